@@ -1,0 +1,71 @@
+package batch
+
+import "time"
+
+// State is a picture of a cluster at one moment: what a QueueReader reads
+// from a real LRMS, and what a forecast starts from.
+type State struct {
+	Now          time.Time
+	Cluster      string
+	Nodes        []Node
+	Jobs         []Job // running and waiting
+	Reservations []Reservation
+	Queues       []Queue
+}
+
+// Node is one machine of the cluster.
+type Node struct {
+	Name     string
+	CPUs     int
+	Memory   int64 // MB
+	Disk     int64 // MB
+	GPUs     int
+	Features []string
+	Queues   []string // the queues (partitions) it serves; empty: all
+	Up       bool     // takes new jobs
+}
+
+// Queue is a queue or partition with its limits. Zero limits mean none.
+type Queue struct {
+	Name        string
+	Priority    int
+	MaxWallTime time.Duration
+	MaxProcs    int
+	MaxRunning  int
+	Closed      bool
+}
+
+// Job is one job of the cluster, waiting or running.
+type Job struct {
+	ID        string
+	User      string
+	Group     string
+	Queue     string
+	Procs     int
+	Nodes     int   // 0: any number
+	Memory    int64 // MB per processor; 0: not asked for
+	Disk      int64
+	GPUs      int
+	Features  []string
+	Requested time.Duration // wall time asked for; 0: unknown
+	Submitted time.Time
+	Started   time.Time // zero: waiting
+	Held      bool
+	Priority  float64 // the LRMS's own number, higher starts first
+	Placed    []Placement
+}
+
+// Placement is the part of a running job on one node.
+type Placement struct {
+	Node  string
+	Procs int
+}
+
+// Reservation keeps processors of nodes for some time.
+type Reservation struct {
+	Name       string
+	Start, End time.Time
+	Nodes      []string
+	Procs      int // where Nodes is empty
+	Users      []string
+}

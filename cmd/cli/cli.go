@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what the verbs share: the environment and the global flags.
+type app struct {
+	env     Env
+	json    bool
+	verbose int
+	config  string // --config: path of the configuration file
+}
+
+// errReported is returned by verbs that have already said what went wrong.
+var errReported = errors.New("already reported")
+
+// Main runs the command and returns its exit code.
+func Main(ctx context.Context, env Env, args []string) int {
+	a := &app{env: env}
+	root := a.rootCmd()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errReported) {
+		fmt.Fprintf(env.Err, "grid: %v\n", err)
+	}
+	return exitCode(ctx, err)
+}
+
+func (a *app) rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "grid",
+		Short:         "Find the best computing element for a job, run it there, bring its output back",
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.env.In)
+	root.SetOut(a.env.Out)
+	root.SetErr(a.env.Err)
+	root.SetVersionTemplate("grid {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	f := root.PersistentFlags()
+	f.BoolVar(&a.json, "json", false, "print JSON for machines instead of text")
+	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice: every request")
+	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
+	root.AddCommand(a.verbs()...)
+	return root
+}
+
+// verbs lists every verb, in the order of the help text.
+func (a *app) verbs() []*cobra.Command {
+	return []*cobra.Command{}
+}
+
+// usageArgs makes a wrong number of arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,90 @@
+// Package cmd_test states the import order of the whole program as policy.
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// mayImport lists, for each package tree, the trees of ours that it may
+// import besides itself. The longest matching prefix decides.
+var mayImport = map[string][]string{
+	"jdl":                {},
+	"batch":              {},
+	"credential":         {},
+	"glue":               {"jdl"},
+	"infosys":            {"glue", "credential"},
+	"rank":               {"glue", "jdl"},
+	"plugins":            {"rank", "glue", "jdl", "batch"},
+	"plugins/":           {"plugins", "rank", "glue", "jdl", "batch", "infosys", "credential"},
+	"plugins/plugintest": {"plugins", "rank", "glue", "jdl", "batch"},
+	"broker":             {"plugins", "rank", "infosys", "glue", "jdl"},
+	"forecast/agent":     {"plugins", "batch", "glue", "jdl"},
+	"forecast/scheduler": {"broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
+	"forecast/sim":       {"broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
+	"cmd":                {"*"},
+	"testdata":           {"*"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "gridbroker/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		check(t, strings.TrimPrefix(p.ImportPath, "gridbroker/"), p.Imports)
+	}
+}
+
+func check(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	rule, allowed := policy(pkg)
+	if rule == "" {
+		t.Errorf("%s: no rule for this package; the layout is in docs/architecture.md", pkg)
+	}
+	for _, imp := range imports {
+		dep, ours := strings.CutPrefix(imp, "gridbroker/")
+		if ours && !within(dep, strings.TrimSuffix(rule, "/")) && !anyWithin(dep, allowed) {
+			t.Errorf("%s must not import %s", pkg, dep)
+		}
+	}
+}
+
+// policy returns the longest rule that covers pkg.
+func policy(pkg string) (rule string, allowed []string) {
+	for prefix, list := range mayImport {
+		covers := pkg == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(pkg, prefix) ||
+			!strings.HasSuffix(prefix, "/") && strings.HasPrefix(pkg, prefix+"/")
+		if covers && len(prefix) > len(rule) {
+			rule, allowed = prefix, list
+		}
+	}
+	return rule, allowed
+}
+
+func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }
+
+func anyWithin(pkg string, trees []string) bool {
+	for _, tree := range trees {
+		// "plugins" as a permission is the contract package alone.
+		if tree == "*" || pkg == tree || tree != "plugins" && within(pkg, tree) {
+			return true
+		}
+	}
+	return false
+}

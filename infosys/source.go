@@ -1,0 +1,16 @@
+package infosys
+
+import (
+	"context"
+
+	"gridbroker/glue"
+)
+
+// Source is one place that publishes resources.
+type Source interface {
+	// Name is the URL as configured.
+	Name() string
+	// Resources reads what is published now. It honours ctx's deadline. It
+	// may return resources together with an error when the answer was cut.
+	Resources(ctx context.Context) ([]glue.Resource, error)
+}

@@ -1,0 +1,140 @@
+package jdl
+
+// Pos is a place in a source text. Line and Col count from 1; Col counts
+// bytes. The zero Pos means "not from a text".
+type Pos struct{ Line, Col int }
+
+// Expr is a node of an expression tree. The set of nodes is sealed: Literal,
+// AttrRef, Select, Index, Unary, Binary, Cond, Call, ListExpr and *Ad.
+type Expr interface {
+	Pos() Pos
+	expr()
+}
+
+type at struct{ pos Pos }
+
+func (a at) Pos() Pos { return a.pos }
+
+// Literal is a constant.
+type Literal struct {
+	at
+	Value Value
+}
+
+// AttrRef is a bare attribute name, or with Absolute set ".name".
+type AttrRef struct {
+	at
+	Name     string // as written
+	Absolute bool
+}
+
+// Select is "X.Name".
+type Select struct {
+	at
+	X    Expr
+	Name string
+}
+
+// Index is "X[Sub]".
+type Index struct {
+	at
+	X, Sub Expr
+}
+
+// Unary is a prefix operator: - + ! ~.
+type Unary struct {
+	at
+	Op Op
+	X  Expr
+}
+
+// Binary is an infix operator, the default operator "?:" included.
+type Binary struct {
+	at
+	Op   Op
+	X, Y Expr
+}
+
+// Cond is "If ? Then : Else".
+type Cond struct {
+	at
+	If, Then, Else Expr
+}
+
+// Call is a function call.
+type Call struct {
+	at
+	Name string // as written
+	Args []Expr
+}
+
+// ListExpr is "{ a, b }".
+type ListExpr struct {
+	at
+	Elems []Expr
+}
+
+func (*Literal) expr()  {}
+func (*AttrRef) expr()  {}
+func (*Select) expr()   {}
+func (*Index) expr()    {}
+func (*Unary) expr()    {}
+func (*Binary) expr()   {}
+func (*Cond) expr()     {}
+func (*Call) expr()     {}
+func (*ListExpr) expr() {}
+func (*Ad) expr()       {}
+
+// Op is an operator.
+type Op uint8
+
+// The operators of the language.
+const (
+	OpAdd Op = iota + 1
+	OpSub
+	OpMul
+	OpDiv
+	OpMod
+	OpBitAnd
+	OpBitOr
+	OpBitXor
+	OpBitNot
+	OpShl
+	OpShr
+	OpUshr
+	OpAnd
+	OpOr
+	OpNot
+	OpLt
+	OpLe
+	OpGt
+	OpGe
+	OpEq
+	OpNe
+	OpIs      // =?=, is
+	OpIsnt    // =!=, isnt
+	OpDefault // x ?: y
+	OpPlus    // prefix +
+	OpMinus   // prefix -
+)
+
+// Ad is a ClassAd record: attributes in the order of the text, names compared
+// without case (ASCII). It is an expression node too, for nested records.
+type Ad struct {
+	at
+	attrs []Attr
+	index map[string]int // lower-cased name to place in attrs; built when attrs grows large
+}
+
+// Attr is one attribute of an Ad.
+type Attr struct {
+	Name    string // the first spelling met
+	Expr    Expr
+	NamePos Pos
+}
+
+// Scope answers attribute names of the other ad of a match. ok is false for
+// UNDEFINED names. Names arrive as written; a Scope ignores ASCII case.
+type Scope interface {
+	Lookup(name string) (v Value, ok bool)
+}

@@ -1,0 +1,140 @@
+package plugins
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/rank"
+)
+
+// Submitter starts and follows jobs at one kind of back-end. Every method
+// takes many jobs and may be called from several goroutines.
+type Submitter interface {
+	// Submit starts the jobs, input files included. All requests are for
+	// the same Endpoint.URL. It returns one Result per Request, in the same
+	// order; it never leaves a job half-submitted without saying so: an
+	// outcome that is not known is an *Error of kind Uncertain.
+	// Progress may be nil.
+	Submit(ctx context.Context, reqs []Request, p Progress) []Result
+	// Status returns one Status per Handle, in the same order.
+	Status(ctx context.Context, hs []Handle) []Status
+	// Cancel ends jobs; ending an ended or unknown job is no error.
+	Cancel(ctx context.Context, hs []Handle) []error
+}
+
+// Finder looks up jobs whose submission had an uncertain outcome.
+type Finder interface {
+	// Find returns the handles of those of our ids that the endpoint has.
+	// An error means the endpoint could not be asked: the outcome stays uncertain.
+	Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]Handle, error)
+}
+
+// Fetcher brings output files.
+type Fetcher interface {
+	// Fetch downloads the outputs of each job into its own directory
+	// (made if missing). No file is ever written outside of it. A partial
+	// earlier download is resumed.
+	Fetch(ctx context.Context, jobs []FetchRequest, p Progress) []FetchResult
+}
+
+// FetchRequest asks for the output of one job. Want lists names or globs;
+// empty means all output files.
+type FetchRequest struct {
+	Handle Handle
+	Dir    string
+	Want   []string
+}
+
+// FetchResult lists the files brought, relative to Dir.
+type FetchResult struct {
+	Files []string
+	Err   error
+}
+
+// Cleaner removes jobs and their files from the back-end.
+type Cleaner interface {
+	Clean(ctx context.Context, hs []Handle) []error
+}
+
+// Logger reads the back-end's own log of a job.
+type Logger interface {
+	Log(ctx context.Context, h Handle, w io.Writer) error
+}
+
+// Peeker reads a file of a running job from an offset.
+type Peeker interface {
+	Peek(ctx context.Context, h Handle, name string, offset int64, w io.Writer) (n int64, err error)
+}
+
+// Renewer brings the credential delegated for jobs up to date.
+type Renewer interface {
+	Renew(ctx context.Context, hs []Handle) []error
+}
+
+// Restarter runs failed jobs again at the same place.
+type Restarter interface {
+	Restart(ctx context.Context, hs []Handle) []error
+}
+
+// Pinger tells whether an endpoint is up and lets the user in.
+type Pinger interface {
+	Ping(ctx context.Context, endpoint string) (Pong, error)
+}
+
+// Pong is the answer to a ping.
+type Pong struct {
+	Interface string        `json:"interface"`
+	Versions  []string      `json:"versions"`
+	Identity  string        `json:"identity"` // as whom the endpoint sees us; "" when it does not say
+	LetIn     bool          `json:"let_in"`
+	Said      string        `json:"said"` // the endpoint's own words when not let in
+	Latency   time.Duration `json:"latency"`
+}
+
+// Progress is told of long work. Implementations are safe for concurrent use.
+type Progress interface {
+	// Step reports that n more of total units of the named piece of work
+	// are done; units are jobs or bytes.
+	Step(what string, n, total int64)
+}
+
+// Forecaster predicts when a job would start.
+type Forecaster interface {
+	Name() string
+	// Forecast returns at most one forecast per resource, by resource ID.
+	Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error)
+}
+
+// QueueReader reads the nodes and jobs of an LRMS.
+type QueueReader interface {
+	Queue(ctx context.Context) (batch.State, error)
+}
+
+// QueueLengther asks queue-length services, by resource ID.
+type QueueLengther interface {
+	Name() string
+	QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error)
+}
+
+// Historian knows how jobs fared before, by resource ID.
+type Historian interface {
+	Name() string
+	History(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.History, error)
+}
+
+// Monitor says which resources are not well, by resource ID, whatever they publish.
+type Monitor interface {
+	Name() string
+	Troubles(ctx context.Context, rs []*glue.Resource) (map[string]Trouble, error)
+}
+
+// Trouble is a monitoring system's complaint.
+type Trouble struct {
+	Critical bool // the resource must not be used
+	Said     string
+	At       time.Time
+}

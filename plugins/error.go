@@ -1,0 +1,64 @@
+package plugins
+
+import (
+	"fmt"
+	"time"
+)
+
+// Kind is what an error means for the next step.
+type Kind uint8
+
+// The kinds of failure.
+const (
+	Refused     Kind = iota + 1 // it said no: try the next resource
+	Unavailable                 // it could not be reached or is broken: try the next, remember
+	Uncertain                   // the request may have arrived: stop, look it up
+	Credential                  // it does not accept our credential
+	Invalid                     // the job cannot run anywhere as described
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Refused:
+		return "refused"
+	case Unavailable:
+		return "unavailable"
+	case Uncertain:
+		return "uncertain"
+	case Credential:
+		return "credential"
+	case Invalid:
+		return "invalid"
+	}
+	return "unknown"
+}
+
+// Error is a back-end's failure, with the server's own words.
+type Error struct {
+	Kind     Kind
+	Op       string // what was being done: "submit", "upload data.txt"
+	Endpoint string // host or URL
+	Said     string // the server's words; may be empty
+	Hint     string // what to do next; may be empty
+	RetryIn  time.Duration
+	Err      error // the cause below; may be nil
+}
+
+// Error implements error: "op endpoint: what it said (hint)".
+func (e *Error) Error() string {
+	msg := e.Said
+	if msg == "" && e.Err != nil {
+		msg = e.Err.Error()
+	}
+	if msg == "" {
+		msg = e.Kind.String()
+	}
+	s := fmt.Sprintf("%s %s: %s", e.Op, e.Endpoint, msg)
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

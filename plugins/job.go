@@ -1,0 +1,73 @@
+package plugins
+
+import (
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// State is where a job is, in one vocabulary for all back-ends.
+type State string
+
+// The states, in the order a job goes through them. Done, Failed, Cancelled
+// and Lost are final.
+const (
+	Intended   State = "intended"   // recorded here, no request sent yet
+	Submitting State = "submitting" // request sent, outcome not known
+	Accepted   State = "accepted"   // the back-end has it
+	Preparing  State = "preparing"  // stage-in
+	Queued     State = "queued"     // in the LRMS
+	Running    State = "running"
+	Held       State = "held"
+	Finishing  State = "finishing" // stage-out
+	Done       State = "done"      // ran to its end; look at the exit code
+	Failed     State = "failed"    // did not run to its end
+	Cancelled  State = "cancelled"
+	Lost       State = "lost"    // the back-end no longer knows it
+	Unknown    State = "unknown" // could not be asked: never a verdict
+)
+
+// Final reports whether the job will not change any more.
+func (s State) Final() bool {
+	return s == Done || s == Failed || s == Cancelled || s == Lost
+}
+
+// Handle names a job at its back-end.
+type Handle struct {
+	Interface string `json:"interface"` // glue.Interface...: which back-end
+	Endpoint  string `json:"endpoint"`  // URL
+	ID        string `json:"id"`        // the back-end's own id
+}
+
+// Request asks for one job to be started.
+type Request struct {
+	ID       string // our id; travels in the job's name so that Find can look it up
+	Job      *jdl.Job
+	Resource *glue.Resource
+	Endpoint glue.Endpoint
+}
+
+// Result is the outcome of one Request. Err is nil, or an *Error.
+type Result struct {
+	ID     string
+	Handle Handle
+	Err    error
+}
+
+// Status is what a back-end says of a job. Times are zero when not known.
+type Status struct {
+	Handle                    Handle
+	State                     State
+	Native                    string // the back-end's own word
+	ExitCode                  glue.Opt[int]
+	Reason                    string // why it failed or is held, in the back-end's words
+	Node                      string
+	Submitted, Started, Ended time.Time
+	WallTime, CPUTime         time.Duration
+	MaxMemory                 int64     // kB; 0: not known
+	Expires                   time.Time // when the back-end removes its files
+	// Err is set when this one job could not be asked about; State is then
+	// Unknown, or Lost when the back-end answered that it has no such job.
+	Err error
+}
