@@ -1,0 +1,182 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gridbroker/plugins"
+)
+
+var native = map[plugins.State]string{
+	plugins.Queued: "INQUEUE", plugins.Running: "RUNNING", plugins.Done: "FINISHED",
+	plugins.Failed: "FAILED", plugins.Cancelled: "KILLED", plugins.Lost: "GONE",
+}
+
+// Status implements plugins.Submitter. It also starts a runner where jobs
+// wait and none is there, so that a site goes on after a restart of the machine.
+func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	idle := map[*site]bool{}
+	for i, h := range hs {
+		s, st, err := b.settled(h)
+		if err != nil {
+			out[i] = missing(h, err)
+			continue
+		}
+		if st.State == plugins.Queued {
+			idle[s] = true
+		}
+		out[i] = plugins.Status{
+			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason,
+			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
+		}
+		if !st.Ended.IsZero() {
+			out[i].WallTime = st.Ended.Sub(st.Started)
+		}
+	}
+	for s := range idle {
+		s.ensureRunner() // a failure shows as jobs that stay queued; Log tells
+	}
+	return out
+}
+
+// missing is the status of a job that could not be read.
+func missing(h plugins.Handle, err error) plugins.Status {
+	st := plugins.Status{Handle: h, State: plugins.Unknown, Err: err}
+	if errors.Is(err, fs.ErrNotExist) {
+		st.State, st.Native = plugins.Lost, native[plugins.Lost]
+		st.Err = &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: h.Endpoint, Said: "no such job: " + h.ID, Err: err}
+	}
+	return st
+}
+
+// settled reads a job's state, ending one whose supervisor is gone.
+func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
+	s, err := b.locate(h)
+	if err != nil {
+		return nil, status{}, err
+	}
+	if _, err := os.Stat(s.queued(h.ID)); err == nil {
+		return s, status{State: plugins.Queued}, nil
+	}
+	st, err := s.settle(h.ID)
+	return s, st, err
+}
+
+// locate finds the site of a job that exists.
+func (b *Backend) locate(h plugins.Handle) (*site, error) {
+	s, err := b.site(h.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if !siteName.MatchString(h.ID) {
+		return nil, fs.ErrNotExist
+	}
+	_, err = os.Stat(s.job(h.ID))
+	return s, err
+}
+
+// Cancel implements plugins.Submitter.
+func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	for i, h := range hs {
+		s, err := b.locate(h)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = s.cancel(h.ID)
+		}
+		errs[i] = err
+	}
+	return errs
+}
+
+// cancel takes a waiting job out of the queue, or leaves word for the
+// supervisor of a started one.
+func (s *site) cancel(id string) error {
+	return s.withQueue(func() error {
+		if err := os.Remove(s.queued(id)); err == nil {
+			end := status{State: plugins.Cancelled, Reason: "cancelled by the user before it started", Ended: s.now()}
+			return writeJSON(filepath.Join(s.job(id), "status.json"), end)
+		}
+		st, err := s.status(id)
+		if err != nil || st.State.Final() {
+			return err
+		}
+		return os.WriteFile(filepath.Join(s.job(id), "cancel"), nil, 0o600)
+	})
+}
+
+// Clean implements plugins.Cleaner. A job that has not ended is refused.
+func (b *Backend) Clean(_ context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	for i, h := range hs {
+		s, st, err := b.settled(h)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && !st.State.Final() {
+			err = &plugins.Error{Kind: plugins.Refused, Op: "clean", Endpoint: h.Endpoint,
+				Said: "job " + h.ID + " is " + string(st.State), Hint: "cancel it first"}
+		}
+		if err == nil {
+			os.Remove(s.running(h.ID))
+			err = os.RemoveAll(s.job(h.ID))
+		}
+		errs[i] = err
+	}
+	return errs
+}
+
+// Log implements plugins.Logger: the supervisor's own log.
+func (b *Backend) Log(_ context.Context, h plugins.Handle, w io.Writer) error {
+	s, err := b.locate(h)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(filepath.Join(s.job(h.ID), "log"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // not started yet
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// Peek implements plugins.Peeker.
+func (b *Backend) Peek(_ context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
+	s, err := b.locate(h)
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(filepath.Join(s.job(h.ID), "work"))
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return 0, err
+	}
+	return io.Copy(w, f)
+}
+
+// Ping implements plugins.Pinger.
+func (b *Backend) Ping(_ context.Context, endpoint string) (plugins.Pong, error) {
+	s, err := b.site(endpoint)
+	if err != nil {
+		return plugins.Pong{}, err
+	}
+	return plugins.Pong{Interface: "local", LetIn: !s.Disabled}, nil
+}

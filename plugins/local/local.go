@@ -1,0 +1,185 @@
+// Package local runs jobs on this machine: each in its own directory and its
+// own process tree, under a supervisor that outlives the command that
+// submitted it. A site has a number of slots; jobs beyond them wait in order
+// of submission.
+//
+// On disk a site is
+//
+//	SITE/site.json      slots and limits
+//	SITE/queue.lock     held for moments, while the queue changes
+//	SITE/runner.lock    held by the one runner that starts jobs
+//	SITE/queue/ID       a job that waits
+//	SITE/running/ID     a job that has been given to a supervisor
+//	SITE/jobs/ID/       spec.json, status.json, lock, log, and the job's own
+//	                    directory work/
+//
+// Two locks and the rename of a file are all the coordination there is, so
+// any process may die at any moment: what it held is freed by the kernel, and
+// the next runner goes on from what is on disk.
+package local
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Site is one named set of slots on this machine.
+type Site struct {
+	Name     string        `json:"name"`     // letters, digits, dot, hyphen, underscore
+	Slots    int           `json:"slots"`    // jobs with one processor that run at once; 0: one per CPU
+	Memory   int64         `json:"memory"`   // MB; 0: this machine's
+	Tags     []string      `json:"tags"`     // runtime environments
+	Speed    float64       `json:"speed"`    // relative to 1.0; 0: 1.0
+	MaxWall  time.Duration `json:"max_wall"` // 0: no limit
+	Access   []string      `json:"access"`   // ACL rules (VO:name ...); empty: everybody
+	Disabled bool          `json:"disabled"` // publishes itself as draining
+}
+
+// Options configure the back-end.
+type Options struct {
+	Dir   string // where the sites' directories are; made when missing
+	Sites []Site
+	// Helper is the command line that the names of the two helper verbs
+	// (RunnerVerb, SupervisorVerb) and a directory are appended to:
+	// normally this very program.
+	Helper []string
+	Now    func() time.Time
+	CPUs   int   // slots of a site that names none
+	Memory int64 // MB of a site that names none
+}
+
+// The hidden verbs of the program that call RunSite and RunJob.
+const (
+	RunnerVerb     = "local-runner"
+	SupervisorVerb = "local-job"
+)
+
+// Backend is the plugins.Submitter for this machine.
+type Backend struct {
+	opts  Options
+	sites map[string]*site
+}
+
+var (
+	_ plugins.Submitter = (*Backend)(nil)
+	_ plugins.Finder    = (*Backend)(nil)
+	_ plugins.Fetcher   = (*Backend)(nil)
+	_ plugins.Cleaner   = (*Backend)(nil)
+	_ plugins.Logger    = (*Backend)(nil)
+	_ plugins.Peeker    = (*Backend)(nil)
+	_ plugins.Pinger    = (*Backend)(nil)
+)
+
+var siteName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// New checks the sites. Nothing is written before the first job.
+func New(opts Options) (*Backend, error) {
+	b := &Backend{opts: opts, sites: map[string]*site{}}
+	for _, s := range opts.Sites {
+		if !siteName.MatchString(s.Name) {
+			return nil, fmt.Errorf("local site %q: a name has letters, digits, '.', '-', '_'", s.Name)
+		}
+		if _, dup := b.sites[s.Name]; dup {
+			return nil, fmt.Errorf("local site %q is configured twice", s.Name)
+		}
+		if s.Slots < 0 || s.Speed < 0 || s.MaxWall < 0 || s.Memory < 0 {
+			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative", s.Name)
+		}
+		b.sites[s.Name] = &site{Site: withDefaults(s, opts), dir: filepath.Join(opts.Dir, s.Name), helper: opts.Helper, now: opts.Now}
+	}
+	return b, nil
+}
+
+func withDefaults(s Site, opts Options) Site {
+	if s.Slots == 0 {
+		s.Slots = opts.CPUs
+	}
+	if s.Speed == 0 {
+		s.Speed = 1
+	}
+	if s.Memory == 0 {
+		s.Memory = opts.Memory
+	}
+	return s
+}
+
+// EndpointURL is how the endpoint of a site is written.
+func EndpointURL(siteName string) string { return "local:" + siteName }
+
+// site is one Site on disk.
+type site struct {
+	Site
+	dir    string
+	helper []string
+	now    func() time.Time
+}
+
+func (s *site) job(id string) string     { return filepath.Join(s.dir, "jobs", id) }
+func (s *site) queued(id string) string  { return filepath.Join(s.dir, "queue", id) }
+func (s *site) running(id string) string { return filepath.Join(s.dir, "running", id) }
+
+func (s *site) handle(id string) plugins.Handle {
+	return plugins.Handle{Interface: glue.InterfaceLocal, Endpoint: EndpointURL(s.Name), ID: id}
+}
+
+// prepare makes the site's directories and records its slots for the runner.
+func (s *site) prepare() error {
+	for _, sub := range []string{"jobs", "queue", "running"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	return writeJSON(filepath.Join(s.dir, "site.json"), s.Site)
+}
+
+// site finds the site of an endpoint URL.
+func (b *Backend) site(endpoint string) (*site, error) {
+	for _, s := range b.sites {
+		if EndpointURL(s.Name) == endpoint {
+			return s, nil
+		}
+	}
+	return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "use", Endpoint: endpoint,
+		Said: "no such local site", Hint: "sites are named in the configuration file under [[local]]"}
+}
+
+// writeJSON replaces a file atomically; readers see the old or the new one.
+func writeJSON(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+func readJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,357 @@
+package local_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/local"
+)
+
+// TestMain lets the test binary stand in for the program's helper verbs.
+func TestMain(m *testing.M) {
+	args := os.Args
+	if len(args) == 3 {
+		var err error
+		switch args[1] {
+		case local.RunnerVerb:
+			err = local.RunSite(context.Background(), args[2], args[:1], time.Now)
+		case local.SupervisorVerb:
+			err = local.RunJob(context.Background(), args[2], time.Now)
+		default:
+			os.Exit(m.Run())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func newBackend(t *testing.T, sites ...local.Site) *local.Backend {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	b, err := local.New(local.Options{Dir: dir, Sites: sites, Helper: []string{exe}, Now: time.Now, CPUs: 2, Memory: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopAll(t, b, dir) })
+	return b
+}
+
+// stopAll cancels what a test has left, so that its directory can be removed.
+func stopAll(t *testing.T, b *local.Backend, dir string) {
+	jobs, _ := filepath.Glob(filepath.Join(dir, "*", "jobs", "*"))
+	var hs []plugins.Handle
+	for _, j := range jobs {
+		site := filepath.Base(filepath.Dir(filepath.Dir(j)))
+		hs = append(hs, plugins.Handle{Interface: glue.InterfaceLocal, Endpoint: local.EndpointURL(site), ID: filepath.Base(j)})
+	}
+	b.Cancel(t.Context(), hs)
+	for _, h := range hs {
+		wait(t, b, h, plugins.State.Final)
+	}
+	time.Sleep(100 * time.Millisecond) // runner's last look
+}
+
+func shell(script string) *jdl.Job {
+	return &jdl.Job{Name: "test", Executable: "/bin/sh", Args: []string{"-c", script}, StdOutput: "out", StdError: "err"}
+}
+
+func request(site, id string, job *jdl.Job) plugins.Request {
+	return plugins.Request{ID: id, Job: job, Endpoint: glue.Endpoint{URL: local.EndpointURL(site), Interface: glue.InterfaceLocal}}
+}
+
+func submit(t *testing.T, b *local.Backend, reqs ...plugins.Request) []plugins.Handle {
+	t.Helper()
+	var hs []plugins.Handle
+	for _, r := range b.Submit(context.Background(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatalf("submit %s: %v", r.ID, r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	return hs
+}
+
+func wait(t *testing.T, b *local.Backend, h plugins.Handle, until func(plugins.State) bool) plugins.Status {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		st := b.Status(context.Background(), []plugins.Handle{h})[0]
+		if until(st.State) {
+			return st
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("job %s is still %s", h.ID, st.State)
+		}
+	}
+}
+
+func fetched(t *testing.T, b *local.Backend, h plugins.Handle, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if r := b.Fetch(context.Background(), []plugins.FetchRequest{{Handle: h, Dir: dir}}, nil)[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRunsAndKeepsExitCodeAndOutput(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	input := filepath.Join(t.TempDir(), "input.txt")
+	os.WriteFile(input, []byte("from the sandbox\n"), 0o600)
+	job := shell(`cat in.txt; echo "$WORD" >&2; pwd > made.txt; exit 7`)
+	job.InputSandbox = []jdl.InputFile{{Source: input, Name: "in.txt"}}
+	job.OutputSandbox = []jdl.OutputFile{{Name: "made.*"}}
+	job.Environment = []jdl.EnvVar{{Name: "WORD", Value: "two words; $(id)"}}
+	h := submit(t, b, request("a", "j1", job))[0]
+	st := wait(t, b, h, plugins.State.Final)
+	if st.State != plugins.Done || st.ExitCode != glue.Some(7) {
+		t.Errorf("state %s exit %v reason %q, want done 7", st.State, st.ExitCode, st.Reason)
+	}
+	if got := fetched(t, b, h, "out"); got != "from the sandbox\n" {
+		t.Errorf("out = %q", got)
+	}
+	if got := fetched(t, b, h, "err"); got != "two words; $(id)\n" {
+		t.Errorf("err = %q", got)
+	}
+	if got := fetched(t, b, h, "made.txt"); !strings.HasSuffix(got, "/j1/work\n") {
+		t.Errorf("made.txt = %q", got)
+	}
+}
+
+func TestPrologueAndEpilogue(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	job := shell("echo main")
+	job.Prologue, job.PrologueArgs = "/bin/echo", []string{"before"}
+	job.Epilogue, job.EpilogueArgs = "/bin/echo", []string{"after"}
+	h := submit(t, b, request("a", "j1", job))[0]
+	wait(t, b, h, plugins.State.Final)
+	if got := fetched(t, b, h, "out"); got != "before\nmain\nafter\n" {
+		t.Errorf("out = %q", got)
+	}
+	job.Prologue = "/bin/false"
+	h = submit(t, b, request("a", "j2", job))[0]
+	if st := wait(t, b, h, plugins.State.Final); st.State != plugins.Failed || !strings.Contains(st.Reason, "prologue") {
+		t.Errorf("%s %q, want a failed prologue", st.State, st.Reason)
+	}
+}
+
+func TestSlotsQueueTheRest(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", Slots: 2})
+	log := filepath.Join(t.TempDir(), "log")
+	var reqs []plugins.Request
+	for i := range 6 {
+		job := shell(fmt.Sprintf("echo start %d >> %s; sleep 0.3; echo end >> %s", i, log, log))
+		reqs = append(reqs, request("a", fmt.Sprintf("j%d", i), job))
+	}
+	hs := submit(t, b, reqs...)
+	src, err := b.Source(&url.URL{Scheme: "local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, b, hs[0], func(s plugins.State) bool { return s == plugins.Running })
+	rs, err := src.Resources(t.Context())
+	if err != nil || rs[0].FreeSlots.V > 1 || rs[0].Waiting.V < 4 {
+		t.Errorf("while busy: free %v waiting %v, %v", rs[0].FreeSlots, rs[0].Waiting, err)
+	}
+	for _, h := range hs {
+		wait(t, b, h, plugins.State.Final)
+	}
+	text, _ := os.ReadFile(log)
+	running, order := 0, 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "end") {
+			running--
+			continue
+		}
+		if running++; running > 2 {
+			t.Fatalf("more than two at once:\n%s", text)
+		}
+		n, _ := strconv.Atoi(strings.Fields(line)[1])
+		if n/2 < order/2 {
+			t.Errorf("out of order:\n%s", text)
+		}
+		order = n
+	}
+}
+
+func TestWallTimeEndsTheWholeTree(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", MaxWall: 300 * time.Millisecond})
+	pids := filepath.Join(t.TempDir(), "pids")
+	// A daemon of its own session, and a child that ignores SIGTERM.
+	h := submit(t, b, request("a", "j1", shell(fmt.Sprintf(
+		`setsid sh -c 'echo $$ >> %[1]s; sleep 300' & (trap "" TERM; echo $$ >> %[1]s; sleep 300) & sleep 300`, pids))))[0]
+	st := wait(t, b, h, plugins.State.Final)
+	if st.State != plugins.Failed || !strings.Contains(st.Reason, "wall time") {
+		t.Errorf("%s %q, want failed by wall time", st.State, st.Reason)
+	}
+	text, _ := os.ReadFile(pids)
+	if len(strings.Fields(string(text))) != 2 {
+		t.Fatalf("pids: %q", text)
+	}
+	for _, f := range strings.Fields(string(text)) {
+		pid, _ := strconv.Atoi(f)
+		if cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(cmdline, []byte("sleep")) {
+			t.Errorf("process %d is still there: %q", pid, cmdline)
+		}
+	}
+}
+
+func TestCancelWaitingAndRunning(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", Slots: 1})
+	hs := submit(t, b, request("a", "j1", shell("sleep 300")), request("a", "j2", shell("sleep 300")))
+	wait(t, b, hs[0], func(s plugins.State) bool { return s == plugins.Running })
+	for range 2 { // twice is fine
+		for _, err := range b.Cancel(t.Context(), []plugins.Handle{hs[1], hs[0]}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, h := range hs {
+		if st := wait(t, b, h, plugins.State.Final); st.State != plugins.Cancelled {
+			t.Errorf("%s: %s %q", h.ID, st.State, st.Reason)
+		}
+	}
+	for _, err := range b.Clean(t.Context(), hs) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if st := b.Status(t.Context(), hs)[0]; st.State != plugins.Lost || st.Err == nil {
+		t.Errorf("after clean: %s, %v", st.State, st.Err)
+	}
+}
+
+func TestSubmitTwiceRunsOnce(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	log := filepath.Join(t.TempDir(), "log")
+	req := request("a", "j1", shell("echo ran >> "+log))
+	h := submit(t, b, req)[0]
+	submit(t, b, req)
+	wait(t, b, h, plugins.State.Final)
+	submit(t, b, req)
+	time.Sleep(200 * time.Millisecond)
+	if text, _ := os.ReadFile(log); string(text) != "ran\n" {
+		t.Errorf("log: %q", text)
+	}
+	found, err := b.Find(t.Context(), req.Endpoint, []string{"j1", "j2", "../j1"})
+	if err != nil || len(found) != 1 || found["j1"] != h {
+		t.Errorf("Find = %v, %v", found, err)
+	}
+}
+
+func TestSupervisorKilled(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	pids := filepath.Join(t.TempDir(), "pids")
+	h := submit(t, b, request("a", "j1", shell(fmt.Sprintf(`echo $PPID $$ > %s; sleep 300`, pids))))[0]
+	var supervisor, child int
+	for supervisor == 0 {
+		time.Sleep(20 * time.Millisecond)
+		text, _ := os.ReadFile(pids)
+		fmt.Sscan(string(text), &supervisor, &child)
+	}
+	syscall.Kill(supervisor, syscall.SIGKILL)
+	st := wait(t, b, h, plugins.State.Final)
+	if st.State != plugins.Failed || !strings.Contains(st.Reason, "supervisor") {
+		t.Errorf("%s %q", st.State, st.Reason)
+	}
+	for deadline := time.Now().Add(5 * time.Second); syscall.Kill(child, 0) == nil; time.Sleep(20 * time.Millisecond) {
+		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child)); bytes.Contains(stat, []byte(") Z ")) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the job's process outlived its supervisor")
+		}
+	}
+}
+
+func TestLinksDoNotLeadOutside(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	secret := filepath.Join(t.TempDir(), "secret")
+	os.WriteFile(secret, []byte("secret"), 0o600)
+	job := shell("ln -s " + secret + " leak.txt")
+	job.OutputSandbox = []jdl.OutputFile{{Name: "leak.txt"}}
+	h := submit(t, b, request("a", "j1", job))[0]
+	wait(t, b, h, plugins.State.Final)
+	dir := t.TempDir()
+	r := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: h, Dir: dir}}, nil)[0]
+	if r.Err == nil {
+		t.Error("a link out of the job's directory was followed")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "leak.txt")); err == nil {
+		t.Error("leak.txt was brought")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", Slots: 2}, local.Site{Name: "off", Disabled: true})
+	outside := shell("true")
+	outside.StdOutput = "../out"
+	wide := shell("true")
+	wide.Demand.Slots = 3
+	remote := shell("true")
+	remote.InputSandbox = []jdl.InputFile{{Source: "gsiftp://host/file", Name: "file"}}
+	for name, req := range map[string]plugins.Request{
+		"leaves the job's directory": request("a", "j1", outside),
+		"more processors":            request("a", "j2", wide),
+		"gsiftp://host/file":         request("a", "j3", remote),
+		"draining":                   request("off", "j4", shell("true")),
+		"no such local site":         request("b", "j5", shell("true")),
+		"cannot name a directory":    request("a", "../j6", shell("true")),
+	} {
+		r := b.Submit(t.Context(), []plugins.Request{req}, nil)[0]
+		if r.Err == nil || !strings.Contains(r.Err.Error(), name) {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+	}
+}
+
+func TestPeekAndLog(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	h := submit(t, b, request("a", "j1", shell("echo hello; sleep 300")))[0]
+	var buf bytes.Buffer
+	for deadline := time.Now().Add(10 * time.Second); buf.Len() == 0 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		b.Peek(t.Context(), h, "out", 1, &buf)
+	}
+	if buf.String() != "ello\n" {
+		t.Errorf("peek: %q", buf.String())
+	}
+	if _, err := b.Peek(t.Context(), h, "../spec.json", 0, &buf); err == nil {
+		t.Error("peek outside of the job's directory")
+	}
+	buf.Reset()
+	if err := b.Log(t.Context(), h, &buf); err != nil || !strings.Contains(buf.String(), "start") {
+		t.Errorf("log %q, %v", buf.String(), err)
+	}
+}
+
+func TestSiteNames(t *testing.T) {
+	for _, sites := range [][]local.Site{{{Name: ""}}, {{Name: "../x"}}, {{Name: "a"}, {Name: "a"}}, {{Name: "a", Slots: -1}}} {
+		if _, err := local.New(local.Options{Sites: sites}); err == nil {
+			t.Errorf("%v was accepted", sites)
+		}
+	}
+}

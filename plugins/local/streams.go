@@ -1,0 +1,65 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// streams are a job's standard streams; nil means /dev/null.
+type streams struct{ in, out, err *os.File }
+
+// open opens the job's standard streams. Output files never leave the job's
+// directory; one name for both streams is one file.
+func (sv *supervisor) open() (std *streams, err error) {
+	root, err := os.OpenRoot(filepath.Join(sv.dir, "work"))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	std = &streams{}
+	if std.out, err = create(root, sv.spec.Stdout); err != nil {
+		return nil, fmt.Errorf("standard output: %w", err)
+	}
+	if sv.spec.Stderr == sv.spec.Stdout {
+		std.err = std.out
+	} else if std.err, err = create(root, sv.spec.Stderr); err != nil {
+		std.close()
+		return nil, fmt.Errorf("standard error: %w", err)
+	}
+	if std.in, err = openInput(root, sv.spec.Stdin); err != nil {
+		std.close()
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return std, nil
+}
+
+func create(root *os.Root, name string) (*os.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+}
+
+// openInput opens standard input: a file of the job's directory, or an
+// absolute path on this machine.
+func openInput(root *os.Root, name string) (*os.File, error) {
+	switch {
+	case name == "":
+		return nil, nil
+	case filepath.IsAbs(name):
+		return os.Open(name)
+	}
+	return root.Open(name)
+}
+
+func (s *streams) close() {
+	for _, f := range []*os.File{s.in, s.out, s.err} {
+		if f != nil {
+			f.Close() // closing the shared file twice is harmless
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Submit implements plugins.Submitter. A job's directory carries our own id,
+// so a request that is repeated finds the job instead of starting it twice.
+func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	results := make([]plugins.Result, len(reqs))
+	touched := map[*site]bool{}
+	for i, req := range reqs {
+		results[i].ID = req.ID
+		s, err := b.site(req.Endpoint.URL)
+		if err == nil {
+			err = s.submit(ctx, req)
+		}
+		if results[i].Err = err; err == nil {
+			results[i].Handle = s.handle(req.ID)
+			touched[s] = true
+		}
+		if p != nil {
+			p.Step("submit to this machine", 1, int64(len(reqs)))
+		}
+	}
+	for s := range touched {
+		if err := s.ensureRunner(); err != nil {
+			// The jobs are safely queued; the next status call starts a runner.
+			fail(results, s, err)
+		}
+	}
+	return results
+}
+
+// fail marks the jobs of a site as uncertain: queued, but nobody runs them yet.
+func fail(results []plugins.Result, s *site, err error) {
+	for i := range results {
+		if results[i].Err == nil && results[i].Handle.Endpoint == EndpointURL(s.Name) {
+			results[i].Err = &plugins.Error{Kind: plugins.Uncertain, Op: "start runner", Endpoint: EndpointURL(s.Name), Err: err}
+		}
+	}
+}
+
+func (s *site) submit(ctx context.Context, req plugins.Request) error {
+	refuse := func(kind plugins.Kind, op, said string, err error) error {
+		return &plugins.Error{Kind: kind, Op: op, Endpoint: EndpointURL(s.Name), Said: said, Err: err}
+	}
+	if err := ctx.Err(); err != nil {
+		return refuse(plugins.Unavailable, "submit", "", err)
+	}
+	if !siteName.MatchString(req.ID) {
+		return refuse(plugins.Invalid, "submit", fmt.Sprintf("job id %q cannot name a directory", req.ID), nil)
+	}
+	if s.Disabled {
+		return refuse(plugins.Refused, "submit", "the site is draining", nil)
+	}
+	if why := unsupported(req.Job, s); why != "" {
+		return refuse(plugins.Refused, "submit", why, nil)
+	}
+	if err := s.prepare(); err != nil {
+		return refuse(plugins.Unavailable, "submit", "", err)
+	}
+	if err := s.place(req); err != nil {
+		return refuse(plugins.Refused, "submit", "", err)
+	}
+	return nil
+}
+
+// place builds the job's directory aside and moves it to its place, then to
+// the queue, so that a job is either there whole or not at all.
+func (s *site) place(req plugins.Request) error {
+	if _, err := os.Stat(s.job(req.ID)); err == nil {
+		return nil // submitted before
+	}
+	tmp, err := os.MkdirTemp(filepath.Join(s.dir, "jobs"), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := stage(req, filepath.Join(tmp, "work")); err != nil {
+		return err
+	}
+	if err := writeJSON(filepath.Join(tmp, "spec.json"), newSpec(req, s)); err != nil {
+		return err
+	}
+	return s.withQueue(func() error {
+		if err := os.Rename(tmp, s.job(req.ID)); errors.Is(err, fs.ErrExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		return os.WriteFile(s.queued(req.ID), nil, 0o600)
+	})
+}
+
+// stage copies the input files into the job's directory.
+func stage(req plugins.Request, work string) error {
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range req.Job.InputSandbox {
+		mode := fs.FileMode(0o600)
+		if f.Executable || f.Name == req.Job.Executable || f.Name == req.Job.Prologue || f.Name == req.Job.Epilogue {
+			mode = 0o700
+		}
+		src, err := os.Open(strings.TrimPrefix(f.Source, "file://"))
+		if err != nil {
+			return fmt.Errorf("input file %s: %w", f.Name, err)
+		}
+		err = copyInto(root, f.Name, mode, src)
+		src.Close()
+		if err != nil {
+			return fmt.Errorf("input file %s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// copyInto writes a file below root, making directories on the way.
+func copyInto(root *os.Root, name string, mode fs.FileMode, src io.Reader) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	dst, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	if cerr := dst.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// Find implements plugins.Finder: a job's directory has our id for its name.
+func (b *Backend) Find(_ context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	s, err := b.site(endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]plugins.Handle{}
+	for _, id := range ids {
+		if !siteName.MatchString(id) {
+			continue
+		}
+		if _, err := os.Stat(s.job(id)); err == nil {
+			found[id] = s.handle(id)
+		}
+	}
+	return found, nil
+}
