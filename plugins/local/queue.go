@@ -99,7 +99,6 @@ func compare(a, b string) int {
 	return 0
 }
 
-
 // status reads a job's state; a job without one waits.
 func (s *site) status(id string) (status, error) {
 	var st status
