@@ -14,6 +14,7 @@ type app struct {
 	json    bool
 	verbose int
 	config  string // --config: path of the configuration file
+	state   string // --state-dir
 }
 
 // errReported is returned by verbs that have already said what went wrong.
@@ -50,13 +51,17 @@ func (a *app) rootCmd() *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print JSON for machines instead of text")
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice: every request")
 	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
+	f.StringVar(&a.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
 	root.AddCommand(a.verbs()...)
 	return root
 }
 
 // verbs lists every verb, in the order of the help text.
 func (a *app) verbs() []*cobra.Command {
-	return []*cobra.Command{}
+	return []*cobra.Command{
+		a.localRunnerCmd(),
+		a.localJobCmd(),
+	}
 }
 
 // usageArgs makes a wrong number of arguments a usage error.

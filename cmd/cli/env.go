@@ -6,6 +6,8 @@ package cli
 import (
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/term"
@@ -18,6 +20,7 @@ type Env struct {
 	Getenv   func(string) string
 	Environ  []string
 	Dir      string // working directory
+	Exe      string // absolute path of this program, to start helpers with
 	UID      int
 	Now      func() time.Time
 	Terminal bool // Out is a terminal: colour, live tables, progress bars
@@ -32,11 +35,27 @@ func OSEnv() Env {
 	}
 	env := Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir, UID: os.Geteuid(), Now: time.Now,
+		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
 	}
 	fd := int(os.Stdout.Fd())
 	if env.Terminal = term.IsTerminal(fd); env.Terminal {
 		env.Width, _, _ = term.GetSize(fd)
 	}
 	return env
+}
+
+// executable is the path by which this program was called. The name is kept
+// where it is a link, since tests and installations give one binary several
+// names.
+func executable() string {
+	if path, err := exec.LookPath(os.Args[0]); err == nil {
+		if path, err = filepath.Abs(path); err == nil {
+			return path
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
 }

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// config is the configuration file. Every field has a default, so that no
+// file is needed; flags win over it.
+type config struct {
+	// Sources are URLs of what is asked for resources, the same as --info.
+	Sources  []string `toml:"sources"`
+	Resolver string   `toml:"resolver"` // DNS server for archery: sources, "host:port"; empty: the system's
+
+	VO       string   `toml:"vo"`
+	Policy   string   `toml:"policy"`
+	Formula  string   `toml:"formula"` // the policy of name "formula"
+	Unknown  string   `toml:"unknown"` // keep or reject
+	Deadline duration `toml:"deadline"`
+	MaxAge   duration `toml:"max_age"` // of cached answers
+	StateDir string   `toml:"state_dir"`
+
+	Local    []localConfig      `toml:"local"`
+	Slurm    []slurmConfig      `toml:"slurm"`
+	Services servicesConfig     `toml:"services"`
+	Weights  map[string]float64 `toml:"weights"` // of the hybrid score's terms
+	Auth     authConfig         `toml:"auth"`
+}
+
+// localConfig is one named site on this machine.
+type localConfig struct {
+	Name    string   `toml:"name"`
+	Slots   int      `toml:"slots"`
+	Memory  int64    `toml:"memory"` // MB
+	Tags    []string `toml:"tags"`
+	Speed   float64  `toml:"speed"`
+	MaxWall duration `toml:"max_wall"`
+	Access  []string `toml:"access"`
+	Drain   bool     `toml:"drain"`
+}
+
+// slurmConfig is how a Slurm cluster is reached.
+type slurmConfig struct {
+	URL     string `toml:"url"`      // slurm: or slurm+ssh://user@host
+	BaseDir string `toml:"base_dir"` // on the cluster, for the jobs' directories
+	SSH     string `toml:"ssh"`      // "native" (default) or the path of an ssh program
+	Account string `toml:"account"`
+}
+
+// servicesConfig lists what is asked about resources that passed the filters.
+type servicesConfig struct {
+	QueueLengths []string `toml:"queue_lengths"` // URLs
+	Forecasts    []string `toml:"forecasts"`
+	Monitors     []string `toml:"monitors"`
+}
+
+// authConfig chooses credentials.
+type authConfig struct {
+	Issuer   string `toml:"issuer"`    // OIDC issuer for grid auth login
+	ClientID string `toml:"client_id"` // at that issuer
+}
+
+// duration reads "90s", "8h" and the like.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%s is negative", text)
+	}
+	*d = duration(v)
+	return err
+}
+
+// defaultConfig is what holds where neither file nor flags say otherwise.
+func defaultConfig() config {
+	return config{
+		Policy: "hybrid", Unknown: "keep",
+		Deadline: duration(8 * time.Second), MaxAge: duration(time.Minute),
+	}
+}
+
+// configPath is where the configuration is looked for: --config,
+// $GRID_CONFIG, $XDG_CONFIG_HOME/grid/grid.toml, ~/.config/grid/grid.toml.
+func (a *app) configPath() (path string, named bool) {
+	for _, p := range []string{a.config, a.env.Getenv("GRID_CONFIG")} {
+		if p != "" {
+			return a.abs(p), true
+		}
+	}
+	return filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "grid", "grid.toml"), false
+}
+
+// loadConfig reads the configuration file; a missing one is no error unless
+// it was named.
+func (a *app) loadConfig() (config, error) {
+	c := defaultConfig()
+	path, named := a.configPath()
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return c, nil
+	case err != nil:
+		return c, usageError(fmt.Errorf("configuration: %w", err))
+	}
+	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, usageError(configError(path, err))
+	}
+	if c.Unknown != "keep" && c.Unknown != "reject" {
+		return c, usageError(fmt.Errorf("%s: unknown = %q: say keep or reject", path, c.Unknown))
+	}
+	return c, nil
+}
+
+// configError names file, line and column.
+func configError(path string, err error) error {
+	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
+		line, col := e.Errors[0].Position()
+		return fmt.Errorf("%s:%d:%d: no such setting: %s", path, line, col, strings.Join(e.Errors[0].Key(), "."))
+	}
+	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, col := e.Position()
+		return fmt.Errorf("%s:%d:%d: %s", path, line, col, strings.TrimPrefix(e.Error(), "toml: "))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// abs makes a path given by the user absolute.
+func (a *app) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.env.Dir, path)
+}
+
+// xdg returns a base directory of the XDG specification, or its default
+// below the home directory.
+func (a *app) xdg(name, def string) string {
+	if dir := a.env.Getenv(name); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(a.env.Getenv("HOME"), def)
+}
+
+// stateDir is where jobs and their history are kept.
+func (a *app) stateDir(c config) string {
+	for _, dir := range []string{a.state, a.env.Getenv("GRID_STATE_DIR"), c.StateDir} {
+		if dir != "" {
+			return a.abs(dir)
+		}
+	}
+	return filepath.Join(a.xdg("XDG_STATE_HOME", ".local/state"), "grid")
+}
+
+// cacheDir is where the last good answers of sources are kept.
+func (a *app) cacheDir() string {
+	return filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "grid")
+}

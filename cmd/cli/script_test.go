@@ -1,0 +1,65 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"gridbroker/cmd/cli"
+)
+
+// TestMain gives the scripts a command "grid" that is this very binary.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"grid": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		os.Exit(cli.Main(ctx, cli.OSEnv(), os.Args[1:]))
+	}})
+}
+
+// TestScripts runs every script of testdata/script, in an empty home.
+func TestScripts(t *testing.T) {
+	samples, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "../../testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Setenv("TESTDATA", samples) // the repository's testdata
+			env.Setenv("XDG_RUNTIME_DIR", filepath.Join(home, "run"))
+			return os.MkdirAll(home, 0o700)
+		},
+	})
+}
+
+// exits runs a command that must end with the given exit code:
+// "exits 3 grid match job.jdl".
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		e, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = e.ExitCode()
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || code != want {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
