@@ -14,9 +14,9 @@ import (
 	"gridbroker/plugins/local"
 )
 
-// localBackend opens the sites on this machine. Without any configured there
-// is one, with a slot per CPU, named after the machine.
-func (a *app) localBackend(c config) (*local.Backend, error) {
+// localOptions describe the sites on this machine. Without any configured
+// there is one, with a slot per CPU.
+func (a *app) localOptions(c config) local.Options {
 	opts := local.Options{
 		Dir: filepath.Join(a.stateDir(c), "local"), Helper: []string{a.env.Exe}, Now: a.env.Now,
 		CPUs: runtime.NumCPU(), Memory: machineMemory(),
@@ -30,12 +30,7 @@ func (a *app) localBackend(c config) (*local.Backend, error) {
 	if len(opts.Sites) == 0 {
 		opts.Sites = []local.Site{{Name: "localhost"}}
 	}
-	b, err := local.New(opts)
-	if err != nil {
-		path, _ := a.configPath()
-		return nil, usageError(fmt.Errorf("%s: %w", path, err))
-	}
-	return b, nil
+	return opts
 }
 
 // machineMemory is this machine's memory in MB, 0 where it cannot be read.

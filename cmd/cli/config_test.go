@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func loadText(t *testing.T, text string) (config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "grid.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{env: Env{Getenv: func(string) string { return "" }}, config: path}
+	return a.loadConfig()
+}
+
+func TestConfig(t *testing.T) {
+	c, err := loadText(t, "sources = ['local:']\ndeadline = '3s'\n[[local]]\nname = 'a'\nspeed = 2.0\nmax_wall = '1h'\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Deadline != duration(3*time.Second) || c.Local[0].MaxWall != duration(time.Hour) || c.Policy != "hybrid" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestConfigErrorsHavePositions(t *testing.T) {
+	for text, want := range map[string]string{
+		"sources = ['local:']\nsorces = []\n": "grid.toml:2:1: no such setting: sorces",
+		"[[local]]\nname = 'a'\nslot = 3\n":   "grid.toml:3:1: no such setting: local.slot",
+		"deadline = 'soon'\n":                 "grid.toml:1:",
+		"sources = [\n":                       "grid.toml:1:",
+		"unknown = 'maybe'\n":                 "say keep or reject",
+		"deadline = '-1s'\n":                  "negative",
+	} {
+		_, err := loadText(t, text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	a := &app{env: Env{Getenv: func(string) string { return "" }}, config: "/nonexistent/grid.toml"}
+	if _, err := a.loadConfig(); err == nil {
+		t.Error("a named file that is missing was accepted")
+	}
+}
