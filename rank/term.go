@@ -12,12 +12,17 @@ import (
 type Candidate struct {
 	Resource  *glue.Resource
 	Endpoint  glue.Endpoint // the one the job would be sent to
+	Age       time.Duration // how old the published state is
 	JDLRank   jdl.Value     // Rank evaluated for this resource
 	Forecasts []Forecast
 	Queue     *QueueLength // from a queue-length service; nil: none answered
 	History   *History     // nil: nothing known
-	Placed    int          // slots this call has already sent there
+	Trouble   string       // a monitoring system's warning; "" when it is well
+	Placed    Load         // what this call has already sent to the resource's slots
 }
+
+// Load is what one call has placed on a pool of slots so far.
+type Load struct{ Jobs, Slots int }
 
 // Forecast is one service's word on when the job would start.
 type Forecast struct {
@@ -43,11 +48,24 @@ type QueueLength struct {
 	At      time.Time
 }
 
+// Total is N = ΣL_j + L_a, the published algorithm's total queue. Negative
+// lengths count as empty.
+func (q QueueLength) Total() int64 {
+	n := count(q.CE)
+	for _, l := range q.Lengths {
+		n = count(n + count(l))
+	}
+	return n
+}
+
 // History is what the registry of tasks knows of a resource.
 type History struct {
-	RunTime        glue.Opt[time.Duration] // mean run time of such jobs on this hardware
-	WaitCorrection glue.Opt[float64]       // actual over predicted wait so far
-	Success        glue.Opt[float64]       // probability, 0..1
+	// RunTime is the mean run time of such jobs on this hardware. A
+	// Historian that knows them from other hardware only gives the time
+	// scaled to this one.
+	RunTime        glue.Opt[time.Duration]
+	WaitCorrection glue.Opt[float64] // actual over predicted wait so far
+	Success        glue.Opt[float64] // probability, 0..1
 	Jobs           int
 	BannedUntil    time.Time
 	BanReason      string
@@ -62,12 +80,23 @@ type Term struct {
 	Age     time.Duration `json:"age"`
 	// Uncertainty is one standard deviation, in seconds.
 	Uncertainty float64 `json:"uncertainty"`
-	OK          bool    `json:"ok"` // false: nobody said; Seconds is a stated prior
+	// Weight is the share of this word among those on the same thing, 0..1.
+	Weight float64 `json:"weight"`
+	OK     bool    `json:"ok"` // false: nobody said; Seconds is a stated prior
 }
 
 // Ranked is a candidate with its score.
 type Ranked struct {
 	Candidate
 	Score float64 // higher is better; in policy hybrid minus the expected completion in seconds
-	Terms []Term
+	// Uncertainty is one standard deviation of the expected completion in
+	// seconds; 0 in policies that do not estimate one.
+	Uncertainty float64
+	Terms       []Term
+}
+
+// Dropped is a candidate that could not be ranked, and why.
+type Dropped struct {
+	Resource *glue.Resource
+	Why      string
 }

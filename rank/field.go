@@ -1,0 +1,213 @@
+package rank
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// Source of draws: uniform in [0, 1). *math/rand/v2.Rand is one.
+type Source interface{ Float64() float64 }
+
+// Tally counts what one call has placed, per pool of slots.
+type Tally struct{ loads map[string]*Load }
+
+// NewTally returns an empty tally.
+func NewTally() *Tally { return &Tally{loads: map[string]*Load{}} }
+
+// pool names the slots a resource starts jobs on: several VO views of one
+// queue share them.
+func pool(r *glue.Resource) string {
+	if r.CE != "" && r.Queue != "" {
+		return r.CE + "\x00" + r.Queue
+	}
+	return "\x00" + r.ID
+}
+
+func (t *Tally) load(r *glue.Resource) *Load {
+	key := pool(r)
+	l := t.loads[key]
+	if l == nil {
+		l = &Load{}
+		t.loads[key] = l
+	}
+	return l
+}
+
+// Place counts a job of that many slots as sent to the resource.
+func (t *Tally) Place(r *glue.Resource, slots int) {
+	l := t.load(r)
+	l.Jobs++
+	l.Slots += max(1, slots)
+}
+
+// scene is what is the same for all candidates of a job.
+type scene struct {
+	now     time.Time
+	slots   float64  // asked for
+	runTime float64  // seconds, at the reference speed
+	inputs  []string // hosts of the remote input files, "" where not known
+}
+
+func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
+	sc := &scene{now: now, slots: float64(max(1, job.Demand.Slots)), runTime: p.Model.PriorRun.Seconds()}
+	if t := job.Demand.WallTime; t > 0 {
+		sc.runTime = t.Seconds()
+	} else if t := job.Demand.CPUTime; t > 0 {
+		sc.runTime = t.Seconds() / sc.slots
+	}
+	for _, f := range job.InputSandbox {
+		if f.IsURL() {
+			sc.inputs = append(sc.inputs, hostOf(f.Source))
+		}
+	}
+	for _, name := range job.InputData {
+		sc.inputs = append(sc.inputs, hostOf(name))
+	}
+	return sc
+}
+
+// entry is one candidate in a field.
+type entry struct {
+	ranked  Ranked
+	base    Candidate
+	load    *Load
+	scored  bool
+	primary float64 // the JDL rank where it decides, else 0
+	why     string  // not empty: cannot be ranked
+}
+
+// Field holds the candidates of equal jobs, scored once; scores of those
+// whose slots the call has filled since are renewed when the next job is
+// ordered.
+type Field struct {
+	policy  Policy
+	job     *jdl.Job
+	scene   *scene
+	ranks   bool // the JDL rank decides
+	rank    func(*glue.Resource) jdl.Value
+	entries []entry
+}
+
+// NewField prepares the candidates of a job. Their order does not matter.
+// rankOf evaluates the job's Rank for a resource; it is asked again with
+// corrected counters when jobs were placed there. It may be nil where
+// Candidate.JDLRank is to be taken as it is.
+func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, rankOf func(*glue.Resource) jdl.Value) *Field {
+	if p.Model == (Model{}) {
+		p.Model = DefaultModel()
+	}
+	if p.Name == "" {
+		p.Name = Hybrid
+	}
+	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf}
+	kind := kinds[p.Name]
+	f.ranks = kind.usesRank && (job.Rank != nil || p.Name == JDL)
+	f.entries = make([]entry, len(cs))
+	for i, c := range cs {
+		f.entries[i] = entry{base: c, load: t.load(c.Resource)}
+	}
+	slices.SortFunc(f.entries, func(a, b entry) int { return cmp.Compare(a.base.Resource.ID, b.base.Resource.ID) })
+	return f
+}
+
+// Order returns the best n candidates (all where n <= 0), best first, and
+// those that cannot be ranked. It draws one number per candidate.
+func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
+	f.refresh()
+	keys := f.keys(draws)
+	order := make([]int, 0, len(f.entries))
+	var dropped []Dropped
+	for i := range f.entries {
+		if e := &f.entries[i]; e.why != "" {
+			dropped = append(dropped, Dropped{e.base.Resource, e.why})
+			continue
+		}
+		order = append(order, i)
+	}
+	if n <= 0 || n > len(order) {
+		n = len(order)
+	}
+	best(order, n, func(a, b int) int { return keys[a].compare(keys[b]) })
+	return f.take(order[:n], keys), dropped
+}
+
+func (f *Field) take(order []int, keys []key) []Ranked {
+	out := make([]Ranked, len(order))
+	for i, at := range order {
+		out[i] = f.entries[at].ranked
+		if f.policy.Name == Paper {
+			mark(&out[i], keys[at].u)
+		}
+	}
+	return out
+}
+
+// refresh scores what is new or has changed.
+func (f *Field) refresh() {
+	for i := range f.entries {
+		e := &f.entries[i]
+		if e.scored && e.ranked.Placed == *e.load {
+			continue
+		}
+		c := e.base
+		c.Placed = *e.load
+		if f.rank != nil {
+			c.JDLRank = f.rank(placedOn(c.Resource, c.Placed))
+		}
+		e.ranked = kinds[f.policy.Name].score(&f.policy, f.scene, &c)
+		e.primary, e.why = f.verdict(&e.ranked)
+		e.scored = true
+	}
+}
+
+// verdict tells whether a candidate can be ranked at all: gLite drops those
+// whose Rank is not a number, and no NaN or infinity goes further than this.
+func (f *Field) verdict(r *Ranked) (primary float64, why string) {
+	if f.ranks {
+		v, ok := r.JDLRank.Number()
+		switch {
+		case !ok:
+			return 0, "Rank is " + describe(r.JDLRank)
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return 0, fmt.Sprintf("Rank is %v", v)
+		}
+		primary = v
+	}
+	if math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
+		return 0, "the formula gives no number"
+	}
+	return primary, ""
+}
+
+func describe(v jdl.Value) string {
+	switch v.Kind() {
+	case jdl.Undefined:
+		return "undefined"
+	case jdl.Error:
+		return "an error"
+	}
+	return "not a number"
+}
+
+// placedOn is the resource as it will look when the jobs of this call have
+// arrived: so a Rank on free slots or waiting jobs spreads them too.
+func placedOn(r *glue.Resource, l Load) *glue.Resource {
+	if l.Jobs == 0 {
+		return r
+	}
+	c := *r
+	slots, jobs := int64(l.Slots), int64(l.Jobs)
+	fit := min(slots, max(0, r.FreeSlots.Or(0)))
+	started := jobs * fit / slots
+	c.FreeSlots.V = r.FreeSlots.V - fit
+	c.Running.V += started
+	c.Waiting.V += jobs - started
+	c.Total.V += jobs
+	return &c
+}

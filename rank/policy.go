@@ -1,0 +1,103 @@
+package rank
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Policy says how candidates are ordered.
+//
+// A Rank in the job decides in policies hybrid and jdl; the others are whole
+// orders of their own and are used only when the user asks for them by name.
+type Policy struct {
+	Name    string
+	Model   Model
+	Formula *Formula // of policy "formula"
+}
+
+// Names of the policies.
+const (
+	Hybrid       = "hybrid"        // expected completion in seconds, static and dynamic terms
+	Paper        = "paper"         // the published hybrid algorithm: M = rand(0, 1/S)
+	JDL          = "jdl"           // gLite: Rank or its default, ties uniform
+	FastestQueue = "fastest-queue" // shortest queue relative to slots; among idle ones most free slots
+	ForecastOnly = "forecast"      // earliest start
+	Data         = "data"          // shortest stage-in
+	Random       = "random"        // uniform
+	FormulaName  = "formula"       // the user's own expression
+)
+
+// scorer gives one candidate's score.
+type scorer func(p *Policy, sc *scene, c *Candidate) Ranked
+
+// kinds is the table of policies.
+var kinds = map[string]struct {
+	usesRank bool
+	score    scorer
+}{
+	Hybrid:       {true, scoreHybrid},
+	Paper:        {false, scorePaper},
+	JDL:          {true, scoreNone},
+	FastestQueue: {false, scoreFastestQueue},
+	ForecastOnly: {false, scoreForecast},
+	Data:         {false, scoreData},
+	Random:       {false, scoreNone},
+	FormulaName:  {false, scoreFormula},
+}
+
+// Names lists the policies, the default first.
+func Names() []string {
+	return []string{Hybrid, Paper, JDL, FastestQueue, ForecastOnly, Data, Random, FormulaName + ":EXPR"}
+}
+
+// ParsePolicy reads a policy's name, or "formula:" and an expression.
+func ParsePolicy(s string, m Model) (Policy, error) {
+	if code, ok := strings.CutPrefix(s, FormulaName+":"); ok {
+		f, err := CompileFormula(code)
+		return Policy{Name: FormulaName, Model: m, Formula: f}, err
+	}
+	if s == "" {
+		s = Hybrid
+	}
+	if _, ok := kinds[s]; !ok || s == FormulaName {
+		return Policy{}, fmt.Errorf("no such policy: %s (known: %s)", s, strings.Join(Names(), ", "))
+	}
+	return Policy{Name: s, Model: m}, nil
+}
+
+func scoreHybrid(p *Policy, sc *scene, c *Candidate) Ranked {
+	done := p.Model.complete(sc, c)
+	return Ranked{Candidate: *c, Score: -done.total, Uncertainty: done.sigma, Terms: done.terms}
+}
+
+func scoreForecast(p *Policy, sc *scene, c *Candidate) Ranked {
+	wait, sigma, terms := p.Model.wait(sc, c)
+	return Ranked{Candidate: *c, Score: -clamp(wait, 0, worst), Uncertainty: sigma, Terms: terms}
+}
+
+func scoreData(p *Policy, sc *scene, c *Candidate) Ranked {
+	t := p.Model.stageIn(sc, c)
+	return Ranked{Candidate: *c, Score: -t.Seconds, Terms: []Term{t}}
+}
+
+func scoreNone(_ *Policy, _ *scene, c *Candidate) Ranked { return Ranked{Candidate: *c} }
+
+// scoreFastestQueue is what ARC's broker of that name means to do: among
+// resources with nothing waiting the one with most free slots, else the
+// least waiting jobs per slot. One that does not publish all three numbers
+// comes last.
+func scoreFastestQueue(p *Policy, _ *scene, c *Candidate) Ranked {
+	r := c.Resource
+	waiting, ok := c.published()
+	if !ok || !r.Waiting.OK || !r.FreeSlots.OK || !r.TotalSlots.OK || r.TotalSlots.V <= 0 {
+		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{{Name: "queue", Source: "prior"}}}
+	}
+	free := float64(r.FreeSlots.V) - float64(c.Placed.Slots)
+	queue := (float64(waiting) + max(0, -free)) / float64(r.TotalSlots.V)
+	t := Term{Name: "queue", Raw: queue, Source: r.Source, Age: c.Age, Weight: 1, OK: true}
+	score := -queue
+	if queue == 0 {
+		score = free
+	}
+	return Ranked{Candidate: *c, Score: clamp(score, -worst, worst), Terms: []Term{t}}
+}

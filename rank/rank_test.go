@@ -1,0 +1,335 @@
+package rank_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/rank"
+)
+
+var now = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+func order(t *testing.T, name string, job *jdl.Job, cs []rank.Candidate, draws rank.Source) []rank.Ranked {
+	t.Helper()
+	p, err := rank.ParsePolicy(name, rank.DefaultModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := p.NewField(job, now, cs, rank.NewTally(), nil).Order(draws, 0)
+	return got
+}
+
+func ids(rs []rank.Ranked) string {
+	var out []string
+	for _, r := range rs {
+		out = append(out, r.Resource.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// odd returns numbers that providers publish and should not, too.
+func odd(r *rand.Rand) float64 {
+	choices := []float64{0, 1, -1, 7, 100, 3600, 1e9, 4e18, -4e18, r.Float64() * 1e5}
+	return choices[r.IntN(len(choices))]
+}
+
+func maybe[T any](r *rand.Rand, v T) glue.Opt[T] {
+	return glue.Opt[T]{V: v, OK: r.IntN(3) > 0}
+}
+
+func randomCandidate(r *rand.Rand, i int) rank.Candidate {
+	res := &glue.Resource{
+		ID: fmt.Sprintf("ce%02d", i), Source: "bdii",
+		Waiting: maybe(r, int64(odd(r))), FreeSlots: maybe(r, int64(odd(r))), TotalSlots: maybe(r, int64(odd(r))),
+		PreLRMSWaiting: maybe(r, int64(odd(r))), CPUClock: maybe(r, int64(odd(r))),
+		EstimatedWait: maybe(r, time.Duration(odd(r))), StateIsPlaceholder: r.IntN(5) == 0,
+		Benchmarks: map[string]float64{"hep-spec06": odd(r)},
+	}
+	c := rank.Candidate{Resource: res, Age: time.Duration(odd(r)), JDLRank: jdl.RealValue(math.Round(odd(r)))}
+	if r.IntN(2) == 0 {
+		c.Forecasts = []rank.Forecast{{Source: "f", Made: now.Add(-time.Duration(r.IntN(9)) * time.Minute),
+			Low: time.Duration(odd(r)), Median: time.Duration(odd(r)), High: time.Duration(odd(r)),
+			PastError: maybe(r, time.Duration(odd(r)))}}
+	}
+	if r.IntN(2) == 0 {
+		c.Queue = &rank.QueueLength{Source: "q", Lengths: []int64{int64(odd(r)), int64(odd(r))}, CE: int64(odd(r)), At: now}
+	}
+	if r.IntN(2) == 0 {
+		c.History = &rank.History{RunTime: maybe(r, time.Duration(odd(r))), Success: maybe(r, odd(r)),
+			WaitCorrection: maybe(r, odd(r)), Jobs: r.IntN(20)}
+	}
+	return c
+}
+
+func randomCandidates(r *rand.Rand, n int) []rank.Candidate {
+	cs := make([]rank.Candidate, n)
+	for i := range cs {
+		cs[i] = randomCandidate(r, i)
+	}
+	return cs
+}
+
+// every policy, with and without a Rank in the job.
+func eachPolicy(t *testing.T, f func(t *testing.T, name string, job *jdl.Job)) {
+	names := []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ForecastOnly, rank.Data, rank.Random,
+		"formula:-completion + orElse(free, 0)"}
+	for _, name := range names {
+		for _, job := range []*jdl.Job{{}, {Rank: &jdl.Literal{}}, {Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 1}} {
+			t.Run(fmt.Sprintf("%s/rank=%v/fuzzy=%v", name, job.Rank != nil, job.FuzzyRank), func(t *testing.T) { f(t, name, job) })
+		}
+	}
+}
+
+func TestPermutationChangesNothing(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, name string, job *jdl.Job) {
+		for seed := range uint64(40) {
+			r := seeded(seed)
+			cs := randomCandidates(r, 1+r.IntN(12))
+			want := ids(order(t, name, job, cs, seeded(seed)))
+			r.Shuffle(len(cs), func(i, j int) { cs[i], cs[j] = cs[j], cs[i] })
+			if got := ids(order(t, name, job, cs, seeded(seed))); got != want {
+				t.Fatalf("seed %d: shuffled gives %s, want %s", seed, got, want)
+			}
+		}
+	})
+}
+
+func TestNothingInfiniteEscapes(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, name string, job *jdl.Job) {
+		for seed := range uint64(200) {
+			cs := randomCandidates(seeded(seed), 6)
+			got := order(t, name, job, cs, seeded(seed))
+			if len(got) != len(cs) {
+				t.Fatalf("seed %d: %d of %d ranked", seed, len(got), len(cs))
+			}
+			for _, r := range got {
+				numbers := []float64{r.Score, r.Uncertainty}
+				for _, term := range r.Terms {
+					numbers = append(numbers, term.Raw, term.Seconds, term.Uncertainty, term.Weight)
+				}
+				for _, x := range numbers {
+					if math.IsNaN(x) || math.IsInf(x, 0) {
+						t.Fatalf("seed %d: %s: %v in %+v", seed, r.Resource.ID, x, r)
+					}
+				}
+			}
+		}
+	})
+}
+
+// better lists one improvement each of one raw term of a candidate.
+var better = map[string]func(c *rank.Candidate){
+	"less waiting":   func(c *rank.Candidate) { c.Resource.Waiting.V -= 1 + abs(c.Resource.Waiting.V)/2 },
+	"less in the CE": func(c *rank.Candidate) { c.Resource.PreLRMSWaiting.V -= 1 + abs(c.Resource.PreLRMSWaiting.V)/2 },
+	"more free":      func(c *rank.Candidate) { c.Resource.FreeSlots.V += 1 + abs(c.Resource.FreeSlots.V)/2 },
+	// A number that is not published (a benchmark of 0) stays so: doubled.
+	"faster clock": func(c *rank.Candidate) { c.Resource.CPUClock.V *= 2 },
+	"benchmark":    func(c *rank.Candidate) { c.Resource.Benchmarks["hep-spec06"] *= 2 },
+	"shorter published wait": func(c *rank.Candidate) {
+		c.Resource.EstimatedWait.V -= time.Minute + c.Resource.EstimatedWait.V/2
+	},
+	"earlier forecast": func(c *rank.Candidate) {
+		for i := range c.Forecasts {
+			c.Forecasts[i].Median -= time.Minute
+		}
+	},
+	"shorter queue": func(c *rank.Candidate) {
+		if c.Queue != nil {
+			c.Queue.CE -= 5
+		}
+	},
+	"more success": func(c *rank.Candidate) {
+		if c.History != nil {
+			c.History.Success.V += 0.1
+		}
+	},
+	"shorter runs": func(c *rank.Candidate) {
+		if c.History != nil && c.History.RunTime.V > 0 {
+			c.History.RunTime.V /= 2
+			c.History.RunTime.V = max(1, c.History.RunTime.V)
+		}
+	},
+}
+
+func abs(x int64) int64 { return max(x, -x) }
+
+func TestBetterTermNeverLowersTheRank(t *testing.T) {
+	names := []string{rank.Hybrid, rank.Paper, rank.FastestQueue, rank.ForecastOnly, rank.Random}
+	for what, improve := range better {
+		for _, name := range names {
+			for seed := range uint64(150) {
+				before := order(t, name, &jdl.Job{}, randomCandidates(seeded(seed), 8), seeded(seed))
+				cs := randomCandidates(seeded(seed), 8)
+				improve(&cs[3])
+				after := order(t, name, &jdl.Job{}, cs, seeded(seed))
+				if b, a := place(before, "ce03"), place(after, "ce03"); a > b {
+					t.Fatalf("%s, policy %s, seed %d: from place %d to %d", what, name, seed, b, a)
+				}
+			}
+		}
+	}
+}
+
+func place(rs []rank.Ranked, id string) int {
+	for i, r := range rs {
+		if r.Resource.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func idle(n int) []rank.Candidate {
+	cs := make([]rank.Candidate, n)
+	for i := range cs {
+		cs[i] = rank.Candidate{JDLRank: jdl.IntValue(7), Resource: &glue.Resource{ID: fmt.Sprintf("ce%02d", i),
+			Waiting: glue.Some[int64](0), FreeSlots: glue.Some[int64](10), TotalSlots: glue.Some[int64](10)}}
+	}
+	return cs
+}
+
+// Each of n equal candidates is first in 1/n of the draws: chi-squared with 9
+// degrees of freedom is below 33.7 but once in 10,000.
+func TestTiesAreUniform(t *testing.T) {
+	for _, name := range []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ForecastOnly, rank.Data, rank.Random} {
+		t.Run(name, func(t *testing.T) {
+			const n, draws = 10, 20000
+			first, last := make([]int, n), make([]int, n)
+			rng := seeded(42)
+			p, _ := rank.ParsePolicy(name, rank.DefaultModel())
+			f := p.NewField(&jdl.Job{}, now, idle(n), rank.NewTally(), nil)
+			for range draws {
+				got, _ := f.Order(rng, 0)
+				first[index(got[0])]++
+				last[index(got[n-1])]++
+			}
+			if x := chi2(first); x > 33.7 {
+				t.Errorf("first places %v: chi2 %.1f", first, x)
+			}
+			if x := chi2(last); x > 33.7 {
+				t.Errorf("last places %v: chi2 %.1f", last, x)
+			}
+		})
+	}
+}
+
+func index(r rank.Ranked) int {
+	var i int
+	fmt.Sscanf(r.Resource.ID, "ce%d", &i)
+	return i
+}
+
+func chi2(counts []int) float64 {
+	total := 0
+	for _, c := range counts {
+		total += c
+	}
+	want, x := float64(total)/float64(len(counts)), 0.0
+	for _, c := range counts {
+		x += (float64(c) - want) * (float64(c) - want) / want
+	}
+	return x
+}
+
+// The few best taken in one pass are those of the whole order.
+func TestShortOrderIsTheHeadOfTheWhole(t *testing.T) {
+	for seed := range uint64(50) {
+		cs := randomCandidates(seeded(seed), 100)
+		p, _ := rank.ParsePolicy(rank.Hybrid, rank.DefaultModel())
+		f := p.NewField(&jdl.Job{}, now, cs, rank.NewTally(), nil)
+		whole, _ := f.Order(seeded(seed), 0)
+		short, _ := f.Order(seeded(seed), 7)
+		if got, want := ids(short), ids(whole[:7]); got != want {
+			t.Fatalf("seed %d: %s, want %s", seed, got, want)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	const sites, jobs = 10, 1000
+	for _, name := range []string{rank.Hybrid, rank.JDL, rank.FastestQueue, rank.Random, rank.Paper} {
+		p, _ := rank.ParsePolicy(name, rank.DefaultModel())
+		tally := rank.NewTally()
+		f := p.NewField(&jdl.Job{}, now, idle(sites), tally, nil)
+		rng, counts := seeded(7), make([]int, sites)
+		for range jobs {
+			got, _ := f.Order(rng, 1)
+			tally.Place(got[0].Resource, 1)
+			counts[index(got[0])]++
+		}
+		// Binomial(1000, 1/10): mean 100, σ 9.5; five σ.
+		for i, c := range counts {
+			if c < 52 || c > 148 {
+				t.Errorf("%s: site %d got %d of %d jobs: %v", name, i, c, jobs, counts)
+			}
+		}
+	}
+}
+
+// Views of one queue share its slots: what is placed through one is counted
+// for the other.
+func TestViewsShareSlots(t *testing.T) {
+	view := func(vo string, free int64) rank.Candidate {
+		return rank.Candidate{Resource: &glue.Resource{ID: "ce/q/" + vo, CE: "ce", Queue: "q", ViewOf: vo,
+			FreeSlots: glue.Some(free), Waiting: glue.Some[int64](0), TotalSlots: glue.Some[int64](4)}}
+	}
+	other := rank.Candidate{Resource: &glue.Resource{ID: "other", CE: "other", Queue: "q",
+		FreeSlots: glue.Some[int64](1), Waiting: glue.Some[int64](0), TotalSlots: glue.Some[int64](4)}}
+	model := rank.DefaultModel()
+	model.Near = 0
+	p := rank.Policy{Name: rank.Hybrid, Model: model}
+	tally := rank.NewTally()
+	a := view("a", 1)
+	f := p.NewField(&jdl.Job{}, now, []rank.Candidate{a, view("b", 1), other}, tally, nil)
+	tally.Place(a.Resource, 1)
+	got, _ := f.Order(seeded(1), 0)
+	if got[0].Resource.ID != "other" {
+		t.Errorf("order %s: the queue's one slot was counted once per view", ids(got))
+	}
+}
+
+func TestOldDataWeighsLess(t *testing.T) {
+	full := rank.Candidate{Resource: &glue.Resource{ID: "full", FreeSlots: glue.Some[int64](0),
+		Waiting: glue.Some[int64](100), TotalSlots: glue.Some[int64](10)}}
+	wait := func(age time.Duration) float64 {
+		c := full
+		c.Age = age
+		got := order(t, rank.ForecastOnly, &jdl.Job{}, []rank.Candidate{c}, seeded(1))
+		return -got[0].Score
+	}
+	fresh, old, ancient := wait(0), wait(4*time.Hour), wait(1000*time.Hour)
+	if !(fresh > old && old > ancient && math.Abs(ancient-3600) < 10) {
+		t.Errorf("waits %v, %v, %v: should fall towards the prior of an hour", fresh, old, ancient)
+	}
+}
+
+func TestFormulaErrors(t *testing.T) {
+	for code, want := range map[string]string{
+		"wait +":          "unexpected token EOF",
+		"nosuch * 2":      "unknown name nosuch",
+		"site":            "expected float64",
+		"known(1) ? 1 : ": "unexpected token EOF",
+	} {
+		_, err := rank.CompileFormula(code)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", code, err, want)
+		}
+	}
+	if _, err := rank.ParsePolicy("fastest", rank.DefaultModel()); err == nil || !strings.Contains(err.Error(), "fastest-queue") {
+		t.Errorf("unknown policy: %v", err)
+	}
+	cs := idle(2)
+	p, _ := rank.ParsePolicy("formula:queue", rank.DefaultModel())
+	got, dropped := p.NewField(&jdl.Job{}, now, cs, rank.NewTally(), nil).Order(seeded(1), 0)
+	if len(got) != 0 || len(dropped) != 2 || dropped[0].Why != "the formula gives no number" {
+		t.Errorf("formula of an unpublished number: %v %v", got, dropped)
+	}
+}

@@ -1,0 +1,130 @@
+package rank
+
+import (
+	"math"
+	"time"
+)
+
+// wait combines all words on the wait, each weighted by 1/σ² where σ grows
+// with the age of the word: so old data counts for less, and the prior for
+// more, but no word can make a resource better by being worse. σ never
+// depends on the value itself, which keeps the combination monotone.
+func (m *Model) wait(sc *scene, c *Candidate) (seconds, sigma float64, terms []Term) {
+	terms = m.waits(sc, c)
+	sum := 0.0
+	for i := range terms {
+		terms[i].Weight = 1 / (terms[i].Uncertainty * terms[i].Uncertainty)
+		sum += terms[i].Weight
+	}
+	for i := range terms {
+		t := &terms[i]
+		t.Weight /= sum
+		t.Seconds = clamp(t.Seconds, 0, worst) * t.Weight * m.WaitWeight
+		seconds += t.Seconds
+	}
+	return seconds, m.WaitWeight / math.Sqrt(sum), terms
+}
+
+func (m *Model) waits(sc *scene, c *Candidate) []Term {
+	terms := make([]Term, 0, 6)
+	for i := range c.Forecasts {
+		if t, ok := m.forecast(sc, c, &c.Forecasts[i]); ok {
+			terms = append(terms, t)
+		}
+	}
+	if q := c.Queue; q != nil {
+		t := m.word("wait", q.Source, sc.now.Sub(q.At), m.QueueError)
+		t.Raw = float64(q.Total())
+		t.Seconds = m.drain(sc, c, q.Total())
+		terms = append(terms, t)
+	}
+	if n, ok := c.published(); ok {
+		t := m.word("wait", c.Resource.Source, c.Age, m.CountersError)
+		t.Raw = float64(n)
+		t.Seconds = m.drain(sc, c, n)
+		terms = append(terms, t)
+	}
+	if r := c.Resource; r.EstimatedWait.OK && !r.EstimatedWaitIsPlaceholder {
+		t := m.word("response", r.Source, c.Age, m.PublishedError)
+		t.Raw = r.EstimatedWait.V.Seconds()
+		t.Seconds = max(0, t.Raw) + m.overflow(sc, c)
+		terms = append(terms, t)
+	}
+	return append(terms, Term{Name: "wait", Source: "prior", Raw: m.PriorWait.Seconds(),
+		Seconds: m.PriorWait.Seconds() + m.overflow(sc, c), Uncertainty: max(1, m.PriorError.Seconds())})
+}
+
+// word starts a term said by somebody some time ago.
+func (m *Model) word(name, source string, age, fresh time.Duration) Term {
+	age = max(age, 0)
+	return Term{Name: name, Source: source, Age: age, OK: true,
+		Uncertainty: max(1, fresh.Seconds()+m.Drift*age.Seconds())}
+}
+
+// forecast turns a service's word into what is left of the wait. A forecast
+// that is over its time is no word at all.
+func (m *Model) forecast(sc *scene, c *Candidate, f *Forecast) (Term, bool) {
+	if !f.GoodUntil.IsZero() && sc.now.After(f.GoodUntil) {
+		return Term{}, false
+	}
+	fresh := m.ForecastError
+	width := time.Duration(float64(f.High-f.Low) / 2.563) // 10 % to 90 % of a normal distribution
+	switch {
+	case f.PastError.OK:
+		fresh = max(f.PastError.V*5/4, width) // σ = 1.25 mean absolute errors
+	case width > 0:
+		fresh = width
+	}
+	t := m.word("forecast", f.Source, sc.now.Sub(f.Made), fresh)
+	t.Raw = f.Median.Seconds()
+	left := f.Median.Seconds()
+	if h := c.History; h != nil && h.WaitCorrection.OK {
+		left *= clamp(h.WaitCorrection.V, 0.05, 20)
+	}
+	t.Seconds = max(0, left-t.Age.Seconds()) + m.overflow(sc, c)
+	return t, true
+}
+
+// published is the number of waiting jobs the resource publishes, those in
+// the CE itself included: a full CE publishes free slots and no waiting jobs
+// while jobs wait before its batch system.
+func (c *Candidate) published() (int64, bool) {
+	r := c.Resource
+	if r.StateIsPlaceholder || !r.Waiting.OK && !r.FreeSlots.OK {
+		return 0, false
+	}
+	return count(r.Waiting.Or(0)) + count(r.PreLRMSWaiting.Or(0)) + count(r.Staging.Or(0)), true
+}
+
+// count limits a published number of jobs to what cannot overflow a sum.
+func count(n int64) int64 { return min(max(n, 0), 1e12) }
+
+// drain is the time until a job behind n waiting ones starts: what is asked
+// for beyond the free slots, in front of slots that come free at the rate
+// slots / typical run time.
+func (m *Model) drain(sc *scene, c *Candidate, n int64) float64 {
+	short := sc.slots + float64(c.Placed.Slots)
+	if free := c.Resource.FreeSlots; free.OK {
+		short = max(0, short-float64(max(0, free.V)))
+	} else if n == 0 {
+		short = float64(c.Placed.Slots)
+	}
+	return (float64(n) + short) * m.PriorRun.Seconds() / m.slots(c)
+}
+
+// overflow is the wait added by what this call has placed beyond the free slots.
+func (m *Model) overflow(_ *scene, c *Candidate) float64 {
+	over := int64(c.Placed.Slots) - max(0, c.Resource.FreeSlots.Or(0))
+	return float64(max(0, over)) * m.PriorRun.Seconds() / m.slots(c)
+}
+
+// slots is how many slots serve the queue, by the best number published.
+func (m *Model) slots(c *Candidate) float64 {
+	r := c.Resource
+	for _, n := range []int64{r.TotalSlots.Or(0), r.LogicalCPUs.Or(0), r.PhysicalCPUs.Or(0), m.PriorSlots} {
+		if n > 0 {
+			return float64(n)
+		}
+	}
+	return 1
+}
