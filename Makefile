@@ -1,8 +1,26 @@
-GO ?= go
-export CGO_ENABLED ?= 1
+# Two targets do everything: "make demo" runs the main job, "make test" runs
+# all tests and installs from Debian's packages what they need.
+
+GO     ?= go
+PREFIX ?= /usr/local
+FUZZTIME ?= 30s
+# Further captures and traces to test with, where they lie beside the checkout.
+export GRID_TESTDATA ?= $(wildcard $(abspath ../shared/data))
+
+help: ## this text
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 build: ## build bin/grid and bin/grid-submit
-	$(GO) build -o bin/ ./cmd/grid ./cmd/grid-submit
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/grid ./cmd/grid-submit
+
+demo: build ## run a job over an embedded grid of local sites and show plan and output
+	@testdata/demo/demo.sh
+
+test: ## install what the tests need (root or sudo), start the real servers, run every test
+	@testdata/testbed/run-tests.sh
+
+unit: ## every test that needs no server
+	$(GO) test -race ./...
 
 check: ## gofmt, vet, staticcheck, layer test
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run: gofmt -w .'; exit 1; }
@@ -10,4 +28,29 @@ check: ## gofmt, vet, staticcheck, layer test
 	$(GO) tool staticcheck ./...
 	$(GO) test -count=1 ./cmd
 
-.PHONY: build check
+bench: ## every benchmark
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz test for FUZZTIME each
+	@testdata/fuzz.sh $(FUZZTIME)
+
+testbed-up: ## start the real servers on loopback: A-REX, BDII, Slurm, sshd, VOMS
+	@testdata/testbed/testbed.sh up
+
+testbed-down: ## stop them
+	@testdata/testbed/testbed.sh down
+
+install: build ## install the programs, man pages and shell completion below PREFIX
+	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin bin/grid bin/grid-submit
+	bin/grid man $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	bin/grid completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/grid
+	bin/grid completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_grid
+	bin/grid completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/grid.fish
+
+clean: ## remove what was built
+	rm -rf bin
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test unit check bench fuzz testbed-up testbed-down install clean

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs every test. As root, or with sudo that asks nothing, it first installs
+# what the tests need from Debian's packages and starts the real servers;
+# otherwise the tests of real servers are left out. Ends with the list of what
+# was left out and why.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+export GRID_TESTBED_DIR=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
+cd "$top" || exit 1
+
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo -n -E)
+stop() { "${as_root[@]}" "$here/testbed.sh" down; }
+
+if "${as_root[@]}" true 2>/dev/null; then
+	trap stop EXIT
+	"${as_root[@]}" "$here/testbed.sh" up
+else
+	echo 'neither root nor sudo: the tests of real servers are left out' >&2
+fi
+
+log=$(mktemp)
+go test -race -count=1 -timeout 30m -v ./... 2>&1 | tee "$log" |
+	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
+code=${PIPESTATUS[0]}
+
+echo
+echo 'Left out:'
+{
+	for f in "$GRID_TESTBED_DIR"/*.left-out; do
+		[ -e "$f" ] && printf '  testbed %s: %s\n' "$(basename "$f" .left-out)" "$(cat "$f")"
+	done
+	# A skipped test prints its reason in the line before "--- SKIP".
+	awk '/_test\.go:[0-9]+: / {why=$0} /--- SKIP/ {sub(/^ +/,"",why); print "  " $3 ": " why}' "$log"
+} | sort | uniq | sed 's/^$/  nothing/'
+if [ "$code" != 0 ]; then
+	echo
+	echo "Failed; the whole output is in $log:"
+	grep -E -A12 -- '--- FAIL|^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 200
+else
+	rm -f "$log"
+fi
+exit "$code"
