@@ -15,16 +15,17 @@ import (
 
 // Env is all the command takes from outside, so that tests can replace it.
 type Env struct {
-	In       io.Reader
-	Out, Err io.Writer
-	Getenv   func(string) string
-	Environ  []string
-	Dir      string // working directory
-	Exe      string // absolute path of this program, to start helpers with
-	UID      int
-	Now      func() time.Time
-	Terminal bool // Out is a terminal: colour, live tables, progress bars
-	Width    int  // columns of the terminal; 0 where there is none
+	In          io.Reader
+	Out, Err    io.Writer
+	Getenv      func(string) string
+	Environ     []string
+	Dir         string // working directory
+	Exe         string // absolute path of this program, to start helpers with
+	UID         int
+	Now         func() time.Time
+	Terminal    bool // Out is a terminal: colour, live tables
+	ErrTerminal bool // Err is a terminal: progress bars
+	Width       int  // columns of the terminal; 0 where there is none
 }
 
 // OSEnv is the environment of this process.
@@ -37,6 +38,7 @@ func OSEnv() Env {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
 	}
+	env.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
 	fd := int(os.Stdout.Fd())
 	if env.Terminal = term.IsTerminal(fd); env.Terminal {
 		env.Width, _, _ = term.GetSize(fd)
