@@ -1,0 +1,128 @@
+package credential
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// maxFile bounds what is read of one credential file.
+const maxFile = 1 << 20
+
+// asFinding returns err as a Finding.
+func asFinding(err error) *Finding {
+	if f, ok := errors.AsType[*Finding](err); ok {
+		return f
+	}
+	return problem("internal", "", "unexpected error", "", "").because(err)
+}
+
+// readSecret reads a file that only its owner may read. kind ("x509",
+// "token") begins the ids of findings; what names it in messages.
+func readSecret(env Env, kind, what, path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // never wait for a pipe's writer
+	if err != nil {
+		return nil, openProblem(kind, what, path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, openProblem(kind, what, path, err)
+	}
+	if err := private(env, kind, what, path, info); err != nil {
+		return nil, err
+	}
+	return readLimited(f, kind, what, path)
+}
+
+// readPublic reads a file whose readers do not matter.
+func readPublic(kind, what, path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, openProblem(kind, what, path, err)
+	}
+	defer f.Close()
+	return readLimited(f, kind, what, path)
+}
+
+func readLimited(f *os.File, kind, what, path string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, openProblem(kind, what, path, err)
+	}
+	if len(data) > maxFile {
+		return nil, problem(kind+".malformed", path, what+" is larger than 1 MiB", "", "this is hardly the right file")
+	}
+	return data, nil
+}
+
+func openProblem(kind, what, path string, err error) *Finding {
+	if errors.Is(err, fs.ErrNotExist) {
+		return problem(kind+".absent", path, "there is no "+what, "no such file", "").because(err)
+	}
+	return problem(kind+".unreadable", path, "cannot read "+what, "", "").because(err)
+}
+
+// private refuses files others may read, or that belong to somebody else.
+func private(env Env, kind, what, path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return problem(kind+".unreadable", path, what+" is not a regular file", "", "")
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(st.Uid) != env.UID && env.UID != 0 {
+		return problem(kind+".owner", path, what+" belongs to another user",
+			fmt.Sprintf("owner is uid %d, you are uid %d", st.Uid, env.UID), "use a file of your own")
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return problem(kind+".permissions", path, what+" is open to other users",
+			fmt.Sprintf("its mode is %04o", perm), "chmod 600 "+quote(path))
+	}
+	return nil
+}
+
+// quote makes a path safe to paste into a shell.
+func quote(path string) string {
+	for _, c := range path {
+		if c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return fmt.Sprintf("'%s'", replaceQuotes(path))
+		}
+	}
+	return path
+}
+
+func replaceQuotes(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if s[i] == '\'' {
+			out = append(out, `'\''`...)
+		} else {
+			out = append(out, s[i])
+		}
+	}
+	return string(out)
+}
+
+// WriteSecret writes data to path with mode 0600, atomically: a reader sees
+// the old content or the new one, and a crash leaves the old.
+func WriteSecret(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".grid-*") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the rename
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package credential
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Trust is the certificate authorities to believe: a directory in the grid's
+// format (hashed names, signing policies, CRLs), the system's, or both.
+type Trust struct {
+	dir    string
+	cas    map[string]*authority // by DER of the subject
+	bad    []Finding             // files of the directory that could not be used
+	roots  *x509.CertPool        // all trusted roots
+	grid   *x509.CertPool        // the directory's alone
+	now    func() time.Time
+	system bool
+}
+
+// authority is a CA of the directory.
+type authority struct {
+	cert *x509.Certificate
+	base string // path without ".0": signing_policy and r0 files have it too
+}
+
+// defaultCertDir is where IGTF distributions install CA certificates.
+const defaultCertDir = "/etc/grid-security/certificates"
+
+// CertDir is the directory of CA certificates that applies: the option,
+// $X509_CERT_DIR, ~/.globus/certificates, /etc/grid-security/certificates.
+func (e Env) CertDir(opts Options) string {
+	if opts.CertDir != "" {
+		return opts.CertDir
+	}
+	if dir := e.getenv("X509_CERT_DIR"); dir != "" {
+		return dir
+	}
+	if dir := e.home(".globus", "certificates"); dir != "" && exists(dir) {
+		return dir
+	}
+	return defaultCertDir
+}
+
+// LoadTrust reads the CA certificates. With AnyCA a missing directory is no
+// error as long as the system has authorities, unless it was named.
+func LoadTrust(env Env, opts Options) (*Trust, error) {
+	t := &Trust{cas: map[string]*authority{}, roots: x509.NewCertPool(), grid: x509.NewCertPool(), now: env.now}
+	if opts.CAs != GridCA {
+		if pool, err := x509.SystemCertPool(); err == nil {
+			t.roots, t.system = pool, true
+		}
+	}
+	if opts.CAs != SystemCA {
+		t.dir = env.CertDir(opts)
+		named := opts.CertDir != "" || env.getenv("X509_CERT_DIR") != "" || opts.CAs == GridCA
+		if err := t.readDir(); err != nil && (named || !t.system) {
+			return nil, problem("trust.absent", t.dir, "cannot read the directory of CA certificates", "",
+				"install the IGTF CA certificates, or set X509_CERT_DIR").because(err)
+		}
+	}
+	return t, nil
+}
+
+// readDir reads all CA certificates (*.0 to *.9, *.pem) of the directory.
+func (t *Trust) readDir() error {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		hashed := len(ext) == 2 && ext[1] >= '0' && ext[1] <= '9'
+		if hashed || ext == ".pem" {
+			t.readCA(filepath.Join(t.dir, e.Name()), hashed)
+		}
+	}
+	return nil
+}
+
+func (t *Trust) readCA(path string, hashed bool) {
+	data, err := readPublic("trust", "CA certificate", path)
+	if err == nil {
+		var certs []*x509.Certificate
+		if certs, _, err = parsePEM(path, withoutKeys(data), nil); err == nil {
+			t.addCAs(certs, strings.TrimSuffix(path, filepath.Ext(path)), hashed)
+			return
+		}
+	}
+	t.bad = append(t.bad, Finding{ID: "trust.malformed", Severity: Warning, Subject: path, What: "this CA certificate cannot be used",
+		Why: err.Error(), Mend: "install it again, or remove the file"})
+}
+
+// withoutKeys cuts private keys out, so that a test CA's directory with its
+// key beside the certificates is read all the same.
+func withoutKeys(data []byte) []byte {
+	if strings.Contains(string(data), "PRIVATE KEY-----") && !strings.Contains(string(data), "BEGIN CERTIFICATE") {
+		return nil
+	}
+	return data
+}
+
+// addCAs takes certificates in. The hashed file's name wins over others for
+// the same CA: policies and CRLs go by it.
+func (t *Trust) addCAs(certs []*x509.Certificate, base string, hashed bool) {
+	for _, c := range certs {
+		name := string(c.RawSubject) + string(c.RawSubjectPublicKeyInfo)
+		if _, have := t.cas[name]; have && !hashed {
+			continue
+		}
+		t.cas[name] = &authority{cert: c, base: base}
+		t.roots.AddCert(c)
+		t.grid.AddCert(c)
+	}
+}
+
+// Dir is the directory of CA certificates; "" when only the system's are used.
+func (t *Trust) Dir() string { return t.dir }
+
+// Size is the number of CA certificates of the directory.
+func (t *Trust) Size() int { return len(t.cas) }
+
+// Roots returns the trusted roots; the caller does not change it.
+func (t *Trust) Roots() *x509.CertPool { return t.roots }
+
+// ClientConfig is the TLS configuration to talk to serverName: TLS 1.2 or
+// newer, the chain and the host name verified, signing policies and CRLs of
+// the directory respected, cert (may be nil) presented with its whole chain.
+//
+// P-521 is among the curves because ARC CEs accept no other. Go (since 1.24)
+// ignores the order of CurvePreferences, so the round trip that ARC costs by
+// asking for another key share cannot be saved this way.
+func (t *Trust) ClientConfig(cert *X509, serverName string) *tls.Config {
+	c := &tls.Config{
+		MinVersion:       tls.VersionTLS12,
+		ServerName:       serverName,
+		RootCAs:          t.roots,
+		Time:             t.now,
+		CurvePreferences: []tls.CurveID{tls.CurveP521, tls.X25519MLKEM768, tls.X25519, tls.CurveP256, tls.CurveP384},
+		VerifyConnection: func(cs tls.ConnectionState) error { return t.checkChains(cs.VerifiedChains) },
+	}
+	if cert != nil {
+		own := cert.Certificate()
+		// Always present it: Go's own choice looks at the names of the CAs
+		// the server lists, and servers do not list users as issuers.
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+	}
+	return c
+}
+
+// checkChains asks that one of the chains respects policies and CRLs.
+func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
+	var first error
+	for _, chain := range chains {
+		err := t.checkChain(chain)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}

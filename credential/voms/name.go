@@ -1,0 +1,74 @@
+package voms
+
+import (
+	"encoding/asn1"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// shortNames are the attribute names of OpenSSL's one-line form, which grid
+// services compare identities in.
+var shortNames = map[string]string{
+	"2.5.4.3": "CN", "2.5.4.4": "SN", "2.5.4.5": "serialNumber", "2.5.4.6": "C", "2.5.4.7": "L",
+	"2.5.4.8": "ST", "2.5.4.9": "street", "2.5.4.10": "O", "2.5.4.11": "OU", "2.5.4.12": "title",
+	"2.5.4.17": "postalCode", "2.5.4.42": "GN", "2.5.4.97": "organizationIdentifier",
+	"0.9.2342.19200300.100.1.1": "UID", "0.9.2342.19200300.100.1.25": "DC",
+	"1.2.840.113549.1.9.1": "emailAddress",
+}
+
+// DN writes a distinguished name (DER of an RDNSequence) in slash form:
+// "/DC=org/CN=Alice". Bytes outside printable ASCII become \xHH, as OpenSSL's
+// one-line form has them. Malformed DER gives "".
+func DN(raw []byte) string {
+	var b strings.Builder
+	seq := cryptobyte.String(raw)
+	var rdns cryptobyte.String
+	if !seq.ReadASN1(&rdns, cbasn1.SEQUENCE) {
+		return ""
+	}
+	for !rdns.Empty() {
+		var set cryptobyte.String
+		if !rdns.ReadASN1(&set, cbasn1.SET) {
+			return ""
+		}
+		for !set.Empty() {
+			if !writeAVA(&b, &set) {
+				return ""
+			}
+		}
+	}
+	return b.String()
+}
+
+// writeAVA reads one AttributeTypeAndValue and writes "/TYPE=value".
+func writeAVA(b *strings.Builder, set *cryptobyte.String) bool {
+	var ava, value cryptobyte.String
+	var oid asn1.ObjectIdentifier
+	var tag cbasn1.Tag
+	if !set.ReadASN1(&ava, cbasn1.SEQUENCE) || !ava.ReadASN1ObjectIdentifier(&oid) || !ava.ReadAnyASN1(&value, &tag) {
+		return false
+	}
+	name, ok := shortNames[oid.String()]
+	if !ok {
+		name = oid.String()
+	}
+	b.WriteString("/" + name + "=")
+	for _, c := range value {
+		switch {
+		case c == 0 && (tag == tagBMPString || tag == tagUniversalString): // the high bytes of wide characters
+		case c < ' ' || c > '~':
+			fmt.Fprintf(b, "\\x%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return true
+}
+
+const (
+	tagBMPString       = cbasn1.Tag(30)
+	tagUniversalString = cbasn1.Tag(28)
+)

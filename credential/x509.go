@@ -1,0 +1,243 @@
+package credential
+
+import (
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"gridbroker/credential/voms"
+)
+
+// X509 is a certificate chain with the private key of its first certificate:
+// a proxy with its issuers, or a user's certificate.
+type X509 struct {
+	chain []*x509.Certificate // own first, then its issuers, without the root
+	key   crypto.Signer
+	path  string
+}
+
+// NewX509 joins a chain (own certificate first) and its key; path says in
+// messages where they come from.
+func NewX509(chain []*x509.Certificate, key crypto.Signer, path string) (*X509, error) {
+	if len(chain) == 0 {
+		return nil, problem("x509.malformed", path, "there is no certificate", "", "")
+	}
+	if key == nil {
+		return nil, problem("x509.key-missing", path, "there is no private key", "", "")
+	}
+	own, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !own.Equal(chain[0].PublicKey) {
+		return nil, problem("x509.key-mismatch", path, "the private key does not belong to the certificate",
+			"certificate of "+subjectDN(chain[0]), "name the key that was made with this certificate (X509_USER_KEY)")
+	}
+	return &X509{chain: order(chain), key: key, path: path}, nil
+}
+
+// order puts each issuer after its certificate and leaves out roots and
+// certificates that do not belong to the chain.
+func order(certs []*x509.Certificate) []*x509.Certificate {
+	out := certs[:1:1]
+	for range certs {
+		last := out[len(out)-1]
+		if string(last.RawIssuer) == string(last.RawSubject) {
+			break
+		}
+		for _, c := range certs[1:] {
+			root := string(c.RawIssuer) == string(c.RawSubject)
+			if !root && string(c.RawSubject) == string(last.RawIssuer) && signedBy(last, c) {
+				out = append(out, c)
+				break
+			}
+		}
+		if out[len(out)-1] == last {
+			break
+		}
+	}
+	return out
+}
+
+// signedBy reports whether parent's key signed c. Unlike
+// x509.CheckSignatureFrom it does not ask for a CA: proxies are issued by
+// users.
+func signedBy(c, parent *x509.Certificate) bool {
+	return parent.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
+}
+
+// Path is the file the credential came from.
+func (x *X509) Path() string { return x.path }
+
+// Chain returns the certificates, the own one first, without the root.
+func (x *X509) Chain() []*x509.Certificate { return x.chain }
+
+// Certificate returns the credential as crypto/tls wants it.
+func (x *X509) Certificate() tls.Certificate {
+	c := tls.Certificate{PrivateKey: x.key, Leaf: x.chain[0]}
+	for _, cert := range x.chain {
+		c.Certificate = append(c.Certificate, cert.Raw)
+	}
+	return c
+}
+
+// Subject is the DN of the first certificate, in slash form; for a proxy it
+// ends in the proxy's own CN.
+func (x *X509) Subject() string { return subjectDN(x.chain[0]) }
+
+// Identity is the DN of the person: the subject of the certificate that is no
+// proxy.
+func (x *X509) Identity() string { return subjectDN(x.entity()) }
+
+// Issuer is the DN of the authority that issued the person's certificate.
+func (x *X509) Issuer() string { return issuerDN(x.entity()) }
+
+// entity is the end entity certificate: the first that is not a proxy.
+func (x *X509) entity() *x509.Certificate { return endEntity(x.chain) }
+
+func endEntity(chain []*x509.Certificate) *x509.Certificate {
+	for _, c := range chain {
+		if kindOf(c) == notProxy {
+			return c
+		}
+	}
+	return chain[len(chain)-1]
+}
+
+// IsProxy reports whether this is a proxy of any kind.
+func (x *X509) IsProxy() bool { return kindOf(x.chain[0]) != notProxy }
+
+// Limited reports whether a proxy of the chain is limited: services refuse to
+// start jobs for it.
+func (x *X509) Limited() bool { return limited(x.chain) }
+
+func limited(chain []*x509.Certificate) bool {
+	for _, c := range chain {
+		if isLimited(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// NotAfter is when the first certificate of the chain expires.
+func (x *X509) NotAfter() time.Time {
+	end := x.chain[0].NotAfter
+	for _, c := range x.chain[1:] {
+		if c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
+
+// NotBefore is when the whole chain begins to be valid.
+func (x *X509) NotBefore() time.Time {
+	begin := x.chain[0].NotBefore
+	for _, c := range x.chain[1:] {
+		if c.NotBefore.After(begin) {
+			begin = c.NotBefore
+		}
+	}
+	return begin
+}
+
+// ACs returns the VOMS attribute certificates of the nearest proxy that has
+// any. Malformed ones are an error.
+func (x *X509) ACs() ([]*voms.AC, error) {
+	for _, c := range x.chain {
+		if acs, err := voms.FromCertificate(c); err != nil || len(acs) > 0 {
+			return acs, err
+		}
+	}
+	return nil, nil
+}
+
+// FQANs lists the VOMS attributes as the proxy states them, not verified, the
+// primary first; "/Role=NULL" and capabilities are dropped.
+func (x *X509) FQANs() []string {
+	acs, _ := x.ACs()
+	var all []string
+	for _, ac := range acs {
+		all = append(all, ac.FQANs...)
+	}
+	return all
+}
+
+// VO is the virtual organisation of the first attribute certificate; "" when
+// there is none.
+func (x *X509) VO() string {
+	if acs, _ := x.ACs(); len(acs) > 0 {
+		return acs[0].VO
+	}
+	return ""
+}
+
+// check lists what is wrong with a credential that could be read.
+func (x *X509) check(now time.Time) []Finding {
+	if x == nil {
+		return nil
+	}
+	var fs []Finding
+	if f := x.checkTimes(now); f != nil {
+		fs = append(fs, *f)
+	}
+	for _, c := range x.chain {
+		if k := kindOf(c); k == legacyProxy || k == draftProxy {
+			fs = append(fs, *problem("x509.legacy-proxy", x.path, "the proxy is of an abandoned format", k.String(), "grid auth proxy"))
+			break
+		}
+	}
+	if x.Limited() {
+		fs = append(fs, Finding{ID: "x509.limited", Severity: Warning, Subject: x.path, What: "the proxy is limited",
+			Why: "most services refuse to start jobs for limited proxies", Mend: "grid auth proxy"})
+	}
+	return append(fs, x.checkACs(now)...)
+}
+
+func (x *X509) checkTimes(now time.Time) *Finding {
+	for _, c := range x.chain {
+		if now.After(c.NotAfter) {
+			mend := "grid auth proxy"
+			if kindOf(c) == notProxy {
+				mend = "ask your certificate authority for a new certificate"
+			}
+			return problem("x509.expired", x.path, "expired "+ago(now.Sub(c.NotAfter))+" ago", subjectDN(c), mend)
+		}
+		if now.Before(c.NotBefore) {
+			return problem("x509.not-yet-valid", x.path, "not valid for another "+ago(c.NotBefore.Sub(now)), subjectDN(c),
+				"compare this machine's clock with the time elsewhere: grid auth doctor")
+		}
+	}
+	if left := x.NotAfter().Sub(now); left < time.Hour {
+		return &Finding{ID: "x509.expires-soon", Severity: Warning, Subject: x.path, What: "expires in " + ago(left), Mend: "grid auth proxy"}
+	}
+	return nil
+}
+
+func (x *X509) checkACs(now time.Time) []Finding {
+	acs, err := x.ACs()
+	if err != nil {
+		return []Finding{*problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "grid auth proxy --voms VO").because(err)}
+	}
+	var fs []Finding
+	for _, ac := range acs {
+		if now.After(ac.NotAfter) {
+			fs = append(fs, *problem("voms.expired", x.path, "the attributes of "+ac.VO+" expired "+ago(now.Sub(ac.NotAfter))+" ago",
+				"the proxy itself may live longer than they do", "grid auth proxy --voms "+ac.VO))
+		}
+	}
+	return fs
+}
+
+// ago writes a duration as a person would: "2 d 3 h", "5 min".
+func ago(d time.Duration) string {
+	switch d = d.Abs(); {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d s", int(d.Seconds()))
+}
