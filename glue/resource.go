@@ -42,109 +42,140 @@ const (
 
 // Endpoint is one address at which a share takes jobs.
 type Endpoint struct {
-	ID        string
-	URL       string
-	Interface string   // InterfaceARCREST, ...
-	Versions  []string // interface versions published
-	Health    string   // ok, warning, critical, unknown, other (GLUE 2.0 EndpointHealthState_t)
-	Serving   ServingState
-	Quality   string // production, testing ...
-	Issuer    string // TrustedCA or issuer, informative
-	Downtimes []Downtime
+	ID        string       `json:"id,omitzero"`
+	URL       string       `json:"url,omitzero"`
+	Interface string       `json:"interface,omitzero"` // InterfaceARCREST, ...
+	Versions  []string     `json:"versions,omitzero"`  // interface versions published
+	Health    string       `json:"health,omitzero"`    // ok, warning, critical, unknown, other (GLUE 2.0 EndpointHealthState_t)
+	Serving   ServingState `json:"serving,omitzero"`
+	Quality   string       `json:"quality,omitzero"` // production, testing ...
+	Issuer    string       `json:"issuer,omitzero"`  // TrustedCA or issuer, informative
+	Downtimes []Downtime   `json:"downtimes,omitzero"`
 }
 
 // Downtime is an announced interruption.
 type Downtime struct {
-	Start, End time.Time
-	Info       string
+	Start time.Time `json:"start,omitzero"`
+	End   time.Time `json:"end,omitzero"`
+	Info  string    `json:"info,omitzero"`
 }
 
 // SlotsFor is a number of slots free for at most a duration (0: without
 // limit), from GLUE2ComputingShareFreeSlotsWithDuration.
 type SlotsFor struct {
-	Slots    int64
-	Duration time.Duration
+	Slots    int64         `json:"slots,omitzero"`
+	Duration time.Duration `json:"duration,omitzero"`
 }
 
 // StorageBinding is a storage element close to the resource.
 type StorageBinding struct {
-	SE, Mount string
-	Attrs     map[string][]string // GlueSE*, GlueSA* as published
+	SE    string              `json:"se,omitzero"`
+	Mount string              `json:"mount,omitzero"`
+	Attrs map[string][]string `json:"attrs,omitzero"` // GlueSE*, GlueSA* as published
 }
 
 // Resource is one computing share one can submit to. Durations are converted
 // at the door (GLUE 1.3 publishes policy times in minutes, GLUE 2.0 in
 // seconds), memory is in MB, clock speeds in MHz.
 type Resource struct {
-	ID    string // unique in a snapshot; GlueCEUniqueID or endpoint + share
-	Name  string // short, for people and --site: host/queue or the configured name
-	Site  string // GLUE domain / site name
-	CE    string // host name of the computing element
-	Queue string // the LRMS queue (MappingQueue, GlueCEName)
-	LRMS  string // slurm, pbs, fork ...
+	ID    string `json:"id,omitzero"`    // unique in a snapshot: CEID, with "#VO" behind it for a VO's view
+	CEID  string `json:"ceID,omitzero"`  // GlueCEUniqueID, as published or made in its form (see CEUniqueID)
+	Name  string `json:"name,omitzero"`  // short, for people and --site: host/queue or the configured name
+	Site  string `json:"site,omitzero"`  // GLUE domain / site name
+	CE    string `json:"ce,omitzero"`    // host name of the computing element
+	Queue string `json:"queue,omitzero"` // the LRMS queue (MappingQueue, GlueCEName)
+	LRMS  string `json:"lrms,omitzero"`  // slurm, pbs, fork ...
 	// ViewOf names the VO when this is a VO's view of a queue that other
 	// resources of the snapshot share; slots must then be counted once per
 	// CE and Queue.
-	ViewOf string
+	ViewOf string `json:"viewOf,omitzero"`
+	// Views lists the VOs that have a view of their own of this share: for
+	// their members the view holds, not this resource.
+	Views []string `json:"views,omitzero"`
 
-	LRMSVersion    string
-	Implementation string // of the CE: ARC, CREAM, HTCondor-CE ...
-	ImplVersion    string
-	Endpoints      []Endpoint // those for jobs, best first
-	Serving        ServingState
-	Access         []string // ACL rules as published: VO:x, VOMS:/x/Role=y, DENY:...; empty: not published
+	LRMSVersion    string       `json:"lrmsVersion,omitzero"`
+	Implementation string       `json:"implementation,omitzero"` // of the CE: ARC, CREAM, HTCondor-CE ...
+	ImplVersion    string       `json:"implementationVersion,omitzero"`
+	Endpoints      []Endpoint   `json:"endpoints,omitzero"` // those for jobs, best first
+	Serving        ServingState `json:"serving,omitzero"`
+	Access         []string     `json:"access,omitzero"` // ACL rules as published: VO:x, VOMS:/x/Role=y, DENY:...; empty: not published
 
 	// State.
-	Running, Waiting, Total    Opt[int64] // jobs
-	PreLRMSWaiting, Staging    Opt[int64] // jobs held by the CE itself
-	LocalRunning, LocalWaiting Opt[int64]
-	FreeSlots, UsedSlots       Opt[int64]
-	TotalSlots                 Opt[int64]
-	FreeFor                    []SlotsFor
-	EstimatedWait, WorstWait   Opt[time.Duration]
-	EstimatedWaitIsPlaceholder bool // the provider published a "no idea" number
-	StateIsPlaceholder         bool // the dynamic provider is dead: state numbers were placeholders
+	Running                    Opt[int64]         `json:"running,omitzero"`
+	Waiting                    Opt[int64]         `json:"waiting,omitzero"`
+	Total                      Opt[int64]         `json:"total,omitzero"` // jobs
+	PreLRMSWaiting             Opt[int64]         `json:"preLRMSWaiting,omitzero"`
+	Staging                    Opt[int64]         `json:"staging,omitzero"` // jobs held by the CE itself
+	LocalRunning               Opt[int64]         `json:"localRunning,omitzero"`
+	LocalWaiting               Opt[int64]         `json:"localWaiting,omitzero"`
+	FreeSlots                  Opt[int64]         `json:"freeSlots,omitzero"`
+	UsedSlots                  Opt[int64]         `json:"usedSlots,omitzero"`
+	TotalSlots                 Opt[int64]         `json:"totalSlots,omitzero"`    // of the whole cluster behind the share
+	AssignedSlots              Opt[int64]         `json:"assignedSlots,omitzero"` // of them, those given to the share
+	FreeFor                    []SlotsFor         `json:"freeFor,omitzero"`
+	EstimatedWait              Opt[time.Duration] `json:"estimatedWait,omitzero"`
+	WorstWait                  Opt[time.Duration] `json:"worstWait,omitzero"`
+	EstimatedWaitIsPlaceholder bool               `json:"estimatedWaitIsPlaceholder,omitzero"` // the provider published a "no idea" number
+	StateIsPlaceholder         bool               `json:"stateIsPlaceholder,omitzero"`         // the dynamic provider is dead: state numbers were placeholders
 
 	// Policy.
-	MaxWallTime, MinWallTime, DefaultWallTime Opt[time.Duration]
-	MaxCPUTime, DefaultCPUTime                Opt[time.Duration]
-	MaxRunning, MaxWaiting, MaxTotal          Opt[int64] // jobs
-	MaxPreLRMSWaiting, MaxUserRunning         Opt[int64]
-	MaxSlotsPerJob                            Opt[int64]
-	MaxMemory, MaxVirtualMemory               Opt[int64] // MB
-	Preemption                                Opt[bool]
-	Priority                                  Opt[int64]
+	MaxWallTime       Opt[time.Duration] `json:"maxWallTime,omitzero"`
+	MinWallTime       Opt[time.Duration] `json:"minWallTime,omitzero"`
+	DefaultWallTime   Opt[time.Duration] `json:"defaultWallTime,omitzero"`
+	MaxCPUTime        Opt[time.Duration] `json:"maxCPUTime,omitzero"`
+	DefaultCPUTime    Opt[time.Duration] `json:"defaultCPUTime,omitzero"`
+	MaxRunning        Opt[int64]         `json:"maxRunning,omitzero"`
+	MaxWaiting        Opt[int64]         `json:"maxWaiting,omitzero"`
+	MaxTotal          Opt[int64]         `json:"maxTotal,omitzero"` // jobs
+	MaxPreLRMSWaiting Opt[int64]         `json:"maxPreLRMSWaiting,omitzero"`
+	MaxUserRunning    Opt[int64]         `json:"maxUserRunning,omitzero"`
+	MaxSlotsPerJob    Opt[int64]         `json:"maxSlotsPerJob,omitzero"`
+	MaxMemory         Opt[int64]         `json:"maxMemory,omitzero"`
+	MaxVirtualMemory  Opt[int64]         `json:"maxVirtualMemory,omitzero"` // MB
+	Preemption        Opt[bool]          `json:"preemption,omitzero"`
+	Priority          Opt[int64]         `json:"priority,omitzero"`
 
 	// Environment.
-	Platform, OSFamily, OSName, OSVersion string
-	CPUModel, CPUVendor                   string
-	CPUClock                              Opt[int64] // MHz
-	MainMemory, VirtualMemory             Opt[int64] // MB, of a node
-	PhysicalCPUs, LogicalCPUs             Opt[int64] // of the whole environment
-	SMPSize                               Opt[int64] // CPUs of one node
-	ConnectivityIn, ConnectivityOut       Opt[bool]
-	Benchmarks                            map[string]float64 // by lower-case type: hep-spec06, specint2000 ...
-	RuntimeEnvironments                   []string           // tags, whole: APPS/HEP/ATLAS-23.0.1
-	GPUs                                  Opt[int64]         // per node
-	CloseSEs                              []StorageBinding
+	Platform            string             `json:"platform,omitzero"` // GLUE 2.0 Platform_t: amd64, i386 ...
+	OSFamily            string             `json:"osFamily,omitzero"`
+	OSName              string             `json:"osName,omitzero"`
+	OSVersion           string             `json:"osVersion,omitzero"`
+	OSCodename          string             `json:"osCodename,omitzero"` // GLUE 1.3 GlueHostOperatingSystemVersion: Core, bookworm ...
+	CPUModel            string             `json:"cpuModel,omitzero"`
+	CPUVendor           string             `json:"cpuVendor,omitzero"`
+	CPUClock            Opt[int64]         `json:"cpuClock,omitzero"` // MHz
+	MainMemory          Opt[int64]         `json:"mainMemory,omitzero"`
+	VirtualMemory       Opt[int64]         `json:"virtualMemory,omitzero"` // MB, of a node
+	PhysicalCPUs        Opt[int64]         `json:"physicalCPUs,omitzero"`
+	LogicalCPUs         Opt[int64]         `json:"logicalCPUs,omitzero"` // of the whole environment
+	SMPSize             Opt[int64]         `json:"smpSize,omitzero"`     // CPUs of one node
+	ConnectivityIn      Opt[bool]          `json:"connectivityIn,omitzero"`
+	ConnectivityOut     Opt[bool]          `json:"connectivityOut,omitzero"`
+	Benchmarks          map[string]float64 `json:"benchmarks,omitzero"`          // by lower-case type: hep-spec06, specint2000 ...
+	RuntimeEnvironments []string           `json:"runtimeEnvironments,omitzero"` // tags, whole: APPS/HEP/ATLAS-23.0.1
+	GPUs                Opt[int64]         `json:"gpus,omitzero"`                // per node
+	CloseSEs            []StorageBinding   `json:"closeSEs,omitzero"`
 
 	// Provenance.
-	Source    string // name of the source that said it
-	Schema    string // "glue1.3", "glue2.0", "nordugrid", "self"
-	Created   time.Time
-	Validity  time.Duration // 0: not published
-	Fetched   time.Time
-	Stale     bool // answered from the cache because the source did not
-	Conflicts []Conflict
+	Source    string        `json:"source,omitzero"` // name of the source that said it
+	Schema    string        `json:"schema,omitzero"` // "glue1.3", "glue2.0", "nordugrid", "self"
+	Created   time.Time     `json:"created,omitzero"`
+	Validity  time.Duration `json:"validity,omitzero"` // 0: not published
+	Fetched   time.Time     `json:"fetched,omitzero"`
+	Stale     bool          `json:"stale,omitzero"` // answered from the cache because the source did not
+	Conflicts []Conflict    `json:"conflicts,omitzero"`
 
 	// Attrs holds attributes as published, by lower-cased name, for those
 	// names that have no field above.
-	Attrs map[string][]string
+	Attrs map[string][]string `json:"attrs,omitzero"`
+
+	tags *tagList // RuntimeEnvironments as a value, shared; see Seal
 }
 
 // Conflict is a field on which two views of one share disagree.
 type Conflict struct {
-	Field      string
-	Kept, Lost string
-	By         string // the source or schema whose value was not kept
+	Field string `json:"field,omitzero"`
+	Kept  string `json:"kept,omitzero"`
+	Lost  string `json:"lost,omitzero"`
+	By    string `json:"by,omitzero"` // the source or schema whose value was not kept
 }

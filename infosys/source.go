@@ -14,3 +14,12 @@ type Source interface {
 	// may return resources together with an error when the answer was cut.
 	Resources(ctx context.Context) ([]glue.Resource, error)
 }
+
+// Local is implemented by sources that answer at once from this machine;
+// caching their answers would only make them old.
+type Local interface{ Local() bool }
+
+func uncached(s Source) bool {
+	l, ok := s.(Local)
+	return ok && l.Local()
+}

@@ -1,0 +1,159 @@
+package glue
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"time"
+)
+
+// servingState decodes ServingState_t and GlueCEStateStatus, with the spelling
+// variants met.
+func servingState(b []byte) ServingState {
+	var buf [32]byte
+	b = trimSpace(b)
+	if len(b) > len(buf) {
+		return Unknown
+	}
+	switch s := lowerInto(buf[:0], b); string(s) {
+	case "production", "active":
+		return Production
+	case "draining":
+		return Draining
+	case "queueing", "queuing":
+		return Queueing
+	case "closed":
+		return Closed
+	default:
+		if bytes.HasPrefix(s, []byte("inactive")) {
+			return Closed
+		}
+		return Unknown
+	}
+}
+
+// accessRule writes a rule's scheme in upper case: VO:, VOMS:, DENY:. The rest
+// is left alone.
+func (d *Decoder) accessRule(b []byte) string {
+	s := d.pool.str(trimSpace(b))
+	scheme, rest, ok := strings.Cut(s, ":")
+	if up := strings.ToUpper(scheme); ok && up != scheme && len(up) <= 4 {
+		return up + ":" + rest
+	}
+	return s
+}
+
+// VOOf returns the VO an access rule is about, or "": VO:atlas and
+// VOMS:/atlas/Role=production are both about atlas.
+func VOOf(rule string) string {
+	scheme, rest, ok := strings.Cut(rule, ":")
+	if !ok {
+		return ""
+	}
+	switch strings.ToUpper(scheme) {
+	case "VO":
+		return rest
+	case "VOMS":
+		vo, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		return vo
+	}
+	return ""
+}
+
+// platforms maps what uname calls a machine to Platform_t.
+var platforms = map[string]string{
+	"x86_64": "amd64", "i686": "i386", "i586": "i386", "ia64": "itanium",
+	"ppc64le": "powerpc", "ppc64": "powerpc", "aarch64": "aarch64",
+}
+
+func (d *Decoder) platform(b []byte) string {
+	s := strings.ToLower(d.pool.str(trimSpace(b)))
+	if p, ok := platforms[s]; ok {
+		return p
+	}
+	return s
+}
+
+// benchmarkNames maps lower-cased benchmark types to the one of GFD.147
+// (Benchmark_t), where there is one.
+var benchmarkNames = map[string]string{
+	"hepspec": "hep-spec06", "hepspec06": "hep-spec06", "hs06": "hep-spec06", "hep-spec": "hep-spec06",
+	"si2k": "specint2000", "sf2k": "specfp2000", "hepscore": "hepscore23", "hepscore-23": "hepscore23",
+}
+
+func benchmarkName(s string) string {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if name, ok := benchmarkNames[s]; ok {
+		return name
+	}
+	return s
+}
+
+func (r *Resource) setBenchmark(name string, value []byte) {
+	f, ok := real(value)
+	if !ok {
+		return
+	}
+	if r.Benchmarks == nil {
+		r.Benchmarks = map[string]float64{}
+	}
+	r.Benchmarks[benchmarkName(name)] = f
+}
+
+// dropPlaceholderState forgets the numbers of a dynamic provider that is dead:
+// they are static defaults.
+func (r *Resource) dropPlaceholderState() {
+	if !r.StateIsPlaceholder {
+		return
+	}
+	none := Opt[int64]{}
+	r.Running, r.Waiting, r.Total = none, none, none
+	r.FreeSlots, r.UsedSlots, r.FreeFor = none, none, nil
+	r.EstimatedWait, r.WorstWait = Opt[time.Duration]{}, Opt[time.Duration]{}
+}
+
+// setWaiting decodes a number of waiting jobs, whose placeholder says that the
+// whole state is one.
+func (r *Resource) setWaiting(b []byte) {
+	r.Waiting = count(b)
+	if n, ok := parseInt(b); ok && n == deadWaiting {
+		r.StateIsPlaceholder = true
+	}
+}
+
+// setEstimate decodes an expected waiting time in seconds.
+func (r *Resource) setEstimate(b []byte) {
+	r.EstimatedWait = span(b, time.Second)
+	if n, ok := parseInt(b); ok && !r.EstimatedWait.OK {
+		r.EstimatedWaitIsPlaceholder = true
+		r.StateIsPlaceholder = r.StateIsPlaceholder || n == deadResponse
+	}
+}
+
+// copyEnvironment fills dst's environment with src's.
+func copyEnvironment(dst, src *Resource) {
+	dst.Platform, dst.OSFamily, dst.OSName = src.Platform, src.OSFamily, src.OSName
+	dst.OSVersion, dst.OSCodename = src.OSVersion, src.OSCodename
+	dst.CPUModel, dst.CPUVendor, dst.CPUClock = src.CPUModel, src.CPUVendor, src.CPUClock
+	dst.MainMemory, dst.VirtualMemory = src.MainMemory, src.VirtualMemory
+	dst.PhysicalCPUs, dst.LogicalCPUs, dst.SMPSize = src.PhysicalCPUs, src.LogicalCPUs, src.SMPSize
+	dst.ConnectivityIn, dst.ConnectivityOut = src.ConnectivityIn, src.ConnectivityOut
+	dst.Benchmarks, dst.RuntimeEnvironments, dst.tags = src.Benchmarks, src.RuntimeEnvironments, src.tags
+	if src.GPUs.OK {
+		dst.GPUs = src.GPUs
+	}
+	dst.Attrs = mergedAttrs(dst.Attrs, src.Attrs)
+}
+
+// mergedAttrs returns the attributes of both; a's win.
+func mergedAttrs(a, b map[string][]string) map[string][]string {
+	if len(b) == 0 {
+		return a
+	}
+	if len(a) == 0 {
+		return b
+	}
+	out := maps.Clone(b)
+	maps.Copy(out, a)
+	return out
+}

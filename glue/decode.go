@@ -1,0 +1,107 @@
+package glue
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Decoder puts the entries of one source together into resources. Entries may
+// come in any order and of all schemas at once. The zero Decoder is not
+// usable; see NewDecoder.
+type Decoder struct {
+	source string
+	extra  map[string]bool
+	pool   pool
+	glue1  glue13
+	glue2  glue20
+	ng     nordugrid
+	n      int
+}
+
+// NewDecoder makes a Decoder. source goes into Resource.Source; extra names
+// attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
+func NewDecoder(source string, extra ...string) *Decoder {
+	d := &Decoder{source: source, pool: pool{}}
+	if len(extra) > 0 {
+		d.extra = make(map[string]bool, len(extra))
+	}
+	for _, name := range extra {
+		d.extra[string(lowerInto(nil, name))] = true
+	}
+	d.glue1.init(d)
+	d.glue2.init(d)
+	d.ng.init(d)
+	return d
+}
+
+// Add takes in one entry; nothing of it is kept but copies.
+func (d *Decoder) Add(e *Entry) {
+	k := kindOf(e)
+	switch {
+	case k == kindNone:
+		return
+	case k <= kindBind:
+		d.glue1.add(k, e)
+	case k <= kindMapping:
+		d.glue2.add(k, e)
+	default:
+		d.ng.add(k, e)
+	}
+	d.n++
+}
+
+// Entries is how many entries of use were taken in.
+func (d *Decoder) Entries() int { return d.n }
+
+// Resources joins what was added. now is the time of fetching. The decoder is
+// not to be used afterwards. Views of one share in several schemas are
+// merged; the result is sorted by ID.
+func (d *Decoder) Resources(now time.Time) []Resource {
+	rs := slices.Concat(d.glue2.resources(), d.glue1.resources(), d.ng.resources())
+	for i := range rs {
+		rs[i].Source, rs[i].Fetched = d.source, now
+	}
+	rs = Merge(now, rs)
+	slices.SortFunc(rs, func(a, b Resource) int { return cmp.Compare(a.ID, b.ID) })
+	return rs
+}
+
+// key names an object within its site: identifiers are not unique on a grid.
+type key struct{ site, id string }
+
+// setter takes one value of an attribute into x.
+type setter[T any] func(d *Decoder, x *T, value []byte)
+
+// setters is a table of attributes by lower-cased name.
+type setters[T any] map[string]setter[T]
+
+// apply runs the setters over the entry's values. What the table does not
+// know but the caller asked for goes to attrs.
+func apply[T any](d *Decoder, table setters[T], x *T, e *Entry, attrs *map[string][]string) {
+	var buf [64]byte
+	for i := range e.Attrs {
+		a := &e.Attrs[i]
+		if len(a.Name) > len(buf) {
+			continue
+		}
+		name := lowerInto(buf[:0], a.Name)
+		if set, ok := table[string(name)]; ok {
+			for _, v := range a.Values {
+				set(d, x, v)
+			}
+		}
+		if attrs != nil && d.extra[string(name)] {
+			d.keepExtra(attrs, string(name), a.Values)
+		}
+	}
+}
+
+func (d *Decoder) keepExtra(attrs *map[string][]string, name string, values [][]byte) {
+	if *attrs == nil {
+		*attrs = map[string][]string{}
+	}
+	for _, v := range values {
+		(*attrs)[name] = append((*attrs)[name], d.pool.str(v))
+	}
+}

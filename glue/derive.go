@@ -1,0 +1,148 @@
+package glue
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/jdl"
+)
+
+// This file holds the attributes that are put together from several fields.
+
+// CEUniqueID makes an identifier in the form GLUE 1.3 used for ARC:
+// host:port/nordugrid-LRMS-queue.
+func CEUniqueID(hostport, lrms, queue string) string {
+	return hostport + "/nordugrid-" + strings.ToLower(lrms) + "-" + queue
+}
+
+// hostPort returns the host and port of a URL, with the scheme's usual port
+// filled in; empty strings when there is none.
+func hostPort(rawURL string) (host, port string) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return "", ""
+	}
+	port = u.Port()
+	if port == "" {
+		port = usualPorts[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()), port
+}
+
+var usualPorts = map[string]string{"https": "443", "http": "80", "gsiftp": "2811", "ldap": "389"}
+
+// gatekeeperPort is the port in GlueCEUniqueID. GLUE 1.3 publishes it as a
+// string.
+func gatekeeperPort(r *Resource) (jdl.Value, bool) {
+	hostport, _, _ := strings.Cut(r.CEID, "/")
+	_, port, err := net.SplitHostPort(hostport)
+	return jdl.StringValue(port), err == nil && port != ""
+}
+
+func endpointURLs(r *Resource) []string {
+	urls := make([]string, len(r.Endpoints))
+	for i, e := range r.Endpoints {
+		urls[i] = e.URL
+	}
+	return urls
+}
+
+func endpointInterfaces(r *Resource) []string {
+	names := make([]string, len(r.Endpoints))
+	for i, e := range r.Endpoints {
+		names[i] = e.Interface
+	}
+	return names
+}
+
+// endpointText reads the best endpoint.
+func endpointText(f func(*Endpoint) string) Getter {
+	return text(func(r *Resource) string {
+		if len(r.Endpoints) == 0 {
+			return ""
+		}
+		return f(&r.Endpoints[0])
+	})
+}
+
+func defaultSE(r *Resource) string {
+	if len(r.CloseSEs) == 0 {
+		return ""
+	}
+	return r.CloseSEs[0].SE
+}
+
+// status13 is the serving state as GLUE 1.3 writes it: Production.
+func status13(r *Resource) string {
+	if r.Serving == Unknown {
+		return ""
+	}
+	return strings.ToUpper(string(r.Serving[:1])) + string(r.Serving[1:])
+}
+
+// platform13 is the platform as GLUE 1.3 writes it: the machine's uname.
+func platform13(r *Resource) string {
+	if r.Platform == "amd64" {
+		return "x86_64"
+	}
+	return r.Platform
+}
+
+func preemption13(r *Resource) Opt[int64] {
+	if !r.Preemption.OK {
+		return Opt[int64]{}
+	}
+	if r.Preemption.V {
+		return Some[int64](1)
+	}
+	return Some[int64](0)
+}
+
+// freeSlotsWithDuration writes FreeFor as GFD.147 does: slots[:seconds] ...
+func freeSlotsWithDuration(r *Resource) string {
+	var b strings.Builder
+	for i, f := range r.FreeFor {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.FormatInt(f.Slots, 10))
+		if f.Duration > 0 {
+			b.WriteByte(':')
+			b.WriteString(strconv.FormatInt(int64(f.Duration/time.Second), 10))
+		}
+	}
+	return b.String()
+}
+
+// tagList is a list of runtime environments as a value, made once for all the
+// resources that share it.
+type tagList struct {
+	names []string
+	value jdl.Value
+}
+
+func newTagList(names []string) *tagList {
+	return &tagList{names: names, value: jdl.StringsValue(names)}
+}
+
+func runtimeEnvironments(r *Resource) (jdl.Value, bool) {
+	if len(r.RuntimeEnvironments) == 0 {
+		return jdl.Value{}, false
+	}
+	if t := r.tags; t != nil && sameSlice(t.names, r.RuntimeEnvironments) {
+		return t.value, true
+	}
+	return jdl.StringsValue(r.RuntimeEnvironments), true
+}
+
+// sameSlice reports whether a and b are the same stretch of memory.
+func sameSlice(a, b []string) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+// Seal prepares a resource that was put together by hand or read from a file
+// for many Lookups of its runtime environments.
+func (r *Resource) Seal() { r.tags = newTagList(r.RuntimeEnvironments) }

@@ -1,0 +1,188 @@
+package glue
+
+// Entry is one directory entry on its way into a Decoder. Its bytes belong to
+// whoever reads the stream and are valid during one call only.
+type Entry struct {
+	DN    []byte
+	Attrs []Attr
+}
+
+// Attr is one attribute of an Entry with all its values. Names are as the
+// server spells them.
+type Attr struct {
+	Name   []byte
+	Values [][]byte
+}
+
+// kind is what an entry describes.
+type kind uint8
+
+const (
+	kindNone kind = iota
+	kindCE
+	kindView
+	kindCluster
+	kindSubCluster
+
+	kindBind
+	kindDomain
+	kindService
+	kindEndpoint
+	kindShare
+	kindManager
+	kindEnvironment
+	kindApplication
+	kindBenchmark
+	kindMapping
+	kindNGCluster
+	kindNGQueue
+)
+
+// kinds maps lower-cased object classes.
+var kinds = map[string]kind{
+	"gluece": kindCE, "gluevoview": kindView, "gluecluster": kindCluster,
+	"gluesubcluster": kindSubCluster, "gluecesebind": kindBind,
+	"glue2admindomain": kindDomain, "glue2computingservice": kindService,
+	"glue2computingendpoint": kindEndpoint, "glue2computingshare": kindShare,
+	"glue2computingmanager": kindManager, "glue2executionenvironment": kindEnvironment,
+	"glue2applicationenvironment": kindApplication, "glue2benchmark": kindBenchmark,
+	"glue2mappingpolicy": kindMapping,
+	"nordugrid-cluster":  kindNGCluster, "nordugrid-queue": kindNGQueue,
+}
+
+// kindsByRDN is for entries that came without object classes: the attribute
+// that names such an entry.
+var kindsByRDN = map[string]kind{
+	"glueceuniqueid": kindCE, "gluevoviewlocalid": kindView, "glueclusteruniqueid": kindCluster,
+	"gluesubclusteruniqueid": kindSubCluster,
+	"nordugrid-cluster-name": kindNGCluster, "nordugrid-queue-name": kindNGQueue,
+}
+
+// kindOf tells what e describes.
+func kindOf(e *Entry) kind {
+	var buf [64]byte
+	for i := range e.Attrs {
+		if !foldEqual(e.Attrs[i].Name, "objectclass") {
+			continue
+		}
+		for _, class := range e.Attrs[i].Values {
+			if k := lookupKind(kinds, buf[:0], class); k != kindNone {
+				return k
+			}
+		}
+		return kindNone
+	}
+	for i, c := range e.DN {
+		if c == '=' {
+			return lookupKind(kindsByRDN, buf[:0], e.DN[:i])
+		}
+	}
+	return kindNone
+}
+
+func lookupKind(table map[string]kind, buf, name []byte) kind {
+	if len(name) > cap(buf) {
+		return kindNone
+	}
+	return table[string(lowerInto(buf, name))]
+}
+
+// foldEqual compares without regard to ASCII case; lower is lower-cased.
+func foldEqual(name []byte, lower string) bool {
+	if len(name) != len(lower) {
+		return false
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// pool keeps one copy of strings that occur again and again.
+type pool map[string]string
+
+func (p pool) str(b []byte) string {
+	if s, ok := p[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	p[s] = s
+	return s
+}
+
+// rdn returns the value of the first relative DN in dn whose attribute is attr
+// (lower-cased), leaving out those whose value is in skip. The escaping
+// backslash before a character is taken off (RFC 4514).
+func rdn(dn []byte, attr string, skip ...string) []byte {
+	for len(dn) > 0 {
+		part, rest := cutRDN(dn)
+		dn = rest
+		name, value, ok := cutByte(part, '=')
+		if ok && foldEqual(trimSpace(name), attr) && !anyFold(value, skip) {
+			return unescape(value)
+		}
+	}
+	return nil
+}
+
+func anyFold(value []byte, list []string) bool {
+	for _, s := range list {
+		if foldEqual(value, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutRDN cuts dn at the first comma that is not escaped.
+func cutRDN(dn []byte) (first, rest []byte) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			return dn[:i], dn[i+1:]
+		}
+	}
+	return dn, nil
+}
+
+func cutByte(b []byte, sep byte) (before, after []byte, ok bool) {
+	for i, c := range b {
+		if c == sep {
+			return b[:i], b[i+1:], true
+		}
+	}
+	return b, nil, false
+}
+
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func unescape(b []byte) []byte {
+	for i, c := range b {
+		if c == '\\' {
+			out := append([]byte(nil), b[:i]...)
+			for ; i < len(b); i++ {
+				if b[i] == '\\' && i+1 < len(b) {
+					i++
+				}
+				out = append(out, b[i])
+			}
+			return out
+		}
+	}
+	return b
+}

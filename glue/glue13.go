@@ -1,0 +1,236 @@
+package glue
+
+import (
+	"bytes"
+	"time"
+)
+
+// glue13 collects the entries of GLUE Schema 1.3 (LDAP rendering).
+type glue13 struct {
+	d           *Decoder
+	ces         []ce13
+	views       []view13
+	subclusters []subcluster13
+	siteOf      map[key]string // GlueCluster's site, by cluster
+	binds       map[key][]StorageBinding
+}
+
+// ce13 is one GlueCE, a queue.
+type ce13 struct {
+	r        Resource
+	key      key
+	cluster  string
+	contacts []string
+	free     Opt[int64] // GlueCEStateFreeCPUs, where FreeJobSlots is missing
+}
+
+// view13 is a VO's view of a GlueCE: its own access rules and state.
+type view13 struct {
+	r       Resource
+	key     key // the CE
+	localID string
+	free    Opt[int64]
+}
+
+// subcluster13 is the environment of some nodes of a cluster.
+type subcluster13 struct {
+	r    Resource
+	key  key // the cluster
+	tags []string
+}
+
+func (g *glue13) init(d *Decoder) {
+	g.d, g.siteOf, g.binds = d, map[key]string{}, map[key][]StorageBinding{}
+}
+
+// site13 reads the site out of a DN: the innermost Mds-Vo-name that is not one
+// of the tree's own.
+func (d *Decoder) site13(dn []byte) string {
+	return d.pool.str(rdn(dn, "mds-vo-name", "local", "resource", "grid"))
+}
+
+func (g *glue13) add(k kind, e *Entry) {
+	site := g.d.site13(e.DN)
+	switch k {
+	case kindCE:
+		g.ces = append(g.ces, ce13{})
+		c := &g.ces[len(g.ces)-1]
+		c.key.site = site
+		apply(g.d, ceAttrs, c, e, &c.r.Attrs)
+		if c.key.id == "" {
+			c.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
+		}
+	case kindView:
+		g.views = append(g.views, view13{})
+		v := &g.views[len(g.views)-1]
+		v.key.site = site
+		apply(g.d, viewAttrs, v, e, &v.r.Attrs)
+		if v.key.id == "" {
+			v.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
+		}
+	case kindSubCluster:
+		g.subclusters = append(g.subclusters, subcluster13{})
+		s := &g.subclusters[len(g.subclusters)-1]
+		s.key.site = site
+		apply(g.d, subclusterAttrs, s, e, &s.r.Attrs)
+		if s.key.id == "" {
+			s.key.id = g.d.pool.str(rdn(e.DN, "glueclusteruniqueid"))
+		}
+	case kindCluster:
+		var c cluster13
+		apply(g.d, clusterAttrs, &c, e, nil)
+		g.siteOf[key{site, c.id}] = c.site
+	case kindBind:
+		var b bind13
+		apply(g.d, bindAttrs, &b, e, nil)
+		k := key{site, b.ce}
+		g.binds[k] = append(g.binds[k], StorageBinding{SE: b.se, Mount: b.mount})
+	}
+}
+
+// foreign returns the value of a "Name=value" key when the name is want
+// (lower-cased); the value may hold anything.
+func foreign(b []byte, want string) []byte {
+	name, value, ok := cutByte(b, '=')
+	if !ok || !foldEqual(trimSpace(name), want) {
+		return nil
+	}
+	return trimSpace(value)
+}
+
+type cluster13 struct{ id, site string }
+
+var clusterAttrs = setters[cluster13]{
+	"glueclusteruniqueid": func(d *Decoder, c *cluster13, v []byte) { c.id = d.pool.str(v) },
+	"glueforeignkey": func(d *Decoder, c *cluster13, v []byte) {
+		if s := foreign(v, "gluesiteuniqueid"); s != nil {
+			c.site = d.pool.str(s)
+		}
+	},
+}
+
+type bind13 struct{ ce, se, mount string }
+
+var bindAttrs = setters[bind13]{
+	"gluecesebindceuniqueid": func(d *Decoder, b *bind13, v []byte) { b.ce = d.pool.str(v) },
+	"gluecesebindseuniqueid": func(d *Decoder, b *bind13, v []byte) { b.se = d.pool.str(v) },
+	"gluecesebindmountinfo":  func(d *Decoder, b *bind13, v []byte) { b.mount = d.pool.str(v) },
+}
+
+var ceAttrs = setters[ce13]{
+	"glueceuniqueid":              func(d *Decoder, c *ce13, v []byte) { c.key.id = string(trimSpace(v)) },
+	"gluecename":                  func(d *Decoder, c *ce13, v []byte) { c.r.Queue = d.pool.str(v) },
+	"gluecehostingcluster":        func(d *Decoder, c *ce13, v []byte) { c.setCluster(d.pool.str(v), false) },
+	"glueceinfohostname":          func(d *Decoder, c *ce13, v []byte) { c.r.CE = d.pool.str(bytes.ToLower(v)) },
+	"glueceinfolrmstype":          func(d *Decoder, c *ce13, v []byte) { c.r.LRMS = d.pool.str(v) },
+	"glueceinfolrmsversion":       func(d *Decoder, c *ce13, v []byte) { c.r.LRMSVersion = d.pool.str(v) },
+	"glueceinfototalcpus":         func(d *Decoder, c *ce13, v []byte) { c.r.TotalSlots = limit(v) },
+	"glueceinfocontactstring":     func(d *Decoder, c *ce13, v []byte) { c.contacts = append(c.contacts, d.pool.str(v)) },
+	"glueceimplementationname":    func(d *Decoder, c *ce13, v []byte) { c.r.Implementation = d.pool.str(v) },
+	"glueceimplementationversion": func(d *Decoder, c *ce13, v []byte) { c.r.ImplVersion = d.pool.str(v) },
+	"glueceaccesscontrolbaserule": func(d *Decoder, c *ce13, v []byte) { c.r.Access = append(c.r.Access, d.accessRule(v)) },
+	"glueforeignkey": func(d *Decoder, c *ce13, v []byte) {
+		if id := foreign(v, "glueclusteruniqueid"); id != nil {
+			c.setCluster(d.pool.str(id), true)
+		}
+	},
+	"gluecestatestatus":                      func(d *Decoder, c *ce13, v []byte) { c.r.Serving = servingState(v) },
+	"gluecestaterunningjobs":                 func(d *Decoder, c *ce13, v []byte) { c.r.Running = count(v) },
+	"gluecestatewaitingjobs":                 func(d *Decoder, c *ce13, v []byte) { c.r.setWaiting(v) },
+	"gluecestatetotaljobs":                   func(d *Decoder, c *ce13, v []byte) { c.r.Total = count(v) },
+	"gluecestatefreejobslots":                func(d *Decoder, c *ce13, v []byte) { c.r.FreeSlots = count(v) },
+	"gluecestatefreecpus":                    func(d *Decoder, c *ce13, v []byte) { c.free = count(v) },
+	"gluecestateestimatedresponsetime":       func(d *Decoder, c *ce13, v []byte) { c.r.setEstimate(v) },
+	"gluecestateworstresponsetime":           func(d *Decoder, c *ce13, v []byte) { c.r.WorstWait = span(v, time.Second) },
+	"gluecepolicymaxwallclocktime":           func(d *Decoder, c *ce13, v []byte) { setLimit(&c.r.MaxWallTime, v) },
+	"gluecepolicymaxobtainablewallclocktime": func(d *Decoder, c *ce13, v []byte) { fillLimit(&c.r.MaxWallTime, v) },
+	"gluecepolicymaxcputime":                 func(d *Decoder, c *ce13, v []byte) { setLimit(&c.r.MaxCPUTime, v) },
+	"gluecepolicymaxobtainablecputime":       func(d *Decoder, c *ce13, v []byte) { fillLimit(&c.r.MaxCPUTime, v) },
+	"gluecepolicymaxtotaljobs":               func(d *Decoder, c *ce13, v []byte) { c.r.MaxTotal = limit(v) },
+	"gluecepolicymaxrunningjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxRunning = limit(v) },
+	"gluecepolicymaxwaitingjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxWaiting = limit(v) },
+	"gluecepolicymaxslotsperjob":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxSlotsPerJob = limit(v) },
+	"gluecepolicyassignedjobslots":           func(d *Decoder, c *ce13, v []byte) { c.r.AssignedSlots = limit(v) },
+	"gluecepolicypriority":                   func(d *Decoder, c *ce13, v []byte) { c.r.Priority = count(v) },
+	"gluecepolicypreemption":                 func(d *Decoder, c *ce13, v []byte) { c.r.Preemption = boolean(v) },
+}
+
+// setCluster notes the cluster; the foreign key is the better word.
+func (c *ce13) setCluster(id string, better bool) {
+	if c.cluster == "" || better {
+		c.cluster = id
+	}
+}
+
+// setLimit decodes a policy time in minutes.
+func setLimit(d *Opt[time.Duration], v []byte) {
+	if m := spanLimit(v, time.Minute); m.OK {
+		*d = m
+	}
+}
+
+// fillLimit is setLimit for the second name of the same limit.
+func fillLimit(d *Opt[time.Duration], v []byte) {
+	if !d.OK {
+		setLimit(d, v)
+	}
+}
+
+var viewAttrs = setters[view13]{
+	"gluevoviewlocalid":                func(d *Decoder, w *view13, v []byte) { w.localID = d.pool.str(v) },
+	"glueceaccesscontrolbaserule":      func(d *Decoder, w *view13, v []byte) { w.r.Access = append(w.r.Access, d.accessRule(v)) },
+	"gluecestaterunningjobs":           func(d *Decoder, w *view13, v []byte) { w.r.Running = count(v) },
+	"gluecestatewaitingjobs":           func(d *Decoder, w *view13, v []byte) { w.r.setWaiting(v) },
+	"gluecestatetotaljobs":             func(d *Decoder, w *view13, v []byte) { w.r.Total = count(v) },
+	"gluecestatefreejobslots":          func(d *Decoder, w *view13, v []byte) { w.r.FreeSlots = count(v) },
+	"gluecestatefreecpus":              func(d *Decoder, w *view13, v []byte) { w.free = count(v) },
+	"gluecestateestimatedresponsetime": func(d *Decoder, w *view13, v []byte) { w.r.setEstimate(v) },
+	"gluecestateworstresponsetime":     func(d *Decoder, w *view13, v []byte) { w.r.WorstWait = span(v, time.Second) },
+	"gluechunkkey": func(d *Decoder, w *view13, v []byte) {
+		if id := foreign(v, "glueceuniqueid"); id != nil {
+			w.key.id = d.pool.str(id)
+		}
+	},
+}
+
+var subclusterAttrs = setters[subcluster13]{
+	"gluechunkkey": func(d *Decoder, s *subcluster13, v []byte) {
+		if id := foreign(v, "glueclusteruniqueid"); id != nil {
+			s.key.id = d.pool.str(id)
+		}
+	},
+	"gluesubclusterlogicalcpus":        func(d *Decoder, s *subcluster13, v []byte) { s.r.LogicalCPUs = limit(v) },
+	"gluesubclusterphysicalcpus":       func(d *Decoder, s *subcluster13, v []byte) { s.r.PhysicalCPUs = limit(v) },
+	"gluehostarchitectureplatformtype": func(d *Decoder, s *subcluster13, v []byte) { s.r.Platform = d.platform(v) },
+	"gluehostarchitecturesmpsize":      func(d *Decoder, s *subcluster13, v []byte) { s.r.SMPSize = limit(v) },
+	"gluehostmainmemoryramsize":        func(d *Decoder, s *subcluster13, v []byte) { s.r.MainMemory = limit(v) },
+	"gluehostmainmemoryvirtualsize":    func(d *Decoder, s *subcluster13, v []byte) { s.r.VirtualMemory = limit(v) },
+	"gluehostoperatingsystemname":      func(d *Decoder, s *subcluster13, v []byte) { s.r.OSName = d.pool.str(v) },
+	"gluehostoperatingsystemrelease":   func(d *Decoder, s *subcluster13, v []byte) { s.r.OSVersion = d.pool.str(v) },
+	"gluehostoperatingsystemversion":   func(d *Decoder, s *subcluster13, v []byte) { s.r.OSCodename = d.pool.str(v) },
+	"gluehostprocessormodel":           func(d *Decoder, s *subcluster13, v []byte) { s.r.CPUModel = d.pool.str(v) },
+	"gluehostprocessorvendor":          func(d *Decoder, s *subcluster13, v []byte) { s.r.CPUVendor = d.pool.str(v) },
+	"gluehostprocessorclockspeed":      func(d *Decoder, s *subcluster13, v []byte) { s.r.CPUClock = limit(v) },
+	"gluehostprocessorotherdescription": func(d *Decoder, s *subcluster13, v []byte) {
+		if value, name, ok := benchmarkIn(v); ok {
+			s.r.setBenchmark(name, value)
+		}
+	},
+	"gluehostnetworkadapterinboundip":               func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityIn = boolean(v) },
+	"gluehostnetworkadapteroutboundip":              func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityOut = boolean(v) },
+	"gluehostbenchmarksi00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.setBenchmark("specint2000", v) },
+	"gluehostbenchmarksf00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.setBenchmark("specfp2000", v) },
+	"gluehostapplicationsoftwareruntimeenvironment": func(d *Decoder, s *subcluster13, v []byte) { s.tags = append(s.tags, d.pool.str(v)) },
+}
+
+// benchmarkIn reads "Cores=8,Benchmark=9.97-HEP-SPEC06", the way the EGI
+// profile of GLUE 1.3 publishes a benchmark.
+func benchmarkIn(v []byte) (value []byte, name string, ok bool) {
+	_, rest, ok := bytes.Cut(v, []byte("Benchmark="))
+	if !ok {
+		return nil, "", false
+	}
+	rest, _, _ = bytes.Cut(rest, []byte{','})
+	value, unit, ok := bytes.Cut(rest, []byte{'-'})
+	return value, string(unit), ok
+}

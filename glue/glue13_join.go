@@ -1,0 +1,139 @@
+package glue
+
+import (
+	"strings"
+)
+
+// resources joins CE, cluster, subcluster and VO views. A CE with views gives
+// one resource for itself and one for each view.
+func (g *glue13) resources() []Resource {
+	nodes := g.environments()
+	views := map[key][]*view13{}
+	for i := range g.views {
+		views[g.views[i].key] = append(views[g.views[i].key], &g.views[i])
+	}
+	out := make([]Resource, 0, len(g.ces)+len(g.views))
+	for i := range g.ces {
+		c := &g.ces[i]
+		g.finish(c, nodes)
+		at := len(out)
+		out = append(out, c.r)
+		for _, v := range views[c.key] {
+			if view := v.resource(&c.r); view.ViewOf != "" {
+				out = append(out, view)
+				out[at].Views = append(out[at].Views, view.ViewOf)
+			}
+		}
+	}
+	return out
+}
+
+// environments picks for each cluster the subcluster with the most CPUs: one
+// resource stands for one kind of node.
+func (g *glue13) environments() map[key]*Resource {
+	best := map[key]*Resource{}
+	for i := range g.subclusters {
+		s := &g.subclusters[i]
+		s.r.RuntimeEnvironments, s.r.tags = s.tags, newTagList(s.tags)
+		if b := best[s.key]; b == nil || s.r.LogicalCPUs.V > b.LogicalCPUs.V {
+			best[s.key] = &s.r
+		}
+	}
+	return best
+}
+
+// finish fills in a CE's identity, endpoint and nodes.
+func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
+	r := &c.r
+	r.Schema, r.ID, r.CEID = "glue1.3", c.key.id, c.key.id
+	r.Site = c.key.site
+	if r.Site == "" {
+		r.Site = g.siteOf[key{c.key.site, c.cluster}]
+	}
+	host, _, _ := strings.Cut(c.key.id, ":")
+	if r.CE == "" {
+		r.CE = strings.ToLower(host)
+	}
+	if r.Queue == "" {
+		r.Queue = c.key.id[strings.LastIndexByte(c.key.id, '-')+1:]
+	}
+	r.Name = r.CE + "/" + r.Queue
+	if !r.FreeSlots.OK {
+		r.FreeSlots = c.free
+	}
+	r.dropPlaceholderState()
+	r.Endpoints = []Endpoint{c.endpoint()}
+	r.CloseSEs = g.binds[c.key]
+	if env := nodes[key{c.key.site, c.cluster}]; env != nil {
+		copyEnvironment(r, env)
+	}
+}
+
+// endpoint makes the endpoint out of contact string and identifier; GLUE 1.3
+// has no interface names, so the form of the identifier tells.
+func (c *ce13) endpoint() Endpoint {
+	e := Endpoint{ID: c.key.id, URL: "https://" + strings.SplitN(c.key.id, "/", 2)[0], Serving: c.r.Serving}
+	if len(c.contacts) > 0 {
+		e.URL = c.contacts[0]
+	}
+	_, tail, _ := strings.Cut(c.key.id, "/")
+	switch {
+	case strings.HasPrefix(tail, "nordugrid-") && strings.HasPrefix(e.URL, "https://"):
+		e.Interface = InterfaceARCREST
+	case strings.HasPrefix(tail, "nordugrid-"):
+		e.Interface = "org.nordugrid.gridftpjob"
+	case strings.HasPrefix(tail, "cream-"):
+		e.Interface = "org.glite.ce.CREAM"
+	case strings.HasPrefix(tail, "jobmanager-"):
+		e.Interface = "org.globus.gram"
+	case strings.Contains(tail, "-condor"):
+		e.Interface = "org.opensciencegrid.htcondorce"
+	}
+	return e
+}
+
+// resource makes a VO's view of a CE: the CE with the view's own access rules
+// and state. What the view does not publish is the CE's. DENY rules of the CE
+// hold for its views too.
+func (v *view13) resource(ce *Resource) Resource {
+	r := *ce
+	r.ViewOf = v.vo()
+	r.ID = ce.ID + "#" + v.localID
+	r.Views = nil
+	r.Access = v.r.Access
+	for _, rule := range ce.Access {
+		if strings.HasPrefix(rule, "DENY:") {
+			r.Access = append(r.Access, rule)
+		}
+	}
+	r.StateIsPlaceholder = v.r.StateIsPlaceholder || ce.StateIsPlaceholder
+	r.EstimatedWaitIsPlaceholder = v.r.EstimatedWaitIsPlaceholder || ce.EstimatedWaitIsPlaceholder
+	if !v.r.FreeSlots.OK {
+		v.r.FreeSlots = v.free
+	}
+	override(&r.Running, v.r.Running)
+	override(&r.Waiting, v.r.Waiting)
+	override(&r.Total, v.r.Total)
+	override(&r.FreeSlots, v.r.FreeSlots)
+	override(&r.EstimatedWait, v.r.EstimatedWait)
+	override(&r.WorstWait, v.r.WorstWait)
+	r.dropPlaceholderState()
+	r.Attrs = mergedAttrs(v.r.Attrs, ce.Attrs)
+	return r
+}
+
+func override[T any](dst *Opt[T], v Opt[T]) {
+	if v.OK {
+		*dst = v
+	}
+}
+
+// vo is the VO the view is for: of its rules, else its name.
+func (v *view13) vo() string {
+	for _, rule := range v.r.Access {
+		if vo := VOOf(rule); vo != "" {
+			return vo
+		}
+	}
+	return v.localID
+}

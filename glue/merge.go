@@ -1,0 +1,182 @@
+package glue
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Merge puts the views that several schemas or sources give of one share into
+// one resource. Two are of one share when host, queue and VO agree and their
+// GlueCEUniqueIDs do not forbid it. The best one is kept as base: one whose
+// record has not expired at now, then GLUE 2.0 before GLUE 1.3 before ARC's
+// own schema, then the younger. Its gaps are filled from the others, and what
+// they contradict is listed in Conflicts. Views of a VO get what the whole
+// share knows and they do not. IDs are unique afterwards.
+func Merge(now time.Time, rs []Resource) []Resource {
+	groups := map[key][]*Resource{}
+	var order []key
+	for i := range rs {
+		k := key{strings.ToLower(rs[i].CE), rs[i].Queue}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], &rs[i])
+	}
+	out := make([]Resource, 0, len(rs))
+	for _, k := range order {
+		group := groups[k]
+		if len(group) > 1 {
+			group = mergeGroup(now, group)
+		}
+		for _, r := range group {
+			out = append(out, *r)
+		}
+	}
+	makeUnique(out)
+	return out
+}
+
+// mergeGroup merges resources of one host and queue.
+func mergeGroup(now time.Time, group []*Resource) []*Resource {
+	slices.SortStableFunc(group, func(a, b *Resource) int { return compareBase(now, a, b) })
+	var shares []*share
+	for _, r := range group {
+		if s := findShare(shares, r); s != nil {
+			s.members = append(s.members, r)
+			continue
+		}
+		shares = append(shares, &share{members: []*Resource{r}})
+	}
+	merged := make([]*Resource, len(shares))
+	for i, s := range shares {
+		merged[i] = s.merge()
+	}
+	return inherit(merged)
+}
+
+// share is what several resources describe.
+type share struct{ members []*Resource }
+
+// findShare finds the share that r describes: of the same VO, and by the same
+// identifier, else a common endpoint, else any that r's source has not
+// described in r's schema.
+func findShare(shares []*share, r *Resource) *share {
+	for _, same := range []func(s *share) bool{
+		func(s *share) bool { return s.members[0].CEID == r.CEID },
+		func(s *share) bool { return shareEndpoint(s.members[0], r) },
+		func(s *share) bool { return true },
+	} {
+		for _, s := range shares {
+			if strings.EqualFold(s.members[0].ViewOf, r.ViewOf) && !s.has(r) && same(s) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// has reports whether the share has r's source's word in r's schema already.
+func (s *share) has(r *Resource) bool {
+	return slices.ContainsFunc(s.members, func(m *Resource) bool {
+		return m.Schema == r.Schema && m.Source == r.Source && m.ID != r.ID
+	})
+}
+
+func shareEndpoint(a, b *Resource) bool {
+	for _, e := range a.Endpoints {
+		if slices.ContainsFunc(b.Endpoints, func(f Endpoint) bool { return f.URL == e.URL }) {
+			return true
+		}
+	}
+	return false
+}
+
+// schemaOrder is the order of trust.
+var schemaOrder = map[string]int{"self": 0, "glue2.0": 1, "glue1.3": 2, "nordugrid": 3}
+
+// compareBase orders resources by how good a base they are.
+func compareBase(now time.Time, a, b *Resource) int {
+	return cmp.Or(
+		cmp.Compare(bad(now, a), bad(now, b)),
+		cmp.Compare(schemaOrder[a.Schema], schemaOrder[b.Schema]),
+		b.Created.Compare(a.Created))
+}
+
+// bad counts what speaks against a record as a base.
+func bad(now time.Time, r *Resource) int {
+	n := 0
+	if r.Stale {
+		n += 4
+	}
+	if r.StateIsPlaceholder {
+		n += 2
+	}
+	if r.Expired(now) {
+		n++
+	}
+	return n
+}
+
+// Expired reports whether the record's publisher says that it is too old at
+// now.
+func (r *Resource) Expired(now time.Time) bool {
+	return r.Validity > 0 && now.After(r.Created.Add(r.Validity))
+}
+
+// merge fills the first member from the others.
+func (s *share) merge() *Resource {
+	r := s.members[0]
+	for _, other := range s.members[1:] {
+		by := other.Schema
+		if other.Source != r.Source {
+			by = other.Source
+		}
+		f := filler{dst: r, src: other, by: by, report: true}
+		f.identity()
+		f.state()
+		f.static()
+	}
+	return r
+}
+
+// inherit gives views what only the whole share knows, and notes on the whole
+// which VOs have views.
+func inherit(rs []*Resource) []*Resource {
+	var whole *Resource
+	for _, r := range rs {
+		if r.ViewOf != "" {
+			continue
+		}
+		if whole != nil { // two shares of one name: each keeps what it had
+			return rs
+		}
+		whole = r
+	}
+	if whole == nil {
+		return rs
+	}
+	whole.Views = nil
+	for _, r := range rs {
+		if r != whole {
+			f := filler{dst: r, src: whole}
+			f.static()
+			whole.Views = append(whole.Views, r.ViewOf)
+		}
+	}
+	return rs
+}
+
+// makeUnique numbers resources whose ID occurred before.
+func makeUnique(rs []Resource) {
+	seen := make(map[string]int, len(rs))
+	for i := range rs {
+		id := rs[i].ID
+		seen[id]++
+		if n := seen[id]; n > 1 {
+			rs[i].ID = id + "#" + strconv.Itoa(n)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package infosys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gridbroker/glue"
+)
+
+// DefaultDeadline bounds a collection when the Collector names no other.
+const DefaultDeadline = 8 * time.Second
+
+// Snapshot is what all sources said, at one time. A partial one is normal:
+// Outcomes tells what is missing.
+type Snapshot struct {
+	At        time.Time       `json:"at"`
+	Resources []glue.Resource `json:"resources"` // views of one share merged, sorted by ID
+	Outcomes  []Outcome       `json:"sources"`   // one per source, in the order given
+}
+
+// Outcome is how asking one source went.
+type Outcome struct {
+	Source    string        `json:"source"`
+	Resources int           `json:"resources"`
+	Took      time.Duration `json:"-"`
+	Fetched   time.Time     `json:"fetched,omitzero"` // when the answer left the source
+	Cached    bool          `json:"cached,omitzero"`  // answered from the cache
+	Stale     bool          `json:"stale,omitzero"`   // from the cache because the source did not answer
+	// Err is why the source did not answer, or not fully; with Cached or
+	// Resources > 0 there are resources all the same.
+	Err error `json:"-"`
+}
+
+// Age is how old the answer is at now; 0 when there is none.
+func (o Outcome) Age(now time.Time) time.Duration {
+	if o.Fetched.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(o.Fetched))
+}
+
+// Collector asks sources. The zero Collector works: no cache, DefaultDeadline.
+type Collector struct {
+	Deadline time.Duration // 0: DefaultDeadline; the context's own may be sooner
+	Cache    *Cache        // nil: none
+	MaxAge   time.Duration // answers in the cache not older are used without asking
+	Now      func() time.Time
+}
+
+// Collect asks all sources with a zero Collector.
+func Collect(ctx context.Context, srcs ...Source) Snapshot {
+	return (&Collector{}).Collect(ctx, srcs...)
+}
+
+// Collect asks all sources at once and returns when the last has answered or
+// the deadline has passed, whatever a source does: one that is dead, hangs or
+// talks nonsense costs its own resources alone.
+func (c *Collector) Collect(ctx context.Context, srcs ...Source) Snapshot {
+	limit := cmp.Or(c.Deadline, DefaultDeadline)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	type reply struct {
+		i int
+		answer
+	}
+	replies := make(chan reply, len(srcs))
+	started := c.now()
+	for i, src := range srcs {
+		go func() { replies <- reply{i, c.ask(ctx, src)} }()
+	}
+	answers := make([]answer, len(srcs))
+	open := len(srcs)
+	for open > 0 {
+		select {
+		case r := <-replies:
+			answers[r.i] = r.answer
+			open--
+			continue
+		case <-ctx.Done():
+		}
+		// Sources that honour the context answer now; a little patience lets
+		// them say how far they got. The others are left behind.
+		open -= drain(replies, limit/50, func(r reply) { answers[r.i] = r.answer })
+		break
+	}
+	for i, src := range srcs {
+		if !answers[i].done {
+			answers[i] = c.fallback(src.Name(), answer{Outcome: Outcome{
+				Source: src.Name(), Took: c.now().Sub(started), Err: noAnswer(ctx, limit)}})
+		}
+	}
+	return c.snapshot(answers)
+}
+
+// drain takes replies in until patience ends and returns how many.
+func drain[T any](replies <-chan T, patience time.Duration, take func(T)) (n int) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-replies:
+			take(r)
+			n++
+		case <-timer.C:
+			return n
+		}
+	}
+}
+
+// noAnswer says why a source has no answer yet.
+func noAnswer(ctx context.Context, limit time.Duration) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)
+	}
+	return ctx.Err()
+}
+
+// answer is an Outcome with its resources.
+type answer struct {
+	Outcome
+	rs   []glue.Resource
+	done bool
+}
+
+// ask gets one source's answer: a fresh one of the cache, the source's, or an
+// old one of the cache.
+func (c *Collector) ask(ctx context.Context, src Source) answer {
+	start := c.now()
+	if a, ok := c.cached(src.Name()); ok && start.Sub(a.Fetched) <= c.MaxAge {
+		a.Took = c.now().Sub(start)
+		return a
+	}
+	rs, err := src.Resources(ctx)
+	a := answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Err: err, Took: c.now().Sub(start)}}
+	if err != nil {
+		return c.fallback(src.Name(), a)
+	}
+	a.Fetched = c.now()
+	for i := range rs {
+		if !rs[i].Fetched.IsZero() { // read from a snapshot: as old as that is
+			a.Fetched = minTime(a.Fetched, rs[i].Fetched)
+		} else {
+			rs[i].Fetched = a.Fetched
+		}
+	}
+	if c.Cache != nil && !uncached(src) {
+		c.Cache.save(src.Name(), a.Fetched, rs)
+	}
+	return a
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// fallback puts the cache's answer, marked stale, in the place of a failed
+// one; a partial answer is kept when the cache has nothing.
+func (c *Collector) fallback(name string, a answer) answer {
+	a.done = true
+	old, ok := c.cached(name)
+	if !ok {
+		return a
+	}
+	old.Stale, old.Err, old.Took = true, a.Err, a.Took
+	for i := range old.rs {
+		old.rs[i].Stale = true
+	}
+	return old
+}
+
+func (c *Collector) cached(name string) (answer, bool) {
+	if c.Cache == nil {
+		return answer{}, false
+	}
+	fetched, rs, ok := c.Cache.load(name)
+	return answer{done: true, rs: rs, Outcome: Outcome{Source: name, Fetched: fetched, Cached: true}}, ok
+}
+
+// snapshot merges the answers.
+func (c *Collector) snapshot(answers []answer) Snapshot {
+	s := Snapshot{At: c.now()}
+	var all []glue.Resource
+	for _, a := range answers {
+		a.Resources = len(a.rs)
+		s.Outcomes = append(s.Outcomes, a.Outcome)
+		all = append(all, a.rs...)
+	}
+	s.Resources = all
+	if len(answers) > 1 {
+		s.Resources = glue.Merge(s.At, all)
+		slices.SortFunc(s.Resources, func(a, b glue.Resource) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return s
+}
+
+func (c *Collector) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}

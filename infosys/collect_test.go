@@ -1,0 +1,114 @@
+package infosys
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gridbroker/glue"
+)
+
+// fake is a source that answers after a delay.
+type fake struct {
+	name  string
+	delay time.Duration
+	deaf  bool // does not honour the context
+	rs    []glue.Resource
+	err   error
+}
+
+func (f *fake) Name() string { return f.name }
+
+func (f *fake) Resources(ctx context.Context) ([]glue.Resource, error) {
+	done := ctx.Done()
+	if f.deaf {
+		done = nil
+	}
+	select {
+	case <-time.After(f.delay):
+		return f.rs, f.err
+	case <-done:
+		return nil, ctx.Err()
+	}
+}
+
+func one(id string) []glue.Resource {
+	return []glue.Resource{{ID: id, CEID: id, CE: id, Queue: "q", Schema: "self"}}
+}
+
+func TestCollectIsPartial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := Collect(t.Context(),
+			&fake{name: "fast", delay: time.Second, rs: one("a")},
+			&fake{name: "hangs", delay: time.Hour},
+			&fake{name: "deaf", delay: 20 * time.Second, deaf: true},
+			&fake{name: "broken", err: errors.New("garbage")},
+			&fake{name: "second", delay: 7 * time.Second, rs: one("b")})
+		took := time.Since(start)
+		if took > DefaultDeadline+DefaultDeadline/20 {
+			t.Errorf("took %s", took)
+		}
+		if len(s.Resources) != 2 || s.Resources[0].ID != "a" || s.Resources[1].ID != "b" {
+			t.Errorf("resources %v", s.Resources)
+		}
+		for i, want := range []string{"", "deadline", "deadline", "garbage", ""} {
+			err := s.Outcomes[i].Err
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v, want %q", s.Outcomes[i].Source, err, want)
+			}
+		}
+		time.Sleep(time.Hour) // let the deaf one end
+	})
+}
+
+func TestCollectCache(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := &Collector{Cache: NewCache(filepath.Join(t.TempDir(), "c")), MaxAge: time.Minute, Now: func() time.Time { return now }}
+	src := &fake{name: "x", rs: one("a")}
+	first := c.Collect(t.Context(), src)
+	if first.Outcomes[0].Cached || len(first.Resources) != 1 {
+		t.Fatalf("%+v", first)
+	}
+	src.rs, now = one("b"), now.Add(30*time.Second)
+	if s := c.Collect(t.Context(), src); !s.Outcomes[0].Cached || s.Outcomes[0].Stale || s.Resources[0].ID != "a" || s.Outcomes[0].Age(now) != 30*time.Second {
+		t.Errorf("fresh enough: %+v", s)
+	}
+	now = now.Add(time.Hour)
+	if s := c.Collect(t.Context(), src); s.Outcomes[0].Cached || s.Resources[0].ID != "b" {
+		t.Errorf("too old: %+v", s)
+	}
+	src.err, now = errors.New("down"), now.Add(time.Hour)
+	s := c.Collect(t.Context(), src)
+	if o := s.Outcomes[0]; !o.Stale || !o.Cached || o.Err == nil || len(s.Resources) != 1 || !s.Resources[0].Stale {
+		t.Errorf("down: %+v", s)
+	}
+}
+
+func TestFileAndSnapshot(t *testing.T) {
+	var srcs []Source
+	for _, f := range []string{"generated-10-sites.glue1.ldif.gz", "generated-10-sites.glue2.ldif.gz"} {
+		srcs = append(srcs, &File{URL: "file:" + f, Path: filepath.Join("../testdata/glue", f)})
+	}
+	s := Collect(t.Context(), srcs...)
+	for _, o := range s.Outcomes {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "s.json.gz")
+	if err := WriteSnapshot(path, s); err != nil {
+		t.Fatal(err)
+	}
+	back := Collect(t.Context(), &File{URL: "file:s", Path: path})
+	if back.Outcomes[0].Err != nil || len(back.Resources) != len(s.Resources) {
+		t.Fatalf("%d resources became %d: %v", len(s.Resources), len(back.Resources), back.Outcomes[0].Err)
+	}
+	if age := back.Outcomes[0].Age(s.At.Add(time.Minute)); age < time.Minute {
+		t.Errorf("age %s: a snapshot is as old as its making", age)
+	}
+}

@@ -1,0 +1,147 @@
+package infosys
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+)
+
+// maxFile bounds what is read of a file, unpacked.
+const maxFile = 2 << 30
+
+// File is a Source that reads LDIF, or a snapshot saved by WriteSnapshot; both
+// may be packed by gzip. What it is, the content tells.
+type File struct {
+	URL   string   // the name shown
+	Path  string   // where it is
+	Extra []string // attributes to keep besides those of glue's table
+	Now   func() time.Time
+}
+
+// Name implements Source.
+func (f *File) Name() string { return f.URL }
+
+// Local implements Local.
+func (f *File) Local() bool { return true }
+
+// Resources implements Source.
+func (f *File) Resources(ctx context.Context) ([]glue.Resource, error) {
+	in, err := os.Open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	r, err := unpacked(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	text := bufio.NewReaderSize(&limited{ctx: ctx, r: r, left: maxFile}, 1<<16)
+	switch firstByte(text) {
+	case '{':
+		return f.snapshot(text)
+	default:
+		d := glue.NewDecoder(f.URL, f.Extra...)
+		if err := glue.ReadLDIF(text, f.Path, d.Add); err != nil {
+			return nil, err
+		}
+		return d.Resources(f.now()), nil
+	}
+}
+
+// snapshot reads our own JSON.
+func (f *File) snapshot(r io.Reader) ([]glue.Resource, error) {
+	var s struct {
+		Schema string `json:"schema"`
+		Snapshot
+	}
+	if err := json.NewDecoder(r).Decode(&s); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	if s.Schema != SnapshotSchema {
+		return nil, fmt.Errorf("%s: schema %q, want %q", f.Path, s.Schema, SnapshotSchema)
+	}
+	return s.Resources, nil
+}
+
+func (f *File) now() time.Time {
+	if f.Now == nil {
+		return time.Now()
+	}
+	return f.Now()
+}
+
+// unpacked undoes gzip when there is any.
+func unpacked(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	if magic, _ := b.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return gzip.NewReader(b)
+	}
+	return b, nil
+}
+
+// firstByte is the first byte that is not white space; 0 at the end.
+func firstByte(b *bufio.Reader) byte {
+	head, _ := b.Peek(512)
+	if head = bytes.TrimLeft(head, " \t\r\n\ufeff"); len(head) > 0 {
+		return head[0]
+	}
+	return 0
+}
+
+// limited is a reader that ends with an error at a size or with its context.
+type limited struct {
+	ctx  context.Context
+	r    io.Reader
+	left int64
+}
+
+var errTooLong = errors.New("answer too long")
+
+func (l *limited) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// SnapshotSchema names the format of WriteSnapshot.
+const SnapshotSchema = "grid.snapshot/v1"
+
+// WriteSnapshot saves a snapshot for a File source; packed when path ends in
+// ".gz". The file is written whole or not at all, mode 0600.
+func WriteSnapshot(path string, s Snapshot) error {
+	text, err := json.Marshal(struct {
+		Schema string `json:"schema"`
+		Snapshot
+	}{SnapshotSchema, s})
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(path, ".gz") {
+		var buf bytes.Buffer
+		z := gzip.NewWriter(&buf)
+		if _, err := z.Write(text); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		text = buf.Bytes()
+	}
+	return writeFile(path, text)
+}
