@@ -9,16 +9,22 @@ type Pos struct{ Line, Col int }
 type Expr interface {
 	Pos() Pos
 	expr()
+	common() *at
 }
 
-type at struct{ pos Pos }
+type at struct {
+	pos    Pos
+	parens uint8 // pairs of parentheses written around the node
+}
 
-func (a at) Pos() Pos { return a.pos }
+func (a *at) Pos() Pos    { return a.pos }
+func (a *at) common() *at { return a }
 
 // Literal is a constant.
 type Literal struct {
 	at
 	Value Value
+	unit  byte // the suffix of a number, as written: B K M G T; 0: none
 }
 
 // AttrRef is a bare attribute name, or with Absolute set ".name".
@@ -26,6 +32,7 @@ type AttrRef struct {
 	at
 	Name     string // as written
 	Absolute bool
+	key      string // Name in lower case; "" when made by hand
 }
 
 // Select is "X.Name".
@@ -66,6 +73,7 @@ type Call struct {
 	at
 	Name string // as written
 	Args []Expr
+	fn   *function // nil: not looked up yet, or unknown
 }
 
 // ListExpr is "{ a, b }".
@@ -119,11 +127,13 @@ const (
 )
 
 // Ad is a ClassAd record: attributes in the order of the text, names compared
-// without case (ASCII). It is an expression node too, for nested records.
+// without case (ASCII). It is an expression node too, for nested records. The
+// zero Ad is an empty record. Reading an Ad from several goroutines is safe
+// while none changes it.
 type Ad struct {
 	at
 	attrs []Attr
-	index map[string]int // lower-cased name to place in attrs; built when attrs grows large
+	index map[string]int // lower-cased name to place in attrs; nil while attrs is small
 }
 
 // Attr is one attribute of an Ad.

@@ -28,6 +28,8 @@ type Diagnostic struct {
 	Hint     string // what to do; may be empty
 	Line     string // the source line; may be empty
 	Code     string // stable short name of the check, for --json and tests
+
+	caret int // bytes of Line before the place; 0: as Pos.Col says
 }
 
 // Error implements error.
@@ -47,7 +49,11 @@ func (d *Diagnostic) Error() string {
 		fmt.Fprintf(&b, " (%s)", d.Hint)
 	}
 	if d.Line != "" {
-		fmt.Fprintf(&b, "\n | %s\n | %s^", d.Line, strings.Repeat(".", max(0, d.Pos.Col-1)))
+		before := d.caret
+		if before == 0 {
+			before = min(max(0, d.Pos.Col-1), len(d.Line))
+		}
+		fmt.Fprintf(&b, "\n | %s\n | %s^", d.Line, strings.Repeat(".", before))
 	}
 	return b.String()
 }

@@ -26,11 +26,16 @@ const (
 // immutable: a list or record inside one must not be changed.
 type Value struct {
 	kind Kind
-	num  uint64 // Bool, Int, Real (float bits), AbsTime and RelTime (seconds, float bits)
 	zone int32  // AbsTime: seconds east of UTC
+	num  uint64 // Bool, Int, Real (float bits), AbsTime and RelTime (seconds, float bits)
 	str  string
+	box  *box // List, Record
+}
+
+// box is the part of a value that few values have.
+type box struct {
 	list []Value
-	ad   *Ad
+	rec  *scope // a record, with the records around it
 }
 
 // UndefinedValue returns UNDEFINED.
@@ -58,7 +63,7 @@ func RealValue(f float64) Value { return Value{kind: Real, num: math.Float64bits
 func StringValue(s string) Value { return Value{kind: String, str: s} }
 
 // ListValue returns a list of the given elements.
-func ListValue(vs []Value) Value { return Value{kind: List, list: vs} }
+func ListValue(vs []Value) Value { return Value{kind: List, box: &box{list: vs}} }
 
 // StringsValue returns a list of strings.
 func StringsValue(ss []string) Value {
@@ -69,8 +74,10 @@ func StringsValue(ss []string) Value {
 	return ListValue(vs)
 }
 
-// RecordValue returns a record.
-func RecordValue(a *Ad) Value { return Value{kind: Record, ad: a} }
+// RecordValue returns a record with nothing around it.
+func RecordValue(a *Ad) Value { return recordIn(&scope{ad: a}) }
+
+func recordIn(s *scope) Value { return Value{kind: Record, box: &box{rec: s}} }
 
 // AbsTimeValue returns an absolute time: seconds since the epoch, and the
 // zone's offset in seconds east of UTC.
@@ -82,6 +89,8 @@ func AbsTimeValue(seconds float64, zone int32) Value {
 func RelTimeValue(seconds float64) Value {
 	return Value{kind: RelTime, num: math.Float64bits(seconds)}
 }
+
+func (v Value) float() float64 { return math.Float64frombits(v.num) }
 
 // Kind reports the type.
 func (v Value) Kind() Kind { return v.kind }
@@ -122,10 +131,31 @@ func (v Value) Number() (f float64, ok bool) {
 func (v Value) Str() (s string, ok bool) { return v.str, v.kind == String }
 
 // List returns the elements; ok is false for any other kind.
-func (v Value) List() (vs []Value, ok bool) { return v.list, v.kind == List }
+func (v Value) List() (vs []Value, ok bool) {
+	if v.kind != List || v.box == nil {
+		return nil, v.kind == List
+	}
+	return v.box.list, true
+}
 
-// Record returns the record; ok is false for any other kind.
-func (v Value) Record() (a *Ad, ok bool) { return v.ad, v.kind == Record }
+// Record returns the record; ok is false for any other kind, and for a
+// record that is not made of expressions (a Scope met as "other").
+func (v Value) Record() (a *Ad, ok bool) {
+	if v.kind != Record || v.box.rec.ad == nil {
+		return nil, false
+	}
+	return v.box.rec.ad, true
+}
+
+// Attr evaluates the named attribute of a record where the record stands, so
+// that it sees the records around it. It is UNDEFINED when the record has no
+// such attribute, and ERROR when v is no record.
+func (v Value) Attr(name string) Value {
+	if v.kind != Record {
+		return ErrorValue()
+	}
+	return newEvaluator(nil).attrOf(v.box.rec, name)
+}
 
 // AbsTime returns the absolute time; ok is false for any other kind.
 func (v Value) AbsTime() (t time.Time, ok bool) {
@@ -142,4 +172,10 @@ func (v Value) RelTime() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(math.Float64frombits(v.num) * float64(time.Second)), true
+}
+
+// Seconds returns the seconds of a time: since the epoch for an absolute one,
+// the length of a relative one; ok is false for any other kind.
+func (v Value) Seconds() (f float64, ok bool) {
+	return v.float(), v.kind == AbsTime || v.kind == RelTime
 }

@@ -1,0 +1,163 @@
+package jdl
+
+import "slices"
+
+// function is a built-in function. Names ignore case. A call with another
+// number of arguments is ERROR, without evaluating them.
+type function struct {
+	name     string
+	min, max int
+	call     builtin
+}
+
+type builtin func(ev *evaluator, args []Expr, s *scope) Value
+
+// many stands for "any number of arguments".
+const many = 1 << 30
+
+// functions is every built-in by its name in lower case.
+var functions = functionTable(typeFunctions, listFunctions, stringFunctions, regexpFunctions,
+	numberFunctions, versionFunctions, timeFunctions, scopeFunctions, brokerFunctions)
+
+func functionTable(groups ...[]function) map[string]*function {
+	t := make(map[string]*function)
+	for _, g := range groups {
+		for i := range g {
+			t[fold(g[i].name)] = &g[i]
+		}
+	}
+	return t
+}
+
+// Functions returns the names of all built-in functions, sorted.
+func Functions() []string {
+	var names []string
+	for _, f := range functions {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// call calls a built-in; an unknown one is ERROR.
+func (ev *evaluator) call(e *Call, s *scope) Value {
+	f := e.fn
+	if f == nil {
+		f = ev.functions[fold(e.Name)]
+	}
+	if f == nil || len(e.Args) < f.min || len(e.Args) > f.max {
+		return ErrorValue()
+	}
+	return f.call(ev, e.Args, s)
+}
+
+// eager makes a built-in of a function that wants all its arguments.
+func eager(f func(ev *evaluator, vs []Value) Value) builtin {
+	return func(ev *evaluator, args []Expr, s *scope) Value {
+		var few [4]Value
+		vs := few[:0]
+		for _, a := range args {
+			vs = append(vs, ev.eval(a, s))
+		}
+		return f(ev, vs)
+	}
+}
+
+// ofOne makes a built-in of a function of one value that passes UNDEFINED
+// and ERROR through.
+func ofOne(f func(ev *evaluator, v Value) Value) builtin {
+	return eager(func(ev *evaluator, vs []Value) Value {
+		if v := vs[0]; v.kind == Undefined || v.kind == Error {
+			return v
+		}
+		return f(ev, vs[0])
+	})
+}
+
+// undefinedFirst is the rule of functions over text: UNDEFINED if any
+// argument is, else ERROR if any is.
+func undefinedFirst(vs ...Value) (v Value, bad bool) {
+	for _, v := range vs {
+		if v.kind == Undefined {
+			return v, true
+		}
+	}
+	return errorAmong(vs)
+}
+
+// errorFirst is ERROR if any argument is, else UNDEFINED if any is.
+func errorFirst(vs ...Value) (v Value, bad bool) {
+	if v, bad := errorAmong(vs); bad {
+		return v, true
+	}
+	for _, v := range vs {
+		if v.kind == Undefined {
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+func errorAmong(vs []Value) (Value, bool) {
+	for _, v := range vs {
+		if v.kind == Error {
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+// typeFunctions test the kind of a value; they are never UNDEFINED.
+var typeFunctions = []function{
+	{"isUndefined", 1, 1, isKind(Undefined)},
+	{"isError", 1, 1, isKind(Error)},
+	{"isString", 1, 1, isKind(String)},
+	{"isInteger", 1, 1, isKind(Int)},
+	{"isReal", 1, 1, isKind(Real)},
+	{"isBoolean", 1, 1, isKind(Bool)},
+	{"isList", 1, 1, isKind(List)},
+	{"isClassAd", 1, 1, isKind(Record)},
+	{"isAbsTime", 1, 1, isKind(AbsTime)},
+	{"isRelTime", 1, 1, isKind(RelTime)},
+}
+
+func isKind(k Kind) builtin {
+	return eager(func(_ *evaluator, vs []Value) Value { return BoolValue(vs[0].kind == k) })
+}
+
+// scopeFunctions look at expressions rather than values.
+var scopeFunctions = []function{
+	{"ifThenElse", 3, 3, func(ev *evaluator, a []Expr, s *scope) Value { return ev.cond(a[0], a[1], a[2], s) }},
+	{"eval", 1, 1, evalText},
+	{"unparse", 1, 1, unparseAttr},
+	{"debug", 1, 1, func(ev *evaluator, a []Expr, s *scope) Value { return ev.eval(a[0], s) }},
+}
+
+// evalText parses the argument and evaluates it where the call stands.
+func evalText(ev *evaluator, args []Expr, s *scope) Value {
+	v := ev.eval(args[0], s)
+	if v.kind == Undefined || v.kind == Error {
+		return v
+	}
+	text := ev.text(v)
+	if !ev.spend(len(text), len(text)) {
+		return ErrorValue()
+	}
+	e, err := ev.parse("eval", []byte(text))
+	if err != nil {
+		return ErrorValue()
+	}
+	return ev.eval(e, s)
+}
+
+// unparseAttr is the source text of the attribute that the argument names.
+func unparseAttr(_ *evaluator, args []Expr, s *scope) Value {
+	ref, ok := args[0].(*AttrRef)
+	if !ok {
+		return ErrorValue()
+	}
+	if e, ok := definition(s, ref.Name); ok {
+		return StringValue(Unparse(e))
+	}
+	return UndefinedValue()
+}

@@ -1,0 +1,158 @@
+package jdl
+
+// listFunctions work on lists.
+var listFunctions = []function{
+	{"member", 2, 2, eager(member)},
+	{"identicalMember", 2, 2, eager(identicalMember)},
+	{"size", 1, 1, ofOne(size)},
+	{"sum", 1, 1, ofOne(sum)},
+	{"avg", 1, 1, ofOne(avg)},
+	{"min", 1, 1, ofOne(extreme(OpLt))},
+	{"max", 1, 1, ofOne(extreme(OpGt))},
+	{"anyCompare", 3, 3, eager(compareAll(true))},
+	{"allCompare", 3, 3, eager(compareAll(false))},
+}
+
+// member(x, list) compares with ==. An element that is UNDEFINED, ERROR or of
+// another kind does not match, so the result is never UNDEFINED for that.
+func member(ev *evaluator, vs []Value) Value {
+	x, list := vs[0], vs[1]
+	switch {
+	case list.kind == Undefined || x.kind == Undefined:
+		return UndefinedValue()
+	case list.kind != List || x.kind == Error || x.kind == List || x.kind == Record:
+		return ErrorValue()
+	}
+	return ev.search(list, func(e Value) bool { return apply(OpEq, e, x).IsTrue() })
+}
+
+// identicalMember(x, list) compares with =?=; x may be UNDEFINED or ERROR.
+func identicalMember(ev *evaluator, vs []Value) Value {
+	x, list := vs[0], vs[1]
+	switch {
+	case list.kind == Undefined:
+		return list
+	case list.kind != List || x.kind == List || x.kind == Record:
+		return ErrorValue()
+	}
+	return ev.search(list, x.same)
+}
+
+func (ev *evaluator) search(list Value, hit func(Value) bool) Value {
+	if !ev.spend(len(list.box.list), 0) {
+		return ErrorValue()
+	}
+	for _, e := range list.box.list {
+		if hit(e) {
+			return BoolValue(true)
+		}
+	}
+	return BoolValue(false)
+}
+
+// size is the number of elements, attributes or bytes.
+func size(_ *evaluator, v Value) Value {
+	switch {
+	case v.kind == String:
+		return IntValue(int64(len(v.str)))
+	case v.kind == List:
+		return IntValue(int64(len(v.box.list)))
+	case v.kind == Record && v.box.rec.ad != nil:
+		return IntValue(int64(v.box.rec.ad.Len()))
+	}
+	return ErrorValue()
+}
+
+// numbers calls f with every element that is not UNDEFINED; it is false when
+// v is no list or an element is no number. Booleans count as numbers.
+func (ev *evaluator) numbers(v Value, f func(Value)) bool {
+	if v.kind != List || !ev.spend(len(v.box.list), 0) {
+		return false
+	}
+	for _, e := range v.box.list {
+		switch e = e.asInt(); e.kind {
+		case Undefined:
+		case Int, Real:
+			f(e)
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func sum(ev *evaluator, v Value) Value {
+	total := IntValue(0)
+	if !ev.numbers(v, func(e Value) { total = arithmetic(OpAdd, total, e) }) {
+		return ErrorValue()
+	}
+	return total
+}
+
+// avg of nothing is 0.0, as in the ClassAd library.
+func avg(ev *evaluator, v Value) Value {
+	total, n := 0.0, 0
+	ok := ev.numbers(v, func(e Value) {
+		f, _ := e.Number()
+		total, n = total+f, n+1
+	})
+	switch {
+	case !ok:
+		return ErrorValue()
+	case n == 0:
+		return RealValue(0)
+	}
+	return RealValue(total / float64(n))
+}
+
+// extreme makes min and max; of nothing they are UNDEFINED.
+func extreme(better Op) func(*evaluator, Value) Value {
+	return func(ev *evaluator, v Value) Value {
+		best := UndefinedValue()
+		ok := ev.numbers(v, func(e Value) {
+			if best.kind == Undefined || compare(better, e, best).IsTrue() {
+				best = e
+			}
+		})
+		if !ok {
+			return ErrorValue()
+		}
+		return best
+	}
+}
+
+// comparisons are the operators anyCompare and allCompare know.
+var comparisons = map[string]Op{
+	"<": OpLt, "<=": OpLe, "==": OpEq, "!=": OpNe, ">": OpGt, ">=": OpGe, "is": OpIs, "isnt": OpIsnt,
+}
+
+// compareAll makes anyCompare and allCompare: does the comparison of each
+// element with x hold for any, for all?
+func compareAll(stop bool) func(*evaluator, []Value) Value {
+	return func(ev *evaluator, vs []Value) Value {
+		name, list, x := vs[0], vs[1], vs[2]
+		if name.kind == Undefined {
+			return name
+		}
+		op, ok := comparisons[name.str]
+		if name.kind != String || !ok {
+			return ErrorValue()
+		}
+		if list.kind == Undefined {
+			return list
+		}
+		if list.kind != List || !ev.spend(len(list.box.list), 0) {
+			return ErrorValue()
+		}
+		for _, e := range list.box.list {
+			r := apply(op, e, x)
+			if r.kind == Error {
+				return r
+			}
+			if r.IsTrue() == stop {
+				return BoolValue(stop)
+			}
+		}
+		return BoolValue(!stop)
+	}
+}

@@ -1,0 +1,200 @@
+package jdl
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// numberFunctions convert to numbers and calculate. Those that want a number
+// give ERROR for UNDEFINED.
+var numberFunctions = []function{
+	{"int", 1, 1, ofOne(toInt)},
+	{"real", 1, 1, ofOne(toReal)},
+	{"string", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(ev.text(v)) })},
+	{"bool", 1, 1, ofOne(toBool)},
+	{"floor", 1, 1, rounding(math.Floor)},
+	{"ceil", 1, 1, rounding(math.Ceil)},
+	{"ceiling", 1, 1, rounding(math.Ceil)},
+	{"round", 1, 1, rounding(math.RoundToEven)},
+	{"pow", 2, 2, eager(pow)},
+	{"quantize", 2, 2, eager(quantize)},
+	{"random", 0, 1, eager(random)},
+}
+
+// number converts a value to an integer or a real; text as far as it is one.
+func (v Value) number() (Value, bool) {
+	switch v.kind {
+	case Int, Real:
+		return v, true
+	case Bool:
+		return v.asInt(), true
+	case AbsTime, RelTime:
+		return RealValue(v.float()), true
+	case String:
+		return parseNumber(v.str)
+	}
+	return Value{}, false
+}
+
+// parseNumber reads the number a text starts with, as strtod(3) does: blanks
+// in front, anything after. Text without a dot or an exponent is an integer.
+func parseNumber(s string) (Value, bool) {
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	for end := numberEnd(s); end > 0; end-- {
+		if n, err := strconv.ParseInt(s[:end], 0, 64); err == nil && !strings.Contains(s[:end], "_") {
+			return IntValue(n), true
+		}
+		if f, err := strconv.ParseFloat(s[:end], 64); err == nil || math.IsInf(f, 0) {
+			return RealValue(f), true
+		}
+	}
+	return Value{}, false
+}
+
+// numberEnd is where the letters, digits, signs and dots of a text end.
+func numberEnd(s string) int {
+	for i := range min(len(s), 400) {
+		if c := s[i]; !isDigit(c) && !isLetter(c) && c != '.' && c != '+' && c != '-' {
+			return i
+		}
+	}
+	return min(len(s), 400)
+}
+
+func toInt(_ *evaluator, v Value) Value {
+	n, ok := v.number()
+	if !ok {
+		return ErrorValue()
+	}
+	if f, _ := n.Number(); n.kind == Real {
+		return truncated(f)
+	}
+	return n
+}
+
+// truncated drops the fraction. What does not fit in 64 bits is the smallest
+// integer, as on the machines the ClassAd library runs on.
+func truncated(f float64) Value {
+	if math.IsNaN(f) || f >= 1<<63 || f < -1<<63 {
+		return IntValue(math.MinInt64)
+	}
+	return IntValue(int64(f))
+}
+
+func toReal(_ *evaluator, v Value) Value {
+	n, ok := v.number()
+	if !ok {
+		return ErrorValue()
+	}
+	f, _ := n.Number()
+	return RealValue(f)
+}
+
+// toBool reads numbers and the texts true and false; another text is
+// UNDEFINED.
+func toBool(_ *evaluator, v Value) Value {
+	if b, ok := v.truth(); ok {
+		return BoolValue(b)
+	}
+	switch {
+	case v.kind != String:
+		return ErrorValue()
+	case equalFold(v.str, "true"):
+		return BoolValue(true)
+	case equalFold(v.str, "false"):
+		return BoolValue(false)
+	}
+	return UndefinedValue()
+}
+
+func rounding(f func(float64) float64) builtin {
+	return eager(func(_ *evaluator, vs []Value) Value {
+		n, ok := vs[0].number()
+		if !ok {
+			return ErrorValue()
+		}
+		if n.kind == Int {
+			return n
+		}
+		return truncated(f(n.float()))
+	})
+}
+
+// pow(base, exponent) is an integer for two integers, the exponent not
+// negative.
+func pow(_ *evaluator, vs []Value) Value {
+	x, xok := vs[0].number()
+	y, yok := vs[1].number()
+	if !xok || !yok {
+		return ErrorValue()
+	}
+	a, _ := x.Number()
+	b, _ := y.Number()
+	f := math.Pow(a, b)
+	if vs[0].kind == Int && vs[1].kind == Int && b >= 0 {
+		return truncated(f)
+	}
+	return RealValue(f)
+}
+
+// quantize(x, base) is the least multiple of base not below x; with a list,
+// the first element not below x, else a multiple of the last.
+func quantize(ev *evaluator, vs []Value) Value {
+	x, ok := vs[0].number()
+	if !ok {
+		return ErrorValue()
+	}
+	base := vs[1]
+	if base.kind == List {
+		if !ev.spend(len(base.box.list), 0) || len(base.box.list) == 0 {
+			return vs[0]
+		}
+		for _, e := range base.box.list {
+			n, ok := e.number()
+			if !ok {
+				return ErrorValue()
+			}
+			if compare(OpLe, x, n).IsTrue() {
+				return e
+			}
+			base = n
+		}
+	}
+	b, ok := base.number()
+	if !ok {
+		return ErrorValue()
+	}
+	return multiple(vs[0], x, b)
+}
+
+func multiple(original, x, base Value) Value {
+	if f, _ := base.Number(); f == 0 {
+		return original
+	}
+	if x.kind == Int && base.kind == Int {
+		n, b := int64(x.num), int64(base.num)
+		return IntValue((n + b - 1) / b * b)
+	}
+	a, _ := x.Number()
+	b, _ := base.Number()
+	return RealValue(math.Ceil(a/b) * b)
+}
+
+// random(n) is below n: an integer for an integer, else a real; without an
+// argument a real in [0, 1).
+func random(ev *evaluator, vs []Value) Value {
+	if len(vs) == 0 {
+		return RealValue(ev.random())
+	}
+	if v, bad := undefinedFirst(vs...); bad {
+		return v
+	}
+	switch v := vs[0]; {
+	case v.kind == Int && int64(v.num) > 0:
+		return IntValue(int64(ev.random() * float64(int64(v.num))))
+	case v.kind == Real && v.float() > 0:
+		return RealValue(ev.random() * v.float())
+	}
+	return ErrorValue()
+}

@@ -1,0 +1,170 @@
+package jdl
+
+import (
+	"cmp"
+	"strings"
+)
+
+// stringFunctions work on text. Most convert their arguments to strings.
+var stringFunctions = []function{
+	{"strcat", 0, many, strcat},
+	{"join", 1, many, eager(join)},
+	{"toUpper", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), upper)) })},
+	{"toLower", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), lower)) })},
+	{"substr", 2, 3, eager(substr)},
+	{"strcmp", 2, 2, eager(textCompare(strings.Compare))},
+	{"stricmp", 2, 2, eager(textCompare(func(a, b string) int { return cmp.Compare(compareFold(a, b), 0) }))},
+	{"stringListsIntersect", 2, 3, eager(stringListsIntersect)},
+}
+
+// text converts a value to a string: a string as it is, anything else
+// unparsed.
+func (ev *evaluator) text(v Value) string {
+	switch v.kind {
+	case String:
+		return v.str
+	case AbsTime:
+		return absTimeText(v)
+	case RelTime:
+		return relTimeText(v)
+	}
+	return UnparseValue(v)
+}
+
+// produce counts a new string against the bounds.
+func (ev *evaluator) produce(s string) Value {
+	if !ev.spend(0, len(s)) {
+		return ErrorValue()
+	}
+	return StringValue(s)
+}
+
+// strcat stops at the first UNDEFINED or ERROR.
+func strcat(ev *evaluator, args []Expr, s *scope) Value {
+	var b strings.Builder
+	for _, a := range args {
+		v := ev.eval(a, s)
+		if v.kind == Undefined || v.kind == Error {
+			return v
+		}
+		t := ev.text(v)
+		if !ev.spend(0, len(t)) {
+			return ErrorValue()
+		}
+		b.WriteString(t)
+	}
+	return StringValue(b.String())
+}
+
+// join(separator, item...), join(separator, list) and join(list).
+func join(ev *evaluator, vs []Value) Value {
+	sep, items := vs[0], vs[1:]
+	switch {
+	case sep.kind == Error:
+		return sep
+	case len(items) == 0 && sep.kind == List:
+		sep, items = StringValue(""), sep.box.list
+	case len(items) == 1 && items[0].kind == List:
+		items = items[0].box.list
+	}
+	between := ""
+	if sep.kind != Undefined {
+		between = ev.text(sep)
+	}
+	var b strings.Builder
+	for i, v := range items {
+		if v.kind == Undefined || v.kind == Error {
+			return v
+		}
+		t := ev.text(v)
+		if !ev.spend(1, len(t)+len(between)) {
+			return ErrorValue()
+		}
+		if i > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(t)
+	}
+	return StringValue(b.String())
+}
+
+// substr(s, offset [, length]) counts bytes. A negative offset counts from
+// the end, a negative length leaves that many off the end.
+func substr(ev *evaluator, vs []Value) Value {
+	if v, bad := undefinedFirst(vs...); bad {
+		return v
+	}
+	s, sok := vs[0].Str()
+	from, fok := vs[1].Int()
+	n, nok := int64(len(s)), true
+	if len(vs) == 3 {
+		n, nok = vs[2].Int()
+	}
+	if !sok || !fok || !nok {
+		return ErrorValue()
+	}
+	size := int64(len(s))
+	if from < 0 {
+		from = max(0, size+from)
+	}
+	from = min(from, size)
+	to := size
+	if n < 0 {
+		to = max(from, size+n)
+	} else if n < size-from {
+		to = from + n
+	}
+	return ev.produce(s[from:to])
+}
+
+// textCompare makes strcmp and stricmp: -1, 0 or 1.
+func textCompare(f func(a, b string) int) func(*evaluator, []Value) Value {
+	return func(ev *evaluator, vs []Value) Value {
+		if v, bad := undefinedFirst(vs...); bad {
+			return v
+		}
+		return IntValue(int64(f(ev.text(vs[0]), ev.text(vs[1]))))
+	}
+}
+
+// stringListsIntersect(a, b [, delimiters]) tells whether two delimited
+// texts have an item in common; items are compared with their case.
+func stringListsIntersect(ev *evaluator, vs []Value) Value {
+	if v, bad := errorFirst(vs...); bad {
+		return v
+	}
+	delims := " ,"
+	for _, v := range vs {
+		if v.kind != String {
+			return ErrorValue()
+		}
+	}
+	if len(vs) == 3 {
+		delims = vs[2].str
+	}
+	if !ev.spend(len(vs[0].str)+len(vs[1].str), 0) {
+		return ErrorValue()
+	}
+	have := make(map[string]bool)
+	for _, item := range splitItems(vs[0].str, delims) {
+		have[item] = true
+	}
+	for _, item := range splitItems(vs[1].str, delims) {
+		if have[item] {
+			return BoolValue(true)
+		}
+	}
+	return BoolValue(false)
+}
+
+// splitItems cuts a text at any of the delimiters; blanks around an item and
+// empty items do not count.
+func splitItems(s, delims string) []string {
+	var items []string
+	for _, item := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(delims, r) }) {
+		if item = strings.Trim(item, " \t\r\n"); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,179 @@
+package jdl
+
+import (
+	"math"
+	"time"
+)
+
+// timeFunctions make and take apart times.
+var timeFunctions = []function{
+	{"time", 0, 0, now(func(t time.Time) Value { return IntValue(t.Unix()) })},
+	{"currentTime", 0, 0, now(absTimeOf)},
+	{"timeZoneOffset", 0, 0, now(func(t time.Time) Value { _, z := t.Zone(); return RelTimeValue(float64(z)) })},
+	{"dayTime", 0, 0, now(func(t time.Time) Value {
+		return RelTimeValue(float64(t.Hour()*3600 + t.Minute()*60 + t.Second()))
+	})},
+	{"absTime", 0, 2, eager(absTime)},
+	{"relTime", 1, 1, ofOne(relTime)},
+	{"splitTime", 1, 1, ofOne(splitTime)},
+	{"formatTime", 0, 2, eager(formatTime)},
+	{"interval", 1, 1, ofOne(interval)},
+	{"getYear", 1, 1, datePart(func(t time.Time) int { return t.Year() })},
+	{"getMonth", 1, 1, datePart(func(t time.Time) int { return int(t.Month()) })},
+	{"getDayOfYear", 1, 1, datePart(func(t time.Time) int { return t.YearDay() - 1 })},
+	{"getDayOfMonth", 1, 1, datePart(func(t time.Time) int { return t.Day() })},
+	{"getDayOfWeek", 1, 1, datePart(func(t time.Time) int { return int(t.Weekday()) })},
+	{"getDays", 1, 1, clockPart(nil, 86400, math.MaxInt64)},
+	{"getHours", 1, 1, clockPart(time.Time.Hour, 3600, 24)},
+	{"getMinutes", 1, 1, clockPart(time.Time.Minute, 60, 60)},
+	{"getSeconds", 1, 1, clockPart(time.Time.Second, 1, 60)},
+}
+
+func now(f func(time.Time) Value) builtin {
+	return func(ev *evaluator, _ []Expr, _ *scope) Value { return f(ev.now()) }
+}
+
+func absTimeOf(t time.Time) Value {
+	_, zone := t.Zone()
+	return AbsTimeValue(float64(t.Unix()), int32(zone))
+}
+
+// datePart makes a function of an absolute time; anything else is ERROR.
+func datePart(f func(time.Time) int) builtin {
+	return eager(func(_ *evaluator, vs []Value) Value {
+		if vs[0].kind != AbsTime {
+			return ErrorValue()
+		}
+		return IntValue(int64(f(vs[0].zoneTime())))
+	})
+}
+
+// clockPart makes a function of an absolute time (unless ofDay is nil) or of
+// a relative one, of which it is the part of unit seconds, modulo.
+func clockPart(ofDay func(time.Time) int, unit, modulo int64) builtin {
+	return eager(func(_ *evaluator, vs []Value) Value {
+		switch v := vs[0]; {
+		case v.kind == AbsTime && ofDay != nil:
+			return IntValue(int64(ofDay(v.zoneTime())))
+		case v.kind == RelTime:
+			return IntValue(int64(v.float()) / unit % modulo)
+		}
+		return ErrorValue()
+	})
+}
+
+// absTime(), absTime(text), absTime(seconds [, zone]) and absTime(time).
+func absTime(ev *evaluator, vs []Value) Value {
+	if len(vs) == 0 {
+		return absTimeOf(ev.now())
+	}
+	if v, bad := errorFirst(vs...); bad {
+		return v
+	}
+	v := vs[0]
+	var zone int64
+	if len(vs) == 2 {
+		f, ok := vs[1].Number()
+		if vs[1].kind == RelTime {
+			f, ok = vs[1].float(), true
+		}
+		if zone = int64(f); !ok || math.Abs(f) > 100*3600 {
+			return ErrorValue()
+		}
+	}
+	switch v.kind {
+	case String:
+		if t, ok := parseAbsTime(v.str, ev.now().Location()); ok && len(vs) == 1 {
+			return t
+		}
+	case Int, Real:
+		f, _ := v.Number()
+		if len(vs) == 1 {
+			zone = int64(zoneAt(f, ev.now().Location()))
+		}
+		return AbsTimeValue(math.Trunc(f), int32(zone))
+	case AbsTime:
+		if len(vs) == 2 {
+			v.zone = int32(zone)
+		}
+		return v
+	}
+	return ErrorValue()
+}
+
+func zoneAt(seconds float64, l *time.Location) int {
+	_, zone := time.Unix(int64(seconds), 0).In(l).Zone()
+	return zone
+}
+
+// relTime(seconds), relTime(text) and relTime(time).
+func relTime(_ *evaluator, v Value) Value {
+	switch v.kind {
+	case String:
+		if t, ok := parseRelTime(v.str); ok {
+			return t
+		}
+	case Int, Real:
+		f, _ := v.Number()
+		return RelTimeValue(f)
+	case AbsTime, RelTime:
+		return RelTimeValue(v.float())
+	}
+	return ErrorValue()
+}
+
+// splitTime makes a record of a time; a number is an absolute time in UTC's
+// place of the local zone.
+func splitTime(ev *evaluator, v Value) Value {
+	switch v.kind {
+	case Int, Real:
+		f, _ := v.Number()
+		v = AbsTimeValue(math.Trunc(f), int32(zoneAt(f, ev.now().Location())))
+	case RelTime:
+		return recordOf("RelativeTime", relFields(v.float()))
+	case AbsTime:
+	default:
+		return ErrorValue()
+	}
+	t := v.zoneTime()
+	return recordOf("AbsoluteTime", []field{
+		{"Year", IntValue(int64(t.Year()))}, {"Month", IntValue(int64(t.Month()))},
+		{"Day", IntValue(int64(t.Day()))}, {"Hours", IntValue(int64(t.Hour()))},
+		{"Minutes", IntValue(int64(t.Minute()))}, {"Seconds", IntValue(int64(t.Second()))},
+		{"Offset", IntValue(int64(v.zone))},
+	})
+}
+
+type field struct {
+	name  string
+	value Value
+}
+
+func relFields(f float64) []field {
+	n := int64(f)
+	return []field{
+		{"Days", IntValue(n / 86400)}, {"Hours", IntValue(n / 3600 % 24)},
+		{"Minutes", IntValue(n / 60 % 60)}, {"Seconds", RealValue(f - float64(n/60*60))},
+	}
+}
+
+func recordOf(typ string, fields []field) Value {
+	ad := NewAd()
+	ad.Set("Type", NewLiteral(StringValue(typ)))
+	for _, f := range fields {
+		ad.Set(f.name, NewLiteral(f.value))
+	}
+	return RecordValue(ad)
+}
+
+// interval prints seconds as a duration. It counts in 32 bits, as the ClassAd
+// library does.
+func interval(_ *evaluator, v Value) Value {
+	switch v.kind {
+	case Int:
+		return StringValue(intervalText(int32(v.num)))
+	case Real, RelTime, AbsTime:
+		return StringValue(intervalText(int32(truncated(v.float()).num)))
+	}
+	return ErrorValue()
+}
