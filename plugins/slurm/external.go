@@ -1,0 +1,140 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"gridbroker/plugins"
+)
+
+// external is a machine reached by the user's own ssh command, for jump hosts,
+// Kerberos, smart cards and whatever else its configuration knows. One master
+// connection carries everything (ControlMaster, ssh_config(5)).
+type external struct {
+	opts *Options
+	t    target
+
+	mu  sync.Mutex
+	dir string // holds the master's socket; "": no master yet
+}
+
+func newExternal(opts *Options, t target) *external { return &external{opts: opts, t: t} }
+
+// argv is ssh with our options and then args.
+func (m *external) argv(args ...string) []string {
+	argv := []string{"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2",
+		"-o", "StrictHostKeyChecking=yes", "-o", "ControlPath=" + filepath.Join(m.dir, "m"),
+		"-o", fmt.Sprintf("ConnectTimeout=%d", int(m.opts.Dial.Seconds())), "-F", m.opts.SSHConfig}
+	if m.t.user != "" {
+		argv = append(argv, "-l", m.t.user)
+	}
+	if m.t.port != "" {
+		argv = append(argv, "-p", m.t.port)
+	}
+	return append(argv, args...)
+}
+
+// connect makes the master connection; where it fails, nothing was sent.
+func (m *external) connect(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dir != "" {
+		if m.command(ctx, m.argv("-O", "check", "--", m.t.host)).Run() == nil {
+			return nil
+		}
+	} else {
+		dir, err := os.MkdirTemp("", "grid-ssh-")
+		if err != nil {
+			return &dialError{err}
+		}
+		m.dir = dir
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*m.opts.Dial)
+	defer cancel()
+	stderr := &capped{max: maxStderr, quiet: true}
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=yes", "-o", "ControlPersist=300", "-fN", "--", m.t.host))
+	cmd.Stderr = stderr
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return &dialError{m.explain(strings.TrimSpace(stderr.String()), err)}
+	}
+	return nil
+}
+
+func (m *external) explain(said string, err error) error {
+	if said == "" {
+		return err
+	}
+	kind := plugins.Unavailable
+	if strings.Contains(said, "Permission denied") {
+		kind = plugins.Credential
+	}
+	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.host, Said: said, Err: err}
+}
+
+func (m *external) command(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env, cmd.Dir = m.opts.Environ, "/"
+	cmd.WaitDelay = keepAlive / 15
+	return cmd
+}
+
+// lost is ssh's own exit code when the connection failed.
+const lost = 255
+
+func (m *external) run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+	if err := m.connect(ctx); err != nil {
+		return err
+	}
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "--", m.t.host, commandLine(argv)))
+	stderr := &capped{max: maxStderr, quiet: true}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", m.t.host, context.Cause(ctx))
+	}
+	said := strings.TrimSpace(stderr.String())
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.Exited() && e.ExitCode() != lost {
+		return &exitError{e.ExitCode(), said}
+	}
+	if err != nil {
+		return fmt.Errorf("ssh to %s: %w: %s", m.t.host, err, said)
+	}
+	return nil
+}
+
+func (m *external) files(ctx context.Context) (files, error) {
+	if err := m.connect(ctx); err != nil {
+		return nil, err
+	}
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "-s", "--", m.t.host, "sftp"))
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, &dialError{err}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, &dialError{err}
+	}
+	return newRemote(ctx, out, in, func() error { in.Close(); return cmd.Wait() })
+}
+
+func (m *external) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dir == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keepAlive)
+	defer cancel()
+	m.command(ctx, m.argv("-O", "exit", "--", m.t.host)).Run()
+	err := os.RemoveAll(m.dir)
+	m.dir = ""
+	return err
+}

@@ -1,0 +1,192 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gridbroker/plugins"
+)
+
+// Fetch implements plugins.Fetcher: the files of the job's directory, over one
+// session per site.
+func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(jobs))
+	sessions := map[*site]files{}
+	defer func() {
+		for _, fsys := range sessions {
+			fsys.Close()
+		}
+	}()
+	for i, job := range jobs {
+		s, fsys, err := b.session(ctx, job.Handle.Endpoint, sessions)
+		if err == nil {
+			out[i].Files, err = s.fetch(ctx, fsys, job, p)
+		}
+		out[i].Err = err
+	}
+	return out
+}
+
+func (b *Backend) session(ctx context.Context, endpoint string, open map[*site]files) (*site, files, error) {
+	s, err := b.site(endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	if open[s] == nil {
+		fsys, err := s.machine.files(ctx)
+		if err != nil {
+			return nil, nil, s.fail("fetch", err)
+		}
+		open[s] = fsys
+	}
+	return s, open[s], nil
+}
+
+func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, p plugins.Progress) ([]string, error) {
+	_, id, ok := splitHandle(job.Handle)
+	if !ok {
+		return nil, s.fail("fetch", fmt.Errorf("no such job: %s", job.Handle.ID))
+	}
+	if err := os.MkdirAll(job.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(job.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	all, err := fsys.list(s.dir("jobs", id, "work"))
+	if err != nil {
+		return nil, s.fail("fetch", err)
+	}
+	var got []string
+	for _, f := range all {
+		if !wanted(f.name, job.Want) {
+			continue
+		}
+		if err := s.download(ctx, fsys, root, id, f, p); err != nil {
+			return got, s.fail("fetch "+f.name, err)
+		}
+		got = append(got, f.name)
+	}
+	slices.Sort(got)
+	return got, nil
+}
+
+// download brings one file, continuing an earlier part.
+func (s *site) download(ctx context.Context, fsys files, root *os.Root, id string, f file, p plugins.Progress) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !filepath.IsLocal(f.name) {
+		return fmt.Errorf("file name %q leaves the directory", f.name)
+	}
+	if err := root.MkdirAll(filepath.Dir(f.name), 0o700); err != nil {
+		return err
+	}
+	part := f.name + ".part"
+	dst, err := root.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = s.copyRest(fsys, dst, id, f, p)
+	if err = errors.Join(err, dst.Close()); err != nil {
+		return err
+	}
+	return root.Rename(part, f.name)
+}
+
+func (s *site) copyRest(fsys files, dst *os.File, id string, f file, p plugins.Progress) error {
+	offset, err := dst.Seek(0, io.SeekEnd)
+	if err == nil && offset > f.size {
+		offset, err = 0, dst.Truncate(0)
+	}
+	if err != nil {
+		return err
+	}
+	src, _, err := fsys.get(s.dir("jobs", id, "work", f.name), offset)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if _, err := dst.Seek(offset, io.SeekStart); err != nil {
+		return err
+	}
+	n, err := io.Copy(dst, io.LimitReader(src, f.size-offset))
+	if p != nil {
+		p.Step("fetch", offset+n, f.size)
+	}
+	return err
+}
+
+// wanted reports whether a file is one of the names or globs; a name of a
+// directory takes all below it; no names take all.
+func wanted(name string, patterns []string) bool {
+	for _, p := range patterns {
+		p = path.Clean(strings.TrimPrefix(p, "./"))
+		if ok, _ := path.Match(p, name); ok || strings.HasPrefix(name, p+"/") {
+			return true
+		}
+	}
+	return len(patterns) == 0
+}
+
+// Peek implements plugins.Peeker.
+func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
+	_, id, ok := splitHandle(h)
+	if !ok || !safeName(name) {
+		return 0, &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: h.Endpoint, Said: fmt.Sprintf("no file %q of job %s", name, h.ID)}
+	}
+	return b.read(ctx, h.Endpoint, path.Join("jobs", id, "work", name), offset, w)
+}
+
+// Log implements plugins.Logger: the log of job.sh, then what Slurm has to say.
+func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
+	slurmID, id, ok := splitHandle(h)
+	if !ok {
+		return &plugins.Error{Kind: plugins.Refused, Op: "log", Endpoint: h.Endpoint, Said: "no such job: " + h.ID}
+	}
+	_, err := b.read(ctx, h.Endpoint, path.Join("jobs", id, "log"), 0, w)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s, err := b.site(h.Endpoint)
+	if err != nil {
+		return err
+	}
+	text, serr := s.command(ctx, "scontrol", "show", "job", slurmID)
+	if serr != nil {
+		if text, err = s.command(ctx, "sacct", "--long", "--parsable2", "--jobs="+slurmID); err != nil {
+			return serr
+		}
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
+
+func (b *Backend) read(ctx context.Context, endpoint, name string, offset int64, w io.Writer) (int64, error) {
+	open := map[*site]files{}
+	s, fsys, err := b.session(ctx, endpoint, open)
+	if err != nil {
+		return 0, err
+	}
+	defer fsys.Close()
+	r, _, err := fsys.get(s.dir(name), offset)
+	if err != nil {
+		return 0, s.fail("read "+path.Base(name), err)
+	}
+	defer r.Close()
+	n, err := io.Copy(w, r)
+	if err != nil {
+		return n, s.fail("read "+path.Base(name), err)
+	}
+	return n, nil
+}

@@ -1,0 +1,119 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// here is this machine. Commands get a cleaned environment, so that no
+// credential of the caller reaches the jobs.
+type here struct{ env []string }
+
+// keptEnv are the names, and with a final * the prefixes, that Slurm's
+// commands and jobs may see of the caller's environment.
+var keptEnv = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR",
+	"LD_LIBRARY_PATH", "SLURM_CONF", "SLURM_CLUSTERS", "MODULEPATH", "MODULESHOME",
+}
+
+func keepEnv(environ []string) []string {
+	var kept []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, k := range keptEnv {
+			if prefix, ok := strings.CutSuffix(k, "*"); name == k || ok && strings.HasPrefix(name, prefix) {
+				kept = append(kept, kv)
+			}
+		}
+	}
+	return kept
+}
+
+func (h here) run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	stderr := &capped{max: maxStderr, quiet: true}
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = h.env, in, out, stderr, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return &dialError{err}
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", argv[0], context.Cause(ctx))
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.Exited() {
+		return &exitError{e.ExitCode(), strings.TrimSpace(stderr.String())}
+	}
+	return err
+}
+
+func (h here) files(context.Context) (files, error) { return disk{}, nil }
+
+func (h here) close() error { return nil }
+
+// disk is the files of this machine.
+type disk struct{}
+
+func (disk) put(path string, mode fs.FileMode, r io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Close())
+}
+
+func (disk) get(path string, offset int64) (io.ReadCloser, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+func (disk) list(dir string) ([]file, error) {
+	var found []file
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(path) // a link to a file counts as the file
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		name, err := filepath.Rel(dir, path)
+		found = append(found, file{name, info.Size()})
+		if len(found) > maxFiles {
+			return errTooLong
+		}
+		return err
+	})
+	return found, err
+}
+
+func (disk) Close() error { return nil }

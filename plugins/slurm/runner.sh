@@ -1,0 +1,148 @@
+#!/bin/sh
+# The site's side of the Slurm back-end. This text is fixed: it is placed once
+# under BASE/.bin, named by its own checksum, and no word of a job is ever part
+# of a command line here. Words of jobs come as lines of standard input or as
+# files, and are only ever used as quoted parameters.
+#
+#   sh runner.sh BASE exec COMMAND ARG...   one of Slurm's own commands
+#   sh runner.sh BASE submit BATCH JOBSH    standard input: a tar of the batch
+#   sh runner.sh BASE find                  standard input: our ids
+#   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
+#
+# BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
+#   at        batch, group and line of the job in the group
+#   words.sh  the job's own words, as functions for job.sh
+#   work/     the job's directory
+#   log, outcome, cancelled, gone
+# A job's directory is made whole and moved to its place by one rename, so
+# that it is there or not. Its name is taken once: by a submission, or by
+# "find", which takes the names it does not find and so makes sure that a
+# submission that still hangs somewhere can no longer happen.
+umask 077
+LC_ALL=C; export LC_ALL
+SLURM_TIME_FORMAT=%s; export SLURM_TIME_FORMAT
+PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin; export PATH
+bin=$(cd "${0%/*}" && pwd) || exit 71
+base=$1 verb=$2
+shift 2
+mkdir -p "$base/jobs" "$base/batches" && cd "$base" || exit 71
+
+# id_ok keeps names that could leave the directory out.
+id_ok() { case $1 in ''|.*|-*|*[!A-Za-z0-9._-]*) return 1 ;; esac; }
+
+submit() {
+  id_ok "$1" || exit 64
+  mkdir -p "batches/$1" && cd "batches/$1" || exit 73
+  tar -xf - && [ -e end ] || { echo "fail the description did not arrive whole"; exit 74; }
+  dup=
+  while read -r id; do
+    if [ -e "../../jobs/$id/gone" ]; then echo "gone $id"; dup=1
+    elif [ -e "../../jobs/$id" ]; then echo "dup $id"; dup=1; fi
+  done <ids
+  if [ -n "$dup" ]; then cd ../.. && rm -rf "batches/$1"; exit 0; fi
+  while read -r from id name; do
+    cp -p "inputs/$from" "new/$id/work/$name" || { echo "fail no room for input files"; exit 73; }
+  done <copy
+  rm -rf inputs
+  mv -n new/* ../../jobs/ && rmdir new || { echo "fail a job of this name appeared"; exit 75; }
+  while read -r group; do one "$group" || exit 0; done <plan
+}
+
+# one submits one group. Its words are lines of GROUP.args. "busy" is there
+# while a job may be on its way; "stop" forbids another.
+one() {
+  group=$1
+  echo "$$ $(uname -n)" >busy
+  if [ -e stop ]; then rm -f busy; return 1; fi
+  set --
+  while IFS= read -r word; do set -- "$@" "$word"; done <"$group.args"
+  job=$(sbatch --parsable --chdir="$PWD" "$@" "$bin/$jobsh" "$group" 2>"$group.err" </dev/null)
+  code=$?
+  if [ $code = 0 ]; then
+    echo "${job%%;*}" >"$group.id"
+    rm -f busy
+    echo "ok $group ${job%%;*}"
+  else
+    rm -f busy
+    echo "no $group $code $(tr '\n\r' '  ' <"$group.err" | cut -c1-1000)"
+  fi
+}
+
+# quiet forbids a batch to go on and waits until it does not. It fails when a
+# submission is still on its way.
+quiet() {
+  [ -d "batches/$1" ] || return 0
+  : >"batches/$1/stop"
+  n=0
+  while [ -e "batches/$1/busy" ]; do
+    read -r pid host <"batches/$1/busy" || continue
+    if [ "$host" = "$(uname -n)" ] && ! kill -0 "$pid" 2>/dev/null; then break; fi
+    n=$((n + 1)); [ $n -le 10 ] || return 1
+    sleep 1
+  done
+}
+
+find_ids() {
+  calm=
+  while read -r id; do
+    id_ok "$id" || continue
+    if mkdir "jobs/$id" 2>/dev/null; then : >"jobs/$id/gone"; fi
+    if [ -e "jobs/$id/gone" ] || [ ! -e "jobs/$id/at" ]; then echo "none $id"; continue; fi
+    read -r batch group line <"jobs/$id/at"
+    case " $calm " in *" $batch "*) ;; *)
+      quiet "$batch" || { echo "busy $id"; continue; }
+      calm="$calm $batch" ;;
+    esac
+    job=-
+    [ ! -s "batches/$batch/$group.id" ] || read -r job <"batches/$batch/$group.id"
+    echo "at $id $batch $group $line $job"
+  done
+}
+
+# absent takes the names of jobs that Slurm was asked about and does not have.
+absent() { while read -r id; do id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/gone"; done; }
+
+revive() { while read -r id; do id_ok "$id" && [ -e "jobs/$id/gone" ] && rm -rf "jobs/$id"; done; }
+
+outcomes() {
+  while read -r id; do
+    id_ok "$id" && [ -d "jobs/$id" ] || continue
+    echo "job $id"
+    [ ! -e "jobs/$id/cancelled" ] || echo cancelled
+    [ ! -e "jobs/$id/outcome" ] || cat "jobs/$id/outcome"
+  done
+}
+
+cancelled() { while read -r id; do id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/cancelled"; done; }
+
+clean() {
+  batches=
+  while read -r id; do
+    id_ok "$id" && [ -d "jobs/$id" ] || continue
+    if [ -e "jobs/$id/at" ]; then
+      read -r batch group line <"jobs/$id/at"
+      case " $batches " in *" $batch "*) ;; *) batches="$batches $batch" ;; esac
+    fi
+    rm -rf "jobs/$id"
+  done
+  for batch in $batches; do
+    used=
+    while read -r id; do
+      [ ! -e "jobs/$id/at" ] || { used=1; break; }
+    done <"batches/$batch/ids"
+    [ -n "$used" ] || rm -rf "batches/$batch"
+  done
+}
+
+case $verb in
+exec) exec "$@" ;;
+submit) jobsh=$2; submit "$1" ;;
+find) find_ids ;;
+absent) absent ;;
+revive) revive ;;
+outcomes) outcomes ;;
+cancelled) cancelled ;;
+clean) clean ;;
+*) exit 64 ;;
+esac
+exit 0

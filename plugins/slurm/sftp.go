@@ -1,0 +1,99 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/pkg/sftp"
+)
+
+// remoteFiles are the files of a machine over SFTP.
+type remoteFiles struct {
+	client *sftp.Client
+	end    func() error
+}
+
+func (r *remoteFiles) put(name string, mode fs.FileMode, src io.Reader) error {
+	if err := r.mkdirs(path.Dir(name)); err != nil {
+		return err
+	}
+	f, err := r.client.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	err = f.Chmod(mode) // before the first byte is there to be read
+	if err == nil {
+		_, err = f.ReadFrom(src)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// mkdirs makes missing directories, closed to others.
+func (r *remoteFiles) mkdirs(dir string) error {
+	info, err := r.client.Stat(dir)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	if parent := path.Dir(dir); parent != dir {
+		if err := r.mkdirs(parent); err != nil {
+			return err
+		}
+	}
+	if err := r.client.Mkdir(dir); err != nil {
+		if info, serr := r.client.Stat(dir); serr == nil && info.IsDir() {
+			return nil // somebody else was faster
+		}
+		return err
+	}
+	return r.client.Chmod(dir, 0o700)
+}
+
+func (r *remoteFiles) get(name string, offset int64) (io.ReadCloser, int64, error) {
+	f, err := r.client.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+func (r *remoteFiles) list(dir string) ([]file, error) {
+	var found []file
+	for w := r.client.Walk(dir); w.Step(); {
+		if err := w.Err(); err != nil {
+			return nil, err
+		}
+		info := w.Stat()
+		if info.Mode()&fs.ModeSymlink != 0 {
+			var err error
+			if info, err = r.client.Stat(w.Path()); err != nil {
+				continue // a link to nothing
+			}
+		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		found = append(found, file{strings.TrimPrefix(w.Path(), dir+"/"), info.Size()})
+		if len(found) > maxFiles {
+			return nil, errTooLong
+		}
+	}
+	return found, nil
+}
+
+func (r *remoteFiles) Close() error { return r.end() }

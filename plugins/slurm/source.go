@@ -1,0 +1,160 @@
+package slurm
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/glue"
+	"gridbroker/infosys"
+)
+
+// Source publishes the partitions of one cluster as resources.
+type Source struct{ site *site }
+
+var _ infosys.Source = (*Source)(nil)
+
+// Source opens a Slurm URL as a source of resources.
+func (b *Backend) Source(raw string) (*Source, error) {
+	s, err := b.site(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{s}, nil
+}
+
+// Name implements infosys.Source.
+func (s *Source) Name() string { return s.site.url }
+
+// Resources implements infosys.Source: one resource per partition that is not
+// hidden from the user.
+func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
+	c, err := s.site.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.site.command(ctx, "id", "-Gn")
+	if err != nil {
+		return nil, err
+	}
+	now := s.site.opts.Now()
+	state := c.state(now, s.site.url)
+	var rs []glue.Resource
+	for _, p := range c.parts {
+		r := partition(p, state, s.site, strings.Fields(groups))
+		describe(&r, c.nodes, p["PartitionName"])
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+// serving maps a partition's state (sinfo(1)): DOWN takes jobs and starts
+// none, DRAIN takes none, INACTIVE neither.
+var serving = map[string]glue.ServingState{
+	"UP": glue.Production, "DOWN": glue.Queueing, "DRAIN": glue.Draining, "INACTIVE": glue.Closed,
+}
+
+// partition says what a partition is and how it stands.
+func partition(p map[string]string, state batch.State, s *site, groups []string) glue.Resource {
+	name := p["PartitionName"]
+	t, _ := parseURL(s.url)
+	host := t.host
+	if host == "" {
+		host = "localhost"
+	}
+	r := glue.Resource{
+		ID: s.url + "#" + name, Name: host + "/" + name, Site: host, CE: host, Queue: name,
+		LRMS: "slurm", Implementation: "Slurm", Schema: "self", Source: s.url,
+		Created: state.Now, Fetched: state.Now, Serving: serving[p["State"]],
+	}
+	if !letIn(p["AllowGroups"], groups) {
+		r.Serving = glue.Closed // to this user
+	}
+	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.url, Interface: glue.InterfaceSlurm, Health: "ok", Serving: r.Serving}}
+	limits(&r, p)
+	count(&r, state, name)
+	return r
+}
+
+func letIn(allowed string, groups []string) bool {
+	return allowed == "" || strings.EqualFold(allowed, "ALL") ||
+		slices.ContainsFunc(strings.Split(allowed, ","), func(g string) bool { return slices.Contains(groups, g) })
+}
+
+func limits(r *glue.Resource, p map[string]string) {
+	if d, ok := duration(p["MaxTime"]); ok {
+		r.MaxWallTime = glue.Some(d)
+	}
+	if d, ok := duration(p["DefaultTime"]); ok {
+		r.DefaultWallTime = glue.Some(d)
+	}
+	if n := atoi(p["PriorityTier"]); n > 0 {
+		r.Priority = glue.Some(int64(n))
+	}
+	if mode := p["PreemptMode"]; mode != "" {
+		r.Preemption = glue.Some(mode != "OFF")
+	}
+	if mb := atoi(p["MaxMemPerNode"]); mb > 0 {
+		r.MaxMemory = glue.Some(int64(mb))
+	}
+}
+
+// count reads the partition's load. A job waiting for several partitions
+// counts in each.
+func count(r *glue.Resource, state batch.State, name string) {
+	var running, waiting, used int64
+	for _, j := range state.Jobs {
+		if !slices.Contains(strings.Split(j.Queue, ","), name) {
+			continue
+		}
+		if !j.Started.IsZero() {
+			running, used = running+1, used+int64(j.Procs)
+		} else if !j.Held {
+			waiting++
+		}
+	}
+	r.Running, r.Waiting, r.Total = glue.Some(running), glue.Some(waiting), glue.Some(running+waiting)
+	r.UsedSlots = glue.Some(used)
+}
+
+// describe sums up the partition's nodes: slots, free slots, the largest
+// node's memory and CPUs, and every feature as a runtime environment, since a
+// job can ask for each by --constraint.
+func describe(r *glue.Resource, nodes []map[string]string, name string) {
+	var total, free, smp, memory, gpu int64
+	tags := map[string]bool{}
+	for _, m := range nodes {
+		n := node(m)
+		if !slices.Contains(n.Queues, name) {
+			continue
+		}
+		for _, f := range n.Features {
+			tags[f] = true
+		}
+		r.Platform, r.LRMSVersion, r.ImplVersion = m["Arch"], m["Version"], m["Version"]
+		r.OSFamily, _, _ = strings.Cut(strings.ToLower(m["OS"]), " ")
+		smp, memory, gpu = max(smp, int64(n.CPUs)), max(memory, n.Memory), max(gpu, int64(n.GPUs))
+		if n.Up {
+			total += int64(n.CPUs)
+			free += freeCPUs(n, m)
+		}
+	}
+	r.RuntimeEnvironments = slices.Sorted(maps.Keys(tags))
+	r.TotalSlots, r.FreeSlots, r.LogicalCPUs = glue.Some(total), glue.Some(free), glue.Some(total)
+	if smp > 0 {
+		r.SMPSize, r.MainMemory = glue.Some(smp), glue.Some(memory)
+	}
+	r.GPUs = glue.Some(gpu)
+}
+
+// freeCPUs are a node's idle CPUs; none where its memory is given away.
+func freeCPUs(n batch.Node, m map[string]string) int64 {
+	if n.Memory > 0 && int64(atoi(m["AllocMem"])) >= n.Memory {
+		return 0
+	}
+	return int64(max(0, n.CPUs-atoi(m["CPUAlloc"])))
+}
+

@@ -1,0 +1,161 @@
+package slurm
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"gridbroker/plugins"
+)
+
+// clientConfig gathers what the handshake needs. closeAgent ends the
+// connection to the agent.
+func (c *sshConfig) clientConfig() (conf *ssh.ClientConfig, closeAgent func(), err error) {
+	check, err := c.hostKeys()
+	if err != nil {
+		return nil, nil, err
+	}
+	signers, closeAgent, notes := c.signers()
+	if len(signers) == 0 {
+		closeAgent()
+		return nil, nil, &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: c.address(),
+			Said: "no usable SSH key" + notes, Hint: "start an agent with ssh-add, or name a key by IdentityFile in ~/.ssh/config"}
+	}
+	return &ssh.ClientConfig{
+		User: c.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signers...)},
+		HostKeyCallback:   check.verify,
+		HostKeyAlgorithms: check.algorithms(),
+	}, closeAgent, nil
+}
+
+func (c *sshConfig) address() string { return net.JoinHostPort(c.host, c.port) }
+
+// signers lists the agent's keys, then those of files that no passphrase
+// protects; notes says what was left out.
+func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes string) {
+	closeAgent = func() {}
+	seen := map[string]bool{}
+	add := func(s ssh.Signer) {
+		if key := string(s.PublicKey().Marshal()); !seen[key] {
+			seen[key] = true
+			list = append(list, s)
+		}
+	}
+	named := map[string]bool{}
+	for _, file := range c.keys {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			var s ssh.Signer
+			if s, err = ssh.ParsePrivateKey(text); err == nil {
+				add(s)
+				continue
+			}
+		}
+		notes += fmt.Sprintf("; %s: %v", file, err)
+		if e, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok && e.PublicKey != nil {
+			named[string(e.PublicKey.Marshal())] = true
+		}
+	}
+	if c.agent == "" {
+		return list, closeAgent, notes
+	}
+	conn, err := net.Dial("unix", c.agent)
+	if err != nil {
+		return list, closeAgent, notes + fmt.Sprintf("; agent: %v", err)
+	}
+	held, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		notes += fmt.Sprintf("; agent: %v", err)
+	}
+	for _, s := range held {
+		if !c.onlyKeys || named[string(s.PublicKey().Marshal())] {
+			add(s)
+		}
+	}
+	return list, func() { conn.Close() }, notes
+}
+
+// hostCheck verifies host keys against known_hosts.
+type hostCheck struct {
+	conf  *sshConfig
+	known ssh.HostKeyCallback
+}
+
+func (c *sshConfig) hostKeys() (*hostCheck, error) {
+	var have []string
+	for _, f := range c.knownHosts {
+		if _, err := os.Stat(f); err == nil {
+			have = append(have, f)
+		}
+	}
+	known, err := knownhosts.New(have...)
+	if err != nil {
+		return nil, fmt.Errorf("known hosts: %w", err)
+	}
+	return &hostCheck{c, known}, nil
+}
+
+// name is the host as known_hosts has it.
+func (h *hostCheck) name() string {
+	if h.conf.hostAlias != "" {
+		return net.JoinHostPort(h.conf.hostAlias, "22")
+	}
+	return h.conf.address()
+}
+
+var anyAddr net.Addr = &net.TCPAddr{IP: net.IPv4zero}
+
+func (h *hostCheck) verify(_ string, _ net.Addr, key ssh.PublicKey) error {
+	err := h.known(h.name(), anyAddr, key)
+	e, ok := errors.AsType[*knownhosts.KeyError](err)
+	if !ok {
+		return err
+	}
+	said, hint := "", "someone may be listening in; if the host was set up anew: ssh-keygen -R '"+knownhosts.Normalize(h.name())+"'"
+	if len(e.Want) == 0 {
+		said = fmt.Sprintf("host key %s is not in known_hosts", ssh.FingerprintSHA256(key))
+		hint = "connect once with ssh and compare the fingerprint"
+	} else {
+		said = fmt.Sprintf("host key changed: offered %s, %s:%d has another", ssh.FingerprintSHA256(key), e.Want[0].Filename, e.Want[0].Line)
+	}
+	return &plugins.Error{Kind: plugins.Unavailable, Op: "connect", Endpoint: h.conf.address(), Said: said, Hint: hint}
+}
+
+// algorithms lists those for which the host's key is known, so that the
+// server is not asked for another one; nil when none is known.
+func (h *hostCheck) algorithms() []string {
+	var algos []string
+	e, ok := errors.AsType[*knownhosts.KeyError](h.known(h.name(), anyAddr, noKey{}))
+	if !ok {
+		return nil
+	}
+	for _, k := range e.Want {
+		switch t := k.Key.Type(); t {
+		case ssh.KeyAlgoRSA:
+			algos = append(algos, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256)
+		default:
+			algos = append(algos, t)
+		}
+	}
+	return algos
+}
+
+// noKey is a key that matches none: it makes known_hosts tell what it has.
+type noKey struct{}
+
+func (noKey) Type() string                        { return "none" }
+func (noKey) Marshal() []byte                     { return nil }
+func (noKey) Verify([]byte, *ssh.Signature) error { return errors.New("no key") }
+
+// authFailed recognises the client library's report of refused keys.
+func authFailed(err error) bool { return strings.Contains(err.Error(), "unable to authenticate") }

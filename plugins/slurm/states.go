@@ -1,0 +1,61 @@
+package slurm
+
+import (
+	"strings"
+
+	"gridbroker/plugins"
+)
+
+// states maps every job state of Slurm 20.02 to 25.05 (squeue(1) and sacct(1),
+// JOB STATE CODES; slurm.h job_states and JOB_STATE_FLAGS).
+var states = map[string]plugins.State{
+	"PENDING":       plugins.Queued,
+	"REQUEUED":      plugins.Queued,
+	"REQUEUE_FED":   plugins.Queued,
+	"EXPEDITING":    plugins.Queued,
+	"REQUEUE_HOLD":  plugins.Held,
+	"RESV_DEL_HOLD": plugins.Held,
+	"SPECIAL_EXIT":  plugins.Held,
+	"CONFIGURING":   plugins.Preparing,
+	"POWER_UP_NODE": plugins.Preparing,
+	"RUNNING":       plugins.Running,
+	"RESIZING":      plugins.Running,
+	"SIGNALING":     plugins.Running,
+	"STOPPED":       plugins.Running,
+	"SUSPENDED":     plugins.Running,
+	"UPDATE_DB":     plugins.Running,
+	"COMPLETING":    plugins.Finishing,
+	"STAGE_OUT":     plugins.Finishing,
+	"COMPLETED":     plugins.Done,
+	"CANCELLED":     plugins.Cancelled,
+	"REVOKED":       plugins.Cancelled,
+	"BOOT_FAIL":     plugins.Failed,
+	"DEADLINE":      plugins.Failed,
+	"FAILED":        plugins.Failed,
+	"LAUNCH_FAILED": plugins.Failed,
+	"NODE_FAIL":     plugins.Failed,
+	"OUT_OF_MEMORY": plugins.Failed,
+	"PREEMPTED":     plugins.Failed,
+	"RECONFIG_FAIL": plugins.Failed,
+	"TIMEOUT":       plugins.Failed,
+}
+
+// heldReasons are the reasons of a pending job that only a person can end.
+var heldReasons = map[string]bool{
+	"JobHeldUser": true, "JobHeldAdmin": true, "job_requeued_in_held_state": true,
+	"launch_failed_requeued_held": true, "ReservationDeleted": true,
+}
+
+// stateOf reads a state word: sacct writes "CANCELLED by 1000", and a word cut
+// by the column's width ends in "+". An unknown word is Unknown, never a verdict.
+func stateOf(word, reason string) plugins.State {
+	word, _, _ = strings.Cut(word, " ")
+	s, ok := states[strings.TrimSuffix(word, "+")]
+	switch {
+	case !ok:
+		return plugins.Unknown
+	case s == plugins.Queued && heldReasons[reason]:
+		return plugins.Held
+	}
+	return s
+}

@@ -1,0 +1,248 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Status implements plugins.Submitter. A sweep is one squeue for all jobs of a
+// site, one sacct for those it says have ended or does not know, and one read
+// of our own outcome files where there is no accounting.
+func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	bySite := map[*site][]int{}
+	for i, h := range hs {
+		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
+		s, err := b.site(h.Endpoint)
+		if _, _, ok := splitHandle(h); err == nil && !ok {
+			out[i].State = plugins.Lost
+			err = &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: h.Endpoint, Said: "no such job: " + h.ID}
+		}
+		if out[i].Err = err; err == nil {
+			bySite[s] = append(bySite[s], i)
+		}
+	}
+	for s, is := range bySite {
+		s.status(ctx, out, is)
+	}
+	return out
+}
+
+// known is what a sweep has learnt of a site's jobs.
+type known struct {
+	queue    map[string]row // squeue, by Slurm id
+	acct     map[string]row // sacct, by Slurm id
+	acctErr  error
+	outcomes map[string]outcome // our own files, by our id
+}
+
+// row is one job in one table.
+type row struct {
+	name, state, reason, nodes string
+	started, ended, submitted  time.Time
+	exit, signal               int
+	hasExit                    bool
+	cpu                        time.Duration
+	rss                        int64 // kB
+}
+
+func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
+	queue, err := s.squeue(ctx)
+	if err != nil {
+		for _, i := range is {
+			out[i].Err = err
+		}
+		return
+	}
+	k := known{queue: queue}
+	var slurmIDs, ids []string
+	for _, i := range is {
+		slurmID, id, _ := splitHandle(out[i].Handle)
+		if r, ok := k.live(slurmID, id); !ok || stateOf(r.state, r.reason).Final() {
+			slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		k.acct, k.acctErr = s.sacct(ctx, slurmIDs)
+		text, err := s.verb(ctx, "outcomes", ids)
+		if err != nil {
+			k.acctErr = errors.Join(k.acctErr, err)
+		}
+		k.outcomes = parseOutcomes(text)
+	}
+	for _, i := range is {
+		slurmID, id, _ := splitHandle(out[i].Handle)
+		k.judge(&out[i], slurmID, id)
+	}
+}
+
+// live finds a job in the queue. A single job carries our id as its name: with
+// another name it is another job (Slurm's ids can start anew).
+func (k *known) live(slurmID, id string) (row, bool) { return mine(k.queue, slurmID, id) }
+
+func mine(table map[string]row, slurmID, id string) (row, bool) {
+	r, ok := table[slurmID]
+	if !ok || r.name != id && !strings.Contains(slurmID, "_") || strings.Contains(slurmID, "_") && !strings.HasPrefix(r.name, "b-") {
+		return row{}, false
+	}
+	return r, true
+}
+
+// judge puts the tables together: the queue for living jobs, accounting for
+// ended ones, our own files where there is none. What nobody could be asked
+// about stays Unknown.
+func (k *known) judge(st *plugins.Status, slurmID, id string) {
+	q, inQueue := k.live(slurmID, id)
+	a, inAcct := mine(k.acct, slurmID, id)
+	o, hasOutcome := k.outcomes[id]
+	switch {
+	case inQueue && !stateOf(q.state, q.reason).Final():
+		q.fill(st)
+	case inAcct && (inQueue || stateOf(a.state, a.reason).Final()):
+		a.fill(st)
+	case inQueue:
+		q.fill(st)
+	case k.acctErr == nil && inAcct && !o.done:
+		// Accounting still has it alive, the controller does not: the end
+		// is on its way to the database.
+		a.fill(st)
+	case !o.done && k.acctErr != nil:
+		st.Err = k.acctErr
+		return
+	case !hasOutcome:
+		st.State, st.Err = plugins.Lost, &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: st.Handle.Endpoint, Said: "neither Slurm nor the job's directory knows job " + st.Handle.ID}
+		return
+	default:
+		st.State, st.Native, st.Reason = plugins.Lost, "gone", "Slurm no longer knows the job and it wrote no outcome"
+		if o.cancelled {
+			st.State = plugins.Cancelled
+		}
+	}
+	o.fill(st)
+}
+
+// fill writes a table's view. A job that ran and ended with a code is Done
+// whatever the code, as everywhere in the program: Slurm calls it FAILED.
+func (r row) fill(st *plugins.Status) {
+	st.State, st.Native, st.Reason, st.Node = stateOf(r.state, r.reason), r.state, r.reason, r.nodes
+	st.Submitted, st.Started, st.Ended = r.submitted, r.started, r.ended
+	st.CPUTime, st.MaxMemory = r.cpu, r.rss
+	if st.State == plugins.Queued || st.State == plugins.Held {
+		st.Started, st.Ended = time.Time{}, time.Time{} // only planned
+	}
+	if !st.State.Final() {
+		st.Ended = time.Time{}
+	}
+	if !st.Started.IsZero() && st.Ended.After(st.Started) {
+		st.WallTime = st.Ended.Sub(st.Started)
+	}
+	if r.hasExit && r.signal == 0 && st.State.Final() && st.State != plugins.Cancelled {
+		st.ExitCode = glue.Some(r.exit)
+	}
+	if r.signal != 0 && (st.Reason == "" || st.Reason == "None") {
+		st.Reason = "ended by signal " + strconv.Itoa(r.signal)
+	}
+	if st.Reason == "None" {
+		st.Reason = ""
+	}
+}
+
+// squeue reads all jobs of the user, ended ones as long as the controller
+// remembers them (MinJobAge, 300 s by default).
+func (s *site) squeue(ctx context.Context) (map[string]row, error) {
+	text, err := s.command(ctx, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
+	if err != nil {
+		return nil, err
+	}
+	jobs := map[string]row{}
+	for _, f := range rows(text, sep, 8) {
+		jobs[f[0]] = row{name: f[1], state: f[2], reason: f[3], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), nodes: f[7]}
+	}
+	return jobs, nil
+}
+
+// sacctFields are the columns asked of accounting. The name comes last but
+// one for nothing: it is ours and holds no separator.
+var sacctFields = []string{"JobID", "JobName", "State", "ExitCode", "Submit", "Start", "End", "TotalCPU", "MaxRSS", "NodeList", "Reason"}
+
+const (
+	maxAsked  = 4000 // ids in one sacct
+	acctPause = 5 * time.Minute
+)
+
+// errNoAccounting is a cluster that keeps no accounting: no failure, but
+// nothing to be learnt either.
+var errNoAccounting = errors.New("the cluster keeps no accounting")
+
+// sacct asks accounting. A cluster without accounting gives no rows and no
+// error; one whose accounting does not answer is not asked for a while.
+func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) {
+	s.mu.Lock()
+	off, down := s.acctOff, s.acctDown
+	s.mu.Unlock()
+	if off {
+		return nil, nil
+	}
+	if s.opts.Now().Before(down) {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "sacct", Endpoint: s.url, Said: "accounting did not answer a while ago; asked again at " + down.Format(time.TimeOnly)}
+	}
+	jobs := map[string]row{}
+	for part := range slices.Chunk(ids, maxAsked) {
+		text, err := s.command(ctx, "sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
+		if err != nil {
+			return jobs, s.noAccounting(ctx, err)
+		}
+		parseSacct(text, jobs)
+	}
+	return jobs, nil
+}
+
+func (s *site) noAccounting(ctx context.Context, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.Contains(err.Error(), "accounting storage is disabled") {
+		s.acctOff = true
+		return nil
+	}
+	if ctx.Err() == nil {
+		s.acctDown = s.opts.Now().Add(acctPause)
+	}
+	return err
+}
+
+// parseSacct reads jobs and takes the memory from their batch steps.
+func parseSacct(text string, jobs map[string]row) {
+	for _, f := range rows(text, "|", len(sacctFields)) {
+		id, step, isStep := strings.Cut(f[0], ".")
+		rss, _, _ := megabytes(f[8])
+		if isStep {
+			if r, ok := jobs[id]; ok && (step == "batch" || step == "0") {
+				r.rss = max(r.rss, int64(rss*1024))
+				jobs[id] = r
+			}
+			continue
+		}
+		r := row{name: f[1], state: f[2], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), reason: f[10], rss: int64(rss * 1024)}
+		r.exit, r.signal, r.hasExit = exitCode(f[3])
+		r.cpu, _ = duration(f[7])
+		if f[9] != "None assigned" {
+			r.nodes = f[9]
+		}
+		jobs[id] = r
+	}
+}
+
+// exitCode reads "code:signal".
+func exitCode(s string) (code, signal int, ok bool) {
+	a, b, _ := strings.Cut(s, ":")
+	code, err := strconv.Atoi(a)
+	signal, err2 := strconv.Atoi(b)
+	return code, signal, err == nil && err2 == nil
+}

@@ -1,0 +1,178 @@
+package slurm
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// newName names a batch: 26 characters of crypto/rand.Text, lower-cased.
+func newName() string { return strings.ToLower(rand.Text()) }
+
+// copied is one line of the batch's copy list: a file that several jobs have
+// is sent once and copied at the site.
+type copied struct {
+	from int
+	id   string
+	name string
+}
+
+// source is a file of this machine to be sent, and who wants it.
+type source struct {
+	path string
+	exec bool
+	to   []copied
+}
+
+// upload sends the input files: one that a single job has to its place, one
+// that several have to inputs/N. It returns the copy list.
+func (ba *batchOf) upload(ctx context.Context) ([]copied, error) {
+	order := ba.sources()
+	if len(order) == 0 {
+		return nil, nil
+	}
+	fs, err := ba.site.machine.files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	var copies []copied
+	for n, src := range order {
+		to := ba.site.dir("batches", ba.name, "new", src.to[0].id, "work", src.to[0].name)
+		if len(src.to) > 1 {
+			to = ba.site.dir("batches", ba.name, "inputs", strconv.Itoa(n))
+			for _, c := range src.to {
+				copies = append(copies, copied{n, c.id, c.name})
+			}
+		}
+		if err := send(ctx, fs, src, to); err != nil {
+			return nil, err
+		}
+	}
+	return copies, nil
+}
+
+// sources lists the files to send, each once, in the order of the jobs.
+func (ba *batchOf) sources() []*source {
+	var order []*source
+	seen := map[string]*source{}
+	for _, i := range ba.jobs {
+		job := ba.reqs[i].Job
+		for _, f := range job.InputSandbox {
+			if remote(f) {
+				continue
+			}
+			exec := f.Executable || f.Name == job.Executable || f.Name == job.Prologue || f.Name == job.Epilogue
+			file := strings.TrimPrefix(f.Source, "file://")
+			key := strconv.FormatBool(exec) + file
+			if seen[key] == nil {
+				seen[key] = &source{path: file, exec: exec}
+				order = append(order, seen[key])
+			}
+			seen[key].to = append(seen[key].to, copied{0, ba.reqs[i].ID, f.Name})
+		}
+	}
+	return order
+}
+
+func send(ctx context.Context, fsys files, src *source, to string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := os.Open(src.path)
+	if err != nil {
+		return fmt.Errorf("input file %w", err)
+	}
+	defer f.Close()
+	mode := fs.FileMode(0o600)
+	if src.exec {
+		mode = 0o700
+	}
+	if err := fsys.put(to, mode, f); err != nil {
+		return fmt.Errorf("input file %s: %w", src.path, err)
+	}
+	return nil
+}
+
+// tar packs the description of the batch; its last file, "end", proves that it
+// arrived whole.
+func (ba *batchOf) tar(copies []copied) ([]byte, error) {
+	var buf bytes.Buffer
+	t := &packer{w: tar.NewWriter(&buf)}
+	var ids, plan, list []string
+	for _, g := range ba.groups {
+		plan = append(plan, g.name)
+		t.lines(g.name+".args", ba.options(g))
+		var members []string
+		for n, i := range g.jobs {
+			id := ba.reqs[i].ID
+			members = append(members, id)
+			dir := "new/" + id
+			t.dir(dir)
+			t.dir(dir + "/work")
+			t.dirs(dir+"/work", copies, id)
+			t.lines(dir+"/at", []string{ba.name + " " + g.name + " " + strconv.Itoa(g.line(n))})
+			t.text(dir+"/words.sh", words(ba.reqs[i].Job))
+		}
+		t.lines(g.name+".ids", members)
+		ids = append(ids, members...)
+	}
+	for _, c := range copies {
+		list = append(list, strconv.Itoa(c.from)+" "+c.id+" "+c.name)
+	}
+	t.lines("ids", ids)
+	t.lines("plan", plan)
+	t.lines("copy", list)
+	t.text("end", "")
+	if t.err == nil {
+		t.err = t.w.Close()
+	}
+	return buf.Bytes(), t.err
+}
+
+// packer writes small files to a tar and remembers the first error.
+type packer struct {
+	w   *tar.Writer
+	err error
+}
+
+func (t *packer) entry(h *tar.Header, text string) {
+	if t.err == nil {
+		t.err = t.w.WriteHeader(h)
+	}
+	if t.err == nil {
+		_, t.err = t.w.Write([]byte(text))
+	}
+}
+
+func (t *packer) dir(name string) {
+	t.entry(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o700}, "")
+}
+
+// dirs makes the directories that copied files of one job need.
+func (t *packer) dirs(work string, copies []copied, id string) {
+	for _, c := range copies {
+		for d := path.Dir(path.Clean(c.name)); c.id == id && d != "."; d = path.Dir(d) {
+			defer t.dir(work + "/" + d)
+		}
+	}
+}
+
+func (t *packer) text(name, text string) {
+	t.entry(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text))}, text)
+}
+
+func (t *packer) lines(name string, lines []string) {
+	text := strings.Join(lines, "\n")
+	if len(lines) > 0 {
+		text += "\n"
+	}
+	t.text(name, text)
+}
