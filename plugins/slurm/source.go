@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"gridbroker/batch"
 	"gridbroker/glue"
@@ -157,4 +156,3 @@ func freeCPUs(n batch.Node, m map[string]string) int64 {
 	}
 	return int64(max(0, n.CPUs-atoi(m["CPUAlloc"])))
 }
-
