@@ -15,6 +15,8 @@ type lexer struct {
 	off, end int
 	pos      Pos
 	str      string // tokString, tokName, tokQuotedName
+	lost     bool   // tokString: a backslash had no meaning and is dropped
+	joined   Pos    // tokString: where a second string begins that belongs to it
 	num      Value  // tokNumber
 	unit     byte   // tokNumber: its suffix
 	err      *Diagnostic
@@ -79,6 +81,7 @@ func (l *lexer) skipBlank() bool {
 			if !l.skipComment() {
 				return false
 			}
+		case l.tolerant && l.skipOdd():
 		default:
 			return true
 		}

@@ -29,7 +29,11 @@ func (l *lexer) number() {
 func (l *lexer) decimal(i int) (end int, real, ok bool) {
 	end = l.digits(i)
 	if l.byteAt(end) == '.' {
-		if real = true; !l.digitAt(end + 1) {
+		if real = true; l.tolerant && !isLetter(l.byteAt(end+1)) && !l.digitAt(end+1) && l.byteAt(end+1) != '.' {
+			l.warning(l.pos, "number", "no digit after the decimal point", "write "+l.src[l.at:end]+".0")
+			return end + 1, true, true
+		}
+		if !l.digitAt(end + 1) {
 			return l.badNumber(end+1, "no digit after the decimal point")
 		}
 		end = l.digits(end + 1)

@@ -5,7 +5,7 @@ import "strings"
 // quoted reads a string or a quoted name. Neighbours with nothing but white
 // space between them are one.
 func (l *lexer) quoted(quote byte, tok token) {
-	l.tok = tok
+	l.tok, l.lost, l.joined = tok, false, Pos{}
 	var ok bool
 	if l.str, ok = l.quotedPart(quote); !ok {
 		return
@@ -22,6 +22,9 @@ func (l *lexer) quoted(quote byte, tok token) {
 			return
 		}
 		l.at, l.line, l.lineStart = i, line, start
+		if l.joined == (Pos{}) {
+			l.joined = l.here()
+		}
 		part, ok := l.quotedPart(quote)
 		if !ok {
 			return
@@ -38,10 +41,14 @@ func (l *lexer) quotedPart(quote byte) (s string, ok bool) {
 		switch l.src[i] {
 		case quote:
 			l.at = i + 1
-			if escaped {
-				return l.unescape(start, l.src[from:i])
+			raw := l.src[from:i]
+			if l.tolerant && quote == '"' && start.Line < l.line+1 {
+				raw = l.joinLines(start, raw)
 			}
-			return l.src[from:i], true
+			if escaped {
+				return l.unescape(start, raw)
+			}
+			return raw, true
 		case '\\':
 			escaped = true
 			if i++; l.byteAt(i) == '\n' {
@@ -84,6 +91,7 @@ func (l *lexer) unescape(start Pos, raw string) (string, bool) {
 		case escapes[c] != 0:
 			b.WriteByte(escapes[c])
 		default:
+			l.lost = l.lost || isLetter(c) || isDigit(c) || strings.IndexByte(".+*()[]{}|^$-/ ", c) >= 0
 			b.WriteByte(c)
 		}
 	}

@@ -6,6 +6,8 @@ type Option func(*config)
 type config struct {
 	warn  func(*Diagnostic)
 	limit Limits
+
+	tolerant bool // read as ReadAd does
 }
 
 // WithWarnings hands every warning to f, in the order of the text.

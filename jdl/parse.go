@@ -242,7 +242,11 @@ func (p *parser) name(where string) (string, bool) {
 		p.fail(p.pos, fmt.Sprintf("%s is a keyword", word), fmt.Sprintf("a name of that spelling is written '%s'", word))
 		return "", false
 	}
-	p.fail(p.pos, "expected a name "+where+", found "+p.found(), "")
+	hint := ""
+	if p.tok == tokString && where == "of an attribute" {
+		hint = "a list is written { a, b }; a name has no quotes, or single ones"
+	}
+	p.fail(p.pos, "expected a name "+where+", found "+p.found(), hint)
 	return "", false
 }
 

@@ -11,6 +11,10 @@ func (p *parser) checkCall(c *Call) Expr {
 	if p.err != nil {
 		return nil
 	}
+	if p.tolerant && equalFold(c.Name, "isMember") {
+		p.warning(c.pos, "is-member", c.Name+" is not a function and is read as Member", "write Member")
+		c.Name = "Member"
+	}
 	f := functions[fold(c.Name)]
 	if f == nil {
 		p.warning(c.pos, "unknown-function", "unknown function "+c.Name, didYouMean(c.Name, Functions()))
@@ -21,6 +25,7 @@ func (p *parser) checkCall(c *Call) Expr {
 		p.warning(c.pos, "arguments", fmt.Sprintf("%s takes %s, not %d", f.name, f.arity(), n), "the call is always ERROR")
 		return c
 	}
+	p.checkPattern(c)
 	if len(c.Args) == 1 && (f.name == "absTime" || f.name == "relTime") {
 		return p.timeLiteral(c)
 	}

@@ -40,7 +40,7 @@ func (p *parser) primary() Expr {
 }
 
 func (p *parser) literal(v Value, unit byte) Expr {
-	e := &Literal{at: at{pos: p.pos}, Value: v, unit: unit}
+	e := &Literal{at: at{pos: p.pos}, Value: v, unit: unit, lost: p.tok == tokString && p.lost}
 	p.next()
 	return e
 }
@@ -48,6 +48,9 @@ func (p *parser) literal(v Value, unit byte) Expr {
 func (p *parser) parenthesis() Expr {
 	p.next()
 	e := p.expr()
+	if p.tok == tokComma {
+		p.fail(p.pos, "unexpected \",\" in parentheses", "a list is written { a, b }")
+	}
 	if e == nil || !p.expect(tokRParen, "after the expression") {
 		return nil
 	}
@@ -67,16 +70,20 @@ func (p *parser) list() Expr {
 	p.next()
 	height := 0
 	for p.tok != tokRBrace && p.err == nil {
+		p.warnJoined()
 		l.Elems = append(l.Elems, p.expr())
 		height = max(height, p.height)
 		if p.tok != tokComma {
 			break
 		}
-		if p.next(); p.tok == tokRBrace {
-			p.unexpected("after the last comma of a list")
+		if !p.afterComma() {
+			break
 		}
 	}
 	p.grew(height)
+	if p.tok == tokSemicolon {
+		p.fail(p.pos, "unexpected \";\" in a list", "the elements of a list are separated by commas")
+	}
 	if !p.expect(tokRBrace, "at the end of a list") {
 		return nil
 	}
@@ -159,8 +166,7 @@ func (p *parser) attribute(ad *Ad) bool {
 	if !ok {
 		return false
 	}
-	if p.tok == tokDot || p.tok == opToken(OpSub) {
-		p.fail(p.pos, "an attribute's name has no "+p.src[p.off:p.end], "a name with other characters than letters, digits and _ is written '...'")
+	if name, ok = p.longName(pos, name); !ok {
 		return false
 	}
 	if !p.expect(tokAssign, "after attribute name "+name) {
