@@ -29,7 +29,6 @@ type config struct {
 	StateDir string   `toml:"state_dir"`
 
 	Local    []localConfig      `toml:"local"`
-	Slurm    []slurmConfig      `toml:"slurm"`
 	Services servicesConfig     `toml:"services"`
 	Weights  map[string]float64 `toml:"weights"` // of the hybrid score's terms
 	Auth     authConfig         `toml:"auth"`
@@ -45,14 +44,6 @@ type localConfig struct {
 	MaxWall duration `toml:"max_wall"`
 	Access  []string `toml:"access"`
 	Drain   bool     `toml:"drain"`
-}
-
-// slurmConfig is how a Slurm cluster is reached.
-type slurmConfig struct {
-	URL     string `toml:"url"`      // slurm: or slurm+ssh://user@host
-	BaseDir string `toml:"base_dir"` // on the cluster, for the jobs' directories
-	SSH     string `toml:"ssh"`      // "native" (default) or the path of an ssh program
-	Account string `toml:"account"`
 }
 
 // servicesConfig lists what is asked about resources that passed the filters.

@@ -6,11 +6,13 @@ import (
 	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/local"
+	"gridbroker/plugins/slurm"
 )
 
 // Options hold what each back-end needs.
 type Options struct {
 	Local local.Options
+	Slurm slurm.Options
 }
 
 // Backends are the opened back-ends: the registry that the broker submits
@@ -18,6 +20,7 @@ type Options struct {
 type Backends struct {
 	Registry *plugins.Registry
 	Local    *local.Backend
+	Slurm    *slurm.Backend
 }
 
 // Open opens every back-end. No connection is made before the first request.
@@ -26,11 +29,16 @@ func Open(opts Options) (*Backends, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := slurm.New(opts.Slurm)
 	reg, err := plugins.NewRegistry(
 		plugins.Backend{Interfaces: []string{glue.InterfaceLocal}, Submitter: l},
+		plugins.Backend{Interfaces: []string{glue.InterfaceSlurm}, Submitter: s},
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &Backends{Registry: reg, Local: l}, nil
+	return &Backends{Registry: reg, Local: l, Slurm: s}, nil
 }
+
+// Close ends all connections. Jobs are not touched.
+func (b *Backends) Close() error { return b.Slurm.Close() }
