@@ -1,0 +1,55 @@
+package broker
+
+import (
+	"time"
+
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// Broker plans and submits. Its fields are set once, before use; it may then
+// be used from several goroutines.
+type Broker struct {
+	Registry *plugins.Registry // back-ends; nil: plans are made but nothing is submitted
+	Rules    Rules             // circumstances; Now is set by each Plan
+	Filters  func(Rules) []Filter
+	Policy   rank.Policy
+	Seed     uint64 // of the draws among equals
+	Now      func() time.Time
+
+	Services Services
+	Store    *Store           // nil: jobs are not recorded
+	Progress plugins.Progress // may be nil
+
+	// AskFor is how long services are waited for; 0: not limited beyond the
+	// context.
+	AskFor time.Duration
+	// Alternatives is how many resources a job may be offered to; 0: ten.
+	Alternatives int
+}
+
+func (b *Broker) alternatives() int {
+	if b.Alternatives > 0 {
+		return b.Alternatives
+	}
+	return 10
+}
+
+func (b *Broker) filters(r Rules) []Filter {
+	if b.Filters != nil {
+		return b.Filters(r)
+	}
+	return DefaultFilters(r)
+}
+
+// rules are the circumstances of one plan.
+func (b *Broker) rules() Rules {
+	r := b.Rules
+	r.Now = b.Now()
+	if b.Registry != nil && r.Speaks == nil {
+		reg := b.Registry
+		r.Interfaces = reg.Interfaces()
+		r.Speaks = func(iface string) bool { _, ok := reg.For(iface); return ok }
+	}
+	return r
+}

@@ -1,0 +1,95 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gridbroker/jdl"
+)
+
+// insignificant are attributes that say what runs, not where: jobs that
+// differ in them alone are matched once.
+var insignificant = map[string]bool{
+	"executable": true, "arguments": true, "stdinput": true, "stdoutput": true, "stderror": true,
+	"inputsandbox": true, "outputsandbox": true, "environment": true, "jobname": true, "nodename": true,
+	"inputsandboxbaseuri": true, "inputsandboxdestfilename": true, "outputsandboxdesturi": true,
+	"outputsandboxbasedesturi": true, "prologue": true, "prologuearguments": true, "epilogue": true,
+	"epiloguearguments": true, "usertags": true, "retrycount": true, "shallowretrycount": true, "expirytime": true,
+	"myproxyserver": true, "perusalfileenable": true, "perusaltimeinterval": true, "perusalfilesdesturi": true,
+	"parameters": true, "parameterstart": true, "parameterstep": true, "type": true, "jobtype": true,
+}
+
+// classOf is equal for jobs that every resource judges alike: those with
+// the same SignificantAttributes, or the same in all but what is
+// insignificant and not used by Requirements or Rank.
+func classOf(job *jdl.Job) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\x00%s\x00%+v\x00%v %v\x00", job.VO, job.SubmitTo, job.Demand, job.FuzzyRank, job.FuzzyFactor)
+	for _, f := range job.InputSandbox {
+		if f.IsURL() {
+			fmt.Fprintf(&b, "%s\x00", f.Source)
+		}
+	}
+	for _, name := range job.InputData {
+		fmt.Fprintf(&b, "%s\x00", name)
+	}
+	b.WriteString(exprText(job.Requirements) + "\x00")
+	for _, e := range []jdl.Expr{job.Rank, job.DefaultRank} {
+		if e != nil {
+			b.WriteString(exprText(e))
+		}
+		b.WriteByte(0)
+	}
+	for _, line := range significantText(job) {
+		b.WriteString(line + "\x00")
+	}
+	return b.String()
+}
+
+func significantText(job *jdl.Job) []string {
+	used := map[string]bool{}
+	for _, e := range []jdl.Expr{job.Requirements, job.Rank} {
+		if e == nil {
+			continue
+		}
+		walk(e, func(e jdl.Expr) {
+			switch e := e.(type) {
+			case *jdl.AttrRef:
+				used[strings.ToLower(e.Name)] = true
+			case *jdl.Select:
+				used[strings.ToLower(e.Name)] = true
+			}
+		})
+	}
+	var lines []string
+	for _, a := range job.Ad.Attrs() {
+		name := strings.ToLower(a.Name)
+		keep := !insignificant[name] || used[name]
+		if len(job.Significant) > 0 {
+			keep = used[name] || slices.ContainsFunc(job.Significant, func(s string) bool { return strings.EqualFold(s, name) })
+		}
+		if keep {
+			lines = append(lines, name+"="+exprText(a.Expr))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// classes groups jobs in the order they come; each value indexes jobs.
+func classes(jobs []*jdl.Job) [][]int {
+	at := map[string]int{}
+	var out [][]int
+	for i, job := range jobs {
+		key := classOf(job)
+		c, ok := at[key]
+		if !ok {
+			c = len(out)
+			at[key] = c
+			out = append(out, nil)
+		}
+		out[c] = append(out[c], i)
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+const requirementsFilter = "requirements"
+
+// Clause is one top-level conjunct of Requirements.
+type Clause struct {
+	Text string `json:"text"`
+	Line int    `json:"line"` // 0: not from the file, a default
+	Col  int    `json:"col"`
+	expr jdl.Expr
+}
+
+func newClause(e jdl.Expr) Clause {
+	p := e.Pos()
+	return Clause{Text: exprText(e), Line: p.Line, Col: p.Col, expr: e}
+}
+
+// at is the place for people.
+func (c Clause) at() string {
+	if c.Line == 0 {
+		return "default"
+	}
+	return fmt.Sprintf("%d:%d", c.Line, c.Col)
+}
+
+// conjuncts splits an expression at its top-level && into what must all be
+// true.
+func conjuncts(e jdl.Expr) []jdl.Expr {
+	if b, ok := e.(*jdl.Binary); ok && b.Op == jdl.OpAnd {
+		return append(conjuncts(b.X), conjuncts(b.Y)...)
+	}
+	return []jdl.Expr{e}
+}
+
+// requirements evaluates the job's expression; only the boolean true lets a
+// resource pass. The reason names the first conjunct that is not true.
+func requirements(job *jdl.Job, res *glue.Resource) *Reason {
+	if job.SubmitTo != "" || job.Ad.Eval(job.Requirements, res).IsTrue() {
+		return nil
+	}
+	parts := conjuncts(job.Requirements)
+	blame := parts[len(parts)-1]
+	v := job.Ad.Eval(blame, res)
+	for _, e := range parts {
+		if got := job.Ad.Eval(e, res); !holds(got) {
+			blame, v = e, got
+			break
+		}
+	}
+	return clauseReason(job, res, blame, v)
+}
+
+func clauseReason(job *jdl.Job, res *glue.Resource, blame jdl.Expr, v jdl.Value) *Reason {
+	c := newClause(blame)
+	why := &Reason{Want: c.Text, Have: verdict(v), Clause: &c, Unknown: v.IsUndefined()}
+	var have []string
+	for _, name := range references(blame) {
+		got := "not published"
+		if v, ok := res.Lookup(name); ok {
+			got = shortValue(v)
+		}
+		have = append(have, name+" "+got)
+		why.Temporary = why.Temporary || isState(name)
+	}
+	if len(have) > 0 {
+		why.Have = strings.Join(have, ", ")
+	}
+	return why
+}
+
+// holds reports whether a conjunct lets the whole be true: within && numbers
+// count as booleans.
+func holds(v jdl.Value) bool {
+	if n, ok := v.Number(); ok {
+		return n != 0
+	}
+	return v.IsTrue()
+}
+
+func verdict(v jdl.Value) string {
+	switch {
+	case v.IsUndefined():
+		return "undefined"
+	case v.IsError():
+		return "an error"
+	case v.IsTrue():
+		return "true"
+	case v.Kind() == jdl.Bool:
+		return "false"
+	}
+	return "not a boolean"
+}
+
+// isState tells dynamic attributes, whose values may be other ones soon.
+func isState(name string) bool {
+	low := strings.ToLower(name)
+	return strings.HasPrefix(low, "gluecestate") || strings.HasPrefix(low, "glue2computingshare") &&
+		(strings.HasSuffix(low, "jobs") && !strings.Contains(low, "max") || strings.Contains(low, "free") ||
+			strings.Contains(low, "waiting") && !strings.Contains(low, "max") || strings.Contains(low, "servingstate"))
+}
+
+// references lists the attributes of the other ad that an expression names
+// as other.X or target.X, in order, each once.
+func references(e jdl.Expr) []string {
+	var names []string
+	seen := map[string]bool{}
+	walk(e, func(e jdl.Expr) {
+		s, ok := e.(*jdl.Select)
+		if !ok {
+			return
+		}
+		scope, ok := s.X.(*jdl.AttrRef)
+		if !ok || !isOther(scope.Name) || seen[strings.ToLower(s.Name)] {
+			return
+		}
+		seen[strings.ToLower(s.Name)] = true
+		names = append(names, s.Name)
+	})
+	return names
+}
+
+func isOther(name string) bool {
+	return strings.EqualFold(name, "other") || strings.EqualFold(name, "target")
+}
+
+// walk visits an expression and all below it, records left out.
+func walk(e jdl.Expr, visit func(jdl.Expr)) {
+	visit(e)
+	switch e := e.(type) {
+	case *jdl.Select:
+		walk(e.X, visit)
+	case *jdl.Index:
+		walk(e.X, visit)
+		walk(e.Sub, visit)
+	case *jdl.Unary:
+		walk(e.X, visit)
+	case *jdl.Binary:
+		walk(e.X, visit)
+		walk(e.Y, visit)
+	case *jdl.Cond:
+		walk(e.If, visit)
+		walk(e.Then, visit)
+		walk(e.Else, visit)
+	case *jdl.Call:
+		for _, arg := range e.Args {
+			walk(arg, visit)
+		}
+	case *jdl.ListExpr:
+		for _, el := range e.Elems {
+			walk(el, visit)
+		}
+	}
+}
+
+// shortValue writes a value for a line of a table.
+func shortValue(v jdl.Value) string {
+	if vs, ok := v.List(); ok {
+		return fmt.Sprintf("a list of %d", len(vs))
+	}
+	s := valueText(v)
+	if len(s) > 60 {
+		s = s[:57] + "..."
+	}
+	return s
+}

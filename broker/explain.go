@@ -1,0 +1,190 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/rank"
+)
+
+// Explanation says why resources match a job or do not.
+type Explanation struct {
+	Job         string         `json:"job"`
+	File        string         `json:"file"`
+	Resources   int            `json:"resources"`
+	Matching    int            `json:"matching"`
+	Filters     []FilterCount  `json:"filters"`
+	Clauses     []ClauseCount  `json:"clauses"`
+	Nearest     []Miss         `json:"nearest"`
+	Unpublished []Unpublished  `json:"unpublished"` // attributes used that no resource publishes
+	Rejected    []RejectedLine `json:"rejected"`
+}
+
+// FilterCount is one filter's share of the rejections.
+type FilterCount struct {
+	Name     string `json:"name"`
+	Rejected int    `json:"rejected"`
+	Left     int    `json:"left"`
+}
+
+// ClauseCount counts the verdicts of one clause of Requirements over all
+// resources; Left of those passed by the other filters pass this clause and
+// all before it.
+type ClauseCount struct {
+	Clause
+	True      int `json:"true"`
+	False     int `json:"false"`
+	Undefined int `json:"undefined"`
+	Error     int `json:"error"`
+	Left      int `json:"left"`
+}
+
+// Unpublished is an attribute that Requirements or Rank name and no resource
+// publishes.
+type Unpublished struct {
+	Name    string `json:"name"`
+	Meant   string `json:"meant,omitempty"` // a known name near to it
+	Unknown bool   `json:"unknown"`         // not a GLUE attribute at all
+}
+
+// RejectedLine is one resource with the first reason against it.
+type RejectedLine struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	Site   string  `json:"site"`
+	Reason *Reason `json:"reason"`
+}
+
+// Explain works out the whole explanation; it evaluates every clause and
+// filter for every resource.
+func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
+	e := &Explanation{Job: m.Job.Name, File: m.Job.File, Resources: len(m.Resources), Matching: len(m.Survivors)}
+	e.Filters = m.filterCounts()
+	e.Clauses = m.clauseCounts()
+	e.Nearest = m.nearest()
+	e.Unpublished = m.unpublished()
+	for _, r := range m.Rejected {
+		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason})
+	}
+	for _, d := range dropped {
+		e.Matching--
+		e.Rejected = append(e.Rejected, RejectedLine{d.Resource.ID, d.Resource.Name, d.Resource.Site, &Reason{Filter: "rank", Want: "a number", Have: d.Why}})
+	}
+	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int { return cmp.Compare(a.ID, b.ID) })
+	return e
+}
+
+func (m *Match) filterCounts() []FilterCount {
+	rejected := map[string]int{}
+	for _, r := range m.Rejected {
+		rejected[r.Reason.Filter]++
+	}
+	left := len(m.Resources)
+	out := make([]FilterCount, 0, len(m.filters))
+	names := []string{}
+	for _, f := range m.filters {
+		names = append(names, f.Name)
+	}
+	for _, name := range append(names, healthFilter) {
+		left -= rejected[name]
+		out = append(out, FilterCount{name, rejected[name], left})
+	}
+	return out
+}
+
+func (m *Match) clauseCounts() []ClauseCount {
+	if m.Job.SubmitTo != "" {
+		return nil
+	}
+	var out []ClauseCount
+	for _, e := range conjuncts(m.Job.Requirements) {
+		out = append(out, ClauseCount{Clause: newClause(e)})
+	}
+	reached := m.reachedRequirements()
+	for _, r := range m.Resources {
+		left := reached[r]
+		for i := range out {
+			c := &out[i]
+			v := m.Job.Ad.Eval(c.expr, r)
+			c.count(verdict(v), holds(v))
+			if left = left && holds(v); left {
+				c.Left++
+			}
+		}
+	}
+	return out
+}
+
+func (c *ClauseCount) count(verdict string, holds bool) {
+	switch {
+	case holds:
+		c.True++
+	case verdict == "undefined":
+		c.Undefined++
+	case verdict == "false":
+		c.False++
+	default:
+		c.Error++
+	}
+}
+
+// reachedRequirements are the resources no cheaper filter has rejected.
+func (m *Match) reachedRequirements() map[*glue.Resource]bool {
+	reached := map[*glue.Resource]bool{}
+	for _, r := range m.Survivors {
+		reached[r] = true
+	}
+	for _, r := range m.Rejected {
+		if r.Reason.Filter == requirementsFilter || r.Reason.Filter == healthFilter {
+			reached[r.Resource] = true
+		}
+	}
+	return reached
+}
+
+func (m *Match) unpublished() []Unpublished {
+	names := references(m.Job.Requirements)
+	if m.Job.Rank != nil {
+		names = append(names, references(m.Job.Rank)...)
+	}
+	var out []Unpublished
+	for i, name := range names {
+		if slices.ContainsFunc(names[:i], func(s string) bool { return strings.EqualFold(s, name) }) || m.publishes(name) {
+			continue
+		}
+		u := Unpublished{Name: name, Unknown: true}
+		if _, known := glue.Column(name); known {
+			u.Unknown = false
+		} else {
+			u.Meant = nearestName(name, glue.Names())
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+func (m *Match) publishes(name string) bool {
+	for _, r := range m.Resources {
+		if _, ok := r.Lookup(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// NoMatchError is that nothing matches a job; it carries the whole
+// explanation.
+type NoMatchError struct{ Explanation *Explanation }
+
+// Error implements error.
+func (e *NoMatchError) Error() string {
+	x := e.Explanation
+	if x.Resources == 0 {
+		return fmt.Sprintf("%s: no resource to choose from: no source published any", x.Job)
+	}
+	worst := slices.MaxFunc(x.Filters, func(a, b FilterCount) int { return cmp.Compare(a.Rejected, b.Rejected) })
+	return fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", x.Job, x.Resources, worst.Name, worst.Rejected)
+}

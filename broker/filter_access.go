@@ -1,0 +1,156 @@
+package broker
+
+import (
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// access applies the published rules: VO:name, VOMS:fqan, DENY:fqan, ALL, a
+// certificate's subject. A resource that describes itself and names no rule
+// lets its own users in; for others that is a value not published.
+func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
+	if len(res.Access) == 0 {
+		if res.Schema == "self" {
+			return nil
+		}
+		return r.missing(wanted(r.who(job)), "access rules")
+	}
+	who := r.who(job)
+	let := false
+	for _, rule := range res.Access {
+		scheme, value, ok := strings.Cut(rule, ":")
+		switch {
+		case ok && strings.EqualFold(scheme, "DENY"):
+			if fqan := who.match(value); fqan != "" {
+				return &Reason{Want: fqan, Have: rule}
+			}
+		default:
+			let = let || who.let(rule)
+		}
+	}
+	if let {
+		return nil
+	}
+	return &Reason{Want: wanted(who), Have: strings.Join(short(res.Access), ", ")}
+}
+
+// who is the identity with the job's own word on the VO.
+func (r Rules) who(job *jdl.Job) Identity {
+	who := r.Identity
+	if job.VO != "" {
+		who.VO = job.VO
+	}
+	return who
+}
+
+func wanted(who Identity) string {
+	switch {
+	case len(who.FQANs) > 0:
+		return strings.Join(short(who.FQANs), " or ")
+	case who.VO != "":
+		return "VO:" + who.VO
+	}
+	return "access without a VO (name one with --vo or VirtualOrganisation)"
+}
+
+// short keeps a list fit for a line.
+func short(list []string) []string {
+	if len(list) > 4 {
+		return append(list[:4:4], "...")
+	}
+	return list
+}
+
+// let tells whether a rule other than DENY lets the identity in.
+func (who Identity) let(rule string) bool {
+	scheme, value, ok := strings.Cut(rule, ":")
+	switch {
+	case strings.EqualFold(rule, "ALL"), rule == "*":
+		return true
+	case ok && strings.EqualFold(scheme, "VO"):
+		return who.inVO(value)
+	case ok && strings.EqualFold(scheme, "VOMS"):
+		return who.match(value) != ""
+	case strings.HasPrefix(rule, "/"):
+		return rule == who.Subject || who.match(rule) != ""
+	}
+	return who.inVO(rule)
+}
+
+// inVO compares VO names without case: GLUE 1.3 does, and both spellings of
+// one VO are published in GLUE 2.0.
+func (who Identity) inVO(vo string) bool {
+	if who.VO != "" && strings.EqualFold(vo, who.VO) {
+		return true
+	}
+	for _, f := range who.FQANs {
+		group, _ := splitFQAN(f)
+		name, _, _ := strings.Cut(strings.TrimPrefix(group, "/"), "/")
+		if strings.EqualFold(name, vo) {
+			return true
+		}
+	}
+	return false
+}
+
+// match returns the FQAN of the identity that a rule's FQAN covers, or "".
+func (who Identity) match(acl string) string {
+	for _, f := range who.FQANs {
+		if matchFQAN(acl, f) {
+			return f
+		}
+	}
+	return ""
+}
+
+// matchFQAN covers an FQAN by one of an access rule as the gLite broker does:
+// in the rule * stands for any text, the group must be covered whole, a role
+// is absent in both (or NULL), or covered; capabilities do not count.
+func matchFQAN(acl, fqan string) bool {
+	aclGroup, aclRole := splitFQAN(acl)
+	group, role := splitFQAN(fqan)
+	return glob(aclGroup, group) && glob(aclRole, role)
+}
+
+// splitFQAN cuts /vo/group/Role=x/Capability=y into group and role; no role
+// is "NULL".
+func splitFQAN(fqan string) (group, role string) {
+	role = "NULL"
+	parts := strings.Split(fqan, "/")
+	var groups []string
+	for _, p := range parts {
+		name, value, ok := strings.Cut(p, "=")
+		switch {
+		case ok && strings.EqualFold(name, "Role"):
+			role = value
+		case ok && strings.EqualFold(name, "Capability"):
+		default:
+			groups = append(groups, p)
+		}
+	}
+	return strings.Join(groups, "/"), role
+}
+
+// glob matches text against a pattern in which * is any text, in linear time
+// but for the number of stars.
+func glob(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, parts[0]) {
+		return false
+	}
+	text = text[len(parts[0]):]
+	last := parts[len(parts)-1]
+	for _, p := range parts[1 : len(parts)-1] {
+		_, after, ok := strings.Cut(text, p)
+		if !ok {
+			return false
+		}
+		text = after
+	}
+	return strings.HasSuffix(text, last)
+}

@@ -1,0 +1,118 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// wallTime checks the queue's limits on wall time.
+func (r Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
+	need := job.Demand.WallTime
+	if why := r.atMost("maximal wall time", need.Seconds(), seconds(res.MaxWallTime), textSeconds); why != nil {
+		return why
+	}
+	if low := res.MinWallTime; need > 0 && low.OK && need < low.V {
+		return &Reason{Want: duration(need), Have: "at least " + duration(low.V)}
+	}
+	return nil
+}
+
+// cpuTime checks the queue's limit on CPU time.
+func (r Rules) cpuTime(job *jdl.Job, res *glue.Resource) *Reason {
+	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), seconds(res.MaxCPUTime), textSeconds)
+}
+
+// memory checks the share's limit and the node's size: each that is
+// published must suffice.
+func (r Rules) memory(job *jdl.Job, res *glue.Resource) *Reason {
+	main := smaller(res.MaxMemory, res.MainMemory)
+	if why := r.atMost("memory", float64(job.Demand.Memory), float(main), textMB); why != nil {
+		return why
+	}
+	virtual := smaller(res.MaxVirtualMemory, res.VirtualMemory)
+	return r.atMost("virtual memory", float64(job.Demand.VirtualMemory), float(virtual), textMB)
+}
+
+// smaller is the smaller of those published.
+func smaller(a, b glue.Opt[int64]) glue.Opt[int64] {
+	if !a.OK || b.OK && b.V < a.V {
+		return b
+	}
+	return a
+}
+
+// slots checks how many processors a job may have, in all and on one node,
+// and GPUs.
+func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
+	d := job.Demand
+	if d.Slots > 1 {
+		limit := smaller(res.MaxSlotsPerJob, res.TotalSlots)
+		if !limit.OK {
+			limit = smaller(res.LogicalCPUs, res.PhysicalCPUs)
+		}
+		if why := r.atMost("slots per job", float64(d.Slots), float(limit), textCount("slots")); why != nil {
+			return why
+		}
+	}
+	if d.SlotsPerNode > 1 {
+		if why := r.atMost("processors of a node", float64(d.SlotsPerNode), float(res.SMPSize), textCount("slots on one node")); why != nil {
+			return why
+		}
+	}
+	return r.atMost("GPUs", float64(d.GPUs), float(res.GPUs), textCount("GPUs"))
+}
+
+// environments checks runtime environment tags, without regard to case, and
+// the queue's name.
+func (r Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
+	if q := job.Demand.Queue; q != "" && !strings.EqualFold(q, res.Queue) {
+		return &Reason{Want: "queue " + q, Have: res.Queue}
+	}
+	for _, want := range job.Demand.RuntimeEnvironments {
+		if len(res.RuntimeEnvironments) == 0 {
+			return &Reason{Want: want, Have: "no tags published", Unknown: true}
+		}
+		if !hasTag(res.RuntimeEnvironments, want) {
+			return &Reason{Want: want, Have: nearTag(res.RuntimeEnvironments, want)}
+		}
+	}
+	return nil
+}
+
+func hasTag(tags []string, want string) bool {
+	for _, tag := range tags {
+		if strings.EqualFold(tag, want) {
+			return true
+		}
+	}
+	return false
+}
+
+// nearTag names the tag that shares the longest beginning with the wanted
+// one: mostly another version of the same software.
+func nearTag(tags []string, want string) string {
+	nearest, longest := "", 0
+	for _, tag := range tags {
+		n := 0
+		for n < len(tag) && n < len(want) && lower(tag[n]) == lower(want[n]) {
+			n++
+		}
+		if n > longest {
+			nearest, longest = tag, n
+		}
+	}
+	if longest < 4 {
+		return fmt.Sprintf("%d other tags", len(tags))
+	}
+	return nearest
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}

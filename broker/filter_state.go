@@ -1,0 +1,177 @@
+package broker
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// site keeps what the user named, by --site or by SubmitTo in the job.
+func (r Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
+	if job.SubmitTo != "" && !isSubmitTo(job.SubmitTo, res) {
+		return &Reason{Want: "SubmitTo " + job.SubmitTo, Have: res.ID}
+	}
+	if len(r.Sites) == 0 {
+		return nil
+	}
+	for _, want := range r.Sites {
+		if named(want, res) {
+			return nil
+		}
+	}
+	return &Reason{Want: strings.Join(r.Sites, " or "), Have: res.Name}
+}
+
+// named tells whether a name or pattern of --site means the resource.
+func named(want string, res *glue.Resource) bool {
+	for _, name := range []string{res.Name, res.ID, res.Site, res.CE} {
+		if name == "" {
+			continue
+		}
+		if strings.EqualFold(want, name) {
+			return true
+		}
+		if ok, err := path.Match(strings.ToLower(want), strings.ToLower(name)); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isSubmitTo compares a CE id as gLite writes it with the resource.
+func isSubmitTo(id string, res *glue.Resource) bool {
+	if strings.EqualFold(id, res.ID) || strings.EqualFold(id, res.Name) {
+		return true
+	}
+	host, _, _ := strings.Cut(id, ":")
+	return res.Queue != "" && strings.EqualFold(host, res.CE) && strings.HasSuffix(strings.ToLower(id), "-"+strings.ToLower(res.Queue))
+}
+
+// state keeps what takes jobs and starts them.
+func (r Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
+	if res.Serving == glue.Unknown {
+		if why := r.missing("serving state production", "serving state"); why != nil {
+			why.Temporary = true
+			return why
+		}
+	} else if res.Serving != glue.Production {
+		return &Reason{Want: "production", Have: string(res.Serving), Temporary: true}
+	}
+	if len(res.Endpoints) == 0 {
+		return nil // protocol says it better
+	}
+	said := ""
+	for _, e := range res.Endpoints {
+		if said = ill(e); said == "" {
+			return nil
+		}
+	}
+	return &Reason{Want: "a healthy endpoint", Have: said, Temporary: true}
+}
+
+// ill says what is wrong with an endpoint; "" is nothing.
+func ill(e glue.Endpoint) string {
+	switch {
+	case e.Health == "critical":
+		return "endpoint health critical"
+	case e.Serving == glue.Draining || e.Serving == glue.Closed || e.Serving == glue.Queueing:
+		return "endpoint " + string(e.Serving)
+	}
+	return ""
+}
+
+// endpoint is where the job would be sent: the first that is spoken and well.
+func (r Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
+	for _, e := range res.Endpoints {
+		if r.speaks(e) && ill(e) == "" {
+			return e, true
+		}
+	}
+	return glue.Endpoint{}, r.Speaks == nil && len(res.Endpoints) == 0
+}
+
+func (r Rules) speaks(e glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
+
+// protocol keeps what there is a back-end for.
+func (r Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
+	if _, ok := r.endpoint(res); ok {
+		return nil
+	}
+	var have []string
+	for _, e := range res.Endpoints {
+		if r.speaks(e) {
+			return &Reason{Want: "a healthy endpoint", Have: ill(e), Temporary: true}
+		}
+		have = append(have, e.Interface)
+	}
+	if len(have) == 0 {
+		have = []string{"no endpoint for jobs"}
+	}
+	return &Reason{Want: strings.Join(r.Interfaces, " or "), Have: strings.Join(have, ", ")}
+}
+
+// queueLimit rejects queues that are full.
+func (r Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
+	if res.StateIsPlaceholder {
+		return nil
+	}
+	full := func(what string, n, limit glue.Opt[int64]) *Reason {
+		if !n.OK || !limit.OK || n.V < limit.V {
+			return nil
+		}
+		return &Reason{Want: fmt.Sprintf("fewer than %d %s jobs", limit.V, what), Have: fmt.Sprint(n.V), Temporary: true}
+	}
+	if why := full("total", res.Total, res.MaxTotal); why != nil {
+		return why
+	}
+	if why := full("waiting", res.Waiting, res.MaxWaiting); why != nil {
+		return why
+	}
+	return full("pre-LRMS waiting", res.PreLRMSWaiting, res.MaxPreLRMSWaiting)
+}
+
+// downtime rejects what is announced to be down while the job would run.
+func (r Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
+	e, _ := r.endpoint(res)
+	for _, d := range e.Downtimes {
+		if d.Start.After(r.Now.Add(job.Demand.WallTime)) || !d.End.IsZero() && d.End.Before(r.Now) {
+			continue
+		}
+		have := "down from " + d.Start.UTC().Format("2006-01-02 15:04Z") + " to " + d.End.UTC().Format("2006-01-02 15:04Z")
+		if d.Info != "" {
+			have += ": " + d.Info
+		}
+		return &Reason{Want: "no downtime while the job runs", Have: have, Temporary: true}
+	}
+	return nil
+}
+
+// age rejects records nobody has renewed. A file is a picture of its own
+// time and never too old.
+func (r Rules) age(_ *jdl.Job, res *glue.Resource) *Reason {
+	limit := max(r.MaxAge, res.Validity)
+	if r.MaxAge == 0 {
+		limit = max(DefaultMaxAge, res.Validity)
+	}
+	if age := Age(res, r.Now); age > limit {
+		return &Reason{Want: "a record younger than " + duration(limit), Have: duration(age) + " old", Temporary: true}
+	}
+	return nil
+}
+
+// Age is how old the published state of a resource is, 0 where it cannot be
+// told and for files, which are pictures of their own time.
+func Age(res *glue.Resource, now time.Time) time.Duration {
+	made := res.Created
+	if made.IsZero() {
+		made = res.Fetched
+	}
+	if made.IsZero() || strings.HasPrefix(res.Source, "file:") {
+		return 0
+	}
+	return max(0, now.Sub(made))
+}

@@ -1,0 +1,307 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// Miss is a change of the job that would let more resources match: the
+// obstacles to drop, and where it is a single bound, the nearest value that
+// helps.
+type Miss struct {
+	Drop []string `json:"drop"`         // clauses and filters
+	At   string   `json:"at,omitempty"` // line:col of the clause
+	More int      `json:"more"`         // resources that would match then
+	// To is the nearest published value, and ToMore how many more would
+	// match with the bound moved just there.
+	To     string `json:"to,omitempty"`
+	ToMore int    `json:"to_more,omitempty"`
+}
+
+// String says it as one line.
+func (m Miss) String() string {
+	what := strings.Join(m.Drop, " and ")
+	if m.At != "" {
+		what += " (" + m.At + ")"
+	}
+	s := fmt.Sprintf("without %s: %d more", what, m.More)
+	if m.To != "" {
+		s += fmt.Sprintf("; with %s: %d more", m.To, m.ToMore)
+	}
+	return s
+}
+
+// obstacle is what keeps one resource from matching: a filter, or a clause
+// of Requirements.
+type obstacle struct {
+	name   string
+	clause *Clause
+	reason *Reason
+}
+
+// maxMisses limits the list of nearest misses.
+const maxMisses = 5
+
+// nearest groups resources by the set of their obstacles and reports the
+// smallest sets, most resources first.
+func (m *Match) nearest() []Miss {
+	type group struct {
+		obstacles []obstacle
+		resources []*glue.Resource
+		bounds    []*bound
+	}
+	groups := map[string]*group{}
+	for _, r := range m.Rejected {
+		obs := m.obstacles(r.Resource)
+		key := ""
+		for _, o := range obs {
+			key += o.name + "\x00"
+		}
+		g := groups[key]
+		if g == nil {
+			g = &group{obstacles: obs}
+			groups[key] = g
+		}
+		g.resources = append(g.resources, r.Resource)
+		if len(obs) == 1 && obs[0].reason != nil && obs[0].reason.bound != nil {
+			g.bounds = append(g.bounds, obs[0].reason.bound)
+		}
+	}
+	var misses []Miss
+	for _, g := range groups {
+		if len(g.obstacles) == 0 {
+			continue
+		}
+		miss := Miss{More: len(g.resources)}
+		for _, o := range g.obstacles {
+			miss.Drop = append(miss.Drop, o.name)
+		}
+		if o := g.obstacles[0]; len(g.obstacles) == 1 {
+			if o.clause != nil {
+				miss.At = o.clause.at()
+				miss.To, miss.ToMore = m.relax(o.clause.expr, g.resources)
+			} else {
+				miss.To, miss.ToMore = relaxBound(g.bounds)
+			}
+		}
+		misses = append(misses, miss)
+	}
+	slices.SortFunc(misses, func(a, b Miss) int {
+		return cmp.Or(cmp.Compare(len(a.Drop), len(b.Drop)), cmp.Compare(b.More, a.More),
+			cmp.Compare(strings.Join(a.Drop, "\x00"), strings.Join(b.Drop, "\x00")))
+	})
+	if len(misses) == 0 {
+		return nil
+	}
+	fewest := len(misses[0].Drop)
+	end := slices.IndexFunc(misses, func(x Miss) bool { return len(x.Drop) > fewest })
+	if end < 0 {
+		end = len(misses)
+	}
+	return misses[:min(end, maxMisses)]
+}
+
+// obstacles lists all filters and clauses that reject the resource.
+func (m *Match) obstacles(r *glue.Resource) []obstacle {
+	var obs []obstacle
+	for _, f := range m.filters {
+		if f.Name == requirementsFilter {
+			obs = append(obs, m.clauseObstacles(r)...)
+		} else if why := f.Reject(m.Job, r); why != nil {
+			name := f.Name
+			if why.bound != nil {
+				name = fmt.Sprintf("%s %s", why.bound.what, why.Want)
+			}
+			obs = append(obs, obstacle{name: name, reason: why})
+		}
+	}
+	return obs
+}
+
+func (m *Match) clauseObstacles(r *glue.Resource) []obstacle {
+	var obs []obstacle
+	if m.Job.SubmitTo != "" {
+		return nil
+	}
+	for _, e := range conjuncts(m.Job.Requirements) {
+		if !holds(m.Job.Ad.Eval(e, r)) {
+			c := newClause(e)
+			obs = append(obs, obstacle{name: c.Text, clause: &c})
+		}
+	}
+	return obs
+}
+
+// relaxBound moves a filter's bound to the nearest value there is.
+func relaxBound(bs []*bound) (to string, more int) {
+	if len(bs) == 0 || !bs[0].under {
+		return "", 0
+	}
+	nearest := math.Inf(-1)
+	for _, b := range bs {
+		nearest = max(nearest, b.have)
+	}
+	for _, b := range bs {
+		if b.have >= nearest {
+			more++
+		}
+	}
+	return bs[0].text(nearest), more
+}
+
+// relax moves the bound of a clause "other.X op number" to the nearest
+// published value, or replaces the text of "other.X == text" by the
+// commonest published one.
+func (m *Match) relax(e jdl.Expr, rs []*glue.Resource) (to string, more int) {
+	name, op, literal, ok := comparison(e)
+	if !ok {
+		return "", 0
+	}
+	if _, isText := literal.Str(); isText && op == jdl.OpEq {
+		return commonest(name, rs)
+	}
+	if _, isNumber := literal.Number(); !isNumber {
+		return "", 0
+	}
+	up := op == jdl.OpGe || op == jdl.OpGt
+	if !up && op != jdl.OpLe && op != jdl.OpLt {
+		return "", 0
+	}
+	nearest, count := 0.0, 0
+	for _, r := range rs {
+		v, _ := r.Lookup(name)
+		n, ok := v.Number()
+		switch {
+		case !ok:
+		case count == 0 || up && n > nearest || !up && n < nearest:
+			nearest, count = n, 1
+		case n == nearest:
+			count++
+		}
+	}
+	if count == 0 {
+		return "", 0
+	}
+	sign := "<="
+	if up {
+		sign = ">="
+	}
+	return fmt.Sprintf("%s %s %s", name, sign, number(nearest)), count
+}
+
+func number(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return fmt.Sprintf("%.0f", f)
+	}
+	return fmt.Sprintf("%g", f)
+}
+
+func commonest(name string, rs []*glue.Resource) (to string, more int) {
+	counts := map[string]int{}
+	for _, r := range rs {
+		v, _ := r.Lookup(name)
+		if s, ok := v.Str(); ok {
+			counts[s]++
+		}
+	}
+	best := ""
+	for s, n := range counts {
+		if n > counts[best] || n == counts[best] && s < best {
+			best = s
+		}
+	}
+	if counts[best] == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("%s == %q", name, best), counts[best]
+}
+
+// comparison takes apart "other.X op literal" and "literal op other.X".
+func comparison(e jdl.Expr) (name string, op jdl.Op, literal jdl.Value, ok bool) {
+	b, ok := e.(*jdl.Binary)
+	if !ok {
+		return "", 0, jdl.Value{}, false
+	}
+	if name, ok = otherName(b.X); ok {
+		literal, ok = constant(b.Y)
+		return name, b.Op, literal, ok
+	}
+	if name, ok = otherName(b.Y); ok {
+		literal, ok = constant(b.X)
+		return name, mirrored(b.Op), literal, ok
+	}
+	return "", 0, jdl.Value{}, false
+}
+
+func otherName(e jdl.Expr) (string, bool) {
+	s, ok := e.(*jdl.Select)
+	if !ok {
+		return "", false
+	}
+	scope, ok := s.X.(*jdl.AttrRef)
+	return s.Name, ok && isOther(scope.Name)
+}
+
+func constant(e jdl.Expr) (jdl.Value, bool) {
+	l, ok := e.(*jdl.Literal)
+	if !ok {
+		return jdl.Value{}, false
+	}
+	return l.Value, true
+}
+
+func mirrored(op jdl.Op) jdl.Op {
+	switch op {
+	case jdl.OpLt:
+		return jdl.OpGt
+	case jdl.OpLe:
+		return jdl.OpGe
+	case jdl.OpGt:
+		return jdl.OpLt
+	case jdl.OpGe:
+		return jdl.OpLe
+	}
+	return op
+}
+
+// nearestName is the known name with the least edit distance, if that is
+// small enough to be a slip.
+func nearestName(name string, known []string) string {
+	best, least := "", len(name)/4+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k), least); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance, or limit when it is not below it.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := prev
+			if a[i] != b[j] {
+				cost++
+			}
+			prev = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return min(row[len(b)], limit)
+}

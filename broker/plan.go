@@ -1,0 +1,113 @@
+package broker
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/rank"
+)
+
+// Plan says where jobs shall go.
+type Plan struct {
+	Made     time.Time
+	Seed     uint64
+	Policy   string
+	Jobs     []JobPlan // as they were given
+	Services []Outcome
+}
+
+// JobPlan is one job with the resources it may be offered to, best first.
+type JobPlan struct {
+	Job     *jdl.Job
+	Match   *Match // shared by equal jobs
+	Choices []rank.Ranked
+	Dropped []rank.Dropped // matched but could not be ranked
+	Err     error          // *NoMatchError when there is no choice
+}
+
+// class is the work on equal jobs.
+type class struct {
+	jobs  []int
+	match *Match
+	field *rank.Field
+}
+
+// Plan matches, asks the services and ranks. The jobs are placed one after
+// the other, each seeing the counters the earlier ones leave. A job without a
+// choice has Err set; the error of Plan itself is the context's.
+func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource) (*Plan, error) {
+	rules := b.rules()
+	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
+	tally := rank.NewTally()
+	of := make([]*class, len(jobs))
+	for _, members := range classes(jobs) {
+		c, outcomes := b.prepare(ctx, jobs[members[0]], rs, rules, tally)
+		p.Services = append(p.Services, outcomes...)
+		for _, i := range members {
+			of[i] = c
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	b.place(p, jobs, of, tally)
+	return p, nil
+}
+
+// prepare matches one class and sets up its field.
+func (b *Broker) prepare(ctx context.Context, job *jdl.Job, rs []*glue.Resource, rules Rules, tally *rank.Tally) (*class, []Outcome) {
+	c := &class{match: match(job, rs, b.filters(rules))}
+	ask := ctx
+	if b.AskFor > 0 {
+		var cancel context.CancelFunc
+		ask, cancel = context.WithTimeout(ctx, b.AskFor)
+		defer cancel()
+	}
+	answers := b.Services.ask(ask, job, c.match.Survivors)
+	cs := c.match.candidates(rules, answers)
+	c.field = b.Policy.NewField(job, rules.Now, cs, tally, rankOf(job, b.Policy.Name))
+	outcomes := make([]Outcome, len(answers))
+	for i, a := range answers {
+		outcomes[i] = a.Outcome
+	}
+	return c, outcomes
+}
+
+// rankOf evaluates the job's Rank, or in policy jdl its default.
+func rankOf(job *jdl.Job, policy string) func(*glue.Resource) jdl.Value {
+	e := job.Rank
+	if e == nil && policy == rank.JDL {
+		e = job.DefaultRank
+	}
+	if e == nil {
+		return nil
+	}
+	return func(r *glue.Resource) jdl.Value { return job.Ad.Eval(e, r) }
+}
+
+// place orders the choices of every job and counts each where it goes.
+func (b *Broker) place(p *Plan, jobs []*jdl.Job, of []*class, tally *rank.Tally) {
+	draws := rand.New(rand.NewPCG(b.Seed, 0x67726964))
+	n := b.alternatives()
+	if len(jobs) == 1 {
+		n = 0 // one job: the whole order, to be looked at
+	}
+	explained := map[*class]*NoMatchError{}
+	for i, job := range jobs {
+		c := of[i]
+		jp := JobPlan{Job: job, Match: c.match}
+		jp.Choices, jp.Dropped = c.field.Order(draws, n)
+		if len(jp.Choices) > 0 {
+			tally.Place(jp.Choices[0].Resource, job.Demand.Slots)
+		} else {
+			if explained[c] == nil {
+				explained[c] = &NoMatchError{c.match.Explain(jp.Dropped)}
+			}
+			jp.Err = explained[c]
+		}
+		p.Jobs[i] = jp
+	}
+}

@@ -1,0 +1,173 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// healthFilter is the name under which bans and monitoring reject.
+const healthFilter = "health"
+
+// Services are asked about the resources that passed the filters.
+type Services struct {
+	Forecasters    []plugins.Forecaster
+	QueueLengthers []plugins.QueueLengther
+	Historians     []plugins.Historian
+	Monitors       []plugins.Monitor
+}
+
+// Outcome is what came of asking one service.
+type Outcome struct {
+	Name    string        `json:"name"`
+	Kind    string        `json:"kind"` // forecast, queue length, history, monitoring
+	Answers int           `json:"answers"`
+	Took    time.Duration `json:"took"`
+	Error   string        `json:"error,omitempty"`
+}
+
+// answer is one service's reply, by resource ID.
+type answer struct {
+	Outcome
+	order     int
+	forecasts map[string]rank.Forecast
+	lengths   map[string]rank.QueueLength
+	histories map[string]rank.History
+	troubles  map[string]plugins.Trouble
+}
+
+// asker is one service's question, kind by kind.
+type asker struct {
+	name, kind string
+	ask        func(ctx context.Context, a *answer) (int, error)
+}
+
+func (s Services) askers(job *jdl.Job, rs []*glue.Resource) []asker {
+	var out []asker
+	for _, f := range s.Forecasters {
+		out = append(out, asker{f.Name(), "forecast", func(ctx context.Context, a *answer) (n int, err error) {
+			a.forecasts, err = f.Forecast(ctx, job, rs)
+			return len(a.forecasts), err
+		}})
+	}
+	for _, q := range s.QueueLengthers {
+		out = append(out, asker{q.Name(), "queue length", func(ctx context.Context, a *answer) (n int, err error) {
+			a.lengths, err = q.QueueLengths(ctx, rs)
+			return len(a.lengths), err
+		}})
+	}
+	for _, h := range s.Historians {
+		out = append(out, asker{h.Name(), "history", func(ctx context.Context, a *answer) (n int, err error) {
+			a.histories, err = h.History(ctx, job, rs)
+			return len(a.histories), err
+		}})
+	}
+	for _, m := range s.Monitors {
+		out = append(out, asker{m.Name(), "monitoring", func(ctx context.Context, a *answer) (n int, err error) {
+			a.troubles, err = m.Troubles(ctx, rs)
+			return len(a.troubles), err
+		}})
+	}
+	return out
+}
+
+// ask puts the question to all services at once and returns when all have
+// answered or ctx ends: a silent one costs nothing but its term. The answers
+// are in the order of the services, whoever was first.
+func (s Services) ask(ctx context.Context, job *jdl.Job, rs []*glue.Resource) []answer {
+	askers := s.askers(job, rs)
+	if len(askers) == 0 || len(rs) == 0 {
+		return nil
+	}
+	replies := make(chan answer, len(askers))
+	start := time.Now()
+	for i, q := range askers {
+		go func() { replies <- q.answer(ctx, i, start) }()
+	}
+	answers := make([]answer, len(askers))
+	for i, q := range askers {
+		answers[i] = answer{Outcome: Outcome{Name: q.name, Kind: q.kind}}
+	}
+	for got := 0; got < len(askers); got++ {
+		select {
+		case a := <-replies:
+			answers[a.order] = a
+		case <-ctx.Done():
+			for i := range answers {
+				if answers[i].Took == 0 {
+					answers[i].Took, answers[i].Error = time.Since(start), "no answer in time"
+				}
+			}
+			return answers
+		}
+	}
+	return answers
+}
+
+func (q asker) answer(ctx context.Context, order int, start time.Time) (a answer) {
+	a = answer{Outcome: Outcome{Name: q.name, Kind: q.kind}, order: order}
+	defer func() {
+		if p := recover(); p != nil { // a service's fault must not end the plan
+			a.Error = fmt.Sprint("internal error: ", p)
+		}
+		a.Took = max(1, time.Since(start))
+	}()
+	n, err := q.ask(ctx, &a)
+	a.Answers = n
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+// candidates joins what the services said to the survivors. A ban or a
+// critical alarm rejects, for now.
+func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
+	cs := make([]rank.Candidate, 0, len(m.Survivors))
+	kept := m.Survivors[:0:0]
+	for _, r := range m.Survivors {
+		e, _ := rules.endpoint(r)
+		c := rank.Candidate{Resource: r, Endpoint: e, Age: Age(r, rules.Now)}
+		if why := advise(&c, rules, answers); why != nil {
+			m.Rejected = append(m.Rejected, Rejection{r, why})
+			continue
+		}
+		kept = append(kept, r)
+		cs = append(cs, c)
+	}
+	m.Survivors = kept
+	return cs
+}
+
+// advise fills in one candidate; a reason means that it must not be used.
+func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
+	id := c.Resource.ID
+	for i := range answers {
+		a := &answers[i]
+		if f, ok := a.forecasts[id]; ok {
+			c.Forecasts = append(c.Forecasts, f)
+		}
+		if q, ok := a.lengths[id]; ok && c.Queue == nil {
+			c.Queue = &q
+		}
+		if h, ok := a.histories[id]; ok && c.History == nil {
+			c.History = &h
+			if h.BannedUntil.After(rules.Now) {
+				return &Reason{Filter: healthFilter, Want: "a resource that works", Temporary: true,
+					Have: "banned until " + h.BannedUntil.UTC().Format("15:04:05Z") + ": " + h.BanReason}
+			}
+		}
+		if t, ok := a.troubles[id]; ok {
+			if t.Critical {
+				return &Reason{Filter: healthFilter, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
+			}
+			c.Trouble = t.Said
+		}
+	}
+	return nil
+}
