@@ -53,13 +53,14 @@ func significantText(job *jdl.Job) []string {
 		if e == nil {
 			continue
 		}
-		walk(e, func(e jdl.Expr) {
+		jdl.Walk(e, func(e jdl.Expr) bool {
 			switch e := e.(type) {
 			case *jdl.AttrRef:
 				used[strings.ToLower(e.Name)] = true
 			case *jdl.Select:
 				used[strings.ToLower(e.Name)] = true
 			}
+			return true
 		})
 	}
 	var lines []string

@@ -19,8 +19,22 @@ type Clause struct {
 }
 
 func newClause(e jdl.Expr) Clause {
-	p := e.Pos()
+	p := beginning(e)
 	return Clause{Text: exprText(e), Line: p.Line, Col: p.Col, expr: e}
+}
+
+// beginning is the leftmost place of an expression; an operator's own place
+// is in its middle.
+func beginning(e jdl.Expr) jdl.Pos {
+	first := e.Pos()
+	jdl.Walk(e, func(e jdl.Expr) bool {
+		p := e.Pos()
+		if p.Line > 0 && (p.Line < first.Line || p.Line == first.Line && p.Col < first.Col) {
+			first = p
+		}
+		return true
+	})
+	return first
 }
 
 // at is the place for people.
@@ -31,22 +45,13 @@ func (c Clause) at() string {
 	return fmt.Sprintf("%d:%d", c.Line, c.Col)
 }
 
-// conjuncts splits an expression at its top-level && into what must all be
-// true.
-func conjuncts(e jdl.Expr) []jdl.Expr {
-	if b, ok := e.(*jdl.Binary); ok && b.Op == jdl.OpAnd {
-		return append(conjuncts(b.X), conjuncts(b.Y)...)
-	}
-	return []jdl.Expr{e}
-}
-
 // requirements evaluates the job's expression; only the boolean true lets a
 // resource pass. The reason names the first conjunct that is not true.
 func requirements(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.SubmitTo != "" || job.Ad.Eval(job.Requirements, res).IsTrue() {
 		return nil
 	}
-	parts := conjuncts(job.Requirements)
+	parts := jdl.Conjuncts(job.Requirements)
 	blame := parts[len(parts)-1]
 	v := job.Ad.Eval(blame, res)
 	for _, e := range parts {
@@ -112,52 +117,18 @@ func isState(name string) bool {
 func references(e jdl.Expr) []string {
 	var names []string
 	seen := map[string]bool{}
-	walk(e, func(e jdl.Expr) {
-		s, ok := e.(*jdl.Select)
-		if !ok {
-			return
+	jdl.Walk(e, func(e jdl.Expr) bool {
+		if name, ok := otherName(e); ok && !seen[strings.ToLower(name)] {
+			seen[strings.ToLower(name)] = true
+			names = append(names, name)
 		}
-		scope, ok := s.X.(*jdl.AttrRef)
-		if !ok || !isOther(scope.Name) || seen[strings.ToLower(s.Name)] {
-			return
-		}
-		seen[strings.ToLower(s.Name)] = true
-		names = append(names, s.Name)
+		return true
 	})
 	return names
 }
 
 func isOther(name string) bool {
 	return strings.EqualFold(name, "other") || strings.EqualFold(name, "target")
-}
-
-// walk visits an expression and all below it, records left out.
-func walk(e jdl.Expr, visit func(jdl.Expr)) {
-	visit(e)
-	switch e := e.(type) {
-	case *jdl.Select:
-		walk(e.X, visit)
-	case *jdl.Index:
-		walk(e.X, visit)
-		walk(e.Sub, visit)
-	case *jdl.Unary:
-		walk(e.X, visit)
-	case *jdl.Binary:
-		walk(e.X, visit)
-		walk(e.Y, visit)
-	case *jdl.Cond:
-		walk(e.If, visit)
-		walk(e.Then, visit)
-		walk(e.Else, visit)
-	case *jdl.Call:
-		for _, arg := range e.Args {
-			walk(arg, visit)
-		}
-	case *jdl.ListExpr:
-		for _, el := range e.Elems {
-			walk(el, visit)
-		}
-	}
 }
 
 // shortValue writes a value for a line of a table.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/rank"
 )
 
@@ -100,7 +101,7 @@ func (m *Match) clauseCounts() []ClauseCount {
 		return nil
 	}
 	var out []ClauseCount
-	for _, e := range conjuncts(m.Job.Requirements) {
+	for _, e := range jdl.Conjuncts(m.Job.Requirements) {
 		out = append(out, ClauseCount{Clause: newClause(e)})
 	}
 	reached := m.reachedRequirements()

@@ -129,7 +129,7 @@ func (m *Match) clauseObstacles(r *glue.Resource) []obstacle {
 	if m.Job.SubmitTo != "" {
 		return nil
 	}
-	for _, e := range conjuncts(m.Job.Requirements) {
+	for _, e := range jdl.Conjuncts(m.Job.Requirements) {
 		if !holds(m.Job.Ad.Eval(e, r)) {
 			c := newClause(e)
 			obs = append(obs, obstacle{name: c.Text, clause: &c})

@@ -1,0 +1,416 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+var start = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+
+// newJob reads a record and makes the job of its Requirements and Rank.
+func newJob(t *testing.T, text string) *jdl.Job {
+	t.Helper()
+	ad, err := jdl.ParseAd("job.jdl", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &jdl.Job{Ad: ad, Name: "job", File: "job.jdl", Requirements: jdl.NewLiteral(jdl.BoolValue(true)), FuzzyFactor: 1}
+	if e, ok := ad.Expr("Requirements"); ok {
+		job.Requirements = e
+	}
+	if e, ok := ad.Expr("Rank"); ok {
+		job.Rank = e
+	}
+	return job
+}
+
+func site(id string, edit ...func(*glue.Resource)) *glue.Resource {
+	r := &glue.Resource{
+		ID: id, Name: id, Site: "site-" + id, CE: id + ".example.org", Queue: "batch", Source: "bdii", Schema: "glue2.0",
+		Serving: glue.Production, Access: []string{"VO:atlas"}, Created: start.Add(-time.Minute),
+		Endpoints: []glue.Endpoint{{URL: "https://" + id + "/arex", Interface: glue.InterfaceARCREST, Health: "ok"}},
+		Waiting:   glue.Some[int64](0), FreeSlots: glue.Some[int64](10), TotalSlots: glue.Some[int64](10),
+	}
+	for _, f := range edit {
+		f(r)
+	}
+	return r
+}
+
+func newBroker(edit ...func(*broker.Broker)) *broker.Broker {
+	b := &broker.Broker{
+		Policy: rank.Policy{Name: rank.Hybrid}, Now: func() time.Time { return start }, Seed: 1,
+		Rules: broker.Rules{Identity: broker.Identity{VO: "atlas"}, Interfaces: []string{glue.InterfaceARCREST},
+			Speaks: func(iface string) bool { return iface == glue.InterfaceARCREST }},
+	}
+	for _, f := range edit {
+		f(b)
+	}
+	return b
+}
+
+func plan(t *testing.T, b *broker.Broker, rs []*glue.Resource, jobs ...*jdl.Job) *broker.Plan {
+	t.Helper()
+	p, err := b.Plan(context.Background(), jobs, rs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestFilters(t *testing.T) {
+	type edit = func(*glue.Resource)
+	for _, c := range []struct {
+		name   string
+		res    edit
+		job    func(*jdl.Job)
+		rules  func(*broker.Rules)
+		want   string // "filter: reason", "" passes
+		unkown string // with --unknown=reject
+	}{
+		{name: "fine"},
+		{name: "draining", res: func(r *glue.Resource) { r.Serving = glue.Draining },
+			want: "state: want production, have draining"},
+		{name: "no state", res: func(r *glue.Resource) { r.Serving = glue.Unknown },
+			unkown: "state: want serving state production, have serving state not published"},
+		{name: "critical endpoint", res: func(r *glue.Resource) { r.Endpoints[0].Health = "critical" },
+			want: "state: want a healthy endpoint, have endpoint health critical"},
+		{name: "other VO", res: func(r *glue.Resource) { r.Access = []string{"VO:cms", "VOMS:/cms/Role=production"} },
+			want: "access: want VO:atlas, have VO:cms, VOMS:/cms/Role=production"},
+		{name: "VO without case", res: func(r *glue.Resource) { r.Access = []string{"vo:ATLAS"} }},
+		{name: "everybody", res: func(r *glue.Resource) { r.Access = []string{"ALL"} }},
+		{name: "no rules", res: func(r *glue.Resource) { r.Access = nil },
+			unkown: "access: want VO:atlas, have access rules not published"},
+		{name: "no rules of its own", res: func(r *glue.Resource) { r.Access, r.Schema = nil, "self" }},
+		{name: "a rule for a role lets no plain member in", res: func(r *glue.Resource) { r.Access = []string{"VOMS:/atlas/Role=production"} },
+			rules: func(r *broker.Rules) { r.Identity.FQANs = []string{"/atlas/Role=NULL/Capability=NULL"} },
+			want:  "access: want /atlas/Role=NULL/Capability=NULL, have VOMS:/atlas/Role=production"},
+		{name: "a role", res: func(r *glue.Resource) { r.Access = []string{"VOMS:/atlas/Role=production"} },
+			rules: func(r *broker.Rules) { r.Identity.FQANs = []string{"/atlas/Role=production/Capability=NULL"} }},
+		{name: "a group does not cover its subgroups", res: func(r *glue.Resource) { r.Access = []string{"VOMS:/atlas"} },
+			rules: func(r *broker.Rules) { r.Identity.FQANs = []string{"/atlas/de"} },
+			want:  "access: want /atlas/de, have VOMS:/atlas"},
+		{name: "a star does", res: func(r *glue.Resource) { r.Access = []string{"VOMS:/atlas*/Role=*"} },
+			rules: func(r *broker.Rules) { r.Identity.FQANs = []string{"/atlas/de/Role=pilot"} }},
+		{name: "denied", res: func(r *glue.Resource) { r.Access = []string{"VO:atlas", "DENY:/atlas/de"} },
+			rules: func(r *broker.Rules) { r.Identity.FQANs = []string{"/atlas", "/atlas/de"} },
+			want:  "access: want /atlas/de, have DENY:/atlas/de"},
+		{name: "no VO at all", rules: func(r *broker.Rules) { r.Identity = broker.Identity{} },
+			want: "access: want access without a VO (name one with --vo or VirtualOrganisation), have VO:atlas"},
+		{name: "the job's own VO", job: func(j *jdl.Job) { j.VO = "cms" }, want: "access: want VO:cms, have VO:atlas"},
+		{name: "protocol", res: func(r *glue.Resource) { r.Endpoints[0].Interface = "org.glite.ce.CREAM" },
+			want: "protocol: want org.nordugrid.arcrest, have org.glite.ce.CREAM"},
+		{name: "wall time", res: func(r *glue.Resource) { r.MaxWallTime = glue.Some(90 * time.Minute) },
+			job: func(j *jdl.Job) { j.Demand.WallTime = 36 * time.Hour }, want: "wall time: want 36h, have 1h30m"},
+		{name: "too short", res: func(r *glue.Resource) { r.MinWallTime = glue.Some(time.Hour) },
+			job: func(j *jdl.Job) { j.Demand.WallTime = time.Minute }, want: "wall time: want 1m, have at least 1h",
+			unkown: "wall time: want 1m, have maximal wall time not published"},
+		{name: "no wall time published", job: func(j *jdl.Job) { j.Demand.WallTime = time.Hour },
+			unkown: "wall time: want 1h, have maximal wall time not published"},
+		{name: "cpu time", res: func(r *glue.Resource) { r.MaxCPUTime = glue.Some(time.Hour) },
+			job: func(j *jdl.Job) { j.Demand.CPUTime = 2 * time.Hour }, want: "cpu time: want 2h, have 1h"},
+		{name: "memory of the node", res: func(r *glue.Resource) { r.MaxMemory, r.MainMemory = glue.Some[int64](16000), glue.Some[int64](8000) },
+			job: func(j *jdl.Job) { j.Demand.Memory = 9000 }, want: "memory: want 9000 MB, have 8000 MB"},
+		{name: "slots", job: func(j *jdl.Job) { j.Demand.Slots = 16 }, want: "slots: want 16 slots, have 10 slots"},
+		{name: "slots of a node", res: func(r *glue.Resource) { r.SMPSize = glue.Some[int64](4) },
+			job: func(j *jdl.Job) { j.Demand.SlotsPerNode = 8 }, want: "slots: want 8 slots on one node, have 4 slots on one node"},
+		{name: "full", res: func(r *glue.Resource) { r.Total, r.MaxTotal = glue.Some[int64](20), glue.Some[int64](20) },
+			want: "queue limit: want fewer than 20 total jobs, have 20"},
+		{name: "software", res: func(r *glue.Resource) { r.RuntimeEnvironments = []string{"APPS/HEP/ATLAS-22.0", "VEE-Linux"} },
+			job:  func(j *jdl.Job) { j.Demand.RuntimeEnvironments = []string{"vee-linux", "APPS/HEP/ATLAS-23.0"} },
+			want: "runtime environment: want APPS/HEP/ATLAS-23.0, have APPS/HEP/ATLAS-22.0"},
+		{name: "downtime now", res: func(r *glue.Resource) {
+			r.Endpoints[0].Downtimes = []glue.Downtime{{Start: start.Add(-time.Hour), End: start.Add(time.Hour), Info: "new disks"}}
+		}, want: "downtime: want no downtime while the job runs, have down from 2026-11-21 05:00Z to 2026-11-21 07:00Z: new disks"},
+		{name: "downtime before the job would end", res: func(r *glue.Resource) {
+			r.Endpoints[0].Downtimes = []glue.Downtime{{Start: start.Add(2 * time.Hour), End: start.Add(3 * time.Hour)}}
+		}, job: func(j *jdl.Job) { j.Demand.WallTime = 4 * time.Hour },
+			want:   "downtime: want no downtime while the job runs, have down from 2026-11-21 08:00Z to 2026-11-21 09:00Z",
+			unkown: "wall time: want 4h, have maximal wall time not published"},
+		{name: "downtime later", res: func(r *glue.Resource) {
+			r.Endpoints[0].Downtimes = []glue.Downtime{{Start: start.Add(2 * time.Hour), End: start.Add(3 * time.Hour)}}
+		}},
+		{name: "old", res: func(r *glue.Resource) { r.Created = start.Add(-20 * time.Hour) },
+			want: "age: want a record younger than 12h, have 20h old"},
+		{name: "old but still valid", res: func(r *glue.Resource) { r.Created, r.Validity = start.Add(-20*time.Hour), 24*time.Hour }},
+		{name: "old in a file", res: func(r *glue.Resource) { r.Created, r.Source = start.Add(-20000*time.Hour), "file:dump.ldif" }},
+		{name: "other site", rules: func(r *broker.Rules) { r.Sites = []string{"b*", "c"} }, want: "site: want b* or c, have ce"},
+		{name: "this site", rules: func(r *broker.Rules) { r.Sites = []string{"SITE-C*"} }},
+		{name: "submit to", job: func(j *jdl.Job) { j.SubmitTo = "ce.example.org:8443/cream-pbs-batch" }},
+		{name: "submit elsewhere", job: func(j *jdl.Job) { j.SubmitTo = "ce.example.org:8443/cream-pbs-long" },
+			want: "site: want SubmitTo ce.example.org:8443/cream-pbs-long, have ce"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.unkown == "" {
+				c.unkown = c.want
+			}
+			for unknown, want := range map[broker.Unknown]string{broker.Keep: c.want, broker.RejectUnknown: c.unkown} {
+				res, job := site("ce"), newJob(t, "[]")
+				rules := newBroker().Rules
+				rules.Now, rules.Unknown = start, unknown
+				if c.res != nil {
+					c.res(res)
+				}
+				if c.job != nil {
+					c.job(job)
+				}
+				if c.rules != nil {
+					c.rules(&rules)
+				}
+				if got := first(broker.DefaultFilters(rules), job, res); got != want {
+					t.Errorf("unknown=%s: got %q, want %q", unknown, got, want)
+				}
+			}
+		})
+	}
+}
+
+func first(filters []broker.Filter, job *jdl.Job, res *glue.Resource) string {
+	for _, f := range filters {
+		if why := f.Reject(job, res); why != nil {
+			return f.Name + ": " + why.String()
+		}
+	}
+	return ""
+}
+
+func TestNoMatchSaysWhy(t *testing.T) {
+	memory := func(mb int64) func(*glue.Resource) {
+		return func(r *glue.Resource) { r.MainMemory = glue.Some(mb) }
+	}
+	rs := []*glue.Resource{site("a", memory(15360)), site("b", memory(15360)), site("c", memory(8000)),
+		site("d", func(r *glue.Resource) { r.Serving = glue.Closed })}
+	job := newJob(t, "[Requirements = other.GlueHostMainMemoryRAMSize >= 16000 &&\n other.GlueCEStateStatus == \"Production\" && other.GlueCEStateFreeJobSlot > 0;]")
+	p := plan(t, newBroker(), rs, job)
+	e, ok := errors.AsType[*broker.NoMatchError](p.Jobs[0].Err)
+	if !ok {
+		t.Fatalf("error %v", p.Jobs[0].Err)
+	}
+	x := e.Explanation
+	if got := e.Error(); got != "job: none of 4 resources matches; most fail on requirements (3)" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(x.Clauses[0].Text, x.Clauses[0].Line, x.Clauses[0].Col, x.Clauses[0].False, x.Clauses[0].Undefined, x.Clauses[2].Undefined, x.Clauses[2].Left); got !=
+		"other.GlueHostMainMemoryRAMSize >= 160001 17 3 1 4 0" {
+		t.Errorf("clauses %s", got)
+	}
+	if len(x.Unpublished) != 1 || x.Unpublished[0].Meant != "GlueCEStateFreeJobSlots" {
+		t.Errorf("unpublished %+v", x.Unpublished)
+	}
+	if got := x.Nearest[0].String(); got != "without other.GlueHostMainMemoryRAMSize >= 16000 and other.GlueCEStateFreeJobSlot > 0: 3 more" {
+		t.Errorf("nearest miss %q", got)
+	}
+	if got := x.Rejected[0].Reason.String(); got != "want other.GlueHostMainMemoryRAMSize >= 16000, have GlueHostMainMemoryRAMSize 15360" {
+		t.Errorf("reason %q", got)
+	}
+
+	job = newJob(t, `[Requirements = other.GlueHostMainMemoryRAMSize >= 16000]`)
+	p = plan(t, newBroker(), rs, job)
+	e, _ = errors.AsType[*broker.NoMatchError](p.Jobs[0].Err)
+	if got := e.Explanation.Nearest[0].String(); got !=
+		"without other.GlueHostMainMemoryRAMSize >= 16000 (1:17): 3 more; with GlueHostMainMemoryRAMSize >= 15360: 2 more" {
+		t.Errorf("nearest miss %q", got)
+	}
+}
+
+// Every rejected resource has exactly one reason, and dropping what the
+// nearest miss names lets as many more match as it says.
+func TestNearestMissHoldsGood(t *testing.T) {
+	var rs []*glue.Resource
+	for i := range 60 {
+		rs = append(rs, site(fmt.Sprintf("ce%02d", i), func(r *glue.Resource) {
+			r.MainMemory = glue.Some(int64(1000 * (i % 8)))
+			r.MaxWallTime = glue.Some(time.Duration(i%5) * time.Hour)
+			if i%3 == 0 {
+				r.Access = []string{"VO:cms"}
+			}
+		}))
+	}
+	job := newJob(t, `[Requirements = other.GlueHostMainMemoryRAMSize > 6500 && other.GlueCEPolicyMaxWallClockTime >= 180]`)
+	p := plan(t, newBroker(), rs, job)
+	before := len(p.Jobs[0].Choices)
+	x := p.Jobs[0].Match.Explain(nil)
+	if x.Matching != before || len(x.Rejected) != len(rs)-before {
+		t.Fatalf("%d matching, %d rejected of %d; %d choices", x.Matching, len(x.Rejected), len(rs), before)
+	}
+	for _, miss := range x.Nearest {
+		if len(miss.Drop) != 1 || !strings.HasPrefix(miss.Drop[0], "other.") {
+			continue
+		}
+		var keep []string
+		for _, c := range x.Clauses {
+			if c.Text != miss.Drop[0] {
+				keep = append(keep, c.Text)
+			}
+		}
+		relaxed := plan(t, newBroker(), rs, newJob(t, "[Requirements = "+strings.Join(keep, " && ")+"]"))
+		if got := len(relaxed.Jobs[0].Choices) - before; got != miss.More {
+			t.Errorf("%s: without it %d more match", miss, got)
+		}
+		bound := plan(t, newBroker(), rs, newJob(t, "[Requirements = "+strings.Join(append(keep, "other."+miss.To), " && ")+"]"))
+		if got := len(bound.Jobs[0].Choices) - before; got != miss.ToMore {
+			t.Errorf("%s: so bounded %d more match", miss, got)
+		}
+	}
+}
+
+func TestPlanSpreadsEqualJobs(t *testing.T) {
+	rs := make([]*glue.Resource, 10)
+	for i := range rs {
+		rs[i] = site(fmt.Sprintf("ce%d", i))
+	}
+	jobs := make([]*jdl.Job, 1000)
+	for i := range jobs {
+		jobs[i] = newJob(t, fmt.Sprintf(`[Executable = "/bin/echo"; Arguments = "%d"]`, i))
+	}
+	counts := map[string]int{}
+	p := plan(t, newBroker(), rs, jobs...)
+	for _, j := range p.Jobs {
+		counts[j.Choices[0].Resource.ID]++
+		if j.Match != p.Jobs[0].Match {
+			t.Fatal("equal jobs were matched more than once")
+		}
+	}
+	for id, n := range counts { // binomial(1000, 1/10): five σ
+		if n < 52 || n > 148 {
+			t.Errorf("%s got %d of 1000 jobs", id, n)
+		}
+	}
+	again := plan(t, newBroker(), rs, jobs...)
+	for i := range jobs {
+		if p.Jobs[i].Choices[0].Resource != again.Jobs[i].Choices[0].Resource {
+			t.Fatalf("job %d: the same seed gives another place", i)
+		}
+	}
+}
+
+// A Rank on free slots spreads as well: it is evaluated with the counters the
+// earlier jobs of the call leave.
+func TestPlanSpreadsByRank(t *testing.T) {
+	rs := []*glue.Resource{site("a"), site("b", func(r *glue.Resource) { r.FreeSlots.V = 8 })}
+	jobs := make([]*jdl.Job, 10)
+	for i := range jobs {
+		jobs[i] = newJob(t, `[Rank = other.GlueCEStateFreeJobSlots]`)
+	}
+	counts := map[string]int{}
+	for _, j := range plan(t, newBroker(), rs, jobs...).Jobs {
+		counts[j.Choices[0].Resource.ID]++
+	}
+	if counts["a"] != 6 || counts["b"] != 4 {
+		t.Errorf("10 jobs over 10 and 8 free slots: %v, want 6 and 4", counts)
+	}
+}
+
+func TestJobsThatDifferAreMatchedApart(t *testing.T) {
+	rs := []*glue.Resource{site("a", func(r *glue.Resource) { r.MainMemory = glue.Some[int64](1000) })}
+	p := plan(t, newBroker(), rs,
+		newJob(t, `[Need = 500; Requirements = other.GlueHostMainMemoryRAMSize > Need]`),
+		newJob(t, `[Need = 5000; Requirements = other.GlueHostMainMemoryRAMSize > Need]`))
+	if p.Jobs[0].Err != nil || p.Jobs[1].Err == nil {
+		t.Errorf("errors %v, %v: the second job needs more than there is", p.Jobs[0].Err, p.Jobs[1].Err)
+	}
+}
+
+func TestUndefinedRankIsDroppedAndSaid(t *testing.T) {
+	rs := []*glue.Resource{site("a"), site("b", func(r *glue.Resource) { r.FreeSlots.OK = false })}
+	p := plan(t, newBroker(), rs, newJob(t, `[Rank = other.GlueCEStateFreeJobSlots]`))
+	if d := p.Jobs[0].Dropped; len(p.Jobs[0].Choices) != 1 || len(d) != 1 || d[0].Why != "Rank is undefined" {
+		t.Errorf("choices %v, dropped %v", p.Jobs[0].Choices, d)
+	}
+}
+
+// service is a silent, a faulty or an honest service of every kind.
+type service struct {
+	name string
+	ask  func(ctx context.Context, rs []*glue.Resource) (map[string]rank.Forecast, error)
+	bad  map[string]plugins.Trouble
+	past map[string]rank.History
+}
+
+func (s service) Name() string { return s.name }
+func (s service) Forecast(ctx context.Context, _ *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	return s.ask(ctx, rs)
+}
+func (s service) Troubles(context.Context, []*glue.Resource) (map[string]plugins.Trouble, error) {
+	return s.bad, nil
+}
+func (s service) History(context.Context, *jdl.Job, []*glue.Resource) (map[string]rank.History, error) {
+	return s.past, nil
+}
+
+func TestServicesCostNothingButTheirTerm(t *testing.T) {
+	var asked []string
+	honest := service{name: "honest", ask: func(_ context.Context, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+		out := map[string]rank.Forecast{}
+		for _, r := range rs {
+			asked = append(asked, r.ID)
+			wait := time.Hour
+			if r.ID == "b" {
+				wait = 0
+			}
+			out[r.ID] = rank.Forecast{Source: "honest", Made: start, Median: wait, Low: wait, High: wait}
+		}
+		return out, nil
+	}}
+	silent := service{name: "silent", ask: func(context.Context, []*glue.Resource) (map[string]rank.Forecast, error) {
+		select {} // for ever, whatever the context says
+	}}
+	faulty := service{name: "faulty", ask: func(context.Context, []*glue.Resource) (map[string]rank.Forecast, error) {
+		panic("nil pointer")
+	}}
+	b := newBroker(func(b *broker.Broker) {
+		b.AskFor = 50 * time.Millisecond
+		b.Services.Forecasters = []plugins.Forecaster{silent, honest, faulty}
+	})
+	rs := []*glue.Resource{site("a"), site("b"), site("c", func(r *glue.Resource) { r.Serving = glue.Closed })}
+	p := plan(t, b, rs, newJob(t, "[]"))
+	if got := p.Jobs[0].Choices[0].Resource.ID; got != "b" {
+		t.Errorf("chose %s, the forecast says b", got)
+	}
+	if strings.Join(asked, " ") != "a b" {
+		t.Errorf("asked about %v, only a and b passed the filters", asked)
+	}
+	var said []string
+	for _, o := range p.Services {
+		said = append(said, fmt.Sprintf("%s %d %s", o.Name, o.Answers, o.Error))
+	}
+	if got := strings.Join(said, "; "); got != "silent 0 no answer in time; honest 2 ; faulty 0 internal error: nil pointer" {
+		t.Error(got)
+	}
+}
+
+func TestBansAndAlarmsRejectForNow(t *testing.T) {
+	s := service{name: "nagios",
+		bad:  map[string]plugins.Trouble{"a": {Critical: true, Said: "load 900"}, "c": {Said: "slow"}},
+		past: map[string]rank.History{"b": {BannedUntil: start.Add(time.Minute), BanReason: "5 fast failures"}}}
+	b := newBroker(func(b *broker.Broker) {
+		b.Services.Monitors = []plugins.Monitor{s}
+		b.Services.Historians = []plugins.Historian{s}
+	})
+	p := plan(t, b, []*glue.Resource{site("a"), site("b"), site("c"), site("d")}, newJob(t, "[]"))
+	x := p.Jobs[0].Match.Explain(nil)
+	if x.Matching != 2 || p.Jobs[0].Choices[0].Resource.ID != "d" {
+		t.Errorf("%d match, first %s; want c and d, the healthy one first", x.Matching, p.Jobs[0].Choices[0].Resource.ID)
+	}
+	var got []string
+	for _, r := range x.Rejected {
+		got = append(got, r.Reason.String())
+		if !r.Reason.Temporary || r.Reason.Filter != "health" {
+			t.Errorf("%+v is not a temporary reason of health", r.Reason)
+		}
+	}
+	want := "want a resource that is well, have nagios: load 900; want a resource that works, have banned until 06:01:00Z: 5 fast failures"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("%q", got)
+	}
+}
