@@ -168,18 +168,14 @@ func (s *site) squeue(ctx context.Context) (map[string]row, error) {
 	return jobs, nil
 }
 
-// sacctFields are the columns asked of accounting. The name comes last but
-// one for nothing: it is ours and holds no separator.
+// sacctFields are the columns asked of accounting. None of them holds "|" in a
+// job of ours; a row that does is dropped.
 var sacctFields = []string{"JobID", "JobName", "State", "ExitCode", "Submit", "Start", "End", "TotalCPU", "MaxRSS", "NodeList", "Reason"}
 
 const (
 	maxAsked  = 4000 // ids in one sacct
 	acctPause = 5 * time.Minute
 )
-
-// errNoAccounting is a cluster that keeps no accounting: no failure, but
-// nothing to be learnt either.
-var errNoAccounting = errors.New("the cluster keeps no accounting")
 
 // sacct asks accounting. A cluster without accounting gives no rows and no
 // error; one whose accounting does not answer is not asked for a while.
