@@ -126,6 +126,31 @@ type Historian interface {
 	History(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.History, error)
 }
 
+// Recorder learns from what becomes of jobs; a Historian usually is one. It is
+// told after the fact, in bulk; its errors never stop anything.
+type Recorder interface {
+	// Sent is told of every request for a job to be started, answered or not.
+	Sent(ctx context.Context, attempts []Attempt) error
+	// Ended is told of every job that came to its end; ends it is told of
+	// twice count once.
+	Ended(ctx context.Context, ends []End) error
+}
+
+// Attempt is one request for a job to be started.
+type Attempt struct {
+	ID        string // the request's id, as in Request
+	Job       *jdl.Job
+	Resource  *glue.Resource
+	Forecasts []rank.Forecast // as the services gave them, uncorrected; may be empty
+	Err       error           // nil: accepted; else as in Result
+}
+
+// End is the end of a job: its final state and times.
+type End struct {
+	ID     string // the request's id
+	Status Status
+}
+
 // Monitor says which resources are not well, by resource ID, whatever they publish.
 type Monitor interface {
 	Name() string

@@ -69,6 +69,9 @@ type History struct {
 	Jobs           int
 	BannedUntil    time.Time
 	BanReason      string
+	// AtMost is how many jobs may be sent there now: 1 when a ban has just
+	// ended and the resource is on trial; 0: no limit.
+	AtMost int
 }
 
 // Term is one part of a score.
