@@ -1,25 +1,30 @@
 package jdl
 
-import "time"
+import (
+	"path"
+	"time"
+)
 
 // Job is the typed view of one job's description: defaults filled in, rules
-// checked. It is what the rest of the program works with; the Ad stays at
-// hand for expressions.
+// checked. It is what the rest of the program works with. Ad is the same job
+// as a record: defaults and combined expressions written into it, sandbox
+// sources absolute; Text prints it.
 type Job struct {
-	Ad   *Ad
-	File string // where the text came from, for messages
-	Name string // JobName, else the base name of Executable; never empty
+	Ad      *Ad
+	File    string // where the text came from, for messages
+	Name    string // JobName, else the base name of Executable; never empty
+	Dialect Dialect
 
-	Executable  string
+	Executable  string   // absolute, or the plain name of an input file; in DIRAC's dialect also a program of the PATH
 	Args        []string // Arguments, split by the gLite quoting rules
-	StdInput    string
-	StdOutput   string
+	StdInput    string   // absolute, or the plain name of an input file
+	StdOutput   string   // relative to the job's directory; may equal StdError
 	StdError    string
 	Environment []EnvVar
 
 	InputSandbox  []InputFile
 	OutputSandbox []OutputFile
-	InputData     []string
+	InputData     []string // logical names
 
 	VO            string // VirtualOrganisation; "" when the credential decides
 	Requirements  Expr   // the whole expression to evaluate; never nil
@@ -33,6 +38,7 @@ type Job struct {
 	Expiry        time.Time
 	Significant   []string // SignificantAttributes
 	Perusal       bool
+	PerusalEvery  time.Duration // PerusalTimeInterval; 0: not given
 	Prologue      string
 	PrologueArgs  []string
 	Epilogue      string
@@ -40,6 +46,11 @@ type Job struct {
 	AllowZipped   bool
 	MyProxyServer string
 	Tags          []EnvVar // UserTags
+
+	// Node is the job's name among the jobs of its file: the node's name in a
+	// collection or DAG, the value in a parametric job; "" for a single job.
+	Node  string
+	After []string // names of the nodes that must be done before this one starts
 
 	Demand   Demand
 	Warnings []*Diagnostic
@@ -49,34 +60,93 @@ type Job struct {
 type EnvVar struct{ Name, Value string }
 
 // InputFile is one file of the input sandbox. Source is an absolute path on
-// this machine or a URL; Name is its plain name in the job's directory.
+// this machine or a URL; Name is its name in the job's directory: relative,
+// clean, with "/" between parts.
 type InputFile struct {
 	Source, Name string
 	Executable   bool
 }
 
-// IsURL reports whether the file is fetched from a URL by the site.
+// IsURL reports whether the file is fetched from a URL (or a catalogue) by
+// the site.
 func (f InputFile) IsURL() bool { return isURL(f.Source) }
 
-// OutputFile is one file of the output sandbox: a plain relative name, and
-// the URL it is to be sent to, or "" when the user fetches it.
+// OutputFile is one file of the output sandbox: a relative name or pattern
+// in the job's directory, and the URL it is to be sent to, or "" when the
+// user fetches it.
 type OutputFile struct {
 	Name, DestURL string
+}
+
+// IsPattern reports whether Name is a pattern in the sense of path.Match.
+func (f OutputFile) IsPattern() bool { return hasMeta(f.Name) }
+
+// Match reports whether a file of the job's directory is meant: its name is
+// Name, matches it as a pattern, or lies below it.
+func (f OutputFile) Match(name string) bool {
+	ok, _ := path.Match(f.Name, name)
+	for dir := name; !ok && dir != "." && dir != "/"; dir = path.Dir(dir) {
+		ok = dir == f.Name
+	}
+	return ok
+}
+
+// Outputs lists all that is to be brought back: the output sandbox, and the
+// standard output and error where they are not in it.
+func (j *Job) Outputs() []OutputFile {
+	outs := j.OutputSandbox[:len(j.OutputSandbox):len(j.OutputSandbox)]
+	for _, name := range []string{j.StdOutput, j.StdError} {
+		if name != "" && !listsOutput(outs, name) {
+			outs = append(outs, OutputFile{Name: name})
+		}
+	}
+	return outs
+}
+
+func listsOutput(outs []OutputFile, name string) bool {
+	for _, f := range outs {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Demand is what the job asks of a resource, from its own attributes
 // (CPUNumber, WallTime ...) and from the top-level conjuncts of Requirements
 // whose meaning is sure. Zero values mean "not asked for".
 type Demand struct {
-	WallTime, CPUTime   time.Duration
-	Memory              int64 // MB, of main memory
-	VirtualMemory       int64 // MB
-	Disk                int64 // MB
-	Slots               int   // CPUNumber; 1 when not given
-	Nodes               int   // HostNumber
-	SlotsPerNode        int   // SMPGranularity
+	WallTime            time.Duration
+	CPUTime             time.Duration // of one slot
+	Memory              int64         // MB of main memory for one slot
+	VirtualMemory       int64         // MB for one slot
+	Disk                int64         // MB for the job
+	Slots               int           // CPUNumber; 1 when not given
+	Nodes               int           // HostNumber
+	SlotsPerNode        int           // SMPGranularity
 	WholeNodes          bool
 	RuntimeEnvironments []string // tags every one of which is needed
 	Queue               string
 	GPUs                int
+}
+
+// Dialect is the flavour of JDL a text is written in.
+type Dialect uint8
+
+// The dialects. Both are records; they differ in attributes, in how
+// parametric jobs are counted, and in whether expressions are evaluated.
+const (
+	AnyDialect Dialect = iota // decide by the attributes used
+	GLite
+	DIRAC
+)
+
+func (d Dialect) String() string {
+	switch d {
+	case GLite:
+		return "glite"
+	case DIRAC:
+		return "dirac"
+	}
+	return "any"
 }

@@ -2,19 +2,32 @@ package jdl
 
 import "strings"
 
-// isURL reports whether s starts with "scheme://", a scheme being letters,
-// digits, + - and . after a letter (RFC 3986 section 3.1).
+// catalogueSchemes are the prefixes of logical file names, which have no "//".
+var catalogueSchemes = []string{"lfn", "guid", "si-lfn", "si-guid"}
+
+// isURL reports whether s is a URL, or a logical name with its prefix.
 func isURL(s string) bool {
-	scheme, _, ok := strings.Cut(s, "://")
-	if !ok || scheme == "" {
+	scheme, rest, ok := strings.Cut(s, ":")
+	if !ok {
 		return false
 	}
-	for i, c := range []byte(scheme) {
+	for _, c := range catalogueSchemes {
+		if equalFold(scheme, c) {
+			return true
+		}
+	}
+	return strings.HasPrefix(rest, "//") && isScheme(scheme)
+}
+
+// isScheme reports whether s is letters, digits, + - and . after a letter
+// (RFC 3986 section 3.1).
+func isScheme(s string) bool {
+	for i, c := range []byte(s) {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
 		other := c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'
 		if !letter && (i == 0 || !other) {
 			return false
 		}
 	}
-	return true
+	return s != ""
 }

@@ -1,0 +1,333 @@
+package jdl
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// demand reads what the job asks for: its own attributes first, then the
+// clauses of Requirements that say more.
+func (r *jobReader) demand() {
+	d := &r.job.Demand
+	d.WallTime = r.duration("WallTime")
+	d.CPUTime = r.duration("CPUTime")
+	d.Memory = r.size("Memory")
+	d.VirtualMemory = r.size("VirtualMemory")
+	d.Disk = r.size("Disk")
+	d.RuntimeEnvironments = r.strs("RunTimeEnvironment")
+	d.Queue = r.str("Queue")
+	if d.Queue == "" {
+		d.Queue = r.str("QueueName")
+	}
+	d.GPUs = r.integer("GPUNumber", 0)
+	d.WholeNodes = r.boolean("WholeNodes")
+	r.slots()
+	r.diracTags()
+	if e, ok := r.matchExpr("Requirements"); ok {
+		for _, c := range Conjuncts(e) {
+			r.clauseDemand(c)
+		}
+	}
+	r.checkQueue()
+}
+
+// slots reads the numbers of slots and nodes.
+func (r *jobReader) slots() {
+	d := &r.job.Demand
+	d.Slots = 1
+	for _, name := range []string{"NodeNumber", "NumberOfProcessors", "MinNumberOfProcessors", "CPUNumber"} {
+		if r.has(name) {
+			d.Slots = r.integer(name, 1)
+		}
+	}
+	if r.has("NodeNumber") && !r.cfg.stored {
+		r.warn(r.pos("NodeNumber"), "old-name", "", "NodeNumber is the old name of CPUNumber")
+	}
+	d.Nodes = r.integer("HostNumber", 0)
+	d.SlotsPerNode = r.integer("SMPGranularity", 0)
+	if d.Nodes > 0 && d.SlotsPerNode > 0 && !d.WholeNodes {
+		r.failAttr("HostNumber", "conflict", "", "HostNumber and SMPGranularity exclude each other unless WholeNodes is true")
+	}
+	if r.has("CPUNumber") && d.Nodes > d.Slots {
+		r.warn(r.pos("HostNumber"), "hosts", "", "HostNumber %d is more than CPUNumber %d", d.Nodes, d.Slots)
+	}
+	if d.Slots > maxSlots {
+		r.failAttr("CPUNumber", "range", "", "%d slots: no machine has more than %d", d.Slots, maxSlots)
+	}
+}
+
+// maxSlots is above any machine there is.
+const maxSlots = 100_000_000
+
+// checkQueue keeps the queue to one word, for it ends up in batch directives.
+func (r *jobReader) checkQueue() {
+	q := r.job.Demand.Queue
+	if strings.ContainsAny(q, " \t\r\n\x00\"'\\") {
+		r.fail(r.pos("Queue"), "queue", "", "%q is no name of a queue", q)
+	}
+}
+
+// duration is a time attribute: a number of seconds, or text with units.
+func (r *jobReader) duration(name string) time.Duration {
+	if !r.has(name) {
+		return 0
+	}
+	v := r.value(name)
+	f, ok := v.Number()
+	d, inRange := seconds(f)
+	if s, isText := v.Str(); isText {
+		d, ok = parseDuration(s, time.Second)
+		inRange = true
+	} else if rel, isRel := v.RelTime(); isRel {
+		d, ok, inRange = rel, true, rel >= 0
+	}
+	switch {
+	case !ok:
+		r.wrongType(name, tDuration)
+	case !inRange:
+		r.failAttr(name, "range", "", "%s is out of range", name)
+	default:
+		return d
+	}
+	return 0
+}
+
+// size is a size attribute in MB: a number, a number with one of the
+// suffixes K, M, G, T (bytes then), or text with units.
+func (r *jobReader) size(name string) int64 {
+	if !r.has(name) {
+		return 0
+	}
+	e, _ := r.ad.Expr(name)
+	v := r.value(name)
+	f, ok := v.Number()
+	if l, isLit := e.(*Literal); isLit && l.unit != 0 {
+		f /= 1 << 20
+	}
+	mb, inRange := sizeMB(f, true)
+	if s, isText := v.Str(); isText {
+		mb, ok = parseSize(s)
+		inRange = true
+	}
+	switch {
+	case !ok:
+		r.wrongType(name, tSize)
+	case !inRange:
+		r.failAttr(name, "range", "", "%s is out of range", name)
+	default:
+		return mb
+	}
+	return 0
+}
+
+// diracTags reads DIRAC's Tags: those with a meaning of their own (8Processors,
+// WholeNode, 4GB, GPU), the others as tags of the site.
+func (r *jobReader) diracTags() {
+	if r.job.Dialect != DIRAC {
+		return
+	}
+	d := &r.job.Demand
+	for _, tag := range append(r.strs("Tags"), r.strs("Tag")...) {
+		low := fold(tag)
+		n, isCount := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(low, "processors"), "gb"))
+		switch {
+		case strings.HasSuffix(low, "processors") && isCount == nil:
+			d.Slots = max(d.Slots, n)
+		case strings.HasSuffix(low, "gb") && isCount == nil:
+			d.Memory = max(d.Memory, int64(n)*1024)
+		case low == "wholenode":
+			d.WholeNodes = true
+		case low == "gpu":
+			d.GPUs = max(d.GPUs, 1)
+		case low == "multiprocessor":
+		default:
+			d.RuntimeEnvironments = addOnce(d.RuntimeEnvironments, tag)
+		}
+	}
+}
+
+func addOnce(list []string, s string) []string {
+	for _, x := range list {
+		if x == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
+
+// demandUnit is how a resource's attribute counts.
+type demandUnit uint8
+
+const (
+	unitNone    demandUnit = iota
+	unitMinutes            // GLUE 1.3 policy times
+	unitSeconds            // GLUE 2.0 times
+	unitMB
+	unitGB
+)
+
+// demandField is what asking for an attribute of a resource means.
+type demandField struct {
+	names []string
+	unit  demandUnit
+	set   func(d *Demand, n float64)
+}
+
+// demandFields are the attributes whose lower bounds are demands of the job.
+var demandFields = []demandField{
+	{[]string{"GlueCEPolicyMaxWallClockTime", "GlueCEPolicyMaxObtainableWallClockTime"}, unitMinutes, setWall},
+	{[]string{"GlueCEPolicyMaxCPUTime", "GlueCEPolicyMaxObtainableCPUTime"}, unitMinutes, setCPU},
+	{[]string{"GLUE2ComputingShareMaxWallTime", "MaxWallTime"}, unitSeconds, setWall},
+	{[]string{"GLUE2ComputingShareMaxCPUTime", "MaxCPUTime"}, unitSeconds, setCPU},
+	{[]string{"GlueHostMainMemoryRAMSize", "GLUE2ExecutionEnvironmentMainMemorySize"}, unitMB, setNodeMemory},
+	{[]string{"GLUE2ComputingShareMaxMainMemory"}, unitMB, func(d *Demand, n float64) { d.Memory = max(d.Memory, int64(n)) }},
+	{[]string{"GlueHostMainMemoryVirtualSize", "GLUE2ExecutionEnvironmentVirtualMemorySize"}, unitMB, setNodeVirtual},
+	{[]string{"GLUE2ComputingShareMaxVirtualMemory"}, unitMB, func(d *Demand, n float64) { d.VirtualMemory = max(d.VirtualMemory, int64(n)) }},
+	{[]string{"GLUE2ComputingShareMaxDiskSpace"}, unitGB, func(d *Demand, n float64) { d.Disk = max(d.Disk, int64(n)*1024) }},
+}
+
+func setWall(d *Demand, n float64) { d.WallTime = max(d.WallTime, clampTime(n)) }
+func setCPU(d *Demand, n float64)  { d.CPUTime = max(d.CPUTime, clampTime(n)) }
+
+// setNodeMemory asks for a node's memory. For a job of several slots the
+// share of one slot is not known, and nothing is asked for.
+func setNodeMemory(d *Demand, n float64) {
+	if d.Slots == 1 {
+		d.Memory = max(d.Memory, int64(n))
+	}
+}
+
+func setNodeVirtual(d *Demand, n float64) {
+	if d.Slots == 1 {
+		d.VirtualMemory = max(d.VirtualMemory, int64(n))
+	}
+}
+
+func clampTime(sec float64) time.Duration {
+	d, ok := seconds(sec)
+	if !ok {
+		return 0
+	}
+	return d
+}
+
+// clauseDemand reads one conjunct of Requirements, if its meaning is sure.
+func (r *jobReader) clauseDemand(e Expr) {
+	switch e := e.(type) {
+	case *Binary:
+		if e.Op == OpOr {
+			r.alternativeDemand(e)
+			return
+		}
+		r.comparison(e)
+	case *Call:
+		r.tagDemand(e)
+	}
+}
+
+// alternativeDemand reads "other.X >= n || other.X == 0", where the second
+// arm only lets resources without a limit through.
+func (r *jobReader) alternativeDemand(e *Binary) {
+	for _, pair := range [][2]Expr{{e.X, e.Y}, {e.Y, e.X}} {
+		bound, isBound := pair[0].(*Binary)
+		other, isOther := pair[1].(*Binary)
+		if isBound && isOther && isLimitTest(other) && otherName(other.X) != "" && equalFold(otherName(bound.X), otherName(other.X)) {
+			r.comparison(bound)
+			return
+		}
+	}
+}
+
+// isLimitTest reports whether a comparison is "is 0" or "is undefined".
+func isLimitTest(e *Binary) bool {
+	l, ok := e.Y.(*Literal)
+	if !ok || e.Op != OpEq && e.Op != OpIs {
+		return false
+	}
+	n, isNumber := l.Value.Number()
+	return l.Value.IsUndefined() || isNumber && n == 0
+}
+
+// comparison reads "other.X >= n" or "n <= other.X".
+func (r *jobReader) comparison(e *Binary) {
+	name, bound, op := otherName(e.X), e.Y, e.Op
+	if name == "" {
+		name, bound, op = otherName(e.Y), e.X, mirrored(e.Op)
+	}
+	if name == "" {
+		return
+	}
+	v := r.ad.Eval(bound, nil)
+	if op == OpEq || op == OpIs {
+		r.equalDemand(name, v)
+		return
+	}
+	n, ok := v.Number()
+	if op != OpGe && op != OpGt || !ok || n <= 0 || math.IsInf(n, 0) {
+		return
+	}
+	for _, f := range demandFields {
+		for _, known := range f.names {
+			if equalFold(known, name) {
+				f.set(&r.job.Demand, n*f.unit.scale())
+			}
+		}
+	}
+}
+
+func (u demandUnit) scale() float64 {
+	if u == unitMinutes {
+		return 60
+	}
+	return 1
+}
+
+func (r *jobReader) equalDemand(name string, v Value) {
+	s, ok := v.Str()
+	if ok && (equalFold(name, "GlueCEName") || equalFold(name, "GLUE2ComputingShareMappingQueue")) && r.job.Demand.Queue == "" {
+		r.job.Demand.Queue = s
+	}
+}
+
+func mirrored(op Op) Op {
+	switch op {
+	case OpLe:
+		return OpGe
+	case OpLt:
+		return OpGt
+	case OpGe:
+		return OpLe
+	case OpGt:
+		return OpLt
+	}
+	return op
+}
+
+// otherName is the attribute of the other ad that an expression names.
+func otherName(e Expr) string {
+	s, ok := e.(*Select)
+	if !ok {
+		return ""
+	}
+	a, ok := s.X.(*AttrRef)
+	if !ok || a.Absolute || !equalFold(a.Name, "other") && !equalFold(a.Name, "target") {
+		return ""
+	}
+	return s.Name
+}
+
+// tagDemand reads Member("tag", other.GlueHostApplicationSoftwareRunTimeEnvironment).
+func (r *jobReader) tagDemand(e *Call) {
+	if !equalFold(e.Name, "member") && !equalFold(e.Name, "isMember") || len(e.Args) != 2 {
+		return
+	}
+	if name := otherName(e.Args[1]); !equalFold(name, "GlueHostApplicationSoftwareRunTimeEnvironment") {
+		return
+	}
+	if tag, ok := r.ad.Eval(e.Args[0], nil).Str(); ok && tag != "" {
+		d := &r.job.Demand
+		d.RuntimeEnvironments = addOnce(d.RuntimeEnvironments, tag)
+	}
+}

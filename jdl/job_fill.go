@@ -1,0 +1,354 @@
+package jdl
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// read fills the job in, in the order in which the parts need each other, and
+// writes defaults and repairs back into the record.
+func (r *jobReader) read() (*Job, error) {
+	r.job.Dialect = r.cfg.dialect
+	if r.job.Dialect == AnyDialect {
+		r.job.Dialect = judgeDialect(r.ad)
+	}
+	r.kinds()
+	r.checkAttrs()
+	r.streams()
+	r.inputs()
+	r.outputs()
+	r.program()
+	r.environment()
+	r.policy()
+	r.data()
+	r.demand()
+	r.matching()
+	r.normalise()
+	if len(r.errs) > 0 {
+		return nil, r.err()
+	}
+	r.job.Ad = r.ad
+	return r.job, nil
+}
+
+// checkAttrs looks at every attribute of the record by the table.
+func (r *jobReader) checkAttrs() {
+	for _, a := range r.ad.Attrs() {
+		def := findAttr(a.Name)
+		switch {
+		case def == nil:
+			r.unknown(a)
+		case def.mode&isRefused != 0:
+			r.fail(a.NamePos, "deprecated", "", "%s belongs to checkpointable and partitionable jobs, which no longer exist", def.name)
+		case r.job.Dialect == DIRAC && def.mode&gliteOnly != 0:
+			r.warn(a.NamePos, "dialect", "", "%s has no meaning in DIRAC's dialect", def.name)
+		default:
+			r.checkType(def)
+		}
+	}
+}
+
+// checkType evaluates attributes that nothing else reads, so that a wrong
+// kind is found wherever it stands.
+func (r *jobReader) checkType(def *attrDef) {
+	switch def.typ {
+	case tString:
+		r.str(def.name)
+	case tStrings:
+		r.strs(def.name)
+	case tInt:
+		r.integer(def.name, 0)
+	case tNumber:
+		r.number(def.name)
+	case tBool:
+		r.boolean(def.name)
+	}
+}
+
+// unknown warns of a name that is nearly one we know, unless an expression
+// of the job uses it.
+func (r *jobReader) unknown(a Attr) {
+	near := nearestAttr(a.Name)
+	if near == "" || r.cfg.stored || refersTo(r.ad, a.Name) {
+		return
+	}
+	r.warn(a.NamePos, "unknown-attribute", "did you mean "+near+"?", "%s is not a known attribute", a.Name)
+}
+
+// program reads the executable, its arguments, prologue and epilogue.
+func (r *jobReader) program() {
+	j := r.job
+	if !r.has("Executable") {
+		r.fail(r.ad.Pos(), "missing", `say what to run: Executable = "/bin/hostname";`, "the job has no Executable")
+	}
+	j.Executable = r.programFile("Executable")
+	j.Args = r.arguments("Arguments")
+	j.Prologue, j.PrologueArgs = r.wrapper("Prologue")
+	j.Epilogue, j.EpilogueArgs = r.wrapper("Epilogue")
+	j.Name = r.str("JobName")
+	if j.Name == "" {
+		j.Name = path.Base(j.Executable)
+	}
+	for _, name := range r.strs("ExecutableFiles") {
+		r.markExecutable("ExecutableFiles", name)
+	}
+}
+
+func (r *jobReader) wrapper(name string) (string, []string) {
+	args := r.arguments(name + "Arguments")
+	if !r.has(name) {
+		if r.has(name + "Arguments") {
+			r.failAttr(name+"Arguments", "missing", "", "%sArguments without %s", name, name)
+		}
+		return "", nil
+	}
+	return r.programFile(name), args
+}
+
+// programFile checks the name of a program: an absolute path on the node, or
+// the plain name of a file of the input sandbox.
+func (r *jobReader) programFile(attr string) string {
+	name := r.str(attr)
+	if r.bad[fold(attr)] || !r.has(attr) {
+		return name
+	}
+	if rest, ok := strings.CutPrefix(name, "./"); ok && !strings.Contains(rest, "/") {
+		r.warn(r.pos(attr), "repaired", "", "%s: %q is read as %q", attr, name, rest)
+		name = rest
+	}
+	switch {
+	case name == "":
+		r.failAttr(attr, "missing", "", "%s is empty", attr)
+	case strings.ContainsAny(name, "*{}[]?"):
+		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
+	case strings.ContainsAny(name, "\x00\n\r"):
+		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
+	case strings.HasPrefix(name, "/"):
+	case strings.Contains(name, "/"):
+		r.failAttr(attr, "relative-path", "name a file of the InputSandbox by its last part: "+path.Base(name),
+			"%s %q is a relative path", attr, name)
+	default:
+		r.localProgram(attr, name)
+	}
+	return name
+}
+
+// localProgram finds the input file that a program's plain name means.
+func (r *jobReader) localProgram(attr, name string) {
+	if r.markExecutable(attr, name) {
+		return
+	}
+	if r.job.Dialect == DIRAC {
+		r.warn(r.pos(attr), "not-in-sandbox", "", "%s %q is not in the InputSandbox: the node must have it in its PATH", attr, name)
+		return
+	}
+	hint := "write its absolute path on the node, or add it to the InputSandbox"
+	if near := r.nearInput(name); near != "" {
+		hint = "the InputSandbox has " + near
+	}
+	r.failAttr(attr, "not-in-sandbox", hint, "%s %q is not in the InputSandbox", attr, name)
+}
+
+func (r *jobReader) nearInput(name string) string {
+	names := make([]string, len(r.job.InputSandbox))
+	for i, f := range r.job.InputSandbox {
+		names[i] = f.Name
+	}
+	return nearest(name, names)
+}
+
+func (r *jobReader) markExecutable(attr, name string) bool {
+	for i := range r.job.InputSandbox {
+		if r.job.InputSandbox[i].Name == name {
+			r.job.InputSandbox[i].Executable = true
+			return true
+		}
+	}
+	if attr == "ExecutableFiles" {
+		r.failAttr(attr, "not-in-sandbox", "", "ExecutableFiles: %q is not in the InputSandbox", name)
+	}
+	return false
+}
+
+func (r *jobReader) arguments(attr string) []string {
+	words, err := SplitArgs(r.str(attr))
+	if err != nil {
+		r.failAttr(attr, "arguments", `quote it: \"...\"`, "%s: %v", attr, err)
+	}
+	return words
+}
+
+// streams reads the names of standard input, output and error.
+func (r *jobReader) streams() {
+	j := r.job
+	j.StdOutput = r.outputName("StdOutput")
+	j.StdError = r.outputName("StdError")
+	if j.StdOutput != j.StdError && j.StdOutput != "" && path.Base(j.StdOutput) == path.Base(j.StdError) {
+		r.failAttr("StdError", "same-name", "", "StdError %q and StdOutput %q have one name but are two files", j.StdError, j.StdOutput)
+	}
+}
+
+func (r *jobReader) outputName(attr string) string {
+	name := r.str(attr)
+	if name == "" || r.bad[fold(attr)] {
+		return ""
+	}
+	clean, why := cleanName(name)
+	if why != "" {
+		r.failAttr(attr, "bad-name", "", "%s %q %s", attr, name, why)
+	} else if hasMeta(name) {
+		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
+	}
+	return clean
+}
+
+// stdInput is checked after the sandbox is known.
+func (r *jobReader) stdInput() {
+	name := r.str("StdInput")
+	if r.bad["stdinput"] || name == "" {
+		return
+	}
+	r.job.StdInput = name
+	switch {
+	case hasMeta(name):
+		r.failAttr("StdInput", "wildcard", "", "StdInput %q: wildcards are not allowed here", name)
+	case strings.HasPrefix(name, "/"):
+	case !r.hasInput(name):
+		r.failAttr("StdInput", "not-in-sandbox", "add it to the InputSandbox", "StdInput %q is not in the InputSandbox", name)
+	}
+}
+
+func (r *jobReader) hasInput(name string) bool {
+	for _, f := range r.job.InputSandbox {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// environment reads NAME=value settings.
+func (r *jobReader) environment() {
+	attr := "Environment"
+	if r.job.Dialect == DIRAC && r.has("ExecutionEnvironment") {
+		attr = "ExecutionEnvironment"
+	}
+	for _, s := range r.strs(attr) {
+		r.setEnv(attr, s)
+	}
+	if hlr := r.str("HLRLocation"); hlr != "" && !r.cfg.stored {
+		r.setEnv("HLRLocation", "HLR_LOCATION="+hlr)
+	}
+}
+
+func (r *jobReader) setEnv(attr, s string) {
+	name, value, ok := strings.Cut(s, "=")
+	if trimmed := strings.TrimSpace(name); ok && trimmed != name {
+		r.warn(r.pos(attr), "repaired", "", "%s: the blanks around = in %q are dropped", attr, s)
+		name, value = trimmed, strings.TrimSpace(value)
+	}
+	switch {
+	case !ok:
+		r.failAttr(attr, "environment", "", "%s: %q is not NAME=value", attr, s)
+	case !isName(name):
+		r.failAttr(attr, "environment", "", "%s: %q is no name of a variable", attr, name)
+	case strings.ContainsRune(value, 0):
+		r.failAttr(attr, "environment", "", "%s: the value of %s holds a NUL byte", attr, name)
+	default:
+		r.job.Environment = append(r.job.Environment, EnvVar{name, value})
+	}
+}
+
+// isName reports whether s can name a variable: letters, digits and _ not
+// starting with a digit.
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// policy reads retries, expiry, proxy server and the like.
+func (r *jobReader) policy() {
+	j, def := r.job, r.cfg.defaults
+	j.VO = r.str("VirtualOrganisation")
+	if j.VO == "" {
+		j.VO = r.str("VirtualOrganization")
+	}
+	if j.VO == "" && !r.cfg.stored {
+		j.VO = def.VO
+	}
+	if r.cfg.stored {
+		def = Defaults{}
+	}
+	j.RetryCount = r.integer("RetryCount", def.RetryCount)
+	j.ShallowRetry = r.integer("ShallowRetryCount", def.ShallowRetry)
+	j.Perusal = r.boolean("PerusalFileEnable")
+	j.PerusalEvery = time.Duration(r.integer("PerusalTimeInterval", 0)) * time.Second
+	j.AllowZipped = r.boolean("AllowZippedISB")
+	j.Significant = r.strs("SignificantAttributes")
+	j.After = r.strs("DependsOn")
+	j.Node = r.str("NodeName")
+	r.expiry(def)
+	r.proxyServer()
+	r.userTags()
+}
+
+func (r *jobReader) expiry(def Defaults) {
+	now := r.cfg.now()
+	at := r.integer("ExpiryTime", 0)
+	switch {
+	case at > 0:
+		r.job.Expiry = time.Unix(int64(at), 0)
+		if !r.cfg.stored && r.job.Expiry.Before(now) {
+			r.warn(r.pos("ExpiryTime"), "expired", "it counts seconds since 1970", "ExpiryTime %d is in the past", at)
+		}
+	case def.Lifetime > 0:
+		r.job.Expiry = now.Add(def.Lifetime).Truncate(time.Second)
+	}
+}
+
+// proxyServer checks that MyProxyServer names a host, with or without port.
+func (r *jobReader) proxyServer() {
+	host := strings.TrimSpace(r.str("MyProxyServer"))
+	if !isHostPort(host) {
+		r.failAttr("MyProxyServer", "host-name", "", "MyProxyServer %q is no host name", host)
+		return
+	}
+	r.job.MyProxyServer = host
+}
+
+func isHostPort(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		ok := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(".:-_[]", c) >= 0
+		if !ok {
+			return false
+		}
+	}
+	return !strings.HasPrefix(s, "-")
+}
+
+func (r *jobReader) userTags() {
+	if !r.has("UserTags") {
+		return
+	}
+	tags, ok := r.value("UserTags").Record()
+	if !ok {
+		r.wrongType("UserTags", tRecord)
+		return
+	}
+	for _, a := range tags.Attrs() {
+		v := tags.EvalAttr(a.Name, nil)
+		s, isString := v.Str()
+		if !isString {
+			s = v.String()
+		}
+		r.job.Tags = append(r.job.Tags, EnvVar{a.Name, s})
+	}
+}

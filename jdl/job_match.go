@@ -1,0 +1,219 @@
+package jdl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// matching builds Requirements and Rank: the user's expressions joined with
+// what other attributes imply and with the defaults.
+func (r *jobReader) matching() {
+	j := r.job
+	j.SubmitTo = r.str("SubmitTo")
+	j.FuzzyRank = r.boolean("FuzzyRank")
+	for _, name := range []string{"fuzzy_factor", "FuzzyFactor"} {
+		if f, ok := r.number(name); ok {
+			j.FuzzyFactor = f
+		}
+	}
+	j.Requirements = r.requirements()
+	r.rank()
+}
+
+// requirements joins the clauses of a job, each once, left to right: the
+// user's, those implied, the default.
+func (r *jobReader) requirements() Expr {
+	var clauses []Expr
+	for _, name := range []string{"Requirements", "CERequirements"} {
+		if e, ok := r.matchExpr(name); ok {
+			clauses = append(clauses, e)
+		}
+	}
+	if !r.cfg.stored {
+		for _, text := range r.implied() {
+			clauses = append(clauses, r.fixedExpr(text))
+		}
+	}
+	return joinClauses(clauses)
+}
+
+// matchExpr is a user's expression over resources. A string that holds an
+// expression, as CREAM's CERequirements allows, is parsed.
+func (r *jobReader) matchExpr(name string) (Expr, bool) {
+	e, ok := r.ad.Expr(name)
+	if !ok || r.job.Dialect == DIRAC {
+		return nil, false
+	}
+	s, isText := literalText(e)
+	if !isText {
+		return e, true
+	}
+	parsed, err := ParseExpr(s)
+	if name != "CERequirements" || err != nil {
+		r.failAttr(name, "type", "remove the quotes around it", "%s is a string, not an expression", name)
+		return nil, false
+	}
+	return parsed, true
+}
+
+// fixedExpr parses an expression made here or given as a default.
+func (r *jobReader) fixedExpr(text string) Expr {
+	e, err := ParseExpr(text)
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("default expression %s: %w", text, err))
+		return NewLiteral(BoolValue(true))
+	}
+	return e
+}
+
+// implied lists the clauses that other attributes add.
+func (r *jobReader) implied() []string {
+	d, out := r.job.Demand, []string{}
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if r.has("CPUNumber") || r.has("NodeNumber") {
+		add("other.GlueCEInfoTotalCPUs >= %d", d.Slots)
+	}
+	if r.has("SMPGranularity") {
+		add("other.GlueHostArchitectureSMPSize >= %d", d.SlotsPerNode)
+	}
+	if r.has("HostNumber") && d.Nodes > 0 && d.Slots > 1 && !d.WholeNodes {
+		add("other.GlueHostArchitectureSMPSize >= %d", (d.Slots+d.Nodes-1)/d.Nodes)
+	}
+	if se := r.strs("OutputSE"); len(se) > 0 && r.job.Dialect != DIRAC {
+		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", strconv.Quote(se[0]))
+	}
+	if r.job.Dialect == DIRAC {
+		return append(out, r.diracPlaces()...)
+	}
+	if r.boolean("ShortDeadlineJob") {
+		add(`regexp("sdj$", other.GlueCEUniqueID)`)
+	}
+	if def := r.cfg.defaults.Requirements; def != "" {
+		add("%s", def)
+	}
+	return out
+}
+
+// diracPlaces turns Site, BannedSites and GridCE into clauses. DIRAC's site
+// names have a grid's name in front and a country's at the end; the part
+// between them is tried as well.
+func (r *jobReader) diracPlaces() []string {
+	var out []string
+	if sites := r.strs("Site"); len(sites) > 0 && !equalFold(sites[0], "ANY") {
+		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
+	}
+	if sites := r.strs("BannedSites"); len(sites) > 0 {
+		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+") isnt true")
+	}
+	if ces := r.strs("GridCE"); len(ces) > 0 {
+		out = append(out, "member(other.GlueCEInfoHostName, "+quoteList(ces)+")")
+	}
+	return out
+}
+
+func siteNames(sites []string) []string {
+	var out []string
+	for _, s := range sites {
+		out = append(out, s)
+		if parts := strings.Split(s, "."); len(parts) == 3 {
+			out = append(out, parts[1])
+		}
+	}
+	return out
+}
+
+func quoteList(ss []string) string {
+	quoted := make([]string, len(ss))
+	for i, s := range ss {
+		quoted[i] = quoteString(s)
+	}
+	return "{" + strings.Join(quoted, ", ") + "}"
+}
+
+// quoteString writes s as a string of the language.
+func quoteString(s string) string { return Unparse(NewLiteral(StringValue(s))) }
+
+// joinClauses joins expressions with &&, leaving out the literal true and
+// whatever is there already.
+func joinClauses(clauses []Expr) Expr {
+	var whole Expr
+	seen := map[string]bool{}
+	for _, c := range clauses {
+		texts := conjunctTexts(c)
+		if allSeen(seen, texts) || isTrueLiteral(c) {
+			continue
+		}
+		for _, t := range texts {
+			seen[t] = true
+		}
+		if whole == nil {
+			whole = c
+			continue
+		}
+		whole = &Binary{Op: OpAnd, X: group(whole), Y: group(c)}
+	}
+	if whole == nil {
+		return NewLiteral(BoolValue(true))
+	}
+	return whole
+}
+
+func conjunctTexts(e Expr) []string {
+	var out []string
+	for _, c := range Conjuncts(e) {
+		out = append(out, fold(Unparse(c)))
+	}
+	return out
+}
+
+func allSeen(seen map[string]bool, texts []string) bool {
+	for _, t := range texts {
+		if !seen[t] {
+			return false
+		}
+	}
+	return true
+}
+
+func isTrueLiteral(e Expr) bool {
+	l, ok := e.(*Literal)
+	return ok && l.Value.IsTrue()
+}
+
+// rank reads Rank and chooses DefaultRank.
+func (r *jobReader) rank() {
+	j := r.job
+	if e, ok := r.matchExpr("Rank"); ok {
+		j.Rank = e
+		r.dataRank(e)
+	}
+	text := r.cfg.defaults.Rank
+	if r.has("CPUNumber") {
+		text = "other.GlueCEStateFreeCPUs"
+	}
+	if e, ok := r.ad.Expr("DefaultRank"); ok {
+		j.DefaultRank = e
+	} else if text != "" && !r.cfg.stored {
+		j.DefaultRank = r.fixedExpr(text)
+	}
+}
+
+// dataRank checks the rule of other.DataAccessCost.
+func (r *jobReader) dataRank(e Expr) {
+	uses := false
+	Walk(e, func(e Expr) bool {
+		s, ok := e.(*Select)
+		uses = uses || ok && equalFold(s.Name, "DataAccessCost")
+		return true
+	})
+	if !uses {
+		return
+	}
+	if _, alone := e.(*Select); !alone {
+		r.failAttr("Rank", "rank", "", "Rank: other.DataAccessCost must stand alone")
+	}
+	if len(r.job.InputData) == 0 || !r.has("DataAccessProtocol") {
+		r.failAttr("Rank", "rank", "", "Rank: other.DataAccessCost needs InputData and DataAccessProtocol")
+	}
+}

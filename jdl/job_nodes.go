@@ -1,0 +1,249 @@
+package jdl
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// node is one node of a collection or DAG as it stands in the file.
+type node struct {
+	name string
+	ad   *Ad
+}
+
+// nodes makes the jobs of a collection or DAG.
+func (s *JobSet) nodes(r *jobReader) error {
+	nodes, deps := r.nodeList(s.Kind)
+	after := r.dependencies(nodes, deps)
+	s.MaxRunning = r.integer("Max_Nodes_Running", 0)
+	s.Collocated = r.boolean("NodesCollocation")
+	if len(nodes) == 0 && len(r.errs) == 0 {
+		r.fail(r.pos("Nodes"), "missing", "", "the %s has no nodes", s.Kind)
+	}
+	for i := 0; i < len(nodes) && len(r.errs) == 0; i++ {
+		job := s.node(r, nodes[i], i > 0)
+		if job != nil {
+			job.After = after[fold(nodes[i].name)]
+			r.keep(job, "NodeName", NewLiteral(StringValue(job.Node)))
+			if len(job.After) > 0 {
+				r.keep(job, "DependsOn", NewLiteral(StringsValue(job.After)))
+			}
+			s.Jobs = append(s.Jobs, job)
+		}
+	}
+	s.Warnings = append(s.Warnings, r.job.Warnings...)
+	return r.err()
+}
+
+func (r *jobReader) keep(job *Job, name string, e Expr) { job.Ad.Set(name, e) }
+
+// node reads one node's job; nil after an error, which r has then.
+func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
+	sub, err := r.nodeReader(n)
+	if err != nil {
+		r.errs = append(r.errs, err)
+		return nil
+	}
+	if s.Collocated && (hasAttr(n.ad, "Rank") || hasAttr(n.ad, "Requirements")) {
+		r.fail(n.ad.Pos(), "collocation", "", "node %s: with NodesCollocation a node has no Rank or Requirements of its own", n.name)
+		return nil
+	}
+	inherit(sub, r.ad)
+	job, err := sub.read()
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))
+		return nil
+	}
+	job.Node = n.name
+	if quiet {
+		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *Diagnostic) bool { return inherited(r.ad, d) })
+	}
+	return job
+}
+
+// inherited reports whether a warning is about the parent's own text, which
+// the first node has said already.
+func inherited(parent *Ad, d *Diagnostic) bool {
+	for _, a := range parent.Attrs() {
+		if a.NamePos == d.Pos || a.Expr.Pos() == d.Pos {
+			return true
+		}
+	}
+	return false
+}
+
+// nodeReader finds the node's own record: in place, under Description, or in
+// a file.
+func (r *jobReader) nodeReader(n node) (*jobReader, error) {
+	if e, ok := n.ad.Expr("File"); ok {
+		name, _ := n.ad.Eval(e, nil).Str()
+		return r.nodeFile(n, name, e.Pos())
+	}
+	ad := n.ad
+	if e, ok := n.ad.Expr("Description"); ok {
+		d, isAd := e.(*Ad)
+		if !isAd {
+			return nil, r.diagnostic(Fatal, e.Pos(), "type", "Description must be a record", "")
+		}
+		ad = d
+	}
+	return r.child(r.file, r.src, r.dir, ad), nil
+}
+
+func (r *jobReader) child(file, src, dir string, ad *Ad) *jobReader {
+	sub := newJobReader(file, src, r.cfg, ad)
+	sub.dir = dir
+	sub.cfg.dialect = GLite
+	for _, a := range sub.ad.Attrs() {
+		sub.ad.put(Attr{Name: a.Name, Expr: replaceRoot(a.Expr, r.ad), NamePos: a.NamePos})
+	}
+	return sub
+}
+
+// maxNodeFile bounds the file of a node, in bytes.
+const maxNodeFile = 16 << 20
+
+func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
+	fail := func(format string, args ...any) error {
+		return r.diagnostic(Fatal, pos, "node-file", fmt.Sprintf("node %s: ", n.name)+fmt.Sprintf(format, args...), "")
+	}
+	if name == "" {
+		return nil, fail("File is no string")
+	}
+	abs := name
+	if !strings.HasPrefix(abs, "/") {
+		abs = path.Join(r.dir, name)
+	}
+	rel := strings.TrimPrefix(path.Clean(abs), "/")
+	info, err := fs.Stat(r.cfg.root, rel)
+	if err != nil {
+		return nil, fail("%s: %v", name, cause(err))
+	}
+	if info.Size() > maxNodeFile || !info.Mode().IsRegular() {
+		return nil, fail("%s is not a description", name)
+	}
+	src, err := fs.ReadFile(r.cfg.root, rel)
+	if err != nil {
+		return nil, fail("%s: %v", name, cause(err))
+	}
+	ad, err := ParseAd(name, src)
+	if err != nil {
+		return nil, err
+	}
+	sub := r.child(name, string(src), path.Dir(path.Clean(abs)), ad)
+	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
+		return nil, fail("%s must describe one job", name)
+	}
+	return sub, nil
+}
+
+// nodeList reads Nodes: a list of records (collection), or a record of named
+// records (DAG), in which Dependencies may stand too.
+func (r *jobReader) nodeList(kind SetKind) (nodes []node, deps Expr) {
+	deps, _ = r.ad.Expr("Dependencies")
+	e, _ := r.ad.Expr("Nodes")
+	switch e := e.(type) {
+	case *ListExpr:
+		for i, x := range e.Elems {
+			r.addNode(&nodes, fmt.Sprintf("Node_%d", i), x)
+		}
+	case *Ad:
+		for _, a := range e.Attrs() {
+			if equalFold(a.Name, "Dependencies") {
+				deps = a.Expr
+			} else {
+				r.addNode(&nodes, a.Name, a.Expr)
+			}
+		}
+	case nil:
+		r.fail(r.ad.Pos(), "missing", "", "a %s without Nodes", kind)
+	default:
+		r.wrongType("Nodes", tNodes)
+	}
+	return nodes, deps
+}
+
+func (r *jobReader) addNode(nodes *[]node, name string, e Expr) {
+	ad, ok := e.(*Ad)
+	if !ok {
+		r.fail(e.Pos(), "type", "", "node %s is not a record", name)
+		return
+	}
+	if x, ok := ad.Expr("NodeName"); ok {
+		if s, isText := literalText(x); isText && s != "" {
+			name = s
+		}
+	}
+	if slices.ContainsFunc(*nodes, func(n node) bool { return equalFold(n.name, name) }) {
+		r.fail(e.Pos(), "same-name", "", "two nodes are called %s", name)
+		return
+	}
+	if len(*nodes) >= r.cfg.maxJobs {
+		r.failAttr("Nodes", "limit", "", "more than %d jobs", r.cfg.maxJobs)
+		return
+	}
+	*nodes = append(*nodes, node{name, ad})
+}
+
+// notInherited are the parent's attributes that describe the set, or that a
+// node gets in another way.
+var notInherited = map[string]bool{
+	"type": true, "jobtype": true, "nodes": true, "dependencies": true, "max_nodes_running": true, "nodescollocation": true,
+	"nodename": true, "inputsandbox": true, "inputsandboxbaseuri": true, "jobname": true, "description": true, "file": true,
+	"defaultnoderetrycount": true, "defaultnodeshallowretrycount": true,
+}
+
+// forced are the parent's attributes that win over a node's.
+var forced = map[string]bool{"hlrlocation": true, "myproxyserver": true, "jobprovenance": true}
+
+// inherit gives a node what its parent says and it does not.
+func inherit(sub *jobReader, parent *Ad) {
+	for _, name := range []string{"RetryCount", "ShallowRetryCount"} {
+		if e, ok := parent.Expr("DefaultNode" + name); ok && !sub.has(name) {
+			sub.ad.Set(name, e)
+		}
+	}
+	for _, a := range parent.Attrs() {
+		if key := fold(a.Name); !notInherited[key] && (forced[key] || !sub.has(a.Name)) {
+			sub.ad.put(a)
+		}
+	}
+	shareSandbox(sub, parent)
+}
+
+// shareSandbox adds the parent's input files to the node's. A file of the
+// node's own with the same name wins.
+func shareSandbox(sub *jobReader, parent *Ad) {
+	e, ok := parent.Expr("InputSandbox")
+	if !ok {
+		return
+	}
+	shared := []Expr{e}
+	if l, isList := e.(*ListExpr); isList {
+		shared = l.Elems
+	}
+	own, ownNames := []Expr{}, map[string]bool{}
+	if x, has := sub.ad.Expr("InputSandbox"); has {
+		own = []Expr{x}
+		if l, isList := x.(*ListExpr); isList {
+			own = l.Elems
+		}
+	}
+	for _, x := range own {
+		if s, isText := literalText(x); isText {
+			ownNames[sourceName(s)] = true
+		}
+	}
+	for _, x := range shared {
+		if s, isText := literalText(x); !isText || !ownNames[sourceName(s)] {
+			own = append(own[:len(own):len(own)], x)
+		}
+	}
+	sub.ad.Set("InputSandbox", &ListExpr{at: at{pos: e.Pos()}, Elems: own})
+	if base, ok := parent.Expr("InputSandboxBaseURI"); ok && !sub.has("InputSandboxBaseURI") {
+		sub.ad.Set("InputSandboxBaseURI", base)
+	}
+}

@@ -1,0 +1,76 @@
+package jdl
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Defaults fill in what a job does not say.
+type Defaults struct {
+	Requirements string // joined to the user's with &&; "" for none
+	Rank         string // kept as DefaultRank
+	VO           string // VirtualOrganisation
+	RetryCount   int
+	ShallowRetry int
+	Lifetime     time.Duration // of a job without ExpiryTime; 0: no expiry
+}
+
+// GLiteDefaults are the ones the gLite client was shipped with.
+func GLiteDefaults() Defaults {
+	return Defaults{
+		Requirements: `other.GlueCEStateStatus == "Production"`,
+		Rank:         `-other.GlueCEStateEstimatedResponseTime`,
+		RetryCount:   3,
+	}
+}
+
+// jobConfig is the part of the configuration that the job layer reads.
+type jobConfig struct {
+	dialect  Dialect
+	root     fs.FS  // the file system, from its root
+	dir      string // absolute; "": the directory of the file
+	defaults Defaults
+	now      func() time.Time
+	maxJobs  int
+	stored   bool // the text is Job.Text's: nothing to fill in, no files to look at
+}
+
+func newJobConfig() jobConfig {
+	return jobConfig{root: os.DirFS("/"), defaults: GLiteDefaults(), now: time.Now, maxJobs: 100000}
+}
+
+// WithDialect says which dialect the text is, instead of judging by its
+// attributes.
+func WithDialect(d Dialect) Option { return func(c *config) { c.job.dialect = d } }
+
+// WithRoot takes sandbox files and the File attribute of nodes from root,
+// which stands for "/", instead of from this machine's file system.
+func WithRoot(root fs.FS) Option { return func(c *config) { c.job.root = root } }
+
+// WithDir makes relative sandbox names start from dir instead of from the
+// directory of the job's file.
+func WithDir(dir string) Option { return func(c *config) { c.job.dir = dir } }
+
+// WithDefaults replaces GLiteDefaults.
+func WithDefaults(d Defaults) Option { return func(c *config) { c.job.defaults = d } }
+
+// WithClock replaces time.Now, against which ExpiryTime is judged.
+func WithClock(now func() time.Time) Option { return func(c *config) { c.job.now = now } }
+
+// WithMaxJobs limits how many jobs a parametric description may make; the
+// limit is 100,000 otherwise.
+func WithMaxJobs(n int) Option { return func(c *config) { c.job.maxJobs = n } }
+
+// baseDir is the absolute directory that relative names of a file start from.
+func (c *jobConfig) baseDir(file string) string {
+	dir := c.dir
+	if dir == "" && file != "" && file != "-" {
+		dir = filepath.Dir(file)
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return "/"
+}

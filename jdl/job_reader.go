@@ -1,0 +1,278 @@
+package jdl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// jobReader turns one record into a Job. It goes on after an error, so that
+// the user hears of all of them at once.
+type jobReader struct {
+	file string
+	src  string
+	cfg  jobConfig
+	dir  string // absolute; relative names start here
+	ad   *Ad    // ours to change
+	job  *Job
+	bad  map[string]bool // attributes already complained about, folded
+	errs []error
+}
+
+func newJobReader(file, src string, cfg jobConfig, ad *Ad) *jobReader {
+	return &jobReader{
+		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
+		job: &Job{File: file, FuzzyFactor: 1}, bad: map[string]bool{},
+	}
+}
+
+// diagnostic makes a message about a place of this text.
+func (r *jobReader) diagnostic(s Severity, pos Pos, code, msg, hint string) *Diagnostic {
+	d := &Diagnostic{Severity: s, File: r.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
+	if pos.Line > 0 {
+		d.Line, d.caret = sourceLine(r.src, pos)
+	}
+	return d
+}
+
+func (r *jobReader) fail(pos Pos, code, hint, format string, args ...any) {
+	r.errs = append(r.errs, r.diagnostic(Fatal, pos, code, fmt.Sprintf(format, args...), hint))
+}
+
+func (r *jobReader) warn(pos Pos, code, hint, format string, args ...any) {
+	r.job.Warnings = append(r.job.Warnings, r.diagnostic(Warning, pos, code, fmt.Sprintf(format, args...), hint))
+}
+
+// failAttr complains once about an attribute, at its value.
+func (r *jobReader) failAttr(name, code, hint, format string, args ...any) {
+	if key := fold(name); !r.bad[key] {
+		r.bad[key] = true
+		r.fail(r.pos(name), code, hint, format, args...)
+	}
+}
+
+func (r *jobReader) err() error {
+	if len(r.errs) == 1 {
+		return r.errs[0]
+	}
+	return errors.Join(r.errs...)
+}
+
+func (r *jobReader) has(name string) bool {
+	_, ok := r.ad.Expr(name)
+	return ok
+}
+
+// pos is where the value of an attribute stands, or the record.
+func (r *jobReader) pos(name string) Pos {
+	if a, ok := r.ad.Attr(name); ok {
+		if p := a.Expr.Pos(); p.Line > 0 {
+			return p
+		}
+		return a.NamePos
+	}
+	return r.ad.Pos()
+}
+
+// value evaluates an attribute by itself, without a resource. In DIRAC's
+// dialect an unquoted text is a string.
+func (r *jobReader) value(name string) Value {
+	e, ok := r.ad.Expr(name)
+	if !ok {
+		return UndefinedValue()
+	}
+	return r.exprValue(e)
+}
+
+func (r *jobReader) exprValue(e Expr) Value {
+	if r.job.Dialect == DIRAC {
+		if l, ok := e.(*ListExpr); ok {
+			vs := make([]Value, len(l.Elems))
+			for i, x := range l.Elems {
+				vs[i] = r.exprValue(x)
+			}
+			return ListValue(vs)
+		}
+		if text, ok := bareText(e); ok {
+			return StringValue(text)
+		}
+	}
+	return r.ad.Eval(e, nil)
+}
+
+// bareText is the text of an unquoted value: words joined by dots.
+func bareText(e Expr) (string, bool) {
+	switch e := e.(type) {
+	case *AttrRef:
+		return e.Name, !e.Absolute
+	case *Select:
+		x, ok := bareText(e.X)
+		return x + "." + e.Name, ok
+	}
+	return "", false
+}
+
+// str is a string attribute; "" when it is not given or wrong, which has then
+// been said.
+func (r *jobReader) str(name string) string {
+	if !r.has(name) {
+		return ""
+	}
+	s, ok := r.text(r.value(name))
+	if !ok {
+		r.wrongType(name, tString)
+	}
+	return s
+}
+
+// text is a value's string; in DIRAC's dialect numbers are strings too.
+func (r *jobReader) text(v Value) (string, bool) {
+	if f, ok := v.Number(); ok && r.job.Dialect == DIRAC {
+		return formatNumber(f), true
+	}
+	return v.Str()
+}
+
+// strs is an attribute that is a string or a list of strings. In DIRAC's
+// dialect one string may hold several words, parted by commas.
+func (r *jobReader) strs(name string) []string {
+	if !r.has(name) {
+		return nil
+	}
+	v := r.value(name)
+	if s, ok := r.text(v); ok {
+		if r.job.Dialect == DIRAC {
+			return splitCommas(s)
+		}
+		return []string{s}
+	}
+	vs, ok := v.List()
+	out := make([]string, 0, len(vs))
+	for _, v := range vs {
+		s, isText := r.text(v)
+		ok = ok && isText
+		out = append(out, s)
+	}
+	if !ok {
+		r.wrongType(name, tStrings)
+		return nil
+	}
+	return out
+}
+
+func splitCommas(s string) []string {
+	out := []string{}
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// number is a numeric attribute; ok is false when it is not given or wrong.
+func (r *jobReader) number(name string) (f float64, ok bool) {
+	if !r.has(name) {
+		return 0, false
+	}
+	v := r.value(name)
+	if s, isText := v.Str(); isText && r.job.Dialect == DIRAC {
+		f, ok = parseNumber(s)
+	} else {
+		f, ok = v.Number()
+	}
+	if !ok {
+		r.wrongType(name, tNumber)
+	}
+	return f, ok
+}
+
+// integer is an integer attribute, checked against the least value the table
+// gives; def when it is not given or wrong.
+func (r *jobReader) integer(name string, def int) int {
+	if !r.has(name) {
+		return def
+	}
+	f, ok := r.number(name)
+	if !ok {
+		return def
+	}
+	def0 := findAttr(name)
+	switch {
+	case f != float64(int64(f)) || f > 1<<53 || f < -1<<53:
+		r.failAttr(name, "type", "", "%s must be an integer", def0.name)
+	case f < float64(def0.min):
+		r.failAttr(name, "range", "", "%s is %s, less than %d", def0.name, formatNumber(f), def0.min)
+	default:
+		return int(f)
+	}
+	return def
+}
+
+// boolean is a boolean attribute; false when it is not given or wrong.
+func (r *jobReader) boolean(name string) bool {
+	if !r.has(name) {
+		return false
+	}
+	v := r.value(name)
+	if s, ok := r.text(v); ok && r.job.Dialect == DIRAC {
+		switch fold(s) {
+		case "true", "yes", "1":
+			return true
+		case "false", "no", "0":
+			return false
+		}
+	}
+	b, ok := v.Bool()
+	if !ok {
+		r.wrongType(name, tBool)
+	}
+	return b
+}
+
+// wrongType says that an attribute has a value of the wrong kind.
+func (r *jobReader) wrongType(name string, want attrType) {
+	e, _ := r.ad.Expr(name)
+	if def := findAttr(name); def != nil {
+		name, want = def.name, def.typ
+	}
+	if bare, where := firstBare(e); bare != "" && r.job.Dialect != DIRAC {
+		if r.bad[fold(name)] {
+			return
+		}
+		r.bad[fold(name)] = true
+		r.fail(where, "quotes-missing", fmt.Sprintf("write %q, in double quotes", bare),
+			"%s: %s is no attribute of the job and has no value", name, bare)
+		return
+	}
+	r.failAttr(name, "type", typeHint(r.value(name), want), "%s must be %s, and this is %s", name, want, describe(r.value(name)))
+}
+
+// firstBare finds a name that stands where a string is meant.
+func firstBare(e Expr) (string, Pos) {
+	if l, ok := e.(*ListExpr); ok {
+		for _, x := range l.Elems {
+			if s, p := firstBare(x); s != "" {
+				return s, p
+			}
+		}
+		return "", Pos{}
+	}
+	if s, ok := bareText(e); ok {
+		return s, e.Pos()
+	}
+	return "", Pos{}
+}
+
+func typeHint(v Value, want attrType) string {
+	s, ok := v.Str()
+	if !ok {
+		return ""
+	}
+	_, isNumber := parseNumber(s)
+	isBool := equalFold(s, "true") || equalFold(s, "false")
+	if (want == tInt || want == tNumber) && isNumber || want == tBool && isBool {
+		return "remove the quotes: " + s
+	}
+	return ""
+}

@@ -1,0 +1,321 @@
+package jdl
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// hasMeta reports whether s is a pattern of path.Match.
+func hasMeta(s string) bool { return strings.ContainsAny(s, "*?[") }
+
+// cleanName makes a name of a file in the job's directory canonical, or says
+// why it cannot be one.
+func cleanName(name string) (clean, why string) {
+	switch {
+	case name == "":
+		return "", "is empty"
+	case strings.ContainsAny(name, "\x00\n\r"):
+		return "", "holds a control character"
+	case strings.HasPrefix(name, "/"):
+		return "", "is an absolute path; only files of the job's own directory can be brought back"
+	}
+	clean = path.Clean(name)
+	if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
+		return "", "leads out of the job's directory"
+	}
+	return clean, ""
+}
+
+// inputEntry is one entry of InputSandbox as written.
+type inputEntry struct {
+	text string
+	pos  Pos
+}
+
+// entries pairs the strings of a list attribute with their places.
+func (r *jobReader) entries(attr string) []inputEntry {
+	texts := r.strs(attr)
+	out := make([]inputEntry, len(texts))
+	e, _ := r.ad.Expr(attr)
+	l, _ := e.(*ListExpr)
+	for i, s := range texts {
+		out[i] = inputEntry{s, r.pos(attr)}
+		if l != nil && len(l.Elems) == len(texts) && l.Elems[i].Pos().Line > 0 {
+			out[i].pos = l.Elems[i].Pos()
+		}
+	}
+	return out
+}
+
+// inputs reads the input sandbox: paths, URLs and globs.
+func (r *jobReader) inputs() {
+	entries := r.entries("InputSandbox")
+	names := r.strs("InputSandboxDestFileName")
+	base := r.str("InputSandboxBaseURI")
+	if base != "" && !isURL(base) {
+		r.failAttr("InputSandboxBaseURI", "uri", "", "InputSandboxBaseURI %q is not protocol://address", base)
+	}
+	if names != nil && len(names) != len(entries) {
+		r.failAttr("InputSandboxDestFileName", "count", "", "InputSandboxDestFileName has %d names for %d files of the InputSandbox", len(names), len(entries))
+		names = nil
+	}
+	for i, e := range entries {
+		dest := ""
+		if names != nil {
+			dest = names[i]
+		}
+		for _, src := range r.sources(e, base) {
+			r.addInput(e, src, dest)
+		}
+	}
+	r.stdInput()
+}
+
+// sources turns an entry into absolute paths or URLs.
+func (r *jobReader) sources(e inputEntry, base string) []string {
+	s := e.text
+	if s == "" {
+		r.fail(e.pos, "bad-name", "", "InputSandbox: an empty name")
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(s, "file://"); ok {
+		s = "/" + strings.TrimLeft(strings.TrimPrefix(rest, "localhost"), "/")
+	}
+	if isURL(s) || r.cfg.stored {
+		return []string{s}
+	}
+	if !strings.HasPrefix(s, "/") {
+		if base != "" {
+			return []string{strings.TrimSuffix(base, "/") + "/" + s}
+		}
+		s = path.Join(r.dir, s)
+	}
+	return r.localFiles(e, path.Clean(s))
+}
+
+// localFiles looks for the file or files that an absolute path means.
+func (r *jobReader) localFiles(e inputEntry, abs string) []string {
+	rel := strings.TrimPrefix(abs, "/")
+	info, err := fs.Stat(r.cfg.root, rel)
+	switch {
+	case err == nil && info.IsDir():
+		r.fail(e.pos, "directory", `name its files, or "`+e.text+`/*"`, "InputSandbox: %s is a directory", e.text)
+	case err == nil && !info.Mode().IsRegular():
+		r.fail(e.pos, "no-file", "", "InputSandbox: %s is not a regular file", e.text)
+	case err == nil:
+		return []string{abs}
+	case errors.Is(err, fs.ErrNotExist) && hasMeta(rel):
+		return r.glob(e, rel)
+	case errors.Is(err, fs.ErrNotExist):
+		r.fail(e.pos, "no-file", r.missingHint(e.text), "InputSandbox: %s does not exist", e.text)
+	case errors.Is(err, fs.ErrInvalid):
+		r.fail(e.pos, "bad-name", "", "InputSandbox: %q is no name of a file", e.text)
+	default:
+		r.fail(e.pos, "no-file", "", "InputSandbox: %s: %v", e.text, cause(err))
+	}
+	return nil
+}
+
+// cause is the reason inside a path error, whose path is already named.
+func cause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+func (r *jobReader) missingHint(text string) string {
+	if strings.ContainsAny(text, "$~") {
+		return "variables and ~ are not replaced in names"
+	}
+	if strings.HasPrefix(text, "/") {
+		return ""
+	}
+	return "names are relative to " + r.dir
+}
+
+// glob expands a pattern over files; hidden files match only a pattern that
+// begins with a dot.
+func (r *jobReader) glob(e inputEntry, pattern string) []string {
+	found, err := fs.Glob(r.cfg.root, pattern)
+	if err != nil {
+		r.fail(e.pos, "glob", "", "InputSandbox: the pattern %q is malformed", e.text)
+		return nil
+	}
+	var out []string
+	for _, name := range found {
+		hidden := strings.HasPrefix(path.Base(name), ".") && !strings.HasPrefix(path.Base(pattern), ".")
+		if info, err := fs.Stat(r.cfg.root, name); err == nil && info.Mode().IsRegular() && !hidden {
+			out = append(out, "/"+name)
+		}
+	}
+	if len(out) == 0 {
+		r.fail(e.pos, "no-file", r.missingHint(e.text), "InputSandbox: no file matches %s", e.text)
+	}
+	return out
+}
+
+func (r *jobReader) addInput(e inputEntry, source, dest string) {
+	if dest == "" {
+		dest = sourceName(source)
+	}
+	name, why := cleanName(dest)
+	if why != "" {
+		r.fail(e.pos, "bad-name", "", "InputSandbox: the name %q %s", dest, why)
+		return
+	}
+	for _, f := range r.job.InputSandbox {
+		if f.Name == name && f.Source == source {
+			r.warn(e.pos, "twice", "", "InputSandbox: %s is listed twice", e.text)
+			return
+		}
+		if f.Name == name {
+			r.fail(e.pos, "same-name", "give one of them another name with InputSandboxDestFileName",
+				"InputSandbox: %s and %s would both be called %s", f.Source, source, name)
+			return
+		}
+	}
+	r.job.InputSandbox = append(r.job.InputSandbox, InputFile{Source: source, Name: name})
+}
+
+// sourceName is the last part of a path or URL.
+func sourceName(source string) string {
+	if isURL(source) {
+		source, _, _ = strings.Cut(source, "?")
+		source = source[strings.Index(source, ":")+1:]
+	}
+	return path.Base(source)
+}
+
+// outputs reads the output sandbox and where its files go.
+func (r *jobReader) outputs() {
+	entries := r.entries("OutputSandbox")
+	dest := r.strs("OutputSandboxDestURI")
+	base := r.str("OutputSandboxBaseDestURI")
+	r.checkDest(entries, dest, base)
+	for i, e := range entries {
+		url := ""
+		switch {
+		case i < len(dest):
+			url = dest[i]
+		case base != "" && !isCEServer(base):
+			url = strings.TrimSuffix(base, "/") + "/" + path.Base(e.text)
+		}
+		r.addOutput(e, url)
+	}
+}
+
+// isCEServer reports whether a destination means the computing element's own
+// file server (CREAM's gsiftp://localhost), that is: the user fetches.
+func isCEServer(url string) bool { return strings.Contains(url, "://localhost") }
+
+func (r *jobReader) checkDest(entries []inputEntry, dest []string, base string) {
+	switch {
+	case dest != nil && base != "":
+		r.failAttr("OutputSandboxBaseDestURI", "conflict", "keep one of them", "OutputSandboxDestURI and OutputSandboxBaseDestURI exclude each other")
+	case dest != nil && len(dest) != len(entries):
+		r.failAttr("OutputSandboxDestURI", "count", "", "OutputSandboxDestURI has %d entries for %d files of the OutputSandbox", len(dest), len(entries))
+	case base != "" && !isURL(base):
+		r.failAttr("OutputSandboxBaseDestURI", "uri", "", "OutputSandboxBaseDestURI %q is not protocol://address", base)
+	}
+}
+
+func (r *jobReader) addOutput(e inputEntry, url string) {
+	name, why := cleanName(e.text)
+	if why == "" && url != "" && hasMeta(name) {
+		why = "has wildcards, and a destination needs a name"
+	}
+	if why != "" {
+		r.fail(e.pos, "bad-name", "", "OutputSandbox: %q %s", e.text, why)
+		return
+	}
+	if isCEServer(url) {
+		url = ""
+	}
+	if url != "" && !isURL(url) {
+		url = r.localDest(url)
+	}
+	for _, f := range r.job.OutputSandbox {
+		if f.Name == name {
+			r.warn(e.pos, "twice", "", "OutputSandbox: %s is listed twice", e.text)
+			return
+		}
+		if path.Base(f.Name) == path.Base(name) && !hasMeta(name) {
+			r.fail(e.pos, "same-name", "", "OutputSandbox: %s and %s have the same name", f.Name, name)
+			return
+		}
+	}
+	r.job.OutputSandbox = append(r.job.OutputSandbox, OutputFile{Name: name, DestURL: url})
+}
+
+// localDest drops a destination that is a plain path: the file is then
+// fetched with the others.
+func (r *jobReader) localDest(url string) string {
+	r.warn(r.pos("OutputSandboxDestURI"), "uri", "", "OutputSandboxDestURI %q is not protocol://address; the file is kept for grid output", url)
+	return ""
+}
+
+// data reads input data and its rules.
+func (r *jobReader) data() {
+	j := r.job
+	j.InputData = r.strs("InputData")
+	if j.Dialect == DIRAC {
+		return
+	}
+	for _, e := range r.entries("InputData") {
+		scheme, _, _ := strings.Cut(e.text, ":")
+		if !slices.Contains(catalogueSchemes, fold(scheme)) {
+			r.fail(e.pos, "logical-name", "", "InputData: %q does not begin with lfn:, guid:, si-lfn: or si-guid:", e.text)
+		}
+	}
+	if r.has("InputData") && r.has("DataRequirements") {
+		r.failAttr("InputData", "conflict", "keep one of them", "InputData and DataRequirements exclude each other")
+	}
+	if (r.has("InputData") || r.has("DataRequirements")) && !r.has("DataAccessProtocol") {
+		r.failAttr("InputData", "missing", `for example DataAccessProtocol = {"gsiftp"}`, "input data needs DataAccessProtocol")
+	}
+	r.dataRequirements()
+}
+
+// dataRequirements reads the records that replace InputData.
+func (r *jobReader) dataRequirements() {
+	if !r.has("DataRequirements") {
+		return
+	}
+	v := r.value("DataRequirements")
+	vs, ok := v.List()
+	if !ok {
+		vs = []Value{v}
+	}
+	for _, v := range vs {
+		rec, ok := v.Record()
+		if !ok {
+			r.wrongType("DataRequirements", tRecords)
+			return
+		}
+		for _, need := range []string{"InputData", "DataCatalogType"} {
+			if !hasAttr(rec, need) {
+				r.fail(rec.Pos(), "missing", "", "DataRequirements: a record without %s", need)
+			}
+		}
+		r.job.InputData = append(r.job.InputData, stringsOf(rec.EvalAttr("InputData", nil))...)
+	}
+}
+
+// stringsOf is a string, or the strings of a list.
+func stringsOf(v Value) []string {
+	if s, ok := v.Str(); ok {
+		return []string{s}
+	}
+	var out []string
+	vs, _ := v.List()
+	for _, v := range vs {
+		if s, ok := v.Str(); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

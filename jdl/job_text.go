@@ -1,0 +1,189 @@
+package jdl
+
+import (
+	"path"
+	"strings"
+	"time"
+)
+
+// Text is the job as JDL, one attribute a line. LoadJob reads the same job
+// from it, whatever the defaults and the directory are by then.
+func (j *Job) Text() string { return prettyAd(j.Ad) }
+
+func prettyAd(ad *Ad) string {
+	var b strings.Builder
+	b.WriteString("[\n")
+	for _, a := range ad.Attrs() {
+		line := Unparse(&Ad{attrs: []Attr{a}})
+		b.WriteString("  " + strings.TrimSuffix(strings.TrimPrefix(line, "[ "), " ]") + ";\n")
+	}
+	b.WriteString("]\n")
+	return b.String()
+}
+
+// LoadJob reads what Text wrote. Nothing is filled in and no file is looked
+// at: the job is what it was, except for Warnings and Dialect.
+func LoadJob(text string) (*Job, error) {
+	cfg := newConfig(nil)
+	cfg.job.stored, cfg.job.dialect, cfg.job.defaults = true, GLite, Defaults{}
+	ad, err := ParseAd("", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return newJobReader("", text, cfg.job, ad).read()
+}
+
+// normalise writes into the record what was filled in, repaired and made
+// absolute, so that its text says it all.
+func (r *jobReader) normalise() {
+	j := r.job
+	if j.Dialect == DIRAC {
+		r.fromDIRAC()
+	}
+	r.put("JobName", j.Name)
+	r.put("Executable", j.Executable)
+	r.put("StdOutput", j.StdOutput)
+	r.put("StdError", j.StdError)
+	r.put("VirtualOrganisation", j.VO)
+	r.put("MyProxyServer", j.MyProxyServer)
+	r.put("Queue", j.Demand.Queue)
+	r.putInputs()
+	r.putOutputs()
+	if len(j.Environment) > 0 {
+		env := make([]string, len(j.Environment))
+		for i, v := range j.Environment {
+			env[i] = v.Name + "=" + v.Value
+		}
+		r.ad.Set("Environment", stringList(env))
+	}
+	r.ad.Set("RetryCount", NewLiteral(IntValue(int64(j.RetryCount))))
+	r.ad.Set("ShallowRetryCount", NewLiteral(IntValue(int64(j.ShallowRetry))))
+	if !j.Expiry.IsZero() {
+		r.ad.Set("ExpiryTime", NewLiteral(IntValue(j.Expiry.Unix())))
+	}
+	r.ad.Delete("HLRLocation")
+	r.ad.Delete("CERequirements")
+	r.ad.Set("Requirements", j.Requirements)
+	if j.DefaultRank != nil {
+		r.ad.Set("DefaultRank", j.DefaultRank)
+	}
+}
+
+// put sets a string attribute, or removes it when it is empty.
+func (r *jobReader) put(name, s string) {
+	if s == "" {
+		r.ad.Delete(name)
+		return
+	}
+	r.ad.Set(name, NewLiteral(StringValue(s)))
+}
+
+// putList sets a list of strings, or removes it when it is empty.
+func (r *jobReader) putList(name string, ss []string) {
+	if len(ss) == 0 {
+		r.ad.Delete(name)
+		return
+	}
+	r.ad.Set(name, stringList(ss))
+}
+
+func stringList(ss []string) *ListExpr {
+	l := &ListExpr{}
+	for _, s := range ss {
+		l.Elems = append(l.Elems, NewLiteral(StringValue(s)))
+	}
+	return l
+}
+
+func (r *jobReader) putInputs() {
+	var sources, names, programs []string
+	renamed := false
+	for _, f := range r.job.InputSandbox {
+		sources, names = append(sources, f.Source), append(names, f.Name)
+		renamed = renamed || f.Name != sourceName(f.Source)
+		if f.Executable && f.Name != r.job.Executable && f.Name != r.job.Prologue && f.Name != r.job.Epilogue {
+			programs = append(programs, f.Name)
+		}
+	}
+	if !renamed {
+		names = nil
+	}
+	r.ad.Delete("InputSandboxBaseURI")
+	r.putList("InputSandbox", sources)
+	r.putList("InputSandboxDestFileName", names)
+	r.putList("ExecutableFiles", programs)
+}
+
+// fetchedURL stands for "the user fetches it" among destinations.
+const fetchedURL = "gsiftp://localhost"
+
+func (r *jobReader) putOutputs() {
+	var names, urls []string
+	sent := false
+	for _, f := range r.job.OutputSandbox {
+		names, urls = append(names, f.Name), append(urls, fetchedURL)
+		if f.DestURL != "" {
+			sent, urls[len(urls)-1] = true, f.DestURL
+		}
+	}
+	if !sent {
+		urls = nil
+	}
+	r.ad.Delete("OutputSandboxBaseDestURI")
+	r.putList("OutputSandbox", names)
+	r.putList("OutputSandboxDestURI", urls)
+}
+
+// fromDIRAC writes the record in gLite's terms.
+func (r *jobReader) fromDIRAC() {
+	d := r.job.Demand
+	for _, a := range r.ad.Clone().Attrs() {
+		def := findAttr(a.Name)
+		switch {
+		case def == nil || def.mode&(isIgnored|gliteOnly) != 0:
+			if s, ok := bareText(a.Expr); ok {
+				r.ad.Set(a.Name, NewLiteral(StringValue(s)))
+			}
+		case def.typ == tString:
+			r.put(def.name, r.str(a.Name))
+		case def.typ == tStrings:
+			r.putList(def.name, r.strs(a.Name))
+		}
+	}
+	for _, name := range []string{"Site", "BannedSites", "GridCE", "NumberOfProcessors", "MinNumberOfProcessors",
+		"MaxNumberOfProcessors", "Tags", "Tag", "VirtualOrganization", "ExecutionEnvironment", "JobType", "CPUTime", "Priority", "Rank"} {
+		r.ad.Delete(name)
+	}
+	r.putNumber("CPUTime", int64(d.CPUTime/time.Second), 0)
+	r.putNumber("CPUNumber", int64(d.Slots), 1)
+	r.putNumber("Memory", d.Memory, 0)
+	r.putNumber("GPUNumber", int64(d.GPUs), 0)
+	r.putList("RunTimeEnvironment", d.RuntimeEnvironments)
+	if d.WholeNodes {
+		r.ad.Set("WholeNodes", NewLiteral(BoolValue(true)))
+	}
+	if in := r.job.InputData; len(in) > 0 {
+		r.putList("InputData", lfns(in))
+		r.ad.Set("DataAccessProtocol", stringList([]string{"any"}))
+	}
+}
+
+// lfns gives logical names their prefix.
+func lfns(names []string) []string {
+	out := make([]string, len(names))
+	for i, s := range names {
+		out[i] = s
+		if !isURL(s) {
+			out[i] = "lfn:" + path.Clean(s)
+		}
+	}
+	return out
+}
+
+func (r *jobReader) putNumber(name string, n, unset int64) {
+	if n == unset {
+		r.ad.Delete(name)
+		return
+	}
+	r.ad.Set(name, NewLiteral(IntValue(n)))
+}
