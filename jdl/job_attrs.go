@@ -66,7 +66,7 @@ var attrTable = []attrDef{
 	{"OutputSandboxDestURI", tStrings, inGLite | gliteOnly, noMin},
 	{"OutputSandboxBaseDestURI", tString, inGLite | gliteOnly, noMin},
 	{"AllowZippedISB", tBool, inGLite | gliteOnly, noMin},
-	{"ZippedISB", tStrings, inGLite | inInternal | isIgnored, noMin},
+	{"ZippedISB", tAny, inGLite | inInternal | isIgnored, noMin},
 	{"ExpiryTime", tInt, inGLite | gliteOnly, 0},
 	{"Environment", tStrings, inGLite, noMin},
 	{"ExecutionEnvironment", tStrings, inDIRAC, noMin},

@@ -136,7 +136,7 @@ func (r *jobReader) programFile(attr string) string {
 
 // localProgram finds the input file that a program's plain name means.
 func (r *jobReader) localProgram(attr, name string) {
-	if r.markExecutable(attr, name) {
+	if r.markExecutable(attr, name) || r.cfg.stored {
 		return
 	}
 	if r.job.Dialect == DIRAC {
@@ -347,7 +347,7 @@ func (r *jobReader) userTags() {
 		v := tags.EvalAttr(a.Name, nil)
 		s, isString := v.Str()
 		if !isString {
-			s = v.String()
+			s = UnparseValue(v)
 		}
 		r.job.Tags = append(r.job.Tags, EnvVar{a.Name, s})
 	}

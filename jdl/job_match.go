@@ -49,7 +49,7 @@ func (r *jobReader) matchExpr(name string) (Expr, bool) {
 	if !isText {
 		return e, true
 	}
-	parsed, err := ParseExpr(s)
+	parsed, err := ParseExpr("", []byte(s))
 	if name != "CERequirements" || err != nil {
 		r.failAttr(name, "type", "remove the quotes around it", "%s is a string, not an expression", name)
 		return nil, false
@@ -59,7 +59,7 @@ func (r *jobReader) matchExpr(name string) (Expr, bool) {
 
 // fixedExpr parses an expression made here or given as a default.
 func (r *jobReader) fixedExpr(text string) Expr {
-	e, err := ParseExpr(text)
+	e, err := ParseExpr("", []byte(text))
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("default expression %s: %w", text, err))
 		return NewLiteral(BoolValue(true))
@@ -151,7 +151,7 @@ func joinClauses(clauses []Expr) Expr {
 			whole = c
 			continue
 		}
-		whole = &Binary{Op: OpAnd, X: group(whole), Y: group(c)}
+		whole = &Binary{Op: OpAnd, X: whole, Y: c}
 	}
 	if whole == nil {
 		return NewLiteral(BoolValue(true))

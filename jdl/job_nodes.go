@@ -129,7 +129,7 @@ func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
 	if err != nil {
 		return nil, fail("%s: %v", name, cause(err))
 	}
-	ad, err := ParseAd(name, src)
+	ad, err := ReadAd(name, src)
 	if err != nil {
 		return nil, err
 	}

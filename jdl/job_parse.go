@@ -56,7 +56,7 @@ func ParseJobs(file string, src []byte, opts ...Option) (*JobSet, error) {
 	if f := DetectFormat(src); f != FormatJDL {
 		return set, set.readForeign(f, file, src, cfg)
 	}
-	ad, err := ParseAd(file, src, slices.Concat(opts, []Option{WithWarnings(cfg.warn)})...)
+	ad, err := ReadAd(file, src, slices.Concat(opts, []Option{WithWarnings(cfg.warn)})...)
 	if err != nil {
 		return nil, err
 	}

@@ -177,7 +177,7 @@ func (r *jobReader) number(name string) (f float64, ok bool) {
 	}
 	v := r.value(name)
 	if s, isText := v.Str(); isText && r.job.Dialect == DIRAC {
-		f, ok = parseNumber(s)
+		f, ok = readNumber(s)
 	} else {
 		f, ok = v.Number()
 	}
@@ -269,7 +269,7 @@ func typeHint(v Value, want attrType) string {
 	if !ok {
 		return ""
 	}
-	_, isNumber := parseNumber(s)
+	_, isNumber := readNumber(s)
 	isBool := equalFold(s, "true") || equalFold(s, "false")
 	if (want == tInt || want == tNumber) && isNumber || want == tBool && isBool {
 		return "remove the quotes: " + s

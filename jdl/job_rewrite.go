@@ -66,7 +66,7 @@ func (rw *rewriter) ref(a *AttrRef) Expr {
 	if a.Absolute {
 		t = "." + t
 	}
-	e, err := ParseExpr(t)
+	e, err := ParseExpr("", []byte(t))
 	if err != nil {
 		rw.err(a.pos, t)
 		return a

@@ -51,8 +51,8 @@ func formatNumber(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// parseNumber reads the text of a number, blanks around it allowed.
-func parseNumber(s string) (float64, bool) {
+// readNumber reads the text of a number, blanks around it allowed.
+func readNumber(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
@@ -70,7 +70,7 @@ var timeUnits = []struct {
 // "2 days 4 hours", "90 min", "1:30:00" (hours first), "PT1H30M" (ISO 8601).
 func parseDuration(s string, unit time.Duration) (time.Duration, bool) {
 	t := strings.TrimSpace(s)
-	if f, ok := parseNumber(t); ok {
+	if f, ok := readNumber(t); ok {
 		return seconds(f * unit.Seconds())
 	}
 	if strings.Contains(t, ":") {
@@ -96,7 +96,7 @@ func cutQuantity(s string) (f, sec float64, rest string, ok bool) {
 	if n <= 0 {
 		return 0, 0, "", false
 	}
-	f, ok = parseNumber(s[:n])
+	f, ok = readNumber(s[:n])
 	s = strings.TrimLeft(s[n:], " ")
 	n = strings.IndexFunc(s, func(c rune) bool { return c|0x20 < 'a' || c|0x20 > 'z' })
 	if n < 0 {
@@ -148,13 +148,13 @@ func parseSize(s string) (int64, bool) {
 	if n < 0 {
 		n = len(t)
 	}
-	f, ok := parseNumber(t[:n])
+	f, ok := readNumber(t[:n])
 	word := strings.TrimSpace(t[n:])
 	if len(word) > 1 {
 		word = strings.TrimSuffix(strings.TrimSuffix(word, "b"), "i")
 	}
 	scale, known := sizeUnits[word]
-	return sizeMB(f * scale, ok && known)
+	return sizeMB(f*scale, ok && known)
 }
 
 func sizeMB(mb float64, ok bool) (int64, bool) {

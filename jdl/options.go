@@ -8,6 +8,7 @@ type config struct {
 	limit Limits
 
 	tolerant bool // read as ReadAd does
+	job   jobConfig
 }
 
 // WithWarnings hands every warning to f, in the order of the text.
@@ -31,7 +32,7 @@ func WithLimits(l Limits) Option {
 }
 
 func newConfig(opts []Option) config {
-	c := config{warn: func(*Diagnostic) {}, limit: DefaultLimits()}
+	c := config{warn: func(*Diagnostic) {}, limit: DefaultLimits(), job: newJobConfig()}
 	for _, o := range opts {
 		o(&c)
 	}

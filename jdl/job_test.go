@@ -1,0 +1,128 @@
+package jdl
+
+import (
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// testFiles is a file system for sandboxes: everything below /job.
+func testFiles(names ...string) fs.FS {
+	m := fstest.MapFS{}
+	for _, n := range names {
+		m["job/"+n] = &fstest.MapFile{Data: []byte("x")}
+	}
+	return m
+}
+
+func parseTest(t *testing.T, src string, files ...string) *Job {
+	t.Helper()
+	j, err := ParseJob("test.jdl", []byte(src), WithDir("/job"), WithRoot(testFiles(files...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func TestParseJob(t *testing.T) {
+	j := parseTest(t, `[
+  Executable = "run.sh";
+  Arguments = "-v \"two words\"";
+  StdInput = "in.dat"; StdOutput = "out"; StdError = "err";
+  InputSandbox = {"bin/run.sh", "data/*.dat", "https://h.example/d/x.tgz?v=1"};
+  OutputSandbox = {"out", "err", "plots/a.png"};
+  Environment = {"A=1", "B=x=y"};
+  CPUNumber = 4; WallTime = "2h"; Memory = 2G; RetryCount = 1;
+  VirtualOrganisation = "atlas";
+  Requirements = other.GlueCEPolicyMaxCPUTime >= 720 && Member("VO-atlas", other.GlueHostApplicationSoftwareRunTimeEnvironment);
+  Rank = -other.GlueCEStateWaitingJobs;
+]`, "bin/run.sh", "data/in.dat", "data/b.dat", "data/.hidden.dat")
+	want := []InputFile{
+		{"/job/bin/run.sh", "run.sh", true}, {"/job/data/b.dat", "b.dat", false}, {"/job/data/in.dat", "in.dat", false},
+		{"https://h.example/d/x.tgz?v=1", "x.tgz", false},
+	}
+	equal(t, "InputSandbox", j.InputSandbox, want)
+	equal(t, "Args", j.Args, []string{"-v", "two words"})
+	equal(t, "Environment", j.Environment, []EnvVar{{"A", "1"}, {"B", "x=y"}})
+	equal(t, "Outputs", j.Outputs(), []OutputFile{{Name: "out"}, {Name: "err"}, {Name: "plots/a.png"}})
+	equal(t, "Demand", j.Demand, Demand{WallTime: 2 * time.Hour, CPUTime: 12 * time.Hour, Memory: 2048, Slots: 4,
+		RuntimeEnvironments: []string{"VO-atlas"}})
+	equal(t, "Requirements", Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime >= 720 && `+
+		`Member("VO-atlas",other.GlueHostApplicationSoftwareRunTimeEnvironment) && other.GlueCEInfoTotalCPUs >= 4 && other.GlueCEStateStatus == "Production"`)
+	equal(t, "DefaultRank", Unparse(j.DefaultRank), "other.GlueCEStateFreeCPUs")
+	equal(t, "name, VO, retries", []any{j.Name, j.VO, j.RetryCount, j.ShallowRetry}, []any{"run.sh", "atlas", 1, 0})
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n got %#v\nwant %#v", what, got, want)
+	}
+}
+
+func TestJobErrors(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"no executable", `Arguments = "x";`, `the job has no Executable`},
+		{"relative path", `Executable = "bin/run.sh";`, `Executable "bin/run.sh" is a relative path (name a file of the InputSandbox by its last part: run.sh)`},
+		{"not in sandbox", `Executable = "rum.sh"; InputSandbox = "run.sh";`, `Executable "rum.sh" is not in the InputSandbox (the InputSandbox has run.sh)`},
+		{"unquoted", `Executable = ls;`, `Executable: ls is no attribute of the job and has no value (write "ls", in double quotes)`},
+		{"quoted number", `Executable = "/bin/ls"; RetryCount = "3";`, `RetryCount must be an integer, and this is the string "3" (remove the quotes: 3)`},
+		{"negative", `Executable = "/bin/ls"; RetryCount = -1;`, `RetryCount is -1, less than 0`},
+		{"missing file", `Executable = "/bin/ls"; InputSandbox = {"run.sh", "nope"};`, `InputSandbox: nope does not exist (names are relative to /job)`},
+		{"glob of nothing", `Executable = "/bin/ls"; InputSandbox = {"*.txt"};`, `InputSandbox: no file matches *.txt`},
+		{"directory", `Executable = "/bin/ls"; InputSandbox = {"data"};`, `InputSandbox: data is a directory (name its files, or "data/*")`},
+		{"same name", `Executable = "/bin/ls"; InputSandbox = {"data/a", "b/a"};`, `InputSandbox: /job/data/a and /job/b/a would both be called a`},
+		{"escape", `Executable = "/bin/ls"; OutputSandbox = {"../../etc/passwd"};`, `OutputSandbox: "../../etc/passwd" leads out of the job's directory`},
+		{"absolute output", `Executable = "/bin/ls"; StdOutput = "/etc/passwd";`, `StdOutput "/etc/passwd" is an absolute path`},
+		{"dest escape", `Executable = "/bin/ls"; InputSandbox = {"run.sh"}; InputSandboxDestFileName = {"../x"};`, `InputSandbox: the name "../x" leads out of the job's directory`},
+		{"arguments", `Executable = "/bin/ls"; Arguments = "a > b";`, `Arguments: '>' stands outside quotes, and no shell reads the arguments`},
+		{"environment", `Executable = "/bin/ls"; Environment = {"A B=1"};`, `Environment: "A B" is no name of a variable`},
+		{"proxy host", `Executable = "/bin/ls"; MyProxyServer = "h; rm -rf /";`, `MyProxyServer "h; rm -rf /" is no host name`},
+		{"job type", `Executable = "/bin/ls"; JobType = "normale";`, `JobType "normale" is not known (did you mean normal?)`},
+		{"partitionable", `Executable = "/bin/ls"; JobType = "partitionable";`, `partitionable jobs no longer exist`},
+		{"queue", `Executable = "/bin/ls"; Queue = "long\n#SBATCH x";`, `is no name of a queue`},
+		{"data", `Executable = "/bin/ls"; InputData = "lfn:/a";`, `input data needs DataAccessProtocol`},
+		{"rank of data", `Executable = "/bin/ls"; Rank = other.DataAccessCost + 1;`, `Rank: other.DataAccessCost must stand alone`},
+	} {
+		_, err := ParseJob("test.jdl", []byte(c.src), WithDir("/job"), WithRoot(testFiles("run.sh", "data/a", "b/a")))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v\nwant %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestTextGivesTheSameJob(t *testing.T) {
+	for _, src := range []string{
+		`Executable = "run.sh"; InputSandbox = {"run.sh", "sub dir/é\"x"}; InputSandboxDestFileName = {"run.sh", "other/name"}; StdOutput = "o"; OutputSandbox = {"o", "*.log"};`,
+		`Executable = "/bin/ls"; OutputSandbox = {"a", "b"}; OutputSandboxDestURI = {"gsiftp://localhost/x", "https://h.example/b"}; HLRLocation = "h:1";`,
+		`JobName = x; Executable = ls; CPUTime = "600"; Tags = {gpu, "4GB", "8Processors", long}; Site = LCG.CERN.ch; BannedSites = "A,B"; OwnerGroup = u;`,
+		`Executable = "/bin/ls"; CPUNumber = 4; HostNumber = 2; Requirements = other.x > self.n || false; n = 5; FuzzyRank = true; UserTags = [a = 1];`,
+	} {
+		j := parseTest(t, src, "run.sh", "sub dir/é\"x")
+		again, err := LoadJob(j.Text())
+		if err != nil {
+			t.Fatalf("%s\n%v", j.Text(), err)
+		}
+		if again.Text() != j.Text() {
+			t.Errorf("text changed:\n%s\n%s", j.Text(), again.Text())
+		}
+		equal(t, src, view(again), view(j))
+	}
+}
+
+// view leaves out what Text does not keep, and prints expressions.
+func view(j *Job) map[string]any {
+	c, out := *j, map[string]any{}
+	c.Ad, c.File, c.Warnings, c.Dialect = nil, "", nil, 0
+	for name, e := range map[string]*Expr{"req": &c.Requirements, "rank": &c.Rank, "default": &c.DefaultRank} {
+		if *e != nil {
+			out[name] = Unparse(*e)
+		}
+		*e = nil
+	}
+	out["job"] = c
+	return out
+}
