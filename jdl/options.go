@@ -8,7 +8,7 @@ type config struct {
 	limit Limits
 
 	tolerant bool // read as ReadAd does
-	job   jobConfig
+	job      jobConfig
 }
 
 // WithWarnings hands every warning to f, in the order of the text.
