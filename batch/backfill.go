@@ -1,0 +1,142 @@
+package batch
+
+// backfill is the family of policies that replan at every event: start jobs
+// in order of priority while they fit; give the first that do not fit a
+// reservation each, as early as possible; start of the rest what fits now
+// without moving a reservation.
+//
+// One reservation and first fit is EASY backfilling (Lifka 1995, "The ANL/IBM
+// SP scheduling system"); no backfill is first come, first served; any depth
+// and choice is Maui (Jackson, Snell, Clement 2001, "Core algorithms of the
+// Maui scheduler").
+type backfill struct {
+	Maui
+	depth    int
+	queue    waiting // in order of priority
+	shortest bool    // backfill the shortest first, not by priority
+	byLimit  waiting // the queue in order of limit, where shortest
+	held     []int32 // jobs that hold a reservation in this pass
+	ws       windows
+}
+
+func newBackfill(p Maui, shortest bool) *backfill {
+	b := &backfill{Maui: p, depth: p.ReservationDepth, shortest: shortest}
+	switch {
+	case p.ReservationPolicy == "NEVER":
+		b.depth = 0
+	case b.depth == 0:
+		b.depth = 1
+	case b.depth == Unlimited:
+		b.depth = 1 << 30
+	}
+	return b
+}
+
+func (p *backfill) clone() policy {
+	c := *p
+	c.queue, c.byLimit = p.queue.clone(), p.byLimit.clone()
+	c.held, c.ws = nil, nil
+	return &c
+}
+
+func (p *backfill) submitted(m *Machine, id int32) {
+	e := m.jobs[id].entry(id)
+	p.queue.insert(e)
+	if p.shortest {
+		p.byLimit.insert(byLimit(e))
+	}
+	p.pass(m)
+}
+
+func (p *backfill) left(m *Machine, id int32) {
+	e := m.jobs[id].entry(id)
+	p.queue.remove(e)
+	if p.shortest {
+		p.byLimit.remove(byLimit(e))
+	}
+}
+
+func (p *backfill) freed(m *Machine)      { p.pass(m) }
+func (p *backfill) wake(m *Machine)       { p.pass(m) }
+func (p *backfill) next(m *Machine) int64 { return never }
+
+// byLimit is the entry of a job in the shortest-first list.
+func byLimit(e entry) entry {
+	e.key = float64(e.limit)
+	return e
+}
+
+// pass is one scheduling iteration.
+func (p *backfill) pass(m *Machine) {
+	p.walk(m)
+	if p.Backfill != "NONE" && p.queue.n > len(p.held) {
+		p.fill(m)
+	}
+	for _, id := range p.held {
+		j := &m.jobs[id]
+		m.plan.vacate(j, j.planned, j.planned+j.limit)
+	}
+	p.held = p.held[:0]
+}
+
+// walk starts jobs in order of priority while they fit and gives the first
+// that do not fit their reservations.
+func (p *backfill) walk(m *Machine) {
+	e, at, ok := p.queue.at(place{})
+	for ok && len(p.held) < max(p.depth, 1) {
+		j := &m.jobs[e.job]
+		j.planned = m.plan.earliest(j, m.now, never)
+		switch {
+		case j.planned == m.now:
+			p.start(m, e, at)
+		case p.depth == 0:
+			return
+		default:
+			m.plan.occupy(j, j.planned, j.planned+j.limit)
+			p.held = append(p.held, e.job)
+			at.i++
+		}
+		e, at, ok = p.queue.at(at)
+	}
+}
+
+// start starts the job at a place of the queue.
+func (p *backfill) start(m *Machine, e entry, at place) {
+	p.queue.removeAt(at)
+	if p.shortest {
+		p.byLimit.remove(byLimit(e))
+	}
+	p.launch(m, e.job)
+}
+
+func (p *backfill) launch(m *Machine, id int32) {
+	j := &m.jobs[id]
+	m.plan.occupy(j, m.now, m.now+j.limit)
+	m.begin(id)
+}
+
+// fill starts waiting jobs that fit now beside the reservations.
+func (p *backfill) fill(m *Machine) {
+	list := &p.queue
+	if p.shortest {
+		list = &p.byLimit
+	}
+	var exact bool
+	p.ws, exact = m.plan.windows(m.now, p.ws)
+	at, ok := list.next(place{}, p.ws)
+	for ; ok; at, ok = list.next(at, p.ws) {
+		e, _, _ := list.at(at)
+		j := &m.jobs[e.job]
+		if !exact && m.plan.earliest(j, m.now, m.now+1) != m.now {
+			at.i++
+			continue
+		}
+		list.removeAt(at)
+		if p.shortest {
+			e.key = 0
+			p.queue.remove(e)
+		}
+		p.launch(m, e.job)
+		p.ws, exact = m.plan.windows(m.now, p.ws)
+	}
+}

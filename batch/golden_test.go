@@ -1,0 +1,150 @@
+package batch_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gridbroker/batch"
+	"gridbroker/batch/swf"
+)
+
+// testdata is the directory of the large traces; the test is skipped where
+// there is none.
+func traces(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("GRID_TESTDATA")
+	if dir == "" {
+		t.Skip("GRID_TESTDATA does not name a directory with traces/")
+	}
+	return filepath.Join(dir, "traces")
+}
+
+// load reads and cleans a whole trace.
+func load(t testing.TB, path string) (tasks []batch.Task, procs int) {
+	t.Helper()
+	r, err := swf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c := &swf.Cleaner{Source: r, Name: path}
+	for {
+		j, err := c.Next()
+		if err == io.EOF {
+			return tasks, c.Procs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, batch.Task{ID: j.ID, Submit: j.Submit, Run: j.Run, Limit: j.Limit, Procs: j.Procs, User: j.User})
+	}
+}
+
+func stream(tasks []batch.Task) iter.Seq2[batch.Task, error] {
+	return func(yield func(batch.Task, error) bool) {
+		for _, t := range tasks {
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+func replay(t testing.TB, tasks []batch.Task, procs int, p batch.Policy) []int64 {
+	t.Helper()
+	m, err := batch.NewMachine(procs, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := make([]int64, len(tasks)+1)
+	for s, err := range m.Replay(stream(tasks)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts[s.ID] = s.Start
+	}
+	return starts
+}
+
+func golden(t testing.TB, path string) (starts []int64) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts = []int64{0}
+	for lines := bufio.NewScanner(z); lines.Scan(); {
+		var id, at int64
+		if _, err := fmt.Sscan(lines.Text(), &id, &at); err != nil || id != int64(len(starts)) {
+			t.Fatalf("%s: line %q: %v", path, lines.Text(), err)
+		}
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// TestGolden compares the start of every job with those that two independent
+// simulators agree on.
+func TestGolden(t *testing.T) {
+	dir := traces(t)
+	for _, trace := range []struct{ name, file string }{
+		{"nasa", "NASA-iPSC-1993-3.1-cln"}, {"kth", "KTH-SP2-1996-2.1-cln"}, {"sdscsp2", "SDSC-SP2-1998-4.2-cln"},
+	} {
+		tasks, procs := load(t, filepath.Join(dir, trace.file+".swf.gz"))
+		for suffix, policy := range map[string]string{
+			"fcfs": "fcfs", "easy": "easy", "cons": "conservative", "sjbf": "easy-sjbf", "maui": "maui",
+		} {
+			path := filepath.Join(dir, "golden", trace.name+"."+suffix+".gz")
+			if _, err := os.Stat(path); err != nil {
+				continue // sjbf and maui are there for one trace only
+			}
+			t.Run(trace.name+"/"+policy, func(t *testing.T) {
+				want := golden(t, path)
+				got := replay(t, tasks, procs, batch.Policy{Name: policy})
+				differ(t, got, want)
+			})
+		}
+	}
+}
+
+func differ(t *testing.T, got, want []int64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d jobs, want %d", len(got)-1, len(want)-1)
+	}
+	n := 0
+	for id := range want {
+		if got[id] != want[id] {
+			if n++; n <= 3 {
+				t.Errorf("job %d starts at %d, want %d", id, got[id], want[id])
+			}
+		}
+	}
+	if n > 0 {
+		t.Errorf("%d of %d starts differ", n, len(want)-1)
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	dir := traces(b)
+	tasks, procs := load(b, filepath.Join(dir, "CTC-SP2-1996-3.1-cln.swf.gz"))
+	for _, policy := range batch.PolicyNames() {
+		b.Run("ctc/"+policy, func(b *testing.B) {
+			for b.Loop() {
+				replay(b, tasks, procs, batch.Policy{Name: policy})
+			}
+			b.ReportMetric(float64(len(tasks)*b.N)/b.Elapsed().Seconds(), "jobs/s")
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package batch
+
+// Task is a job as the engine sees it. Times and durations in seconds.
+type Task struct {
+	ID     int64 // the caller's number for it
+	Submit int64
+	Run    int64 // what it really takes (or is believed to); used by Replay and forecasts, never by a policy
+	Limit  int64 // what the scheduler plans with: the owner's request
+	Procs  int
+	User   int64
+}
+
+// Machine is the state machine of one local scheduler: it is told what
+// happens in order of time and says which jobs start. It never looks at the
+// clock and is not safe for concurrent use.
+//
+// It is run live (events of a real cluster), forward (a copy, with believed
+// run times, to foretell) and over traces (Replay): the code is the same.
+//
+// Every call is one event, and the policy decides after every one. Where
+// several things happen at one instant the order that reference results are
+// made with is: submissions, ends in the order of the starts, then Wake.
+type Machine struct {
+	now    int64
+	procs  int
+	jobs   []job
+	unused []int32 // places of jobs that are gone
+	seq    int64
+	plan   plan
+	policy policy
+	starts []int32
+	wait   int // jobs waiting
+	busy   int // jobs running
+}
+
+type jobState uint8
+
+const (
+	gone jobState = iota
+	queued
+	running
+)
+
+type job struct {
+	Task
+	seq     int64 // order of submission
+	limit   int64
+	procs   int32
+	state   jobState
+	start   int64 // of a running job
+	planned int64 // of a waiting job that has a place in the plan
+	ticket  int64 // order among plans for the same instant
+}
+
+func (j *job) entry(id int32) entry {
+	return entry{seq: j.seq, limit: j.limit, procs: j.procs, job: id}
+}
+
+// NewMachine makes an idle machine of procs equal processors.
+func NewMachine(procs int, p Policy) (*Machine, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	m := &Machine{procs: procs, plan: newPool(0, procs)}
+	m.policy = p.build()
+	return m, nil
+}
+
+// Clone copies the machine: what happens to one is not seen by the other.
+func (m *Machine) Clone() *Machine {
+	c := *m
+	c.jobs = append([]job(nil), m.jobs...)
+	c.unused = append([]int32(nil), m.unused...)
+	c.starts = append([]int32(nil), m.starts...)
+	c.plan = m.plan.clone()
+	c.policy = m.policy.clone()
+	return &c
+}
+
+// Now is the time of the latest event.
+func (m *Machine) Now() int64 { return m.now }
+
+// Waiting and Running count the jobs.
+func (m *Machine) Waiting() int { return m.wait }
+func (m *Machine) Running() int { return m.busy }
+
+// submit puts a job in the queue at the time given and decides.
+func (m *Machine) submit(now int64, t Task) int32 {
+	m.advance(now)
+	id := m.place()
+	m.seq++
+	m.jobs[id] = job{Task: t, seq: m.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
+	m.wait++
+	m.policy.submitted(m, id)
+	return id
+}
+
+// place finds room for a job.
+func (m *Machine) place() int32 {
+	if n := len(m.unused); n > 0 {
+		id := m.unused[n-1]
+		m.unused = m.unused[:n-1]
+		return id
+	}
+	m.jobs = append(m.jobs, job{})
+	return int32(len(m.jobs) - 1)
+}
+
+// end takes a running job off the machine and decides.
+func (m *Machine) end(now int64, id int32) {
+	m.advance(now)
+	j := &m.jobs[id]
+	m.plan.vacate(j, now, j.start+j.limit)
+	m.drop(id)
+	m.busy--
+	m.policy.freed(m)
+}
+
+func (m *Machine) drop(id int32) {
+	m.jobs[id].state = gone
+	m.unused = append(m.unused, id)
+}
+
+// cancel takes a waiting job out of the queue and decides.
+func (m *Machine) cancel(now int64, id int32) {
+	m.advance(now)
+	m.policy.left(m, id)
+	m.drop(id)
+	m.wait--
+	m.policy.freed(m)
+}
+
+// wake is to be called at the time next names, after all else that happens
+// at that instant.
+func (m *Machine) wake(now int64) {
+	m.advance(now)
+	m.policy.wake(m)
+}
+
+// next is when the machine wants to be woken; never where it does not.
+func (m *Machine) next() int64 { return m.policy.next(m) }
+
+func (m *Machine) advance(now int64) {
+	if now > m.now {
+		m.now = now
+		m.plan.forget(now)
+	}
+}
+
+// begin makes a waiting job a running one. The plan must hold it already.
+func (m *Machine) begin(id int32) {
+	j := &m.jobs[id]
+	j.state, j.start = running, m.now
+	m.wait--
+	m.busy++
+	m.starts = append(m.starts, id)
+}
+
+// started returns the jobs started since the last call, in order.
+func (m *Machine) started() []int32 {
+	s := m.starts
+	m.starts = m.starts[:0]
+	return s
+}

@@ -1,0 +1,57 @@
+package batch
+
+// plan knows which resources are free at which time: what running jobs hold
+// until their limit, what reservations and planned jobs hold.
+type plan interface {
+	// earliest finds the earliest start of j in [from, before), for its
+	// whole limit, or returns before where there is none.
+	earliest(j *job, from, before int64) int64
+	// earlier finds a start of j in [from, j.planned) given that j now
+	// occupies its planned place, or returns j.planned.
+	earlier(j *job, from int64) int64
+	// occupy takes what j needs for [from, to), which must be free.
+	occupy(j *job, from, to int64)
+	// vacate gives back what j occupies in [from, to).
+	vacate(j *job, from, to int64)
+	// windows lists what is free from now on, appending to ws[:0]. A job
+	// that fits no window does not fit now; the reverse must be asked of
+	// earliest where exact is false.
+	windows(now int64, ws windows) (list windows, exact bool)
+	// forget drops what is known of times before now.
+	forget(now int64)
+	clone() plan
+}
+
+// pool is the plan of a machine whose processors are all alike and can be
+// joined at will.
+type pool struct{ *profile }
+
+func newPool(from int64, procs int) pool { return pool{newProfile(from, procs)} }
+
+func (p pool) clone() plan { return pool{p.profile.clone()} }
+
+func (p pool) earliest(j *job, from, before int64) int64 {
+	start := p.profile.earliest(from, never, j.limit, j.procs)
+	return min(start, before)
+}
+
+// earlier needs no lifting of j: where a start before j.planned reaches into
+// j's own place, j's own processors are enough there.
+func (p pool) earlier(j *job, from int64) int64 {
+	return p.profile.earliest(from, j.planned, j.limit, j.procs)
+}
+
+func (p pool) occupy(j *job, from, to int64) { p.change(from, to, -j.procs) }
+func (p pool) vacate(j *job, from, to int64) { p.change(from, to, j.procs) }
+
+func (p pool) windows(now int64, ws windows) (windows, bool) {
+	ws = ws[:0]
+	b, i := p.locate(now)
+	for level := p.blocks[b].free[i]; level > 0; level = p.blocks[b].free[i] {
+		if b, i = p.below(b, i, level); b == len(p.blocks) {
+			return append(ws, window{level, never}), true
+		}
+		ws = append(ws, window{level, p.blocks[b].time[i] - now})
+	}
+	return ws, true
+}

@@ -1,0 +1,54 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// policy decides which waiting jobs start. It is told of every event after
+// the machine has taken it in, and calls Machine.begin.
+type policy interface {
+	submitted(m *Machine, id int32)
+	// left tells of a waiting job that is cancelled or was started by others.
+	left(m *Machine, id int32)
+	// freed tells that resources came free or the queue changed.
+	freed(m *Machine)
+	// next is the instant at which wake wants to be called, or never.
+	next(m *Machine) int64
+	wake(m *Machine)
+	clone() policy
+}
+
+// Policy names a scheduling policy and its parameters. The zero value of
+// each parameter is Maui's default.
+type Policy struct {
+	Name string // fcfs, easy, conservative, easy-sjbf or maui
+	Maui Maui   // parameters of the policy maui
+}
+
+// PolicyNames lists the policies.
+func PolicyNames() []string {
+	return []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui"}
+}
+
+func (p Policy) check() error {
+	if !slices.Contains(PolicyNames(), p.Name) {
+		return fmt.Errorf("policy %q: want one of %s", p.Name, strings.Join(PolicyNames(), ", "))
+	}
+	return p.Maui.check()
+}
+
+func (p Policy) build() policy {
+	switch p.Name {
+	case "conservative":
+		return &conservative{}
+	case "fcfs":
+		return newBackfill(Maui{Backfill: "NONE"}, false)
+	case "easy":
+		return newBackfill(Maui{}, false)
+	case "easy-sjbf":
+		return newBackfill(Maui{}, true)
+	}
+	return newBackfill(p.Maui, false)
+}

@@ -1,0 +1,188 @@
+package swf
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"io"
+)
+
+// Job is a job of a cleaned trace, ready to be scheduled. Times in seconds.
+type Job struct {
+	ID        int64 // 1, 2, 3... in the order of submission
+	Submit    int64 // the first job's is 0
+	Run       int64 // what it will really take, > 0
+	Limit     int64 // what its owner asked for, never less than Run
+	Procs     int   // > 0
+	User      int64
+	Group     int64
+	Queue     int64
+	Partition int64
+	Memory    int64 // kilobytes per processor asked for; -1: not known
+	Original  int64 // the job's number in the trace
+	Line      int
+}
+
+// Cleaner turns records into jobs by one explicit rule:
+//
+//   - processors are field 5, else field 8; the run time is field 4;
+//   - a job with no run time or no processors (both must be > 0), or wider
+//     than the machine, or submitted at an unknown (negative) time is dropped;
+//   - the limit is the longer of field 9 and the run time;
+//   - jobs are put in order of submission, equal times in the order of the
+//     file, the first submission becomes time 0, and jobs are numbered from 1.
+//
+// Out-of-order submissions are sorted in a window of Window jobs, so that a
+// trace of any length needs bounded memory; a job that is later than the
+// whole window is an error that names its line.
+type Cleaner struct {
+	Source interface{ Read() (Record, error) }
+	Name   string // of the trace, for messages
+	Procs  int    // size of the machine; 0: as the header says
+	Window int    // 0: 131,072
+	// Problem, when set, is told of every job dropped or repaired.
+	Problem func(*LineError)
+
+	Report Report
+
+	held   window
+	read   int // records read; the place in the file
+	base   int64
+	newest int64
+	last   int64
+	given  int64
+	ended  bool
+}
+
+// Report counts what cleaning did.
+type Report struct {
+	Read, Kept          int
+	NoRunTime, NoProcs  int
+	TooWide, NoSubmit   int
+	OutOfOrder, NoLimit int // kept: sorted into place; given the run time as limit
+	LimitRaised         int // kept: ran longer than asked for
+}
+
+// Next returns the next job, or io.EOF.
+func (c *Cleaner) Next() (Job, error) {
+	if err := c.fill(); err != nil {
+		return Job{}, err
+	}
+	if len(c.held) == 0 {
+		return Job{}, io.EOF
+	}
+	job := heap.Pop(&c.held).(held).Job
+	if c.given == 0 {
+		c.base = job.Submit
+	}
+	if c.given > 0 && job.Submit < c.last {
+		return Job{}, &LineError{c.Name, job.Line, fmt.Sprintf(
+			"submitted %d s before a job %d places earlier in the trace: sort the trace by submission first",
+			c.last-job.Submit, c.window())}
+	}
+	c.last = job.Submit
+	c.given++
+	c.Report.Kept++
+	job.ID, job.Submit = c.given, job.Submit-c.base
+	return job, nil
+}
+
+func (c *Cleaner) window() int { return cmp.Or(c.Window, 1<<17) }
+
+// fill reads until the window is full.
+func (c *Cleaner) fill() error {
+	for !c.ended && len(c.held) < c.window() {
+		rec, err := c.Source.Read()
+		if err == io.EOF {
+			c.ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.machine(); err != nil {
+			return err
+		}
+		c.read++
+		c.Report.Read++
+		job, ok := c.clean(rec)
+		if !ok {
+			continue
+		}
+		if job.Submit < c.newest {
+			c.Report.OutOfOrder++
+		}
+		c.newest = max(c.newest, job.Submit)
+		heap.Push(&c.held, held{job, c.read})
+	}
+	return nil
+}
+
+// machine finds the size of the machine in the header.
+func (c *Cleaner) machine() error {
+	if c.Procs > 0 {
+		return nil
+	}
+	if r, ok := c.Source.(*Reader); ok {
+		if n, ok := r.Header.Procs(); ok {
+			c.Procs = n
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: no MaxProcs or MaxNodes in the header: the number of processors must be given", c.Name)
+}
+
+func (c *Cleaner) clean(r Record) (Job, bool) {
+	procs := r.Procs
+	if procs <= 0 {
+		procs = r.ReqProcs
+	}
+	switch {
+	case r.Run <= 0:
+		return c.drop(r, &c.Report.NoRunTime, "no run time")
+	case procs <= 0:
+		return c.drop(r, &c.Report.NoProcs, "no processors")
+	case procs > int64(c.Procs):
+		return c.drop(r, &c.Report.TooWide, fmt.Sprintf("wants %d processors, the machine has %d", procs, c.Procs))
+	case r.Submit < 0:
+		return c.drop(r, &c.Report.NoSubmit, "no submission time")
+	case r.ReqTime <= 0:
+		c.Report.NoLimit++
+	case r.ReqTime < r.Run:
+		c.Report.LimitRaised++
+	}
+	return Job{
+		Submit: r.Submit, Run: r.Run, Limit: max(r.ReqTime, r.Run), Procs: int(procs),
+		User: r.User, Group: r.Group, Queue: r.Queue, Partition: r.Partition,
+		Memory: r.ReqMemory, Original: r.Job, Line: r.Line,
+	}, true
+}
+
+func (c *Cleaner) drop(r Record, count *int, said string) (Job, bool) {
+	*count++
+	if c.Problem != nil {
+		c.Problem(&LineError{c.Name, r.Line, fmt.Sprintf("job %d dropped: %s", r.Job, said)})
+	}
+	return Job{}, false
+}
+
+// held is a job in the window with its place in the file.
+type held struct {
+	Job
+	place int
+}
+
+// window is a heap in order of submission.
+type window []held
+
+func (w window) Len() int      { return len(w) }
+func (w window) Swap(i, k int) { w[i], w[k] = w[k], w[i] }
+func (w window) Less(i, k int) bool {
+	return cmp.Or(cmp.Compare(w[i].Submit, w[k].Submit), cmp.Compare(w[i].place, w[k].place)) < 0
+}
+func (w *window) Push(x any) { *w = append(*w, x.(held)) }
+func (w *window) Pop() any {
+	last := (*w)[len(*w)-1]
+	*w = (*w)[:len(*w)-1]
+	return last
+}
