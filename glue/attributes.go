@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"cmp"
 	"time"
 
 	"gridbroker/jdl"
@@ -16,7 +17,7 @@ type attribute struct {
 // rendering GFD-R-P.218). The pairs follow gLite's mapping of GLUE 2.0 onto
 // the old names, with the units converted, which that mapping left out.
 var attributeList = []attribute{
-	{"GlueCEUniqueID", text(func(r *Resource) string { return r.CEID })},
+	{"GlueCEUniqueID", text(func(r *Resource) string { return cmp.Or(r.CEID, r.ID) })},
 	{"GlueCEName", text(func(r *Resource) string { return r.Queue })},
 	{"GlueCEHostingCluster", text(func(r *Resource) string { return r.CE })},
 	{"GlueCEInfoHostName", text(func(r *Resource) string { return r.CE })},

@@ -1,7 +1,7 @@
 package glue
 
 import (
-	"cmp"
+	"iter"
 	"slices"
 	"time"
 )
@@ -59,12 +59,10 @@ func (d *Decoder) Entries() int { return d.n }
 // merged; the result is sorted by ID.
 func (d *Decoder) Resources(now time.Time) []Resource {
 	rs := slices.Concat(d.glue2.resources(), d.glue1.resources(), d.ng.resources())
-	for i := range rs {
-		rs[i].Source, rs[i].Fetched = d.source, now
+	for _, r := range rs {
+		r.Source, r.Fetched = d.source, now
 	}
-	rs = Merge(now, rs)
-	slices.SortFunc(rs, func(a, b Resource) int { return cmp.Compare(a.ID, b.ID) })
-	return rs
+	return mergeSorted(now, rs)
 }
 
 // key names an object within its site: identifiers are not unique on a grid.
@@ -103,5 +101,37 @@ func (d *Decoder) keepExtra(attrs *map[string][]string, name string, values [][]
 	}
 	for _, v := range values {
 		(*attrs)[name] = append((*attrs)[name], d.pool.str(v))
+	}
+}
+
+// slab keeps many values of one type in chunks, so that pointers to them hold
+// and growing copies nothing.
+type slab[T any] struct {
+	chunks [][]T
+	n      int
+}
+
+const slabChunk = 64
+
+// add makes room for one more value and returns it.
+func (s *slab[T]) add() *T {
+	if s.n%slabChunk == 0 {
+		s.chunks = append(s.chunks, make([]T, 0, slabChunk))
+	}
+	last := &s.chunks[len(s.chunks)-1]
+	*last = (*last)[:len(*last)+1]
+	s.n++
+	return &(*last)[len(*last)-1]
+}
+
+func (s *slab[T]) all() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, chunk := range s.chunks {
+			for i := range chunk {
+				if !yield(&chunk[i]) {
+					return
+				}
+			}
+		}
 	}
 }

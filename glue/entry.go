@@ -54,7 +54,11 @@ var kinds = map[string]kind{
 // that names such an entry.
 var kindsByRDN = map[string]kind{
 	"glueceuniqueid": kindCE, "gluevoviewlocalid": kindView, "glueclusteruniqueid": kindCluster,
-	"gluesubclusteruniqueid": kindSubCluster,
+	"gluesubclusteruniqueid": kindSubCluster, "gluecesebindseuniqueid": kindBind,
+	"glue2domainid": kindDomain, "glue2serviceid": kindService, "glue2endpointid": kindEndpoint,
+	"glue2shareid": kindShare, "glue2managerid": kindManager, "glue2resourceid": kindEnvironment,
+	"glue2applicationenvironmentid": kindApplication, "glue2benchmarkid": kindBenchmark,
+	"glue2policyid":          kindMapping,
 	"nordugrid-cluster-name": kindNGCluster, "nordugrid-queue-name": kindNGQueue,
 }
 

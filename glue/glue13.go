@@ -8,9 +8,9 @@ import (
 // glue13 collects the entries of GLUE Schema 1.3 (LDAP rendering).
 type glue13 struct {
 	d           *Decoder
-	ces         []ce13
-	views       []view13
-	subclusters []subcluster13
+	ces         slab[ce13]
+	views       slab[view13]
+	subclusters slab[subcluster13]
 	siteOf      map[key]string // GlueCluster's site, by cluster
 	binds       map[key][]StorageBinding
 }
@@ -53,24 +53,21 @@ func (g *glue13) add(k kind, e *Entry) {
 	site := g.d.site13(e.DN)
 	switch k {
 	case kindCE:
-		g.ces = append(g.ces, ce13{})
-		c := &g.ces[len(g.ces)-1]
+		c := g.ces.add()
 		c.key.site = site
 		apply(g.d, ceAttrs, c, e, &c.r.Attrs)
 		if c.key.id == "" {
 			c.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
 		}
 	case kindView:
-		g.views = append(g.views, view13{})
-		v := &g.views[len(g.views)-1]
+		v := g.views.add()
 		v.key.site = site
 		apply(g.d, viewAttrs, v, e, &v.r.Attrs)
 		if v.key.id == "" {
 			v.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
 		}
 	case kindSubCluster:
-		g.subclusters = append(g.subclusters, subcluster13{})
-		s := &g.subclusters[len(g.subclusters)-1]
+		s := g.subclusters.add()
 		s.key.site = site
 		apply(g.d, subclusterAttrs, s, e, &s.r.Attrs)
 		if s.key.id == "" {

@@ -6,22 +6,21 @@ import (
 
 // resources joins CE, cluster, subcluster and VO views. A CE with views gives
 // one resource for itself and one for each view.
-func (g *glue13) resources() []Resource {
+func (g *glue13) resources() []*Resource {
 	nodes := g.environments()
 	views := map[key][]*view13{}
-	for i := range g.views {
-		views[g.views[i].key] = append(views[g.views[i].key], &g.views[i])
+	for v := range g.views.all() {
+		views[v.key] = append(views[v.key], v)
 	}
-	out := make([]Resource, 0, len(g.ces)+len(g.views))
-	for i := range g.ces {
-		c := &g.ces[i]
+	out := make([]*Resource, 0, g.ces.n+g.views.n)
+	for c := range g.ces.all() {
 		g.finish(c, nodes)
-		at := len(out)
-		out = append(out, c.r)
+		out = append(out, &c.r)
 		for _, v := range views[c.key] {
-			if view := v.resource(&c.r); view.ViewOf != "" {
-				out = append(out, view)
-				out[at].Views = append(out[at].Views, view.ViewOf)
+			v.complete(&c.r)
+			if v.r.ViewOf != "" {
+				out = append(out, &v.r)
+				c.r.Views = append(c.r.Views, v.r.ViewOf)
 			}
 		}
 	}
@@ -32,8 +31,7 @@ func (g *glue13) resources() []Resource {
 // resource stands for one kind of node.
 func (g *glue13) environments() map[key]*Resource {
 	best := map[key]*Resource{}
-	for i := range g.subclusters {
-		s := &g.subclusters[i]
+	for s := range g.subclusters.all() {
 		s.r.RuntimeEnvironments, s.r.tags = s.tags, newTagList(s.tags)
 		if b := best[s.key]; b == nil || s.r.LogicalCPUs.V > b.LogicalCPUs.V {
 			best[s.key] = &s.r
@@ -92,34 +90,34 @@ func (c *ce13) endpoint() Endpoint {
 	return e
 }
 
-// resource makes a VO's view of a CE: the CE with the view's own access rules
-// and state. What the view does not publish is the CE's. DENY rules of the CE
-// hold for its views too.
-func (v *view13) resource(ce *Resource) Resource {
-	r := *ce
-	r.ViewOf = v.vo()
+// complete makes a VO's view of a CE whole: the CE with the view's own access
+// rules and state. What the view does not publish is the CE's. DENY rules of
+// the CE hold for its views too.
+func (v *view13) complete(ce *Resource) {
+	own := v.r
+	r := &v.r
+	*r = *ce
+	r.ViewOf, r.Views = v.vo(own.Access), nil
 	r.ID = ce.ID + "#" + v.localID
-	r.Views = nil
-	r.Access = v.r.Access
+	r.Access = own.Access
 	for _, rule := range ce.Access {
 		if strings.HasPrefix(rule, "DENY:") {
 			r.Access = append(r.Access, rule)
 		}
 	}
-	r.StateIsPlaceholder = v.r.StateIsPlaceholder || ce.StateIsPlaceholder
-	r.EstimatedWaitIsPlaceholder = v.r.EstimatedWaitIsPlaceholder || ce.EstimatedWaitIsPlaceholder
-	if !v.r.FreeSlots.OK {
-		v.r.FreeSlots = v.free
+	r.StateIsPlaceholder = own.StateIsPlaceholder || ce.StateIsPlaceholder
+	r.EstimatedWaitIsPlaceholder = own.EstimatedWaitIsPlaceholder || ce.EstimatedWaitIsPlaceholder
+	if !own.FreeSlots.OK {
+		own.FreeSlots = v.free
 	}
-	override(&r.Running, v.r.Running)
-	override(&r.Waiting, v.r.Waiting)
-	override(&r.Total, v.r.Total)
-	override(&r.FreeSlots, v.r.FreeSlots)
-	override(&r.EstimatedWait, v.r.EstimatedWait)
-	override(&r.WorstWait, v.r.WorstWait)
+	override(&r.Running, own.Running)
+	override(&r.Waiting, own.Waiting)
+	override(&r.Total, own.Total)
+	override(&r.FreeSlots, own.FreeSlots)
+	override(&r.EstimatedWait, own.EstimatedWait)
+	override(&r.WorstWait, own.WorstWait)
 	r.dropPlaceholderState()
-	r.Attrs = mergedAttrs(v.r.Attrs, ce.Attrs)
-	return r
+	r.Attrs = mergedAttrs(own.Attrs, ce.Attrs)
 }
 
 func override[T any](dst *Opt[T], v Opt[T]) {
@@ -129,8 +127,8 @@ func override[T any](dst *Opt[T], v Opt[T]) {
 }
 
 // vo is the VO the view is for: of its rules, else its name.
-func (v *view13) vo() string {
-	for _, rule := range v.r.Access {
+func (v *view13) vo(rules []string) string {
+	for _, rule := range rules {
 		if vo := VOOf(rule); vo != "" {
 			return vo
 		}

@@ -13,9 +13,9 @@ type glue20 struct {
 	d          *Decoder
 	services   map[key]*service20
 	endpoints  []endpoint20
-	shares     []share20
+	shares     slab[share20]
 	managers   []manager20
-	envs       []env20
+	envs       slab[env20]
 	tags       map[key][]string // by manager
 	benchmarks []benchmark20
 	rules      map[key][]string // mapping policies, by share
@@ -89,16 +89,16 @@ func (g *glue20) add(k kind, e *Entry) {
 		apply(d, endpointAttrs, &p, e, nil)
 		g.endpoints = append(g.endpoints, p)
 	case kindShare:
-		g.shares = append(g.shares, share20{id: key{site: site}})
-		s := &g.shares[len(g.shares)-1]
+		s := g.shares.add()
+		s.id.site = site
 		apply(d, shareAttrs, s, e, &s.r.Attrs)
 	case kindManager:
 		m := manager20{id: key{site: site}}
 		apply(d, managerAttrs, &m, e, nil)
 		g.managers = append(g.managers, m)
 	case kindEnvironment:
-		g.envs = append(g.envs, env20{id: key{site: site}})
-		v := &g.envs[len(g.envs)-1]
+		v := g.envs.add()
+		v.id.site = site
 		apply(d, envAttrs, v, e, &v.r.Attrs)
 		if v.manager == "" {
 			v.manager = d.pool.str(rdn(e.DN, "glue2managerid"))

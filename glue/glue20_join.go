@@ -8,25 +8,20 @@ import (
 
 // resources joins shares with the endpoints, manager, nodes, tags and rules of
 // their service.
-func (g *glue20) resources() []Resource {
+func (g *glue20) resources() []*Resource {
 	j := g.index()
-	out := make([]Resource, 0, len(g.shares))
-	groups := map[key][]int{} // the shares of one queue of one service
-	for i := range g.shares {
-		s := &g.shares[i]
+	out := make([]*Resource, 0, g.shares.n)
+	type queue struct{ site, service, name string }
+	groups := map[queue][]*Resource{}
+	for s := range g.shares.all() {
 		j.finish(s)
-		queue := key{s.id.site, s.service + "\n" + s.r.Queue}
-		groups[queue] = append(groups[queue], i)
-		out = append(out, s.r)
+		q := queue{s.id.site, s.service, s.r.Queue}
+		groups[q] = append(groups[q], &s.r)
+		out = append(out, &s.r)
 	}
 	for _, group := range groups {
 		if len(group) > 1 {
-			markViews(out, group)
-		}
-	}
-	for i := range out {
-		if out[i].ViewOf != "" {
-			out[i].ID = out[i].CEID + "#" + out[i].ViewOf
+			markViews(group)
 		}
 	}
 	return out
@@ -35,24 +30,24 @@ func (g *glue20) resources() []Resource {
 // markViews tells the VOs' views among the shares of one queue from the share
 // as a whole, and gives the views the jobs that the CE holds back: ARC counts
 // them on the whole share only.
-func markViews(rs []Resource, group []int) {
+func markViews(group []*Resource) {
 	var whole *Resource
 	var vos []string
-	for _, i := range group {
-		if vo := onlyVO(rs[i].Access); vo != "" {
-			rs[i].ViewOf = vo
+	for _, r := range group {
+		if vo := onlyVO(r.Access); vo != "" {
+			r.ViewOf, r.ID = vo, r.CEID+"#"+vo
 			vos = append(vos, vo)
 		} else {
-			whole = &rs[i]
+			whole = r
 		}
 	}
 	if whole == nil {
 		return
 	}
 	whole.Views = vos
-	for _, i := range group {
-		raise(&rs[i].PreLRMSWaiting, whole.PreLRMSWaiting)
-		raise(&rs[i].Staging, whole.Staging)
+	for _, r := range group {
+		raise(&r.PreLRMSWaiting, whole.PreLRMSWaiting)
+		raise(&r.Staging, whole.Staging)
 	}
 }
 
@@ -111,8 +106,7 @@ func (g *glue20) index() *join20 {
 	for k, names := range g.tags {
 		j.tags[k] = newTagList(names)
 	}
-	for i := range g.envs {
-		x := &g.envs[i]
+	for x := range g.envs.all() {
 		j.finishEnv(x)
 		j.envs[x.id] = x
 		k := key{x.id.site, x.manager}

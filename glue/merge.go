@@ -15,27 +15,39 @@ import (
 // own schema, then the younger. Its gaps are filled from the others, and what
 // they contradict is listed in Conflicts. Views of a VO get what the whole
 // share knows and they do not. IDs are unique afterwards.
+// The result is sorted by ID; rs is used up.
 func Merge(now time.Time, rs []Resource) []Resource {
-	groups := map[key][]*Resource{}
-	var order []key
+	pointers := make([]*Resource, len(rs))
 	for i := range rs {
-		k := key{strings.ToLower(rs[i].CE), rs[i].Queue}
+		pointers[i] = &rs[i]
+	}
+	return mergeSorted(now, pointers)
+}
+
+func mergeSorted(now time.Time, rs []*Resource) []Resource {
+	groups := make(map[key][]*Resource, len(rs)/2)
+	var order []key
+	for _, r := range rs {
+		k := key{strings.ToLower(r.CE), r.Queue}
 		if groups[k] == nil {
 			order = append(order, k)
 		}
-		groups[k] = append(groups[k], &rs[i])
+		groups[k] = append(groups[k], r)
 	}
-	out := make([]Resource, 0, len(rs))
+	merged := make([]*Resource, 0, len(rs))
 	for _, k := range order {
 		group := groups[k]
 		if len(group) > 1 {
 			group = mergeGroup(now, group)
 		}
-		for _, r := range group {
-			out = append(out, *r)
-		}
+		merged = append(merged, group...)
 	}
-	makeUnique(out)
+	makeUnique(merged)
+	slices.SortFunc(merged, func(a, b *Resource) int { return strings.Compare(a.ID, b.ID) })
+	out := make([]Resource, len(merged))
+	for i, r := range merged {
+		out[i] = *r
+	}
 	return out
 }
 
@@ -170,13 +182,13 @@ func inherit(rs []*Resource) []*Resource {
 }
 
 // makeUnique numbers resources whose ID occurred before.
-func makeUnique(rs []Resource) {
-	seen := make(map[string]int, len(rs))
-	for i := range rs {
-		id := rs[i].ID
-		seen[id]++
-		if n := seen[id]; n > 1 {
-			rs[i].ID = id + "#" + strconv.Itoa(n)
+func makeUnique(rs []*Resource) {
+	seen := make(map[string]bool, len(rs))
+	for _, r := range rs {
+		id := r.ID
+		for n := 2; seen[r.ID]; n++ {
+			r.ID = id + "#" + strconv.Itoa(n)
 		}
+		seen[r.ID] = true
 	}
 }

@@ -130,12 +130,12 @@ func (r *Resource) setNodeAccess(v []byte) {
 }
 
 // resources joins queues with their cluster.
-func (g *nordugrid) resources() []Resource {
+func (g *nordugrid) resources() []*Resource {
 	tags := map[string]*tagList{}
 	for name, c := range g.clusters {
 		tags[name] = newTagList(c.tags)
 	}
-	out := make([]Resource, 0, len(g.queues))
+	out := make([]*Resource, 0, len(g.queues))
 	for i := range g.queues {
 		q := &g.queues[i]
 		c := g.clusters[q.cluster]
@@ -143,7 +143,7 @@ func (g *nordugrid) resources() []Resource {
 			c = &ngCluster{name: q.cluster}
 		}
 		q.finish(c, tags[c.name])
-		out = append(out, q.r)
+		out = append(out, &q.r)
 	}
 	return out
 }

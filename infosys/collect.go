@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"gridbroker/glue"
@@ -89,7 +88,7 @@ func (c *Collector) Collect(ctx context.Context, srcs ...Source) Snapshot {
 	}
 	for i, src := range srcs {
 		if !answers[i].done {
-			answers[i] = c.fallback(src.Name(), answer{Outcome: Outcome{
+			answers[i] = c.fallback(src, answer{Outcome: Outcome{
 				Source: src.Name(), Took: c.now().Sub(started), Err: noAnswer(ctx, limit)}})
 		}
 	}
@@ -130,14 +129,14 @@ type answer struct {
 // old one of the cache.
 func (c *Collector) ask(ctx context.Context, src Source) answer {
 	start := c.now()
-	if a, ok := c.cached(src.Name()); ok && start.Sub(a.Fetched) <= c.MaxAge {
+	if a, ok := c.cached(src); ok && start.Sub(a.Fetched) <= c.MaxAge {
 		a.Took = c.now().Sub(start)
 		return a
 	}
 	rs, err := src.Resources(ctx)
 	a := answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Err: err, Took: c.now().Sub(start)}}
 	if err != nil {
-		return c.fallback(src.Name(), a)
+		return c.fallback(src, a)
 	}
 	a.Fetched = c.now()
 	for i := range rs {
@@ -148,7 +147,7 @@ func (c *Collector) ask(ctx context.Context, src Source) answer {
 		}
 	}
 	if c.Cache != nil && !uncached(src) {
-		c.Cache.save(src.Name(), a.Fetched, rs)
+		c.Cache.save(cacheKey(src), a.Fetched, rs)
 	}
 	return a
 }
@@ -162,9 +161,9 @@ func minTime(a, b time.Time) time.Time {
 
 // fallback puts the cache's answer, marked stale, in the place of a failed
 // one; a partial answer is kept when the cache has nothing.
-func (c *Collector) fallback(name string, a answer) answer {
+func (c *Collector) fallback(src Source, a answer) answer {
 	a.done = true
-	old, ok := c.cached(name)
+	old, ok := c.cached(src)
 	if !ok {
 		return a
 	}
@@ -175,12 +174,12 @@ func (c *Collector) fallback(name string, a answer) answer {
 	return old
 }
 
-func (c *Collector) cached(name string) (answer, bool) {
-	if c.Cache == nil {
+func (c *Collector) cached(src Source) (answer, bool) {
+	if c.Cache == nil || uncached(src) {
 		return answer{}, false
 	}
-	fetched, rs, ok := c.Cache.load(name)
-	return answer{done: true, rs: rs, Outcome: Outcome{Source: name, Fetched: fetched, Cached: true}}, ok
+	fetched, rs, ok := c.Cache.load(cacheKey(src))
+	return answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Fetched: fetched, Cached: true}}, ok
 }
 
 // snapshot merges the answers.
@@ -195,7 +194,6 @@ func (c *Collector) snapshot(answers []answer) Snapshot {
 	s.Resources = all
 	if len(answers) > 1 {
 		s.Resources = glue.Merge(s.At, all)
-		slices.SortFunc(s.Resources, func(a, b glue.Resource) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	return s
 }

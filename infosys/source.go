@@ -23,3 +23,13 @@ func uncached(s Source) bool {
 	l, ok := s.(Local)
 	return ok && l.Local()
 }
+
+// Keyed is implemented by sources whose answer depends on more than the name.
+type Keyed interface{ CacheKey() string }
+
+func cacheKey(s Source) string {
+	if k, ok := s.(Keyed); ok {
+		return k.CacheKey()
+	}
+	return s.Name()
+}

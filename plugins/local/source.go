@@ -31,6 +31,9 @@ func (b *Backend) Source(u *url.URL) (*Source, error) {
 // Name implements infosys.Source.
 func (s *Source) Name() string { return "local:" + s.only }
 
+// Local implements infosys.Local: there is nothing to cache.
+func (s *Source) Local() bool { return true }
+
 // Resources implements infosys.Source.
 func (s *Source) Resources(context.Context) ([]glue.Resource, error) {
 	var rs []glue.Resource

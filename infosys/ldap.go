@@ -1,0 +1,225 @@
+package infosys
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+
+	"github.com/go-ldap/ldap/v3"
+)
+
+// Limits on what an LDAP server may send.
+const (
+	maxLDAPMessage = 16 << 20
+	maxLDAPTotal   = 1 << 30
+	pageSize       = 1000
+)
+
+// LDAP is a Source that asks a BDII or an ARC computing element. With a base
+// DN it searches there, for the schemas that live below it; without one it
+// asks the server which trees it has.
+type LDAP struct {
+	URL    string                                                      // the name shown
+	Addr   string                                                      // host:port
+	Base   string                                                      // "" : what the server offers
+	VO     string                                                      // only what names this VO, where a filter can tell; "": all
+	Extra  []string                                                    // attributes to keep besides those of glue's table
+	TLS    func(ctx context.Context, host string) (*tls.Config, error) // set for ldaps
+	Dialer net.Dialer
+	Now    func() time.Time
+}
+
+// NewLDAP takes apart ldap://host[:port][/base].
+func NewLDAP(u *url.URL) (*LDAP, error) {
+	if u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+		return nil, fmt.Errorf("%s: want ldap://host:port/base", u.Redacted())
+	}
+	port := u.Port()
+	if port == "" {
+		port = "389"
+		if u.Scheme == "ldaps" {
+			port = "636"
+		}
+	}
+	base := strings.Trim(u.Path, "/ ")
+	if base != "" {
+		if _, err := ldap.ParseDN(base); err != nil {
+			return nil, fmt.Errorf("%s: base %q: %w", u, base, err)
+		}
+	}
+	return &LDAP{URL: u.String(), Addr: net.JoinHostPort(u.Hostname(), port), Base: base}, nil
+}
+
+// Name implements Source.
+func (l *LDAP) Name() string { return l.URL }
+
+// CacheKey implements Keyed: answers about one VO are no answers about others.
+func (l *LDAP) CacheKey() string {
+	return l.URL + " vo=" + l.VO + " extra=" + strings.Join(l.Extra, ",")
+}
+
+// Resources implements Source. A server that cuts its answers is asked once
+// more, in pages.
+func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
+	rs, err := l.ask(ctx, 0)
+	if e, ok := errors.AsType[*LDAPError](err); ok && e.cut() {
+		rs, err = l.ask(ctx, pageSize)
+	}
+	if err != nil {
+		return rs, fmt.Errorf("%s: %w", l.Addr, contextError(ctx, err))
+	}
+	return rs, nil
+}
+
+// contextError prefers the context's word on why a connection ended.
+func contextError(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("no full answer in time: %w", ctx.Err())
+		}
+		return ctx.Err()
+	}
+	return err
+}
+
+// ask makes one connection and reads everything through it.
+func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	s := newLDAPSession(conn, page)
+	bases, err := l.bases(s)
+	if err != nil {
+		return nil, err
+	}
+	d := glue.NewDecoder(l.URL, l.Extra...)
+	err = l.search(s, bases, d)
+	return d.Resources(l.now()), err
+}
+
+func (l *LDAP) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := l.Dialer.DialContext(ctx, "tcp", l.Addr)
+	if err != nil || l.TLS == nil {
+		return conn, err
+	}
+	host, _, _ := net.SplitHostPort(l.Addr)
+	conf, err := l.TLS(ctx, host)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	secure := tls.Client(conn, conf)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
+}
+
+// base is one tree to search.
+type base struct {
+	dn       string
+	optional bool // that it is missing is no error
+}
+
+// bases lists the trees to search. Of a top BDII's, o=shadow is what o=grid
+// is rewritten from at a cost per entry, so it is taken instead.
+func (l *LDAP) bases(s *ldapSession) ([]base, error) {
+	if l.Base != "" {
+		return []base{{dn: l.Base}}, nil
+	}
+	contexts, err := s.namingContexts()
+	if err != nil {
+		return nil, err
+	}
+	var out []base
+	has := func(dn string) bool {
+		return slices.ContainsFunc(contexts, func(c string) bool { return strings.EqualFold(strings.ReplaceAll(c, " ", ""), dn) })
+	}
+	switch {
+	case has("o=shadow"):
+		out = append(out, base{dn: "o=grid,o=shadow", optional: true})
+	case has("o=grid"):
+		out = append(out, base{dn: "o=grid", optional: true})
+	}
+	if has("o=glue") {
+		out = append(out, base{dn: "o=glue", optional: true})
+	}
+	if out == nil && len(contexts) > 0 {
+		return nil, fmt.Errorf("no tree of GLUE's: the server offers %s", strings.Join(contexts, "; "))
+	}
+	if out == nil { // the server does not say: try
+		out = []base{{dn: "o=grid", optional: true}, {dn: "o=glue", optional: true}}
+	}
+	return out, nil
+}
+
+// search sends every query at once and feeds the decoder with what comes, in
+// whatever order.
+func (l *LDAP) search(s *ldapSession, bases []base, d *glue.Decoder) error {
+	missing := 0
+	for _, b := range bases {
+		for _, q := range l.queries(b.dn) {
+			if err := s.send(b.dn, ldap.ScopeWholeSubtree, q, b.optional); err != nil {
+				return err
+			}
+		}
+	}
+	err := s.receive(d.Add, &missing)
+	if err == nil && missing > 0 && d.Entries() == 0 {
+		return errors.New("none of its trees has an entry")
+	}
+	return err
+}
+
+// queries are those for the schemas that live below a base.
+func (l *LDAP) queries(dn string) []glue.Query {
+	if low := strings.ToLower(dn); strings.HasSuffix(low, "o=glue") {
+		return glue.Queries20(l.Extra)
+	}
+	return slices.Concat(glue.Queries13(l.VO, l.Extra), glue.QueriesARC(l.Extra))
+}
+
+func (l *LDAP) now() time.Time {
+	if l.Now == nil {
+		return time.Now()
+	}
+	return l.Now()
+}
+
+// LDAPError is a result other than success, in the server's words.
+type LDAPError struct {
+	What    string // the class searched for
+	Code    int64  // RFC 4511 resultCode
+	Message string // diagnosticMessage; may be empty
+}
+
+// Error implements error.
+func (e *LDAPError) Error() string {
+	name := "result"
+	if e.Code >= 0 && e.Code < 1<<16 {
+		name = ldap.LDAPResultCodeMap[uint16(e.Code)]
+	}
+	text := fmt.Sprintf("%s: %s (LDAP result %d)", e.What, name, e.Code)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// cut reports whether the server gave a part only.
+func (e *LDAPError) cut() bool {
+	return e.Code == ldap.LDAPResultSizeLimitExceeded || e.Code == ldap.LDAPResultAdminLimitExceeded
+}
