@@ -3,6 +3,10 @@ package credential
 import (
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 
 	"gridbroker/credential/voms"
 )
@@ -26,4 +30,29 @@ func lastCN(c *x509.Certificate) (string, bool) {
 	}
 	s, ok := last[0].Value.(string)
 	return s, ok
+}
+
+// rdns returns the content of a name: its relative names one after another.
+func rdns(name []byte) []byte {
+	in := cryptobyte.String(name)
+	var body cryptobyte.String
+	if !in.ReadASN1(&body, cbasn1.SEQUENCE) {
+		return nil
+	}
+	return body
+}
+
+// withoutLastRDN returns the content of a name without its last relative name.
+func withoutLastRDN(name []byte) ([]byte, error) {
+	all := rdns(name)
+	rest := cryptobyte.String(all)
+	last := 0
+	for !rest.Empty() {
+		var one cryptobyte.String
+		last = len(all) - len(rest)
+		if !rest.ReadASN1Element(&one, cbasn1.SET) {
+			return nil, errors.New("malformed name")
+		}
+	}
+	return all[:last], nil
 }

@@ -198,12 +198,12 @@ func (t *Token) check(now time.Time) []Finding {
 	}
 	switch exp, nbf := t.claims.Expiry.Time, t.claims.Begin.Time; {
 	case !exp.IsZero() && now.After(exp):
-		return []Finding{*problem("token.expired", t.source, "the token expired "+ago(now.Sub(exp))+" ago", "", "grid auth login")}
+		return []Finding{*problem("token.expired", t.source, "the token expired "+Span(now.Sub(exp))+" ago", "", "grid auth login")}
 	case now.Before(nbf):
-		return []Finding{*problem("token.not-yet-valid", t.source, "the token is not valid for another "+ago(nbf.Sub(now)), "",
+		return []Finding{*problem("token.not-yet-valid", t.source, "the token is not valid for another "+Span(nbf.Sub(now)), "",
 			"compare this machine's clock with the time elsewhere: grid auth doctor")}
 	case !exp.IsZero() && exp.Sub(now) < 5*time.Minute:
-		return []Finding{{ID: "token.expires-soon", Severity: Warning, Subject: t.source, What: "the token expires in " + ago(exp.Sub(now)), Mend: "grid auth login"}}
+		return []Finding{{ID: "token.expires-soon", Severity: Warning, Subject: t.source, What: "the token expires in " + Span(exp.Sub(now)), Mend: "grid auth login"}}
 	}
 	return nil
 }

@@ -165,3 +165,6 @@ func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
 	}
 	return first
 }
+
+// System reports whether the system's authorities are trusted too.
+func (t *Trust) System() bool { return t.system }

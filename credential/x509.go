@@ -201,15 +201,15 @@ func (x *X509) checkTimes(now time.Time) *Finding {
 			if kindOf(c) == notProxy {
 				mend = "ask your certificate authority for a new certificate"
 			}
-			return problem("x509.expired", x.path, "expired "+ago(now.Sub(c.NotAfter))+" ago", subjectDN(c), mend)
+			return problem("x509.expired", x.path, "expired "+Span(now.Sub(c.NotAfter))+" ago", subjectDN(c), mend)
 		}
 		if now.Before(c.NotBefore) {
-			return problem("x509.not-yet-valid", x.path, "not valid for another "+ago(c.NotBefore.Sub(now)), subjectDN(c),
+			return problem("x509.not-yet-valid", x.path, "not valid for another "+Span(c.NotBefore.Sub(now)), subjectDN(c),
 				"compare this machine's clock with the time elsewhere: grid auth doctor")
 		}
 	}
 	if left := x.NotAfter().Sub(now); left < time.Hour {
-		return &Finding{ID: "x509.expires-soon", Severity: Warning, Subject: x.path, What: "expires in " + ago(left), Mend: "grid auth proxy"}
+		return &Finding{ID: "x509.expires-soon", Severity: Warning, Subject: x.path, What: "expires in " + Span(left), Mend: "grid auth proxy"}
 	}
 	return nil
 }
@@ -222,15 +222,15 @@ func (x *X509) checkACs(now time.Time) []Finding {
 	var fs []Finding
 	for _, ac := range acs {
 		if now.After(ac.NotAfter) {
-			fs = append(fs, *problem("voms.expired", x.path, "the attributes of "+ac.VO+" expired "+ago(now.Sub(ac.NotAfter))+" ago",
+			fs = append(fs, *problem("voms.expired", x.path, "the attributes of "+ac.VO+" expired "+Span(now.Sub(ac.NotAfter))+" ago",
 				"the proxy itself may live longer than they do", "grid auth proxy --voms "+ac.VO))
 		}
 	}
 	return fs
 }
 
-// ago writes a duration as a person would: "2 d 3 h", "5 min".
-func ago(d time.Duration) string {
+// Span writes a duration, without its sign, as a person would: "2 d 3 h", "5 min".
+func Span(d time.Duration) string {
 	switch d = d.Abs(); {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)

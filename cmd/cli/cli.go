@@ -59,6 +59,7 @@ func (a *app) rootCmd() *cobra.Command {
 // verbs lists every verb, in the order of the help text.
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
+		a.authCmd(),
 		a.manCmd(),
 		a.localRunnerCmd(),
 		a.localJobCmd(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"gridbroker/credential"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
@@ -45,6 +46,9 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	if _, ok := errors.AsType[*jdl.Diagnostic](err); ok {
 		return exitUsage
+	}
+	if _, ok := errors.AsType[*credential.Finding](err); ok {
+		return exitCredential
 	}
 	if e, ok := errors.AsType[*plugins.Error](err); ok {
 		switch e.Kind {

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"gridbroker/credential"
+)
+
+// authCmd is the parent of the verbs about credentials.
+func (a *app) authCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "Credentials: what there is, make, renew, mend",
+		Long: `Finds, makes and checks what the grid wants to see: X.509 proxies (RFC 3820) with
+VOMS attributes, bearer tokens, and the certificate authorities to trust.
+
+Nothing else needs to be installed: proxies, VOMS and tokens are handled here.`,
+		Example: "  grid auth status\n  grid auth proxy --voms atlas\n  grid auth doctor https://ce.example.org/arex",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd())
+	return cmd
+}
+
+// authFlags are the files that credentials are looked for in.
+type authFlags struct {
+	opts    credential.Options
+	cas     string
+	pwstdin bool
+}
+
+func (f *authFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.opts.Cert, "cert", "", "certificate `file`, PEM or PKCS#12 (default $X509_USER_CERT, ~/.globus)")
+	fs.StringVar(&f.opts.Key, "key-file", "", "private key `file` (default $X509_USER_KEY, ~/.globus)")
+	fs.StringVar(&f.opts.CertDir, "cert-dir", "", "`directory` of CA certificates (default $X509_CERT_DIR, /etc/grid-security/certificates)")
+	fs.StringVar(&f.opts.VOMSDir, "voms-dir", "", "`directory` of VOMS server descriptions (default $X509_VOMS_DIR)")
+	fs.StringVar(&f.cas, "cas", "any", "certificate authorities to trust: any, grid, system")
+	fs.BoolVar(&f.pwstdin, "pwstdin", false, "read the passphrase from standard input")
+}
+
+// options completes the flags; prompts are given only by verbs that need keys.
+func (f *authFlags) options(a *app) (credential.Options, error) {
+	o := f.opts
+	switch f.cas {
+	case "any":
+	case "grid", "system":
+		o.CAs = credential.CAs(f.cas)
+	default:
+		return o, usageError(fmt.Errorf("--cas %q: want any, grid or system", f.cas))
+	}
+	return o, nil
+}
+
+// credEnv is the environment as package credential wants it.
+func (a *app) credEnv() credential.Env {
+	return credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
+}
+
+// askPassphrase prompts on the terminal, without echo, or reads a line of
+// standard input when told to.
+func (a *app) askPassphrase(fromStdin bool) func(string) ([]byte, error) {
+	if fromStdin {
+		in := bufio.NewReader(a.env.In)
+		return func(string) ([]byte, error) {
+			line, err := in.ReadBytes('\n')
+			if len(line) == 0 && err != nil {
+				return nil, fmt.Errorf("no passphrase on standard input: %w", err)
+			}
+			return []byte(strings.TrimRight(string(line), "\r\n")), nil
+		}
+	}
+	return func(prompt string) ([]byte, error) {
+		f, ok := a.env.In.(*os.File)
+		if !ok || !term.IsTerminal(int(f.Fd())) {
+			return nil, errors.New("a passphrase is needed and standard input is no terminal (--pwstdin reads it from there)")
+		}
+		fmt.Fprint(a.env.Err, prompt)
+		pass, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(a.env.Err)
+		return pass, err
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/credential"
+)
+
+// proxyFlags are those of "auth proxy".
+type proxyFlags struct {
+	authFlags
+	voms      []string
+	valid     time.Duration
+	vomsValid time.Duration
+	key       string
+	limited   bool
+	pathLen   int
+	out       string
+	fromProxy bool
+}
+
+func (a *app) authProxyCmd() *cobra.Command {
+	var f proxyFlags
+	cmd := &cobra.Command{
+		Use:   "proxy",
+		Short: "Make an X.509 proxy, with VOMS attributes if asked for",
+		Long: `Makes an RFC 3820 proxy from the user's certificate and writes it, with mode 0600, to
+$X509_USER_PROXY or /tmp/x509up_u<uid>. The certificate is looked for in $X509_USER_CERT and
+$X509_USER_KEY, ~/.globus/usercert.pem and userkey.pem, ~/.globus/usercred.p12; keys may be
+encrypted.
+
+With --voms the VO's servers (vomses files) are asked in turn, the next one when one fails or
+does not answer within 3 seconds. A proxy is written only when all attributes were obtained and
+check out.`,
+		Example: `  grid auth proxy
+  grid auth proxy --voms atlas:/atlas/Role=production --valid 24h
+  grid auth proxy --voms atlas --voms ops --key ecdsa`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.makeProxy(cmd.Context(), f) },
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.voms, "voms", nil, "`VO[:FQAN,...]` to get attributes of; may be given several times, the first counts as primary")
+	fs.DurationVar(&f.valid, "valid", 12*time.Hour, "how long the proxy lives")
+	fs.DurationVar(&f.vomsValid, "voms-valid", 0, "how long the attributes live (default: as the proxy)")
+	fs.StringVar(&f.key, "key", "rsa2048", "kind of key: rsa2048, rsa3072, rsa4096, ecdsa, ecdsa384")
+	fs.BoolVar(&f.limited, "limited", false, "make a limited proxy, which may not start jobs")
+	fs.IntVar(&f.pathLen, "path-length", -1, "how many proxies may follow below this one; -1: no limit")
+	fs.StringVarP(&f.out, "out", "o", "", "`file` to write (default $X509_USER_PROXY, /tmp/x509up_u<uid>)")
+	fs.BoolVar(&f.fromProxy, "from-proxy", false, "make it from the present proxy instead of the certificate")
+	return cmd
+}
+
+func (a *app) makeProxy(ctx context.Context, f proxyFlags) error {
+	opts, err := f.options(a)
+	if err != nil {
+		return err
+	}
+	opts.Passphrase = a.askPassphrase(f.pwstdin)
+	env := a.credEnv()
+	user, err := a.proxyIssuer(env, opts, f.fromProxy)
+	if err != nil {
+		return err
+	}
+	po := credential.ProxyOptions{Now: a.env.Now(), Lifetime: f.valid, Limited: f.limited, Key: f.key}
+	if f.pathLen >= 0 {
+		po.PathLen = &f.pathLen
+	}
+	if len(f.voms) > 0 {
+		if err := a.fetchACs(ctx, env, opts, f, user, &po); err != nil {
+			return err
+		}
+	}
+	proxy, err := user.NewProxy(po)
+	if err != nil {
+		return err
+	}
+	out := f.out
+	if out == "" {
+		out = env.ProxyPath()
+	}
+	if err := proxy.Save(out); err != nil {
+		return err
+	}
+	return a.reportProxy(env, opts, out)
+}
+
+// proxyIssuer is what signs the proxy.
+func (a *app) proxyIssuer(env credential.Env, opts credential.Options, fromProxy bool) (*credential.X509, error) {
+	if fromProxy {
+		return credential.FindX509(env, credential.Options{Proxy: env.ProxyPath()})
+	}
+	return credential.FindUserCert(env, opts)
+}
+
+func (a *app) fetchACs(ctx context.Context, env credential.Env, opts credential.Options, f proxyFlags, user *credential.X509, po *credential.ProxyOptions) error {
+	trust, err := credential.LoadTrust(env, opts)
+	if err != nil {
+		return err
+	}
+	life := f.vomsValid
+	if life <= 0 {
+		life = f.valid
+	}
+	acs, remarks, err := credential.FetchACs(ctx, env, opts, user, trust, f.voms, life)
+	for _, r := range remarks {
+		fmt.Fprintf(a.env.Err, "grid: VOMS server remarks: %s\n", r)
+	}
+	po.ACs = acs
+	return err
+}
+
+// reportProxy reads the new file back as everybody will, and shows it.
+func (a *app) reportProxy(env credential.Env, opts credential.Options, path string) error {
+	set, err := credential.Discover(env, credential.Options{Proxy: path, CertDir: opts.CertDir, CAs: opts.CAs, NoToken: true})
+	if err != nil {
+		return err
+	}
+	set.Verify(env.VOMSDir(opts))
+	return a.printStatus(set)
+}

@@ -1,0 +1,192 @@
+package credential
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"gridbroker/credential/voms"
+)
+
+// VerifyChain checks a chain that may begin with proxies (own certificate
+// first): the proxies by RFC 3820 section 4, the rest against the directory's
+// authorities, signing policies and CRLs. The error is a *Finding.
+func (t *Trust) VerifyChain(chain []*x509.Certificate) error {
+	entity := 0
+	for entity < len(chain) && kindOf(chain[entity]) != notProxy {
+		entity++
+	}
+	if entity == len(chain) {
+		return problem("x509.incomplete", subjectDN(chain[0]), "the chain has no certificate of a person", "it holds proxies only", "grid auth proxy")
+	}
+	if err := t.verifyEntity(chain[entity], chain[entity+1:]); err != nil {
+		return err
+	}
+	for i := entity - 1; i >= 0; i-- {
+		if err := verifyProxy(chain[i], chain[i+1], t.now()); err != nil {
+			return problem("x509.proxy", subjectDN(chain[i]), "the proxy is not valid", "", "grid auth proxy").because(err)
+		}
+		if info, err := proxyInfo(chain[i]); err == nil && info.PathLen >= 0 && info.PathLen < i {
+			return problem("x509.path-length", subjectDN(chain[i]), "the proxy was delegated too often",
+				fmt.Sprintf("%d proxies below one with path length %d", i, info.PathLen), "grid auth proxy")
+		}
+	}
+	return nil
+}
+
+// Verify checks the credential's own chain; see VerifyChain.
+func (t *Trust) Verify(x *X509) error { return t.VerifyChain(x.chain) }
+
+// verifyEntity checks the certificate that is no proxy.
+func (t *Trust) verifyEntity(c *x509.Certificate, others []*x509.Certificate) error {
+	pool := x509.NewCertPool()
+	for _, o := range others {
+		pool.AddCert(o)
+	}
+	chains, err := c.Verify(x509.VerifyOptions{Roots: t.roots, Intermediates: pool, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	if err != nil {
+		return t.explainVerify(c, err)
+	}
+	return t.checkChains(chains)
+}
+
+// explainVerify turns errors of crypto/x509 into findings.
+func (t *Trust) explainVerify(c *x509.Certificate, err error) *Finding {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		where := t.dir
+		if where == "" {
+			where = "the system's certificates"
+		}
+		return problem("trust.unknown-ca", subjectDN(c), "issued by an authority that is not trusted", issuerDN(c)+" is not in "+where,
+			"install that CA's certificate, or set X509_CERT_DIR").because(err)
+	}
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
+		if now := t.now(); now.Before(e.Cert.NotBefore) {
+			return problem("x509.not-yet-valid", subjectDN(e.Cert), "the certificate is not valid for another "+Span(e.Cert.NotBefore.Sub(now)), "", "check this machine's clock").because(err)
+		}
+		return problem("x509.expired", subjectDN(e.Cert), "the certificate expired "+Span(t.now().Sub(e.Cert.NotAfter))+" ago", "", "").because(err)
+	}
+	return problem("x509.invalid", subjectDN(c), "the certificate is not valid", "", "").because(err)
+}
+
+// verifyProxy checks one proxy against its issuer, RFC 3820 section 4.1.
+func verifyProxy(c, issuer *x509.Certificate, now time.Time) error {
+	switch {
+	case !bytes.Equal(c.RawIssuer, issuer.RawSubject):
+		return fmt.Errorf("issued by %s, but followed by %s", issuerDN(c), subjectDN(issuer))
+	case !signedBy(c, issuer):
+		return errors.New("its signature is not by the certificate that follows it")
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("not valid for another %s", Span(c.NotBefore.Sub(now)))
+	case now.After(c.NotAfter):
+		return fmt.Errorf("expired %s ago", Span(now.Sub(c.NotAfter)))
+	case c.IsCA:
+		return errors.New("it claims to be a CA")
+	case issuer.IsCA:
+		return errors.New("it is issued by a CA")
+	case len(c.DNSNames)+len(c.IPAddresses)+len(c.EmailAddresses)+len(c.URIs) > 0:
+		return errors.New("it has alternative names, which proxies may not have")
+	case issuer.KeyUsage != 0 && issuer.KeyUsage&x509.KeyUsageDigitalSignature == 0:
+		return errors.New("its issuer may not sign")
+	}
+	if err := verifyProxyName(c, issuer); err != nil {
+		return err
+	}
+	return verifyProxyInfo(c, issuer)
+}
+
+// verifyProxyName asks for the issuer's name and one CN more.
+func verifyProxyName(c, issuer *x509.Certificate) error {
+	if _, ok := lastCN(c); !ok {
+		return errors.New("its name does not end in one CN")
+	}
+	prefix, err := withoutLastRDN(c.RawSubject)
+	if err != nil || !bytes.Equal(prefix, rdns(issuer.RawSubject)) {
+		return fmt.Errorf("its name %s is not that of its issuer with one CN more", subjectDN(c))
+	}
+	return nil
+}
+
+// verifyProxyInfo checks the extension: critical, a policy that is known, and
+// kept below a limited proxy.
+func verifyProxyInfo(c, issuer *x509.Certificate) error {
+	if k := kindOf(c); k != rfcProxy {
+		return errors.New(k.String())
+	}
+	for _, e := range c.Extensions {
+		if e.Id.Equal(oidProxyInfo) && !e.Critical {
+			return errors.New("its proxy information is not marked critical")
+		}
+	}
+	info, err := proxyInfo(c)
+	if err != nil {
+		return err
+	}
+	language := info.Policy.Language
+	if !language.Equal(oidInheritAll) && !language.Equal(oidLimitedPolicy) {
+		return fmt.Errorf("policy %s is not known", language)
+	}
+	if isLimited(issuer) && !language.Equal(oidLimitedPolicy) {
+		return errors.New("a full proxy below a limited one")
+	}
+	for _, id := range c.UnhandledCriticalExtensions {
+		if !id.Equal(oidProxyInfo) {
+			return fmt.Errorf("critical extension %s is not known", id)
+		}
+	}
+	return nil
+}
+
+// VerifyACs checks the VOMS attributes of a credential against vomsdir and the
+// trusted authorities. It returns the first that fails as a *Finding.
+func (t *Trust) VerifyACs(x *X509, vomsDir string) error {
+	acs, err := x.ACs()
+	if err != nil {
+		return problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "").because(err)
+	}
+	v := voms.Verifier{Dir: vomsDir, Now: t.now(), Chain: t.VerifyChain}
+	for _, ac := range acs {
+		if err := v.Verify(ac, x.entity()); err != nil {
+			return vomsFinding(x.path, err)
+		}
+	}
+	return nil
+}
+
+// vomsFinding makes a finding of an error of package voms.
+func vomsFinding(subject string, err error) *Finding {
+	if e, ok := errors.AsType[*voms.VerifyError](err); ok {
+		return problem("voms."+e.Code, subject, "the VOMS attributes of "+e.VO+" are not valid", e.Said, "grid auth proxy --voms "+e.VO).because(err)
+	}
+	return problem("voms.invalid", subject, "the VOMS attributes are not valid", "", "").because(err)
+}
+
+// VOMSDir is the directory of VOMS server descriptions that applies.
+func (e Env) VOMSDir(opts Options) string {
+	if opts.VOMSDir != "" {
+		return opts.VOMSDir
+	}
+	if dir := e.getenv("X509_VOMS_DIR"); dir != "" {
+		return dir
+	}
+	return "/etc/grid-security/vomsdir"
+}
+
+// VOMSES are the places of vomses files, in order: $X509_VOMSES (or ARC's
+// $X509_VOMS_FILE) alone when set.
+func (e Env) VOMSES() []string {
+	for _, name := range []string{"X509_VOMSES", "X509_VOMS_FILE", "VOMS_USERCONF"} {
+		if p := e.getenv(name); p != "" {
+			return []string{p}
+		}
+	}
+	var paths []string
+	for _, p := range []string{e.home(".voms", "vomses"), e.home(".glite", "vomses"), e.home(".arc", "vomses"), "/etc/grid-security/vomses", "/etc/vomses"} {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}

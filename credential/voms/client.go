@@ -1,0 +1,160 @@
+package voms
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Request asks for attributes.
+type Request struct {
+	FQANs    []string      // "/vo/group", "/vo/group/Role=production"; empty: the VO's own
+	Lifetime time.Duration // of the attributes; 0: as long as the server gives
+	Targets  []string      // hosts to limit them to
+}
+
+// Answer is an attribute certificate and what the server remarked.
+type Answer struct {
+	AC       *AC
+	Server   Server
+	Warnings []string
+}
+
+// Client asks VOMS servers.
+type Client struct {
+	// TLS is the configuration for a host: the user's certificate, the CAs,
+	// host name verification.
+	TLS func(host string) *tls.Config
+	// Stagger is how long one server may take before the next is asked as
+	// well. 0: 3 s.
+	Stagger time.Duration
+	// Timeout bounds one attempt at one server. 0: 20 s.
+	Timeout time.Duration
+	// Dial replaces net.Dialer.DialContext in tests.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// ServerError is one server's failure, with its own words where it spoke.
+type ServerError struct {
+	Server Server
+	Code   string // the server's code: "NoSuchUser", "1001"; "" when it did not answer
+	Said   string
+	Err    error
+}
+
+// Error implements error.
+func (e *ServerError) Error() string {
+	said := e.Said
+	if said == "" && e.Err != nil {
+		said = e.Err.Error()
+	}
+	return fmt.Sprintf("VOMS server %s: %s", e.Server, said)
+}
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// Fetch asks the servers in turn: the next one as soon as one has failed, or
+// when it has not answered within Stagger. The first success wins and the
+// others are dropped. When all fail the error joins one *ServerError each.
+func (c *Client) Fetch(ctx context.Context, servers []Server, req Request) (*Answer, error) {
+	if len(servers) == 0 {
+		return nil, errors.New("no VOMS server to ask")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		answer *Answer
+		err    error
+	}
+	results := make(chan result, len(servers))
+	start := func(s Server) {
+		answer, err := c.ask(ctx, s, req)
+		results <- result{answer, err}
+	}
+	stagger := time.NewTicker(orDefault(c.Stagger, 3*time.Second))
+	defer stagger.Stop()
+	started, failed := 1, []error(nil)
+	go start(servers[0])
+	for len(failed) < len(servers) {
+		next := false
+		select {
+		case r := <-results:
+			if r.err == nil {
+				return r.answer, nil
+			}
+			failed, next = append(failed, r.err), true
+		case <-stagger.C:
+			next = true
+		}
+		if next && started < len(servers) && ctx.Err() == nil {
+			go start(servers[started])
+			started++
+		} else if ctx.Err() != nil && len(failed) >= started {
+			break
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+func orDefault(d, or time.Duration) time.Duration {
+	if d == 0 {
+		return or
+	}
+	return d
+}
+
+// ask tries the protocol of VOMS 2 (HTTP), then, when the server has nothing
+// to say to that, the older one. Debian's server closes the connection upon
+// HTTP; servers before 2.0 know the older protocol only.
+func (c *Client) ask(ctx context.Context, s Server, req Request) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, 20*time.Second))
+	defer cancel()
+	if len(req.FQANs) == 0 {
+		req.FQANs = []string{"/" + s.VO}
+	}
+	answer, err := c.speak(ctx, s, req, askREST)
+	if errors.Is(err, errNoHTTP) {
+		answer, err = c.speak(ctx, s, req, askLegacy)
+	}
+	if err != nil {
+		if se, ok := errors.AsType[*ServerError](err); ok {
+			se.Server = s
+			return nil, se
+		}
+		return nil, &ServerError{Server: s, Err: err}
+	}
+	answer.Server = s
+	return answer, nil
+}
+
+// speak opens one TLS connection and has one exchange.
+func (c *Client) speak(ctx context.Context, s Server, req Request, exchange func(net.Conn, Server, Request) (*Answer, error)) (*Answer, error) {
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	raw, err := dial(ctx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Close()
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	conn := tls.Client(raw, c.TLS(s.Host))
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if dn := DN(conn.ConnectionState().PeerCertificates[0].RawSubject); s.DN != "" && !SameDN(dn, s.DN) {
+		return nil, &ServerError{Code: "server-dn", Said: fmt.Sprintf("it shows the certificate of %s, but %s:%d expects %s", dn, s.File, s.Line, s.DN)}
+	}
+	answer, err := exchange(conn, s, req)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return answer, err
+}

@@ -1,0 +1,76 @@
+package credential
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gridbroker/credential/voms"
+)
+
+// FetchACs asks the VOMS servers of each VO for attributes and checks what
+// they give. Each of wants is "VO", or "VO:/vo/group/Role=role", or several
+// FQANs after the colon with commas between them. It returns the attribute
+// certificates and the servers' remarks. The error is a *Finding.
+func FetchACs(ctx context.Context, env Env, opts Options, x *X509, t *Trust, wants []string, lifetime time.Duration) ([]*voms.AC, []string, error) {
+	servers, errs := voms.ReadVomses(env.VOMSES()...)
+	var acs []*voms.AC
+	var remarks []string
+	for _, want := range wants {
+		vo, list, _ := strings.Cut(want, ":")
+		req := voms.Request{Lifetime: lifetime}
+		if list != "" {
+			req.FQANs = strings.Split(list, ",")
+		}
+		some := voms.ServersOf(servers, vo)
+		if len(some) == 0 {
+			return nil, nil, noVomses(env, vo, errs)
+		}
+		answer, err := vomsClient(x, t).Fetch(ctx, some, req)
+		if err != nil {
+			return nil, nil, vomsRefusal(vo, err)
+		}
+		v := voms.Verifier{Dir: env.VOMSDir(opts), Now: t.now().Add(time.Second), Chain: t.VerifyChain}
+		if err := v.Verify(answer.AC, x.entity()); err != nil {
+			return nil, nil, vomsFinding(answer.Server.String(), err)
+		}
+		acs, remarks = append(acs, answer.AC), append(remarks, answer.Warnings...)
+	}
+	return acs, remarks, nil
+}
+
+func vomsClient(x *X509, t *Trust) *voms.Client {
+	return &voms.Client{TLS: func(host string) *tls.Config { return t.ClientConfig(x, host) }}
+}
+
+func noVomses(env Env, vo string, errs []error) *Finding {
+	why := "looked in " + strings.Join(env.VOMSES(), ", ")
+	if len(errs) > 0 {
+		why += "; " + errors.Join(errs...).Error()
+	}
+	return problem("voms.no-server", vo, "no VOMS server is known for this VO", why,
+		`add the line your VO gives you ("VO" "host" "port" "DN" "VO") to ~/.voms/vomses`)
+}
+
+// vomsRefusal makes one finding of the failures of all servers of a VO.
+func vomsRefusal(vo string, err error) *Finding {
+	f := problem("voms.unavailable", vo, "no VOMS server gave attributes", "", "").because(err)
+	f.Why = strings.ReplaceAll(err.Error(), "\n", "; ")
+	e, ok := errors.AsType[*voms.ServerError](err)
+	switch {
+	case !ok:
+	case e.Code == "server-dn":
+		f.ID, f.What = "voms.server-dn", "the VOMS server is not the one that vomses names"
+	case e.Code != "" || e.Said != "":
+		f.ID, f.What = "voms.refused", "the VOMS server refused"
+		f.Mend = fmt.Sprintf("ask the administrators of %s whether you are a member and may have these groups and roles", vo)
+	}
+	if tf := explainTLS(e); tf != nil {
+		tf.Subject = vo + " (" + tf.Subject + ")"
+		return tf
+	}
+	return f
+}

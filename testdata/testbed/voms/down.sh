@@ -1,0 +1,13 @@
+#!/bin/bash
+# Stops what up.sh started, by process id, each checked to be ours; --purge removes the state too.
+. "$(dirname "$0")/common.sh"
+for f in socat.pid voms.pid db/pid; do
+  p=$(pid_in "$STATE/$f") || continue
+  if [ -n "$p" ] && ours "$p"; then
+    kill "$p"
+    for t in $(seq 1 50); do [ -d "/proc/$p" ] || break; sleep 0.1; done
+  fi
+  rm -f "$STATE/$f"
+done
+rm -f "$STATE/env" "$STATE/inside"
+[ "$1" != --purge ] || rm -rf "$STATE"
