@@ -1,0 +1,28 @@
+package arcrest
+
+import (
+	"strings"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// nameSeparator stands between our id and the job's name in the name that the
+// CE gets, by which Find recognises the job.
+const nameSeparator = " "
+
+// ourID is the id in a name at the CE.
+func ourID(name string) string {
+	id, _, _ := strings.Cut(strings.TrimSpace(name), nameSeparator)
+	return id
+}
+
+// describe writes the job as ADL. The delegation is named in it: REST 1.0
+// knows no parameter for it, and ignores one without a word.
+func describe(req *plugins.Request, delegation string) ([]byte, error) {
+	o := jdl.ADLOptions{Name: req.ID + nameSeparator + req.Job.Name, DelegationID: delegation}
+	if req.Resource != nil {
+		o.Queue = req.Resource.Queue
+	}
+	return req.Job.ADL(o)
+}

@@ -1,0 +1,180 @@
+// Package arcrest runs jobs at NorduGrid ARC computing elements through the
+// REST interface of A-REX, versions 1.0 (ARC 6) and 1.1 (ARC 7). Everything
+// that can be done for many jobs in one request is: one submission, one
+// status query, one cancellation per endpoint.
+package arcrest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Options are all that the back-end takes from outside.
+type Options struct {
+	// Credentials is asked at the start of every operation, so that a renewed
+	// proxy or token is picked up. A usable X.509 credential is preferred
+	// to a token: that is what A-REX does when it gets both.
+	Credentials func() (*credential.Set, error)
+	// StateDir keeps the ids of delegations for later commands; "" keeps
+	// them for the life of the Backend only.
+	StateDir string
+	// Connections is the most that are open to one endpoint; 0 means 6.
+	Connections int
+	// Timeout limits the wait for an answer and for a stalled transfer to go
+	// on; 0 means 60 s.
+	Timeout time.Duration
+	// DelegationLife is how long delegated credentials live at most; 0 means
+	// 7 days. They never outlive our own.
+	DelegationLife time.Duration
+	Now            func() time.Time                 // nil: time.Now
+	Logf           func(format string, args ...any) // told of every request; nil: nobody
+}
+
+// Backend is the back-end for org.nordugrid.arcrest.
+type Backend struct {
+	o       Options
+	mu      sync.Mutex
+	clients map[string]*client // by base URL and credential
+}
+
+var (
+	_ plugins.Submitter = (*Backend)(nil)
+	_ plugins.Finder    = (*Backend)(nil)
+	_ plugins.Fetcher   = (*Backend)(nil)
+	_ plugins.Cleaner   = (*Backend)(nil)
+	_ plugins.Logger    = (*Backend)(nil)
+	_ plugins.Peeker    = (*Backend)(nil)
+	_ plugins.Renewer   = (*Backend)(nil)
+	_ plugins.Restarter = (*Backend)(nil)
+	_ plugins.Pinger    = (*Backend)(nil)
+)
+
+// New returns the back-end. It does not touch the network.
+func New(o Options) *Backend {
+	if o.Connections <= 0 {
+		o.Connections = 6
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	if o.DelegationLife <= 0 {
+		o.DelegationLife = 7 * 24 * time.Hour
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logf == nil {
+		o.Logf = func(string, ...any) {}
+	}
+	return &Backend{o: o, clients: map[string]*client{}}
+}
+
+// Close drops idle connections.
+func (b *Backend) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.clients {
+		c.http.CloseIdleConnections()
+	}
+	clear(b.clients)
+}
+
+// client returns the one for an endpoint with the present credential. op
+// is for the message of a failure.
+func (b *Backend) client(op, endpoint string) (*client, error) {
+	base, err := Base(endpoint)
+	if err != nil {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
+	}
+	who, err := b.identity()
+	if err != nil {
+		return nil, &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: hostOf(base), Err: err}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := base + " " + who.key
+	if c := b.clients[key]; c != nil {
+		return c, nil
+	}
+	c := newClient(b.o, base, who)
+	b.clients[key] = c
+	return c, nil
+}
+
+// Base is the URL that the REST paths follow, whatever form of it was
+// published or kept with a job: "https://host:port/arex".
+func Base(endpoint string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", &url.Error{Op: "use", URL: u.Redacted(), Err: errNotHTTPS}
+	}
+	path, _, _ := strings.Cut(u.Path+"/", "/rest/")
+	return "https://" + strings.ToLower(u.Host) + strings.TrimRight(path, "/"), nil
+}
+
+func hostOf(base string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(base, "https://"), "/")
+	return host
+}
+
+// identity is whom we are for one endpoint client.
+type identity struct {
+	x509  *credential.X509  // nil: the token counts
+	token *credential.Token // nil without, or with x509
+	trust *credential.Trust
+	key   string // differs for every other credential
+}
+
+func (b *Backend) identity() (*identity, error) {
+	set, err := b.o.Credentials()
+	if err != nil {
+		return nil, err
+	}
+	if set == nil || set.Trust == nil {
+		return nil, errNoTrust
+	}
+	who := &identity{trust: set.Trust}
+	now := b.o.Now()
+	switch {
+	case set.X509 != nil && now.Before(set.X509.NotAfter()):
+		who.x509 = set.X509
+		who.key = digest(set.X509.Chain()[0].Raw)
+	case set.Token != nil && (set.Token.Expiry().IsZero() || now.Before(set.Token.Expiry())):
+		who.token = set.Token
+		who.key = digest([]byte(set.Token.Raw()))
+	default:
+		return nil, unusable(set)
+	}
+	return who, nil
+}
+
+// unusable says why there is no credential to use.
+func unusable(set *credential.Set) error {
+	for _, kind := range []string{"x509", "token"} {
+		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
+			return f
+		}
+	}
+	return errNoCredential
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
+}
+
+// handle names a job of the endpoint.
+func (c *client) handle(id string) plugins.Handle {
+	return plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: c.base, ID: id}
+}

@@ -1,0 +1,202 @@
+package arcrest
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+// delegation is our credential as the CE keeps it: one for all jobs of a user.
+type delegation struct {
+	ID      string    `json:"id"`
+	Expires time.Time `json:"expires"`
+}
+
+// delegate returns the id of a delegation that lives long enough, from memory,
+// from an earlier command, or new; "" when the interface has none for our
+// credential (a token with REST 1.0). It is made once however many callers.
+func (c *client) delegate(ctx context.Context, op string) (string, error) {
+	version, err := c.version(ctx, op)
+	if err != nil || c.who.x509 == nil && version == "1.0" {
+		return "", err
+	}
+	release, err := c.await(ctx, op)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if c.fresh(c.delegation) {
+		return c.delegation.ID, nil
+	}
+	if kept := c.recall(); c.fresh(kept) && c.stillThere(ctx, op, version, kept.ID) {
+		c.delegation = kept
+		return kept.ID, nil
+	}
+	if c.who.x509 == nil {
+		c.delegation, err = c.delegateToken(ctx, op, version)
+	} else {
+		c.delegation, err = c.delegateProxy(ctx, op, version, "/delegations?action=new")
+	}
+	if err == nil {
+		c.keep(c.delegation)
+	}
+	return c.delegation.ID, err
+}
+
+// fresh reports whether a delegation has at least half of the life that a new
+// one would get.
+func (c *client) fresh(d delegation) bool {
+	now := c.o.Now()
+	return d.ID != "" && d.Expires.Sub(now) > c.wanted().Sub(now)/2
+}
+
+// wanted is when a new delegation would expire.
+func (c *client) wanted() time.Time {
+	end := c.o.Now().Add(c.o.DelegationLife)
+	own := end
+	if c.who.x509 != nil {
+		own = c.who.x509.NotAfter()
+	} else if exp := c.who.token.Expiry(); !exp.IsZero() {
+		own = exp
+	}
+	if own.Before(end) {
+		return own
+	}
+	return end
+}
+
+// delegateProxy sends a request for a key (action=new or renew), signs what
+// comes back and uploads the proxy.
+func (c *client) delegateProxy(ctx context.Context, op, version, path string) (delegation, error) {
+	csr, head, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: "/rest/" + version + path, scope: scopeCreate})
+	if err != nil {
+		return delegation{}, err
+	}
+	id := lastSegment(path)
+	if loc := head.Get("Location"); loc != "" {
+		id = lastSegment(loc)
+	}
+	if !validID(id) {
+		return delegation{}, c.fail(plugins.Unavailable, op, "delegation without an id", errMalformed)
+	}
+	end := c.wanted()
+	chain, err := c.who.x509.SignDelegation(csr, end.Sub(c.o.Now()))
+	if err != nil {
+		return delegation{}, c.fail(plugins.Credential, op, "", err)
+	}
+	ca := &call{op: op, method: http.MethodPut, path: "/rest/" + version + "/delegations/" + id, body: chain,
+		scope: scopeCreate, header: map[string]string{"Content-Type": "application/x-pem-file"}}
+	if _, _, err := c.read(ctx, ca); err != nil {
+		return delegation{}, err
+	}
+	return delegation{ID: id, Expires: end}, nil
+}
+
+// lastSegment is the id at the end of ".../delegations/ID", of A-REX 6's
+// malformed ".../delegations?action=new/ID", and of ".../ID?action=renew".
+func lastSegment(s string) string {
+	s, _, _ = strings.Cut(s, "?action=renew")
+	return s[strings.LastIndexByte(s, '/')+1:]
+}
+
+// delegateToken hands the token over (1.1 only). It cannot be renewed there;
+// a new token needs a new delegation.
+func (c *client) delegateToken(ctx context.Context, op, version string) (delegation, error) {
+	ca := &call{op: op, method: http.MethodPost, path: "/rest/" + version + "/delegations?action=new&type=jwt",
+		scope: scopeCreate, header: map[string]string{"X-Token-Delegation": "JWT"}}
+	_, head, err := c.read(ctx, ca)
+	if err != nil {
+		return delegation{}, err
+	}
+	id := lastSegment(head.Get("Location"))
+	if !validID(id) {
+		return delegation{}, c.fail(plugins.Unavailable, op, "delegation without an id", errMalformed)
+	}
+	return delegation{ID: id, Expires: c.wanted()}, nil
+}
+
+// stillThere asks the CE for a delegation: an unknown id would be accepted
+// with a job and fail it later. Only whether it answers counts, and that what
+// it has is not about to expire.
+func (c *client) stillThere(ctx context.Context, op, version, id string) bool {
+	path := "/rest/" + version + "/delegations/" + url.PathEscape(id) + "?action=get"
+	body, _, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: path, scope: scopeCreate})
+	if err != nil {
+		return false
+	}
+	block, _ := pem.Decode(body)
+	if c.who.x509 == nil || block == nil {
+		return c.who.x509 == nil
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && c.fresh(delegation{ID: id, Expires: cert.NotAfter})
+}
+
+// file is where the delegation of this identity at this endpoint is kept.
+func (c *client) file() string {
+	owner := c.who.key
+	if c.who.x509 != nil { // the same for every proxy of a person: they share their delegations
+		owner = digest([]byte(c.who.x509.Identity()))
+	}
+	return filepath.Join(c.o.StateDir, "arc-delegations", digest([]byte(c.base+" "+owner))+".json")
+}
+
+func (c *client) recall() (d delegation) {
+	if c.o.StateDir == "" {
+		return d
+	}
+	if text, err := os.ReadFile(c.file()); err == nil {
+		if json.Unmarshal(text, &d) != nil || !validID(d.ID) {
+			return delegation{}
+		}
+	}
+	return d
+}
+
+// keep remembers the delegation. Failing to only costs a new one next time.
+func (c *client) keep(d delegation) {
+	if c.o.StateDir == "" {
+		return
+	}
+	if err := c.write(d); err != nil {
+		c.o.Logf("keep the delegation at %s: %v", c.host, err)
+	}
+}
+
+func (c *client) write(d delegation) error {
+	name := c.file()
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, werr := tmp.Write(text)
+	if err := errors.Join(werr, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+// Scopes of the WLCG token profile that ARC asks for.
+const (
+	scopeRead   = "compute.read"
+	scopeCreate = "compute.create"
+	scopeModify = "compute.modify"
+	scopeCancel = "compute.cancel"
+)

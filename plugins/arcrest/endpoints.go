@@ -1,0 +1,33 @@
+package arcrest
+
+import (
+	"sync"
+
+	"gridbroker/plugins"
+)
+
+// byEndpoint calls do for every endpoint among the handles, at the same time,
+// with the positions of its handles. err is set where there is no client for
+// it, and for handles whose id cannot be one (at then lists those).
+func (b *Backend) byEndpoint(op string, hs []plugins.Handle, do func(c *client, at []int, err error)) {
+	groups := map[string][]int{}
+	var bad []int
+	for i, h := range hs {
+		if validID(h.ID) {
+			groups[h.Endpoint] = append(groups[h.Endpoint], i)
+		} else {
+			bad = append(bad, i)
+		}
+	}
+	var wg sync.WaitGroup
+	for endpoint, at := range groups {
+		wg.Go(func() {
+			c, err := b.client(op, endpoint)
+			do(c, at, err)
+		})
+	}
+	wg.Wait()
+	for _, i := range bad {
+		do(nil, []int{i}, &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: hs[i].Endpoint, Said: "this is no job id of ARC: " + hs[i].ID})
+	}
+}

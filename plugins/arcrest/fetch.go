@@ -1,0 +1,228 @@
+package arcrest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"gridbroker/plugins"
+)
+
+// Limits of one job's session directory.
+const (
+	maxFiles = 100_000
+	maxDepth = 32
+)
+
+// Fetch implements plugins.Fetcher. Files arrive in a hidden directory of the
+// job's, which keeps what an interrupted download has got, and are moved into
+// their place when all are there.
+func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(jobs))
+	hs := make([]plugins.Handle, len(jobs))
+	for i, j := range jobs {
+		hs[i] = j.Handle
+	}
+	meter := &meter{progress: p}
+	b.byEndpoint("output", hs, func(c *client, at []int, err error) {
+		var g errgroup.Group
+		g.SetLimit(b.o.Connections)
+		for _, i := range at {
+			if err != nil {
+				out[i].Err = err
+				continue
+			}
+			g.Go(func() error {
+				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, meter: meter}
+				out[i].Files, out[i].Err = d.run(ctx, jobs[i].Dir)
+				return nil
+			})
+		}
+		_ = g.Wait() // its functions return nil
+	})
+	return out
+}
+
+// meter adds up what is to be downloaded as it becomes known.
+type meter struct {
+	progress plugins.Progress
+	mu       sync.Mutex
+	total    int64
+}
+
+func (m *meter) expect(n int64) {
+	m.mu.Lock()
+	m.total += n
+	m.mu.Unlock()
+	m.step(0)
+}
+
+func (m *meter) step(n int64) {
+	if m.progress == nil {
+		return
+	}
+	m.mu.Lock()
+	total := m.total
+	m.mu.Unlock()
+	m.progress.Step("output", n, total)
+}
+
+// download brings the files of one job.
+type download struct {
+	c     *client
+	id    string
+	want  []string
+	meter *meter
+	root  *os.Root
+}
+
+// remote is one file of the session directory.
+type remote struct {
+	Name string `xml:",chardata"`
+	Size int64  `xml:"size,attr"`
+}
+
+func (d *download) run(ctx context.Context, dir string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, d.c.fail(plugins.Invalid, "output", "", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, d.c.fail(plugins.Invalid, "output", "", err)
+	}
+	defer root.Close()
+	d.root = root
+	files, err := d.list(ctx, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	files, missing := d.wanted(files)
+	got, err := d.all(ctx, files)
+	if err == nil && len(missing) > 0 {
+		err = d.c.fail(plugins.Refused, "output", "the job has no file "+strings.Join(missing, ", "), nil)
+	}
+	return got, err
+}
+
+// list walks the session directory. Names that could lead out of a directory
+// are an error: no honest server has them.
+func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, error) {
+	at, err := d.c.rest(ctx, "list the output", "/jobs/"+d.id+"/session/"+escape(dir))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Files []remote `xml:"file"`
+		Dirs  []string `xml:"dir"`
+	}
+	ca := &call{op: "list the output", method: http.MethodGet, path: strings.TrimSuffix(at, "/"), scope: scopeRead}
+	if err := d.c.decode(ctx, ca, &answer); err != nil {
+		return nil, err
+	}
+	files := answer.Files
+	for i := range files {
+		if files[i].Name, err = d.inside(dir, files[i].Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, sub := range answer.Dirs {
+		name, err := d.inside(dir, sub)
+		if err != nil {
+			return nil, err
+		}
+		if depth == maxDepth || len(files) > maxFiles {
+			return nil, d.c.fail(plugins.Refused, "list the output", "too many files, or directories too deep, at "+name, nil)
+		}
+		more, err := d.list(ctx, name, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
+}
+
+func (d *download) inside(dir, name string) (string, error) {
+	plain := name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00\n\r")
+	full := path.Join(dir, name)
+	if !plain || !filepath.IsLocal(full) {
+		return "", d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("the server names a file %q, which is not taken", name), nil)
+	}
+	return full, nil
+}
+
+// wanted keeps the files that were asked for, and tells which plain names are
+// not there.
+func (d *download) wanted(files []remote) (keep []remote, missing []string) {
+	if len(d.want) == 0 {
+		return files, nil
+	}
+	for _, w := range d.want {
+		n := len(keep)
+		for _, f := range files {
+			if ok, err := path.Match(w, f.Name); ok && err == nil || f.Name == w {
+				keep = append(keep, f)
+			}
+		}
+		if n == len(keep) {
+			missing = append(missing, w)
+		}
+	}
+	slices.SortFunc(keep, func(a, b remote) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(keep, func(a, b remote) bool { return a.Name == b.Name }), missing
+}
+
+// all downloads the files and, when every one is there, puts them into place.
+func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	staging := ".grid-" + d.id
+	var bytes int64
+	for _, f := range files {
+		bytes += max(f.Size, 0)
+	}
+	d.meter.expect(bytes)
+	for _, f := range files {
+		if err := d.file(ctx, path.Join(staging, f.Name), f); err != nil {
+			return nil, err
+		}
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+		if err := d.place(path.Join(staging, f.Name), f.Name); err != nil {
+			return nil, d.c.fail(plugins.Invalid, "output", "", err)
+		}
+	}
+	return names, d.local(d.root.RemoveAll(staging))
+}
+
+func (d *download) place(from, to string) error {
+	if dir := path.Dir(to); dir != "." {
+		if err := d.root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return d.root.Rename(from, to)
+}
+
+// local wraps an error of this machine's.
+func (d *download) local(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*plugins.Error](err); ok {
+		return e
+	}
+	return d.c.fail(plugins.Invalid, "output", "", err)
+}

@@ -1,0 +1,105 @@
+package arcrest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Ping implements plugins.Pinger: it asks for the versions, which everybody is
+// told, and for the list of jobs, which needs authorisation (the information
+// document does not, in ARC 7). A-REX does not say whom it takes us for; the
+// identity is the one we show it.
+func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
+	pong := plugins.Pong{Interface: glue.InterfaceARCREST}
+	c, err := b.client("ping", endpoint)
+	if err != nil {
+		return pong, err
+	}
+	start := time.Now()
+	if _, err := c.version(ctx, "ping"); err != nil {
+		return pong, err
+	}
+	pong.Latency = time.Since(start)
+	pong.Versions = c.versions
+	pong.Identity = c.who.name()
+	_, err = c.live(ctx)
+	if e, ok := errors.AsType[*plugins.Error](err); ok && (e.Kind == plugins.Credential || e.Kind == plugins.Refused) {
+		pong.Said = e.Said
+		return pong, nil
+	}
+	pong.LetIn = err == nil
+	return pong, err
+}
+
+// name is whom we say we are.
+func (w *identity) name() string {
+	if w.x509 != nil {
+		return w.x509.Identity()
+	}
+	return w.token.Subject() + " of " + w.token.Issuer()
+}
+
+// Renew implements plugins.Renewer: the delegations of the jobs are renewed,
+// each once. A token handed over cannot be renewed there.
+func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
+	return b.each(ctx, "renew", hs, (*client).renew)
+}
+
+func (c *client) renew(ctx context.Context, ids []string) []error {
+	if c.who.x509 == nil {
+		err := c.fail(plugins.Refused, "renew", "ARC cannot renew a token it was given with a job", nil)
+		err.Hint = "submit with a proxy to be able to"
+		return repeat(err, len(ids))
+	}
+	items, err := c.bulk(ctx, "renew", "delegations", scopeRead, ids)
+	if err != nil {
+		return repeat(err, len(ids))
+	}
+	errs := c.perJob("renew", ids, items, nil)
+	done := map[string]error{}
+	for i, id := range ids {
+		if errs[i] != nil {
+			continue
+		}
+		for _, d := range items[id].Delegations {
+			if _, ok := done[d]; !ok {
+				done[d] = c.renewOne(ctx, d)
+			}
+			errs[i] = errors.Join(errs[i], done[d])
+		}
+	}
+	return errs
+}
+
+func (c *client) renewOne(ctx context.Context, id string) error {
+	version, err := c.version(ctx, "renew")
+	if err != nil || !validID(id) {
+		return err
+	}
+	d, err := c.delegateProxy(ctx, "renew", version, "/delegations/"+id+"?action=renew")
+	if err != nil {
+		return err
+	}
+	release, err := c.await(ctx, "renew")
+	if err != nil {
+		return err
+	}
+	defer release()
+	if kept := c.recall(); kept.ID == d.ID || c.delegation.ID == d.ID {
+		c.delegation = d
+		c.keep(d)
+	}
+	return nil
+}
+
+func repeat(err error, n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}

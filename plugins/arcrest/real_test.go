@@ -1,0 +1,171 @@
+package arcrest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
+)
+
+// as returns a back-end that acts for a user of the testbed, by proxy.
+func as(t testing.TB, bed *testbed.ARC, user string) *Backend {
+	t.Helper()
+	return open(t, bed, credential.Options{Proxy: bed.Proxy(user), NoToken: true})
+}
+
+// withToken acts by bearer token.
+func withToken(t testing.TB, bed *testbed.ARC, claims map[string]any) *Backend {
+	t.Helper()
+	token, err := bed.Issuer.Token("alice", time.Hour, claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, bed, credential.Options{TokenFile: file, NoX509: true})
+}
+
+func open(t testing.TB, bed *testbed.ARC, o credential.Options) *Backend {
+	t.Helper()
+	o.CertDir, o.CAs = bed.CADir, credential.GridCA
+	set, err := credential.Discover(credential.Env{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: t.TempDir()})
+	t.Cleanup(b.Close)
+	return b
+}
+
+// shell is a job that runs a line of sh.
+func shell(id, line string) plugins.Request {
+	return plugins.Request{ID: id, Job: &jdl.Job{
+		Name: "test", Executable: "/bin/sh", Args: []string{"-c", line}, StdOutput: "out.txt", StdError: "err.txt",
+		Demand: jdl.Demand{Slots: 1, WallTime: 10 * time.Minute},
+	}}
+}
+
+func at(endpoint string, reqs ...plugins.Request) []plugins.Request {
+	for i := range reqs {
+		reqs[i].Endpoint = glue.Endpoint{URL: endpoint, Interface: glue.InterfaceARCREST}
+	}
+	return reqs
+}
+
+// submit starts jobs that must be accepted, and removes them at the end.
+func submit(t testing.TB, b *Backend, reqs []plugins.Request) []plugins.Handle {
+	t.Helper()
+	var hs []plugins.Handle
+	for _, r := range b.Submit(t.Context(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		b.Cancel(ctx, hs)
+		b.Clean(ctx, hs)
+	})
+	return hs
+}
+
+// await polls until every job has ended.
+func await(t testing.TB, b *Backend, hs []plugins.Handle) []plugins.Status {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
+		sts, open := b.Status(t.Context(), hs), 0
+		for _, st := range sts {
+			if st.Err != nil {
+				t.Fatal(st.Err)
+			}
+			if !st.State.Final() {
+				open++
+			}
+		}
+		if open == 0 {
+			return sts
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d jobs have not ended: %+v", open, sts)
+		}
+	}
+}
+
+func TestRealJobs(t *testing.T) {
+	bed := testbed.NeedARC(t)
+	for _, url := range bed.All() {
+		t.Run("proxy "+url, func(t *testing.T) { t.Parallel(); roundTrip(t, as(t, bed, "alice"), url) })
+	}
+	for i, url := range bed.All() {
+		if i == len(bed.All())-1 && len(bed.REST11) > 0 {
+			continue // the last one asks for scopes, and ARC 7.0 cannot read several
+		}
+		t.Run("token "+url, func(t *testing.T) { t.Parallel(); roundTrip(t, withToken(t, bed, nil), url) })
+	}
+}
+
+// roundTrip: input files up, a job, its output down, compared byte for byte.
+func roundTrip(t *testing.T, b *Backend, url string) {
+	dir := t.TempDir()
+	content := bytes.Repeat([]byte("a line & <another>\x00\xff\n"), 5000)
+	script := "#!/bin/sh\ncat data.bin; cat data.bin > sub.bin; echo \"$1\" >&2; exit 7\n"
+	write(t, filepath.Join(dir, "run.sh"), []byte(script))
+	write(t, filepath.Join(dir, "data.bin"), content)
+	req := shell(fmt.Sprintf("t%d", time.Now().UnixNano()), "")
+	req.Job.Executable, req.Job.Args = "run.sh", []string{`it's "quoted" & <odd> $HOME`}
+	req.Job.InputSandbox = []jdl.InputFile{
+		{Source: filepath.Join(dir, "run.sh"), Name: "run.sh", Executable: true},
+		{Source: filepath.Join(dir, "data.bin"), Name: "data.bin"},
+	}
+	req.Job.OutputSandbox = []jdl.OutputFile{{Name: "sub.bin"}}
+	hs := submit(t, b, at(url, req))
+	found, err := b.Find(t.Context(), glue.Endpoint{URL: url}, []string{req.ID, "not-there"})
+	if err != nil || len(found) != 1 || found[req.ID] != hs[0] {
+		t.Errorf("Find: %v, %v", found, err)
+	}
+	st := await(t, b, hs)[0]
+	if st.State != plugins.Done || st.ExitCode != glue.Some(7) {
+		t.Errorf("ended as %+v", st)
+	}
+	out := t.TempDir()
+	res := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: hs[0], Dir: out}}, nil)
+	if res[0].Err != nil {
+		t.Fatal(res[0].Err)
+	}
+	same(t, filepath.Join(out, "out.txt"), content)
+	same(t, filepath.Join(out, "sub.bin"), content)
+	if text, _ := os.ReadFile(filepath.Join(out, "err.txt")); !bytes.Contains(text, []byte(req.Job.Args[0])) {
+		t.Errorf("err.txt: %q", text)
+	}
+	if left, _ := filepath.Glob(filepath.Join(out, ".grid-*")); left != nil {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+func write(t testing.TB, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(t *testing.T, name string, want []byte) {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %d bytes, want %d (%v)", filepath.Base(name), len(got), len(want), err)
+	}
+}

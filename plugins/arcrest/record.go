@@ -1,0 +1,103 @@
+package arcrest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// record fills a status from the files that the grid manager itself writes
+// about an ended job: "diag" (what the job used) and "failed" (why).
+func (c *client) record(ctx context.Context, id string, st *plugins.Status) error {
+	diag, err := c.diagnose(ctx, "status", id, "diag")
+	if err != nil {
+		return err
+	}
+	fillDiag(st, diag)
+	if st.State != plugins.Done {
+		failed, err := c.diagnose(ctx, "status", id, "failed")
+		if err != nil {
+			return err
+		}
+		st.Reason = strings.TrimSpace(string(failed))
+	}
+	settle(st)
+	return nil
+}
+
+// diagnose reads one of the grid manager's files about a job.
+func (c *client) diagnose(ctx context.Context, op, id, name string) ([]byte, error) {
+	path, err := c.rest(ctx, op, "/jobs/"+id+"/diagnose/"+name)
+	if err != nil {
+		return nil, err
+	}
+	body, _, err := c.read(ctx, &call{op: op, method: http.MethodGet, path: path, scope: scopeRead,
+		header: map[string]string{"Accept": "*/*"}})
+	return body, err
+}
+
+// fillDiag reads "key=value" lines. A key may come twice, the later counts.
+func fillDiag(st *plugins.Status, diag []byte) {
+	for sc := bufio.NewScanner(bytes.NewReader(diag)); sc.Scan(); {
+		key, value, _ := strings.Cut(sc.Text(), "=")
+		switch strings.ToLower(key) {
+		case "exitcode":
+			st.ExitCode = exitCode(value)
+		case "nodename":
+			st.Node = value
+		case "walltime":
+			st.WallTime = seconds(value)
+		case "usertime", "kerneltime":
+			if key != strings.ToLower(key) { // GNU time's; a batch system's own "usertime" is the sum
+				st.CPUTime += seconds(value)
+			}
+		case "maxresidentmemory":
+			st.MaxMemory = number(value)
+		case "lrmsstarttime":
+			st.Started = compact(value)
+		case "lrmsendtime":
+			st.Ended = compact(value)
+		}
+	}
+}
+
+// compact reads the times of ARC's own files: 20261121044043Z.
+func compact(s string) time.Time {
+	t, err := time.Parse("20060102150405Z", strings.TrimSpace(s))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+func exitCode(s string) (code glue.Opt[int]) {
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
+		code = glue.Some(n)
+	}
+	return code
+}
+
+// seconds reads "4", "4.00" and "4.00s".
+func seconds(s string) time.Duration {
+	f, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "s"), 64)
+	if err != nil || f < 0 || f > 1e9 {
+		return 0
+	}
+	return time.Duration(f * float64(time.Second))
+}
+
+// number reads "1652" and "1652kB".
+func number(s string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(s), "kB"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,93 @@
+package arcrest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"gridbroker/plugins"
+)
+
+// one returns the client for a single job.
+func (b *Backend) one(op string, h plugins.Handle) (*client, error) {
+	if !validID(h.ID) {
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: h.Endpoint, Said: "this is no job id of ARC: " + h.ID}
+	}
+	return b.client(op, h.Endpoint)
+}
+
+// Log implements plugins.Logger: why the job failed, when it did, and the grid
+// manager's log of it with that of the batch system.
+func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
+	c, err := b.one("log", h)
+	if err != nil {
+		return err
+	}
+	log, err := c.diagnose(ctx, "log", h.ID, "errors")
+	if err != nil {
+		return err
+	}
+	failed, err := c.diagnose(ctx, "log", h.ID, "failed")
+	if err == nil && len(failed) > 0 {
+		_, err = fmt.Fprintf(w, "failed: %s\n", failed)
+	} else {
+		err = nil // there is none for a job that did not fail
+	}
+	_, werr := w.Write(log)
+	return errors.Join(err, werr)
+}
+
+// Peek implements plugins.Peeker with a Range request for the session file.
+func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
+	c, err := b.one("peek", h)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := c.open(ctx, "peek at "+name, h.ID, name, offset)
+	if err != nil || resp == nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(w, resp.Body)
+	if err != nil {
+		return n, c.fail(plugins.Unavailable, "peek at "+name, "", err)
+	}
+	return n, nil
+}
+
+// open starts to read a session file at an offset. A nil response means that
+// the file has no more than that.
+func (c *client) open(ctx context.Context, op, id, name string, offset int64) (*http.Response, error) {
+	path, err := c.rest(ctx, op, "/jobs/"+id+"/session/"+escape(name))
+	if err != nil {
+		return nil, err
+	}
+	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, header: map[string]string{"Accept": "*/*"}}
+	if offset > 0 {
+		ca.header["Range"] = fmt.Sprintf("bytes=%d-", offset)
+		ca.beyond = true
+	}
+	resp, err := c.send(ctx, ca)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+		return nil, resp.Body.Close()
+	}
+	if offset > 0 && resp.StatusCode != http.StatusPartialContent {
+		if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil {
+			_ = resp.Body.Close() // its error would say less
+			return nil, ignoreEOF(err)
+		}
+	}
+	return resp, nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package arcrest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+// Limits of one submission request. A-REX takes descriptions of 5 MiB (its
+// default maxjobdesc) and requests of 100 MiB; it makes some 400 jobs a
+// second, so that the count keeps an answer within the time limit.
+const (
+	maxDescription = 5 << 20
+	maxRequest     = 64 << 20
+	maxBatch       = 500
+)
+
+// Submit implements plugins.Submitter. Requests of one batch go out as one
+// POST; a batch whose outcome is not known ends the submission, since the
+// endpoint is then not well.
+func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	res := make([]plugins.Result, len(reqs))
+	for i := range reqs {
+		res[i].ID = reqs[i].ID
+	}
+	if len(reqs) == 0 {
+		return res
+	}
+	s := &submission{reqs: reqs, res: res, progress: p}
+	var err error
+	if s.c, err = b.client("submit", reqs[0].Endpoint.URL); err == nil {
+		err = s.run(ctx)
+	}
+	if err != nil {
+		s.failRest(err)
+	}
+	return res
+}
+
+// submission is one call of Submit.
+type submission struct {
+	c        *client
+	reqs     []plugins.Request
+	res      []plugins.Result
+	progress plugins.Progress
+	done     int // jobs whose POST has an outcome
+}
+
+func (s *submission) run(ctx context.Context) error {
+	delegation, err := s.c.delegate(ctx, "submit")
+	if err != nil {
+		return err
+	}
+	texts := s.describeAll(delegation)
+	for _, batch := range batches(texts) {
+		if err := s.post(ctx, batch, texts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeAll writes the descriptions. One that cannot be written, or is too
+// long, fails its job alone; its text is nil.
+func (s *submission) describeAll(delegation string) [][]byte {
+	texts := make([][]byte, len(s.reqs))
+	for i := range s.reqs {
+		text, err := describe(&s.reqs[i], delegation)
+		switch {
+		case err != nil:
+			s.res[i].Err = s.c.fail(plugins.Invalid, "describe the job", "", err)
+		case len(text) > maxDescription:
+			s.res[i].Err = s.c.fail(plugins.Invalid, "describe the job", "the description is longer than 5 MiB", nil)
+		default:
+			texts[i] = text
+		}
+	}
+	return texts
+}
+
+// batches groups the indices of texts that are not nil so that each group is
+// within the limits of one request.
+func batches(texts [][]byte) [][]int {
+	var all [][]int
+	var now []int
+	size := 0
+	for i, text := range texts {
+		if text == nil {
+			continue
+		}
+		if len(now) == maxBatch || len(now) > 0 && size+len(text) > maxRequest {
+			all, now, size = append(all, now), nil, 0
+		}
+		now, size = append(now, i), size+len(text)
+	}
+	if len(now) > 0 {
+		all = append(all, now)
+	}
+	return all
+}
+
+// post submits one batch and uploads the input files of the jobs it made. An
+// error ends the submission; those of single jobs are in the results.
+func (s *submission) post(ctx context.Context, batch []int, texts [][]byte) error {
+	path, err := s.c.rest(ctx, "submit", "/jobs?action=new")
+	if err != nil {
+		return err
+	}
+	ca := &call{op: "submit", method: http.MethodPost, path: path, body: join(batch, texts), creates: true,
+		scope: scopeCreate, header: map[string]string{"Content-Type": "application/xml"}}
+	var list jobList
+	err = s.c.decode(ctx, ca, &list)
+	if err == nil && len(list.Jobs) != len(batch) {
+		err = s.c.fail(plugins.Uncertain, "submit", "the answer is about another number of jobs", errMalformed)
+	}
+	if err != nil {
+		for _, i := range batch {
+			s.res[i].Err = err
+		}
+		return s.notSent(err)
+	}
+	var made []int
+	for k, i := range batch {
+		if s.outcome(i, &list.Jobs[k]) {
+			made = append(made, i)
+		}
+	}
+	s.step(len(batch))
+	return s.upload(ctx, made)
+}
+
+func join(batch []int, texts [][]byte) []byte {
+	size := 64
+	for _, i := range batch {
+		size += len(texts[i])
+	}
+	body := append(make([]byte, 0, size), "<ActivityDescriptions>"...)
+	for _, i := range batch {
+		body = append(body, texts[i]...)
+	}
+	return append(body, "</ActivityDescriptions>"...)
+}
+
+// outcome keeps what the CE said of one description; true: it made the job.
+func (s *submission) outcome(i int, item *jobItem) bool {
+	switch {
+	case item.Code/100 == 2 && validID(item.ID):
+		s.res[i].Handle = s.c.handle(item.ID)
+		return true
+	case item.Code/100 == 2:
+		s.res[i].Err = s.c.fail(plugins.Uncertain, "submit", "it made a job and gave no id", errMalformed)
+	default:
+		s.res[i].Err = judge(s.c.fail(plugins.Refused, "submit", item.Reason, nil))
+	}
+	return false
+}
+
+// notSent is the error for the requests behind one that failed: the same, but
+// nothing of theirs was sent.
+func (s *submission) notSent(err error) error {
+	if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Uncertain {
+		return &plugins.Error{Kind: plugins.Unavailable, Op: e.Op, Endpoint: e.Endpoint, Err: err,
+			Said: "not sent, the request before it got no answer"}
+	}
+	return err
+}
+
+// failRest gives the error to all requests that have no outcome yet.
+func (s *submission) failRest(err error) {
+	for i := range s.res {
+		if s.res[i].Err == nil && s.res[i].Handle.ID == "" {
+			s.res[i].Err = err
+		}
+	}
+}
+
+func (s *submission) step(n int) {
+	s.done += n
+	if s.progress != nil {
+		s.progress.Step("submit", int64(n), int64(len(s.reqs)))
+	}
+}
+
+// undoTime limits taking back jobs after the caller's context has ended.
+const undoTime = 15 * time.Second
+
+// undo takes jobs back whose input files could not be uploaded: they would
+// wait for them for ever. The reason stays their error; when a job cannot be
+// taken back its handle stays with the result and the error says so.
+func (s *submission) undo(ctx context.Context, failed []int) {
+	if len(failed) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	ids := make([]string, len(failed))
+	for k, i := range failed {
+		ids[k] = s.res[i].Handle.ID
+	}
+	errs := s.c.kill(ctx, ids)
+	for k, err := range s.c.clean(ctx, ids) {
+		i := failed[k]
+		if errs[k] == nil && err == nil {
+			s.res[i].Handle = plugins.Handle{}
+			continue
+		}
+		if e, ok := errors.AsType[*plugins.Error](s.res[i].Err); ok {
+			e.Hint = "the job " + ids[k] + " is left there, waiting for its input files, and does not run"
+		}
+	}
+}

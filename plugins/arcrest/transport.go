@@ -1,0 +1,133 @@
+package arcrest
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// dialAttempts bounds the repetition of spoilt handshakes: A-REX now and then
+// sends the closing alert of another connection into a new one.
+const dialAttempts = 4
+
+// newTransport keeps connections, follows no proxy, and speaks HTTP/1.1, which
+// is all that A-REX knows.
+func newTransport(o Options, cfg *tls.Config) *http.Transport {
+	d := &dialer{timeout: min(o.Timeout, 15*time.Second), stall: o.Timeout, tls: cfg}
+	return &http.Transport{
+		DialTLSContext:         d.dial,
+		MaxConnsPerHost:        o.Connections,
+		MaxIdleConnsPerHost:    o.Connections,
+		IdleConnTimeout:        20 * time.Second,
+		ResponseHeaderTimeout:  o.Timeout,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      false,
+	}
+}
+
+type dialer struct {
+	timeout time.Duration // for one attempt
+	stall   time.Duration
+	tls     *tls.Config
+}
+
+func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var err error
+	for range dialAttempts {
+		var c net.Conn
+		if c, err = d.once(ctx, network, addr); err == nil {
+			return c, nil
+		}
+		if ctx.Err() != nil || !spoilt(err) {
+			break
+		}
+	}
+	return nil, &dialError{err}
+}
+
+func (d *dialer) once(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	var nd net.Dialer
+	raw, err := nd.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	cfg := d.tls.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	c := tls.Client(&conn{Conn: raw, stall: d.stall}, cfg)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // the handshake's error says it all
+		return nil, err
+	}
+	return c, nil
+}
+
+// spoilt reports whether a handshake failed in a way that another attempt may
+// mend. Nothing of ours was sent yet, so it is safe. A host that is not there,
+// and what either side decided about certificates, stays as it is.
+func spoilt(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Timeout()) {
+		return false
+	}
+	return !errors.Is(err, context.DeadlineExceeded) && !certificateAlert(err) && !isCertificate(err)
+}
+
+// Alerts of RFC 8446 section 6.
+const (
+	alertBadCertificate      = tls.AlertError(42)
+	alertAccessDenied        = tls.AlertError(49)
+	alertCertificateRequired = tls.AlertError(116)
+)
+
+// certificateAlert reports whether the server refused our certificate.
+func certificateAlert(err error) bool {
+	var alert tls.AlertError
+	if !errors.As(err, &alert) {
+		return false
+	}
+	return alert >= alertBadCertificate && alert <= alertAccessDenied || alert == alertCertificateRequired
+}
+
+// isCertificate reports whether we refused the server's certificate.
+func isCertificate(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[x509.CertificateInvalidError](err)
+	return ok
+}
+
+// dialError marks a failure before any request was sent.
+type dialError struct{ error }
+
+func (e *dialError) Unwrap() error { return e.error }
+
+// conn re-arms quick acknowledgements, and fails when nothing moves for the
+// stall time.
+type conn struct {
+	net.Conn
+	stall time.Duration
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	quickAck(c.Conn)
+	_ = c.SetReadDeadline(time.Now().Add(c.stall)) // a closed connection fails the read itself
+	return c.Conn.Read(p)
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.stall)) // as above
+	return c.Conn.Write(p)
+}
