@@ -125,7 +125,7 @@ func roundTrip(t *testing.T, b *Backend, url string) {
 	write(t, filepath.Join(dir, "run.sh"), []byte(script))
 	write(t, filepath.Join(dir, "data.bin"), content)
 	req := shell(fmt.Sprintf("t%d", time.Now().UnixNano()), "")
-	req.Job.Executable, req.Job.Args = "run.sh", []string{`it's "quoted" & <odd> $HOME`}
+	req.Job.Executable, req.Job.Args = "run.sh", []string{`it's "quoted" & <odd>`}
 	req.Job.InputSandbox = []jdl.InputFile{
 		{Source: filepath.Join(dir, "run.sh"), Name: "run.sh", Executable: true},
 		{Source: filepath.Join(dir, "data.bin"), Name: "data.bin"},
