@@ -10,6 +10,7 @@ import (
 // backends opens every back-end with what the configuration says of it.
 func (a *app) backends(c config) (*all.Backends, error) {
 	b, err := all.Open(all.Options{
+		ARC:   a.arcOptions(c),
 		Local: a.localOptions(c),
 		Slurm: slurm.Options{Environ: a.env.Environ, Home: a.env.Getenv("HOME"), Now: a.env.Now},
 	})

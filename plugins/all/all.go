@@ -5,12 +5,14 @@ package all
 import (
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/arcrest"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/slurm"
 )
 
 // Options hold what each back-end needs.
 type Options struct {
+	ARC   arcrest.Options
 	Local local.Options
 	Slurm slurm.Options
 }
@@ -19,6 +21,7 @@ type Options struct {
 // through, and those that are sources of resources too.
 type Backends struct {
 	Registry *plugins.Registry
+	ARC      *arcrest.Backend
 	Local    *local.Backend
 	Slurm    *slurm.Backend
 }
@@ -30,15 +33,20 @@ func Open(opts Options) (*Backends, error) {
 		return nil, err
 	}
 	s := slurm.New(opts.Slurm)
+	a := arcrest.New(opts.ARC)
 	reg, err := plugins.NewRegistry(
+		plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}, Submitter: a},
 		plugins.Backend{Interfaces: []string{glue.InterfaceLocal}, Submitter: l},
 		plugins.Backend{Interfaces: []string{glue.InterfaceSlurm}, Submitter: s},
 	)
 	if err != nil {
 		return nil, err
 	}
-	return &Backends{Registry: reg, Local: l, Slurm: s}, nil
+	return &Backends{Registry: reg, ARC: a, Local: l, Slurm: s}, nil
 }
 
 // Close ends all connections. Jobs are not touched.
-func (b *Backends) Close() error { return b.Slurm.Close() }
+func (b *Backends) Close() error {
+	b.ARC.Close()
+	return b.Slurm.Close()
+}

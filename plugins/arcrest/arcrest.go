@@ -19,8 +19,8 @@ import (
 
 // Options are all that the back-end takes from outside.
 type Options struct {
-	// Credentials is asked at the start of every operation, so that a renewed
-	// proxy or token is picked up. A usable X.509 credential is preferred
+	// Credentials is asked anew when its last answer is half a minute old, so
+	// that a renewed proxy or token is picked up. A usable X.509 credential is preferred
 	// to a token: that is what A-REX does when it gets both.
 	Credentials func() (*credential.Set, error)
 	// StateDir keeps the ids of delegations for later commands; "" keeps
@@ -43,6 +43,8 @@ type Backend struct {
 	o       Options
 	mu      sync.Mutex
 	clients map[string]*client // by base URL and credential
+	who     *identity          // as last asked
+	asked   time.Time
 }
 
 var (
@@ -94,12 +96,12 @@ func (b *Backend) client(op, endpoint string) (*client, error) {
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	who, err := b.identity()
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: hostOf(base), Err: err}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	key := base + " " + who.key
 	if c := b.clients[key]; c != nil {
 		return c, nil
@@ -136,16 +138,31 @@ type identity struct {
 	key   string // differs for every other credential
 }
 
+const identityAge = 30 * time.Second
+
+// identity is called with the lock held.
 func (b *Backend) identity() (*identity, error) {
+	now := b.o.Now()
+	if age := now.Sub(b.asked); b.who != nil && age >= 0 && age < identityAge {
+		return b.who, nil
+	}
 	set, err := b.o.Credentials()
 	if err != nil {
 		return nil, err
 	}
+	who, err := choose(set, now)
+	if err == nil {
+		b.who, b.asked = who, now
+	}
+	return who, err
+}
+
+// choose takes the X.509 credential when it is usable, else the token.
+func choose(set *credential.Set, now time.Time) (*identity, error) {
 	if set == nil || set.Trust == nil {
 		return nil, errNoTrust
 	}
 	who := &identity{trust: set.Trust}
-	now := b.o.Now()
 	switch {
 	case set.X509 != nil && now.Before(set.X509.NotAfter()):
 		who.x509 = set.X509
