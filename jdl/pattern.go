@@ -1,14 +1,23 @@
 package jdl
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
-// pattern is a compiled regular expression. It works on bytes: a dot is one
-// byte of a UTF-8 character.
+// pattern is a compiled regular expression: PCRE on bytes, so that a dot is
+// one byte of a UTF-8 character. Most patterns in use come down to looking
+// for fixed text, which tests then does.
 type pattern struct {
-	re *regexp.Regexp
+	prog  *reProgram
+	tests *textTests // nil: run the program
+}
+
+type patternKey struct {
+	text  string
+	flags reFlags
+}
+
+type patternResult struct {
+	p   *pattern
+	err error
 }
 
 // pattern compiles a regular expression once per evaluation.
@@ -25,100 +34,38 @@ func (ev *evaluator) pattern(text, opts string) (*pattern, error) {
 	return p, err
 }
 
-type patternKey struct{ text, flags string }
-
-type patternResult struct {
-	p   *pattern
-	err error
-}
-
-// patternFlags keeps the options i, m, s and x; others, and capitals, have
-// no meaning.
-func patternFlags(opts string) string {
-	flags := ""
-	for _, f := range []string{"i", "m", "s", "x"} {
-		if strings.Contains(opts, f) {
-			flags += f
-		}
+// patternFlags reads the options i, m, s and x; others, and capitals, have no
+// meaning.
+func patternFlags(opts string) reFlags {
+	return reFlags{
+		fold:   strings.Contains(opts, "i"),
+		lines:  strings.Contains(opts, "m"),
+		dotAll: strings.Contains(opts, "s"),
+		blanks: strings.Contains(opts, "x"),
 	}
-	return flags
 }
 
 func compilePattern(k patternKey) (*pattern, error) {
-	text := k.text
-	if strings.Contains(k.flags, "x") {
-		text = dropBlanks(text)
-	}
-	if f := strings.Trim(k.flags, "x"); f != "" {
-		text = "(?" + f + ")" + text
-	}
-	re, err := regexp.Compile(latin1(text))
+	tree, p, err := parsePattern(k.text, k.flags)
 	if err != nil {
 		return nil, err
 	}
-	return &pattern{re: re}, nil
-}
-
-// dropBlanks removes what option x makes meaningless: white space and
-// comments outside character classes.
-func dropBlanks(s string) string {
-	var b strings.Builder
-	class := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s):
-			b.WriteString(s[i : i+2])
-			i++
-			continue
-		case c == '[':
-			class = true
-		case c == ']':
-			class = false
-		case !class && isSpace(c):
-			continue
-		case !class && c == '#':
-			for i+1 < len(s) && s[i+1] != '\n' {
-				i++
-			}
-			continue
-		}
-		b.WriteByte(s[i])
+	prog, err := compileProgram(tree, p)
+	if err != nil {
+		return nil, err
 	}
-	return b.String()
+	return &pattern{prog: prog, tests: reduce(tree)}, nil
 }
 
-// latin1 makes a character of every byte, so that the regexp package sees
-// bytes.
-func latin1(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			rs := make([]rune, len(s))
-			for i := range len(s) {
-				rs[i] = rune(s[i])
-			}
-			return string(rs)
-		}
+// match reports whether the pattern is found in s.
+func (p *pattern) match(s string) (bool, error) {
+	if p.tests != nil && strings.IndexByte(s, '\n') < 0 {
+		return p.tests.match(s), nil
 	}
-	return s
+	m, err := p.prog.search(s, 0)
+	return m != nil, err
 }
 
-func (p *pattern) match(s string) (bool, error) { return p.re.MatchString(latin1(s)), nil }
-
-// find returns the bounds of the first match from a byte on, and of its
-// groups, as regexp.FindSubmatchIndex does; nil for none.
-func (p *pattern) find(s string, from int) ([]int, error) {
-	wide := latin1(s)
-	for _, m := range p.re.FindAllStringSubmatchIndex(wide, -1) {
-		if wide != s {
-			for i := range m {
-				if m[i] >= 0 {
-					m[i] = len([]rune(wide[:m[i]]))
-				}
-			}
-		}
-		if m[0] >= from {
-			return m, nil
-		}
-	}
-	return nil, nil
-}
+// find returns the bounds of the first match from a byte on, followed by
+// those of its groups, -1 for one that took no part; nil for no match.
+func (p *pattern) find(s string, from int) ([]int, error) { return p.prog.search(s, from) }
