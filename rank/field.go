@@ -124,8 +124,12 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 	order := make([]int, 0, len(f.entries))
 	var dropped []Dropped
 	for i := range f.entries {
-		if e := &f.entries[i]; e.why != "" {
+		e := &f.entries[i]
+		if e.why != "" {
 			dropped = append(dropped, Dropped{e.base.Resource, e.why})
+			continue
+		}
+		if e.onTrial() {
 			continue
 		}
 		order = append(order, i)
@@ -135,6 +139,13 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 	}
 	best(order, n, func(a, b int) int { return keys[a].compare(keys[b]) })
 	return f.take(order[:n], keys), dropped
+}
+
+// onTrial reports whether the resource has been given all the jobs it may
+// have until it has shown that it works again.
+func (e *entry) onTrial() bool {
+	h := e.base.History
+	return h != nil && h.AtMost > 0 && e.load.Jobs >= h.AtMost
 }
 
 func (f *Field) take(order []int, keys []key) []Ranked {

@@ -296,6 +296,24 @@ func TestViewsShareSlots(t *testing.T) {
 	}
 }
 
+// A resource on trial after a ban gets no more jobs than it may have.
+func TestTrial(t *testing.T) {
+	cs := idle(2)
+	cs[0].History = &rank.History{AtMost: 1, Success: glue.Some(1.0), Jobs: 100}
+	p, _ := rank.ParsePolicy(rank.Hybrid, rank.DefaultModel())
+	tally := rank.NewTally()
+	f := p.NewField(&jdl.Job{}, now, cs, tally, nil)
+	counts := make([]int, 2)
+	for range 50 {
+		got, _ := f.Order(seeded(1), 1)
+		tally.Place(got[0].Resource, 1)
+		counts[index(got[0])]++
+	}
+	if counts[0] != 1 || counts[1] != 49 {
+		t.Errorf("%v of 50 jobs; the first may have one", counts)
+	}
+}
+
 func TestOldDataWeighsLess(t *testing.T) {
 	full := rank.Candidate{Resource: &glue.Resource{ID: "full", FreeSlots: glue.Some[int64](0),
 		Waiting: glue.Some[int64](100), TotalSlots: glue.Some[int64](10)}}

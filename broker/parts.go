@@ -1,0 +1,75 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/rank"
+)
+
+// ValueText writes a ClassAd value as JDL does.
+func ValueText(v jdl.Value) string { return valueText(v) }
+
+// Breakdown is a score in its parts, for a table. A part that the policy did
+// not look at is empty.
+type Breakdown struct {
+	total, sigma        float64
+	wait, stageIn, run  float64
+	success             float64
+	hasWait, hasStageIn bool
+	hasRun              bool
+}
+
+// Parts adds up the terms of a ranked candidate.
+func Parts(r rank.Ranked) Breakdown {
+	b := Breakdown{sigma: r.Uncertainty}
+	for _, t := range r.Terms {
+		b.total += t.Seconds
+		switch t.Name {
+		case "wait", "forecast", "response":
+			b.wait, b.hasWait = b.wait+t.Seconds, true
+		case "stage-in":
+			b.stageIn, b.hasStageIn = t.Seconds, true
+		case "run":
+			b.run, b.hasRun = t.Seconds, true
+		case "success":
+			b.success = t.Raw
+		}
+	}
+	return b
+}
+
+func part(has bool, seconds float64, text func(time.Duration) string) string {
+	if !has {
+		return "-"
+	}
+	return text(time.Duration(seconds * float64(time.Second)))
+}
+
+// Expected is the time to completion with its standard deviation.
+func (b Breakdown) Expected(text func(time.Duration) string) string {
+	if !b.hasRun {
+		return "-"
+	}
+	return part(true, b.total, text) + " ±" + part(true, b.sigma, text)
+}
+
+// Wait is the wait before the start.
+func (b Breakdown) Wait(text func(time.Duration) string) string { return part(b.hasWait, b.wait, text) }
+
+// StageIn is the time for the input files.
+func (b Breakdown) StageIn(text func(time.Duration) string) string {
+	return part(b.hasStageIn, b.stageIn, text)
+}
+
+// Run is the run time there.
+func (b Breakdown) Run(text func(time.Duration) string) string { return part(b.hasRun, b.run, text) }
+
+// Success is the chance that the job runs to its end.
+func (b Breakdown) Success() string {
+	if b.success == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*b.success)
+}

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/rank"
+)
+
+func published(n glue.Opt[int64]) string {
+	if !n.OK {
+		return "-"
+	}
+	return strconv.FormatInt(n.V, 10)
+}
+
+// explanation prints why resources match or do not.
+func (a *app) explanation(x *broker.Explanation) error {
+	for _, part := range []func(*broker.Explanation) error{a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished, a.rejectedTable} {
+		if err := part(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bold, text)) }
+
+func (a *app) filterTable(x *broker.Explanation) error {
+	if x.Resources == 0 {
+		fmt.Fprintln(a.env.Out, "no source published any resource")
+		return nil
+	}
+	a.heading("Filters, in order")
+	rows := [][]string{{"published", "", strconv.Itoa(x.Resources)}}
+	for _, f := range x.Filters {
+		if f.Rejected > 0 {
+			rows = append(rows, []string{f.Name, strconv.Itoa(f.Rejected), strconv.Itoa(f.Left)})
+		}
+	}
+	rows = append(rows, []string{"matching", "", strconv.Itoa(x.Matching)})
+	return a.table(columns("FILTER", ">REJECTS", ">LEFT"), rows)
+}
+
+func (a *app) clauseTable(x *broker.Explanation) error {
+	if len(x.Clauses) == 0 || x.Resources == 0 {
+		return nil
+	}
+	a.heading("Clauses of Requirements, each over all resources")
+	var rows [][]string
+	for _, c := range x.Clauses {
+		at := "default"
+		if c.Line > 0 {
+			at = fmt.Sprintf("%d:%d", c.Line, c.Col)
+		}
+		rows = append(rows, []string{at, cut(c.Text, 70), strconv.Itoa(c.True), strconv.Itoa(c.False), strconv.Itoa(c.Undefined), strconv.Itoa(c.Error), strconv.Itoa(c.Left)})
+	}
+	return a.table(columns("LINE", "CLAUSE", ">TRUE", ">FALSE", ">UNDEFINED", ">ERROR", ">LEFT"), rows)
+}
+
+// cut shortens text that would make a table too wide.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-3]) + "..."
+	}
+	return s
+}
+
+func (a *app) nearestMisses(x *broker.Explanation) error {
+	if len(x.Nearest) == 0 {
+		return nil
+	}
+	a.heading("What more would match")
+	for _, m := range x.Nearest {
+		fmt.Fprintf(a.env.Out, "  %s\n", m)
+	}
+	return nil
+}
+
+func (a *app) unpublished(x *broker.Explanation) error {
+	if x.Resources == 0 {
+		return nil
+	}
+	for i, u := range x.Unpublished {
+		if i == 0 {
+			a.heading("Attributes that no resource publishes")
+		}
+		switch {
+		case u.Meant != "":
+			fmt.Fprintf(a.env.Out, "  %s: no GLUE attribute; did you mean %s?\n", u.Name, u.Meant)
+		case u.Unknown:
+			fmt.Fprintf(a.env.Out, "  %s: no GLUE attribute\n", u.Name)
+		default:
+			fmt.Fprintf(a.env.Out, "  %s\n", u.Name)
+		}
+	}
+	return nil
+}
+
+func (a *app) rejectedTable(x *broker.Explanation) error {
+	if len(x.Rejected) == 0 {
+		return nil
+	}
+	a.heading("Rejected")
+	var rows [][]string
+	for _, r := range x.Rejected {
+		lasting := "lasting"
+		if r.Reason.Temporary {
+			lasting = "for now"
+		}
+		want := cut(r.Reason.Want, 60)
+		if c := r.Reason.Clause; c != nil && c.Line > 0 {
+			want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
+		}
+		rows = append(rows, []string{r.Name, r.Site, r.Reason.Filter, lasting, want, cut(r.Reason.Have, 70)})
+	}
+	return a.table(columns("RESOURCE", "SITE", "FILTER", "", "WANT", "HAVE"), rows)
+}
+
+// choiceDocument is one choice in the JSON of match and of submit --dry-run.
+type choiceDocument struct {
+	Place       int           `json:"place"`
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Site        string        `json:"site"`
+	Interface   string        `json:"interface"`
+	Endpoint    string        `json:"endpoint"`
+	Score       float64       `json:"score"`
+	Uncertainty float64       `json:"uncertainty"`
+	Rank        string        `json:"rank,omitempty"`
+	Age         time.Duration `json:"age"`
+	Terms       []rank.Term   `json:"terms"`
+}
+
+type jobDocument struct {
+	Job         string              `json:"job"`
+	File        string              `json:"file"`
+	Node        string              `json:"node,omitempty"`
+	Matching    int                 `json:"matching"`
+	Choices     []choiceDocument    `json:"choices"`
+	Explanation *broker.Explanation `json:"explanation,omitempty"`
+}
+
+type planDocument struct {
+	Policy   string           `json:"policy"`
+	Seed     uint64           `json:"seed"`
+	Made     time.Time        `json:"made"`
+	Jobs     []jobDocument    `json:"jobs"`
+	Sources  []sourceDocument `json:"sources"`
+	Services []broker.Outcome `json:"services"`
+}
+
+type sourceDocument struct {
+	Source    string    `json:"source"`
+	Resources int       `json:"resources"`
+	Fetched   time.Time `json:"fetched,omitzero"`
+	Stale     bool      `json:"stale"`
+	Error     string    `json:"error,omitempty"`
+}
+
+// matchDocument is the plan for machines; the explanation is there when it
+// was asked for, and wherever nothing matches.
+func matchDocument(p *broker.Plan, s *session, explain bool) planDocument {
+	doc := planDocument{Policy: p.Policy, Seed: p.Seed, Made: p.Made, Services: p.Services, Jobs: []jobDocument{}, Sources: []sourceDocument{}}
+	for _, o := range s.snapshot.Outcomes {
+		d := sourceDocument{Source: o.Source, Resources: o.Resources, Fetched: o.Fetched, Stale: o.Stale}
+		if o.Err != nil {
+			d.Error = o.Err.Error()
+		}
+		doc.Sources = append(doc.Sources, d)
+	}
+	for _, j := range p.Jobs {
+		d := jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Matching: len(j.Match.Survivors), Choices: []choiceDocument{}}
+		for i, r := range j.Choices {
+			c := choiceDocument{Place: i + 1, ID: r.Resource.ID, Name: r.Resource.Name, Site: r.Resource.Site, Interface: r.Endpoint.Interface,
+				Endpoint: r.Endpoint.URL, Score: r.Score, Uncertainty: r.Uncertainty, Age: r.Age, Terms: r.Terms}
+			if j.Job.Rank != nil {
+				c.Rank = broker.ValueText(r.JDLRank)
+			}
+			d.Choices = append(d.Choices, c)
+		}
+		if explain || j.Err != nil {
+			d.Explanation = j.Match.Explain(j.Dropped)
+		}
+		doc.Jobs = append(doc.Jobs, d)
+	}
+	return doc
+}

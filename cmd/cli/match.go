@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+)
+
+// matchFlags are those of grid match alone.
+type matchFlags struct {
+	planning
+	explain bool
+	terms   bool
+	limit   int
+}
+
+func (a *app) matchCmd() *cobra.Command {
+	var f matchFlags
+	cmd := &cobra.Command{
+		Use:   "match JOB.jdl...",
+		Short: "Show which resources would take a job, in which order and why",
+		Long: `Match asks the sources, filters the resources, ranks those left and shows
+the result. Nothing is submitted. With --explain it shows also what every
+filter and every clause of Requirements rejects, what nearly matches, and the
+one reason against every resource that does not.`,
+		Example: `  grid match job.jdl
+  grid match --explain job.jdl
+  grid match --terms --policy forecast job.jdl
+  grid match --info file:snapshot.json --json job.jdl | jq '.jobs[0].choices[0]'`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
+			return a.match(cmd, args, f)
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "show what rejects the others, too")
+	cmd.Flags().BoolVar(&f.terms, "terms", false, "show every term of every score")
+	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "also resources this program cannot submit to")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 10, "show the `N` best resources; 0: all")
+	return cmd
+}
+
+func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
+	files, err := a.readJobs(args)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(f.planning)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := a.look(cmd.Context(), s); err != nil {
+		return err
+	}
+	p, err := s.broker.Plan(cmd.Context(), jobsOf(files), s.resources())
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := a.printJSON("match", matchDocument(p, s, f.explain)); err != nil {
+			return err
+		}
+	} else if err := a.printMatch(p, s, f); err != nil {
+		return err
+	}
+	return unmatched(p)
+}
+
+// unmatched is the error of the jobs no resource would take, already shown.
+func unmatched(p *broker.Plan) error {
+	for _, j := range p.Jobs {
+		if j.Err != nil {
+			return &exitError{exitNoMatch, fmt.Errorf("%w: %w", errReported, j.Err)}
+		}
+	}
+	return nil
+}
+
+func (a *app) printMatch(p *broker.Plan, s *session, f matchFlags) error {
+	shown := map[*broker.Match]bool{}
+	for i, j := range p.Jobs {
+		if shown[j.Match] {
+			continue // equal jobs are shown once
+		}
+		shown[j.Match] = true
+		if i > 0 {
+			fmt.Fprintln(a.env.Out)
+		}
+		if err := a.printOne(p, &p.Jobs[i], f); err != nil {
+			return err
+		}
+	}
+	a.reportServices(p)
+	return nil
+}
+
+func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
+	fmt.Fprintf(a.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
+		a.style(bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
+	if len(j.Choices) > 0 {
+		if err := a.choices(j, f.limit); err != nil {
+			return err
+		}
+	}
+	if f.terms {
+		if err := a.terms(j, f.limit); err != nil {
+			return err
+		}
+	}
+	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
+		return a.explanation(e.Explanation)
+	}
+	if f.explain {
+		return a.explanation(j.Match.Explain(j.Dropped))
+	}
+	for _, d := range j.Dropped {
+		fmt.Fprintf(a.env.Out, "not ranked: %s: %s\n", d.Resource.ID, d.Why)
+	}
+	return nil
+}
+
+// choices is the table of those that match, best first.
+func (a *app) choices(j *broker.JobPlan, limit int) error {
+	cols := columns(">#", "RESOURCE", "SITE", ">SCORE", ">EXPECTED", ">WAIT", ">STAGE-IN", ">RUN", ">SUCCESS", ">FREE", ">WAITING", ">AGE")
+	if j.Job.Rank != nil {
+		cols = append(cols, column{"RANK", true})
+	}
+	var rows [][]string
+	for i, r := range j.Choices {
+		if limit > 0 && i == limit {
+			break
+		}
+		parts := broker.Parts(r)
+		row := []string{strconv.Itoa(i + 1), r.Resource.Name, r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
+		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), parts.Run(span), parts.Success())
+		row = append(row, published(r.Resource.FreeSlots), published(r.Resource.Waiting), span(r.Age))
+		if j.Job.Rank != nil {
+			row = append(row, broker.ValueText(r.JDLRank))
+		}
+		rows = append(rows, row)
+	}
+	if err := a.table(cols, rows); err != nil {
+		return err
+	}
+	if n := len(j.Choices) - len(rows); n > 0 {
+		fmt.Fprintf(a.env.Out, "and %d more (--limit 0 shows all)\n", n)
+	}
+	return nil
+}
+
+// terms is the table of every term behind the scores.
+func (a *app) terms(j *broker.JobPlan, limit int) error {
+	var rows [][]string
+	for i, r := range j.Choices {
+		if limit > 0 && i == limit {
+			break
+		}
+		for _, t := range r.Terms {
+			known := ""
+			if !t.OK {
+				known = "nobody said"
+			}
+			rows = append(rows, []string{r.Resource.Name, t.Name, t.Source, fmt.Sprintf("%.5g", t.Raw), fmt.Sprintf("%.0f", t.Seconds),
+				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
+		}
+	}
+	fmt.Fprintln(a.env.Out)
+	return a.table(columns("RESOURCE", "TERM", "SOURCE", ">RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", ""), rows)
+}
+
+// reportServices says on standard error which services did not help.
+func (a *app) reportServices(p *broker.Plan) {
+	for _, o := range p.Services {
+		if o.Error != "" {
+			fmt.Fprintf(a.env.Err, "grid: %s service %s: %s\n", o.Kind, o.Name, strings.TrimSpace(o.Error))
+		}
+	}
+}

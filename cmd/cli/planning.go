@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"gridbroker/broker"
+	"gridbroker/credential"
+	"gridbroker/glue"
+	"gridbroker/infosys"
+	"gridbroker/plugins/all"
+	"gridbroker/rank"
+)
+
+// planning holds the flags of the verbs that choose resources.
+type planning struct {
+	discovery
+	sites    []string
+	policy   string
+	unknown  string
+	vo       string
+	seed     uint64
+	seeded   bool
+	anywhere bool
+}
+
+func (p *planning) register(f *pflag.FlagSet) {
+	p.discovery.register(f)
+	f.StringArrayVar(&p.sites, "site", nil, "only resources whose name, id, site or host is `NAME` or fits the pattern; may be repeated")
+	f.StringVar(&p.policy, "policy", "", "how to rank: hybrid, jdl, fastest-queue, random, paper, forecast, data, or formula:`EXPR`")
+	f.StringVar(&p.unknown, "unknown", "", "`keep` or reject resources that do not publish what the job needs")
+	f.StringVar(&p.vo, "vo", "", "virtual `organisation`, where neither job nor credential names one")
+	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals (default: another one each time)")
+}
+
+// session is an open broker with what it works on.
+type session struct {
+	conf     config
+	backends *all.Backends
+	broker   *broker.Broker
+	plan     planning
+	snapshot infosys.Snapshot
+}
+
+func (s *session) close() {
+	s.backends.Close()
+	if s.broker.Store != nil {
+		s.broker.Store.Close()
+	}
+}
+
+// resources of the snapshot, by reference.
+func (s *session) resources() []*glue.Resource {
+	rs := make([]*glue.Resource, len(s.snapshot.Resources))
+	for i := range rs {
+		rs[i] = &s.snapshot.Resources[i]
+	}
+	return rs
+}
+
+// open makes a broker from configuration and flags, without asking anybody.
+func (a *app) open(p planning) (*session, error) {
+	conf, err := a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := a.policy(conf, p)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	rules, err := a.rules(conf, p)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	backends, err := a.backends(conf)
+	if err != nil {
+		return nil, err
+	}
+	if !p.seeded {
+		p.seed = randomSeed()
+	}
+	return &session{conf: conf, backends: backends, plan: p, broker: &broker.Broker{
+		Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now,
+		AskFor: time.Duration(conf.Deadline) / 2,
+	}}, nil
+}
+
+func randomSeed() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:]) % 1e6 // short enough to be typed again
+}
+
+// policy is the one asked for, with the configured weights.
+func (a *app) policy(c config, p planning) (rank.Policy, error) {
+	m, err := rank.DefaultModel().With(c.Weights)
+	if err != nil {
+		return rank.Policy{}, fmt.Errorf("configuration: %w", err)
+	}
+	name := c.Policy
+	if p.policy != "" {
+		name = p.policy
+	}
+	if name == rank.FormulaName {
+		name += ":" + c.Formula
+	}
+	return rank.ParsePolicy(name, m)
+}
+
+func (a *app) rules(c config, p planning) (broker.Rules, error) {
+	unknown := c.Unknown
+	if p.unknown != "" {
+		unknown = p.unknown
+	}
+	if unknown != string(broker.Keep) && unknown != string(broker.RejectUnknown) {
+		return broker.Rules{}, fmt.Errorf("--unknown %s: say keep or reject", unknown)
+	}
+	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: a.identity(c, p)}
+	if p.anywhere {
+		r.Speaks = func(string) bool { return true }
+	}
+	return r, nil
+}
+
+// identity is who the user is by the credential at hand; what is wrong with
+// it shows when it is used.
+func (a *app) identity(c config, p planning) broker.Identity {
+	id := broker.Identity{VO: c.VO}
+	if x, err := credential.FindX509(a.credentialEnv(), credential.Options{}); err == nil && x != nil {
+		id.Subject, id.FQANs = x.Identity(), x.FQANs()
+		if vo := x.VO(); vo != "" {
+			id.VO = vo
+		}
+	}
+	if p.vo != "" {
+		id.VO = p.vo
+	}
+	return id
+}
+
+func (a *app) credentialEnv() credential.Env {
+	return credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
+}
+
+// look discovers resources for a session and says which sources failed.
+func (a *app) look(ctx context.Context, s *session) error {
+	snap, err := a.discover(ctx, s.conf, s.backends, s.plan.discovery)
+	if err != nil {
+		return err
+	}
+	s.snapshot = snap
+	a.reportSources(snap)
+	return ctx.Err()
+}
+
+// ago writes how long ago a time is, in its two largest units.
+func (a *app) ago(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return span(a.env.Now().Sub(t))
+}
+
+// span writes a length of time for people: 45s, 12m, 3h20m, 5d3h.
+func span(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	sign := ""
+	if s < 0 {
+		sign, s = "-", -s
+	}
+	two := func(n int64, unit string, m int64, sub string) string {
+		if m == 0 {
+			return fmt.Sprintf("%s%d%s", sign, n, unit)
+		}
+		return fmt.Sprintf("%s%d%s%d%s", sign, n, unit, m, sub)
+	}
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%s%ds", sign, s)
+	case s < 600:
+		return two(s/60, "m", s%60, "s")
+	case s < 3600:
+		return two((s+30)/60, "m", 0, "")
+	case s < 86400:
+		return two(s/3600, "h", s%3600/60, "m")
+	}
+	return two(s/86400, "d", s%86400/3600, "h")
+}
