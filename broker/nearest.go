@@ -107,13 +107,16 @@ func (m *Match) nearest() []Miss {
 	return misses[:min(end, maxMisses)]
 }
 
-// obstacles lists all filters and clauses that reject the resource.
+// obstacles lists all filters and clauses that reject the resource. A filter
+// on what a clause asks for, too, is the same obstacle and left out.
 func (m *Match) obstacles(r *glue.Resource) []obstacle {
-	var obs []obstacle
+	clauses := m.clauseObstacles(r)
+	obs := clauses
 	for _, f := range m.filters {
-		if f.Name == requirementsFilter {
-			obs = append(obs, m.clauseObstacles(r)...)
-		} else if why := f.Reject(m.Job, r); why != nil {
+		if f.Name == requirementsFilter || said(clauses, f.Name) {
+			continue
+		}
+		if why := f.Reject(m.Job, r); why != nil {
 			name := f.Name
 			if why.bound != nil {
 				name = fmt.Sprintf("%s %s", why.bound.what, why.Want)
@@ -122,6 +125,30 @@ func (m *Match) obstacles(r *glue.Resource) []obstacle {
 		}
 	}
 	return obs
+}
+
+// attributes are parts of names of the attributes a filter looks at.
+var attributes = map[string][]string{
+	"state":               {"statestatus", "servingstate"},
+	"wall time":           {"walltime", "wallclocktime"},
+	"cpu time":            {"cputime"},
+	"memory":              {"ramsize", "memory", "virtualsize"},
+	"slots":               {"totalcpus", "logicalcpus", "smpsize"},
+	"runtime environment": {"runtimeenvironment", "applicationenvironment"},
+}
+
+// said reports whether one of the clauses is about what the filter looks at.
+func said(clauses []obstacle, filter string) bool {
+	for _, o := range clauses {
+		for _, name := range references(o.clause.expr) {
+			for _, part := range attributes[filter] {
+				if strings.Contains(strings.ToLower(name), part) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func (m *Match) clauseObstacles(r *glue.Resource) []obstacle {
@@ -175,10 +202,10 @@ func (m *Match) relax(e jdl.Expr, rs []*glue.Resource) (to string, more int) {
 	}
 	nearest, count := 0.0, 0
 	for _, r := range rs {
-		v, _ := r.Lookup(name)
+		v, published := r.Lookup(name)
 		n, ok := v.Number()
 		switch {
-		case !ok:
+		case !ok || !published:
 		case count == 0 || up && n > nearest || !up && n < nearest:
 			nearest, count = n, 1
 		case n == nearest:
@@ -205,8 +232,8 @@ func number(f float64) string {
 func commonest(name string, rs []*glue.Resource) (to string, more int) {
 	counts := map[string]int{}
 	for _, r := range rs {
-		v, _ := r.Lookup(name)
-		if s, ok := v.Str(); ok {
+		v, published := r.Lookup(name)
+		if s, ok := v.Str(); ok && published {
 			counts[s]++
 		}
 	}

@@ -17,14 +17,15 @@ func published(n glue.Opt[int64]) string {
 	return strconv.FormatInt(n.V, 10)
 }
 
-// explanation prints why resources match or do not.
-func (a *app) explanation(x *broker.Explanation) error {
-	for _, part := range []func(*broker.Explanation) error{a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished, a.rejectedTable} {
+// explanation prints why resources match or do not; at most limit rejected
+// ones where it is above 0.
+func (a *app) explanation(x *broker.Explanation, limit int) error {
+	for _, part := range []func(*broker.Explanation) error{a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished} {
 		if err := part(x); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.rejectedTable(x, limit)
 }
 
 func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bold, text)) }
@@ -100,14 +101,18 @@ func (a *app) unpublished(x *broker.Explanation) error {
 	return nil
 }
 
-func (a *app) rejectedTable(x *broker.Explanation) error {
+func (a *app) rejectedTable(x *broker.Explanation, limit int) error {
 	if len(x.Rejected) == 0 {
 		return nil
 	}
 	a.heading("Rejected")
 	var rows [][]string
-	for _, r := range x.Rejected {
-		lasting := "lasting"
+	for i, r := range x.Rejected {
+		if limit > 0 && i == limit {
+			defer fmt.Fprintf(a.env.Out, "and %d more (grid match --explain shows all)\n", len(x.Rejected)-limit)
+			break
+		}
+		lasting := "always"
 		if r.Reason.Temporary {
 			lasting = "for now"
 		}
@@ -117,7 +122,7 @@ func (a *app) rejectedTable(x *broker.Explanation) error {
 		}
 		rows = append(rows, []string{r.Name, r.Site, r.Reason.Filter, lasting, want, cut(r.Reason.Have, 70)})
 	}
-	return a.table(columns("RESOURCE", "SITE", "FILTER", "", "WANT", "HAVE"), rows)
+	return a.table(columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
 }
 
 // choiceDocument is one choice in the JSON of match and of submit --dry-run.

@@ -101,6 +101,10 @@ func (a *app) printMatch(p *broker.Plan, s *session, f matchFlags) error {
 	return nil
 }
 
+// rejectedShown is how many rejected resources are listed when nobody asked
+// for an explanation, but nothing matches.
+const rejectedShown = 20
+
 func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 	fmt.Fprintf(a.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
 		a.style(bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
@@ -114,11 +118,11 @@ func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 			return err
 		}
 	}
-	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-		return a.explanation(e.Explanation)
-	}
 	if f.explain {
-		return a.explanation(j.Match.Explain(j.Dropped))
+		return a.explanation(j.Match.Explain(j.Dropped), 0)
+	}
+	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
+		return a.explanation(e.Explanation, rejectedShown)
 	}
 	for _, d := range j.Dropped {
 		fmt.Fprintf(a.env.Out, "not ranked: %s: %s\n", d.Resource.ID, d.Why)
@@ -172,7 +176,7 @@ func (a *app) terms(j *broker.JobPlan, limit int) error {
 		}
 	}
 	fmt.Fprintln(a.env.Out)
-	return a.table(columns("RESOURCE", "TERM", "SOURCE", ">RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", ""), rows)
+	return a.table(columns("RESOURCE", "TERM", "SOURCE", ">RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
 }
 
 // reportServices says on standard error which services did not help.
