@@ -1,0 +1,170 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/rank"
+)
+
+// minWaits is how many compared waits a correction needs.
+const minWaits = 3
+
+// History implements plugins.Historian.
+func (r *Registry) History(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.History, error) {
+	known := map[string]rank.History{}
+	err := r.tx(ctx, func(tx *sql.Tx) error {
+		k, err := load(tx, job)
+		if err != nil {
+			return err
+		}
+		now := r.now()
+		for _, res := range rs {
+			if h, ok := k.about(res, now); ok {
+				known[res.ID] = h
+			}
+		}
+		return nil
+	})
+	return known, err
+}
+
+// knowledge is all rows that one question needs.
+type knowledge struct {
+	tallies  map[string]tally
+	breakers map[string][]breaker
+	pins     map[string]bool
+	runs     map[string]runTime // by hardware, of this kind of task
+}
+
+// runTime is a mean over some runs on one kind of hardware.
+type runTime struct {
+	runs, mean, speed float64
+}
+
+func load(tx *sql.Tx, job *jdl.Job) (k knowledge, err error) {
+	k.runs = map[string]runTime{}
+	if k.tallies, err = loadTallies(tx); err != nil {
+		return k, err
+	}
+	if k.breakers, err = loadBreakers(tx); err != nil {
+		return k, err
+	}
+	if k.pins, err = loadPins(tx); err != nil || job == nil {
+		return k, err
+	}
+	err = query(tx, "SELECT hardware, runs, mean, speed FROM tasks WHERE task = ?", []any{taskOf(job)}, func(scan func(...any) error) error {
+		var name string
+		var t runTime
+		err := scan(&name, &t.runs, &t.mean, &t.speed)
+		k.runs[name] = t
+		return err
+	})
+	return k, err
+}
+
+func loadTallies(tx *sql.Tx) (map[string]tally, error) {
+	all := map[string]tally{}
+	err := query(tx, "SELECT resource, at, good, ended, waited, predicted, waits, jobs FROM resources", nil, func(scan func(...any) error) error {
+		var name string
+		var t tally
+		err := scan(&name, &t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs)
+		all[name] = t
+		return err
+	})
+	return all, err
+}
+
+func loadPins(tx *sql.Tx) (map[string]bool, error) {
+	all := map[string]bool{}
+	err := query(tx, "SELECT resource, up FROM pins", nil, func(scan func(...any) error) error {
+		var name string
+		var up bool
+		err := scan(&name, &up)
+		all[name] = up
+		return err
+	})
+	return all, err
+}
+
+// query hands every row to each.
+func query(tx *sql.Tx, text string, args []any, each func(scan func(...any) error) error) error {
+	rows, err := tx.Query(text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// about puts together what is known of a resource; ok is false for nothing.
+func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bool) {
+	if t, found := k.tallies[r.ID]; found {
+		h.Jobs, ok = t.jobs, true
+		// With the weight of the decayed sum, an old record counts as few jobs.
+		if w := decay(now, t.at); t.ended*w >= 0.5 {
+			h.Success = glue.Some(t.good / t.ended)
+			h.Jobs = max(1, int(math.Round(t.ended*w)))
+		}
+		if t.waits >= minWaits && t.predicted > 0 {
+			h.WaitCorrection = glue.Some(min(max(t.waited/t.predicted, 0.02), 20))
+		}
+	}
+	if d, found := k.runTime(r); found {
+		h.RunTime, ok = glue.Some(d), true
+	}
+	k.ban(&h, r, now)
+	return h, ok || !h.BannedUntil.IsZero() || h.AtMost > 0
+}
+
+// runTime is the mean on this hardware, or that on others scaled by speed.
+func (k knowledge) runTime(r *glue.Resource) (time.Duration, bool) {
+	hardware, speed := hardwareOf(r)
+	if t, ok := k.runs[hardware]; ok {
+		return time.Duration(t.mean * float64(time.Second)), true
+	}
+	sum, n := 0.0, 0.0
+	for _, t := range k.runs {
+		if t.speed > 0 && speed > 0 {
+			sum += t.mean * t.speed / speed * t.runs
+			n += t.runs
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return time.Duration(sum / n * float64(time.Second)), true
+}
+
+// forever is the end of a ban that a person spoke.
+const forever = 100 * 365 * 24 * time.Hour
+
+// ban fills in what breakers and pins say; the longest ban counts.
+func (k knowledge) ban(h *rank.History, r *glue.Resource, now time.Time) {
+	if up, pinned := k.pins[r.ID]; pinned {
+		if !up {
+			h.BannedUntil, h.BanReason = now.Add(forever), "pinned down"
+		}
+		return
+	}
+	for _, key := range []string{r.ID, hostKey(r.CE)} {
+		for _, b := range k.breakers[key] {
+			until, reason, canary := b.state(now)
+			if until.After(h.BannedUntil) {
+				h.BannedUntil, h.BanReason = until, reason
+			}
+			if canary {
+				h.AtMost = 1
+			}
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// bench is a registry with a clock of its own.
+type bench struct {
+	*Registry
+	t     *testing.T
+	clock time.Time
+	n     int
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, clock: time.Unix(1_800_000_000, 0)}
+	r, err := Open(t.TempDir(), func() time.Time { return b.clock })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	b.Registry = r
+	return b
+}
+
+var simulate = &jdl.Job{Executable: "simulate"}
+
+func resource(id string) *glue.Resource {
+	return &glue.Resource{ID: id, CE: "ce." + id}
+}
+
+// run sends a job, lets it start and end, and tells the registry.
+func (b *bench) run(job *jdl.Job, r *glue.Resource, wait, took time.Duration, code int, fs ...rank.Forecast) {
+	b.t.Helper()
+	b.n++
+	id := fmt.Sprint("job", b.n)
+	if err := b.Sent(b.t.Context(), []plugins.Attempt{{ID: id, Job: job, Resource: r, Forecasts: fs}}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.clock = b.clock.Add(wait)
+	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(code), Started: b.clock}
+	b.clock = b.clock.Add(took)
+	st.Ended = b.clock
+	if err := b.Ended(b.t.Context(), []plugins.End{{ID: id, Status: st}, {ID: id, Status: st}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) refuse(r *glue.Resource, kind plugins.Kind) {
+	b.t.Helper()
+	err := b.Sent(b.t.Context(), []plugins.Attempt{{Job: simulate, Resource: r, Err: &plugins.Error{Kind: kind, Said: "no route to host"}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) of(job *jdl.Job, r *glue.Resource) rank.History {
+	b.t.Helper()
+	m, err := b.History(b.t.Context(), job, []*glue.Resource{r})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m[r.ID]
+}
+
+func TestRunTimes(t *testing.T) {
+	b := newBench(t)
+	slow, fast, unknown := resource("slow"), resource("fast"), resource("unknown")
+	slow.Benchmarks = map[string]float64{"hep-spec06": 10}
+	fast.Benchmarks = map[string]float64{"hep-spec06": 20}
+	b.run(simulate, slow, 0, 100*time.Minute, 0)
+	b.run(simulate, slow, 0, 300*time.Minute, 0)
+	if got := b.of(simulate, slow).RunTime; got != glue.Some(200*time.Minute) {
+		t.Errorf("on the same hardware: %v", got)
+	}
+	if got := b.of(simulate, fast).RunTime; got != glue.Some(100*time.Minute) {
+		t.Errorf("on hardware twice as fast: %v", got)
+	}
+	if got := b.of(simulate, unknown).RunTime; got.OK {
+		t.Errorf("on hardware without a speed: %v", got)
+	}
+	if got := b.of(&jdl.Job{Executable: "other"}, slow).RunTime; got.OK {
+		t.Errorf("of another task: %v", got)
+	}
+	if got := b.of(simulate, slow); got.Jobs != 2 || got.Success != glue.Some(1.0) {
+		t.Errorf("an end told twice counts once: %+v", got)
+	}
+}
+
+func TestForecastsAreCompared(t *testing.T) {
+	b := newBench(t)
+	r := resource("a")
+	for range 4 {
+		f := rank.Forecast{Source: "slurm at a", Made: b.clock, Median: 9 * time.Hour}
+		b.run(simulate, r, time.Hour, time.Hour, 0, f)
+	}
+	h := b.of(simulate, r)
+	if math.Abs(h.WaitCorrection.V-1.0/9) > 1e-6 {
+		t.Errorf("correction %v, want 1/9", h.WaitCorrection)
+	}
+	if d, ok := b.PastError(t.Context(), "slurm at a"); !ok || d.Round(time.Minute) != 8*time.Hour {
+		t.Errorf("past error %v %v, want 8h", d, ok)
+	}
+}
+
+func TestDeadResource(t *testing.T) {
+	b := newBench(t)
+	dead := resource("dead")
+	b.refuse(dead, plugins.Unavailable)
+	h := b.of(simulate, dead)
+	if left := h.BannedUntil.Sub(b.clock); left != firstBan {
+		t.Fatalf("first ban %v, want %v", left, firstBan)
+	}
+	previous := firstBan
+	for i := range 6 {
+		b.clock = h.BannedUntil
+		if h = b.of(simulate, dead); h.AtMost != 1 || !h.BannedUntil.IsZero() {
+			t.Fatalf("round %d: want one canary, got %+v", i, h)
+		}
+		b.refuse(dead, plugins.Unavailable)
+		h = b.of(simulate, dead)
+		ban := h.BannedUntil.Sub(b.clock)
+		if ban < previous || ban > longestBan {
+			t.Errorf("round %d: ban %v after %v", i, ban, previous)
+		}
+		previous = ban
+	}
+	other := resource("dead2")
+	other.CE = dead.CE
+	if h := b.of(simulate, other); h.BannedUntil.IsZero() {
+		t.Error("another queue of the dead host is not banned")
+	}
+	b.clock = h.BannedUntil
+	b.run(simulate, dead, 0, time.Hour, 0)
+	if h = b.of(simulate, dead); !h.BannedUntil.IsZero() || h.AtMost != 0 {
+		t.Errorf("after a success: %+v", h)
+	}
+}
+
+func TestErrorsThatAreNotTheResources(t *testing.T) {
+	b := newBench(t)
+	r := resource("a")
+	for _, kind := range []plugins.Kind{plugins.Credential, plugins.Invalid, plugins.Refused, plugins.Refused} {
+		b.refuse(r, kind)
+	}
+	if h := b.of(simulate, r); !h.BannedUntil.IsZero() {
+		t.Errorf("banned: %+v", h)
+	}
+	b.refuse(r, plugins.Refused) // the third in a row
+	if h := b.of(simulate, r); h.BannedUntil.IsZero() {
+		t.Error("three refusals in a row do not ban")
+	}
+}
+
+func TestBlackHole(t *testing.T) {
+	b := newBench(t)
+	hole, good := resource("hole"), resource("good")
+	b.run(simulate, good, 0, time.Hour, 0)
+	lost := 0
+	for range 200 { // a broker that asks before each job
+		if h := b.of(simulate, hole); h.BannedUntil.IsZero() {
+			b.run(simulate, hole, 0, 2*time.Second, 127)
+			lost++
+		} else {
+			b.run(simulate, good, 0, time.Second, 0)
+		}
+	}
+	if lost < inARow || lost > 5 {
+		t.Errorf("%d jobs lost to a black hole", lost)
+	}
+}
+
+func TestCanaryOfABlackHole(t *testing.T) {
+	b := newBench(t)
+	hole := resource("hole")
+	for range inARow {
+		b.run(simulate, hole, 0, time.Second, 1)
+	}
+	b.clock = b.of(simulate, hole).BannedUntil
+	if h := b.of(simulate, hole); h.AtMost != 1 {
+		t.Fatalf("no canary: %+v", h)
+	}
+	if err := b.Sent(t.Context(), []plugins.Attempt{{ID: "canary", Job: simulate, Resource: hole}}); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, hole); h.BannedUntil.IsZero() {
+		t.Errorf("a second job beside the canary: %+v", h)
+	}
+	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Started: b.clock, Ended: b.clock.Add(time.Hour)}
+	if err := b.Ended(t.Context(), []plugins.End{{ID: "canary", Status: st}}); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, hole); !h.BannedUntil.IsZero() || h.AtMost != 0 {
+		t.Errorf("after the canary came back: %+v", h)
+	}
+}
+
+func TestTaskThatFailsEverywhere(t *testing.T) {
+	b := newBench(t)
+	broken := &jdl.Job{Executable: "broken"}
+	a, c := resource("a"), resource("c")
+	for range 5 {
+		b.run(broken, a, 0, time.Second, 1)
+		b.run(broken, c, 0, time.Second, 1)
+	}
+	if h := b.of(simulate, c); !h.BannedUntil.IsZero() {
+		t.Errorf("a broken task had a resource banned: %+v", h)
+	}
+}
+
+func TestHealthPinsAndClear(t *testing.T) {
+	b := newBench(t)
+	r := resource("a")
+	for range inARow {
+		b.run(simulate, r, 0, time.Second, 1)
+	}
+	list, err := b.Health(t.Context())
+	if err != nil || len(list) != 1 || list[0].State != "banned" || list[0].Failures != inARow || list[0].Success != 0 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	if err := b.Pin(t.Context(), r.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, r); !h.BannedUntil.IsZero() {
+		t.Errorf("pinned up, but banned: %+v", h)
+	}
+	b.Pin(t.Context(), r.ID, false)
+	if h := b.of(simulate, r); h.BannedUntil.IsZero() {
+		t.Error("pinned down, but not banned")
+	}
+	b.Unpin(t.Context(), r.ID)
+	if err := b.Clear(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, r); !h.BannedUntil.IsZero() {
+		t.Errorf("cleared, but banned: %+v", h)
+	}
+	if err := b.Clear(t.Context(), "nobody"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("clear of an unknown resource: %v", err)
+	}
+}

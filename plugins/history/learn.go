@@ -1,0 +1,326 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// said is a forecast as kept with a job: who said it, and the start it meant.
+type said struct {
+	Source string  `json:"source"`
+	Start  int64   `json:"start"` // Unix seconds
+	Wait   float64 `json:"wait"`  // seconds from the request on
+}
+
+// Sent implements plugins.Recorder. Failures of one call count once per
+// resource: a bulk request is one request.
+func (r *Registry) Sent(ctx context.Context, attempts []plugins.Attempt) error {
+	now := r.now()
+	return r.tx(ctx, func(tx *sql.Tx) error {
+		failed, worked := map[string]string{}, map[string]bool{}
+		for _, a := range attempts {
+			host, resource := hostKey(a.Resource.CE), a.Resource.ID
+			switch e, isErr := errors.AsType[*plugins.Error](a.Err); {
+			case a.Err == nil:
+				worked[host], worked[resource] = true, true
+				if err := remember(tx, now, a); err != nil {
+					return err
+				}
+			case isErr && (e.Kind == plugins.Unavailable || e.Kind == plugins.Uncertain):
+				failed[host] = a.Err.Error()
+			case isErr && e.Kind == plugins.Refused:
+				failed[resource] = a.Err.Error()
+			}
+		}
+		return judge(tx, now, failed, worked)
+	})
+}
+
+// hostKey is the name under which a computing element's own breaker is kept:
+// a host that does not answer does so for all its queues.
+func hostKey(ce string) string { return "host " + ce }
+
+// judge counts the failures of one call; what also worked in it is not dead.
+func judge(tx *sql.Tx, now time.Time, failed map[string]string, worked map[string]bool) error {
+	for key, reason := range failed {
+		if worked[key] {
+			continue
+		}
+		threshold := 1
+		if !strings.HasPrefix(key, hostKey("")) {
+			threshold = inARow // it answered: it may take another job
+		}
+		b, err := loadBreaker(tx, key, opSubmit)
+		if err == nil {
+			err = saveBreaker(tx, key, opSubmit, b.fail(now, threshold, reason))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for key := range worked {
+		if _, err := tx.Exec("DELETE FROM breakers WHERE resource = ? AND op = ?", key, opSubmit); err != nil {
+			return err
+		}
+		b, err := loadBreaker(tx, key, opRun)
+		if err == nil && b.onTrial(now) {
+			b.trial = now
+			err = saveBreaker(tx, key, opRun, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember keeps a job until it ends.
+func remember(tx *sql.Tx, now time.Time, a plugins.Attempt) error {
+	var all []said
+	for _, f := range a.Forecasts {
+		if start := f.Made.Add(f.Median); f.Median >= 0 {
+			all = append(all, said{f.Source, start.Unix(), max(0, start.Sub(now).Seconds())})
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	hardware, speed := hardwareOf(a.Resource)
+	_, err = tx.Exec("INSERT OR IGNORE INTO open VALUES (?,?,?,?,?,?,0,?)",
+		a.ID, taskOf(a.Job), hardware, speed, a.Resource.ID, now.Unix(), string(text))
+	return err
+}
+
+// openJob is a row of "open".
+type openJob struct {
+	task, hardware, resource string
+	speed                    float64
+	sent                     int64
+	forecasts                []said
+}
+
+// Ended implements plugins.Recorder.
+func (r *Registry) Ended(ctx context.Context, ends []plugins.End) error {
+	ends = slices.Clone(ends)
+	slices.SortStableFunc(ends, func(a, b plugins.End) int {
+		return cmp.Compare(a.Status.Ended.UnixNano(), b.Status.Ended.UnixNano())
+	})
+	now := r.now()
+	return r.tx(ctx, func(tx *sql.Tx) error {
+		for _, e := range ends {
+			if !e.Status.State.Final() {
+				continue
+			}
+			job, err := takeOpen(tx, e.ID)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err == nil {
+				err = learn(tx, now, job, e.Status)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec("DELETE FROM open WHERE sent < ?", now.Add(-keep).Unix())
+		return err
+	})
+}
+
+func takeOpen(tx *sql.Tx, id string) (job openJob, err error) {
+	var text string
+	err = tx.QueryRow("DELETE FROM open WHERE id = ? RETURNING task, hardware, speed, resource, sent, forecasts", id).
+		Scan(&job.task, &job.hardware, &job.speed, &job.resource, &job.sent, &text)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &job.forecasts)
+	}
+	return job, err
+}
+
+// learn takes one end in: what it says of the task, of the forecasts, and of
+// the resource.
+func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
+	if st.State == plugins.Cancelled {
+		return nil
+	}
+	if err := learnWait(tx, now, job, st); err != nil {
+		return err
+	}
+	run := st.WallTime
+	if run <= 0 && !st.Started.IsZero() {
+		run = max(0, st.Ended.Sub(st.Started))
+	}
+	succeeded := st.State == plugins.Done && st.ExitCode.Or(0) == 0
+	if succeeded {
+		return learnSuccess(tx, now, job, run)
+	}
+	mean, known, err := usual(tx, job.task, now)
+	if err != nil {
+		return err
+	}
+	fast := run <= max(fastRun, time.Duration(fastPart*mean))
+	// A program that ran its time and ended with a code of its own is no
+	// fault of the resource.
+	good := st.State == plugins.Done && !fast
+	if err := addEnd(tx, now, job.resource, good); err != nil || !fast {
+		return err
+	}
+	return learnFastFailure(tx, now, job, st, known)
+}
+
+func learnSuccess(tx *sql.Tx, now time.Time, job openJob, run time.Duration) error {
+	if err := addEnd(tx, now, job.resource, true); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM breakers WHERE resource = ? AND op = ?", job.resource, opRun); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("DELETE FROM failing WHERE task = ? AND resource = ?", job.task, job.resource); err != nil {
+		return err
+	}
+	// The mean follows the last twenty or so runs.
+	_, err := tx.Exec(`INSERT INTO tasks VALUES (?,?,1,?,?,?) ON CONFLICT DO UPDATE SET
+		runs = runs + 1, mean = mean + (excluded.mean - mean) / min(runs + 1, 20), last = excluded.last`,
+		job.task, job.hardware, run.Seconds(), job.speed, now.Unix())
+	return err
+}
+
+// learnFastFailure counts towards a black hole, unless such tasks fail
+// everywhere: then it is the task.
+func learnFastFailure(tx *sql.Tx, now time.Time, job openJob, st plugins.Status, known bool) error {
+	if _, err := tx.Exec("INSERT INTO failing VALUES (?,?,?) ON CONFLICT DO UPDATE SET last = excluded.last",
+		job.task, job.resource, now.Unix()); err != nil {
+		return err
+	}
+	var elsewhere int
+	if err := tx.QueryRow("SELECT count(*) FROM failing WHERE task = ? AND resource <> ? AND last > ?",
+		job.task, job.resource, now.Add(-blameFor).Unix()).Scan(&elsewhere); err != nil {
+		return err
+	}
+	if elsewhere > 0 && !known {
+		return nil
+	}
+	b, err := loadBreaker(tx, job.resource, opRun)
+	if err != nil {
+		return err
+	}
+	reason := "jobs fail at once"
+	if st.Reason != "" {
+		reason += ": " + st.Reason
+	}
+	return saveBreaker(tx, job.resource, opRun, b.fail(now, inARow, reason))
+}
+
+// usual is the mean run time of a kind of task over all hardware, in
+// nanoseconds, and whether one succeeded anywhere within a day.
+func usual(tx *sql.Tx, task string, now time.Time) (mean float64, known bool, err error) {
+	var last sql.NullInt64
+	var avg sql.NullFloat64
+	err = tx.QueryRow("SELECT avg(mean), max(last) FROM tasks WHERE task = ?", task).Scan(&avg, &last)
+	return avg.Float64 * float64(time.Second), last.Int64 > now.Add(-24*time.Hour).Unix(), err
+}
+
+// halfLife is the time in which half of the old experience is forgotten.
+const halfLife = 3 * 24 * time.Hour
+
+// decay is the weight of what was known at a past time.
+func decay(now time.Time, at int64) float64 {
+	return math.Exp2(-max(0, now.Sub(time.Unix(at, 0)).Hours()) / halfLife.Hours())
+}
+
+// tally is a row of "resources".
+type tally struct {
+	at                       int64
+	good, ended              float64
+	waited, predicted, waits float64
+	jobs                     int
+}
+
+func updateTally(tx *sql.Tx, now time.Time, resource string, change func(*tally)) error {
+	var t tally
+	err := tx.QueryRow("SELECT at, good, ended, waited, predicted, waits, jobs FROM resources WHERE resource = ?", resource).
+		Scan(&t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	w := decay(now, t.at)
+	for _, p := range []*float64{&t.good, &t.ended, &t.waited, &t.predicted, &t.waits} {
+		*p *= w
+	}
+	change(&t)
+	_, err = tx.Exec("INSERT OR REPLACE INTO resources VALUES (?,?,?,?,?,?,?,?)",
+		resource, now.Unix(), t.good, t.ended, t.waited, t.predicted, t.waits, t.jobs)
+	return err
+}
+
+func addEnd(tx *sql.Tx, now time.Time, resource string, good bool) error {
+	return updateTally(tx, now, resource, func(t *tally) {
+		t.jobs++
+		t.ended++
+		if good {
+			t.good++
+		}
+	})
+}
+
+// learnWait compares the start with what was forecast.
+func learnWait(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
+	if st.Started.IsZero() || len(job.forecasts) == 0 {
+		return nil
+	}
+	for _, f := range job.forecasts {
+		if err := addError(tx, now, f.Source, math.Abs(float64(st.Started.Unix()-f.Start))); err != nil {
+			return err
+		}
+	}
+	actual := max(0, float64(st.Started.Unix()-job.sent))
+	return updateTally(tx, now, job.resource, func(t *tally) {
+		t.waited += actual
+		t.predicted += job.forecasts[0].Wait
+		t.waits++
+	})
+}
+
+func addError(tx *sql.Tx, now time.Time, source string, seconds float64) error {
+	var at int64
+	var sum, n float64
+	err := tx.QueryRow("SELECT at, error, n FROM sources WHERE source = ?", source).Scan(&at, &sum, &n)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	w := decay(now, at)
+	_, err = tx.Exec("INSERT OR REPLACE INTO sources VALUES (?,?,?,?)", source, now.Unix(), sum*w+seconds, n*w+1)
+	return err
+}
+
+// PastError is the mean absolute error of a source's forecasts so far; ok is
+// false while fewer than three came to their end.
+func (r *Registry) PastError(ctx context.Context, source string) (d time.Duration, ok bool) {
+	var sum, n float64
+	err := r.db.QueryRowContext(ctx, "SELECT error, n FROM sources WHERE source = ?", source).Scan(&sum, &n)
+	if err != nil || n < 3 {
+		return 0, false
+	}
+	return time.Duration(sum / n * float64(time.Second)), true
+}
+
+// Correct gives forecasts the past error of their source where they have none.
+func (r *Registry) Correct(ctx context.Context, fs map[string]rank.Forecast) {
+	for id, f := range fs {
+		if d, ok := r.PastError(ctx, f.Source); ok && !f.PastError.OK {
+			f.PastError.V, f.PastError.OK = d, true
+			fs[id] = f
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"gridbroker/plugins"
+)
+
+// Registry is the open registry. It is safe for concurrent use and shared
+// with other processes.
+type Registry struct {
+	db  *sql.DB
+	now func() time.Time
+}
+
+var (
+	_ plugins.Historian = (*Registry)(nil)
+	_ plugins.Recorder  = (*Registry)(nil)
+)
+
+// schema is version 1. Times are Unix seconds, durations seconds. Sums in
+// "resources" and "sources" decay (see decay), so that old times are forgotten.
+const schema = `
+CREATE TABLE tasks (          -- run times by kind of task and of hardware
+	task TEXT NOT NULL, hardware TEXT NOT NULL, runs INTEGER NOT NULL,
+	mean REAL NOT NULL, speed REAL NOT NULL, last INTEGER NOT NULL,
+	PRIMARY KEY (task, hardware)) WITHOUT ROWID;
+CREATE TABLE resources (
+	resource TEXT PRIMARY KEY, at INTEGER NOT NULL, good REAL NOT NULL, ended REAL NOT NULL,
+	waited REAL NOT NULL, predicted REAL NOT NULL, waits REAL NOT NULL, jobs INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE sources (        -- absolute errors of forecasts by who made them
+	source TEXT PRIMARY KEY, at INTEGER NOT NULL, error REAL NOT NULL, n REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE open (           -- jobs that have not ended
+	id TEXT PRIMARY KEY, task TEXT NOT NULL, hardware TEXT NOT NULL, speed REAL NOT NULL,
+	resource TEXT NOT NULL, sent INTEGER NOT NULL, trial INTEGER NOT NULL, forecasts TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX open_sent ON open (sent);
+CREATE TABLE breakers (
+	resource TEXT NOT NULL, op TEXT NOT NULL, failures INTEGER NOT NULL, first INTEGER NOT NULL,
+	last INTEGER NOT NULL, until INTEGER NOT NULL, trial INTEGER NOT NULL, reason TEXT NOT NULL,
+	PRIMARY KEY (resource, op)) WITHOUT ROWID;
+CREATE TABLE pins (resource TEXT PRIMARY KEY, up INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE failing (        -- where a kind of task failed fast, and when last
+	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
+	PRIMARY KEY (task, resource)) WITHOUT ROWID;
+PRAGMA user_version = 1;`
+
+// keep is how long a job is waited for, and what is not used is remembered.
+const keep = 90 * 24 * time.Hour
+
+// Open opens or makes DIR/history.db, readable for its owner only.
+func Open(dir string, now func() time.Time) (*Registry, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	path := filepath.Join(dir, "history.db")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	f.Close()
+	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		// What is lost in a crash of the machine is some experience: no
+		// commit waits for the disk.
+		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)"}, "_txlock": {"immediate"},
+	}.Encode()}).String()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	db.SetMaxOpenConns(4)
+	r := &Registry{db: db, now: now}
+	if err := r.migrate(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("history %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Close closes the file.
+func (r *Registry) Close() error { return r.db.Close() }
+
+// Name implements plugins.Historian.
+func (r *Registry) Name() string { return "history" }
+
+func (r *Registry) migrate() error {
+	return r.tx(context.Background(), func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch version {
+		case 0:
+			_, err := tx.Exec(schema)
+			return err
+		case 1:
+			return nil
+		}
+		return fmt.Errorf("made by a newer version of the program (schema %d)", version)
+	})
+}
+
+// tx runs f in one transaction.
+func (r *Registry) tx(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(fmt.Errorf("history: %w", err), tx.Rollback())
+	}
+	return tx.Commit()
+}
