@@ -160,18 +160,24 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // fallback puts the cache's answer, marked stale, in the place of a failed
-// one; a partial answer is kept when the cache has nothing.
+// one. Of a partial answer only what is missing comes from the cache.
 func (c *Collector) fallback(src Source, a answer) answer {
 	a.done = true
 	old, ok := c.cached(src)
 	if !ok {
 		return a
 	}
-	old.Stale, old.Err, old.Took = true, a.Err, a.Took
-	for i := range old.rs {
-		old.rs[i].Stale = true
+	fresh := make(map[string]bool, len(a.rs))
+	for i := range a.rs {
+		fresh[a.rs[i].ID] = true
 	}
-	return old
+	for i := range old.rs {
+		if old.rs[i].Stale = true; !fresh[old.rs[i].ID] {
+			a.rs = append(a.rs, old.rs[i])
+		}
+	}
+	a.Fetched, a.Cached, a.Stale = old.Fetched, true, true
+	return a
 }
 
 func (c *Collector) cached(src Source) (answer, bool) {

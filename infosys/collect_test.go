@@ -82,7 +82,7 @@ func TestCollectCache(t *testing.T) {
 	if s := c.Collect(t.Context(), src); s.Outcomes[0].Cached || s.Resources[0].ID != "b" {
 		t.Errorf("too old: %+v", s)
 	}
-	src.err, now = errors.New("down"), now.Add(time.Hour)
+	src.rs, src.err, now = nil, errors.New("down"), now.Add(time.Hour)
 	s := c.Collect(t.Context(), src)
 	if o := s.Outcomes[0]; !o.Stale || !o.Cached || o.Err == nil || len(s.Resources) != 1 || !s.Resources[0].Stale {
 		t.Errorf("down: %+v", s)

@@ -1,0 +1,216 @@
+package glue
+
+import (
+	"cmp"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds the nesting of ARC's information documents.
+const maxDepth = 64
+
+// node is an element of an information document, whether it came as XML or as
+// JSON. ARC's JSON is its XML put over: a list of one may be the bare element.
+type node struct {
+	name     string
+	text     string
+	children []*node
+}
+
+// AddARCInfoXML takes in the document that ARC serves at rest/VERSION/info as
+// XML (GFD.209, the XML rendering of GLUE 2.0).
+func (d *Decoder) AddARCInfoXML(r io.Reader) error {
+	dec := xml.NewDecoder(r)
+	root := &node{}
+	stack := []*node{root}
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return d.addInfo(root)
+		}
+		if err != nil {
+			return err
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			if len(stack) > maxDepth {
+				return errors.New("elements nested too deeply")
+			}
+			n := &node{name: tok.Name.Local}
+			for _, a := range tok.Attr {
+				n.children = append(n.children, &node{name: a.Name.Local, text: a.Value})
+			}
+			top := stack[len(stack)-1]
+			top.children = append(top.children, n)
+			stack = append(stack, n)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		case xml.CharData:
+			stack[len(stack)-1].text += string(tok)
+		}
+	}
+}
+
+// AddARCInfoJSON takes in the same document as JSON.
+func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
+	var v any
+	dec := json.NewDecoder(r)
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return err
+	}
+	root := &node{}
+	if err := root.addJSON("", v, 0); err != nil {
+		return err
+	}
+	if len(root.children) == 1 && root.children[0].name == "" {
+		root = root.children[0]
+	}
+	return d.addInfo(root)
+}
+
+// addJSON adds v as children of that name: one for a value, one for each
+// element of a list. The member "_attributes" holds what XML has as attributes.
+func (n *node) addJSON(name string, v any, depth int) error {
+	if depth > maxDepth {
+		return errors.New("values nested too deeply")
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			if err := n.addJSON(name, x, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		child := n
+		if name != "_attributes" {
+			child = &node{name: name}
+			n.children = append(n.children, child)
+		}
+		for key, x := range v {
+			if err := child.addJSON(key, x, depth+1); err != nil {
+				return err
+			}
+		}
+	case nil:
+	default:
+		n.children = append(n.children, &node{name: name, text: fmt.Sprint(v)})
+	}
+	return nil
+}
+
+// entity tells how the XML rendering's element maps to LDAP's: the prefixes of
+// its attributes' names, and the attributes that hold what XML has as nesting.
+type entity struct {
+	prefixes []string
+	parent   string // foreign key to the enclosing entity
+}
+
+var entities = map[string]entity{
+	"ComputingService":       {[]string{"GLUE2Service", "GLUE2Entity"}, "GLUE2ServiceAdminDomainForeignKey"},
+	"ComputingEndpoint":      {[]string{"GLUE2Endpoint", "GLUE2Entity"}, "GLUE2EndpointServiceForeignKey"},
+	"ComputingShare":         {[]string{"GLUE2Share", "GLUE2Entity"}, "GLUE2ShareServiceForeignKey"},
+	"ComputingManager":       {[]string{"GLUE2Manager", "GLUE2Entity"}, "GLUE2ManagerServiceForeignKey"},
+	"ExecutionEnvironment":   {[]string{"GLUE2Resource", "GLUE2Entity"}, "GLUE2ResourceManagerForeignKey"},
+	"ApplicationEnvironment": {[]string{"GLUE2Entity"}, "GLUE2ApplicationEnvironmentComputingManagerForeignKey"},
+	"Benchmark":              {[]string{"GLUE2Entity"}, "GLUE2BenchmarkExecutionEnvironmentForeignKey"},
+	"MappingPolicy":          {[]string{"GLUE2Policy", "GLUE2Entity"}, "GLUE2MappingPolicyShareForeignKey"},
+}
+
+// associations maps the members of Associations to LDAP's foreign keys.
+var associations = map[string]string{
+	"ComputingEndpointID":    "GLUE2ShareEndpointForeignKey",
+	"ExecutionEnvironmentID": "GLUE2ShareResourceForeignKey",
+}
+
+// addInfo walks the document's domains.
+func (d *Decoder) addInfo(root *node) error {
+	var domains []*node
+	root.find("AdminDomain", &domains)
+	if len(domains) == 0 {
+		root.find("ComputingService", &domains)
+	}
+	if len(domains) == 0 {
+		return errors.New("no AdminDomain or ComputingService in the document")
+	}
+	for _, n := range domains {
+		d.addNode(n, "")
+	}
+	return nil
+}
+
+// find collects the outermost elements of that name.
+func (n *node) find(name string, out *[]*node) {
+	if n.name == name {
+		*out = append(*out, n)
+		return
+	}
+	for _, c := range n.children {
+		c.find(name, out)
+	}
+}
+
+// addNode hands on n and what is nested in it as the entries that LDAP would
+// have. parent is the ID of the entity around.
+func (d *Decoder) addNode(n *node, parent string) {
+	id := n.child("ID")
+	if ent, ok := entities[n.name]; ok {
+		e := &Entry{}
+		addTo := func(name, value string) { addValue(e, name, value) }
+		addTo("objectClass", "GLUE2"+n.name)
+		addTo(ent.parent, parent)
+		n.leaves(append([]string{"GLUE2" + n.name}, ent.prefixes...), addTo)
+		d.Add(e)
+	}
+	for _, c := range n.children {
+		if len(c.children) > 0 {
+			d.addNode(c, cmp.Or(id, parent))
+		}
+	}
+}
+
+// child is the text of the first child of that name.
+func (n *node) child(name string) string {
+	i := slices.IndexFunc(n.children, func(c *node) bool { return c.name == name })
+	if i < 0 {
+		return ""
+	}
+	return strings.TrimSpace(n.children[i].text)
+}
+
+// leaves gives the values of an entity under each name LDAP may have for them.
+func (n *node) leaves(prefixes []string, add func(name, value string)) {
+	for _, c := range n.children {
+		switch {
+		case c.name == "Associations":
+			for _, a := range c.children {
+				if key := associations[a.name]; key != "" {
+					add(key, strings.TrimSpace(a.text))
+				}
+			}
+		case len(c.children) == 0:
+			for _, p := range prefixes {
+				add(p+c.name, strings.TrimSpace(c.text))
+			}
+		}
+	}
+}
+
+func addValue(e *Entry, name, value string) {
+	if value == "" {
+		return
+	}
+	for i := range e.Attrs {
+		if string(e.Attrs[i].Name) == name {
+			e.Attrs[i].Values = append(e.Attrs[i].Values, []byte(value))
+			return
+		}
+	}
+	e.Attrs = append(e.Attrs, Attr{Name: []byte(name), Values: [][]byte{[]byte(value)}})
+}

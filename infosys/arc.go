@@ -1,0 +1,148 @@
+package infosys
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+)
+
+// maxInfo bounds an ARC information document.
+const maxInfo = 64 << 20
+
+// ARC is a Source that asks a computing element by ARC's REST interface. The
+// document is asked for as version 1.0, which every server has, and as XML:
+// the JSON of 6.17, 7.0 and 7.2 differs.
+type ARC struct {
+	URL   string // the name shown, and the base: https://host/arex
+	Extra []string
+	TLS   func(ctx context.Context, host string) (*tls.Config, error)
+	Token func(ctx context.Context, url string) (string, error) // nil or "": none
+	Now   func() time.Time
+}
+
+// NewARC takes an https URL, without a query.
+func NewARC(u *url.URL) (*ARC, error) {
+	if u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%s: want https://host[:port]/arex", u.Redacted())
+	}
+	return &ARC{URL: strings.TrimSuffix(u.String(), "/")}, nil
+}
+
+// Name implements Source.
+func (a *ARC) Name() string { return a.URL }
+
+// Resources implements Source.
+func (a *ARC) Resources(ctx context.Context) ([]glue.Resource, error) {
+	rs, err := a.get(ctx)
+	if err != nil && ctx.Err() == nil && spoiltHandshake(err) {
+		rs, err = a.get(ctx) // A-REX now and then drops a connection while it is set up
+	}
+	if err != nil {
+		if ue, ok := errors.AsType[*url.Error](err); ok {
+			err = ue.Err // the URL is said already
+		}
+		return nil, fmt.Errorf("%s: %w", a.URL, contextError(ctx, err))
+	}
+	return rs, nil
+}
+
+// spoiltHandshake reports whether the connection broke, as opposed to a
+// refusal or a certificate that does not verify.
+func spoiltHandshake(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return false
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "connection reset")
+}
+
+func (a *ARC) get(ctx context.Context) ([]glue.Resource, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/rest/1.0/info", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/xml")
+	client, err := a.client(req)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body := &limited{ctx: ctx, r: resp.Body, left: maxInfo}
+	if resp.StatusCode != http.StatusOK {
+		return nil, httpError(resp.Status, body)
+	}
+	d := glue.NewDecoder(a.URL, a.Extra...)
+	if err := addInfo(d, resp.Header.Get("Content-Type"), body); err != nil {
+		return nil, fmt.Errorf("information document: %w", err)
+	}
+	return d.Resources(a.now()), nil
+}
+
+// client has its own connections; redirects are not followed, because the
+// credential is meant for this host.
+func (a *ARC) client(req *http.Request) (*http.Client, error) {
+	transport := &http.Transport{ForceAttemptHTTP2: false, MaxResponseHeaderBytes: 64 << 10, Proxy: http.ProxyFromEnvironment}
+	if a.TLS != nil {
+		conf, err := a.TLS(req.Context(), req.URL.Hostname())
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig = conf
+	}
+	if a.Token != nil {
+		token, err := a.Token(req.Context(), a.URL)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+	}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+}
+
+// httpError is a refusal in the server's words: A-REX puts them into the
+// reason phrase, or a line of text.
+func httpError(status string, body io.Reader) error {
+	text, _ := io.ReadAll(io.LimitReader(body, 512))
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	if line == "" || strings.HasPrefix(line, "<") {
+		return fmt.Errorf("HTTP %s", status)
+	}
+	return fmt.Errorf("HTTP %s: %s", status, line)
+}
+
+func addInfo(d *glue.Decoder, contentType string, body io.Reader) error {
+	kind, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case strings.HasSuffix(kind, "xml"), kind == "":
+		return d.AddARCInfoXML(body)
+	case strings.HasSuffix(kind, "json"):
+		return d.AddARCInfoJSON(body)
+	}
+	return fmt.Errorf("content type %s instead of application/xml", kind)
+}
+
+func (a *ARC) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
+}

@@ -1,0 +1,136 @@
+package infosys
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Env is what sources take from outside. The zero Env works for everything
+// that needs no credential.
+type Env struct {
+	// TLS gives the configuration for a host: trusted CAs and, where there
+	// is one, the user's credential. Certificates are always verified; nil
+	// means the system's CAs and no credential.
+	TLS func(ctx context.Context, host string) (*tls.Config, error)
+	// Token gives the bearer token for a URL, "" when there is none. May be nil.
+	Token    func(ctx context.Context, url string) (string, error)
+	Dir      string   // relative file: names start here
+	Resolver string   // DNS server for archery:, host:port; "": the system's
+	VO       string   // ask for what this VO may use, where a source can tell; "": all
+	Extra    []string // attributes to keep besides those of glue's table
+	Now      func() time.Time
+}
+
+// Opener makes sources of URLs.
+type Opener struct {
+	env     Env
+	schemes map[string]func(*url.URL) (Source, error)
+}
+
+// NewOpener knows ldap, ldaps, https, file and archery.
+func NewOpener(env Env) *Opener {
+	o := &Opener{env: env}
+	o.schemes = map[string]func(*url.URL) (Source, error){
+		"ldap": o.ldap, "ldaps": o.ldap, "https": o.arc, "file": o.file, "archery": o.archery,
+	}
+	return o
+}
+
+// Register adds a scheme of a back-end that describes itself.
+func (o *Opener) Register(scheme string, open func(*url.URL) (Source, error)) {
+	o.schemes[scheme] = open
+}
+
+// Schemes lists what Open understands, sorted.
+func (o *Opener) Schemes() []string { return slices.Sorted(maps.Keys(o.schemes)) }
+
+// Open makes the source of a URL. Nothing is asked yet.
+func (o *Opener) Open(rawURL string) (Source, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("source %q: %w", rawURL, err)
+	}
+	open, ok := o.schemes[u.Scheme]
+	if !ok {
+		return nil, fmt.Errorf("source %q: no such kind; known: %s", u.Redacted(), strings.Join(o.Schemes(), ", "))
+	}
+	src, err := open(u)
+	if err != nil {
+		return nil, fmt.Errorf("source %w", err)
+	}
+	return src, nil
+}
+
+// OpenAll opens several; the first mistake ends it.
+func (o *Opener) OpenAll(urls []string) ([]Source, error) {
+	srcs := make([]Source, len(urls))
+	for i, raw := range urls {
+		src, err := o.Open(raw)
+		if err != nil {
+			return nil, err
+		}
+		srcs[i] = src
+	}
+	return srcs, nil
+}
+
+func (o *Opener) ldap(u *url.URL) (Source, error) {
+	l, err := NewLDAP(u)
+	if err != nil {
+		return nil, err
+	}
+	l.VO, l.Extra, l.Now = o.env.VO, o.env.Extra, o.env.Now
+	if u.Scheme == "ldaps" {
+		l.TLS = o.tls
+	}
+	return l, nil
+}
+
+func (o *Opener) arc(u *url.URL) (Source, error) {
+	a, err := NewARC(u)
+	if err != nil {
+		return nil, err
+	}
+	a.TLS, a.Token, a.Extra, a.Now = o.tls, o.env.Token, o.env.Extra, o.env.Now
+	return a, nil
+}
+
+// tls is Env.TLS, or what holds without.
+func (o *Opener) tls(ctx context.Context, host string) (*tls.Config, error) {
+	if o.env.TLS == nil {
+		return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}, nil
+	}
+	return o.env.TLS(ctx, host)
+}
+
+func (o *Opener) file(u *url.URL) (Source, error) {
+	path := u.Opaque
+	if path == "" {
+		path = u.Path
+	}
+	if u.Host != "" && u.Host != "localhost" || path == "" {
+		return nil, fmt.Errorf("%s: want file:NAME", u)
+	}
+	if unescaped, err := url.PathUnescape(path); err == nil && u.Opaque != "" {
+		path = unescaped
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.env.Dir, path)
+	}
+	return &File{URL: u.String(), Path: path, Extra: o.env.Extra, Now: o.env.Now}, nil
+}
+
+func (o *Opener) archery(u *url.URL) (Source, error) {
+	domain := strings.TrimPrefix(u.Opaque, "//")
+	if domain == "" {
+		domain = u.Host
+	}
+	return NewArchery(u.String(), domain, o)
+}
