@@ -62,6 +62,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.authCmd(),
 		a.manCmd(),
 		a.matchCmd(),
+		a.pingCmd(),
 		a.localRunnerCmd(),
 		a.localJobCmd(),
 	}

@@ -7,6 +7,7 @@ package arcrest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -176,14 +177,18 @@ func choose(set *credential.Set, now time.Time) (*identity, error) {
 	return who, nil
 }
 
-// unusable says why there is no credential to use.
+// unusable says why there is no credential to use, about each kind.
 func unusable(set *credential.Set) error {
+	var why []string
 	for _, kind := range []string{"x509", "token"} {
 		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
-			return f
+			why = append(why, f.Error())
 		}
 	}
-	return errNoCredential
+	if why == nil {
+		return errNoCredential
+	}
+	return errors.New(strings.Join(why, "; "))
 }
 
 func digest(b []byte) string {

@@ -16,6 +16,10 @@ import (
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	pong := plugins.Pong{Interface: glue.InterfaceARCREST}
 	c, err := b.client("ping", endpoint)
+	stranger, ok := errors.AsType[*plugins.Error](err)
+	if ok && stranger.Kind == plugins.Credential {
+		c, err = b.anonymous(endpoint)
+	}
 	if err != nil {
 		return pong, err
 	}
@@ -25,6 +29,10 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	}
 	pong.Latency = time.Since(start)
 	pong.Versions = c.versions
+	if stranger != nil {
+		pong.Said = stranger.Err.Error()
+		return pong, nil
+	}
 	pong.Identity = c.who.name()
 	_, err = c.live(ctx)
 	if e, ok := errors.AsType[*plugins.Error](err); ok && (e.Kind == plugins.Credential || e.Kind == plugins.Refused) {
@@ -33,6 +41,19 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	}
 	pong.LetIn = err == nil
 	return pong, err
+}
+
+// anonymous is a client for what everybody may ask.
+func (b *Backend) anonymous(endpoint string) (*client, error) {
+	set, err := b.o.Credentials()
+	base, berr := Base(endpoint)
+	if err = errors.Join(err, berr); err != nil {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "ping", Endpoint: endpoint, Err: err}
+	}
+	if set == nil || set.Trust == nil {
+		return nil, &plugins.Error{Kind: plugins.Credential, Op: "ping", Endpoint: endpoint, Err: errNoTrust}
+	}
+	return newClient(b.o, base, &identity{trust: set.Trust}), nil
 }
 
 // name is whom we say we are.

@@ -108,7 +108,7 @@ start_arex() { # CE env...
 start_issuer() {
   local d=$STATE/issuer; mkdir -p "$d"
   (cd "$HERE/issuer" && go build -o "$d/issuer" .)
-  [ -f "$d/token" ] && [ -z "$(find "$d/token" -mtime +20)" ] || "$d/issuer" token "$d" "$ISSUER/" alice 720h >"$d/token"
+  [ -f "$d/token" ] && [ -z "$(find "$d/token" -mtime +20)" ] || (umask 77; "$d/issuer" token "$d" "$ISSUER/" alice 720h >"$d/token")
   alive "$d/pid" && return 0
   setsid "$d/issuer" serve "$d" "$ISSUER/" "$PKI/host/issuer.pem" "$PKI/host/issuer.key" >"$d/log" 2>&1 </dev/null 9>&- &
   echo $! >"$d/pid"

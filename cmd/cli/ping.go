@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// pong is one endpoint's line of the answer.
+type pong struct {
+	URL       string   `json:"url"`
+	Up        bool     `json:"up"`
+	Interface string   `json:"interface,omitempty"`
+	Versions  []string `json:"versions,omitempty"`
+	Identity  string   `json:"identity,omitempty"` // as whom we present ourselves
+	LetIn     bool     `json:"let_in"`
+	Said      string   `json:"said,omitempty"` // the service's words when it does not
+	Seconds   float64  `json:"latency_seconds,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	err       error
+}
+
+func (a *app) pingCmd() *cobra.Command {
+	timeout := 10 * time.Second
+	cmd := &cobra.Command{
+		Use:   "ping URL...",
+		Short: "Is this service up, and am I let in",
+		Long: `Asks each computing element for the versions of its interface, which everybody
+is told, and for the list of your jobs, which it gives only to those who may
+submit. Shows what it said, and as whom you were presented to it.
+
+The exit code is 0 when all are up and let you in, 4 when one is up and does not
+let you in, 1 when one is down.`,
+		Example: `  grid ping https://ce.example.org/arex
+  grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
+			defer stop()
+			return a.ping(ctx, urls)
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "deadline", timeout, "give up after this `time`")
+	return cmd
+}
+
+func (a *app) ping(ctx context.Context, urls []string) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	backs, err := a.backends(c)
+	if err != nil {
+		return err
+	}
+	defer backs.Close()
+	pongs := make([]pong, len(urls))
+	var wg sync.WaitGroup
+	for i, url := range urls {
+		wg.Go(func() { pongs[i] = pingOne(ctx, backs.Registry, url) })
+	}
+	wg.Wait()
+	return a.printPongs(pongs)
+}
+
+func pingOne(ctx context.Context, reg *plugins.Registry, url string) pong {
+	pinger, err := pingerFor(reg, url)
+	if err != nil {
+		return pong{URL: url, Error: err.Error(), err: err}
+	}
+	got, err := pinger.Ping(ctx, url)
+	if err != nil {
+		return pong{URL: url, Error: err.Error(), err: err}
+	}
+	return pong{URL: url, Up: true, Interface: got.Interface, Versions: got.Versions, Identity: got.Identity,
+		LetIn: got.LetIn, Said: got.Said, Seconds: got.Latency.Seconds()}
+}
+
+// pingerFor chooses by the URL's scheme.
+func pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, error) {
+	scheme, _, _ := strings.Cut(url, ":")
+	name, ok := map[string]string{"https": glue.InterfaceARCREST, "local": glue.InterfaceLocal,
+		"slurm": glue.InterfaceSlurm, "slurm+ssh": glue.InterfaceSlurm}[scheme]
+	if !ok {
+		return nil, usageError(fmt.Errorf("%s: say https://host:port/arex, slurm:, slurm+ssh://user@host or local:", url))
+	}
+	s, ok := reg.For(name)
+	if p, can := s.(plugins.Pinger); ok && can {
+		return p, nil
+	}
+	return nil, usageError(fmt.Errorf("%s: there is nothing to ping behind this URL", url))
+}
+
+func (a *app) printPongs(pongs []pong) error {
+	if a.json {
+		if err := a.printJSON("ping", struct {
+			Endpoints []pong `json:"endpoints"`
+		}{pongs}); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range pongs {
+			a.printPong(p)
+		}
+	}
+	return verdict(pongs)
+}
+
+func (a *app) printPong(p pong) {
+	out := a.env.Out
+	if !p.Up {
+		fmt.Fprintf(out, "%s\n  down: %s\n", p.URL, p.Error)
+		return
+	}
+	fmt.Fprintf(out, "%s\n  up: %s %s, answered in %.0f ms\n", p.URL, p.Interface, strings.Join(p.Versions, " "), p.Seconds*1000)
+	who := ""
+	if p.Identity != "" {
+		who = " as " + p.Identity
+	}
+	if p.LetIn {
+		fmt.Fprintf(out, "  let in%s\n", who)
+		return
+	}
+	fmt.Fprintf(out, "  not let in%s: %s\n", who, p.Said)
+}
+
+// verdict is the error that gives the exit code; all has been said already.
+func verdict(pongs []pong) error {
+	var worst error
+	for _, p := range pongs {
+		switch {
+		case p.err != nil:
+			return &exitError{exitCode(context.Background(), p.err), errReported}
+		case !p.LetIn:
+			worst = &exitError{exitCredential, errReported}
+		}
+	}
+	return worst
+}
