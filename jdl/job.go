@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"path"
+	"strings"
 	"time"
 )
 
@@ -72,7 +73,7 @@ type InputFile struct {
 func (f InputFile) IsURL() bool { return isURL(f.Source) }
 
 // OutputFile is one file of the output sandbox: a relative name or pattern
-// in the job's directory, and the URL it is to be sent to, or "" when the
+// in the job's directory (a name that ends in "/" is a directory), and the URL it is to be sent to, or "" when the
 // user fetches it.
 type OutputFile struct {
 	Name, DestURL string
@@ -86,7 +87,7 @@ func (f OutputFile) IsPattern() bool { return hasMeta(f.Name) }
 func (f OutputFile) Match(name string) bool {
 	ok, _ := path.Match(f.Name, name)
 	for dir := name; !ok && dir != "." && dir != "/"; dir = path.Dir(dir) {
-		ok = dir == f.Name
+		ok = dir == strings.TrimSuffix(f.Name, "/")
 	}
 	return ok
 }

@@ -124,7 +124,7 @@ func (r *jobReader) programFile(attr string) string {
 		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
 	case strings.ContainsAny(name, "\x00\n\r"):
 		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
-	case strings.HasPrefix(name, "/"):
+	case strings.HasPrefix(name, "/") || r.markExecutable(attr, name):
 	case strings.Contains(name, "/"):
 		r.failAttr(attr, "relative-path", "name a file of the InputSandbox by its last part: "+path.Base(name),
 			"%s %q is a relative path", attr, name)
@@ -134,9 +134,9 @@ func (r *jobReader) programFile(attr string) string {
 	return name
 }
 
-// localProgram finds the input file that a program's plain name means.
+// localProgram judges a plain name that no input file has.
 func (r *jobReader) localProgram(attr, name string) {
-	if r.markExecutable(attr, name) || r.cfg.stored {
+	if r.cfg.stored {
 		return
 	}
 	if r.job.Dialect == DIRAC {
@@ -219,8 +219,11 @@ func (r *jobReader) stdInput() {
 	}
 }
 
-func (r *jobReader) hasInput(name string) bool {
-	for _, f := range r.job.InputSandbox {
+func (r *jobReader) hasInput(name string) bool { return r.job.hasInput(name) }
+
+// hasInput reports whether an input file of that name is in the sandbox.
+func (j *Job) hasInput(name string) bool {
+	for _, f := range j.InputSandbox {
 		if f.Name == name {
 			return true
 		}

@@ -1,12 +1,222 @@
 package jdl
 
-// unreadable refuses a description in a language that is not read.
-func unreadable(f Format, file string) error {
-	return &Diagnostic{Severity: Fatal, File: file, Code: "format", Msg: "the text is " + string(f) + ", which cannot be read as a job"}
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// In JSON an expression that is not a constant is the string "/Expr(text)/",
+// as HTCondor's ClassAd library writes it.
+const (
+	jsonExprOpen  = "/Expr("
+	jsonExprClose = ")/"
+)
+
+// MarshalJSON writes the record as a JSON object, its attributes in order.
+// ParseAdJSON reads the same record from it.
+func (a *Ad) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	writeJSONAd(&b, a)
+	return b.Bytes(), nil
 }
 
-func readJSON(file string, _ []byte) ([]*Ad, error)          { return nil, unreadable(FormatJSON, file) }
-func readADL(file string, _ []byte, _ config) ([]*Ad, error) { return nil, unreadable(FormatADL, file) }
-func readXRSL(file string, _ []byte, _ config) ([]*Ad, error) {
-	return nil, unreadable(FormatXRSL, file)
+func writeJSONAd(b *bytes.Buffer, a *Ad) {
+	b.WriteByte('{')
+	for i, t := range a.Attrs() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeJSONString(b, t.Name)
+		b.WriteByte(':')
+		writeJSONExpr(b, t.Expr)
+	}
+	b.WriteByte('}')
+}
+
+func writeJSONExpr(b *bytes.Buffer, e Expr) {
+	switch e := e.(type) {
+	case *Ad:
+		writeJSONAd(b, e)
+		return
+	case *ListExpr:
+		b.WriteByte('[')
+		for i, x := range e.Elems {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeJSONExpr(b, x)
+		}
+		b.WriteByte(']')
+		return
+	case *Literal:
+		if writeJSONLiteral(b, e) {
+			return
+		}
+	}
+	writeJSONString(b, jsonExprOpen+Unparse(e)+jsonExprClose)
+}
+
+// writeJSONLiteral writes a constant that JSON has, and reports whether it
+// did.
+func writeJSONLiteral(b *bytes.Buffer, l *Literal) bool {
+	v := l.Value
+	f, isNumber := v.Number()
+	s, isText := v.Str()
+	switch {
+	case v.IsUndefined():
+		b.WriteString("null")
+	case v.Kind() == Bool:
+		fmt.Fprint(b, v.IsTrue())
+	case v.Kind() == Int:
+		i, _ := v.Int()
+		fmt.Fprint(b, i)
+	case isNumber && l.unit == 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && f != 0:
+		fmt.Fprintf(b, "%.17e", f)
+	case isText && utf8.ValidString(s) && !isJSONExpr(s):
+		writeJSONString(b, s)
+	default:
+		return false
+	}
+	return true
+}
+
+func isJSONExpr(s string) bool {
+	return strings.HasPrefix(s, jsonExprOpen) && strings.HasSuffix(s, jsonExprClose)
+}
+
+func writeJSONString(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string into memory: neither can fail
+	b.Truncate(b.Len() - 1)
+}
+
+// ParseAdJSON reads a JSON object as a record: strings "/Expr(text)/" are
+// expressions, null is UNDEFINED. The error is a *Diagnostic with the place.
+func ParseAdJSON(file string, src []byte) (*Ad, error) {
+	r := jsonReader{file: file, src: src, dec: json.NewDecoder(bytes.NewReader(src))}
+	r.dec.UseNumber()
+	e, err := r.value(0)
+	if err == nil {
+		if _, isAd := e.(*Ad); !isAd {
+			return nil, r.fail("the text is not a JSON object")
+		}
+		if _, err = r.dec.Token(); !errors.Is(err, io.EOF) {
+			return nil, r.fail("text after the object")
+		}
+		return e.(*Ad), nil
+	}
+	return nil, err
+}
+
+type jsonReader struct {
+	file string
+	src  []byte
+	dec  *json.Decoder
+}
+
+func (r *jsonReader) pos() Pos { return posAt(r.src, int(r.dec.InputOffset())) }
+
+// posAt is the place of a byte of a text.
+func posAt(src []byte, offset int) Pos {
+	before := src[:min(max(0, offset), len(src))]
+	return Pos{Line: 1 + bytes.Count(before, []byte("\n")), Col: len(before) - bytes.LastIndexByte(before, '\n')}
+}
+
+func (r *jsonReader) fail(format string, args ...any) error {
+	d := &Diagnostic{Severity: Fatal, File: r.file, Pos: r.pos(), Code: "json", Msg: fmt.Sprintf(format, args...)}
+	d.Line, d.caret = sourceLine(string(r.src), d.Pos)
+	return d
+}
+
+func (r *jsonReader) value(depth int) (Expr, error) {
+	if depth > DefaultLimits().Depth {
+		return nil, r.fail("nested too deeply")
+	}
+	tok, err := r.dec.Token()
+	if err != nil {
+		return nil, r.fail("%v", err)
+	}
+	node := at{pos: r.pos()}
+	switch t := tok.(type) {
+	case json.Delim:
+		if t == '[' {
+			return r.list(depth, node)
+		}
+		return r.object(depth, node)
+	case bool:
+		return &Literal{at: node, Value: BoolValue(t)}, nil
+	case json.Number:
+		return r.jsonNumber(t, node)
+	case string:
+		return r.jsonString(t, node)
+	}
+	return &Literal{at: node}, nil
+}
+
+func (r *jsonReader) jsonNumber(n json.Number, node at) (Expr, error) {
+	if i, err := n.Int64(); err == nil {
+		return &Literal{at: node, Value: IntValue(i)}, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, r.fail("%s is out of range", n)
+	}
+	return &Literal{at: node, Value: RealValue(f)}, nil
+}
+
+func (r *jsonReader) jsonString(s string, node at) (Expr, error) {
+	if !isJSONExpr(s) {
+		return &Literal{at: node, Value: StringValue(s)}, nil
+	}
+	text := strings.TrimSuffix(strings.TrimPrefix(s, jsonExprOpen), jsonExprClose)
+	e, err := ParseExpr(r.file, []byte(text))
+	if d, ok := errors.AsType[*Diagnostic](err); ok {
+		return nil, r.fail("expression %s: %s", text, d.Msg)
+	}
+	return e, err
+}
+
+func (r *jsonReader) list(depth int, node at) (Expr, error) {
+	l := &ListExpr{at: node}
+	for r.dec.More() {
+		e, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		l.Elems = append(l.Elems, e)
+	}
+	_, err := r.dec.Token()
+	if err != nil {
+		return nil, r.fail("%v", err)
+	}
+	return l, nil
+}
+
+func (r *jsonReader) object(depth int, node at) (Expr, error) {
+	ad := &Ad{at: node}
+	for r.dec.More() {
+		key, err := r.dec.Token()
+		if err != nil {
+			return nil, r.fail("%v", err)
+		}
+		name, namePos := fmt.Sprint(key), r.pos()
+		e, err := r.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if ad.put(Attr{Name: name, Expr: e, NamePos: namePos}) {
+			return nil, r.fail("attribute %s is given twice", name)
+		}
+	}
+	if _, err := r.dec.Token(); err != nil {
+		return nil, r.fail("%v", err)
+	}
+	return ad, nil
 }

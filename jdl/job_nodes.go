@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -26,11 +27,7 @@ func (s *JobSet) nodes(r *jobReader) error {
 	for i := 0; i < len(nodes) && len(r.errs) == 0; i++ {
 		job := s.node(r, nodes[i], i > 0)
 		if job != nil {
-			job.After = after[fold(nodes[i].name)]
-			r.keep(job, "NodeName", NewLiteral(StringValue(job.Node)))
-			if len(job.After) > 0 {
-				r.keep(job, "DependsOn", NewLiteral(StringsValue(job.After)))
-			}
+			job.setNode(nodes[i].name, after[fold(nodes[i].name)])
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
@@ -38,7 +35,14 @@ func (s *JobSet) nodes(r *jobReader) error {
 	return r.err()
 }
 
-func (r *jobReader) keep(job *Job, name string, e Expr) { job.Ad.Set(name, e) }
+// setNode names the job among those of its file.
+func (j *Job) setNode(name string, after []string) {
+	j.Node, j.After = name, after
+	j.Ad.Set("NodeName", NewLiteral(StringValue(name)))
+	if len(after) > 0 {
+		j.Ad.Set("DependsOn", stringList(after))
+	}
+}
 
 // node reads one node's job; nil after an error, which r has then.
 func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
@@ -57,7 +61,6 @@ func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
 		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))
 		return nil
 	}
-	job.Node = n.name
 	if quiet {
 		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *Diagnostic) bool { return inherited(r.ad, d) })
 	}
@@ -90,7 +93,12 @@ func (r *jobReader) nodeReader(n node) (*jobReader, error) {
 		}
 		ad = d
 	}
-	return r.child(r.file, r.src, r.dir, ad), nil
+	sub := r.child(r.file, r.src, r.dir, ad)
+	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
+		msg := fmt.Sprintf("node %s must be one job, and it is a %s", n.name, kind)
+		return nil, errors.Join(err, r.diagnostic(Fatal, ad.Pos(), "node-kind", msg, ""))
+	}
+	return sub, nil
 }
 
 func (r *jobReader) child(file, src, dir string, ad *Ad) *jobReader {

@@ -41,7 +41,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 		if err != nil {
 			return fmt.Errorf("with parameter %s: %w", p.value, err)
 		}
-		job.Node = p.value
+		job.setNode(p.value, nil)
 		s.Jobs = append(s.Jobs, job)
 		if i > 0 { // the same for all
 			job.Warnings = nil
@@ -186,7 +186,7 @@ func (r *jobReader) paramInt(name string, def int) int {
 		return def
 	}
 	f, ok := r.number(name)
-	if ok && (f != math.Trunc(f) || math.Abs(f) > 1e9) {
+	if ok && (f != math.Trunc(f) || math.Abs(f) > 1<<40) {
 		r.failAttr(name, "parametric", "", "%s must be a whole number", name)
 	}
 	return int(f)

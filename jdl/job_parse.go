@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -106,23 +107,27 @@ func (s *JobSet) readForeign(f Format, file string, src []byte, cfg config) erro
 	case FormatADL:
 		ads, err = readADL(file, src, cfg)
 	default:
-		ads, err = readJSON(file, src)
+		var ad *Ad
+		ad, err = ParseAdJSON(file, src)
+		ads = []*Ad{ad}
 	}
 	if err != nil {
 		return err
 	}
-	if len(ads) > 1 {
-		s.Kind = Collection
+	if f != FormatJSON {
+		cfg.job.dialect = GLite
 	}
-	cfg.job.dialect = GLite
+	if len(ads) == 1 {
+		return s.read(newJobReader(file, string(src), cfg.job, ads[0]))
+	}
+	s.Kind = Collection
 	for i, ad := range ads {
-		one := &JobSet{Kind: SingleJob}
-		r := newJobReader(file, string(src), cfg.job, ad)
-		if err := one.read(r); err != nil {
+		one := &JobSet{}
+		if err := one.read(newJobReader(file, string(src), cfg.job, ad)); err != nil {
 			return err
 		}
-		if len(ads) > 1 {
-			one.Jobs[0].Node = fmt.Sprint(i)
+		for _, job := range one.Jobs {
+			job.setNode(strconv.Itoa(i), nil)
 		}
 		s.Jobs = append(s.Jobs, one.Jobs...)
 	}

@@ -224,16 +224,19 @@ func (r *jobReader) checkDest(entries []inputEntry, dest []string, base string) 
 }
 
 func (r *jobReader) addOutput(e inputEntry, url string) {
+	if isCEServer(url) {
+		url = ""
+	}
 	name, why := cleanName(e.text)
+	if why == "" && strings.HasSuffix(e.text, "/") { // a directory, with all in it
+		name += "/"
+	}
 	if why == "" && url != "" && hasMeta(name) {
 		why = "has wildcards, and a destination needs a name"
 	}
 	if why != "" {
 		r.fail(e.pos, "bad-name", "", "OutputSandbox: %q %s", e.text, why)
 		return
-	}
-	if isCEServer(url) {
-		url = ""
 	}
 	if url != "" && !isURL(url) {
 		url = r.localDest(url)

@@ -59,7 +59,7 @@ func TestParseJob(t *testing.T) {
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got %#v\nwant %#v", what, got, want)
+		t.Errorf("%s:\n got %.600v\nwant %.600v", what, got, want)
 	}
 }
 

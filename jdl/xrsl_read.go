@@ -1,0 +1,292 @@
+package jdl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readXRSL reads requests as records of ours. Attributes that no job of ours
+// can say are warnings, relations that cannot be kept are errors.
+func readXRSL(file string, src []byte, cfg config) ([]*Ad, error) {
+	requests, err := parseXRSL(file, string(src))
+	if err != nil {
+		return nil, err
+	}
+	if len(requests) > cfg.job.maxJobs {
+		return nil, &Diagnostic{Severity: Fatal, File: file, Code: "limit", Msg: fmt.Sprintf("more than %d jobs", cfg.job.maxJobs)}
+	}
+	var ads []*Ad
+	for _, rels := range requests {
+		r := &xrslReader{file: file, src: string(src), warn: cfg.warn, seen: map[string]bool{}}
+		r.b.ad = &Ad{at: at{pos: rels[0].pos}}
+		ad, err := r.read(rels)
+		if err != nil {
+			return nil, err
+		}
+		ads = append(ads, ad)
+	}
+	return ads, nil
+}
+
+type xrslReader struct {
+	file, src string
+	warn      func(*Diagnostic)
+	b         adBuilder
+	seen      map[string]bool
+	err       error
+
+	program, stdin string
+	stdout, stderr string
+	join           bool
+	count          int64
+	cpu            time.Duration
+	executables    []xrslValue
+}
+
+func (r *xrslReader) read(rels []xrslRelation) (*Ad, error) {
+	for _, rel := range rels {
+		r.b.pos = rel.pos
+		r.relation(rel)
+	}
+	r.b.pos = rels[0].pos
+	if r.join {
+		r.stderr = r.stdout
+	}
+	r.b.str("StdOutput", r.stdout)
+	r.b.str("StdError", r.stderr)
+	if r.cpu > 0 {
+		r.b.number("CPUTime", ceilSeconds(r.cpu/time.Duration(max(1, r.count))))
+	}
+	if r.stdin != "" && !strings.HasPrefix(r.stdin, "/") && !r.b.hasInput(r.stdin) {
+		r.b.input("", r.stdin, false)
+	}
+	for _, v := range r.executables {
+		if !r.b.hasInput(v.text) {
+			r.fail(v.pos, "%s is in executables and not in inputFiles", v.text)
+		}
+		r.b.programs = append(r.b.programs, v.text)
+	}
+	r.b.finish(r.program)
+	return r.b.ad, r.err
+}
+
+func (r *xrslReader) fail(pos Pos, format string, args ...any) {
+	if r.err == nil {
+		d := &Diagnostic{Severity: Fatal, File: r.file, Pos: pos, Code: "xrsl", Msg: fmt.Sprintf(format, args...)}
+		d.Line, d.caret = sourceLine(r.src, pos)
+		r.err = d
+	}
+}
+
+// xrslRepeatable are attributes that may be given several times.
+var xrslRepeatable = map[string]bool{"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true}
+
+// xrslSilent are attributes that only concern the client or its log.
+var xrslSilent = map[string]bool{
+	"gmlog": true, "stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
+	"savestate": true, "jobid": true, "ftpthreads": true, "cache": true, "delegationid": true, "middleware": true,
+}
+
+func (r *xrslReader) relation(rel xrslRelation) {
+	if r.seen[rel.name] && !xrslRepeatable[rel.name] {
+		r.fail(rel.pos, "%s is given twice", rel.name)
+	}
+	r.seen[rel.name] = true
+	if rel.op != "=" && rel.name != "cluster" {
+		if rel.name == "runtimeenvironment" {
+			r.fail(rel.pos, "runTimeEnvironment %s: only = is supported; name the version", rel.op)
+			return
+		}
+		r.fail(rel.pos, "%s %s: only = is supported here", rel.name, rel.op)
+		return
+	}
+	switch {
+	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
+	default:
+		d := &Diagnostic{File: r.file, Pos: rel.pos, Code: "not-used", Msg: rel.name + " is not used"}
+		if near := nearest(rel.name, xrslNames); near != "" && near != rel.name {
+			d.Hint = "did you mean " + near + "?"
+		}
+		d.Line, d.caret = sourceLine(r.src, rel.pos)
+		r.warn(d)
+	}
+}
+
+// xrslNames are the attributes that are read.
+var xrslNames = []string{
+	"executable", "arguments", "stdin", "stdout", "stderr", "join", "jobname", "queue", "environment", "inputfiles",
+	"outputfiles", "executables", "cputime", "walltime", "memory", "disk", "count", "countpernode", "exclusiveexecution",
+	"runtimeenvironment", "cluster", "architecture", "nodeaccess", "rerun",
+}
+
+// text reads attributes that are plain texts, and reports whether it was one.
+func (r *xrslReader) text(rel xrslRelation) bool {
+	switch rel.name {
+	case "executable":
+		r.program = r.one(rel)
+		r.b.str("Executable", r.program)
+	case "arguments":
+		r.b.str("Arguments", JoinArgs(r.texts(rel)))
+	case "stdin":
+		r.stdin = r.one(rel)
+		r.b.str("StdInput", r.stdin)
+	case "stdout":
+		r.stdout = r.one(rel)
+	case "stderr":
+		r.stderr = r.one(rel)
+	case "join":
+		r.join = r.yes(rel)
+	case "jobname":
+		r.b.str("JobName", r.one(rel))
+	case "queue":
+		r.b.str("Queue", r.one(rel))
+	default:
+		return false
+	}
+	return true
+}
+
+// quantity reads numbers and times. Bare times are minutes.
+func (r *xrslReader) quantity(rel xrslRelation) bool {
+	switch rel.name {
+	case "cputime":
+		r.cpu = r.time(rel)
+	case "walltime":
+		r.b.number("WallTime", ceilSeconds(r.time(rel)))
+	case "memory":
+		r.b.number("Memory", r.integer(rel))
+	case "disk":
+		r.b.number("Disk", r.integer(rel)*1024)
+	case "count":
+		r.count = r.integer(rel)
+		if r.count != 1 {
+			r.b.set("CPUNumber", IntValue(r.count))
+		}
+	case "countpernode":
+		r.b.number("SMPGranularity", r.integer(rel))
+	case "rerun":
+		r.b.number("RetryCount", r.integer(rel))
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *xrslReader) files(rel xrslRelation) bool {
+	switch rel.name {
+	case "inputfiles":
+		for _, v := range rel.values {
+			if name, source, ok := r.pair(rel, v); ok {
+				r.b.pos = v.pos
+				r.b.input(source, name, false)
+			}
+		}
+	case "outputfiles":
+		for _, v := range rel.values {
+			if name, url, ok := r.pair(rel, v); ok {
+				r.b.output(name, url)
+			}
+		}
+	case "environment":
+		for _, v := range rel.values {
+			if name, value, ok := r.pair(rel, v); ok {
+				r.b.add("Environment", name+"="+value)
+			}
+		}
+	case "executables":
+		r.executables = rel.values
+	default:
+		return false
+	}
+	return true
+}
+
+// wish reads what is asked of the resource.
+func (r *xrslReader) wish(rel xrslRelation) bool {
+	switch rel.name {
+	case "runtimeenvironment":
+		for _, tag := range r.texts(rel) {
+			r.b.add("RunTimeEnvironment", tag)
+		}
+	case "architecture":
+		r.b.require("other.GlueHostArchitecturePlatformType == " + quoteString(r.one(rel)))
+	case "cluster":
+		clause := "other.GlueCEInfoHostName == " + quoteString(r.one(rel))
+		if rel.op == "!=" {
+			clause = "(" + clause + ") isnt true"
+		}
+		r.b.require(clause)
+	case "nodeaccess":
+		for _, s := range r.texts(rel) {
+			r.b.access(s)
+		}
+	case "exclusiveexecution":
+		if r.yes(rel) {
+			r.b.set("WholeNodes", BoolValue(true))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// one is the single text of a relation.
+func (r *xrslReader) one(rel xrslRelation) string {
+	if len(rel.values) != 1 || rel.values[0].isList {
+		r.fail(rel.pos, "%s wants one value", rel.name)
+		return ""
+	}
+	return rel.values[0].text
+}
+
+func (r *xrslReader) texts(rel xrslRelation) []string {
+	var out []string
+	for _, v := range rel.values {
+		if v.isList {
+			r.fail(v.pos, "%s wants texts, not lists", rel.name)
+		}
+		out = append(out, v.text)
+	}
+	return out
+}
+
+func (r *xrslReader) yes(rel xrslRelation) bool {
+	switch fold(r.one(rel)) {
+	case "yes", "true", "1", "y":
+		return true
+	case "no", "false", "0", "n":
+		return false
+	}
+	r.fail(rel.pos, "%s wants yes or no", rel.name)
+	return false
+}
+
+func (r *xrslReader) integer(rel xrslRelation) int64 {
+	n, err := strconv.ParseInt(r.one(rel), 10, 32)
+	if err != nil || n < 0 {
+		r.fail(rel.pos, "%s wants a whole number", rel.name)
+	}
+	return max(0, n)
+}
+
+func (r *xrslReader) time(rel xrslRelation) time.Duration {
+	d, ok := parseDuration(r.one(rel), time.Minute)
+	if !ok {
+		r.fail(rel.pos, `%s wants minutes, or a time such as "2 hours"`, rel.name)
+	}
+	return d
+}
+
+// pair is "(a b)", or "(a)" with an empty second text.
+func (r *xrslReader) pair(rel xrslRelation, v xrslValue) (first, second string, ok bool) {
+	if !v.isList || len(v.list) == 0 || v.list[0].isList || len(v.list) > 1 && v.list[1].isList {
+		r.fail(v.pos, `%s wants pairs: ("name" "value")`, rel.name)
+		return "", "", false
+	}
+	if len(v.list) > 1 {
+		second = v.list[1].text
+	}
+	return v.list[0].text, second, true
+}
