@@ -209,6 +209,12 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 		}
 	}
 	sortEndpoints(s.r.Endpoints)
+	for _, p := range j.ofService[key{s.id.site, s.service}] {
+		switch p.e.Interface {
+		case InterfaceQueues, InterfaceEcho, InterfaceForecast:
+			s.r.Services = append(s.r.Services, p.e)
+		}
+	}
 }
 
 // jobInterfaces are interfaces that take jobs, in the order of preference.

@@ -40,6 +40,13 @@ const (
 	InterfaceLocal   = "org.gridbroker.local" // processes on this machine
 )
 
+// Interface names of services beside a computing element that tell about it.
+const (
+	InterfaceQueues   = "org.gridbroker.queues"   // queue lengths as JSON
+	InterfaceEcho     = "org.nordugrid.echo"      // queue lengths by the SOAP echo service
+	InterfaceForecast = "org.gridbroker.forecast" // start forecasts as JSON
+)
+
 // Endpoint is one address at which a share takes jobs.
 type Endpoint struct {
 	ID        string       `json:"id,omitzero"`
@@ -97,6 +104,7 @@ type Resource struct {
 	Implementation string       `json:"implementation,omitzero"` // of the CE: ARC, CREAM, HTCondor-CE ...
 	ImplVersion    string       `json:"implementationVersion,omitzero"`
 	Endpoints      []Endpoint   `json:"endpoints,omitzero"` // those for jobs, best first
+	Services       []Endpoint   `json:"services,omitzero"`  // those that tell about it: InterfaceQueues, InterfaceEcho, InterfaceForecast
 	Serving        ServingState `json:"serving,omitzero"`
 	Access         []string     `json:"access,omitzero"` // ACL rules as published: VO:x, VOMS:/x/Role=y, DENY:...; empty: not published
 

@@ -1,0 +1,110 @@
+package queuelen
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
+	"gridbroker/rank"
+)
+
+// Client asks the services named in the configuration, and those that
+// resources publish themselves (glue.Resource.Services).
+type Client struct {
+	Ask      *ask.Client
+	Subjects []ask.Subject
+	Now      func() time.Time
+}
+
+var _ plugins.QueueLengther = (*Client)(nil)
+
+// Schemes are those of service URLs: http and https for the JSON document,
+// with "soap+" before them for the echo service.
+var Schemes = []string{"http", "https", "soap+http", "soap+https"}
+
+// Name implements plugins.QueueLengther.
+func (c *Client) Name() string { return "queue lengths" }
+
+// QueueLengths implements plugins.QueueLengther. Every service is asked once,
+// all at the same time.
+func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
+	about := map[string][]string{} // by URL: resources
+	for _, r := range rs {
+		if u := c.serviceOf(r); u != "" {
+			about[u] = append(about[u], r.ID)
+		}
+	}
+	urls := make([]string, 0, len(about))
+	for u := range about {
+		urls = append(urls, u)
+	}
+	slices.Sort(urls)
+	lengths := map[string]rank.QueueLength{}
+	var mu sync.Mutex
+	err := c.Ask.Each(ctx, urls, func(ctx context.Context, u string) error {
+		q, err := c.one(ctx, u)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, id := range about[u] {
+			lengths[id] = q
+		}
+		return nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	return lengths, err
+}
+
+// serviceOf is the URL of the service that tells about a resource; the
+// configuration goes before what is published.
+func (c *Client) serviceOf(r *glue.Resource) string {
+	for _, s := range c.Subjects {
+		if s.About(r) {
+			return s.URL
+		}
+	}
+	for _, e := range r.Services {
+		switch {
+		case !strings.HasPrefix(e.URL, "http://") && !strings.HasPrefix(e.URL, "https://"):
+		case e.Interface == glue.InterfaceQueues:
+			return e.URL
+		case e.Interface == glue.InterfaceEcho:
+			return "soap+" + e.URL
+		}
+	}
+	return ""
+}
+
+func (c *Client) one(ctx context.Context, u string) (rank.QueueLength, error) {
+	var a Answer
+	if target, soap := strings.CutPrefix(u, "soap+"); soap {
+		text, err := c.Ask.Do(ctx, "POST", target, map[string]string{"Content-Type": "text/xml; charset=utf-8", "SOAPAction": `""`}, echoQuestion)
+		if err == nil {
+			a, err = parseEcho(text)
+		}
+		if err != nil {
+			return rank.QueueLength{}, err
+		}
+	} else {
+		text, err := c.Ask.Get(ctx, u, "application/json")
+		if err == nil {
+			a, err = parseJSON(text)
+		}
+		if err != nil {
+			return rank.QueueLength{}, err
+		}
+	}
+	now := c.Now()
+	if a.At.IsZero() || a.At.After(now) {
+		a.At = now
+	}
+	return rank.QueueLength{Source: u, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At}, nil
+}
