@@ -3,6 +3,7 @@ package infosys
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -32,6 +33,20 @@ type Outcome struct {
 	// Err is why the source did not answer, or not fully; with Cached or
 	// Resources > 0 there are resources all the same.
 	Err error `json:"-"`
+}
+
+// MarshalJSON writes the time taken in seconds and the error as text.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	type plain Outcome
+	doc := struct {
+		plain
+		Took  float64 `json:"took"`
+		Error string  `json:"error,omitzero"`
+	}{plain: plain(o), Took: o.Took.Seconds()}
+	if o.Err != nil {
+		doc.Error = o.Err.Error()
+	}
+	return json.Marshal(doc)
 }
 
 // Age is how old the answer is at now; 0 when there is none.
@@ -209,4 +224,24 @@ func (c *Collector) now() time.Time {
 		return time.Now()
 	}
 	return c.Now()
+}
+
+// Slots counts each queue's free slots and each cluster's slots once, however
+// many views of them there are.
+func (s Snapshot) Slots() (queues int, free, total int64) {
+	type queue struct{ ce, name string }
+	frees, totals := map[queue]int64{}, map[string]int64{}
+	for i := range s.Resources {
+		r := &s.Resources[i]
+		q := queue{r.CE, r.Queue}
+		frees[q] = max(frees[q], r.FreeSlots.V)
+		totals[r.CE] = max(totals[r.CE], r.TotalSlots.V)
+	}
+	for _, n := range frees {
+		free += n
+	}
+	for _, n := range totals {
+		total += n
+	}
+	return len(frees), free, total
 }

@@ -1,6 +1,7 @@
 package infosys
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/glue"
@@ -90,23 +93,65 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// ask makes one connection and reads everything through it.
+// ask reads every tree, each through its own connection: a server writes to
+// one connection what several searches find one after the other.
 func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
-	conn, err := l.dial(ctx)
+	trees, err := l.bases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	s := newLDAPSession(conn, page)
-	bases, err := l.bases(s)
+	answers := make([][]glue.Resource, len(trees))
+	errs := make([]error, len(trees))
+	var missing atomic.Int32
+	var wg sync.WaitGroup
+	for i, b := range trees {
+		wg.Go(func() {
+			var there bool
+			answers[i], there, errs[i] = l.read(ctx, b, page)
+			if !there {
+				missing.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	err = cmp.Or(errs...)
+	if int(missing.Load()) == len(trees) && err == nil {
+		err = fmt.Errorf("there is no tree of GLUE's: neither %s nor %s", trees[0].dn, trees[len(trees)-1].dn)
+	}
+	if len(trees) == 1 {
+		return answers[0], err
+	}
+	return glue.Merge(l.now(), slices.Concat(answers...)), err
+}
+
+// read sends every query for a tree at once and feeds a decoder with what
+// comes, in whatever order; there is false when the server has no such tree.
+func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resource, there bool, err error) {
+	s, end, err := l.connect(ctx, page)
 	if err != nil {
-		return nil, err
+		return nil, true, err
+	}
+	defer end()
+	qs := l.queries(b.dn)
+	for _, q := range qs {
+		if err := s.send(b.dn, ldap.ScopeWholeSubtree, q, b.optional); err != nil {
+			return nil, true, err
+		}
 	}
 	d := glue.NewDecoder(l.URL, l.Extra...)
-	err = l.search(s, bases, d)
-	return d.Resources(l.now()), err
+	missing := 0
+	err = s.receive(d.Add, &missing)
+	return d.Resources(l.now()), missing < len(qs), err
+}
+
+// connect opens a session that ends with the context, or by end.
+func (l *LDAP) connect(ctx context.Context, page uint32) (s *ldapSession, end func(), err error) {
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return newLDAPSession(conn, page), func() { stop(); conn.Close() }, nil
 }
 
 func (l *LDAP) dial(ctx context.Context) (net.Conn, error) {
@@ -136,10 +181,15 @@ type base struct {
 
 // bases lists the trees to search. Of a top BDII's, o=shadow is what o=grid
 // is rewritten from at a cost per entry, so it is taken instead.
-func (l *LDAP) bases(s *ldapSession) ([]base, error) {
+func (l *LDAP) bases(ctx context.Context) ([]base, error) {
 	if l.Base != "" {
 		return []base{{dn: l.Base}}, nil
 	}
+	s, end, err := l.connect(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	contexts, err := s.namingContexts()
 	if err != nil {
 		return nil, err
@@ -164,24 +214,6 @@ func (l *LDAP) bases(s *ldapSession) ([]base, error) {
 		out = []base{{dn: "o=grid", optional: true}, {dn: "o=glue", optional: true}}
 	}
 	return out, nil
-}
-
-// search sends every query at once and feeds the decoder with what comes, in
-// whatever order.
-func (l *LDAP) search(s *ldapSession, bases []base, d *glue.Decoder) error {
-	missing := 0
-	for _, b := range bases {
-		for _, q := range l.queries(b.dn) {
-			if err := s.send(b.dn, ldap.ScopeWholeSubtree, q, b.optional); err != nil {
-				return err
-			}
-		}
-	}
-	err := s.receive(d.Add, &missing)
-	if err == nil && missing > 0 && d.Entries() == 0 {
-		return errors.New("none of its trees has an entry")
-	}
-	return err
 }
 
 // queries are those for the schemas that live below a base.

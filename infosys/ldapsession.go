@@ -202,9 +202,6 @@ func unexpected(m message) error {
 
 // namingContexts asks for the trees the server has.
 func (s *ldapSession) namingContexts() ([]string, error) {
-	page := s.page
-	s.page = 0
-	defer func() { s.page = page }()
 	q := glue.Query{What: "the root DSE", Filter: "(objectClass=*)", Attrs: []string{"namingContexts"}}
 	if err := s.send("", ldap.ScopeBaseObject, q, true); err != nil {
 		return nil, err

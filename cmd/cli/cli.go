@@ -61,6 +61,7 @@ func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.authCmd(),
 		a.manCmd(),
+		a.resourcesCmd(),
 		a.matchCmd(),
 		a.pingCmd(),
 		a.localRunnerCmd(),

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"gridbroker/credential"
 	"gridbroker/infosys"
 	"gridbroker/plugins/all"
 )
@@ -18,11 +21,15 @@ type discovery struct {
 	info     []string
 	deadline time.Duration
 	maxAge   time.Duration
+	noCache  bool
+	onlyVO   string   // ask only for what this VO may use; "": for all
+	extra    []string // attributes to ask for besides those of glue's table
 }
 
 func (d *discovery) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, local:)")
 	f.DurationVar(&d.deadline, "deadline", 0, "`time` for asking all sources (default 8s)")
+	f.BoolVar(&d.noCache, "no-cache", false, "neither use nor keep cached answers")
 	f.DurationVar(&d.maxAge, "max-age", -1, "use cached answers not older than this `time` without asking (default 1m)")
 }
 
@@ -33,7 +40,7 @@ func (d *discovery) apply(a *app, c config) {
 	}
 	if bdii := a.env.Getenv("LCG_GFAL_INFOSYS"); len(d.info) == 0 && bdii != "" {
 		for _, host := range strings.Split(bdii, ",") {
-			d.info = append(d.info, "ldap://"+host+"/o=grid", "ldap://"+host+"/o=glue")
+			d.info = append(d.info, "ldap://"+host)
 		}
 	}
 	if len(d.info) == 0 {
@@ -50,37 +57,55 @@ func (d *discovery) apply(a *app, c config) {
 // discover asks the sources the flags or the configuration name.
 func (a *app) discover(ctx context.Context, c config, b *all.Backends, d discovery) (infosys.Snapshot, error) {
 	d.apply(a, c)
-	var srcs []infosys.Source
-	for _, raw := range d.info {
-		s, err := a.source(b, raw)
-		if err != nil {
-			return infosys.Snapshot{}, usageError(fmt.Errorf("source %s: %w", raw, err))
-		}
-		srcs = append(srcs, s)
+	srcs, err := a.opener(c, b, d).OpenAll(d.info)
+	if err != nil {
+		return infosys.Snapshot{}, usageError(err)
 	}
-	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now, Cache: infosys.NewCache(a.cacheDir())}
+	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now}
+	if !d.noCache {
+		collector.Cache = infosys.NewCache(a.cacheDir())
+	}
 	return collector.Collect(ctx, srcs...), nil
 }
 
-// source opens one source by its URL. Nothing is asked yet.
-func (a *app) source(b *all.Backends, raw string) (infosys.Source, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, err
+// opener knows every kind of source, those of the back-ends that describe
+// themselves included.
+func (a *app) opener(c config, b *all.Backends, d discovery) *infosys.Opener {
+	find := sync.OnceValues(a.credentialSet)
+	o := infosys.NewOpener(infosys.Env{
+		Dir: a.env.Dir, Resolver: c.Resolver, Now: a.env.Now, VO: d.onlyVO, Extra: d.extra,
+		TLS: func(_ context.Context, host string) (*tls.Config, error) {
+			set, err := find()
+			if err != nil {
+				return nil, err
+			}
+			if f := set.Finding("trust"); set.Trust == nil && f != nil {
+				return nil, f
+			}
+			return set.Trust.ClientConfig(a.valid(set.X509), host), nil
+		},
+		Token: func(_ context.Context, url string) (string, error) {
+			set, err := find()
+			if err != nil || set.Token == nil || !set.Token.For(url) {
+				return "", err
+			}
+			return set.Token.Raw(), nil
+		},
+	})
+	o.Register("local", func(u *url.URL) (infosys.Source, error) { return b.Local.Source(u) })
+	slurm := func(u *url.URL) (infosys.Source, error) { return b.Slurm.Source(u.String()) }
+	o.Register("slurm", slurm)
+	o.Register("slurm+ssh", slurm)
+	return o
+}
+
+// valid drops a credential that has run out: many servers tell strangers what
+// they refuse to tell those with a bad credential.
+func (a *app) valid(x *credential.X509) *credential.X509 {
+	if x == nil || a.env.Now().After(x.NotAfter()) {
+		return nil
 	}
-	switch u.Scheme {
-	case "file":
-		path := u.Opaque
-		if path == "" {
-			path = u.Path
-		}
-		return &infosys.File{URL: raw, Path: a.abs(path), Now: a.env.Now}, nil
-	case "local":
-		return b.Local.Source(u)
-	case "slurm", "slurm+ssh":
-		return b.Slurm.Source(raw)
-	}
-	return nil, fmt.Errorf("no such kind of source: %q", u.Scheme)
+	return x
 }
 
 // reportSources says on standard error what went wrong with sources.

@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/glue"
+	"gridbroker/infosys"
+	"gridbroker/jdl"
+)
+
+type resourcesFlags struct {
+	discovery
+	where string
+	save  string
+}
+
+func (a *app) resourcesCmd() *cobra.Command {
+	var f resourcesFlags
+	cmd := &cobra.Command{
+		Use:     "resources",
+		Aliases: []string{"res"},
+		Short:   "Show what the sources publish now",
+		Long: `Resources asks all sources at once and shows every computing share, with its
+state as published; "-" is what is not published or published as a number that
+means nothing. How asking each source went is said on standard error.
+
+--where takes a ClassAd expression over a resource's attributes, by their GLUE
+1.3 or GLUE 2.0 names, with or without "other." before them. --snapshot saves
+what was found, to be used later as --info file:FILE.`,
+		Example: `  grid resources
+  grid resources --info ldap://bdii.example.org:2170 --where 'GlueCEStateFreeJobSlots > 10'
+  grid resources --where 'member("APPS/HEP/ATLAS-23.0.1", GlueHostApplicationSoftwareRunTimeEnvironment)'
+  grid resources --snapshot grid.json.gz
+  grid resources --json | jq '.resources[] | select(.freeSlots > 0) | .id'`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.resources(cmd, f) },
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.onlyVO, "vo", "", "ask only for what this virtual `organisation` may use, where a source can tell")
+	cmd.Flags().StringVar(&f.where, "where", "", "show only resources for which the ClassAd `expression` is true")
+	cmd.Flags().StringVar(&f.save, "snapshot", "", "save what was found to `FILE` (packed if it ends in .gz)")
+	return cmd
+}
+
+func (a *app) resources(cmd *cobra.Command, f resourcesFlags) error {
+	where, err := parseWhere(f.where)
+	if err != nil {
+		return err
+	}
+	f.extra = where.unknown
+	conf, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	backends, err := a.backends(conf)
+	if err != nil {
+		return err
+	}
+	defer backends.Close()
+	snap, err := a.discover(cmd.Context(), conf, backends, f.discovery)
+	if err != nil {
+		return err
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	snap.Resources = where.filter(snap.Resources)
+	if f.save != "" {
+		if err := infosys.WriteSnapshot(a.abs(f.save), snap); err != nil {
+			return err
+		}
+	}
+	if err := a.printResources(snap, f.save); err != nil {
+		return err
+	}
+	return noneAnswered(snap)
+}
+
+// noneAnswered is an error when every source failed.
+func noneAnswered(s infosys.Snapshot) error {
+	for _, o := range s.Outcomes {
+		if o.Err == nil || o.Resources > 0 {
+			return nil
+		}
+	}
+	return &exitError{exitFailed, fmt.Errorf("%w: no source answered", errReported)}
+}
+
+func (a *app) printResources(s infosys.Snapshot, saved string) error {
+	if a.json {
+		return a.printJSON("resources", s)
+	}
+	if saved == "" && len(s.Resources) > 0 {
+		rows := make([][]string, len(s.Resources))
+		for i := range s.Resources {
+			rows[i] = a.resourceRow(&s.Resources[i])
+		}
+		cols := columns("NAME", "SITE", "STATE", "VO", ">FREE", ">TOTAL", ">WAITING", ">WALL", "SOURCE", ">AGE")
+		if err := a.table(cols, rows); err != nil {
+			return err
+		}
+	}
+	for _, o := range s.Outcomes {
+		fmt.Fprintln(a.env.Err, a.outcomeLine(o))
+	}
+	queues, free, total := s.Slots()
+	fmt.Fprintf(a.env.Err, "%d resources in %d queues, %d slots free of %d\n", len(s.Resources), queues, free, total)
+	if saved != "" {
+		fmt.Fprintf(a.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
+	}
+	return nil
+}
+
+// outcomeLine says how asking a source went.
+func (a *app) outcomeLine(o infosys.Outcome) string {
+	took := strconv.FormatFloat(o.Took.Seconds(), 'f', 2, 64) + " s"
+	var line string
+	switch {
+	case o.Stale:
+		line = fmt.Sprintf("%v; %d resources of %s ago from the cache", o.Err, o.Resources, a.ago(o.Fetched))
+	case o.Err != nil && o.Resources > 0:
+		line = fmt.Sprintf("%d resources, then: %v", o.Resources, o.Err)
+	case o.Err != nil:
+		line = o.Err.Error()
+	case o.Cached:
+		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, a.ago(o.Fetched))
+	default:
+		line = fmt.Sprintf("%d resources", o.Resources)
+	}
+	if o.Err != nil {
+		line = a.style(red, line)
+	}
+	return fmt.Sprintf("source %s: %s (%s)", o.Source, line, took)
+}
+
+func (a *app) resourceRow(r *glue.Resource) []string {
+	state := string(r.Serving)
+	if r.StateIsPlaceholder {
+		state += ", numbers dead"
+	}
+	age := r.Created
+	if age.IsZero() {
+		age = r.Fetched
+	}
+	source := r.Source
+	if r.Stale {
+		source += a.style(yellow, " (stale)")
+	}
+	return []string{
+		r.Name, dash(r.Site), dash(strings.TrimPrefix(state, ", ")), dash(vosOf(r)), number(r.FreeSlots), number(r.TotalSlots),
+		number(waiting(r)), wall(r.MaxWallTime), source, a.ago(age),
+	}
+}
+
+// waiting is how many jobs wait, those the CE itself holds back included.
+func waiting(r *glue.Resource) glue.Opt[int64] {
+	n := r.Waiting
+	if r.PreLRMSWaiting.OK {
+		n.V, n.OK = n.V+r.PreLRMSWaiting.V, true
+	}
+	return n
+}
+
+// vosOf lists the VOs let in: the one of a view, else those of the rules.
+func vosOf(r *glue.Resource) string {
+	if r.ViewOf != "" {
+		return r.ViewOf
+	}
+	var vos []string
+	for _, rule := range r.Access {
+		if vo := glue.VOOf(rule); vo != "" && (len(vos) == 0 || vos[len(vos)-1] != vo) {
+			vos = append(vos, vo)
+		}
+	}
+	if n := len(vos) - 3; n > 0 {
+		vos = append(vos[:3], fmt.Sprintf("+%d", n))
+	}
+	return strings.Join(vos, ",")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func number(n glue.Opt[int64]) string {
+	if !n.OK {
+		return "-"
+	}
+	return strconv.FormatInt(n.V, 10)
+}
+
+func wall(d glue.Opt[time.Duration]) string {
+	if !d.OK {
+		return "-"
+	}
+	return span(d.V)
+}
+
+// condition is a --where expression.
+type condition struct {
+	expr    jdl.Expr
+	ad      *jdl.Ad  // gives bare names the resource's values
+	unknown []string // names outside of glue's table, to be asked for
+}
+
+// parseWhere reads an expression; "" accepts everything.
+func parseWhere(text string) (condition, error) {
+	if text == "" {
+		return condition{}, nil
+	}
+	expr, err := jdl.ParseExpr("--where", []byte(text))
+	if err != nil {
+		return condition{}, err
+	}
+	c := condition{expr: expr}
+	seen := map[string]bool{}
+	var bare strings.Builder
+	jdl.Walk(expr, func(e jdl.Expr) bool {
+		name := ""
+		switch e := e.(type) {
+		case *jdl.AttrRef:
+			if scopeWords[strings.ToLower(e.Name)] {
+				return true
+			}
+			name = e.Name
+			if !seen[strings.ToLower(name)] {
+				fmt.Fprintf(&bare, "%s = other.%s;", name, name)
+			}
+		case *jdl.Select:
+			name = e.Name
+		}
+		if _, known := glue.Column(name); name != "" && !known && !seen[strings.ToLower(name)] {
+			c.unknown = append(c.unknown, name)
+		}
+		seen[strings.ToLower(name)] = true
+		return true
+	})
+	c.ad, err = jdl.ParseAd("--where", []byte("["+bare.String()+"]"))
+	return c, err
+}
+
+// scopeWords are names that stand for a side of the match.
+var scopeWords = map[string]bool{"other": true, "self": true, "target": true, "my": true, "parent": true}
+
+// filter keeps the resources for which the expression is true.
+func (c condition) filter(rs []glue.Resource) []glue.Resource {
+	if c.expr == nil {
+		return rs
+	}
+	kept := rs[:0]
+	for i := range rs {
+		if c.ad.Eval(c.expr, &rs[i]).IsTrue() {
+			kept = append(kept, rs[i])
+		}
+	}
+	return kept
+}
