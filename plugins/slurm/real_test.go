@@ -222,3 +222,54 @@ func TestRealResources(t *testing.T) {
 		t.Errorf("%+v %v", pong, err)
 	}
 }
+
+func TestRealForecast(t *testing.T) {
+	b, urls := testbed(t)
+	src, err := b.Source(urls["ssh"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := src.Resources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ps []*glue.Resource
+	for i := range rs {
+		ps = append(ps, &rs[i])
+	}
+	job := &jdl.Job{Demand: jdl.Demand{Slots: 2, WallTime: 30 * time.Minute}}
+	fs, err := b.Forecast(t.Context(), job, ps)
+	if err != nil || len(fs) != 3 { // closed is down, drained takes none
+		t.Fatalf("%+v %v", fs, err)
+	}
+	job.Demand.WallTime = 2 * time.Hour
+	if fs, err = b.Forecast(t.Context(), job, ps); err != nil || len(fs) != 2 {
+		t.Errorf("two hours do not fit in short: %+v %v", fs, err)
+	}
+	if qs, err := b.QueueLengths(t.Context(), ps); err != nil || len(qs) != 5 {
+		t.Errorf("%+v %v", qs, err)
+	}
+}
+
+// Behind a job without a time limit Slurm plans for the year 7130.
+func TestRealForecastBehindJobWithoutLimit(t *testing.T) {
+	b, urls := testbed(t)
+	url := urls["local"]
+	endless := request(t, b, url, "endless", &jdl.Job{Executable: "sleep", Args: []string{"300"}, Demand: jdl.Demand{Slots: 8}})
+	endless.Resource = &glue.Resource{ID: "infinite", Queue: "infinite", Serving: glue.Production, Endpoints: []glue.Endpoint{endless.Endpoint}}
+	r := b.Submit(t.Context(), []plugins.Request{endless}, nil)[0]
+	if r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	defer b.Clean(t.Context(), []plugins.Handle{r.Handle})
+	for b.Status(t.Context(), []plugins.Handle{r.Handle})[0].State != plugins.Running {
+		if t.Context().Err() != nil {
+			t.Fatal("not running")
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	fs, err := b.Forecast(t.Context(), &jdl.Job{Demand: jdl.Demand{Slots: 8}}, []*glue.Resource{endless.Resource})
+	if err != nil || len(fs) != 0 {
+		t.Errorf("%+v %v", fs, err)
+	}
+}

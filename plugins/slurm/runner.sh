@@ -5,6 +5,7 @@
 # files, and are only ever used as quoted parameters.
 #
 #   sh runner.sh BASE exec COMMAND ARG...   one of Slurm's own commands
+#   sh runner.sh BASE said COMMAND ARG...   the same, standard error as well
 #   sh runner.sh BASE submit BATCH JOBSH    standard input: a tar of the batch
 #   sh runner.sh BASE find                  standard input: our ids
 #   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
@@ -136,6 +137,7 @@ clean() {
 
 case $verb in
 exec) exec "$@" ;;
+said) exec "$@" 2>&1 ;;
 submit) jobsh=$2; submit "$1" ;;
 find) find_ids ;;
 absent) absent ;;

@@ -1,0 +1,117 @@
+package forecast
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/ask"
+	"gridbroker/rank"
+)
+
+// Client asks the services named in the configuration, and those that
+// resources publish themselves.
+type Client struct {
+	Ask      *ask.Client
+	Subjects []ask.Subject
+	Now      func() time.Time
+}
+
+var _ plugins.Forecaster = (*Client)(nil)
+
+// Schemes are those of service URLs.
+var Schemes = []string{"http", "https"}
+
+// Name implements plugins.Forecaster.
+func (c *Client) Name() string { return "forecasts" }
+
+// Forecast implements plugins.Forecaster: each service is asked once for all
+// of its queues.
+func (c *Client) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	about := map[string][]*glue.Resource{}
+	for _, r := range rs {
+		if u := c.serviceOf(r); u != "" {
+			about[u] = append(about[u], r)
+		}
+	}
+	urls := make([]string, 0, len(about))
+	for u := range about {
+		urls = append(urls, u)
+	}
+	slices.Sort(urls)
+	out := map[string]rank.Forecast{}
+	var mu sync.Mutex
+	err := c.Ask.Each(ctx, urls, func(ctx context.Context, u string) error {
+		byQueue, err := c.one(ctx, u, job, about[u])
+		mu.Lock()
+		defer mu.Unlock()
+		for _, r := range about[u] {
+			if f, ok := byQueue[r.Queue]; ok {
+				out[r.ID] = f
+			}
+		}
+		return err
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	return out, err
+}
+
+func (c *Client) serviceOf(r *glue.Resource) string {
+	for _, s := range c.Subjects {
+		if s.About(r) {
+			return s.URL
+		}
+	}
+	for _, e := range r.Services {
+		if e.Interface == glue.InterfaceForecast && (strings.HasPrefix(e.URL, "http://") || strings.HasPrefix(e.URL, "https://")) {
+			return e.URL
+		}
+	}
+	return ""
+}
+
+func (c *Client) one(ctx context.Context, u string, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	q := question(job)
+	for _, r := range rs {
+		if !slices.Contains(q.Queues, r.Queue) {
+			q.Queues = append(q.Queues, r.Queue)
+		}
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	text, err := c.Ask.Do(ctx, "POST", u, map[string]string{"Content-Type": "application/json", "Accept": "application/json"}, string(body))
+	if err != nil {
+		return nil, err
+	}
+	a, err := parse(text, c.Now())
+	byQueue := map[string]rank.Forecast{}
+	for _, s := range a.Starts {
+		if f, ok := s.forecast(u, a.Made); ok && err == nil {
+			byQueue[s.Queue] = f
+		}
+	}
+	return byQueue, err
+}
+
+// Corrected gives the forecasts of another Forecaster what is known of their
+// sources' past errors.
+type Corrected struct {
+	plugins.Forecaster
+	Correct func(ctx context.Context, fs map[string]rank.Forecast)
+}
+
+// Forecast implements plugins.Forecaster.
+func (c Corrected) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	fs, err := c.Forecaster.Forecast(ctx, job, rs)
+	c.Correct(ctx, fs)
+	return fs, err
+}
