@@ -4,13 +4,20 @@ import "slices"
 
 // function is a built-in function. Names ignore case. A call with another
 // number of arguments is ERROR, without evaluating them.
+//
+// A function is either strict and gets values, or lazy and gets expressions.
 type function struct {
 	name     string
 	min, max int
-	call     builtin
+	strict   strictFunc
+	lazy     lazyFunc
+	impure   bool // the same arguments may give another result
 }
 
-type builtin func(ev *evaluator, args []Expr, s *scope) Value
+type (
+	strictFunc func(ev *evaluator, vs []Value) Value
+	lazyFunc   func(ev *evaluator, args []Expr, s *scope) Value
+)
 
 // many stands for "any number of arguments".
 const many = 1 << 30
@@ -48,30 +55,26 @@ func (ev *evaluator) call(e *Call, s *scope) Value {
 	if f == nil || len(e.Args) < f.min || len(e.Args) > f.max {
 		return ErrorValue()
 	}
-	return f.call(ev, e.Args, s)
-}
-
-// eager makes a built-in of a function that wants all its arguments.
-func eager(f func(ev *evaluator, vs []Value) Value) builtin {
-	return func(ev *evaluator, args []Expr, s *scope) Value {
-		var few [4]Value
-		vs := few[:0]
-		for _, a := range args {
-			vs = append(vs, ev.eval(a, s))
-		}
-		return f(ev, vs)
+	if f.lazy != nil {
+		return f.lazy(ev, e.Args, s)
 	}
+	var few [4]Value
+	vs := few[:0]
+	for _, a := range e.Args {
+		vs = append(vs, ev.eval(a, s))
+	}
+	return f.strict(ev, vs)
 }
 
-// ofOne makes a built-in of a function of one value that passes UNDEFINED
-// and ERROR through.
-func ofOne(f func(ev *evaluator, v Value) Value) builtin {
-	return eager(func(ev *evaluator, vs []Value) Value {
+// ofOne makes a strict function of one that passes UNDEFINED and ERROR
+// through.
+func ofOne(f func(ev *evaluator, v Value) Value) strictFunc {
+	return func(ev *evaluator, vs []Value) Value {
 		if v := vs[0]; v.kind == Undefined || v.kind == Error {
 			return v
 		}
 		return f(ev, vs[0])
-	})
+	}
 }
 
 // undefinedFirst is the rule of functions over text: UNDEFINED if any
@@ -109,28 +112,28 @@ func errorAmong(vs []Value) (Value, bool) {
 
 // typeFunctions test the kind of a value; they are never UNDEFINED.
 var typeFunctions = []function{
-	{"isUndefined", 1, 1, isKind(Undefined)},
-	{"isError", 1, 1, isKind(Error)},
-	{"isString", 1, 1, isKind(String)},
-	{"isInteger", 1, 1, isKind(Int)},
-	{"isReal", 1, 1, isKind(Real)},
-	{"isBoolean", 1, 1, isKind(Bool)},
-	{"isList", 1, 1, isKind(List)},
-	{"isClassAd", 1, 1, isKind(Record)},
-	{"isAbsTime", 1, 1, isKind(AbsTime)},
-	{"isRelTime", 1, 1, isKind(RelTime)},
+	{name: "isUndefined", min: 1, max: 1, strict: isKind(Undefined)},
+	{name: "isError", min: 1, max: 1, strict: isKind(Error)},
+	{name: "isString", min: 1, max: 1, strict: isKind(String)},
+	{name: "isInteger", min: 1, max: 1, strict: isKind(Int)},
+	{name: "isReal", min: 1, max: 1, strict: isKind(Real)},
+	{name: "isBoolean", min: 1, max: 1, strict: isKind(Bool)},
+	{name: "isList", min: 1, max: 1, strict: isKind(List)},
+	{name: "isClassAd", min: 1, max: 1, strict: isKind(Record)},
+	{name: "isAbsTime", min: 1, max: 1, strict: isKind(AbsTime)},
+	{name: "isRelTime", min: 1, max: 1, strict: isKind(RelTime)},
 }
 
-func isKind(k Kind) builtin {
-	return eager(func(_ *evaluator, vs []Value) Value { return BoolValue(vs[0].kind == k) })
+func isKind(k Kind) strictFunc {
+	return func(_ *evaluator, vs []Value) Value { return BoolValue(vs[0].kind == k) }
 }
 
 // scopeFunctions look at expressions rather than values.
 var scopeFunctions = []function{
-	{"ifThenElse", 3, 3, func(ev *evaluator, a []Expr, s *scope) Value { return ev.cond(a[0], a[1], a[2], s) }},
-	{"eval", 1, 1, evalText},
-	{"unparse", 1, 1, unparseAttr},
-	{"debug", 1, 1, func(ev *evaluator, a []Expr, s *scope) Value { return ev.eval(a[0], s) }},
+	{name: "ifThenElse", min: 3, max: 3, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.cond(a[0], a[1], a[2], s) }},
+	{name: "eval", min: 1, max: 1, lazy: evalText},
+	{name: "unparse", min: 1, max: 1, lazy: unparseAttr},
+	{name: "debug", min: 1, max: 1, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.eval(a[0], s) }},
 }
 
 // evalText parses the argument and evaluates it where the call stands.

@@ -4,11 +4,11 @@ import "strings"
 
 // brokerFunctions are those the gLite broker added to the library.
 var brokerFunctions = []function{
-	{"anyMatch", 2, 2, func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, anyMatch) }},
-	{"allMatch", 2, 2, func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, allMatch) }},
-	{"whichMatch", 2, 2, func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, whichMatch) }},
-	{"listAttrRegEx", 2, 2, listAttrRegEx},
-	{"fqanMember", 2, 2, eager(fqanMember)},
+	{name: "anyMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, anyMatch) }},
+	{name: "allMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, allMatch) }},
+	{name: "whichMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, whichMatch) }},
+	{name: "listAttrRegEx", min: 2, max: 2, lazy: listAttrRegEx},
+	{name: "fqanMember", min: 2, max: 2, strict: fqanMember},
 }
 
 type matchMode uint8

@@ -2,15 +2,15 @@ package jdl
 
 // listFunctions work on lists.
 var listFunctions = []function{
-	{"member", 2, 2, eager(member)},
-	{"identicalMember", 2, 2, eager(identicalMember)},
-	{"size", 1, 1, ofOne(size)},
-	{"sum", 1, 1, ofOne(sum)},
-	{"avg", 1, 1, ofOne(avg)},
-	{"min", 1, 1, ofOne(extreme(OpLt))},
-	{"max", 1, 1, ofOne(extreme(OpGt))},
-	{"anyCompare", 3, 3, eager(compareAll(true))},
-	{"allCompare", 3, 3, eager(compareAll(false))},
+	{name: "member", min: 2, max: 2, strict: member},
+	{name: "identicalMember", min: 2, max: 2, strict: identicalMember},
+	{name: "size", min: 1, max: 1, strict: ofOne(size)},
+	{name: "sum", min: 1, max: 1, strict: ofOne(sum)},
+	{name: "avg", min: 1, max: 1, strict: ofOne(avg)},
+	{name: "min", min: 1, max: 1, strict: ofOne(extreme(OpLt))},
+	{name: "max", min: 1, max: 1, strict: ofOne(extreme(OpGt))},
+	{name: "anyCompare", min: 3, max: 3, strict: compareAll(true)},
+	{name: "allCompare", min: 3, max: 3, strict: compareAll(false)},
 }
 
 // member(x, list) compares with ==. An element that is UNDEFINED, ERROR or of

@@ -9,17 +9,17 @@ import (
 // numberFunctions convert to numbers and calculate. Those that want a number
 // give ERROR for UNDEFINED.
 var numberFunctions = []function{
-	{"int", 1, 1, ofOne(toInt)},
-	{"real", 1, 1, ofOne(toReal)},
-	{"string", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(ev.text(v)) })},
-	{"bool", 1, 1, ofOne(toBool)},
-	{"floor", 1, 1, rounding(math.Floor)},
-	{"ceil", 1, 1, rounding(math.Ceil)},
-	{"ceiling", 1, 1, rounding(math.Ceil)},
-	{"round", 1, 1, rounding(math.RoundToEven)},
-	{"pow", 2, 2, eager(pow)},
-	{"quantize", 2, 2, eager(quantize)},
-	{"random", 0, 1, eager(random)},
+	{name: "int", min: 1, max: 1, strict: ofOne(toInt)},
+	{name: "real", min: 1, max: 1, strict: ofOne(toReal)},
+	{name: "string", min: 1, max: 1, strict: ofOne(func(ev *evaluator, v Value) Value { return ev.produce(ev.text(v)) })},
+	{name: "bool", min: 1, max: 1, strict: ofOne(toBool)},
+	{name: "floor", min: 1, max: 1, strict: rounding(math.Floor)},
+	{name: "ceil", min: 1, max: 1, strict: rounding(math.Ceil)},
+	{name: "ceiling", min: 1, max: 1, strict: rounding(math.Ceil)},
+	{name: "round", min: 1, max: 1, strict: rounding(math.RoundToEven)},
+	{name: "pow", min: 2, max: 2, strict: pow},
+	{name: "quantize", min: 2, max: 2, strict: quantize},
+	{name: "random", min: 0, max: 1, strict: random, impure: true},
 }
 
 // number converts a value to an integer or a real; text as far as it is one.
@@ -108,8 +108,8 @@ func toBool(_ *evaluator, v Value) Value {
 	return UndefinedValue()
 }
 
-func rounding(f func(float64) float64) builtin {
-	return eager(func(_ *evaluator, vs []Value) Value {
+func rounding(f func(float64) float64) strictFunc {
+	return func(_ *evaluator, vs []Value) Value {
 		n, ok := vs[0].number()
 		if !ok {
 			return ErrorValue()
@@ -118,7 +118,7 @@ func rounding(f func(float64) float64) builtin {
 			return n
 		}
 		return truncated(f(n.float()))
-	})
+	}
 }
 
 // pow(base, exponent) is an integer for two integers, the exponent not

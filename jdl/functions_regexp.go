@@ -4,11 +4,11 @@ import "strings"
 
 // regexpFunctions search text for regular expressions.
 var regexpFunctions = []function{
-	{"regexp", 2, 3, eager(regexpSearch)},
-	{"regexpMember", 2, 3, eager(regexpMember)},
-	{"regexps", 3, 4, eager(substitution("", false))},
-	{"replace", 3, 4, eager(substitution("f", true))},
-	{"replaceAll", 3, 4, eager(substitution("fg", true))},
+	{name: "regexp", min: 2, max: 3, strict: regexpSearch},
+	{name: "regexpMember", min: 2, max: 3, strict: regexpMember},
+	{name: "regexps", min: 3, max: 4, strict: substitution("", false)},
+	{name: "replace", min: 3, max: 4, strict: substitution("f", true)},
+	{name: "replaceAll", min: 3, max: 4, strict: substitution("fg", true)},
 }
 
 // patternArgs checks the arguments that regexp and its kin share: a pattern,

@@ -7,14 +7,14 @@ import (
 
 // stringFunctions work on text. Most convert their arguments to strings.
 var stringFunctions = []function{
-	{"strcat", 0, many, strcat},
-	{"join", 1, many, eager(join)},
-	{"toUpper", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), upper)) })},
-	{"toLower", 1, 1, ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), lower)) })},
-	{"substr", 2, 3, eager(substr)},
-	{"strcmp", 2, 2, eager(textCompare(strings.Compare))},
-	{"stricmp", 2, 2, eager(textCompare(func(a, b string) int { return cmp.Compare(compareFold(a, b), 0) }))},
-	{"stringListsIntersect", 2, 3, eager(stringListsIntersect)},
+	{name: "strcat", min: 0, max: many, lazy: strcat},
+	{name: "join", min: 1, max: many, strict: join},
+	{name: "toUpper", min: 1, max: 1, strict: ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), upper)) })},
+	{name: "toLower", min: 1, max: 1, strict: ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), lower)) })},
+	{name: "substr", min: 2, max: 3, strict: substr},
+	{name: "strcmp", min: 2, max: 2, strict: textCompare(strings.Compare)},
+	{name: "stricmp", min: 2, max: 2, strict: textCompare(func(a, b string) int { return cmp.Compare(compareFold(a, b), 0) })},
+	{name: "stringListsIntersect", min: 2, max: 3, strict: stringListsIntersect},
 }
 
 // text converts a value to a string: a string as it is, anything else

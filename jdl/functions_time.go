@@ -7,30 +7,37 @@ import (
 
 // timeFunctions make and take apart times.
 var timeFunctions = []function{
-	{"time", 0, 0, now(func(t time.Time) Value { return IntValue(t.Unix()) })},
-	{"currentTime", 0, 0, now(absTimeOf)},
-	{"timeZoneOffset", 0, 0, now(func(t time.Time) Value { _, z := t.Zone(); return RelTimeValue(float64(z)) })},
-	{"dayTime", 0, 0, now(func(t time.Time) Value {
-		return RelTimeValue(float64(t.Hour()*3600 + t.Minute()*60 + t.Second()))
-	})},
-	{"absTime", 0, 2, eager(absTime)},
-	{"relTime", 1, 1, ofOne(relTime)},
-	{"splitTime", 1, 1, ofOne(splitTime)},
-	{"formatTime", 0, 2, eager(formatTime)},
-	{"interval", 1, 1, ofOne(interval)},
-	{"getYear", 1, 1, datePart(func(t time.Time) int { return t.Year() })},
-	{"getMonth", 1, 1, datePart(func(t time.Time) int { return int(t.Month()) })},
-	{"getDayOfYear", 1, 1, datePart(func(t time.Time) int { return t.YearDay() - 1 })},
-	{"getDayOfMonth", 1, 1, datePart(func(t time.Time) int { return t.Day() })},
-	{"getDayOfWeek", 1, 1, datePart(func(t time.Time) int { return int(t.Weekday()) })},
-	{"getDays", 1, 1, clockPart(nil, 86400, math.MaxInt64)},
-	{"getHours", 1, 1, clockPart(time.Time.Hour, 3600, 24)},
-	{"getMinutes", 1, 1, clockPart(time.Time.Minute, 60, 60)},
-	{"getSeconds", 1, 1, clockPart(time.Time.Second, 1, 60)},
+	{name: "time", min: 0, max: 0, strict: now(func(t time.Time) Value { return IntValue(t.Unix()) }), impure: true},
+	{name: "currentTime", min: 0, max: 0, strict: now(absTimeOf), impure: true},
+	{name: "timeZoneOffset", min: 0, max: 0, strict: now(timeZoneOffset), impure: true},
+	{name: "dayTime", min: 0, max: 0, strict: now(dayTime), impure: true},
+	{name: "absTime", min: 0, max: 2, strict: absTime, impure: true},
+	{name: "relTime", min: 1, max: 1, strict: ofOne(relTime)},
+	{name: "splitTime", min: 1, max: 1, strict: ofOne(splitTime)},
+	{name: "formatTime", min: 0, max: 2, strict: formatTime, impure: true},
+	{name: "interval", min: 1, max: 1, strict: ofOne(interval)},
+	{name: "getYear", min: 1, max: 1, strict: datePart(func(t time.Time) int { return t.Year() })},
+	{name: "getMonth", min: 1, max: 1, strict: datePart(func(t time.Time) int { return int(t.Month()) })},
+	{name: "getDayOfYear", min: 1, max: 1, strict: datePart(func(t time.Time) int { return t.YearDay() - 1 })},
+	{name: "getDayOfMonth", min: 1, max: 1, strict: datePart(func(t time.Time) int { return t.Day() })},
+	{name: "getDayOfWeek", min: 1, max: 1, strict: datePart(func(t time.Time) int { return int(t.Weekday()) })},
+	{name: "getDays", min: 1, max: 1, strict: clockPart(nil, 86400, math.MaxInt64)},
+	{name: "getHours", min: 1, max: 1, strict: clockPart(time.Time.Hour, 3600, 24)},
+	{name: "getMinutes", min: 1, max: 1, strict: clockPart(time.Time.Minute, 60, 60)},
+	{name: "getSeconds", min: 1, max: 1, strict: clockPart(time.Time.Second, 1, 60)},
 }
 
-func now(f func(time.Time) Value) builtin {
-	return func(ev *evaluator, _ []Expr, _ *scope) Value { return f(ev.now()) }
+func now(f func(time.Time) Value) strictFunc {
+	return func(ev *evaluator, _ []Value) Value { return f(ev.now()) }
+}
+
+func dayTime(t time.Time) Value {
+	return RelTimeValue(float64(t.Hour()*3600 + t.Minute()*60 + t.Second()))
+}
+
+func timeZoneOffset(t time.Time) Value {
+	_, zone := t.Zone()
+	return RelTimeValue(float64(zone))
 }
 
 func absTimeOf(t time.Time) Value {
@@ -39,19 +46,19 @@ func absTimeOf(t time.Time) Value {
 }
 
 // datePart makes a function of an absolute time; anything else is ERROR.
-func datePart(f func(time.Time) int) builtin {
-	return eager(func(_ *evaluator, vs []Value) Value {
+func datePart(f func(time.Time) int) strictFunc {
+	return func(_ *evaluator, vs []Value) Value {
 		if vs[0].kind != AbsTime {
 			return ErrorValue()
 		}
 		return IntValue(int64(f(vs[0].zoneTime())))
-	})
+	}
 }
 
 // clockPart makes a function of an absolute time (unless ofDay is nil) or of
 // a relative one, of which it is the part of unit seconds, modulo.
-func clockPart(ofDay func(time.Time) int, unit, modulo int64) builtin {
-	return eager(func(_ *evaluator, vs []Value) Value {
+func clockPart(ofDay func(time.Time) int, unit, modulo int64) strictFunc {
+	return func(_ *evaluator, vs []Value) Value {
 		switch v := vs[0]; {
 		case v.kind == AbsTime && ofDay != nil:
 			return IntValue(int64(ofDay(v.zoneTime())))
@@ -59,7 +66,7 @@ func clockPart(ofDay func(time.Time) int, unit, modulo int64) builtin {
 			return IntValue(int64(v.float()) / unit % modulo)
 		}
 		return ErrorValue()
-	})
+	}
 }
 
 // absTime(), absTime(text), absTime(seconds [, zone]) and absTime(time).

@@ -2,22 +2,22 @@ package jdl
 
 // versionFunctions compare version strings: runs of digits by their number.
 var versionFunctions = []function{
-	{"versioncmp", 2, 2, versionTest(func(c int) Value { return IntValue(int64(c)) })},
-	{"versionGT", 2, 2, versionTest(func(c int) Value { return BoolValue(c > 0) })},
-	{"versionGE", 2, 2, versionTest(func(c int) Value { return BoolValue(c >= 0) })},
-	{"versionLT", 2, 2, versionTest(func(c int) Value { return BoolValue(c < 0) })},
-	{"versionLE", 2, 2, versionTest(func(c int) Value { return BoolValue(c <= 0) })},
-	{"versionEQ", 2, 2, versionTest(func(c int) Value { return BoolValue(c == 0) })},
-	{"version_in_range", 3, 3, eager(versionInRange)},
+	{name: "versioncmp", min: 2, max: 2, strict: versionTest(func(c int) Value { return IntValue(int64(c)) })},
+	{name: "versionGT", min: 2, max: 2, strict: versionTest(func(c int) Value { return BoolValue(c > 0) })},
+	{name: "versionGE", min: 2, max: 2, strict: versionTest(func(c int) Value { return BoolValue(c >= 0) })},
+	{name: "versionLT", min: 2, max: 2, strict: versionTest(func(c int) Value { return BoolValue(c < 0) })},
+	{name: "versionLE", min: 2, max: 2, strict: versionTest(func(c int) Value { return BoolValue(c <= 0) })},
+	{name: "versionEQ", min: 2, max: 2, strict: versionTest(func(c int) Value { return BoolValue(c == 0) })},
+	{name: "version_in_range", min: 3, max: 3, strict: versionInRange},
 }
 
-func versionTest(answer func(c int) Value) builtin {
-	return eager(func(ev *evaluator, vs []Value) Value {
+func versionTest(answer func(c int) Value) strictFunc {
+	return func(ev *evaluator, vs []Value) Value {
 		if v, bad := undefinedFirst(vs...); bad {
 			return v
 		}
 		return answer(compareVersions(ev.text(vs[0]), ev.text(vs[1])))
-	})
+	}
 }
 
 // versionInRange(version, least, most) includes both ends.
