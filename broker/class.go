@@ -78,12 +78,16 @@ func significantText(job *jdl.Job) []string {
 	return lines
 }
 
-// classes groups jobs in the order they come; each value indexes jobs.
-func classes(jobs []*jdl.Job) [][]int {
+// classes groups jobs in the order they come; each value indexes jobs. Jobs
+// that avoid different resources are not alike.
+func classes(jobs []*jdl.Job, avoid func(*jdl.Job) []string) [][]int {
 	at := map[string]int{}
 	var out [][]int
 	for i, job := range jobs {
 		key := classOf(job)
+		if avoid != nil {
+			key += strings.Join(avoid(job), "\x00")
+		}
 		c, ok := at[key]
 		if !ok {
 			c = len(out)

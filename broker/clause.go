@@ -20,6 +20,11 @@ type Clause struct {
 
 func newClause(e jdl.Expr) Clause {
 	p := beginning(e)
+	if p == (jdl.Pos{Line: 1, Col: 1}) {
+		// A default or implied clause, parsed by itself: in a file the
+		// name of the attribute stands before the expression.
+		p = jdl.Pos{}
+	}
 	return Clause{Text: exprText(e), Line: p.Line, Col: p.Col, expr: e}
 }
 

@@ -68,6 +68,19 @@ type Rules struct {
 	Interfaces []string // what Speaks accepts, for messages
 	Sites      []string // --site: names or patterns one of which must fit; empty: any
 	MaxAge     time.Duration
+	Avoid      map[string]bool // ids of resources where the job was tried before
+}
+
+// avoiding are the rules for a job that keeps away from some resources.
+func (r Rules) avoiding(avoid func(*jdl.Job) []string, job *jdl.Job) Rules {
+	if avoid == nil {
+		return r
+	}
+	r.Avoid = map[string]bool{}
+	for _, id := range avoid(job) {
+		r.Avoid[id] = true
+	}
+	return r
 }
 
 // DefaultMaxAge is for how long a record without own validity is believed:
@@ -79,6 +92,7 @@ const DefaultMaxAge = 12 * time.Hour
 func DefaultFilters(r Rules) []Filter {
 	return []Filter{
 		{"site", r.site},                        // only those the user named
+		{"tried", r.tried},                      // not where the job failed before
 		{"state", r.state},                      // takes jobs now
 		{"access", r.access},                    // this VO may run there
 		{"protocol", r.protocol},                // we can talk to it

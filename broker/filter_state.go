@@ -51,6 +51,14 @@ func isSubmitTo(id string, res *glue.Resource) bool {
 	return res.Queue != "" && strings.EqualFold(host, res.CE) && strings.HasSuffix(strings.ToLower(id), "-"+strings.ToLower(res.Queue))
 }
 
+// tried keeps a job from resources where it was tried before.
+func (r Rules) tried(_ *jdl.Job, res *glue.Resource) *Reason {
+	if !r.Avoid[res.ID] {
+		return nil
+	}
+	return &Reason{Want: "a resource where the job was not tried yet", Have: res.Name}
+}
+
 // state keeps what takes jobs and starts them.
 func (r Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
 	if res.Serving == glue.Unknown {

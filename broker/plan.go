@@ -39,12 +39,17 @@ type class struct {
 // the other, each seeing the counters the earlier ones leave. A job without a
 // choice has Err set; the error of Plan itself is the context's.
 func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource) (*Plan, error) {
+	return b.plan(ctx, jobs, rs, nil)
+}
+
+// plan keeps each job away from the resources avoid names for it.
+func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, avoid func(*jdl.Job) []string) (*Plan, error) {
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	tally := rank.NewTally()
 	of := make([]*class, len(jobs))
-	for _, members := range classes(jobs) {
-		c, outcomes := b.prepare(ctx, jobs[members[0]], rs, rules, tally)
+	for _, members := range classes(jobs, avoid) {
+		c, outcomes := b.prepare(ctx, jobs[members[0]], rs, rules.avoiding(avoid, jobs[members[0]]), tally)
 		p.Services = append(p.Services, outcomes...)
 		for _, i := range members {
 			of[i] = c

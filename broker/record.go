@@ -1,10 +1,13 @@
 package broker
 
 import (
+	"fmt"
 	"time"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
 // Record is all that is kept of one job.
@@ -15,6 +18,8 @@ type Record struct {
 	JDL    string `json:"jdl"`              // the description of this one job
 	Parent string `json:"parent,omitempty"` // id of the collection or DAG it belongs to
 	Node   string `json:"node,omitempty"`   // its name in there
+	// MaxRunning is how many jobs of the parent may be at back-ends at once; 0: all.
+	MaxRunning int `json:"max_running,omitempty"`
 	// After lists the ids of jobs that must be done before this one starts.
 	After []string `json:"after,omitempty"`
 
@@ -31,9 +36,10 @@ type Record struct {
 	Past      []Past         `json:"past,omitempty"` // earlier attempts that reached a back-end
 	Attempts  int            `json:"attempts"`       // requests sent so far
 	Tried     []string       `json:"tried,omitempty"`
-	Choices   []Choice       `json:"choices,omitempty"` // not tried yet, best first
-	Predicted float64        `json:"predicted,omitempty"`
-	Retries   int            `json:"retries"` // deep and shallow resubmissions made
+	Choices   []Choice       `json:"choices,omitempty"`   // not tried yet, best first
+	Predicted float64        `json:"predicted,omitempty"` // seconds from Sent to completion
+	Cancelled time.Time      `json:"cancelled,omitzero"`  // when the user asked for it
+	Retries   int            `json:"retries"`             // deep and shallow resubmissions made
 	Shallow   int            `json:"shallow"`
 
 	ExitCode  *int          `json:"exit_code,omitempty"`
@@ -49,6 +55,31 @@ type Record struct {
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`
 	MaxMemory int64         `json:"max_memory,omitempty"` // kB
 	Output    string        `json:"output,omitempty"`     // where the output was brought
+
+	job   *jdl.Job // read already, or nil
+	err   error    // of the last thing done with it in this process
+	files []string // just brought
+	asked bool     // its back-end answered in this process
+}
+
+// Err is what went wrong with the job in the last call that was about it,
+// nil where nothing did.
+func (r *Record) Err() error { return r.err }
+
+// Asked reports whether State is fresh from the back-end.
+func (r *Record) Asked() bool { return r.asked || r.Final() }
+
+// Job reads the description.
+func (r *Record) Job() (*jdl.Job, error) {
+	if r.job == nil {
+		job, err := jdl.LoadJob(r.JDL)
+		if err != nil {
+			return nil, fmt.Errorf("job %s: its recorded description: %w", r.ID, err)
+		}
+		job.File = r.File
+		r.job = job
+	}
+	return r.job, nil
 }
 
 // Past is an attempt that is over.
@@ -67,7 +98,7 @@ type Choice struct {
 	Score     float64       `json:"score"`
 	Predicted float64       `json:"predicted,omitempty"` // seconds to completion
 	Endpoint  glue.Endpoint `json:"endpoint"`
-	resource  *glue.Resource
+	ranked    *rank.Ranked  // of this process's plan, or nil
 }
 
 // requestID names the current attempt at the back-end.

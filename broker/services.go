@@ -20,6 +20,7 @@ type Services struct {
 	QueueLengthers []plugins.QueueLengther
 	Historians     []plugins.Historian
 	Monitors       []plugins.Monitor
+	Recorders      []plugins.Recorder // told what became of jobs
 }
 
 // Outcome is what came of asking one service.

@@ -177,20 +177,20 @@ func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change
 	if err != nil {
 		return err
 	}
-	for i := range rs {
-		keep := rs[i].Choices
-		*rs[i] = fresh[i]
-		restore(rs[i].Choices, keep)
+	for i, r := range rs {
+		fresh[i].job, fresh[i].err, fresh[i].asked, fresh[i].files = r.job, r.err, r.asked, r.files
+		keepRanked(fresh[i].Choices, r.Choices)
+		*r = fresh[i]
 	}
 	return nil
 }
 
-// restore keeps the resources that choices point to in memory.
-func restore(choices, from []Choice) {
+// keepRanked keeps what choices point to in memory.
+func keepRanked(choices, from []Choice) {
 	for i := range choices {
 		at := slices.IndexFunc(from, func(c Choice) bool { return c.Resource == choices[i].Resource })
 		if at >= 0 {
-			choices[i].resource = from[at].resource
+			choices[i].ranked = from[at].ranked
 		}
 	}
 }

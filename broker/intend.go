@@ -1,0 +1,92 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+var errNoStore = errors.New("no job records are open")
+
+// Intend records the jobs of a plan that have a choice, before any request
+// leaves. Jobs of one set (a parametric job, a collection, a DAG) get a
+// common parent. A DAG with a node that nothing matches is not begun.
+func (b *Broker) Intend(ctx context.Context, p *Plan, sets ...*jdl.JobSet) ([]*Record, error) {
+	if b.Store == nil {
+		return nil, errNoStore
+	}
+	now := b.Now()
+	ids := newIDs(now, len(p.Jobs)+len(sets))
+	at := map[*jdl.Job]*Record{}
+	var rs []*Record
+	for i := range p.Jobs {
+		jp := &p.Jobs[i]
+		if jp.Err != nil {
+			continue
+		}
+		r := &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(), Node: jp.Job.Node,
+			State: plugins.Intended, Created: now, Choices: choices(jp.Choices), job: jp.Job}
+		at[jp.Job] = r
+		rs = append(rs, r)
+	}
+	for i, set := range sets {
+		if len(set.Jobs) < 2 {
+			continue
+		}
+		if err := join(set, at, ids[len(p.Jobs)+i]); err != nil {
+			return nil, err
+		}
+	}
+	return rs, b.Store.Add(ctx, rs)
+}
+
+// join gives the jobs of a set their parent and their predecessors' ids.
+func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
+	byNode := map[string]*Record{}
+	for _, job := range set.Jobs {
+		if r := at[job]; r != nil {
+			r.Parent, r.MaxRunning = parent, set.MaxRunning
+			byNode[job.Node] = r
+		} else if set.Kind == jdl.DAG {
+			return fmt.Errorf("%s: node %s matches no resource, so the DAG is not begun", job.File, job.Node)
+		}
+	}
+	for _, job := range set.Jobs {
+		for _, name := range job.After {
+			before := byNode[name]
+			if before == nil {
+				return fmt.Errorf("%s: node %s comes after %s, which is no node", job.File, job.Node, name)
+			}
+			at[job].After = append(at[job].After, before.ID)
+		}
+	}
+	return nil
+}
+
+func choices(rs []rank.Ranked) []Choice {
+	cs := make([]Choice, 0, len(rs))
+	for i := range rs {
+		r := &rs[i]
+		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint, ranked: r}
+		if p := Parts(*r); p.hasRun {
+			c.Predicted = p.total
+		}
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+// Submit records the jobs of a plan and sends those that wait for no other.
+func (b *Broker) Submit(ctx context.Context, p *Plan, sets ...*jdl.JobSet) ([]*Record, error) {
+	rs, err := b.Intend(ctx, p, sets...)
+	if err != nil {
+		return nil, err
+	}
+	first := slices.DeleteFunc(slices.Clone(rs), func(r *Record) bool { return len(r.After) > 0 })
+	return rs, b.Send(ctx, first)
+}

@@ -1,0 +1,103 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// SettleTime is for how long a job that is not found at its endpoint may
+// still arrive there: a server goes on with a request whose client is gone.
+const SettleTime = 30 * time.Second
+
+// Reconcile looks up jobs whose submission was cut short: by a crash of this
+// program, of the network or of the server. Found jobs get their handle. Jobs
+// that did not arrive go back to Intended, from where they can be submitted
+// again. Where the endpoint cannot be asked the outcome stays uncertain and
+// the job has an Err. Jobs that a living process is submitting are left alone.
+func (b *Broker) Reconcile(ctx context.Context, rs []*Record) error {
+	var cut, idle []*Record
+	for _, r := range rs {
+		if r.Owner != "" && b.Store.alive(r.Owner) {
+			continue
+		}
+		switch {
+		case r.State == plugins.Submitting:
+			cut = append(cut, r)
+		case r.State == plugins.Intended && r.Owner != "":
+			idle = append(idle, r)
+		}
+	}
+	if err := b.Store.Update(ctx, idle, func(r *Record) Change {
+		if r.State == plugins.Intended {
+			r.Owner = ""
+		}
+		return Change{}
+	}); err != nil {
+		return err
+	}
+	return b.each(cut, func(backend plugins.Submitter, rs []*Record) error {
+		return b.lookUp(ctx, backend, rs)
+	})
+}
+
+// lookUp asks one endpoint for our ids.
+func (b *Broker) lookUp(ctx context.Context, backend plugins.Submitter, rs []*Record) error {
+	e := glue.Endpoint{URL: rs[0].Handle.Endpoint, Interface: rs[0].Handle.Interface}
+	found, err := find(ctx, backend, e, rs)
+	if err != nil {
+		for _, r := range rs {
+			r.err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + r.ID, Endpoint: e.URL, Err: err,
+				Hint: "its submission may have arrived; ask again with grid status"}
+		}
+		return nil
+	}
+	now := b.Now()
+	err = b.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
+		if r.State != plugins.Submitting || r.Handle.ID != "" || r.Owner != "" && b.Store.alive(r.Owner) {
+			return Change{} // another process has settled it
+		}
+		return r.lookedUp(found, now)
+	})
+	for _, r := range rs {
+		r.err = nil
+		if r.State == plugins.Submitting {
+			r.err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + r.ID, Endpoint: e.URL,
+				Said: "not there, but it may still arrive", Hint: fmt.Sprintf("ask again in %s with grid status", duration(SettleTime))}
+		}
+	}
+	return err
+}
+
+// find asks a back-end that can look ids up.
+func find(ctx context.Context, backend plugins.Submitter, e glue.Endpoint, rs []*Record) (map[string]plugins.Handle, error) {
+	finder, ok := backend.(plugins.Finder)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot look up jobs by our id", e.Interface)
+	}
+	ids := make([]string, len(rs))
+	for i, r := range rs {
+		ids[i] = r.requestID()
+	}
+	return finder.Find(ctx, e, ids)
+}
+
+// lookedUp writes the outcome of the look-up into the record.
+func (r *Record) lookedUp(found map[string]plugins.Handle, now time.Time) Change {
+	if h, ok := found[r.requestID()]; ok {
+		r.State, r.Handle, r.Owner, r.Reason = plugins.Accepted, h, "", ""
+		if r.Submitted.IsZero() {
+			r.Submitted = r.Sent
+		}
+		return Change{"found", "it had arrived as " + h.ID}
+	}
+	if now.Sub(r.Sent) < SettleTime {
+		return Change{}
+	}
+	r.State, r.Owner, r.Reason = plugins.Intended, "", "never arrived at "+r.Handle.Endpoint
+	r.Handle.ID = ""
+	return Change{"not found", r.Reason}
+}

@@ -1,0 +1,279 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// Waiting is how jobs are followed to their end.
+type Waiting struct {
+	// Discover gives fresh resources for jobs that are sent again or that
+	// waited for others.
+	Discover func(context.Context) ([]*glue.Resource, error)
+	// Seen is called after every look at the jobs; may be nil.
+	Seen func([]*Record)
+	// Pause is the longest time between looks; 0: ten seconds. The first
+	// looks are closer together.
+	Pause time.Duration
+}
+
+// Wait follows jobs until all have ended, or ctx ends. On the way it sends
+// jobs whose predecessors are done, and sends failed jobs again as their
+// RetryCount and ShallowRetryCount allow, never to a resource where they
+// failed.
+func (b *Broker) Wait(ctx context.Context, rs []*Record, w Waiting) error {
+	longest := w.Pause
+	if longest <= 0 {
+		longest = 10 * time.Second
+	}
+	pause := min(longest, 200*time.Millisecond)
+	for {
+		ended, err := b.step(ctx, rs, w)
+		if w.Seen != nil {
+			w.Seen(rs)
+		}
+		if err != nil || ended {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(longest, pause*5/4)
+	}
+}
+
+// step looks once and does what is due. It reports whether all jobs have ended.
+func (b *Broker) step(ctx context.Context, rs []*Record, w Waiting) (bool, error) {
+	if err := b.Refresh(ctx, rs); err != nil {
+		return false, err
+	}
+	due, err := b.due(ctx, rs)
+	if err != nil {
+		return false, err
+	}
+	if len(due) > 0 {
+		found, err := w.Discover(ctx)
+		if err != nil {
+			return false, err
+		}
+		if err := b.SendAgain(ctx, due, found); err != nil {
+			return false, err
+		}
+	}
+	for _, r := range rs {
+		if !r.Final() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// due lists jobs to be sent now: those that failed and may be tried again,
+// and those all of whose predecessors are done. Jobs after a failed one fail.
+func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
+	byID := map[string]*Record{}
+	busy := map[string]int{}
+	var failed, lost, ready []*Record
+	for _, r := range rs {
+		byID[r.ID] = r
+		if !r.Final() && r.State != plugins.Intended {
+			busy[r.Parent]++
+		}
+		if again, err := r.mayRetry(); err != nil {
+			return nil, err
+		} else if again {
+			failed = append(failed, r)
+		}
+	}
+	if err := b.retry(ctx, failed); err != nil {
+		return nil, err
+	}
+	for _, r := range rs {
+		if r.State != plugins.Intended || r.Owner != "" && b.Store.alive(r.Owner) {
+			continue
+		}
+		switch state := b.before(ctx, r, byID); {
+		case state == plugins.Failed:
+			lost = append(lost, r)
+		case state == plugins.Done && (r.MaxRunning == 0 || busy[r.Parent] < r.MaxRunning):
+			busy[r.Parent]++
+			ready = append(ready, r)
+		}
+	}
+	return ready, b.Store.Update(ctx, lost, func(r *Record) Change {
+		r.State, r.Reason, r.Ended = plugins.Failed, "a job it comes after has failed", b.Now()
+		return Change{"failed", r.Reason}
+	})
+}
+
+// before sums up the predecessors: Done when all are done with exit code 0,
+// Failed when one has failed for good, else Queued.
+func (b *Broker) before(ctx context.Context, r *Record, byID map[string]*Record) plugins.State {
+	state := plugins.Done
+	for _, id := range r.After {
+		p := byID[id]
+		if p == nil { // not among those waited for
+			found, err := b.Store.Find(ctx, []string{id})
+			if err != nil {
+				return plugins.Failed
+			}
+			p = found[0]
+		}
+		switch {
+		case p.Failure():
+			return plugins.Failed
+		case !p.Final():
+			state = plugins.Queued
+		}
+	}
+	return state
+}
+
+// mayRetry reports whether a failed job may be sent again: before it ran by
+// the shallow count, after by the deep one. A shallow count that is used up
+// or off leaves the deep one. What ran to its end is not a failure of the
+// grid, whatever its exit code.
+func (r *Record) mayRetry() (bool, error) {
+	if r.State != plugins.Failed && r.State != plugins.Lost || !r.Cancelled.IsZero() || r.Attempts == 0 {
+		return false, nil
+	}
+	job, err := r.Job()
+	if err != nil {
+		return false, err
+	}
+	return r.Started.IsZero() && r.Shallow < job.ShallowRetry || r.Retries < job.RetryCount, nil
+}
+
+// retry takes failed jobs back to Intended, unless another process did.
+func (b *Broker) retry(ctx context.Context, rs []*Record) error {
+	return b.Store.Update(ctx, rs, func(r *Record) Change {
+		if again, err := r.mayRetry(); err != nil || !again {
+			return Change{}
+		}
+		job, err := r.Job()
+		if err != nil {
+			return Change{}
+		}
+		kind := "resubmit"
+		if r.Started.IsZero() && r.Shallow < job.ShallowRetry {
+			r.Shallow++
+			kind = "resubmit (shallow)"
+		} else {
+			r.Retries++
+		}
+		why := r.Reason
+		r.again()
+		return Change{kind, "failed at " + r.At + ": " + why}
+	})
+}
+
+// again makes the record ready for a new attempt, keeping the old one among
+// its past.
+func (r *Record) again() {
+	if r.Handle.ID != "" {
+		r.Past = append(r.Past, Past{Resource: r.Resource, Handle: r.Handle, State: r.State, Reason: r.Reason})
+	}
+	r.State, r.Native, r.Reason, r.Owner = plugins.Intended, "", "", ""
+	r.Handle = plugins.Handle{}
+	r.ExitCode, r.Host, r.Output = nil, "", ""
+	r.Submitted, r.Started, r.Ended, r.Expires, r.Cancelled = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	r.WallTime, r.CPUTime, r.MaxMemory = 0, 0, 0
+}
+
+// SendAgain plans jobs that are intended and sends them, never to where they
+// were tried before. A job that nothing matches now fails.
+func (b *Broker) SendAgain(ctx context.Context, rs []*Record, found []*glue.Resource) error {
+	jobs := make([]*jdl.Job, 0, len(rs))
+	at := map[*jdl.Job]*Record{}
+	for _, r := range rs {
+		job, err := r.Job()
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, job)
+		at[job] = r
+	}
+	p, err := b.plan(ctx, jobs, found, func(job *jdl.Job) []string { return at[job].Tried })
+	if err != nil {
+		return err
+	}
+	var send, none []*Record
+	for i := range p.Jobs {
+		r := at[p.Jobs[i].Job]
+		if r.err = p.Jobs[i].Err; r.err != nil {
+			none = append(none, r)
+			continue
+		}
+		r.Choices = choices(p.Jobs[i].Choices)
+		send = append(send, r)
+	}
+	if err := b.nowhere(ctx, none); err != nil {
+		return err
+	}
+	fresh := map[string][]Choice{}
+	for _, r := range send {
+		fresh[r.ID] = r.Choices
+	}
+	if err := b.Store.Update(ctx, send, func(r *Record) Change {
+		r.Choices = fresh[r.ID]
+		return Change{}
+	}); err != nil {
+		return err
+	}
+	return b.Send(ctx, send)
+}
+
+// nowhere fails jobs that no resource takes.
+func (b *Broker) nowhere(ctx context.Context, rs []*Record) error {
+	errs := errorsOf(rs)
+	return b.Store.Update(ctx, rs, func(r *Record) Change {
+		r.State, r.Reason, r.Ended = plugins.Failed, errs[r.ID].Error(), b.Now()
+		r.Attempts = 0 // nothing to retry
+		return Change{"no match", r.Reason}
+	})
+}
+
+// Resubmit sends jobs anew: such as ended, and such as never arrived. With
+// anywhere set also to resources where they were tried before.
+func (b *Broker) Resubmit(ctx context.Context, rs []*Record, found []*glue.Resource, anywhere bool) error {
+	if err := b.Reconcile(ctx, rs); err != nil {
+		return err
+	}
+	var ready []*Record
+	err := b.Store.Update(ctx, rs, func(r *Record) Change {
+		if !r.Final() && r.State != plugins.Intended || r.Owner != "" && b.Store.alive(r.Owner) {
+			return Change{}
+		}
+		r.again()
+		if anywhere {
+			r.Tried = nil
+		}
+		return Change{"resubmit", "by the user"}
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		switch {
+		case r.State == plugins.Intended:
+			ready = append(ready, r)
+		case r.err == nil:
+			r.err = fmt.Errorf("job %s is %s: only ended jobs and such as never arrived can be submitted again", r.ID, r.State)
+		}
+	}
+	return b.SendAgain(ctx, ready, found)
+}
+
+// IsUncertain reports whether an error leaves open whether a request arrived.
+func IsUncertain(err error) bool {
+	e, ok := errors.AsType[*plugins.Error](err)
+	return ok && e.Kind == plugins.Uncertain
+}
