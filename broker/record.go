@@ -41,6 +41,7 @@ type Record struct {
 	Cancelled time.Time      `json:"cancelled,omitzero"`  // when the user asked for it
 	Retries   int            `json:"retries"`             // deep and shallow resubmissions made
 	Shallow   int            `json:"shallow"`
+	NoRetry   bool           `json:"no_retry,omitempty"` // nothing is left to try
 
 	ExitCode  *int          `json:"exit_code,omitempty"`
 	Host      string        `json:"host,omitempty"` // the node it ran on

@@ -267,7 +267,7 @@ func (r *Record) settle(res plugins.Result, now time.Time) Change {
 	case !ok || e.Kind == plugins.Uncertain:
 		return Change{"uncertain", r.Reason}
 	case e.Kind == plugins.Invalid:
-		r.State = plugins.Failed
+		r.State, r.NoRetry = plugins.Failed, true
 		return Change{"invalid", r.Reason}
 	}
 	r.State = plugins.Intended

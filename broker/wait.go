@@ -110,6 +110,7 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 	}
 	return ready, b.Store.Update(ctx, lost, func(r *Record) Change {
 		r.State, r.Reason, r.Ended = plugins.Failed, "a job it comes after has failed", b.Now()
+		r.NoRetry = true
 		return Change{"failed", r.Reason}
 	})
 }
@@ -142,7 +143,7 @@ func (b *Broker) before(ctx context.Context, r *Record, byID map[string]*Record)
 // or off leaves the deep one. What ran to its end is not a failure of the
 // grid, whatever its exit code.
 func (r *Record) mayRetry() (bool, error) {
-	if r.State != plugins.Failed && r.State != plugins.Lost || !r.Cancelled.IsZero() || r.Attempts == 0 {
+	if r.State != plugins.Failed && r.State != plugins.Lost || !r.Cancelled.IsZero() || r.NoRetry {
 		return false, nil
 	}
 	job, err := r.Job()
@@ -185,7 +186,7 @@ func (r *Record) again() {
 	r.Handle = plugins.Handle{}
 	r.ExitCode, r.Host, r.Output = nil, "", ""
 	r.Submitted, r.Started, r.Ended, r.Expires, r.Cancelled = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	r.WallTime, r.CPUTime, r.MaxMemory = 0, 0, 0
+	r.WallTime, r.CPUTime, r.MaxMemory, r.NoRetry = 0, 0, 0, false
 }
 
 // SendAgain plans jobs that are intended and sends them, never to where they
@@ -236,7 +237,7 @@ func (b *Broker) nowhere(ctx context.Context, rs []*Record) error {
 	errs := errorsOf(rs)
 	return b.Store.Update(ctx, rs, func(r *Record) Change {
 		r.State, r.Reason, r.Ended = plugins.Failed, errs[r.ID].Error(), b.Now()
-		r.Attempts = 0 // nothing to retry
+		r.NoRetry = true
 		return Change{"no match", r.Reason}
 	})
 }
