@@ -14,6 +14,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/plugins/all"
+	"gridbroker/plugins/history"
 	"gridbroker/rank"
 )
 
@@ -45,10 +46,14 @@ type session struct {
 	broker   *broker.Broker
 	plan     planning
 	snapshot infosys.Snapshot
+	history  *history.Registry // nil: not open
 }
 
 func (s *session) close() {
 	s.backends.Close()
+	if s.history != nil {
+		s.history.Close()
+	}
 	if s.broker.Store != nil {
 		s.broker.Store.Close()
 	}

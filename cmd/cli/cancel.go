@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+)
+
+func (a *app) cancelCmd() *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use:   "cancel ID...",
+		Short: "End jobs",
+		Long: `Cancel ends jobs, one request per back-end. Jobs that have ended already are
+left as they are.
+
+` + selectionHelp,
+		Example: `  grid cancel 01k9x
+  grid cancel --state queued --since 1h`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if err := s.broker.Cancel(ctx, rs); err != nil {
+					return err
+				}
+				return a.showJobs("cancel", rs)
+			})
+		},
+	}
+	sel.register(cmd)
+	return cmd
+}
+
+func (a *app) cleanCmd() *cobra.Command {
+	var sel selection
+	var forget bool
+	cmd := &cobra.Command{
+		Use:   "clean ID...",
+		Short: "Remove ended jobs and their files from the back-ends, and forget them",
+		Long: `Clean removes jobs that have ended, with the files they left at their
+back-ends, and their records here. Output already brought back stays.
+
+` + selectionHelp,
+		Example: `  grid clean --state done
+  grid clean --forget 01k9x`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if err := s.broker.Refresh(ctx, rs); err != nil {
+					return err
+				}
+				if err := s.broker.Clean(ctx, rs, forget); err != nil {
+					return err
+				}
+				return a.cleaned(rs)
+			})
+		},
+	}
+	sel.register(cmd)
+	cmd.Flags().BoolVar(&forget, "forget", false, "forget jobs even where they still run or cannot be removed")
+	return cmd
+}
+
+func (a *app) cleaned(rs []*broker.Record) error {
+	if a.json {
+		if err := a.printJSON("clean", jobsJSON(rs)); err != nil {
+			return err
+		}
+		return a.outcome(rs, jobErr)
+	}
+	for _, r := range rs {
+		if r.Err() == nil {
+			fmt.Fprintln(a.env.Out, r.ID)
+		}
+	}
+	a.report(rs)
+	return a.outcome(rs, jobErr)
+}

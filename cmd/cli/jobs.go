@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/plugins"
+	"gridbroker/plugins/history"
+)
+
+// openStore opens the job records, and the history learnt from jobs. Only
+// verbs about jobs pay for it.
+func (a *app) openStore(s *session) error {
+	store, err := broker.OpenStore(a.stateDir(s.conf), a.env.Now)
+	if err != nil {
+		return err
+	}
+	s.broker.Store = store
+	return nil
+}
+
+// openHistory lets the broker learn from jobs. Without it everything works.
+func (a *app) openHistory(s *session) {
+	h, err := history.Open(a.stateDir(s.conf), a.env.Now)
+	if err != nil {
+		fmt.Fprintf(a.env.Err, "grid: history: %v\n", err)
+		return
+	}
+	s.history = h
+	s.broker.Services.Historians = append(s.broker.Services.Historians, h)
+	s.broker.Services.Recorders = append(s.broker.Services.Recorders, h)
+}
+
+// withJobs opens a session and selects jobs for a verb.
+func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*broker.Record) error) error {
+	s, err := a.open(p)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := a.openStore(s); err != nil {
+		return err
+	}
+	rs, err := a.selectJobs(cmd.Context(), s.broker.Store, args, sel, live)
+	if err != nil {
+		return err
+	}
+	var stop func()
+	s.broker.Progress, stop = a.progress()
+	defer stop()
+	return do(cmd.Context(), s, rs)
+}
+
+// recordDocument is a job in JSON.
+type recordDocument struct {
+	*broker.Record
+	Fresh bool   `json:"fresh"` // the back-end was asked just now, or the job has ended
+	Error string `json:"error,omitempty"`
+}
+
+type jobsDocument struct {
+	Jobs []recordDocument `json:"jobs"`
+}
+
+func jobsJSON(rs []*broker.Record) jobsDocument {
+	doc := jobsDocument{Jobs: []recordDocument{}}
+	for _, r := range rs {
+		d := recordDocument{Record: r, Fresh: r.Asked()}
+		if r.Err() != nil {
+			d.Error = r.Err().Error()
+		}
+		doc.Jobs = append(doc.Jobs, d)
+	}
+	return doc
+}
+
+// jobTable prints jobs, a line each.
+func (a *app) jobTable(rs []*broker.Record) error {
+	if a.json {
+		return nil
+	}
+	return a.table(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), a.jobRows(rs))
+}
+
+func (a *app) jobRows(rs []*broker.Record) [][]string {
+	rows := make([][]string, 0, len(rs))
+	for _, r := range rs {
+		exit := ""
+		if r.ExitCode != nil {
+			exit = strconv.Itoa(*r.ExitCode)
+		}
+		rows = append(rows, []string{r.ID, cut(r.Name, 30), a.stateText(r), r.At, exit, since(a, r.Submitted), a.ran(r), cut(note(r), 80)})
+	}
+	return rows
+}
+
+func since(a *app, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return a.ago(t) + " ago"
+}
+
+// ran is the run time, so far or in all.
+func (a *app) ran(r *broker.Record) string {
+	switch {
+	case r.WallTime > 0:
+		return span(r.WallTime)
+	case r.Started.IsZero():
+		return ""
+	case !r.Ended.IsZero():
+		return span(r.Ended.Sub(r.Started))
+	case r.State == plugins.Running:
+		return span(a.env.Now().Sub(r.Started))
+	}
+	return ""
+}
+
+func note(r *broker.Record) string {
+	switch {
+	case r.Err() != nil:
+		return r.Err().Error()
+	case !r.Cancelled.IsZero() && !r.Final():
+		return "cancel requested"
+	case r.Reason != "":
+		return r.Reason
+	}
+	return ""
+}
+
+func (a *app) stateText(r *broker.Record) string {
+	text := string(r.State)
+	switch {
+	case r.State == plugins.Done && r.Failure(), r.State == plugins.Failed, r.State == plugins.Lost:
+		return a.style(red, text)
+	case r.State == plugins.Done:
+		return a.style(green, text)
+	case r.State == plugins.Submitting, r.State == plugins.Held, r.State == plugins.Cancelled:
+		return a.style(yellow, text)
+	case r.State == plugins.Running:
+		return a.style(cyan, text)
+	}
+	return text
+}
+
+// outcome is the error of an operation on several jobs, already shown job by
+// job: nil when all went well; uncertain when any is; partial when some did.
+func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) error {
+	var first, uncertain, interrupted error
+	bad := 0
+	for _, r := range rs {
+		err := failed(r)
+		if err == nil {
+			continue
+		}
+		bad++
+		if first == nil {
+			first = err
+		}
+		if broker.IsUncertain(err) {
+			uncertain = err
+		}
+		if errors.Is(err, context.Canceled) {
+			interrupted = err
+		}
+	}
+	switch {
+	case bad == 0:
+		return nil
+	case uncertain != nil:
+		return &exitError{exitUncertain, fmt.Errorf("%w: %w", errReported, uncertain)}
+	case interrupted != nil:
+		return interrupted
+	case bad < len(rs):
+		return &exitError{exitPartial, fmt.Errorf("%w: %w", errReported, first)}
+	}
+	return fmt.Errorf("%w: %w", errReported, first)
+}
+
+// report prints the errors of jobs on standard error, equal ones once.
+func (a *app) report(rs []*broker.Record) {
+	if a.json {
+		return
+	}
+	count := map[string]int{}
+	var order []string
+	for _, r := range rs {
+		if r.Err() == nil {
+			continue
+		}
+		text := r.Err().Error()
+		if count[text] == 0 {
+			order = append(order, text)
+		}
+		count[text]++
+	}
+	for _, text := range order {
+		if n := count[text]; n > 1 {
+			text += fmt.Sprintf(" (%d jobs)", n)
+		}
+		fmt.Fprintf(a.env.Err, "grid: %s\n", text)
+	}
+}
+
+func jobErr(r *broker.Record) error { return r.Err() }

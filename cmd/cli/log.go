@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+)
+
+type logDocument struct {
+	Jobs []jobLog `json:"jobs"`
+}
+
+type jobLog struct {
+	ID      string         `json:"id"`
+	Entries []broker.Entry `json:"entries"`
+	Backend string         `json:"backend,omitempty"` // the back-end's own log
+	Error   string         `json:"error,omitempty"`
+}
+
+func (a *app) logCmd() *cobra.Command {
+	var sel selection
+	var own bool
+	cmd := &cobra.Command{
+		Use:   "log ID...",
+		Short: "Show every action taken with a job, and its back-end's own log",
+		Long: `Log shows what this program did with a job and the changes it saw, and then
+what the back-end itself has logged about it.
+
+` + selectionHelp,
+		Example: `  grid log 01k9x
+  grid log --own 01k9x`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				logs, err := readLogs(ctx, s, rs, !own)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.printJSON("log", logDocument{logs})
+				}
+				a.printLogs(rs, logs)
+				return nil
+			})
+		},
+	}
+	sel.register(cmd)
+	cmd.Flags().BoolVar(&own, "own", false, "leave the back-end's log out")
+	return cmd
+}
+
+func readLogs(ctx context.Context, s *session, rs []*broker.Record, backend bool) ([]jobLog, error) {
+	logs := []jobLog{}
+	for _, r := range rs {
+		entries, err := s.broker.Store.Log(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		l := jobLog{ID: r.ID, Entries: entries}
+		if backend {
+			var text bytes.Buffer
+			if err := s.broker.BackendLog(ctx, r, &text); err != nil {
+				l.Error = err.Error()
+			}
+			l.Backend = text.String()
+		}
+		logs = append(logs, l)
+	}
+	return logs, nil
+}
+
+func (a *app) printLogs(rs []*broker.Record, logs []jobLog) {
+	for i, l := range logs {
+		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+rs[i].Name))
+		for _, e := range l.Entries {
+			fmt.Fprintf(a.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
+		}
+		if l.Backend != "" {
+			fmt.Fprintf(a.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, l.Backend)
+			if l.Backend[len(l.Backend)-1] != '\n' {
+				fmt.Fprintln(a.env.Out)
+			}
+		}
+		if l.Error != "" {
+			fmt.Fprintf(a.env.Err, "grid: %s\n", l.Error)
+		}
+	}
+}

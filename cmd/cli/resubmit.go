@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+)
+
+func (a *app) resubmitCmd() *cobra.Command {
+	var p planning
+	var sel selection
+	var again, wait bool
+	cmd := &cobra.Command{
+		Use:   "resubmit ID...",
+		Short: "Send jobs anew that have ended or never arrived",
+		Long: `Resubmit plans the jobs afresh and sends them, under the ids they have. They go
+to resources where they were not tried yet, unless --same allows these, too.
+
+` + selectionHelp,
+		Example: `  grid resubmit 01k9x
+  grid resubmit --state failed,lost --since 1d --wait`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.seeded = cmd.Flags().Changed("seed")
+			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				a.openHistory(s)
+				if err := a.look(ctx, s); err != nil {
+					return err
+				}
+				if err := s.broker.Resubmit(ctx, rs, s.resources(), again); err != nil {
+					return err
+				}
+				if wait {
+					if err := a.follow(ctx, s, rs, true); err != nil {
+						return err
+					}
+				}
+				return a.showJobs("resubmit", rs)
+			})
+		},
+	}
+	sel.register(cmd)
+	p.register(cmd.Flags())
+	cmd.Flags().BoolVar(&again, "same", false, "also to resources where the job was tried before")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the jobs to their end")
+	return cmd
+}
+
+func (a *app) refreshCmd() *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use:   "refresh ID...",
+		Short: "Renew what was delegated for jobs",
+		Long: `Refresh brings the credentials up to date that back-ends keep for jobs, so that
+long jobs outlive the proxy they were submitted with.
+
+` + selectionHelp,
+		Example:           `  grid refresh --state queued,running`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if err := s.broker.Renew(ctx, rs); err != nil {
+					return err
+				}
+				return a.showJobs("refresh", rs)
+			})
+		},
+	}
+	sel.register(cmd)
+	return cmd
+}

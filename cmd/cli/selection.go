@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/plugins"
+)
+
+// selection holds the flags that choose jobs of the store.
+type selection struct {
+	all    bool
+	since  string
+	states []string
+}
+
+const selectionHelp = `Jobs are named by id, by a beginning or an end of an id that is its alone, or
+by the id of a collection or DAG; "-" reads ids from standard input, the first
+word of each line. Instead of ids: --all, --since, --state.`
+
+func (s *selection) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVarP(&s.all, "all", "a", false, "all recorded jobs")
+	f.StringVar(&s.since, "since", "", "jobs submitted since a `time` (2h, 3d, 2026-11-21, 2026-11-21T06:00)")
+	f.StringSliceVar(&s.states, "state", nil, "jobs in these `states` (intended, submitting, accepted, preparing, queued, running, held, finishing, done, failed, cancelled, lost)")
+}
+
+func (s *selection) given() bool { return s.all || s.since != "" || len(s.states) > 0 }
+
+// selectJobs returns the jobs that arguments and flags name; without any, what
+// the verb takes for granted: none (an error), or those not ended yet.
+func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string, sel selection, live bool) ([]*broker.Record, error) {
+	if len(args) > 0 {
+		ids, err := a.ids(args)
+		if err != nil {
+			return nil, err
+		}
+		rs, err := store.Find(ctx, ids)
+		if err != nil {
+			return nil, usageID(err)
+		}
+		return filter(rs, sel, a.env.Now())
+	}
+	if !sel.given() && !live {
+		return nil, usageError(errors.New("name jobs by id, or say --all, --since or --state"))
+	}
+	q := broker.Query{Live: !sel.given()}
+	for _, s := range sel.states {
+		st, err := parseState(s)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		q.States = append(q.States, st)
+	}
+	var err error
+	if q.Since, err = parseSince(sel.since, a.env.Now()); err != nil {
+		return nil, usageError(err)
+	}
+	return store.Select(ctx, q)
+}
+
+func usageID(err error) error {
+	if _, ok := errors.AsType[*broker.IDError](err); ok {
+		return usageError(err)
+	}
+	return err
+}
+
+// filter applies --state and --since to jobs named by id.
+func filter(rs []*broker.Record, sel selection, now time.Time) ([]*broker.Record, error) {
+	since, err := parseSince(sel.since, now)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	keep := rs[:0]
+	for _, r := range rs {
+		ok := len(sel.states) == 0
+		for _, s := range sel.states {
+			st, err := parseState(s)
+			if err != nil {
+				return nil, usageError(err)
+			}
+			ok = ok || r.State == st
+		}
+		if ok && !r.Created.Before(since) {
+			keep = append(keep, r)
+		}
+	}
+	return keep, nil
+}
+
+var states = []plugins.State{plugins.Intended, plugins.Submitting, plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running,
+	plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost}
+
+func parseState(s string) (plugins.State, error) {
+	for _, st := range states {
+		if strings.EqualFold(s, string(st)) {
+			return st, nil
+		}
+	}
+	return "", fmt.Errorf("no such state: %s", s)
+}
+
+// parseSince reads a length of time back from now, or a date with or without
+// a time of day, in the local zone.
+func parseSince(s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if d, err := time.ParseDuration(days + "h"); err == nil {
+			return now.Add(-24 * d), nil
+		}
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", time.DateTime, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--since %s: say 90m, 2h, 3d, 2026-11-21 or 2026-11-21T06:00", s)
+}
+
+// ids replaces "-" by the ids on standard input.
+func (a *app) ids(args []string) ([]string, error) {
+	var ids []string
+	for _, arg := range args {
+		if arg != "-" {
+			ids = append(ids, arg)
+			continue
+		}
+		sc := bufio.NewScanner(a.env.In)
+		for sc.Scan() {
+			if f := strings.Fields(sc.Text()); len(f) > 0 && f[0] != "ID" {
+				ids = append(ids, f[0])
+			}
+		}
+		if err := sc.Err(); err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+	}
+	return ids, nil
+}
+
+// completeIDs offers job ids to the shell.
+func (a *app) completeIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, err := a.open(planning{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.close()
+	if err := a.openStore(s); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	rs, err := s.broker.Store.Select(cmd.Context(), broker.Query{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, r := range rs {
+		out = append(out, cobra.CompletionWithDesc(r.ID, r.Name+" "+string(r.State)))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

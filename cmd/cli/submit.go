@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+type submitFlags struct {
+	planning
+	dryRun bool
+	wait   bool
+}
+
+func (a *app) submitCmd() *cobra.Command {
+	var f submitFlags
+	cmd := &cobra.Command{
+		Use:   "submit JOB.jdl...",
+		Short: "Send jobs to the best resources",
+		Long: `Submit finds the resources, chooses the best for each job, records the job and
+sends it; where a resource refuses or cannot be reached the next best is tried.
+It prints one line per job: its id, its name and where it went.
+
+With --wait it follows the jobs to their end. Failed jobs are then sent again
+as RetryCount and ShallowRetryCount allow, never to where they failed, and the
+nodes of a DAG start when those before them are done. Without --wait only the
+first nodes of a DAG are sent; grid watch sends the others.`,
+		Example: `  grid submit job.jdl
+  grid submit --dry-run --policy fastest-queue job.jdl
+  grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h
+  generate-jobs | grid submit --json - | jq -r '.jobs[].id'`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
+			return a.submit(cmd.Context(), args, f)
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
+	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
+	return cmd
+}
+
+func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
+	files, err := a.readJobs(args)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(f.planning)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if !f.dryRun {
+		if err := a.openStore(s); err != nil {
+			return err
+		}
+	}
+	a.openHistory(s)
+	if err := a.look(ctx, s); err != nil {
+		return err
+	}
+	p, err := s.broker.Plan(ctx, jobsOf(files), s.resources())
+	if err != nil {
+		return err
+	}
+	a.reportServices(p)
+	if f.dryRun {
+		return a.dryRun(p, s)
+	}
+	rs, err := a.send(ctx, s, p, files)
+	if err != nil {
+		return err
+	}
+	if f.wait {
+		err = a.follow(ctx, s, rs, true)
+	}
+	if a.json {
+		if jerr := a.printJSON("submit", jobsJSON(rs)); jerr != nil {
+			return jerr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.submitted(p, rs, f.wait)
+}
+
+// dryRun shows the plan, a line per job.
+func (a *app) dryRun(p *broker.Plan, s *session) error {
+	if a.json {
+		if err := a.printJSON("submit-plan", matchDocument(p, s, false)); err != nil {
+			return err
+		}
+		return unmatched(p)
+	}
+	var rows [][]string
+	for _, j := range p.Jobs {
+		if j.Err != nil {
+			rows = append(rows, []string{jobLabel(j.Job), "-", "", "", "", j.Err.Error()})
+			continue
+		}
+		best, parts := j.Choices[0], broker.Parts(j.Choices[0])
+		next := ""
+		if len(j.Choices) > 1 {
+			next = j.Choices[1].Resource.Name
+		}
+		rows = append(rows, []string{jobLabel(j.Job), best.Resource.Name, parts.Expected(span), parts.Wait(span), parts.Run(span), next})
+	}
+	if err := a.table(columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
+	return unmatched(p)
+}
+
+func jobLabel(job *jdl.Job) string {
+	if job.Node != "" && job.Node != job.Name {
+		return job.Name + " " + job.Node
+	}
+	return job.Name
+}
+
+// send submits what matches and prints where it went.
+func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*broker.Record, error) {
+	var sets []*jdl.JobSet
+	for _, f := range files {
+		sets = append(sets, f.set)
+	}
+	var stop func()
+	s.broker.Progress, stop = a.progress()
+	rs, err := s.broker.Submit(ctx, p, sets...)
+	stop()
+	s.broker.Progress = nil
+	if err != nil {
+		return rs, err
+	}
+	if !a.json {
+		a.printSent(p, rs)
+	}
+	return rs, nil
+}
+
+func (a *app) printSent(p *broker.Plan, rs []*broker.Record) {
+	width := 0
+	for _, r := range rs {
+		width = max(width, len(r.Name))
+	}
+	for _, r := range rs {
+		where := r.At
+		switch {
+		case len(r.After) > 0 && r.State == plugins.Intended:
+			where = "(waits for others)"
+		case r.Err() != nil:
+			where = "(" + string(r.State) + ")"
+		}
+		fmt.Fprintf(a.env.Out, "%s  %-*s  %s\n", r.ID, width, r.Name, where)
+	}
+	a.report(rs)
+	said := map[error]bool{}
+	for _, j := range p.Jobs {
+		if j.Err != nil && !said[j.Err] {
+			said[j.Err] = true
+			fmt.Fprintf(a.env.Err, "grid: %v\n", j.Err)
+			if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
+				a.explainTo(e.Explanation)
+			}
+		}
+	}
+}
+
+// explainTo prints an explanation on standard error, since standard output
+// carries the ids.
+func (a *app) explainTo(x *broker.Explanation) {
+	b := *a
+	b.env.Out, b.env.Terminal = a.env.Err, a.env.ErrTerminal
+	if err := b.explanation(x, rejectedShown); err != nil {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+	}
+}
+
+// submitted is the exit status of submit: of the submission, or with --wait of
+// the jobs themselves.
+func (a *app) submitted(p *broker.Plan, rs []*broker.Record, waited bool) error {
+	none := 0
+	for _, j := range p.Jobs {
+		if j.Err != nil {
+			none++
+		}
+	}
+	if none == len(p.Jobs) {
+		return unmatched(p)
+	}
+	check := jobErr
+	if waited {
+		check = endErr
+	}
+	if err := a.outcome(rs, check); err != nil || none == 0 {
+		return err
+	}
+	return &exitError{exitPartial, fmt.Errorf("%w: %d of %d jobs match nothing", errReported, none, len(p.Jobs))}
+}
+
+// endErr is what a job that was waited for makes of the exit status.
+func endErr(r *broker.Record) error {
+	switch {
+	case r.Err() != nil && !r.Final():
+		return r.Err()
+	case r.Failure():
+		return fmt.Errorf("job %s: %s: %s", r.ID, r.State, r.Reason)
+	}
+	return nil
+}
+
+// rediscover is how jobs that are sent later find resources.
+func (a *app) rediscover(s *session) func(context.Context) ([]*glue.Resource, error) {
+	return func(ctx context.Context) ([]*glue.Resource, error) {
+		err := a.look(ctx, s)
+		return s.resources(), err
+	}
+}

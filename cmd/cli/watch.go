@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/plugins"
+)
+
+func (a *app) watchCmd() *cobra.Command {
+	var p planning
+	var sel selection
+	cmd := &cobra.Command{
+		Use:   "watch [ID...]",
+		Short: "Follow jobs until they have ended",
+		Long: `Watch shows the jobs as they go on, a live table on a terminal and a line per
+change elsewhere, until all have ended. Failed jobs are sent again as their
+RetryCount and ShallowRetryCount allow, never to where they failed, and nodes
+of a DAG start when those before them are done.
+
+` + selectionHelp + `
+Without any, all jobs that have not ended.`,
+		Example: `  grid watch
+  grid watch --since 1h
+  grid submit sweep.jdl | grid watch -`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.seeded = cmd.Flags().Changed("seed")
+			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				a.openHistory(s)
+				err := a.follow(ctx, s, rs, false)
+				if a.json {
+					if jerr := a.printJSON("watch", jobsJSON(rs)); jerr != nil {
+						return jerr
+					}
+				}
+				if err != nil {
+					return err
+				}
+				return a.outcome(rs, endErr)
+			})
+		},
+	}
+	sel.register(cmd)
+	p.register(cmd.Flags())
+	return cmd
+}
+
+// follow waits for jobs and shows them meanwhile.
+func (a *app) follow(ctx context.Context, s *session, rs []*broker.Record, brief bool) error {
+	show := a.changes(rs, brief)
+	if a.env.Terminal && !a.json && !brief {
+		show = a.live()
+	}
+	return s.broker.Wait(ctx, rs, broker.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
+}
+
+// changes prints a line whenever a job changes its state: on standard error
+// when standard output carries something else.
+func (a *app) changes(rs []*broker.Record, quiet bool) func([]*broker.Record) {
+	out := a.env.Out
+	if a.json || quiet {
+		out = a.env.Err
+	}
+	last := map[string]string{}
+	for _, r := range rs {
+		if quiet {
+			last[r.ID] = line(r)
+		}
+	}
+	return func(rs []*broker.Record) {
+		for _, r := range rs {
+			if now := line(r); now != last[r.ID] {
+				last[r.ID] = now
+				fmt.Fprintf(out, "%s  %s  %s\n", a.env.Now().Format("15:04:05"), r.ID, now)
+			}
+		}
+	}
+}
+
+// line is a job's state in words; it changes when something worth telling has.
+func line(r *broker.Record) string {
+	parts := []string{r.Name, string(r.State)}
+	if r.At != "" {
+		parts = append(parts, "at "+r.At)
+	}
+	if r.ExitCode != nil && r.State == plugins.Done {
+		parts = append(parts, fmt.Sprintf("exit code %d", *r.ExitCode))
+	}
+	if text := note(r); text != "" {
+		parts = append(parts, "- "+text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// live redraws a table in place.
+func (a *app) live() func([]*broker.Record) {
+	height := 0
+	return func(rs []*broker.Record) {
+		var text bytes.Buffer
+		b := *a
+		b.env.Out = &text
+		count := map[plugins.State]int{}
+		for _, r := range rs {
+			count[r.State]++
+		}
+		var parts []string
+		for _, st := range states {
+			if count[st] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", count[st], st))
+			}
+		}
+		fmt.Fprintf(&text, "%s  %s\n", a.env.Now().Format("15:04:05"), strings.Join(parts, ", "))
+		if err := b.jobTable(unended(rs, 30)); err != nil {
+			return
+		}
+		if height > 0 {
+			fmt.Fprintf(a.env.Out, "\x1b[%dA\x1b[J", height) // up and clear (ECMA-48 CUU, ED)
+		}
+		height = bytes.Count(text.Bytes(), []byte("\n"))
+		a.env.Out.Write(text.Bytes())
+	}
+}
+
+// unended puts the jobs that still move first and keeps at most n.
+func unended(rs []*broker.Record, n int) []*broker.Record {
+	var moving, ended []*broker.Record
+	for _, r := range rs {
+		if r.Final() {
+			ended = append(ended, r)
+		} else {
+			moving = append(moving, r)
+		}
+	}
+	all := append(moving, ended...)
+	return all[:min(n, len(all))]
+}
