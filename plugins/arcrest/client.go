@@ -56,7 +56,7 @@ type call struct {
 	header  map[string]string
 	scope   string // of the WLCG profile, that a token needs for it
 	creates bool   // makes jobs: without an answer the outcome is uncertain
-	beyond  bool   // an answer of 416 is fine: nothing there yet
+	also    int    // a status code that is no failure here besides 2xx
 	entry   bool   // the first request: a 404 means that this is no A-REX
 }
 
@@ -76,7 +76,7 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 		return nil, c.failed(ca, err, sent.Load())
 	}
 	c.o.Logf("%s %s: %s (%v)", ca.method, req.URL, resp.Status, time.Since(start).Round(time.Millisecond))
-	if resp.StatusCode/100 == 2 || ca.beyond && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+	if resp.StatusCode/100 == 2 || resp.StatusCode == ca.also {
 		return resp, nil
 	}
 	defer resp.Body.Close()
@@ -110,13 +110,17 @@ func (c *client) request(ctx context.Context, ca *call) (*http.Request, error) {
 	return req, nil
 }
 
-// read makes the request and returns the whole answer.
+// read makes the request and returns the whole answer; no header means that it
+// was the other permitted status code.
 func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error) {
 	resp, err := c.send(ctx, ca)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == ca.also {
+		return nil, nil, nil
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = errTooLong

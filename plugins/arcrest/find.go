@@ -3,6 +3,7 @@ package arcrest
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -30,18 +31,53 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 	found := map[string]plugins.Handle{}
 	for len(there) > 0 && len(found) < len(want) {
 		n := min(len(there), findChunk)
-		items, err := c.bulk(ctx, "look up jobs", "info", scopeRead, there[:n])
+		names, err := c.names(ctx, there[:n])
 		if err != nil {
 			return nil, err
 		}
-		for id, item := range items {
-			if ours := ourID(item.Info.Name); want[ours] {
+		for id, name := range names {
+			if ours := ourID(name); want[ours] {
 				found[ours] = c.handle(id)
 			}
 		}
 		there = there[n:]
 	}
 	return found, nil
+}
+
+// Names of jobs that the CE is just accepting are not there yet: they are
+// asked for again, every nameWait, at most nameTries times.
+const (
+	nameTries = 50
+	nameWait  = 100 * time.Millisecond
+)
+
+// names returns the names of jobs by the CE's ids.
+func (c *client) names(ctx context.Context, ids []string) (map[string]string, error) {
+	names := make(map[string]string, len(ids))
+	for range nameTries {
+		items, err := c.bulk(ctx, "look up jobs", "info", scopeRead, ids)
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[:0:0]
+		for id, item := range items {
+			switch {
+			case item.Info.Name != "":
+				names[id] = item.Info.Name
+			case stateOf(item.Info.rest()) == plugins.Accepted:
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			return names, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(nameWait):
+		}
+	}
+	return nil, c.fail(plugins.Unavailable, "look up jobs", "it does not tell the names of jobs it is accepting yet", nil)
 }
 
 // list returns the ids of the user's jobs.

@@ -13,6 +13,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/plugins/plugintest"
 	"gridbroker/testdata/testbed"
 )
 
@@ -167,5 +168,20 @@ func same(t *testing.T, name string, want []byte) {
 	got, err := os.ReadFile(name)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s: %d bytes, want %d (%v)", filepath.Base(name), len(got), len(want), err)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	bed := testbed.NeedARC(t)
+	for name, url := range map[string]string{"1.0": bed.REST10[0], "1.1": bed.REST11[0]} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plugintest.TestSubmitter(t, plugintest.Target{
+				Submitter: as(t, bed, "alice"),
+				Endpoint:  glue.Endpoint{URL: url, Interface: glue.InterfaceARCREST},
+				Stray:     plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: url, ID: "0123456789ab"},
+				Dead:      glue.Endpoint{URL: "https://127.0.0.1:9/arex", Interface: glue.InterfaceARCREST},
+			})
+		})
 	}
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // record fills a status from the files that the grid manager itself writes
-// about an ended job: "diag" (what the job used) and "failed" (why).
+// about an ended job: "diag" (what the job used) and "failed" (why). A job that
+// never ran has no "diag", one that did not fail no "failed".
 func (c *client) record(ctx context.Context, id string, st *plugins.Status) error {
 	diag, err := c.diagnose(ctx, "status", id, "diag")
 	if err != nil {
@@ -29,18 +30,26 @@ func (c *client) record(ctx context.Context, id string, st *plugins.Status) erro
 		st.Reason = strings.TrimSpace(string(failed))
 	}
 	settle(st)
+	if st.State == plugins.Failed && st.Reason == "" { // it is just writing it: whether cancelled or failed is not known yet
+		st.State = plugins.Finishing
+	}
 	return nil
 }
 
-// diagnose reads one of the grid manager's files about a job.
+// diagnose reads one of the grid manager's files about a job; one that is not
+// there is empty.
 func (c *client) diagnose(ctx context.Context, op, id, name string) ([]byte, error) {
 	path, err := c.rest(ctx, op, "/jobs/"+id+"/diagnose/"+name)
 	if err != nil {
 		return nil, err
 	}
-	body, _, err := c.read(ctx, &call{op: op, method: http.MethodGet, path: path, scope: scopeRead,
-		header: map[string]string{"Accept": "*/*"}})
-	return body, err
+	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, also: http.StatusNotFound,
+		header: map[string]string{"Accept": "*/*"}}
+	body, head, err := c.read(ctx, ca)
+	if err != nil || head == nil {
+		return nil, err
+	}
+	return body, nil
 }
 
 // fillDiag reads "key=value" lines. A key may come twice, the later counts.

@@ -1,6 +1,7 @@
 package arcrest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,18 +26,19 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	if err != nil {
 		return err
 	}
+	failed, err := c.diagnose(ctx, "log", h.ID, "failed")
+	if err != nil {
+		return err
+	}
 	log, err := c.diagnose(ctx, "log", h.ID, "errors")
 	if err != nil {
 		return err
 	}
-	failed, err := c.diagnose(ctx, "log", h.ID, "failed")
-	if err == nil && len(failed) > 0 {
-		_, err = fmt.Fprintf(w, "failed: %s\n", failed)
-	} else {
-		err = nil // there is none for a job that did not fail
+	if len(failed) > 0 {
+		failed = fmt.Appendf(nil, "failed: %s\n", bytes.TrimSpace(failed))
 	}
-	_, werr := w.Write(log)
-	return errors.Join(err, werr)
+	_, err = w.Write(append(failed, log...))
+	return err
 }
 
 // Peek implements plugins.Peeker with a Range request for the session file.
@@ -67,7 +69,7 @@ func (c *client) open(ctx context.Context, op, id, name string, offset int64) (*
 	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, header: map[string]string{"Accept": "*/*"}}
 	if offset > 0 {
 		ca.header["Range"] = fmt.Sprintf("bytes=%d-", offset)
-		ca.beyond = true
+		ca.also = http.StatusRequestedRangeNotSatisfiable
 	}
 	resp, err := c.send(ctx, ca)
 	if err != nil {

@@ -3,7 +3,7 @@ package arcrest
 import (
 	"context"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,10 +45,20 @@ func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.
 		return nil, err
 	}
 	out := make(map[string]*plugins.Status, len(ids))
+	stale := map[string]*plugins.Status{} // ended since the details were written
 	for _, id := range ids {
-		out[id] = c.combine(id, live[id], info[id])
+		item := info[id]
+		st := c.combine(id, live[id], &item)
+		out[id] = st
+		if ended(st.State) && !item.Info.final() {
+			stale[id] = st
+		}
 	}
-	return out, c.complete(ctx, out)
+	return out, c.complete(ctx, stale)
+}
+
+func ended(s plugins.State) bool {
+	return s == plugins.Done || s == plugins.Failed || s == plugins.Cancelled
 }
 
 // live lists the state of every job we have there.
@@ -69,14 +79,15 @@ func (c *client) live(ctx context.Context) (map[string]string, error) {
 }
 
 // combine makes one status of the live state and the details.
-func (c *client) combine(id, live string, item jobItem) *plugins.Status {
-	native := live
-	if native == "" {
-		native = item.Info.rest()
-	}
-	// the list does not know what the batch system does with a job
-	if was := item.Info.rest(); native == "RUNNING" && (was == "QUEUING" || was == "HELD") {
+func (c *client) combine(id, live string, item *jobItem) *plugins.Status {
+	native, was := live, item.Info.rest()
+	switch {
+	case native == "":
 		native = was
+	case native == "RUNNING" && (was == "QUEUING" || was == "HELD"):
+		native = was // the list does not know what the batch system does with a job
+	case native == "FAILED" && was == "KILLED":
+		native = was // nor tells it a cancelled job from a failed one
 	}
 	st := &plugins.Status{State: stateOf(native), Native: native}
 	switch {
@@ -92,6 +103,12 @@ func (c *client) combine(id, live string, item jobItem) *plugins.Status {
 	return st
 }
 
+// final reports whether the details are of an ended job, and complete: before
+// the infoprovider's first look there are only name and state.
+func (a *activity) final() bool {
+	return ended(stateOf(a.rest())) && (a.ExitCode != "" || len(a.Error) > 0)
+}
+
 // fill copies the details. They may be older than the state.
 func (a *activity) fill(st *plugins.Status) {
 	st.Submitted, st.Started, st.Ended = instant(a.Submitted), instant(a.Started), instant(a.LRMSEnd)
@@ -104,48 +121,35 @@ func (a *activity) fill(st *plugins.Status) {
 	if len(a.Node) > 0 {
 		st.Node = a.Node[0]
 	}
-	if len(a.Error) > 0 {
-		st.Reason = a.Error[0]
-	}
-	if a.rest() == st.Native {
+	if current := a.rest() == st.Native; current && ended(st.State) {
 		st.ExitCode = exitCode(a.ExitCode)
+	}
+	if len(a.Error) > 0 && (ended(st.State) || st.State == plugins.Held) {
+		st.Reason = a.Error[0]
 	}
 	settle(st)
 }
 
-// settle makes a job that failed by its exit code alone a finished one.
+// settle makes a job that failed by its exit code alone a finished one, and
+// one that failed because we cancelled it a cancelled one.
 func settle(st *plugins.Status) {
-	if st.State == plugins.Failed && st.ExitCode.OK && ranToItsEnd(st.Reason) {
+	switch {
+	case st.State != plugins.Failed:
+	case st.ExitCode.OK && ranToItsEnd(st.Reason):
 		st.State = plugins.Done
+	case strings.Contains(st.Reason, "canceled by external request"):
+		st.State = plugins.Cancelled
 	}
 }
 
-// complete reads the records of jobs that ended after the details were
-// written, several at once.
-func (c *client) complete(ctx context.Context, all map[string]*plugins.Status) error {
+// complete reads the grid manager's records of jobs, several at once.
+func (c *client) complete(ctx context.Context, stale map[string]*plugins.Status) error {
 	var g errgroup.Group
 	g.SetLimit(c.o.Connections)
-	var mu sync.Mutex
-	var first error
-	for id, st := range all {
-		ended := st.State == plugins.Done || st.State == plugins.Failed || st.State == plugins.Cancelled
-		if !ended || st.ExitCode.OK || st.Reason != "" {
-			continue
-		}
-		g.Go(func() error {
-			if err := c.record(ctx, id, st); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				first = err
-			}
-			return nil
-		})
+	for id, st := range stale {
+		g.Go(func() error { return c.record(ctx, id, st) })
 	}
-	_ = g.Wait() // its functions return nil
-	if ctx.Err() != nil {
-		return first
-	}
-	return nil
+	return g.Wait()
 }
 
 // instant reads the times of GLUE 2.0 documents; zero when there is none.

@@ -1,0 +1,201 @@
+// Package plugintest checks that a back-end keeps the contract of
+// plugins.Submitter and of those optional interfaces that it has. A back-end's
+// test calls TestSubmitter with something real behind it.
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// Target is a back-end under test, and where it can run jobs.
+type Target struct {
+	Submitter plugins.Submitter
+	Endpoint  glue.Endpoint
+	Resource  *glue.Resource // may be nil, when the back-end does not need one
+	// Stray names a job as the back-end would, but one that it never had.
+	Stray plugins.Handle
+	// Dead is an endpoint of which nothing answers; the zero value where
+	// there is no such thing.
+	Dead glue.Endpoint
+	// Patience is how long a job of a second may take; 0 means 2 minutes.
+	Patience time.Duration
+}
+
+// suite is one run. Our ids differ from run to run.
+type suite struct {
+	Target
+	n int
+}
+
+// TestSubmitter runs the whole suite.
+func TestSubmitter(t *testing.T, target Target) {
+	if target.Patience == 0 {
+		target.Patience = 2 * time.Minute
+	}
+	s := &suite{Target: target}
+	t.Run("nothing", s.nothing)
+	t.Run("exit codes", s.exitCodes)
+	t.Run("cancel", s.cancel)
+	t.Run("unknown job", s.unknown)
+	t.Run("dead context", s.deadContext)
+	t.Run("dead endpoint", s.deadEndpoint)
+	t.Run("find", s.find)
+	t.Run("fetch", s.fetch)
+	t.Run("peek and log", s.peekAndLog)
+	t.Run("clean", s.clean)
+}
+
+// request is a job that runs a line of sh.
+func (s *suite) request(line string) plugins.Request {
+	s.n++
+	return plugins.Request{
+		ID:       fmt.Sprintf("pt%x-%d", time.Now().UnixNano(), s.n),
+		Resource: s.Resource, Endpoint: s.Endpoint,
+		Job: &jdl.Job{
+			Name: "conformance", Executable: "/bin/sh", Args: []string{"-c", line},
+			StdOutput: "out.txt", StdError: "err.txt",
+			OutputSandbox: []jdl.OutputFile{{Name: "out.txt"}, {Name: "err.txt"}},
+			Demand:        jdl.Demand{Slots: 1, WallTime: 10 * time.Minute},
+		},
+	}
+}
+
+// start submits jobs that must be accepted.
+func (s *suite) start(t *testing.T, reqs ...plugins.Request) []plugins.Handle {
+	t.Helper()
+	res := s.Submitter.Submit(t.Context(), reqs, nil)
+	if len(res) != len(reqs) {
+		t.Fatalf("%d results for %d requests", len(res), len(reqs))
+	}
+	hs := make([]plugins.Handle, len(res))
+	for i, r := range res {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		if r.ID != reqs[i].ID || r.Handle.ID == "" || r.Handle.Interface == "" {
+			t.Fatalf("result %d is %+v, the request was %s", i, r, reqs[i].ID)
+		}
+		hs[i] = r.Handle
+	}
+	t.Cleanup(func() { s.remove(hs) })
+	return hs
+}
+
+func (s *suite) remove(hs []plugins.Handle) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	s.Submitter.Cancel(ctx, hs)
+	if c, ok := s.Submitter.(plugins.Cleaner); ok {
+		c.Clean(ctx, hs)
+	}
+}
+
+// end waits until all jobs have ended.
+func (s *suite) end(t *testing.T, hs []plugins.Handle) []plugins.Status {
+	t.Helper()
+	return s.wait(t, hs, plugins.State.Final)
+}
+
+func (s *suite) wait(t *testing.T, hs []plugins.Handle, enough func(plugins.State) bool) []plugins.Status {
+	t.Helper()
+	for end := time.Now().Add(s.Patience); ; time.Sleep(200 * time.Millisecond) {
+		sts := s.Submitter.Status(t.Context(), hs)
+		if len(sts) != len(hs) {
+			t.Fatalf("%d statuses for %d handles", len(sts), len(hs))
+		}
+		left := 0
+		for i, st := range sts {
+			if st.Err != nil || st.Handle != hs[i] {
+				t.Fatalf("status %d: %+v, asked for %+v", i, st, hs[i])
+			}
+			if !enough(st.State) {
+				left++
+			}
+		}
+		if left == 0 {
+			return sts
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not there after %v: %+v", s.Patience, sts)
+		}
+	}
+}
+
+// kindOf requires an error to be an *Error that says what and where.
+func kindOf(t *testing.T, err error) plugins.Kind {
+	t.Helper()
+	e, ok := errors.AsType[*plugins.Error](err)
+	if !ok {
+		t.Fatalf("%v is a %T, want a *plugins.Error", err, err)
+	}
+	if e.Kind == 0 || e.Op == "" || e.Endpoint == "" {
+		t.Errorf("kind, operation or endpoint is missing: %+v", e)
+	}
+	return e.Kind
+}
+
+func (s *suite) nothing(t *testing.T) {
+	if r := s.Submitter.Submit(t.Context(), nil, nil); len(r) != 0 {
+		t.Errorf("Submit(nil): %v", r)
+	}
+	if r := s.Submitter.Status(t.Context(), nil); len(r) != 0 {
+		t.Errorf("Status(nil): %v", r)
+	}
+	if r := s.Submitter.Cancel(t.Context(), nil); len(r) != 0 {
+		t.Errorf("Cancel(nil): %v", r)
+	}
+}
+
+func (s *suite) exitCodes(t *testing.T) {
+	hs := s.start(t, s.request("exit 0"), s.request("exit 3"))
+	for i, st := range s.end(t, hs) {
+		if want := glue.Some([]int{0, 3}[i]); st.State != plugins.Done || st.ExitCode != want {
+			t.Errorf("job %d: %s, exit code %v, reason %q; want done, %v", i, st.State, st.ExitCode, st.Reason, want)
+		}
+		if st.Native == "" {
+			t.Errorf("job %d: no native state", i)
+		}
+	}
+}
+
+func (s *suite) cancel(t *testing.T) {
+	hs := s.start(t, s.request("sleep 600"), s.request("sleep 600"))
+	for range 2 {
+		for _, err := range s.Submitter.Cancel(t.Context(), hs) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, st := range s.end(t, hs) {
+		if st.State != plugins.Cancelled {
+			t.Errorf("after cancelling: %s %s %s", st.State, st.Native, st.Reason)
+		}
+	}
+	for _, err := range s.Submitter.Cancel(t.Context(), append(hs, s.Stray)) {
+		if err != nil {
+			t.Errorf("cancel of ended and unknown jobs: %v", err)
+		}
+	}
+}
+
+func (s *suite) unknown(t *testing.T) {
+	hs := s.start(t, s.request("exit 0"))
+	sts := s.Submitter.Status(t.Context(), []plugins.Handle{s.Stray, hs[0]})
+	if sts[0].State != plugins.Lost || sts[0].Err == nil {
+		t.Errorf("unknown job: %+v, want lost and an error", sts[0])
+	} else {
+		kindOf(t, sts[0].Err)
+	}
+	if sts[1].Err != nil || sts[1].State == plugins.Lost {
+		t.Errorf("known job beside an unknown one: %+v", sts[1])
+	}
+}
