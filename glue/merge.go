@@ -173,9 +173,15 @@ func inherit(rs []*Resource) []*Resource {
 	whole.Views = nil
 	for _, r := range rs {
 		if r != whole {
-			f := filler{dst: r, src: whole}
-			f.static()
+			nodes := filler{dst: whole, src: r} // the nodes are the same
+			nodes.environment()
 			whole.Views = append(whole.Views, r.ViewOf)
+		}
+	}
+	for _, r := range rs {
+		if r != whole {
+			all := filler{dst: r, src: whole}
+			all.static()
 		}
 	}
 	return rs
