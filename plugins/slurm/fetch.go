@@ -63,13 +63,17 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 		return nil, err
 	}
 	defer root.Close()
-	all, err := fsys.list(s.dir("jobs", id, "work"))
-	if err != nil {
+	want := job.Want
+	if len(want) == 0 {
+		want, err = s.outputList(fsys, id)
+	}
+	all, lerr := fsys.list(s.dir("jobs", id, "work"))
+	if err = errors.Join(err, lerr); err != nil {
 		return nil, s.fail("fetch", err)
 	}
 	var got []string
 	for _, f := range all {
-		if !wanted(f.name, job.Want) {
+		if !wanted(f.name, want) {
 			continue
 		}
 		if err := s.download(ctx, fsys, root, id, f, p); err != nil {
@@ -79,6 +83,17 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 	}
 	slices.Sort(got)
 	return got, nil
+}
+
+// outputList reads the names the job was submitted with.
+func (s *site) outputList(fsys files, id string) ([]string, error) {
+	r, _, err := fsys.get(s.dir("jobs", id, "outputs"), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' }), err
 }
 
 // download brings one file, continuing an earlier part.
@@ -128,7 +143,7 @@ func (s *site) copyRest(fsys files, dst *os.File, id string, f file, p plugins.P
 }
 
 // wanted reports whether a file is one of the names or globs; a name of a
-// directory takes all below it; no names take all.
+// directory takes all below it.
 func wanted(name string, patterns []string) bool {
 	for _, p := range patterns {
 		p = path.Clean(strings.TrimPrefix(p, "./"))
@@ -136,7 +151,7 @@ func wanted(name string, patterns []string) bool {
 			return true
 		}
 	}
-	return len(patterns) == 0
+	return false
 }
 
 // Peek implements plugins.Peeker.

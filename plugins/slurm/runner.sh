@@ -13,6 +13,7 @@
 # BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
 #   at        batch, group and line of the job in the group
 #   words.sh  the job's own words, as functions for job.sh
+#   outputs   names of the files to be fetched, a line each
 #   work/     the job's directory
 #   log, outcome, cancelled, gone
 # A job's directory is made whole and moved to its place by one rename, so

@@ -113,6 +113,23 @@ func steps(job *jdl.Job) []string {
 	return lines
 }
 
+// outputs lists what Fetch brings when it is told no names: the output sandbox
+// that nobody else gets, and standard output and error, listed or not.
+func outputs(job *jdl.Job) []string {
+	var names []string
+	for _, f := range job.OutputSandbox {
+		if f.DestURL == "" {
+			names = append(names, f.Name)
+		}
+	}
+	for _, name := range []string{job.StdOutput, job.StdError} {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // unsuited says why the job cannot be run as described, "" if it can.
 func unsuited(req plugins.Request) string {
 	job := req.Job
@@ -126,9 +143,7 @@ func unsuited(req plugins.Request) string {
 		names = append(names, f.Name)
 	}
 	for _, f := range job.OutputSandbox {
-		if f.DestURL != "" {
-			names = append(names, f.Name)
-		}
+		names = append(names, f.Name)
 	}
 	for _, name := range names {
 		if name != "" && !safeName(name) {

@@ -120,6 +120,7 @@ func (ba *batchOf) tar(copies []copied) ([]byte, error) {
 			t.dirs(dir+"/work", copies, id)
 			t.lines(dir+"/at", []string{ba.name + " " + g.name + " " + strconv.Itoa(g.line(n))})
 			t.text(dir+"/words.sh", words(ba.reqs[i].Job))
+			t.lines(dir+"/outputs", outputs(ba.reqs[i].Job))
 		}
 		t.lines(g.name+".ids", members)
 		ids = append(ids, members...)
