@@ -1,0 +1,61 @@
+package jdl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MatchKey is a text that is the same for jobs that every resource treats
+// alike when it is matched and ranked, so that one match serves them all. It
+// holds the attributes that SignificantAttributes names, or else Requirements,
+// Rank and FuzzyRank; the job's own attributes that these refer to; and what
+// the job demands.
+func (j *Job) MatchKey() string {
+	k := keyWriter{ad: j.Ad, seen: map[string]bool{}}
+	names := j.Significant
+	if len(names) == 0 {
+		names = []string{"Requirements", "Rank", "FuzzyRank"}
+	}
+	for _, name := range names {
+		k.attribute(name)
+	}
+	slices.Sort(k.parts)
+	k.parts = append(k.parts, fmt.Sprintf("demand %+v\nvo %q\nto %q\nrank %s", j.Demand, j.VO, j.SubmitTo, unparseOrNone(j.DefaultRank)))
+	return strings.Join(k.parts, "\n")
+}
+
+func unparseOrNone(e Expr) string {
+	if e == nil {
+		return "none"
+	}
+	return Unparse(e)
+}
+
+type keyWriter struct {
+	ad    *Ad
+	seen  map[string]bool
+	parts []string
+}
+
+// attribute adds an attribute and those of the job that it names.
+func (k *keyWriter) attribute(name string) {
+	key := fold(name)
+	e, ok := k.ad.Expr(name)
+	if k.seen[key] || !ok {
+		return
+	}
+	k.seen[key] = true
+	k.parts = append(k.parts, key+" = "+Unparse(e))
+	Walk(e, func(e Expr) bool {
+		switch e := e.(type) {
+		case *AttrRef:
+			k.attribute(e.Name)
+		case *Select:
+			if otherName(e) == "" {
+				k.attribute(e.Name) // self.x, my.x, and records of the job
+			}
+		}
+		return true
+	})
+}

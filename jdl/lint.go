@@ -1,0 +1,211 @@
+package jdl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Lint says all that is wrong or doubtful in a description of jobs, errors
+// and warnings in the order of the text: what keeps the file from being read,
+// rules broken, and in addition what may be legal but is probably not meant,
+// such as an unknown attribute, a clause that never holds, or seconds where
+// minutes count.
+func Lint(file string, src []byte, opts ...Option) []*Diagnostic {
+	l := &linter{file: file, src: string(src), glue: newGlueTable()}
+	set, err := ParseJobs(file, src, opts...)
+	l.addError(err)
+	if set != nil && err == nil {
+		l.out = append(l.out, set.Warnings...)
+		for _, j := range set.Jobs {
+			l.out = append(l.out, j.Warnings...)
+		}
+	}
+	if DetectFormat(src) == FormatJDL {
+		l.text(src, opts)
+	}
+	return l.sorted()
+}
+
+type linter struct {
+	file, src string
+	glue      *glueTable
+	out       []*Diagnostic
+	top       *Ad // the record of the file
+}
+
+// text looks at the record as it was written.
+func (l *linter) text(src []byte, opts []Option) {
+	cfg := newConfig(opts)
+	warn := WithWarnings(func(d *Diagnostic) { l.out = append(l.out, d) })
+	ad, err := ReadAd(l.file, src, slices.Concat(opts, []Option{warn})...)
+	if err != nil {
+		return // ParseJobs said so
+	}
+	dialect := cfg.job.dialect
+	if dialect == AnyDialect {
+		dialect = judgeDialect(ad)
+	}
+	l.top = ad
+	l.record(ad, dialect)
+}
+
+// record checks the attributes and expressions of a job, and of the nodes in
+// it.
+func (l *linter) record(ad *Ad, dialect Dialect) {
+	for _, a := range ad.Attrs() {
+		l.attribute(ad, a, dialect)
+	}
+	if dialect != DIRAC {
+		for _, name := range []string{"Requirements", "CERequirements", "Rank"} {
+			if a, ok := ad.Attr(name); ok {
+				l.matchExpr(ad, a)
+			}
+		}
+	}
+	l.own(ad, dialect)
+	if nodes, ok := ad.Expr("Nodes"); ok {
+		l.nodes(nodes, dialect)
+	}
+}
+
+func (l *linter) nodes(e Expr, dialect Dialect) {
+	switch e := e.(type) {
+	case *ListExpr:
+		for _, x := range e.Elems {
+			l.node(x, dialect)
+		}
+	case *Ad:
+		for _, a := range e.Attrs() {
+			if !equalFold(a.Name, "Dependencies") {
+				l.node(a.Expr, dialect)
+			}
+		}
+	}
+}
+
+func (l *linter) node(e Expr, dialect Dialect) {
+	ad, ok := e.(*Ad)
+	if !ok {
+		return
+	}
+	if d, has := ad.Expr("Description"); has {
+		e = d
+	}
+	if ad, ok = e.(*Ad); ok {
+		l.record(ad, dialect)
+	}
+}
+
+// attribute checks that a name is known and used for something.
+func (l *linter) attribute(ad *Ad, a Attr, dialect Dialect) {
+	def := findAttr(a.Name)
+	switch {
+	case def == nil && strings.Contains(a.Name, "."), def != nil && def.mode&inInternal != 0:
+	case def == nil && (refersTo(ad, a.Name) || refersTo(l.top, a.Name)):
+	case def == nil:
+		hint := "nothing in this file uses it"
+		if near := nearestAttr(a.Name); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		l.warn(a.NamePos, "unknown-attribute", hint, "%s is not a known attribute", a.Name)
+	case def.mode&isIgnored != 0:
+		l.warn(a.NamePos, "no-effect", "", "%s is known, and has no effect here", def.name)
+	case dialect == GLite && def.mode&(inGLite|inOurs) == 0 && def.mode&inDIRAC != 0:
+		l.warn(a.NamePos, "dialect", "", "%s is DIRAC's, and this file reads as gLite's JDL", def.name)
+	}
+}
+
+func (l *linter) warn(pos Pos, code, hint, format string, args ...any) {
+	d := &Diagnostic{Severity: Warning, File: l.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	if pos.Line > 0 {
+		d.Line, d.caret = sourceLine(l.src, pos)
+	}
+	l.out = append(l.out, d)
+}
+
+// addError takes the diagnostics out of an error that may join several.
+func (l *linter) addError(err error) {
+	switch e := err.(type) {
+	case nil:
+	case *Diagnostic:
+		l.out = append(l.out, e)
+	case interface{ Unwrap() []error }:
+		for _, sub := range e.Unwrap() {
+			l.addError(sub)
+		}
+	default:
+		if sub := errors.Unwrap(err); sub != nil {
+			l.addError(sub)
+			return
+		}
+		l.out = append(l.out, &Diagnostic{Severity: Fatal, File: l.file, Code: "read", Msg: err.Error()})
+	}
+}
+
+// sorted orders by place and drops what was said twice.
+func (l *linter) sorted() []*Diagnostic {
+	slices.SortStableFunc(l.out, func(a, b *Diagnostic) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	seen := map[string]bool{}
+	return slices.DeleteFunc(l.out, func(d *Diagnostic) bool {
+		text := d.Error()
+		was := seen[text]
+		seen[text] = true
+		return was
+	})
+}
+
+// own checks values of the job's own attributes that are legal and unlikely.
+func (l *linter) own(ad *Ad, dialect Dialect) {
+	for _, name := range []string{"WallTime", "CPUTime"} {
+		if f, e, ok := literalNumber(ad, name); ok && f > 0 && f < 60 {
+			l.warn(e.Pos(), "unit", fmt.Sprintf(`write "%s min" or "%s h"`, formatNumber(f), formatNumber(f)),
+				"%s counts seconds: %s are very few", name, formatNumber(f))
+		}
+	}
+	if f, e, ok := literalNumber(ad, "Memory"); ok && e.unit == 0 {
+		l.memory(e, "Memory", f)
+	}
+	l.words(ad, dialect)
+}
+
+func literalNumber(ad *Ad, name string) (float64, *Literal, bool) {
+	e, _ := ad.Expr(name)
+	l, ok := e.(*Literal)
+	if !ok {
+		return 0, nil, false
+	}
+	f, ok := l.Value.Number()
+	return f, l, ok
+}
+
+// words checks arguments for what only a shell would replace.
+func (l *linter) words(ad *Ad, dialect Dialect) {
+	e, ok := ad.Expr("Arguments")
+	if !ok {
+		return
+	}
+	s, ok := literalText(e)
+	if !ok {
+		return
+	}
+	if i := strings.IndexAny(s, "“”„‘’"); i >= 0 {
+		l.warn(e.Pos(), "typographic-quote", `write \" or '`, "Arguments hold a typographic quote")
+	}
+	words, err := SplitArgs(s)
+	exe, _ := ad.Expr("Executable")
+	if name, _ := literalText(exe); err != nil || strings.HasSuffix(name, "sh") {
+		return
+	}
+	for _, w := range words {
+		if strings.HasPrefix(w, "$") && len(w) > 1 && (dialect != DIRAC || !strings.HasPrefix(w, "%")) || w == "*" || strings.HasPrefix(w, "*.") {
+			l.warn(e.Pos(), "no-shell", `run it by a shell: Executable = "/bin/sh"; Arguments = "-c '...'"`,
+				"Arguments: %s reaches the program as it is; no shell replaces it", w)
+			return
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package jdl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// matchExpr checks an expression that is evaluated against a resource.
+func (l *linter) matchExpr(ad *Ad, a Attr) {
+	isRank := equalFold(a.Name, "Rank")
+	Walk(a.Expr, func(e Expr) bool {
+		switch e := e.(type) {
+		case *Select:
+			l.otherAttr(e)
+			return otherName(e) == ""
+		case *AttrRef:
+			l.bareName(ad, e)
+		case *Binary:
+			l.comparison(e)
+		case *Call:
+			l.call(e)
+		}
+		return true
+	})
+	if isRank {
+		l.constant(ad, a.Expr, "Rank", isRank)
+		return
+	}
+	clauses := Conjuncts(a.Expr)
+	for _, c := range clauses {
+		l.constant(ad, c, "this clause", isRank)
+	}
+	l.ranges(ad, clauses)
+}
+
+// otherAttr checks that the resource's attribute exists.
+func (l *linter) otherAttr(e *Select) {
+	name := otherName(e)
+	if name == "" {
+		return
+	}
+	if _, ok := l.glue.find(name); ok {
+		return
+	}
+	if near := l.glue.nearest(name); near != "" {
+		l.warn(e.Pos(), "unknown-glue-name", "did you mean other."+near+"?", "no schema has an attribute %s", name)
+		return
+	}
+	l.warn(e.Pos(), "unknown-glue-name", "it is UNDEFINED wherever it is not published", "no schema has an attribute %s", name)
+}
+
+// pseudoNames are names that need no attribute.
+var pseudoNames = map[string]bool{
+	"other": true, "target": true, "my": true, "self": true, "parent": true, "root": true, "toplevel": true, "null": true,
+}
+
+// bareName checks a name that stands alone: it must be one of the job's
+// attributes.
+func (l *linter) bareName(ad *Ad, e *AttrRef) {
+	_, has := ad.Expr(e.Name)
+	_, inTop := l.top.Expr(e.Name)
+	if has || inTop || pseudoNames[fold(e.Name)] || strings.Contains(e.Name, paramMark) {
+		return
+	}
+	if a, ok := l.glue.find(e.Name); ok {
+		l.warn(e.Pos(), "other-missing", "write other."+a.name, "%s is an attribute of the resource, not of the job", e.Name)
+		return
+	}
+	l.warn(e.Pos(), "unquoted-word", fmt.Sprintf("write %q for a text", e.Name), "%s is no attribute of the job: UNDEFINED", e.Name)
+}
+
+// constant evaluates an expression that does not look at the resource.
+func (l *linter) constant(ad *Ad, e Expr, what string, isRank bool) {
+	if !isConstant(e) {
+		return
+	}
+	v := ad.Eval(e, nil)
+	switch {
+	case v.IsUndefined() || v.IsError():
+		l.warn(firstPos(e), "always-"+fold(describe(v)), "no resource can match", "%s is always %s", what, describe(v))
+	case isRank:
+	case v.IsTrue():
+	case v.Kind() == Bool:
+		l.warn(firstPos(e), "always-false", "no resource can match", "%s is always false", what)
+	default:
+		l.warn(firstPos(e), "not-boolean", "no resource can match", "%s is %s, not a boolean", what, describe(v))
+	}
+}
+
+// isConstant reports whether an expression has the same value for every
+// resource, at any time.
+func isConstant(e Expr) bool {
+	same := true
+	Walk(e, func(e Expr) bool {
+		switch e := e.(type) {
+		case *AttrRef:
+			name := fold(e.Name)
+			same = same && name != "other" && name != "target"
+		case *Call:
+			switch fold(e.Name) {
+			case "random", "time", "currenttime", "daytime", "abstime", "timezoneoffset", "unparse", "eval":
+				same = false
+			}
+		}
+		return same
+	})
+	return same
+}
+
+// firstPos is the place of the leftmost part of an expression.
+func firstPos(e Expr) Pos {
+	best := e.Pos()
+	Walk(e, func(e Expr) bool {
+		if p := e.Pos(); p.Line > 0 && (p.Line < best.Line || p.Line == best.Line && p.Col < best.Col) {
+			best = p
+		}
+		return true
+	})
+	return best
+}
+
+// isComparison reports whether op compares strictly: with another type it is
+// ERROR.
+func isComparison(op Op) bool {
+	switch op {
+	case OpLt, OpLe, OpGt, OpGe, OpEq, OpNe:
+		return true
+	}
+	return false
+}
+
+// comparison checks one side that is the resource's attribute against the
+// other side.
+func (l *linter) comparison(e *Binary) {
+	for _, side := range [][2]Expr{{e.X, e.Y}, {e.Y, e.X}} {
+		name := otherName(side[0])
+		if name == "" {
+			continue
+		}
+		a, known := l.glue.find(name)
+		lit, isLit := side[1].(*Literal)
+		switch {
+		case isComparison(e.Op) && known && a.list:
+			l.warn(e.Pos(), "list-compared", fmt.Sprintf(`write Member("...", other.%s)`, a.name),
+				"%s is a list: comparing it with %s is always ERROR", a.name, e.Op)
+		case isComparison(e.Op) && isLit && lit.Value.IsUndefined():
+			l.warn(e.Pos(), "always-undefined", fmt.Sprintf("write isUndefined(other.%s)", name), "comparing with undefined is always UNDEFINED")
+		case isComparison(e.Op) && known && isLit:
+			l.types(e, a, lit)
+		case (e.Op == OpIs || e.Op == OpIsnt) && isLit:
+			l.caseMatters(e, name, lit)
+		}
+	}
+}
+
+// types checks a literal against the type of the attribute it is compared
+// with, and the unit of a number.
+func (l *linter) types(e *Binary, a glueAttr, lit *Literal) {
+	f, isNumber := lit.Value.Number()
+	s, isText := lit.Value.Str()
+	switch {
+	case a.kind == Int && isText:
+		hint := ""
+		if _, ok := readNumber(s); ok {
+			hint = "remove the quotes: " + s
+		}
+		l.warn(lit.Pos(), "always-error", hint, "%s is a number: comparing it with a string is always ERROR", a.name)
+	case a.kind == String && (isNumber || lit.Value.Kind() == Bool):
+		l.warn(lit.Pos(), "always-error", fmt.Sprintf("write %q", Unparse(lit)), "%s is a string: comparing it with %s is always ERROR", a.name, describe(lit.Value))
+	case a.kind == Bool && isText:
+		l.warn(lit.Pos(), "always-error", "remove the quotes", "%s is a boolean: comparing it with a string is always ERROR", a.name)
+	case isNumber:
+		l.unit(lit, a.name, f)
+	}
+}
+
+// caseMatters warns of =?= on the one text whose case differs between GLUE 1.3
+// and 2.0.
+func (l *linter) caseMatters(e *Binary, name string, lit *Literal) {
+	if s, ok := lit.Value.Str(); ok && equalFold(s, "production") && strings.HasSuffix(fold(name), "status") {
+		l.warn(e.Pos(), "case", "write ==", "%s tells Production from production, and both are published", e.Op)
+	}
+}
+
+// Numbers beyond these are more likely in another unit.
+const (
+	longMinutes  = 30 * 24 * 60 // a month; queues that last longer are rare
+	shortSeconds = 3600         // nobody asks for less than an hour in seconds
+	lowMB        = 64
+	highMB       = 8 << 20 // 8 TB
+)
+
+// unit warns of a number that looks as if it counted in another unit.
+func (l *linter) unit(lit *Literal, name string, f float64) {
+	switch unit := attrUnit(name); {
+	case lit.unit != 0 && lit.unit|0x20 != 'b' && (unit == unitMB || unit == unitGB):
+		l.warn(lit.Pos(), "unit", "write the number without a suffix", "%s counts MB, and %s is %s", name, Unparse(lit), formatNumber(f))
+	case unit == unitMinutes && f > longMinutes:
+		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s seconds are %s minutes", formatNumber(f), formatNumber(f/60)), "%s counts minutes: %s are %.0f days", name, formatNumber(f), f/1440)
+	case unit == unitSeconds && f > 0 && f < shortSeconds && f == float64(int(f)):
+		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s minutes are %s seconds", formatNumber(f), formatNumber(f*60)), "%s counts seconds: %s are few", name, formatNumber(f))
+	case unit == unitMB:
+		l.memory(lit, name, f)
+	}
+}
+
+func (l *linter) memory(lit *Literal, name string, f float64) {
+	switch {
+	case f > 0 && f < lowMB:
+		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s GB are %s MB", formatNumber(f), formatNumber(f*1024)), "%s counts MB: %s are few", name, formatNumber(f))
+	case f > highMB:
+		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s kB are %s MB", formatNumber(f), formatNumber(f/1024)), "%s counts MB: %s are %.0f TB", name, formatNumber(f), f/(1<<20))
+	}
+}
+
+// call checks the arguments of functions that want lists, and patterns that
+// look like a shell's.
+func (l *linter) call(e *Call) {
+	switch fold(e.Name) {
+	case "member", "identicalmember":
+		if len(e.Args) == 2 {
+			l.memberArgs(e)
+		}
+	case "regexp":
+		if len(e.Args) >= 2 {
+			l.pattern(e)
+		}
+	}
+}
+
+func (l *linter) memberArgs(e *Call) {
+	first, firstKnown := l.glue.find(otherName(e.Args[0]))
+	second, secondKnown := l.glue.find(otherName(e.Args[1]))
+	_, secondText := literalText(e.Args[1])
+	switch {
+	case firstKnown && first.list && (secondText || secondKnown && !second.list):
+		l.warn(e.Pos(), "swapped", "the list is the second argument", "%s looks for a list in a text: always ERROR", e.Name)
+	case firstKnown && first.list:
+		l.warn(e.Args[0].Pos(), "swapped", "the list is the second argument", "%s is a list and cannot be a member: always ERROR", first.name)
+	case secondKnown && !second.list:
+		l.warn(e.Args[1].Pos(), "no-list", "compare it with ==", "%s is no list: %s is always ERROR", second.name, e.Name)
+	}
+}
+
+func (l *linter) pattern(e *Call) {
+	a, known := l.glue.find(otherName(e.Args[1]))
+	if known && a.list {
+		l.warn(e.Args[1].Pos(), "list-compared", "write regexpMember(pattern, other."+a.name+")", "%s is a list: regexp is always ERROR", a.name)
+	}
+	lit, ok := e.Args[0].(*Literal)
+	if s, isText := lit.textOf(); ok && isText && looksLikeGlob(s) {
+		l.warn(lit.Pos(), "glob", "write .* for any text", "%q: in a regular expression * repeats the character before it", s)
+	}
+}
+
+// textOf is the text of a literal that may be nil.
+func (l *Literal) textOf() (string, bool) {
+	if l == nil {
+		return "", false
+	}
+	return l.Value.Str()
+}
+
+// looksLikeGlob reports whether * follows a letter, a digit or a dash, as in
+// a shell's pattern and hardly ever in a regular expression.
+func looksLikeGlob(s string) bool {
+	for i := 1; i < len(s); i++ {
+		c := s[i-1]
+		plain := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-'
+		escaped := i > 1 && s[i-2] == '\\'
+		if s[i] == '*' && plain && !escaped {
+			return true
+		}
+	}
+	return false
+}
