@@ -34,6 +34,7 @@ type jobConfig struct {
 	defaults Defaults
 	now      func() time.Time
 	maxJobs  int
+	noFiles  bool
 	stored   bool // the text is Job.Text's: nothing to fill in, no files to look at
 }
 
@@ -48,6 +49,10 @@ func WithDialect(d Dialect) Option { return func(c *config) { c.job.dialect = d 
 // WithRoot takes sandbox files and the File attribute of nodes from root,
 // which stands for "/", instead of from this machine's file system.
 func WithRoot(root fs.FS) Option { return func(c *config) { c.job.root = root } }
+
+// WithoutFiles does not look at sandbox files: they need not exist, and
+// patterns stay as they are.
+func WithoutFiles() Option { return func(c *config) { c.job.noFiles = true } }
 
 // WithDir makes relative sandbox names start from dir instead of from the
 // directory of the job's file.

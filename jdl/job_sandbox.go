@@ -93,6 +93,9 @@ func (r *jobReader) sources(e inputEntry, base string) []string {
 		}
 		s = path.Join(r.dir, s)
 	}
+	if r.cfg.noFiles {
+		return []string{path.Clean(s)}
+	}
 	return r.localFiles(e, path.Clean(s))
 }
 

@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -19,6 +20,61 @@ func prettyAd(ad *Ad) string {
 	}
 	b.WriteString("]\n")
 	return b.String()
+}
+
+// Text is the jobs as JDL: the one job, or a collection or DAG of all.
+func (s *JobSet) Text() string {
+	if len(s.Jobs) == 1 && s.Kind != DAG {
+		return s.Jobs[0].Text()
+	}
+	var b strings.Builder
+	kind, deps := "collection", s.dependencyText()
+	if deps != "" {
+		kind = "dag"
+	}
+	fmt.Fprintf(&b, "[\nType = %q;\n", kind)
+	if s.MaxRunning > 0 {
+		fmt.Fprintf(&b, "Max_Nodes_Running = %d;\n", s.MaxRunning)
+	}
+	open, end := "{", "}"
+	if kind == "dag" {
+		open, end = "[", "]"
+	}
+	b.WriteString("Nodes = " + open + "\n")
+	for i, j := range s.Jobs {
+		b.WriteString(s.nodeText(i, j, kind))
+	}
+	b.WriteString(end + ";\n" + deps + "]\n")
+	return b.String()
+}
+
+func (s *JobSet) nodeText(i int, j *Job, kind string) string {
+	ad := j.Ad.Clone()
+	ad.Delete("DependsOn")
+	text := strings.TrimSuffix(prettyAd(ad), "\n")
+	if kind == "dag" {
+		return quoteName(j.Node) + " = " + text + ";\n"
+	}
+	if i < len(s.Jobs)-1 {
+		text += ","
+	}
+	return text + "\n"
+}
+
+// quoteName writes an attribute's name, in quotes where it needs them.
+func quoteName(name string) string { return Unparse(NewAttrRef(name)) }
+
+func (s *JobSet) dependencyText() string {
+	var pairs []string
+	for _, j := range s.Jobs {
+		for _, before := range j.After {
+			pairs = append(pairs, "{"+quoteName(before)+", "+quoteName(j.Node)+"}")
+		}
+	}
+	if pairs == nil {
+		return ""
+	}
+	return "Dependencies = {" + strings.Join(pairs, ", ") + "};\n"
 }
 
 // LoadJob reads what Text wrote. Nothing is filled in and no file is looked

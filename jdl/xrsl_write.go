@@ -36,6 +36,15 @@ func (j *Job) XRSL() ([]byte, error) {
 	return []byte(w.b.String()), nil
 }
 
+// XRSLMulti joins requests written by XRSL to one text.
+func XRSLMulti(requests ...[]byte) []byte {
+	out := []byte("+\n")
+	for _, r := range requests {
+		out = append(append(append(out, '('), r...), ")\n"...)
+	}
+	return out
+}
+
 type xrslWriter struct{ b strings.Builder }
 
 // texts writes "(name = "a" "b")"; nothing without texts.

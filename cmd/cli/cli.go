@@ -60,6 +60,7 @@ func (a *app) rootCmd() *cobra.Command {
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.authCmd(),
+		a.jdlCmd(),
 		a.manCmd(),
 		a.resourcesCmd(),
 		a.submitCmd(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"gridbroker/jdl"
 )
@@ -35,28 +36,43 @@ func (a *app) readJobs(paths []string) ([]jobFile, error) {
 	return files, errors.Join(errs...)
 }
 
-func (a *app) readJobFile(path string) (*jdl.JobSet, error) {
+func (a *app) readJobFile(path string, opts ...jdl.Option) (*jdl.JobSet, error) {
+	name, text, err := a.readText(path)
+	if err != nil {
+		return nil, err
+	}
+	return jdl.ParseJobs(name, text, append(a.jobOptions(path), opts...)...)
+}
+
+// readText reads a description; "-" is standard input.
+func (a *app) readText(path string) (name string, text []byte, err error) {
 	in, name := a.env.In, "-"
 	if path != "-" {
 		f, err := os.Open(a.abs(path))
 		if err != nil {
-			return nil, usageError(err)
+			return path, nil, usageError(err)
 		}
 		defer f.Close()
 		in, name = f, path
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxJobFile+1))
+	text, err = io.ReadAll(io.LimitReader(in, maxJobFile+1))
 	if err != nil {
-		return nil, usageError(fmt.Errorf("%s: %w", name, err))
+		return name, nil, usageError(fmt.Errorf("%s: %w", name, err))
 	}
 	if len(text) > maxJobFile {
-		return nil, usageError(fmt.Errorf("%s: longer than %d MB", name, maxJobFile>>20))
+		return name, nil, usageError(fmt.Errorf("%s: longer than %d MB", name, maxJobFile>>20))
 	}
-	opts := []jdl.Option{jdl.WithClock(a.env.Now)}
-	if path == "-" {
-		opts = append(opts, jdl.WithDir(a.env.Dir))
+	return name, text, nil
+}
+
+// jobOptions are how every description is parsed. Names in it are relative to
+// its own directory, those from standard input to the working directory.
+func (a *app) jobOptions(path string) []jdl.Option {
+	dir := a.env.Dir
+	if path != "-" {
+		dir = filepath.Dir(a.abs(path))
 	}
-	return jdl.ParseJobs(name, text, opts...)
+	return []jdl.Option{jdl.WithClock(a.env.Now), jdl.WithDir(dir)}
 }
 
 func (a *app) warn(set *jdl.JobSet) {

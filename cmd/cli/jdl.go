@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jdl"
+)
+
+func (a *app) jdlCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "jdl",
+		Short: "Check, evaluate and convert job descriptions",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.jdlCheckCmd(), a.jdlConvertCmd(), a.jdlEvalCmd())
+	return cmd
+}
+
+// dialectFlag adds --dialect to a command.
+func dialectFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("dialect", "any", "read JDL as `glite` or dirac, or judge by its attributes (any)")
+}
+
+func parseDialect(name string) (jdl.Dialect, error) {
+	for _, d := range []jdl.Dialect{jdl.AnyDialect, jdl.GLite, jdl.DIRAC} {
+		if d.String() == name {
+			return d, nil
+		}
+	}
+	return 0, usageError(fmt.Errorf("--dialect %s: it is glite, dirac or any", name))
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jdl"
+)
+
+// checkedFile is one file of the answer.
+type checkedFile struct {
+	File     string    `json:"file"`
+	Errors   int       `json:"errors"`
+	Warnings int       `json:"warnings"`
+	Problems []problem `json:"problems"`
+}
+
+// problem is one finding. Line and column count from 1; 0 is the whole file.
+type problem struct {
+	Severity string `json:"severity"` // "error" or "warning"
+	Code     string `json:"code"`
+	File     string `json:"file"` // another one for a node's file
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint,omitempty"`
+	Source   string `json:"source,omitempty"` // the line it is in
+}
+
+func (a *app) jdlCheckCmd() *cobra.Command {
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Say what is wrong or doubtful in job descriptions",
+		Long: `Reads JDL, xRSL or ADL ("-": standard input) and says all that is wrong with
+it, with line and column: broken rules and missing files, and also what is legal
+and probably not meant: unknown attributes, clauses of Requirements that never
+hold, seconds where minutes count, missing quotes, lost backslashes.
+
+The exit code is 0 when there are no errors, 2 when there are.`,
+		Example: `  grid jdl check job.jdl
+  grid jdl check --strict --json *.jdl`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "warnings count as errors")
+	dialect := dialectFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, paths []string) error {
+		d, err := parseDialect(*dialect)
+		if err != nil {
+			return err
+		}
+		return a.jdlCheck(paths, d, strict)
+	}
+	return cmd
+}
+
+func (a *app) jdlCheck(paths []string, d jdl.Dialect, strict bool) error {
+	files := []checkedFile{}
+	bad := 0
+	for _, path := range paths {
+		name, text, err := a.readText(path)
+		if err != nil {
+			return err
+		}
+		found := jdl.Lint(name, text, append(a.jobOptions(path), jdl.WithDialect(d))...)
+		f := checked(name, found)
+		files = append(files, f)
+		bad += f.Errors
+		if strict {
+			bad += f.Warnings
+		}
+		if !a.json {
+			a.printChecked(f, found)
+		}
+	}
+	if a.json {
+		if err := a.printJSON("jdl.check", map[string]any{"files": files}); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return &exitError{exitUsage, errReported}
+	}
+	return nil
+}
+
+func checked(name string, found []*jdl.Diagnostic) checkedFile {
+	f := checkedFile{File: name, Problems: []problem{}}
+	for _, d := range found {
+		p := problem{Severity: "warning", Code: d.Code, File: d.File, Line: d.Pos.Line, Column: d.Pos.Col,
+			Message: d.Msg, Hint: d.Hint, Source: d.Line}
+		f.Warnings++
+		if d.Severity == jdl.Fatal {
+			p.Severity = "error"
+			f.Errors++
+			f.Warnings--
+		}
+		f.Problems = append(f.Problems, p)
+	}
+	return f
+}
+
+func (a *app) printChecked(f checkedFile, found []*jdl.Diagnostic) {
+	for i, d := range found {
+		fmt.Fprintf(a.env.Out, "%s: %s\n", f.Problems[i].Severity, d)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(a.env.Out, "%s: no problems\n", f.File)
+		return
+	}
+	fmt.Fprintf(a.env.Out, "%s: %s, %s\n", f.File, count(f.Errors, "error"), count(f.Warnings, "warning"))
+}
+
+// count is "1 error" or "3 errors".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %ss", n, what))
+}

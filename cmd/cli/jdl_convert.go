@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jdl"
+)
+
+func (a *app) jdlConvertCmd() *cobra.Command {
+	c := &converter{app: a}
+	cmd := &cobra.Command{
+		Use:   "convert --to adl|xrsl|sbatch|json|jdl FILE",
+		Short: "Write a job description in another language",
+		Long: `Reads JDL, xRSL, ADL or JSON ("-": standard input; told apart by the first
+character) and writes the jobs in another language: adl (EMI-ES Activity
+Description Language, as A-REX takes it), xrsl (for arcsub), sbatch (a script for
+Slurm), json (the record of each job), jdl (everything filled in).
+
+What the other language cannot say is an error, never left out silently, except
+Requirements and Rank, which only a broker can evaluate; what Requirements
+demand (times, memory, software) is written.
+
+Several jobs make one text, but for sbatch: --out names a directory then, and
+each job gets a file of its own in it.`,
+		Example: `  grid jdl convert --to adl job.jdl
+  grid jdl convert --to jdl old.xrsl > new.jdl
+  grid jdl convert --to sbatch --out scripts/ sweep.jdl`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, json or jdl")
+	f.StringVar(&c.out, "out", "", "write to this `file`, or for sbatch directory, instead of standard output")
+	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
+	f.BoolVar(&c.noFiles, "no-files", false, "do not look whether the input files exist")
+	_ = cmd.MarkFlagRequired("to")
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
+	dialect := dialectFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		d, err := parseDialect(*dialect)
+		if err != nil {
+			return err
+		}
+		return c.run(args[0], d)
+	}
+	return cmd
+}
+
+type converter struct {
+	*app
+	to, out          string
+	stageIn, noFiles bool
+}
+
+func (c *converter) run(path string, d jdl.Dialect) error {
+	opts := []jdl.Option{jdl.WithDialect(d)}
+	if c.noFiles {
+		opts = append(opts, jdl.WithoutFiles())
+	}
+	set, err := c.readJobFile(path, opts...)
+	if err != nil {
+		return err
+	}
+	c.warn(set)
+	if c.to == "sbatch" {
+		return c.scripts(set)
+	}
+	text, err := c.convert(set)
+	if err != nil {
+		return usageError(err)
+	}
+	return c.write(text)
+}
+
+func (c *converter) write(text []byte) error {
+	if c.out == "" || c.out == "-" {
+		_, err := c.env.Out.Write(text)
+		return err
+	}
+	return os.WriteFile(c.abs(c.out), text, 0o644)
+}
+
+func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
+	switch c.to {
+	case "adl":
+		return each(set, func(j *jdl.Job) ([]byte, error) { return j.ADL(jdl.ADLOptions{}) }, jdl.ADLBulk)
+	case "xrsl":
+		return each(set, (*jdl.Job).XRSL, jdl.XRSLMulti)
+	case "json":
+		return toJSON(set)
+	case "jdl":
+		return []byte(set.Text()), nil
+	}
+	return nil, fmt.Errorf("--to %s: it is adl, xrsl, sbatch, json or jdl", c.to)
+}
+
+// each writes every job, and joins them when there are several.
+func each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), join func(...[]byte) []byte) ([]byte, error) {
+	var texts [][]byte
+	for _, j := range set.Jobs {
+		if len(j.After) > 0 {
+			return nil, fmt.Errorf("%s: only JDL can say that a job waits for another one", j.Node)
+		}
+		text, err := write(j)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.Name, err)
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 1 {
+		return texts[0], nil
+	}
+	return join(texts...), nil
+}
+
+// toJSON writes the record of one job, or a list of records.
+func toJSON(set *jdl.JobSet) ([]byte, error) {
+	var body any = set.Jobs[0].Ad
+	if len(set.Jobs) > 1 {
+		var ads []*jdl.Ad
+		for _, j := range set.Jobs {
+			ads = append(ads, j.Ad)
+		}
+		body = ads
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(body)
+	return out.Bytes(), err
+}
+
+// scripts writes one script, or one for each job into a directory.
+func (c *converter) scripts(set *jdl.JobSet) error {
+	if len(set.Jobs) > 1 && (c.out == "" || c.out == "-") {
+		return usageError(fmt.Errorf("%d jobs are %d scripts: name a directory with --out", len(set.Jobs), len(set.Jobs)))
+	}
+	for i, j := range set.Jobs {
+		text, err := j.Sbatch(jdl.SbatchOptions{StageIn: c.stageIn})
+		if err != nil {
+			return usageError(fmt.Errorf("%s: %w", j.Name, err))
+		}
+		if len(set.Jobs) == 1 {
+			return c.write(text)
+		}
+		dir := c.abs(c.out)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, scriptName(i, j)), text, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scriptName is a plain name of a file for a job's script.
+func scriptName(i int, j *jdl.Job) string {
+	plain := func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
+			return r
+		}
+		return '_'
+	}
+	node := strings.Map(plain, j.Node)
+	return fmt.Sprintf("%04d-%.60s.sh", i, node)
+}
