@@ -1,0 +1,162 @@
+package broker_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/plugins"
+)
+
+func openStore(t *testing.T, dir string) *broker.Store {
+	t.Helper()
+	s, err := broker.OpenStore(dir, func() time.Time { return start })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func records(ids ...string) []*broker.Record {
+	var rs []*broker.Record
+	for _, id := range ids {
+		rs = append(rs, &broker.Record{ID: id, Name: "n", State: plugins.Intended, Created: start})
+	}
+	return rs
+}
+
+func TestStoreIsForItsOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state ?#%")
+	openStore(t, dir)
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "jobs.db"): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v, want mode %v", path, info.Mode(), err, want)
+		}
+	}
+}
+
+func TestStoreRefusesTheFuture(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	_, err = broker.OpenStore(dir, time.Now)
+	if err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("schema 99: %v", err)
+	}
+}
+
+func TestStoreNotADatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jobs.db"), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := broker.OpenStore(dir, time.Now); err == nil || !strings.Contains(err.Error(), "jobs.db") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFindByParts(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	rs := records("1aaa11", "1aab22", "1bbb33", "1bbb44")
+	rs[2].Parent, rs[3].Parent = "9ccc99", "9ccc99"
+	if err := s.Add(context.Background(), rs); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"1aaa11": "1aaa11", "1aaa": "1aaa11", "1AAA": "1aaa11", "22": "1aab22", "9ccc99": "1bbb33 1bbb44", "c99": "1bbb33 1bbb44",
+		"1aa": "error: 1aa could be 1aaa11, 1aab22", "7": "error: no job 7", "%": "error: no job %", "": "error: no job ",
+	} {
+		found, err := s.Find(context.Background(), []string{id})
+		got := ""
+		if err != nil {
+			got = "error: " + err.Error()
+			if _, ok := errors.AsType[*broker.IDError](err); !ok {
+				t.Errorf("%q: %T is no IDError", id, err)
+			}
+		}
+		for _, r := range found {
+			got = strings.TrimSpace(got + " " + r.ID)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
+
+// Many processes write at once: each with its own opening of the file. No
+// change is lost.
+func TestManyWriters(t *testing.T) {
+	dir := t.TempDir()
+	if err := openStore(t, dir).Add(context.Background(), records("1aaa11")); err != nil {
+		t.Fatal(err)
+	}
+	const writers, changes = 8, 25
+	var wg sync.WaitGroup
+	for w := range writers {
+		s := openStore(t, dir)
+		wg.Go(func() {
+			for range changes {
+				rs := records("1aaa11")
+				err := s.Update(context.Background(), rs, func(r *broker.Record) broker.Change {
+					r.Attempts++
+					return broker.Change{Action: "count", Text: fmt.Sprint(w)}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := openStore(t, dir)
+	rs, err := s.Find(context.Background(), []string{"1aaa11"})
+	if err != nil || rs[0].Attempts != writers*changes {
+		t.Errorf("%v: %d changes, want %d", err, rs[0].Attempts, writers*changes)
+	}
+	log, err := s.Log(context.Background(), "1aaa11")
+	if err != nil || len(log) != writers*changes+1 {
+		t.Errorf("%v: %d log entries, want %d", err, len(log), writers*changes+1)
+	}
+}
+
+func BenchmarkStore100Jobs(b *testing.B) {
+	s, err := broker.OpenStore(b.TempDir(), time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	n := 0
+	for b.Loop() {
+		ids := make([]string, 100)
+		for i := range ids {
+			ids[i] = fmt.Sprintf("%09d", n)
+			n++
+		}
+		rs := records(ids...)
+		if err := s.Add(context.Background(), rs); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Update(context.Background(), rs, func(r *broker.Record) broker.Change {
+			r.State = plugins.Submitting
+			return broker.Change{Action: "send"}
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
