@@ -226,8 +226,8 @@ func (c *Collector) now() time.Time {
 	return c.Now()
 }
 
-// Slots counts each queue's free slots and each cluster's slots once, however
-// many views of them there are.
+// Slots counts each cluster's slots once, however many views of its queues
+// there are. Queues share the cluster's slots, so no more are free than it has.
 func (s Snapshot) Slots() (queues int, free, total int64) {
 	type queue struct{ ce, name string }
 	frees, totals := map[queue]int64{}, map[string]int64{}
@@ -237,11 +237,16 @@ func (s Snapshot) Slots() (queues int, free, total int64) {
 		frees[q] = max(frees[q], r.FreeSlots.V)
 		totals[r.CE] = max(totals[r.CE], r.TotalSlots.V)
 	}
-	for _, n := range frees {
-		free += n
+	perCE := map[string]int64{}
+	for q, n := range frees {
+		perCE[q.ce] += n
 	}
-	for _, n := range totals {
-		total += n
+	for ce, n := range perCE {
+		if t := totals[ce]; t > 0 {
+			n = min(n, t)
+		}
+		free += n
+		total += totals[ce]
 	}
 	return len(frees), free, total
 }

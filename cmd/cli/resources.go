@@ -135,7 +135,7 @@ func (a *app) outcomeLine(o infosys.Outcome) string {
 	if o.Err != nil {
 		line = a.style(red, line)
 	}
-	return fmt.Sprintf("source %s: %s (%s)", o.Source, line, took)
+	return fmt.Sprintf("source %s  %s (%s)", o.Source, line, took)
 }
 
 func (a *app) resourceRow(r *glue.Resource) []string {

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -139,10 +140,18 @@ func (s *site) prepare() error {
 	return writeJSON(filepath.Join(s.dir, "site.json"), s.Site)
 }
 
-// site finds the site of an endpoint URL.
+// site finds the site of an endpoint URL. One that is no longer configured
+// but has jobs on disk is found too, so that they can be followed; it takes
+// no more.
 func (b *Backend) site(endpoint string) (*site, error) {
-	for _, s := range b.sites {
-		if EndpointURL(s.Name) == endpoint {
+	name, _ := strings.CutPrefix(endpoint, EndpointURL(""))
+	if s := b.sites[name]; s != nil {
+		return s, nil
+	}
+	if siteName.MatchString(name) {
+		s := &site{dir: filepath.Join(b.opts.Dir, name), helper: b.opts.Helper, now: b.opts.Now}
+		if err := readJSON(filepath.Join(s.dir, "site.json"), &s.Site); err == nil {
+			s.Disabled = true
 			return s, nil
 		}
 	}

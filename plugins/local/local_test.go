@@ -329,6 +329,30 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Jobs of a site that has left the configuration can still be followed.
+func TestSiteNoLongerConfigured(t *testing.T) {
+	exe, _ := os.Executable()
+	opts := local.Options{Dir: t.TempDir(), Sites: []local.Site{{Name: "a"}}, Helper: []string{exe}, Now: time.Now, CPUs: 1}
+	before, err := local.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := submit(t, before, request("a", "j1", shell("sleep 300")))[0]
+	opts.Sites = nil
+	after, err := local.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait(t, after, h, func(s plugins.State) bool { return s == plugins.Running })
+	if r := after.Submit(t.Context(), []plugins.Request{request("a", "j2", shell("true"))}, nil)[0]; r.Err == nil {
+		t.Error("a site that is not configured took a job")
+	}
+	after.Cancel(t.Context(), []plugins.Handle{h})
+	if st := wait(t, after, h, plugins.State.Final); st.State != plugins.Cancelled {
+		t.Errorf("%s %q", st.State, st.Reason)
+	}
+}
+
 func TestPeekAndLog(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a"})
 	h := submit(t, b, request("a", "j1", shell("echo hello; sleep 300")))[0]

@@ -66,7 +66,7 @@ func (s *site) resource() (glue.Resource, error) {
 	}
 	now := s.now()
 	r := glue.Resource{
-		ID: EndpointURL(s.Name), Name: s.Name, Site: s.Name, CE: "localhost", Queue: s.Name, LRMS: "fork",
+		ID: EndpointURL(s.Name), Name: s.Name, Site: s.Name, CE: s.Name + ".localhost", Queue: s.Name, LRMS: "fork",
 		Implementation: "gridbroker", Schema: "self", Created: now, Fetched: now,
 		Serving: state, Access: s.Access,
 		Endpoints: []glue.Endpoint{{
