@@ -2,6 +2,7 @@ package glue
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -23,5 +24,27 @@ func FuzzLDIF(f *testing.F) {
 			}
 			ids[r.ID] = true
 		}
+	})
+}
+
+func FuzzUnpack(f *testing.F) {
+	f.Add([]byte("x"))
+	f.Add(Pack([]Resource{{ID: "a", Benchmarks: map[string]float64{"x": 1}, RuntimeEnvironments: []string{"t"}}})[20:])
+	f.Fuzz(func(t *testing.T, text []byte) {
+		u := &unpacker{data: text}
+		var r Resource
+		u.value(reflect.ValueOf(&r).Elem())
+	})
+}
+
+func FuzzARCInfo(f *testing.F) {
+	f.Add([]byte(`<InfoRoot><AdminDomain><ID>a</ID><ComputingService><ComputingShare><ID>s</ID><MaxWallTime>5</MaxWallTime></ComputingShare></ComputingService></AdminDomain></InfoRoot>`))
+	f.Add([]byte(`{"Domains":{"AdminDomain":{"Services":{"ComputingService":[{"ID":"x","ComputingShare":{"ID":"s","_attributes":{"Validity":"5"}}}]}}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		x, j := NewDecoder("fuzz"), NewDecoder("fuzz")
+		_ = x.AddARCInfoXML(bytes.NewReader(text))
+		_ = j.AddARCInfoJSON(bytes.NewReader(text))
+		x.Resources(time.Unix(1e9, 0))
+		j.Resources(time.Unix(1e9, 0))
 	})
 }

@@ -1,11 +1,9 @@
 package infosys
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,56 +12,53 @@ import (
 	"gridbroker/glue"
 )
 
-// maxCacheFile bounds what is read of one cached answer, unpacked.
-const maxCacheFile = 512 << 20
-
-// cacheVersion is part of the file names: a program with another form of
-// glue.Resource does not read what this one wrote.
-const cacheVersion = "1"
+// maxCacheFile bounds what is read of one cached answer.
+const maxCacheFile = 256 << 20
 
 // Cache keeps the last good answer of each source in a directory of its own.
-// Files are written whole or not at all, mode 0600. A cache that cannot be
+// Files are written whole or not at all, mode 0600; one of another version of
+// the program is not read. A cache that cannot be
 // read or written is as good as none: it never makes a collection fail.
 type Cache struct{ dir string }
 
 // NewCache makes a cache in dir, which is made when first written to.
 func NewCache(dir string) *Cache { return &Cache{dir: dir} }
 
-type cacheFile struct {
-	Source    string
-	Fetched   time.Time
-	Resources []glue.Resource
+func (c *Cache) path(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:12])+".grid")
 }
 
-func (c *Cache) path(source string) string {
-	sum := sha256.Sum256([]byte(source))
-	return filepath.Join(c.dir, hex.EncodeToString(sum[:8])+".v"+cacheVersion)
-}
+// A file is the key's length and text, the time of fetching in Unix
+// nanoseconds (both little-endian), and what glue.Pack made of the resources.
 
-func (c *Cache) load(source string) (fetched time.Time, rs []glue.Resource, ok bool) {
-	f, err := os.Open(c.path(source))
+func (c *Cache) load(key string) (fetched time.Time, rs []glue.Resource, ok bool) {
+	f, err := os.Open(c.path(key))
 	if err != nil {
 		return time.Time{}, nil, false
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
+	if info, err := f.Stat(); err != nil || info.Size() > maxCacheFile || !info.Mode().IsRegular() {
 		return time.Time{}, nil, false
 	}
-	var x cacheFile
-	if json.NewDecoder(io.LimitReader(z, maxCacheFile)).Decode(&x) != nil || x.Source != source {
+	data, err := io.ReadAll(io.LimitReader(f, maxCacheFile))
+	head := cacheHead(key, time.Time{})
+	if err != nil || len(data) < len(head) || string(data[:len(head)-8]) != string(head[:len(head)-8]) {
 		return time.Time{}, nil, false
 	}
-	return x.Fetched, x.Resources, true
+	nanos := int64(binary.LittleEndian.Uint64(data[len(head)-8:]))
+	rs, err = glue.Unpack(data[len(head):])
+	return time.Unix(0, nanos), rs, err == nil
 }
 
-func (c *Cache) save(source string, fetched time.Time, rs []glue.Resource) {
-	var buf bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	if json.NewEncoder(z).Encode(cacheFile{source, fetched, rs}) != nil || z.Close() != nil {
-		return
-	}
-	_ = writeFile(c.path(source), buf.Bytes())
+func (c *Cache) save(key string, fetched time.Time, rs []glue.Resource) {
+	_ = writeFile(c.path(key), append(cacheHead(key, fetched), glue.Pack(rs)...))
+}
+
+func cacheHead(key string, fetched time.Time) []byte {
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(key)))
+	head = append(head, key...)
+	return binary.LittleEndian.AppendUint64(head, uint64(fetched.UnixNano()))
 }
 
 // writeFile replaces a file in one step, mode 0600, making its directory.
