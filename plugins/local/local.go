@@ -38,10 +38,14 @@ type Site struct {
 	Memory   int64         `json:"memory"`   // MB; 0: this machine's
 	Tags     []string      `json:"tags"`     // runtime environments
 	Speed    float64       `json:"speed"`    // relative to 1.0; 0: 1.0
-	MaxWall  time.Duration `json:"max_wall"` // 0: no limit
+	MaxWall  time.Duration `json:"max_wall"` // 0: DefaultMaxWall
 	Access   []string      `json:"access"`   // ACL rules (VO:name ...); empty: everybody
 	Disabled bool          `json:"disabled"` // publishes itself as draining
 }
+
+// DefaultMaxWall is the limit of a site that names none. It is published and
+// held to, so that jobs that ask for a wall time find a number to compare with.
+const DefaultMaxWall = 365 * 24 * time.Hour
 
 // Options configure the back-end.
 type Options struct {
@@ -107,6 +111,9 @@ func withDefaults(s Site, opts Options) Site {
 	}
 	if s.Memory == 0 {
 		s.Memory = opts.Memory
+	}
+	if s.MaxWall == 0 {
+		s.MaxWall = DefaultMaxWall
 	}
 	return s
 }

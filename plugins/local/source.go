@@ -79,12 +79,11 @@ func (s *site) resource() (glue.Resource, error) {
 		LogicalCPUs: glue.Some(int64(s.Slots)), SMPSize: glue.Some(int64(s.Slots)),
 		Benchmarks:          map[string]float64{"hep-spec06": benchmarkPerSpeed * s.Speed},
 		RuntimeEnvironments: s.Tags,
+		MaxWallTime:         glue.Some(s.MaxWall),
+		MaxCPUTime:          glue.Some(s.MaxWall),
 	}
 	if s.Memory > 0 {
 		r.MainMemory = glue.Some(s.Memory)
-	}
-	if s.MaxWall > 0 {
-		r.MaxWallTime = glue.Some(s.MaxWall)
 	}
 	return r, nil
 }
