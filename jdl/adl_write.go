@@ -47,7 +47,7 @@ func (j *Job) ADL(o ADLOptions) ([]byte, error) {
 // ADLBulk joins descriptions written by ADL to one request.
 func ADLBulk(descriptions ...[]byte) []byte {
 	var b bytes.Buffer
-	b.WriteString(`<ActivityDescriptions xmlns="` + adlNamespace + `">` + "\n")
+	b.WriteString("<ActivityDescriptions>\n")
 	for _, d := range descriptions {
 		b.Write(d)
 	}

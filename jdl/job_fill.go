@@ -140,7 +140,11 @@ func (r *jobReader) localProgram(attr, name string) {
 		return
 	}
 	if r.job.Dialect == DIRAC {
-		r.warn(r.pos(attr), "not-in-sandbox", "", "%s %q is not in the InputSandbox: the node must have it in its PATH", attr, name)
+		hint := ""
+		if near := r.nearInput(name); near != "" {
+			hint = "the InputSandbox has " + near
+		}
+		r.warn(r.pos(attr), "not-in-sandbox", hint, "%s %q is not in the InputSandbox: the node must have it in its PATH", attr, name)
 		return
 	}
 	hint := "write its absolute path on the node, or add it to the InputSandbox"

@@ -269,6 +269,7 @@ func (r *jobReader) data() {
 	j := r.job
 	j.InputData = r.strs("InputData")
 	if j.Dialect == DIRAC {
+		j.InputData = lfns(j.InputData)
 		return
 	}
 	for _, e := range r.entries("InputData") {

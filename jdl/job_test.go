@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -58,9 +59,16 @@ func TestParseJob(t *testing.T) {
 
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s:\n got %.600v\nwant %.600v", what, got, want)
+	if reflect.DeepEqual(got, want) {
+		return
 	}
+	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
+	same := 0
+	for same < min(len(g), len(w)) && g[same] == w[same] {
+		same++
+	}
+	from := max(0, same-100)
+	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
 }
 
 func TestJobErrors(t *testing.T) {

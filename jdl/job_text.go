@@ -219,19 +219,19 @@ func (r *jobReader) fromDIRAC() {
 		r.ad.Set("WholeNodes", NewLiteral(BoolValue(true)))
 	}
 	if in := r.job.InputData; len(in) > 0 {
-		r.putList("InputData", lfns(in))
+		r.putList("InputData", in)
 		r.ad.Set("DataAccessProtocol", stringList([]string{"any"}))
 	}
 }
 
 // lfns gives logical names their prefix.
 func lfns(names []string) []string {
-	out := make([]string, len(names))
-	for i, s := range names {
-		out[i] = s
+	var out []string
+	for _, s := range names {
 		if !isURL(s) {
-			out[i] = "lfn:" + path.Clean(s)
+			s = "lfn:" + path.Clean(s)
 		}
+		out = append(out, s)
 	}
 	return out
 }
