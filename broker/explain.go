@@ -62,11 +62,12 @@ type RejectedLine struct {
 // Explain works out the whole explanation; it evaluates every clause and
 // filter for every resource.
 func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
-	e := &Explanation{Job: m.Job.Name, File: m.Job.File, Resources: len(m.Resources), Matching: len(m.Survivors)}
+	e := &Explanation{Job: m.Job.Name, File: m.Job.File, Resources: len(m.Resources), Matching: len(m.Survivors),
+		Clauses: []ClauseCount{}, Nearest: []Miss{}, Unpublished: []Unpublished{}, Rejected: []RejectedLine{}}
 	e.Filters = m.filterCounts()
-	e.Clauses = m.clauseCounts()
-	e.Nearest = m.nearest()
-	e.Unpublished = m.unpublished()
+	e.Clauses = append(e.Clauses, m.clauseCounts()...)
+	e.Nearest = append(e.Nearest, m.nearest()...)
+	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected {
 		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason})
 	}

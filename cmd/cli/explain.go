@@ -169,7 +169,7 @@ type sourceDocument struct {
 // matchDocument is the plan for machines; the explanation is there when it
 // was asked for, and wherever nothing matches.
 func matchDocument(p *broker.Plan, s *session, explain bool) planDocument {
-	doc := planDocument{Policy: p.Policy, Seed: p.Seed, Made: p.Made, Services: p.Services, Jobs: []jobDocument{}, Sources: []sourceDocument{}}
+	doc := planDocument{Policy: p.Policy, Seed: p.Seed, Made: p.Made, Services: append([]broker.Outcome{}, p.Services...), Jobs: []jobDocument{}, Sources: []sourceDocument{}}
 	for _, o := range s.snapshot.Outcomes {
 		d := sourceDocument{Source: o.Source, Resources: o.Resources, Fetched: o.Fetched, Stale: o.Stale}
 		if o.Err != nil {

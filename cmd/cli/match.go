@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/rank"
 )
 
 // matchFlags are those of grid match alone.
@@ -111,6 +112,11 @@ func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 	if len(j.Choices) > 0 {
 		if err := a.choices(j, f.limit); err != nil {
 			return err
+		}
+	}
+	if p.Policy == rank.Paper {
+		for _, line := range rank.Marks(j.Choices) {
+			fmt.Fprintln(a.env.Out, line)
 		}
 	}
 	if f.terms {
