@@ -93,8 +93,7 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// ask reads every tree, each through its own connection: a server writes to
-// one connection what several searches find one after the other.
+// ask reads every tree, all at once.
 func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 	trees, err := l.bases(ctx)
 	if err != nil {
@@ -124,24 +123,54 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 	return glue.Merge(l.now(), slices.Concat(answers...)), err
 }
 
-// read sends every query for a tree at once and feeds a decoder with what
-// comes, in whatever order; there is false when the server has no such tree.
+// perTree is how many connections a tree is read through at once: a server
+// writes to one of them what several searches find one after the other.
+const perTree = 2
+
+// read asks every query for a tree and feeds a decoder with what comes, in
+// whatever order; there is false when the server has no such tree.
 func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resource, there bool, err error) {
+	queries := l.queries(b.dn)
+	d := glue.NewDecoder(l.URL, l.Extra...)
+	var mu sync.Mutex // of d
+	add := func(e *glue.Entry) {
+		mu.Lock()
+		d.Add(e)
+		mu.Unlock()
+	}
+	errs := make([]error, perTree)
+	var missing atomic.Int32
+	var wg sync.WaitGroup
+	for c := range perTree {
+		wg.Go(func() {
+			var own []glue.Query
+			for i := c; i < len(queries); i += perTree {
+				own = append(own, queries[i])
+			}
+			var n int
+			n, errs[c] = l.search(ctx, b, own, page, add)
+			missing.Add(int32(n))
+		})
+	}
+	wg.Wait()
+	return d.Resources(l.now()), int(missing.Load()) < len(queries), cmp.Or(errs...)
+}
+
+// search sends queries at once through one connection. missing is how many of
+// them found no tree.
+func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Entry)) (missing int, err error) {
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
-		return nil, true, err
+		return 0, err
 	}
 	defer end()
-	qs := l.queries(b.dn)
-	for _, q := range qs {
+	for _, q := range queries {
 		if err := s.send(b.dn, ldap.ScopeWholeSubtree, q, b.optional); err != nil {
-			return nil, true, err
+			return 0, err
 		}
 	}
-	d := glue.NewDecoder(l.URL, l.Extra...)
-	missing := 0
-	err = s.receive(d.Add, &missing)
-	return d.Resources(l.now()), missing < len(qs), err
+	err = s.receive(each, &missing)
+	return missing, err
 }
 
 // connect opens a session that ends with the context, or by end.
