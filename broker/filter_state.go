@@ -19,15 +19,15 @@ func (r Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
 		return nil
 	}
 	for _, want := range r.Sites {
-		if named(want, res) {
+		if Named(want, res) {
 			return nil
 		}
 	}
 	return &Reason{Want: strings.Join(r.Sites, " or "), Have: res.Name}
 }
 
-// named tells whether a name or pattern of --site means the resource.
-func named(want string, res *glue.Resource) bool {
+// Named tells whether a name or pattern of --site means the resource.
+func Named(want string, res *glue.Resource) bool {
 	for _, name := range []string{res.Name, res.ID, res.Site, res.CE} {
 		if name == "" {
 			continue

@@ -45,6 +45,9 @@ type QueueLength struct {
 	LRMS    string
 	Lengths []int64 // L_j, one per queue
 	CE      int64   // L_a
+	// Own is the length of the resource's own queue, where the service tells
+	// queues apart.
+	Own glue.Opt[int64]
 	At      time.Time
 }
 

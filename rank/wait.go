@@ -34,8 +34,12 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 	}
 	if q := c.Queue; q != nil {
 		t := m.word("wait", q.Source, sc.now.Sub(q.At), m.QueueError)
-		t.Raw = float64(q.Total())
-		t.Seconds = m.drain(sc, c, q.Total())
+		n := q.Total()
+		if q.Own.OK { // the other queues' jobs go to slots of their own, mostly
+			n = count(count(q.Own.V) + count(q.CE))
+		}
+		t.Raw = float64(n)
+		t.Seconds = m.drain(sc, c, n)
 		terms = append(terms, t)
 	}
 	if n, ok := c.published(); ok {

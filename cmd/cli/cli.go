@@ -75,6 +75,9 @@ func (a *app) verbs() []*cobra.Command {
 		a.resubmitCmd(),
 		a.refreshCmd(),
 		a.pingCmd(),
+		a.probeCmd(),
+		a.healthCmd(),
+		a.agentCmd(),
 		a.localRunnerCmd(),
 		a.localJobCmd(),
 	}

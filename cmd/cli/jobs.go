@@ -25,16 +25,20 @@ func (a *app) openStore(s *session) error {
 	return nil
 }
 
-// openHistory lets the broker learn from jobs. Without it everything works.
-func (a *app) openHistory(s *session) {
+// openServices opens the registry of tasks and the services that are asked
+// about resources. Without the registry everything works.
+func (a *app) openServices(s *session) error {
 	h, err := history.Open(a.stateDir(s.conf), a.env.Now)
 	if err != nil {
-		fmt.Fprintf(a.env.Err, "grid: history: %v\n", err)
-		return
+		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		h = nil
 	}
 	s.history = h
-	s.broker.Services.Historians = append(s.broker.Services.Historians, h)
-	s.broker.Services.Recorders = append(s.broker.Services.Recorders, h)
+	if s.broker.Services, err = a.services(s.conf, s.backends, h); err != nil {
+		path, _ := a.configPath()
+		return usageError(fmt.Errorf("%s: services: %w", path, err))
+	}
+	return nil
 }
 
 // withJobs opens a session and selects jobs for a verb.

@@ -57,6 +57,9 @@ func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
 		return err
 	}
 	defer s.close()
+	if err := a.openServices(s); err != nil {
+		return err
+	}
 	if err := a.look(cmd.Context(), s); err != nil {
 		return err
 	}

@@ -26,7 +26,9 @@ to resources where they were not tried yet, unless --same allows these, too.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
 			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				a.openHistory(s)
+				if err := a.openServices(s); err != nil {
+					return err
+				}
 				if err := a.look(ctx, s); err != nil {
 					return err
 				}

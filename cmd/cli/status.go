@@ -27,7 +27,9 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				a.openHistory(s)
+				if err := a.openServices(s); err != nil {
+					return err
+				}
 				if err := s.broker.Refresh(ctx, rs); err != nil {
 					return err
 				}

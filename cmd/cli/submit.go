@@ -63,7 +63,9 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 			return err
 		}
 	}
-	a.openHistory(s)
+	if err := a.openServices(s); err != nil {
+		return err
+	}
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}

@@ -34,7 +34,9 @@ Without any, all jobs that have not ended.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
 			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				a.openHistory(s)
+				if err := a.openServices(s); err != nil {
+					return err
+				}
 				err := a.follow(ctx, s, rs, false)
 				if a.json {
 					if jerr := a.printJSON("watch", jobsJSON(rs)); jerr != nil {

@@ -248,3 +248,26 @@ func TestHealthPinsAndClear(t *testing.T) {
 		t.Errorf("clear of an unknown resource: %v", err)
 	}
 }
+
+func TestSilentServices(t *testing.T) {
+	b := newBench(t)
+	s := b.Services()
+	silent := errors.New("no answer")
+	for i := range silences {
+		if err := s.Open("http://q"); err != nil {
+			t.Fatalf("after %d failures: %v", i, err)
+		}
+		s.Done("http://q", silent)
+	}
+	if err := s.Open("http://q"); err == nil {
+		t.Error("asked again at once")
+	}
+	b.clock = b.clock.Add(firstBan)
+	if err := s.Open("http://q"); err != nil {
+		t.Errorf("not asked again: %v", err)
+	}
+	s.Done("http://q", nil)
+	if list, err := b.Health(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+}

@@ -33,10 +33,10 @@ func (c *Client) Name() string { return "queue lengths" }
 // QueueLengths implements plugins.QueueLengther. Every service is asked once,
 // all at the same time.
 func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
-	about := map[string][]string{} // by URL: resources
+	about := map[string][]*glue.Resource{} // by URL
 	for _, r := range rs {
 		if u := c.serviceOf(r); u != "" {
-			about[u] = append(about[u], r.ID)
+			about[u] = append(about[u], r)
 		}
 	}
 	urls := make([]string, 0, len(about))
@@ -47,14 +47,14 @@ func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[str
 	lengths := map[string]rank.QueueLength{}
 	var mu sync.Mutex
 	err := c.Ask.Each(ctx, urls, func(ctx context.Context, u string) error {
-		q, err := c.one(ctx, u)
+		a, err := c.one(ctx, u)
 		if err != nil {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for _, id := range about[u] {
-			lengths[id] = q
+		for _, r := range about[u] {
+			lengths[r.ID] = a.of(r.Queue, u)
 		}
 		return nil
 	})
@@ -83,28 +83,34 @@ func (c *Client) serviceOf(r *glue.Resource) string {
 	return ""
 }
 
-func (c *Client) one(ctx context.Context, u string) (rank.QueueLength, error) {
-	var a Answer
-	if target, soap := strings.CutPrefix(u, "soap+"); soap {
-		text, err := c.Ask.Do(ctx, "POST", target, map[string]string{"Content-Type": "text/xml; charset=utf-8", "SOAPAction": `""`}, echoQuestion)
-		if err == nil {
-			a, err = parseEcho(text)
-		}
-		if err != nil {
-			return rank.QueueLength{}, err
-		}
+func (c *Client) one(ctx context.Context, u string) (Answer, error) {
+	target, soap := strings.CutPrefix(u, "soap+")
+	parse := parseJSON
+	var text []byte
+	var err error
+	if soap {
+		parse = parseEcho
+		text, err = c.Ask.Do(ctx, "POST", target, map[string]string{"Content-Type": "text/xml; charset=utf-8", "SOAPAction": `""`}, echoQuestion)
 	} else {
-		text, err := c.Ask.Get(ctx, u, "application/json")
-		if err == nil {
-			a, err = parseJSON(text)
-		}
-		if err != nil {
-			return rank.QueueLength{}, err
-		}
+		text, err = c.Ask.Get(ctx, target, "application/json")
 	}
-	now := c.Now()
-	if a.At.IsZero() || a.At.After(now) {
+	if err != nil {
+		return Answer{}, err
+	}
+	a, err := parse(text)
+	if now := c.Now(); a.At.IsZero() || a.At.After(now) {
 		a.At = now
 	}
-	return rank.QueueLength{Source: u, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At}, nil
+	return a, err
+}
+
+// of is the answer as it concerns one queue.
+func (a Answer) of(queue, source string) rank.QueueLength {
+	q := rank.QueueLength{Source: source, LRMS: a.LRMS, Lengths: a.lengths(), CE: a.CEWaiting, At: a.At}
+	for _, one := range a.Queues {
+		if one.Name != "" && one.Name == queue {
+			q.Own = glue.Some(one.Waiting)
+		}
+	}
+	return q
 }

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,31 +127,34 @@ func planned(said string, now time.Time) (rank.Forecast, bool) {
 // directly: one squeue per cluster for the lengths of all its partitions. Slurm
 // has no computing element before it that holds jobs back.
 func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
-	about := map[*site][]string{}
+	about := map[*site][]*glue.Resource{}
 	for _, r := range rs {
 		if s := b.direct(r); s != nil {
-			about[s] = append(about[s], r.ID)
+			about[s] = append(about[s], r)
 		}
 	}
 	all := map[string]rank.QueueLength{}
 	var errs []error
-	for s, ids := range about {
-		q, err := s.lengths(ctx)
+	for s, partitions := range about {
+		at := s.opts.Now()
+		byQueue, err := s.lengths(ctx)
 		if errs = append(errs, err); err != nil {
 			continue
 		}
-		for _, id := range ids {
-			all[id] = q
+		for _, r := range partitions {
+			q := rank.QueueLength{Source: s.url, LRMS: "slurm", At: at, Own: glue.Some(byQueue[r.Queue])}
+			q.Lengths = slices.Sorted(maps.Values(byQueue))
+			all[r.ID] = q
 		}
 	}
 	return all, errors.Join(errs...)
 }
 
-func (s *site) lengths(ctx context.Context) (rank.QueueLength, error) {
-	at := s.opts.Now()
+// lengths counts the waiting jobs of every partition.
+func (s *site) lengths(ctx context.Context) (map[string]int64, error) {
 	text, err := s.command(ctx, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
 	if err != nil {
-		return rank.QueueLength{}, err
+		return nil, err
 	}
 	byQueue := map[string]int64{}
 	for _, f := range rows(text, sep, 2) {
@@ -161,10 +165,5 @@ func (s *site) lengths(ctx context.Context) (rank.QueueLength, error) {
 			byQueue[name]++
 		}
 	}
-	q := rank.QueueLength{Source: s.url, LRMS: "slurm", At: at}
-	for _, n := range byQueue {
-		q.Lengths = append(q.Lengths, n)
-	}
-	slices.Sort(q.Lengths)
-	return q, nil
+	return byQueue, nil
 }

@@ -175,7 +175,7 @@ func queuedJob(f []string) (batch.Job, bool) {
 // neverStarts are reasons of pending jobs that do not go away by waiting.
 func neverStarts(reason string) bool {
 	switch reason {
-	case "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "Dependency", "BeginTime":
+	case "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "Dependency", "BeginTime":
 		return true
 	}
 	return heldReasons[reason]

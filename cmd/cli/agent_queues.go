@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/infosys"
+	"gridbroker/plugins/queuelen"
+)
+
+type agentQueuesFlags struct {
+	lrms, listen, cert, key string
+	maxAge                  time.Duration
+}
+
+func (a *app) agentQueuesCmd() *cobra.Command {
+	var f agentQueuesFlags
+	cmd := &cobra.Command{
+		Use:   "queues",
+		Short: "Serve the current lengths of a batch system's queues",
+		Long: `Queues answers every GET with a JSON document of all queues (how many jobs wait
+and run in each), and every POST of a SOAP echo request with the echoResponse of
+the published hybrid broker (lrmstype, qlen). However many ask, the batch system
+is asked once per --max-age. It runs until it is interrupted.
+
+Without --cert it listens on loopback addresses only; put it behind the site's
+web server, or give it a certificate.`,
+		Example: `  grid agent queues --lrms slurm:
+  grid agent queues --lrms slurm+ssh://login.example.org --listen :6110 --cert host.pem --key host.key
+  curl http://127.0.0.1:6110/`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentQueues(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: slurm:, slurm+ssh://..., local:")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:6110", "`address` to listen on")
+	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` (PEM)")
+	fl.StringVar(&f.key, "key", "", "its private key `file`")
+	fl.DurationVar(&f.maxAge, "max-age", 5*time.Second, "serve an answer again for this `time`")
+	return cmd
+}
+
+func (a *app) agentQueues(ctx context.Context, f agentQueuesFlags) error {
+	read, end, err := a.queueReader(f.lrms)
+	if err != nil {
+		return usageError(err)
+	}
+	defer end()
+	l, err := listen(ctx, f.listen, f.cert != "")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{
+		Handler:     &queuelen.Server{Read: read, MaxAge: f.maxAge, Now: a.env.Now},
+		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	defer context.AfterFunc(ctx, func() {
+		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		srv.Shutdown(done)
+	})()
+	fmt.Fprintf(a.env.Err, "grid: queue lengths of %s on %s\n", f.lrms, l.Addr())
+	if f.cert != "" {
+		err = srv.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+	} else {
+		err = srv.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// listen opens the port. Without TLS only this machine may ask.
+func listen(ctx context.Context, address string, tls bool) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); !tls && (!ok || !at.IP.IsLoopback()) {
+		l.Close()
+		return nil, usageError(fmt.Errorf("--listen %s: without --cert and --key only a loopback address", address))
+	}
+	return l, nil
+}
+
+// queueReader opens a batch system by its URL.
+func (a *app) queueReader(raw string) (read func(context.Context) (queuelen.Answer, error), end func() error, err error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := a.backends(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.HasPrefix(raw, "slurm") {
+		q, err := b.Slurm.QueueReader(raw)
+		return func(ctx context.Context) (queuelen.Answer, error) {
+			state, err := q.Queue(ctx)
+			return queuelen.FromState(state, "slurm"), err
+		}, b.Close, err
+	}
+	if !strings.HasPrefix(raw, "local:") {
+		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (slurm:, slurm+ssh:, local:)", raw)
+	}
+	src, err := a.opener(c, b, discovery{}).Open(raw)
+	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, a.env.Now()) }, b.Close, err
+}
+
+// sourceLengths counts the queues a source publishes.
+func sourceLengths(ctx context.Context, src infosys.Source, now time.Time) (queuelen.Answer, error) {
+	rs, err := src.Resources(ctx)
+	answer := queuelen.Answer{At: now}
+	for _, r := range rs {
+		answer.LRMS = r.LRMS
+		answer.Queues = append(answer.Queues, queuelen.Queue{Name: r.Queue, Waiting: r.Waiting.V, Running: r.Running.V})
+	}
+	return answer, err
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+type probeFlags struct {
+	planning
+	within time.Duration
+}
+
+// probed is what a test job found out about one resource.
+type probed struct {
+	Resource string  `json:"resource"`
+	Name     string  `json:"name"`
+	OK       bool    `json:"ok"`
+	Stage    string  `json:"stage"` // how far it came: match, submit, start, run, output
+	Said     string  `json:"said,omitempty"`
+	Wait     float64 `json:"wait_seconds"`
+	Run      float64 `json:"run_seconds"`
+	Node     string  `json:"node,omitempty"`
+}
+
+func (a *app) probeCmd() *cobra.Command {
+	f := probeFlags{within: 5 * time.Minute}
+	cmd := &cobra.Command{
+		Use:   "probe SITE...",
+		Short: "Run a short test job at resources and see whether its output comes back",
+		Long: `Probe sends one tiny job to every resource whose name, id, site or host is SITE
+or fits the pattern, waits for its end, brings its output back and looks at it.
+What it finds goes into the memory that grid health shows; bans do not keep it
+away. A job that has not ended in time is cancelled. Nothing is left behind.
+
+The exit code is 0 when every resource did well, 5 when some did, 1 when none.`,
+		Example: `  grid probe ce.example.org
+  grid probe --within 30m 'cern*' --json`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.sites = args
+			return a.probe(cmd.Context(), f)
+		},
+	}
+	f.discovery.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.vo, "vo", "", "virtual `organisation`, where the credential names none")
+	cmd.Flags().DurationVar(&f.within, "within", f.within, "cancel jobs that have not ended in this `time`")
+	return cmd
+}
+
+func (a *app) probe(ctx context.Context, f probeFlags) error {
+	s, err := a.open(f.planning)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := errors.Join(a.openStore(s), a.openServices(s)); err != nil {
+		return err
+	}
+	s.broker.Services = broker.Services{Recorders: s.broker.Services.Recorders} // neither bans nor forecasts
+	if err := a.look(ctx, s); err != nil {
+		return err
+	}
+	var found []*probed
+	plan := &broker.Plan{Made: a.env.Now(), Policy: s.broker.Policy.Name}
+	for _, r := range s.resources() {
+		if slices.ContainsFunc(f.sites, func(name string) bool { return broker.Named(name, r) }) {
+			found = append(found, a.probePlan(ctx, s, r, plan))
+		}
+	}
+	if len(found) == 0 {
+		return &exitError{exitNoMatch, fmt.Errorf("no resource is named %s", strings.Join(f.sites, ", "))}
+	}
+	if err := a.probeRun(ctx, s, f.within, plan, found); err != nil {
+		return err
+	}
+	return a.probeReport(found)
+}
+
+// probeText is what the job prints.
+const probeText = "grid probe"
+
+// probeJob is the test job.
+func (a *app) probeJob() (*jdl.Job, error) {
+	return jdl.ParseJob("probe", []byte(`[
+		JobName = "probe"; Executable = "/bin/echo"; Arguments = "`+probeText+`";
+		StdOutput = "probe.out"; StdError = "probe.err"; OutputSandbox = { "probe.out", "probe.err" };
+		Requirements = true; RetryCount = 0; ShallowRetryCount = -1;
+	]`), jdl.WithClock(a.env.Now), jdl.WithDir(a.env.Dir))
+}
+
+// probePlan adds the job for one resource to the plan, if it matches.
+func (a *app) probePlan(ctx context.Context, s *session, r *glue.Resource, plan *broker.Plan) *probed {
+	p := &probed{Resource: r.ID, Name: r.Name, Stage: "match"}
+	job, err := a.probeJob()
+	if err == nil {
+		var one *broker.Plan
+		if one, err = s.broker.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
+			if err = one.Jobs[0].Err; err == nil {
+				plan.Jobs = append(plan.Jobs, one.Jobs...)
+				return p
+			}
+		}
+	}
+	p.Said = err.Error()
+	if e, ok := errors.AsType[*broker.NoMatchError](err); ok {
+		p.Said = e.Error()
+	}
+	return p
+}
+
+// probeRun sends the jobs, waits for them, judges them, and cleans up.
+func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, plan *broker.Plan, found []*probed) error {
+	if len(plan.Jobs) == 0 {
+		return nil
+	}
+	rs, err := s.broker.Submit(ctx, plan)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	none := func(context.Context) ([]*glue.Resource, error) { return nil, nil }
+	err = s.broker.Wait(waiting, rs, broker.Waiting{Discover: none, Pause: 5 * time.Second})
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "grid-probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	verdicts := map[string]*probed{}
+	for _, p := range found {
+		verdicts[p.Resource] = p
+	}
+	for i, r := range rs { // a record per job, in the same order
+		a.probeJudge(ctx, s, r, dir, verdicts[plan.Jobs[i].Choices[0].Resource.ID])
+	}
+	cleaning, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer stop()
+	if err := s.broker.Cancel(cleaning, rs); err != nil {
+		return err
+	}
+	return s.broker.Clean(cleaning, rs, true)
+}
+
+// probeJudge says how far a job came.
+func (a *app) probeJudge(ctx context.Context, s *session, r *broker.Record, dir string, p *probed) {
+	p.Node = r.Host
+	if !r.Started.IsZero() && !r.Submitted.IsZero() {
+		p.Wait = max(0, r.Started.Sub(r.Submitted).Seconds())
+	}
+	p.Run = r.WallTime.Seconds()
+	p.Said = note(r)
+	switch {
+	case r.Handle.ID == "":
+		p.Stage = "submit"
+	case !r.Final() && r.Started.IsZero():
+		p.Stage, p.Said = "start", "it has not started in time: "+string(r.State)+" "+r.Native
+	case r.State != plugins.Done || r.Failure():
+		p.Stage = "run"
+		if p.Said == "" {
+			p.Said = string(r.State)
+		}
+	default:
+		p.Stage = "output"
+		p.Said = probeOutput(ctx, s, r, dir)
+		p.OK = p.Said == ""
+	}
+}
+
+// probeOutput looks at what the job printed; "" is well.
+func probeOutput(ctx context.Context, s *session, r *broker.Record, dir string) string {
+	got, err := s.broker.Output(ctx, []*broker.Record{r}, dir, nil)
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	text, err := os.ReadFile(filepath.Join(got[r.ID].Dir, "probe.out"))
+	switch {
+	case err != nil:
+		return "no output came back"
+	case strings.TrimSpace(string(text)) != probeText:
+		return fmt.Sprintf("its output is %.60q", text)
+	}
+	return ""
+}
+
+func (a *app) probeReport(found []*probed) error {
+	bad := 0
+	var rows [][]string
+	for _, p := range found {
+		state := a.style(green, "ok")
+		if !p.OK {
+			bad++
+			state = a.style(red, "failed at "+p.Stage)
+		}
+		wait, run := "", ""
+		if p.OK {
+			wait, run = fmt.Sprintf("%.0fs", p.Wait), fmt.Sprintf("%.1fs", p.Run)
+		}
+		rows = append(rows, []string{p.Name, state, wait, run, p.Node, cut(p.Said, 100)})
+	}
+	var err error
+	if a.json {
+		err = a.printJSON("probe", struct {
+			Resources []*probed `json:"resources"`
+		}{found})
+	} else {
+		err = a.table(columns("RESOURCE", "RESULT", ">WAIT", ">RUN", "NODE", "SAID"), rows)
+	}
+	switch {
+	case err != nil || bad == 0:
+		return err
+	case bad < len(found):
+		return &exitError{exitPartial, errReported}
+	}
+	return errReported
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/plugins"
+	"gridbroker/plugins/all"
+	"gridbroker/plugins/ask"
+	"gridbroker/plugins/forecast"
+	"gridbroker/plugins/history"
+	"gridbroker/plugins/monitor"
+	"gridbroker/plugins/queuelen"
+)
+
+// services opens what is asked about resources that passed the filters. What
+// the registry knows of silent services and of past errors is used where h is
+// not nil.
+func (a *app) services(c config, b *all.Backends, h *history.Registry) (broker.Services, error) {
+	client := &ask.Client{HTTP: &http.Client{Transport: a.transport()}, Timeout: time.Duration(c.Deadline) / 2}
+	if h != nil {
+		client.Breaker = h.Services()
+	}
+	var s broker.Services
+	lengths := &queuelen.Client{Ask: client, Now: a.env.Now}
+	starts := &forecast.Client{Ask: client, Now: a.env.Now}
+	var err error
+	if lengths.Subjects, err = subjects(c.Services.QueueLengths, queuelen.Schemes); err != nil {
+		return s, fmt.Errorf("queue_lengths: %w", err)
+	}
+	if starts.Subjects, err = subjects(c.Services.Forecasts, forecast.Schemes); err != nil {
+		return s, fmt.Errorf("forecasts: %w", err)
+	}
+	s.QueueLengthers = []plugins.QueueLengther{lengths, b.Slurm}
+	s.Forecasters = []plugins.Forecaster{starts, b.Slurm}
+	if h != nil {
+		for i, f := range s.Forecasters {
+			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}
+		}
+		s.Historians, s.Recorders = []plugins.Historian{h}, []plugins.Recorder{h}
+	}
+	for _, raw := range c.Services.Monitors {
+		m, err := monitor.Open(raw, monitor.Options{Ask: client, Now: a.env.Now})
+		if err != nil {
+			return s, fmt.Errorf("monitors: %w", err)
+		}
+		s.Monitors = append(s.Monitors, m)
+	}
+	return s, nil
+}
+
+// transport is that of services that tell about resources: no credential is
+// sent to them.
+func (a *app) transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 4
+	return t
+}
+
+func subjects(entries, schemes []string) ([]ask.Subject, error) {
+	var all []ask.Subject
+	for _, e := range entries {
+		s, err := ask.ParseSubject(e, schemes...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
