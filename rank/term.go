@@ -48,7 +48,7 @@ type QueueLength struct {
 	// Own is the length of the resource's own queue, where the service tells
 	// queues apart.
 	Own glue.Opt[int64]
-	At      time.Time
+	At  time.Time
 }
 
 // Total is N = ΣL_j + L_a, the published algorithm's total queue. Negative
