@@ -214,6 +214,9 @@ func (b *Broker) Output(ctx context.Context, rs []*Record, dir string, want []st
 		reqs := make([]plugins.FetchRequest, len(rs))
 		for i, r := range rs {
 			reqs[i] = plugins.FetchRequest{Handle: r.Handle, Dir: filepath.Join(dir, OutputDir(r)), Want: want}
+			if job, err := r.Job(); err == nil {
+				reqs[i].Outputs = plugins.OutputNames(job)
+			}
 		}
 		return b.fetched(ctx, rs, reqs, f.Fetch(ctx, reqs, b.Progress))
 	})

@@ -41,12 +41,16 @@ type Fetcher interface {
 	Fetch(ctx context.Context, jobs []FetchRequest, p Progress) []FetchResult
 }
 
-// FetchRequest asks for the output of one job. Want lists names or globs;
-// empty means all output files.
+// FetchRequest asks for the output of one job.
 type FetchRequest struct {
 	Handle Handle
 	Dir    string
-	Want   []string
+	// Want lists names or globs, every one of which must be there; empty
+	// means the job's outputs.
+	Want []string
+	// Outputs are the names and globs that the job declared, for back-ends
+	// that keep more than these; nil: not known.
+	Outputs []string
 }
 
 // FetchResult lists the files brought, relative to Dir.

@@ -42,7 +42,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 				continue
 			}
 			g.Go(func() error {
-				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, meter: meter}
+				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, outputs: jobs[i].Outputs, meter: meter}
 				out[i].Files, out[i].Err = d.run(ctx, jobs[i].Dir)
 				return nil
 			})
@@ -78,11 +78,12 @@ func (m *meter) step(n int64) {
 
 // download brings the files of one job.
 type download struct {
-	c     *client
-	id    string
-	want  []string
-	meter *meter
-	root  *os.Root
+	c       *client
+	id      string
+	want    []string
+	outputs []string // declared by the job
+	meter   *meter
+	root    *os.Root
 }
 
 // remote is one file of the session directory.
@@ -163,22 +164,24 @@ func (d *download) inside(dir, name string) (string, error) {
 // wanted keeps the files that were asked for, and tells which plain names are
 // not there.
 func (d *download) wanted(files []remote) (keep []remote, missing []string) {
-	if len(d.want) == 0 {
+	patterns := d.want
+	if len(patterns) == 0 {
+		patterns = d.outputs
+	}
+	if len(patterns) == 0 {
 		return files, nil
 	}
-	for _, w := range d.want {
-		n := len(keep)
-		for _, f := range files {
-			if ok, err := path.Match(w, f.Name); ok && err == nil || f.Name == w {
-				keep = append(keep, f)
-			}
+	for _, f := range files {
+		if plugins.Wanted(f.Name, patterns) {
+			keep = append(keep, f)
 		}
-		if n == len(keep) {
+	}
+	for _, w := range d.want {
+		if !slices.ContainsFunc(keep, func(f remote) bool { return plugins.Wanted(f.Name, []string{w}) }) {
 			missing = append(missing, w)
 		}
 	}
-	slices.SortFunc(keep, func(a, b remote) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(keep, func(a, b remote) bool { return a.Name == b.Name }), missing
+	return keep, missing
 }
 
 // all downloads the files and, when every one is there, puts them into place.

@@ -55,7 +55,7 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 // that a link the job has left cannot lead outside.
 func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []string, err error) {
 	err = fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !wanted(name, want) {
+		if err != nil || d.IsDir() || !plugins.Wanted(name, want) {
 			return err
 		}
 		if err := ctx.Err(); err != nil {

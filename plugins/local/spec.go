@@ -1,9 +1,7 @@
 package local
 
 import (
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,23 +62,8 @@ func newSpec(req plugins.Request, s *site) spec {
 	for _, e := range job.Environment {
 		sp.Env = append(sp.Env, e.Name+"="+e.Value)
 	}
-	sp.Outputs = outputs(job)
+	sp.Outputs = plugins.OutputNames(job)
 	return sp
-}
-
-// outputs lists what Fetch brings: the output sandbox, and standard output
-// and error whether listed or not.
-func outputs(job *jdl.Job) []string {
-	var names []string
-	for _, f := range job.OutputSandbox {
-		names = append(names, f.Name)
-	}
-	for _, name := range []string{job.StdOutput, job.StdError} {
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // unsupported says why the job cannot run here, "" if it can. No resource's
@@ -108,16 +91,4 @@ func unsupported(job *jdl.Job, s *site) string {
 		return "more processors asked for than the site has slots"
 	}
 	return ""
-}
-
-// wanted reports whether a file of the job's directory is one of the names
-// or globs. A pattern that names a directory takes all below it.
-func wanted(name string, patterns []string) bool {
-	for _, p := range patterns {
-		p = path.Clean(strings.TrimPrefix(p, "./"))
-		if ok, _ := path.Match(p, name); ok || strings.HasPrefix(name, p+"/") || p == name {
-			return true
-		}
-	}
-	return false
 }

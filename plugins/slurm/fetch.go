@@ -73,7 +73,7 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 	}
 	var got []string
 	for _, f := range all {
-		if !wanted(f.name, want) {
+		if !plugins.Wanted(f.name, want) {
 			continue
 		}
 		if err := s.download(ctx, fsys, root, id, f, p); err != nil {
@@ -140,18 +140,6 @@ func (s *site) copyRest(fsys files, dst *os.File, id string, f file, p plugins.P
 		p.Step("fetch", offset+n, f.size)
 	}
 	return err
-}
-
-// wanted reports whether a file is one of the names or globs; a name of a
-// directory takes all below it.
-func wanted(name string, patterns []string) bool {
-	for _, p := range patterns {
-		p = path.Clean(strings.TrimPrefix(p, "./"))
-		if ok, _ := path.Match(p, name); ok || strings.HasPrefix(name, p+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // Peek implements plugins.Peeker.
