@@ -69,7 +69,7 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e.Nearest = append(e.Nearest, m.nearest()...)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected {
-		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason})
+		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason(m.Job)})
 	}
 	for _, d := range dropped {
 		e.Matching--
@@ -82,7 +82,7 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 func (m *Match) filterCounts() []FilterCount {
 	rejected := map[string]int{}
 	for _, r := range m.Rejected {
-		rejected[r.Reason.Filter]++
+		rejected[r.Filter]++
 	}
 	left := len(m.Resources)
 	out := make([]FilterCount, 0, len(m.filters))
@@ -140,7 +140,7 @@ func (m *Match) reachedRequirements() map[*glue.Resource]bool {
 		reached[r] = true
 	}
 	for _, r := range m.Rejected {
-		if r.Reason.Filter == requirementsFilter || r.Reason.Filter == healthFilter {
+		if r.Filter == requirementsFilter || r.Filter == healthFilter {
 			reached[r.Resource] = true
 		}
 	}

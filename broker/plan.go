@@ -48,8 +48,10 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	tally := rank.NewTally()
 	of := make([]*class, len(jobs))
+	table := jdl.NewTable(rs)
 	for _, members := range classes(jobs, avoid) {
-		c, outcomes := b.prepare(ctx, jobs[members[0]], rs, rules.avoiding(avoid, jobs[members[0]]), tally)
+		job := jobs[members[0]]
+		c, outcomes := b.prepare(ctx, match(job, rs, b.filters(rules.avoiding(avoid, job)), table), rules, table, tally)
 		p.Services = append(p.Services, outcomes...)
 		for _, i := range members {
 			of[i] = c
@@ -62,9 +64,9 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 	return p, nil
 }
 
-// prepare matches one class and sets up its field.
-func (b *Broker) prepare(ctx context.Context, job *jdl.Job, rs []*glue.Resource, rules Rules, tally *rank.Tally) (*class, []Outcome) {
-	c := &class{match: match(job, rs, b.filters(rules))}
+// prepare asks the services about one class and sets up its field.
+func (b *Broker) prepare(ctx context.Context, m *Match, rules Rules, table *jdl.Table, tally *rank.Tally) (*class, []Outcome) {
+	c, job := &class{match: m}, m.Job
 	ask := ctx
 	if b.AskFor > 0 {
 		var cancel context.CancelFunc
@@ -73,7 +75,7 @@ func (b *Broker) prepare(ctx context.Context, job *jdl.Job, rs []*glue.Resource,
 	}
 	answers := b.Services.ask(ask, job, c.match.Survivors)
 	cs := c.match.candidates(rules, answers)
-	c.field = b.Policy.NewField(job, rules.Now, cs, tally, rankOf(job, b.Policy.Name))
+	c.field = b.Policy.NewField(job, rules.Now, cs, tally, b.rankOf(m, cs, table))
 	outcomes := make([]Outcome, len(answers))
 	for i, a := range answers {
 		outcomes[i] = a.Outcome
@@ -81,14 +83,20 @@ func (b *Broker) prepare(ctx context.Context, job *jdl.Job, rs []*glue.Resource,
 	return c, outcomes
 }
 
-// rankOf evaluates the job's Rank, or in policy jdl its default.
-func rankOf(job *jdl.Job, policy string) func(*glue.Resource) jdl.Value {
+// rankOf evaluates the job's Rank, or in policy jdl its default, for all
+// candidates, and returns the function that does it again for one.
+func (b *Broker) rankOf(m *Match, cs []rank.Candidate, table *jdl.Table) func(*glue.Resource) jdl.Value {
+	job := m.Job
 	e := job.Rank
-	if e == nil && policy == rank.JDL {
+	if e == nil && b.Policy.Name == rank.JDL {
 		e = job.DefaultRank
 	}
 	if e == nil {
 		return nil
+	}
+	program := jdl.Compile(e, job.Ad, table)
+	for i := range cs {
+		cs[i].JDLRank = program.Eval(int(m.rows[i]))
 	}
 	return func(r *glue.Resource) jdl.Value { return job.Ad.Eval(e, r) }
 }

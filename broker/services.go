@@ -130,18 +130,18 @@ func (q asker) answer(ctx context.Context, order int, start time.Time) (a answer
 // critical alarm rejects, for now.
 func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 	cs := make([]rank.Candidate, 0, len(m.Survivors))
-	kept := m.Survivors[:0:0]
-	for _, r := range m.Survivors {
+	kept, rows := m.Survivors[:0:0], m.rows[:0:0]
+	for i, r := range m.Survivors {
 		e, _ := rules.endpoint(r)
 		c := rank.Candidate{Resource: r, Endpoint: e, Age: Age(r, rules.Now)}
 		if why := advise(&c, rules, answers); why != nil {
-			m.Rejected = append(m.Rejected, Rejection{r, why})
+			m.Rejected = append(m.Rejected, Rejection{r, why.Filter, why})
 			continue
 		}
-		kept = append(kept, r)
+		kept, rows = append(kept, r), append(rows, m.rows[i])
 		cs = append(cs, c)
 	}
-	m.Survivors = kept
+	m.Survivors, m.rows = kept, rows
 	return cs
 }
 

@@ -68,7 +68,10 @@ func (t *Table) newColumn(name string) *column {
 func cell(row Scope, name, key string) (Value, bool) {
 	ad, ok := row.(*Ad)
 	if !ok {
-		v, _ := row.Lookup(name)
+		v, published := row.Lookup(name)
+		if !published { // whatever v is then
+			return Value{}, true
+		}
 		return v, v.small()
 	}
 	i := ad.find(key)

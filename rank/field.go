@@ -95,9 +95,8 @@ type Field struct {
 }
 
 // NewField prepares the candidates of a job. Their order does not matter.
-// rankOf evaluates the job's Rank for a resource; it is asked again with
-// corrected counters when jobs were placed there. It may be nil where
-// Candidate.JDLRank is to be taken as it is.
+// Where jobs were placed since, rankOf evaluates the job's Rank again, with
+// corrected counters. It may be nil where Candidate.JDLRank stays as it is.
 func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, rankOf func(*glue.Resource) jdl.Value) *Field {
 	if p.Model == (Model{}) {
 		p.Model = DefaultModel()
@@ -168,7 +167,7 @@ func (f *Field) refresh() {
 		}
 		c := e.base
 		c.Placed = *e.load
-		if f.rank != nil {
+		if f.rank != nil && c.Placed.Jobs > 0 {
 			c.JDLRank = f.rank(placedOn(c.Resource, c.Placed))
 		}
 		e.ranked = kinds[f.policy.Name].score(&f.policy, f.scene, &c)
