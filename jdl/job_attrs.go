@@ -73,10 +73,10 @@ var attrTable = []attrDef{
 	{"InputData", tStrings, inGLite | inDIRAC, noMin},
 	{"DataRequirements", tRecords, inGLite | gliteOnly, noMin},
 	{"DataAccessProtocol", tStrings, inGLite | gliteOnly, noMin},
-	{"DataCatalog", tString, inGLite | gliteOnly, noMin},
-	{"DataCatalogType", tString, inGLite | gliteOnly, noMin},
-	{"StorageIndex", tString, inGLite | gliteOnly, noMin},
-	{"OutputData", tAny, inGLite | inDIRAC | isIgnored, noMin},
+	{"DataCatalog", tString, inGLite | gliteOnly | isIgnored, noMin},
+	{"DataCatalogType", tString, inGLite | gliteOnly | isIgnored, noMin},
+	{"StorageIndex", tString, inGLite | gliteOnly | isIgnored, noMin},
+	{"OutputData", tAny, inGLite | inDIRAC, noMin},
 	{"OutputSE", tStrings, inGLite | inDIRAC, noMin},
 	{"VirtualOrganisation", tString, inGLite | gliteOnly, noMin},
 	{"VirtualOrganization", tString, inDIRAC, noMin},
@@ -105,7 +105,7 @@ var attrTable = []attrDef{
 	{"HostNumber", tInt, inGLite | gliteOnly, 1},
 	{"WholeNodes", tBool, inGLite | inOurs, noMin},
 	{"GPUNumber", tInt, inGLite | inOurs, 0},
-	{"GPUModel", tString, inGLite | gliteOnly, noMin},
+	{"GPUModel", tString, inGLite | gliteOnly | isIgnored, noMin},
 	{"ShortDeadlineJob", tBool, inGLite | gliteOnly, noMin},
 	{"EnableWmsFeedback", tBool, inGLite | gliteOnly | isIgnored, noMin},
 	{"FuzzyRank", tBool, inGLite | gliteOnly, noMin},
@@ -153,7 +153,7 @@ var attrTable = []attrDef{
 	{"BannedSites", tStrings, inDIRAC | diracOnly, noMin},
 	{"GridCE", tStrings, inDIRAC | diracOnly, noMin},
 	{"Platform", tString, inDIRAC | diracOnly | isIgnored, noMin},
-	{"Priority", tNumber, inDIRAC | inOurs, noMin},
+	{"Priority", tNumber, inDIRAC | isIgnored, noMin},
 	{"LogLevel", tString, inDIRAC | diracOnly | isIgnored, noMin},
 	{"NumberOfProcessors", tInt, inDIRAC | diracOnly, 1},
 	{"MinNumberOfProcessors", tInt, inDIRAC | diracOnly, 1},
@@ -190,12 +190,16 @@ var attrTable = []attrDef{
 	{"ParameterValue", tAny, inInternal, noMin},
 }
 
-// findAttr looks an attribute up; nil: not known.
-func findAttr(name string) *attrDef {
-	for i := range attrTable {
-		if equalFold(attrTable[i].name, name) {
-			return &attrTable[i]
-		}
+// attrIndex is attrTable by lower-case name.
+var attrIndex = indexAttrs(attrTable)
+
+func indexAttrs(table []attrDef) map[string]*attrDef {
+	index := make(map[string]*attrDef, len(table))
+	for i := range table {
+		index[fold(table[i].name)] = &table[i]
 	}
-	return nil
+	return index
 }
+
+// findAttr looks an attribute up; nil: not known.
+func findAttr(name string) *attrDef { return attrIndex[fold(name)] }

@@ -35,7 +35,7 @@ func set(k SetKind, n int, d Dialect) verdict { return verdict{k, n, d, ""} }
 var corpus = map[string]verdict{
 	"001-dirac-index.jdl":                 ok(DIRAC),
 	"003-dirac-index.jdl":                 ok(GLite), // nothing in it is DIRAC's alone
-	"005-dirac-index.jdl":                 ok(GLite),
+	"005-dirac-index.jdl":                 ok(DIRAC),
 	"007-dirac-index.jdl":                 set(Parametric, 20, DIRAC),
 	"009-dirac-testWFSIO.jdl":             ok(DIRAC),
 	"011-dirac-JDL-1.jdl":                 ok(DIRAC),

@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+// dagReader reads Dependencies.
+type dagReader struct {
+	*jobReader
+	nodes []node
+	names map[string]string   // node names as written, by folded name
+	after map[string][]string // names of the nodes before a node, by folded name
+	seen  map[[2]string]bool  // pairs already in after
+}
+
 // dependencies reads { {a, b}, {{a, b}, c} }: each pair says that the nodes on
 // the left come before those on the right. It returns, by folded name of a
 // node, the names of those before it.
@@ -12,7 +21,10 @@ func (r *jobReader) dependencies(nodes []node, e Expr) map[string][]string {
 	if e == nil {
 		return nil
 	}
-	after := map[string][]string{}
+	d := dagReader{r, nodes, map[string]string{}, map[string][]string{}, map[[2]string]bool{}}
+	for _, n := range nodes {
+		d.names[fold(n.name)] = n.name
+	}
 	pairs, ok := e.(*ListExpr)
 	if !ok {
 		r.fail(e.Pos(), "dependencies", "Dependencies = { {a, b} };", "Dependencies must be a list of pairs")
@@ -23,20 +35,34 @@ func (r *jobReader) dependencies(nodes []node, e Expr) map[string][]string {
 		elems = []Expr{pairs}
 	}
 	for _, x := range elems {
-		pair, ok := x.(*ListExpr)
-		if !ok || len(pair.Elems) != 2 {
-			r.fail(x.Pos(), "dependencies", "{before, after}", "a dependency must be a pair")
-			continue
-		}
-		before := r.nodeNames(nodes, pair.Elems[0])
-		for _, to := range r.nodeNames(nodes, pair.Elems[1]) {
-			for _, from := range before {
-				after[fold(to)] = addOnce(after[fold(to)], from)
+		d.pair(x)
+	}
+	d.checkCycle()
+	return d.after
+}
+
+// maxEdges bounds the dependencies of a DAG.
+const maxEdges = 1_000_000
+
+func (d *dagReader) pair(e Expr) {
+	pair, ok := e.(*ListExpr)
+	if !ok || len(pair.Elems) != 2 {
+		d.fail(e.Pos(), "dependencies", "{before, after}", "a dependency must be a pair")
+		return
+	}
+	before, after := d.nodeNames(pair.Elems[0]), d.nodeNames(pair.Elems[1])
+	if len(d.seen)+len(before)*len(after) > maxEdges {
+		d.failAttr("Dependencies", "limit", "", "more than %d dependencies", maxEdges)
+		return
+	}
+	for _, to := range after {
+		for _, from := range before {
+			if edge := [2]string{from, to}; !d.seen[edge] {
+				d.seen[edge] = true
+				d.after[fold(to)] = append(d.after[fold(to)], from)
 			}
 		}
 	}
-	r.checkCycle(nodes, after)
-	return after
 }
 
 // isPair reports whether a list is {name, name}.
@@ -57,37 +83,37 @@ func nodeName(e Expr) (string, bool) {
 }
 
 // nodeNames are the nodes an element means: a name or a list of names.
-func (r *jobReader) nodeNames(nodes []node, e Expr) []string {
+func (d *dagReader) nodeNames(e Expr) []string {
 	if l, ok := e.(*ListExpr); ok {
 		var out []string
 		for _, x := range l.Elems {
-			out = append(out, r.nodeNames(nodes, x)...)
+			out = append(out, d.nodeNames(x)...)
 		}
 		return out
 	}
 	name, ok := nodeName(e)
-	for _, n := range nodes {
-		if ok && equalFold(n.name, name) {
-			return []string{n.name}
-		}
-	}
-	known := make([]string, len(nodes))
-	for i, n := range nodes {
-		known[i] = n.name
-	}
-	hint := ""
-	if near := nearest(name, known); near != "" {
-		hint = "did you mean " + near + "?"
+	if known, is := d.names[fold(name)]; ok && is {
+		return []string{known}
 	}
 	if !ok {
 		name = Unparse(e)
 	}
-	r.fail(e.Pos(), "dependencies", hint, "Dependencies: no node is called %s", name)
+	if len(d.errs) < maxFindings {
+		d.fail(e.Pos(), "dependencies", d.nearNode(name), "Dependencies: no node is called %s", name)
+	}
 	return nil
 }
 
+func (d *dagReader) nearNode(name string) string {
+	var known []string
+	for _, n := range d.nodes {
+		known = append(known, n.name)
+	}
+	return didYouMean(name, known)
+}
+
 // checkCycle refuses a node that would wait for itself.
-func (r *jobReader) checkCycle(nodes []node, after map[string][]string) {
+func (d *dagReader) checkCycle() {
 	const open, done = 1, 2
 	state := map[string]int{}
 	var path []string
@@ -100,7 +126,7 @@ func (r *jobReader) checkCycle(nodes []node, after map[string][]string) {
 		}
 		if state[key] == 0 {
 			state[key] = open
-			for _, before := range after[key] {
+			for _, before := range d.after[key] {
 				if !visit(before) {
 					return false
 				}
@@ -110,11 +136,11 @@ func (r *jobReader) checkCycle(nodes []node, after map[string][]string) {
 		path = path[:len(path)-1]
 		return true
 	}
-	for _, n := range nodes {
+	for _, n := range d.nodes {
 		if !visit(n.name) {
 			from := slices.IndexFunc(path, func(s string) bool { return equalFold(s, path[len(path)-1]) })
 			slices.Reverse(path[from:])
-			r.fail(r.pos("Dependencies"), "dependencies", "", "Dependencies go in a circle: %s", strings.Join(path[from:], " before "))
+			d.fail(d.pos("Dependencies"), "dependencies", "", "Dependencies go in a circle: %s", strings.Join(path[from:], " before "))
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import "strings"
 // judgeDialect decides by evidence: a name or expression only gLite has, then
 // a name or placeholder only DIRAC has. Without evidence it is gLite.
 func judgeDialect(ad *Ad) Dialect {
-	dirac := false
+	dirac, ours := false, false
 	for _, a := range ad.Attrs() {
 		def := findAttr(a.Name)
 		if def != nil && def.mode&gliteOnly != 0 {
@@ -14,6 +14,8 @@ func judgeDialect(ad *Ad) Dialect {
 		if def != nil && def.mode&diracOnly != 0 || strings.HasPrefix(fold(a.Name), "parameters.") {
 			dirac = true
 		}
+		dirac = dirac || equalFold(a.Name, "OutputData") && namesOnly(a.Expr)
+		ours = ours || def != nil && def.mode&(inOurs|inDIRAC) == inOurs
 		if s, ok := literalText(a.Expr); ok {
 			if strings.Contains(s, paramMark) {
 				return GLite
@@ -21,7 +23,7 @@ func judgeDialect(ad *Ad) Dialect {
 			dirac = dirac || hasPlaceholder(s) && hasAttr(ad, "Parameters")
 		}
 	}
-	if dirac || hasAttr(ad, "CPUTime") && !hasAttr(ad, "WallTime") {
+	if dirac || hasAttr(ad, "CPUTime") && !ours {
 		return DIRAC
 	}
 	return GLite
@@ -38,4 +40,19 @@ func literalText(e Expr) (string, bool) {
 		return l.Value.Str()
 	}
 	return "", false
+}
+
+// namesOnly reports whether an expression is a string or a list of strings:
+// OutputData, which in gLite is made of records.
+func namesOnly(e Expr) bool {
+	if l, ok := e.(*ListExpr); ok {
+		for _, x := range l.Elems {
+			if !namesOnly(x) {
+				return false
+			}
+		}
+		return len(l.Elems) > 0
+	}
+	_, ok := literalText(e)
+	return ok
 }

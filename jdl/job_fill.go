@@ -69,11 +69,15 @@ func (r *jobReader) checkType(def *attrDef) {
 // unknown warns of a name that is nearly one we know, unless an expression
 // of the job uses it.
 func (r *jobReader) unknown(a Attr) {
-	near := nearestAttr(a.Name)
-	if near == "" || r.cfg.stored || refersTo(r.ad, a.Name) {
+	if r.cfg.stored || len(r.job.Warnings) >= maxFindings {
 		return
 	}
-	r.warn(a.NamePos, "unknown-attribute", "did you mean "+near+"?", "%s is not a known attribute", a.Name)
+	if r.refs == nil {
+		r.refs = references(r.ad)
+	}
+	if near := nearestAttr(a.Name); near != "" && !r.refs[fold(a.Name)] {
+		r.warn(a.NamePos, "unknown-attribute", "did you mean "+near+"?", "%s is not a known attribute", a.Name)
+	}
 }
 
 // program reads the executable, its arguments, prologue and epilogue.

@@ -100,38 +100,74 @@ func writeJSONString(b *bytes.Buffer, s string) {
 // ParseAdJSON reads a JSON object as a record: strings "/Expr(text)/" are
 // expressions, null is UNDEFINED. The error is a *Diagnostic with the place.
 func ParseAdJSON(file string, src []byte) (*Ad, error) {
-	r := jsonReader{file: file, src: src, dec: json.NewDecoder(bytes.NewReader(src))}
+	ads, err := readJSON(file, src)
+	if err != nil {
+		return nil, err
+	}
+	if len(ads) != 1 {
+		return nil, &Diagnostic{Severity: Fatal, File: file, Code: "json", Msg: "the text is a list of records, and one is wanted"}
+	}
+	return ads[0], nil
+}
+
+// readJSON reads an object, or a list of objects.
+func readJSON(file string, src []byte) ([]*Ad, error) {
+	r := jsonReader{file: file, dec: json.NewDecoder(bytes.NewReader(src)), place: placeFinder{src: string(src)}}
 	r.dec.UseNumber()
 	e, err := r.value(0)
-	if err == nil {
-		if _, isAd := e.(*Ad); !isAd {
-			return nil, r.fail("the text is not a JSON object")
-		}
-		if _, err = r.dec.Token(); !errors.Is(err, io.EOF) {
-			return nil, r.fail("text after the object")
-		}
-		return e.(*Ad), nil
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	if _, err = r.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, r.fail("text after the end")
+	}
+	elems := []Expr{e}
+	if l, ok := e.(*ListExpr); ok && len(l.Elems) > 0 {
+		elems = l.Elems
+	}
+	var ads []*Ad
+	for _, e := range elems {
+		ad, ok := e.(*Ad)
+		if !ok {
+			return nil, r.fail("the text is not a JSON object, nor a list of objects")
+		}
+		ads = append(ads, ad)
+	}
+	return ads, nil
 }
 
 type jsonReader struct {
-	file string
-	src  []byte
-	dec  *json.Decoder
+	file  string
+	dec   *json.Decoder
+	place placeFinder
 }
 
-func (r *jsonReader) pos() Pos { return posAt(r.src, int(r.dec.InputOffset())) }
+func (r *jsonReader) pos() Pos { return r.place.at(int(r.dec.InputOffset())) }
 
-// posAt is the place of a byte of a text.
-func posAt(src []byte, offset int) Pos {
-	before := src[:min(max(0, offset), len(src))]
-	return Pos{Line: 1 + bytes.Count(before, []byte("\n")), Col: len(before) - bytes.LastIndexByte(before, '\n')}
+// placeFinder turns offsets into places. Offsets that grow cost one pass over
+// the text in all.
+type placeFinder struct {
+	src              string
+	last, line, from int // the last offset asked for, its line from 0, where that line starts
+}
+
+func (f *placeFinder) at(offset int) Pos {
+	offset = min(max(0, offset), len(f.src))
+	if offset < f.last {
+		f.last, f.line, f.from = 0, 0, 0
+	}
+	between := f.src[f.last:offset]
+	if n := strings.Count(between, "\n"); n > 0 {
+		f.line += n
+		f.from = f.last + strings.LastIndexByte(between, '\n') + 1
+	}
+	f.last = offset
+	return Pos{Line: f.line + 1, Col: offset - f.from + 1}
 }
 
 func (r *jsonReader) fail(format string, args ...any) error {
 	d := &Diagnostic{Severity: Fatal, File: r.file, Pos: r.pos(), Code: "json", Msg: fmt.Sprintf(format, args...)}
-	d.Line, d.caret = sourceLine(string(r.src), d.Pos)
+	d.Line, d.caret = sourceLine(r.place.src, d.Pos)
 	return d
 }
 

@@ -2,7 +2,6 @@ package jdl
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -80,8 +79,11 @@ func (r *jobReader) implied() []string {
 	if r.has("HostNumber") && d.Nodes > 0 && d.Slots > 1 && !d.WholeNodes {
 		add("other.GlueHostArchitectureSMPSize >= %d", (d.Slots+d.Nodes-1)/d.Nodes)
 	}
+	if lrms := r.str("BatchSystem"); lrms != "" {
+		add("other.GlueCEInfoLRMSType == %s", quoteString(lrms))
+	}
 	if se := r.strs("OutputSE"); len(se) > 0 && r.job.Dialect != DIRAC {
-		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", strconv.Quote(se[0]))
+		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", quoteString(se[0]))
 	}
 	if r.job.Dialect == DIRAC {
 		return append(out, r.diracPlaces()...)

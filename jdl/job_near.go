@@ -7,7 +7,7 @@ import "slices"
 func nearest(word string, candidates []string) string {
 	w := fold(word)
 	best, bestDist := "", 1+len(w)/4
-	if len(w) < 3 {
+	if len(w) < 3 || len(w) > 80 {
 		return ""
 	}
 	for _, c := range candidates {
@@ -19,6 +19,15 @@ func nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// didYouMean suggests the known name nearest to a wrong one, "" when none is
+// near.
+func didYouMean(name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }
 
 // nearestAttr returns the attribute of a job that a name was probably meant

@@ -15,19 +15,25 @@ type node struct {
 	ad   *Ad
 }
 
+// nodeSet is nodes in their order, each name once.
+type nodeSet struct {
+	list  []node
+	names map[string]bool // folded
+}
+
 // nodes makes the jobs of a collection or DAG.
 func (s *JobSet) nodes(r *jobReader) error {
 	nodes, deps := r.nodeList(s.Kind)
-	after := r.dependencies(nodes, deps)
+	after := r.dependencies(nodes.list, deps)
 	s.MaxRunning = r.integer("Max_Nodes_Running", 0)
 	s.Collocated = r.boolean("NodesCollocation")
-	if len(nodes) == 0 && len(r.errs) == 0 {
+	if len(nodes.list) == 0 && len(r.errs) == 0 {
 		r.fail(r.pos("Nodes"), "missing", "", "the %s has no nodes", s.Kind)
 	}
-	for i := 0; i < len(nodes) && len(r.errs) == 0; i++ {
-		job := s.node(r, nodes[i], i > 0)
-		if job != nil {
-			job.setNode(nodes[i].name, after[fold(nodes[i].name)])
+	for i := 0; i < len(nodes.list) && len(r.errs) == 0; i++ {
+		n := nodes.list[i]
+		if job := s.node(r, n, i > 0); job != nil {
+			job.setNode(n.name, after[fold(n.name)])
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
@@ -150,7 +156,8 @@ func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
 
 // nodeList reads Nodes: a list of records (collection), or a record of named
 // records (DAG), in which Dependencies may stand too.
-func (r *jobReader) nodeList(kind SetKind) (nodes []node, deps Expr) {
+func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps Expr) {
+	nodes.names = map[string]bool{}
 	deps, _ = r.ad.Expr("Dependencies")
 	e, _ := r.ad.Expr("Nodes")
 	switch e := e.(type) {
@@ -174,7 +181,7 @@ func (r *jobReader) nodeList(kind SetKind) (nodes []node, deps Expr) {
 	return nodes, deps
 }
 
-func (r *jobReader) addNode(nodes *[]node, name string, e Expr) {
+func (r *jobReader) addNode(nodes *nodeSet, name string, e Expr) {
 	ad, ok := e.(*Ad)
 	if !ok {
 		r.fail(e.Pos(), "type", "", "node %s is not a record", name)
@@ -185,15 +192,16 @@ func (r *jobReader) addNode(nodes *[]node, name string, e Expr) {
 			name = s
 		}
 	}
-	if slices.ContainsFunc(*nodes, func(n node) bool { return equalFold(n.name, name) }) {
+	if nodes.names[fold(name)] {
 		r.fail(e.Pos(), "same-name", "", "two nodes are called %s", name)
 		return
 	}
-	if len(*nodes) >= r.cfg.maxJobs {
+	if len(nodes.list) >= r.cfg.maxJobs {
 		r.failAttr("Nodes", "limit", "", "more than %d jobs", r.cfg.maxJobs)
 		return
 	}
-	*nodes = append(*nodes, node{name, ad})
+	nodes.names[fold(name)] = true
+	nodes.list = append(nodes.list, node{name, ad})
 }
 
 // notInherited are the parent's attributes that describe the set, or that a

@@ -32,8 +32,9 @@ func (s *JobSet) parametric(r *jobReader) error {
 	if len(r.errs) > 0 {
 		return r.err()
 	}
+	left := &budget{maxGrowth}
 	for i, p := range params {
-		sub, err := r.instance(p)
+		sub, err := r.instance(p, left)
 		if err != nil {
 			return err
 		}
@@ -51,17 +52,37 @@ func (s *JobSet) parametric(r *jobReader) error {
 	return nil
 }
 
+// maxGrowth bounds the bytes that placeholders may add to all jobs together.
+const maxGrowth = 512 << 20
+
+// budget counts what is left of maxGrowth.
+type budget struct{ left int }
+
+// spend reports whether n more bytes may be made.
+func (b *budget) spend(n int) bool {
+	b.left -= n
+	return b.left >= 0
+}
+
 // instance is the reader of one job of the set.
-func (r *jobReader) instance(p param) (*jobReader, error) {
+func (r *jobReader) instance(p param, b *budget) (*jobReader, error) {
 	sub := newJobReader(r.file, r.src, r.cfg, &Ad{})
 	sub.dir, sub.cfg.dialect = r.dir, r.job.Dialect
 	sub.ad.at = r.ad.at
-	rw := rewriter{text: p.replaceGLite, err: func(pos Pos, text string) {
+	replace := p.replaceGLite
+	if r.job.Dialect == DIRAC {
+		replace = p.replaceDIRAC
+	}
+	text := func(s string) string {
+		if !b.spend(p.growth(s)) {
+			sub.failAttr("Parameters", "limit", "", "the jobs take more than %d MB", maxGrowth>>20)
+			return s
+		}
+		return replace(s)
+	}
+	rw := rewriter{text: text, err: func(pos Pos, text string) {
 		sub.fail(pos, "parametric", "", "%q is no expression", text)
 	}}
-	if r.job.Dialect == DIRAC {
-		rw.text = p.replaceDIRAC
-	}
 	for _, a := range r.ad.Attrs() {
 		if key := fold(a.Name); !strings.HasPrefix(key, "parameter") {
 			sub.ad.put(Attr{Name: rw.text(a.Name), Expr: rw.expr(a.Expr), NamePos: a.NamePos})
@@ -88,6 +109,15 @@ func normalKinds(kinds []string) []string {
 		return []string{"normal"}
 	}
 	return out
+}
+
+// growth bounds what replacing adds to a text.
+func (p param) growth(s string) int {
+	longest := max(len(p.value), len(p.index))
+	for _, v := range p.named {
+		longest = max(longest, len(v))
+	}
+	return len(s) + longest*(strings.Count(s, paramMark)+strings.Count(s, "%"))
 }
 
 func (p param) replaceGLite(s string) string { return strings.ReplaceAll(s, paramMark, p.value) }

@@ -3,6 +3,7 @@ package jdl
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,10 +80,11 @@ const (
 )
 
 // DetectFormat tells the language of a description by its first character
-// that is not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" JSON, anything
-// else JDL.
+// that is not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON,
+// anything else JDL.
 func DetectFormat(src []byte) Format {
-	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), " \t\r\n\v\f")
+	const blanks = " \t\r\n\v\f"
+	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
 	if len(src) == 0 {
 		return FormatJDL
 	}
@@ -93,6 +95,10 @@ func DetectFormat(src []byte) Format {
 		return FormatXRSL
 	case '{':
 		return FormatJSON
+	case '[':
+		if bytes.HasPrefix(bytes.TrimLeft(src[1:], blanks), []byte("{")) {
+			return FormatJSON
+		}
 	}
 	return FormatJDL
 }
@@ -107,9 +113,7 @@ func (s *JobSet) readForeign(f Format, file string, src []byte, cfg config) erro
 	case FormatADL:
 		ads, err = readADL(file, src, cfg)
 	default:
-		var ad *Ad
-		ad, err = ParseAdJSON(file, src)
-		ads = []*Ad{ad}
+		ads, err = readJSON(file, src)
 	}
 	if err != nil {
 		return err
@@ -214,15 +218,7 @@ func (r *jobReader) kinds() {
 }
 
 func (r *jobReader) kindHint(kind string) string {
-	var known []string
-	for k := range jobKinds {
-		known = append(known, k)
-	}
-	slices.Sort(known)
-	if near := nearest(kind, known); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
+	return didYouMean(kind, slices.Sorted(maps.Keys(jobKinds)))
 }
 
 func (r *jobReader) interactiveOnly() {

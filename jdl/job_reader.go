@@ -17,12 +17,20 @@ type jobReader struct {
 	job  *Job
 	bad  map[string]bool // attributes already complained about, folded
 	errs []error
+
+	inNames  map[string]string // source of each input file, by name
+	outNames map[string]string // output file of each base name
+	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
 }
+
+// maxFindings bounds the errors, and the warnings, said of one record.
+const maxFindings = 100
 
 func newJobReader(file, src string, cfg jobConfig, ad *Ad) *jobReader {
 	return &jobReader{
 		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
 		job: &Job{File: file, FuzzyFactor: 1}, bad: map[string]bool{},
+		inNames: map[string]string{}, outNames: map[string]string{},
 	}
 }
 
@@ -36,10 +44,16 @@ func (r *jobReader) diagnostic(s Severity, pos Pos, code, msg, hint string) *Dia
 }
 
 func (r *jobReader) fail(pos Pos, code, hint, format string, args ...any) {
+	if len(r.errs) >= maxFindings {
+		return
+	}
 	r.errs = append(r.errs, r.diagnostic(Fatal, pos, code, fmt.Sprintf(format, args...), hint))
 }
 
 func (r *jobReader) warn(pos Pos, code, hint, format string, args ...any) {
+	if len(r.job.Warnings) >= maxFindings {
+		return
+	}
 	r.job.Warnings = append(r.job.Warnings, r.diagnostic(Warning, pos, code, fmt.Sprintf(format, args...), hint))
 }
 

@@ -2,7 +2,7 @@ package jdl
 
 // rewriter copies expressions with the text of strings and names changed.
 type rewriter struct {
-	text func(string) string
+	text func(string) string        // the new text of a string or name
 	err  func(pos Pos, text string) // a changed name that is no expression
 }
 
@@ -74,25 +74,27 @@ func (rw *rewriter) ref(a *AttrRef) Expr {
 	return e
 }
 
-// refersTo reports whether some expression of the record names the attribute,
+// references are the names that the expressions of a record use, folded, those
 // in a SignificantAttributes list too.
-func refersTo(ad *Ad, name string) bool {
-	found := false
+func references(ad *Ad) map[string]bool {
+	out := map[string]bool{}
 	for _, a := range ad.Attrs() {
+		significant := equalFold(a.Name, "SignificantAttributes")
 		Walk(a.Expr, func(e Expr) bool {
 			switch e := e.(type) {
 			case *AttrRef:
-				found = found || equalFold(e.Name, name)
+				out[fold(e.Name)] = true
 			case *Select:
-				found = found || equalFold(e.Name, name)
+				out[fold(e.Name)] = true
 			case *Literal:
-				s, ok := e.Value.Str()
-				found = found || ok && equalFold(a.Name, "SignificantAttributes") && equalFold(s, name)
+				if s, ok := e.Value.Str(); ok && significant {
+					out[fold(s)] = true
+				}
 			}
-			return !found
+			return true
 		})
 	}
-	return found
+	return out
 }
 
 // replaceRoot puts the parent's elements in place of root.InputSandbox[i] and

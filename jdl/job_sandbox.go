@@ -170,18 +170,16 @@ func (r *jobReader) addInput(e inputEntry, source, dest string) {
 		r.fail(e.pos, "bad-name", "", "InputSandbox: the name %q %s", dest, why)
 		return
 	}
-	for _, f := range r.job.InputSandbox {
-		if f.Name == name && f.Source == source {
-			r.warn(e.pos, "twice", "", "InputSandbox: %s is listed twice", e.text)
-			return
-		}
-		if f.Name == name {
-			r.fail(e.pos, "same-name", "give one of them another name with InputSandboxDestFileName",
-				"InputSandbox: %s and %s would both be called %s", f.Source, source, name)
-			return
-		}
+	switch was, taken := r.inNames[name]; {
+	case taken && was == source:
+		r.warn(e.pos, "twice", "", "InputSandbox: %s is listed twice", e.text)
+	case taken:
+		r.fail(e.pos, "same-name", "give one of them another name with InputSandboxDestFileName",
+			"InputSandbox: %s and %s would both be called %s", was, source, name)
+	default:
+		r.inNames[name] = source
+		r.job.InputSandbox = append(r.job.InputSandbox, InputFile{Source: source, Name: name})
 	}
-	r.job.InputSandbox = append(r.job.InputSandbox, InputFile{Source: source, Name: name})
 }
 
 // sourceName is the last part of a path or URL.
@@ -209,6 +207,52 @@ func (r *jobReader) outputs() {
 		}
 		r.addOutput(e, url)
 	}
+	r.outputData()
+}
+
+// outputData adds the files of OutputData to the output: no catalogue is
+// written here, so that they are brought back instead.
+func (r *jobReader) outputData() {
+	if !r.has("OutputData") || r.cfg.stored {
+		return
+	}
+	names := stringsOf(r.value("OutputData")) // DIRAC: names
+	if r.job.Dialect != DIRAC {
+		names = r.outputRecords()
+	}
+	for _, name := range names {
+		if !strings.Contains(name, ":") && r.outNames[path.Base(name)] == "" {
+			r.addOutput(inputEntry{name, r.pos("OutputData")}, "")
+		}
+	}
+	if !r.bad["outputdata"] {
+		r.warn(r.pos("OutputData"), "no-effect", "", "OutputData is not sent to storage: its files come back with the output")
+	}
+}
+
+// outputRecords reads gLite's OutputData: records with OutputFile.
+func (r *jobReader) outputRecords() []string {
+	v := r.value("OutputData")
+	vs, ok := v.List()
+	if !ok {
+		vs = []Value{v}
+	}
+	var names []string
+	for _, v := range vs {
+		name, isText := v.Attr("OutputFile").Str()
+		lfn, hasLFN := v.Attr("LogicalFileName").Str()
+		switch {
+		case v.Kind() != Record:
+			r.failAttr("OutputData", "type", "{ [ OutputFile = \"x\"; ] }", "OutputData must be a list of records")
+		case !isText:
+			r.failAttr("OutputData", "missing", "", "OutputData: a record without OutputFile")
+		case hasLFN && !strings.HasPrefix(fold(lfn), "lfn:"):
+			r.failAttr("OutputData", "logical-name", "", "OutputData: LogicalFileName %q does not begin with lfn:", lfn)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // isCEServer reports whether a destination means the computing element's own
@@ -244,17 +288,16 @@ func (r *jobReader) addOutput(e inputEntry, url string) {
 	if url != "" && !isURL(url) {
 		url = r.localDest(url)
 	}
-	for _, f := range r.job.OutputSandbox {
-		if f.Name == name {
-			r.warn(e.pos, "twice", "", "OutputSandbox: %s is listed twice", e.text)
-			return
-		}
-		if path.Base(f.Name) == path.Base(name) && !hasMeta(name) {
-			r.fail(e.pos, "same-name", "", "OutputSandbox: %s and %s have the same name", f.Name, name)
-			return
-		}
+	base := path.Base(name)
+	switch was, taken := r.outNames[base]; {
+	case taken && was == name:
+		r.warn(e.pos, "twice", "", "OutputSandbox: %s is listed twice", e.text)
+	case taken && !hasMeta(base):
+		r.fail(e.pos, "same-name", "", "OutputSandbox: %s and %s have the same name", was, name)
+	default:
+		r.outNames[base] = name
+		r.job.OutputSandbox = append(r.job.OutputSandbox, OutputFile{Name: name, DestURL: url})
 	}
-	r.job.OutputSandbox = append(r.job.OutputSandbox, OutputFile{Name: name, DestURL: url})
 }
 
 // localDest drops a destination that is a plain path: the file is then
@@ -270,6 +313,9 @@ func (r *jobReader) data() {
 	j.InputData = r.strs("InputData")
 	if j.Dialect == DIRAC {
 		j.InputData = lfns(j.InputData)
+		if r.has("InputData") {
+			r.warn(r.pos("InputData"), "no-effect", "", "InputData is not brought to the job: the program must open it itself")
+		}
 		return
 	}
 	for _, e := range r.entries("InputData") {

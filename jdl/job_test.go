@@ -134,3 +134,73 @@ func view(j *Job) map[string]any {
 	out["job"] = c
 	return out
 }
+
+func TestOutputDataComesBack(t *testing.T) {
+	j := parseTest(t, `Executable = "/bin/ls"; OutputSandbox = "a"; OutputData = { [ OutputFile = "a"; ], [ OutputFile = "b"; LogicalFileName = "lfn:/x"; ] };`)
+	equal(t, "gLite", j.OutputSandbox, []OutputFile{{Name: "a"}, {Name: "b"}})
+	j = parseTest(t, `Executable = "/bin/ls"; OutputData = {"x.root", "LFN:/y"};`)
+	equal(t, "DIRAC", j.OutputSandbox, []OutputFile{{Name: "x.root"}})
+	equal(t, "said", len(j.Warnings), 1)
+}
+
+func TestDialects(t *testing.T) {
+	for _, c := range []struct {
+		src  string
+		want Dialect
+	}{
+		{`JobName = "x";`, GLite},
+		{`CPUTime = 10;`, DIRAC},
+		{`CPUTime = 10; Memory = 5;`, GLite},
+		{`CPUTime = 10; RetryCount = 1;`, GLite},
+		{`Site = ANY;`, DIRAC},
+		{`Tags = gpu; Rank = other.x;`, GLite},
+		{`Parameters = 3; Arguments = "%s";`, DIRAC},
+		{`Parameters = 3; Arguments = "%s _PARAM_";`, GLite},
+		{`Parameters.x = {1};`, DIRAC},
+		{`OutputData = {"a", "b"};`, DIRAC},
+	} {
+		ad, err := ReadAd("", []byte(c.src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := judgeDialect(ad); got != c.want {
+			t.Errorf("%s: %v, want %v", c.src, got, c.want)
+		}
+	}
+}
+
+// TestBounds gives texts that would take for ever, or all memory, when taken
+// at their word.
+func TestBounds(t *testing.T) {
+	double := `&(executable=/x)(rsl_substitution=(A 0123456789))`
+	for i := range 40 {
+		double += fmt.Sprintf("(rsl_substitution=(%c%d $(%c%d A)#$(%c%d A)))", 'B', i+1, 'B', i, 'B', i)
+	}
+	big := strings.Repeat("x", 1<<20)
+	for name, src := range map[string]string{
+		"xrsl doubling":   double,
+		"xrsl depth":      "&(a=" + strings.Repeat("(", 5<<20),
+		"xrsl values":     "&(a=" + strings.Repeat("b\n", 1<<20) + ")",
+		"param growth":    `JobType = "parametric"; Executable = "/x"; Parameters = {"` + big + `"}; Arguments = "` + strings.Repeat("_PARAM_", 10000) + `";`,
+		"unknown names":   `Executable = ls; ` + manyAttrs(50000),
+		"same file twice": `Executable = "/x"; InputSandbox = {"h://x/a", "h://y/a"` + strings.Repeat(`, "h://z/a"`, 50000) + `};`,
+		"nodes":           `Type = "collection"; Nodes = {` + strings.Repeat(`[NodeName = "a"],`, 50000) + `[]};`,
+		"json depth":      strings.Repeat(`{"a":`, 1<<20),
+		"adl elements":    "<ActivityDescriptions>" + strings.Repeat("<a/>", 1<<20),
+	} {
+		if _, err := ParseJobs(name, []byte(src), WithRoot(allFiles{})); err == nil {
+			t.Errorf("%s: no error", name)
+		} else if len(err.Error()) > 1<<18 {
+			t.Errorf("%s: a message of %d bytes", name, len(err.Error()))
+		}
+		Lint(name, []byte(src), WithRoot(allFiles{}))
+	}
+}
+
+func manyAttrs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Exekutable%d = 1;\n", i)
+	}
+	return b.String()
+}

@@ -117,6 +117,7 @@ func (r *jobReader) normalise() {
 	if !j.Expiry.IsZero() {
 		r.ad.Set("ExpiryTime", NewLiteral(IntValue(j.Expiry.Unix())))
 	}
+	r.ad.Delete("OutputData")
 	r.ad.Delete("HLRLocation")
 	r.ad.Delete("CERequirements")
 	r.ad.Set("Requirements", j.Requirements)

@@ -33,7 +33,8 @@ type linter struct {
 	file, src string
 	glue      *glueTable
 	out       []*Diagnostic
-	top       *Ad // the record of the file
+	top       *Ad             // the record of the file
+	refs      map[string]bool // names that its expressions use, nodes included
 }
 
 // text looks at the record as it was written.
@@ -48,7 +49,7 @@ func (l *linter) text(src []byte, opts []Option) {
 	if dialect == AnyDialect {
 		dialect = judgeDialect(ad)
 	}
-	l.top = ad
+	l.top, l.refs = ad, references(ad)
 	l.record(ad, dialect)
 }
 
@@ -56,7 +57,7 @@ func (l *linter) text(src []byte, opts []Option) {
 // it.
 func (l *linter) record(ad *Ad, dialect Dialect) {
 	for _, a := range ad.Attrs() {
-		l.attribute(ad, a, dialect)
+		l.attribute(a, dialect)
 	}
 	if dialect != DIRAC {
 		for _, name := range []string{"Requirements", "CERequirements", "Rank"} {
@@ -100,11 +101,14 @@ func (l *linter) node(e Expr, dialect Dialect) {
 }
 
 // attribute checks that a name is known and used for something.
-func (l *linter) attribute(ad *Ad, a Attr, dialect Dialect) {
+func (l *linter) attribute(a Attr, dialect Dialect) {
+	if len(l.out) > 10*maxFindings {
+		return
+	}
 	def := findAttr(a.Name)
 	switch {
 	case def == nil && strings.Contains(a.Name, "."), def != nil && def.mode&inInternal != 0:
-	case def == nil && (refersTo(ad, a.Name) || refersTo(l.top, a.Name)):
+	case def == nil && l.refs[fold(a.Name)]:
 	case def == nil:
 		hint := "nothing in this file uses it"
 		if near := nearestAttr(a.Name); near != "" {
@@ -119,6 +123,9 @@ func (l *linter) attribute(ad *Ad, a Attr, dialect Dialect) {
 }
 
 func (l *linter) warn(pos Pos, code, hint, format string, args ...any) {
+	if len(l.out) > 10*maxFindings {
+		return
+	}
 	d := &Diagnostic{Severity: Warning, File: l.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
 	if pos.Line > 0 {
 		d.Line, d.caret = sourceLine(l.src, pos)

@@ -35,11 +35,16 @@ type xrslParser struct {
 	vars  map[string]string
 	err   error
 	depth int
+	made  int // bytes of text produced, for variables can grow without bound
+	place placeFinder
 }
+
+// xrslText bounds the bytes of text produced.
+const xrslText = 64 << 20
 
 // parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)".
 func parseXRSL(file, src string) ([][]xrslRelation, error) {
-	p := &xrslParser{file: file, src: src}
+	p := &xrslParser{file: file, src: src, place: placeFinder{src: src}}
 	p.skip()
 	var jobs [][]xrslRelation
 	switch {
@@ -142,7 +147,7 @@ func (p *xrslParser) value() xrslValue {
 		return v
 	}
 	var b strings.Builder
-	for b.WriteString(p.text()); p.err == nil; b.WriteString(p.text()) {
+	for p.part(&b); p.err == nil; p.part(&b) {
 		p.skip()
 		if !p.take('#') {
 			break
@@ -151,6 +156,16 @@ func (p *xrslParser) value() xrslValue {
 	}
 	v.text = b.String()
 	return v
+}
+
+// part appends one text to a value.
+func (p *xrslParser) part(b *strings.Builder) {
+	s := p.text()
+	if p.made += len(s); p.made > xrslText {
+		p.fail(p.at, "", "the texts are longer than %d MB", xrslText>>20)
+		return
+	}
+	b.WriteString(s)
 }
 
 // text is a quoted text, a variable or a word.
@@ -278,7 +293,7 @@ func (p *xrslParser) found() string {
 	return fmt.Sprintf("%q", p.src[p.at:p.at+1])
 }
 
-func (p *xrslParser) posAt(offset int) Pos { return posAt([]byte(p.src), offset) }
+func (p *xrslParser) posAt(offset int) Pos { return p.place.at(offset) }
 
 func (p *xrslParser) fail(offset int, hint, format string, args ...any) {
 	p.failAt(p.posAt(offset), hint, format, args...)

@@ -106,9 +106,7 @@ func (r *xrslReader) relation(rel xrslRelation) {
 	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
 	default:
 		d := &Diagnostic{File: r.file, Pos: rel.pos, Code: "not-used", Msg: rel.name + " is not used"}
-		if near := nearest(rel.name, xrslNames); near != "" && near != rel.name {
-			d.Hint = "did you mean " + near + "?"
-		}
+		d.Hint = didYouMean(rel.name, xrslNames)
 		d.Line, d.caret = sourceLine(r.src, rel.pos)
 		r.warn(d)
 	}
