@@ -65,8 +65,9 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e := &Explanation{Job: m.Job.Name, File: m.Job.File, Resources: len(m.Resources), Matching: len(m.Survivors),
 		Clauses: []ClauseCount{}, Nearest: []Miss{}, Unpublished: []Unpublished{}, Rejected: []RejectedLine{}}
 	e.Filters = m.filterCounts()
-	e.Clauses = append(e.Clauses, m.clauseCounts()...)
-	e.Nearest = append(e.Nearest, m.nearest()...)
+	cs := m.verdicts()
+	e.Clauses = append(e.Clauses, m.clauseCounts(cs)...)
+	e.Nearest = append(e.Nearest, m.nearest(cs)...)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected {
 		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason(m.Job)})
@@ -97,23 +98,43 @@ func (m *Match) filterCounts() []FilterCount {
 	return out
 }
 
-func (m *Match) clauseCounts() []ClauseCount {
+// judged is a clause of Requirements with its values for all resources.
+type judged struct {
+	Clause
+	names  []string // attributes of the resource it looks at
+	values []jdl.Value
+}
+
+// verdicts evaluates every clause for every resource.
+func (m *Match) verdicts() []judged {
 	if m.Job.SubmitTo != "" {
 		return nil
 	}
-	var out []ClauseCount
+	var cs []judged
 	for _, e := range jdl.Conjuncts(m.Job.Requirements) {
-		out = append(out, ClauseCount{Clause: newClause(e)})
+		c := judged{Clause: newClause(e), names: references(e), values: make([]jdl.Value, len(m.Resources))}
+		program := jdl.Compile(e, m.Job.Ad, m.table)
+		for row := range m.Resources {
+			c.values[row] = program.Eval(row)
+		}
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+func (m *Match) clauseCounts(cs []judged) []ClauseCount {
+	out := make([]ClauseCount, len(cs))
+	for i := range cs {
+		out[i].Clause = cs[i].Clause
 	}
 	reached := m.reachedRequirements()
-	for _, r := range m.Resources {
+	for row, r := range m.Resources {
 		left := reached[r]
-		for i := range out {
-			c := &out[i]
-			v := m.Job.Ad.Eval(c.expr, r)
-			c.count(verdict(v), holds(v))
+		for i := range cs {
+			v := cs[i].values[row]
+			out[i].count(verdict(v), holds(v))
 			if left = left && holds(v); left {
-				c.Left++
+				out[i].Left++
 			}
 		}
 	}

@@ -13,6 +13,7 @@ type Match struct {
 	Rejected  []Rejection
 	filters   []Filter
 	rows      []int32 // of the survivors among Resources
+	table     *jdl.Table
 }
 
 // Rejection is a resource with the filter that came first. What Requirements
@@ -38,7 +39,7 @@ func (r Rejection) Reason(job *jdl.Job) *Reason {
 // match runs the filters in order over every resource. The job's expression
 // is compiled once and evaluated over the columns of what is left.
 func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *jdl.Table) *Match {
-	m := &Match{Job: job, Resources: rs, filters: filters}
+	m := &Match{Job: job, Resources: rs, filters: filters, table: table}
 	var rows []int32
 	ask := false
 	for _, f := range filters {

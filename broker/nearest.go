@@ -48,17 +48,44 @@ type obstacle struct {
 // maxMisses limits the list of nearest misses.
 const maxMisses = 5
 
+// group is the resources that the same obstacles keep away.
+type group struct {
+	obstacles []obstacle
+	resources []*glue.Resource
+	bounds    []*bound // of the one obstacle, if it is a bound
+}
+
 // nearest groups resources by the set of their obstacles and reports the
 // smallest sets, most resources first.
-func (m *Match) nearest() []Miss {
-	type group struct {
-		obstacles []obstacle
-		resources []*glue.Resource
-		bounds    []*bound
+func (m *Match) nearest(cs []judged) []Miss {
+	var misses []Miss
+	for _, g := range m.groups(cs) {
+		if len(g.obstacles) > 0 {
+			misses = append(misses, m.miss(g))
+		}
+	}
+	slices.SortFunc(misses, func(a, b Miss) int {
+		return cmp.Or(cmp.Compare(len(a.Drop), len(b.Drop)), cmp.Compare(b.More, a.More),
+			cmp.Compare(strings.Join(a.Drop, "\x00"), strings.Join(b.Drop, "\x00")))
+	})
+	n := 0
+	for n < min(len(misses), maxMisses) && len(misses[n].Drop) == len(misses[0].Drop) {
+		n++
+	}
+	return misses[:n]
+}
+
+func (m *Match) groups(cs []judged) map[string]*group {
+	rejected := make(map[*glue.Resource]bool, len(m.Rejected))
+	for _, r := range m.Rejected {
+		rejected[r.Resource] = true
 	}
 	groups := map[string]*group{}
-	for _, r := range m.Rejected {
-		obs := m.obstacles(r.Resource)
+	for row, r := range m.Resources {
+		if !rejected[r] {
+			continue
+		}
+		obs := m.obstacles(cs, row)
 		key := ""
 		for _, o := range obs {
 			key += o.name + "\x00"
@@ -68,55 +95,48 @@ func (m *Match) nearest() []Miss {
 			g = &group{obstacles: obs}
 			groups[key] = g
 		}
-		g.resources = append(g.resources, r.Resource)
+		g.resources = append(g.resources, r)
 		if len(obs) == 1 && obs[0].reason != nil && obs[0].reason.bound != nil {
 			g.bounds = append(g.bounds, obs[0].reason.bound)
 		}
 	}
-	var misses []Miss
-	for _, g := range groups {
-		if len(g.obstacles) == 0 {
-			continue
-		}
-		miss := Miss{More: len(g.resources)}
-		for _, o := range g.obstacles {
-			miss.Drop = append(miss.Drop, o.name)
-		}
-		if o := g.obstacles[0]; len(g.obstacles) == 1 {
-			if o.clause != nil {
-				miss.At = o.clause.at()
-				miss.To, miss.ToMore = m.relax(o.clause.expr, g.resources)
-			} else {
-				miss.To, miss.ToMore = relaxBound(g.bounds)
-			}
-		}
-		misses = append(misses, miss)
+	return groups
+}
+
+// miss is what dropping a group's obstacles would bring.
+func (m *Match) miss(g *group) Miss {
+	miss := Miss{More: len(g.resources)}
+	for _, o := range g.obstacles {
+		miss.Drop = append(miss.Drop, o.name)
 	}
-	slices.SortFunc(misses, func(a, b Miss) int {
-		return cmp.Or(cmp.Compare(len(a.Drop), len(b.Drop)), cmp.Compare(b.More, a.More),
-			cmp.Compare(strings.Join(a.Drop, "\x00"), strings.Join(b.Drop, "\x00")))
-	})
-	if len(misses) == 0 {
-		return nil
+	if len(g.obstacles) > 1 {
+		return miss
 	}
-	fewest := len(misses[0].Drop)
-	end := slices.IndexFunc(misses, func(x Miss) bool { return len(x.Drop) > fewest })
-	if end < 0 {
-		end = len(misses)
+	if c := g.obstacles[0].clause; c != nil {
+		miss.At = c.at()
+		miss.To, miss.ToMore = m.relax(c.expr, g.resources)
+	} else {
+		miss.To, miss.ToMore = relaxBound(g.bounds)
 	}
-	return misses[:min(end, maxMisses)]
+	return miss
 }
 
 // obstacles lists all filters and clauses that reject the resource. A filter
 // on what a clause asks for, too, is the same obstacle and left out.
-func (m *Match) obstacles(r *glue.Resource) []obstacle {
-	clauses := m.clauseObstacles(r)
-	obs := clauses
+func (m *Match) obstacles(cs []judged, row int) []obstacle {
+	var obs []obstacle
+	var names []string
+	for i := range cs {
+		if !holds(cs[i].values[row]) {
+			obs = append(obs, obstacle{name: cs[i].Text, clause: &cs[i].Clause})
+			names = append(names, cs[i].names...)
+		}
+	}
 	for _, f := range m.filters {
-		if f.Name == requirementsFilter || said(clauses, f.Name) {
+		if f.Name == requirementsFilter || said(names, f.Name) {
 			continue
 		}
-		if why := f.Reject(m.Job, r); why != nil {
+		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
 			name := f.Name
 			if why.bound != nil {
 				name = fmt.Sprintf("%s %s", why.bound.what, why.Want)
@@ -137,32 +157,16 @@ var attributes = map[string][]string{
 	"runtime environment": {"runtimeenvironment", "applicationenvironment"},
 }
 
-// said reports whether one of the clauses is about what the filter looks at.
-func said(clauses []obstacle, filter string) bool {
-	for _, o := range clauses {
-		for _, name := range references(o.clause.expr) {
-			for _, part := range attributes[filter] {
-				if strings.Contains(strings.ToLower(name), part) {
-					return true
-				}
+// said reports whether one of the attributes is what the filter looks at.
+func said(names []string, filter string) bool {
+	for _, name := range names {
+		for _, part := range attributes[filter] {
+			if strings.Contains(strings.ToLower(name), part) {
+				return true
 			}
 		}
 	}
 	return false
-}
-
-func (m *Match) clauseObstacles(r *glue.Resource) []obstacle {
-	var obs []obstacle
-	if m.Job.SubmitTo != "" {
-		return nil
-	}
-	for _, e := range jdl.Conjuncts(m.Job.Requirements) {
-		if !holds(m.Job.Ad.Eval(e, r)) {
-			c := newClause(e)
-			obs = append(obs, obstacle{name: c.Text, clause: &c})
-		}
-	}
-	return obs
 }
 
 // relaxBound moves a filter's bound to the nearest value there is.

@@ -92,6 +92,8 @@ type Field struct {
 	ranks   bool // the JDL rank decides
 	rank    func(*glue.Resource) jdl.Value
 	entries []entry
+	ks      []key // of the last order; kept for the next
+	order   []int
 }
 
 // NewField prepares the candidates of a job. Their order does not matter.
@@ -120,7 +122,7 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 	f.refresh()
 	keys := f.keys(draws)
-	order := make([]int, 0, len(f.entries))
+	order := f.order[:0]
 	var dropped []Dropped
 	for i := range f.entries {
 		e := &f.entries[i]
@@ -133,6 +135,7 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 		}
 		order = append(order, i)
 	}
+	f.order = order
 	if n <= 0 || n > len(order) {
 		n = len(order)
 	}

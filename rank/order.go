@@ -16,8 +16,12 @@ func (a key) compare(b key) int {
 // that a seed gives the same order whatever order they came in. A draw never
 // depends on a score, so a better score never lowers a candidate.
 func (f *Field) keys(draws Source) []key {
-	ks := make([]key, len(f.entries))
+	if f.ks == nil {
+		f.ks = make([]key, len(f.entries))
+	}
+	ks := f.ks
 	for i := range ks {
+		ks[i] = key{}
 		ks[i].u = draws.Float64()
 	}
 	if f.ranks && f.job.FuzzyRank {
