@@ -54,11 +54,12 @@ func (p *backfill) left(m *Machine, id int32) {
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
+	p.pass(m)
 }
 
-func (p *backfill) freed(m *Machine)      { p.pass(m) }
-func (p *backfill) wake(m *Machine)       { p.pass(m) }
-func (p *backfill) next(m *Machine) int64 { return never }
+func (p *backfill) freed(m *Machine, _, _ int64) { p.pass(m) }
+func (p *backfill) wake(m *Machine)              { p.pass(m) }
+func (p *backfill) next(m *Machine) int64        { return never }
 
 // byLimit is the entry of a job in the shortest-first list.
 func byLimit(e entry) entry {

@@ -113,7 +113,7 @@ func (m *Machine) end(now int64, id int32) {
 	m.plan.vacate(j, now, j.start+j.limit)
 	m.drop(id)
 	m.busy--
-	m.policy.freed(m)
+	m.freed(now, j.start+j.limit)
 }
 
 func (m *Machine) drop(id int32) {
@@ -124,11 +124,14 @@ func (m *Machine) drop(id int32) {
 // cancel takes a waiting job out of the queue and decides.
 func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
+	m.wait--
+	m.jobs[id].state = gone
 	m.policy.left(m, id)
 	m.drop(id)
-	m.wait--
-	m.policy.freed(m)
 }
+
+// freed lets the policy use what came free between the times given.
+func (m *Machine) freed(from, to int64) { m.policy.freed(m, from, to) }
 
 // wake is to be called at the time next names, after all else that happens
 // at that instant.

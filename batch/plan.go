@@ -6,9 +6,9 @@ type plan interface {
 	// earliest finds the earliest start of j in [from, before), for its
 	// whole limit, or returns before where there is none.
 	earliest(j *job, from, before int64) int64
-	// earlier finds a start of j in [from, j.planned) given that j now
-	// occupies its planned place, or returns j.planned.
-	earlier(j *job, from int64) int64
+	// earlier finds a start of j in [from, before) given that j now occupies
+	// its planned place, or returns j.planned. before is at most j.planned.
+	earlier(j *job, from, before int64) int64
 	// occupy takes what j needs for [from, to), which must be free.
 	occupy(j *job, from, to int64)
 	// vacate gives back what j occupies in [from, to).
@@ -17,6 +17,8 @@ type plan interface {
 	// that fits no window does not fit now; the reverse must be asked of
 	// earliest where exact is false.
 	windows(now int64, ws windows) (list windows, exact bool)
+	// most is a bound on the processors free at any time in [from, to).
+	most(from, to int64) int32
 	// forget drops what is known of times before now.
 	forget(now int64)
 	clone() plan
@@ -31,14 +33,19 @@ func newPool(from int64, procs int) pool { return pool{newProfile(from, procs)} 
 func (p pool) clone() plan { return pool{p.profile.clone()} }
 
 func (p pool) earliest(j *job, from, before int64) int64 {
-	start := p.profile.earliest(from, never, j.limit, j.procs)
-	return min(start, before)
+	if start := p.profile.earliest(from, before, never, j.limit, j.procs); start < before {
+		return start
+	}
+	return before
 }
 
 // earlier needs no lifting of j: where a start before j.planned reaches into
 // j's own place, j's own processors are enough there.
-func (p pool) earlier(j *job, from int64) int64 {
-	return p.profile.earliest(from, j.planned, j.limit, j.procs)
+func (p pool) earlier(j *job, from, before int64) int64 {
+	if start := p.profile.earliest(from, before, j.planned, j.limit, j.procs); start < before {
+		return start
+	}
+	return j.planned
 }
 
 func (p pool) occupy(j *job, from, to int64) { p.change(from, to, -j.procs) }

@@ -10,10 +10,10 @@ import (
 // the machine has taken it in, and calls Machine.begin.
 type policy interface {
 	submitted(m *Machine, id int32)
-	// left tells of a waiting job that is cancelled or was started by others.
+	// left tells of a waiting job that is cancelled; the policy decides.
 	left(m *Machine, id int32)
-	// freed tells that resources came free or the queue changed.
-	freed(m *Machine)
+	// freed tells that resources came free somewhere in [from, to).
+	freed(m *Machine, from, to int64)
 	// next is the instant at which wake wants to be called, or never.
 	next(m *Machine) int64
 	wake(m *Machine)

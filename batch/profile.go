@@ -6,7 +6,7 @@ import "slices"
 const never = int64(1) << 60
 
 // blockSize is the number of steps in one block of a profile.
-const blockSize = 128
+const blockSize = 64
 
 // profile is the number of free processors as a step function of time: step i
 // lasts from its time to the next step's, the last one for ever. It is kept in
@@ -16,8 +16,8 @@ const blockSize = 128
 type profile struct {
 	blocks []*block
 	first  []int64 // the first time of each block
-	least  []int32
-	most   []int32
+	low    []int32 // the least of each block, or less
+	high   []int32 // the greatest of each block, or more
 }
 
 type block struct {
@@ -31,14 +31,14 @@ func newProfile(from int64, procs int) *profile {
 	b := &block{n: 1}
 	b.time[0], b.free[0] = from, int32(procs)
 	return &profile{
-		blocks: []*block{b}, first: []int64{from}, least: []int32{int32(procs)}, most: []int32{int32(procs)},
+		blocks: []*block{b}, first: []int64{from}, low: []int32{int32(procs)}, high: []int32{int32(procs)},
 	}
 }
 
 func (p *profile) clone() *profile {
 	q := &profile{
 		blocks: make([]*block, len(p.blocks)), first: slices.Clone(p.first),
-		least: slices.Clone(p.least), most: slices.Clone(p.most),
+		low: slices.Clone(p.low), high: slices.Clone(p.high),
 	}
 	for i, b := range p.blocks {
 		c := *b
@@ -49,6 +49,9 @@ func (p *profile) clone() *profile {
 
 // locate finds the step in which t lies (the first where t is before all).
 func (p *profile) locate(t int64) (b, i int) {
+	if now := p.blocks[0]; now.n > 1 && now.time[1] > t {
+		return 0, 0 // most questions are about the present
+	}
 	if b = len(p.first) - 1; b > 8 {
 		b, _ = slices.BinarySearch(p.first, t+1)
 		b = max(b-1, 0)
@@ -75,9 +78,9 @@ func (p *profile) at(t int64) int32 {
 }
 
 // earliest finds the earliest start in [from, before) of a job of procs
-// processors and dur seconds, where only the part of the job that lies before
-// the time before is asked to be free. It returns before where there is none.
-func (p *profile) earliest(from, before, dur int64, procs int32) int64 {
+// processors and dur seconds, of which only the part ahead of the time until
+// is asked to be free. It returns before or later where there is none.
+func (p *profile) earliest(from, before, until, dur int64, procs int32) int64 {
 	b, i := p.locate(from)
 	for start := from; ; {
 		if b, i = p.atLeast(b, i, procs); b == len(p.blocks) {
@@ -86,17 +89,33 @@ func (p *profile) earliest(from, before, dur int64, procs int32) int64 {
 		if start = max(start, p.blocks[b].time[i]); start >= before {
 			return before
 		}
-		end := min(start+dur, before)
+		end := min(start+dur, until)
 		if b, i = p.below(b, i, procs); b == len(p.blocks) || p.blocks[b].time[i] >= end {
 			return start
 		}
 	}
 }
 
+// most is the greatest number of free processors in [from, to).
+func (p *profile) most(from, to int64) int32 {
+	b, i := p.locate(from)
+	top := int32(0)
+	for ; b < len(p.blocks) && p.first[b] < to; b, i = b+1, 0 {
+		if p.high[b] <= top {
+			continue
+		}
+		blk := p.blocks[b]
+		for ; i < blk.n && blk.time[i] < to; i++ {
+			top = max(top, blk.free[i])
+		}
+	}
+	return top
+}
+
 // atLeast finds the first step from (b, i) on with at least procs free.
 func (p *profile) atLeast(b, i int, procs int32) (int, int) {
 	for ; b < len(p.blocks); b, i = b+1, 0 {
-		if p.most[b] < procs {
+		if p.high[b] < procs {
 			continue
 		}
 		blk := p.blocks[b]
@@ -112,7 +131,7 @@ func (p *profile) atLeast(b, i int, procs int32) (int, int) {
 // below finds the first step from (b, i) on with less than procs free.
 func (p *profile) below(b, i int, procs int32) (int, int) {
 	for ; b < len(p.blocks); b, i = b+1, 0 {
-		if p.least[b] >= procs {
+		if p.low[b] >= procs {
 			continue
 		}
 		blk := p.blocks[b]
@@ -127,43 +146,79 @@ func (p *profile) below(b, i int, procs int32) (int, int) {
 
 // change adds procs (may be negative) to the free processors in [from, to).
 func (p *profile) change(from, to int64, procs int32) {
+	from = max(from, p.first[0])
 	if from >= to || procs == 0 {
 		return
 	}
+	b, i := p.locate(from)
+	if blk := p.blocks[b]; blk.time[i] < from {
+		b, i = p.insert(b, i+1, from, blk.free[i])
+	}
+	joins := p.before(b, i) == p.blocks[b].free[i]+procs
+	b, i, last := p.add(b, i, to, procs)
 	if to < never {
-		p.split(to)
+		p.edge(b, i, to, last, last+procs)
 	}
-	b, i := p.split(from)
-	for ; b < len(p.blocks) && p.first[b] < to; b, i = b+1, 0 {
-		blk := p.blocks[b]
-		for ; i < blk.n && blk.time[i] < to; i++ {
-			blk.free[i] += procs
-		}
-		p.bound(b)
+	if joins {
+		b, i = p.locate(from)
+		p.remove(b, i, i+1)
 	}
-	if to < never {
-		p.join(to)
-	}
-	p.join(from)
 }
 
-// split makes a step begin at t and returns its place.
-func (p *profile) split(t int64) (b, i int) {
-	b, i = p.locate(t)
-	blk := p.blocks[b]
-	if blk.time[i] >= t { // begins here, or t is before all: the past
-		return b, i
+// before is the value of the step before (b, i); -1 where it is the first.
+func (p *profile) before(b, i int) int32 {
+	switch {
+	case i > 0:
+		return p.blocks[b].free[i-1]
+	case b > 0:
+		return p.blocks[b-1].free[p.blocks[b-1].n-1]
 	}
-	if blk.n == blockSize {
+	return -1
+}
+
+// add changes the steps from (b, i) to the time to. It returns the place of
+// the first step not changed, or the end of the last block changed, and the
+// old value of the last that was.
+func (p *profile) add(b, i int, to int64, procs int32) (int, int, int32) {
+	for last := int32(0); ; b, i = b+1, 0 {
+		blk := p.blocks[b]
+		for ; i < blk.n && blk.time[i&(blockSize-1)] < to; i++ {
+			last = blk.free[i&(blockSize-1)]
+			blk.free[i&(blockSize-1)] = last + procs
+		}
+		p.bound(b)
+		if i < blk.n || b+1 == len(p.blocks) || p.first[b+1] > to {
+			return b, i, last
+		}
+	}
+}
+
+// edge makes the step at (b, i), which is at or after t, begin at t with the
+// value after, where the one before it has the value ahead.
+func (p *profile) edge(b, i int, t int64, after, ahead int32) {
+	if blk := p.blocks[b]; i == blk.n || blk.time[i] > t {
+		p.insert(b, i, t, after)
+	} else if blk.free[i] == ahead {
+		p.remove(b, i, i+1)
+	}
+}
+
+// insert puts a step at place i of block b and returns where it then is.
+func (p *profile) insert(b, i int, t int64, free int32) (int, int) {
+	if p.blocks[b].n == blockSize {
 		p.halve(b)
-		b, i = p.locate(t)
-		blk = p.blocks[b]
+		if half := p.blocks[b].n; i > half {
+			b, i = b+1, i-half
+		}
 	}
-	copy(blk.time[i+2:blk.n+1], blk.time[i+1:blk.n])
-	copy(blk.free[i+2:blk.n+1], blk.free[i+1:blk.n])
-	blk.time[i+1], blk.free[i+1] = t, blk.free[i]
+	blk := p.blocks[b]
+	copy(blk.time[i+1:blk.n+1], blk.time[i:blk.n])
+	copy(blk.free[i+1:blk.n+1], blk.free[i:blk.n])
+	blk.time[i], blk.free[i] = t, free
 	blk.n++
-	return b, i + 1
+	p.first[b] = blk.time[0]
+	p.low[b], p.high[b] = min(p.low[b], free), max(p.high[b], free)
+	return b, i
 }
 
 // halve splits a full block in two.
@@ -175,28 +230,10 @@ func (p *profile) halve(b int) {
 	old.n = half
 	p.blocks = slices.Insert(p.blocks, b+1, blk)
 	p.first = slices.Insert(p.first, b+1, blk.time[0])
-	p.least = slices.Insert(p.least, b+1, 0)
-	p.most = slices.Insert(p.most, b+1, 0)
+	p.low = slices.Insert(p.low, b+1, 0)
+	p.high = slices.Insert(p.high, b+1, 0)
 	p.bound(b)
 	p.bound(b + 1)
-}
-
-// join removes the step at t where it does not differ from the one before.
-func (p *profile) join(t int64) {
-	b, i := p.locate(t)
-	blk := p.blocks[b]
-	if blk.time[i] != t || b == 0 && i == 0 {
-		return
-	}
-	if i > 0 {
-		if blk.free[i-1] == blk.free[i] {
-			p.remove(b, i, i+1)
-		}
-		return
-	}
-	if prev := p.blocks[b-1]; prev.free[prev.n-1] == blk.free[0] {
-		p.remove(b, 0, 1)
-	}
 }
 
 // remove takes steps [i, k) out of block b.
@@ -211,8 +248,8 @@ func (p *profile) remove(b, i, k int) {
 	}
 	p.blocks = slices.Delete(p.blocks, b, b+1)
 	p.first = slices.Delete(p.first, b, b+1)
-	p.least = slices.Delete(p.least, b, b+1)
-	p.most = slices.Delete(p.most, b, b+1)
+	p.low = slices.Delete(p.low, b, b+1)
+	p.high = slices.Delete(p.high, b, b+1)
 }
 
 // bound works out a block's least and most.
@@ -222,7 +259,7 @@ func (p *profile) bound(b int) {
 	for _, f := range blk.free[1:blk.n] {
 		least, most = min(least, f), max(most, f)
 	}
-	p.least[b], p.most[b] = least, most
+	p.low[b], p.high[b] = least, most
 }
 
 // forget drops steps that ended at or before t.
@@ -230,7 +267,7 @@ func (p *profile) forget(t int64) {
 	for len(p.first) > 1 && p.first[1] <= t {
 		p.remove(0, 0, p.blocks[0].n)
 	}
-	if _, i := p.locate(t); i >= 8 {
+	if _, i := p.locate(t); i > 0 {
 		p.remove(0, 0, i)
 		p.bound(0)
 	}

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"container/heap"
 	"fmt"
 	"iter"
 )
@@ -24,7 +23,7 @@ func (m *Machine) Replay(tasks iter.Seq2[Task, error]) iter.Seq2[Start, error] {
 			for _, id := range m.started() {
 				j := &m.jobs[id]
 				r.order++
-				heap.Push(&r.ends, due{j.start + j.Run, r.order, id})
+				r.ends.push(due{j.start + j.Run, r.order, id})
 				if !yield(Start{j.Task, j.start}, nil) {
 					return
 				}
@@ -42,7 +41,7 @@ type replay struct {
 	next  func() (Task, error, bool)
 	task  Task // the next to be submitted
 	more  bool
-	ends  dueHeap
+	ends  agenda
 	order int64
 	err   error
 }
@@ -80,7 +79,7 @@ func (r *replay) step() bool {
 		r.m.submit(t, r.task)
 		r.pull()
 	case t == end:
-		r.m.end(t, heap.Pop(&r.ends).(due).job)
+		r.m.end(t, r.ends.pop().job)
 	default:
 		r.m.wake(t)
 	}
