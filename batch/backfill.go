@@ -1,5 +1,7 @@
 package batch
 
+import "maps"
+
 // backfill is the family of policies that replan at every event: start jobs
 // in order of priority while they fit; give the first that do not fit a
 // reservation each, as early as possible; start of the rest what fits now
@@ -12,15 +14,16 @@ package batch
 type backfill struct {
 	Maui
 	depth    int
-	queue    waiting // in order of priority
-	shortest bool    // backfill the shortest first, not by priority
-	byLimit  waiting // the queue in order of limit, where shortest
-	held     []int32 // jobs that hold a reservation in this pass
+	queue    waiting            // in order of priority
+	shortest bool               // backfill the shortest first, not by priority
+	byLimit  waiting            // the queue in order of limit, where shortest
+	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
+	held     []int32            // jobs that hold a reservation in this pass
 	ws       windows
 }
 
 func newBackfill(p Maui, shortest bool) *backfill {
-	b := &backfill{Maui: p, depth: p.ReservationDepth, shortest: shortest}
+	b := &backfill{Maui: p, depth: p.ReservationDepth, shortest: shortest, keep: map[int32]struct{}{}}
 	switch {
 	case p.ReservationPolicy == "NEVER":
 		b.depth = 0
@@ -35,6 +38,7 @@ func newBackfill(p Maui, shortest bool) *backfill {
 func (p *backfill) clone() policy {
 	c := *p
 	c.queue, c.byLimit = p.queue.clone(), p.byLimit.clone()
+	c.keep = maps.Clone(p.keep)
 	c.held, c.ws = nil, nil
 	return &c
 }
@@ -49,12 +53,18 @@ func (p *backfill) submitted(m *Machine, id int32) {
 }
 
 func (p *backfill) left(m *Machine, id int32) {
+	p.drop(m, id)
+	p.pass(m)
+}
+
+// drop takes a job out of the queue.
+func (p *backfill) drop(m *Machine, id int32) {
 	e := m.jobs[id].entry(id)
 	p.queue.remove(e)
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
-	p.pass(m)
+	delete(p.keep, id)
 }
 
 func (p *backfill) freed(m *Machine, _, _ int64) { p.pass(m) }
@@ -70,8 +80,8 @@ func byLimit(e entry) entry {
 // pass is one scheduling iteration.
 func (p *backfill) pass(m *Machine) {
 	p.walk(m)
-	if p.Backfill != "NONE" && p.queue.n > len(p.held) {
-		p.fill(m)
+	if p.queue.n > len(p.held) {
+		p.choose(m)
 	}
 	for _, id := range p.held {
 		j := &m.jobs[id]
@@ -80,24 +90,51 @@ func (p *backfill) pass(m *Machine) {
 	p.held = p.held[:0]
 }
 
+// choose starts jobs beside the reservations as BACKFILLPOLICY says.
+func (p *backfill) choose(m *Machine) {
+	switch p.Backfill {
+	case "NONE":
+	case "BESTFIT":
+		p.bestFit(m)
+	case "GREEDY":
+		p.greedy(m)
+	default:
+		p.fill(m)
+	}
+}
+
 // walk starts jobs in order of priority while they fit and gives the first
-// that do not fit their reservations.
+// that do not fit their reservations. Under the policy HIGHEST a job that
+// once held a reservation holds one until it starts.
 func (p *backfill) walk(m *Machine) {
 	e, at, ok := p.queue.at(place{})
-	for ok && len(p.held) < max(p.depth, 1) {
+	kept := len(p.keep)
+	for given := 0; ok && (given < max(p.depth, 1) || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
-		j.planned = m.plan.earliest(j, m.now, never)
-		switch {
-		case j.planned == m.now:
-			p.start(m, e, at)
-		case p.depth == 0:
-			return
-		default:
-			m.plan.occupy(j, j.planned, j.planned+j.limit)
-			p.held = append(p.held, e.job)
+		_, keeps := p.keep[e.job]
+		if keeps {
+			kept--
+		} else if given >= max(p.depth, 1) {
 			at.i++
+			continue
 		}
-		e, at, ok = p.queue.at(at)
+		j.planned = m.plan.earliest(j, m.now, never)
+		if j.planned == m.now {
+			p.start(m, e, at)
+			if given > 0 {
+				given++ // its reservation was for now
+			}
+			continue
+		}
+		if p.depth == 0 {
+			return
+		}
+		m.plan.occupy(j, j.planned, j.planned+j.limit)
+		p.held = append(p.held, e.job)
+		at.i++
+		if given++; p.ReservationPolicy == "HIGHEST" {
+			p.keep[e.job] = struct{}{}
+		}
 	}
 }
 
@@ -107,6 +144,7 @@ func (p *backfill) start(m *Machine, e entry, at place) {
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
+	delete(p.keep, e.job)
 	p.launch(m, e.job)
 }
 
@@ -122,13 +160,16 @@ func (p *backfill) fill(m *Machine) {
 	if p.shortest {
 		list = &p.byLimit
 	}
+	end := p.depthEnd()
 	var exact bool
 	p.ws, exact = m.plan.windows(m.now, p.ws)
 	at, ok := list.next(place{}, p.ws)
 	for ; ok; at, ok = list.next(at, p.ws) {
 		e, _, _ := list.at(at)
-		j := &m.jobs[e.job]
-		if !exact && m.plan.earliest(j, m.now, m.now+1) != m.now {
+		if end.job >= 0 && e.compare(end) > 0 {
+			return
+		}
+		if !exact && !m.fits(e.job) {
 			at.i++
 			continue
 		}

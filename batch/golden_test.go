@@ -163,3 +163,25 @@ func BenchmarkReplay(b *testing.B) {
 		})
 	}
 }
+
+func TestMauiTable(t *testing.T) {
+	dir := traces(t)
+	for _, v := range []batch.Maui{
+		{ReservationDepth: 2}, {ReservationDepth: 4}, {ReservationDepth: 8}, {ReservationDepth: 64}, {ReservationDepth: batch.Unlimited},
+		{Backfill: "BESTFIT"}, {Backfill: "BESTFIT", Metric: "SECONDS"}, {Backfill: "BESTFIT", Metric: "PROCSECONDS"},
+		{Backfill: "GREEDY"}, {Backfill: "GREEDY", Metric: "PROCSECONDS"},
+	} {
+		for _, f := range []string{"KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"} {
+			tasks, procs := load(t, filepath.Join(dir, f+".swf.gz"))
+			st := replay(t, tasks, procs, batch.Policy{Name: "maui", Maui: v})
+			var w, b float64
+			for _, k := range tasks {
+				x := float64(st[k.ID] - k.Submit)
+				w += x
+				b += max(1, (x+float64(k.Run))/max(10, float64(k.Run)))
+			}
+			n := float64(len(tasks))
+			t.Logf("%+v %s %.0f %.2f", v, f[:3], w/n, b/n)
+		}
+	}
+}
