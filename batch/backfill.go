@@ -44,7 +44,9 @@ func (p *backfill) clone() policy {
 }
 
 func (p *backfill) submitted(m *Machine, id int32) {
-	e := m.jobs[id].entry(id)
+	j := &m.jobs[id]
+	j.key = -p.priority(j, m.now)
+	e := j.entry(id)
 	p.queue.insert(e)
 	if p.shortest {
 		p.byLimit.insert(byLimit(e))
@@ -79,6 +81,9 @@ func byLimit(e entry) entry {
 
 // pass is one scheduling iteration.
 func (p *backfill) pass(m *Machine) {
+	if p.Weights.changing() {
+		p.sort(m)
+	}
 	p.walk(m)
 	if p.queue.n > len(p.held) {
 		p.choose(m)
@@ -175,8 +180,7 @@ func (p *backfill) fill(m *Machine) {
 		}
 		list.removeAt(at)
 		if p.shortest {
-			e.key = 0
-			p.queue.remove(e)
+			p.queue.remove(m.jobs[e.job].entry(e.job))
 		}
 		p.launch(m, e.job)
 		p.ws, exact = m.plan.windows(m.now, p.ws)

@@ -20,9 +20,9 @@ type conservative struct {
 	opened []opening // of this pass
 }
 
-// opening is a time in which resources came free while the job seq was moved.
+// opening is a time in which resources came free while a job was moved.
 type opening struct {
-	seq int64
+	entry entry
 	hull
 }
 
@@ -50,6 +50,7 @@ func (p *conservative) clone() policy {
 
 func (p *conservative) submitted(m *Machine, id int32) {
 	j := &m.jobs[id]
+	j.key = -j.Priority
 	p.queue.insert(j.entry(id))
 	j.planned = m.plan.earliest(j, m.now, never)
 	p.put(m, id)
@@ -80,7 +81,7 @@ func (p *conservative) freed(m *Machine, from, to int64) {
 	for _, b := range p.queue.blocks {
 		for i := range b.jobs {
 			e := &b.jobs[i]
-			for next < len(p.before) && p.before[next].seq <= e.seq {
+			for next < len(p.before) && p.before[next].entry.compare(*e) <= 0 {
 				next++
 			}
 			seen := open
@@ -113,7 +114,7 @@ func (p *conservative) pull(m *Machine, id int32, seen, open hull) hull {
 	p.put(m, id)
 	was.from = max(was.from, min(was.to, start+j.limit))
 	was.most = m.plan.most(was.from, was.to)
-	p.opened = append(p.opened, opening{j.seq, was})
+	p.opened = append(p.opened, opening{j.entry(id), was})
 	return open.join(was)
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -164,24 +166,69 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
+// TestMauiTable compares mean wait (s) and bounded slowdown of Maui's
+// variants with those of an independent simulator.
 func TestMauiTable(t *testing.T) {
 	dir := traces(t)
-	for _, v := range []batch.Maui{
-		{ReservationDepth: 2}, {ReservationDepth: 4}, {ReservationDepth: 8}, {ReservationDepth: 64}, {ReservationDepth: batch.Unlimited},
-		{Backfill: "BESTFIT"}, {Backfill: "BESTFIT", Metric: "SECONDS"}, {Backfill: "BESTFIT", Metric: "PROCSECONDS"},
-		{Backfill: "GREEDY"}, {Backfill: "GREEDY", Metric: "PROCSECONDS"},
-	} {
-		for _, f := range []string{"KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"} {
-			tasks, procs := load(t, filepath.Join(dir, f+".swf.gz"))
-			st := replay(t, tasks, procs, batch.Policy{Name: "maui", Maui: v})
-			var w, b float64
-			for _, k := range tasks {
-				x := float64(st[k.ID] - k.Submit)
-				w += x
-				b += max(1, (x+float64(k.Run))/max(10, float64(k.Run)))
+	rows := []struct {
+		params string
+		want   [3][2]float64 // KTH, SDSC-SP2, CTC; zero: not known
+	}{
+		{"BACKFILLPOLICY=NONE", [3][2]float64{{390092, 7514}, {1551989, 13993}, {767876, 4261}}},
+		{"RESERVATIONDEPTH=1", [3][2]float64{{6858, 90.83}, {21226, 93.05}, {14565, 50.05}}},
+		{"RESERVATIONDEPTH=2", [3][2]float64{{7095, 90.77}, {22837, 96.10}, {16321, 56.21}}},
+		{"RESERVATIONDEPTH=4", [3][2]float64{{7221, 90.48}, {23549, 98.67}}},
+		{"RESERVATIONDEPTH=8", [3][2]float64{{7907, 99.72}, {24758, 104.37}, {21230, 65.39}}},
+		{"RESERVATIONDEPTH=64", [3][2]float64{{8082, 102.02}, {25207, 103.46}, {22296, 70.07}}},
+		{"RESERVATIONDEPTH=UNLIMITED", [3][2]float64{{8081, 101.91}, {24995, 101.44}, {21983, 67.55}}},
+		{"BACKFILLPOLICY=BESTFIT", [3][2]float64{{7314, 95.49}, {22759, 107.79}, {18473, 67.19}}},
+		{"BACKFILLPOLICY=BESTFIT BACKFILLMETRIC=SECONDS", [3][2]float64{{6930, 92.33}, {22090, 98.40}, {13871, 53.11}}},
+		{"BACKFILLPOLICY=BESTFIT BACKFILLMETRIC=PROCSECONDS", [3][2]float64{{7365, 102.69}, {23689, 109.23}, {17281, 63.64}}},
+		{"BACKFILLPOLICY=GREEDY", [3][2]float64{{6616, 81.38}, {21206, 93.99}, {14650, 50.29}}},
+		{"BACKFILLPOLICY=GREEDY BACKFILLMETRIC=PROCSECONDS", [3][2]float64{{7220, 97.74}, {22456, 100.45}}},
+	}
+	for i, file := range []string{"KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"} {
+		tasks, procs := load(t, filepath.Join(dir, file+".swf.gz"))
+		for _, row := range rows {
+			if row.want[i] == [2]float64{} || testing.Short() && i > 0 {
+				continue
 			}
-			n := float64(len(tasks))
-			t.Logf("%+v %s %.0f %.2f", v, f[:3], w/n, b/n)
+			t.Run(file[:3]+"/"+row.params, func(t *testing.T) {
+				wait, slowdown := means(t, tasks, procs, maui(t, row.params))
+				near(t, "mean wait", wait, row.want[i][0])
+				near(t, "slowdown", slowdown, row.want[i][1])
+			})
 		}
+	}
+}
+
+func maui(t testing.TB, params string) batch.Policy {
+	t.Helper()
+	p := batch.Policy{Name: "maui"}
+	for _, param := range strings.Fields(params) {
+		key, value, _ := strings.Cut(param, "=")
+		if err := p.Maui.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func means(t testing.TB, tasks []batch.Task, procs int, p batch.Policy) (wait, slowdown float64) {
+	t.Helper()
+	starts := replay(t, tasks, procs, p)
+	sum := batch.NewSummary(procs)
+	for _, k := range tasks {
+		sum.Add(batch.Start{Task: k, Start: starts[k.ID]})
+	}
+	all := sum.Total()
+	return all.MeanWait, all.MeanSlowdown
+}
+
+// near allows one part in a thousand, the table's own rounding.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > want/1000 {
+		t.Errorf("%s %.2f, want %.2f", what, got, want)
 	}
 }

@@ -8,6 +8,8 @@ type Task struct {
 	Limit  int64 // what the scheduler plans with: the owner's request
 	Procs  int
 	User   int64
+	// Priority is the cluster's own: higher goes ahead, equal by submission.
+	Priority float64
 }
 
 // Machine is the state machine of one local scheduler: it is told what
@@ -43,7 +45,8 @@ const (
 
 type job struct {
 	Task
-	seq     int64 // order of submission
+	seq     int64   // order of submission
+	key     float64 // order of priority, smallest first; equal ones by seq
 	limit   int64
 	procs   int32
 	state   jobState
@@ -53,12 +56,12 @@ type job struct {
 }
 
 func (j *job) entry(id int32) entry {
-	return entry{seq: j.seq, limit: j.limit, procs: j.procs, job: id}
+	return entry{key: j.key, seq: j.seq, limit: j.limit, procs: j.procs, job: id}
 }
 
 // NewMachine makes an idle machine of procs equal processors.
 func NewMachine(procs int, p Policy) (*Machine, error) {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	m := &Machine{procs: procs, plan: newPool(0, procs)}

@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ type Maui struct {
 	BackfillDepth     int    // BACKFILLDEPTH: waiting jobs considered for backfill; 0: all
 	ReservationDepth  int    // RESERVATIONDEPTH: jobs that hold a reservation; 0: the default 1; Unlimited: all
 	ReservationPolicy string // RESERVATIONPOLICY: CURRENTHIGHEST (default), HIGHEST or NEVER
+	Weights           Weights
 }
 
 // Unlimited is a ReservationDepth that gives every waiting job a reservation.
@@ -34,6 +36,37 @@ func (p Maui) check() error {
 	}
 	if p.BackfillDepth < 0 || p.ReservationDepth < Unlimited {
 		return fmt.Errorf("BACKFILLDEPTH %d, RESERVATIONDEPTH %d: a depth is not negative", p.BackfillDepth, p.ReservationDepth)
+	}
+	return nil
+}
+
+// Set sets a parameter by Maui's name for it, as in Set("RESERVATIONDEPTH", "4").
+func (p *Maui) Set(name, value string) error {
+	name, value = strings.ToUpper(name), strings.ToUpper(value)
+	switch name {
+	case "BACKFILLPOLICY":
+		p.Backfill = value
+	case "BACKFILLMETRIC":
+		p.Metric = value
+	case "RESERVATIONPOLICY":
+		p.ReservationPolicy = value
+	case "BACKFILLDEPTH":
+		return depth(name, value, &p.BackfillDepth)
+	case "RESERVATIONDEPTH":
+		if value == "UNLIMITED" {
+			p.ReservationDepth = Unlimited
+			return nil
+		}
+		return depth(name, value, &p.ReservationDepth)
+	default:
+		return p.Weights.set(name, value)
+	}
+	return p.check()
+}
+
+func depth(name, value string, n *int) (err error) {
+	if *n, err = strconv.Atoi(value); err != nil || *n < 0 {
+		return fmt.Errorf("%s %q: want a number, 0 or more", name, value)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func PolicyNames() []string {
 	return []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui"}
 }
 
-func (p Policy) check() error {
+// Check finds unknown names and impossible parameters.
+func (p Policy) Check() error {
 	if !slices.Contains(PolicyNames(), p.Name) {
 		return fmt.Errorf("policy %q: want one of %s", p.Name, strings.Join(PolicyNames(), ", "))
 	}

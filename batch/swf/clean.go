@@ -56,11 +56,15 @@ type Cleaner struct {
 
 // Report counts what cleaning did.
 type Report struct {
-	Read, Kept          int
-	NoRunTime, NoProcs  int
-	TooWide, NoSubmit   int
-	OutOfOrder, NoLimit int // kept: sorted into place; given the run time as limit
-	LimitRaised         int // kept: ran longer than asked for
+	Read        int `json:"read"`
+	Kept        int `json:"kept"`
+	NoRunTime   int `json:"no_run_time"`  // dropped
+	NoProcs     int `json:"no_procs"`     // dropped
+	TooWide     int `json:"too_wide"`     // dropped
+	NoSubmit    int `json:"no_submit"`    // dropped
+	OutOfOrder  int `json:"out_of_order"` // kept: sorted into place
+	NoLimit     int `json:"no_limit"`     // kept: given the run time as limit
+	LimitRaised int `json:"limit_raised"` // kept: ran longer than asked for
 }
 
 // Next returns the next job, or io.EOF.

@@ -62,6 +62,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.authCmd(),
 		a.jdlCmd(),
 		a.manCmd(),
+		a.simCmd(),
 		a.resourcesCmd(),
 		a.submitCmd(),
 		a.matchCmd(),

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/batch"
+	"gridbroker/batch/swf"
+)
+
+// queueFlags are those of grid sim queue.
+type queueFlags struct {
+	trace    string
+	policies []string
+	maui     []string
+	procs    int
+	load     float64
+	starts   string
+	plots    string
+	format   string
+}
+
+func (a *app) simQueueCmd() *cobra.Command {
+	var f queueFlags
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Replay a workload trace over one cluster's queue and compare policies",
+		Long: `Queue replays a trace in the Standard Workload Format (plain or gzip) over a
+cluster of equal processors and prints waits, bounded slowdown and utilisation,
+for all jobs and by width.
+
+Policies: fcfs, easy, conservative, easy-sjbf, maui. Parameters of maui are
+given by Maui's own names: BACKFILLPOLICY, BACKFILLMETRIC, BACKFILLDEPTH,
+RESERVATIONDEPTH (a number or UNLIMITED), RESERVATIONPOLICY, and the weights
+QUEUETIMEWEIGHT, XFACTORWEIGHT, PROCWEIGHT.
+
+Cleaning: jobs with no run time or no processors (field 5, else 8), or wider
+than the machine, are dropped; the limit is field 9 or the run time if that is
+longer; jobs are sorted by submission and numbered from 1, the first submission
+is time 0. --starts writes a line "job start" for each in this numbering.`,
+		Example: `  grid sim queue --trace KTH-SP2-1996-2.1-cln.swf.gz --policy easy
+  grid sim queue --trace ctc.swf.gz --policy fcfs,easy,conservative --load 0.8 --plots figures/
+  grid sim queue --trace sdsc.swf --policy maui --maui BACKFILLPOLICY=BESTFIT --maui RESERVATIONDEPTH=4 --json
+  grid sim queue --trace kth.swf.gz --policy easy --starts starts.txt`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.simQueue(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.trace, "trace", "", "trace `FILE` (SWF, plain or gzip); - is standard input")
+	fl.StringSliceVar(&f.policies, "policy", []string{"easy"}, "scheduling `POLICY`, or several to compare")
+	fl.StringArrayVar(&f.maui, "maui", nil, "`KEY=VALUE`: a parameter of the policy maui; may be repeated")
+	fl.IntVar(&f.procs, "procs", 0, "processors of the cluster `N` (default: the trace's MaxProcs)")
+	fl.Float64Var(&f.load, "load", 1, "divide the times of submission by `F`")
+	fl.StringVar(&f.starts, "starts", "", "write every job's start to `FILE`")
+	fl.StringVar(&f.plots, "plots", "", "draw figures into the directory `DIR`")
+	fl.StringVar(&f.format, "plot-format", "svg", "format of the figures: svg or png")
+	return cmd
+}
+
+// check finds mistakes before the first job is read.
+func (f queueFlags) check() error {
+	switch {
+	case f.trace == "":
+		return fmt.Errorf("no trace: give --trace FILE")
+	case len(f.policies) == 0:
+		return fmt.Errorf("no policy: give --policy, one of %s", strings.Join(batch.PolicyNames(), ", "))
+	case f.trace == "-" && len(f.policies) > 1:
+		return fmt.Errorf("standard input can be read for one policy only")
+	case f.starts != "" && len(f.policies) > 1:
+		return fmt.Errorf("--starts is for one policy, not %d", len(f.policies))
+	case f.procs < 0 || f.procs > 1<<30:
+		return fmt.Errorf("--procs %d: want a number from 1 to 2^30", f.procs)
+	case !(f.load >= 0.001 && f.load <= 1000):
+		return fmt.Errorf("--load %g: want a factor from 0.001 to 1000", f.load)
+	case f.format != "svg" && f.format != "png":
+		return fmt.Errorf("--plot-format %q: want svg or png", f.format)
+	}
+	return nil
+}
+
+// queueRun is the outcome of one policy.
+type queueRun struct {
+	Policy      string        `json:"policy"`
+	Procs       int           `json:"procs"`
+	All         batch.Class   `json:"all"`
+	Classes     []batch.Class `json:"by_procs"`
+	Makespan    int64         `json:"makespan"`
+	Utilisation float64       `json:"utilisation"`
+	Trace       swf.Report    `json:"trace"`
+	Unreadable  int           `json:"unreadable_lines"`
+	Elapsed     float64       `json:"-"` // seconds
+	JobsPerSec  float64       `json:"-"`
+	summary     *batch.Summary
+}
+
+func (a *app) simQueue(ctx context.Context, f queueFlags) error {
+	if err := f.check(); err != nil {
+		return usageError(err)
+	}
+	var runs []*queueRun
+	for _, name := range f.policies {
+		p, err := policyOf(name, f.maui)
+		if err != nil {
+			return usageError(err)
+		}
+		run, err := a.simPolicy(ctx, f, p)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, run)
+	}
+	if f.plots != "" {
+		if err := plotRuns(a.abs(f.plots), f.format, runs); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON("sim-queue", map[string]any{"trace": f.trace, "load": f.load, "runs": runs})
+	}
+	return a.printRuns(runs)
+}
+
+// policyOf builds a policy from its name and Maui's parameters.
+func policyOf(name string, params []string) (batch.Policy, error) {
+	p := batch.Policy{Name: name}
+	for _, param := range params {
+		key, value, ok := strings.Cut(param, "=")
+		if !ok {
+			return p, fmt.Errorf("--maui %q: want KEY=VALUE", param)
+		}
+		if err := p.Maui.Set(key, value); err != nil {
+			return p, err
+		}
+	}
+	if len(params) > 0 && name != "maui" {
+		return batch.Policy{Name: name}, p.Check()
+	}
+	return p, p.Check()
+}
+
+// simPolicy replays the trace once.
+func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*queueRun, error) {
+	in, err := a.openTrace(f)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	tasks, err := in.start()
+	if err != nil {
+		return nil, err
+	}
+	m, err := batch.NewMachine(in.cleaner.Procs, p)
+	if err != nil {
+		return nil, err
+	}
+	var starts []int64 // by job
+	begin := a.env.Now()
+	sum := batch.NewSummary(in.cleaner.Procs)
+	if starts, err = a.takeStarts(ctx, m.Replay(tasks), sum, f.starts != "", p.Name); err != nil {
+		return nil, err
+	}
+	if f.starts != "" {
+		if err := writeStarts(a.abs(f.starts), starts); err != nil {
+			return nil, err
+		}
+	}
+	return in.result(p.Name, sum, a.env.Now().Sub(begin)), nil
+}
+
+// takeStarts takes in every start as it comes and returns them by job, if kept.
+func (a *app) takeStarts(ctx context.Context, starts iter.Seq2[batch.Start, error], sum *batch.Summary, keep bool, what string) (list []int64, err error) {
+	bar, stop := a.progress()
+	defer stop()
+	for s, err := range starts {
+		if err != nil {
+			return nil, err
+		}
+		sum.Add(s)
+		for keep && int64(len(list)) < s.ID {
+			list = append(list, 0)
+		}
+		if keep {
+			list[s.ID-1] = s.Start
+		}
+		if n := sum.Jobs(); n%10000 == 0 {
+			if bar != nil {
+				bar.Step(what, 10000, int64(n)+10000)
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// printRuns prints a table per policy's classes and one line of totals each.
+func (a *app) printRuns(runs []*queueRun) error {
+	var totals, classes [][]string
+	for _, r := range runs {
+		totals = append(totals, append(classRow(r.Policy, r.All),
+			fmt.Sprintf("%.2f", 100*r.Utilisation), seconds(float64(r.Makespan)), fmt.Sprintf("%.0f", r.JobsPerSec)))
+		for _, c := range r.Classes {
+			classes = append(classes, append([]string{r.Policy}, classRow(c.Name, c)...))
+		}
+	}
+	if err := a.table(columns("policy", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown", ">util %", ">makespan", ">jobs/s"), totals); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.env.Out)
+	if err := a.table(columns("policy", "procs", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown"), classes); err != nil {
+		return err
+	}
+	return a.printTrace(runs[0])
+}
+
+// printTrace says what the cleaning rule did, where it did something.
+func (a *app) printTrace(r *queueRun) error {
+	t := r.Trace
+	for _, note := range []struct {
+		n    int
+		said string
+	}{
+		{r.Unreadable, "lines unreadable, skipped"}, {t.NoRunTime, "jobs without run time dropped"},
+		{t.NoProcs, "jobs without processors dropped"}, {t.TooWide, "jobs wider than the machine dropped"},
+		{t.NoSubmit, "jobs without time of submission dropped"}, {t.OutOfOrder, "jobs out of order sorted"},
+		{t.NoLimit, "jobs without a limit given their run time"}, {t.LimitRaised, "limits raised to the run time"},
+	} {
+		if note.n > 0 {
+			if _, err := fmt.Fprintf(a.env.Err, "grid: %d %s\n", note.n, note.said); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func classRow(name string, c batch.Class) []string {
+	return []string{
+		name, strconv.Itoa(c.Jobs), fmt.Sprintf("%.1f", c.MeanWait), fmt.Sprintf("%.0f", c.MedianWait),
+		fmt.Sprintf("%.0f", c.P95Wait), strconv.FormatInt(c.MaxWait, 10), fmt.Sprintf("%.2f", c.MeanSlowdown),
+	}
+}
+
+// seconds writes a long time for people.
+func seconds(s float64) string {
+	d := time.Duration(s * float64(time.Second))
+	if d >= 48*time.Hour {
+		return fmt.Sprintf("%.1f d", d.Hours()/24)
+	}
+	return d.Round(time.Second).String()
+}

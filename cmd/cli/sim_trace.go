@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/batch/swf"
+)
+
+// traceInput is an open trace.
+type traceInput struct {
+	reader     *swf.Reader
+	cleaner    *swf.Cleaner
+	load       float64
+	unreadable int
+}
+
+// shownProblems is the number of unusable lines told one by one.
+const shownProblems = 5
+
+func (a *app) openTrace(f queueFlags) (*traceInput, error) {
+	var r *swf.Reader
+	var err error
+	if f.trace == "-" {
+		r, err = swf.NewReader("standard input", a.env.In)
+	} else {
+		r, err = swf.Open(a.abs(f.trace))
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := &traceInput{reader: r, load: f.load}
+	in.cleaner = &swf.Cleaner{Source: r, Name: f.trace, Procs: f.procs}
+	r.Problem = func(e *swf.LineError) {
+		if in.unreadable++; in.unreadable <= shownProblems {
+			fmt.Fprintf(a.env.Err, "grid: %v: line skipped\n", e)
+		}
+	}
+	in.cleaner.Problem = func(e *swf.LineError) {
+		if a.verbose > 0 {
+			fmt.Fprintf(a.env.Err, "grid: %v\n", e)
+		}
+	}
+	return in, nil
+}
+
+func (in *traceInput) close() { in.reader.Close() }
+
+// start reads the first job, by which the size of the machine is known.
+func (in *traceInput) start() (iter.Seq2[batch.Task, error], error) {
+	first, err := in.cleaner.Next()
+	if err == io.EOF {
+		return nil, fmt.Errorf("%s: no usable job in %d lines of jobs, %d unreadable", in.cleaner.Name, in.cleaner.Report.Read, in.unreadable)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(batch.Task, error) bool) {
+		job, err := first, error(nil)
+		for ; err == nil; job, err = in.cleaner.Next() {
+			if !yield(in.task(job), nil) {
+				return
+			}
+		}
+		if err != io.EOF {
+			yield(batch.Task{}, err)
+		}
+	}, nil
+}
+
+func (in *traceInput) task(j swf.Job) batch.Task {
+	return batch.Task{
+		ID: j.ID, Submit: swf.Scale(j.Submit, in.load), Run: j.Run, Limit: j.Limit, Procs: j.Procs, User: j.User,
+	}
+}
+
+func (in *traceInput) result(policy string, s *batch.Summary, took time.Duration) *queueRun {
+	run := &queueRun{
+		Policy: policy, Procs: s.Procs, All: s.Total(), Classes: s.Classes(), Makespan: s.Makespan(),
+		Utilisation: s.Utilisation(), Trace: in.cleaner.Report, Unreadable: in.unreadable, Elapsed: took.Seconds(), summary: s,
+	}
+	if took > 0 {
+		run.JobsPerSec = float64(run.All.Jobs) / took.Seconds()
+	}
+	return run
+}
+
+// writeStarts writes a line "job start" for every job, in order of the jobs.
+func writeStarts(path string, starts []int64) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	buf := bufio.NewWriter(file)
+	var line []byte
+	for i, start := range starts {
+		line = append(strconv.AppendInt(line[:0], int64(i+1), 10), ' ')
+		line = append(strconv.AppendInt(line, start, 10), '\n')
+		buf.Write(line) // an error comes back from Flush
+	}
+	return errors.Join(buf.Flush(), file.Close())
+}
