@@ -94,6 +94,7 @@ func DefaultFilters(r Rules) []Filter {
 		{"site", r.site},                        // only those the user named
 		{"tried", r.tried},                      // not where the job failed before
 		{"state", r.state},                      // takes jobs now
+		{"view", r.view},                        // not the whole where the VO has its own view
 		{"access", r.access},                    // this VO may run there
 		{"protocol", r.protocol},                // we can talk to it
 		{"wall time", r.wallTime},               // fits the queue's limit

@@ -36,6 +36,21 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 	return &Reason{Want: wanted(who), Have: strings.Join(short(res.Access), ", ")}
 }
 
+// view leaves a share as a whole to those who have no view of their own of it:
+// the queue would be counted twice, and with numbers that are not for them.
+func (r Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
+	if len(res.Views) == 0 {
+		return nil
+	}
+	who := r.who(job)
+	for _, vo := range res.Views {
+		if who.inVO(vo) {
+			return &Reason{Want: "VO:" + vo, Have: "another entry for that VO"}
+		}
+	}
+	return nil
+}
+
 // who is the identity with the job's own word on the VO.
 func (r Rules) who(job *jdl.Job) Identity {
 	who := r.Identity

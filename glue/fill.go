@@ -15,13 +15,16 @@ type filler struct {
 	report   bool
 }
 
-// identity prefers a published GlueCEUniqueID to one that was made up.
+// identity prefers a published GlueCEUniqueID to one that was made up. A share
+// with views and without rules of its own is open to whomever the CE lets in
+// (so ARC in GLUE 2.0); the rules of another schema, made for the views, must
+// not narrow it.
 func (f *filler) identity() {
 	if f.src.Schema == "glue1.3" && f.dst.Schema != "glue1.3" && f.src.CEID != "" {
 		f.dst.CEID, f.dst.ID = f.src.CEID, f.src.ID
 	}
 	f.text("Site", &f.dst.Site, f.src.Site)
-	if f.dst.Access == nil {
+	if f.dst.Access == nil && f.dst.Views == nil {
 		f.dst.Access = f.src.Access
 	}
 }

@@ -20,7 +20,7 @@ func (g *glue13) resources() []*Resource {
 			v.complete(&c.r)
 			if v.r.ViewOf != "" {
 				out = append(out, &v.r)
-				c.r.Views = append(c.r.Views, v.r.ViewOf)
+				c.r.addView(&v.r)
 			}
 		}
 	}

@@ -32,11 +32,9 @@ func (g *glue20) resources() []*Resource {
 // them on the whole share only.
 func markViews(group []*Resource) {
 	var whole *Resource
-	var vos []string
 	for _, r := range group {
 		if vo := onlyVO(r.Access); vo != "" {
 			r.ViewOf, r.ID = vo, r.CEID+"#"+vo
-			vos = append(vos, vo)
 		} else {
 			whole = r
 		}
@@ -44,8 +42,8 @@ func markViews(group []*Resource) {
 	if whole == nil {
 		return
 	}
-	whole.Views = vos
 	for _, r := range group {
+		whole.addView(r)
 		raise(&r.PreLRMSWaiting, whole.PreLRMSWaiting)
 		raise(&r.Staging, whole.Staging)
 	}

@@ -175,7 +175,7 @@ func inherit(rs []*Resource) []*Resource {
 		if r != whole {
 			nodes := filler{dst: whole, src: r} // the nodes are the same
 			nodes.environment()
-			whole.Views = append(whole.Views, r.ViewOf)
+			whole.addView(r)
 		}
 	}
 	for _, r := range rs {
@@ -185,6 +185,14 @@ func inherit(rs []*Resource) []*Resource {
 		}
 	}
 	return rs
+}
+
+// addView notes that a VO has a view of its own, if the view lets in all
+// members and not some roles only.
+func (r *Resource) addView(view *Resource) {
+	if view.ViewOf != "" && slices.Contains(view.Access, "VO:"+view.ViewOf) && !slices.Contains(r.Views, view.ViewOf) {
+		r.Views = append(r.Views, view.ViewOf)
+	}
 }
 
 // makeUnique numbers resources whose ID occurred before.

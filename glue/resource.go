@@ -96,8 +96,8 @@ type Resource struct {
 	// resources of the snapshot share; slots must then be counted once per
 	// CE and Queue.
 	ViewOf string `json:"viewOf,omitzero"`
-	// Views lists the VOs that have a view of their own of this share: for
-	// their members the view holds, not this resource.
+	// Views lists the VOs all members of which have a view of their own of
+	// this share: for them the view holds, not this resource.
 	Views []string `json:"views,omitzero"`
 
 	LRMSVersion    string       `json:"lrmsVersion,omitzero"`
