@@ -56,6 +56,7 @@ type RejectedLine struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
 	Site   string  `json:"site"`
+	ViewOf string  `json:"view_of,omitempty"`
 	Reason *Reason `json:"reason"`
 }
 
@@ -70,14 +71,18 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e.Nearest = append(e.Nearest, m.nearest(cs)...)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected {
-		e.Rejected = append(e.Rejected, RejectedLine{r.Resource.ID, r.Resource.Name, r.Resource.Site, r.Reason(m.Job)})
+		e.Rejected = append(e.Rejected, rejectedLine(r.Resource, r.Reason(m.Job)))
 	}
 	for _, d := range dropped {
 		e.Matching--
-		e.Rejected = append(e.Rejected, RejectedLine{d.Resource.ID, d.Resource.Name, d.Resource.Site, &Reason{Filter: "rank", Want: "a number", Have: d.Why}})
+		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: "rank", Want: "a number", Have: d.Why}))
 	}
 	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int { return cmp.Compare(a.ID, b.ID) })
 	return e
+}
+
+func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {
+	return RejectedLine{ID: r.ID, Name: r.Name, Site: r.Site, ViewOf: r.ViewOf, Reason: why}
 }
 
 func (m *Match) filterCounts() []FilterCount {

@@ -120,7 +120,11 @@ func (a *app) rejectedTable(x *broker.Explanation, limit int) error {
 		if c := r.Reason.Clause; c != nil && c.Line > 0 {
 			want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
 		}
-		rows = append(rows, []string{r.Name, r.Site, r.Reason.Filter, lasting, want, cut(r.Reason.Have, 70)})
+		name := r.Name
+		if r.ViewOf != "" {
+			name += " [" + r.ViewOf + "]"
+		}
+		rows = append(rows, []string{name, r.Site, r.Reason.Filter, lasting, want, cut(r.Reason.Have, 70)})
 	}
 	return a.table(columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/glue"
 	"gridbroker/rank"
 )
 
@@ -151,7 +152,7 @@ func (a *app) choices(j *broker.JobPlan, limit int) error {
 			break
 		}
 		parts := broker.Parts(r)
-		row := []string{strconv.Itoa(i + 1), r.Resource.Name, r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
+		row := []string{strconv.Itoa(i + 1), label(r.Resource), r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
 		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), parts.Run(span), parts.Success())
 		row = append(row, published(r.Resource.FreeSlots), published(r.Resource.Waiting), span(r.Age))
 		if j.Job.Rank != nil {
@@ -168,6 +169,14 @@ func (a *app) choices(j *broker.JobPlan, limit int) error {
 	return nil
 }
 
+// label names a resource for people; a VO's view of a queue says whose.
+func label(r *glue.Resource) string {
+	if r.ViewOf == "" {
+		return r.Name
+	}
+	return r.Name + " [" + r.ViewOf + "]"
+}
+
 // terms is the table of every term behind the scores.
 func (a *app) terms(j *broker.JobPlan, limit int) error {
 	var rows [][]string
@@ -180,7 +189,7 @@ func (a *app) terms(j *broker.JobPlan, limit int) error {
 			if !t.OK {
 				known = "nobody said"
 			}
-			rows = append(rows, []string{r.Resource.Name, t.Name, t.Source, fmt.Sprintf("%.5g", t.Raw), fmt.Sprintf("%.0f", t.Seconds),
+			rows = append(rows, []string{label(r.Resource), t.Name, t.Source, fmt.Sprintf("%.5g", t.Raw), fmt.Sprintf("%.0f", t.Seconds),
 				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
 		}
 	}
