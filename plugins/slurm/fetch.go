@@ -82,6 +82,11 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 		got = append(got, f.name)
 	}
 	slices.Sort(got)
+	for _, name := range job.Want {
+		if !slices.ContainsFunc(got, func(f string) bool { return wanted(f, []string{name}) }) {
+			return got, s.fail("fetch "+name, fs.ErrNotExist)
+		}
+	}
 	return got, nil
 }
 

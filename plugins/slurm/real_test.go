@@ -48,6 +48,22 @@ func testbed(t testing.TB) (b *slurm.Backend, urls map[string]string) {
 	}
 }
 
+// slurmCommand runs one of Slurm's own commands, as the truth to compare with.
+func slurmCommand(t testing.TB, argv ...string) string {
+	t.Helper()
+	top := os.Getenv("GRID_TESTBED_DIR")
+	if top == "" {
+		top = "/tmp/grid-testbed"
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "SLURM_CONF="+filepath.Join(top, "slurm", "slurm.conf"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", argv, err)
+	}
+	return string(out)
+}
+
 func request(t testing.TB, b *slurm.Backend, url, id string, job *jdl.Job) plugins.Request {
 	t.Helper()
 	if job.Demand.Slots == 0 {

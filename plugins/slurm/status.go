@@ -41,6 +41,7 @@ type known struct {
 	acct     map[string]row // sacct, by Slurm id
 	acctErr  error
 	outcomes map[string]outcome // our own files, by our id
+	read     bool               // they were read: a job without one has no directory
 }
 
 // row is one job in one table.
@@ -75,7 +76,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 		if err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
-		k.outcomes = parseOutcomes(text)
+		k.outcomes, k.read = parseOutcomes(text), err == nil
 	}
 	for _, i := range is {
 		slurmID, id, _ := splitHandle(out[i].Handle)
@@ -83,16 +84,18 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 	}
 }
 
-// live finds a job in the queue. A single job carries our id as its name: with
-// another name it is another job (Slurm's ids can start anew).
+// live finds a job in the queue.
 func (k *known) live(slurmID, id string) (row, bool) { return mine(k.queue, slurmID, id) }
 
+// mine finds a job in a table by Slurm's id, if it is ours: Slurm's ids can
+// start anew. A single job carries our id as its name, an array that of its
+// batch.
 func mine(table map[string]row, slurmID, id string) (row, bool) {
 	r, ok := table[slurmID]
-	if !ok || r.name != id && !strings.Contains(slurmID, "_") || strings.Contains(slurmID, "_") && !strings.HasPrefix(r.name, "b-") {
-		return row{}, false
+	if strings.Contains(slurmID, "_") {
+		return r, ok && strings.HasPrefix(r.name, batchPrefix)
 	}
-	return r, true
+	return r, ok && r.name == id
 }
 
 // judge puts the tables together: the queue for living jobs, accounting for
@@ -105,6 +108,9 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 	switch {
 	case inQueue && !stateOf(q.state, q.reason).Final():
 		q.fill(st)
+	case k.read && !hasOutcome: // cleaned, or never there
+		st.State, st.Err = plugins.Lost, &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: st.Handle.Endpoint, Said: "no job " + st.Handle.ID + ": its directory is not there"}
+		return
 	case inAcct && (inQueue || stateOf(a.state, a.reason).Final()):
 		a.fill(st)
 	case inQueue:
@@ -115,9 +121,6 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 		a.fill(st)
 	case !o.done && k.acctErr != nil:
 		st.Err = k.acctErr
-		return
-	case !hasOutcome:
-		st.State, st.Err = plugins.Lost, &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: st.Handle.Endpoint, Said: "neither Slurm nor the job's directory knows job " + st.Handle.ID}
 		return
 	default:
 		st.State, st.Native, st.Reason = plugins.Lost, "gone", "Slurm no longer knows the job and it wrote no outcome"

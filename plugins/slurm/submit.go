@@ -20,6 +20,9 @@ const (
 	maxBatch = 2000
 )
 
+// batchPrefix begins the names of batches, and so of arrays.
+const batchPrefix = "b-"
+
 // group is the jobs that go as one call of sbatch: one job, or an array of
 // jobs with equal options, whatever their own words.
 type group struct {
@@ -136,7 +139,7 @@ type batchOf struct {
 }
 
 func newBatch(s *site, reqs []plugins.Request, jobs []int, results []plugins.Result) *batchOf {
-	ba := &batchOf{site: s, name: "b-" + newName(), reqs: reqs, results: results}
+	ba := &batchOf{site: s, name: batchPrefix + newName(), reqs: reqs, results: results}
 	open := map[string]*group{} // by options: the group that has room
 	for _, i := range jobs {
 		args, err := sbatchArgs(reqs[i], s.extra)

@@ -1,0 +1,169 @@
+package slurm
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+func TestQuote(t *testing.T) {
+	for _, word := range []string{
+		"", "a", "a b", "'", "''", "it's", `"`, `\`, `\'`, "$HOME", "$(id)", "`id`", "*", "~", "!x", "#", "a;b", "a&b|c>d<e", "-n", "--",
+		"a\nb", "\t", "\r", "ü€𝄞", "\xff\xfe", "{a,b}", "%s", "=", "a=b", strings.Repeat("'", 50),
+	} {
+		for _, quoted := range []string{quote(word), commandLine([]string{word})} {
+			out, err := exec.Command("sh", "-c", "printf '%s.' "+quoted).Output()
+			if err != nil || string(out) != word+"." {
+				t.Errorf("%q is %q to the shell: %q %v", word, quoted, out, err)
+			}
+		}
+	}
+}
+
+func FuzzQuote(f *testing.F) {
+	f.Add("it's $(a) \n b")
+	f.Fuzz(func(t *testing.T, word string) {
+		word = strings.ReplaceAll(word, "\x00", "")
+		out, err := exec.Command("sh", "-c", "printf '%s.' "+quote(word)).Output()
+		if err != nil || string(out) != word+"." {
+			t.Errorf("%q: %q %v", word, out, err)
+		}
+	})
+}
+
+func TestStates(t *testing.T) {
+	for word, want := range map[string]plugins.State{
+		"PENDING": plugins.Queued, "CANCELLED by 1000": plugins.Cancelled, "CANCELLED+": plugins.Cancelled, "OUT_OF_ME+": plugins.Unknown,
+		"COMPLETED": plugins.Done, "NODE_FAIL": plugins.Failed, "TIMEOUT": plugins.Failed, "COMPLETING": plugins.Finishing, "NEW_STATE": plugins.Unknown, "": plugins.Unknown,
+	} {
+		if got := stateOf(word, "None"); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+	if got := stateOf("PENDING", "JobHeldUser"); got != plugins.Held {
+		t.Errorf("held by the user: %s", got)
+	}
+	for word, s := range states {
+		if s == plugins.Unknown || s == "" || s == plugins.Lost {
+			t.Errorf("%s maps to %q", word, s)
+		}
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"30": 30 * time.Minute, "1:30": 90 * time.Second, "01:00:00": time.Hour, "3-00:00:00": 72 * time.Hour, "1-12": 36 * time.Hour,
+		"1-12:30": 36*time.Hour + 30*time.Minute, "00:00.003": 3 * time.Millisecond, "02:03:04": 2*time.Hour + 3*time.Minute + 4*time.Second,
+	} {
+		if got, ok := duration(text); !ok || got != want {
+			t.Errorf("%s: %v %v, want %v", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"UNLIMITED", "INFINITE", "NONE", "NOT_SET", "N/A", "", "-1", "1:2:3:4", "1-2:3:4:5", "x-1", "99999999999999"} {
+		if got, ok := duration(text); ok {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestMemoryAndGPUs(t *testing.T) {
+	for text, want := range map[string]float64{"500M": 500, "4G": 4096, "3148K": 3148.0 / 1024, "1.5T": 1.5 * 1024 * 1024, "500Mc": 500, "4Gn": 4096, "16000": 16000, "0": 0} {
+		if got, _, ok := megabytes(text); !ok || got != want {
+			t.Errorf("%s: %v %v, want %v", text, got, ok, want)
+		}
+	}
+	for text, want := range map[string]int{
+		"(null)": 0, "": 0, "gpu": 1, "gpu:2": 2, "gpu:tesla:4(S:0-1)": 4, "gres:gpu:1": 1, "gres/gpu:a100=2": 2, "gpu:a:1,gpu:b:2,nic:4": 3, "gpu:tesla": 1, "fpga:3": 0,
+	} {
+		if got := gpus(text); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "n1": "n1", "n[1-3,7]": "n1 n2 n3 n7", "c[08-10]-ib,login": "c08-ib c09-ib c10-ib login", "r[1-2]n[1-2]": "r1n1 r1n2 r2n1 r2n2", "a[": "a[", "a]b[": "a]b[", "x[5-2]": "",
+	} {
+		if got := strings.Join(hosts(text), " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if n := len(hosts("a[1-99999999]b[1-99999999]")); n > maxHosts {
+		t.Errorf("%d hosts", n)
+	}
+}
+
+// Lines that Slurm 22.05 printed.
+func TestNodes(t *testing.T) {
+	m := pairs("NodeName=n7 Arch=x86_64 CPUAlloc=2 CPUEfctv=8 CPUTot=8 ActiveFeatures=debian12,VEE-Debian11 Gres=gpu:2 OS=Linux 6.18.44 #1 SMP PREEMPT_DYNAMIC @0  RealMemory=16000 AllocMem=0 State=MIXED TmpDisk=20000 Partitions=short,long Reason=not a = problem [root@2026-11-21T04:28:50]")
+	n := node(m)
+	if n.Name != "n7" || n.CPUs != 8 || n.Memory != 16000 || n.Disk != 20000 || n.GPUs != 2 || len(n.Features) != 2 || len(n.Queues) != 2 || !n.Up || !strings.HasPrefix(m["OS"], "Linux 6.18.44 #1") {
+		t.Errorf("%+v", n)
+	}
+	for state, up := range map[string]bool{
+		"IDLE": true, "MIXED": true, "ALLOCATED": true, "IDLE+CLOUD": true, "DOWN": false, "IDLE*": false, "IDLE+DRAIN": false, "MIXED+DRAIN": false, "UNKNOWN+DRAIN+INVALID_REG": false, "": false, "FUTURE": false,
+	} {
+		if nodeUp(state) != up {
+			t.Errorf("%s: up %v", state, !up)
+		}
+	}
+}
+
+func TestPlannedStarts(t *testing.T) {
+	now := time.Unix(1795235000, 0)
+	said := "sbatch: Job 7 to start at 1795235403 using 4 processors on nodes n1 in partition short\n"
+	if f, ok := planned(said, now); !ok || f.Median != 403*time.Second || f.Low != 0 || f.High != f.Median {
+		t.Errorf("%+v %v", f, ok)
+	}
+	for _, said := range []string{
+		"", "allocation failure: Requested node configuration is not available",
+		"sbatch: Job 7 to start at 162824860800 using 4 processors", // in the year 7130
+		"sbatch: Job 7 to start at 2026-11-21T02:44:09 using 4 processors",
+	} {
+		if f, ok := planned(said, now); ok {
+			t.Errorf("%s: %+v", said, f)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for _, raw := range []string{"slurm:", "slurm:/scratch/x", "slurm+ssh://h", "slurm+ssh://u@h:22/scratch?account=a&ssh=external"} {
+		if _, err := parseURL(raw); err != nil {
+			t.Error(err)
+		}
+	}
+	for raw, want := range map[string]string{
+		"slurm://host": "slurm+ssh://host", "slurm+ssh:": "no host", "slurm+ssh://u:secret@h": "passwords", "slurm:?acount=x": "no such option",
+		"slurm+ssh://-oProxyCommand=x": "no host", "slurm:?account=--x": "no such option", "http://h": "not a Slurm URL",
+	} {
+		if _, err := parseURL(raw); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %s", raw, err, want)
+		}
+	}
+}
+
+func FuzzTables(f *testing.F) {
+	f.Add("1|wrap|COMPLETED|0:0|1795235401|1795235401|1795235402|00:00.003||n1|None\n1.batch|batch|FAILED|3:0|1|2|3|00:00.002|3148K|n1|\n")
+	f.Add("job a\nstarted 1 n\nended 2 3 run\ncancelled\n")
+	f.Add("at id b-x g0 1 77\nnone id2\nbusy id3\n")
+	f.Add("NodeName=n7 OS=Linux a b State=IDLE\nok g0 12\nno g1 1 text\ndup x\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		parseSacct(text, map[string]row{})
+		parseOutcomes(text)
+		parsePlaces(text)
+		records(text)
+		hosts(text)
+		gpus(text)
+		megabytes(text)
+		if d, ok := duration(text); ok && d < 0 {
+			t.Errorf("%q: %v", text, d)
+		}
+		ba := &batchOf{site: &site{}, groups: []*group{{name: "g0"}}}
+		ba.read(text, nil)
+		planned(text, time.Unix(0, 0))
+	})
+}
