@@ -2,6 +2,7 @@ package glue
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"gridbroker/jdl"
@@ -105,8 +106,8 @@ var attributeList = []attribute{
 	{"GLUE2ManagerProductName", text(func(r *Resource) string { return r.LRMS })},
 	{"GLUE2ManagerProductVersion", text(func(r *Resource) string { return r.LRMSVersion })},
 	{"GLUE2ComputingManagerTotalSlots", number(func(r *Resource) Opt[int64] { return r.TotalSlots })},
-	{"GLUE2EndpointURL", list(endpointURLs)},
-	{"GLUE2EndpointInterfaceName", list(endpointInterfaces)},
+	{"GLUE2EndpointURL", endpointText(func(e *Endpoint) string { return e.URL })},
+	{"GLUE2EndpointInterfaceName", endpointText(func(e *Endpoint) string { return e.Interface })},
 	{"GLUE2EndpointHealthState", endpointText(func(e *Endpoint) string { return e.Health })},
 	{"GLUE2EndpointServingState", endpointText(func(e *Endpoint) string { return string(e.Serving) })},
 	{"GLUE2EndpointQualityLevel", endpointText(func(e *Endpoint) string { return e.Quality })},
@@ -129,10 +130,16 @@ var attributeList = []attribute{
 	{"GLUE2EntityValidity", validity},
 }
 
-// attributes is attributeList by lower-cased name.
+// brokerList are names that gLite's broker adds to the schema's.
+var brokerList = []attribute{
+	{"storage", storage},
+	{"CloseStorageElements", list(closeStorage)},
+}
+
+// attributes is all names by lower-cased name.
 var attributes = func() map[string]attribute {
-	m := make(map[string]attribute, len(attributeList))
-	for _, a := range attributeList {
+	m := map[string]attribute{}
+	for _, a := range slices.Concat(attributeList, brokerList) {
 		m[string(lowerInto(nil, a.name))] = a
 	}
 	return m

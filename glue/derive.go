@@ -1,8 +1,10 @@
 package glue
 
 import (
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,14 +52,6 @@ func endpointURLs(r *Resource) []string {
 	return urls
 }
 
-func endpointInterfaces(r *Resource) []string {
-	names := make([]string, len(r.Endpoints))
-	for i, e := range r.Endpoints {
-		names[i] = e.Interface
-	}
-	return names
-}
-
 // endpointText reads the best endpoint.
 func endpointText(f func(*Endpoint) string) Getter {
 	return text(func(r *Resource) string {
@@ -73,6 +67,43 @@ func defaultSE(r *Resource) string {
 		return ""
 	}
 	return r.CloseSEs[0].SE
+}
+
+// storage is the record that gLite's broker adds to a resource, so that a job
+// can ask about storage near it: storage.CloseSEs is a list of records with
+// GlueSEUniqueID, GlueCESEBindMountInfo and what else is published of the
+// storage element.
+func storage(r *Resource) (jdl.Value, bool) {
+	if len(r.CloseSEs) == 0 {
+		return jdl.Value{}, false
+	}
+	ses := make([]jdl.Value, len(r.CloseSEs))
+	for i, b := range r.CloseSEs {
+		ses[i] = jdl.RecordValue(b.record())
+	}
+	ad := jdl.NewAd()
+	ad.Set("CloseSEs", jdl.NewLiteral(jdl.ListValue(ses)))
+	return jdl.RecordValue(ad), true
+}
+
+func (b StorageBinding) record() *jdl.Ad {
+	ad := jdl.NewAd()
+	ad.Set("GlueSEUniqueID", jdl.NewLiteral(jdl.StringValue(b.SE)))
+	if b.Mount != "" {
+		ad.Set("GlueCESEBindMountInfo", jdl.NewLiteral(jdl.StringsValue([]string{b.Mount})))
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Attrs)) {
+		ad.Set(name, jdl.NewLiteral(guess(strings.ToLower(name), b.Attrs[name])))
+	}
+	return ad
+}
+
+func closeStorage(r *Resource) []string {
+	var names []string
+	for _, b := range r.CloseSEs {
+		names = append(names, b.SE)
+	}
+	return names
 }
 
 // status13 is the serving state as GLUE 1.3 writes it: Production.

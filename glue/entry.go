@@ -24,6 +24,7 @@ const (
 	kindCluster
 	kindSubCluster
 
+	kindSE
 	kindBind
 	kindDomain
 	kindService
@@ -41,7 +42,7 @@ const (
 // kinds maps lower-cased object classes.
 var kinds = map[string]kind{
 	"gluece": kindCE, "gluevoview": kindView, "gluecluster": kindCluster,
-	"gluesubcluster": kindSubCluster, "gluecesebind": kindBind,
+	"gluesubcluster": kindSubCluster, "gluecesebind": kindBind, "gluese": kindSE,
 	"glue2admindomain": kindDomain, "glue2computingservice": kindService,
 	"glue2computingendpoint": kindEndpoint, "glue2computingshare": kindShare,
 	"glue2computingmanager": kindManager, "glue2executionenvironment": kindEnvironment,
@@ -54,7 +55,7 @@ var kinds = map[string]kind{
 // that names such an entry.
 var kindsByRDN = map[string]kind{
 	"glueceuniqueid": kindCE, "gluevoviewlocalid": kindView, "glueclusteruniqueid": kindCluster,
-	"gluesubclusteruniqueid": kindSubCluster, "gluecesebindseuniqueid": kindBind,
+	"gluesubclusteruniqueid": kindSubCluster, "gluecesebindseuniqueid": kindBind, "glueseuniqueid": kindSE,
 	"glue2domainid": kindDomain, "glue2serviceid": kindService, "glue2endpointid": kindEndpoint,
 	"glue2shareid": kindShare, "glue2managerid": kindManager, "glue2resourceid": kindEnvironment,
 	"glue2applicationenvironmentid": kindApplication, "glue2benchmarkid": kindBenchmark,

@@ -13,6 +13,7 @@ type glue13 struct {
 	subclusters slab[subcluster13]
 	siteOf      map[key]string // GlueCluster's site, by cluster
 	binds       map[key][]StorageBinding
+	ses         map[string]map[string][]string // GlueSE's attributes, by identifier
 }
 
 // ce13 is one GlueCE, a queue.
@@ -41,6 +42,7 @@ type subcluster13 struct {
 
 func (g *glue13) init(d *Decoder) {
 	g.d, g.siteOf, g.binds = d, map[key]string{}, map[key][]StorageBinding{}
+	g.ses = map[string]map[string][]string{}
 }
 
 // site13 reads the site out of a DN: the innermost Mds-Vo-name that is not one
@@ -77,6 +79,10 @@ func (g *glue13) add(k kind, e *Entry) {
 		var c cluster13
 		apply(g.d, clusterAttrs, &c, e, nil)
 		g.siteOf[key{site, c.id}] = c.site
+	case kindSE:
+		var s se13
+		apply(g.d, seAttrs, &s, e, nil)
+		g.ses[s.id] = s.attrs
 	case kindBind:
 		var b bind13
 		apply(g.d, bindAttrs, &b, e, nil)
@@ -113,6 +119,25 @@ var bindAttrs = setters[bind13]{
 	"gluecesebindseuniqueid": func(d *Decoder, b *bind13, v []byte) { b.se = d.pool.str(v) },
 	"gluecesebindmountinfo":  func(d *Decoder, b *bind13, v []byte) { b.mount = d.pool.str(v) },
 }
+
+type se13 struct {
+	id    string
+	attrs map[string][]string
+}
+
+// seAttrs are kept as published, under the names jobs ask for them by.
+var seAttrs = func() setters[se13] {
+	table := setters[se13]{"glueseuniqueid": func(d *Decoder, s *se13, v []byte) { s.id = d.pool.str(v) }}
+	for _, name := range []string{"GlueSEStatus", "GlueSEArchitecture", "GlueSEImplementationName", "GlueSESizeTotal", "GlueSESizeFree"} {
+		table[string(lowerInto(nil, name))] = func(d *Decoder, s *se13, v []byte) {
+			if s.attrs == nil {
+				s.attrs = map[string][]string{}
+			}
+			s.attrs[name] = append(s.attrs[name], d.pool.str(v))
+		}
+	}
+	return table
+}()
 
 var ceAttrs = setters[ce13]{
 	"glueceuniqueid":              func(d *Decoder, c *ce13, v []byte) { c.key.id = string(trimSpace(v)) },

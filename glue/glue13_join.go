@@ -62,6 +62,9 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	r.dropPlaceholderState()
 	r.Endpoints = []Endpoint{c.endpoint()}
 	r.CloseSEs = g.binds[c.key]
+	for i := range r.CloseSEs {
+		r.CloseSEs[i].Attrs = g.ses[r.CloseSEs[i].SE]
+	}
 	if env := nodes[key{c.key.site, c.cluster}]; env != nil {
 		copyEnvironment(r, env)
 	}

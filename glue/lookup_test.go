@@ -1,6 +1,9 @@
 package glue
 
 import (
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +115,96 @@ func TestNumbers(t *testing.T) {
 		if got := spanLimit([]byte(c.in), time.Minute); got != c.wall {
 			t.Errorf("spanLimit(%q) = %v, want %v", c.in, got, c.wall)
 		}
+	}
+}
+
+// Every name has the type that the schema gives it, and is a list exactly
+// where the schema lets it have several values.
+func TestTypesOfTheSchema(t *testing.T) {
+	text, err := os.ReadFile("../jdl/glue_names.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := map[string][]string{}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		schema[f[0]] = f[1:]
+	}
+	// A resource stands for many entities: those names are lists here.
+	lists := map[string]bool{"GLUE2ApplicationEnvironmentAppName": true}
+	// LDAP renders these as text; here they have the types of GFD.147:
+	// ExtendedBoolean_t and UInt64.
+	asText := map[string]bool{"GLUE2ComputingSharePreemption": true, "GLUE2ExecutionEnvironmentConnectivityIn": true,
+		"GLUE2ExecutionEnvironmentConnectivityOut": true, "GLUE2EntityValidity": true}
+	full := fullResource()
+	for _, a := range attributeList {
+		want, ok := schema[a.name]
+		if !ok {
+			t.Errorf("%s is not in the schema", a.name)
+			continue
+		}
+		v, ok := a.get(full)
+		if !ok {
+			t.Errorf("%s: not answered though the field is set", a.name)
+			continue
+		}
+		if asText[a.name] {
+			continue
+		}
+		_, isList := v.List()
+		_, isInt := v.Int()
+		_, isBool := v.Bool()
+		if isList != (len(want) > 1) && !lists[a.name] || !isList && isInt != (want[0] == "int") || isBool != (want[0] == "bool") {
+			t.Errorf("%s is %v %v, the schema says %v", a.name, v.Kind(), isList, want)
+		}
+	}
+}
+
+// fullResource has every field set.
+func fullResource() *Resource {
+	r := &Resource{Endpoints: []Endpoint{{URL: "u", Interface: "i", Health: "ok", Serving: Production, Quality: "q"}},
+		Access: []string{"VO:x"}, RuntimeEnvironments: []string{"t"}, CloseSEs: []StorageBinding{{SE: "se"}}, CEID: "h:1/q",
+		Serving: Production, FreeFor: []SlotsFor{{Slots: 1}}, Benchmarks: map[string]float64{"specint2000": 1, "specfp2000": 1},
+		Created: captured, Validity: time.Hour}
+	v := reflect.ValueOf(r).Elem()
+	for i := range v.NumField() {
+		if !v.Field(i).CanSet() {
+			continue
+		}
+		switch f := v.Field(i).Addr().Interface().(type) {
+		case *Opt[int64]:
+			*f = Some[int64](1)
+		case *Opt[time.Duration]:
+			*f = Some(time.Hour)
+		case *Opt[bool]:
+			*f = Some(true)
+		case *string:
+			if *f == "" {
+				*f = "x"
+			}
+		}
+	}
+	return r
+}
+
+// The idiom of gLite's manual for storage near a resource.
+func TestCloseStorage(t *testing.T) {
+	expr, err := jdl.ParseExpr("test", []byte(`anyMatch(other.storage.CloseSEs, target.GlueSEStatus == "Production" && target.GlueSESizeFree > 10000)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := 0, 0
+	for _, r := range decode(t, glue1) {
+		switch v := jdl.NewAd().Eval(expr, r); {
+		case v.IsTrue() && len(r.CloseSEs) > 0:
+			yes++
+		case v.IsError():
+			t.Errorf("%s: ERROR", r.ID)
+		default:
+			no++
+		}
+	}
+	if yes == 0 || no == 0 {
+		t.Errorf("%d near storage, %d not", yes, no)
 	}
 }

@@ -19,14 +19,12 @@ type ngCluster struct {
 	name, contact, lrms, version, site string
 	r                                  Resource // what queues may leave to the cluster
 	tags                               []string
-	from, to                           time.Time
 }
 
 type ngQueue struct {
-	r         Resource
-	cluster   string
-	from, to  time.Time
-	benchmark [][2]string
+	r        Resource
+	cluster  string
+	from, to time.Time
 }
 
 func (g *nordugrid) init(d *Decoder) { g.d, g.clusters = d, map[string]*ngCluster{} }

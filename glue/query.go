@@ -30,6 +30,7 @@ func Queries13(vo string, extra []string) []Query {
 		query("GlueSubCluster", "", subclusterAttrs, extra),
 		query("GlueCluster", "", clusterAttrs, nil),
 		query("GlueCESEBind", "", bindAttrs, nil),
+		query("GlueSE", "", seAttrs, nil),
 	}
 }
 
