@@ -60,12 +60,16 @@ func TestARCSourceFaults(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"refused":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Operation is not allowed", http.StatusForbidden) }, "HTTP 403 Forbidden: Operation is not allowed"},
+		"refused": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Operation is not allowed", http.StatusForbidden)
+		}, "HTTP 403 Forbidden: Operation is not allowed"},
 		"html":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html><body>Hi</body></html>") }, "content type text/html"},
 		"truncated": {func(w http.ResponseWriter, _ *http.Request) { xmlAnswer(w, "<InfoRoot><Domains>") }, "information document: XML syntax error"},
 		"empty":     {func(w http.ResponseWriter, _ *http.Request) { xmlAnswer(w, "") }, "no AdminDomain"},
 		"other":     {func(w http.ResponseWriter, _ *http.Request) { xmlAnswer(w, "<a/>") }, "no AdminDomain"},
-		"redirect":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusFound) }, "HTTP 302 Found"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.invalid/", http.StatusFound)
+		}, "HTTP 302 Found"},
 	} {
 		base, o := arcServer(t, c.handler)
 		src, err := o.Open(base)
