@@ -26,6 +26,9 @@ type Broker struct {
 	AskFor time.Duration
 	// Alternatives is how many resources a job may be offered to; 0: ten.
 	Alternatives int
+	// WholeOrder keeps every choice of every job of a plan, not only the
+	// alternatives; a single job has them all anyway.
+	WholeOrder bool
 }
 
 func (b *Broker) alternatives() int {

@@ -30,7 +30,7 @@ func (b *Broker) Intend(ctx context.Context, p *Plan, sets ...*jdl.JobSet) ([]*R
 			continue
 		}
 		r := &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(), Node: jp.Job.Node,
-			State: plugins.Intended, Created: now, Choices: choices(jp.Choices), job: jp.Job}
+			State: plugins.Intended, Created: now, Choices: b.choices(jp.Choices), job: jp.Job}
 		at[jp.Job] = r
 		rs = append(rs, r)
 	}
@@ -68,7 +68,9 @@ func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
 	return nil
 }
 
-func choices(rs []rank.Ranked) []Choice {
+// choices are the best alternatives, as many as are worth recording.
+func (b *Broker) choices(rs []rank.Ranked) []Choice {
+	rs = rs[:min(len(rs), b.alternatives())]
 	cs := make([]Choice, 0, len(rs))
 	for i := range rs {
 		r := &rs[i]

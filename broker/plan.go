@@ -105,8 +105,8 @@ func (b *Broker) rankOf(m *Match, cs []rank.Candidate, table *jdl.Table) func(*g
 func (b *Broker) place(p *Plan, jobs []*jdl.Job, of []*class, tally *rank.Tally) {
 	draws := rand.New(rand.NewPCG(b.Seed, 0x67726964))
 	n := b.alternatives()
-	if len(jobs) == 1 {
-		n = 0 // one job: the whole order, to be looked at
+	if b.WholeOrder || len(jobs) == 1 {
+		n = 0
 	}
 	explained := map[*class]*NoMatchError{}
 	for i, job := range jobs {

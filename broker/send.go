@@ -258,7 +258,7 @@ func (s *sending) remember(endpoint string, err error) {
 func (r *Record) settle(res plugins.Result, now time.Time) Change {
 	r.Owner = ""
 	if res.Err == nil {
-		r.State, r.Handle, r.Submitted, r.Reason = plugins.Accepted, res.Handle, now, ""
+		r.State, r.Handle, r.Submitted, r.Reason, r.Choices = plugins.Accepted, res.Handle, now, "", nil
 		return Change{"accepted", "as " + res.Handle.ID}
 	}
 	r.Reason = res.Err.Error()

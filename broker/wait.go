@@ -87,7 +87,7 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 		if !r.Final() && r.State != plugins.Intended {
 			busy[r.Parent]++
 		}
-		if again, err := r.mayRetry(); err != nil {
+		if again, err := r.mayRetry(b.Now()); err != nil {
 			return nil, err
 		} else if again {
 			failed = append(failed, r)
@@ -141,8 +141,8 @@ func (b *Broker) before(ctx context.Context, r *Record, byID map[string]*Record)
 // mayRetry reports whether a failed job may be sent again: before it ran by
 // the shallow count, after by the deep one. A shallow count that is used up
 // or off leaves the deep one. What ran to its end is not a failure of the
-// grid, whatever its exit code.
-func (r *Record) mayRetry() (bool, error) {
+// grid, whatever its exit code. After the job's ExpiryTime nothing is tried.
+func (r *Record) mayRetry(now time.Time) (bool, error) {
 	if r.State != plugins.Failed && r.State != plugins.Lost || !r.Cancelled.IsZero() || r.NoRetry {
 		return false, nil
 	}
@@ -150,13 +150,16 @@ func (r *Record) mayRetry() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if !job.Expiry.IsZero() && now.After(job.Expiry) {
+		return false, nil
+	}
 	return r.Started.IsZero() && r.Shallow < job.ShallowRetry || r.Retries < job.RetryCount, nil
 }
 
 // retry takes failed jobs back to Intended, unless another process did.
 func (b *Broker) retry(ctx context.Context, rs []*Record) error {
 	return b.Store.Update(ctx, rs, func(r *Record) Change {
-		if again, err := r.mayRetry(); err != nil || !again {
+		if again, err := r.mayRetry(b.Now()); err != nil || !again {
 			return Change{}
 		}
 		job, err := r.Job()
@@ -213,7 +216,7 @@ func (b *Broker) SendAgain(ctx context.Context, rs []*Record, found []*glue.Reso
 			none = append(none, r)
 			continue
 		}
-		r.Choices = choices(p.Jobs[i].Choices)
+		r.Choices = b.choices(p.Jobs[i].Choices)
 		send = append(send, r)
 	}
 	if err := b.nowhere(ctx, none); err != nil {

@@ -53,6 +53,9 @@ func (a *app) rootCmd() *cobra.Command {
 	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
 	f.StringVar(&a.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
 	root.AddCommand(a.verbs()...)
+	for _, verb := range root.Commands() {
+		a.complete(verb)
+	}
 	return root
 }
 

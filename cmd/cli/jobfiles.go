@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	"gridbroker/broker"
 	"gridbroker/jdl"
 )
 
@@ -89,6 +91,21 @@ func (a *app) warn(set *jdl.JobSet) {
 	for _, job := range set.Jobs {
 		print(job.Warnings)
 	}
+}
+
+// planAll plans the jobs of all files together.
+func planAll(ctx context.Context, s *session, files []jobFile) (*broker.Plan, error) {
+	for _, f := range files {
+		s.broker.WholeOrder = s.broker.WholeOrder || f.set.Collocated
+	}
+	p, err := s.broker.Plan(ctx, jobsOf(files), s.resources())
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		p.Collocate(f.set)
+	}
+	return p, nil
 }
 
 // jobsOf lists the jobs of all files.

@@ -69,7 +69,7 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}
-	p, err := s.broker.Plan(ctx, jobsOf(files), s.resources())
+	p, err := planAll(ctx, s, files)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/rank"
+)
+
+// complete teaches the shell the values of the planning flags. Names of
+// resources come from the cache as far as it has them.
+func (a *app) complete(cmd *cobra.Command) {
+	fixed := func(flag string, values ...string) {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	fixed("policy", rank.Names()...)
+	fixed("unknown", "keep", "reject")
+	var names []string
+	for _, s := range states {
+		names = append(names, string(s))
+	}
+	fixed("state", names...)
+	if cmd.Flags().Lookup("site") != nil {
+		_ = cmd.RegisterFlagCompletionFunc("site", a.completeSites)
+	}
+}
+
+func (a *app) completeSites(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	s, err := a.open(planning{discovery: discovery{deadline: time.Second, maxAge: 24 * time.Hour}})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.close()
+	snap, err := a.discover(cmd.Context(), s.conf, s.backends, s.plan.discovery)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []cobra.Completion
+	for _, r := range snap.Resources {
+		if name := strings.TrimSpace(r.Name); name != "" {
+			out = append(out, cobra.CompletionWithDesc(name, r.Site))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
