@@ -83,7 +83,7 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 	}
 	slices.Sort(got)
 	for _, name := range job.Want {
-		if !slices.ContainsFunc(got, func(f string) bool { return wanted(f, []string{name}) }) {
+		if !slices.ContainsFunc(got, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
 			return got, s.fail("fetch "+name, fs.ErrNotExist)
 		}
 	}
