@@ -12,10 +12,8 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// The benchmarks run against the first CE of each version with jobs that wait
-// for an input file that never comes, so that what is measured is the
-// interface and not the jobs. Every round starts without connections, as a
-// command does.
+// The benchmarks run against the first CE of each version. Every round starts
+// without connections, as a command does.
 
 func eachVersion(b *testing.B, run func(b *testing.B, bed *testbed.ARC, url string)) {
 	bed := testbed.NeedARC(b)
@@ -25,8 +23,7 @@ func eachVersion(b *testing.B, run func(b *testing.B, bed *testbed.ARC, url stri
 	}
 }
 
-// waiting makes n jobs that never start: one input file is promised by a URL
-// scheme... that no upload brings.
+// hundred are jobs of a moment, with an input file or without.
 func hundred(b *testing.B, url, input string) []plugins.Request {
 	var reqs []plugins.Request
 	for i := range 100 {

@@ -2,7 +2,9 @@ package arcrest
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -37,12 +39,17 @@ func (c *client) failed(ca *call, err error, sent bool) *plugins.Error {
 	case isCertificate(err):
 		e.Said = innermost(err)
 		e.Hint = "the server's certificate is not trusted; the certificate authorities are in X509_CERT_DIR"
+		if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok && bad.Reason == x509.Expired {
+			e.Hint = "tell the site, unless this machine's clock is wrong"
+		}
 	case sent && ca.creates && !dialing:
 		e.Kind = plugins.Uncertain
 		e.Said = "no answer after the request was sent: " + innermost(err)
 		e.Hint = "it may have arrived; it will be looked up"
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Said = "did not answer in time"
+	case errors.Is(err, io.EOF):
+		e.Said = "closed the connection without an answer"
 	default:
 		e.Said = innermost(err)
 	}

@@ -24,23 +24,39 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 		return pong, err
 	}
 	start := time.Now()
-	if _, err := c.version(ctx, "ping"); err != nil {
+	_, err = c.version(ctx, "ping")
+	pong.Latency = time.Since(start)
+	if stranger == nil {
+		pong.Identity = c.who.name()
+	}
+	if e := turnedAway(err); e != nil { // ARC 6 tells strangers nothing, unless its information is public
+		pong.Said = e.Said
+		return pong, nil
+	}
+	if err != nil {
 		return pong, err
 	}
-	pong.Latency = time.Since(start)
 	pong.Versions = c.versions
 	if stranger != nil {
 		pong.Said = stranger.Err.Error()
 		return pong, nil
 	}
-	pong.Identity = c.who.name()
 	_, err = c.live(ctx)
-	if e, ok := errors.AsType[*plugins.Error](err); ok && (e.Kind == plugins.Credential || e.Kind == plugins.Refused) {
+	if e := turnedAway(err); e != nil {
 		pong.Said = e.Said
 		return pong, nil
 	}
 	pong.LetIn = err == nil
 	return pong, err
+}
+
+// turnedAway returns the error when it is the service's "no": it is up then.
+func turnedAway(err error) *plugins.Error {
+	e, ok := errors.AsType[*plugins.Error](err)
+	if ok && e.Said != "" && (e.Kind == plugins.Credential || e.Kind == plugins.Refused) {
+		return e
+	}
+	return nil
 }
 
 // anonymous is a client for what everybody may ask.

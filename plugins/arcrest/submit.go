@@ -46,7 +46,6 @@ type submission struct {
 	reqs     []plugins.Request
 	res      []plugins.Result
 	progress plugins.Progress
-	done     int // jobs whose POST has an outcome
 }
 
 func (s *submission) run(ctx context.Context) error {
@@ -105,9 +104,18 @@ func batches(texts [][]byte) [][]int {
 // post submits one batch and uploads the input files of the jobs it made. An
 // error ends the submission; those of single jobs are in the results.
 func (s *submission) post(ctx context.Context, batch []int, texts [][]byte) error {
-	path, err := s.c.rest(ctx, "submit", "/jobs?action=new")
+	made, err := s.make(ctx, batch, texts)
 	if err != nil {
 		return err
+	}
+	return s.upload(ctx, made)
+}
+
+// make submits one batch and returns which of it the CE made jobs of.
+func (s *submission) make(ctx context.Context, batch []int, texts [][]byte) (made []int, err error) {
+	path, err := s.c.rest(ctx, "submit", "/jobs?action=new")
+	if err != nil {
+		return nil, err
 	}
 	ca := &call{op: "submit", method: http.MethodPost, path: path, body: join(batch, texts), creates: true,
 		scope: scopeCreate, header: map[string]string{"Content-Type": "application/xml"}}
@@ -120,16 +128,15 @@ func (s *submission) post(ctx context.Context, batch []int, texts [][]byte) erro
 		for _, i := range batch {
 			s.res[i].Err = err
 		}
-		return s.notSent(err)
+		return nil, s.notSent(err)
 	}
-	var made []int
 	for k, i := range batch {
 		if s.outcome(i, &list.Jobs[k]) {
 			made = append(made, i)
 		}
 	}
 	s.step(len(batch))
-	return s.upload(ctx, made)
+	return made, nil
 }
 
 func join(batch []int, texts [][]byte) []byte {
@@ -178,7 +185,6 @@ func (s *submission) failRest(err error) {
 }
 
 func (s *submission) step(n int) {
-	s.done += n
 	if s.progress != nil {
 		s.progress.Step("submit", int64(n), int64(len(s.reqs)))
 	}

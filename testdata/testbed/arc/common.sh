@@ -14,8 +14,8 @@ CES7="arex4 arex5"
 ISSUER=https://issuer.$DOM:$((PORT0 + 9))
 declare -A SLOTS=([arex1]=2 [arex2]=4 [arex3]=8 [arex4]=2 [arex5]=8)
 declare -A QUEUES=([arex1]="short long" [arex2]="main" [arex3]="batch gpu" [arex4]="short long" [arex5]="batch gpu")
-# jobs of all states that the CE keeps at most (-1: no limit)
-declare -A LIMIT=([arex1]=-1 [arex2]=300 [arex3]=-1 [arex4]=-1 [arex5]=300)
+# jobs of all states that the CE keeps at most (-1: no limit); 6.17 does not look at it for REST
+declare -A LIMIT=([arex1]=-1 [arex2]=-1 [arex3]=-1 [arex4]=-1 [arex5]=300)
 declare -A RTES=(
   [arex1]="APPS/BIO/BLAST-2.14.0 APPS/HEP/ATLAS-23.0.1"
   [arex2]="APPS/HEP/ATLAS-23.0.1 APPS/HEP/ATLAS-22.0.0 APPS/MATH/R-4.2"
