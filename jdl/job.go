@@ -13,7 +13,7 @@ import (
 type Job struct {
 	Ad      *Ad
 	File    string // where the text came from, for messages
-	Name    string // JobName, else the base name of Executable; never empty
+	Name    string // JobName, else the base name of Executable (and the node's name); never empty
 	Dialect Dialect
 
 	Executable  string   // absolute, or the plain name of an input file; in DIRAC's dialect also a program of the PATH
@@ -55,6 +55,8 @@ type Job struct {
 
 	Demand   Demand
 	Warnings []*Diagnostic
+
+	autoName bool // Name is not the user's
 }
 
 // EnvVar is one NAME=value.

@@ -91,7 +91,7 @@ func (r *jobReader) program() {
 	j.Prologue, j.PrologueArgs = r.wrapper("Prologue")
 	j.Epilogue, j.EpilogueArgs = r.wrapper("Epilogue")
 	j.Name = r.str("JobName")
-	if j.Name == "" {
+	if j.autoName = j.Name == ""; j.autoName {
 		j.Name = path.Base(j.Executable)
 	}
 	for _, name := range r.strs("ExecutableFiles") {
@@ -200,6 +200,9 @@ func (r *jobReader) streams() {
 func (r *jobReader) outputName(attr string) string {
 	name := r.str(attr)
 	if name == "" || r.bad[fold(attr)] {
+		return ""
+	}
+	if name == "/dev/null" { // the same as not asking for it
 		return ""
 	}
 	clean, why := cleanName(name)

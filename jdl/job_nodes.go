@@ -41,9 +41,14 @@ func (s *JobSet) nodes(r *jobReader) error {
 	return r.err()
 }
 
-// setNode names the job among those of its file.
+// setNode names the job among those of its file. A job without a name of its
+// own gets one that tells it from the others.
 func (j *Job) setNode(name string, after []string) {
 	j.Node, j.After = name, after
+	if j.autoName {
+		j.Name = fmt.Sprintf("%s-%.60s", j.Name, strings.ToValidUTF8(name, "?"))
+		j.Ad.Set("JobName", NewLiteral(StringValue(j.Name)))
+	}
 	j.Ad.Set("NodeName", NewLiteral(StringValue(name)))
 	if len(after) > 0 {
 		j.Ad.Set("DependsOn", stringList(after))

@@ -19,6 +19,8 @@ func cleanName(name string) (clean, why string) {
 		return "", "is empty"
 	case strings.ContainsAny(name, "\x00\n\r"):
 		return "", "holds a control character"
+	case isURL(name):
+		return "", "is a URL; where files go is said by OutputSandboxDestURI"
 	case strings.HasPrefix(name, "/"):
 		return "", "is an absolute path; only files of the job's own directory can be brought back"
 	}

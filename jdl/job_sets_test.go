@@ -86,7 +86,7 @@ func TestParametricSubstitution(t *testing.T) {
 	equal(t, "files", []string{j.InputSandbox[0].Source, j.StdOutput}, []string{"/job/b", "ob"})
 	equal(t, "names", []any{j.RetryCount, Unparse(j.Requirements)}, []any{5, `other.xb > 1 && other.GlueCEStateStatus == "Production"`})
 	equal(t, "environment", j.Environment, []EnvVar{{"ParameterValue", "b"}})
-	equal(t, "node", j.Node, "b")
+	equal(t, "node", []string{j.Node, j.Name}, []string{"b", "cat-b"})
 }
 
 func TestCollection(t *testing.T) {
