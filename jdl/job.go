@@ -84,14 +84,16 @@ type OutputFile struct {
 // IsPattern reports whether Name is a pattern in the sense of path.Match.
 func (f OutputFile) IsPattern() bool { return hasMeta(f.Name) }
 
-// Match reports whether a file of the job's directory is meant: its name is
-// Name, matches it as a pattern, or lies below it.
+// Match reports whether a file of the job's directory is meant: its name, or a
+// directory above it, is Name or matches it as a pattern.
 func (f OutputFile) Match(name string) bool {
-	ok, _ := path.Match(f.Name, name)
-	for dir := name; !ok && dir != "." && dir != "/"; dir = path.Dir(dir) {
-		ok = dir == strings.TrimSuffix(f.Name, "/")
+	want := strings.TrimSuffix(f.Name, "/")
+	for dir := name; dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if ok, _ := path.Match(want, dir); ok || dir == want {
+			return true
+		}
 	}
-	return ok
+	return false
 }
 
 // Outputs lists all that is to be brought back: the output sandbox, and the

@@ -205,3 +205,18 @@ func manyAttrs(n int) string {
 	}
 	return b.String()
 }
+
+func TestOutputMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "ab", false}, {"a", "a/b/c", true}, {"a/", "a/b", true}, {"a/b", "a", false},
+		{"*", "x/y/z", true}, {"*.log", "x.log", true}, {"*.log", "d/x.log", false}, {"d/*.log", "d/x.log", true},
+		{"[", "[", true}, {"a[b", "a[b/c", true}, {"a*", "", false},
+	} {
+		if got := (OutputFile{Name: c.pattern}).Match(c.name); got != c.want {
+			t.Errorf("%s, %s: %v", c.pattern, c.name, got)
+		}
+	}
+}
