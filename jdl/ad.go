@@ -7,15 +7,29 @@ const indexFrom = 9
 
 // Attrs returns the attributes in the order of the text. The slice must not
 // be changed.
-func (a *Ad) Attrs() []Attr { return a.attrs }
+func (a *Ad) Attrs() []Attr {
+	if a.pack == nil {
+		return a.attrs
+	}
+	attrs := make([]Attr, a.Len())
+	for i := range attrs {
+		attrs[i] = a.attrAt(i)
+	}
+	return attrs
+}
 
 // Len is the number of attributes.
-func (a *Ad) Len() int { return len(a.attrs) }
+func (a *Ad) Len() int {
+	if a.pack != nil {
+		return len(a.pack.slots)
+	}
+	return len(a.attrs)
+}
 
 // Expr returns the expression of an attribute, unevaluated.
 func (a *Ad) Expr(name string) (Expr, bool) {
 	if i := a.find(fold(name)); i >= 0 {
-		return a.attrs[i].Expr, true
+		return a.exprAt(i), true
 	}
 	return nil, false
 }
@@ -23,9 +37,42 @@ func (a *Ad) Expr(name string) (Expr, bool) {
 // Attr returns an attribute with its spelling and place.
 func (a *Ad) Attr(name string) (Attr, bool) {
 	if i := a.find(fold(name)); i >= 0 {
-		return a.attrs[i], true
+		return a.attrAt(i), true
 	}
 	return Attr{}, false
+}
+
+func (a *Ad) attrAt(i int) Attr {
+	if a.pack != nil {
+		return Attr{Name: a.pack.name(i), Expr: a.pack.expr(i), NamePos: a.pack.namePos(i)}
+	}
+	return a.attrs[i]
+}
+
+func (a *Ad) exprAt(i int) Expr {
+	if a.pack != nil {
+		return a.pack.expr(i)
+	}
+	return a.attrs[i].Expr
+}
+
+// valueAt is the value of an attribute that is a constant or a list of
+// constants.
+func (a *Ad) valueAt(i int) (v Value, ok bool) {
+	if a.pack != nil {
+		return a.pack.value(i)
+	}
+	return constant(a.attrs[i].Expr)
+}
+
+// unpack makes a ready to be changed.
+func (a *Ad) unpack() {
+	if a.pack == nil {
+		return
+	}
+	a.attrs = a.Attrs()
+	a.pack = nil
+	a.reindex()
 }
 
 // Set gives an attribute a new expression, in its place when there is one of
@@ -34,6 +81,7 @@ func (a *Ad) Set(name string, e Expr) { a.put(Attr{Name: name, Expr: e}) }
 
 // Delete removes an attribute, if there is one of that name.
 func (a *Ad) Delete(name string) {
+	a.unpack()
 	i := a.find(fold(name))
 	if i < 0 {
 		return
@@ -45,7 +93,7 @@ func (a *Ad) Delete(name string) {
 // Clone returns a copy whose attributes can be set and deleted without
 // changing a. The expressions are shared.
 func (a *Ad) Clone() *Ad {
-	c := &Ad{at: a.at, attrs: slices.Clone(a.attrs)}
+	c := &Ad{at: a.at, attrs: slices.Clone(a.Attrs())}
 	c.reindex()
 	return c
 }
@@ -53,6 +101,7 @@ func (a *Ad) Clone() *Ad {
 // put adds an attribute or replaces the one of the same name, whose spelling
 // stays. It reports whether there was one.
 func (a *Ad) put(t Attr) (replaced bool) {
+	a.unpack()
 	key := fold(t.Name)
 	if i := a.find(key); i >= 0 {
 		a.attrs[i].Expr, a.attrs[i].NamePos = t.Expr, t.NamePos
@@ -80,6 +129,9 @@ func (a *Ad) reindex() {
 
 // find returns the place of a lower-cased name, or -1.
 func (a *Ad) find(key string) int {
+	if a.pack != nil {
+		return a.pack.find(key)
+	}
 	if a.index != nil {
 		if i, ok := a.index[key]; ok {
 			return i

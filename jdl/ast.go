@@ -135,6 +135,7 @@ type Ad struct {
 	at
 	attrs []Attr
 	index map[string]int // lower-cased name to place in attrs; nil while attrs is small
+	pack  *packed        // instead of attrs, of a record that was parsed and not changed
 }
 
 // Attr is one attribute of an Ad.

@@ -60,7 +60,7 @@ func Walk(e Expr, f func(Expr) bool) {
 	case *ListExpr:
 		walkAll(e.Elems, f)
 	case *Ad:
-		for _, t := range e.attrs {
+		for _, t := range e.Attrs() {
 			Walk(t.Expr, f)
 		}
 	}

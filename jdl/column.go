@@ -78,7 +78,7 @@ func cell(row Scope, name, key string) (Value, bool) {
 	if i < 0 {
 		return Value{}, true
 	}
-	v, ok := constant(ad.attrs[i].Expr)
+	v, ok := ad.valueAt(i)
 	return v, ok && v.small()
 }
 

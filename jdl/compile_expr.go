@@ -77,7 +77,7 @@ func (c *compiler) attribute(i int) code {
 		return fixedCode(ErrorValue(), 1)
 	}
 	c.inner = append(c.inner, this)
-	k := c.expr(c.p.self.attrs[i].Expr)
+	k := c.expr(c.p.self.exprAt(i))
 	c.inner = c.inner[:len(c.inner)-1]
 	k.cost = min(k.cost+1, 1<<30)
 	return k

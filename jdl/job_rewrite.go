@@ -42,7 +42,7 @@ func (rw *rewriter) exprs(es []Expr) []Expr {
 
 func (rw *rewriter) ad(a *Ad) *Ad {
 	out := &Ad{at: a.at}
-	for _, t := range a.attrs {
+	for _, t := range a.Attrs() {
 		out.put(Attr{Name: rw.text(t.Name), Expr: rw.expr(t.Expr), NamePos: t.NamePos})
 	}
 	return out

@@ -20,6 +20,8 @@ type lexer struct {
 	num      Value  // tokNumber
 	unit     byte   // tokNumber: its suffix
 	err      *Diagnostic
+	quiet    bool // keep warnings back
+	warned   bool // there was one
 	config
 }
 

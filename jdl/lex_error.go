@@ -8,6 +8,9 @@ import (
 
 // fail notes the first error and ends the text.
 func (l *lexer) fail(pos Pos, msg, hint string) {
+	if l.err == nil && l.quiet {
+		l.err = &Diagnostic{Severity: Fatal, Pos: pos} // nobody reads it
+	}
 	if l.err == nil {
 		l.err = l.diagnostic(Fatal, pos, "syntax", msg, hint)
 	}
@@ -15,7 +18,8 @@ func (l *lexer) fail(pos Pos, msg, hint string) {
 }
 
 func (l *lexer) warning(pos Pos, code, msg, hint string) {
-	if l.err == nil {
+	l.warned = true
+	if l.err == nil && !l.quiet {
 		l.warn(l.diagnostic(Warning, pos, code, msg, hint))
 	}
 }

@@ -33,6 +33,7 @@ func ParseAd(file string, src []byte, opts ...Option) (*Ad, error) {
 	if p.tok != tokLBrack && p.err == nil {
 		p.fail(p.pos, "a record starts with [, not "+p.found(), "")
 	}
+	p.pack = true
 	ad := p.record()
 	if p.err == nil && p.tok != tokEOF {
 		p.unexpected("after the closing ]")
@@ -49,6 +50,7 @@ type parser struct {
 	depth  int    // of the recursion
 	height int    // of the tree parsed last
 	attr   string // the attribute being parsed, or parsed last
+	pack   bool   // pack the record that comes next
 }
 
 func newParser(file string, src []byte, opts []Option) (*parser, error) {
@@ -226,7 +228,7 @@ func (p *parser) postfix() Expr {
 // isDefault reports whether the "?" is followed by ":".
 func (p *parser) isDefault() bool {
 	ahead := p.lexer // a copy: what it warns about is met again
-	ahead.warn = func(*Diagnostic) {}
+	ahead.quiet = true
 	ahead.next()
 	return ahead.tok == tokColon
 }

@@ -1,6 +1,9 @@
 package jdl
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // primary parses a constant, a name, a call, a list, a record or an
 // expression in parentheses.
@@ -8,16 +11,10 @@ func (p *parser) primary() Expr {
 	pos := p.pos
 	p.height = 1
 	switch p.tok {
-	case tokNumber:
-		return p.literal(p.num, p.unit)
-	case tokString:
-		return p.literal(StringValue(p.str), 0)
-	case tokTrue, tokFalse:
-		return p.literal(BoolValue(p.tok == tokTrue), 0)
-	case tokUndefined:
-		return p.literal(UndefinedValue(), 0)
-	case tokError:
-		return p.literal(ErrorValue(), 0)
+	case tokNumber, tokString, tokTrue, tokFalse, tokUndefined, tokError:
+		e := p.literal()
+		p.next()
+		return e
 	case tokName, tokQuotedName:
 		name := p.str
 		if p.next(); p.tok == tokLParen {
@@ -37,12 +34,6 @@ func (p *parser) primary() Expr {
 	}
 	p.unexpected("where a value should be")
 	return nil
-}
-
-func (p *parser) literal(v Value, unit byte) Expr {
-	e := &Literal{at: at{pos: p.pos}, Value: v, unit: unit, lost: p.tok == tokString && p.lost}
-	p.next()
-	return e
 }
 
 func (p *parser) parenthesis() Expr {
@@ -123,6 +114,9 @@ func (p *parser) record() *Ad {
 	}
 	defer p.leave()
 	ad := &Ad{at: at{pos: p.pos}}
+	if p.pack {
+		ad.pack, p.pack = &packed{src: p.src}, false
+	}
 	p.next()
 	height := 0
 	if p.tok != tokRBrack && !p.attributes(ad, &height) {
@@ -131,6 +125,9 @@ func (p *parser) record() *Ad {
 	p.grew(height)
 	if !p.expect(tokRBrack, "at the end of a record") {
 		return nil
+	}
+	if ad.pack != nil {
+		ad.pack.slots = slices.Clone(ad.pack.slots) // without the slack of growing
 	}
 	return ad
 }
@@ -161,7 +158,7 @@ func (p *parser) attributes(ad *Ad, height *int) bool {
 
 // attribute parses "name = expr".
 func (p *parser) attribute(ad *Ad) bool {
-	pos := p.pos
+	pos, off, size := p.pos, p.off, p.end-p.off
 	name, ok := p.name("of an attribute")
 	if !ok {
 		return false
@@ -169,18 +166,29 @@ func (p *parser) attribute(ad *Ad) bool {
 	if name, ok = p.longName(pos, name); !ok {
 		return false
 	}
-	if !p.expect(tokAssign, "after attribute name "+name) {
-		return false
+	if p.tok != tokAssign {
+		return p.expect(tokAssign, "after attribute name "+name)
 	}
+	p.next()
 	p.attr = name
+	if ad.pack != nil && (len(ad.pack.slots) == packLimit || size > maxName) {
+		ad.unpack()
+	}
+	if ad.pack != nil {
+		return p.packedValue(ad, name, pos, off, size)
+	}
 	e := p.expr()
 	if e == nil || p.err != nil {
 		return false
 	}
 	if ad.put(Attr{Name: name, Expr: e, NamePos: pos}) {
-		p.warning(pos, "duplicate", fmt.Sprintf("attribute %s is given twice; this one counts", name), "")
+		p.duplicate(pos, name)
 	}
 	return true
+}
+
+func (p *parser) duplicate(pos Pos, name string) {
+	p.warning(pos, "duplicate", fmt.Sprintf("attribute %s is given twice; this one counts", name), "")
 }
 
 // missingSemicolon reports that neither ; nor ] follows an attribute.

@@ -121,8 +121,14 @@ func (ev *evaluator) attributeAt(c *scope, i int) Value {
 	if len(ev.active) == maxActive {
 		return ev.exhaust()
 	}
+	if c.ad.pack != nil {
+		if v, ok := c.ad.pack.value(i); ok {
+			ev.spend(1+len(v.elements()), len(v.elements())*valueBytes)
+			return v
+		}
+	}
 	ev.active = append(ev.active, this)
-	v := ev.eval(c.ad.attrs[i].Expr, c)
+	v := ev.eval(c.ad.exprAt(i), c)
 	ev.active = ev.active[:len(ev.active)-1]
 	return v
 }

@@ -118,7 +118,7 @@ func (u *unparser) list(es []Expr) {
 
 func (u *unparser) ad(a *Ad) {
 	u.WriteString("[ ")
-	for i, t := range a.attrs {
+	for i, t := range a.Attrs() {
 		if i > 0 {
 			u.WriteString("; ")
 		}

@@ -90,6 +90,14 @@ func RelTimeValue(seconds float64) Value {
 	return Value{kind: RelTime, num: math.Float64bits(seconds)}
 }
 
+// elements are those of a list, nil for other kinds.
+func (v Value) elements() []Value {
+	if v.kind != List {
+		return nil
+	}
+	return v.box.list
+}
+
 func (v Value) float() float64 { return math.Float64frombits(v.num) }
 
 // Kind reports the type.
