@@ -3,10 +3,10 @@
 # slurmctld, eight slurmd of eight CPUs each on this one machine, and an sshd
 # with its own host key and a user key. Everything runs as the caller.
 #
-#   testdata/testbed/slurm/up.sh [--install] [--no-accounting]
+#   testdata/testbed/slurm/up.sh [--no-accounting]
 #   . ${GRID_TESTBED_DIR:-/tmp/grid-testbed}/slurm/env
 #
-# --install fetches the Debian packages first (needs root). Idempotent: when
+# As root it installs what is missing from Debian's packages. Idempotent: when
 # it is up already, it says so and ends. State lives in
 # ${GRID_TESTBED_DIR:-/tmp/grid-testbed}/slurm; down.sh stops it.
 # Ports, all on 127.0.0.1: slurmctld 17801, slurmdbd 17802, MariaDB 17803,
@@ -16,20 +16,18 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
 st=$top/slurm
 dbd=1
-for arg in "$@"; do
-  case $arg in
-    --install)
-      export DEBIAN_FRONTEND=noninteractive
-      apt-get -o DPkg::Lock::Timeout=600 update -qq
-      apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
-        slurmctld slurmd slurmdbd slurm-client munge mariadb-server openssh-server openssh-client >/dev/null ;;
-    --no-accounting) dbd= ;;
-    *) sed -n '2,15p' "$0"; exit 2 ;;
-  esac
+[ "${1:-}" != --no-accounting ] || dbd=
+missing=
+for cmd in slurmctld slurmd slurmdbd munged sbatch sshd mariadbd; do
+  PATH=$PATH:/usr/sbin command -v $cmd >/dev/null || missing="$missing $cmd"
 done
-for cmd in slurmctld slurmd munged sbatch sshd; do
-  PATH=$PATH:/usr/sbin command -v $cmd >/dev/null || { echo "$cmd is not installed (up.sh --install)" >&2; exit 3; }
-done
+if [ -n "$missing" ]; then
+  [ "$(id -u)" = 0 ] || { echo "not installed:$missing; run as root to install Debian's packages" >&2; exit 3; }
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -o DPkg::Lock::Timeout=600 update -qq
+  apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
+    slurmctld slurmd slurmdbd slurm-client munge mariadb-server openssh-server openssh-client >/dev/null
+fi
 export PATH=$PATH:/usr/sbin
 if [ -e "$st/env" ] && ( . "$st/env"; timeout 5 sinfo -h >/dev/null 2>&1 ); then
   echo "already up: . $st/env"; exit 0
