@@ -1,6 +1,7 @@
 package infosys
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -14,6 +15,9 @@ import (
 
 // maxCacheFile bounds what is read of one cached answer.
 const maxCacheFile = 256 << 20
+
+// cacheKeep is for how long an answer is kept that nobody renews.
+const cacheKeep = 30 * 24 * time.Hour
 
 // Cache keeps the last good answer of each source in a directory of its own.
 // Files are written whole or not at all, mode 0600; one of another version of
@@ -32,7 +36,8 @@ func (c *Cache) path(key string) string {
 // A file is the key's length and text, the time of fetching in Unix
 // nanoseconds (both little-endian), and what glue.Pack made of the resources.
 
-func (c *Cache) load(key string) (fetched time.Time, rs []glue.Resource, ok bool) {
+// load reads an answer that is not older than since.
+func (c *Cache) load(key string, since time.Time) (fetched time.Time, rs []glue.Resource, ok bool) {
 	f, err := os.Open(c.path(key))
 	if err != nil {
 		return time.Time{}, nil, false
@@ -41,18 +46,35 @@ func (c *Cache) load(key string) (fetched time.Time, rs []glue.Resource, ok bool
 	if info, err := f.Stat(); err != nil || info.Size() > maxCacheFile || !info.Mode().IsRegular() {
 		return time.Time{}, nil, false
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxCacheFile))
-	head := cacheHead(key, time.Time{})
-	if err != nil || len(data) < len(head) || string(data[:len(head)-8]) != string(head[:len(head)-8]) {
+	want := cacheHead(key, time.Time{})
+	head := make([]byte, len(want))
+	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head[:len(head)-8], want[:len(want)-8]) {
 		return time.Time{}, nil, false
 	}
-	nanos := int64(binary.LittleEndian.Uint64(data[len(head)-8:]))
-	rs, err = glue.Unpack(data[len(head):])
-	return time.Unix(0, nanos), rs, err == nil
+	fetched = time.Unix(0, int64(binary.LittleEndian.Uint64(head[len(head)-8:])))
+	if fetched.Before(since) {
+		return time.Time{}, nil, false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxCacheFile))
+	if err != nil {
+		return time.Time{}, nil, false
+	}
+	rs, err = glue.Unpack(data)
+	return fetched, rs, err == nil
 }
 
+// save keeps an answer, and removes what has long been of no use.
 func (c *Cache) save(key string, fetched time.Time, rs []glue.Resource) {
-	_ = writeFile(c.path(key), append(cacheHead(key, fetched), glue.Pack(rs)...))
+	data := append(cacheHead(key, fetched), glue.Pack(rs)...)
+	if len(data) > maxCacheFile || writeFile(c.path(key), data) != nil {
+		return
+	}
+	old, _ := filepath.Glob(filepath.Join(c.dir, "*.grid"))
+	for _, path := range old {
+		if info, err := os.Lstat(path); err == nil && fetched.Sub(info.ModTime()) > cacheKeep {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 func cacheHead(key string, fetched time.Time) []byte {

@@ -61,7 +61,7 @@ func (o Outcome) Age(now time.Time) time.Duration {
 type Collector struct {
 	Deadline time.Duration // 0: DefaultDeadline; the context's own may be sooner
 	Cache    *Cache        // nil: none
-	MaxAge   time.Duration // answers in the cache not older are used without asking
+	MaxAge   time.Duration // answers in the cache not older are used without asking; 0: always ask
 	Now      func() time.Time
 }
 
@@ -144,9 +144,11 @@ type answer struct {
 // old one of the cache.
 func (c *Collector) ask(ctx context.Context, src Source) answer {
 	start := c.now()
-	if a, ok := c.cached(src); ok && start.Sub(a.Fetched) <= c.MaxAge {
-		a.Took = c.now().Sub(start)
-		return a
+	if c.MaxAge > 0 {
+		if a, ok := c.cached(src, start.Add(-c.MaxAge)); ok {
+			a.Took = c.now().Sub(start)
+			return a
+		}
 	}
 	rs, err := src.Resources(ctx)
 	a := answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Err: err, Took: c.now().Sub(start)}}
@@ -178,7 +180,7 @@ func minTime(a, b time.Time) time.Time {
 // one. Of a partial answer only what is missing comes from the cache.
 func (c *Collector) fallback(src Source, a answer) answer {
 	a.done = true
-	old, ok := c.cached(src)
+	old, ok := c.cached(src, time.Time{})
 	if !ok {
 		return a
 	}
@@ -195,11 +197,11 @@ func (c *Collector) fallback(src Source, a answer) answer {
 	return a
 }
 
-func (c *Collector) cached(src Source) (answer, bool) {
+func (c *Collector) cached(src Source, since time.Time) (answer, bool) {
 	if c.Cache == nil || uncached(src) {
 		return answer{}, false
 	}
-	fetched, rs, ok := c.Cache.load(cacheKey(src))
+	fetched, rs, ok := c.Cache.load(cacheKey(src), since)
 	return answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Fetched: fetched, Cached: true}}, ok
 }
 

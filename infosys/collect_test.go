@@ -3,6 +3,7 @@ package infosys
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -110,5 +111,37 @@ func TestFileAndSnapshot(t *testing.T) {
 	}
 	if age := back.Outcomes[0].Age(s.At.Add(time.Minute)); age < time.Minute {
 		t.Errorf("age %s: a snapshot is as old as its making", age)
+	}
+}
+
+// A file of any kind is recognised by what is in it.
+func TestFileKinds(t *testing.T) {
+	for file, want := range map[string]int{
+		"arc/arex1.info.xml": 4, "arc/arex1.info.json": 4, "arc/ce1-7.2.info.json": 4, "arc/arex1.glue2.ldif": 4,
+		"arc/arex1.grid.ldif": 4, "glue/generated-10-sites.glue1.ldif.gz": 398,
+	} {
+		f := &File{URL: "file:" + file, Path: filepath.Join("../testdata", file)}
+		if rs, err := f.Resources(t.Context()); err != nil || len(rs) != want {
+			t.Errorf("%s: %d resources, want %d; %v", file, len(rs), want, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                           "",
+		"{}":                         "no AdminDomain",
+		"<a>":                        "XML syntax error",
+		`{"schema":"other/v1"}`:      `schema "other/v1"`,
+		"dn: x\nfoo\n":               ":2: no attribute name",
+		"dn: x\na:< file:///etc/x\n": "value by URL",
+		"dn: x\na:: !\n":             ":2: a: illegal base64",
+		"\x1f\x8bxx":                 "EOF",
+	} {
+		path := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (&File{URL: "file:x", Path: path}).Resources(t.Context())
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%q: %v, want %q and the path", text, err, want)
+		}
 	}
 }

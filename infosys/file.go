@@ -19,8 +19,9 @@ import (
 // maxFile bounds what is read of a file, unpacked.
 const maxFile = 2 << 30
 
-// File is a Source that reads LDIF, or a snapshot saved by WriteSnapshot; both
-// may be packed by gzip. What it is, the content tells.
+// File is a Source that reads LDIF, a snapshot saved by WriteSnapshot (or
+// printed by grid resources --json), or ARC's information document in XML or
+// JSON; all may be packed by gzip. What it is, the content tells.
 type File struct {
 	URL   string   // the name shown
 	Path  string   // where it is
@@ -46,16 +47,32 @@ func (f *File) Resources(ctx context.Context) ([]glue.Resource, error) {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	text := bufio.NewReaderSize(&limited{ctx: ctx, r: r, left: maxFile}, 1<<16)
-	switch firstByte(text) {
-	case '{':
+	head := opening(text)
+	if strings.HasPrefix(head, "{") && strings.Contains(head, `"schema"`) {
 		return f.snapshot(text)
-	default:
-		d := glue.NewDecoder(f.URL, f.Extra...)
-		if err := glue.ReadLDIF(text, f.Path, d.Add); err != nil {
-			return nil, err
-		}
-		return d.Resources(f.now()), nil
 	}
+	d := glue.NewDecoder(f.URL, f.Extra...)
+	if err := f.decode(d, head, text); err != nil {
+		return nil, err
+	}
+	return d.Resources(f.now()), nil
+}
+
+// decode reads what does not come from this program.
+func (f *File) decode(d *glue.Decoder, head string, text io.Reader) error {
+	var err error
+	switch {
+	case strings.HasPrefix(head, "{"):
+		err = d.AddARCInfoJSON(text)
+	case strings.HasPrefix(head, "<"):
+		err = d.AddARCInfoXML(text)
+	default:
+		return glue.ReadLDIF(text, f.Path, d.Add)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return nil
 }
 
 // snapshot reads our own JSON.
@@ -67,7 +84,7 @@ func (f *File) snapshot(r io.Reader) ([]glue.Resource, error) {
 	if err := json.NewDecoder(r).Decode(&s); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	if s.Schema != SnapshotSchema {
+	if s.Schema != SnapshotSchema && s.Schema != resourcesSchema {
 		return nil, fmt.Errorf("%s: schema %q, want %q", f.Path, s.Schema, SnapshotSchema)
 	}
 	return s.Resources, nil
@@ -89,13 +106,10 @@ func unpacked(r io.Reader) (io.Reader, error) {
 	return b, nil
 }
 
-// firstByte is the first byte that is not white space; 0 at the end.
-func firstByte(b *bufio.Reader) byte {
+// opening is how the text begins, white space left out.
+func opening(b *bufio.Reader) string {
 	head, _ := b.Peek(512)
-	if head = bytes.TrimLeft(head, " \t\r\n\ufeff"); len(head) > 0 {
-		return head[0]
-	}
-	return 0
+	return string(bytes.TrimLeft(head, " \t\r\n\ufeff"))
 }
 
 // limited is a reader that ends with an error at a size or with its context.
@@ -121,6 +135,9 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // SnapshotSchema names the format of WriteSnapshot.
 const SnapshotSchema = "grid.snapshot/v1"
+
+// resourcesSchema is what grid resources --json prints, of the same form.
+const resourcesSchema = "grid.resources/v1"
 
 // WriteSnapshot saves a snapshot for a File source; packed when path ends in
 // ".gz". The file is written whole or not at all, mode 0600.
