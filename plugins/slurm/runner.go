@@ -45,23 +45,27 @@ func (s *site) runner(ctx context.Context, in io.ReadSeeker, out io.Writer, verb
 		}
 		return s.machine.run(ctx, argv, r, out)
 	}
+	before := s.installs.Load()
 	err := run()
 	// dash says 2 for a script that is not there, bash and POSIX 127.
 	if e, ok := errors.AsType[*exitError](err); ok && (e.code == noScript || e.code == 2) {
-		if missing, perr := s.install(ctx); perr != nil {
+		if perr := s.install(ctx); perr != nil {
 			return &dialError{perr}
-		} else if missing {
+		}
+		if s.installs.Load() != before { // it was missing; a command's own 2 is not repeated
 			return run()
 		}
 	}
 	return err
 }
 
-// install puts the fixed scripts in place; it reports whether one was missing.
-func (s *site) install(ctx context.Context) (missing bool, err error) {
+// install puts the fixed scripts in place and counts that where one was missing.
+func (s *site) install(ctx context.Context) error {
+	s.installing.Lock()
+	defer s.installing.Unlock()
 	fs, err := s.machine.files(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer fs.Close()
 	for kind, text := range map[string]string{"job": jobText, "runner": runnerText} {
@@ -72,12 +76,12 @@ func (s *site) install(ctx context.Context) (missing bool, err error) {
 				continue
 			}
 		}
-		missing = true
 		if err := fs.put(name, 0o700, strings.NewReader(text)); err != nil {
-			return true, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
+		s.installs.Add(1)
 	}
-	return missing, nil
+	return nil
 }
 
 // command runs one of Slurm's commands with a deadline of its own.

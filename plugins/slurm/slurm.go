@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/batch"
@@ -85,6 +86,9 @@ type site struct {
 	extra   []string
 	machine machine
 	opts    *Options
+
+	installing sync.Mutex
+	installs   atomic.Int64 // scripts put in place so far
 
 	mu       sync.Mutex
 	acctDown time.Time // accounting did not answer: not asked again before
