@@ -109,7 +109,8 @@ func TestBrokeredOverRealARC(t *testing.T) {
 					t.Errorf("job %s at %s: %d bytes of output, want %d (%v)", j.Node, j.At, len(got), len(input)+len(j.Node)+1, err)
 				}
 			}
-			if len(places) != len(bed.All()) {
+			// One CE refuses tokens with several scopes: its jobs go on to others.
+			if want := map[string]int{"proxy": len(bed.All()), "token": len(bed.All()) - 1}[by]; len(places) != want {
 				t.Errorf("20 jobs drawn over %d CEs went to %v", len(bed.All()), places)
 			}
 			u.grid(0, "clean", "--all")
