@@ -1,4 +1,4 @@
-package cli_test
+package main_test
 
 import (
 	"bytes"
@@ -194,6 +194,7 @@ func (u *user) withBest(name, url string) string {
 	best.ID, best.Name, best.CE, best.Access = "best", "best", "best", nil
 	best.Endpoints = []glue.Endpoint{{ID: "best", URL: url, Interface: glue.InterfaceARCREST, Health: "ok"}}
 	best.FreeSlots, best.TotalSlots, best.Waiting = glue.Some[int64](9999), glue.Some[int64](9999), glue.Some[int64](0)
+	best.PreLRMSWaiting, best.Staging, best.Total = best.Waiting, best.Waiting, best.Waiting
 	path := filepath.Join(u.dir, "best.json")
 	if err := infosys.WriteSnapshot(path, infosys.Snapshot{At: time.Now(), Resources: append(rs, best)}); err != nil {
 		u.t.Fatal(err)
