@@ -33,15 +33,13 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 }
 
 func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
-	if _, err := c.version(ctx, "status"); err != nil {
+	// one after the other: another connection would cost more than the wait
+	live, err := c.live(ctx)
+	if err != nil {
 		return nil, err
 	}
-	var live map[string]string
-	var info map[string]jobItem
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { live, err = c.live(gctx); return err })
-	g.Go(func() (err error) { info, err = c.bulk(gctx, "status", "info", scopeRead, ids); return err })
-	if err := g.Wait(); err != nil {
+	info, err := c.bulk(ctx, "status", "info", scopeRead, ids)
+	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]*plugins.Status, len(ids))
