@@ -145,3 +145,18 @@ func TestSnapshotJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestQueueInID(t *testing.T) {
+	for id, want := range map[string]string{
+		"h:2119/jobmanager-sge-ivy-highmem": "ivy-highmem",
+		"h:8443/cream-pbs-long":             "long",
+		"h:2811/nordugrid-SLURM-a-b":        "a-b",
+		"h:9619/h.example.org-condor-prod":  "prod",
+		"h:9619/h-condor":                   "condor",
+		"h:1":                               "",
+	} {
+		if got := queueInID(id); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}

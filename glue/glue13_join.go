@@ -53,7 +53,7 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 		r.CE = strings.ToLower(host)
 	}
 	if r.Queue == "" {
-		r.Queue = c.key.id[strings.LastIndexByte(c.key.id, '-')+1:]
+		r.Queue = queueInID(c.key.id)
 	}
 	r.Name = r.CE + "/" + r.Queue
 	if !r.FreeSlots.OK {
@@ -68,6 +68,17 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	if env := nodes[key{c.key.site, c.cluster}]; env != nil {
 		copyEnvironment(r, env)
 	}
+}
+
+// queueInID takes the queue out of an identifier, where nothing else names it:
+// host:port/jobmanager-LRMS-queue and the like, host:port/host-condor[-queue].
+func queueInID(id string) string {
+	_, tail, _ := strings.Cut(id, "/")
+	if _, queue, ok := strings.Cut(tail, "-condor-"); ok {
+		return queue
+	}
+	parts := strings.SplitN(tail, "-", 3)
+	return parts[len(parts)-1]
 }
 
 // endpoint makes the endpoint out of contact string and identifier; GLUE 1.3

@@ -92,6 +92,9 @@ func (g *glue20) add(k kind, e *Entry) {
 		s := g.shares.add()
 		s.id.site = site
 		apply(d, shareAttrs, s, e, &s.r.Attrs)
+		if s.id.id == "" {
+			s.id.id = string(rdn(e.DN, "glue2shareid"))
+		}
 	case kindManager:
 		m := manager20{id: key{site: site}}
 		apply(d, managerAttrs, &m, e, nil)
