@@ -35,6 +35,8 @@ func Parts(r rank.Ranked) Breakdown {
 			b.run, b.hasRun = t.Seconds, true
 		case "success":
 			b.success = t.Raw
+		case "limit":
+			b.success *= t.Raw
 		}
 	}
 	return b

@@ -30,7 +30,6 @@ type JobPlan struct {
 
 // class is the work on equal jobs.
 type class struct {
-	jobs  []int
 	match *Match
 	field *rank.Field
 }

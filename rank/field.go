@@ -51,13 +51,14 @@ type scene struct {
 	now     time.Time
 	slots   float64  // asked for
 	runTime float64  // seconds, at the reference speed
+	named   bool     // the job names its wall time
 	inputs  []string // hosts of the remote input files, "" where not known
 }
 
 func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
 	sc := &scene{now: now, slots: float64(max(1, job.Demand.Slots)), runTime: p.Model.PriorRun.Seconds()}
 	if t := job.Demand.WallTime; t > 0 {
-		sc.runTime = t.Seconds()
+		sc.runTime, sc.named = t.Seconds(), true
 	} else if t := job.Demand.CPUTime; t > 0 {
 		sc.runTime = t.Seconds() / sc.slots
 	}

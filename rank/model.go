@@ -78,13 +78,35 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 	run := m.run(sc, c)
 	out.stageIn, out.run = stage.Seconds, run.Seconds
 	sum := clamp(out.wait+out.stageIn+out.run, 0, worst)
-	success := m.success(c)
-	out.success = success.Raw
+	success, limit := m.success(c), m.limit(sc, c, run)
+	out.success = max(success.Raw*limit.Raw, minSuccess)
 	out.total = clamp(sum/out.success, 0, worst)
-	success.Seconds = out.total - sum
+	success.Seconds = sum/success.Raw - sum
+	limit.Seconds = out.total - sum - success.Seconds
 	out.sigma = clamp(math.Sqrt(out.sigma*out.sigma+run.Uncertainty*run.Uncertainty)/out.success, 0, worst)
 	out.terms = append(out.terms, stage, run, success)
+	if limit.Raw < 1 {
+		out.terms = append(out.terms, limit)
+	}
 	return out
+}
+
+// limit is the chance that a job which names no wall time ends before the
+// queue's limit, run times being exponential around the one expected.
+func (m *Model) limit(sc *scene, c *Candidate, run Term) Term {
+	t := Term{Name: "limit", Raw: 1, Source: c.Resource.Source, Age: c.Age, Weight: 1, OK: true}
+	limit := c.Resource.MaxWallTime
+	if c.Resource.DefaultWallTime.OK {
+		limit = c.Resource.DefaultWallTime
+	}
+	if sc.named || !limit.OK || limit.V <= 0 || run.Seconds <= 0 {
+		return t
+	}
+	t.Raw = clamp(1-math.Exp(-limit.V.Seconds()/run.Seconds), minSuccess, 1)
+	if t.Raw > 0.999 {
+		t.Raw = 1
+	}
+	return t
 }
 
 // success is the smoothed chance that a job sent there runs to its end: the

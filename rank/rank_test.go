@@ -50,6 +50,7 @@ func randomCandidate(r *rand.Rand, i int) rank.Candidate {
 		ID: fmt.Sprintf("ce%02d", i), Source: "bdii",
 		Waiting: maybe(r, int64(odd(r))), FreeSlots: maybe(r, int64(odd(r))), TotalSlots: maybe(r, int64(odd(r))),
 		PreLRMSWaiting: maybe(r, int64(odd(r))), CPUClock: maybe(r, int64(odd(r))),
+		MaxWallTime:   maybe(r, time.Duration(r.IntN(100))*time.Hour),
 		EstimatedWait: maybe(r, time.Duration(odd(r))), StateIsPlaceholder: r.IntN(5) == 0,
 		Benchmarks: map[string]float64{"hep-spec06": odd(r)},
 	}
@@ -136,6 +137,7 @@ var better = map[string]func(c *rank.Candidate){
 	"shorter published wait": func(c *rank.Candidate) {
 		c.Resource.EstimatedWait.V -= time.Minute + c.Resource.EstimatedWait.V/2
 	},
+	"more wall time": func(c *rank.Candidate) { c.Resource.MaxWallTime.V *= 2 },
 	"earlier forecast": func(c *rank.Candidate) {
 		for i := range c.Forecasts {
 			c.Forecasts[i].Median -= time.Minute
