@@ -21,6 +21,10 @@ type Broker struct {
 	Store    *Store           // nil: jobs are not recorded
 	Progress plugins.Progress // may be nil
 
+	// Scouts limits the jobs sent to resources that have not shown yet that
+	// they run jobs; only for jobs that Wait follows. nil: no limit.
+	Scouts *Scouts
+
 	// AskFor is how long services are waited for; 0: not limited beyond the
 	// context.
 	AskFor time.Duration

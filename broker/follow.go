@@ -94,6 +94,7 @@ func (b *Broker) refresh(ctx context.Context, backend plugins.Submitter, rs []*R
 		return change
 	})
 	b.ended(ctx, ends)
+	b.Scouts.see(rs, now)
 	return err
 }
 

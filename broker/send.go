@@ -90,6 +90,9 @@ func (s *sending) batches(rs []*Record) (batches [][]*Record, lost []*Record) {
 			lost = append(lost, r)
 			continue
 		}
+		if !s.Scouts.choose(r) {
+			continue // stays intended
+		}
 		e := r.Choices[0].Endpoint
 		i, ok := at[e.Interface+" "+e.URL]
 		if !ok {

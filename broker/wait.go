@@ -108,6 +108,7 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 			ready = append(ready, r)
 		}
 	}
+	ready = b.Scouts.due(ready, rs)
 	return ready, b.Store.Update(ctx, lost, func(r *Record) Change {
 		r.State, r.Reason, r.Ended = plugins.Failed, "a job it comes after has failed", b.Now()
 		r.NoRetry = true

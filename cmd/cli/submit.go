@@ -17,6 +17,7 @@ type submitFlags struct {
 	planning
 	dryRun bool
 	wait   bool
+	scouts int
 }
 
 func (a *app) submitCmd() *cobra.Command {
@@ -31,7 +32,11 @@ It prints one line per job: its id, its name and where it went.
 With --wait it follows the jobs to their end. Failed jobs are then sent again
 as RetryCount and ShallowRetryCount allow, never to where they failed, and the
 nodes of a DAG start when those before them are done. Without --wait only the
-first nodes of a DAG are sent; grid watch sends the others.`,
+first nodes of a DAG are sent; grid watch sends the others.
+
+With --scouts N a resource gets at most N of the jobs until one has ended well
+there or has been running for a minute; the others wait for that. So a site that
+fails every job at once costs N jobs and not the whole sweep.`,
 		Example: `  grid submit job.jdl
   grid submit --dry-run --policy fastest-queue job.jdl
   grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h
@@ -39,12 +44,16 @@ first nodes of a DAG are sent; grid watch sends the others.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
+			if f.scouts < 0 || f.scouts > 0 && !f.wait {
+				return usageError(fmt.Errorf("--scouts is a number of jobs, and goes with --wait"))
+			}
 			return a.submit(cmd.Context(), args, f)
 		},
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
+	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that has not shown yet that it runs them (0: no limit)")
 	return cmd
 }
 
@@ -74,6 +83,9 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return err
 	}
 	a.reportServices(p)
+	if f.scouts > 0 {
+		s.broker.Scouts = broker.NewScouts(f.scouts)
+	}
 	if f.dryRun {
 		return a.dryRun(p, s)
 	}
