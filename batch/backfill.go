@@ -43,7 +43,7 @@ func (p *backfill) clone() policy {
 	return &c
 }
 
-func (p *backfill) submitted(m *Machine, id int32) {
+func (p *backfill) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
 	e := j.entry(id)
@@ -51,13 +51,9 @@ func (p *backfill) submitted(m *Machine, id int32) {
 	if p.shortest {
 		p.byLimit.insert(byLimit(e))
 	}
-	p.pass(m)
 }
 
-func (p *backfill) left(m *Machine, id int32) {
-	p.drop(m, id)
-	p.pass(m)
-}
+func (p *backfill) left(m *Machine, id int32) { p.drop(m, id) }
 
 // drop takes a job out of the queue.
 func (p *backfill) drop(m *Machine, id int32) {
@@ -69,6 +65,7 @@ func (p *backfill) drop(m *Machine, id int32) {
 	delete(p.keep, id)
 }
 
+func (p *backfill) decide(m *Machine)            { p.pass(m) }
 func (p *backfill) freed(m *Machine, _, _ int64) { p.pass(m) }
 func (p *backfill) wake(m *Machine)              { p.pass(m) }
 func (p *backfill) next(m *Machine) int64        { return never }

@@ -48,7 +48,9 @@ func (p *conservative) clone() policy {
 	return &c
 }
 
-func (p *conservative) submitted(m *Machine, id int32) {
+func (p *conservative) decide(*Machine) {}
+
+func (p *conservative) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -j.Priority
 	p.queue.insert(j.entry(id))
@@ -78,7 +80,13 @@ func (p *conservative) freed(m *Machine, from, to int64) {
 		open = hull{from, to, m.plan.most(from, to)}
 	}
 	next := 0 // the first opening of the pass before that this job has not seen
+	if open.most == 0 && len(p.before) == 0 {
+		return
+	}
 	for _, b := range p.queue.blocks {
+		if next < len(p.before) && b.procs > max(open.most, p.before[next].most) || next == len(p.before) && b.procs > open.most {
+			continue // all too wide for what opened
+		}
 		for i := range b.jobs {
 			e := &b.jobs[i]
 			for next < len(p.before) && p.before[next].entry.compare(*e) <= 0 {

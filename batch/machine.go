@@ -1,5 +1,7 @@
 package batch
 
+import "slices"
+
 // Task is a job as the engine sees it. Times and durations in seconds.
 type Task struct {
 	ID     int64 // the caller's number for it
@@ -10,6 +12,8 @@ type Task struct {
 	User   int64
 	// Priority is the cluster's own: higher goes ahead, equal by submission.
 	Priority float64
+	Queue    int   // place in the machine's list of queues
+	Need     *Need // what it asks of nodes; not used for a plain pool
 }
 
 // Machine is the state machine of one local scheduler: it is told what
@@ -31,8 +35,11 @@ type Machine struct {
 	plan   plan
 	policy policy
 	starts []int32
-	wait   int // jobs waiting
-	busy   int // jobs running
+	queues []throttle // limits by queue; may be empty
+	wakes  []int64    // times at which advance reservations begin and end, sorted
+	wait   int        // jobs waiting
+	busy   int        // jobs running
+	begun  int64      // jobs started so far
 }
 
 type jobState uint8
@@ -45,14 +52,17 @@ const (
 
 type job struct {
 	Task
-	seq     int64   // order of submission
-	key     float64 // order of priority, smallest first; equal ones by seq
-	limit   int64
-	procs   int32
-	state   jobState
-	start   int64 // of a running job
-	planned int64 // of a waiting job that has a place in the plan
-	ticket  int64 // order among plans for the same instant
+	seq      int64   // order of submission
+	key      float64 // order of priority, smallest first; equal ones by seq
+	limit    int64
+	procs    int32
+	state    jobState
+	start    int64   // of a running job
+	planned  int64   // of a waiting job that has a place in the plan
+	ticket   int64   // order among plans for the same instant
+	order    int64   // of the start, among all starts
+	shares   []share // where it runs or is planned, on a machine of nodes; never changed in place
+	foretold int64   // the start that Foretell forecast at submission
 }
 
 func (j *job) entry(id int32) entry {
@@ -75,6 +85,10 @@ func (m *Machine) Clone() *Machine {
 	c.jobs = append([]job(nil), m.jobs...)
 	c.unused = append([]int32(nil), m.unused...)
 	c.starts = append([]int32(nil), m.starts...)
+	c.queues = slices.Clone(m.queues)
+	for i := range c.queues {
+		c.queues[i].parked = m.queues[i].parked.clone()
+	}
 	c.plan = m.plan.clone()
 	c.policy = m.policy.clone()
 	return &c
@@ -94,7 +108,8 @@ func (m *Machine) submit(now int64, t Task) int32 {
 	m.seq++
 	m.jobs[id] = job{Task: t, seq: m.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	m.wait++
-	m.policy.submitted(m, id)
+	m.admit(id)
+	m.policy.decide(m)
 	return id
 }
 
@@ -116,6 +131,7 @@ func (m *Machine) end(now int64, id int32) {
 	m.plan.vacate(j, now, j.start+j.limit)
 	m.drop(id)
 	m.busy--
+	m.release(j.Queue)
 	m.freed(now, j.start+j.limit)
 }
 
@@ -128,9 +144,15 @@ func (m *Machine) drop(id int32) {
 func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
 	m.wait--
+	if m.unpark(id) {
+		m.drop(id)
+		return
+	}
 	m.jobs[id].state = gone
 	m.policy.left(m, id)
+	m.release(m.jobs[id].Queue)
 	m.drop(id)
+	m.policy.decide(m)
 }
 
 // freed lets the policy use what came free between the times given.
@@ -140,11 +162,20 @@ func (m *Machine) freed(from, to int64) { m.policy.freed(m, from, to) }
 // at that instant.
 func (m *Machine) wake(now int64) {
 	m.advance(now)
+	for len(m.wakes) > 0 && m.wakes[0] <= now {
+		m.wakes = m.wakes[1:]
+	}
 	m.policy.wake(m)
 }
 
 // next is when the machine wants to be woken; never where it does not.
-func (m *Machine) next() int64 { return m.policy.next(m) }
+func (m *Machine) next() int64 {
+	t := m.policy.next(m)
+	if len(m.wakes) > 0 {
+		t = min(t, m.wakes[0])
+	}
+	return t
+}
 
 func (m *Machine) advance(now int64) {
 	if now > m.now {
@@ -156,7 +187,8 @@ func (m *Machine) advance(now int64) {
 // begin makes a waiting job a running one. The plan must hold it already.
 func (m *Machine) begin(id int32) {
 	j := &m.jobs[id]
-	j.state, j.start = running, m.now
+	m.begun++
+	j.state, j.start, j.order = running, m.now, m.begun
 	m.wait--
 	m.busy++
 	m.starts = append(m.starts, id)

@@ -54,7 +54,7 @@ func (p pool) vacate(j *job, from, to int64) { p.change(from, to, j.procs) }
 func (p pool) windows(now int64, ws windows) (windows, bool) {
 	ws = ws[:0]
 	b, i := p.locate(now)
-	for level := p.blocks[b].free[i]; level > 0; level = p.blocks[b].free[i] {
+	for level := p.value(b, i); level > 0; level = p.value(b, i) {
 		if b, i = p.below(b, i, level); b == len(p.blocks) {
 			return append(ws, window{level, never}), true
 		}

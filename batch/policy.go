@@ -9,8 +9,10 @@ import (
 // policy decides which waiting jobs start. It is told of every event after
 // the machine has taken it in, and calls Machine.begin.
 type policy interface {
-	submitted(m *Machine, id int32)
-	// left tells of a waiting job that is cancelled; the policy decides.
+	// enter puts a job in the queue; decide follows.
+	enter(m *Machine, id int32)
+	decide(m *Machine)
+	// left tells of a waiting job that is cancelled; decide follows.
 	left(m *Machine, id int32)
 	// freed tells that resources came free somewhere in [from, to).
 	freed(m *Machine, from, to int64)

@@ -18,6 +18,7 @@ type profile struct {
 	first  []int64 // the first time of each block
 	low    []int32 // the least of each block, or less
 	high   []int32 // the greatest of each block, or more
+	shift  []int32 // to be added to every value of a block
 }
 
 type block struct {
@@ -31,14 +32,14 @@ func newProfile(from int64, procs int) *profile {
 	b := &block{n: 1}
 	b.time[0], b.free[0] = from, int32(procs)
 	return &profile{
-		blocks: []*block{b}, first: []int64{from}, low: []int32{int32(procs)}, high: []int32{int32(procs)},
+		blocks: []*block{b}, first: []int64{from}, low: []int32{int32(procs)}, high: []int32{int32(procs)}, shift: []int32{0},
 	}
 }
 
 func (p *profile) clone() *profile {
 	q := &profile{
 		blocks: make([]*block, len(p.blocks)), first: slices.Clone(p.first),
-		low: slices.Clone(p.low), high: slices.Clone(p.high),
+		low: slices.Clone(p.low), high: slices.Clone(p.high), shift: slices.Clone(p.shift),
 	}
 	for i, b := range p.blocks {
 		c := *b
@@ -74,8 +75,11 @@ func (p *profile) locate(t int64) (b, i int) {
 // at is the number of free processors at time t.
 func (p *profile) at(t int64) int32 {
 	b, i := p.locate(t)
-	return p.blocks[b].free[i]
+	return p.value(b, i)
 }
+
+// value is the number of free processors of a step.
+func (p *profile) value(b, i int) int32 { return p.blocks[b].free[i] + p.shift[b] }
 
 // earliest finds the earliest start in [from, before) of a job of procs
 // processors and dur seconds, of which only the part ahead of the time until
@@ -106,7 +110,7 @@ func (p *profile) most(from, to int64) int32 {
 		}
 		blk := p.blocks[b]
 		for ; i < blk.n && blk.time[i] < to; i++ {
-			top = max(top, blk.free[i])
+			top = max(top, blk.free[i]+p.shift[b])
 		}
 	}
 	return top
@@ -118,9 +122,9 @@ func (p *profile) atLeast(b, i int, procs int32) (int, int) {
 		if p.high[b] < procs {
 			continue
 		}
-		blk := p.blocks[b]
+		blk, want := p.blocks[b], procs-p.shift[b]
 		for ; i < blk.n; i++ {
-			if blk.free[i&(blockSize-1)] >= procs {
+			if blk.free[i&(blockSize-1)] >= want {
 				return b, i
 			}
 		}
@@ -134,9 +138,9 @@ func (p *profile) below(b, i int, procs int32) (int, int) {
 		if p.low[b] >= procs {
 			continue
 		}
-		blk := p.blocks[b]
+		blk, want := p.blocks[b], procs-p.shift[b]
 		for ; i < blk.n; i++ {
-			if blk.free[i&(blockSize-1)] < procs {
+			if blk.free[i&(blockSize-1)] < want {
 				return b, i
 			}
 		}
@@ -152,9 +156,9 @@ func (p *profile) change(from, to int64, procs int32) {
 	}
 	b, i := p.locate(from)
 	if blk := p.blocks[b]; blk.time[i] < from {
-		b, i = p.insert(b, i+1, from, blk.free[i])
+		b, i = p.insert(b, i+1, from, p.value(b, i))
 	}
-	joins := p.before(b, i) == p.blocks[b].free[i]+procs
+	joins := p.before(b, i) == p.value(b, i)+procs
 	b, i, last := p.add(b, i, to, procs)
 	if to < never {
 		p.edge(b, i, to, last, last+procs)
@@ -169,9 +173,9 @@ func (p *profile) change(from, to int64, procs int32) {
 func (p *profile) before(b, i int) int32 {
 	switch {
 	case i > 0:
-		return p.blocks[b].free[i-1]
+		return p.value(b, i-1)
 	case b > 0:
-		return p.blocks[b-1].free[p.blocks[b-1].n-1]
+		return p.value(b-1, p.blocks[b-1].n-1)
 	}
 	return -1
 }
@@ -181,13 +185,20 @@ func (p *profile) before(b, i int) int32 {
 // old value of the last that was.
 func (p *profile) add(b, i int, to int64, procs int32) (int, int, int32) {
 	for last := int32(0); ; b, i = b+1, 0 {
-		blk := p.blocks[b]
+		blk, more := p.blocks[b], b+1 < len(p.blocks)
+		if i == 0 && more && p.first[b+1] <= to { // all of the block
+			last = p.value(b, blk.n-1)
+			p.shift[b] += procs
+			p.low[b] += procs
+			p.high[b] += procs
+			continue
+		}
 		for ; i < blk.n && blk.time[i&(blockSize-1)] < to; i++ {
-			last = blk.free[i&(blockSize-1)]
-			blk.free[i&(blockSize-1)] = last + procs
+			last = blk.free[i&(blockSize-1)] + p.shift[b]
+			blk.free[i&(blockSize-1)] += procs
 		}
 		p.bound(b)
-		if i < blk.n || b+1 == len(p.blocks) || p.first[b+1] > to {
+		if i < blk.n || !more || p.first[b+1] > to {
 			return b, i, last
 		}
 	}
@@ -198,7 +209,7 @@ func (p *profile) add(b, i int, to int64, procs int32) (int, int, int32) {
 func (p *profile) edge(b, i int, t int64, after, ahead int32) {
 	if blk := p.blocks[b]; i == blk.n || blk.time[i] > t {
 		p.insert(b, i, t, after)
-	} else if blk.free[i] == ahead {
+	} else if p.value(b, i) == ahead {
 		p.remove(b, i, i+1)
 	}
 }
@@ -214,7 +225,7 @@ func (p *profile) insert(b, i int, t int64, free int32) (int, int) {
 	blk := p.blocks[b]
 	copy(blk.time[i+1:blk.n+1], blk.time[i:blk.n])
 	copy(blk.free[i+1:blk.n+1], blk.free[i:blk.n])
-	blk.time[i], blk.free[i] = t, free
+	blk.time[i], blk.free[i] = t, free-p.shift[b]
 	blk.n++
 	p.first[b] = blk.time[0]
 	p.low[b], p.high[b] = min(p.low[b], free), max(p.high[b], free)
@@ -232,6 +243,7 @@ func (p *profile) halve(b int) {
 	p.first = slices.Insert(p.first, b+1, blk.time[0])
 	p.low = slices.Insert(p.low, b+1, 0)
 	p.high = slices.Insert(p.high, b+1, 0)
+	p.shift = slices.Insert(p.shift, b+1, p.shift[b])
 	p.bound(b)
 	p.bound(b + 1)
 }
@@ -250,6 +262,7 @@ func (p *profile) remove(b, i, k int) {
 	p.first = slices.Delete(p.first, b, b+1)
 	p.low = slices.Delete(p.low, b, b+1)
 	p.high = slices.Delete(p.high, b, b+1)
+	p.shift = slices.Delete(p.shift, b, b+1)
 }
 
 // bound works out a block's least and most.
@@ -259,7 +272,7 @@ func (p *profile) bound(b int) {
 	for _, f := range blk.free[1:blk.n] {
 		least, most = min(least, f), max(most, f)
 	}
-	p.low[b], p.high[b] = least, most
+	p.low[b], p.high[b] = least+p.shift[b], most+p.shift[b]
 }
 
 // forget drops steps that ended at or before t.

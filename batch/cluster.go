@@ -1,0 +1,228 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// cluster is a machine made from a State, with the names that belong to its
+// numbers.
+type cluster struct {
+	*Machine
+	state   State
+	ids     []int // state.Jobs place by Task.ID
+	refuse  []Refusal
+	users   *names
+	up      []int              // places in state.Nodes of the nodes of the plan
+	places  map[string]int     // place in the plan by node name
+	serving map[string][]int32 // nodes by what jobs ask for
+	empty   *nodePlan          // the nodes with nothing on them
+}
+
+// Refusal is a waiting job that will not start, and why.
+type Refusal struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// names numbers strings in the order they come.
+type names struct{ number map[string]int64 }
+
+func (n *names) of(s string) int64 {
+	if n.number == nil {
+		n.number = map[string]int64{}
+	}
+	id, ok := n.number[s]
+	if !ok {
+		id = int64(len(n.number) + 1)
+		n.number[s] = id
+	}
+	return id
+}
+
+// unlimited is the limit planned with where neither job nor queue names one.
+const unlimited = 30 * 24 * time.Hour
+
+// newCluster sets the machine up as the state says: running jobs running,
+// reservations held, waiting jobs in the queue. Nothing is started: what the
+// policy starts at once is in the first step forward.
+func newCluster(s State, p Policy, users *names) (*cluster, error) {
+	c := &cluster{state: s, users: users, Machine: &Machine{now: s.Now.Unix()}}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for i, n := range s.Nodes {
+		if n.Up && n.CPUs > 0 {
+			c.up = append(c.up, i)
+			c.procs += n.CPUs
+		}
+	}
+	if c.procs == 0 {
+		return nil, fmt.Errorf("cluster %q: none of its %d nodes is up", s.Cluster, len(s.Nodes))
+	}
+	c.policy = p.build()
+	c.jobs = make([]job, 0, len(s.Jobs)+64)
+	c.queues = s.throttles()
+	if c.byNode() {
+		c.plan = newNodePlan(c.now, c.amounts())
+	} else {
+		c.plan = newPool(c.now, c.procs)
+	}
+	for i := range s.Jobs {
+		if !s.Jobs[i].Started.IsZero() {
+			c.run(i)
+		}
+	}
+	c.reserve()
+	c.enqueue()
+	return c, nil
+}
+
+// byNode tells whether jobs or queues care which node they get.
+func (c *cluster) byNode() bool {
+	for _, n := range c.state.Nodes {
+		if len(n.Queues) > 0 && len(c.state.Queues) > 1 {
+			return true
+		}
+	}
+	for _, r := range c.state.Reservations {
+		if len(r.Nodes) > 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.state.Jobs, func(j Job) bool {
+		return j.Started.IsZero() && (j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0)
+	})
+}
+
+func (c *cluster) amounts() []amounts {
+	list := make([]amounts, len(c.up))
+	for i, at := range c.up {
+		n := c.state.Nodes[at]
+		list[i] = amounts{int32(n.CPUs), n.Memory, n.Disk, int32(n.GPUs)}
+	}
+	return list
+}
+
+// task is what the engine is told of a job.
+func (c *cluster) task(i int) Task {
+	j := &c.state.Jobs[i]
+	c.ids = append(c.ids, i)
+	q, place := c.state.queue(j.Queue)
+	limit := j.Requested
+	if limit <= 0 {
+		limit = q.MaxWallTime
+	}
+	if limit <= 0 {
+		limit = unlimited
+	}
+	return Task{
+		ID: int64(len(c.ids) - 1), Submit: j.Submitted.Unix(), Limit: max(1, int64(limit/time.Second)),
+		Procs: max(1, j.Procs), User: c.users.of(j.User), Queue: place, Need: c.need(j),
+		Priority: c.weight(i),
+	}
+}
+
+// tier is by how much a queue's priority outweighs any job's own.
+const tier = 1e10
+
+func (s *State) queue(name string) (Queue, int) {
+	for i, q := range s.Queues {
+		if q.Name == name {
+			return q, i
+		}
+	}
+	return Queue{}, -1
+}
+
+func (s *State) throttles() []throttle {
+	list := make([]throttle, len(s.Queues))
+	for i, q := range s.Queues {
+		list[i].most = q.MaxRunning
+	}
+	return list
+}
+
+// need lists what a job asks of nodes and the nodes that could serve it.
+func (c *cluster) need(j *Job) *Need {
+	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs}
+	if _, ok := c.plan.(*nodePlan); !ok {
+		return n
+	}
+	key := fmt.Sprintf("%q %q", j.Queue, j.Features)
+	on, ok := c.serving[key]
+	if !ok {
+		for i, at := range c.up {
+			if c.state.Nodes[at].serves(j) {
+				on = append(on, int32(i))
+			}
+		}
+		if c.serving == nil {
+			c.serving = map[string][]int32{}
+		}
+		c.serving[key] = on
+	}
+	n.on = on
+	return n
+}
+
+func (n *Node) serves(j *Job) bool {
+	if len(n.Queues) > 0 && j.Queue != "" && !slices.Contains(n.Queues, j.Queue) {
+		return false
+	}
+	return !slices.ContainsFunc(j.Features, func(f string) bool { return !slices.Contains(n.Features, f) })
+}
+
+// run puts a running job on the machine. One that has outrun its limit is
+// planned to run for a tenth of its time more, a minute at least.
+func (c *cluster) run(i int) {
+	t := c.task(i)
+	start := min(c.state.Jobs[i].Started.Unix(), c.now)
+	if over := c.now - start; over >= t.Limit {
+		t.Limit = over + max(60, over/10)
+	}
+	id := c.place()
+	c.seq++
+	c.begun++
+	c.busy++
+	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
+	j := &c.jobs[id]
+	if q := c.throttled(t.Queue); q != nil {
+		q.active++
+	}
+	c.put(j, c.state.Jobs[i].Placed)
+}
+
+// put holds what a running job has, where it is known to have it. Parts on
+// nodes that are not up are no part of the plan.
+func (c *cluster) put(j *job, placed []Placement) {
+	if len(placed) > 0 {
+		known := int32(0)
+		for _, p := range placed {
+			if i, ok := c.node(p.Node); ok {
+				j.shares = append(j.shares, share{int32(i), int32(p.Procs)})
+				known += int32(p.Procs)
+			}
+		}
+		j.procs = known
+	}
+	end := j.start + j.limit
+	if p, ok := c.plan.(*nodePlan); ok && len(placed) > 0 {
+		p.hold(j, c.now, end, j.shares)
+		return
+	}
+	c.plan.occupy(j, c.now, end)
+}
+
+// node is the place in the plan of a node that is up.
+func (c *cluster) node(name string) (int, bool) {
+	if c.places == nil {
+		c.places = map[string]int{}
+		for i, at := range c.up {
+			c.places[c.state.Nodes[at].Name] = i
+		}
+	}
+	i, ok := c.places[name]
+	return i, ok
+}
