@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// maxDepth bounds the nesting of ARC's information documents.
-const maxDepth = 64
+// Limits on ARC's information documents.
+const (
+	maxDepth = 64      // nesting
+	maxText  = 1 << 16 // bytes of text in one element
+)
 
 // node is an element of an information document, whether it came as XML or as
 // JSON. ARC's JSON is its XML put over: a list of one may be the bare element.
@@ -51,7 +54,10 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
-			stack[len(stack)-1].text += string(tok)
+			top := stack[len(stack)-1]
+			if top.text += string(tok); len(top.text) > maxText {
+				return fmt.Errorf("element %s has more than %d bytes of text", top.name, maxText)
+			}
 		}
 	}
 }
@@ -186,7 +192,7 @@ func (n *node) child(name string) string {
 
 // leaves gives the values of an entity under each name LDAP may have for them.
 func (n *node) leaves(prefixes []string, add func(name, value string)) {
-	for _, c := range n.children {
+	for _, c := range n.children[:min(len(n.children), maxNames)] {
 		switch {
 		case c.name == "Associations":
 			for _, a := range c.children {

@@ -106,6 +106,15 @@ func (g *glue20) add(k kind, e *Entry) {
 		if v.manager == "" {
 			v.manager = d.pool.str(rdn(e.DN, "glue2managerid"))
 		}
+	default:
+		g.addPart(k, site, e)
+	}
+}
+
+// addPart takes in what belongs to a manager, to nodes or to a share.
+func (g *glue20) addPart(k kind, site string, e *Entry) {
+	d := g.d
+	switch k {
 	case kindApplication:
 		var a app20
 		apply(d, appAttrs, &a, e, nil)

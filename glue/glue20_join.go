@@ -198,7 +198,7 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 	if len(ps) == 0 || arex && !slices.ContainsFunc(ps, func(p *endpoint20) bool { return p.e.Interface == InterfaceARCREST }) {
 		ps = j.ofService[key{s.id.site, s.service}]
 	}
-	for _, p := range ps {
+	for _, p := range ps[:min(len(ps), maxLooked)] {
 		if p.jobs || interfaceOrder(p.e.Interface) < len(jobInterfaces) {
 			s.r.Endpoints = append(s.r.Endpoints, p.e)
 			if s.r.Implementation == "" {

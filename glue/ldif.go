@@ -13,6 +13,7 @@ import (
 const (
 	maxLine   = 1 << 20 // bytes of one unfolded line
 	maxValues = 1 << 17 // lines of one entry
+	maxNames  = 1 << 12 // different attributes of one entry
 )
 
 // ReadLDIF hands the entries of an LDIF text (RFC 2849) to each, one after the
@@ -110,8 +111,8 @@ func (p *ldif) attribute() error {
 	if !ok || len(name) == 0 {
 		return fmt.Errorf("no attribute name before a colon: %.60q", p.text)
 	}
-	if p.n++; p.n > maxValues {
-		return fmt.Errorf("entry of more than %d values", maxValues)
+	if p.n++; p.n > maxValues || len(p.e.Attrs) > maxNames {
+		return fmt.Errorf("entry of more than %d values or %d attributes", maxValues, maxNames)
 	}
 	value, err := p.value(rest)
 	if err != nil {

@@ -55,12 +55,20 @@ func mergeSorted(now time.Time, rs []*Resource) []Resource {
 func mergeGroup(now time.Time, group []*Resource) []*Resource {
 	slices.SortStableFunc(group, func(a, b *Resource) int { return compareBase(now, a, b) })
 	var shares []*share
+	first := map[string]*share{} // by view and identifier
 	for _, r := range group {
-		if s := findShare(shares, r); s != nil {
-			s.members = append(s.members, r)
-			continue
+		k := strings.ToLower(r.ViewOf) + "\n" + r.CEID
+		s := first[k]
+		if s == nil || s.has(r) {
+			s = findShare(shares[:min(len(shares), maxLooked)], r)
 		}
-		shares = append(shares, &share{members: []*Resource{r}})
+		if s == nil {
+			s = &share{}
+			shares = append(shares, s)
+		}
+		if s.members = append(s.members, r); first[k] == nil {
+			first[k] = s
+		}
 	}
 	merged := make([]*Resource, len(shares))
 	for i, s := range shares {
@@ -69,30 +77,35 @@ func mergeGroup(now time.Time, group []*Resource) []*Resource {
 	return inherit(merged)
 }
 
+// maxLooked bounds how many shares of one host and queue are looked through,
+// and how many views and endpoints of one share are kept: a source that talks
+// nonsense must not cost the square of its length.
+const maxLooked = 256
+
 // share is what several resources describe.
 type share struct{ members []*Resource }
 
-// findShare finds the share that r describes: of the same VO, and by the same
-// identifier, else a common endpoint, else any that r's source has not
-// described in r's schema.
+// findShare finds the share that r describes, of the same VO: one with a
+// common endpoint, else any that r's source has not described in r's schema.
 func findShare(shares []*share, r *Resource) *share {
-	for _, same := range []func(s *share) bool{
-		func(s *share) bool { return s.members[0].CEID == r.CEID },
-		func(s *share) bool { return shareEndpoint(s.members[0], r) },
-		func(s *share) bool { return true },
-	} {
-		for _, s := range shares {
-			if strings.EqualFold(s.members[0].ViewOf, r.ViewOf) && !s.has(r) && same(s) {
-				return s
-			}
+	var other *share
+	for _, s := range shares {
+		if !strings.EqualFold(s.members[0].ViewOf, r.ViewOf) || s.has(r) {
+			continue
+		}
+		if shareEndpoint(s.members[0], r) {
+			return s
+		}
+		if other == nil {
+			other = s
 		}
 	}
-	return nil
+	return other
 }
 
 // has reports whether the share has r's source's word in r's schema already.
 func (s *share) has(r *Resource) bool {
-	return slices.ContainsFunc(s.members, func(m *Resource) bool {
+	return len(s.members) > maxLooked || slices.ContainsFunc(s.members, func(m *Resource) bool {
 		return m.Schema == r.Schema && m.Source == r.Source && m.ID != r.ID
 	})
 }
@@ -190,19 +203,21 @@ func inherit(rs []*Resource) []*Resource {
 // addView notes that a VO has a view of its own, if the view lets in all
 // members and not some roles only.
 func (r *Resource) addView(view *Resource) {
-	if view.ViewOf != "" && slices.Contains(view.Access, "VO:"+view.ViewOf) && !slices.Contains(r.Views, view.ViewOf) {
+	if view.ViewOf != "" && len(r.Views) < maxLooked && slices.Contains(view.Access, "VO:"+view.ViewOf) && !slices.Contains(r.Views, view.ViewOf) {
 		r.Views = append(r.Views, view.ViewOf)
 	}
 }
 
 // makeUnique numbers resources whose ID occurred before.
 func makeUnique(rs []*Resource) {
-	seen := make(map[string]bool, len(rs))
+	seen := make(map[string]int, len(rs)) // the last number given to an ID
 	for _, r := range rs {
-		id := r.ID
-		for n := 2; seen[r.ID]; n++ {
+		id, n := r.ID, seen[r.ID]
+		for seen[r.ID] > 0 {
+			n++
 			r.ID = id + "#" + strconv.Itoa(n)
 		}
-		seen[r.ID] = true
+		seen[id] = max(n, 1)
+		seen[r.ID] = max(seen[r.ID], 1)
 	}
 }

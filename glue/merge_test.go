@@ -3,6 +3,7 @@ package glue
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -102,5 +103,24 @@ func TestMergeViews(t *testing.T) {
 	}
 	if v := by["id#atlas"]; v.LRMS != "pbs" || v.MainMemory.V != 9 || v.Schema != "glue2.0" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Nonsense in quantity is merged in reasonable time: a source must not be able
+// to hold up the others.
+func TestMergeNonsense(t *testing.T) {
+	var rs []Resource
+	for i := range 50000 {
+		r := shareOf("glue1.3", "s", "same", nil)
+		if i%2 == 0 {
+			r.ID, r.CEID = strconv.Itoa(i), strconv.Itoa(i)
+		}
+		if i%3 == 0 {
+			r.ViewOf, r.Access = strconv.Itoa(i), []string{"VO:" + strconv.Itoa(i)}
+		}
+		rs = append(rs, r)
+	}
+	if by := merged(t, rs...); len(by) == 0 {
+		t.Error("nothing left")
 	}
 }

@@ -41,6 +41,9 @@ func NewARC(u *url.URL) (*ARC, error) {
 // Name implements Source.
 func (a *ARC) Name() string { return a.URL }
 
+// CacheKey implements Keyed.
+func (a *ARC) CacheKey() string { return a.URL + " extra=" + strings.Join(a.Extra, ",") }
+
 // Resources implements Source.
 func (a *ARC) Resources(ctx context.Context) ([]glue.Resource, error) {
 	rs, err := a.get(ctx)

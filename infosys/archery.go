@@ -31,6 +31,7 @@ type Archery struct {
 	open   func(rawURL string) (Source, error)
 	lookup func(ctx context.Context, name string) ([]string, error)
 	now    func() time.Time
+	asked  string // what the answers depend on besides the registry
 }
 
 // NewArchery makes a source of a domain, whose records are at
@@ -46,7 +47,8 @@ func NewArchery(rawURL, domain string, o *Opener) (*Archery, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, server)
 		}
 	}
-	a := &Archery{url: rawURL, start: "_archery." + domain, open: o.Open, lookup: r.LookupTXT, now: o.env.Now}
+	a := &Archery{url: rawURL, start: "_archery." + domain, open: o.Open, lookup: r.LookupTXT, now: o.env.Now,
+		asked: " vo=" + o.env.VO + " extra=" + strings.Join(o.env.Extra, ",")}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -55,6 +57,9 @@ func NewArchery(rawURL, domain string, o *Opener) (*Archery, error) {
 
 // Name implements Source.
 func (a *Archery) Name() string { return a.url }
+
+// CacheKey implements Keyed.
+func (a *Archery) CacheKey() string { return a.url + a.asked }
 
 // Resources implements Source. Endpoints that do not answer leave their
 // resources out; the error then says which.
