@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,21 +56,76 @@ func (b *Broker) lookUp(ctx context.Context, backend plugins.Submitter, rs []*Re
 		}
 		return nil
 	}
+	unfinished := b.complete(ctx, backend, e, rs, found)
 	now := b.Now()
 	err = b.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
 		if r.State != plugins.Submitting || r.Handle.ID != "" || r.Owner != "" && b.Store.alive(r.Owner) {
 			return Change{} // another process has settled it
 		}
-		return r.lookedUp(found, now)
+		err := unfinished[r.ID]
+		if err != nil && !hopeless(err) {
+			return Change{} // found, but not whole: it is looked up again
+		}
+		c := r.lookedUp(found, now)
+		if err != nil {
+			r.Reason = err.Error()
+		}
+		return c
 	})
 	for _, r := range rs {
-		r.err = nil
-		if r.State == plugins.Submitting {
+		if r.err = unfinished[r.ID]; r.err == nil && r.State == plugins.Submitting {
 			r.err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + r.ID, Endpoint: e.URL,
 				Said: "not there, but it may still arrive", Hint: fmt.Sprintf("ask again in %s with grid status", duration(SettleTime))}
 		}
 	}
 	return err
+}
+
+// complete brings the input files of found jobs that still wait for them. It
+// returns why it could not, by the ids of the jobs.
+func (b *Broker) complete(ctx context.Context, backend plugins.Submitter, e glue.Endpoint, rs []*Record, found map[string]plugins.Handle) map[string]error {
+	completer, ok := backend.(plugins.Completer)
+	if !ok {
+		return nil
+	}
+	var (
+		ids    []string
+		reqs   []plugins.Request
+		hs     []plugins.Handle
+		failed = map[string]error{}
+	)
+	for _, r := range rs {
+		h, there := found[r.requestID()]
+		if !there {
+			continue
+		}
+		job, err := r.Job()
+		if err != nil {
+			failed[r.ID] = err
+			continue
+		}
+		if len(job.InputSandbox) > 0 {
+			ids, hs = append(ids, r.ID), append(hs, h)
+			reqs = append(reqs, plugins.Request{ID: r.requestID(), Job: job, Endpoint: e})
+		}
+	}
+	if len(reqs) == 0 {
+		return failed
+	}
+	for i, err := range completer.Complete(ctx, reqs, hs, b.Progress) {
+		if err != nil {
+			failed[ids[i]] = &plugins.Error{Kind: plugins.Uncertain, Op: "complete job " + ids[i], Endpoint: e.URL, Err: err,
+				Hint: "the job is there and waits for its input files; ask again with grid status, or cancel it"}
+		}
+	}
+	return failed
+}
+
+// hopeless reports whether a job's input files can never be brought: they
+// are gone from this machine.
+func hopeless(err error) bool {
+	e, ok := errors.AsType[*plugins.Error](errors.Unwrap(err))
+	return ok && e.Kind == plugins.Invalid
 }
 
 // find asks a back-end that can look ids up.

@@ -33,6 +33,16 @@ type Finder interface {
 	Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]Handle, error)
 }
 
+// Completer finishes submissions that were cut short, at back-ends that take
+// a job before its input files have arrived.
+type Completer interface {
+	// Complete brings the input files of jobs that Find has found and that
+	// still wait for them; others are left alone. All requests are for the
+	// same Endpoint.URL; hs[i] is the job of reqs[i]. It returns one error
+	// per request; a job with one still waits.
+	Complete(ctx context.Context, reqs []Request, hs []Handle, p Progress) []error
+}
+
 // Fetcher brings output files.
 type Fetcher interface {
 	// Fetch downloads the outputs of each job into its own directory

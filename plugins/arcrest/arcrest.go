@@ -51,6 +51,7 @@ type Backend struct {
 var (
 	_ plugins.Submitter = (*Backend)(nil)
 	_ plugins.Finder    = (*Backend)(nil)
+	_ plugins.Completer = (*Backend)(nil)
 	_ plugins.Fetcher   = (*Backend)(nil)
 	_ plugins.Cleaner   = (*Backend)(nil)
 	_ plugins.Logger    = (*Backend)(nil)

@@ -27,6 +27,14 @@ const (
 // upload brings the input files of the jobs just made, several at once. Jobs
 // whose files do not arrive are taken back.
 func (s *submission) upload(ctx context.Context, made []int) error {
+	failed, err := s.bring(ctx, made)
+	s.undo(ctx, failed)
+	return err
+}
+
+// bring uploads the input files of jobs and returns those for which it
+// failed. An error is one of the whole endpoint.
+func (s *submission) bring(ctx context.Context, made []int) (failed []int, err error) {
 	up := &uploads{s: s, cache: map[string][]byte{}, failed: map[int]bool{}}
 	up.count(made)
 	var g errgroup.Group
@@ -38,15 +46,13 @@ func (s *submission) upload(ctx context.Context, made []int) error {
 			}
 		}
 	}
-	err := g.Wait()
-	var failed []int
+	err = g.Wait()
 	for _, i := range made {
 		if up.failed[i] {
 			failed = append(failed, i)
 		}
 	}
-	s.undo(ctx, failed)
-	return up.fatal(ctx, err)
+	return failed, up.fatal(ctx, err)
 }
 
 type uploads struct {

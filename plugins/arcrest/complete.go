@@ -1,0 +1,44 @@
+package arcrest
+
+import (
+	"context"
+
+	"gridbroker/plugins"
+)
+
+// Complete implements plugins.Completer: a job whose submission was cut
+// between the answer to the POST and the last PUT waits for its input files.
+// Files that are there already are sent again: a PUT may be repeated.
+func (b *Backend) Complete(ctx context.Context, reqs []plugins.Request, hs []plugins.Handle, p plugins.Progress) []error {
+	errs := make([]error, len(reqs))
+	if len(reqs) == 0 {
+		return errs
+	}
+	s := &submission{reqs: reqs, res: make([]plugins.Result, len(reqs)), progress: p}
+	err := s.complete(ctx, b, hs)
+	for i := range errs {
+		if errs[i] = s.res[i].Err; errs[i] == nil {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Handle) (err error) {
+	if s.c, err = b.client("complete", s.reqs[0].Endpoint.URL); err != nil {
+		return err
+	}
+	live, err := s.c.live(ctx)
+	if err != nil {
+		return err
+	}
+	var waiting []int
+	for i, h := range hs {
+		s.res[i].Handle = h
+		if state := stateOf(live[h.ID]); state == plugins.Accepted || state == plugins.Preparing {
+			waiting = append(waiting, i)
+		}
+	}
+	_, err = s.bring(ctx, waiting)
+	return err
+}
