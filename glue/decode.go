@@ -1,6 +1,7 @@
 package glue
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -17,7 +18,12 @@ type Decoder struct {
 	glue2  glue20
 	ng     nordugrid
 	n      int
+	big    int // CEs, views, shares and queues
 }
+
+// maxResources bounds what one source may publish: some thirty times the
+// largest grid there is.
+const maxResources = 1 << 18
 
 // NewDecoder makes a Decoder. source goes into Resource.Source; extra names
 // attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
@@ -35,11 +41,15 @@ func NewDecoder(source string, extra ...string) *Decoder {
 	return d
 }
 
-// Add takes in one entry; nothing of it is kept but copies.
+// Add takes in one entry; nothing of it is kept but copies. Beyond the limit
+// of Err shares are left out.
 func (d *Decoder) Add(e *Entry) {
 	k := kindOf(e)
+	if k == kindCE || k == kindView || k == kindShare || k == kindNGQueue {
+		d.big++
+	}
 	switch {
-	case k == kindNone:
+	case k == kindNone, d.big > maxResources:
 		return
 	case k <= kindBind:
 		d.glue1.add(k, e)
@@ -49,6 +59,14 @@ func (d *Decoder) Add(e *Entry) {
 		d.ng.add(k, e)
 	}
 	d.n++
+}
+
+// Err is an error once more shares were added than a Decoder takes in.
+func (d *Decoder) Err() error {
+	if d.big > maxResources {
+		return fmt.Errorf("more than %d shares", maxResources)
+	}
+	return nil
 }
 
 // Entries is how many entries of use were taken in.

@@ -110,7 +110,7 @@ func TestMergeViews(t *testing.T) {
 // to hold up the others.
 func TestMergeNonsense(t *testing.T) {
 	var rs []Resource
-	for i := range 50000 {
+	for i := range 20000 {
 		r := shareOf("glue1.3", "s", "same", nil)
 		if i%2 == 0 {
 			r.ID, r.CEID = strconv.Itoa(i), strconv.Itoa(i)

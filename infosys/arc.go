@@ -95,7 +95,7 @@ func (a *ARC) get(ctx context.Context) ([]glue.Resource, error) {
 	if err := addInfo(d, resp.Header.Get("Content-Type"), body); err != nil {
 		return nil, fmt.Errorf("information document: %w", err)
 	}
-	return d.Resources(a.now()), nil
+	return d.Resources(a.now()), d.Err()
 }
 
 // client has its own connections; redirects are not followed, because the

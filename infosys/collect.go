@@ -128,10 +128,16 @@ func drain[T any](replies <-chan T, patience time.Duration, take func(T)) (n int
 // noAnswer says why a source has no answer yet.
 func noAnswer(ctx context.Context, limit time.Duration) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %s: %w", limit, context.DeadlineExceeded)
+		return timeoutError(fmt.Sprintf("no answer within %s", limit))
 	}
 	return ctx.Err()
 }
+
+// timeoutError is context.DeadlineExceeded in words for people.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+func (e timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // answer is an Outcome with its resources.
 type answer struct {

@@ -57,7 +57,7 @@ func TestCollectIsPartial(t *testing.T) {
 		if len(s.Resources) != 2 || s.Resources[0].ID != "a" || s.Resources[1].ID != "b" {
 			t.Errorf("resources %v", s.Resources)
 		}
-		for i, want := range []string{"", "deadline", "deadline", "garbage", ""} {
+		for i, want := range []string{"", "deadline", "no answer within 8s", "garbage", ""} {
 			err := s.Outcomes[i].Err
 			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("%s: %v, want %q", s.Outcomes[i].Source, err, want)

@@ -55,7 +55,7 @@ func (f *File) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err := f.decode(d, head, text); err != nil {
 		return nil, err
 	}
-	return d.Resources(f.now()), nil
+	return d.Resources(f.now()), d.Err()
 }
 
 // decode reads what does not come from this program.

@@ -22,7 +22,7 @@ import (
 // Limits on what an LDAP server may send.
 const (
 	maxLDAPMessage = 16 << 20
-	maxLDAPTotal   = 1 << 30
+	maxLDAPTotal   = 512 << 20 // through one connection
 	pageSize       = 1000
 )
 
@@ -86,7 +86,7 @@ func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
 func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fmt.Errorf("no full answer in time: %w", ctx.Err())
+			return timeoutError("no full answer in time")
 		}
 		return ctx.Err()
 	}
@@ -133,10 +133,11 @@ func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resourc
 	queries := l.queries(b.dn)
 	d := glue.NewDecoder(l.URL, l.Extra...)
 	var mu sync.Mutex // of d
-	add := func(e *glue.Entry) {
+	add := func(e *glue.Entry) error {
 		mu.Lock()
+		defer mu.Unlock()
 		d.Add(e)
-		mu.Unlock()
+		return d.Err()
 	}
 	errs := make([]error, perTree)
 	var missing atomic.Int32
@@ -158,7 +159,7 @@ func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resourc
 
 // search sends queries at once through one connection. missing is how many of
 // them found no tree.
-func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Entry)) (missing int, err error) {
+func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Entry) error) (missing int, err error) {
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
 		return 0, err

@@ -83,7 +83,7 @@ func searchRequest(p *pending, filter *ber.Packet) *ber.Packet {
 
 // receive reads until no search is open. Entries go to each; missing counts
 // optional bases that are not there.
-func (s *ldapSession) receive(each func(*glue.Entry), missing *int) error {
+func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error {
 	var e glue.Entry
 	for len(s.open) > 0 {
 		raw, err := s.stream.next()
@@ -102,7 +102,9 @@ func (s *ldapSession) receive(each func(*glue.Entry), missing *int) error {
 			if err := parseEntry(m.body, &e); err != nil {
 				return err
 			}
-			each(&e)
+			if err := each(&e); err != nil {
+				return err
+			}
 		case tagDone:
 			if err := s.done(m, missing); err != nil {
 				return err
@@ -207,12 +209,13 @@ func (s *ldapSession) namingContexts() ([]string, error) {
 		return nil, err
 	}
 	var contexts []string
-	err := s.receive(func(e *glue.Entry) {
+	err := s.receive(func(e *glue.Entry) error {
 		for _, a := range e.Attrs {
 			for _, v := range a.Values {
 				contexts = append(contexts, string(v))
 			}
 		}
+		return nil
 	}, new(int))
 	return contexts, err
 }
