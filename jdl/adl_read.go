@@ -14,7 +14,7 @@ import (
 type adlIn struct {
 	Name string `xml:"ActivityIdentification>Name"`
 	App  struct {
-		Executable  adlProgramIn  `xml:"Executable"`
+		Executable  adlProgram    `xml:"Executable"`
 		Input       string        `xml:"Input"`
 		Output      string        `xml:"Output"`
 		Error       string        `xml:"Error"`
@@ -47,11 +47,6 @@ type adlIn struct {
 		Outputs []adlOutputIn `xml:"OutputFile"`
 		Other   []xmlName     `xml:",any"`
 	} `xml:"DataStaging"`
-}
-
-type adlProgramIn struct {
-	Path string   `xml:"Path"`
-	Args []string `xml:"Argument"`
 }
 
 type adlInputIn struct {
@@ -121,19 +116,23 @@ func xmlReason(err error) string {
 func (a *adlIn) ad(file string, pos Pos, warn func(*Diagnostic)) *Ad {
 	b := adBuilder{ad: &Ad{at: at{pos: pos}}, pos: pos}
 	b.str("JobName", a.Name)
-	b.str("Executable", a.App.Executable.Path)
-	b.str("Arguments", JoinArgs(a.App.Executable.Args))
+	env := make([]EnvVar, len(a.App.Environment))
+	for i, v := range a.App.Environment {
+		env[i] = EnvVar(v)
+	}
+	args, env := fromArex(a.App.Executable.Args, env)
+	program := b.program(strings.TrimSpace(a.App.Executable.Path), args)
 	b.str("StdInput", a.App.Input)
 	b.str("StdOutput", a.App.Output)
 	b.str("StdError", a.App.Error)
-	for _, v := range a.App.Environment {
+	for _, v := range env {
 		b.add("Environment", v.Name+"="+v.Value)
 	}
 	b.hook("Prologue", a.App.Pre)
 	b.hook("Epilogue", a.App.Post)
 	b.number("RetryCount", int64(a.App.Rerun))
 	a.resources(&b)
-	a.staging(&b)
+	a.staging(&b, program)
 	for _, list := range [][]xmlName{a.App.Other, a.Resources.Other, a.Staging.Other} {
 		for _, n := range list {
 			if !adlSilent[n.XMLName.Local] {
@@ -182,7 +181,7 @@ func (a *adlIn) resources(b *adBuilder) {
 	b.access(strings.TrimSpace(res.Access))
 }
 
-func (a *adlIn) staging(b *adBuilder) {
+func (a *adlIn) staging(b *adBuilder, program string) {
 	for _, f := range a.Staging.Inputs {
 		src := strings.TrimSpace(f.Name)
 		if len(f.Sources) > 0 {
@@ -197,7 +196,7 @@ func (a *adlIn) staging(b *adBuilder) {
 		}
 		b.output(strings.TrimSpace(f.Name), url)
 	}
-	b.finish(a.App.Executable.Path)
+	b.finish(program)
 }
 
 // ceilMinutes is a time in whole minutes, rounded up.

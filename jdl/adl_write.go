@@ -25,7 +25,8 @@ type ADLOptions struct {
 // ADL writes the job as one ActivityDescription, without an XML declaration.
 // Times are in seconds, memory in bytes, disk in kB (so A-REX reads it, where
 // EMI-ES says bytes). Standard output and error
-// are listed as output files, because A-REX deletes everything else. It is an
+// are listed as output files, because A-REX deletes everything else. A prologue
+// or epilogue is run by a small shell script around the program. It is an
 // error when a text of the job cannot stand in XML, or the job asks for
 // something ADL cannot say.
 func (j *Job) ADL(o ADLOptions) ([]byte, error) {
@@ -77,9 +78,9 @@ type adlDocument struct {
 type adlProgram struct {
 	Path string   `xml:"Path"`
 	Args []string `xml:"Argument"`
-	Fail *int     `xml:"FailIfExitCodeNotEqualTo"`
 }
 
+// adlVariable is an EnvVar.
 type adlVariable struct {
 	Name  string `xml:"Name"`
 	Value string `xml:"Value"`
@@ -91,8 +92,6 @@ type adlApplication struct {
 	Output      string        `xml:"Output,omitempty"`
 	Error       string        `xml:"Error,omitempty"`
 	Environment []adlVariable `xml:"Environment"`
-	Pre         *adlProgram   `xml:"PreExecutable"`
-	Post        *adlProgram   `xml:"PostExecutable"`
 }
 
 type adlRTE struct {
@@ -138,23 +137,15 @@ type adlOutput struct {
 }
 
 func (j *Job) adlApplication() adlApplication {
+	program, args, env := j.arexCommand()
 	a := adlApplication{
-		Executable: adlProgram{Path: j.Executable, Args: j.Args},
+		Executable: adlProgram{Path: program, Args: args},
 		Input:      j.StdInput, Output: j.StdOutput, Error: j.StdError,
-		Pre: adlHook(j.Prologue, j.PrologueArgs), Post: adlHook(j.Epilogue, j.EpilogueArgs),
 	}
-	for _, v := range j.Environment {
+	for _, v := range env {
 		a.Environment = append(a.Environment, adlVariable{v.Name, v.Value})
 	}
 	return a
-}
-
-// adlHook is a prologue or epilogue: the job fails when it does.
-func adlHook(path string, args []string) *adlProgram {
-	if path == "" {
-		return nil
-	}
-	return &adlProgram{Path: path, Args: args, Fail: new(int)}
 }
 
 func (j *Job) adlResources(o ADLOptions) adlResources {

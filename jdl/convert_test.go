@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,13 +10,14 @@ import (
 )
 
 const fullJob = `[
-  JobName = "full <&> job"; Executable = "run.sh"; Arguments = "a \"b c\" \"d\\\"e\" ''";
+  JobName = "full <&> job"; Executable = "run.sh"; Arguments = "a \"b c\" \"d\\\"e\" '' '$HOME $(x)'";
   InputSandbox = {"run.sh", "https://h.example/x/data", "sub/in", "tool"}; InputSandboxDestFileName = {"run.sh", "data", "in", "bin/tool"};
   ExecutableFiles = {"bin/tool"};
   StdInput = "in"; StdOutput = "o"; StdError = "e"; OutputSandbox = {"o", "r.txt", "p", "*.log", "plots/"};
   OutputSandboxDestURI = {"gsiftp://localhost", "gsiftp://localhost", "gsiftp://h.example/p", "gsiftp://localhost", "gsiftp://localhost"};
   Environment = {"A=b c", "X=<1>&\"2\""};
   CPUNumber = 4; SMPGranularity = 2; WholeNodes = true; WallTime = "2h"; CPUTime = 3600; Memory = 500; Disk = "2 GB";
+  Prologue = "bin/tool"; PrologueArguments = "\"a  b\""; Epilogue = "/bin/true";
   RunTimeEnvironment = {"APPS/HEP/ATLAS-23.0.1", "ENV/PROXY"}; Queue = "long"; RetryCount = 3;
 ]`
 
@@ -55,6 +57,7 @@ func sameRun(t *testing.T, what string, got, want *Job) {
 	t.Helper()
 	equal(t, what+" name", got.Name, want.Name)
 	equal(t, what+" program", append(got.Args, got.Executable), append(want.Args, want.Executable))
+	equal(t, what+" hooks", append(got.PrologueArgs, got.Prologue, got.Epilogue), append(want.PrologueArgs, want.Prologue, want.Epilogue))
 	equal(t, what+" streams", []string{got.StdInput, got.StdOutput, got.StdError}, []string{want.StdInput, want.StdOutput, want.StdError})
 	equal(t, what+" environment", got.Environment, want.Environment)
 	equal(t, what+" demand", got.Demand, want.Demand)
@@ -172,5 +175,56 @@ func TestXRSLForms(t *testing.T) {
 	equal(t, "second", []string{b.Executable, b.Demand.WallTime.String(), b.Node}, []string{"/bin/date", "26h0m0s", "1"})
 	if len(set.Warnings) != 1 || set.Warnings[0].Msg != "notaname is not used" {
 		t.Errorf("warnings %v", set.Warnings)
+	}
+}
+
+// TestHooks runs a job with prologue and epilogue as a back-end that knows one
+// program would.
+func TestHooks(t *testing.T) {
+	run := func(j *Job) (string, int) {
+		program, args := j.command()
+		cmd := exec.Command(program, args...)
+		out, err := cmd.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	evil := "$(touch HACKED) `x` '; exit 9; \" \n"
+	j := &Job{
+		Prologue: "/usr/bin/printf", PrologueArgs: []string{"<%s>", "a b", evil},
+		Executable: "/bin/sh", Args: []string{"-c", "echo \"[$1]\"; exit 3", "sh", "*"},
+		Epilogue: "/bin/echo", EpilogueArgs: []string{"", "end"},
+	}
+	out, code := run(j)
+	equal(t, "all three", out, "<a b><"+evil+">[*]\n end\n")
+	equal(t, "exit code", code, 3)
+	j.Prologue, j.PrologueArgs = "/bin/false", nil
+	out, code = run(j)
+	equal(t, "failed prologue", []any{out, code}, []any{"", 1})
+	j.Prologue, j.Epilogue, j.EpilogueArgs = "", "/bin/false", nil
+	out, code = run(j)
+	equal(t, "failed epilogue", []any{out, code}, []any{"[*]\n", 1})
+}
+
+// TestArexArguments has every character A-REX would not pass on as it is.
+func TestArexArguments(t *testing.T) {
+	j := parseTest(t, `Executable = "/bin/echo";`)
+	j.Args = []string{"$HOME", "a`id`b\nc d", `\$x`, "${GRID_DOLLAR}", ""}
+	for name, write := range map[string]func() ([]byte, error){
+		"adl": func() ([]byte, error) { return j.ADL(ADLOptions{}) }, "xrsl": j.XRSL,
+	} {
+		text, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"$HOME", "`id", "c d<"} {
+			if name == "adl" && strings.Contains(string(text), ">"+bad) {
+				t.Errorf("%s: %q is left in\n%s", name, bad, text)
+			}
+		}
+		again := parseTest(t, string(text))
+		equal(t, name, again.Args, j.Args)
+		equal(t, name, len(again.Environment), 0)
 	}
 }

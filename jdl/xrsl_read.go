@@ -38,6 +38,8 @@ type xrslReader struct {
 	err       error
 
 	program, stdin string
+	args           []string
+	env            []EnvVar
 	stdout, stderr string
 	join           bool
 	count          int64
@@ -51,6 +53,13 @@ func (r *xrslReader) read(rels []xrslRelation) (*Ad, error) {
 		r.relation(rel)
 	}
 	r.b.pos = rels[0].pos
+	r.args, r.env = fromArex(r.args, r.env)
+	for _, v := range r.env {
+		r.b.add("Environment", v.Name+"="+v.Value)
+	}
+	if r.program != "" {
+		r.program = r.b.program(r.program, r.args)
+	}
 	if r.join {
 		r.stderr = r.stdout
 	}
@@ -124,9 +133,8 @@ func (r *xrslReader) text(rel xrslRelation) bool {
 	switch rel.name {
 	case "executable":
 		r.program = r.one(rel)
-		r.b.str("Executable", r.program)
 	case "arguments":
-		r.b.str("Arguments", JoinArgs(r.texts(rel)))
+		r.args = r.texts(rel)
 	case "stdin":
 		r.stdin = r.one(rel)
 		r.b.str("StdInput", r.stdin)
@@ -190,7 +198,7 @@ func (r *xrslReader) files(rel xrslRelation) bool {
 	case "environment":
 		for _, v := range rel.values {
 			if name, value, ok := r.pair(rel, v); ok {
-				r.b.add("Environment", name+"="+value)
+				r.env = append(r.env, EnvVar{name, value})
 			}
 		}
 	case "executables":

@@ -6,15 +6,13 @@ import (
 )
 
 // XRSL writes the job as an xRSL request, for arcsub. Times are rounded up to
-// minutes, disk to GB. What xRSL cannot say (prologue, epilogue, virtual
-// memory) is an error. Requirements and Rank have no counterpart and are left
+// minutes, disk to GB. A prologue or epilogue is run by a small shell script
+// around the program. Virtual memory, which xRSL cannot ask for, is an error.
+// Requirements and Rank have no counterpart and are left
 // out; what they demand is in.
 func (j *Job) XRSL() ([]byte, error) {
 	d := j.Demand
-	switch {
-	case j.Prologue != "" || j.Epilogue != "":
-		return nil, fmt.Errorf("xRSL has no prologue or epilogue")
-	case d.VirtualMemory > 0:
+	if d.VirtualMemory > 0 {
 		return nil, fmt.Errorf("xRSL cannot ask for virtual memory")
 	}
 	for _, s := range j.texts() {
@@ -24,13 +22,14 @@ func (j *Job) XRSL() ([]byte, error) {
 	}
 	w := xrslWriter{}
 	w.b.WriteByte('&')
-	w.texts("executable", j.Executable)
-	w.texts("arguments", j.Args...)
+	program, args, env := j.arexCommand()
+	w.texts("executable", program)
+	w.texts("arguments", args...)
 	w.texts("jobName", j.Name)
 	w.one("stdin", j.StdInput)
 	w.one("stdout", j.StdOutput)
 	w.one("stderr", j.StdError)
-	w.pairs("environment", envPairs(j.Environment))
+	w.pairs("environment", envPairs(env))
 	w.sandbox(j)
 	w.demand(d)
 	return []byte(w.b.String()), nil
