@@ -89,7 +89,7 @@ func (a *ARC) get(ctx context.Context) ([]glue.Resource, error) {
 	defer resp.Body.Close()
 	body := &limited{ctx: ctx, r: resp.Body, left: maxInfo}
 	if resp.StatusCode != http.StatusOK {
-		return nil, httpError(resp.Status, body)
+		return nil, httpError(resp, body)
 	}
 	d := glue.NewDecoder(a.URL, a.Extra...)
 	if err := addInfo(d, resp.Header.Get("Content-Type"), body); err != nil {
@@ -121,15 +121,30 @@ func (a *ARC) client(req *http.Request) (*http.Client, error) {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-// httpError is a refusal in the server's words: A-REX puts them into the
+// HTTPError is a refusal in the server's words: A-REX puts them into the
 // reason phrase, or a line of text.
-func httpError(status string, body io.Reader) error {
+type HTTPError struct {
+	Code int    // HTTP status
+	Text string // "403 Forbidden: Operation is not allowed"
+}
+
+// Error implements error.
+func (e *HTTPError) Error() string { return "HTTP " + e.Text }
+
+// Unauthorised reports whether the server asks for another credential. A-REX
+// says 500 to users it cannot map.
+func (e *HTTPError) Unauthorised() bool {
+	return e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden ||
+		e.Code == http.StatusInternalServerError && strings.Contains(e.Text, "can't be assigned")
+}
+
+func httpError(resp *http.Response, body io.Reader) error {
 	text, _ := io.ReadAll(io.LimitReader(body, 512))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	if line == "" || strings.HasPrefix(line, "<") {
-		return fmt.Errorf("HTTP %s", status)
+		return &HTTPError{resp.StatusCode, resp.Status}
 	}
-	return fmt.Errorf("HTTP %s: %s", status, line)
+	return &HTTPError{resp.StatusCode, resp.Status + ": " + line}
 }
 
 func addInfo(d *glue.Decoder, contentType string, body io.Reader) error {

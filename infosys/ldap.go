@@ -82,13 +82,17 @@ func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
 	return rs, nil
 }
 
-// contextError prefers the context's word on why a connection ended.
+// contextError prefers the context's word on why a connection ended, and takes
+// the address off an error of dialling: the caller names it.
 func contextError(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return timeoutError("no full answer in time")
-		}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return timeoutError("no full answer in time")
+	}
+	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return op.Err
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func (a *app) outcomeLine(o infosys.Outcome) string {
 		line = fmt.Sprintf("%d resources", o.Resources)
 	}
 	if o.Err != nil {
-		line = a.style(red, line)
+		line = a.style(red, line) + sourceHint(o)
 	}
 	return fmt.Sprintf("source %s  %s (%s)", o.Source, line, took)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -118,6 +119,14 @@ func (a *app) reportSources(s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
 		}
-		fmt.Fprintf(a.env.Err, "grid: source %s: %v%s\n", o.Source, o.Err, stale)
+		fmt.Fprintf(a.env.Err, "grid: source %s: %v%s%s\n", o.Source, o.Err, sourceHint(o), stale)
 	}
+}
+
+// sourceHint says what to do about a source's error, where that is known.
+func sourceHint(o infosys.Outcome) string {
+	if e, ok := errors.AsType[*infosys.HTTPError](o.Err); ok && e.Unauthorised() {
+		return "; see: grid auth doctor " + o.Source
+	}
+	return ""
 }
