@@ -25,6 +25,7 @@ type Literal struct {
 	at
 	Value Value
 	unit  byte // the suffix of a number, as written: B K M G T; 0: none
+	real  bool // a number with a suffix was a real before it
 	lost  bool // of a string: a backslash had no meaning and was dropped
 }
 

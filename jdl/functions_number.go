@@ -38,29 +38,42 @@ func (v Value) number() (Value, bool) {
 }
 
 // parseNumber reads the number a text starts with, as strtod(3) does: blanks
-// in front, anything after. Text without a dot or an exponent is an integer.
+// in front, anything after. Decimal digits alone are an integer.
 func parseNumber(s string) (Value, bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
 	for end := numberEnd(s); end > 0; end-- {
-		if n, err := strconv.ParseInt(s[:end], 0, 64); err == nil && !strings.Contains(s[:end], "_") {
+		text := s[:end]
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return IntValue(n), true
 		}
-		if f, err := strconv.ParseFloat(s[:end], 64); err == nil || math.IsInf(f, 0) {
+		f, err := strconv.ParseFloat(text, 64)
+		if isHexInteger(text) {
+			f, err = strconv.ParseFloat(text+"p0", 64)
+		}
+		if err == nil || math.IsInf(f, 0) {
 			return RealValue(f), true
 		}
 	}
 	return Value{}, false
 }
 
+func isHexInteger(s string) bool {
+	s = fold(strings.TrimLeft(s, "+-"))
+	return strings.HasPrefix(s, "0x") && !strings.Contains(s, "p")
+}
+
 // numberEnd is where the letters, digits, signs and dots of a text end.
 func numberEnd(s string) int {
-	for i := range min(len(s), 400) {
-		if c := s[i]; !isDigit(c) && !isLetter(c) && c != '.' && c != '+' && c != '-' {
+	for i := range min(len(s), maxNumber) {
+		if c := s[i]; !isDigit(c) && !isLetter(c) && c != '.' && c != '+' && c != '-' || c == '_' {
 			return i
 		}
 	}
-	return min(len(s), 400)
+	return min(len(s), maxNumber)
 }
+
+// maxNumber is the longest text read as a number.
+const maxNumber = 400
 
 func toInt(_ *evaluator, v Value) Value {
 	n, ok := v.number()

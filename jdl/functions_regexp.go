@@ -14,23 +14,16 @@ var regexpFunctions = []function{
 // patternArgs checks the arguments that regexp and its kin share: a pattern,
 // strings, and options at the end if there is one argument more.
 func patternArgs(vs []Value, strs int) (opts string, v Value, bad bool) {
-	if v, bad := errorFirst(vs[:strs]...); bad {
+	if v, bad := errorFirst(vs...); bad {
 		return "", v, true
 	}
-	if len(vs) > strs {
-		o := vs[strs]
-		if o.kind != String {
-			if o.kind == Undefined {
-				return "", o, true
-			}
-			return "", ErrorValue(), true
-		}
-		opts = o.str
-	}
-	for _, s := range vs[:strs] {
+	for _, s := range vs {
 		if s.kind != String {
 			return "", ErrorValue(), true
 		}
+	}
+	if len(vs) > strs {
+		opts = vs[strs].str
 	}
 	return opts, Value{}, false
 }

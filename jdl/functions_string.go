@@ -130,7 +130,7 @@ func textCompare(f func(a, b string) int) func(*evaluator, []Value) Value {
 // stringListsIntersect(a, b [, delimiters]) tells whether two delimited
 // texts have an item in common; items are compared with their case.
 func stringListsIntersect(ev *evaluator, vs []Value) Value {
-	if v, bad := errorFirst(vs...); bad {
+	if v, bad := undefinedFirst(vs...); bad {
 		return v
 	}
 	delims := " ,"

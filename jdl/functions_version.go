@@ -49,7 +49,7 @@ func compareVersions(a, b string) int {
 	if fraction(a, start, i) || fraction(b, start, i) {
 		return compareFractions(a, b, start, i, x, y)
 	}
-	if !isDigit(x) && !isDigit(y) || i == start && (!isDigit(x) || !isDigit(y)) {
+	if !isDigit(x) && !isDigit(y) || i == start && (!isDigit(x) || !isDigit(y) || x == '0' || y == '0') {
 		return int(x) - int(y)
 	}
 	if na, nb := digitsFrom(a, i), digitsFrom(b, i); na != nb {

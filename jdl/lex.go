@@ -19,9 +19,11 @@ type lexer struct {
 	joined   Pos    // tokString: where a second string begins that belongs to it
 	num      Value  // tokNumber
 	unit     byte   // tokNumber: its suffix
+	real     bool   // tokNumber: a real before the suffix
 	err      *Diagnostic
 	quiet    bool // keep warnings back
 	warned   bool // there was one
+	warnings int  // how many were handed on
 	config
 }
 

@@ -19,16 +19,31 @@ func (l *lexer) fail(pos Pos, msg, hint string) {
 
 func (l *lexer) warning(pos Pos, code, msg, hint string) {
 	l.warned = true
-	if l.err == nil && !l.quiet {
-		l.warn(l.diagnostic(Warning, pos, code, msg, hint))
+	if l.err != nil || l.quiet || l.warnings > maxWarnings {
+		return
 	}
+	if l.warnings++; l.warnings > maxWarnings {
+		code, msg, hint = "warnings", "there are more warnings, not shown", ""
+	}
+	l.warn(l.diagnostic(Warning, pos, code, msg, hint))
 }
 
-// lineShown is how much of a long line a message shows.
-const lineShown = 160
+const (
+	maxWarnings = 200 // of one text
+	lineShown   = 160 // bytes of a long line that a message shows
+	textShown   = 300 // bytes of a message or a hint
+)
+
+// clip shortens a text that quotes too much.
+func clip(s string) string {
+	if len(s) > textShown {
+		return strings.ToValidUTF8(s[:textShown], "") + "..."
+	}
+	return s
+}
 
 func (l *lexer) diagnostic(s Severity, pos Pos, code, msg, hint string) *Diagnostic {
-	d := &Diagnostic{Severity: s, File: l.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
+	d := &Diagnostic{Severity: s, File: l.file, Pos: pos, Msg: clip(msg), Hint: clip(hint), Code: code}
 	d.Line, d.caret = sourceLine(l.src, pos)
 	return d
 }

@@ -114,6 +114,7 @@ func (l *lexer) suffix() {
 		return
 	}
 	f, _ := l.num.Number()
+	l.real = l.num.kind == Real
 	l.num, l.unit = RealValue(f*scale), l.src[l.at]
 	l.at++
 }

@@ -6,31 +6,42 @@ import "strings"
 // space between them are one.
 func (l *lexer) quoted(quote byte, tok token) {
 	l.tok, l.lost, l.joined = tok, false, Pos{}
-	var ok bool
-	if l.str, ok = l.quotedPart(quote); !ok {
+	first, ok := l.quotedPart(quote)
+	if !ok {
 		return
 	}
-	for {
-		i, line, start := l.at, l.line, l.lineStart
-		for i < len(l.src) && isSpace(l.src[i]) {
-			if l.src[i] == '\n' {
-				line, start = line+1, i+1
-			}
-			i++
-		}
-		if l.byteAt(i) != quote {
-			return
-		}
-		l.at, l.line, l.lineStart = i, line, start
+	l.str = first
+	var all strings.Builder
+	for l.toNextPart(quote) {
 		if l.joined == (Pos{}) {
 			l.joined = l.here()
+			all.WriteString(first)
 		}
 		part, ok := l.quotedPart(quote)
 		if !ok {
 			return
 		}
-		l.str += part
+		all.WriteString(part)
 	}
+	if l.joined != (Pos{}) {
+		l.str = all.String()
+	}
+}
+
+// toNextPart goes to a quote that only white space separates from here.
+func (l *lexer) toNextPart(quote byte) bool {
+	i, line, start := l.at, l.line, l.lineStart
+	for i < len(l.src) && isSpace(l.src[i]) {
+		if l.src[i] == '\n' {
+			line, start = line+1, i+1
+		}
+		i++
+	}
+	if l.byteAt(i) != quote {
+		return false
+	}
+	l.at, l.line, l.lineStart = i, line, start
+	return true
 }
 
 // quotedPart reads one pair of quotes and what is between.

@@ -114,7 +114,7 @@ func (l *lexer) literal() *Literal {
 	e := &Literal{at: at{pos: l.pos}, Value: l.constant()}
 	switch l.tok {
 	case tokNumber:
-		e.unit = l.unit
+		e.unit, e.real = l.unit, l.real && l.unit != 0
 	case tokString:
 		e.lost = l.lost
 	}

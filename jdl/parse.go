@@ -187,8 +187,30 @@ func (p *parser) unary() Expr {
 	return &Unary{at: at{pos: pos}, Op: op, X: x}
 }
 
-// postfix parses ".name", "[subscript]" and "?: other" after an operand.
+// postfix parses an operand and any "?: other" after it.
 func (p *parser) postfix() Expr {
+	x := p.operand()
+	for p.err == nil && p.tok == tokQuestion && p.isDefault() {
+		pos, hx := p.pos, p.height
+		p.next()
+		p.next()
+		var y Expr
+		if p.tok.prefix() != 0 {
+			y = p.unary()
+		} else {
+			y = p.operand()
+		}
+		p.grew(hx, p.height)
+		x = &Binary{at: at{pos: pos}, Op: OpDefault, X: x, Y: y}
+	}
+	if p.err != nil {
+		return nil
+	}
+	return x
+}
+
+// operand parses a primary with ".name" and "[subscript]" after it.
+func (p *parser) operand() Expr {
 	x := p.primary()
 	for p.err == nil {
 		pos, hx := p.pos, p.height
@@ -209,15 +231,6 @@ func (p *parser) postfix() Expr {
 				return nil
 			}
 			x = &Index{at: at{pos: pos}, X: x, Sub: sub}
-		case tokQuestion:
-			if !p.isDefault() {
-				return x
-			}
-			p.next()
-			p.next()
-			y := p.unary()
-			p.grew(hx, p.height)
-			x = &Binary{at: at{pos: pos}, Op: OpDefault, X: x, Y: y}
 		default:
 			return x
 		}

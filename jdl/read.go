@@ -140,14 +140,16 @@ func (p *parser) longName(pos Pos, name string) (string, bool) {
 			"a name with other characters than letters, digits and _ is written '...'")
 		return "", false
 	}
+	parts := []string{name}
 	for p.tok == tokDot {
 		p.next()
 		part, ok := p.name("after the dot")
 		if !ok {
 			return "", false
 		}
-		name += "." + part
+		parts = append(parts, part)
 	}
+	name = strings.Join(parts, ".")
 	p.warning(pos, "dotted-name", fmt.Sprintf("%s is read as one name, as DIRAC does", name), "")
 	return name, true
 }

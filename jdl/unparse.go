@@ -137,7 +137,7 @@ func (u *unparser) literal(l *Literal) {
 		return
 	}
 	f := l.Value.float() / scale
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if !l.real {
 		u.WriteString(strconv.FormatInt(int64(f), 10))
 	} else {
 		u.real(f)
