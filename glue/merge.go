@@ -58,8 +58,11 @@ func mergeGroup(now time.Time, group []*Resource) []*Resource {
 	first := map[string]*share{} // by view and identifier
 	for _, r := range group {
 		k := strings.ToLower(r.ViewOf) + "\n" + r.CEID
+		if r.Schema == "self" { // not published by others: only the very same is the same
+			k = "self\n" + r.ID
+		}
 		s := first[k]
-		if s == nil || s.has(r) {
+		if r.Schema != "self" && (s == nil || s.has(r)) {
 			s = findShare(shares[:min(len(shares), maxLooked)], r)
 		}
 		if s == nil {
@@ -90,7 +93,7 @@ type share struct{ members []*Resource }
 func findShare(shares []*share, r *Resource) *share {
 	var other *share
 	for _, s := range shares {
-		if !strings.EqualFold(s.members[0].ViewOf, r.ViewOf) || s.has(r) {
+		if !strings.EqualFold(s.members[0].ViewOf, r.ViewOf) || s.members[0].Schema == "self" || s.has(r) {
 			continue
 		}
 		if shareEndpoint(s.members[0], r) {
@@ -172,7 +175,7 @@ func (s *share) merge() *Resource {
 func inherit(rs []*Resource) []*Resource {
 	var whole *Resource
 	for _, r := range rs {
-		if r.ViewOf != "" {
+		if r.ViewOf != "" || r.Schema == "self" {
 			continue
 		}
 		if whole != nil { // two shares of one name: each keeps what it had
@@ -185,14 +188,14 @@ func inherit(rs []*Resource) []*Resource {
 	}
 	whole.Views = nil
 	for _, r := range rs {
-		if r != whole {
+		if r.ViewOf != "" {
 			nodes := filler{dst: whole, src: r} // the nodes are the same
 			nodes.environment()
 			whole.addView(r)
 		}
 	}
 	for _, r := range rs {
-		if r != whole {
+		if r.ViewOf != "" {
 			all := filler{dst: r, src: whole}
 			all.static()
 		}

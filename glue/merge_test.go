@@ -84,6 +84,18 @@ func TestMergeKeepsApart(t *testing.T) {
 	}
 }
 
+// Back-ends that describe themselves are not published by anybody else.
+func TestMergeSelf(t *testing.T) {
+	self := func(source, id string) Resource {
+		return Resource{ID: id, CE: "localhost", Queue: "q", Schema: "self", Source: source}
+	}
+	by := merged(t, self("local:", "local:q"), self("local:q", "local:q"), self("slurm:", "slurm:/q"),
+		Resource{ID: "localhost:1/x-pbs-q", CE: "localhost", Queue: "q", Schema: "glue1.3"})
+	if len(by) != 3 {
+		t.Errorf("%v", by)
+	}
+}
+
 func TestMergeViews(t *testing.T) {
 	by := merged(t,
 		shareOf("glue1.3", "s", "id", func(r *Resource) { r.LRMS = "pbs" }),

@@ -122,11 +122,11 @@ func (a *app) outcomeLine(o infosys.Outcome) string {
 	var line string
 	switch {
 	case o.Stale:
-		line = fmt.Sprintf("%v; %d resources of %s ago from the cache", o.Err, o.Resources, a.ago(o.Fetched))
+		line = fmt.Sprintf("%s; %d resources of %s ago from the cache", sourceError(o), o.Resources, a.ago(o.Fetched))
 	case o.Err != nil && o.Resources > 0:
-		line = fmt.Sprintf("%d resources, then: %v", o.Resources, o.Err)
+		line = fmt.Sprintf("%d resources, then: %s", o.Resources, sourceError(o))
 	case o.Err != nil:
-		line = o.Err.Error()
+		line = sourceError(o)
 	case o.Cached:
 		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, a.ago(o.Fetched))
 	default:

@@ -119,8 +119,13 @@ func (a *app) reportSources(s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
 		}
-		fmt.Fprintf(a.env.Err, "grid: source %s: %v%s%s\n", o.Source, o.Err, sourceHint(o), stale)
+		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", o.Source, sourceError(o), sourceHint(o), stale)
 	}
+}
+
+// sourceError is what went wrong, without the address that stands before it.
+func sourceError(o infosys.Outcome) string {
+	return strings.TrimPrefix(o.Err.Error(), o.Source+": ")
 }
 
 // sourceHint says what to do about a source's error, where that is known.
