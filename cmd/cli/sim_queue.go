@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type queueFlags struct {
 	maui     []string
 	procs    int
 	load     float64
+	belief   string
 	starts   string
 	plots    string
 	format   string
@@ -41,11 +43,17 @@ QUEUETIMEWEIGHT, XFACTORWEIGHT, PROCWEIGHT.
 Cleaning: jobs with no run time or no processors (field 5, else 8), or wider
 than the machine, are dropped; the limit is field 9 or the run time if that is
 longer; jobs are sorted by submission and numbered from 1, the first submission
-is time 0. --starts writes a line "job start" for each in this numbering.`,
+is time 0. --starts writes a line "job start" for each in this numbering.
+
+With --belief every job's start is also foretold when it is submitted, from
+what the scheduler knows then and run times believed by one of: estimate (the
+owner's), last-two (mean of the user's last two), history (similar past jobs), perfect.
+The table compares this with the starts that came.`,
 		Example: `  grid sim queue --trace KTH-SP2-1996-2.1-cln.swf.gz --policy easy
   grid sim queue --trace ctc.swf.gz --policy fcfs,easy,conservative --load 0.8 --plots figures/
   grid sim queue --trace sdsc.swf --policy maui --maui BACKFILLPOLICY=BESTFIT --maui RESERVATIONDEPTH=4 --json
-  grid sim queue --trace kth.swf.gz --policy easy --starts starts.txt`,
+  grid sim queue --trace kth.swf.gz --policy easy --starts starts.txt
+  grid sim queue --trace kth.swf.gz --policy easy --belief history`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.simQueue(cmd.Context(), f) },
 	}
@@ -55,6 +63,7 @@ is time 0. --starts writes a line "job start" for each in this numbering.`,
 	fl.StringArrayVar(&f.maui, "maui", nil, "`KEY=VALUE`: a parameter of the policy maui; may be repeated")
 	fl.IntVar(&f.procs, "procs", 0, "processors of the cluster `N` (default: the trace's MaxProcs)")
 	fl.Float64Var(&f.load, "load", 1, "divide the times of submission by `F`")
+	fl.StringVar(&f.belief, "belief", "", "foretell every start with run times believed by `BELIEF`")
 	fl.StringVar(&f.starts, "starts", "", "write every job's start to `FILE`")
 	fl.StringVar(&f.plots, "plots", "", "draw figures into the directory `DIR`")
 	fl.StringVar(&f.format, "plot-format", "svg", "format of the figures: svg or png")
@@ -76,6 +85,8 @@ func (f queueFlags) check() error {
 		return fmt.Errorf("--procs %d: want a number from 1 to 2^30", f.procs)
 	case !(f.load >= 0.001 && f.load <= 1000):
 		return fmt.Errorf("--load %g: want a factor from 0.001 to 1000", f.load)
+	case f.belief != "" && !slices.Contains(batch.BeliefNames(), f.belief):
+		return fmt.Errorf("--belief %q: want one of %s", f.belief, strings.Join(batch.BeliefNames(), ", "))
 	case f.format != "svg" && f.format != "png":
 		return fmt.Errorf("--plot-format %q: want svg or png", f.format)
 	}
@@ -84,16 +95,18 @@ func (f queueFlags) check() error {
 
 // queueRun is the outcome of one policy.
 type queueRun struct {
-	Policy      string        `json:"policy"`
-	Procs       int           `json:"procs"`
-	All         batch.Class   `json:"all"`
-	Classes     []batch.Class `json:"by_procs"`
-	Makespan    int64         `json:"makespan"`
-	Utilisation float64       `json:"utilisation"`
-	Trace       swf.Report    `json:"trace"`
-	Unreadable  int           `json:"unreadable_lines"`
-	Elapsed     float64       `json:"-"` // seconds
-	JobsPerSec  float64       `json:"-"`
+	Policy      string                 `json:"policy"`
+	Procs       int                    `json:"procs"`
+	All         batch.Class            `json:"all"`
+	Classes     []batch.Class          `json:"by_procs"`
+	Makespan    int64                  `json:"makespan"`
+	Utilisation float64                `json:"utilisation"`
+	Trace       swf.Report             `json:"trace"`
+	Unreadable  int                    `json:"unreadable_lines"`
+	Elapsed     float64                `json:"-"` // seconds
+	JobsPerSec  float64                `json:"-"`
+	Belief      string                 `json:"belief,omitempty"`
+	Forecast    *batch.AccuracyFigures `json:"forecast,omitempty"`
 	summary     *batch.Summary
 }
 
@@ -158,9 +171,18 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 		return nil, err
 	}
 	var starts []int64 // by job
+	replay := m.Replay(tasks)
+	var acc *batch.Accuracy
+	if f.belief != "" {
+		belief, err := batch.NewBelief(f.belief)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		acc, replay = &batch.Accuracy{}, m.Foretell(tasks, belief)
+	}
 	begin := a.env.Now()
 	sum := batch.NewSummary(in.cleaner.Procs)
-	if starts, err = a.takeStarts(ctx, m.Replay(tasks), sum, f.starts != "", p.Name); err != nil {
+	if starts, err = a.takeStarts(ctx, replay, sum, acc, f.starts != "", p.Name); err != nil {
 		return nil, err
 	}
 	if f.starts != "" {
@@ -168,11 +190,16 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 			return nil, err
 		}
 	}
-	return in.result(p.Name, sum, a.env.Now().Sub(begin)), nil
+	run := in.result(p.Name, sum, a.env.Now().Sub(begin))
+	if acc != nil {
+		figures := acc.Figures()
+		run.Belief, run.Forecast = f.belief, &figures
+	}
+	return run, nil
 }
 
 // takeStarts takes in every start as it comes and returns them by job, if kept.
-func (a *app) takeStarts(ctx context.Context, starts iter.Seq2[batch.Start, error], sum *batch.Summary, keep bool, what string) (list []int64, err error) {
+func (a *app) takeStarts(ctx context.Context, starts iter.Seq2[batch.Start, error], sum *batch.Summary, acc *batch.Accuracy, keep bool, what string) (list []int64, err error) {
 	bar, stop := a.progress()
 	defer stop()
 	for s, err := range starts {
@@ -180,6 +207,9 @@ func (a *app) takeStarts(ctx context.Context, starts iter.Seq2[batch.Start, erro
 			return nil, err
 		}
 		sum.Add(s)
+		if acc != nil {
+			acc.Add(s)
+		}
 		for keep && int64(len(list)) < s.ID {
 			list = append(list, 0)
 		}

@@ -25,8 +25,31 @@ func (a *app) printRuns(runs []*queueRun) error {
 	if err := a.table(columns("policy", "procs", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown"), classes); err != nil {
 		return err
 	}
+	if err := a.printAccuracy(runs); err != nil {
+		return err
+	}
 	return a.printTrace(runs[0])
 }
+
+// printAccuracy prints how good the forecasts of --belief were.
+func (a *app) printAccuracy(runs []*queueRun) error {
+	var rows [][]string
+	for _, r := range runs {
+		if f := r.Forecast; f != nil {
+			rows = append(rows, []string{
+				r.Policy, r.Belief, fmt.Sprintf("%.0f", f.MeanError), percent(f.RelativeError), strconv.Itoa(f.Waiting),
+				fmt.Sprintf("%.0f", f.Median), percent(f.Minute), percent(f.TenMinutes), percent(f.Hour), percent(f.Earlier),
+			})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.env.Out)
+	return a.table(columns("policy", "belief", ">mean error s", ">of mean wait", ">waiting jobs", ">median error s", ">in 1 min", ">in 10 min", ">in 1 h", ">earlier"), rows)
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 // printTrace says what the cleaning rule did, where it did something.
 func (a *app) printTrace(r *queueRun) error {
