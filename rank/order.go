@@ -39,13 +39,14 @@ func (f *Field) keys(draws Source) []key {
 	return ks
 }
 
-// near is the width of the draw among near-equals, in seconds; only scores
-// that are seconds have one.
+// near is the width of the draw among near-equals, in seconds: Near, but for
+// short jobs no more than a sixtieth of their run time. Only scores that are
+// expected completions have one.
 func (f *Field) near() float64 {
 	if f.policy.Name != Hybrid || f.ranks {
 		return 0
 	}
-	return max(0, f.policy.Model.Near.Seconds())
+	return clamp(f.scene.runTime/60, 0, f.policy.Model.Near.Seconds())
 }
 
 func (f *Field) fuzzyKeys(ks []key) {

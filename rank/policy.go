@@ -17,14 +17,15 @@ type Policy struct {
 
 // Names of the policies.
 const (
-	Hybrid       = "hybrid"        // expected completion in seconds, static and dynamic terms
-	Paper        = "paper"         // the published hybrid algorithm: M = rand(0, 1/S)
-	JDL          = "jdl"           // gLite: Rank or its default, ties uniform
-	FastestQueue = "fastest-queue" // shortest queue relative to slots; among idle ones most free slots
-	ForecastOnly = "forecast"      // earliest start
-	Data         = "data"          // shortest stage-in
-	Random       = "random"        // uniform
-	FormulaName  = "formula"       // the user's own expression
+	Hybrid       = "hybrid"            // expected completion in seconds, static and dynamic terms
+	Paper        = "paper"             // the published hybrid algorithm: M = rand(0, 1/S)
+	JDL          = "jdl"               // gLite: Rank or its default, ties uniform
+	FastestQueue = "fastest-queue"     // shortest queue relative to slots; among idle ones most free slots
+	ARCFastest   = "arc-fastest-queue" // the same as ARC's broker really does it, to compare with
+	ForecastOnly = "forecast"          // earliest start
+	Data         = "data"              // shortest stage-in
+	Random       = "random"            // uniform
+	FormulaName  = "formula"           // the user's own expression
 )
 
 // scorer gives one candidate's score.
@@ -39,6 +40,7 @@ var kinds = map[string]struct {
 	Paper:        {false, scorePaper},
 	JDL:          {true, scoreNone},
 	FastestQueue: {false, scoreFastestQueue},
+	ARCFastest:   {false, scoreARCFastest},
 	ForecastOnly: {false, scoreForecast},
 	Data:         {false, scoreData},
 	Random:       {false, scoreNone},
@@ -47,7 +49,7 @@ var kinds = map[string]struct {
 
 // Names lists the policies, the default first.
 func Names() []string {
-	return []string{Hybrid, Paper, JDL, FastestQueue, ForecastOnly, Data, Random, FormulaName + ":EXPR"}
+	return []string{Hybrid, Paper, JDL, FastestQueue, ARCFastest, ForecastOnly, Data, Random, FormulaName + ":EXPR"}
 }
 
 // ParsePolicy reads a policy's name, or "formula:" and an expression.
@@ -100,4 +102,15 @@ func scoreFastestQueue(p *Policy, _ *scene, c *Candidate) Ranked {
 		score = free
 	}
 	return Ranked{Candidate: *c, Score: clamp(score, -worst, worst), Terms: []Term{t}}
+}
+
+// scoreARCFastest is the order of ARC's FastestQueueBroker as its clients of
+// versions 6.17 and 7.0 have it: waiting jobs per slot, and among idle
+// resources the one with fewer free slots first.
+func scoreARCFastest(p *Policy, sc *scene, c *Candidate) Ranked {
+	r := scoreFastestQueue(p, sc, c)
+	if r.Score > 0 {
+		r.Score = 1 / (1 + r.Score)
+	}
+	return r
 }

@@ -298,6 +298,17 @@ func TestViewsShareSlots(t *testing.T) {
 	}
 }
 
+func TestFastestQueue(t *testing.T) {
+	cs := idle(4)
+	cs[0].Resource.FreeSlots.V = 3
+	cs[1].Resource.Waiting.V, cs[2].Resource.Waiting.V = 5, 2
+	for policy, want := range map[string]string{rank.FastestQueue: "ce03 ce00 ce02 ce01", rank.ARCFastest: "ce00 ce03 ce02 ce01"} {
+		if got := ids(order(t, policy, &jdl.Job{}, cs, seeded(1))); got != want {
+			t.Errorf("%s: %s, want %s", policy, got, want)
+		}
+	}
+}
+
 // A resource on trial after a ban gets no more jobs than it may have.
 func TestTrial(t *testing.T) {
 	cs := idle(2)

@@ -103,23 +103,32 @@ func (c *Candidate) published() (int64, bool) {
 // count limits a published number of jobs to what cannot overflow a sum.
 func count(n int64) int64 { return min(max(n, 0), 1e12) }
 
-// drain is the time until a job behind n waiting ones starts: what is asked
-// for beyond the free slots, in front of slots that come free at the rate
-// slots / typical run time.
+// drain is the time until a job behind n waiting ones starts, where slots
+// come free at the rate slots / run time: the run time of jobs in general for
+// those ahead, the job's own for what this call has placed there before it.
 func (m *Model) drain(sc *scene, c *Candidate, n int64) float64 {
-	short := sc.slots + float64(c.Placed.Slots)
-	if free := c.Resource.FreeSlots; free.OK {
-		short = max(0, short-float64(max(0, free.V)))
-	} else if n == 0 {
-		short = float64(c.Placed.Slots)
+	work := float64(n) * m.PriorRun.Seconds()
+	free := c.Resource.FreeSlots
+	left := float64(count(free.Or(0)) - int64(c.Placed.Slots))
+	if free.OK || n > 0 {
+		work += max(0, sc.slots-max(0, left)) * m.turn(sc, free.Or(0))
 	}
-	return (float64(n) + short) * m.PriorRun.Seconds() / m.slots(c)
+	return (work + max(0, -left)*sc.runTime) / m.slots(c)
+}
+
+// turn is the run time of what runs in the slots a job waits for: the call's
+// own jobs where there were free slots for them, else others'.
+func (m *Model) turn(sc *scene, free int64) float64 {
+	if free > 0 {
+		return min(sc.runTime, m.PriorRun.Seconds())
+	}
+	return m.PriorRun.Seconds()
 }
 
 // overflow is the wait added by what this call has placed beyond the free slots.
-func (m *Model) overflow(_ *scene, c *Candidate) float64 {
-	over := int64(c.Placed.Slots) - max(0, c.Resource.FreeSlots.Or(0))
-	return float64(max(0, over)) * m.PriorRun.Seconds() / m.slots(c)
+func (m *Model) overflow(sc *scene, c *Candidate) float64 {
+	over := int64(c.Placed.Slots) - count(c.Resource.FreeSlots.Or(0))
+	return float64(max(0, over)) * sc.runTime / m.slots(c)
 }
 
 // slots is how many slots serve the queue, by the best number published.
