@@ -24,23 +24,26 @@ type ADLOptions struct {
 
 // ADL writes the job as one ActivityDescription, without an XML declaration.
 // Times are in seconds, memory in bytes, disk in kB (so A-REX reads it, where
-// EMI-ES says bytes). Standard output and error
-// are listed as output files, because A-REX deletes everything else. A prologue
-// or epilogue is run by a small shell script around the program. It is an
-// error when a text of the job cannot stand in XML, or the job asks for
-// something ADL cannot say.
+// EMI-ES says bytes). Standard output and error are listed as output files,
+// because A-REX deletes everything else. A prologue or epilogue is run by a
+// small shell script around the program. It is an error when a text of the job
+// cannot stand in XML, or is known to be spoilt by A-REX.
 func (j *Job) ADL(o ADLOptions) ([]byte, error) {
+	if err := j.checkXML(); err != nil {
+		return nil, err
+	}
 	doc := adlDocument{NS: adlNamespace, NorduGrid: nordugridNamespace}
 	doc.Identification.Name = orElse(o.Name, j.Name)
-	doc.Application = j.adlApplication()
+	app, err := j.adlApplication()
+	if err != nil {
+		return nil, err
+	}
+	doc.Application = app
 	doc.Resources = j.adlResources(o)
 	doc.Staging = j.adlStaging(o)
 	out, err := xml.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing ADL: %w", err)
-	}
-	if err := j.checkXML(); err != nil {
-		return nil, err
 	}
 	return append(out, '\n'), nil
 }
@@ -136,8 +139,8 @@ type adlOutput struct {
 	Target *adlURI `xml:"Target"`
 }
 
-func (j *Job) adlApplication() adlApplication {
-	program, args, env := j.arexCommand()
+func (j *Job) adlApplication() (adlApplication, error) {
+	program, args, env, err := j.arexCommand()
 	a := adlApplication{
 		Executable: adlProgram{Path: program, Args: args},
 		Input:      j.StdInput, Output: j.StdOutput, Error: j.StdError,
@@ -145,7 +148,7 @@ func (j *Job) adlApplication() adlApplication {
 	for _, v := range env {
 		a.Environment = append(a.Environment, adlVariable{v.Name, v.Value})
 	}
-	return a
+	return a, err
 }
 
 func (j *Job) adlResources(o ADLOptions) adlResources {

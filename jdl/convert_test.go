@@ -92,6 +92,16 @@ func TestADLOutputs(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, adl)
 		}
 	}
+	j.Args = []string{"a\nb"}
+	if _, err := j.ADL(ADLOptions{}); err == nil || !strings.Contains(err.Error(), "A-REX cannot pass a line break on") {
+		t.Errorf("line break: %v", err)
+	}
+	for name, want := range map[string]string{"a b": "letters, digits", "a;b": "letters, digits", "d/x": "does not make the directory d"} {
+		k := &Job{Executable: "/bin/ls", StdOutput: name}
+		if _, err := k.ADL(ADLOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	j.Args = []string{"a\x01b"}
 	if _, err := j.ADL(ADLOptions{}); err == nil || !strings.Contains(err.Error(), "cannot be written in XML") {
 		t.Errorf("control character: %v", err)
@@ -210,7 +220,7 @@ func TestHooks(t *testing.T) {
 // TestArexArguments has every character A-REX would not pass on as it is.
 func TestArexArguments(t *testing.T) {
 	j := parseTest(t, `Executable = "/bin/echo";`)
-	j.Args = []string{"$HOME", "a`id`b\nc d", `\$x`, "${GRID_DOLLAR}", ""}
+	j.Args = []string{"$HOME", "a`id`b c d", `\$x`, "${GRID_DOLLAR}", ""}
 	for name, write := range map[string]func() ([]byte, error){
 		"adl": func() ([]byte, error) { return j.ADL(ADLOptions{}) }, "xrsl": j.XRSL,
 	} {
@@ -226,5 +236,33 @@ func TestArexArguments(t *testing.T) {
 		again := parseTest(t, string(text))
 		equal(t, name, again.Args, j.Args)
 		equal(t, name, len(again.Environment), 0)
+	}
+}
+
+// TestArexExpansion has the shells that job scripts are written for expand what
+// A-REX puts between double quotes.
+func TestArexExpansion(t *testing.T) {
+	j := &Job{Executable: "/usr/bin/printf", Args: []string{"<%s>", "$HOME", "`id`", "a b", "${X}"}}
+	program, args, env, err := j.arexCommand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
+		if _, err := os.Stat(shell); err != nil {
+			continue
+		}
+		script := `"` + program + `"`
+		for _, a := range args {
+			script += ` "` + argEscaper.Replace(a) + `"`
+		}
+		cmd := exec.Command(shell, "-c", script)
+		for _, v := range env {
+			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+		}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, shell, string(out), "<$HOME><`id`><a b><${X}>")
 	}
 }

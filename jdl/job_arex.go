@@ -1,20 +1,19 @@
 package jdl
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
 
 // A-REX puts each argument into its job script between double quotes, where it
-// guards \ and " alone, and word by word for each line (lrms_common.sh and
-// submit_common.sh of ARC 6.17 and 7.0): $ and ` would be expanded on the node,
-// and lines after the first would lose their first word. They are written as
-// variables that hold them, which the shell expands once and no further. A
-// newline cannot end a variable's value there, hence the dot that is taken off.
+// guards \ and " alone (lrms_common.sh of ARC 6.17 and 7.0): $ and ` would be
+// expanded on the node. They are written as variables that hold them, which the
+// shell expands once and no further.
 var arexMarks = []arexMark{
 	{"$", "${GRID_DOLLAR}", EnvVar{"GRID_DOLLAR", "$"}},
 	{"`", "${GRID_BACKQUOTE}", EnvVar{"GRID_BACKQUOTE", "`"}},
-	{"\n", "${GRID_NEWLINE%.}", EnvVar{"GRID_NEWLINE", "\n."}},
 }
 
 // arexMark is a character, how it is written, and the variable that needs.
@@ -24,9 +23,23 @@ type arexMark struct {
 }
 
 // arexCommand is the program, its arguments and the environment so that A-REX
-// runs the program with the arguments as they are.
-func (j *Job) arexCommand() (program string, args []string, env []EnvVar) {
+// runs the program with the arguments as they are. Line breaks are an error:
+// A-REX drops them from variables, and words after them from arguments.
+func (j *Job) arexCommand() (program string, args []string, env []EnvVar, err error) {
 	program, args = j.command()
+	for _, a := range args {
+		if strings.ContainsAny(a, "\r\n") {
+			return "", nil, nil, fmt.Errorf("argument %q: A-REX cannot pass a line break on; put it into a file of the InputSandbox", a)
+		}
+	}
+	if err := j.arexNames(); err != nil {
+		return "", nil, nil, err
+	}
+	for _, v := range j.Environment {
+		if strings.ContainsAny(v.Value, "\r\n") {
+			return "", nil, nil, fmt.Errorf("variable %s: A-REX cannot pass a line break on", v.Name)
+		}
+	}
 	env = j.Environment[:len(j.Environment):len(j.Environment)]
 	all := strings.Join(args, "")
 	var pairs []string
@@ -37,14 +50,31 @@ func (j *Job) arexCommand() (program string, args []string, env []EnvVar) {
 		}
 	}
 	if pairs == nil {
-		return program, args, env
+		return program, args, env, nil
 	}
 	mark := strings.NewReplacer(pairs...)
 	out := make([]string, len(args))
 	for i, a := range args {
 		out[i] = mark.Replace(a)
 	}
-	return program, out, env
+	return program, out, env, nil
+}
+
+// arexNames checks names that A-REX writes into its job script without quotes,
+// and that the directories it redirects into will be there.
+func (j *Job) arexNames() error {
+	for _, name := range []string{j.Executable, j.StdInput, j.StdOutput, j.StdError} {
+		if name != "" && !isDirectiveWord(strings.ReplaceAll(name, "=", "")) {
+			return fmt.Errorf("file %q: A-REX can run and redirect only names of letters, digits and . _ - + , : / @ =", name)
+		}
+	}
+	for _, name := range []string{j.StdOutput, j.StdError} {
+		dir := path.Dir(name)
+		if dir != "." && !slices.ContainsFunc(j.InputSandbox, func(f InputFile) bool { return strings.HasPrefix(f.Name, dir+"/") }) {
+			return fmt.Errorf("file %q: A-REX does not make the directory %s for it", name, dir)
+		}
+	}
+	return nil
 }
 
 // fromArex is the reverse of arexCommand for arguments and environment.

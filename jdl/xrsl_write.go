@@ -20,9 +20,12 @@ func (j *Job) XRSL() ([]byte, error) {
 			return nil, fmt.Errorf("%q: xRSL cannot hold a NUL byte", s)
 		}
 	}
+	program, args, env, err := j.arexCommand()
+	if err != nil {
+		return nil, err
+	}
 	w := xrslWriter{}
 	w.b.WriteByte('&')
-	program, args, env := j.arexCommand()
 	w.texts("executable", program)
 	w.texts("arguments", args...)
 	w.texts("jobName", j.Name)
