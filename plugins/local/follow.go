@@ -34,7 +34,7 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason,
 			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
 		}
-		if !st.Ended.IsZero() {
+		if !st.Started.IsZero() && !st.Ended.IsZero() {
 			out[i].WallTime = st.Ended.Sub(st.Started)
 		}
 	}
