@@ -6,8 +6,9 @@ import (
 )
 
 // Program is an expression compiled for one job and all the rows of a table.
-// Its answers are those of Ad.Eval, row by row. A Program is for one
-// goroutine at a time.
+// Its answers are those of Ad.Eval, row by row, except that an expression made
+// to waste time is ERROR for the rows that come after ten million steps. A
+// Program is for one goroutine at a time.
 type Program struct {
 	expr  Expr
 	self  *Ad
@@ -16,6 +17,7 @@ type Program struct {
 	parts []part // the operands of the && at the top
 	order []int  // of parts, cheapest first
 	plain bool   // evaluate every row with the reference evaluator
+	spent int    // steps of the reference evaluator, of whole rows
 	ev    *evaluator
 	all   []int32
 }
@@ -37,6 +39,7 @@ const (
 	maxNodes = 5000 // compiled, inlined ones each time they are met
 	maxInner = 100  // attributes inlined, one inside the other
 	heavy    = 1000 // steps of the reference evaluator in one row
+	maxSpent = 20 * maxSteps
 )
 
 // Compile compiles an expression of self, which may be nil, against the rows
@@ -74,8 +77,19 @@ func (p *Program) Eval(row int) Value {
 	return v
 }
 
-// reference evaluates with the reference evaluator.
-func (p *Program) reference(row int) Value { return p.self.Eval(p.expr, p.table.rows[row]) }
+// reference evaluates with the reference evaluator. Once that has cost too
+// much for all rows together, the rest is ERROR.
+func (p *Program) reference(row int) Value { return p.referenceOf(p.expr, row) }
+
+func (p *Program) referenceOf(e Expr, row int) Value {
+	if p.spent > maxSpent {
+		return ErrorValue()
+	}
+	ev := newEvaluator(nil)
+	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
+	p.spent += ev.steps
+	return v
+}
 
 // Match returns the rows for which the expression is the boolean true, in
 // ascending order. The slice is the caller's.

@@ -7,10 +7,10 @@ import (
 
 // Bounds of one evaluation. Beyond them the result is ERROR.
 const (
-	maxSteps  = 2_000_000 // nodes and list elements visited
-	maxDepth  = 20_000    // recursion
-	maxActive = 500       // attributes being evaluated, one inside the other
-	maxBytes  = 64 << 20  // text and lists produced
+	maxSteps  = 500_000  // nodes and list elements visited
+	maxDepth  = 20_000   // recursion
+	maxActive = 500      // attributes being evaluated, one inside the other
+	maxBytes  = 64 << 20 // text and lists produced
 )
 
 // evaluator is the reference evaluator: it walks the tree.

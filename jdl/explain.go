@@ -36,7 +36,7 @@ func (p *Program) Explain() []Clause {
 func (p *Program) clauseTruth(part *part, r int32) truth3 {
 	v := Value{}
 	if p.plain {
-		v = p.self.Eval(part.expr, p.table.rows[r])
+		v = p.referenceOf(part.expr, int(r))
 	} else {
 		p.ev.reset()
 		v = part.code.eval(r)

@@ -67,6 +67,9 @@ func (l *lexer) quotedPart(quote byte) (s string, ok bool) {
 			}
 		case '\n':
 			l.newline(i)
+		case 0:
+			l.fail(start, "NUL byte in a string", "")
+			return "", false
 		}
 	}
 	what := "string"

@@ -88,10 +88,31 @@ func TestHostileEvaluation(t *testing.T) {
 			t.Errorf("%s took %v", c.name, took)
 		}
 	}
+	hostileRows(t)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if m.Sys > 3<<30 {
 		t.Errorf("%d MB taken from the system", m.Sys>>20)
+	}
+}
+
+// hostileRows evaluates such an expression for very many rows.
+func hostileRows(t *testing.T) {
+	ad, err := jdl.ParseAd("", []byte(doubling("other.x", "@ + @", 64)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]*jdl.Ad, 100000)
+	for i := range rows {
+		rows[i] = jdl.NewAd()
+	}
+	start := time.Now()
+	p := jdl.Compile(mustExpr(t, "a64 > 1"), ad, jdl.NewTable(rows))
+	if m := p.Match(); len(m) > 0 {
+		t.Error("matches", len(m))
+	}
+	if took := time.Since(start); took > 60*time.Second {
+		t.Errorf("many rows took %v", took)
 	}
 }
 

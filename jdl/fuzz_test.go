@@ -1,0 +1,152 @@
+package jdl_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gridbroker/jdl"
+)
+
+func seedExprs(f *testing.F) {
+	for _, s := range []string{
+		`RegExp(".*x$", other.GlueCEUniqueID) && Member("T", other.Tags) && other.N >= 1500`,
+		`a ? b : c ?: d.e[1].f`, `-1K - !x =?= {1, "a\n\101", [b = .c]}`, `absTime("2009-01-02T03:04:05Z") - relTime("1d2h")`,
+		`'quoted name'.x isnt undefined || error`, `anyMatch(other.s, target.f > 1)`, `eval("1 + a")`, `0x1F % 010`,
+	} {
+		f.Add(s)
+	}
+}
+
+// FuzzExpr: what parses is printed so that it parses to the same again, and
+// it evaluates to a value.
+func FuzzExpr(f *testing.F) {
+	seedExprs(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := jdl.ParseExpr("f", []byte(s))
+		if err != nil {
+			positioned(t, err)
+			return
+		}
+		text := jdl.Unparse(e)
+		again, err := jdl.ParseExpr("f", []byte(text))
+		if err != nil {
+			t.Fatalf("%q prints as %q: %v", s, text, err)
+		}
+		if second := jdl.Unparse(again); second != text {
+			t.Fatalf("%q prints as %q and then as %q", s, text, second)
+		}
+		jdl.NewAd().Eval(e, nil)
+	})
+}
+
+// FuzzAd: both readers, and that the tolerant one takes what the exact one
+// does and understands it in the same way.
+func FuzzAd(f *testing.F) {
+	files, err := filepath.Glob("../testdata/classad/jdlshape.jsonl")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add("# c\nExecutable = \"ls\";\nArguments = \"-l\" \\\n\"x\";\nInputSandbox = {\"a\",\u00a0\"b\",};")
+	f.Add(`[a = 1; b = {1, "x", true}; c = a + 1; 'd e' = "\t"; A = 2K;]`)
+	f.Fuzz(func(t *testing.T, s string) {
+		loose, looseErr := jdl.ReadAd("f", []byte(s))
+		exact, err := jdl.ParseAd("f", []byte(s))
+		if looseErr != nil {
+			positioned(t, looseErr)
+		}
+		if err != nil {
+			positioned(t, err)
+			return
+		}
+		if looseErr != nil {
+			t.Fatalf("%q: ParseAd takes it, ReadAd says %v", s, looseErr)
+		}
+		if exact.Len() != loose.Len() {
+			t.Fatalf("%q: %d attributes, %d for ReadAd", s, exact.Len(), loose.Len())
+		}
+		text := jdl.Unparse(exact)
+		again, err := jdl.ParseAd("f", []byte(text))
+		if err != nil || jdl.Unparse(again) != text || jdl.Unparse(exact.Clone()) != text {
+			t.Fatalf("%q prints as %q: %v", s, text, err)
+		}
+	})
+}
+
+// FuzzEval: the compiled program gives what the evaluator gives.
+func FuzzEval(f *testing.F) {
+	seedExprs(f)
+	f.Add(`other.num > mem && want && member("ab", other.tags) && regexp("^a", other.text)`)
+	f.Add(`other.mixed == 1 || other.odd =!= cycle && !chain`)
+	self, err := jdl.ParseAd("own", []byte(ownAd))
+	if err != nil {
+		f.Fatal(err)
+	}
+	var ads []*jdl.Ad
+	for _, s := range []string{
+		`[num = 1; Real = 1.5; text = "AB"; tags = {"ab", 1}; flag = true; mixed = "a"; odd = other.mem; GlueCEUniqueID = "x"; Tags = {"T"}; N = 1500]`,
+		`[num = "1"; text = 1; tags = "ab"; flag = 1; mixed = {1}; odd = num; s = {[f = 2], [f = 0]}]`, `[]`,
+	} {
+		ad, err := jdl.ParseAd("", []byte(s))
+		if err != nil {
+			f.Fatal(err)
+		}
+		ads = append(ads, ad)
+	}
+	table := jdl.NewTable(ads)
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := jdl.ParseExpr("f", []byte(s))
+		if err != nil || !repeatable(e) {
+			return
+		}
+		start := time.Now()
+		defer func() {
+			if took := time.Since(start); took > 3*time.Second {
+				t.Fatalf("%q took %v", s, took)
+			}
+		}()
+		p := jdl.Compile(e, self, table)
+		matched := map[int32]bool{}
+		for _, r := range p.Match() {
+			matched[r] = true
+		}
+		for r, ad := range ads {
+			want := self.Eval(e, ad)
+			if got := p.Eval(r); jdl.UnparseValue(got) != jdl.UnparseValue(want) || matched[int32(r)] != want.IsTrue() {
+				t.Fatalf("%q row %d: compiled %s, match %v; evaluator %s", s, r, jdl.UnparseValue(got), matched[int32(r)], jdl.UnparseValue(want))
+			}
+		}
+	})
+}
+
+// repeatable leaves out what may differ from one moment to the next.
+func repeatable(e jdl.Expr) bool {
+	ok := true
+	jdl.Walk(e, func(e jdl.Expr) bool {
+		if c, isCall := e.(*jdl.Call); isCall {
+			switch c.Name {
+			case "size", "member", "Member", "regexp", "RegExp", "strcat", "isUndefined", "isError", "sum", "int", "real",
+				"string", "bool", "ifThenElse", "anyMatch", "toLower", "substr", "join", "min", "max", "replaceAll":
+			default:
+				ok = false
+			}
+		}
+		return ok
+	})
+	return ok
+}
+
+func positioned(t *testing.T, err error) {
+	t.Helper()
+	d, ok := errors.AsType[*jdl.Diagnostic](err)
+	if !ok || d.Pos.Line < 1 || d.Pos.Col < 1 || d.Msg == "" {
+		t.Fatalf("no position: %v", err)
+	}
+}
