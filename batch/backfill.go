@@ -78,6 +78,9 @@ func byLimit(e entry) entry {
 
 // pass is one scheduling iteration.
 func (p *backfill) pass(m *Machine) {
+	if m.following {
+		return
+	}
 	if p.Weights.changing() {
 		p.sort(m)
 	}

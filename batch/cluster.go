@@ -174,14 +174,11 @@ func (n *Node) serves(j *Job) bool {
 	return !slices.ContainsFunc(j.Features, func(f string) bool { return !slices.Contains(n.Features, f) })
 }
 
-// run puts a running job on the machine. One that has outrun its limit is
-// planned to run for a tenth of its time more, a minute at least.
+// run puts a running job on the machine.
 func (c *cluster) run(i int) {
 	t := c.task(i)
 	start := min(c.state.Jobs[i].Started.Unix(), c.now)
-	if over := c.now - start; over >= t.Limit {
-		t.Limit = over + max(60, over/10)
-	}
+	t.Limit = outrun(t.Limit, c.now-start)
 	id := c.place()
 	c.seq++
 	c.begun++

@@ -81,13 +81,14 @@ func (c *cluster) weight(i int) float64 {
 }
 
 // join puts one waiting job in the queue.
-func (c *cluster) join(i int) {
+func (c *cluster) join(i int) int32 {
 	t := c.task(i)
 	id := c.place()
 	c.seq++
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
 	c.admit(id)
+	return id
 }
 
 // refused says why a waiting job will never start as things are ("" it can).

@@ -70,13 +70,12 @@ func (f *Forecaster) belief() Belief {
 func (f *Forecaster) forecast(c *cluster) *Forecast {
 	b := f.belief()
 	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: c.refuse, c: c}
-	for id := range c.jobs {
-		if j := &c.jobs[id]; j.state == running {
-			out.held = append(out.held, span{c.now, j.start + b.Run(&j.Task, c.now-j.start), *j})
-		}
+	run := c.forward(b)
+	for _, d := range run.ends {
+		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
 	}
-	for j := range c.forward(b) {
-		end := j.start + b.Run(&j.Task, 0)
+	for j, ok := run.next(); ok; j, ok = run.next() {
+		end := run.end(j, 0)
 		out.held = append(out.held, span{j.start, end, *j})
 		out.Jobs = append(out.Jobs, f.expected(c, j, end))
 	}

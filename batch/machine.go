@@ -27,19 +27,20 @@ type Task struct {
 // several things happen at one instant the order that reference results are
 // made with is: submissions, ends in the order of the starts, then Wake.
 type Machine struct {
-	now    int64
-	procs  int
-	jobs   []job
-	unused []int32 // places of jobs that are gone
-	seq    int64
-	plan   plan
-	policy policy
-	starts []int32
-	queues []throttle // limits by queue; may be empty
-	wakes  []int64    // times at which advance reservations begin and end, sorted
-	wait   int        // jobs waiting
-	busy   int        // jobs running
-	begun  int64      // jobs started so far
+	now       int64
+	procs     int
+	jobs      []job
+	unused    []int32 // places of jobs that are gone
+	seq       int64
+	plan      plan
+	policy    policy
+	starts    []int32
+	queues    []throttle // limits by queue; may be empty
+	wakes     []int64    // times at which advance reservations begin and end, sorted
+	following bool       // others decide what starts: policies only keep the queue
+	wait      int        // jobs waiting
+	busy      int        // jobs running
+	begun     int64      // jobs started so far
 }
 
 type jobState uint8
