@@ -1,0 +1,310 @@
+package cli_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// world is a user's view of the ARC testbed: the program, an empty home.
+type world struct {
+	t   *testing.T
+	bed *testbed.ARC
+	exe string
+	dir string
+	env []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, bed: testbed.NeedARC(t), dir: t.TempDir()}
+	w.exe = filepath.Join(w.dir, "bin", "grid")
+	if out, err := exec.Command("go", "build", "-o", w.exe, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w.env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "GRID_STATE_DIR=" + filepath.Join(w.dir, "state"),
+		"X509_CERT_DIR=" + w.bed.CADir, "X509_USER_PROXY=" + w.bed.Proxy("alice")}
+	t.Cleanup(func() { w.try("cancel", "--all"); w.try("status", "--all"); w.try("clean", "--all") })
+	return w
+}
+
+func (w *world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(w.exe, args...)
+	cmd.Env, cmd.Dir = w.env, w.dir
+	return cmd
+}
+
+// try runs grid and returns standard output, standard error and exit code.
+func (w *world) try(args ...string) (out, msg string, code int) {
+	var o, e bytes.Buffer
+	cmd := w.command(args...)
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err := cmd.Run()
+	if x, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = x.ExitCode()
+	} else if err != nil {
+		w.t.Fatal(err)
+	}
+	return o.String(), e.String(), code
+}
+
+func (w *world) must(args ...string) string {
+	w.t.Helper()
+	out, msg, code := w.try(args...)
+	if code != 0 {
+		w.t.Fatalf("grid %s: exit %d\n%s%s", strings.Join(args, " "), code, out, msg)
+	}
+	return out
+}
+
+type jobLine struct {
+	ID       string `json:"id"`
+	State    string `json:"state"`
+	Resource string `json:"resource"`
+	ExitCode *int   `json:"exit_code"`
+}
+
+func (w *world) status() []jobLine {
+	w.t.Helper()
+	var doc struct {
+		Jobs []jobLine `json:"jobs"`
+	}
+	out, msg, _ := w.try("status", "--all", "--json")
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		w.t.Fatalf("%v in %q\n%s", err, out, msg)
+	}
+	return doc.Jobs
+}
+
+// settle polls until no job is in one of the states.
+func (w *world) settle(states string) []jobLine {
+	w.t.Helper()
+	for end := time.Now().Add(6 * time.Minute); ; time.Sleep(time.Second) {
+		jobs, left := w.status(), 0
+		for _, j := range jobs {
+			if strings.Contains(states, j.State) {
+				left++
+			}
+		}
+		if left == 0 {
+			return jobs
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("%d jobs do not go on: %+v", left, jobs)
+		}
+	}
+}
+
+const unfinished = "intended submitting accepted preparing queued running held finishing unknown"
+
+func (w *world) jobs(n int, line string) (files []string) {
+	w.t.Helper()
+	for i := range n {
+		text := fmt.Sprintf("Executable = \"/bin/sh\"; Arguments = \"-c '%s'\"; StdOutput = \"out\"; StdError = \"err\"; OutputSandbox = {\"out\",\"err\"};\n",
+			strings.ReplaceAll(line, "#", fmt.Sprint(i)))
+		name := filepath.Join(w.dir, fmt.Sprintf("job%d.jdl", i))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+		files = append(files, name)
+	}
+	return files
+}
+
+func (w *world) infos(urls ...string) (args []string) {
+	for _, u := range urls {
+		args = append(args, "--info", u)
+	}
+	return args
+}
+
+// Jobs are spread over all CEs, of both interface versions, and bring the
+// bytes back that they wrote.
+func TestARCBrokered(t *testing.T) {
+	w := newWorld(t)
+	const n = 15
+	args := append([]string{"submit", "--no-cache", "--policy", "random"}, w.infos(w.bed.All()...)...)
+	w.must(append(args, w.jobs(n, "echo line #; echo error # >&2")...)...)
+	used := map[string]bool{}
+	for _, j := range w.settle(unfinished) {
+		used[strings.Split(j.Resource, "/")[0]] = true
+		if j.State != "done" || j.ExitCode == nil || *j.ExitCode != 0 {
+			t.Errorf("%+v", j)
+		}
+	}
+	if len(used) < 2 {
+		t.Errorf("all jobs went to %v", used)
+	}
+	got := filepath.Join(w.dir, "got")
+	w.must("output", "--all", "--dir", got)
+	lines := map[string]bool{}
+	outs, _ := filepath.Glob(filepath.Join(got, "*", "out"))
+	for _, name := range outs {
+		text, _ := os.ReadFile(name)
+		lines[string(text)] = true
+	}
+	for i := range n {
+		if want := fmt.Sprintf("line %d\n", i); !lines[want] {
+			t.Errorf("no job brought %q", want)
+		}
+	}
+}
+
+// A CE that looks best and is not well: its jobs go to the next best.
+func TestARCOneCEBroken(t *testing.T) {
+	for name, serve := range map[string]func(*world) func(net.Conn){
+		"stopped": nil,
+		"hanging": func(*world) func(net.Conn) { return func(c net.Conn) { _, _ = io.Copy(io.Discard, c) } },
+		"garbage": func(*world) func(net.Conn) { return func(c net.Conn) { _, _ = io.WriteString(c, "hello\r\n") } },
+		"expired": func(w *world) func(net.Conn) {
+			cfg := w.expired()
+			return func(c net.Conn) { _, _ = tls.Server(c, cfg).Read(make([]byte, 1)) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			good, broken := w.bed.REST10[0], w.bed.REST10[2]
+			snap := filepath.Join(w.dir, "snap.json")
+			w.must("resources", "--no-cache", "--info", broken, "--snapshot", snap)
+			text, err := os.ReadFile(snap)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer func(net.Conn)
+			if serve != nil {
+				answer = serve(w)
+			}
+			text = bytes.ReplaceAll(text, []byte(broken), []byte(w.listen(answer)))
+			if err := os.WriteFile(snap, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"submit", "--no-cache", "--policy", "random", "--info", "file:" + snap, "--info", good}
+			out, msg, code := w.try(append(args, w.jobs(6, "echo #")...)...)
+			if code != 0 {
+				t.Fatalf("exit %d\n%s%s", code, out, msg)
+			}
+			for _, j := range w.status() {
+				if !strings.HasPrefix(j.Resource, "arex1.") {
+					t.Errorf("%+v", j)
+				}
+			}
+		})
+	}
+}
+
+// listen returns the URL of something that is no A-REX; nil: nobody listens.
+func (w *world) listen(serve func(net.Conn)) string {
+	w.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	url := "https://" + l.Addr().String() + "/arex"
+	if serve == nil {
+		_ = l.Close()
+		return url
+	}
+	w.t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer c.Close(); serve(c) }()
+		}
+	}()
+	return url
+}
+
+// expired is the TLS set-up of a host whose certificate, of the testbed's CA,
+// has ended.
+func (w *world) expired() *tls.Config {
+	w.t.Helper()
+	ca, err := tls.LoadX509KeyPair(w.bed.CACert, w.bed.CAKey)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.Leaf, key.Public(), ca.PrivateKey)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}
+
+// Whatever is wrong with the credential is said before anything is sent, with
+// the exit code for it.
+func TestARCCredentials(t *testing.T) {
+	w := newWorld(t)
+	job := w.jobs(1, "echo #")[0]
+	submit := append([]string{"submit", "--no-cache"}, append(w.infos(w.bed.REST11...), job)...)
+	with := func(proxy string) (string, int) {
+		old := w.env
+		w.env = append(w.env[:len(w.env):len(w.env)], "X509_USER_PROXY="+proxy)
+		defer func() { w.env = old }()
+		_, msg, code := w.try(submit...)
+		return msg, code
+	}
+	if msg, code := with(w.bed.Proxy("mallory")); code != 4 || !strings.Contains(msg, "assigned configuration") {
+		t.Errorf("a stranger: exit %d: %s", code, msg)
+	}
+	if msg, code := with(filepath.Join(w.dir, "none")); code != 4 {
+		t.Errorf("no proxy: exit %d: %s", code, msg)
+	}
+	if msg, code := with(w.oldProxy()); code != 4 || !strings.Contains(msg, "expired") {
+		t.Errorf("an expired proxy: exit %d: %s", code, msg)
+	}
+}
+
+// oldProxy is a file like a proxy of alice's, expired.
+func (w *world) oldProxy() string {
+	w.t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	user, err := tls.LoadX509KeyPair(filepath.Join(w.bed.Users, "alice", "usercert.pem"), filepath.Join(w.bed.Users, "alice", "userkey.pem"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	subject := user.Leaf.Subject
+	subject.ExtraNames = append(subject.Names, subject.Names[len(subject.Names)-1])
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: subject, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, user.Leaf, key.Public(), user.PrivateKey)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, block := range []*pem.Block{{Type: "CERTIFICATE", Bytes: der},
+		{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}, {Type: "CERTIFICATE", Bytes: user.Certificate[0]}} {
+		_ = pem.Encode(&b, block) // a bytes.Buffer does not fail
+	}
+	name := filepath.Join(w.dir, "old.pem")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return name
+}
