@@ -3,6 +3,7 @@ package arcrest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"gridbroker/glue"
@@ -14,35 +15,60 @@ import (
 const findChunk = 1000
 
 // Find implements plugins.Finder: it reads the names of the user's jobs at the
-// endpoint, the newest last, until all ids are found.
+// endpoint until all ids are found.
 func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
-	c, err := b.client("look up jobs", endpoint.URL)
-	if err != nil {
-		return nil, err
-	}
-	there, err := c.list(ctx)
-	if err != nil {
-		return nil, err
-	}
 	want := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		want[id] = true
 	}
 	found := map[string]plugins.Handle{}
-	for len(there) > 0 && len(found) < len(want) {
-		n := min(len(there), findChunk)
-		names, err := c.names(ctx, there[:n])
-		if err != nil {
-			return nil, err
+	err := b.eachName(ctx, endpoint, func(c *client, id, name string) bool {
+		if ours := ourID(name); want[ours] {
+			found[ours] = c.handle(id)
 		}
-		for id, name := range names {
-			if ours := ourID(name); want[ours] {
-				found[ours] = c.handle(id)
-			}
-		}
-		there = there[n:]
+		return len(found) < len(want)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return found, nil
+}
+
+// Names returns the names of all jobs that the user has at the endpoint, by
+// the CE's ids.
+func (b *Backend) Names(ctx context.Context, endpoint glue.Endpoint) (map[string]string, error) {
+	all := map[string]string{}
+	err := b.eachName(ctx, endpoint, func(_ *client, id, name string) bool {
+		all[id] = name
+		return true
+	})
+	return all, err
+}
+
+// eachName calls visit for the jobs at the endpoint; false ends it.
+func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit func(c *client, id, name string) bool) error {
+	c, err := b.client("look up jobs", endpoint.URL)
+	if err != nil {
+		return err
+	}
+	there, err := c.list(ctx)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(there, findChunk) {
+		names, err := c.names(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		more := true
+		for id, name := range names {
+			more = visit(c, id, name) && more
+		}
+		if !more {
+			return nil
+		}
+	}
+	return nil
 }
 
 // Names of jobs that the CE is just accepting are not there yet: they are
@@ -65,7 +91,7 @@ func (c *client) names(ctx context.Context, ids []string) (map[string]string, er
 			switch {
 			case item.Info.Name != "":
 				names[id] = item.Info.Name
-			case stateOf(item.Info.rest()) == plugins.Accepted:
+			case item.Code/100 == 2 && !ended(stateOf(item.Info.rest())):
 				ids = append(ids, id)
 			}
 		}

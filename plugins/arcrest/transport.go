@@ -17,7 +17,7 @@ const dialAttempts = 4
 // newTransport keeps connections, follows no proxy, and speaks HTTP/1.1, which
 // is all that A-REX knows.
 func newTransport(o Options, cfg *tls.Config) *http.Transport {
-	d := &dialer{timeout: min(o.Timeout, 15*time.Second), stall: o.Timeout, tls: cfg}
+	d := &dialer{timeout: min(o.Timeout, 10*time.Second), stall: o.Timeout, tls: cfg}
 	return &http.Transport{
 		DialTLSContext:         d.dial,
 		MaxConnsPerHost:        o.Connections,
