@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -128,6 +129,7 @@ func TestFailureOfTheBestCE(t *testing.T) {
 		"hanging": func(c net.Conn) { time.Sleep(time.Minute) },
 		"garbage": func(c net.Conn) { fmt.Fprint(c, strings.Repeat("nonsense \x00\xff", 100)) },
 		"cut":     func(c net.Conn) {},
+		"expired": tlsServer(expired(t, bed)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,6 +153,11 @@ func TestFailureOfTheBestCE(t *testing.T) {
 			u.grid(0, "cancel", "--all")
 		})
 	}
+}
+
+// tlsServer shakes hands and waits.
+func tlsServer(cfg *tls.Config) func(net.Conn) {
+	return func(c net.Conn) { _, _ = tls.Server(c, cfg).Read(make([]byte, 1)) }
 }
 
 // faulty listens and serves every connection badly; nil: nobody listens.

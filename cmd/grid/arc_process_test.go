@@ -1,4 +1,4 @@
-package cli_test
+package main_test
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"os"
@@ -65,15 +64,6 @@ func (w *world) try(args ...string) (out, msg string, code int) {
 	return o.String(), e.String(), code
 }
 
-func (w *world) must(args ...string) string {
-	w.t.Helper()
-	out, msg, code := w.try(args...)
-	if code != 0 {
-		w.t.Fatalf("grid %s: exit %d\n%s%s", strings.Join(args, " "), code, out, msg)
-	}
-	return out
-}
-
 type jobLine struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
@@ -112,8 +102,6 @@ func (w *world) settle(states string) []jobLine {
 	}
 }
 
-const unfinished = "intended submitting accepted preparing queued running held finishing unknown"
-
 func (w *world) jobs(n int, line string) (files []string) {
 	w.t.Helper()
 	for i := range n {
@@ -135,122 +123,23 @@ func (w *world) infos(urls ...string) (args []string) {
 	return args
 }
 
-// Jobs are spread over all CEs, of both interface versions, and bring the
-// bytes back that they wrote.
-func TestARCBrokered(t *testing.T) {
-	w := newWorld(t)
-	const n = 15
-	args := append([]string{"submit", "--no-cache", "--policy", "random"}, w.infos(w.bed.All()...)...)
-	w.must(append(args, w.jobs(n, "echo line #; echo error # >&2")...)...)
-	used := map[string]bool{}
-	for _, j := range w.settle(unfinished) {
-		used[strings.Split(j.Resource, "/")[0]] = true
-		if j.State != "done" || j.ExitCode == nil || *j.ExitCode != 0 {
-			t.Errorf("%+v", j)
-		}
-	}
-	if len(used) < 2 {
-		t.Errorf("all jobs went to %v", used)
-	}
-	got := filepath.Join(w.dir, "got")
-	w.must("output", "--all", "--dir", got)
-	lines := map[string]bool{}
-	outs, _ := filepath.Glob(filepath.Join(got, "*", "out"))
-	for _, name := range outs {
-		text, _ := os.ReadFile(name)
-		lines[string(text)] = true
-	}
-	for i := range n {
-		if want := fmt.Sprintf("line %d\n", i); !lines[want] {
-			t.Errorf("no job brought %q", want)
-		}
-	}
-}
-
-// A CE that looks best and is not well: its jobs go to the next best.
-func TestARCOneCEBroken(t *testing.T) {
-	for name, serve := range map[string]func(*world) func(net.Conn){
-		"stopped": nil,
-		"hanging": func(*world) func(net.Conn) { return func(c net.Conn) { _, _ = io.Copy(io.Discard, c) } },
-		"garbage": func(*world) func(net.Conn) { return func(c net.Conn) { _, _ = io.WriteString(c, "hello\r\n") } },
-		"expired": func(w *world) func(net.Conn) {
-			cfg := w.expired()
-			return func(c net.Conn) { _, _ = tls.Server(c, cfg).Read(make([]byte, 1)) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			good, broken := w.bed.REST10[0], w.bed.REST10[2]
-			snap := filepath.Join(w.dir, "snap.json")
-			w.must("resources", "--no-cache", "--info", broken, "--snapshot", snap)
-			text, err := os.ReadFile(snap)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var answer func(net.Conn)
-			if serve != nil {
-				answer = serve(w)
-			}
-			text = bytes.ReplaceAll(text, []byte(broken), []byte(w.listen(answer)))
-			if err := os.WriteFile(snap, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			args := []string{"submit", "--no-cache", "--policy", "random", "--info", "file:" + snap, "--info", good}
-			out, msg, code := w.try(append(args, w.jobs(6, "echo #")...)...)
-			if code != 0 {
-				t.Fatalf("exit %d\n%s%s", code, out, msg)
-			}
-			for _, j := range w.status() {
-				if !strings.HasPrefix(j.Resource, "arex1.") {
-					t.Errorf("%+v", j)
-				}
-			}
-		})
-	}
-}
-
-// listen returns the URL of something that is no A-REX; nil: nobody listens.
-func (w *world) listen(serve func(net.Conn)) string {
-	w.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	url := "https://" + l.Addr().String() + "/arex"
-	if serve == nil {
-		_ = l.Close()
-		return url
-	}
-	w.t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { defer c.Close(); serve(c) }()
-		}
-	}()
-	return url
-}
-
 // expired is the TLS set-up of a host whose certificate, of the testbed's CA,
 // has ended.
-func (w *world) expired() *tls.Config {
-	w.t.Helper()
-	ca, err := tls.LoadX509KeyPair(w.bed.CACert, w.bed.CAKey)
+func expired(t *testing.T, bed *testbed.ARC) *tls.Config {
+	t.Helper()
+	ca, err := tls.LoadX509KeyPair(bed.CACert, bed.CAKey)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, ca.Leaf, key.Public(), ca.PrivateKey)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
