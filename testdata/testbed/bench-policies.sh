@@ -37,8 +37,8 @@ JDL
 	echo "$work/$1-$2.jdl"
 }
 load() {
-	grid submit --info "$a" "$(sweep 12 90)" >/dev/null
-	grid submit --info slurm: --site '*infinite' "$(sweep 24 90)" >/dev/null
+	grid submit --info "$a" "$(sweep 6 60)" >/dev/null
+	grid submit --info slurm: --site '*infinite' "$(sweep 24 60)" >/dev/null
 	sleep 20 # until the information systems say so
 }
 
@@ -52,11 +52,15 @@ for policy in hybrid random arc-fastest-queue fastest-queue; do
 	state=s-load-$policy
 	grid cancel --all >/dev/null 2>&1 || true
 	python3 - "$policy" "$work" <<'PY'
-import datetime as d, json, sys
+import collections, datetime as d, json, sys
 policy, work = sys.argv[1:]
 def when(s): return d.datetime.fromisoformat(s[:26].rstrip("Z") + "+00:00")
 def mean(name):
-    jobs = [j for j in json.load(open(f"{work}/{name}.json"))["jobs"] if j["state"] == "done"]
+    jobs = json.load(open(f"{work}/{name}.json"))["jobs"]
+    odd = collections.Counter(f"{j['state']} at {j.get('at')}: {j.get('reason', '')[:80]}" for j in jobs if j["state"] != "done")
+    if name == policy and odd:
+        print(f"  not done: {dict(odd)}")
+    jobs = [j for j in jobs if j["state"] == "done"]
     took = [(when(j["ended"]) - when(j["created"])).total_seconds() for j in jobs]
     return len(took), sum(took) / max(1, len(took))
 n, m = mean(policy)
