@@ -2,7 +2,11 @@ package slurm
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -302,5 +306,43 @@ func TestJobsDoNotSeeTheCallersSecrets(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "out"))
 	if got[0].Err != nil || err != nil || strings.Contains(string(text), "do not tell") || !strings.Contains(string(text), "PATH=") {
 		t.Errorf("%v %v %s", got[0].Err, err, text)
+	}
+}
+
+// Files by URL are fetched and sent by the node itself; one that is not there
+// fails the job before it starts.
+func TestFilesByURL(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl")
+	}
+	l := newLab(t)
+	var sent string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		text, _ := io.ReadAll(req.Body)
+		switch {
+		case req.Method == http.MethodPut && req.URL.Path == "/out it's":
+			sent = string(text)
+		case req.URL.Path == "/in":
+			fmt.Fprint(w, "from afar")
+		default:
+			http.NotFound(w, req)
+		}
+	}))
+	defer srv.Close()
+	job := &jdl.Job{Executable: "/bin/cp", Args: []string{"local name", "result"}, Demand: jdl.Demand{Slots: 1},
+		InputSandbox:  []jdl.InputFile{{Source: srv.URL + "/in", Name: "local name"}},
+		OutputSandbox: []jdl.OutputFile{{Name: "result", DestURL: srv.URL + "/out%20it's"}}}
+	missing := *job
+	missing.InputSandbox = []jdl.InputFile{{Source: srv.URL + "/missing", Name: "local name"}}
+	ep := glue.Endpoint{URL: l.url}
+	hs := l.submit([]plugins.Request{{ID: "a", Job: job, Endpoint: ep}, {ID: "b", Job: &missing, Endpoint: ep}})
+	l.outcomes(2)
+	l.write("forgotten", "")
+	sts := l.Status(t.Context(), hs)
+	if sts[0].State != plugins.Done || sent != "from afar" {
+		t.Errorf("%+v, sent %q", sts[0], sent)
+	}
+	if sts[1].State != plugins.Failed || sts[1].Reason != "stage-in failed" {
+		t.Errorf("%+v", sts[1])
 	}
 }
