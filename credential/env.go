@@ -74,6 +74,12 @@ type Set struct {
 	Token    *Token
 	Trust    *Trust
 	Findings []Finding
+
+	// Minter gets tokens for single endpoints; nil: only Token is there.
+	Minter Minter
+
+	minted mintCache
+	now    func() time.Time
 }
 
 // add records a finding when err is one; it returns whether err is nil.
@@ -89,7 +95,7 @@ func (s *Set) add(err error) bool {
 // defects are findings. The error is the finding about a file that opts names
 // and that cannot be used.
 func Discover(env Env, opts Options) (*Set, error) {
-	s := &Set{}
+	s := &Set{now: env.now}
 	var err, named error
 	s.Trust, err = LoadTrust(env, opts)
 	s.add(err)

@@ -140,3 +140,9 @@ func readFileLimited(path string, limit int64) ([]byte, error) {
 	}
 	return data, err
 }
+
+// ReadSecret reads a file of at most 1 MiB that only its owner may read; the
+// caller clears it. The error is a *Finding.
+func ReadSecret(env Env, path string) ([]byte, error) {
+	return readSecret(env, "file", "the file", path)
+}

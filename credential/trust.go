@@ -3,6 +3,7 @@ package credential
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,3 +169,18 @@ func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
 
 // System reports whether the system's authorities are trusted too.
 func (t *Trust) System() bool { return t.system }
+
+// HTTPClient is a client that verifies servers as ClientConfig does. It gives
+// up after timeout, and follows no redirect away from https.
+func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout:   timeout,
+		Transport: &http.Transport{TLSClientConfig: t.ClientConfig(cert, ""), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if req.URL.Scheme != "https" || len(via) > 5 {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+}

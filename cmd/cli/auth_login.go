@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/credential"
+	"gridbroker/credential/oidc"
+)
+
+// computeScopes are those of the WLCG token profile 1.3 for computing.
+var computeScopes = []string{"compute.create", "compute.read", "compute.modify", "compute.cancel"}
+
+type loginFlags struct {
+	authFlags
+	issuer, clientID, secretFile, audience string
+	scopes                                 []string
+	out                                    string
+	noStore, logout                        bool
+}
+
+func (a *app) authLoginCmd() *cobra.Command {
+	var f loginFlags
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Get a bearer token from an OpenID Connect issuer",
+		Long: `Gets a bearer token by the device flow: shows an address and a code, and waits until you have
+logged in there with a browser, on whatever machine. The token is written, with mode 0600, to
+$BEARER_TOKEN_FILE, $XDG_RUNTIME_DIR/bt_u<uid> or /tmp/bt_u<uid>, where all grid software finds it.
+
+The refresh token is kept below the state directory, so that submission gets tokens for each
+endpoint's own audience by itself, and so that a second login needs no browser. --logout forgets it.
+
+Without --client-id a client is registered at the issuer, where the issuer lets everybody do so.
+If oidc-agent is running, name its account in GRID_OIDC_ACCOUNT and no login is needed.`,
+		Example: `  grid auth login --issuer https://iam.example.org/
+  grid auth login --audience https://ce.example.org --scope compute.create
+  grid auth login --issuer https://iam.example.org/ --logout`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), f) },
+	}
+	f.register(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.issuer, "issuer", "", "issuer `URL` (default: the one of the only stored login)")
+	fs.StringVar(&f.clientID, "client-id", "", "client registered at the issuer")
+	fs.StringVar(&f.secretFile, "client-secret-file", "", "`file` with the client's secret, if it has one")
+	fs.StringVar(&f.audience, "audience", "", "audience of the token: https://host of an endpoint (default: the issuer's)")
+	fs.StringSliceVar(&f.scopes, "scope", computeScopes, "scopes to ask for")
+	fs.StringVarP(&f.out, "out", "o", "", "`file` to write the token to")
+	fs.BoolVar(&f.noStore, "no-refresh", false, "do not keep the refresh token")
+	fs.BoolVar(&f.logout, "logout", false, "forget the stored login")
+	return cmd
+}
+
+func (a *app) login(ctx context.Context, f loginFlags) error {
+	env := a.credEnv()
+	store, err := a.loginStore()
+	if err != nil {
+		return err
+	}
+	sessions, err := store.List(env)
+	if err != nil {
+		return err
+	}
+	if f.issuer == "" && len(sessions) == 1 {
+		f.issuer = sessions[0].Issuer
+	}
+	if f.issuer == "" {
+		return usageError(fmt.Errorf("--issuer URL is needed: %d logins are stored", len(sessions)))
+	}
+	if f.logout {
+		return store.Delete(f.issuer)
+	}
+	opts, err := f.options(a)
+	if err != nil {
+		return err
+	}
+	trust, err := credential.LoadTrust(env, opts)
+	if err != nil {
+		return err
+	}
+	token, err := a.getToken(ctx, f, store, sessions, trust)
+	if err != nil {
+		return err
+	}
+	out := f.out
+	if out == "" {
+		out = env.TokenPath()
+	}
+	if err := credential.WriteSecret(out, []byte(token.Raw()+"\n")); err != nil {
+		return err
+	}
+	set, err := credential.Discover(env, credential.Options{TokenFile: out, NoX509: true, CertDir: opts.CertDir, CAs: opts.CAs})
+	if err != nil {
+		return err
+	}
+	return a.printStatus(set)
+}
+
+// getToken uses a stored login, or does the device flow.
+func (a *app) getToken(ctx context.Context, f loginFlags, store oidc.Store, sessions []*oidc.Session, trust *credential.Trust) (*credential.Token, error) {
+	client := trust.HTTPClient(nil, 30*time.Second)
+	for _, s := range sessions {
+		if strings.TrimSuffix(s.Issuer, "/") != strings.TrimSuffix(f.issuer, "/") {
+			continue
+		}
+		t, err := s.Refresh(ctx, client, f.audience, f.scopes)
+		if err == nil {
+			return t, store.Save(s)
+		}
+		fmt.Fprintf(a.env.Err, "grid: the stored login does not do: %v\n", err)
+	}
+	secret, err := a.clientSecret(f.secretFile)
+	if err != nil {
+		return nil, err
+	}
+	l := oidc.Login{HTTP: client, Issuer: f.issuer, ClientID: f.clientID, ClientSecret: secret, Scopes: f.scopes, Audience: f.audience, Show: a.showCode}
+	s, t, err := l.Run(ctx)
+	if err != nil || f.noStore {
+		return t, err
+	}
+	return t, store.Save(s)
+}
+
+func (a *app) showCode(url, code, complete string) {
+	if complete != "" {
+		url = complete
+	}
+	fmt.Fprintf(a.env.Err, "Open %s\nand enter the code %s\n", a.style(bold, url), a.style(bold, code))
+}
+
+func (a *app) clientSecret(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := credential.ReadSecret(a.credEnv(), file)
+	if err != nil {
+		return "", err
+	}
+	defer clear(text)
+	return strings.TrimSpace(string(text)), nil
+}
+
+// loginStore is where logins are kept.
+func (a *app) loginStore() (oidc.Store, error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return oidc.Store{}, err
+	}
+	return oidc.Store{Dir: filepath.Join(a.stateDir(c), "logins")}, nil
+}
+
+// minter gets tokens for single endpoints from oidc-agent or a stored login.
+func (a *app) minter(trust *credential.Trust) (credential.Minter, error) {
+	store, err := a.loginStore()
+	if err != nil {
+		return nil, err
+	}
+	agent := oidc.Agent{Socket: a.env.Getenv("OIDC_SOCK"), Account: a.env.Getenv("GRID_OIDC_ACCOUNT"), Issuer: a.env.Getenv("GRID_OIDC_ISSUER")}
+	return &oidc.Minter{Env: a.credEnv(), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
+}
+
+// credentials are the ones submission uses: what the environment offers, and
+// the means to get tokens for single endpoints.
+func (a *app) credentials(opts credential.Options) (*credential.Set, error) {
+	set, err := credential.Discover(a.credEnv(), opts)
+	if err != nil || set.Trust == nil {
+		return set, err
+	}
+	set.Minter, err = a.minter(set.Trust)
+	return set, err
+}

@@ -1,0 +1,105 @@
+package credential
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Minter gets new bearer tokens: from an agent, or with a refresh token.
+type Minter interface {
+	// Mint returns a token for one audience with the scopes. A *Finding of
+	// id "login.absent" means it has no login to get tokens from.
+	Mint(ctx context.Context, audience string, scopes []string) (*Token, error)
+}
+
+// Mint is the cache in front of a Set's Minter. The zero value is ready.
+type mintCache struct {
+	mu     sync.Mutex
+	tokens map[string]*Token
+}
+
+// mintMargin is how long a cached token must still live to be used.
+const mintMargin = time.Minute
+
+// TokenFor returns a token that fits an endpoint: the one discovered when its
+// audience, scopes and life allow, else one from the Minter, which is kept
+// until shortly before it expires. Scopes are the ones the operation needs:
+// "compute.create" and so on. The error is a *Finding that says what is wrong
+// with the token at hand.
+func (s *Set) TokenFor(ctx context.Context, endpoint string, scopes ...string) (*Token, error) {
+	lack := s.tokenLack(endpoint, scopes)
+	if lack == nil {
+		return s.Token, nil
+	}
+	if s.Minter == nil {
+		return nil, lack
+	}
+	t, err := s.minted.get(ctx, s.Minter, AudienceOf(endpoint), scopes, s.clock())
+	if f, ok := err.(*Finding); ok && f.ID == "login.absent" {
+		return nil, lack
+	}
+	return t, err
+}
+
+func (s *Set) clock() time.Time {
+	if s.now == nil {
+		return time.Now()
+	}
+	return s.now()
+}
+
+// tokenLack says why the discovered token does not do; nil when it does.
+func (s *Set) tokenLack(endpoint string, scopes []string) *Finding {
+	if s.Token == nil {
+		if f := s.Finding("token"); f != nil {
+			return f
+		}
+		return problem("token.absent", endpoint, "there is no bearer token", "", "grid auth login --issuer URL")
+	}
+	for _, f := range s.Token.check(s.clock()) {
+		if f.Severity == Problem {
+			return &f
+		}
+	}
+	return s.Token.Fits(endpoint, scopes...)
+}
+
+// Fits says what keeps the token from being right for an operation at an
+// endpoint, going by what it states; nil when nothing does.
+func (t *Token) Fits(endpoint string, scopes ...string) *Finding {
+	if t.opaque {
+		return nil
+	}
+	if !t.For(endpoint) {
+		return problem("token.audience", t.source, "the token is meant for another endpoint",
+			"its audience is "+strings.Join(t.Audience(), ", ")+"; "+AudienceOf(endpoint)+" wants its own name there",
+			"grid auth login --audience "+AudienceOf(endpoint))
+	}
+	for _, want := range scopes {
+		if len(t.Scopes()) > 0 && !t.HasScope(want) {
+			return problem("token.scope", t.source, "the token lacks the scope "+want,
+				"it has "+strings.Join(t.Scopes(), " "), "grid auth login --scope "+want)
+		}
+	}
+	return nil
+}
+
+func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes []string, now time.Time) (*Token, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := audience + " " + strings.Join(scopes, " ")
+	if t := c.tokens[key]; t != nil && (t.Expiry().IsZero() || t.Expiry().Sub(now) > mintMargin) {
+		return t, nil
+	}
+	t, err := m.Mint(ctx, audience, scopes)
+	if err != nil {
+		return nil, err
+	}
+	if c.tokens == nil {
+		c.tokens = map[string]*Token{}
+	}
+	c.tokens[key] = t
+	return t, nil
+}

@@ -1,0 +1,209 @@
+package oidc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/credential/oidc"
+	"gridbroker/testdata/testbed"
+)
+
+func login(t *testing.T, d *testbed.DeviceIssuer) (oidc.Login, *string) {
+	shown := new(string)
+	return oidc.Login{HTTP: d.Client, Issuer: d.URL, Scopes: []string{"compute.create", "compute.read"},
+		Show: func(url, code, _ string) { *shown = url + " " + code }}, shown
+}
+
+func TestDeviceFlow(t *testing.T) {
+	d := testbed.StartDeviceIssuer(t, nil)
+	d.Polls = 1
+	l, shown := login(t, d)
+	l.Audience = "https://ce.example.org"
+	s, tok, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *shown != d.URL+"/go ABCD-EFGH" {
+		t.Errorf("shown %q", *shown)
+	}
+	if s.ClientID != "registered-client" || s.RefreshToken == "" {
+		t.Errorf("session of client %q, refresh token there: %v", s.ClientID, s.RefreshToken != "")
+	}
+	if tok.Subject() != "alice" || !tok.HasScope("compute.create") || tok.Audience()[0] != "https://ce.example.org" {
+		t.Errorf("token: %s %v %v", tok.Subject(), tok.Scopes(), tok.Audience())
+	}
+	if text := fmt.Sprintf("%v %+v %#v %s", s, s, s, tok); strings.Contains(text, s.RefreshToken) || strings.Contains(text, tok.Raw()) {
+		t.Error("printing shows a secret")
+	}
+}
+
+// Each way in which a login ends has its own finding.
+func TestLoginFailures(t *testing.T) {
+	for _, tt := range []struct {
+		id     string
+		change func(*testbed.DeviceIssuer, *oidc.Login)
+	}{
+		{"login.denied", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "access_denied" }},
+		{"login.timeout", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "expired_token" }},
+		{"login.failed", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "invalid_client" }},
+		{"login.no-device-flow", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.NoDevice = true }},
+		{"login.no-client", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.NoReg = true }},
+		{"login.discovery", func(d *testbed.DeviceIssuer, l *oidc.Login) { l.Issuer += "/elsewhere" }},
+		{"login.issuer", func(_ *testbed.DeviceIssuer, l *oidc.Login) { l.Issuer = "http://iam.example.org" }},
+		{"server.unknown-ca", func(_ *testbed.DeviceIssuer, l *oidc.Login) {
+			trust, err := credential.LoadTrust(credential.Env{}, credential.Options{CertDir: t.TempDir(), CAs: credential.GridCA})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.HTTP = trust.HTTPClient(nil, 5*time.Second)
+		}},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			t.Parallel()
+			d := testbed.StartDeviceIssuer(t, nil)
+			l, _ := login(t, d)
+			tt.change(d, &l)
+			_, _, err := l.Run(t.Context())
+			if f, ok := errors.AsType[*credential.Finding](err); !ok || f.ID != tt.id {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// A login serves each endpoint with a token of its own audience; refresh
+// tokens change and the new one is kept.
+func TestMintPerEndpoint(t *testing.T) {
+	d := testbed.StartDeviceIssuer(t, nil)
+	l, _ := login(t, d)
+	s, _, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := credential.Env{UID: os.Getuid()}
+	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	if err := store.Save(s); err != nil {
+		t.Fatal(err)
+	}
+	set := &credential.Set{Minter: &oidc.Minter{Env: env, Store: store, HTTP: d.Client}}
+	for _, ce := range []string{"https://a.example.org:443/arex", "https://b.example.org:8443/arex", "https://a.example.org/arex"} {
+		tok, err := set.TokenFor(t.Context(), ce, "compute.create")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := tok.Fits(ce, "compute.create"); f != nil {
+			t.Error(f)
+		}
+		if tok.HasScope("compute.read") {
+			t.Error("the token may more than was asked for")
+		}
+	}
+	if n := len(d.Asked); n != 3 { // the login, a, b: a's second is from the cache
+		t.Errorf("%d requests: %q", n, d.Asked)
+	}
+	if _, err := set.TokenFor(t.Context(), "https://a.example.org", "storage.read"); !hasID(err, "login.refresh") {
+		t.Errorf("a scope that was not granted: %v", err)
+	}
+	info, err := os.Stat(filepath.Join(store.Dir, one(t, store.Dir)))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func hasID(err error, id string) bool {
+	f, ok := errors.AsType[*credential.Finding](err)
+	return ok && f.ID == id
+}
+
+func one(t *testing.T, dir string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	return entries[0].Name()
+}
+
+// A stored login that others can read is refused.
+func TestStorePermissions(t *testing.T) {
+	store := oidc.Store{Dir: t.TempDir()}
+	if err := store.Save(&oidc.Session{Issuer: "https://iam.example.org"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(store.Dir, one(t, store.Dir)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.List(credential.Env{UID: os.Getuid()}); !hasID(err, "file.permissions") {
+		t.Errorf("got %v", err)
+	}
+	if err := store.Delete("https://iam.example.org/"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fakeAgent answers like oidc-agent.
+func fakeAgent(t *testing.T, answer string) (socket string, asked chan map[string]any) {
+	socket = filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	asked = make(chan map[string]any, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		req := map[string]any{}
+		_ = json.NewDecoder(conn).Decode(&req)
+		asked <- req
+		_, _ = conn.Write([]byte(answer))
+	}()
+	return socket, asked
+}
+
+func TestAgent(t *testing.T) {
+	socket, asked := fakeAgent(t, `{"status":"success","access_token":"opaque-token","issuer":"https://iam/","expires_at":1}`)
+	tok, err := oidc.Agent{Socket: socket, Account: "iam"}.Mint(t.Context(), "https://ce.example.org", []string{"compute.read", "compute.create"})
+	if err != nil || tok.Raw() != "opaque-token" {
+		t.Fatalf("%v", err)
+	}
+	req := <-asked
+	want := map[string]any{"request": "access_token", "account": "iam", "min_valid_period": 300.0, "application_hint": "grid",
+		"scope": "compute.read compute.create", "audience": "https://ce.example.org"}
+	for k, v := range want {
+		if req[k] != v {
+			t.Errorf("%s: %v, want %v", k, req[k], v)
+		}
+	}
+}
+
+func TestAgentFailures(t *testing.T) {
+	socket, _ := fakeAgent(t, `{"status":"failure","error":"Account not loaded"}`)
+	if _, err := (oidc.Agent{Socket: socket, Account: "iam"}).Mint(t.Context(), "x", nil); !hasID(err, "agent.refused") || !strings.Contains(err.Error(), "Account not loaded") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := (oidc.Agent{Socket: socket + "no"}).Mint(t.Context(), "x", nil); !hasID(err, "agent.unreachable") {
+		t.Errorf("got %v", err)
+	}
+	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := (oidc.Agent{Socket: silent.Addr().String()}).Mint(ctx, "x", nil); !hasID(err, "agent.unreachable") {
+		t.Errorf("a silent agent: %v", err)
+	}
+}
