@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -90,6 +91,10 @@ func explainAlert(x *X509, host string, err error) *Finding {
 		return nil
 	}
 	a, ok := alerts[code]
+	if code == 47 && x != nil && isECDSA(x) { // ARC 7 accepts the curve P-521 alone
+		a, ok = alerts[43], true
+		a.mend = "grid auth proxy --key rsa2048 (or ecdsa521)"
+	}
 	if !ok {
 		return nil
 	}
@@ -98,4 +103,9 @@ func explainAlert(x *X509, host string, err error) *Finding {
 		f.Why = x.Subject() + ", issued by " + x.Issuer() + ": " + err.Error()
 	}
 	return f
+}
+
+func isECDSA(x *X509) bool {
+	_, ok := x.key.(*ecdsa.PrivateKey)
+	return ok
 }

@@ -103,3 +103,30 @@ func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes [
 	c.tokens[key] = t
 	return t, nil
 }
+
+// TokenOrAny is TokenFor, but settles for the discovered token, if it is
+// valid, where none fits by what it states: servers do not all look at
+// audiences and scopes.
+func (s *Set) TokenOrAny(ctx context.Context, endpoint string, scopes ...string) (*Token, error) {
+	t, err := s.TokenFor(ctx, endpoint, scopes...)
+	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil {
+		return s.Token, nil
+	}
+	return t, err
+}
+
+// Valid says whether the token is in its time; the error is a *Finding.
+func (t *Token) Valid(now time.Time) error { return firstProblem(t.check(now)) }
+
+// Valid says whether the whole chain is in its time and of a format that
+// services accept; the error is a *Finding.
+func (x *X509) Valid(now time.Time) error { return firstProblem(x.check(now)) }
+
+func firstProblem(fs []Finding) error {
+	for _, f := range fs {
+		if f.Severity == Problem {
+			return &f
+		}
+	}
+	return nil
+}

@@ -24,7 +24,7 @@ type ProxyOptions struct {
 	Lifetime time.Duration // 0: 12 h; never beyond the issuer's
 	Limited  bool          // may not start jobs, by the field's convention
 	PathLen  *int          // how many proxies may follow below; nil: no limit
-	Key      string        // "rsa2048" (""), "rsa3072", "rsa4096", "ecdsa" (P-256), "ecdsa384"
+	Key      string        // "rsa2048" (""), "rsa3072", "rsa4096", "ecdsa" (P-256), "ecdsa384", "ecdsa521"
 	ACs      []*voms.AC    // VOMS attributes to carry
 }
 
@@ -73,8 +73,10 @@ func generateKey(kind string) (crypto.Signer, error) {
 		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	case "ecdsa384":
 		return ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	case "ecdsa521":
+		return ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
 	}
-	return nil, fmt.Errorf("no such kind of key: %q (rsa2048, rsa3072, rsa4096, ecdsa, ecdsa384)", kind)
+	return nil, fmt.Errorf("no such kind of key: %q (rsa2048, rsa3072, rsa4096, ecdsa, ecdsa384, ecdsa521)", kind)
 }
 
 // acExtension is the proxy extension that carries attribute certificates

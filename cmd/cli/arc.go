@@ -22,6 +22,5 @@ func (a *app) arcOptions(c config) arcrest.Options {
 
 // credentialSet looks for the user's credentials where the field keeps them.
 func (a *app) credentialSet() (*credential.Set, error) {
-	env := credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
-	return credential.Discover(env, credential.Options{})
+	return a.credentials(credential.Options{})
 }

@@ -26,7 +26,7 @@ Nothing else needs to be installed: proxies, VOMS and tokens are handled here.`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd(), a.authLoginCmd())
+	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd(), a.authLoginCmd(), a.authDoctorCmd())
 	return cmd
 }
 
@@ -58,11 +58,6 @@ func (f *authFlags) options(a *app) (credential.Options, error) {
 		return o, usageError(fmt.Errorf("--cas %q: want any, grid or system", f.cas))
 	}
 	return o, nil
-}
-
-// credEnv is the environment as package credential wants it.
-func (a *app) credEnv() credential.Env {
-	return credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
 }
 
 // askPassphrase prompts on the terminal, without echo, or reads a line of

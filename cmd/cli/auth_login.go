@@ -58,7 +58,7 @@ If oidc-agent is running, name its account in GRID_OIDC_ACCOUNT and no login is 
 }
 
 func (a *app) login(ctx context.Context, f loginFlags) error {
-	env := a.credEnv()
+	env := a.credentialEnv()
 	store, err := a.loginStore()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *app) clientSecret(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := credential.ReadSecret(a.credEnv(), file)
+	text, err := credential.ReadSecret(a.credentialEnv(), file)
 	if err != nil {
 		return "", err
 	}
@@ -162,13 +162,13 @@ func (a *app) minter(trust *credential.Trust) (credential.Minter, error) {
 		return nil, err
 	}
 	agent := oidc.Agent{Socket: a.env.Getenv("OIDC_SOCK"), Account: a.env.Getenv("GRID_OIDC_ACCOUNT"), Issuer: a.env.Getenv("GRID_OIDC_ISSUER")}
-	return &oidc.Minter{Env: a.credEnv(), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
+	return &oidc.Minter{Env: a.credentialEnv(), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
 }
 
 // credentials are the ones submission uses: what the environment offers, and
 // the means to get tokens for single endpoints.
 func (a *app) credentials(opts credential.Options) (*credential.Set, error) {
-	set, err := credential.Discover(a.credEnv(), opts)
+	set, err := credential.Discover(a.credentialEnv(), opts)
 	if err != nil || set.Trust == nil {
 		return set, err
 	}

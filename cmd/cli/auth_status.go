@@ -75,11 +75,11 @@ Ends with exit code 4 when there is no credential that could be used.`,
 			if err != nil {
 				return err
 			}
-			set, err := credential.Discover(a.credEnv(), opts)
+			set, err := credential.Discover(a.credentialEnv(), opts)
 			if err != nil {
 				return err
 			}
-			set.Verify(a.credEnv().VOMSDir(opts))
+			set.Verify(a.credentialEnv().VOMSDir(opts))
 			return a.printStatus(set)
 		},
 	}

@@ -1,0 +1,253 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"gridbroker/credential"
+)
+
+// maxSkew is the difference between clocks that certificates and tokens bear.
+const maxSkew = 2 * time.Minute
+
+// Endpoint looks at an https endpoint: name and connection, its certificate,
+// the clocks, and what it says to each of the user's credentials.
+func (d Doctor) Endpoint(ctx context.Context, endpoint string, set *credential.Set) []credential.Finding {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
+		return []credential.Finding{{ID: "endpoint.url", Severity: credential.Problem, Subject: endpoint, What: "an https URL is wanted here"}}
+	}
+	if set.Trust == nil {
+		return nil // Local has said what is wrong
+	}
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), "443")
+	}
+	hello, f := d.handshake(ctx, host, u.Hostname(), set)
+	if f != nil {
+		return []credential.Finding{*f}
+	}
+	fs := hello.findings(d.Env.Now())
+	return append(fs, d.ask(ctx, u, set, hello)...)
+}
+
+// hello is what a first connection, without a credential, shows.
+type hello struct {
+	host     string
+	state    tls.ConnectionState
+	asked    bool     // it asked for a client certificate
+	accepted [][]byte // the CAs it names when asking
+}
+
+func (d Doctor) handshake(ctx context.Context, host, name string, set *credential.Set) (*hello, *credential.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout())
+	defer cancel()
+	h := &hello{host: host}
+	cfg := set.Trust.ClientConfig(nil, name)
+	cfg.GetClientCertificate = func(req *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		h.asked, h.accepted = true, req.AcceptableCAs
+		return &tls.Certificate{}, nil
+	}
+	conn, err := (&tls.Dialer{Config: cfg}).DialContext(ctx, "tcp", host)
+	if err != nil {
+		return nil, connectProblem(host, set, err)
+	}
+	defer conn.Close()
+	h.state = conn.(*tls.Conn).ConnectionState()
+	return h, nil
+}
+
+// connectProblem tells DNS, network, and certificates apart.
+func connectProblem(host string, set *credential.Set, err error) *credential.Finding {
+	if f := set.Explain(host, err); f != nil && f.ID != "refused.certificate-required" {
+		return f
+	}
+	f := &credential.Finding{ID: "endpoint.unreachable", Severity: credential.Problem, Subject: host, What: "no connection", Why: err.Error(), Mend: "check host name and port; a firewall may be in the way"}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		f.ID, f.What, f.Why, f.Mend = "endpoint.name", "the host name is not known", e.Error(), "check the spelling"
+	} else if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, io.EOF) {
+		f.ID, f.What, f.Mend = "endpoint.no-tls", "this port does not speak TLS", "check the port"
+	}
+	return f
+}
+
+func (h *hello) findings(now time.Time) []credential.Finding {
+	c := h.state.PeerCertificates[0]
+	fs := []credential.Finding{good("server.ok", h.host, "certificate of "+credential.DN(c.RawSubject), "by "+credential.DN(c.RawIssuer)+", "+tls.VersionName(h.state.Version))}
+	if left := credential.LifeLeft(h.state.PeerCertificates, now); left < 7*24*time.Hour {
+		fs = append(fs, credential.Finding{ID: "server.expires-soon", Severity: credential.Warning, Subject: h.host, What: "its certificate expires in " + credential.Span(left), Mend: "tell the site"})
+	}
+	return fs
+}
+
+// ask sends a harmless request with each credential.
+func (d Doctor) ask(ctx context.Context, u *url.URL, set *credential.Set, h *hello) []credential.Finding {
+	var fs []credential.Finding
+	plain := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, "")
+	if plain.err == nil {
+		fs = append(fs, d.clock(ctx, set.Trust.HTTPClient(set.X509, d.timeout()), u, plain)...)
+	}
+	if x := set.X509; x != nil && x.Valid(d.Env.Now()) == nil {
+		if f := h.namesOur(x); f != nil {
+			fs = append(fs, *f)
+		}
+		r := d.request(ctx, set.Trust.HTTPClient(x, d.timeout()), u, "")
+		fs = append(fs, d.verdict("x509", u, r, plain, set, credential.Suspect(x, nil, u.String(), "compute.read", d.Env.Now())))
+	}
+	if t, err := set.TokenOrAny(ctx, u.String(), "compute.read"); err == nil {
+		r := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, t.Raw())
+		fs = append(fs, d.verdict("token", u, r, plain, set, credential.Suspect(nil, t, u.String(), "compute.read", d.Env.Now())))
+	} else if f, ok := errors.AsType[*credential.Finding](err); ok && f.ID != "token.absent" {
+		fs = append(fs, *f)
+	}
+	return fs
+}
+
+// answer is what a server said to a request.
+type answer struct {
+	status int
+	words  string
+	date   time.Time // its clock
+	took   time.Duration
+	err    error
+}
+
+// request asks an ARC CE for the list of our jobs, which needs a right, and
+// anything else for its root.
+func (d Doctor) request(ctx context.Context, client *http.Client, u *url.URL, token string) answer {
+	defer client.CloseIdleConnections()
+	base, _, _ := strings.Cut(strings.TrimRight(u.String(), "/")+"/", "/rest/")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/rest/1.0/jobs", nil)
+	if err != nil {
+		return answer{err: err}
+	}
+	req.Header.Set("Accept", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	start := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	a := answer{status: resp.StatusCode, words: resp.Status, took: time.Since(start)}
+	if text := strings.TrimSpace(string(body)); resp.StatusCode >= 400 && text != "" && text[0] != '<' {
+		a.words += ": " + text
+	}
+	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	return a
+}
+
+// clock compares this machine's clock with the server's.
+func (d Doctor) clock(ctx context.Context, client *http.Client, u *url.URL, a answer) []credential.Finding {
+	host := u.Host
+	late := time.Duration(0)
+	if a.date.IsZero() {
+		a.date, late = d.created(ctx, client, u), infoAge
+	}
+	if a.date.IsZero() {
+		return []credential.Finding{{ID: "clock.unknown", Severity: credential.Note, Subject: host, What: "the server does not tell its time"}}
+	}
+	skew := d.Env.Now().Sub(a.date)
+	if late > 0 && skew > 0 { // the document may be as old as a server's cycle
+		skew = max(0, skew-late)
+	}
+	if skew.Abs() <= maxSkew+a.took {
+		return []credential.Finding{good("clock.ok", host, "the clocks agree", "")}
+	}
+	way := "ahead of"
+	if skew < 0 {
+		way = "behind"
+	}
+	return []credential.Finding{{ID: "clock.skew", Severity: credential.Problem, Subject: host, What: fmt.Sprintf("this machine's clock is %s %s the server's", credential.Span(skew), way),
+		Why: "certificates and tokens are taken for expired or not yet valid", Mend: "set the clock by NTP (timedatectl set-ntp true)"}}
+}
+
+// infoAge is how old the information document of a healthy ARC CE can be.
+const infoAge = 15 * time.Minute
+
+// created reads when an ARC CE made its information document: A-REX sends no
+// Date header, so that is what tells its clock.
+func (d Doctor) created(ctx context.Context, client *http.Client, u *url.URL) time.Time {
+	defer client.CloseIdleConnections()
+	base, _, _ := strings.Cut(strings.TrimRight(u.String(), "/")+"/", "/rest/")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/rest/1.0/info", nil)
+	if err != nil {
+		return time.Time{}
+	}
+	req.Header.Set("Accept", "application/xml")
+	resp, err := client.Do(req)
+	if err != nil {
+		return time.Time{}
+	}
+	defer resp.Body.Close()
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, 16<<10))
+	_, rest, _ := strings.Cut(string(head), `CreationTime="`)
+	stamp, _, _ := strings.Cut(rest, `"`)
+	at, _ := time.Parse(time.RFC3339, stamp)
+	return at
+}
+
+// namesOur warns when the server lists the CAs it accepts and ours is not there.
+func (h *hello) namesOur(x *credential.X509) *credential.Finding {
+	if !h.asked {
+		return &credential.Finding{ID: "endpoint.no-certificate-wanted", Severity: credential.Note, Subject: h.host, What: "the server does not ask for a certificate", Why: "X.509 is of no use there, or asked for later"}
+	}
+	if len(h.accepted) == 0 {
+		return nil
+	}
+	for _, c := range x.Chain() {
+		for _, name := range h.accepted {
+			if string(name) == string(c.RawIssuer) {
+				return nil
+			}
+		}
+	}
+	return &credential.Finding{ID: "endpoint.ca-not-listed", Severity: credential.Warning, Subject: h.host, What: "the server does not list your authority among those it accepts",
+		Why: x.Issuer(), Mend: "ask the site to install that CA"}
+}
+
+// verdict says whether the endpoint let this credential in.
+func (d Doctor) verdict(kind string, u *url.URL, r, plain answer, set *credential.Set, suspect *credential.Finding) credential.Finding {
+	name := map[string]string{"x509": "the X.509 credential", "token": "the bearer token"}[kind]
+	if r.err != nil {
+		if f := set.Explain(u.Host, r.err); f != nil {
+			return *f
+		}
+		return credential.Finding{ID: "endpoint.broken", Severity: credential.Problem, Subject: u.Host, What: "no answer to a request with " + name, Why: cause(r.err)}
+	}
+	switch {
+	case r.status < 300 && plain.err == nil && plain.status < 300:
+		return credential.Finding{ID: "endpoint.open", Severity: credential.Note, Subject: u.Host, What: "it answers everybody: nothing can be said about " + name, Why: r.words}
+	case r.status < 300:
+		return good("endpoint."+kind+"-accepted", u.Host, "it lets "+name+" in", "")
+	case r.status == http.StatusNotFound:
+		return credential.Finding{ID: "endpoint.not-arc", Severity: credential.Note, Subject: u.Host, What: "it is no ARC CE, so whether " + name + " is let in was not tried", Why: r.words}
+	}
+	f := credential.Finding{ID: "endpoint." + kind + "-refused", Severity: credential.Problem, Subject: u.Host, What: "it does not let " + name + " in", Why: "it says: " + r.words,
+		Mend: "ask the site whether it supports your VO, and tell it your DN (grid auth status)"}
+	if suspect != nil {
+		f.Why += "; likely: " + suspect.What + " [" + suspect.ID + "]"
+		f.Mend = suspect.Mend
+	}
+	return f
+}
+
+// cause is the innermost of an http.Client's error, without the URL.
+func cause(err error) string {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,145 @@
+package credential
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Check looks the directory of authorities over: files that cannot be used,
+// expired authorities, revocation lists that are missing or too old, names
+// under which OpenSSL would not find a CA. The user's own CA, if known, is
+// looked at first.
+func (t *Trust) Check(x *X509) []Finding {
+	if t.dir == "" || len(t.cas) == 0 {
+		return t.checkEmpty()
+	}
+	var fs []Finding
+	fs = append(fs, t.bad...)
+	var stale, without, expired []string
+	for _, ca := range t.sorted() {
+		name := filepath.Base(ca.base)
+		if t.now().After(ca.cert.NotAfter) {
+			expired = append(expired, name)
+		}
+		switch list, err := readCRL(ca.base + ".r0"); {
+		case err != nil:
+			without = append(without, name)
+		case !list.nextUpdate.IsZero() && t.now().After(list.nextUpdate):
+			stale = append(stale, name)
+		}
+		if f := checkHash(ca); f != nil {
+			fs = append(fs, *f)
+		}
+	}
+	fs = append(fs, summary("trust.ca-expired", Warning, "authorities have expired", expired, "update the CA distribution")...)
+	fs = append(fs, summary("trust.crl-expired", Warning, "revocation lists have expired: nothing by these authorities is believed", stale, "fetch-crl")...)
+	fs = append(fs, summary("trust.crl-absent", Note, "authorities have no revocation list: revoked certificates go unnoticed", without, "fetch-crl")...)
+	if x != nil {
+		fs = append(fs, t.checkOwn(x)...)
+	}
+	if len(fs) == len(t.bad) {
+		fs = append(fs, Finding{ID: "trust.ok", Severity: OK, Subject: t.dir, What: fmt.Sprintf("%d authorities, all current", len(t.cas))})
+	}
+	return fs
+}
+
+func (t *Trust) checkEmpty() []Finding {
+	if t.dir == "" {
+		return []Finding{{ID: "trust.ok", Severity: OK, What: "the system's authorities are trusted"}}
+	}
+	sev := Problem
+	if t.system {
+		sev = Note
+	}
+	return []Finding{{ID: "trust.absent", Severity: sev, Subject: t.dir, What: "there are no CA certificates of the grid", Why: "most CEs have certificates of IGTF authorities",
+		Mend: "install the IGTF CA certificates (package igtf-policy-bundle or ca-policy-egi-core), or set X509_CERT_DIR"}}
+}
+
+// sorted lists the authorities by file name.
+func (t *Trust) sorted() []*authority {
+	all := make([]*authority, 0, len(t.cas))
+	for _, ca := range t.cas {
+		all = append(all, ca)
+	}
+	slices.SortFunc(all, func(a, b *authority) int { return strings.Compare(a.base, b.base) })
+	return all
+}
+
+// summary makes at most one finding about several authorities.
+func summary(id string, sev Severity, what string, names []string, mend string) []Finding {
+	if len(names) == 0 {
+		return nil
+	}
+	list := names
+	if len(list) > 5 {
+		list = append(slices.Clone(list[:5]), "...")
+	}
+	return []Finding{{ID: id, Severity: sev, What: fmt.Sprintf("%d %s", len(names), what), Why: strings.Join(list, ", "), Mend: mend}}
+}
+
+// checkHash compares a hashed file's name with the hash of the CA's name.
+func checkHash(ca *authority) *Finding {
+	name := filepath.Base(ca.base)
+	if len(name) != 8 || strings.Trim(name, "0123456789abcdef") != "" {
+		return nil
+	}
+	if want, old := NameHash(ca.cert.RawSubject), OldNameHash(ca.cert.RawSubject); name != want && name != old {
+		return &Finding{ID: "trust.hash", Severity: Warning, Subject: ca.base + ".0", What: "other software does not find this authority",
+			Why: "OpenSSL looks for " + want + ".0", Mend: "c_rehash " + quote(filepath.Dir(ca.base))}
+	}
+	return nil
+}
+
+// checkOwn looks at the files of the authority that issued the user's certificate.
+func (t *Trust) checkOwn(x *X509) []Finding {
+	own := x.entity()
+	for _, ca := range t.cas {
+		if string(ca.cert.RawSubject) != string(own.RawIssuer) || !signedBy(own, ca.cert) {
+			continue
+		}
+		if _, err := readFileLimited(ca.base+".signing_policy", maxFile); errors.Is(err, fs.ErrNotExist) {
+			return []Finding{{ID: "trust.policy-absent", Severity: Note, Subject: ca.base + ".signing_policy",
+				What: "your CA has no signing policy here", Why: "Globus and gfal refuse a CA without one"}}
+		}
+		return nil
+	}
+	return nil
+}
+
+// LifeLeft is how long a chain still lives: until the first of its
+// certificates expires.
+func LifeLeft(chain []*x509.Certificate, now time.Time) time.Duration {
+	left := time.Duration(1<<63 - 1)
+	for _, c := range chain {
+		left = min(left, c.NotAfter.Sub(now))
+	}
+	return left
+}
+
+// Outlives warns when a credential ends before a job that begins now and runs
+// for wall could end; nil when it lives long enough or nothing is known. Wait
+// is the time in the queue to be expected, 0 when not known. It is a pure
+// function for those who submit.
+func (s *Set) Outlives(now time.Time, wait, wall time.Duration) *Finding {
+	var end time.Time
+	subject, mend := "", ""
+	switch {
+	case s.X509 != nil && now.Before(s.X509.NotAfter()):
+		end, subject, mend = s.X509.NotAfter(), s.X509.Path(), "grid auth proxy --valid "+hours(wait+wall+time.Hour)+", or keep grid auth watch running"
+	case s.Token != nil && s.Minter == nil:
+		end, subject, mend = s.Token.Expiry(), s.Token.Source(), "grid auth login, and keep grid auth watch running"
+	}
+	if end.IsZero() || wall <= 0 || end.Sub(now) >= wait+wall {
+		return nil
+	}
+	return &Finding{ID: "life.too-short", Severity: Warning, Subject: subject, What: "the credential may end before the job",
+		Why: fmt.Sprintf("it lives for another %s; the job asks for %s of wall time", Span(end.Sub(now)), Span(wall)), Mend: mend}
+}
+
+func hours(d time.Duration) string { return fmt.Sprintf("%dh", int(d.Hours())+1) }
