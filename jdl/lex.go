@@ -176,8 +176,9 @@ func (l *lexer) operator(c byte) {
 	if c < 128 {
 		for _, o := range operators[c] {
 			if strings.HasPrefix(l.src[l.at:], o.text) {
-				l.checkEqual(o.tok)
-				l.tok, l.at = o.tok, l.at+len(o.text)
+				if l.checkEqual(o.tok) {
+					l.tok, l.at = o.tok, l.at+len(o.text)
+				}
 				return
 			}
 		}
@@ -186,8 +187,11 @@ func (l *lexer) operator(c byte) {
 }
 
 // checkEqual refuses "=?" and "=!" that are not followed by "=".
-func (l *lexer) checkEqual(tok token) {
-	if c := l.byteAt(l.at + 1); tok == tokAssign && (c == '?' || c == '!') {
-		l.fail(l.here(), "unfinished operator ="+string(c), "write ="+string(c)+"=")
+func (l *lexer) checkEqual(tok token) bool {
+	c := l.byteAt(l.at + 1)
+	if tok != tokAssign || c != '?' && c != '!' {
+		return true
 	}
+	l.fail(l.here(), "unfinished operator ="+string(c), "write ="+string(c)+"=")
+	return false
 }

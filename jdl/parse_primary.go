@@ -141,6 +141,9 @@ func (p *parser) attributes(ad *Ad, height *int) bool {
 		if p.tok == tokRBrack && ad.Len() > 0 {
 			return true
 		}
+		if p.tok == tokEOF && p.err == nil {
+			p.fail(ad.pos, "[ is not closed", "] is missing at the end")
+		}
 		if !p.attribute(ad) {
 			return false
 		}
