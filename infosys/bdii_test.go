@@ -175,3 +175,17 @@ func TestBDIIWrongBase(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Pages give what one answer gives.
+func TestBDIIPaged(t *testing.T) {
+	b := needBDII(t)
+	l := ldapSource(t, b.url)
+	whole, err := l.ask(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paged, err := l.ask(t.Context(), 7)
+	if err != nil || len(paged) != len(whole) {
+		t.Errorf("%d resources in pages, %d without: %v", len(paged), len(whole), err)
+	}
+}

@@ -161,8 +161,9 @@ func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resourc
 	return d.Resources(l.now()), int(missing.Load()) < len(queries), cmp.Or(errs...)
 }
 
-// search sends queries at once through one connection. missing is how many of
-// them found no tree.
+// search sends queries at once through one connection; with paging one after
+// the other, because servers keep one paged search per connection. missing is
+// how many of them found no tree.
 func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Entry) error) (missing int, err error) {
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
@@ -172,6 +173,11 @@ func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page ui
 	for _, q := range queries {
 		if err := s.send(b.dn, ldap.ScopeWholeSubtree, q, b.optional); err != nil {
 			return 0, err
+		}
+		if page > 0 {
+			if err := s.receive(each, &missing); err != nil {
+				return missing, err
+			}
 		}
 	}
 	err = s.receive(each, &missing)

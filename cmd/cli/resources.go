@@ -43,6 +43,7 @@ what was found, to be used later as --info file:FILE.`,
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.onlyVO, "vo", "", "ask only for what this virtual `organisation` may use, where a source can tell")
 	cmd.Flags().StringVar(&f.where, "where", "", "show only resources for which the ClassAd `expression` is true")
+	_ = cmd.RegisterFlagCompletionFunc("where", cobra.FixedCompletions(glue.Names(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringVar(&f.save, "snapshot", "", "save what was found to `FILE` (packed if it ends in .gz)")
 	return cmd
 }
