@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -61,8 +62,18 @@ func (a *app) follow(ctx context.Context, s *session, rs []*broker.Record, brief
 	if a.env.Terminal && !a.json && !brief {
 		show = a.live()
 	}
-	return s.broker.Wait(ctx, rs, broker.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
+	err := s.broker.Wait(ctx, rs, broker.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
+	if errors.Is(err, context.Canceled) {
+		return interrupted{}
+	}
+	return err
 }
+
+// interrupted is that the user stopped watching.
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted; the jobs go on, and grid watch follows them" }
+func (interrupted) Unwrap() error { return context.Canceled }
 
 // changes prints a line whenever a job changes its state: on standard error
 // when standard output carries something else.
