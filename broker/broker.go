@@ -21,6 +21,9 @@ type Broker struct {
 	Store    *Store           // nil: jobs are not recorded
 	Progress plugins.Progress // may be nil
 
+	// Origin is recorded with the jobs, for when they are sent again.
+	Origin Origin
+
 	// Scouts limits the jobs sent to resources that have not shown yet that
 	// they run jobs; only for jobs that Wait follows. nil: no limit.
 	Scouts *Scouts

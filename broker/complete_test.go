@@ -62,3 +62,24 @@ func TestFoundJobIsCompleted(t *testing.T) {
 		t.Errorf("files gone: %s %q %v", gone.State, gone.Handle.ID, gone.Err())
 	}
 }
+
+// Jobs that are sent later go where their user told them to look, each to its own.
+func TestOriginIsKept(t *testing.T) {
+	b, f := rig(t)
+	var rs []*broker.Record
+	for _, name := range []string{"a", "b"} {
+		b.Origin = broker.Origin{Sources: []string{"file:" + name}}
+		f.answer = func(string, string) error { return fault(plugins.Refused, "full") }
+		rs = append(rs, submit(t, b, []*glue.Resource{site("full")}, set(stored(t, `Executable = "/bin/true";`)))...)
+	}
+	f.answer = nil
+	discover := func(_ context.Context, from broker.Origin) ([]*glue.Resource, error) {
+		return []*glue.Resource{site(from.Sources[0][len("file:"):])}, nil
+	}
+	if err := b.Resubmit(context.Background(), rs, discover, false); err != nil {
+		t.Fatal(err)
+	}
+	if rs[0].At != "a" || rs[1].At != "b" || rs[0].State != plugins.Accepted {
+		t.Errorf("went to %q and %q, %s", rs[0].At, rs[1].At, rs[0].State)
+	}
+}

@@ -19,7 +19,8 @@ type Record struct {
 	Parent string `json:"parent,omitempty"` // id of the collection or DAG it belongs to
 	Node   string `json:"node,omitempty"`   // its name in there
 	// MaxRunning is how many jobs of the parent may be at back-ends at once; 0: all.
-	MaxRunning int `json:"max_running,omitempty"`
+	MaxRunning int    `json:"max_running,omitempty"`
+	Origin     Origin `json:"origin,omitzero"` // where to look for resources
 	// After lists the ids of jobs that must be done before this one starts.
 	After []string `json:"after,omitempty"`
 

@@ -232,7 +232,7 @@ func wait(t *testing.T, b *broker.Broker, rs []*broker.Record, found ...*glue.Re
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := b.Wait(ctx, rs, broker.Waiting{Pause: time.Millisecond,
-		Discover: func(context.Context) ([]*glue.Resource, error) { return found, nil }})
+		Discover: func(context.Context, broker.Origin) ([]*glue.Resource, error) { return found, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,9 @@ func TestMaxRunning(t *testing.T) {
 	}
 	rs := submit(t, b, []*glue.Resource{site("a")}, &jdl.JobSet{Kind: jdl.DAG, Jobs: jobs, MaxRunning: 2})
 	err := b.Wait(context.Background(), rs, broker.Waiting{Pause: time.Millisecond,
-		Discover: func(context.Context) ([]*glue.Resource, error) { return []*glue.Resource{site("a")}, nil },
+		Discover: func(context.Context, broker.Origin) ([]*glue.Resource, error) {
+			return []*glue.Resource{site("a")}, nil
+		},
 		Seen: func(rs []*broker.Record) {
 			n := 0
 			for _, r := range rs {

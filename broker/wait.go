@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -11,11 +12,21 @@ import (
 	"gridbroker/plugins"
 )
 
+// Origin is where a job's user told it to look for resources. The zero Origin
+// is what the configuration says at the time.
+type Origin struct {
+	Sources []string `json:"sources,omitempty"` // URLs
+	Sites   []string `json:"sites,omitempty"`   // patterns, as Rules.Sites
+}
+
+// Discover finds the resources that jobs of an origin may go to.
+type Discover func(context.Context, Origin) ([]*glue.Resource, error)
+
 // Waiting is how jobs are followed to their end.
 type Waiting struct {
 	// Discover gives fresh resources for jobs that are sent again or that
 	// waited for others.
-	Discover func(context.Context) ([]*glue.Resource, error)
+	Discover Discover
 	// Seen is called after every look at the jobs; may be nil.
 	Seen func([]*Record)
 	// Pause is the longest time between looks; 0: ten seconds. The first
@@ -59,14 +70,8 @@ func (b *Broker) step(ctx context.Context, rs []*Record, w Waiting) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if len(due) > 0 {
-		found, err := w.Discover(ctx)
-		if err != nil {
-			return false, err
-		}
-		if err := b.SendAgain(ctx, due, found); err != nil {
-			return false, err
-		}
+	if err := b.SendAgain(ctx, due, w.Discover); err != nil {
+		return false, err
 	}
 	for _, r := range rs {
 		if !r.Final() {
@@ -193,9 +198,44 @@ func (r *Record) again() {
 	r.WallTime, r.CPUTime, r.MaxMemory, r.NoRetry = 0, 0, 0, false
 }
 
-// SendAgain plans jobs that are intended and sends them, never to where they
-// were tried before. A job that nothing matches now fails.
-func (b *Broker) SendAgain(ctx context.Context, rs []*Record, found []*glue.Resource) error {
+// SendAgain plans jobs that are intended and sends them, each to resources of
+// its origin, never to where it was tried before. A job that nothing matches
+// now fails.
+func (b *Broker) SendAgain(ctx context.Context, rs []*Record, discover Discover) error {
+	for _, group := range byOrigin(rs) {
+		from := group[0].Origin
+		found, err := discover(ctx, from)
+		if err != nil {
+			return err
+		}
+		of := *b
+		if len(of.Rules.Sites) == 0 {
+			of.Rules.Sites = from.Sites
+		}
+		if err := of.sendAgain(ctx, group, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byOrigin groups jobs of equal origin, in order of the first of each.
+func byOrigin(rs []*Record) (groups [][]*Record) {
+	at := map[string]int{}
+	for _, r := range rs {
+		key := strings.Join(r.Origin.Sources, "\n") + "\n\n" + strings.Join(r.Origin.Sites, "\n")
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+func (b *Broker) sendAgain(ctx context.Context, rs []*Record, found []*glue.Resource) error {
 	jobs := make([]*jdl.Job, 0, len(rs))
 	at := map[*jdl.Job]*Record{}
 	for _, r := range rs {
@@ -248,7 +288,7 @@ func (b *Broker) nowhere(ctx context.Context, rs []*Record) error {
 
 // Resubmit sends jobs anew: such as ended, and such as never arrived. With
 // anywhere set also to resources where they were tried before.
-func (b *Broker) Resubmit(ctx context.Context, rs []*Record, found []*glue.Resource, anywhere bool) error {
+func (b *Broker) Resubmit(ctx context.Context, rs []*Record, discover Discover, anywhere bool) error {
 	if err := b.Reconcile(ctx, rs); err != nil {
 		return err
 	}
@@ -274,7 +314,7 @@ func (b *Broker) Resubmit(ctx context.Context, rs []*Record, found []*glue.Resou
 			r.err = fmt.Errorf("job %s is %s: only ended jobs and such as never arrived can be submitted again", r.ID, r.State)
 		}
 	}
-	return b.SendAgain(ctx, ready, found)
+	return b.SendAgain(ctx, ready, discover)
 }
 
 // IsUncertain reports whether an error leaves open whether a request arrived.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -90,9 +91,21 @@ func (a *app) open(p planning) (*session, error) {
 		p.seed = randomSeed()
 	}
 	return &session{conf: conf, backends: backends, plan: p, broker: &broker.Broker{
-		Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now,
+		Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Origin: a.origin(p), Now: a.env.Now,
 		AskFor: time.Duration(conf.Deadline) / 2,
 	}}, nil
+}
+
+// origin is what the flags say of where to look, good in any directory.
+func (a *app) origin(p planning) broker.Origin {
+	from := broker.Origin{Sites: p.sites}
+	for _, raw := range p.info {
+		if path, ok := strings.CutPrefix(raw, "file:"); ok && !strings.HasPrefix(path, "/") {
+			raw = "file:" + a.abs(path)
+		}
+		from.Sources = append(from.Sources, raw)
+	}
+	return from
 }
 
 func randomSeed() uint64 {

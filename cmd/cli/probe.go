@@ -132,7 +132,7 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 	}
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	none := func(context.Context) ([]*glue.Resource, error) { return nil, nil }
+	none := func(context.Context, broker.Origin) ([]*glue.Resource, error) { return nil, nil }
 	err = s.broker.Wait(waiting, rs, broker.Waiting{Discover: none, Pause: 5 * time.Second})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -17,6 +17,8 @@ func (a *app) resubmitCmd() *cobra.Command {
 		Short: "Send jobs anew that have ended or never arrived",
 		Long: `Resubmit plans the jobs afresh and sends them, under the ids they have. They go
 to resources where they were not tried yet, unless --same allows these, too.
+They look for resources where they were told to when first submitted, unless
+--info or --site says otherwise.
 
 ` + selectionHelp,
 		Example: `  grid resubmit 01k9x
@@ -29,10 +31,7 @@ to resources where they were not tried yet, unless --same allows these, too.
 				if err := a.openServices(s); err != nil {
 					return err
 				}
-				if err := a.look(ctx, s); err != nil {
-					return err
-				}
-				if err := s.broker.Resubmit(ctx, rs, s.resources(), again); err != nil {
+				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
 					return err
 				}
 				if wait {

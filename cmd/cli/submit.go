@@ -233,9 +233,14 @@ func endErr(r *broker.Record) error {
 	return nil
 }
 
-// rediscover is how jobs that are sent later find resources.
-func (a *app) rediscover(s *session) func(context.Context) ([]*glue.Resource, error) {
-	return func(ctx context.Context) ([]*glue.Resource, error) {
+// rediscover is how jobs that are sent later find resources: from where their
+// user sent them first, unless this command names sources.
+func (a *app) rediscover(s *session) broker.Discover {
+	named := s.plan.info
+	return func(ctx context.Context, from broker.Origin) ([]*glue.Resource, error) {
+		if s.plan.info = named; len(named) == 0 {
+			s.plan.info = from.Sources
+		}
 		err := a.look(ctx, s)
 		return s.resources(), err
 	}
