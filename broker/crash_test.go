@@ -160,7 +160,7 @@ func afterCrash(t *testing.T, dir string, at int) {
 			again = append(again, r)
 		}
 	}
-	if err := b.Resubmit(ctx, again, func(context.Context, broker.Origin) ([]*glue.Resource, error) { return crashSites(), nil }, true); err != nil {
+	if err := b.Resubmit(ctx, again, always(crashSites()...), true); err != nil {
 		t.Fatal(err)
 	}
 	count := map[string]int{}

@@ -232,7 +232,7 @@ func wait(t *testing.T, b *broker.Broker, rs []*broker.Record, found ...*glue.Re
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	err := b.Wait(ctx, rs, broker.Waiting{Pause: time.Millisecond,
-		Discover: func(context.Context, broker.Origin) ([]*glue.Resource, error) { return found, nil }})
+		Discover: always(found...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestResubmittedTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := other.Resubmit(context.Background(), mine, []*glue.Resource{site("b")}, false); err != nil {
+			if err := other.Resubmit(context.Background(), mine, always(site("b")), false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -59,4 +59,9 @@ func TestExpiryEndsRetries(t *testing.T) {
 	if len(f.requests) != 1 {
 		t.Errorf("requests %v", f.requests)
 	}
+}
+
+// always discovers the same resources.
+func always(rs ...*glue.Resource) broker.Discover {
+	return func(context.Context, broker.Origin) ([]*glue.Resource, error) { return rs, nil }
 }
