@@ -1,6 +1,6 @@
 # Sourced by the other scripts; no side effects. State: $GRID_TESTBED_DIR/NAME.
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-NAME=bdii SITES=10 SEED=1 EPOCH=0 DATA='' LOAD=bdii CONF=top BREATHE=5
+NAME=bdii SITES=10 SEED=1 EPOCH=0 DATA='' LOAD=bdii CONF=top BREATHE=30
 PORT=${GRID_TESTBED_BDII_PORT:-24170}   # below the ephemeral range
 RUNAS=openldap                          # user of slapd and of the updater
 
