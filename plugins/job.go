@@ -38,6 +38,9 @@ type Handle struct {
 	Interface string `json:"interface"` // glue.Interface...: which back-end
 	Endpoint  string `json:"endpoint"`  // URL
 	ID        string `json:"id"`        // the back-end's own id
+	// Owner is as whom it was submitted, where jobs are shown to their owner
+	// only and a person may be several; "" elsewhere.
+	Owner string `json:"owner,omitempty"`
 }
 
 // Request asks for one job to be started.

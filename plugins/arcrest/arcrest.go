@@ -7,7 +7,6 @@ package arcrest
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -44,7 +43,7 @@ type Backend struct {
 	o       Options
 	mu      sync.Mutex
 	clients map[string]*client // by base URL and credential
-	who     *identity          // as last asked
+	who     []*identity        // as last asked, the preferred first
 	asked   time.Time
 }
 
@@ -91,16 +90,17 @@ func (b *Backend) Close() {
 	clear(b.clients)
 }
 
-// client returns the one for an endpoint with the present credential. op
-// is for the message of a failure.
-func (b *Backend) client(op, endpoint string) (*client, error) {
+// client returns the one for an endpoint with the present credential of the
+// owner of a job; owner "" takes the preferred one. op is for the message of a
+// failure.
+func (b *Backend) client(op, endpoint, owner string) (*client, error) {
 	base, err := Base(endpoint)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	who, err := b.identity()
+	who, err := b.identity(owner)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: hostOf(base), Err: err}
 	}
@@ -132,66 +132,6 @@ func hostOf(base string) string {
 	return host
 }
 
-// identity is whom we are for one endpoint client.
-type identity struct {
-	x509  *credential.X509  // nil: the token counts
-	token *credential.Token // nil without, or with x509
-	trust *credential.Trust
-	key   string // differs for every other credential
-}
-
-const identityAge = 30 * time.Second
-
-// identity is called with the lock held.
-func (b *Backend) identity() (*identity, error) {
-	now := b.o.Now()
-	if age := now.Sub(b.asked); b.who != nil && age >= 0 && age < identityAge {
-		return b.who, nil
-	}
-	set, err := b.o.Credentials()
-	if err != nil {
-		return nil, err
-	}
-	who, err := choose(set, now)
-	if err == nil {
-		b.who, b.asked = who, now
-	}
-	return who, err
-}
-
-// choose takes the X.509 credential when it is usable, else the token.
-func choose(set *credential.Set, now time.Time) (*identity, error) {
-	if set == nil || set.Trust == nil {
-		return nil, errNoTrust
-	}
-	who := &identity{trust: set.Trust}
-	switch {
-	case set.X509 != nil && now.Before(set.X509.NotAfter()):
-		who.x509 = set.X509
-		who.key = digest(set.X509.Chain()[0].Raw)
-	case set.Token != nil && (set.Token.Expiry().IsZero() || now.Before(set.Token.Expiry())):
-		who.token = set.Token
-		who.key = digest([]byte(set.Token.Raw()))
-	default:
-		return nil, unusable(set)
-	}
-	return who, nil
-}
-
-// unusable says why there is no credential to use, about each kind.
-func unusable(set *credential.Set) error {
-	var why []string
-	for _, kind := range []string{"x509", "token"} {
-		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
-			why = append(why, f.Error())
-		}
-	}
-	if why == nil {
-		return errNoCredential
-	}
-	return errors.New(strings.Join(why, "; "))
-}
-
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:12])
@@ -199,5 +139,5 @@ func digest(b []byte) string {
 
 // handle names a job of the endpoint.
 func (c *client) handle(id string) plugins.Handle {
-	return plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: c.base, ID: id}
+	return plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: c.base, ID: id, Owner: c.who.name()}
 }

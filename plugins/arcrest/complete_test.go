@@ -25,7 +25,7 @@ func TestRealComplete(t *testing.T) {
 	for _, url := range bed.All() {
 		reqs := at(url, shell(fmt.Sprintf("1m0cut%d", time.Now().UnixNano()), "cat in.txt"))
 		reqs[0].Job.InputSandbox = []jdl.InputFile{{Source: input, Name: "in.txt"}}
-		c, err := b.client("submit", url)
+		c, err := b.client("submit", url, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,23 +6,27 @@ import (
 	"gridbroker/plugins"
 )
 
-// byEndpoint calls do for every endpoint among the handles, at the same time,
+// place is where requests can go together: an endpoint, as one owner.
+type place struct{ endpoint, owner string }
+
+// byEndpoint calls do for every place among the handles, at the same time,
 // with the positions of its handles. err is set where there is no client for
 // it, and for handles whose id cannot be one (at then lists those).
 func (b *Backend) byEndpoint(op string, hs []plugins.Handle, do func(c *client, at []int, err error)) {
-	groups := map[string][]int{}
+	groups := map[place][]int{}
 	var bad []int
 	for i, h := range hs {
 		if validID(h.ID) {
-			groups[h.Endpoint] = append(groups[h.Endpoint], i)
+			at := place{h.Endpoint, h.Owner}
+			groups[at] = append(groups[at], i)
 		} else {
 			bad = append(bad, i)
 		}
 	}
 	var wg sync.WaitGroup
-	for endpoint, at := range groups {
+	for p, at := range groups {
 		wg.Go(func() {
-			c, err := b.client(op, endpoint)
+			c, err := b.client(op, p.endpoint, p.owner)
 			do(c, at, err)
 		})
 	}

@@ -47,7 +47,7 @@ func (b *Backend) Names(ctx context.Context, endpoint glue.Endpoint) (map[string
 
 // eachName calls visit for the jobs at the endpoint; false ends it.
 func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit func(c *client, id, name string) bool) error {
-	c, err := b.client("look up jobs", endpoint.URL)
+	c, err := b.client("look up jobs", endpoint.URL, "")
 	if err != nil {
 		return err
 	}

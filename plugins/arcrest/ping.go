@@ -15,7 +15,7 @@ import (
 // identity is the one we show it.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	pong := plugins.Pong{Interface: glue.InterfaceARCREST}
-	c, err := b.client("ping", endpoint)
+	c, err := b.client("ping", endpoint, "")
 	stranger, ok := errors.AsType[*plugins.Error](err)
 	if ok && stranger.Kind == plugins.Credential {
 		c, err = b.anonymous(endpoint)
@@ -70,14 +70,6 @@ func (b *Backend) anonymous(endpoint string) (*client, error) {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: "ping", Endpoint: endpoint, Err: errNoTrust}
 	}
 	return newClient(b.o, base, &identity{trust: set.Trust}), nil
-}
-
-// name is whom we say we are.
-func (w *identity) name() string {
-	if w.x509 != nil {
-		return w.x509.Identity()
-	}
-	return w.token.Subject() + " of " + w.token.Issuer()
 }
 
 // Renew implements plugins.Renewer: the delegations of the jobs are renewed,

@@ -189,3 +189,31 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// A proxy and a token are two users to A-REX. A job of the one must not look
+// lost, or cancelled, to the other.
+func TestRealOwners(t *testing.T) {
+	bed := testbed.NeedARC(t)
+	url := bed.REST10[0]
+	byProxy, byToken := as(t, bed, "alice"), withToken(t, bed, nil)
+	hs := submit(t, byProxy, at(url, shell(fmt.Sprintf("own%d", time.Now().UnixNano()), "sleep 600")))
+	st := byToken.Status(t.Context(), hs)[0]
+	if st.State != plugins.Unknown || st.Err == nil || kindOf(t, st.Err) != plugins.Credential {
+		t.Errorf("status by the other: %+v", st)
+	}
+	if err := byToken.Cancel(t.Context(), hs)[0]; err == nil || kindOf(t, err) != plugins.Credential {
+		t.Errorf("cancel by the other: %v", err)
+	}
+	proxy, _ := byProxy.o.Credentials()
+	token, _ := byToken.o.Credentials()
+	both := New(Options{Credentials: func() (*credential.Set, error) {
+		return &credential.Set{X509: proxy.X509, Token: token.Token, Trust: proxy.Trust}, nil
+	}})
+	defer both.Close()
+	hs = append(hs, submit(t, byToken, at(url, shell(fmt.Sprintf("own%d", time.Now().UnixNano()), "sleep 600")))...)
+	for _, st := range both.Status(t.Context(), hs) {
+		if st.Err != nil || st.State == plugins.Lost {
+			t.Errorf("with both: %+v", st)
+		}
+	}
+}

@@ -16,7 +16,7 @@ func (b *Backend) one(op string, h plugins.Handle) (*client, error) {
 	if !validID(h.ID) {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: h.Endpoint, Said: "this is no job id of ARC: " + h.ID}
 	}
-	return b.client(op, h.Endpoint)
+	return b.client(op, h.Endpoint, h.Owner)
 }
 
 // Log implements plugins.Logger: why the job failed, when it did, and the grid
