@@ -28,6 +28,9 @@ func (c *compiler) call(e *Call) code {
 	if fixed {
 		return c.fold(f, args, cost)
 	}
+	if k, ok := kindTests[f.name]; ok {
+		return kindCode(k, args[0], cost)
+	}
 	p, vs := c.p, make([]Value, len(args))
 	return code{cost: cost + 20, value: func(r int32) Value {
 		for i := range args {

@@ -46,6 +46,7 @@ func truthOf(b bool) truth3 {
 type code struct {
 	value func(r int32) Value
 	test  func(r int32) truth3
+	ints  ints
 	col   *column // the node is a column
 	fixed bool    // the node is the same for all rows
 	known Value   // that value

@@ -163,6 +163,9 @@ func (c *compiler) binary(e *Binary) code {
 	if k, ok := c.comparison(op, x, y, cost); ok {
 		return k
 	}
+	if k, ok := intCode(op, x, y, cost); ok {
+		return k
+	}
 	return code{cost: cost, value: func(r int32) Value { return apply(op, x.eval(r), y.eval(r)) }}
 }
 

@@ -111,17 +111,13 @@ func errorAmong(vs []Value) (Value, bool) {
 }
 
 // typeFunctions test the kind of a value; they are never UNDEFINED.
-var typeFunctions = []function{
-	{name: "isUndefined", min: 1, max: 1, strict: isKind(Undefined)},
-	{name: "isError", min: 1, max: 1, strict: isKind(Error)},
-	{name: "isString", min: 1, max: 1, strict: isKind(String)},
-	{name: "isInteger", min: 1, max: 1, strict: isKind(Int)},
-	{name: "isReal", min: 1, max: 1, strict: isKind(Real)},
-	{name: "isBoolean", min: 1, max: 1, strict: isKind(Bool)},
-	{name: "isList", min: 1, max: 1, strict: isKind(List)},
-	{name: "isClassAd", min: 1, max: 1, strict: isKind(Record)},
-	{name: "isAbsTime", min: 1, max: 1, strict: isKind(AbsTime)},
-	{name: "isRelTime", min: 1, max: 1, strict: isKind(RelTime)},
+var typeFunctions = kindFunctions()
+
+func kindFunctions() (fs []function) {
+	for name, k := range kindTests {
+		fs = append(fs, function{name: name, min: 1, max: 1, strict: isKind(k)})
+	}
+	return fs
 }
 
 func isKind(k Kind) strictFunc {
