@@ -102,6 +102,9 @@ func (l *lexer) unescape(start Pos, raw string) (string, bool) {
 			}
 			b.WriteByte(n)
 			i += used - 1
+		case c == 0:
+			l.fail(start, "NUL byte in a string", "")
+			return "", false
 		case escapes[c] != 0:
 			b.WriteByte(escapes[c])
 		default:
