@@ -183,7 +183,7 @@ func TestCanaryOfABlackHole(t *testing.T) {
 	b := newBench(t)
 	hole := resource("hole")
 	for range inARow {
-		b.run(simulate, hole, 0, time.Second, 1)
+		b.run(simulate, hole, 0, time.Second, 127)
 	}
 	b.clock = b.of(simulate, hole).BannedUntil
 	if h := b.of(simulate, hole); h.AtMost != 1 {
@@ -215,13 +215,21 @@ func TestTaskThatFailsEverywhere(t *testing.T) {
 	if h := b.of(simulate, c); !h.BannedUntil.IsZero() {
 		t.Errorf("a broken task had a resource banned: %+v", h)
 	}
+	// With one resource only its own exit code speaks for the task.
+	only := resource("only")
+	for range 5 {
+		b.run(&jdl.Job{Executable: "wrong"}, only, 0, time.Second, 2)
+	}
+	if h := b.of(simulate, only); !h.BannedUntil.IsZero() {
+		t.Errorf("a broken task had the only resource banned: %+v", h)
+	}
 }
 
 func TestHealthPinsAndClear(t *testing.T) {
 	b := newBench(t)
 	r := resource("a")
 	for range inARow {
-		b.run(simulate, r, 0, time.Second, 1)
+		b.run(simulate, r, 0, time.Second, 127)
 	}
 	list, err := b.Health(t.Context())
 	if err != nil || len(list) != 1 || list[0].State != "banned" || list[0].Failures != inARow || list[0].Success != 0 {

@@ -196,8 +196,13 @@ func learnSuccess(tx *sql.Tx, now time.Time, job openJob, run time.Duration) err
 	return err
 }
 
-// learnFastFailure counts towards a black hole, unless such tasks fail
-// everywhere: then it is the task.
+// cannotRun is the first exit code by which a shell or a batch system says that
+// the program could not be run (POSIX.1-2017, XCU 2.8.2), and not the program.
+const cannotRun = 126
+
+// learnFastFailure counts towards a black hole, unless it is the task: such
+// that fail everywhere, and programs that end with a code of their own and
+// were never seen to do better.
 func learnFastFailure(tx *sql.Tx, now time.Time, job openJob, st plugins.Status, known bool) error {
 	if _, err := tx.Exec("INSERT INTO failing VALUES (?,?,?) ON CONFLICT DO UPDATE SET last = excluded.last",
 		job.task, job.resource, now.Unix()); err != nil {
@@ -208,7 +213,8 @@ func learnFastFailure(tx *sql.Tx, now time.Time, job openJob, st plugins.Status,
 		job.task, job.resource, now.Add(-blameFor).Unix()).Scan(&elsewhere); err != nil {
 		return err
 	}
-	if elsewhere > 0 && !known {
+	own := st.State == plugins.Done && st.ExitCode.Or(0) < cannotRun
+	if (elsewhere > 0 || own) && !known {
 		return nil
 	}
 	b, err := loadBreaker(tx, job.resource, opRun)
