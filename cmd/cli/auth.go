@@ -26,7 +26,7 @@ Nothing else needs to be installed: proxies, VOMS and tokens are handled here.`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd(), a.authLoginCmd(), a.authDoctorCmd())
+	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd(), a.authLoginCmd(), a.authRenewCmd(), a.authWatchCmd(), a.authDoctorCmd())
 	return cmd
 }
 

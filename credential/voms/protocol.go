@@ -176,25 +176,28 @@ func parseReply(body []byte, status string) (*Answer, error) {
 		return nil, &ServerError{Said: fmt.Sprintf("it answers %s, and something that is not understood", status), Err: err}
 	}
 	notes := remarks(rep)
-	if strings.TrimSpace(rep.AC) == "" {
-		if len(notes) == 0 {
-			return nil, &ServerError{Said: status}
+	ac, err := decodeAC(rep.AC)
+	if err != nil {
+		// A refusal may carry a stump of an attribute certificate all the same.
+		if len(notes) > 0 {
+			return nil, &ServerError{Code: notes[0].Code, Said: notes[0].Message}
 		}
-		return nil, &ServerError{Code: notes[0].Code, Said: notes[0].Message}
-	}
-	der, err := base64.StdEncoding.DecodeString(strings.Map(noSpace, rep.AC))
-	if err != nil {
-		return nil, fmt.Errorf("the attributes are not base64: %w", err)
-	}
-	ac, err := Parse(der)
-	if err != nil {
-		return nil, err
+		return nil, &ServerError{Said: status, Err: err}
 	}
 	a := &Answer{AC: ac}
 	for _, n := range notes {
 		a.Warnings = append(a.Warnings, n.Message)
 	}
 	return a, nil
+}
+
+// decodeAC reads base64.
+func decodeAC(text string) (*AC, error) {
+	der, err := base64.StdEncoding.DecodeString(strings.Map(noSpace, text))
+	if err != nil {
+		return nil, fmt.Errorf("the attributes are not base64: %w", err)
+	}
+	return Parse(der)
 }
 
 func remarks(rep reply) []remark {

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/broker"
+	"gridbroker/credential"
+	"gridbroker/plugins"
+)
+
+func (a *app) authRenewCmd() *cobra.Command {
+	var sel selection
+	cmd := &cobra.Command{
+		Use:   "renew [ID...]",
+		Short: "Renew the credentials delegated for live jobs",
+		Long: `Gives the back-ends a new delegation of the present credential for jobs that have not ended:
+one per delegation, whatever the number of jobs that share it. Without ids: all live jobs at
+back-ends that keep a credential. Warns of jobs whose wall time the credential will not outlive.
+
+` + selectionHelp,
+		Example:           "  grid auth proxy && grid auth renew\n  grid auth renew --state running",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if len(args) == 0 {
+					rs = renewable(s, rs)
+				}
+				set, err := a.credentialSet()
+				if err != nil {
+					return err
+				}
+				if err := a.renew(ctx, s, set, rs); err != nil {
+					return err
+				}
+				if a.json {
+					return a.showJobs("auth.renew", rs)
+				}
+				a.report(rs)
+				return a.outcome(rs, jobErr)
+			})
+		},
+	}
+	sel.register(cmd)
+	return cmd
+}
+
+// renewable leaves out jobs at back-ends that keep no credential, and jobs
+// that never reached one.
+func renewable(s *session, rs []*broker.Record) []*broker.Record {
+	return slices.DeleteFunc(rs, func(r *broker.Record) bool {
+		backend, ok := s.backends.Registry.For(r.Handle.Interface)
+		_, can := backend.(plugins.Renewer)
+		return !ok || !can || r.Final() || r.Handle.ID == ""
+	})
+}
+
+// renew renews and warns. An unusable credential is an error before anything
+// is asked.
+func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*broker.Record) error {
+	if len(rs) == 0 {
+		if !a.json {
+			fmt.Fprintln(a.env.Err, "grid: no live jobs with a delegated credential")
+		}
+		return nil
+	}
+	if set.X509 == nil && set.Token == nil {
+		for _, kind := range []string{"x509", "token"} {
+			if f := set.Finding(kind); f != nil {
+				return f
+			}
+		}
+	}
+	if set.X509 != nil {
+		if err := set.X509.Valid(a.env.Now()); err != nil {
+			return err
+		}
+	}
+	if err := s.broker.Renew(ctx, rs); err != nil {
+		return err
+	}
+	a.warnOfLife(set, rs)
+	return nil
+}
+
+// warnOfLife names the jobs that may run for longer than the credential lives.
+func (a *app) warnOfLife(set *credential.Set, rs []*broker.Record) {
+	now := a.env.Now()
+	short := 0
+	var worst *credential.Finding
+	var longest time.Duration
+	for _, r := range rs {
+		job, err := r.Job()
+		if err != nil {
+			continue
+		}
+		wall := job.Demand.WallTime
+		if !r.Started.IsZero() {
+			wall -= now.Sub(r.Started)
+		}
+		if f := set.Outlives(now, 0, wall); f != nil {
+			if short++; wall > longest {
+				worst, longest = f, wall
+			}
+		}
+	}
+	if worst != nil {
+		fmt.Fprintf(a.env.Err, "grid: warning: %d of %d jobs: %v\n", short, len(rs), worst)
+	}
+}
+
+func (a *app) authWatchCmd() *cobra.Command {
+	var every time.Duration
+	var forever bool
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Keep the credentials of live jobs alive",
+		Long: `Renews, again and again, the delegations of all live jobs, and the bearer token in its file from
+a stored login before it expires. A new proxy (grid auth proxy) is taken up at the next round.
+Ends when no such job is left, unless --forever; failures are reported and tried again.`,
+		Example: "  grid auth watch &\n  grid auth watch --every 30m --forever",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if every < time.Second {
+				return usageError(fmt.Errorf("--every %s: at least a second", every))
+			}
+			return a.authWatch(cmd, every, forever)
+		},
+	}
+	cmd.Flags().DurationVar(&every, "every", time.Hour, "how often")
+	cmd.Flags().BoolVar(&forever, "forever", false, "go on when no live job is left")
+	return cmd
+}
+
+func (a *app) authWatch(cmd *cobra.Command, every time.Duration, forever bool) error {
+	ctx := cmd.Context()
+	for {
+		live, err := a.watchRound(cmd, every)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(a.env.Err, "grid: %v; trying again in %s\n", err, every)
+		} else if live == 0 && !forever {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+// watchRound renews once and returns how many jobs there were to renew.
+func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err error) {
+	set, err := a.credentialSet()
+	if err != nil {
+		return 0, err
+	}
+	if err := a.renewTokenFile(cmd.Context(), set, every); err != nil {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+	}
+	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
+		if err := s.broker.Refresh(ctx, rs); err != nil {
+			return err
+		}
+		rs = renewable(s, rs)
+		if live = len(rs); live == 0 {
+			return nil
+		}
+		if err := a.renew(ctx, s, set, rs); err != nil {
+			return err
+		}
+		a.report(rs)
+		return nil
+	})
+	return live, err
+}
+
+// renewTokenFile replaces the token in its default file when it would not
+// live until after the next round and a login is stored.
+func (a *app) renewTokenFile(ctx context.Context, set *credential.Set, every time.Duration) error {
+	path := a.credentialEnv().TokenPath()
+	t := set.Token
+	if t == nil || set.Minter == nil || t.Source() != path || t.Expiry().IsZero() || t.Expiry().Sub(a.env.Now()) > 2*every {
+		return nil
+	}
+	audience := ""
+	if len(t.Audience()) > 0 {
+		audience = t.Audience()[0]
+	}
+	fresh, err := set.Minter.Mint(ctx, audience, t.Scopes())
+	if err != nil {
+		return err
+	}
+	return credential.WriteSecret(path, []byte(fresh.Raw()+"\n"))
+}

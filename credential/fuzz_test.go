@@ -1,0 +1,74 @@
+package credential
+
+import (
+	"testing"
+	"time"
+)
+
+func FuzzPEM(f *testing.F) {
+	ca := newCA(f, "CA")
+	user := ca.user(f, "Alice", nil)
+	text, err := user.pem()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
+	trust := &Trust{now: func() time.Time { return testNow }, roots: trustIn(f, certDir(f, ca, testNow.AddDate(0, 1, 0)), testNow).roots}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<16 {
+			return
+		}
+		x, err := ParseX509("fuzz", data)
+		if err != nil {
+			if _, ok := err.(*Finding); !ok {
+				t.Errorf("%T", err)
+			}
+			return
+		}
+		_ = trust.Verify(x)
+		_, _, _ = x.FQANs(), x.Identity(), x.check(testNow)
+	})
+}
+
+func FuzzSigningPolicy(f *testing.F) {
+	f.Add("access_id_CA X509 '/CN=a'\npos_rights globus CA:sign\ncond_subjects globus '\"/C=x/*\" \"/C=y*\"'\n", "/C=x/CN=me")
+	f.Add("# c\naccess_id_CA X509 /CN=a\ncond_subjects globus /C=[x?*", "/C=[x")
+	f.Fuzz(func(t *testing.T, text, dn string) {
+		if len(text) > 1<<12 || len(dn) > 200 {
+			return
+		}
+		if p, err := parseSigningPolicy("f", []byte(text)); err == nil {
+			p.allows("/CN=a", dn)
+		}
+	})
+}
+
+func FuzzCRL(f *testing.F) {
+	data, err := readFileLimited(trustIn(f, certDir(f, newCA(f, "CA"), testNow), testNow).sorted()[0].base+".r0", 1<<20)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	serial := newCA(f, "x").cert.SerialNumber
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		if c, err := parseCRL(data); err == nil {
+			_, _, _ = c.find(serial)
+		}
+	})
+}
+
+func FuzzToken(f *testing.F) {
+	f.Add(jwt(`{"aud":["a","b"],"scope":"x y","exp":1.5e9,"wlcg.groups":["/g"]}`))
+	f.Add("opaque==")
+	f.Fuzz(func(t *testing.T, text string) {
+		tok, err := ParseToken("fuzz", text)
+		if err != nil {
+			if len(text) > 30 && len(err.Error()) > 400 {
+				t.Error("the error is as long as if it held the token")
+			}
+			return
+		}
+		_, _, _ = tok.For("https://ce"), tok.check(testNow), tok.Fits("https://ce", "x")
+	})
+}
