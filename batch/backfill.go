@@ -18,6 +18,7 @@ type backfill struct {
 	shortest bool               // backfill the shortest first, not by priority
 	byLimit  waiting            // the queue in order of limit, where shortest
 	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
+	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
 	ws       windows
 }
@@ -84,11 +85,15 @@ func (p *backfill) pass(m *Machine) {
 	if p.Weights.changing() {
 		p.sort(m)
 	}
+	p.light = p.single() && m.steady()
 	p.walk(m)
 	if p.queue.n > len(p.held) {
 		p.choose(m)
 	}
 	for _, id := range p.held {
+		if p.light {
+			break
+		}
 		j := &m.jobs[id]
 		m.plan.vacate(j, j.planned, j.planned+j.limit)
 	}
@@ -134,7 +139,9 @@ func (p *backfill) walk(m *Machine) {
 		if p.depth == 0 {
 			return
 		}
-		m.plan.occupy(j, j.planned, j.planned+j.limit)
+		if !p.light {
+			m.plan.occupy(j, j.planned, j.planned+j.limit)
+		}
 		p.held = append(p.held, e.job)
 		at.i++
 		if given++; p.ReservationPolicy == "HIGHEST" {
@@ -166,8 +173,7 @@ func (p *backfill) fill(m *Machine) {
 		list = &p.byLimit
 	}
 	end := p.depthEnd()
-	var exact bool
-	p.ws, exact = m.plan.windows(m.now, p.ws)
+	exact := p.look(m)
 	at, ok := list.next(place{}, p.ws)
 	for ; ok; at, ok = list.next(at, p.ws) {
 		e, _, _ := list.at(at)
@@ -183,6 +189,37 @@ func (p *backfill) fill(m *Machine) {
 			p.queue.remove(m.jobs[e.job].entry(e.job))
 		}
 		p.launch(m, e.job)
-		p.ws, exact = m.plan.windows(m.now, p.ws)
+		exact = p.look(m)
 	}
+}
+
+// single tells whether one reservation is all there can be in a pass.
+func (p *backfill) single() bool {
+	return p.depth == 1 && p.Backfill != "BESTFIT" && p.Backfill != "GREEDY" && p.ReservationPolicy != "HIGHEST"
+}
+
+// steady tells whether nothing but running jobs is in the plan of a plain
+// pool: then more and more processors come free as time goes by.
+func (m *Machine) steady() bool {
+	_, plain := m.plan.(pool)
+	return plain && !m.reserved
+}
+
+// look finds the windows open now. Where the plan is steady and there is one
+// reservation these are EASY's two, and the reservation need not be put into
+// the plan to find them: what is free now until the reservation begins, and
+// what it leaves free then, for ever.
+func (p *backfill) look(m *Machine) (exact bool) {
+	if !p.light || len(p.held) == 0 {
+		p.ws, exact = m.plan.windows(m.now, p.ws)
+		return exact
+	}
+	head, free := &m.jobs[p.held[0]], m.plan.(pool)
+	now, extra := free.at(m.now), free.at(head.planned)-head.procs
+	p.ws = p.ws[:0]
+	if extra < now {
+		p.ws = append(p.ws, window{now, head.planned - m.now})
+	}
+	p.ws = append(p.ws, window{min(now, extra), never})
+	return true
 }

@@ -20,16 +20,17 @@ func (c *cluster) reserve() {
 		if !byNode {
 			c.plan.occupy(j, from, to)
 		} else {
-			p.hold(j, from, to, c.reserved(p, r, j, from, to))
+			p.hold(j, from, to, c.reservedOn(p, r, j, from, to))
 		}
+		c.reserved = true
 		c.wakes = append(c.wakes, from, to)
 	}
 	slices.Sort(c.wakes)
 }
 
-// reserved is what a reservation takes of nodes: what is not held there by
+// reservedOn is what a reservation takes of nodes: what is not held there by
 // running jobs for all of its time.
-func (c *cluster) reserved(p *nodePlan, r Reservation, j *job, from, to int64) (list []share) {
+func (c *cluster) reservedOn(p *nodePlan, r Reservation, j *job, from, to int64) (list []share) {
 	if len(r.Nodes) == 0 {
 		for i := range p.nodes {
 			j.Need.on = append(j.Need.on, int32(i))

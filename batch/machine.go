@@ -37,6 +37,7 @@ type Machine struct {
 	starts    []int32
 	queues    []throttle // limits by queue; may be empty
 	wakes     []int64    // times at which advance reservations begin and end, sorted
+	reserved  bool       // there are advance reservations
 	following bool       // others decide what starts: policies only keep the queue
 	wait      int        // jobs waiting
 	busy      int        // jobs running

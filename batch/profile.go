@@ -159,9 +159,10 @@ func (p *profile) change(from, to int64, procs int32) {
 		b, i = p.insert(b, i+1, from, p.value(b, i))
 	}
 	joins := p.before(b, i) == p.value(b, i)+procs
-	b, i, last := p.add(b, i, to, procs)
+	b, i = p.add(b, i, to, procs)
 	if to < never {
-		p.edge(b, i, to, last, last+procs)
+		ahead := p.before(b, i)
+		p.edge(b, i, to, ahead-procs, ahead)
 	}
 	if joins {
 		b, i = p.locate(from)
@@ -181,25 +182,22 @@ func (p *profile) before(b, i int) int32 {
 }
 
 // add changes the steps from (b, i) to the time to. It returns the place of
-// the first step not changed, or the end of the last block changed, and the
-// old value of the last that was.
-func (p *profile) add(b, i int, to int64, procs int32) (int, int, int32) {
-	for last := int32(0); ; b, i = b+1, 0 {
+// the first step not changed, or the end of the last block changed.
+func (p *profile) add(b, i int, to int64, procs int32) (int, int) {
+	for ; ; b, i = b+1, 0 {
 		blk, more := p.blocks[b], b+1 < len(p.blocks)
 		if i == 0 && more && p.first[b+1] <= to { // all of the block
-			last = p.value(b, blk.n-1)
 			p.shift[b] += procs
 			p.low[b] += procs
 			p.high[b] += procs
 			continue
 		}
 		for ; i < blk.n && blk.time[i&(blockSize-1)] < to; i++ {
-			last = blk.free[i&(blockSize-1)] + p.shift[b]
 			blk.free[i&(blockSize-1)] += procs
 		}
 		p.bound(b)
 		if i < blk.n || !more || p.first[b+1] > to {
-			return b, i, last
+			return b, i
 		}
 	}
 }
