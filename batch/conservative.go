@@ -58,10 +58,15 @@ func (p *conservative) enter(m *Machine, id int32) {
 	p.put(m, id)
 }
 
-// put occupies the planned place and remembers when it is due.
+// put occupies the planned place.
 func (p *conservative) put(m *Machine, id int32) {
 	j := &m.jobs[id]
 	m.plan.occupy(j, j.planned, j.planned+j.limit)
+	p.note(j, id)
+}
+
+// note remembers when a job is due.
+func (p *conservative) note(j *job, id int32) {
 	p.count++
 	j.ticket = p.count
 	p.due.push(due{j.planned, j.ticket, id})
@@ -117,9 +122,9 @@ func (p *conservative) pull(m *Machine, id int32, seen, open hull) hull {
 		return open
 	}
 	was := hull{from: j.planned, to: j.planned + j.limit}
-	m.plan.vacate(j, was.from, was.to)
 	j.planned = start
-	p.put(m, id)
+	m.plan.move(j, was.from)
+	p.note(j, id)
 	was.from = max(was.from, min(was.to, start+j.limit))
 	was.most = m.plan.most(was.from, was.to)
 	p.opened = append(p.opened, opening{j.entry(id), was})

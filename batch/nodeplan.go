@@ -207,6 +207,11 @@ func (p *nodePlan) occupy(j *job, from, to int64) {
 	j.shares = shares
 }
 
+func (p *nodePlan) move(j *job, was int64) {
+	p.vacate(j, was, was+j.limit)
+	p.occupy(j, j.planned, j.planned+j.limit)
+}
+
 // hold takes given parts of nodes for a job.
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 	total := int32(0)

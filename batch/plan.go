@@ -13,6 +13,8 @@ type plan interface {
 	occupy(j *job, from, to int64)
 	// vacate gives back what j occupies in [from, to).
 	vacate(j *job, from, to int64)
+	// move takes j from its place at the time was to the one planned.
+	move(j *job, was int64)
 	// windows lists what is free from now on, appending to ws[:0]. A job
 	// that fits no window does not fit now; the reverse must be asked of
 	// earliest where exact is false.
@@ -50,6 +52,13 @@ func (p pool) earlier(j *job, from, before int64) int64 {
 
 func (p pool) occupy(j *job, from, to int64) { p.change(from, to, -j.procs) }
 func (p pool) vacate(j *job, from, to int64) { p.change(from, to, j.procs) }
+
+// move changes only what the two places do not share.
+func (p pool) move(j *job, was int64) {
+	end := j.planned + j.limit
+	p.change(max(end, was), was+j.limit, j.procs)
+	p.change(j.planned, min(end, was), -j.procs)
+}
 
 func (p pool) windows(now int64, ws windows) (windows, bool) {
 	ws = ws[:0]
