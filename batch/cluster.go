@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -10,14 +11,14 @@ import (
 // numbers.
 type cluster struct {
 	*Machine
-	state   State
-	ids     []int // state.Jobs place by Task.ID
-	refuse  []Refusal
-	users   *names
-	up      []int              // places in state.Nodes of the nodes of the plan
-	places  map[string]int     // place in the plan by node name
-	serving map[string][]int32 // nodes by what jobs ask for
-	empty   *nodePlan          // the nodes with nothing on them
+	state  State
+	ids    []int // state.Jobs place by Task.ID
+	refuse []Refusal
+	users  *names
+	up     []int          // places in state.Nodes of the nodes of the plan
+	places map[string]int // place in the plan by node name
+	needs  map[wish]*Need
+	empty  *nodePlan // the nodes with nothing on them
 }
 
 // Refusal is a waiting job that will not start, and why.
@@ -144,26 +145,33 @@ func (s *State) throttles() []throttle {
 	return list
 }
 
+// wish is what decides a Need: equal wishes share one.
+type wish struct {
+	nodes, gpus     int
+	memory, disk    int64
+	queue, features string
+}
+
 // need lists what a job asks of nodes and the nodes that could serve it.
 func (c *cluster) need(j *Job) *Need {
-	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs}
-	if _, ok := c.plan.(*nodePlan); !ok {
+	_, byNode := c.plan.(*nodePlan)
+	if !byNode {
+		return nil
+	}
+	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00")}
+	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	key := fmt.Sprintf("%q %q", j.Queue, j.Features)
-	on, ok := c.serving[key]
-	if !ok {
-		for i, at := range c.up {
-			if c.state.Nodes[at].serves(j) {
-				on = append(on, int32(i))
-			}
+	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs}
+	for i, at := range c.up {
+		if c.state.Nodes[at].serves(j) {
+			n.on = append(n.on, int32(i))
 		}
-		if c.serving == nil {
-			c.serving = map[string][]int32{}
-		}
-		c.serving[key] = on
 	}
-	n.on = on
+	if c.needs == nil {
+		c.needs = map[wish]*Need{}
+	}
+	c.needs[w] = n
 	return n
 }
 

@@ -47,7 +47,7 @@ func BenchmarkForecast(b *testing.B) {
 		running, waiting int
 	}{
 		{"fcfs", "estimate", false, 5000, 10000}, {"easy", "estimate", false, 5000, 10000}, {"easy", "history", false, 5000, 10000},
-		{"conservative", "estimate", false, 5000, 10000}, {"easy", "estimate", true, 500, 1000},
+		{"conservative", "estimate", false, 5000, 10000}, {"easy", "estimate", true, 500, 1000}, {"easy", "estimate", true, 5000, 10000},
 	} {
 		b.Run(fmt.Sprintf("%s/%s/nodes=%v", v.policy, v.belief, v.needs), func(b *testing.B) {
 			s := busyState(v.running, v.waiting, v.running, v.needs)

@@ -18,8 +18,27 @@ type nodePlan struct {
 
 // timeline is what is held on one node and when.
 type timeline struct {
-	have amounts
-	held []holding
+	have  amounts
+	held  []holding
+	sum   amounts // of all that is held
+	begin int64   // the latest begin of what is held
+	end   int64   // the earliest end
+}
+
+// count works out sum, begin and end.
+func (t *timeline) count() {
+	t.sum, t.begin, t.end = amounts{}, -never, never
+	for i := range t.held {
+		t.add(&t.held[i])
+	}
+}
+
+func (t *timeline) add(h *holding) {
+	t.sum.procs += h.procs
+	t.sum.memory += h.memory
+	t.sum.disk += h.disk
+	t.sum.gpus += h.gpus
+	t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
 }
 
 // amounts of one node's resources: processors, memory MB, disk MB, GPUs.
@@ -56,6 +75,7 @@ func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	p := &nodePlan{nodes: make([]timeline, len(nodes))}
 	for i, n := range nodes {
 		p.nodes[i].have = n
+		p.nodes[i].count()
 		total += int(n.procs)
 	}
 	p.sum = newProfile(from, total)
@@ -174,6 +194,9 @@ func (t *timeline) room(from, to int64, n *Need) int32 {
 // peak is the most that is held at any moment of [from, to), for each
 // resource by itself. Holdings change only when one begins.
 func (t *timeline) peak(from, to int64) amounts {
+	if t.begin <= from && from < t.end { // all of it is held now
+		return t.sum
+	}
 	top := t.at(from)
 	for i := range t.held {
 		if h := &t.held[i]; h.from > from && h.from < to {
@@ -229,7 +252,9 @@ func (n *Need) part(procs int32) amounts {
 }
 
 func (p *nodePlan) take(node int32, h holding) {
-	p.nodes[node].held = append(p.nodes[node].held, h)
+	t := &p.nodes[node]
+	t.held = append(t.held, h)
+	t.add(&h)
 }
 
 func (p *nodePlan) release(at int64) {
@@ -244,6 +269,7 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 	for _, s := range j.shares {
 		t := &p.nodes[s.node]
 		t.held = slices.DeleteFunc(t.held, func(h holding) bool { return h.owner == j.seq })
+		t.count()
 		total += s.procs
 	}
 	p.sum.change(from, to, total)
