@@ -146,7 +146,7 @@ func (j *Job) adlApplication() (adlApplication, error) {
 		Input:      j.StdInput, Output: j.StdOutput, Error: j.StdError,
 	}
 	for _, v := range env {
-		a.Environment = append(a.Environment, adlVariable{v.Name, v.Value})
+		a.Environment = append(a.Environment, adlVariable(v))
 	}
 	return a, err
 }

@@ -1,0 +1,86 @@
+package jdl
+
+import (
+	"strings"
+	"time"
+)
+
+// policy reads retries, expiry, proxy server and the like.
+func (r *jobReader) policy() {
+	j, def := r.job, r.cfg.defaults
+	j.VO = r.str("VirtualOrganisation")
+	if j.VO == "" {
+		j.VO = r.str("VirtualOrganization")
+	}
+	if j.VO == "" && !r.cfg.stored {
+		j.VO = def.VO
+	}
+	if r.cfg.stored {
+		def = Defaults{}
+	}
+	j.RetryCount = r.integer("RetryCount", def.RetryCount)
+	j.ShallowRetry = r.integer("ShallowRetryCount", def.ShallowRetry)
+	j.Perusal = r.boolean("PerusalFileEnable")
+	j.PerusalEvery = time.Duration(r.integer("PerusalTimeInterval", 0)) * time.Second
+	j.AllowZipped = r.boolean("AllowZippedISB")
+	j.Significant = r.strs("SignificantAttributes")
+	j.After = r.strs("DependsOn")
+	j.Node = r.str("NodeName")
+	r.expiry(def)
+	r.proxyServer()
+	r.userTags()
+}
+
+func (r *jobReader) expiry(def Defaults) {
+	now := r.cfg.now()
+	at := r.integer("ExpiryTime", 0)
+	switch {
+	case at > 0:
+		r.job.Expiry = time.Unix(int64(at), 0)
+		if !r.cfg.stored && r.job.Expiry.Before(now) {
+			r.warn(r.pos("ExpiryTime"), "expired", "it counts seconds since 1970", "ExpiryTime %d is in the past", at)
+		}
+	case def.Lifetime > 0:
+		r.job.Expiry = now.Add(def.Lifetime).Truncate(time.Second)
+	}
+}
+
+// proxyServer checks that MyProxyServer names a host, with or without port.
+func (r *jobReader) proxyServer() {
+	host := strings.TrimSpace(r.str("MyProxyServer"))
+	if !isHostPort(host) {
+		r.failAttr("MyProxyServer", "host-name", "", "MyProxyServer %q is no host name", host)
+		return
+	}
+	r.job.MyProxyServer = host
+}
+
+func isHostPort(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		ok := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(".:-_[]", c) >= 0
+		if !ok {
+			return false
+		}
+	}
+	return !strings.HasPrefix(s, "-")
+}
+
+func (r *jobReader) userTags() {
+	if !r.has("UserTags") {
+		return
+	}
+	tags, ok := r.value("UserTags").Record()
+	if !ok {
+		r.wrongType("UserTags", tRecord)
+		return
+	}
+	for _, a := range tags.Attrs() {
+		v := tags.EvalAttr(a.Name, nil)
+		s, isString := v.Str()
+		if !isString {
+			s = UnparseValue(v)
+		}
+		r.job.Tags = append(r.job.Tags, EnvVar{a.Name, s})
+	}
+}
