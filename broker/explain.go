@@ -180,7 +180,8 @@ func (m *Match) unpublished() []Unpublished {
 	}
 	var out []Unpublished
 	for i, name := range names {
-		if slices.ContainsFunc(names[:i], func(s string) bool { return strings.EqualFold(s, name) }) || m.publishes(name) {
+		if slices.ContainsFunc(names[:i], func(s string) bool { return strings.EqualFold(s, name) }) ||
+			strings.EqualFold(name, dataAccessCost) || m.publishes(name) {
 			continue
 		}
 		u := Unpublished{Name: name, Unknown: true}

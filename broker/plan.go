@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -74,7 +75,8 @@ func (b *Broker) prepare(ctx context.Context, m *Match, rules Rules, table *jdl.
 	}
 	answers := b.Services.ask(ask, job, c.match.Survivors)
 	cs := c.match.candidates(rules, answers)
-	c.field = b.Policy.NewField(job, rules.Now, cs, tally, b.rankOf(m, cs, table))
+	policy := b.policyFor(job)
+	c.field = policy.NewField(job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))
 	outcomes := make([]Outcome, len(answers))
 	for i, a := range answers {
 		outcomes[i] = a.Outcome
@@ -82,12 +84,25 @@ func (b *Broker) prepare(ctx context.Context, m *Match, rules Rules, table *jdl.
 	return c, outcomes
 }
 
+// dataAccessCost is the name by which a Rank asks for closeness to the data.
+const dataAccessCost = "DataAccessCost"
+
+// policyFor is the broker's policy, except that "Rank = other.DataAccessCost",
+// which stands alone and is no published attribute, means policy data.
+func (b *Broker) policyFor(job *jdl.Job) rank.Policy {
+	policy := b.Policy
+	if name, ok := otherName(job.Rank); ok && strings.EqualFold(name, dataAccessCost) && policy.UsesRank() {
+		policy.Name = rank.Data
+	}
+	return policy
+}
+
 // rankOf evaluates the job's Rank, or in policy jdl its default, for all
 // candidates, and returns the function that does it again for one.
-func (b *Broker) rankOf(m *Match, cs []rank.Candidate, table *jdl.Table) func(*glue.Resource) jdl.Value {
+func rankOf(m *Match, cs []rank.Candidate, table *jdl.Table, policy string) func(*glue.Resource) jdl.Value {
 	job := m.Job
 	e := job.Rank
-	if e == nil && b.Policy.Name == rank.JDL {
+	if e == nil && policy == rank.JDL {
 		e = job.DefaultRank
 	}
 	if e == nil {

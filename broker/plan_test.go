@@ -318,24 +318,3 @@ func TestViewStandsForTheQueue(t *testing.T) {
 		}
 	}
 }
-
-func TestCollocation(t *testing.T) {
-	small := func(r *glue.Resource) { r.MainMemory = glue.Some[int64](1000); r.FreeSlots.V = 1000 }
-	large := func(r *glue.Resource) { r.MainMemory = glue.Some[int64](9000); r.FreeSlots.V = 1 }
-	set := &jdl.JobSet{Collocated: true, Jobs: []*jdl.Job{newJob(t, "[]"), newJob(t, "[]"),
-		newJob(t, "[Requirements = other.GlueHostMainMemoryRAMSize > 5000]")}}
-	b := newBroker(func(b *broker.Broker) { b.WholeOrder = true })
-	p := plan(t, b, []*glue.Resource{site("small", small), site("large", large)}, set.Jobs...)
-	p.Collocate(set)
-	for i, j := range p.Jobs {
-		if len(j.Choices) != 1 || j.Choices[0].Resource.ID != "large" {
-			t.Errorf("node %d: %v %v", i, j.Choices, j.Err)
-		}
-	}
-	p = plan(t, b, []*glue.Resource{site("small", small), site("large", large)},
-		newJob(t, "[Requirements = other.GlueHostMainMemoryRAMSize < 5000]"), set.Jobs[2])
-	p.Collocate(&jdl.JobSet{Collocated: true, Jobs: []*jdl.Job{p.Jobs[0].Job, p.Jobs[1].Job}})
-	if p.Jobs[0].Err == nil || !strings.Contains(p.Jobs[0].Err.Error(), "NodesCollocation") {
-		t.Errorf("nothing in common: %v", p.Jobs[0].Err)
-	}
-}

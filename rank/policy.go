@@ -67,6 +67,9 @@ func ParsePolicy(s string, m Model) (Policy, error) {
 	return Policy{Name: s, Model: m}, nil
 }
 
+// UsesRank reports whether a Rank in the job decides.
+func (p Policy) UsesRank() bool { return kinds[p.Name].usesRank || p.Name == "" }
+
 func scoreHybrid(p *Policy, sc *scene, c *Candidate) Ranked {
 	done := p.Model.complete(sc, c)
 	return Ranked{Candidate: *c, Score: -done.total, Uncertainty: done.sigma, Terms: done.terms}
