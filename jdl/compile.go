@@ -19,7 +19,6 @@ type Program struct {
 	plain bool   // evaluate every row with the reference evaluator
 	spent int    // steps of the reference evaluator, of whole rows
 	ev    *evaluator
-	all   []int32
 }
 
 // part is one conjunct.
@@ -35,10 +34,10 @@ type filter func(rows []int32) []int32
 // Bounds beyond which a program leaves everything to the reference evaluator,
 // so that its limits hold in the same way.
 const (
-	maxCost  = 20000
-	maxNodes = 5000 // compiled, inlined ones each time they are met
-	maxInner = 100  // attributes inlined, one inside the other
-	heavy    = 1000 // steps of the reference evaluator in one row
+	maxCost  = 4000  // a cost of 1 is at most 120 steps: see cellElems and cellText
+	maxNodes = 10000 // compiled, inlined ones each time they are met
+	maxInner = 100   // attributes inlined, one inside the other
+	heavy    = 1000  // steps of the reference evaluator in one row
 	maxSpent = 20 * maxSteps
 )
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl"
 )
@@ -50,6 +51,9 @@ func TestOracle(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
+	local := time.Local
+	time.Local = time.UTC // where the answers were taken
+	defer func() { time.Local = local }()
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".jsonl"), func(t *testing.T) {
 			bad, n := 0, 0

@@ -82,10 +82,3 @@ func (d *textIDs) put(s string) uint32 {
 	d.texts, d.folded = append(d.texts, s), append(d.folded, 0)
 	return id
 }
-
-// text returns the text with a number.
-func (t *Table) text(id uint32) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.texts.texts[id]
-}
