@@ -89,7 +89,7 @@ broker() {
   for i in "$A1" "$A2" "$A3"; do wipe "$i"; done
 }
 
-output() { # client version URL
+output() { # client version URL arcsync-option
   jobs /bin/echo "hello" 0
   wipe "$3"
   (cd "$W" && grid submit --no-cache --info "$3" b*.jdl >/dev/null)
@@ -98,13 +98,14 @@ output() { # client version URL
   mkdir -p "$W/got"; local o t
   o=$(cd "$W/got" && seconds grid output --all)
   [ "$(find "$W/got" -name out.txt | wc -l)" = "$N" ] || say "grid brought $(find "$W/got" -name out.txt | wc -l) of $N"
-  "$1" arcsync -c "$3" -f >/dev/null
+  "$1" arcsync "$4" "$3" -f >/dev/null
   t=$(seconds "$1" arcget -k -a)
+  grep -q "$N, successfully retrieved: $N" "$W/out" || say "arcget: $(grep retrieved "$W/out")"
   ratio "$2 output of $N" "$t" "$o" 10
   rm -rf "$W/got"; wipe "$3"
 }
-output6() { output arc6 6.17 "$A3"; }
-output7() { output arc7 7.0 "$B2"; }
+output6() { output arc6 6.17 "$A3" -c; }
+output7() { output arc7 7.0 "$B2" -C; }
 
 for part in ${*:-submit6 submit7 broker output6 output7}; do
   case $part in *7) [ -n "$B1" ] || continue ;; esac

@@ -27,6 +27,13 @@ leftovers() { # CE
   done
 }
 
+# All are asked to end before any is waited for.
+for ce in ${*:-$CES6 $CES7}; do
+  d=$(outside "$ce")/$ce
+  for f in "$d"/run/arex.pid "$d"/run/arex-ws.pid "$d"/ldap/bdiirun/bdii-update.pid "$d"/ldap/bdiirun/db/slapd.pid; do
+    ! alive "$f" || kill "$(pid_in "$f")" 2>/dev/null
+  done
+done
 for ce in ${*:-$CES6 $CES7}; do
   d=$(outside "$ce")/$ce
   [ -d "$d" ] || continue

@@ -25,7 +25,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 5 {
-		return fmt.Errorf("usage: issuer serve|token DIR URL ...")
+		return fmt.Errorf("usage: issuer serve|token DIR URL and two more")
 	}
 	iss, err := testbed.OpenIssuer(args[1], args[2])
 	if err != nil {

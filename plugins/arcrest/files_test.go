@@ -1,0 +1,112 @@
+package arcrest
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// A job whose input cannot be uploaded would wait for it for ever.
+func TestFailedUploadTakesJobBack(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/jobs/job2/") {
+			status(w, "500 No space left on device")
+			return true
+		}
+		return false
+	})
+	file := filepath.Join(t.TempDir(), "in")
+	write(t, file, bytes.Repeat([]byte("x"), 1000))
+	a, b := shell("j1", "x"), shell("j2", "x")
+	a.Job.InputSandbox = []jdl.InputFile{{Source: file, Name: "in"}}
+	b.Job.InputSandbox = a.Job.InputSandbox
+	res := f.backend(t).Submit(t.Context(), at(f.url(), a, b), nil)
+	if res[0].Err != nil || res[0].Handle.ID != "job1" {
+		t.Errorf("%+v", res[0])
+	}
+	if res[1].Handle.ID != "" || kindOf(t, res[1].Err) != plugins.Refused || !strings.Contains(res[1].Err.Error(), "No space left") {
+		t.Errorf("%+v", res[1])
+	}
+	if f.count("action=kill") != 1 || f.count("action=clean") != 1 {
+		t.Errorf("not taken back: %v", f.seen)
+	}
+}
+
+func TestServerNamesStayInside(t *testing.T) {
+	for _, name := range []string{"../evil", "/etc/evil", "..", "a/../../evil", "a\\b", "x\ny", ""} {
+		f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+			if !strings.HasSuffix(r.URL.Path, "/session") {
+				return false
+			}
+			fmt.Fprintf(w, `<list><file size="4">%s</file></list>`, name)
+			return true
+		})
+		top := t.TempDir()
+		dir := filepath.Join(top, "job")
+		b := f.backend(t)
+		c, err := b.client("x", f.url(), "")
+		check(t, err)
+		r := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}, nil)[0]
+		if r.Err == nil {
+			t.Errorf("%q was taken: %v", name, r.Files)
+		}
+		if all, _ := filepath.Glob(filepath.Join(top, "*")); len(all) != 1 {
+			t.Errorf("%q wrote %v", name, all)
+		}
+	}
+}
+
+// A download that breaks is gone on with, in the same call and in the next.
+func TestResumeDownload(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 1000)
+	var cuts atomic.Int32
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if strings.HasSuffix(r.URL.Path, "/session") {
+			fmt.Fprintf(w, `<list><file size="%d">out</file></list>`, len(content))
+			return true
+		}
+		if !strings.HasSuffix(r.URL.Path, "/session/out") {
+			return false
+		}
+		if cuts.Add(1) <= fetchAttempts+1 {
+			var from int
+			_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+			if from > 0 {
+				w.WriteHeader(http.StatusPartialContent)
+			}
+			_, _ = w.Write(content[from : from+1000])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		http.ServeContent(w, r, "out", time.Time{}, bytes.NewReader(content))
+		return true
+	})
+	b, dir := f.backend(t), t.TempDir()
+	c, err := b.client("x", f.url(), "")
+	check(t, err)
+	req := []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}
+	if r := b.Fetch(t.Context(), req, nil)[0]; kindOf(t, r.Err) != plugins.Unavailable {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+		t.Error("half a file is in place")
+	}
+	if r := b.Fetch(t.Context(), req, nil)[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	same(t, filepath.Join(dir, "out"), content)
+	if last := f.heads[len(f.heads)-1].Get("Range"); last != fmt.Sprintf("bytes=%d-", (fetchAttempts+1)*1000) {
+		t.Errorf("the last part began at %q", last)
+	}
+}
