@@ -8,17 +8,22 @@ import (
 // Live follows a real cluster event by event and always has a forecast. The
 // cluster decides what starts; the model follows it. An event that happens as
 // foretold leaves the schedule as it is; after any other it is worked out
-// anew, only as far as it is asked for.
+// anew, only as far as it is asked for. Where the Forecaster has Errors they
+// learn how each job's first forecast came out.
 //
 // A Live is not safe for concurrent use.
 type Live struct {
 	f        *Forecaster
 	c        *cluster
-	jobs     map[string]int32 // place in the machine by job ID
-	run      *forward         // the schedule still to be worked out; nil: stale
-	expected []Expected       // the schedule as far as it is worked out
-	ends     []int64          // believed ends by place in the machine, as the schedule has them
+	jobs     map[string]int32   // place in the machine by job ID
+	run      *forward           // the schedule still to be worked out; nil: stale
+	expected []Expected         // the schedule as far as it is worked out
+	ends     []int64            // believed ends by place in the machine, as the schedule has them
+	first    map[string]promise // the first forecast of each waiting job, where errors are learned
 }
+
+// promise is a start foretold, and when it was.
+type promise struct{ made, start int64 }
 
 // Live begins to follow a cluster from a state.
 func (f *Forecaster) Live(s State) (*Live, error) {
@@ -27,7 +32,7 @@ func (f *Forecaster) Live(s State) (*Live, error) {
 		return nil, err
 	}
 	c.following = true
-	l := &Live{f: f, c: c, jobs: map[string]int32{}}
+	l := &Live{f: f, c: c, jobs: map[string]int32{}, first: map[string]promise{}}
 	for id := range c.jobs {
 		if c.jobs[id].state != gone {
 			l.jobs[c.state.Jobs[c.ids[c.jobs[id].ID]].ID] = int32(id)
@@ -70,6 +75,10 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	} else {
 		l.run = nil
 	}
+	if p, ok := l.first[id]; ok && l.f.Errors != nil {
+		l.f.Errors.Learn(p.start-p.made, l.c.now-p.made)
+	}
+	delete(l.first, id)
 	l.c.begun++
 	l.c.startAs(place, placed)
 	return nil
@@ -102,6 +111,7 @@ func (l *Live) Cancel(id string, at time.Time) error {
 	l.run = nil
 	l.c.cancel(l.c.now, place)
 	delete(l.jobs, id)
+	delete(l.first, id)
 	return nil
 }
 
@@ -153,6 +163,10 @@ func (l *Live) more() bool {
 	}
 	end := l.run.end(j, 0)
 	l.ends[l.run.place] = end
-	l.expected = append(l.expected, l.f.expected(l.c, j, end))
+	e := l.f.expected(l.c, j, end)
+	l.expected = append(l.expected, e)
+	if _, ok := l.first[e.ID]; !ok && l.f.Errors != nil {
+		l.first[e.ID] = promise{l.c.now, j.start}
+	}
 	return true
 }

@@ -28,11 +28,11 @@ type Node struct {
 // Queue is a queue or partition with its limits. Zero limits mean none.
 type Queue struct {
 	Name        string
-	Priority    int
-	MaxWallTime time.Duration
-	MaxProcs    int
-	MaxRunning  int
-	Closed      bool
+	Priority    int           // a higher one goes ahead of any job's own priority
+	MaxWallTime time.Duration // one job may ask for
+	MaxProcs    int           // one job may ask for
+	MaxRunning  int           // jobs running at once
+	Closed      bool          // takes no jobs
 }
 
 // Job is one job of the cluster, waiting or running.
