@@ -181,13 +181,13 @@ func TestBounds(t *testing.T) {
 	for name, src := range map[string]string{
 		"xrsl doubling":   double,
 		"xrsl depth":      "&(a=" + strings.Repeat("(", 5<<20),
-		"xrsl values":     "&(a=" + strings.Repeat("b\n", 1<<20) + ")",
+		"xrsl values":     "&(a=" + strings.Repeat("b\n", 1<<18) + ")",
 		"param growth":    `JobType = "parametric"; Executable = "/x"; Parameters = {"` + big + `"}; Arguments = "` + strings.Repeat("_PARAM_", 10000) + `";`,
-		"unknown names":   `Executable = ls; ` + manyAttrs(50000),
-		"same file twice": `Executable = "/x"; InputSandbox = {"h://x/a", "h://y/a"` + strings.Repeat(`, "h://z/a"`, 50000) + `};`,
-		"nodes":           `Type = "collection"; Nodes = {` + strings.Repeat(`[NodeName = "a"],`, 50000) + `[]};`,
-		"json depth":      strings.Repeat(`{"a":`, 1<<20),
-		"adl elements":    "<ActivityDescriptions>" + strings.Repeat("<a/>", 1<<20),
+		"unknown names":   `Executable = ls; ` + manyAttrs(20000),
+		"same file twice": `Executable = "/x"; InputSandbox = {"h://x/a", "h://y/a"` + strings.Repeat(`, "h://z/a"`, 20000) + `};`,
+		"nodes":           `Type = "collection"; Nodes = {` + strings.Repeat(`[NodeName = "a"],`, 20000) + `[]};`,
+		"json depth":      strings.Repeat(`{"a":`, 1<<18),
+		"adl elements":    "<ActivityDescriptions>" + strings.Repeat("<a/>", 1<<18),
 	} {
 		if _, err := ParseJobs(name, []byte(src), WithRoot(allFiles{})); err == nil {
 			t.Errorf("%s: no error", name)
