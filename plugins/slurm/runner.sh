@@ -71,7 +71,8 @@ one() {
 }
 
 # quiet forbids a batch to go on and waits until it does not. It fails when a
-# submission is still on its way.
+# submission is still on its way. One that is older than ten minutes is over,
+# even if it runs on another login host and cannot be asked.
 quiet() {
   [ -d "batches/$1" ] || return 0
   : >"batches/$1/stop"
@@ -79,6 +80,7 @@ quiet() {
   while [ -e "batches/$1/busy" ]; do
     read -r pid host <"batches/$1/busy" || continue
     if [ "$host" = "$(uname -n)" ] && ! kill -0 "$pid" 2>/dev/null; then break; fi
+    [ -z "$(find "batches/$1/busy" -mmin +10 2>/dev/null)" ] || break
     n=$((n + 1)); [ $n -le 10 ] || return 1
     sleep 1
   done

@@ -1,11 +1,14 @@
 package slurm
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -166,4 +169,31 @@ func FuzzTables(f *testing.F) {
 		ba.read(text, nil)
 		planned(text, time.Unix(0, 0))
 	})
+}
+
+// A submission that died on another login host blocks the look-up for ten
+// minutes, and not for ever.
+func TestDeadSubmissionElsewhere(t *testing.T) {
+	l := newLab(t)
+	base := strings.TrimPrefix(l.url, "slurm:")
+	for name, text := range map[string]string{"jobs/a/at": "b-x g0 0\n", "batches/b-x/busy": "1 another-host\n"} {
+		file := filepath.Join(base, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ep := glue.Endpoint{URL: l.url}
+	if _, err := l.Find(t.Context(), ep, []string{"a"}); err == nil {
+		t.Error("a verdict while a submission is on its way")
+	}
+	old := time.Now().Add(-11 * time.Minute)
+	if err := os.Chtimes(filepath.Join(base, "batches/b-x/busy"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := l.Find(t.Context(), ep, []string{"a"}); err != nil || len(found) != 0 {
+		t.Errorf("%v %v", found, err)
+	}
 }
