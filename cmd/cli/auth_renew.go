@@ -42,6 +42,11 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 					return a.showJobs("auth.renew", rs)
 				}
 				a.report(rs)
+				for _, r := range rs {
+					if r.Err() == nil {
+						fmt.Fprintln(a.env.Out, r.ID)
+					}
+				}
 				return a.outcome(rs, jobErr)
 			})
 		},
@@ -111,6 +116,17 @@ func (a *app) warnOfLife(set *credential.Set, rs []*broker.Record) {
 	}
 	if worst != nil {
 		fmt.Fprintf(a.env.Err, "grid: warning: %d of %d jobs: %v\n", short, len(rs), worst)
+	}
+}
+
+// warnShortLife warns after submission.
+func (a *app) warnShortLife(s *session, rs []*broker.Record) {
+	sent := renewable(s, slices.Clone(rs))
+	if len(sent) == 0 {
+		return
+	}
+	if set, err := a.credentialSet(); err == nil {
+		a.warnOfLife(set, sent)
 	}
 }
 

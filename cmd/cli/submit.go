@@ -156,6 +156,7 @@ func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobF
 	if err != nil {
 		return rs, err
 	}
+	a.warnShortLife(s, rs)
 	if !a.json {
 		a.printSent(p, rs)
 	}

@@ -28,6 +28,7 @@ func FuzzLSC(f *testing.F) {
 }
 
 func FuzzAC(f *testing.F) {
+	f.Add(sample(f))
 	f.Add([]byte{0x30, 0x03, 0x02, 0x01, 0x01})
 	f.Fuzz(func(_ *testing.T, der []byte) {
 		_, _ = ParseSequence(der)

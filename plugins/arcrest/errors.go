@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -98,7 +99,20 @@ func (c *client) refused(ca *call, resp *http.Response, body []byte) *plugins.Er
 			e.Kind, e.Hint = plugins.Unavailable, "there is no A-REX at "+c.base
 		}
 	}
-	return judge(e)
+	return c.suspect(ca, judge(e))
+}
+
+// suspect adds to a refusal of our credential what about it is the likely
+// reason, as grid auth doctor would find.
+func (c *client) suspect(ca *call, e *plugins.Error) *plugins.Error {
+	if e.Kind != plugins.Credential {
+		return e
+	}
+	if f := credential.Suspect(c.who.x509, c.who.token, c.base, ca.scope, c.o.Now()); f != nil {
+		e.Err = f
+		e.Hint = strings.TrimPrefix(e.Hint+"; likely: "+f.What+" ["+f.ID+"], mend: "+f.Mend, "; ")
+	}
+	return e
 }
 
 // fullRetry is when to try again a CE that takes no more jobs.
