@@ -84,7 +84,8 @@ func (u *unparser) bare(e Expr) {
 		u.WriteString(" : ")
 		u.expr(e.Else, 0)
 	case *Call:
-		u.WriteString(e.Name + "(")
+		u.name(e.Name)
+		u.WriteByte('(')
 		u.list(e.Args)
 		u.WriteByte(')')
 	case *ListExpr:
