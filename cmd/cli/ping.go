@@ -89,7 +89,7 @@ func pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, error) {
 	name, ok := map[string]string{"https": glue.InterfaceARCREST, "local": glue.InterfaceLocal,
 		"slurm": glue.InterfaceSlurm, "slurm+ssh": glue.InterfaceSlurm}[scheme]
 	if !ok {
-		return nil, usageError(fmt.Errorf("%s: say https://host:port/arex, slurm:, slurm+ssh://user@host or local:", url))
+		return nil, usageError(fmt.Errorf("%s: no such kind of service; known are https://host:port/arex, slurm:, slurm+ssh://user@host, local:NAME", url))
 	}
 	s, ok := reg.For(name)
 	if p, can := s.(plugins.Pinger); ok && can {
