@@ -4,7 +4,8 @@
 for f in socat.pid voms.pid db/pid; do
   p=$(pid_in "$STATE/$f") || continue
   if [ -n "$p" ] && ours "$p"; then
-    kill "$p"
+    # unshare does not heed TERM while it waits; KILL takes its whole process namespace along
+    case $f in voms.pid) kill -KILL "$p" ;; *) kill "$p" ;; esac
     for t in $(seq 1 50); do [ -d "/proc/$p" ] || break; sleep 0.1; done
   fi
   rm -f "$STATE/$f"
