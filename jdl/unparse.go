@@ -64,7 +64,11 @@ func (u *unparser) bare(e Expr) {
 		}
 		u.name(e.Name)
 	case *Select:
-		u.expr(e.X, operand-1)
+		least := uint8(operand - 1)
+		if _, ok := e.X.(*Literal); ok {
+			least = operand + 1 // the dot would be a decimal point
+		}
+		u.expr(e.X, least)
 		u.WriteByte('.')
 		u.name(e.Name)
 	case *Index:
@@ -133,7 +137,7 @@ func (u *unparser) ad(a *Ad) {
 // literal prints a number with its suffix, other constants as values.
 func (u *unparser) literal(l *Literal) {
 	scale, ok := unitScale(l.unit)
-	if l.unit == 0 || !ok {
+	if f := l.Value.float(); l.unit == 0 || !ok || math.IsInf(f, 0) || math.IsNaN(f) {
 		u.value(l.Value)
 		return
 	}
