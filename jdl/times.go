@@ -99,7 +99,7 @@ func parseRelTime(s string) (Value, bool) {
 	if !ok {
 		seconds, ok = relColons(s)
 	}
-	return RelTimeValue(sign * seconds), ok
+	return RelTimeValue(sign * seconds), ok && seconds < 1<<53
 }
 
 // relUnits reads numbers followed by d, h, m and s, each at most once and in
@@ -130,7 +130,7 @@ func relUnits(s string) (seconds float64, ok bool) {
 func relColons(s string) (seconds float64, ok bool) {
 	days, rest, has := strings.Cut(s, "+")
 	if has {
-		n, err := strconv.ParseUint(strings.TrimSpace(days), 10, 32)
+		n, err := strconv.ParseUint(strings.TrimSpace(days), 10, 50)
 		if err != nil {
 			return 0, false
 		}
