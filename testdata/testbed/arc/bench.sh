@@ -23,7 +23,7 @@ arc7() {
 
 seconds() { # command... ; its output goes to $W/out
   local t0 t1; t0=$(date +%s%N); "$@" >"$W/out" 2>&1 || { echo "failed: $*" >&2; tail -3 "$W/out" >&2; }; t1=$(date +%s%N)
-  echo "$(((t1 - t0) / 1000000))" | sed 's/\(...\)$/.\1/; s/^\./0./'
+  awk -v n=$(((t1 - t0) / 1000000)) 'BEGIN{printf "%.3f\n", n / 1000}'
 }
 ratio() { # what theirs ours wanted
   awk -v w="$1" -v t="$2" -v o="$3" -v n="$4" 'BEGIN{printf "%-46s theirs %8.3f s  grid %7.3f s  %6.1f x  (wanted %s x)\n", w, t, o, t/o, n}'
