@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -46,7 +47,7 @@ If oidc-agent is running, name its account in GRID_OIDC_ACCOUNT and no login is 
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.issuer, "issuer", "", "issuer `URL` (default: the one of the only stored login)")
+	fs.StringVar(&f.issuer, "issuer", "", "issuer `URL` (default: the configured one, or that of the only stored login)")
 	fs.StringVar(&f.clientID, "client-id", "", "client registered at the issuer")
 	fs.StringVar(&f.secretFile, "client-secret-file", "", "`file` with the client's secret, if it has one")
 	fs.StringVar(&f.audience, "audience", "", "audience of the token: https://host of an endpoint (default: the issuer's)")
@@ -66,6 +67,14 @@ func (a *app) login(ctx context.Context, f loginFlags) error {
 	sessions, err := store.List(env)
 	if err != nil {
 		return err
+	}
+	conf, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	f.issuer = cmp.Or(f.issuer, conf.Auth.Issuer)
+	if f.clientID == "" && f.issuer == conf.Auth.Issuer {
+		f.clientID = conf.Auth.ClientID
 	}
 	if f.issuer == "" && len(sessions) == 1 {
 		f.issuer = sessions[0].Issuer
