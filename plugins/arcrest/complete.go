@@ -35,7 +35,8 @@ func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Hand
 	var waiting []int
 	for i, h := range hs {
 		s.res[i].Handle = h
-		if state := stateOf(live[h.ID]); state == plugins.Accepted || state == plugins.Preparing {
+		switch stateOf(live[h.ID]) { // Unknown: so new that the list does not have it yet
+		case plugins.Accepted, plugins.Preparing, plugins.Unknown:
 			waiting = append(waiting, i)
 		}
 	}
