@@ -164,7 +164,7 @@ func (c *client) version(ctx context.Context, op string) (string, error) {
 	}
 	defer release()
 	if c.versions == nil {
-		vs, err := c.ask(ctx, op)
+		vs, err := c.askVersions(ctx, op)
 		if err != nil {
 			return "", err
 		}
@@ -183,7 +183,7 @@ func (c *client) await(ctx context.Context, op string) (release func(), err erro
 	}
 }
 
-func (c *client) ask(ctx context.Context, op string) ([]string, error) {
+func (c *client) askVersions(ctx context.Context, op string) ([]string, error) {
 	var answer struct {
 		XMLName  xml.Name `xml:"versions"`
 		Versions []string `xml:"version"`

@@ -45,30 +45,64 @@ func (b *Backend) Names(ctx context.Context, endpoint glue.Endpoint) (map[string
 	return all, err
 }
 
-// eachName calls visit for the jobs at the endpoint; false ends it.
+// A-REX moves the files of a job between directories while it lists them, so
+// that one look may miss a job: several count together.
+const (
+	looks    = 3
+	lookWait = 300 * time.Millisecond
+)
+
+// eachName calls visit once for every job at the endpoint; false ends it.
 func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit func(c *client, id, name string) bool) error {
 	c, err := b.client("look up jobs", endpoint.URL, "")
 	if err != nil {
 		return err
 	}
-	there, err := c.list(ctx)
-	if err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(there, findChunk) {
-		names, err := c.names(ctx, chunk)
+	seen := map[string]bool{}
+	for look := range looks {
+		if look > 0 {
+			pause(ctx, lookWait)
+		}
+		there, err := c.list(ctx)
 		if err != nil {
 			return err
 		}
-		more := true
-		for id, name := range names {
-			more = visit(c, id, name) && more
-		}
-		if !more {
-			return nil
+		there = slices.DeleteFunc(there, func(id string) bool { return seen[id] })
+		more, err := c.visit(ctx, there, func(id, name string) bool {
+			seen[id] = true
+			return visit(c, id, name)
+		})
+		if err != nil || !more {
+			return err
 		}
 	}
 	return nil
+}
+
+// visit calls do for the names of jobs; it returns whether none said false.
+func (c *client) visit(ctx context.Context, ids []string, do func(id, name string) bool) (more bool, err error) {
+	more = true
+	for chunk := range slices.Chunk(ids, findChunk) {
+		names, err := c.names(ctx, chunk)
+		if err != nil {
+			return false, err
+		}
+		for id, name := range names {
+			more = do(id, name) && more
+		}
+		if !more {
+			break
+		}
+	}
+	return more, nil
+}
+
+// pause waits, or less when the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // Names of jobs that the CE is just accepting are not there yet: they are
@@ -98,10 +132,7 @@ func (c *client) names(ctx context.Context, ids []string) (map[string]string, er
 		if len(ids) == 0 {
 			return names, nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(nameWait):
-		}
+		pause(ctx, nameWait)
 	}
 	return nil, c.fail(plugins.Unavailable, "look up jobs", "it does not tell the names of jobs it is accepting yet", nil)
 }

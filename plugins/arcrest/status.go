@@ -2,6 +2,7 @@ package arcrest
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +33,32 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 	return out
 }
 
+// status asks, and asks again about jobs that seem lost: a job that the CE is
+// just moving between its directories can be missing from one answer.
 func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
+	all, err := c.ask(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var lost []string
+	for id, st := range all {
+		if st.State == plugins.Lost && st.Err != nil {
+			lost = append(lost, id)
+		}
+	}
+	if len(lost) == 0 {
+		return all, nil
+	}
+	pause(ctx, lookWait)
+	again, err := c.ask(ctx, lost)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(all, again)
+	return all, nil
+}
+
+func (c *client) ask(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
 	// one after the other: another connection would cost more than the wait
 	live, err := c.live(ctx)
 	if err != nil {
