@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -83,7 +82,7 @@ func (b *Broker) Clean(ctx context.Context, rs []*Record, forget bool) error {
 	var gone []*Record
 	for _, r := range rs {
 		switch {
-		case !r.Final() && !forget && r.State != plugins.Intended:
+		case !r.Final() && !forget:
 			r.err = fmt.Errorf("job %s is %s: cancel it first", r.ID, r.State)
 		case r.Handle.ID == "" || r.State == plugins.Lost:
 			gone = append(gone, r)
@@ -235,7 +234,7 @@ func (b *Broker) fetched(ctx context.Context, rs []*Record, reqs []plugins.Fetch
 	dirs := map[string]string{}
 	for i, r := range rs {
 		if i >= len(results) {
-			r.err = errors.New("the back-end gave no answer")
+			r.err = fmt.Errorf("job %s: the back-end gave no answer", r.ID)
 			continue
 		}
 		r.err = results[i].Err

@@ -145,12 +145,14 @@ type Change struct{ Action, Text string }
 
 // Update changes jobs in one transaction: f sees the record as it is now,
 // changed by other processes or not, and says what it did. The records
-// passed in are brought up to date.
+// passed in are brought up to date. A job that another process has forgotten
+// meanwhile counts as lost and has an Err.
 func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change) error {
 	if len(rs) == 0 {
 		return nil
 	}
 	fresh := make([]Record, len(rs))
+	gone := make([]bool, len(rs))
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		read, err := tx.Prepare("SELECT body FROM jobs WHERE id = ?")
 		if err != nil {
@@ -168,7 +170,8 @@ func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change
 		}
 		defer entry.Close()
 		for i, r := range rs {
-			if err := s.updateOne(read, write, entry, r, &fresh[i], f); err != nil {
+			err := s.updateOne(read, write, entry, r, &fresh[i], f)
+			if gone[i] = errors.Is(err, sql.ErrNoRows); err != nil && !gone[i] {
 				return err
 			}
 		}
@@ -178,6 +181,11 @@ func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change
 		return err
 	}
 	for i, r := range rs {
+		if gone[i] {
+			r.State, r.Reason = plugins.Lost, "its record was removed meanwhile"
+			r.err = fmt.Errorf("job %s: %s", r.ID, r.Reason)
+			continue
+		}
 		fresh[i].job, fresh[i].err, fresh[i].asked, fresh[i].files = r.job, r.err, r.asked, r.files
 		keepRanked(fresh[i].Choices, r.Choices)
 		*r = fresh[i]
@@ -197,9 +205,7 @@ func keepRanked(choices, from []Choice) {
 
 func (s *Store) updateOne(read, write, entry *sql.Stmt, r, fresh *Record, f func(*Record) Change) error {
 	var body []byte
-	if err := read.QueryRow(r.ID).Scan(&body); errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("job %s: no longer recorded", r.ID)
-	} else if err != nil {
+	if err := read.QueryRow(r.ID).Scan(&body); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(body, fresh); err != nil {

@@ -160,3 +160,30 @@ func BenchmarkStore100Jobs(b *testing.B) {
 		}
 	}
 }
+
+func TestStoreUpdatesTheOthersOfAForgottenJob(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	ctx := context.Background()
+	rs := records("a", "b", "c")
+	if err := s.Add(ctx, rs); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(ctx, rs[1:2]); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(ctx, rs, func(r *broker.Record) broker.Change {
+		r.State = plugins.Queued
+		return broker.Change{Action: "queued"}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []plugins.State{plugins.Queued, plugins.Lost, plugins.Queued} {
+		if rs[i].State != want || (rs[i].Err() != nil) != (want == plugins.Lost) {
+			t.Errorf("job %s: %s, %v; want %s", rs[i].ID, rs[i].State, rs[i].Err(), want)
+		}
+	}
+	if left, err := s.Select(ctx, broker.Query{}); err != nil || len(left) != 2 {
+		t.Errorf("%d jobs recorded, %v; want 2", len(left), err)
+	}
+}

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) cancelCmd() *cobra.Command {
-	var sel selection
+	sel := selection{asking: true}
 	cmd := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "End jobs",
@@ -24,6 +24,12 @@ left as they are.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if len(sel.states) > 0 {
+					var err error
+					if rs, err = a.refreshed(ctx, s, rs, sel); err != nil {
+						return err
+					}
+				}
 				if err := s.broker.Cancel(ctx, rs); err != nil {
 					return err
 				}
@@ -36,7 +42,7 @@ left as they are.
 }
 
 func (a *app) cleanCmd() *cobra.Command {
-	var sel selection
+	sel := selection{asking: true}
 	var forget bool
 	cmd := &cobra.Command{
 		Use:   "clean ID...",
@@ -51,7 +57,8 @@ back-ends, and their records here. Output already brought back stays.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := s.broker.Refresh(ctx, rs); err != nil {
+				rs, err := a.refreshed(ctx, s, rs, sel)
+				if err != nil {
 					return err
 				}
 				if err := s.broker.Clean(ctx, rs, forget); err != nil {

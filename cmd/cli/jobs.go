@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -187,29 +188,44 @@ func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) er
 	return fmt.Errorf("%w: %w", errReported, first)
 }
 
-// report prints the errors of jobs on standard error, equal ones once.
-func (a *app) report(rs []*broker.Record) {
+// report prints the errors of jobs on standard error.
+func (a *app) report(rs []*broker.Record) { a.reportBy(rs, jobErr) }
+
+// reportBy prints what is to be said of jobs on standard error: what differs
+// in nothing but the job once, with their number.
+func (a *app) reportBy(rs []*broker.Record, say func(*broker.Record) error) {
 	if a.json {
 		return
 	}
 	count := map[string]int{}
+	first := map[string]string{}
 	var order []string
 	for _, r := range rs {
-		if r.Err() == nil {
+		err := say(r)
+		if err == nil {
 			continue
 		}
-		text := r.Err().Error()
-		if count[text] == 0 {
-			order = append(order, text)
+		text := err.Error()
+		like := strings.ReplaceAll(text, r.ID, "\x00")
+		if count[like]++; count[like] == 1 {
+			order = append(order, like)
+			first[like] = text
 		}
-		count[text]++
 	}
-	for _, text := range order {
-		if n := count[text]; n > 1 {
-			text += fmt.Sprintf(" (%d jobs)", n)
+	for _, like := range order {
+		text := first[like]
+		if n := count[like] - 1; n > 0 {
+			text += fmt.Sprintf(" (and %s)", likewise(n))
 		}
 		fmt.Fprintf(a.env.Err, "grid: %s\n", text)
 	}
+}
+
+func likewise(n int) string {
+	if n == 1 {
+		return "another job likewise"
+	}
+	return fmt.Sprintf("%d more jobs likewise", n)
 }
 
 func jobErr(r *broker.Record) error { return r.Err() }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/plugins"
 )
 
 type outputDocument struct {
@@ -15,15 +16,16 @@ type outputDocument struct {
 }
 
 type jobOutput struct {
-	ID    string   `json:"id"`
-	Name  string   `json:"name"`
-	Dir   string   `json:"dir"`
-	Files []string `json:"files"`
-	Error string   `json:"error,omitempty"`
+	ID    string        `json:"id"`
+	Name  string        `json:"name"`
+	State plugins.State `json:"state"`
+	Dir   string        `json:"dir"`
+	Files []string      `json:"files"`
+	Error string        `json:"error,omitempty"`
 }
 
 func (a *app) outputCmd() *cobra.Command {
-	var sel selection
+	sel := selection{asking: true}
 	var dir string
 	var want []string
 	cmd := &cobra.Command{
@@ -31,7 +33,8 @@ func (a *app) outputCmd() *cobra.Command {
 		Short: "Bring the output files of jobs back",
 		Long: `Output downloads the output files of each job into a directory of its own,
 NAME-ID, below the working directory or --dir. What an earlier call has left
-unfinished is resumed.
+unfinished is resumed. Jobs that have not ended give what they have so far;
+one named by its id that has nothing yet is an error.
 
 ` + selectionHelp,
 		Example: `  grid output 01k9x
@@ -41,17 +44,15 @@ unfinished is resumed.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := a.openServices(s); err != nil {
-					return err
-				}
-				if err := s.broker.Refresh(ctx, rs); err != nil {
+				rs, err := a.refreshed(ctx, s, rs, sel)
+				if err != nil {
 					return err
 				}
 				got, err := s.broker.Output(ctx, rs, a.abs(dir), want)
 				if err != nil {
 					return err
 				}
-				return a.printOutput(rs, got)
+				return a.printOutput(rs, got, len(args) > 0)
 			})
 		},
 	}
@@ -61,12 +62,18 @@ unfinished is resumed.
 	return cmd
 }
 
-func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched) error {
+func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, named bool) error {
+	failed := func(r *broker.Record) error {
+		if r.Err() == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
+			return errNotYet(r)
+		}
+		return r.Err()
+	}
 	doc := outputDocument{Jobs: []jobOutput{}}
 	for _, r := range rs {
-		o := jobOutput{ID: r.ID, Name: r.Name, Dir: got[r.ID].Dir, Files: got[r.ID].Files}
-		if r.Err() != nil {
-			o.Error = r.Err().Error()
+		o := jobOutput{ID: r.ID, Name: r.Name, State: r.State, Dir: got[r.ID].Dir, Files: got[r.ID].Files}
+		if err := failed(r); err != nil {
+			o.Error = err.Error()
 		}
 		doc.Jobs = append(doc.Jobs, o)
 	}
@@ -74,18 +81,27 @@ func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched) er
 		if err := a.printJSON("output", doc); err != nil {
 			return err
 		}
-		return a.outcome(rs, jobErr)
+		return a.outcome(rs, failed)
 	}
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
 			fmt.Fprintln(a.env.Out, a.relative(filepath.Join(o.Dir, f)))
 		}
-		if o.Error == "" && len(o.Files) == 0 {
-			fmt.Fprintf(a.env.Err, "grid: job %s has no output files\n", o.ID)
-		}
 	}
-	a.report(rs)
-	return a.outcome(rs, jobErr)
+	a.reportBy(rs, func(r *broker.Record) error {
+		switch {
+		case r.Err() != nil || len(got[r.ID].Files) > 0:
+			return r.Err()
+		case !r.Final():
+			return errNotYet(r)
+		}
+		return fmt.Errorf("job %s has no output files", r.ID)
+	})
+	return a.outcome(rs, failed)
+}
+
+func errNotYet(r *broker.Record) error {
+	return fmt.Errorf("job %s is %s: it has no output files yet", r.ID, r.State)
 }
 
 // relative shortens a path below the working directory.

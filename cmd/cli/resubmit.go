@@ -10,7 +10,7 @@ import (
 
 func (a *app) resubmitCmd() *cobra.Command {
 	var p planning
-	var sel selection
+	sel := selection{asking: true}
 	var again, wait bool
 	cmd := &cobra.Command{
 		Use:   "resubmit ID...",
@@ -28,7 +28,8 @@ They look for resources where they were told to when first submitted, unless
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
 			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := a.openServices(s); err != nil {
+				rs, err := a.refreshed(ctx, s, rs, sel)
+				if err != nil {
 					return err
 				}
 				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
@@ -51,7 +52,7 @@ They look for resources where they were told to when first submitted, unless
 }
 
 func (a *app) refreshCmd() *cobra.Command {
-	var sel selection
+	sel := selection{asking: true}
 	cmd := &cobra.Command{
 		Use:   "refresh ID...",
 		Short: "Renew what was delegated for jobs",
@@ -64,6 +65,12 @@ long jobs outlive the proxy they were submitted with.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if len(sel.states) > 0 {
+					var err error
+					if rs, err = a.refreshed(ctx, s, rs, sel); err != nil {
+						return err
+					}
+				}
 				if err := s.broker.Renew(ctx, rs); err != nil {
 					return err
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type selection struct {
 	all    bool
 	since  string
 	states []string
+	asking bool // --state means the state the back-ends tell now, not the recorded one
 }
 
 const selectionHelp = `Jobs are named by id, by a beginning or an end of an id that is its alone, or
@@ -51,19 +53,43 @@ func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string
 	if !sel.given() && !live {
 		return nil, usageError(errors.New("name jobs by id, or say --all, --since or --state"))
 	}
-	q := broker.Query{Live: !sel.given()}
-	for _, s := range sel.states {
-		st, err := parseState(s)
-		if err != nil {
-			return nil, usageError(err)
-		}
-		q.States = append(q.States, st)
+	wanted, err := parseStates(sel.states)
+	if err != nil {
+		return nil, usageError(err)
 	}
-	var err error
+	q := broker.Query{Live: !sel.given()}
+	if !sel.asking {
+		q.States = wanted
+	}
 	if q.Since, err = parseSince(sel.since, a.env.Now()); err != nil {
 		return nil, usageError(err)
 	}
 	return store.Select(ctx, q)
+}
+
+// refreshed asks the back-ends about the jobs, and then keeps those in the
+// states the user named. Errors of the others are reported here.
+func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, sel selection) ([]*broker.Record, error) {
+	if err := a.openServices(s); err != nil {
+		return nil, err
+	}
+	if err := s.broker.Refresh(ctx, rs); err != nil {
+		return nil, err
+	}
+	wanted, err := parseStates(sel.states)
+	if err != nil || len(wanted) == 0 {
+		return rs, err
+	}
+	var keep, others []*broker.Record
+	for _, r := range rs {
+		if slices.Contains(wanted, r.State) {
+			keep = append(keep, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	a.report(others)
+	return keep, nil
 }
 
 func usageID(err error) error {
@@ -79,16 +105,13 @@ func filter(rs []*broker.Record, sel selection, now time.Time) ([]*broker.Record
 	if err != nil {
 		return nil, usageError(err)
 	}
+	wanted, err := parseStates(sel.states)
+	if err != nil {
+		return nil, usageError(err)
+	}
 	keep := rs[:0]
 	for _, r := range rs {
-		ok := len(sel.states) == 0
-		for _, s := range sel.states {
-			st, err := parseState(s)
-			if err != nil {
-				return nil, usageError(err)
-			}
-			ok = ok || r.State == st
-		}
+		ok := len(wanted) == 0 || sel.asking || slices.Contains(wanted, r.State)
 		if ok && !r.Created.Before(since) {
 			keep = append(keep, r)
 		}
@@ -98,6 +121,18 @@ func filter(rs []*broker.Record, sel selection, now time.Time) ([]*broker.Record
 
 var states = []plugins.State{plugins.Intended, plugins.Submitting, plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running,
 	plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost}
+
+func parseStates(words []string) ([]plugins.State, error) {
+	var out []plugins.State
+	for _, s := range words {
+		st, err := parseState(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}
 
 func parseState(s string) (plugins.State, error) {
 	for _, st := range states {

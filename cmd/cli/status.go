@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) statusCmd() *cobra.Command {
-	var sel selection
+	sel := selection{asking: true}
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
 		Short: "Ask the back-ends how jobs are",
@@ -27,10 +27,8 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := a.openServices(s); err != nil {
-					return err
-				}
-				if err := s.broker.Refresh(ctx, rs); err != nil {
+				rs, err := a.refreshed(ctx, s, rs, sel)
+				if err != nil {
 					return err
 				}
 				return a.showJobs("status", rs)
