@@ -42,7 +42,9 @@ type Record struct {
 	Cancelled time.Time      `json:"cancelled,omitzero"`  // when the user asked for it
 	Retries   int            `json:"retries"`             // deep and shallow resubmissions made
 	Shallow   int            `json:"shallow"`
-	NoRetry   bool           `json:"no_retry,omitempty"` // nothing is left to try
+	NoRetry   bool           `json:"no_retry,omitempty"`  // nothing is left to try
+	Unmatched time.Time      `json:"unmatched,omitzero"`  // since when no resource takes it
+	NotBefore time.Time      `json:"not_before,omitzero"` // when it is planned again
 
 	ExitCode  *int          `json:"exit_code,omitempty"`
 	Host      string        `json:"host,omitempty"` // the node it ran on

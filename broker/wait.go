@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,9 @@ type Waiting struct {
 	// Pause is the longest time between looks; 0: ten seconds. The first
 	// looks are closer together.
 	Pause time.Duration
+	// Patience is for how long a job that nothing takes now, but perhaps
+	// later, is looked for again; 0: one hour. The job's ExpiryTime ends it, too.
+	Patience time.Duration
 }
 
 // Wait follows jobs until all have ended, or ctx ends. On the way it sends
@@ -70,7 +74,7 @@ func (b *Broker) step(ctx context.Context, rs []*Record, w Waiting) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := b.SendAgain(ctx, due, w.Discover); err != nil {
+	if err := b.sendAgain(ctx, due, w.Discover, cmp.Or(w.Patience, defaultPatience)); err != nil {
 		return false, err
 	}
 	for _, r := range rs {
@@ -102,10 +106,14 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 		return nil, err
 	}
 	for _, r := range rs {
-		if r.State != plugins.Intended || r.Owner != "" && b.Store.alive(r.Owner) {
+		if r.State != plugins.Intended || b.Now().Before(r.NotBefore) || r.Owner != "" && b.Store.alive(r.Owner) {
 			continue
 		}
-		switch state := b.before(ctx, r, byID); {
+		state, err := b.before(ctx, r, byID)
+		if err != nil {
+			return nil, err
+		}
+		switch {
 		case state == plugins.Failed:
 			lost = append(lost, r)
 		case state == plugins.Done && (r.MaxRunning == 0 || busy[r.Parent] < r.MaxRunning):
@@ -122,26 +130,29 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 }
 
 // before sums up the predecessors: Done when all are done with exit code 0,
-// Failed when one has failed for good, else Queued.
-func (b *Broker) before(ctx context.Context, r *Record, byID map[string]*Record) plugins.State {
+// Failed when one has failed for good or was forgotten, else Queued.
+func (b *Broker) before(ctx context.Context, r *Record, byID map[string]*Record) (plugins.State, error) {
 	state := plugins.Done
 	for _, id := range r.After {
 		p := byID[id]
 		if p == nil { // not among those waited for
 			found, err := b.Store.Find(ctx, []string{id})
+			if _, forgotten := errors.AsType[*IDError](err); forgotten {
+				return plugins.Failed, nil
+			}
 			if err != nil {
-				return plugins.Failed
+				return "", err
 			}
 			p = found[0]
 		}
 		switch {
 		case p.Failure():
-			return plugins.Failed
+			return plugins.Failed, nil
 		case !p.Final():
 			state = plugins.Queued
 		}
 	}
-	return state
+	return state, nil
 }
 
 // mayRetry reports whether a failed job may be sent again: before it ran by
@@ -196,12 +207,18 @@ func (r *Record) again() {
 	r.ExitCode, r.Host, r.Output = nil, "", ""
 	r.Submitted, r.Started, r.Ended, r.Expires, r.Cancelled = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	r.WallTime, r.CPUTime, r.MaxMemory, r.NoRetry = 0, 0, 0, false
+	r.Unmatched, r.NotBefore = time.Time{}, time.Time{}
 }
 
 // SendAgain plans jobs that are intended and sends them, each to resources of
 // its origin, never to where it was tried before. A job that nothing matches
 // now fails.
 func (b *Broker) SendAgain(ctx context.Context, rs []*Record, discover Discover) error {
+	return b.sendAgain(ctx, rs, discover, 0)
+}
+
+// sendAgain is SendAgain with patience for jobs that nothing matches now.
+func (b *Broker) sendAgain(ctx context.Context, rs []*Record, discover Discover, patience time.Duration) error {
 	for _, group := range byOrigin(rs) {
 		from := group[0].Origin
 		found, err := discover(ctx, from)
@@ -212,7 +229,7 @@ func (b *Broker) SendAgain(ctx context.Context, rs []*Record, discover Discover)
 		if len(of.Rules.Sites) == 0 {
 			of.Rules.Sites = from.Sites
 		}
-		if err := of.sendAgain(ctx, group, found); err != nil {
+		if err := of.sendTo(ctx, group, found, patience); err != nil {
 			return err
 		}
 	}
@@ -235,7 +252,8 @@ func byOrigin(rs []*Record) (groups [][]*Record) {
 	return groups
 }
 
-func (b *Broker) sendAgain(ctx context.Context, rs []*Record, found []*glue.Resource) error {
+// sendTo plans jobs over the resources found and sends them.
+func (b *Broker) sendTo(ctx context.Context, rs []*Record, found []*glue.Resource, patience time.Duration) error {
 	jobs := make([]*jdl.Job, 0, len(rs))
 	at := map[*jdl.Job]*Record{}
 	for _, r := range rs {
@@ -251,16 +269,18 @@ func (b *Broker) sendAgain(ctx context.Context, rs []*Record, found []*glue.Reso
 		return err
 	}
 	var send, none []*Record
+	match := map[string]*Match{}
 	for i := range p.Jobs {
 		r := at[p.Jobs[i].Job]
 		if r.err = p.Jobs[i].Err; r.err != nil {
 			none = append(none, r)
+			match[r.ID] = p.Jobs[i].Match
 			continue
 		}
 		r.Choices = b.choices(p.Jobs[i].Choices)
 		send = append(send, r)
 	}
-	if err := b.nowhere(ctx, none); err != nil {
+	if err := b.nowhere(ctx, none, match, patience); err != nil {
 		return err
 	}
 	fresh := map[string][]Choice{}
@@ -274,16 +294,6 @@ func (b *Broker) sendAgain(ctx context.Context, rs []*Record, found []*glue.Reso
 		return err
 	}
 	return b.Send(ctx, send)
-}
-
-// nowhere fails jobs that no resource takes.
-func (b *Broker) nowhere(ctx context.Context, rs []*Record) error {
-	errs := errorsOf(rs)
-	return b.Store.Update(ctx, rs, func(r *Record) Change {
-		r.State, r.Reason, r.Ended = plugins.Failed, errs[r.ID].Error(), b.Now()
-		r.NoRetry = true
-		return Change{"no match", r.Reason}
-	})
 }
 
 // Resubmit sends jobs anew: such as ended, and such as never arrived. With
