@@ -1,9 +1,11 @@
 package glue
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 )
 
 func all(t testing.TB) []Resource {
@@ -49,6 +51,73 @@ func TestPack(t *testing.T) {
 		if i > 300 {
 			break
 		}
+	}
+}
+
+// fill sets everything exported below v to values that differ from each other.
+func fill(v reflect.Value, n *int64) {
+	*n++
+	switch v.Kind() {
+	case reflect.Struct:
+		if t, ok := v.Addr().Interface().(*time.Time); ok {
+			*t = time.Unix(*n, *n).UTC()
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), n)
+			}
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n)
+	case reflect.Map:
+		elem := reflect.New(v.Type().Elem()).Elem()
+		fill(elem, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf(fmt.Sprint("key", *n)), elem)
+	case reflect.String:
+		v.SetString(fmt.Sprint("text", *n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(float64(*n) / 8)
+	default:
+		v.SetInt(*n)
+	}
+}
+
+// No field is forgotten: a resource with everything set comes back.
+func TestPackEveryField(t *testing.T) {
+	rs := make([]Resource, 3)
+	n := int64(0)
+	fill(reflect.ValueOf(&rs[0]).Elem(), &n)
+	fill(reflect.ValueOf(&rs[1]).Elem(), &n)
+	rs[1].Endpoints, rs[1].Attrs = rs[0].Endpoints, rs[0].Attrs // shared
+	back, err := Unpack(Pack(rs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range back {
+		back[i].tags = nil
+	}
+	if !reflect.DeepEqual(rs, back) {
+		t.Errorf("changed:\n%+v\n%+v", rs, back)
+	}
+	if &back[0].Endpoints[0] != &back[1].Endpoints[0] {
+		t.Error("what resources share was written twice")
+	}
+}
+
+func BenchmarkPack(b *testing.B) {
+	rs := all(b)
+	for len(rs) < 12000 {
+		rs = append(rs, rs...)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Pack(rs)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -75,12 +76,27 @@ func (d *Decoder) Entries() int { return d.n }
 // Resources joins what was added. now is the time of fetching. The decoder is
 // not to be used afterwards. Views of one share in several schemas are
 // merged; the result is sorted by ID.
-func (d *Decoder) Resources(now time.Time) []Resource {
+func (d *Decoder) Resources(now time.Time) []Resource { return Join(now, d) }
+
+// Join is Resources of several decoders at once, each of which took in a part
+// of one source's entries that needs no other part: a tree of a directory.
+func Join(now time.Time, ds ...*Decoder) []Resource {
+	parts := make([][]*Resource, len(ds))
+	var wg sync.WaitGroup
+	for i, d := range ds {
+		wg.Go(func() { parts[i] = d.joined(now) })
+	}
+	wg.Wait()
+	return mergeSorted(now, slices.Concat(parts...))
+}
+
+// joined puts the shares of every schema together from their entries.
+func (d *Decoder) joined(now time.Time) []*Resource {
 	rs := slices.Concat(d.glue2.resources(), d.glue1.resources(), d.ng.resources())
 	for _, r := range rs {
 		r.Source, r.Fetched = d.source, now
 	}
-	return mergeSorted(now, rs)
+	return rs
 }
 
 // key names an object within its site: identifiers are not unique on a grid.

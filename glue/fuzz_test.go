@@ -2,7 +2,6 @@ package glue
 
 import (
 	"bytes"
-	"reflect"
 	"testing"
 	"time"
 )
@@ -33,7 +32,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		u := &unpacker{data: text}
 		var r Resource
-		u.value(reflect.ValueOf(&r).Elem())
+		coder{u: u}.resource(&r)
 	})
 }
 

@@ -15,11 +15,13 @@ import (
 // own schema, then the younger. Its gaps are filled from the others, and what
 // they contradict is listed in Conflicts. Views of a VO get what the whole
 // share knows and they do not. IDs are unique afterwards.
-// The result is sorted by ID; rs is used up.
-func Merge(now time.Time, rs []Resource) []Resource {
-	pointers := make([]*Resource, len(rs))
-	for i := range rs {
-		pointers[i] = &rs[i]
+// The result is sorted by ID; the parts are used up.
+func Merge(now time.Time, parts ...[]Resource) []Resource {
+	var pointers []*Resource
+	for _, rs := range parts {
+		for i := range rs {
+			pointers = append(pointers, &rs[i])
+		}
 	}
 	return mergeSorted(now, pointers)
 }

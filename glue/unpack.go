@@ -3,7 +3,6 @@ package glue
 import (
 	"encoding/binary"
 	"math"
-	"reflect"
 	"time"
 	"unsafe"
 )
@@ -12,11 +11,16 @@ import (
 type unpacker struct {
 	data    []byte
 	strings []string
-	shared  []reflect.Value
+	shared  []any
 	bad     bool
 }
 
 func (u *unpacker) uint() uint64 {
+	if len(u.data) > 0 && u.data[0] < 0x80 { // most
+		n := uint64(u.data[0])
+		u.data = u.data[1:]
+		return n
+	}
 	n, size := binary.Uvarint(u.data)
 	if size <= 0 {
 		u.bad = true
@@ -34,6 +38,15 @@ func (u *unpacker) int() int64 {
 	}
 	u.data = u.data[size:]
 	return n
+}
+
+func (u *unpacker) real() float64 { return math.Float64frombits(u.uint()) }
+
+func (u *unpacker) time() time.Time {
+	if n := u.int(); n != 0 {
+		return time.Unix(0, n).UTC()
+	}
+	return time.Time{}
 }
 
 // count reads a number of things of at least size bytes each.
@@ -56,42 +69,6 @@ func (u *unpacker) flag() bool {
 	return b == 1
 }
 
-// value sets what v points to.
-func (u *unpacker) value(v reflect.Value) {
-	switch x := v.Addr().Interface().(type) {
-	case *string:
-		*x = u.text()
-	case *ServingState:
-		*x = ServingState(u.text())
-	case *Opt[int64]:
-		x.OK, x.V = u.flag(), u.int()
-	case *Opt[time.Duration]:
-		x.OK, x.V = u.flag(), time.Duration(u.int())
-	case *Opt[bool]:
-		x.OK, x.V = u.flag(), u.flag()
-	case *bool:
-		*x = u.flag()
-	case *int64:
-		*x = u.int()
-	case *time.Duration:
-		*x = time.Duration(u.int())
-	case *float64:
-		*x = math.Float64frombits(u.uint())
-	case *time.Time:
-		if n := u.int(); n != 0 {
-			*x = time.Unix(0, n).UTC()
-		}
-	default:
-		if v.Kind() == reflect.Struct {
-			for _, i := range exported[v.Type()] {
-				u.value(v.Field(i))
-			}
-			return
-		}
-		u.container(v)
-	}
-}
-
 // text returns a string that lies in the data itself.
 func (u *unpacker) text() string {
 	if n := u.uint(); n > 0 {
@@ -108,31 +85,33 @@ func (u *unpacker) text() string {
 	return s
 }
 
-func (u *unpacker) container(v reflect.Value) {
-	switch n := u.uint(); {
-	case n == 0:
-		return
-	case n > 1:
-		if n-2 >= uint64(len(u.shared)) || u.shared[n-2].Type() != v.Type() {
-			u.bad = true
-			return
-		}
-		v.Set(u.shared[n-2])
-		return
+// share begins a list or map: one read before, or how many elements follow;
+// below 0 for nil.
+func (u *unpacker) share() (old any, n int) {
+	switch num := u.uint(); {
+	case num == 0:
+		return nil, -1
+	case num == 1:
+		return nil, u.count(1)
+	case num-2 < uint64(len(u.shared)):
+		return u.shared[num-2], 0
 	}
-	n := u.count(1)
-	if v.Kind() == reflect.Slice {
-		v.Set(reflect.MakeSlice(v.Type(), n, n))
-		for i := 0; i < n && !u.bad; i++ {
-			u.value(v.Index(i))
-		}
-	} else {
-		v.Set(reflect.MakeMapWithSize(v.Type(), n))
-		for i := 0; i < n && !u.bad; i++ {
-			key, elem := reflect.ValueOf(u.text()), reflect.New(v.Type().Elem()).Elem()
-			u.value(elem)
-			v.SetMapIndex(key, elem)
-		}
+	u.bad = true
+	return nil, -1
+}
+
+// reserve numbers a list or map of n elements before those are read: they may
+// hold lists themselves.
+func (u *unpacker) reserve(n int) int {
+	if n == 0 {
+		return -1 // empty ones are not numbered
 	}
-	u.shared = append(u.shared, reflect.ValueOf(v.Interface()))
+	u.shared = append(u.shared, nil)
+	return len(u.shared) - 1
+}
+
+func (u *unpacker) keep(at int, v any) {
+	if at >= 0 {
+		u.shared[at] = v
+	}
 }

@@ -214,15 +214,15 @@ func (c *Collector) cached(src Source, since time.Time) (answer, bool) {
 // snapshot merges the answers.
 func (c *Collector) snapshot(answers []answer) Snapshot {
 	s := Snapshot{At: c.now()}
-	var all []glue.Resource
-	for _, a := range answers {
-		a.Resources = len(a.rs)
+	parts := make([][]glue.Resource, len(answers))
+	for i, a := range answers {
+		a.Resources, parts[i] = len(a.rs), a.rs
 		s.Outcomes = append(s.Outcomes, a.Outcome)
-		all = append(all, a.rs...)
 	}
-	s.Resources = all
-	if len(answers) > 1 {
-		s.Resources = glue.Merge(s.At, all)
+	if len(answers) == 1 {
+		s.Resources = parts[0]
+	} else {
+		s.Resources = glue.Merge(s.At, parts...)
 	}
 	return s
 }

@@ -103,14 +103,15 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers := make([][]glue.Resource, len(trees))
+	answers := make([]*glue.Decoder, len(trees))
 	errs := make([]error, len(trees))
 	var missing atomic.Int32
 	var wg sync.WaitGroup
 	for i, b := range trees {
+		answers[i] = glue.NewDecoder(l.URL, l.Extra...)
 		wg.Go(func() {
 			var there bool
-			answers[i], there, errs[i] = l.read(ctx, b, page)
+			there, errs[i] = l.read(ctx, b, page, answers[i])
 			if !there {
 				missing.Add(1)
 			}
@@ -121,10 +122,7 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 	if int(missing.Load()) == len(trees) && err == nil {
 		err = fmt.Errorf("there is no tree of GLUE's: neither %s nor %s", trees[0].dn, trees[len(trees)-1].dn)
 	}
-	if len(trees) == 1 {
-		return answers[0], err
-	}
-	return glue.Merge(l.now(), slices.Concat(answers...)), err
+	return glue.Join(l.now(), answers...), err
 }
 
 // perTree is how many connections a tree is read through at once: a server
@@ -133,9 +131,8 @@ const perTree = 2
 
 // read asks every query for a tree and feeds a decoder with what comes, in
 // whatever order; there is false when the server has no such tree.
-func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resource, there bool, err error) {
+func (l *LDAP) read(ctx context.Context, b base, page uint32, d *glue.Decoder) (there bool, err error) {
 	queries := l.queries(b.dn)
-	d := glue.NewDecoder(l.URL, l.Extra...)
 	var mu sync.Mutex // of d
 	add := func(e *glue.Entry) error {
 		mu.Lock()
@@ -158,7 +155,7 @@ func (l *LDAP) read(ctx context.Context, b base, page uint32) (rs []glue.Resourc
 		})
 	}
 	wg.Wait()
-	return d.Resources(l.now()), int(missing.Load()) < len(queries), cmp.Or(errs...)
+	return int(missing.Load()) < len(queries), cmp.Or(errs...)
 }
 
 // search sends queries at once through one connection; with paging one after
