@@ -25,7 +25,7 @@ type Broker struct {
 	Origin Origin
 
 	// Scouts limits the jobs sent to resources that have not shown yet that
-	// they run jobs; only for jobs that Wait follows. nil: no limit.
+	// they run jobs. nil: no limit.
 	Scouts *Scouts
 
 	// AskFor is how long services are waited for; 0: not limited beyond the

@@ -94,7 +94,6 @@ func (b *Broker) refresh(ctx context.Context, backend plugins.Submitter, rs []*R
 		return change
 	})
 	b.ended(ctx, ends)
-	b.Scouts.see(rs, now)
 	return err
 }
 

@@ -74,7 +74,8 @@ func (b *Broker) choices(rs []rank.Ranked) []Choice {
 	cs := make([]Choice, 0, len(rs))
 	for i := range rs {
 		r := &rs[i]
-		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint, ranked: r}
+		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint,
+			Unproven: r.Limit.On, ranked: r}
 		if p := Parts(*r); p.hasRun {
 			c.Predicted = p.total
 		}

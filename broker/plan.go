@@ -74,7 +74,7 @@ func (b *Broker) prepare(ctx context.Context, m *Match, rules Rules, table *jdl.
 		defer cancel()
 	}
 	answers := b.Services.ask(ask, job, c.match.Survivors)
-	cs := c.match.candidates(rules, answers)
+	cs := b.Scouts.limit(c.match, c.match.candidates(rules, answers), rules.Now)
 	policy := b.policyFor(job)
 	c.field = policy.NewField(job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))
 	outcomes := make([]Outcome, len(answers))

@@ -102,7 +102,11 @@ type Choice struct {
 	Score     float64       `json:"score"`
 	Predicted float64       `json:"predicted,omitempty"` // seconds to completion
 	Endpoint  glue.Endpoint `json:"endpoint"`
-	ranked    *rank.Ranked  // of this process's plan, or nil
+	// Unproven is whether the resource gets a few jobs only until it has
+	// shown that it runs them (see Scouts).
+	Unproven bool `json:"unproven,omitempty"`
+
+	ranked *rank.Ranked // of this process's plan, or nil
 }
 
 // requestID names the current attempt at the back-end.

@@ -1,38 +1,58 @@
 package broker
 
 import (
+	"fmt"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
-// provenAfter is how long a job must have been running for its resource to
-// have shown that it is no black hole.
-const provenAfter = time.Minute
-
-// Scouts bounds what a black hole can swallow while jobs are waited for: a
-// resource gets at most a few of the jobs until one of them has ended well
-// there, or has been running for a minute. The others stay with us and go where
-// the first scouts come back from. The price is that they wait for them.
+// Scouts bounds what a black hole, a resource that takes jobs and fails each
+// at once, can swallow: where there is a choice, a resource of which nobody
+// knows that it runs jobs gets only a few of a call's. It is proven by history
+// or a pin, and in the call itself by a job that ended well, has been running
+// for a minute, or has been in its queue for ten minutes while none failed.
+//
+// When the jobs are followed by Wait, the others stay with us until the scouts
+// have shown something; else they go to resources that are proven, if any are.
 type Scouts struct {
-	limit int
+	jobs int  // per resource
+	wait bool // the others are kept back
 
-	mu      sync.Mutex
-	by      map[string]*trust // by resource
-	held    map[string]bool   // jobs that were kept back, by id
-	changed bool              // since they were kept back
+	mu   sync.Mutex
+	by   map[string]*trust    // by resource
+	mute map[string]time.Time // endpoints that did not answer: not tried until then
+	held map[string]bool      // jobs that were kept back, by id
+	news bool                 // since they were kept back
+	off  bool                 // no limit any more
 }
 
 // trust is what one call has seen of a resource.
 type trust struct {
-	sent   int
-	proven bool
+	sent, bad int
+	proven    bool
+	odd       bool // jobs end well there, but too soon
 }
 
-// NewScouts allows limit jobs per resource that has not proven itself.
-func NewScouts(limit int) *Scouts {
-	return &Scouts{limit: limit, by: map[string]*trust{}, held: map[string]bool{}}
+// failed reports whether enough scouts have failed, and none has done better.
+func (t trust) failed(limit int) bool { return t.odd || !t.proven && t.bad >= min(limit, enough) }
+
+// enough is how many failed scouts condemn a resource for the rest of a call.
+const enough = 3
+
+// muteFor is how long an endpoint that did not answer gets no job of the
+// call where history does not ban it.
+const muteFor = 10 * time.Minute
+
+// NewScouts allows that many jobs per resource that is not proven. With wait
+// the others are kept back for Wait to send.
+func NewScouts(jobs int, wait bool) *Scouts {
+	return &Scouts{jobs: jobs, wait: wait, by: map[string]*trust{}, mute: map[string]time.Time{}, held: map[string]bool{}}
 }
 
 func (s *Scouts) trust(resource string) *trust {
@@ -44,63 +64,197 @@ func (s *Scouts) trust(resource string) *trust {
 	return t
 }
 
-// choose drops the choices before the first that may have the job now, and
-// counts the job there. ok is false where it must be kept back.
+// known is what is known of a resource without beginning to remember it.
+func (s *Scouts) known(r *glue.Resource) trust {
+	if t := s.by[r.ID]; t != nil {
+		return *t
+	}
+	return trust{}
+}
+
+// limit sets how many of a call's jobs each candidate may have, and rejects
+// those whose scouts failed or that did not answer, unless nothing else is left.
+func (s *Scouts) limit(m *Match, cs []rank.Candidate, now time.Time) []rank.Candidate {
+	if s == nil {
+		return cs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn(cs)
+	against := func(c *rank.Candidate) *Reason { return s.against(c, now) }
+	left := func(c rank.Candidate) bool { return against(&c) == nil }
+	if s.off || !choice(cs) || !slices.ContainsFunc(cs, left) {
+		return cs
+	}
+	cs, proven := m.without(cs, against), false
+	for _, c := range cs {
+		proven = proven || s.known(c.Resource).proven
+	}
+	for i := range cs {
+		if t := s.known(cs[i].Resource); !t.proven && (s.wait || proven) {
+			cs[i].Limit = rank.Limit{On: true, Jobs: max(0, s.jobs-t.sent), Wait: s.wait}
+		}
+	}
+	return cs
+}
+
+// learn takes in what history knows.
+func (s *Scouts) learn(cs []rank.Candidate) {
+	for _, c := range cs {
+		if h := c.History; h != nil && (h.Proven || h.Odd >= enough) {
+			t := s.trust(c.Resource.ID)
+			t.proven, t.odd = t.proven || h.Proven, h.Odd >= enough
+		}
+	}
+}
+
+// choice reports whether candidates are at several places: a computing
+// element is one, however many queues it has.
+func choice(cs []rank.Candidate) bool {
+	return slices.ContainsFunc(cs, func(c rank.Candidate) bool { return placeOf(c.Endpoint) != placeOf(cs[0].Endpoint) })
+}
+
+// against is what the call itself has seen against a candidate.
+func (s *Scouts) against(c *rank.Candidate, now time.Time) *Reason {
+	no := func(have string) *Reason {
+		return &Reason{Filter: healthFilter, Want: "a resource that works", Have: have, Temporary: true}
+	}
+	switch t := s.known(c.Resource); {
+	case t.odd:
+		return no("its last jobs ended well in less than a tenth of the usual time")
+	case t.failed(s.jobs):
+		return no(fmt.Sprintf("%d of the first jobs failed there", t.bad))
+	case s.mute[c.Endpoint.URL].After(now):
+		return no("it did not answer")
+	}
+	return nil
+}
+
+// placeOf is where an endpoint is: its host, or what else there is.
+func placeOf(e glue.Endpoint) string {
+	if u, err := url.Parse(e.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return e.URL
+}
+
+// choose makes the first choice one that may have the job now, and counts the
+// job there. ok is false where the job is kept back.
 func (s *Scouts) choose(r *Record) (ok bool) {
 	if s == nil {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := 0
 	for i, c := range r.Choices {
-		if t := s.trust(c.Resource); t.proven || t.sent < s.limit {
-			t.sent++
-			r.Choices = r.Choices[i:]
-			delete(s.held, r.ID)
-			return true
+		if t := s.trust(c.Resource); !c.Unproven || s.off || t.proven || t.sent < s.jobs {
+			at = i
+			break
+		}
+		if s.wait {
+			s.held[r.ID] = true
+			return false
 		}
 	}
-	s.held[r.ID] = true
-	return false
+	r.Choices = r.Choices[at:]
+	s.trust(r.Choices[0].Resource).sent++
+	delete(s.held, r.ID)
+	return true
 }
 
-// see learns from the states of jobs.
+// back takes back the count of a job that its resource did not take.
+func (s *Scouts) back(r *Record) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trust(r.Resource).sent--
+	s.news = true
+}
+
+// silent remembers an endpoint that could not be used.
+func (s *Scouts) silent(endpoint string, now time.Time) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute[endpoint] = now.Add(muteFor)
+}
+
+// see learns from the states of all jobs of the call.
 func (s *Scouts) see(rs []*Record, now time.Time) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := map[string]trust{}
+	for name, t := range s.by {
+		before[name] = *t
+		t.sent, t.bad = 0, 0
+	}
 	for _, r := range rs {
-		well := r.State == plugins.Done && !r.Failure() ||
-			r.State == plugins.Running && !r.Started.IsZero() && now.Sub(r.Started) >= provenAfter
-		if t := s.trust(r.Resource); well && !t.proven {
-			t.proven, s.changed = true, true
+		s.count(r, now)
+	}
+	for _, r := range rs {
+		if t := s.trust(r.Resource); waited(r, now) && t.bad == 0 {
+			t.proven = true
 		}
+	}
+	for name, t := range s.by {
+		b := before[name]
+		s.news = s.news || t.proven != b.proven || t.failed(s.jobs) != b.failed(s.jobs)
 	}
 }
 
-// due takes out the jobs that were kept back while nothing has changed since.
-// When they wait for nothing any more every resource may have some scouts anew.
+// count adds a job's attempts, where they were, to what is known of the places.
+func (s *Scouts) count(r *Record, now time.Time) {
+	for _, p := range r.Past {
+		t := s.trust(p.Resource)
+		t.sent++
+		t.bad++
+	}
+	if r.State == plugins.Intended || r.Resource == "" {
+		return
+	}
+	t := s.trust(r.Resource)
+	t.sent++
+	switch {
+	case r.State == plugins.Cancelled:
+	case r.Failure():
+		t.bad++
+	case r.Final(), r.State == plugins.Running && !r.Started.IsZero() && now.Sub(r.Started) >= rank.ProofRun:
+		t.proven = true
+	}
+}
+
+// waited reports whether a job has been in its queue for long.
+func waited(r *Record, now time.Time) bool {
+	return !r.Final() && r.Handle.ID != "" && !r.Sent.IsZero() && now.Sub(r.Sent) >= rank.ProofWait
+}
+
+// due takes out the jobs that were kept back while there are no news since.
+// When they wait for nothing any more, and no resource is proven, the limit is
+// lifted: jobs that fail wherever they are sent are at fault themselves.
 func (s *Scouts) due(ready []*Record, all []*Record) []*Record {
 	if s == nil {
 		return ready
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.changed && !underWay(all) {
-		for _, t := range s.by {
-			t.sent = 0
-		}
-		s.changed = true
+	if !s.news && !underWay(all) {
+		s.off, s.news = true, true
 	}
 	var due []*Record
 	for _, r := range ready {
-		if s.changed || !s.held[r.ID] {
+		if s.news || !s.held[r.ID] {
 			due = append(due, r)
 		}
 	}
-	s.changed = false
+	s.news = false
 	return due
 }
 

@@ -239,6 +239,7 @@ func (s *sending) settle(ctx context.Context, rs []*Record, results []plugins.Re
 	}
 	for _, r := range rs {
 		if r.State == plugins.Intended {
+			s.Scouts.back(r)
 			s.remember(r.Handle.Endpoint, r.err)
 			again = append(again, r)
 		}
@@ -252,6 +253,7 @@ func (s *sending) remember(endpoint string, err error) {
 	if !ok || e.Kind == plugins.Refused {
 		return
 	}
+	s.Scouts.silent(endpoint, s.Now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dead[endpoint] = err

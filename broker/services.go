@@ -129,20 +129,27 @@ func (q asker) answer(ctx context.Context, order int, start time.Time) (a answer
 // candidates joins what the services said to the survivors. A ban or a
 // critical alarm rejects, for now.
 func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
-	cs := make([]rank.Candidate, 0, len(m.Survivors))
-	kept, rows := m.Survivors[:0:0], m.rows[:0:0]
+	cs := make([]rank.Candidate, len(m.Survivors))
 	for i, r := range m.Survivors {
 		e, _ := rules.endpoint(r)
-		c := rank.Candidate{Resource: r, Endpoint: e, Age: Age(r, rules.Now)}
-		if why := advise(&c, rules, answers); why != nil {
-			m.Rejected = append(m.Rejected, Rejection{r, why.Filter, why})
+		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: Age(r, rules.Now)}
+	}
+	return m.without(cs, func(c *rank.Candidate) *Reason { return advise(c, rules, answers) })
+}
+
+// without takes out the survivors against which something is said. cs are
+// their candidates, in the same order.
+func (m *Match) without(cs []rank.Candidate, against func(*rank.Candidate) *Reason) []rank.Candidate {
+	left, kept, rows := cs[:0], m.Survivors[:0:0], m.rows[:0:0]
+	for i := range cs {
+		if why := against(&cs[i]); why != nil {
+			m.Rejected = append(m.Rejected, Rejection{cs[i].Resource, why.Filter, why})
 			continue
 		}
-		kept, rows = append(kept, r), append(rows, m.rows[i])
-		cs = append(cs, c)
+		left, kept, rows = append(left, cs[i]), append(kept, m.Survivors[i]), append(rows, m.rows[i])
 	}
 	m.Survivors, m.rows = kept, rows
-	return cs
+	return left
 }
 
 // advise fills in one candidate; a reason means that it must not be used.

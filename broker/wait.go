@@ -121,6 +121,7 @@ func (b *Broker) due(ctx context.Context, rs []*Record) ([]*Record, error) {
 			ready = append(ready, r)
 		}
 	}
+	b.Scouts.see(rs, b.Now())
 	ready = b.Scouts.due(ready, rs)
 	return ready, b.Store.Update(ctx, lost, func(r *Record) Change {
 		r.State, r.Reason, r.Ended = plugins.Failed, "a job it comes after has failed", b.Now()

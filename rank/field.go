@@ -95,6 +95,7 @@ type Field struct {
 	entries []entry
 	ks      []key // of the last order; kept for the next
 	order   []int
+	over    []int // those over their limit
 }
 
 // NewField prepares the candidates of a job. Their order does not matter.
@@ -123,7 +124,7 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 	f.refresh()
 	keys := f.keys(draws)
-	order := f.order[:0]
+	order, over := f.order[:0], f.over[:0]
 	var dropped []Dropped
 	for i := range f.entries {
 		e := &f.entries[i]
@@ -131,12 +132,18 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 			dropped = append(dropped, Dropped{e.base.Resource, e.why})
 			continue
 		}
-		if e.onTrial() {
-			continue
+		switch {
+		case e.onTrial():
+		case e.full() && !e.base.Limit.Wait:
+			over = append(over, i)
+		default:
+			order = append(order, i)
 		}
-		order = append(order, i)
 	}
-	f.order = order
+	if len(order) == 0 { // better than nowhere
+		order = append(order, over...)
+	}
+	f.order, f.over = order, over
 	if n <= 0 || n > len(order) {
 		n = len(order)
 	}
@@ -149,6 +156,12 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 func (e *entry) onTrial() bool {
 	h := e.base.History
 	return h != nil && h.AtMost > 0 && e.load.Jobs >= h.AtMost
+}
+
+// full reports whether the resource has all the jobs it may have before it
+// has shown that it runs them.
+func (e *entry) full() bool {
+	return e.base.Limit.On && e.load.Jobs >= e.base.Limit.Jobs
 }
 
 func (f *Field) take(order []int, keys []key) []Ranked {
@@ -175,6 +188,9 @@ func (f *Field) refresh() {
 			c.JDLRank = f.rank(placedOn(c.Resource, c.Placed))
 		}
 		e.ranked = kinds[f.policy.Name].score(&f.policy, f.scene, &c)
+		if e.full() && f.policy.Name == Hybrid {
+			e.ranked.keepBack()
+		}
 		e.primary, e.why = f.verdict(&e.ranked)
 		e.scored = true
 	}

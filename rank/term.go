@@ -19,6 +19,17 @@ type Candidate struct {
 	History   *History     // nil: nothing known
 	Trouble   string       // a monitoring system's warning; "" when it is well
 	Placed    Load         // what this call has already sent to the resource's slots
+	Limit     Limit        // of jobs; the zero Limit is none
+}
+
+// Limit bounds how many jobs of one call a resource gets before it has shown
+// that it runs jobs.
+type Limit struct {
+	Jobs int  // that may go there now
+	On   bool // false: there is no limit
+	// Wait keeps the jobs beyond the limit back for the resource, where that
+	// is still their best choice; else they go elsewhere.
+	Wait bool
 }
 
 // Load is what one call has placed on a pool of slots so far.
@@ -70,8 +81,14 @@ type History struct {
 	WaitCorrection glue.Opt[float64] // actual over predicted wait so far
 	Success        glue.Opt[float64] // probability, 0..1
 	Jobs           int
-	BannedUntil    time.Time
-	BanReason      string
+	// Proven is whether a job ended well there lately and none failed at once
+	// since.
+	Proven bool
+	// Odd is how many jobs in a row ended well there in a small part of the
+	// time they take elsewhere.
+	Odd         int
+	BannedUntil time.Time
+	BanReason   string
 	// AtMost is how many jobs may be sent there now: 1 when a ban has just
 	// ended and the resource is on trial; 0: no limit.
 	AtMost int

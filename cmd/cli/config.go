@@ -24,6 +24,7 @@ type config struct {
 	Policy   string   `toml:"policy"`
 	Formula  string   `toml:"formula"` // the policy of name "formula"
 	Unknown  string   `toml:"unknown"` // keep or reject
+	Scouts   int      `toml:"scouts"`  // jobs for a resource not known to run any; 0: no limit
 	Deadline duration `toml:"deadline"`
 	MaxAge   duration `toml:"max_age"` // of cached answers
 	StateDir string   `toml:"state_dir"`
@@ -75,7 +76,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 // defaultConfig is what holds where neither file nor flags say otherwise.
 func defaultConfig() config {
 	return config{
-		Policy: "hybrid", Unknown: "keep",
+		Policy: "hybrid", Unknown: "keep", Scouts: 5,
 		Deadline: duration(8 * time.Second), MaxAge: duration(time.Minute),
 	}
 }

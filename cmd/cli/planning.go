@@ -60,6 +60,14 @@ func (s *session) close() {
 	}
 }
 
+// scouts bounds what resources get that are not known to run jobs, as the
+// configuration says; follow: the jobs are waited for.
+func (s *session) scouts(follow bool) {
+	if s.conf.Scouts > 0 {
+		s.broker.Scouts = broker.NewScouts(s.conf.Scouts, follow)
+	}
+}
+
 // resources of the snapshot, by reference.
 func (s *session) resources() []*glue.Resource {
 	rs := make([]*glue.Resource, len(s.snapshot.Resources))

@@ -32,6 +32,7 @@ They look for resources where they were told to when first submitted, unless
 				if err != nil {
 					return err
 				}
+				s.scouts(wait)
 				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
 					return err
 				}

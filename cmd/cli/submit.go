@@ -18,6 +18,8 @@ type submitFlags struct {
 	dryRun bool
 	wait   bool
 	scouts int
+
+	scoutsSet bool
 }
 
 func (a *app) submitCmd() *cobra.Command {
@@ -34,9 +36,12 @@ as RetryCount and ShallowRetryCount allow, never to where they failed, and the
 nodes of a DAG start when those before them are done. Without --wait only the
 first nodes of a DAG are sent; grid watch sends the others.
 
-With --scouts N a resource gets at most N of the jobs until one has ended well
-there or has been running for a minute; the others wait for that. So a site that
-fails every job at once costs N jobs and not the whole sweep.`,
+Where there is a choice, a resource that is not known to run jobs gets five of
+them at most. With --wait the others are sent when one of these has ended well
+there, has been running for a minute, or has been queued for ten; without --wait
+they go to resources that are known, if any are. So a site that fails every job
+at once costs five jobs and not the whole sweep. --scouts N sets another number,
+--scouts 0 none.`,
 		Example: `  grid submit job.jdl
   grid submit --dry-run --policy fastest-queue job.jdl
   grid submit --wait --site 'cern*' sweep.jdl && grid output --since 1h
@@ -44,16 +49,17 @@ fails every job at once costs N jobs and not the whole sweep.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			if f.scouts < 0 || f.scouts > 0 && !f.wait {
-				return usageError(fmt.Errorf("--scouts is a number of jobs, and goes with --wait"))
+			if f.scouts < 0 {
+				return usageError(fmt.Errorf("--scouts %d: say a number of jobs; 0: no limit", f.scouts))
 			}
+			f.scoutsSet = cmd.Flags().Changed("scouts")
 			return a.submit(cmd.Context(), args, f)
 		},
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
-	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that has not shown yet that it runs them (0: no limit)")
+	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
 	return cmd
 }
 
@@ -75,6 +81,10 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 	if err := a.openServices(s); err != nil {
 		return err
 	}
+	if f.scoutsSet {
+		s.conf.Scouts = f.scouts
+	}
+	s.scouts(f.wait)
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}
@@ -83,9 +93,6 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return err
 	}
 	a.reportServices(p)
-	if f.scouts > 0 {
-		s.broker.Scouts = broker.NewScouts(f.scouts)
-	}
 	if f.dryRun {
 		return a.dryRun(p, s)
 	}
@@ -157,10 +164,31 @@ func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobF
 		return rs, err
 	}
 	a.warnShortLife(s, rs)
+	a.sayScouts(p, rs)
 	if !a.json {
 		a.printSent(p, rs)
 	}
 	return rs, nil
+}
+
+// sayScouts names resources that got a few jobs only, where that sent others
+// elsewhere for good.
+func (a *app) sayScouts(p *broker.Plan, rs []*broker.Record) {
+	got := map[string]int{}
+	for _, r := range rs {
+		got[r.Resource]++
+	}
+	said := map[string]bool{}
+	for _, j := range p.Jobs {
+		for _, c := range j.Choices {
+			id := c.Resource.ID
+			if !c.Limit.On || c.Limit.Wait || said[id] || got[id] < c.Limit.Jobs {
+				continue
+			}
+			said[id] = true
+			fmt.Fprintf(a.env.Err, "grid: %s is not known to run jobs and got %d only; --scouts 0 lifts that, --wait follows them\n", c.Resource.Name, got[id])
+		}
+	}
 }
 
 func (a *app) printSent(p *broker.Plan, rs []*broker.Record) {
@@ -173,6 +201,8 @@ func (a *app) printSent(p *broker.Plan, rs []*broker.Record) {
 		switch {
 		case len(r.After) > 0 && r.State == plugins.Intended:
 			where = "(waits for others)"
+		case r.State == plugins.Intended && r.Err() == nil:
+			where = "(waits for the first at " + r.Choices[0].At + ")"
 		case r.Err() != nil:
 			where = "(" + string(r.State) + ")"
 		}

@@ -38,6 +38,7 @@ Without any, all jobs that have not ended.`,
 				if err := a.openServices(s); err != nil {
 					return err
 				}
+				s.scouts(true)
 				err := a.follow(ctx, s, rs, false)
 				if a.json {
 					if jerr := a.printJSON("watch", jobsJSON(rs)); jerr != nil {

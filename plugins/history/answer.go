@@ -11,6 +11,9 @@ import (
 	"gridbroker/rank"
 )
 
+// provenFor is how long a job that ended well speaks for its resource.
+const provenFor = 24 * time.Hour
+
 // minWaits is how many compared waits a correction needs.
 const minWaits = 3
 
@@ -69,10 +72,10 @@ func load(tx *sql.Tx, job *jdl.Job) (k knowledge, err error) {
 
 func loadTallies(tx *sql.Tx) (map[string]tally, error) {
 	all := map[string]tally{}
-	err := query(tx, "SELECT resource, at, good, ended, waited, predicted, waits, jobs FROM resources", nil, func(scan func(...any) error) error {
+	err := query(tx, "SELECT resource, "+tallyColumns+" FROM resources", nil, func(scan func(...any) error) error {
 		var name string
 		var t tally
-		err := scan(&name, &t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs)
+		err := t.scan(scan, &name)
 		all[name] = t
 		return err
 	})
@@ -110,8 +113,11 @@ func query(tx *sql.Tx, text string, args []any, each func(scan func(...any) erro
 func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bool) {
 	if t, found := k.tallies[r.ID]; found {
 		h.Jobs, ok = t.jobs, true
+		h.Proven = t.odd == 0 && t.goodAt > 0 && now.Sub(moment(t.goodAt)) <= provenFor
 		// With the weight of the decayed sum, an old record counts as few jobs.
-		if w := decay(now, t.at); t.ended*w >= 0.5 {
+		w := decay(now, t.at)
+		h.Odd = int(math.Round(t.odd * w)) // so that a suspect gets a chance after a day
+		if t.ended*w >= 0.5 {
 			h.Success = glue.Some(t.good / t.ended)
 			h.Jobs = max(1, int(math.Round(t.ended*w)))
 		}
@@ -123,7 +129,7 @@ func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bo
 		h.RunTime, ok = glue.Some(d), true
 	}
 	k.ban(&h, r, now)
-	return h, ok || !h.BannedUntil.IsZero() || h.AtMost > 0
+	return h, ok || h.Proven || !h.BannedUntil.IsZero() || h.AtMost > 0
 }
 
 // runTime is the mean on this hardware, or that on others scaled by speed.
@@ -151,6 +157,7 @@ const forever = 100 * 365 * 24 * time.Hour
 // ban fills in what breakers and pins say; the longest ban counts.
 func (k knowledge) ban(h *rank.History, r *glue.Resource, now time.Time) {
 	if up, pinned := k.pins[r.ID]; pinned {
+		h.Proven, h.Odd = up, 0
 		if !up {
 			h.BannedUntil, h.BanReason = now.Add(forever), "pinned down"
 		}
@@ -165,6 +172,7 @@ func (k knowledge) ban(h *rank.History, r *glue.Resource, now time.Time) {
 			if canary {
 				h.AtMost = 1
 			}
+			h.Proven = h.Proven && b.failures == 0
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // "host NAME" for a computing element that did not answer.
 type Health struct {
 	Resource string    `json:"resource"`
-	State    string    `json:"state"` // ok, banned, trial, pinned up, pinned down
+	State    string    `json:"state"` // ok, suspect, banned, trial, pinned up, pinned down
 	Op       string    `json:"op,omitempty"`
 	Failures int       `json:"failures"` // in a row
 	Since    time.Time `json:"since,omitzero"`
@@ -25,6 +25,9 @@ type Health struct {
 	Success  float64   `json:"success"` // part of the lately ended that went well; -1: none ended
 	// WaitRatio is actual over predicted wait; 0: not known.
 	WaitRatio float64 `json:"wait_ratio,omitempty"`
+	// Odd is how many jobs in a row ended well in less than a tenth of the
+	// time such jobs take.
+	Odd int `json:"odd,omitempty"`
 }
 
 // Health lists every resource the registry knows, the troubled first.
@@ -63,7 +66,7 @@ func (k knowledge) health(now time.Time) []Health {
 }
 
 func (h Health) urgency() int {
-	return slices.Index([]string{"ok", "pinned up", "trial", "banned", "pinned down"}, h.State)
+	return slices.Index([]string{"ok", "pinned up", "suspect", "trial", "banned", "pinned down"}, h.State)
 }
 
 func (k knowledge) one(name string, now time.Time) Health {
@@ -76,6 +79,9 @@ func (k knowledge) one(name string, now time.Time) Health {
 		if t.waits >= minWaits && t.predicted > 0 {
 			h.WaitRatio = t.waited / t.predicted
 		}
+		if h.Odd = int(t.odd); h.Odd > 0 {
+			h.State, h.Reason = "suspect", fmt.Sprintf("the last %d ended well in less than a tenth of the usual time", h.Odd)
+		}
 	}
 	for op, b := range k.breakersOf(name) {
 		until, reason, canary := b.state(now)
@@ -84,7 +90,7 @@ func (k knowledge) one(name string, now time.Time) Health {
 		}
 		if until.After(h.Until) {
 			h.State, h.Until, h.Reason = "banned", until, reason
-		} else if canary && h.State == "ok" {
+		} else if canary && h.State != "banned" {
 			h.State = "trial"
 		}
 	}
@@ -113,12 +119,15 @@ var ErrUnknown = errors.New("nothing is known of this resource")
 func (r *Registry) Clear(ctx context.Context, resources ...string) error {
 	return r.tx(ctx, func(tx *sql.Tx) error {
 		if len(resources) == 0 {
-			_, err := tx.Exec("DELETE FROM breakers")
+			_, err := tx.Exec("DELETE FROM breakers; UPDATE resources SET odd = 0")
 			return err
 		}
 		for _, name := range resources {
 			res, err := tx.Exec("DELETE FROM breakers WHERE resource = ?", name)
 			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec("UPDATE resources SET odd = 0 WHERE resource = ?", name); err != nil {
 				return err
 			}
 			if n, _ := res.RowsAffected(); n > 0 {

@@ -279,3 +279,69 @@ func TestSilentServices(t *testing.T) {
 		t.Errorf("%+v %v", list, err)
 	}
 }
+
+// A resource is proven by a good end of the last day, until jobs fail at once
+// there, or end well too soon.
+func TestProven(t *testing.T) {
+	b := newBench(t)
+	r, hole, other := resource("a"), resource("hole"), resource("other")
+	if b.of(simulate, r).Proven {
+		t.Error("proven by nothing")
+	}
+	for range inARow {
+		b.run(simulate, r, 0, time.Hour, 0)
+	}
+	if !b.of(simulate, r).Proven {
+		t.Error("not proven by a good end")
+	}
+	for i := range inARow {
+		b.run(simulate, hole, 0, time.Second, 0)
+		if h := b.of(simulate, hole); h.Proven || h.Odd != i+1 || h.RunTime.OK {
+			t.Errorf("after %d ends too soon: %+v", i+1, h)
+		}
+	}
+	list, err := b.Health(t.Context())
+	if err != nil || list[0].Resource != hole.ID || list[0].State != "suspect" || list[0].Odd != inARow {
+		t.Errorf("%+v %v", list, err)
+	}
+	b.run(simulate, other, 0, time.Second, 0) // so it is the task that has changed
+	if h := b.of(simulate, other); !h.Proven || h.Odd != 0 {
+		t.Errorf("a task that got shorter everywhere: %+v", h)
+	}
+	if err := b.Clear(t.Context(), hole.ID); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, hole); h.Odd != 0 {
+		t.Errorf("cleared: %+v", h)
+	}
+	b.run(simulate, r, 0, time.Second, 127)
+	if b.of(simulate, r).Proven {
+		t.Error("proven although a job failed at once since")
+	}
+	b.run(simulate, r, 0, time.Hour, 0)
+	b.clock = b.clock.Add(provenFor + time.Hour)
+	if b.of(simulate, r).Proven {
+		t.Error("proven by yesterday")
+	}
+}
+
+// A file of version 1 is brought up to date and keeps what it knows.
+func TestMigration(t *testing.T) {
+	b := newBench(t)
+	b.run(simulate, resource("a"), 0, time.Hour, 0)
+	for _, old := range []string{"ALTER TABLE resources DROP COLUMN good_at", "ALTER TABLE resources DROP COLUMN odd", "DROP TABLE odd", "PRAGMA user_version = 1"} {
+		if _, err := b.db.Exec(old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.migrate(); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.of(simulate, resource("a")); h.Jobs != 1 || h.Proven {
+		t.Errorf("%+v", h)
+	}
+	b.run(simulate, resource("a"), 0, time.Hour, 0)
+	if h := b.of(simulate, resource("a")); !h.Proven {
+		t.Errorf("%+v", h)
+	}
+}

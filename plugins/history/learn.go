@@ -161,15 +161,18 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 	if run <= 0 && !st.Started.IsZero() {
 		run = max(0, st.Ended.Sub(st.Started))
 	}
-	succeeded := st.State == plugins.Done && st.ExitCode.Or(0) == 0
-	if succeeded {
-		return learnSuccess(tx, now, job, run)
-	}
-	mean, known, err := usual(tx, job.task, now)
+	u, err := usual(tx, job.task)
 	if err != nil {
 		return err
 	}
-	fast := run <= max(fastRun, time.Duration(fastPart*mean))
+	if st.State == plugins.Done && st.ExitCode.Or(0) == 0 {
+		if odd, err := learnOdd(tx, now, job, run, u); err != nil || odd {
+			return err
+		}
+		return learnSuccess(tx, now, job, run)
+	}
+	known := u.last.After(now.Add(-24 * time.Hour))
+	fast := run <= max(fastRun, u.part())
 	// A program that ran its time and ended with a code of its own is no
 	// fault of the resource.
 	good := st.State == plugins.Done && !fast
@@ -204,17 +207,12 @@ const cannotRun = 126
 // that fail everywhere, and programs that end with a code of their own and
 // were never seen to do better.
 func learnFastFailure(tx *sql.Tx, now time.Time, job openJob, st plugins.Status, known bool) error {
-	if _, err := tx.Exec("INSERT INTO failing VALUES (?,?,?) ON CONFLICT DO UPDATE SET last = excluded.last",
-		job.task, job.resource, now.Unix()); err != nil {
-		return err
-	}
-	var elsewhere int
-	if err := tx.QueryRow("SELECT count(*) FROM failing WHERE task = ? AND resource <> ? AND last > ?",
-		job.task, job.resource, now.Add(-blameFor).Unix()).Scan(&elsewhere); err != nil {
+	elsewhere, err := alsoAt(tx, "failing", now, job)
+	if err != nil {
 		return err
 	}
 	own := st.State == plugins.Done && st.ExitCode.Or(0) < cannotRun
-	if (elsewhere > 0 || own) && !known {
+	if (elsewhere || own) && !known {
 		return nil
 	}
 	b, err := loadBreaker(tx, job.resource, opRun)
@@ -228,13 +226,53 @@ func learnFastFailure(tx *sql.Tx, now time.Time, job openJob, st plugins.Status,
 	return saveBreaker(tx, job.resource, opRun, b.fail(now, inARow, reason))
 }
 
-// usual is the mean run time of a kind of task over all hardware, in
-// nanoseconds, and whether one succeeded anywhere within a day.
-func usual(tx *sql.Tx, task string, now time.Time) (mean float64, known bool, err error) {
-	var last sql.NullInt64
-	var avg sql.NullFloat64
-	err = tx.QueryRow("SELECT avg(mean), max(last) FROM tasks WHERE task = ?", task).Scan(&avg, &last)
-	return avg.Float64 * float64(time.Second), last.Int64 > now.Add(-24*time.Hour).Unix(), err
+// usually is how long a kind of task runs, over all hardware.
+type usually struct {
+	mean time.Duration
+	runs int
+	last time.Time // that one ended well
+}
+
+// part is what is short for the kind of task.
+func (u usually) part() time.Duration { return time.Duration(fastPart * float64(u.mean)) }
+
+func usual(tx *sql.Tx, task string) (u usually, err error) {
+	var mean sql.NullFloat64
+	var runs, last sql.NullInt64
+	err = tx.QueryRow("SELECT avg(mean), sum(runs), max(last) FROM tasks WHERE task = ?", task).Scan(&mean, &runs, &last)
+	return usually{time.Duration(mean.Float64 * float64(time.Second)), int(runs.Int64), moment(last.Int64)}, err
+}
+
+// learnOdd takes in a job that ended well in under a minute and a tenth of the
+// time that its kind usually takes: a black hole may answer with exit code 0,
+// too. It counts as no success, and its run time is not believed. When the kind
+// does so on other resources as well it is the task that has changed.
+func learnOdd(tx *sql.Tx, now time.Time, job openJob, run time.Duration, u usually) (odd bool, err error) {
+	if u.runs < inARow || run > min(fastRun, u.part()) {
+		return false, nil
+	}
+	elsewhere, err := alsoAt(tx, "odd", now, job)
+	if err != nil || elsewhere {
+		return false, err
+	}
+	return true, updateTally(tx, now, job.resource, func(t *tally) {
+		t.jobs++
+		t.ended++
+		t.odd++
+	})
+}
+
+// alsoAt notes in a table that a kind of task behaved in a way at a resource,
+// and reports whether it lately did so at another one.
+func alsoAt(tx *sql.Tx, table string, now time.Time, job openJob) (bool, error) {
+	if _, err := tx.Exec("INSERT INTO "+table+" VALUES (?,?,?) ON CONFLICT DO UPDATE SET last = excluded.last",
+		job.task, job.resource, now.Unix()); err != nil {
+		return false, err
+	}
+	var others int
+	err := tx.QueryRow("SELECT count(*) FROM "+table+" WHERE task = ? AND resource <> ? AND last > ?",
+		job.task, job.resource, now.Add(-blameFor).Unix()).Scan(&others)
+	return others > 0, err
 }
 
 // halfLife is the time in which half of the old experience is forgotten.
@@ -251,12 +289,13 @@ type tally struct {
 	good, ended              float64
 	waited, predicted, waits float64
 	jobs                     int
+	goodAt                   int64   // Unix seconds of the last good end
+	odd                      float64 // too short ends in a row
 }
 
 func updateTally(tx *sql.Tx, now time.Time, resource string, change func(*tally)) error {
 	var t tally
-	err := tx.QueryRow("SELECT at, good, ended, waited, predicted, waits, jobs FROM resources WHERE resource = ?", resource).
-		Scan(&t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs)
+	err := t.scan(tx.QueryRow("SELECT "+tallyColumns+" FROM resources WHERE resource = ?", resource).Scan)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -265,9 +304,15 @@ func updateTally(tx *sql.Tx, now time.Time, resource string, change func(*tally)
 		*p *= w
 	}
 	change(&t)
-	_, err = tx.Exec("INSERT OR REPLACE INTO resources VALUES (?,?,?,?,?,?,?,?)",
-		resource, now.Unix(), t.good, t.ended, t.waited, t.predicted, t.waits, t.jobs)
+	_, err = tx.Exec("INSERT OR REPLACE INTO resources (resource, "+tallyColumns+") VALUES (?,?,?,?,?,?,?,?,?,?)",
+		resource, now.Unix(), t.good, t.ended, t.waited, t.predicted, t.waits, t.jobs, t.goodAt, t.odd)
 	return err
+}
+
+const tallyColumns = "at, good, ended, waited, predicted, waits, jobs, good_at, odd"
+
+func (t *tally) scan(scan func(...any) error, more ...any) error {
+	return scan(append(more, &t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs, &t.goodAt, &t.odd)...)
 }
 
 func addEnd(tx *sql.Tx, now time.Time, resource string, good bool) error {
@@ -276,6 +321,7 @@ func addEnd(tx *sql.Tx, now time.Time, resource string, good bool) error {
 		t.ended++
 		if good {
 			t.good++
+			t.odd, t.goodAt = 0, now.Unix()
 		}
 	})
 }

@@ -27,7 +27,7 @@ var (
 	_ plugins.Recorder  = (*Registry)(nil)
 )
 
-// schema is version 1. Times are Unix seconds, durations seconds. Sums in
+// schema is version 2, new files; version 1 had no column good_at and no table odd. Times are Unix seconds, durations seconds. Sums in
 // "resources" and "sources" decay (see decay), so that old times are forgotten.
 const schema = `
 CREATE TABLE tasks (          -- run times by kind of task and of hardware
@@ -36,7 +36,8 @@ CREATE TABLE tasks (          -- run times by kind of task and of hardware
 	PRIMARY KEY (task, hardware)) WITHOUT ROWID;
 CREATE TABLE resources (
 	resource TEXT PRIMARY KEY, at INTEGER NOT NULL, good REAL NOT NULL, ended REAL NOT NULL,
-	waited REAL NOT NULL, predicted REAL NOT NULL, waits REAL NOT NULL, jobs INTEGER NOT NULL) WITHOUT ROWID;
+	waited REAL NOT NULL, predicted REAL NOT NULL, waits REAL NOT NULL, jobs INTEGER NOT NULL,
+	good_at INTEGER NOT NULL DEFAULT 0, odd REAL NOT NULL DEFAULT 0) WITHOUT ROWID; -- last good end; ends in a row that were too short to be true
 CREATE TABLE sources (        -- absolute errors of forecasts by who made them
 	source TEXT PRIMARY KEY, at INTEGER NOT NULL, error REAL NOT NULL, n REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE open (           -- jobs that have not ended
@@ -51,7 +52,19 @@ CREATE TABLE pins (resource TEXT PRIMARY KEY, up INTEGER NOT NULL) WITHOUT ROWID
 CREATE TABLE failing (        -- where a kind of task failed fast, and when last
 	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
 	PRIMARY KEY (task, resource)) WITHOUT ROWID;
-PRAGMA user_version = 1;`
+` + tableOdd
+
+// tableOdd ends the schema, and brings a file from version 1 to 2.
+const tableOdd = `
+CREATE TABLE odd (            -- where a kind of task ended well too soon, and when last
+	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
+	PRIMARY KEY (task, resource)) WITHOUT ROWID;
+PRAGMA user_version = 2;`
+
+// secondVersion brings a file of version 1 up to date.
+const secondVersion = `
+ALTER TABLE resources ADD COLUMN good_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE resources ADD COLUMN odd REAL NOT NULL DEFAULT 0;` + tableOdd
 
 // keep is how long a job is waited for, and what is not used is remembered.
 const keep = 90 * 24 * time.Hour
@@ -102,6 +115,9 @@ func (r *Registry) migrate() error {
 			_, err := tx.Exec(schema)
 			return err
 		case 1:
+			_, err := tx.Exec(secondVersion)
+			return err
+		case 2:
 			return nil
 		}
 		return fmt.Errorf("made by a newer version of the program (schema %d)", version)
