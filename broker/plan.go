@@ -47,41 +47,37 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	tally := rank.NewTally()
-	of := make([]*class, len(jobs))
 	table := jdl.NewTable(rs)
-	for _, members := range classes(jobs, avoid) {
+	groups := classes(jobs, avoid)
+	matches := make([]*Match, len(groups))
+	for i, members := range groups {
 		job := jobs[members[0]]
-		c, outcomes := b.prepare(ctx, match(job, rs, b.filters(rules.avoiding(avoid, job)), table), rules, table, tally)
-		p.Services = append(p.Services, outcomes...)
-		for _, i := range members {
-			of[i] = c
-		}
+		matches[i] = match(job, rs, b.filters(rules.avoiding(avoid, job)), table)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+	}
+	answers, outcomes := b.askAll(ctx, matches)
+	p.Services = outcomes
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	of := make([]*class, len(jobs))
+	for i, members := range groups {
+		c := b.field(matches[i], answers[i], rules, table, tally)
+		for _, j := range members {
+			of[j] = c
 		}
 	}
 	b.place(p, jobs, of, tally)
 	return p, nil
 }
 
-// prepare asks the services about one class and sets up its field.
-func (b *Broker) prepare(ctx context.Context, m *Match, rules Rules, table *jdl.Table, tally *rank.Tally) (*class, []Outcome) {
-	c, job := &class{match: m}, m.Job
-	ask := ctx
-	if b.AskFor > 0 {
-		var cancel context.CancelFunc
-		ask, cancel = context.WithTimeout(ctx, b.AskFor)
-		defer cancel()
-	}
-	answers := b.Services.ask(ask, job, c.match.Survivors)
-	cs := b.Scouts.limit(c.match, c.match.candidates(rules, answers), rules.Now)
-	policy := b.policyFor(job)
-	c.field = policy.NewField(job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))
-	outcomes := make([]Outcome, len(answers))
-	for i, a := range answers {
-		outcomes[i] = a.Outcome
-	}
-	return c, outcomes
+// field sets up the competition for the jobs of one class.
+func (b *Broker) field(m *Match, answers []answer, rules Rules, table *jdl.Table, tally *rank.Tally) *class {
+	cs := b.Scouts.limit(m, m.candidates(rules, answers), rules.Now)
+	policy := b.policyFor(m.Job)
+	return &class{m, policy.NewField(m.Job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))}
 }
 
 // dataAccessCost is the name by which a Rank asks for closeness to the data.

@@ -35,7 +35,7 @@ type Outcome struct {
 // answer is one service's reply, by resource ID.
 type answer struct {
 	Outcome
-	order     int
+	order     int // of its question
 	forecasts map[string]rank.Forecast
 	lengths   map[string]rank.QueueLength
 	histories map[string]rank.History
@@ -48,7 +48,8 @@ type asker struct {
 	ask        func(ctx context.Context, a *answer) (int, error)
 }
 
-func (s Services) askers(job *jdl.Job, rs []*glue.Resource) []asker {
+// aboutJob are the questions whose answers depend on the job.
+func (s Services) aboutJob(job *jdl.Job, rs []*glue.Resource) []asker {
 	var out []asker
 	for _, f := range s.Forecasters {
 		out = append(out, asker{f.Name(), "forecast", func(ctx context.Context, a *answer) (n int, err error) {
@@ -56,16 +57,22 @@ func (s Services) askers(job *jdl.Job, rs []*glue.Resource) []asker {
 			return len(a.forecasts), err
 		}})
 	}
-	for _, q := range s.QueueLengthers {
-		out = append(out, asker{q.Name(), "queue length", func(ctx context.Context, a *answer) (n int, err error) {
-			a.lengths, err = q.QueueLengths(ctx, rs)
-			return len(a.lengths), err
-		}})
-	}
 	for _, h := range s.Historians {
 		out = append(out, asker{h.Name(), "history", func(ctx context.Context, a *answer) (n int, err error) {
 			a.histories, err = h.History(ctx, job, rs)
 			return len(a.histories), err
+		}})
+	}
+	return out
+}
+
+// aboutResources are the questions whose answers hold for every job.
+func (s Services) aboutResources(rs []*glue.Resource) []asker {
+	var out []asker
+	for _, q := range s.QueueLengthers {
+		out = append(out, asker{q.Name(), "queue length", func(ctx context.Context, a *answer) (n int, err error) {
+			a.lengths, err = q.QueueLengths(ctx, rs)
+			return len(a.lengths), err
 		}})
 	}
 	for _, m := range s.Monitors {
@@ -77,17 +84,16 @@ func (s Services) askers(job *jdl.Job, rs []*glue.Resource) []asker {
 	return out
 }
 
-// ask puts the question to all services at once and returns when all have
-// answered or ctx ends: a silent one costs nothing but its term. The answers
-// are in the order of the services, whoever was first.
-func (s Services) ask(ctx context.Context, job *jdl.Job, rs []*glue.Resource) []answer {
-	askers := s.askers(job, rs)
-	if len(askers) == 0 || len(rs) == 0 {
-		return nil
-	}
+// ask puts questions to services at once and returns when all have answered
+// or ctx ends: a silent one costs nothing but its term. The answers are in the
+// order of the questions, whoever was first.
+func ask(ctx context.Context, askers []asker) []answer {
 	replies := make(chan answer, len(askers))
 	start := time.Now()
 	for i, q := range askers {
+		if ctx.Err() != nil {
+			break // too late to begin
+		}
 		go func() { replies <- q.answer(ctx, i, start) }()
 	}
 	answers := make([]answer, len(askers))

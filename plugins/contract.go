@@ -116,7 +116,8 @@ type Progress interface {
 	Step(what string, n, total int64)
 }
 
-// Forecaster predicts when a job would start.
+// Forecaster predicts when a job would start. It is asked for several kinds of
+// jobs at once, so it is safe for concurrent use.
 type Forecaster interface {
 	Name() string
 	// Forecast returns at most one forecast per resource, by resource ID.
@@ -134,7 +135,8 @@ type QueueLengther interface {
 	QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error)
 }
 
-// Historian knows how jobs fared before, by resource ID.
+// Historian knows how jobs fared before, by resource ID. It is safe for
+// concurrent use.
 type Historian interface {
 	Name() string
 	History(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.History, error)

@@ -1,0 +1,84 @@
+package broker
+
+import (
+	"context"
+	"sync"
+
+	"gridbroker/glue"
+)
+
+// askedAtOnce is for how many classes of jobs services are asked at once.
+const askedAtOnce = 8
+
+// askAll asks the services about the survivors of every class, all within
+// AskFor: what holds for every job once, about the survivors of any class;
+// what depends on the job class by class. The answers are by class.
+func (b *Broker) askAll(ctx context.Context, matches []*Match) (answers [][]answer, outcomes []Outcome) {
+	if b.AskFor > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.AskFor)
+		defer cancel()
+	}
+	answers = make([][]answer, len(matches))
+	var common []answer
+	var all sync.WaitGroup
+	if rs := survivors(matches); len(rs) > 0 {
+		all.Go(func() { common = ask(ctx, b.Services.aboutResources(rs)) })
+	}
+	room := make(chan struct{}, askedAtOnce)
+	for i, m := range matches {
+		if len(m.Survivors) == 0 {
+			continue
+		}
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			answers[i] = ask(ctx, b.Services.aboutJob(m.Job, m.Survivors))
+		})
+	}
+	all.Wait()
+	for i := range answers {
+		outcomes = summed(outcomes, answers[i])
+		answers[i] = append(answers[i], common...)
+	}
+	return answers, summed(outcomes, common)
+}
+
+// survivors are the resources that passed the filters for any class.
+func survivors(matches []*Match) []*glue.Resource {
+	if len(matches) == 1 {
+		return matches[0].Survivors
+	}
+	seen := map[*glue.Resource]bool{}
+	var out []*glue.Resource
+	for _, m := range matches {
+		for _, r := range m.Survivors {
+			if !seen[r] {
+				seen[r] = true
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// summed adds outcomes of questions: one for each service, with its most
+// answers, its longest time and its first error.
+func summed(outcomes []Outcome, answers []answer) []Outcome {
+next:
+	for _, a := range answers {
+		for i := range outcomes {
+			o := &outcomes[i]
+			if o.Kind != a.Kind || o.Name != a.Name {
+				continue
+			}
+			o.Answers, o.Took = max(o.Answers, a.Answers), max(o.Took, a.Took)
+			if o.Error == "" {
+				o.Error = a.Error
+			}
+			continue next
+		}
+		outcomes = append(outcomes, a.Outcome)
+	}
+	return outcomes
+}

@@ -1,0 +1,78 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// silent counts questions and answers none of them.
+type silent struct {
+	mu        sync.Mutex
+	forecasts int
+	lengths   []int // resources asked about
+}
+
+func (s *silent) Name() string { return "silent" }
+
+func (s *silent) Forecast(ctx context.Context, _ *jdl.Job, _ []*glue.Resource) (map[string]rank.Forecast, error) {
+	s.mu.Lock()
+	s.forecasts++
+	s.mu.Unlock()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (s *silent) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
+	s.mu.Lock()
+	s.lengths = append(s.lengths, len(rs))
+	s.mu.Unlock()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Many kinds of jobs and silent services: one deadline for all, and what
+// holds for every job is asked once.
+func TestSilentServicesCostOneDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &silent{}
+		b := newBroker(func(b *broker.Broker) {
+			b.AskFor = 4 * time.Second
+			b.Services = broker.Services{Forecasters: []plugins.Forecaster{s}, QueueLengthers: []plugins.QueueLengther{s}}
+		})
+		var jobs []*jdl.Job
+		for i := range 40 {
+			jobs = append(jobs, stored(t, fmt.Sprintf(`Executable = "/bin/true"; Requirements = other.GlueCEUniqueID != "%d";`, i)))
+		}
+		begin := time.Now()
+		p, err := b.Plan(context.Background(), jobs, []*glue.Resource{site("a"), site("b")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took != b.AskFor {
+			t.Errorf("took %s, want %s", took, b.AskFor)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.forecasts > 8 || fmt.Sprint(s.lengths) != "[2]" {
+			t.Errorf("%d forecasts asked for at once, queue lengths of %v resources", s.forecasts, s.lengths)
+		}
+		if len(p.Services) != 2 || p.Services[0].Error == "" || p.Services[1].Error == "" {
+			t.Errorf("outcomes %+v", p.Services)
+		}
+		for _, j := range p.Jobs {
+			if len(j.Choices) != 2 {
+				t.Fatalf("job has %d choices: %v", len(j.Choices), j.Err)
+			}
+		}
+	})
+}
