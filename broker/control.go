@@ -185,8 +185,9 @@ func OutputDir(r *Record) string {
 
 // Fetched is what came of fetching one job's output.
 type Fetched struct {
-	Dir   string
-	Files []string
+	Dir     string
+	Files   []string
+	Missing []string // what a job that is done was to leave, and did not
 }
 
 // Output brings the output files of jobs into one directory each below dir.
@@ -224,10 +225,19 @@ func (b *Broker) Output(ctx context.Context, rs []*Record, dir string, want []st
 	}
 	for _, r := range have {
 		if r.err == nil {
-			out[r.ID] = Fetched{Dir: r.Output, Files: r.files}
+			out[r.ID] = Fetched{Dir: r.Output, Files: r.files, Missing: r.missing(want)}
 		}
 	}
 	return out, nil
+}
+
+// missing lists the declared files that were not brought, where all were asked for.
+func (r *Record) missing(want []string) []string {
+	job, err := r.Job()
+	if err != nil || r.State != plugins.Done || len(want) > 0 {
+		return nil
+	}
+	return plugins.MissingOutputs(job, r.files)
 }
 
 func (b *Broker) fetched(ctx context.Context, rs []*Record, reqs []plugins.FetchRequest, results []plugins.FetchResult) error {

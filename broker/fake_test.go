@@ -25,6 +25,7 @@ type fake struct {
 	findErr  error                                 // the endpoint cannot be asked
 	requests []string                              // "endpoint n" per Submit
 	cancels  []string
+	left     func(h plugins.Handle) []string // files of a job; nil: none
 }
 
 func (f *fake) path() string { return filepath.Join(f.dir, "accepted") }
@@ -107,6 +108,16 @@ func (f *fake) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 		if f.status != nil {
 			out[i] = f.status(h)
 			out[i].Handle = h
+		}
+	}
+	return out
+}
+
+func (f *fake) List(_ context.Context, hs []plugins.Handle) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(hs))
+	for i, h := range hs {
+		if f.left != nil {
+			out[i].Files = f.left(h)
 		}
 	}
 	return out

@@ -68,6 +68,7 @@ func (b *Broker) Refresh(ctx context.Context, rs []*Record) error {
 
 func (b *Broker) refresh(ctx context.Context, backend plugins.Submitter, rs []*Record) error {
 	got := backend.Status(ctx, handles(rs))
+	b.verify(ctx, backend, rs, got)
 	now := b.Now()
 	status := make(map[string]plugins.Status, len(rs))
 	for i, r := range rs {

@@ -35,6 +35,7 @@ type Scouts struct {
 // trust is what one call has seen of a resource.
 type trust struct {
 	sent, bad int
+	verified  int // jobs whose files were looked at
 	proven    bool
 	odd       bool // jobs end well there, but too soon
 }

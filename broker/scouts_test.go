@@ -343,3 +343,29 @@ func TestBlackHoleThatSeemsWell(t *testing.T) {
 		t.Errorf("%d jobs sent to a black hole", jobs)
 	}
 }
+
+// A black hole that answers with exit code 0 is given away by the files its
+// jobs do not leave, the first time already.
+func TestBlackHoleThatLeavesNoFiles(t *testing.T) {
+	x := newExpedition(t, true)
+	x.ends = func(endpoint string) (time.Duration, time.Duration, plugins.Status) { return 0, time.Second, wellDone }
+	x.fake.left = func(h plugins.Handle) []string {
+		if strings.Contains(h.Endpoint, "hole") {
+			return []string{"log"}
+		}
+		return []string{"log", "out.dat", "plots/a.png"}
+	}
+	found := []*glue.Resource{best("hole"), site("a"), site("b")}
+	rs := x.sweep(100, `RetryCount = 1; OutputSandbox = {"out.dat", "plots", "*.none"};`, found...)
+	x.follow(rs, found...)
+	_, jobs := x.requestsTo("hole")
+	lost, well := count(rs)
+	if jobs == 0 || jobs > 5 || lost > 0 || well != 100 {
+		t.Errorf("%d jobs sent to a black hole, %d lost, %d well", jobs, lost, well)
+	}
+	for _, r := range rs {
+		if len(r.Past) > 0 && !strings.Contains(r.Past[0].Reason, "left no out.dat, plots") {
+			t.Fatalf("%+v", r.Past)
+		}
+	}
+}

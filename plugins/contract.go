@@ -51,6 +51,13 @@ type Fetcher interface {
 	Fetch(ctx context.Context, jobs []FetchRequest, p Progress) []FetchResult
 }
 
+// Lister tells which files jobs have left, without bringing them.
+type Lister interface {
+	// List returns the names of the files in each job's directory,
+	// relative to it, in the order of hs.
+	List(ctx context.Context, hs []Handle) []FetchResult
+}
+
 // FetchRequest asks for the output of one job.
 type FetchRequest struct {
 	Handle Handle
@@ -63,7 +70,7 @@ type FetchRequest struct {
 	Outputs []string
 }
 
-// FetchResult lists the files brought, relative to Dir.
+// FetchResult lists the files brought, relative to Dir, or there.
 type FetchResult struct {
 	Files []string
 	Err   error

@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"path"
+	"slices"
+	"strings"
 
 	"gridbroker/jdl"
 )
@@ -25,4 +27,23 @@ func OutputNames(job *jdl.Job) []string {
 		names = append(names, f.Name)
 	}
 	return names
+}
+
+// MissingOutputs lists the files, named without a pattern, that a job was to
+// leave for the user and that are not among those it left.
+func MissingOutputs(job *jdl.Job, left []string) []string {
+	there := make(map[string]bool, len(left))
+	for _, name := range left {
+		there[path.Clean(name)] = true
+	}
+	var missing []string
+	for _, f := range job.Outputs() {
+		name := path.Clean(f.Name)
+		inside := f.DestURL == "" && !f.IsPattern() && !path.IsAbs(name)
+		isDir := slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, name+"/") })
+		if inside && !there[name] && !isDir {
+			missing = append(missing, f.Name)
+		}
+	}
+	return missing
 }

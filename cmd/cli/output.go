@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,6 +68,9 @@ func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, na
 		if r.Err() == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
 			return errNotYet(r)
 		}
+		if missing := got[r.ID].Missing; r.Err() == nil && len(missing) > 0 {
+			return fmt.Errorf("job %s left no %s", r.ID, strings.Join(missing, ", "))
+		}
 		return r.Err()
 	}
 	doc := outputDocument{Jobs: []jobOutput{}}
@@ -91,7 +95,7 @@ func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, na
 	a.reportBy(rs, func(r *broker.Record) error {
 		switch {
 		case r.Err() != nil || len(got[r.ID].Files) > 0:
-			return r.Err()
+			return failed(r)
 		case !r.Final():
 			return errNotYet(r)
 		}

@@ -114,6 +114,27 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 	return got, err
 }
 
+// List implements plugins.Lister.
+func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(hs))
+	b.byEndpoint("list the output", hs, func(c *client, at []int, err error) {
+		for _, i := range at {
+			if out[i].Err = err; err == nil {
+				out[i].Files, out[i].Err = (&download{c: c, id: hs[i].ID}).names(ctx)
+			}
+		}
+	})
+	return out
+}
+
+func (d *download) names(ctx context.Context) (names []string, err error) {
+	files, err := d.list(ctx, "", 0)
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names, err
+}
+
 // list walks the session directory. Names that could lead out of a directory
 // are an error: no honest server has them.
 func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, error) {

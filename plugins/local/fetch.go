@@ -51,6 +51,29 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 	return copyWanted(ctx, src, dst, want)
 }
 
+// List implements plugins.Lister.
+func (b *Backend) List(_ context.Context, hs []plugins.Handle) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(hs))
+	for i, h := range hs {
+		s, err := b.locate(h)
+		if err == nil {
+			out[i].Files, err = regular(os.DirFS(filepath.Join(s.job(h.ID), "work")))
+		}
+		out[i].Err = err
+	}
+	return out
+}
+
+func regular(fsys fs.FS) (names []string, err error) {
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
 // copyWanted copies the regular files that match. Both ends are rooted, so
 // that a link the job has left cannot lead outside.
 func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []string, err error) {

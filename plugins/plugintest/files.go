@@ -51,6 +51,22 @@ func (s *suite) fetch(t *testing.T) {
 		}
 	}
 	s.fetchSome(t, f, hs[0])
+	s.list(t, hs[0], req.Job)
+}
+
+// list: the files are named without being brought.
+func (s *suite) list(t *testing.T, h plugins.Handle, job *jdl.Job) {
+	l, ok := s.Submitter.(plugins.Lister)
+	if !ok {
+		return
+	}
+	got := l.List(t.Context(), []plugins.Handle{h, s.Stray})
+	if missing := plugins.MissingOutputs(job, got[0].Files); got[0].Err != nil || len(missing) > 0 {
+		t.Errorf("listed %v, %v; not %v", got[0].Files, got[0].Err, missing)
+	}
+	if got[1].Err == nil && len(got[1].Files) > 0 {
+		t.Errorf("an unknown job has files: %v", got[1].Files)
+	}
 }
 
 // fetchSome: names and globs choose; one that is not there is an error.

@@ -90,6 +90,34 @@ func (s *site) fetch(ctx context.Context, fsys files, job plugins.FetchRequest, 
 	return got, nil
 }
 
+// List implements plugins.Lister, over one session per site.
+func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(hs))
+	sessions := map[*site]files{}
+	defer func() {
+		for _, fsys := range sessions {
+			fsys.Close()
+		}
+	}()
+	for i, h := range hs {
+		s, fsys, err := b.session(ctx, h.Endpoint, sessions)
+		_, id, ok := splitHandle(h)
+		if err == nil && !ok {
+			err = s.fail("list", fmt.Errorf("no such job: %s", h.ID))
+		}
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		all, err := fsys.list(s.dir("jobs", id, "work"))
+		out[i].Err = err
+		for _, f := range all {
+			out[i].Files = append(out[i].Files, f.name)
+		}
+	}
+	return out
+}
+
 // outputList reads the names the job was submitted with.
 func (s *site) outputList(fsys files, id string) ([]string, error) {
 	r, _, err := fsys.get(s.dir("jobs", id, "outputs"), 0)
