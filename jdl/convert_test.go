@@ -163,6 +163,7 @@ func TestXRSLErrors(t *testing.T) {
 		{`&(executable=/bin/ls)(outputFiles=("../x" ""))`, `"../x" leads out of the job's directory`},
 		{`&(executable=/bin/ls)(inputFiles=a)`, `inputfiles wants pairs: ("name" "value")`},
 		{`&(a=` + strings.Repeat("(", 10000), `parentheses are nested too deeply`},
+		{"&(executable=a)\n(arguments='\x00')", `t.xrsl:2:13: NUL byte in the text`},
 		{`&`, `a request is &(name=value)(name=value)...`},
 		{`+`, `no request`},
 	} {

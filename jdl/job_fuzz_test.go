@@ -21,6 +21,7 @@ func FuzzParseJobs(f *testing.F) {
 		`&(executable=a)(arguments="b" 'c''d' ^|x|)(inputfiles=("f" ""))(cputime="1 hour")(* c *)(environment=(A b))`,
 		`+(&(executable=/a))(&(rsl_substitution=(X y))(executable=$(X)))`,
 		`<ActivityDescription><Application><Executable><Path>x</Path></Executable></Application></ActivityDescription>`,
+		"&(executable=0)(arguments='\x00')", `{"Executable": "\u0000"}`,
 		`{"Executable": "/bin/ls", "Requirements": "/Expr(other.a > 1)/", "l": [1, 2.5, null]}`,
 	} {
 		f.Add([]byte(s))

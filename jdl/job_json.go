@@ -175,9 +175,9 @@ func (r *jsonReader) value(depth int) (Expr, error) {
 	if depth > DefaultLimits().Depth {
 		return nil, r.fail("nested too deeply")
 	}
-	tok, err := r.dec.Token()
+	tok, err := r.token()
 	if err != nil {
-		return nil, r.fail("%v", err)
+		return nil, err
 	}
 	node := at{pos: r.pos()}
 	switch t := tok.(type) {
@@ -194,6 +194,19 @@ func (r *jsonReader) value(depth int) (Expr, error) {
 		return r.jsonString(t, node)
 	}
 	return &Literal{at: node}, nil
+}
+
+// token reads the next token. A NUL, which no string of the language can hold,
+// is refused.
+func (r *jsonReader) token() (json.Token, error) {
+	tok, err := r.dec.Token()
+	if err != nil {
+		return nil, r.fail("%v", err)
+	}
+	if s, ok := tok.(string); ok && strings.IndexByte(s, 0) >= 0 {
+		return nil, r.fail("NUL character in a text")
+	}
+	return tok, nil
 }
 
 func (r *jsonReader) jsonNumber(n json.Number, node at) (Expr, error) {
@@ -228,9 +241,8 @@ func (r *jsonReader) list(depth int, node at) (Expr, error) {
 		}
 		l.Elems = append(l.Elems, e)
 	}
-	_, err := r.dec.Token()
-	if err != nil {
-		return nil, r.fail("%v", err)
+	if _, err := r.token(); err != nil {
+		return nil, err
 	}
 	return l, nil
 }
@@ -238,9 +250,9 @@ func (r *jsonReader) list(depth int, node at) (Expr, error) {
 func (r *jsonReader) object(depth int, node at) (Expr, error) {
 	ad := &Ad{at: node}
 	for r.dec.More() {
-		key, err := r.dec.Token()
+		key, err := r.token()
 		if err != nil {
-			return nil, r.fail("%v", err)
+			return nil, err
 		}
 		name, namePos := fmt.Sprint(key), r.pos()
 		e, err := r.value(depth + 1)
@@ -251,8 +263,8 @@ func (r *jsonReader) object(depth int, node at) (Expr, error) {
 			return nil, r.fail("attribute %s is given twice", name)
 		}
 	}
-	if _, err := r.dec.Token(); err != nil {
-		return nil, r.fail("%v", err)
+	if _, err := r.token(); err != nil {
+		return nil, err
 	}
 	return ad, nil
 }

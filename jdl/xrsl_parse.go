@@ -45,6 +45,10 @@ const xrslText = 64 << 20
 // parseXRSL parses one request "&(...)(...)" or several "+(&...)(&...)".
 func parseXRSL(file, src string) ([][]xrslRelation, error) {
 	p := &xrslParser{file: file, src: src, place: placeFinder{src: src}}
+	if i := strings.IndexByte(src, 0); i >= 0 {
+		p.fail(i, "", "NUL byte in the text")
+		return nil, p.err
+	}
 	p.skip()
 	var jobs [][]xrslRelation
 	switch {
