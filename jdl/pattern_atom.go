@@ -34,8 +34,12 @@ func (p *reParser) atom() (*reNode, error) {
 		return p.class()
 	case '\\':
 		return p.escape()
-	case '*', '+', '?':
-		return nil, fmt.Errorf("nothing to repeat before %c", c)
+	case '*', '+', '?', '{':
+		p.at--
+		if _, _, ok, err := p.quantifier(); ok || err != nil {
+			return nil, errNothingToRepeat
+		}
+		p.at++
 	}
 	return p.literal(c), nil
 }

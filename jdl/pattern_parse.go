@@ -208,36 +208,40 @@ func (p *reParser) literal(c byte) *reNode {
 	return &reNode{kind: reByte, c: c}
 }
 
-// repeats takes the quantifiers after an atom.
+// repeats takes the quantifier after an atom. There may be one only, and none
+// after an anchor.
 func (p *reParser) repeats(n *reNode) (*reNode, error) {
-	for i := 0; p.more(); i++ {
+	lo, hi, ok, err := p.nextQuantifier()
+	if err != nil || !ok {
+		return n, err
+	}
+	switch n.kind {
+	case reBegin, reEnd, reEndLine, reLineBeg, reLineEnd, reWord, reNotWord:
+		return nil, errNothingToRepeat
+	}
+	n = &reNode{kind: reRepeat, subs: []*reNode{n}, min: lo, max: hi}
+	if p.more() && (p.s[p.at] == '?' || p.s[p.at] == '+') {
+		n.mode = p.s[p.at]
+		p.at++
+	}
+	if _, _, ok, err := p.nextQuantifier(); ok || err != nil {
+		return nil, errNothingToRepeat
+	}
+	return n, nil
+}
+
+var errNothingToRepeat = errors.New("nothing to repeat before a quantifier")
+
+// nextQuantifier reads a quantifier, over blanks and comments where they have
+// no meaning.
+func (p *reParser) nextQuantifier() (lo, hi int, ok bool, err error) {
+	for p.more() {
 		if p.flags.blanks && p.skipBlanks() {
 			continue
 		}
-		lo, hi, ok, err := p.quantifier()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return n, nil
-		}
-		switch n.kind {
-		case reBegin, reEnd, reEndLine, reLineBeg, reLineEnd:
-			return nil, errors.New("nothing to repeat before a quantifier")
-		}
-		if i > 8 {
-			return nil, errors.New("too many quantifiers in a row")
-		}
-		n = &reNode{kind: reRepeat, subs: []*reNode{n}, min: lo, max: hi}
-		if p.more() && (p.s[p.at] == '?' || p.s[p.at] == '+') {
-			n.mode = p.s[p.at]
-			p.at++
-		}
-		if p.more() && strings.IndexByte("*+?", p.s[p.at]) >= 0 {
-			return nil, errors.New("nothing to repeat before a quantifier")
-		}
+		return p.quantifier()
 	}
-	return n, nil
+	return 0, 0, false, nil
 }
 
 // quantifier reads * + ? {n} {n,} {n,m}; a brace that is none of these is a
