@@ -51,9 +51,7 @@ func TestOracle(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
-	local := time.Local
-	time.Local = time.UTC // where the answers were taken
-	defer func() { time.Local = local }()
+	utc(t)
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".jsonl"), func(t *testing.T) {
 			bad, n := 0, 0
@@ -75,6 +73,14 @@ func TestOracle(t *testing.T) {
 			t.Logf("%d of %d", n-bad, n)
 		})
 	}
+}
+
+// utc makes UTC the local time zone, which the answers were taken in.
+func utc(t *testing.T) {
+	t.Helper()
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
 }
 
 func readCases(t *testing.T, name string) []oracleCase {

@@ -156,7 +156,8 @@ func (ev *evaluator) attrRef(e *AttrRef, s *scope) Value {
 	return ev.lookup(e.Name, key, s)
 }
 
-// selectName evaluates x.name; a list maps over its elements.
+// selectName evaluates x.name; a list maps over its elements, lists in it
+// likewise.
 func (ev *evaluator) selectName(x Value, name string) Value {
 	switch x.kind {
 	case Undefined, Error:
@@ -169,16 +170,14 @@ func (ev *evaluator) selectName(x Value, name string) Value {
 		}
 		vs := make([]Value, len(x.box.list))
 		for i, elem := range x.box.list {
-			if vs[i] = ErrorValue(); elem.kind == Record || elem.kind == Undefined {
-				vs[i] = ev.selectName(elem, name)
-			}
+			vs[i] = ev.selectName(elem, name)
 		}
 		return ListValue(vs)
 	}
 	return ErrorValue()
 }
 
-// index evaluates x[i].
+// index evaluates x[i]. A record answers for its own attributes only.
 func (ev *evaluator) index(x, i Value) Value {
 	if v, bad := strict(x, i); bad {
 		return v
@@ -189,7 +188,11 @@ func (ev *evaluator) index(x, i Value) Value {
 			return x.box.list[n]
 		}
 	case x.kind == Record && i.kind == String:
-		return ev.lookup(i.str, fold(i.str), x.box.rec)
+		if x.box.rec.sides != nil {
+			return UndefinedValue()
+		}
+		v, _ := ev.attribute(x.box.rec, i.str, fold(i.str))
+		return v
 	}
 	return ErrorValue()
 }

@@ -49,12 +49,11 @@ func apply(op Op, x, y Value) Value {
 
 // arithmetic is + - * / % on operands that are neither UNDEFINED nor ERROR.
 func arithmetic(op Op, x, y Value) Value {
-	x, y = x.asInt(), y.asInt()
-	switch {
-	case x.kind == Int && y.kind == Int:
-		return intArithmetic(op, int64(x.num), int64(y.num))
-	case x.kind == AbsTime || y.kind == AbsTime || x.kind == RelTime || y.kind == RelTime:
+	if x.kind == AbsTime || y.kind == AbsTime || x.kind == RelTime || y.kind == RelTime {
 		return timeArithmetic(op, x, y)
+	}
+	if x, y = x.asInt(), y.asInt(); x.kind == Int && y.kind == Int {
+		return intArithmetic(op, int64(x.num), int64(y.num))
 	}
 	a, aok := x.Number()
 	b, bok := y.Number()
@@ -174,18 +173,19 @@ func unary(op Op, x Value) Value {
 }
 
 // timeArithmetic is + - * / where an operand is a time: abs-abs is rel,
-// abs±rel is abs, rel±rel is rel, rel*number and rel/number are rel.
+// abs±rel is abs (of the relative time the whole seconds count), rel±rel is
+// rel, rel*number and rel/number are rel.
 func timeArithmetic(op Op, x, y Value) Value {
 	a, b := x.float(), y.float()
 	switch {
 	case x.kind == AbsTime && y.kind == AbsTime && op == OpSub:
 		return RelTimeValue(a - b)
 	case x.kind == AbsTime && y.kind == RelTime && op == OpAdd:
-		return AbsTimeValue(math.Trunc(a+b), x.zone)
+		return AbsTimeValue(a+math.Trunc(b), x.zone)
 	case x.kind == AbsTime && y.kind == RelTime && op == OpSub:
-		return AbsTimeValue(math.Trunc(a-b), x.zone)
+		return AbsTimeValue(a-math.Trunc(b), x.zone)
 	case x.kind == RelTime && y.kind == AbsTime && op == OpAdd:
-		return AbsTimeValue(math.Trunc(a+b), y.zone)
+		return AbsTimeValue(math.Trunc(a)+b, y.zone)
 	case x.kind == RelTime && y.kind == RelTime && op == OpAdd:
 		return RelTimeValue(a + b)
 	case x.kind == RelTime && y.kind == RelTime && op == OpSub:

@@ -132,11 +132,12 @@ var scopeFunctions = []function{
 	{name: "debug", min: 1, max: 1, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.eval(a[0], s) }},
 }
 
-// evalText parses the argument and evaluates it where the call stands.
+// evalText parses the argument and evaluates it where the call stands. An
+// UNDEFINED argument is an ERROR.
 func evalText(ev *evaluator, args []Expr, s *scope) Value {
 	v := ev.eval(args[0], s)
 	if v.kind == Undefined || v.kind == Error {
-		return v
+		return ErrorValue()
 	}
 	text := ev.text(v)
 	if !ev.spend(len(text), len(text)) {
@@ -149,14 +150,20 @@ func evalText(ev *evaluator, args []Expr, s *scope) Value {
 	return ev.eval(e, s)
 }
 
-// unparseAttr is the source text of the attribute that the argument names.
+// unparseAttr is the source text of the attribute that the argument names, of
+// the record in which the call stands; empty if that has no such attribute.
 func unparseAttr(_ *evaluator, args []Expr, s *scope) Value {
-	ref, ok := args[0].(*AttrRef)
-	if !ok {
-		return ErrorValue()
+	switch ref := args[0].(type) {
+	case *AttrRef:
+		if s.ad == nil || ref.Absolute {
+			return StringValue("")
+		}
+		if e, ok := s.ad.Expr(ref.Name); ok {
+			return StringValue(Unparse(e))
+		}
+		return StringValue("")
+	case *Select:
+		return StringValue("")
 	}
-	if e, ok := definition(s, ref.Name); ok {
-		return StringValue(Unparse(e))
-	}
-	return UndefinedValue()
+	return ErrorValue()
 }

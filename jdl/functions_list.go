@@ -70,9 +70,9 @@ func (ev *evaluator) numbers(v Value, f func(Value)) bool {
 		return false
 	}
 	for _, e := range v.box.list {
-		switch e = e.asInt(); e.kind {
+		switch e.kind {
 		case Undefined:
-		case Int, Real:
+		case Bool, Int, Real:
 			f(e)
 		default:
 			return false
@@ -81,36 +81,51 @@ func (ev *evaluator) numbers(v Value, f func(Value)) bool {
 	return true
 }
 
+// total adds up the numbers of a list; one alone stays what it is, also a
+// boolean. n counts them.
+func (ev *evaluator) total(v Value) (sum Value, n int, ok bool) {
+	sum = IntValue(0)
+	ok = ev.numbers(v, func(e Value) {
+		if n++; n == 1 {
+			sum = e
+		} else {
+			sum = apply(OpAdd, sum, e)
+		}
+	})
+	return sum, n, ok
+}
+
 func sum(ev *evaluator, v Value) Value {
-	total := IntValue(0)
-	if !ev.numbers(v, func(e Value) { total = arithmetic(OpAdd, total, e) }) {
+	total, _, ok := ev.total(v)
+	if !ok {
 		return ErrorValue()
 	}
 	return total
 }
 
-// avg of nothing is 0.0, as in the ClassAd library.
+// avg of nothing is the integer 0, as in the ClassAd library.
 func avg(ev *evaluator, v Value) Value {
-	total, n := 0.0, 0
-	ok := ev.numbers(v, func(e Value) {
-		f, _ := e.Number()
-		total, n = total+f, n+1
-	})
+	total, n, ok := ev.total(v)
 	switch {
 	case !ok:
 		return ErrorValue()
 	case n == 0:
-		return RealValue(0)
+		return total
 	}
-	return RealValue(total / float64(n))
+	return apply(OpDiv, total, RealValue(float64(n)))
 }
 
-// extreme makes min and max; of nothing they are UNDEFINED.
+// extreme makes min and max; of nothing they are UNDEFINED. Each comparison
+// gives both numbers one type, so the result is real once a real was met.
 func extreme(better Op) func(*evaluator, Value) Value {
 	return func(ev *evaluator, v Value) Value {
 		best := UndefinedValue()
 		ok := ev.numbers(v, func(e Value) {
-			if best.kind == Undefined || compare(better, e, best).IsTrue() {
+			if best.kind == Undefined {
+				best = e
+				return
+			}
+			if e, best = promote(e, best); compare(better, e, best).IsTrue() {
 				best = e
 			}
 		})
@@ -121,13 +136,26 @@ func extreme(better Op) func(*evaluator, Value) Value {
 	}
 }
 
+// promote gives two numbers one type: booleans become integers, an integer
+// beside a real a real.
+func promote(x, y Value) (Value, Value) {
+	x, y = x.asInt(), y.asInt()
+	if x.kind != y.kind {
+		a, _ := x.Number()
+		b, _ := y.Number()
+		return RealValue(a), RealValue(b)
+	}
+	return x, y
+}
+
 // comparisons are the operators anyCompare and allCompare know.
 var comparisons = map[string]Op{
 	"<": OpLt, "<=": OpLe, "==": OpEq, "!=": OpNe, ">": OpGt, ">=": OpGe, "is": OpIs, "isnt": OpIsnt,
 }
 
 // compareAll makes anyCompare and allCompare: does the comparison of each
-// element with x hold for any, for all?
+// element with x hold for any, for all? Both end with false where a comparison
+// is UNDEFINED.
 func compareAll(stop bool) func(*evaluator, []Value) Value {
 	return func(ev *evaluator, vs []Value) Value {
 		name, list, x := vs[0], vs[1], vs[2]
@@ -145,11 +173,12 @@ func compareAll(stop bool) func(*evaluator, []Value) Value {
 			return ErrorValue()
 		}
 		for _, e := range list.box.list {
-			r := apply(op, e, x)
-			if r.kind == Error {
+			switch r := apply(op, e, x); {
+			case r.kind == Error:
 				return r
-			}
-			if r.IsTrue() == stop {
+			case r.kind == Undefined:
+				return BoolValue(false)
+			case r.IsTrue() == stop:
 				return BoolValue(stop)
 			}
 		}

@@ -22,7 +22,8 @@ var numberFunctions = []function{
 	{name: "random", min: 0, max: 1, strict: random, impure: true},
 }
 
-// number converts a value to an integer or a real; text as far as it is one.
+// number converts a value to an integer or a real; text as far as it is one,
+// a relative time to its whole seconds.
 func (v Value) number() (Value, bool) {
 	switch v.kind {
 	case Int, Real:
@@ -30,7 +31,7 @@ func (v Value) number() (Value, bool) {
 	case Bool:
 		return v.asInt(), true
 	case AbsTime, RelTime:
-		return RealValue(v.float()), true
+		return RealValue(math.Trunc(v.float())), true
 	case String:
 		return parseNumber(v.str)
 	}
@@ -104,13 +105,15 @@ func toReal(_ *evaluator, v Value) Value {
 	return RealValue(f)
 }
 
-// toBool reads numbers and the texts true and false; another text is
-// UNDEFINED.
+// toBool reads numbers, relative times (whole seconds) and the texts true and
+// false; another text is UNDEFINED.
 func toBool(_ *evaluator, v Value) Value {
 	if b, ok := v.truth(); ok {
 		return BoolValue(b)
 	}
 	switch {
+	case v.kind == RelTime:
+		return BoolValue(math.Trunc(v.float()) != 0)
 	case v.kind != String:
 		return ErrorValue()
 	case equalFold(v.str, "true"):
@@ -152,46 +155,50 @@ func pow(_ *evaluator, vs []Value) Value {
 }
 
 // quantize(x, base) is the least multiple of base not below x; with a list,
-// the first element not below x, else a multiple of the last.
+// the first element not below x, else a multiple of the last. It is an integer
+// when both are integers, and x itself when base is 0 or the list empty.
 func quantize(ev *evaluator, vs []Value) Value {
-	x, ok := vs[0].number()
+	n, ok := vs[0].number()
 	if !ok {
 		return ErrorValue()
 	}
+	x, _ := n.Number()
 	base := vs[1]
 	if base.kind == List {
-		if !ev.spend(len(base.box.list), 0) || len(base.box.list) == 0 {
+		list := base.box.list
+		if !ev.spend(len(list), 0) || len(list) == 0 {
 			return vs[0]
 		}
-		for _, e := range base.box.list {
-			n, ok := e.number()
+		for _, base = range list {
+			b, ok := base.number()
 			if !ok {
 				return ErrorValue()
 			}
-			if compare(OpLe, x, n).IsTrue() {
-				return e
+			if f, _ := b.Number(); f >= x {
+				return base
 			}
-			base = n
 		}
 	}
-	b, ok := base.number()
-	if !ok {
-		return ErrorValue()
-	}
-	return multiple(vs[0], x, b)
+	return multiple(vs[0], x, base)
 }
 
-func multiple(original, x, base Value) Value {
-	if f, _ := base.Number(); f == 0 {
-		return original
+// tiny is the base of quantize that counts as 0.
+const tiny = 1e-8
+
+// multiple rounds v, whose value is x, up to a multiple of base.
+func multiple(v Value, x float64, base Value) Value {
+	n, ok := base.number()
+	b, _ := n.Number()
+	switch {
+	case !ok:
+		return ErrorValue()
+	case base.kind == Int && b == 0, base.kind != Int && math.Abs(b) <= tiny:
+		return v
+	case base.kind == Int && v.kind == Int:
+		n, m := int64(v.num), int64(base.num)
+		return IntValue((n + m - 1) / m * m)
 	}
-	if x.kind == Int && base.kind == Int {
-		n, b := int64(x.num), int64(base.num)
-		return IntValue((n + b - 1) / b * b)
-	}
-	a, _ := x.Number()
-	b, _ := base.Number()
-	return RealValue(math.Ceil(a/b) * b)
+	return RealValue(math.Ceil(x/b) * b)
 }
 
 // random(n) is below n: an integer for an integer, else a real; without an

@@ -6,9 +6,9 @@ import "strings"
 var regexpFunctions = []function{
 	{name: "regexp", min: 2, max: 3, strict: regexpSearch},
 	{name: "regexpMember", min: 2, max: 3, strict: regexpMember},
-	{name: "regexps", min: 3, max: 4, strict: substitution("", false)},
-	{name: "replace", min: 3, max: 4, strict: substitution("f", true)},
-	{name: "replaceAll", min: 3, max: 4, strict: substitution("fg", true)},
+	{name: "regexps", min: 3, max: 4, strict: substitution("")},
+	{name: "replace", min: 3, max: 4, strict: substitution("f")},
+	{name: "replaceAll", min: 3, max: 4, strict: substitution("fg")},
 }
 
 // patternArgs checks the arguments that regexp and its kin share: a pattern,
@@ -51,13 +51,14 @@ func matched(ok bool, err error) Value {
 // regexpMember(pattern, list [, options]) is true at the first element the
 // pattern is found in; UNDEFINED if there is none but an UNDEFINED element.
 func regexpMember(ev *evaluator, vs []Value) Value {
+	if v, bad := errorFirst(vs...); bad {
+		return v
+	}
 	opts, v, bad := patternArgs(append([]Value{vs[0]}, vs[2:]...), 1)
-	switch list := vs[1]; {
+	switch {
 	case bad:
 		return v
-	case list.kind == Undefined:
-		return list
-	case list.kind != List:
+	case vs[1].kind != List:
 		return ErrorValue()
 	}
 	re, err := ev.pattern(vs[0].str, opts)
@@ -83,9 +84,8 @@ func regexpMember(ev *evaluator, vs []Value) Value {
 
 // substitution makes regexps, replace and replaceAll: arguments pattern,
 // string, replacement with \0 to \9 for what the groups matched, options.
-// Option f keeps the text around the match, g replaces all matches. Without a
-// match the result is the whole text if whole is set, else empty.
-func substitution(always string, whole bool) func(*evaluator, []Value) Value {
+// Option f keeps the text around the match, g replaces all matches.
+func substitution(always string) func(*evaluator, []Value) Value {
 	return func(ev *evaluator, vs []Value) Value {
 		opts, v, bad := patternArgs(vs, 3)
 		if bad {
@@ -96,16 +96,18 @@ func substitution(always string, whole bool) func(*evaluator, []Value) Value {
 		if err != nil || !ev.spend(len(vs[1].str), 0) {
 			return ErrorValue()
 		}
-		keep := whole || strings.ContainsAny(opts, "fg")
-		return ev.substitute(re, vs[1].str, vs[2].str, keep, strings.Contains(opts, "g"))
+		return ev.substitute(re, vs[1].str, vs[2].str, strings.Contains(opts, "f"), strings.Contains(opts, "g"))
 	}
 }
 
+// substitute goes from match to match. After an empty one the next character
+// stays as it is; an empty match at the end of s, of which there is none left,
+// is an ERROR when all are replaced, as in the ClassAd library.
 func (ev *evaluator) substitute(re *pattern, s, by string, keep, all bool) Value {
 	var b strings.Builder
-	from, hits := 0, 0
-	for at := 0; at <= len(s) && (hits == 0 || all); hits++ {
-		m, err := re.find(s, at)
+	from := 0
+	for more := true; more; more = all {
+		m, err := re.find(s, from)
 		if err != nil {
 			return ErrorValue()
 		}
@@ -115,13 +117,18 @@ func (ev *evaluator) substitute(re *pattern, s, by string, keep, all bool) Value
 		if keep {
 			b.WriteString(s[from:m[0]])
 		}
-		expand(&b, by, s, m)
-		if !ev.spend(1+m[1]-at, len(by)+m[1]-at) {
+		if !expand(&b, by, s, m) || !ev.spend(1+m[1]-from, len(by)+m[1]-from) {
 			return ErrorValue()
 		}
-		if from, at = m[1], m[1]; m[1] == m[0] {
-			at++
+		from = m[1]
+		if m[1] > m[0] || !all {
+			continue
 		}
+		if from == len(s) {
+			return ErrorValue()
+		}
+		b.WriteByte(s[from])
+		from++
 	}
 	if keep {
 		b.WriteString(s[from:])
@@ -130,16 +137,26 @@ func (ev *evaluator) substitute(re *pattern, s, by string, keep, all bool) Value
 }
 
 // expand writes the replacement with its \0 to \9; a group that took no part
-// is empty, and a backslash before anything else stands for itself.
-func expand(b *strings.Builder, by, s string, m []int) {
+// is empty, and a backslash before anything else stands for itself. It is
+// false for a group after the last one that took part.
+func expand(b *strings.Builder, by, s string, m []int) bool {
+	last := len(m) - 2
+	for last > 0 && m[last] < 0 {
+		last -= 2
+	}
 	for i := 0; i < len(by); i++ {
 		if by[i] != '\\' || i+1 == len(by) || !isDigit(by[i+1]) {
 			b.WriteByte(by[i])
 			continue
 		}
 		i++
-		if g := 2 * int(by[i]-'0'); g+1 < len(m) && m[g] >= 0 {
+		g := 2 * int(by[i]-'0')
+		if g > last {
+			return false
+		}
+		if m[g] >= 0 {
 			b.WriteString(s[m[g]:m[g+1]])
 		}
 	}
+	return true
 }

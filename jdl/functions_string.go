@@ -2,13 +2,15 @@ package jdl
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"strings"
 )
 
 // stringFunctions work on text. Most convert their arguments to strings.
 var stringFunctions = []function{
 	{name: "strcat", min: 0, max: many, lazy: strcat},
-	{name: "join", min: 1, max: many, strict: join},
+	{name: "join", min: 0, max: many, strict: join},
 	{name: "toUpper", min: 1, max: 1, strict: ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), upper)) })},
 	{name: "toLower", min: 1, max: 1, strict: ofOne(func(ev *evaluator, v Value) Value { return ev.produce(mapBytes(ev.text(v), lower)) })},
 	{name: "substr", min: 2, max: 3, strict: substr},
@@ -17,8 +19,8 @@ var stringFunctions = []function{
 	{name: "stringListsIntersect", min: 2, max: 3, strict: stringListsIntersect},
 }
 
-// text converts a value to a string: a string as it is, anything else
-// unparsed.
+// text converts a value to a string: a string as it is, a relative time in
+// whole seconds, anything else unparsed.
 func (ev *evaluator) text(v Value) string {
 	switch v.kind {
 	case String:
@@ -26,7 +28,7 @@ func (ev *evaluator) text(v Value) string {
 	case AbsTime:
 		return absTimeText(v)
 	case RelTime:
-		return relTimeText(v)
+		return relTimeText(RelTimeValue(math.Trunc(v.float())))
 	}
 	return UnparseValue(v)
 }
@@ -56,34 +58,48 @@ func strcat(ev *evaluator, args []Expr, s *scope) Value {
 	return StringValue(b.String())
 }
 
-// join(separator, item...), join(separator, list) and join(list).
+// join(separator, item...), join(separator, list) and join(list). UNDEFINED
+// items are left out; if there is nothing else the result is UNDEFINED.
+// Nothing stands between an item and empty text before it.
 func join(ev *evaluator, vs []Value) Value {
-	sep, items := vs[0], vs[1:]
+	sep, items := StringValue(""), vs
+	if last := len(vs) - 1; last >= 0 && last <= 1 && vs[last].kind == List {
+		items = vs[last].box.list
+		if last == 1 {
+			sep = vs[0]
+		}
+	} else if len(vs) > 0 {
+		sep, items = vs[0], vs[1:]
+	}
+	between, missing := "", sep.kind == Undefined
 	switch {
 	case sep.kind == Error:
 		return sep
-	case len(items) == 0 && sep.kind == List:
-		sep, items = StringValue(""), sep.box.list
-	case len(items) == 1 && items[0].kind == List:
-		items = items[0].box.list
-	}
-	between := ""
-	if sep.kind != Undefined {
+	case !missing:
 		between = ev.text(sep)
 	}
 	var b strings.Builder
-	for i, v := range items {
-		if v.kind == Undefined || v.kind == Error {
+	some := false
+	for _, v := range items {
+		if v.kind == Error {
 			return v
+		}
+		if v.kind == Undefined {
+			missing = true
+			continue
 		}
 		t := ev.text(v)
 		if !ev.spend(1, len(t)+len(between)) {
 			return ErrorValue()
 		}
-		if i > 0 {
+		if b.Len() > 0 {
 			b.WriteString(between)
 		}
 		b.WriteString(t)
+		some = true
+	}
+	if missing && !some {
+		return UndefinedValue()
 	}
 	return StringValue(b.String())
 }
@@ -128,12 +144,13 @@ func textCompare(f func(a, b string) int) func(*evaluator, []Value) Value {
 }
 
 // stringListsIntersect(a, b [, delimiters]) tells whether two delimited
-// texts have an item in common; items are compared with their case.
+// texts have an item in common; items are compared with their case, and blanks
+// around them count unless a blank is a delimiter.
 func stringListsIntersect(ev *evaluator, vs []Value) Value {
-	if v, bad := undefinedFirst(vs...); bad {
+	if v, bad := errorFirst(vs...); bad {
 		return v
 	}
-	delims := " ,"
+	delims := ""
 	for _, v := range vs {
 		if v.kind != String {
 			return ErrorValue()
@@ -142,14 +159,17 @@ func stringListsIntersect(ev *evaluator, vs []Value) Value {
 	if len(vs) == 3 {
 		delims = vs[2].str
 	}
+	if delims == "" {
+		delims = " ,"
+	}
 	if !ev.spend(len(vs[0].str)+len(vs[1].str), 0) {
 		return ErrorValue()
 	}
 	have := make(map[string]bool)
-	for _, item := range splitItems(vs[0].str, delims) {
+	for item := range items(vs[0].str, delims) {
 		have[item] = true
 	}
-	for _, item := range splitItems(vs[1].str, delims) {
+	for item := range items(vs[1].str, delims) {
 		if have[item] {
 			return BoolValue(true)
 		}
@@ -157,14 +177,18 @@ func stringListsIntersect(ev *evaluator, vs []Value) Value {
 	return BoolValue(false)
 }
 
-// splitItems cuts a text at any of the delimiters; blanks around an item and
-// empty items do not count.
-func splitItems(s, delims string) []string {
-	var items []string
-	for _, item := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(delims, r) }) {
-		if item = strings.Trim(item, " \t\r\n"); item != "" {
-			items = append(items, item)
+// items cuts a text at any of the bytes of delims; empty items do not count.
+func items(s, delims string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		for i := 0; i <= len(s); i++ {
+			if i < len(s) && strings.IndexByte(delims, s[i]) < 0 {
+				continue
+			}
+			if i > start && !yield(s[start:i]) {
+				return
+			}
+			start = i + 1
 		}
 	}
-	return items
 }

@@ -15,7 +15,7 @@ var timeFunctions = []function{
 	{name: "relTime", min: 1, max: 1, strict: ofOne(relTime)},
 	{name: "splitTime", min: 1, max: 1, strict: ofOne(splitTime)},
 	{name: "formatTime", min: 0, max: 2, strict: formatTime, impure: true},
-	{name: "interval", min: 1, max: 1, strict: ofOne(interval)},
+	{name: "interval", min: 1, max: 1, strict: interval},
 	{name: "getYear", min: 1, max: 1, strict: datePart(func(t time.Time) int { return t.Year() })},
 	{name: "getMonth", min: 1, max: 1, strict: datePart(func(t time.Time) int { return int(t.Month()) })},
 	{name: "getDayOfYear", min: 1, max: 1, strict: datePart(func(t time.Time) int { return t.YearDay() - 1 })},
@@ -45,23 +45,24 @@ func absTimeOf(t time.Time) Value {
 	return AbsTimeValue(float64(t.Unix()), int32(zone))
 }
 
-// datePart makes a function of an absolute time; anything else is ERROR.
+// datePart makes a function of an absolute time, as a local clock shows it;
+// anything else is ERROR.
 func datePart(f func(time.Time) int) strictFunc {
-	return func(_ *evaluator, vs []Value) Value {
+	return func(ev *evaluator, vs []Value) Value {
 		if vs[0].kind != AbsTime {
 			return ErrorValue()
 		}
-		return IntValue(int64(f(vs[0].zoneTime())))
+		return IntValue(int64(f(vs[0].zoneTime().In(ev.now().Location()))))
 	}
 }
 
 // clockPart makes a function of an absolute time (unless ofDay is nil) or of
 // a relative one, of which it is the part of unit seconds, modulo.
 func clockPart(ofDay func(time.Time) int, unit, modulo int64) strictFunc {
-	return func(_ *evaluator, vs []Value) Value {
+	return func(ev *evaluator, vs []Value) Value {
 		switch v := vs[0]; {
 		case v.kind == AbsTime && ofDay != nil:
-			return IntValue(int64(ofDay(v.zoneTime())))
+			return IntValue(int64(ofDay(v.zoneTime().In(ev.now().Location()))))
 		case v.kind == RelTime:
 			return IntValue(int64(v.float()) / unit % modulo)
 		}
@@ -69,43 +70,55 @@ func clockPart(ofDay func(time.Time) int, unit, modulo int64) strictFunc {
 	}
 }
 
-// absTime(), absTime(text), absTime(seconds [, zone]) and absTime(time).
+// seconds32 reads a number as seconds since the epoch: in 32 bits, as the
+// ClassAd library does.
+func seconds32(v Value) int64 {
+	if v.kind == Int {
+		return int64(int32(v.num))
+	}
+	if f := math.Trunc(v.float()); f >= math.MinInt32 && f <= math.MaxInt32 {
+		return int64(f)
+	}
+	return math.MinInt32
+}
+
+// absTime(), absTime(text), absTime(seconds [, zone]) and absTime(time [,
+// zone]). The zone, seconds east of UTC, does not move the time.
 func absTime(ev *evaluator, vs []Value) Value {
 	if len(vs) == 0 {
 		return absTimeOf(ev.now())
 	}
-	if v, bad := errorFirst(vs...); bad {
-		return v
-	}
-	v := vs[0]
 	var zone int64
 	if len(vs) == 2 {
-		f, ok := vs[1].Number()
-		if vs[1].kind == RelTime {
-			f, ok = vs[1].float(), true
-		}
-		if zone = int64(f); !ok || math.Abs(f) > 100*3600 {
+		switch z := vs[1]; z.kind {
+		case Int, Real:
+			zone = seconds32(z)
+		case RelTime:
+			zone = seconds32(RealValue(z.float()))
+		default:
 			return ErrorValue()
 		}
 	}
-	switch v.kind {
+	var at float64
+	switch v := vs[0]; v.kind {
+	case Undefined, AbsTime:
+		return v
 	case String:
 		if t, ok := parseAbsTime(v.str, ev.now().Location()); ok && len(vs) == 1 {
 			return t
 		}
+		return ErrorValue()
 	case Int, Real:
-		f, _ := v.Number()
-		if len(vs) == 1 {
-			zone = int64(zoneAt(f, ev.now().Location()))
-		}
-		return AbsTimeValue(math.Trunc(f), int32(zone))
-	case AbsTime:
-		if len(vs) == 2 {
-			v.zone = int32(zone)
-		}
-		return v
+		at = float64(seconds32(v))
+	case RelTime:
+		at = math.Trunc(v.float())
+	default:
+		return ErrorValue()
 	}
-	return ErrorValue()
+	if len(vs) == 1 {
+		zone = int64(zoneAt(at, ev.now().Location()))
+	}
+	return AbsTimeValue(at, int32(zone))
 }
 
 func zoneAt(seconds float64, l *time.Location) int {
@@ -120,22 +133,23 @@ func relTime(_ *evaluator, v Value) Value {
 		if t, ok := parseRelTime(v.str); ok {
 			return t
 		}
-	case Int, Real:
-		f, _ := v.Number()
-		return RelTimeValue(f)
+	case Int:
+		return RelTimeValue(float64(int32(v.num)))
+	case Real:
+		return RelTimeValue(v.float())
 	case AbsTime, RelTime:
 		return RelTimeValue(v.float())
 	}
 	return ErrorValue()
 }
 
-// splitTime makes a record of a time; a number is an absolute time in UTC's
-// place of the local zone.
+// splitTime makes a record of a time; a number is an absolute time in the
+// local zone.
 func splitTime(ev *evaluator, v Value) Value {
 	switch v.kind {
 	case Int, Real:
-		f, _ := v.Number()
-		v = AbsTimeValue(math.Trunc(f), int32(zoneAt(f, ev.now().Location())))
+		f := float64(seconds32(v))
+		v = AbsTimeValue(f, int32(zoneAt(f, ev.now().Location())))
 	case RelTime:
 		return recordOf("RelativeTime", relFields(v.float()))
 	case AbsTime:
@@ -156,11 +170,26 @@ type field struct {
 	value Value
 }
 
+// relFields are the parts of a relative time. The sign of a negative one is
+// that of the first part that is not zero.
 func relFields(f float64) []field {
-	n := int64(f)
+	whole, frac := math.Modf(math.Abs(f))
+	n := int64(whole)
+	days, hours, minutes, seconds := n/86400, n/3600%24, n/60%60, float64(n%60)+frac
+	if f < 0 {
+		switch {
+		case days > 0:
+			days = -days
+		case hours > 0:
+			hours = -hours
+		case minutes > 0:
+			minutes = -minutes
+		default:
+			seconds = -seconds
+		}
+	}
 	return []field{
-		{"Days", IntValue(n / 86400)}, {"Hours", IntValue(n / 3600 % 24)},
-		{"Minutes", IntValue(n / 60 % 60)}, {"Seconds", RealValue(f - float64(n/60*60))},
+		{"Days", IntValue(days)}, {"Hours", IntValue(hours)}, {"Minutes", IntValue(minutes)}, {"Seconds", RealValue(seconds)},
 	}
 }
 
@@ -173,14 +202,12 @@ func recordOf(typ string, fields []field) Value {
 	return RecordValue(ad)
 }
 
-// interval prints seconds as a duration. It counts in 32 bits, as the ClassAd
-// library does.
-func interval(_ *evaluator, v Value) Value {
-	switch v.kind {
-	case Int:
-		return StringValue(intervalText(int32(v.num)))
-	case Real, RelTime, AbsTime:
-		return StringValue(intervalText(int32(truncated(v.float()).num)))
+// interval prints seconds as a duration. It takes what int takes, and counts
+// in 32 bits, as the ClassAd library does; UNDEFINED is an ERROR.
+func interval(ev *evaluator, vs []Value) Value {
+	n := toInt(ev, vs[0])
+	if n.kind != Int {
+		return ErrorValue()
 	}
-	return ErrorValue()
+	return StringValue(intervalText(int32(n.num)))
 }

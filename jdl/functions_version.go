@@ -20,66 +20,60 @@ func versionTest(answer func(c int) Value) strictFunc {
 	}
 }
 
-// versionInRange(version, least, most) includes both ends.
+// versionInRange(version, least, most) includes both ends. It is an ERROR, not
+// UNDEFINED, when the version is UNDEFINED.
 func versionInRange(ev *evaluator, vs []Value) Value {
-	if v, bad := undefinedFirst(vs...); bad {
+	if v, bad := undefinedFirst(vs[1:]...); bad {
 		return v
+	}
+	if vs[0].kind == Undefined || vs[0].kind == Error {
+		return ErrorValue()
 	}
 	s := ev.text(vs[0])
 	return BoolValue(compareVersions(s, ev.text(vs[1])) >= 0 && compareVersions(s, ev.text(vs[2])) <= 0)
 }
 
-// compareVersions orders as strverscmp(3) does: at the first difference, if
-// both texts have a run of digits around it, numbers without leading zeros
-// compare by value and numbers with leading zeros as fractions; otherwise the
-// bytes decide.
+// compareVersions orders texts by their bytes, but runs of digits by value, as
+// strverscmp(3) does. Where a difference touches a run of digits in both
+// texts, more leading zeros come first, then fewer digits, then the bytes.
 func compareVersions(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
 	}
-	if i == len(a) && i == len(b) {
-		return 0
-	}
-	start := i
+	start := i // of the runs around the difference
 	for start > 0 && isDigit(a[start-1]) {
 		start--
 	}
 	x, y := byteOr0(a, i), byteOr0(b, i)
-	if fraction(a, start, i) || fraction(b, start, i) {
-		return compareFractions(a, b, start, i, x, y)
+	difference := int(int8(x)) - int(int8(y))
+	if start == i && (!isDigit(x) || !isDigit(y)) {
+		return difference
 	}
-	if !isDigit(x) && !isDigit(y) || i == start && (!isDigit(x) || !isDigit(y) || x == '0' || y == '0') {
-		return int(x) - int(y)
-	}
-	if na, nb := digitsFrom(a, i), digitsFrom(b, i); na != nb {
-		return cmpInt(na, nb)
-	}
-	return int(x) - int(y)
-}
-
-// fraction reports whether the digit run that starts at start begins with a
-// zero that is followed by another digit.
-func fraction(s string, start, i int) bool {
-	return byteOr0(s, start) == '0' && isDigit(byteOr0(s, start+1)) && start <= i
-}
-
-// compareFractions orders digit runs of which one has a leading zero. The
-// longer run of leading zeros is the smaller number.
-func compareFractions(a, b string, start, i int, x, y byte) int {
-	zeros := true
-	for _, c := range []byte(a[start:i]) {
-		zeros = zeros && c == '0'
-	}
-	if zeros && i > start {
-		switch {
-		case isDigit(x) && !isDigit(y):
-			return -1
-		case !isDigit(x) && isDigit(y):
-			return 1
+	a, b = a[start:], b[start:]
+	if n, m := leadingZeros(a), leadingZeros(b); n != m || n > 0 {
+		if n != m {
+			return m - n
 		}
+		return difference
 	}
-	return int(x) - int(y)
+	if n, m := digitsFrom(a), digitsFrom(b); n != m {
+		return n - m
+	}
+	return difference
+}
+
+// leadingZeros counts the zeros s starts with; the last digit of a run is
+// none.
+func leadingZeros(s string) int {
+	n := 0
+	for n < len(s) && s[n] == '0' {
+		n++
+	}
+	if n > 0 && !isDigit(byteOr0(s, n)) {
+		n--
+	}
+	return n
 }
 
 func byteOr0(s string, i int) byte {
@@ -89,17 +83,10 @@ func byteOr0(s string, i int) byte {
 	return 0
 }
 
-func digitsFrom(s string, i int) int {
+func digitsFrom(s string) int {
 	n := 0
-	for i+n < len(s) && isDigit(s[i+n]) {
+	for n < len(s) && isDigit(s[n]) {
 		n++
 	}
 	return n
-}
-
-func cmpInt(a, b int) int {
-	if a < b {
-		return -1
-	}
-	return 1
 }

@@ -10,15 +10,12 @@ import (
 
 // formatTime([time [, format]]) prints a time as strftime(3) does in the C
 // locale. The time is absolute, a number of seconds, or a record as splitTime
-// makes it; the format is "%c" unless given.
+// makes it; the format is "%c" unless given. UNDEFINED is an ERROR.
 func formatTime(ev *evaluator, vs []Value) Value {
-	if v, bad := errorFirst(vs...); bad {
-		return v
-	}
-	t, format := ev.now(), "%c"
+	c, format := clockAt(ev.now()), "%c"
 	if len(vs) > 0 {
 		var ok bool
-		if t, ok = ev.clockOf(vs[0]); !ok {
+		if c, ok = ev.clockOf(vs[0]); !ok {
 			return ErrorValue()
 		}
 	}
@@ -28,44 +25,83 @@ func formatTime(ev *evaluator, vs []Value) Value {
 		}
 		format = vs[1].str
 	}
-	return ev.produce(strftime(t, format))
+	if !ev.spend(len(format), 0) {
+		return ErrorValue()
+	}
+	return ev.produce(c.strftime(format))
 }
 
-func (ev *evaluator) clockOf(v Value) (time.Time, bool) {
+// clock is a time as a calendar and a clock show it: the fields of the C
+// library's struct tm, which may be out of their range.
+type clock struct {
+	year, month, day     int // month 1 to 12
+	hour, minute, second int
+	weekday, yearday     int    // from 0, Sunday
+	zone                 string // name of the time zone
+	offset               int    // seconds east of UTC
+}
+
+// clockAt is a moment where its zone stands.
+func clockAt(t time.Time) clock {
+	c := clock{
+		year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), second: t.Second(),
+		weekday: int(t.Weekday()), yearday: t.YearDay() - 1,
+	}
+	c.zone, c.offset = t.Zone()
+	return c
+}
+
+// clockOf reads a time. The zone is not kept, as in the ClassAd library.
+func (ev *evaluator) clockOf(v Value) (clock, bool) {
+	var c clock
 	switch v.kind {
 	case Int, Real:
-		f, _ := v.Number()
-		return time.Unix(int64(math.Trunc(f)), 0).In(ev.now().Location()), true
+		c = clockAt(time.Unix(seconds32(v), 0).In(ev.now().Location()))
 	case AbsTime:
-		return v.zoneTime(), true
+		c = clockAt(v.zoneTime())
 	case Record:
-		return ev.clockOfRecord(v.box.rec), true
+		c = ev.clockOfRecord(v.box.rec)
+	default:
+		return clock{}, false
 	}
-	return time.Time{}, false
+	c.zone, c.offset = "", 0
+	return c, true
 }
 
-func (ev *evaluator) clockOfRecord(r *scope) time.Time {
-	get := func(name string, absent int64) int {
-		v, ok := ev.attribute(r, name, fold(name))
-		if n, isInt := v.Int(); ok && isInt && n > -1<<31 && n < 1<<31 {
-			return int(n)
+// clockOfRecord takes the fields that splitTime makes; those that are missing
+// or no integers are zero, the year 1900 and the month January.
+func (ev *evaluator) clockOfRecord(r *scope) clock {
+	get := func(name string, absent int) int {
+		v, _ := ev.attribute(r, name, fold(name))
+		if n, ok := v.Int(); ok {
+			return int(int32(n))
 		}
-		return int(absent)
+		return absent
 	}
-	zone := time.FixedZone("", get("Offset", 0))
-	return time.Date(get("Year", 1970), time.Month(get("Month", 1)), get("Day", 1),
-		get("Hours", 0), get("Minutes", 0), get("Seconds", 0), 0, zone)
+	c := clock{
+		year: get("Year", 1900), month: get("Month", 1), day: get("Day", 0),
+		hour: get("Hours", 0), minute: get("Minutes", 0), second: get("Seconds", 0),
+	}
+	day := dayNumber(c.year, c.month, c.day)
+	c.weekday, c.yearday = day%7, day-dayNumber(c.year, 1, 1)
+	return c
 }
 
-// layouts are the conversions that are layouts of package time.
-var layouts = map[byte]string{
-	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006",
-	'd': "02", 'D': "01/02/06", 'e': "_2", 'F': "2006-01-02", 'H': "15", 'I': "03", 'm': "01", 'M': "04",
-	'p': "PM", 'P': "pm", 'r': "03:04:05 PM", 'R': "15:04", 'S': "05", 'T': "15:04:05", 'x': "01/02/06",
-	'X': "15:04:05", 'y': "06", 'Y': "2006", 'z': "-0700", 'Z': "MST",
+// dayNumber counts the days since the beginning of the Gregorian calendar's
+// year 1 (E. M. Reingold, N. Dershowitz, Calendrical Calculations).
+func dayNumber(year, month, day int) int {
+	y := year - 1
+	correction := 0
+	if month > 2 {
+		correction = -2
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			correction = -1
+		}
+	}
+	return 365*y + y/4 - y/100 + y/400 + (367*month-362)/12 + correction + day
 }
 
-func strftime(t time.Time, format string) string {
+func (c clock) strftime(format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
@@ -73,51 +109,125 @@ func strftime(t time.Time, format string) string {
 			continue
 		}
 		i++
-		if layout, ok := layouts[format[i]]; ok {
-			b.WriteString(t.Format(layout))
+		if whole, ok := composed[format[i]]; ok {
+			b.WriteString(c.strftime(whole))
 		} else {
-			b.WriteString(computed(t, format[i]))
+			b.WriteString(c.field(format[i]))
 		}
 	}
 	return b.String()
 }
 
-// computed prints the conversions that no layout expresses; an unknown one
-// stays as it is.
-func computed(t time.Time, c byte) string {
-	isoYear, isoWeek := t.ISOWeek()
-	monday := (int(t.Weekday()) + 6) % 7
-	switch c {
+// composed are the conversions that stand for others, in the C locale.
+var composed = map[byte]string{
+	'c': "%a %b %e %H:%M:%S %Y", 'D': "%m/%d/%y", 'F': "%Y-%m-%d", 'h': "%b", 'r': "%I:%M:%S %p",
+	'R': "%H:%M", 'T': "%H:%M:%S", 'x': "%m/%d/%y", 'X': "%H:%M:%S",
+}
+
+// field prints one conversion; an unknown one stays as it is.
+func (c clock) field(conversion byte) string {
+	switch conversion {
 	case '%':
 		return "%"
 	case 'n':
 		return "\n"
 	case 't':
 		return "\t"
+	case 'a', 'A', 'b', 'B', 'p', 'P', 'Z':
+		return c.word(conversion)
 	case 'C':
-		return fmt.Sprintf("%02d", t.Year()/100)
+		return two(int(math.Floor(float64(c.year) / 100)))
+	case 'd':
+		return two(c.day)
+	case 'e':
+		return fmt.Sprintf("%2d", c.day)
 	case 'g':
-		return fmt.Sprintf("%02d", isoYear%100)
+		year, _ := c.isoWeek()
+		return two(((year % 100) + 100) % 100)
 	case 'G':
-		return strconv.Itoa(isoYear)
+		year, _ := c.isoWeek()
+		return strconv.Itoa(year)
+	case 'H':
+		return two(c.hour)
+	case 'I':
+		return two(c.hour12())
 	case 'j':
-		return fmt.Sprintf("%03d", t.YearDay())
+		return fmt.Sprintf("%03d", c.yearday+1)
 	case 'k':
-		return fmt.Sprintf("%2d", t.Hour())
+		return fmt.Sprintf("%2d", c.hour)
 	case 'l':
-		return fmt.Sprintf("%2d", (t.Hour()+11)%12+1)
+		return fmt.Sprintf("%2d", c.hour12())
+	case 'm':
+		return two(c.month)
+	case 'M':
+		return two(c.minute)
 	case 's':
-		return strconv.FormatInt(t.Unix(), 10)
+		return strconv.FormatInt(time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.Local).Unix(), 10)
+	case 'S':
+		return two(c.second)
 	case 'u':
-		return strconv.Itoa(monday + 1)
+		return strconv.Itoa((c.weekday+6)%7 + 1)
 	case 'U':
-		return fmt.Sprintf("%02d", (t.YearDay()+6-int(t.Weekday()))/7)
+		return two((c.yearday + 7 - c.weekday) / 7)
 	case 'V':
-		return fmt.Sprintf("%02d", isoWeek)
+		_, week := c.isoWeek()
+		return two(week)
 	case 'w':
-		return strconv.Itoa(int(t.Weekday()))
+		return strconv.Itoa(c.weekday)
 	case 'W':
-		return fmt.Sprintf("%02d", (t.YearDay()+6-monday)/7)
+		return two((c.yearday + 7 - (c.weekday+6)%7) / 7)
+	case 'y':
+		return two(((c.year % 100) + 100) % 100)
+	case 'Y':
+		return strconv.Itoa(c.year)
+	case 'z':
+		return time.Time{}.In(time.FixedZone("", c.offset)).Format("-0700")
 	}
-	return "%" + string(c)
+	return "%" + string(conversion)
+}
+
+func two(n int) string { return fmt.Sprintf("%02d", n) }
+
+// word prints the conversions to words; ? for a day or month there is none of.
+func (c clock) word(conversion byte) string {
+	name := "?"
+	switch conversion {
+	case 'a', 'A':
+		if c.weekday >= 0 && c.weekday < 7 {
+			name = time.Weekday(c.weekday).String()
+		}
+	case 'b', 'B':
+		if c.month >= 1 && c.month <= 12 {
+			name = time.Month(c.month).String()
+		}
+	case 'p', 'P':
+		if name = "AM"; c.hour > 11 {
+			name = "PM"
+		}
+		if conversion == 'P' {
+			name = strings.ToLower(name)
+		}
+	case 'Z':
+		return c.zone
+	}
+	if (conversion == 'a' || conversion == 'b') && name != "?" {
+		return name[:3]
+	}
+	return name
+}
+
+// hour12 is the hour of a clock with twelve.
+func (c clock) hour12() int {
+	switch {
+	case c.hour > 12:
+		return c.hour - 12
+	case c.hour == 0:
+		return 12
+	}
+	return c.hour
+}
+
+// isoWeek is the week of ISO 8601 and the year it belongs to.
+func (c clock) isoWeek() (year, week int) {
+	return time.Date(c.year, 1, 1+c.yearday, 0, 0, 0, 0, time.UTC).ISOWeek()
 }

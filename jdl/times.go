@@ -9,54 +9,63 @@ import (
 )
 
 // parseAbsTime reads "2009-01-02T03:04:05-0600": any separators, or none; a
-// part that is missing is zero, and parts out of range carry over. The zone
-// is Z, ±hhmm, ±hh:mm, or that of local.
+// part that is missing is zero (the month January), and parts out of range
+// carry over. The zone is Z, ±hhmm, ±hh:mm, or that of local. Digits beyond
+// these are an error.
 func parseAbsTime(s string, local *time.Location) (Value, bool) {
-	s = strings.TrimRight(s, " \t\r\n")
-	zone, hasZone := 0, false
-	if s, zone, hasZone = cutZone(s); hasZone {
+	s, zone, hasZone := cutZone(s)
+	if hasZone {
 		local = time.FixedZone("", zone)
 	}
-	i := strings.IndexFunc(s, func(r rune) bool { return '0' <= r && r <= '9' })
-	if i < 0 || len(s)-i < 4 {
+	i := digitFrom(s, 0)
+	if len(s)-i < 4 {
 		return Value{}, false
 	}
-	var part [6]int // year, month, day, hour, minute, second
-	part[0] = leadingInt(s[i : i+4])
-	i += 4
-	for n := 1; n < len(part); n++ {
-		for i < len(s) && !isDigit(s[i]) {
-			i++
-		}
-		if i == len(s) {
-			break
-		}
-		end := min(i+2, len(s))
-		part[n] = leadingInt(s[i:end])
-		i = end
+	part := [6]int{leadingInt(s[i : i+4]), 1} // year, month, day, hour, minute, second
+	i = digitFrom(s, i+4)
+	for n := 1; n < len(part) && i <= len(s)-2; n++ {
+		part[n] = leadingInt(s[i : i+2])
+		i = digitFrom(s, i+2)
 	}
-	month := time.Month(max(part[1], 1))
-	t := time.Date(part[0], month, part[2], part[3], part[4], part[5], 0, local)
+	if i < len(s) {
+		return Value{}, false
+	}
+	t := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], part[5], 0, local)
 	_, offset := t.Zone()
 	return AbsTimeValue(float64(t.Unix()), int32(offset)), true
+}
+
+// digitFrom is where the next digit is, from i on, or the end of s.
+func digitFrom(s string, i int) int {
+	for i < len(s) && !isDigit(s[i]) {
+		i++
+	}
+	return i
 }
 
 // cutZone takes a zone off the end; seconds east of UTC.
 func cutZone(s string) (rest string, seconds int, ok bool) {
 	n := len(s)
-	switch {
-	case n > 0 && s[n-1]|0x20 == 'z':
-		return s[:n-1], 0, true
-	case n > 5 && isZone(s[n-5:n-2]+s[n-2:]):
-		return s[:n-5], zoneSeconds(s[n-5], s[n-4:n-2], s[n-2:]), true
+	switch end := strings.TrimRight(s, space); {
+	case len(end) > 1 && end[len(end)-1]|0x20 == 'z':
+		return end[:len(end)-1], 0, true
+	case n > 5 && isSign(s[n-5]):
+		if isZone(s[n-5:]) {
+			return s[:n-5], zoneSeconds(s[n-5], s[n-4:n-2], s[n-2:]), true
+		}
 	case n > 6 && s[n-3] == ':' && isZone(s[n-6:n-3]+s[n-2:]):
 		return s[:n-6], zoneSeconds(s[n-6], s[n-5:n-3], s[n-2:]), true
 	}
 	return s, 0, false
 }
 
+// space is the white space of the language.
+const space = " \t\n\v\f\r"
+
+func isSign(c byte) bool { return c == '+' || c == '-' }
+
 func isZone(s string) bool {
-	if s[0] != '+' && s[0] != '-' {
+	if !isSign(s[0]) {
 		return false
 	}
 	for _, c := range []byte(s[1:]) {
@@ -84,75 +93,49 @@ func leadingInt(s string) int {
 	return n
 }
 
-// parseRelTime reads "1+02:03:04.5", "02:03:04", "2:30", "1d2h3m4s", "90s" or
-// "90", a sign in front.
+// parseRelTime reads "1+02:03:04.5", "02:03:04", "2:30", "1d2h3m4s", "1d02:30",
+// "90s", "90" or nothing at all, a minus in front. Every part may be missing,
+// and either mark may stand after each.
 func parseRelTime(s string) (Value, bool) {
-	s = strings.TrimSpace(s)
-	sign := 1.0
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		if s[0] == '-' {
-			sign = -1
-		}
-		s = strings.TrimSpace(s[1:])
-	}
-	seconds, ok := relUnits(s)
-	if !ok {
-		seconds, ok = relColons(s)
-	}
-	return RelTimeValue(sign * seconds), ok && seconds < 1<<53
-}
-
-// relUnits reads numbers followed by d, h, m and s, each at most once and in
-// that order.
-func relUnits(s string) (seconds float64, ok bool) {
-	for _, u := range []struct {
-		letter byte
-		scale  float64
-	}{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}} {
-		i := 0
-		for i < len(s) && (isDigit(s[i]) || s[i] == '.') {
-			i++
-		}
-		if i == 0 || i == len(s) || s[i]|0x20 != u.letter {
+	seconds, s, ok := cutSeconds(s)
+	for _, part := range []struct {
+		marks string
+		scale float64
+	}{{"mM:", 60}, {"hH:", 3600}, {"dD+", 86400}} {
+		s = strings.TrimRight(s, space)
+		if s == "" || strings.IndexByte(part.marks, s[len(s)-1]) < 0 {
 			continue
 		}
-		n, err := strconv.ParseFloat(s[:i], 64)
-		if err != nil {
-			return 0, false
-		}
-		seconds, ok = seconds+n*u.scale, true
-		s = strings.TrimLeft(s[i+1:], " ")
+		s = strings.TrimRight(s[:len(s)-1], space)
+		start := len(strings.TrimRight(s, "0123456789"))
+		n, err := strconv.ParseInt("0"+s[start:], 10, 32)
+		ok = ok && err == nil
+		seconds += float64(n) * part.scale
+		s = s[:start]
 	}
-	return seconds, ok && s == ""
+	s = strings.Trim(s, space)
+	if s == "-" {
+		return RelTimeValue(-seconds), ok
+	}
+	return RelTimeValue(seconds), ok && s == ""
 }
 
-// relColons reads [[[days+]hours:]minutes:]seconds[.fraction].
-func relColons(s string) (seconds float64, ok bool) {
-	days, rest, has := strings.Cut(s, "+")
-	if has {
-		n, err := strconv.ParseUint(strings.TrimSpace(days), 10, 50)
-		if err != nil {
-			return 0, false
-		}
-		seconds, s = float64(n)*86400, rest
+// cutSeconds takes the seconds, with a fraction or an s after them, off the
+// end.
+func cutSeconds(s string) (seconds float64, rest string, ok bool) {
+	s = strings.TrimRight(s, space)
+	if s == "" || s[len(s)-1]|0x20 != 's' && !isDigit(s[len(s)-1]) {
+		return 0, s, true
 	}
-	parts := strings.Split(s, ":")
-	if len(parts) > 3 {
-		return 0, false
+	if s[len(s)-1]|0x20 == 's' {
+		s = strings.TrimRight(s[:len(s)-1], space)
 	}
-	clock := 0.0
-	for i, p := range parts {
-		p = strings.TrimSpace(p)
-		if p == "" || !isDigit(p[0]) && p[0] != '.' || i < len(parts)-1 && strings.Contains(p, ".") {
-			return 0, false
-		}
-		n, err := strconv.ParseFloat(p, 64)
-		if err != nil || strings.ContainsAny(p, "eExXpP_") {
-			return 0, false
-		}
-		clock = clock*60 + n
+	start := len(strings.TrimRight(s, "0123456789"))
+	if start > 0 && s[start-1] == '.' {
+		start = len(strings.TrimRight(s[:start-1], "0123456789"))
 	}
-	return seconds + clock, true
+	seconds, err := strconv.ParseFloat("0"+s[start:]+"e0", 64)
+	return seconds, s[:start], err == nil && seconds < 1<<53
 }
 
 // zoneTime is the absolute time as a clock in its zone shows it.
@@ -179,6 +162,9 @@ func relTimeText(v Value) string {
 	whole, frac := math.Modf(f)
 	n := int64(whole)
 	text := fmt.Sprintf("%02d", n%60)
+	if frac != 0 {
+		text = strconv.FormatInt(n%60, 10) + strings.TrimPrefix(strconv.FormatFloat(frac, 'f', -1, 64), "0")
+	}
 	switch {
 	case n >= 86400:
 		text = fmt.Sprintf("%d+%02d:%02d:%s", n/86400, n/3600%24, n/60%60, text)
@@ -186,10 +172,6 @@ func relTimeText(v Value) string {
 		text = fmt.Sprintf("%02d:%02d:%s", n/3600, n/60%60, text)
 	case n >= 60:
 		text = fmt.Sprintf("%02d:%s", n/60, text)
-	}
-	if frac != 0 {
-		digits := strconv.FormatFloat(frac, 'f', -1, 64)
-		text += strings.TrimPrefix(digits, "0")
 	}
 	return sign + text
 }

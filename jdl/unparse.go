@@ -70,7 +70,7 @@ func (u *unparser) bare(e Expr) {
 		}
 		u.expr(e.X, least)
 		u.WriteByte('.')
-		u.name(e.Name)
+		u.plainName(e.Name)
 	case *Index:
 		u.expr(e.X, operand-1)
 		u.WriteByte('[')
@@ -88,7 +88,7 @@ func (u *unparser) bare(e Expr) {
 		u.WriteString(" : ")
 		u.expr(e.Else, 0)
 	case *Call:
-		u.name(e.Name)
+		u.plainName(e.Name)
 		u.WriteByte('(')
 		u.list(e.Args)
 		u.WriteByte(')')
@@ -203,8 +203,18 @@ func (u *unparser) real(f float64) {
 	}
 }
 
-// name prints an attribute name, in quotes where it needs them.
+// name prints an attribute name, in quotes where it needs them; parent, too,
+// which the ClassAd library counts among the reserved words.
 func (u *unparser) name(s string) {
+	if equalFold(s, "parent") {
+		u.quote('\'', s)
+		return
+	}
+	u.plainName(s)
+}
+
+// plainName prints the name of a function, or of a selected attribute.
+func (u *unparser) plainName(s string) {
 	if isIdentifier(s) {
 		u.WriteString(s)
 		return
