@@ -15,6 +15,7 @@ import (
 type Explanation struct {
 	Job         string         `json:"job"`
 	File        string         `json:"file"`
+	As          Identity       `json:"as"` // whom access rules were compared with
 	Resources   int            `json:"resources"`
 	Matching    int            `json:"matching"`
 	Filters     []FilterCount  `json:"filters"`
@@ -63,7 +64,7 @@ type RejectedLine struct {
 // Explain works out the whole explanation; it evaluates every clause and
 // filter for every resource.
 func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
-	e := &Explanation{Job: m.Job.Name, File: m.Job.File, Resources: len(m.Resources), Matching: len(m.Survivors),
+	e := &Explanation{Job: m.Job.Name, File: m.Job.File, As: m.who, Resources: len(m.Resources), Matching: len(m.Survivors),
 		Clauses: []ClauseCount{}, Nearest: []Miss{}, Unpublished: []Unpublished{}, Rejected: []RejectedLine{}}
 	e.Filters = m.filterCounts()
 	cs := m.verdicts()

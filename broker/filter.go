@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -53,9 +54,22 @@ const (
 
 // Identity is who submits.
 type Identity struct {
-	Subject string   // distinguished name; "" without a certificate
-	VO      string   // "" when none is known
-	FQANs   []string // VOMS attributes, /vo/group/Role=x
+	Subject string   `json:"subject,omitempty"` // distinguished name; "" without a certificate
+	VO      string   `json:"vo,omitempty"`      // "" when none is known
+	FQANs   []string `json:"fqans,omitempty"`   // VOMS attributes, /vo/group/Role=x
+}
+
+// String is as whom access is judged.
+func (who Identity) String() string {
+	switch {
+	case len(who.FQANs) > 0:
+		return "the holder of " + strings.Join(who.FQANs, ", ")
+	case who.VO != "":
+		return "a plain member of " + who.VO
+	case who.Subject != "":
+		return who.Subject + " of no VO"
+	}
+	return "nobody known"
 }
 
 // Rules are the circumstances filters judge under.
@@ -87,6 +101,12 @@ func (r Rules) avoiding(avoid func(*jdl.Job) []string, job *jdl.Job) Rules {
 // production information systems keep vanished entries for hours.
 const DefaultMaxAge = 12 * time.Hour
 
+// Names of filters that are asked for elsewhere.
+const (
+	viewFilter   = "view"
+	accessFilter = "access"
+)
+
 // DefaultFilters are all filters, cheapest first; what removes most stands
 // early.
 func DefaultFilters(r Rules) []Filter {
@@ -94,8 +114,8 @@ func DefaultFilters(r Rules) []Filter {
 		{"site", r.site},                        // only those the user named
 		{"tried", r.tried},                      // not where the job failed before
 		{"state", r.state},                      // takes jobs now
-		{"view", r.view},                        // not the whole where the VO has its own view
-		{"access", r.access},                    // this VO may run there
+		{viewFilter, r.view},                    // not the whole where the VO has its own view
+		{accessFilter, r.access},                // this VO may run there
 		{"protocol", r.protocol},                // we can talk to it
 		{"wall time", r.wallTime},               // fits the queue's limit
 		{"cpu time", r.cpuTime},                 //

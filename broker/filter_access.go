@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"strings"
 
 	"gridbroker/glue"
@@ -23,8 +24,8 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 		scheme, value, ok := strings.Cut(rule, ":")
 		switch {
 		case ok && strings.EqualFold(scheme, "DENY"):
-			if fqan := who.match(value); fqan != "" {
-				return &Reason{Want: fqan, Have: rule}
+			if denied := who.denied(value); denied != "" {
+				return &Reason{Want: denied, Have: rule}
 			}
 		default:
 			let = let || who.let(rule)
@@ -33,7 +34,7 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 	if let {
 		return nil
 	}
-	return &Reason{Want: wanted(who), Have: strings.Join(short(res.Access), ", ")}
+	return &Reason{Want: wanted(who), Have: strings.Join(short(res.Access), ", "), Unknown: who.VO == "" && len(who.FQANs) == 0}
 }
 
 // view leaves a share as a whole to those who have no view of their own of it:
@@ -51,15 +52,44 @@ func (r Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
 	return nil
 }
 
-// who is the identity with the job's own word on the VO.
+// who is the identity as the job has it: its own word on the VO says as whose
+// member it runs, and then the credential's attributes of that VO count alone.
 func (r Rules) who(job *jdl.Job) Identity {
 	who := r.Identity
-	if job.VO != "" {
-		who.VO = job.VO
+	if job.VO == "" {
+		return who
+	}
+	who.VO, who.FQANs = job.VO, nil
+	for _, f := range r.Identity.FQANs {
+		if strings.EqualFold(voOf(f), job.VO) {
+			who.FQANs = append(who.FQANs, f)
+		}
 	}
 	return who
 }
 
+// attributes are the FQANs rules are compared with: the credential's, or those
+// of a plain member of the VO.
+func (who Identity) attributes() []string {
+	if len(who.FQANs) == 0 && who.VO != "" {
+		return []string{"/" + who.VO}
+	}
+	return who.FQANs
+}
+
+// voOf is the VO of an FQAN.
+func voOf(fqan string) string {
+	vo, _, _ := strings.Cut(strings.TrimPrefix(fqan, "/"), "/")
+	return vo
+}
+
+// Lacks tells of a credential that has attributes, but none of the VO the job
+// names: sites that look at attributes will not let the job in.
+func (r Rules) Lacks(job *jdl.Job) bool {
+	return len(r.Identity.FQANs) > 0 && job.VO != "" && len(r.who(job).FQANs) == 0
+}
+
+// wanted says who wants in.
 func wanted(who Identity) string {
 	switch {
 	case len(who.FQANs) > 0:
@@ -67,7 +97,7 @@ func wanted(who Identity) string {
 	case who.VO != "":
 		return "VO:" + who.VO
 	}
-	return "access without a VO (name one with --vo or VirtualOrganisation)"
+	return "access without a VO"
 }
 
 // short keeps a list fit for a line.
@@ -94,25 +124,37 @@ func (who Identity) let(rule string) bool {
 	return who.inVO(rule)
 }
 
+// denied is what of the identity a DENY rule is about: an FQAN, as DENY:/vo/x
+// and DENY:VOMS:/vo/x, a VO, as DENY:VO:vo, or a certificate's subject; "" for
+// nothing.
+func (who Identity) denied(rule string) string {
+	scheme, value, ok := strings.Cut(rule, ":")
+	switch {
+	case ok && strings.EqualFold(scheme, "VOMS"):
+		return who.match(value)
+	case ok && strings.EqualFold(scheme, "VO"):
+		if who.inVO(value) {
+			return "VO:" + value
+		}
+		return ""
+	case rule == who.Subject:
+		return rule
+	}
+	return who.match(rule)
+}
+
 // inVO compares VO names without case: GLUE 1.3 does, and both spellings of
 // one VO are published in GLUE 2.0.
 func (who Identity) inVO(vo string) bool {
 	if who.VO != "" && strings.EqualFold(vo, who.VO) {
 		return true
 	}
-	for _, f := range who.FQANs {
-		group, _ := splitFQAN(f)
-		name, _, _ := strings.Cut(strings.TrimPrefix(group, "/"), "/")
-		if strings.EqualFold(name, vo) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(who.FQANs, func(f string) bool { return strings.EqualFold(voOf(f), vo) })
 }
 
 // match returns the FQAN of the identity that a rule's FQAN covers, or "".
 func (who Identity) match(acl string) string {
-	for _, f := range who.FQANs {
+	for _, f := range who.attributes() {
 		if matchFQAN(acl, f) {
 			return f
 		}

@@ -11,6 +11,7 @@ type Match struct {
 	Resources []*glue.Resource
 	Survivors []*glue.Resource
 	Rejected  []Rejection
+	who       Identity // as whom the job was judged
 	filters   []Filter
 	rows      []int32 // of the survivors among Resources
 	table     *jdl.Table

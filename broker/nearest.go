@@ -86,6 +86,9 @@ func (m *Match) groups(cs []judged) map[string]*group {
 			continue
 		}
 		obs := m.obstacles(cs, row)
+		if slices.ContainsFunc(obs, func(o obstacle) bool { return o.name == viewFilter }) {
+			continue // another entry stands for it
+		}
 		key := ""
 		for _, o := range obs {
 			key += o.name + "\x00"
@@ -115,10 +118,30 @@ func (m *Match) miss(g *group) Miss {
 	if c := g.obstacles[0].clause; c != nil {
 		miss.At = c.at()
 		miss.To, miss.ToMore = m.relax(c.expr, g.resources)
+	} else if g.obstacles[0].name == accessFilter {
+		miss.To, miss.ToMore = commonestVO(g.resources)
 	} else {
 		miss.To, miss.ToMore = relaxBound(g.bounds)
 	}
 	return miss
+}
+
+// commonestVO is the VO most of the resources let in.
+func commonestVO(rs []*glue.Resource) (to string, more int) {
+	counts := map[string]int{}
+	for _, r := range rs {
+		seen := map[string]bool{}
+		for _, rule := range r.Access {
+			if vo := glue.VOOf(rule); vo != "" && !seen[vo] {
+				seen[vo] = true
+				counts[vo]++
+			}
+		}
+	}
+	if vo := most(counts); vo != "" {
+		return "VO:" + vo, counts[vo]
+	}
+	return "", 0
 }
 
 // obstacles lists all filters and clauses that reject the resource. A filter
@@ -241,16 +264,22 @@ func commonest(name string, rs []*glue.Resource) (to string, more int) {
 			counts[s]++
 		}
 	}
+	best := most(counts)
+	if counts[best] == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("%s == %q", name, best), counts[best]
+}
+
+// most is the text with the highest count, of several the first.
+func most(counts map[string]int) string {
 	best := ""
 	for s, n := range counts {
 		if n > counts[best] || n == counts[best] && s < best {
 			best = s
 		}
 	}
-	if counts[best] == 0 {
-		return "", 0
-	}
-	return fmt.Sprintf("%s == %q", name, best), counts[best]
+	return best
 }
 
 // comparison takes apart "other.X op literal" and "literal op other.X".

@@ -53,6 +53,7 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 	for i, members := range groups {
 		job := jobs[members[0]]
 		matches[i] = match(job, rs, b.filters(rules.avoiding(avoid, job)), table)
+		matches[i].who = rules.who(job)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

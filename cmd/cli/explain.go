@@ -20,7 +20,7 @@ func published(n glue.Opt[int64]) string {
 // explanation prints why resources match or do not; at most limit rejected
 // ones where it is above 0.
 func (a *app) explanation(x *broker.Explanation, limit int) error {
-	for _, part := range []func(*broker.Explanation) error{a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished} {
+	for _, part := range []func(*broker.Explanation) error{a.judged, a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished} {
 		if err := part(x); err != nil {
 			return err
 		}
@@ -29,6 +29,19 @@ func (a *app) explanation(x *broker.Explanation, limit int) error {
 }
 
 func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bold, text)) }
+
+// judged says as whom the user was compared with access rules.
+func (a *app) judged(x *broker.Explanation) error {
+	if x.Resources == 0 {
+		return nil
+	}
+	hint := ""
+	if x.As.VO == "" && len(x.As.FQANs) == 0 {
+		hint = "; name a VO with --vo or VirtualOrganisation, or get a proxy: grid auth proxy --voms VO"
+	}
+	_, err := fmt.Fprintf(a.env.Out, "\nAccess is judged as for %s%s.\n", x.As, hint)
+	return err
+}
 
 func (a *app) filterTable(x *broker.Explanation) error {
 	if x.Resources == 0 {

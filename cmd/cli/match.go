@@ -64,6 +64,7 @@ func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
 	if err := a.look(cmd.Context(), s); err != nil {
 		return err
 	}
+	a.memberOf(s, jobsOf(files))
 	p, err := planAll(cmd.Context(), s, files)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -14,6 +15,7 @@ import (
 	"gridbroker/credential"
 	"gridbroker/glue"
 	"gridbroker/infosys"
+	"gridbroker/jdl"
 	"gridbroker/plugins/all"
 	"gridbroker/plugins/history"
 	"gridbroker/rank"
@@ -36,7 +38,7 @@ func (p *planning) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&p.sites, "site", nil, "only resources whose name, id, site or host is `NAME` or fits the pattern; may be repeated")
 	f.StringVar(&p.policy, "policy", "", "how to rank: hybrid, jdl, fastest-queue, random, paper, forecast, data, or formula:`EXPR`")
 	f.StringVar(&p.unknown, "unknown", "", "`keep` or reject resources that do not publish what the job needs")
-	f.StringVar(&p.vo, "vo", "", "virtual `organisation`, where neither job nor credential names one")
+	f.StringVar(&p.vo, "vo", "", "as a member of this virtual `organisation` (default: the job's, the credential's, the configured one)")
 	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals (default: another one each time)")
 }
 
@@ -146,7 +148,7 @@ func (a *app) rules(c config, p planning) (broker.Rules, error) {
 	if unknown != string(broker.Keep) && unknown != string(broker.RejectUnknown) {
 		return broker.Rules{}, fmt.Errorf("--unknown %s: say keep or reject", unknown)
 	}
-	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: a.identity(c, p)}
+	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: a.identity(c)}
 	if p.anywhere {
 		r.Speaks = func(string) bool { return true }
 	}
@@ -154,19 +156,35 @@ func (a *app) rules(c config, p planning) (broker.Rules, error) {
 }
 
 // identity is who the user is by the credential at hand; what is wrong with
-// it shows when it is used.
-func (a *app) identity(c config, p planning) broker.Identity {
+// it shows when it is used. The groups of a token (claim wlcg.groups) are read
+// as a proxy's attributes. The configured VO counts where the credential names
+// none.
+func (a *app) identity(c config) broker.Identity {
 	id := broker.Identity{VO: c.VO}
 	if x, err := credential.FindX509(a.credentialEnv(), credential.Options{}); err == nil && x != nil {
 		id.Subject, id.FQANs = x.Identity(), x.FQANs()
-		if vo := x.VO(); vo != "" {
-			id.VO = vo
-		}
+		id.VO = cmp.Or(x.VO(), id.VO)
 	}
-	if p.vo != "" {
-		id.VO = p.vo
+	if t, err := credential.FindToken(a.credentialEnv(), credential.Options{}); err == nil && t != nil && len(id.FQANs) == 0 {
+		id.FQANs = t.Groups()
 	}
 	return id
+}
+
+// memberOf puts --vo in the place of what the jobs say, and warns where the
+// credential's attributes are of other VOs.
+func (a *app) memberOf(s *session, jobs []*jdl.Job) {
+	warned := map[string]bool{}
+	for _, job := range jobs {
+		if s.plan.vo != "" {
+			job.VO = s.plan.vo
+		}
+		if s.broker.Rules.Lacks(job) && !warned[job.VO] {
+			warned[job.VO] = true
+			fmt.Fprintf(a.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
+				job.Name, job.VO, strings.Join(s.broker.Rules.Identity.FQANs, ", "), job.VO)
+		}
+	}
 }
 
 func (a *app) credentialEnv() credential.Env {

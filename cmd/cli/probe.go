@@ -106,6 +106,7 @@ func (a *app) probePlan(ctx context.Context, s *session, r *glue.Resource, plan 
 	p := &probed{Resource: r.ID, Name: r.Name, Stage: "match"}
 	job, err := a.probeJob()
 	if err == nil {
+		a.memberOf(s, []*jdl.Job{job})
 		var one *broker.Plan
 		if one, err = s.broker.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
 			if err = one.Jobs[0].Err; err == nil {

@@ -88,6 +88,7 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}
+	a.memberOf(s, jobsOf(files))
 	p, err := planAll(ctx, s, files)
 	if err != nil {
 		return err

@@ -25,15 +25,14 @@ JDL
 
 # best WHAT COMMAND...: nine runs; the least of each figure, the most memory.
 best() {
-  local what=$1
+  local what=$1 TIMEFORMAT='%3R %3U %3S'
   shift
   for _ in 1 2 3 4 5 6 7 8 9; do
-    HOME=$work XDG_CACHE_HOME=$work/cache perf stat -x ' ' -e task-clock -o "$work/stat" \
-      /usr/bin/time -f '%e %M' "$@" 2>&1 >/dev/null | tail -n 1 | tr '\n' ' '
-    awk '/task-clock/ {print $1}' "$work/stat"
+    { time HOME=$work XDG_CACHE_HOME=$work/cache /usr/bin/time -o "$work/memory" -f %M "$@" >/dev/null 2>&1; } 2>&1 | tr '\n' ' '
+    cat "$work/memory"
   done | awk -v what="$what" '
-    NR == 1 || $1 < e {e = $1} NR == 1 || $3 < c {c = $3} $2 > m {m = $2}
-    END {printf "%s: %.2f s elapsed, %.3f s of CPU, %d MB\n", what, e, c / 1000, m / 1024}'
+    {cpu = $2 + $3} NR == 1 || $1 < e {e = $1} NR == 1 || cpu < c {c = cpu} $4 > m {m = $4}
+    END {printf "%s: %.3f s elapsed, %.3f s of CPU, %d MB\n", what, e, c, m / 1024}'
 }
 match() {
   local what=$1
