@@ -35,8 +35,10 @@ func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Hand
 	var waiting []int
 	for i, h := range hs {
 		s.res[i].Handle = h
-		switch stateOf(live[h.ID]) { // Unknown: so new that the list does not have it yet
-		case plugins.Accepted, plugins.Preparing, plugins.Unknown:
+		switch stateOf(live[h.ID]) {
+		case plugins.Accepted, plugins.Preparing,
+			plugins.Unknown, // so new that the list does not have it yet
+			plugins.Lost:    // or so called for a moment; one that is gone refuses the files
 			waiting = append(waiting, i)
 		}
 	}

@@ -125,7 +125,7 @@ func (c *client) names(ctx context.Context, ids []string) (map[string]string, er
 			switch {
 			case item.Info.Name != "":
 				names[id] = item.Info.Name
-			case item.Code/100 == 2 && !ended(stateOf(item.Info.rest())):
+			case item.Code/100 == 2 && !stateOf(item.Info.rest()).Final():
 				ids = append(ids, id)
 			}
 		}

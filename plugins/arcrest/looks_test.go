@@ -11,6 +11,64 @@ import (
 	"gridbroker/plugins"
 )
 
+// What A-REX says of one job, look by look: the state in the list and the one
+// in the details.
+var momentary = map[string]struct {
+	list, info []string
+	want       plugins.State
+}{
+	"moved to the finished ones": {[]string{"WIPED", "FINISHED"}, []string{"ACCEPTED", "FINISHED</State><ExitCode>0</ExitCode><State>"}, plugins.Done},
+	"moved twice":                {[]string{"", "WIPED", "RUNNING"}, []string{"ACCEPTED"}, plugins.Running},
+	"removed long ago":           {[]string{"WIPED"}, []string{"WIPED"}, plugins.Lost},
+	"cancelled, being cleaned":   {[]string{"FINISHED", ""}, []string{"ACCEPTED", ""}, plugins.Lost},
+	"without an exit code":       {[]string{"FINISHED"}, []string{"FINISHED"}, plugins.Done},
+	"going on":                   {[]string{"", "KILLING"}, []string{"ACCEPTED"}, plugins.Finishing},
+}
+
+// look is the answer of the n-th look, the last one for all later ones.
+func look(all []string, n int32) string { return all[min(int(n), len(all)-1)] }
+
+func TestMomentaryStates(t *testing.T) {
+	for name, c := range momentary {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lists, infos atomic.Int32
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+				switch {
+				case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/jobs"):
+					if state := look(c.list, lists.Add(1)-1); state != "" {
+						fmt.Fprintf(w, "<jobs><job><id>job1</id><state>%s</state></job></jobs>", state)
+					}
+				case r.URL.Query().Get("action") == "info":
+					answerInfo(w, body, look(c.info, infos.Add(1)-1))
+				case strings.Contains(r.URL.Path, "/diagnose/"):
+					w.WriteHeader(http.StatusNotFound)
+				default:
+					return false
+				}
+				return true
+			})
+			b := f.backend(t)
+			client, err := b.client("x", f.url(), "")
+			check(t, err)
+			if st := b.Status(t.Context(), []plugins.Handle{client.handle("job1")})[0]; st.State != c.want {
+				t.Errorf("%+v", st)
+			}
+			if n := lists.Load(); n > looks {
+				t.Errorf("%d looks", n)
+			}
+		})
+	}
+}
+
+func answerInfo(w http.ResponseWriter, body, state string) {
+	if state == "" {
+		echo(w, body, "<status-code>404</status-code><reason>Job not found</reason>")
+		return
+	}
+	echo(w, body, "<status-code>200</status-code><reason>OK</reason><info_document><ComputingActivity><Name>ours name</Name><State>arcrest:"+state+"</State></ComputingActivity></info_document>")
+}
+
 // A-REX can leave out a job that it is just moving: about one look in four
 // hundred did. Neither Find nor Status may take that for an answer.
 func TestOneLookIsNotEnough(t *testing.T) {

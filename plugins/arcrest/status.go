@@ -33,52 +33,61 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 	return out
 }
 
-// status asks, and asks again about jobs that seem lost: a job that the CE is
-// just moving between its directories can be missing from one answer.
+// status asks, and asks again about jobs whose answer is in doubt.
 func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
-	all, err := c.ask(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var lost []string
-	for id, st := range all {
-		if st.State == plugins.Lost && st.Err != nil {
-			lost = append(lost, id)
+	all, doubtful, err := c.ask(ctx, ids)
+	for range looks - 1 {
+		if err != nil || len(doubtful) == 0 {
+			break
 		}
+		pause(ctx, lookWait)
+		var again map[string]*plugins.Status
+		again, doubtful, err = c.ask(ctx, doubtful)
+		maps.Copy(all, again)
 	}
-	if len(lost) == 0 {
-		return all, nil
-	}
-	pause(ctx, lookWait)
-	again, err := c.ask(ctx, lost)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(all, again)
 	return all, nil
 }
 
-func (c *client) ask(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
+// ask looks once. It returns also the ids that another look may change.
+func (c *client) ask(ctx context.Context, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
 	// one after the other: another connection would cost more than the wait
 	live, err := c.live(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := c.bulk(ctx, "status", "info", scopeRead, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make(map[string]*plugins.Status, len(ids))
+	all = make(map[string]*plugins.Status, len(ids))
 	stale := map[string]*plugins.Status{} // ended since the details were written
 	for _, id := range ids {
 		item := info[id]
 		st := c.combine(id, live[id], &item)
-		out[id] = st
+		all[id] = st
 		if ended(st.State) && !item.Info.final() {
 			stale[id] = st
 		}
 	}
-	return out, c.complete(ctx, stale)
+	err = c.complete(ctx, stale)
+	for id, st := range all {
+		if inDoubt(st, live[id]) {
+			doubtful = append(doubtful, id)
+		}
+	}
+	return all, doubtful, err
+}
+
+// inDoubt reports whether a status may come from a moment in which A-REX was
+// at the job's files. It moves the state file of a job from one directory to
+// another: in between the list leaves the job out or calls it WIPED. It
+// removes the mark of failure of a job that is being cleaned before the state:
+// in between a failed job looks finished, but has no exit code any more.
+func inDoubt(st *plugins.Status, live string) bool {
+	return st.State == plugins.Lost || st.State == plugins.Done && !st.ExitCode.OK || live == "" && !ended(st.State)
 }
 
 func ended(s plugins.State) bool {
@@ -124,6 +133,9 @@ func (c *client) combine(id, live string, item *jobItem) *plugins.Status {
 		return st
 	}
 	item.Info.fill(st)
+	if native == "WIPED" {
+		st.Reason = "the CE has removed the job's files"
+	}
 	return st
 }
 
