@@ -1,7 +1,6 @@
 package arcrest
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -150,11 +149,6 @@ func submitWaiting(t *testing.T, b *Backend, url string, n int) []plugins.Result
 			hs = append(hs, r.Handle)
 		}
 	}
-	t.Cleanup(func() {
-		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-		defer stop()
-		b.Cancel(ctx, hs)
-		b.Clean(ctx, hs)
-	})
+	removeLater(t, b, hs)
 	return s.res
 }

@@ -74,13 +74,18 @@ func submit(t testing.TB, b *Backend, reqs []plugins.Request) []plugins.Handle {
 		}
 		hs = append(hs, r.Handle)
 	}
+	removeLater(t, b, hs)
+	return hs
+}
+
+// removeLater cancels and removes jobs at the end of the test.
+func removeLater(t testing.TB, b *Backend, hs []plugins.Handle) {
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		b.Cancel(ctx, hs)
 		b.Clean(ctx, hs)
 	})
-	return hs
 }
 
 // await polls until every job has ended.
