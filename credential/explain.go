@@ -86,7 +86,7 @@ var alerts = map[tls.AlertError]struct{ id, what, mend string }{
 
 // explainAlert explains why the server does not believe us.
 func explainAlert(x *X509, host string, err error) *Finding {
-	code, ok := errors.AsType[tls.AlertError](err)
+	code, ok := RemoteAlert(err)
 	if !ok {
 		return nil
 	}
