@@ -2,6 +2,7 @@ package credential
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -63,12 +64,21 @@ func (t *Trust) explainVerify(c *x509.Certificate, err error) *Finding {
 			"install that CA's certificate, or set X509_CERT_DIR").because(err)
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok && e.Reason == x509.Expired {
-		if now := t.now(); now.Before(e.Cert.NotBefore) {
-			return problem("x509.not-yet-valid", subjectDN(e.Cert), "the certificate is not valid for another "+Span(e.Cert.NotBefore.Sub(now)), "", "check this machine's clock").because(err)
-		}
-		return problem("x509.expired", subjectDN(e.Cert), "the certificate expired "+Span(t.now().Sub(e.Cert.NotAfter))+" ago", "", "").because(err)
+		return t.outOfTime(e.Cert, err)
 	}
-	return problem("x509.invalid", subjectDN(c), "the certificate is not valid", "", "").because(err)
+	return problem("x509.invalid", subjectDN(c), "the certificate is not valid", "", "ask your certificate authority for a new certificate").because(err)
+}
+
+// outOfTime is the finding about a certificate that is not valid now.
+func (t *Trust) outOfTime(c *x509.Certificate, err error) *Finding {
+	if now := t.now(); now.Before(c.NotBefore) {
+		return problem("x509.not-yet-valid", subjectDN(c), "the certificate is not valid for another "+Span(c.NotBefore.Sub(now)), "", "check this machine's clock: grid auth doctor").because(err)
+	}
+	mend := "ask your certificate authority for a new certificate"
+	if c.IsCA {
+		mend = "update the CA distribution"
+	}
+	return problem("x509.expired", subjectDN(c), "the certificate expired "+Span(t.now().Sub(c.NotAfter))+" ago", "", mend).because(err)
 }
 
 // verifyProxy checks one proxy against its issuer, RFC 3820 section 4.1.
@@ -144,7 +154,7 @@ func verifyProxyInfo(c, issuer *x509.Certificate) error {
 func (t *Trust) VerifyACs(x *X509, vomsDir string) error {
 	acs, err := x.ACs()
 	if err != nil {
-		return problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "").because(err)
+		return problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "grid auth proxy --voms VO").because(err)
 	}
 	v := voms.Verifier{Dir: vomsDir, Now: t.now(), Chain: t.VerifyChain}
 	for _, ac := range acs {
@@ -155,12 +165,27 @@ func (t *Trust) VerifyACs(x *X509, vomsDir string) error {
 	return nil
 }
 
+// vomsMends are what to do where a new proxy does not help.
+var vomsMends = map[string]string{
+	"lsc":          "ask your VO for the server's .lsc file and install it again",
+	"lsc-mismatch": "the server may have a new certificate: ask your VO for its present .lsc file",
+	"no-lsc":       "install the VO's .lsc files, or set X509_VOMS_DIR",
+	"server-chain": "install the CA of the VOMS server, or set X509_CERT_DIR",
+	"algorithm":    "tell the VO that its server signs with an abandoned algorithm",
+	"critical":     "tell the VO",
+}
+
 // vomsFinding makes a finding of an error of package voms.
 func vomsFinding(subject string, err error) *Finding {
-	if e, ok := errors.AsType[*voms.VerifyError](err); ok {
-		return problem("voms."+e.Code, subject, "the VOMS attributes of "+e.VO+" are not valid", e.Said, "grid auth proxy --voms "+e.VO).because(err)
+	e, ok := errors.AsType[*voms.VerifyError](err)
+	if !ok {
+		return asFinding(err)
 	}
-	return problem("voms.invalid", subject, "the VOMS attributes are not valid", "", "").because(err)
+	why := e.Said
+	if e.Err != nil {
+		why += ": " + e.Err.Error()
+	}
+	return problem("voms."+e.Code, subject, "the VOMS attributes of "+e.VO+" are not valid", why, cmp.Or(vomsMends[e.Code], "grid auth proxy --voms "+e.VO)).because(err)
 }
 
 // VOMSDir is the directory of VOMS server descriptions that applies.

@@ -1,26 +1,34 @@
 package credential
 
 import (
+	"bytes"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
+	"slices"
 	"strconv"
+	"time"
 )
 
-// maxCRLs bounds the .rN files of one authority.
-const maxCRLs = 10
+// maxCRLs bounds the .rN files of one hash.
+const maxCRLs = 100
 
-// checkChain applies the directory's signing policies and CRLs to a chain
-// verified by crypto/x509 (own certificate first, root last). Links signed by
-// the system's authorities are bound by neither.
+// checkChain applies the directory's signing policies, namespaces and CRLs to
+// a chain verified by crypto/x509 (own certificate first, root last). Links
+// signed by the system's authorities are bound by none.
 func (t *Trust) checkChain(chain []*x509.Certificate) error {
+	chain, err := t.extend(chain)
+	if err != nil {
+		return err
+	}
 	for i := 0; i+1 < len(chain); i++ {
 		ca := t.authority(chain[i+1])
 		if ca == nil {
 			continue
 		}
-		if err := ca.checkPolicy(chain[i]); err != nil {
+		if err := ca.mayHaveSigned(chain[i]); err != nil {
 			return err
 		}
 		if err := t.checkRevoked(ca, chain[i]); err != nil {
@@ -30,72 +38,139 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 	return nil
 }
 
-// authority returns the directory's entry for a CA certificate; nil when it
-// has none.
-func (t *Trust) authority(c *x509.Certificate) *authority {
-	return t.cas[string(c.RawSubject)+string(c.RawSubjectPublicKeyInfo)]
+// extend goes on from a subordinate authority of the directory, where
+// crypto/x509 stops, to the ones above it, so that their policies and CRLs
+// count as well.
+func (t *Trust) extend(chain []*x509.Certificate) ([]*x509.Certificate, error) {
+	for len(chain) <= maxCerts {
+		top := chain[len(chain)-1]
+		above := t.issuerOf(top)
+		if above == nil {
+			return chain, nil
+		}
+		if now := t.now(); now.After(above.NotAfter) || now.Before(above.NotBefore) {
+			return nil, t.outOfTime(above, nil)
+		}
+		chain = append(slices.Clip(chain), above)
+	}
+	return chain, nil
 }
 
-// checkPolicy refuses names the CA may not sign. A CA without a policy file
-// may sign all: since 2013 not every distribution has them.
-func (a *authority) checkPolicy(c *x509.Certificate) error {
-	file := a.base + ".signing_policy"
-	data, err := readPublic("trust", "signing policy", file)
-	if errors.Is(err, fs.ErrNotExist) {
+// issuerOf finds the certificate that signed another in the directory; nil
+// for roots, and where it is not there.
+func (t *Trust) issuerOf(c *x509.Certificate) *x509.Certificate {
+	if bytes.Equal(c.RawIssuer, c.RawSubject) || t.authority(c) == nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	policy, err := parseSigningPolicy(file, data)
-	if err != nil {
-		return problem("trust.policy-malformed", file, "the signing policy cannot be read", "", "install the CA's files again").because(err)
-	}
-	if !policy.allows(issuerDN(c), subjectDN(c)) {
-		return problem("trust.policy", subjectDN(c), "this CA may not sign this name", file+" does not list it for "+issuerDN(c),
-			"do not trust this certificate; ask the administrator of the CA directory")
+	for _, ca := range t.cas {
+		if bytes.Equal(ca.cert.RawSubject, c.RawIssuer) && signedBy(c, ca.cert) {
+			return ca.cert
+		}
 	}
 	return nil
+}
+
+// authority returns the directory's entry for a CA certificate; nil when it
+// has none.
+func (t *Trust) authority(c *x509.Certificate) *authority { return t.cas[nameAndKey(c)] }
+
+// nameAndKey tells authorities apart: a CA that changes its key keeps its name.
+func nameAndKey(c *x509.Certificate) string {
+	return string(c.RawSubject) + string(c.RawSubjectPublicKeyInfo)
+}
+
+// crlFile is one list of an authority that its key signed.
+type crlFile struct {
+	*crl
+	file string
+}
+
+// lists reads the authority's revocation lists: the .rN files below the first
+// of its hashes that has any. CAs whose names collide in the hash, and CAs
+// that changed their key, share these files; lists of another name or key are
+// passed over. A list of its name that cannot be used is an error when there
+// is no other.
+func (a *authority) lists() ([]crlFile, error) {
+	for _, base := range a.bases {
+		if list, err := a.listsAt(base); len(list) > 0 || err != nil {
+			return list, err
+		}
+	}
+	return nil, nil
+}
+
+func (a *authority) listsAt(base string) (list []crlFile, bad error) {
+	for n := range maxCRLs {
+		file := base + ".r" + strconv.Itoa(n)
+		c, err := readCRL(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err == nil && !bytes.Equal(c.issuer, a.cert.RawSubject) {
+			continue
+		}
+		if err == nil {
+			err = c.check(a.cert)
+		}
+		if err == nil {
+			list = append(list, crlFile{c, file})
+		} else if bad == nil {
+			bad = problem("trust.crl-malformed", file, "the revocation list cannot be used", "", "fetch-crl").because(err)
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	return nil, bad
 }
 
 // checkRevoked looks the certificate up in the authority's CRLs. An authority
-// without one is not asked for it; an expired one cannot be relied upon and is
-// refused, as OpenSSL and Globus do.
+// without one is not asked for it; when all have expired none can be relied
+// upon and the certificate is refused, as OpenSSL and Globus do.
 func (t *Trust) checkRevoked(a *authority, c *x509.Certificate) error {
-	for n := range maxCRLs {
-		file := a.base + ".r" + strconv.Itoa(n)
-		list, err := readCRL(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			err = list.check(a.cert)
-		}
-		if err != nil {
-			return problem("trust.crl-malformed", file, "the revocation list cannot be used", "", "fetch-crl").because(err)
-		}
-		if err := t.lookUp(list, file, a, c); err != nil {
+	lists, err := a.lists()
+	if err != nil || len(lists) == 0 {
+		return err
+	}
+	for _, l := range lists {
+		if err := l.revoked(a, c); err != nil {
 			return err
 		}
+	}
+	if newest := latest(lists); newest.expired(t.now()) {
+		return problem("trust.crl-expired", newest.file, "the revocation list expired "+Span(t.now().Sub(newest.nextUpdate))+" ago",
+			"nothing signed by "+subjectDN(a.cert)+" can be believed without a current one", "fetch-crl")
 	}
 	return nil
 }
 
-func (t *Trust) lookUp(list *crl, file string, a *authority, c *x509.Certificate) error {
-	if !list.nextUpdate.IsZero() && t.now().After(list.nextUpdate) {
-		return problem("trust.crl-expired", file, "the revocation list expired "+Span(t.now().Sub(list.nextUpdate))+" ago",
-			"nothing signed by "+subjectDN(a.cert)+" can be believed without a current one", "fetch-crl")
+// latest is the list that is valid longest.
+func latest(lists []crlFile) crlFile {
+	best := lists[0]
+	for _, l := range lists[1:] {
+		if l.nextUpdate.IsZero() || !best.nextUpdate.IsZero() && l.nextUpdate.After(best.nextUpdate) {
+			best = l
+		}
 	}
-	at, found, err := list.find(c.SerialNumber)
+	return best
+}
+
+func (c *crl) expired(now time.Time) bool { return !c.nextUpdate.IsZero() && now.After(c.nextUpdate) }
+
+func (l crlFile) revoked(a *authority, c *x509.Certificate) error {
+	at, found, err := l.find(c.SerialNumber)
 	if err != nil {
-		return problem("trust.crl-malformed", file, "the revocation list cannot be used", "", "fetch-crl").because(err)
+		return problem("trust.crl-malformed", l.file, "the revocation list cannot be used", "", "fetch-crl").because(err)
 	}
 	if found {
 		return problem("x509.revoked", subjectDN(c), "the certificate was revoked on "+at.UTC().Format("2006-01-02"),
-			fmt.Sprintf("serial %X is on the list of %s", c.SerialNumber, subjectDN(a.cert)), "ask the certificate authority for a new certificate")
+			fmt.Sprintf("serial %s is on the list of %s", serial(c.SerialNumber), subjectDN(a.cert)), "ask the certificate authority for a new certificate")
 	}
 	return nil
 }
+
+// serial writes a serial number as the openssl command does.
+func serial(n *big.Int) string { return fmt.Sprintf("%02X", n) }
 
 // readCRL reads a list of at most 64 MiB.
 func readCRL(file string) (*crl, error) {

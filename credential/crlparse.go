@@ -22,7 +22,8 @@ import (
 type crl struct {
 	tbs, issuer []byte
 	revoked     cryptobyte.String // content of revokedCertificates
-	nextUpdate  time.Time         // zero: none
+	thisUpdate  time.Time
+	nextUpdate  time.Time // zero: none
 	algorithm   asn1.ObjectIdentifier
 	signature   []byte
 }
@@ -52,9 +53,8 @@ func parseCRL(data []byte) (*crl, error) {
 
 func (c *crl) parseTBS(der cryptobyte.String) error {
 	var tbs, issuer cryptobyte.String
-	var thisUpdate time.Time
 	if !der.ReadASN1(&tbs, cbasn1.SEQUENCE) || !tbs.SkipOptionalASN1(cbasn1.INTEGER) || !tbs.SkipASN1(cbasn1.SEQUENCE) ||
-		!tbs.ReadASN1Element(&issuer, cbasn1.SEQUENCE) || !readTime(&tbs, &thisUpdate) {
+		!tbs.ReadASN1Element(&issuer, cbasn1.SEQUENCE) || !readTime(&tbs, &c.thisUpdate) {
 		return errCRL
 	}
 	c.issuer = issuer

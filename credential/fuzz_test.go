@@ -45,7 +45,7 @@ func FuzzSigningPolicy(f *testing.F) {
 }
 
 func FuzzCRL(f *testing.F) {
-	data, err := readFileLimited(trustIn(f, certDir(f, newCA(f, "CA"), testNow), testNow).sorted()[0].base+".r0", 1<<20)
+	data, err := readFileLimited(trustIn(f, certDir(f, newCA(f, "CA"), testNow), testNow).sorted()[0].bases[0]+".r0", 1<<20)
 	if err != nil {
 		f.Fatal(err)
 	}

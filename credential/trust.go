@@ -1,11 +1,13 @@
 package credential
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,10 +16,9 @@ import (
 // format (hashed names, signing policies, CRLs), the system's, or both.
 type Trust struct {
 	dir    string
-	cas    map[string]*authority // by DER of the subject
+	cas    map[string]*authority // by nameAndKey
 	bad    []Finding             // files of the directory that could not be used
 	roots  *x509.CertPool        // all trusted roots
-	grid   *x509.CertPool        // the directory's alone
 	now    func() time.Time
 	system bool
 }
@@ -25,7 +26,10 @@ type Trust struct {
 // authority is a CA of the directory.
 type authority struct {
 	cert *x509.Certificate
-	base string // path without ".0": signing_policy and r0 files have it too
+	// bases are the paths of its files without ".0": signing policies and
+	// CRLs go by them too. The name OpenSSL looks for is the first, then that
+	// of old OpenSSL, then others.
+	bases []string
 }
 
 // defaultCertDir is where IGTF distributions install CA certificates.
@@ -49,7 +53,7 @@ func (e Env) CertDir(opts Options) string {
 // LoadTrust reads the CA certificates. With AnyCA a missing directory is no
 // error as long as the system has authorities, unless it was named.
 func LoadTrust(env Env, opts Options) (*Trust, error) {
-	t := &Trust{cas: map[string]*authority{}, roots: x509.NewCertPool(), grid: x509.NewCertPool(), now: env.now}
+	t := &Trust{cas: map[string]*authority{}, roots: x509.NewCertPool(), now: env.now}
 	if opts.CAs != GridCA {
 		if pool, err := x509.SystemCertPool(); err == nil {
 			t.roots, t.system = pool, true
@@ -76,18 +80,18 @@ func (t *Trust) readDir() error {
 		ext := filepath.Ext(e.Name())
 		hashed := len(ext) == 2 && ext[1] >= '0' && ext[1] <= '9'
 		if hashed || ext == ".pem" {
-			t.readCA(filepath.Join(t.dir, e.Name()), hashed)
+			t.readCA(filepath.Join(t.dir, e.Name()))
 		}
 	}
 	return nil
 }
 
-func (t *Trust) readCA(path string, hashed bool) {
+func (t *Trust) readCA(path string) {
 	data, err := readPublic("trust", "CA certificate", path)
 	if err == nil {
 		var certs []*x509.Certificate
 		if certs, _, err = parsePEM(path, withoutKeys(data), nil); err == nil {
-			t.addCAs(certs, strings.TrimSuffix(path, filepath.Ext(path)), hashed)
+			t.addCAs(certs, strings.TrimSuffix(path, filepath.Ext(path)))
 			return
 		}
 	}
@@ -104,18 +108,34 @@ func withoutKeys(data []byte) []byte {
 	return data
 }
 
-// addCAs takes certificates in. The hashed file's name wins over others for
-// the same CA: policies and CRLs go by it.
-func (t *Trust) addCAs(certs []*x509.Certificate, base string, hashed bool) {
+// addCAs takes the certificates of one file in.
+func (t *Trust) addCAs(certs []*x509.Certificate, base string) {
 	for _, c := range certs {
-		name := string(c.RawSubject) + string(c.RawSubjectPublicKeyInfo)
-		if _, have := t.cas[name]; have && !hashed {
-			continue
+		ca := t.authority(c)
+		if ca == nil {
+			ca = &authority{cert: c}
+			t.cas[nameAndKey(c)] = ca
+			t.roots.AddCert(c)
 		}
-		t.cas[name] = &authority{cert: c, base: base}
-		t.roots.AddCert(c)
-		t.grid.AddCert(c)
+		if !slices.Contains(ca.bases, base) {
+			ca.bases = append(ca.bases, base)
+			slices.SortStableFunc(ca.bases, ca.preference)
+		}
 	}
+}
+
+// preference orders the names of an authority's files.
+func (a *authority) preference(x, y string) int {
+	class := func(base string) int {
+		switch filepath.Base(base) {
+		case NameHash(a.cert.RawSubject):
+			return 0
+		case OldNameHash(a.cert.RawSubject):
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(class(x), class(y)), strings.Compare(x, y))
 }
 
 // Dir is the directory of CA certificates; "" when only the system's are used.

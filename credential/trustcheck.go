@@ -2,9 +2,7 @@ package credential
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,30 +10,31 @@ import (
 )
 
 // Check looks the directory of authorities over: files that cannot be used,
-// expired authorities, revocation lists that are missing or too old, names
-// under which OpenSSL would not find a CA. The user's own CA, if known, is
-// looked at first.
+// expired authorities, policies that cannot be read, revocation lists that are
+// missing, too old, or not the authority's, names under which OpenSSL would
+// not find a CA. The user's own CA, if known, is looked at as well.
 func (t *Trust) Check(x *X509) []Finding {
 	if t.dir == "" || len(t.cas) == 0 {
-		return t.checkEmpty()
+		return append(t.checkEmpty(), t.bad...)
 	}
-	var fs []Finding
-	fs = append(fs, t.bad...)
+	fs := slices.Clone(t.bad)
 	var stale, without, expired []string
 	for _, ca := range t.sorted() {
-		name := filepath.Base(ca.base)
+		name := filepath.Base(ca.bases[0])
 		if t.now().After(ca.cert.NotAfter) {
 			expired = append(expired, name)
+			continue
 		}
-		switch list, err := readCRL(ca.base + ".r0"); {
+		lists, err := ca.lists()
+		switch {
 		case err != nil:
+			fs = append(fs, *asFinding(err))
+		case len(lists) == 0:
 			without = append(without, name)
-		case !list.nextUpdate.IsZero() && t.now().After(list.nextUpdate):
+		case latest(lists).expired(t.now()):
 			stale = append(stale, name)
 		}
-		if f := checkHash(ca); f != nil {
-			fs = append(fs, *f)
-		}
+		fs = append(fs, ca.checkFiles()...)
 	}
 	fs = append(fs, summary("trust.ca-expired", Warning, "authorities have expired", expired, "update the CA distribution")...)
 	fs = append(fs, summary("trust.crl-expired", Warning, "revocation lists have expired: nothing by these authorities is believed", stale, "fetch-crl")...)
@@ -43,10 +42,42 @@ func (t *Trust) Check(x *X509) []Finding {
 	if x != nil {
 		fs = append(fs, t.checkOwn(x)...)
 	}
-	if len(fs) == len(t.bad) {
-		fs = append(fs, Finding{ID: "trust.ok", Severity: OK, Subject: t.dir, What: fmt.Sprintf("%d authorities, all current", len(t.cas))})
+	if Worst(fs) == OK || Worst(fs) == Note {
+		fs = append([]Finding{{ID: "trust.ok", Severity: OK, Subject: t.dir, What: fmt.Sprintf("%d authorities can be used", len(t.cas))}}, fs...)
 	}
 	return fs
+}
+
+// checkFiles looks at the files beside the authority's certificate.
+func (a *authority) checkFiles() []Finding {
+	var fs []Finding
+	if _, _, err := a.policy(); err != nil {
+		fs = append(fs, *asFinding(err))
+	}
+	if _, _, err := a.namespaces(); err != nil {
+		fs = append(fs, *asFinding(err))
+	}
+	if f := checkHash(a); f != nil {
+		fs = append(fs, *f)
+	}
+	return fs
+}
+
+// Dated returns the newest date that files of the directory bear, and the
+// file: the clock must be past it. Zero when there is none.
+func (t *Trust) Dated() (at time.Time, file string) {
+	for _, ca := range t.sorted() {
+		lists, err := ca.lists()
+		if err != nil {
+			continue
+		}
+		for _, l := range lists {
+			if l.thisUpdate.After(at) {
+				at, file = l.thisUpdate, l.file
+			}
+		}
+	}
+	return at, file
 }
 
 func (t *Trust) checkEmpty() []Finding {
@@ -67,7 +98,7 @@ func (t *Trust) sorted() []*authority {
 	for _, ca := range t.cas {
 		all = append(all, ca)
 	}
-	slices.SortFunc(all, func(a, b *authority) int { return strings.Compare(a.base, b.base) })
+	slices.SortFunc(all, func(a, b *authority) int { return strings.Compare(a.bases[0], b.bases[0]) })
 	return all
 }
 
@@ -83,15 +114,17 @@ func summary(id string, sev Severity, what string, names []string, mend string) 
 	return []Finding{{ID: id, Severity: sev, What: fmt.Sprintf("%d %s", len(names), what), Why: strings.Join(list, ", "), Mend: mend}}
 }
 
-// checkHash compares a hashed file's name with the hash of the CA's name.
+// checkHash compares the names of hashed files with the hash of the CA's name.
 func checkHash(ca *authority) *Finding {
-	name := filepath.Base(ca.base)
-	if len(name) != 8 || strings.Trim(name, "0123456789abcdef") != "" {
-		return nil
-	}
-	if want, old := NameHash(ca.cert.RawSubject), OldNameHash(ca.cert.RawSubject); name != want && name != old {
-		return &Finding{ID: "trust.hash", Severity: Warning, Subject: ca.base + ".0", What: "other software does not find this authority",
-			Why: "OpenSSL looks for " + want + ".0", Mend: "c_rehash " + quote(filepath.Dir(ca.base))}
+	for _, base := range ca.bases {
+		name := filepath.Base(base)
+		if len(name) != 8 || strings.Trim(name, "0123456789abcdef") != "" {
+			continue
+		}
+		if want, old := NameHash(ca.cert.RawSubject), OldNameHash(ca.cert.RawSubject); name != want && name != old {
+			return &Finding{ID: "trust.hash", Severity: Warning, Subject: base + ".0", What: "other software does not find this authority",
+				Why: "OpenSSL looks for " + want + ".0", Mend: "c_rehash " + quote(filepath.Dir(base))}
+		}
 	}
 	return nil
 }
@@ -103,9 +136,9 @@ func (t *Trust) checkOwn(x *X509) []Finding {
 		if string(ca.cert.RawSubject) != string(own.RawIssuer) || !signedBy(own, ca.cert) {
 			continue
 		}
-		if _, err := readFileLimited(ca.base+".signing_policy", maxFile); errors.Is(err, fs.ErrNotExist) {
-			return []Finding{{ID: "trust.policy-absent", Severity: Note, Subject: ca.base + ".signing_policy",
-				What: "your CA has no signing policy here", Why: "Globus and gfal refuse a CA without one"}}
+		if _, file, err := ca.policy(); file == "" && err == nil {
+			return []Finding{{ID: "trust.policy-absent", Severity: Note, Subject: ca.bases[0] + ".signing_policy",
+				What: "your CA has no signing policy here", Why: "Globus and gfal refuse a CA without one", Mend: "install the CA's files again"}}
 		}
 		return nil
 	}
