@@ -134,27 +134,55 @@ func (c *Client) ask(ctx context.Context, s Server, req Request) (*Answer, error
 
 // speak opens one TLS connection and has one exchange.
 func (c *Client) speak(ctx context.Context, s Server, req Request, exchange func(net.Conn, Server, Request) (*Answer, error)) (*Answer, error) {
+	conn, stop, err := c.connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	answer, err := exchange(conn, s, req)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return answer, err
+}
+
+// connect opens a TLS connection and checks that the server is the one that
+// vomses names. Stop closes it, as does the end of the context.
+func (c *Client) connect(ctx context.Context, s Server) (conn *tls.Conn, stop func(), err error) {
 	dial := c.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
 	raw, err := dial(ctx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer raw.Close()
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	conn := tls.Client(raw, c.TLS(s.Host))
+	cancel := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
+	stop = func() { cancel(); raw.Close() }
+	conn = tls.Client(raw, c.TLS(s.Host))
 	if err := conn.HandshakeContext(ctx); err != nil {
-		return nil, err
+		stop()
+		return nil, nil, err
 	}
 	if dn := DN(conn.ConnectionState().PeerCertificates[0].RawSubject); s.DN != "" && !SameDN(dn, s.DN) {
-		return nil, &ServerError{Code: "server-dn", Said: fmt.Sprintf("it shows the certificate of %s, but %s:%d expects %s", dn, s.File, s.Line, s.DN)}
+		stop()
+		return nil, nil, &ServerError{Server: s, Code: "server-dn", Said: fmt.Sprintf("it shows the certificate of %s, but %s:%d expects %s", dn, s.File, s.Line, s.DN)}
 	}
-	answer, err := exchange(conn, s, req)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	return conn, stop, nil
+}
+
+// Knock opens a connection to a server and checks its certificate and name,
+// no more. The error is a *ServerError.
+func (c *Client) Knock(ctx context.Context, s Server) error {
+	ctx, cancel := context.WithTimeout(ctx, orDefault(c.Timeout, 20*time.Second))
+	defer cancel()
+	_, stop, err := c.connect(ctx, s)
+	if err == nil {
+		stop()
+		return nil
 	}
-	return answer, err
+	if se, ok := errors.AsType[*ServerError](err); ok {
+		return se
+	}
+	return &ServerError{Server: s, Err: err}
 }

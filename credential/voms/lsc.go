@@ -2,11 +2,13 @@ package voms
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +33,11 @@ func ParseLSC(file string, r io.Reader) (LSC, error) {
 			lsc[len(lsc)-1] = append(lsc[len(lsc)-1], line)
 		}
 	}
+	// a separator may stand before the first chain and after the last
+	lsc = slices.DeleteFunc(lsc, func(chain []string) bool { return len(chain) == 0 })
+	if len(lsc) == 0 {
+		return nil, fmt.Errorf("%s: it names nobody", file)
+	}
 	for _, chain := range lsc {
 		if len(chain) < 2 {
 			return nil, fmt.Errorf("%s: a chain with %d names; want the server's DN and its issuer's at least", file, len(chain))
@@ -51,9 +58,11 @@ func (l LSC) Match(certs []*x509.Certificate) bool {
 }
 
 func matchChain(chain []string, certs []*x509.Certificate) bool {
+	if n := len(certs); n > 1 && len(chain) == n && bytes.Equal(certs[n-1].RawSubject, certs[n-1].RawIssuer) {
+		certs = certs[:n-1] // a self-signed end may be carried or not
+	}
 	if len(certs) == 0 || len(chain) != len(certs)+1 {
-		// A self-signed end may be carried or not.
-		return len(certs) > 1 && len(chain) == len(certs) && matchChain(chain, certs[:len(certs)-1])
+		return false
 	}
 	for i, c := range certs {
 		if !SameDN(DN(c.RawSubject), chain[i]) || !SameDN(DN(c.RawIssuer), chain[i+1]) {

@@ -22,11 +22,12 @@ type DeviceIssuer struct {
 	CACert string // file with the certificate to trust
 	Client *http.Client
 
-	Polls    int    // times it answers "authorization_pending" first
-	Deny     string // error it answers in the end: "access_denied", "expired_token"
-	NoDevice bool   // offers no device flow
-	NoReg    bool   // lets nobody register
-	Life     time.Duration
+	Polls     int    // times it answers "authorization_pending" first
+	Deny      string // error it answers in the end: "access_denied", "expired_token"
+	DenyStart string // error it answers when the flow is to begin
+	NoDevice  bool   // offers no device flow
+	NoReg     bool   // lets nobody register
+	Life      time.Duration
 
 	mu      sync.Mutex
 	signer  *Issuer
@@ -67,6 +68,10 @@ func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/register":
 		reply(w, http.StatusCreated, map[string]any{"client_id": "registered-client"})
 	case "/device":
+		if d.DenyStart != "" {
+			refuse(w, d.DenyStart, "")
+			return
+		}
 		d.polls, d.Scopes = 0, r.FormValue("scope")
 		reply(w, http.StatusOK, map[string]any{"device_code": "dc", "user_code": "ABCD-EFGH", "verification_uri": d.URL + "/go",
 			"expires_in": 300, "interval": 1})
