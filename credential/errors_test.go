@@ -131,6 +131,20 @@ func TestMayIssue(t *testing.T) {
 	if _, err := alice.NewProxy(ProxyOptions{Now: testNow.AddDate(5, 0, 0)}); id(err) != "x509.expired" {
 		t.Errorf("of an expired certificate: %v", err)
 	}
+	isCA := func(c *x509.Certificate) { c.IsCA = true }
+	if _, err := newCA(t, "CA").user(t, "Sub", isCA).NewProxy(ProxyOptions{Now: testNow}); id(err) != "x509.is-ca" {
+		t.Errorf("of a CA: %v", err)
+	}
+	only := func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyEncipherment }
+	if _, err := newCA(t, "CA").user(t, "Alice", only).NewProxy(ProxyOptions{Now: testNow}); id(err) != "x509.key-usage" {
+		t.Errorf("of a certificate that may not sign: %v", err)
+	}
+	if err := alice.Save(filepath.Join(t.TempDir(), "no", "such", "dir")); id(err) != "x509.unwritable" {
+		t.Errorf("saved into a directory that is not there: %v", err)
+	}
+	if f := Suspect(alice, nil, "https://ce", "", testNow); f == nil || f.ID != "voms.none" {
+		t.Errorf("suspect of a certificate without attributes: %v", f)
+	}
 	if p := proxyOf(t, proxyOf(t, alice, ProxyOptions{Limited: true}), ProxyOptions{}); !isLimited(p.chain[0]) {
 		t.Error("a full proxy was made of a limited one")
 	}

@@ -64,13 +64,13 @@ func openProblem(kind, what, path string, err error) *Finding {
 	if errors.Is(err, fs.ErrNotExist) {
 		return problem(kind+".absent", path, "there is no "+what, "no such file", "").because(err)
 	}
-	return problem(kind+".unreadable", path, "cannot read "+what, "", "").because(err)
+	return problem(kind+".unreadable", path, "cannot read "+what, "", "it must be a regular file that you may read: ls -l "+quote(path)).because(err)
 }
 
 // private refuses files others may read, or that belong to somebody else.
 func private(env Env, kind, what, path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return problem(kind+".unreadable", path, what+" is not a regular file", "", "")
+		return problem(kind+".unreadable", path, what+" is not a regular file", "", "it must be a regular file that you may read: ls -l "+quote(path))
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int(st.Uid) != env.UID && env.UID != 0 {

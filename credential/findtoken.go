@@ -59,6 +59,9 @@ func (e Env) TokenPath() string {
 func readToken(env Env, path string) (*Token, error) {
 	data, err := readSecret(env, "token", "token file", path)
 	if err != nil {
+		if f := asFinding(err); f.ID == "token.absent" {
+			f.Mend = "grid auth login --issuer URL, or correct $BEARER_TOKEN_FILE"
+		}
 		return nil, err
 	}
 	defer clear(data)

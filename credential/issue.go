@@ -20,6 +20,7 @@ import (
 // issueOptions describe a proxy to sign.
 type issueOptions struct {
 	now      time.Time
+	begin    time.Time // zero: clockSlack before now
 	lifetime time.Duration
 	limited  bool
 	pathLen  int // -1: no limit
@@ -100,12 +101,15 @@ func (x *X509) mayIssue(now time.Time) error {
 	if f := x.checkTimes(now); f != nil && f.Severity == Problem {
 		return f
 	}
+	if f := x.checkKind(); f != nil {
+		return f
+	}
 	own := x.chain[0]
 	if own.IsCA {
-		return problem("x509.is-ca", x.path, "a CA certificate cannot issue proxies", subjectDN(own), "")
+		return problem("x509.is-ca", x.path, "a CA certificate cannot issue proxies", subjectDN(own), "name your own certificate: --cert, X509_USER_CERT")
 	}
 	if own.KeyUsage != 0 && own.KeyUsage&x509.KeyUsageDigitalSignature == 0 {
-		return problem("x509.key-usage", x.path, "the certificate may not sign", "its key usage lacks digitalSignature", "")
+		return problem("x509.key-usage", x.path, "the certificate may not sign", "its key usage lacks digitalSignature", "ask your certificate authority for a certificate for people, or name another")
 	}
 	if k := kindOf(own); k == draftProxy || k == legacyProxy {
 		return problem("x509.legacy-proxy", x.path, "the proxy is of an abandoned format", k.String(), "grid auth proxy")
@@ -121,7 +125,10 @@ func (x *X509) mayIssue(now time.Time) error {
 
 // validity keeps the proxy inside the life of its issuers.
 func (x *X509) validity(o issueOptions) (begin, end time.Time) {
-	begin, end = o.now.Add(-clockSlack), o.now.Add(o.lifetime)
+	begin, end = o.begin, o.now.Add(o.lifetime)
+	if begin.IsZero() {
+		begin = o.now.Add(-clockSlack)
+	}
 	if b := x.NotBefore(); begin.Before(b) {
 		begin = b
 	}

@@ -161,9 +161,9 @@ func keyProblem(path string, err error) *Finding {
 		return problem("x509.key-encrypted", path, "the private key needs a passphrase", "", "grid auth proxy").because(err)
 	}
 	if strings.Contains(err.Error(), "passphrase") {
-		return problem("x509.passphrase", path, "the private key could not be opened", "", "").because(err)
+		return problem("x509.passphrase", path, "the private key could not be opened", "", "try again; a forgotten passphrase cannot be found again: ask for a new certificate").because(err)
 	}
-	return problem("x509.malformed", path, "cannot make sense of the file", "", "").because(err)
+	return problem("x509.malformed", path, "cannot make sense of the file", "", "copy it again from where it came, or make it anew").because(err)
 }
 
 // looksPEM tells PEM from binary formats.

@@ -21,6 +21,7 @@ import (
 // ProxyOptions describe a proxy to make.
 type ProxyOptions struct {
 	Now      time.Time     // zero: the present
+	Begin    time.Time     // when it begins to be valid; zero: 5 min before Now
 	Lifetime time.Duration // 0: 12 h; never beyond the issuer's
 	Limited  bool          // may not start jobs, by the field's convention
 	PathLen  *int          // how many proxies may follow below; nil: no limit
@@ -37,7 +38,7 @@ func (x *X509) NewProxy(o ProxyOptions) (*X509, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := issueOptions{now: o.Now, lifetime: o.Lifetime, limited: o.Limited, pathLen: -1}
+	opts := issueOptions{now: o.Now, begin: o.Begin, lifetime: o.Lifetime, limited: o.Limited, pathLen: -1}
 	if opts.now.IsZero() {
 		opts.now = time.Now()
 	}
@@ -132,7 +133,7 @@ func (x *X509) Save(path string) error {
 	}
 	defer clear(text)
 	if err := WriteSecret(path, text); err != nil {
-		return problem("x509.unwritable", path, "cannot write the proxy", "", "").because(err)
+		return problem("x509.unwritable", path, "cannot write the proxy", "", "choose another file: --out FILE, X509_USER_PROXY").because(err)
 	}
 	return nil
 }

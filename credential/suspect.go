@@ -1,6 +1,9 @@
 package credential
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Suspect says what about the credential is the likely reason that an endpoint
 // did not accept it; nil when nothing is to be seen from here. Scope is the
@@ -8,7 +11,7 @@ import "time"
 func Suspect(x *X509, t *Token, endpoint, scope string, now time.Time) *Finding {
 	if x != nil {
 		for _, f := range x.check(now) {
-			if f.Severity != Note && f.ID != "x509.expires-soon" {
+			if f.Severity != Note && !strings.HasSuffix(f.ID, ".expires-soon") {
 				return &f
 			}
 		}

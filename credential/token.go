@@ -169,6 +169,9 @@ func (t *Token) Groups() []string { return t.claims.Groups }
 // Expiry is the claim "exp"; zero when there is none.
 func (t *Token) Expiry() time.Time { return t.claims.Expiry.Time }
 
+// Issued is the claim "iat"; zero when there is none.
+func (t *Token) Issued() time.Time { return t.claims.Issued.Time }
+
 // HasScope reports whether the token states the scope.
 func (t *Token) HasScope(scope string) bool { return slices.Contains(t.claims.Scope, scope) }
 

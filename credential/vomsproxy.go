@@ -46,6 +46,26 @@ func vomsClient(x *X509, t *Trust) *voms.Client {
 	return &voms.Client{TLS: func(host string) *tls.Config { return t.ClientConfig(x, host) }}
 }
 
+// KnockVOMS looks whether a VOMS server answers and is the one that vomses
+// names; x may be nil. The result is a problem or nil.
+func KnockVOMS(ctx context.Context, x *X509, t *Trust, s voms.Server, timeout time.Duration) *Finding {
+	c := vomsClient(x, t)
+	c.Timeout = timeout
+	err := c.Knock(ctx, s)
+	if err == nil {
+		return nil
+	}
+	f := vomsRefusal(s.VO, err)
+	if f.ID == "voms.unavailable" {
+		f = &Finding{ID: "voms.unreachable", Severity: Warning, Subject: s.String(), What: "the VOMS server of " + s.VO + " does not answer", cause: err,
+			Why: err.Error(), Mend: fmt.Sprintf("if it has moved, correct %s:%d", s.File, s.Line)}
+	}
+	if strings.HasPrefix(f.ID, "refused.") && x == nil { // it wants a certificate, as it should
+		return nil
+	}
+	return f
+}
+
 func noVomses(env Env, vo string, errs []error) *Finding {
 	why := "looked in " + strings.Join(env.VOMSES(), ", ")
 	if len(errs) > 0 {
@@ -57,13 +77,14 @@ func noVomses(env Env, vo string, errs []error) *Finding {
 
 // vomsRefusal makes one finding of the failures of all servers of a VO.
 func vomsRefusal(vo string, err error) *Finding {
-	f := problem("voms.unavailable", vo, "no VOMS server gave attributes", "", "").because(err)
+	f := problem("voms.unavailable", vo, "no VOMS server gave attributes", "", "try again later; grid auth doctor says which of them answer").because(err)
 	f.Why = strings.ReplaceAll(err.Error(), "\n", "; ")
 	e, ok := errors.AsType[*voms.ServerError](err)
 	switch {
 	case !ok:
 	case e.Code == "server-dn":
 		f.ID, f.What = "voms.server-dn", "the VOMS server is not the one that vomses names"
+		f.Mend = fmt.Sprintf("if the VO has announced it, correct the DN in %s:%d", e.Server.File, e.Server.Line)
 	case e.Code != "" || e.Said != "":
 		f.ID, f.What = "voms.refused", "the VOMS server refused"
 		f.Mend = fmt.Sprintf("ask the administrators of %s whether you are a member and may have these groups and roles", vo)

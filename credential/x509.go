@@ -2,6 +2,8 @@ package credential
 
 import (
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -22,10 +24,10 @@ type X509 struct {
 // messages where they come from.
 func NewX509(chain []*x509.Certificate, key crypto.Signer, path string) (*X509, error) {
 	if len(chain) == 0 {
-		return nil, problem("x509.malformed", path, "there is no certificate", "", "")
+		return nil, problem("x509.malformed", path, "there is no certificate", "", "name a file that holds one (--cert, X509_USER_CERT)")
 	}
 	if key == nil {
-		return nil, problem("x509.key-missing", path, "there is no private key", "", "")
+		return nil, problem("x509.key-missing", path, "there is no private key", "", "name the key's file (--key-file, X509_USER_KEY), or make a proxy: grid auth proxy")
 	}
 	own, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !own.Equal(chain[0].PublicKey) {
@@ -141,6 +143,9 @@ func (x *X509) NotBefore() time.Time {
 	return begin
 }
 
+// EntityEnd is when the person's own certificate expires.
+func (x *X509) EntityEnd() time.Time { return x.entity().NotAfter }
+
 // ACs returns the VOMS attribute certificates of the nearest proxy that has
 // any. Malformed ones are an error.
 func (x *X509) ACs() ([]*voms.AC, error) {
@@ -187,6 +192,10 @@ func (x *X509) check(now time.Time) []Finding {
 			break
 		}
 	}
+	if f := x.checkKind(); f != nil {
+		fs = append(fs, *f)
+	}
+	fs = append(fs, x.checkStrength()...)
 	if x.Limited() {
 		fs = append(fs, Finding{ID: "x509.limited", Severity: Warning, Subject: x.path, What: "the proxy is limited",
 			Why: "most services refuse to start jobs for limited proxies", Mend: "grid auth proxy"})
@@ -214,6 +223,44 @@ func (x *X509) checkTimes(now time.Time) *Finding {
 	return nil
 }
 
+// checkKind refuses keys that the grid's libraries cannot use, in the own
+// certificate or in one that has signed it.
+func (x *X509) checkKind() *Finding {
+	for _, c := range x.chain {
+		switch c.PublicKey.(type) {
+		case *rsa.PublicKey, *ecdsa.PublicKey:
+		default:
+			return problem("x509.key-kind", x.path, "grid services do not take this kind of key", subjectDN(c)+" has a key for "+c.PublicKeyAlgorithm.String(),
+				"ask your certificate authority for a certificate with an RSA or ECDSA key")
+		}
+	}
+	return nil
+}
+
+// checkStrength warns of what servers with current OpenSSL refuse, or already
+// GnuTLS and Go: SHA-1 and MD5 signatures, RSA keys below 2048 bits.
+func (x *X509) checkStrength() []Finding {
+	for _, c := range x.chain {
+		why := ""
+		switch c.SignatureAlgorithm {
+		case x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1:
+			why = "it is signed with " + c.SignatureAlgorithm.String()
+		}
+		if k, ok := c.PublicKey.(*rsa.PublicKey); ok && k.N.BitLen() < 2048 {
+			why = fmt.Sprintf("its key has %d bits", k.N.BitLen())
+		}
+		if why == "" {
+			continue
+		}
+		mend := "grid auth proxy"
+		if kindOf(c) == notProxy {
+			mend = "ask your certificate authority for a new certificate"
+		}
+		return []Finding{{ID: "x509.weak", Severity: Warning, Subject: x.path, What: "the cryptography is too weak for most servers", Why: subjectDN(c) + ": " + why, Mend: mend}}
+	}
+	return nil
+}
+
 func (x *X509) checkACs(now time.Time) []Finding {
 	acs, err := x.ACs()
 	if err != nil {
@@ -224,6 +271,9 @@ func (x *X509) checkACs(now time.Time) []Finding {
 		if now.After(ac.NotAfter) {
 			fs = append(fs, *problem("voms.expired", x.path, "the attributes of "+ac.VO+" expired "+Span(now.Sub(ac.NotAfter))+" ago",
 				"the proxy itself may live longer than they do", "grid auth proxy --voms "+ac.VO))
+		} else if left := ac.NotAfter.Sub(now); left < time.Hour && x.NotAfter().After(ac.NotAfter) {
+			fs = append(fs, Finding{ID: "voms.expires-soon", Severity: Warning, Subject: x.path, What: "the attributes of " + ac.VO + " expire in " + Span(left),
+				Why: "the proxy itself lives longer", Mend: "grid auth proxy --voms " + ac.VO})
 		}
 	}
 	return fs

@@ -4,26 +4,23 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"gridbroker/credential"
 )
-
-// maxSkew is the difference between clocks that certificates and tokens bear.
-const maxSkew = 2 * time.Minute
 
 // Endpoint looks at an https endpoint: name and connection, its certificate,
 // the clocks, and what it says to each of the user's credentials.
 func (d Doctor) Endpoint(ctx context.Context, endpoint string, set *credential.Set) []credential.Finding {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
-		return []credential.Finding{{ID: "endpoint.url", Severity: credential.Problem, Subject: endpoint, What: "an https URL is wanted here"}}
+		return []credential.Finding{{ID: "endpoint.url", Severity: credential.Problem, Subject: endpoint, What: "an https URL is wanted here", Mend: "https://host:port/arex, as grid resources shows it"}}
 	}
 	if set.Trust == nil {
 		return nil // Local has said what is wrong
@@ -36,8 +33,7 @@ func (d Doctor) Endpoint(ctx context.Context, endpoint string, set *credential.S
 	if f != nil {
 		return []credential.Finding{*f}
 	}
-	fs := hello.findings(d.Env.Now())
-	return append(fs, d.ask(ctx, u, set, hello)...)
+	return d.ask(ctx, u, set, hello)
 }
 
 // hello is what a first connection, without a credential, shows.
@@ -57,7 +53,11 @@ func (d Doctor) handshake(ctx context.Context, host, name string, set *credentia
 		h.asked, h.accepted = true, req.AcceptableCAs
 		return &tls.Certificate{}, nil
 	}
-	conn, err := (&tls.Dialer{Config: cfg}).DialContext(ctx, "tcp", host)
+	dialer := &tls.Dialer{Config: cfg}
+	conn, err := dialer.DialContext(ctx, "tcp", host)
+	if brokenOff(err) { // A-REX spoils a handshake now and then
+		conn, err = dialer.DialContext(ctx, "tcp", host)
+	}
 	if err != nil {
 		return nil, connectProblem(host, set, err)
 	}
@@ -90,14 +90,12 @@ func (h *hello) findings(now time.Time) []credential.Finding {
 }
 
 // ask sends a harmless request with each credential.
-func (d Doctor) ask(ctx context.Context, u *url.URL, set *credential.Set, h *hello) []credential.Finding {
-	var fs []credential.Finding
+func (d Doctor) ask(ctx context.Context, u *url.URL, set *credential.Set, hello *hello) []credential.Finding {
+	fs := hello.findings(d.Env.Now())
 	plain := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, "")
-	if plain.err == nil {
-		fs = append(fs, d.clock(ctx, set.Trust.HTTPClient(set.X509, d.timeout()), u, plain)...)
-	}
+	fs = append(fs, d.clock(ctx, u, set, plain)...)
 	if x := set.X509; x != nil && x.Valid(d.Env.Now()) == nil {
-		if f := h.namesOur(x); f != nil {
+		if f := hello.namesOur(x); f != nil {
 			fs = append(fs, *f)
 		}
 		r := d.request(ctx, set.Trust.HTTPClient(x, d.timeout()), u, "")
@@ -106,17 +104,29 @@ func (d Doctor) ask(ctx context.Context, u *url.URL, set *credential.Set, h *hel
 	if t, err := set.TokenOrAny(ctx, u.String(), "compute.read"); err == nil {
 		r := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, t.Raw())
 		fs = append(fs, d.verdict("token", u, r, plain, set, credential.Suspect(nil, t, u.String(), "compute.read", d.Env.Now())))
+		fs = append(fs, lacking(t, u, r)...)
 	} else if f, ok := errors.AsType[*credential.Finding](err); ok && f.ID != "token.absent" {
 		fs = append(fs, *f)
 	}
 	return fs
 }
 
+// lacking warns of a token that is let in but may not submit.
+func lacking(t *credential.Token, u *url.URL, r answer) []credential.Finding {
+	lack := t.Fits(u.String(), "compute.create", "compute.modify")
+	if lack == nil || r.err != nil || r.status >= 300 {
+		return nil
+	}
+	lack.Severity = credential.Warning
+	return []credential.Finding{*lack}
+}
+
 // answer is what a server said to a request.
 type answer struct {
 	status int
 	words  string
-	date   time.Time // its clock
+	date   time.Time // its clock, in whole seconds; zero: not told
+	at     time.Time // when the answer came, by our clock
 	took   time.Duration
 	err    error
 }
@@ -125,23 +135,14 @@ type answer struct {
 // anything else for its root.
 func (d Doctor) request(ctx context.Context, client *http.Client, u *url.URL, token string) answer {
 	defer client.CloseIdleConnections()
-	base, _, _ := strings.Cut(strings.TrimRight(u.String(), "/")+"/", "/rest/")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/rest/1.0/jobs", nil)
-	if err != nil {
-		return answer{err: err}
-	}
-	req.Header.Set("Accept", "application/json")
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
 	start := time.Now()
-	resp, err := client.Do(req)
+	resp, err := get(ctx, client, base(u)+"/rest/1.0/jobs", "application/json", token)
 	if err != nil {
 		return answer{err: err}
 	}
 	defer resp.Body.Close()
+	a := answer{status: resp.StatusCode, words: resp.Status, at: d.Env.Now(), took: time.Since(start)}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-	a := answer{status: resp.StatusCode, words: resp.Status, took: time.Since(start)}
 	if text := strings.TrimSpace(string(body)); resp.StatusCode >= 400 && text != "" && text[0] != '<' {
 		a.words += ": " + text
 	}
@@ -149,54 +150,32 @@ func (d Doctor) request(ctx context.Context, client *http.Client, u *url.URL, to
 	return a
 }
 
-// clock compares this machine's clock with the server's.
-func (d Doctor) clock(ctx context.Context, client *http.Client, u *url.URL, a answer) []credential.Finding {
-	host := u.Host
-	late := time.Duration(0)
-	if a.date.IsZero() {
-		a.date, late = d.created(ctx, client, u), infoAge
-	}
-	if a.date.IsZero() {
-		return []credential.Finding{{ID: "clock.unknown", Severity: credential.Note, Subject: host, What: "the server does not tell its time"}}
-	}
-	skew := d.Env.Now().Sub(a.date)
-	if late > 0 && skew > 0 { // the document may be as old as a server's cycle
-		skew = max(0, skew-late)
-	}
-	if skew.Abs() <= maxSkew+a.took {
-		return []credential.Finding{good("clock.ok", host, "the clocks agree", "")}
-	}
-	way := "ahead of"
-	if skew < 0 {
-		way = "behind"
-	}
-	return []credential.Finding{{ID: "clock.skew", Severity: credential.Problem, Subject: host, What: fmt.Sprintf("this machine's clock is %s %s the server's", credential.Span(skew), way),
-		Why: "certificates and tokens are taken for expired or not yet valid", Mend: "set the clock by NTP (timedatectl set-ntp true)"}}
+// base is the endpoint's URL without a path of the REST interface.
+func base(u *url.URL) string {
+	b, _, _ := strings.Cut(strings.TrimRight(u.String(), "/")+"/", "/rest/")
+	return strings.TrimRight(b, "/")
 }
 
-// infoAge is how old the information document of a healthy ARC CE can be.
-const infoAge = 15 * time.Minute
-
-// created reads when an ARC CE made its information document: A-REX sends no
-// Date header, so that is what tells its clock.
-func (d Doctor) created(ctx context.Context, client *http.Client, u *url.URL) time.Time {
-	defer client.CloseIdleConnections()
-	base, _, _ := strings.Cut(strings.TrimRight(u.String(), "/")+"/", "/rest/")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/rest/1.0/info", nil)
+// get sends one request; a connection that breaks off without a word is tried
+// once more, since A-REX spoils a handshake now and then.
+func get(ctx context.Context, client *http.Client, where, accept, token string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
-		return time.Time{}
+		return nil, err
 	}
-	req.Header.Set("Accept", "application/xml")
+	req.Header.Set("Accept", accept)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 	resp, err := client.Do(req)
-	if err != nil {
-		return time.Time{}
+	if brokenOff(err) {
+		resp, err = client.Do(req)
 	}
-	defer resp.Body.Close()
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, 16<<10))
-	_, rest, _ := strings.Cut(string(head), `CreationTime="`)
-	stamp, _, _ := strings.Cut(rest, `"`)
-	at, _ := time.Parse(time.RFC3339, stamp)
-	return at
+	return resp, err
+}
+
+func brokenOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // namesOur warns when the server lists the CAs it accepts and ours is not there.
@@ -225,7 +204,7 @@ func (d Doctor) verdict(kind string, u *url.URL, r, plain answer, set *credentia
 		if f := set.Explain(u.Host, r.err); f != nil {
 			return *f
 		}
-		return credential.Finding{ID: "endpoint.broken", Severity: credential.Problem, Subject: u.Host, What: "no answer to a request with " + name, Why: cause(r.err)}
+		return credential.Finding{ID: "endpoint.broken", Severity: credential.Problem, Subject: u.Host, What: "no answer to a request with " + name, Why: cause(r.err), Mend: "try again; if it stays so, tell the site"}
 	}
 	switch {
 	case r.status < 300 && plain.err == nil && plain.status < 300:
@@ -233,15 +212,30 @@ func (d Doctor) verdict(kind string, u *url.URL, r, plain answer, set *credentia
 	case r.status < 300:
 		return good("endpoint."+kind+"-accepted", u.Host, "it lets "+name+" in", "")
 	case r.status == http.StatusNotFound:
-		return credential.Finding{ID: "endpoint.not-arc", Severity: credential.Note, Subject: u.Host, What: "it is no ARC CE, so whether " + name + " is let in was not tried", Why: r.words}
+		return credential.Finding{ID: "endpoint.not-arc", Severity: credential.Note, Subject: u.Host, What: "it is no ARC CE, so whether " + name + " is let in was not tried", Why: r.words,
+			Mend: "if it should be one, check the path: https://host:port/arex"}
 	}
-	f := credential.Finding{ID: "endpoint." + kind + "-refused", Severity: credential.Problem, Subject: u.Host, What: "it does not let " + name + " in", Why: "it says: " + r.words,
-		Mend: "ask the site whether it supports your VO, and tell it your DN (grid auth status)"}
-	if suspect != nil {
+	f := credential.Finding{ID: "endpoint." + kind + "-refused", Severity: credential.Problem, Subject: u.Host, What: "it does not let " + name + " in", Why: "it says: " + r.words, Mend: askSite(kind, set)}
+	switch {
+	case suspect != nil:
 		f.Why += "; likely: " + suspect.What + " [" + suspect.ID + "]"
-		f.Mend = suspect.Mend
+		f.Mend = suspect.Mend + "; else " + f.Mend
+	case kind == "token" && strings.Contains(r.words, "scopes do not match"):
+		f.Mend = "a token with compute.read, compute.create, compute.modify and compute.cancel; ARC 7.0.0 takes only tokens with a single scope, so use a proxy there"
 	}
 	return f
+}
+
+// askSite says what to ask the site, with the name it knows the user by.
+func askSite(kind string, set *credential.Set) string {
+	if kind == "x509" {
+		who := set.X509.Identity()
+		if vo := set.X509.VO(); vo != "" {
+			who += " of the VO " + vo
+		}
+		return "ask the site to let in " + who
+	}
+	return "ask the site whether it takes tokens of " + set.Token.Issuer() + " with subject " + set.Token.Subject()
 }
 
 // cause is the innermost of an http.Client's error, without the URL.

@@ -5,15 +5,10 @@ package doctor
 
 import (
 	"context"
-	"fmt"
-	"net"
-	"strconv"
-	"sync"
 	"time"
 
 	"gridbroker/credential"
 	"gridbroker/credential/oidc"
-	"gridbroker/credential/voms"
 )
 
 // Doctor examines.
@@ -49,12 +44,34 @@ func (d Doctor) Local(ctx context.Context) (*credential.Set, []credential.Findin
 	set.Verify(d.Env.VOMSDir(d.Opts))
 	fs := d.x509(set)
 	fs = append(fs, d.token(set)...)
+	fs = append(fs, localClock(d.Env.Now(), set)...)
 	if set.Trust != nil {
 		fs = append(fs, set.Trust.Check(set.X509)...)
 	}
 	fs = append(fs, set.Findings...)
 	fs = append(fs, d.logins()...)
-	return set, append(fs, d.voms(ctx, set)...)
+	fs = append(fs, d.voms(ctx, set)...)
+	return set, append(fs, d.absent(set, fs)...)
+}
+
+// absent says that there is nothing to be let in with, and what would be the
+// quickest way to something.
+func (d Doctor) absent(set *credential.Set, fs []credential.Finding) []credential.Finding {
+	now := d.Env.Now()
+	if set.X509 != nil && set.X509.Valid(now) == nil || set.Token != nil && set.Token.Valid(now) == nil {
+		return nil
+	}
+	f := credential.Finding{ID: "credential.absent", Severity: credential.Problem, What: "there is nothing that an endpoint would let you in with", Why: "neither a valid X.509 credential nor a valid token",
+		Mend: "grid auth proxy (needs a certificate), or grid auth login --issuer URL"}
+	for _, have := range fs {
+		switch have.ID {
+		case "user.ok":
+			f.Mend = "grid auth proxy"
+		case "login.ok":
+			f.Mend = "grid auth login"
+		}
+	}
+	return []credential.Finding{f}
 }
 
 func asFinding(err error) *credential.Finding {
@@ -69,12 +86,20 @@ func (d Doctor) x509(set *credential.Set) []credential.Finding {
 	if x == nil || x.Valid(d.Env.Now()) != nil {
 		return d.userCert()
 	}
+	var soon []credential.Finding
+	if end := x.EntityEnd(); end.Sub(d.Env.Now()) < renewal {
+		soon = []credential.Finding{{ID: "user.expires-soon", Severity: credential.Warning, Subject: x.Identity(), What: "the user's certificate expires in " + credential.Span(end.Sub(d.Env.Now())),
+			Mend: "ask your certificate authority for a new one now: it takes days"}}
+	}
 	kind := "certificate"
 	if x.IsProxy() {
 		kind = "proxy"
 	}
-	return []credential.Finding{good("x509.ok", x.Path(), kind+" of "+x.Identity(), "lives for another "+credential.Span(x.NotAfter().Sub(d.Env.Now())))}
+	return append([]credential.Finding{good("x509.ok", x.Path(), kind+" of "+x.Identity(), "lives for another "+credential.Span(x.NotAfter().Sub(d.Env.Now())))}, soon...)
 }
+
+// renewal is how long before its end a user's certificate should be renewed.
+const renewal = 30 * 24 * time.Hour
 
 // userCert says, where there is no proxy, whether one can be made.
 func (d Doctor) userCert() []credential.Finding {
@@ -111,45 +136,5 @@ func (d Doctor) logins() []credential.Finding {
 	for _, s := range sessions {
 		fs = append(fs, good("login.ok", s.Issuer, "login stored", "tokens for single endpoints come from it"))
 	}
-	return fs
-}
-
-// voms reads the vomses files and knocks at the servers of the user's VO.
-func (d Doctor) voms(ctx context.Context, set *credential.Set) []credential.Finding {
-	servers, errs := voms.ReadVomses(d.Env.VOMSES()...)
-	var fs []credential.Finding
-	for _, err := range errs {
-		fs = append(fs, credential.Finding{ID: "vomses.malformed", Severity: credential.Problem, What: "a vomses file cannot be used", Why: err.Error(), Mend: "correct the line"})
-	}
-	if set.X509 == nil || set.X509.VO() == "" {
-		return fs
-	}
-	mine := voms.ServersOf(servers, set.X509.VO())
-	if len(mine) == 0 {
-		return append(fs, credential.Finding{ID: "vomses.absent", Severity: credential.Note, Subject: set.X509.VO(), What: "no VOMS server is known for the VO of the proxy",
-			Why: "the proxy cannot be made anew here", Mend: "add the VO's line to ~/.voms/vomses"})
-	}
-	return append(fs, d.knock(ctx, mine)...)
-}
-
-// knock opens a connection to each server, side by side.
-func (d Doctor) knock(ctx context.Context, servers []voms.Server) []credential.Finding {
-	fs := make([]credential.Finding, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, d.timeout())
-			defer cancel()
-			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
-			if err != nil {
-				fs[i] = credential.Finding{ID: "voms.unreachable", Severity: credential.Warning, Subject: s.String(), What: "the VOMS server of " + s.VO + " does not answer",
-					Why: err.Error(), Mend: fmt.Sprintf("if it has moved, correct %s:%d", s.File, s.Line)}
-				return
-			}
-			conn.Close()
-			fs[i] = good("voms.reachable", s.String(), "VOMS server of "+s.VO+" answers", "")
-		})
-	}
-	wg.Wait()
 	return fs
 }

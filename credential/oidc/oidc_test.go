@@ -54,6 +54,7 @@ func TestLoginFailures(t *testing.T) {
 	}{
 		{"login.denied", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "access_denied" }},
 		{"login.timeout", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "expired_token" }},
+		{"login.refused", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.DenyStart = "unauthorized_client" }},
 		{"login.failed", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.Deny = "invalid_client" }},
 		{"login.no-device-flow", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.NoDevice = true }},
 		{"login.no-client", func(d *testbed.DeviceIssuer, _ *oidc.Login) { d.NoReg = true }},
@@ -116,6 +117,21 @@ func TestMintPerEndpoint(t *testing.T) {
 	info, err := os.Stat(filepath.Join(store.Dir, one(t, store.Dir)))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// Without a login, or with one that cannot be renewed, there is no token.
+func TestNothingToMintWith(t *testing.T) {
+	m := &oidc.Minter{Store: oidc.Store{Dir: t.TempDir()}}
+	if _, err := m.Mint(t.Context(), "https://ce", nil); !hasID(err, "login.absent") {
+		t.Errorf("no login: %v", err)
+	}
+	if err := m.Store.Save(&oidc.Session{Issuer: "https://iam.example.org"}); err != nil {
+		t.Fatal(err)
+	}
+	m.Env = credential.Env{UID: os.Getuid()}
+	if _, err := m.Mint(t.Context(), "https://ce", nil); !hasID(err, "login.no-refresh") {
+		t.Errorf("no refresh token: %v", err)
 	}
 }
 
