@@ -29,7 +29,7 @@ func (b *Broker) Intend(ctx context.Context, p *Plan, sets ...*jdl.JobSet) ([]*R
 		if jp.Err != nil {
 			continue
 		}
-		r := &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(), Node: jp.Job.Node, Origin: b.Origin,
+		r := &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(), Node: jp.Job.Node, Origin: b.Origin, Slots: jp.Job.Demand.Slots,
 			State: plugins.Intended, Created: now, Choices: b.choices(jp.Choices), job: jp.Job}
 		at[jp.Job] = r
 		rs = append(rs, r)

@@ -46,7 +46,7 @@ func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource)
 func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, avoid func(*jdl.Job) []string) (*Plan, error) {
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
-	tally := rank.NewTally()
+	tally := b.earlier(ctx, rs, rules.Now)
 	table := jdl.NewTable(rs)
 	groups := classes(jobs, avoid)
 	matches := make([]*Match, len(groups))

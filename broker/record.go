@@ -30,6 +30,7 @@ type Record struct {
 	// Owner names the submitting process while it lives (see Store.lease).
 	Owner string `json:"owner,omitempty"`
 
+	Slots     int            `json:"slots,omitempty"`    // it takes; 0: one
 	Resource  string         `json:"resource,omitempty"` // ID of the resource it was sent to
 	At        string         `json:"at,omitempty"`       // its short name
 	Site      string         `json:"site,omitempty"`

@@ -46,6 +46,14 @@ func (t *Tally) Place(r *glue.Resource, slots int) {
 	l.Slots += max(1, slots)
 }
 
+// Earlier counts a job that an earlier call has sent to the resource since it
+// published its state.
+func (t *Tally) Earlier(r *glue.Resource, slots int) {
+	l := t.load(r)
+	l.EarlierJobs++
+	l.EarlierSlots += max(1, slots)
+}
+
 // scene is what is the same for all candidates of a job.
 type scene struct {
 	now     time.Time
@@ -184,7 +192,7 @@ func (f *Field) refresh() {
 		}
 		c := e.base
 		c.Placed = *e.load
-		if f.rank != nil && c.Placed.Jobs > 0 {
+		if f.rank != nil && c.Placed != (Load{}) {
 			c.JDLRank = f.rank(placedOn(c.Resource, c.Placed))
 		}
 		e.ranked = kinds[f.policy.Name].score(&f.policy, f.scene, &c)
@@ -225,14 +233,14 @@ func describe(v jdl.Value) string {
 	return "not a number"
 }
 
-// placedOn is the resource as it will look when the jobs of this call have
-// arrived: so a Rank on free slots or waiting jobs spreads them too.
+// placedOn is the resource as it will look when the jobs of this call, and
+// those sent since it published its state, have arrived: so a Rank on free slots or waiting jobs spreads them too.
 func placedOn(r *glue.Resource, l Load) *glue.Resource {
-	if l.Jobs == 0 {
+	if l == (Load{}) {
 		return r
 	}
 	c := *r
-	slots, jobs := int64(l.Slots), int64(l.Jobs)
+	slots, jobs := int64(l.slots()), int64(l.Jobs+l.EarlierJobs)
 	fit := min(slots, max(0, r.FreeSlots.Or(0)))
 	started := jobs * fit / slots
 	c.FreeSlots.V = r.FreeSlots.V - fit

@@ -20,8 +20,9 @@ type FormulaEnv struct {
 	Wait        float64 `expr:"wait"`
 	StageIn     float64 `expr:"stage_in"`
 	Run         float64 `expr:"run"`
-	Success     float64 `expr:"success"`    // 0..1
-	Completion  float64 `expr:"completion"` // (wait + stage_in + run) / success
+	Success     float64 `expr:"success"` // 0..1
+	Overhead    float64 `expr:"overhead"`
+	Completion  float64 `expr:"completion"` // (wait + stage_in + run + overhead) / success
 	Uncertainty float64 `expr:"uncertainty"`
 	Age         float64 `expr:"age"`
 	Rank        float64 `expr:"rank"` // the job's own Rank
@@ -31,7 +32,7 @@ type FormulaEnv struct {
 	Running     float64 `expr:"running"`
 	Free        float64 `expr:"free"`
 	Slots       float64 `expr:"slots"`
-	Placed      float64 `expr:"placed"` // jobs this call has already sent there
+	Placed      float64 `expr:"placed"` // jobs sent there by this call, and since its state was published
 	Memory      float64 `expr:"memory"` // MB of a node
 
 	ID    string   `expr:"id"`
@@ -75,12 +76,12 @@ func formulaEnv(p *Policy, c *Candidate, done completion) FormulaEnv {
 	r := c.Resource
 	speed, _ := p.Model.speed(c)
 	env := FormulaEnv{
-		Wait: done.wait, StageIn: done.stageIn, Run: done.run, Success: done.success,
+		Wait: done.wait, StageIn: done.stageIn, Run: done.run, Success: done.success, Overhead: done.overhead,
 		Completion: done.total, Uncertainty: done.sigma, Age: c.Age.Seconds(),
 		Rank: math.NaN(), Speed: speed, Queue: math.NaN(),
 		Waiting: number(r.Waiting.V, r.Waiting.OK), Running: number(r.Running.V, r.Running.OK),
 		Free: number(r.FreeSlots.V, r.FreeSlots.OK), Slots: number(r.TotalSlots.V, r.TotalSlots.OK),
-		Placed: float64(c.Placed.Jobs), Memory: number(r.MainMemory.V, r.MainMemory.OK),
+		Placed: float64(c.Placed.Jobs + c.Placed.EarlierJobs), Memory: number(r.MainMemory.V, r.MainMemory.OK),
 		ID: r.ID, Name: r.Name, Site: r.Site, CE: r.CE, LRMS: r.LRMS, Share: r.Queue, Tags: r.RuntimeEnvironments,
 		Known:  func(x float64) bool { return !math.IsNaN(x) },
 		OrElse: func(x, y float64) float64 { return or(x, y) },

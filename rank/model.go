@@ -64,10 +64,10 @@ const worst = 1e9
 // minSuccess keeps the division by the chance of success finite.
 const minSuccess = 0.02
 
-// completion is the hybrid score: (wait + stage-in + run) / chance of success.
+// completion is the hybrid score: (wait + stage-in + run + overhead) / chance of success.
 type completion struct {
 	wait, stageIn, run, success float64
-	total, sigma                float64
+	overhead, total, sigma      float64
 	terms                       []Term
 }
 
@@ -77,7 +77,9 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 	stage := m.stageIn(sc, c)
 	run := m.run(sc, c)
 	out.stageIn, out.run = stage.Seconds, run.Seconds
-	sum := clamp(out.wait+out.stageIn+out.run, 0, worst)
+	over := c.overhead()
+	out.overhead = over.Seconds
+	sum := clamp(out.wait+out.stageIn+out.run+out.overhead, 0, worst)
 	success, limit := m.success(c), m.limit(sc, c, run)
 	out.success = max(success.Raw*limit.Raw, minSuccess)
 	out.total = clamp(sum/out.success, 0, worst)
@@ -85,10 +87,24 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 	limit.Seconds = out.total - sum - success.Seconds
 	out.sigma = clamp(math.Sqrt(out.sigma*out.sigma+run.Uncertainty*run.Uncertainty)/out.success, 0, worst)
 	out.terms = append(out.terms, stage, run, success)
+	if over.OK {
+		out.terms = append(out.terms, over)
+	}
 	if limit.Raw < 1 {
 		out.terms = append(out.terms, limit)
 	}
 	return out
+}
+
+// overhead is what jobs took there beside waiting and running; nothing where
+// that is not known.
+func (c *Candidate) overhead() Term {
+	t := Term{Name: "overhead", Source: "prior", Weight: 1}
+	if h := c.History; h != nil && h.Overhead.OK {
+		t.Seconds, t.Source, t.OK = clamp(h.Overhead.V.Seconds(), 0, worst), "history", true
+		t.Raw = t.Seconds
+	}
+	return t
 }
 
 // limit is the chance that a job which names no wall time ends before the

@@ -97,7 +97,7 @@ func scoreFastestQueue(p *Policy, _ *scene, c *Candidate) Ranked {
 	if !ok || !r.Waiting.OK || !r.FreeSlots.OK || !r.TotalSlots.OK || r.TotalSlots.V <= 0 {
 		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{{Name: "queue", Source: "prior"}}}
 	}
-	free := float64(r.FreeSlots.V) - float64(c.Placed.Slots)
+	free := float64(r.FreeSlots.V) - float64(c.Placed.slots())
 	queue := (float64(waiting) + max(0, -free)) / float64(r.TotalSlots.V)
 	t := Term{Name: "queue", Raw: queue, Source: r.Source, Age: c.Age, Weight: 1, OK: true}
 	score := -queue

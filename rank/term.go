@@ -32,8 +32,16 @@ type Limit struct {
 	Wait bool
 }
 
-// Load is what one call has placed on a pool of slots so far.
-type Load struct{ Jobs, Slots int }
+// Load is what was sent to a pool of slots and what it publishes cannot know of.
+type Load struct {
+	Jobs, Slots int // placed by this call so far
+	// EarlierJobs and EarlierSlots were sent by earlier calls after the state
+	// was published. Services that are asked now know of them.
+	EarlierJobs, EarlierSlots int
+}
+
+// slots is all that was sent since the state was published.
+func (l Load) slots() int { return l.Slots + l.EarlierSlots }
 
 // Forecast is one service's word on when the job would start.
 type Forecast struct {
@@ -79,8 +87,11 @@ type History struct {
 	// scaled to this one.
 	RunTime        glue.Opt[time.Duration]
 	WaitCorrection glue.Opt[float64] // actual over predicted wait so far
-	Success        glue.Opt[float64] // probability, 0..1
-	Jobs           int
+	// Overhead is what a job takes there beside its run even when it waits for
+	// nothing: from the request to the start, and to the end being known.
+	Overhead glue.Opt[time.Duration]
+	Success  glue.Opt[float64] // probability, 0..1
+	Jobs     int
 	// Proven is whether a job ended well there lately and none failed at once
 	// since.
 	Proven bool

@@ -39,23 +39,23 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 			n = count(count(q.Own.V) + count(q.CE))
 		}
 		t.Raw = float64(n)
-		t.Seconds = m.drain(sc, c, n)
+		t.Seconds = m.drain(sc, c, n, c.Placed.Slots)
 		terms = append(terms, t)
 	}
 	if n, ok := c.published(); ok {
 		t := m.word("wait", c.Resource.Source, c.Age, m.CountersError)
 		t.Raw = float64(n)
-		t.Seconds = m.drain(sc, c, n)
+		t.Seconds = m.drain(sc, c, n, c.Placed.slots())
 		terms = append(terms, t)
 	}
 	if r := c.Resource; r.EstimatedWait.OK && !r.EstimatedWaitIsPlaceholder {
 		t := m.word("response", r.Source, c.Age, m.PublishedError)
 		t.Raw = r.EstimatedWait.V.Seconds()
-		t.Seconds = max(0, t.Raw) + m.overflow(sc, c)
+		t.Seconds = max(0, t.Raw) + m.overflow(sc, c, c.Placed.slots())
 		terms = append(terms, t)
 	}
 	return append(terms, Term{Name: "wait", Source: "prior", Raw: m.PriorWait.Seconds(),
-		Seconds: m.PriorWait.Seconds() + m.overflow(sc, c), Uncertainty: max(1, m.PriorError.Seconds())})
+		Seconds: m.PriorWait.Seconds() + m.overflow(sc, c, c.Placed.slots()), Uncertainty: max(1, m.PriorError.Seconds())})
 }
 
 // word starts a term said by somebody some time ago.
@@ -85,7 +85,7 @@ func (m *Model) forecast(sc *scene, c *Candidate, f *Forecast) (Term, bool) {
 	if h := c.History; h != nil && h.WaitCorrection.OK {
 		left *= clamp(h.WaitCorrection.V, 0.05, 20)
 	}
-	t.Seconds = max(0, left-t.Age.Seconds()) + m.overflow(sc, c)
+	t.Seconds = max(0, left-t.Age.Seconds()) + m.overflow(sc, c, c.Placed.Slots)
 	return t, true
 }
 
@@ -105,11 +105,11 @@ func count(n int64) int64 { return min(max(n, 0), 1e12) }
 
 // drain is the time until a job behind n waiting ones starts, where slots
 // come free at the rate slots / run time: the run time of jobs in general for
-// those ahead, the job's own for what this call has placed there before it.
-func (m *Model) drain(sc *scene, c *Candidate, n int64) float64 {
+// those ahead, the job's own for the slots of what was placed there before it.
+func (m *Model) drain(sc *scene, c *Candidate, n int64, placed int) float64 {
 	work := float64(n) * m.PriorRun.Seconds()
 	free := c.Resource.FreeSlots
-	left := float64(count(free.Or(0)) - int64(c.Placed.Slots))
+	left := float64(count(free.Or(0)) - int64(placed))
 	if free.OK || n > 0 {
 		work += max(0, sc.slots-max(0, left)) * m.turn(sc, free.Or(0))
 	}
@@ -125,9 +125,9 @@ func (m *Model) turn(sc *scene, free int64) float64 {
 	return m.PriorRun.Seconds()
 }
 
-// overflow is the wait added by what this call has placed beyond the free slots.
-func (m *Model) overflow(sc *scene, c *Candidate) float64 {
-	over := int64(c.Placed.Slots) - count(c.Resource.FreeSlots.Or(0))
+// overflow is the wait added by slots placed beyond the free ones.
+func (m *Model) overflow(sc *scene, c *Candidate, placed int) float64 {
+	over := int64(placed) - count(c.Resource.FreeSlots.Or(0))
 	return float64(max(0, over)) * sc.runTime / m.slots(c)
 }
 

@@ -121,6 +121,9 @@ func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bo
 			h.Success = glue.Some(t.good / t.ended)
 			h.Jobs = max(1, int(math.Round(t.ended*w)))
 		}
+		if t.overhead >= 0 {
+			h.Overhead = glue.Some(time.Duration(t.overhead * float64(time.Second)))
+		}
 		if t.waits >= minWaits && t.predicted > 0 {
 			h.WaitCorrection = glue.Some(min(max(t.waited/t.predicted, 0.02), 20))
 		}

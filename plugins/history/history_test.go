@@ -112,6 +112,29 @@ func TestForecastsAreCompared(t *testing.T) {
 	}
 }
 
+// The overhead is what jobs take beside their run where they wait for nothing,
+// also when most of them wait.
+func TestOverhead(t *testing.T) {
+	b := newBench(t)
+	r := resource("a")
+	if b.of(simulate, r).Overhead.OK {
+		t.Error("known without a job")
+	}
+	for i := range 60 {
+		wait := time.Duration(20+i%7*600) * time.Second
+		b.run(simulate, r, wait, time.Hour, 0)
+	}
+	if got := b.of(simulate, r).Overhead; !got.OK || got.V < 20*time.Second || got.V > 10*time.Minute {
+		t.Errorf("overhead %v, want some minutes at most", got)
+	}
+	for range 5 {
+		b.run(simulate, r, 20*time.Second, time.Hour, 0)
+	}
+	if got := b.of(simulate, r).Overhead; got.V < 20*time.Second || got.V > time.Minute {
+		t.Errorf("overhead %v, want about 20s", got)
+	}
+}
+
 func TestDeadResource(t *testing.T) {
 	b := newBench(t)
 	dead := resource("dead")
@@ -329,7 +352,7 @@ func TestProven(t *testing.T) {
 func TestMigration(t *testing.T) {
 	b := newBench(t)
 	b.run(simulate, resource("a"), 0, time.Hour, 0)
-	for _, old := range []string{"ALTER TABLE resources DROP COLUMN good_at", "ALTER TABLE resources DROP COLUMN odd", "DROP TABLE odd", "PRAGMA user_version = 1"} {
+	for _, old := range []string{"ALTER TABLE resources DROP COLUMN overhead", "ALTER TABLE resources DROP COLUMN good_at", "ALTER TABLE resources DROP COLUMN odd", "DROP TABLE odd", "PRAGMA user_version = 1"} {
 		if _, err := b.db.Exec(old); err != nil {
 			t.Fatal(err)
 		}

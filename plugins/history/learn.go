@@ -169,7 +169,7 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 		if odd, err := learnOdd(tx, now, job, run, u); err != nil || odd {
 			return err
 		}
-		return learnSuccess(tx, now, job, run)
+		return errors.Join(learnSuccess(tx, now, job, run), learnOverhead(tx, now, job, st, run))
 	}
 	known := u.last.After(now.Add(-24 * time.Hour))
 	fast := run <= max(fastRun, u.part())
@@ -291,10 +291,11 @@ type tally struct {
 	jobs                     int
 	goodAt                   int64   // Unix seconds of the last good end
 	odd                      float64 // too short ends in a row
+	overhead                 float64 // seconds; negative: not known
 }
 
 func updateTally(tx *sql.Tx, now time.Time, resource string, change func(*tally)) error {
-	var t tally
+	t := tally{overhead: -1}
 	err := t.scan(tx.QueryRow("SELECT "+tallyColumns+" FROM resources WHERE resource = ?", resource).Scan)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -304,15 +305,15 @@ func updateTally(tx *sql.Tx, now time.Time, resource string, change func(*tally)
 		*p *= w
 	}
 	change(&t)
-	_, err = tx.Exec("INSERT OR REPLACE INTO resources (resource, "+tallyColumns+") VALUES (?,?,?,?,?,?,?,?,?,?)",
-		resource, now.Unix(), t.good, t.ended, t.waited, t.predicted, t.waits, t.jobs, t.goodAt, t.odd)
+	_, err = tx.Exec("INSERT OR REPLACE INTO resources (resource, "+tallyColumns+") VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		resource, now.Unix(), t.good, t.ended, t.waited, t.predicted, t.waits, t.jobs, t.goodAt, t.odd, t.overhead)
 	return err
 }
 
-const tallyColumns = "at, good, ended, waited, predicted, waits, jobs, good_at, odd"
+const tallyColumns = "at, good, ended, waited, predicted, waits, jobs, good_at, odd, overhead"
 
 func (t *tally) scan(scan func(...any) error, more ...any) error {
-	return scan(append(more, &t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs, &t.goodAt, &t.odd)...)
+	return scan(append(more, &t.at, &t.good, &t.ended, &t.waited, &t.predicted, &t.waits, &t.jobs, &t.goodAt, &t.odd, &t.overhead)...)
 }
 
 func addEnd(tx *sql.Tx, now time.Time, resource string, good bool) error {
@@ -341,6 +342,29 @@ func learnWait(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error 
 		t.waited += actual
 		t.predicted += job.forecasts[0].Wait
 		t.waits++
+	})
+}
+
+// longestOverhead bounds what is believed of an overhead: clocks differ.
+const longestOverhead = time.Hour
+
+// learnOverhead follows what jobs take beside their run: fast downwards and
+// slowly upwards, so that it settles on what those take that wait for nothing.
+func learnOverhead(tx *sql.Tx, now time.Time, job openJob, st plugins.Status, run time.Duration) error {
+	if st.Ended.IsZero() || job.sent == 0 {
+		return nil
+	}
+	took := st.Ended.Sub(moment(job.sent)) - run
+	x := min(max(took, 0), longestOverhead).Seconds()
+	return updateTally(tx, now, job.resource, func(t *tally) {
+		switch {
+		case t.overhead < 0:
+			t.overhead = x
+		case x < t.overhead:
+			t.overhead += (x - t.overhead) / 2
+		default:
+			t.overhead += (x - t.overhead) / 20
+		}
 	})
 }
 

@@ -27,7 +27,7 @@ var (
 	_ plugins.Recorder  = (*Registry)(nil)
 )
 
-// schema is version 2, new files; version 1 had no column good_at and no table odd. Times are Unix seconds, durations seconds. Sums in
+// schema is version 3. Version 1 had none of good_at, odd and overhead, version 2 not the last. Times are Unix seconds, durations seconds. Sums in
 // "resources" and "sources" decay (see decay), so that old times are forgotten.
 const schema = `
 CREATE TABLE tasks (          -- run times by kind of task and of hardware
@@ -37,7 +37,8 @@ CREATE TABLE tasks (          -- run times by kind of task and of hardware
 CREATE TABLE resources (
 	resource TEXT PRIMARY KEY, at INTEGER NOT NULL, good REAL NOT NULL, ended REAL NOT NULL,
 	waited REAL NOT NULL, predicted REAL NOT NULL, waits REAL NOT NULL, jobs INTEGER NOT NULL,
-	good_at INTEGER NOT NULL DEFAULT 0, odd REAL NOT NULL DEFAULT 0) WITHOUT ROWID; -- last good end; ends in a row that were too short to be true
+	good_at INTEGER NOT NULL DEFAULT 0, odd REAL NOT NULL DEFAULT 0, overhead REAL NOT NULL DEFAULT -1) WITHOUT ROWID;
+	-- last good end; ends in a row that were too short to be true; seconds beside wait and run, -1: not known
 CREATE TABLE sources (        -- absolute errors of forecasts by who made them
 	source TEXT PRIMARY KEY, at INTEGER NOT NULL, error REAL NOT NULL, n REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE open (           -- jobs that have not ended
@@ -54,17 +55,19 @@ CREATE TABLE failing (        -- where a kind of task failed fast, and when last
 	PRIMARY KEY (task, resource)) WITHOUT ROWID;
 ` + tableOdd
 
-// tableOdd ends the schema, and brings a file from version 1 to 2.
+// tableOdd ends the schema.
 const tableOdd = `
 CREATE TABLE odd (            -- where a kind of task ended well too soon, and when last
 	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
 	PRIMARY KEY (task, resource)) WITHOUT ROWID;
-PRAGMA user_version = 2;`
+PRAGMA user_version = 3;`
 
-// secondVersion brings a file of version 1 up to date.
-const secondVersion = `
+// upgrades bring a file of an older version, counted from 1, to the next.
+var upgrades = []string{`
 ALTER TABLE resources ADD COLUMN good_at INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE resources ADD COLUMN odd REAL NOT NULL DEFAULT 0;` + tableOdd
+ALTER TABLE resources ADD COLUMN odd REAL NOT NULL DEFAULT 0;` + tableOdd,
+	"ALTER TABLE resources ADD COLUMN overhead REAL NOT NULL DEFAULT -1; PRAGMA user_version = 3",
+}
 
 // keep is how long a job is waited for, and what is not used is remembered.
 const keep = 90 * 24 * time.Hour
@@ -110,17 +113,20 @@ func (r *Registry) migrate() error {
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		switch version {
-		case 0:
+		latest := len(upgrades) + 1
+		switch {
+		case version == 0:
 			_, err := tx.Exec(schema)
 			return err
-		case 1:
-			_, err := tx.Exec(secondVersion)
-			return err
-		case 2:
-			return nil
+		case version > latest:
+			return fmt.Errorf("made by a newer version of the program (schema %d)", version)
 		}
-		return fmt.Errorf("made by a newer version of the program (schema %d)", version)
+		for _, up := range upgrades[version-1:] {
+			if _, err := tx.Exec(up); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
