@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Places the same jobs by several policies over three real A-REX and a real
 # Slurm, some of them loaded, and prints the mean time to completion of each
-# policy and its ratio to hybrid. The testbeds must be up.
+# policy and its ratio to hybrid. The testbeds must be up. No policy knows
+# anything at first, and none sends scouts, as ARC's own broker has neither; but
+# hybrid-known has seen some jobs everywhere before, and has its scouts. Only
+# jobs of its own records are ever cancelled.
 #   bench-policies.sh [JOBS [SECONDS]]   default 200 jobs that sleep 10 s
 set -euo pipefail
 jobs=${1:-200} seconds=${2:-10}
@@ -42,12 +45,30 @@ load() {
 	sleep 20 # until the information systems say so
 }
 
+# Some jobs at every place, before the load: what a user has who was here before.
+acquaint() {
+	local place
+	for place in "$a" "$b" "$c"; do
+		grid submit --wait --scouts 0 --info "$place" "$(sweep 6 "$seconds")" >/dev/null 2>&1 || true
+	done
+	for place in short long infinite; do
+		grid submit --wait --scouts 0 --info slurm: --site "*/$place" "$(sweep 4 "$seconds")" >/dev/null 2>&1 || true
+	done
+	grid clean --all --forget >/dev/null 2>&1 || true
+}
+
 printf '%-20s %8s %8s %8s\n' policy jobs mean/s ratio
-for policy in hybrid random arc-fastest-queue fastest-queue; do
+for policy in hybrid hybrid-known random arc-fastest-queue fastest-queue; do
+	scouts=(--scouts 0)
+	if [ "$policy" = hybrid-known ]; then
+		state=s-$policy
+		acquaint
+		scouts=()
+	fi
 	state=s-load-$policy
 	load
 	state=s-$policy
-	grid submit --wait --policy "$policy" --seed 1 "${sources[@]}" "$(sweep "$jobs" "$seconds")" >/dev/null 2>"$work/err" || true
+	grid submit --wait --policy "${policy%-known}" "${scouts[@]}" --seed 1 "${sources[@]}" "$(sweep "$jobs" "$seconds")" >/dev/null 2>"$work/err" || true
 	grid list --json >"$work/$policy.json"
 	state=s-load-$policy
 	grid cancel --all >/dev/null 2>&1 || true
