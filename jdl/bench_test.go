@@ -95,6 +95,18 @@ func resources(tb testing.TB, n int) (ads []*jdl.Ad, bytes int) {
 	return ads, bytes
 }
 
+// benchExpr is one of benchExprs, or sites: a list of 20,000 names.
+func benchExpr(name string) string {
+	if name != "sites" {
+		return benchExprs[name]
+	}
+	terms := make([]string, 20000)
+	for i := range terms {
+		terms[i] = fmt.Sprintf(`other.GlueCEInfoHostName == "ce%d.site%d.example"`, i, i%50)
+	}
+	return strings.Join(terms, " || ")
+}
+
 func mustExpr(tb testing.TB, text string) jdl.Expr {
 	tb.Helper()
 	e, err := jdl.ParseExpr("", []byte(text))
@@ -110,8 +122,8 @@ func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{100, 3000, 100000} {
 		ads, _ := resources(b, n)
 		table := jdl.NewTable(ads)
-		for _, name := range []string{"full", "member", "compare", "default", "general"} {
-			e := mustExpr(b, benchExprs[name])
+		for _, name := range []string{"full", "member", "compare", "default", "general", "sites"} {
+			e := mustExpr(b, benchExpr(name))
 			jdl.Compile(e, nil, table)
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				p := jdl.Compile(e, nil, table)
@@ -179,10 +191,14 @@ func BenchmarkTable(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	ads, _ := resources(b, 3000)
 	table := jdl.NewTable(ads)
-	e := mustExpr(b, benchExprs["full"])
-	jdl.Compile(e, nil, table)
-	for b.Loop() {
+	for _, name := range []string{"full", "sites"} {
+		e := mustExpr(b, benchExpr(name))
 		jdl.Compile(e, nil, table)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				jdl.Compile(e, nil, table)
+			}
+		})
 	}
 }
 

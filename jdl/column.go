@@ -12,6 +12,7 @@ type column struct {
 	off   []uint32 // cell r, if a List, is elems[off[r]:off[r+1]]
 	elems []uint32 // numbers of texts in lower case, 0 for what is no text
 
+	longest  int  // elements of the longest list
 	distinct int  // how many different texts the cells hold
 	mixed    bool // some cells are no Int, no Bool and not UNDEFINED
 }
@@ -139,6 +140,7 @@ func (c *column) list(r int, vs []Value) {
 	if c.off == nil {
 		c.off = make([]uint32, len(c.kinds)+1)
 	}
+	c.longest = max(c.longest, len(vs))
 	for _, v := range vs {
 		id := uint32(0)
 		if v.kind == String {

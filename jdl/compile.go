@@ -34,10 +34,9 @@ type filter func(rows []int32) []int32
 // Bounds beyond which a program leaves everything to the reference evaluator,
 // so that its limits hold in the same way.
 const (
-	maxCost  = 4000  // a cost of 1 is at most 120 steps: see cellElems and cellText
-	maxNodes = 10000 // compiled, inlined ones each time they are met
-	maxInner = 100   // attributes inlined, one inside the other
-	heavy    = 1000  // steps of the reference evaluator in one row
+	maxNodes = 100000 // compiled, inlined ones each time they are met
+	maxInner = 100    // attributes inlined, one inside the other
+	heavy    = 1000   // steps of the reference evaluator in one row
 	maxSpent = 20 * maxSteps
 )
 
@@ -51,15 +50,18 @@ func Compile(e Expr, self *Ad, t *Table) *Program {
 	c := compiler{p: p}
 	p.code = c.expr(e)
 	for _, x := range Conjuncts(e) {
-		k := c.expr(x)
+		k := p.code
+		if x != e {
+			k = c.expr(x)
+		}
 		p.parts = append(p.parts, part{expr: x, code: k, filter: c.filter(x, k)})
 	}
-	p.plain = c.over || p.code.cost > maxCost
+	p.plain = c.over || p.code.cost.steps > maxSteps-2*heavy
 	p.order = make([]int, len(p.parts))
 	for i := range p.order {
 		p.order[i] = i
 	}
-	slices.SortStableFunc(p.order, func(i, j int) int { return p.parts[i].code.cost - p.parts[j].code.cost })
+	slices.SortStableFunc(p.order, func(i, j int) int { return p.parts[i].code.cost.work - p.parts[j].code.cost.work })
 	return p
 }
 

@@ -9,18 +9,18 @@ func (c *compiler) call(e *Call) code {
 	}
 	switch {
 	case f == nil || len(e.Args) < f.min || len(e.Args) > f.max:
-		return fixedCode(ErrorValue(), 1)
+		return fixedCode(ErrorValue(), one)
 	case f.name == "ifThenElse":
 		return c.cond(e.Args[0], e.Args[1], e.Args[2])
 	case f.strict == nil || len(e.Args) > 4:
 		return c.fallback(e)
 	}
 	args := make([]code, len(e.Args))
-	fixed, cost := !f.impure, 1
+	fixed, cost := !f.impure, one
 	for i, a := range e.Args {
 		args[i] = c.expr(a)
 		fixed = fixed && args[i].fixed
-		cost = min(cost+args[i].cost, 1<<30)
+		cost = cost.add(args[i].cost)
 	}
 	if k, ok := c.overColumn(f, args, cost); ok {
 		return k
@@ -32,7 +32,7 @@ func (c *compiler) call(e *Call) code {
 		return kindCode(k, args[0], cost)
 	}
 	p, vs := c.p, make([]Value, len(args))
-	return code{cost: cost + 20, value: func(r int32) Value {
+	return code{cost: cost.more(20), value: func(r int32) Value {
 		for i := range args {
 			vs[i] = args[i].eval(r)
 		}
@@ -41,7 +41,7 @@ func (c *compiler) call(e *Call) code {
 }
 
 // fold calls a function of constants once. The work it did is its cost.
-func (c *compiler) fold(f *function, args []code, cost int) code {
+func (c *compiler) fold(f *function, args []code, cost effort) code {
 	vs := make([]Value, len(args))
 	for i := range args {
 		vs[i] = args[i].known
@@ -49,11 +49,11 @@ func (c *compiler) fold(f *function, args []code, cost int) code {
 	c.p.ev.reset()
 	v := f.strict(c.p.ev, vs)
 	c.over = c.over || c.p.ev.over || c.p.ev.bytes > maxBytes/1000
-	return fixedCode(v, min(cost+c.p.ev.steps, 1<<30))
+	return fixedCode(v, cost.add(effort{c.p.ev.steps, c.p.ev.steps}))
 }
 
 // overColumn compiles member(constant, column) and regexp(constant, column).
-func (c *compiler) overColumn(f *function, args []code, cost int) (code, bool) {
+func (c *compiler) overColumn(f *function, args []code, cost effort) (code, bool) {
 	switch {
 	case len(args) < 2 || args[1].col == nil || !args[0].fixed || args[0].known.kind != String:
 		return code{}, false
@@ -70,14 +70,14 @@ func (c *compiler) overColumn(f *function, args []code, cost int) (code, bool) {
 }
 
 // memberOf is member("text", column).
-func (c *compiler) memberOf(text string, arg code, cost int) code {
+func (c *compiler) memberOf(text string, arg code, cost effort) code {
 	col, p := arg.col, c.p
 	_, want := c.p.table.id(text)
 	if want == 0 {
 		want = ^uint32(0) // in no list of the table
 	}
 	x := StringValue(text)
-	return code{cost: cost + 10, test: func(r int32) truth3 {
+	return code{cost: cost.more(10), test: func(r int32) truth3 {
 		switch col.kinds[r] {
 		case List:
 			return truthOf(col.has(int(r), want))
@@ -92,7 +92,7 @@ func (c *compiler) memberOf(text string, arg code, cost int) code {
 
 // regexpOn is regexp("pattern", column). Where texts repeat, what the pattern
 // says of one is kept.
-func (c *compiler) regexpOn(text, opts string, arg code, cost int) (code, bool) {
+func (c *compiler) regexpOn(text, opts string, arg code, cost effort) (code, bool) {
 	re, err := c.p.ev.pattern(text, opts)
 	if err != nil {
 		return code{}, false
@@ -107,7 +107,7 @@ func (c *compiler) regexpOn(text, opts string, arg code, cost int) (code, bool) 
 		onText = kept(col, func(r int32) truth3 { return match(col.str[r]) })
 	}
 	vs := [2]Value{StringValue(text)}
-	return code{cost: cost + 30, test: func(r int32) truth3 {
+	return code{cost: cost.more(35), test: func(r int32) truth3 {
 		switch col.kinds[r] {
 		case String:
 			return onText(r)

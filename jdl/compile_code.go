@@ -50,7 +50,8 @@ type code struct {
 	col   *column // the node is a column
 	fixed bool    // the node is the same for all rows
 	known Value   // that value
-	cost  int     // at most so many steps of the reference evaluator, about
+	cost  effort
+	scan  bool // test meets no dynamic cell, so that a filter may ask it
 }
 
 func (c *code) eval(r int32) Value {
@@ -73,12 +74,33 @@ func (c *code) truth(r int32) truth3 {
 	return c.value(r).truth3()
 }
 
-func fixedCode(v Value, cost int) code { return code{fixed: true, known: v, cost: cost} }
+func fixedCode(v Value, cost effort) code { return code{fixed: true, known: v, cost: cost} }
 
-func sumCost(cs ...code) int {
-	n := 1
-	for _, c := range cs {
-		n = min(n+c.cost, 1<<30)
+// effort is what evaluating a node takes.
+type effort struct {
+	work  int // about, to order conjuncts by
+	steps int // of the reference evaluator, at most
+}
+
+// one is the cost of a node without operands.
+var one = effort{1, 1}
+
+// stepsOfWork bounds the steps of what is known by its work only: see
+// cellElems and cellText.
+const stepsOfWork = 120
+
+// more adds work.
+func (e effort) more(work int) effort { return e.add(effort{work, work * stepsOfWork}) }
+
+func (e effort) add(d effort) effort {
+	return effort{min(e.work+d.work, 1<<30), min(e.steps+d.steps, 1<<30)}
+}
+
+// sumCost is the cost of a node over the given operands.
+func sumCost(operands ...effort) effort {
+	n := one
+	for _, c := range operands {
+		n = n.add(c)
 	}
 	return n
 }

@@ -1,7 +1,7 @@
 package jdl
 
 // comparison compiles a comparison of a column with a constant.
-func (c *compiler) comparison(op Op, x, y code, cost int) (code, bool) {
+func (c *compiler) comparison(op Op, x, y code, cost effort) (code, bool) {
 	if x.fixed && y.col != nil {
 		x, y, op = y, x, mirrored(op)
 	}
@@ -26,7 +26,7 @@ func (c *compiler) comparison(op Op, x, y code, cost int) (code, bool) {
 
 // compareInt compares a column with an integer; cells of other kinds are
 // compared as values.
-func compareInt(op Op, x code, k Value, cost int) code {
+func compareInt(op Op, x code, k Value, cost effort) code {
 	col, want := x.col, int64(k.num)
 	return code{cost: cost, test: func(r int32) truth3 {
 		switch col.kinds[r] {
@@ -58,7 +58,7 @@ func holds(op Op, c int) bool {
 
 // compareText compares a column with a text, without case: equality by the
 // number of the text, order by the texts.
-func (c *compiler) compareText(op Op, x code, k Value, cost int) code {
+func (c *compiler) compareText(op Op, x code, k Value, cost effort) code {
 	col := x.col
 	_, want := c.p.table.id(k.str)
 	onText := func(r int32) truth3 { return truthOf(holds(op, compareFold(col.str[r], k.str))) }
@@ -82,7 +82,7 @@ func (c *compiler) compareText(op Op, x code, k Value, cost int) code {
 }
 
 // identity is =?= and =!= with a constant.
-func identity(op Op, x code, k Value, cost int) code {
+func identity(op Op, x code, k Value, cost effort) code {
 	col := x.col
 	return code{cost: cost, test: func(r int32) truth3 {
 		kind := col.kinds[r]

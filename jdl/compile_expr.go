@@ -15,12 +15,12 @@ func (c *compiler) expr(e Expr) code {
 	c.nodes++
 	if c.depth++; c.depth > maxDepth/10 || c.nodes > maxNodes {
 		c.over = true
-		return fixedCode(ErrorValue(), 1)
+		return fixedCode(ErrorValue(), one)
 	}
 	defer func() { c.depth-- }()
 	switch e := e.(type) {
 	case *Literal:
-		return fixedCode(e.Value, 1)
+		return fixedCode(e.Value, one)
 	case *AttrRef:
 		if !e.Absolute {
 			return c.name(e, e.Name)
@@ -44,7 +44,7 @@ func (c *compiler) expr(e Expr) code {
 // fallback leaves a node to the reference evaluator.
 func (c *compiler) fallback(e Expr) code {
 	p, inner := c.p, slices.Clone(c.inner)
-	return code{cost: 50, value: func(r int32) Value {
+	return code{cost: effort{}.more(50), value: func(r int32) Value {
 		p.ev.active = append(p.ev.active[:0], inner...)
 		v := p.ev.eval(e, matchScope(p.self, p.table.rows[r]))
 		p.ev.active = p.ev.active[:0]
@@ -62,7 +62,7 @@ func (c *compiler) name(e Expr, name string) code {
 	case "self", "parent", "root", "toplevel", "other", "target", "my", "ad":
 		return c.fallback(e)
 	}
-	return fixedCode(UndefinedValue(), 1)
+	return fixedCode(UndefinedValue(), one)
 }
 
 // attribute compiles attribute i of the job where it is used. Inside itself
@@ -70,21 +70,24 @@ func (c *compiler) name(e Expr, name string) code {
 func (c *compiler) attribute(i int) code {
 	this := active{c.p.self, i}
 	if slices.Contains(c.inner, this) {
-		return fixedCode(UndefinedValue(), 1)
+		return fixedCode(UndefinedValue(), one)
 	}
 	if len(c.inner) == maxInner {
 		c.over = true
-		return fixedCode(ErrorValue(), 1)
+		return fixedCode(ErrorValue(), one)
 	}
 	c.inner = append(c.inner, this)
 	k := c.expr(c.p.self.exprAt(i))
 	c.inner = c.inner[:len(c.inner)-1]
-	k.cost = min(k.cost+1, 1<<30)
+	k.cost = k.cost.add(one)
 	return k
 }
 
 // selectName compiles other.x to a column and my.x to an attribute.
 func (c *compiler) selectName(e *Select) code {
+	if c.ofColumn(e) {
+		return c.column(e)
+	}
 	ref, ok := e.X.(*AttrRef)
 	if !ok || ref.Absolute || c.p.self.find(fold(ref.Name)) >= 0 {
 		return c.fallback(e)
@@ -94,20 +97,27 @@ func (c *compiler) selectName(e *Select) code {
 		if c.p.self.find(fold(e.Name)) >= 0 {
 			return c.name(e, e.Name)
 		}
-	case "other", "target":
-		switch fold(e.Name) {
-		case "self", "parent", "root", "toplevel", "other", "target", "my", "ad":
-		default:
-			return c.column(e)
-		}
 	}
 	return c.fallback(e)
+}
+
+// ofColumn recognises other.x.
+func (c *compiler) ofColumn(e *Select) bool {
+	ref, ok := e.X.(*AttrRef)
+	if !ok || ref.Absolute || !equalFold(ref.Name, "other") && !equalFold(ref.Name, "target") || c.p.self.find(fold(ref.Name)) >= 0 {
+		return false
+	}
+	switch fold(e.Name) {
+	case "self", "parent", "root", "toplevel", "other", "target", "my", "ad":
+		return false
+	}
+	return true
 }
 
 func (c *compiler) column(e *Select) code {
 	col, p := c.p.table.column(e.Name), c.p
 	inner := slices.Clone(c.inner)
-	return code{cost: 3, col: col, value: func(r int32) Value {
+	return code{cost: effort{3, 3 + col.longest}, col: col, value: func(r int32) Value {
 		if v, ok := col.value(int(r)); ok {
 			return v
 		}
@@ -120,7 +130,7 @@ func (c *compiler) column(e *Select) code {
 
 func (c *compiler) unary(e *Unary) code {
 	x, op := c.expr(e.X), e.Op
-	cost := sumCost(x)
+	cost := sumCost(x.cost)
 	switch {
 	case x.fixed:
 		return fixedCode(unary(op, x.known), cost)
@@ -141,12 +151,12 @@ func not(t truth3) truth3 {
 }
 
 func (c *compiler) binary(e *Binary) code {
+	if e.Op == OpAnd || e.Op == OpOr {
+		return c.logic(e)
+	}
 	x, y, op := c.expr(e.X), c.expr(e.Y), e.Op
-	cost := sumCost(x, y)
-	switch op {
-	case OpAnd, OpOr:
-		return logicCode(op, x, y, cost)
-	case OpDefault:
+	cost := sumCost(x.cost, y.cost)
+	if op == OpDefault {
 		if x.fixed {
 			return c.chosen(x.known.kind != Undefined, x, y, cost)
 		}
@@ -170,7 +180,7 @@ func (c *compiler) binary(e *Binary) code {
 }
 
 // chosen is the branch that a fixed condition takes.
-func (c *compiler) chosen(first bool, x, y code, cost int) code {
+func (c *compiler) chosen(first bool, x, y code, cost effort) code {
 	k := y
 	if first {
 		k = x
@@ -179,29 +189,9 @@ func (c *compiler) chosen(first bool, x, y code, cost int) code {
 	return k
 }
 
-// logicCode is && and || by the rule of logic: the right operand is looked at
-// unless the left one decides.
-func logicCode(op Op, x, y code, cost int) code {
-	ends := truthOf(op == OpOr)
-	if x.fixed && y.fixed {
-		return fixedCode(logic(op, x.known, y.known), cost)
-	}
-	return code{cost: cost, test: func(r int32) truth3 {
-		a := x.truth(r)
-		if a == ends || a == isError {
-			return a
-		}
-		b := y.truth(r)
-		if b == ends || b == isError || a == not(ends) {
-			return b
-		}
-		return isUndefined
-	}}
-}
-
 func (c *compiler) cond(e, then, els Expr) code {
 	i, t, f := c.expr(e), c.expr(then), c.expr(els)
-	cost := sumCost(i, t, f)
+	cost := sumCost(i.cost, t.cost, f.cost)
 	if i.fixed {
 		switch i.known.truth3() {
 		case isUndefined, isError:
@@ -222,14 +212,14 @@ func (c *compiler) cond(e, then, els Expr) code {
 }
 
 func (c *compiler) list(e *ListExpr) code {
-	vs, cost := make([]Value, len(e.Elems)), 1
+	vs, cost := make([]Value, len(e.Elems)), one
 	for i, x := range e.Elems {
 		k := c.expr(x)
 		if !k.fixed {
 			return c.fallback(e)
 		}
 		vs[i] = k.known
-		cost = min(cost+k.cost, 1<<30)
+		cost = cost.add(k.cost)
 	}
 	return fixedCode(ListValue(vs), cost)
 }

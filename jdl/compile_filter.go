@@ -3,6 +3,11 @@ package jdl
 // filter compiles the commonest conjuncts to a loop over rows; nil for others.
 // A loop needs no evaluator, so it must not meet a dynamic cell.
 func (c *compiler) filter(e Expr, k code) filter {
+	if k.scan {
+		return func(rows []int32) []int32 {
+			return keep(rows, func(r int32) bool { return k.test(r) == isTrue })
+		}
+	}
 	switch e := e.(type) {
 	case *Binary:
 		x, y, op := c.expr(e.X), c.expr(e.Y), e.Op

@@ -23,7 +23,7 @@ func (c *code) int() ints {
 }
 
 // intCode is + - and * of what are integers mostly, and comparisons of them.
-func intCode(op Op, x, y code, cost int) (code, bool) {
+func intCode(op Op, x, y code, cost effort) (code, bool) {
 	a, b := x.int(), y.int()
 	if a == nil || b == nil {
 		return code{}, false
@@ -62,7 +62,7 @@ func intCode(op Op, x, y code, cost int) (code, bool) {
 }
 
 // kindCode is isUndefined and its kin.
-func kindCode(k Kind, x code, cost int) code {
+func kindCode(k Kind, x code, cost effort) code {
 	return code{cost: cost, test: func(r int32) truth3 {
 		if x.col != nil && x.col.kinds[r] != dynamic {
 			return truthOf(x.col.kinds[r] == k)

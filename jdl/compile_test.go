@@ -25,7 +25,9 @@ func (g generator) expr(depth int) string {
 		return g.leaf()
 	}
 	sub := func() string { return g.expr(depth - 1) }
-	switch g.IntN(12) {
+	switch g.IntN(13) {
+	case 12:
+		return "(" + g.chain(sub) + ")"
 	case 0, 1:
 		return "(" + sub() + g.one(" && ", " || ") + sub() + ")"
 	case 2, 3:
@@ -46,6 +48,31 @@ func (g generator) expr(depth int) string {
 		return fmt.Sprintf("regexp(%s, other.%s)", g.one(`"a"`, `"^A.*"`, `"(?i)B"`, `".b$"`, `"("`), g.one(theirNames...))
 	}
 	return "{" + sub() + "," + sub() + "}" + g.one("", "[0]", "[1]")
+}
+
+// chain is a list of constants that an attribute is compared with, and a few
+// terms that are no such thing.
+func (g generator) chain(sub func() string) string {
+	join, op := " || ", " == "
+	if g.IntN(2) == 0 {
+		join, op = " && ", " != "
+	}
+	name := g.one("other.", "target.") + g.one(theirNames...)
+	var terms []string
+	for range 2 + g.IntN(6) {
+		constant := g.one(`"a"`, `"AB"`, `"b"`, "1", "2", "true", "1.5")
+		switch g.IntN(8) {
+		case 0:
+			terms = append(terms, sub())
+		case 1:
+			terms = append(terms, constant+op+name)
+		case 2:
+			name = "other." + g.one(theirNames...)
+		default:
+			terms = append(terms, name+op+constant)
+		}
+	}
+	return strings.Join(append(terms, name+op+`"ab"`), join)
 }
 
 func (g generator) leaf() string {

@@ -12,21 +12,39 @@ func strict(a, b Value) (v Value, bad bool) {
 }
 
 func (ev *evaluator) binary(e *Binary, s *scope) Value {
+	if e.Op == OpAnd || e.Op == OpOr {
+		return ev.chain(e, s)
+	}
 	x := ev.eval(e.X, s)
-	switch e.Op {
-	case OpAnd, OpOr:
-		stop := x.decides(e.Op)
-		if stop {
-			return logic(e.Op, x, x)
-		}
-		return logic(e.Op, x, ev.eval(e.Y, s))
-	case OpDefault:
+	if e.Op == OpDefault {
 		if x.kind != Undefined {
 			return x
 		}
 		return ev.eval(e.Y, s)
 	}
 	return apply(e.Op, x, ev.eval(e.Y, s))
+}
+
+// chain evaluates && and ||. The operands of (a || b) || c are taken in a loop,
+// for such chains may be longer than the evaluator goes deep.
+func (ev *evaluator) chain(e *Binary, s *scope) Value {
+	var few [16]Expr
+	rest, x := few[:0], Expr(e)
+	for isChain(e.Op, x) {
+		b := x.(*Binary)
+		rest, x = append(rest, b.Y), b.X
+	}
+	if !ev.spend(len(rest)-1, 0) {
+		return ErrorValue()
+	}
+	v := ev.eval(x, s)
+	for i := len(rest) - 1; i >= 0; i-- {
+		if v.decides(e.Op) {
+			return logic(e.Op, v, v)
+		}
+		v = logic(e.Op, v, ev.eval(rest[i], s))
+	}
+	return v
 }
 
 // apply is an operator that evaluates both its operands.

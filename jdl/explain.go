@@ -51,14 +51,18 @@ func (p *Program) clauseTruth(part *part, r int32) truth3 {
 // UNDEFINED in every row.
 func (p *Program) missing(e Expr) []string {
 	var names []string
+	asked := map[string]bool{}
 	Walk(e, func(e Expr) bool {
 		s, ok := e.(*Select)
 		if !ok {
 			return true
 		}
 		ref, ok := s.X.(*AttrRef)
-		if ok && (equalFold(ref.Name, "other") || equalFold(ref.Name, "target")) && p.table.column(s.Name).empty() {
-			names = append(names, s.Name)
+		if key := fold(s.Name); ok && !asked[key] && (equalFold(ref.Name, "other") || equalFold(ref.Name, "target")) {
+			asked[key] = true
+			if p.table.column(s.Name).empty() {
+				names = append(names, s.Name)
+			}
 		}
 		return true
 	})

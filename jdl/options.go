@@ -24,7 +24,7 @@ type Limits struct {
 }
 
 // DefaultLimits are far above any real description.
-func DefaultLimits() Limits { return Limits{Bytes: 256 << 20, Depth: 500, Chain: 10000} }
+func DefaultLimits() Limits { return Limits{Bytes: 256 << 20, Depth: 500, Chain: 100_000} }
 
 // WithLimits replaces DefaultLimits.
 func WithLimits(l Limits) Option {
