@@ -26,24 +26,30 @@ const (
 	pageSize       = 1000
 )
 
+const startTLSScheme = "ldap+starttls"
+
 // LDAP is a Source that asks a BDII or an ARC computing element. With a base
 // DN it searches there, for the schemas that live below it; without one it
 // asks the server which trees it has.
 type LDAP struct {
-	URL    string                                                      // the name shown
-	Addr   string                                                      // host:port
-	Base   string                                                      // "" : what the server offers
-	VO     string                                                      // only what names this VO, where a filter can tell; "": all
-	Extra  []string                                                    // attributes to keep besides those of glue's table
-	TLS    func(ctx context.Context, host string) (*tls.Config, error) // set for ldaps
+	URL    string   // the name shown
+	Addr   string   // host:port
+	Base   string   // "" : what the server offers
+	VO     string   // only what names this VO, where a filter can tell; "": all
+	Extra  []string // attributes to keep besides those of glue's table
 	Dialer net.Dialer
 	Now    func() time.Time
+	// TLS is set for ldaps, and for ldap with StartTLS: the connection then
+	// begins in the clear and is secured before anything is asked.
+	TLS      func(ctx context.Context, host string) (*tls.Config, error)
+	StartTLS bool
 }
 
-// NewLDAP takes apart ldap://host[:port][/base].
+// NewLDAP takes apart ldap://host[:port][/base]; ldaps:// is LDAP through TLS,
+// ldap+starttls:// LDAP that is secured by StartTLS (RFC 4511 section 4.14).
 func NewLDAP(u *url.URL) (*LDAP, error) {
 	if u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
-		return nil, fmt.Errorf("%s: want ldap://host:port/base", u.Redacted())
+		return nil, fmt.Errorf("%s: want %s://host:port/base", u.Redacted(), u.Scheme)
 	}
 	port := u.Port()
 	if port == "" {
@@ -58,7 +64,7 @@ func NewLDAP(u *url.URL) (*LDAP, error) {
 			return nil, fmt.Errorf("%s: base %q: %w", u, base, err)
 		}
 	}
-	return &LDAP{URL: u.String(), Addr: net.JoinHostPort(u.Hostname(), port), Base: base}, nil
+	return &LDAP{URL: u.String(), Addr: net.JoinHostPort(u.Hostname(), port), Base: base, StartTLS: u.Scheme == startTLSScheme}, nil
 }
 
 // Name implements Source.
@@ -69,17 +75,26 @@ func (l *LDAP) CacheKey() string {
 	return l.URL + " vo=" + l.VO + " extra=" + strings.Join(l.Extra, ",")
 }
 
-// Resources implements Source. A server that cuts its answers is asked once
-// more, in pages.
+// Resources implements Source. A server that cuts its answers is asked again,
+// in pages, and in smaller ones if it says that these are too large. What came
+// of the fullest answer is returned with the error about the rest.
 func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
-	rs, err := l.ask(ctx, 0)
-	if e, ok := errors.AsType[*LDAPError](err); ok && e.cut() {
-		rs, err = l.ask(ctx, pageSize)
+	var fullest []glue.Resource
+	var err error
+	for _, page := range []uint32{0, pageSize, pageSize / 10} {
+		rs, failed := l.ask(ctx, page)
+		if failed == nil {
+			return rs, nil
+		}
+		if page == 0 || len(rs) > len(fullest) {
+			fullest, err = rs, failed
+		}
+		e, ok := errors.AsType[*LDAPError](failed)
+		if !ok || !e.cut() || page > 0 && e.Code != ldap.LDAPResultAdminLimitExceeded {
+			break
+		}
 	}
-	if err != nil {
-		return rs, fmt.Errorf("%s: %w", l.Addr, contextError(ctx, err))
-	}
-	return rs, nil
+	return fullest, fmt.Errorf("%s: %w", l.Addr, contextError(ctx, err))
 }
 
 // contextError prefers the context's word on why a connection ended, and takes
@@ -178,7 +193,7 @@ func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page ui
 		}
 	}
 	err = s.receive(each, &missing)
-	return missing, err
+	return missing, cmp.Or(err, s.failed)
 }
 
 // connect opens a session that ends with the context, or by end.
@@ -196,18 +211,31 @@ func (l *LDAP) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil || l.TLS == nil {
 		return conn, err
 	}
-	host, _, _ := net.SplitHostPort(l.Addr)
-	conf, err := l.TLS(ctx, host)
+	secure, err := l.secure(ctx, conn)
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	secure := tls.Client(conn, conf)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
+	return secure, nil
+}
+
+// secure puts TLS on a connection, after asking for it where the port is that
+// of plain LDAP.
+func (l *LDAP) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	host, _, _ := net.SplitHostPort(l.Addr)
+	conf, err := l.TLS(ctx, host)
+	if err != nil {
 		return nil, err
 	}
-	return secure, nil
+	if l.StartTLS {
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+		defer stop()
+		if err := newLDAPSession(conn, 0).startTLS(); err != nil {
+			return nil, err
+		}
+	}
+	secure := tls.Client(conn, conf)
+	return secure, secure.HandshakeContext(ctx)
 }
 
 // base is one tree to search.

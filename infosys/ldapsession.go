@@ -2,6 +2,7 @@ package infosys
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ type ldapSession struct {
 	page   uint32 // 0: no paging
 	lastID int64
 	open   map[int64]*pending
+	failed error // *LDAPError of the first search the server did not answer in full
 }
 
 // pending is a search that is not done.
@@ -82,7 +84,8 @@ func searchRequest(p *pending, filter *ber.Packet) *ber.Packet {
 }
 
 // receive reads until no search is open. Entries go to each; missing counts
-// optional bases that are not there.
+// optional bases that are not there. A search that the server refuses or cuts
+// is noted in s.failed: the others go on.
 func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error {
 	var e glue.Entry
 	for len(s.open) > 0 {
@@ -117,8 +120,12 @@ func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error 
 	return nil
 }
 
-// readError says what it means when the stream ends early.
+// readError says what it means when the stream ends early. What the server
+// said before comes first.
 func (s *ldapSession) readError(err error) error {
+	if s.failed != nil {
+		return s.failed
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the server closed the connection with %d searches unanswered", len(s.open))
 	}
@@ -142,7 +149,11 @@ func (s *ldapSession) done(m message, missing *int) error {
 	case res.code == ldap.LDAPResultReferral && p.optional:
 		return nil
 	case res.code != ldap.LDAPResultSuccess:
-		return &LDAPError{What: "search for " + p.query.What + " below " + p.base, Code: res.code, Message: res.message}
+		failed := &LDAPError{What: "search for " + p.query.What + " below " + p.base, Code: res.code, Message: res.message}
+		if s.failed == nil {
+			s.failed = failed
+		}
+		return nil
 	}
 	if cookie := pagingCookie(m.controls); len(cookie) > 0 {
 		return s.request(p, bytes.Clone(cookie))
@@ -217,5 +228,40 @@ func (s *ldapSession) namingContexts() ([]string, error) {
 		}
 		return nil
 	}, new(int))
-	return contexts, err
+	return contexts, cmp.Or(err, s.failed)
+}
+
+// startTLS asks the server to go on in TLS (RFC 4511 section 4.14). Nothing
+// may come after its word: what is said in the clear is not to be believed.
+func (s *ldapSession) startTLS() error {
+	s.lastID++
+	msg := ber.NewSequence("LDAPMessage")
+	msg.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, s.lastID, "messageID"))
+	op := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationExtendedRequest, nil, "ExtendedRequest")
+	op.AppendChild(ber.NewString(ber.ClassContext, ber.TypePrimitive, 0, "1.3.6.1.4.1.1466.20037", "requestName"))
+	msg.AppendChild(op)
+	if _, err := s.conn.Write(msg.Bytes()); err != nil {
+		return err
+	}
+	raw, err := s.stream.next()
+	if err != nil {
+		return s.readError(err)
+	}
+	m, err := parseMessage(raw)
+	if err != nil {
+		return err
+	}
+	if m.tag != tagExtended || m.id != s.lastID {
+		return unexpected(m)
+	}
+	res, err := parseResult(m.body)
+	switch {
+	case err != nil:
+		return err
+	case res.code != ldap.LDAPResultSuccess:
+		return &LDAPError{What: "StartTLS", Code: res.code, Message: res.message}
+	case s.stream.start != s.stream.end:
+		return fmt.Errorf("%w: the server goes on in the clear after agreeing to StartTLS", errBER)
+	}
+	return nil
 }

@@ -34,11 +34,11 @@ type Opener struct {
 	schemes map[string]func(*url.URL) (Source, error)
 }
 
-// NewOpener knows ldap, ldaps, https, file and archery.
+// NewOpener knows ldap, ldaps, ldap+starttls, https, file and archery.
 func NewOpener(env Env) *Opener {
 	o := &Opener{env: env}
 	o.schemes = map[string]func(*url.URL) (Source, error){
-		"ldap": o.ldap, "ldaps": o.ldap, "https": o.arc, "file": o.file, "archery": o.archery,
+		"ldap": o.ldap, "ldaps": o.ldap, startTLSScheme: o.ldap, "https": o.arc, "file": o.file, "archery": o.archery,
 	}
 	return o
 }
@@ -87,7 +87,7 @@ func (o *Opener) ldap(u *url.URL) (Source, error) {
 		return nil, err
 	}
 	l.VO, l.Extra, l.Now = o.env.VO, o.env.Extra, o.env.Now
-	if u.Scheme == "ldaps" {
+	if u.Scheme != "ldap" {
 		l.TLS = o.tls
 	}
 	return l, nil
