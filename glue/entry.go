@@ -25,6 +25,7 @@ const (
 	kindSubCluster
 
 	kindSE
+	kindService13
 	kindBind
 	kindDomain
 	kindService
@@ -42,7 +43,7 @@ const (
 // kinds maps lower-cased object classes.
 var kinds = map[string]kind{
 	"gluece": kindCE, "gluevoview": kindView, "gluecluster": kindCluster,
-	"gluesubcluster": kindSubCluster, "gluecesebind": kindBind, "gluese": kindSE,
+	"gluesubcluster": kindSubCluster, "gluecesebind": kindBind, "gluese": kindSE, "glueservice": kindService13,
 	"glue2admindomain": kindDomain, "glue2computingservice": kindService,
 	"glue2computingendpoint": kindEndpoint, "glue2computingshare": kindShare,
 	"glue2computingmanager": kindManager, "glue2executionenvironment": kindEnvironment,
@@ -55,7 +56,7 @@ var kinds = map[string]kind{
 // that names such an entry.
 var kindsByRDN = map[string]kind{
 	"glueceuniqueid": kindCE, "gluevoviewlocalid": kindView, "glueclusteruniqueid": kindCluster,
-	"gluesubclusteruniqueid": kindSubCluster, "gluecesebindseuniqueid": kindBind, "glueseuniqueid": kindSE,
+	"gluesubclusteruniqueid": kindSubCluster, "gluecesebindseuniqueid": kindBind, "glueseuniqueid": kindSE, "glueserviceuniqueid": kindService13,
 	"glue2domainid": kindDomain, "glue2serviceid": kindService, "glue2endpointid": kindEndpoint,
 	"glue2shareid": kindShare, "glue2managerid": kindManager, "glue2resourceid": kindEnvironment,
 	"glue2applicationenvironmentid": kindApplication, "glue2benchmarkid": kindBenchmark,

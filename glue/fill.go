@@ -67,6 +67,9 @@ func (f *filler) static() {
 	f.text("", &d.ImplVersion, s.ImplVersion)
 	f.int("TotalSlots", &d.TotalSlots, s.TotalSlots)
 	f.int("AssignedSlots", &d.AssignedSlots, s.AssignedSlots)
+	if d.Services == nil {
+		d.Services = s.Services
+	}
 	if d.CloseSEs == nil {
 		d.CloseSEs = s.CloseSEs
 	}

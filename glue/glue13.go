@@ -13,6 +13,7 @@ type glue13 struct {
 	subclusters slab[subcluster13]
 	siteOf      map[key]string // GlueCluster's site, by cluster
 	binds       map[key][]StorageBinding
+	services    map[key][]Endpoint             // by what they tell about
 	ses         map[string]map[string][]string // GlueSE's attributes, by identifier
 }
 
@@ -42,7 +43,7 @@ type subcluster13 struct {
 
 func (g *glue13) init(d *Decoder) {
 	g.d, g.siteOf, g.binds = d, map[key]string{}, map[key][]StorageBinding{}
-	g.ses = map[string]map[string][]string{}
+	g.ses, g.services = map[string]map[string][]string{}, map[key][]Endpoint{}
 }
 
 // site13 reads the site out of a DN: the innermost Mds-Vo-name that is not one
@@ -83,6 +84,8 @@ func (g *glue13) add(k kind, e *Entry) {
 		var s se13
 		apply(g.d, seAttrs, &s, e, nil)
 		g.ses[s.id] = s.attrs
+	case kindService13:
+		g.addService(site, e)
 	case kindBind:
 		var b bind13
 		apply(g.d, bindAttrs, &b, e, nil)

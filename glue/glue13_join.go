@@ -61,6 +61,7 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	}
 	r.dropPlaceholderState()
 	r.Endpoints = []Endpoint{c.endpoint()}
+	r.Services = g.servicesOf(c)
 	r.CloseSEs = g.binds[c.key]
 	for i := range r.CloseSEs {
 		r.CloseSEs[i].Attrs = g.ses[r.CloseSEs[i].SE]

@@ -31,6 +31,7 @@ func Queries13(vo string, extra []string) []Query {
 		query("GlueCluster", "", clusterAttrs, nil),
 		query("GlueCESEBind", "", bindAttrs, nil),
 		query("GlueSE", "", seAttrs, nil),
+		query("GlueService", serviceFilter(), service13Attrs, nil),
 	}
 }
 
