@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -209,9 +210,21 @@ func (s *adlStaging) keepAll() {
 	s.Outputs = append(s.Outputs, adlOutput{Name: "/"})
 }
 
-// checkXML refuses texts that XML 1.0 cannot hold; an encoder would replace
-// them silently.
+// checkXML refuses texts that XML 1.0 cannot hold, for an encoder would replace
+// them silently, and file names with blanks at an end, which readers cut off.
 func (j *Job) checkXML() error {
+	var names []string
+	for _, f := range j.InputSandbox {
+		names = append(names, f.Name, f.Source)
+	}
+	for _, f := range j.Outputs() {
+		names = append(names, f.Name, f.DestURL)
+	}
+	for _, s := range names {
+		if strings.TrimSpace(s) != s {
+			return fmt.Errorf("file %q: ADL does not keep a blank at the beginning or end of a name", s)
+		}
+	}
 	for _, s := range j.texts() {
 		for i, r := range s {
 			if r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF || r == utf8.RuneError && !utf8.ValidString(s) {

@@ -102,6 +102,10 @@ func TestADLOutputs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	blank := &Job{Executable: "/bin/ls", InputSandbox: []InputFile{{Source: "/job/ ", Name: " "}}}
+	if _, err := blank.ADL(ADLOptions{}); err == nil || !strings.Contains(err.Error(), `file " ": ADL does not keep a blank`) {
+		t.Errorf("blank name: %v", err)
+	}
 	j.Args = []string{"a\x01b"}
 	if _, err := j.ADL(ADLOptions{}); err == nil || !strings.Contains(err.Error(), "cannot be written in XML") {
 		t.Errorf("control character: %v", err)
