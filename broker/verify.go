@@ -34,7 +34,7 @@ func (b *Broker) verify(ctx context.Context, backend plugins.Submitter, rs []*Re
 		if err != nil || left.Err != nil {
 			continue // no verdict
 		}
-		if missing := plugins.MissingOutputs(job, left.Files); len(missing) > 0 {
+		if missing, nothing := plugins.LeftNothing(job, left.Files); nothing {
 			st := &got[at[j]]
 			st.State, st.Reason = plugins.Failed, "it ended with exit code 0 and left no "+strings.Join(missing, ", ")
 		}

@@ -32,18 +32,40 @@ func OutputNames(job *jdl.Job) []string {
 // MissingOutputs lists the files, named without a pattern, that a job was to
 // leave for the user and that are not among those it left.
 func MissingOutputs(job *jdl.Job, left []string) []string {
-	there := make(map[string]bool, len(left))
-	for _, name := range left {
-		there[path.Clean(name)] = true
+	_, missing := outputs(job, left)
+	return missing
+}
+
+// LeftNothing reports whether a job left none of the files it was to leave,
+// of which its standard streams count only where it was to leave nothing
+// else; and which.
+func LeftNothing(job *jdl.Job, left []string) (missing []string, nothing bool) {
+	there, missing := outputs(job, left)
+	stream := func(name string) bool { return name == job.StdOutput || name == job.StdError }
+	products := slices.DeleteFunc(slices.Clone(missing), stream)
+	if len(products) == 0 {
+		return missing, len(missing) > 0 && len(there) == 0
 	}
-	var missing []string
+	return products, !slices.ContainsFunc(there, func(name string) bool { return !stream(name) })
+}
+
+// outputs divides the files a job was to leave, named without a pattern, into
+// those that are there and those that are missing.
+func outputs(job *jdl.Job, left []string) (there, missing []string) {
+	has := make(map[string]bool, len(left))
+	for _, name := range left {
+		has[path.Clean(name)] = true
+	}
 	for _, f := range job.Outputs() {
 		name := path.Clean(f.Name)
-		inside := f.DestURL == "" && !f.IsPattern() && !path.IsAbs(name)
 		isDir := slices.ContainsFunc(left, func(n string) bool { return strings.HasPrefix(n, name+"/") })
-		if inside && !there[name] && !isDir {
+		switch {
+		case f.DestURL != "" || f.IsPattern() || path.IsAbs(name): // not to be told
+		case has[name] || isDir:
+			there = append(there, f.Name)
+		default:
 			missing = append(missing, f.Name)
 		}
 	}
-	return missing
+	return there, missing
 }

@@ -1,0 +1,41 @@
+package plugins_test
+
+import (
+	"strings"
+	"testing"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+func TestMissingOutputs(t *testing.T) {
+	for _, c := range []struct {
+		sandbox string // beside StdOutput = "out"; StdError = "err"
+		left    string
+		missing string
+		nothing bool
+	}{
+		{`"out", "err"`, "out err", "", false},
+		{`"out", "err"`, "out", "err", false},
+		{`"out", "err"`, "", "out err", true},
+		{`"out", "a.root"`, "out err", "a.root", true},
+		{`"a.root", "b.root"`, "out err a.root", "b.root", false},
+		{`"a.root", "b.root"`, "out err c.root", "a.root b.root", true},
+		{`"plots", "*.log"`, "out err plots/a.png", "", false},
+		{`"*.log"`, "out err", "", false},
+		{`"./a.root"`, "out err a.root", "", false},
+	} {
+		text := `Executable = "/bin/true"; StdOutput = "out"; StdError = "err"; OutputSandbox = {` + c.sandbox + `};`
+		job, err := jdl.ParseJob("job.jdl", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := strings.Fields(c.left)
+		if got := strings.Join(plugins.MissingOutputs(job, left), " "); got != c.missing {
+			t.Errorf("{%s}, left %q: missing %q, want %q", c.sandbox, c.left, got, c.missing)
+		}
+		if _, got := plugins.LeftNothing(job, left); got != c.nothing {
+			t.Errorf("{%s}, left %q: nothing %v, want %v", c.sandbox, c.left, got, c.nothing)
+		}
+	}
+}
