@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,7 +33,8 @@ func newExternal(opts *Options, t target) *external { return &external{opts: opt
 func (m *external) argv(args ...string) []string {
 	argv := []string{"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2",
 		"-o", "StrictHostKeyChecking=yes", "-o", "ControlPath=" + filepath.Join(m.dir, "m"),
-		"-o", fmt.Sprintf("ConnectTimeout=%d", int(m.opts.Dial.Seconds())), "-F", m.opts.SSHConfig}
+		"-o", fmt.Sprintf("ConnectTimeout=%d", int(m.opts.Dial.Seconds()))}
+	argv = append(argv, m.config()...)
 	if m.t.user != "" {
 		argv = append(argv, "-l", m.t.user)
 	}
@@ -39,6 +42,18 @@ func (m *external) argv(args ...string) []string {
 		argv = append(argv, "-p", m.t.port)
 	}
 	return append(argv, args...)
+}
+
+// config names the configuration where it is not the one that ssh reads by
+// itself: with -F it reads no other, not even the system's.
+func (m *external) config() []string {
+	if u, err := user.Current(); err == nil && m.opts.SSHConfig == filepath.Join(u.HomeDir, ".ssh", "config") {
+		return nil
+	}
+	if _, err := os.Stat(m.opts.SSHConfig); err != nil {
+		return nil
+	}
+	return []string{"-F", m.opts.SSHConfig}
 }
 
 // connect makes the master connection; where it fails, nothing was sent.
@@ -62,13 +77,32 @@ func (m *external) connect(ctx context.Context) error {
 	cmd := m.command(ctx, m.argv("-o", "ControlMaster=yes", "-o", "ControlPersist=300", "-fN", "--", m.t.host))
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return &dialError{m.explain(strings.TrimSpace(stderr.String()), err)}
+		said := strings.TrimSpace(stderr.String())
+		if more := m.askProxy(ctx, said); more != "" {
+			said = more
+		}
+		return &dialError{m.explain(said, err)}
 	}
 	return nil
 }
 
+// askProxy connects once more without a master, for what the jump host or
+// proxy has to say: ssh throws that away where the master is to persist.
+func (m *external) askProxy(ctx context.Context, said string) string {
+	if !strings.Contains(said, "UNKNOWN port") {
+		return "" // the connection was the host's own
+	}
+	stderr := &capped{max: maxStderr, quiet: true}
+	// Of an option given twice ssh takes the first.
+	argv := slices.Insert(m.argv("-o", "ControlMaster=no", "--", m.t.host, "true"), 1, "-o", "ControlPath=none")
+	cmd := m.command(ctx, argv)
+	cmd.Stderr = stderr
+	cmd.Run()
+	return strings.TrimSpace(stderr.String())
+}
+
 func (m *external) explain(said string, err error) error {
-	if said == "" {
+	if said = withoutFrame(said); said == "" {
 		return err
 	}
 	kind := plugins.Unavailable
@@ -76,6 +110,18 @@ func (m *external) explain(said string, err error) error {
 		kind = plugins.Credential
 	}
 	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.host, Said: said, Err: err}
+}
+
+// withoutFrame takes off the frame that ssh draws around its warnings, and
+// makes one line of the rest.
+func withoutFrame(said string) string {
+	var lines []string
+	for line := range strings.Lines(said) {
+		if line = strings.Trim(line, "@ \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
 }
 
 func (m *external) command(ctx context.Context, argv []string) *exec.Cmd {

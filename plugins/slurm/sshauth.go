@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,8 +51,11 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 	}
 	named := map[string]bool{}
 	for _, file := range c.keys {
+		if key := publicKey(file); key != "" {
+			named[key] = true
+		}
 		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && isPublicKey(text) {
 			continue
 		}
 		if err == nil {
@@ -83,6 +87,26 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 		}
 	}
 	return list, func() { conn.Close() }, notes
+}
+
+// publicKey is the public half of a key file, from the file beside it or the
+// file itself: with it the agent's key is recognised where the private one is
+// encrypted, or is in the agent alone (ssh_config(5), IdentityFile).
+func publicKey(file string) string {
+	for _, name := range []string{file + ".pub", file} {
+		text, err := os.ReadFile(name)
+		if err != nil || !isPublicKey(text) {
+			continue
+		}
+		if key, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
+			return string(key.Marshal())
+		}
+	}
+	return ""
+}
+
+func isPublicKey(text []byte) bool {
+	return !bytes.Contains(text, []byte("PRIVATE KEY")) && !bytes.HasPrefix(text, []byte("-----"))
 }
 
 // hostCheck verifies host keys against known_hosts.
