@@ -24,7 +24,7 @@ const many = 1 << 30
 
 // functions is every built-in by its name in lower case.
 var functions = functionTable(typeFunctions, listFunctions, stringFunctions, regexpFunctions,
-	numberFunctions, versionFunctions, timeFunctions, scopeFunctions, brokerFunctions)
+	numberFunctions, versionFunctions, timeFunctions, scopeFunctions, referenceFunctions, brokerFunctions)
 
 func functionTable(groups ...[]function) map[string]*function {
 	t := make(map[string]*function)

@@ -7,8 +7,9 @@ var brokerFunctions = []function{
 	{name: "anyMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, anyMatch) }},
 	{name: "allMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, allMatch) }},
 	{name: "whichMatch", min: 2, max: 2, lazy: func(ev *evaluator, a []Expr, s *scope) Value { return ev.matchEach(a, s, whichMatch) }},
-	{name: "listAttrRegEx", min: 2, max: 2, lazy: listAttrRegEx},
 	{name: "fqanMember", min: 2, max: 2, strict: fqanMember},
+	{name: "retrieveCloseSEsInfo", min: 1, max: 1, lazy: closeSEs},
+	{name: "successFraction", min: 1, max: 2, strict: successFraction},
 }
 
 type matchMode uint8
@@ -60,59 +61,76 @@ func (ev *evaluator) matchEach(args []Expr, s *scope, mode matchMode) Value {
 	return ListValue(hits)
 }
 
-// listAttrRegEx(pattern, expr) lists the names of the attributes that an
-// expression refers to, as far as the pattern is found in them. When expr is
-// an attribute's name, its expression is meant. UNDEFINED if there is none.
-func listAttrRegEx(ev *evaluator, args []Expr, s *scope) Value {
-	p := ev.eval(args[0], s)
-	if p.kind != String {
+// closeSEs is retrieveCloseSEsInfo(vo): the records of the storage elements
+// close to the resource, those left out whose storage areas
+// (GlueSAAccessControlBaseRule) are for other VOs only. The resource publishes
+// them as storage.CloseSEs; it is the record the call stands in, or the other
+// side of the match. UNDEFINED if neither publishes them.
+func closeSEs(ev *evaluator, args []Expr, s *scope) Value {
+	vo := ev.eval(args[0], s)
+	if vo.kind == Undefined {
+		return vo
+	}
+	if vo.kind != String {
 		return ErrorValue()
 	}
-	re, err := ev.pattern(p.str, "")
-	if err != nil {
-		return ErrorValue()
+	list := ev.closeSEs(ev.lookup("storage", "storage", s))
+	if list.kind != List {
+		list = ev.closeSEs(ev.selectName(ev.lookup("other", "other", s), "storage"))
 	}
-	e := args[1]
-	if ref, ok := e.(*AttrRef); ok {
-		if e, ok = definition(s, ref.Name); !ok {
-			return UndefinedValue()
-		}
-	}
-	var names []string
-	Walk(e, func(e Expr) bool {
-		if name := refName(e); name != "" {
-			if ok, _ := re.match(name); ok {
-				names = append(names, name)
-			}
-		}
-		return ev.spend(1, 0)
-	})
-	if names == nil {
+	if list.kind != List || !ev.spend(len(list.box.list), 0) {
 		return UndefinedValue()
 	}
-	return StringsValue(names)
-}
-
-// definition finds the expression of a name, outwards from s.
-func definition(s *scope, name string) (Expr, bool) {
-	for c := s; c != nil; c = c.up {
-		if c.ad != nil {
-			if e, ok := c.ad.Expr(name); ok {
-				return e, true
-			}
+	var near []Value
+	for _, se := range list.box.list {
+		if se.kind == Record && ev.serves(se, vo.str) {
+			near = append(near, se)
 		}
 	}
-	return nil, false
+	return ListValue(near)
 }
 
-func refName(e Expr) string {
-	switch e := e.(type) {
-	case *AttrRef:
-		return e.Name
-	case *Select:
-		return e.Name
+func (ev *evaluator) closeSEs(storage Value) Value {
+	if storage.kind != Record {
+		return UndefinedValue()
 	}
-	return ""
+	v, _ := ev.attribute(storage.box.rec, "CloseSEs", "closeses")
+	return v
+}
+
+// serves tells whether a storage element's areas may be used by a VO: one of
+// the rules names it, or there are none.
+func (ev *evaluator) serves(se Value, vo string) bool {
+	rules, _ := ev.attribute(se.box.rec, "GlueSAAccessControlBaseRule", "gluesaaccesscontrolbaserule")
+	switch rules.kind {
+	case String:
+		rules = ListValue([]Value{rules})
+	case List:
+	default:
+		return true
+	}
+	for _, r := range rules.box.list {
+		rule := strings.TrimPrefix(strings.TrimPrefix(fold(r.str), "vo:"), "voms:/")
+		if name, _, _ := strings.Cut(rule, "/"); name == fold(vo) {
+			return true
+		}
+	}
+	return len(rules.box.list) == 0
+}
+
+// successFraction(id [, server]) is the part of a resource's recent jobs that
+// ended well. gLite's broker asked its logging service; here nothing is known
+// of a resource's other jobs, which counts as 1.0, as it did there.
+func successFraction(_ *evaluator, vs []Value) Value {
+	if v, bad := errorFirst(vs...); bad {
+		return v
+	}
+	for _, v := range vs {
+		if v.kind != String {
+			return ErrorValue()
+		}
+	}
+	return RealValue(1)
 }
 
 // fqanMember(fqan, list) tells whether a VOMS attribute is covered by an

@@ -120,6 +120,17 @@ var verdicts = map[string][][2]string{
 		{`interval("12")`, `"12"`}, {`interval(true)`, `"1"`}, {`interval(undefined)`, `error`}, {`interval(-90061)`, `"-1+01:01:01"`}, {`interval(-3600)`, `"-1:00:00"`},
 		{`interval(relTime(61.5))`, `"1:01"`}, {`interval("x")`, `error`}, {`interval(1.0E10)`, `"16320+04:50:08"`},
 	},
+	"unresolved": {
+		{`unresolved(sum)`, `""`}, {`unresolved(needs)`, `"Memory,other.x,zz"`}, {`unresolved(needs, "^MEM")`, `true`}, {`unresolved(needs, "cpu")`, `false`},
+		{`unresolved(missing)`, `undefined`}, {`unresolved(1)`, `error`}, {`unresolved(needs, 1)`, `error`}, {`unresolved(needs, "(")`, `error`},
+		{`unresolved(loop)`, `"q"`}, {`unresolved(odd)`, `""`}, {`unresolved(r.b)`, `""`}, {`unresolved(needs, "x*")`, `true`},
+	},
+	"the broker's": {
+		{`successFraction("ce:2119/jobmanager-pbs-q")`, `1.000000000000000E+00`}, {`successFraction(1)`, `error`}, {`successFraction(undefined)`, `undefined`},
+		{`retrieveCloseSEsInfo("atlas").n`, `{ 1,3 }`}, {`retrieveCloseSEsInfo("CMS").n`, `{ 2,3 }`}, {`retrieveCloseSEsInfo("lhcb").n`, `{ 3 }`},
+		{`retrieveCloseSEsInfo(1)`, `error`}, {`retrieveCloseSEsInfo(undefined)`, `undefined`}, {`anyMatch(retrieveCloseSEsInfo("cms"), target.n > 2)`, `true`},
+		{`listAttrRegEx("^M", needs)`, `{ "Memory" }`}, {`listAttrRegEx("q", needs)`, `undefined`},
+	},
 	"stringListsIntersect": {
 		{`stringListsIntersect("a, b", "b")`, `true`}, {`stringListsIntersect("a; b", "b", ";")`, `false`}, {`stringListsIntersect("a, b", "b", "")`, `true`},
 		{`stringListsIntersect(undefined, error)`, `error`}, {`stringListsIntersect("A", "a")`, `false`}, {`stringListsIntersect("a", 1)`, `error`},
@@ -128,7 +139,8 @@ var verdicts = map[string][][2]string{
 
 func TestVerdicts(t *testing.T) {
 	utc(t)
-	ad, err := jdl.ParseAd("ad", []byte(`[a = 1; sum = a + 1; r = [b = 2]]`))
+	ad, err := jdl.ParseAd("ad", []byte(`[a = 1; sum = a + 1; r = [b = 2]; needs = Memory > a && target.zz == "x" && other.x; loop = loop + q; odd = zz + "s".b;
+		storage = [CloseSEs = {[n = 1; GlueSAAccessControlBaseRule = "VO:atlas"], [n = 2; GlueSAAccessControlBaseRule = {"cms", "VOMS:/ops/x"}], [n = 3]}]]`))
 	if err != nil {
 		t.Fatal(err)
 	}
