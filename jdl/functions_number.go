@@ -147,7 +147,7 @@ func pow(_ *evaluator, vs []Value) Value {
 	}
 	a, _ := x.Number()
 	b, _ := y.Number()
-	f := math.Pow(a, b)
+	f := power(a, b)
 	if vs[0].kind == Int && vs[1].kind == Int && b >= 0 {
 		return truncated(f)
 	}
