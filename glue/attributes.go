@@ -145,18 +145,6 @@ var attributes = func() map[string]attribute {
 	return m
 }()
 
-// multiValued names attributes outside of the table that the schemas let have
-// several values; Lookup gives them as lists even where there is one.
-var multiValued = map[string]bool{
-	"gluececapability": true, "gluechunkkey": true, "glueforeignkey": true,
-	"glueclusterservice": true, "gluesiteotherinfo": true, "gluesitesponsor": true,
-	"gluecesebindgroupseuniqueid": true, "gluecesebindmountinfo": true,
-	"glue2entityotherinfo": true, "glue2servicecapability": true,
-	"glue2endpointcapability": true, "glue2endpointtrustedca": true,
-	"glue2computingendpointjobdescription": true, "glue2computingsharetag": true,
-	"glue2computingmanagernetworkinfo": true, "glue2executionenvironmentnetworkinfo": true,
-}
-
 func created(r *Resource) (jdl.Value, bool) {
 	return jdl.StringValue(r.Created.UTC().Format(time.RFC3339)), !r.Created.IsZero()
 }

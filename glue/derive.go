@@ -93,7 +93,9 @@ func (b StorageBinding) record() *jdl.Ad {
 		ad.Set("GlueCESEBindMountInfo", jdl.NewLiteral(jdl.StringsValue([]string{b.Mount})))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Attrs)) {
-		ad.Set(name, jdl.NewLiteral(guess(strings.ToLower(name), b.Attrs[name])))
+		if v, ok := guess(strings.ToLower(name), b.Attrs[name]); ok {
+			ad.Set(name, jdl.NewLiteral(v))
+		}
 	}
 	return ad
 }

@@ -28,7 +28,7 @@ func (r *Resource) Lookup(name string) (jdl.Value, bool) {
 	if !ok || len(vs) == 0 {
 		return jdl.Value{}, false
 	}
-	return guess(string(lower), vs), true
+	return guess(string(lower), vs)
 }
 
 // Column returns the reader of the attribute with that name (any case), for
@@ -63,27 +63,44 @@ func lowerInto[S string | []byte](buf []byte, s S) []byte {
 	return buf
 }
 
-// guess gives values of an attribute that is not in the table a type: a list
-// when the schema lets it have several values, else an integer, a real, a
-// boolean or a string, whatever the text reads as.
-func guess(lower string, vs []string) jdl.Value {
-	if len(vs) > 1 || multiValued[lower] {
-		return jdl.StringsValue(vs)
+// guess gives values of an attribute that no field holds a type: the schema's,
+// or where the name is outside of it a list of several, else an integer, a
+// real, a boolean or a string, whatever the text reads as. Text that is not of
+// the schema's type is not published.
+func guess(lower string, vs []string) (jdl.Value, bool) {
+	kind, isList, known := jdl.GLUEType(lower)
+	if isList || !known && len(vs) > 1 {
+		return jdl.StringsValue(vs), true
 	}
-	text := []byte(vs[0])
+	switch {
+	case !known:
+		return guessType(vs[0]), true
+	case kind == jdl.Int:
+		n, ok := parseInt([]byte(vs[0]))
+		return jdl.IntValue(n), ok
+	case kind == jdl.Bool:
+		b := boolean([]byte(vs[0]))
+		return jdl.BoolValue(b.V), b.OK
+	}
+	return jdl.StringValue(vs[0]), true
+}
+
+// guessType reads a value of unknown type.
+func guessType(s string) jdl.Value {
+	text := []byte(s)
 	if n, ok := parseInt(text); ok {
 		return jdl.IntValue(n)
 	}
 	if f, ok := real(text); ok {
 		return jdl.RealValue(f)
 	}
-	switch strings.ToUpper(vs[0]) {
+	switch strings.ToUpper(s) {
 	case "TRUE":
 		return jdl.BoolValue(true)
 	case "FALSE":
 		return jdl.BoolValue(false)
 	}
-	return jdl.StringValue(vs[0])
+	return jdl.StringValue(s)
 }
 
 // The constructors below make Getters from fields.

@@ -14,7 +14,7 @@ import (
 // such as an unknown attribute, a clause that never holds, or seconds where
 // minutes count.
 func Lint(file string, src []byte, opts ...Option) []*Diagnostic {
-	l := &linter{file: file, src: string(src), glue: newGlueTable()}
+	l := &linter{file: file, src: string(src), glue: theGlueTable()}
 	set, err := ParseJobs(file, src, opts...)
 	l.addError(err)
 	if set != nil && err == nil {

@@ -3,12 +3,15 @@ package jdl
 import (
 	_ "embed"
 	"strings"
+	"sync"
 )
 
 // glueNames lists the attributes of GLUE Schema 1.3 (LDAP) and GLUE 2.0
 // (GFD.147, LDAP rendering GFD.218), one a line: name, type (str, int, bool,
 // time), and "list" when it may have several values and therefore always is
-// a list.
+// a list. What LDAP renders as text but GFD.147 calls an ExtendedBoolean_t or
+// a number has that type; a resource stands for many entities, so the names of
+// its application environments are a list.
 //
 //go:embed glue_names.txt
 var glueNames string
@@ -34,6 +37,16 @@ AuthorizationCheck str
 QueueName str
 ce_id str
 `
+
+var theGlueTable = sync.OnceValue(newGlueTable)
+
+// GLUEType is the type that an attribute of a GLUE 1.3 or GLUE 2.0 resource has
+// in expressions (any case): String, Int or Bool, or a list of them. It is
+// false for names outside of the schemas.
+func GLUEType(name string) (kind Kind, list, known bool) {
+	a, known := theGlueTable().find(name)
+	return a.kind, a.list, known
+}
 
 func newGlueTable() *glueTable {
 	t := &glueTable{by: map[string]glueAttr{}}
