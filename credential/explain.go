@@ -25,6 +25,9 @@ func (s *Set) Explain(host string, err error) *Finding {
 	if f := explainServer(t, host, err); f != nil {
 		return f
 	}
+	if code, ok := RemoteAlert(err); ok && code == 40 && s != nil && x == nil { // TLS 1.2 has no alert for that
+		err = fmt.Errorf("%w (%w)", tls.AlertError(116), err)
+	}
 	return explainAlert(x, host, err)
 }
 
@@ -74,11 +77,11 @@ const dateTime = "2006-01-02 15:04 UTC"
 // alerts are the TLS alerts (RFC 8446 section 6.2) with which servers refuse
 // a client's certificate.
 var alerts = map[tls.AlertError]struct{ id, what, mend string }{
-	42:  {"refused.bad-certificate", "the server does not accept our certificate", "grid auth doctor"},
+	42:  {"refused.bad-certificate", "the server does not accept our certificate", "compare the clocks: grid auth doctor https://"},
 	43:  {"refused.unsupported", "the server does not support certificates of this kind", "grid auth proxy --key rsa2048"},
 	44:  {"refused.revoked", "the server says our certificate is revoked", "ask your certificate authority"},
 	45:  {"refused.expired", "the server says our certificate has expired", "grid auth proxy; if it has not, compare the clocks"},
-	46:  {"refused.certificate-unknown", "the server does not accept our certificate", "grid auth doctor"},
+	46:  {"refused.certificate-unknown", "the server does not accept our certificate", "see what is wrong with it: grid auth doctor https://"},
 	48:  {"refused.unknown-ca", "the server does not trust the authority that issued our certificate", "ask the site to install that CA"},
 	49:  {"refused.access-denied", "the server denies access to our certificate", "ask the site whether your VO or you are let in"},
 	116: {"refused.certificate-required", "the server wants a certificate", "grid auth proxy"},
@@ -98,9 +101,16 @@ func explainAlert(x *X509, host string, err error) *Finding {
 	if !ok {
 		return nil
 	}
+	if strings.HasSuffix(a.mend, "https://") {
+		a.mend += strings.TrimPrefix(host, "https://")
+	}
 	f := problem(a.id, host, a.what, "", a.mend).because(err)
+	f.Why = code.Error()
 	if x != nil {
-		f.Why = x.Subject() + ", issued by " + x.Issuer() + ": " + err.Error()
+		f.Why = x.Subject() + ", issued by " + x.Issuer() + ": " + code.Error()
+	}
+	if code == 42 && x != nil {
+		f.Why += fmt.Sprintf("; servers say so too when by their clock it begins in the future: it began at %s", x.NotBefore().UTC().Format(dateTime))
 	}
 	return f
 }

@@ -193,9 +193,10 @@ func (t *Trust) System() bool { return t.system }
 // HTTPClient is a client that verifies servers as ClientConfig does. It gives
 // up after timeout, and follows no redirect away from https.
 func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
+	cfg := t.ClientConfig(cert, "")
 	return &http.Client{
 		Timeout:   timeout,
-		Transport: &http.Transport{TLSClientConfig: t.ClientConfig(cert, ""), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second},
+		Transport: &http.Transport{TLSClientConfig: cfg, DialTLSContext: DialTLS(cfg), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if req.URL.Scheme != "https" || len(via) > 5 {
 				return http.ErrUseLastResponse

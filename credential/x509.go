@@ -198,7 +198,7 @@ func (x *X509) check(now time.Time) []Finding {
 	fs = append(fs, x.checkStrength()...)
 	if x.Limited() {
 		fs = append(fs, Finding{ID: "x509.limited", Severity: Warning, Subject: x.path, What: "the proxy is limited",
-			Why: "most services refuse to start jobs for limited proxies", Mend: "grid auth proxy"})
+			Why: "services built on Globus start no jobs for limited proxies; ARC 6 and 7 do", Mend: "grid auth proxy"})
 	}
 	return append(fs, x.checkACs(now)...)
 }

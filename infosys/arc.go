@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/glue"
 )
 
@@ -107,7 +108,7 @@ func (a *ARC) client(req *http.Request) (*http.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		transport.TLSClientConfig = conf
+		transport.TLSClientConfig, transport.DialTLSContext = conf, credential.DialTLS(conf)
 	}
 	if a.Token != nil {
 		token, err := a.Token(req.Context(), a.URL)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,12 +47,16 @@ func (d Doctor) skew(ctx context.Context, u *url.URL, set *credential.Set, plain
 			return s, ""
 		}
 	}
-	client := set.Trust.HTTPClient(set.X509, d.timeout())
-	if at := d.created(ctx, client, u); !at.IsZero() {
-		late := d.Env.Now().Sub(at)
-		return &span{late - infoAge, late, "the date of its information, which may be that old"}, ""
+	why = "its answers bear no date"
+	for _, x := range []*credential.X509{nil, set.X509} { // some tell everybody
+		at, err := d.created(ctx, set.Trust.HTTPClient(x, d.timeout()), u)
+		if err == nil {
+			late := d.Env.Now().Sub(at)
+			return &span{late - infoAge, late, "the date of its information, which may be that old"}, ""
+		}
+		why = "its answers bear no date, and its information could not be read: " + cause(err)
 	}
-	return nil, "its answers bear no date, and without a valid X.509 credential that it lets in there is no other way"
+	return nil, why
 }
 
 // byDate goes by the header Date, which is in whole seconds.
@@ -148,18 +153,23 @@ func (p prober) takes(ctx context.Context, from, to time.Duration) (bool, error)
 const infoAge = 15 * time.Minute
 
 // created reads when an ARC CE made its information document.
-func (d Doctor) created(ctx context.Context, client *http.Client, u *url.URL) time.Time {
+func (d Doctor) created(ctx context.Context, client *http.Client, u *url.URL) (time.Time, error) {
 	defer client.CloseIdleConnections()
 	resp, err := get(ctx, client, base(u)+"/rest/1.0/info", "application/xml", "")
 	if err != nil {
-		return time.Time{}
+		return time.Time{}, err
 	}
 	defer resp.Body.Close()
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	_, rest, _ := strings.Cut(string(head), `CreationTime="`)
+	head, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, rest, ok := strings.Cut(string(head), `CreationTime="`)
+	if !ok {
+		return time.Time{}, errors.New("no date in it; the server says " + resp.Status)
+	}
 	stamp, _, _ := strings.Cut(rest, `"`)
-	at, _ := time.Parse(time.RFC3339, stamp)
-	return at
+	return time.Parse(time.RFC3339, stamp)
 }
 
 // localClock compares the clock with dates that it must be past: those of files

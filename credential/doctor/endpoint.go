@@ -217,11 +217,11 @@ func (d Doctor) verdict(kind string, u *url.URL, r, plain answer, set *credentia
 	}
 	f := credential.Finding{ID: "endpoint." + kind + "-refused", Severity: credential.Problem, Subject: u.Host, What: "it does not let " + name + " in", Why: "it says: " + r.words, Mend: askSite(kind, set)}
 	switch {
+	case kind == "token" && strings.Contains(r.words, "scopes do not match"):
+		f.Mend = "a token with compute.read, compute.create, compute.modify and compute.cancel; ARC 7.0.0 takes only tokens with a single scope, so use a proxy there"
 	case suspect != nil:
 		f.Why += "; likely: " + suspect.What + " [" + suspect.ID + "]"
 		f.Mend = suspect.Mend + "; else " + f.Mend
-	case kind == "token" && strings.Contains(r.words, "scopes do not match"):
-		f.Mend = "a token with compute.read, compute.create, compute.modify and compute.cancel; ARC 7.0.0 takes only tokens with a single scope, so use a proxy there"
 	}
 	return f
 }

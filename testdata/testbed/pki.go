@@ -53,6 +53,16 @@ func NewCA(t testing.TB, cn string, now time.Time, change func(*x509.Certificate
 	return ca
 }
 
+// OpenCA reads an authority of a testbed.
+func OpenCA(t testing.TB, cert, key string, now time.Time) *CA {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &CA{t: t, Cert: pair.Leaf, Key: pair.PrivateKey.(crypto.Signer), Now: now}
+}
+
 func ecKey(t testing.TB) crypto.Signer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
