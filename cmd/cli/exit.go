@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"gridbroker/credential"
 	"gridbroker/jdl"
@@ -48,6 +49,9 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	}
 	if _, ok := errors.AsType[*credential.Finding](err); ok {
+		return exitCredential
+	}
+	if f := (*credential.Set)(nil).Explain("", err); f != nil && strings.HasPrefix(f.ID, "refused.") {
 		return exitCredential
 	}
 	if e, ok := errors.AsType[*plugins.Error](err); ok {

@@ -189,7 +189,7 @@ func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) er
 }
 
 // report prints the errors of jobs on standard error.
-func (a *app) report(rs []*broker.Record) { a.reportBy(rs, jobErr) }
+func (a *app) report(rs []*broker.Record) { a.reportBy(rs, a.jobError) }
 
 // reportBy prints what is to be said of jobs on standard error: what differs
 // in nothing but the job once, with their number.

@@ -199,7 +199,13 @@ func (a *app) look(ctx context.Context, s *session) error {
 	}
 	s.snapshot = snap
 	a.reportSources(snap)
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if a.locked(snap) != nil {
+		return &exitError{exitCredential, errReported}
+	}
+	return nil
 }
 
 // ago writes how long ago a time is, in its two largest units.

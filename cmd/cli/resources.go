@@ -134,7 +134,7 @@ func (a *app) outcomeLine(o infosys.Outcome) string {
 		line = fmt.Sprintf("%d resources", o.Resources)
 	}
 	if o.Err != nil {
-		line = a.style(red, line) + sourceHint(o)
+		line = a.style(red, line) + a.sourceHint(o)
 	}
 	return fmt.Sprintf("source %s  %s (%s)", o.Source, line, took)
 }

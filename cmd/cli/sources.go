@@ -125,7 +125,7 @@ func (a *app) reportSources(s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
 		}
-		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", o.Source, sourceError(o), sourceHint(o), stale)
+		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", o.Source, sourceError(o), a.sourceHint(o), stale)
 	}
 }
 
@@ -135,7 +135,10 @@ func sourceError(o infosys.Outcome) string {
 }
 
 // sourceHint says what to do about a source's error, where that is known.
-func sourceHint(o infosys.Outcome) string {
+func (a *app) sourceHint(o infosys.Outcome) string {
+	if f := a.sourceFinding(o); f != nil {
+		return fmt.Sprintf("; %s [%s], mend: %s", f.What, f.ID, f.Mend)
+	}
 	if e, ok := errors.AsType[*infosys.HTTPError](o.Err); ok && e.Unauthorised() {
 		return "; see: grid auth doctor " + o.Source
 	}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"gridbroker/broker"
+	"gridbroker/credential"
+	"gridbroker/infosys"
+	"gridbroker/plugins"
+)
+
+// findingOf is what about certificates or credentials made err happen at an
+// endpoint, by the ids of "auth doctor"; nil when it was something else.
+func (a *app) findingOf(endpoint string, err error) *credential.Finding {
+	set, _ := a.credentialSet() // what is wrong with it is among its findings
+	if f := set.Explain(endpoint, err); f != nil {
+		return f
+	}
+	e, ok := errors.AsType[*plugins.Error](err)
+	if !ok || e.Kind != plugins.Credential || set == nil {
+		return nil
+	}
+	f := &credential.Finding{ID: "credential.absent", Severity: credential.Problem, Subject: endpoint, What: "there is nothing to be let in with", Mend: "grid auth proxy, or grid auth login"}
+	switch {
+	case set.X509 != nil:
+		f.ID, f.What, f.Mend = "endpoint.x509-refused", "it does not let the X.509 credential in", "ask the site to let in "+set.X509.Identity()
+	case set.Token != nil:
+		f.ID, f.What, f.Mend = "endpoint.token-refused", "it does not let the bearer token in", "ask the site whether it takes tokens of "+set.Token.Issuer()
+	}
+	return f
+}
+
+// namesFinding recognises a message that names a finding.
+var namesFinding = regexp.MustCompile(`\[[a-z0-9]+\.[a-z0-9-]+\]`)
+
+// pointed is a failure with the finding that explains it.
+type pointed struct {
+	error
+	finding *credential.Finding
+}
+
+// Error names the id and what to do, unless the error has done so.
+func (p *pointed) Error() string {
+	text := p.error.Error()
+	if namesFinding.MatchString(text) {
+		return text
+	}
+	return fmt.Sprintf("%s; %s [%s], mend: %s", text, p.finding.What, p.finding.ID, p.finding.Mend)
+}
+
+func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
+
+// jobError is what went wrong with a job, with the finding it points to.
+func (a *app) jobError(r *broker.Record) error {
+	e, ok := errors.AsType[*plugins.Error](r.Err())
+	if !ok {
+		return r.Err()
+	}
+	if f := a.findingOf(e.Endpoint, r.Err()); f != nil {
+		return &pointed{r.Err(), f}
+	}
+	return r.Err()
+}
+
+// locked reports the finding when every source refused our credential, or was
+// not believed: then it is not that nothing matches.
+func (a *app) locked(s infosys.Snapshot) *credential.Finding {
+	var first *credential.Finding
+	if len(s.Resources) > 0 || len(s.Outcomes) == 0 {
+		return nil
+	}
+	for _, o := range s.Outcomes {
+		f := a.sourceFinding(o)
+		if f == nil {
+			return nil
+		}
+		if first == nil {
+			first = f
+		}
+	}
+	return first
+}
+
+func (a *app) sourceFinding(o infosys.Outcome) *credential.Finding {
+	if o.Err == nil {
+		return nil
+	}
+	return a.findingOf(o.Source, o.Err)
+}
