@@ -26,16 +26,17 @@ func Parts(r rank.Ranked) Breakdown {
 	b := Breakdown{sigma: r.Uncertainty}
 	for _, t := range r.Terms {
 		b.total += t.Seconds
-		switch t.Name {
-		case "wait", "forecast", "response":
+		if t.OnWait() {
 			b.wait, b.hasWait = b.wait+t.Seconds, true
-		case "stage-in":
+		}
+		switch t.Name {
+		case rank.TermStageIn:
 			b.stageIn, b.hasStageIn = t.Seconds, true
-		case "run":
+		case rank.TermRun:
 			b.run, b.hasRun = t.Seconds, true
-		case "success":
+		case rank.TermSuccess:
 			b.success = t.Raw
-		case "limit":
+		case rank.TermLimit:
 			b.success *= t.Raw
 		}
 	}

@@ -99,7 +99,7 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 // overhead is what jobs took there beside waiting and running; nothing where
 // that is not known.
 func (c *Candidate) overhead() Term {
-	t := Term{Name: "overhead", Source: "prior", Weight: 1}
+	t := Term{Name: TermOverhead, Unit: unitSeconds, Source: "prior", Weight: 1}
 	if h := c.History; h != nil && h.Overhead.OK {
 		t.Seconds, t.Source, t.OK = clamp(h.Overhead.V.Seconds(), 0, worst), "history", true
 		t.Raw = t.Seconds
@@ -110,7 +110,7 @@ func (c *Candidate) overhead() Term {
 // limit is the chance that a job which names no wall time ends before the
 // queue's limit, run times being exponential around the one expected.
 func (m *Model) limit(sc *scene, c *Candidate, run Term) Term {
-	t := Term{Name: "limit", Raw: 1, Source: c.Resource.Source, Age: c.Age, Weight: 1, OK: true}
+	t := Term{Name: TermLimit, Raw: 1, Unit: unitChance, Source: c.Resource.Source, Age: c.Age, Weight: 1, OK: true}
 	limit := c.Resource.MaxWallTime
 	if c.Resource.DefaultWallTime.OK {
 		limit = c.Resource.DefaultWallTime
@@ -128,7 +128,7 @@ func (m *Model) limit(sc *scene, c *Candidate, run Term) Term {
 // success is the smoothed chance that a job sent there runs to its end: the
 // resource's own record of n jobs against a prior worth PriorJobs.
 func (m *Model) success(c *Candidate) Term {
-	p, t := m.PriorSuccess, Term{Name: "success", Source: "prior", Weight: 1}
+	p, t := m.PriorSuccess, Term{Name: TermSuccess, Unit: unitChance, Source: "prior", Weight: 1}
 	if h := c.History; h != nil && h.Success.OK && h.Jobs > 0 && !math.IsNaN(h.Success.V) {
 		n := float64(h.Jobs)
 		p = (clamp(h.Success.V, 0, 1)*n + p*m.PriorJobs) / (n + m.PriorJobs)

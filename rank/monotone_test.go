@@ -1,9 +1,11 @@
 package rank_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/rank"
 )
@@ -35,6 +37,20 @@ var better = map[string]func(c *rank.Candidate){
 			c.History.Success.V += 0.1
 		}
 	},
+	"less overhead": func(c *rank.Candidate) {
+		if c.History != nil {
+			c.History.Overhead.V -= time.Minute
+		}
+	},
+	"no complaint": func(c *rank.Candidate) { c.Trouble = "" },
+	"higher Rank": func(c *rank.Candidate) {
+		if v, ok := c.JDLRank.Number(); ok {
+			c.JDLRank = jdl.RealValue(v + 1 + math.Abs(v)/2)
+		}
+	},
+	"closer data": func(c *rank.Candidate) {
+		c.Resource.CloseSEs = append(c.Resource.CloseSEs, glue.StorageBinding{SE: "se.example.org"})
+	},
 	"shorter runs": func(c *rank.Candidate) {
 		if c.History != nil && c.History.RunTime.V > 0 {
 			c.History.RunTime.V /= 2
@@ -46,19 +62,36 @@ var better = map[string]func(c *rank.Candidate){
 func abs(x int64) int64 { return max(x, -x) }
 
 func TestBetterTermNeverLowersTheRank(t *testing.T) {
-	names := []string{rank.Hybrid, rank.Paper, rank.FastestQueue, rank.ForecastOnly, rank.Random}
+	data := []jdl.InputFile{{Source: "https://se.example.org/in.dat", Name: "in.dat"}}
+	plain, ranked := &jdl.Job{InputSandbox: data}, &jdl.Job{Rank: &jdl.Literal{}, InputSandbox: data}
+	fuzzy := &jdl.Job{Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 1}
+	policies := map[string][]*jdl.Job{
+		rank.Hybrid: {plain, ranked}, rank.JDL: {ranked}, rank.Paper: {plain}, rank.FastestQueue: {plain}, rank.ForecastOnly: {plain},
+		rank.Data: {plain}, rank.Random: {plain}, "formula:-completion - wait": {plain}, "formula:orElse(rank, 0)": {ranked},
+	}
 	for what, improve := range better {
-		for _, name := range names {
-			for seed := range uint64(150) {
-				before := order(t, name, &jdl.Job{}, randomCandidates(seeded(seed), 8), seeded(seed))
-				cs := randomCandidates(seeded(seed), 8)
-				improve(&cs[3])
-				after := order(t, name, &jdl.Job{}, cs, seeded(seed))
-				if b, a := place(before, "ce03"), place(after, "ce03"); a > b {
-					t.Fatalf("%s, policy %s, seed %d: from place %d to %d", what, name, seed, b, a)
+		for name, jobs := range policies {
+			for _, job := range jobs {
+				for seed := range uint64(150) {
+					neverLower(t, what, name, job, improve, seed)
 				}
 			}
 		}
+	}
+	// What raises the mean of the ranks lowers the weight of all others.
+	for seed := range uint64(150) {
+		neverLower(t, "higher Rank", rank.JDL, fuzzy, better["higher Rank"], seed)
+	}
+}
+
+func neverLower(t *testing.T, what, name string, job *jdl.Job, improve func(*rank.Candidate), seed uint64) {
+	t.Helper()
+	before := order(t, name, job, randomCandidates(seeded(seed), 8), seeded(seed))
+	cs := randomCandidates(seeded(seed), 8)
+	improve(&cs[3])
+	after := order(t, name, job, cs, seeded(seed))
+	if b, a := place(before, "ce03"), place(after, "ce03"); a > b {
+		t.Fatalf("%s, policy %s, Rank %v, seed %d: from place %d to %d", what, name, job.Rank != nil, seed, b, a)
 	}
 }
 

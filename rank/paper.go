@@ -8,7 +8,7 @@ import "fmt"
 // as M = rand(0, 1/S). The paper leaves S = 0 open and prints marks below 1
 // for an idle resource, hence 1/max(S, 1). Score holds 1/S until the draw.
 func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
-	queue := Term{Name: "queue", Source: c.Resource.Source, Age: c.Age, Weight: 1}
+	queue := Term{Name: "total queue", Unit: "jobs", Source: c.Resource.Source, Age: c.Age, Weight: 1}
 	var n int64
 	if c.Queue != nil {
 		n, queue.Source, queue.OK = c.Queue.Total(), c.Queue.Source, true
@@ -29,7 +29,7 @@ func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
 // mark draws M for a resource scored by scorePaper.
 func mark(r *Ranked, u float64) {
 	r.Score *= u
-	r.Terms = append(r.Terms[:1:1], Term{Name: "mark", Raw: r.Score, Source: "drawn", Weight: 1, OK: true})
+	r.Terms = append(r.Terms[:1:1], Term{Name: "mark", Raw: r.Score, Unit: "drawn below 1/S", Source: "drawn", Weight: 1, OK: true})
 }
 
 // Marks is the log of marks of policy paper, one line a resource in the

@@ -82,7 +82,7 @@ func scoreForecast(p *Policy, sc *scene, c *Candidate) Ranked {
 
 func scoreData(p *Policy, sc *scene, c *Candidate) Ranked {
 	t := p.Model.stageIn(sc, c)
-	return Ranked{Candidate: *c, Score: -t.Seconds, Terms: []Term{t}}
+	return Ranked{Candidate: *c, Score: 0 - t.Seconds, Terms: []Term{t}}
 }
 
 func scoreNone(_ *Policy, _ *scene, c *Candidate) Ranked { return Ranked{Candidate: *c} }
@@ -95,11 +95,11 @@ func scoreFastestQueue(p *Policy, _ *scene, c *Candidate) Ranked {
 	r := c.Resource
 	waiting, ok := c.published()
 	if !ok || !r.Waiting.OK || !r.FreeSlots.OK || !r.TotalSlots.OK || r.TotalSlots.V <= 0 {
-		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{{Name: "queue", Source: "prior"}}}
+		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{{Name: "queue per slot", Unit: "jobs per slot", Source: "prior"}}}
 	}
 	free := float64(r.FreeSlots.V) - float64(c.Placed.slots())
 	queue := (float64(waiting) + max(0, -free)) / float64(r.TotalSlots.V)
-	t := Term{Name: "queue", Raw: queue, Source: r.Source, Age: c.Age, Weight: 1, OK: true}
+	t := Term{Name: "queue per slot", Raw: queue, Unit: "jobs per slot", Source: r.Source, Age: c.Age, Weight: 1, OK: true}
 	score := -queue
 	if queue == 0 {
 		score = free

@@ -18,14 +18,14 @@ const (
 func (r *Ranked) keepBack() {
 	var wait, run float64
 	for _, t := range r.Terms {
-		switch t.Name {
-		case "run":
+		switch {
+		case t.Name == TermRun:
 			run = t.Seconds
-		case "wait", "forecast", "response":
+		case t.OnWait():
 			wait += t.Seconds
 		}
 	}
 	proof := min(wait+min(run, ProofRun.Seconds()), ProofWait.Seconds())
-	r.Terms = append(r.Terms, Term{Name: "proof", Raw: float64(r.Limit.Jobs), Seconds: proof, Source: "prior", Weight: 1})
+	r.Terms = append(r.Terms, Term{Name: TermProof, Raw: float64(r.Limit.Jobs), Unit: "jobs at first", Seconds: proof, Source: "prior", Weight: 1})
 	r.Score -= proof
 }

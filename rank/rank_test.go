@@ -65,9 +65,25 @@ func randomCandidate(r *rand.Rand, i int) rank.Candidate {
 	}
 	if r.IntN(2) == 0 {
 		c.History = &rank.History{RunTime: maybe(r, time.Duration(odd(r))), Success: maybe(r, odd(r)),
-			WaitCorrection: maybe(r, odd(r)), Jobs: r.IntN(20)}
+			WaitCorrection: maybe(r, odd(r)), Jobs: r.IntN(20), Overhead: maybe(r, time.Duration(odd(r)))}
+	}
+	if r.IntN(4) == 0 {
+		c.Limit = rank.Limit{On: true, Jobs: r.IntN(2), Wait: true}
+	}
+	if r.IntN(4) == 0 {
+		c.Trouble = "loaded"
 	}
 	return c
+}
+
+// wild puts numbers that are none into every float of a candidate.
+func wild(r *rand.Rand, c *rank.Candidate) {
+	none := func() float64 {
+		return []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1, -1, math.MaxFloat64}[r.IntN(6)]
+	}
+	c.Resource.Benchmarks = map[string]float64{"hep-spec06": none(), "specint2000": none()}
+	c.History = &rank.History{RunTime: glue.Some(time.Duration(math.MinInt64)), Success: glue.Some(none()), WaitCorrection: glue.Some(none()), Jobs: 3,
+		Overhead: glue.Some(time.Duration(math.MaxInt64))}
 }
 
 func randomCandidates(r *rand.Rand, n int) []rank.Candidate {
@@ -80,7 +96,7 @@ func randomCandidates(r *rand.Rand, n int) []rank.Candidate {
 
 // every policy, with and without a Rank in the job.
 func eachPolicy(t *testing.T, f func(t *testing.T, name string, job *jdl.Job)) {
-	names := []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ForecastOnly, rank.Data, rank.Random,
+	names := []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ARCFastest, rank.ForecastOnly, rank.Data, rank.Random,
 		"formula:-completion + orElse(free, 0)"}
 	for _, name := range names {
 		for _, job := range []*jdl.Job{{}, {Rank: &jdl.Literal{}}, {Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 1}} {
@@ -106,7 +122,9 @@ func TestPermutationChangesNothing(t *testing.T) {
 func TestNothingInfiniteEscapes(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, name string, job *jdl.Job) {
 		for seed := range uint64(200) {
-			cs := randomCandidates(seeded(seed), 6)
+			rng := seeded(seed)
+			cs := randomCandidates(rng, 6)
+			wild(rng, &cs[2])
 			got := order(t, name, job, cs, seeded(seed))
 			if len(got) != len(cs) {
 				t.Fatalf("seed %d: %d of %d ranked", seed, len(got), len(cs))
@@ -138,7 +156,8 @@ func idle(n int) []rank.Candidate {
 // Each of n equal candidates is first in 1/n of the draws: chi-squared with 9
 // degrees of freedom is below 33.7 but once in 10,000.
 func TestTiesAreUniform(t *testing.T) {
-	for _, name := range []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ForecastOnly, rank.Data, rank.Random} {
+	for _, name := range []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ARCFastest, rank.ForecastOnly, rank.Data, rank.Random,
+		"formula:free - wait"} {
 		t.Run(name, func(t *testing.T) {
 			const n, draws = 10, 20000
 			first, last := make([]int, n), make([]int, n)

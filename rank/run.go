@@ -8,14 +8,14 @@ import (
 // run is the expected run time on this hardware: as measured there before,
 // else what the job asks for at the machine's published speed.
 func (m *Model) run(sc *scene, c *Candidate) Term {
-	t := Term{Name: "run", Weight: 1}
+	t := Term{Name: TermRun, Weight: 1}
 	if h := c.History; h != nil && h.RunTime.OK && h.RunTime.V > 0 {
 		t.Raw, t.Source, t.OK = h.RunTime.V.Seconds(), "history", true
-		t.Seconds = t.Raw
+		t.Seconds, t.Unit = t.Raw, unitSeconds
 	} else {
 		speed, source := m.speed(c)
 		t.Raw, t.Source, t.OK = speed, source, source != "prior"
-		t.Seconds = sc.runTime / speed
+		t.Seconds, t.Unit = sc.runTime/speed, "times reference speed"
 		t.Age = c.Age
 	}
 	t.Seconds = clamp(t.Seconds*m.RunWeight, 0, worst)
@@ -51,7 +51,7 @@ func (m *Model) speed(c *Candidate) (speed float64, source string) {
 func (m *Model) stageIn(sc *scene, c *Candidate) Term {
 	near, far := sc.distance(c)
 	seconds := float64(near)*m.NearFile.Seconds() + float64(far)*m.FarFile.Seconds()
-	return Term{Name: "stage-in", Raw: float64(far), Source: c.Resource.Source, Weight: 1,
+	return Term{Name: TermStageIn, Raw: float64(far), Unit: "far files", Source: c.Resource.Source, Weight: 1,
 		Seconds: clamp(seconds*m.StageInWeight, 0, worst), Age: c.Age, OK: near+far == 0 || len(c.Resource.CloseSEs) > 0}
 }
 

@@ -105,10 +105,43 @@ type History struct {
 	AtMost int
 }
 
+// Names of the terms. Forecast, Queue, Counters, Response and Prior are words on
+// the wait, which is their mean by weight.
+const (
+	TermForecast = "forecast" // a forecast of the start
+	TermQueue    = "queue"    // a queue-length service
+	TermCounters = "counters" // published numbers of waiting jobs and free slots
+	TermResponse = "response" // published response time
+	TermPrior    = "prior"    // the wait where nobody says anything
+	TermStageIn  = "stage-in"
+	TermRun      = "run"
+	TermSuccess  = "success"
+	TermOverhead = "overhead"
+	TermLimit    = "limit" // the chance to end before the queue's limit
+	TermProof    = "proof" // the time jobs are kept back until others have shown that the resource works
+)
+
+// Units of raw values.
+const (
+	unitSeconds = "s"
+	unitJobs    = "jobs ahead"
+	unitChance  = "chance"
+)
+
+// OnWait reports whether the term is a word on the wait.
+func (t *Term) OnWait() bool {
+	switch t.Name {
+	case TermForecast, TermQueue, TermCounters, TermResponse, TermPrior:
+		return true
+	}
+	return false
+}
+
 // Term is one part of a score.
 type Term struct {
 	Name    string        `json:"name"`
-	Raw     float64       `json:"raw"`     // in the source's own unit
+	Raw     float64       `json:"raw"`
+	Unit    string        `json:"unit"`    // of Raw
 	Seconds float64       `json:"seconds"` // its contribution to expected completion
 	Source  string        `json:"source"`  // who said it: the resource's source, a service, "prior"
 	Age     time.Duration `json:"age"`

@@ -33,7 +33,7 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 		}
 	}
 	if q := c.Queue; q != nil {
-		t := m.word("wait", q.Source, sc.now.Sub(q.At), m.QueueError)
+		t := m.word(TermQueue, unitJobs, q.Source, sc.now.Sub(q.At), m.QueueError)
 		n := q.Total()
 		if q.Own.OK { // the other queues' jobs go to slots of their own, mostly
 			n = count(count(q.Own.V) + count(q.CE))
@@ -43,25 +43,25 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 		terms = append(terms, t)
 	}
 	if n, ok := c.published(); ok {
-		t := m.word("wait", c.Resource.Source, c.Age, m.CountersError)
+		t := m.word(TermCounters, unitJobs, c.Resource.Source, c.Age, m.CountersError)
 		t.Raw = float64(n)
 		t.Seconds = m.drain(sc, c, n, c.Placed.slots())
 		terms = append(terms, t)
 	}
 	if r := c.Resource; r.EstimatedWait.OK && !r.EstimatedWaitIsPlaceholder {
-		t := m.word("response", r.Source, c.Age, m.PublishedError)
+		t := m.word(TermResponse, unitSeconds, r.Source, c.Age, m.PublishedError)
 		t.Raw = r.EstimatedWait.V.Seconds()
 		t.Seconds = max(0, t.Raw) + m.overflow(sc, c, c.Placed.slots())
 		terms = append(terms, t)
 	}
-	return append(terms, Term{Name: "wait", Source: "prior", Raw: m.PriorWait.Seconds(),
+	return append(terms, Term{Name: TermPrior, Source: "prior", Raw: m.PriorWait.Seconds(), Unit: unitSeconds,
 		Seconds: m.PriorWait.Seconds() + m.overflow(sc, c, c.Placed.slots()), Uncertainty: max(1, m.PriorError.Seconds())})
 }
 
 // word starts a term said by somebody some time ago.
-func (m *Model) word(name, source string, age, fresh time.Duration) Term {
+func (m *Model) word(name, unit, source string, age, fresh time.Duration) Term {
 	age = max(age, 0)
-	return Term{Name: name, Source: source, Age: age, OK: true,
+	return Term{Name: name, Unit: unit, Source: source, Age: age, OK: true,
 		Uncertainty: max(1, fresh.Seconds()+m.Drift*age.Seconds())}
 }
 
@@ -79,7 +79,7 @@ func (m *Model) forecast(sc *scene, c *Candidate, f *Forecast) (Term, bool) {
 	case width > 0:
 		fresh = width
 	}
-	t := m.word("forecast", f.Source, sc.now.Sub(f.Made), fresh)
+	t := m.word(TermForecast, unitSeconds, f.Source, sc.now.Sub(f.Made), fresh)
 	t.Raw = f.Median.Seconds()
 	left := f.Median.Seconds()
 	if h := c.History; h != nil && h.WaitCorrection.OK {

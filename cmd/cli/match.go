@@ -125,7 +125,7 @@ func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 		}
 	}
 	if f.terms {
-		if err := a.terms(j, f.limit); err != nil {
+		if err := a.terms(p.Policy, j, f.limit); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func label(r *glue.Resource) string {
 }
 
 // terms is the table of every term behind the scores.
-func (a *app) terms(j *broker.JobPlan, limit int) error {
+func (a *app) terms(policy string, j *broker.JobPlan, limit int) error {
 	var rows [][]string
 	for i, r := range j.Choices {
 		if limit > 0 && i == limit {
@@ -190,12 +190,19 @@ func (a *app) terms(j *broker.JobPlan, limit int) error {
 			if !t.OK {
 				known = "nobody said"
 			}
-			rows = append(rows, []string{label(r.Resource), t.Name, t.Source, fmt.Sprintf("%.5g", t.Raw), fmt.Sprintf("%.0f", t.Seconds),
+			rows = append(rows, []string{label(r.Resource), t.Name, t.Source, fmt.Sprintf("%.4g %s", t.Raw, t.Unit), fmt.Sprintf("%.0f", t.Seconds),
 				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
 		}
 	}
 	fmt.Fprintln(a.env.Out)
-	return a.table(columns("RESOURCE", "TERM", "SOURCE", ">RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
+	if len(rows) == 0 {
+		fmt.Fprintf(a.env.Out, "policy %s looks at nothing\n", policy)
+		return nil
+	}
+	if policy == rank.Hybrid {
+		fmt.Fprintln(a.env.Out, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
+	}
+	return a.table(columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
 }
 
 // reportServices says on standard error which services did not help.
