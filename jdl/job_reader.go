@@ -255,6 +255,10 @@ func (r *jobReader) wrongType(name string, want attrType) {
 			return
 		}
 		r.bad[fold(name)] = true
+		if v := r.ad.EvalAttr(bare, nil); r.ad.find(fold(bare)) >= 0 {
+			r.fail(where, "type", "", "%s: the value of %s is %s", name, bare, describe(v))
+			return
+		}
 		r.fail(where, "quotes-missing", fmt.Sprintf("write %q, in double quotes", bare),
 			"%s: %s is no attribute of the job and has no value", name, bare)
 		return

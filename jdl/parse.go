@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -56,12 +57,29 @@ type parser struct {
 func newParser(file string, src []byte, opts []Option) (*parser, error) {
 	p := &parser{lexer: lexer{file: file, config: newConfig(opts)}}
 	if len(src) > p.limit.Bytes {
-		return nil, &Diagnostic{Severity: Fatal, File: file, Code: "limit",
+		return nil, &Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "limit",
 			Msg: fmt.Sprintf("text of %d bytes is longer than the limit of %d", len(src), p.limit.Bytes)}
+	}
+	if what, hint := otherFile(src); what != "" {
+		return nil, &Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Msg: what, Hint: hint}
 	}
 	p.src = string(src)
 	p.next()
 	return p, nil
+}
+
+// otherFile recognises files that are taken for text now and then.
+func otherFile(src []byte) (what, hint string) {
+	has := func(prefix string) bool { return bytes.HasPrefix(src, []byte(prefix)) }
+	switch {
+	case has("\xff\xfe"), has("\xfe\xff"), len(src) > 3 && (src[0] == 0) != (src[1] == 0) && (src[0] == 0) == (src[2] == 0) && (src[1] == 0) == (src[3] == 0):
+		return "the text is in UTF-16", "save it as UTF-8"
+	case has("\x1f\x8b"):
+		return "the file is compressed", "unpack it with gunzip"
+	case has("\x7fELF"):
+		return "this is a program, not a description of a job", ""
+	}
+	return "", ""
 }
 
 // enter guards the recursion; leave undoes it.

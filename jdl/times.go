@@ -108,13 +108,13 @@ func parseRelTime(s string) (Value, bool) {
 		}
 		s = strings.TrimRight(s[:len(s)-1], space)
 		start := len(strings.TrimRight(s, "0123456789"))
-		n, err := strconv.ParseInt("0"+s[start:], 10, 32)
+		n, err := strconv.ParseInt("0"+s[start:], 10, 53)
 		ok = ok && err == nil
 		seconds += float64(n) * part.scale
 		s = s[:start]
 	}
-	s = strings.Trim(s, space)
-	if s == "-" {
+	ok = ok && seconds < 1<<53
+	if s = strings.Trim(s, space); s == "-" {
 		return RelTimeValue(-seconds), ok
 	}
 	return RelTimeValue(seconds), ok && s == ""
@@ -135,7 +135,7 @@ func cutSeconds(s string) (seconds float64, rest string, ok bool) {
 		start = len(strings.TrimRight(s[:start-1], "0123456789"))
 	}
 	seconds, err := strconv.ParseFloat("0"+s[start:]+"e0", 64)
-	return seconds, s[:start], err == nil && seconds < 1<<53
+	return seconds, s[:start], err == nil
 }
 
 // zoneTime is the absolute time as a clock in its zone shows it.

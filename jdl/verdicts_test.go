@@ -164,7 +164,7 @@ func TestVerdicts(t *testing.T) {
 func TestBadTimes(t *testing.T) {
 	for _, s := range []string{
 		`absTime("2009-1")`, `absTime("2009-01-02T03:04:05.678Z")`, `absTime("200")`, `absTime("garbage")`, `absTime("")`,
-		`relTime("1e3")`, `relTime("5.")`, `relTime("1:2:3:4")`, `relTime("x5")`, `relTime("1s2m")`, `relTime("99999999999d")`,
+		`relTime("1e3")`, `relTime("5.")`, `relTime("1:2:3:4")`, `relTime("x5")`, `relTime("1s2m")`, `relTime("999999999999d")`,
 	} {
 		if _, err := jdl.ParseExpr("e", []byte(s)); err == nil {
 			t.Errorf("%s is accepted", s)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"gridbroker/broker"
 	"gridbroker/jdl"
@@ -50,7 +51,7 @@ func (a *app) readJobFile(path string, opts ...jdl.Option) (*jdl.JobSet, error) 
 func (a *app) readText(path string) (name string, text []byte, err error) {
 	in, name := a.env.In, "-"
 	if path != "-" {
-		f, err := os.Open(a.abs(path))
+		f, err := openWithin(a.abs(path), pipeWait)
 		if err != nil {
 			return path, nil, usageError(err)
 		}
@@ -65,6 +66,33 @@ func (a *app) readText(path string) (name string, text []byte, err error) {
 		return name, nil, usageError(fmt.Errorf("%s: longer than %d MB", name, maxJobFile>>20))
 	}
 	return name, text, nil
+}
+
+// pipeWait is how long a named pipe may wait for something to write to it.
+const pipeWait = 10 * time.Second
+
+// openWithin opens a file. A named pipe opens only when something opens its
+// other end, which wait bounds.
+func openWithin(path string, wait time.Duration) (*os.File, error) {
+	fi, err := os.Stat(path)
+	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {
+		return os.Open(path)
+	}
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		f, err := os.Open(path)
+		done <- opened{f, err}
+	}()
+	select {
+	case o := <-done:
+		return o.f, o.err
+	case <-time.After(wait):
+		return nil, fmt.Errorf("%s is a named pipe, and nothing wrote to it for %v", path, wait)
+	}
 }
 
 // jobOptions are how every description is parsed. Names in it are relative to
