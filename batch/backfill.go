@@ -67,10 +67,10 @@ func (p *backfill) drop(m *Machine, id int32) {
 	delete(p.keep, id)
 }
 
-func (p *backfill) decide(m *Machine)            { p.pass(m) }
-func (p *backfill) freed(m *Machine, _, _ int64) { p.pass(m) }
-func (p *backfill) wake(m *Machine)              { p.pass(m) }
-func (p *backfill) next(m *Machine) int64        { return never }
+func (p *backfill) decide(m *Machine)                     { p.pass(m) }
+func (p *backfill) freed(m *Machine, _, _ int64, _ int32) { p.pass(m) }
+func (p *backfill) wake(m *Machine)                       { p.pass(m) }
+func (p *backfill) next(m *Machine) int64                 { return never }
 
 // byLimit is the entry of a job in the shortest-first list.
 func byLimit(e entry) entry {

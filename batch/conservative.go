@@ -1,5 +1,7 @@
 package batch
 
+import "math"
+
 // conservative gives every job a place in the plan when it is submitted, the
 // earliest that moves no other job. When a job ends, every waiting job, in
 // order of submission, is lifted out of the plan and put back at the earliest
@@ -9,15 +11,16 @@ package batch
 // user runtime estimates in scheduling the IBM SP2 with backfilling".
 //
 // A job that found no earlier place when it was last looked at can only find
-// one that reaches into something opened since. So a pass looks at few jobs:
-// it carries the hull of what it has opened itself and, for each job, of what
-// the pass before opened after having looked at that job.
+// one that reaches into something opened since, and there into a moment at
+// which too few processors were free before and enough are now. So a pass
+// looks at few jobs: it carries the hull of what it has opened itself and, for
+// each job, of what the pass before opened after having looked at that job.
 type conservative struct {
 	queue  waiting // in order of submission
-	due    agenda  // planned starts; entries of moved jobs are stale
-	count  int64
+	due    timetable
 	before []opening // of the pass before, with the hull of all that followed
 	opened []opening // of this pass
+	vain   vain      // since anything was moved in this pass
 }
 
 // opening is a time in which resources came free while a job was moved.
@@ -26,23 +29,33 @@ type opening struct {
 	hull
 }
 
-// hull is a stretch of time with at most so many free processors.
+// hull is a stretch of time in which processors came free: at every moment of
+// it at least least were free before, and at most most are now.
 type hull struct {
-	from, to int64
-	most     int32
+	from, to    int64
+	least, most int32
 }
 
 func (h hull) join(g hull) hull {
-	return hull{min(h.from, g.from), max(h.to, g.to), max(h.most, g.most)}
+	return hull{min(h.from, g.from), max(h.to, g.to), min(h.least, g.least), max(h.most, g.most)}
 }
 
 // nothing is the empty hull.
-func nothing() hull { return hull{never, -never, 0} }
+func nothing() hull { return hull{never, -never, math.MaxInt32, 0} }
+
+// opened is the hull of a stretch in which procs processors just came free.
+func opened(p plan, from, to int64, procs int32) hull {
+	if from >= to {
+		return nothing()
+	}
+	least, most := p.bounds(from, to)
+	return hull{from, to, least - procs, most}
+}
 
 func (p *conservative) clone() policy {
 	c := *p
 	c.queue = p.queue.clone()
-	c.due = append(agenda(nil), p.due...)
+	c.due = p.due.clone()
 	c.before = append([]opening(nil), p.before...)
 	c.opened = nil
 	return &c
@@ -62,28 +75,23 @@ func (p *conservative) enter(m *Machine, id int32) {
 func (p *conservative) put(m *Machine, id int32) {
 	j := &m.jobs[id]
 	m.plan.occupy(j, j.planned, j.planned+j.limit)
-	p.note(j, id)
-}
-
-// note remembers when a job is due.
-func (p *conservative) note(j *job, id int32) {
-	p.count++
-	j.ticket = p.count
-	p.due.push(due{j.planned, j.ticket, id})
+	p.due.set(id, j.planned)
 }
 
 func (p *conservative) left(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.queue.remove(j.entry(id))
 	m.plan.vacate(j, j.planned, j.planned+j.limit)
-	m.freed(j.planned, j.planned+j.limit)
+	p.due.drop(id)
+	p.freed(m, j.planned, j.planned+j.limit, j.procs)
 }
 
-func (p *conservative) freed(m *Machine, from, to int64) {
+func (p *conservative) freed(m *Machine, from, to int64, procs int32) {
 	open := nothing()
 	if from = max(from, m.now); from < to {
-		open = hull{from, to, m.plan.most(from, to)}
+		open = opened(m.plan, from, to, procs)
 	}
+	p.vain = vain{}
 	next := 0 // the first opening of the pass before that this job has not seen
 	if open.most == 0 && len(p.before) == 0 {
 		return
@@ -94,14 +102,14 @@ func (p *conservative) freed(m *Machine, from, to int64) {
 		}
 		for i := range b.jobs {
 			e := &b.jobs[i]
-			for next < len(p.before) && p.before[next].entry.compare(*e) <= 0 {
+			for next < len(p.before) && !p.before[next].entry.after(e) {
 				next++
 			}
 			seen := open
 			if next < len(p.before) {
 				seen = seen.join(p.before[next].hull)
 			}
-			if e.procs <= seen.most {
+			if seen.least < e.procs && e.procs <= seen.most {
 				open = p.pull(m, e.job, seen, open)
 			}
 		}
@@ -116,19 +124,38 @@ func (p *conservative) pull(m *Machine, id int32, seen, open hull) hull {
 	if j.planned <= max(m.now, seen.from) { // fixed, or ahead of what opened
 		return open
 	}
-	from := max(m.now, seen.from-j.limit+1)
-	start := m.plan.earlier(j, from, min(j.planned, seen.to))
-	if start >= j.planned {
+	before := min(j.planned, seen.to)
+	if p.vain.tells(j, before) {
 		return open
 	}
-	was := hull{from: j.planned, to: j.planned + j.limit}
+	from := max(m.now, seen.from-j.limit+1)
+	start := m.plan.earlier(j, from, before)
+	if start >= j.planned {
+		p.vain = vain{j.Need, j.procs, j.limit, j.planned, before}
+		return open
+	}
+	p.vain = vain{}
+	was := j.planned
 	j.planned = start
-	m.plan.move(j, was.from)
-	p.note(j, id)
-	was.from = max(was.from, min(was.to, start+j.limit))
-	was.most = m.plan.most(was.from, was.to)
-	p.opened = append(p.opened, opening{j.entry(id), was})
-	return open.join(was)
+	m.plan.move(j, was)
+	p.due.set(id, start)
+	left := opened(m.plan, max(was, min(was+j.limit, start+j.limit)), was+j.limit, j.procs)
+	p.opened = append(p.opened, opening{j.entry(id), left})
+	return open.join(left)
+}
+
+// vain is a job for which no earlier place was found: there is none for a job
+// that asks for the same or more and must start before this one's place.
+type vain struct {
+	need    *Need
+	procs   int32
+	limit   int64
+	planned int64
+	before  int64
+}
+
+func (v *vain) tells(j *job, before int64) bool {
+	return v.planned <= j.planned && before <= v.before && v.procs <= j.procs && v.limit <= j.limit && v.need == j.Need
 }
 
 // remember makes this pass's openings those of the pass before.
@@ -141,26 +168,12 @@ func (p *conservative) remember() {
 	p.before, p.opened = p.opened, p.before[:0]
 }
 
-func (p *conservative) next(m *Machine) int64 {
-	for len(p.due) > 0 && !p.live(m, p.due[0]) {
-		p.due.pop()
-	}
-	if len(p.due) == 0 {
-		return never
-	}
-	return p.due[0].at
-}
-
-// live tells whether the job still waits for this very start.
-func (p *conservative) live(m *Machine, d due) bool {
-	j := &m.jobs[d.job]
-	return j.state == queued && j.ticket == d.ticket
-}
+func (p *conservative) next(*Machine) int64 { return p.due.next() }
 
 func (p *conservative) wake(m *Machine) {
-	for p.next(m) <= m.now {
-		d := p.due.pop()
-		p.queue.remove(m.jobs[d.job].entry(d.job))
-		m.begin(d.job)
+	for p.due.next() <= m.now {
+		id := p.due.pop()
+		p.queue.remove(m.jobs[id].entry(id))
+		m.begin(id)
 	}
 }

@@ -61,7 +61,6 @@ type job struct {
 	state    jobState
 	start    int64   // of a running job
 	planned  int64   // of a waiting job that has a place in the plan
-	ticket   int64   // order among plans for the same instant
 	order    int64   // of the start, among all starts
 	shares   []share // where it runs or is planned, on a machine of nodes; never changed in place
 	foretold int64   // the start that Foretell forecast at submission
@@ -134,7 +133,7 @@ func (m *Machine) end(now int64, id int32) {
 	m.drop(id)
 	m.busy--
 	m.release(j.Queue)
-	m.freed(now, j.start+j.limit)
+	m.policy.freed(m, now, j.start+j.limit, j.procs)
 }
 
 func (m *Machine) drop(id int32) {
@@ -156,9 +155,6 @@ func (m *Machine) cancel(now int64, id int32) {
 	m.drop(id)
 	m.policy.decide(m)
 }
-
-// freed lets the policy use what came free between the times given.
-func (m *Machine) freed(from, to int64) { m.policy.freed(m, from, to) }
 
 // wake is to be called at the time next names, after all else that happens
 // at that instant.

@@ -95,7 +95,11 @@ func (p *nodePlan) windows(now int64, ws windows) (windows, bool) {
 	return list, false
 }
 
-func (p *nodePlan) most(from, to int64) int32 { return p.sum.most(from, to) }
+// bounds: on nodes a job may find no room with any number of processors free.
+func (p *nodePlan) bounds(from, to int64) (least, most int32) {
+	_, most = p.sum.bounds(from, to)
+	return math.MinInt32 / 2, most
+}
 
 func (p *nodePlan) forget(now int64) {
 	p.sum.forget(now)

@@ -19,8 +19,10 @@ type plan interface {
 	// that fits no window does not fit now; the reverse must be asked of
 	// earliest where exact is false.
 	windows(now int64, ws windows) (list windows, exact bool)
-	// most is a bound on the processors free at any time in [from, to).
-	most(from, to int64) int32
+	// bounds are the least and the most processors free at any time in
+	// [from, to): no job of least or fewer can have found too few there, and
+	// none of more than most finds enough.
+	bounds(from, to int64) (least, most int32)
 	// forget drops what is known of times before now.
 	forget(now int64)
 	clone() plan

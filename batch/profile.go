@@ -1,6 +1,9 @@
 package batch
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // never is the end of time, in seconds; no event happens then.
 const never = int64(1) << 60
@@ -61,13 +64,13 @@ func (p *profile) locate(t int64) (b, i int) {
 		b--
 	}
 	blk := p.blocks[b]
-	lo, hi := 0, blk.n // the answer is the last step at or before t
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; blk.time[mid] <= t {
-			lo = mid
-		} else {
-			hi = mid
+	lo := 0 // the answer is the last step at or before t
+	for n := blk.n; n > 1; {
+		half := n >> 1
+		if blk.time[(lo+half)&(blockSize-1)] <= t {
+			lo += half
 		}
+		n -= half
 	}
 	return b, lo
 }
@@ -100,20 +103,21 @@ func (p *profile) earliest(from, before, until, dur int64, procs int32) int64 {
 	}
 }
 
-// most is the greatest number of free processors in [from, to).
-func (p *profile) most(from, to int64) int32 {
+// bounds are the least and the greatest number of free processors in [from, to).
+func (p *profile) bounds(from, to int64) (least, most int32) {
 	b, i := p.locate(from)
-	top := int32(0)
+	least = math.MaxInt32
 	for ; b < len(p.blocks) && p.first[b] < to; b, i = b+1, 0 {
-		if p.high[b] <= top {
+		if p.low[b] >= least && p.high[b] <= most {
 			continue
 		}
 		blk := p.blocks[b]
 		for ; i < blk.n && blk.time[i] < to; i++ {
-			top = max(top, blk.free[i]+p.shift[b])
+			free := blk.free[i] + p.shift[b]
+			least, most = min(least, free), max(most, free)
 		}
 	}
-	return top
+	return least, most
 }
 
 // atLeast finds the first step from (b, i) on with at least procs free.
@@ -158,14 +162,16 @@ func (p *profile) change(from, to int64, procs int32) {
 	if blk := p.blocks[b]; blk.time[i] < from {
 		b, i = p.insert(b, i+1, from, p.value(b, i))
 	}
-	joins := p.before(b, i) == p.value(b, i)+procs
-	b, i = p.add(b, i, to, procs)
+	joins, blocks := p.before(b, i) == p.value(b, i)+procs, len(p.blocks)
+	k, n := p.add(b, i, to, procs)
 	if to < never {
-		ahead := p.before(b, i)
-		p.edge(b, i, to, ahead-procs, ahead)
+		ahead := p.before(k, n)
+		p.edge(k, n, to, ahead-procs, ahead)
 	}
 	if joins {
-		b, i = p.locate(from)
+		if len(p.blocks) != blocks { // edge has split or dropped one
+			b, i = p.locate(from)
+		}
 		p.remove(b, i, i+1)
 	}
 }

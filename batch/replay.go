@@ -28,75 +28,87 @@ func (m *Machine) Foretell(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Sta
 
 func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start, error] {
 	return func(yield func(Start, error) bool) {
-		next, stop := iter.Pull2(tasks)
-		defer stop()
-		r := replay{m: m, next: next, belief: b}
-		for r.pull(); r.err == nil && r.step(); {
-			for _, id := range m.started() {
-				j := &m.jobs[id]
-				r.ends.push(due{j.start + j.Run, j.order, id})
-				if !yield(Start{j.Task, j.start, j.foretold}, nil) {
-					return
-				}
+		r := replay{m: m, belief: b, yield: yield}
+		for t, err := range tasks {
+			if err == nil {
+				err = r.check(t)
+			}
+			if err != nil {
+				yield(Start{}, err)
+				return
+			}
+			if r.last = t.Submit; !r.until(t.Submit) {
+				return
+			}
+			if r.foretell(m.submit(t.Submit, t)); !r.give() {
+				return
 			}
 		}
-		if r.err != nil {
-			yield(Start{}, r.err)
-		}
+		r.until(never)
 	}
 }
 
 // replay is the clock of a Replay.
 type replay struct {
 	m      *Machine
-	next   func() (Task, error, bool)
-	task   Task // the next to be submitted
-	more   bool
+	last   int64 // submission so far
 	ends   agenda
 	belief Belief
-	err    error
+	yield  func(Start, error) bool
 }
 
-// pull reads the next task.
-func (r *replay) pull() {
-	last := r.task.Submit
-	if r.task, r.err, r.more = r.next(); !r.more || r.err != nil {
-		return
-	}
-	t := r.task
+// check finds tasks that cannot be replayed.
+func (r *replay) check(t Task) error {
 	switch {
 	case t.Procs < 1 || t.Procs > r.m.procs:
-		r.err = fmt.Errorf("job %d wants %d processors, the machine has %d", t.ID, t.Procs, r.m.procs)
+		return fmt.Errorf("job %d wants %d processors, the machine has %d", t.ID, t.Procs, r.m.procs)
 	case t.Run < 1 || t.Limit < t.Run:
-		r.err = fmt.Errorf("job %d: run time %d s, limit %d s: want 0 < run time <= limit", t.ID, t.Run, t.Limit)
-	case t.Submit < last:
-		r.err = fmt.Errorf("job %d is submitted at %d s, before the job ahead of it (%d s)", t.ID, t.Submit, last)
+		return fmt.Errorf("job %d: run time %d s, limit %d s: want 0 < run time <= limit", t.ID, t.Run, t.Limit)
+	case t.Submit < r.last:
+		return fmt.Errorf("job %d is submitted at %d s, before the job ahead of it (%d s)", t.ID, t.Submit, r.last)
+	}
+	return nil
+}
+
+// until does all that happens before the time given: ends, then planned
+// starts. It returns false where no more starts are asked for.
+func (r *replay) until(before int64) bool {
+	for {
+		end, wake := never, r.m.next()
+		if len(r.ends) > 0 {
+			end = r.ends[0].at
+		}
+		switch {
+		case min(end, wake) >= before:
+			return true
+		case end <= wake:
+			r.end()
+		default:
+			r.m.wake(wake)
+		}
+		if !r.give() {
+			return false
+		}
 	}
 }
 
-// step does the next event; false: there is none.
-func (r *replay) step() bool {
-	submit, end, wake := never, never, r.m.next()
-	if r.more {
-		submit = r.task.Submit
+// end takes the job off the machine that ends next.
+func (r *replay) end() {
+	next := r.ends.pop()
+	if r.belief != nil {
+		r.belief.Learn(&r.m.jobs[next.job].Task)
 	}
-	if len(r.ends) > 0 {
-		end = r.ends[0].at
-	}
-	switch t := min(submit, end, wake); {
-	case t == never:
-		return false
-	case t == submit:
-		r.foretell(r.m.submit(t, r.task))
-		r.pull()
-	case t == end:
-		id := r.ends.pop().job
-		if r.belief != nil {
-			r.belief.Learn(&r.m.jobs[id].Task)
+	r.m.end(next.at, next.job)
+}
+
+// give yields the jobs just started.
+func (r *replay) give() bool {
+	for _, id := range r.m.started() {
+		j := &r.m.jobs[id]
+		r.ends.push(due{j.start + j.Run, j.order, id})
+		if !r.yield(Start{j.Task, j.start, j.foretold}, nil) {
+			return false
 		}
-		r.m.end(t, id)
-	default:
-		r.m.wake(t)
 	}
 	return true
 }

@@ -32,6 +32,9 @@ func (e entry) compare(f entry) int {
 	return cmp.Or(cmp.Compare(e.key, f.key), cmp.Compare(e.seq, f.seq))
 }
 
+// after tells whether e comes after f.
+func (e *entry) after(f *entry) bool { return e.key > f.key || e.key == f.key && e.seq > f.seq }
+
 func (w *waiting) clone() waiting {
 	c := waiting{blocks: make([]*queueBlock, len(w.blocks)), n: w.n}
 	for i, b := range w.blocks {
