@@ -20,7 +20,6 @@ type backfill struct {
 	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
 	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
-	failed   []failure
 	ws       windows
 }
 
@@ -37,13 +36,20 @@ func newBackfill(p Maui, shortest bool) *backfill {
 	return b
 }
 
-func (p *backfill) clone() policy {
-	c := *p
-	c.queue, c.byLimit = p.queue.clone(), p.byLimit.clone()
+func (p *backfill) clone(into policy) policy {
+	c, ok := into.(*backfill)
+	if !ok {
+		c = &backfill{}
+	}
+	old := *c
+	*c = *p
+	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
 	c.keep = maps.Clone(p.keep)
-	c.held, c.ws, c.failed = nil, nil, nil
-	return &c
+	c.held, c.ws = old.held[:0], old.ws
+	return c
 }
+
+func (p *backfill) lead(*Machine) {}
 
 func (p *backfill) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
@@ -175,14 +181,13 @@ func (p *backfill) fill(m *Machine) {
 	}
 	end := p.depthEnd()
 	exact := p.look(m)
-	p.failed = p.failed[:0]
 	at, ok := list.next(place{}, p.ws)
 	for ; ok; at, ok = list.next(at, p.ws) {
 		e, _, _ := list.at(at)
 		if end.job >= 0 && e.compare(end) > 0 {
 			return
 		}
-		if !exact && !p.fits(m, e.job) {
+		if !exact && !m.fits(e.job) {
 			at.i++
 			continue
 		}
@@ -193,29 +198,6 @@ func (p *backfill) fill(m *Machine) {
 		p.launch(m, e.job)
 		exact = p.look(m)
 	}
-}
-
-// failure is a job that did not fit in this pass: none that asks for the same
-// and is no smaller will.
-type failure struct {
-	need  *Need
-	procs int32
-	limit int64
-}
-
-// fits asks the plan, but not twice for what cannot be.
-func (p *backfill) fits(m *Machine, id int32) bool {
-	j := &m.jobs[id]
-	for _, f := range p.failed {
-		if f.need == j.Need && f.procs <= j.procs && f.limit <= j.limit {
-			return false
-		}
-	}
-	ok := m.fits(id)
-	if !ok {
-		p.failed = append(p.failed, failure{j.Need, j.procs, j.limit})
-	}
-	return ok
 }
 
 // single tells whether one reservation is all there can be in a pass.

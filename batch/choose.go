@@ -35,7 +35,7 @@ func (p *backfill) candidates(m *Machine) (list []int32) {
 
 // fits tells whether a waiting job could start now.
 func (m *Machine) fits(id int32) bool {
-	return m.plan.earliest(&m.jobs[id], m.now, m.now+1) == m.now
+	return m.plan.fits(&m.jobs[id], m.now)
 }
 
 // depthEnd is the last entry of the queue that BackfillDepth lets in; its job

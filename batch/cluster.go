@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,7 @@ import (
 type cluster struct {
 	*Machine
 	state  State
-	ids    []int // state.Jobs place by Task.ID
+	at     []int32 // place in the machine by place in state.Jobs; -1: not there
 	refuse []Refusal
 	users  *names
 	up     []int          // places in state.Nodes of the nodes of the plan
@@ -59,19 +58,19 @@ func newCluster(s State, p Policy, users *names) (*cluster, error) {
 			c.procs += n.CPUs
 		}
 	}
-	if c.procs == 0 {
-		return nil, fmt.Errorf("cluster %q: none of its %d nodes is up", s.Cluster, len(s.Nodes))
-	}
-	c.policy = p.build()
+	c.policy, c.following = p.build(), true
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
 	c.queues = s.throttles()
 	if c.byNode() {
-		c.plan = newNodePlan(c.now, c.amounts())
+		nodes := newNodePlan(c.now, c.amounts())
+		c.plan = nodes
+		c.keep(nodes)
 	} else {
 		c.plan = newPool(c.now, c.procs)
 	}
+	c.at = make([]int32, len(s.Jobs), len(s.Jobs)+64)
 	for i := range s.Jobs {
-		if !s.Jobs[i].Started.IsZero() {
+		if c.at[i] = -1; !s.Jobs[i].Started.IsZero() {
 			c.run(i)
 		}
 	}
@@ -87,14 +86,17 @@ func (c *cluster) byNode() bool {
 			return true
 		}
 	}
-	for _, r := range c.state.Reservations {
-		if len(r.Nodes) > 0 {
-			return true
-		}
+	if c.state.shared() || slices.ContainsFunc(c.state.Reservations, func(r Reservation) bool { return len(r.Nodes) > 0 }) {
+		return true
 	}
 	return slices.ContainsFunc(c.state.Jobs, func(j Job) bool {
-		return j.Started.IsZero() && (j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0)
+		return j.Started.IsZero() && j.placed()
 	})
+}
+
+// placed tells whether it matters to a job which nodes it gets.
+func (j *Job) placed() bool {
+	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0
 }
 
 func (c *cluster) amounts() []amounts {
@@ -106,22 +108,26 @@ func (c *cluster) amounts() []amounts {
 	return list
 }
 
-// task is what the engine is told of a job.
-func (c *cluster) task(i int) Task {
-	j := &c.state.Jobs[i]
-	c.ids = append(c.ids, i)
-	q, place := c.state.queue(j.Queue)
+// limit is the wall time planned with, in seconds.
+func (c *cluster) limit(j *Job) int64 {
 	limit := j.Requested
 	if limit <= 0 {
+		q, _ := c.state.queue(j.Queue)
 		limit = q.MaxWallTime
 	}
 	if limit <= 0 {
 		limit = unlimited
 	}
+	return max(1, int64(limit/time.Second))
+}
+
+// task is what the engine is told of a job; its ID is the place in state.Jobs.
+func (c *cluster) task(i int) Task {
+	j := &c.state.Jobs[i]
+	_, place := c.state.queue(j.Queue)
 	return Task{
-		ID: int64(len(c.ids) - 1), Submit: j.Submitted.Unix(), Limit: max(1, int64(limit/time.Second)),
-		Procs: max(1, j.Procs), User: c.users.of(j.User), Queue: place, Need: c.need(j),
-		Priority: c.weight(i),
+		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
+		Queue: place, Need: c.need(j), Priority: c.weight(i),
 	}
 }
 
@@ -150,6 +156,8 @@ type wish struct {
 	nodes, gpus     int
 	memory, disk    int64
 	queue, features string
+	access          int32
+	inside          bool
 }
 
 // need lists what a job asks of nodes and the nodes that could serve it.
@@ -158,21 +166,34 @@ func (c *cluster) need(j *Job) *Need {
 	if !byNode {
 		return nil
 	}
-	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00")}
+	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), c.access(j), j.Reservation != ""}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs}
+	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, access: w.access}
 	for i, at := range c.up {
-		if c.state.Nodes[at].serves(j) {
+		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {
 			n.on = append(n.on, int32(i))
 		}
+	}
+	if w.inside && w.access > 0 {
+		r := c.state.Reservations[w.access-1]
+		n.from, n.to = r.Start.Unix(), r.End.Unix()
 	}
 	if c.needs == nil {
 		c.needs = map[wish]*Need{}
 	}
 	c.needs[w] = n
 	return n
+}
+
+// keeps tells whether a reservation keeps something of a node.
+func (c *cluster) keeps(reservation int32, node int) bool {
+	if reservation == 0 {
+		return false
+	}
+	_, _, ok := c.plan.(*nodePlan).nodes[node].kept(reservation)
+	return ok
 }
 
 func (n *Node) serves(j *Job) bool {
@@ -191,6 +212,7 @@ func (c *cluster) run(i int) {
 	c.seq++
 	c.begun++
 	c.busy++
+	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
 	j := &c.jobs[id]
 	if q := c.throttled(t.Queue); q != nil {

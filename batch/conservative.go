@@ -52,13 +52,16 @@ func opened(p plan, from, to int64, procs int32) hull {
 	return hull{from, to, least - procs, most}
 }
 
-func (p *conservative) clone() policy {
-	c := *p
-	c.queue = p.queue.clone()
+func (p *conservative) clone(into policy) policy {
+	c, ok := into.(*conservative)
+	if !ok {
+		c = &conservative{}
+	}
+	c.queue = p.queue.clone(c.queue)
 	c.due = p.due.clone()
-	c.before = append([]opening(nil), p.before...)
-	c.opened = nil
-	return &c
+	c.before = append(c.before[:0], p.before...)
+	c.opened = c.opened[:0]
+	return c
 }
 
 func (p *conservative) decide(*Machine) {}
@@ -67,13 +70,33 @@ func (p *conservative) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -j.Priority
 	p.queue.insert(j.entry(id))
-	j.planned = m.plan.earliest(j, m.now, never)
-	p.put(m, id)
+	if !m.following {
+		p.put(m, id, m.now)
+	}
 }
 
-// put occupies the planned place.
-func (p *conservative) put(m *Machine, id int32) {
+// lead gives every job its first place. While jobs are only put in, one that
+// asks for as much as another cannot have an earlier place than that.
+func (p *conservative) lead(m *Machine) {
+	f := frontier{needs: map[*Need]*bounds{}}
+	for _, b := range p.queue.blocks {
+		for i := range b.jobs {
+			f.expect(&b.jobs[i])
+		}
+	}
+	for _, b := range p.queue.blocks {
+		for i := range b.jobs {
+			j := &m.jobs[b.jobs[i].job]
+			p.put(m, b.jobs[i].job, max(m.now, f.least(j)))
+			f.learn(j)
+		}
+	}
+}
+
+// put gives a job the earliest place at the time from or later.
+func (p *conservative) put(m *Machine, id int32, from int64) {
 	j := &m.jobs[id]
+	j.planned = m.plan.earliest(j, from, never)
 	m.plan.occupy(j, j.planned, j.planned+j.limit)
 	p.due.set(id, j.planned)
 }
@@ -81,12 +104,18 @@ func (p *conservative) put(m *Machine, id int32) {
 func (p *conservative) left(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.queue.remove(j.entry(id))
+	if m.following {
+		return
+	}
 	m.plan.vacate(j, j.planned, j.planned+j.limit)
 	p.due.drop(id)
 	p.freed(m, j.planned, j.planned+j.limit, j.procs)
 }
 
 func (p *conservative) freed(m *Machine, from, to int64, procs int32) {
+	if m.following {
+		return
+	}
 	open := nothing()
 	if from = max(from, m.now); from < to {
 		open = opened(m.plan, from, to, procs)

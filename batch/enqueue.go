@@ -6,48 +6,6 @@ import (
 	"slices"
 )
 
-// reserve holds the advance reservations. They keep every job out, their
-// users' too; a reservation's own running jobs are not counted twice.
-func (c *cluster) reserve() {
-	for i, r := range c.state.Reservations {
-		from, to := max(r.Start.Unix(), c.now), r.End.Unix()
-		if from >= to {
-			continue
-		}
-		j := &job{seq: -int64(i) - 1, procs: int32(min(r.Procs, c.procs)), limit: to - from}
-		j.Need = &Need{}
-		p, byNode := c.plan.(*nodePlan)
-		if !byNode {
-			c.plan.occupy(j, from, to)
-		} else {
-			p.hold(j, from, to, c.reservedOn(p, r, j, from, to))
-		}
-		c.reserved = true
-		c.wakes = append(c.wakes, from, to)
-	}
-	slices.Sort(c.wakes)
-}
-
-// reservedOn is what a reservation takes of nodes: what is not held there by
-// running jobs for all of its time.
-func (c *cluster) reservedOn(p *nodePlan, r Reservation, j *job, from, to int64) (list []share) {
-	if len(r.Nodes) == 0 {
-		for i := range p.nodes {
-			j.Need.on = append(j.Need.on, int32(i))
-		}
-		p.choose(j, from, &list)
-		return list
-	}
-	for _, name := range r.Nodes {
-		if i, ok := c.node(name); ok {
-			if n := p.nodes[i].room(from, to, j.Need); n > 0 {
-				list = append(list, share{int32(i), n})
-			}
-		}
-	}
-	return list
-}
-
 // enqueue puts the waiting jobs in the queue, in order of priority, then of
 // submission, without letting the policy start any yet.
 func (c *cluster) enqueue() {
@@ -64,13 +22,15 @@ func (c *cluster) enqueue() {
 		waiting = append(waiting, i)
 	}
 	slices.SortStableFunc(waiting, func(a, b int) int {
-		return cmp.Or(
-			cmp.Compare(c.weight(b), c.weight(a)),
-			c.state.Jobs[a].Submitted.Compare(c.state.Jobs[b].Submitted),
-		)
+		return cmp.Compare(c.state.Jobs[a].Submitted.Unix(), c.state.Jobs[b].Submitted.Unix())
 	})
-	for _, i := range waiting {
-		c.join(i)
+	ids := make([]int32, len(waiting))
+	for i, at := range waiting {
+		ids[i] = c.line(at)
+	}
+	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(c.jobs[b].Priority, c.jobs[a].Priority) })
+	for _, id := range ids {
+		c.admit(id)
 	}
 }
 
@@ -82,13 +42,16 @@ func (c *cluster) weight(i int) float64 {
 }
 
 // join puts one waiting job in the queue.
-func (c *cluster) join(i int) int32 {
+func (c *cluster) join(i int) { c.admit(c.line(i)) }
+
+// line gives a waiting job its number in order of submission.
+func (c *cluster) line(i int) int32 {
 	t := c.task(i)
 	id := c.place()
 	c.seq++
+	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
-	c.admit(id)
 	return id
 }
 
@@ -107,6 +70,9 @@ func (c *cluster) refused(j *Job) string {
 	case j.Procs > c.procs:
 		return fmt.Sprintf("%d processors, %d are up", j.Procs, c.procs)
 	}
+	if why := c.barred(j); why != "" {
+		return why
+	}
 	if p, ok := c.plan.(*nodePlan); ok && !c.could(p, j) {
 		return "no nodes that are up have what it asks for"
 	}
@@ -118,7 +84,8 @@ func (c *cluster) could(p *nodePlan, j *Job) bool {
 	if c.empty == nil {
 		c.empty = newNodePlan(c.now, c.amounts())
 	}
-	t := job{procs: int32(max(1, j.Procs)), limit: 1}
-	t.Need = c.need(j)
+	t, n := job{procs: int32(max(1, j.Procs)), limit: 1}, *c.need(j)
+	n.access, n.from, n.to = 0, 0, 0
+	t.Need = &n
 	return c.empty.choose(&t, c.now, nil)
 }

@@ -76,7 +76,7 @@ func TestLiveLearns(t *testing.T) {
 	if low := got[0].Low; !low.Equal(got[0].Start) {
 		t.Errorf("bounds %s to %s of a start always foretold right", low, got[0].High)
 	}
-	if err := live.End("nobody", now); err == nil || err.Error() != "job nobody is not running" {
+	if err := live.End("nobody", now); err == nil || err.Error() != "job nobody is not known" {
 		t.Errorf("error %v", err)
 	}
 }

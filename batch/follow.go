@@ -1,12 +1,15 @@
 package batch
 
 // startAs makes a waiting job a running one because the cluster did.
-func (c *cluster) startAs(id int32, placed []Placement) {
+func (c *cluster) startAs(id int32, start int64, placed []Placement) {
 	c.policy.left(c.Machine, id)
 	c.wait--
 	c.busy++
+	c.begun++
 	j := &c.jobs[id]
-	j.state, j.start, j.order, j.shares = running, c.now, c.begun, nil
+	j.state, j.start, j.order, j.shares = running, start, c.begun, nil
+	j.limit = outrun(j.limit, c.now-start)
+	j.Limit = j.limit
 	c.put(j, placed)
 }
 

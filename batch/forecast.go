@@ -70,7 +70,7 @@ func (f *Forecaster) belief() Belief {
 func (f *Forecaster) forecast(c *cluster) *Forecast {
 	b := f.belief()
 	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: c.refuse, c: c}
-	run := c.forward(b)
+	run := c.forward(b, nil)
 	for _, d := range run.ends {
 		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
 	}
@@ -83,7 +83,7 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 }
 
 func (f *Forecaster) expected(c *cluster, j *job, end int64) Expected {
-	e := Expected{ID: c.state.Jobs[c.ids[j.ID]].ID, Start: time.Unix(j.start, 0).UTC(), End: time.Unix(end, 0).UTC()}
+	e := Expected{ID: c.state.Jobs[j.ID].ID, Start: time.Unix(j.start, 0).UTC(), End: time.Unix(end, 0).UTC()}
 	for _, s := range j.shares {
 		e.Placed = append(e.Placed, Placement{c.state.Nodes[c.up[s.node]].Name, int(s.procs)})
 	}
@@ -131,30 +131,27 @@ func (f *Forecast) Earliest(sizes []Size) []time.Time {
 
 // expect is the plan of what is expected to run, with the reservations.
 func (c *cluster) expect(held []span) plan {
-	var p plan = newPool(c.now, c.procs)
 	nodes, byNode := c.plan.(*nodePlan)
-	if byNode {
-		p = newNodePlan(c.now, c.amounts())
-		for i := range nodes.nodes {
-			for _, h := range nodes.nodes[i].held {
-				if h.owner < 0 { // a reservation
-					p.(*nodePlan).hold(&job{seq: h.owner, Task: Task{Need: &Need{}}}, h.from, h.to, []share{{int32(i), h.procs}})
-				}
+	if !byNode {
+		p := newPool(c.now, c.procs)
+		for i := range held {
+			p.occupy(&held[i].job, held[i].from, held[i].to)
+		}
+		for _, r := range c.state.Reservations {
+			p.occupy(&job{procs: int32(min(r.Procs, c.procs))}, max(c.now, r.Start.Unix()), r.End.Unix())
+		}
+		return p
+	}
+	p := newNodePlan(c.now, c.amounts())
+	for i := range nodes.nodes {
+		for _, h := range nodes.nodes[i].held {
+			if h.owner < 0 {
+				p.keep(h.within, h.from, h.to, []share{{int32(i), h.procs}})
 			}
 		}
 	}
 	for i := range held {
-		s := &held[i]
-		if byNode {
-			p.(*nodePlan).hold(&s.job, s.from, s.to, s.job.shares)
-			continue
-		}
-		p.occupy(&s.job, s.from, s.to)
-	}
-	if !byNode {
-		for _, r := range c.state.Reservations {
-			p.occupy(&job{procs: int32(min(r.Procs, c.procs))}, max(c.now, r.Start.Unix()), r.End.Unix())
-		}
+		p.hold(&held[i].job, held[i].from, held[i].to, held[i].job.shares)
 	}
 	return p
 }
@@ -195,7 +192,7 @@ func (t *timeline) slots(name string, now, end int64) (list []Slot) {
 		if at < now || at >= end {
 			continue
 		}
-		used = t.at(at)
+		used = t.at(at, 0)
 		n := t.have.procs - used.procs
 		if k := len(list) - 1; k >= 0 && list[k].To.IsZero() && free != n {
 			list[k].To = time.Unix(at, 0).UTC()

@@ -11,16 +11,34 @@ type forward struct {
 	place   int32 // of the job next gave last
 }
 
-// forward starts a run from the machine's present state.
-func (m *Machine) forward(b Belief) *forward {
-	f := &forward{m: m.Clone(), belief: b}
-	f.m.following = false
+// forward starts a run from the machine's present state, in the memory of an
+// older run unless nil.
+func (m *Machine) forward(b Belief, old *forward) *forward {
+	if old == nil {
+		old = &forward{m: &Machine{}}
+	}
+	f := &forward{m: m.clone(old.m), belief: b, ends: old.ends[:0], started: old.started[:0]}
 	for id := range f.m.jobs {
 		if j := &f.m.jobs[id]; j.state == running {
-			f.ends.push(due{f.end(j, f.m.now-j.start), j.order, int32(id)})
+			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.m.ticket(j), int32(id)})
 		}
 	}
+	f.ends.order()
+	if f.m.following {
+		f.m.following = false
+		f.m.policy.lead(f.m)
+	}
 	return f
+}
+
+// ticket orders the ends of running jobs at one instant. Of a cluster that is
+// followed the order of the starts is known by their times only; equal ones
+// are as the state lists them. All are before those of jobs started later.
+func (m *Machine) ticket(j *job) int64 {
+	if m.following {
+		return (j.start-m.now-1)<<24 + j.ID
+	}
+	return j.order
 }
 
 // end is when a job is believed to end that has run for elapsed seconds.
@@ -63,7 +81,7 @@ func (f *forward) collect() {
 // foretell says when a waiting job will start if nothing more arrives; never
 // where it does not.
 func (m *Machine) foretell(id int32, b Belief) int64 {
-	seq, f := m.jobs[id].seq, m.forward(b)
+	seq, f := m.jobs[id].seq, m.forward(b, nil)
 	for j, ok := f.next(); ok; j, ok = f.next() {
 		if j.seq == seq {
 			return j.start

@@ -30,21 +30,31 @@ func (h *agenda) push(d due) {
 func (h *agenda) pop() due {
 	list := *h
 	first, last := list[0], list[len(list)-1]
-	list = list[:len(list)-1]
-	i := 0
-	for down := 1; down < len(list); down = 2*i + 1 {
+	if *h = list[:len(list)-1]; len(*h) > 0 {
+		h.down(0, last)
+	}
+	return first
+}
+
+// down puts d, which belongs at place i or below, into its place.
+func (h *agenda) down(i int, d due) {
+	list := *h
+	for down := 2*i + 1; down < len(list); down = 2*i + 1 {
 		if down+1 < len(list) && list[down+1].before(list[down]) {
 			down++
 		}
-		if !list[down].before(last) {
+		if !list[down].before(d) {
 			break
 		}
 		list[i] = list[down]
 		i = down
 	}
-	if len(list) > 0 {
-		list[i] = last
+	list[i] = d
+}
+
+// order makes a heap of entries in any order.
+func (h *agenda) order() {
+	for i := len(*h)/2 - 1; i >= 0; i-- {
+		h.down(i, (*h)[i])
 	}
-	*h = list
-	return first
 }

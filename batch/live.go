@@ -2,23 +2,34 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Live follows a real cluster event by event and always has a forecast. The
-// cluster decides what starts; the model follows it. An event that happens as
-// foretold leaves the schedule as it is; after any other it is worked out
-// anew, only as far as it is asked for. Where the Forecaster has Errors they
-// learn how each job's first forecast came out.
+// cluster decides what starts; the model follows it. The forecast is at every
+// moment the one a Forecaster would make of the cluster's state, but the state
+// is kept rather than set up anew, and only as many starts are worked out as
+// are asked for. Under the belief Estimate an event that happens as foretold
+// leaves the schedule as it is. Where the Forecaster has Errors they learn how
+// each job's first forecast came out.
+//
+// Events may come late: the clock never goes back, and what is told of the
+// past is taken as it was. An event that cannot be (of an unknown job, say) is
+// an error and changes nothing but the clock.
 //
 // A Live is not safe for concurrent use.
 type Live struct {
 	f        *Forecaster
 	c        *cluster
-	jobs     map[string]int32   // place in the machine by job ID
-	run      *forward           // the schedule still to be worked out; nil: stale
+	shaped   int                // waiting jobs that ask for more than processors
+	homeless bool               // there are running jobs the model has no room for
+	stale    bool               // c must be made anew from its state
+	index    map[string]int     // place in c.state.Jobs by job ID
+	limits   agenda             // when running jobs reach their limits; some out of date
+	run      *forward           // the schedule still to be worked out
+	valid    bool               // run and expected are of the present
 	expected []Expected         // the schedule as far as it is worked out
-	ends     []int64            // believed ends by place in the machine, as the schedule has them
 	first    map[string]promise // the first forecast of each waiting job, where errors are learned
 }
 
@@ -27,117 +38,154 @@ type promise struct{ made, start int64 }
 
 // Live begins to follow a cluster from a state.
 func (f *Forecaster) Live(s State) (*Live, error) {
-	c, err := newCluster(s, f.Policy, &f.users)
-	if err != nil {
-		return nil, err
-	}
-	c.following = true
-	l := &Live{f: f, c: c, jobs: map[string]int32{}, first: map[string]promise{}}
-	for id := range c.jobs {
-		if c.jobs[id].state != gone {
-			l.jobs[c.state.Jobs[c.ids[c.jobs[id].ID]].ID] = int32(id)
+	l := &Live{f: f, first: map[string]promise{}, index: make(map[string]int, len(s.Jobs))}
+	s.Jobs = slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		if _, twice := l.index[s.Jobs[i].ID]; twice {
+			return nil, fmt.Errorf("job %s is in the state twice", s.Jobs[i].ID)
 		}
+		l.index[s.Jobs[i].ID] = i
 	}
-	return l, nil
+	return l, l.adopt(s)
+}
+
+// adopt sets the model up from a state.
+func (l *Live) adopt(s State) (err error) {
+	if l.c, err = newCluster(s, l.f.Policy, &l.f.users); err != nil {
+		return err
+	}
+	l.stale, l.valid, l.limits, l.shaped = false, false, l.limits[:0], 0
+	l.homeless = false
+	for i := range s.Jobs {
+		l.shape(&s.Jobs[i])
+		l.watch(i)
+		l.settle(i)
+	}
+	return nil
+}
+
+// settle keeps where the model has put a running job of which the cluster does
+// not say where it is.
+func (l *Live) settle(i int) {
+	j := l.machineJob(i)
+	if j == nil || j.state != running || len(l.c.state.Jobs[i].Placed) > 0 {
+		return
+	}
+	procs := int32(0)
+	for _, s := range j.shares {
+		procs += s.procs
+	}
+	if _, byNode := l.c.plan.(*nodePlan); byNode && procs < j.procs {
+		l.homeless = true
+		return
+	}
+	for _, s := range j.shares {
+		l.c.state.Jobs[i].Placed = append(l.c.state.Jobs[i].Placed, Placement{l.c.state.Nodes[l.c.up[s.node]].Name, int(s.procs)})
+	}
+}
+
+// touch notes that something has happened. Reservations, and where jobs
+// are for which there is no room, depend on all of the state: with any of them
+// the model is set up anew.
+func (l *Live) touch() {
+	if l.valid = false; len(l.c.state.Reservations) > 0 || l.homeless {
+		l.stale = true
+	}
+}
+
+// fresh sets the model up anew where that is due.
+func (l *Live) fresh() {
+	if !l.stale {
+		return
+	}
+	s := l.c.state
+	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
+	clear(l.index)
+	for i := range s.Jobs {
+		l.index[s.Jobs[i].ID] = i
+	}
+	if l.adopt(s) != nil {
+		panic("batch: a policy that was valid no longer is")
+	}
+}
+
+// watch notes when a running job reaches its limit.
+func (l *Live) watch(i int) {
+	if j := l.machineJob(i); j != nil && j.state == running {
+		l.limits.push(due{j.start + j.limit, j.seq, l.c.at[i]})
+	}
+}
+
+// machineJob is the job at a place of the state as the machine has it, or nil.
+func (l *Live) machineJob(i int) *job {
+	if l.c.at[i] < 0 {
+		return nil
+	}
+	return &l.c.jobs[l.c.at[i]]
+}
+
+// Now is the time of the latest event.
+func (l *Live) Now() time.Time { return time.Unix(l.c.now, 0).UTC() }
+
+// State is the cluster as the events so far have made it.
+func (l *Live) State() State {
+	l.fresh()
+	s := l.c.state
+	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
+	return s
 }
 
 // Refused lists the waiting jobs that will not start as things are.
-func (l *Live) Refused() []Refusal { return l.c.refuse }
-
-// Submit takes in a job that was submitted at j.Submitted.
-func (l *Live) Submit(j Job) error {
-	if _, ok := l.jobs[j.ID]; ok {
-		return fmt.Errorf("job %s is there already", j.ID)
-	}
-	l.advance(j.Submitted)
-	l.run = nil
-	if why := l.c.refused(&j); why != "" {
-		l.c.refuse = append(l.c.refuse, Refusal{j.ID, why})
-		return nil
-	}
-	l.c.state.Jobs = append(l.c.state.Jobs, j)
-	l.jobs[j.ID] = l.c.join(len(l.c.state.Jobs) - 1)
-	return nil
+func (l *Live) Refused() []Refusal {
+	l.fresh()
+	return slices.Clone(l.c.refuse)
 }
 
-// Start takes in that a waiting job was started; placed may be empty.
-func (l *Live) Start(id string, at time.Time, placed []Placement) error {
-	place, err := l.find(id, queued)
-	if err != nil {
-		return err
-	}
-	l.advance(at)
-	if len(l.expected) == 0 && l.run != nil {
-		l.more()
-	}
-	if len(l.expected) > 0 && l.expected[0].ID == id && l.expected[0].Start.Unix() == l.c.now && len(placed) == 0 {
-		l.expected = l.expected[1:]
-	} else {
-		l.run = nil
-	}
-	if p, ok := l.first[id]; ok && l.f.Errors != nil {
-		l.f.Errors.Learn(p.start-p.made, l.c.now-p.made)
-	}
-	delete(l.first, id)
-	l.c.begun++
-	l.c.startAs(place, placed)
-	return nil
-}
+// Advance moves the clock on where nothing else has happened.
+func (l *Live) Advance(to time.Time) { l.advance(to, -1) }
 
-// End takes in that a running job ended, and learns from it.
-func (l *Live) End(id string, at time.Time) error {
-	place, err := l.find(id, running)
-	if err != nil {
-		return err
+// advance moves the clock on; the job at the place ending is about to end and
+// does not outrun its limit.
+func (l *Live) advance(to time.Time, ending int32) {
+	now := to.Unix()
+	if now <= l.c.now && ending < 0 {
+		return
 	}
-	l.advance(at)
-	t := l.c.jobs[place].Task
-	if t.Run = max(1, l.c.now-l.c.jobs[place].start); int(place) >= len(l.ends) || l.ends[place] != l.c.now {
-		l.run = nil
-	}
-	l.f.belief().Learn(&t)
-	l.c.end(l.c.now, place)
-	delete(l.jobs, id)
-	return nil
-}
-
-// Cancel takes in that a waiting job left the queue.
-func (l *Live) Cancel(id string, at time.Time) error {
-	place, err := l.find(id, queued)
-	if err != nil {
-		return err
-	}
-	l.advance(at)
-	l.run = nil
-	l.c.cancel(l.c.now, place)
-	delete(l.jobs, id)
-	delete(l.first, id)
-	return nil
-}
-
-func (l *Live) find(id string, want jobState) (int32, error) {
-	place, ok := l.jobs[id]
-	if !ok || l.c.jobs[place].state != want {
-		return 0, fmt.Errorf("job %s is not %s", id, map[jobState]string{queued: "waiting", running: "running"}[want])
-	}
-	return place, nil
-}
-
-// advance moves the clock on.
-func (l *Live) advance(at time.Time) {
-	l.c.advance(at.Unix())
-	for id := range l.c.jobs {
-		if j := &l.c.jobs[id]; j.state == running && j.start+j.limit <= l.c.now {
-			l.run = nil
-			l.c.extend(j)
+	now = max(now, l.c.now)
+	if now > l.c.now {
+		if !l.fixed() || len(l.c.state.Reservations) > 0 {
+			l.touch()
 		}
+		l.c.advance(now)
+		l.c.state.Now = time.Unix(now, 0)
+	}
+	for len(l.limits) > 0 && l.limits[0].at <= now {
+		d := l.limits.pop()
+		j := &l.c.jobs[d.job]
+		if d.job == ending || j.state != running || j.seq != d.ticket || j.start+j.limit != d.at {
+			continue
+		}
+		l.c.extend(j)
+		l.limits.push(due{j.start + j.limit, j.seq, d.job})
+		l.valid = false
+	}
+	if l.valid && (len(l.expected) > 0 || l.more()) && l.expected[0].Start.Unix() < now {
+		l.valid = false // something should have started
 	}
 }
 
-// Starts returns the first n starts expected (0: all that wait).
+// fixed tells whether beliefs do not change as time goes by.
+func (l *Live) fixed() bool {
+	_, ok := l.f.belief().(Estimate)
+	return ok
+}
+
+// Starts returns the first n starts expected (0: all that wait). The list is
+// valid until the next call.
 func (l *Live) Starts(n int) []Expected {
-	if l.run == nil {
-		l.begin()
+	l.fresh()
+	if !l.valid {
+		l.run, l.expected, l.valid = l.c.forward(l.f.belief(), l.run), l.expected[:0], true
 	}
 	for (n == 0 || len(l.expected) < n) && l.more() {
 	}
@@ -147,26 +195,18 @@ func (l *Live) Starts(n int) []Expected {
 	return l.expected
 }
 
-func (l *Live) begin() {
-	l.run, l.expected = l.c.forward(l.f.belief()), nil
-	l.ends = make([]int64, len(l.c.jobs))
-	for _, d := range l.run.ends {
-		l.ends[d.job] = d.at
-	}
-}
-
 // more works out one more start.
 func (l *Live) more() bool {
 	j, ok := l.run.next()
 	if !ok {
 		return false
 	}
-	end := l.run.end(j, 0)
-	l.ends[l.run.place] = end
-	e := l.f.expected(l.c, j, end)
+	e := l.f.expected(l.c, j, l.run.end(j, 0))
 	l.expected = append(l.expected, e)
-	if _, ok := l.first[e.ID]; !ok && l.f.Errors != nil {
-		l.first[e.ID] = promise{l.c.now, j.start}
+	if l.f.Errors != nil {
+		if _, ok := l.first[e.ID]; !ok {
+			l.first[e.ID] = promise{l.c.now, j.start}
+		}
 	}
 	return true
 }

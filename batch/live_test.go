@@ -2,89 +2,12 @@ package batch_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
 
 	"gridbroker/batch"
 )
-
-// TestLive follows random events and compares the schedule with one foretold
-// from a fresh state each time.
-func TestLive(t *testing.T) {
-	for _, needs := range []bool{false, true} {
-		for _, policy := range []string{"fcfs", "easy", "easy-sjbf"} {
-			t.Run(fmt.Sprintf("%s/nodes=%v", policy, needs), func(t *testing.T) {
-				for seed := range uint64(5) {
-					follow(t, policy, needs, rand.New(rand.NewPCG(seed, 3)))
-				}
-			})
-		}
-	}
-}
-
-func follow(t *testing.T, policy string, needs bool, rng *rand.Rand) {
-	t.Helper()
-	s := busyState(100, 60, 150, needs)
-	f := batch.Forecaster{Policy: batch.Policy{Name: policy}, Belief: batch.NewLastTwo()}
-	live, err := f.Live(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 40 {
-		expected := live.Starts(0)
-		s.Now = s.Now.Add(time.Duration(rng.IntN(600)) * time.Second)
-		k := rng.IntN(len(s.Jobs))
-		j := &s.Jobs[k]
-		switch {
-		case rng.IntN(3) == 0:
-			n := batch.Job{ID: fmt.Sprint("new", i), User: "u1", Procs: 1 + rng.IntN(20), Requested: time.Hour, Submitted: s.Now}
-			if needs {
-				n.Memory = 1024
-			}
-			s.Jobs = append(s.Jobs, n)
-			err = live.Submit(n)
-		case !j.Started.IsZero():
-			err = live.End(j.ID, s.Now)
-			s.Jobs = append(s.Jobs[:k:k], s.Jobs[k+1:]...)
-		case len(expected) > 0 && expected[0].Start.Before(s.Now) && expected[0].ID == j.ID:
-			j.Started, j.Placed = s.Now, expected[0].Placed
-			err = live.Start(j.ID, s.Now, j.Placed)
-		default:
-			err = live.Cancel(j.ID, s.Now)
-			s.Jobs = append(s.Jobs[:k:k], s.Jobs[k+1:]...)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := f.Forecast(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := live.Starts(0); !same(got, want.Jobs) {
-			t.Fatalf("event %d: schedule differs from a fresh one:\n%v\n%v", i, got, want.Jobs)
-		}
-	}
-}
-
-// same compares starts; on nodes equal ends may be taken in another order, so
-// places are not compared.
-func same(a, b []batch.Expected) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	at := map[string]time.Time{}
-	for _, e := range a {
-		at[e.ID] = e.Start
-	}
-	for _, e := range b {
-		if !at[e.ID].Equal(e.Start) {
-			return false
-		}
-	}
-	return true
-}
 
 func TestForecast(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0).UTC()

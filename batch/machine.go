@@ -81,18 +81,22 @@ func NewMachine(procs int, p Policy) (*Machine, error) {
 }
 
 // Clone copies the machine: what happens to one is not seen by the other.
-func (m *Machine) Clone() *Machine {
+func (m *Machine) Clone() *Machine { return m.clone(&Machine{}) }
+
+// clone copies the machine into the memory of an older copy.
+func (m *Machine) clone(old *Machine) *Machine {
 	c := *m
-	c.jobs = append([]job(nil), m.jobs...)
-	c.unused = append([]int32(nil), m.unused...)
-	c.starts = append([]int32(nil), m.starts...)
+	c.jobs = append(old.jobs[:0], m.jobs...)
+	c.unused = append(old.unused[:0], m.unused...)
+	c.starts = append(old.starts[:0], m.starts...)
 	c.queues = slices.Clone(m.queues)
 	for i := range c.queues {
-		c.queues[i].parked = m.queues[i].parked.clone()
+		c.queues[i].parked = m.queues[i].parked.clone(waiting{})
 	}
-	c.plan = m.plan.clone()
-	c.policy = m.policy.clone()
-	return &c
+	c.plan = m.plan.clone(old.plan)
+	c.policy = m.policy.clone(old.policy)
+	*old = c
+	return old
 }
 
 // Now is the time of the latest event.

@@ -9,50 +9,15 @@ import (
 // nodePlan is the plan of a machine of unlike nodes: every job is placed on
 // nodes by processors, memory, disk, GPUs and features.
 type nodePlan struct {
+	now   int64
 	sum   *profile // processors of all nodes together: what no placement can exceed
 	nodes []timeline
 	// releases are the times at which something comes free, sorted; some
 	// may be out of date.
 	releases []int64
-}
-
-// timeline is what is held on one node and when.
-type timeline struct {
-	have  amounts
-	held  []holding
-	sum   amounts // of all that is held
-	begin int64   // the latest begin of what is held
-	end   int64   // the earliest end
-}
-
-// count works out sum, begin and end.
-func (t *timeline) count() {
-	t.sum, t.begin, t.end = amounts{}, -never, never
-	for i := range t.held {
-		t.add(&t.held[i])
-	}
-}
-
-func (t *timeline) add(h *holding) {
-	t.sum.procs += h.procs
-	t.sum.memory += h.memory
-	t.sum.disk += h.disk
-	t.sum.gpus += h.gpus
-	t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
-}
-
-// amounts of one node's resources: processors, memory MB, disk MB, GPUs.
-type amounts struct {
-	procs        int32
-	memory, disk int64
-	gpus         int32
-}
-
-// holding is a job's or a reservation's part of a node for a time.
-type holding struct {
-	from, to int64
-	owner    int64 // the job's seq; negative: a reservation
-	amounts
+	rooms    rooms
+	any      *Need // of a job that asks for nothing but processors
+	reserved bool  // there are reservations
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -62,6 +27,9 @@ type Need struct {
 	Disk   int64 // MB per node
 	GPUs   int   // per node
 	on     []int32
+	access int32 // the reservation it may use, from 1; 0: none
+	// from and to are when it may run; to is 0 where it may at any time.
+	from, to int64
 }
 
 // share is the part of a job on one node.
@@ -72,7 +40,7 @@ type share struct {
 
 func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	total := 0
-	p := &nodePlan{nodes: make([]timeline, len(nodes))}
+	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes))}
 	for i, n := range nodes {
 		p.nodes[i].have = n
 		p.nodes[i].count()
@@ -82,17 +50,41 @@ func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	return p
 }
 
-func (p *nodePlan) clone() plan {
-	c := &nodePlan{sum: p.sum.clone(), nodes: slices.Clone(p.nodes), releases: slices.Clone(p.releases)}
-	for i := range c.nodes {
-		c.nodes[i].held = slices.Clone(c.nodes[i].held)
+func (p *nodePlan) clone(into plan) plan {
+	c, ok := into.(*nodePlan)
+	if !ok || len(c.nodes) != len(p.nodes) {
+		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
+	}
+	c.now, c.sum, c.rooms, c.reserved = p.now, p.sum.clone(c.sum), rooms{}, p.reserved
+	c.releases = append(c.releases[:0], p.releases...)
+	for i := range p.nodes {
+		held := append(c.nodes[i].held[:0], p.nodes[i].held...)
+		begins := c.nodes[i].begins[:0]
+		c.nodes[i] = p.nodes[i]
+		c.nodes[i].held, c.nodes[i].begins, c.nodes[i].known = held, begins, false
 	}
 	return c
 }
 
+// windows are those of a job that asks for nothing but processors and may use
+// every reservation.
 func (p *nodePlan) windows(now int64, ws windows) (windows, bool) {
-	list, _ := pool{p.sum}.windows(now, ws)
-	return list, false
+	if p.reserved {
+		list, _ := pool{p.sum}.windows(now, ws)
+		return list, false
+	}
+	if p.any == nil {
+		p.any = &Need{on: p.all()}
+	}
+	return append(ws[:0], p.open(p.any)...), false
+}
+
+func (p *nodePlan) fits(j *job, _ int64) bool {
+	n := j.Need
+	if n.from > p.now || n.to > 0 && p.now+j.limit > n.to || !p.open(n).admit(j.procs, j.limit) {
+		return false
+	}
+	return n.Nodes == 0 || p.choose(j, p.now, nil)
 }
 
 // bounds: on nodes a job may find no room with any number of processors free.
@@ -102,6 +94,8 @@ func (p *nodePlan) bounds(from, to int64) (least, most int32) {
 }
 
 func (p *nodePlan) forget(now int64) {
+	p.now = now
+	p.rooms.version++
 	p.sum.forget(now)
 	i, _ := slices.BinarySearch(p.releases, now)
 	if i > 64 {
@@ -110,9 +104,12 @@ func (p *nodePlan) forget(now int64) {
 }
 
 func (p *nodePlan) earliest(j *job, from, before int64) int64 {
-	for at := from; at < before; {
-		at = p.sum.earliest(at, before, never, j.limit, j.procs)
-		if at >= before {
+	at, end := max(from, j.Need.from), before
+	if j.Need.to > 0 {
+		end = min(before, j.Need.to-j.limit+1)
+	}
+	for at < end {
+		if at = p.sum.earliest(at, end, never, j.limit, j.procs); at >= end {
 			return before
 		}
 		if p.choose(j, at, nil) {
@@ -148,10 +145,25 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 		nodes = j.Need.Nodes
 		each = (j.procs + int32(nodes) - 1) / int32(nodes)
 	}
+	var now []int32 // the room of each node at this moment
+	if at == p.now {
+		r := p.room(j.Need)
+		if now = r.free; r.total < int64(j.procs) {
+			return false
+		}
+	}
 	var found []share
 	left := j.procs
 	for _, n := range j.Need.on {
-		room := p.nodes[n].room(at, at+j.limit, j.Need)
+		room := int32(0)
+		switch t := &p.nodes[n]; {
+		case now == nil:
+			room = t.room(at, at+j.limit, j.Need)
+		case t.begin <= at || now[n] == 0: // nothing begins after now
+			room = now[n]
+		default:
+			room = t.room(at, at+j.limit, j.Need)
+		}
 		if j.Need.Nodes > 0 {
 			if room < each {
 				continue
@@ -182,51 +194,6 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	return left <= 0
 }
 
-// room is how many processors of a job the node can take in [from, to).
-func (t *timeline) room(from, to int64, n *Need) int32 {
-	used := t.peak(from, to)
-	room := t.have.procs - used.procs
-	if n.Memory > 0 {
-		room = int32(min(int64(room), max(0, t.have.memory-used.memory)/n.Memory))
-	}
-	if n.Disk > t.have.disk-used.disk || int32(n.GPUs) > t.have.gpus-used.gpus {
-		return 0
-	}
-	return max(room, 0)
-}
-
-// peak is the most that is held at any moment of [from, to), for each
-// resource by itself. Holdings change only when one begins.
-func (t *timeline) peak(from, to int64) amounts {
-	if t.begin <= from && from < t.end { // all of it is held now
-		return t.sum
-	}
-	top := t.at(from)
-	for i := range t.held {
-		if h := &t.held[i]; h.from > from && h.from < to {
-			top = top.max(t.at(h.from))
-		}
-	}
-	return top
-}
-
-// at is what is held at one moment.
-func (t *timeline) at(when int64) (sum amounts) {
-	for i := range t.held {
-		if h := &t.held[i]; h.from <= when && when < h.to {
-			sum.procs += h.procs
-			sum.memory += h.memory
-			sum.disk += h.disk
-			sum.gpus += h.gpus
-		}
-	}
-	return sum
-}
-
-func (a amounts) max(b amounts) amounts {
-	return amounts{max(a.procs, b.procs), max(a.memory, b.memory), max(a.disk, b.disk), max(a.gpus, b.gpus)}
-}
-
 func (p *nodePlan) occupy(j *job, from, to int64) {
 	var shares []share
 	p.choose(j, from, &shares)
@@ -243,11 +210,40 @@ func (p *nodePlan) move(j *job, was int64) {
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 	total := int32(0)
 	for _, s := range shares {
-		p.take(s.node, holding{from, to, j.seq, j.Need.part(s.procs)})
+		p.put(s.node, holding{from, to, j.seq, 0, j.Need.part(s.procs)}, j.Need.access)
 		total += s.procs
 	}
 	p.release(to)
 	p.sum.change(from, to, -total)
+}
+
+// put takes a part of a node, of which what lies in the reservation access is
+// taken from what that keeps.
+func (p *nodePlan) put(node int32, h holding, access int32) {
+	if access > 0 {
+		if from, to, ok := p.nodes[node].kept(access); ok && max(from, h.from) < min(to, h.to) {
+			ahead, in, behind := h, h, h
+			ahead.to, in.from, in.to, behind.from = from, max(from, h.from), min(to, h.to), to
+			in.within = access
+			for _, part := range []holding{ahead, in, behind} {
+				if part.from < part.to {
+					p.take(node, part)
+				}
+			}
+			return
+		}
+	}
+	p.take(node, h)
+}
+
+// keep reserves parts of nodes. The processors stay in the sum of those that
+// some job might use.
+func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
+	p.reserved = true
+	for _, s := range shares {
+		p.take(s.node, holding{from, to, -int64(reservation), reservation, amounts{procs: s.procs}})
+	}
+	p.release(to)
 }
 
 // part is what so many processors of a job hold on a node.
@@ -259,6 +255,11 @@ func (p *nodePlan) take(node int32, h holding) {
 	t := &p.nodes[node]
 	t.held = append(t.held, h)
 	t.add(&h)
+	when := h.to
+	if h.from > p.now {
+		when = h.from
+	}
+	p.rooms.change(node, when)
 }
 
 func (p *nodePlan) release(at int64) {
@@ -272,8 +273,8 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
 	for _, s := range j.shares {
 		t := &p.nodes[s.node]
-		t.held = slices.DeleteFunc(t.held, func(h holding) bool { return h.owner == j.seq })
-		t.count()
+		t.drop(j.seq)
+		p.rooms.change(s.node, never)
 		total += s.procs
 	}
 	p.sum.change(from, to, total)

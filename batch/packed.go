@@ -8,8 +8,7 @@ import (
 // packed puts everything that is expected to run on nodes: where it is known
 // to be, else on the first nodes that have room when it starts.
 func (c *cluster) packed(held []span) *nodePlan {
-	if p, ok := c.plan.(*nodePlan); ok {
-		_ = p
+	if _, ok := c.plan.(*nodePlan); ok {
 		return c.expect(held).(*nodePlan)
 	}
 	p := newNodePlan(c.now, c.amounts())
@@ -32,7 +31,7 @@ func (c *cluster) packed(held []span) *nodePlan {
 		}
 		for _, sh := range shares {
 			f.free[sh.node] -= sh.procs
-			p.take(sh.node, holding{s.from, s.to, s.job.seq, amounts{procs: sh.procs}})
+			p.take(sh.node, holding{s.from, s.to, s.job.seq, 0, amounts{procs: sh.procs}})
 		}
 		f.shares = append(f.shares, shares)
 		f.ends.push(due{s.to, int64(len(f.shares)), int32(len(f.shares) - 1)})

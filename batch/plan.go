@@ -9,6 +9,8 @@ type plan interface {
 	// earlier finds a start of j in [from, before) given that j now occupies
 	// its planned place, or returns j.planned. before is at most j.planned.
 	earlier(j *job, from, before int64) int64
+	// fits tells whether j could start now.
+	fits(j *job, now int64) bool
 	// occupy takes what j needs for [from, to), which must be free.
 	occupy(j *job, from, to int64)
 	// vacate gives back what j occupies in [from, to).
@@ -16,8 +18,8 @@ type plan interface {
 	// move takes j from its place at the time was to the one planned.
 	move(j *job, was int64)
 	// windows lists what is free from now on, appending to ws[:0]. A job
-	// that fits no window does not fit now; the reverse must be asked of
-	// earliest where exact is false.
+	// that fits no window does not fit now; the reverse must be asked of fits
+	// where exact is false.
 	windows(now int64, ws windows) (list windows, exact bool)
 	// bounds are the least and the most processors free at any time in
 	// [from, to): no job of least or fewer can have found too few there, and
@@ -25,7 +27,8 @@ type plan interface {
 	bounds(from, to int64) (least, most int32)
 	// forget drops what is known of times before now.
 	forget(now int64)
-	clone() plan
+	// clone copies the plan, into the memory of an older copy unless nil.
+	clone(into plan) plan
 }
 
 // pool is the plan of a machine whose processors are all alike and can be
@@ -34,7 +37,10 @@ type pool struct{ *profile }
 
 func newPool(from int64, procs int) pool { return pool{newProfile(from, procs)} }
 
-func (p pool) clone() plan { return pool{p.profile.clone()} }
+func (p pool) clone(into plan) plan {
+	old, _ := into.(pool)
+	return pool{p.profile.clone(old.profile)}
+}
 
 func (p pool) earliest(j *job, from, before int64) int64 {
 	if start := p.profile.earliest(from, before, never, j.limit, j.procs); start < before {
@@ -42,6 +48,8 @@ func (p pool) earliest(j *job, from, before int64) int64 {
 	}
 	return before
 }
+
+func (p pool) fits(j *job, now int64) bool { return p.earliest(j, now, now+1) == now }
 
 // earlier needs no lifting of j: where a start before j.planned reaches into
 // j's own place, j's own processors are enough there.

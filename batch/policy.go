@@ -19,7 +19,11 @@ type policy interface {
 	// next is the instant at which wake wants to be called, or never.
 	next(m *Machine) int64
 	wake(m *Machine)
-	clone() policy
+	// lead tells a policy that has only kept the queue, because others
+	// decided what starts, that it decides from now on; decide follows.
+	lead(m *Machine)
+	// clone copies the policy, into the memory of an older copy unless nil.
+	clone(into policy) policy
 }
 
 // Policy names a scheduling policy and its parameters. The zero value of

@@ -39,14 +39,20 @@ func newProfile(from int64, procs int) *profile {
 	}
 }
 
-func (p *profile) clone() *profile {
+// clone copies the profile, into the memory of an older copy unless nil.
+func (p *profile) clone(old *profile) *profile {
+	if old == nil {
+		old = &profile{}
+	}
 	q := &profile{
-		blocks: make([]*block, len(p.blocks)), first: slices.Clone(p.first),
-		low: slices.Clone(p.low), high: slices.Clone(p.high), shift: slices.Clone(p.shift),
+		blocks: old.blocks[:min(len(old.blocks), len(p.blocks))], first: append(old.first[:0], p.first...),
+		low: append(old.low[:0], p.low...), high: append(old.high[:0], p.high...), shift: append(old.shift[:0], p.shift...),
 	}
 	for i, b := range p.blocks {
-		c := *b
-		q.blocks[i] = &c
+		if i == len(q.blocks) {
+			q.blocks = append(q.blocks, &block{})
+		}
+		*q.blocks[i] = *b
 	}
 	return q
 }
@@ -176,7 +182,8 @@ func (p *profile) change(from, to int64, procs int32) {
 	}
 }
 
-// before is the value of the step before (b, i); -1 where it is the first.
+// before is the value of the step before (b, i), or one that no step has where
+// that is the first. (More than there is may be in use when nodes go down.)
 func (p *profile) before(b, i int) int32 {
 	switch {
 	case i > 0:
@@ -184,7 +191,7 @@ func (p *profile) before(b, i int) int32 {
 	case b > 0:
 		return p.value(b-1, p.blocks[b-1].n-1)
 	}
-	return -1
+	return math.MinInt32
 }
 
 // add changes the steps from (b, i) to the time to. It returns the place of

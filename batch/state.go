@@ -53,6 +53,9 @@ type Job struct {
 	Held      bool
 	Priority  float64 // the LRMS's own number, higher starts first
 	Placed    []Placement
+	Account   string
+	// Reservation names the one the job is to run in, and nowhere else.
+	Reservation string
 }
 
 // Placement is the part of a running job on one node.
@@ -61,11 +64,18 @@ type Placement struct {
 	Procs int
 }
 
-// Reservation keeps processors of nodes for some time.
+// Reservation keeps processors of nodes for some time for the jobs it admits:
+// those whose user, group, account or queue it lists, and those that name it.
+// A job that names it runs inside it only (Slurm's --reservation); the others
+// may use it and what is free beside it (Maui's access control lists).
 type Reservation struct {
 	Name       string
 	Start, End time.Time
 	Nodes      []string
 	Procs      int // where Nodes is empty
 	Users      []string
+	Groups     []string
+	Accounts   []string
+	Queues     []string
+	ByName     bool // admits only jobs that name it
 }

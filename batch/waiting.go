@@ -35,10 +35,15 @@ func (e entry) compare(f entry) int {
 // after tells whether e comes after f.
 func (e *entry) after(f *entry) bool { return e.key > f.key || e.key == f.key && e.seq > f.seq }
 
-func (w *waiting) clone() waiting {
-	c := waiting{blocks: make([]*queueBlock, len(w.blocks)), n: w.n}
+// clone copies the list, into the memory of an older copy.
+func (w *waiting) clone(old waiting) waiting {
+	c := waiting{blocks: old.blocks[:min(len(old.blocks), len(w.blocks))], n: w.n}
 	for i, b := range w.blocks {
-		c.blocks[i] = &queueBlock{slices.Clone(b.jobs), b.procs, b.limit}
+		if i == len(c.blocks) {
+			c.blocks = append(c.blocks, &queueBlock{})
+		}
+		into := c.blocks[i]
+		into.jobs, into.procs, into.limit = append(into.jobs[:0], b.jobs...), b.procs, b.limit
 	}
 	return c
 }

@@ -1,0 +1,209 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Submit takes in a job that was submitted at j.Submitted.
+func (l *Live) Submit(j Job) error {
+	switch {
+	case j.ID == "":
+		return fmt.Errorf("a job without an ID was submitted")
+	case !j.Started.IsZero():
+		return fmt.Errorf("job %s is submitted and has started", j.ID)
+	}
+	if _, ok := l.index[j.ID]; ok {
+		return fmt.Errorf("job %s is there already", j.ID)
+	}
+	l.Advance(j.Submitted)
+	l.touch()
+	i := len(l.c.state.Jobs)
+	l.c.state.Jobs, l.c.at = append(l.c.state.Jobs, j), append(l.c.at, -1)
+	l.index[j.ID] = i
+	switch c := l.c; {
+	case l.stale:
+	case c.shapes(&j), j.Submitted.Unix() < c.now, c.limited(&j), i > 2*len(l.index)+1024:
+		l.stale = true // late, of a new kind, or too much is past
+	default:
+		if why := c.refused(&j); why != "" {
+			c.refuse = append(c.refuse, Refusal{j.ID, why})
+			l.shape(&j)
+			return nil
+		}
+		c.join(i)
+		l.shape(&j)
+	}
+	return nil
+}
+
+// shapes tells whether a job needs a plan by nodes where there is none.
+func (c *cluster) shapes(j *Job) bool {
+	_, byNode := c.plan.(*nodePlan)
+	s := State{Now: c.state.Now, Jobs: []Job{*j}, Reservations: c.state.Reservations}
+	return !byNode && (j.placed() || s.shared())
+}
+
+// shape and unshape count the waiting jobs to which it matters which nodes they
+// get: without any the model may be simpler.
+func (l *Live) shape(j *Job) {
+	if j.Started.IsZero() && j.placed() {
+		l.shaped++
+	}
+}
+
+func (l *Live) unshape(j *Job) {
+	if j.Started.IsZero() && j.placed() {
+		l.shaped--
+		l.stale = l.stale || l.shaped == 0
+	}
+}
+
+// limited tells whether the queue of a job lets only so many run.
+func (c *cluster) limited(j *Job) bool {
+	q, _ := c.state.queue(j.Queue)
+	return q.MaxRunning > 0
+}
+
+// Start takes in that a waiting job was started at a time; placed may be empty.
+func (l *Live) Start(id string, at time.Time, placed []Placement) error {
+	i, ok := l.index[id]
+	switch {
+	case !ok:
+		return fmt.Errorf("job %s is not known", id)
+	case !l.c.state.Jobs[i].Started.IsZero():
+		return fmt.Errorf("job %s is running already", id)
+	}
+	l.Advance(at)
+	l.fresh()
+	i = l.index[id]
+	start := min(at.Unix(), l.c.now)
+	if !l.foretold(id, l.machineJob(i), start, placed) {
+		l.touch()
+	}
+	if p, ok := l.first[id]; ok && l.f.Errors != nil {
+		l.f.Errors.Learn(p.start-p.made, start-p.made)
+	}
+	delete(l.first, id)
+	j := &l.c.state.Jobs[i]
+	l.unshape(j)
+	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false
+	if l.stale || l.c.at[i] < 0 || l.c.unpark(l.c.at[i]) {
+		l.stale = true
+		return nil
+	}
+	l.c.startAs(l.c.at[i], start, placed)
+	l.watch(i)
+	l.settle(i)
+	return nil
+}
+
+// foretold takes a start off the schedule where it comes as it stands there.
+// On nodes, beside reservations and under Maui's rules a pass that begins after
+// the start may see things otherwise than the one that foretold it.
+func (l *Live) foretold(id string, j *job, start int64, placed []Placement) bool {
+	if !l.valid || j == nil || !l.c.steady() || l.f.Policy.Name == "maui" || len(l.expected) == 0 && !l.more() {
+		return false
+	}
+	e := l.expected[0]
+	if e.ID != id || e.Start.Unix() != start || start != l.c.now || !l.whole(placed, int(j.procs)) {
+		return false
+	}
+	l.expected = l.expected[1:]
+	return true
+}
+
+// whole tells whether a job has all its processors on nodes that are up, or
+// it is not known where.
+func (l *Live) whole(placed []Placement, procs int) bool {
+	known := 0
+	for _, p := range placed {
+		if _, up := l.c.node(p.Node); up {
+			known += p.Procs
+		}
+	}
+	return len(placed) == 0 || known == procs
+}
+
+// End takes in that a running job ended, and learns from it. Of a job that is
+// known to wait the start was missed: it is taken off, and nothing is learned.
+func (l *Live) End(id string, at time.Time) error {
+	i, ok := l.index[id]
+	if !ok {
+		return fmt.Errorf("job %s is not known", id)
+	}
+	if l.c.state.Jobs[i].Started.IsZero() {
+		return l.Cancel(id, at)
+	}
+	l.fresh()
+	i = l.index[id]
+	place := l.c.at[i]
+	l.advance(at, place)
+	j := &l.c.jobs[place]
+	end := min(at.Unix(), l.c.now)
+	if !l.fixed() || end != l.c.now || end != j.start+j.limit || len(l.c.state.Reservations) > 0 {
+		l.touch()
+	}
+	t := j.Task
+	t.Run = max(1, end-j.start)
+	l.f.belief().Learn(&t)
+	l.c.end(l.c.now, place)
+	l.remove(i)
+	return nil
+}
+
+// Cancel takes in that a waiting job left the queue. A running one was ended
+// before its time: nothing is learned from it.
+func (l *Live) Cancel(id string, at time.Time) error {
+	if _, ok := l.index[id]; !ok {
+		return fmt.Errorf("job %s is not known", id)
+	}
+	l.fresh()
+	i := l.index[id]
+	place := l.c.at[i]
+	l.advance(at, place)
+	l.touch()
+	switch j := l.machineJob(i); {
+	case j == nil:
+		l.c.refuse = slices.DeleteFunc(l.c.refuse, func(r Refusal) bool { return r.ID == id })
+	case j.state == running:
+		l.c.end(l.c.now, place)
+	default:
+		l.c.cancel(l.c.now, place)
+	}
+	l.remove(i)
+	return nil
+}
+
+// remove forgets a job.
+func (l *Live) remove(i int) {
+	id := l.c.state.Jobs[i].ID
+	l.unshape(&l.c.state.Jobs[i])
+	delete(l.index, id)
+	delete(l.first, id)
+	l.c.state.Jobs[i], l.c.at[i] = Job{}, -1
+}
+
+// Change takes in that a job is no longer what it was: its limit, priority or
+// queue was altered, it was held or released. What j.Started and j.Placed say
+// is not looked at.
+func (l *Live) Change(j Job, at time.Time) error {
+	i, ok := l.index[j.ID]
+	if !ok {
+		return fmt.Errorf("job %s is not known", j.ID)
+	}
+	l.Advance(at)
+	was := &l.c.state.Jobs[i]
+	j.Started, j.Placed = was.Started, was.Placed
+	*was, l.stale = j, true
+	return nil
+}
+
+// Configure takes in that nodes went up or down or changed, or that queues and
+// their limits or reservations did: the lists given take the place of the old.
+func (l *Live) Configure(nodes []Node, queues []Queue, reservations []Reservation, at time.Time) {
+	l.Advance(at)
+	s := &l.c.state
+	s.Nodes, s.Queues, s.Reservations, l.stale = slices.Clone(nodes), slices.Clone(queues), slices.Clone(reservations), true
+}

@@ -1,0 +1,126 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// admits tells whether a job may use the reservation. A job that names it
+// must be on its lists too, where it has any.
+func (r *Reservation) admits(j *Job) bool {
+	named := j.Reservation == r.Name
+	switch {
+	case named && r.Name != "" && len(r.Users)+len(r.Groups)+len(r.Accounts)+len(r.Queues) == 0:
+		return true
+	case j.Reservation != "" && !named, r.ByName && !named:
+		return false
+	}
+	return slices.Contains(r.Users, j.User) || slices.Contains(r.Groups, j.Group) ||
+		slices.Contains(r.Accounts, j.Account) || slices.Contains(r.Queues, j.Queue)
+}
+
+// access is the number, from 1, of the reservation a job may use: the first
+// that admits it and is not over; 0: none.
+func (c *cluster) access(j *Job) int32 {
+	for i := range c.state.Reservations {
+		if r := &c.state.Reservations[i]; r.End.Unix() > c.now && r.admits(j) {
+			return int32(i + 1)
+		}
+	}
+	return 0
+}
+
+// shared tells whether any job of the state may use a reservation.
+func (s *State) shared() bool {
+	return slices.ContainsFunc(s.Reservations, func(r Reservation) bool {
+		return r.End.After(s.Now) && slices.ContainsFunc(s.Jobs, func(j Job) bool { return r.admits(&j) })
+	})
+}
+
+// barred says why the reservation a job names does not let it run ("" it
+// does).
+func (c *cluster) barred(j *Job) string {
+	if j.Reservation == "" {
+		return ""
+	}
+	n := c.access(j)
+	if n == 0 {
+		if i := slices.IndexFunc(c.state.Reservations, func(r Reservation) bool { return r.Name == j.Reservation }); i < 0 {
+			return fmt.Sprintf("there is no reservation %s", j.Reservation)
+		} else if r := c.state.Reservations[i]; r.End.Unix() <= c.now {
+			return fmt.Sprintf("reservation %s is over", r.Name)
+		}
+		return fmt.Sprintf("reservation %s does not admit it", j.Reservation)
+	}
+	r := c.state.Reservations[n-1]
+	if left := r.End.Unix() - max(r.Start.Unix(), c.now); c.limit(j) > left {
+		return fmt.Sprintf("wall time %s, reservation %s has %s left", time.Duration(c.limit(j))*time.Second, r.Name, time.Duration(left)*time.Second)
+	}
+	return ""
+}
+
+// keep holds the reservations of named nodes. It comes before the running
+// jobs, of which those that are admitted lie in what is kept.
+func (c *cluster) keep(p *nodePlan) {
+	for i, r := range c.state.Reservations {
+		from, to := max(r.Start.Unix(), c.now), r.End.Unix()
+		if len(r.Nodes) == 0 || from >= to {
+			continue
+		}
+		var shares []share
+		for _, name := range r.Nodes {
+			if n, ok := c.node(name); ok {
+				shares = append(shares, share{int32(n), p.nodes[n].have.procs})
+			}
+		}
+		p.keep(int32(i+1), from, to, shares)
+	}
+}
+
+// reserve holds the reservations of processors, beside the running jobs: of
+// nodes those with the least room that suffice.
+func (c *cluster) reserve() {
+	for i, r := range c.state.Reservations {
+		from, to := max(r.Start.Unix(), c.now), r.End.Unix()
+		if from >= to {
+			continue
+		}
+		c.reserved = true
+		c.wakes = append(c.wakes, from, to)
+		if len(r.Nodes) > 0 {
+			continue
+		}
+		j := &job{procs: int32(min(r.Procs, c.procs)), limit: to - from}
+		p, byNode := c.plan.(*nodePlan)
+		if !byNode {
+			c.plan.occupy(j, from, to)
+			continue
+		}
+		j.procs = max(0, j.procs-c.within(&r))
+		j.Need = &Need{on: p.all()}
+		var shares []share
+		p.choose(j, from, &shares)
+		p.keep(int32(i+1), from, to, shares)
+	}
+	slices.Sort(c.wakes)
+}
+
+// within is the number of processors of running jobs that name a reservation.
+func (c *cluster) within(r *Reservation) (procs int32) {
+	for i := range c.jobs {
+		if j := &c.jobs[i]; j.state == running && r.Name != "" && c.state.Jobs[j.ID].Reservation == r.Name {
+			procs += j.procs
+		}
+	}
+	return procs
+}
+
+// all lists the nodes.
+func (p *nodePlan) all() []int32 {
+	list := make([]int32, len(p.nodes))
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}

@@ -1,0 +1,190 @@
+package batch
+
+// timeline is what is held on one node and when.
+type timeline struct {
+	have     amounts
+	held     []holding
+	sum      amounts // of all that is held, where nothing is reserved
+	begin    int64   // the latest begin of what is held
+	end      int64   // the earliest end
+	reserved int     // holdings that have to do with reservations
+	// Where known, what is held at the time since and when each holding
+	// begins that begins later; a node with reservations is never known.
+	known  bool
+	since  int64
+	base   amounts
+	begins []begin
+}
+
+// begin is a moment at which a holding begins.
+type begin struct {
+	at   int64
+	used amounts
+}
+
+// amounts of one node's resources: processors, memory MB, disk MB, GPUs.
+type amounts struct {
+	procs        int32
+	memory, disk int64
+	gpus         int32
+}
+
+func (a amounts) plus(b *amounts) amounts {
+	return amounts{a.procs + b.procs, a.memory + b.memory, a.disk + b.disk, a.gpus + b.gpus}
+}
+
+func (a amounts) max(b amounts) amounts {
+	return amounts{max(a.procs, b.procs), max(a.memory, b.memory), max(a.disk, b.disk), max(a.gpus, b.gpus)}
+}
+
+// holding is a job's or a reservation's part of a node for a time.
+type holding struct {
+	from, to int64
+	owner    int64 // the job's seq; negative: a reservation
+	within   int32 // the reservation it is of or in, from 1; 0: none
+	amounts
+}
+
+// count works out sum, begin and end.
+func (t *timeline) count() {
+	t.sum, t.begin, t.end, t.reserved = amounts{}, -never, never, 0
+	for i := range t.held {
+		t.add(&t.held[i])
+	}
+}
+
+func (t *timeline) add(h *holding) {
+	t.known = false
+	t.sum = t.sum.plus(&h.amounts)
+	t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
+	if h.within > 0 {
+		t.reserved++
+	}
+}
+
+// drop takes out what an owner holds.
+func (t *timeline) drop(owner int64) {
+	for i := 0; i < len(t.held); {
+		if t.held[i].owner != owner {
+			i++
+			continue
+		}
+		last := len(t.held) - 1
+		t.held[i] = t.held[last]
+		t.held = t.held[:last]
+	}
+	t.count()
+}
+
+// room is how many processors of a job the node can take in [from, to).
+func (t *timeline) room(from, to int64, n *Need) int32 {
+	return t.have.less(t.peak(from, to, n.access), n)
+}
+
+// less is how many processors of a job fit beside what is used.
+func (a amounts) less(used amounts, n *Need) int32 {
+	room := a.procs - used.procs
+	if n.Memory > 0 {
+		room = int32(min(int64(room), max(0, a.memory-used.memory)/n.Memory))
+	}
+	if n.Disk > a.disk-used.disk || int32(n.GPUs) > a.gpus-used.gpus {
+		return 0
+	}
+	return max(room, 0)
+}
+
+// peak is the most that is held at any moment of [from, to), for each
+// resource by itself, for a job that may use the reservation access.
+// More is held only when something begins.
+func (t *timeline) peak(from, to int64, access int32) amounts {
+	if t.reserved == 0 && t.begin <= from && from < t.end { // all of it is held now
+		return t.sum
+	}
+	if t.reserved == 0 {
+		top := t.learn(from)
+		for i := range t.begins {
+			if b := &t.begins[i]; b.at < to {
+				top = top.max(b.used)
+			}
+		}
+		return top
+	}
+	top := t.at(from, access)
+	for i := range t.held {
+		if h := &t.held[i]; h.from > from && h.from < to {
+			top = top.max(t.at(h.from, access))
+		}
+	}
+	return top
+}
+
+// later lists what is held when each holding begins that begins after now.
+func (t *timeline) later(now int64, access int32) []begin {
+	if t.reserved == 0 {
+		t.learn(now)
+		return t.begins
+	}
+	var list []begin
+	for i := range t.held {
+		if at := t.held[i].from; at > now {
+			list = append(list, begin{at, t.at(at, access)})
+		}
+	}
+	return list
+}
+
+// learn works out what is held at the time from, and at each begin after it.
+func (t *timeline) learn(from int64) amounts {
+	if t.known && t.since == from {
+		return t.base
+	}
+	t.known, t.since, t.base, t.begins = true, from, t.at(from, 0), t.begins[:0]
+	for i := range t.held {
+		if at := t.held[i].from; at > from {
+			t.begins = append(t.begins, begin{at, t.at(at, 0)})
+		}
+	}
+	return t.base
+}
+
+// at is what is held at one moment from the point of view of a job that may
+// use the reservation access. What is in another reservation is counted as
+// all that the reservation keeps.
+func (t *timeline) at(when int64, access int32) (sum amounts) {
+	for i := range t.held {
+		if h := &t.held[i]; h.from <= when && when < h.to && (h.within == 0 || h.within == access && h.owner >= 0) {
+			sum = sum.plus(&h.amounts)
+		}
+	}
+	if t.reserved == 0 {
+		return sum
+	}
+	for i := range t.held {
+		if h := &t.held[i]; h.owner < 0 && h.within != access && h.from <= when && when < h.to {
+			kept := h.amounts.max(t.within(when, h.within))
+			sum = sum.plus(&kept)
+		}
+	}
+	return sum
+}
+
+// within is what jobs hold in a reservation at one moment.
+func (t *timeline) within(when int64, reservation int32) (sum amounts) {
+	for i := range t.held {
+		if h := &t.held[i]; h.within == reservation && h.owner >= 0 && h.from <= when && when < h.to {
+			sum = sum.plus(&h.amounts)
+		}
+	}
+	return sum
+}
+
+// kept is when the node is in a reservation, as a stretch; ok is false where
+// it is not.
+func (t *timeline) kept(reservation int32) (from, to int64, ok bool) {
+	for i := range t.held {
+		if h := &t.held[i]; h.owner < 0 && h.within == reservation {
+			return h.from, h.to, true
+		}
+	}
+	return 0, 0, false
+}
