@@ -84,10 +84,13 @@ func (s *Scouts) limit(m *Match, cs []rank.Candidate, now time.Time) []rank.Cand
 	s.learn(cs)
 	against := func(c *rank.Candidate) *Reason { return s.against(c, now) }
 	left := func(c rank.Candidate) bool { return against(&c) == nil }
-	if s.off || !choice(cs) || !slices.ContainsFunc(cs, left) {
+	if !choice(cs) || !slices.ContainsFunc(cs, left) {
 		return cs
 	}
 	cs, proven := m.without(cs, against), false
+	if s.off {
+		return cs
+	}
 	for _, c := range cs {
 		proven = proven || s.known(c.Resource).proven
 	}
@@ -246,13 +249,15 @@ func (s *Scouts) due(ready []*Record, all []*Record) []*Record {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.news && !underWay(all) {
+	held := slices.ContainsFunc(ready, func(r *Record) bool { return s.held[r.ID] })
+	if held && !s.news && !underWay(all) {
 		s.off, s.news = true, true
 	}
 	var due []*Record
 	for _, r := range ready {
 		if s.news || !s.held[r.ID] {
 			due = append(due, r)
+			delete(s.held, r.ID)
 		}
 	}
 	s.news = false

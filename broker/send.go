@@ -53,8 +53,8 @@ func (b *Broker) Send(ctx context.Context, rs []*Record) error {
 
 // round offers every job once and returns those to be offered further.
 func (s *sending) round(ctx context.Context, rs []*Record) (again []*Record, err error) {
-	batches, lost := s.batches(rs)
-	if err := s.giveUp(ctx, lost); err != nil {
+	batches, lost, kept := s.batches(rs)
+	if err := errors.Join(s.giveUp(ctx, lost), s.keepBack(ctx, kept)); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -78,8 +78,9 @@ func (s *sending) round(ctx context.Context, rs []*Record) (again []*Record, err
 }
 
 // batches groups jobs by the endpoint of their best choice, passing over
-// dead ones. Jobs without a choice left are lost.
-func (s *sending) batches(rs []*Record) (batches [][]*Record, lost []*Record) {
+// dead ones. Jobs without a choice left are lost; those that wait for scouts
+// are kept.
+func (s *sending) batches(rs []*Record) (batches [][]*Record, lost, kept []*Record) {
 	at := map[string]int{}
 	for _, r := range rs {
 		for len(r.Choices) > 0 && s.dead[r.Choices[0].Endpoint.URL] != nil {
@@ -91,7 +92,8 @@ func (s *sending) batches(rs []*Record) (batches [][]*Record, lost []*Record) {
 			continue
 		}
 		if !s.Scouts.choose(r) {
-			continue // stays intended
+			kept = append(kept, r)
+			continue
 		}
 		e := r.Choices[0].Endpoint
 		i, ok := at[e.Interface+" "+e.URL]
@@ -102,7 +104,21 @@ func (s *sending) batches(rs []*Record) (batches [][]*Record, lost []*Record) {
 		}
 		batches[i] = append(batches[i], r)
 	}
-	return batches, lost
+	return batches, lost, kept
+}
+
+// keepBack notes in the records why the jobs stay here.
+func (s *sending) keepBack(ctx context.Context, rs []*Record) error {
+	at := map[string]string{}
+	for _, r := range rs {
+		at[r.ID] = r.Choices[0].At
+	}
+	return s.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
+		if r.State == plugins.Intended {
+			r.Reason = "waits until the first jobs at " + at[r.ID] + " have shown that it runs them"
+		}
+		return Change{}
+	})
 }
 
 // giveUp records that nobody took the jobs.
