@@ -1,34 +1,67 @@
 #!/bin/bash
 # Compares grid with ARC's own clients, 6.17 (Debian 12) and 7.0 (in the chroot), on the same CEs and the same jobs,
-# one after the other in one run. Prints seconds and ratios. The testbed must be up; ARC_BENCH_N jobs (100).
+# one after the other in one run, and prints a table: seconds, ratio, goal. The testbed must be up.
+# It acts as bob, a user of its own, and cancels and removes only the jobs that it has made.
 #   bench.sh [submit6 submit7 broker output6 output7]      all by default
+#   ARC_BENCH_N        jobs (100)
+#   ARC_BENCH_RUNS     how often grid is measured, for its median (3); the peers' long runs are measured once
 set -e
 . "$(dirname "$0")/common.sh"
 [ -f "$STATE/env" ] || { say "not up"; exit 1; }
 set -a; . "$STATE/env"; set +a
-N=${ARC_BENCH_N:-100}
+N=${ARC_BENCH_N:-100} RUNS=${ARC_BENCH_RUNS:-3}
 read -r A1 A2 A3 <<<"$GRID_ARC_REST10"
 read -r B1 B2 <<<"$GRID_ARC_REST11"
 W=$STATE/bench W7=$CHROOT$JAIL/bench
+exec 9>"$STATE/bench.lock"; flock -n 9 || { say "another run is going on"; exit 1; }
 rm -rf "$W" "$W7"; mkdir -p "$W/home/.arc"; [ ! -d "$CHROOT$JAIL" ] || mkdir -p "$W7/home/.arc"
 (cd "$HERE/../../.." && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$W/bin/grid" ./cmd/grid)
+export X509_USER_PROXY=$GRID_ARC_USERS/bob/proxy.pem
 export GRID_STATE_DIR=$W/state XDG_CACHE_HOME=$W/cache GRID_CONFIG=$W/grid.toml
-: >"$W/grid.toml"
+: >"$W/grid.toml"; : >"$W/made"; : >"$W/table"
+trap 'remove; ours_away' EXIT
+
 grid() { "$W/bin/grid" "$@"; }
 arc6() { (cd "$W" && HOME=$W/home "$@" 2>&1 | cat); }
 arc7() {
-  jailed HOME=$JAIL/bench/home X509_CERT_DIR=$JAIL/certificates X509_USER_PROXY=$JAIL/user/alice/proxy.pem \
+  jailed HOME=$JAIL/bench/home X509_CERT_DIR=$JAIL/certificates X509_USER_PROXY=$JAIL/user/bob/proxy.pem \
     sh -c 'cd "$0" && exec "$@"' $JAIL/bench "$@" 2>&1 | cat
 }
 
 seconds() { # command... ; its output goes to $W/out
-  local t0 t1; t0=$(date +%s%N); "$@" >"$W/out" 2>&1 || { echo "failed: $*" >&2; tail -3 "$W/out" >&2; }; t1=$(date +%s%N)
+  local t0 t1; t0=$(date +%s%N); "$@" >"$W/out" 2>&1 || { echo "failed: $*" | cut -c1-100 >&2; tail -3 "$W/out" >&2; }; t1=$(date +%s%N)
+  note_made
   awk -v n=$(((t1 - t0) / 1000000)) 'BEGIN{printf "%.3f\n", n / 1000}'
 }
-ratio() { # what theirs ours wanted
-  awk -v w="$1" -v t="$2" -v o="$3" -v n="$4" 'BEGIN{printf "%-46s theirs %8.3f s  grid %7.3f s  %6.1f x  (wanted %s x)\n", w, t, o, t/o, n}'
-}
 median() { sort -n | awk '{a[NR]=$1} END{print a[int((NR+1)/2)]}'; }
+row() { # what peer theirs ours wanted
+  awk -v w="$1" -v p="$2" -v t="$3" -v o="$4" -v n="$5" 'BEGIN{
+    printf "| %s | %.3f s | %s | %.3f s | %.1f x | %s x | %s |\n", w, o, p, t, t/o, n, (t/o >= n ? "met" : "missed")}' | tee -a "$W/table"
+}
+
+# The URLs of jobs that ARC's clients say they have made.
+note_made() { grep -o 'https://[^ ]*/rest/[0-9.]*/jobs/[0-9A-Za-z]*' "$W/out" | sort -u >>"$W/made" || true; }
+# Cancels and removes these, one request per CE and action.
+remove() {
+  local url a
+  for url in $(sed 's#/rest/.*##' "$W/made" | sort -u); do
+    grep -F "$url/" "$W/made" | sed 's#.*/#<job><id>#; s#$#</id></job>#' | { echo "<jobs>"; cat; echo "</jobs>"; } >"$W/ids.xml"
+    for a in kill clean; do
+      curl -s --cacert "$GRID_ARC_CA_CERT" --cert "$X509_USER_PROXY" -H 'Content-Type: application/xml' -o /dev/null \
+        --data-binary "@$W/ids.xml" "$url/rest/1.0/jobs?action=$a" || say "cannot remove jobs at $url"
+    done
+  done
+  : >"$W/made"; rm -rf "$W"/home/.arc/jobs* "$W7"/home/.arc/jobs*
+}
+# The same for grid's own: a CE cleans a job once it has ended.
+ours_away() {
+  local i
+  [ -d "$W/state" ] || return 0
+  grid cancel --all >/dev/null 2>&1 || true
+  for i in $(seq 1 60); do grid status --all 2>/dev/null | grep -Eq ' (accepted|preparing|queued|running|finishing) ' || break; sleep 1; done
+  grid clean --all --forget >/dev/null 2>&1 || true
+  rm -rf "$W/state"
+}
 
 # Job descriptions for both: b001 ... of a command, with an input file or without.
 jobs() { # command argument input-size
@@ -43,41 +76,37 @@ jobs() { # command argument input-size
   [ ! -d "$W7" ] || { rm -f "$W7"/b*; cp "$W"/b*.xrsl "$W7/"; [ "$3" = 0 ] || cp "$W/input.dat" "$W7/"; }
 }
 
-# Removes every job of the user on a CE, whoever sent it.
-wipe() { # URL
-  local a
-  for a in kill clean; do
-    curl -s --cacert "$GRID_ARC_CA_CERT" --cert "$X509_USER_PROXY" -H 'Accept: application/xml' "$1/rest/1.0/jobs" |
-      curl -s --cacert "$GRID_ARC_CA_CERT" --cert "$X509_USER_PROXY" -H 'Content-Type: application/xml' -o /dev/null --data-binary @- "$1/rest/1.0/jobs?action=$a"
+# grid's part: each run begins without any state, so that it delegates a credential as a first submission does.
+ours() { # URL -> medians S T K
+  local i s= t= k=
+  for i in $(seq 1 "$RUNS"); do
+    s="$s $(cd "$W" && seconds grid submit --no-cache --info "$1" b*.jdl)"
+    t="$t $(seconds grid status --all)"
+    [ "$(grep -c ' b[0-9]' "$W/out")" = "$N" ] || say "grid: $(grep -c ' b[0-9]' "$W/out") of $N jobs in its status"
+    k="$k $(seconds grid cancel --all)"
+    ours_away
   done
-  rm -rf "$W"/home/.arc/jobs* "$W7"/home/.arc/jobs* "$W/state"
-}
-
-ours() { # name URL -> submit status cancel
-  S=$(cd "$W" && seconds grid submit --no-cache --info "$2" b*.jdl)
-  T=$(seconds grid status --all)
-  [ "$(grep -c ' b[0-9]' "$W/out")" = "$N" ] || say "grid: $(grep -c ' b[0-9]' "$W/out") of $N jobs in its status"
-  K=$(seconds grid cancel --all)
+  S=$(printf '%s\n' $s | median) T=$(printf '%s\n' $t | median) K=$(printf '%s\n' $k | median)
 }
 
 submit() { # client version URL wanted wanted-with-input discovery-options
-  local v=$1 ver=$2 url=$3; shift 3
-  local want=$1 size s t k; shift 2
+  local v=$1 ver=$2 url=$3 plain=$4 input=$5 size s t k i; shift 5
   for size in 0 10000; do
     jobs /bin/sleep 600 $size
-    wipe "$url"
     s=$(cd "$W" && seconds "$v" arcsub -C "$url" "$@" $(cd "$W"; ls b*.xrsl))
-    t=$(seconds "$v" arcstat -a); k=$(seconds "$v" arckill -k -a)
-    wipe "$url"
-    ours "$ver" "$url"
-    wipe "$url"
-    ratio "$ver submit of $N, input $size B" "$s" "$S" "$([ $size = 0 ] && echo "$want" || echo $((want == 50 ? 30 : 20)))"
-    [ $size != 0 ] || { ratio "$ver status of $N" "$t" "$T" 1; ratio "$ver cancel of $N" "$k" "$K" 30; }
+    [ "$(sort -u "$W/made" | wc -l)" = "$N" ] || say "arcsub: $(sort -u "$W/made" | wc -l) of $N jobs"
+    t=$(for i in $(seq 1 "$RUNS"); do seconds "$v" arcstat -a; done | median)
+    k=$(seconds "$v" arckill -k -a)
+    remove
+    ours "$url"
+    row "submit of $N to $ver, $([ $size = 0 ] && echo "no input" || echo "10 kB input each")" "arcsub $ver" "$s" "$S" "$([ $size = 0 ] && echo "$plain" || echo "$input")"
+    [ $size != 0 ] || { row "status of $N at $ver" "arcstat $ver" "$t" "$T" 1; row "cancel of $N at $ver" "arckill $ver" "$k" "$K" 30; }
   done
 }
 submit6() { submit arc6 6.17 "$A1" 50 30 -T arcrest -Q arcrest; }
 submit7() { submit arc7 7.0 "$B1" 30 20 -T arcrest; }
 
+# 7.0 cannot broker over CEs that are named: 6.17 alone.
 broker() {
   jobs /bin/true "" 0
   local theirs ours i
@@ -85,24 +114,26 @@ broker() {
     theirs="$theirs $(seconds arc6 arcsub -c "$A1" -c "$A2" -c "$A3" -I org.nordugrid.arcrest -S org.nordugrid.arcrest -b Random b001.xrsl)"
     ours="$ours $(seconds grid submit --no-cache --info "$A1" --info "$A2" --info "$A3" "$W/b001.jdl")"
   done
-  ratio "one job brokered over three CEs (median of 5)" "$(printf '%s\n' $theirs | median)" "$(printf '%s\n' $ours | median)" 3
-  for i in "$A1" "$A2" "$A3"; do wipe "$i"; done
+  row "one job brokered over three CEs (medians of 5)" "arcsub 6.17" "$(printf '%s\n' $theirs | median)" "$(printf '%s\n' $ours | median)" 3
+  remove; ours_away
 }
 
 output() { # client version URL arcsync-option
   jobs /bin/echo "hello" 0
-  wipe "$3"
   (cd "$W" && grid submit --no-cache --info "$3" b*.jdl >/dev/null)
-  say "waiting for $N jobs to end"
-  local i; for i in $(seq 1 300); do [ "$(grid status --all | grep -c ' done ')" != "$N" ] || break; sleep 3; done
-  mkdir -p "$W/got"; local o t
-  o=$(cd "$W/got" && seconds grid output --all)
-  [ "$(find "$W/got" -name out.txt | wc -l)" = "$N" ] || say "grid brought $(find "$W/got" -name out.txt | wc -l) of $N"
+  say "waiting for $N jobs to end" >&2
+  local i o= t; for i in $(seq 1 300); do [ "$(grid status --all | grep -c ' done ')" != "$N" ] || break; sleep 3; done
+  for i in $(seq 1 "$RUNS"); do
+    rm -rf "$W/got"; mkdir -p "$W/got"
+    o="$o $(cd "$W/got" && seconds grid output --all)"
+    [ "$(find "$W/got" -name out.txt | wc -l)" = "$N" ] || say "grid brought $(find "$W/got" -name out.txt | wc -l) of $N"
+  done
   "$1" arcsync "$4" "$3" -f >/dev/null
   t=$(seconds "$1" arcget -k -a)
   grep -q "$N, successfully retrieved: $N" "$W/out" || say "arcget: $(grep retrieved "$W/out")"
-  ratio "$2 output of $N" "$t" "$o" 10
-  rm -rf "$W/got"; wipe "$3"
+  : >"$W/made"
+  row "output of $N at $2" "arcget $2" "$t" "$(printf '%s\n' $o | median)" 10
+  rm -rf "$W/got" "$W"/home/.arc/jobs* "$W7"/home/.arc/jobs*; ours_away
 }
 output6() { output arc6 6.17 "$A3" -c; }
 output7() { output arc7 7.0 "$B2" -C; }
@@ -110,4 +141,7 @@ output7() { output arc7 7.0 "$B2" -C; }
 for part in ${*:-submit6 submit7 broker output6 output7}; do
   case $part in *7) [ -n "$B1" ] || continue ;; esac
   $part
-done
+done >&2
+echo "| what | grid | peer | peer's time | ratio | goal | |"
+echo "|---|---|---|---|---|---|---|"
+cat "$W/table"
