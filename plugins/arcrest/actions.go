@@ -54,7 +54,7 @@ func (c *client) act(ctx context.Context, op, action, scope string, ids []string
 // errors back in the order of the handles.
 func (b *Backend) each(ctx context.Context, op string, hs []plugins.Handle, do func(*client, context.Context, []string) []error) []error {
 	errs := make([]error, len(hs))
-	b.byEndpoint(op, hs, func(c *client, at []int, err error) {
+	b.byEndpoint(ctx, op, hs, func(c *client, at []int, err error) {
 		if err == nil {
 			for k, e := range do(c, ctx, idsOf(hs, at)) {
 				errs[at[k]] = e

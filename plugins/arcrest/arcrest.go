@@ -5,6 +5,7 @@
 package arcrest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
@@ -43,7 +44,7 @@ type Backend struct {
 	o       Options
 	mu      sync.Mutex
 	clients map[string]*client // by base URL and credential
-	who     []*identity        // as last asked, the preferred first
+	set     *credential.Set    // as last asked for
 	asked   time.Time
 }
 
@@ -93,17 +94,21 @@ func (b *Backend) Close() {
 // client returns the one for an endpoint with the present credential of the
 // owner of a job; owner "" takes the preferred one. op is for the message of a
 // failure.
-func (b *Backend) client(op, endpoint, owner string) (*client, error) {
+func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*client, error) {
 	base, err := Base(endpoint)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	who, err := b.identity(owner)
+	set, err := b.credentials()
+	var who *identity
+	if err == nil {
+		who, err = identify(ctx, set, base, owner, b.o.Now())
+	}
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: hostOf(base), Err: err}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	key := base + " " + who.key
 	if c := b.clients[key]; c != nil {
 		return c, nil

@@ -104,8 +104,12 @@ func (c *client) request(ctx context.Context, ca *call) (*http.Request, error) {
 	for k, v := range ca.header {
 		req.Header.Set(k, v)
 	}
-	if c.who.token != nil {
-		req.Header.Set("Authorization", "Bearer "+c.who.token.Raw())
+	token, remark := c.who.bearer(ctx, c.base, ca.scope)
+	if remark != nil {
+		c.o.Logf("%s at %s: %v", ca.op, c.host, remark)
+	}
+	if token != nil {
+		req.Header.Set("Authorization", "Bearer "+token.Raw())
 	}
 	return req, nil
 }

@@ -25,7 +25,7 @@ func (b *Backend) Complete(ctx context.Context, reqs []plugins.Request, hs []plu
 }
 
 func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Handle) (err error) {
-	if s.c, err = b.client("complete", s.reqs[0].Endpoint.URL, hs[0].Owner); err != nil {
+	if s.c, err = b.client(ctx, "complete", s.reqs[0].Endpoint.URL, hs[0].Owner); err != nil {
 		return err
 	}
 	live, err := s.c.live(ctx)

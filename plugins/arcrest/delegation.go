@@ -109,11 +109,11 @@ func lastSegment(s string) string {
 	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
-// delegateToken hands the token over (1.1 only). It cannot be renewed there;
-// a new token needs a new delegation.
+// delegateToken hands the token over (1.1 only), as A-REX wants it: bare, in
+// a header. It cannot be renewed there; a new token needs a new delegation.
 func (c *client) delegateToken(ctx context.Context, op, version string) (delegation, error) {
 	ca := &call{op: op, method: http.MethodPost, path: "/rest/" + version + "/delegations?action=new&type=jwt",
-		scope: scopeCreate, header: map[string]string{"X-Token-Delegation": "JWT"}}
+		scope: scopeCreate, header: map[string]string{"X-Token-Delegation": c.who.token.Raw()}}
 	_, head, err := c.read(ctx, ca)
 	if err != nil {
 		return delegation{}, err

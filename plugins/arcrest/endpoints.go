@@ -1,6 +1,7 @@
 package arcrest
 
 import (
+	"context"
 	"sync"
 
 	"gridbroker/plugins"
@@ -12,7 +13,7 @@ type place struct{ endpoint, owner string }
 // byEndpoint calls do for every place among the handles, at the same time,
 // with the positions of its handles. err is set where there is no client for
 // it, and for handles whose id cannot be one (at then lists those).
-func (b *Backend) byEndpoint(op string, hs []plugins.Handle, do func(c *client, at []int, err error)) {
+func (b *Backend) byEndpoint(ctx context.Context, op string, hs []plugins.Handle, do func(c *client, at []int, err error)) {
 	groups := map[place][]int{}
 	var bad []int
 	for i, h := range hs {
@@ -26,7 +27,7 @@ func (b *Backend) byEndpoint(op string, hs []plugins.Handle, do func(c *client, 
 	var wg sync.WaitGroup
 	for p, at := range groups {
 		wg.Go(func() {
-			c, err := b.client(op, p.endpoint, p.owner)
+			c, err := b.client(ctx, op, p.endpoint, p.owner)
 			do(c, at, err)
 		})
 	}

@@ -33,7 +33,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 		hs[i] = j.Handle
 	}
 	meter := &meter{progress: p}
-	b.byEndpoint("output", hs, func(c *client, at []int, err error) {
+	b.byEndpoint(ctx, "output", hs, func(c *client, at []int, err error) {
 		var g errgroup.Group
 		g.SetLimit(b.o.Connections)
 		for _, i := range at {
@@ -117,7 +117,7 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 // List implements plugins.Lister.
 func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
 	out := make([]plugins.FetchResult, len(hs))
-	b.byEndpoint("list the output", hs, func(c *client, at []int, err error) {
+	b.byEndpoint(ctx, "list the output", hs, func(c *client, at []int, err error) {
 		for _, i := range at {
 			if out[i].Err = err; err == nil {
 				out[i].Files, out[i].Err = (&download{c: c, id: hs[i].ID}).names(ctx)

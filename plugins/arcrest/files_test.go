@@ -53,7 +53,7 @@ func TestServerNamesStayInside(t *testing.T) {
 		top := t.TempDir()
 		dir := filepath.Join(top, "job")
 		b := f.backend(t)
-		c, err := b.client("x", f.url(), "")
+		c, err := b.client(t.Context(), "x", f.url(), "")
 		check(t, err)
 		r := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}, nil)[0]
 		if r.Err == nil {
@@ -93,7 +93,7 @@ func TestResumeDownload(t *testing.T) {
 		return true
 	})
 	b, dir := f.backend(t), t.TempDir()
-	c, err := b.client("x", f.url(), "")
+	c, err := b.client(t.Context(), "x", f.url(), "")
 	check(t, err)
 	req := []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}
 	if r := b.Fetch(t.Context(), req, nil)[0]; kindOf(t, r.Err) != plugins.Unavailable {

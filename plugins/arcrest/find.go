@@ -54,7 +54,7 @@ const (
 
 // eachName calls visit once for every job at the endpoint; false ends it.
 func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit func(c *client, id, name string) bool) error {
-	c, err := b.client("look up jobs", endpoint.URL, "")
+	c, err := b.client(ctx, "look up jobs", endpoint.URL, "")
 	if err != nil {
 		return err
 	}

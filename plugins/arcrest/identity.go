@@ -1,6 +1,8 @@
 package arcrest
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,8 +14,9 @@ import (
 // identity is whom we are for one endpoint client. To A-REX a proxy and a
 // token are two users, who do not see each other's jobs.
 type identity struct {
-	x509  *credential.X509  // nil: the token counts
-	token *credential.Token // nil without, or with x509
+	x509  *credential.X509  // nil: tokens count
+	token *credential.Token // nil with x509; says whom we are, and is used where no other is to be had
+	set   *credential.Set   // has tokens for single operations; may be nil
 	trust *credential.Trust
 	key   string // differs for every other credential
 }
@@ -23,57 +26,111 @@ func (w *identity) name() string {
 	if w.x509 != nil {
 		return w.x509.Identity()
 	}
-	return w.token.Subject() + " of " + w.token.Issuer()
+	return owner(w.token)
+}
+
+func owner(t *credential.Token) string { return t.Subject() + " of " + t.Issuer() }
+
+// bearer is the token for an operation that needs a scope, with the endpoint
+// as its audience where there is one to be had; nil with a proxy. One of
+// another user would not see the jobs. remark says why it is not the right one.
+func (w *identity) bearer(ctx context.Context, base, scope string) (t *credential.Token, remark error) {
+	if w.token == nil || w.set == nil || scope == "" {
+		return w.token, nil
+	}
+	t, err := w.set.TokenOrAny(ctx, base, scope)
+	if err == nil && owner(t) != owner(w.token) {
+		err = fmt.Errorf("the token for it is one of %s", owner(t))
+	}
+	if err != nil {
+		return w.token, err
+	}
+	return t, nil
 }
 
 // identityAge is how long the answer of Options.Credentials is good for.
 const identityAge = 30 * time.Second
 
-// identity returns the one of that name, or the preferred one. It is called
-// with the lock held.
-func (b *Backend) identity(name string) (*identity, error) {
+// credentials asks for them now and then. As long as they stay the same the
+// set does too, with the tokens that it has got for endpoints.
+func (b *Backend) credentials() (*credential.Set, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	now := b.o.Now()
-	if age := now.Sub(b.asked); b.who == nil || age < 0 || age >= identityAge {
-		set, err := b.o.Credentials()
-		if err != nil {
-			return nil, err
-		}
-		if b.who, err = usable(set, now); err != nil {
-			return nil, err
-		}
-		b.asked = now
+	if age := now.Sub(b.asked); b.set != nil && age >= 0 && age < identityAge {
+		return b.set, nil
 	}
-	for _, who := range b.who {
-		if name == "" || who.name() == name {
-			return who, nil
-		}
+	set, err := b.o.Credentials()
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("the job belongs to %s, and you are %s now", name, b.who[0].name())
-}
-
-// usable lists the X.509 credential and the token, those that have not expired.
-func usable(set *credential.Set, now time.Time) (all []*identity, err error) {
 	if set == nil || set.Trust == nil {
 		return nil, errNoTrust
 	}
-	if x := set.X509; x != nil && now.Before(x.NotAfter()) {
-		all = append(all, &identity{x509: x, trust: set.Trust, key: digest(x.Chain()[0].Raw)})
+	if b.set == nil || !unchanged(b.set, set) {
+		b.set = set
 	}
-	if t := set.Token; t != nil && (t.Expiry().IsZero() || now.Before(t.Expiry())) {
-		all = append(all, &identity{token: t, trust: set.Trust, key: digest([]byte(t.Raw()))})
-	}
-	if all == nil {
-		return nil, unusable(set)
-	}
-	return all, nil
+	b.asked = now
+	return b.set, nil
 }
 
-// unusable says why there is no credential to use, about each kind.
-func unusable(set *credential.Set) error {
+func unchanged(a, b *credential.Set) bool {
+	return (a.Minter == nil) == (b.Minter == nil) && bytes.Equal(leaf(a), leaf(b)) && raw(a) == raw(b)
+}
+
+func leaf(s *credential.Set) []byte {
+	if s.X509 == nil {
+		return nil
+	}
+	return s.X509.Chain()[0].Raw
+}
+
+func raw(s *credential.Set) string {
+	if s.Token == nil {
+		return ""
+	}
+	return s.Token.Raw()
+}
+
+// identify returns the one of that name for an endpoint; "" takes the
+// preferred one. A token is got for the endpoint only when it is wanted.
+func identify(ctx context.Context, set *credential.Set, base, name string, now time.Time) (*identity, error) {
+	var other *identity
+	if x := set.X509; x != nil && now.Before(x.NotAfter()) {
+		who := &identity{x509: x, trust: set.Trust, key: digest(x.Chain()[0].Raw)}
+		if name == "" || who.name() == name {
+			return who, nil
+		}
+		other = who
+	}
+	t, err := set.TokenOrAny(ctx, base, scopeRead)
+	if err == nil && (t.Expiry().IsZero() || now.Before(t.Expiry())) {
+		who := &identity{token: t, set: set, trust: set.Trust, key: digest([]byte(t.Raw()))}
+		if name == "" || who.name() == name {
+			return who, nil
+		}
+		if other == nil {
+			other = who
+		}
+	}
+	if other == nil {
+		return nil, unusable(set, err)
+	}
+	return nil, fmt.Errorf("the job belongs to %s, and you are %s now", name, other.name())
+}
+
+// unusable says why there is no credential to use, about each kind. err is
+// what getting a token came to.
+func unusable(set *credential.Set, err error) error {
 	var why []string
 	for _, kind := range []string{"x509", "token"} {
 		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
 			why = append(why, f.Error())
+		}
+	}
+	if f, ok := errors.AsType[*credential.Finding](err); set.Minter != nil && err != nil && !(ok && f.ID == "token.absent") {
+		if text := err.Error(); len(why) == 0 || why[len(why)-1] != text {
+			why = append(why, text)
 		}
 	}
 	if why == nil {

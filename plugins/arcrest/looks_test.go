@@ -49,7 +49,7 @@ func TestMomentaryStates(t *testing.T) {
 				return true
 			})
 			b := f.backend(t)
-			client, err := b.client("x", f.url(), "")
+			client, err := b.client(t.Context(), "x", f.url(), "")
 			check(t, err)
 			if st := b.Status(t.Context(), []plugins.Handle{client.handle("job1")})[0]; st.State != c.want {
 				t.Errorf("%+v", st)
@@ -89,7 +89,7 @@ func TestOneLookIsNotEnough(t *testing.T) {
 		return true
 	})
 	b := f.backend(t)
-	c, err := b.client("x", f.url(), "")
+	c, err := b.client(t.Context(), "x", f.url(), "")
 	check(t, err)
 	if st := b.Status(t.Context(), []plugins.Handle{c.handle("job1")})[0]; st.State != plugins.Running || st.Err != nil {
 		t.Errorf("%+v", st)

@@ -15,7 +15,7 @@ import (
 // identity is the one we show it.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	pong := plugins.Pong{Interface: glue.InterfaceARCREST}
-	c, err := b.client("ping", endpoint, "")
+	c, err := b.client(ctx, "ping", endpoint, "")
 	stranger, ok := errors.AsType[*plugins.Error](err)
 	if ok && stranger.Kind == plugins.Credential {
 		c, err = b.anonymous(endpoint)

@@ -56,7 +56,7 @@ func TestRealComplete(t *testing.T) {
 // cutSubmission makes jobs and uploads nothing; they are removed at the end.
 func cutSubmission(t *testing.T, b *Backend, url string, reqs []plugins.Request) []plugins.Handle {
 	t.Helper()
-	c, err := b.client("submit", url, "")
+	c, err := b.client(t.Context(), "submit", url, "")
 	check(t, err)
 	s := &submission{c: c, reqs: reqs, res: make([]plugins.Result, len(reqs))}
 	all := make([]int, len(reqs))

@@ -135,7 +135,7 @@ func submitWaiting(t *testing.T, b *Backend, url string, n int) []plugins.Result
 		s.reqs = append(s.reqs, r)
 	}
 	var err error
-	s.c, err = b.client("submit", url, "")
+	s.c, err = b.client(t.Context(), "submit", url, "")
 	check(t, err)
 	texts := s.describeAll("")
 	for _, batch := range batches(texts) {

@@ -12,17 +12,17 @@ import (
 )
 
 // one returns the client for a single job.
-func (b *Backend) one(op string, h plugins.Handle) (*client, error) {
+func (b *Backend) one(ctx context.Context, op string, h plugins.Handle) (*client, error) {
 	if !validID(h.ID) {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: h.Endpoint, Said: "this is no job id of ARC: " + h.ID}
 	}
-	return b.client(op, h.Endpoint, h.Owner)
+	return b.client(ctx, op, h.Endpoint, h.Owner)
 }
 
 // Log implements plugins.Logger: why the job failed, when it did, and the grid
 // manager's log of it with that of the batch system.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	c, err := b.one("log", h)
+	c, err := b.one(ctx, "log", h)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 
 // Peek implements plugins.Peeker with a Range request for the session file.
 func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
-	c, err := b.one("peek", h)
+	c, err := b.one(ctx, "peek", h)
 	if err != nil {
 		return 0, err
 	}

@@ -17,7 +17,7 @@ import (
 // infoprovider old; for jobs that ended since, the CE's own record is read.
 func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
-	b.byEndpoint("status", hs, func(c *client, at []int, err error) {
+	b.byEndpoint(ctx, "status", hs, func(c *client, at []int, err error) {
 		var got map[string]*plugins.Status
 		if err == nil {
 			got, err = c.status(ctx, idsOf(hs, at))

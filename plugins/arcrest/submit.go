@@ -31,7 +31,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	}
 	s := &submission{reqs: reqs, res: res, progress: p}
 	var err error
-	if s.c, err = b.client("submit", reqs[0].Endpoint.URL, ""); err == nil {
+	if s.c, err = b.client(ctx, "submit", reqs[0].Endpoint.URL, ""); err == nil {
 		err = s.run(ctx)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ set -e
 [ -f "$STATE/env" ] || { say "not up"; exit 1; }
 set -a; . "$STATE/env"; set +a
 N=${ARC_BENCH_N:-100} RUNS=${ARC_BENCH_RUNS:-3}
+SETTLE=15 # seconds until the CE has started what it can of the jobs sent, before it is asked about them
 read -r A1 A2 A3 <<<"$GRID_ARC_REST10"
 read -r B1 B2 <<<"$GRID_ARC_REST11"
 W=$STATE/bench W7=$CHROOT$JAIL/bench
@@ -81,6 +82,7 @@ ours() { # URL -> medians S T K
   local i s= t= k=
   for i in $(seq 1 "$RUNS"); do
     s="$s $(cd "$W" && seconds grid submit --no-cache --info "$1" b*.jdl)"
+    sleep "$SETTLE"
     t="$t $(seconds grid status --all)"
     [ "$(grep -c ' b[0-9]' "$W/out")" = "$N" ] || say "grid: $(grep -c ' b[0-9]' "$W/out") of $N jobs in its status"
     k="$k $(seconds grid cancel --all)"
@@ -95,6 +97,7 @@ submit() { # client version URL wanted wanted-with-input discovery-options
     jobs /bin/sleep 600 $size
     s=$(cd "$W" && seconds "$v" arcsub -C "$url" "$@" $(cd "$W"; ls b*.xrsl))
     [ "$(sort -u "$W/made" | wc -l)" = "$N" ] || say "arcsub: $(sort -u "$W/made" | wc -l) of $N jobs"
+    sleep "$SETTLE"
     t=$(for i in $(seq 1 "$RUNS"); do seconds "$v" arcstat -a; done | median)
     k=$(seconds "$v" arckill -k -a)
     remove
@@ -103,7 +106,7 @@ submit() { # client version URL wanted wanted-with-input discovery-options
     [ $size != 0 ] || { row "status of $N at $ver" "arcstat $ver" "$t" "$T" 1; row "cancel of $N at $ver" "arckill $ver" "$k" "$K" 30; }
   done
 }
-submit6() { submit arc6 6.17 "$A1" 50 30 -T arcrest -Q arcrest; }
+submit6() { submit arc6 6.17 "$A3" 50 30 -T arcrest -Q arcrest; }
 submit7() { submit arc7 7.0 "$B1" 30 20 -T arcrest; }
 
 # 7.0 cannot broker over CEs that are named: 6.17 alone.
