@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ type DeviceIssuer struct {
 	mu      sync.Mutex
 	signer  *Issuer
 	polls   int
+	flows   int
 	refresh string
 	Scopes  string // granted at the device flow
 	Asked   []string
@@ -58,6 +60,27 @@ func StartDeviceIssuer(t testing.TB, signer *Issuer) *DeviceIssuer {
 	return d
 }
 
+// Requests are those at the token endpoint: grant type, audience, scopes.
+func (d *DeviceIssuer) Requests() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.Asked)
+}
+
+// Flows is how many device flows were begun.
+func (d *DeviceIssuer) Flows() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.flows
+}
+
+// SetLife changes how long new tokens live.
+func (d *DeviceIssuer) SetLife(life time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Life = life
+}
+
 // ServeHTTP implements http.Handler.
 func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
@@ -72,6 +95,7 @@ func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, d.DenyStart, "")
 			return
 		}
+		d.flows++
 		d.polls, d.Scopes = 0, r.FormValue("scope")
 		reply(w, http.StatusOK, map[string]any{"device_code": "dc", "user_code": "ABCD-EFGH", "verification_uri": d.URL + "/go",
 			"expires_in": 300, "interval": 1})
