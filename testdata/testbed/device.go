@@ -109,7 +109,8 @@ func (d *DeviceIssuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (d *DeviceIssuer) discovery(w http.ResponseWriter) {
 	doc := map[string]any{"issuer": d.URL, "token_endpoint": d.URL + "/token", "authorization_endpoint": d.URL + "/authorize",
 		"jwks_uri": d.URL + "/jwks", "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"RS256"}}
+		"id_token_signing_alg_values_supported": []string{"RS256"}, "scopes_supported": []string{"openid", "offline_access", "compute.read", "compute.create", "compute.modify", "compute.cancel"},
+		"grant_types_supported": []string{"urn:ietf:params:oauth:grant-type:device_code", "refresh_token"}}
 	if !d.NoDevice {
 		doc["device_authorization_endpoint"] = d.URL + "/device"
 	}

@@ -15,6 +15,7 @@ install() {
   command -v voms-proxy-init2 >/dev/null || need="$need voms-clients"
   command -v mariadbd >/dev/null || need="$need mariadb-server"
   command -v socat >/dev/null || need="$need socat"
+  command -v oidc-agent >/dev/null || need="$need oidc-agent-cli" # the tests of tokens start it
   command -v ip >/dev/null || need="$need iproute2"
   [ -z "$need" ] || DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends $need openssl >/dev/null
 }
