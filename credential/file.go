@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -104,27 +103,6 @@ func replaceQuotes(s string) string {
 		}
 	}
 	return string(out)
-}
-
-// WriteSecret writes data to path with mode 0600, atomically: a reader sees
-// the old content or the new one, and a crash leaves the old.
-func WriteSecret(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".grid-*") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
 
 // readFileLimited reads a file of at most limit bytes.

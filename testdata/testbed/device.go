@@ -74,6 +74,13 @@ func (d *DeviceIssuer) Flows() int {
 	return d.flows
 }
 
+// RefreshToken is the one that is good at present.
+func (d *DeviceIssuer) RefreshToken() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refresh
+}
+
 // SetLife changes how long new tokens live.
 func (d *DeviceIssuer) SetLife(life time.Duration) {
 	d.mu.Lock()
