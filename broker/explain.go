@@ -186,10 +186,10 @@ func (m *Match) unpublished() []Unpublished {
 			continue
 		}
 		u := Unpublished{Name: name, Unknown: true}
-		if _, known := glue.Column(name); known {
+		if _, _, known := jdl.GLUEType(name); known {
 			u.Unknown = false
 		} else {
-			u.Meant = nearestName(name, glue.Names())
+			u.Meant = nearestName(name, jdl.GLUENames())
 		}
 		out = append(out, u)
 	}

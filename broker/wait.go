@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,36 @@ import (
 type Origin struct {
 	Sources []string `json:"sources,omitempty"` // URLs
 	Sites   []string `json:"sites,omitempty"`   // patterns, as Rules.Sites
+	// Attributes are those that the jobs look at and that nobody asks for
+	// otherwise, lower-cased.
+	Attributes []string `json:"attributes,omitempty"`
+}
+
+// Attributes lists the published attributes, beyond those glue's fields hold,
+// that the Requirements and Rank of jobs look at: lower-cased, sorted.
+func Attributes(jobs []*jdl.Job) []string {
+	names := map[string]bool{}
+	for _, job := range jobs {
+		for _, e := range []jdl.Expr{job.Requirements, job.Rank} {
+			if e == nil {
+				continue
+			}
+			jdl.Walk(e, func(e jdl.Expr) bool {
+				name := ""
+				switch e := e.(type) {
+				case *jdl.Select:
+					name = e.Name
+				case *jdl.AttrRef:
+					name = e.Name
+				}
+				if _, held := glue.Column(name); !held && strings.HasPrefix(strings.ToLower(name), "glue") {
+					names[strings.ToLower(name)] = true
+				}
+				return true
+			})
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Discover finds the resources that jobs of an origin may go to.
@@ -241,7 +273,7 @@ func (b *Broker) sendAgain(ctx context.Context, rs []*Record, discover Discover,
 func byOrigin(rs []*Record) (groups [][]*Record) {
 	at := map[string]int{}
 	for _, r := range rs {
-		key := strings.Join(r.Origin.Sources, "\n") + "\n\n" + strings.Join(r.Origin.Sites, "\n")
+		key := strings.Join(r.Origin.Sources, "\n") + "\n\n" + strings.Join(r.Origin.Sites, "\n") + "\n\n" + strings.Join(r.Origin.Attributes, "\n")
 		i, ok := at[key]
 		if !ok {
 			i = len(groups)

@@ -11,7 +11,7 @@ type glue13 struct {
 	ces         slab[ce13]
 	views       slab[view13]
 	subclusters slab[subcluster13]
-	siteOf      map[key]string // GlueCluster's site, by cluster
+	clusters    map[key]cluster13
 	binds       map[key][]StorageBinding
 	services    map[key][]Endpoint             // by what they tell about
 	ses         map[string]map[string][]string // GlueSE's attributes, by identifier
@@ -19,11 +19,12 @@ type glue13 struct {
 
 // ce13 is one GlueCE, a queue.
 type ce13 struct {
-	r        Resource
-	key      key
-	cluster  string
-	contacts []string
-	free     Opt[int64] // GlueCEStateFreeCPUs, where FreeJobSlots is missing
+	r         Resource
+	key       key
+	cluster   string
+	contacts  []string
+	defaultSE string
+	free      Opt[int64] // GlueCEStateFreeCPUs, where FreeJobSlots is missing
 }
 
 // view13 is a VO's view of a GlueCE: its own access rules and state.
@@ -42,7 +43,7 @@ type subcluster13 struct {
 }
 
 func (g *glue13) init(d *Decoder) {
-	g.d, g.siteOf, g.binds = d, map[key]string{}, map[key][]StorageBinding{}
+	g.d, g.clusters, g.binds = d, map[key]cluster13{}, map[key][]StorageBinding{}
 	g.ses, g.services = map[string]map[string][]string{}, map[key][]Endpoint{}
 }
 
@@ -78,8 +79,8 @@ func (g *glue13) add(k kind, e *Entry) {
 		}
 	case kindCluster:
 		var c cluster13
-		apply(g.d, clusterAttrs, &c, e, nil)
-		g.siteOf[key{site, c.id}] = c.site
+		apply(g.d, clusterAttrs, &c, e, &c.attrs)
+		g.clusters[key{site, c.id}] = c
 	case kindSE:
 		var s se13
 		apply(g.d, seAttrs, &s, e, nil)
@@ -104,7 +105,11 @@ func foreign(b []byte, want string) []byte {
 	return trimSpace(value)
 }
 
-type cluster13 struct{ id, site string }
+// cluster13 is what only a GlueCluster tells.
+type cluster13 struct {
+	id, site string
+	attrs    map[string][]string
+}
 
 var clusterAttrs = setters[cluster13]{
 	"glueclusteruniqueid": func(d *Decoder, c *cluster13, v []byte) { c.id = d.pool.str(v) },
@@ -147,6 +152,7 @@ var ceAttrs = setters[ce13]{
 	"gluecename":                  func(d *Decoder, c *ce13, v []byte) { c.r.Queue = d.pool.str(v) },
 	"gluecehostingcluster":        func(d *Decoder, c *ce13, v []byte) { c.setCluster(d.pool.str(v), false) },
 	"glueceinfohostname":          func(d *Decoder, c *ce13, v []byte) { c.r.CE = d.pool.str(bytes.ToLower(v)) },
+	"glueceinfodefaultse":         func(d *Decoder, c *ce13, v []byte) { c.defaultSE = d.pool.str(v) },
 	"glueceinfolrmstype":          func(d *Decoder, c *ce13, v []byte) { c.r.LRMS = d.pool.str(v) },
 	"glueceinfolrmsversion":       func(d *Decoder, c *ce13, v []byte) { c.r.LRMSVersion = d.pool.str(v) },
 	"glueceinfototalcpus":         func(d *Decoder, c *ce13, v []byte) { c.r.TotalSlots = limit(v) },

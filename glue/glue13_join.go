@@ -1,6 +1,8 @@
 package glue
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -44,10 +46,9 @@ func (g *glue13) environments() map[key]*Resource {
 func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	r := &c.r
 	r.Schema, r.ID, r.CEID = "glue1.3", c.key.id, c.key.id
-	r.Site = c.key.site
-	if r.Site == "" {
-		r.Site = g.siteOf[key{c.key.site, c.cluster}]
-	}
+	cluster := g.clusters[key{c.key.site, c.cluster}]
+	r.Site = cmp.Or(c.key.site, cluster.site)
+	r.Attrs = mergedAttrs(r.Attrs, cluster.attrs)
 	host, _, _ := strings.Cut(c.key.id, ":")
 	if r.CE == "" {
 		r.CE = strings.ToLower(host)
@@ -62,13 +63,32 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	r.dropPlaceholderState()
 	r.Endpoints = []Endpoint{c.endpoint()}
 	r.Services = g.servicesOf(c)
-	r.CloseSEs = g.binds[c.key]
-	for i := range r.CloseSEs {
-		r.CloseSEs[i].Attrs = g.ses[r.CloseSEs[i].SE]
-	}
+	r.CloseSEs = g.close(c)
 	if env := nodes[key{c.key.site, c.cluster}]; env != nil {
 		copyEnvironment(r, env)
 	}
+}
+
+// close lists the storage elements bound to a CE: the default one first, the
+// others by name.
+func (g *glue13) close(c *ce13) []StorageBinding {
+	ses := g.binds[c.key]
+	if c.defaultSE != "" && !slices.ContainsFunc(ses, func(b StorageBinding) bool { return b.SE == c.defaultSE }) {
+		ses = append(ses, StorageBinding{SE: c.defaultSE})
+	}
+	for i := range ses {
+		ses[i].Attrs = g.ses[ses[i].SE]
+	}
+	slices.SortStableFunc(ses, func(a, b StorageBinding) int {
+		switch c.defaultSE {
+		case a.SE:
+			return -1
+		case b.SE:
+			return 1
+		}
+		return strings.Compare(a.SE, b.SE)
+	})
+	return ses
 }
 
 // queueInID takes the queue out of an identifier, where nothing else names it:

@@ -50,6 +50,7 @@ type manager20 struct {
 	product, version      string
 	totalSlots, usedSlots Opt[int64]
 	cpus                  Opt[int64]
+	attrs                 map[string][]string
 }
 
 type env20 struct {
@@ -97,7 +98,7 @@ func (g *glue20) add(k kind, e *Entry) {
 		}
 	case kindManager:
 		m := manager20{id: key{site: site}}
-		apply(d, managerAttrs, &m, e, nil)
+		apply(d, managerAttrs, &m, e, &m.attrs)
 		g.managers = append(g.managers, m)
 	case kindEnvironment:
 		v := g.envs.add()

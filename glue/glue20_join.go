@@ -153,6 +153,7 @@ func (j *join20) finish(s *share20) {
 		if !r.TotalSlots.OK {
 			r.TotalSlots = m.cpus
 		}
+		r.Attrs = mergedAttrs(r.Attrs, m.attrs)
 		if env := j.environment(s, m); env != nil {
 			copyEnvironment(r, &env.r)
 		}

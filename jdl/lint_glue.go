@@ -2,6 +2,7 @@ package jdl
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -47,6 +48,9 @@ func GLUEType(name string) (kind Kind, list, known bool) {
 	a, known := theGlueTable().find(name)
 	return a.kind, a.list, known
 }
+
+// GLUENames lists the attributes that GLUEType knows, in the schemas' spelling.
+func GLUENames() []string { return slices.Clone(theGlueTable().names) }
 
 func newGlueTable() *glueTable {
 	t := &glueTable{by: map[string]glueAttr{}}

@@ -61,10 +61,10 @@ func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
 	if err := a.openServices(s); err != nil {
 		return err
 	}
+	a.regard(s, jobsOf(files))
 	if err := a.look(cmd.Context(), s); err != nil {
 		return err
 	}
-	a.memberOf(s, jobsOf(files))
 	p, err := planAll(cmd.Context(), s, files)
 	if err != nil {
 		return err

@@ -187,6 +187,14 @@ func (a *app) memberOf(s *session, jobs []*jdl.Job) {
 	}
 }
 
+// regard makes a session fit for jobs: as whose members they run, and which
+// attributes beyond the usual are to be asked for.
+func (a *app) regard(s *session, jobs []*jdl.Job) {
+	a.memberOf(s, jobs)
+	s.plan.extra = broker.Attributes(jobs)
+	s.broker.Origin.Attributes = s.plan.extra
+}
+
 func (a *app) credentialEnv() credential.Env {
 	return credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
 }

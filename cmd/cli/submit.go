@@ -85,10 +85,10 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		s.conf.Scouts = f.scouts
 	}
 	s.scouts(f.wait)
+	a.regard(s, jobsOf(files))
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}
-	a.memberOf(s, jobsOf(files))
 	p, err := planAll(ctx, s, files)
 	if err != nil {
 		return err
@@ -273,6 +273,7 @@ func (a *app) rediscover(s *session) broker.Discover {
 		if s.plan.info = named; len(named) == 0 {
 			s.plan.info = from.Sources
 		}
+		s.plan.extra = from.Attributes
 		err := a.look(ctx, s)
 		return s.resources(), err
 	}
