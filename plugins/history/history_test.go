@@ -348,6 +348,20 @@ func TestProven(t *testing.T) {
 	}
 }
 
+// Of tasks that take no time at all no end is too soon.
+func TestShortTasksAreNeverOdd(t *testing.T) {
+	b := newBench(t)
+	r := resource("a")
+	for range 10 {
+		b.run(simulate, r, 0, 0, 0)
+	}
+	b.run(simulate, r, 0, 30*time.Second, 0)
+	b.run(simulate, r, 0, 0, 0)
+	if h := b.of(simulate, r); h.Odd != 0 || !h.Proven {
+		t.Errorf("%+v", h)
+	}
+}
+
 // A file of version 1 is brought up to date and keeps what it knows.
 func TestMigration(t *testing.T) {
 	b := newBench(t)

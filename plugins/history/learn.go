@@ -244,11 +244,11 @@ func usual(tx *sql.Tx, task string) (u usually, err error) {
 }
 
 // learnOdd takes in a job that ended well in under a minute and a tenth of the
-// time that its kind usually takes: a black hole may answer with exit code 0,
+// time that its kind usually takes, which is a minute at least: a black hole may answer with exit code 0,
 // too. It counts as no success, and its run time is not believed. When the kind
 // does so on other resources as well it is the task that has changed.
 func learnOdd(tx *sql.Tx, now time.Time, job openJob, run time.Duration, u usually) (odd bool, err error) {
-	if u.runs < inARow || run > min(fastRun, u.part()) {
+	if u.runs < inARow || u.mean < fastRun || run > min(fastRun, u.part()) {
 		return false, nil
 	}
 	elsewhere, err := alsoAt(tx, "odd", now, job)
