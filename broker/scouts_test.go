@@ -156,8 +156,8 @@ func TestBlackHole(t *testing.T) {
 						}
 						return 0, 5 * time.Minute, wellDone
 					}
-					all := 60
-					if memory && policy == rank.Hybrid && end.State == plugins.Done {
+					all := 40
+					if memory && policy == rank.Hybrid && name == "program not found" {
 						all = 1000
 					}
 					found := []*glue.Resource{best("hole"), site("a"), site("b")}
