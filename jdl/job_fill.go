@@ -139,7 +139,7 @@ func (r *jobReader) programFile(attr string) string {
 
 // localProgram judges a plain name that no input file has.
 func (r *jobReader) localProgram(attr, name string) {
-	if r.cfg.stored {
+	if r.cfg.stored || r.absent[name] {
 		return
 	}
 	if r.job.Dialect == DIRAC {
@@ -224,7 +224,7 @@ func (r *jobReader) stdInput() {
 	case hasMeta(name):
 		r.failAttr("StdInput", "wildcard", "", "StdInput %q: wildcards are not allowed here", name)
 	case strings.HasPrefix(name, "/"):
-	case !r.hasInput(name):
+	case !r.hasInput(name) && !r.absent[name]:
 		r.failAttr("StdInput", "not-in-sandbox", "add it to the InputSandbox", "StdInput %q is not in the InputSandbox", name)
 	}
 }

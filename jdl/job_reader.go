@@ -19,6 +19,7 @@ type jobReader struct {
 	errs []error
 
 	inNames  map[string]string // source of each input file, by name
+	absent   map[string]bool   // last parts of the input files that cannot be had
 	outNames map[string]string // output file of each base name
 	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
 }
@@ -30,7 +31,7 @@ func newJobReader(file, src string, cfg jobConfig, ad *Ad) *jobReader {
 	return &jobReader{
 		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
 		job: &Job{File: file, FuzzyFactor: 1}, bad: map[string]bool{},
-		inNames: map[string]string{}, outNames: map[string]string{},
+		inNames: map[string]string{}, absent: map[string]bool{}, outNames: map[string]string{},
 	}
 }
 

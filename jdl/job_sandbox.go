@@ -120,6 +120,7 @@ func (r *jobReader) localFiles(e inputEntry, abs string) []string {
 	default:
 		r.fail(e.pos, "no-file", "", "InputSandbox: %s: %v", e.text, cause(err))
 	}
+	r.absent[path.Base(abs)] = true
 	return nil
 }
 

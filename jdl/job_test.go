@@ -71,6 +71,14 @@ func equal(t *testing.T, what string, got, want any) {
 	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
 }
 
+// TestAbsentProgram: what is said of a file is not said again of the program.
+func TestAbsentProgram(t *testing.T) {
+	_, err := ParseJob("t.jdl", []byte(`Executable = "nope.sh"; InputSandbox = "data/nope.sh"; StdInput = "nope.sh";`), WithRoot(fstest.MapFS{}), WithDir("/job"))
+	if text := errText(err); !strings.Contains(text, "InputSandbox: data/nope.sh does not exist") || strings.Contains(text, "is not in the InputSandbox") {
+		t.Errorf("got %v", text)
+	}
+}
+
 func TestJobErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"no executable", `Arguments = "x";`, `the job has no Executable`},

@@ -66,7 +66,7 @@ func (l *linter) bareName(ad *Ad, e *AttrRef) {
 		l.warn(e.Pos(), "other-missing", "write other."+a.name, "%s is an attribute of the resource, not of the job", e.Name)
 		return
 	}
-	l.warn(e.Pos(), "unquoted-word", fmt.Sprintf("write %q for a text", e.Name), "%s is no attribute of the job: UNDEFINED", e.Name)
+	l.warn(e.Pos(), "unquoted-word", fmt.Sprintf("write %q for a text, other.%s for what the resource publishes", e.Name, e.Name), "%s is no attribute of the job: UNDEFINED", e.Name)
 }
 
 // constant evaluates an expression that does not look at the resource.

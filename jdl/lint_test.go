@@ -18,7 +18,7 @@ func TestLint(t *testing.T) {
 		{`other.GlueCEStateStatuss == "Production"`, `unknown-glue-name: no schema has an attribute GlueCEStateStatuss (did you mean other.GlueCEStateStatus?)`},
 		{`other.FreeCPUs > 5`, `unknown-glue-name: no schema has an attribute FreeCPUs (did you mean other.GlueCEStateFreeCPUs?)`},
 		{`GlueCEStateStatus == "Production"`, `other-missing: GlueCEStateStatus is an attribute of the resource, not of the job (write other.GlueCEStateStatus) | always-undefined: this clause is always UNDEFINED (no resource can match)`},
-		{`other.GlueCEStateStatus == Production`, `unquoted-word: Production is no attribute of the job: UNDEFINED (write "Production" for a text)`},
+		{`other.GlueCEStateStatus == Production`, `unquoted-word: Production is no attribute of the job: UNDEFINED (write "Production" for a text, other.Production for what the resource publishes)`},
 		{`other.GlueCEStateStatus =?= "Production"`, `case: is tells Production from production, and both are published (write ==)`},
 		{`other.GlueCEInfoTotalCPUs >= "4"`, `always-error: GlueCEInfoTotalCPUs is a number: comparing it with a string is always ERROR (remove the quotes: 4)`},
 		{`other.GlueHostOperatingSystemRelease >= 5.8`, `always-error: GlueHostOperatingSystemRelease is a string: comparing it with the number 5.8 is always ERROR`},
