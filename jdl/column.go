@@ -15,6 +15,8 @@ type column struct {
 	longest  int  // elements of the longest list
 	distinct int  // how many different texts the cells hold
 	mixed    bool // some cells are no Int, no Bool and not UNDEFINED
+	reals    bool // some cells are Real
+	evaluate bool // some cells are dynamic
 }
 
 // dynamic marks a cell whose value depends on the other side, or is too large
@@ -35,7 +37,7 @@ func (t *Table) newColumn(name string) *column {
 	for r, row := range t.rows {
 		v, ok := cell(row, name, key)
 		if !ok {
-			c.kinds[r], c.mixed = dynamic, true
+			c.kinds[r], c.mixed, c.evaluate = dynamic, true, true
 			continue
 		}
 		c.kinds[r] = v.kind
@@ -44,7 +46,7 @@ func (t *Table) newColumn(name string) *column {
 			c.number(r, v)
 		case Real, RelTime:
 			c.number(r, v)
-			c.mixed = true
+			c.mixed, c.reals = true, c.reals || v.kind == Real
 		case String:
 			c.text(r, v.str)
 			seen[c.exact[r]] = true

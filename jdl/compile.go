@@ -145,7 +145,14 @@ func keep(rows []int32, test func(r int32) bool) []int32 {
 // is no integer and no real is NaN.
 func (p *Program) Numbers(rows []int32) []float64 {
 	fs := make([]float64, len(rows))
+	ints := p.code.int()
 	for i, r := range rows {
+		if ints != nil && !p.plain {
+			if n, ok := ints(r); ok {
+				fs[i] = float64(n)
+				continue
+			}
+		}
 		f, ok := p.Eval(int(r)).Number()
 		if !ok {
 			f = math.NaN()

@@ -171,7 +171,7 @@ func (c *compiler) oneOf(x code, constants []Value, equal bool) code {
 		}
 		return eachOf(op, x.eval(r), constants)
 	}
-	return code{cost: total, test: test, scan: !x.col.anyDynamic()}
+	return code{cost: total, test: test, scan: !x.col.evaluate}
 }
 
 // eachOf compares one value with the constants, the slow way.

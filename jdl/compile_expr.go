@@ -134,6 +134,8 @@ func (c *compiler) unary(e *Unary) code {
 	switch {
 	case x.fixed:
 		return fixedCode(unary(op, x.known), cost)
+	case op == OpMinus && x.int() != nil:
+		return negative(x, cost)
 	case op == OpNot:
 		return code{cost: cost, test: func(r int32) truth3 { return not(x.truth(r)) }}
 	}

@@ -14,7 +14,7 @@ func (c *compiler) filter(e Expr, k code) filter {
 		if x.fixed && y.col != nil {
 			x, y, op = y, x, mirrored(op)
 		}
-		if x.col == nil || !y.fixed || op < OpLt || op > OpNe || x.col.anyDynamic() {
+		if x.col == nil || !y.fixed || op < OpLt || op > OpNe || x.col.evaluate {
 			return nil
 		}
 		switch y.known.kind {
@@ -30,22 +30,13 @@ func (c *compiler) filter(e Expr, k code) filter {
 	return nil
 }
 
-func (c *column) anyDynamic() bool {
-	for _, k := range c.kinds {
-		if k == dynamic {
-			return true
-		}
-	}
-	return false
-}
-
 // callFilter is member("text", column) and regexp("pattern", column).
 func (c *compiler) callFilter(e *Call, k code) filter {
 	if e.fn == nil || len(e.Args) != 2 || k.test == nil || e.fn.name != "member" && e.fn.name != "regexp" {
 		return nil
 	}
 	x, y := c.expr(e.Args[0]), c.expr(e.Args[1])
-	if y.col == nil || y.col.anyDynamic() || !x.fixed || x.known.kind != String {
+	if y.col == nil || y.col.evaluate || !x.fixed || x.known.kind != String {
 		return nil
 	}
 	if e.fn.name == "regexp" {
@@ -78,10 +69,8 @@ func memberFilter(col *column, want uint32) filter {
 // intFilter compares with an integer. It is nil for a column that has reals:
 // they compare as reals.
 func intFilter(col *column, op Op, want int64) filter {
-	for _, k := range col.kinds {
-		if k == Real {
-			return nil
-		}
+	if col.reals {
+		return nil
 	}
 	if col.num == nil {
 		return func([]int32) []int32 { return nil }

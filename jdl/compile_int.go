@@ -61,6 +61,21 @@ func intCode(op Op, x, y code, cost effort) (code, bool) {
 	}}, true
 }
 
+// negative is - before what is an integer mostly.
+func negative(x code, cost effort) code {
+	a := x.int()
+	minus := func(r int32) (int64, bool) {
+		i, ok := a(r)
+		return -i, ok
+	}
+	return code{cost: cost, ints: minus, value: func(r int32) Value {
+		if i, ok := minus(r); ok {
+			return IntValue(i)
+		}
+		return unary(OpMinus, x.eval(r))
+	}}
+}
+
 // kindCode is isUndefined and its kin.
 func kindCode(k Kind, x code, cost effort) code {
 	return code{cost: cost, test: func(r int32) truth3 {

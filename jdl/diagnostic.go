@@ -14,6 +14,14 @@ const (
 	Fatal
 )
 
+// String returns "warning" or "error".
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
 // Diagnostic is a positioned message about a text: a warning for a repair
 // that was made, or an error. As an error it prints itself as
 //
