@@ -32,7 +32,12 @@ func (c *client) fail(kind plugins.Kind, op, said string, err error) *plugins.Er
 func (c *client) failed(ca *call, err error, sent bool) *plugins.Error {
 	e := c.fail(plugins.Unavailable, ca.op, "", err)
 	_, dialing := errors.AsType[*dialError](err)
+	f := (&credential.Set{X509: c.who.x509}).Explain(c.base, err)
 	switch {
+	case f != nil && certificateAlert(err):
+		e.Kind, e.Err = plugins.Credential, f
+		e.Said = f.What + " (TLS alert: " + innermost(err) + ")"
+		e.Hint = f.Mend
 	case certificateAlert(err):
 		e.Kind = plugins.Credential
 		e.Said = "the server refused our certificate: " + innermost(err)

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"gridbroker/credential"
 )
 
 // dialAttempts bounds the repetition of spoilt handshakes: A-REX now and then
@@ -87,11 +89,8 @@ const (
 
 // certificateAlert reports whether the server refused our certificate.
 func certificateAlert(err error) bool {
-	var alert tls.AlertError
-	if !errors.As(err, &alert) {
-		return false
-	}
-	return alert >= alertBadCertificate && alert <= alertAccessDenied || alert == alertCertificateRequired
+	alert, ok := credential.RemoteAlert(err)
+	return ok && (alert >= alertBadCertificate && alert <= alertAccessDenied || alert == alertCertificateRequired)
 }
 
 // isCertificate reports whether we refused the server's certificate.
