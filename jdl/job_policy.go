@@ -18,8 +18,8 @@ func (r *jobReader) policy() {
 	if r.cfg.stored {
 		def = Defaults{}
 	}
-	j.RetryCount = r.integer("RetryCount", def.RetryCount)
-	j.ShallowRetry = r.integer("ShallowRetryCount", def.ShallowRetry)
+	j.RetryCount = r.retries("RetryCount", def.RetryCount)
+	j.ShallowRetry = r.retries("ShallowRetryCount", def.ShallowRetry)
 	j.Perusal = r.boolean("PerusalFileEnable")
 	j.PerusalEvery = time.Duration(r.integer("PerusalTimeInterval", 0)) * time.Second
 	j.AllowZipped = r.boolean("AllowZippedISB")
@@ -29,6 +29,18 @@ func (r *jobReader) policy() {
 	r.expiry(def)
 	r.proxyServer()
 	r.userTags()
+}
+
+// maxRetries is the most that a gLite workload manager, as shipped, grants of
+// either kind.
+const maxRetries = 10
+
+func (r *jobReader) retries(name string, def int) int {
+	n := r.integer(name, def)
+	if n > maxRetries && !r.cfg.stored {
+		r.warn(r.pos(name), "retries", "", "%s %d: no more than %d are made, as by a gLite workload manager", name, n, maxRetries)
+	}
+	return min(n, maxRetries)
 }
 
 func (r *jobReader) expiry(def Defaults) {
