@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -35,6 +37,7 @@ type authFlags struct {
 	opts    credential.Options
 	cas     string
 	pwstdin bool
+	pwfile  string
 }
 
 func (f *authFlags) register(cmd *cobra.Command) {
@@ -45,6 +48,7 @@ func (f *authFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.opts.VOMSDir, "voms-dir", "", "`directory` of VOMS server descriptions (default $X509_VOMS_DIR)")
 	fs.StringVar(&f.cas, "cas", "any", "certificate authorities to trust: any, grid, system")
 	fs.BoolVar(&f.pwstdin, "pwstdin", false, "read the passphrase from standard input")
+	fs.StringVar(&f.pwfile, "pwfile", "", "read the passphrase from the first line of a `file` that only you may read, or from a descriptor: /dev/fd/3")
 }
 
 // options completes the flags; prompts are given only by verbs that need keys.
@@ -61,26 +65,55 @@ func (f *authFlags) options(a *app) (credential.Options, error) {
 }
 
 // askPassphrase prompts on the terminal, without echo, or reads a line of
-// standard input when told to.
-func (a *app) askPassphrase(fromStdin bool) func(string) ([]byte, error) {
-	if fromStdin {
-		in := bufio.NewReader(a.env.In)
-		return func(string) ([]byte, error) {
-			line, err := in.ReadBytes('\n')
-			if len(line) == 0 && err != nil {
-				return nil, fmt.Errorf("no passphrase on standard input: %w", err)
-			}
-			return []byte(strings.TrimRight(string(line), "\r\n")), nil
+// standard input or of a file when told to. There is no way by the environment
+// or an argument: other users of the machine could see it there.
+func (a *app) askPassphrase(f *authFlags) (func(string) ([]byte, error), error) {
+	switch {
+	case f.pwstdin && f.pwfile != "":
+		return nil, usageError(errors.New("--pwstdin and --pwfile: one of them"))
+	case f.pwstdin:
+		return passphraseFrom(a.env.In, "standard input"), nil
+	case f.pwfile != "":
+		text, err := a.readPassphraseFile(f.pwfile)
+		if err != nil {
+			return nil, err
 		}
+		return passphraseFrom(bytes.NewReader(text), f.pwfile), nil
 	}
 	return func(prompt string) ([]byte, error) {
 		f, ok := a.env.In.(*os.File)
 		if !ok || !term.IsTerminal(int(f.Fd())) {
-			return nil, errors.New("a passphrase is needed and standard input is no terminal (--pwstdin reads it from there)")
+			return nil, errors.New("a passphrase is needed and standard input is no terminal (--pwstdin and --pwfile read it from elsewhere)")
 		}
 		fmt.Fprint(a.env.Err, prompt)
 		pass, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(a.env.Err)
 		return pass, err
+	}, nil
+}
+
+// passphraseFrom gives one line at each call.
+func passphraseFrom(r io.Reader, name string) func(string) ([]byte, error) {
+	in := bufio.NewReader(r)
+	return func(string) ([]byte, error) {
+		line, err := in.ReadBytes('\n')
+		if len(line) == 0 && err != nil {
+			return nil, fmt.Errorf("no passphrase in %s: %w", name, err)
+		}
+		return bytes.TrimRight(line, "\r\n"), nil
 	}
+}
+
+// readPassphraseFile reads a file of the user's own, or a descriptor, of which
+// the modes say nothing.
+func (a *app) readPassphraseFile(path string) ([]byte, error) {
+	if !strings.HasPrefix(path, "/dev/fd/") {
+		return credential.ReadSecret(a.credentialEnv(), path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 4096))
 }

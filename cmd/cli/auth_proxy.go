@@ -60,7 +60,9 @@ func (a *app) makeProxy(ctx context.Context, f proxyFlags) error {
 	if err != nil {
 		return err
 	}
-	opts.Passphrase = a.askPassphrase(f.pwstdin)
+	if opts.Passphrase, err = a.askPassphrase(&f.authFlags); err != nil {
+		return err
+	}
 	env := a.credentialEnv()
 	user, err := a.proxyIssuer(env, opts, f.fromProxy)
 	if err != nil {

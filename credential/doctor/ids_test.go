@@ -52,7 +52,7 @@ func allIDs(t *testing.T) map[string]bool {
 	for _, kind := range []string{"x509", "token"} {
 		all["endpoint."+kind+"-accepted"], all["endpoint."+kind+"-refused"] = true, true
 	}
-	all["trust.unreadable"] = true
+	all["trust.unreadable"], all["file.absent"] = true, true
 	src, err := os.ReadFile("../voms/verify.go")
 	if err != nil {
 		t.Fatal(err)

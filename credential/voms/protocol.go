@@ -76,7 +76,12 @@ func askREST(conn net.Conn, s Server, req Request) (*Answer, error) {
 	if resp.StatusCode == http.StatusNotFound {
 		return nil, errNoHTTP
 	}
-	return parseReply(body, resp.Status)
+	answer, err := parseReply(body, resp.Status)
+	if e, ok := errors.AsType[*ServerError](err); ok && e.Code == "" && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden) {
+		// The front of an IAM refuses strangers before VOMS sees them, in words of its own.
+		return nil, &ServerError{Code: strconv.Itoa(resp.StatusCode), Said: "it answers " + resp.Status + ": your certificate is not registered there, or not linked to your account", Err: e.Err}
+	}
+	return answer, err
 }
 
 // silence tells a server that hangs up on HTTP from one that refuses the

@@ -108,6 +108,19 @@ func TestRESTRefusal(t *testing.T) {
 	}
 }
 
+// An IAM's refusal of strangers is no XML.
+func TestRESTStranger(t *testing.T) {
+	s, c := restServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, `{"error":"access_denied"}`)
+	})
+	_, err := c.Fetch(t.Context(), []Server{s}, Request{})
+	if e, ok := errors.AsType[*ServerError](err); !ok || e.Code != "403" || !strings.Contains(e.Said, "403 Forbidden: your certificate is not registered") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A server that says nothing does not hold up the next.
 func TestSilentServer(t *testing.T) {
 	acs, _ := ParseSequence(sample(t))
