@@ -52,8 +52,11 @@ func FuzzParseJobs(f *testing.F) {
 
 func convertAll(t *testing.T, j *Job) {
 	text, err := j.Ad.MarshalJSON()
-	if err != nil {
+	if _, bad := nameNotUTF8(j.Ad); bad != (err != nil) {
 		t.Fatal(err)
+	}
+	if err != nil {
+		return
 	}
 	if ad, err := ParseAdJSON("", text); err != nil || dropSigns.Replace(Unparse(ad)) != dropSigns.Replace(Unparse(j.Ad)) {
 		t.Fatalf("json: %v\n%s\n%s", err, text, Unparse(j.Ad))

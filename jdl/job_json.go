@@ -19,11 +19,37 @@ const (
 )
 
 // MarshalJSON writes the record as a JSON object, its attributes in order.
-// ParseAdJSON reads the same record from it.
+// ParseAdJSON reads the same record from it. A name that is not UTF-8 is an
+// error.
 func (a *Ad) MarshalJSON() ([]byte, error) {
+	if name, ok := nameNotUTF8(a); ok {
+		return nil, fmt.Errorf("attribute %q: JSON holds only names in UTF-8", name)
+	}
 	var b bytes.Buffer
 	writeJSONAd(&b, a)
 	return b.Bytes(), nil
+}
+
+// nameNotUTF8 finds a name that writeJSONExpr cannot write.
+func nameNotUTF8(e Expr) (name string, found bool) {
+	switch e := e.(type) {
+	case *ListExpr:
+		for _, x := range e.Elems {
+			if name, found = nameNotUTF8(x); found {
+				return name, true
+			}
+		}
+	case *Ad:
+		for _, t := range e.Attrs() {
+			if !utf8.ValidString(t.Name) {
+				return t.Name, true
+			}
+			if name, found = nameNotUTF8(t.Expr); found {
+				return name, true
+			}
+		}
+	}
+	return "", false
 }
 
 func writeJSONAd(b *bytes.Buffer, a *Ad) {
