@@ -12,11 +12,13 @@ import (
 
 // TestNamedPipe opens a pipe that has a writer, and one that has none.
 func TestNamedPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "job.jdl")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+	idle, path := filepath.Join(t.TempDir(), "idle.jdl"), filepath.Join(t.TempDir(), "job.jdl")
+	for _, p := range []string{idle, path} {
+		if err := syscall.Mkfifo(p, 0o600); err != nil {
+			t.Skip(err)
+		}
 	}
-	if _, err := openWithin(path, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "nothing wrote to it for 20ms") {
+	if _, err := openWithin(idle, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "nothing wrote to it for 20ms") {
 		t.Errorf("no writer: %v", err)
 	}
 	failed := make(chan error, 1)
