@@ -24,9 +24,11 @@ type Summary struct {
 // class is the jobs of a range of widths.
 type class struct {
 	from, to int
-	waits    []int64
+	waits    []uint32 // four bytes a job: traces may have 10^7
+	jobs     int
 	wait     float64
 	slowdown float64
+	longest  int64
 }
 
 // Class is the figures of the jobs whose width lies in a range. Waits in seconds.
@@ -60,7 +62,7 @@ func next8(to int) int {
 
 // Add takes one job.
 func (s *Summary) Add(j Start) {
-	if s.all.waits == nil {
+	if s.all.jobs == 0 {
 		s.first = j.Submit
 	}
 	s.first = min(s.first, j.Submit)
@@ -73,15 +75,17 @@ func (s *Summary) Add(j Start) {
 	for i := range s.classes {
 		if c := &s.classes[i]; j.Procs <= c.to {
 			c.add(wait, slowdown)
+			c.waits = append(c.waits, uint32(min(wait, math.MaxUint32)))
 			return
 		}
 	}
 }
 
 func (c *class) add(wait int64, slowdown float64) {
-	c.waits = append(c.waits, wait)
+	c.jobs++
 	c.wait += float64(wait)
 	c.slowdown += slowdown
+	c.longest = max(c.longest, wait)
 }
 
 // use spreads a job's processor time over the hours it runs in. Jobs longer
@@ -104,10 +108,23 @@ func (s *Summary) use(j Start) {
 }
 
 // Jobs is the number of jobs added.
-func (s *Summary) Jobs() int { return len(s.all.waits) }
+func (s *Summary) Jobs() int { return s.all.jobs }
 
 // Total is the figures of all jobs.
-func (s *Summary) Total() Class { return s.all.figures("all") }
+func (s *Summary) Total() Class {
+	all := s.all
+	all.waits = s.waits()
+	return all.figures("all")
+}
+
+// waits is the waits of all jobs.
+func (s *Summary) waits() []uint32 {
+	list := make([]uint32, 0, s.all.jobs)
+	for i := range s.classes {
+		list = append(list, s.classes[i].waits...)
+	}
+	return list
+}
 
 // Classes lists the figures by width, without ranges in which no job lies.
 func (s *Summary) Classes() (list []Class) {
@@ -125,23 +142,23 @@ func (s *Summary) Classes() (list []Class) {
 }
 
 func (c *class) figures(name string) Class {
-	n := len(c.waits)
+	n := float64(c.jobs)
 	if n == 0 {
 		return Class{Name: name}
 	}
 	slices.Sort(c.waits)
 	return Class{
-		Name: name, Jobs: n, MeanWait: c.wait / float64(n), MedianWait: rank(c.waits, 0.5),
-		P95Wait: rank(c.waits, 0.95), MaxWait: c.waits[n-1], MeanSlowdown: c.slowdown / float64(n),
+		Name: name, Jobs: c.jobs, MeanWait: c.wait / n, MedianWait: rank(c.waits, 0.5),
+		P95Wait: rank(c.waits, 0.95), MaxWait: c.longest, MeanSlowdown: c.slowdown / n,
 	}
 }
 
 // rank is the q-quantile of sorted values, between the two nearest ranks.
-func rank(sorted []int64, q float64) float64 {
+func rank[T int64 | uint32](sorted []T, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	lo := int(math.Floor(at))
 	hi := min(lo+1, len(sorted)-1)
-	return float64(sorted[lo]) + (at-float64(lo))*float64(sorted[hi]-sorted[lo])
+	return float64(sorted[lo]) + (at-float64(lo))*(float64(sorted[hi])-float64(sorted[lo]))
 }
 
 // Makespan is the time from the first submission to the last end, in seconds.
@@ -164,8 +181,14 @@ func (s *Summary) Hourly() []float64 {
 	return list
 }
 
-// Waits lists the waits of all jobs in seconds, shortest first.
+// Waits lists the waits of all jobs in seconds, shortest first; those beyond
+// 2^32 s as that.
 func (s *Summary) Waits() []int64 {
-	slices.Sort(s.all.waits)
-	return slices.Clone(s.all.waits)
+	waits := s.waits()
+	slices.Sort(waits)
+	list := make([]int64, len(waits))
+	for i, w := range waits {
+		list[i] = int64(w)
+	}
+	return list
 }

@@ -28,7 +28,11 @@ type Job struct {
 //   - processors are field 5, else field 8; the run time is field 4;
 //   - a job with no run time or no processors (both must be > 0), or wider
 //     than the machine, or submitted at an unknown (negative) time is dropped;
+//   - a job with a time of more than 10^11 s is dropped, a limit beyond that is cut;
 //   - the limit is the longer of field 9 and the run time;
+//   - the status (field 11) is not looked at: jobs that failed or were cancelled
+//     after they had started took processors, and each line of a job that was
+//     interrupted (status 2, 3, 4) counts as a job of its own;
 //   - jobs are put in order of submission, equal times in the order of the
 //     file, the first submission becomes time 0, and jobs are numbered from 1.
 //
@@ -62,6 +66,8 @@ type Report struct {
 	NoProcs     int `json:"no_procs"`     // dropped
 	TooWide     int `json:"too_wide"`     // dropped
 	NoSubmit    int `json:"no_submit"`    // dropped
+	Endless     int `json:"endless"`      // dropped: a time that cannot be
+	Partial     int `json:"partial"`      // kept: a line of a job that was interrupted
 	OutOfOrder  int `json:"out_of_order"` // kept: sorted into place
 	NoLimit     int `json:"no_limit"`     // kept: given the run time as limit
 	LimitRaised int `json:"limit_raised"` // kept: ran longer than asked for
@@ -136,6 +142,9 @@ func (c *Cleaner) machine() error {
 	return fmt.Errorf("%s: no MaxProcs or MaxNodes in the header: the number of processors must be given", c.Name)
 }
 
+// longest is the longest time believed, in seconds: 3,000 years.
+const longest = 100_000_000_000
+
 func (c *Cleaner) clean(r Record) (Job, bool) {
 	procs := r.Procs
 	if procs <= 0 {
@@ -150,13 +159,18 @@ func (c *Cleaner) clean(r Record) (Job, bool) {
 		return c.drop(r, &c.Report.TooWide, fmt.Sprintf("wants %d processors, the machine has %d", procs, c.Procs))
 	case r.Submit < 0:
 		return c.drop(r, &c.Report.NoSubmit, "no submission time")
+	case max(r.Submit, r.Run) > longest:
+		return c.drop(r, &c.Report.Endless, fmt.Sprintf("a time of more than %d s", longest))
 	case r.ReqTime <= 0:
 		c.Report.NoLimit++
 	case r.ReqTime < r.Run:
 		c.Report.LimitRaised++
 	}
+	if r.Status >= 2 && r.Status <= 4 {
+		c.Report.Partial++
+	}
 	return Job{
-		Submit: r.Submit, Run: r.Run, Limit: max(r.ReqTime, r.Run), Procs: int(procs),
+		Submit: r.Submit, Run: r.Run, Limit: min(max(r.ReqTime, r.Run), longest), Procs: int(procs),
 		User: r.User, Group: r.Group, Queue: r.Queue, Partition: r.Partition,
 		Memory: r.ReqMemory, Original: r.Job, Line: r.Line,
 	}, true

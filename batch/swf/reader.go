@@ -18,6 +18,9 @@ const (
 	maxLabels = 10000
 )
 
+// byteOrderMark begins files that some editors have written.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // Reader reads the records of a trace one by one.
 type Reader struct {
 	// Header is complete once the first record has been read.
@@ -87,7 +90,7 @@ func (r *Reader) Read() (Record, error) {
 		if err != nil {
 			return Record{}, err
 		}
-		text = bytes.TrimSpace(text)
+		text = bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))
 		if len(text) == 0 {
 			continue
 		}

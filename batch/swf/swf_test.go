@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -192,31 +194,135 @@ func TestLublin(t *testing.T) {
 	}
 }
 
-func TestTransform(t *testing.T) {
-	l := &Lublin{Procs: 16, Seed: 2}
-	var jobs []Job
-	for range 50 {
-		jobs = append(jobs, l.Next())
-	}
-	shaken := Shake(jobs, 3600, 1)
-	moved := 0
-	for i := range shaken {
-		if i > 0 && shaken[i].Submit < shaken[i-1].Submit || shaken[i].ID != int64(i+1) {
-			t.Fatalf("job %d: %+v", i, shaken[i])
+// list takes in a stream.
+func list(t *testing.T, jobs Jobs) (all []Job) {
+	t.Helper()
+	for j, err := range jobs {
+		if err != nil {
+			t.Fatal(err)
 		}
-		if shaken[i].Submit != jobs[i].Submit {
+		if n := len(all); j.ID != int64(n+1) || n == 0 && j.Submit != 0 || n > 0 && j.Submit < all[n-1].Submit {
+			t.Fatalf("job %d: %+v", n+1, j)
+		}
+		all = append(all, j)
+	}
+	return all
+}
+
+func sample(n int) Jobs { return (&Lublin{Procs: 16, Seed: 2}).Generated(n) }
+
+func TestShake(t *testing.T) {
+	const span = 3600
+	jobs := list(t, sample(500))
+	shaken := list(t, Shake(sample(500), span, 1))
+	if len(shaken) != len(jobs) {
+		t.Fatalf("%d jobs of %d", len(shaken), len(jobs))
+	}
+	base, moved := int64(0), 0
+	for i, j := range shaken { // all are moved by the first one's move besides
+		was := jobs[j.Original-1]
+		if i == 0 {
+			base = -was.Submit
+		}
+		if off := j.Submit - was.Submit; off > 3*span-base || off < -3*span-base || was.Run != j.Run {
+			t.Fatalf("%+v was %+v", j, was)
+		}
+		if j.Original != j.ID {
 			moved++
 		}
 	}
-	if moved < 25 || jobs[0].Submit != 0 || shaken[0].Submit != 0 {
-		t.Errorf("%d jobs moved", moved)
+	if moved < 100 {
+		t.Errorf("the order of %d jobs only was changed", moved)
 	}
-	merged := Merge(jobs, jobs)
-	if len(merged) != 100 || merged[0].Partition != 1 || merged[1].Partition != 2 || merged[0].User == merged[1].User {
-		t.Errorf("%+v %+v", merged[0], merged[1])
+	again, other := list(t, Shake(sample(500), span, 1)), list(t, Shake(sample(500), span, 2))
+	if !slices.Equal(shaken, again) || slices.Equal(shaken, other) {
+		t.Error("the seed does not decide")
 	}
-	if Scale(100, 1.25) != 80 || Scale(7, 1) != 7 {
+	if !slices.Equal(list(t, Shake(sample(500), 0, 1)), jobs) {
+		t.Error("a span of 0 changes jobs")
+	}
+}
+
+func TestMerge(t *testing.T) {
+	one, two := list(t, sample(50)), list(t, Scaled(sample(70), 2))
+	merged := list(t, Merge(sample(50), Scaled(sample(70), 2)))
+	if len(merged) != len(one)+len(two) || merged[0].Partition != 1 || merged[1].Partition != 2 {
+		t.Fatalf("%d jobs, %+v %+v", len(merged), merged[0], merged[1])
+	}
+	users := map[int64]int64{}
+	for _, j := range merged {
+		if p, ok := users[j.User]; ok && p != j.Partition {
+			t.Fatalf("user %d is on clusters %d and %d", j.User, p, j.Partition)
+		}
+		users[j.User] = j.Partition
+		was := [][]Job{one, two}[j.Partition-1][j.Original-1]
+		if j.Submit != was.Submit || j.Run != was.Run || j.Procs != was.Procs {
+			t.Fatalf("%+v was %+v", j, was)
+		}
+	}
+	broken := func(yield func(Job, error) bool) { yield(Job{}, io.ErrUnexpectedEOF) }
+	for _, err := range Merge(sample(50), broken) {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return
+		}
+	}
+	t.Error("an error of one trace is not told")
+}
+
+func TestScale(t *testing.T) {
+	if Scale(100, 1.25) != 80 || Scale(7, 1) != 7 || Scale(7, 2) != 3 {
 		t.Error("scale")
+	}
+}
+
+// TestDirty: traces as they are found, and what is made of them.
+func TestDirty(t *testing.T) {
+	const rest = " -1 -1 4 200 -1 1 1 1 -1 -1 -1 -1 -1"
+	line := func(id, submit, run, procs string) string {
+		return id + " " + submit + " -1 " + run + " " + procs + rest
+	}
+	two := line("1", "10", "5", "4") + "\n" + line("2", "20", "6", "3") + "\n"
+	zip := func(parts ...string) string {
+		var z bytes.Buffer
+		for _, p := range parts {
+			w := gzip.NewWriter(&z)
+			io.WriteString(w, p)
+			w.Close()
+		}
+		return z.String()
+	}
+	for _, v := range []struct{ name, src, want string }{
+		{"carriage returns", strings.ReplaceAll("; MaxProcs: 8\n"+two, "\n", "\r\n"), "0+5x4 10+6x3"},
+		{"trailing blanks, tabs", strings.ReplaceAll("; MaxProcs: 8\n"+two, "\n", " \t \n"), "0+5x4 10+6x3"},
+		{"no newline at the end", strings.TrimSuffix("; MaxProcs: 8\n"+two, "\n"), "0+5x4 10+6x3"},
+		{"byte order mark", "\xef\xbb\xbf; MaxProcs: 8\n" + two, "0+5x4 10+6x3"},
+		{"comments in the middle", "; MaxProcs: 8\n" + strings.Replace(two, "\n", "\n; MaxProcs: 2\n  ;note\n\n", 1), "0+5x4 10+6x3"},
+		{"MaxProcs before MaxNodes", "; MaxNodes: 2\n; MaxProcs: 8\n" + two, "0+5x4 10+6x3"},
+		{"MaxNodes alone", "; MaxNodes: 3\n" + two, "0+6x3"},
+		{"MaxProcs unknown", "; MaxProcs: -1\n; MaxNodes: 8 (2x4)\n" + two, "0+5x4 10+6x3"},
+		{"members one after the other", zip("; MaxProcs: 8\n"+two[:len(two)/2], two[len(two)/2:]), "0+5x4 10+6x3"},
+		{"the same number twice", "; MaxProcs: 8\n" + two + two, "0+5x4 0+5x4 10+6x3 10+6x3"},
+		{"unsorted, equal times as they stand", "; MaxProcs: 8\n" + line("1", "9", "5", "1") + "\n" + line("2", "3", "6", "2") + "\n" + line("3", "9", "7", "3") + "\n", "0+6x2 6+5x1 6+7x3"},
+		{"procs asked for where none were given", "; MaxProcs: 8\n" + line("1", "0", "5", "-1") + "\n" + line("2", "0", "5", "0"), "0+5x4 0+5x4"},
+		{"no run time, too wide", "; MaxProcs: 8\n" + line("1", "0", "0", "1") + "\n" + line("2", "0", "-1", "1") + "\n" + line("3", "0", "5", "9") + "\n" + two, "0+5x4 10+6x3"},
+		{"whatever became of them", "; MaxProcs: 8\n" + strings.Replace(two, "200 -1 1", "200 -1 5", 1) + strings.ReplaceAll(two, "200 -1 1", "200 -1 3"), "0+5x4 0+5x4 10+6x3 10+6x3"},
+		{"times that cannot be", "; MaxProcs: 8\n" + line("1", "0", "999999999999999999", "1") + "\n" + line("2", "999999999999999999", "1", "1") + "\n" + two, "0+5x4 10+6x3"},
+		{"numbers with decimals, in exponents", "; MaxProcs: 8\n" + line("1", "1e1", "5.9", "4.0") + "\n", "0+5x4"},
+		{"numbers beyond all bounds", "; MaxProcs: 8\n" + line("1", "99999999999999999999999", "5", "4") + "\n" + line("2", "0", "1e400", "4") + "\n" + line("3", "0", "NaN", "4") + "\n" + two, "0+5x4 10+6x3"},
+	} {
+		t.Run(v.name, func(t *testing.T) {
+			jobs, _, told, err := clean(t, strings.NewReader(v.src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, j := range jobs {
+				got = append(got, fmt.Sprintf("%d+%dx%d", j.Submit, j.Run, j.Procs))
+			}
+			if s := strings.Join(got, " "); s != v.want {
+				t.Errorf("jobs %s, want %s; told %q", s, v.want, told)
+			}
+		})
 	}
 }
 

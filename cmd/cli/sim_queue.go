@@ -41,8 +41,8 @@ RESERVATIONDEPTH (a number or UNLIMITED), RESERVATIONPOLICY, and the weights
 QUEUETIMEWEIGHT, XFACTORWEIGHT, PROCWEIGHT.
 
 Cleaning: jobs with no run time or no processors (field 5, else 8), or wider
-than the machine, are dropped; the limit is field 9 or the run time if that is
-longer; jobs are sorted by submission and numbered from 1, the first submission
+than the machine, are dropped, whatever their status; the limit is field 9 or the
+run time if that is longer; jobs are sorted by submission and numbered from 1, the first submission
 is time 0. --starts writes a line "job start" for each in this numbering.
 
 With --belief every job's start is also foretold when it is submitted, from
@@ -157,15 +157,16 @@ func policyOf(name string, params []string) (batch.Policy, error) {
 
 // simPolicy replays the trace once.
 func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*queueRun, error) {
-	in, err := a.openTrace(f)
+	in, err := a.openTrace(f.trace, f.procs, f.load)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
-	tasks, err := in.start()
+	jobs, err := in.start()
 	if err != nil {
 		return nil, err
 	}
+	tasks := in.tasks(jobs)
 	m, err := batch.NewMachine(in.cleaner.Procs, p)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,8 @@ func (a *app) printTrace(r *queueRun) error {
 	}{
 		{r.Unreadable, "lines unreadable, skipped"}, {t.NoRunTime, "jobs without run time dropped"},
 		{t.NoProcs, "jobs without processors dropped"}, {t.TooWide, "jobs wider than the machine dropped"},
-		{t.NoSubmit, "jobs without time of submission dropped"}, {t.OutOfOrder, "jobs out of order sorted"},
+		{t.NoSubmit, "jobs without time of submission dropped"}, {t.Endless, "jobs with impossible times dropped"},
+		{t.Partial, "lines of interrupted jobs taken as jobs of their own"}, {t.OutOfOrder, "jobs out of order sorted"},
 		{t.NoLimit, "jobs without a limit given their run time"}, {t.LimitRaised, "limits raised to the run time"},
 	} {
 		if note.n > 0 {

@@ -25,19 +25,20 @@ type traceInput struct {
 // shownProblems is the number of unusable lines told one by one.
 const shownProblems = 5
 
-func (a *app) openTrace(f queueFlags) (*traceInput, error) {
+// openTrace opens a trace; procs 0: its header tells the size of the machine.
+func (a *app) openTrace(path string, procs int, load float64) (*traceInput, error) {
 	var r *swf.Reader
 	var err error
-	if f.trace == "-" {
+	if path == "-" {
 		r, err = swf.NewReader("standard input", a.env.In)
 	} else {
-		r, err = swf.Open(a.abs(f.trace))
+		r, err = swf.Open(a.abs(path))
 	}
 	if err != nil {
 		return nil, err
 	}
-	in := &traceInput{reader: r, load: f.load}
-	in.cleaner = &swf.Cleaner{Source: r, Name: f.trace, Procs: f.procs}
+	in := &traceInput{reader: r, load: load}
+	in.cleaner = &swf.Cleaner{Source: r, Name: path, Procs: procs}
 	r.Problem = func(e *swf.LineError) {
 		if in.unreadable++; in.unreadable <= shownProblems {
 			fmt.Fprintf(a.env.Err, "grid: %v: line skipped\n", e)
@@ -54,7 +55,7 @@ func (a *app) openTrace(f queueFlags) (*traceInput, error) {
 func (in *traceInput) close() { in.reader.Close() }
 
 // start reads the first job, by which the size of the machine is known.
-func (in *traceInput) start() (iter.Seq2[batch.Task, error], error) {
+func (in *traceInput) start() (swf.Jobs, error) {
 	first, err := in.cleaner.Next()
 	if err == io.EOF {
 		return nil, fmt.Errorf("%s: no usable job in %d lines of jobs, %d unreadable", in.cleaner.Name, in.cleaner.Report.Read, in.unreadable)
@@ -62,17 +63,22 @@ func (in *traceInput) start() (iter.Seq2[batch.Task, error], error) {
 	if err != nil {
 		return nil, err
 	}
+	return func(yield func(swf.Job, error) bool) {
+		if yield(first, nil) {
+			in.cleaner.All()(yield)
+		}
+	}, nil
+}
+
+// tasks are the jobs as the engine sees them.
+func (in *traceInput) tasks(jobs swf.Jobs) iter.Seq2[batch.Task, error] {
 	return func(yield func(batch.Task, error) bool) {
-		job, err := first, error(nil)
-		for ; err == nil; job, err = in.cleaner.Next() {
-			if !yield(in.task(job), nil) {
+		for job, err := range jobs {
+			if !yield(in.task(job), err) || err != nil {
 				return
 			}
 		}
-		if err != io.EOF {
-			yield(batch.Task{}, err)
-		}
-	}, nil
+	}
 }
 
 func (in *traceInput) task(j swf.Job) batch.Task {
