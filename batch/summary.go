@@ -25,6 +25,7 @@ type Summary struct {
 type class struct {
 	from, to int
 	waits    []uint32 // four bytes a job: traces may have 10^7
+	long     []int64  // waits that need more
 	jobs     int
 	wait     float64
 	slowdown float64
@@ -75,7 +76,7 @@ func (s *Summary) Add(j Start) {
 	for i := range s.classes {
 		if c := &s.classes[i]; j.Procs <= c.to {
 			c.add(wait, slowdown)
-			c.waits = append(c.waits, uint32(min(wait, math.MaxUint32)))
+			c.remember(wait)
 			return
 		}
 	}
@@ -86,6 +87,31 @@ func (c *class) add(wait int64, slowdown float64) {
 	c.wait += float64(wait)
 	c.slowdown += slowdown
 	c.longest = max(c.longest, wait)
+}
+
+// remember keeps a wait.
+func (c *class) remember(wait int64) {
+	if wait >= 0 && wait <= math.MaxUint32 {
+		c.waits = append(c.waits, uint32(wait))
+	} else {
+		c.long = append(c.long, wait)
+	}
+}
+
+// sort puts the waits in order; those that were long are behind the others.
+func (c *class) sort() {
+	slices.Sort(c.waits)
+	slices.Sort(c.long)
+}
+
+// rank is the q-quantile of the waits in order.
+func (c *class) rank(q float64) float64 {
+	return quantile(len(c.waits)+len(c.long), q, func(i int) float64 {
+		if i < len(c.waits) {
+			return float64(c.waits[i])
+		}
+		return float64(c.long[i-len(c.waits)])
+	})
 }
 
 // use spreads a job's processor time over the hours it runs in. Jobs longer
@@ -112,18 +138,20 @@ func (s *Summary) Jobs() int { return s.all.jobs }
 
 // Total is the figures of all jobs.
 func (s *Summary) Total() Class {
-	all := s.all
-	all.waits = s.waits()
+	all := s.merged()
 	return all.figures("all")
 }
 
-// waits is the waits of all jobs.
-func (s *Summary) waits() []uint32 {
-	list := make([]uint32, 0, s.all.jobs)
+// merged is the class of all jobs, with their waits in order.
+func (s *Summary) merged() class {
+	all := s.all
+	all.waits = make([]uint32, 0, all.jobs)
 	for i := range s.classes {
-		list = append(list, s.classes[i].waits...)
+		all.waits = append(all.waits, s.classes[i].waits...)
+		all.long = append(all.long, s.classes[i].long...)
 	}
-	return list
+	all.sort()
+	return all
 }
 
 // Classes lists the figures by width, without ranges in which no job lies.
@@ -146,19 +174,23 @@ func (c *class) figures(name string) Class {
 	if n == 0 {
 		return Class{Name: name}
 	}
-	slices.Sort(c.waits)
+	c.sort()
 	return Class{
-		Name: name, Jobs: c.jobs, MeanWait: c.wait / n, MedianWait: rank(c.waits, 0.5),
-		P95Wait: rank(c.waits, 0.95), MaxWait: c.longest, MeanSlowdown: c.slowdown / n,
+		Name: name, Jobs: c.jobs, MeanWait: c.wait / n, MedianWait: c.rank(0.5), P95Wait: c.rank(0.95),
+		MaxWait: c.longest, MeanSlowdown: c.slowdown / n,
 	}
 }
 
-// rank is the q-quantile of sorted values, between the two nearest ranks.
-func rank[T int64 | uint32](sorted []T, q float64) float64 {
-	at := q * float64(len(sorted)-1)
+// rank is the q-quantile of sorted values.
+func rank(sorted []int64, q float64) float64 {
+	return quantile(len(sorted), q, func(i int) float64 { return float64(sorted[i]) })
+}
+
+// quantile is the q-quantile of n sorted values, between the two nearest ranks.
+func quantile(n int, q float64, value func(int) float64) float64 {
+	at := q * float64(n-1)
 	lo := int(math.Floor(at))
-	hi := min(lo+1, len(sorted)-1)
-	return float64(sorted[lo]) + (at-float64(lo))*(float64(sorted[hi])-float64(sorted[lo]))
+	return value(lo) + (at-float64(lo))*(value(min(lo+1, n-1))-value(lo))
 }
 
 // Makespan is the time from the first submission to the last end, in seconds.
@@ -181,14 +213,12 @@ func (s *Summary) Hourly() []float64 {
 	return list
 }
 
-// Waits lists the waits of all jobs in seconds, shortest first; those beyond
-// 2^32 s as that.
+// Waits lists the waits of all jobs in seconds, shortest first.
 func (s *Summary) Waits() []int64 {
-	waits := s.waits()
-	slices.Sort(waits)
-	list := make([]int64, len(waits))
-	for i, w := range waits {
-		list[i] = int64(w)
+	all := s.merged()
+	list := make([]int64, 0, all.jobs)
+	for _, w := range all.waits {
+		list = append(list, int64(w))
 	}
-	return list
+	return append(list, all.long...)
 }

@@ -82,9 +82,8 @@ func classRow(name string, c batch.Class) []string {
 
 // seconds writes a long time for people.
 func seconds(s float64) string {
-	d := time.Duration(s * float64(time.Second))
-	if d >= 48*time.Hour {
-		return fmt.Sprintf("%.1f d", d.Hours()/24)
+	if s >= 48*3600 {
+		return fmt.Sprintf("%.1f d", s/86400)
 	}
-	return d.Round(time.Second).String()
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
