@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,13 +31,14 @@ func (a *app) explanation(x *broker.Explanation, limit int) error {
 
 func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bold, text)) }
 
-// judged says as whom the user was compared with access rules.
+// judged says as whom the user was compared with access rules; of a stranger
+// only where that mattered.
 func (a *app) judged(x *broker.Explanation) error {
-	if x.Resources == 0 {
-		return nil
-	}
 	hint := ""
 	if x.As.VO == "" && len(x.As.FQANs) == 0 {
+		if !slices.ContainsFunc(x.Rejected, func(r broker.RejectedLine) bool { return r.Reason.Filter == "access" }) {
+			return nil
+		}
 		hint = "; name a VO with --vo or VirtualOrganisation, or get a proxy: grid auth proxy --voms VO"
 	}
 	_, err := fmt.Fprintf(a.env.Out, "\nAccess is judged as for %s%s.\n", x.As, hint)
