@@ -46,7 +46,9 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetOut(a.env.Out)
 	root.SetErr(a.env.Err)
 	root.SetVersionTemplate("grid {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
+	})
 	f := root.PersistentFlags()
 	f.BoolVar(&a.json, "json", false, "print JSON for machines instead of text")
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice: every request")
