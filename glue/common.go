@@ -100,6 +100,24 @@ func (r *Resource) setBenchmark(name string, value []byte) {
 	r.Benchmarks[benchmarkName(name)] = f
 }
 
+// gpuNames are the names by which free text (OtherInfo, OtherDescription) gives
+// the GPUs of a node: no attribute of GLUE 1.3 and 2.0 does.
+var gpuNames = map[string]bool{"gpu": true, "gpus": true, "gpunumber": true, "gpuspernode": true}
+
+// setGPUs reads the number of GPUs out of comma-separated name=value pairs, as
+// "Cores=16,GPUs=4".
+func (r *Resource) setGPUs(text []byte) {
+	for pair := range bytes.SplitSeq(text, []byte{','}) {
+		name, value, ok := cutByte(pair, '=')
+		if !ok || !gpuNames[strings.ToLower(string(trimSpace(name)))] {
+			continue
+		}
+		if n := count(trimSpace(value)); n.OK {
+			r.GPUs = n
+		}
+	}
+}
+
 // dropPlaceholderState forgets the numbers of a dynamic provider that is dead:
 // they are static defaults.
 func (r *Resource) dropPlaceholderState() {

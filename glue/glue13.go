@@ -246,6 +246,7 @@ var subclusterAttrs = setters[subcluster13]{
 		if value, name, ok := benchmarkIn(v); ok {
 			s.r.setBenchmark(name, value)
 		}
+		s.r.setGPUs(v)
 	},
 	"gluehostnetworkadapterinboundip":               func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityIn = boolean(v) },
 	"gluehostnetworkadapteroutboundip":              func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityOut = boolean(v) },

@@ -200,6 +200,7 @@ var shareAttrs = setters[share20]{
 		if id := foreign(v, "creamceid"); id != nil {
 			s.ceID = d.pool.str(id)
 		}
+		s.r.setGPUs(v)
 	},
 	"glue2shareserviceforeignkey":                       func(d *Decoder, s *share20, v []byte) { s.service = d.pool.str(v) },
 	"glue2computingsharecomputingserviceforeignkey":     func(d *Decoder, s *share20, v []byte) { s.service = d.pool.str(v) },
@@ -287,6 +288,7 @@ var envAttrs = setters[env20]{
 	"glue2resourceid":                                     func(d *Decoder, x *env20, v []byte) { x.id.id = d.pool.str(v) },
 	"glue2resourcemanagerforeignkey":                      func(d *Decoder, x *env20, v []byte) { x.manager = d.pool.str(v) },
 	"glue2executionenvironmentcomputingmanagerforeignkey": func(d *Decoder, x *env20, v []byte) { x.manager = d.pool.str(v) },
+	"glue2entityotherinfo":                                func(_ *Decoder, x *env20, v []byte) { x.r.setGPUs(v) },
 	"glue2executionenvironmentplatform":                   func(d *Decoder, x *env20, v []byte) { x.r.Platform = d.platform(v) },
 	"glue2executionenvironmenttotalinstances":             func(d *Decoder, x *env20, v []byte) { x.instances = limit(v) },
 	"glue2executionenvironmentlogicalcpus":                func(d *Decoder, x *env20, v []byte) { x.r.LogicalCPUs = limit(v) },
