@@ -26,6 +26,15 @@ func (a *app) openStore(s *session) error {
 	return nil
 }
 
+// openPast opens the job records for a plan that is only shown: so it counts
+// the jobs sent before, as the plan of a submission does. It goes without them
+// where they cannot be opened.
+func (a *app) openPast(s *session) {
+	if err := a.openStore(s); err != nil && a.verbose > 0 {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+	}
+}
+
 // openServices opens the registry of tasks and the services that are asked
 // about resources. Without the registry everything works.
 func (a *app) openServices(s *session) error {

@@ -58,6 +58,7 @@ func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
 		return err
 	}
 	defer s.close()
+	a.openPast(s)
 	if err := a.openServices(s); err != nil {
 		return err
 	}

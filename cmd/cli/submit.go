@@ -73,10 +73,10 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return err
 	}
 	defer s.close()
-	if !f.dryRun {
-		if err := a.openStore(s); err != nil {
-			return err
-		}
+	if f.dryRun {
+		a.openPast(s)
+	} else if err := a.openStore(s); err != nil {
+		return err
 	}
 	if err := a.openServices(s); err != nil {
 		return err
