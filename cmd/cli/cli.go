@@ -22,6 +22,7 @@ var errReported = errors.New("already reported")
 
 // Main runs the command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) int {
+	env.Err = together(env.Err)
 	a := &app{env: env}
 	root := a.rootCmd()
 	root.SetArgs(args)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -44,6 +45,28 @@ func OSEnv() Env {
 		env.Width, _, _ = term.GetSize(fd)
 	}
 	return env
+}
+
+// together makes a writer fit for messages of several goroutines. A file is so
+// by itself.
+func together(w io.Writer) io.Writer {
+	if _, ok := w.(*os.File); ok {
+		return w
+	}
+	return &oneByOne{w: w}
+}
+
+// oneByOne writes for one caller at a time.
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
 }
 
 // executable is the path by which this program was called. The name is kept
