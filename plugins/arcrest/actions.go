@@ -2,6 +2,7 @@ package arcrest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"gridbroker/plugins"
@@ -25,8 +26,40 @@ func (b *Backend) Restart(ctx context.Context, hs []plugins.Handle) []error {
 
 func unknownIsFine(item jobItem) bool { return item.Code == http.StatusNotFound }
 
+// kill asks again for jobs that the CE refuses to cancel or does not know: for
+// a moment it does so while it moves a job's files. A job it never knows is as
+// good as cancelled.
 func (c *client) kill(ctx context.Context, ids []string) []error {
-	return c.act(ctx, "cancel", "kill", scopeCancel, ids, unknownIsFine)
+	errs := c.act(ctx, "cancel", "kill", scopeCancel, ids, nil)
+	for look := 1; look < looks; look++ {
+		at := refused(errs)
+		if len(at) == 0 {
+			break
+		}
+		pause(ctx, lookWait)
+		left := make([]string, len(at))
+		for k, i := range at {
+			left[k] = ids[i]
+		}
+		var accept func(jobItem) bool
+		if look == looks-1 {
+			accept = unknownIsFine
+		}
+		for k, err := range c.act(ctx, "cancel", "kill", scopeCancel, left, accept) {
+			errs[at[k]] = err
+		}
+	}
+	return errs
+}
+
+// refused lists the places of refusals.
+func refused(errs []error) (at []int) {
+	for i, err := range errs {
+		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 func (c *client) clean(ctx context.Context, ids []string) []error {

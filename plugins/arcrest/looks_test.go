@@ -99,3 +99,45 @@ func TestOneLookIsNotEnough(t *testing.T) {
 		t.Errorf("%v, %v", found, err)
 	}
 }
+
+// While it moves a job's files A-REX does not know the job, or does not cancel
+// it. Neither is an answer the first time.
+func TestCancelAsksAgain(t *testing.T) {
+	const (
+		cancelled = "<status-code>202</status-code><reason>Queued for killing</reason>"
+		refuses   = "<status-code>500</status-code><reason>Job could not be canceled</reason>"
+		unknown   = "<status-code>404</status-code><reason>Job not found</reason>"
+	)
+	for name, c := range map[string]struct {
+		answers []string
+		looks   int32
+		fails   bool
+	}{
+		"at once":           {[]string{cancelled}, 1, false},
+		"refuses once":      {[]string{refuses, cancelled}, 2, false},
+		"does not know yet": {[]string{unknown, unknown, cancelled}, 3, false},
+		"never knows it":    {[]string{unknown}, looks, false},
+		"refuses":           {[]string{refuses}, looks, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var kills atomic.Int32
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+				if r.URL.Query().Get("action") != "kill" {
+					return false
+				}
+				echo(w, body, look(c.answers, kills.Add(1)-1))
+				return true
+			})
+			b := f.backend(t)
+			client, err := b.client(t.Context(), "x", f.url(), "")
+			check(t, err)
+			if err := b.Cancel(t.Context(), []plugins.Handle{client.handle("job1")})[0]; (err != nil) != c.fails {
+				t.Error(err)
+			}
+			if n := kills.Load(); n != c.looks {
+				t.Errorf("asked %d times, want %d", n, c.looks)
+			}
+		})
+	}
+}

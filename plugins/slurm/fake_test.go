@@ -36,7 +36,16 @@ func newLab(t *testing.T) *lab {
 		Environ: []string{"PATH=" + l.dir + ":" + os.Getenv("PATH"), "SECRET=do not tell"}, Home: t.TempDir(),
 		Command: 700 * time.Millisecond, Now: func() time.Time { return l.time },
 	})
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() {
+		l.Close()
+		base := strings.TrimPrefix(l.url, "slurm:")
+		for range 100 { // the stand-in's jobs run in the background
+			if os.RemoveAll(base) == nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	return l
 }
 
