@@ -4,18 +4,30 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gridbroker/plugins"
 )
 
 // Limits of one submission request. A-REX takes descriptions of 5 MiB (its
-// default maxjobdesc) and requests of 100 MiB; it makes some 400 jobs a
-// second, so that the count keeps an answer within the time limit.
+// default maxjobdesc) and requests of 100 MiB; the count keeps an answer
+// within the time limit.
 const (
 	maxDescription = 5 << 20
 	maxRequest     = 64 << 20
 	maxBatch       = 500
+)
+
+// A-REX makes the jobs of one request one after the other, waiting for the
+// disk at each, and those of several requests side by side: so many jobs go
+// out in a few requests at once.
+const (
+	batchesAtOnce = 4
+	minBatch      = 25 // jobs that are worth a request of their own
 )
 
 // Submit implements plugins.Submitter. Requests of one batch go out as one
@@ -54,12 +66,42 @@ func (s *submission) run(ctx context.Context) error {
 		return err
 	}
 	texts := s.describeAll(delegation)
-	for _, batch := range batches(texts) {
-		if err := s.post(ctx, batch, texts); err != nil {
-			return err
-		}
+	made, err := s.makeAll(ctx, batches(texts), texts)
+	if failed := s.upload(ctx, made); err == nil {
+		err = failed
 	}
-	return nil
+	return err
+}
+
+// makeAll submits the batches, a few at once, and returns which jobs the CE
+// made. After an error no further batch is begun.
+func (s *submission) makeAll(ctx context.Context, all [][]int, texts [][]byte) (made []int, first error) {
+	var mu sync.Mutex
+	stopped := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return first != nil
+	}
+	var g errgroup.Group
+	g.SetLimit(batchesAtOnce)
+	for _, batch := range all {
+		g.Go(func() error {
+			if stopped() {
+				return nil
+			}
+			got, err := s.make(ctx, batch, texts)
+			mu.Lock()
+			defer mu.Unlock()
+			made = append(made, got...)
+			if first == nil {
+				first = err
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // its functions return nil
+	slices.Sort(made)
+	return made, first
 }
 
 // describeAll writes the descriptions. One that cannot be written, or is too
@@ -86,11 +128,12 @@ func batches(texts [][]byte) [][]int {
 	var all [][]int
 	var now []int
 	size := 0
+	most := min(maxBatch, max(minBatch, (len(texts)+batchesAtOnce-1)/batchesAtOnce))
 	for i, text := range texts {
 		if text == nil {
 			continue
 		}
-		if len(now) == maxBatch || len(now) > 0 && size+len(text) > maxRequest {
+		if len(now) == most || len(now) > 0 && size+len(text) > maxRequest {
 			all, now, size = append(all, now), nil, 0
 		}
 		now, size = append(now, i), size+len(text)
@@ -99,16 +142,6 @@ func batches(texts [][]byte) [][]int {
 		all = append(all, now)
 	}
 	return all
-}
-
-// post submits one batch and uploads the input files of the jobs it made. An
-// error ends the submission; those of single jobs are in the results.
-func (s *submission) post(ctx context.Context, batch []int, texts [][]byte) error {
-	made, err := s.make(ctx, batch, texts)
-	if err != nil {
-		return err
-	}
-	return s.upload(ctx, made)
 }
 
 // make submits one batch and returns which of it the CE made jobs of.
