@@ -83,17 +83,22 @@ func searchRequest(p *pending, filter *ber.Packet) *ber.Packet {
 	return op
 }
 
+// message reads the server's next message.
+func (s *ldapSession) message() (message, error) {
+	raw, err := s.stream.next()
+	if err != nil {
+		return message{}, s.readError(err)
+	}
+	return parseMessage(raw)
+}
+
 // receive reads until no search is open. Entries go to each; missing counts
 // optional bases that are not there. A search that the server refuses or cuts
 // is noted in s.failed: the others go on.
 func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error {
 	var e glue.Entry
 	for len(s.open) > 0 {
-		raw, err := s.stream.next()
-		if err != nil {
-			return s.readError(err)
-		}
-		m, err := parseMessage(raw)
+		m, err := s.message()
 		if err != nil {
 			return err
 		}
@@ -243,11 +248,7 @@ func (s *ldapSession) startTLS() error {
 	if _, err := s.conn.Write(msg.Bytes()); err != nil {
 		return err
 	}
-	raw, err := s.stream.next()
-	if err != nil {
-		return s.readError(err)
-	}
-	m, err := parseMessage(raw)
+	m, err := s.message()
 	if err != nil {
 		return err
 	}
