@@ -39,17 +39,7 @@ func TestLongChains(t *testing.T) {
 		chain(" && ", `other.y + %d > 0`), "(" + chain(" || ", `other.x == "ce%d.example"`) + ") && other.y == 1",
 	} {
 		e := mustExpr(t, text)
-		p := jdl.Compile(e, self, table)
-		matched := map[int32]bool{}
-		for _, r := range p.Match() {
-			matched[r] = true
-		}
-		for r, ad := range ads {
-			want := self.Eval(e, ad)
-			if got := p.Eval(r); jdl.UnparseValue(got) != jdl.UnparseValue(want) || matched[int32(r)] != want.IsTrue() {
-				t.Errorf("%.60s row %d: compiled %s, match %v; evaluator %s", text, r, jdl.UnparseValue(got), matched[int32(r)], jdl.UnparseValue(want))
-			}
-		}
+		sameVerdicts(t, text, e, self, ads, table)
 		if got, err := jdl.ParseExpr("again", []byte(jdl.Unparse(e))); err != nil || jdl.Unparse(got) != jdl.Unparse(e) {
 			t.Errorf("%.60s does not survive printing: %v", text, err)
 		}

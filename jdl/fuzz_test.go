@@ -123,18 +123,24 @@ func FuzzEval(f *testing.F) {
 				t.Fatalf("%q took %v", s, took)
 			}
 		}()
-		p := jdl.Compile(e, self, table)
-		matched := map[int32]bool{}
-		for _, r := range p.Match() {
-			matched[r] = true
-		}
-		for r, ad := range ads {
-			want := self.Eval(e, ad)
-			if got := p.Eval(r); jdl.UnparseValue(got) != jdl.UnparseValue(want) || matched[int32(r)] != want.IsTrue() {
-				t.Fatalf("%q row %d: compiled %s, match %v; evaluator %s", s, r, jdl.UnparseValue(got), matched[int32(r)], jdl.UnparseValue(want))
-			}
-		}
+		sameVerdicts(t, s, e, self, ads, table)
 	})
+}
+
+// sameVerdicts compares the compiled expression with the evaluator, row by row.
+func sameVerdicts(t *testing.T, text string, e jdl.Expr, self *jdl.Ad, ads []*jdl.Ad, table *jdl.Table) {
+	t.Helper()
+	p := jdl.Compile(e, self, table)
+	matched := map[int32]bool{}
+	for _, r := range p.Match() {
+		matched[r] = true
+	}
+	for r, ad := range ads {
+		want := self.Eval(e, ad)
+		if got := p.Eval(r); jdl.UnparseValue(got) != jdl.UnparseValue(want) || matched[int32(r)] != want.IsTrue() {
+			t.Fatalf("%.200q row %d: compiled %s, match %v; evaluator %s", text, r, jdl.UnparseValue(got), matched[int32(r)], jdl.UnparseValue(want))
+		}
+	}
 }
 
 // repeatable leaves out what may differ from one moment to the next.
