@@ -66,11 +66,9 @@ long jobs outlive the proxy they were submitted with.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if len(sel.states) > 0 {
-					var err error
-					if rs, err = a.refreshed(ctx, s, rs, sel); err != nil {
-						return err
-					}
+				rs, err := a.inStates(ctx, s, rs, sel)
+				if err != nil {
+					return err
 				}
 				if err := s.broker.Renew(ctx, rs); err != nil {
 					return err

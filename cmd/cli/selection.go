@@ -92,6 +92,15 @@ func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, se
 	return keep, nil
 }
 
+// inStates keeps the jobs in the states the user named, as the back-ends tell
+// them now. Without such a wish nobody is asked.
+func (a *app) inStates(ctx context.Context, s *session, rs []*broker.Record, sel selection) ([]*broker.Record, error) {
+	if len(sel.states) == 0 {
+		return rs, nil
+	}
+	return a.refreshed(ctx, s, rs, sel)
+}
+
 func usageID(err error) error {
 	if _, ok := errors.AsType[*broker.IDError](err); ok {
 		return usageError(err)
