@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -98,13 +99,17 @@ func (b *Broker) refresh(ctx context.Context, backend plugins.Submitter, rs []*R
 	return err
 }
 
+// updateStep is how exact Record.Updated is where nothing else has changed:
+// asking again and again about jobs that go on writes nothing.
+const updateStep = time.Minute
+
 // see writes what the back-end says into the record.
 func (r *Record) see(st plugins.Status, now time.Time) Change {
 	if st.State == plugins.Unknown || st.State == "" {
 		return Change{} // never a verdict
 	}
-	before := r.State
-	r.State, r.Native, r.Updated = st.State, st.Native, now
+	was := *r
+	r.State, r.Native = st.State, st.Native
 	r.Reason = st.Reason
 	if st.Err != nil && r.Reason == "" {
 		r.Reason = st.Err.Error()
@@ -123,7 +128,10 @@ func (r *Record) see(st plugins.Status, now time.Time) Change {
 	if r.Final() && r.Ended.IsZero() {
 		r.Ended = now
 	}
-	if r.State == before {
+	if now.Sub(r.Updated) >= updateStep || !reflect.DeepEqual(&was, r) {
+		r.Updated = now
+	}
+	if r.State == was.State {
 		return Change{}
 	}
 	return Change{string(r.State), r.summary()}

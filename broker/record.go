@@ -54,7 +54,7 @@ type Record struct {
 	Submitted time.Time     `json:"submitted,omitzero"`
 	Started   time.Time     `json:"started,omitzero"`
 	Ended     time.Time     `json:"ended,omitzero"`
-	Updated   time.Time     `json:"updated"` // when the back-end was last asked
+	Updated   time.Time     `json:"updated"` // when the back-end was last asked, to the minute
 	Expires   time.Time     `json:"expires,omitzero"`
 	WallTime  time.Duration `json:"wall_time,omitempty"`
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -213,7 +214,7 @@ func (s *Store) updateOne(read, write, entry *sql.Stmt, r, fresh *Record, f func
 	}
 	change := f(fresh)
 	text, err := json.Marshal(fresh)
-	if err != nil {
+	if err != nil || bytes.Equal(text, body) && change.Action == "" {
 		return err
 	}
 	if _, err := write.Exec(string(fresh.State), text, fresh.ID); err != nil {

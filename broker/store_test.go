@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -185,5 +186,55 @@ func TestStoreUpdatesTheOthersOfAForgottenJob(t *testing.T) {
 	}
 	if left, err := s.Select(ctx, broker.Query{}); err != nil || len(left) != 2 {
 		t.Errorf("%d jobs recorded, %v; want 2", len(left), err)
+	}
+}
+
+// Looking at jobs that go on writes nothing: with thousands of them that
+// would cost more than to ask.
+func TestStatusWritesWhatHasChanged(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Now = func() time.Time { return now }
+	rs := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`), stored(t, `Executable = "/bin/true";`)))
+	db, err := sql.Open("sqlite", filepath.Join(f.dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // data_version is counted by connection
+	writes := func(step time.Duration, status plugins.Status) bool {
+		var before, after int
+		if err := db.QueryRow("PRAGMA data_version").Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(step)
+		f.status = func(plugins.Handle) plugins.Status { return status }
+		if err := b.Refresh(context.Background(), rs); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.QueryRow("PRAGMA data_version").Scan(&after); err != nil {
+			t.Fatal(err)
+		}
+		return after != before
+	}
+	running := plugins.Status{State: plugins.Running, Native: "R", Node: "n1"}
+	for i, c := range []struct {
+		step   time.Duration
+		status plugins.Status
+		want   bool
+	}{
+		{time.Second, running, true},
+		{time.Second, running, false},
+		{30 * time.Second, running, false},
+		{time.Second, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true},
+		{time.Minute, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true}, // that it was asked
+		{time.Second, plugins.Status{State: plugins.Done, Native: "D", Node: "n2"}, true},
+	} {
+		if got := writes(c.step, c.status); got != c.want {
+			t.Errorf("look %d: wrote %v, want %v", i, got, c.want)
+		}
+	}
+	if again, err := b.Store.Find(context.Background(), []string{rs[0].ID}); err != nil || again[0].State != plugins.Done || again[0].Host != "n2" {
+		t.Errorf("%+v %v", again, err)
 	}
 }

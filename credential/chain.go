@@ -46,7 +46,7 @@ func (t *Trust) verifyEntity(c *x509.Certificate, others []*x509.Certificate) er
 	for _, o := range others {
 		pool.AddCert(o)
 	}
-	chains, err := c.Verify(x509.VerifyOptions{Roots: t.roots, Intermediates: pool, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	chains, err := c.Verify(x509.VerifyOptions{Roots: t.Roots(), Intermediates: pool, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	if err != nil {
 		return t.explainVerify(c, err)
 	}

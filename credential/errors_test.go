@@ -112,7 +112,7 @@ func TestVerifyChain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			trust := trustIn(t, tt.dir, tt.now)
 			if tt.name == "wrong issuer key" {
-				trust.roots.AddCert(tt.chain[1]) // even where the other user is trusted
+				trust.grid.AddCert(tt.chain[1]) // even where the other user is trusted
 			}
 			if got := id(trust.VerifyChain(tt.chain)); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)

@@ -14,7 +14,7 @@ func FuzzPEM(f *testing.F) {
 	}
 	f.Add(text)
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
-	trust := &Trust{now: func() time.Time { return testNow }, roots: trustIn(f, certDir(f, ca, testNow.AddDate(0, 1, 0)), testNow).roots}
+	trust := &Trust{now: func() time.Time { return testNow }, grid: trustIn(f, certDir(f, ca, testNow.AddDate(0, 1, 0)), testNow).grid}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
 			return

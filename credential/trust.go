@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,9 +19,9 @@ type Trust struct {
 	dir    string
 	cas    map[string]*authority // by nameAndKey
 	bad    []Finding             // files of the directory that could not be used
-	roots  *x509.CertPool        // all trusted roots
+	grid   *x509.CertPool        // those of the directory
+	system func() *x509.CertPool // reads the system's; nil: not trusted
 	now    func() time.Time
-	system bool
 }
 
 // authority is a CA of the directory.
@@ -53,21 +54,29 @@ func (e Env) CertDir(opts Options) string {
 // LoadTrust reads the CA certificates. With AnyCA a missing directory is no
 // error as long as the system has authorities, unless it was named.
 func LoadTrust(env Env, opts Options) (*Trust, error) {
-	t := &Trust{cas: map[string]*authority{}, roots: x509.NewCertPool(), now: env.now}
+	t := &Trust{cas: map[string]*authority{}, grid: x509.NewCertPool(), now: env.now}
 	if opts.CAs != GridCA {
-		if pool, err := x509.SystemCertPool(); err == nil {
-			t.roots, t.system = pool, true
-		}
+		t.system = sync.OnceValue(systemPool)
 	}
 	if opts.CAs != SystemCA {
 		t.dir = env.CertDir(opts)
 		named := opts.CertDir != "" || env.getenv("X509_CERT_DIR") != "" || opts.CAs == GridCA
-		if err := t.readDir(); err != nil && (named || !t.system) {
+		if err := t.readDir(); err != nil && (named || !t.System()) {
 			return nil, problem("trust.absent", t.dir, "cannot read the directory of CA certificates", "",
 				"install the IGTF CA certificates, or set X509_CERT_DIR").because(err)
 		}
 	}
 	return t, nil
+}
+
+// systemPool reads the system's authorities, some 140 files: only who needs
+// them waits for that.
+func systemPool() *x509.CertPool {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil
+	}
+	return pool
 }
 
 // readDir reads all CA certificates (*.0 to *.9, *.pem) of the directory.
@@ -115,7 +124,7 @@ func (t *Trust) addCAs(certs []*x509.Certificate, base string) {
 		if ca == nil {
 			ca = &authority{cert: c}
 			t.cas[nameAndKey(c)] = ca
-			t.roots.AddCert(c)
+			t.grid.AddCert(c)
 		}
 		if !slices.Contains(ca.bases, base) {
 			ca.bases = append(ca.bases, base)
@@ -144,8 +153,24 @@ func (t *Trust) Dir() string { return t.dir }
 // Size is the number of CA certificates of the directory.
 func (t *Trust) Size() int { return len(t.cas) }
 
-// Roots returns the trusted roots; the caller does not change it.
-func (t *Trust) Roots() *x509.CertPool { return t.roots }
+// Roots returns all trusted roots; the caller does not change it.
+func (t *Trust) Roots() *x509.CertPool {
+	if !t.System() {
+		return t.grid
+	}
+	all := t.system().Clone()
+	for _, ca := range t.cas {
+		all.AddCert(ca.cert)
+	}
+	return all
+}
+
+// GridConfig is ClientConfig with the directory's authorities alone. With it a
+// server of the grid is verified without the system's having been read; what
+// it does not know (x509.UnknownAuthorityError) ClientConfig may.
+func (t *Trust) GridConfig(cert *X509, serverName string) *tls.Config {
+	return t.config(cert, serverName, t.grid)
+}
 
 // ClientConfig is the TLS configuration to talk to serverName: TLS 1.2 or
 // newer, the chain and the host name verified, signing policies and CRLs of
@@ -155,10 +180,14 @@ func (t *Trust) Roots() *x509.CertPool { return t.roots }
 // ignores the order of CurvePreferences, so the round trip that ARC costs by
 // asking for another key share cannot be saved this way.
 func (t *Trust) ClientConfig(cert *X509, serverName string) *tls.Config {
+	return t.config(cert, serverName, t.Roots())
+}
+
+func (t *Trust) config(cert *X509, serverName string, roots *x509.CertPool) *tls.Config {
 	c := &tls.Config{
 		MinVersion:       tls.VersionTLS12,
 		ServerName:       serverName,
-		RootCAs:          t.roots,
+		RootCAs:          roots,
 		Time:             t.now,
 		CurvePreferences: []tls.CurveID{tls.CurveP521, tls.X25519MLKEM768, tls.X25519, tls.CurveP256, tls.CurveP384},
 		VerifyConnection: func(cs tls.ConnectionState) error { return t.checkChains(cs.VerifiedChains) },
@@ -187,16 +216,19 @@ func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
 	return first
 }
 
-// System reports whether the system's authorities are trusted too.
-func (t *Trust) System() bool { return t.system }
+// System reports whether the system's authorities are trusted too, and there
+// are any.
+func (t *Trust) System() bool { return t.system != nil && t.system() != nil }
 
 // HTTPClient is a client that verifies servers as ClientConfig does. It gives
 // up after timeout, and follows no redirect away from https.
 func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
-	cfg := t.ClientConfig(cert, "")
 	return &http.Client{
-		Timeout:   timeout,
-		Transport: &http.Transport{TLSClientConfig: cfg, DialTLSContext: DialTLS(cfg), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime},
+		Timeout: timeout,
+		Transport: lateTransport(sync.OnceValue(func() *http.Transport {
+			cfg := t.ClientConfig(cert, "")
+			return &http.Transport{TLSClientConfig: cfg, DialTLSContext: DialTLS(cfg), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime}
+		})),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if req.URL.Scheme != "https" || len(via) > 5 {
 				return http.ErrUseLastResponse
@@ -205,3 +237,8 @@ func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
 		},
 	}
 }
+
+// lateTransport is made at the first request: many clients never make one.
+type lateTransport func() *http.Transport
+
+func (t lateTransport) RoundTrip(r *http.Request) (*http.Response, error) { return t().RoundTrip(r) }

@@ -85,7 +85,7 @@ func (t *Trust) checkEmpty() []Finding {
 		return []Finding{{ID: "trust.ok", Severity: OK, What: "the system's authorities are trusted"}}
 	}
 	sev := Problem
-	if t.system {
+	if t.System() {
 		sev = Note
 	}
 	return []Finding{{ID: "trust.absent", Severity: sev, Subject: t.dir, What: "there are no CA certificates of the grid", Why: "most CEs have certificates of IGTF authorities",

@@ -12,6 +12,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/plugins"
+	"gridbroker/plugins/arcrest"
 	"gridbroker/plugins/history"
 )
 
@@ -38,15 +39,49 @@ func (a *app) openPast(s *session) {
 // openServices opens the registry of tasks and the services that are asked
 // about resources. Without the registry everything works.
 func (a *app) openServices(s *session) error {
-	h, err := history.Open(a.stateDir(s.conf), a.env.Now)
+	services, err := a.services(s.conf, s.backends, a.openHistory(s))
 	if err != nil {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
-		h = nil
-	}
-	s.history = h
-	if s.broker.Services, err = a.services(s.conf, s.backends, h); err != nil {
 		path, _ := a.configPath()
 		return usageError(fmt.Errorf("%s: services: %w", path, err))
+	}
+	s.broker.Services = services
+	return nil
+}
+
+// openHistory opens the registry of tasks, once; nil where it cannot be used,
+// which is said.
+func (a *app) openHistory(s *session) *history.Registry {
+	s.opening.Do(func() {
+		h, err := history.Open(a.stateDir(s.conf), a.env.Now)
+		if err != nil {
+			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+			return
+		}
+		s.history = h
+	})
+	return s.history
+}
+
+// learnFromEnds opens the registry when the first job is seen to end: looking
+// at jobs that go on does not pay for it.
+func (a *app) learnFromEnds(s *session) {
+	if s.broker.Services.Recorders == nil {
+		s.broker.Services.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return a.openHistory(s) }}}
+	}
+}
+
+type lateRecorder struct{ open func() *history.Registry }
+
+func (l lateRecorder) Sent(ctx context.Context, attempts []plugins.Attempt) error {
+	if h := l.open(); h != nil {
+		return h.Sent(ctx, attempts)
+	}
+	return nil
+}
+
+func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
+	if h := l.open(); h != nil {
+		return h.Ended(ctx, ends)
 	}
 	return nil
 }
@@ -58,6 +93,9 @@ func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel select
 		return err
 	}
 	defer s.close()
+	if sel.asking {
+		go arcrest.Warm() // a connection is likely to follow
+	}
 	if err := a.openStore(s); err != nil {
 		return err
 	}

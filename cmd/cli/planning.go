@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -49,6 +50,7 @@ type session struct {
 	broker   *broker.Broker
 	plan     planning
 	snapshot infosys.Snapshot
+	opening  sync.Once
 	history  *history.Registry // nil: not open
 }
 

@@ -70,9 +70,7 @@ func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string
 // refreshed asks the back-ends about the jobs, and then keeps those in the
 // states the user named. Errors of the others are reported here.
 func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, sel selection) ([]*broker.Record, error) {
-	if err := a.openServices(s); err != nil {
-		return nil, err
-	}
+	a.learnFromEnds(s)
 	if err := s.broker.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}

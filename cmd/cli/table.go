@@ -59,12 +59,12 @@ func (a *app) table(cols []column, rows [][]string) error {
 	if err := t.Render(); err != nil {
 		return err
 	}
+	text := make([]byte, 0, out.Len())
 	for line := range bytes.Lines(out.Bytes()) {
-		if _, err := a.env.Out.Write(append(bytes.TrimRight(line, " \n"), '\n')); err != nil {
-			return err
-		}
+		text = append(append(text, bytes.TrimRight(line, " \n")...), '\n')
 	}
-	return nil
+	_, err := a.env.Out.Write(text)
+	return err
 }
 
 // style is an ANSI select-graphic-rendition code (ECMA-48 section 8.3.117).

@@ -29,17 +29,17 @@ type client struct {
 	who  *identity
 	http *http.Client
 
-	turn       chan struct{} // held while one of the two below is found out
-	versions   []string      // that the server speaks; nil: not asked yet
+	versions   atomic.Pointer[[]string] // that the server speaks; nil: not asked yet
+	served     atomic.Bool              // it has answered in the assumed version
+	turn       chan struct{}            // held while versions or delegation are found out
 	delegation delegation
 }
 
 func newClient(o Options, base string, who *identity) *client {
-	cfg := who.trust.ClientConfig(who.x509, "")
 	return &client{
 		o: o, base: base, host: hostOf(base), who: who, turn: make(chan struct{}, 1),
 		http: &http.Client{
-			Transport:     newTransport(o, cfg),
+			Transport:     newTransport(o, who),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -63,6 +63,36 @@ type call struct {
 // send makes the request and returns an answer of the 2xx kind; its body must
 // be closed. All errors are *plugins.Error.
 func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
+	resp, err := c.once(ctx, ca)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode/100 == 3 {
+		path, err := c.elsewhere(ctx, ca)
+		if err != nil || path != "" {
+			_ = resp.Body.Close() // of no use
+		}
+		if err == nil && path != "" {
+			ca.path = path
+			resp, err = c.once(ctx, ca)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if resp.StatusCode/100 == 2 {
+		c.served.Store(true)
+	}
+	if resp.StatusCode/100 == 2 || resp.StatusCode == ca.also {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // words as far as there are any
+	return nil, c.refused(ca, resp, body)
+}
+
+// once makes one request; its answer may be of any kind.
+func (c *client) once(ctx context.Context, ca *call) (*http.Response, error) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }}
 	req, err := c.request(httptrace.WithClientTrace(ctx, trace), ca)
@@ -76,12 +106,7 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 		return nil, c.failed(ca, err, sent.Load())
 	}
 	c.o.Logf("%s %s: %s (%v)", ca.method, req.URL, resp.Status, time.Since(start).Round(time.Millisecond))
-	if resp.StatusCode/100 == 2 || resp.StatusCode == ca.also {
-		return resp, nil
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // words as far as there are any
-	return nil, c.refused(ca, resp, body)
+	return resp, nil
 }
 
 func (c *client) request(ctx context.Context, ca *call) (*http.Request, error) {
@@ -154,27 +179,61 @@ func decodeXML(body []byte, v any) error {
 	return d.Decode(v)
 }
 
+// assumed is the version in which the jobs of a server that was not asked for
+// its versions are asked about: all that are known serve it, and it differs
+// from 1.1 in submission and delegation alone.
+const assumed = "1.0"
+
 // rest is the path of a resource in the newest version both sides speak.
 func (c *client) rest(ctx context.Context, op, path string) (string, error) {
 	v, err := c.version(ctx, op)
 	return "/rest/" + v + path, err
 }
 
+// jobs is the path of something of jobs that are there, or of their list. It
+// costs no request: where the versions are not known it is in the assumed one,
+// and send mends that where the server has no such.
+func (c *client) jobs(path string) string {
+	if vs := c.versions.Load(); vs != nil {
+		return "/rest/" + newest(*vs) + "/jobs" + path
+	}
+	return "/rest/" + assumed + "/jobs" + path
+}
+
+// elsewhere is the path of a call that was answered with "not here", in the
+// version that the server speaks instead of the assumed one; "" where that is
+// the one.
+func (c *client) elsewhere(ctx context.Context, ca *call) (string, error) {
+	path, ok := strings.CutPrefix(ca.path, "/rest/"+assumed+"/")
+	if !ok || ca.file != nil || c.served.Load() || c.versions.Load() != nil {
+		return "", nil
+	}
+	v, err := c.version(ctx, ca.op)
+	if err != nil || v == assumed {
+		return "", err
+	}
+	return "/rest/" + v + "/" + path, nil
+}
+
 // version negotiates, once: 1.1 where offered, else 1.0.
 func (c *client) version(ctx context.Context, op string) (string, error) {
+	if vs := c.versions.Load(); vs != nil {
+		return newest(*vs), nil
+	}
 	release, err := c.await(ctx, op)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	if c.versions == nil {
-		vs, err := c.askVersions(ctx, op)
-		if err != nil {
-			return "", err
-		}
-		c.versions = vs
+	if vs := c.versions.Load(); vs != nil {
+		return newest(*vs), nil
 	}
-	return newest(c.versions), nil
+	vs, err := c.askVersions(ctx, op)
+	if err != nil {
+		return "", err
+	}
+	c.versions.Store(&vs)
+	return newest(vs), nil
 }
 
 // await takes the client's turn, or gives up with the context.

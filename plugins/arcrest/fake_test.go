@@ -38,11 +38,17 @@ type fake struct {
 
 func newFake(t *testing.T, hook func(w http.ResponseWriter, r *http.Request, body string) bool) *fake {
 	t.Helper()
+	f := newUnstartedFake(t, hook)
+	f.StartTLS()
+	return f
+}
+
+func newUnstartedFake(t *testing.T, hook func(w http.ResponseWriter, r *http.Request, body string) bool) *fake {
+	t.Helper()
 	f := &fake{pki: newPKI(t), hook: hook}
 	f.Server = httptest.NewUnstartedServer(f)
 	f.Server.TLS = f.pki.server(t, time.Now().Add(time.Hour))
 	f.Server.Config.ErrorLog = quiet
-	f.StartTLS()
 	t.Cleanup(f.Close)
 	return f
 }

@@ -138,10 +138,7 @@ func (d *download) names(ctx context.Context) (names []string, err error) {
 // list walks the session directory. Names that could lead out of a directory
 // are an error: no honest server has them.
 func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, error) {
-	at, err := d.c.rest(ctx, "list the output", "/jobs/"+d.id+"/session/"+escape(dir))
-	if err != nil {
-		return nil, err
-	}
+	at := d.c.jobs("/" + d.id + "/session/" + escape(dir))
 	var answer struct {
 		Files []remote `xml:"file"`
 		Dirs  []string `xml:"dir"`
@@ -152,9 +149,11 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 	}
 	files := answer.Files
 	for i := range files {
-		if files[i].Name, err = d.inside(dir, files[i].Name); err != nil {
+		name, err := d.inside(dir, files[i].Name)
+		if err != nil {
 			return nil, err
 		}
+		files[i].Name = name
 	}
 	for _, sub := range answer.Dirs {
 		name, err := d.inside(dir, sub)

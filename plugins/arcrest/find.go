@@ -139,12 +139,8 @@ func (c *client) names(ctx context.Context, ids []string) (map[string]string, er
 
 // list returns the ids of the user's jobs.
 func (c *client) list(ctx context.Context) ([]string, error) {
-	path, err := c.rest(ctx, "look up jobs", "/jobs")
-	if err != nil {
-		return nil, err
-	}
 	var list jobList
-	if err := c.decode(ctx, &call{op: "look up jobs", method: http.MethodGet, path: path, scope: scopeRead}, &list); err != nil {
+	if err := c.decode(ctx, &call{op: "look up jobs", method: http.MethodGet, path: c.jobs(""), scope: scopeRead}, &list); err != nil {
 		return nil, err
 	}
 	ids := make([]string, 0, len(list.Jobs))

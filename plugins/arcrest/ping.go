@@ -36,7 +36,7 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	if err != nil {
 		return pong, err
 	}
-	pong.Versions = c.versions
+	pong.Versions = *c.versions.Load()
 	if stranger != nil {
 		pong.Said = stranger.Err.Error()
 		return pong, nil

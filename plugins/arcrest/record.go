@@ -39,10 +39,7 @@ func (c *client) record(ctx context.Context, id string, st *plugins.Status) erro
 // diagnose reads one of the grid manager's files about a job; one that is not
 // there is empty.
 func (c *client) diagnose(ctx context.Context, op, id, name string) ([]byte, error) {
-	path, err := c.rest(ctx, op, "/jobs/"+id+"/diagnose/"+name)
-	if err != nil {
-		return nil, err
-	}
+	path := c.jobs("/" + id + "/diagnose/" + name)
 	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, also: http.StatusNotFound,
 		header: map[string]string{"Accept": "*/*"}}
 	body, head, err := c.read(ctx, ca)

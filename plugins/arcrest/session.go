@@ -62,10 +62,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 // open starts to read a session file at an offset. A nil response means that
 // the file has no more than that.
 func (c *client) open(ctx context.Context, op, id, name string, offset int64) (*http.Response, error) {
-	path, err := c.rest(ctx, op, "/jobs/"+id+"/session/"+escape(name))
-	if err != nil {
-		return nil, err
-	}
+	path := c.jobs("/" + id + "/session/" + escape(name))
 	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, header: map[string]string{"Accept": "*/*"}}
 	if offset > 0 {
 		ca.header["Range"] = fmt.Sprintf("bytes=%d-", offset)

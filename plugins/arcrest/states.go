@@ -1,6 +1,8 @@
 package arcrest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"gridbroker/plugins"
@@ -30,13 +32,7 @@ var states = map[string]plugins.State{
 
 // everyState filters for all of them: a list with a filter has the live state
 // of every job, while action=status lags behind by a cycle of the infoprovider.
-var everyState = func() string {
-	names := make([]string, 0, len(states))
-	for name := range states {
-		names = append(names, name)
-	}
-	return strings.Join(names, ",")
-}()
+var everyState = strings.Join(slices.Sorted(maps.Keys(states)), ",")
 
 func stateOf(native string) plugins.State {
 	if s, ok := states[native]; ok {

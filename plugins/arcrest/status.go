@@ -13,8 +13,9 @@ import (
 )
 
 // Status implements plugins.Submitter. Two requests per endpoint bring all:
-// the list of live states, and the details. Details are a cycle of the
-// infoprovider old; for jobs that ended since, the CE's own record is read.
+// the list of live states, and the details of jobs that the batch system has
+// or had. Details are a cycle of the infoprovider old; for jobs that ended
+// since, the CE's own record is read.
 func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
 	b.byEndpoint(ctx, "status", hs, func(c *client, at []int, err error) {
@@ -58,7 +59,13 @@ func (c *client) ask(ctx context.Context, ids []string) (all map[string]*plugins
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := c.bulk(ctx, "status", "info", scopeRead, ids)
+	var begun []string
+	for _, id := range ids {
+		if !waiting(live[id]) {
+			begun = append(begun, id)
+		}
+	}
+	info, err := c.bulk(ctx, "status", "info", scopeRead, begun)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,18 +97,24 @@ func inDoubt(st *plugins.Status, live string) bool {
 	return st.State == plugins.Lost || st.State == plugins.Done && !st.ExitCode.OK || live == "" && !ended(st.State)
 }
 
+// waiting reports whether a job has not got to the batch system yet: its
+// details have nothing to add to its state.
+func waiting(live string) bool {
+	switch live {
+	case "ACCEPTING", "ACCEPTED", "PREPARING", "PREPARED", "SUBMITTING":
+		return true
+	}
+	return false
+}
+
 func ended(s plugins.State) bool {
 	return s == plugins.Done || s == plugins.Failed || s == plugins.Cancelled
 }
 
 // live lists the state of every job we have there.
 func (c *client) live(ctx context.Context) (map[string]string, error) {
-	path, err := c.rest(ctx, "status", "/jobs?state="+everyState)
-	if err != nil {
-		return nil, err
-	}
 	var list jobList
-	if err := c.decode(ctx, &call{op: "status", method: http.MethodGet, path: path, scope: scopeRead}, &list); err != nil {
+	if err := c.decode(ctx, &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}, &list); err != nil {
 		return nil, err
 	}
 	out := make(map[string]string, len(list.Jobs))

@@ -65,11 +65,7 @@ func (c *client) bulk(ctx context.Context, op, action, scope string, ids []strin
 	out := make(map[string]jobItem, len(ids))
 	for len(ids) > 0 {
 		n := min(len(ids), maxIDs)
-		path, err := c.rest(ctx, op, "/jobs?action="+action)
-		if err != nil {
-			return out, err
-		}
-		ca := &call{op: op, method: http.MethodPost, path: path, body: idList(ids[:n]), scope: scope,
+		ca := &call{op: op, method: http.MethodPost, path: c.jobs("?action=" + action), body: idList(ids[:n]), scope: scope,
 			header: map[string]string{"Content-Type": "application/xml"}}
 		var list jobList
 		if err := c.decode(ctx, ca, &list); err != nil {

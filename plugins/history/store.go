@@ -107,13 +107,18 @@ func (r *Registry) Close() error { return r.db.Close() }
 // Name implements plugins.Historian.
 func (r *Registry) Name() string { return "history" }
 
+// migrate brings the file up to date. One that is needs no transaction, which
+// would wait for other writers.
 func (r *Registry) migrate() error {
+	latest := len(upgrades) + 1
+	version := 0
+	if err := r.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version == latest {
+		return err
+	}
 	return r.tx(context.Background(), func(tx *sql.Tx) error {
-		var version int
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		latest := len(upgrades) + 1
 		switch {
 		case version == 0:
 			_, err := tx.Exec(schema)

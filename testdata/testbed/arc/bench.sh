@@ -11,6 +11,7 @@ set -e
 set -a; . "$STATE/env"; set +a
 N=${ARC_BENCH_N:-100} RUNS=${ARC_BENCH_RUNS:-3}
 SETTLE=15 # seconds until the CE has started what it can of the jobs sent, before it is asked about them
+CALM=10   # seconds in which it removes the files of jobs cleaned, before it gets new ones
 read -r A1 A2 A3 <<<"$GRID_ARC_REST10"
 read -r B1 B2 <<<"$GRID_ARC_REST11"
 W=$STATE/bench W7=$CHROOT$JAIL/bench
@@ -81,6 +82,7 @@ jobs() { # command argument input-size
 ours() { # URL -> medians S T K
   local i s= t= k=
   for i in $(seq 1 "$RUNS"); do
+    sleep "$CALM"
     s="$s $(cd "$W" && seconds grid submit --no-cache --info "$1" b*.jdl)"
     sleep "$SETTLE"
     t="$t $(seconds grid status --all)"
@@ -95,6 +97,7 @@ submit() { # client version URL wanted wanted-with-input discovery-options
   local v=$1 ver=$2 url=$3 plain=$4 input=$5 size s t k i; shift 5
   for size in 0 10000; do
     jobs /bin/sleep 600 $size
+    sleep "$CALM"
     s=$(cd "$W" && seconds "$v" arcsub -C "$url" "$@" $(cd "$W"; ls b*.xrsl))
     [ "$(sort -u "$W/made" | wc -l)" = "$N" ] || say "arcsub: $(sort -u "$W/made" | wc -l) of $N jobs"
     sleep "$SETTLE"
