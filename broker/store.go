@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -155,11 +154,6 @@ func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change
 	fresh := make([]Record, len(rs))
 	gone := make([]bool, len(rs))
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		read, err := tx.Prepare("SELECT body FROM jobs WHERE id = ?")
-		if err != nil {
-			return err
-		}
-		defer read.Close()
 		write, err := tx.Prepare("UPDATE jobs SET state = ?, body = ? WHERE id = ?")
 		if err != nil {
 			return err
@@ -170,9 +164,18 @@ func (s *Store) Update(ctx context.Context, rs []*Record, f func(*Record) Change
 			return err
 		}
 		defer entry.Close()
+		var now map[string][]byte
 		for i, r := range rs {
-			err := s.updateOne(read, write, entry, r, &fresh[i], f)
-			if gone[i] = errors.Is(err, sql.ErrNoRows); err != nil && !gone[i] {
+			if i%readAtOnce == 0 {
+				if now, err = bodies(tx, rs[i:min(i+readAtOnce, len(rs))]); err != nil {
+					return err
+				}
+			}
+			body, there := now[r.ID]
+			if gone[i] = !there; gone[i] {
+				continue
+			}
+			if now[r.ID], err = s.updateOne(write, entry, body, &fresh[i], f); err != nil {
 				return err
 			}
 		}
@@ -204,27 +207,47 @@ func keepRanked(choices, from []Choice) {
 	}
 }
 
-func (s *Store) updateOne(read, write, entry *sql.Stmt, r, fresh *Record, f func(*Record) Change) error {
-	var body []byte
-	if err := read.QueryRow(r.ID).Scan(&body); err != nil {
-		return err
+// readAtOnce is how many records one query reads.
+const readAtOnce = 500
+
+// bodies reads the records of jobs as they are now, by id.
+func bodies(tx *sql.Tx, rs []*Record) (map[string][]byte, error) {
+	ids := make([]any, len(rs))
+	for i, r := range rs {
+		ids[i] = r.ID
 	}
+	rows, err := tx.Query("SELECT id, body FROM jobs WHERE id IN (?"+strings.Repeat(",?", len(ids)-1)+")", ids...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make(map[string][]byte, len(ids))
+	for rows.Next() {
+		var id string
+		var body []byte
+		if err := rows.Scan(&id, &body); err != nil {
+			return nil, err
+		}
+		out[id] = body
+	}
+	return out, rows.Err()
+}
+
+// updateOne changes one record and returns what is then stored.
+func (s *Store) updateOne(write, entry *sql.Stmt, body []byte, fresh *Record, f func(*Record) Change) ([]byte, error) {
 	if err := json.Unmarshal(body, fresh); err != nil {
-		return fmt.Errorf("job %s: %w", r.ID, err)
+		return nil, fmt.Errorf("job records: %w", err)
 	}
 	change := f(fresh)
 	text, err := json.Marshal(fresh)
 	if err != nil || bytes.Equal(text, body) && change.Action == "" {
-		return err
+		return text, err
 	}
-	if _, err := write.Exec(string(fresh.State), text, fresh.ID); err != nil {
-		return err
-	}
-	if change.Action == "" {
-		return nil
+	if _, err := write.Exec(string(fresh.State), text, fresh.ID); err != nil || change.Action == "" {
+		return text, err
 	}
 	_, err = entry.Exec(fresh.ID, s.now().UnixMilli(), change.Action, change.Text)
-	return err
+	return text, err
 }
 
 func (s *Store) logTx(tx *sql.Tx, rs []*Record, action string, text func(*Record) string) error {

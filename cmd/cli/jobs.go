@@ -88,14 +88,14 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 
 // withJobs opens a session and selects jobs for a verb.
 func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*broker.Record) error) error {
+	if sel.asking {
+		go arcrest.Warm() // a connection is likely to follow
+	}
 	s, err := a.open(p)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if sel.asking {
-		go arcrest.Warm() // a connection is likely to follow
-	}
 	if err := a.openStore(s); err != nil {
 		return err
 	}

@@ -11,7 +11,9 @@ set -e
 set -a; . "$STATE/env"; set +a
 N=${ARC_BENCH_N:-100} RUNS=${ARC_BENCH_RUNS:-3}
 SETTLE=15 # seconds until the CE has started what it can of the jobs sent, before it is asked about them
-CALM=10   # seconds in which it removes the files of jobs cleaned, before it gets new ones
+# Seconds after files were removed, before jobs are sent: ext4 passes over the inodes freed in the last minute, one by
+# one, so that a CE that has just cleaned hundreds of jobs is two to three times slower at making new ones.
+CALM=70
 read -r A1 A2 A3 <<<"$GRID_ARC_REST10"
 read -r B1 B2 <<<"$GRID_ARC_REST11"
 W=$STATE/bench W7=$CHROOT$JAIL/bench
@@ -57,12 +59,16 @@ remove() {
 }
 # The same for grid's own: a CE cleans a job once it has ended.
 ours_away() {
-  local i
-  [ -d "$W/state" ] || return 0
-  grid cancel --all >/dev/null 2>&1 || true
-  for i in $(seq 1 60); do grid status --all 2>/dev/null | grep -Eq ' (accepted|preparing|queued|running|finishing) ' || break; sleep 1; done
-  grid clean --all --forget >/dev/null 2>&1 || true
-  rm -rf "$W/state"
+  local i state
+  for state in "$W"/state*; do
+    [ -d "$state" ] || continue
+    export GRID_STATE_DIR=$state
+    grid cancel --all >/dev/null 2>&1 || true
+    for i in $(seq 1 60); do grid status --all 2>/dev/null | grep -Eq ' (accepted|preparing|queued|running|finishing) ' || break; sleep 1; done
+    grid clean --all --forget >/dev/null 2>&1 || true
+    rm -rf "$state"
+  done
+  export GRID_STATE_DIR=$W/state
 }
 
 # Job descriptions for both: b001 ... of a command, with an input file or without.
@@ -78,39 +84,41 @@ jobs() { # command argument input-size
   [ ! -d "$W7" ] || { rm -f "$W7"/b*; cp "$W"/b*.xrsl "$W7/"; [ "$3" = 0 ] || cp "$W/input.dat" "$W7/"; }
 }
 
-# grid's part: each run begins without any state, so that it delegates a credential as a first submission does.
-ours() { # URL -> medians S T K
-  local i s= t= k=
+# grid's part, at one CE after the other: each run begins without any state, so that it delegates a credential as a
+# first submission does. Nothing is removed in between.
+ours() { # URL... -> medians S T K
+  local i n url s= t= k=
   for i in $(seq 1 "$RUNS"); do
-    sleep "$CALM"
-    s="$s $(cd "$W" && seconds grid submit --no-cache --info "$1" b*.jdl)"
+    url=$1; shift; set -- "$@" "$url"
+    export GRID_STATE_DIR=$W/state$i
+    s="$s $(cd "$W" && seconds grid submit --no-cache --info "$url" b*.jdl)"
     sleep "$SETTLE"
-    t="$t $(seconds grid status --all)"
+    for n in 1 2 3; do t="$t $(seconds grid status --all)"; done # as arcstat, which is asked as often
     [ "$(grep -c ' b[0-9]' "$W/out")" = "$N" ] || say "grid: $(grep -c ' b[0-9]' "$W/out") of $N jobs in its status"
     k="$k $(seconds grid cancel --all)"
-    ours_away
   done
   S=$(printf '%s\n' $s | median) T=$(printf '%s\n' $t | median) K=$(printf '%s\n' $k | median)
 }
 
-submit() { # client version URL wanted wanted-with-input discovery-options
-  local v=$1 ver=$2 url=$3 plain=$4 input=$5 size s t k i; shift 5
+submit() { # client version wanted wanted-with-input discovery-options -- URL...
+  local v=$1 ver=$2 plain=$3 input=$4 how= size s t k i; shift 4
+  while [ "$1" != -- ]; do how="$how $1"; shift; done; shift
   for size in 0 10000; do
     jobs /bin/sleep 600 $size
     sleep "$CALM"
-    s=$(cd "$W" && seconds "$v" arcsub -C "$url" "$@" $(cd "$W"; ls b*.xrsl))
+    ours "$@"
+    s=$(cd "$W" && seconds "$v" arcsub -C "$1" $how $(cd "$W"; ls b*.xrsl))
     [ "$(sort -u "$W/made" | wc -l)" = "$N" ] || say "arcsub: $(sort -u "$W/made" | wc -l) of $N jobs"
     sleep "$SETTLE"
     t=$(for i in $(seq 1 "$RUNS"); do seconds "$v" arcstat -a; done | median)
     k=$(seconds "$v" arckill -k -a)
-    remove
-    ours "$url"
+    remove; ours_away
     row "submit of $N to $ver, $([ $size = 0 ] && echo "no input" || echo "10 kB input each")" "arcsub $ver" "$s" "$S" "$([ $size = 0 ] && echo "$plain" || echo "$input")"
     [ $size != 0 ] || { row "status of $N at $ver" "arcstat $ver" "$t" "$T" 1; row "cancel of $N at $ver" "arckill $ver" "$k" "$K" 30; }
   done
 }
-submit6() { submit arc6 6.17 "$A3" 50 30 -T arcrest -Q arcrest; }
-submit7() { submit arc7 7.0 "$B1" 30 20 -T arcrest; }
+submit6() { submit arc6 6.17 50 30 -T arcrest -Q arcrest -- "$A3" "$A1" "$A2"; }
+submit7() { submit arc7 7.0 30 20 -T arcrest -- "$B1" "$B2"; }
 
 # 7.0 cannot broker over CEs that are named: 6.17 alone.
 broker() {

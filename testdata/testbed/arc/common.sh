@@ -2,6 +2,7 @@
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 STATE=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/arc
 CHROOT=$STATE/debian13                 # Debian 13 tree with ARC 7
+RAM=/dev/shm$STATE                     # the job files of the 6.17 CEs, where there is room: see in_ram
 SUITE=${GRID_TESTBED_ARC7_SUITE:-trixie}
 JAIL=/srv/grid-testbed                 # where the ARC 7 CEs keep their state, seen from inside the chroot
 GRIDUSER=gridtest                      # local user that grid jobs run as
@@ -44,7 +45,7 @@ ours() {
   [ -d "/proc/$1" ] || return 1
   [ "$(readlink "/proc/$1/root" 2>/dev/null)" = "$CHROOT" ] && return 0
   tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$STATE/" && return 0
-  case "$(readlink "/proc/$1/cwd" 2>/dev/null)" in "$STATE"/*) return 0 ;; esac
+  case "$(readlink "/proc/$1/cwd" 2>/dev/null)" in "$STATE"/* | "$RAM"/*) return 0 ;; esac
   return 1
 }
 pid_in() { [ -s "$1" ] && head -1 "$1" | tr -dc 0-9; }

@@ -53,7 +53,7 @@ if [ -n "$purge" ]; then
     [ ! -e "$f" ] || rm -f "/etc/grid-security/certificates/${f##*/}"
   done
   kept=$(grep -vF "$MARK" /etc/hosts); printf '%s\n' "$kept" >/etc/hosts
-  rm -rf --one-file-system "$STATE"
+  rm -rf --one-file-system "$STATE" "$RAM"
   ! id "$GRIDUSER" >/dev/null 2>&1 || userdel "$GRIDUSER"
 fi
 say down
