@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gridbroker/glue"
@@ -34,40 +33,23 @@ func (c *Client) Name() string { return "forecasts" }
 // Forecast implements plugins.Forecaster: each service is asked once for all
 // of its queues.
 func (c *Client) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
-	about := map[string][]*glue.Resource{}
-	for _, r := range rs {
-		if u := c.serviceOf(r); u != "" {
-			about[u] = append(about[u], r)
-		}
-	}
-	urls := make([]string, 0, len(about))
-	for u := range about {
-		urls = append(urls, u)
-	}
-	slices.Sort(urls)
-	out := map[string]rank.Forecast{}
-	var mu sync.Mutex
-	err := c.Ask.Each(ctx, urls, func(ctx context.Context, u string) error {
-		byQueue, err := c.one(ctx, u, job, about[u])
-		mu.Lock()
-		defer mu.Unlock()
-		for _, r := range about[u] {
+	return ask.About(ctx, c.Ask, rs, c.serviceOf, func(ctx context.Context, u string, about []*glue.Resource) (map[string]rank.Forecast, error) {
+		byQueue, err := c.one(ctx, u, job, about)
+		out := make(map[string]rank.Forecast, len(about))
+		for _, r := range about {
 			if f, ok := byQueue[r.Queue]; ok {
 				out[r.ID] = f
 			}
 		}
-		return err
+		return out, err
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	return out, err
 }
 
+// serviceOf is the URL of the service that tells about a resource; the
+// configuration goes before what is published.
 func (c *Client) serviceOf(r *glue.Resource) string {
-	for _, s := range c.Subjects {
-		if s.About(r) {
-			return s.URL
-		}
+	if u := ask.Named(c.Subjects, r); u != "" {
+		return u
 	}
 	for _, e := range r.Services {
 		if e.Interface == glue.InterfaceForecast && (strings.HasPrefix(e.URL, "http://") || strings.HasPrefix(e.URL, "https://")) {

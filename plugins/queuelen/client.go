@@ -2,9 +2,7 @@ package queuelen
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gridbroker/glue"
@@ -33,43 +31,24 @@ func (c *Client) Name() string { return "queue lengths" }
 // QueueLengths implements plugins.QueueLengther. Every service is asked once,
 // all at the same time.
 func (c *Client) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
-	about := map[string][]*glue.Resource{} // by URL
-	for _, r := range rs {
-		if u := c.serviceOf(r); u != "" {
-			about[u] = append(about[u], r)
-		}
-	}
-	urls := make([]string, 0, len(about))
-	for u := range about {
-		urls = append(urls, u)
-	}
-	slices.Sort(urls)
-	lengths := map[string]rank.QueueLength{}
-	var mu sync.Mutex
-	err := c.Ask.Each(ctx, urls, func(ctx context.Context, u string) error {
+	return ask.About(ctx, c.Ask, rs, c.serviceOf, func(ctx context.Context, u string, about []*glue.Resource) (map[string]rank.QueueLength, error) {
 		a, err := c.one(ctx, u)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		for _, r := range about[u] {
-			lengths[r.ID] = a.of(r.Queue, u)
+		out := make(map[string]rank.QueueLength, len(about))
+		for _, r := range about {
+			out[r.ID] = a.of(r.Queue, u)
 		}
-		return nil
+		return out, nil
 	})
-	mu.Lock()
-	defer mu.Unlock()
-	return lengths, err
 }
 
 // serviceOf is the URL of the service that tells about a resource; the
 // configuration goes before what is published.
 func (c *Client) serviceOf(r *glue.Resource) string {
-	for _, s := range c.Subjects {
-		if s.About(r) {
-			return s.URL
-		}
+	if u := ask.Named(c.Subjects, r); u != "" {
+		return u
 	}
 	for _, e := range r.Services {
 		switch {

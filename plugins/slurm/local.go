@@ -82,18 +82,7 @@ func (disk) get(path string, offset int64) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err == nil {
-		_, err = f.Seek(offset, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
+	return regular(f, path, offset)
 }
 
 func (disk) list(dir string) ([]file, error) {

@@ -33,6 +33,26 @@ type files interface {
 	Close() error
 }
 
+// regular goes to an offset of an open file that must be a regular one, and
+// tells its whole size. It closes the file where it fails.
+func regular(f interface {
+	io.ReadSeekCloser
+	Stat() (fs.FileInfo, error)
+}, name string, offset int64) (io.ReadCloser, int64, error) {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
 // file is one file of a job's directory.
 type file struct {
 	name string

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -58,18 +57,7 @@ func (r *remoteFiles) get(name string, offset int64) (io.ReadCloser, int64, erro
 	if err != nil {
 		return nil, 0, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err == nil {
-		_, err = f.Seek(offset, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
+	return regular(f, name, offset)
 }
 
 func (r *remoteFiles) list(dir string) ([]file, error) {
