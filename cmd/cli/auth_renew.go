@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) authRenewCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "renew [ID...]",
 		Short: "Renew the credentials delegated for live jobs",
@@ -28,10 +28,6 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.inStates(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				if len(args) == 0 {
 					rs = renewable(s, rs)
 				}

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) cancelCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "End jobs",
@@ -24,10 +24,6 @@ left as they are.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.inStates(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				if err := s.broker.Cancel(ctx, rs); err != nil {
 					return err
 				}
@@ -40,7 +36,7 @@ left as they are.
 }
 
 func (a *app) cleanCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: always}
 	var forget bool
 	cmd := &cobra.Command{
 		Use:   "clean ID...",
@@ -55,10 +51,6 @@ back-ends, and their records here. Output already brought back stays.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.refreshed(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				if err := s.broker.Clean(ctx, rs, forget); err != nil {
 					return err
 				}

@@ -86,9 +86,10 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 	return nil
 }
 
-// withJobs opens a session and selects jobs for a verb.
+// withJobs opens a session and selects jobs for a verb, asking the back-ends
+// about them first where the verb wants that.
 func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*broker.Record) error) error {
-	if sel.asking {
+	if sel.asking != never {
 		go arcrest.Warm() // a connection is likely to follow
 	}
 	s, err := a.open(p)
@@ -106,6 +107,11 @@ func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel select
 	var stop func()
 	s.broker.Progress, stop = a.progress()
 	defer stop()
+	if sel.asking == always || sel.asking == ifStates && len(sel.states) > 0 {
+		if rs, err = a.refreshed(cmd.Context(), s, rs, sel); err != nil {
+			return err
+		}
+	}
 	return do(cmd.Context(), s, rs)
 }
 

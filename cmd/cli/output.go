@@ -26,7 +26,7 @@ type jobOutput struct {
 }
 
 func (a *app) outputCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: always}
 	var dir string
 	var want []string
 	cmd := &cobra.Command{
@@ -45,10 +45,6 @@ one named by its id that has nothing yet is an error.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.refreshed(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				got, err := s.broker.Output(ctx, rs, a.abs(dir), want)
 				if err != nil {
 					return err

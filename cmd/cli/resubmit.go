@@ -10,7 +10,7 @@ import (
 
 func (a *app) resubmitCmd() *cobra.Command {
 	var p planning
-	sel := selection{asking: true}
+	sel := selection{asking: always}
 	var again, wait bool
 	cmd := &cobra.Command{
 		Use:   "resubmit ID...",
@@ -28,10 +28,6 @@ They look for resources where they were told to when first submitted, unless
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
 			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.refreshed(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				s.scouts(wait)
 				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
 					return err
@@ -53,7 +49,7 @@ They look for resources where they were told to when first submitted, unless
 }
 
 func (a *app) refreshCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "refresh ID...",
 		Short: "Renew what was delegated for jobs",
@@ -66,10 +62,6 @@ long jobs outlive the proxy they were submitted with.
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.inStates(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				if err := s.broker.Renew(ctx, rs); err != nil {
 					return err
 				}

@@ -20,8 +20,18 @@ type selection struct {
 	all    bool
 	since  string
 	states []string
-	asking bool // --state means the state the back-ends tell now, not the recorded one
+	asking asking
 }
+
+// asking is when a verb asks the back-ends about the jobs before its own work.
+// Where it does, --state means the state they tell now, else the recorded one.
+type asking int
+
+const (
+	never    asking = iota
+	ifStates        // when --state was given
+	always
+)
 
 const selectionHelp = `Jobs are named by id, by a beginning or an end of an id that is its alone, or
 by the id of a collection or DAG; "-" reads ids from standard input, the first
@@ -58,7 +68,7 @@ func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string
 		return nil, usageError(err)
 	}
 	q := broker.Query{Live: !sel.given()}
-	if !sel.asking {
+	if sel.asking == never {
 		q.States = wanted
 	}
 	if q.Since, err = parseSince(sel.since, a.env.Now()); err != nil {
@@ -90,15 +100,6 @@ func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, se
 	return keep, nil
 }
 
-// inStates keeps the jobs in the states the user named, as the back-ends tell
-// them now. Without such a wish nobody is asked.
-func (a *app) inStates(ctx context.Context, s *session, rs []*broker.Record, sel selection) ([]*broker.Record, error) {
-	if len(sel.states) == 0 {
-		return rs, nil
-	}
-	return a.refreshed(ctx, s, rs, sel)
-}
-
 func usageID(err error) error {
 	if _, ok := errors.AsType[*broker.IDError](err); ok {
 		return usageError(err)
@@ -118,7 +119,7 @@ func filter(rs []*broker.Record, sel selection, now time.Time) ([]*broker.Record
 	}
 	keep := rs[:0]
 	for _, r := range rs {
-		ok := len(wanted) == 0 || sel.asking || slices.Contains(wanted, r.State)
+		ok := len(wanted) == 0 || sel.asking != never || slices.Contains(wanted, r.State)
 		if ok && !r.Created.Before(since) {
 			keep = append(keep, r)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) statusCmd() *cobra.Command {
-	sel := selection{asking: true}
+	sel := selection{asking: always}
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
 		Short: "Ask the back-ends how jobs are",
@@ -27,10 +27,6 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				rs, err := a.refreshed(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				return a.showJobs("status", rs)
 			})
 		},

@@ -16,7 +16,7 @@ import (
 
 func (a *app) watchCmd() *cobra.Command {
 	var p planning
-	sel := selection{asking: true}
+	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "watch [ID...]",
 		Short: "Follow jobs until they have ended",
@@ -38,12 +38,8 @@ Without any, all jobs that have not ended.`,
 				if err := a.openServices(s); err != nil {
 					return err
 				}
-				rs, err := a.inStates(ctx, s, rs, sel)
-				if err != nil {
-					return err
-				}
 				s.scouts(true)
-				err = a.follow(ctx, s, rs, false)
+				err := a.follow(ctx, s, rs, false)
 				if a.json {
 					if jerr := a.printJSON("watch", jobsJSON(rs)); jerr != nil {
 						return jerr
