@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -63,11 +62,6 @@ func (a *app) discover(ctx context.Context, c config, b *all.Backends, d discove
 	if err != nil {
 		return infosys.Snapshot{}, usageError(err)
 	}
-	// The first tens of megabytes are not worth collecting: the command ends
-	// soon. Memory that is never touched takes no room, and moves the heap at
-	// which the collector starts; a large grid is collected all the same.
-	ballast := make([]byte, 64<<20)
-	defer runtime.KeepAlive(ballast)
 	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now}
 	if !d.noCache {
 		collector.Cache = infosys.NewCache(a.cacheDir())

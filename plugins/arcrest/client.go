@@ -80,7 +80,7 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	if resp.StatusCode/100 == 2 {
+	if resp.StatusCode/100 == 2 && strings.HasPrefix(ca.path, "/rest/"+assumed+"/") {
 		c.served.Store(true)
 	}
 	if resp.StatusCode/100 == 2 || resp.StatusCode == ca.also {
