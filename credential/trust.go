@@ -242,3 +242,6 @@ func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
 type lateTransport func() *http.Transport
 
 func (t lateTransport) RoundTrip(r *http.Request) (*http.Response, error) { return t().RoundTrip(r) }
+
+// CloseIdleConnections is for http.Client's method of this name.
+func (t lateTransport) CloseIdleConnections() { t().CloseIdleConnections() }

@@ -28,6 +28,9 @@ They look for resources where they were told to when first submitted, unless
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
 			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+				if err := a.openServices(s); err != nil {
+					return err
+				}
 				s.scouts(wait)
 				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
 					return err
