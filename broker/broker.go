@@ -7,8 +7,8 @@ import (
 	"gridbroker/rank"
 )
 
-// Broker plans and submits. Its fields are set once, before use; it may then
-// be used from several goroutines.
+// Broker plans: it decides where jobs shall go. Its fields are set once,
+// before use; it may then be used from several goroutines.
 type Broker struct {
 	Registry *plugins.Registry // back-ends; nil: plans are made but nothing is submitted
 	Rules    Rules             // circumstances; Now is set by each Plan
@@ -18,15 +18,6 @@ type Broker struct {
 	Now      func() time.Time
 
 	Services Services
-	Store    *Store           // nil: jobs are not recorded
-	Progress plugins.Progress // may be nil
-
-	// Origin is recorded with the jobs, for when they are sent again.
-	Origin Origin
-
-	// Scouts limits the jobs sent to resources that have not shown yet that
-	// they run jobs. nil: no limit.
-	Scouts *Scouts
 
 	// AskFor is how long services are waited for; 0: not limited beyond the
 	// context.
@@ -38,7 +29,8 @@ type Broker struct {
 	WholeOrder bool
 }
 
-func (b *Broker) alternatives() int {
+// Offers is how many resources a job may be offered to.
+func (b *Broker) Offers() int {
 	if b.Alternatives > 0 {
 		return b.Alternatives
 	}

@@ -1,5 +1,5 @@
-// Package broker decides where jobs run and follows them there. It filters
-// resources with a typed reason for every "no", asks services about those
-// left, ranks, submits to the best and, where that one refuses, to the next;
-// and keeps every job in a store that survives a crash at any moment.
+// Package broker decides where jobs run. It filters resources with a typed
+// reason for every "no", asks services about those left, ranks and chooses. It
+// keeps nothing and opens nothing: what a caller knows of its own jobs is an
+// argument.
 package broker

@@ -97,7 +97,7 @@ func (m *Match) filterCounts() []FilterCount {
 	for _, f := range m.filters {
 		names = append(names, f.Name)
 	}
-	for _, name := range append(names, healthFilter) {
+	for _, name := range append(names, HealthFilter) {
 		left -= rejected[name]
 		out = append(out, FilterCount{name, rejected[name], left})
 	}
@@ -167,7 +167,7 @@ func (m *Match) reachedRequirements() map[*glue.Resource]bool {
 		reached[r] = true
 	}
 	for _, r := range m.Rejected {
-		if r.Filter == requirementsFilter || r.Filter == healthFilter {
+		if r.Filter == requirementsFilter || r.Filter == HealthFilter {
 			reached[r.Resource] = true
 		}
 	}

@@ -58,6 +58,10 @@ func (b Breakdown) Expected(text func(time.Duration) string) string {
 	return part(true, b.total, text) + " ±" + part(true, b.sigma, text)
 }
 
+// Seconds is the expected time to completion; false where the policy did not
+// look at it.
+func (b Breakdown) Seconds() (float64, bool) { return b.total, b.hasRun }
+
 // Wait is the wait before the start.
 func (b Breakdown) Wait(text func(time.Duration) string) string { return part(b.hasWait, b.wait, text) }
 

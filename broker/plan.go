@@ -39,20 +39,20 @@ type class struct {
 // the other, each seeing the counters the earlier ones leave. A job without a
 // choice has Err set; the error of Plan itself is the context's.
 func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource) (*Plan, error) {
-	return b.plan(ctx, jobs, rs, nil)
+	return b.PlanWith(ctx, jobs, rs, Experience{})
 }
 
-// plan keeps each job away from the resources avoid names for it.
-func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, avoid func(*jdl.Job) []string) (*Plan, error) {
+// PlanWith is Plan by what the caller knows beyond what is published.
+func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience) (*Plan, error) {
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
-	tally := b.earlier(ctx, rs, rules.Now)
+	tally := x.tally(ctx, rs, rules.Now)
 	table := jdl.NewTable(rs)
-	groups := classes(jobs, avoid)
+	groups := classes(jobs, x.Avoid)
 	matches := make([]*Match, len(groups))
 	for i, members := range groups {
 		job := jobs[members[0]]
-		matches[i] = match(job, rs, b.filters(rules.avoiding(avoid, job)), table)
+		matches[i] = match(job, rs, b.filters(rules.avoiding(x.Avoid, job)), table)
 		matches[i].who = rules.who(job)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -65,7 +65,7 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 	}
 	of := make([]*class, len(jobs))
 	for i, members := range groups {
-		c := b.field(matches[i], answers[i], rules, table, tally)
+		c := b.field(matches[i], answers[i], rules, table, tally, x)
 		for _, j := range members {
 			of[j] = c
 		}
@@ -75,8 +75,8 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 }
 
 // field sets up the competition for the jobs of one class.
-func (b *Broker) field(m *Match, answers []answer, rules Rules, table *jdl.Table, tally *rank.Tally) *class {
-	cs := b.Scouts.limit(m, m.candidates(rules, answers), rules.Now)
+func (b *Broker) field(m *Match, answers []answer, rules Rules, table *jdl.Table, tally *rank.Tally, x Experience) *class {
+	cs := x.heed(m, m.candidates(rules, answers), rules.Now)
 	policy := b.policyFor(m.Job)
 	return &class{m, policy.NewField(m.Job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))}
 }
@@ -115,7 +115,7 @@ func rankOf(m *Match, cs []rank.Candidate, table *jdl.Table, policy string) func
 // place orders the choices of every job and counts each where it goes.
 func (b *Broker) place(p *Plan, jobs []*jdl.Job, of []*class, tally *rank.Tally) {
 	draws := rand.New(rand.NewPCG(b.Seed, 0x67726964))
-	n := b.alternatives()
+	n := b.Offers()
 	if b.WholeOrder || len(jobs) == 1 {
 		n = 0
 	}

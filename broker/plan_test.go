@@ -10,64 +10,21 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/broker/brokertest"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/rank"
 )
 
-var start = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
-
-// newJob reads a record and makes the job of its Requirements and Rank.
-func newJob(t *testing.T, text string) *jdl.Job {
-	t.Helper()
-	ad, err := jdl.ParseAd("job.jdl", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	job := &jdl.Job{Ad: ad, Name: "job", File: "job.jdl", Requirements: jdl.NewLiteral(jdl.BoolValue(true)), FuzzyFactor: 1}
-	if e, ok := ad.Expr("Requirements"); ok {
-		job.Requirements = e
-	}
-	if e, ok := ad.Expr("Rank"); ok {
-		job.Rank = e
-	}
-	return job
-}
-
-func site(id string, edit ...func(*glue.Resource)) *glue.Resource {
-	r := &glue.Resource{
-		ID: id, Name: id, Site: "site-" + id, CE: id + ".example.org", Queue: "batch", Source: "bdii", Schema: "glue2.0",
-		Serving: glue.Production, Access: []string{"VO:atlas"}, Created: start.Add(-time.Minute),
-		Endpoints: []glue.Endpoint{{URL: "https://" + id + "/arex", Interface: glue.InterfaceARCREST, Health: "ok"}},
-		Waiting:   glue.Some[int64](0), FreeSlots: glue.Some[int64](10), TotalSlots: glue.Some[int64](10),
-	}
-	for _, f := range edit {
-		f(r)
-	}
-	return r
-}
-
-func newBroker(edit ...func(*broker.Broker)) *broker.Broker {
-	b := &broker.Broker{
-		Policy: rank.Policy{Name: rank.Hybrid}, Now: func() time.Time { return start }, Seed: 1,
-		Rules: broker.Rules{Identity: broker.Identity{VO: "atlas"}, Interfaces: []string{glue.InterfaceARCREST},
-			Speaks: func(iface string) bool { return iface == glue.InterfaceARCREST }},
-	}
-	for _, f := range edit {
-		f(b)
-	}
-	return b
-}
-
-func plan(t *testing.T, b *broker.Broker, rs []*glue.Resource, jobs ...*jdl.Job) *broker.Plan {
-	t.Helper()
-	p, err := b.Plan(context.Background(), jobs, rs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+var (
+	start     = brokertest.Start
+	newJob    = brokertest.NewJob
+	stored    = brokertest.ParseJob
+	site      = brokertest.Site
+	newBroker = brokertest.New
+	plan      = brokertest.Plan
+)
 
 func TestNoMatchSaysWhy(t *testing.T) {
 	memory := func(mb int64) func(*glue.Resource) {

@@ -11,8 +11,9 @@ import (
 	"gridbroker/rank"
 )
 
-// healthFilter is the name under which bans and monitoring reject.
-const healthFilter = "health"
+// HealthFilter is the name under which bans, monitoring and the caller's own
+// experience reject.
+const HealthFilter = "health"
 
 // Services are asked about the resources that passed the filters.
 type Services struct {
@@ -20,7 +21,6 @@ type Services struct {
 	QueueLengthers []plugins.QueueLengther
 	Historians     []plugins.Historian
 	Monitors       []plugins.Monitor
-	Recorders      []plugins.Recorder // told what became of jobs
 }
 
 // Outcome is what came of asking one service.
@@ -172,13 +172,13 @@ func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
 		if h, ok := a.histories[id]; ok && c.History == nil {
 			c.History = &h
 			if h.BannedUntil.After(rules.Now) {
-				return &Reason{Filter: healthFilter, Want: "a resource that works", Temporary: true,
+				return &Reason{Filter: HealthFilter, Want: "a resource that works", Temporary: true,
 					Have: "banned until " + h.BannedUntil.UTC().Format("15:04:05Z") + ": " + h.BanReason}
 			}
 		}
 		if t, ok := a.troubles[id]; ok {
 			if t.Critical {
-				return &Reason{Filter: healthFilter, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
+				return &Reason{Filter: HealthFilter, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
 			}
 			c.Trouble = t.Said
 		}

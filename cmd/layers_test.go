@@ -23,9 +23,10 @@ var mayImport = map[string][]string{
 	"plugins/":           {"plugins", "rank", "glue", "jdl", "batch", "infosys", "credential"},
 	"plugins/plugintest": {"plugins", "rank", "glue", "jdl", "batch"},
 	"broker":             {"plugins", "rank", "infosys", "glue", "jdl"},
+	"jobs":               {"broker", "plugins", "rank", "glue", "jdl"},
 	"forecast/agent":     {"plugins", "batch", "glue", "jdl"},
-	"forecast/scheduler": {"broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
-	"forecast/sim":       {"broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
+	"forecast/scheduler": {"jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
+	"forecast/sim":       {"jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
 	"cmd":                {"*"},
 	"testdata":           {"*"},
 }

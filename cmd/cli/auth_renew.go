@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
 	"gridbroker/credential"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -27,7 +27,7 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
 				if len(args) == 0 {
 					rs = renewable(s, rs)
 				}
@@ -57,8 +57,8 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 
 // renewable leaves out jobs at back-ends that keep no credential, and jobs
 // that never reached one.
-func renewable(s *session, rs []*broker.Record) []*broker.Record {
-	return slices.DeleteFunc(rs, func(r *broker.Record) bool {
+func renewable(s *session, rs []*jobs.Record) []*jobs.Record {
+	return slices.DeleteFunc(rs, func(r *jobs.Record) bool {
 		backend, ok := s.backends.Registry.For(r.Handle.Interface)
 		_, can := backend.(plugins.Renewer)
 		return !ok || !can || r.Final() || r.Handle.ID == ""
@@ -67,7 +67,7 @@ func renewable(s *session, rs []*broker.Record) []*broker.Record {
 
 // renew renews and warns. An unusable credential is an error before anything
 // is asked.
-func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*broker.Record) error {
+func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*jobs.Record) error {
 	if len(rs) == 0 {
 		if !a.json {
 			fmt.Fprintln(a.env.Err, "grid: no live jobs with a delegated credential")
@@ -86,7 +86,7 @@ func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*
 			return err
 		}
 	}
-	if err := s.broker.Renew(ctx, rs); err != nil {
+	if err := s.jobs.Renew(ctx, rs); err != nil {
 		return err
 	}
 	a.warnOfLife(set, rs)
@@ -94,7 +94,7 @@ func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*
 }
 
 // warnOfLife names the jobs that may run for longer than the credential lives.
-func (a *app) warnOfLife(set *credential.Set, rs []*broker.Record) {
+func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Record) {
 	now := a.env.Now()
 	short := 0
 	var worst *credential.Finding
@@ -120,7 +120,7 @@ func (a *app) warnOfLife(set *credential.Set, rs []*broker.Record) {
 }
 
 // warnShortLife warns after submission.
-func (a *app) warnShortLife(s *session, rs []*broker.Record) {
+func (a *app) warnShortLife(s *session, rs []*jobs.Record) {
 	sent := renewable(s, slices.Clone(rs))
 	if len(sent) == 0 {
 		return
@@ -182,8 +182,8 @@ func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err
 	if err := a.renewTokenFile(cmd.Context(), set, every); err != nil {
 		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
 	}
-	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
-		if err := s.broker.Refresh(ctx, rs); err != nil {
+	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+		if err := s.jobs.Refresh(ctx, rs); err != nil {
 			return err
 		}
 		rs = renewable(s, rs)

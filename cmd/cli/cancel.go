@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 )
 
 func (a *app) cancelCmd() *cobra.Command {
@@ -23,8 +23,8 @@ left as they are.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := s.broker.Cancel(ctx, rs); err != nil {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+				if err := s.jobs.Cancel(ctx, rs); err != nil {
 					return err
 				}
 				return a.showJobs("cancel", rs)
@@ -50,8 +50,8 @@ back-ends, and their records here. Output already brought back stays.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := s.broker.Clean(ctx, rs, forget); err != nil {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+				if err := s.jobs.Clean(ctx, rs, forget); err != nil {
 					return err
 				}
 				return a.cleaned(rs)
@@ -63,7 +63,7 @@ back-ends, and their records here. Output already brought back stays.
 	return cmd
 }
 
-func (a *app) cleaned(rs []*broker.Record) error {
+func (a *app) cleaned(rs []*jobs.Record) error {
 	if a.json {
 		if err := a.printJSON("clean", jobsJSON(rs)); err != nil {
 			return err

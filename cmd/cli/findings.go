@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"regexp"
 
-	"gridbroker/broker"
 	"gridbroker/credential"
 	"gridbroker/infosys"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -53,7 +53,7 @@ func (p *pointed) Error() string {
 func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
 
 // jobError is what went wrong with a job, with the finding it points to.
-func (a *app) jobError(r *broker.Record) error {
+func (a *app) jobError(r *jobs.Record) error {
 	e, ok := errors.AsType[*plugins.Error](r.Err())
 	if !ok {
 		return r.Err()

@@ -124,9 +124,9 @@ func (a *app) warn(set *jdl.JobSet) {
 // planAll plans the jobs of all files together.
 func planAll(ctx context.Context, s *session, files []jobFile) (*broker.Plan, error) {
 	for _, f := range files {
-		s.broker.WholeOrder = s.broker.WholeOrder || f.set.Collocated
+		s.jobs.WholeOrder = s.jobs.WholeOrder || f.set.Collocated
 	}
-	p, err := s.broker.Plan(ctx, jobsOf(files), s.resources())
+	p, err := s.jobs.Plan(ctx, jobsOf(files), s.resources())
 	if err != nil {
 		return nil, err
 	}

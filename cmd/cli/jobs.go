@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 	"gridbroker/plugins/arcrest"
 	"gridbroker/plugins/history"
@@ -19,11 +19,11 @@ import (
 // openStore opens the job records, and the history learnt from jobs. Only
 // verbs about jobs pay for it.
 func (a *app) openStore(s *session) error {
-	store, err := broker.OpenStore(a.stateDir(s.conf), a.env.Now)
+	store, err := jobs.OpenStore(a.stateDir(s.conf), a.env.Now)
 	if err != nil {
 		return err
 	}
-	s.broker.Store = store
+	s.jobs.Store = store
 	return nil
 }
 
@@ -39,12 +39,16 @@ func (a *app) openPast(s *session) {
 // openServices opens the registry of tasks and the services that are asked
 // about resources. Without the registry everything works.
 func (a *app) openServices(s *session) error {
-	services, err := a.services(s.conf, s.backends, a.openHistory(s))
+	h := a.openHistory(s)
+	services, err := a.services(s.conf, s.backends, h)
 	if err != nil {
 		path, _ := a.configPath()
 		return usageError(fmt.Errorf("%s: services: %w", path, err))
 	}
-	s.broker.Services = services
+	s.jobs.Services = services
+	if h != nil {
+		s.jobs.Recorders = []plugins.Recorder{h}
+	}
 	return nil
 }
 
@@ -65,8 +69,8 @@ func (a *app) openHistory(s *session) *history.Registry {
 // learnFromEnds opens the registry when the first job is seen to end: looking
 // at jobs that go on does not pay for it.
 func (a *app) learnFromEnds(s *session) {
-	if s.broker.Services.Recorders == nil {
-		s.broker.Services.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return a.openHistory(s) }}}
+	if s.jobs.Recorders == nil {
+		s.jobs.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return a.openHistory(s) }}}
 	}
 }
 
@@ -88,7 +92,7 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 
 // withJobs opens a session and selects jobs for a verb, asking the back-ends
 // about them first where the verb wants that.
-func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*broker.Record) error) error {
+func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Record) error) error {
 	if sel.asking != never {
 		go arcrest.Warm() // a connection is likely to follow
 	}
@@ -100,12 +104,12 @@ func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel select
 	if err := a.openStore(s); err != nil {
 		return err
 	}
-	rs, err := a.selectJobs(cmd.Context(), s.broker.Store, args, sel, live)
+	rs, err := a.selectJobs(cmd.Context(), s.jobs.Store, args, sel, live)
 	if err != nil {
 		return err
 	}
 	var stop func()
-	s.broker.Progress, stop = a.progress()
+	s.jobs.Progress, stop = a.progress()
 	defer stop()
 	if sel.asking == always || sel.asking == ifStates && len(sel.states) > 0 {
 		if rs, err = a.refreshed(cmd.Context(), s, rs, sel); err != nil {
@@ -117,7 +121,7 @@ func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel select
 
 // recordDocument is a job in JSON.
 type recordDocument struct {
-	*broker.Record
+	*jobs.Record
 	Fresh bool   `json:"fresh"` // the back-end was asked just now, or the job has ended
 	Error string `json:"error,omitempty"`
 }
@@ -126,7 +130,7 @@ type jobsDocument struct {
 	Jobs []recordDocument `json:"jobs"`
 }
 
-func jobsJSON(rs []*broker.Record) jobsDocument {
+func jobsJSON(rs []*jobs.Record) jobsDocument {
 	doc := jobsDocument{Jobs: []recordDocument{}}
 	for _, r := range rs {
 		d := recordDocument{Record: r, Fresh: r.Asked()}
@@ -139,14 +143,14 @@ func jobsJSON(rs []*broker.Record) jobsDocument {
 }
 
 // jobTable prints jobs, a line each.
-func (a *app) jobTable(rs []*broker.Record) error {
+func (a *app) jobTable(rs []*jobs.Record) error {
 	if a.json {
 		return nil
 	}
 	return a.table(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), a.jobRows(rs))
 }
 
-func (a *app) jobRows(rs []*broker.Record) [][]string {
+func (a *app) jobRows(rs []*jobs.Record) [][]string {
 	rows := make([][]string, 0, len(rs))
 	for _, r := range rs {
 		exit := ""
@@ -166,7 +170,7 @@ func since(a *app, t time.Time) string {
 }
 
 // ran is the run time, so far or in all.
-func (a *app) ran(r *broker.Record) string {
+func (a *app) ran(r *jobs.Record) string {
 	switch {
 	case r.WallTime > 0:
 		return span(r.WallTime)
@@ -180,7 +184,7 @@ func (a *app) ran(r *broker.Record) string {
 	return ""
 }
 
-func note(r *broker.Record) string {
+func note(r *jobs.Record) string {
 	switch {
 	case r.Err() != nil:
 		return r.Err().Error()
@@ -192,7 +196,7 @@ func note(r *broker.Record) string {
 	return ""
 }
 
-func (a *app) stateText(r *broker.Record) string {
+func (a *app) stateText(r *jobs.Record) string {
 	text := string(r.State)
 	switch {
 	case r.State == plugins.Done && r.Failure(), r.State == plugins.Failed, r.State == plugins.Lost:
@@ -209,7 +213,7 @@ func (a *app) stateText(r *broker.Record) string {
 
 // outcome is the error of an operation on several jobs, already shown job by
 // job: nil when all went well; uncertain when any is; partial when some did.
-func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) error {
+func (a *app) outcome(rs []*jobs.Record, failed func(*jobs.Record) error) error {
 	var first, uncertain, interrupted error
 	bad := 0
 	for _, r := range rs {
@@ -221,7 +225,7 @@ func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) er
 		if first == nil {
 			first = err
 		}
-		if broker.IsUncertain(err) {
+		if jobs.IsUncertain(err) {
 			uncertain = err
 		}
 		if errors.Is(err, context.Canceled) {
@@ -242,11 +246,11 @@ func (a *app) outcome(rs []*broker.Record, failed func(*broker.Record) error) er
 }
 
 // report prints the errors of jobs on standard error.
-func (a *app) report(rs []*broker.Record) { a.reportBy(rs, a.jobError) }
+func (a *app) report(rs []*jobs.Record) { a.reportBy(rs, a.jobError) }
 
 // reportBy prints what is to be said of jobs on standard error: what differs
 // in nothing but the job once, with their number.
-func (a *app) reportBy(rs []*broker.Record, say func(*broker.Record) error) {
+func (a *app) reportBy(rs []*jobs.Record, say func(*jobs.Record) error) {
 	if a.json {
 		return
 	}
@@ -281,4 +285,4 @@ func likewise(n int) string {
 	return fmt.Sprintf("%d more jobs likewise", n)
 }
 
-func jobErr(r *broker.Record) error { return r.Err() }
+func jobErr(r *jobs.Record) error { return r.Err() }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 )
 
 type logDocument struct {
@@ -15,10 +15,10 @@ type logDocument struct {
 }
 
 type jobLog struct {
-	ID      string         `json:"id"`
-	Entries []broker.Entry `json:"entries"`
-	Backend string         `json:"backend,omitempty"` // the back-end's own log
-	Error   string         `json:"error,omitempty"`
+	ID      string       `json:"id"`
+	Entries []jobs.Entry `json:"entries"`
+	Backend string       `json:"backend,omitempty"` // the back-end's own log
+	Error   string       `json:"error,omitempty"`
 }
 
 func (a *app) logCmd() *cobra.Command {
@@ -36,7 +36,7 @@ what the back-end itself has logged about it.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
 				logs, err := readLogs(ctx, s, rs, !own)
 				if err != nil {
 					return err
@@ -54,17 +54,17 @@ what the back-end itself has logged about it.
 	return cmd
 }
 
-func readLogs(ctx context.Context, s *session, rs []*broker.Record, backend bool) ([]jobLog, error) {
+func readLogs(ctx context.Context, s *session, rs []*jobs.Record, backend bool) ([]jobLog, error) {
 	logs := []jobLog{}
 	for _, r := range rs {
-		entries, err := s.broker.Store.Log(ctx, r.ID)
+		entries, err := s.jobs.Store.Log(ctx, r.ID)
 		if err != nil {
 			return nil, err
 		}
 		l := jobLog{ID: r.ID, Entries: entries}
 		if backend {
 			var text bytes.Buffer
-			if err := s.broker.BackendLog(ctx, r, &text); err != nil {
+			if err := s.jobs.BackendLog(ctx, r, &text); err != nil {
 				l.Error = err.Error()
 			}
 			l.Backend = text.String()
@@ -74,7 +74,7 @@ func readLogs(ctx context.Context, s *session, rs []*broker.Record, backend bool
 	return logs, nil
 }
 
-func (a *app) printLogs(rs []*broker.Record, logs []jobLog) {
+func (a *app) printLogs(rs []*jobs.Record, logs []jobLog) {
 	for i, l := range logs {
 		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+rs[i].Name))
 		for _, e := range l.Entries {

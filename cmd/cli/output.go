@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -44,8 +44,8 @@ one named by its id that has nothing yet is an error.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				got, err := s.broker.Output(ctx, rs, a.abs(dir), want)
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+				got, err := s.jobs.Output(ctx, rs, a.abs(dir), want)
 				if err != nil {
 					return err
 				}
@@ -59,8 +59,8 @@ one named by its id that has nothing yet is an error.
 	return cmd
 }
 
-func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, named bool) error {
-	failed := func(r *broker.Record) error {
+func (a *app) printOutput(rs []*jobs.Record, got map[string]jobs.Fetched, named bool) error {
+	failed := func(r *jobs.Record) error {
 		if r.Err() == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
 			return errNotYet(r)
 		}
@@ -88,7 +88,7 @@ func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, na
 			fmt.Fprintln(a.env.Out, a.relative(filepath.Join(o.Dir, f)))
 		}
 	}
-	a.reportBy(rs, func(r *broker.Record) error {
+	a.reportBy(rs, func(r *jobs.Record) error {
 		switch {
 		case r.Err() != nil || len(got[r.ID].Files) > 0:
 			return failed(r)
@@ -100,7 +100,7 @@ func (a *app) printOutput(rs []*broker.Record, got map[string]broker.Fetched, na
 	return a.outcome(rs, failed)
 }
 
-func errNotYet(r *broker.Record) error {
+func errNotYet(r *jobs.Record) error {
 	return fmt.Errorf("job %s is %s: it has no output files yet", r.ID, r.State)
 }
 

@@ -17,6 +17,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jdl"
+	"gridbroker/jobs"
 	"gridbroker/plugins/all"
 	"gridbroker/plugins/history"
 	"gridbroker/rank"
@@ -47,7 +48,7 @@ func (p *planning) register(f *pflag.FlagSet) {
 type session struct {
 	conf     config
 	backends *all.Backends
-	broker   *broker.Broker
+	jobs     *jobs.Controller
 	plan     planning
 	snapshot infosys.Snapshot
 	opening  sync.Once
@@ -59,8 +60,8 @@ func (s *session) close() {
 	if s.history != nil {
 		s.history.Close()
 	}
-	if s.broker.Store != nil {
-		s.broker.Store.Close()
+	if s.jobs.Store != nil {
+		s.jobs.Store.Close()
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *session) close() {
 // configuration says; follow: the jobs are waited for.
 func (s *session) scouts(follow bool) {
 	if s.conf.Scouts > 0 {
-		s.broker.Scouts = broker.NewScouts(s.conf.Scouts, follow)
+		s.jobs.Scouts = jobs.NewScouts(s.conf.Scouts, follow)
 	}
 }
 
@@ -102,15 +103,13 @@ func (a *app) open(p planning) (*session, error) {
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	return &session{conf: conf, backends: backends, plan: p, broker: &broker.Broker{
-		Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Origin: a.origin(p), Now: a.env.Now,
-		AskFor: time.Duration(conf.Deadline) / 2,
-	}}, nil
+	b := &broker.Broker{Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now, AskFor: time.Duration(conf.Deadline) / 2}
+	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p)}}, nil
 }
 
 // origin is what the flags say of where to look, good in any directory.
-func (a *app) origin(p planning) broker.Origin {
-	from := broker.Origin{Sites: p.sites}
+func (a *app) origin(p planning) jobs.Origin {
+	from := jobs.Origin{Sites: p.sites}
 	for _, raw := range p.info {
 		if path, ok := strings.CutPrefix(raw, "file:"); ok && !strings.HasPrefix(path, "/") {
 			raw = "file:" + a.abs(path)
@@ -181,10 +180,10 @@ func (a *app) memberOf(s *session, jobs []*jdl.Job) {
 		if s.plan.vo != "" {
 			job.VO = s.plan.vo
 		}
-		if s.broker.Rules.Lacks(job) && !warned[job.VO] {
+		if s.jobs.Rules.Lacks(job) && !warned[job.VO] {
 			warned[job.VO] = true
 			fmt.Fprintf(a.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
-				job.Name, job.VO, strings.Join(s.broker.Rules.Identity.FQANs, ", "), job.VO)
+				job.Name, job.VO, strings.Join(s.jobs.Rules.Identity.FQANs, ", "), job.VO)
 		}
 	}
 }
@@ -194,7 +193,7 @@ func (a *app) memberOf(s *session, jobs []*jdl.Job) {
 func (a *app) regard(s *session, jobs []*jdl.Job) {
 	a.memberOf(s, jobs)
 	s.plan.extra = broker.Attributes(jobs)
-	s.broker.Origin.Attributes = s.plan.extra
+	s.jobs.Origin.Attributes = s.plan.extra
 }
 
 func (a *app) credentialEnv() credential.Env {

@@ -15,6 +15,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -69,12 +70,12 @@ func (a *app) probe(ctx context.Context, f probeFlags) error {
 	if err := errors.Join(a.openStore(s), a.openServices(s)); err != nil {
 		return err
 	}
-	s.broker.Services = broker.Services{Recorders: s.broker.Services.Recorders} // neither bans nor forecasts
+	s.jobs.Services = broker.Services{} // neither bans nor forecasts
 	if err := a.look(ctx, s); err != nil {
 		return err
 	}
 	var found []*probed
-	plan := &broker.Plan{Made: a.env.Now(), Policy: s.broker.Policy.Name}
+	plan := &broker.Plan{Made: a.env.Now(), Policy: s.jobs.Policy.Name}
 	for _, r := range s.resources() {
 		if slices.ContainsFunc(f.sites, func(name string) bool { return broker.Named(name, r) }) {
 			found = append(found, a.probePlan(ctx, s, r, plan))
@@ -108,7 +109,7 @@ func (a *app) probePlan(ctx context.Context, s *session, r *glue.Resource, plan 
 	if err == nil {
 		a.memberOf(s, []*jdl.Job{job})
 		var one *broker.Plan
-		if one, err = s.broker.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
+		if one, err = s.jobs.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
 			if err = one.Jobs[0].Err; err == nil {
 				plan.Jobs = append(plan.Jobs, one.Jobs...)
 				return p
@@ -127,14 +128,14 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 	if len(plan.Jobs) == 0 {
 		return nil
 	}
-	rs, err := s.broker.Submit(ctx, plan)
+	rs, err := s.jobs.Submit(ctx, plan)
 	if err != nil {
 		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	none := func(context.Context, broker.Origin) ([]*glue.Resource, error) { return nil, nil }
-	err = s.broker.Wait(waiting, rs, broker.Waiting{Discover: none, Pause: 5 * time.Second})
+	none := func(context.Context, jobs.Origin) ([]*glue.Resource, error) { return nil, nil }
+	err = s.jobs.Wait(waiting, rs, jobs.Waiting{Discover: none, Pause: 5 * time.Second})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -152,14 +153,14 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 	}
 	cleaning, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer stop()
-	if err := s.broker.Cancel(cleaning, rs); err != nil {
+	if err := s.jobs.Cancel(cleaning, rs); err != nil {
 		return err
 	}
-	return s.broker.Clean(cleaning, rs, true)
+	return s.jobs.Clean(cleaning, rs, true)
 }
 
 // probeJudge says how far a job came.
-func (a *app) probeJudge(ctx context.Context, s *session, r *broker.Record, dir string, p *probed) {
+func (a *app) probeJudge(ctx context.Context, s *session, r *jobs.Record, dir string, p *probed) {
 	p.Node = r.Host
 	if !r.Started.IsZero() && !r.Submitted.IsZero() {
 		p.Wait = max(0, r.Started.Sub(r.Submitted).Seconds())
@@ -184,8 +185,8 @@ func (a *app) probeJudge(ctx context.Context, s *session, r *broker.Record, dir 
 }
 
 // probeOutput looks at what the job printed; "" is well.
-func probeOutput(ctx context.Context, s *session, r *broker.Record, dir string) string {
-	got, err := s.broker.Output(ctx, []*broker.Record{r}, dir, nil)
+func probeOutput(ctx context.Context, s *session, r *jobs.Record, dir string) string {
+	got, err := s.jobs.Output(ctx, []*jobs.Record{r}, dir, nil)
 	if err == nil {
 		err = r.Err()
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 )
 
 func (a *app) resubmitCmd() *cobra.Command {
@@ -27,12 +27,12 @@ They look for resources where they were told to when first submitted, unless
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
+			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
 				if err := a.openServices(s); err != nil {
 					return err
 				}
 				s.scouts(wait)
-				if err := s.broker.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
+				if err := s.jobs.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
 					return err
 				}
 				if wait {
@@ -64,8 +64,8 @@ long jobs outlive the proxy they were submitted with.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*broker.Record) error {
-				if err := s.broker.Renew(ctx, rs); err != nil {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+				if err := s.jobs.Renew(ctx, rs); err != nil {
 					return err
 				}
 				return a.showJobs("refresh", rs)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -48,7 +48,7 @@ func (s *selection) given() bool { return s.all || s.since != "" || len(s.states
 
 // selectJobs returns the jobs that arguments and flags name; without any, what
 // the verb takes for granted: none (an error), or those not ended yet.
-func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string, sel selection, live bool) ([]*broker.Record, error) {
+func (a *app) selectJobs(ctx context.Context, store *jobs.Store, args []string, sel selection, live bool) ([]*jobs.Record, error) {
 	if len(args) > 0 {
 		ids, err := a.ids(args)
 		if err != nil {
@@ -67,7 +67,7 @@ func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string
 	if err != nil {
 		return nil, usageError(err)
 	}
-	q := broker.Query{Live: !sel.given()}
+	q := jobs.Query{Live: !sel.given()}
 	if sel.asking == never {
 		q.States = wanted
 	}
@@ -79,16 +79,16 @@ func (a *app) selectJobs(ctx context.Context, store *broker.Store, args []string
 
 // refreshed asks the back-ends about the jobs, and then keeps those in the
 // states the user named. Errors of the others are reported here.
-func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, sel selection) ([]*broker.Record, error) {
+func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Record, sel selection) ([]*jobs.Record, error) {
 	a.learnFromEnds(s)
-	if err := s.broker.Refresh(ctx, rs); err != nil {
+	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}
 	wanted, err := parseStates(sel.states)
 	if err != nil || len(wanted) == 0 {
 		return rs, err
 	}
-	var keep, others []*broker.Record
+	var keep, others []*jobs.Record
 	for _, r := range rs {
 		if slices.Contains(wanted, r.State) {
 			keep = append(keep, r)
@@ -101,14 +101,14 @@ func (a *app) refreshed(ctx context.Context, s *session, rs []*broker.Record, se
 }
 
 func usageID(err error) error {
-	if _, ok := errors.AsType[*broker.IDError](err); ok {
+	if _, ok := errors.AsType[*jobs.IDError](err); ok {
 		return usageError(err)
 	}
 	return err
 }
 
 // filter applies --state and --since to jobs named by id.
-func filter(rs []*broker.Record, sel selection, now time.Time) ([]*broker.Record, error) {
+func filter(rs []*jobs.Record, sel selection, now time.Time) ([]*jobs.Record, error) {
 	since, err := parseSince(sel.since, now)
 	if err != nil {
 		return nil, usageError(err)
@@ -204,7 +204,7 @@ func (a *app) completeIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Com
 	if err := a.openStore(s); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	rs, err := s.broker.Store.Select(cmd.Context(), broker.Query{})
+	rs, err := s.jobs.Store.Select(cmd.Context(), jobs.Query{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -39,7 +39,7 @@ func (a *app) services(c config, b *all.Backends, h *history.Registry) (broker.S
 		for i, f := range s.Forecasters {
 			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}
 		}
-		s.Historians, s.Recorders = []plugins.Historian{h}, []plugins.Recorder{h}
+		s.Historians = []plugins.Historian{h}
 	}
 	for _, raw := range c.Services.Monitors {
 		m, err := monitor.Open(raw, monitor.Options{Ask: client, Now: a.env.Now})

@@ -10,6 +10,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -151,16 +152,16 @@ func jobLabel(job *jdl.Job) string {
 }
 
 // send submits what matches and prints where it went.
-func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*broker.Record, error) {
+func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*jobs.Record, error) {
 	var sets []*jdl.JobSet
 	for _, f := range files {
 		sets = append(sets, f.set)
 	}
 	var stop func()
-	s.broker.Progress, stop = a.progress()
-	rs, err := s.broker.Submit(ctx, p, sets...)
+	s.jobs.Progress, stop = a.progress()
+	rs, err := s.jobs.Submit(ctx, p, sets...)
 	stop()
-	s.broker.Progress = nil
+	s.jobs.Progress = nil
 	if err != nil {
 		return rs, err
 	}
@@ -174,7 +175,7 @@ func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobF
 
 // sayScouts names resources that got a few jobs only, where that sent others
 // elsewhere for good.
-func (a *app) sayScouts(p *broker.Plan, rs []*broker.Record) {
+func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Record) {
 	got := map[string]int{}
 	for _, r := range rs {
 		got[r.Resource]++
@@ -192,7 +193,7 @@ func (a *app) sayScouts(p *broker.Plan, rs []*broker.Record) {
 	}
 }
 
-func (a *app) printSent(p *broker.Plan, rs []*broker.Record) {
+func (a *app) printSent(p *broker.Plan, rs []*jobs.Record) {
 	width := 0
 	for _, r := range rs {
 		width = max(width, len(r.Name))
@@ -234,7 +235,7 @@ func (a *app) explainTo(x *broker.Explanation) {
 
 // submitted is the exit status of submit: of the submission, or with --wait of
 // the jobs themselves.
-func (a *app) submitted(p *broker.Plan, rs []*broker.Record, waited bool) error {
+func (a *app) submitted(p *broker.Plan, rs []*jobs.Record, waited bool) error {
 	none := 0
 	for _, j := range p.Jobs {
 		if j.Err != nil {
@@ -255,7 +256,7 @@ func (a *app) submitted(p *broker.Plan, rs []*broker.Record, waited bool) error 
 }
 
 // endErr is what a job that was waited for makes of the exit status.
-func endErr(r *broker.Record) error {
+func endErr(r *jobs.Record) error {
 	switch {
 	case r.Err() != nil && !r.Final():
 		return r.Err()
@@ -267,9 +268,9 @@ func endErr(r *broker.Record) error {
 
 // rediscover is how jobs that are sent later find resources: from where their
 // user sent them first, unless this command names sources.
-func (a *app) rediscover(s *session) broker.Discover {
+func (a *app) rediscover(s *session) jobs.Discover {
 	named := s.plan.info
-	return func(ctx context.Context, from broker.Origin) ([]*glue.Resource, error) {
+	return func(ctx context.Context, from jobs.Origin) ([]*glue.Resource, error) {
 		if s.plan.info = named; len(named) == 0 {
 			s.plan.info = from.Sources
 		}

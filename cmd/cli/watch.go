@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/broker"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -34,7 +34,7 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*broker.Record) error {
+			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
 				if err := a.openServices(s); err != nil {
 					return err
 				}
@@ -58,12 +58,12 @@ Without any, all jobs that have not ended.`,
 }
 
 // follow waits for jobs and shows them meanwhile.
-func (a *app) follow(ctx context.Context, s *session, rs []*broker.Record, brief bool) error {
+func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Record, brief bool) error {
 	show := a.changes(rs, brief)
 	if a.env.Terminal && !a.json && !brief {
 		show = a.live()
 	}
-	err := s.broker.Wait(ctx, rs, broker.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
+	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
 		return interrupted{}
 	}
@@ -78,7 +78,7 @@ func (interrupted) Unwrap() error { return context.Canceled }
 
 // changes prints a line whenever a job changes its state: on standard error
 // when standard output carries something else.
-func (a *app) changes(rs []*broker.Record, quiet bool) func([]*broker.Record) {
+func (a *app) changes(rs []*jobs.Record, quiet bool) func([]*jobs.Record) {
 	out := a.env.Out
 	if a.json || quiet {
 		out = a.env.Err
@@ -89,7 +89,7 @@ func (a *app) changes(rs []*broker.Record, quiet bool) func([]*broker.Record) {
 			last[r.ID] = line(r)
 		}
 	}
-	return func(rs []*broker.Record) {
+	return func(rs []*jobs.Record) {
 		for _, r := range rs {
 			if now := line(r); now != last[r.ID] {
 				last[r.ID] = now
@@ -100,7 +100,7 @@ func (a *app) changes(rs []*broker.Record, quiet bool) func([]*broker.Record) {
 }
 
 // line is a job's state in words; it changes when something worth telling has.
-func line(r *broker.Record) string {
+func line(r *jobs.Record) string {
 	parts := []string{r.Name, string(r.State)}
 	if r.At != "" {
 		parts = append(parts, "at "+r.At)
@@ -115,9 +115,9 @@ func line(r *broker.Record) string {
 }
 
 // live redraws a table in place.
-func (a *app) live() func([]*broker.Record) {
+func (a *app) live() func([]*jobs.Record) {
 	height := 0
-	return func(rs []*broker.Record) {
+	return func(rs []*jobs.Record) {
 		var text bytes.Buffer
 		b := *a
 		b.env.Out = &text
@@ -144,8 +144,8 @@ func (a *app) live() func([]*broker.Record) {
 }
 
 // unended puts the jobs that still move first and keeps at most n.
-func unended(rs []*broker.Record, n int) []*broker.Record {
-	var moving, ended []*broker.Record
+func unended(rs []*jobs.Record, n int) []*jobs.Record {
+	var moving, ended []*jobs.Record
 	for _, r := range rs {
 		if r.Final() {
 			ended = append(ended, r)

@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"strconv"
+	"time"
+)
+
+// alphabet is Crockford's base 32: digits and lower-case letters without
+// i, l, o, u. Its order is that of the bytes, so ids sort by time.
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// newIDs makes n ids of 15 characters: 9 of milliseconds since 1970 (enough
+// until the year 3084), 6 that start at random and count
+// up, so that the ids of one call sort in its order.
+func newIDs(now time.Time, n int) []string {
+	var seed [8]byte
+	rand.Read(seed[:]) // never fails (crypto/rand)
+	random := binary.BigEndian.Uint64(seed[:]) % (1 << 29)
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = base32(uint64(now.UnixMilli()), 9) + base32(random+uint64(i), 6)
+	}
+	return ids
+}
+
+func base32(v uint64, width int) string {
+	text := make([]byte, width)
+	for i := width - 1; i >= 0; i-- {
+		text[i] = alphabet[v%32]
+		v /= 32
+	}
+	return string(text)
+}
+
+// requestID is the id that travels with an attempt: the job's own for the
+// first, "id-2" for the second. So a look-up never finds an older attempt.
+func requestID(id string, attempt int) string {
+	if attempt <= 1 {
+		return id
+	}
+	return id + "-" + strconv.Itoa(attempt)
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// lease is held by a process while it submits, so that another one does not
+// take its jobs for those of a process that died. It is a lock on a file: the
+// kernel frees it when the process ends, however it ends.
+type lease struct {
+	name string
+	file *os.File
+}
+
+// lease takes a new lease.
+func (s *Store) lease(name string) (*lease, error) {
+	dir := filepath.Join(s.dir, "leases")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("job records: lock %s: %w", f.Name(), err)
+	}
+	return &lease{name, f}, nil
+}
+
+// end gives the lease up. The file goes first, so that nobody can lock one
+// that is about to vanish and believe to own it: names are never used twice.
+func (l *lease) end() {
+	os.Remove(l.file.Name())
+	l.file.Close()
+}
+
+// alive reports whether the process that took the lease still has it.
+func (s *Store) alive(name string) bool {
+	if name == "" || strings.Contains(name, "/") {
+		return false
+	}
+	f, err := os.Open(filepath.Join(s.dir, "leases", name))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {
+		return true
+	}
+	os.Remove(f.Name()) // left over by a process that was killed
+	return false
+}

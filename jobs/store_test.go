@@ -1,0 +1,240 @@
+package jobs_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+func openStore(t *testing.T, dir string) *jobs.Store {
+	t.Helper()
+	s, err := jobs.OpenStore(dir, func() time.Time { return start })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func records(ids ...string) []*jobs.Record {
+	var rs []*jobs.Record
+	for _, id := range ids {
+		rs = append(rs, &jobs.Record{ID: id, Name: "n", State: plugins.Intended, Created: start})
+	}
+	return rs
+}
+
+func TestStoreIsForItsOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state ?#%")
+	openStore(t, dir)
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "jobs.db"): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v, want mode %v", path, info.Mode(), err, want)
+		}
+	}
+}
+
+func TestStoreRefusesTheFuture(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	_, err = jobs.OpenStore(dir, time.Now)
+	if err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("schema 99: %v", err)
+	}
+}
+
+func TestStoreNotADatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jobs.db"), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.OpenStore(dir, time.Now); err == nil || !strings.Contains(err.Error(), "jobs.db") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFindByParts(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	rs := records("1aaa11", "1aab22", "1bbb33", "1bbb44")
+	rs[2].Parent, rs[3].Parent = "9ccc99", "9ccc99"
+	if err := s.Add(context.Background(), rs); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"1aaa11": "1aaa11", "1aaa": "1aaa11", "1AAA": "1aaa11", "22": "1aab22", "9ccc99": "1bbb33 1bbb44", "c99": "1bbb33 1bbb44",
+		"1aa": "error: 1aa could be 1aaa11, 1aab22", "7": "error: no job 7", "%": "error: no job %", "": "error: no job ",
+	} {
+		found, err := s.Find(context.Background(), []string{id})
+		got := ""
+		if err != nil {
+			got = "error: " + err.Error()
+			if _, ok := errors.AsType[*jobs.IDError](err); !ok {
+				t.Errorf("%q: %T is no IDError", id, err)
+			}
+		}
+		for _, r := range found {
+			got = strings.TrimSpace(got + " " + r.ID)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
+
+// Many processes write at once: each with its own opening of the file. No
+// change is lost.
+func TestManyWriters(t *testing.T) {
+	dir := t.TempDir()
+	if err := openStore(t, dir).Add(context.Background(), records("1aaa11")); err != nil {
+		t.Fatal(err)
+	}
+	const writers, changes = 8, 25
+	var wg sync.WaitGroup
+	for w := range writers {
+		s := openStore(t, dir)
+		wg.Go(func() {
+			for range changes {
+				rs := records("1aaa11")
+				err := s.Update(context.Background(), rs, func(r *jobs.Record) jobs.Change {
+					r.Attempts++
+					return jobs.Change{Action: "count", Text: fmt.Sprint(w)}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s := openStore(t, dir)
+	rs, err := s.Find(context.Background(), []string{"1aaa11"})
+	if err != nil || rs[0].Attempts != writers*changes {
+		t.Errorf("%v: %d changes, want %d", err, rs[0].Attempts, writers*changes)
+	}
+	log, err := s.Log(context.Background(), "1aaa11")
+	if err != nil || len(log) != writers*changes+1 {
+		t.Errorf("%v: %d log entries, want %d", err, len(log), writers*changes+1)
+	}
+}
+
+func BenchmarkStore100Jobs(b *testing.B) {
+	s, err := jobs.OpenStore(b.TempDir(), time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	n := 0
+	for b.Loop() {
+		ids := make([]string, 100)
+		for i := range ids {
+			ids[i] = fmt.Sprintf("%09d", n)
+			n++
+		}
+		rs := records(ids...)
+		if err := s.Add(context.Background(), rs); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Update(context.Background(), rs, func(r *jobs.Record) jobs.Change {
+			r.State = plugins.Submitting
+			return jobs.Change{Action: "send"}
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestStoreUpdatesTheOthersOfAForgottenJob(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	ctx := context.Background()
+	rs := records("a", "b", "c")
+	if err := s.Add(ctx, rs); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(ctx, rs[1:2]); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(ctx, rs, func(r *jobs.Record) jobs.Change {
+		r.State = plugins.Queued
+		return jobs.Change{Action: "queued"}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []plugins.State{plugins.Queued, plugins.Lost, plugins.Queued} {
+		if rs[i].State != want || (rs[i].Err() != nil) != (want == plugins.Lost) {
+			t.Errorf("job %s: %s, %v; want %s", rs[i].ID, rs[i].State, rs[i].Err(), want)
+		}
+	}
+	if left, err := s.Select(ctx, jobs.Query{}); err != nil || len(left) != 2 {
+		t.Errorf("%d jobs recorded, %v; want 2", len(left), err)
+	}
+}
+
+// Looking at jobs that go on writes nothing: with thousands of them that
+// would cost more than to ask.
+func TestStatusWritesWhatHasChanged(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Now = func() time.Time { return now }
+	rs := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`), stored(t, `Executable = "/bin/true";`)))
+	db, err := sql.Open("sqlite", filepath.Join(f.dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // data_version is counted by connection
+	writes := func(step time.Duration, status plugins.Status) bool {
+		var before, after int
+		if err := db.QueryRow("PRAGMA data_version").Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(step)
+		f.status = func(plugins.Handle) plugins.Status { return status }
+		if err := b.Refresh(context.Background(), rs); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.QueryRow("PRAGMA data_version").Scan(&after); err != nil {
+			t.Fatal(err)
+		}
+		return after != before
+	}
+	running := plugins.Status{State: plugins.Running, Native: "R", Node: "n1"}
+	for i, c := range []struct {
+		step   time.Duration
+		status plugins.Status
+		want   bool
+	}{
+		{time.Second, running, true},
+		{time.Second, running, false},
+		{30 * time.Second, running, false},
+		{time.Second, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true},
+		{time.Minute, plugins.Status{State: plugins.Running, Native: "R", Node: "n2"}, true}, // that it was asked
+		{time.Second, plugins.Status{State: plugins.Done, Native: "D", Node: "n2"}, true},
+	} {
+		if got := writes(c.step, c.status); got != c.want {
+			t.Errorf("look %d: wrote %v, want %v", i, got, c.want)
+		}
+	}
+	if again, err := b.Store.Find(context.Background(), []string{rs[0].ID}); err != nil || again[0].State != plugins.Done || again[0].Host != "n2" {
+		t.Errorf("%+v %v", again, err)
+	}
+}
