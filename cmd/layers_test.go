@@ -16,6 +16,7 @@ var mayImport = map[string][]string{
 	"jdl":                {},
 	"batch":              {},
 	"credential":         {},
+	"readahead":          {},
 	"glue":               {"jdl"},
 	"infosys":            {"glue", "credential"},
 	"rank":               {"glue", "jdl"},
