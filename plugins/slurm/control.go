@@ -6,40 +6,13 @@ import (
 	"strings"
 
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
-
-// each runs do once per site for the handles that belong to it; do returns
-// one error for all of them.
-func (b *Backend) each(op string, hs []plugins.Handle, do func(s *site, slurmIDs, ids []string) error) []error {
-	errs := make([]error, len(hs))
-	bySite := map[*site][]int{}
-	for i, h := range hs {
-		s, err := b.site(h.Endpoint)
-		if err != nil {
-			errs[i] = err
-		} else if _, _, ok := splitHandle(h); ok {
-			bySite[s] = append(bySite[s], i)
-		} // a handle we never gave out names no job: nothing to do
-	}
-	for s, is := range bySite {
-		var slurmIDs, ids []string
-		for _, i := range is {
-			slurmID, id, _ := splitHandle(hs[i])
-			slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
-		}
-		if err := do(s, slurmIDs, ids); err != nil {
-			for _, i := range is {
-				errs[i] = err
-			}
-		}
-	}
-	return errs
-}
 
 // Cancel implements plugins.Submitter. Only jobs that the queue shows as ours
 // are named to scancel.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
-	return b.each("cancel", hs, func(s *site, slurmIDs, ids []string) error {
+	return remote.Each(hs, b.split, func(s *site, slurmIDs, ids []string) error {
 		queue, err := s.squeue(ctx)
 		if err != nil {
 			return err
@@ -53,11 +26,11 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 		if len(end) == 0 {
 			return nil
 		}
-		if _, err := s.verb(ctx, "cancelled", mark); err != nil {
+		if _, err := s.Verb(ctx, "cancelled", mark); err != nil {
 			return err
 		}
 		for part := range slices.Chunk(end, maxAsked) {
-			if _, err := s.command(ctx, append([]string{"scancel", "--quiet"}, part...)...); err != nil {
+			if _, err := s.Command(ctx, append([]string{"scancel", "--quiet"}, part...)...); err != nil {
 				return err
 			}
 		}
@@ -69,8 +42,8 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 // directories.
 func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	errs := b.Cancel(ctx, hs)
-	cleaned := b.each("clean", hs, func(s *site, _, ids []string) error {
-		_, err := s.verb(ctx, "clean", ids)
+	cleaned := remote.Each(hs, b.split, func(s *site, _, ids []string) error {
+		_, err := s.Verb(ctx, "clean", ids)
 		return err
 	})
 	for i := range errs {
@@ -87,19 +60,19 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	if err != nil {
 		return plugins.Pong{}, err
 	}
-	start := s.opts.Now()
-	version, err := s.command(ctx, "sinfo", "--version")
-	pong := plugins.Pong{Interface: "slurm", Latency: s.opts.Now().Sub(start)}
+	start := s.Options.Now()
+	version, err := s.Command(ctx, "sinfo", "--version")
+	pong := plugins.Pong{Interface: "slurm", Latency: s.Options.Now().Sub(start)}
 	if err != nil {
 		return pong, err
 	}
 	pong.Versions = []string{strings.TrimPrefix(strings.TrimSpace(version), "slurm ")}
-	who, err := s.command(ctx, "id", "-un")
+	who, err := s.Command(ctx, "id", "-un")
 	if err != nil {
 		return pong, err
 	}
 	pong.Identity = strings.TrimSpace(who)
-	if _, err := s.command(ctx, "scontrol", "ping"); err != nil {
+	if _, err := s.Command(ctx, "scontrol", "ping"); err != nil {
 		return pong, err
 	}
 	pong.LetIn = true

@@ -227,31 +227,6 @@ func TestSocketTimeout(t *testing.T) {
 	}
 }
 
-// What Find does not find can be sent anew, and what was on its way when Find
-// was asked can no longer arrive.
-func TestFindIsFinal(t *testing.T) {
-	l := newLab(t)
-	req := l.requests("a", 1)
-	ep := req[0].Endpoint
-	if found, err := l.Find(t.Context(), ep, []string{"a0"}); err != nil || len(found) != 0 {
-		t.Fatalf("%v %v", found, err)
-	}
-	s, err := l.site(l.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	late := newBatch(s, req, []int{0}, make([]plugins.Result, 1))
-	if _, gone := late.send(t.Context()); len(gone) != 1 {
-		t.Errorf("a late submission was not kept out")
-	}
-	if n := len(l.lines("jobs")); l.lines("jobs")[0] != "" {
-		t.Errorf("it arrived: %d", n)
-	}
-	if hs := l.submit(req); hs[0].ID != "1/a0" {
-		t.Errorf("sent anew: %v", hs)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	l := newLab(t)
 	l.write("refuse", "sbatch: error: invalid partition specified: nope\nsbatch: error: Batch job submission failed: Invalid partition name specified\n")

@@ -15,6 +15,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 	"gridbroker/rank"
 )
 
@@ -37,6 +38,9 @@ const goodFor = 10 * time.Minute
 // testsAtOnce bounds the sbatch --test-only at one cluster; each locks the
 // controller for some milliseconds.
 const testsAtOnce = 4
+
+// maxSaid bounds what sbatch says of one job, in bytes.
+const maxSaid = 16 << 10
 
 // Forecast implements plugins.Forecaster for partitions reached directly:
 // "sbatch --test-only" tells when the job would start if it were sent now.
@@ -92,20 +96,20 @@ func (s *site) testOnly(ctx context.Context, req plugins.Request) (f rank.Foreca
 	if err != nil {
 		return f, false, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Command, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, remote.ErrSlow)
 	defer cancel()
-	now := s.opts.Now()
+	now := s.Options.Now()
 	// sbatch answers on standard error, which the runner's verb turns round.
-	out := &capped{max: maxStderr}
-	err = s.runner(ctx, nil, out, "said", append([]string{"sbatch", "--test-only"}, append(args, "--wrap=true")...)...)
+	out := &remote.Answer{Max: maxSaid}
+	err = s.Runner(ctx, nil, out, "said", append([]string{"sbatch", "--test-only"}, append(args, "--wrap=true")...)...)
 	if err != nil {
-		if _, no := errors.AsType[*exitError](err); no {
+		if _, no := errors.AsType[*remote.ExitError](err); no {
 			return f, false, nil // refused: no forecast, and no fault of the service
 		}
-		return f, false, s.fail("sbatch --test-only", err)
+		return f, false, s.Fail("sbatch --test-only", err)
 	}
 	f, ok = planned(out.String(), now)
-	f.Source = s.url
+	f.Source = s.URL
 	return f, ok, nil
 }
 
@@ -136,13 +140,13 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 	all := map[string]rank.QueueLength{}
 	var errs []error
 	for s, partitions := range about {
-		at := s.opts.Now()
+		at := s.Options.Now()
 		byQueue, err := s.lengths(ctx)
 		if errs = append(errs, err); err != nil {
 			continue
 		}
 		for _, r := range partitions {
-			q := rank.QueueLength{Source: s.url, LRMS: "slurm", At: at, Own: glue.Some(byQueue[r.Queue])}
+			q := rank.QueueLength{Source: s.URL, LRMS: "slurm", At: at, Own: glue.Some(byQueue[r.Queue])}
 			q.Lengths = slices.Sorted(maps.Values(byQueue))
 			all[r.ID] = q
 		}
@@ -152,7 +156,7 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 
 // lengths counts the waiting jobs of every partition.
 func (s *site) lengths(ctx context.Context) (map[string]int64, error) {
-	text, err := s.command(ctx, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
+	text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
 	if err != nil {
 		return nil, err
 	}

@@ -22,13 +22,13 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
-			text, err := s.command(ctx, "scontrol", "--oneliner", "show", what)
+			text, err := s.Command(ctx, "scontrol", "--oneliner", "show", what)
 			*to = records(text)
 			return err
 		})
 	}
 	ask.Go(func() error {
-		text, err := s.command(ctx, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
+		text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
 		c.jobs = rows(text, sep, len(queueColumns))
 		return err
 	})
@@ -41,7 +41,7 @@ func (s *site) queue(ctx context.Context) (batch.State, error) {
 	if err != nil {
 		return batch.State{}, err
 	}
-	return c.state(s.opts.Now(), s.url), nil
+	return c.state(s.Options.Now(), s.URL), nil
 }
 
 func (c cluster) state(now time.Time, name string) batch.State {

@@ -2,30 +2,21 @@ package slurm
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
-	"net/url"
-	"path"
-	"path/filepath"
-	"strings"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gridbroker/batch"
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
-// Options is what the back-end takes from outside. Only Environ and Home are
-// needed.
-type Options struct {
-	Environ   []string // of the caller; local commands see a small part of it
-	Home      string   // home directory: ~/.ssh, and the jobs of "slurm:"
-	Now       func() time.Time
-	SSHConfig string        // default ~/.ssh/config
-	Command   time.Duration // deadline of one short command; default 30 s
-	Dial      time.Duration // deadline of a connection; default 15 s
-}
+// Options is what the back-end takes from outside.
+type Options = remote.Options
 
 // Backend is the Slurm back-end. It keeps one connection per host for as long
 // as it lives.
@@ -39,33 +30,18 @@ var (
 	_ plugins.Submitter   = (*Backend)(nil)
 	_ plugins.Finder      = (*Backend)(nil)
 	_ plugins.Fetcher     = (*Backend)(nil)
+	_ plugins.Lister      = (*Backend)(nil)
 	_ plugins.Cleaner     = (*Backend)(nil)
 	_ plugins.Logger      = (*Backend)(nil)
 	_ plugins.Peeker      = (*Backend)(nil)
 	_ plugins.Pinger      = (*Backend)(nil)
 	_ plugins.QueueReader = (*Queue)(nil)
+	_ remote.LRMS         = (*site)(nil)
 )
 
 // New makes the back-end. Nothing is dialled until it is needed.
 func New(opts Options) *Backend {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Command == 0 {
-		opts.Command = 30 * time.Second
-	}
-	if opts.Dial == 0 {
-		opts.Dial = 15 * time.Second
-	}
-	if opts.SSHConfig == "" {
-		opts.SSHConfig = filepath.Join(opts.Home, ".ssh", "config")
-	}
-	return &Backend{opts: opts, sites: map[string]*site{}}
-}
-
-// Backend returns the registry's entry.
-func (b *Backend) Backend() plugins.Backend {
-	return plugins.Backend{Interfaces: []string{glue.InterfaceSlurm}, Submitter: b}
+	return &Backend{opts: opts.Defaults(), sites: map[string]*site{}}
 }
 
 // Close ends all connections. Jobs are not touched.
@@ -73,7 +49,7 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.sites {
-		s.machine.close()
+		s.Close()
 	}
 	clear(b.sites)
 	return nil
@@ -81,75 +57,43 @@ func (b *Backend) Close() error {
 
 // site is one cluster as one user reaches it.
 type site struct {
-	url     string
-	base    string // the directory of our jobs there
-	extra   []string
-	machine machine
-	opts    *Options
-
-	installing sync.Mutex
-	installs   atomic.Int64 // scripts put in place so far
+	*remote.Site
+	extra []string // options of sbatch that the URL gives
 
 	mu       sync.Mutex
 	acctDown time.Time // accounting did not answer: not asked again before
 	acctOff  bool      // the cluster keeps no accounting
 }
 
-// defaultBase is where jobs live when the URL names no directory: below the
-// home directory, which clusters share with their nodes.
-const defaultBase = ".grid-jobs"
+//go:embed send.sh
+var sendText string
 
-// target is a parsed URL: slurm:[/dir][?...] or
-// slurm+ssh://[user@]host[:port][/dir][?ssh=external&account=A&qos=Q&reservation=R].
-type target struct {
-	user, host, port string // host "": this machine
-	base             string
-	external         bool // use the user's own ssh command
-	extra            []string
+//go:embed job.sh
+var jobText string
+
+var system = remote.System{
+	Name: "Slurm", Send: sendText, Job: jobText, Work: "work",
+	KeptEnv: []string{"SLURM_CONF", "SLURM_CLUSTERS", "MODULEPATH", "MODULESHOME"},
 }
 
 // submitOptions are the names a URL's query may give, each an option of sbatch.
 var submitOptions = map[string]bool{"account": true, "qos": true, "reservation": true}
 
-// ParseURL checks a Slurm URL; it is used where sources are configured.
-func parseURL(raw string) (target, error) {
-	u, err := url.Parse(raw)
+// parseURL reads slurm:[/dir][?...] or
+// slurm+ssh://[user@]host[:port][/dir][?ssh=external&account=A&qos=Q&reservation=R].
+func parseURL(raw string) (t remote.Target, extra []string, err error) {
+	t, q, err := remote.ParseURL(raw, "slurm")
 	if err != nil {
-		return target{}, err
+		return t, nil, err
 	}
-	t := target{base: u.Path}
-	switch u.Scheme {
-	case "slurm":
-		if u.Host != "" || u.Opaque != "" {
-			return t, fmt.Errorf("%s: this machine's Slurm is slurm: or slurm:/directory; another's is slurm+ssh://host", raw)
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		v := q[name][len(q[name])-1]
+		if !submitOptions[name] || !remote.Plain(v) || v[0] == '-' {
+			return t, nil, fmt.Errorf("%s=%s: no such option of a Slurm URL (ssh=external, account, qos, reservation)", name, v)
 		}
-	case "slurm+ssh":
-		t.user, t.host, t.port = u.User.Username(), u.Hostname(), u.Port()
-		if t.host == "" || strings.HasPrefix(t.host, "-") || strings.HasPrefix(t.user, "-") {
-			return t, fmt.Errorf("%s: no host; want slurm+ssh://user@host[:port][/directory]", raw)
-		}
-		if _, secret := u.User.Password(); secret {
-			return t, fmt.Errorf("slurm+ssh://%s: passwords are not accepted; use a key or an agent", t.host)
-		}
-	default:
-		return t, fmt.Errorf("%s: not a Slurm URL", raw)
+		extra = append(extra, "--"+name+"="+v)
 	}
-	return t, t.options(u.Query())
-}
-
-func (t *target) options(q url.Values) error {
-	for name, values := range q {
-		v := values[len(values)-1]
-		switch {
-		case name == "ssh" && (v == "external" || v == "builtin"):
-			t.external = v == "external"
-		case submitOptions[name] && plain(v) && v[0] != '-':
-			t.extra = append(t.extra, "--"+name+"="+v)
-		default:
-			return fmt.Errorf("%s=%s: no such option of a Slurm URL (ssh=external, account, qos, reservation)", name, v)
-		}
-	}
-	return nil
+	return t, extra, nil
 }
 
 // site returns the site of a URL, made once.
@@ -159,56 +103,34 @@ func (b *Backend) site(raw string) (*site, error) {
 	if s := b.sites[raw]; s != nil {
 		return s, nil
 	}
-	t, err := parseURL(raw)
+	t, extra, err := parseURL(raw)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{url: raw, base: t.base, extra: t.extra, opts: &b.opts}
-	if s.base == "" || s.base == "/" {
-		s.base = defaultBase
-		if t.host == "" {
-			s.base = filepath.Join(b.opts.Home, defaultBase)
-		}
-	}
-	if s.machine, err = b.machine(t); err != nil {
+	at, err := remote.Open(&b.opts, &system, raw, t)
+	if err != nil {
 		return nil, err
 	}
+	s := &site{Site: at, extra: extra}
 	b.sites[raw] = s
 	return s, nil
-}
-
-func (b *Backend) machine(t target) (machine, error) {
-	if t.host == "" {
-		return here{keepEnv(b.opts.Environ)}, nil
-	}
-	conf, err := readSSHConfig(&b.opts, t)
-	if err != nil {
-		return nil, err
-	}
-	if t.external || conf.needsCommand() {
-		return newExternal(&b.opts, t), nil
-	}
-	return &shell{conf: conf, opts: &b.opts}, nil
 }
 
 // handle names a job: Slurm's id (12 or 12_3), a slash, and our id, which
 // names its directory.
 func (s *site) handle(slurmID, id string) plugins.Handle {
-	return plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: s.url, ID: slurmID + "/" + id}
+	return plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: s.URL, ID: slurmID + "/" + id}
 }
 
 func splitHandle(h plugins.Handle) (slurmID, id string, ok bool) {
-	slurmID, id, _ = strings.Cut(h.ID, "/")
-	for _, c := range []byte(slurmID) {
-		if (c < '0' || c > '9') && c != '_' {
-			return "", "", false
-		}
-	}
-	return slurmID, id, slurmID != "" && validID(id)
+	return remote.SplitHandle(h, "0123456789_")
 }
 
-func (s *site) dir(parts ...string) string {
-	return path.Join(append([]string{s.base}, parts...)...)
+// split finds the site of a handle and cuts it.
+func (b *Backend) split(h plugins.Handle) (s *site, slurmID, id string, ok bool, err error) {
+	slurmID, id, ok = splitHandle(h)
+	s, err = b.site(h.Endpoint)
+	return s, slurmID, id, ok, err
 }
 
 // Queue reads the whole queue of one site.

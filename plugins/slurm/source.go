@@ -26,7 +26,7 @@ func (b *Backend) Source(raw string) (*Source, error) {
 }
 
 // Name implements infosys.Source.
-func (s *Source) Name() string { return s.site.url }
+func (s *Source) Name() string { return s.site.URL }
 
 // Resources implements infosys.Source: one resource per partition that is not
 // hidden from the user.
@@ -35,12 +35,12 @@ func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.site.command(ctx, "id", "-Gn")
+	groups, err := s.site.Command(ctx, "id", "-Gn")
 	if err != nil {
 		return nil, err
 	}
-	now := s.site.opts.Now()
-	state := c.state(now, s.site.url)
+	now := s.site.Options.Now()
+	state := c.state(now, s.site.URL)
 	var rs []glue.Resource
 	for _, p := range c.parts {
 		r := partition(p, state, s.site, strings.Fields(groups))
@@ -59,20 +59,20 @@ var serving = map[string]glue.ServingState{
 // partition says what a partition is and how it stands.
 func partition(p map[string]string, state batch.State, s *site, groups []string) glue.Resource {
 	name := p["PartitionName"]
-	t, _ := parseURL(s.url)
-	host := t.host
+	t, _, _ := parseURL(s.URL)
+	host := t.Host
 	if host == "" {
 		host = "localhost"
 	}
 	r := glue.Resource{
-		ID: s.url + "#" + name, Name: host + "/" + name, Site: host, CE: host, Queue: name,
-		LRMS: "slurm", Implementation: "Slurm", Schema: "self", Source: s.url,
+		ID: s.URL + "#" + name, Name: host + "/" + name, Site: host, CE: host, Queue: name,
+		LRMS: "slurm", Implementation: "Slurm", Schema: "self", Source: s.URL,
 		Created: state.Now, Fetched: state.Now, Serving: serving[p["State"]],
 	}
 	if !letIn(p["AllowGroups"], groups) {
 		r.Serving = glue.Closed // to this user
 	}
-	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.url, Interface: glue.InterfaceSlurm, Health: "ok", Serving: r.Serving}}
+	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: glue.InterfaceSlurm, Health: "ok", Serving: r.Serving}}
 	limits(&r, p)
 	count(&r, state, name)
 	return r

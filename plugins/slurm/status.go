@@ -10,6 +10,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 // Status implements plugins.Submitter. A sweep is one squeue for all jobs of a
@@ -72,7 +73,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 	}
 	if len(ids) > 0 {
 		k.acct, k.acctErr = s.sacct(ctx, slurmIDs)
-		text, err := s.verb(ctx, "outcomes", ids)
+		text, err := s.Verb(ctx, "outcomes", ids)
 		if err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
@@ -93,7 +94,7 @@ func (k *known) live(slurmID, id string) (row, bool) { return mine(k.queue, slur
 func mine(table map[string]row, slurmID, id string) (row, bool) {
 	r, ok := table[slurmID]
 	if strings.Contains(slurmID, "_") {
-		return r, ok && strings.HasPrefix(r.name, batchPrefix)
+		return r, ok && strings.HasPrefix(r.name, remote.BatchPrefix)
 	}
 	return r, ok && r.name == id
 }
@@ -160,7 +161,7 @@ func (r row) fill(st *plugins.Status) {
 // squeue reads all jobs of the user, ended ones as long as the controller
 // remembers them (MinJobAge, 300 s by default).
 func (s *site) squeue(ctx context.Context) (map[string]row, error) {
-	text, err := s.command(ctx, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
+	text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
 	if err != nil {
 		return nil, err
 	}
@@ -189,12 +190,12 @@ func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) 
 	if off {
 		return nil, nil
 	}
-	if s.opts.Now().Before(down) {
-		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "sacct", Endpoint: s.url, Said: "accounting did not answer a while ago; asked again at " + down.Format(time.TimeOnly)}
+	if s.Options.Now().Before(down) {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "sacct", Endpoint: s.URL, Said: "accounting did not answer a while ago; asked again at " + down.Format(time.TimeOnly)}
 	}
 	jobs := map[string]row{}
 	for part := range slices.Chunk(ids, maxAsked) {
-		text, err := s.command(ctx, "sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
+		text, err := s.Command(ctx, "sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
 		if err != nil {
 			return jobs, s.noAccounting(ctx, err)
 		}
@@ -211,7 +212,7 @@ func (s *site) noAccounting(ctx context.Context, err error) error {
 		return nil
 	}
 	if ctx.Err() == nil {
-		s.acctDown = s.opts.Now().Add(acctPause)
+		s.acctDown = s.Options.Now().Add(acctPause)
 	}
 	return err
 }

@@ -208,9 +208,13 @@ func pairs(line string) map[string]string {
 
 func pairName(s string) bool {
 	for i, c := range []byte(s) {
-		if letter := c|0x20 >= 'a' && c|0x20 <= 'z'; !letter && (i == 0 || !alnum(c) && c != '_' && c != ':' && c != '/') {
+		if letter := c|0x20 >= 'a' && c|0x20 <= 'z'; !letter && (i == 0 || !letterOrDigit(c) && c != '_' && c != ':' && c != '/') {
 			return false
 		}
 	}
 	return s != ""
+}
+
+func letterOrDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

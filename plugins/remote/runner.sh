@@ -1,10 +1,13 @@
-#!/bin/sh
-# The site's side of the Slurm back-end. This text is fixed: it is placed once
-# under BASE/.bin, named by its own checksum, and no word of a job is ever part
-# of a command line here. Words of jobs come as lines of standard input or as
-# files, and are only ever used as quoted parameters.
+# The site's side of a back-end. This text is fixed: it is placed once under
+# BASE/.bin, named by its own checksum, and no word of a job is ever part of a
+# command line here. Words of jobs come as lines of standard input or as files,
+# and are only ever used as quoted parameters. What stands before it is the
+# batch system's: the environment of its commands, and
 #
-#   sh runner.sh BASE exec COMMAND ARG...   one of Slurm's own commands
+#   send_one GROUP JOB   run in BASE/batches/BATCH: submits one group, whose
+#                        jobs run the file JOB; prints the batch system's id
+#
+#   sh runner.sh BASE exec COMMAND ARG...   one of the batch system's commands
 #   sh runner.sh BASE said COMMAND ARG...   the same, standard error as well
 #   sh runner.sh BASE submit BATCH JOBSH    standard input: a tar of the batch
 #   sh runner.sh BASE find                  standard input: our ids
@@ -15,15 +18,15 @@
 #   words.sh  the job's own words, as functions for job.sh
 #   outputs   names of the files to be fetched, a line each
 #   work/     the job's directory
-#   log, outcome, cancelled, gone
+#   log, outcome, cancelled, gone; of jobs that run in a directory of the node
+#   out/ is what came back: work, log, outcome
 # A job's directory is made whole and moved to its place by one rename, so
 # that it is there or not. Its name is taken once: by a submission, or by
 # "find", which takes the names it does not find and so makes sure that a
 # submission that still hangs somewhere can no longer happen.
 umask 077
 LC_ALL=C; export LC_ALL
-SLURM_TIME_FORMAT=%s; export SLURM_TIME_FORMAT
-PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin; export PATH
+PATH=$PATH:/usr/local/bin:/usr/bin:/bin; export PATH
 bin=$(cd "${0%/*}" && pwd) || exit 71
 base=$1 verb=$2
 shift 2
@@ -50,20 +53,18 @@ submit() {
   while read -r group; do one "$group" || exit 0; done <plan
 }
 
-# one submits one group. Its words are lines of GROUP.args. "busy" is there
-# while a job may be on its way; "stop" forbids another.
+# one submits one group. "busy" is there while a job may be on its way; "stop"
+# forbids another.
 one() {
   group=$1
   echo "$$ $(uname -n)" >busy
   if [ -e stop ]; then rm -f busy; return 1; fi
-  set --
-  while IFS= read -r word; do set -- "$@" "$word"; done <"$group.args"
-  job=$(sbatch --parsable --chdir="$PWD" "$@" "$bin/$jobsh" "$group" 2>"$group.err" </dev/null)
+  job=$(send_one "$group" "$bin/$jobsh" 2>"$group.err" </dev/null)
   code=$?
   if [ $code = 0 ]; then
-    echo "${job%%;*}" >"$group.id"
+    echo "$job" >"$group.id"
     rm -f busy
-    echo "ok $group ${job%%;*}"
+    echo "ok $group $job"
   else
     rm -f busy
     echo "no $group $code $(tr '\n\r' '  ' <"$group.err" | cut -c1-1000)"
@@ -103,7 +104,7 @@ find_ids() {
   done
 }
 
-# absent takes the names of jobs that Slurm was asked about and does not have.
+# absent takes the names of jobs that the batch system was asked about and does not have.
 absent() { while read -r id; do id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/gone"; done; }
 
 revive() { while read -r id; do id_ok "$id" && [ -e "jobs/$id/gone" ] && rm -rf "jobs/$id"; done; }
@@ -113,7 +114,8 @@ outcomes() {
     id_ok "$id" && [ -d "jobs/$id" ] || continue
     echo "job $id"
     [ ! -e "jobs/$id/cancelled" ] || echo cancelled
-    [ ! -e "jobs/$id/outcome" ] || cat "jobs/$id/outcome"
+    if [ -e "jobs/$id/outcome" ]; then cat "jobs/$id/outcome"
+    elif [ -e "jobs/$id/out/outcome" ]; then cat "jobs/$id/out/outcome"; fi
   done
 }
 

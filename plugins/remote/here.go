@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,54 +19,59 @@ import (
 // credential of the caller reaches the jobs.
 type here struct{ env []string }
 
-// keptEnv are the names, and with a final * the prefixes, that Slurm's
-// commands and jobs may see of the caller's environment.
-var keptEnv = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR",
-	"LD_LIBRARY_PATH", "SLURM_CONF", "SLURM_CLUSTERS", "MODULEPATH", "MODULESHOME",
-}
+// keptEnv are the names, and with a final * the prefixes, that every batch
+// system's commands and jobs may see of the caller's environment.
+var keptEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "LD_LIBRARY_PATH"}
 
-func keepEnv(environ []string) []string {
+// keepEnv takes what commands here may see; more are the batch system's own names.
+func keepEnv(environ, more []string) []string {
 	var kept []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
-		for _, k := range keptEnv {
-			if prefix, ok := strings.CutSuffix(k, "*"); name == k || ok && strings.HasPrefix(name, prefix) {
-				kept = append(kept, kv)
-			}
+		if anyName(name, keptEnv) || anyName(name, more) {
+			kept = append(kept, kv)
 		}
 	}
 	return kept
 }
 
-func (h here) run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+// anyName reports whether a name is one of the list, or begins as one with a
+// final * does.
+func anyName(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(k string) bool {
+		prefix, ok := strings.CutSuffix(k, "*")
+		return name == k || ok && strings.HasPrefix(name, prefix)
+	})
+}
+
+func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	stderr := &capped{max: maxStderr, quiet: true}
+	stderr := &Answer{Max: maxStderr, Quiet: true}
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = h.env, in, out, stderr, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
-		return &dialError{err}
+		return &DialError{err}
 	}
 	err := cmd.Wait()
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", argv[0], context.Cause(ctx))
 	}
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.Exited() {
-		return &exitError{e.ExitCode(), strings.TrimSpace(stderr.String())}
+		return &ExitError{e.ExitCode(), strings.TrimSpace(stderr.String())}
 	}
 	return err
 }
 
-func (h here) files(context.Context) (files, error) { return disk{}, nil }
+func (h here) Files(context.Context) (Files, error) { return disk{}, nil }
 
-func (h here) close() error { return nil }
+func (h here) Close() error { return nil }
 
 // disk is the files of this machine.
 type disk struct{}
 
-func (disk) put(path string, mode fs.FileMode, r io.Reader) error {
+func (disk) Put(path string, mode fs.FileMode, r io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -77,7 +83,7 @@ func (disk) put(path string, mode fs.FileMode, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-func (disk) get(path string, offset int64) (io.ReadCloser, int64, error) {
+func (disk) Get(path string, offset int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, 0, err
@@ -85,8 +91,8 @@ func (disk) get(path string, offset int64) (io.ReadCloser, int64, error) {
 	return regular(f, path, offset)
 }
 
-func (disk) list(dir string) ([]file, error) {
-	var found []file
+func (disk) List(dir string) ([]File, error) {
+	var found []File
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -96,7 +102,7 @@ func (disk) list(dir string) ([]file, error) {
 			return nil
 		}
 		name, err := filepath.Rel(dir, path)
-		found = append(found, file{name, info.Size()})
+		found = append(found, fileOf(name, info))
 		if len(found) > maxFiles {
 			return errTooLong
 		}

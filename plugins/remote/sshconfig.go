@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"bytes"
@@ -35,8 +35,8 @@ func (c *sshConfig) needsCommand() bool { return c.reason != "" }
 // reached by the user's ssh command.
 var beyondUs = []string{"ProxyJump", "ProxyCommand", "PKCS11Provider", "CertificateFile"}
 
-func readSSHConfig(opts *Options, t target) (*sshConfig, error) {
-	c := &sshConfig{alias: t.host}
+func readSSHConfig(opts *Options, t Target) (*sshConfig, error) {
+	c := &sshConfig{alias: t.Host}
 	text, err := os.ReadFile(opts.SSHConfig)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -47,7 +47,7 @@ func readSSHConfig(opts *Options, t target) (*sshConfig, error) {
 		return c, nil
 	}
 	get := func(key string) string {
-		v, _ := conf.Get(t.host, key)
+		v, _ := conf.Get(t.Host, key)
 		return v
 	}
 	for _, key := range beyondUs {
@@ -62,8 +62,8 @@ func readSSHConfig(opts *Options, t target) (*sshConfig, error) {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	c.host = strings.ReplaceAll(cmp.Or(get("HostName"), t.host), "%h", t.host)
-	c.user, c.port = cmp.Or(t.user, get("User"), name), cmp.Or(t.port, get("Port"), "22")
+	c.host = strings.ReplaceAll(cmp.Or(get("HostName"), t.Host), "%h", t.Host)
+	c.user, c.port = cmp.Or(t.User, get("User"), name), cmp.Or(t.Port, get("Port"), "22")
 	c.onlyKeys, c.hostAlias = strings.EqualFold(get("IdentitiesOnly"), "yes"), get("HostKeyAlias")
 	c.setFiles(opts, conf)
 	return c, nil

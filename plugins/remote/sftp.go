@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type remoteFiles struct {
 	end    func() error
 }
 
-func (r *remoteFiles) put(name string, mode fs.FileMode, src io.Reader) error {
+func (r *remoteFiles) Put(name string, mode fs.FileMode, src io.Reader) error {
 	if err := r.mkdirs(path.Dir(name)); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *remoteFiles) mkdirs(dir string) error {
 	return r.client.Chmod(dir, 0o700)
 }
 
-func (r *remoteFiles) get(name string, offset int64) (io.ReadCloser, int64, error) {
+func (r *remoteFiles) Get(name string, offset int64) (io.ReadCloser, int64, error) {
 	f, err := r.client.Open(name)
 	if err != nil {
 		return nil, 0, err
@@ -60,8 +60,8 @@ func (r *remoteFiles) get(name string, offset int64) (io.ReadCloser, int64, erro
 	return regular(f, name, offset)
 }
 
-func (r *remoteFiles) list(dir string) ([]file, error) {
-	var found []file
+func (r *remoteFiles) List(dir string) ([]File, error) {
+	var found []File
 	for w := r.client.Walk(dir); w.Step(); {
 		if err := w.Err(); err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (r *remoteFiles) list(dir string) ([]file, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		found = append(found, file{strings.TrimPrefix(w.Path(), dir+"/"), info.Size()})
+		found = append(found, fileOf(strings.TrimPrefix(w.Path(), dir+"/"), info))
 		if len(found) > maxFiles {
 			return nil, errTooLong
 		}

@@ -1,29 +1,29 @@
-package slurm
+package remote
 
 import "strings"
 
 // quote makes one word of a POSIX shell of any text without NUL bytes. Within
 // single quotes nothing is special but the single quote itself (POSIX.1-2017,
 // XCU 2.2.2); it is written as '\”.
-func quote(word string) string {
+func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // commandLine joins words for a remote login shell, which may be a csh: plain
 // words stay bare.
-func commandLine(argv []string) string {
+func CommandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, w := range argv {
 		words[i] = w
-		if !plain(w) {
-			words[i] = quote(w)
+		if !Plain(w) {
+			words[i] = Quote(w)
 		}
 	}
 	return strings.Join(words, " ")
 }
 
 // plain reports whether no shell sees anything special in the word.
-func plain(w string) bool {
+func Plain(w string) bool {
 	for _, c := range []byte(w) {
 		if !alnum(c) && !strings.ContainsRune("_-./:,=+@", rune(c)) {
 			return false
@@ -36,9 +36,9 @@ func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// validID reports whether our id can name a directory and a Slurm job. It is
+// ValidID reports whether our id can name a directory and a Slurm job. It is
 // the same rule as id_ok in runner.sh.
-func validID(id string) bool {
+func ValidID(id string) bool {
 	for _, c := range []byte(id) {
 		if !alnum(c) && c != '.' && c != '_' && c != '-' {
 			return false
@@ -48,7 +48,7 @@ func validID(id string) bool {
 }
 
 // identifier reports whether name can be a variable of the shell.
-func identifier(name string) bool {
+func Identifier(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
 		if !letter && (i == 0 || c < '0' || c > '9') {

@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (m *shell) connect(ctx context.Context) (*ssh.Client, error) {
 	}
 	client, err := m.dial(ctx)
 	if err != nil {
-		return nil, &dialError{err}
+		return nil, &DialError{err}
 	}
 	m.client = client
 	go m.watch(client)
@@ -119,7 +119,7 @@ func (m *shell) drop(client *ssh.Client) {
 	}
 }
 
-func (m *shell) close() error {
+func (m *shell) Close() error {
 	m.mu.Lock()
 	client := m.client
 	m.mu.Unlock()
@@ -145,20 +145,20 @@ func (m *shell) session(ctx context.Context) (*ssh.Session, error) {
 		}
 		m.drop(client)
 		if try > 0 || ctx.Err() != nil {
-			return nil, &dialError{fmt.Errorf("ssh to %s: %w", m.conf.address(), err)}
+			return nil, &DialError{fmt.Errorf("ssh to %s: %w", m.conf.address(), err)}
 		}
 	}
 }
 
-func (m *shell) run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 	s, err := m.session(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	stderr := &capped{max: maxStderr, quiet: true}
+	stderr := &Answer{Max: maxStderr, Quiet: true}
 	s.Stdin, s.Stdout, s.Stderr = in, out, stderr
-	if err := s.Start(commandLine(argv)); err != nil {
+	if err := s.Start(CommandLine(argv)); err != nil {
 		return fmt.Errorf("ssh to %s: %w", m.conf.address(), err)
 	}
 	done := make(chan error, 1)
@@ -171,13 +171,13 @@ func (m *shell) run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 		select {
 		case <-done:
 		case <-time.After(time.Second):
-			m.close()
+			m.Close()
 			<-done // every channel of a closed connection ends
 		}
 		return fmt.Errorf("%s: %w", m.conf.address(), context.Cause(ctx))
 	}
 	if e, ok := errors.AsType[*ssh.ExitError](err); ok && e.Signal() == "" {
-		return &exitError{e.ExitStatus(), strings.TrimSpace(stderr.String())}
+		return &ExitError{e.ExitStatus(), strings.TrimSpace(stderr.String())}
 	}
 	if err != nil {
 		return fmt.Errorf("ssh to %s: %w", m.conf.address(), err)
@@ -185,7 +185,7 @@ func (m *shell) run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	return nil
 }
 
-func (m *shell) files(ctx context.Context) (files, error) {
+func (m *shell) Files(ctx context.Context) (Files, error) {
 	s, err := m.session(ctx)
 	if err != nil {
 		return nil, err
@@ -194,19 +194,19 @@ func (m *shell) files(ctx context.Context) (files, error) {
 	out, err2 := s.StdoutPipe()
 	if err := errors.Join(err1, err2, s.RequestSubsystem("sftp")); err != nil {
 		s.Close()
-		return nil, &dialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
+		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
 	}
 	return newRemote(ctx, out, in, s.Close)
 }
 
 // newRemote speaks SFTP over two pipes. The end of ctx ends the session.
-func newRemote(ctx context.Context, out io.Reader, in io.WriteCloser, end func() error) (files, error) {
+func newRemote(ctx context.Context, out io.Reader, in io.WriteCloser, end func() error) (Files, error) {
 	stop := context.AfterFunc(ctx, func() { in.Close(); end() })
 	client, err := sftp.NewClientPipe(out, in)
 	if err != nil {
 		stop()
 		end()
-		return nil, &dialError{fmt.Errorf("sftp: %w", err)}
+		return nil, &DialError{fmt.Errorf("sftp: %w", err)}
 	}
 	return &remoteFiles{client, func() error { stop(); client.Close(); return end() }}, nil
 }

@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 // connection carries everything (ControlMaster, ssh_config(5)).
 type external struct {
 	opts *Options
-	t    target
+	t    Target
 
 	mu  sync.Mutex
 	dir string // holds the master's socket; "": no master yet
 }
 
-func newExternal(opts *Options, t target) *external { return &external{opts: opts, t: t} }
+func newExternal(opts *Options, t Target) *external { return &external{opts: opts, t: t} }
 
 // argv is ssh with our options and then args.
 func (m *external) argv(args ...string) []string {
@@ -35,11 +35,11 @@ func (m *external) argv(args ...string) []string {
 		"-o", "StrictHostKeyChecking=yes", "-o", "ControlPath=" + filepath.Join(m.dir, "m"),
 		"-o", fmt.Sprintf("ConnectTimeout=%d", int(m.opts.Dial.Seconds()))}
 	argv = append(argv, m.config()...)
-	if m.t.user != "" {
-		argv = append(argv, "-l", m.t.user)
+	if m.t.User != "" {
+		argv = append(argv, "-l", m.t.User)
 	}
-	if m.t.port != "" {
-		argv = append(argv, "-p", m.t.port)
+	if m.t.Port != "" {
+		argv = append(argv, "-p", m.t.Port)
 	}
 	return append(argv, args...)
 }
@@ -61,27 +61,27 @@ func (m *external) connect(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dir != "" {
-		if m.command(ctx, m.argv("-O", "check", "--", m.t.host)).Run() == nil {
+		if m.command(ctx, m.argv("-O", "check", "--", m.t.Host)).Run() == nil {
 			return nil
 		}
 	} else {
 		dir, err := os.MkdirTemp("", "grid-ssh-")
 		if err != nil {
-			return &dialError{err}
+			return &DialError{err}
 		}
 		m.dir = dir
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*m.opts.Dial)
 	defer cancel()
-	stderr := &capped{max: maxStderr, quiet: true}
-	cmd := m.command(ctx, m.argv("-o", "ControlMaster=yes", "-o", "ControlPersist=300", "-fN", "--", m.t.host))
+	stderr := &Answer{Max: maxStderr, Quiet: true}
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=yes", "-o", "ControlPersist=300", "-fN", "--", m.t.Host))
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		said := strings.TrimSpace(stderr.String())
 		if more := m.askProxy(ctx, said); more != "" {
 			said = more
 		}
-		return &dialError{m.explain(said, err)}
+		return &DialError{m.explain(said, err)}
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func (m *external) askProxy(ctx context.Context, said string) string {
 	if !strings.Contains(said, "UNKNOWN port") {
 		return "" // the connection was the host's own
 	}
-	stderr := &capped{max: maxStderr, quiet: true}
+	stderr := &Answer{Max: maxStderr, Quiet: true}
 	// Of an option given twice ssh takes the first.
-	argv := slices.Insert(m.argv("-o", "ControlMaster=no", "--", m.t.host, "true"), 1, "-o", "ControlPath=none")
+	argv := slices.Insert(m.argv("-o", "ControlMaster=no", "--", m.t.Host, "true"), 1, "-o", "ControlPath=none")
 	cmd := m.command(ctx, argv)
 	cmd.Stderr = stderr
 	cmd.Run()
@@ -109,7 +109,7 @@ func (m *external) explain(said string, err error) error {
 	if strings.Contains(said, "Permission denied") {
 		kind = plugins.Credential
 	}
-	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.host, Said: said, Err: err}
+	return &plugins.Error{Kind: kind, Op: "ssh", Endpoint: m.t.Host, Said: said, Err: err}
 }
 
 // withoutFrame takes off the frame that ssh draws around its warnings, and
@@ -134,44 +134,44 @@ func (m *external) command(ctx context.Context, argv []string) *exec.Cmd {
 // lost is ssh's own exit code when the connection failed.
 const lost = 255
 
-func (m *external) run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+func (m *external) Run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 	if err := m.connect(ctx); err != nil {
 		return err
 	}
-	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "--", m.t.host, commandLine(argv)))
-	stderr := &capped{max: maxStderr, quiet: true}
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "--", m.t.Host, CommandLine(argv)))
+	stderr := &Answer{Max: maxStderr, Quiet: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", m.t.host, context.Cause(ctx))
+		return fmt.Errorf("%s: %w", m.t.Host, context.Cause(ctx))
 	}
 	said := strings.TrimSpace(stderr.String())
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.Exited() && e.ExitCode() != lost {
-		return &exitError{e.ExitCode(), said}
+		return &ExitError{e.ExitCode(), said}
 	}
 	if err != nil {
-		return fmt.Errorf("ssh to %s: %w: %s", m.t.host, err, said)
+		return fmt.Errorf("ssh to %s: %w: %s", m.t.Host, err, said)
 	}
 	return nil
 }
 
-func (m *external) files(ctx context.Context) (files, error) {
+func (m *external) Files(ctx context.Context) (Files, error) {
 	if err := m.connect(ctx); err != nil {
 		return nil, err
 	}
-	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "-s", "--", m.t.host, "sftp"))
+	cmd := m.command(ctx, m.argv("-o", "ControlMaster=no", "-s", "--", m.t.Host, "sftp"))
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, &dialError{err}
+		return nil, &DialError{err}
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, &dialError{err}
+		return nil, &DialError{err}
 	}
 	return newRemote(ctx, out, in, func() error { in.Close(); return cmd.Wait() })
 }
 
-func (m *external) close() error {
+func (m *external) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dir == "" {
@@ -179,7 +179,7 @@ func (m *external) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), keepAlive)
 	defer cancel()
-	m.command(ctx, m.argv("-O", "exit", "--", m.t.host)).Run()
+	m.command(ctx, m.argv("-O", "exit", "--", m.t.Host)).Run()
 	err := os.RemoveAll(m.dir)
 	m.dir = ""
 	return err

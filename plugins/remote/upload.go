@@ -1,4 +1,4 @@
-package slurm
+package remote
 
 import (
 	"archive/tar"
@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,21 +35,21 @@ type source struct {
 
 // upload sends the input files: one that a single job has to its place, one
 // that several have to inputs/N. It returns the copy list.
-func (ba *batchOf) upload(ctx context.Context) ([]copied, error) {
+func (ba *batch) upload(ctx context.Context) ([]copied, error) {
 	order := ba.sources()
 	if len(order) == 0 {
 		return nil, nil
 	}
-	fs, err := ba.site.machine.files(ctx)
+	fs, err := ba.site.Machine.Files(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer fs.Close()
 	var copies []copied
 	for n, src := range order {
-		to := ba.site.dir("batches", ba.name, "new", src.to[0].id, "work", src.to[0].name)
+		to := ba.site.Dir("batches", ba.name, "new", src.to[0].id, "work", src.to[0].name)
 		if len(src.to) > 1 {
-			to = ba.site.dir("batches", ba.name, "inputs", strconv.Itoa(n))
+			to = ba.site.Dir("batches", ba.name, "inputs", strconv.Itoa(n))
 			for _, c := range src.to {
 				copies = append(copies, copied{n, c.id, c.name})
 			}
@@ -60,13 +62,13 @@ func (ba *batchOf) upload(ctx context.Context) ([]copied, error) {
 }
 
 // sources lists the files to send, each once, in the order of the jobs.
-func (ba *batchOf) sources() []*source {
+func (ba *batch) sources() []*source {
 	var order []*source
 	seen := map[string]*source{}
 	for _, i := range ba.jobs {
 		job := ba.reqs[i].Job
 		for _, f := range job.InputSandbox {
-			if remote(f) {
+			if fetchedThere(f) {
 				continue
 			}
 			exec := f.Executable || f.Name == job.Executable || f.Name == job.Prologue || f.Name == job.Epilogue
@@ -82,7 +84,7 @@ func (ba *batchOf) sources() []*source {
 	return order
 }
 
-func send(ctx context.Context, fsys files, src *source, to string) error {
+func send(ctx context.Context, fsys Files, src *source, to string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func send(ctx context.Context, fsys files, src *source, to string) error {
 	if src.exec {
 		mode = 0o700
 	}
-	if err := fsys.put(to, mode, f); err != nil {
+	if err := fsys.Put(to, mode, f); err != nil {
 		return fmt.Errorf("input file %s: %w", src.path, err)
 	}
 	return nil
@@ -103,26 +105,28 @@ func send(ctx context.Context, fsys files, src *source, to string) error {
 
 // tar packs the description of the batch; its last file, "end", proves that it
 // arrived whole.
-func (ba *batchOf) tar(copies []copied) ([]byte, error) {
+func (ba *batch) tar(copies []copied) ([]byte, error) {
 	var buf bytes.Buffer
 	t := &packer{w: tar.NewWriter(&buf)}
 	var ids, plan, list []string
 	for _, g := range ba.groups {
-		plan = append(plan, g.name)
-		t.lines(g.name+".args", ba.options(g))
+		plan = append(plan, g.Name)
+		for _, suffix := range slices.Sorted(maps.Keys(g.Files)) {
+			t.text(g.Name+"."+suffix, g.Files[suffix])
+		}
 		var members []string
-		for n, i := range g.jobs {
+		for n, i := range g.Jobs {
 			id := ba.reqs[i].ID
 			members = append(members, id)
 			dir := "new/" + id
 			t.dir(dir)
 			t.dir(dir + "/work")
 			t.dirs(dir+"/work", copies, id)
-			t.lines(dir+"/at", []string{ba.name + " " + g.name + " " + strconv.Itoa(g.line(n))})
+			t.lines(dir+"/at", []string{ba.name + " " + g.Name + " " + strconv.Itoa(g.Line(n))})
 			t.text(dir+"/words.sh", words(ba.reqs[i].Job))
 			t.lines(dir+"/outputs", outputs(ba.reqs[i].Job))
 		}
-		t.lines(g.name+".ids", members)
+		t.lines(g.Name+".ids", members)
 		ids = append(ids, members...)
 	}
 	for _, c := range copies {
@@ -170,10 +174,12 @@ func (t *packer) text(name, text string) {
 	t.entry(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text))}, text)
 }
 
-func (t *packer) lines(name string, lines []string) {
-	text := strings.Join(lines, "\n")
-	if len(lines) > 0 {
-		text += "\n"
+func (t *packer) lines(name string, lines []string) { t.text(name, Lines(lines)) }
+
+// Lines makes a text of lines; of none an empty one.
+func Lines(lines []string) string {
+	if len(lines) == 0 {
+		return ""
 	}
-	t.text(name, text)
+	return strings.Join(lines, "\n") + "\n"
 }

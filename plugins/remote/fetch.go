@@ -1,0 +1,159 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"gridbroker/plugins"
+)
+
+// Where finds a job: its site, and our id, which names its directory.
+type Where func(plugins.Handle) (s *Site, id string, err error)
+
+// sessions are the file sessions that one call has opened, one per site.
+type sessions map[*Site]Files
+
+func (open sessions) of(ctx context.Context, s *Site) (Files, error) {
+	if open[s] == nil {
+		fsys, err := s.Machine.Files(ctx)
+		if err != nil {
+			return nil, s.Fail("fetch", err)
+		}
+		open[s] = fsys
+	}
+	return open[s], nil
+}
+
+func (open sessions) close() {
+	for _, fsys := range open {
+		fsys.Close()
+	}
+}
+
+// Fetch brings the files of the jobs' directories, over one session per site.
+func Fetch(ctx context.Context, jobs []plugins.FetchRequest, where Where, p plugins.Progress) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(jobs))
+	open := sessions{}
+	defer open.close()
+	for i, job := range jobs {
+		s, id, err := where(job.Handle)
+		if err == nil {
+			var fsys Files
+			if fsys, err = open.of(ctx, s); err == nil {
+				out[i].Files, err = s.fetch(ctx, fsys, id, job, p)
+			}
+		}
+		out[i].Err = err
+	}
+	return out
+}
+
+func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.FetchRequest, p plugins.Progress) ([]string, error) {
+	if err := os.MkdirAll(job.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(job.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	want := job.Want
+	if len(want) == 0 {
+		if want, err = s.outputList(fsys, id); err != nil {
+			return nil, s.Fail("fetch", err)
+		}
+	}
+	all, err := fsys.List(s.work(id))
+	if err != nil {
+		return nil, s.Fail("fetch", err)
+	}
+	var got []string
+	for _, f := range all {
+		if !plugins.Wanted(f.Name, want) {
+			continue
+		}
+		d := download{fsys: fsys, from: s.Dir("jobs", id, s.System.Work, f.Name), root: root, file: f, progress: p}
+		if err := d.run(ctx); err != nil {
+			return got, s.Fail("fetch "+f.Name, err)
+		}
+		got = append(got, f.Name)
+	}
+	slices.Sort(got)
+	for _, name := range job.Want {
+		if !slices.ContainsFunc(got, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
+			return got, s.Fail("fetch "+name, fs.ErrNotExist)
+		}
+	}
+	return got, nil
+}
+
+func (s *Site) work(id string) string { return s.Dir("jobs", id, s.System.Work) }
+
+// List names the files in the jobs' directories, over one session per site.
+func List(ctx context.Context, hs []plugins.Handle, where Where) []plugins.FetchResult {
+	out := make([]plugins.FetchResult, len(hs))
+	open := sessions{}
+	defer open.close()
+	for i, h := range hs {
+		out[i].Files, out[i].Err = list(ctx, open, h, where)
+	}
+	return out
+}
+
+func list(ctx context.Context, open sessions, h plugins.Handle, where Where) ([]string, error) {
+	s, id, err := where(h)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := open.of(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	all, err := fsys.List(s.work(id))
+	var names []string
+	for _, f := range all {
+		names = append(names, f.Name)
+	}
+	return names, err
+}
+
+// outputList reads the names the job was submitted with.
+func (s *Site) outputList(fsys Files, id string) ([]string, error) {
+	r, _, err := fsys.Get(s.Dir("jobs", id, "outputs"), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' }), err
+}
+
+// Read copies a file below the site's directory from an offset on.
+func (s *Site) Read(ctx context.Context, name string, offset int64, w io.Writer) (int64, error) {
+	open := sessions{}
+	defer open.close()
+	fsys, err := open.of(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	r, _, err := fsys.Get(s.Dir(name), offset)
+	if err != nil {
+		return 0, s.Fail("read "+name, err)
+	}
+	defer r.Close()
+	n, err := io.Copy(w, r)
+	if err != nil {
+		return n, s.Fail("read "+name, err)
+	}
+	return n, nil
+}
+
+// NoJob is the error about a handle that the back-end never gave out.
+func NoJob(op string, h plugins.Handle) error {
+	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: h.Endpoint, Said: fmt.Sprintf("no such job: %s", h.ID)}
+}

@@ -1,0 +1,120 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// Machine is where a batch system's commands are: this machine, or one over SSH.
+type Machine interface {
+	// Run runs a command with the given standard input (may be nil) and
+	// hands its standard output to out. A command that ended with a code
+	// is an *ExitError; any other error means that its outcome is unknown,
+	// unless it is a *DialError: then it was never started.
+	Run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error
+	// Files opens a session for files; it ends with ctx or Close.
+	Files(ctx context.Context) (Files, error)
+	Close() error
+}
+
+// Files moves files. Paths are of the machine, with slashes.
+type Files interface {
+	// Put writes a file, making its directory if missing.
+	Put(path string, mode fs.FileMode, r io.Reader) error
+	// Get opens a file at an offset and tells its whole size in bytes.
+	Get(path string, offset int64) (io.ReadCloser, int64, error)
+	// List returns the regular files below dir, by their relative names.
+	// Links to directories are not followed.
+	List(dir string) ([]File, error)
+	Close() error
+}
+
+// File is one file of a job's directory.
+type File struct {
+	Name     string
+	Size     int64 // bytes
+	Modified time.Time
+	Mode     fs.FileMode // permissions alone
+}
+
+func fileOf(name string, info fs.FileInfo) File {
+	return File{Name: name, Size: info.Size(), Modified: info.ModTime(), Mode: info.Mode().Perm()}
+}
+
+// regular goes to an offset of an open file that must be a regular one, and
+// tells its whole size. It closes the file where it fails.
+func regular(f interface {
+	io.ReadSeekCloser
+	Stat() (fs.FileInfo, error)
+}, name string, offset int64) (io.ReadCloser, int64, error) {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err == nil {
+		_, err = f.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// ExitError is a command that ended with a code other than 0.
+type ExitError struct {
+	Code   int
+	Stderr string
+}
+
+func (e *ExitError) Error() string {
+	if e.Stderr != "" {
+		return e.Stderr
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// DialError is a connection that could not be made: nothing was sent.
+type DialError struct{ Err error }
+
+func (e *DialError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *DialError) Unwrap() error { return e.Err }
+
+// MaxAnswer bounds what one command may say, in bytes (100,000 jobs are some 20 MB).
+const MaxAnswer = 256 << 20
+
+const (
+	maxStderr = 16 << 10
+	maxFiles  = 100_000 // in one job's directory
+)
+
+// errTooLong is an answer over a limit.
+var errTooLong = errors.New("the answer is too long")
+
+// Answer keeps at most Max bytes of what a command says; more is an error, or
+// is dropped if Quiet.
+type Answer struct {
+	bytes.Buffer
+	Max   int
+	Quiet bool
+}
+
+// Write implements io.Writer.
+func (c *Answer) Write(p []byte) (int, error) {
+	room := c.Max - c.Len()
+	if len(p) <= room {
+		return c.Buffer.Write(p)
+	}
+	c.Buffer.Write(p[:max(0, room)])
+	if c.Quiet {
+		return len(p), nil
+	}
+	return max(0, room), errTooLong
+}

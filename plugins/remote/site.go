@@ -1,0 +1,215 @@
+package remote
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"gridbroker/plugins"
+)
+
+//go:embed runner.sh
+var runnerText string
+
+//go:embed steps.sh
+var stepsText string
+
+// System is what one batch system adds to the common part.
+type System struct {
+	Name    string   // as users call it: "Slurm"
+	KeptEnv []string // names of the caller's environment that its commands here may see; a final * is a prefix
+	// Send is text of a POSIX shell that defines send_one, see runner.sh.
+	Send string
+	// Job is what the batch system runs on the node, after the functions
+	// of steps.sh.
+	Job string
+	// Work is where a job's files lie when it has ended, relative to its
+	// directory.
+	Work string
+}
+
+// Site is one cluster as one user reaches it.
+type Site struct {
+	URL     string
+	Base    string // the directory of our jobs there
+	Machine Machine
+	Options *Options
+	System  *System
+
+	runnerText, jobText string
+	installing          sync.Mutex
+	installs            atomic.Int64 // scripts put in place so far
+}
+
+// defaultBase is where jobs live when the URL names no directory: below the
+// home directory, which clusters share with their nodes.
+const defaultBase = ".grid-jobs"
+
+// Open makes the site of a URL. Nothing is dialled until it is needed.
+func Open(opts *Options, sys *System, raw string, t Target) (*Site, error) {
+	s := &Site{URL: raw, Base: t.Base, Options: opts, System: sys,
+		runnerText: "#!/bin/sh\n" + sys.Send + runnerText, jobText: "#!/bin/sh\n" + stepsText + sys.Job}
+	if s.Base == "" || s.Base == "/" {
+		s.Base = defaultBase
+		if t.Host == "" {
+			s.Base = filepath.Join(opts.Home, defaultBase)
+		}
+	}
+	if t.Host == "" {
+		s.Machine = here{keepEnv(opts.Environ, sys.KeptEnv)}
+		return s, nil
+	}
+	conf, err := readSSHConfig(opts, t)
+	if err != nil {
+		return nil, err
+	}
+	if t.External || conf.needsCommand() {
+		s.Machine = newExternal(opts, t)
+	} else {
+		s.Machine = &shell{conf: conf, opts: opts}
+	}
+	return s, nil
+}
+
+// Close ends the site's connections. Jobs are not touched.
+func (s *Site) Close() error { return s.Machine.Close() }
+
+// Dir names a file below the site's directory.
+func (s *Site) Dir(parts ...string) string {
+	return path.Join(append([]string{s.Base}, parts...)...)
+}
+
+// scriptName names a fixed script by its text, so that two versions of the
+// program can use one site.
+func scriptName(kind, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return kind + "-" + hex.EncodeToString(sum[:8]) + ".sh"
+}
+
+// noScript is the exit code of a shell that was told to run a missing file
+// (POSIX.1-2017, XCU sh, EXIT STATUS).
+const noScript = 127
+
+// Runner runs a verb of runner.sh. The script is put in place when the shell
+// says it is not there.
+func (s *Site) Runner(ctx context.Context, in io.ReadSeeker, out io.Writer, verb string, args ...string) error {
+	argv := append([]string{"sh", s.Dir(".bin", scriptName("runner", s.runnerText)), s.Base, verb}, args...)
+	run := func() error {
+		var r io.Reader
+		if in != nil {
+			if _, err := in.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+			r = in
+		}
+		return s.Machine.Run(ctx, argv, r, out)
+	}
+	before := s.installs.Load()
+	err := run()
+	// dash says 2 for a script that is not there, bash and POSIX 127.
+	if e, ok := errors.AsType[*ExitError](err); ok && (e.Code == noScript || e.Code == 2) {
+		if perr := s.install(ctx); perr != nil {
+			return &DialError{perr}
+		}
+		if s.installs.Load() != before { // it was missing; a command's own 2 is not repeated
+			return run()
+		}
+	}
+	return err
+}
+
+// install puts the fixed scripts in place and counts that where one was missing.
+func (s *Site) install(ctx context.Context) error {
+	s.installing.Lock()
+	defer s.installing.Unlock()
+	fs, err := s.Machine.Files(ctx)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	for kind, text := range map[string]string{"job": s.jobText, "runner": s.runnerText} {
+		name := s.Dir(".bin", scriptName(kind, text))
+		if r, size, err := fs.Get(name, 0); err == nil {
+			r.Close()
+			if size == int64(len(text)) {
+				continue
+			}
+		}
+		if err := fs.Put(name, 0o700, strings.NewReader(text)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		s.installs.Add(1)
+	}
+	return nil
+}
+
+// Command runs one of the batch system's commands with a deadline of its own.
+func (s *Site) Command(ctx context.Context, argv ...string) (string, error) {
+	return s.Ask(ctx, "", argv...)
+}
+
+// Ask is Command with a standard input.
+func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
+	defer cancel()
+	out := &Answer{Max: MaxAnswer}
+	var r io.ReadSeeker
+	if in != "" {
+		r = strings.NewReader(in)
+	}
+	err := s.Runner(ctx, r, out, "exec", argv...)
+	if err != nil {
+		return "", s.Fail(argv[0], err)
+	}
+	return out.String(), nil
+}
+
+// Verb runs a short verb of runner.sh over a list of our ids.
+func (s *Site) Verb(ctx context.Context, verb string, ids []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
+	defer cancel()
+	out := &Answer{Max: MaxAnswer}
+	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
+	if err := s.Runner(ctx, in, out, verb); err != nil {
+		return "", s.Fail(verb, err)
+	}
+	return out.String(), nil
+}
+
+// ErrSlow is a command that did not answer in time.
+var ErrSlow = fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded)
+
+// Fail wraps what went wrong at the site. A command that said no is refused,
+// all else is unavailable; whether a submission may have arrived is decided
+// by its caller.
+func (s *Site) Fail(op string, err error) error {
+	e := &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: s.URL, Err: err}
+	if p, ok := errors.AsType[*plugins.Error](err); ok {
+		e.Kind, e.Said, e.Hint = p.Kind, p.Said, p.Hint
+	}
+	if x, ok := errors.AsType[*ExitError](err); ok {
+		e.Said = x.Error()
+		if x.Code == noScript {
+			e.Hint = "is " + s.System.Name + " installed there and on the PATH of a non-interactive shell?"
+		}
+	}
+	return e
+}
+
+// SplitHandle cuts a handle of the form LRMS-ID/OUR-ID; lrms are the bytes an
+// id of the batch system may hold.
+func SplitHandle(h plugins.Handle, lrms string) (lrmsID, id string, ok bool) {
+	lrmsID, id, _ = strings.Cut(h.ID, "/")
+	ok = lrmsID != "" && strings.Trim(lrmsID, lrms) == "" && ValidID(id)
+	return lrmsID, id, ok
+}

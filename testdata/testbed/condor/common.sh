@@ -1,0 +1,53 @@
+# common.sh - sourced by the scripts beside it.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
+st=$top/condor
+tree=$st/debian13
+user=condorjob
+port=17900
+ssh_port=17909
+export DEBIAN_FRONTEND=noninteractive
+
+mounted() { grep -q " $1 " /proc/self/mounts; }
+
+# mount_tree makes the tree fit to run servers in. It must be a mount point of
+# its own: HTCondor's starter makes a mount namespace for every job and gets
+# EINVAL for "/" otherwise.
+mount_tree() {
+  mounted "$tree" || mount --bind "$tree" "$tree"
+  mount --make-private "$tree"
+  mounted "$tree/proc" || mount -t proc proc "$tree/proc"
+  mounted "$tree/sys" || mount --rbind -o ro /sys "$tree/sys"
+  mount --make-rslave "$tree/sys"
+  mounted "$tree/dev" || mount --bind /dev "$tree/dev"
+  mounted "$tree/dev/pts" || mount --bind /dev/pts "$tree/dev/pts"
+  mounted "$tree/dev/shm" || mount --bind /dev/shm "$tree/dev/shm"
+  mkdir -p "$st/job" "$tree$st/job"
+  mounted "$tree$st/job" || mount --bind "$st/job" "$tree$st/job"
+}
+
+# umount_tree takes away what lies under the tree, deepest first.
+umount_tree() {
+  local m
+  for m in $(awk -v d="$tree" '$2==d||index($2,d"/")==1{print $2}' /proc/self/mounts | sort -r); do
+    umount "$m" 2>/dev/null || umount -l "$m"
+  done
+}
+
+clean_env=(/usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
+inroot() { chroot "$tree" "${clean_env[@]}" HOME=/root CONDOR_CONFIG=/etc/condor-pool.conf "$@"; }
+inuser() { chroot --userspec=$user:$user "$tree" "${clean_env[@]}" USER=$user HOME=/home/$user CONDOR_CONFIG=/etc/condor-pool.conf "$@"; }
+
+# stop_pid ends the process of a pid file if its command line holds a word.
+stop_pid() { # PIDFILE WORD [SIGNAL]
+  local p
+  [ -s "$1" ] || { rm -f "$1"; return 0; }
+  p=$(tr -dc 0-9 <"$1")
+  if [ -n "$p" ] && [ "$(readlink "/proc/$p/root")" = "$tree" ] && tr '\0' ' ' <"/proc/$p/cmdline" | grep -q -- "$2"; then
+    kill -"${3:-TERM}" "$p" 2>/dev/null
+    for _ in $(seq 200); do [ -d "/proc/$p" ] || break; sleep .1; done
+    [ ! -d "/proc/$p" ] || kill -9 "$p" 2>/dev/null
+    echo "stopped $2 ($p)"
+  fi
+  rm -f "$1"
+}
