@@ -7,6 +7,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Attributes lists the published attributes, beyond those glue's fields hold,
@@ -14,16 +15,16 @@ import (
 func Attributes(jobs []*jdl.Job) []string {
 	names := map[string]bool{}
 	for _, job := range jobs {
-		for _, e := range []jdl.Expr{job.Requirements, job.Rank} {
+		for _, e := range []classad.Expr{job.Requirements, job.Rank} {
 			if e == nil {
 				continue
 			}
-			jdl.Walk(e, func(e jdl.Expr) bool {
+			classad.Walk(e, func(e classad.Expr) bool {
 				name := ""
 				switch e := e.(type) {
-				case *jdl.Select:
+				case *classad.Select:
 					name = e.Name
-				case *jdl.AttrRef:
+				case *classad.AttrRef:
 					name = e.Name
 				}
 				if _, held := glue.Column(name); !held && strings.HasPrefix(strings.ToLower(name), "glue") {

@@ -9,6 +9,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -34,7 +35,7 @@ const bigJob = `[Executable = "/bin/true";
 
 func benchmarkPlan(b *testing.B, resources, jobs int, explain bool) {
 	rs := bigGrid(resources)
-	ad, err := jdl.ParseAd("", []byte(bigJob))
+	ad, err := classad.ParseAd("", []byte(bigJob))
 	if err != nil {
 		b.Fatal(err)
 	}

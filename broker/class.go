@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // insignificant are attributes that say what runs, not where: jobs that
@@ -35,7 +36,7 @@ func classOf(job *jdl.Job) string {
 		fmt.Fprintf(&b, "%s\x00", name)
 	}
 	b.WriteString(exprText(job.Requirements) + "\x00")
-	for _, e := range []jdl.Expr{job.Rank, job.DefaultRank} {
+	for _, e := range []classad.Expr{job.Rank, job.DefaultRank} {
 		if e != nil {
 			b.WriteString(exprText(e))
 		}
@@ -49,15 +50,15 @@ func classOf(job *jdl.Job) string {
 
 func significantText(job *jdl.Job) []string {
 	used := map[string]bool{}
-	for _, e := range []jdl.Expr{job.Requirements, job.Rank} {
+	for _, e := range []classad.Expr{job.Requirements, job.Rank} {
 		if e == nil {
 			continue
 		}
-		jdl.Walk(e, func(e jdl.Expr) bool {
+		classad.Walk(e, func(e classad.Expr) bool {
 			switch e := e.(type) {
-			case *jdl.AttrRef:
+			case *classad.AttrRef:
 				used[strings.ToLower(e.Name)] = true
-			case *jdl.Select:
+			case *classad.Select:
 				used[strings.ToLower(e.Name)] = true
 			}
 			return true

@@ -6,6 +6,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 const requirementsFilter = "requirements"
@@ -15,24 +16,24 @@ type Clause struct {
 	Text string `json:"text"`
 	Line int    `json:"line"` // 0: not from the file, a default
 	Col  int    `json:"col"`
-	expr jdl.Expr
+	expr classad.Expr
 }
 
-func newClause(e jdl.Expr) Clause {
+func newClause(e classad.Expr) Clause {
 	p := beginning(e)
-	if p == (jdl.Pos{Line: 1, Col: 1}) {
+	if p == (classad.Pos{Line: 1, Col: 1}) {
 		// A default or implied clause, parsed by itself: in a file the
 		// name of the attribute stands before the expression.
-		p = jdl.Pos{}
+		p = classad.Pos{}
 	}
 	return Clause{Text: exprText(e), Line: p.Line, Col: p.Col, expr: e}
 }
 
 // beginning is the leftmost place of an expression; an operator's own place
 // is in its middle.
-func beginning(e jdl.Expr) jdl.Pos {
+func beginning(e classad.Expr) classad.Pos {
 	first := e.Pos()
-	jdl.Walk(e, func(e jdl.Expr) bool {
+	classad.Walk(e, func(e classad.Expr) bool {
 		p := e.Pos()
 		if p.Line > 0 && (p.Line < first.Line || p.Line == first.Line && p.Col < first.Col) {
 			first = p
@@ -56,7 +57,7 @@ func requirements(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.SubmitTo != "" || job.Ad.Eval(job.Requirements, res).IsTrue() {
 		return nil
 	}
-	parts := jdl.Conjuncts(job.Requirements)
+	parts := classad.Conjuncts(job.Requirements)
 	blame := parts[len(parts)-1]
 	v := job.Ad.Eval(blame, res)
 	for _, e := range parts {
@@ -68,7 +69,7 @@ func requirements(job *jdl.Job, res *glue.Resource) *Reason {
 	return clauseReason(job, res, blame, v)
 }
 
-func clauseReason(job *jdl.Job, res *glue.Resource, blame jdl.Expr, v jdl.Value) *Reason {
+func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
 	c := newClause(blame)
 	why := &Reason{Want: c.Text, Have: verdict(v), Clause: &c, Unknown: v.IsUndefined()}
 	var have []string
@@ -88,14 +89,14 @@ func clauseReason(job *jdl.Job, res *glue.Resource, blame jdl.Expr, v jdl.Value)
 
 // holds reports whether a conjunct lets the whole be true: within && numbers
 // count as booleans.
-func holds(v jdl.Value) bool {
+func holds(v classad.Value) bool {
 	if n, ok := v.Number(); ok {
 		return n != 0
 	}
 	return v.IsTrue()
 }
 
-func verdict(v jdl.Value) string {
+func verdict(v classad.Value) string {
 	switch {
 	case v.IsUndefined():
 		return "undefined"
@@ -103,7 +104,7 @@ func verdict(v jdl.Value) string {
 		return "an error"
 	case v.IsTrue():
 		return "true"
-	case v.Kind() == jdl.Bool:
+	case v.Kind() == classad.Bool:
 		return "false"
 	}
 	return "not a boolean"
@@ -119,10 +120,10 @@ func isState(name string) bool {
 
 // references lists the attributes of the other ad that an expression names
 // as other.X or target.X, in order, each once.
-func references(e jdl.Expr) []string {
+func references(e classad.Expr) []string {
 	var names []string
 	seen := map[string]bool{}
-	jdl.Walk(e, func(e jdl.Expr) bool {
+	classad.Walk(e, func(e classad.Expr) bool {
 		if name, ok := otherName(e); ok && !seen[strings.ToLower(name)] {
 			seen[strings.ToLower(name)] = true
 			names = append(names, name)
@@ -137,7 +138,7 @@ func isOther(name string) bool {
 }
 
 // shortValue writes a value for a line of a table.
-func shortValue(v jdl.Value) string {
+func shortValue(v classad.Value) string {
 	if vs, ok := v.List(); ok {
 		return fmt.Sprintf("a list of %d", len(vs))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -108,7 +109,7 @@ func (m *Match) filterCounts() []FilterCount {
 type judged struct {
 	Clause
 	names  []string // attributes of the resource it looks at
-	values []jdl.Value
+	values []classad.Value
 }
 
 // verdicts evaluates every clause for every resource.
@@ -117,9 +118,9 @@ func (m *Match) verdicts() []judged {
 		return nil
 	}
 	var cs []judged
-	for _, e := range jdl.Conjuncts(m.Job.Requirements) {
-		c := judged{Clause: newClause(e), names: references(e), values: make([]jdl.Value, len(m.Resources))}
-		program := jdl.Compile(e, m.Job.Ad, m.table)
+	for _, e := range classad.Conjuncts(m.Job.Requirements) {
+		c := judged{Clause: newClause(e), names: references(e), values: make([]classad.Value, len(m.Resources))}
+		program := classad.Compile(e, m.Job.Ad, m.table)
 		for row := range m.Resources {
 			c.values[row] = program.Eval(row)
 		}

@@ -3,6 +3,7 @@ package broker
 import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Match is what the filters say of all resources for one class of equal jobs.
@@ -14,7 +15,7 @@ type Match struct {
 	who       Identity // as whom the job was judged
 	filters   []Filter
 	rows      []int32 // of the survivors among Resources
-	table     *jdl.Table
+	table     *classad.Table
 }
 
 // Rejection is a resource with the filter that came first. What Requirements
@@ -39,7 +40,7 @@ func (r Rejection) Reason(job *jdl.Job) *Reason {
 
 // match runs the filters in order over every resource. The job's expression
 // is compiled once and evaluated over the columns of what is left.
-func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *jdl.Table) *Match {
+func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.Table) *Match {
 	m := &Match{Job: job, Resources: rs, filters: filters, table: table}
 	var rows []int32
 	ask := false
@@ -57,7 +58,7 @@ func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *jdl.Table
 		m.keep(rows, rows)
 		return m
 	}
-	m.keep(rows, jdl.Compile(job.Requirements, job.Ad, table).Filter(append([]int32(nil), rows...)))
+	m.keep(rows, classad.Compile(job.Requirements, job.Ad, table).Filter(append([]int32(nil), rows...)))
 	return m
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gridbroker/glue"
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Miss is a change of the job that would let more resources match: the
@@ -212,19 +212,19 @@ func relaxBound(bs []*bound) (to string, more int) {
 // relax moves the bound of a clause "other.X op number" to the nearest
 // published value, or replaces the text of "other.X == text" by the
 // commonest published one.
-func (m *Match) relax(e jdl.Expr, rs []*glue.Resource) (to string, more int) {
+func (m *Match) relax(e classad.Expr, rs []*glue.Resource) (to string, more int) {
 	name, op, literal, ok := comparison(e)
 	if !ok {
 		return "", 0
 	}
-	if _, isText := literal.Str(); isText && op == jdl.OpEq {
+	if _, isText := literal.Str(); isText && op == classad.OpEq {
 		return commonest(name, rs)
 	}
 	if _, isNumber := literal.Number(); !isNumber {
 		return "", 0
 	}
-	up := op == jdl.OpGe || op == jdl.OpGt
-	if !up && op != jdl.OpLe && op != jdl.OpLt {
+	up := op == classad.OpGe || op == classad.OpGt
+	if !up && op != classad.OpLe && op != classad.OpLt {
 		return "", 0
 	}
 	nearest, count := 0.0, 0
@@ -283,10 +283,10 @@ func most(counts map[string]int) string {
 }
 
 // comparison takes apart "other.X op literal" and "literal op other.X".
-func comparison(e jdl.Expr) (name string, op jdl.Op, literal jdl.Value, ok bool) {
-	b, ok := e.(*jdl.Binary)
+func comparison(e classad.Expr) (name string, op classad.Op, literal classad.Value, ok bool) {
+	b, ok := e.(*classad.Binary)
 	if !ok {
-		return "", 0, jdl.Value{}, false
+		return "", 0, classad.Value{}, false
 	}
 	if name, ok = otherName(b.X); ok {
 		literal, ok = constant(b.Y)
@@ -296,36 +296,36 @@ func comparison(e jdl.Expr) (name string, op jdl.Op, literal jdl.Value, ok bool)
 		literal, ok = constant(b.X)
 		return name, mirrored(b.Op), literal, ok
 	}
-	return "", 0, jdl.Value{}, false
+	return "", 0, classad.Value{}, false
 }
 
-func otherName(e jdl.Expr) (string, bool) {
-	s, ok := e.(*jdl.Select)
+func otherName(e classad.Expr) (string, bool) {
+	s, ok := e.(*classad.Select)
 	if !ok {
 		return "", false
 	}
-	scope, ok := s.X.(*jdl.AttrRef)
+	scope, ok := s.X.(*classad.AttrRef)
 	return s.Name, ok && isOther(scope.Name)
 }
 
-func constant(e jdl.Expr) (jdl.Value, bool) {
-	l, ok := e.(*jdl.Literal)
+func constant(e classad.Expr) (classad.Value, bool) {
+	l, ok := e.(*classad.Literal)
 	if !ok {
-		return jdl.Value{}, false
+		return classad.Value{}, false
 	}
 	return l.Value, true
 }
 
-func mirrored(op jdl.Op) jdl.Op {
+func mirrored(op classad.Op) classad.Op {
 	switch op {
-	case jdl.OpLt:
-		return jdl.OpGt
-	case jdl.OpLe:
-		return jdl.OpGe
-	case jdl.OpGt:
-		return jdl.OpLt
-	case jdl.OpGe:
-		return jdl.OpLe
+	case classad.OpLt:
+		return classad.OpGt
+	case classad.OpLe:
+		return classad.OpGe
+	case classad.OpGt:
+		return classad.OpLt
+	case classad.OpGe:
+		return classad.OpLe
 	}
 	return op
 }

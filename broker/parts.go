@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
 // ValueText writes a ClassAd value as JDL does.
-func ValueText(v jdl.Value) string { return valueText(v) }
+func ValueText(v classad.Value) string { return valueText(v) }
 
 // Breakdown is a score in its parts, for a table. A part that the policy did
 // not look at is empty.

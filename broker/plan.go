@@ -8,6 +8,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -47,7 +48,7 @@ func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resou
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	tally := x.tally(ctx, rs, rules.Now)
-	table := jdl.NewTable(rs)
+	table := classad.NewTable(rs)
 	groups := classes(jobs, x.Avoid)
 	matches := make([]*Match, len(groups))
 	for i, members := range groups {
@@ -75,7 +76,7 @@ func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resou
 }
 
 // field sets up the competition for the jobs of one class.
-func (b *Broker) field(m *Match, answers []answer, rules Rules, table *jdl.Table, tally *rank.Tally, x Experience) *class {
+func (b *Broker) field(m *Match, answers []answer, rules Rules, table *classad.Table, tally *rank.Tally, x Experience) *class {
 	cs := x.heed(m, m.candidates(rules, answers), rules.Now)
 	policy := b.policyFor(m.Job)
 	return &class{m, policy.NewField(m.Job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))}
@@ -96,7 +97,7 @@ func (b *Broker) policyFor(job *jdl.Job) rank.Policy {
 
 // rankOf evaluates the job's Rank, or in policy jdl its default, for all
 // candidates, and returns the function that does it again for one.
-func rankOf(m *Match, cs []rank.Candidate, table *jdl.Table, policy string) func(*glue.Resource) jdl.Value {
+func rankOf(m *Match, cs []rank.Candidate, table *classad.Table, policy string) func(*glue.Resource) classad.Value {
 	job := m.Job
 	e := job.Rank
 	if e == nil && policy == rank.JDL {
@@ -105,11 +106,11 @@ func rankOf(m *Match, cs []rank.Candidate, table *jdl.Table, policy string) func
 	if e == nil {
 		return nil
 	}
-	program := jdl.Compile(e, job.Ad, table)
+	program := classad.Compile(e, job.Ad, table)
 	for i := range cs {
 		cs[i].JDLRank = program.Eval(int(m.rows[i]))
 	}
-	return func(r *glue.Resource) jdl.Value { return job.Ad.Eval(e, r) }
+	return func(r *glue.Resource) classad.Value { return job.Ad.Eval(e, r) }
 }
 
 // place orders the choices of every job and counts each where it goes.

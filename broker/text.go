@@ -1,6 +1,8 @@
 package broker
 
-import "gridbroker/jdl"
+import (
+	"gridbroker/jdl/classad"
+)
 
-func exprText(e jdl.Expr) string   { return jdl.Unparse(e) }
-func valueText(v jdl.Value) string { return jdl.UnparseValue(v) }
+func exprText(e classad.Expr) string   { return classad.Unparse(e) }
+func valueText(v classad.Value) string { return classad.UnparseValue(v) }

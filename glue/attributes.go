@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // attribute is one name that Lookup answers.
@@ -145,10 +145,10 @@ var attributes = func() map[string]attribute {
 	return m
 }()
 
-func created(r *Resource) (jdl.Value, bool) {
-	return jdl.StringValue(r.Created.UTC().Format(time.RFC3339)), !r.Created.IsZero()
+func created(r *Resource) (classad.Value, bool) {
+	return classad.StringValue(r.Created.UTC().Format(time.RFC3339)), !r.Created.IsZero()
 }
 
-func validity(r *Resource) (jdl.Value, bool) {
-	return jdl.IntValue(int64(r.Validity / time.Second)), r.Validity > 0
+func validity(r *Resource) (classad.Value, bool) {
+	return classad.IntValue(int64(r.Validity / time.Second)), r.Validity > 0
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // This file holds the attributes that are put together from several fields.
@@ -38,10 +38,10 @@ var usualPorts = map[string]string{"https": "443", "http": "80", "gsiftp": "2811
 
 // gatekeeperPort is the port in GlueCEUniqueID. GLUE 1.3 publishes it as a
 // string.
-func gatekeeperPort(r *Resource) (jdl.Value, bool) {
+func gatekeeperPort(r *Resource) (classad.Value, bool) {
 	hostport, _, _ := strings.Cut(r.CEID, "/")
 	_, port, err := net.SplitHostPort(hostport)
-	return jdl.StringValue(port), err == nil && port != ""
+	return classad.StringValue(port), err == nil && port != ""
 }
 
 func endpointURLs(r *Resource) []string {
@@ -73,28 +73,28 @@ func defaultSE(r *Resource) string {
 // can ask about storage near it: storage.CloseSEs is a list of records with
 // GlueSEUniqueID, GlueCESEBindMountInfo and what else is published of the
 // storage element.
-func storage(r *Resource) (jdl.Value, bool) {
+func storage(r *Resource) (classad.Value, bool) {
 	if len(r.CloseSEs) == 0 {
-		return jdl.Value{}, false
+		return classad.Value{}, false
 	}
-	ses := make([]jdl.Value, len(r.CloseSEs))
+	ses := make([]classad.Value, len(r.CloseSEs))
 	for i, b := range r.CloseSEs {
-		ses[i] = jdl.RecordValue(b.record())
+		ses[i] = classad.RecordValue(b.record())
 	}
-	ad := jdl.NewAd()
-	ad.Set("CloseSEs", jdl.NewLiteral(jdl.ListValue(ses)))
-	return jdl.RecordValue(ad), true
+	ad := classad.NewAd()
+	ad.Set("CloseSEs", classad.NewLiteral(classad.ListValue(ses)))
+	return classad.RecordValue(ad), true
 }
 
-func (b StorageBinding) record() *jdl.Ad {
-	ad := jdl.NewAd()
-	ad.Set("GlueSEUniqueID", jdl.NewLiteral(jdl.StringValue(b.SE)))
+func (b StorageBinding) record() *classad.Ad {
+	ad := classad.NewAd()
+	ad.Set("GlueSEUniqueID", classad.NewLiteral(classad.StringValue(b.SE)))
 	if b.Mount != "" {
-		ad.Set("GlueCESEBindMountInfo", jdl.NewLiteral(jdl.StringsValue([]string{b.Mount})))
+		ad.Set("GlueCESEBindMountInfo", classad.NewLiteral(classad.StringsValue([]string{b.Mount})))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Attrs)) {
 		if v, ok := guess(strings.ToLower(name), b.Attrs[name]); ok {
-			ad.Set(name, jdl.NewLiteral(v))
+			ad.Set(name, classad.NewLiteral(v))
 		}
 	}
 	return ad
@@ -154,21 +154,21 @@ func freeSlotsWithDuration(r *Resource) string {
 // resources that share it.
 type tagList struct {
 	names []string
-	value jdl.Value
+	value classad.Value
 }
 
 func newTagList(names []string) *tagList {
-	return &tagList{names: names, value: jdl.StringsValue(names)}
+	return &tagList{names: names, value: classad.StringsValue(names)}
 }
 
-func runtimeEnvironments(r *Resource) (jdl.Value, bool) {
+func runtimeEnvironments(r *Resource) (classad.Value, bool) {
 	if len(r.RuntimeEnvironments) == 0 {
-		return jdl.Value{}, false
+		return classad.Value{}, false
 	}
 	if t := r.tags; t != nil && sameSlice(t.names, r.RuntimeEnvironments) {
 		return t.value, true
 	}
-	return jdl.StringsValue(r.RuntimeEnvironments), true
+	return classad.StringsValue(r.RuntimeEnvironments), true
 }
 
 // sameSlice reports whether a and b are the same stretch of memory.

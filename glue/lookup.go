@@ -5,20 +5,21 @@ import (
 	"time"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
-var _ jdl.Scope = (*Resource)(nil)
+var _ classad.Scope = (*Resource)(nil)
 
 // Getter reads one attribute of a resource; ok is false when the resource does
 // not publish it.
-type Getter func(*Resource) (v jdl.Value, ok bool)
+type Getter func(*Resource) (v classad.Value, ok bool)
 
 // Lookup answers attributes by their GLUE 1.3 and GLUE 2.0 names, without
 // regard to case and whatever schema the resource was published in. Units are
 // those of the schema the name is from: GlueCEPolicyMaxWallClockTime is in
 // minutes, GLUE2ComputingShareMaxWallTime in seconds. Names that stand for
 // several values always give a list.
-func (r *Resource) Lookup(name string) (jdl.Value, bool) {
+func (r *Resource) Lookup(name string) (classad.Value, bool) {
 	var buf [96]byte
 	lower := lowerInto(buf[:0], name)
 	if get, ok := attributes[string(lower)]; ok {
@@ -26,7 +27,7 @@ func (r *Resource) Lookup(name string) (jdl.Value, bool) {
 	}
 	vs, ok := r.Attrs[string(lower)]
 	if !ok || len(vs) == 0 {
-		return jdl.Value{}, false
+		return classad.Value{}, false
 	}
 	return guess(string(lower), vs)
 }
@@ -38,7 +39,7 @@ func Column(name string) (get Getter, known bool) {
 	if a, ok := attributes[strings.ToLower(name)]; ok {
 		return a.get, true
 	}
-	return func(r *Resource) (jdl.Value, bool) { return r.Lookup(name) }, false
+	return func(r *Resource) (classad.Value, bool) { return r.Lookup(name) }, false
 }
 
 // Names lists the attributes that every schema's resources can answer, in the
@@ -67,87 +68,87 @@ func lowerInto[S string | []byte](buf []byte, s S) []byte {
 // or where the name is outside of it a list of several, else an integer, a
 // real, a boolean or a string, whatever the text reads as. Text that is not of
 // the schema's type is not published.
-func guess(lower string, vs []string) (jdl.Value, bool) {
+func guess(lower string, vs []string) (classad.Value, bool) {
 	kind, isList, known := jdl.GLUEType(lower)
 	if isList || !known && len(vs) > 1 {
-		return jdl.StringsValue(vs), true
+		return classad.StringsValue(vs), true
 	}
 	switch {
 	case !known:
 		return guessType(vs[0]), true
-	case kind == jdl.Int:
+	case kind == classad.Int:
 		n, ok := parseInt([]byte(vs[0]))
-		return jdl.IntValue(n), ok
-	case kind == jdl.Bool:
+		return classad.IntValue(n), ok
+	case kind == classad.Bool:
 		b := boolean([]byte(vs[0]))
-		return jdl.BoolValue(b.V), b.OK
+		return classad.BoolValue(b.V), b.OK
 	}
-	return jdl.StringValue(vs[0]), true
+	return classad.StringValue(vs[0]), true
 }
 
 // guessType reads a value of unknown type.
-func guessType(s string) jdl.Value {
+func guessType(s string) classad.Value {
 	text := []byte(s)
 	if n, ok := parseInt(text); ok {
-		return jdl.IntValue(n)
+		return classad.IntValue(n)
 	}
 	if f, ok := real(text); ok {
-		return jdl.RealValue(f)
+		return classad.RealValue(f)
 	}
 	switch strings.ToUpper(s) {
 	case "TRUE":
-		return jdl.BoolValue(true)
+		return classad.BoolValue(true)
 	case "FALSE":
-		return jdl.BoolValue(false)
+		return classad.BoolValue(false)
 	}
-	return jdl.StringValue(s)
+	return classad.StringValue(s)
 }
 
 // The constructors below make Getters from fields.
 
 func text(f func(*Resource) string) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		s := f(r)
-		return jdl.StringValue(s), s != ""
+		return classad.StringValue(s), s != ""
 	}
 }
 
 func number(f func(*Resource) Opt[int64]) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		n := f(r)
-		return jdl.IntValue(n.V), n.OK
+		return classad.IntValue(n.V), n.OK
 	}
 }
 
 func duration(unit time.Duration, f func(*Resource) Opt[time.Duration]) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		d := f(r)
-		return jdl.IntValue(int64(d.V / unit)), d.OK
+		return classad.IntValue(int64(d.V / unit)), d.OK
 	}
 }
 
 func flag(f func(*Resource) Opt[bool]) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		b := f(r)
-		return jdl.BoolValue(b.V), b.OK
+		return classad.BoolValue(b.V), b.OK
 	}
 }
 
 func list(f func(*Resource) []string) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		ss := f(r)
-		return jdl.StringsValue(ss), len(ss) > 0
+		return classad.StringsValue(ss), len(ss) > 0
 	}
 }
 
 // benchmark reads a benchmark by its canonical name; whole rounds it to the
 // integer GLUE 1.3 publishes.
 func benchmark(name string, whole bool) Getter {
-	return func(r *Resource) (jdl.Value, bool) {
+	return func(r *Resource) (classad.Value, bool) {
 		f, ok := r.Benchmarks[name]
 		if whole {
-			return jdl.IntValue(int64(f + 0.5)), ok
+			return classad.IntValue(int64(f + 0.5)), ok
 		}
-		return jdl.RealValue(f), ok
+		return classad.RealValue(f), ok
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 func lookupText(t *testing.T, r *Resource, name string) string {
@@ -19,7 +20,7 @@ func lookupText(t *testing.T, r *Resource, name string) string {
 	return show(v)
 }
 
-func show(v jdl.Value) string {
+func show(v classad.Value) string {
 	if s, ok := v.Str(); ok {
 		return "s:" + s
 	}
@@ -141,11 +142,11 @@ func TestTypesOfTheSchema(t *testing.T) {
 			t.Errorf("%s: not known", name)
 		}
 		if _, field := Column(name); !field {
-			full.Attrs[strings.ToLower(name)] = map[jdl.Kind][]string{jdl.Bool: {"TRUE"}, jdl.Int: {"12"}, jdl.String: {"12"}}[kind]
+			full.Attrs[strings.ToLower(name)] = map[classad.Kind][]string{classad.Bool: {"TRUE"}, classad.Int: {"12"}, classad.String: {"12"}}[kind]
 		}
 		v, ok := full.Lookup(name)
 		if isList {
-			kind = jdl.List
+			kind = classad.List
 		}
 		if !ok || v.Kind() != kind {
 			t.Errorf("%s is %v %v, the schema says %v", name, v.Kind(), ok, kind)
@@ -187,13 +188,13 @@ func fullResource() *Resource {
 
 // The idiom of gLite's manual for storage near a resource.
 func TestCloseStorage(t *testing.T) {
-	expr, err := jdl.ParseExpr("test", []byte(`anyMatch(other.storage.CloseSEs, target.GlueSEStatus == "Production" && target.GlueSESizeFree > 10000)`))
+	expr, err := classad.ParseExpr("test", []byte(`anyMatch(other.storage.CloseSEs, target.GlueSEStatus == "Production" && target.GlueSESizeFree > 10000)`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	yes, no := 0, 0
 	for _, r := range decode(t, glue1) {
-		switch v := jdl.NewAd().Eval(expr, r); {
+		switch v := classad.NewAd().Eval(expr, r); {
 		case v.IsTrue() && len(r.CloseSEs) > 0:
 			yes++
 		case v.IsError():

@@ -1,44 +1,13 @@
-// Package jdl is the Job Description Language of gLite: ClassAd records whose
-// Requirements and Rank are expressions evaluated against a computing
-// element's attributes. It has the lexer and parser, the values with their
-// three-valued logic, a reference evaluator, a compiler for matching one job
-// against many resources, and the typed view of a job. It depends on the
-// standard library alone.
+// Package jdl is the Job Description Language of gLite and DIRAC: records of
+// the ClassAd language (package classad) that describe jobs.
 //
-// # Language
+// [ParseJobs] reads a description as a user wrote it, checks it, and expands
+// parametric jobs, collections and DAGs; [ParseJob] is for descriptions of one
+// job. A [Job] is the typed view: program, files, environment, what it
+// demands, Requirements and Rank. [Job.Text] writes it, [LoadJob] reads that
+// again. [Lint] tells what is wrong or suspicious in a description.
 //
-// [ParseExpr] and [ParseAd] follow the ClassAd library to the letter; [ReadAd]
-// repairs what users get wrong, with warnings. Both give trees of [Expr], which
-// [Unparse] prints and [Walk] visits, and errors that are a [Diagnostic] with
-// file, line, column and a hint.
-//
-// [Ad.Eval] is the reference evaluator: every result is a [Value], of which
-// UNDEFINED and ERROR are two, and every evaluation is bounded in steps, depth
-// and memory. The other side of a match is a [Scope]: another record, or
-// whatever can answer for names. Regular expressions are those of PCRE, on
-// bytes. Function names are listed by [Functions].
-//
-// The semantics are those of HTCondor's ClassAd library of 2026, with the
-// number suffixes (2K, 1.5G) of the library of 2011 and the functions that
-// gLite's broker added: anyMatch, allMatch, whichMatch, fqanMember,
-// listAttrRegEx, retrieveCloseSEsInfo and successFraction.
-//
-// # Matching
-//
-// A [Table] holds resources by column; [Compile] turns Requirements or Rank
-// into a [Program] that gives the same answers as Ad.Eval, many times faster:
-// the operands of the && at the top become loops over columns, cheapest first,
-// and lists of names, other.x == "a" || other.x == "b", one look-up.
-// [Program.Match] finds the rows that fit, [Program.Numbers] ranks them, and
-// [Program.Explain] counts what each operand said.
-//
-// # Jobs
-//
-// [ParseJobs] reads a description as a user wrote it, in JDL (of gLite or of
-// DIRAC), xRSL, ADL or JSON, checks it, and expands parametric jobs,
-// collections and DAGs; [ParseJob] is for descriptions of one job. A [Job] is
-// the typed view: program, files, environment, what it demands, Requirements
-// and Rank. [Job.ADL], [Job.XRSL], [Job.Sbatch], [Job.Text] and
-// [Ad.MarshalJSON] write it in other languages. [Lint] tells what is wrong or
-// suspicious in a description.
+// Other languages have rooms of their own (adl, xrsl, sbatch), which make
+// records with a [Builder] and write from a Job; package formats chooses among
+// them.
 package jdl

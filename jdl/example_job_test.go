@@ -2,10 +2,10 @@ package jdl_test
 
 import (
 	"fmt"
-	"strings"
 	"testing/fstest"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // A file system for sandboxes; without WithRoot it is this machine's.
@@ -28,7 +28,7 @@ Requirements = other.GlueHostMainMemoryRAMSize >= 2000;
 		fmt.Println(f.Source, f.Executable)
 	}
 	fmt.Println(job.Args, job.Demand.WallTime, job.Demand.Memory, "MB")
-	fmt.Println(jdl.Unparse(job.Requirements))
+	fmt.Println(classad.Unparse(job.Requirements))
 	// Output:
 	// /home/ann/run.sh true
 	// /home/ann/data/1.dat false
@@ -67,40 +67,13 @@ func ExampleParseJobs() {
 	// dirac [1 2 3]
 }
 
-func ExampleJob_XRSL() {
-	job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/echo"; Arguments = "hello"; StdOutput = "out"; WallTime = 600;`))
-	if err != nil {
-		fmt.Println(err)
-		return
+// What is suspicious in a description, without running anything.
+func ExampleLint_unit() {
+	for _, d := range jdl.Lint("job.jdl", []byte(`Executable = "/bin/ls"; Requirements = other.GlueCEPolicyMaxCPUTime > 86400;`)) {
+		fmt.Println(d.Severity, d.Code, d.Pos.Col, d.Msg)
 	}
-	text, err := job.XRSL()
-	fmt.Print(string(text), err)
 	// Output:
-	// &(executable = "/bin/echo")
-	//  (arguments = "hello")
-	//  (jobName = "echo")
-	//  (stdout = "out")
-	//  (outputFiles = ("out" ""))
-	//  (wallTime = "10")
-	// <nil>
-}
-
-func ExampleJob_Sbatch() {
-	job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/echo"; Arguments = "\"$(hostname)\""; CPUNumber = 2; Memory = 500;`))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	script, err := job.Sbatch(jdl.SbatchOptions{Name: "demo"})
-	fmt.Print(strings.TrimSpace(string(script)), "\n", err)
-	// Output:
-	// #!/bin/sh
-	// #SBATCH --job-name=demo
-	// #SBATCH --ntasks=2
-	// #SBATCH --mem-per-cpu=500M
-	//
-	// '/bin/echo' '$(hostname)'
-	// <nil>
+	// warning unit 71 GlueCEPolicyMaxCPUTime counts minutes: 86400 are 60 days
 }
 
 func ExampleSplitArgs() {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // Job is the typed view of one job's description: defaults filled in, rules
@@ -11,7 +13,7 @@ import (
 // as a record: defaults and combined expressions written into it, sandbox
 // sources absolute; Text prints it.
 type Job struct {
-	Ad      *Ad
+	Ad      *classad.Ad
 	File    string // where the text came from, for messages
 	Name    string // JobName, else the base name of Executable (and the node's name); never empty
 	Dialect Dialect
@@ -27,10 +29,10 @@ type Job struct {
 	OutputSandbox []OutputFile
 	InputData     []string // logical names
 
-	VO            string // VirtualOrganisation; "" when the credential decides
-	Requirements  Expr   // the whole expression to evaluate; never nil
-	Rank          Expr   // nil: no Rank given by the user
-	DefaultRank   Expr   // gLite's default; used by policy "jdl" where Rank is nil
+	VO            string       // VirtualOrganisation; "" when the credential decides
+	Requirements  classad.Expr // the whole expression to evaluate; never nil
+	Rank          classad.Expr // nil: no Rank given by the user
+	DefaultRank   classad.Expr // gLite's default; used by policy "jdl" where Rank is nil
 	FuzzyRank     bool
 	FuzzyFactor   float64 // 1 unless given
 	SubmitTo      string  // a CE id: no matching
@@ -54,7 +56,7 @@ type Job struct {
 	After []string // names of the nodes that must be done before this one starts
 
 	Demand   Demand
-	Warnings []*Diagnostic
+	Warnings []*classad.Diagnostic
 
 	autoName bool // Name is not the user's
 }

@@ -1,5 +1,7 @@
 package jdl
 
+import "gridbroker/jdl/classad"
+
 // attrType is what an attribute's value must be.
 type attrType uint8
 
@@ -196,10 +198,10 @@ var attrIndex = indexAttrs(attrTable)
 func indexAttrs(table []attrDef) map[string]*attrDef {
 	index := make(map[string]*attrDef, len(table))
 	for i := range table {
-		index[fold(table[i].name)] = &table[i]
+		index[classad.Fold(table[i].name)] = &table[i]
 	}
 	return index
 }
 
 // findAttr looks an attribute up; nil: not known.
-func findAttr(name string) *attrDef { return attrIndex[fold(name)] }
+func findAttr(name string) *attrDef { return attrIndex[classad.Fold(name)] }

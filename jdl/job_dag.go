@@ -3,6 +3,8 @@ package jdl
 import (
 	"slices"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // dagReader reads Dependencies.
@@ -17,22 +19,22 @@ type dagReader struct {
 // dependencies reads { {a, b}, {{a, b}, c} }: each pair says that the nodes on
 // the left come before those on the right. It returns, by folded name of a
 // node, the names of those before it.
-func (r *jobReader) dependencies(nodes []node, e Expr) map[string][]string {
+func (r *jobReader) dependencies(nodes []node, e classad.Expr) map[string][]string {
 	if e == nil {
 		return nil
 	}
 	d := dagReader{r, nodes, map[string]string{}, map[string][]string{}, map[[2]string]bool{}}
 	for _, n := range nodes {
-		d.names[fold(n.name)] = n.name
+		d.names[classad.Fold(n.name)] = n.name
 	}
-	pairs, ok := e.(*ListExpr)
+	pairs, ok := e.(*classad.ListExpr)
 	if !ok {
 		r.fail(e.Pos(), "dependencies", "Dependencies = { {a, b} };", "Dependencies must be a list of pairs")
 		return nil
 	}
 	elems := pairs.Elems
 	if isPair(pairs) { // a single pair without the outer braces
-		elems = []Expr{pairs}
+		elems = []classad.Expr{pairs}
 	}
 	for _, x := range elems {
 		d.pair(x)
@@ -44,8 +46,8 @@ func (r *jobReader) dependencies(nodes []node, e Expr) map[string][]string {
 // maxEdges bounds the dependencies of a DAG.
 const maxEdges = 1_000_000
 
-func (d *dagReader) pair(e Expr) {
-	pair, ok := e.(*ListExpr)
+func (d *dagReader) pair(e classad.Expr) {
+	pair, ok := e.(*classad.ListExpr)
 	if !ok || len(pair.Elems) != 2 {
 		d.fail(e.Pos(), "dependencies", "{before, after}", "a dependency must be a pair")
 		return
@@ -59,14 +61,14 @@ func (d *dagReader) pair(e Expr) {
 		for _, from := range before {
 			if edge := [2]string{from, to}; !d.seen[edge] {
 				d.seen[edge] = true
-				d.after[fold(to)] = append(d.after[fold(to)], from)
+				d.after[classad.Fold(to)] = append(d.after[classad.Fold(to)], from)
 			}
 		}
 	}
 }
 
 // isPair reports whether a list is {name, name}.
-func isPair(l *ListExpr) bool {
+func isPair(l *classad.ListExpr) bool {
 	if len(l.Elems) != 2 {
 		return false
 	}
@@ -75,7 +77,7 @@ func isPair(l *ListExpr) bool {
 	return left && right
 }
 
-func nodeName(e Expr) (string, bool) {
+func nodeName(e classad.Expr) (string, bool) {
 	if s, ok := bareText(e); ok {
 		return s, true
 	}
@@ -83,8 +85,8 @@ func nodeName(e Expr) (string, bool) {
 }
 
 // nodeNames are the nodes an element means: a name or a list of names.
-func (d *dagReader) nodeNames(e Expr) []string {
-	if l, ok := e.(*ListExpr); ok {
+func (d *dagReader) nodeNames(e classad.Expr) []string {
+	if l, ok := e.(*classad.ListExpr); ok {
 		var out []string
 		for _, x := range l.Elems {
 			out = append(out, d.nodeNames(x)...)
@@ -92,11 +94,11 @@ func (d *dagReader) nodeNames(e Expr) []string {
 		return out
 	}
 	name, ok := nodeName(e)
-	if known, is := d.names[fold(name)]; ok && is {
+	if known, is := d.names[classad.Fold(name)]; ok && is {
 		return []string{known}
 	}
 	if !ok {
-		name = Unparse(e)
+		name = classad.Unparse(e)
 	}
 	if len(d.errs) < maxFindings {
 		d.fail(e.Pos(), "dependencies", d.nearNode(name), "Dependencies: no node is called %s", name)
@@ -109,7 +111,7 @@ func (d *dagReader) nearNode(name string) string {
 	for _, n := range d.nodes {
 		known = append(known, n.name)
 	}
-	return didYouMean(name, known)
+	return classad.DidYouMean(name, known)
 }
 
 // checkCycle refuses a node that would wait for itself.
@@ -119,7 +121,7 @@ func (d *dagReader) checkCycle() {
 	var path []string
 	var visit func(name string) bool
 	visit = func(name string) bool {
-		key := fold(name)
+		key := classad.Fold(name)
 		path = append(path, name)
 		if state[key] == open {
 			return false
@@ -138,7 +140,7 @@ func (d *dagReader) checkCycle() {
 	}
 	for _, n := range d.nodes {
 		if !visit(n.name) {
-			from := slices.IndexFunc(path, func(s string) bool { return equalFold(s, path[len(path)-1]) })
+			from := slices.IndexFunc(path, func(s string) bool { return classad.EqualFold(s, path[len(path)-1]) })
 			slices.Reverse(path[from:])
 			d.fail(d.pos("Dependencies"), "dependencies", "", "Dependencies go in a circle: %s", strings.Join(path[from:], " before "))
 			return

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // data reads input data and its rules.
@@ -19,7 +21,7 @@ func (r *jobReader) data() {
 	}
 	for _, e := range r.entries("InputData") {
 		scheme, _, _ := strings.Cut(e.text, ":")
-		if !slices.Contains(catalogueSchemes, fold(scheme)) {
+		if !slices.Contains(catalogueSchemes, classad.Fold(scheme)) {
 			r.fail(e.pos, "logical-name", "", "InputData: %q does not begin with lfn:, guid:, si-lfn: or si-guid:", e.text)
 		}
 	}
@@ -40,7 +42,7 @@ func (r *jobReader) dataRequirements() {
 	v := r.value("DataRequirements")
 	vs, ok := v.List()
 	if !ok {
-		vs = []Value{v}
+		vs = []classad.Value{v}
 	}
 	for _, v := range vs {
 		rec, ok := v.Record()
@@ -58,7 +60,7 @@ func (r *jobReader) dataRequirements() {
 }
 
 // stringsOf is a string, or the strings of a list.
-func stringsOf(v Value) []string {
+func stringsOf(v classad.Value) []string {
 	if s, ok := v.Str(); ok {
 		return []string{s}
 	}
@@ -97,18 +99,18 @@ func (r *jobReader) outputRecords() []string {
 	v := r.value("OutputData")
 	vs, ok := v.List()
 	if !ok {
-		vs = []Value{v}
+		vs = []classad.Value{v}
 	}
 	var names []string
 	for _, v := range vs {
 		name, isText := v.Attr("OutputFile").Str()
 		lfn, hasLFN := v.Attr("LogicalFileName").Str()
 		switch {
-		case v.Kind() != Record:
+		case v.Kind() != classad.Record:
 			r.failAttr("OutputData", "type", "{ [ OutputFile = \"x\"; ] }", "OutputData must be a list of records")
 		case !isText:
 			r.failAttr("OutputData", "missing", "", "OutputData: a record without OutputFile")
-		case hasLFN && !strings.HasPrefix(fold(lfn), "lfn:"):
+		case hasLFN && !strings.HasPrefix(classad.Fold(lfn), "lfn:"):
 			r.failAttr("OutputData", "logical-name", "", "OutputData: LogicalFileName %q does not begin with lfn:", lfn)
 		default:
 			names = append(names, name)

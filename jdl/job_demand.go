@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // demand reads what the job asks for: its own attributes first, then the
@@ -26,7 +28,7 @@ func (r *jobReader) demand() {
 	r.slots()
 	r.diracTags()
 	if e, ok := r.matchExpr("Requirements"); ok {
-		for _, c := range Conjuncts(e) {
+		for _, c := range classad.Conjuncts(e) {
 			r.clauseDemand(c)
 		}
 	}
@@ -78,7 +80,7 @@ func (r *jobReader) duration(name string) time.Duration {
 	f, ok := v.Number()
 	d, inRange := seconds(f)
 	if s, isText := v.Str(); isText {
-		d, ok = parseDuration(s, time.Second)
+		d, ok = ParseDuration(s, time.Second)
 		inRange = true
 	} else if rel, isRel := v.RelTime(); isRel {
 		d, ok, inRange = rel, true, rel >= 0
@@ -103,12 +105,12 @@ func (r *jobReader) size(name string) int64 {
 	e, _ := r.ad.Expr(name)
 	v := r.value(name)
 	f, ok := v.Number()
-	if l, isLit := e.(*Literal); isLit && l.unit != 0 {
+	if l, isLit := e.(*classad.Literal); isLit && l.Unit != 0 {
 		f /= 1 << 20
 	}
 	mb, inRange := sizeMB(f, true)
 	if s, isText := v.Str(); isText {
-		mb, ok = parseSize(s)
+		mb, ok = ParseSize(s)
 		inRange = true
 	}
 	switch {
@@ -130,7 +132,7 @@ func (r *jobReader) diracTags() {
 	}
 	d := &r.job.Demand
 	for _, tag := range append(r.strs("Tags"), r.strs("Tag")...) {
-		low := fold(tag)
+		low := classad.Fold(tag)
 		n, isCount := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(low, "processors"), "gb"))
 		switch {
 		case strings.HasSuffix(low, "processors") && isCount == nil:
@@ -214,26 +216,26 @@ func clampTime(sec float64) time.Duration {
 }
 
 // clauseDemand reads one conjunct of Requirements, if its meaning is sure.
-func (r *jobReader) clauseDemand(e Expr) {
+func (r *jobReader) clauseDemand(e classad.Expr) {
 	switch e := e.(type) {
-	case *Binary:
-		if e.Op == OpOr {
+	case *classad.Binary:
+		if e.Op == classad.OpOr {
 			r.alternativeDemand(e)
 			return
 		}
 		r.comparison(e)
-	case *Call:
+	case *classad.Call:
 		r.tagDemand(e)
 	}
 }
 
 // alternativeDemand reads "other.X >= n || other.X == 0", where the second
 // arm only lets resources without a limit through.
-func (r *jobReader) alternativeDemand(e *Binary) {
-	for _, pair := range [][2]Expr{{e.X, e.Y}, {e.Y, e.X}} {
-		bound, isBound := pair[0].(*Binary)
-		other, isOther := pair[1].(*Binary)
-		if isBound && isOther && isLimitTest(other) && otherName(other.X) != "" && equalFold(otherName(bound.X), otherName(other.X)) {
+func (r *jobReader) alternativeDemand(e *classad.Binary) {
+	for _, pair := range [][2]classad.Expr{{e.X, e.Y}, {e.Y, e.X}} {
+		bound, isBound := pair[0].(*classad.Binary)
+		other, isOther := pair[1].(*classad.Binary)
+		if isBound && isOther && isLimitTest(other) && otherName(other.X) != "" && classad.EqualFold(otherName(bound.X), otherName(other.X)) {
 			r.comparison(bound)
 			return
 		}
@@ -241,9 +243,9 @@ func (r *jobReader) alternativeDemand(e *Binary) {
 }
 
 // isLimitTest reports whether a comparison is "is 0" or "is undefined".
-func isLimitTest(e *Binary) bool {
-	l, ok := e.Y.(*Literal)
-	if !ok || e.Op != OpEq && e.Op != OpIs {
+func isLimitTest(e *classad.Binary) bool {
+	l, ok := e.Y.(*classad.Literal)
+	if !ok || e.Op != classad.OpEq && e.Op != classad.OpIs {
 		return false
 	}
 	n, isNumber := l.Value.Number()
@@ -251,26 +253,26 @@ func isLimitTest(e *Binary) bool {
 }
 
 // comparison reads "other.X >= n" or "n <= other.X".
-func (r *jobReader) comparison(e *Binary) {
+func (r *jobReader) comparison(e *classad.Binary) {
 	name, bound, op := otherName(e.X), e.Y, e.Op
 	if name == "" {
-		name, bound, op = otherName(e.Y), e.X, mirrored(e.Op)
+		name, bound, op = otherName(e.Y), e.X, e.Op.Mirrored()
 	}
 	if name == "" {
 		return
 	}
 	v := r.ad.Eval(bound, nil)
-	if op == OpEq || op == OpIs {
+	if op == classad.OpEq || op == classad.OpIs {
 		r.equalDemand(name, v)
 		return
 	}
 	n, ok := v.Number()
-	if op != OpGe && op != OpGt || !ok || n <= 0 || math.IsInf(n, 0) {
+	if op != classad.OpGe && op != classad.OpGt || !ok || n <= 0 || math.IsInf(n, 0) {
 		return
 	}
 	for _, f := range demandFields {
 		for _, known := range f.names {
-			if equalFold(known, name) {
+			if classad.EqualFold(known, name) {
 				f.set(&r.job.Demand, n*f.unit.scale())
 			}
 		}
@@ -284,46 +286,32 @@ func (u demandUnit) scale() float64 {
 	return 1
 }
 
-func (r *jobReader) equalDemand(name string, v Value) {
+func (r *jobReader) equalDemand(name string, v classad.Value) {
 	s, ok := v.Str()
-	if ok && (equalFold(name, "GlueCEName") || equalFold(name, "GLUE2ComputingShareMappingQueue")) && r.job.Demand.Queue == "" {
+	if ok && (classad.EqualFold(name, "GlueCEName") || classad.EqualFold(name, "GLUE2ComputingShareMappingQueue")) && r.job.Demand.Queue == "" {
 		r.job.Demand.Queue = s
 	}
 }
 
-func mirrored(op Op) Op {
-	switch op {
-	case OpLe:
-		return OpGe
-	case OpLt:
-		return OpGt
-	case OpGe:
-		return OpLe
-	case OpGt:
-		return OpLt
-	}
-	return op
-}
-
 // otherName is the attribute of the other ad that an expression names.
-func otherName(e Expr) string {
-	s, ok := e.(*Select)
+func otherName(e classad.Expr) string {
+	s, ok := e.(*classad.Select)
 	if !ok {
 		return ""
 	}
-	a, ok := s.X.(*AttrRef)
-	if !ok || a.Absolute || !equalFold(a.Name, "other") && !equalFold(a.Name, "target") {
+	a, ok := s.X.(*classad.AttrRef)
+	if !ok || a.Absolute || !classad.EqualFold(a.Name, "other") && !classad.EqualFold(a.Name, "target") {
 		return ""
 	}
 	return s.Name
 }
 
 // tagDemand reads Member("tag", other.GlueHostApplicationSoftwareRunTimeEnvironment).
-func (r *jobReader) tagDemand(e *Call) {
-	if !equalFold(e.Name, "member") && !equalFold(e.Name, "isMember") || len(e.Args) != 2 {
+func (r *jobReader) tagDemand(e *classad.Call) {
+	if !classad.EqualFold(e.Name, "member") && !classad.EqualFold(e.Name, "isMember") || len(e.Args) != 2 {
 		return
 	}
-	if name := otherName(e.Args[1]); !equalFold(name, "GlueHostApplicationSoftwareRunTimeEnvironment") {
+	if name := otherName(e.Args[1]); !classad.EqualFold(name, "GlueHostApplicationSoftwareRunTimeEnvironment") {
 		return
 	}
 	if tag, ok := r.ad.Eval(e.Args[0], nil).Str(); ok && tag != "" {

@@ -3,6 +3,8 @@ package jdl
 import (
 	"path"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // read fills the job in, in the order in which the parts need each other, and
@@ -67,14 +69,14 @@ func (r *jobReader) checkType(def *attrDef) {
 
 // unknown warns of a name that is nearly one we know, unless an expression
 // of the job uses it.
-func (r *jobReader) unknown(a Attr) {
+func (r *jobReader) unknown(a classad.Attr) {
 	if r.cfg.stored || len(r.job.Warnings) >= maxFindings {
 		return
 	}
 	if r.refs == nil {
 		r.refs = references(r.ad)
 	}
-	if near := nearestAttr(a.Name); near != "" && !r.refs[fold(a.Name)] {
+	if near := nearestAttr(a.Name); near != "" && !r.refs[classad.Fold(a.Name)] {
 		r.warn(a.NamePos, "unknown-attribute", "did you mean "+near+"?", "%s is not a known attribute", a.Name)
 	}
 }
@@ -113,7 +115,7 @@ func (r *jobReader) wrapper(name string) (string, []string) {
 // the plain name of a file of the input sandbox.
 func (r *jobReader) programFile(attr string) string {
 	name := r.str(attr)
-	if r.bad[fold(attr)] || !r.has(attr) {
+	if r.bad[classad.Fold(attr)] || !r.has(attr) {
 		return name
 	}
 	if rest, ok := strings.CutPrefix(name, "./"); ok && !strings.Contains(rest, "/") {
@@ -162,7 +164,7 @@ func (r *jobReader) nearInput(name string) string {
 	for i, f := range r.job.InputSandbox {
 		names[i] = f.Name
 	}
-	return nearest(name, names)
+	return classad.Nearest(name, names)
 }
 
 func (r *jobReader) markExecutable(attr, name string) bool {
@@ -198,7 +200,7 @@ func (r *jobReader) streams() {
 
 func (r *jobReader) outputName(attr string) string {
 	name := r.str(attr)
-	if name == "" || r.bad[fold(attr)] {
+	if name == "" || r.bad[classad.Fold(attr)] {
 		return ""
 	}
 	if name == "/dev/null" { // the same as not asking for it
@@ -229,10 +231,10 @@ func (r *jobReader) stdInput() {
 	}
 }
 
-func (r *jobReader) hasInput(name string) bool { return r.job.hasInput(name) }
+func (r *jobReader) hasInput(name string) bool { return r.job.HasInput(name) }
 
-// hasInput reports whether an input file of that name is in the sandbox.
-func (j *Job) hasInput(name string) bool {
+// HasInput reports whether an input file of that name is in the sandbox.
+func (j *Job) HasInput(name string) bool {
 	for _, f := range j.InputSandbox {
 		if f.Name == name {
 			return true
@@ -264,7 +266,7 @@ func (r *jobReader) setEnv(attr, s string) {
 	switch {
 	case !ok:
 		r.failAttr(attr, "environment", "", "%s: %q is not NAME=value", attr, s)
-	case !isName(name):
+	case !IsName(name):
 		r.failAttr(attr, "environment", "", "%s: %q is no name of a variable", attr, name)
 	case strings.ContainsRune(value, 0):
 		r.failAttr(attr, "environment", "", "%s: the value of %s holds a NUL byte", attr, name)
@@ -273,9 +275,9 @@ func (r *jobReader) setEnv(attr, s string) {
 	}
 }
 
-// isName reports whether s can name a variable: letters, digits and _ not
+// IsName reports whether s can name a variable: letters, digits and _ not
 // starting with a digit.
-func isName(s string) bool {
+func IsName(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // MatchKey is a text that is the same for jobs that every resource treats
@@ -25,33 +27,33 @@ func (j *Job) MatchKey() string {
 	return strings.Join(k.parts, "\n")
 }
 
-func unparseOrNone(e Expr) string {
+func unparseOrNone(e classad.Expr) string {
 	if e == nil {
 		return "none"
 	}
-	return Unparse(e)
+	return classad.Unparse(e)
 }
 
 type keyWriter struct {
-	ad    *Ad
+	ad    *classad.Ad
 	seen  map[string]bool
 	parts []string
 }
 
 // attribute adds an attribute and those of the job that it names.
 func (k *keyWriter) attribute(name string) {
-	key := fold(name)
+	key := classad.Fold(name)
 	e, ok := k.ad.Expr(name)
 	if k.seen[key] || !ok {
 		return
 	}
 	k.seen[key] = true
-	k.parts = append(k.parts, key+" = "+Unparse(e))
-	Walk(e, func(e Expr) bool {
+	k.parts = append(k.parts, key+" = "+classad.Unparse(e))
+	classad.Walk(e, func(e classad.Expr) bool {
 		switch e := e.(type) {
-		case *AttrRef:
+		case *classad.AttrRef:
 			k.attribute(e.Name)
-		case *Select:
+		case *classad.Select:
 			if otherName(e) == "" {
 				k.attribute(e.Name) // self.x, my.x, and records of the job
 			}

@@ -3,6 +3,8 @@ package jdl
 import (
 	"fmt"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // matching builds Requirements and Rank: the user's expressions joined with
@@ -22,8 +24,8 @@ func (r *jobReader) matching() {
 
 // requirements joins the clauses of a job, each once, left to right: the
 // user's, those implied, the default.
-func (r *jobReader) requirements() Expr {
-	var clauses []Expr
+func (r *jobReader) requirements() classad.Expr {
+	var clauses []classad.Expr
 	for _, name := range []string{"Requirements", "CERequirements"} {
 		if e, ok := r.matchExpr(name); ok {
 			clauses = append(clauses, e)
@@ -39,7 +41,7 @@ func (r *jobReader) requirements() Expr {
 
 // matchExpr is a user's expression over resources. A string that holds an
 // expression, as CREAM's CERequirements allows, is parsed.
-func (r *jobReader) matchExpr(name string) (Expr, bool) {
+func (r *jobReader) matchExpr(name string) (classad.Expr, bool) {
 	e, ok := r.ad.Expr(name)
 	if !ok || r.job.Dialect == DIRAC {
 		return nil, false
@@ -48,7 +50,7 @@ func (r *jobReader) matchExpr(name string) (Expr, bool) {
 	if !isText {
 		return e, true
 	}
-	parsed, err := ParseExpr("", []byte(s))
+	parsed, err := classad.ParseExpr("", []byte(s))
 	if name != "CERequirements" || err != nil {
 		r.failAttr(name, "type", "remove the quotes around it", "%s is a string, not an expression", name)
 		return nil, false
@@ -57,11 +59,11 @@ func (r *jobReader) matchExpr(name string) (Expr, bool) {
 }
 
 // fixedExpr parses an expression made here or given as a default.
-func (r *jobReader) fixedExpr(text string) Expr {
-	e, err := ParseExpr("", []byte(text))
+func (r *jobReader) fixedExpr(text string) classad.Expr {
+	e, err := classad.ParseExpr("", []byte(text))
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("default expression %s: %w", text, err))
-		return NewLiteral(BoolValue(true))
+		return classad.NewLiteral(classad.BoolValue(true))
 	}
 	return e
 }
@@ -80,10 +82,10 @@ func (r *jobReader) implied() []string {
 		add("other.GlueHostArchitectureSMPSize >= %d", (d.Slots+d.Nodes-1)/d.Nodes)
 	}
 	if lrms := r.str("BatchSystem"); lrms != "" {
-		add("other.GlueCEInfoLRMSType == %s", quoteString(lrms))
+		add("other.GlueCEInfoLRMSType == %s", Quote(lrms))
 	}
 	if se := r.strs("OutputSE"); len(se) > 0 && r.job.Dialect != DIRAC {
-		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", quoteString(se[0]))
+		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", Quote(se[0]))
 	}
 	if r.job.Dialect == DIRAC {
 		return append(out, r.diracPlaces()...)
@@ -102,7 +104,7 @@ func (r *jobReader) implied() []string {
 // between them is tried as well.
 func (r *jobReader) diracPlaces() []string {
 	var out []string
-	if sites := r.strs("Site"); len(sites) > 0 && !equalFold(sites[0], "ANY") {
+	if sites := r.strs("Site"); len(sites) > 0 && !classad.EqualFold(sites[0], "ANY") {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
 	}
 	if sites := r.strs("BannedSites"); len(sites) > 0 {
@@ -128,18 +130,18 @@ func siteNames(sites []string) []string {
 func quoteList(ss []string) string {
 	quoted := make([]string, len(ss))
 	for i, s := range ss {
-		quoted[i] = quoteString(s)
+		quoted[i] = Quote(s)
 	}
 	return "{" + strings.Join(quoted, ", ") + "}"
 }
 
-// quoteString writes s as a string of the language.
-func quoteString(s string) string { return Unparse(NewLiteral(StringValue(s))) }
+// Quote writes s as a string of the language.
+func Quote(s string) string { return classad.Unparse(classad.NewLiteral(classad.StringValue(s))) }
 
 // joinClauses joins expressions with &&, leaving out the literal true and
 // whatever is there already.
-func joinClauses(clauses []Expr) Expr {
-	var whole Expr
+func joinClauses(clauses []classad.Expr) classad.Expr {
+	var whole classad.Expr
 	seen := map[string]bool{}
 	for _, c := range clauses {
 		texts := conjunctTexts(c)
@@ -153,18 +155,18 @@ func joinClauses(clauses []Expr) Expr {
 			whole = c
 			continue
 		}
-		whole = &Binary{Op: OpAnd, X: whole, Y: c}
+		whole = &classad.Binary{Op: classad.OpAnd, X: whole, Y: c}
 	}
 	if whole == nil {
-		return NewLiteral(BoolValue(true))
+		return classad.NewLiteral(classad.BoolValue(true))
 	}
 	return whole
 }
 
-func conjunctTexts(e Expr) []string {
+func conjunctTexts(e classad.Expr) []string {
 	var out []string
-	for _, c := range Conjuncts(e) {
-		out = append(out, fold(Unparse(c)))
+	for _, c := range classad.Conjuncts(e) {
+		out = append(out, classad.Fold(classad.Unparse(c)))
 	}
 	return out
 }
@@ -178,8 +180,8 @@ func allSeen(seen map[string]bool, texts []string) bool {
 	return true
 }
 
-func isTrueLiteral(e Expr) bool {
-	l, ok := e.(*Literal)
+func isTrueLiteral(e classad.Expr) bool {
+	l, ok := e.(*classad.Literal)
 	return ok && l.Value.IsTrue()
 }
 
@@ -202,17 +204,17 @@ func (r *jobReader) rank() {
 }
 
 // dataRank checks the rule of other.DataAccessCost.
-func (r *jobReader) dataRank(e Expr) {
+func (r *jobReader) dataRank(e classad.Expr) {
 	uses := false
-	Walk(e, func(e Expr) bool {
-		s, ok := e.(*Select)
-		uses = uses || ok && equalFold(s.Name, "DataAccessCost")
+	classad.Walk(e, func(e classad.Expr) bool {
+		s, ok := e.(*classad.Select)
+		uses = uses || ok && classad.EqualFold(s.Name, "DataAccessCost")
 		return true
 	})
 	if !uses {
 		return
 	}
-	if _, alone := e.(*Select); !alone {
+	if _, alone := e.(*classad.Select); !alone {
 		r.failAttr("Rank", "rank", "", "Rank: other.DataAccessCost must stand alone")
 	}
 	if len(r.job.InputData) == 0 || !r.has("DataAccessProtocol") {

@@ -1,34 +1,6 @@
 package jdl
 
-import "slices"
-
-// nearest returns the candidate that a word was probably meant to be, or "".
-// Letters may be wrong, missing, doubled or swapped: one for every four.
-func nearest(word string, candidates []string) string {
-	w := fold(word)
-	best, bestDist := "", 1+len(w)/4
-	if len(w) < 3 || len(w) > 80 {
-		return ""
-	}
-	for _, c := range candidates {
-		if diff := len(c) - len(w); diff > bestDist || -diff > bestDist {
-			continue
-		}
-		if d := editDistance(w, fold(c), bestDist); d < bestDist || d == bestDist && best == "" && d <= len(w)/4 {
-			best, bestDist = c, d
-		}
-	}
-	return best
-}
-
-// didYouMean suggests the known name nearest to a wrong one, "" when none is
-// near.
-func didYouMean(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
-}
+import "gridbroker/jdl/classad"
 
 // nearestAttr returns the attribute of a job that a name was probably meant
 // to be, or "".
@@ -39,33 +11,5 @@ func nearestAttr(name string) string {
 			names = append(names, def.name)
 		}
 	}
-	return nearest(name, names)
-}
-
-// editDistance is the number of insertions, deletions, replacements and swaps
-// of neighbours between two words (optimal string alignment), or more than
-// limit when it is above it.
-func editDistance(a, b string, limit int) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		if slices.Min(row) > limit {
-			return limit + 1
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
+	return classad.Nearest(name, names)
 }

@@ -7,12 +7,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // node is one node of a collection or DAG as it stands in the file.
 type node struct {
 	name string
-	ad   *Ad
+	ad   *classad.Ad
 }
 
 // nodeSet is nodes in their order, each name once.
@@ -33,7 +35,7 @@ func (s *JobSet) nodes(r *jobReader) error {
 	for i := 0; i < len(nodes.list) && len(r.errs) == 0; i++ {
 		n := nodes.list[i]
 		if job := s.node(r, n, i > 0); job != nil {
-			job.setNode(n.name, after[fold(n.name)])
+			job.setNode(n.name, after[classad.Fold(n.name)])
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
@@ -47,9 +49,9 @@ func (j *Job) setNode(name string, after []string) {
 	j.Node, j.After = name, after
 	if j.autoName {
 		j.Name = fmt.Sprintf("%s-%.60s", j.Name, strings.ToValidUTF8(name, "?"))
-		j.Ad.Set("JobName", NewLiteral(StringValue(j.Name)))
+		j.Ad.Set("JobName", classad.NewLiteral(classad.StringValue(j.Name)))
 	}
-	j.Ad.Set("NodeName", NewLiteral(StringValue(name)))
+	j.Ad.Set("NodeName", classad.NewLiteral(classad.StringValue(name)))
 	if len(after) > 0 {
 		j.Ad.Set("DependsOn", stringList(after))
 	}
@@ -73,14 +75,14 @@ func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
 		return nil
 	}
 	if quiet {
-		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *Diagnostic) bool { return inherited(r.ad, d) })
+		job.Warnings = slices.DeleteFunc(job.Warnings, func(d *classad.Diagnostic) bool { return inherited(r.ad, d) })
 	}
 	return job
 }
 
 // inherited reports whether a warning is about the parent's own text, which
 // the first node has said already.
-func inherited(parent *Ad, d *Diagnostic) bool {
+func inherited(parent *classad.Ad, d *classad.Diagnostic) bool {
 	for _, a := range parent.Attrs() {
 		if a.NamePos == d.Pos || a.Expr.Pos() == d.Pos {
 			return true
@@ -98,26 +100,26 @@ func (r *jobReader) nodeReader(n node) (*jobReader, error) {
 	}
 	ad := n.ad
 	if e, ok := n.ad.Expr("Description"); ok {
-		d, isAd := e.(*Ad)
+		d, isAd := e.(*classad.Ad)
 		if !isAd {
-			return nil, r.diagnostic(Fatal, e.Pos(), "type", "Description must be a record", "")
+			return nil, r.diagnostic(classad.Fatal, e.Pos(), "type", "Description must be a record", "")
 		}
 		ad = d
 	}
 	sub := r.child(r.file, r.src, r.dir, ad)
 	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
 		msg := fmt.Sprintf("node %s must be one job, and it is a %s", n.name, kind)
-		return nil, errors.Join(err, r.diagnostic(Fatal, ad.Pos(), "node-kind", msg, ""))
+		return nil, errors.Join(err, r.diagnostic(classad.Fatal, ad.Pos(), "node-kind", msg, ""))
 	}
 	return sub, nil
 }
 
-func (r *jobReader) child(file, src, dir string, ad *Ad) *jobReader {
+func (r *jobReader) child(file, src, dir string, ad *classad.Ad) *jobReader {
 	sub := newJobReader(file, src, r.cfg, ad)
 	sub.dir = dir
 	sub.cfg.dialect = GLite
 	for _, a := range sub.ad.Attrs() {
-		sub.ad.put(Attr{Name: a.Name, Expr: replaceRoot(a.Expr, r.ad), NamePos: a.NamePos})
+		sub.ad.Put(classad.Attr{Name: a.Name, Expr: replaceRoot(a.Expr, r.ad), NamePos: a.NamePos})
 	}
 	return sub
 }
@@ -125,9 +127,9 @@ func (r *jobReader) child(file, src, dir string, ad *Ad) *jobReader {
 // maxNodeFile bounds the file of a node, in bytes.
 const maxNodeFile = 16 << 20
 
-func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
+func (r *jobReader) nodeFile(n node, name string, pos classad.Pos) (*jobReader, error) {
 	fail := func(format string, args ...any) error {
-		return r.diagnostic(Fatal, pos, "node-file", fmt.Sprintf("node %s: ", n.name)+fmt.Sprintf(format, args...), "")
+		return r.diagnostic(classad.Fatal, pos, "node-file", fmt.Sprintf("node %s: ", n.name)+fmt.Sprintf(format, args...), "")
 	}
 	if name == "" {
 		return nil, fail("File is no string")
@@ -148,7 +150,7 @@ func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
 	if err != nil {
 		return nil, fail("%s: %v", name, cause(err))
 	}
-	ad, err := ReadAd(name, src)
+	ad, err := classad.ReadAd(name, src)
 	if err != nil {
 		return nil, err
 	}
@@ -161,18 +163,18 @@ func (r *jobReader) nodeFile(n node, name string, pos Pos) (*jobReader, error) {
 
 // nodeList reads Nodes: a list of records (collection), or a record of named
 // records (DAG), in which Dependencies may stand too.
-func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps Expr) {
+func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps classad.Expr) {
 	nodes.names = map[string]bool{}
 	deps, _ = r.ad.Expr("Dependencies")
 	e, _ := r.ad.Expr("Nodes")
 	switch e := e.(type) {
-	case *ListExpr:
+	case *classad.ListExpr:
 		for i, x := range e.Elems {
 			r.addNode(&nodes, fmt.Sprintf("Node_%d", i), x)
 		}
-	case *Ad:
+	case *classad.Ad:
 		for _, a := range e.Attrs() {
-			if equalFold(a.Name, "Dependencies") {
+			if classad.EqualFold(a.Name, "Dependencies") {
 				deps = a.Expr
 			} else {
 				r.addNode(&nodes, a.Name, a.Expr)
@@ -186,8 +188,8 @@ func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps Expr) {
 	return nodes, deps
 }
 
-func (r *jobReader) addNode(nodes *nodeSet, name string, e Expr) {
-	ad, ok := e.(*Ad)
+func (r *jobReader) addNode(nodes *nodeSet, name string, e classad.Expr) {
+	ad, ok := e.(*classad.Ad)
 	if !ok {
 		r.fail(e.Pos(), "type", "", "node %s is not a record", name)
 		return
@@ -197,7 +199,7 @@ func (r *jobReader) addNode(nodes *nodeSet, name string, e Expr) {
 			name = s
 		}
 	}
-	if nodes.names[fold(name)] {
+	if nodes.names[classad.Fold(name)] {
 		r.fail(e.Pos(), "same-name", "", "two nodes are called %s", name)
 		return
 	}
@@ -205,7 +207,7 @@ func (r *jobReader) addNode(nodes *nodeSet, name string, e Expr) {
 		r.failAttr("Nodes", "limit", "", "more than %d jobs", r.cfg.maxJobs)
 		return
 	}
-	nodes.names[fold(name)] = true
+	nodes.names[classad.Fold(name)] = true
 	nodes.list = append(nodes.list, node{name, ad})
 }
 
@@ -221,15 +223,15 @@ var notInherited = map[string]bool{
 var forced = map[string]bool{"hlrlocation": true, "myproxyserver": true, "jobprovenance": true}
 
 // inherit gives a node what its parent says and it does not.
-func inherit(sub *jobReader, parent *Ad) {
+func inherit(sub *jobReader, parent *classad.Ad) {
 	for _, name := range []string{"RetryCount", "ShallowRetryCount"} {
 		if e, ok := parent.Expr("DefaultNode" + name); ok && !sub.has(name) {
 			sub.ad.Set(name, e)
 		}
 	}
 	for _, a := range parent.Attrs() {
-		if key := fold(a.Name); !notInherited[key] && (forced[key] || !sub.has(a.Name)) {
-			sub.ad.put(a)
+		if key := classad.Fold(a.Name); !notInherited[key] && (forced[key] || !sub.has(a.Name)) {
+			sub.ad.Put(a)
 		}
 	}
 	shareSandbox(sub, parent)
@@ -237,19 +239,19 @@ func inherit(sub *jobReader, parent *Ad) {
 
 // shareSandbox adds the parent's input files to the node's. A file of the
 // node's own with the same name wins.
-func shareSandbox(sub *jobReader, parent *Ad) {
+func shareSandbox(sub *jobReader, parent *classad.Ad) {
 	e, ok := parent.Expr("InputSandbox")
 	if !ok {
 		return
 	}
-	shared := []Expr{e}
-	if l, isList := e.(*ListExpr); isList {
+	shared := []classad.Expr{e}
+	if l, isList := e.(*classad.ListExpr); isList {
 		shared = l.Elems
 	}
-	own, ownNames := []Expr{}, map[string]bool{}
+	own, ownNames := []classad.Expr{}, map[string]bool{}
 	if x, has := sub.ad.Expr("InputSandbox"); has {
-		own = []Expr{x}
-		if l, isList := x.(*ListExpr); isList {
+		own = []classad.Expr{x}
+		if l, isList := x.(*classad.ListExpr); isList {
 			own = l.Elems
 		}
 	}
@@ -263,7 +265,7 @@ func shareSandbox(sub *jobReader, parent *Ad) {
 			own = append(own[:len(own):len(own)], x)
 		}
 	}
-	sub.ad.Set("InputSandbox", &ListExpr{at: at{pos: e.Pos()}, Elems: own})
+	sub.ad.Set("InputSandbox", classad.Placed(classad.NewList(own...), e.Pos()))
 	if base, ok := parent.Expr("InputSandboxBaseURI"); ok && !sub.has("InputSandboxBaseURI") {
 		sub.ad.Set("InputSandboxBaseURI", base)
 	}

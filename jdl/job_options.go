@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // Defaults fill in what a job does not say.
@@ -26,8 +28,12 @@ func GLiteDefaults() Defaults {
 	}
 }
 
-// jobConfig is the part of the configuration that the job layer reads.
+// Option changes how jobs are read.
+type Option func(*jobConfig)
+
+// jobConfig is what the options set.
 type jobConfig struct {
+	limits   classad.Limits
 	dialect  Dialect
 	root     fs.FS  // the file system, from its root
 	dir      string // absolute; "": the directory of the file
@@ -38,35 +44,43 @@ type jobConfig struct {
 	stored   bool // the text is Job.Text's: nothing to fill in, no files to look at
 }
 
-func newJobConfig() jobConfig {
-	return jobConfig{root: os.DirFS("/"), defaults: GLiteDefaults(), now: time.Now, maxJobs: 100000}
+func newJobConfig(opts []Option) jobConfig {
+	c := jobConfig{limits: classad.DefaultLimits(), root: os.DirFS("/"), defaults: GLiteDefaults(), now: time.Now, maxJobs: 100000}
+	for _, o := range opts {
+		o(&c)
+	}
+	return c
 }
+
+// WithLimits bounds what a text may make the parser do, instead of
+// classad.DefaultLimits.
+func WithLimits(l classad.Limits) Option { return func(c *jobConfig) { c.limits = l } }
 
 // WithDialect says which dialect the text is, instead of judging by its
 // attributes.
-func WithDialect(d Dialect) Option { return func(c *config) { c.job.dialect = d } }
+func WithDialect(d Dialect) Option { return func(c *jobConfig) { c.dialect = d } }
 
 // WithRoot takes sandbox files and the File attribute of nodes from root,
 // which stands for "/", instead of from this machine's file system.
-func WithRoot(root fs.FS) Option { return func(c *config) { c.job.root = root } }
+func WithRoot(root fs.FS) Option { return func(c *jobConfig) { c.root = root } }
 
 // WithoutFiles does not look at sandbox files: they need not exist, and
 // patterns stay as they are.
-func WithoutFiles() Option { return func(c *config) { c.job.noFiles = true } }
+func WithoutFiles() Option { return func(c *jobConfig) { c.noFiles = true } }
 
 // WithDir makes relative sandbox names start from dir instead of from the
 // directory of the job's file.
-func WithDir(dir string) Option { return func(c *config) { c.job.dir = dir } }
+func WithDir(dir string) Option { return func(c *jobConfig) { c.dir = dir } }
 
 // WithDefaults replaces GLiteDefaults.
-func WithDefaults(d Defaults) Option { return func(c *config) { c.job.defaults = d } }
+func WithDefaults(d Defaults) Option { return func(c *jobConfig) { c.defaults = d } }
 
 // WithClock replaces time.Now, against which ExpiryTime is judged.
-func WithClock(now func() time.Time) Option { return func(c *config) { c.job.now = now } }
+func WithClock(now func() time.Time) Option { return func(c *jobConfig) { c.now = now } }
 
 // WithMaxJobs limits how many jobs a parametric description may make; the
 // limit is 100,000 otherwise.
-func WithMaxJobs(n int) Option { return func(c *config) { c.job.maxJobs = n } }
+func WithMaxJobs(n int) Option { return func(c *jobConfig) { c.maxJobs = n } }
 
 // baseDir is the absolute directory that relative names of a file start from.
 func (c *jobConfig) baseDir(file string) string {

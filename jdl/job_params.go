@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // paramMark is what gLite replaces by the parameter's value.
@@ -25,7 +27,7 @@ var notParametric = []string{"VirtualOrganisation", "HLRLocation", "MyProxyServe
 func (s *JobSet) parametric(r *jobReader) error {
 	params := r.params()
 	for _, name := range notParametric {
-		if e, ok := r.ad.Expr(name); ok && strings.Contains(Unparse(e), paramMark) {
+		if e, ok := r.ad.Expr(name); ok && strings.Contains(classad.Unparse(e), paramMark) {
 			r.failAttr(name, "parametric", "", "%s may not depend on the parameter", name)
 		}
 	}
@@ -66,9 +68,8 @@ func (b *budget) spend(n int) bool {
 
 // instance is the reader of one job of the set.
 func (r *jobReader) instance(p param, b *budget) (*jobReader, error) {
-	sub := newJobReader(r.file, r.src, r.cfg, &Ad{})
+	sub := newJobReader(r.file, r.src, r.cfg, classad.Placed(classad.NewAd(), r.ad.Pos()))
 	sub.dir, sub.cfg.dialect = r.dir, r.job.Dialect
-	sub.ad.at = r.ad.at
 	replace := p.replaceGLite
 	if r.job.Dialect == DIRAC {
 		replace = p.replaceDIRAC
@@ -80,20 +81,20 @@ func (r *jobReader) instance(p param, b *budget) (*jobReader, error) {
 		}
 		return replace(s)
 	}
-	rw := rewriter{text: text, err: func(pos Pos, text string) {
+	rw := classad.Rewriter{Text: text, Bad: func(pos classad.Pos, text string) {
 		sub.fail(pos, "parametric", "", "%q is no expression", text)
 	}}
 	for _, a := range r.ad.Attrs() {
-		if key := fold(a.Name); !strings.HasPrefix(key, "parameter") {
-			sub.ad.put(Attr{Name: rw.text(a.Name), Expr: rw.expr(a.Expr), NamePos: a.NamePos})
+		if key := classad.Fold(a.Name); !strings.HasPrefix(key, "parameter") {
+			sub.ad.Put(classad.Attr{Name: text(a.Name), Expr: rw.Expr(a.Expr), NamePos: a.NamePos})
 		}
 	}
 	if r.job.Dialect == GLite {
 		env := append(sub.strs("Environment"), "ParameterValue="+p.value)
-		sub.ad.Set("Environment", NewLiteral(StringsValue(env)))
+		sub.ad.Set("Environment", classad.NewLiteral(classad.StringsValue(env)))
 	}
 	if kinds := sub.strs("JobType"); r.job.Dialect == GLite && len(kinds) > 0 {
-		sub.ad.Set("JobType", NewLiteral(StringsValue(normalKinds(kinds))))
+		sub.ad.Set("JobType", classad.NewLiteral(classad.StringsValue(normalKinds(kinds))))
 	}
 	return sub, sub.err()
 }
@@ -101,7 +102,7 @@ func (r *jobReader) instance(p param, b *budget) (*jobReader, error) {
 func normalKinds(kinds []string) []string {
 	var out []string
 	for _, k := range kinds {
-		if !equalFold(k, "parametric") {
+		if !classad.EqualFold(k, "parametric") {
 			out = append(out, k)
 		}
 	}
@@ -162,7 +163,7 @@ func (r *jobReader) params() []param {
 
 func containsFold(ss []string, s string) bool {
 	for _, x := range ss {
-		if equalFold(x, s) {
+		if classad.EqualFold(x, s) {
 			return true
 		}
 	}
@@ -225,7 +226,7 @@ func (r *jobReader) paramInt(name string, def int) int {
 // paramList is the list of values, as texts; bare words count as text.
 func (r *jobReader) paramList(name string) ([]string, bool) {
 	e, _ := r.ad.Expr(name)
-	l, ok := e.(*ListExpr)
+	l, ok := e.(*classad.ListExpr)
 	if !ok {
 		return nil, false
 	}
@@ -234,7 +235,7 @@ func (r *jobReader) paramList(name string) ([]string, bool) {
 		if s, isText := literalText(x); isText {
 			out[i] = s
 		} else {
-			out[i] = Unparse(x)
+			out[i] = classad.Unparse(x)
 		}
 	}
 	return out, true
@@ -246,7 +247,7 @@ func (r *jobReader) paramList(name string) ([]string, bool) {
 func (r *jobReader) diracParams() []param {
 	named := map[string][]string{}
 	for _, a := range r.ad.Attrs() {
-		if base, name, ok := strings.Cut(a.Name, "."); ok && equalFold(base, "Parameters") {
+		if base, name, ok := strings.Cut(a.Name, "."); ok && classad.EqualFold(base, "Parameters") {
 			named[name] = r.diracSequence("." + name)
 		}
 	}

@@ -3,6 +3,8 @@ package jdl
 import (
 	"strings"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // policy reads retries, expiry, proxy server and the like.
@@ -91,7 +93,7 @@ func (r *jobReader) userTags() {
 		v := tags.EvalAttr(a.Name, nil)
 		s, isString := v.Str()
 		if !isString {
-			s = UnparseValue(v)
+			s = classad.UnparseValue(v)
 		}
 		r.job.Tags = append(r.job.Tags, EnvVar{a.Name, s})
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // jobReader turns one record into a Job. It goes on after an error, so that
@@ -12,8 +14,8 @@ type jobReader struct {
 	file string
 	src  string
 	cfg  jobConfig
-	dir  string // absolute; relative names start here
-	ad   *Ad    // ours to change
+	dir  string      // absolute; relative names start here
+	ad   *classad.Ad // ours to change
 	job  *Job
 	bad  map[string]bool // attributes already complained about, folded
 	errs []error
@@ -27,7 +29,7 @@ type jobReader struct {
 // maxFindings bounds the errors, and the warnings, said of one record.
 const maxFindings = 100
 
-func newJobReader(file, src string, cfg jobConfig, ad *Ad) *jobReader {
+func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
 	return &jobReader{
 		file: file, src: src, cfg: cfg, dir: cfg.baseDir(file), ad: ad.Clone(),
 		job: &Job{File: file, FuzzyFactor: 1}, bad: map[string]bool{},
@@ -36,31 +38,31 @@ func newJobReader(file, src string, cfg jobConfig, ad *Ad) *jobReader {
 }
 
 // diagnostic makes a message about a place of this text.
-func (r *jobReader) diagnostic(s Severity, pos Pos, code, msg, hint string) *Diagnostic {
-	d := &Diagnostic{Severity: s, File: r.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
+func (r *jobReader) diagnostic(s classad.Severity, pos classad.Pos, code, msg, hint string) *classad.Diagnostic {
+	d := &classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Msg: msg, Hint: hint, Code: code}
 	if pos.Line > 0 {
-		d.Line, d.caret = sourceLine(r.src, pos)
+		d.ShowLine(r.src)
 	}
 	return d
 }
 
-func (r *jobReader) fail(pos Pos, code, hint, format string, args ...any) {
+func (r *jobReader) fail(pos classad.Pos, code, hint, format string, args ...any) {
 	if len(r.errs) >= maxFindings {
 		return
 	}
-	r.errs = append(r.errs, r.diagnostic(Fatal, pos, code, fmt.Sprintf(format, args...), hint))
+	r.errs = append(r.errs, r.diagnostic(classad.Fatal, pos, code, fmt.Sprintf(format, args...), hint))
 }
 
-func (r *jobReader) warn(pos Pos, code, hint, format string, args ...any) {
+func (r *jobReader) warn(pos classad.Pos, code, hint, format string, args ...any) {
 	if len(r.job.Warnings) >= maxFindings {
 		return
 	}
-	r.job.Warnings = append(r.job.Warnings, r.diagnostic(Warning, pos, code, fmt.Sprintf(format, args...), hint))
+	r.job.Warnings = append(r.job.Warnings, r.diagnostic(classad.Warning, pos, code, fmt.Sprintf(format, args...), hint))
 }
 
 // failAttr complains once about an attribute, at its value.
 func (r *jobReader) failAttr(name, code, hint, format string, args ...any) {
-	if key := fold(name); !r.bad[key] {
+	if key := classad.Fold(name); !r.bad[key] {
 		r.bad[key] = true
 		r.fail(r.pos(name), code, hint, format, args...)
 	}
@@ -79,7 +81,7 @@ func (r *jobReader) has(name string) bool {
 }
 
 // pos is where the value of an attribute stands, or the record.
-func (r *jobReader) pos(name string) Pos {
+func (r *jobReader) pos(name string) classad.Pos {
 	if a, ok := r.ad.Attr(name); ok {
 		if p := a.Expr.Pos(); p.Line > 0 {
 			return p
@@ -91,36 +93,36 @@ func (r *jobReader) pos(name string) Pos {
 
 // value evaluates an attribute by itself, without a resource. In DIRAC's
 // dialect an unquoted text is a string.
-func (r *jobReader) value(name string) Value {
+func (r *jobReader) value(name string) classad.Value {
 	e, ok := r.ad.Expr(name)
 	if !ok {
-		return UndefinedValue()
+		return classad.UndefinedValue()
 	}
 	return r.exprValue(e)
 }
 
-func (r *jobReader) exprValue(e Expr) Value {
+func (r *jobReader) exprValue(e classad.Expr) classad.Value {
 	if r.job.Dialect == DIRAC {
-		if l, ok := e.(*ListExpr); ok {
-			vs := make([]Value, len(l.Elems))
+		if l, ok := e.(*classad.ListExpr); ok {
+			vs := make([]classad.Value, len(l.Elems))
 			for i, x := range l.Elems {
 				vs[i] = r.exprValue(x)
 			}
-			return ListValue(vs)
+			return classad.ListValue(vs)
 		}
 		if text, ok := bareText(e); ok {
-			return StringValue(text)
+			return classad.StringValue(text)
 		}
 	}
 	return r.ad.Eval(e, nil)
 }
 
 // bareText is the text of an unquoted value: words joined by dots.
-func bareText(e Expr) (string, bool) {
+func bareText(e classad.Expr) (string, bool) {
 	switch e := e.(type) {
-	case *AttrRef:
+	case *classad.AttrRef:
 		return e.Name, !e.Absolute
-	case *Select:
+	case *classad.Select:
 		x, ok := bareText(e.X)
 		return x + "." + e.Name, ok
 	}
@@ -141,7 +143,7 @@ func (r *jobReader) str(name string) string {
 }
 
 // text is a value's string; in DIRAC's dialect numbers are strings too.
-func (r *jobReader) text(v Value) (string, bool) {
+func (r *jobReader) text(v classad.Value) (string, bool) {
 	if f, ok := v.Number(); ok && r.job.Dialect == DIRAC {
 		return formatNumber(f), true
 	}
@@ -231,7 +233,7 @@ func (r *jobReader) boolean(name string) bool {
 	}
 	v := r.value(name)
 	if s, ok := r.text(v); ok && r.job.Dialect == DIRAC {
-		switch fold(s) {
+		switch classad.Fold(s) {
 		case "true", "yes", "1":
 			return true
 		case "false", "no", "0":
@@ -252,11 +254,11 @@ func (r *jobReader) wrongType(name string, want attrType) {
 		name, want = def.name, def.typ
 	}
 	if bare, where := firstBare(e); bare != "" && r.job.Dialect != DIRAC {
-		if r.bad[fold(name)] {
+		if r.bad[classad.Fold(name)] {
 			return
 		}
-		r.bad[fold(name)] = true
-		if v := r.ad.EvalAttr(bare, nil); r.ad.find(fold(bare)) >= 0 {
+		r.bad[classad.Fold(name)] = true
+		if v := r.ad.EvalAttr(bare, nil); r.has(bare) {
 			r.fail(where, "type", "", "%s: the value of %s is %s", name, bare, describe(v))
 			return
 		}
@@ -268,28 +270,28 @@ func (r *jobReader) wrongType(name string, want attrType) {
 }
 
 // firstBare finds a name that stands where a string is meant.
-func firstBare(e Expr) (string, Pos) {
-	if l, ok := e.(*ListExpr); ok {
+func firstBare(e classad.Expr) (string, classad.Pos) {
+	if l, ok := e.(*classad.ListExpr); ok {
 		for _, x := range l.Elems {
 			if s, p := firstBare(x); s != "" {
 				return s, p
 			}
 		}
-		return "", Pos{}
+		return "", classad.Pos{}
 	}
 	if s, ok := bareText(e); ok {
 		return s, e.Pos()
 	}
-	return "", Pos{}
+	return "", classad.Pos{}
 }
 
-func typeHint(v Value, want attrType) string {
+func typeHint(v classad.Value, want attrType) string {
 	s, ok := v.Str()
 	if !ok {
 		return ""
 	}
 	_, isNumber := readNumber(s)
-	isBool := equalFold(s, "true") || equalFold(s, "false")
+	isBool := classad.EqualFold(s, "true") || classad.EqualFold(s, "false")
 	if (want == tInt || want == tNumber) && isNumber || want == tBool && isBool {
 		return "remove the quotes: " + s
 	}

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // hasMeta reports whether s is a pattern of path.Match.
@@ -33,7 +35,7 @@ func cleanName(name string) (clean, why string) {
 // inputEntry is one entry of InputSandbox as written.
 type inputEntry struct {
 	text string
-	pos  Pos
+	pos  classad.Pos
 }
 
 // entries pairs the strings of a list attribute with their places.
@@ -41,7 +43,7 @@ func (r *jobReader) entries(attr string) []inputEntry {
 	texts := r.strs(attr)
 	out := make([]inputEntry, len(texts))
 	e, _ := r.ad.Expr(attr)
-	l, _ := e.(*ListExpr)
+	l, _ := e.(*classad.ListExpr)
 	for i, s := range texts {
 		out[i] = inputEntry{s, r.pos(attr)}
 		if l != nil && len(l.Elems) == len(texts) && l.Elems[i].Pos().Line > 0 {

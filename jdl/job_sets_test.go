@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"gridbroker/jdl/classad"
 )
 
 // TestSamples reads the sample files of the project as they are.
 func TestSamples(t *testing.T) {
 	want := map[string]int{
 		"hello.jdl": 1, "sandbox.jdl": 1, "parametric.jdl": 4, "parametric-dirac.jdl": 3, "collection.jdl": 3,
-		"dag.jdl": 4, "mpi.jdl": 1, "rte.jdl": 1, "hello.xrsl": 1,
+		"dag.jdl": 4, "mpi.jdl": 1, "rte.jdl": 1,
 	}
 	for name, n := range want {
 		path := filepath.Join("..", "testdata", "jdl", name)
@@ -84,7 +86,7 @@ func TestParametricSubstitution(t *testing.T) {
 	  n_PARAM_ = 5; RetryCount = n_PARAM_; Requirements = other.x_PARAM_ > 1; StdOutput = "o_PARAM_";`)
 	j := set.Jobs[1]
 	equal(t, "files", []string{j.InputSandbox[0].Source, j.StdOutput}, []string{"/job/b", "ob"})
-	equal(t, "names", []any{j.RetryCount, Unparse(j.Requirements)}, []any{5, `other.xb > 1 && other.GlueCEStateStatus == "Production"`})
+	equal(t, "names", []any{j.RetryCount, classad.Unparse(j.Requirements)}, []any{5, `other.xb > 1 && other.GlueCEStateStatus == "Production"`})
 	equal(t, "environment", j.Environment, []EnvVar{{"ParameterValue", "b"}})
 	equal(t, "node", []string{j.Node, j.Name}, []string{"b", "cat-b"})
 }
@@ -100,7 +102,7 @@ func TestCollection(t *testing.T) {
 	equal(t, "one's files", one.InputSandbox, []InputFile{{"/job/a", "a", false}, {"/job/run.sh", "run.sh", true}})
 	equal(t, "two's files", two.InputSandbox, []InputFile{{"/job/run.sh", "run.sh", false}, {"/job/b", "b", false}})
 	equal(t, "retries", []int{one.RetryCount, one.ShallowRetry, two.RetryCount}, []int{1, 4, 7})
-	equal(t, "ranks", []string{Unparse(one.Rank), Unparse(two.Rank)}, []string{"other.r", "0"})
+	equal(t, "ranks", []string{classad.Unparse(one.Rank), classad.Unparse(two.Rank)}, []string{"other.r", "0"})
 	equal(t, "names", []string{one.Node, two.Node, one.MyProxyServer}, []string{"one", "Node_1", "p.example"})
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // testFiles is a file system for sandboxes: everything below /job.
@@ -51,9 +53,9 @@ func TestParseJob(t *testing.T) {
 	equal(t, "Outputs", j.Outputs(), []OutputFile{{Name: "out"}, {Name: "err"}, {Name: "plots/a.png"}})
 	equal(t, "Demand", j.Demand, Demand{WallTime: 2 * time.Hour, CPUTime: 12 * time.Hour, Memory: 2048, Slots: 4,
 		RuntimeEnvironments: []string{"VO-atlas"}})
-	equal(t, "Requirements", Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime >= 720 && `+
+	equal(t, "Requirements", classad.Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime >= 720 && `+
 		`Member("VO-atlas",other.GlueHostApplicationSoftwareRunTimeEnvironment) && other.GlueCEInfoTotalCPUs >= 4 && other.GlueCEStateStatus == "Production"`)
-	equal(t, "DefaultRank", Unparse(j.DefaultRank), "other.GlueCEStateFreeCPUs")
+	equal(t, "DefaultRank", classad.Unparse(j.DefaultRank), "other.GlueCEStateFreeCPUs")
 	equal(t, "name, VO, retries", []any{j.Name, j.VO, j.RetryCount, j.ShallowRetry}, []any{"run.sh", "atlas", 1, 0})
 }
 
@@ -138,9 +140,9 @@ func TestTextGivesTheSameJob(t *testing.T) {
 func view(j *Job) map[string]any {
 	c, out := *j, map[string]any{}
 	c.Ad, c.File, c.Warnings, c.Dialect, c.autoName = nil, "", nil, 0, false
-	for name, e := range map[string]*Expr{"req": &c.Requirements, "rank": &c.Rank, "default": &c.DefaultRank} {
+	for name, e := range map[string]*classad.Expr{"req": &c.Requirements, "rank": &c.Rank, "default": &c.DefaultRank} {
 		if *e != nil {
-			out[name] = Unparse(*e)
+			out[name] = classad.Unparse(*e)
 		}
 		*e = nil
 	}
@@ -172,7 +174,7 @@ func TestDialects(t *testing.T) {
 		{`Parameters.x = {1};`, DIRAC},
 		{`OutputData = {"a", "b"};`, DIRAC},
 	} {
-		ad, err := ReadAd("", []byte(c.src))
+		ad, err := classad.ReadAd("", []byte(c.src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,42 +182,6 @@ func TestDialects(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.src, got, c.want)
 		}
 	}
-}
-
-// TestBounds gives texts that would take for ever, or all memory, when taken
-// at their word.
-func TestBounds(t *testing.T) {
-	double := `&(executable=/x)(rsl_substitution=(A 0123456789))`
-	for i := range 40 {
-		double += fmt.Sprintf("(rsl_substitution=(%c%d $(%c%d A)#$(%c%d A)))", 'B', i+1, 'B', i, 'B', i)
-	}
-	big := strings.Repeat("x", 1<<20)
-	for name, src := range map[string]string{
-		"xrsl doubling":   double,
-		"xrsl depth":      "&(a=" + strings.Repeat("(", 5<<20),
-		"xrsl values":     "&(a=" + strings.Repeat("b\n", 1<<18) + ")",
-		"param growth":    `JobType = "parametric"; Executable = "/x"; Parameters = {"` + big + `"}; Arguments = "` + strings.Repeat("_PARAM_", 10000) + `";`,
-		"unknown names":   `Executable = ls; ` + manyAttrs(20000),
-		"same file twice": `Executable = "/x"; InputSandbox = {"h://x/a", "h://y/a"` + strings.Repeat(`, "h://z/a"`, 20000) + `};`,
-		"nodes":           `Type = "collection"; Nodes = {` + strings.Repeat(`[NodeName = "a"],`, 20000) + `[]};`,
-		"json depth":      strings.Repeat(`{"a":`, 1<<18),
-		"adl elements":    "<ActivityDescriptions>" + strings.Repeat("<a/>", 1<<18),
-	} {
-		if _, err := ParseJobs(name, []byte(src), WithRoot(allFiles{})); err == nil {
-			t.Errorf("%s: no error", name)
-		} else if len(err.Error()) > 1<<18 {
-			t.Errorf("%s: a message of %d bytes", name, len(err.Error()))
-		}
-		Lint(name, []byte(src), WithRoot(allFiles{}))
-	}
-}
-
-func manyAttrs(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "Exekutable%d = 1;\n", i)
-	}
-	return b.String()
 }
 
 func TestOutputMatch(t *testing.T) {

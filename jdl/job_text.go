@@ -5,21 +5,29 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // Text is the job as JDL, one attribute a line. LoadJob reads the same job
 // from it, whatever the defaults and the directory are by then.
 func (j *Job) Text() string { return prettyAd(j.Ad) }
 
-func prettyAd(ad *Ad) string {
+func prettyAd(ad *classad.Ad) string {
 	var b strings.Builder
 	b.WriteString("[\n")
 	for _, a := range ad.Attrs() {
-		line := Unparse(&Ad{attrs: []Attr{a}})
+		line := classad.Unparse(oneAttr(a))
 		b.WriteString("  " + strings.TrimSuffix(strings.TrimPrefix(line, "[ "), " ]") + ";\n")
 	}
 	b.WriteString("]\n")
 	return b.String()
+}
+
+func oneAttr(a classad.Attr) *classad.Ad {
+	ad := classad.NewAd()
+	ad.Put(a)
+	return ad
 }
 
 // Text is the jobs as JDL: the one job, or a collection or DAG of all.
@@ -62,7 +70,7 @@ func (s *JobSet) nodeText(i int, j *Job, kind string) string {
 }
 
 // quoteName writes an attribute's name, in quotes where it needs them.
-func quoteName(name string) string { return Unparse(NewAttrRef(name)) }
+func quoteName(name string) string { return classad.Unparse(classad.NewAttrRef(name)) }
 
 func (s *JobSet) dependencyText() string {
 	var pairs []string
@@ -80,13 +88,13 @@ func (s *JobSet) dependencyText() string {
 // LoadJob reads what Text wrote. Nothing is filled in and no file is looked
 // at: the job is what it was, except for Warnings and Dialect.
 func LoadJob(text string) (*Job, error) {
-	cfg := newConfig(nil)
-	cfg.job.stored, cfg.job.dialect, cfg.job.defaults = true, GLite, Defaults{}
-	ad, err := ParseAd("", []byte(text))
+	cfg := newJobConfig(nil)
+	cfg.stored, cfg.dialect, cfg.defaults = true, GLite, Defaults{}
+	ad, err := classad.ParseAd("", []byte(text))
 	if err != nil {
 		return nil, err
 	}
-	return newJobReader("", text, cfg.job, ad).read()
+	return newJobReader("", text, cfg, ad).read()
 }
 
 // normalise writes into the record what was filled in, repaired and made
@@ -112,10 +120,10 @@ func (r *jobReader) normalise() {
 		}
 		r.ad.Set("Environment", stringList(env))
 	}
-	r.ad.Set("RetryCount", NewLiteral(IntValue(int64(j.RetryCount))))
-	r.ad.Set("ShallowRetryCount", NewLiteral(IntValue(int64(j.ShallowRetry))))
+	r.ad.Set("RetryCount", classad.NewLiteral(classad.IntValue(int64(j.RetryCount))))
+	r.ad.Set("ShallowRetryCount", classad.NewLiteral(classad.IntValue(int64(j.ShallowRetry))))
 	if !j.Expiry.IsZero() {
-		r.ad.Set("ExpiryTime", NewLiteral(IntValue(j.Expiry.Unix())))
+		r.ad.Set("ExpiryTime", classad.NewLiteral(classad.IntValue(j.Expiry.Unix())))
 	}
 	r.ad.Delete("OutputData")
 	r.ad.Delete("HLRLocation")
@@ -132,7 +140,7 @@ func (r *jobReader) put(name, s string) {
 		r.ad.Delete(name)
 		return
 	}
-	r.ad.Set(name, NewLiteral(StringValue(s)))
+	r.ad.Set(name, classad.NewLiteral(classad.StringValue(s)))
 }
 
 // putList sets a list of strings, or removes it when it is empty.
@@ -144,10 +152,10 @@ func (r *jobReader) putList(name string, ss []string) {
 	r.ad.Set(name, stringList(ss))
 }
 
-func stringList(ss []string) *ListExpr {
-	l := &ListExpr{}
+func stringList(ss []string) *classad.ListExpr {
+	l := &classad.ListExpr{}
 	for _, s := range ss {
-		l.Elems = append(l.Elems, NewLiteral(StringValue(s)))
+		l.Elems = append(l.Elems, classad.NewLiteral(classad.StringValue(s)))
 	}
 	return l
 }
@@ -199,7 +207,7 @@ func (r *jobReader) fromDIRAC() {
 		switch {
 		case def == nil || def.mode&(isIgnored|gliteOnly) != 0:
 			if s, ok := bareText(a.Expr); ok {
-				r.ad.Set(a.Name, NewLiteral(StringValue(s)))
+				r.ad.Set(a.Name, classad.NewLiteral(classad.StringValue(s)))
 			}
 		case def.typ == tString:
 			r.put(def.name, r.str(a.Name))
@@ -217,7 +225,7 @@ func (r *jobReader) fromDIRAC() {
 	r.putNumber("GPUNumber", int64(d.GPUs), 0)
 	r.putList("RunTimeEnvironment", d.RuntimeEnvironments)
 	if d.WholeNodes {
-		r.ad.Set("WholeNodes", NewLiteral(BoolValue(true)))
+		r.ad.Set("WholeNodes", classad.NewLiteral(classad.BoolValue(true)))
 	}
 	if in := r.job.InputData; len(in) > 0 {
 		r.putList("InputData", in)
@@ -242,5 +250,5 @@ func (r *jobReader) putNumber(name string, n, unset int64) {
 		r.ad.Delete(name)
 		return
 	}
-	r.ad.Set(name, NewLiteral(IntValue(n)))
+	r.ad.Set(name, classad.NewLiteral(classad.IntValue(n)))
 }

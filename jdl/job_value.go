@@ -6,38 +6,40 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gridbroker/jdl/classad"
 )
 
 // describe names a value for a message.
-func describe(v Value) string {
+func describe(v classad.Value) string {
 	switch v.Kind() {
-	case Undefined:
+	case classad.Undefined:
 		return "UNDEFINED"
-	case Error:
+	case classad.Error:
 		return "ERROR"
-	case Bool:
+	case classad.Bool:
 		if v.IsTrue() {
 			return "the boolean true"
 		}
 		return "the boolean false"
-	case Int, Real:
+	case classad.Int, classad.Real:
 		f, _ := v.Number()
 		return "the number " + formatNumber(f)
-	case String:
+	case classad.String:
 		s, _ := v.Str()
 		if len(s) > 40 {
 			s = s[:40] + "..."
 		}
 		return fmt.Sprintf("the string %q", s)
-	case List:
+	case classad.List:
 		vs, _ := v.List()
 		for _, x := range vs {
-			if x.Kind() != String {
+			if x.Kind() != classad.String {
 				return "a list with " + describe(x)
 			}
 		}
 		return "a list"
-	case Record:
+	case classad.Record:
 		return "a record"
 	}
 	return "a time"
@@ -66,9 +68,9 @@ var timeUnits = []struct {
 	{"d", 86400}, {"day", 86400}, {"w", 604800}, {"week", 604800},
 }
 
-// parseDuration reads a time: a bare number counts in unit; "1h30m",
+// ParseDuration reads a time: a bare number counts in unit; "1h30m",
 // "2 days 4 hours", "90 min", "1:30:00" (hours first), "PT1H30M" (ISO 8601).
-func parseDuration(s string, unit time.Duration) (time.Duration, bool) {
+func ParseDuration(s string, unit time.Duration) (time.Duration, bool) {
 	t := strings.TrimSpace(s)
 	if f, ok := readNumber(t); ok {
 		return seconds(f * unit.Seconds())
@@ -103,7 +105,7 @@ func cutQuantity(s string) (f, sec float64, rest string, ok bool) {
 		n = len(s)
 	}
 	for _, u := range timeUnits {
-		if word := fold(s[:n]); word == u.name || word == u.name+"s" {
+		if word := classad.Fold(s[:n]); word == u.name || word == u.name+"s" {
 			return f, u.sec, s[n:], ok
 		}
 	}
@@ -140,10 +142,10 @@ var sizeUnits = map[string]float64{"": 1, "b": 1.0 / (1 << 20), "k": 1.0 / 1024,
 // maxMB bounds sizes: an exabyte.
 const maxMB = 1 << 40
 
-// parseSize reads a size in MB: "4 GB", "2.5G", "512MiB", "4000". Units are
+// ParseSize reads a size in MB: "4 GB", "2.5G", "512MiB", "4000". Units are
 // powers of 1024. Parts of a MB count as a whole one.
-func parseSize(s string) (int64, bool) {
-	t := fold(strings.TrimSpace(s))
+func ParseSize(s string) (int64, bool) {
+	t := classad.Fold(strings.TrimSpace(s))
 	n := strings.IndexFunc(t, func(c rune) bool { return (c < '0' || c > '9') && c != '.' })
 	if n < 0 {
 		n = len(t)

@@ -6,16 +6,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
-// Lint says all that is wrong or doubtful in a description of jobs, errors
-// and warnings in the order of the text: what keeps the file from being read,
-// rules broken, and in addition what may be legal but is probably not meant,
-// such as an unknown attribute, a clause that never holds, or seconds where
-// minutes count.
-func Lint(file string, src []byte, opts ...Option) []*Diagnostic {
+// Lint says all that is wrong or doubtful in a description of jobs in JDL,
+// errors and warnings in the order of the text: what keeps the file from being
+// read, rules broken, and in addition what may be legal but is probably not
+// meant, such as an unknown attribute, a clause that never holds, or seconds
+// where minutes count.
+func Lint(file string, src []byte, opts ...Option) []*classad.Diagnostic {
 	l := &linter{file: file, src: string(src), glue: theGlueTable()}
-	set, err := ParseJobs(file, src, opts...)
+	l.result(ParseJobs(file, src, opts...))
+	l.text(src, opts)
+	return l.sorted()
+}
+
+// Findings are the errors and warnings of a description that was read, in the
+// order of the text.
+func Findings(set *JobSet, err error) []*classad.Diagnostic {
+	l := &linter{}
+	l.result(set, err)
+	return l.sorted()
+}
+
+func (l *linter) result(set *JobSet, err error) {
 	l.addError(err)
 	if set != nil && err == nil {
 		l.out = append(l.out, set.Warnings...)
@@ -23,29 +38,25 @@ func Lint(file string, src []byte, opts ...Option) []*Diagnostic {
 			l.out = append(l.out, j.Warnings...)
 		}
 	}
-	if DetectFormat(src) == FormatJDL {
-		l.text(src, opts)
-	}
-	return l.sorted()
 }
 
 type linter struct {
 	file, src string
 	glue      *glueTable
-	out       []*Diagnostic
-	top       *Ad             // the record of the file
+	out       []*classad.Diagnostic
+	top       *classad.Ad     // the record of the file
 	refs      map[string]bool // names that its expressions use, nodes included
 }
 
 // text looks at the record as it was written.
 func (l *linter) text(src []byte, opts []Option) {
-	cfg := newConfig(opts)
-	warn := WithWarnings(func(d *Diagnostic) { l.out = append(l.out, d) })
-	ad, err := ReadAd(l.file, src, slices.Concat(opts, []Option{warn})...)
+	cfg := newJobConfig(opts)
+	warn := classad.WithWarnings(func(d *classad.Diagnostic) { l.out = append(l.out, d) })
+	ad, err := classad.ReadAd(l.file, src, warn, classad.WithLimits(cfg.limits))
 	if err != nil {
 		return // ParseJobs said so
 	}
-	dialect := cfg.job.dialect
+	dialect := cfg.dialect
 	if dialect == AnyDialect {
 		dialect = judgeDialect(ad)
 	}
@@ -55,7 +66,7 @@ func (l *linter) text(src []byte, opts []Option) {
 
 // record checks the attributes and expressions of a job, and of the nodes in
 // it.
-func (l *linter) record(ad *Ad, dialect Dialect) {
+func (l *linter) record(ad *classad.Ad, dialect Dialect) {
 	for _, a := range ad.Attrs() {
 		l.attribute(a, dialect)
 	}
@@ -72,43 +83,43 @@ func (l *linter) record(ad *Ad, dialect Dialect) {
 	}
 }
 
-func (l *linter) nodes(e Expr, dialect Dialect) {
+func (l *linter) nodes(e classad.Expr, dialect Dialect) {
 	switch e := e.(type) {
-	case *ListExpr:
+	case *classad.ListExpr:
 		for _, x := range e.Elems {
 			l.node(x, dialect)
 		}
-	case *Ad:
+	case *classad.Ad:
 		for _, a := range e.Attrs() {
-			if !equalFold(a.Name, "Dependencies") {
+			if !classad.EqualFold(a.Name, "Dependencies") {
 				l.node(a.Expr, dialect)
 			}
 		}
 	}
 }
 
-func (l *linter) node(e Expr, dialect Dialect) {
-	ad, ok := e.(*Ad)
+func (l *linter) node(e classad.Expr, dialect Dialect) {
+	ad, ok := e.(*classad.Ad)
 	if !ok {
 		return
 	}
 	if d, has := ad.Expr("Description"); has {
 		e = d
 	}
-	if ad, ok = e.(*Ad); ok {
+	if ad, ok = e.(*classad.Ad); ok {
 		l.record(ad, dialect)
 	}
 }
 
 // attribute checks that a name is known and used for something.
-func (l *linter) attribute(a Attr, dialect Dialect) {
+func (l *linter) attribute(a classad.Attr, dialect Dialect) {
 	if len(l.out) > 10*maxFindings {
 		return
 	}
 	def := findAttr(a.Name)
 	switch {
 	case def == nil && strings.Contains(a.Name, "."), def != nil && def.mode&inInternal != 0:
-	case def == nil && l.refs[fold(a.Name)]:
+	case def == nil && l.refs[classad.Fold(a.Name)]:
 	case def == nil:
 		hint := "nothing in this file uses it"
 		if near := nearestAttr(a.Name); near != "" {
@@ -122,13 +133,13 @@ func (l *linter) attribute(a Attr, dialect Dialect) {
 	}
 }
 
-func (l *linter) warn(pos Pos, code, hint, format string, args ...any) {
+func (l *linter) warn(pos classad.Pos, code, hint, format string, args ...any) {
 	if len(l.out) > 10*maxFindings {
 		return
 	}
-	d := &Diagnostic{Severity: Warning, File: l.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	d := &classad.Diagnostic{Severity: classad.Warning, File: l.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...), Hint: hint}
 	if pos.Line > 0 {
-		d.Line, d.caret = sourceLine(l.src, pos)
+		d.ShowLine(l.src)
 	}
 	l.out = append(l.out, d)
 }
@@ -137,7 +148,7 @@ func (l *linter) warn(pos Pos, code, hint, format string, args ...any) {
 func (l *linter) addError(err error) {
 	switch e := err.(type) {
 	case nil:
-	case *Diagnostic:
+	case *classad.Diagnostic:
 		l.out = append(l.out, e)
 	case interface{ Unwrap() []error }:
 		for _, sub := range e.Unwrap() {
@@ -148,17 +159,17 @@ func (l *linter) addError(err error) {
 			l.addError(sub)
 			return
 		}
-		l.out = append(l.out, &Diagnostic{Severity: Fatal, File: l.file, Code: "read", Msg: err.Error()})
+		l.out = append(l.out, &classad.Diagnostic{Severity: classad.Fatal, File: l.file, Code: "read", Msg: err.Error()})
 	}
 }
 
 // sorted orders by place and drops what was said twice.
-func (l *linter) sorted() []*Diagnostic {
-	slices.SortStableFunc(l.out, func(a, b *Diagnostic) int {
+func (l *linter) sorted() []*classad.Diagnostic {
+	slices.SortStableFunc(l.out, func(a, b *classad.Diagnostic) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
 	seen := map[string]bool{}
-	return slices.DeleteFunc(l.out, func(d *Diagnostic) bool {
+	return slices.DeleteFunc(l.out, func(d *classad.Diagnostic) bool {
 		text := d.Error()
 		was := seen[text]
 		seen[text] = true
@@ -167,22 +178,22 @@ func (l *linter) sorted() []*Diagnostic {
 }
 
 // own checks values of the job's own attributes that are legal and unlikely.
-func (l *linter) own(ad *Ad, dialect Dialect) {
+func (l *linter) own(ad *classad.Ad, dialect Dialect) {
 	for _, name := range []string{"WallTime", "CPUTime"} {
 		if f, e, ok := literalNumber(ad, name); ok && f > 0 && f < 60 {
 			l.warn(e.Pos(), "unit", fmt.Sprintf(`write "%s min" or "%s h"`, formatNumber(f), formatNumber(f)),
 				"%s counts seconds: %s are very few", name, formatNumber(f))
 		}
 	}
-	if f, e, ok := literalNumber(ad, "Memory"); ok && e.unit == 0 {
+	if f, e, ok := literalNumber(ad, "Memory"); ok && e.Unit == 0 {
 		l.memory(e, "Memory", f)
 	}
 	l.words(ad, dialect)
 }
 
-func literalNumber(ad *Ad, name string) (float64, *Literal, bool) {
+func literalNumber(ad *classad.Ad, name string) (float64, *classad.Literal, bool) {
 	e, _ := ad.Expr(name)
-	l, ok := e.(*Literal)
+	l, ok := e.(*classad.Literal)
 	if !ok {
 		return 0, nil, false
 	}
@@ -191,7 +202,7 @@ func literalNumber(ad *Ad, name string) (float64, *Literal, bool) {
 }
 
 // words checks arguments for what only a shell would replace.
-func (l *linter) words(ad *Ad, dialect Dialect) {
+func (l *linter) words(ad *classad.Ad, dialect Dialect) {
 	e, ok := ad.Expr("Arguments")
 	if !ok {
 		return

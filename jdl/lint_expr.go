@@ -3,21 +3,23 @@ package jdl
 import (
 	"fmt"
 	"strings"
+
+	"gridbroker/jdl/classad"
 )
 
 // matchExpr checks an expression that is evaluated against a resource.
-func (l *linter) matchExpr(ad *Ad, a Attr) {
-	isRank := equalFold(a.Name, "Rank")
-	Walk(a.Expr, func(e Expr) bool {
+func (l *linter) matchExpr(ad *classad.Ad, a classad.Attr) {
+	isRank := classad.EqualFold(a.Name, "Rank")
+	classad.Walk(a.Expr, func(e classad.Expr) bool {
 		switch e := e.(type) {
-		case *Select:
+		case *classad.Select:
 			l.otherAttr(e)
 			return otherName(e) == ""
-		case *AttrRef:
+		case *classad.AttrRef:
 			l.bareName(ad, e)
-		case *Binary:
+		case *classad.Binary:
 			l.comparison(e)
-		case *Call:
+		case *classad.Call:
 			l.call(e)
 		}
 		return true
@@ -26,7 +28,7 @@ func (l *linter) matchExpr(ad *Ad, a Attr) {
 		l.constant(ad, a.Expr, "Rank", isRank)
 		return
 	}
-	clauses := Conjuncts(a.Expr)
+	clauses := classad.Conjuncts(a.Expr)
 	for _, c := range clauses {
 		l.constant(ad, c, "this clause", isRank)
 	}
@@ -34,7 +36,7 @@ func (l *linter) matchExpr(ad *Ad, a Attr) {
 }
 
 // otherAttr checks that the resource's attribute exists.
-func (l *linter) otherAttr(e *Select) {
+func (l *linter) otherAttr(e *classad.Select) {
 	name := otherName(e)
 	if name == "" {
 		return
@@ -42,7 +44,7 @@ func (l *linter) otherAttr(e *Select) {
 	if _, ok := l.glue.find(name); ok {
 		return
 	}
-	if near := l.glue.nearest(name); near != "" {
+	if near := l.glue.Nearest(name); near != "" {
 		l.warn(e.Pos(), "unknown-glue-name", "did you mean other."+near+"?", "no schema has an attribute %s", name)
 		return
 	}
@@ -56,10 +58,10 @@ var pseudoNames = map[string]bool{
 
 // bareName checks a name that stands alone: it must be one of the job's
 // attributes.
-func (l *linter) bareName(ad *Ad, e *AttrRef) {
+func (l *linter) bareName(ad *classad.Ad, e *classad.AttrRef) {
 	_, has := ad.Expr(e.Name)
 	_, inTop := l.top.Expr(e.Name)
-	if has || inTop || pseudoNames[fold(e.Name)] || strings.Contains(e.Name, paramMark) {
+	if has || inTop || pseudoNames[classad.Fold(e.Name)] || strings.Contains(e.Name, paramMark) {
 		return
 	}
 	if a, ok := l.glue.find(e.Name); ok {
@@ -70,17 +72,17 @@ func (l *linter) bareName(ad *Ad, e *AttrRef) {
 }
 
 // constant evaluates an expression that does not look at the resource.
-func (l *linter) constant(ad *Ad, e Expr, what string, isRank bool) {
+func (l *linter) constant(ad *classad.Ad, e classad.Expr, what string, isRank bool) {
 	if !isConstant(e) {
 		return
 	}
 	v := ad.Eval(e, nil)
 	switch {
 	case v.IsUndefined() || v.IsError():
-		l.warn(firstPos(e), "always-"+fold(describe(v)), "no resource can match", "%s is always %s", what, describe(v))
+		l.warn(firstPos(e), "always-"+classad.Fold(describe(v)), "no resource can match", "%s is always %s", what, describe(v))
 	case isRank:
 	case v.IsTrue():
-	case v.Kind() == Bool:
+	case v.Kind() == classad.Bool:
 		l.warn(firstPos(e), "always-false", "no resource can match", "%s is always false", what)
 	default:
 		l.warn(firstPos(e), "not-boolean", "no resource can match", "%s is %s, not a boolean", what, describe(v))
@@ -89,15 +91,15 @@ func (l *linter) constant(ad *Ad, e Expr, what string, isRank bool) {
 
 // isConstant reports whether an expression has the same value for every
 // resource, at any time.
-func isConstant(e Expr) bool {
+func isConstant(e classad.Expr) bool {
 	same := true
-	Walk(e, func(e Expr) bool {
+	classad.Walk(e, func(e classad.Expr) bool {
 		switch e := e.(type) {
-		case *AttrRef:
-			name := fold(e.Name)
+		case *classad.AttrRef:
+			name := classad.Fold(e.Name)
 			same = same && name != "other" && name != "target"
-		case *Call:
-			switch fold(e.Name) {
+		case *classad.Call:
+			switch classad.Fold(e.Name) {
 			case "random", "time", "currenttime", "daytime", "abstime", "timezoneoffset", "unparse", "eval":
 				same = false
 			}
@@ -108,9 +110,9 @@ func isConstant(e Expr) bool {
 }
 
 // firstPos is the place of the leftmost part of an expression.
-func firstPos(e Expr) Pos {
+func firstPos(e classad.Expr) classad.Pos {
 	best := e.Pos()
-	Walk(e, func(e Expr) bool {
+	classad.Walk(e, func(e classad.Expr) bool {
 		if p := e.Pos(); p.Line > 0 && (p.Line < best.Line || p.Line == best.Line && p.Col < best.Col) {
 			best = p
 		}
@@ -121,9 +123,9 @@ func firstPos(e Expr) Pos {
 
 // isComparison reports whether op compares strictly: with another type it is
 // ERROR.
-func isComparison(op Op) bool {
+func isComparison(op classad.Op) bool {
 	switch op {
-	case OpLt, OpLe, OpGt, OpGe, OpEq, OpNe:
+	case classad.OpLt, classad.OpLe, classad.OpGt, classad.OpGe, classad.OpEq, classad.OpNe:
 		return true
 	}
 	return false
@@ -131,14 +133,14 @@ func isComparison(op Op) bool {
 
 // comparison checks one side that is the resource's attribute against the
 // other side.
-func (l *linter) comparison(e *Binary) {
-	for _, side := range [][2]Expr{{e.X, e.Y}, {e.Y, e.X}} {
+func (l *linter) comparison(e *classad.Binary) {
+	for _, side := range [][2]classad.Expr{{e.X, e.Y}, {e.Y, e.X}} {
 		name := otherName(side[0])
 		if name == "" {
 			continue
 		}
 		a, known := l.glue.find(name)
-		lit, isLit := side[1].(*Literal)
+		lit, isLit := side[1].(*classad.Literal)
 		switch {
 		case isComparison(e.Op) && known && a.list:
 			l.warn(e.Pos(), "list-compared", fmt.Sprintf(`write Member("...", other.%s)`, a.name),
@@ -147,7 +149,7 @@ func (l *linter) comparison(e *Binary) {
 			l.warn(e.Pos(), "always-undefined", fmt.Sprintf("write isUndefined(other.%s)", name), "comparing with undefined is always UNDEFINED")
 		case isComparison(e.Op) && known && isLit:
 			l.types(e, a, lit)
-		case (e.Op == OpIs || e.Op == OpIsnt) && isLit:
+		case (e.Op == classad.OpIs || e.Op == classad.OpIsnt) && isLit:
 			l.caseMatters(e, name, lit)
 		}
 	}
@@ -155,19 +157,19 @@ func (l *linter) comparison(e *Binary) {
 
 // types checks a literal against the type of the attribute it is compared
 // with, and the unit of a number.
-func (l *linter) types(e *Binary, a glueAttr, lit *Literal) {
+func (l *linter) types(e *classad.Binary, a glueAttr, lit *classad.Literal) {
 	f, isNumber := lit.Value.Number()
 	s, isText := lit.Value.Str()
 	switch {
-	case a.kind == Int && isText:
+	case a.kind == classad.Int && isText:
 		hint := ""
 		if _, ok := readNumber(s); ok {
 			hint = "remove the quotes: " + s
 		}
 		l.warn(lit.Pos(), "always-error", hint, "%s is a number: comparing it with a string is always ERROR", a.name)
-	case a.kind == String && (isNumber || lit.Value.Kind() == Bool):
-		l.warn(lit.Pos(), "always-error", fmt.Sprintf("write %q", Unparse(lit)), "%s is a string: comparing it with %s is always ERROR", a.name, describe(lit.Value))
-	case a.kind == Bool && isText:
+	case a.kind == classad.String && (isNumber || lit.Value.Kind() == classad.Bool):
+		l.warn(lit.Pos(), "always-error", fmt.Sprintf("write %q", classad.Unparse(lit)), "%s is a string: comparing it with %s is always ERROR", a.name, describe(lit.Value))
+	case a.kind == classad.Bool && isText:
 		l.warn(lit.Pos(), "always-error", "remove the quotes", "%s is a boolean: comparing it with a string is always ERROR", a.name)
 	case isNumber:
 		l.unit(lit, a.name, f)
@@ -176,8 +178,8 @@ func (l *linter) types(e *Binary, a glueAttr, lit *Literal) {
 
 // caseMatters warns of =?= on the one text whose case differs between GLUE 1.3
 // and 2.0.
-func (l *linter) caseMatters(e *Binary, name string, lit *Literal) {
-	if s, ok := lit.Value.Str(); ok && equalFold(s, "production") && strings.HasSuffix(fold(name), "status") {
+func (l *linter) caseMatters(e *classad.Binary, name string, lit *classad.Literal) {
+	if s, ok := lit.Value.Str(); ok && classad.EqualFold(s, "production") && strings.HasSuffix(classad.Fold(name), "status") {
 		l.warn(e.Pos(), "case", "write ==", "%s tells Production from production, and both are published", e.Op)
 	}
 }
@@ -191,10 +193,10 @@ const (
 )
 
 // unit warns of a number that looks as if it counted in another unit.
-func (l *linter) unit(lit *Literal, name string, f float64) {
+func (l *linter) unit(lit *classad.Literal, name string, f float64) {
 	switch unit := attrUnit(name); {
-	case lit.unit != 0 && lit.unit|0x20 != 'b' && (unit == unitMB || unit == unitGB):
-		l.warn(lit.Pos(), "unit", "write the number without a suffix", "%s counts MB, and %s is %s", name, Unparse(lit), formatNumber(f))
+	case lit.Unit != 0 && lit.Unit|0x20 != 'b' && (unit == unitMB || unit == unitGB):
+		l.warn(lit.Pos(), "unit", "write the number without a suffix", "%s counts MB, and %s is %s", name, classad.Unparse(lit), formatNumber(f))
 	case unit == unitMinutes && f > longMinutes:
 		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s seconds are %s minutes", formatNumber(f), formatNumber(f/60)), "%s counts minutes: %s are %.0f days", name, formatNumber(f), f/1440)
 	case unit == unitSeconds && f > 0 && f < shortSeconds && f == float64(int(f)):
@@ -204,7 +206,7 @@ func (l *linter) unit(lit *Literal, name string, f float64) {
 	}
 }
 
-func (l *linter) memory(lit *Literal, name string, f float64) {
+func (l *linter) memory(lit *classad.Literal, name string, f float64) {
 	switch {
 	case f > 0 && f < lowMB:
 		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s GB are %s MB", formatNumber(f), formatNumber(f*1024)), "%s counts MB: %s are few", name, formatNumber(f))
@@ -215,8 +217,8 @@ func (l *linter) memory(lit *Literal, name string, f float64) {
 
 // call checks the arguments of functions that want lists, and patterns that
 // look like a shell's.
-func (l *linter) call(e *Call) {
-	switch fold(e.Name) {
+func (l *linter) call(e *classad.Call) {
+	switch classad.Fold(e.Name) {
 	case "member", "identicalmember":
 		if len(e.Args) == 2 {
 			l.memberArgs(e)
@@ -228,7 +230,7 @@ func (l *linter) call(e *Call) {
 	}
 }
 
-func (l *linter) memberArgs(e *Call) {
+func (l *linter) memberArgs(e *classad.Call) {
 	first, firstKnown := l.glue.find(otherName(e.Args[0]))
 	second, secondKnown := l.glue.find(otherName(e.Args[1]))
 	_, secondText := literalText(e.Args[1])
@@ -242,19 +244,19 @@ func (l *linter) memberArgs(e *Call) {
 	}
 }
 
-func (l *linter) pattern(e *Call) {
+func (l *linter) pattern(e *classad.Call) {
 	a, known := l.glue.find(otherName(e.Args[1]))
 	if known && a.list {
 		l.warn(e.Args[1].Pos(), "list-compared", "write regexpMember(pattern, other."+a.name+")", "%s is a list: regexp is always ERROR", a.name)
 	}
-	lit, ok := e.Args[0].(*Literal)
-	if s, isText := lit.textOf(); ok && isText && looksLikeGlob(s) {
+	lit, ok := e.Args[0].(*classad.Literal)
+	if s, isText := stringOf(lit); ok && isText && looksLikeGlob(s) {
 		l.warn(lit.Pos(), "glob", "write .* for any text", "%q: in a regular expression * repeats the character before it", s)
 	}
 }
 
-// textOf is the text of a literal that may be nil.
-func (l *Literal) textOf() (string, bool) {
+// stringOf is the text of a literal that may be nil.
+func stringOf(l *classad.Literal) (string, bool) {
 	if l == nil {
 		return "", false
 	}

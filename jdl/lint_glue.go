@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"gridbroker/jdl/classad"
 )
 
 // glueNames lists the attributes of GLUE Schema 1.3 (LDAP) and GLUE 2.0
@@ -20,7 +22,7 @@ var glueNames string
 // glueAttr is what the schema says of an attribute.
 type glueAttr struct {
 	name string
-	kind Kind // String, Int, Bool
+	kind classad.Kind // String, Int, Bool
 	list bool
 }
 
@@ -44,7 +46,7 @@ var theGlueTable = sync.OnceValue(newGlueTable)
 // GLUEType is the type that an attribute of a GLUE 1.3 or GLUE 2.0 resource has
 // in expressions (any case): String, Int or Bool, or a list of them. It is
 // false for names outside of the schemas.
-func GLUEType(name string) (kind Kind, list, known bool) {
+func GLUEType(name string) (kind classad.Kind, list, known bool) {
 	a, known := theGlueTable().find(name)
 	return a.kind, a.list, known
 }
@@ -56,39 +58,39 @@ func newGlueTable() *glueTable {
 	t := &glueTable{by: map[string]glueAttr{}}
 	for line := range strings.Lines(glueNames + moreNames) {
 		f := strings.Fields(line)
-		a := glueAttr{name: f[0], kind: String, list: len(f) > 2}
+		a := glueAttr{name: f[0], kind: classad.String, list: len(f) > 2}
 		switch f[1] {
 		case "int":
-			a.kind = Int
+			a.kind = classad.Int
 		case "bool":
-			a.kind = Bool
+			a.kind = classad.Bool
 		}
-		t.by[fold(a.name)] = a
+		t.by[classad.Fold(a.name)] = a
 		t.names = append(t.names, a.name)
 	}
 	return t
 }
 
 func (t *glueTable) find(name string) (glueAttr, bool) {
-	a, ok := t.by[fold(name)]
+	a, ok := t.by[classad.Fold(name)]
 	return a, ok
 }
 
 // nearest is the attribute of a resource that a name was probably meant to
 // be, or "". A name without its schema's prefix counts as that name.
-func (t *glueTable) nearest(name string) string {
-	low := fold(name)
+func (t *glueTable) Nearest(name string) string {
+	low := classad.Fold(name)
 	for _, n := range t.names {
-		if len(low) > 7 && strings.HasPrefix(n, "GlueCE") && strings.HasSuffix(fold(n), low) {
+		if len(low) > 7 && strings.HasPrefix(n, "GlueCE") && strings.HasSuffix(classad.Fold(n), low) {
 			return n
 		}
 	}
-	return nearest(name, t.names)
+	return classad.Nearest(name, t.names)
 }
 
 // attrUnit is the unit an attribute of a resource counts in.
 func attrUnit(name string) demandUnit {
-	low := fold(name)
+	low := classad.Fold(name)
 	switch {
 	case strings.HasPrefix(low, "gluecepolicymax") && strings.HasSuffix(low, "time"):
 		return unitMinutes

@@ -3,6 +3,8 @@ package jdl
 import (
 	"fmt"
 	"math"
+
+	"gridbroker/jdl/classad"
 )
 
 // bounds are what the clauses of Requirements leave of one attribute.
@@ -15,24 +17,24 @@ type bounds struct {
 
 // ranges looks for clauses that exclude each other: no resource can then
 // match, though each clause alone could hold.
-func (l *linter) ranges(ad *Ad, clauses []Expr) {
+func (l *linter) ranges(ad *classad.Ad, clauses []classad.Expr) {
 	seen := map[string]*bounds{}
 	for _, c := range clauses {
-		e, ok := c.(*Binary)
+		e, ok := c.(*classad.Binary)
 		if !ok {
 			continue
 		}
 		name, bound, op := otherName(e.X), e.Y, e.Op
 		if name == "" {
-			name, bound, op = otherName(e.Y), e.X, mirrored(e.Op)
+			name, bound, op = otherName(e.Y), e.X, e.Op.Mirrored()
 		}
 		if name == "" || !isConstant(bound) {
 			continue
 		}
-		b := seen[fold(name)]
+		b := seen[classad.Fold(name)]
 		if b == nil {
 			b = &bounds{low: math.Inf(-1), high: math.Inf(1)}
-			seen[fold(name)] = b
+			seen[classad.Fold(name)] = b
 		}
 		if why := b.narrow(op, ad.Eval(bound, nil)); why != "" {
 			l.warn(firstPos(e), "always-false", "no resource can match", "this clause excludes another one: %s %s", name, why)
@@ -42,9 +44,9 @@ func (l *linter) ranges(ad *Ad, clauses []Expr) {
 }
 
 // narrow adds a condition and says why nothing is left, or "".
-func (b *bounds) narrow(op Op, v Value) string {
-	if s, ok := v.Str(); ok && op == OpEq {
-		if b.hasText && !equalFold(b.text, s) {
+func (b *bounds) narrow(op classad.Op, v classad.Value) string {
+	if s, ok := v.Str(); ok && op == classad.OpEq {
+		if b.hasText && !classad.EqualFold(b.text, s) {
 			return fmt.Sprintf("cannot be both %q and %q", b.text, s)
 		}
 		b.text, b.hasText = s, true
@@ -55,15 +57,15 @@ func (b *bounds) narrow(op Op, v Value) string {
 		return ""
 	}
 	switch op {
-	case OpGe, OpEq:
+	case classad.OpGe, classad.OpEq:
 		b.atLeast(f, false)
-	case OpGt:
+	case classad.OpGt:
 		b.atLeast(f, true)
 	}
 	switch op {
-	case OpLe, OpEq:
+	case classad.OpLe, classad.OpEq:
 		b.atMost(f, false)
-	case OpLt:
+	case classad.OpLt:
 		b.atMost(f, true)
 	}
 	if b.low > b.high || b.low == b.high && (b.lowOpen || b.highOpen) {

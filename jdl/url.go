@@ -1,6 +1,10 @@
 package jdl
 
-import "strings"
+import (
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
 
 // catalogueSchemes are the prefixes of logical file names, which have no "//".
 var catalogueSchemes = []string{"lfn", "guid", "si-lfn", "si-guid"}
@@ -12,7 +16,7 @@ func isURL(s string) bool {
 		return false
 	}
 	for _, c := range catalogueSchemes {
-		if equalFold(scheme, c) {
+		if classad.EqualFold(scheme, c) {
 			return true
 		}
 	}

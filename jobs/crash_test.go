@@ -14,6 +14,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -45,9 +46,9 @@ func submitAndDie(dir string, at int64) (points int64) {
 	defer b.Store.Close()
 	var jobs []*jdl.Job
 	for i := range crashJobs {
-		ad := jdl.NewAd()
-		ad.Set("Executable", jdl.NewLiteral(jdl.StringValue("/bin/true")))
-		jobs = append(jobs, &jdl.Job{Ad: ad, Name: fmt.Sprint("job", i), Executable: "/bin/true", Requirements: jdl.NewLiteral(jdl.BoolValue(true))})
+		ad := classad.NewAd()
+		ad.Set("Executable", classad.NewLiteral(classad.StringValue("/bin/true")))
+		jobs = append(jobs, &jdl.Job{Ad: ad, Name: fmt.Sprint("job", i), Executable: "/bin/true", Requirements: classad.NewLiteral(classad.BoolValue(true))})
 	}
 	p, err := b.Plan(context.Background(), jobs, crashSites())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Source of draws: uniform in [0, 1). *math/rand/v2.Rand is one.
@@ -99,7 +100,7 @@ type Field struct {
 	job     *jdl.Job
 	scene   *scene
 	ranks   bool // the JDL rank decides
-	rank    func(*glue.Resource) jdl.Value
+	rank    func(*glue.Resource) classad.Value
 	entries []entry
 	ks      []key // of the last order; kept for the next
 	order   []int
@@ -109,7 +110,7 @@ type Field struct {
 // NewField prepares the candidates of a job. Their order does not matter.
 // Where jobs were placed since, rankOf evaluates the job's Rank again, with
 // corrected counters. It may be nil where Candidate.JDLRank stays as it is.
-func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, rankOf func(*glue.Resource) jdl.Value) *Field {
+func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, rankOf func(*glue.Resource) classad.Value) *Field {
 	if p.Model == (Model{}) {
 		p.Model = DefaultModel()
 	}
@@ -223,11 +224,11 @@ func (f *Field) verdict(r *Ranked) (primary float64, why string) {
 	return primary, ""
 }
 
-func describe(v jdl.Value) string {
+func describe(v classad.Value) string {
 	switch v.Kind() {
-	case jdl.Undefined:
+	case classad.Undefined:
 		return "undefined"
-	case jdl.Error:
+	case classad.Error:
 		return "an error"
 	}
 	return "not a number"

@@ -7,6 +7,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -45,7 +46,7 @@ var better = map[string]func(c *rank.Candidate){
 	"no complaint": func(c *rank.Candidate) { c.Trouble = "" },
 	"higher Rank": func(c *rank.Candidate) {
 		if v, ok := c.JDLRank.Number(); ok {
-			c.JDLRank = jdl.RealValue(v + 1 + math.Abs(v)/2)
+			c.JDLRank = classad.RealValue(v + 1 + math.Abs(v)/2)
 		}
 	},
 	"closer data": func(c *rank.Candidate) {
@@ -63,8 +64,8 @@ func abs(x int64) int64 { return max(x, -x) }
 
 func TestBetterTermNeverLowersTheRank(t *testing.T) {
 	data := []jdl.InputFile{{Source: "https://se.example.org/in.dat", Name: "in.dat"}}
-	plain, ranked := &jdl.Job{InputSandbox: data}, &jdl.Job{Rank: &jdl.Literal{}, InputSandbox: data}
-	fuzzy := &jdl.Job{Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 1}
+	plain, ranked := &jdl.Job{InputSandbox: data}, &jdl.Job{Rank: &classad.Literal{}, InputSandbox: data}
+	fuzzy := &jdl.Job{Rank: &classad.Literal{}, FuzzyRank: true, FuzzyFactor: 1}
 	policies := map[string][]*jdl.Job{
 		rank.Hybrid: {plain, ranked}, rank.JDL: {ranked}, rank.Paper: {plain}, rank.FastestQueue: {plain}, rank.ForecastOnly: {plain},
 		rank.Data: {plain}, rank.Random: {plain}, "formula:-completion - wait": {plain}, "formula:orElse(rank, 0)": {ranked},

@@ -7,6 +7,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -86,9 +87,9 @@ func TestPaperMarksDistribution(t *testing.T) {
 func TestFuzzyRankChances(t *testing.T) {
 	cs := idle(3)
 	for i := range cs {
-		cs[i].JDLRank = jdl.IntValue(int64(i))
+		cs[i].JDLRank = classad.IntValue(int64(i))
 	}
-	job := &jdl.Job{Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 2}
+	job := &jdl.Job{Rank: &classad.Literal{}, FuzzyRank: true, FuzzyFactor: 2}
 	weights := []float64{math.Atan(-2) + math.Pi/2, math.Pi / 2, math.Atan(2) + math.Pi/2}
 	sum := weights[0] + weights[1] + weights[2]
 	p, _ := rank.ParsePolicy(rank.JDL, rank.DefaultModel())
@@ -109,9 +110,9 @@ func TestFuzzyRankChances(t *testing.T) {
 
 func TestJDLRankDecides(t *testing.T) {
 	cs := idle(3)
-	cs[0].JDLRank, cs[1].JDLRank, cs[2].JDLRank = jdl.IntValue(1), jdl.UndefinedValue(), jdl.RealValue(2.5)
+	cs[0].JDLRank, cs[1].JDLRank, cs[2].JDLRank = classad.IntValue(1), classad.UndefinedValue(), classad.RealValue(2.5)
 	p, _ := rank.ParsePolicy(rank.Hybrid, rank.DefaultModel())
-	got, dropped := p.NewField(&jdl.Job{Rank: &jdl.Literal{}}, now, cs, rank.NewTally(), nil).Order(seeded(1), 0)
+	got, dropped := p.NewField(&jdl.Job{Rank: &classad.Literal{}}, now, cs, rank.NewTally(), nil).Order(seeded(1), 0)
 	if ids(got) != "ce02 ce00" || len(dropped) != 1 || dropped[0].Why != "Rank is undefined" {
 		t.Errorf("order %q, dropped %v", ids(got), dropped)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -54,7 +55,7 @@ func randomCandidate(r *rand.Rand, i int) rank.Candidate {
 		EstimatedWait: maybe(r, time.Duration(odd(r))), StateIsPlaceholder: r.IntN(5) == 0,
 		Benchmarks: map[string]float64{"hep-spec06": odd(r)},
 	}
-	c := rank.Candidate{Resource: res, Age: time.Duration(odd(r)), JDLRank: jdl.RealValue(math.Round(odd(r)))}
+	c := rank.Candidate{Resource: res, Age: time.Duration(odd(r)), JDLRank: classad.RealValue(math.Round(odd(r)))}
 	if r.IntN(2) == 0 {
 		c.Forecasts = []rank.Forecast{{Source: "f", Made: now.Add(-time.Duration(r.IntN(9)) * time.Minute),
 			Low: time.Duration(odd(r)), Median: time.Duration(odd(r)), High: time.Duration(odd(r)),
@@ -99,7 +100,7 @@ func eachPolicy(t *testing.T, f func(t *testing.T, name string, job *jdl.Job)) {
 	names := []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ARCFastest, rank.ForecastOnly, rank.Data, rank.Random,
 		"formula:-completion + orElse(free, 0)"}
 	for _, name := range names {
-		for _, job := range []*jdl.Job{{}, {Rank: &jdl.Literal{}}, {Rank: &jdl.Literal{}, FuzzyRank: true, FuzzyFactor: 1}} {
+		for _, job := range []*jdl.Job{{}, {Rank: &classad.Literal{}}, {Rank: &classad.Literal{}, FuzzyRank: true, FuzzyFactor: 1}} {
 			t.Run(fmt.Sprintf("%s/rank=%v/fuzzy=%v", name, job.Rank != nil, job.FuzzyRank), func(t *testing.T) { f(t, name, job) })
 		}
 	}
@@ -147,7 +148,7 @@ func TestNothingInfiniteEscapes(t *testing.T) {
 func idle(n int) []rank.Candidate {
 	cs := make([]rank.Candidate, n)
 	for i := range cs {
-		cs[i] = rank.Candidate{JDLRank: jdl.IntValue(7), Resource: &glue.Resource{ID: fmt.Sprintf("ce%02d", i),
+		cs[i] = rank.Candidate{JDLRank: classad.IntValue(7), Resource: &glue.Resource{ID: fmt.Sprintf("ce%02d", i),
 			Waiting: glue.Some[int64](0), FreeSlots: glue.Some[int64](10), TotalSlots: glue.Some[int64](10)}}
 	}
 	return cs

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"gridbroker/glue"
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Candidate is a resource that survived the filters, with what is known about
@@ -13,7 +13,7 @@ type Candidate struct {
 	Resource  *glue.Resource
 	Endpoint  glue.Endpoint // the one the job would be sent to
 	Age       time.Duration // how old the published state is
-	JDLRank   jdl.Value     // Rank evaluated for this resource
+	JDLRank   classad.Value // Rank evaluated for this resource
 	Forecasts []Forecast
 	Queue     *QueueLength // from a queue-length service; nil: none answered
 	History   *History     // nil: nothing known

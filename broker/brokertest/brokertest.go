@@ -9,6 +9,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -18,11 +19,11 @@ var Start = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 // NewJob reads a record and makes the job of its Requirements and Rank.
 func NewJob(t *testing.T, text string) *jdl.Job {
 	t.Helper()
-	ad, err := jdl.ParseAd("job.jdl", []byte(text))
+	ad, err := classad.ParseAd("job.jdl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := &jdl.Job{Ad: ad, Name: "job", File: "job.jdl", Requirements: jdl.NewLiteral(jdl.BoolValue(true)), FuzzyFactor: 1}
+	job := &jdl.Job{Ad: ad, Name: "job", File: "job.jdl", Requirements: classad.NewLiteral(classad.BoolValue(true)), FuzzyFactor: 1}
 	if e, ok := ad.Expr("Requirements"); ok {
 		job.Requirements = e
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"gridbroker/credential"
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 	"gridbroker/plugins"
 )
 
@@ -45,7 +45,7 @@ func exitCode(ctx context.Context, err error) int {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return exitInterrupted
 	}
-	if _, ok := errors.AsType[*jdl.Diagnostic](err); ok {
+	if _, ok := errors.AsType[*classad.Diagnostic](err); ok {
 		return exitUsage
 	}
 	if _, ok := errors.AsType[*credential.Finding](err); ok {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // evalCase is one line of a batch.
@@ -83,13 +83,13 @@ func (c *evalCase) answer() answer {
 	if c.Mode == "sym" {
 		return symmetric(left, right, c.Expr)
 	}
-	e, err := jdl.ParseExpr("", []byte(c.Expr))
+	e, err := classad.ParseExpr("", []byte(c.Expr))
 	if err != nil {
 		return answer{T: "parse-error", V: firstLine(err)}
 	}
 	switch c.Mode {
 	case "unparse":
-		return answer{T: "unparsed", V: jdl.Unparse(e)}
+		return answer{T: "unparsed", V: classad.Unparse(e)}
 	case "match":
 		return answerOf(left.Eval(e, right))
 	}
@@ -102,15 +102,15 @@ func firstLine(err error) string {
 	return line
 }
 
-func recordOf(text string) (*jdl.Ad, error) {
+func recordOf(text string) (*classad.Ad, error) {
 	if text == "" {
-		return jdl.NewAd(), nil
+		return classad.NewAd(), nil
 	}
-	return jdl.ParseAd("", []byte(text))
+	return classad.ParseAd("", []byte(text))
 }
 
 func parsedAnswer(text string) answer {
-	ad, err := jdl.ParseAd("", []byte(text))
+	ad, err := classad.ParseAd("", []byte(text))
 	if err != nil {
 		return answer{T: "parse-error", V: firstLine(err)}
 	}
@@ -125,9 +125,9 @@ func parsedAnswer(text string) answer {
 
 // symmetric answers for the attributes of a match of two records:
 // leftMatchesRight is what the right one requires of the left.
-func symmetric(left, right *jdl.Ad, name string) answer {
+func symmetric(left, right *classad.Ad, name string) answer {
 	toLeft, toRight := right.EvalAttr("requirements", left), left.EvalAttr("requirements", right)
-	verdicts := []jdl.Value{toLeft, toRight}
+	verdicts := []classad.Value{toLeft, toRight}
 	switch name {
 	case "leftMatchesRight":
 		verdicts = verdicts[:1]
@@ -146,7 +146,7 @@ func symmetric(left, right *jdl.Ad, name string) answer {
 }
 
 // truth reads a boolean, or a number as one.
-func truth(v jdl.Value) (yes, ok bool) {
+func truth(v classad.Value) (yes, ok bool) {
 	if f, isNumber := v.Number(); isNumber {
 		return f != 0, true
 	}
@@ -154,26 +154,26 @@ func truth(v jdl.Value) (yes, ok bool) {
 }
 
 // answerOf writes a value in the terms of the batch format.
-func answerOf(v jdl.Value) answer {
+func answerOf(v classad.Value) answer {
 	switch v.Kind() {
-	case jdl.Error:
+	case classad.Error:
 		return answer{T: "error"}
-	case jdl.Bool:
+	case classad.Bool:
 		return answer{T: "bool", V: v.IsTrue()}
-	case jdl.Int:
+	case classad.Int:
 		i, _ := v.Int()
 		return answer{T: "int", V: i}
-	case jdl.Real:
+	case classad.Real:
 		f, _ := v.Number()
 		return answer{T: "real", V: realJSON(f)}
-	case jdl.String:
+	case classad.String:
 		s, _ := v.Str()
 		return answer{T: "string", V: s}
-	case jdl.List:
+	case classad.List:
 		return listAnswer(v)
-	case jdl.Record:
+	case classad.Record:
 		return recordAnswer(v)
-	case jdl.AbsTime, jdl.RelTime:
+	case classad.AbsTime, classad.RelTime:
 		return timeAnswer(v)
 	}
 	return answer{T: "undefined"}
@@ -192,7 +192,7 @@ func realJSON(f float64) any {
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 }
 
-func listAnswer(v jdl.Value) answer {
+func listAnswer(v classad.Value) answer {
 	vs, _ := v.List()
 	out := make([]answer, len(vs))
 	for i, x := range vs {
@@ -201,7 +201,7 @@ func listAnswer(v jdl.Value) answer {
 	return answer{T: "list", V: out}
 }
 
-func recordAnswer(v jdl.Value) answer {
+func recordAnswer(v classad.Value) answer {
 	out := map[string]answer{}
 	if ad, ok := v.Record(); ok {
 		for _, at := range ad.Attrs() {
@@ -211,7 +211,7 @@ func recordAnswer(v jdl.Value) answer {
 	return answer{T: "ad", V: out}
 }
 
-func timeAnswer(v jdl.Value) answer {
+func timeAnswer(v classad.Value) answer {
 	if t, ok := v.AbsTime(); ok {
 		_, offset := t.Zone()
 		secs := float64(t.Unix()) + float64(t.Nanosecond())/1e9

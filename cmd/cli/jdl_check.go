@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/formats"
 )
 
 // checkedFile is one file of the answer.
@@ -64,7 +66,7 @@ func (a *app) jdlCheck(paths []string, d jdl.Dialect, strict bool) error {
 		if err != nil {
 			return err
 		}
-		found := jdl.Lint(name, text, append(a.jobOptions(path), jdl.WithDialect(d))...)
+		found := formats.Lint(name, text, append(a.jobOptions(path), jdl.WithDialect(d))...)
 		f := checked(name, found)
 		files = append(files, f)
 		bad += f.Errors
@@ -86,13 +88,13 @@ func (a *app) jdlCheck(paths []string, d jdl.Dialect, strict bool) error {
 	return nil
 }
 
-func checked(name string, found []*jdl.Diagnostic) checkedFile {
+func checked(name string, found []*classad.Diagnostic) checkedFile {
 	f := checkedFile{File: name, Problems: []problem{}}
 	for _, d := range found {
 		p := problem{Severity: "warning", Code: d.Code, File: d.File, Line: d.Pos.Line, Column: d.Pos.Col,
 			Message: d.Msg, Hint: d.Hint, Source: d.Line}
 		f.Warnings++
-		if d.Severity == jdl.Fatal {
+		if d.Severity == classad.Fatal {
 			p.Severity = "error"
 			f.Errors++
 			f.Warnings--
@@ -102,7 +104,7 @@ func checked(name string, found []*jdl.Diagnostic) checkedFile {
 	return f
 }
 
-func (a *app) printChecked(f checkedFile, found []*jdl.Diagnostic) {
+func (a *app) printChecked(f checkedFile, found []*classad.Diagnostic) {
 	for i, d := range found {
 		fmt.Fprintf(a.env.Out, "%s: %s\n", f.Problems[i].Severity, d)
 	}

@@ -11,6 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/adl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/sbatch"
+	"gridbroker/jdl/xrsl"
 )
 
 func (a *app) jdlConvertCmd() *cobra.Command {
@@ -89,9 +93,9 @@ func (c *converter) write(text []byte) error {
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	switch c.to {
 	case "adl":
-		return each(set, func(j *jdl.Job) ([]byte, error) { return j.ADL(jdl.ADLOptions{}) }, jdl.ADLBulk)
+		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{}) }, adl.Bulk)
 	case "xrsl":
-		return each(set, (*jdl.Job).XRSL, jdl.XRSLMulti)
+		return each(set, xrsl.Write, xrsl.Bulk)
 	case "json":
 		return toJSON(set)
 	case "jdl":
@@ -123,7 +127,7 @@ func each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), join func(...[]
 func toJSON(set *jdl.JobSet) ([]byte, error) {
 	var body any = set.Jobs[0].Ad
 	if len(set.Jobs) > 1 {
-		var ads []*jdl.Ad
+		var ads []*classad.Ad
 		for _, j := range set.Jobs {
 			ads = append(ads, j.Ad)
 		}
@@ -143,7 +147,7 @@ func (c *converter) scripts(set *jdl.JobSet) error {
 		return usageError(fmt.Errorf("%d jobs are %d scripts: name a directory with --out", len(set.Jobs), len(set.Jobs)))
 	}
 	for i, j := range set.Jobs {
-		text, err := j.Sbatch(jdl.SbatchOptions{StageIn: c.stageIn})
+		text, err := sbatch.Write(j, sbatch.Options{StageIn: c.stageIn})
 		if err != nil {
 			return usageError(fmt.Errorf("%s: %w", j.Name, err))
 		}

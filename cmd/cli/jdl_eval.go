@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/formats"
 )
 
 func (a *app) jdlEvalCmd() *cobra.Command {
@@ -53,7 +54,7 @@ func (a *app) jdlEval(ad, other string, exprs []string) error {
 	if err != nil {
 		return err
 	}
-	var right jdl.Scope // nil: no match
+	var right classad.Scope // nil: no match
 	if other != "" {
 		rec, err := a.record(other)
 		if err != nil {
@@ -63,14 +64,14 @@ func (a *app) jdlEval(ad, other string, exprs []string) error {
 	}
 	var answers []answer
 	for _, text := range exprs {
-		e, err := jdl.ParseExpr("", []byte(text), a.warnTo())
+		e, err := classad.ParseExpr("", []byte(text), a.warnTo())
 		if err != nil {
 			return err
 		}
 		v := left.Eval(e, right)
 		answers = append(answers, answerOf(v))
 		if !a.json {
-			fmt.Fprintln(a.env.Out, jdl.UnparseValue(v))
+			fmt.Fprintln(a.env.Out, classad.UnparseValue(v))
 		}
 	}
 	if a.json {
@@ -80,24 +81,24 @@ func (a *app) jdlEval(ad, other string, exprs []string) error {
 }
 
 // warnTo prints warnings to standard error.
-func (a *app) warnTo() jdl.Option {
-	return jdl.WithWarnings(func(d *jdl.Diagnostic) { fmt.Fprintf(a.env.Err, "grid: warning: %s\n", d) })
+func (a *app) warnTo() classad.Option {
+	return classad.WithWarnings(func(d *classad.Diagnostic) { fmt.Fprintf(a.env.Err, "grid: warning: %s\n", d) })
 }
 
 // record reads a record: nothing, a text in brackets, or a file.
-func (a *app) record(s string) (*jdl.Ad, error) {
+func (a *app) record(s string) (*classad.Ad, error) {
 	switch {
 	case s == "":
-		return jdl.NewAd(), nil
+		return classad.NewAd(), nil
 	case strings.HasPrefix(strings.TrimSpace(s), "["):
-		return jdl.ReadAd("", []byte(s), a.warnTo())
+		return classad.ReadAd("", []byte(s), a.warnTo())
 	}
 	name, text, err := a.readText(s)
 	if err != nil {
 		return nil, err
 	}
-	if jdl.DetectFormat(text) == jdl.FormatJSON {
-		return jdl.ParseAdJSON(name, text)
+	if formats.Detect(text) == formats.JSON {
+		return classad.ParseAdJSON(name, text)
 	}
-	return jdl.ReadAd(name, text, a.warnTo())
+	return classad.ReadAd(name, text, a.warnTo())
 }

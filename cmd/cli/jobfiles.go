@@ -11,6 +11,8 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/formats"
 )
 
 // maxJobFile limits a description's size.
@@ -44,7 +46,7 @@ func (a *app) readJobFile(path string, opts ...jdl.Option) (*jdl.JobSet, error) 
 	if err != nil {
 		return nil, err
 	}
-	return jdl.ParseJobs(name, text, append(a.jobOptions(path), opts...)...)
+	return formats.ParseJobs(name, text, append(a.jobOptions(path), opts...)...)
 }
 
 // readText reads a description; "-" is standard input.
@@ -107,7 +109,7 @@ func (a *app) jobOptions(path string) []jdl.Option {
 
 func (a *app) warn(set *jdl.JobSet) {
 	said := map[string]bool{}
-	print := func(ds []*jdl.Diagnostic) {
+	print := func(ds []*classad.Diagnostic) {
 		for _, d := range ds {
 			if text := d.Error(); !said[text] {
 				said[text] = true

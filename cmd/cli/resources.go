@@ -10,7 +10,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/infosys"
-	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 type resourcesFlags struct {
@@ -207,9 +207,9 @@ func wall(d glue.Opt[time.Duration]) string {
 
 // condition is a --where expression.
 type condition struct {
-	expr    jdl.Expr
-	ad      *jdl.Ad  // gives bare names the resource's values
-	unknown []string // names outside of glue's table, to be asked for
+	expr    classad.Expr
+	ad      *classad.Ad // gives bare names the resource's values
+	unknown []string    // names outside of glue's table, to be asked for
 }
 
 // parseWhere reads an expression; "" accepts everything.
@@ -217,17 +217,17 @@ func parseWhere(text string) (condition, error) {
 	if text == "" {
 		return condition{}, nil
 	}
-	expr, err := jdl.ParseExpr("--where", []byte(text))
+	expr, err := classad.ParseExpr("--where", []byte(text))
 	if err != nil {
 		return condition{}, err
 	}
 	c := condition{expr: expr}
 	seen := map[string]bool{}
 	var bare strings.Builder
-	jdl.Walk(expr, func(e jdl.Expr) bool {
+	classad.Walk(expr, func(e classad.Expr) bool {
 		name := ""
 		switch e := e.(type) {
-		case *jdl.AttrRef:
+		case *classad.AttrRef:
 			if scopeWords[strings.ToLower(e.Name)] {
 				return true
 			}
@@ -235,7 +235,7 @@ func parseWhere(text string) (condition, error) {
 			if !seen[strings.ToLower(name)] {
 				fmt.Fprintf(&bare, "%s = other.%s;", name, name)
 			}
-		case *jdl.Select:
+		case *classad.Select:
 			name = e.Name
 		}
 		if _, known := glue.Column(name); name != "" && !known && !seen[strings.ToLower(name)] {
@@ -244,7 +244,7 @@ func parseWhere(text string) (condition, error) {
 		seen[strings.ToLower(name)] = true
 		return true
 	})
-	c.ad, err = jdl.ParseAd("--where", []byte("["+bare.String()+"]"))
+	c.ad, err = classad.ParseAd("--where", []byte("["+bare.String()+"]"))
 	return c, err
 }
 

@@ -3,7 +3,7 @@ package arcrest
 import (
 	"strings"
 
-	"gridbroker/jdl"
+	"gridbroker/jdl/adl"
 	"gridbroker/plugins"
 )
 
@@ -20,9 +20,9 @@ func ourID(name string) string {
 // describe writes the job as ADL. The delegation is named in it: REST 1.0
 // knows no parameter for it, and ignores one without a word.
 func describe(req *plugins.Request, delegation string) ([]byte, error) {
-	o := jdl.ADLOptions{Name: req.ID + nameSeparator + req.Job.Name, DelegationID: delegation}
+	o := adl.Options{Name: req.ID + nameSeparator + req.Job.Name, DelegationID: delegation}
 	if req.Resource != nil {
 		o.Queue = req.Resource.Queue
 	}
-	return req.Job.ADL(o)
+	return adl.Write(req.Job, o)
 }

@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // taskOf names the kind of a job: its executable and, where the JDL has
@@ -23,7 +24,7 @@ func taskOf(job *jdl.Job) string {
 		for _, name := range job.Significant {
 			value := "undefined"
 			if e, ok := job.Ad.Expr(name); ok {
-				value = jdl.Unparse(e)
+				value = classad.Unparse(e)
 			}
 			parts = append(parts, strings.ToLower(name)+"="+value)
 		}

@@ -1,0 +1,206 @@
+package adl
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/arex"
+	"gridbroker/jdl/classad"
+)
+
+// adlIn is an ActivityDescription as it is read: names without namespace.
+type adlIn struct {
+	Name string `xml:"ActivityIdentification>Name"`
+	App  struct {
+		Executable  adlProgram    `xml:"Executable"`
+		Input       string        `xml:"Input"`
+		Output      string        `xml:"Output"`
+		Error       string        `xml:"Error"`
+		Environment []adlVariable `xml:"Environment"`
+		Pre         []adlProgram  `xml:"PreExecutable"`
+		Post        []adlProgram  `xml:"PostExecutable"`
+		Rerun       int           `xml:"Rerun"`
+		Other       []xmlName     `xml:",any"`
+	} `xml:"Application"`
+	Resources struct {
+		RTE []struct {
+			Name    string `xml:"Name"`
+			Version string `xml:"Version"`
+		} `xml:"RuntimeEnvironment"`
+		Memory   int64     `xml:"IndividualPhysicalMemory"`
+		Virtual  int64     `xml:"IndividualVirtualMemory"`
+		Disk     int64     `xml:"DiskSpaceRequirement"`
+		Slots    adlSlots  `xml:"SlotRequirement"`
+		Queue    string    `xml:"QueueName"`
+		CPUTime  int64     `xml:"IndividualCPUTime"`
+		TotalCPU int64     `xml:"TotalCPUTime"`
+		Wall     int64     `xml:"WallTime"`
+		Platform string    `xml:"Platform"`
+		Access   string    `xml:"NodeAccess"`
+		Other    []xmlName `xml:",any"`
+	} `xml:"Resources"`
+	Staging struct {
+		Push    bool          `xml:"ClientDataPush"`
+		Inputs  []adlInputIn  `xml:"InputFile"`
+		Outputs []adlOutputIn `xml:"OutputFile"`
+		Other   []xmlName     `xml:",any"`
+	} `xml:"DataStaging"`
+}
+
+type adlInputIn struct {
+	Name       string   `xml:"Name"`
+	Sources    []adlURI `xml:"Source"`
+	Executable bool     `xml:"IsExecutable"`
+}
+
+type adlOutputIn struct {
+	Name    string   `xml:"Name"`
+	Targets []adlURI `xml:"Target"`
+}
+
+type xmlName struct{ XMLName xml.Name }
+
+// Read reads one ActivityDescription or a list of them as records. What no
+// job of ours can say is a warning. The error is a *classad.Diagnostic.
+func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+	dec := xml.NewDecoder(bytes.NewReader(src))
+	fail := func(format string, args ...any) error {
+		line, col := dec.InputPos()
+		d := &classad.Diagnostic{Severity: classad.Fatal, File: file, Pos: classad.Pos{Line: line, Col: col}, Code: "adl", Msg: fmt.Sprintf(format, args...)}
+		return d.ShowLine(string(src))
+	}
+	var ads []*classad.Ad
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fail("%v", xmlReason(err))
+		}
+		start, ok := tok.(xml.StartElement)
+		if !ok || start.Name.Local == "ActivityDescriptions" {
+			continue
+		}
+		if start.Name.Local != "ActivityDescription" {
+			return nil, fail("<%s> is not an ActivityDescription", start.Name.Local)
+		}
+		line, col := dec.InputPos()
+		var doc adlIn
+		if err := dec.DecodeElement(&doc, &start); err != nil {
+			return nil, fail("%v", xmlReason(err))
+		}
+		ads = append(ads, doc.ad(file, classad.Pos{Line: line, Col: col}, warn))
+	}
+	if len(ads) == 0 {
+		return nil, fail("no ActivityDescription in the text")
+	}
+	return ads, nil
+}
+
+// xmlReason drops the package's prefix and line, which are said elsewhere.
+func xmlReason(err error) string {
+	if se, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return se.Msg
+	}
+	return strings.TrimPrefix(err.Error(), "xml: ")
+}
+
+// ad writes the description as a record of ours.
+func (a *adlIn) ad(file string, pos classad.Pos, warn func(*classad.Diagnostic)) *classad.Ad {
+	b := jdl.Builder{Ad: classad.Placed(classad.NewAd(), pos), Pos: pos}
+	b.Str("JobName", a.Name)
+	env := make([]jdl.EnvVar, len(a.App.Environment))
+	for i, v := range a.App.Environment {
+		env[i] = jdl.EnvVar(v)
+	}
+	args, env := arex.Restore(a.App.Executable.Args, env)
+	program := arex.Program(&b, strings.TrimSpace(a.App.Executable.Path), args)
+	b.Str("StdInput", a.App.Input)
+	b.Str("StdOutput", a.App.Output)
+	b.Str("StdError", a.App.Error)
+	for _, v := range env {
+		b.Add("Environment", v.Name+"="+v.Value)
+	}
+	hook(&b, "Prologue", a.App.Pre)
+	hook(&b, "Epilogue", a.App.Post)
+	b.Number("RetryCount", int64(a.App.Rerun))
+	a.resources(&b)
+	a.staging(&b, program)
+	for _, list := range [][]xmlName{a.App.Other, a.Resources.Other, a.Staging.Other} {
+		for _, n := range list {
+			if !adlSilent[n.XMLName.Local] {
+				warn(&classad.Diagnostic{File: file, Pos: pos, Code: "not-used", Msg: "<" + n.XMLName.Local + "> is not used"})
+			}
+		}
+	}
+	if a.Staging.Push {
+		warn(&classad.Diagnostic{File: file, Pos: pos, Code: "not-used", Msg: "<ClientDataPush> is not used: over REST such a job would wait for ever"})
+	}
+	return b.Ad
+}
+
+func hook(b *jdl.Builder, name string, programs []adlProgram) {
+	if len(programs) > 0 {
+		b.Str(name, strings.TrimSpace(programs[0].Path))
+		b.Str(name+"Arguments", jdl.JoinArgs(programs[0].Args))
+	}
+}
+
+// adlSilent are elements that only concern the client that wrote them.
+var adlSilent = map[string]bool{"DelegationID": true, "LoggingDirectory": true, "Type": true}
+
+func (a *adlIn) resources(b *jdl.Builder) {
+	res := a.Resources
+	for _, rte := range res.RTE {
+		tag := strings.TrimSpace(rte.Name)
+		if v := strings.TrimSpace(rte.Version); v != "" {
+			tag += "-" + v
+		}
+		b.Add("RunTimeEnvironment", tag)
+	}
+	b.Number("Memory", res.Memory>>20)
+	b.Number("VirtualMemory", res.Virtual>>20)
+	b.Number("Disk", res.Disk>>10)
+	if res.Slots.Number > 1 {
+		b.Number("CPUNumber", int64(res.Slots.Number))
+	}
+	b.Number("SMPGranularity", int64(res.Slots.PerHost))
+	if res.Slots.Exclusive {
+		b.Ad.Set("WholeNodes", classad.NewLiteral(classad.BoolValue(true)))
+	}
+	b.Str("Queue", strings.TrimSpace(res.Queue))
+	cpu := res.CPUTime
+	if cpu == 0 {
+		cpu = res.TotalCPU / int64(max(1, res.Slots.Number))
+	}
+	b.Number("CPUTime", cpu)
+	b.Number("WallTime", res.Wall)
+	if p := strings.TrimSpace(res.Platform); p != "" {
+		b.Require("other.GlueHostArchitecturePlatformType == " + jdl.Quote(p))
+	}
+	b.Access(strings.TrimSpace(res.Access))
+}
+
+func (a *adlIn) staging(b *jdl.Builder, program string) {
+	for _, f := range a.Staging.Inputs {
+		src := strings.TrimSpace(f.Name)
+		if len(f.Sources) > 0 {
+			src = strings.TrimSpace(f.Sources[0].URI)
+		}
+		b.Input(src, strings.TrimSpace(f.Name), f.Executable)
+	}
+	for _, f := range a.Staging.Outputs {
+		url := ""
+		if len(f.Targets) > 0 {
+			url = strings.TrimSpace(f.Targets[0].URI)
+		}
+		b.Output(strings.TrimSpace(f.Name), url)
+	}
+	b.Finish(program)
+}

@@ -1,0 +1,84 @@
+package arex
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gridbroker/jdl"
+)
+
+// TestHooks runs a job with prologue and epilogue as a back-end that knows one
+// program would.
+func TestHooks(t *testing.T) {
+	run := func(j *jdl.Job) (string, int) {
+		program, args := words(j)
+		cmd := exec.Command(program, args...)
+		out, err := cmd.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	evil := "$(touch HACKED) `x` '; exit 9; \" \n"
+	j := &jdl.Job{
+		Prologue: "/usr/bin/printf", PrologueArgs: []string{"<%s>", "a b", evil},
+		Executable: "/bin/sh", Args: []string{"-c", "echo \"[$1]\"; exit 3", "sh", "*"},
+		Epilogue: "/bin/echo", EpilogueArgs: []string{"", "end"},
+	}
+	out, code := run(j)
+	equal(t, "all three", out, "<a b><"+evil+">[*]\n end\n")
+	equal(t, "exit code", code, 3)
+	j.Prologue, j.PrologueArgs = "/bin/false", nil
+	out, code = run(j)
+	equal(t, "failed prologue", []any{out, code}, []any{"", 1})
+	j.Prologue, j.Epilogue, j.EpilogueArgs = "", "/bin/false", nil
+	out, code = run(j)
+	equal(t, "failed epilogue", []any{out, code}, []any{"[*]\n", 1})
+}
+
+// TestArexExpansion has the shells that job scripts are written for expand what
+// A-REX puts between double quotes.
+func TestArexExpansion(t *testing.T) {
+	j := &jdl.Job{Executable: "/usr/bin/printf", Args: []string{"<%s>", "$HOME", "`id`", "a b", "${X}"}}
+	program, args, env, err := Command(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
+		if _, err := os.Stat(shell); err != nil {
+			continue
+		}
+		script := `"` + program + `"`
+		for _, a := range args {
+			script += ` "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(a) + `"`
+		}
+		cmd := exec.Command(shell, "-c", script)
+		for _, v := range env {
+			cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+		}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, shell, string(out), "<$HOME><`id`><a b><${X}>")
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
+	same := 0
+	for same < min(len(g), len(w)) && g[same] == w[same] {
+		same++
+	}
+	from := max(0, same-100)
+	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
+}

@@ -1,0 +1,84 @@
+package classad
+
+// NewLiteral returns a constant node.
+func NewLiteral(v Value) *Literal { return &Literal{Value: v} }
+
+// NewAttrRef returns a reference to an attribute.
+func NewAttrRef(name string) *AttrRef { return &AttrRef{Name: name, key: Fold(name)} }
+
+// NewSelect returns x.name, for instance other.GlueCEUniqueID.
+func NewSelect(x Expr, name string) *Select { return &Select{X: x, Name: name} }
+
+// NewBinary returns x op y.
+func NewBinary(op Op, x, y Expr) *Binary { return &Binary{Op: op, X: x, Y: y} }
+
+// NewUnary returns op x.
+func NewUnary(op Op, x Expr) *Unary { return &Unary{Op: op, X: x} }
+
+// NewCall returns a call of a built-in function.
+func NewCall(name string, args ...Expr) *Call { return &Call{Name: name, Args: args} }
+
+// NewList returns a list.
+func NewList(elems ...Expr) *ListExpr { return &ListExpr{Elems: elems} }
+
+// NewAd returns an empty record.
+func NewAd() *Ad { return &Ad{} }
+
+// And returns x && y, the other one where one is nil.
+func And(x, y Expr) Expr {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return NewBinary(OpAnd, x, y)
+}
+
+// Walk calls f for e and, where f returns true, for the nodes below it.
+func Walk(e Expr, f func(Expr) bool) {
+	if e == nil || !f(e) {
+		return
+	}
+	switch e := e.(type) {
+	case *Select:
+		Walk(e.X, f)
+	case *Index:
+		Walk(e.X, f)
+		Walk(e.Sub, f)
+	case *Unary:
+		Walk(e.X, f)
+	case *Binary:
+		Walk(e.X, f)
+		Walk(e.Y, f)
+	case *Cond:
+		Walk(e.If, f)
+		Walk(e.Then, f)
+		Walk(e.Else, f)
+	case *Call:
+		walkAll(e.Args, f)
+	case *ListExpr:
+		walkAll(e.Elems, f)
+	case *Ad:
+		for _, t := range e.Attrs() {
+			Walk(t.Expr, f)
+		}
+	}
+}
+
+func walkAll(es []Expr, f func(Expr) bool) {
+	for _, e := range es {
+		Walk(e, f)
+	}
+}
+
+// Conjuncts returns the operands of the && at the top of an expression, in
+// order, those in parentheses too. An expression without && is its own single
+// conjunct.
+func Conjuncts(e Expr) []Expr {
+	b, ok := e.(*Binary)
+	if !ok || b.Op != OpAnd {
+		return []Expr{e}
+	}
+	return append(Conjuncts(b.X), Conjuncts(b.Y)...)
+}

@@ -1,0 +1,166 @@
+package classad
+
+import (
+	"math"
+	"slices"
+)
+
+// Program is an expression compiled for one job and all the rows of a table.
+// Its answers are those of Ad.Eval, row by row, except that an expression made
+// to waste time is ERROR for the rows that come after ten million steps. A
+// Program is for one goroutine at a time.
+type Program struct {
+	expr  Expr
+	self  *Ad
+	table *Table
+	code  code
+	parts []part // the operands of the && at the top
+	order []int  // of parts, cheapest first
+	plain bool   // evaluate every row with the reference evaluator
+	spent int    // steps of the reference evaluator, of whole rows
+	ev    *evaluator
+}
+
+// part is one conjunct.
+type part struct {
+	expr   Expr
+	code   code
+	filter filter // nil: ask code
+}
+
+// filter keeps the rows for which a conjunct is true, in order and in place.
+type filter func(rows []int32) []int32
+
+// Bounds beyond which a program leaves everything to the reference evaluator,
+// so that its limits hold in the same way.
+const (
+	maxNodes = 100000 // compiled, inlined ones each time they are met
+	maxInner = 100    // attributes inlined, one inside the other
+	heavy    = 1000   // steps of the reference evaluator in one row
+	maxSpent = 20 * maxSteps
+)
+
+// Compile compiles an expression of self, which may be nil, against the rows
+// of a table.
+func Compile(e Expr, self *Ad, t *Table) *Program {
+	if self == nil {
+		self = NewAd()
+	}
+	p := &Program{expr: e, self: self, table: t, ev: newEvaluator(nil)}
+	c := compiler{p: p}
+	p.code = c.expr(e)
+	for _, x := range Conjuncts(e) {
+		k := p.code
+		if x != e {
+			k = c.expr(x)
+		}
+		p.parts = append(p.parts, part{expr: x, code: k, filter: c.filter(x, k)})
+	}
+	p.plain = c.over || p.code.cost.steps > maxSteps-2*heavy
+	p.order = make([]int, len(p.parts))
+	for i := range p.order {
+		p.order[i] = i
+	}
+	slices.SortStableFunc(p.order, func(i, j int) int { return p.parts[i].code.cost.work - p.parts[j].code.cost.work })
+	return p
+}
+
+// Eval evaluates the expression for one row.
+func (p *Program) Eval(row int) Value {
+	if p.plain {
+		return p.reference(row)
+	}
+	p.ev.reset()
+	v := p.code.eval(int32(row))
+	if p.ev.steps > heavy || p.ev.over {
+		return p.reference(row)
+	}
+	return v
+}
+
+// reference evaluates with the reference evaluator. Once that has cost too
+// much for all rows together, the rest is ERROR.
+func (p *Program) reference(row int) Value { return p.referenceOf(p.expr, row) }
+
+func (p *Program) referenceOf(e Expr, row int) Value {
+	if p.spent > maxSpent {
+		return ErrorValue()
+	}
+	ev := newEvaluator(nil)
+	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
+	p.spent += ev.steps
+	return v
+}
+
+// Match returns the rows for which the expression is the boolean true, in
+// ascending order. The slice is the caller's.
+func (p *Program) Match() []int32 {
+	rows := make([]int32, len(p.table.rows))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return p.Filter(rows)
+}
+
+// Filter keeps those of the given rows for which the expression is the
+// boolean true. It works in place.
+func (p *Program) Filter(rows []int32) []int32 {
+	if p.plain || len(p.parts) == 1 && p.parts[0].filter == nil {
+		return keep(rows, func(r int32) bool { return p.Eval(int(r)).IsTrue() })
+	}
+	for _, i := range p.order {
+		if len(rows) == 0 {
+			break
+		}
+		if f := p.parts[i].filter; f != nil {
+			rows = f(rows)
+			continue
+		}
+		rows = keep(rows, func(r int32) bool { return p.holds(i, r) })
+	}
+	return rows
+}
+
+// holds tells whether a conjunct is true for a row.
+func (p *Program) holds(i int, r int32) bool {
+	p.ev.reset()
+	t := p.parts[i].code.truth(r)
+	if p.ev.steps > heavy || p.ev.over {
+		return p.reference(int(r)).IsTrue()
+	}
+	return t == isTrue
+}
+
+func keep(rows []int32, test func(r int32) bool) []int32 {
+	out := rows[:0]
+	for _, r := range rows {
+		if test(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Numbers evaluates the expression, a Rank, for the given rows. A value that
+// is no integer and no real is NaN.
+func (p *Program) Numbers(rows []int32) []float64 {
+	fs := make([]float64, len(rows))
+	ints := p.code.int()
+	for i, r := range rows {
+		if ints != nil && !p.plain {
+			if n, ok := ints(r); ok {
+				fs[i] = float64(n)
+				continue
+			}
+		}
+		f, ok := p.Eval(int(r)).Number()
+		if !ok {
+			f = math.NaN()
+		}
+		fs[i] = f
+	}
+	return fs
+}
+
+// reset gives an evaluator its whole budget again.
+func (ev *evaluator) reset() { ev.steps, ev.bytes, ev.over = 0, 0, false }

@@ -1,0 +1,213 @@
+package classad
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Bounds of one evaluation. Beyond them the result is ERROR.
+const (
+	maxSteps  = 500_000  // nodes and list elements visited
+	maxDepth  = 20_000   // recursion
+	maxActive = 500      // attributes being evaluated, one inside the other
+	maxBytes  = 64 << 20 // text and lists produced
+)
+
+// evaluator is the reference evaluator: it walks the tree.
+type evaluator struct {
+	steps, depth, bytes int
+	over                bool // a bound was met: the whole result is ERROR
+	active              []active
+	now                 func() time.Time
+	random              func() float64 // in [0, 1)
+	functions           map[string]*function
+	parse               func(file string, src []byte, opts ...Option) (Expr, error)
+	patterns            map[patternKey]patternResult
+}
+
+// active is an attribute under evaluation.
+type active struct {
+	ad *Ad
+	i  int
+}
+
+func newEvaluator(now func() time.Time) *evaluator {
+	if now == nil {
+		now = time.Now
+	}
+	return &evaluator{now: now, random: rand.Float64, functions: functions, parse: ParseExpr}
+}
+
+// Eval evaluates an expression as it would stand in a, matched against other,
+// which may be nil. Any result is a value: UNDEFINED and ERROR are two of
+// them. An *Ad as other is evaluated with the sides swapped.
+func (a *Ad) Eval(e Expr, other Scope) Value {
+	return newEvaluator(nil).run(e, matchScope(a, other))
+}
+
+// EvalAttr evaluates an attribute of a; see Eval.
+func (a *Ad) EvalAttr(name string, other Scope) Value {
+	return newEvaluator(nil).attrOf(matchScope(a, other), name)
+}
+
+// Lookup implements Scope: it evaluates an attribute of a on its own.
+func (a *Ad) Lookup(name string) (Value, bool) {
+	if a.find(Fold(name)) < 0 {
+		return Value{}, false
+	}
+	return a.EvalAttr(name, nil), true
+}
+
+// run evaluates from the top.
+func (ev *evaluator) run(e Expr, s *scope) Value {
+	v := ev.eval(e, s)
+	if ev.over {
+		return ErrorValue()
+	}
+	return v
+}
+
+// attrOf evaluates an attribute of the record s itself.
+func (ev *evaluator) attrOf(s *scope, name string) Value {
+	if s.sides != nil {
+		return UndefinedValue()
+	}
+	v, _ := ev.attribute(s, name, Fold(name))
+	if ev.over {
+		return ErrorValue()
+	}
+	return v
+}
+
+func (ev *evaluator) exhaust() Value {
+	ev.over = true
+	return ErrorValue()
+}
+
+// spend counts work and memory; it is false when a bound is met.
+func (ev *evaluator) spend(steps, bytes int) bool {
+	ev.steps += steps
+	ev.bytes += bytes
+	if ev.steps > maxSteps || ev.bytes > maxBytes {
+		ev.over = true
+	}
+	return !ev.over
+}
+
+func (ev *evaluator) eval(e Expr, s *scope) Value {
+	if ev.depth >= maxDepth || !ev.spend(1, 0) {
+		return ev.exhaust()
+	}
+	ev.depth++
+	v := ev.node(e, s)
+	ev.depth--
+	return v
+}
+
+func (ev *evaluator) node(e Expr, s *scope) Value {
+	switch e := e.(type) {
+	case *Literal:
+		return e.Value
+	case *AttrRef:
+		return ev.attrRef(e, s)
+	case *Select:
+		return ev.selectName(ev.eval(e.X, s), e.Name)
+	case *Index:
+		return ev.index(ev.eval(e.X, s), ev.eval(e.Sub, s))
+	case *Unary:
+		return unary(e.Op, ev.eval(e.X, s))
+	case *Binary:
+		return ev.binary(e, s)
+	case *Cond:
+		return ev.cond(e.If, e.Then, e.Else, s)
+	case *Call:
+		return ev.call(e, s)
+	case *ListExpr:
+		return ListValue(ev.all(e.Elems, s))
+	case *Ad:
+		return recordIn(&scope{ad: e, up: s})
+	}
+	return ErrorValue()
+}
+
+// all evaluates expressions to a new slice.
+func (ev *evaluator) all(es []Expr, s *scope) []Value {
+	if !ev.spend(0, len(es)*valueBytes) {
+		return nil
+	}
+	vs := make([]Value, len(es))
+	for i, e := range es {
+		vs[i] = ev.eval(e, s)
+	}
+	return vs
+}
+
+// valueBytes is what an element of a list counts for.
+const valueBytes = 40
+
+func (ev *evaluator) attrRef(e *AttrRef, s *scope) Value {
+	key := e.key
+	if key == "" {
+		key = Fold(e.Name)
+	}
+	if e.Absolute {
+		s = s.root()
+	}
+	return ev.lookup(e.Name, key, s)
+}
+
+// selectName evaluates x.name; a list maps over its elements, lists in it
+// likewise.
+func (ev *evaluator) selectName(x Value, name string) Value {
+	switch x.kind {
+	case Undefined, Error:
+		return x
+	case Record:
+		return ev.lookup(name, Fold(name), x.box.rec)
+	case List:
+		if !ev.spend(len(x.box.list), len(x.box.list)*valueBytes) {
+			return ErrorValue()
+		}
+		vs := make([]Value, len(x.box.list))
+		for i, elem := range x.box.list {
+			vs[i] = ev.selectName(elem, name)
+		}
+		return ListValue(vs)
+	}
+	return ErrorValue()
+}
+
+// index evaluates x[i]. A record answers for its own attributes only.
+func (ev *evaluator) index(x, i Value) Value {
+	if v, bad := strict(x, i); bad {
+		return v
+	}
+	switch {
+	case x.kind == List && i.kind == Int:
+		if n := int64(i.num); n >= 0 && n < int64(len(x.box.list)) {
+			return x.box.list[n]
+		}
+	case x.kind == Record && i.kind == String:
+		if x.box.rec.sides != nil {
+			return UndefinedValue()
+		}
+		v, _ := ev.attribute(x.box.rec, i.str, Fold(i.str))
+		return v
+	}
+	return ErrorValue()
+}
+
+// cond evaluates one branch only.
+func (ev *evaluator) cond(c, then, els Expr, s *scope) Value {
+	v := ev.eval(c, s)
+	b, ok := v.truth()
+	switch {
+	case v.kind == Undefined:
+		return v
+	case !ok:
+		return ErrorValue()
+	case b:
+		return ev.eval(then, s)
+	}
+	return ev.eval(els, s)
+}

@@ -1,0 +1,89 @@
+package classad_test
+
+import (
+	"fmt"
+
+	"gridbroker/jdl/classad"
+)
+
+// A job's Requirements, evaluated for one computing element.
+func ExampleAd_Eval() {
+	job, err := classad.ParseAd("job.jdl", []byte(`[
+		Memory = 2048;
+		Requirements = other.GlueHostMainMemoryRAMSize >= Memory && other.GlueCEStateStatus == "production";
+	]`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ce, err := classad.ParseAd("ce", []byte(`[GlueHostMainMemoryRAMSize = 4096; GlueCEStateStatus = "Production"]`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(job.EvalAttr("Requirements", ce).IsTrue())
+	fmt.Println(classad.UnparseValue(job.EvalAttr("Requirements", classad.NewAd())))
+	// Output:
+	// true
+	// undefined
+}
+
+// What is wrong is shown in its line.
+func ExampleParseExpr_error() {
+	_, err := classad.ParseExpr("job.jdl", []byte(`other.A >= 1 and other.B`))
+	fmt.Println(err)
+	// Output:
+	// job.jdl:1:14: unexpected "and" after the expression (write &&)
+	//  | other.A >= 1 and other.B
+	//  | .............^
+}
+
+// Sloppy files are read, with warnings.
+func ExampleReadAd() {
+	text := `
+# my job
+Executable = "/bin/ls";
+OutputSandbox = {"std.out", "std.err",};
+Requirements = IsMember("MPICH", other.Tags)`
+	ad, err := classad.ReadAd("job.jdl", []byte(text), classad.WithWarnings(func(d *classad.Diagnostic) { fmt.Println(d.Pos.Line, d.Msg) }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(classad.Unparse(ad))
+	// Output:
+	// 4 a comma follows the last element of a list
+	// 5 IsMember is not a function and is read as Member
+	// [ Executable = "/bin/ls"; OutputSandbox = { "std.out","std.err" }; Requirements = Member("MPICH",other.Tags) ]
+}
+
+// One job against many resources: who matches, and which clause said no.
+func ExampleCompile() {
+	var ces []*classad.Ad
+	for _, text := range []string{`[id = "a"; cpus = 8; rank = 3]`, `[id = "b"; cpus = 64; rank = 1]`, `[id = "c"]`} {
+		ad, err := classad.ParseAd("", []byte(text))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		ces = append(ces, ad)
+	}
+	requirements, err := classad.ParseExpr("", []byte(`other.cpus >= 8 && other.id != "a"`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	table := classad.NewTable(ces)
+	p := classad.Compile(requirements, nil, table)
+	fmt.Println(p.Match())
+	for _, c := range p.Explain() {
+		fmt.Printf("%s: %d true, %d false, %d undefined\n", classad.Unparse(c.Expr), c.True, c.False, c.Undefined)
+	}
+	rank := classad.NewUnary(classad.OpMinus, classad.NewSelect(classad.NewAttrRef("other"), "rank"))
+	fmt.Println(classad.Compile(rank, nil, table).Numbers([]int32{0, 1}))
+	// Output:
+	// [1]
+	// other.cpus >= 8: 2 true, 0 false, 1 undefined
+	// other.id != "a": 2 true, 1 false, 0 undefined
+	// [-3 -1]
+}

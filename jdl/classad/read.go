@@ -1,0 +1,178 @@
+package classad
+
+import (
+	"fmt"
+	"strings"
+
+	"gridbroker/jdl/pcre"
+)
+
+// ReadAd reads what users write in JDL files. It accepts all that ParseAd
+// does and, where the meaning is sure, repairs what is not quite the language;
+// each repair is a warning with line and column:
+//
+//   - brackets around the whole may be missing, and a ";" may follow them;
+//   - "#" starts a comment, a backslash at the end of a line joins the next,
+//     a no-break space is a blank, a byte-order mark is skipped;
+//   - a comma may follow the last element of a list, and "0." is a number;
+//   - a line break inside a string is a blank, as for the gLite client;
+//   - a dotted name may stand left of "=" (DIRAC);
+//   - isMember is read as Member.
+//
+// What it refuses it explains: the error is a *Diagnostic with line, column
+// and a hint.
+func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
+	p, err := newParser(file, src, append(opts[:len(opts):len(opts)], func(c *config) { c.tolerant = true }))
+	if err != nil {
+		return nil, err
+	}
+	var ad *Ad
+	if p.tok == tokLBrack {
+		ad = p.record()
+	} else {
+		ad = p.bareRecord()
+	}
+	if p.tok == tokSemicolon {
+		p.warning(p.pos, "after-record", "; after the closing ] is not needed", "")
+		for p.tok == tokSemicolon {
+			p.next()
+		}
+	}
+	if p.err == nil && p.tok != tokEOF {
+		p.unexpected("after the closing ]")
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return ad, nil
+}
+
+// bareRecord parses attributes without brackets, up to the end of the text.
+func (p *parser) bareRecord() *Ad {
+	ad := &Ad{at: at{pos: p.pos}}
+	for p.err == nil {
+		for p.tok == tokSemicolon {
+			p.next()
+		}
+		if p.tok == tokEOF || !p.attribute(ad) {
+			break
+		}
+		if p.tok == tokRBrack {
+			p.fail(p.pos, `"]" without "[" before it`, "")
+		}
+		if p.tok != tokSemicolon && p.tok != tokEOF {
+			p.missingSemicolon()
+		}
+	}
+	return ad
+}
+
+// skipOdd skips what users put where a blank belongs.
+func (l *lexer) skipOdd() bool {
+	rest := l.src[l.at:]
+	switch c := rest[0]; {
+	case c == '#':
+		l.skipLine()
+	case strings.HasPrefix(rest, "\u00a0"):
+		l.warning(l.here(), "no-break-space", "a no-break space is read as a blank", "write a plain space")
+		l.at += len("\u00a0")
+	case l.at == 0 && strings.HasPrefix(rest, "\ufeff"):
+		l.at, l.lineStart = len("\ufeff"), len("\ufeff")
+	case c == '\\':
+		return l.skipContinuation(rest)
+	default:
+		return false
+	}
+	return true
+}
+
+// skipContinuation skips a backslash that ends a line.
+func (l *lexer) skipContinuation(rest string) bool {
+	end := strings.IndexByte(rest, '\n')
+	if end < 0 {
+		end = len(rest)
+	}
+	if strings.Trim(rest[1:end], " \t\r") != "" {
+		return false
+	}
+	l.warning(l.here(), "continuation", `\ at the end of a line is not needed`, "an expression goes on until its ;")
+	l.at += end
+	return true
+}
+
+// joinLines makes a blank of every line break inside a string.
+func (l *lexer) joinLines(start Pos, raw string) string {
+	if !strings.Contains(raw, "\n") {
+		return raw
+	}
+	l.warning(start, "line-break", "a line break inside a string is read as a blank", `is a " missing?`)
+	return strings.NewReplacer("\\\r\n", " ", "\\\n", " ", "\r\n", " ", "\n", " ").Replace(raw)
+}
+
+// afterComma takes the comma between two elements of a list; it is false at
+// the end of the list.
+func (p *parser) afterComma() bool {
+	pos := p.pos
+	if p.next(); p.tok != tokRBrace {
+		return p.err == nil
+	}
+	if p.tolerant {
+		p.warning(pos, "trailing-comma", "a comma follows the last element of a list", "")
+	} else {
+		p.unexpected("after the last comma of a list")
+	}
+	return false
+}
+
+// warnJoined warns of two strings with no comma between them, in a list.
+func (p *parser) warnJoined() {
+	if p.tok == tokString && p.joined != (Pos{}) {
+		p.warning(p.joined, "joined-strings", "two strings without a comma between them are one", "is a comma missing?")
+	}
+}
+
+// longName takes the rest of a name with dots in it, which is an error but
+// for ReadAd.
+func (p *parser) longName(pos Pos, name string) (string, bool) {
+	if p.tok != tokDot && p.tok != opToken(OpSub) {
+		return name, true
+	}
+	if !p.tolerant || p.tok != tokDot {
+		p.fail(p.pos, "an attribute's name has no "+p.src[p.off:p.end],
+			"a name with other characters than letters, digits and _ is written '...'")
+		return "", false
+	}
+	parts := []string{name}
+	for p.tok == tokDot {
+		p.next()
+		part, ok := p.name("after the dot")
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, part)
+	}
+	name = strings.Join(parts, ".")
+	p.warning(pos, "dotted-name", fmt.Sprintf("%s is read as one name, as DIRAC does", name), "")
+	return name, true
+}
+
+// checkPattern looks at a pattern that is a constant.
+func (p *parser) checkPattern(c *Call) {
+	switch Fold(c.fn.name) {
+	case "regexp", "regexpmember", "regexps", "replace", "replaceall":
+	default:
+		return
+	}
+	l, ok := c.Args[0].(*Literal)
+	if !ok || l.Value.kind != String {
+		return
+	}
+	if l.lost {
+		p.warning(l.pos, "lost-backslash", "a single backslash before a character that needs none is dropped from the pattern",
+			`write \\ for each backslash`)
+	}
+	if _, err := pcre.Compile(l.Value.str, ""); err != nil {
+		p.warning(l.pos, "bad-pattern", fmt.Sprintf("%q is not a regular expression: %v", l.Value.str, err),
+			"the call is always ERROR")
+	}
+}

@@ -1,0 +1,102 @@
+// Package formats reads descriptions of jobs in any language: JDL, xRSL, ADL
+// and JSON, told apart by their first character.
+package formats
+
+import (
+	"bytes"
+	"slices"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/adl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/xrsl"
+)
+
+// Format is a language that describes jobs.
+type Format string
+
+// The formats that can be read.
+const (
+	JDL  Format = "jdl"
+	XRSL Format = "xrsl"
+	ADL  Format = "adl"
+	JSON Format = "json"
+)
+
+// Detect tells the language of a description by its first character that is
+// not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON, anything
+// else JDL.
+func Detect(src []byte) Format {
+	const blanks = " \t\r\n\v\f"
+	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
+	if len(src) == 0 {
+		return JDL
+	}
+	switch src[0] {
+	case '<':
+		return ADL
+	case '&', '+', '|', '(':
+		return XRSL
+	case '{':
+		return JSON
+	case '[':
+		if bytes.HasPrefix(bytes.TrimLeft(src[1:], blanks), []byte("{")) {
+			return JSON
+		}
+	}
+	return JDL
+}
+
+// ParseJobs reads a description of any number of jobs: what jdl.ParseJobs
+// reads, several requests in xRSL, several ActivityDescriptions in ADL, an
+// object or a list of objects in JSON. file is the name used in messages. The
+// error is a *classad.Diagnostic, or several joined.
+func ParseJobs(file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
+	f := Detect(src)
+	if f == JDL {
+		return jdl.ParseJobs(file, src, opts...)
+	}
+	var warnings []*classad.Diagnostic
+	ads, err := records(f, file, src, func(d *classad.Diagnostic) { warnings = append(warnings, d) })
+	if err != nil {
+		return nil, err
+	}
+	if f != JSON {
+		opts = append(slices.Clip(opts), jdl.WithDialect(jdl.GLite))
+	}
+	set, err := jdl.FromRecords(file, src, ads, opts...)
+	if err != nil {
+		return nil, err
+	}
+	set.Warnings = slices.Concat(warnings, set.Warnings)
+	return set, nil
+}
+
+// records reads another language than JDL: each job becomes a record.
+func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+	switch f {
+	case XRSL:
+		return xrsl.Read(file, src, warn)
+	case ADL:
+		return adl.Read(file, src, warn)
+	}
+	return classad.ReadJSON(file, src)
+}
+
+// ParseJob reads a description of one job; one of many jobs is an error.
+func ParseJob(file string, src []byte, opts ...jdl.Option) (*jdl.Job, error) {
+	set, err := ParseJobs(file, src, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return set.Only(file)
+}
+
+// Lint says all that is wrong or doubtful in a description, as jdl.Lint does
+// of JDL; of other languages, what reading them finds.
+func Lint(file string, src []byte, opts ...jdl.Option) []*classad.Diagnostic {
+	if Detect(src) == JDL {
+		return jdl.Lint(file, src, opts...)
+	}
+	return jdl.Findings(ParseJobs(file, src, opts...))
+}

@@ -1,0 +1,89 @@
+package formats
+
+import (
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gridbroker/jdl"
+)
+
+// testFiles is a file system for sandboxes: everything below /job.
+func testFiles(names ...string) fs.FS {
+	m := fstest.MapFS{}
+	for _, n := range names {
+		m["job/"+n] = &fstest.MapFile{Data: []byte("x")}
+	}
+	return m
+}
+
+func parseTest(t *testing.T, src string, files ...string) *jdl.Job {
+	t.Helper()
+	j, err := ParseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testFiles(files...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
+	same := 0
+	for same < min(len(g), len(w)) && g[same] == w[same] {
+		same++
+	}
+	from := max(0, same-100)
+	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
+}
+
+// allFiles is a file system in which every file exists; read as a
+// description, each is a small job.
+type allFiles struct{}
+
+var anyFile = fstest.MapFS{"f": {Data: []byte(`Executable = "/bin/hostname";`)}}
+
+func (allFiles) Open(string) (fs.File, error)     { return anyFile.Open("f") }
+func (allFiles) Stat(string) (fs.FileInfo, error) { return anyFile.Stat("f") }
+
+// TestBounds gives texts that would take for ever, or all memory, when taken
+// at their word.
+func TestBounds(t *testing.T) {
+	double := `&(executable=/x)(rsl_substitution=(A 0123456789))`
+	for i := range 40 {
+		double += fmt.Sprintf("(rsl_substitution=(%c%d $(%c%d A)#$(%c%d A)))", 'B', i+1, 'B', i, 'B', i)
+	}
+	big := strings.Repeat("x", 1<<20)
+	for name, src := range map[string]string{
+		"xrsl doubling":   double,
+		"xrsl depth":      "&(a=" + strings.Repeat("(", 5<<20),
+		"xrsl values":     "&(a=" + strings.Repeat("b\n", 1<<18) + ")",
+		"param growth":    `JobType = "parametric"; Executable = "/x"; Parameters = {"` + big + `"}; Arguments = "` + strings.Repeat("_PARAM_", 10000) + `";`,
+		"unknown names":   `Executable = ls; ` + manyAttrs(20000),
+		"same file twice": `Executable = "/x"; InputSandbox = {"h://x/a", "h://y/a"` + strings.Repeat(`, "h://z/a"`, 20000) + `};`,
+		"nodes":           `Type = "collection"; Nodes = {` + strings.Repeat(`[NodeName = "a"],`, 20000) + `[]};`,
+		"json depth":      strings.Repeat(`{"a":`, 1<<18),
+		"adl elements":    "<ActivityDescriptions>" + strings.Repeat("<a/>", 1<<18),
+	} {
+		if _, err := ParseJobs(name, []byte(src), jdl.WithRoot(allFiles{})); err == nil {
+			t.Errorf("%s: no error", name)
+		} else if len(err.Error()) > 1<<18 {
+			t.Errorf("%s: a message of %d bytes", name, len(err.Error()))
+		}
+		Lint(name, []byte(src), jdl.WithRoot(allFiles{}))
+	}
+}
+
+func manyAttrs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Exekutable%d = 1;\n", i)
+	}
+	return b.String()
+}

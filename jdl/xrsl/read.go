@@ -1,0 +1,299 @@
+package xrsl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/arex"
+	"gridbroker/jdl/classad"
+)
+
+// Read reads requests as records. Attributes that no job of ours
+// can say are warnings, relations that cannot be kept are errors.
+func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+	requests, err := parseXRSL(file, string(src))
+	if err != nil {
+		return nil, err
+	}
+	var ads []*classad.Ad
+	for _, rels := range requests {
+		r := &xrslReader{file: file, src: string(src), warn: warn, seen: map[string]bool{}}
+		r.b.Ad = classad.Placed(classad.NewAd(), rels[0].pos)
+		ad, err := r.read(rels)
+		if err != nil {
+			return nil, err
+		}
+		ads = append(ads, ad)
+	}
+	return ads, nil
+}
+
+type xrslReader struct {
+	file, src string
+	warn      func(*classad.Diagnostic)
+	b         jdl.Builder
+	seen      map[string]bool
+	err       error
+
+	program, stdin string
+	args           []string
+	env            []jdl.EnvVar
+	stdout, stderr string
+	join           bool
+	count          int64
+	cpu            time.Duration
+	executables    []xrslValue
+}
+
+func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
+	for _, rel := range rels {
+		r.b.Pos = rel.pos
+		r.relation(rel)
+	}
+	r.b.Pos = rels[0].pos
+	r.args, r.env = arex.Restore(r.args, r.env)
+	for _, v := range r.env {
+		r.b.Add("Environment", v.Name+"="+v.Value)
+	}
+	if r.program != "" {
+		r.program = arex.Program(&r.b, r.program, r.args)
+	}
+	if r.join {
+		r.stderr = r.stdout
+	}
+	r.b.Str("StdOutput", r.stdout)
+	r.b.Str("StdError", r.stderr)
+	if r.cpu > 0 {
+		r.b.Number("CPUTime", jdl.Seconds(r.cpu/time.Duration(max(1, r.count))))
+	}
+	if r.stdin != "" && !strings.HasPrefix(r.stdin, "/") && !r.b.HasInput(r.stdin) {
+		r.b.Input("", r.stdin, false)
+	}
+	for _, v := range r.executables {
+		if !r.b.HasInput(v.text) {
+			r.fail(v.pos, "%s is in executables and not in inputFiles", v.text)
+		}
+		r.b.Programs = append(r.b.Programs, v.text)
+	}
+	r.b.Finish(r.program)
+	return r.b.Ad, r.err
+}
+
+func (r *xrslReader) fail(pos classad.Pos, format string, args ...any) {
+	if r.err == nil {
+		d := &classad.Diagnostic{Severity: classad.Fatal, File: r.file, Pos: pos, Code: "xrsl", Msg: fmt.Sprintf(format, args...)}
+		d.ShowLine(r.src)
+		r.err = d
+	}
+}
+
+// xrslRepeatable are attributes that may be given several times.
+var xrslRepeatable = map[string]bool{"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true}
+
+// xrslSilent are attributes that only concern the client or its log.
+var xrslSilent = map[string]bool{
+	"gmlog": true, "stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
+	"savestate": true, "jobid": true, "ftpthreads": true, "cache": true, "delegationid": true, "middleware": true,
+}
+
+func (r *xrslReader) relation(rel xrslRelation) {
+	if r.seen[rel.name] && !xrslRepeatable[rel.name] {
+		r.fail(rel.pos, "%s is given twice", rel.name)
+	}
+	r.seen[rel.name] = true
+	if rel.op != "=" && rel.name != "cluster" {
+		if rel.name == "runtimeenvironment" {
+			r.fail(rel.pos, "runTimeEnvironment %s: only = is supported; name the version", rel.op)
+			return
+		}
+		r.fail(rel.pos, "%s %s: only = is supported here", rel.name, rel.op)
+		return
+	}
+	switch {
+	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
+	default:
+		d := &classad.Diagnostic{File: r.file, Pos: rel.pos, Code: "not-used", Msg: rel.name + " is not used"}
+		d.Hint = classad.DidYouMean(rel.name, xrslNames)
+		d.ShowLine(r.src)
+		r.warn(d)
+	}
+}
+
+// xrslNames are the attributes that are read.
+var xrslNames = []string{
+	"executable", "arguments", "stdin", "stdout", "stderr", "join", "jobname", "queue", "environment", "inputfiles",
+	"outputfiles", "executables", "cputime", "walltime", "memory", "disk", "count", "countpernode", "exclusiveexecution",
+	"runtimeenvironment", "cluster", "architecture", "nodeaccess", "rerun",
+}
+
+// text reads attributes that are plain texts, and reports whether it was one.
+func (r *xrslReader) text(rel xrslRelation) bool {
+	switch rel.name {
+	case "executable":
+		r.program = r.one(rel)
+	case "arguments":
+		r.args = r.texts(rel)
+	case "stdin":
+		r.stdin = r.one(rel)
+		r.b.Str("StdInput", r.stdin)
+	case "stdout":
+		r.stdout = r.one(rel)
+	case "stderr":
+		r.stderr = r.one(rel)
+	case "join":
+		r.join = r.yes(rel)
+	case "jobname":
+		r.b.Str("JobName", r.one(rel))
+	case "queue":
+		r.b.Str("Queue", r.one(rel))
+	default:
+		return false
+	}
+	return true
+}
+
+// quantity reads numbers and times. Bare times are minutes.
+func (r *xrslReader) quantity(rel xrslRelation) bool {
+	switch rel.name {
+	case "cputime":
+		r.cpu = r.time(rel)
+	case "walltime":
+		r.b.Number("WallTime", jdl.Seconds(r.time(rel)))
+	case "memory":
+		r.b.Number("Memory", r.integer(rel))
+	case "disk":
+		r.b.Number("Disk", r.integer(rel)*1024)
+	case "count":
+		r.count = r.integer(rel)
+		if r.count != 1 {
+			r.b.Set("CPUNumber", classad.IntValue(r.count))
+		}
+	case "countpernode":
+		r.b.Number("SMPGranularity", r.integer(rel))
+	case "rerun":
+		r.b.Number("RetryCount", r.integer(rel))
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *xrslReader) files(rel xrslRelation) bool {
+	switch rel.name {
+	case "inputfiles":
+		for _, v := range rel.values {
+			if name, source, ok := r.pair(rel, v); ok {
+				r.b.Pos = v.pos
+				r.b.Input(source, name, false)
+			}
+		}
+	case "outputfiles":
+		for _, v := range rel.values {
+			if name, url, ok := r.pair(rel, v); ok {
+				r.b.Output(name, url)
+			}
+		}
+	case "environment":
+		for _, v := range rel.values {
+			if name, value, ok := r.pair(rel, v); ok {
+				r.env = append(r.env, jdl.EnvVar{Name: name, Value: value})
+			}
+		}
+	case "executables":
+		r.executables = rel.values
+	default:
+		return false
+	}
+	return true
+}
+
+// wish reads what is asked of the resource.
+func (r *xrslReader) wish(rel xrslRelation) bool {
+	switch rel.name {
+	case "runtimeenvironment":
+		for _, tag := range r.texts(rel) {
+			r.b.Add("RunTimeEnvironment", tag)
+		}
+	case "architecture":
+		r.b.Require("other.GlueHostArchitecturePlatformType == " + jdl.Quote(r.one(rel)))
+	case "cluster":
+		clause := "other.GlueCEInfoHostName == " + jdl.Quote(r.one(rel))
+		if rel.op == "!=" {
+			clause = "(" + clause + ") isnt true"
+		}
+		r.b.Require(clause)
+	case "nodeaccess":
+		for _, s := range r.texts(rel) {
+			r.b.Access(s)
+		}
+	case "exclusiveexecution":
+		if r.yes(rel) {
+			r.b.Set("WholeNodes", classad.BoolValue(true))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// one is the single text of a relation.
+func (r *xrslReader) one(rel xrslRelation) string {
+	if len(rel.values) != 1 || rel.values[0].isList {
+		r.fail(rel.pos, "%s wants one value", rel.name)
+		return ""
+	}
+	return rel.values[0].text
+}
+
+func (r *xrslReader) texts(rel xrslRelation) []string {
+	var out []string
+	for _, v := range rel.values {
+		if v.isList {
+			r.fail(v.pos, "%s wants texts, not lists", rel.name)
+		}
+		out = append(out, v.text)
+	}
+	return out
+}
+
+func (r *xrslReader) yes(rel xrslRelation) bool {
+	switch classad.Fold(r.one(rel)) {
+	case "yes", "true", "1", "y":
+		return true
+	case "no", "false", "0", "n":
+		return false
+	}
+	r.fail(rel.pos, "%s wants yes or no", rel.name)
+	return false
+}
+
+func (r *xrslReader) integer(rel xrslRelation) int64 {
+	n, err := strconv.ParseInt(r.one(rel), 10, 32)
+	if err != nil || n < 0 {
+		r.fail(rel.pos, "%s wants a whole number", rel.name)
+	}
+	return max(0, n)
+}
+
+func (r *xrslReader) time(rel xrslRelation) time.Duration {
+	d, ok := jdl.ParseDuration(r.one(rel), time.Minute)
+	if !ok {
+		r.fail(rel.pos, `%s wants minutes, or a time such as "2 hours"`, rel.name)
+	}
+	return d
+}
+
+// pair is "(a b)", or "(a)" with an empty second text.
+func (r *xrslReader) pair(rel xrslRelation, v xrslValue) (first, second string, ok bool) {
+	if !v.isList || len(v.list) == 0 || v.list[0].isList || len(v.list) > 1 && v.list[1].isList {
+		r.fail(v.pos, `%s wants pairs: ("name" "value")`, rel.name)
+		return "", "", false
+	}
+	if len(v.list) > 1 {
+		second = v.list[1].text
+	}
+	return v.list[0].text, second, true
+}
