@@ -20,6 +20,7 @@ type backfill struct {
 	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
 	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
+	given    []int              // reservations in this pass by line
 	ws       windows
 }
 
@@ -45,7 +46,7 @@ func (p *backfill) clone(into policy) policy {
 	*c = *p
 	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
 	c.keep = maps.Clone(p.keep)
-	c.held, c.ws = old.held[:0], old.ws
+	c.held, c.ws, c.given = old.held[:0], old.ws, old.given
 	return c
 }
 
@@ -121,39 +122,55 @@ func (p *backfill) choose(m *Machine) {
 }
 
 // walk starts jobs in order of priority while they fit and gives the first
-// that do not fit their reservations. Under the policy HIGHEST a job that
-// once held a reservation holds one until it starts.
+// that do not fit their reservations, line by line. Under the policy HIGHEST a
+// job that once held a reservation holds one until it starts. A job for which
+// there is no time at all holds nobody up.
 func (p *backfill) walk(m *Machine) {
+	p.given = append(p.given[:0], make([]int, max(m.lines, 1))...)
 	e, at, ok := p.queue.at(place{})
-	kept := len(p.keep)
-	for given := 0; ok && (given < max(p.depth, 1) || kept > 0); e, at, ok = p.queue.at(at) {
+	kept, most := len(p.keep), max(p.depth, 1)
+	for open := len(p.given); ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
+		given := &p.given[j.line]
 		_, keeps := p.keep[e.job]
 		if keeps {
 			kept--
-		} else if given >= max(p.depth, 1) {
+		} else if *given >= most {
 			at.i++
 			continue
 		}
 		j.planned = m.plan.earliest(j, m.now, never)
-		if j.planned == m.now {
+		switch {
+		case j.planned == m.now:
 			p.start(m, e, at)
-			if given > 0 {
-				given++ // its reservation was for now
-			}
+			if *given == 0 {
+				continue
+			} // else its reservation was for now
+		case j.planned == never:
+			at.i++
 			continue
+		default:
+			p.reserve(m, e.job)
+			at.i++
 		}
-		if p.depth == 0 {
-			return
+		if *given++; *given == most {
+			open--
 		}
-		if !p.light {
-			m.plan.occupy(j, j.planned, j.planned+j.limit)
-		}
-		p.held = append(p.held, e.job)
-		at.i++
-		if given++; p.ReservationPolicy == "HIGHEST" {
-			p.keep[e.job] = struct{}{}
-		}
+	}
+}
+
+// reserve gives a job that does not fit now a reservation, unless the policy
+// knows none.
+func (p *backfill) reserve(m *Machine, id int32) {
+	if p.depth == 0 {
+		return
+	}
+	if j := &m.jobs[id]; !p.light {
+		m.plan.occupy(j, j.planned, j.planned+j.limit)
+	}
+	p.held = append(p.held, id)
+	if p.ReservationPolicy == "HIGHEST" {
+		p.keep[id] = struct{}{}
 	}
 }
 

@@ -18,12 +18,11 @@ type cluster struct {
 	places map[string]int // place in the plan by node name
 	needs  map[wish]*Need
 	empty  *nodePlan // the nodes with nothing on them
-}
-
-// Refusal is a waiting job that will not start, and why.
-type Refusal struct {
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
+	// crowded: more runs on some node than it has processors.
+	crowded bool
+	order   lines
+	sets    map[string]string // see served
+	ids     map[string]int    // see byID; made when first asked for
 }
 
 // names numbers strings in the order they come.
@@ -68,10 +67,12 @@ func newCluster(s State, p Policy, users *names) (*cluster, error) {
 	} else {
 		c.plan = newPool(c.now, c.procs)
 	}
-	c.at = make([]int32, len(s.Jobs), len(s.Jobs)+64)
-	for i := range s.Jobs {
-		if c.at[i] = -1; !s.Jobs[i].Started.IsZero() {
-			c.run(i)
+	c.at = slices.Repeat([]int32{-1}, len(s.Jobs))
+	for _, known := range []bool{true, false} { // first those of which it is known where
+		for i := range s.Jobs {
+			if !s.Jobs[i].Started.IsZero() && known == (len(s.Jobs[i].Placed) > 0) {
+				c.run(i)
+			}
 		}
 	}
 	c.reserve()
@@ -96,7 +97,7 @@ func (c *cluster) byNode() bool {
 
 // placed tells whether it matters to a job which nodes it gets.
 func (j *Job) placed() bool {
-	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0
+	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive
 }
 
 func (c *cluster) amounts() []amounts {
@@ -127,7 +128,7 @@ func (c *cluster) task(i int) Task {
 	_, place := c.state.queue(j.Queue)
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i),
+		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j),
 	}
 }
 
@@ -157,7 +158,7 @@ type wish struct {
 	memory, disk    int64
 	queue, features string
 	access          int32
-	inside          bool
+	inside, whole   bool
 }
 
 // need lists what a job asks of nodes and the nodes that could serve it.
@@ -166,11 +167,12 @@ func (c *cluster) need(j *Job) *Need {
 	if !byNode {
 		return nil
 	}
-	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), c.access(j), j.Reservation != ""}
+	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, strings.Join(append([]string{j.Queue}, j.Also...), "\x00"),
+		strings.Join(j.Features, "\x00"), c.access(j), j.Reservation != "", j.Exclusive}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, access: w.access}
+	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, access: w.access}
 	for i, at := range c.up {
 		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {
 			n.on = append(n.on, int32(i))
@@ -197,7 +199,8 @@ func (c *cluster) keeps(reservation int32, node int) bool {
 }
 
 func (n *Node) serves(j *Job) bool {
-	if len(n.Queues) > 0 && j.Queue != "" && !slices.Contains(n.Queues, j.Queue) {
+	if len(n.Queues) > 0 && j.Queue != "" && !slices.Contains(n.Queues, j.Queue) &&
+		!slices.ContainsFunc(j.Also, func(q string) bool { return slices.Contains(n.Queues, q) }) {
 		return false
 	}
 	return !slices.ContainsFunc(j.Features, func(f string) bool { return !slices.Contains(n.Features, f) })
@@ -222,21 +225,30 @@ func (c *cluster) run(i int) {
 }
 
 // put holds what a running job has, where it is known to have it. Parts on
-// nodes that are not up are no part of the plan.
+// nodes that are not up, or that have no room left, are no part of the plan.
 func (c *cluster) put(j *job, placed []Placement) {
+	plan, byNode := c.plan.(*nodePlan)
 	if len(placed) > 0 {
 		known := int32(0)
 		for _, p := range placed {
-			if i, ok := c.node(p.Node); ok {
-				j.shares = append(j.shares, share{int32(i), int32(p.Procs)})
-				known += int32(p.Procs)
+			i, ok := c.node(p.Node)
+			if !ok {
+				continue
 			}
+			procs := int32(p.Procs)
+			if byNode {
+				if room := plan.nodes[i].spare(c.now); room < procs {
+					procs, c.crowded = room, true
+				}
+			}
+			j.shares = append(j.shares, share{int32(i), procs})
+			known += procs
 		}
 		j.procs = known
 	}
 	end := j.start + j.limit
-	if p, ok := c.plan.(*nodePlan); ok && len(placed) > 0 {
-		p.hold(j, c.now, end, j.shares)
+	if byNode && len(placed) > 0 {
+		plan.hold(j, c.now, end, j.shares)
 		return
 	}
 	c.plan.occupy(j, c.now, end)

@@ -96,8 +96,9 @@ func (p *conservative) lead(m *Machine) {
 // put gives a job the earliest place at the time from or later.
 func (p *conservative) put(m *Machine, id int32, from int64) {
 	j := &m.jobs[id]
-	j.planned = m.plan.earliest(j, from, never)
-	m.plan.occupy(j, j.planned, j.planned+j.limit)
+	if j.planned = m.plan.earliest(j, from, never); j.planned < never {
+		m.plan.occupy(j, j.planned, j.planned+j.limit)
+	}
 	p.due.set(id, j.planned)
 }
 
@@ -107,8 +108,11 @@ func (p *conservative) left(m *Machine, id int32) {
 	if m.following {
 		return
 	}
-	m.plan.vacate(j, j.planned, j.planned+j.limit)
 	p.due.drop(id)
+	if j.planned == never {
+		return
+	}
+	m.plan.vacate(j, j.planned, j.planned+j.limit)
 	p.freed(m, j.planned, j.planned+j.limit, j.procs)
 }
 
@@ -166,8 +170,12 @@ func (p *conservative) pull(m *Machine, id int32, seen, open hull) hull {
 	p.vain = vain{}
 	was := j.planned
 	j.planned = start
-	m.plan.move(j, was)
 	p.due.set(id, start)
+	if was == never {
+		m.plan.occupy(j, start, start+j.limit)
+		return open
+	}
+	m.plan.move(j, was)
 	left := opened(m.plan, max(was, min(was+j.limit, start+j.limit)), was+j.limit, j.procs)
 	p.opened = append(p.opened, opening{j.entry(id), left})
 	return open.join(left)

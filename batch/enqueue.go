@@ -2,7 +2,6 @@ package batch
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 )
 
@@ -15,8 +14,8 @@ func (c *cluster) enqueue() {
 		if !j.Started.IsZero() {
 			continue
 		}
-		if why := c.refused(j); why != "" {
-			c.refuse = append(c.refuse, Refusal{j.ID, why})
+		if why := c.refused(j); why.Cause != "" {
+			c.refuse = append(c.refuse, why.of(j.ID))
 			continue
 		}
 		waiting = append(waiting, i)
@@ -26,11 +25,11 @@ func (c *cluster) enqueue() {
 	})
 	ids := make([]int32, len(waiting))
 	for i, at := range waiting {
-		ids[i] = c.line(at)
+		ids[i] = c.stand(at)
 	}
 	slices.SortStableFunc(ids, func(a, b int32) int { return cmp.Compare(c.jobs[b].Priority, c.jobs[a].Priority) })
 	for _, id := range ids {
-		c.admit(id)
+		c.arrive(id)
 	}
 }
 
@@ -42,41 +41,46 @@ func (c *cluster) weight(i int) float64 {
 }
 
 // join puts one waiting job in the queue.
-func (c *cluster) join(i int) { c.admit(c.line(i)) }
+func (c *cluster) join(i int) { c.arrive(c.stand(i)) }
 
-// line gives a waiting job its number in order of submission.
-func (c *cluster) line(i int) int32 {
+// stand gives a waiting job its number in order of submission.
+func (c *cluster) stand(i int) int32 {
 	t := c.task(i)
+	c.await(i, &t)
 	id := c.place()
 	c.seq++
 	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
+	c.bound(id)
 	return id
 }
 
-// refused says why a waiting job will never start as things are ("" it can).
-func (c *cluster) refused(j *Job) string {
+// refused says why a waiting job will never start as things are; the Cause is
+// "" where it can.
+func (c *cluster) refused(j *Job) verdict {
 	q, _ := c.state.queue(j.Queue)
 	switch {
 	case j.Held:
-		return "held"
+		return refuse(Held, "held")
 	case q.Closed:
-		return fmt.Sprintf("queue %s is closed", q.Name)
+		return refuse(Closed, "queue %s is closed", q.Name)
 	case q.MaxProcs > 0 && j.Procs > q.MaxProcs:
-		return fmt.Sprintf("%d processors, queue %s allows %d", j.Procs, q.Name, q.MaxProcs)
+		return refuse(OverLimit, "%d processors, queue %s allows %d", j.Procs, q.Name, q.MaxProcs)
 	case q.MaxWallTime > 0 && j.Requested > q.MaxWallTime:
-		return fmt.Sprintf("wall time %s, queue %s allows %s", j.Requested, q.Name, q.MaxWallTime)
+		return refuse(OverLimit, "wall time %s, queue %s allows %s", j.Requested, q.Name, q.MaxWallTime)
 	case j.Procs > c.procs:
-		return fmt.Sprintf("%d processors, %d are up", j.Procs, c.procs)
+		return refuse(TooLarge, "%d processors, %d are up", j.Procs, c.procs)
+	case slices.ContainsFunc(j.After, func(d Dependency) bool { return d.On == OnFailure }):
+		return refuse(Dependent, "waits for another job to fail")
 	}
-	if why := c.barred(j); why != "" {
+	if why := c.barred(j); why.Cause != "" {
 		return why
 	}
 	if p, ok := c.plan.(*nodePlan); ok && !c.could(p, j) {
-		return "no nodes that are up have what it asks for"
+		return refuse(TooLarge, "no nodes that are up have what it asks for")
 	}
-	return ""
+	return verdict{}
 }
 
 // could tells whether a job would fit the empty nodes.

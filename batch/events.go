@@ -24,11 +24,11 @@ func (l *Live) Submit(j Job) error {
 	l.index[j.ID] = i
 	switch c := l.c; {
 	case l.stale:
-	case c.shapes(&j), j.Submitted.Unix() < c.now, c.limited(&j), i > 2*len(l.index)+1024:
+	case c.shapes(&j), j.Submitted.Unix() < c.now, c.limited(&j), len(j.After) > 0, i > 2*len(l.index)+1024:
 		l.stale = true // late, of a new kind, or too much is past
 	default:
-		if why := c.refused(&j); why != "" {
-			c.refuse = append(c.refuse, Refusal{j.ID, why})
+		if why := c.refused(&j); why.Cause != "" {
+			c.refuse = append(c.refuse, why.of(j.ID))
 			l.shape(&j)
 			return nil
 		}
@@ -89,13 +89,14 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	j := &l.c.state.Jobs[i]
 	l.unshape(j)
 	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false
-	if l.stale || l.c.at[i] < 0 || l.c.unpark(l.c.at[i]) {
+	if l.stale || l.c.at[i] < 0 || l.c.jobs[l.c.at[i]].gates > 0 || l.c.unpark(l.c.at[i]) {
 		l.stale = true
 		return nil
 	}
 	l.c.startAs(l.c.at[i], start, placed)
 	l.watch(i)
 	l.settle(i)
+	l.stale = l.c.crowded || l.homeless
 	return nil
 }
 
@@ -142,7 +143,7 @@ func (l *Live) End(id string, at time.Time) error {
 	l.advance(at, place)
 	j := &l.c.jobs[place]
 	end := min(at.Unix(), l.c.now)
-	if !l.fixed() || end != l.c.now || end != j.start+j.limit || len(l.c.state.Reservations) > 0 {
+	if !l.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.holdsBack() {
 		l.touch()
 	}
 	t := j.Task

@@ -28,6 +28,9 @@ func (c *cluster) extend(j *job) {
 	j.Limit = j.limit
 	if p, ok := c.plan.(*nodePlan); ok {
 		p.vacate(j, c.now, c.now)
+		for _, s := range j.shares {
+			c.crowded = c.crowded || p.nodes[s.node].spare(c.now) < s.procs
+		}
 		p.hold(j, c.now, j.start+j.limit, j.shares)
 		return
 	}

@@ -118,6 +118,11 @@ func (w *world) step(i int) {
 
 func (w *world) job(i int) batch.Job {
 	w.made++
+	if w.kind == "scene" {
+		j := sceneJob(w.rng, w.live.State(), 0)
+		j.ID, j.Submitted = fmt.Sprint("new", w.made), w.now
+		return j
+	}
 	j := batch.Job{
 		ID: fmt.Sprint("new", w.made), User: fmt.Sprint("u", w.rng.IntN(4)), Procs: 1 + w.rng.IntN(20),
 		Requested: time.Duration(1+w.rng.IntN(5)) * time.Hour, Submitted: w.now,

@@ -69,7 +69,7 @@ func (f *Forecaster) belief() Belief {
 
 func (f *Forecaster) forecast(c *cluster) *Forecast {
 	b := f.belief()
-	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: c.refuse, c: c}
+	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: slices.Clone(c.refuse), c: c}
 	run := c.forward(b, nil)
 	for _, d := range run.ends {
 		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
@@ -79,6 +79,7 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 		out.held = append(out.held, span{j.start, end, *j})
 		out.Jobs = append(out.Jobs, f.expected(c, j, end))
 	}
+	out.Refused = append(out.Refused, c.left(run.m)...)
 	return out
 }
 

@@ -84,13 +84,16 @@ func (l *Live) settle(i int) {
 	}
 }
 
-// touch notes that something has happened. Reservations, and where jobs
-// are for which there is no room, depend on all of the state: with any of them
-// the model is set up anew.
+// touch notes that something has happened. Reservations, jobs that wait for
+// others, nodes on which more runs than they have, and where jobs are for which
+// there is no room, depend on all of the
+// state: with any of them the model is set up anew.
 func (l *Live) touch() {
-	if l.valid = false; len(l.c.state.Reservations) > 0 || l.homeless {
-		l.stale = true
-	}
+	l.valid, l.stale = false, l.stale || l.tangled()
+}
+
+func (l *Live) tangled() bool {
+	return len(l.c.state.Reservations) > 0 || l.homeless || l.c.crowded || len(l.c.gates.start)+len(l.c.gates.end) > 0
 }
 
 // fresh sets the model up anew where that is due.
@@ -135,10 +138,11 @@ func (l *Live) State() State {
 	return s
 }
 
-// Refused lists the waiting jobs that will not start as things are.
+// Refused lists the waiting jobs that will not start as things are: those of
+// the state that are not among all Starts.
 func (l *Live) Refused() []Refusal {
-	l.fresh()
-	return slices.Clone(l.c.refuse)
+	l.Starts(0)
+	return append(slices.Clone(l.c.refuse), l.c.left(l.run.m)...)
 }
 
 // Advance moves the clock on where nothing else has happened.
@@ -153,11 +157,14 @@ func (l *Live) advance(to time.Time, ending int32) {
 	}
 	now = max(now, l.c.now)
 	if now > l.c.now {
-		if !l.fixed() || len(l.c.state.Reservations) > 0 {
+		if !l.fixed() || l.tangled() {
 			l.touch()
 		}
 		l.c.advance(now)
 		l.c.state.Now = time.Unix(now, 0)
+		if later := l.c.gates.later; len(later) > 0 && later[0].at <= now {
+			l.valid, l.stale = false, true
+		}
 	}
 	for len(l.limits) > 0 && l.limits[0].at <= now {
 		d := l.limits.pop()
@@ -167,7 +174,7 @@ func (l *Live) advance(to time.Time, ending int32) {
 		}
 		l.c.extend(j)
 		l.limits.push(due{j.start + j.limit, j.seq, d.job})
-		l.valid = false
+		l.touch()
 	}
 	if l.valid && (len(l.expected) > 0 || l.more()) && l.expected[0].Start.Unix() < now {
 		l.valid = false // something should have started

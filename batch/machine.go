@@ -14,6 +14,15 @@ type Task struct {
 	Priority float64
 	Queue    int   // place in the machine's list of queues
 	Need     *Need // what it asks of nodes; not used for a plain pool
+	Begin    int64 // it may not start before
+	After    []After
+	line     int32 // see lines
+}
+
+// After keeps a job from starting until another has started or ended.
+type After struct {
+	ID      int64 // of the other Task
+	Started bool  // it need only have started
 }
 
 // Machine is the state machine of one local scheduler: it is told what
@@ -42,6 +51,9 @@ type Machine struct {
 	wait      int        // jobs waiting
 	busy      int        // jobs running
 	begun     int64      // jobs started so far
+	lines     int        // lines of jobs, 0 counts as one: see lines
+	gates     gates
+	bounded   []gated // waiting jobs that must be done by a time
 }
 
 type jobState uint8
@@ -50,6 +62,7 @@ const (
 	gone jobState = iota
 	queued
 	running
+	stuck // waits, and will not start any more
 )
 
 type job struct {
@@ -64,6 +77,7 @@ type job struct {
 	order    int64   // of the start, among all starts
 	shares   []share // where it runs or is planned, on a machine of nodes; never changed in place
 	foretold int64   // the start that Foretell forecast at submission
+	gates    int32   // before the policy sees it
 }
 
 func (j *job) entry(id int32) entry {
@@ -89,6 +103,8 @@ func (m *Machine) clone(old *Machine) *Machine {
 	c.jobs = append(old.jobs[:0], m.jobs...)
 	c.unused = append(old.unused[:0], m.unused...)
 	c.starts = append(old.starts[:0], m.starts...)
+	c.bounded = append(old.bounded[:0], m.bounded...)
+	c.gates = m.gates.clone(old.gates)
 	c.queues = slices.Clone(m.queues)
 	for i := range c.queues {
 		c.queues[i].parked = m.queues[i].parked.clone(waiting{})
@@ -113,9 +129,17 @@ func (m *Machine) submit(now int64, t Task) int32 {
 	m.seq++
 	m.jobs[id] = job{Task: t, seq: m.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	m.wait++
-	m.admit(id)
+	m.bound(id)
+	m.arrive(id)
 	m.policy.decide(m)
 	return id
+}
+
+// bound notes a job that must be done by a time.
+func (m *Machine) bound(id int32) {
+	if n := m.jobs[id].Need; n != nil && n.to > 0 {
+		m.bounded = append(m.bounded, gated{id, m.jobs[id].seq})
+	}
 }
 
 // place finds room for a job.
@@ -138,6 +162,7 @@ func (m *Machine) end(now int64, id int32) {
 	m.busy--
 	m.release(j.Queue)
 	m.policy.freed(m, now, j.start+j.limit, j.procs)
+	m.follow(m.gates.end, m.jobs[id].ID)
 }
 
 func (m *Machine) drop(id int32) {
@@ -149,7 +174,9 @@ func (m *Machine) drop(id int32) {
 func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
 	m.wait--
-	if m.unpark(id) {
+	m.follow(m.gates.end, m.jobs[id].ID)
+	m.follow(m.gates.start, m.jobs[id].ID)
+	if j := &m.jobs[id]; j.state == stuck || j.gates > 0 || m.unpark(id) {
 		m.drop(id)
 		return
 	}
@@ -167,6 +194,8 @@ func (m *Machine) wake(now int64) {
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
+	m.expire()
+	m.punctual()
 	m.policy.wake(m)
 }
 
@@ -175,6 +204,9 @@ func (m *Machine) next() int64 {
 	t := m.policy.next(m)
 	if len(m.wakes) > 0 {
 		t = min(t, m.wakes[0])
+	}
+	if len(m.gates.later) > 0 {
+		t = min(t, m.gates.later[0].at)
 	}
 	return t
 }
@@ -194,6 +226,7 @@ func (m *Machine) begin(id int32) {
 	m.wait--
 	m.busy++
 	m.starts = append(m.starts, id)
+	m.follow(m.gates.start, j.ID)
 }
 
 // started returns the jobs started since the last call, in order.

@@ -26,6 +26,7 @@ type Need struct {
 	Memory int64 // MB per processor
 	Disk   int64 // MB per node
 	GPUs   int   // per node
+	Whole  bool  // shares its nodes with nobody
 	on     []int32
 	access int32 // the reservation it may use, from 1; 0: none
 	// from and to are when it may run; to is 0 where it may at any time.
@@ -187,8 +188,11 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	}
 	for _, s := range found {
 		if s.procs = min(s.procs, left); s.procs > 0 {
-			*into = append(*into, s)
 			left -= s.procs
+			if j.Need.Whole {
+				s.procs = p.nodes[s.node].have.procs
+			}
+			*into = append(*into, s)
 		}
 	}
 	return left <= 0

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -38,26 +37,29 @@ func (s *State) shared() bool {
 	})
 }
 
-// barred says why the reservation a job names does not let it run ("" it
-// does).
-func (c *cluster) barred(j *Job) string {
+// barred says why the reservation a job names does not let it run.
+func (c *cluster) barred(j *Job) verdict {
 	if j.Reservation == "" {
-		return ""
+		return verdict{}
 	}
 	n := c.access(j)
 	if n == 0 {
-		if i := slices.IndexFunc(c.state.Reservations, func(r Reservation) bool { return r.Name == j.Reservation }); i < 0 {
-			return fmt.Sprintf("there is no reservation %s", j.Reservation)
-		} else if r := c.state.Reservations[i]; r.End.Unix() <= c.now {
-			return fmt.Sprintf("reservation %s is over", r.Name)
+		i := slices.IndexFunc(c.state.Reservations, func(r Reservation) bool { return r.Name == j.Reservation })
+		switch {
+		case i < 0:
+			return refuse(NoReservation, "there is no reservation %s", j.Reservation)
+		case c.state.Reservations[i].End.Unix() <= c.now:
+			return refuse(NoReservation, "reservation %s is over", j.Reservation)
 		}
-		return fmt.Sprintf("reservation %s does not admit it", j.Reservation)
+		return refuse(NoReservation, "reservation %s does not admit it", j.Reservation)
 	}
 	r := c.state.Reservations[n-1]
 	if left := r.End.Unix() - max(r.Start.Unix(), c.now); c.limit(j) > left {
-		return fmt.Sprintf("wall time %s, reservation %s has %s left", time.Duration(c.limit(j))*time.Second, r.Name, time.Duration(left)*time.Second)
+		v := refuse(NoReservation, "wall time %s, reservation %s has %s left", time.Duration(c.limit(j))*time.Second, r.Name, time.Duration(left)*time.Second)
+		v.until = r.End
+		return v
 	}
-	return ""
+	return verdict{}
 }
 
 // keep holds the reservations of named nodes. It comes before the running

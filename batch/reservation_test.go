@@ -42,12 +42,16 @@ func TestReservations(t *testing.T) {
 		{"too short", batch.Reservation{}, []batch.Job{job("1", func(j *batch.Job) { named(j); j.Requested = 5 * time.Hour })}, "1 refused: wall time 5h0m0s, reservation r has 4h0m0s left"},
 		// two of its own need one after the other
 		{"filled", batch.Reservation{Users: []string{"eve"}, ByName: true}, []batch.Job{job("1", named), job("2", named)}, "1 1h0m0s b, 2 3h0m0s b"},
+		// the second would not be done in time: it holds nobody up
+		{"full", batch.Reservation{}, []batch.Job{
+			job("1", func(j *batch.Job) { named(j); j.Requested = 3 * time.Hour }), job("2", func(j *batch.Job) { named(j); j.Requested = 3 * time.Hour }), job("3", nil),
+		}, "1 1h0m0s b, 2 refused: reservation r has no room for it before it ends, 3 0s a"},
 		// half of the node left over inside is not for others
 		{"half used", batch.Reservation{}, []batch.Job{
 			job("1", nil), job("2", func(j *batch.Job) { named(j); j.Procs = 2 }), job("3", func(j *batch.Job) { j.Procs = 2 }),
 		}, "1 0s a, 2 1h0m0s b, 3 2h0m0s a"},
 	} {
-		for _, policy := range []string{"easy", "conservative"} {
+		for _, policy := range []string{"fcfs", "easy", "conservative"} {
 			t.Run(v.name+"/"+policy, func(t *testing.T) {
 				v.res.Name, v.res.Nodes = "r", []string{"b"}
 				v.res.Start, v.res.End = now.Add(time.Hour), now.Add(5*time.Hour)

@@ -13,6 +13,7 @@ type rooms struct {
 	changed []int32 // nodes, in order of the changes
 	dropped int     // changes no longer in the list
 	soonest int64   // nothing held begins or ends before, by the plan
+	checked int64   // when time's changes were last looked for
 	version int64   // of all that is held, and of the time
 	takings []begin // memory for the method of this name
 }
@@ -105,7 +106,7 @@ func (p *nodePlan) expire() {
 	r.soonest = never
 	for i := range p.nodes {
 		t := &p.nodes[i]
-		if t.end > p.now && t.begin <= p.now && t.reserved == 0 {
+		if t.end > p.now && t.begin <= r.checked && t.reserved == 0 {
 			r.soonest = min(r.soonest, t.end)
 			continue
 		}
@@ -122,6 +123,7 @@ func (p *nodePlan) expire() {
 			r.changed = append(r.changed, int32(i))
 		}
 	}
+	r.checked = p.now
 }
 
 // open lists the windows open from now on for a need, all nodes together: up

@@ -54,9 +54,32 @@ type Job struct {
 	Priority  float64 // the LRMS's own number, higher starts first
 	Placed    []Placement
 	Account   string
+	Begin     time.Time // it may not start before
+	After     []Dependency
+	Exclusive bool     // shares its nodes with nobody
+	Also      []string // queues beside Queue that may run it
 	// Reservation names the one the job is to run in, and nowhere else.
 	Reservation string
 }
+
+// Dependency keeps a job waiting for another. One of a job that the state does
+// not have is taken as met, as by a job that ended long ago.
+type Dependency struct {
+	ID string
+	On Trigger
+}
+
+// Trigger is what a dependency waits for.
+type Trigger string
+
+// The triggers. How a job will end is not foretold: OnSuccess is taken to be
+// OnEnd, and a job that waits for a failure is refused.
+const (
+	OnEnd     Trigger = "end"
+	OnStart   Trigger = "start"
+	OnSuccess Trigger = "success"
+	OnFailure Trigger = "failure"
+)
 
 // Placement is the part of a running job on one node.
 type Placement struct {

@@ -84,6 +84,9 @@ func (t *timeline) room(from, to int64, n *Need) int32 {
 // less is how many processors of a job fit beside what is used.
 func (a amounts) less(used amounts, n *Need) int32 {
 	room := a.procs - used.procs
+	if n.Whole && used != (amounts{}) {
+		return 0
+	}
 	if n.Memory > 0 {
 		room = int32(min(int64(room), max(0, a.memory-used.memory)/n.Memory))
 	}
@@ -166,6 +169,17 @@ func (t *timeline) at(when int64, access int32) (sum amounts) {
 		}
 	}
 	return sum
+}
+
+// spare is how many processors no job holds at one moment.
+func (t *timeline) spare(when int64) int32 {
+	free := t.have.procs
+	for i := range t.held {
+		if h := &t.held[i]; h.owner >= 0 && h.from <= when && when < h.to {
+			free -= h.procs
+		}
+	}
+	return max(free, 0)
 }
 
 // within is what jobs hold in a reservation at one moment.
