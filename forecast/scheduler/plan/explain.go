@@ -1,0 +1,51 @@
+package plan
+
+// Why counts what keeps a job from the slots there are. Every slot counts once,
+// for the first thing that stands in the way.
+type Why struct {
+	Slots     int  `json:"slots"`
+	Stale     int  `json:"stale"`    // the cluster's schedule is too old, or the cluster is drained
+	Rights    int  `json:"rights"`   // the owner does not let the user in, or nodes lack a feature
+	Priority  int  `json:"priority"` // a local job outranks it
+	Guest     int  `json:"guest"`    // longer than guests may run there
+	Short     int  `json:"short"`    // the slot ends too soon
+	Small     int  `json:"small"`    // too few processors or too little memory
+	Later     int  `json:"later"`    // begins after what this cycle books
+	Fit       int  `json:"fit"`      // could serve, alone or with others; other jobs come first
+	NoBudget  bool `json:"no_budget"`
+	Nearest   int  `json:"nearest"`   // start of the first that fits; seconds after the epoch
+	Bypassed  int  `json:"bypassed"`  // by jobs that came later
+	Untouched bool `json:"untouched"` // by the bound it goes first now
+}
+
+// Explain looks at every slot for one job.
+func Explain(j Job, slots []Slot, r *Rules) Why {
+	w := Why{Slots: len(slots), Bypassed: int(j.Bypassed), Untouched: r.MaxBypass > 0 && j.Bypassed >= r.MaxBypass}
+	w.NoBudget = !r.affords(&j, r.purses())
+	for i := range slots {
+		s := slots[i]
+		c := &r.Clusters[s.Cluster]
+		s.From = max(s.From, c.TMin)
+		switch {
+		case !c.open():
+			w.Stale++
+		case !r.Wishes[j.Wish].Allows(s.Cluster, s.Class):
+			w.Rights++
+		case !r.outranks(&j, &s):
+			w.Priority++
+		case c.MaxGuest > 0 && j.Wall > c.MaxGuest:
+			w.Guest++
+		case s.To != Never && s.To-s.From < j.Wall:
+			w.Short++
+		case j.Nodes <= 1 && j.Procs > int32(s.CPUs) && j.Nodes == 1, s.Memory > 0 && j.Memory > s.Memory:
+			w.Small++
+		case s.From > c.TMax:
+			w.Later++
+		default:
+			if w.Fit++; w.Nearest == 0 || int(s.From) < w.Nearest {
+				w.Nearest = int(s.From)
+			}
+		}
+	}
+	return w
+}

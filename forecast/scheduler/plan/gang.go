@@ -1,0 +1,250 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// tries is how many clusters are looked at for a parallel job, and enough, after
+// how many that could take it the best is chosen.
+const (
+	tries  = 8
+	enough = 2
+)
+
+// gangs holds the slots by cluster and start, for jobs that take several at
+// once.
+type gangs struct {
+	of     [][]int32 // slots by cluster; sorted once they are used
+	sorted []bool
+	fresh  [][]int32 // left of divided slots since then
+	cursor int
+	open   []int32
+	keys   []uint64
+	cpus   map[int32]int32 // by node, within one search
+}
+
+func (p *index) gangIndex() *gangs {
+	if p.gangs != nil {
+		return p.gangs
+	}
+	n := len(p.r.Clusters)
+	g := &gangs{of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n), cpus: map[int32]int32{}}
+	count := make([]int32, n)
+	for i := range p.work {
+		count[p.work[i].Cluster]++
+	}
+	for c := range g.of {
+		g.of[c] = make([]int32, 0, count[c])
+	}
+	for i := range p.work {
+		if s := &p.work[i]; s.CPUs > 0 && s.From < s.To && p.r.Clusters[s.Cluster].open() && (s.Priority <= 0 || p.r.Clusters[s.Cluster].OutOfTurn) {
+			g.of[s.Cluster] = append(g.of[s.Cluster], int32(i))
+		}
+	}
+	p.gangs = g
+	return g
+}
+
+func (g *gangs) add(p *index, i int32) {
+	c := p.work[i].Cluster
+	g.fresh[c] = append(g.fresh[c], i)
+}
+
+// list is a cluster's slots by start, some of those that are gone among them.
+// Left-overs are entered a few at a time.
+func (g *gangs) list(p *index, c int) []int32 {
+	if g.sorted[c] && len(g.fresh[c]) <= len(g.of[c])/16 {
+		return g.of[c]
+	}
+	byStart := func(a, b int32) int { return cmp.Or(cmp.Compare(p.work[a].From, p.work[b].From), cmp.Compare(a, b)) }
+	live := slices.DeleteFunc(g.of[c], func(i int32) bool { return p.work[i].CPUs == 0 })
+	if !g.sorted[c] {
+		g.sort(p, live)
+	}
+	fresh := slices.DeleteFunc(g.fresh[c], func(i int32) bool { return p.work[i].CPUs == 0 })
+	for _, i := range fresh {
+		at, _ := slices.BinarySearchFunc(live, i, byStart)
+		live = slices.Insert(live, at, i)
+	}
+	g.of[c], g.fresh[c], g.sorted[c] = live, g.fresh[c][:0], true
+	return live
+}
+
+// sort orders slots by start: as numbers, that costs a third.
+func (g *gangs) sort(p *index, list []int32) {
+	g.keys = g.keys[:0]
+	for _, i := range list {
+		g.keys = append(g.keys, uint64(uint32(p.work[i].From))<<32|uint64(uint32(i)))
+	}
+	slices.Sort(g.keys)
+	for k := range list {
+		list[k] = int32(uint32(g.keys[k]))
+	}
+}
+
+// gang finds slots of one cluster for a job that no single slot can take.
+func (p *index) gang(j *Job) (best Booking, ok bool) {
+	if j.Procs <= 1 {
+		return best, false
+	}
+	g := p.gangIndex()
+	looked, found := 0, 0
+	for k := range p.r.Clusters {
+		c := (g.cursor + k) % len(p.r.Clusters)
+		cl := &p.r.Clusters[c]
+		if !cl.open() || !bit(p.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+			continue
+		}
+		b, yes := p.together(j, c)
+		if yes {
+			if found++; !ok || float32(b.Done-p.r.Now)/b.Chance < float32(best.Done-p.r.Now)/best.Chance {
+				best, ok = b, true
+			}
+		}
+		if looked++; looked == tries || found == enough {
+			g.cursor = c + 1
+			break
+		}
+	}
+	if !ok && looked == tries && len(p.r.Clusters) > tries {
+		return p.anywhere(j)
+	}
+	if ok {
+		p.seize(j, best)
+	}
+	return best, ok
+}
+
+// anywhere looks at every cluster: a job is only told "nowhere" where that is so.
+func (p *index) anywhere(j *Job) (b Booking, ok bool) {
+	for c := range p.r.Clusters {
+		cl := &p.r.Clusters[c]
+		if !cl.open() || !bit(p.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+			continue
+		}
+		if b, ok = p.together(j, c); ok {
+			p.seize(j, b)
+			return b, true
+		}
+	}
+	return b, false
+}
+
+// together finds the earliest time at which enough slots of a cluster are free
+// for the job's whole wall time.
+func (p *index) together(j *Job, c int) (Booking, bool) {
+	g, end := p.gangs, p.r.Now+p.r.Horizon
+	w := &p.r.Wishes[j.Wish]
+	open, got, soonest := g.open[:0], int32(0), int32(Never)
+	clear(g.cpus)
+	for _, i := range g.list(p, c) {
+		s := &p.work[i]
+		if s.From > max(end, p.r.Clusters[c].TMax) {
+			break
+		}
+		if s.CPUs == 0 || s.To-s.From < j.Wall || !w.Allows(s.Cluster, s.Class) || !p.joins(j, s, i) {
+			continue
+		}
+		if soonest-j.Wall < s.From {
+			open, soonest = p.stillOpen(j, open, s.From)
+			got = g.count(p, j, open)
+		}
+		open, soonest = append(open, i), min(soonest, s.To)
+		if got += g.gain(p, j, i); got >= j.wants() {
+			g.open = open
+			return p.bookTogether(j, open, s.From), true
+		}
+	}
+	g.open = open
+	return Booking{}, false
+}
+
+// wants is the number of nodes, or of processors where nodes do not matter.
+func (j *Job) wants() int32 {
+	if j.Nodes > 0 {
+		return j.Nodes
+	}
+	return j.Procs
+}
+
+// joins tells whether a slot may be part of the job at all.
+func (p *index) joins(j *Job, s *Slot, i int32) bool {
+	if p.limit[i] >= j.Priority || s.Memory > 0 && int64(s.Memory)*int64(j.perNode()) < int64(j.Memory)*int64(min(int32(s.CPUs), j.perNode())) {
+		return false
+	}
+	c := &p.r.Clusters[s.Cluster]
+	return c.Local == nil || !c.Local.perJob || p.r.outranks(j, s)
+}
+
+// stillOpen drops the slots that end before a job that starts at a time does.
+func (p *index) stillOpen(j *Job, open []int32, at int32) (kept []int32, soonest int32) {
+	kept, soonest = open[:0], Never
+	for _, i := range open {
+		if to := p.work[i].To; to-j.Wall >= at {
+			kept, soonest = append(kept, i), min(soonest, to)
+		}
+	}
+	return kept, soonest
+}
+
+// gain is by how much a slot brings the job nearer.
+func (g *gangs) gain(p *index, j *Job, i int32) int32 {
+	s := &p.work[i]
+	if j.Nodes == 0 {
+		return int32(s.CPUs)
+	}
+	before := g.cpus[s.Node]
+	g.cpus[s.Node] = before + int32(s.CPUs)
+	if before < j.perNode() && before+int32(s.CPUs) >= j.perNode() {
+		return 1
+	}
+	return 0
+}
+
+func (g *gangs) count(p *index, j *Job, open []int32) (got int32) {
+	clear(g.cpus)
+	for _, i := range open {
+		got += g.gain(p, j, i)
+	}
+	return got
+}
+
+// bookTogether chooses the parts. The chance is that of the least sure of them:
+// slots of one cluster come and go together.
+func (p *index) bookTogether(j *Job, open []int32, at int32) Booking {
+	b := Booking{From: at, Chance: 1}
+	taken := map[int32]int32{}
+	nodes, left := int32(0), j.Procs
+	for _, i := range open {
+		s := &p.work[i]
+		cpus := min(int32(s.CPUs), left)
+		if j.Nodes > 0 {
+			had, known := taken[s.Node]
+			if p.gangs.cpus[s.Node] < j.perNode() || !known && nodes == j.Nodes {
+				continue
+			}
+			if !known {
+				nodes++
+			}
+			cpus = min(cpus, j.perNode()-had)
+			taken[s.Node] = had + cpus
+		}
+		if cpus <= 0 {
+			continue
+		}
+		left -= cpus
+		b.Chance = min(b.Chance, float32(max(1, s.Start))/100)
+		b.Parts = append(b.Parts, Part{i, uint16(cpus)})
+	}
+	b.Done = at + int32(float32(j.Wall)/p.r.Clusters[p.work[open[0]].Cluster].speed())
+	return b
+}
+
+// seize takes the parts of a booking out of their slots.
+func (p *index) seize(j *Job, b Booking) {
+	for _, part := range b.Parts {
+		share := int32(int64(j.Memory) * int64(part.CPUs) / int64(max(1, j.perNode())))
+		p.split(part.Slot, b.From, j.Wall, part.CPUs, share)
+	}
+}

@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"math"
+)
+
+// Lookahead plans parallel jobs too. Jobs in order (see order) get the slots of
+// least expected completion, divided by the chance that the slot is there; a
+// slot after this cycle's TMax makes an outlook (Booking.Tentative) that keeps
+// its place against jobs further back. Among slots that serve equally soon the
+// dearest one that the job outranks is taken, so that cheap ones are left to
+// those that can outrank no other. What a job leaves of a slot, in processors or
+// in time, serves the next.
+//
+// Jobs that were passed by MaxBypass times come first, in order of arrival.
+type Lookahead struct{}
+
+// Name implements Planner.
+func (Lookahead) Name() string { return "lookahead" }
+
+// Plan implements Planner.
+func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
+	p := newIndex(jobs, slots, r)
+	first, rest := order(jobs, r)
+	for _, i := range first {
+		p.place(i, false)
+	}
+	for _, i := range rest {
+		p.place(i, true)
+	}
+	return p.bookings
+}
+
+// place finds room for one job. Where jobs come by falling priority, slots
+// that this one cannot outrank are dropped for good.
+func (p *index) place(i int32, falling bool) {
+	j := &p.jobs[i]
+	if !p.r.affords(j, p.left) || p.hopeless(j) {
+		return
+	}
+	b, ok := p.single(j, falling)
+	if !ok {
+		b, ok = p.gang(j)
+	}
+	if !ok {
+		p.failed(j)
+		return
+	}
+	b.Job = i
+	if b.Tentative = b.From > p.r.Clusters[p.work[b.Parts[0].Slot].Cluster].TMax; !b.Tentative {
+		p.left[j.User] -= p.r.fee(j)
+	}
+	for k := range b.Parts {
+		b.Parts[k].Slot = p.origin(b.Parts[k].Slot)
+	}
+	p.bookings = append(p.bookings, b)
+}
+
+// demand is what decides whether a failure says something of another job.
+type demand struct{ wish, procs, nodes int32 }
+
+type ceiling struct {
+	wall, memory int32
+	priority     float32
+}
+
+// hopeless tells whether a job that asked for no more and could outrank as much
+// has found nothing in this cycle.
+func (p *index) hopeless(j *Job) bool {
+	c, ok := p.misses[demand{j.Wish, j.Procs, j.Nodes}]
+	return ok && j.Wall >= c.wall && j.Memory >= c.memory && j.Priority <= c.priority && !p.perJob
+}
+
+func (p *index) failed(j *Job) {
+	d := demand{j.Wish, j.Procs, j.Nodes}
+	if c, ok := p.misses[d]; !ok || j.Wall <= c.wall && j.Memory <= c.memory {
+		p.misses[d] = ceiling{j.Wall, j.Memory, j.Priority}
+	}
+}
+
+// single finds one slot for all of a job.
+func (p *index) single(j *Job, falling bool) (b Booking, ok bool) {
+	if j.Nodes > 1 {
+		return b, false
+	}
+	need := region[sizeClass(j.Procs)][lengthClass(j.Wall)]
+	rooms := p.rooms[j.Wish]
+	cost := p.costs[:len(rooms)]
+	for k, room := range rooms {
+		cost[k] = p.cost(room, p.window(room, p.soonest[room.at], need), j)
+	}
+	for {
+		best := cheapest(cost)
+		if best < 0 {
+			return b, false
+		}
+		room := rooms[best]
+		w := cost[best].window
+		if b, ok = p.take(j, room, w, need, falling); ok {
+			return b, true
+		}
+		cost[best] = p.cost(room, p.window(room, w+1, need), j)
+	}
+}
+
+// offer is what a room costs at its first window that may serve.
+type offer struct {
+	seconds float32
+	window  int32
+}
+
+func cheapest(cost []offer) int {
+	best, least := -1, float32(math.Inf(1))
+	for k := range cost {
+		if cost[k].seconds < least {
+			best, least = k, cost[k].seconds
+		}
+	}
+	return best
+}
+
+// cost is the expected time to completion of a job that begins with a window.
+func (p *index) cost(room room, w int32, j *Job) offer {
+	if w >= windows {
+		return offer{float32(math.Inf(1)), w}
+	}
+	wait := max(0, p.bounds[w]-p.r.Now)
+	return offer{(float32(wait) + float32(j.Wall)/room.speed) * room.weight, w}
+}
+
+// window is the first one from w on in which a room has slots of the sizes
+// needed.
+func (p *index) window(room room, w int32, need uint64) int32 {
+	for base := room.at * windows; w < windows; w++ {
+		if p.masks[base+w]&need != 0 {
+			return w
+		}
+	}
+	return windows
+}
+
+// order is in which jobs are placed: first those that were passed by too often,
+// by arrival; then by falling priority, among equals by who has used least of
+// his budget, then by arrival.
+func order(jobs []Job, r *Rules) (first, rest []int32) {
+	for _, i := range byPriority(jobs) {
+		if r.MaxBypass > 0 && jobs[i].Bypassed >= r.MaxBypass {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	sortBy(first, func(i int32) float64 { return float64(jobs[i].Seq) })
+	fair(jobs, rest, r)
+	return first, rest
+}

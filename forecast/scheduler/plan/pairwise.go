@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Pairwise is the planning cycle as published: jobs by falling global priority;
+// slots that begin between tmin and tmax, by start; each job gets the first
+// slot whose local priority it beats, whose owner lets it in and whose
+// resources suffice. Slots are not divided, and a job takes one.
+type Pairwise struct{}
+
+// Name implements Planner.
+func (Pairwise) Name() string { return "pairwise" }
+
+// Plan implements Planner.
+func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
+	left := r.purses()
+	var free []int32
+	for i := range slots {
+		if c := &r.Clusters[slots[i].Cluster]; c.open() && slots[i].From >= c.TMin && slots[i].From <= c.TMax {
+			free = append(free, int32(i))
+		}
+	}
+	slices.SortStableFunc(free, func(a, b int32) int { return cmp.Compare(slots[a].From, slots[b].From) })
+	var list []Booking
+	for _, i := range byPriority(jobs) {
+		j := &jobs[i]
+		if !r.affords(j, left) {
+			continue
+		}
+		for k, at := range free {
+			s := &slots[at]
+			if !r.outranks(j, s) || !r.Wishes[j.Wish].Allows(s.Cluster, s.Class) || !r.fits(j, s) {
+				continue
+			}
+			free = slices.Delete(free, k, k+1)
+			left[j.User] -= r.fee(j)
+			list = append(list, r.whole(i, j, at, s))
+			break
+		}
+	}
+	return list
+}
+
+// byPriority is the order of the published system.
+func byPriority(jobs []Job) []int32 {
+	order := make([]int32, len(jobs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(jobs[a].Seq, jobs[b].Seq))
+	})
+	return order
+}
+
+// fits tells whether the slot's resources suffice.
+func (r *Rules) fits(j *Job, s *Slot) bool {
+	c := &r.Clusters[s.Cluster]
+	return j.Nodes <= 1 && j.Procs <= int32(s.CPUs) && (s.Memory == 0 || j.Memory <= s.Memory) &&
+		(s.To == Never || j.Wall <= s.To-s.From) && (c.MaxGuest == 0 || j.Wall <= c.MaxGuest)
+}
+
+// whole books all of a slot.
+func (r *Rules) whole(i int32, j *Job, at int32, s *Slot) Booking {
+	done := s.From + int32(float32(j.Wall)/r.Clusters[s.Cluster].speed())
+	return Booking{Job: i, From: s.From, Done: done, Chance: float32(s.Start) / 100, Parts: []Part{{at, s.CPUs}}}
+}
+
+// Clip makes slots that have begun already begin at the earliest time at which
+// a job can be brought there, and leaves out what is over by then: gaps are
+// slots at any time within them. The slots given are changed in place.
+func Clip(slots []Slot, r *Rules) {
+	for i := range slots {
+		if c := &r.Clusters[slots[i].Cluster]; slots[i].From < c.TMin && slots[i].To > c.TMin {
+			slots[i].From = c.TMin
+		}
+	}
+}

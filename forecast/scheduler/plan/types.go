@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"math"
+	"time"
+)
+
+// Never is the end of a slot that has no end in sight.
+const Never = math.MaxInt32
+
+// Slot is free time of processors of one node. A slot is named by its place in
+// the list.
+type Slot struct {
+	From, To int32
+	Node     int32 // caller's number, of all clusters together
+	Memory   int32 // MB of the whole slot; 0: not known
+	Priority float32
+	Cluster  uint16 // place in Rules.Clusters
+	CPUs     uint16
+	Class    uint16 // of nodes with equal features; the caller's number
+	Start    uint8  // chance in percent that it is free when it begins
+	Hold     uint8  // and for its whole length
+}
+
+// Job is one job of the global queue. A job is named by its place in the list.
+type Job struct {
+	Seq      int64 // order of arrival
+	Priority float32
+	Wall     int32
+	Procs    int32 // in all
+	Nodes    int32 // on as many nodes, equal parts; 0: wherever they are on one cluster
+	Memory   int32 // MB per node (per Procs where Nodes is 0)
+	User     int32 // place in Rules.Users
+	Wish     int32 // place in Rules.Wishes
+	Bypassed int32 // jobs that came later and were booked before it
+}
+
+// perNode is the number of processors on each node.
+func (j *Job) perNode() int32 {
+	if j.Nodes <= 1 {
+		return j.Procs
+	}
+	return (j.Procs + j.Nodes - 1) / j.Nodes
+}
+
+// Cluster is what planning needs to know of a site.
+type Cluster struct {
+	// TMin and TMax bound the starts that are booked in this cycle: not before
+	// the booking and the input files can be there, and not after the cycle
+	// after this one has had its turn.
+	TMin, TMax int32
+	Good       int32   // until when the schedule may be used
+	MaxGuest   int32   // longest wall time of a guest; 0: no limit
+	Speed      float32 // relative to 1; 0: 1
+	OutOfTurn  bool    // slots of waiting local jobs may be taken
+	Drained    bool
+	Local      *Formula // nil: local and global priorities are equal
+	Load       Load
+}
+
+// Wish is where jobs of one kind may run: rights, features, GPUs.
+type Wish struct {
+	Clusters []uint64 // bit set over Rules.Clusters
+	Classes  []uint64 // bit set over classes of nodes
+	VO       string   // for formulas
+}
+
+// Allows tells whether a node of this class and cluster will do.
+func (w *Wish) Allows(cluster, class uint16) bool {
+	return bit(w.Clusters, cluster) && bit(w.Classes, class)
+}
+
+func bit(set []uint64, n uint16) bool {
+	return int(n/64) < len(set) && set[n/64]&(1<<(n%64)) != 0
+}
+
+// User is one who has jobs in the queue.
+type User struct {
+	Name   string
+	Left   float64 // of the budget
+	Weight float64 // the budget as it was given; 0: 1
+	Used   float64 // of it lately: who used less goes ahead among equal priorities
+}
+
+// Rules is all that planning needs besides jobs and slots.
+type Rules struct {
+	Epoch    time.Time
+	Now      int32
+	Clusters []Cluster
+	Wishes   []Wish
+	Users    []User
+	// Horizon is how far ahead slots are looked at, seconds.
+	Horizon int32
+	// MaxBypass is how many jobs that came later may be booked before a job;
+	// 0: no bound.
+	MaxBypass int32
+	// Free tells that budgets do not count.
+	Free bool
+}
+
+// Part is what a booking takes of one slot.
+type Part struct {
+	Slot int32
+	CPUs uint16
+}
+
+// Booking gives a job its place.
+type Booking struct {
+	Job       int32
+	From      int32
+	Done      int32 // expected completion
+	Chance    float32
+	Tentative bool // later than this cycle books: an outlook, to be planned again
+	Parts     []Part
+}
+
+// Planner gives jobs their slots. No slot is given to two jobs at once, and
+// the same input gives the same output.
+type Planner interface {
+	Name() string
+	Plan(jobs []Job, slots []Slot, r *Rules) []Booking
+}
+
+// Fee is what a booking costs: global priority times processor-hours.
+func Fee(priority float64, procs int32, seconds int32) float64 {
+	return priority * float64(procs) * float64(seconds) / 3600
+}
+
+func (r *Rules) fee(j *Job) float64 { return Fee(float64(j.Priority), j.Procs, j.Wall) }
+
+// affords tells whether a user can pay for a job.
+func (r *Rules) affords(j *Job, left []float64) bool {
+	return r.Free || r.fee(j) <= left[j.User]
+}
+
+func (r *Rules) purses() []float64 {
+	left := make([]float64, len(r.Users))
+	for i := range r.Users {
+		left[i] = r.Users[i].Left
+	}
+	return left
+}
+
+// open tells whether slots of a cluster may be used at all in this cycle.
+func (c *Cluster) open() bool { return !c.Drained && c.Good >= c.TMax }
+
+func (c *Cluster) speed() float32 {
+	if c.Speed > 0 {
+		return c.Speed
+	}
+	return 1
+}
+
+// outranks tells whether a job beats a slot's local priority.
+func (r *Rules) outranks(j *Job, s *Slot) bool {
+	c := &r.Clusters[s.Cluster]
+	if s.Priority > 0 && !c.OutOfTurn {
+		return false
+	}
+	if c.Local == nil {
+		return j.Priority > s.Priority
+	}
+	local, err := c.Local.Priority(r.ask(j, c))
+	return err == nil && local > float64(s.Priority)
+}

@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Limits bound what is read.
+type Limits struct {
+	Bytes int64 // of the document, uncompressed
+	Slots int   // put and dropped in one delta
+	Jobs  int   // entries of the local schedule
+	Nodes int
+	Name  int // bytes of one name
+	Users int
+}
+
+// DefaultLimits suit a cluster of some ten thousand nodes.
+func DefaultLimits() Limits {
+	return Limits{Bytes: 64 << 20, Slots: 200_000, Jobs: 200_000, Nodes: 50_000, Name: 256, Users: 100_000}
+}
+
+// FieldError is a document that holds what may not be.
+type FieldError struct{ Field, Why string }
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Why }
+
+// ErrTooLong is a document longer than its limit.
+var ErrTooLong = errors.New("the document is too long")
+
+// EncodeDelta writes a delta as gzipped JSON.
+func EncodeDelta(d *Delta) ([]byte, error) {
+	d.Schema = DeltaSchema
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := json.NewEncoder(z).Encode(d); err != nil {
+		return nil, err
+	}
+	err := z.Close()
+	return b.Bytes(), err
+}
+
+// DecodeDelta reads a delta, gzipped or plain, and checks all of it.
+func DecodeDelta(text []byte, l Limits) (*Delta, error) {
+	plain, err := inflate(text, l.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	d := &Delta{}
+	if err := decode(plain, DeltaSchema, d); err != nil {
+		return nil, err
+	}
+	return d, d.check(l)
+}
+
+// DecodeAck reads the answer to a delta.
+func DecodeAck(text []byte, l Limits) (*Ack, error) {
+	if int64(len(text)) > l.Bytes {
+		return nil, ErrTooLong
+	}
+	a := &Ack{}
+	if err := decode(text, AckSchema, a); err != nil {
+		return nil, err
+	}
+	c := checker{l: l}
+	c.digest("digest", a.Digest)
+	c.count("bookings", len(a.Bookings), l.Slots)
+	for i := range a.Bookings {
+		c.booking(&a.Bookings[i])
+	}
+	return a, c.err
+}
+
+// inflate undoes gzip where there is any, and reads at most limit bytes.
+func inflate(text []byte, limit int64) ([]byte, error) {
+	if !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
+		if int64(len(text)) > limit {
+			return nil, ErrTooLong
+		}
+		return text, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
+	if err == nil && int64(len(plain)) > limit {
+		err = ErrTooLong
+	}
+	return plain, err
+}
+
+// decode reads one JSON document that names its schema.
+func decode(text []byte, schema string, to any) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return fmt.Errorf("not a document of schema %s: %w", schema, err)
+	}
+	if head.Schema != schema {
+		return &FieldError{"schema", fmt.Sprintf("want %s, have %.40q", schema, head.Schema)}
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("not a document of schema %s: %w", schema, err)
+	}
+	return nil
+}
+
+// checker keeps the first thing that is wrong.
+type checker struct {
+	l   Limits
+	err error
+}
+
+func (c *checker) fail(field, format string, args ...any) {
+	if c.err == nil {
+		c.err = &FieldError{field, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (c *checker) count(field string, n, most int) {
+	if n > most {
+		c.fail(field, "%d are more than %d", n, most)
+	}
+}
+
+// name is one line of printable text.
+func (c *checker) name(field, s string, empty bool) {
+	switch {
+	case s == "" && !empty:
+		c.fail(field, "is empty")
+	case len(s) > c.l.Name:
+		c.fail(field, "%d bytes are more than %d", len(s), c.l.Name)
+	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }):
+		c.fail(field, "holds a control character")
+	}
+}
+
+// The earliest and latest time believed: 2001 and 2100.
+const (
+	minTime = 1_000_000_000
+	maxTime = 4_102_444_800
+	maxSpan = 10 * 365 * 86400
+)
+
+func (c *checker) time(field string, t int64, zero bool) {
+	if !(t == 0 && zero) && (t < minTime || t > maxTime) {
+		c.fail(field, "%d is no time of this century", t)
+	}
+}
+
+func (c *checker) between(field string, v, low, high float64) {
+	if math.IsNaN(v) || v < low || v > high {
+		c.fail(field, "%v is not between %v and %v", v, low, high)
+	}
+}
+
+func (c *checker) digest(field, s string) {
+	if len(s) != 32 || strings.Trim(s, "0123456789abcdef") != "" {
+		c.fail(field, "want 32 hexadecimal digits")
+	}
+}
+
+// maxAmount bounds processors and memory of one node.
+const maxAmount = 1 << 40

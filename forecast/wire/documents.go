@@ -1,0 +1,142 @@
+package wire
+
+// The schemas of the documents.
+const (
+	DeltaSchema   = "grid.slots/v1"
+	AckSchema     = "grid.slots-ack/v1"
+	BookingSchema = "grid.booking/v1"
+)
+
+// Delta says what has changed at a cluster since the delta before it. The
+// first of a connection, and any after the two sides have come apart, is Full.
+type Delta struct {
+	Schema  string `json:"schema"`
+	Cluster string `json:"cluster"`
+	Seq     uint64 `json:"seq"` // one more than that of the delta before it
+	Full    bool   `json:"full,omitempty"`
+	// Base and Digest are those of the set of slots before and after.
+	Base   string `json:"base,omitempty"`
+	Digest string `json:"digest"`
+	Made   int64  `json:"made"`
+	// TTL is for how many seconds from Made the whole schedule may be used.
+	TTL      int64    `json:"ttl"`
+	Put      []Slot   `json:"put,omitempty"`
+	Drop     []uint64 `json:"drop,omitempty"`
+	Jobs     []Entry  `json:"jobs,omitempty"`      // local jobs that are new or have changed
+	JobsGone []string `json:"jobs_gone,omitempty"` // tasks that are no longer there
+	Queues   []Queue  `json:"queues,omitempty"`    // every queue, where any length has changed
+	Site     *Site    `json:"site,omitempty"`      // where it has changed, and in every full delta
+	Load     *Load    `json:"load,omitempty"`
+}
+
+// Entry is one line of the local schedule, with the fields of the published
+// system. Who may see names is the site's choice: User and Group may be empty.
+type Entry struct {
+	Node       string  `json:"node,omitempty"`
+	Task       string  `json:"task"`
+	User       string  `json:"user,omitempty"`
+	Group      string  `json:"group,omitempty"`
+	State      string  `json:"state"` // running, waiting, held
+	Queued     int64   `json:"queued,omitempty"`
+	Start      int64   `json:"start,omitempty"`
+	Completion int64   `json:"completion,omitempty"`
+	Procs      int32   `json:"procs"`
+	Memory     int64   `json:"memory,omitempty"`
+	Disk       int64   `json:"disk,omitempty"`
+	Priority   float64 `json:"priority,omitempty"`
+	Reserved   bool    `json:"reserved,omitempty"`
+}
+
+// Queue is how long a queue of the LRMS is.
+type Queue struct {
+	Name    string `json:"name"`
+	Waiting int    `json:"waiting"`
+	Running int    `json:"running"`
+}
+
+// Load is what the owner's priority function may ask of the cluster's state.
+type Load struct {
+	Waiting int `json:"waiting"` // local jobs
+	Running int `json:"running"`
+	CPUs    int `json:"cpus"`
+	Busy    int `json:"busy"` // CPUs
+}
+
+// Site is what a cluster publishes of itself.
+type Site struct {
+	LRMS  string `json:"lrms"`  // slurm, local, condor
+	Nodes []Node `json:"nodes"` // static resources
+	// Interface, Endpoint and Queue are where jobs for the slots are sent.
+	Interface string `json:"interface"`
+	Endpoint  string `json:"endpoint"`
+	Queue     string `json:"queue,omitempty"`
+	// Start is how a job is brought into its slot.
+	Start Way `json:"start"`
+	// Partition is the guests' one where Start is partition.
+	Partition string `json:"partition,omitempty"`
+	// MaxGuest is the longest a guest may run, in seconds; 0: no limit.
+	MaxGuest int64 `json:"max_guest,omitempty"`
+	// Function turns a global priority into a local one; "": they are equal.
+	Function string `json:"function,omitempty"`
+	// Users and VOs may run here; both empty: everybody.
+	Users []string `json:"users,omitempty"` // subjects, as in a grid-mapfile
+	VOs   []string `json:"vos,omitempty"`   // VO names or FQANs
+	// Speed of the nodes relative to 1; 0: 1.
+	Speed float64 `json:"speed,omitempty"`
+	// OutOfTurn tells that a guest may be given the turn of a local job of
+	// lower priority.
+	OutOfTurn bool   `json:"out_of_turn,omitempty"`
+	Agent     string `json:"agent,omitempty"` // version
+}
+
+// Node is one machine of a cluster.
+type Node struct {
+	Name     string   `json:"name"`
+	CPUs     int32    `json:"cpus"`
+	GPUs     int32    `json:"gpus,omitempty"`
+	Memory   int64    `json:"memory,omitempty"`
+	Disk     int64    `json:"disk,omitempty"`
+	Features []string `json:"features,omitempty"`
+	Up       bool     `json:"up"`
+}
+
+// Way is how a guest gets its slot.
+type Way string
+
+// The ways.
+const (
+	Plain       Way = "plain"       // sent just in time
+	Begin       Way = "begin"       // sent ahead with a begin time and a deadline
+	Partition   Way = "partition"   // into a guest partition that gives way after TTL
+	Reservation Way = "reservation" // the agent reserves the nodes for it
+)
+
+// Ack answers a delta.
+type Ack struct {
+	Schema string `json:"schema"`
+	Seq    uint64 `json:"seq"` // the last one taken
+	Digest string `json:"digest"`
+	// Resync asks for a full set: the two sides do not agree.
+	Resync bool `json:"resync,omitempty"`
+	// Bookings are all that is booked at the cluster and not over yet.
+	Bookings []Booking `json:"bookings,omitempty"`
+}
+
+// Booking is one job's place at a cluster.
+type Booking struct {
+	Schema string `json:"schema"`
+	Job    string `json:"job"`
+	Key    string `json:"key"` // of this booking; another one for every new plan
+	Slots  []Part `json:"slots"`
+	From   int64  `json:"from"`
+	To     int64  `json:"to"` // From + wall time
+	Procs  int32  `json:"procs"`
+	Way    Way    `json:"way"`
+}
+
+// Part is what a booking takes of one slot.
+type Part struct {
+	Slot uint64 `json:"slot"`
+	Node string `json:"node"`
+	CPUs int32  `json:"cpus"`
+}

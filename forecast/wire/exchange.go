@@ -1,0 +1,100 @@
+package wire
+
+import "slices"
+
+// Mismatch is a delta that does not follow what is there: a full one is needed.
+type Mismatch struct{ Why string }
+
+// Error implements error.
+func (e *Mismatch) Error() string { return "out of step: " + e.Why }
+
+// Apply brings a set up to date. After a *Mismatch a set to which the delta did
+// not apply is as it was.
+func (s *Set) Apply(d *Delta) error {
+	if d.Full {
+		var next Set
+		for _, v := range d.Put {
+			next.Put(v)
+		}
+		if next.Digest() != d.Digest {
+			return &Mismatch{"the full set has another digest than it says"}
+		}
+		*s = next
+		return nil
+	}
+	if s.Digest() != d.Base {
+		return &Mismatch{"the delta is for another set"}
+	}
+	undo := s.changes(d)
+	if s.Digest() != d.Digest {
+		undo()
+		return &Mismatch{"the delta leads to another set than it says"}
+	}
+	return nil
+}
+
+// changes applies a delta and returns what takes it back.
+func (s *Set) changes(d *Delta) (undo func()) {
+	was := map[uint64]*Slot{}
+	note := func(id uint64) {
+		if _, done := was[id]; done {
+			return
+		}
+		was[id] = nil
+		if v, ok := s.slots[id]; ok {
+			was[id] = &v
+		}
+	}
+	for _, id := range d.Drop {
+		note(id)
+		s.Drop(id)
+	}
+	for _, v := range d.Put {
+		note(v.ID)
+		s.Put(v)
+	}
+	return func() {
+		for id, v := range was {
+			if s.Drop(id); v != nil {
+				s.Put(*v)
+			}
+		}
+	}
+}
+
+// Diff is the delta from s to the slots given, without Seq and times, and
+// brings s there.
+func (s *Set) Diff(next []Slot) *Delta {
+	d := &Delta{Base: s.Digest()}
+	there := make(map[uint64]bool, len(next))
+	for _, v := range next {
+		there[v.ID] = true
+		if old, ok := s.slots[v.ID]; !ok || old != v {
+			d.Put = append(d.Put, v)
+			s.Put(v)
+		}
+	}
+	for id := range s.slots {
+		if !there[id] {
+			d.Drop = append(d.Drop, id)
+		}
+	}
+	slices.Sort(d.Drop)
+	for _, id := range d.Drop {
+		s.Drop(id)
+	}
+	d.Digest = s.Digest()
+	return d
+}
+
+// Whole is the full delta of a set, without Seq, times and what the site is.
+func (s *Set) Whole() *Delta {
+	d := &Delta{Full: true, Digest: s.Digest()}
+	s.All(func(v Slot) { d.Put = append(d.Put, v) })
+	slices.SortFunc(d.Put, func(a, b Slot) int { return int(min(1, max(-1, int64(a.ID-b.ID)))) })
+	return d
+}
+
+// Usable tells whether a schedule made at a time with a TTL may still be used
+// at the time until.
+func Usable(made, ttl, until int64) bool { return until <= made+ttl }
