@@ -30,6 +30,10 @@ type Outcome struct {
 	Fetched   time.Time     `json:"fetched,omitzero"` // when the answer left the source
 	Cached    bool          `json:"cached,omitzero"`  // answered from the cache
 	Stale     bool          `json:"stale,omitzero"`   // from the cache because the source did not answer
+	// Refused are endpoints that the source named without being allowed to,
+	// the first of them; MoreRefused counts the others.
+	Refused     []Claim `json:"refused,omitzero"`
+	MoreRefused int     `json:"moreRefused,omitzero"`
 	// Err is why the source did not answer, or not fully; with Cached or
 	// Resources > 0 there are resources all the same.
 	Err error `json:"-"`
@@ -107,7 +111,7 @@ func (c *Collector) Collect(ctx context.Context, srcs ...Source) Snapshot {
 				Source: src.Name(), Took: c.now().Sub(started), Err: noAnswer(ctx, limit)}})
 		}
 	}
-	return c.snapshot(answers)
+	return c.snapshot(srcs, answers)
 }
 
 // drain takes replies in until patience ends and returns how many.
@@ -211,12 +215,14 @@ func (c *Collector) cached(src Source, since time.Time) (answer, bool) {
 	return answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Fetched: fetched, Cached: true}}, ok
 }
 
-// snapshot merges the answers.
-func (c *Collector) snapshot(answers []answer) Snapshot {
+// snapshot merges what the sources were allowed to say, those that the cache
+// answered for included.
+func (c *Collector) snapshot(srcs []Source, answers []answer) Snapshot {
 	s := Snapshot{At: c.now()}
 	parts := make([][]glue.Resource, len(answers))
 	for i, a := range answers {
-		a.Resources, parts[i] = len(a.rs), a.rs
+		parts[i], a.Refused, a.MoreRefused = admit(srcs[i], a.rs)
+		a.Resources = len(parts[i])
 		s.Outcomes = append(s.Outcomes, a.Outcome)
 	}
 	if len(answers) == 1 {

@@ -107,6 +107,7 @@ func (a *app) printResources(s infosys.Snapshot, saved string) error {
 		}
 	}
 	for _, o := range s.Outcomes {
+		a.reportClaims(o)
 		fmt.Fprintln(a.env.Err, a.outcomeLine(o))
 	}
 	queues, free, total := s.Slots()

@@ -112,6 +112,7 @@ func (a *app) valid(x *credential.X509) *credential.X509 {
 // reportSources says on standard error what went wrong with sources.
 func (a *app) reportSources(s infosys.Snapshot) {
 	for _, o := range s.Outcomes {
+		a.reportClaims(o)
 		if o.Err == nil {
 			continue
 		}
@@ -120,6 +121,19 @@ func (a *app) reportSources(s infosys.Snapshot) {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
 		}
 		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", o.Source, sourceError(o), a.sourceHint(o), stale)
+	}
+}
+
+// claimsShown is how many refused claims of a source are told one by one.
+const claimsShown = 3
+
+// reportClaims says what a source named without being allowed to.
+func (a *app) reportClaims(o infosys.Outcome) {
+	for _, c := range o.Refused[:min(claimsShown, len(o.Refused))] {
+		fmt.Fprintf(a.env.Err, "grid: source %s: %v\n", o.Source, c)
+	}
+	if n := len(o.Refused) - claimsShown + o.MoreRefused; n > 0 {
+		fmt.Fprintf(a.env.Err, "grid: source %s: %d more endpoints are not used\n", o.Source, n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"gridbroker/glue"
 	"gridbroker/infosys"
@@ -16,7 +17,10 @@ type Source struct {
 	only    string // name of the one site; "": all
 }
 
-var _ infosys.Source = (*Source)(nil)
+var (
+	_ infosys.Source = (*Source)(nil)
+	_ infosys.Owner  = (*Source)(nil)
+)
 
 // Source opens "local:" (all sites) or "local:NAME".
 func (b *Backend) Source(u *url.URL) (*Source, error) {
@@ -33,6 +37,12 @@ func (s *Source) Name() string { return "local:" + s.only }
 
 // Local implements infosys.Local: there is nothing to cache.
 func (s *Source) Local() bool { return true }
+
+// Owns implements infosys.Owner: the sites of this machine, or the one named.
+func (s *Source) Owns(e glue.Endpoint) bool {
+	name, isLocal := strings.CutPrefix(e.URL, EndpointURL(""))
+	return isLocal && e.Interface == glue.InterfaceLocal && s.backend.sites[name] != nil && (s.only == "" || s.only == name)
+}
 
 // Resources implements infosys.Source.
 func (s *Source) Resources(context.Context) ([]glue.Resource, error) {

@@ -181,7 +181,7 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		return nil, nil
 	}
 	out := &Answer{Max: MaxAnswer}
-	err = ba.site.Runner(ctx, bytes.NewReader(tarball), out, "submit", ba.name, scriptName("job", ba.site.jobText))
+	err = ba.site.Runner(ctx, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
 }
 

@@ -1,7 +1,8 @@
-# The site's side of a back-end. This text is fixed: it is placed once under
-# BASE/.bin, named by its own checksum, and no word of a job is ever part of a
-# command line here. Words of jobs come as lines of standard input or as files,
-# and are only ever used as quoted parameters. What stands before it is the
+# The site's side of a back-end. This text is fixed and comes anew with every
+# command, at the head of standard input: nothing at the site is run because of
+# its name. No word of a job is ever part of a command line here. Words of jobs
+# come as lines of standard input or as files, and are only ever used as quoted
+# parameters. What stands before it is the
 # batch system's: the environment of its commands, and
 #
 #   send_one GROUP JOB   run in BASE/batches/BATCH: submits one group, whose
@@ -9,7 +10,8 @@
 #
 #   sh runner.sh BASE exec COMMAND ARG...   one of the batch system's commands
 #   sh runner.sh BASE said COMMAND ARG...   the same, standard error as well
-#   sh runner.sh BASE submit BATCH JOBSH    standard input: a tar of the batch
+#   sh runner.sh BASE submit BATCH          standard input: a tar of the batch
+#   sh runner.sh BASE check                 is BASE fit for use?
 #   sh runner.sh BASE find                  standard input: our ids
 #   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
 #
@@ -27,10 +29,29 @@
 umask 077
 LC_ALL=C; export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin; export PATH
-bin=$(cd "${0%/*}" && pwd) || exit 71
 base=$1 verb=$2
 shift 2
 mkdir -p "$base/jobs" "$base/batches" && cd "$base" || exit 71
+
+# unsafe tells of a directory that others could have put files into. The first
+# line of ls is BASE itself, which must be the user's; the others are what it
+# lies in, where root and sticky directories are well, too.
+unsafe() {
+  me=$(id -u) d=$(pwd -P)
+  set -- .
+  while [ -n "$d" ]; do d=${d%/*}; set -- "$@" "${d:-/}"; done
+  first=1
+  ls -ldn -- "$@" | while read -r mode links uid gid rest; do
+    case $first$uid in ?"$me"|00) ;; *) echo "it belongs to user $uid: $mode $rest" ;; esac
+    case $first$mode in
+    0?????????[tT]*) ;;
+    ??????w*|?????????w*) echo "others can write to it: $mode $rest" ;;
+    esac
+    first=0
+  done
+}
+why=$(unsafe)
+[ -z "$why" ] || { echo "$base is not used: $why" >&2; exit 77; }
 
 # id_ok keeps names that could leave the directory out.
 id_ok() { case $1 in ''|.*|-*|*[!A-Za-z0-9._-]*) return 1 ;; esac; }
@@ -59,7 +80,7 @@ one() {
   group=$1
   echo "$$ $(uname -n)" >busy
   if [ -e stop ]; then rm -f busy; return 1; fi
-  job=$(send_one "$group" "$bin/$jobsh" 2>"$group.err" </dev/null)
+  job=$(send_one "$group" "$PWD/job.sh" 2>"$group.err" </dev/null)
   code=$?
   if [ $code = 0 ]; then
     echo "$job" >"$group.id"
@@ -143,7 +164,8 @@ clean() {
 case $verb in
 exec) exec "$@" ;;
 said) exec "$@" 2>&1 ;;
-submit) jobsh=$2; submit "$1" ;;
+submit) submit "$1" ;;
+check) ;;
 find) find_ids ;;
 absent) absent ;;
 revive) revive ;;

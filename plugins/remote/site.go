@@ -2,9 +2,7 @@ package remote
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"gridbroker/plugins"
 )
@@ -47,8 +43,6 @@ type Site struct {
 	System  *System
 
 	runnerText, jobText string
-	installing          sync.Mutex
-	installs            atomic.Int64 // scripts put in place so far
 }
 
 // defaultBase is where jobs live when the URL names no directory: below the
@@ -89,68 +83,37 @@ func (s *Site) Dir(parts ...string) string {
 	return path.Join(append([]string{s.Base}, parts...)...)
 }
 
-// scriptName names a fixed script by its text, so that two versions of the
-// program can use one site.
-func scriptName(kind, text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return kind + "-" + hex.EncodeToString(sum[:8]) + ".sh"
+// noCommand is the exit code of a shell that did not find a command, unsafeBase
+// that of runner.sh where others could have written to the directory of our jobs.
+const (
+	noCommand  = 127
+	unsafeBase = 77
+)
+
+// reader is the command that runs what stands at the head of standard input,
+// if it arrived whole; the rest is the script's own standard input. It has no
+// words of others and no line breaks: it holds for any shell a user may have.
+func reader(script string) string {
+	return fmt.Sprintf(`s=$(head -c %d) && [ ${#s} = %d ] && eval "$s"`, len(script), len(strings.TrimRight(script, "\n")))
 }
 
-// noScript is the exit code of a shell that was told to run a missing file
-// (POSIX.1-2017, XCU sh, EXIT STATUS).
-const noScript = 127
-
-// Runner runs a verb of runner.sh. The script is put in place when the shell
-// says it is not there.
-func (s *Site) Runner(ctx context.Context, in io.ReadSeeker, out io.Writer, verb string, args ...string) error {
-	argv := append([]string{"sh", s.Dir(".bin", scriptName("runner", s.runnerText)), s.Base, verb}, args...)
-	run := func() error {
-		var r io.Reader
-		if in != nil {
-			if _, err := in.Seek(0, io.SeekStart); err != nil {
-				return err
-			}
-			r = in
-		}
-		return s.Machine.Run(ctx, argv, r, out)
+// Runner runs a verb of runner.sh, which is sent along: nothing that lies at
+// the site is run because of its name.
+func (s *Site) Runner(ctx context.Context, in io.Reader, out io.Writer, verb string, args ...string) error {
+	argv := append([]string{"sh", "-c", reader(s.runnerText), "runner.sh", s.Base, verb}, args...)
+	text := io.Reader(strings.NewReader(s.runnerText))
+	if in != nil {
+		text = io.MultiReader(text, in)
 	}
-	before := s.installs.Load()
-	err := run()
-	// dash says 2 for a script that is not there, bash and POSIX 127.
-	if e, ok := errors.AsType[*ExitError](err); ok && (e.Code == noScript || e.Code == 2) {
-		if perr := s.install(ctx); perr != nil {
-			return &DialError{perr}
-		}
-		if s.installs.Load() != before { // it was missing; a command's own 2 is not repeated
-			return run()
-		}
-	}
-	return err
+	return s.Machine.Run(ctx, argv, text, out)
 }
 
-// install puts the fixed scripts in place and counts that where one was missing.
-func (s *Site) install(ctx context.Context) error {
-	s.installing.Lock()
-	defer s.installing.Unlock()
-	fs, err := s.Machine.Files(ctx)
-	if err != nil {
-		return err
-	}
-	defer fs.Close()
-	for kind, text := range map[string]string{"job": s.jobText, "runner": s.runnerText} {
-		name := s.Dir(".bin", scriptName(kind, text))
-		if r, size, err := fs.Get(name, 0); err == nil {
-			r.Close()
-			if size == int64(len(text)) {
-				continue
-			}
-		}
-		if err := fs.Put(name, 0o700, strings.NewReader(text)); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		s.installs.Add(1)
-	}
-	return nil
+// ready makes sure that the directory of our jobs is the user's alone before
+// files are put there.
+func (s *Site) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
+	defer cancel()
+	return s.Runner(ctx, nil, io.Discard, "check")
 }
 
 // Command runs one of the batch system's commands with a deadline of its own.
@@ -163,7 +126,7 @@ func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, erro
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
 	defer cancel()
 	out := &Answer{Max: MaxAnswer}
-	var r io.ReadSeeker
+	var r io.Reader
 	if in != "" {
 		r = strings.NewReader(in)
 	}
@@ -199,8 +162,11 @@ func (s *Site) Fail(op string, err error) error {
 	}
 	if x, ok := errors.AsType[*ExitError](err); ok {
 		e.Said = x.Error()
-		if x.Code == noScript {
+		switch x.Code {
+		case noCommand:
 			e.Hint = "is " + s.System.Name + " installed there and on the PATH of a non-interactive shell?"
+		case unsafeBase:
+			e.Hint = "name a directory that is yours and that nobody else can write to, or mend it: chmod go-w"
 		}
 	}
 	return e

@@ -40,6 +40,9 @@ func (ba *batch) upload(ctx context.Context) ([]copied, error) {
 	if len(order) == 0 {
 		return nil, nil
 	}
+	if err := ba.site.ready(ctx); err != nil {
+		return nil, err
+	}
 	fs, err := ba.site.Machine.Files(ctx)
 	if err != nil {
 		return nil, err
@@ -132,6 +135,7 @@ func (ba *batch) tar(copies []copied) ([]byte, error) {
 	for _, c := range copies {
 		list = append(list, strconv.Itoa(c.from)+" "+c.id+" "+c.name)
 	}
+	t.program("job.sh", ba.site.jobText)
 	t.lines("ids", ids)
 	t.lines("plan", plan)
 	t.lines("copy", list)
@@ -172,6 +176,10 @@ func (t *packer) dirs(work string, copies []copied, id string) {
 
 func (t *packer) text(name, text string) {
 	t.entry(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text))}, text)
+}
+
+func (t *packer) program(name, text string) {
+	t.entry(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o700, Size: int64(len(text))}, text)
 }
 
 func (t *packer) lines(name string, lines []string) { t.text(name, Lines(lines)) }

@@ -75,10 +75,11 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 	return all, errors.Join(errs...)
 }
 
-// direct is the site of a resource that is a partition of ours; nil: it is not.
+// direct is the site of a resource that is a partition of ours, as our own
+// source described it; nil: it is not.
 func (b *Backend) direct(r *glue.Resource) *site {
 	for _, e := range r.Endpoints {
-		if e.Interface == glue.InterfaceSlurm {
+		if e.Interface == glue.InterfaceSlurm && r.Schema == "self" && r.Source == e.URL {
 			if s, err := b.site(e.URL); err == nil {
 				return s
 			}

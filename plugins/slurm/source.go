@@ -14,7 +14,10 @@ import (
 // Source publishes the partitions of one cluster as resources.
 type Source struct{ site *site }
 
-var _ infosys.Source = (*Source)(nil)
+var (
+	_ infosys.Source = (*Source)(nil)
+	_ infosys.Owner  = (*Source)(nil)
+)
 
 // Source opens a Slurm URL as a source of resources.
 func (b *Backend) Source(raw string) (*Source, error) {
@@ -27,6 +30,11 @@ func (b *Backend) Source(raw string) (*Source, error) {
 
 // Name implements infosys.Source.
 func (s *Source) Name() string { return s.site.URL }
+
+// Owns implements infosys.Owner: the cluster of this very URL.
+func (s *Source) Owns(e glue.Endpoint) bool {
+	return e.Interface == glue.InterfaceSlurm && e.URL == s.site.URL
+}
 
 // Resources implements infosys.Source: one resource per partition that is not
 // hidden from the user.
