@@ -11,6 +11,7 @@ import (
 type cluster struct {
 	*Machine
 	state  State
+	rules  Policy
 	at     []int32 // place in the machine by place in state.Jobs; -1: not there
 	refuse []Refusal
 	users  *names
@@ -45,9 +46,10 @@ const unlimited = 30 * 24 * time.Hour
 
 // newCluster sets the machine up as the state says: running jobs running,
 // reservations held, waiting jobs in the queue. Nothing is started: what the
-// policy starts at once is in the first step forward.
-func newCluster(s State, p Policy, users *names) (*cluster, error) {
-	c := &cluster{state: s, users: users, Machine: &Machine{now: s.Now.Unix()}}
+// policy starts at once is in the first step forward. Always: plan by nodes even
+// where nothing in the state asks for it.
+func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) {
+	c := &cluster{state: s, users: users, rules: p, Machine: &Machine{now: s.Now.Unix()}}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func newCluster(s State, p Policy, users *names) (*cluster, error) {
 	c.policy, c.following = p.build(), true
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
 	c.queues = s.throttles()
-	if c.byNode() {
+	if always || c.byNode() {
 		nodes := newNodePlan(c.now, c.amounts())
 		c.plan = nodes
 		c.keep(nodes)

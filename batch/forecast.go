@@ -53,7 +53,7 @@ type span struct {
 
 // Forecast foretells from a state.
 func (f *Forecaster) Forecast(s State) (*Forecast, error) {
-	c, err := newCluster(s, f.Policy, &f.users)
+	c, err := newCluster(s, f.Policy, &f.users, false)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,7 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 
 func (f *Forecaster) expected(c *cluster, j *job, end int64) Expected {
 	e := Expected{ID: c.state.Jobs[j.ID].ID, Start: time.Unix(j.start, 0).UTC(), End: time.Unix(end, 0).UTC()}
-	for _, s := range j.shares {
-		e.Placed = append(e.Placed, Placement{c.state.Nodes[c.up[s.node]].Name, int(s.procs)})
-	}
+	e.Placed = c.placed(j.shares)
 	if f.Errors == nil {
 		return e
 	}

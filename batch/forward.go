@@ -3,9 +3,8 @@ package batch
 // forward is a copy of a machine that runs on its own, nothing arriving, with
 // every job taking as long as believed; the policy still plans with limits.
 type forward struct {
-	m       *Machine
+	clock
 	belief  Belief
-	ends    agenda
 	started []int32 // not yet given
 	begun   bool
 	place   int32 // of the job next gave last
@@ -15,9 +14,9 @@ type forward struct {
 // older run unless nil.
 func (m *Machine) forward(b Belief, old *forward) *forward {
 	if old == nil {
-		old = &forward{m: &Machine{}}
+		old = &forward{clock: clock{m: &Machine{}}}
 	}
-	f := &forward{m: m.clone(old.m), belief: b, ends: old.ends[:0], started: old.started[:0]}
+	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0]}
 	for id := range f.m.jobs {
 		if j := &f.m.jobs[id]; j.state == running {
 			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.m.ticket(j), int32(id)})
@@ -53,15 +52,10 @@ func (f *forward) next() (*job, bool) {
 		f.collect()
 	}
 	for len(f.started) == 0 {
-		t := f.m.next()
-		if len(f.ends) > 0 && f.ends[0].at <= t {
-			e := f.ends.pop()
-			f.m.end(e.at, e.job)
-		} else if t < never {
-			f.m.wake(t)
-		} else {
+		if f.clock.next() == never {
 			return nil, false
 		}
+		f.step()
 		f.collect()
 	}
 	f.place = f.started[0]

@@ -51,7 +51,7 @@ func (f *Forecaster) Live(s State) (*Live, error) {
 
 // adopt sets the model up from a state.
 func (l *Live) adopt(s State) (err error) {
-	if l.c, err = newCluster(s, l.f.Policy, &l.f.users); err != nil {
+	if l.c, err = newCluster(s, l.f.Policy, &l.f.users, false); err != nil {
 		return err
 	}
 	l.stale, l.valid, l.limits, l.shaped = false, false, l.limits[:0], 0

@@ -28,7 +28,7 @@ func (m *Machine) Foretell(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Sta
 
 func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start, error] {
 	return func(yield func(Start, error) bool) {
-		r := replay{m: m, belief: b, yield: yield}
+		r := replay{clock: clock{m: m}, belief: b, yield: yield}
 		for t, err := range tasks {
 			if err == nil {
 				err = r.check(t)
@@ -48,11 +48,10 @@ func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start
 	}
 }
 
-// replay is the clock of a Replay.
+// replay is a Replay under way.
 type replay struct {
-	m      *Machine
+	clock
 	last   int64 // submission so far
-	ends   agenda
 	belief Belief
 	yield  func(Start, error) bool
 }
@@ -73,32 +72,17 @@ func (r *replay) check(t Task) error {
 // until does all that happens before the time given: ends, then planned
 // starts. It returns false where no more starts are asked for.
 func (r *replay) until(before int64) bool {
-	for {
-		end, wake := never, r.m.next()
-		if len(r.ends) > 0 {
-			end = r.ends[0].at
+	for r.next() < before {
+		if r.belief != nil {
+			if id := r.ending(); id >= 0 {
+				r.belief.Learn(&r.m.jobs[id].Task)
+			}
 		}
-		switch {
-		case min(end, wake) >= before:
-			return true
-		case end <= wake:
-			r.end()
-		default:
-			r.m.wake(wake)
-		}
-		if !r.give() {
+		if r.step(); !r.give() {
 			return false
 		}
 	}
-}
-
-// end takes the job off the machine that ends next.
-func (r *replay) end() {
-	next := r.ends.pop()
-	if r.belief != nil {
-		r.belief.Learn(&r.m.jobs[next.job].Task)
-	}
-	r.m.end(next.at, next.job)
+	return true
 }
 
 // give yields the jobs just started.
