@@ -326,13 +326,13 @@ func (e *Engine) Configure(nodes []Node, queues []Queue, reservations []Reservat
 	for _, n := range nodes {
 		up[n.Name] = n.Up
 	}
+	e.m.following = true // nothing is decided before all is set up anew
 	for i := range e.c.state.Jobs {
 		j := &e.c.state.Jobs[i]
 		if slices.ContainsFunc(j.Placed, func(p Placement) bool { return !up[p.Node] }) {
 			e.finish(e.c.at[i], e.m.now, NodeLost)
 		}
 	}
-	e.announce()
 	runs := map[string]int64{}
 	for id, i := range e.index {
 		if e.c.at[i] >= 0 {
