@@ -1,0 +1,235 @@
+package maui
+
+import (
+	"cmp"
+	"slices"
+)
+
+// run is one iteration of a Scheduler.
+type run struct {
+	*Scheduler
+	now     int64
+	nodes   []*node
+	byName  map[string]*node
+	jobs    []*job // in order of priority, the first seen first among equals
+	parts   []part
+	procs   int64 // of nodes that are up
+	active  usages
+	idle    usages
+	counted []int // reservations by bucket in this walk
+	actions []Action
+	sums    []moment // free processors of all nodes over time; made when asked for
+}
+
+// part is the nodes of one partition.
+type part struct {
+	name  string
+	nodes []*node
+	procs int64
+}
+
+// Iterate is one scheduling iteration at a time (seconds since the epoch): the
+// resource manager has been asked for its nodes and jobs, in its order; the
+// answer is what it is told to do, in order.
+func (s *Scheduler) Iterate(now int64, nodes []Node, jobs []Job) []Action {
+	r := &run{Scheduler: s, now: now}
+	r.setNodes(nodes)
+	r.setJobs(jobs)
+	s.account(r)
+	r.overrun()
+	r.prioritize()
+	r.active = r.usage()
+	hard := r.selectAll(true)
+	soft := r.selectAll(false)
+	first := r.selectJobs(hard, selection{hard: true, whole: true})
+	r.resume(first)
+	r.startReserved(first)
+	current := r.selectJobs(soft, selection{whole: true})
+	for _, backfill := range []bool{false, true} {
+		r.walkAll(current, backfill)
+	}
+	r.backfillHard(hard)
+	r.remember()
+	return r.actions
+}
+
+// walkAll walks every partition in order of priority; in the second round what
+// is left is backfilled under soft limits.
+func (r *run) walkAll(current []*job, backfill bool) {
+	for i := range r.parts {
+		p := &r.parts[i]
+		list := r.selectJobs(current, selection{whole: true, part: p, home: !backfill})
+		if len(list) == 0 {
+			continue
+		}
+		r.walk(list, p)
+		if backfill && r.Config.Backfill != "NONE" {
+			r.backfill(list, p, false)
+		}
+	}
+}
+
+// backfillHard is the last pass: backfill under hard limits.
+func (r *run) backfillHard(hard []*job) {
+	current := r.selectJobs(hard, selection{hard: true, whole: true})
+	for i := range r.parts {
+		p := &r.parts[i]
+		list := r.selectJobs(current, selection{hard: true, whole: true, part: p})
+		if len(list) > 0 && r.Config.Backfill != "NONE" {
+			r.backfill(list, p, true)
+		}
+	}
+}
+
+// walk starts jobs in order of priority. One that does not fit is given a
+// reservation while its bucket has any left; after the first that gets none,
+// only reservations are tried, and one that would begin now is a start.
+func (r *run) walk(list []*job, p *part) {
+	reached := false
+	r.counted = make([]int, len(r.Config.Buckets))
+	for _, j := range list {
+		if j.State != JobIdle {
+			continue
+		}
+		if j.reserved != nil && j.reserved.from > r.now {
+			if b := r.bucket(j); b >= 0 {
+				r.counted[b]++
+			}
+			continue
+		}
+		if reached {
+			if !r.within(j, false, limitsActive) || !r.reserve(j) || j.reserved.from > r.now {
+				continue
+			}
+		}
+		if r.within(j, false, limitsActive) {
+			if list, ok := r.selectNodes(j, p, nil, r.Config.Backfill == "PREEMPT"); ok {
+				if r.tryStart(j, list) {
+					continue
+				}
+				j.earliest = r.now + 1
+			}
+		}
+		if !r.reserve(j) {
+			reached = true
+		}
+	}
+}
+
+// tryStart allocates nodes of the list to a job and starts it.
+func (r *run) tryStart(j *job, list []placed) bool {
+	tasks, ok := r.allocate(j, list, r.now)
+	if !ok {
+		return false
+	}
+	if tasks, ok = distribute(j, tasks); !ok {
+		return false
+	}
+	r.start(j, tasks)
+	return true
+}
+
+// start starts a job.
+func (r *run) start(j *job, tasks []placed) {
+	r.release(j)
+	a := Action{Verb: "STARTJOB", Job: j.ID, TaskList: taskNames(tasks)}
+	r.actions = append(r.actions, a)
+	j.State, j.Started = JobRunning, r.now
+	j.TaskList = a.TaskList
+	r.place(j, tasks)
+	r.active.add(r.credentials(j), r.consumption(j), 1)
+}
+
+// taskNames writes one node name per task.
+func taskNames(tasks []placed) (list []string) {
+	for _, t := range tasks {
+		for range t.tasks {
+			list = append(list, t.node.Name)
+		}
+	}
+	return list
+}
+
+// place puts a running job on its nodes until its limit; one past its limit is
+// planned to end in the next second.
+func (r *run) place(j *job, tasks []placed) {
+	j.placed, j.limit = tasks, planned(j.Limit, tasks)
+	end := max(j.Started+j.limit, r.now+1)
+	for _, t := range tasks {
+		part := r.part(j, t)
+		t.node.hold(held{from: j.Started, to: end, amount: part, job: j})
+		t.node.used.add(part, 1)
+		if j.Started == r.now { // the load of others is in what the node reports
+			t.node.load += float64(t.tasks * j.each.procs)
+		}
+		t.node.running = append(t.node.running, j)
+	}
+	r.sums = nil
+}
+
+// planned is a limit at the speed of the slowest node.
+func planned(limit int64, tasks []placed) int64 {
+	slowest := 0.0
+	for _, t := range tasks {
+		if s := t.node.speed(); slowest == 0 || s < slowest {
+			slowest = s
+		}
+	}
+	if slowest > 0 && slowest != 1 {
+		return int64(float64(limit) / slowest)
+	}
+	return limit
+}
+
+// part is what so many tasks of a job take of a node.
+func (r *run) part(j *job, t placed) quantity {
+	part := j.each.times(t.tasks)
+	if j.only {
+		part.procs, part.mem, part.disk, part.swap = t.node.have.procs, t.node.have.mem, t.node.have.disk, t.node.have.swap
+	}
+	return part
+}
+
+func (n *node) hold(h held) {
+	n.holds = append(n.holds, h)
+	n.events = nil
+}
+
+// unhold takes away what a job holds of a node.
+func (n *node) unhold(j *job) {
+	n.holds = slices.DeleteFunc(n.holds, func(h held) bool { return h.job == j })
+	n.events = nil
+}
+
+// overrun cancels jobs that are past their limit by more than is allowed.
+func (r *run) overrun() {
+	if r.Config.Overrun < 0 {
+		return
+	}
+	for _, j := range r.jobs {
+		if j.State == JobRunning && r.now-j.Started > j.Limit+r.Config.Overrun {
+			r.actions = append(r.actions, Action{Verb: "CANCELJOB", Job: j.ID, Type: "WALLCLOCK"})
+		}
+	}
+}
+
+// remember keeps what the next iteration needs and forgets jobs that are gone.
+func (r *run) remember() {
+	r.Scheduler.last = r.now
+	r.reservations = r.reservations[:0]
+	for _, j := range r.jobs {
+		if j.reserved == nil || j.State != JobIdle {
+			j.wanted = false
+			continue
+		}
+		r.reservations = append(r.reservations, Reservation{
+			Job: j.ID, From: j.reserved.from, To: j.reserved.from + j.limit, TaskList: taskNames(j.reserved.tasks),
+		})
+	}
+	slices.SortStableFunc(r.reservations, func(a, b Reservation) int { return cmp.Compare(a.From, b.From) })
+	for id, m := range r.known {
+		if m.seen != r.now {
+			delete(r.known, id)
+		}
+	}
+}

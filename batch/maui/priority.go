@@ -1,0 +1,127 @@
+package maui
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// highest is the greatest priority of a job without setspri.
+const highest = 1e9
+
+// Priority is the priority of a waiting job and what its components
+// contribute, weights applied.
+type Priority struct {
+	Job                       string
+	Priority                  int64
+	Serv, Targ, Cred, FS, Res float64
+	System                    bool // setspri decides
+}
+
+// Priorities are those of the latest iteration, the highest first.
+func (s *Scheduler) Priorities() []Priority { return slices.Clone(s.priorities) }
+
+// prioritize works out all priorities and sorts the jobs: whole numbers,
+// higher first, equal ones in the order in which they were first seen.
+func (r *run) prioritize() {
+	r.priorities = r.priorities[:0]
+	for _, j := range r.jobs {
+		p := r.priority(j)
+		if j.priority = p.Priority; j.State == JobIdle {
+			r.priorities = append(r.priorities, p)
+		}
+	}
+	slices.SortStableFunc(r.jobs, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.order, b.order))
+	})
+	slices.SortStableFunc(r.priorities, func(a, b Priority) int { return cmp.Compare(b.Priority, a.Priority) })
+}
+
+// priority is the priority of one job (administrator's guide 5.1.2).
+func (r *run) priority(j *job) Priority {
+	w := &r.Config.Weights
+	p := Priority{
+		Job: j.ID, Serv: w.Serv * r.service(j), Targ: w.Targ * r.targets(j), Cred: w.Cred * r.credential(j),
+		FS: w.FS * r.shares(j), Res: w.Res * r.resources(j),
+	}
+	sum := p.Serv + p.Targ + p.Cred + p.FS + p.Res
+	if !w.Negative && !w.RejectNegative {
+		sum = max(sum, 1)
+	}
+	sum = min(sum, highest)
+	if j.SystemPriority > highest {
+		sum, p.System = sum+float64(j.SystemPriority-2*highest), true
+	} else if j.SystemPriority > 0 {
+		sum, p.System = float64(highest+j.SystemPriority), true
+	}
+	p.Priority = int64(sum)
+	return p
+}
+
+// value is a subcomponent: capped, then weighted.
+func (w *Weights) value(name string, x, more float64) float64 {
+	if most := w.Caps[name]; most > 0 {
+		x = min(x, most)
+	}
+	return x * (w.Sub[name] + more)
+}
+
+// service: queue time in minutes, expansion factor, times overtaken.
+func (r *run) service(j *job) float64 {
+	w := &r.Config.Weights
+	sum := w.value("QUEUETIME", max(0, float64(r.now-j.since)/60), j.qos.QueueTime) +
+		w.value("XFACTOR", r.expansion(j), j.qos.XFactor) + w.value("BYPASS", float64(j.bypass), 0)
+	if w.Sub["SPVIOLATION"] != 0 && j.State == JobRunning && !r.within(j, false, limitsActive) {
+		sum += w.value("SPVIOLATION", 1, 0)
+	}
+	return sum
+}
+
+// expansion is (wait + limit) / limit.
+func (r *run) expansion(j *job) float64 {
+	return float64(max(0, r.now-j.since)+j.Limit) / float64(max(j.Limit, r.Config.Weights.XFMinLimit, 1))
+}
+
+// targets grow without bound as a QOS's target draws near.
+func (r *run) targets(j *job) float64 {
+	w, sum := &r.Config.Weights, 0.0
+	if t := j.qos.QTTarget; t > 0 {
+		sum += w.value("TARGETQUEUETIME", math.Pow(max(.0001, t-float64(r.now-j.since)), -2), 0)
+	}
+	if t := j.qos.XFTarget; t > 0 {
+		sum += w.value("TARGETXFACTOR", math.Pow(max(.0001, t-r.expansion(j)), -2), 0)
+	}
+	return sum
+}
+
+// credential: what is configured of user, group, account, QOS and class.
+func (r *run) credential(j *job) float64 {
+	w, c, sum := &r.Config.Weights, r.Config, 0.0
+	for _, of := range []struct {
+		name, owner string
+		creds       Credentials
+	}{
+		{"USER", j.User, c.Users}, {"GROUP", j.Group, c.Groups}, {"ACCOUNT", j.Account, c.Accounts}, {"CLASS", j.Class, c.Classes},
+	} {
+		sum += w.value(of.name, cmp.Or(of.creds.find(of.owner).Priority, of.creds.find("DEFAULT").Priority), 0)
+	}
+	return sum + w.value("QOS", j.qos.Priority, 0)
+}
+
+// resources: what the job asks for.
+func (r *run) resources(j *job) float64 {
+	w, sum := &r.Config.Weights, 0.0
+	for name, x := range map[string]float64{
+		"NODE": float64(j.Nodes), "PROC": float64(j.Tasks * j.each.procs), "MEM": float64(j.Tasks * j.each.mem),
+		"SWAP": float64(j.Tasks * j.each.swap), "DISK": float64(j.Tasks * j.each.disk),
+		"PS": float64(j.Tasks * j.each.procs * j.Limit), "WALLTIME": float64(j.Limit),
+	} {
+		if w.Sub[name] != 0 {
+			sum += w.value(name, x, 0)
+		}
+	}
+	if w.Sub["PE"] != 0 {
+		sum += w.value("PE", r.equivalents(j), 0)
+	}
+	return sum
+}
