@@ -16,13 +16,13 @@ import (
 	m3 "gridbroker/batch/maui"
 )
 
-// scenes is the file of decisions recorded from a real Maui 3.3.1.
-type scenes struct {
+// recordings is the file of decisions recorded from a real Maui 3.3.1.
+type recordings struct {
 	Base   []string `json:"base_config"`
-	Scenes []scene  `json:"scenes"`
+	Scenes []recording  `json:"scenes"`
 }
 
-type scene struct {
+type recording struct {
 	Name         string
 	Config       []string
 	Nodes        ordered
@@ -71,7 +71,7 @@ const mauiBase = 1795302724
 
 // stage is a resource manager with a Maui of ours before it.
 type stage struct {
-	scene *scene
+	scene *recording
 	s     *m3.Scheduler
 	nodes []m3.Node
 	jobs  []*actor
@@ -94,7 +94,7 @@ func TestMauiScenes(t *testing.T) {
 	more, _ := filepath.Glob(filepath.Join(dir, "*", "*scenes*.json"))
 	all, equal, documented := 0, 0, []string(nil)
 	for _, file := range append(files, more...) {
-		var list scenes
+		var list recordings
 		readJSON(t, file, &list)
 		for i := range list.Scenes {
 			sc := &list.Scenes[i]
@@ -127,7 +127,7 @@ func readJSON(t *testing.T, file string, into any) {
 }
 
 // play runs a scene and tells what differs.
-func (sc *scene) play(t *testing.T, base []string) string {
+func (sc *recording) play(t *testing.T, base []string) string {
 	t.Helper()
 	c, _, err := m3.ReadConfig(strings.NewReader(strings.Join(append(slices.Clone(base), sc.Config...), "\n")))
 	if err != nil {
@@ -184,7 +184,7 @@ func parts(list []string) string {
 
 // polls are the times of Maui's iterations: those of its actions, and about
 // three seconds apart between them.
-func (sc *scene) polls() []float64 {
+func (sc *recording) polls() []float64 {
 	const step = 2.95
 	times := []float64{0}
 	for _, a := range sc.Actions {

@@ -178,7 +178,7 @@ func (r *run) selectAll(hard bool) (list []*job) {
 			r.release(j)
 		case j.procs > r.procs:
 			r.deferJob(j)
-		case j.reserved == nil && !r.within(j, hard, limitsActive|limitsIdle|limitsSystem):
+		case !j.wanted && !r.within(j, hard, limitsActive|limitsIdle|limitsSystem): // who has a reservation waits by right
 			if hard && r.Config.Accrual != "ALWAYS" {
 				j.since = r.now
 			}
@@ -206,7 +206,7 @@ func (r *run) selectJobs(from []*job, by selection) (list []*job) {
 		if j.State != JobIdle && j.State != JobSuspended || j.deferred > r.now {
 			continue
 		}
-		if p := by.part; p != nil && (!j.mayUse(p) || j.procs > p.procs || by.home && r.home(j) != p) {
+		if p := by.part; p != nil && (!j.mayUse(p) || j.procs > p.procs || by.home && p.name != "DEFAULT") {
 			continue
 		}
 		if !by.whole && (j.procs > by.procs || j.Limit > by.span) {
@@ -226,14 +226,4 @@ func (r *run) selectJobs(from []*job, by selection) (list []*job) {
 // mayUse tells whether a job may run in a partition.
 func (j *job) mayUse(p *part) bool {
 	return len(j.Partitions) == 0 || slices.Contains(j.Partitions, p.name)
-}
-
-// home is the first partition that a job may use.
-func (r *run) home(j *job) *part {
-	for i := range r.parts {
-		if j.mayUse(&r.parts[i]) {
-			return &r.parts[i]
-		}
-	}
-	return nil
 }
