@@ -18,8 +18,8 @@ import (
 
 // recordings is the file of decisions recorded from a real Maui 3.3.1.
 type recordings struct {
-	Base   []string `json:"base_config"`
-	Scenes []recording  `json:"scenes"`
+	Base   []string    `json:"base_config"`
+	Scenes []recording `json:"scenes"`
 }
 
 type recording struct {
@@ -135,10 +135,10 @@ func (sc *recording) play(t *testing.T, base []string) string {
 	}
 	st := &stage{scene: sc, s: m3.New(c)}
 	for _, name := range sc.Nodes.names {
-		st.nodes = append(st.nodes, sceneNode(name, sc.Nodes.fields[name]))
+		st.nodes = append(st.nodes, mauiNode(name, sc.Nodes.fields[name]))
 	}
 	for _, name := range sc.Jobs.names {
-		st.jobs = append(st.jobs, sceneJob(name, sc.Jobs.fields[name]))
+		st.jobs = append(st.jobs, mauiActor(name, sc.Jobs.fields[name]))
 	}
 	polls := sc.polls()
 	for i, at := range polls {
@@ -313,7 +313,7 @@ func (st *stage) listJobs(at float64) (list []m3.Job) {
 	return list
 }
 
-func sceneNode(name string, f map[string]any) m3.Node {
+func mauiNode(name string, f map[string]any) m3.Node {
 	n := m3.Node{Name: name, Memory: 1024, Disk: 1000, Swap: 2048}
 	for key, v := range f {
 		text := fmt.Sprint(v)
@@ -355,7 +355,7 @@ func number(v any) int64 {
 	return int64(f)
 }
 
-func sceneJob(name string, f map[string]any) *actor {
+func mauiActor(name string, f map[string]any) *actor {
 	j := &actor{}
 	j.ID, j.User, j.Group, j.Tasks = name, "root", "root", 1
 	for key, v := range f {
