@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"glue":                    {"jdl"},
 	"infosys":                 {"glue", "credential"},
 	"rank":                    {"glue", "jdl"},
-	"plugins":                 {"rank", "glue", "jdl", "batch"},
+	"plugins":                 {"rank", "glue", "jdl", "batch", "credential"},
 	"plugins/":                {"plugins", "plugins/ask", "plugins/remote", "rank", "glue", "jdl", "batch", "infosys", "credential"},
 	"plugins/all":             {"plugins", "plugins/", "rank", "glue", "jdl", "batch", "infosys", "credential"},
 	"plugins/plugintest":      {"plugins", "rank", "glue", "jdl", "batch"},

@@ -120,7 +120,7 @@ func (c *ce13) endpoint() Endpoint {
 	case strings.HasPrefix(tail, "jobmanager-"):
 		e.Interface = "org.globus.gram"
 	case strings.Contains(tail, "-condor"):
-		e.Interface = "org.opensciencegrid.htcondorce"
+		e.Interface = InterfaceHTCondorCE
 	}
 	return e
 }

@@ -200,7 +200,7 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 		ps = j.ofService[key{s.id.site, s.service}]
 	}
 	for _, p := range ps[:min(len(ps), maxLooked)] {
-		if p.jobs || interfaceOrder(p.e.Interface) < len(jobInterfaces) {
+		if p.jobs || forJobs(p.e.Interface) {
 			s.r.Endpoints = append(s.r.Endpoints, p.e)
 			if s.r.Implementation == "" {
 				s.r.Implementation, s.r.ImplVersion = p.impl, p.version
@@ -209,8 +209,7 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 	}
 	sortEndpoints(s.r.Endpoints)
 	for _, p := range j.ofService[key{s.id.site, s.service}] {
-		switch p.e.Interface {
-		case InterfaceQueues, InterfaceEcho, InterfaceForecast:
+		if isService(p.e.Interface) {
 			s.r.Services = append(s.r.Services, p.e)
 		}
 	}
@@ -218,7 +217,7 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 
 // jobInterfaces are interfaces that take jobs, in the order of preference.
 var jobInterfaces = []string{
-	InterfaceARCREST, InterfaceSlurm, InterfaceLocal, "org.opensciencegrid.htcondorce",
+	InterfaceARCREST, InterfaceHTCondorCE,
 	"org.ogf.glue.emies.activitycreation", "org.glite.ce.CREAM", "org.nordugrid.gridftpjob", "org.globus.gram",
 }
 
@@ -227,6 +226,17 @@ func interfaceOrder(name string) int {
 		return i
 	}
 	return len(jobInterfaces)
+}
+
+// forJobs reports whether an interface's name says so by itself. Names that
+// this program made up are among them, so that it is seen who claims them.
+func forJobs(name string) bool {
+	own := strings.HasPrefix(strings.ToLower(name), "org.gridbroker.")
+	return own && !isService(name) || interfaceOrder(name) < len(jobInterfaces)
+}
+
+func isService(name string) bool {
+	return name == InterfaceQueues || name == InterfaceEcho || name == InterfaceForecast
 }
 
 // healthOrder puts healthy endpoints first.
@@ -260,7 +270,7 @@ func (j *join20) identify(s *share20) {
 	switch {
 	case s.ceID != "":
 		r.CEID = s.ceID
-	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == "org.opensciencegrid.htcondorce":
+	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == InterfaceHTCondorCE:
 		r.CEID = hp + "/" + host + "-condor-" + r.Queue
 	case strings.HasPrefix(r.Implementation, "nordugrid"):
 		r.CEID = CEUniqueID(hp, r.LRMS, r.Queue)

@@ -36,8 +36,11 @@ const (
 // Interface names of endpoints, as GLUE 2.0 InterfaceName_t.
 const (
 	InterfaceARCREST = "org.nordugrid.arcrest"
-	InterfaceSlurm   = "org.gridbroker.slurm" // Slurm commands, here or over SSH
-	InterfaceLocal   = "org.gridbroker.local" // processes on this machine
+	InterfaceSlurm   = "org.gridbroker.slurm"  // Slurm commands, here or over SSH
+	InterfaceCondor  = "org.gridbroker.condor" // HTCondor commands, here or over SSH
+	InterfaceLocal   = "org.gridbroker.local"  // processes on this machine
+	// InterfaceHTCondorCE is a schedd over the network, as BDIIs name it.
+	InterfaceHTCondorCE = "org.opensciencegrid.htcondorce"
 )
 
 // Interface names of services beside a computing element that tell about it.

@@ -17,23 +17,41 @@ type Owner interface {
 }
 
 // ownPrefix begins the names of interfaces that this program made up. What
-// carries it runs commands or touches files on the user's side, unless claims
-// says otherwise.
+// carries it runs commands or touches files on the user's side, unless rules
+// say otherwise.
 const ownPrefix = "org.gridbroker."
 
-// claims says which interfaces any source may name, and by which schemes of
-// URLs. Interfaces with ownPrefix that are not listed belong to their Owner
-// alone; others are kept as information, for nothing here speaks them.
-var claims = map[string][]string{
-	glue.InterfaceARCREST:  {"https"},
+// Rules say what the back-ends leave to sources that are not their own.
+type Rules struct {
+	// Foreign lists, for every interface that a back-end speaks, the schemes
+	// of the URLs by which any source may name it; with none it belongs to
+	// its Owner alone.
+	Foreign map[string][]string
+	// Own are schemes of URLs that only their Owner may name, whatever the
+	// interface is called.
+	Own []string
+}
+
+// services are interfaces that no jobs go to: any source may name them.
+var services = map[string][]string{
 	glue.InterfaceQueues:   {"https", "http"},
 	glue.InterfaceForecast: {"https", "http"},
 	glue.InterfaceEcho:     {"https", "http"},
 }
 
-// ownSchemes begin the URLs of this program's own back-ends: whatever the
-// interface is called, only their Owner may name them.
-var ownSchemes = []string{"local", "slurm", "slurm+ssh", "condor", "condor+ssh", "ssh", "file"}
+// nobodys are schemes that no published endpoint has.
+var nobodys = []string{"ssh", "file"}
+
+// schemes are those by which any source may name an interface; spoken: there
+// are rules about it. Interfaces with ownPrefix that no rule speaks of belong
+// to their Owner; others are kept as information, for nothing here speaks them.
+func (r Rules) schemes(iface string) (schemes []string, spoken bool) {
+	if s, ok := services[iface]; ok {
+		return s, true
+	}
+	s, ok := r.Foreign[iface]
+	return s, ok || strings.HasPrefix(strings.ToLower(iface), ownPrefix)
+}
 
 // Why a claim is refused.
 const (
@@ -61,7 +79,7 @@ const maxClaims = 20
 
 // admit takes away what a source may not say: endpoints that are not its to
 // name, and resources that have no endpoint left by that.
-func admit(src Source, rs []glue.Resource) (kept []glue.Resource, refused []Claim, more int) {
+func (rules Rules) admit(src Source, rs []glue.Resource) (kept []glue.Resource, refused []Claim, more int) {
 	owner, _ := src.(Owner)
 	kept = rs[:0]
 	refuse := func(c Claim) {
@@ -74,8 +92,8 @@ func admit(src Source, rs []glue.Resource) (kept []glue.Resource, refused []Clai
 	for i := range rs {
 		r := &rs[i]
 		before := len(r.Endpoints)
-		r.Endpoints = allowed(owner, r.ID, r.Endpoints, refuse)
-		r.Services = allowed(owner, r.ID, r.Services, refuse)
+		r.Endpoints = rules.allowed(owner, r.ID, r.Endpoints, refuse)
+		r.Services = rules.allowed(owner, r.ID, r.Services, refuse)
 		if len(r.Endpoints) == 0 && before > 0 {
 			continue
 		}
@@ -90,38 +108,38 @@ func admit(src Source, rs []glue.Resource) (kept []glue.Resource, refused []Clai
 // selfSchema marks the resources of back-ends that describe themselves.
 const selfSchema = "self"
 
-func allowed(owner Owner, id string, es []glue.Endpoint, refuse func(Claim)) []glue.Endpoint {
+func (rules Rules) allowed(owner Owner, id string, es []glue.Endpoint, refuse func(Claim)) []glue.Endpoint {
 	judge := func(e glue.Endpoint) bool {
-		why := judgeClaim(owner, e)
+		why := rules.judge(owner, e)
 		if why != "" {
 			refuse(Claim{Resource: id, Interface: e.Interface, URL: e.URL, Why: why})
 		}
 		return why != ""
 	}
-	if !slices.ContainsFunc(es, func(e glue.Endpoint) bool { return judgeClaim(owner, e) != "" }) {
+	if !slices.ContainsFunc(es, func(e glue.Endpoint) bool { return rules.judge(owner, e) != "" }) {
 		return es
 	}
 	return slices.DeleteFunc(slices.Clone(es), judge)
 }
 
-// judgeClaim says why an endpoint is not the source's to name; "" it is.
-func judgeClaim(owner Owner, e glue.Endpoint) string {
+// judge says why an endpoint is not the source's to name; "" it is.
+func (rules Rules) judge(owner Owner, e glue.Endpoint) string {
 	if owner != nil {
 		if owner.Owns(e) {
 			return ""
 		}
 		return NotOwned
 	}
-	schemes, public := claims[e.Interface]
-	if !public && strings.HasPrefix(strings.ToLower(e.Interface), ownPrefix) {
+	schemes, spoken := rules.schemes(e.Interface)
+	if spoken && len(schemes) == 0 {
 		return NotOwned
 	}
 	scheme, _, hasScheme := strings.Cut(e.URL, ":")
 	scheme = strings.ToLower(scheme)
-	if hasScheme && slices.Contains(ownSchemes, scheme) {
+	if hasScheme && (slices.Contains(nobodys, scheme) || slices.Contains(rules.Own, scheme)) {
 		return NotOwned
 	}
-	if !public {
+	if !spoken {
 		return ""
 	}
 	if !slices.Contains(schemes, scheme) {

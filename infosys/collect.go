@@ -67,6 +67,7 @@ type Collector struct {
 	Cache    *Cache        // nil: none
 	MaxAge   time.Duration // answers in the cache not older are used without asking; 0: always ask
 	Now      func() time.Time
+	Rules    Rules // what the back-ends leave to sources that are not their own
 }
 
 // Collect asks all sources with a zero Collector.
@@ -221,7 +222,7 @@ func (c *Collector) snapshot(srcs []Source, answers []answer) Snapshot {
 	s := Snapshot{At: c.now()}
 	parts := make([][]glue.Resource, len(answers))
 	for i, a := range answers {
-		parts[i], a.Refused, a.MoreRefused = admit(srcs[i], a.rs)
+		parts[i], a.Refused, a.MoreRefused = c.Rules.admit(srcs[i], a.rs)
 		a.Resources = len(parts[i])
 		s.Outcomes = append(s.Outcomes, a.Outcome)
 	}

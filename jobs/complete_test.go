@@ -31,7 +31,7 @@ func (s *slow) Complete(_ context.Context, reqs []plugins.Request, hs []plugins.
 func TestFoundJobIsCompleted(t *testing.T) {
 	b, f := rig(t)
 	s := &slow{fake: f}
-	reg, err := plugins.NewRegistry(plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}, Submitter: s})
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: s})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func crashBroker(dir string, point func()) (*jobs.Controller, *fake) {
 		}
 		return start
 	}
-	reg, err := plugins.NewRegistry(plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}, Submitter: f})
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: f})
 	if err != nil {
 		panic(err)
 	}

@@ -17,7 +17,7 @@ import (
 func rig(t *testing.T) (*jobs.Controller, *fake) {
 	t.Helper()
 	f := &fake{dir: t.TempDir()}
-	reg, err := plugins.NewRegistry(plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}, Submitter: f})
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: f})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,24 @@
 package plugins
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 )
 
-// Backend is a Submitter with the interface names (glue.Interface...) it serves.
-type Backend struct {
-	Interfaces []string
-	Submitter  Submitter
+// Registry finds the back-end for an endpoint.
+type Registry struct {
+	all      []Opened
+	by       map[string]Submitter
+	byScheme map[string]Opened
 }
 
-// Registry finds the back-end for an endpoint.
-type Registry struct{ by map[string]Submitter }
-
-// NewRegistry lists back-ends. Two for one interface is a programming error
-// and is returned as one.
-func NewRegistry(bs ...Backend) (*Registry, error) {
-	r := &Registry{by: map[string]Submitter{}}
+// NewRegistry lists back-ends. Two for one interface or scheme is a
+// programming error and is returned as one.
+func NewRegistry(bs ...Opened) (*Registry, error) {
+	r := &Registry{all: bs, by: map[string]Submitter{}, byScheme: map[string]Opened{}}
 	for _, b := range bs {
 		for _, name := range b.Interfaces {
 			if _, dup := r.by[name]; dup {
@@ -25,14 +26,30 @@ func NewRegistry(bs ...Backend) (*Registry, error) {
 			}
 			r.by[name] = b.Submitter
 		}
+		for _, scheme := range b.Schemes {
+			if _, dup := r.byScheme[scheme]; dup {
+				return nil, fmt.Errorf("two back-ends for scheme %s", scheme)
+			}
+			r.byScheme[scheme] = b
+		}
 	}
 	return r, nil
 }
+
+// All lists the back-ends in the order they were given.
+func (r *Registry) All() []Opened { return slices.Clone(r.all) }
 
 // For returns the back-end that speaks the interface.
 func (r *Registry) For(iface string) (Submitter, bool) {
 	s, ok := r.by[iface]
 	return s, ok
+}
+
+// ForURL returns the back-end whose scheme a URL has.
+func (r *Registry) ForURL(rawURL string) (Opened, bool) {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	b, ok := r.byScheme[strings.ToLower(scheme)]
+	return b, ok
 }
 
 // Interfaces lists what can be submitted to, sorted.
@@ -43,4 +60,15 @@ func (r *Registry) Interfaces() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Close ends the connections of all back-ends. Jobs are not touched.
+func (r *Registry) Close() error {
+	var errs []error
+	for _, b := range r.all {
+		if c, ok := b.Submitter.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gridbroker/infosys"
+	"gridbroker/plugins"
 	"gridbroker/plugins/queuelen"
 )
 
@@ -39,7 +39,7 @@ web server, or give it a certificate.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentQueues(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: slurm:, slurm+ssh://..., local:")
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+a.urlForms())
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:6110", "`address` to listen on")
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` (PEM)")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
@@ -101,15 +101,16 @@ func (a *app) queueReader(raw string) (read func(context.Context) (queuelen.Answ
 	if err != nil {
 		return nil, nil, err
 	}
-	if strings.HasPrefix(raw, "slurm") {
-		q, err := b.Slurm.QueueReader(raw)
+	back, ok := b.ForURL(raw)
+	if !ok {
+		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, a.urlForms())
+	}
+	if o, ok := back.Submitter.(plugins.QueueOpener); ok {
+		q, err := o.QueueReader(raw)
 		return func(ctx context.Context) (queuelen.Answer, error) {
 			state, err := q.Queue(ctx)
-			return queuelen.FromState(state, "slurm"), err
+			return queuelen.FromState(state, back.Name), err
 		}, b.Close, err
-	}
-	if !strings.HasPrefix(raw, "local:") {
-		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (slurm:, slurm+ssh:, local:)", raw)
 	}
 	src, err := a.opener(c, b, discovery{}).Open(raw)
 	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, a.env.Now()) }, b.Close, err

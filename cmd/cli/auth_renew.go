@@ -59,7 +59,7 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 // that never reached one.
 func renewable(s *session, rs []*jobs.Record) []*jobs.Record {
 	return slices.DeleteFunc(rs, func(r *jobs.Record) bool {
-		backend, ok := s.backends.Registry.For(r.Handle.Interface)
+		backend, ok := s.backends.For(r.Handle.Interface)
 		_, can := backend.(plugins.Renewer)
 		return !ok || !can || r.Final() || r.Handle.ID == ""
 	})

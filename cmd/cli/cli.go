@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"gridbroker/plugins/all"
 )
 
 // app is what the verbs share: the environment and the global flags.
@@ -23,6 +25,9 @@ var errReported = errors.New("already reported")
 // Main runs the command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) int {
 	env.Err = together(env.Err)
+	if env.Backends == nil {
+		env.Backends = all.Backends()
+	}
 	a := &app{env: env}
 	root := a.rootCmd()
 	root.SetArgs(args)
@@ -56,6 +61,7 @@ func (a *app) rootCmd() *cobra.Command {
 	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
 	f.StringVar(&a.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
 	root.AddCommand(a.verbs()...)
+	root.AddCommand(a.helperCmds()...)
 	for _, verb := range root.Commands() {
 		a.complete(verb)
 	}
@@ -85,8 +91,6 @@ func (a *app) verbs() []*cobra.Command {
 		a.probeCmd(),
 		a.healthCmd(),
 		a.agentCmd(),
-		a.localRunnerCmd(),
-		a.localJobCmd(),
 	}
 }
 

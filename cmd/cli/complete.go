@@ -17,6 +17,11 @@ func (a *app) complete(cmd *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+	for _, flag := range []string{"info", "lrms"} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(a.urlBeginnings(), cobra.ShellCompDirectiveNoSpace))
+		}
+	}
 	fixed("policy", rank.Names()...)
 	fixed("unknown", "keep", "reject")
 	var names []string
@@ -27,6 +32,20 @@ func (a *app) complete(cmd *cobra.Command) {
 	if cmd.Flags().Lookup("site") != nil {
 		_ = cmd.RegisterFlagCompletionFunc("site", a.completeSites)
 	}
+}
+
+// urlBeginnings are what the URLs of all back-ends begin with.
+func (a *app) urlBeginnings() []string {
+	var all []string
+	for _, b := range a.env.Backends {
+		for _, form := range b.URLs {
+			if head, _, ok := strings.Cut(form, "//"); ok {
+				form = head + "//"
+			}
+			all = append(all, form)
+		}
+	}
+	return all
 }
 
 func (a *app) completeSites(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -7,10 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"gridbroker/plugins"
 )
 
 // config is the configuration file. Every field has a default, so that no
@@ -29,22 +33,12 @@ type config struct {
 	MaxAge   duration `toml:"max_age"` // of cached answers
 	StateDir string   `toml:"state_dir"`
 
-	Local    []localConfig      `toml:"local"`
 	Services servicesConfig     `toml:"services"`
 	Weights  map[string]float64 `toml:"weights"` // of the hybrid score's terms
 	Auth     authConfig         `toml:"auth"`
-}
 
-// localConfig is one named site on this machine.
-type localConfig struct {
-	Name    string   `toml:"name"`
-	Slots   int      `toml:"slots"`
-	Memory  int64    `toml:"memory"` // MB
-	Tags    []string `toml:"tags"`
-	Speed   float64  `toml:"speed"`
-	MaxWall duration `toml:"max_wall"`
-	Access  []string `toml:"access"`
-	Drain   bool     `toml:"drain"`
+	text []byte // of the file, for the tables of back-ends
+	path string
 }
 
 // servicesConfig lists what is asked about resources that passed the filters.
@@ -104,8 +98,9 @@ func (a *app) loadConfig() (config, error) {
 	case err != nil:
 		return c, usageError(fmt.Errorf("configuration: %w", err))
 	}
+	c.text, c.path = text, path
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
+	if err := a.withoutTables(dec.Decode(&c)); err != nil {
 		return c, usageError(configError(path, err))
 	}
 	if c.Unknown != "keep" && c.Unknown != "reject" {
@@ -114,17 +109,56 @@ func (a *app) loadConfig() (config, error) {
 	return c, nil
 }
 
+// withoutTables takes the settings of back-ends from those that are not known:
+// they read their tables themselves.
+func (a *app) withoutTables(err error) error {
+	e, ok := errors.AsType[*toml.StrictMissingError](err)
+	if !ok {
+		return err
+	}
+	e.Errors = slices.DeleteFunc(e.Errors, func(d toml.DecodeError) bool {
+		return slices.ContainsFunc(a.env.Backends, func(b plugins.Backend) bool { return b.Table != "" && b.Table == d.Key()[0] })
+	})
+	if len(e.Errors) == 0 {
+		return nil
+	}
+	return e
+}
+
+// settings decodes one table of the file into a pointer.
+func (c config) settings(table string, into any) error {
+	field := reflect.StructField{Name: "Table", Type: reflect.TypeOf(into).Elem(), Tag: reflect.StructTag(fmt.Sprintf("toml:%q", table))}
+	whole := reflect.New(reflect.StructOf([]reflect.StructField{field}))
+	err := toml.NewDecoder(bytes.NewReader(c.text)).DisallowUnknownFields().Decode(whole.Interface())
+	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		e.Errors = slices.DeleteFunc(e.Errors, func(d toml.DecodeError) bool { return d.Key()[0] != table })
+		if len(e.Errors) == 0 {
+			err = nil
+		}
+	}
+	if err != nil {
+		return configError(c.path, err)
+	}
+	reflect.ValueOf(into).Elem().Set(whole.Elem().Field(0))
+	return nil
+}
+
+// settingError is a mistake in the configuration file, with its place.
+type settingError struct{ place, said string }
+
+func (e *settingError) Error() string { return e.place + ": " + e.said }
+
 // configError names file, line and column.
 func configError(path string, err error) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		line, col := e.Errors[0].Position()
-		return fmt.Errorf("%s:%d:%d: no such setting: %s", path, line, col, strings.Join(e.Errors[0].Key(), "."))
+		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), "no such setting: " + strings.Join(e.Errors[0].Key(), ".")}
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := e.Position()
-		return fmt.Errorf("%s:%d:%d: %s", path, line, col, strings.TrimPrefix(e.Error(), "toml: "))
+		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), strings.TrimPrefix(e.Error(), "toml: ")}
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &settingError{path, err.Error()}
 }
 
 // abs makes a path given by the user absolute.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/plugins/all"
 )
 
 func loadText(t *testing.T, text string) (config, error) {
@@ -14,8 +16,17 @@ func loadText(t *testing.T, text string) (config, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{env: Env{Getenv: func(string) string { return "" }}, config: path}
-	return a.loadConfig()
+	home := t.TempDir()
+	a := &app{env: Env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Backends: all.Backends()}, config: path}
+	c, err := a.loadConfig()
+	if err != nil {
+		return c, err
+	}
+	b, err := a.backends(c)
+	if err == nil {
+		err = b.Close()
+	}
+	return c, err
 }
 
 func TestConfig(t *testing.T) {
@@ -23,8 +34,16 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Deadline != duration(3*time.Second) || c.Local[0].MaxWall != duration(time.Hour) || c.Policy != "hybrid" {
-		t.Errorf("%+v", c)
+	var sites []struct {
+		Name    string   `toml:"name"`
+		Speed   float64  `toml:"speed"`
+		MaxWall duration `toml:"max_wall"`
+	}
+	if err := c.settings("local", &sites); err != nil {
+		t.Fatal(err)
+	}
+	if c.Deadline != duration(3*time.Second) || sites[0].MaxWall != duration(time.Hour) || sites[0].Name != "a" || c.Policy != "hybrid" {
+		t.Errorf("%+v %+v", c, sites)
 	}
 }
 

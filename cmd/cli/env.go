@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"gridbroker/plugins"
 )
 
 // Env is all the command takes from outside, so that tests can replace it.
@@ -27,6 +29,8 @@ type Env struct {
 	Terminal    bool // Out is a terminal: colour, live tables
 	ErrTerminal bool // Err is a terminal: progress bars
 	Width       int  // columns of the terminal; 0 where there is none
+	// Backends are what jobs can be run by; nil: all there are.
+	Backends []plugins.Backend
 }
 
 // OSEnv is the environment of this process.

@@ -12,7 +12,6 @@ import (
 
 	"gridbroker/jobs"
 	"gridbroker/plugins"
-	"gridbroker/plugins/arcrest"
 	"gridbroker/plugins/history"
 )
 
@@ -94,7 +93,7 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 // about them first where the verb wants that.
 func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Record) error) error {
 	if sel.asking != never {
-		go arcrest.Warm() // a connection is likely to follow
+		a.warm() // a connection is likely to follow
 	}
 	s, err := a.open(p)
 	if err != nil {

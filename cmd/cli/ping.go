@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -48,6 +47,7 @@ let you in, 1 when one is down.`,
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "deadline", timeout, "give up after this `time`")
+	cmd.ValidArgsFunction = cobra.FixedCompletions(a.urlBeginnings(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }
 
@@ -64,14 +64,14 @@ func (a *app) ping(ctx context.Context, urls []string) error {
 	pongs := make([]pong, len(urls))
 	var wg sync.WaitGroup
 	for i, url := range urls {
-		wg.Go(func() { pongs[i] = pingOne(ctx, backs.Registry, url) })
+		wg.Go(func() { pongs[i] = a.pingOne(ctx, backs, url) })
 	}
 	wg.Wait()
 	return a.printPongs(pongs)
 }
 
-func pingOne(ctx context.Context, reg *plugins.Registry, url string) pong {
-	pinger, err := pingerFor(reg, url)
+func (a *app) pingOne(ctx context.Context, reg *plugins.Registry, url string) pong {
+	pinger, err := a.pingerFor(reg, url)
 	if err != nil {
 		return pong{URL: url, Error: err.Error(), err: err}
 	}
@@ -84,15 +84,12 @@ func pingOne(ctx context.Context, reg *plugins.Registry, url string) pong {
 }
 
 // pingerFor chooses by the URL's scheme.
-func pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, error) {
-	scheme, _, _ := strings.Cut(url, ":")
-	name, ok := map[string]string{"https": glue.InterfaceARCREST, "local": glue.InterfaceLocal,
-		"slurm": glue.InterfaceSlurm, "slurm+ssh": glue.InterfaceSlurm}[scheme]
+func (a *app) pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, error) {
+	back, ok := reg.ForURL(url)
 	if !ok {
-		return nil, usageError(fmt.Errorf("%s: no such kind of service; known are https://host:port/arex, slurm:, slurm+ssh://user@host, local:NAME", url))
+		return nil, usageError(fmt.Errorf("%s: no such kind of service; known are %s", url, a.urlForms()))
 	}
-	s, ok := reg.For(name)
-	if p, can := s.(plugins.Pinger); ok && can {
+	if p, ok := back.Submitter.(plugins.Pinger); ok {
 		return p, nil
 	}
 	return nil, usageError(fmt.Errorf("%s: there is nothing to ping behind this URL", url))

@@ -18,7 +18,7 @@ import (
 	"gridbroker/infosys"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
-	"gridbroker/plugins/all"
+	"gridbroker/plugins"
 	"gridbroker/plugins/history"
 	"gridbroker/rank"
 )
@@ -47,7 +47,7 @@ func (p *planning) register(f *pflag.FlagSet) {
 // session is an open broker with what it works on.
 type session struct {
 	conf     config
-	backends *all.Backends
+	backends *plugins.Registry
 	jobs     *jobs.Controller
 	plan     planning
 	snapshot infosys.Snapshot
@@ -103,7 +103,7 @@ func (a *app) open(p planning) (*session, error) {
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	b := &broker.Broker{Registry: backends.Registry, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now, AskFor: time.Duration(conf.Deadline) / 2}
+	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now, AskFor: time.Duration(conf.Deadline) / 2}
 	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p)}}, nil
 }
 

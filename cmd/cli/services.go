@@ -7,7 +7,6 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/plugins"
-	"gridbroker/plugins/all"
 	"gridbroker/plugins/ask"
 	"gridbroker/plugins/forecast"
 	"gridbroker/plugins/history"
@@ -18,7 +17,7 @@ import (
 // services opens what is asked about resources that passed the filters. What
 // the registry knows of silent services and of past errors is used where h is
 // not nil.
-func (a *app) services(c config, b *all.Backends, h *history.Registry) (broker.Services, error) {
+func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
 	client := &ask.Client{HTTP: &http.Client{Transport: a.transport()}, Timeout: time.Duration(c.Deadline) / 2}
 	if h != nil {
 		client.Breaker = h.Services()
@@ -33,8 +32,15 @@ func (a *app) services(c config, b *all.Backends, h *history.Registry) (broker.S
 	if starts.Subjects, err = subjects(c.Services.Forecasts, forecast.Schemes); err != nil {
 		return s, fmt.Errorf("forecasts: %w", err)
 	}
-	s.QueueLengthers = []plugins.QueueLengther{lengths, b.Slurm}
-	s.Forecasters = []plugins.Forecaster{starts, b.Slurm}
+	s.QueueLengthers, s.Forecasters = []plugins.QueueLengther{lengths}, []plugins.Forecaster{starts}
+	for _, back := range b.All() {
+		if q, ok := back.Submitter.(plugins.QueueLengther); ok {
+			s.QueueLengthers = append(s.QueueLengthers, q)
+		}
+		if f, ok := back.Submitter.(plugins.Forecaster); ok {
+			s.Forecasters = append(s.Forecasters, f)
+		}
+	}
 	if h != nil {
 		for i, f := range s.Forecasters {
 			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}

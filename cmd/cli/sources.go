@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/infosys"
-	"gridbroker/plugins/all"
+	"gridbroker/plugins"
 )
 
 // discovery holds the flags of every verb that asks what resources there are.
@@ -28,7 +29,7 @@ type discovery struct {
 }
 
 func (d *discovery) register(f *pflag.FlagSet) {
-	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, local:)")
+	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, condor:, local:)")
 	f.DurationVar(&d.deadline, "deadline", 0, "`time` for asking all sources (default 8s)")
 	f.BoolVar(&d.noCache, "no-cache", false, "neither use nor keep cached answers")
 	f.DurationVar(&d.maxAge, "max-age", -1, "use cached answers not older than this `time` without asking (default 1m)")
@@ -56,22 +57,40 @@ func (d *discovery) apply(a *app, c config) {
 }
 
 // discover asks the sources the flags or the configuration name.
-func (a *app) discover(ctx context.Context, c config, b *all.Backends, d discovery) (infosys.Snapshot, error) {
+func (a *app) discover(ctx context.Context, c config, b *plugins.Registry, d discovery) (infosys.Snapshot, error) {
 	d.apply(a, c)
 	srcs, err := a.opener(c, b, d).OpenAll(d.info)
 	if err != nil {
 		return infosys.Snapshot{}, usageError(err)
 	}
-	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now}
+	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now, Rules: claimRules(b.All())}
 	if !d.noCache {
 		collector.Cache = infosys.NewCache(a.cacheDir())
 	}
 	return collector.Collect(ctx, srcs...), nil
 }
 
+// claimRules are what the back-ends leave to other sources than their own.
+func claimRules(backends []plugins.Opened) infosys.Rules {
+	rules := infosys.Rules{Foreign: map[string][]string{}}
+	for _, b := range backends {
+		var foreign []string
+		for _, iface := range b.Interfaces {
+			rules.Foreign[iface] = b.Foreign[iface]
+			foreign = append(foreign, b.Foreign[iface]...)
+		}
+		for _, scheme := range b.Schemes {
+			if !slices.Contains(foreign, scheme) {
+				rules.Own = append(rules.Own, scheme)
+			}
+		}
+	}
+	return rules
+}
+
 // opener knows every kind of source, those of the back-ends that describe
 // themselves included.
-func (a *app) opener(c config, b *all.Backends, d discovery) *infosys.Opener {
+func (a *app) opener(c config, b *plugins.Registry, d discovery) *infosys.Opener {
 	find := sync.OnceValues(a.credentialSet)
 	o := infosys.NewOpener(infosys.Env{
 		Dir: a.env.Dir, Resolver: c.Resolver, Now: a.env.Now, VO: d.onlyVO, Extra: d.extra,
@@ -93,10 +112,15 @@ func (a *app) opener(c config, b *all.Backends, d discovery) *infosys.Opener {
 			return set.Token.Raw(), nil
 		},
 	})
-	o.Register("local", func(u *url.URL) (infosys.Source, error) { return b.Local.Source(u) })
-	slurm := func(u *url.URL) (infosys.Source, error) { return b.Slurm.Source(u.String()) }
-	o.Register("slurm", slurm)
-	o.Register("slurm+ssh", slurm)
+	for _, back := range b.All() {
+		s, ok := back.Submitter.(plugins.SourceOpener)
+		if !ok {
+			continue
+		}
+		for _, scheme := range back.Schemes {
+			o.Register(scheme, func(u *url.URL) (infosys.Source, error) { return s.Source(u) })
+		}
+	}
 	return o
 }
 

@@ -1,5 +1,5 @@
-// Package all lists every back-end. To add one: write its directory, add a
-// field to Options and a line to Open.
+// Package all lists every back-end. To add one: write its directory and a
+// literal here.
 package all
 
 import (
@@ -10,43 +10,24 @@ import (
 	"gridbroker/plugins/slurm"
 )
 
-// Options hold what each back-end needs.
-type Options struct {
-	ARC   arcrest.Options
-	Local local.Options
-	Slurm slurm.Options
-}
-
-// Backends are the opened back-ends: the registry that the broker submits
-// through, and those that are sources of resources too.
-type Backends struct {
-	Registry *plugins.Registry
-	ARC      *arcrest.Backend
-	Local    *local.Backend
-	Slurm    *slurm.Backend
-}
-
-// Open opens every back-end. No connection is made before the first request.
-func Open(opts Options) (*Backends, error) {
-	l, err := local.New(opts.Local)
-	if err != nil {
-		return nil, err
+// Backends lists every back-end, in the order of help texts.
+func Backends() []plugins.Backend {
+	return []plugins.Backend{
+		{
+			Name: "arc", Schemes: []string{"https"}, URLs: []string{"https://host:port/arex"},
+			Interfaces: []string{glue.InterfaceARCREST},
+			Foreign:    map[string][]string{glue.InterfaceARCREST: {"https"}},
+			Open:       arcrest.Open, Warm: arcrest.Warm,
+		},
+		{
+			Name: "slurm", Schemes: []string{"slurm", "slurm+ssh"}, URLs: []string{"slurm:", "slurm+ssh://user@host"},
+			Interfaces: []string{glue.InterfaceSlurm},
+			Open:       slurm.Open,
+		},
+		{
+			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},
+			Interfaces: []string{glue.InterfaceLocal}, Table: "local",
+			Open: local.Open, Helpers: local.Helpers(),
+		},
 	}
-	s := slurm.New(opts.Slurm)
-	a := arcrest.New(opts.ARC)
-	reg, err := plugins.NewRegistry(
-		plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}, Submitter: a},
-		plugins.Backend{Interfaces: []string{glue.InterfaceLocal}, Submitter: l},
-		plugins.Backend{Interfaces: []string{glue.InterfaceSlurm}, Submitter: s},
-	)
-	if err != nil {
-		return nil, err
-	}
-	return &Backends{Registry: reg, ARC: a, Local: l, Slurm: s}, nil
-}
-
-// Close ends all connections. Jobs are not touched.
-func (b *Backends) Close() error {
-	b.ARC.Close()
-	return b.Slurm.Close()
 }

@@ -82,13 +82,14 @@ func New(o Options) *Backend {
 }
 
 // Close drops idle connections.
-func (b *Backend) Close() {
+func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.clients {
 		c.http.CloseIdleConnections()
 	}
 	clear(b.clients)
+	return nil
 }
 
 // client returns the one for an endpoint with the present credential of the

@@ -170,7 +170,7 @@ func (p *pki) backend(t *testing.T) *Backend {
 	set, err := credential.Discover(credential.Env{}, p.user)
 	check(t, err)
 	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, Timeout: 5 * time.Second})
-	t.Cleanup(b.Close)
+	t.Cleanup(func() { b.Close() })
 	return b
 }
 

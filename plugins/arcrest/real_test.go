@@ -45,7 +45,7 @@ func open(t testing.TB, bed *testbed.ARC, o credential.Options) *Backend {
 		t.Fatal(err)
 	}
 	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: t.TempDir()})
-	t.Cleanup(b.Close)
+	t.Cleanup(func() { b.Close() })
 	return b
 }
 

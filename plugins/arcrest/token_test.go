@@ -69,7 +69,7 @@ func withSet(t *testing.T, trust *credential.Trust, token *credential.Token, m c
 		return &credential.Set{Trust: trust, Token: token, Minter: m}, nil
 	}
 	b := New(Options{Credentials: set, StateDir: t.TempDir(), Timeout: 5 * time.Second})
-	t.Cleanup(b.Close)
+	t.Cleanup(func() { b.Close() })
 	return b
 }
 

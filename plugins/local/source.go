@@ -9,6 +9,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/infosys"
+	"gridbroker/plugins"
 )
 
 // Source publishes the sites of this machine as resources.
@@ -23,7 +24,7 @@ var (
 )
 
 // Source opens "local:" (all sites) or "local:NAME".
-func (b *Backend) Source(u *url.URL) (*Source, error) {
+func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
 	if u.Opaque != "" {
 		if _, err := b.site(EndpointURL(u.Opaque)); err != nil {
 			return nil, err

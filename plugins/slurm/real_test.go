@@ -3,6 +3,7 @@ package slurm_test
 import (
 	"bytes"
 	"context"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +50,15 @@ func testbed(t testing.TB) (b *slurm.Backend, urls map[string]string) {
 }
 
 // slurmCommand runs one of Slurm's own commands, as the truth to compare with.
+func source(t testing.TB, b *slurm.Backend, raw string) (plugins.Source, error) {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Source(u)
+}
+
 func slurmCommand(t testing.TB, argv ...string) string {
 	t.Helper()
 	top := os.Getenv("GRID_TESTBED_DIR")
@@ -208,7 +218,7 @@ func TestRealCancel(t *testing.T) {
 
 func TestRealResources(t *testing.T) {
 	b, urls := testbed(t)
-	src, err := b.Source(urls["ssh"])
+	src, err := source(t, b, urls["ssh"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +247,7 @@ func TestRealResources(t *testing.T) {
 
 func TestRealForecast(t *testing.T) {
 	b, urls := testbed(t)
-	src, err := b.Source(urls["ssh"])
+	src, err := source(t, b, urls["ssh"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,9 +137,12 @@ func (b *Backend) split(h plugins.Handle) (s *site, slurmID, id string, ok bool,
 type Queue struct{ site *site }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
-func (b *Backend) QueueReader(raw string) (*Queue, error) {
+func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 	s, err := b.site(raw)
-	return &Queue{s}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Queue{s}, nil
 }
 
 // Queue implements plugins.QueueReader.

@@ -3,12 +3,14 @@ package slurm
 import (
 	"context"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
 	"gridbroker/batch"
 	"gridbroker/glue"
 	"gridbroker/infosys"
+	"gridbroker/plugins"
 )
 
 // Source publishes the partitions of one cluster as resources.
@@ -20,8 +22,8 @@ var (
 )
 
 // Source opens a Slurm URL as a source of resources.
-func (b *Backend) Source(raw string) (*Source, error) {
-	s, err := b.site(raw)
+func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
+	s, err := b.site(u.String())
 	if err != nil {
 		return nil, err
 	}
