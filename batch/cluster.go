@@ -21,6 +21,7 @@ type cluster struct {
 	empty  *nodePlan // the nodes with nothing on them
 	// crowded: more runs on some node than it has processors.
 	crowded bool
+	arrays  map[string]int // see array
 	order   lines
 	sets    map[string]string // see served
 	ids     map[string]int    // see byID; made when first asked for
@@ -128,6 +129,9 @@ func (c *cluster) limit(j *Job) int64 {
 func (c *cluster) task(i int) Task {
 	j := &c.state.Jobs[i]
 	_, place := c.state.queue(j.Queue)
+	if j.ArrayLimit > 0 {
+		place = c.array(j)
+	}
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
 		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j),
@@ -152,6 +156,22 @@ func (s *State) throttles() []throttle {
 		list[i].most = q.MaxRunning
 	}
 	return list
+}
+
+// array is the place of the throttle of an array, which stands in for that of
+// its queue.
+func (c *cluster) array(j *Job) int {
+	i, ok := c.arrays[j.Array]
+	if !ok {
+		if c.arrays == nil {
+			c.arrays = map[string]int{}
+		}
+		i = len(c.queues)
+		c.arrays[j.Array] = i
+		c.queues = append(c.queues, throttle{})
+	}
+	c.queues[i].most = j.ArrayLimit
+	return i
 }
 
 // wish is what decides a Need: equal wishes share one.

@@ -37,6 +37,10 @@ func (c *cluster) enqueue() {
 func (c *cluster) weight(i int) float64 {
 	j := &c.state.Jobs[i]
 	q, _ := c.state.queue(j.Queue)
+	if c.rules.Name == "slurm" {
+		p := c.rules.Slurm.Defaults()
+		return float64(q.Priority)*tier + p.Multifactor.static(j, &q, c.procs, c.now)
+	}
 	return float64(q.Priority)*tier + j.Priority
 }
 

@@ -18,6 +18,7 @@ type nodePlan struct {
 	rooms    rooms
 	any      *Need // of a job that asks for nothing but processors
 	reserved bool  // there are reservations
+	shut     []bool
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -157,6 +158,9 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	left := j.procs
 	for _, n := range j.Need.on {
 		room := int32(0)
+		if p.shut != nil && p.shut[n] {
+			continue
+		}
 		switch t := &p.nodes[n]; {
 		case now == nil:
 			room = t.room(at, at+j.limit, j.Need)

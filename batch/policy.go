@@ -29,19 +29,23 @@ type policy interface {
 // Policy names a scheduling policy and its parameters. The zero value of
 // each parameter is Maui's default.
 type Policy struct {
-	Name string // fcfs, easy, conservative, easy-sjbf or maui
-	Maui Maui   // parameters of the policy maui
+	Name  string // fcfs, easy, conservative, easy-sjbf, maui or slurm
+	Maui  Maui   // parameters of the policy maui
+	Slurm Slurm  // parameters of the policy slurm
 }
 
 // PolicyNames lists the policies.
 func PolicyNames() []string {
-	return []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui"}
+	return []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui", "slurm"}
 }
 
 // Check finds unknown names and impossible parameters.
 func (p Policy) Check() error {
 	if !slices.Contains(PolicyNames(), p.Name) {
 		return fmt.Errorf("policy %q: want one of %s", p.Name, strings.Join(PolicyNames(), ", "))
+	}
+	if err := p.Slurm.check(); err != nil {
+		return err
 	}
 	return p.Maui.check()
 }
@@ -54,6 +58,8 @@ func (p Policy) build() policy {
 		return newBackfill(Maui{Backfill: "NONE"}, false)
 	case "easy":
 		return newBackfill(Maui{}, false)
+	case "slurm":
+		return newSlurm(p.Slurm)
 	case "easy-sjbf":
 		return newBackfill(Maui{}, true)
 	}

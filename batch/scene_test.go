@@ -101,7 +101,7 @@ func sceneJob(rng *rand.Rand, s batch.State, i int) batch.Job {
 // scenePolicies are tried on every scene.
 func scenePolicies() []batch.Policy {
 	return []batch.Policy{
-		{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"}, {Name: "maui"},
+		{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"}, {Name: "maui"}, {Name: "slurm"}, {Name: "slurm", Slurm: batch.Slurm{Builtin: true}},
 		{Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited, ReservationPolicy: "HIGHEST"}},
 		{Name: "maui", Maui: batch.Maui{Backfill: "GREEDY", ReservationDepth: 2}},
 		{Name: "maui", Maui: batch.Maui{Backfill: "BESTFIT", ReservationPolicy: "NEVER"}},

@@ -33,6 +33,7 @@ type Queue struct {
 	MaxProcs    int           // one job may ask for
 	MaxRunning  int           // jobs running at once
 	Closed      bool          // takes no jobs
+	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1
 }
 
 // Job is one job of the cluster, waiting or running.
@@ -58,6 +59,11 @@ type Job struct {
 	After     []Dependency
 	Exclusive bool     // shares its nodes with nobody
 	Also      []string // queues beside Queue that may run it
+	QOS       string
+	// Array names what the job is a part of, of which at most ArrayLimit parts
+	// run at once (Slurm's %N); 0: any number.
+	Array      string
+	ArrayLimit int
 	// Reservation names the one the job is to run in, and nowhere else.
 	Reservation string
 }

@@ -1,0 +1,111 @@
+package batch
+
+import (
+	"fmt"
+	"time"
+)
+
+// Slurm holds the parameters that decide in which order and when Slurm starts
+// jobs, by the names and with the defaults of slurm.conf(5). The zero value is
+// a Slurm of defaults whose priorities are those that the jobs say themselves.
+//
+// A reader fills it from "scontrol show config": SchedulerType, the keys of
+// SchedulerParameters (one string of key=value, an absent key means its
+// default), PriorityType, PriorityWeight*, PriorityMaxAge, PriorityFavorSmall;
+// the factors of users from "sshare", those of QOS from "sacctmgr show qos".
+// Queues say the rest: PriorityTier is Queue.Priority, PriorityJobFactor
+// divided by the greatest of all queues Queue.Factor, MaxTime MaxWallTime.
+type Slurm struct {
+	// Builtin: SchedulerType=sched/builtin, no backfill at all.
+	Builtin bool
+	// Interval is bf_interval (default 30 s): between two passes of backfill.
+	Interval time.Duration
+	// Window is bf_window (default 1440 min): how far ahead places are looked for.
+	Window time.Duration
+	// Resolution is bf_resolution (default 60 s): places last a multiple of it.
+	Resolution time.Duration
+	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass.
+	MaxJobTest int
+	// MaxJobUser is bf_max_job_user (default 0, no limit): of one user.
+	MaxJobUser int
+	// MaxJobPart is bf_max_job_part (default 0, no limit): of one partition.
+	MaxJobPart int
+	// Multifactor is PriorityType=priority/multifactor.
+	Multifactor Multifactor
+}
+
+// Multifactor are the weights of Slurm's multifactor priority
+// (PriorityWeight...). The priority of a job is the sum of each weight times a
+// factor from 0 to 1. Where a Job has a Priority, that is what Slurm itself has
+// worked out by the time of the State, and only age is added as time goes by.
+type Multifactor struct {
+	Age, FairShare, JobSize, Partition, QOS float64
+	// MaxAge is PriorityMaxAge (default 7 days): of greatest age factor.
+	MaxAge time.Duration
+	// FavorSmall is PriorityFavorSmall: the job size factor is 1 for one processor.
+	FavorSmall bool
+	// Shares are the fair-share factors of users, QOSFactors those of QOS
+	// names, from 0 to 1. Whoever is not in them has 0.
+	Shares, QOSFactors map[string]float64
+}
+
+// Defaults fills in what is not set.
+func (p Slurm) Defaults() Slurm {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&p.Interval, 30*time.Second)
+	set(&p.Window, 24*time.Hour)
+	set(&p.Resolution, time.Minute)
+	set(&p.Multifactor.MaxAge, 7*24*time.Hour)
+	if p.MaxJobTest == 0 {
+		p.MaxJobTest = 500
+	}
+	return p
+}
+
+func (p Slurm) check() error {
+	for _, c := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"bf_interval", p.Interval}, {"bf_window", p.Window}, {"bf_resolution", p.Resolution}, {"PriorityMaxAge", p.Multifactor.MaxAge},
+	} {
+		if c.value < 0 || c.value > 0 && c.value < time.Second {
+			return fmt.Errorf("%s %s: want a second or more", c.name, c.value)
+		}
+	}
+	if p.MaxJobTest < 0 || p.MaxJobUser < 0 || p.MaxJobPart < 0 {
+		return fmt.Errorf("bf_max_job_test %d, bf_max_job_user %d, bf_max_job_part %d: want 0 or more", p.MaxJobTest, p.MaxJobUser, p.MaxJobPart)
+	}
+	return nil
+}
+
+// static is a job's multifactor priority without its age: of a job that says
+// its priority, that less what its age was worth at the time now.
+func (f *Multifactor) static(j *Job, q *Queue, procs int, now int64) float64 {
+	if j.Priority != 0 {
+		return j.Priority - f.age(eligible(j), now)
+	}
+	size := float64(max(1, j.Procs)) / float64(max(1, procs))
+	if f.FavorSmall {
+		size = 1 - size
+	}
+	return f.FairShare*f.Shares[j.User] + f.JobSize*size + f.Partition*q.Factor + f.QOS*f.QOSFactors[j.QOS]
+}
+
+// eligible is from when on a job's age counts: its submission, or its begin.
+func eligible(j *Job) int64 {
+	if j.Begin.After(j.Submitted) {
+		return j.Begin.Unix()
+	}
+	return j.Submitted.Unix()
+}
+
+// age is what a job's age is worth at a time.
+func (f *Multifactor) age(since, now int64) float64 {
+	most := max(1, int64(f.MaxAge/time.Second))
+	return f.Age * float64(min(max(0, now-since), most)) / float64(most)
+}
