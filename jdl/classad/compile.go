@@ -1,9 +1,6 @@
 package classad
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Program is an expression compiled for one job and all the rows of a table.
 // Its answers are those of Ad.Eval, row by row, except that an expression made
@@ -87,20 +84,15 @@ func (p *Program) referenceOf(e Expr, row int) Value {
 		return ErrorValue()
 	}
 	ev := newEvaluator(nil)
+	ev.searches = p.ev.searches
 	v := ev.run(e, matchScope(p.self, p.table.rows[row]))
 	p.spent += ev.steps
 	return v
 }
 
-// Match returns the rows for which the expression is the boolean true, in
-// ascending order. The slice is the caller's.
-func (p *Program) Match() []int32 {
-	rows := make([]int32, len(p.table.rows))
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	return p.Filter(rows)
-}
+// Err tells why calls of regexp and its kin were ERROR for some rows: nil when
+// none was because the program's regular expressions took too many steps.
+func (p *Program) Err() error { return p.ev.searches.err }
 
 // Filter keeps those of the given rows for which the expression is the
 // boolean true. It works in place.
@@ -141,25 +133,20 @@ func keep(rows []int32, test func(r int32) bool) []int32 {
 	return out
 }
 
-// Numbers evaluates the expression, a Rank, for the given rows. A value that
-// is no integer and no real is NaN.
-func (p *Program) Numbers(rows []int32) []float64 {
-	fs := make([]float64, len(rows))
+// Values evaluates the expression, a Rank, for the given rows.
+func (p *Program) Values(rows []int32) []Value {
+	vs := make([]Value, len(rows))
 	ints := p.code.int()
 	for i, r := range rows {
 		if ints != nil && !p.plain {
 			if n, ok := ints(r); ok {
-				fs[i] = float64(n)
+				vs[i] = IntValue(n)
 				continue
 			}
 		}
-		f, ok := p.Eval(int(r)).Number()
-		if !ok {
-			f = math.NaN()
-		}
-		fs[i] = f
+		vs[i] = p.Eval(int(r))
 	}
-	return fs
+	return vs
 }
 
 // reset gives an evaluator its whole budget again.

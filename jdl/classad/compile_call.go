@@ -99,7 +99,7 @@ func (c *compiler) regexpOn(text, opts string, arg code, cost effort) (code, boo
 	}
 	col, p := arg.col, c.p
 	match := func(s string) truth3 {
-		ok, err := re.Match(s)
+		ok, err := p.ev.match(re, s)
 		return matched(ok, err).truth3()
 	}
 	onText := func(r int32) truth3 { return match(col.str[r]) }

@@ -27,6 +27,5 @@
 // into a [Program] that gives the same answers as Ad.Eval, many times faster:
 // the operands of the && at the top become loops over columns, cheapest first,
 // and lists of names, other.x == "a" || other.x == "b", one look-up.
-// [Program.Match] finds the rows that fit, [Program.Numbers] ranks them, and
-// [Program.Explain] counts what each operand said.
+// [Program.Filter] keeps the rows that fit and [Program.Values] ranks them.
 package classad

@@ -22,7 +22,7 @@ type evaluator struct {
 	random              func() float64 // in [0, 1)
 	functions           map[string]*function
 	parse               func(file string, src []byte, opts ...Option) (Expr, error)
-	patterns            map[patternKey]patternResult
+	*searches
 }
 
 // active is an attribute under evaluation.
@@ -35,15 +35,41 @@ func newEvaluator(now func() time.Time) *evaluator {
 	if now == nil {
 		now = time.Now
 	}
-	return &evaluator{now: now, random: rand.Float64, functions: functions, parse: ParseExpr}
+	return &evaluator{now: now, random: rand.Float64, functions: functions, parse: ParseExpr, searches: newSearches()}
 }
+
+// Evaluation evaluates expressions of one record against one other after the
+// other. All of them share one allowance for regular expressions that go back
+// too often, where Ad.Eval gives each a fresh one. It is for one goroutine at a
+// time.
+type Evaluation struct {
+	self     *Ad
+	searches *searches
+}
+
+// NewEvaluation is for expressions of self, which may be nil.
+func NewEvaluation(self *Ad) *Evaluation {
+	if self == nil {
+		self = NewAd()
+	}
+	return &Evaluation{self, newSearches()}
+}
+
+// Eval is Ad.Eval.
+func (x *Evaluation) Eval(e Expr, other Scope) Value {
+	ev := newEvaluator(nil)
+	ev.searches = x.searches
+	return ev.run(e, matchScope(x.self, other))
+}
+
+// Err tells why calls of regexp and its kin were ERROR: nil when none was
+// because of the allowance.
+func (x *Evaluation) Err() error { return x.searches.err }
 
 // Eval evaluates an expression as it would stand in a, matched against other,
 // which may be nil. Any result is a value: UNDEFINED and ERROR are two of
 // them. An *Ad as other is evaluated with the sides swapped.
-func (a *Ad) Eval(e Expr, other Scope) Value {
-	return newEvaluator(nil).run(e, matchScope(a, other))
-}
+func (a *Ad) Eval(e Expr, other Scope) Value { return NewEvaluation(a).Eval(e, other) }
 
 // EvalAttr evaluates an attribute of a; see Eval.
 func (a *Ad) EvalAttr(name string, other Scope) Value {

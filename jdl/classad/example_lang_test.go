@@ -57,7 +57,7 @@ Requirements = IsMember("MPICH", other.Tags)`
 	// [ Executable = "/bin/ls"; OutputSandbox = { "std.out","std.err" }; Requirements = Member("MPICH",other.Tags) ]
 }
 
-// One job against many resources: who matches, and which clause said no.
+// One job against many resources: who matches, and what the matches are worth.
 func ExampleCompile() {
 	var ces []*classad.Ad
 	for _, text := range []string{`[id = "a"; cpus = 8; rank = 3]`, `[id = "b"; cpus = 64; rank = 1]`, `[id = "c"]`} {
@@ -75,15 +75,13 @@ func ExampleCompile() {
 	}
 	table := classad.NewTable(ces)
 	p := classad.Compile(requirements, nil, table)
-	fmt.Println(p.Match())
-	for _, c := range p.Explain() {
-		fmt.Printf("%s: %d true, %d false, %d undefined\n", classad.Unparse(c.Expr), c.True, c.False, c.Undefined)
-	}
+	fmt.Println(p.Filter([]int32{0, 1, 2}))
 	rank := classad.NewUnary(classad.OpMinus, classad.NewSelect(classad.NewAttrRef("other"), "rank"))
-	fmt.Println(classad.Compile(rank, nil, table).Numbers([]int32{0, 1}))
+	for _, v := range classad.Compile(rank, nil, table).Values([]int32{0, 1}) {
+		fmt.Println(classad.UnparseValue(v))
+	}
 	// Output:
 	// [1]
-	// other.cpus >= 8: 2 true, 0 false, 1 undefined
-	// other.id != "a": 2 true, 1 false, 0 undefined
-	// [-3 -1]
+	// -3
+	// -1
 }

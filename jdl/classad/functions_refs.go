@@ -54,13 +54,13 @@ func unresolved(ev *evaluator, args []Expr, s *scope) Value {
 	if re == nil {
 		return ev.produce(strings.Join(names, ","))
 	}
-	return BoolValue(slices.ContainsFunc(names, func(s string) bool { return findsText(re, s) }))
+	return BoolValue(slices.ContainsFunc(names, func(s string) bool { return ev.findsText(re, s) }))
 }
 
 // findsText reports whether the pattern finds more than empty text in s.
-func findsText(re *pcre.Regexp, s string) bool {
+func (ev *evaluator) findsText(re *pcre.Regexp, s string) bool {
 	for at := 0; at < len(s); at++ {
-		m, err := re.Find(s, at)
+		m, err := ev.find(re, s, at)
 		if err != nil || m == nil {
 			return false
 		}
@@ -183,7 +183,7 @@ func listAttrRegEx(ev *evaluator, args []Expr, s *scope) Value {
 	var names []string
 	Walk(e, func(e Expr) bool {
 		if name := refName(e); name != "" {
-			if ok, _ := re.Match(name); ok {
+			if ok, _ := ev.match(re, name); ok {
 				names = append(names, name)
 			}
 		}

@@ -42,7 +42,7 @@ func regexpSearch(ev *evaluator, vs []Value) Value {
 	if err != nil || !ev.spend(len(vs[1].str), 0) {
 		return ErrorValue()
 	}
-	return matched(re.Match(vs[1].str))
+	return matched(ev.match(re, vs[1].str))
 }
 
 func matched(ok bool, err error) Value {
@@ -77,7 +77,7 @@ func regexpMember(ev *evaluator, vs []Value) Value {
 		case err != nil: // a bad pattern is found nowhere
 			continue
 		}
-		if ok, err := re.Match(e.str); err != nil {
+		if ok, err := ev.match(re, e.str); err != nil {
 			return ErrorValue()
 		} else if ok {
 			return BoolValue(true)
@@ -111,7 +111,7 @@ func (ev *evaluator) substitute(re *pcre.Regexp, s, by string, keep, all bool) V
 	var b strings.Builder
 	from := 0
 	for more := true; more; more = all {
-		m, err := re.Find(s, from)
+		m, err := ev.find(re, s, from)
 		if err != nil {
 			return ErrorValue()
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/jdl/pcre"
 )
 
 // Texts made to break a parser give a positioned error.
@@ -107,12 +108,48 @@ func hostileRows(t *testing.T) {
 		rows[i] = classad.NewAd()
 	}
 	start := time.Now()
-	p := classad.Compile(mustExpr(t, "a64 > 1"), ad, classad.NewTable(rows))
-	if m := p.Match(); len(m) > 0 {
+	table := classad.NewTable(rows)
+	p := classad.Compile(mustExpr(t, "a64 > 1"), ad, table)
+	if m := p.Filter(allRows(table)); len(m) > 0 {
 		t.Error("matches", len(m))
 	}
 	if took := time.Since(start); took > 60*time.Second {
 		t.Errorf("many rows took %v", took)
+	}
+}
+
+// TestSearchesShareAnAllowance: a pattern that goes back for ever costs a
+// whole matching a bounded time, and says why it is ERROR.
+func TestSearchesShareAnAllowance(t *testing.T) {
+	rows := make([]*classad.Ad, 2000)
+	for i := range rows {
+		rows[i] = classad.NewAd()
+		rows[i].Set("id", classad.NewLiteral(classad.StringValue(strings.Repeat("a", 40)+fmt.Sprint(i))))
+	}
+	table := classad.NewTable(rows)
+	e := mustExpr(t, `regexp("(a*)*(a*)*b\\1$", other.id)`)
+	start := time.Now()
+	p := classad.Compile(e, nil, table)
+	if m := p.Filter(allRows(table)); len(m) > 0 {
+		t.Errorf("%d rows match", len(m))
+	}
+	if !errors.Is(p.Err(), pcre.ErrSteps) {
+		t.Errorf("the program says %v", p.Err())
+	}
+	x := classad.NewEvaluation(nil)
+	for _, row := range rows {
+		if v := x.Eval(e, row); !v.IsError() {
+			t.Fatalf("%s is not an error", classad.UnparseValue(v))
+		}
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("2,000 rows took %v, twice", took)
+	}
+	if !errors.Is(x.Err(), pcre.ErrSteps) {
+		t.Errorf("the evaluation says %v", x.Err())
+	}
+	if harmless := mustExpr(t, `regexp("^a+19*$", other.id)`); !x.Eval(harmless, rows[19]).IsTrue() {
+		t.Error("a harmless pattern after that is not searched for")
 	}
 }
 
@@ -141,7 +178,7 @@ func TestLongExpressions(t *testing.T) {
 	if v := classad.NewAd().Eval(e, row); !v.IsTrue() {
 		t.Error(classad.UnparseValue(v))
 	}
-	if m := classad.Compile(e, nil, classad.NewTable([]*classad.Ad{row})).Match(); len(m) != 1 {
+	if m := classad.Compile(e, nil, classad.NewTable([]*classad.Ad{row})).Filter([]int32{0}); len(m) != 1 {
 		t.Error(m)
 	}
 }

@@ -1,15 +1,20 @@
 package pcre
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // reProgram is a compiled regular expression: instructions that are run with
 // backtracking.
 type reProgram struct {
-	insts []reInst
-	slots int  // of a match: two for the whole and for each group
-	refs  bool // there are references to groups
-	first *byteSet
-	start bool // matches only at the beginning of the text
+	insts  []reInst
+	slots  int  // of a match: two for the whole and for each group
+	refs   bool // there are references to groups
+	first  *byteSet
+	start  bool  // matches only at the beginning of the text
+	place  []int // of each instruction's bits in the memory of a search
+	states int   // bits of one place of the text in that memory
 }
 
 type reOp uint8
@@ -26,6 +31,7 @@ const (
 	opOnce   // sub must match here; its first match only
 	opRef    // what group x matched; neg: without case
 	opMark   // remember the place in register x
+	opClose  // a group ends: slots x and x+1 are the place in register y, and here
 	opMoved  // to y if the place is that in register x: an empty round
 )
 
@@ -38,6 +44,7 @@ type reInst struct {
 	x, y   int
 	set    *byteSet
 	sub    *reProgram
+	rounds []int // registers of the rounds this instruction is part of
 }
 
 // maxProgram bounds the instructions of a pattern.
@@ -48,6 +55,8 @@ type reCompiler struct {
 	size *int // instructions of the whole pattern
 	regs *int // registers of the whole pattern
 	base int  // first register, after the slots
+
+	rounds []int // registers of the loops being compiled whose rounds may be empty
 }
 
 func compileProgram(n *reNode, p *reParser) (*reProgram, error) {
@@ -63,6 +72,7 @@ func compileProgram(n *reNode, p *reParser) (*reProgram, error) {
 		return nil, errors.New("the pattern is too large")
 	}
 	prog.slots += regs
+	prog.layOut()
 	prog.start = startsAtBegin(n)
 	prog.first = firstBytes(n)
 	return prog, nil
@@ -70,19 +80,45 @@ func compileProgram(n *reNode, p *reParser) (*reProgram, error) {
 
 func (c *reCompiler) emit(i reInst) int {
 	*c.size++
+	i.rounds = c.rounds
 	c.prog.insts = append(c.prog.insts, i)
 	return len(c.prog.insts) - 1
 }
 
 func (c *reCompiler) here() int { return len(c.prog.insts) }
 
+// register is a new one.
+func (c *reCompiler) register() int {
+	*c.regs++
+	return c.base + *c.regs - 1
+}
+
 // sub compiles a node to a program of its own.
 func (c *reCompiler) sub(n *reNode) *reProgram {
 	s := reCompiler{prog: &reProgram{refs: c.prog.refs}, size: c.size, regs: c.regs, base: c.base}
 	s.node(n)
 	s.emit(reInst{op: opMatch})
+	s.prog.layOut()
 	return s.prog
 }
+
+// layOut places each instruction in the memory of a search: one bit, and where
+// it is part of rounds that may be empty, one for each way in which some of
+// them can have moved.
+func (p *reProgram) layOut() {
+	p.place = make([]int, len(p.insts))
+	for i, in := range p.insts {
+		p.place[i] = p.states
+		if len(in.rounds) > maxRounds {
+			p.refs = true // nothing is remembered
+			return
+		}
+		p.states += 1 << len(in.rounds)
+	}
+}
+
+// maxRounds bounds how deep loops with empty rounds are remembered.
+const maxRounds = 6
 
 func (c *reCompiler) node(n *reNode) {
 	if *c.size > maxProgram {
@@ -102,9 +138,10 @@ func (c *reCompiler) node(n *reNode) {
 	case reRepeat:
 		c.repeat(n)
 	case reGroup:
-		c.emit(reInst{op: opSave, x: 2 * n.n})
+		open := c.register()
+		c.emit(reInst{op: opMark, x: open})
 		c.node(n.subs[0])
-		c.emit(reInst{op: opSave, x: 2*n.n + 1})
+		c.emit(reInst{op: opClose, x: 2 * n.n, y: open})
 	case reAtomic:
 		c.emit(reInst{op: opOnce, sub: c.sub(n.subs[0])})
 	case reLook:
@@ -164,12 +201,15 @@ func (c *reCompiler) repeat(n *reNode) {
 		c.node(&reNode{kind: reAtomic, subs: []*reNode{&greedy}})
 		return
 	}
-	for range n.min {
-		c.node(n.subs[0])
-	}
 	if n.max < 0 {
+		for range n.min - 1 {
+			c.node(n.subs[0])
+		}
 		c.loop(n)
 		return
+	}
+	for range n.min {
+		c.node(n.subs[0])
 	}
 	var splits []int
 	for range n.max - n.min {
@@ -182,18 +222,60 @@ func (c *reCompiler) repeat(n *reNode) {
 	}
 }
 
-// loop compiles x*; a round that matched nothing ends it.
+// loop compiles x*, or x+ where at least one is wanted; a round that matched
+// nothing ends it.
 func (c *reCompiler) loop(n *reNode) {
-	reg := c.base + *c.regs
-	*c.regs++
-	top := c.emit(reInst{op: opSplit})
-	c.branch(top, n.mode, c.here(), 0)
+	skip := -1
+	if n.min == 0 {
+		skip = c.emit(reInst{op: opSplit})
+		c.branch(skip, n.mode, c.here(), 0)
+	}
+	top, moved := c.here(), -1
+	if mayBeEmpty(n.subs[0]) {
+		moved = c.round(n.subs[0])
+	} else {
+		c.node(n.subs[0])
+	}
+	again := c.emit(reInst{op: opSplit})
+	c.branch(again, n.mode, top, 0)
+	c.exit(again, n.mode, c.here())
+	if skip >= 0 {
+		c.exit(skip, n.mode, c.here())
+	}
+	if moved >= 0 {
+		c.prog.insts[moved].y = c.here()
+	}
+}
+
+// round compiles a round that may be empty and returns the instruction that
+// leaves the loop then.
+func (c *reCompiler) round(n *reNode) (moved int) {
+	reg := c.register()
 	c.emit(reInst{op: opMark, x: reg})
-	c.node(n.subs[0])
-	moved := c.emit(reInst{op: opMoved, x: reg})
-	c.emit(reInst{op: opJump, x: top})
-	c.prog.insts[moved].y = c.here()
-	c.exit(top, n.mode, c.here())
+	outer := c.rounds
+	c.rounds = append(slices.Clip(outer), reg)
+	c.node(n)
+	moved = c.emit(reInst{op: opMoved, x: reg})
+	c.rounds = outer
+	return moved
+}
+
+// mayBeEmpty reports whether a node can match empty text, as far as its shape
+// tells.
+func mayBeEmpty(n *reNode) bool {
+	switch n.kind {
+	case reByte, reSet:
+		return false
+	case reGroup, reAtomic:
+		return mayBeEmpty(n.subs[0])
+	case reRepeat:
+		return n.min == 0 || mayBeEmpty(n.subs[0])
+	case reSeq:
+		return !slices.ContainsFunc(n.subs, func(s *reNode) bool { return !mayBeEmpty(s) })
+	case reAlt:
+		return slices.ContainsFunc(n.subs, mayBeEmpty)
+	}
+	return true
 }
 
 // branch sets where a split enters its body, exit where it goes past it; a

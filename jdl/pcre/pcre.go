@@ -8,8 +8,9 @@ import "strings"
 // Regexp is a compiled regular expression, safe for concurrent use. A dot is
 // one byte of a UTF-8 character.
 type Regexp struct {
-	prog  *reProgram
-	tests *textTests // what the pattern comes down to on text of one line; nil: run the program
+	prog   *reProgram
+	groups int        // slots of the match and its groups
+	tests  *textTests // what the pattern comes down to on text of one line; nil: run the program
 }
 
 // Compile reads a pattern. The options are letters: i without case, m ^ and $
@@ -24,7 +25,7 @@ func Compile(text, options string) (*Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Regexp{prog: prog, tests: reduce(tree)}, nil
+	return &Regexp{prog: prog, groups: 2 * (p.groups + 1), tests: reduce(tree)}, nil
 }
 
 func flagsOf(options string) reFlags {
@@ -36,16 +37,21 @@ func flagsOf(options string) reFlags {
 	}
 }
 
-// Match reports whether the pattern is found in s. It is an error when that
-// takes too many steps.
-func (p *Regexp) Match(s string) (bool, error) {
+// Match reports whether the pattern is found in s. A search may take some
+// steps for each byte of s; what it takes beyond them is taken from allowance,
+// which searches share, and when that is used up the error is ErrSteps.
+func (p *Regexp) Match(s string, allowance *int) (bool, error) {
 	if p.tests != nil && strings.IndexByte(s, '\n') < 0 {
 		return p.tests.match(s), nil
 	}
-	m, err := p.prog.search(s, 0)
+	m, err := p.prog.search(s, 0, allowance)
 	return m != nil, err
 }
 
 // Find returns the bounds of the first match from a byte on, followed by
-// those of its groups, -1 for one that took no part; nil for no match.
-func (p *Regexp) Find(s string, from int) ([]int, error) { return p.prog.search(s, from) }
+// those of its groups, -1 for one that took no part; nil for no match. See
+// Match for the allowance.
+func (p *Regexp) Find(s string, from int, allowance *int) ([]int, error) {
+	m, err := p.prog.search(s, from, allowance)
+	return m[:min(len(m), p.groups)], err
+}

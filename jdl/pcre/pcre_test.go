@@ -24,12 +24,12 @@ func TestPatternAgainstRegexp(t *testing.T) {
 		}
 		for range 5 {
 			s := randomText(rnd)
-			m, err := p.Find(s, 0)
+			m, err := p.Find(s, 0, plenty())
 			want := re.FindStringIndex(s)
 			if err != nil || (m == nil) != (want == nil) || m != nil && !slices.Equal(m[:2], want) {
 				t.Fatalf("%q in %q: got %v %v, want %v", text, s, m, err, want)
 			}
-			if ok, _ := p.Match(s); ok != (want != nil) {
+			if ok, _ := p.Match(s, plenty()); ok != (want != nil) {
 				t.Fatalf("%q in %q: tests say %v, tests %+v", text, s, ok, p.tests)
 			}
 		}
@@ -122,14 +122,14 @@ func TestPattern(t *testing.T) {
 		got := "!"
 		if err == nil {
 			got = "-"
-			m, err := p.Find(c.s, 0)
+			m, err := p.Find(c.s, 0, plenty())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if m != nil {
 				got = c.s[m[0]:m[1]]
 			}
-			if ok, _ := p.Match(c.s); ok != (m != nil) {
+			if ok, _ := p.Match(c.s, plenty()); ok != (m != nil) {
 				t.Errorf("%q in %q: match says %v", c.pattern, c.s, ok)
 			}
 		}
@@ -154,7 +154,7 @@ func TestPatternHard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := p.Match(c.s); ok {
+		if ok, err := p.Match(c.s, plenty()); ok {
 			t.Errorf("%s: %v %v", c.pattern, ok, err)
 		}
 	}
@@ -163,4 +163,9 @@ func TestPatternHard(t *testing.T) {
 			t.Errorf("%.20s: accepted", text)
 		}
 	}
+}
+
+func plenty() *int {
+	n := maxSteps
+	return &n
 }

@@ -2,17 +2,23 @@ package pcre
 
 import "errors"
 
-// maxPatternSteps bounds one search.
-const maxPatternSteps = 5_000_000
+// Bounds of one search, and of its memory in bits.
+const (
+	maxSteps   = 5_000_000
+	maxVisited = 1 << 27
+)
 
-// maxVisited bounds the memory of a search, in bits.
-const maxVisited = 1 << 27
+// free is what a search may take without being counted: far more than a
+// pattern needs that does not go back again and again.
+func free(s string) int { return 1000 + 32*len(s) }
 
-var errPatternSteps = errors.New("the pattern needs too many steps")
+// ErrSteps is the error of a search that takes too many steps.
+var ErrSteps = errors.New("the regular expression goes back too often: too many steps")
 
 // reMachine runs a program with backtracking. Where there are no references
 // to groups, a place that was tried in vain is not tried again, so that the
-// time is bounded by pattern times text.
+// time is bounded by pattern times text. Inside loops whose rounds may be empty
+// it is the same place only if the same rounds have moved.
 type reMachine struct {
 	prog    *reProgram
 	s       string
@@ -28,7 +34,7 @@ type reJob struct{ pc, at int }
 
 func newMachine(p *reProgram, s string, slots []int, steps *int) *reMachine {
 	m := &reMachine{prog: p, s: s, slots: slots, steps: steps}
-	if n := len(p.insts) * (len(s) + 1); !p.refs && n <= maxVisited {
+	if n := p.states * (len(s) + 1); !p.refs && n <= maxVisited {
 		m.visited = make([]uint64, n/64+1)
 		*steps -= n / 64
 	}
@@ -36,13 +42,23 @@ func newMachine(p *reProgram, s string, slots []int, steps *int) *reMachine {
 }
 
 // search returns the slots of the first match at from or after it, nil for
-// none.
-func (p *reProgram) search(s string, from int) ([]int, error) {
-	steps := maxPatternSteps
-	m := newMachine(p, s, make([]int, p.slots), &steps)
-	for at := from; at <= len(s); at++ {
+// none. What it takes beyond the free steps is taken from allowance.
+func (p *reProgram) search(s string, from int, allowance *int) ([]int, error) {
+	allowed := min(maxSteps, free(s)+max(0, *allowance))
+	steps := allowed
+	slots := p.searchWithin(s, from, &steps)
+	*allowance -= max(0, allowed-steps-free(s))
+	if slots == nil && steps < 0 {
+		return nil, ErrSteps
+	}
+	return slots, nil
+}
+
+func (p *reProgram) searchWithin(s string, from int, steps *int) []int {
+	m := newMachine(p, s, make([]int, p.slots), steps)
+	for at := from; at <= len(s) && *steps >= 0; at++ {
 		if p.start && at > 0 {
-			return nil, nil
+			return nil
 		}
 		if p.first != nil && (at == len(s) || !p.first.has(s[at])) {
 			continue
@@ -51,13 +67,10 @@ func (p *reProgram) search(s string, from int) ([]int, error) {
 			m.slots[i] = -1
 		}
 		if _, ok := m.run(at); ok {
-			return m.slots, nil
-		}
-		if *m.steps < 0 {
-			return nil, errPatternSteps
+			return m.slots
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // run tries the program at one place and returns where the match ends.
@@ -82,7 +95,13 @@ func (m *reMachine) seen(pc, at int) bool {
 	if m.visited == nil {
 		return false
 	}
-	n := pc*(len(m.s)+1) + at
+	state := m.prog.place[pc]
+	for i, reg := range m.prog.insts[pc].rounds {
+		if m.slots[reg] == at {
+			state += 1 << i
+		}
+	}
+	n := state*(len(m.s)+1) + at
 	bit := uint64(1) << (n & 63)
 	if m.visited[n>>6]&bit != 0 {
 		return true
@@ -125,6 +144,9 @@ func (m *reMachine) thread(pc, at int) (end int, ok bool) {
 			pc = in.x
 		case opSave, opMark:
 			m.set(in.x, at)
+		case opClose:
+			m.set(in.x, m.slots[in.y])
+			m.set(in.x+1, at)
 		case opMoved:
 			if m.slots[in.x] == at {
 				pc = in.y
