@@ -53,20 +53,29 @@ func (c Clause) at() string {
 
 // requirements evaluates the job's expression; only the boolean true lets a
 // resource pass. The reason names the first conjunct that is not true.
-func requirements(job *jdl.Job, res *glue.Resource) *Reason {
-	if job.SubmitTo != "" || job.Ad.Eval(job.Requirements, res).IsTrue() {
+func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *Reason {
+	if job.SubmitTo != "" || eval.Eval(job.Requirements, res).IsTrue() {
 		return nil
 	}
 	parts := classad.Conjuncts(job.Requirements)
 	blame := parts[len(parts)-1]
-	v := job.Ad.Eval(blame, res)
+	v := eval.Eval(blame, res)
 	for _, e := range parts {
-		if got := job.Ad.Eval(e, res); !holds(got) {
+		if got := eval.Eval(e, res); !holds(got) {
 			blame, v = e, got
 			break
 		}
 	}
-	return clauseReason(job, res, blame, v)
+	why := clauseReason(job, res, blame, v)
+	if err := eval.Err(); err != nil && v.IsError() {
+		why.Have = "an error: " + err.Error()
+	}
+	return why
+}
+
+// requirementsAlone is requirements for one resource.
+func requirementsAlone(job *jdl.Job, res *glue.Resource) *Reason {
+	return requirements(job, res, classad.NewEvaluation(job.Ad))
 }
 
 func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {

@@ -125,7 +125,7 @@ func DefaultFilters(r Rules) []Filter {
 		{"runtime environment", r.environments}, // software is installed
 		{"downtime", r.downtime},                // up while the job runs
 		{"age", r.age},                          // the record is believable
-		{requirementsFilter, requirements},      // the job's expression: dearest, so last
+		{requirementsFilter, requirementsAlone}, // the job's expression: dearest, so last
 	}
 }
 

@@ -24,12 +24,13 @@ type Rejection struct {
 	Resource *glue.Resource
 	Filter   string
 	reason   *Reason // nil: of Requirements, not worked out yet
+	eval     *classad.Evaluation
 }
 
 // Reason is the one reason against the resource.
 func (r Rejection) Reason(job *jdl.Job) *Reason {
 	if r.reason == nil {
-		r.reason = requirements(job, r.Resource)
+		r.reason = requirements(job, r.Resource, r.eval)
 	}
 	if r.reason == nil { // cannot be: it was rejected by the same expression
 		r.reason = &Reason{Want: exprText(job.Requirements), Have: "not true"}
@@ -49,7 +50,7 @@ func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.T
 	}
 	for i, r := range rs {
 		if why := m.reject(r); why != nil {
-			m.Rejected = append(m.Rejected, Rejection{r, why.Filter, why})
+			m.Rejected = append(m.Rejected, Rejection{Resource: r, Filter: why.Filter, reason: why})
 		} else {
 			rows = append(rows, int32(i))
 		}
@@ -65,13 +66,14 @@ func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.T
 // keep makes the passed rows the survivors; the others of those that came
 // this far are rejected by Requirements.
 func (m *Match) keep(rows, passed []int32) {
+	eval := classad.NewEvaluation(m.Job.Ad)
 	m.rows = passed
 	for _, row := range rows {
 		if len(passed) > 0 && passed[0] == row {
 			passed = passed[1:]
 			m.Survivors = append(m.Survivors, m.Resources[row])
 		} else {
-			m.Rejected = append(m.Rejected, Rejection{m.Resources[row], requirementsFilter, nil})
+			m.Rejected = append(m.Rejected, Rejection{Resource: m.Resources[row], Filter: requirementsFilter, eval: eval})
 		}
 	}
 }

@@ -106,11 +106,11 @@ func rankOf(m *Match, cs []rank.Candidate, table *classad.Table, policy string) 
 	if e == nil {
 		return nil
 	}
-	program := classad.Compile(e, job.Ad, table)
-	for i := range cs {
-		cs[i].JDLRank = program.Eval(int(m.rows[i]))
+	for i, v := range classad.Compile(e, job.Ad, table).Values(m.rows[:len(cs)]) {
+		cs[i].JDLRank = v
 	}
-	return func(r *glue.Resource) classad.Value { return job.Ad.Eval(e, r) }
+	again := classad.NewEvaluation(job.Ad)
+	return func(r *glue.Resource) classad.Value { return again.Eval(e, r) }
 }
 
 // place orders the choices of every job and counts each where it goes.

@@ -257,9 +257,9 @@ func (c condition) filter(rs []glue.Resource) []glue.Resource {
 	if c.expr == nil {
 		return rs
 	}
-	kept := rs[:0]
+	kept, eval := rs[:0], classad.NewEvaluation(c.ad)
 	for i := range rs {
-		if c.ad.Eval(c.expr, &rs[i]).IsTrue() {
+		if eval.Eval(c.expr, &rs[i]).IsTrue() {
 			kept = append(kept, rs[i])
 		}
 	}
