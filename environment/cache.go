@@ -1,0 +1,289 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Cache is the unpacked images of a node: one tree for each digest, made once however many jobs ask at once, in a
+// folder that nobody but its owner can write. Below Dir lie trees/HEX, its record trees/HEX.json, locks/HEX and tmp.
+//
+// A tree appears whole, by rename, after its digests were checked; who dies while unpacking leaves something in tmp
+// alone, and the next one who wants that digest removes it. A Tree in use is locked shared: it is not removed.
+type Cache struct {
+	Dir string
+	// Quota bounds the bytes of all trees together; the longest unused go first. 0: 40 GB.
+	Quota int64
+	// Budget bounds one image; zero: DefaultBudget.
+	Budget Budget
+	// Registry fetches images of docker:// references.
+	Registry Registry
+	// SpotCheck is how many uses go unchecked between two looks at a tree's listing, on average. 0: 50.
+	SpotCheck int
+	// Rand draws for SpotCheck; nil: the process's generator.
+	Rand func(n int) int
+	// Now tells the time of use; nil: time.Now.
+	Now func() time.Time
+}
+
+// A Tree is an unpacked image that stays until Close.
+type Tree struct {
+	Path   string
+	Digest string
+	Fresh  bool // unpacked by this call
+	lock   *os.File
+}
+
+// Close lets the tree be removed when space is needed.
+func (t *Tree) Close() error { return t.lock.Close() }
+
+// A DeployError is an environment that this node could not make; another node or site may.
+type DeployError struct {
+	Tag string
+	Err error
+}
+
+func (e *DeployError) Error() string {
+	return fmt.Sprintf("environment %s cannot be deployed: %v", e.Tag, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *DeployError) Unwrap() error { return e.Err }
+
+// Tree gives the unpacked image of a definition, unpacking it if no one has. The caller closes it when the job has
+// ended. Errors are *DeployError.
+func (c *Cache) Tree(ctx context.Context, d *Definition) (*Tree, error) {
+	t, err := c.tree(ctx, d)
+	if err != nil {
+		return nil, &DeployError{d.Tag, err}
+	}
+	return t, nil
+}
+
+func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
+	if err := c.prepare(); err != nil {
+		return nil, err
+	}
+	for {
+		lock, err := c.lock(ctx, d.Digest, unix.LOCK_SH)
+		if err != nil {
+			return nil, err
+		}
+		if c.usable(d.Digest) {
+			now := c.now()
+			os.Chtimes(lock.Name(), now, now) // the use, for LRU; only the owner's count
+			return &Tree{Path: c.path(d.Digest), Digest: d.Digest, lock: lock}, nil
+		}
+		lock.Close()
+		if err := c.make(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Cached tells whether a digest is unpacked here.
+func (c *Cache) Cached(digest string) bool {
+	_, err := os.Stat(c.path(digest))
+	return validDigest(digest) && err == nil
+}
+
+// usable tells whether the tree is there and, at a spot check, still what was unpacked.
+func (c *Cache) usable(digest string) bool {
+	if !c.Cached(digest) {
+		return false
+	}
+	every := c.SpotCheck
+	if every == 0 {
+		every = 50
+	}
+	draw := c.Rand
+	if draw == nil {
+		draw = rand.IntN
+	}
+	return draw(every) != 0 || c.Verify(digest) == nil
+}
+
+// make unpacks under the exclusive lock; it returns without work where another did it meanwhile.
+func (c *Cache) make(ctx context.Context, d *Definition) error {
+	lock, err := c.lock(ctx, d.Digest, unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if c.Cached(d.Digest) {
+		if c.Verify(d.Digest) == nil {
+			return nil
+		}
+		if err := c.discard(d.Digest); err != nil {
+			return err
+		}
+	}
+	c.sweep(d.Digest)
+	img, err := c.open(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := c.makeRoom(ctx, img); err != nil {
+		return err
+	}
+	return c.unpack(ctx, d.Digest, img)
+}
+
+func (c *Cache) open(ctx context.Context, d *Definition) (*image, error) {
+	ref, err := parseReference(d.Image)
+	if err != nil {
+		return nil, err
+	}
+	switch ref.scheme {
+	case "tree":
+		return openTree(ref.place, d.Digest), nil
+	case "oci":
+		return openManifest(ctx, openLayout(ref.place), d.Digest, runtime.GOARCH)
+	}
+	get, err := c.Registry.blobs(ref.place)
+	if err != nil {
+		return nil, err
+	}
+	return openManifest(ctx, get, d.Digest, runtime.GOARCH)
+}
+
+// unpack makes the tree beside its place and renames it there.
+func (c *Cache) unpack(ctx context.Context, digest string, img *image) (err error) {
+	tmp, err := os.MkdirTemp(filepath.Join(c.Dir, "tmp"), hexOf(digest)+".")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeTree(tmp))
+		}
+	}()
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(tmp)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	budget := c.Budget
+	if budget == (Budget{}) {
+		budget = DefaultBudget
+	}
+	if err := img.unpack(ctx, root, budget); err != nil {
+		return err
+	}
+	return c.publish(tmp, digest)
+}
+
+// publish writes the tree's record and gives the tree its name, once everything is on the disk.
+func (c *Cache) publish(tmp, digest string) error {
+	rec, err := readListing(tmp)
+	if err != nil {
+		return err
+	}
+	rec.Made = c.now().UTC()
+	text, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Join(c.Dir, "trees"))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := os.WriteFile(c.path(digest)+".json", text, 0o644); err != nil {
+		return err
+	}
+	if err := unix.Syncfs(int(dir.Fd())); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, c.path(digest)); err != nil {
+		return err
+	}
+	return dir.Sync()
+}
+
+// prepare makes the cache's folders and refuses a cache that others could write.
+func (c *Cache) prepare() error {
+	for _, dir := range []string{c.Dir, c.sub("trees"), c.sub("locks"), c.sub("tmp")} {
+		err := os.Mkdir(dir, 0o755)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = os.MkdirAll(dir, 0o755)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := checkOwner(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOwner accepts a folder of this user or of root that nobody else may write.
+func checkOwner(dir string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return &fs.PathError{Op: "lstat", Path: dir, Err: err}
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
+		return fmt.Errorf("%s is no folder", dir)
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to uid %d: a cache is taken from its own user or root alone", dir, st.Uid)
+	case st.Mode&0o022 != 0:
+		return fmt.Errorf("%s may be written by others (mode %04o): chmod go-w", dir, st.Mode&0o7777)
+	}
+	return nil
+}
+
+// lock takes the lock of a digest; it waits for another process as long as ctx lives.
+func (c *Cache) lock(ctx context.Context, digest string, how int) (*os.File, error) {
+	if !validDigest(digest) {
+		return nil, fmt.Errorf("%q is no sha256 digest", digest)
+	}
+	name := filepath.Join(c.sub("locks"), hexOf(digest))
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", name, err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (c *Cache) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+func (c *Cache) sub(name string) string    { return filepath.Join(c.Dir, name) }
+func (c *Cache) path(digest string) string { return filepath.Join(c.Dir, "trees", hexOf(digest)) }
+func hexOf(digest string) string           { return strings.TrimPrefix(digest, "sha256:") }

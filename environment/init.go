@@ -1,0 +1,211 @@
+package environment
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Init is process 1 inside an environment: it makes what its launcher left to it, closes the doors (capabilities, new
+// privileges, seccomp, limits), starts the job and waits for it. It ends when the job or its supervisor ends, and the
+// kernel then kills what is left in its process namespace.
+func Init() int {
+	status := os.NewFile(statusFD, "status")
+	control := bufio.NewReader(os.NewFile(controlFD, "control"))
+	unix.CloseOnExec(controlFD)
+	unix.CloseOnExec(statusFD)
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	t, err := readTask(control)
+	if err == nil {
+		err = t.prepare()
+	}
+	if err != nil {
+		fmt.Fprintf(status, "failed %s\n", oneLine(err))
+		return 125
+	}
+	if len(t.Argv) == 0 {
+		fmt.Fprint(status, "started\nexit 0\n")
+		return 0
+	}
+	return t.supervise(control, status)
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+
+func (t *task) prepare() error {
+	if t.Setup != nil {
+		if err := t.Setup.make(); err != nil {
+			return err
+		}
+	}
+	closeFrom(firstFile)
+	if err := t.limit(); err != nil {
+		return err
+	}
+	if err := dropPrivileges(); err != nil {
+		return err
+	}
+	return filterCalls(t.Nested)
+}
+
+// closeFrom sees to it that no descriptor from outside reaches the job.
+func closeFrom(first uint) {
+	unix.CloseRange(first, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// limit sets what setrlimit can bound; memory is watched, since an address space says little about it.
+func (t *task) limit() error {
+	for _, l := range []struct {
+		name  string
+		which int
+		value int64
+	}{
+		{"core", unix.RLIMIT_CORE, 0},
+		{"file size", unix.RLIMIT_FSIZE, int64(t.Limits.FileSize)},
+		{"processes", unix.RLIMIT_NPROC, int64(t.Limits.Processes)},
+		{"open files", unix.RLIMIT_NOFILE, int64(t.Limits.OpenFiles)},
+	} {
+		if l.value == 0 && l.which != unix.RLIMIT_CORE {
+			continue
+		}
+		v := uint64(l.value)
+		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+			return fmt.Errorf("limit of %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// supervise starts the job and passes on what comes over the control pipe.
+func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
+	program, err := lookPath(t.Argv[0], t.Env, t.Dir)
+	if err != nil {
+		fmt.Fprintf(status, "failed %s\n", oneLine(err))
+		return 127
+	}
+	child, err := syscall.ForkExec(program, t.Argv, &syscall.ProcAttr{
+		Dir: t.Dir, Env: t.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		fmt.Fprintf(status, "failed cannot start %s: %v\n", t.Argv[0], err)
+		return 126
+	}
+	fmt.Fprintln(status, "started")
+	go obey(control, child)
+	if t.Limits.Memory > 0 {
+		go watchMemory(int64(t.Limits.Memory), status)
+	}
+	ws := reap(child)
+	if ws.Signaled() {
+		fmt.Fprintf(status, "signal %d\n", ws.Signal())
+		return 128 + int(ws.Signal())
+	}
+	fmt.Fprintf(status, "exit %d\n", ws.ExitStatus())
+	return ws.ExitStatus()
+}
+
+// obey passes signals to the job. When the supervisor is gone, nobody waits for the job any more: all of it is killed.
+func obey(control *bufio.Reader, child int) {
+	for {
+		n, err := control.ReadByte()
+		if err != nil {
+			killAll()
+			os.Exit(137)
+		}
+		syscall.Kill(child, syscall.Signal(n))
+	}
+}
+
+// killAll kills every process of this process namespace but this one; outside a namespace of its own it does nothing.
+func killAll() {
+	if os.Getpid() == 1 {
+		syscall.Kill(-1, syscall.SIGKILL)
+	}
+}
+
+// reap waits for children until the job itself has ended: process 1 inherits those whose parents died.
+func reap(child int) syscall.WaitStatus {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		if pid == child || err != nil && !errors.Is(err, syscall.EINTR) {
+			return ws
+		}
+	}
+}
+
+// watchMemory kills the job when all processes inside together hold more than the limit, looked at twice a second.
+func watchMemory(limit int64, status io.Writer) {
+	for {
+		time.Sleep(500 * time.Millisecond)
+		if residentBytes() > limit {
+			fmt.Fprintln(status, "memory")
+			killAll()
+		}
+	}
+}
+
+// residentBytes sums the proportional share of memory of all processes that /proc shows, this one left out.
+func residentBytes() int64 {
+	var sum int64
+	files, _ := filepath.Glob("/proc/[0-9]*/smaps_rollup")
+	for _, file := range files {
+		if file == "/proc/1/smaps_rollup" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
+				kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+				sum += kb << 10
+			}
+		}
+	}
+	return sum
+}
+
+// lookPath finds a program as execvp does, by the job's own PATH, inside the tree.
+func lookPath(name string, env []string, dir string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	for _, v := range env {
+		list, ok := strings.CutPrefix(v, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, d := range filepath.SplitList(list) {
+			if full := filepath.Join(d, name); executable(full) == nil {
+				return full, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: no such program in the environment's PATH", name)
+}
+
+func executable(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not executable", name)
+	}
+	return nil
+}

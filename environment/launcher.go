@@ -1,0 +1,117 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// SandboxTarget is where a job sees its sandbox, and its working directory.
+const SandboxTarget = "/sandbox"
+
+// A Sandbox is what a job brings: its folder on the node and the variables it wants.
+type Sandbox struct {
+	Dir string   // absolute; the job sees it at SandboxTarget, writable
+	Env []string // KEY=value, besides PATH, HOME, TMPDIR and the definition's own
+}
+
+// A Job is one command to run in a tree.
+type Job struct {
+	Tree       string
+	Definition *Definition
+	Sandbox    Sandbox
+	Argv       []string
+}
+
+// A Launcher is one way to run a command inside a tree. Command gives the whole argv, never a shell string; the first
+// program in it that is ours reads the rest from its control pipe (see Run).
+type Launcher interface {
+	Name() string
+	// Isolates tells whether what runs inside is kept from the node's files, processes and network.
+	Isolates() bool
+	// Command gives the process to start for a job.
+	Command(job *Job) (*process, error)
+}
+
+// process is what a launcher starts. self says that it is our own program, with namespaces to be made for it.
+type process struct {
+	argv  []string
+	setup *setup // mounts that our own init makes itself; nil where the launcher's program made them
+	files []*os.File
+}
+
+// DefaultLaunchers is the order for definitions that name none.
+func DefaultLaunchers() []string { return []string{"bwrap", "namespaces"} }
+
+func launcherNames() []string { return []string{"bwrap", "namespaces", "proot"} }
+
+func newLauncher(name, self string) Launcher {
+	switch name {
+	case "bwrap":
+		return &bubblewrap{self}
+	case "namespaces":
+		return &namespaces{self}
+	case "proot":
+		return &proot{self}
+	}
+	return nil
+}
+
+// A NoLauncherError tells why none of a definition's launchers works on this node.
+type NoLauncherError struct {
+	Tag   string
+	Tried []error
+}
+
+func (e *NoLauncherError) Error() string {
+	var why []string
+	for _, err := range e.Tried {
+		why = append(why, err.Error())
+	}
+	return fmt.Sprintf("environment %s: no launcher works on this node: %s", e.Tag, strings.Join(why, "; "))
+}
+
+// Choose gives the first launcher of the definition's order that really runs a command in the tree: what a node allows
+// is seen by doing it. self is the path of our program for a node, grid-launch.
+func Choose(ctx context.Context, self string, tree string, d *Definition) (Launcher, error) {
+	names := d.Launchers
+	if len(names) == 0 {
+		names = DefaultLaunchers()
+	}
+	failed := &NoLauncherError{Tag: d.Tag}
+	for _, name := range names {
+		l := newLauncher(name, self)
+		if !l.Isolates() && !d.Open {
+			failed.Tried = append(failed.Tried, fmt.Errorf("%s does not isolate, and the definition does not say open = true", name))
+			continue
+		}
+		err := probe(ctx, l, tree, d)
+		if err == nil {
+			return l, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		failed.Tried = append(failed.Tried, fmt.Errorf("%s: %w", name, err))
+	}
+	return nil, failed
+}
+
+// probe runs our own program in the tree, which says so and ends.
+func probe(ctx context.Context, l Launcher, tree string, d *Definition) error {
+	dir, err := os.MkdirTemp("", "grid-probe")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	out, err := Run(ctx, l, &Job{Tree: tree, Definition: d, Sandbox: Sandbox{Dir: dir}}, RunOptions{Stderr: nil})
+	if err != nil {
+		return err
+	}
+	if out.Exit != 0 || out.Signal != 0 {
+		return errors.New("the probe did not end well")
+	}
+	return nil
+}

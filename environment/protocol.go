@@ -1,0 +1,88 @@
+package environment
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+)
+
+// The supervisor outside and process 1 inside talk over two pipes. Control carries one line of JSON, the task, and then
+// a byte for each signal to pass on; its end means that the supervisor is gone. Status carries one line for what
+// happened: "started", then "exit N", "signal N" or "memory", or "failed WHY" where the job never ran.
+const (
+	controlFD = 3
+	statusFD  = 4
+)
+
+// A task is what process 1 does.
+type task struct {
+	Argv   []string `json:"argv,omitempty"` // empty: a probe, which ends well at once
+	Env    []string `json:"env"`
+	Dir    string   `json:"dir"`
+	Limits Limits   `json:"limits"`
+	Nested bool     `json:"nested"`
+	Setup  *setup   `json:"setup,omitempty"`
+}
+
+func readTask(r *bufio.Reader) (*task, error) {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return nil, err
+	}
+	t := &task{}
+	return t, json.Unmarshal(line, t)
+}
+
+// Outcome is how a job in an environment ended.
+type Outcome struct {
+	Exit       int            // exit code, where Signal is 0
+	Signal     syscall.Signal // the signal that ended it
+	OutOfTime  bool           // its wall time was over
+	OutOfSpace bool           // it had more memory than its limit
+}
+
+// Code is the outcome as a shell tells it: the exit code, or 128 plus the signal's number.
+func (o Outcome) Code() int {
+	if o.Signal != 0 {
+		return 128 + int(o.Signal)
+	}
+	return o.Exit
+}
+
+// A StartError is a job that never ran: its program is not there, or the launcher failed.
+type StartError struct{ Why string }
+
+func (e *StartError) Error() string { return "the job was not started: " + e.Why }
+
+// readOutcome reads the status pipe to its end.
+func readOutcome(r io.Reader) (Outcome, error) {
+	var out Outcome
+	started, ended := false, false
+	for s := bufio.NewScanner(io.LimitReader(r, 64<<10)); s.Scan(); {
+		word, rest, _ := strings.Cut(s.Text(), " ")
+		switch word {
+		case "started":
+			started = true
+		case "failed":
+			return out, &StartError{rest}
+		case "memory":
+			out.OutOfSpace = true
+		case "exit":
+			_, err := fmt.Sscan(rest, &out.Exit)
+			ended = err == nil
+		case "signal":
+			_, err := fmt.Sscan(rest, &out.Signal)
+			ended = err == nil
+		}
+	}
+	switch {
+	case !started:
+		return out, &StartError{"the launcher ended before it"}
+	case !ended:
+		out.Signal = syscall.SIGKILL // process 1 was killed, and with it the job
+	}
+	return out, nil
+}

@@ -1,0 +1,264 @@
+package environment
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// A Budget bounds what one image may unpack to. Compressed layers say nothing of their size: a gigabyte of zeros is 31
+// kB of zstd.
+type Budget struct {
+	Bytes   int64 // of all files together, holes counted
+	Entries int64 // files, folders, links
+}
+
+// DefaultBudget is what an image may unpack to where the site says nothing: 20 GB in a million entries.
+var DefaultBudget = Budget{Bytes: 20e9, Entries: 1e6}
+
+// An UnpackError is an image that is refused, with the entry that was the cause.
+type UnpackError struct{ Entry, Why string }
+
+func (e *UnpackError) Error() string {
+	return fmt.Sprintf("image refused: entry %q %s", e.Entry, e.Why)
+}
+
+// maxPath bounds an entry's name in bytes, and maxDepth its parts.
+const (
+	maxPath  = 4096
+	maxDepth = 128
+)
+
+// An unpacker writes the layers of one image, lowest first, into an empty folder. Its rules: everything belongs to the
+// user who unpacks; no set-id bits, devices, FIFOs or extended attributes; folders stay writable and files readable
+// for their owner until the end; every path is resolved inside the tree, links with absolute targets too.
+type unpacker struct {
+	root   *os.Root
+	left   Budget
+	folder map[string]folderMeta // modes and times, applied last
+	layer  map[string]bool       // what the present layer made; opaque whiteouts spare it
+}
+
+type folderMeta struct {
+	mode fs.FileMode
+	time time.Time
+}
+
+func newUnpacker(root *os.Root, budget Budget) *unpacker {
+	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}}
+}
+
+// apply unpacks one layer's tar stream.
+func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
+	u.layer = map[string]bool{}
+	for r := tar.NewReader(layer); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("image layer: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := u.entry(h, r); err != nil {
+			return u.explain(h.Name, err)
+		}
+	}
+}
+
+// explain names the entry; a full disk stays what it is.
+func (u *unpacker) explain(name string, err error) error {
+	if _, ok := errors.AsType[*UnpackError](err); ok || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("image entry %q: %w", name, err)
+}
+
+func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
+	if u.left.Entries--; u.left.Entries < 0 {
+		return &UnpackError{h.Name, "is one too many: the image has more entries than are allowed"}
+	}
+	name, err := entryName(h.Name)
+	if err != nil {
+		return err
+	}
+	if name == "." {
+		if h.Typeflag != tar.TypeDir {
+			return &UnpackError{h.Name, "would replace the tree itself"}
+		}
+		return nil // the top folder is ours: 0755
+	}
+	dir, err := u.resolve(path.Dir(name), true)
+	if err != nil {
+		return err
+	}
+	if base := path.Base(name); strings.HasPrefix(base, ".wh.") {
+		return u.whiteout(h.Name, dir, base)
+	}
+	return u.make(h, r, path.Join(dir, path.Base(name)))
+}
+
+// entryName checks a name of the archive and gives its clean relative form.
+func entryName(name string) (string, error) {
+	switch {
+	case path.IsAbs(name):
+		return "", &UnpackError{name, "is absolute"}
+	case len(name) > maxPath:
+		return "", &UnpackError{name[:64] + "...", "is too long"}
+	case strings.Count(name, "/") > maxDepth:
+		return "", &UnpackError{name[:min(len(name), 64)], "is too deep"}
+	case strings.ContainsRune(name, 0):
+		return "", &UnpackError{name, "has a zero byte"}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "", &UnpackError{name, "climbs"}
+		}
+	}
+	return path.Clean(name), nil
+}
+
+// make creates one entry at the resolved path.
+func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
+	switch h.Typeflag {
+	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		return nil // the launcher gives its own /dev
+	case tar.TypeDir:
+		return u.mkdir(h, name)
+	}
+	if err := u.clear(name); err != nil {
+		return err
+	}
+	u.layer[name] = true
+	switch h.Typeflag {
+	case tar.TypeReg:
+		return u.file(h, r, name)
+	case tar.TypeSymlink:
+		return u.root.Symlink(h.Linkname, name)
+	case tar.TypeLink:
+		return u.link(h, name)
+	}
+	return &UnpackError{h.Name, fmt.Sprintf("is of type %q, which images do not need", h.Typeflag)}
+}
+
+func (u *unpacker) mkdir(h *tar.Header, name string) error {
+	info, err := u.root.Lstat(name)
+	switch {
+	case err == nil && !info.IsDir():
+		if err := u.clear(name); err != nil {
+			return err
+		}
+		fallthrough
+	case errors.Is(err, fs.ErrNotExist):
+		if err := u.root.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	u.layer[name] = true
+	u.folder[name] = folderMeta{h.FileInfo().Mode().Perm() | 0o700, h.ModTime}
+	return nil
+}
+
+func (u *unpacker) file(h *tar.Header, r io.Reader, name string) error {
+	if u.left.Bytes -= h.Size; h.Size < 0 || u.left.Bytes < 0 {
+		return &UnpackError{h.Name, "makes the image larger than is allowed"}
+	}
+	mode := h.FileInfo().Mode().Perm() | 0o400
+	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return u.root.Chtimes(name, h.ModTime, h.ModTime)
+}
+
+// link makes a hard link to a file that the image brought itself.
+func (u *unpacker) link(h *tar.Header, name string) error {
+	target, err := entryName(h.Linkname)
+	if err != nil {
+		return err
+	}
+	dir, err := u.resolve(path.Dir(target), false)
+	if err != nil {
+		return err
+	}
+	target = path.Join(dir, path.Base(target))
+	info, err := u.root.Lstat(target)
+	if err != nil || info.IsDir() {
+		return &UnpackError{h.Name, fmt.Sprintf("links to %q, which is no file of the image", h.Linkname)}
+	}
+	return u.root.Link(target, name)
+}
+
+// clear removes what a lower layer, or an earlier entry, left at name.
+func (u *unpacker) clear(name string) error {
+	info, err := u.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		u.forget(name)
+	}
+	return u.root.RemoveAll(name)
+}
+
+// forget drops the modes kept for a folder that is removed, and for those below it.
+func (u *unpacker) forget(name string) {
+	for dir := range u.folder {
+		if dir == name || strings.HasPrefix(dir, name+"/") {
+			delete(u.folder, dir)
+		}
+	}
+}
+
+// opaque is the whiteout that hides all that lower layers put into its folder.
+const opaque = ".wh..wh..opq"
+
+func (u *unpacker) whiteout(entry, dir, base string) error {
+	if base == opaque {
+		return u.empty(dir)
+	}
+	hidden := strings.TrimPrefix(base, ".wh.")
+	if hidden == "" || hidden == "." || hidden == ".." || strings.HasPrefix(hidden, ".wh.") {
+		return &UnpackError{entry, "hides no name"}
+	}
+	return u.clear(path.Join(dir, hidden))
+}
+
+// empty removes from a folder what the present layer has not made.
+func (u *unpacker) empty(dir string) error {
+	list, err := fs.ReadDir(u.root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		name := path.Join(dir, e.Name())
+		if u.layer[name] {
+			continue
+		}
+		if err := u.clear(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
