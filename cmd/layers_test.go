@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"jdl/formats":             {"jdl"},
 	"batch":                   {},
 	"credential":              {},
+	"environment":             {},
 	"readahead":               {},
 	"glue":                    {"jdl"},
 	"infosys":                 {"glue", "credential"},

@@ -59,8 +59,8 @@ func scratchBytes(d *Definition) int64 {
 }
 
 // firstFile is the number of the first descriptor that a launcher's own files get, after the standard streams, control
-// and status.
-const firstFile = 5
+// and status and the job's standard error.
+const firstFile = 6
 
 // bindMounts mounts the definition's folders by descriptors that were opened without following links.
 func (p *process) bindMounts(argv []string, mounts []Mount) ([]string, error) {

@@ -75,7 +75,7 @@ func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	for {
+	for fresh := false; ; {
 		lock, err := c.lock(ctx, d.Digest, unix.LOCK_SH)
 		if err != nil {
 			return nil, err
@@ -83,10 +83,10 @@ func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
 		if c.usable(d.Digest) {
 			now := c.now()
 			os.Chtimes(lock.Name(), now, now) // the use, for LRU; only the owner's count
-			return &Tree{Path: c.path(d.Digest), Digest: d.Digest, lock: lock}, nil
+			return &Tree{Path: c.path(d.Digest), Digest: d.Digest, Fresh: fresh, lock: lock}, nil
 		}
 		lock.Close()
-		if err := c.make(ctx, d); err != nil {
+		if fresh, err = c.make(ctx, d); err != nil {
 			return nil, err
 		}
 	}
@@ -114,30 +114,30 @@ func (c *Cache) usable(digest string) bool {
 	return draw(every) != 0 || c.Verify(digest) == nil
 }
 
-// make unpacks under the exclusive lock; it returns without work where another did it meanwhile.
-func (c *Cache) make(ctx context.Context, d *Definition) error {
+// make unpacks under the exclusive lock; fresh is false where another did it meanwhile.
+func (c *Cache) make(ctx context.Context, d *Definition) (fresh bool, err error) {
 	lock, err := c.lock(ctx, d.Digest, unix.LOCK_EX)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer lock.Close()
 	if c.Cached(d.Digest) {
 		if c.Verify(d.Digest) == nil {
-			return nil
+			return false, nil
 		}
 		if err := c.discard(d.Digest); err != nil {
-			return err
+			return false, err
 		}
 	}
 	c.sweep(d.Digest)
 	img, err := c.open(ctx, d)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := c.makeRoom(ctx, img); err != nil {
-		return err
+		return false, err
 	}
-	return c.unpack(ctx, d.Digest, img)
+	return true, c.unpack(ctx, d.Digest, img)
 }
 
 func (c *Cache) open(ctx context.Context, d *Definition) (*image, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,6 +217,9 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalText writes a size in bytes.
+func (s Size) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(s), 10), nil }
+
 // A Duration is a time, written as "90s", "2h30m" or "1h".
 type Duration time.Duration
 
@@ -228,6 +232,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	*d = Duration(v)
 	return err
 }
+
+// MarshalText writes a duration in Go's form.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // A Catalog is the definitions of a site, by tag.
 type Catalog struct{ byTag map[string]*Definition }

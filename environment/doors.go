@@ -75,7 +75,7 @@ func callFilter(nested bool) []unix.SockFilter {
 	}
 	prog := []unix.SockFilter{
 		load(offArch), jump(unix.BPF_JEQ, auditArch, 1, 0), ret(verdictKill),
-		load(offCall), jump(unix.BPF_JGE, x32Bit, 0, 1), ret(verdictKill),
+		load(offCall), jump(unix.BPF_JGE, x32Bit, 0, 1), ret(verdictErrno | uint32(unix.ENOSYS)),
 	}
 	for _, n := range deniedCalls() {
 		prog = append(prog, jump(unix.BPF_JEQ, n, 0, 1), ret(verdictErrno|uint32(unix.EPERM)))

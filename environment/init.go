@@ -24,7 +24,9 @@ func Init() int {
 	control := bufio.NewReader(os.NewFile(controlFD, "control"))
 	unix.CloseOnExec(controlFD)
 	unix.CloseOnExec(statusFD)
-	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	unix.CloseOnExec(stderrFD)
+	// Caught and dropped, not ignored: what is ignored here would be ignored in the job.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	t, err := readTask(control)
 	if err == nil {
 		err = t.prepare()
@@ -72,7 +74,7 @@ func (t *task) limit() error {
 	}{
 		{"core", unix.RLIMIT_CORE, 0},
 		{"file size", unix.RLIMIT_FSIZE, int64(t.Limits.FileSize)},
-		{"processes", unix.RLIMIT_NPROC, int64(t.Limits.Processes)},
+		{"processes", unix.RLIMIT_NPROC, withOwn(t.Limits.Processes)},
 		{"open files", unix.RLIMIT_NOFILE, int64(t.Limits.OpenFiles)},
 	} {
 		if l.value == 0 && l.which != unix.RLIMIT_CORE {
@@ -86,6 +88,15 @@ func (t *task) limit() error {
 	return nil
 }
 
+// withOwn adds to a limit of processes what process 1 itself takes: the kernel counts threads.
+func withOwn(n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	own, _ := os.ReadDir("/proc/self/task")
+	return int64(n + len(own) + 4)
+}
+
 // supervise starts the job and passes on what comes over the control pipe.
 func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
 	program, err := lookPath(t.Argv[0], t.Env, t.Dir)
@@ -94,7 +105,7 @@ func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
 		return 127
 	}
 	child, err := syscall.ForkExec(program, t.Argv, &syscall.ProcAttr{
-		Dir: t.Dir, Env: t.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: t.Dir, Env: t.Env, Files: []uintptr{0, 1, stderrFD}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		fmt.Fprintf(status, "failed cannot start %s: %v\n", t.Argv[0], err)

@@ -73,9 +73,10 @@ func (e *NoLauncherError) Error() string {
 	return fmt.Sprintf("environment %s: no launcher works on this node: %s", e.Tag, strings.Join(why, "; "))
 }
 
-// Choose gives the first launcher of the definition's order that really runs a command in the tree: what a node allows
-// is seen by doing it. self is the path of our program for a node, grid-launch.
-func Choose(ctx context.Context, self string, tree string, d *Definition) (Launcher, error) {
+// Launch runs a job with the first launcher of the definition's order that works in its tree: what a node allows is
+// seen by doing it. self is the path of our program for a node, grid-launch.
+func Launch(ctx context.Context, self string, job *Job, o RunOptions) (Outcome, error) {
+	d := job.Definition
 	names := d.Launchers
 	if len(names) == 0 {
 		names = DefaultLaunchers()
@@ -84,34 +85,25 @@ func Choose(ctx context.Context, self string, tree string, d *Definition) (Launc
 	for _, name := range names {
 		l := newLauncher(name, self)
 		if !l.Isolates() && !d.Open {
-			failed.Tried = append(failed.Tried, fmt.Errorf("%s does not isolate, and the definition does not say open = true", name))
+			failed.Tried = append(failed.Tried, &LauncherError{name, errors.New("no isolation, and no open = true")})
 			continue
 		}
-		err := probe(ctx, l, tree, d)
-		if err == nil {
-			return l, nil
+		out, err := Run(ctx, l, job, o)
+		if _, ok := errors.AsType[*LauncherError](err); !ok || ctx.Err() != nil {
+			return out, err
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		failed.Tried = append(failed.Tried, fmt.Errorf("%s: %w", name, err))
+		failed.Tried = append(failed.Tried, err)
 	}
-	return nil, failed
+	return Outcome{}, failed
 }
 
-// probe runs our own program in the tree, which says so and ends.
-func probe(ctx context.Context, l Launcher, tree string, d *Definition) error {
+// Probe tells whether a job could run in a tree here, by running our own program there and nothing else.
+func Probe(ctx context.Context, self, tree string, d *Definition) error {
 	dir, err := os.MkdirTemp("", "grid-probe")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	out, err := Run(ctx, l, &Job{Tree: tree, Definition: d, Sandbox: Sandbox{Dir: dir}}, RunOptions{Stderr: nil})
-	if err != nil {
-		return err
-	}
-	if out.Exit != 0 || out.Signal != 0 {
-		return errors.New("the probe did not end well")
-	}
-	return nil
+	_, err = Launch(ctx, self, &Job{Tree: tree, Definition: d, Sandbox: Sandbox{Dir: dir}}, RunOptions{})
+	return err
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -34,7 +33,7 @@ type Node struct {
 //
 // It supervises one job and passes on its exit code, or 128 plus the number of the signal that ended it. What it has to
 // say itself goes to standard error, with exit codes 125 and 126.
-func Main(args []string, in io.Reader, out, errs io.Writer) int {
+func Main(args []string, in, out, errs *os.File) int {
 	if len(args) == 2 && args[1] == "init" {
 		return Init()
 	}
@@ -116,7 +115,7 @@ func (n *Node) Definition(tag string) (*Definition, error) {
 	return d, n.Policy.Check(d, true)
 }
 
-func (l *launch) run(in io.Reader, out, errs io.Writer) (int, error) {
+func (l *launch) run(in, out, errs *os.File) (int, error) {
 	node, err := ReadNode(l.node)
 	if err != nil {
 		return exitNotDeployed, err
@@ -145,9 +144,9 @@ func (l *launch) variables() []string {
 
 // Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
 // is the job's own, or says with the error that it did not run.
-func (n *Node) Supervise(job *Job, in io.Reader, out, errs io.Writer) (int, error) {
+func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP)
+	signal.Notify(signals, PassedSignals()...)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -160,7 +159,11 @@ func (n *Node) Supervise(job *Job, in io.Reader, out, errs io.Writer) (int, erro
 	}
 	defer tree.Close()
 	job.Tree = tree.Path
-	outcome, err := n.launch(ctx, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
+	self, err := os.Executable()
+	if err != nil {
+		return exitNotDeployed, err
+	}
+	outcome, err := Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
 	if _, ok := errors.AsType[*StartError](err); ok {
 		return exitNotStarted, err
 	}
@@ -168,20 +171,6 @@ func (n *Node) Supervise(job *Job, in io.Reader, out, errs io.Writer) (int, erro
 		return exitNotDeployed, err
 	}
 	return outcome.Code(), explainLimits(job.Definition, outcome)
-}
-
-// launch tries the definition's launchers in their order. One that fails before the job ran is followed by the next:
-// that costs less than a probe before each job.
-func (n *Node) launch(ctx context.Context, job *Job, o RunOptions) (Outcome, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return Outcome{}, err
-	}
-	l, err := Choose(ctx, self, job.Tree, job.Definition)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return Run(ctx, l, job, o)
 }
 
 func explainLimits(d *Definition, o Outcome) error {

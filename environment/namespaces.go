@@ -27,15 +27,7 @@ func (n *namespaces) Command(job *Job) (*process, error) {
 	for _, f := range etcFiles(job) {
 		p.setup.Files = append(p.setup.Files, setupFile{f.name, f.text})
 	}
-	for _, m := range d.Mounts {
-		fd, err := plainSource(m.Source)
-		if err != nil {
-			p.close()
-			return nil, err
-		}
-		p.files = append(p.files, os.NewFile(uintptr(fd), m.Source))
-		p.setup.Mounts = append(p.setup.Mounts, setupMount{firstFile + len(p.files) - 1, m.Target, m.Writable})
-	}
+	p.setup.Mounts = d.Mounts
 	return p, nil
 }
 
@@ -65,16 +57,10 @@ type setup struct {
 	Network                 bool
 	Devices                 []string
 	Files                   []setupFile
-	Mounts                  []setupMount
+	Mounts                  []Mount
 }
 
 type setupFile struct{ Name, Text string }
-
-type setupMount struct {
-	FD       int // opened without following links
-	Target   string
-	Writable bool
-}
 
 // make builds the tree's view and enters it.
 func (s *setup) make() error {
@@ -205,15 +191,25 @@ func (s *setup) folders() error {
 		return err
 	}
 	for _, m := range s.Mounts {
-		at, err := s.in(m.Target)
-		if err != nil {
-			return err
-		}
-		if err := bind(fmt.Sprintf("/proc/self/fd/%d", m.FD), at, !m.Writable); err != nil {
+		if err := s.folder(m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// folder mounts by a descriptor, so that what was checked to be no link is what gets mounted.
+func (s *setup) folder(m Mount) error {
+	fd, err := plainSource(m.Source)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	at, err := s.in(m.Target)
+	if err != nil {
+		return err
+	}
+	return bind(fmt.Sprintf("/proc/self/fd/%d", fd), at, !m.Writable)
 }
 
 // bind mounts source at target without set-id bits and devices; flags that the source's own mount has stay, since a

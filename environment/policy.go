@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,9 @@ func plainSource(path string) (int, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
+	if errors.Is(err, unix.ELOOP) {
+		return -1, fmt.Errorf("mount %s: its path passes symbolic links, which are not followed", path)
+	}
 	if err != nil {
 		return -1, fmt.Errorf("mount %s: %w", path, err)
 	}

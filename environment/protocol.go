@@ -3,6 +3,7 @@ package environment
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,6 +16,7 @@ import (
 const (
 	controlFD = 3
 	statusFD  = 4
+	stderrFD  = 5 // the job's; the launcher's own program has another
 )
 
 // A task is what process 1 does.
@@ -52,7 +54,21 @@ func (o Outcome) Code() int {
 	return o.Exit
 }
 
-// A StartError is a job that never ran: its program is not there, or the launcher failed.
+// errNoInit is a launcher behind which our process 1 never came up.
+var errNoInit = errors.New("the launcher ended before the job")
+
+// A LauncherError is a launcher that does not work on this node; the job never ran, and another launcher may do.
+type LauncherError struct {
+	Launcher string
+	Err      error
+}
+
+func (e *LauncherError) Error() string { return e.Launcher + ": " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *LauncherError) Unwrap() error { return e.Err }
+
+// A StartError is a job that never ran: its program is not there, or a limit or a door could not be set.
 type StartError struct{ Why string }
 
 func (e *StartError) Error() string { return "the job was not started: " + e.Why }
@@ -80,7 +96,7 @@ func readOutcome(r io.Reader) (Outcome, error) {
 	}
 	switch {
 	case !started:
-		return out, &StartError{"the launcher ended before it"}
+		return out, errNoInit
 	case !ended:
 		out.Signal = syscall.SIGKILL // process 1 was killed, and with it the job
 	}

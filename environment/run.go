@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,28 +19,33 @@ import (
 
 // RunOptions are what the supervisor of a job needs besides the job.
 type RunOptions struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Signals are passed on to the job; the supervisor of a whole program gives those it was sent.
-	Signals <-chan os.Signal
+	Stdin          *os.File
+	Stdout, Stderr *os.File // nil: /dev/null
+	// Signals gets PassedSignals of this process, which are handed on to the job; nil: none are.
+	Signals chan os.Signal
 	// Grace is how long a job has after SIGTERM; 0: 10 s.
 	Grace time.Duration
 }
 
 // Run runs a job and waits for its end. It leaves no process behind: process 1 inside ends with its supervisor, and
 // with it all that the job started. A job whose context ends, or whose wall time is over, gets SIGTERM and, after the
-// grace time, SIGKILL. Errors are *StartError where the job never ran.
+// grace time, SIGKILL. Errors are *StartError where the job's program does not start and *LauncherError where the
+// launcher does not work here.
 func Run(ctx context.Context, l Launcher, job *Job, o RunOptions) (Outcome, error) {
 	p, err := l.Command(job)
 	if err != nil {
-		return Outcome{}, &StartError{err.Error()}
+		return Outcome{}, &LauncherError{l.Name(), err}
 	}
 	defer p.close()
 	s, err := start(p, job, o)
 	if err != nil {
-		return Outcome{}, &StartError{err.Error()}
+		return Outcome{}, &LauncherError{l.Name(), err}
 	}
-	return s.wait(ctx, job.Definition.Limits.WallTime, o)
+	out, err := s.wait(ctx, job.Definition.Limits.WallTime, o)
+	if errors.Is(err, errNoInit) {
+		err = &LauncherError{l.Name(), errors.New(s.words.String())}
+	}
+	return out, err
 }
 
 // A supervised is a started launcher and the two pipes to process 1 behind it.
@@ -48,7 +53,7 @@ type supervised struct {
 	cmd     *exec.Cmd
 	control *os.File
 	status  *os.File
-	words   *tail // what the launcher itself said, where the job's stderr goes elsewhere
+	words   *tail // what the launcher's own program said
 }
 
 func start(p *process, job *Job, o RunOptions) (*supervised, error) {
@@ -66,13 +71,21 @@ func start(p *process, job *Job, o RunOptions) (*supervised, error) {
 	s := &supervised{control: control, status: status, words: &tail{}}
 	s.cmd = exec.Command(p.argv[0], p.argv[1:]...)
 	s.cmd.Env = []string{"PATH=/usr/bin:/bin"} // bwrap gets nothing that could leak
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
-	if o.Stderr == nil {
-		s.cmd.Stderr = s.words
+	s.cmd.Stderr = s.words
+	if o.Stdin != nil {
+		s.cmd.Stdin = o.Stdin
 	}
-	s.cmd.ExtraFiles = append([]*os.File{controlIn, statusOut}, p.files...)
+	if o.Stdout != nil {
+		s.cmd.Stdout = o.Stdout
+	}
+	errs, err := orNull(o.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer errs.Close()
+	s.cmd.ExtraFiles = append([]*os.File{controlIn, statusOut, errs}, p.files...)
 	s.cmd.SysProcAttr = p.attributes()
-	if err := startClean(s.cmd); err != nil {
+	if err := startClean(s.cmd, o.Signals); err != nil {
 		control.Close()
 		status.Close()
 		return nil, err
@@ -80,23 +93,38 @@ func start(p *process, job *Job, o RunOptions) (*supervised, error) {
 	return s, s.send(p, job)
 }
 
+// orNull is a descriptor of its own for a stream, or for /dev/null.
+func orNull(f *os.File) (*os.File, error) {
+	if f == nil {
+		return os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	return os.NewFile(uintptr(fd), f.Name()), err
+}
+
 // startClean starts a command with a session keyring of its own, so that the job cannot read the starter's, and with
 // SIGTERM ignored until our own program inside takes it: batch systems signal every process of a job at once, and the
 // launcher's program must not die before the job was asked.
-func startClean(cmd *exec.Cmd) error {
-	runtime.LockOSThread() // keyrings are a thread's; this one is not used again
+func startClean(cmd *exec.Cmd, signals chan os.Signal) error {
+	runtime.LockOSThread()                                                           // keyrings are a thread's; this one is not used again
 	_, _, e := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0) // 0: a new one without a name
 	if e != 0 && e != unix.ENOSYS && e != unix.EPERM {
 		runtime.UnlockOSThread()
 		return fmt.Errorf("session keyring: %w", e)
 	}
-	return startIgnoring(cmd, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGTERM)
+	defer func() {
+		signal.Reset(syscall.SIGTERM)
+		if signals != nil {
+			signal.Notify(signals, PassedSignals()...)
+		}
+	}()
+	return cmd.Start()
 }
 
-func startIgnoring(cmd *exec.Cmd, sig os.Signal) error {
-	signal.Ignore(sig)
-	defer signal.Reset(sig)
-	return cmd.Start()
+// PassedSignals are those that a supervisor hands on to its job.
+func PassedSignals() []os.Signal {
+	return []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
 }
 
 func (s *supervised) send(p *process, job *Job) error {
@@ -139,7 +167,7 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 		select {
 		case r := <-ended:
 			r.out.OutOfTime = outOfTime
-			return r.out, s.explain(r.err)
+			return r.out, r.err
 		case sig := <-o.Signals:
 			s.pass(sig)
 		case <-deadline:
@@ -150,14 +178,6 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 			go s.end(o.Grace)
 		}
 	}
-}
-
-// explain adds what the launcher's own program said to a job that was not started.
-func (s *supervised) explain(err error) error {
-	if failed, ok := err.(*StartError); ok && s.words.String() != "" {
-		return &StartError{failed.Why + ": " + s.words.String()}
-	}
-	return err
 }
 
 // pass hands a signal on to the job.

@@ -1,0 +1,359 @@
+package environment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// ordinary is the user id that jobs of these tests have when the tests run as root.
+const ordinary = 65534
+
+// A node of a test: settings, cache and sandbox of an ordinary user, and definitions over an image with busybox.
+type testNode struct {
+	t       testing.TB
+	dir     string
+	sandbox string
+}
+
+func newNode(t testing.TB, definitions string) *testNode {
+	t.Helper()
+	busybox, err := os.ReadFile("/bin/busybox")
+	if err != nil {
+		t.Skip("no /bin/busybox: Debian package busybox-static")
+	}
+	n := &testNode{t: t, dir: t.TempDir()}
+	for d := n.dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		os.Chmod(d, 0o755)
+	}
+	entries := []entry{dir("bin"), {name: "bin/busybox", body: string(busybox), kind: '0', mode: 0o755}, dir("mnt"), dir("data")}
+	for _, name := range strings.Fields("sh cat ls id sleep touch head dd ps kill grep wget env nproc mount unshare mkdir seq true") {
+		entries = append(entries, symlink("bin/"+name, "busybox"))
+	}
+	layout := filepath.Join(n.dir, "layout")
+	digest := layoutOf(t, layout, zstdOf, tarOf(t, entries...))
+	n.mkdir("definitions", 0)
+	n.sandbox = n.mkdir("sandbox", ordinary)
+	n.mkdir("cache", ordinary)
+	if definitions == "" {
+		definitions = "launchers = [\"bwrap\"]"
+	}
+	n.write("definitions/x.toml", fmt.Sprintf("tag = \"VEE-X\"\nimage = \"oci:%s\"\ndigest = %q\n%s\n", layout, digest, definitions))
+	settings, _ := json.Marshal(Node{
+		Definitions: n.path("definitions"), Cache: n.path("cache"),
+		Policy: Policy{Mounts: []string{n.dir}, WritableMounts: []string{n.path("sandbox")}, Network: true, Open: true},
+	})
+	n.write("node.json", string(settings))
+	return n
+}
+
+func (n *testNode) path(name string) string { return filepath.Join(n.dir, name) }
+
+func (n *testNode) mkdir(name string, uid int) string {
+	if err := os.Mkdir(n.path(name), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		os.Chown(n.path(name), uid, uid)
+	}
+	return n.path(name)
+}
+
+func (n *testNode) write(name, text string) {
+	if err := os.WriteFile(n.path(name), []byte(text), 0o644); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// command is grid-launch for one job, as an ordinary user.
+func (n *testNode) command(argv ...string) *exec.Cmd {
+	args := append([]string{"run", "--node", n.path("node.json"), "--sandbox", n.sandbox, "--env", "GIVEN", "VEE-X", "--"}, argv...)
+	cmd := exec.Command(launcherProgram, args...)
+	cmd.Env = append(os.Environ(), "GIVEN=value of a job", "SECRET=not for jobs")
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
+	}
+	return cmd
+}
+
+// sh runs a script in the environment.
+func (n *testNode) sh(script string) (out string, code int) {
+	n.t.Helper()
+	cmd := n.command("sh", "-c", script)
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		n.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text)), cmd.ProcessState.ExitCode()
+}
+
+// eachIsolating runs a test with every launcher that isolates.
+func eachIsolating(t *testing.T, more string, test func(t *testing.T, n *testNode)) {
+	for _, name := range DefaultLaunchers() {
+		t.Run(name, func(t *testing.T) { test(t, newNode(t, fmt.Sprintf("launchers = [%q]\n%s", name, more))) })
+	}
+}
+
+func TestJobSeesItsEnvironmentAndNothingElse(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(t, secret, "x")
+	eachIsolating(t, `environment = { SITE = "here" }`, func(t *testing.T, n *testNode) {
+		for _, tt := range []struct{ name, script, want string }{
+			{"working folder", "pwd", "/sandbox"},
+			{"user", "id -un", "user"},
+			{"variables", `echo "$GIVEN,$SECRET,$HOME,$SITE,$GRID_ENVIRONMENT"`, "value of a job,,/sandbox,here,VEE-X"},
+			{"host name", "cat /proc/sys/kernel/hostname", "VEE-X"},
+			{"no files of the node", "ls " + secret + " /home /var /root 2>/dev/null; echo done", "done"},
+			{"tree is read-only", "touch /bin/x 2>/dev/null || echo no", "no"},
+			{"sandbox is writable", "echo text > f && cat f", "text"},
+			{"scratch is writable", "echo text > /tmp/f && cat /tmp/f; touch /dev/shm/x && echo y", "text\ny"},
+			{"scratch is bounded", "cat /proc/mounts | grep -c 'size=1048576k'", "2"},
+			{"own processes only", "ls /proc | grep -c '^[0-9]'", "4"},
+			{"no network", "cat /proc/net/tcp | grep -v local_address; echo none", "none"},
+			{"no capabilities", "grep -E 'Cap(Prm|Eff|Bnd|Amb)' /proc/self/status | grep -v 0000000000000000; echo none", "none"},
+			{"no new privileges, seccomp", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status", "NoNewPrivs:\t1\nSeccomp:\t2"},
+			{"no keys", "cat /proc/keys 2>/dev/null; echo none", "none"},
+			{"no new user namespaces", "unshare -U true 2>/dev/null || echo no", "no"},
+			{"no mounts", "mount -t tmpfs x /mnt 2>/dev/null || echo no", "no"},
+			{"no descriptors", "ls /proc/self/fd | grep -c .", "4"},
+			{"no disks", "ls /dev | grep -E '^(sd|vd|mem|kmsg|fuse|kvm)'; echo none", "none"},
+			{"nobody else's signals", "kill -0 -1 2>/dev/null; kill -9 1 2>/dev/null; echo alive", "alive"},
+		} {
+			if got, code := n.sh(tt.script); got != tt.want || code != 0 {
+				t.Errorf("%s: %q (exit code %d), want %q", tt.name, got, code, tt.want)
+			}
+		}
+	})
+}
+
+func TestExitCodes(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		for script, want := range map[string]int{
+			"exit 0": 0, "exit 3": 3, "exit 255": 255, "kill -9 $$": 137, "kill -15 $$": 143,
+			"sleep 100 & exit 4": 4, // what stays behind does not hold the job
+		} {
+			if out, code := n.sh(script); code != want {
+				t.Errorf("%s: %d (%s), want %d", script, code, out, want)
+			}
+		}
+		cmd := n.command("/no/such/program")
+		out, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exitNotStarted || !strings.Contains(string(out), "/no/such/program") {
+			t.Errorf("missing program: %d, %s", cmd.ProcessState.ExitCode(), out)
+		}
+	})
+}
+
+// processesWith counts this machine's processes whose arguments hold a mark.
+func processesWith(mark string) int {
+	n := 0
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte(mark)) {
+			n++
+		}
+	}
+	return n
+}
+
+func waitFor(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("%s: not within 20 s", what)
+}
+
+func TestSignalsReachTheJob(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		cmd := n.command("sh", "-c", `trap 'echo asked; exit 5' TERM; touch ready; while :; do sleep 0.05; done`)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Setpgid = true
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "ready", func() bool { _, err := os.Stat(filepath.Join(n.sandbox, "ready")); return err == nil })
+		// As batch systems do: every process of the job's group at once.
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		cmd.Wait()
+		if cmd.ProcessState.ExitCode() != 5 || !strings.Contains(out.String(), "asked") {
+			t.Errorf("exit code %d, output %q", cmd.ProcessState.ExitCode(), out.String())
+		}
+	})
+}
+
+// However the supervisor dies, nothing of the job stays: not what ignores SIGTERM, not what left its session.
+func TestNothingIsLeft(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		mark := fmt.Sprintf("27%d.25", os.Getpid())
+		cmd := n.command("sh", "-c", fmt.Sprintf(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep %s) & done; touch ready2; sleep %s`, mark, mark))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "four sleeping", func() bool { return processesWith("sleep\x00"+mark) == 4 })
+		cmd.Process.Kill()
+		cmd.Wait()
+		waitFor(t, "all gone", func() bool { return processesWith("sleep\x00"+mark) == 0 })
+	})
+}
+
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct{ name, more, script, want string }{
+		{"wall time", `wall_time = "1s"`, "sleep 30", "reached the wall time"},
+		{"memory", `memory = "20 MB"`, "dd if=/dev/zero bs=60M count=1000 of=/dev/null 2>/dev/null; sleep 30", "had more memory"},
+		{"file size", `file_size = "1 MB"`, "dd if=/dev/zero of=big bs=1M count=3 2>/dev/null || echo cut; ls -l big | grep -c 1000000", "1"},
+		{"scratch", `scratch = "1 MB"`, "dd if=/dev/zero of=/tmp/big bs=1M count=3 2>&1 | grep -c 'No space'", "1"},
+		{"processes", `processes = 5`, "for i in $(seq 20); do sleep 5 & done 2>&1 | grep -c fork", "1"},
+		{"open files", `open_files = 20`, "cat /proc/self/limits | grep -c 'open files *20 *20'", "1"},
+	} {
+		eachIsolating(t, "[limits]\n"+tt.more, func(t *testing.T, n *testNode) {
+			if out, code := n.sh(tt.script); !strings.Contains(out, tt.want) {
+				t.Errorf("%s: %q (exit code %d), want %q", tt.name, out, code, tt.want)
+			}
+		})
+	}
+}
+
+func TestMounts(t *testing.T) {
+	data := t.TempDir()
+	os.Chmod(data, 0o755)
+	os.Chmod(filepath.Dir(data), 0o755)
+	for _, name := range DefaultLaunchers() {
+		n := newNode(t, "")
+		n.mkdir("shared", 0)
+		n.write("shared/f", "data of the site")
+		text, _ := os.ReadFile(n.path("definitions/x.toml"))
+		text = append(bytes.Replace(text, []byte(`"bwrap"`), fmt.Appendf(nil, "%q", name), 1),
+			fmt.Sprintf("[[mounts]]\nsource = %q\ntarget = \"/data\"\n", n.path("shared"))...)
+		n.write("definitions/x.toml", string(text))
+		if out, _ := n.sh("cat /data/f; touch /data/x 2>/dev/null || echo no"); out != "data of the siteno" {
+			t.Errorf("%s: %q", name, out)
+		}
+		// The folder becomes a link: what the site allowed is not what would be mounted.
+		os.Rename(n.path("shared"), n.path("real"))
+		os.Symlink("/etc", n.path("shared"))
+		if out, code := n.sh("ls /data"); code < exitNotDeployed || !strings.Contains(out, "symbolic links") {
+			t.Errorf("%s: a link: %q, %d", name, out, code)
+		}
+	}
+}
+
+func TestProotOnlyWhereOpen(t *testing.T) {
+	if _, err := exec.LookPath("proot"); err != nil {
+		t.Skip("no proot: Debian package proot")
+	}
+	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != exitNotDeployed || !strings.Contains(out, "open = true") {
+		t.Errorf("without open: %q, %d", out, code)
+	}
+	if out, code := newNode(t, "launchers = [\"proot\"]\nopen = true").sh("pwd; exit 6"); code != 6 || out != "/sandbox" {
+		t.Errorf("with open: %q, %d", out, code)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	for _, tt := range []struct {
+		d    Definition
+		own  bool
+		want string
+	}{
+		{Definition{Mounts: []Mount{{Source: "/home/x"}}}, true, "the mount of /home/x"},
+		{Definition{Mounts: []Mount{{Source: "/cvmfs-evil"}}}, true, "the mount of /cvmfs-evil"},
+		{Definition{Mounts: []Mount{{Source: "/cvmfs/sw"}}}, true, ""},
+		{Definition{Mounts: []Mount{{Source: "/cvmfs/sw", Writable: true}}}, true, "the writable mount"},
+		{Definition{Network: true}, true, "network"},
+		{Definition{Devices: []string{"/dev/sda"}}, true, "the device /dev/sda"},
+		{Definition{Devices: []string{"/dev/nvidia0"}}, true, ""},
+		{Definition{Open: true}, true, "without isolation"},
+		{Definition{}, false, "images of users"},
+	} {
+		p := Policy{Mounts: []string{"/cvmfs"}, Devices: []string{"/dev/nvidia*"}}
+		err := p.Check(&tt.d, tt.own)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: %v, want %q", tt.d, err, tt.want)
+		}
+	}
+	users := Policy{UserImages: true, Mounts: []string{"/cvmfs"}}
+	if err := users.Check(&Definition{Mounts: []Mount{{Source: "/cvmfs/sw"}}}, false); err == nil {
+		t.Error("a user's definition with a mount is allowed")
+	}
+}
+
+func TestDefinitionErrors(t *testing.T) {
+	good := "tag = \"VEE-X\"\nimage = \"oci:/srv/images\"\ndigest = \"sha256:" + strings.Repeat("a", 64) + "\"\n"
+	if _, err := Parse("x.toml", []byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for more, want := range map[string]string{
+		"colour = 1":                                    "x.toml:4:1: unknown key \"colour\"",
+		"network = \"yes\"":                             "x.toml:4:",
+		"[limits]\nmemory = \"a lot\"":                  "x.toml:5:",
+		"[[mounts]]\nsource = \"../etc\"":               "x.toml:4:1: mounts: \"../etc\"",
+		"[[mounts]]\nsource = \"/\"":                    "mounts: \"/\"",
+		"[[mounts]]\nsource=\"/a\"\ntarget=\"/proc/x\"": "belongs to the launcher",
+		"devices = [\"/etc/passwd\"]":                   "x.toml:4:1: devices",
+		"devices = [\"/dev/*/x\"]":                      "devices",
+		"launchers = [\"docker\"]":                      "x.toml:4:1: launchers: \"docker\"",
+		"environment = { LD_PRELOAD = \"/x\" }":         "LD_PRELOAD is the loader's own",
+	} {
+		if _, err := Parse("x.toml", []byte(good+more)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", more, err, want)
+		}
+	}
+	for _, bad := range []string{"", "1x", "a b", "--option", "a//b", "a/../b", "a/.b", "x;y", "x\n", strings.Repeat("a", 200)} {
+		if CheckTag(bad) == nil {
+			t.Errorf("tag %q is accepted", bad)
+		}
+	}
+	for _, tag := range []string{"VEE-Debian11", "ENV/SINGULARITY", "VO-cms-x_86", "ROOT-6.32.02", "g++/x"} {
+		if err := CheckTag(tag); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzDefinition(f *testing.F) {
+	f.Add([]byte("tag = \"X\"\nimage = \"oci:/a\"\ndigest = \"sha256:00\"\n[[mounts]]\nsource = \"/a\""))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := Parse("f", text)
+		if err == nil && (CheckTag(d.Tag) != nil || slices.ContainsFunc(d.Mounts, func(m Mount) bool { return m.Target == "" })) {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// BenchmarkLaunch is the time of a whole job that does nothing, in an environment that is cached: grid-launch, the
+// launcher's probe and the job.
+func BenchmarkLaunch(b *testing.B) {
+	for _, name := range DefaultLaunchers() {
+		b.Run(name, func(b *testing.B) {
+			n := newNode(b, fmt.Sprintf("launchers = [%q]", name))
+			n.sh("true")
+			for b.Loop() {
+				if err := n.command("/bin/true").Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/busybox", "true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

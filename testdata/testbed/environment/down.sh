@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Nothing runs between the tests.
+true
