@@ -15,15 +15,22 @@ const askedAtOnce = 8
 // what depends on the job class by class. The answers are by class.
 func (b *Broker) askAll(ctx context.Context, matches []*Match) (answers [][]answer, outcomes []Outcome) {
 	if b.AskFor > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.AskFor)
+		within, cancel := context.WithCancel(ctx)
 		defer cancel()
+		go func() {
+			select {
+			case <-b.Clock.After(b.AskFor):
+				cancel()
+			case <-within.Done():
+			}
+		}()
+		ctx = within
 	}
 	answers = make([][]answer, len(matches))
 	var common []answer
 	var all sync.WaitGroup
 	if rs := survivors(matches); len(rs) > 0 {
-		all.Go(func() { common = ask(ctx, b.Services.aboutResources(rs)) })
+		all.Go(func() { common = b.ask(ctx, b.Services.aboutResources(rs)) })
 	}
 	room := make(chan struct{}, askedAtOnce)
 	for i, m := range matches {
@@ -33,7 +40,7 @@ func (b *Broker) askAll(ctx context.Context, matches []*Match) (answers [][]answ
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			answers[i] = ask(ctx, b.Services.aboutJob(m.Job, m.Survivors))
+			answers[i] = b.ask(ctx, b.Services.aboutJob(m.Job, m.Survivors))
 		})
 	}
 	all.Wait()

@@ -3,6 +3,7 @@ package broker
 import (
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/plugins"
 	"gridbroker/rank"
 )
@@ -15,7 +16,7 @@ type Broker struct {
 	Filters  func(Rules) []Filter
 	Policy   rank.Policy
 	Seed     uint64 // of the draws among equals
-	Now      func() time.Time
+	Clock    clock.Clock
 
 	Services Services
 
@@ -47,7 +48,7 @@ func (b *Broker) filters(r Rules) []Filter {
 // rules are the circumstances of one plan.
 func (b *Broker) rules() Rules {
 	r := b.Rules
-	r.Now = b.Now()
+	r.Now = b.Clock.Now()
 	if b.Registry != nil && r.Speaks == nil {
 		reg := b.Registry
 		r.Interfaces = reg.Interfaces()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -87,14 +88,14 @@ func (s Services) aboutResources(rs []*glue.Resource) []asker {
 // ask puts questions to services at once and returns when all have answered
 // or ctx ends: a silent one costs nothing but its term. The answers are in the
 // order of the questions, whoever was first.
-func ask(ctx context.Context, askers []asker) []answer {
+func (b *Broker) ask(ctx context.Context, askers []asker) []answer {
 	replies := make(chan answer, len(askers))
-	start := time.Now()
+	start := b.Clock.Now()
 	for i, q := range askers {
 		if ctx.Err() != nil {
 			break // too late to begin
 		}
-		go func() { replies <- q.answer(ctx, i, start) }()
+		go func() { replies <- q.answer(ctx, i, b.Clock) }()
 	}
 	answers := make([]answer, len(askers))
 	for i, q := range askers {
@@ -107,7 +108,7 @@ func ask(ctx context.Context, askers []asker) []answer {
 		case <-ctx.Done():
 			for i := range answers {
 				if answers[i].Took == 0 {
-					answers[i].Took, answers[i].Error = time.Since(start), "no answer in time"
+					answers[i].Took, answers[i].Error = b.Clock.Now().Sub(start), "no answer in time"
 				}
 			}
 			return answers
@@ -116,18 +117,22 @@ func ask(ctx context.Context, askers []asker) []answer {
 	return answers
 }
 
-func (q asker) answer(ctx context.Context, order int, start time.Time) (a answer) {
+func (q asker) answer(ctx context.Context, order int, c clock.Clock) (a answer) {
+	start := c.Now()
 	a = answer{Outcome: Outcome{Name: q.name, Kind: q.kind}, order: order}
 	defer func() {
 		if p := recover(); p != nil { // a service's fault must not end the plan
 			a.Error = fmt.Sprint("internal error: ", p)
 		}
-		a.Took = max(1, time.Since(start))
+		a.Took = max(1, c.Now().Sub(start))
 	}()
 	n, err := q.ask(ctx, &a)
 	a.Answers = n
 	if err != nil {
 		a.Error = err.Error()
+	}
+	if err != nil && ctx.Err() != nil {
+		a.Error = "no answer in time"
 	}
 	return a
 }

@@ -41,14 +41,14 @@ func TestFoundJobIsCompleted(t *testing.T) {
 	r := submit(t, b, []*glue.Resource{site("a")}, set(job))[0]
 
 	s.err = fault(plugins.Unavailable, "no route to host")
-	refresh(t, b, []*jobs.Record{r})
-	if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err()) {
-		t.Fatalf("files not brought: %s %v", r.State, r.Err())
+	refresh(t, b, []*jobs.Outcome{r})
+	if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) {
+		t.Fatalf("files not brought: %s %v", r.State, r.Err)
 	}
 	s.err = nil
-	refresh(t, b, []*jobs.Record{r})
-	if r.State != plugins.Running || r.Err() != nil || r.Reason != "" {
-		t.Fatalf("files brought: %+v, %v", r, r.Err())
+	refresh(t, b, []*jobs.Outcome{r})
+	if r.State != plugins.Running || r.Err != nil || r.Reason != "" {
+		t.Fatalf("files brought: %+v, %v", r, r.Err)
 	}
 	want := r.ID + " their-" + r.ID + " complete_test.go"
 	if len(s.completed) != 2 || s.completed[0] != want || s.completed[1] != want {
@@ -57,16 +57,16 @@ func TestFoundJobIsCompleted(t *testing.T) {
 
 	gone := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "complete_test.go"; InputSandbox = "complete_test.go";`)))[0]
 	s.err = fault(plugins.Invalid, "no such file")
-	refresh(t, b, []*jobs.Record{gone})
+	refresh(t, b, []*jobs.Outcome{gone})
 	if gone.State == plugins.Submitting || gone.Handle.ID != "their-"+gone.ID {
-		t.Errorf("files gone: %s %q %v", gone.State, gone.Handle.ID, gone.Err())
+		t.Errorf("files gone: %s %q %v", gone.State, gone.Handle.ID, gone.Err)
 	}
 }
 
 // Jobs that are sent later go where their user told them to look, each to its own.
 func TestOriginIsKept(t *testing.T) {
 	b, f := rig(t)
-	var rs []*jobs.Record
+	var rs []*jobs.Outcome
 	for _, name := range []string{"a", "b"} {
 		b.Origin = jobs.Origin{Sources: []string{"file:" + name}}
 		f.answer = func(string, string) error { return fault(plugins.Refused, "full") }
@@ -76,7 +76,7 @@ func TestOriginIsKept(t *testing.T) {
 	discover := func(_ context.Context, from jobs.Origin) ([]*glue.Resource, error) {
 		return []*glue.Resource{site(from.Sources[0][len("file:"):])}, nil
 	}
-	if err := b.Resubmit(context.Background(), rs, discover, false); err != nil {
+	if err := b.Resubmit(context.Background(), rs, jobs.Anew{Discover: discover}); err != nil {
 		t.Fatal(err)
 	}
 	if rs[0].At != "a" || rs[1].At != "b" || rs[0].State != plugins.Accepted {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -44,13 +45,13 @@ func submitAndDie(dir string, at int64) (points int64) {
 	}
 	b, _ := crashBroker(dir, point)
 	defer b.Store.Close()
-	var jobs []*jdl.Job
+	var list []*jdl.Job
 	for i := range crashJobs {
 		ad := classad.NewAd()
 		ad.Set("Executable", classad.NewLiteral(classad.StringValue("/bin/true")))
-		jobs = append(jobs, &jdl.Job{Ad: ad, Name: fmt.Sprint("job", i), Executable: "/bin/true", Requirements: classad.NewLiteral(classad.BoolValue(true))})
+		list = append(list, &jdl.Job{Ad: ad, Name: fmt.Sprint("job", i), Executable: "/bin/true", Requirements: classad.NewLiteral(classad.BoolValue(true))})
 	}
-	p, err := b.Plan(context.Background(), jobs, crashSites())
+	p, err := b.Plan(context.Background(), list, crashSites())
 	if err != nil {
 		panic(err)
 	}
@@ -88,7 +89,7 @@ func crashBroker(dir string, point func()) (*jobs.Controller, *fake) {
 	if err != nil {
 		panic(err)
 	}
-	return newController(func(b *jobs.Controller) { b.Registry, b.Store, b.Now = reg, store, now }), f
+	return newController(func(b *jobs.Controller) { b.Registry, b.Store, b.Clock = reg, store, clock.Set(now) }), f
 }
 
 // A submission of 100 jobs is killed at every one of its steps; then the
@@ -132,23 +133,25 @@ func afterCrash(t *testing.T, dir string, at int) {
 	ctx := context.Background()
 	b, f := crashBroker(dir, nil)
 	defer b.Store.Close()
-	b.Now = func() time.Time { return start.Add(jobs.SettleTime) }
-	rs, err := b.Store.Select(ctx, jobs.Query{})
+	now := start.Add(time.Minute)
+	b.Clock = clock.Set(func() time.Time { return now })
+	list, err := b.Store.Select(ctx, jobs.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	rs := jobs.Outcomes(list)
 	if n := len(rs); n != 0 && n != crashJobs || n == 0 && len(f.accepted()) > 0 {
 		t.Fatalf("killed at %d: %d jobs recorded, %d accepted", at, n, len(f.accepted()))
 	}
-	if err := b.Refresh(ctx, rs); err != nil {
-		t.Fatal(err)
-	}
+	refresh(t, b, rs) // from now on its outcome counts as uncertain
+	now = now.Add(jobs.SettleTime)
+	refresh(t, b, rs)
 	there := map[string]string{}
 	for _, line := range f.accepted() {
 		_, request, _ := strings.Cut(line, " ")
 		there[jobID(request)] = request
 	}
-	var again []*jobs.Record
+	var again []*jobs.Outcome
 	for _, r := range rs {
 		switch request, ok := there[r.ID]; {
 		case ok && r.Handle.ID != "their-"+request:
@@ -161,7 +164,7 @@ func afterCrash(t *testing.T, dir string, at int) {
 			again = append(again, r)
 		}
 	}
-	if err := b.Resubmit(ctx, again, always(crashSites()...), true); err != nil {
+	if err := b.Resubmit(ctx, again, jobs.Anew{Discover: always(crashSites()...), Anywhere: true}); err != nil {
 		t.Fatal(err)
 	}
 	count := map[string]int{}

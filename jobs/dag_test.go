@@ -77,7 +77,7 @@ func TestMaxRunning(t *testing.T) {
 		Discover: func(context.Context, jobs.Origin) ([]*glue.Resource, error) {
 			return []*glue.Resource{site("a")}, nil
 		},
-		Seen: func(rs []*jobs.Record) {
+		Seen: func(rs []*jobs.Outcome) {
 			n := 0
 			for _, r := range rs {
 				if !r.Final() && r.Handle.ID != "" {

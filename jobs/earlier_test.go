@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 )
 
@@ -27,7 +28,7 @@ func TestCallsInARowSeeTheirOwnJobs(t *testing.T) {
 		t.Errorf("%v", count)
 	}
 	f.requests = nil
-	b.Now = func() time.Time { return start.Add(time.Minute) }
+	b.Clock = clock.Set(func() time.Time { return start.Add(time.Minute) })
 	found[1].Created = start.Add(30 * time.Second) // and still says 5 free
 	for range 5 {
 		one()

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"fmt"
 	"strings"
 )
@@ -25,14 +24,23 @@ func (e *IDError) Error() string {
 	return fmt.Sprintf("%s could be %s%s", e.ID, strings.Join(found, ", "), more)
 }
 
-// Find returns the jobs with the given ids, in that order. An id may be cut
-// to a beginning or an end that is its alone; the id of a collection means
-// all its jobs.
-func (s *Store) Find(ctx context.Context, ids []string) ([]*Record, error) {
+// way is how an id may name jobs, in the order they are tried.
+type way int
+
+const (
+	whole way = iota // the id
+	parentOf
+	beginning
+	end
+	parentEnd
+)
+
+// findAll looks ids up by way of a store's own look-up.
+func findAll(ids []string, look func(w way, id string) ([]*Record, error)) ([]*Record, error) {
 	var out []*Record
 	seen := map[string]bool{}
 	for _, id := range ids {
-		found, err := s.find(ctx, strings.ToLower(strings.TrimSpace(id)))
+		found, err := findOne(strings.ToLower(strings.TrimSpace(id)), look)
 		if err != nil {
 			return nil, err
 		}
@@ -46,26 +54,17 @@ func (s *Store) Find(ctx context.Context, ids []string) ([]*Record, error) {
 	return out, nil
 }
 
-func (s *Store) find(ctx context.Context, id string) ([]*Record, error) {
+func findOne(id string, look func(w way, id string) ([]*Record, error)) ([]*Record, error) {
 	if id == "" || strings.Trim(id, alphabet) != "" {
 		return nil, &IDError{ID: id}
 	}
-	for _, try := range []struct {
-		query string
-		args  []any
-		many  bool
-	}{
-		{"SELECT body FROM jobs WHERE id = ?", []any{id}, false},
-		{"SELECT body FROM jobs WHERE parent = ? ORDER BY id", []any{id}, true},
-		{"SELECT body FROM jobs WHERE id >= ? AND id < ? ORDER BY id", []any{id, id + "~"}, false},
-		{"SELECT body FROM jobs WHERE id LIKE ? ORDER BY id", []any{"%" + id}, false},
-		{"SELECT body FROM jobs WHERE parent LIKE ? ORDER BY id", []any{"%" + id}, true},
-	} {
-		found, err := s.records(ctx, try.query, try.args...)
+	for w := whole; w <= parentEnd; w++ {
+		found, err := look(w, id)
+		many := w == parentOf || w == parentEnd
 		switch {
 		case err != nil:
 			return nil, err
-		case len(found) == 1, len(found) > 1 && try.many && oneParent(found):
+		case len(found) == 1, len(found) > 1 && many && oneParent(found):
 			return found, nil
 		case len(found) > 1:
 			e := &IDError{ID: id}

@@ -1,49 +1,64 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"reflect"
-	"strconv"
+	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/broker/clock"
 	"gridbroker/plugins"
 )
 
-// byEndpoint groups jobs that a back-end has by where they are.
-func byEndpoint(rs []*Record) map[plugins.Handle][]*Record {
-	groups := map[plugins.Handle][]*Record{}
-	for _, r := range rs {
-		key := plugins.Handle{Interface: r.Handle.Interface, Endpoint: r.Handle.Endpoint}
-		groups[key] = append(groups[key], r)
-	}
-	return groups
-}
+// place is where jobs are: an interface at an endpoint.
+type place struct{ Interface, Endpoint string }
 
-// each calls f for every endpoint's jobs, endpoints in parallel.
-func (c *Controller) each(rs []*Record, f func(backend plugins.Submitter, rs []*Record) error) error {
+// each calls f for every place's part of a list, several at once. What has no
+// back-end is given to none.
+func each[T any](c *Controller, list []T, at func(T) plugins.Handle, none func(T, place), f func(backend plugins.Submitter, list []T) error) error {
+	groups := map[place][]T{}
+	var order []place
+	for _, x := range list {
+		h := at(x)
+		p := place{h.Interface, h.Endpoint}
+		if _, ok := groups[p]; !ok {
+			order = append(order, p)
+		}
+		groups[p] = append(groups[p], x)
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Interface, b.Interface))
+	})
 	var g errgroup.Group
-	g.SetLimit(maxEndpoints)
-	for at, group := range byEndpoint(rs) {
-		backend, ok := c.Registry.For(at.Interface)
+	g.SetLimit(c.atOnce())
+	for _, p := range order {
+		backend, ok := c.Registry.For(p.Interface)
 		if !ok {
-			for _, r := range group {
-				r.err = fmt.Errorf("job %s: no back-end for %s at %s", r.ID, at.Interface, at.Endpoint)
+			for _, x := range groups[p] {
+				none(x, p)
 			}
 			continue
 		}
-		g.Go(func() error { return f(backend, group) })
+		g.Go(func() error { return f(backend, groups[p]) })
 	}
 	return g.Wait()
 }
 
-func handles(rs []*Record) []plugins.Handle {
-	hs := make([]plugins.Handle, len(rs))
-	for i, r := range rs {
-		hs[i] = r.Handle
+// each calls f for every endpoint's jobs, endpoints in parallel.
+func (c *Controller) each(os []*Outcome, f func(backend plugins.Submitter, os []*Outcome) error) error {
+	none := func(o *Outcome, p place) {
+		o.Err = fmt.Errorf("job %s: no back-end for %s at %s", o.ID, p.Interface, p.Endpoint)
+	}
+	return each(c, os, func(o *Outcome) plugins.Handle { return o.Handle }, none, f)
+}
+
+func handles(os []*Outcome) []plugins.Handle {
+	hs := make([]plugins.Handle, len(os))
+	for i, o := range os {
+		hs[i] = o.Handle
 	}
 	return hs
 }
@@ -52,119 +67,54 @@ func handles(rs []*Record) []plugins.Handle {
 // was cut short are looked up, then every endpoint is asked about its jobs in
 // one request. Jobs that have ended are not asked about. What could not be
 // asked keeps its state and has an Err.
-func (c *Controller) Refresh(ctx context.Context, rs []*Record) error {
-	if err := c.Reconcile(ctx, rs); err != nil {
+func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
+	if err := c.Reconcile(ctx, os); err != nil {
 		return err
 	}
-	var live []*Record
-	for _, r := range rs {
-		if !r.Final() && r.Handle.ID != "" {
-			live = append(live, r)
+	var live []*Outcome
+	for _, o := range os {
+		if !o.Final() && o.Handle.ID != "" {
+			live = append(live, o)
 		}
 	}
-	return c.each(live, func(backend plugins.Submitter, rs []*Record) error {
-		return c.refresh(ctx, backend, rs)
+	return c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
+		return c.refresh(ctx, backend, os)
 	})
 }
 
-func (c *Controller) refresh(ctx context.Context, backend plugins.Submitter, rs []*Record) error {
-	got := backend.Status(ctx, handles(rs))
-	c.verify(ctx, backend, rs, got)
-	now := c.Now()
-	status := make(map[string]plugins.Status, len(rs))
-	for i, r := range rs {
+func (c *Controller) refresh(ctx context.Context, backend plugins.Submitter, os []*Outcome) error {
+	at := clock.Read(c.Clock)
+	got := backend.Status(ctx, handles(os))
+	c.verify(ctx, backend, os, got)
+	status := make(map[string]plugins.Status, len(os))
+	for i, o := range os {
 		if i >= len(got) {
-			r.err = fmt.Errorf("job %s: the back-end gave no answer", r.ID)
+			o.Err = fmt.Errorf("job %s: the back-end gave no answer", o.ID)
 			continue
 		}
-		r.err, r.asked = got[i].Err, got[i].State != plugins.Unknown
-		status[r.ID] = got[i]
+		o.Err, o.Fresh = got[i].Err, got[i].State != plugins.Unknown
+		got[i].Handle = o.Handle
+		status[o.ID] = got[i]
 	}
 	var mu sync.Mutex
 	var ends []plugins.End
-	err := c.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
+	err := c.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
 		st, ok := status[r.ID]
-		if !ok || r.Final() || st.Handle.ID != "" && st.Handle.ID != r.Handle.ID {
-			return Change{} // another process has gone on with it
+		if !ok || r.Final() || r.Handle.ID == "" || st.Handle != r.Handle {
+			return nil // another process has gone on with it
 		}
-		change := r.see(st, now)
-		if r.Final() {
+		if st.State.Final() && st.State != plugins.Lost {
 			mu.Lock()
 			ends = append(ends, plugins.End{ID: r.requestID(), Status: st})
 			mu.Unlock()
 		}
-		return change
+		return Seen{Status: st, At: at}
 	})
-	c.ended(ctx, ends)
-	return err
-}
-
-// updateStep is how exact Record.Updated is where nothing else has changed:
-// asking again and again about jobs that go on writes nothing.
-const updateStep = time.Minute
-
-// see writes what the back-end says into the record.
-func (r *Record) see(st plugins.Status, now time.Time) Change {
-	if st.State == plugins.Unknown || st.State == "" {
-		return Change{} // never a verdict
-	}
-	was := *r
-	r.State, r.Native = st.State, st.Native
-	r.Reason = st.Reason
-	if st.Err != nil && r.Reason == "" {
-		r.Reason = st.Err.Error()
-	}
-	if st.ExitCode.OK {
-		code := st.ExitCode.V
-		r.ExitCode = &code
-	}
-	keep(&r.Host, st.Node)
-	keep(&r.Started, st.Started)
-	keep(&r.Ended, st.Ended)
-	keep(&r.Expires, st.Expires)
-	keep(&r.WallTime, st.WallTime)
-	keep(&r.CPUTime, st.CPUTime)
-	keep(&r.MaxMemory, st.MaxMemory)
-	if r.Final() && r.Ended.IsZero() {
-		r.Ended = now
-	}
-	if now.Sub(r.Updated) >= updateStep || !reflect.DeepEqual(&was, r) {
-		r.Updated = now
-	}
-	if r.State == was.State {
-		return Change{}
-	}
-	return Change{string(r.State), r.summary()}
-}
-
-// keep replaces old by new where that is known.
-func keep[T comparable](old *T, new T) {
-	var zero T
-	if new != zero {
-		*old = new
-	}
-}
-
-// summary is what is worth a line in the log.
-func (r *Record) summary() string {
-	s := ""
-	add := func(text string) {
-		if s != "" {
-			s += ", "
+	for _, o := range os {
+		if o.State == plugins.Lost && status[o.ID].State == plugins.Lost {
+			ends = append(ends, plugins.End{ID: o.requestID(), Status: status[o.ID]})
 		}
-		s += text
 	}
-	if r.Native != "" {
-		add(r.Native)
-	}
-	if r.ExitCode != nil {
-		add("exit code " + strconv.Itoa(*r.ExitCode))
-	}
-	if r.Host != "" {
-		add("on " + r.Host)
-	}
-	if r.Reason != "" {
-		add(r.Reason)
-	}
-	return s
+	c.learn(ctx, ends)
+	return err
 }

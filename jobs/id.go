@@ -3,7 +3,6 @@ package jobs
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"strconv"
 	"time"
 )
 
@@ -32,13 +31,4 @@ func base32(v uint64, width int) string {
 		v /= 32
 	}
 	return string(text)
-}
-
-// requestID is the id that travels with an attempt: the job's own for the
-// first, "id-2" for the second. So a look-up never finds an older attempt.
-func requestID(id string, attempt int) string {
-	if attempt <= 1 {
-		return id
-	}
-	return id + "-" + strconv.Itoa(attempt)
 }

@@ -8,7 +8,6 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/jdl"
-	"gridbroker/plugins"
 	"gridbroker/rank"
 )
 
@@ -17,23 +16,27 @@ var errNoStore = errors.New("no job records are open")
 // Intend records the jobs of a plan that have a choice, before any request
 // leaves. Jobs of one set (a parametric job, a collection, a DAG) get a
 // common parent. A DAG with a node that nothing matches is not begun.
-func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.JobSet) ([]*Record, error) {
+func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.JobSet) ([]*Outcome, error) {
 	if c.Store == nil {
 		return nil, errNoStore
 	}
-	now := c.Now()
+	now := c.now()
 	ids := newIDs(now, len(p.Jobs)+len(sets))
 	at := map[*jdl.Job]*Record{}
-	var rs []*Record
+	var os []*Outcome
 	for i := range p.Jobs {
 		jp := &p.Jobs[i]
 		if jp.Err != nil {
 			continue
 		}
-		r := &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(), Node: jp.Job.Node, Origin: c.Origin, Slots: jp.Job.Demand.Slots,
-			State: plugins.Intended, Created: now, Choices: c.choices(jp.Choices), job: jp.Job}
-		at[jp.Job] = r
-		rs = append(rs, r)
+		o := &Outcome{job: jp.Job, Record: &Record{ID: ids[i], Name: jp.Job.Name, File: jp.Job.File, JDL: jp.Job.Text(),
+			Node: jp.Job.Node, Origin: c.Origin, Slots: jp.Job.Demand.Slots}}
+		if _, err := o.Apply(Recorded{}, now); err != nil {
+			return nil, err
+		}
+		o.Choices = o.choose(jp.Choices, c.Offers())
+		at[jp.Job] = o.Record
+		os = append(os, o)
 	}
 	for i, set := range sets {
 		if len(set.Jobs) < 2 {
@@ -43,7 +46,7 @@ func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 			return nil, err
 		}
 	}
-	return rs, c.Store.Add(ctx, rs)
+	return os, c.Store.Add(ctx, Records(os))
 }
 
 // join gives the jobs of a set their parent and their predecessors' ids.
@@ -69,28 +72,31 @@ func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
 	return nil
 }
 
-// choices are the best alternatives, as many as are worth recording.
-func (c *Controller) choices(rs []rank.Ranked) []Choice {
-	rs = rs[:min(len(rs), c.Offers())]
+// choose makes the best alternatives, as many as are worth recording, the
+// choices of a job, and keeps what ranked them for this process.
+func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
+	rs = rs[:min(len(rs), most)]
 	cs := make([]Choice, 0, len(rs))
+	o.ranked = make(map[string]*rank.Ranked, len(rs))
 	for i := range rs {
 		r := &rs[i]
 		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint,
-			Unproven: r.Limit.On, ranked: r}
+			Unproven: r.Limit.On}
 		if expected, ok := broker.Parts(*r).Seconds(); ok {
 			c.Predicted = expected
 		}
+		o.ranked[c.Resource] = r
 		cs = append(cs, c)
 	}
 	return cs
 }
 
 // Submit records the jobs of a plan and sends those that wait for no other.
-func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.JobSet) ([]*Record, error) {
-	rs, err := c.Intend(ctx, p, sets...)
+func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.JobSet) ([]*Outcome, error) {
+	os, err := c.Intend(ctx, p, sets...)
 	if err != nil {
 		return nil, err
 	}
-	first := slices.DeleteFunc(slices.Clone(rs), func(r *Record) bool { return len(r.After) > 0 })
-	return rs, c.Send(ctx, first)
+	first := slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool { return len(o.After) > 0 })
+	return os, c.Send(ctx, first)
 }

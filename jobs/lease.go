@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// lease is held by a process while it submits, so that another one does not
-// take its jobs for those of a process that died. It is a lock on a file: the
-// kernel frees it when the process ends, however it ends.
-type lease struct {
+// fileLease is a lock on a file: the kernel frees it when the process ends,
+// however it ends.
+type fileLease struct {
 	name string
 	file *os.File
 }
 
-// lease takes a new lease.
-func (s *Store) lease(name string) (*lease, error) {
+// Lease implements Store.
+func (s *SQLite) Lease(name string) (Lease, error) {
 	dir := filepath.Join(s.dir, "leases")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
@@ -31,18 +30,21 @@ func (s *Store) lease(name string) (*lease, error) {
 		f.Close()
 		return nil, fmt.Errorf("job records: lock %s: %w", f.Name(), err)
 	}
-	return &lease{name, f}, nil
+	return &fileLease{name, f}, nil
 }
 
-// end gives the lease up. The file goes first, so that nobody can lock one
+// Name implements Lease.
+func (l *fileLease) Name() string { return l.name }
+
+// End gives the lease up. The file goes first, so that nobody can lock one
 // that is about to vanish and believe to own it: names are never used twice.
-func (l *lease) end() {
+func (l *fileLease) End() {
 	os.Remove(l.file.Name())
 	l.file.Close()
 }
 
-// alive reports whether the process that took the lease still has it.
-func (s *Store) alive(name string) bool {
+// Alive implements Store.
+func (s *SQLite) Alive(name string) bool {
 	if name == "" || strings.Contains(name, "/") {
 		return false
 	}

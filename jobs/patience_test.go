@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
@@ -45,7 +46,7 @@ func TestPatience(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b, f := rig(t)
 			now := start
-			b.Now = func() time.Time { return now }
+			b.Clock = clock.Set(func() time.Time { return now })
 			f.status = func(plugins.Handle) plugins.Status {
 				return plugins.Status{State: plugins.Done, ExitCode: glue.Some(0)}
 			}
@@ -64,7 +65,7 @@ func TestPatience(t *testing.T) {
 					asked++
 					return c.found(now.Sub(start)), nil
 				},
-				Seen: func([]*jobs.Record) { now = now.Add(10 * time.Second) },
+				Seen: func([]*jobs.Outcome) { now = now.Add(10 * time.Second) },
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -215,6 +215,9 @@ func (s *Scouts) see(rs []*Record, now time.Time) {
 // count adds a job's attempts, where they were, to what is known of the places.
 func (s *Scouts) count(r *Record, now time.Time) {
 	for _, p := range r.Past {
+		if p.Handle.ID == "" || p.State == plugins.Cancelled {
+			continue // it was not there, or ended as we wished
+		}
 		t := s.trust(p.Resource)
 		t.sent++
 		t.bad++
@@ -228,43 +231,43 @@ func (s *Scouts) count(r *Record, now time.Time) {
 	case r.State == plugins.Cancelled:
 	case r.Failure():
 		t.bad++
-	case r.Final(), r.State == plugins.Running && !r.Started.IsZero() && now.Sub(r.Started) >= rank.ProofRun:
+	case r.Final(), r.State == plugins.Running && r.Uncertain.IsZero() && !r.Started.IsZero() && now.Sub(r.Started) >= rank.ProofRun:
 		t.proven = true
 	}
 }
 
 // waited reports whether a job has been in its queue for long.
 func waited(r *Record, now time.Time) bool {
-	return !r.Final() && r.Handle.ID != "" && !r.Sent.IsZero() && now.Sub(r.Sent) >= rank.ProofWait
+	return !r.Final() && r.Uncertain.IsZero() && r.Handle.ID != "" && !r.Sent.IsZero() && now.Sub(r.Sent) >= rank.ProofWait
 }
 
 // due takes out the jobs that were kept back while there are no news since.
 // When they wait for nothing any more, and no resource is proven, the limit is
 // lifted: jobs that fail wherever they are sent are at fault themselves.
-func (s *Scouts) due(ready []*Record, all []*Record) []*Record {
+func (s *Scouts) due(ready []*Outcome, all []*Outcome) []*Outcome {
 	if s == nil {
 		return ready
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := slices.ContainsFunc(ready, func(r *Record) bool { return s.held[r.ID] })
+	held := slices.ContainsFunc(ready, func(o *Outcome) bool { return s.held[o.ID] })
 	if held && !s.news && !underWay(all) {
 		s.off, s.news = true, true
 	}
-	var due []*Record
-	for _, r := range ready {
-		if s.news || !s.held[r.ID] {
-			due = append(due, r)
-			delete(s.held, r.ID)
+	var due []*Outcome
+	for _, o := range ready {
+		if s.news || !s.held[o.ID] {
+			due = append(due, o)
+			delete(s.held, o.ID)
 		}
 	}
 	s.news = false
 	return due
 }
 
-func underWay(rs []*Record) bool {
-	for _, r := range rs {
-		if !r.Final() && r.State != plugins.Intended {
+func underWay(os []*Outcome) bool {
+	for _, o := range os {
+		if !o.Final() && o.State != plugins.Intended {
 			return true
 		}
 	}

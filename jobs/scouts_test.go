@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
@@ -32,7 +33,7 @@ type expedition struct {
 func newExpedition(t *testing.T, follow bool) *expedition {
 	x := &expedition{t: t, clock: start, sent: map[string]time.Time{}}
 	x.Controller, x.fake = rig(t)
-	x.Now = func() time.Time { return x.pass(0) }
+	x.Clock = clock.Set(func() time.Time { return x.pass(0) })
 	x.Scouts = jobs.NewScouts(5, follow)
 	x.fake.status = x.status
 	return x
@@ -48,7 +49,7 @@ func (x *expedition) pass(d time.Duration) time.Time {
 
 // remembering adds a history.
 func (x *expedition) remembering() *history.Registry {
-	h, err := history.Open(x.t.TempDir(), x.Now)
+	h, err := history.Open(x.t.TempDir(), x.Clock.Now)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func (x *expedition) status(h plugins.Handle) plugins.Status {
 }
 
 // sweep submits that many jobs and, where they are followed, waits for them.
-func (x *expedition) sweep(jobs int, more string, found ...*glue.Resource) []*jobs.Record {
+func (x *expedition) sweep(jobs int, more string, found ...*glue.Resource) []*jobs.Outcome {
 	x.t.Helper()
 	text := fmt.Sprintf(`JobType = "Parametric"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = %d; WallTime = "1 h"; %s`, jobs, more)
 	sweep, err := jdl.ParseJobs("sweep.jdl", []byte(text), jdl.WithDefaults(jdl.Defaults{}))
@@ -88,16 +89,16 @@ func (x *expedition) sweep(jobs int, more string, found ...*glue.Resource) []*jo
 	return submit(x.t, x.Controller, found, sweep)
 }
 
-func (x *expedition) follow(rs []*jobs.Record, found ...*glue.Resource) {
+func (x *expedition) follow(rs []*jobs.Outcome, found ...*glue.Resource) {
 	x.t.Helper()
 	err := x.Wait(x.t.Context(), rs, jobs.Waiting{Pause: time.Millisecond, Discover: always(found...),
-		Seen: func([]*jobs.Record) { x.pass(30 * time.Second) }})
+		Seen: func([]*jobs.Outcome) { x.pass(30 * time.Second) }})
 	if err != nil {
 		x.t.Fatal(err)
 	}
 }
 
-func count(rs []*jobs.Record) (lost, well int) {
+func count(rs []*jobs.Outcome) (lost, well int) {
 	for _, r := range rs {
 		if r.Failure() {
 			lost++
@@ -312,10 +313,11 @@ func TestScoutsOutliveTheirProcess(t *testing.T) {
 	found := []*glue.Resource{best("hole"), site("a")}
 	x.sweep(500, "", found...)
 	x.Scouts = jobs.NewScouts(5, true)
-	rs, err := x.Store.Select(t.Context(), jobs.Query{})
+	list, err := x.Store.Select(t.Context(), jobs.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	rs := jobs.Outcomes(list)
 	x.follow(rs, found...)
 	if lost, well := count(rs); lost > 5 || lost+well != 500 {
 		t.Errorf("%d lost, %d well", lost, well)

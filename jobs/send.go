@@ -5,20 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/broker/clock"
 	"gridbroker/plugins"
 )
-
-// maxEndpoints is how many endpoints are talked to at once.
-const maxEndpoints = 32
 
 // sending is one call of Send.
 type sending struct {
 	*Controller
-	lease *lease
+	lease Lease
 	mu    sync.Mutex
 	dead  map[string]error // endpoints that failed in this call
 }
@@ -26,25 +23,27 @@ type sending struct {
 // Send offers each job to its choices, best first, until one takes it: one
 // bulk request per endpoint, endpoints in parallel. An endpoint that could
 // not be reached is not tried again in this call. A job with an uncertain
-// outcome is not offered further: it may have arrived.
+// outcome is not offered further: it may have arrived. Where ctx ends, jobs
+// that were not sent stay as they are.
 //
 // What became of each job is in its record and in its Err; the error of Send
-// is that of the job records themselves.
-func (c *Controller) Send(ctx context.Context, rs []*Record) error {
+// is that of the job records themselves, an *UnrecordedError where jobs had
+// been sent.
+func (c *Controller) Send(ctx context.Context, os []*Outcome) error {
 	if c.Store == nil {
 		return errNoStore
 	}
-	if len(rs) == 0 {
+	if len(os) == 0 {
 		return nil
 	}
-	l, err := c.Store.lease(newIDs(c.Now(), 1)[0])
+	l, err := c.Store.Lease(newIDs(c.now(), 1)[0])
 	if err != nil {
 		return err
 	}
-	defer l.end()
+	defer l.End()
 	s := &sending{Controller: c, lease: l, dead: map[string]error{}}
-	for len(rs) > 0 {
-		if rs, err = s.round(ctx, rs); err != nil {
+	for len(os) > 0 {
+		if os, err = s.round(ctx, os); err != nil {
 			return err
 		}
 	}
@@ -52,136 +51,157 @@ func (c *Controller) Send(ctx context.Context, rs []*Record) error {
 }
 
 // round offers every job once and returns those to be offered further.
-func (s *sending) round(ctx context.Context, rs []*Record) (again []*Record, err error) {
-	batches, lost, kept := s.batches(rs)
-	if err := errors.Join(s.giveUp(ctx, lost), s.keepBack(ctx, kept)); err != nil {
-		return nil, err
-	}
+func (s *sending) round(ctx context.Context, os []*Outcome) (again []*Outcome, err error) {
 	if ctx.Err() != nil {
-		for _, r := range rs {
-			r.err = ctx.Err() // still intended: can be submitted again
+		for _, o := range os {
+			o.Err = ctx.Err() // still intended: can be submitted again
 		}
 		return nil, nil
 	}
+	batches, lost, kept := s.batches(os)
+	if err := errors.Join(s.giveUp(ctx, lost), s.keepBack(ctx, kept)); err != nil {
+		return nil, err
+	}
 	var g errgroup.Group
-	g.SetLimit(maxEndpoints)
+	g.SetLimit(s.atOnce())
+	var unrecorded *UnrecordedError
 	for _, batch := range batches {
 		g.Go(func() error {
 			more, err := s.batch(ctx, batch)
 			s.mu.Lock()
+			defer s.mu.Unlock()
 			again = append(again, more...)
-			s.mu.Unlock()
+			if u, ok := errors.AsType[*UnrecordedError](err); ok {
+				unrecorded = unrecorded.with(u)
+				return nil
+			}
 			return err
 		})
 	}
-	return again, g.Wait()
+	err = g.Wait()
+	if unrecorded != nil {
+		return nil, unrecorded
+	}
+	return again, err
+}
+
+// with joins what could not be recorded at several endpoints.
+func (e *UnrecordedError) with(more *UnrecordedError) *UnrecordedError {
+	if e == nil {
+		return more
+	}
+	return &UnrecordedError{IDs: append(e.IDs, more.IDs...), Err: e.Err}
 }
 
 // batches groups jobs by the endpoint of their best choice, passing over
 // dead ones. Jobs without a choice left are lost; those that wait for scouts
 // are kept.
-func (s *sending) batches(rs []*Record) (batches [][]*Record, lost, kept []*Record) {
+func (s *sending) batches(os []*Outcome) (batches [][]*Outcome, lost, kept []*Outcome) {
 	at := map[string]int{}
-	for _, r := range rs {
-		for len(r.Choices) > 0 && s.dead[r.Choices[0].Endpoint.URL] != nil {
-			r.err = s.dead[r.Choices[0].Endpoint.URL]
-			r.Choices = r.Choices[1:]
+	for _, o := range os {
+		for len(o.Choices) > 0 && s.dead[o.Choices[0].Endpoint.URL] != nil {
+			o.Err = s.dead[o.Choices[0].Endpoint.URL]
+			o.Choices = o.Choices[1:]
 		}
-		if len(r.Choices) == 0 {
-			lost = append(lost, r)
+		if len(o.Choices) == 0 {
+			lost = append(lost, o)
 			continue
 		}
-		if !s.Scouts.choose(r) {
-			kept = append(kept, r)
+		if !s.Scouts.choose(o.Record) {
+			kept = append(kept, o)
 			continue
 		}
-		e := r.Choices[0].Endpoint
+		e := o.Choices[0].Endpoint
 		i, ok := at[e.Interface+" "+e.URL]
 		if !ok {
 			i = len(batches)
 			at[e.Interface+" "+e.URL] = i
 			batches = append(batches, nil)
 		}
-		batches[i] = append(batches[i], r)
+		batches[i] = append(batches[i], o)
 	}
 	return batches, lost, kept
 }
 
 // keepBack notes in the records why the jobs stay here.
-func (s *sending) keepBack(ctx context.Context, rs []*Record) error {
+func (s *sending) keepBack(ctx context.Context, os []*Outcome) error {
 	at := map[string]string{}
-	for _, r := range rs {
-		at[r.ID] = r.Choices[0].At
+	for _, o := range os {
+		at[o.ID] = o.Choices[0].At
 	}
-	return s.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
-		if r.State == plugins.Intended {
-			r.Reason = "waits until the first jobs at " + at[r.ID] + " have shown that it runs them"
+	return s.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
+		if r.State != plugins.Intended {
+			return nil
 		}
-		return Change{}
+		return KeptBack{At: at[r.ID]}
 	})
 }
 
 // giveUp records that nobody took the jobs.
-func (s *sending) giveUp(ctx context.Context, rs []*Record) error {
-	for _, r := range rs {
-		if r.err == nil {
-			r.err = errors.New("no resource left to offer it to")
+func (s *sending) giveUp(ctx context.Context, os []*Outcome) error {
+	for _, o := range os {
+		if o.Err == nil {
+			o.Err = errors.New("no resource left to offer it to")
 		}
 	}
-	errs := errorsOf(rs)
-	return s.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change {
-		r.State, r.Reason, r.Owner, r.Choices = plugins.Failed, "nobody took it; the last said: "+errs[r.ID].Error(), "", nil
-		return Change{"give up", r.Reason}
+	errs := errorsOf(os)
+	return s.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
+		if r.State != plugins.Intended || !s.mine(r) {
+			return nil
+		}
+		return GaveUp{Why: errs[r.ID].Error()}
 	})
 }
 
-func errorsOf(rs []*Record) map[string]error {
-	errs := make(map[string]error, len(rs))
-	for _, r := range rs {
-		errs[r.ID] = r.err
-	}
-	return errs
-}
+// mine reports whether this call may go on with a job that is intended.
+func (s *sending) mine(r *Record) bool { return r.Owner == s.lease.Name() || s.free(r) }
 
 // batch sends jobs to one endpoint: first the record, then the request.
-func (s *sending) batch(ctx context.Context, rs []*Record) (again []*Record, err error) {
-	choice := make(map[string]Choice, len(rs))
-	for _, r := range rs {
-		choice[r.ID] = r.Choices[0]
-	}
-	if err := s.claim(ctx, rs, choice); err != nil {
+func (s *sending) batch(ctx context.Context, os []*Outcome) (again []*Outcome, err error) {
+	space, err := s.Store.Reserve(len(os))
+	if err != nil {
 		return nil, err
 	}
-	mine := rs[:0:0]
-	for _, r := range rs {
-		if r.Owner == s.lease.name && r.State == plugins.Submitting {
-			mine = append(mine, r)
-		} else {
-			r.err = fmt.Errorf("job %s: another process is submitting it, or it is %s", r.ID, r.State)
-		}
+	defer space.Free()
+	choice := make(map[string]Choice, len(os))
+	for _, o := range os {
+		choice[o.ID] = o.Choices[0]
+	}
+	mine, err := s.claim(ctx, os, choice)
+	if err != nil {
+		return nil, err
 	}
 	results, reqs := s.request(ctx, mine, choice)
-	again, err = s.settle(ctx, mine, results)
-	s.sent(ctx, reqs, results, mine, choice)
+	space.Free()
+	again, err = s.settle(ctx, mine, results, choice)
+	s.sent(ctx, reqs, results, mine)
 	return again, err
 }
 
-// claim commits "being submitted there, by me" before anything is sent.
-func (s *sending) claim(ctx context.Context, rs []*Record, choice map[string]Choice) error {
-	now := s.Now()
-	return s.Store.Update(ctx, rs, func(r *Record) Change {
-		if r.State != plugins.Intended || r.Owner != "" && r.Owner != s.lease.name && s.Store.alive(r.Owner) {
-			return Change{}
+// claim commits "being submitted there, by me" before anything is sent, and
+// returns the jobs that are ours then.
+func (s *sending) claim(ctx context.Context, os []*Outcome, choice map[string]Choice) (mine []*Outcome, err error) {
+	err = s.apply(ctx, os, func(r *Record) Event {
+		if r.State != plugins.Intended || !s.mine(r) {
+			return nil
 		}
-		c := choice[r.ID]
-		r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, s.lease.name, now, "", ""
-		r.Resource, r.At, r.Site, r.Predicted = c.Resource, c.At, c.Site, c.Predicted
-		r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}
-		r.Attempts++
-		r.Tried = append(r.Tried, c.Resource)
-		r.Choices = after(r.Choices, c.Resource)
-		return Change{"send", "to " + c.At + " at " + c.Endpoint.URL + " as " + r.requestID()}
+		return Claimed{Owner: s.lease.Name(), Choice: choice[r.ID]}
 	})
+	if errors.Is(err, context.Canceled) {
+		for _, o := range os {
+			o.Err = err
+		}
+		return nil, nil
+	}
+	for _, o := range os {
+		switch {
+		case o.Owner == s.lease.Name() && o.State == plugins.Submitting:
+			mine = append(mine, o)
+		case o.Err == nil:
+			o.Err = fmt.Errorf("job %s: another process is submitting it, or it is %s", o.ID, o.State)
+		}
+	}
+	return mine, err
 }
 
 // after is the choices below the named one.
@@ -195,16 +215,16 @@ func after(cs []Choice, resource string) []Choice {
 }
 
 // request is the one bulk request to the endpoint.
-func (s *sending) request(ctx context.Context, rs []*Record, choice map[string]Choice) ([]plugins.Result, []plugins.Request) {
-	if len(rs) == 0 {
+func (s *sending) request(ctx context.Context, os []*Outcome, choice map[string]Choice) ([]plugins.Result, []plugins.Request) {
+	if len(os) == 0 {
 		return nil, nil
 	}
-	reqs := make([]plugins.Request, len(rs))
-	for i, r := range rs {
-		c := choice[r.ID]
-		reqs[i] = plugins.Request{ID: r.requestID(), Job: r.job, Endpoint: c.Endpoint}
-		if c.ranked != nil {
-			reqs[i].Resource = c.ranked.Resource
+	reqs := make([]plugins.Request, len(os))
+	for i, o := range os {
+		c := choice[o.ID]
+		reqs[i] = plugins.Request{ID: o.requestID(), Job: o.job, Endpoint: c.Endpoint}
+		if ranked := o.ranked[c.Resource]; ranked != nil {
+			reqs[i].Resource = ranked.Resource
 		}
 	}
 	e := reqs[0].Endpoint
@@ -242,55 +262,68 @@ func all(reqs []plugins.Request, err error) []plugins.Result {
 }
 
 // settle records the outcomes and returns the jobs to be offered further.
-func (s *sending) settle(ctx context.Context, rs []*Record, results []plugins.Result) (again []*Record, err error) {
-	result := make(map[string]plugins.Result, len(rs))
-	now := s.Now()
-	for i, r := range rs {
-		result[r.ID] = results[i]
-		r.err = results[i].Err
+func (s *sending) settle(ctx context.Context, os []*Outcome, results []plugins.Result, choice map[string]Choice) (again []*Outcome, err error) {
+	result := make(map[string]plugins.Result, len(os))
+	ids := make([]string, len(os))
+	for i, o := range os {
+		result[o.ID], ids[i] = results[i], o.ID
+		o.Err = results[i].Err
 	}
-	err = s.Store.Update(context.WithoutCancel(ctx), rs, func(r *Record) Change { return r.settle(result[r.ID], now) })
+	at := clock.Read(s.Clock)
+	err = s.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
+		if r.State != plugins.Submitting || r.Owner != s.lease.Name() {
+			return nil // another process took us for dead
+		}
+		return answered(ctx, result[r.ID], choice[r.ID], at)
+	})
 	if err != nil {
-		return nil, err
+		for _, o := range os {
+			o.Err = &plugins.Error{Kind: plugins.Uncertain, Op: "record job " + o.ID, Endpoint: o.Handle.Endpoint, Err: err}
+		}
+		return nil, &UnrecordedError{IDs: ids, Err: err}
 	}
-	for _, r := range rs {
-		if r.State == plugins.Intended {
-			s.Scouts.back(r)
-			s.remember(r.Handle.Endpoint, r.err)
-			again = append(again, r)
+	for _, o := range os {
+		if o.State == plugins.Intended {
+			s.Scouts.back(o.Record)
+			s.remember(ctx, o.Handle.Endpoint, o.Err)
+			again = append(again, o)
 		}
 	}
 	return again, nil
 }
 
-// remember marks an endpoint that could not be used at all.
-func (s *sending) remember(endpoint string, err error) {
-	e, ok := errors.AsType[*plugins.Error](err)
-	if !ok || e.Kind == plugins.Refused {
-		return
-	}
-	s.Scouts.silent(endpoint, s.Now())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dead[endpoint] = err
-}
-
-// settle writes one outcome into the record.
-func (r *Record) settle(res plugins.Result, now time.Time) Change {
-	r.Owner = ""
+// answered is what an answer to a request means.
+func answered(ctx context.Context, res plugins.Result, c Choice, at clock.Reading) Event {
 	if res.Err == nil {
-		r.State, r.Handle, r.Submitted, r.Reason, r.Choices = plugins.Accepted, res.Handle, now, "", nil
-		return Change{"accepted", "as " + res.Handle.ID}
+		return Accepted{Handle: res.Handle}
 	}
-	r.Reason = res.Err.Error()
 	e, ok := errors.AsType[*plugins.Error](res.Err)
 	switch {
 	case !ok || e.Kind == plugins.Uncertain:
-		return Change{"uncertain", r.Reason}
+		return Unanswered{Why: res.Err.Error(), At: at}
 	case e.Kind == plugins.Invalid:
-		r.State, r.NoRetry = plugins.Failed, true
-		return Change{"invalid", r.Reason}
+		return Invalid{Why: res.Err.Error()}
+	case interrupted(ctx, res.Err):
+		return Withdrawn{Choice: c}
 	}
-	r.State = plugins.Intended
-	return Change{e.Kind.String(), r.Reason}
+	return Refused{Kind: e.Kind, Why: res.Err.Error()}
+}
+
+// interrupted reports whether a request did not leave because the user ended
+// the call: that is nobody's fault.
+func interrupted(ctx context.Context, err error) bool {
+	e, ok := errors.AsType[*plugins.Error](err)
+	return ok && e.Kind != plugins.Uncertain && ctx.Err() != nil && (errors.Is(err, context.Canceled) || e.Kind == plugins.Unavailable)
+}
+
+// remember marks an endpoint that could not be used at all.
+func (s *sending) remember(ctx context.Context, endpoint string, err error) {
+	e, ok := errors.AsType[*plugins.Error](err)
+	if !ok || e.Kind == plugins.Refused || interrupted(ctx, err) {
+		return
+	}
+	s.Scouts.silent(endpoint, s.now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dead[endpoint] = err
 }

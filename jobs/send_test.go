@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
@@ -24,7 +25,7 @@ func rig(t *testing.T) (*jobs.Controller, *fake) {
 	return newController(func(b *jobs.Controller) { b.Registry, b.Store = reg, openStore(t, f.dir) }), f
 }
 
-func submit(t *testing.T, b *jobs.Controller, rs []*glue.Resource, sets ...*jdl.JobSet) []*jobs.Record {
+func submit(t *testing.T, b *jobs.Controller, rs []*glue.Resource, sets ...*jdl.JobSet) []*jobs.Outcome {
 	t.Helper()
 	var jobs []*jdl.Job
 	for _, s := range sets {
@@ -83,7 +84,7 @@ func TestDeadEndpointIsTriedOnce(t *testing.T) {
 	}
 	for _, r := range rs {
 		if r.State != plugins.Accepted || r.At != "other" {
-			t.Fatalf("job %s: %s at %s: %v", r.ID, r.State, r.At, r.Err())
+			t.Fatalf("job %s: %s at %s: %v", r.ID, r.State, r.At, r.Err)
 		}
 	}
 }
@@ -120,13 +121,13 @@ func TestUncertainIsLookedUp(t *testing.T) {
 			}
 			rs := submit(t, b, []*glue.Resource{site("a"), site("b")}, set(stored(t, `Executable = "/bin/true";`)))
 			r := rs[0]
-			if len(f.requests) != 1 || r.State != plugins.Submitting || !jobs.IsUncertain(r.Err()) {
-				t.Fatalf("%v: %s %v", f.requests, r.State, r.Err())
+			if len(f.requests) != 1 || r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) {
+				t.Fatalf("%v: %s %v", f.requests, r.State, r.Err)
 			}
 			f.findErr = errors.New("no route to host")
 			refresh(t, b, rs)
-			if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err()) {
-				t.Fatalf("endpoint dead: %s %v", r.State, r.Err())
+			if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) {
+				t.Fatalf("endpoint dead: %s %v", r.State, r.Err)
 			}
 			f.findErr = nil
 			refresh(t, b, rs)
@@ -136,19 +137,19 @@ func TestUncertainIsLookedUp(t *testing.T) {
 			if arrives {
 				return
 			}
-			if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err()) {
-				t.Fatalf("not found at once: %s %v", r.State, r.Err())
+			if r.State != plugins.Submitting || !jobs.IsUncertain(r.Err) {
+				t.Fatalf("not found at once: %s %v", r.State, r.Err)
 			}
-			b.Now = func() time.Time { return start.Add(jobs.SettleTime) }
+			b.Clock = clock.Set(func() time.Time { return start.Add(jobs.SettleTime) })
 			refresh(t, b, rs)
-			if r.State != plugins.Intended || r.Err() != nil {
-				t.Fatalf("not found for good: %s %v", r.State, r.Err())
+			if r.State != plugins.Intended || r.Err != nil {
+				t.Fatalf("not found for good: %s %v", r.State, r.Err)
 			}
 		})
 	}
 }
 
-func refresh(t *testing.T, b *jobs.Controller, rs []*jobs.Record) {
+func refresh(t *testing.T, b *jobs.Controller, rs []*jobs.Outcome) {
 	t.Helper()
 	if err := b.Refresh(context.Background(), rs); err != nil {
 		t.Fatal(err)
@@ -162,13 +163,13 @@ func TestLivingSubmitterIsLeftAlone(t *testing.T) {
 	f.point = func() {
 		f.point = nil
 		other := newController(func(o *jobs.Controller) { o.Registry, o.Store = b.Registry, openStore(t, f.dir) })
-		other.Now = func() time.Time { return start.Add(time.Hour) }
+		other.Clock = clock.Set(func() time.Time { return start.Add(time.Hour) })
 		rs, err := other.Store.Select(context.Background(), jobs.Query{})
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		if err := other.Reconcile(context.Background(), rs); err != nil {
+		if err := other.Reconcile(context.Background(), jobs.Outcomes(rs)); err != nil {
 			t.Error(err)
 		}
 		seen = rs[0].State
@@ -183,8 +184,8 @@ func TestBackendsFaultIsUncertain(t *testing.T) {
 	b, f := rig(t)
 	f.answer = func(string, string) error { panic("index out of range") }
 	rs := submit(t, b, []*glue.Resource{site("a"), site("b")}, set(stored(t, `Executable = "/bin/true";`)))
-	if !jobs.IsUncertain(rs[0].Err()) || !strings.Contains(rs[0].Err().Error(), "index out of range") {
-		t.Errorf("%v", rs[0].Err())
+	if !jobs.IsUncertain(rs[0].Err) || !strings.Contains(rs[0].Err.Error(), "index out of range") {
+		t.Errorf("%v", rs[0].Err)
 	}
 }
 
@@ -209,12 +210,12 @@ func TestInterruptedBeforeSending(t *testing.T) {
 	if err := b.Send(ctx, rs); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.requests) != 0 || rs[0].State != plugins.Intended || !errors.Is(rs[0].Err(), context.Canceled) {
-		t.Errorf("%v %s %v", f.requests, rs[0].State, rs[0].Err())
+	if len(f.requests) != 0 || rs[0].State != plugins.Intended || !errors.Is(rs[0].Err, context.Canceled) {
+		t.Errorf("%v %s %v", f.requests, rs[0].State, rs[0].Err)
 	}
 }
 
-func wait(t *testing.T, b *jobs.Controller, rs []*jobs.Record, found ...*glue.Resource) {
+func wait(t *testing.T, b *jobs.Controller, rs []*jobs.Outcome, found ...*glue.Resource) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

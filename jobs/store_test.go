@@ -12,12 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
-func openStore(t *testing.T, dir string) *jobs.Store {
+func openStore(t *testing.T, dir string) *jobs.SQLite {
 	t.Helper()
 	s, err := jobs.OpenStore(dir, func() time.Time { return start })
 	if err != nil {
@@ -114,9 +115,9 @@ func TestManyWriters(t *testing.T) {
 		wg.Go(func() {
 			for range changes {
 				rs := records("1aaa11")
-				err := s.Update(context.Background(), rs, func(r *jobs.Record) jobs.Change {
+				_, err := s.Update(context.Background(), rs, func(r *jobs.Record) (jobs.Change, error) {
 					r.Attempts++
-					return jobs.Change{Action: "count", Text: fmt.Sprint(w)}
+					return jobs.Change{Action: "count", Text: fmt.Sprint(w)}, nil
 				})
 				if err != nil {
 					t.Error(err)
@@ -153,9 +154,9 @@ func BenchmarkStore100Jobs(b *testing.B) {
 		if err := s.Add(context.Background(), rs); err != nil {
 			b.Fatal(err)
 		}
-		if err := s.Update(context.Background(), rs, func(r *jobs.Record) jobs.Change {
+		if _, err := s.Update(context.Background(), rs, func(r *jobs.Record) (jobs.Change, error) {
 			r.State = plugins.Submitting
-			return jobs.Change{Action: "send"}
+			return jobs.Change{Action: "send"}, nil
 		}); err != nil {
 			b.Fatal(err)
 		}
@@ -172,16 +173,17 @@ func TestStoreUpdatesTheOthersOfAForgottenJob(t *testing.T) {
 	if err := s.Delete(ctx, rs[1:2]); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Update(ctx, rs, func(r *jobs.Record) jobs.Change {
+	errs, err := s.Update(ctx, rs, func(r *jobs.Record) (jobs.Change, error) {
 		r.State = plugins.Queued
-		return jobs.Change{Action: "queued"}
+		return jobs.Change{Action: "queued"}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []plugins.State{plugins.Queued, plugins.Lost, plugins.Queued} {
-		if rs[i].State != want || (rs[i].Err() != nil) != (want == plugins.Lost) {
-			t.Errorf("job %s: %s, %v; want %s", rs[i].ID, rs[i].State, rs[i].Err(), want)
+	for i, want := range []plugins.State{plugins.Queued, plugins.Intended, plugins.Queued} {
+		_, gone := errs[i].(*jobs.GoneError)
+		if rs[i].State != want || gone != (i == 1) {
+			t.Errorf("job %s: %s, %v; want %s", rs[i].ID, rs[i].State, errs[i], want)
 		}
 	}
 	if left, err := s.Select(ctx, jobs.Query{}); err != nil || len(left) != 2 {
@@ -194,7 +196,7 @@ func TestStoreUpdatesTheOthersOfAForgottenJob(t *testing.T) {
 func TestStatusWritesWhatHasChanged(t *testing.T) {
 	b, f := rig(t)
 	now := start
-	b.Now = func() time.Time { return now }
+	b.Clock = clock.Set(func() time.Time { return now })
 	rs := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`), stored(t, `Executable = "/bin/true";`)))
 	db, err := sql.Open("sqlite", filepath.Join(f.dir, "jobs.db"))
 	if err != nil {

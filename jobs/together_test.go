@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -30,7 +31,7 @@ func TestResubmittedTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := other.Resubmit(context.Background(), mine, always(site("b")), false); err != nil {
+			if err := other.Resubmit(context.Background(), jobs.Outcomes(mine), jobs.Anew{Discover: always(site("b"))}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -54,7 +55,7 @@ func TestExpiryEndsRetries(t *testing.T) {
 	job := stored(t, `Executable = "/bin/true"; RetryCount = 5; ExpiryTime = 4102444800;`)
 	rs := submit(t, b, []*glue.Resource{site("a"), site("b")}, set(job))
 	f.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Failed, Started: start} }
-	b.Now = func() time.Time { return time.Unix(4102444801, 0) }
+	b.Clock = clock.Set(func() time.Time { return time.Unix(4102444801, 0) })
 	wait(t, b, rs, site("a"), site("b"))
 	if len(f.requests) != 1 {
 		t.Errorf("requests %v", f.requests)

@@ -12,25 +12,25 @@ import (
 // run jobs have left the files they were to leave, where they ran for less
 // than a minute: what takes jobs and says "done" at once is a black hole, too.
 // A job that left none has failed.
-func (c *Controller) verify(ctx context.Context, backend plugins.Submitter, rs []*Record, got []plugins.Status) {
+func (c *Controller) verify(ctx context.Context, backend plugins.Submitter, os []*Outcome, got []plugins.Status) {
 	l, ok := backend.(plugins.Lister)
 	if !ok || c.Scouts == nil {
 		return
 	}
 	var at []int
 	var hs []plugins.Handle
-	for i, r := range rs[:min(len(rs), len(got))] {
+	for i, o := range os[:min(len(os), len(got))] {
 		st := &got[i]
 		short := st.State == plugins.Done && st.ExitCode.Or(0) == 0 && !st.Started.IsZero() && st.Ended.Sub(st.Started) < rank.ProofRun
-		if short && c.Scouts.doubts(r.Resource) {
-			at, hs = append(at, i), append(hs, r.Handle)
+		if short && c.Scouts.doubts(o.Resource) {
+			at, hs = append(at, i), append(hs, o.Handle)
 		}
 	}
 	if len(hs) == 0 {
 		return
 	}
 	for j, left := range l.List(ctx, hs) {
-		job, err := rs[at[j]].Job()
+		job, err := os[at[j]].Job()
 		if err != nil || left.Err != nil {
 			continue // no verdict
 		}

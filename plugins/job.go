@@ -33,6 +33,15 @@ func (s State) Final() bool {
 	return s == Done || s == Failed || s == Cancelled || s == Lost
 }
 
+// Fault says whose the failure of a job is.
+type Fault string
+
+// The faults. One that nobody can tell is "".
+const (
+	JobsFault  Fault = "job"  // its own: it would fail anywhere
+	SitesFault Fault = "site" // the resource's: another may run it
+)
+
 // Handle names a job at its back-end.
 type Handle struct {
 	Interface string `json:"interface"` // glue.Interface...: which back-end
@@ -65,6 +74,7 @@ type Status struct {
 	Native                    string // the back-end's own word
 	ExitCode                  glue.Opt[int]
 	Reason                    string // why it failed or is held, in the back-end's words
+	Fault                     Fault  // whose a failure is
 	Node                      string
 	Submitted, Started, Ended time.Time
 	WallTime, CPUTime         time.Duration

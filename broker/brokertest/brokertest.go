@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/broker/clock"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -64,7 +65,7 @@ func Site(id string, edit ...func(*glue.Resource)) *glue.Resource {
 // New is a broker of a plain member of atlas, at the time Start.
 func New(edit ...func(*broker.Broker)) *broker.Broker {
 	b := &broker.Broker{
-		Policy: rank.Policy{Name: rank.Hybrid}, Now: func() time.Time { return Start }, Seed: 1,
+		Policy: rank.Policy{Name: rank.Hybrid}, Clock: clock.Set(func() time.Time { return Start }), Seed: 1,
 		Rules: broker.Rules{Identity: broker.Identity{VO: "atlas"}, Interfaces: []string{glue.InterfaceARCREST},
 			Speaks: func(iface string) bool { return iface == glue.InterfaceARCREST }},
 	}

@@ -27,7 +27,7 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if len(args) == 0 {
 					rs = renewable(s, rs)
 				}
@@ -43,7 +43,7 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 				}
 				a.report(rs)
 				for _, r := range rs {
-					if r.Err() == nil {
+					if r.Err == nil {
 						fmt.Fprintln(a.env.Out, r.ID)
 					}
 				}
@@ -57,8 +57,8 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 
 // renewable leaves out jobs at back-ends that keep no credential, and jobs
 // that never reached one.
-func renewable(s *session, rs []*jobs.Record) []*jobs.Record {
-	return slices.DeleteFunc(rs, func(r *jobs.Record) bool {
+func renewable(s *session, rs []*jobs.Outcome) []*jobs.Outcome {
+	return slices.DeleteFunc(rs, func(r *jobs.Outcome) bool {
 		backend, ok := s.backends.For(r.Handle.Interface)
 		_, can := backend.(plugins.Renewer)
 		return !ok || !can || r.Final() || r.Handle.ID == ""
@@ -67,7 +67,7 @@ func renewable(s *session, rs []*jobs.Record) []*jobs.Record {
 
 // renew renews and warns. An unusable credential is an error before anything
 // is asked.
-func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*jobs.Record) error {
+func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*jobs.Outcome) error {
 	if len(rs) == 0 {
 		if !a.json {
 			fmt.Fprintln(a.env.Err, "grid: no live jobs with a delegated credential")
@@ -94,7 +94,7 @@ func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*
 }
 
 // warnOfLife names the jobs that may run for longer than the credential lives.
-func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Record) {
+func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Outcome) {
 	now := a.env.Now()
 	short := 0
 	var worst *credential.Finding
@@ -120,7 +120,7 @@ func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Record) {
 }
 
 // warnShortLife warns after submission.
-func (a *app) warnShortLife(s *session, rs []*jobs.Record) {
+func (a *app) warnShortLife(s *session, rs []*jobs.Outcome) {
 	sent := renewable(s, slices.Clone(rs))
 	if len(sent) == 0 {
 		return
@@ -182,7 +182,7 @@ func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err
 	if err := a.renewTokenFile(cmd.Context(), set, every); err != nil {
 		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
 	}
-	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 		if err := s.jobs.Refresh(ctx, rs); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ left as they are.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Cancel(ctx, rs); err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ back-ends, and their records here. Output already brought back stays.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Clean(ctx, rs, forget); err != nil {
 					return err
 				}
@@ -63,7 +63,7 @@ back-ends, and their records here. Output already brought back stays.
 	return cmd
 }
 
-func (a *app) cleaned(rs []*jobs.Record) error {
+func (a *app) cleaned(rs []*jobs.Outcome) error {
 	if a.json {
 		if err := a.printJSON("clean", jobsJSON(rs)); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (a *app) cleaned(rs []*jobs.Record) error {
 		return a.outcome(rs, jobErr)
 	}
 	for _, r := range rs {
-		if r.Err() == nil {
+		if r.Err == nil {
 			fmt.Fprintln(a.env.Out, r.ID)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/jdl/classad"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -44,6 +45,9 @@ func exitCode(ctx context.Context, err error) int {
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return exitInterrupted
+	}
+	if _, ok := errors.AsType[*jobs.UnrecordedError](err); ok {
+		return exitUncertain
 	}
 	if _, ok := errors.AsType[*classad.Diagnostic](err); ok {
 		return exitUsage

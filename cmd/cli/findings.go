@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -53,15 +54,18 @@ func (p *pointed) Error() string {
 func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
 
 // jobError is what went wrong with a job, with the finding it points to.
-func (a *app) jobError(r *jobs.Record) error {
-	e, ok := errors.AsType[*plugins.Error](r.Err())
+func (a *app) jobError(r *jobs.Outcome) error {
+	e, ok := errors.AsType[*plugins.Error](r.Err)
+	if r.Err == context.Canceled {
+		return nil // the command's own error says it of all
+	}
 	if !ok {
-		return r.Err()
+		return r.Err
 	}
-	if f := a.findingOf(e.Endpoint, r.Err()); f != nil {
-		return &pointed{r.Err(), f}
+	if f := a.findingOf(e.Endpoint, r.Err); f != nil {
+		return &pointed{r.Err, f}
 	}
-	return r.Err()
+	return r.Err
 }
 
 // locked reports the finding when every source refused our credential, or was

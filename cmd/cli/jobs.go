@@ -91,7 +91,7 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 
 // withJobs opens a session and selects jobs for a verb, asking the back-ends
 // about them first where the verb wants that.
-func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Record) error) error {
+func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Outcome) error) error {
 	if sel.asking != never {
 		a.warm() // a connection is likely to follow
 	}
@@ -129,12 +129,12 @@ type jobsDocument struct {
 	Jobs []recordDocument `json:"jobs"`
 }
 
-func jobsJSON(rs []*jobs.Record) jobsDocument {
+func jobsJSON(rs []*jobs.Outcome) jobsDocument {
 	doc := jobsDocument{Jobs: []recordDocument{}}
 	for _, r := range rs {
-		d := recordDocument{Record: r, Fresh: r.Asked()}
-		if r.Err() != nil {
-			d.Error = r.Err().Error()
+		d := recordDocument{Record: r.Record, Fresh: r.Asked()}
+		if r.Err != nil {
+			d.Error = r.Err.Error()
 		}
 		doc.Jobs = append(doc.Jobs, d)
 	}
@@ -142,14 +142,14 @@ func jobsJSON(rs []*jobs.Record) jobsDocument {
 }
 
 // jobTable prints jobs, a line each.
-func (a *app) jobTable(rs []*jobs.Record) error {
+func (a *app) jobTable(rs []*jobs.Outcome) error {
 	if a.json {
 		return nil
 	}
 	return a.table(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), a.jobRows(rs))
 }
 
-func (a *app) jobRows(rs []*jobs.Record) [][]string {
+func (a *app) jobRows(rs []*jobs.Outcome) [][]string {
 	rows := make([][]string, 0, len(rs))
 	for _, r := range rs {
 		exit := ""
@@ -169,7 +169,7 @@ func since(a *app, t time.Time) string {
 }
 
 // ran is the run time, so far or in all.
-func (a *app) ran(r *jobs.Record) string {
+func (a *app) ran(r *jobs.Outcome) string {
 	switch {
 	case r.WallTime > 0:
 		return span(r.WallTime)
@@ -183,10 +183,10 @@ func (a *app) ran(r *jobs.Record) string {
 	return ""
 }
 
-func note(r *jobs.Record) string {
+func note(r *jobs.Outcome) string {
 	switch {
-	case r.Err() != nil:
-		return r.Err().Error()
+	case r.Err != nil:
+		return r.Err.Error()
 	case !r.Cancelled.IsZero() && !r.Final():
 		return "cancel requested"
 	case r.Reason != "":
@@ -195,7 +195,7 @@ func note(r *jobs.Record) string {
 	return ""
 }
 
-func (a *app) stateText(r *jobs.Record) string {
+func (a *app) stateText(r *jobs.Outcome) string {
 	text := string(r.State)
 	switch {
 	case r.State == plugins.Done && r.Failure(), r.State == plugins.Failed, r.State == plugins.Lost:
@@ -212,7 +212,7 @@ func (a *app) stateText(r *jobs.Record) string {
 
 // outcome is the error of an operation on several jobs, already shown job by
 // job: nil when all went well; uncertain when any is; partial when some did.
-func (a *app) outcome(rs []*jobs.Record, failed func(*jobs.Record) error) error {
+func (a *app) outcome(rs []*jobs.Outcome, failed func(*jobs.Outcome) error) error {
 	var first, uncertain, interrupted error
 	bad := 0
 	for _, r := range rs {
@@ -245,11 +245,11 @@ func (a *app) outcome(rs []*jobs.Record, failed func(*jobs.Record) error) error 
 }
 
 // report prints the errors of jobs on standard error.
-func (a *app) report(rs []*jobs.Record) { a.reportBy(rs, a.jobError) }
+func (a *app) report(rs []*jobs.Outcome) { a.reportBy(rs, a.jobError) }
 
 // reportBy prints what is to be said of jobs on standard error: what differs
 // in nothing but the job once, with their number.
-func (a *app) reportBy(rs []*jobs.Record, say func(*jobs.Record) error) {
+func (a *app) reportBy(rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 	if a.json {
 		return
 	}
@@ -284,4 +284,4 @@ func likewise(n int) string {
 	return fmt.Sprintf("%d more jobs likewise", n)
 }
 
-func jobErr(r *jobs.Record) error { return r.Err() }
+func jobErr(r *jobs.Outcome) error { return r.Err }

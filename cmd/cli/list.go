@@ -24,7 +24,7 @@ Without any, all recorded jobs.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sel.all = sel.all || len(args) == 0 && !sel.given()
-			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
 				return a.showJobs("list", rs)
 			})
 		},

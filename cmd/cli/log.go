@@ -36,7 +36,7 @@ what the back-end itself has logged about it.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				logs, err := readLogs(ctx, s, rs, !own)
 				if err != nil {
 					return err
@@ -54,7 +54,7 @@ what the back-end itself has logged about it.
 	return cmd
 }
 
-func readLogs(ctx context.Context, s *session, rs []*jobs.Record, backend bool) ([]jobLog, error) {
+func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool) ([]jobLog, error) {
 	logs := []jobLog{}
 	for _, r := range rs {
 		entries, err := s.jobs.Store.Log(ctx, r.ID)
@@ -74,7 +74,7 @@ func readLogs(ctx context.Context, s *session, rs []*jobs.Record, backend bool) 
 	return logs, nil
 }
 
-func (a *app) printLogs(rs []*jobs.Record, logs []jobLog) {
+func (a *app) printLogs(rs []*jobs.Outcome, logs []jobLog) {
 	for i, l := range logs {
 		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+rs[i].Name))
 		for _, e := range l.Entries {

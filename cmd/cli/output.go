@@ -29,13 +29,16 @@ func (a *app) outputCmd() *cobra.Command {
 	sel := selection{asking: always}
 	var dir string
 	var want []string
+	var attempt int
 	cmd := &cobra.Command{
 		Use:   "output ID...",
 		Short: "Bring the output files of jobs back",
 		Long: `Output downloads the output files of each job into a directory of its own,
 NAME-ID, below the working directory or --dir. What an earlier call has left
 unfinished is resumed. Jobs that have not ended give what they have so far;
-one named by its id that has nothing yet is an error.
+one named by its id that has nothing yet is an error. What earlier attempts of a
+job that was sent again left behind stays reachable, with --attempt, and goes to
+NAME-ID.attemptN.
 
 ` + selectionHelp,
 		Example: `  grid output 01k9x
@@ -44,8 +47,8 @@ one named by its id that has nothing yet is an error.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
-				got, err := s.jobs.Output(ctx, rs, a.abs(dir), want)
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: a.abs(dir), Files: want, Attempt: attempt})
 				if err != nil {
 					return err
 				}
@@ -55,19 +58,20 @@ one named by its id that has nothing yet is an error.
 	}
 	sel.register(cmd)
 	cmd.Flags().StringVar(&dir, "dir", ".", "`directory` below which the jobs' directories are made")
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "output of the job's attempt `N`, the first is 1 (default: the last that reached a back-end)")
 	cmd.Flags().StringArrayVar(&want, "file", nil, "only files of this `name` or pattern; may be repeated")
 	return cmd
 }
 
-func (a *app) printOutput(rs []*jobs.Record, got map[string]jobs.Fetched, named bool) error {
-	failed := func(r *jobs.Record) error {
-		if r.Err() == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
+func (a *app) printOutput(rs []*jobs.Outcome, got map[string]jobs.Fetched, named bool) error {
+	failed := func(r *jobs.Outcome) error {
+		if r.Err == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
 			return errNotYet(r)
 		}
-		if missing := got[r.ID].Missing; r.Err() == nil && len(missing) > 0 {
+		if missing := got[r.ID].Missing; r.Err == nil && len(missing) > 0 {
 			return fmt.Errorf("job %s left no %s", r.ID, strings.Join(missing, ", "))
 		}
-		return r.Err()
+		return r.Err
 	}
 	doc := outputDocument{Jobs: []jobOutput{}}
 	for _, r := range rs {
@@ -88,9 +92,9 @@ func (a *app) printOutput(rs []*jobs.Record, got map[string]jobs.Fetched, named 
 			fmt.Fprintln(a.env.Out, a.relative(filepath.Join(o.Dir, f)))
 		}
 	}
-	a.reportBy(rs, func(r *jobs.Record) error {
+	a.reportBy(rs, func(r *jobs.Outcome) error {
 		switch {
-		case r.Err() != nil || len(got[r.ID].Files) > 0:
+		case r.Err != nil || len(got[r.ID].Files) > 0:
 			return failed(r)
 		case !r.Final():
 			return errNotYet(r)
@@ -100,7 +104,7 @@ func (a *app) printOutput(rs []*jobs.Record, got map[string]jobs.Fetched, named 
 	return a.outcome(rs, failed)
 }
 
-func errNotYet(r *jobs.Record) error {
+func errNotYet(r *jobs.Outcome) error {
 	return fmt.Errorf("job %s is %s: it has no output files yet", r.ID, r.State)
 }
 

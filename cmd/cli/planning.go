@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gridbroker/broker"
+	"gridbroker/broker/clock"
 	"gridbroker/credential"
 	"gridbroker/glue"
 	"gridbroker/infosys"
@@ -103,7 +104,7 @@ func (a *app) open(p planning) (*session, error) {
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Now: a.env.Now, AskFor: time.Duration(conf.Deadline) / 2}
+	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: a.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}
 	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p)}}, nil
 }
 

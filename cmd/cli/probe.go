@@ -160,7 +160,7 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 }
 
 // probeJudge says how far a job came.
-func (a *app) probeJudge(ctx context.Context, s *session, r *jobs.Record, dir string, p *probed) {
+func (a *app) probeJudge(ctx context.Context, s *session, r *jobs.Outcome, dir string, p *probed) {
 	p.Node = r.Host
 	if !r.Started.IsZero() && !r.Submitted.IsZero() {
 		p.Wait = max(0, r.Started.Sub(r.Submitted).Seconds())
@@ -185,10 +185,10 @@ func (a *app) probeJudge(ctx context.Context, s *session, r *jobs.Record, dir st
 }
 
 // probeOutput looks at what the job printed; "" is well.
-func probeOutput(ctx context.Context, s *session, r *jobs.Record, dir string) string {
-	got, err := s.jobs.Output(ctx, []*jobs.Record{r}, dir, nil)
+func probeOutput(ctx context.Context, s *session, r *jobs.Outcome, dir string) string {
+	got, err := s.jobs.Output(ctx, []*jobs.Outcome{r}, jobs.Wanted{Dir: dir})
 	if err == nil {
-		err = r.Err()
+		err = r.Err
 	}
 	if err != nil {
 		return err.Error()

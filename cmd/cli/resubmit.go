@@ -11,14 +11,19 @@ import (
 func (a *app) resubmitCmd() *cobra.Command {
 	var p planning
 	sel := selection{asking: always}
-	var again, wait bool
+	var again, wait, force bool
 	cmd := &cobra.Command{
 		Use:   "resubmit ID...",
 		Short: "Send jobs anew that have ended or never arrived",
 		Long: `Resubmit plans the jobs afresh and sends them, under the ids they have. They go
 to resources where they were not tried yet, unless --same allows these, too.
 They look for resources where they were told to when first submitted, unless
---info or --site says otherwise.
+--info or --site says otherwise. A job that nothing takes now stays as it is, and
+what its attempts left behind stays reachable: grid output --attempt.
+
+Jobs that are done with exit code 0 are left alone without --force. The nodes of
+a DAG go in their order: named by the id of the DAG, it goes on from the nodes
+that failed, and grid watch sends those after them.
 
 ` + selectionHelp,
 		Example: `  grid resubmit 01k9x
@@ -27,12 +32,12 @@ They look for resources where they were told to when first submitted, unless
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := a.openServices(s); err != nil {
 					return err
 				}
 				s.scouts(wait)
-				if err := s.jobs.Resubmit(ctx, rs, a.rediscover(s), again); err != nil {
+				if err := s.jobs.Resubmit(ctx, rs, jobs.Anew{Discover: a.rediscover(s), Anywhere: again, Done: force}); err != nil {
 					return err
 				}
 				if wait {
@@ -47,6 +52,7 @@ They look for resources where they were told to when first submitted, unless
 	sel.register(cmd)
 	p.register(cmd.Flags())
 	cmd.Flags().BoolVar(&again, "same", false, "also to resources where the job was tried before")
+	cmd.Flags().BoolVar(&force, "force", false, "also jobs that are done, with exit code 0")
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the jobs to their end")
 	return cmd
 }
@@ -64,7 +70,7 @@ long jobs outlive the proxy they were submitted with.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Renew(ctx, rs); err != nil {
 					return err
 				}

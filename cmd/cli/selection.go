@@ -48,17 +48,17 @@ func (s *selection) given() bool { return s.all || s.since != "" || len(s.states
 
 // selectJobs returns the jobs that arguments and flags name; without any, what
 // the verb takes for granted: none (an error), or those not ended yet.
-func (a *app) selectJobs(ctx context.Context, store *jobs.Store, args []string, sel selection, live bool) ([]*jobs.Record, error) {
+func (a *app) selectJobs(ctx context.Context, store jobs.Store, args []string, sel selection, live bool) ([]*jobs.Outcome, error) {
 	if len(args) > 0 {
 		ids, err := a.ids(args)
 		if err != nil {
 			return nil, err
 		}
 		rs, err := store.Find(ctx, ids)
-		if err != nil {
+		if err = a.sayDamaged(err); err != nil {
 			return nil, usageID(err)
 		}
-		return filter(rs, sel, a.env.Now())
+		return filter(jobs.Outcomes(rs), sel, a.env.Now())
 	}
 	if !sel.given() && !live {
 		return nil, usageError(errors.New("name jobs by id, or say --all, --since or --state"))
@@ -74,12 +74,22 @@ func (a *app) selectJobs(ctx context.Context, store *jobs.Store, args []string, 
 	if q.Since, err = parseSince(sel.since, a.env.Now()); err != nil {
 		return nil, usageError(err)
 	}
-	return store.Select(ctx, q)
+	rs, err := store.Select(ctx, q)
+	return jobs.Outcomes(rs), a.sayDamaged(err)
+}
+
+// sayDamaged names records that cannot be read; the others go on.
+func (a *app) sayDamaged(err error) error {
+	if d, ok := errors.AsType[*jobs.DamagedError](err); ok {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", d)
+		return nil
+	}
+	return err
 }
 
 // refreshed asks the back-ends about the jobs, and then keeps those in the
 // states the user named. Errors of the others are reported here.
-func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Record, sel selection) ([]*jobs.Record, error) {
+func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
 	a.learnFromEnds(s)
 	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
@@ -88,7 +98,7 @@ func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Record, sel 
 	if err != nil || len(wanted) == 0 {
 		return rs, err
 	}
-	var keep, others []*jobs.Record
+	var keep, others []*jobs.Outcome
 	for _, r := range rs {
 		if slices.Contains(wanted, r.State) {
 			keep = append(keep, r)
@@ -108,7 +118,7 @@ func usageID(err error) error {
 }
 
 // filter applies --state and --since to jobs named by id.
-func filter(rs []*jobs.Record, sel selection, now time.Time) ([]*jobs.Record, error) {
+func filter(rs []*jobs.Outcome, sel selection, now time.Time) ([]*jobs.Outcome, error) {
 	since, err := parseSince(sel.since, now)
 	if err != nil {
 		return nil, usageError(err)

@@ -26,7 +26,7 @@ Without any, all jobs that have not ended.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				return a.showJobs("status", rs)
 			})
 		},
@@ -36,7 +36,7 @@ Without any, all jobs that have not ended.`,
 }
 
 // showJobs prints jobs and makes their errors the exit status.
-func (a *app) showJobs(verb string, rs []*jobs.Record) error {
+func (a *app) showJobs(verb string, rs []*jobs.Outcome) error {
 	if a.json {
 		if err := a.printJSON(verb, jobsJSON(rs)); err != nil {
 			return err

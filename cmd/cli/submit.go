@@ -99,10 +99,7 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return a.dryRun(p, s)
 	}
 	rs, err := a.send(ctx, s, p, files)
-	if err != nil {
-		return err
-	}
-	if f.wait {
+	if f.wait && err == nil {
 		err = a.follow(ctx, s, rs, true)
 	}
 	if a.json {
@@ -152,7 +149,7 @@ func jobLabel(job *jdl.Job) string {
 }
 
 // send submits what matches and prints where it went.
-func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*jobs.Record, error) {
+func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*jobs.Outcome, error) {
 	var sets []*jdl.JobSet
 	for _, f := range files {
 		sets = append(sets, f.set)
@@ -162,20 +159,37 @@ func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobF
 	rs, err := s.jobs.Submit(ctx, p, sets...)
 	stop()
 	s.jobs.Progress = nil
-	if err != nil {
-		return rs, err
-	}
 	a.warnShortLife(s, rs)
 	a.sayScouts(p, rs)
 	if !a.json {
-		a.printSent(p, rs)
+		a.printSent(p, rs) // what was sent has its id said, whatever else went wrong
 	}
-	return rs, nil
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		return rs, stopped(rs)
+	}
+	return rs, err
+}
+
+// stopped is that the user interrupted a submission.
+func stopped(rs []*jobs.Outcome) error {
+	kept := 0
+	for _, r := range rs {
+		if r.State == plugins.Intended && len(r.After) == 0 {
+			kept++
+		}
+	}
+	if len(rs) == 0 {
+		return interrupted{"interrupted: nothing was sent"}
+	}
+	if kept == 0 {
+		return interrupted{"interrupted; the jobs were sent, and grid watch follows them"}
+	}
+	return interrupted{fmt.Sprintf("interrupted: %d of %d jobs sent, %d kept here; grid resubmit --state intended sends them", len(rs)-kept, len(rs), kept)}
 }
 
 // sayScouts names resources that got a few jobs only, where that sent others
 // elsewhere for good.
-func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Record) {
+func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Outcome) {
 	got := map[string]int{}
 	for _, r := range rs {
 		got[r.Resource]++
@@ -193,7 +207,7 @@ func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Record) {
 	}
 }
 
-func (a *app) printSent(p *broker.Plan, rs []*jobs.Record) {
+func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
 	width := 0
 	for _, r := range rs {
 		width = max(width, len(r.Name))
@@ -203,9 +217,9 @@ func (a *app) printSent(p *broker.Plan, rs []*jobs.Record) {
 		switch {
 		case len(r.After) > 0 && r.State == plugins.Intended:
 			where = "(waits for others)"
-		case r.State == plugins.Intended && r.Err() == nil:
+		case r.State == plugins.Intended && r.Err == nil && len(r.Choices) > 0:
 			where = "(waits for the first at " + r.Choices[0].At + ")"
-		case r.Err() != nil:
+		case r.Err != nil || r.State == plugins.Intended:
 			where = "(" + string(r.State) + ")"
 		}
 		fmt.Fprintf(a.env.Out, "%s  %-*s  %s\n", r.ID, width, r.Name, where)
@@ -235,7 +249,7 @@ func (a *app) explainTo(x *broker.Explanation) {
 
 // submitted is the exit status of submit: of the submission, or with --wait of
 // the jobs themselves.
-func (a *app) submitted(p *broker.Plan, rs []*jobs.Record, waited bool) error {
+func (a *app) submitted(p *broker.Plan, rs []*jobs.Outcome, waited bool) error {
 	none := 0
 	for _, j := range p.Jobs {
 		if j.Err != nil {
@@ -256,10 +270,10 @@ func (a *app) submitted(p *broker.Plan, rs []*jobs.Record, waited bool) error {
 }
 
 // endErr is what a job that was waited for makes of the exit status.
-func endErr(r *jobs.Record) error {
+func endErr(r *jobs.Outcome) error {
 	switch {
-	case r.Err() != nil && !r.Final():
-		return r.Err()
+	case r.Err != nil && !r.Final():
+		return r.Err
 	case r.Failure():
 		return fmt.Errorf("job %s: %s: %s", r.ID, r.State, r.Reason)
 	}

@@ -34,7 +34,7 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Record) error {
+			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := a.openServices(s); err != nil {
 					return err
 				}
@@ -58,27 +58,27 @@ Without any, all jobs that have not ended.`,
 }
 
 // follow waits for jobs and shows them meanwhile.
-func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Record, brief bool) error {
+func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Outcome, brief bool) error {
 	show := a.changes(rs, brief)
 	if a.env.Terminal && !a.json && !brief {
 		show = a.live()
 	}
 	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
-		return interrupted{}
+		return interrupted{"interrupted; the jobs go on, and grid watch follows them"}
 	}
 	return err
 }
 
-// interrupted is that the user stopped watching.
-type interrupted struct{}
+// interrupted is that the user stopped the command, with how to go on.
+type interrupted struct{ how string }
 
-func (interrupted) Error() string { return "interrupted; the jobs go on, and grid watch follows them" }
-func (interrupted) Unwrap() error { return context.Canceled }
+func (i interrupted) Error() string { return i.how }
+func (interrupted) Unwrap() error   { return context.Canceled }
 
 // changes prints a line whenever a job changes its state: on standard error
 // when standard output carries something else.
-func (a *app) changes(rs []*jobs.Record, quiet bool) func([]*jobs.Record) {
+func (a *app) changes(rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) {
 	out := a.env.Out
 	if a.json || quiet {
 		out = a.env.Err
@@ -89,7 +89,7 @@ func (a *app) changes(rs []*jobs.Record, quiet bool) func([]*jobs.Record) {
 			last[r.ID] = line(r)
 		}
 	}
-	return func(rs []*jobs.Record) {
+	return func(rs []*jobs.Outcome) {
 		for _, r := range rs {
 			if now := line(r); now != last[r.ID] {
 				last[r.ID] = now
@@ -100,7 +100,7 @@ func (a *app) changes(rs []*jobs.Record, quiet bool) func([]*jobs.Record) {
 }
 
 // line is a job's state in words; it changes when something worth telling has.
-func line(r *jobs.Record) string {
+func line(r *jobs.Outcome) string {
 	parts := []string{r.Name, string(r.State)}
 	if r.At != "" {
 		parts = append(parts, "at "+r.At)
@@ -115,9 +115,9 @@ func line(r *jobs.Record) string {
 }
 
 // live redraws a table in place.
-func (a *app) live() func([]*jobs.Record) {
+func (a *app) live() func([]*jobs.Outcome) {
 	height := 0
-	return func(rs []*jobs.Record) {
+	return func(rs []*jobs.Outcome) {
 		var text bytes.Buffer
 		b := *a
 		b.env.Out = &text
@@ -144,8 +144,8 @@ func (a *app) live() func([]*jobs.Record) {
 }
 
 // unended puts the jobs that still move first and keeps at most n.
-func unended(rs []*jobs.Record, n int) []*jobs.Record {
-	var moving, ended []*jobs.Record
+func unended(rs []*jobs.Outcome, n int) []*jobs.Outcome {
+	var moving, ended []*jobs.Outcome
 	for _, r := range rs {
 		if r.Final() {
 			ended = append(ended, r)

@@ -1,0 +1,27 @@
+package clock
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// boot is this boot's id, "" where it cannot be read.
+var boot = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+})
+
+func sinceBoot() (start string, up time.Duration, ok bool) {
+	var t unix.Timespec
+	if boot() == "" || unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+		return "", 0, false
+	}
+	return boot(), time.Duration(t.Nano()), true
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package clock
+
+import "time"
+
+func sinceBoot() (start string, up time.Duration, ok bool) { return "", 0, false }

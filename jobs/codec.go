@@ -1,0 +1,50 @@
+package jobs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+)
+
+// encode writes a record as it is stored, and its checksum.
+func encode(r *Record) (body []byte, sum string, err error) {
+	body, err = json.Marshal(r)
+	if err != nil {
+		return nil, "", err
+	}
+	return body, checksum(body), nil
+}
+
+// checksum is half of a record's SHA-256: it is to find accidents, not fraud.
+func checksum(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:16])
+}
+
+var errChecksum = errors.New("its checksum is wrong")
+
+// decode reads a stored record. Records of older versions have no checksum.
+func decode(body []byte, sum string, r *Record) error {
+	if sum != "" && sum != checksum(body) {
+		return errChecksum
+	}
+	return json.Unmarshal(body, r)
+}
+
+// damage collects records that cannot be read.
+type damage struct{ found *DamagedError }
+
+func (d *damage) add(id string, err error) {
+	if d.found == nil {
+		d.found = &DamagedError{Err: err}
+	}
+	d.found.IDs = append(d.found.IDs, id)
+}
+
+func (d *damage) err() error {
+	if d.found == nil {
+		return nil
+	}
+	return d.found
+}

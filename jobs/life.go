@@ -1,0 +1,464 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gridbroker/broker/clock"
+	"gridbroker/plugins"
+)
+
+// The life of a job. This file is the only one that gives a job its state.
+
+// Event is something that happened to a job.
+type Event interface {
+	// name is the word for it in the log.
+	name() string
+	// from are the states in which it can happen.
+	from() []plugins.State
+	// apply writes it into the record, and returns the text for the log.
+	// Silent is that it is not worth a line.
+	apply(r *Record, now time.Time) (text string)
+}
+
+// Change is what an event did to a job, for its log; empty: nothing.
+type Change struct{ Action, Text string }
+
+// silent is the text of what is not worth a line in the log.
+const silent = "\x00"
+
+// IllegalError is an event that cannot happen to a job in its state.
+type IllegalError struct {
+	ID    string
+	Event string
+	State plugins.State
+}
+
+// Error implements error.
+func (e *IllegalError) Error() string {
+	return fmt.Sprintf("job %s is %s: %s cannot happen to it", e.ID, e.State, e.Event)
+}
+
+// Apply writes an event into the record. One that cannot happen in the state
+// the job is in changes nothing and is an *IllegalError.
+func (r *Record) Apply(e Event, now time.Time) (Change, error) {
+	if !slices.Contains(e.from(), r.State) {
+		return Change{}, &IllegalError{ID: r.ID, Event: e.name(), State: r.State}
+	}
+	text := e.apply(r, now)
+	if text == silent {
+		return Change{}, nil
+	}
+	return Change{e.name(), text}, nil
+}
+
+// The states by what can happen in them.
+var (
+	fresh  = []plugins.State{""}
+	kept   = []plugins.State{plugins.Intended}
+	asked  = []plugins.State{plugins.Submitting}
+	taken  = []plugins.State{plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing}
+	over   = []plugins.State{plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost}
+	living = slices.Concat(kept, asked, taken)
+	every  = slices.Concat(living, over)
+)
+
+// Recorded is that a job is written down.
+type Recorded struct{}
+
+func (Recorded) name() string          { return "intend" }
+func (Recorded) from() []plugins.State { return fresh }
+func (Recorded) apply(r *Record, now time.Time) string {
+	r.State, r.Created = plugins.Intended, now
+	return r.Name
+}
+
+// Planned is that a job has got its choices.
+type Planned struct{ Choices []Choice }
+
+func (Planned) name() string          { return "plan" }
+func (Planned) from() []plugins.State { return kept }
+func (e Planned) apply(r *Record, _ time.Time) string {
+	r.Choices = e.Choices
+	return silent
+}
+
+// KeptBack is that a job waits for the first ones at a resource.
+type KeptBack struct{ At string }
+
+func (KeptBack) name() string          { return "keep back" }
+func (KeptBack) from() []plugins.State { return kept }
+func (e KeptBack) apply(r *Record, _ time.Time) string {
+	r.Reason = "waits until the first jobs at " + e.At + " have shown that it runs them"
+	return silent
+}
+
+// Unmatched is that no resource takes the job. It fails, unless there is hope
+// that one will before a deadline: then it is planned again at Next.
+type Unmatched struct {
+	Why      string
+	Hope     bool
+	Patience time.Duration // from when it was first unmatched
+	Expiry   time.Time     // zero: none
+	Next     time.Duration
+}
+
+func (Unmatched) name() string          { return "no match" }
+func (Unmatched) from() []plugins.State { return kept }
+func (e Unmatched) apply(r *Record, now time.Time) string {
+	r.Reason = e.Why
+	first := r.Unmatched.IsZero()
+	if first {
+		r.Unmatched = now
+	}
+	end := r.Unmatched.Add(e.Patience)
+	if !e.Expiry.IsZero() && e.Expiry.Before(end) {
+		end = e.Expiry
+	}
+	if !e.Hope || !now.Before(end) {
+		r.State, r.Ended, r.NoRetry = plugins.Failed, now, true
+		return r.Reason
+	}
+	r.NotBefore = now.Add(e.Next)
+	if !first {
+		return silent
+	}
+	return r.Reason + "; looked for again"
+}
+
+// Blocked is that a job this one comes after has failed.
+type Blocked struct{}
+
+func (Blocked) name() string          { return "failed" }
+func (Blocked) from() []plugins.State { return kept }
+func (Blocked) apply(r *Record, now time.Time) string {
+	r.State, r.Ended, r.NoRetry = plugins.Failed, now, true
+	r.Reason = "a job it comes after has failed"
+	return r.Reason
+}
+
+// GaveUp is that no resource is left to offer the job to.
+type GaveUp struct{ Why string }
+
+func (GaveUp) name() string          { return "give up" }
+func (GaveUp) from() []plugins.State { return kept }
+func (e GaveUp) apply(r *Record, now time.Time) string {
+	r.State, r.Owner, r.Choices, r.Ended = plugins.Failed, "", nil, now
+	r.Reason = "nobody took it; the last said: " + e.Why
+	return r.Reason
+}
+
+// Claimed is that a process is about to send the job. Nothing leaves before it
+// is on disk.
+type Claimed struct {
+	Owner  string // its lease
+	Choice Choice
+}
+
+func (Claimed) name() string          { return "send" }
+func (Claimed) from() []plugins.State { return kept }
+func (e Claimed) apply(r *Record, now time.Time) string {
+	c := e.Choice
+	r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, e.Owner, now, "", ""
+	r.Resource, r.At, r.Site, r.Predicted = c.Resource, c.At, c.Site, c.Predicted
+	r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}
+	r.Attempts++
+	r.Attempt = r.Attempts
+	r.Tried = append(r.Tried, c.Resource)
+	r.Choices = after(r.Choices, c.Resource)
+	r.Unmatched, r.NotBefore = time.Time{}, time.Time{}
+	r.certain()
+	return "to " + c.At + " at " + c.Endpoint.URL + " as " + r.requestID()
+}
+
+// Released is that the process that held the job has ended before it sent it.
+type Released struct{}
+
+func (Released) name() string          { return "release" }
+func (Released) from() []plugins.State { return kept }
+func (Released) apply(r *Record, _ time.Time) string {
+	r.Owner = ""
+	return silent
+}
+
+// Withdrawn is that the user interrupted before the request left: it is as if
+// the job had not been claimed.
+type Withdrawn struct{ Choice Choice }
+
+func (Withdrawn) name() string          { return "interrupted" }
+func (Withdrawn) from() []plugins.State { return asked }
+func (e Withdrawn) apply(r *Record, _ time.Time) string {
+	r.State, r.Owner, r.Sent = plugins.Intended, "", time.Time{}
+	r.Choices = append([]Choice{e.Choice}, r.Choices...)
+	r.untry(e.Choice.Resource)
+	r.nowhere()
+	return "before it was sent to " + e.Choice.At
+}
+
+// Accepted is that the back-end has taken the job.
+type Accepted struct{ Handle plugins.Handle }
+
+func (Accepted) name() string          { return "accepted" }
+func (Accepted) from() []plugins.State { return asked }
+func (e Accepted) apply(r *Record, now time.Time) string {
+	r.State, r.Owner, r.Handle, r.Submitted, r.Reason, r.Choices = plugins.Accepted, "", e.Handle, now, "", nil
+	r.certain()
+	return "as " + e.Handle.ID
+}
+
+// Refused is that the job was not taken: it may be offered to the next.
+type Refused struct {
+	Kind plugins.Kind
+	Why  string
+}
+
+func (e Refused) name() string        { return e.Kind.String() }
+func (Refused) from() []plugins.State { return asked }
+func (e Refused) apply(r *Record, now time.Time) string {
+	r.State, r.Owner, r.Reason = plugins.Intended, "", e.Why
+	r.keepPast(Past{State: plugins.Failed, Reason: e.Why, Ended: now})
+	return e.Why
+}
+
+// Invalid is that the job cannot run anywhere as it is described.
+type Invalid struct{ Why string }
+
+func (Invalid) name() string          { return "invalid" }
+func (Invalid) from() []plugins.State { return asked }
+func (e Invalid) apply(r *Record, now time.Time) string {
+	r.State, r.Owner, r.Reason, r.Ended, r.NoRetry = plugins.Failed, "", e.Why, now, true
+	return e.Why
+}
+
+// Unanswered is that the request left and no answer came: it may have
+// arrived, or may still do so.
+type Unanswered struct {
+	Why string
+	At  clock.Reading // when that became known
+}
+
+func (Unanswered) name() string          { return "uncertain" }
+func (Unanswered) from() []plugins.State { return asked }
+func (e Unanswered) apply(r *Record, now time.Time) string {
+	r.Owner, r.Reason, r.Uncertain, r.Since = "", e.Why, now, e.At
+	return e.Why
+}
+
+// NotFound is that the back-end was asked and does not have the job. It stays
+// uncertain until it has been looked up after the last moment at which it
+// could still arrive; then the attempt is over, and is looked up for a while
+// all the same.
+type NotFound struct{ Asked clock.Reading }
+
+func (NotFound) name() string          { return "not found" }
+func (NotFound) from() []plugins.State { return asked }
+func (e NotFound) apply(r *Record, now time.Time) string {
+	passed, ok := e.Asked.Since(r.Since)
+	if r.Uncertain.IsZero() || !ok {
+		// Nobody has noted when, or another machine has: it counts from now.
+		r.Uncertain, r.Since = now, e.Asked
+		return silent
+	}
+	if passed < SettleTime {
+		return silent
+	}
+	why := "never arrived at " + r.Handle.Endpoint
+	r.stray(why, now)
+	r.untry(r.Resource)
+	r.State, r.Owner, r.Reason = plugins.Intended, "", why
+	r.nowhere()
+	return why
+}
+
+// Found is that the back-end has the job under the name of an attempt: the
+// present one, or an earlier one that was given up as not arrived.
+type Found struct {
+	Attempt int
+	Handle  plugins.Handle
+	Why     string // what is wrong with it all the same; "": nothing
+}
+
+func (Found) name() string          { return "found" }
+func (Found) from() []plugins.State { return slices.Concat(kept, asked) }
+func (e Found) apply(r *Record, now time.Time) string {
+	if e.Attempt != r.number() || r.State != plugins.Submitting {
+		if r.State == plugins.Submitting {
+			r.stray("another attempt has arrived", now)
+		}
+		r.adopt(e.Attempt)
+	}
+	r.State, r.Handle, r.Owner, r.Reason, r.Choices = plugins.Accepted, e.Handle, "", e.Why, nil
+	r.Unmatched, r.NotBefore = time.Time{}, time.Time{}
+	r.certain()
+	if r.Submitted.IsZero() {
+		r.Submitted = r.Sent
+	}
+	return "it had arrived as " + e.Handle.ID
+}
+
+// StrayEnded is that an attempt which was given up, and turned up when the job
+// had gone on elsewhere, has been cancelled.
+type StrayEnded struct {
+	Attempt int
+	Handle  plugins.Handle
+}
+
+func (StrayEnded) name() string          { return "stray" }
+func (StrayEnded) from() []plugins.State { return every }
+func (e StrayEnded) apply(r *Record, now time.Time) string {
+	for i := range r.Past {
+		if p := &r.Past[i]; p.Number == e.Attempt {
+			p.State, p.Handle, p.Ended, p.Until = plugins.Cancelled, e.Handle, now, time.Time{}
+			p.Reason = "it arrived late and was cancelled"
+		}
+	}
+	return "attempt " + requestID(r.ID, e.Attempt) + " arrived late as " + e.Handle.ID + " and was cancelled"
+}
+
+// Seen is what the back-end says of the job.
+type Seen struct {
+	Status plugins.Status
+	At     clock.Reading // when it was asked
+}
+
+func (e Seen) name() string        { return string(e.Status.State) }
+func (Seen) from() []plugins.State { return taken }
+func (e Seen) apply(r *Record, now time.Time) string {
+	st := e.Status
+	switch st.State {
+	case plugins.Unknown, plugins.Intended, plugins.Submitting, "":
+		return silent // never a verdict
+	case plugins.Lost:
+		if !r.missed(e.At, now) {
+			return silent
+		}
+	}
+	was := r.State
+	r.State = st.State
+	r.tell(st)
+	if r.Final() && r.Ended.IsZero() {
+		r.Ended = now
+	}
+	if st.State != plugins.Lost {
+		r.certain()
+	}
+	if now.Sub(r.Updated) >= updateStep || r.State != was {
+		r.Updated = now
+	}
+	if r.State == was {
+		return silent
+	}
+	return r.summary()
+}
+
+// CancelAsked is that the user wants the job to end. One that was never sent
+// ends at once.
+type CancelAsked struct{}
+
+func (CancelAsked) name() string          { return "cancel" }
+func (CancelAsked) from() []plugins.State { return living }
+func (CancelAsked) apply(r *Record, now time.Time) string {
+	r.Cancelled = now
+	if r.State == plugins.Intended {
+		r.State, r.Ended, r.Reason = plugins.Cancelled, now, "cancelled before it was sent"
+	}
+	return ""
+}
+
+// Retried is that a job which failed is to be sent again as its retry counts
+// allow.
+type Retried struct{ Shallow bool }
+
+func (e Retried) name() string {
+	if e.Shallow {
+		return "resubmit (shallow)"
+	}
+	return "resubmit"
+}
+func (Retried) from() []plugins.State {
+	return []plugins.State{plugins.Failed, plugins.Lost, plugins.Done}
+}
+func (e Retried) apply(r *Record, now time.Time) string {
+	if e.Shallow {
+		r.Shallow++
+	} else {
+		r.Retries++
+	}
+	text := "failed at " + r.At + ": " + r.why()
+	r.again(now)
+	r.State = plugins.Intended
+	return text
+}
+
+// NotRetried is that a job which failed could be sent again and there is no
+// place for it: how it ended stands.
+type NotRetried struct{ Why string }
+
+func (NotRetried) name() string { return "no retry" }
+func (NotRetried) from() []plugins.State {
+	return []plugins.State{plugins.Failed, plugins.Lost, plugins.Done}
+}
+func (e NotRetried) apply(r *Record, _ time.Time) string {
+	r.NoRetry = true
+	text := "nowhere else to try it: " + e.Why
+	if r.Reason != "" {
+		text = r.Reason + "; " + text
+	}
+	r.Reason = text
+	return r.Reason
+}
+
+// Resubmitted is that the user wants the job to be sent anew.
+type Resubmitted struct {
+	Anywhere bool // also to where it was tried before
+}
+
+func (Resubmitted) name() string          { return "resubmit" }
+func (Resubmitted) from() []plugins.State { return slices.Concat(kept, over) }
+func (e Resubmitted) apply(r *Record, now time.Time) string {
+	r.again(now)
+	r.State = plugins.Intended
+	if e.Anywhere {
+		r.Tried = nil
+	}
+	return "by the user"
+}
+
+// Brought is that output has been brought.
+type Brought struct {
+	Attempt int
+	Dir     string
+}
+
+func (Brought) name() string          { return "output" }
+func (Brought) from() []plugins.State { return every }
+func (e Brought) apply(r *Record, _ time.Time) string {
+	if e.Attempt == r.number() {
+		r.Output = e.Dir
+		return "to " + e.Dir
+	}
+	for i := range r.Past {
+		if r.Past[i].Number == e.Attempt {
+			r.Past[i].Output = e.Dir
+		}
+	}
+	return fmt.Sprintf("of attempt %d to %s", e.Attempt, e.Dir)
+}
+
+// Renewed is that the credential delegated for the job is a new one.
+type Renewed struct{}
+
+func (Renewed) name() string                    { return "renew" }
+func (Renewed) from() []plugins.State           { return taken }
+func (Renewed) apply(*Record, time.Time) string { return "delegated credential renewed" }
+
+// Vanished is that another process has removed the job's record.
+type Vanished struct{}
+
+func (Vanished) name() string          { return "removed" }
+func (Vanished) from() []plugins.State { return every }
+func (Vanished) apply(r *Record, _ time.Time) string {
+	r.State, r.Reason = plugins.Lost, "its record was removed meanwhile"
+	return r.Reason
+}

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// Origin is where a job's user told it to look for resources. The zero Origin
+// is what the configuration says at the time.
+type Origin struct {
+	Sources []string `json:"sources,omitempty"` // URLs
+	Sites   []string `json:"sites,omitempty"`   // patterns, as Rules.Sites
+	// Attributes are those that the jobs look at and that nobody asks for
+	// otherwise, lower-cased.
+	Attributes []string `json:"attributes,omitempty"`
+}
+
+// Discover finds the resources that jobs of an origin may go to.
+type Discover func(context.Context, Origin) ([]*glue.Resource, error)
+
+// byOrigin groups jobs of equal origin, in order of the first of each.
+func byOrigin(os []*Outcome) (groups [][]*Outcome) {
+	at := map[string]int{}
+	for _, o := range os {
+		from := o.Origin
+		key := strings.Join(from.Sources, "\n") + "\n\n" + strings.Join(from.Sites, "\n") + "\n\n" + strings.Join(from.Attributes, "\n")
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], o)
+	}
+	return groups
+}
+
+// placing is what a plan for jobs that are sent again has come to. Nothing is
+// recorded yet.
+type placing struct {
+	attempts int // requests sent when it was made
+	choices  []Choice
+	match    *broker.Match
+	err      error // nothing takes the job
+}
+
+// place plans jobs over the resources of their origins, each away from where
+// it was tried before, unless it may go anywhere.
+func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover, anywhere bool) (map[string]placing, error) {
+	placed := make(map[string]placing, len(os))
+	for _, group := range byOrigin(os) {
+		from := group[0].Origin
+		found, err := discover(ctx, from)
+		if err != nil {
+			return nil, err
+		}
+		of := *c.Broker
+		if len(of.Rules.Sites) == 0 {
+			of.Rules.Sites = from.Sites
+		}
+		there := Controller{Broker: &of, Store: c.Store, Scouts: c.Scouts}
+		if err := there.placeIn(ctx, group, found, anywhere, placed); err != nil {
+			return nil, err
+		}
+	}
+	return placed, nil
+}
+
+// placeIn plans jobs over the resources found.
+func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.Resource, anywhere bool, placed map[string]placing) error {
+	list := make([]*jdl.Job, 0, len(os))
+	at := map[*jdl.Job]*Outcome{}
+	for _, o := range os {
+		job, err := o.Job()
+		if err != nil {
+			return err
+		}
+		list = append(list, job)
+		at[job] = o
+	}
+	avoid := func(job *jdl.Job) []string { return at[job].Tried }
+	if anywhere {
+		avoid = nil
+	}
+	p, err := c.planAvoiding(ctx, list, found, avoid)
+	if err != nil {
+		return err
+	}
+	for i := range p.Jobs {
+		jp := &p.Jobs[i]
+		o := at[jp.Job]
+		placed[o.ID] = placing{attempts: o.Attempts, choices: o.choose(jp.Choices, c.Offers()), match: jp.Match, err: jp.Err}
+	}
+	return nil
+}

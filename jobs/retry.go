@@ -1,0 +1,58 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/plugins"
+)
+
+// retry says whether a job that failed may be sent again by its retry counts:
+// before it ran by the shallow count, after by the deep one. A shallow count
+// that is used up or off leaves the deep one. What is the job's own fault is
+// not retried, and what ran to its end only where the job asks for it by exit
+// code. After the job's ExpiryTime nothing is tried.
+func retry(r *Record, job *jdl.Job, now time.Time) (shallow, ok bool) {
+	switch {
+	case !r.Cancelled.IsZero() || r.NoRetry || !job.Expiry.IsZero() && now.After(job.Expiry):
+		return false, false
+	case r.State == plugins.Done:
+		code := r.ExitCode
+		ok = code != nil && *code != 0 && retriesOn(job, *code)
+	case r.State == plugins.Failed || r.State == plugins.Lost:
+		ok = r.Fault != plugins.JobsFault
+	}
+	if ok && r.Started.IsZero() && r.Shallow < job.ShallowRetry {
+		return true, true
+	}
+	return false, ok && r.Retries < job.RetryCount
+}
+
+// retriesOn reports whether a job is to be sent again after an exit code: its
+// attribute RetryOnExit is true, that code, or a list with it.
+func retriesOn(job *jdl.Job, code int) bool {
+	v := job.Ad.EvalAttr("RetryOnExit", nil)
+	vs, isList := v.List()
+	if !isList {
+		vs = append(vs, v)
+	}
+	return v.IsTrue() || slices.ContainsFunc(vs, func(v classad.Value) bool {
+		n, ok := v.Number()
+		return ok && v.Kind() != classad.Bool && int(n) == code
+	})
+}
+
+// retry is that of the job as it was last read. A description that cannot be
+// read any more is not sent again.
+func (o *Outcome) retry(now time.Time) (shallow, ok bool) {
+	if !o.Final() || o.State == plugins.Cancelled || o.State == plugins.Done && !o.Failure() {
+		return false, false
+	}
+	job, err := o.Job()
+	if err != nil {
+		return false, false
+	}
+	return retry(o.Record, job, now)
+}
