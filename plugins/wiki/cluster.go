@@ -1,0 +1,294 @@
+package wiki
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gridbroker/batch/maui"
+)
+
+// Cluster is a simulated cluster: nodes and jobs that begin, run for their
+// time and end by the clock. It is a Manager and safe for concurrent use.
+type Cluster struct {
+	Now  func() time.Time
+	Keep time.Duration // ended jobs stay listed so long; 0: five minutes
+
+	mu    sync.Mutex
+	nodes []Node
+	jobs  []*simulated
+	index map[string]*simulated
+	used  map[string]int64
+	ends  time.Time // when the next job ends; zero: not known
+}
+
+// simulated is a job of a Cluster.
+type simulated struct {
+	Job
+	run       time.Duration // 0: runs on
+	begun     time.Time
+	suspended time.Time
+	away      time.Duration
+}
+
+// NewCluster makes a cluster of nodes without jobs.
+func NewCluster(nodes []Node, now func() time.Time) *Cluster {
+	return &Cluster{Now: now, nodes: slices.Clone(nodes), index: map[string]*simulated{}, used: map[string]int64{}}
+}
+
+// Submit puts a job in the queue (or on its nodes, where it runs already) that
+// runs for a time once started; 0: until it is cancelled.
+func (c *Cluster) Submit(j Job, run time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.index[j.ID] != nil || j.ID == "" {
+		return fmt.Errorf("job %q is there already, or has no name", j.ID)
+	}
+	s := &simulated{Job: j, run: run}
+	if s.Updated.IsZero() {
+		s.Updated = c.Now()
+	}
+	if j.State == maui.JobRunning {
+		s.begun = time.Unix(j.Started, 0)
+		c.take(s, 1)
+	}
+	c.jobs, c.index[j.ID], c.ends = append(c.jobs, s), s, time.Time{}
+	return nil
+}
+
+// take takes or gives back the processors of a job.
+func (c *Cluster) take(j *simulated, sign int64) {
+	for _, n := range j.TaskList {
+		c.used[n] += sign * max(1, j.TaskProcs)
+	}
+}
+
+// Nodes implements Manager.
+func (c *Cluster) Nodes(context.Context) ([]Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	now := c.Now()
+	list := slices.Clone(c.nodes)
+	for i := range list {
+		n := &list[i]
+		n.Updated, n.Free = now, max(0, n.Procs-c.used[n.Name])
+		if n.State == maui.NodeIdle && n.Free < n.Procs {
+			if n.State = maui.NodeRunning; n.Free == 0 {
+				n.State = maui.NodeBusy
+			}
+		}
+	}
+	return list, nil
+}
+
+// Jobs implements Manager.
+func (c *Cluster) Jobs(context.Context) ([]Job, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tick()
+	list := make([]Job, len(c.jobs))
+	for i, j := range c.jobs {
+		list[i] = j.Job
+	}
+	return list, nil
+}
+
+// tick ends what is over and forgets what has been for long.
+func (c *Cluster) tick() {
+	now := c.Now()
+	if !c.ends.IsZero() && now.Before(c.ends) {
+		return
+	}
+	keep := c.Keep
+	if keep == 0 {
+		keep = 5 * time.Minute
+	}
+	next := now.Add(time.Hour)
+	for _, j := range c.jobs {
+		switch {
+		case j.Gone:
+			next = sooner(next, j.Ended.Add(keep))
+		case j.State == maui.JobRunning && j.run > 0:
+			end := j.begun.Add(j.run + j.away)
+			if !now.Before(end) {
+				c.end(j, "Completed", end)
+				end = j.Ended.Add(keep)
+			}
+			next = sooner(next, end)
+		}
+	}
+	c.jobs = slices.DeleteFunc(c.jobs, func(j *simulated) bool {
+		old := j.Gone && now.Sub(j.Ended) >= keep
+		if old {
+			delete(c.index, j.ID)
+		}
+		return old
+	})
+	c.ends = next
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// end ends a job with a word.
+func (c *Cluster) end(j *simulated, word string, at time.Time) {
+	if j.State == maui.JobRunning {
+		c.take(j, -1)
+	}
+	j.Word, j.Gone, j.Ended, j.Updated = word, true, at, c.Now()
+}
+
+// find looks a job up that is in one of some states.
+func (c *Cluster) find(id string, states ...maui.JobState) (*simulated, error) {
+	c.tick()
+	j := c.index[id]
+	switch {
+	case j == nil || j.Gone:
+		return nil, &StatusError{CodeRefused, "no such job"}
+	case !slices.Contains(states, j.State):
+		return nil, &StatusError{CodeRefused, fmt.Sprintf("job %s is %s", id, jobWords[j.State])}
+	}
+	return j, nil
+}
+
+// Start implements Manager.
+func (c *Cluster) Start(_ context.Context, id string, tasks []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobIdle)
+	if err != nil {
+		return err
+	}
+	if len(tasks) == 0 {
+		tasks = c.anywhere(j)
+	}
+	if int64(len(tasks)) < j.Tasks {
+		return &StatusError{CodeNoResources, fmt.Sprintf("%d tasks, job %s has %d", len(tasks), id, j.Tasks)}
+	}
+	if err := c.room(j, tasks); err != nil {
+		return err
+	}
+	now := c.Now()
+	j.State, j.begun, j.Started, j.TaskList, j.Updated = maui.JobRunning, now, now.Unix(), slices.Clone(tasks), now
+	c.take(j, 1)
+	c.ends = time.Time{}
+	return nil
+}
+
+// anywhere finds nodes for a job that names none.
+func (c *Cluster) anywhere(j *simulated) (tasks []string) {
+	each := max(1, j.TaskProcs)
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		for free := n.Procs - c.used[n.Name]; n.State == maui.NodeIdle && free >= each && int64(len(tasks)) < j.Tasks; free -= each {
+			tasks = append(tasks, n.Name)
+		}
+	}
+	return tasks
+}
+
+// room checks that the nodes exist and have room.
+func (c *Cluster) room(j *simulated, tasks []string) error {
+	need := map[string]int64{}
+	for _, n := range tasks {
+		need[n] += max(1, j.TaskProcs)
+	}
+	for name, procs := range need {
+		i := slices.IndexFunc(c.nodes, func(n Node) bool { return n.Name == name })
+		switch {
+		case i < 0:
+			return &StatusError{CodeRefused, "no such node: " + name}
+		case c.nodes[i].State == maui.NodeDown || c.nodes[i].State == maui.NodeDraining:
+			return &StatusError{CodeRefused, "node " + name + " is " + nodeWords[c.nodes[i].State]}
+		case c.used[name]+procs > c.nodes[i].Procs:
+			return &StatusError{CodeNoResources, fmt.Sprintf("node %s has %d processors free", name, c.nodes[i].Procs-c.used[name])}
+		}
+	}
+	return nil
+}
+
+// Cancel implements Manager.
+func (c *Cluster) Cancel(_ context.Context, id, _ string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobIdle, maui.JobHeld, maui.JobRunning, maui.JobSuspended)
+	if err != nil {
+		return err
+	}
+	c.end(j, "Removed", c.Now())
+	return nil
+}
+
+// Suspend implements Manager.
+func (c *Cluster) Suspend(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobRunning)
+	if err != nil {
+		return err
+	}
+	c.take(j, -1)
+	j.State, j.suspended, j.Updated = maui.JobSuspended, c.Now(), c.Now()
+	return nil
+}
+
+// Resume implements Manager.
+func (c *Cluster) Resume(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobSuspended)
+	if err != nil {
+		return err
+	}
+	if err := c.room(j, j.TaskList); err != nil {
+		return err
+	}
+	c.take(j, 1)
+	j.away += c.Now().Sub(j.suspended)
+	j.State, j.Updated, c.ends = maui.JobRunning, c.Now(), time.Time{}
+	return nil
+}
+
+// Requeue implements Requeuer.
+func (c *Cluster) Requeue(_ context.Context, id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobRunning, maui.JobSuspended)
+	if err != nil {
+		return err
+	}
+	if j.State == maui.JobRunning {
+		c.take(j, -1)
+	}
+	j.State, j.Started, j.TaskList, j.away, j.Updated = maui.JobIdle, 0, nil, 0, c.Now()
+	return nil
+}
+
+// Modify implements Modifier: PARTITION, NODES, HOSTLIST, BANK and TIMELIMIT
+// (minutes, as Slurm stores it) of waiting jobs.
+func (c *Cluster) Modify(_ context.Context, id string, params []Param) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j, err := c.find(id, maui.JobIdle, maui.JobHeld)
+	if err != nil {
+		return err
+	}
+	names := map[string]string{"PARTITION": "PARTITIONMASK", "NODES": "NODES", "HOSTLIST": "HOSTLIST", "BANK": "ACCOUNT", "TIMELIMIT": "WCLIMIT"}
+	for _, p := range params {
+		if names[p.Name] == "" || !maui.SetField(&j.Job.Job, names[p.Name], p.Value) {
+			return &StatusError{CodeFormat, "cannot change " + p.Name}
+		}
+		if p.Name == "TIMELIMIT" {
+			j.Limit *= 60
+		}
+	}
+	j.Updated = c.Now()
+	return nil
+}
