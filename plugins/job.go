@@ -58,6 +58,17 @@ type Request struct {
 	Job      *jdl.Job
 	Resource *glue.Resource
 	Endpoint glue.Endpoint
+	Booking  *Booking // the slot it is sent ahead for; nil: it starts when it can
+}
+
+// Booking is what a site is told of the slot of a job that is sent ahead. What a
+// back-end cannot say to its batch system it leaves out. Times count from the
+// submission, so that clocks and time zones do not matter.
+type Booking struct {
+	Begin       time.Duration // it does not start before; 0: at once
+	Deadline    time.Duration // it is given up when it would not end before; 0: never
+	Reservation string        // the site's name of what is reserved for it; may be empty
+	Nice        int           // it gives way to others by as much; 0: as everybody
 }
 
 // Result is the outcome of one Request. Err is nil, or an *Error.

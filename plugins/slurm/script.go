@@ -44,6 +44,7 @@ func sbatchArgs(req plugins.Request, extra []string) ([]string, error) {
 	if tags := features(req); len(tags) > 0 {
 		args = append(args, "--constraint="+strings.Join(tags, "&"))
 	}
+	args = append(args, booked(req.Booking)...)
 	args = append(args, extra...)
 	for _, a := range args {
 		if strings.ContainsAny(a, "\n\r\x00") {
@@ -51,6 +52,27 @@ func sbatchArgs(req plugins.Request, extra []string) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// booked says when a job that is sent ahead is to start, and when Slurm is to
+// give it up.
+func booked(b *plugins.Booking) (args []string) {
+	if b == nil {
+		return nil
+	}
+	for option, after := range map[string]time.Duration{"--begin": b.Begin, "--deadline": b.Deadline} {
+		if after > 0 {
+			args = append(args, fmt.Sprintf("%s=now+%d", option, int64(math.Ceil(after.Seconds()))))
+		}
+	}
+	slices.Sort(args)
+	if b.Nice > 0 {
+		args = append(args, "--nice="+strconv.Itoa(b.Nice))
+	}
+	if b.Reservation != "" {
+		args = append(args, "--reservation="+b.Reservation)
+	}
+	return args
 }
 
 // features are the runtime environments the job asks for that the partition

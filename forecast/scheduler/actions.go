@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// verb is what an action does in the world.
+type verb string
+
+const (
+	launch   verb = "launch"   // start the job at its site, ahead of its slot
+	withdraw verb = "withdraw" // take it back, unless it has started
+	end      verb = "cancel"   // end it, started or not
+	collect  verb = "collect"  // bring its output
+	clean    verb = "clean"    // remove what the site keeps of it
+)
+
+// action is one entry of the outbox.
+type action struct {
+	ID       int64
+	Key      string
+	Job      string
+	Verb     verb
+	Attempts int
+}
+
+// actionRow is a new action for a bulk statement.
+type actionRow struct {
+	Key  string `json:"key"`
+	Job  string `json:"job"`
+	Verb verb   `json:"verb"`
+	Due  int64  `json:"due"`
+}
+
+func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := h.each(ctx, `insert into action (key, job, verb, epoch, due)
+		select t.value->>'key', t.value->>'job', t.value->>'verb', $2, cast(t.value->>'due' as {int}) from {each} where true
+		on conflict (key) do nothing`, rows, epoch)
+	return err
+}
+
+// lease is how long a replica may take for an action before another one tries.
+const lease = 2 * time.Minute
+
+// claim leases actions that are due.
+func (s *Store) claim(ctx context.Context, who string, now time.Time, limit int) (list []action, err error) {
+	err = s.tx(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var a action
+			if err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts); err != nil {
+				return err
+			}
+			list = append(list, a)
+			return nil
+		}, `update action set lease_until = $1, leased_by = $2, attempts = attempts + 1 where id in (
+			select id from action where done = 0 and due <= $3 and lease_until < $3 order by id limit $4 {skip locked})
+			returning id, key, job, verb, attempts`, now.Add(lease).Unix(), who, now.Unix(), limit)
+	})
+	return list, err
+}
+
+// errLeaseLost is an action that another replica has finished meanwhile.
+var errLeaseLost = errors.New("the action is done already")
+
+// finish closes an action and tells the leader, in one transaction.
+func (s *Store) finish(ctx context.Context, a action, r result) error {
+	return s.tx(ctx, func(h handle) error {
+		n, err := h.exec(ctx, "update action set done = 1, result = $1 where id = $2 and done = 0", r.Said, a.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errLeaseLost
+		}
+		if err := h.post(ctx, kindResult, "result/"+a.Key, r); err != nil {
+			return err
+		}
+		return h.wake(ctx)
+	})
+}
+
+// again gives an action back, to be tried later.
+func (s *Store) again(ctx context.Context, a action, due time.Time, said string) error {
+	return s.tx(ctx, func(h handle) error {
+		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2 where id = $3 and done = 0", due.Unix(), said, a.ID)
+		return err
+	})
+}

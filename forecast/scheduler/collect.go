@@ -1,0 +1,77 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+// collectTries is how often the output of a job is asked for.
+const collectTries = 5
+
+// collect brings the output of a job, as much as is allowed, and lets the site
+// forget the job.
+func (s *Scheduler) collect(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+	f, can := back.(plugins.Fetcher)
+	if !can || j.Started == 0 {
+		return 0
+	}
+	dir, err := os.MkdirTemp(s.conf.Spool, "out-")
+	if err != nil {
+		r.Said = err.Error()
+		return 10 * time.Second
+	}
+	defer os.RemoveAll(dir)
+	got := f.Fetch(ctx, []plugins.FetchRequest{{Handle: j.Handle, Dir: dir}}, nil)
+	if len(got) != 1 || got[0].Err != nil && a.Attempts < collectTries {
+		r.Said = fmt.Sprint("output: ", got)
+		return time.Duration(a.Attempts) * 3 * time.Second
+	}
+	if got[0].Err != nil {
+		r.Said = got[0].Err.Error()
+	}
+	if err := s.keepOutput(ctx, j, dir, got[0].Files, r); err != nil {
+		r.Said = err.Error()
+		return 10 * time.Second
+	}
+	if c, can := back.(plugins.Cleaner); can && r.Said == "" {
+		c.Clean(ctx, []plugins.Handle{j.Handle}) // what is left is the site's to remove
+	}
+	return 0
+}
+
+// keepOutput keeps files up to the bound; the others are named.
+func (s *Scheduler) keepOutput(ctx context.Context, j *Job, dir string, files []string, r *result) error {
+	left := s.conf.MaxOutput
+	for _, name := range files {
+		body, err := readAtMost(filepath.Join(dir, filepath.FromSlash(name)), left)
+		if err != nil {
+			r.Said = fmt.Sprintf("%s was not brought: %v", name, err)
+			continue
+		}
+		left -= int64(len(body))
+		if err := s.store.tx(ctx, func(h handle) error { return s.store.keepFile(ctx, h, j.ID, "out", name, body) }); err != nil {
+			return err
+		}
+		r.Output = append(r.Output, name)
+	}
+	return nil
+}
+
+func readAtMost(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(body)) > limit {
+		err = fmt.Errorf("the output is larger than the scheduler keeps (%d bytes are left); send it to a URL", limit)
+	}
+	return body, err
+}

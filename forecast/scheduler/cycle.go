@@ -1,0 +1,369 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
+)
+
+// Report is what one cycle did.
+type Report struct {
+	Messages, Jobs, Slots, Booked, Outlooks int
+	Took, Planning                          time.Duration
+}
+
+// maxMessages bounds the messages of one cycle.
+const maxMessages = 5000
+
+// Cycle takes the messages, plans, and writes down what follows: one
+// transaction. After an error nothing has happened, and memory is read anew.
+func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
+	began := time.Now()
+	w := &work{s: s, now: s.now(), epoch: epoch, changed: map[string]*Job{}}
+	s.mu.Lock()
+	mem := s.mem
+	s.mem = nil // nobody's, until this is committed
+	s.mu.Unlock()
+	err := s.store.tx(ctx, func(h handle) (err error) {
+		if err := h.fence(ctx, epoch); err != nil {
+			return err
+		}
+		if mem == nil || mem.epoch != epoch {
+			if mem, err = h.load(ctx, epoch, s.conf); err != nil {
+				return err
+			}
+		}
+		w.mem, w.h = mem, h
+		return w.run(ctx)
+	})
+	w.report.Took = time.Since(began)
+	if err != nil {
+		return w.report, err
+	}
+	s.mu.Lock()
+	s.mem = mem
+	s.mu.Unlock()
+	s.meter.cycle(w)
+	s.hub.publish(w.log)
+	return w.report, nil
+}
+
+// work is one cycle's.
+type work struct {
+	s      *Scheduler
+	h      handle
+	mem    *memory
+	now    time.Time
+	epoch  int64
+	report Report
+
+	changed map[string]*Job
+	log     []Entry
+	ledger  []ledgerRow
+	actions []actionRow
+	opened  []bookingRow
+	closed  []closedRow
+	forget  []string
+}
+
+// bookingRow and closedRow are for bulk statements.
+type bookingRow struct {
+	Key     string       `json:"key"`
+	Job     string       `json:"job"`
+	Cluster string       `json:"cluster"`
+	Begins  int64        `json:"begins"`
+	Ends    int64        `json:"ends"`
+	Procs   int32        `json:"procs"`
+	Body    wire.Booking `json:"body"`
+}
+
+type closedRow struct {
+	Key   string `json:"key"`
+	State string `json:"state"`
+	Ends  int64  `json:"ends"`
+}
+
+func (w *work) run(ctx context.Context) error {
+	list, err := w.h.take(ctx, maxMessages)
+	if err != nil {
+		return err
+	}
+	w.report.Messages = len(list)
+	for _, m := range list {
+		if err := w.handle(ctx, m); err != nil {
+			return fmt.Errorf("message %d (%s): %w", m.id, m.kind, err)
+		}
+	}
+	w.late()
+	if err := w.plan(ctx); err != nil {
+		return err
+	}
+	return w.save(ctx)
+}
+
+// save writes all that has changed, a statement for each table.
+func (w *work) save(ctx context.Context) error {
+	list := make([]*Job, 0, len(w.changed))
+	for _, j := range w.changed {
+		list = append(list, j)
+	}
+	slices.SortFunc(list, func(a, b *Job) int { return int(a.Seq - b.Seq) })
+	if err := w.h.saveJobs(ctx, list); err != nil {
+		return err
+	}
+	for _, j := range list {
+		if j.State.Final() {
+			delete(w.mem.jobs, j.ID)
+		}
+	}
+	if err := w.saveBookings(ctx); err != nil {
+		return err
+	}
+	if err := w.saveClusters(ctx); err != nil {
+		return err
+	}
+	if err := w.h.saveLedger(ctx, w.ledger); err != nil {
+		return err
+	}
+	if err := w.h.saveActions(ctx, w.actions, w.epoch); err != nil {
+		return err
+	}
+	return w.h.writeLog(ctx, w.epoch, w.log)
+}
+
+func (w *work) saveBookings(ctx context.Context) error {
+	if len(w.opened) > 0 {
+		_, err := w.h.each(ctx, `insert into booking (key, job, cluster, state, begins, ends, procs, epoch, body)
+			select t.value->>'key', t.value->>'job', t.value->>'cluster', 'open', cast(t.value->>'begins' as {int}),
+			cast(t.value->>'ends' as {int}), cast(t.value->>'procs' as {int}), $2, cast(t.value->'body' as text) from {each} where true`, w.opened, w.epoch)
+		if err != nil {
+			return err
+		}
+	}
+	if len(w.closed) == 0 {
+		return nil
+	}
+	_, err := w.h.each(ctx, `update booking set state = t.value->>'state', ends = cast(t.value->>'ends' as {int})
+		from {each} where booking.key = t.value->>'key'`, w.closed)
+	return err
+}
+
+func (w *work) saveClusters(ctx context.Context) error {
+	for _, c := range w.mem.clusters {
+		if !c.changed {
+			continue
+		}
+		_, err := w.h.exec(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5 where name = $1",
+			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS)
+		if err != nil {
+			return err
+		}
+		c.changed = false
+	}
+	return nil
+}
+
+// change notes that a job is to be saved.
+func (w *work) change(j *Job) { w.changed[j.ID] = j }
+
+func (w *work) say(j *Job, cluster, event, format string, args ...any) {
+	w.log = append(w.log, Entry{At: millis(w.now), Job: j.ID, Cluster: cluster, Who: "scheduler", Event: event, Said: fmt.Sprintf(format, args...)})
+}
+
+// do puts an action into the outbox.
+func (w *work) do(j *Job, v verb, due int64) {
+	w.actions = append(w.actions, actionRow{Key: string(v) + "/" + j.request(), Job: j.ID, Verb: v, Due: due})
+}
+
+// plan books.
+func (w *work) plan(ctx context.Context) error {
+	budgets, err := w.h.budgets(ctx, "")
+	if err != nil {
+		return err
+	}
+	in := w.s.problem(w.mem, w.now, budgets)
+	w.report.Jobs, w.report.Slots = len(in.jobs), len(in.slots)
+	if len(in.jobs) == 0 {
+		return nil
+	}
+	began := time.Now()
+	p := w.s.conf.planner()
+	if p.Name() == (plan.Pairwise{}).Name() {
+		plan.Clip(in.slots, &in.rules)
+	}
+	list := p.Plan(in.jobs, in.slots, &in.rules)
+	w.report.Planning = time.Since(began)
+	outlook := make(map[int32]bool, len(list))
+	for _, b := range list {
+		place := in.place(b, w.now.Unix())
+		if b.Tentative {
+			outlook[b.Job] = true
+			w.outlook(in.of[b.Job], place)
+		} else {
+			w.book(in.of[b.Job], place)
+		}
+	}
+	passed := plan.Bypasses(in.jobs, list)
+	for i, j := range in.of {
+		if passed[i] > 0 {
+			w.pass(j, passed[i])
+		}
+		if j.Outlook != nil && !outlook[int32(i)] && j.State == Waiting {
+			j.Outlook = nil
+			w.change(j)
+		}
+	}
+	return nil
+}
+
+// place writes a booking in the terms of the sites.
+func (in *inputs) place(b plan.Booking, now int64) *Place {
+	j := in.of[b.Job]
+	p := &Place{Cluster: in.refs[b.Parts[0].Slot].cluster.name, From: now + int64(b.From), Done: now + int64(b.Done), Chance: float64(b.Chance), Made: now}
+	p.To = p.From + int64(j.Wall)
+	for _, part := range b.Parts {
+		ref := in.refs[part.Slot].slot
+		p.Parts = append(p.Parts, Share{Slot: ref.ID, Node: ref.Node, CPUs: int32(part.CPUs)})
+	}
+	return p
+}
+
+// pass counts those that went before. It is saved now and then: what is lost
+// with a leader is a tenth of the bound.
+func (w *work) pass(j *Job, by int32) {
+	step := int32(max(1, w.s.conf.MaxBypass/10))
+	before := j.Bypassed / step
+	if j.Bypassed += by; j.Bypassed/step != before {
+		w.change(j)
+	}
+}
+
+// outlook keeps where a job is likely to go. Small changes are not worth
+// writing.
+func (w *work) outlook(j *Job, p *Place) {
+	old := j.Outlook
+	if old == nil || old.Cluster != p.Cluster || max(old.From-p.From, p.From-old.From) > 60 {
+		j.Outlook = p
+		w.change(j)
+		w.report.Outlooks++
+	}
+}
+
+// book gives a job its slot, takes the fee, and has it sent.
+func (w *work) book(j *Job, p *Place) {
+	c := w.mem.clusters[p.Cluster]
+	j.Tries++
+	p.Key = j.request()
+	j.State, j.Booking, j.Outlook, j.Reason = Booked, p, nil, ""
+	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""
+	j.Handle = plugins.Handle{}
+	j.Charged = fee(j.Priority, j.Procs, j.Wall)
+	w.ledger = append(w.ledger, deal(w.now.Unix(), "charge/"+p.Key, purse(j.Owner), fees, j.Charged, j.ID, "booked")...)
+	way := c.site.Start
+	body := wire.Booking{Schema: wire.BookingSchema, Job: j.ID, Key: p.Key, From: p.From, To: p.To, Procs: j.Procs, Way: way}
+	for _, part := range p.Parts {
+		body.Slots = append(body.Slots, wire.Part{Slot: part.Slot, Node: part.Node, CPUs: part.CPUs})
+	}
+	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
+	due := w.now.Unix()
+	if way == wire.Plain {
+		_, tmin, _ := w.s.times(c)
+		due = max(due, p.From-int64(tmin/time.Second))
+	}
+	w.do(j, launch, due)
+	w.change(j)
+	w.report.Booked++
+	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, time.Unix(p.From, 0).UTC().Format(time.RFC3339), 100*p.Chance, float64(j.Charged)/1000)
+}
+
+// unbook puts a job back into the queue and gives the fee back.
+func (w *work) unbook(j *Job, why string, avoid time.Duration) {
+	p := j.Booking
+	w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+p.Key, fees, purse(j.Owner), j.Charged, j.ID, why)...)
+	w.closed = append(w.closed, closedRow{p.Key, "missed", w.now.Unix()})
+	if avoid > 0 {
+		if j.Avoid == nil {
+			j.Avoid = map[string]int64{}
+		}
+		j.Avoid[p.Cluster] = w.now.Add(avoid).Unix()
+	}
+	j.State, j.Booking, j.Charged, j.Reason, j.Withdraw = Waiting, nil, 0, why, false
+	j.Misses++
+	w.change(j)
+	w.say(j, p.Cluster, "replan", "%s", why)
+	if j.Cancel {
+		w.final(j, Cancelled, "cancelled by its owner")
+	}
+}
+
+// final ends a job that has no place.
+func (w *work) final(j *Job, state State, why string) {
+	j.State, j.Reason, j.Outlook = state, why, nil
+	if j.Ended == 0 {
+		j.Ended = w.now.Unix()
+	}
+	w.change(j)
+	w.say(j, "", string(state), "%s", why)
+}
+
+// late looks for jobs that are not in their slots.
+func (w *work) late() {
+	limit := w.now.Add(-w.s.conf.Grace).Unix()
+	for _, j := range w.mem.jobs {
+		if j.State != Sent || j.Booking.From > limit || j.Withdraw || j.Fallback == Stay {
+			continue
+		}
+		j.Withdraw = true
+		c := w.mem.clusters[j.Booking.Cluster]
+		c.misses++
+		c.changed = true
+		w.do(j, withdraw, w.now.Unix())
+		w.change(j)
+		w.say(j, j.Booking.Cluster, "late", "not running %d s after its slot began", w.now.Unix()-j.Booking.From)
+	}
+}
+
+// handle takes in one message.
+func (w *work) handle(ctx context.Context, m message) error {
+	switch m.kind {
+	case kindJob:
+		return w.submitted(ctx, m.body)
+	case kindCancel, kindForget:
+		var id string
+		if err := json.Unmarshal(m.body, &id); err != nil {
+			return err
+		}
+		if m.kind == kindCancel {
+			w.cancel(id)
+			return nil
+		}
+		return w.remove(ctx, id)
+	case kindRefresh:
+		return w.refresh(m.body)
+	case kindSlots:
+		return w.slots(ctx, m.body)
+	case kindSeen:
+		var v seen
+		if err := json.Unmarshal(m.body, &v); err != nil {
+			return err
+		}
+		w.seen(v)
+		return nil
+	case kindResult:
+		var r result
+		if err := json.Unmarshal(m.body, &r); err != nil {
+			return err
+		}
+		w.result(r)
+		return nil
+	case kindDrain:
+		return w.drain(m.body)
+	}
+	return fmt.Errorf("no such kind of message")
+}

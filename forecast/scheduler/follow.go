@@ -1,0 +1,103 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"gridbroker/plugins"
+)
+
+// follow asks the sites about their jobs. What has changed is a message.
+func (s *Scheduler) follow(ctx context.Context) error {
+	last := map[string]string{}
+	for s.pause(ctx, s.conf.StatusEvery) {
+		for owner, list := range s.atSites() {
+			if err := s.ask(ctx, owner, list, last); err != nil && ctx.Err() == nil {
+				s.log.Warn("status", "owner", owner, "error", err)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// atSites lists the jobs that are at sites, by owner and endpoint, as copies.
+func (s *Scheduler) atSites() map[string]map[plugins.Handle][]Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]map[plugins.Handle][]Job{}
+	if s.mem == nil {
+		return all
+	}
+	for _, j := range s.mem.jobs {
+		if j.State != Sent && j.State != Running {
+			continue
+		}
+		if all[j.Owner] == nil {
+			all[j.Owner] = map[plugins.Handle][]Job{}
+		}
+		at := plugins.Handle{Interface: j.Handle.Interface, Endpoint: j.Handle.Endpoint}
+		all[j.Owner][at] = append(all[j.Owner][at], *j)
+	}
+	return all
+}
+
+// ask asks about the jobs of one owner, one request for each endpoint.
+func (s *Scheduler) ask(ctx context.Context, owner string, list map[plugins.Handle][]Job, last map[string]string) error {
+	reg, release, err := s.asOwner(ctx, owner)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for at, jobs := range list {
+		back, ok := reg.For(at.Interface)
+		if !ok {
+			return fmt.Errorf("no back-end for %s", at.Interface)
+		}
+		hs := make([]plugins.Handle, len(jobs))
+		for i := range jobs {
+			hs[i] = jobs[i].Handle
+		}
+		asking, cancel := context.WithTimeout(ctx, lease)
+		states := back.Status(asking, hs)
+		cancel()
+		if err := s.tell(ctx, jobs, states, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell leaves a message for each job that has changed.
+func (s *Scheduler) tell(ctx context.Context, jobs []Job, states []plugins.Status, last map[string]string) error {
+	var news []*seen
+	var marks []string
+	for i, st := range states {
+		if st.State == plugins.Unknown {
+			continue
+		}
+		v := seenOf(&jobs[i], st)
+		mark := fmt.Sprint(v.State, v.Native, v.Started)
+		if last[v.Request] != mark {
+			news, marks = append(news, v), append(marks, mark)
+		}
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	err := s.store.tx(ctx, func(h handle) error {
+		for i, v := range news {
+			if err := h.post(ctx, kindSeen, "seen/"+v.Request+"/"+marks[i], v); err != nil {
+				return err
+			}
+		}
+		return h.wake(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	for i, v := range news {
+		last[v.Request] = marks[i]
+	}
+	s.poke()
+	return nil
+}

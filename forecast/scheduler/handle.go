@@ -1,0 +1,311 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
+)
+
+// submitted takes a job into memory.
+func (w *work) submitted(ctx context.Context, body []byte) error {
+	var ids []string
+	if err := json.Unmarshal(body, &ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, there := w.mem.jobs[id]; there {
+			continue
+		}
+		list, err := w.h.jobs(ctx, "where id = $1", id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 1 && !list[0].State.Final() {
+			w.mem.jobs[id] = list[0]
+		}
+	}
+	return nil
+}
+
+// cancel ends a job wherever it is.
+func (w *work) cancel(id string) {
+	j := w.mem.jobs[id]
+	if j == nil || j.Cancel {
+		return
+	}
+	j.Cancel = true
+	w.change(j)
+	w.say(j, "", "cancel", "asked for by its owner")
+	switch j.State {
+	case Waiting:
+		w.final(j, Cancelled, "cancelled by its owner")
+	case Sent, Running:
+		w.do(j, end, w.now.Unix())
+	}
+}
+
+// remove forgets a job that has ended, its files and all.
+func (w *work) remove(ctx context.Context, id string) error {
+	if j := w.mem.jobs[id]; j != nil {
+		w.cancel(id)
+		return nil
+	}
+	for _, q := range []string{"delete from file where job = $1", "delete from booking where job = $1", "delete from queue where id = $1"} {
+		if _, err := w.h.exec(ctx, q, id); err != nil {
+			return err
+		}
+	}
+	w.log = append(w.log, Entry{At: millis(w.now), Job: id, Who: "scheduler", Event: "forgotten"})
+	return nil
+}
+
+// refresh gives a waiting job another description or priority. One that is
+// booked already keeps what it has.
+func (w *work) refresh(body []byte) error {
+	var r refreshed
+	if err := json.Unmarshal(body, &r); err != nil {
+		return err
+	}
+	j := w.mem.jobs[r.Job]
+	if j == nil || j.State != Waiting {
+		w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refresh refused", Said: "the job does not wait any more"})
+		return nil
+	}
+	if r.JDL != "" {
+		if err := j.describe(r.JDL); err != nil {
+			w.say(j, "", "refresh refused", "%v", err)
+			return nil
+		}
+	}
+	if r.Priority != nil {
+		j.Priority = *r.Priority
+	}
+	j.Outlook = nil
+	w.change(j)
+	w.log = append(w.log, Entry{At: millis(w.now), Job: r.Job, Who: r.Who, Event: "refreshed"})
+	return nil
+}
+
+// drain opens or closes a cluster.
+func (w *work) drain(body []byte) error {
+	var d drained
+	if err := json.Unmarshal(body, &d); err != nil {
+		return err
+	}
+	c := w.mem.clusters[d.Cluster]
+	if c == nil {
+		return nil
+	}
+	c.drained, c.changed = d.Drained, true
+	event := "drained"
+	if !d.Drained {
+		event = "opened"
+	}
+	w.log = append(w.log, Entry{At: millis(w.now), Cluster: d.Cluster, Who: d.Who, Event: event})
+	return nil
+}
+
+// slots brings a cluster's slots up to date. Where the leader's and the agent's
+// sets have come apart, the agent is asked for all of them.
+func (w *work) slots(ctx context.Context, body []byte) error {
+	var m slotsMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		return err
+	}
+	c := w.mem.clusters[m.Cluster]
+	if m.Full || c == nil {
+		return w.mem.loadCluster(ctx, w.h, m.Cluster, w.s.conf)
+	}
+	d, err := wire.DecodeDelta(m.Delta, wire.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	if int64(d.Seq) <= c.seq { // read with the table already
+		return nil
+	}
+	if err := c.set.Apply(d); isMismatch(err) {
+		w.log = append(w.log, Entry{At: millis(w.now), Cluster: c.name, Who: "scheduler", Event: "resync", Said: err.Error()})
+		return w.h.askAgain(ctx, c.name)
+	} else if err != nil {
+		return err
+	}
+	c.seq, c.made, c.ttl = int64(d.Seq), d.Made, d.TTL
+	if d.Load != nil {
+		c.load = *d.Load
+	}
+	if d.Site != nil {
+		text, err := json.Marshal(d.Site)
+		if err != nil {
+			return err
+		}
+		return w.mem.settle(c, string(text), w.s.conf)
+	}
+	return nil
+}
+
+// result takes in what became of an action.
+func (w *work) result(r result) {
+	j := w.mem.jobs[r.Job]
+	if j == nil || r.Key != string(r.Verb)+"/"+j.request() {
+		return // of a booking that is over
+	}
+	switch r.Verb {
+	case launch:
+		w.launched(j, r)
+	case withdraw:
+		w.withdrawn(j, r)
+	case end:
+		if r.Status != nil {
+			w.seen(*r.Status)
+		}
+	case collect:
+		if j.State == Collecting {
+			j.Output = r.Output
+			if r.Said != "" {
+				w.say(j, "", "output", "%s", r.Said)
+			}
+			w.final(j, j.Ending, j.Reason)
+		}
+	}
+}
+
+// How long a cluster is left alone after each kind of failure.
+const (
+	avoidBusy    = time.Minute
+	avoidRefused = 10 * time.Minute
+)
+
+func (w *work) launched(j *Job, r result) {
+	if j.State != Booked {
+		return
+	}
+	c := w.mem.clusters[j.Booking.Cluster]
+	if r.Kind == 0 {
+		j.State, j.Handle, j.Sent = Sent, r.Handle, w.now.Unix()
+		c.launchMS = (7*c.launchMS + int64(1000*r.Seconds)) / 8
+		c.changed = true
+		w.change(j)
+		w.say(j, c.name, "sent", "accepted as %s", r.Handle.ID)
+		if j.Cancel {
+			w.do(j, end, w.now.Unix())
+		}
+		return
+	}
+	if r.Kind == plugins.Invalid {
+		w.release(j, 0, "invalid")
+		w.final(j, Failed, r.Said)
+		return
+	}
+	avoid := avoidBusy
+	if r.Kind == plugins.Refused || r.Kind == plugins.Credential {
+		avoid = avoidRefused
+	}
+	w.unbook(j, r.Said, avoid)
+}
+
+// withdrawn puts a job that did not start back into the queue. One that has
+// started meanwhile stays where it is.
+func (w *work) withdrawn(j *Job, r result) {
+	if j.State != Sent || r.Status == nil {
+		j.Withdraw = j.State == Sent && r.Status == nil && r.Kind == 0
+		return
+	}
+	if r.Status.Started == 0 && (r.Status.State == plugins.Cancelled || r.Status.State == plugins.Lost) {
+		w.unbook(j, "it did not start in its slot", avoidBusy)
+		return
+	}
+	w.seen(*r.Status)
+}
+
+// seen takes in what a site says of a job.
+func (w *work) seen(v seen) {
+	j := w.mem.jobs[v.Job]
+	if j == nil || v.Request != j.request() || j.Booking == nil || j.State == Waiting || j.State == Collecting || j.State.Final() {
+		return
+	}
+	c := w.mem.clusters[j.Booking.Cluster]
+	if v.Native != "" {
+		j.Native = v.Native
+	}
+	if v.Node != "" {
+		j.Node = v.Node
+	}
+	w.change(j)
+	if j.State != Running && (v.Started > 0 || v.State == plugins.Running || v.State == plugins.Finishing || v.State == plugins.Done) {
+		w.started(j, c, v)
+	}
+	if !v.State.Final() {
+		return
+	}
+	if j.State != Running && !j.Cancel && v.State != plugins.Lost { // ended without having begun
+		w.unbook(j, "the site ended it before it began: "+v.Native+" "+v.Reason, avoidBusy)
+		return
+	}
+	if preempted(v) && !j.Cancel && j.Tries < maxTries {
+		w.unbook(j, "it gave way to a local job", avoidBusy)
+		return
+	}
+	w.ended(j, v)
+}
+
+// maxTries bounds how often a job that gave way is started again.
+const maxTries = 6
+
+func preempted(v seen) bool { return strings.HasPrefix(v.Native, "PREEMPTED") }
+
+func (w *work) started(j *Job, c *cluster, v seen) {
+	j.State, j.Started, j.SeenRun = Running, v.Started, w.now.Unix()
+	if j.Started == 0 {
+		j.Started = w.now.Unix()
+	}
+	off := j.Started - j.Booking.From
+	if off <= int64(w.s.conf.Grace/time.Second) {
+		c.hits++
+	} else if !j.Withdraw {
+		c.misses++
+	}
+	c.changed = true
+	w.s.meter.start(c.name, off)
+	w.say(j, c.name, "running", "%+d s from the booked start", off)
+}
+
+// ended closes the booking, gives back what was not used, and has the output
+// brought.
+func (w *work) ended(j *Job, v seen) {
+	j.Ended, j.Reason, j.ExitCode = v.Ended, v.Reason, v.Exit
+	if j.Ended == 0 {
+		j.Ended = w.now.Unix()
+	}
+	j.Ending = State(v.State)
+	switch {
+	case j.Cancel && v.State != plugins.Done:
+		j.Ending = Cancelled
+	case v.State == plugins.Lost:
+		j.Ending, j.Reason = Failed, "the site does not know it any more"
+	}
+	used := int64(0)
+	if j.Started > 0 {
+		used = fee(j.Priority, j.Procs, int32(min(max(0, j.Ended-j.Started), int64(j.Wall))))
+	}
+	w.release(j, used, "ended")
+	j.State = Collecting
+	w.do(j, collect, w.now.Unix())
+	w.change(j)
+	w.say(j, j.Booking.Cluster, "ended", "%s %s", v.State, v.Native)
+}
+
+// release closes a booking; what was charged above used is given back.
+func (w *work) release(j *Job, used int64, why string) {
+	if j.Booking == nil {
+		return
+	}
+	w.closed = append(w.closed, closedRow{j.Booking.Key, why, w.now.Unix()})
+	if back := j.Charged - min(used, j.Charged); back > 0 {
+		w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+j.Booking.Key, fees, purse(j.Owner), back, j.ID, "not used")...)
+		j.Charged -= back
+	}
+}

@@ -1,0 +1,210 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gridbroker/forecast/wire"
+)
+
+// StaleError is a delta from the past or from the future.
+type StaleError struct{ Why string }
+
+// Error implements error.
+func (e *StaleError) Error() string { return e.Why }
+
+// skew is by how many seconds an agent's clock may be ahead of ours.
+const skew = 60
+
+// Ingest takes a delta of a cluster: it changes the tables and leaves a message
+// for the leader, in one transaction. The answer says what the scheduler has
+// now; where the two sides do not agree it asks for a full set.
+func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time) (*wire.Ack, error) {
+	switch at := now.Unix(); {
+	case d.Made > at+skew:
+		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s in the future; set the clocks", d.Made-at)}
+	case !wire.Usable(d.Made, d.TTL, at):
+		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", at-d.Made, d.TTL)}
+	}
+	ack := &wire.Ack{Schema: wire.AckSchema}
+	err := s.tx(ctx, func(h handle) error { return h.ingest(ctx, d, text, now.Unix(), ack) })
+	return ack, err
+}
+
+func (h handle) ingest(ctx context.Context, d *wire.Delta, text []byte, now int64, ack *wire.Ack) error {
+	var resync int
+	known := false
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		known = true
+		return scan(&ack.Seq, &ack.Digest, &resync)
+	}, "select seq, digest, resync from cluster where name = $1 {for update}", d.Cluster)
+	if err != nil {
+		return err
+	}
+	if known && d.Seq == ack.Seq && d.Digest == ack.Digest && !d.Full { // sent again: the answer was lost
+		return h.bookingsOf(ctx, d.Cluster, now, ack)
+	}
+	if !d.Full && (!known || resync != 0 || d.Base != ack.Digest || d.Seq != ack.Seq+1) {
+		if ack.Resync = true; ack.Digest == "" {
+			ack.Digest = (&wire.Set{}).Digest()
+		}
+		return nil
+	}
+	if err := h.keepCluster(ctx, d, now); err != nil {
+		return err
+	}
+	if err := h.keepSlots(ctx, d); err != nil {
+		return err
+	}
+	if err := h.keepLocal(ctx, d); err != nil {
+		return err
+	}
+	ack.Seq, ack.Digest = d.Seq, d.Digest
+	m := slotsMessage{Cluster: d.Cluster, Full: d.Full}
+	if !d.Full {
+		m.Delta = text
+	}
+	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", d.Cluster, d.Seq, d.Made), m); err != nil {
+		return err
+	}
+	if err := h.wake(ctx); err != nil {
+		return err
+	}
+	return h.bookingsOf(ctx, d.Cluster, now, ack)
+}
+
+// bookingsOf tells the agent what is booked at its cluster.
+func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *wire.Ack) error {
+	return h.rows(ctx, func(scan func(...any) error) error {
+		var body []byte
+		if err := scan(&body); err != nil {
+			return err
+		}
+		var b wire.Booking
+		err := json.Unmarshal(body, &b)
+		ack.Bookings = append(ack.Bookings, b)
+		return err
+	}, "select body from booking where cluster = $1 and state = 'open' and ends > $2 order by begins, key", cluster, now)
+}
+
+func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error {
+	if d.Full {
+		_, err := h.exec(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
+			values ($1, $2, $3, $4, $5, $6, '{}', '[]', '{}')
+			on conflict (name) do update set seq = excluded.seq, resync = 0`, d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := h.exec(ctx, "update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6 where name = $1",
+		d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
+	if err != nil {
+		return err
+	}
+	for column, part := range map[string]struct {
+		there bool
+		v     any
+	}{"site": {d.Site != nil, d.Site}, "queues": {len(d.Queues) > 0, d.Queues}, "load": {d.Load != nil, d.Load}} {
+		if !part.there {
+			continue
+		}
+		text, err := json.Marshal(part.v)
+		if err != nil {
+			return err
+		}
+		if _, err := h.exec(ctx, "update cluster set "+column+" = $2 where name = $1", d.Cluster, string(text)); err != nil {
+			return err
+		}
+	}
+	if d.Site == nil {
+		return nil
+	}
+	return h.keepNodes(ctx, d)
+}
+
+func (h handle) keepNodes(ctx context.Context, d *wire.Delta) error {
+	if _, err := h.exec(ctx, "delete from node where cluster = $1", d.Cluster); err != nil || len(d.Site.Nodes) == 0 {
+		return err
+	}
+	_, err := h.each(ctx, `insert into node (cluster, name, cpus, gpus, memory, disk, features, up)
+		select $2, t.value->>'name', cast(t.value->>'cpus' as {int}), cast(coalesce(t.value->>'gpus', '0') as {int}),
+		cast(coalesce(t.value->>'memory', '0') as {int}), cast(coalesce(t.value->>'disk', '0') as {int}),
+		coalesce(t.value->>'features', '[]'), case when t.value->>'up' in ('true', '1') then 1 else 0 end
+		from {each} where true on conflict do nothing`, d.Site.Nodes, d.Cluster)
+	return err
+}
+
+// keepSlots changes the table of slots.
+func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
+	if d.Full {
+		_, err = h.exec(ctx, "delete from content where cluster = $1", d.Cluster)
+	} else if len(d.Drop) > 0 {
+		ids := make([]string, len(d.Drop))
+		for i, id := range d.Drop {
+			ids[i] = fmt.Sprint(id)
+		}
+		_, err = h.each(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, d.Cluster)
+	}
+	if err != nil || len(d.Put) == 0 {
+		return err
+	}
+	_, err = h.each(ctx, `insert into content (cluster, id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task)
+		select $2, cast(t.value->>'id' as {u64}), t.value->>'node', cast(t.value->>'cpus' as {int}),
+		cast(coalesce(t.value->>'gpus', '0') as {int}), cast(coalesce(t.value->>'memory', '0') as {int}),
+		cast(t.value->>'from' as {int}), cast(coalesce(t.value->>'to', '0') as {int}), cast(coalesce(t.value->>'latest', '0') as {int}),
+		cast(t.value->>'start' as {real}), cast(t.value->>'hold' as {real}), cast(coalesce(t.value->>'priority', '0') as {real}),
+		coalesce(t.value->>'task', '') from {each} where true
+		on conflict (cluster, id) do update set node = excluded.node, cpus = excluded.cpus, gpus = excluded.gpus,
+		memory = excluded.memory, begins = excluded.begins, ends = excluded.ends, latest = excluded.latest,
+		chance = excluded.chance, hold = excluded.hold, priority = excluded.priority, task = excluded.task`, d.Put, d.Cluster)
+	return err
+}
+
+// keepLocal changes the table of the site's own jobs.
+func (h handle) keepLocal(ctx context.Context, d *wire.Delta) (err error) {
+	if d.Full {
+		_, err = h.exec(ctx, "delete from local_job where cluster = $1", d.Cluster)
+	} else if len(d.JobsGone) > 0 {
+		_, err = h.each(ctx, "delete from local_job where cluster = $2 and task in (select t.value from {texts})", d.JobsGone, d.Cluster)
+	}
+	if err != nil || len(d.Jobs) == 0 {
+		return err
+	}
+	_, err = h.each(ctx, `insert into local_job (cluster, task, body) select $2, t.value->>'task', cast(t.value as text) from {each} where true
+		on conflict (cluster, task) do update set body = excluded.body`, d.Jobs, d.Cluster)
+	return err
+}
+
+// slotsOf reads a cluster's slots.
+func (h handle) slotsOf(ctx context.Context, cluster string) (*wire.Set, error) {
+	set := &wire.Set{}
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var v wire.Slot
+		var id string
+		err := scan(&id, &v.Node, &v.CPUs, &v.GPUs, &v.Memory, &v.From, &v.To, &v.Latest, &v.Start, &v.Hold, &v.Priority, &v.Task)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Sscan(id, &v.ID); err != nil {
+			return err
+		}
+		set.Put(v)
+		return nil
+	}, `select cast(id as text), node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task from content where cluster = $1`, cluster)
+	return set, err
+}
+
+// askAgain makes the next delta of a cluster be refused, for a full one.
+func (h handle) askAgain(ctx context.Context, cluster string) error {
+	_, err := h.exec(ctx, "update cluster set resync = 1 where name = $1", cluster)
+	return err
+}
+
+// isMismatch tells whether a set and a delta did not go together.
+func isMismatch(err error) bool {
+	_, ok := errors.AsType[*wire.Mismatch](err)
+	return ok
+}

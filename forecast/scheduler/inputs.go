@@ -1,0 +1,260 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
+)
+
+// inputs is a planning problem, and what its numbers stand for.
+type inputs struct {
+	rules plan.Rules
+	jobs  []plan.Job
+	slots []plan.Slot
+	of    []*Job    // by place in jobs
+	refs  []slotRef // by place in slots
+}
+
+type slotRef struct {
+	cluster *cluster
+	slot    wire.Slot
+}
+
+// problem states what is to be planned: the jobs that wait, and the slots less
+// what is booked of them.
+func (s *Scheduler) problem(m *memory, now time.Time, budgets []Budget) *inputs {
+	in := &inputs{rules: plan.Rules{Epoch: now, Horizon: int32(s.conf.Horizon / time.Second), MaxBypass: int32(s.conf.MaxBypass), Free: s.conf.Free}}
+	m.number()
+	for _, name := range m.order {
+		in.rules.Clusters = append(in.rules.Clusters, s.planned(m.clusters[name], now.Unix()))
+	}
+	in.addJobs(m, now.Unix(), budgets)
+	if len(in.jobs) == 0 {
+		return in
+	}
+	busy := m.busy(now.Unix())
+	for i, name := range m.order {
+		in.addSlots(m.clusters[name], uint16(i), busy[name], now.Unix())
+	}
+	return in
+}
+
+// number orders the clusters: the same ones always have the same numbers.
+func (m *memory) number() {
+	if len(m.order) != len(m.clusters) {
+		m.order = m.order[:0]
+		for name := range m.clusters {
+			m.order = append(m.order, name)
+		}
+		slices.Sort(m.order)
+		clear(m.rights)
+	}
+}
+
+// times are T, tmin and tmax of the published cycle for one cluster: T is what
+// one cycle, booking and sending take, and T < tmin < tmax < 2T.
+func (s *Scheduler) times(c *cluster) (t, tmin, tmax time.Duration) {
+	t = s.conf.Cycle + time.Duration(c.launchMS)*time.Millisecond + minLead
+	return t, t + t/10, 2*t - t/10
+}
+
+// minLead is the least time from a plan to a start.
+const minLead = 4 * time.Second
+
+// planned is a cluster as planning sees it.
+func (s *Scheduler) planned(c *cluster, now int64) plan.Cluster {
+	_, tmin, tmax := s.times(c)
+	p := plan.Cluster{
+		TMin: int32(math.Ceil(tmin.Seconds())), TMax: int32(math.Ceil(tmax.Seconds())), Good: seconds(c.made + c.ttl - now),
+		MaxGuest: int32(min(c.site.MaxGuest, math.MaxInt32)), Speed: float32(c.site.Speed), OutOfTurn: c.site.OutOfTurn,
+		Drained: c.drained || c.formulaErr != nil, Local: c.formula,
+	}
+	p.Load = plan.Load{Waiting: c.load.Waiting, Running: c.load.Running, CPUs: c.load.CPUs, Busy: c.load.Busy}
+	return p
+}
+
+// seconds keeps a time within what planning counts in.
+func seconds(n int64) int32 { return int32(min(max(n, -math.MaxInt32), math.MaxInt32-1)) }
+
+func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
+	users, wishes := map[string]int32{}, map[string]int32{}
+	for i, b := range budgets {
+		users[b.User] = int32(i)
+		in.rules.Users = append(in.rules.Users, plan.User{Name: b.User, Left: b.Left, Weight: b.Given, Used: b.Used})
+	}
+	for _, j := range m.jobs {
+		if j.State == Waiting && !j.Cancel {
+			in.of = append(in.of, j)
+		}
+	}
+	slices.SortFunc(in.of, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, j := range in.of {
+		user, known := users[j.Owner]
+		if !known {
+			user = int32(len(in.rules.Users))
+			users[j.Owner] = user
+			in.rules.Users = append(in.rules.Users, plan.User{Name: j.Owner})
+		}
+		key := j.wish(now)
+		wish, known := wishes[key]
+		if !known {
+			wish = int32(len(in.rules.Wishes))
+			wishes[key] = wish
+			in.rules.Wishes = append(in.rules.Wishes, m.allowed(j, key, now))
+		}
+		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
+			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed})
+	}
+}
+
+func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]use, now int64) {
+	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.set.Len() == 0 {
+		return
+	}
+	sure := (float64(c.hits) + 9) / (float64(c.hits+c.misses) + 9)
+	var list []wire.Slot
+	c.set.All(func(v wire.Slot) { list = append(list, v) })
+	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
+	for _, v := range subtract(list, busy) {
+		node, known := c.number[v.Node]
+		if !known || v.To != 0 && v.To <= now {
+			continue
+		}
+		to := int32(plan.Never)
+		if v.To != 0 {
+			to = seconds(v.To - now)
+		}
+		in.refs = append(in.refs, slotRef{c, v})
+		in.slots = append(in.slots, plan.Slot{From: seconds(v.From - now), To: to, Node: node, Memory: int32(min(v.Memory, math.MaxInt32)),
+			Priority: float32(v.Priority), Cluster: number, CPUs: uint16(min(v.CPUs, math.MaxUint16)), Class: c.class[v.Node],
+			Start: uint8(math.Round(100 * v.Start * sure)), Hold: uint8(math.Round(100 * v.Hold))})
+	}
+}
+
+// use is what is booked of a node.
+type use struct {
+	slot     uint64
+	from, to int64
+	cpus     int32
+}
+
+// busy lists the bookings that the sites' schedules do not show: from the time
+// they are made until the agent has seen the job run.
+func (m *memory) busy(now int64) map[string]map[string][]use {
+	all := map[string]map[string][]use{}
+	ids := make([]string, 0, len(m.jobs))
+	for id, j := range m.jobs {
+		if j.Booking != nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		j := m.jobs[id]
+		c := m.clusters[j.Booking.Cluster]
+		if c == nil || j.State == Collecting || j.State == Running && c.made > j.SeenRun+settleTime {
+			continue
+		}
+		nodes := all[c.name]
+		if nodes == nil {
+			nodes = map[string][]use{}
+			all[c.name] = nodes
+		}
+		// A late one holds its place for as long as it would run from now on.
+		from := max(j.Booking.From, min(now, j.Booking.From))
+		to := j.Booking.To
+		if j.State != Running && now > j.Booking.From {
+			to = now + int64(j.Wall)
+		}
+		for _, p := range j.Booking.Parts {
+			nodes[p.Node] = append(nodes[p.Node], use{p.Slot, from, to, p.CPUs})
+		}
+	}
+	return all
+}
+
+// settleTime is how long after a job was seen running its site's schedule is
+// sure to show it, in seconds.
+const settleTime = 3
+
+// subtract takes bookings out of slots.
+func subtract(slots []wire.Slot, busy map[string][]use) []wire.Slot {
+	if len(busy) == 0 {
+		return slots
+	}
+	byNode := map[string][]wire.Slot{}
+	var list []wire.Slot
+	for _, v := range slots {
+		if len(busy[v.Node]) == 0 {
+			list = append(list, v)
+		} else {
+			byNode[v.Node] = append(byNode[v.Node], v)
+		}
+	}
+	names := make([]string, 0, len(byNode))
+	for name := range byNode {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		of := byNode[name]
+		for _, u := range busy[name] {
+			of = u.cut(of)
+		}
+		list = append(list, of...)
+	}
+	return list
+}
+
+// cut takes one booking out of the slots of its node, out of its own slot first.
+func (u use) cut(slots []wire.Slot) []wire.Slot {
+	slices.SortStableFunc(slots, func(a, b wire.Slot) int {
+		return cmp.Compare(b2i(b.ID == u.slot), b2i(a.ID == u.slot))
+	})
+	var list []wire.Slot
+	left := u.cpus
+	for _, v := range slots {
+		end := v.To
+		if end == 0 {
+			end = math.MaxInt64
+		}
+		if left <= 0 || v.From >= u.to || end <= u.from {
+			list = append(list, v)
+			continue
+		}
+		n := min(left, v.CPUs)
+		if v.From <= u.from && end >= u.to {
+			left -= n
+		}
+		list = append(list, pieces(v, end, u, n)...)
+	}
+	return list
+}
+
+// pieces is what is left of a slot of which n processors are taken for a time.
+func pieces(v wire.Slot, end int64, u use, n int32) (list []wire.Slot) {
+	if beside := v; beside.CPUs > n {
+		beside.CPUs -= n
+		list = append(list, beside)
+	}
+	if before := v; v.From < u.from {
+		before.CPUs, before.To = n, u.from
+		list = append(list, before)
+	}
+	if after := v; end > u.to {
+		after.CPUs, after.From = n, u.to
+		list = append(list, after)
+	}
+	return list
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,210 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// State is where a job of the global queue is.
+type State string
+
+// The states. The last three are final.
+const (
+	Waiting    State = "waiting"    // in the global queue
+	Booked     State = "booked"     // has a slot; being launched
+	Sent       State = "sent"       // at its site, waits for its slot
+	Running    State = "running"    // never moved from here on
+	Collecting State = "collecting" // has ended; its output is being brought
+	Done       State = "done"
+	Failed     State = "failed"
+	Cancelled  State = "cancelled"
+)
+
+// Final tells whether the job will not change any more.
+func (s State) Final() bool { return s == Done || s == Failed || s == Cancelled }
+
+// Plugins is the state in the words that all back-ends share.
+func (s State) Plugins() plugins.State {
+	switch s {
+	case Waiting, Booked, Sent:
+		return plugins.Queued
+	case Collecting:
+		return plugins.Finishing
+	}
+	return plugins.State(s)
+}
+
+// Fallback is what becomes of a job that is not in its slot in time.
+type Fallback string
+
+// The policies.
+const (
+	Replan Fallback = "replan" // withdrawn from the site and planned again
+	Stay   Fallback = "stay"   // stays in the site's queue
+)
+
+// Job is one job as the queue keeps it. Times are seconds of Unix time.
+type Job struct {
+	ID       string   `json:"id"`
+	Seq      int64    `json:"-"` // order of arrival
+	Owner    string   `json:"owner"`
+	Key      string   `json:"key"`
+	VO       string   `json:"vo,omitempty"`
+	FQANs    []string `json:"fqans,omitempty"`
+	Name     string   `json:"name"`
+	JDL      string   `json:"jdl"`
+	Priority float64  `json:"priority"` // global: what each processor-hour costs
+	Fallback Fallback `json:"fallback,omitempty"`
+	Procs    int32    `json:"procs"`
+	Nodes    int32    `json:"nodes,omitempty"`
+	Memory   int32    `json:"memory,omitempty"` // MB per node
+	GPUs     int32    `json:"gpus,omitempty"`
+	Wall     int32    `json:"wall"` // seconds
+	Tags     []string `json:"tags,omitempty"`
+	Match    string   `json:"match"`            // equal for jobs that match the same resources
+	Inputs   []string `json:"inputs,omitempty"` // small files that came with it
+
+	State    State  `json:"state"`
+	Native   string `json:"native,omitempty"` // the site's own word
+	Reason   string `json:"reason,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Node     string `json:"node,omitempty"`
+	Ending   State  `json:"ending,omitempty"` // of a collecting job: what it will be
+	Cancel   bool   `json:"cancel,omitempty"` // its owner wants it to end
+
+	Submitted int64          `json:"submitted"`
+	Sent      int64          `json:"sent,omitempty"`
+	Started   int64          `json:"started,omitempty"`
+	Ended     int64          `json:"ended,omitempty"`
+	SeenRun   int64          `json:"seen_run,omitempty"` // when it was first seen running
+	Booking   *Place         `json:"booking,omitempty"`
+	Outlook   *Place         `json:"outlook,omitempty"` // planned, not booked yet
+	Handle    plugins.Handle `json:"handle,omitzero"`
+
+	Bypassed int32            `json:"bypassed,omitempty"`
+	Tries    int              `json:"tries,omitempty"`  // bookings made
+	Misses   int              `json:"misses,omitempty"` // of them not kept
+	Withdraw bool             `json:"withdraw,omitempty"`
+	Avoid    map[string]int64 `json:"avoid,omitempty"`   // clusters, until when
+	Charged  int64            `json:"charged,omitempty"` // thousandths
+	Output   []string         `json:"output,omitempty"`
+}
+
+// Place is a booking, or the outlook of one.
+type Place struct {
+	Key     string  `json:"key,omitempty"`
+	Cluster string  `json:"cluster"`
+	From    int64   `json:"from"`
+	To      int64   `json:"to"`   // From + wall time
+	Done    int64   `json:"done"` // expected completion
+	Chance  float64 `json:"chance"`
+	Made    int64   `json:"made"`
+	Parts   []Share `json:"parts,omitempty"`
+}
+
+// Share is what a booking takes of one node.
+type Share struct {
+	Slot uint64 `json:"slot"`
+	Node string `json:"node"`
+	CPUs int32  `json:"cpus"`
+}
+
+// request is our name for one booking of the job at its site.
+func (j *Job) request() string { return fmt.Sprintf("%s-%d", j.ID, j.Tries) }
+
+// newID makes ids that sort by time.
+func newID(now time.Time) string {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	id := make([]byte, 20)
+	v := uint64(now.UnixMilli())
+	for i := 9; i >= 0; i-- {
+		id[i] = digits[v&31]
+		v >>= 5
+	}
+	var r [10]byte
+	rand.Read(r[:])
+	for i, b := range r {
+		id[10+i] = digits[b&31]
+	}
+	return "s" + string(id)
+}
+
+// DefaultWall is the wall time, in seconds, of a job that names none.
+const DefaultWall = 3600
+
+// describe takes from a job's description what planning needs.
+func (j *Job) describe(text string) error {
+	job, err := jdl.LoadJob(text)
+	if err != nil {
+		return err
+	}
+	d := job.Demand
+	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
+	j.VO = cmp.Or(job.VO, j.VO)
+	j.Procs, j.Nodes, j.GPUs = int32(max(1, d.Slots)), int32(d.Nodes), int32(d.GPUs)
+	j.Wall = int32(min(d.WallTime/time.Second, 1<<30))
+	if j.Wall <= 0 {
+		j.Wall = DefaultWall
+	}
+	if j.Nodes == 1 || j.Procs == 1 {
+		j.Nodes = min(j.Nodes, 1)
+	}
+	each := j.Procs
+	if j.Nodes > 1 {
+		each = (j.Procs + j.Nodes - 1) / j.Nodes
+	}
+	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
+	return nil
+}
+
+// jobRow is a job for a bulk statement.
+type jobRow struct {
+	ID    string          `json:"id"`
+	Owner string          `json:"owner"`
+	Key   string          `json:"key"`
+	State State           `json:"state"`
+	Body  json.RawMessage `json:"body"`
+}
+
+func rowOf(j *Job) (jobRow, error) {
+	body, err := json.Marshal(j)
+	return jobRow{j.ID, j.Owner, j.Key, j.State, body}, err
+}
+
+// saveJobs writes jobs that the leader has changed.
+func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	rows := make([]jobRow, len(jobs))
+	for i, j := range jobs {
+		var err error
+		if rows[i], err = rowOf(j); err != nil {
+			return err
+		}
+	}
+	_, err := h.each(ctx, `update queue set state = t.value->>'state', body = cast(t.value->'body' as text)
+		from {each} where queue.id = t.value->>'id'`, rows)
+	return err
+}
+
+// jobs reads jobs; where follows "select ... from queue".
+func (h handle) jobs(ctx context.Context, where string, args ...any) (list []*Job, err error) {
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		j := &Job{}
+		var body []byte
+		if err := scan(&j.Seq, &body); err != nil {
+			return err
+		}
+		list = append(list, j)
+		return json.Unmarshal(body, j)
+	}, "select seq, body from queue "+where, args...)
+	return list, err
+}

@@ -1,0 +1,166 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrDeposed is a transaction of a leader who is no longer it.
+var ErrDeposed = errors.New("another replica leads now")
+
+// Leadership is one replica's time as leader. Lost is closed when it ends.
+type Leadership struct {
+	Epoch int64
+	Woken <-chan struct{} // somebody has left a message
+	Lost  <-chan struct{}
+	end   func()
+}
+
+// Resign ends it.
+func (l *Leadership) Resign() { l.end() }
+
+// The lock's number, how often a leader shows the server that it lives, and
+// after how long without that the server gives its lock to another.
+const (
+	lockNumber = 0x67726964 // "grid"
+	heartbeat  = time.Second
+	hungAfter  = 4 * time.Second
+)
+
+// Campaign waits until this replica leads.
+func (s *Store) Campaign(ctx context.Context, name string) (*Leadership, error) {
+	if s.Embedded() {
+		return s.campaignFile(ctx, name)
+	}
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(ctx, conn); err != nil {
+		conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	epoch, err := s.takeOver(ctx, name)
+	if err != nil {
+		conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	woken, lost := make(chan struct{}, 1), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(lost)
+		defer cancel()
+		listen(ctx, conn, woken)
+	}()
+	return &Leadership{Epoch: epoch, Woken: woken, Lost: lost, end: cancel}, nil
+}
+
+// lock waits for the lock on a session of its own, which the server ends when
+// it hears nothing of us.
+func lock(ctx context.Context, conn *pgx.Conn) error {
+	for _, q := range []string{
+		fmt.Sprintf("select pg_advisory_lock(%d)", lockNumber),
+		fmt.Sprintf("set idle_session_timeout = %d", hungAfter.Milliseconds()),
+		"listen grid_scheduler",
+	} {
+		if _, err := conn.Exec(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen keeps the session alive and passes on what it hears.
+func listen(ctx context.Context, conn *pgx.Conn, woken chan<- struct{}) {
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		conn.Close(end)
+	}()
+	for ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, heartbeat)
+		_, err := conn.WaitForNotification(wait)
+		timedOut := wait.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		case !timedOut:
+			return
+		}
+		beat, cancel := context.WithTimeout(ctx, hungAfter)
+		_, err = conn.Exec(beat, "select 1")
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// takeOver begins a new epoch. It waits for a cycle of the old leader that is
+// still in flight.
+func (s *Store) takeOver(ctx context.Context, name string) (epoch int64, err error) {
+	err = s.tx(ctx, func(h handle) error {
+		if _, err := h.exec(ctx, "update leader set epoch = epoch + 1, holder = $1, since = $2", name, time.Now().Unix()); err != nil {
+			return err
+		}
+		return h.tx.QueryRowContext(ctx, "select epoch from leader").Scan(&epoch)
+	})
+	return epoch, err
+}
+
+// fence stops whoever is not leader any more.
+func (h handle) fence(ctx context.Context, epoch int64) error {
+	n := 0
+	err := h.rows(ctx, func(scan func(...any) error) error { n++; var e int64; return scan(&e) },
+		"select epoch from leader where epoch = $1 {for share}", epoch)
+	if err == nil && n == 0 {
+		err = ErrDeposed
+	}
+	return err
+}
+
+// campaignFile waits for a lock on a file beside the embedded database.
+func (s *Store) campaignFile(ctx context.Context, name string) (*Leadership, error) {
+	path := filepath.Clean(strings.TrimPrefix(s.dsn, "sqlite:")) + ".leader"
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	epoch, err := s.takeOver(ctx, name)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	lost := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(ctx, func() { f.Close(); close(lost) })
+	return &Leadership{Epoch: epoch, Woken: make(chan struct{}), Lost: lost, end: cancel}, nil
+}

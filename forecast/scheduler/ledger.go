@@ -1,0 +1,116 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gridbroker/forecast/scheduler/plan"
+)
+
+// Accounts of the ledger: budget/USER is what a user may still spend, bank is
+// where budgets come from, fees is what has been charged.
+const (
+	bank = "bank"
+	fees = "fees"
+)
+
+func purse(user string) string { return "budget/" + user }
+
+// ledgerRow is one side of a deal. Amounts are thousandths of a unit: one unit is a
+// processor-hour at priority one.
+type ledgerRow struct {
+	At      int64  `json:"at"`
+	Deal    string `json:"deal"`
+	Account string `json:"account"`
+	Amount  int64  `json:"amount"`
+	Job     string `json:"job"`
+	Why     string `json:"why"`
+}
+
+// fee is what a booking costs, in thousandths.
+func fee(priority float64, procs, seconds int32) int64 {
+	return int64(math.Ceil(plan.Fee(priority, procs, seconds) * 1000))
+}
+
+// deal moves an amount from one account to another.
+func deal(at int64, name, from, to string, amount int64, job, why string) []ledgerRow {
+	return []ledgerRow{{at, name, from, -amount, job, why}, {at, name, to, amount, job, why}}
+}
+
+// saveLedger books deals; one whose name is there already was booked before.
+func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := h.each(ctx, `insert into ledger (at, deal, account, amount, job, why)
+		select cast(t.value->>'at' as {int}), t.value->>'deal', t.value->>'account', cast(t.value->>'amount' as {int}),
+		t.value->>'job', t.value->>'why' from {each} where true on conflict (deal, account) do nothing`, rows)
+	return err
+}
+
+// Budget is one user's account, in units.
+type Budget struct {
+	User  string  `json:"user"`
+	Given float64 `json:"given"`
+	Left  float64 `json:"left"`
+	Roles string  `json:"roles,omitempty"`
+	Used  float64 `json:"used"`
+}
+
+// budgets reads the accounts of one user, or with "" of all.
+func (h handle) budgets(ctx context.Context, user string) (list []Budget, err error) {
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		var b Budget
+		var left float64
+		if err := scan(&b.User, &b.Roles, &b.Given, &left); err != nil {
+			return err
+		}
+		b.Left = left / 1000
+		b.Used = b.Given - b.Left
+		list = append(list, b)
+		return nil
+	}, `select p.name, p.roles, p.budget, coalesce((select sum(amount) from ledger where account = 'budget/' || p.name), 0)
+		from person p where p.name = $1 or $1 = '' order by p.name`, user)
+	return list, err
+}
+
+// Budgets reads the accounts of one user, or with "" of all.
+func (s *Store) Budgets(ctx context.Context, user string) (list []Budget, err error) {
+	err = s.read(ctx, func(h handle) error {
+		list, err = h.budgets(ctx, user)
+		return err
+	})
+	return list, err
+}
+
+// Grant sets what a user was given in all.
+func (s *Store) Grant(ctx context.Context, at int64, user string, budget float64, key string) error {
+	if math.IsNaN(budget) || budget < 0 || budget > 1e12 {
+		return fmt.Errorf("a budget of %v: say 0 to 1e12", budget)
+	}
+	return s.tx(ctx, func(h handle) error { return h.grant(ctx, at, user, budget, key) })
+}
+
+func (h handle) grant(ctx context.Context, at int64, user string, budget float64, key string) error {
+	had := 0.0
+	err := h.rows(ctx, func(scan func(...any) error) error { return scan(&had) }, "select budget from person where name = $1 {for update}", user)
+	if err != nil {
+		return err
+	}
+	_, err = h.exec(ctx, `insert into person (name, roles, budget) values ($1, '', $2)
+		on conflict (name) do update set budget = excluded.budget`, user, budget)
+	if err != nil || had == budget {
+		return err
+	}
+	amount := int64(math.Round((budget - had) * 1000))
+	return h.saveLedger(ctx, deal(at, "grant/"+user+"/"+key, bank, purse(user), amount, "", "budget"))
+}
+
+// Audit adds up the ledger: the sum of all accounts is zero.
+func (s *Store) Audit(ctx context.Context) (sum int64, err error) {
+	err = s.read(ctx, func(h handle) error {
+		return h.tx.QueryRowContext(ctx, "select coalesce(sum(amount), 0) from ledger").Scan(&sum)
+	})
+	return sum, err
+}

@@ -1,0 +1,237 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+)
+
+// memory is what the leader keeps of the database: it can be thrown away and
+// read again at any time.
+type memory struct {
+	epoch    int64
+	clusters map[string]*cluster
+	jobs     map[string]*Job // those that are not final
+	classes  map[string]uint16
+	features []nodeClass
+	nodes    int32               // numbers given so far
+	rights   map[string][]uint64 // clusters that will do, by wish
+	order    []string            // names of clusters by their number in plans
+}
+
+// nodeClass is what nodes are told apart by.
+type nodeClass struct {
+	features []string
+	gpus     int32
+}
+
+// cluster is one site in memory.
+type cluster struct {
+	name         string
+	site         wire.Site
+	load         wire.Load
+	set          *wire.Set
+	seq          int64
+	made, ttl    int64
+	drained      bool
+	hits, misses int64
+	launchMS     int64
+	formula      *plan.Formula
+	formulaErr   error
+	number       map[string]int32  // of nodes
+	class        map[string]uint16 // of nodes
+	resource     *glue.Resource
+	changed      bool // counters are to be saved
+}
+
+// load reads everything.
+func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, error) {
+	m := &memory{epoch: epoch, clusters: map[string]*cluster{}, jobs: map[string]*Job{}, classes: map[string]uint16{}, rights: map[string][]uint64{}}
+	var names []string
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var name string
+		err := scan(&name)
+		names = append(names, name)
+		return err
+	}, "select name from cluster order by name")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := m.loadCluster(ctx, h, name, conf); err != nil {
+			return nil, err
+		}
+	}
+	list, err := h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
+	for _, j := range list {
+		m.jobs[j.ID] = j
+	}
+	return m, err
+}
+
+// loadCluster reads one cluster and its slots.
+func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config) error {
+	c := &cluster{name: name}
+	var site, load string
+	var drained int
+	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
+		"select seq, made, ttl, drained, hits, misses, launch_ms, site, load from cluster where name = $1"), name).
+		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &site, &load)
+	if err != nil {
+		return err
+	}
+	c.drained = drained != 0
+	if err := json.Unmarshal([]byte(load), &c.load); err != nil {
+		return err
+	}
+	if c.set, err = h.slotsOf(ctx, name); err != nil {
+		return err
+	}
+	m.clusters[name] = c
+	return m.settle(c, site, conf)
+}
+
+// settle takes in what a site publishes of itself.
+func (m *memory) settle(c *cluster, site string, conf Config) error {
+	c.site = wire.Site{}
+	if err := json.Unmarshal([]byte(site), &c.site); err != nil {
+		return err
+	}
+	c.formula, c.formulaErr = nil, nil
+	if c.site.Function != "" {
+		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)
+	}
+	c.number, c.class = map[string]int32{}, map[string]uint16{}
+	for i := range c.site.Nodes {
+		n := &c.site.Nodes[i]
+		c.number[n.Name] = m.nodes
+		c.class[n.Name] = m.classOf(n)
+		m.nodes++
+	}
+	c.resource = c.describe(conf.Clusters[c.name])
+	clear(m.rights)
+	return nil
+}
+
+func (m *memory) classOf(n *wire.Node) uint16 {
+	features := slices.Clone(n.Features)
+	slices.Sort(features)
+	key := fmt.Sprint(n.GPUs, "\x00", strings.Join(features, "\x00"))
+	class, ok := m.classes[key]
+	if !ok && len(m.features) < 1<<16 {
+		class = uint16(len(m.features))
+		m.classes[key] = class
+		m.features = append(m.features, nodeClass{features, n.GPUs})
+	}
+	return class
+}
+
+// describe is the cluster as requirements of jobs see it.
+func (c *cluster) describe(to ClusterConfig) *glue.Resource {
+	r := &glue.Resource{ID: c.name, CEID: c.name, Name: c.name, Site: c.name, CE: c.name, Queue: to.Queue, LRMS: c.site.LRMS, Serving: glue.Production}
+	r.Endpoints = []glue.Endpoint{{URL: to.Endpoint, Interface: to.Interface, Health: "ok", Serving: glue.Production}}
+	total, memory := int64(0), int64(0)
+	for _, n := range c.site.Nodes {
+		total += int64(n.CPUs)
+		memory = max(memory, n.Memory)
+		for _, f := range n.Features {
+			if !slices.Contains(r.RuntimeEnvironments, f) {
+				r.RuntimeEnvironments = append(r.RuntimeEnvironments, f)
+			}
+		}
+	}
+	r.TotalSlots = glue.Some(total)
+	if memory > 0 {
+		r.MainMemory = glue.Some(memory)
+	}
+	if c.site.MaxGuest > 0 {
+		r.MaxWallTime = glue.Some(time.Duration(c.site.MaxGuest) * time.Second)
+	}
+	return r
+}
+
+// admits tells whether the owner of a cluster lets a job's owner in: as a
+// subject, as a member of a VO or group.
+func (c *cluster) admits(j *Job) bool {
+	if len(c.site.Users) == 0 && len(c.site.VOs) == 0 {
+		return true
+	}
+	if slices.Contains(c.site.Users, j.Owner) {
+		return true
+	}
+	for _, rule := range c.site.VOs {
+		if rule == j.VO || rule == "VO:"+j.VO {
+			return true
+		}
+		for _, f := range j.FQANs {
+			if f == rule || strings.HasPrefix(f, rule+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wish is all that decides where a job may run, besides times and sizes.
+func (j *Job) wish(now int64) string {
+	var avoid []string
+	for name, until := range j.Avoid {
+		if until > now {
+			avoid = append(avoid, name)
+		}
+	}
+	slices.Sort(avoid)
+	return strings.Join([]string{j.Owner, j.VO, strings.Join(j.FQANs, "\x01"), strings.Join(j.Tags, "\x01"), fmt.Sprint(j.GPUs),
+		strings.Join(avoid, "\x01"), j.Match}, "\x00")
+}
+
+// allowed finds the clusters and classes of nodes that will do for a job.
+func (m *memory) allowed(j *Job, key string, now int64) plan.Wish {
+	w := plan.Wish{VO: j.VO, Classes: m.classesFor(j)}
+	if set, ok := m.rights[key]; ok {
+		w.Clusters = set
+		return w
+	}
+	w.Clusters = make([]uint64, len(m.order)/64+1)
+	job, err := jdl.LoadJob(j.JDL)
+	if err != nil {
+		return w
+	}
+	rules := broker.Rules{Now: time.Unix(now, 0), Identity: broker.Identity{Subject: j.Owner, VO: j.VO, FQANs: j.FQANs}, Unknown: broker.Keep}
+	filters := broker.DefaultFilters(rules)
+	for i, name := range m.order {
+		c := m.clusters[name]
+		if j.Avoid[name] > now || !c.admits(j) || c.formulaErr != nil {
+			continue
+		}
+		if !slices.ContainsFunc(filters, func(f broker.Filter) bool { return f.Reject(job, c.resource) != nil }) {
+			w.Clusters[i/64] |= 1 << (i % 64)
+		}
+	}
+	m.rights[key] = w.Clusters
+	return w
+}
+
+// classesFor are the nodes that have the features and GPUs.
+func (m *memory) classesFor(j *Job) []uint64 {
+	set := make([]uint64, len(m.features)/64+1)
+	for i, class := range m.features {
+		ok := class.gpus >= j.GPUs
+		for _, tag := range j.Tags {
+			ok = ok && slices.ContainsFunc(class.features, func(f string) bool { return strings.EqualFold(f, tag) })
+		}
+		if ok {
+			set[i/64] |= 1 << (i % 64)
+		}
+	}
+	return set
+}

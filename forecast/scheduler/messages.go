@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gridbroker/plugins"
+)
+
+// kind is the type of a message to the leader.
+type kind string
+
+const (
+	kindJob     kind = "job"     // was submitted; body: its id
+	kindCancel  kind = "cancel"  // body: the job's id
+	kindRefresh kind = "refresh" // body: refreshed
+	kindForget  kind = "forget"  // body: the job's id
+	kindSlots   kind = "slots"   // body: slotsMessage
+	kindSeen    kind = "seen"    // body: seen
+	kindResult  kind = "result"  // body: result
+	kindDrain   kind = "drain"   // body: drained
+)
+
+// message is one that the leader has taken.
+type message struct {
+	id   int64
+	kind kind
+	body []byte
+}
+
+// refreshed is a new description or priority of a waiting job.
+type refreshed struct {
+	Job      string   `json:"job"`
+	Who      string   `json:"who"`
+	JDL      string   `json:"jdl,omitempty"`
+	Priority *float64 `json:"priority,omitempty"`
+}
+
+type drained struct {
+	Cluster string `json:"cluster"`
+	Who     string `json:"who"`
+	Drained bool   `json:"drained"`
+}
+
+// slotsMessage tells that a cluster's slots have changed. A full set is read
+// from the table.
+type slotsMessage struct {
+	Cluster string `json:"cluster"`
+	Full    bool   `json:"full,omitempty"`
+	Delta   []byte `json:"delta,omitempty"` // wire.Delta, gzipped
+}
+
+// seen is what a site says of a job.
+type seen struct {
+	Job     string        `json:"job"`
+	Request string        `json:"request"` // of which booking
+	State   plugins.State `json:"state"`
+	Native  string        `json:"native,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Node    string        `json:"node,omitempty"`
+	Exit    *int          `json:"exit,omitempty"`
+	Started int64         `json:"started,omitempty"`
+	Ended   int64         `json:"ended,omitempty"`
+}
+
+// result is what became of an action.
+type result struct {
+	Action  int64          `json:"action"`
+	Job     string         `json:"job"`
+	Verb    verb           `json:"verb"`
+	Key     string         `json:"key"`
+	Handle  plugins.Handle `json:"handle,omitzero"`
+	Kind    plugins.Kind   `json:"kind,omitempty"` // of the failure; 0: none
+	Said    string         `json:"said,omitempty"`
+	Status  *seen          `json:"status,omitempty"`
+	Output  []string       `json:"output,omitempty"`
+	Seconds float64        `json:"seconds,omitempty"`
+}
+
+// post leaves a message; one with a key that is there already is left out.
+func (h handle) post(ctx context.Context, k kind, key string, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	_, err = h.exec(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
+	return err
+}
+
+// wake tells the leader that there is something to take, when the transaction
+// is committed.
+func (h handle) wake(ctx context.Context) error {
+	if h.d.driver != "pgx" {
+		return nil
+	}
+	_, err := h.exec(ctx, "notify grid_scheduler")
+	return err
+}
+
+// take takes the oldest messages of some kinds (none: of all), in order of
+// arrival, out of the table.
+func (h handle) take(ctx context.Context, limit int, kinds ...kind) ([]message, error) {
+	only := ""
+	if len(kinds) > 0 {
+		names := make([]string, len(kinds))
+		for i, k := range kinds {
+			names[i] = "'" + string(k) + "'"
+		}
+		only = "where kind in (" + strings.Join(names, ", ") + ")"
+	}
+	var list []message
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var m message
+		if err := scan(&m.id, &m.kind, &m.body); err != nil {
+			return err
+		}
+		list = append(list, m)
+		return nil
+	}, fmt.Sprintf("select id, kind, body from message %s order by id limit %d {for update}", only, limit))
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].id
+	}
+	_, err = h.each(ctx, "delete from message where id in (select cast(t.value as {int}) from {texts})", textual(ids))
+	return list, err
+}
+
+// textual writes numbers as texts, which both databases cast the same way.
+func textual(ids []int64) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = fmt.Sprint(id)
+	}
+	return list
+}

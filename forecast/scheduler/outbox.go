@@ -1,0 +1,307 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gridbroker/forecast/wire"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// outbox does what was decided: it leases actions, does them, and tells the
+// leader. It runs at every replica.
+func (s *Scheduler) outbox(ctx context.Context) error {
+	slots := make(chan struct{}, 8)
+	for ctx.Err() == nil {
+		list, err := s.store.claim(ctx, s.conf.Name, s.now(), 16)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("outbox", "error", err)
+		}
+		for _, a := range list {
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				s.act(ctx, a)
+			}()
+		}
+		if len(list) == 0 {
+			s.pause(ctx, 250*time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// act does one action and records what became of it. A fault of a back-end
+// costs the action, not the service.
+func (s *Scheduler) act(ctx context.Context, a action) {
+	ctx, cancel := context.WithTimeout(ctx, lease-10*time.Second)
+	defer cancel()
+	r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
+	began := time.Now()
+	retry := s.attempt(ctx, a, &r)
+	r.Seconds = time.Since(began).Seconds()
+	outcome := "done"
+	if retry > 0 {
+		outcome = "again"
+	} else if r.Kind != 0 {
+		outcome = r.Kind.String()
+	}
+	s.meter.actions.WithLabelValues(string(a.Verb), outcome).Inc()
+	done, cancel2 := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel2()
+	var err error
+	if retry > 0 {
+		err = s.store.again(done, a, s.now().Add(retry), r.Said)
+	} else {
+		err = s.store.finish(done, a, r)
+	}
+	if err != nil && !errors.Is(err, errLeaseLost) {
+		s.log.Warn("outbox", "action", a.Key, "error", err) // the lease ends, and it is tried again
+	}
+	s.poke()
+}
+
+func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry time.Duration) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Said, retry = fmt.Sprint("internal error: ", p), time.Minute
+		}
+	}()
+	var j *Job
+	err := s.store.read(ctx, func(h handle) error {
+		list, err := h.jobs(ctx, "where id = $1", a.Job)
+		if len(list) == 1 {
+			j = list[0]
+		}
+		return err
+	})
+	if err != nil {
+		r.Said = err.Error()
+		return 2 * time.Second
+	}
+	if j == nil || j.Booking == nil || a.Key != string(a.Verb)+"/"+j.request() {
+		r.Kind, r.Said = plugins.Refused, "the booking is over"
+		return 0
+	}
+	reg, release, err := s.asOwner(ctx, j.Owner)
+	if err != nil {
+		r.Kind, r.Said = plugins.Credential, err.Error()
+		return 0
+	}
+	defer release()
+	to := s.conf.Clusters[j.Booking.Cluster]
+	back, ok := reg.For(to.Interface)
+	if !ok {
+		r.Kind, r.Said = plugins.Unavailable, "no back-end for "+to.Interface
+		return 0
+	}
+	return s.perform(ctx, a, j, back, r)
+}
+
+func (s *Scheduler) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+	switch a.Verb {
+	case launch:
+		return s.launch(ctx, a, j, back, r)
+	case withdraw:
+		return s.withdraw(ctx, j, back, r)
+	case end:
+		return s.cancelAt(ctx, a, j, back, r)
+	case collect:
+		return s.collect(ctx, a, j, back, r)
+	}
+	r.Kind, r.Said = plugins.Invalid, "no such action"
+	return 0
+}
+
+// asOwner opens the back-ends with the owner's credential.
+func (s *Scheduler) asOwner(ctx context.Context, owner string) (*plugins.Registry, func(), error) {
+	cred, err := s.store.Credential(ctx, owner, s.now())
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.open(ctx, owner, cred)
+}
+
+// launch sends a job ahead of its slot. Before a second attempt the site is
+// asked whether the first arrived.
+func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+	if j.State != Booked {
+		r.Kind, r.Said = plugins.Refused, "it is not to be sent any more"
+		return 0
+	}
+	site, err := s.store.Site(ctx, j.Booking.Cluster)
+	if err != nil {
+		r.Said = err.Error()
+		return 2 * time.Second
+	}
+	to := s.conf.Clusters[j.Booking.Cluster]
+	endpoint := glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}
+	if a.Attempts > 1 {
+		if h, found, err := find(ctx, back, endpoint, j.request()); err != nil {
+			r.Said = err.Error()
+			return 5 * time.Second
+		} else if found {
+			r.Handle = h
+			return 0
+		}
+	}
+	if j.Cancel || s.now().Unix() > j.Booking.From+int64(s.conf.Grace/time.Second) {
+		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
+		return 0
+	}
+	job, done, err := s.unpack(ctx, j)
+	if err != nil {
+		r.Kind, r.Said = plugins.Invalid, err.Error()
+		return 0
+	}
+	defer done()
+	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: s.ahead(j, site),
+		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: j.Tags}}
+	return settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
+}
+
+// queueFor is the partition of guests where the site has one.
+func queueFor(to ClusterConfig, site *wire.Site) string {
+	if site.Start == wire.Partition && site.Partition != "" {
+		return site.Partition
+	}
+	return to.Queue
+}
+
+// nice marks a guest for the site's own policy (Slurm's --nice).
+const nice = 100
+
+// ahead is what the site is told of the slot.
+func (s *Scheduler) ahead(j *Job, site *wire.Site) *plugins.Booking {
+	b := &plugins.Booking{Nice: nice}
+	switch site.Start {
+	case wire.Begin:
+		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(s.now()))
+		b.Deadline = b.Begin + (time.Duration(j.Wall)*time.Second + time.Minute - 1).Truncate(time.Minute) + s.conf.Grace
+	case wire.Reservation:
+		b.Reservation = ReservationName(j.request())
+	}
+	return b
+}
+
+// ReservationName is what the agent calls what it reserves for a request.
+func ReservationName(request string) string { return "gras_" + request }
+
+// settle reads the outcome of a submission.
+func settle(results []plugins.Result, r *result) time.Duration {
+	if len(results) != 1 {
+		r.Kind, r.Said = plugins.Uncertain, fmt.Sprintf("%d outcomes of one job", len(results))
+		return 5 * time.Second
+	}
+	res := results[0]
+	if res.Err == nil {
+		r.Handle = res.Handle
+		return 0
+	}
+	r.Said = res.Err.Error()
+	e, ok := errors.AsType[*plugins.Error](res.Err)
+	if !ok || e.Kind == plugins.Uncertain {
+		return 5 * time.Second
+	}
+	r.Kind = e.Kind
+	return 0
+}
+
+// find asks the site for a request whose outcome is not known. Back-ends that
+// cannot look up are believed to have nothing.
+func find(ctx context.Context, back plugins.Submitter, e glue.Endpoint, id string) (h plugins.Handle, found bool, err error) {
+	f, can := back.(plugins.Finder)
+	if !can {
+		return h, false, nil
+	}
+	hs, err := f.Find(ctx, e, []string{id})
+	h, found = hs[id]
+	return h, found, err
+}
+
+// unpack makes the job's description, its files in a directory of their own.
+func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
+	job, err := jdl.LoadJob(j.JDL)
+	if err != nil || len(j.Inputs) == 0 {
+		return job, func() {}, err
+	}
+	dir, err := os.MkdirTemp(s.conf.Spool, "in-")
+	if err != nil {
+		return nil, nil, err
+	}
+	done := func() { os.RemoveAll(dir) }
+	for i := range job.InputSandbox {
+		f := &job.InputSandbox[i]
+		if f.IsURL() || !slices.Contains(j.Inputs, f.Name) {
+			continue
+		}
+		body, err := s.store.File(ctx, j.ID, "in", f.Name)
+		if err == nil {
+			f.Source = filepath.Join(dir, filepath.Base(f.Name))
+			err = os.WriteFile(f.Source, body, 0o600)
+		}
+		if err != nil {
+			done()
+			return nil, nil, fmt.Errorf("input file %s: %w", f.Name, err)
+		}
+	}
+	return job, done, nil
+}
+
+// withdraw takes a job back that is not in its slot, unless it has started.
+func (s *Scheduler) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r *result) time.Duration {
+	hs := []plugins.Handle{j.Handle}
+	st := back.Status(ctx, hs)[0]
+	if st.State == plugins.Unknown {
+		r.Said = fmt.Sprint(st.Err)
+		return 5 * time.Second
+	}
+	if !st.State.Final() && st.Started.IsZero() && st.State != plugins.Running && st.State != plugins.Finishing {
+		if err := back.Cancel(ctx, hs)[0]; err != nil {
+			r.Said = err.Error()
+			return 5 * time.Second
+		}
+		for range 20 {
+			if st = back.Status(ctx, hs)[0]; st.State.Final() || !s.pause(ctx, 500*time.Millisecond) {
+				break
+			}
+		}
+		if !st.State.Final() {
+			return 2 * time.Second
+		}
+	}
+	r.Status = seenOf(j, st)
+	return 0
+}
+
+// cancelAt ends a job at its site.
+func (s *Scheduler) cancelAt(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+	if err := back.Cancel(ctx, []plugins.Handle{j.Handle})[0]; err != nil {
+		r.Said = err.Error()
+		return time.Duration(min(a.Attempts, 10)) * 2 * time.Second
+	}
+	r.Status = seenOf(j, back.Status(ctx, []plugins.Handle{j.Handle})[0])
+	return 0
+}
+
+func seenOf(j *Job, st plugins.Status) *seen {
+	v := &seen{Job: j.ID, Request: j.request(), State: st.State, Native: st.Native, Reason: st.Reason, Node: st.Node, Started: unix(st.Started), Ended: unix(st.Ended)}
+	if st.ExitCode.OK {
+		v.Exit = &st.ExitCode.V
+	}
+	return v
+}
+
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}

@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Run serves until the context ends: the outbox always, cycles and looks at
+// the sites while this replica leads.
+func (s *Scheduler) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.outbox(ctx) })
+	g.Go(func() error { return s.tidy(ctx) })
+	g.Go(func() error {
+		for ctx.Err() == nil {
+			if err := s.term(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("not leading", "error", err)
+				s.pause(ctx, 200*time.Millisecond)
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// term waits for this replica's turn to lead and leads.
+func (s *Scheduler) term(ctx context.Context) error {
+	l, err := s.store.Campaign(ctx, s.conf.Name)
+	if err != nil {
+		return err
+	}
+	defer l.Resign()
+	s.log.Info("leading", "epoch", l.Epoch)
+	s.setLead(l.Epoch)
+	defer s.setLead(0)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-l.Lost:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.cycles(ctx, l) })
+	g.Go(func() error { return s.follow(ctx) })
+	return g.Wait()
+}
+
+func (s *Scheduler) setLead(epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lead, s.mem = epoch, nil
+	s.meter.leader.Set(float64(b2i(epoch > 0)))
+}
+
+// Leads tells whether this replica plans.
+func (s *Scheduler) Leads() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lead > 0
+}
+
+// cycles plans again and again. What comes in between cycles is taken at once
+// when it is news of jobs or sites, so that a user does not wait for nothing.
+func (s *Scheduler) cycles(ctx context.Context, l *Leadership) error {
+	for {
+		r, err := s.Cycle(ctx, l.Epoch)
+		switch {
+		case errors.Is(err, ErrDeposed), ctx.Err() != nil:
+			return err
+		case err != nil:
+			s.log.Error("cycle", "error", err)
+			if !s.pause(ctx, 500*time.Millisecond) {
+				return ctx.Err()
+			}
+			continue
+		case r.Booked > 0 || r.Messages > 0:
+			s.log.Info("cycle", "messages", r.Messages, "jobs", r.Jobs, "slots", r.Slots, "booked", r.Booked, "took", r.Took)
+		}
+		if r.Messages == maxMessages {
+			continue
+		}
+		if !s.rest(ctx, l) {
+			return ctx.Err()
+		}
+	}
+}
+
+// together is for how long news are gathered before they are taken.
+const together = 100 * time.Millisecond
+
+// rest waits for the next cycle.
+func (s *Scheduler) rest(ctx context.Context, l *Leadership) bool {
+	t := time.NewTimer(s.conf.Cycle)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	case <-s.wake:
+	case <-l.Woken:
+	}
+	return s.pause(ctx, together)
+}
+
+func (s *Scheduler) pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// tidy removes what nobody needs any more: output of old jobs, outbox entries
+// that are done.
+func (s *Scheduler) tidy(ctx context.Context) error {
+	for s.pause(ctx, 10*time.Minute) {
+		old := s.now().Add(-s.conf.KeepOutput)
+		err := s.store.tx(ctx, func(h handle) error {
+			if _, err := h.exec(ctx, "delete from action where done = 1 and due < $1", old.Unix()); err != nil {
+				return err
+			}
+			_, err := h.exec(ctx, `delete from file where job in (select distinct job from log where at < $1 and event in ('done', 'failed', 'cancelled'))`, old.UnixMilli())
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("tidying up", "error", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/plugins"
+)
+
+// Config is what the operator decides. Zero values stand for the defaults.
+type Config struct {
+	Name        string        // of this replica
+	Cycle       time.Duration // between planning cycles; default 5 s
+	Grace       time.Duration // a job may be as late in its slot; default 60 s
+	Horizon     time.Duration // how far ahead slots are looked at; default 6 h
+	MaxBypass   int           // default 1000
+	Budget      float64       // given to a user at the first submission; default 1000
+	Free        bool          // budgets are kept but do not count
+	Planner     string        // lookahead (default) or pairwise
+	StatusEvery time.Duration // between looks at jobs at their sites; default 5 s
+	MaxSandbox  int64         // bytes of small input files of one job; default 1 MiB
+	MaxOutput   int64         // bytes brought of one job's output; default 16 MiB
+	MaxDisk     int64         // bytes kept of one user; default 256 MiB
+	KeepOutput  time.Duration // after the end; default 7 days
+	Spool       string        // directory for files on their way
+	Clusters    map[string]ClusterConfig
+	Admins      []string // subjects that are administrators
+	MaxJobs     int      // not ended, of one user; default 100,000
+}
+
+// ClusterConfig is a site that may take part. Where its jobs are sent is said
+// here and not by the agent: an agent cannot point the scheduler elsewhere.
+type ClusterConfig struct {
+	Agents    []string // subjects that may speak for it
+	Interface string   // glue.Interface...
+	Endpoint  string
+	Queue     string
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	bytes := func(n *int64, def int64) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	set(&c.Cycle, 5*time.Second)
+	set(&c.Grace, time.Minute)
+	set(&c.Horizon, 6*time.Hour)
+	set(&c.StatusEvery, 5*time.Second)
+	set(&c.KeepOutput, 7*24*time.Hour)
+	bytes(&c.MaxSandbox, 1<<20)
+	bytes(&c.MaxOutput, 16<<20)
+	bytes(&c.MaxDisk, 256<<20)
+	if c.MaxBypass <= 0 {
+		c.MaxBypass = 1000
+	}
+	if c.Budget <= 0 {
+		c.Budget = 1000
+	}
+	if c.MaxJobs <= 0 {
+		c.MaxJobs = 100_000
+	}
+	return c
+}
+
+func (c Config) planner() plan.Planner {
+	if c.Planner == (plan.Pairwise{}).Name() {
+		return plan.Pairwise{}
+	}
+	return plan.Lookahead{}
+}
+
+// Backends opens the back-ends as a user: with his delegated credential where
+// there is one. The function returned gives them back.
+type Backends func(ctx context.Context, owner string, credential []byte) (*plugins.Registry, func(), error)
+
+// Scheduler is one replica.
+type Scheduler struct {
+	conf  Config
+	store *Store
+	open  Backends
+	now   func() time.Time
+	log   *slog.Logger
+	meter *Metrics
+	hub   *hub
+
+	wake chan struct{}
+	mu   sync.Mutex
+	mem  *memory // of the leader; nil: to be read from the database
+	lead int64   // epoch while this replica leads; 0: it does not
+}
+
+// New makes a replica. The store is migrated already.
+func New(conf Config, store *Store, open Backends, now func() time.Time, log *slog.Logger) *Scheduler {
+	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1)}
+}

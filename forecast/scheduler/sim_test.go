@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"testing"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 2, "seeds of the simulation")
+	hours = flag.Int("hours", 2, "hours it runs for")
+)
+
+// Hours of a grid with faults of every kind: no job is lost or run to its end
+// twice, nothing is booked twice, the ledger is balanced.
+func TestSimulation(t *testing.T) {
+	for seed := range *seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, sqliteDSN(t), seed, 0.03, *hours) })
+	}
+}
+
+func TestSimulationWithoutFaults(t *testing.T) {
+	w := simulate(t, sqliteDSN(t), 99, 0, 2)
+	var hits, misses int64
+	for _, c := range w.s.mem.clusters {
+		hits, misses = hits+c.hits, misses+c.misses
+	}
+	if share := float64(hits) / float64(hits+misses); hits < 20 || share < 0.8 {
+		t.Errorf("%d of %d began in their slots", hits, hits+misses)
+	}
+}
+
+func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *world {
+	w := newWorld(t, dsn, seed, fault, 12, 5)
+	jobs := map[string]bool{}
+	n := 0
+	for second := 0; second < hours*3600; second += 30 {
+		if w.r.IntN(4) == 0 {
+			n++
+			jobs[w.submit(fmt.Sprint("user", w.r.IntN(3)), fmt.Sprint("k", n), 120+w.r.IntN(1200))] = true
+		}
+		if len(jobs) > 0 && w.r.IntN(60) == 0 {
+			for id := range jobs {
+				list, err := w.s.Jobs(t.Context(), Person{Admin: true}, []string{id})
+				if err != nil || len(list) != 1 {
+					t.Fatal("a job is lost", id, err)
+				}
+				if err := w.s.Cancel(t.Context(), Person{Subject: list[0].Owner}, id); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}
+		w.step(30)
+		w.check()
+	}
+	w.fault = 0
+	for range 600 {
+		w.step(30)
+		if len(w.s.mem.jobs) == 0 {
+			break
+		}
+	}
+	w.settled(jobs)
+	return w
+}
+
+// settled checks the ends of all jobs.
+func (w *world) settled(jobs map[string]bool) {
+	t := w.t
+	ctx := context.Background()
+	done := 0
+	for id := range jobs {
+		list, err := w.s.Jobs(ctx, Person{Admin: true}, []string{id})
+		if err != nil || len(list) != 1 {
+			t.Fatal("a job is lost:", id, err)
+		}
+		runs := 0
+		for _, s := range w.sites {
+			runs += s.runs[id]
+			if s.live[id] > 0 {
+				t.Errorf("job %s still runs at %s", id, s.name)
+			}
+		}
+		j := list[0]
+		switch {
+		case j.State == Done && runs == 1:
+			done++
+		case j.State == Cancelled && runs == 0:
+		default:
+			log, _ := w.store.Log(ctx, id, 0, 100)
+			t.Errorf("job %s is %s (%s) and ran %d times to its end\n%+v", id, j.State, j.Reason, runs, log)
+		}
+	}
+	if done < len(jobs)/2 {
+		t.Errorf("%d of %d done", done, len(jobs))
+	}
+	if sum, err := w.store.Audit(ctx); err != nil || sum != 0 {
+		t.Errorf("the ledger adds up to %d, %v", sum, err)
+	}
+}

@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"gridbroker/forecast/wire"
+)
+
+// Site reads what a cluster publishes of itself.
+func (s *Store) Site(ctx context.Context, cluster string) (*wire.Site, error) {
+	var text string
+	err := s.read(ctx, func(h handle) error {
+		return h.tx.QueryRowContext(ctx, h.d.words.Replace("select site from cluster where name = $1"), cluster).Scan(&text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	site := &wire.Site{}
+	return site, json.Unmarshal([]byte(text), site)
+}
+
+// ClusterInfo is what is known of a cluster.
+type ClusterInfo struct {
+	Name    string       `json:"name"`
+	Seen    int64        `json:"seen" doc:"when its agent was last heard of, seconds of Unix time"`
+	Made    int64        `json:"made" doc:"of the schedule"`
+	TTL     int64        `json:"ttl"`
+	Fresh   bool         `json:"fresh" doc:"whether the schedule may be used"`
+	Drained bool         `json:"drained"`
+	Slots   int          `json:"slots"`
+	Hits    int64        `json:"hits" doc:"jobs that began in their slots"`
+	Misses  int64        `json:"misses"`
+	Launch  float64      `json:"launch_seconds" doc:"from a launch to the site's answer"`
+	Site    wire.Site    `json:"site"`
+	Queues  []wire.Queue `json:"queues"`
+	Load    wire.Load    `json:"load"`
+}
+
+// Clusters reads all clusters.
+func (s *Store) Clusters(ctx context.Context, now time.Time) (list []ClusterInfo, err error) {
+	err = s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var c ClusterInfo
+			var site, queues, load string
+			var drained int
+			var ms int64
+			if err := scan(&c.Name, &c.Seen, &c.Made, &c.TTL, &drained, &c.Hits, &c.Misses, &ms, &site, &queues, &load, &c.Slots); err != nil {
+				return err
+			}
+			c.Drained, c.Launch, c.Fresh = drained != 0, float64(ms)/1000, wire.Usable(c.Made, c.TTL, now.Unix())
+			for text, to := range map[string]any{site: &c.Site, queues: &c.Queues, load: &c.Load} {
+				if err := json.Unmarshal([]byte(text), to); err != nil {
+					return err
+				}
+			}
+			list = append(list, c)
+			return nil
+		}, `select name, seen, made, ttl, drained, hits, misses, launch_ms, site, queues, load,
+			(select count(*) from content where content.cluster = cluster.name) from cluster order by name`)
+	})
+	return list, err
+}
+
+// Drain opens or closes a cluster for new bookings.
+func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close bool) error {
+	known := false
+	err := s.store.tx(ctx, func(h handle) error {
+		err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from cluster where name = $1", cluster)
+		if err != nil || !known {
+			return err
+		}
+		if err := h.post(ctx, kindDrain, "drain/"+newID(s.now()), drained{cluster, who.Subject, close}); err != nil {
+			return err
+		}
+		return h.wake(ctx)
+	})
+	if err == nil && !known {
+		err = ErrNoCluster
+	}
+	s.poke()
+	return err
+}
+
+// ErrNoCluster is a cluster that is not there.
+var ErrNoCluster = errors.New("no such cluster")
+
+// Credential reads a user's delegated credential; nil where there is none.
+func (s *Store) Credential(ctx context.Context, owner string, now time.Time) ([]byte, error) {
+	var sealed []byte
+	var expires int64
+	err := s.read(ctx, func(h handle) error {
+		return h.tx.QueryRowContext(ctx, h.d.words.Replace("select body, expires from credential where owner = $1"), owner).Scan(&sealed, &expires)
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case expires <= now.Unix():
+		return nil, errExpired
+	}
+	return s.seal.Open("credential/"+owner, sealed)
+}
+
+var errExpired = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")
+
+// KeepCredential keeps a user's delegated credential, encrypted.
+func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, expires time.Time) error {
+	return s.tx(ctx, func(h handle) error {
+		_, err := h.exec(ctx, `insert into credential (owner, expires, body) values ($1, $2, $3)
+			on conflict (owner) do update set expires = excluded.expires, body = excluded.body`, owner, expires.Unix(), s.seal.Close("credential/"+owner, body))
+		return err
+	})
+}

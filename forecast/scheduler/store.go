@@ -1,0 +1,215 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+)
+
+//go:embed schema/*.sql
+var schema embed.FS
+
+// dialect is what PostgreSQL and SQLite say differently.
+type dialect struct {
+	driver string
+	goose  database.Dialect
+	words  *strings.Replacer
+}
+
+func postgres() dialect {
+	return dialect{"pgx", database.DialectPostgres, strings.NewReplacer(
+		"{u64}", "numeric(20)", "{real}", "double precision", "{bytes}", "bytea",
+		"{identity}", "bigint generated always as identity primary key",
+		"{each}", "json_array_elements(cast($1 as json)) as t(value)",
+		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{int}", "bigint",
+		"{for update}", "for update", "{skip locked}", "for update skip locked", "{for share}", "for share",
+	)}
+}
+
+func sqlite() dialect {
+	return dialect{"sqlite", database.DialectSQLite3, strings.NewReplacer(
+		"{u64}", "text", "{real}", "real", "{bytes}", "blob",
+		"{identity}", "integer primary key autoincrement",
+		"{each}", "json_each(?1) as t", "{texts}", "json_each(?1) as t", "{int}", "integer",
+		"{for update}", "", "{skip locked}", "", "{for share}", "", "$", "?",
+	)}
+}
+
+// Store is the database.
+type Store struct {
+	db   *sql.DB
+	d    dialect
+	dsn  string
+	seal *Seal
+}
+
+// OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
+// where it is missing. The schema must be there: see Migrate.
+func OpenStore(dsn string, seal *Seal) (*Store, error) {
+	s := &Store{dsn: dsn, seal: seal}
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		s.d = sqlite()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+		dsn = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+			"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"},
+		}.Encode()}).String()
+	} else if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
+		s.d = postgres()
+	} else {
+		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", dsn)
+	}
+	var err error
+	if s.db, err = sql.Open(s.d.driver, dsn); err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(16)
+	s.db.SetConnMaxIdleTime(time.Minute)
+	return s, nil
+}
+
+// Close closes all connections.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Embedded tells whether the database is a file of this machine.
+func (s *Store) Embedded() bool { return s.d.driver == "sqlite" }
+
+// provider is the tool that brings the schema up to date.
+func (s *Store) provider() (*goose.Provider, error) {
+	files := fstest.MapFS{}
+	names, err := fs.Glob(schema, "schema/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := schema.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Base(name)] = &fstest.MapFile{Data: []byte(s.d.words.Replace(string(text)))}
+	}
+	return goose.NewProvider(s.d.goose, s.db, files, goose.WithVerbose(false))
+}
+
+// Migrate brings the schema up to this program's version.
+func (s *Store) Migrate(ctx context.Context) error {
+	p, err := s.provider()
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// ErrSchema is a database whose schema is not this program's.
+var ErrSchema = errors.New("the database has another schema than this program; run: grid scheduler init")
+
+// Check tells whether the schema is this program's, or one version newer: a
+// replica goes on during a rolling upgrade.
+func (s *Store) Check(ctx context.Context) error {
+	p, err := s.provider()
+	if err != nil {
+		return err
+	}
+	have, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if sources := p.ListSources(); len(sources) > 0 {
+		want := sources[len(sources)-1].Version
+		if have != want && have != want+1 {
+			return fmt.Errorf("%w (it has %d, this program knows %d)", ErrSchema, have, want)
+		}
+	}
+	return nil
+}
+
+// handle is a transaction that speaks the dialect.
+type handle struct {
+	tx *sql.Tx
+	d  *dialect
+}
+
+func (h handle) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := h.tx.ExecContext(ctx, h.d.words.Replace(query), args...)
+	if err != nil {
+		return 0, fmt.Errorf("%.60s: %w", query, err)
+	}
+	return res.RowsAffected()
+}
+
+func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return h.tx.QueryContext(ctx, h.d.words.Replace(query), args...)
+}
+
+// each runs a statement over the elements of a JSON array, {each} in its text;
+// the array is its first argument.
+func (h handle) each(ctx context.Context, query string, list any, args ...any) (int64, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(list); err != nil {
+		return 0, err
+	}
+	return h.exec(ctx, query, append([]any{text.String()}, args...)...)
+}
+
+// tx runs f in a transaction that is committed where f has no error.
+func (s *Store) tx(ctx context.Context, f func(handle) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(handle{tx, &s.d}); err != nil {
+		tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// rows calls f for every row of a query.
+func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := h.query(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%.60s: %w", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// read runs f in a transaction that only reads.
+func (s *Store) read(ctx context.Context, f func(handle) error) error {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return f(handle{tx, &s.d})
+}

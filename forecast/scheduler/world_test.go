@@ -1,0 +1,409 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/wire"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// world is a grid in virtual time: sites with local jobs, their agents, and one
+// scheduler at a time, that may die at any moment.
+type world struct {
+	t     *testing.T
+	r     *rand.Rand
+	now   time.Time
+	store *Store
+	s     *Scheduler
+	epoch int64
+	sites map[string]*simSite
+	names []string
+	conf  Config
+	fault float64 // chance of each fault
+}
+
+// simSite is one cluster: equal nodes of one processor each.
+type simSite struct {
+	w      *world
+	name   string
+	skew   int64 // of its agent's clock
+	nodes  []simNode
+	guests map[string]*simGuest // by request
+	runs   map[string]int       // ends by job: how often it ran to its end
+	live   map[string]int       // by job: how many of it run now
+	set    wire.Set
+	ids    map[string]uint64 // of slots
+	next   uint64
+	seq    uint64
+	lost   *wire.Delta // an unanswered one, to be sent again
+	full   bool
+	booked []wire.Booking
+}
+
+type simNode struct {
+	until int64  // busy until
+	guest string // request that runs on it
+}
+
+type simGuest struct {
+	begin, deadline, wall int64
+	run                   int64
+	node                  int
+	started, ended        int64
+	state                 plugins.State
+	native                string
+}
+
+var simEpoch = time.Unix(1_800_000_000, 0).UTC()
+
+func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int) *world {
+	t.Helper()
+	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), now: simEpoch, sites: map[string]*simSite{}, fault: fault}
+	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 200, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
+	for i, n := range sites {
+		name := fmt.Sprint("c", i)
+		site := &simSite{w: w, name: name, nodes: make([]simNode, n), guests: map[string]*simGuest{}, runs: map[string]int{}, live: map[string]int{}, ids: map[string]uint64{}, full: true}
+		if fault > 0 {
+			site.skew = int64(w.r.IntN(61)) - 30
+		}
+		w.sites[name], w.names = site, append(w.names, name)
+		w.conf.Clusters[name] = ClusterConfig{Interface: "sim/" + name, Endpoint: "sim:" + name}
+	}
+	seal, err := NewSeal(NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.store, err = OpenStore(dsn, seal); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.store.Close() })
+	if err := w.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	return w
+}
+
+func sqliteDSN(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "s.db") }
+
+// restart is a new leader, with nothing in memory.
+func (w *world) restart() {
+	open := func(context.Context, string, []byte) (*plugins.Registry, func(), error) {
+		var list []plugins.Backend
+		for _, name := range w.names {
+			list = append(list, plugins.Backend{Interfaces: []string{"sim/" + name}, Submitter: w.sites[name]})
+		}
+		reg, err := plugins.NewRegistry(list...)
+		return reg, func() {}, err
+	}
+	w.s = New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
+	epoch, err := w.store.takeOver(w.t.Context(), "sim")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.epoch = epoch
+}
+
+func (w *world) unlucky() bool { return w.r.Float64() < w.fault }
+
+// step is some seconds of the world.
+func (w *world) step(seconds int64) {
+	ctx := w.t.Context()
+	w.now = w.now.Add(time.Duration(seconds) * time.Second)
+	for _, name := range w.names {
+		w.sites[name].advance(w.now.Unix())
+	}
+	for _, name := range w.names {
+		w.sites[name].publish(ctx)
+	}
+	if w.unlucky() {
+		w.restart()
+	}
+	w.follow(ctx)
+	if w.unlucky() { // killed in the middle: memory goes, the transaction too
+		dead, cancel := context.WithCancel(ctx)
+		cancel()
+		w.s.Cycle(dead, w.epoch)
+		w.restart()
+	}
+	if _, err := w.s.Cycle(ctx, w.epoch); err != nil {
+		w.t.Fatal(err)
+	}
+	list, err := w.store.claim(ctx, "sim", w.now, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, a := range list {
+		if w.unlucky() {
+			if w.unlucky() {
+				continue // killed before: the lease ends
+			}
+			r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
+			w.s.attempt(ctx, a, &r) // done, and killed before it could say so
+			continue
+		}
+		w.s.act(ctx, a)
+	}
+}
+
+// follow asks the sites, as the leader does.
+func (w *world) follow(ctx context.Context) {
+	for owner, list := range w.s.atSites() {
+		if err := w.s.ask(ctx, owner, list, map[string]string{}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// advance lets local jobs come and go, and guests start and end.
+func (s *simSite) advance(now int64) {
+	for id, g := range s.guests {
+		if g.state == plugins.Running && g.started+g.run <= now {
+			g.state, g.ended, g.native = plugins.Done, g.started+g.run, "COMPLETED"
+			s.nodes[g.node] = simNode{until: g.ended}
+			s.runs[jobOf(id)]++
+			s.live[jobOf(id)]--
+		}
+	}
+	for i := range s.nodes {
+		if s.nodes[i].until <= now && s.w.r.Float64() < 0.02 {
+			s.nodes[i] = simNode{until: now + 300 + int64(s.w.r.IntN(3600))}
+		}
+	}
+	ids := make([]string, 0, len(s.guests))
+	for id := range s.guests {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		s.tryStart(id, now)
+	}
+}
+
+func (s *simSite) tryStart(id string, now int64) {
+	g := s.guests[id]
+	if g.state != plugins.Queued || g.begin > now {
+		return
+	}
+	if g.deadline > 0 && now+g.wall > g.deadline {
+		g.state, g.native, g.ended = plugins.Failed, "DEADLINE", now
+		return
+	}
+	for i := range s.nodes {
+		if s.nodes[i].until <= now {
+			g.state, g.native, g.started, g.node = plugins.Running, "RUNNING", now, i
+			s.nodes[i] = simNode{until: now + g.wall, guest: id}
+			if s.live[jobOf(id)]++; s.live[jobOf(id)] > 1 {
+				s.w.t.Errorf("job %s runs twice at %s", jobOf(id), s.name)
+			}
+			return
+		}
+	}
+}
+
+func jobOf(request string) string {
+	for i := len(request) - 1; i > 0; i-- {
+		if request[i] == '-' {
+			return request[:i]
+		}
+	}
+	return request
+}
+
+// publish is the agent: what has changed of the gaps, as a delta.
+func (s *simSite) publish(ctx context.Context) {
+	now := s.w.now.Unix()
+	var slots []wire.Slot
+	for i, n := range s.nodes {
+		key := fmt.Sprint(i, n.until)
+		if s.ids[key] == 0 {
+			s.next++
+			s.ids[key] = s.next
+		}
+		slots = append(slots, wire.Slot{ID: s.ids[key], Node: fmt.Sprint("n", i), CPUs: 1, From: max(simEpoch.Unix(), n.until), Start: 0.95, Hold: 0.9})
+	}
+	if s.w.unlucky() && !s.full { // the agent is away for a while
+		return
+	}
+	d := s.set.Diff(slots)
+	if s.full {
+		d = s.set.Whole()
+		d.Site = s.site()
+	}
+	s.seq++
+	d.Cluster, d.Seq, d.Made, d.TTL = s.name, s.seq, now+s.skew, 120
+	s.full = false
+	for range 1 + b2i(s.w.unlucky()) { // twice, where the answer is lost
+		if s.w.unlucky() {
+			continue // lost on the way
+		}
+		s.send(ctx, d)
+	}
+}
+
+func (s *simSite) send(ctx context.Context, d *wire.Delta) {
+	text, err := wire.EncodeDelta(d)
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+	if d, err = wire.DecodeDelta(text, wire.DefaultLimits()); err != nil {
+		s.w.t.Fatal(err)
+	}
+	ack, err := s.w.store.Ingest(ctx, d, text, s.w.now)
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+	if ack.Resync {
+		s.full, s.seq = true, max(s.seq, ack.Seq)
+	}
+	s.booked = ack.Bookings
+}
+
+func (s *simSite) site() *wire.Site {
+	site := &wire.Site{LRMS: "sim", Start: wire.Begin}
+	for i := range s.nodes {
+		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true})
+	}
+	return site
+}
+
+// Submit implements plugins.Submitter.
+func (s *simSite) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progress) []plugins.Result {
+	out := make([]plugins.Result, len(reqs))
+	for i, q := range reqs {
+		out[i] = plugins.Result{ID: q.ID, Handle: plugins.Handle{Interface: "sim/" + s.name, Endpoint: "sim:" + s.name, ID: q.ID}}
+		if s.w.unlucky() {
+			out[i].Err = &plugins.Error{Kind: plugins.Unavailable, Op: "submit", Said: "away"}
+			continue
+		}
+		lostAnswer, arrives := s.w.unlucky(), true
+		if lostAnswer {
+			out[i].Err, arrives = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Said: "no answer"}, s.w.r.IntN(2) == 0
+		}
+		if !arrives {
+			continue
+		}
+		if s.guests[q.ID] != nil {
+			s.w.t.Errorf("request %s came twice", q.ID)
+		}
+		now, wall := s.w.now.Unix(), int64(q.Job.Demand.WallTime/time.Second)
+		g := &simGuest{state: plugins.Queued, native: "PENDING", wall: wall, run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
+		if q.Booking.Begin > 0 {
+			g.begin, g.deadline = now+int64(q.Booking.Begin/time.Second), now+int64(q.Booking.Deadline/time.Second)
+		}
+		s.guests[q.ID] = g
+	}
+	return out
+}
+
+// Status implements plugins.Submitter.
+func (s *simSite) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	for i, h := range hs {
+		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
+		g := s.guests[h.ID]
+		if s.w.unlucky() {
+			continue
+		}
+		if g == nil {
+			out[i].State = plugins.Lost
+			continue
+		}
+		out[i].State, out[i].Native = g.state, g.native
+		if g.started > 0 {
+			out[i].Started = time.Unix(g.started, 0)
+		}
+		if g.ended > 0 {
+			out[i].Ended = time.Unix(g.ended, 0)
+		}
+		if g.state == plugins.Done {
+			out[i].ExitCode = glue.Some(0)
+		}
+	}
+	return out
+}
+
+// Cancel implements plugins.Submitter.
+func (s *simSite) Cancel(_ context.Context, hs []plugins.Handle) []error {
+	out := make([]error, len(hs))
+	for i, h := range hs {
+		g := s.guests[h.ID]
+		switch {
+		case s.w.unlucky():
+			out[i] = &plugins.Error{Kind: plugins.Unavailable, Op: "cancel"}
+		case g == nil || g.state.Final():
+		default:
+			if g.state == plugins.Running {
+				s.nodes[g.node] = simNode{until: s.w.now.Unix()}
+				s.live[jobOf(h.ID)]--
+			}
+			g.state, g.native, g.ended = plugins.Cancelled, "CANCELLED", s.w.now.Unix()
+		}
+	}
+	return out
+}
+
+// Find implements plugins.Finder.
+func (s *simSite) Find(_ context.Context, _ glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	if s.w.unlucky() {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "find"}
+	}
+	found := map[string]plugins.Handle{}
+	for _, id := range ids {
+		if s.guests[id] != nil {
+			found[id] = plugins.Handle{Interface: "sim/" + s.name, Endpoint: "sim:" + s.name, ID: id}
+		}
+	}
+	return found, nil
+}
+
+// check looks at what must hold at every moment.
+func (w *world) check() {
+	w.t.Helper()
+	ctx := context.Background()
+	if sum, err := w.store.Audit(ctx); err != nil || sum != 0 {
+		w.t.Fatalf("the ledger adds up to %d (%v)", sum, err)
+	}
+	type held struct{ from, to int64 }
+	busy := map[string][]held{}
+	now := w.now.Unix()
+	for _, j := range w.s.mem.jobs {
+		if j.Booking == nil || j.State != Booked && j.State != Sent || j.Booking.To <= now {
+			continue
+		}
+		for _, p := range j.Booking.Parts {
+			at := j.Booking.Cluster + "/" + p.Node
+			for _, h := range busy[at] {
+				if j.Booking.From < h.to && h.from < j.Booking.To && j.Booking.From > now && h.from > now {
+					w.t.Fatalf("%s is booked twice: %d-%d and %d-%d", at, h.from-now, h.to-now, j.Booking.From-now, j.Booking.To-now)
+				}
+			}
+			busy[at] = append(busy[at], held{j.Booking.From, j.Booking.To})
+		}
+	}
+}
+
+func (w *world) submit(owner string, key string, wall int) string {
+	text := fmt.Sprintf("[ Executable = \"/bin/true\"; JobName = \"j\"; WallTime = %d; Requirements = true; ]", wall)
+	for range 3 { // a user whose answer is lost asks again
+		got, err := w.s.Submit(w.t.Context(), Person{Subject: owner}, []Submission{{Key: key, JDL: text, Priority: 1 + float64(w.r.IntN(5))}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if got[0].Error != "" {
+			w.t.Fatal(got[0].Error)
+		}
+		if !w.unlucky() {
+			return got[0].ID
+		}
+	}
+	return w.submit(owner, key, wall)
+}
