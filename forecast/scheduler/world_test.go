@@ -97,9 +97,9 @@ func sqliteDSN(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir
 // restart is a new leader, with nothing in memory.
 func (w *world) restart() {
 	open := func(context.Context, string, []byte) (*plugins.Registry, func(), error) {
-		var list []plugins.Backend
+		var list []plugins.Opened
 		for _, name := range w.names {
-			list = append(list, plugins.Backend{Interfaces: []string{"sim/" + name}, Submitter: w.sites[name]})
+			list = append(list, plugins.Opened{Backend: plugins.Backend{Interfaces: []string{"sim/" + name}}, Submitter: w.sites[name]})
 		}
 		reg, err := plugins.NewRegistry(list...)
 		return reg, func() {}, err
