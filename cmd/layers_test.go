@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"broker":                  {"plugins", "rank", "infosys", "glue", "jdl"},
 	"jobs":                    {"broker", "plugins", "rank", "glue", "jdl"},
 	"forecast/agent":          {"forecast/wire", "plugins", "batch", "glue", "jdl"},
-	"forecast/scheduler":      {"forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
+	"forecast/scheduler":      {"forecast/scheduler/plan", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/sim":            {"jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
 	"forecast/wire":           {},
 	"forecast/scheduler/plan": {},
