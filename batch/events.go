@@ -82,10 +82,7 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	if !l.foretold(id, l.machineJob(i), start, placed) {
 		l.touch()
 	}
-	if p, ok := l.first[id]; ok && l.f.Errors != nil {
-		l.f.Errors.Learn(p.start-p.made, start-p.made)
-	}
-	delete(l.first, id)
+	l.keptPromise(id, time.Unix(start, 0))
 	j := &l.c.state.Jobs[i]
 	l.unshape(j)
 	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false

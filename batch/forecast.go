@@ -2,6 +2,7 @@ package batch
 
 import (
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -24,15 +25,19 @@ func (f *Forecaster) Learn(j Job, run time.Duration) {
 	})
 }
 
-// Forecast is the schedule expected of a cluster.
+// Forecast is the schedule expected of a cluster. Its methods may be called by
+// several goroutines at once, as long as its Forecaster is not used meanwhile;
+// a Snapshot has one of its own.
 type Forecast struct {
 	At      time.Time
 	Cluster string
+	Version int64      // of a Live's snapshot, from 1
 	Jobs    []Expected // waiting jobs in the order in which they start
 	Refused []Refusal  // waiting jobs that will not start as things are
 	c       *cluster
+	f       *Forecaster
 	held    []span // all that is expected to run, by start
-	expect  plan   // processors by the believed run times
+	mu      sync.Mutex
 }
 
 // Expected is when a waiting job is expected to run. Low and High bound the
@@ -69,7 +74,7 @@ func (f *Forecaster) belief() Belief {
 
 func (f *Forecaster) forecast(c *cluster) *Forecast {
 	b := f.belief()
-	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: slices.Clone(c.refuse), c: c}
+	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: slices.Clone(c.refuse), c: c, f: f}
 	run := c.forward(b, nil)
 	for _, d := range run.ends {
 		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
@@ -98,36 +103,6 @@ func (f *Forecaster) expected(c *cluster, j *job, end int64) Expected {
 	return e
 }
 
-// Size is a job that might be submitted.
-type Size struct {
-	Procs, Nodes int
-	Memory       int64 // MB per processor
-	GPUs         int   // per node
-	Queue        string
-	Features     []string
-	Duration     time.Duration // believed run time
-}
-
-// Earliest says when a job of each size would start that took only what the
-// expected schedule leaves free; zero: never.
-func (f *Forecast) Earliest(sizes []Size) []time.Time {
-	if f.expect == nil {
-		f.expect = f.c.expect(f.held)
-	}
-	list := make([]time.Time, len(sizes))
-	for i, s := range sizes {
-		j := job{procs: int32(max(1, s.Procs)), limit: max(1, int64(s.Duration/time.Second))}
-		j.Need = f.c.need(&Job{Nodes: s.Nodes, Memory: s.Memory, GPUs: s.GPUs, Queue: s.Queue, Features: s.Features})
-		if s.Procs > f.c.procs {
-			continue
-		}
-		if at := f.expect.earliest(&j, f.c.now, never); at < never {
-			list[i] = time.Unix(at, 0).UTC()
-		}
-	}
-	return list
-}
-
 // expect is the plan of what is expected to run, with the reservations.
 func (c *cluster) expect(held []span) plan {
 	nodes, byNode := c.plan.(*nodePlan)
@@ -153,56 +128,4 @@ func (c *cluster) expect(held []span) plan {
 		p.hold(&held[i].job, held[i].from, held[i].to, held[i].job.shares)
 	}
 	return p
-}
-
-// Slot is a stretch of time in which CPUs of a node are expected to be free.
-type Slot struct {
-	Node     string
-	From, To time.Time // To is zero where no end is in sight
-	CPUs     int
-	Memory   int64 // MB
-}
-
-// Slots lists the expected free time of every node up to the horizon, by node
-// and time. Where any processors will do for the jobs, those that are expected
-// to start are put on the first nodes with room.
-func (f *Forecast) Slots(horizon time.Duration) []Slot {
-	p := f.c.packed(f.held)
-	end := f.c.now + int64(horizon/time.Second)
-	var list []Slot
-	for i := range p.nodes {
-		name := f.c.state.Nodes[f.c.up[i]].Name
-		list = append(list, p.nodes[i].slots(name, f.c.now, end)...)
-	}
-	return list
-}
-
-// slots lists the steps of a node's free processors.
-func (t *timeline) slots(name string, now, end int64) (list []Slot) {
-	slices.SortFunc(t.held, func(a, b holding) int { return int(a.from - b.from) })
-	times := []int64{now}
-	for _, h := range t.held {
-		times = append(times, h.from, h.to)
-	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-	free, used := int32(-1), amounts{}
-	for i, at := range times {
-		if at < now || at >= end {
-			continue
-		}
-		used = t.at(at, 0)
-		n := t.have.procs - used.procs
-		if k := len(list) - 1; k >= 0 && list[k].To.IsZero() && free != n {
-			list[k].To = time.Unix(at, 0).UTC()
-		}
-		if n > 0 && (n != free || i == 0) {
-			list = append(list, Slot{Node: name, From: time.Unix(at, 0).UTC(), CPUs: int(n), Memory: t.have.memory - used.memory})
-		}
-		free = n
-	}
-	if k := len(list) - 1; k >= 0 && list[k].To.IsZero() && times[len(times)-1] > end {
-		list[k].To = time.Unix(end, 0).UTC()
-	}
-	return list
 }

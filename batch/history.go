@@ -93,14 +93,22 @@ func (h *History) others(limit, elapsed int64) float64 {
 
 // Learn implements Belief.
 func (h *History) Learn(t *Task) {
-	p := h.users[t.User]
-	if p == nil {
-		p = &pastJobs{}
-		h.users[t.User] = p
+	p := &pastJobs{}
+	if old := h.users[t.User]; old != nil {
+		*p = *old // copies share what was there: see Copy
 	}
+	h.users[t.User] = p
 	past := pastJob{max(t.Run, 1), max(t.Limit, t.Run, 1), int32(t.Procs)}
 	p.add(past)
 	h.all.add(past)
+	h.average()
+}
+
+// average works out what all users' last jobs used of their limits.
+func (h *History) average() {
+	if h.all.n == 0 {
+		return
+	}
 	sum := 0.0
 	for i := range min(h.all.n, remembered) {
 		sum += float64(h.all.jobs[i].run) / float64(h.all.jobs[i].limit)

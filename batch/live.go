@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +19,8 @@ import (
 // past is taken as it was. An event that cannot be (of an unknown job, say) is
 // an error and changes nothing but the clock.
 //
-// A Live is not safe for concurrent use.
+// A Live is not safe for concurrent use but for Published, whose forecasts any
+// goroutine may read.
 type Live struct {
 	f        *Forecaster
 	c        *cluster
@@ -31,6 +33,11 @@ type Live struct {
 	valid    bool               // run and expected are of the present
 	expected []Expected         // the schedule as far as it is worked out
 	first    map[string]promise // the first forecast of each waiting job, where errors are learned
+
+	published atomic.Pointer[Forecast]
+	version   int64 // of the latest snapshot
+	snapped   bool  // which is of the present
+	feed      feed
 }
 
 // promise is a start foretold, and when it was.
@@ -151,6 +158,7 @@ func (l *Live) Advance(to time.Time) { l.advance(to, -1) }
 // advance moves the clock on; the job at the place ending is about to end and
 // does not outrun its limit.
 func (l *Live) advance(to time.Time, ending int32) {
+	l.snapped = false
 	now := to.Unix()
 	if now <= l.c.now && ending < 0 {
 		return
