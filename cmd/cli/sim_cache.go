@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,61 +81,17 @@ func (a *app) simCache(ctx context.Context, f cacheFlags) error {
 
 // points returns every combination of the swept values, and the names swept.
 func (f cacheFlags) points() (points []*cachePoint, names []string, err error) {
-	base := readahead.DefaultParams()
-	for _, s := range f.set {
-		key, value, ok := strings.Cut(s, "=")
-		if !ok {
-			return nil, nil, fmt.Errorf("--set %q: want KEY=VALUE", s)
-		}
-		if err := setParam(&base, key, value); err != nil {
+	swept, names, err := sweepPoints(readahead.DefaultParams(), f.set, f.sweep)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range swept {
+		if err := s.params.Check(); err != nil {
 			return nil, nil, err
 		}
-	}
-	points = []*cachePoint{{Params: base}}
-	for _, s := range f.sweep {
-		key, values, ok := strings.Cut(s, "=")
-		if !ok {
-			return nil, nil, fmt.Errorf("--sweep %q: want KEY=V1,V2,...", s)
-		}
-		names = append(names, key)
-		var more []*cachePoint
-		for _, p := range points {
-			for value := range strings.SplitSeq(values, ",") {
-				q := &cachePoint{Params: p.Params, swept: append(p.swept[:len(p.swept):len(p.swept)], value)}
-				if err := setParam(&q.Params, key, value); err != nil {
-					return nil, nil, err
-				}
-				more = append(more, q)
-			}
-		}
-		if points = more; len(points) > 100_000 {
-			return nil, nil, fmt.Errorf("more than 100000 combinations to run")
-		}
-	}
-	for _, p := range points {
-		if err := p.Params.Check(); err != nil {
-			return nil, nil, err
-		}
+		points = append(points, &cachePoint{Params: s.params, swept: s.swept})
 	}
 	return points, names, nil
-}
-
-// setParam sets one parameter by its name in JSON; words need no quotes.
-func setParam(p *readahead.Params, key, value string) error {
-	raw := json.RawMessage(value)
-	if !json.Valid(raw) {
-		raw, _ = json.Marshal(value)
-	}
-	doc, err := json.Marshal(map[string]json.RawMessage{key: raw})
-	if err != nil {
-		return fmt.Errorf("%s = %s: %w", key, value, err)
-	}
-	dec := json.NewDecoder(strings.NewReader(string(doc)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(p); err != nil {
-		return fmt.Errorf("%s = %s: no such parameter or value (see grid sim cache --help)", key, value)
-	}
-	return nil
 }
 
 // run fills in the outcome over the seeds.

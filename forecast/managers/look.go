@@ -1,0 +1,137 @@
+package managers
+
+import "slices"
+
+// look looks through the queue, by priority: a job starts in the own system,
+// goes to the neighbour whose row fits, or stays. Where no room can have come
+// since the last look only jobs that are new are tried.
+func (m *Manager) look() {
+	var none failed
+	kept := m.queue[:0]
+	for i, j := range m.queue {
+		isNew := slices.Contains(m.added, i)
+		if m.rules.Strict && len(kept) > 0 || !m.inc && !isNew || none.covers(&j.Need) {
+			kept = append(kept, j)
+			m.arrived(j, isNew)
+			continue
+		}
+		if m.place(j) {
+			continue
+		}
+		if m.bound(j) && m.rules.StayAtBound {
+			kept = append(kept, m.queue[i:]...)
+			break // and holds up those behind it
+		}
+		if !j.Placed && !j.block && !m.bound(j) && !m.held(j) {
+			none.add(&j.Need)
+		}
+		kept = append(kept, j)
+		m.arrived(j, isNew)
+	}
+	clear(m.queue[len(kept):])
+	m.queue = kept
+	m.inc, m.added = false, m.added[:0]
+}
+
+// arrived reports a job that came to wait here.
+func (m *Manager) arrived(j *Job, isNew bool) {
+	if isNew {
+		m.out.Queued = append(m.out.Queued, *j)
+	}
+}
+
+// bound says whether a job has gone as far as it may.
+func (m *Manager) bound(j *Job) bool { return m.rules.MaxHops > 0 && j.Hops >= m.rules.MaxHops }
+
+// held says whether the own system is kept for another, older job.
+func (m *Manager) held(j *Job) bool { return m.drain != "" && m.drain != j.ID }
+
+// place finds a job a place, if there is one, and says whether the job has gone.
+func (m *Manager) place(j *Job) bool {
+	if m.rules.ForwardAll && j.from == Here {
+		if n := m.parent(); n != Here {
+			m.send(n, j)
+			return true
+		}
+	}
+	if m.system && m.free.Has(&j.Need) && !m.held(j) {
+		m.start(j)
+		return true
+	}
+	if m.rules.ForwardAll {
+		return false
+	}
+	if j.Placed {
+		return m.walk(j)
+	}
+	if n := m.parent(); m.pools() && n != Here {
+		m.send(n, j)
+		return true
+	}
+	if m.bound(j) {
+		return !m.rules.StayAtBound && m.settle(j)
+	}
+	n, at := m.choose(j)
+	if n == Here {
+		return false
+	}
+	if m.rules.Mark != MarkNone {
+		m.links[n].take(at, &j.Need)
+	}
+	m.send(n, j)
+	return true
+}
+
+// pools says whether waiting jobs are handed over to the domain above.
+func (m *Manager) pools() bool { return m.rules.Pool && m.system }
+
+func (m *Manager) start(j *Job) {
+	m.free = m.free.Less(j.Need)
+	if m.drain == j.ID {
+		m.drain, m.inc = "", true
+	}
+	m.out.Starts = append(m.out.Starts, Assignment{Job: *j})
+}
+
+func (m *Manager) send(n Neighbour, j *Job) {
+	m.links[n].count(&j.Need, m.rules.Mark == MarkAck && !j.Placed)
+	out := *j
+	out.Hops++
+	out.from, out.block = Here, false
+	m.out.Sends = append(m.out.Sends, Send{To: n, Message: Message{Job: &out}})
+}
+
+// choose returns the neighbour and the amount in its row that a job takes: the
+// smallest that fits (or the largest, by the rules), children before the
+// parent, the earlier child first.
+func (m *Manager) choose(j *Job) (n Neighbour, at int) {
+	n = Here
+	for _, role := range []Role{Child, Parent} {
+		for i := range m.links {
+			l := &m.links[i]
+			if l.role != role || !l.up || j.block && j.from == Neighbour(i) {
+				continue
+			}
+			k := l.choose(&j.Need, &m.rules)
+			if k >= 0 && (n == Here || m.preferred(&l.rooms[k], &m.links[n].rooms[at])) {
+				n, at = Neighbour(i), k
+			}
+		}
+	}
+	return n, at
+}
+
+// preferred says whether a job takes amount a rather than b.
+func (m *Manager) preferred(a, b *Resources) bool {
+	c := compare(a, b)
+	return c < 0 && !m.rules.Worst || c > 0 && m.rules.Worst
+}
+
+func (m *Manager) parent() Neighbour {
+	for i := range m.links {
+		if m.links[i].role == Parent && m.links[i].up {
+			return Neighbour(i)
+		}
+	}
+	return Here
+}

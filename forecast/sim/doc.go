@@ -1,0 +1,3 @@
+// Package sim simulates whole grids around the real code: see tree for the
+// tree of managers.
+package sim

@@ -1,0 +1,111 @@
+package sim_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/managers"
+	"gridbroker/forecast/sim/tree"
+)
+
+// TestReferencePoints compares the mean ratio of jobs done with every point of
+// the results files that lie under reference/ of the directory that
+// GRID_TESTDATA names. Large trees run fewer seeds than the file; after seven
+// minutes one each. GRID_REFERENCE=full runs all seeds of all points.
+func TestReferencePoints(t *testing.T) {
+	points := readPoints(t)
+	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(7*time.Minute)
+	var good atomic.Int64
+	var wait sync.WaitGroup
+	next := make(chan *tree.Point)
+	for range 2 {
+		wait.Go(func() {
+			for p := range next {
+				seeds := seedsOf(p, full, time.Now().After(deadline))
+				got, err := meanRatio(p, seeds)
+				switch want := p.Metrics["ratio"][0]; {
+				case err != nil:
+					t.Errorf("%s: %v", p.ID, err)
+				case math.Abs(got-want) <= 0.03:
+					good.Add(1)
+				case p.Config.Mark == managers.MarkNone && p.Config.MaxHops > 0:
+					t.Logf("%s: ratio %.4f, want %.4f (jobs at the bound of hops)", p.ID, got, want)
+				default:
+					t.Errorf("%s: ratio %.4f over %d seeds, want %.4f", p.ID, got, seeds, want)
+				}
+			}
+		})
+	}
+	for i := range points {
+		next <- &points[i]
+	}
+	close(next)
+	wait.Wait()
+	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03)\n", good.Load(), len(points))
+}
+
+func readPoints(t *testing.T) (points []tree.Point) {
+	t.Helper()
+	dir := os.Getenv("GRID_TESTDATA")
+	files, _ := filepath.Glob(filepath.Join(dir, "reference", "metacomputer-*.json"))
+	if dir == "" || len(files) == 0 {
+		t.Skip("GRID_TESTDATA names no directory with reference/metacomputer-*.json")
+	}
+	for _, file := range files {
+		in, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		more, err := tree.ReadPoints(in)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		points = append(points, more...)
+	}
+	slices.SortStableFunc(points, func(a, b tree.Point) int { return cmp.Compare(cost(&a), cost(&b)) })
+	return points
+}
+
+// cost estimates the messages of a run.
+func cost(p *tree.Point) int {
+	n := p.Work.Jobs * p.Work.Systems
+	if p.Config.Mark == managers.MarkNone {
+		n *= 10
+	}
+	return n
+}
+
+func seedsOf(p *tree.Point, full, late bool) int {
+	switch {
+	case full || p.Work.Systems <= 4 && !late:
+		return p.Seeds
+	case p.Work.Systems <= 16 && !late:
+		return min(p.Seeds, 3)
+	}
+	return 1
+}
+
+func meanRatio(p *tree.Point, seeds int) (float64, error) {
+	sum := 0.0
+	for seed := 1; seed <= seeds; seed++ {
+		jobs, err := p.Work.Draw(uint64(seed))
+		if err != nil {
+			return 0, err
+		}
+		r, err := tree.Run(p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed))
+		if err != nil {
+			return 0, err
+		}
+		sum += r.Ratio
+	}
+	return sum / float64(seeds), nil
+}

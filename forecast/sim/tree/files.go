@@ -1,0 +1,102 @@
+package tree
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// ReadJobs reads a job list in CSV: id, home, submit, run, width, priority;
+// times in ticks, one line of headings, lines that begin with # are comments.
+func ReadJobs(in io.Reader) ([]Job, error) {
+	var jobs []Job
+	err := readRows(in, 6, func(line int, n []int64) error {
+		j := Job{ID: int(n[0]), Home: int(n[1]), Submit: n[2], Run: n[3], Width: int(n[4]), Priority: int(n[5])}
+		if j.Home < 0 || j.Home > 1e6 || j.Submit < 0 || j.Run < 1 || j.Width < 1 || n[2] > 1<<52 || n[3] > 1<<52 {
+			return fmt.Errorf("line %d: no job has home %d, submission %d, run %d, width %d", line, j.Home, j.Submit, j.Run, j.Width)
+		}
+		if len(jobs) > 0 && j.Submit < jobs[len(jobs)-1].Submit {
+			return fmt.Errorf("line %d: jobs must be in order of submission", line)
+		}
+		jobs = append(jobs, j)
+		return nil
+	})
+	return jobs, err
+}
+
+// ReadStarts reads a schedule in CSV: id, system, start in ticks; -1 and -1 for a job that did not start.
+func ReadStarts(in io.Reader) ([]Start, error) {
+	var starts []Start
+	err := readRows(in, 3, func(_ int, n []int64) error {
+		starts = append(starts, Start{System: int(n[1]), At: n[2]})
+		return nil
+	})
+	return starts, err
+}
+
+// readRows reads lines of whole numbers.
+func readRows(in io.Reader, fields int, take func(line int, n []int64) error) error {
+	r := csv.NewReader(in)
+	r.Comment, r.FieldsPerRecord, r.ReuseRecord = '#', fields, true
+	if _, err := r.Read(); err != nil {
+		return fmt.Errorf("no headings: %w", err)
+	}
+	n := make([]int64, fields)
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		line, _ := r.FieldPos(0)
+		for i := range n {
+			if n[i], err = strconv.ParseInt(row[i], 10, 64); err != nil {
+				return fmt.Errorf("line %d: %q is no whole number", line, row[i])
+			}
+		}
+		if err := take(line, n); err != nil {
+			return err
+		}
+	}
+}
+
+// WriteStarts writes a schedule as ReadStarts reads it.
+func WriteStarts(out io.Writer, jobs []Job, starts []Start) error {
+	w := csv.NewWriter(out)
+	if err := w.Write([]string{"id", "system", "start"}); err != nil {
+		return err
+	}
+	for i, s := range starts {
+		if s.System < 0 {
+			s.At = -1
+		}
+		row := []string{strconv.Itoa(jobs[i].ID), strconv.Itoa(s.System), strconv.FormatInt(s.At, 10)}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// Point is one setting of a results file, with the mean and the standard
+// deviation of its figures over the seeds 1 to Seeds.
+type Point struct {
+	ID      string                `json:"id"`
+	Group   string                `json:"group"`
+	Work    Work                  `json:"work"`
+	Config  Config                `json:"config"`
+	Seeds   int                   `json:"seeds"`
+	Metrics map[string][2]float64 `json:"metrics"`
+}
+
+// ReadPoints reads a results file: a list of points.
+func ReadPoints(in io.Reader) ([]Point, error) {
+	var points []Point
+	err := json.NewDecoder(in).Decode(&points)
+	return points, err
+}
