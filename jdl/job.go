@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ type Job struct {
 	ShallowRetry  int     // -1: off
 	Expiry        time.Time
 	Significant   []string // SignificantAttributes
+	RetryOnExit   []int    // exit codes after which a job that failed by itself is sent again, within RetryCount
+	RetryAnyExit  bool     // the same for every exit code but 0
+	AutoOutput    bool     // the output is to be fetched as soon as the job is done
 	Perusal       bool
 	PerusalEvery  time.Duration // PerusalTimeInterval; 0: not given
 	Prologue      string
@@ -59,6 +63,11 @@ type Job struct {
 	Warnings []*classad.Diagnostic
 
 	autoName bool // Name is not the user's
+}
+
+// RetriesExit reports whether the job asks to be sent again after an exit code.
+func (j *Job) RetriesExit(code int) bool {
+	return code != 0 && j.RetryAnyExit || slices.Contains(j.RetryOnExit, code)
 }
 
 // EnvVar is one NAME=value.

@@ -19,13 +19,14 @@ const (
 	tSize              // MB, or a string with units
 	tParams            // an integer, or a list
 	tNodes             // the nodes of a collection or DAG
+	tCodes             // true, an exit code, or a list of them
 )
 
 func (t attrType) String() string {
 	return [...]string{"anything", "a string", "a string or a list of strings", "an integer", "a number", "a boolean",
 		"an expression", "a record", "a record or a list of records",
 		`a number of seconds or a string such as "1h30m"`, `a number of MB or a string such as "4 GB"`,
-		"an integer or a list", "a list or record of nodes"}[t]
+		"an integer or a list", "a list or record of nodes", "true, an exit code or a list of them"}[t]
 }
 
 // Where an attribute is known, and what becomes of it.
@@ -95,7 +96,7 @@ var attrTable = []attrDef{
 	{"Epilogue", tString, inGLite | gliteOnly, noMin},
 	{"EpilogueArguments", tString, inGLite | gliteOnly, noMin},
 	{"PerusalFileEnable", tBool, inGLite | gliteOnly, noMin},
-	{"PerusalTimeInterval", tInt, inGLite | gliteOnly, 0},
+	{"PerusalTimeInterval", tDuration, inGLite | gliteOnly, noMin},
 	{"PerusalFilesDestURI", tString, inGLite | gliteOnly | isIgnored, noMin},
 	{"PerusalListFileURI", tString, inGLite | gliteOnly | isIgnored, noMin},
 	{"ListenerPort", tInt, inGLite | gliteOnly | isIgnored, 1},
@@ -174,6 +175,8 @@ var attrTable = []attrDef{
 	{"Queue", tString, inOurs, noMin},
 	{"ExecutableFiles", tStrings, inOurs, noMin},
 	{"DependsOn", tStrings, inOurs, noMin},
+	{"RetryOnExit", tCodes, inOurs, noMin},
+	{"AutoOutput", tBool, inOurs, noMin},
 
 	{"VOMS_FQAN", tString, inInternal, noMin},
 	{"edg_jobId", tString, inInternal, noMin},

@@ -21,6 +21,9 @@ func (r *jobReader) data() {
 	}
 	for _, e := range r.entries("InputData") {
 		scheme, _, _ := strings.Cut(e.text, ":")
+		if !r.goodURL("InputData", e) {
+			continue
+		}
 		if !slices.Contains(catalogueSchemes, classad.Fold(scheme)) {
 			r.fail(e.pos, "logical-name", "", "InputData: %q does not begin with lfn:, guid:, si-lfn: or si-guid:", e.text)
 		}

@@ -145,6 +145,7 @@ func (r *jobReader) diracTags() {
 			d.GPUs = max(d.GPUs, 1)
 		case low == "multiprocessor":
 		default:
+			r.warn(r.pos("Tags"), "tag", "", "Tag %q is asked for as a runtime environment: only resources that publish it match", tag)
 			d.RuntimeEnvironments = addOnce(d.RuntimeEnvironments, tag)
 		}
 	}

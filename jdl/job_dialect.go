@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -59,4 +60,38 @@ func namesOnly(e classad.Expr) bool {
 	}
 	_, ok := literalText(e)
 	return ok
+}
+
+// alienNames are attributes that only AliEn's JDL has, folded.
+var alienNames = map[string]bool{
+	"packages": true, "inputfile": true, "split": true, "splitarguments": true, "splitmaxinputfilenumber": true, "splitmaxinputfilesize": true,
+	"inputdatacollection": true, "inputdatalist": true, "inputdatalistformat": true, "validationcommand": true, "ttl": true, "jdlpath": true,
+	"jdlvariables": true, "jdlarguments": true, "outputdir": true, "outputarchive": true, "outputfile": true, "masterresubmitthreshold": true,
+	"maxfailfraction": true, "maxwaitingtime": true, "executableprefix": true, "workdirectorysize": true, "jobtag": true, "orderlfn": true,
+}
+
+// alien finds evidence of AliEn's JDL: two of its names, or a file with the
+// prefix of its catalogue.
+func alien(ad *classad.Ad) (at classad.Attr, found bool) {
+	names := 0
+	for _, a := range ad.Attrs() {
+		if alienNames[classad.Fold(a.Name)] {
+			if names++; names == 1 {
+				at = a
+			}
+		}
+		if hasLF(a.Expr) {
+			return a, true
+		}
+	}
+	return at, names > 1
+}
+
+// hasLF reports whether a string, or one of a list, begins with LF: or PF:.
+func hasLF(e classad.Expr) bool {
+	if l, ok := e.(*classad.ListExpr); ok {
+		return slices.ContainsFunc(l.Elems, hasLF)
+	}
+	s, _ := literalText(e)
+	return strings.HasPrefix(s, "LF:") || strings.HasPrefix(s, "PF:")
 }

@@ -2,7 +2,9 @@ package jdl
 
 import (
 	"path"
+	"regexp"
 	"strings"
+	"unicode"
 
 	"gridbroker/jdl/classad"
 )
@@ -91,13 +93,22 @@ func (r *jobReader) program() {
 	j.Args = r.arguments("Arguments")
 	j.Prologue, j.PrologueArgs = r.wrapper("Prologue")
 	j.Epilogue, j.EpilogueArgs = r.wrapper("Epilogue")
-	j.Name = r.str("JobName")
+	j.Name = r.jobName()
 	if j.autoName = j.Name == ""; j.autoName {
 		j.Name = path.Base(j.Executable)
 	}
 	for _, name := range r.strs("ExecutableFiles") {
 		r.markExecutable("ExecutableFiles", name)
 	}
+}
+
+// jobName is JobName, which is shown on terminals and written into lists.
+func (r *jobReader) jobName() string {
+	name := r.str("JobName")
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		r.failAttr("JobName", "bad-name", "", "JobName %q holds a control character", name)
+	}
+	return name
 }
 
 func (r *jobReader) wrapper(name string) (string, []string) {
@@ -130,6 +141,9 @@ func (r *jobReader) programFile(attr string) string {
 	case strings.ContainsAny(name, "\x00\n\r"):
 		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
 	case strings.HasPrefix(name, "/") || r.markExecutable(attr, name):
+	case strings.Contains(name, "$"):
+		r.failAttr(attr, "relative-path", `let a shell do it: `+attr+` = "/bin/sh"; Arguments = "-c '...'"`,
+			"%s %q: nothing replaces variables in it", attr, name)
 	case strings.Contains(name, "/"):
 		r.failAttr(attr, "relative-path", "name a file of the InputSandbox by its last part: "+path.Base(name),
 			"%s %q is a relative path", attr, name)
@@ -144,9 +158,9 @@ func (r *jobReader) localProgram(attr, name string) {
 	if r.cfg.stored || r.absent[name] {
 		return
 	}
-	if r.job.Dialect == DIRAC {
+	if near := r.nearInput(name); r.job.Dialect == DIRAC || near == "" && !strings.Contains(name, ".") {
 		hint := ""
-		if near := r.nearInput(name); near != "" {
+		if near != "" {
 			hint = "the InputSandbox has " + near
 		}
 		r.warn(r.pos(attr), "not-in-sandbox", hint, "%s %q is not in the InputSandbox: the node must have it in its PATH", attr, name)
@@ -272,8 +286,24 @@ func (r *jobReader) setEnv(attr, s string) {
 		r.failAttr(attr, "environment", "", "%s: the value of %s holds a NUL byte", attr, name)
 	default:
 		r.job.Environment = append(r.job.Environment, EnvVar{name, value})
+		r.literalValue(attr, name, value)
 	}
 }
+
+// literalValue warns of what a shell would have read in a value.
+func (r *jobReader) literalValue(attr, name, value string) {
+	quoted := len(value) > 1 && (value[0] == '\'' || value[0] == '"') && value[len(value)-1] == value[0]
+	switch variable := shellVariable.FindString(value); {
+	case r.cfg.stored || r.cfg.foreign:
+	case quoted:
+		r.warn(r.pos(attr), "no-shell", "leave the quotes out", "%s: the quotes are part of the value of %s: no shell reads it", attr, name)
+	case variable != "":
+		r.warn(r.pos(attr), "no-shell", "set it in a script that the job runs", "%s: %s in the value of %s is not replaced: no shell reads it", attr, variable, name)
+	}
+}
+
+// shellVariable finds what a shell would replace.
+var shellVariable = regexp.MustCompile("\\$[A-Za-z_][A-Za-z0-9_]*|\\$[({]|`")
 
 // IsName reports whether s can name a variable: letters, digits and _ not
 // starting with a digit.

@@ -32,8 +32,16 @@ func (s *JobSet) nodes(r *jobReader) error {
 	if len(nodes.list) == 0 && len(r.errs) == 0 {
 		r.fail(r.pos("Nodes"), "missing", "", "the %s has no nodes", s.Kind)
 	}
-	for i := 0; i < len(nodes.list) && len(r.errs) == 0; i++ {
-		n := nodes.list[i]
+	if len(r.errs) > 0 {
+		return r.err()
+	}
+	if r.fixSandbox(); len(r.errs) > 0 {
+		return r.err()
+	}
+	for i, n := range nodes.list {
+		if len(r.errs) >= maxFindings {
+			break
+		}
 		if job := s.node(r, n, i > 0); job != nil {
 			job.setNode(n.name, after[classad.Fold(n.name)])
 			s.Jobs = append(s.Jobs, job)
@@ -68,7 +76,7 @@ func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
 		r.fail(n.ad.Pos(), "collocation", "", "node %s: with NodesCollocation a node has no Rank or Requirements of its own", n.name)
 		return nil
 	}
-	inherit(sub, r.ad)
+	inherit(sub, r.ad, r.file)
 	job, err := sub.read()
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))
@@ -222,8 +230,9 @@ var notInherited = map[string]bool{
 // forced are the parent's attributes that win over a node's.
 var forced = map[string]bool{"hlrlocation": true, "myproxyserver": true, "jobprovenance": true}
 
-// inherit gives a node what its parent says and it does not.
-func inherit(sub *jobReader, parent *classad.Ad) {
+// inherit gives a node what its parent, of the given file, says and it does
+// not.
+func inherit(sub *jobReader, parent *classad.Ad, file string) {
 	for _, name := range []string{"RetryCount", "ShallowRetryCount"} {
 		if e, ok := parent.Expr("DefaultNode" + name); ok && !sub.has(name) {
 			sub.ad.Set(name, e)
@@ -234,12 +243,34 @@ func inherit(sub *jobReader, parent *classad.Ad) {
 			sub.ad.Put(a)
 		}
 	}
-	shareSandbox(sub, parent)
+	shareSandbox(sub, parent, file)
+}
+
+// fixSandbox makes the parent's input files absolute, from where the parent's
+// file lies, and says what is wrong with them there: the nodes may lie
+// elsewhere.
+func (r *jobReader) fixSandbox() {
+	if !r.has("InputSandbox") {
+		return
+	}
+	base := r.str("InputSandboxBaseURI")
+	fixed := classad.Placed(classad.NewList(), r.pos("InputSandbox"))
+	for _, e := range r.entries("InputSandbox") {
+		name := e.text
+		switch found := r.sources(e, base); {
+		case len(found) == 1:
+			name = found[0]
+		case !strings.HasPrefix(name, "/") && !isURL(name):
+			name = path.Join(r.dir, name) // a pattern, which each node expands
+		}
+		fixed.Elems = append(fixed.Elems, classad.Placed(classad.NewLiteral(classad.StringValue(name)), e.pos))
+	}
+	r.ad.Set("InputSandbox", fixed)
 }
 
 // shareSandbox adds the parent's input files to the node's. A file of the
 // node's own with the same name wins.
-func shareSandbox(sub *jobReader, parent *classad.Ad) {
+func shareSandbox(sub *jobReader, parent *classad.Ad, file string) {
 	e, ok := parent.Expr("InputSandbox")
 	if !ok {
 		return
@@ -260,12 +291,19 @@ func shareSandbox(sub *jobReader, parent *classad.Ad) {
 			ownNames[sourceName(s)] = true
 		}
 	}
+	place := e.Pos()
+	if sub.file != file {
+		place = sub.ad.Pos() // the parent's places are of another text
+	}
 	for _, x := range shared {
 		if s, isText := literalText(x); !isText || !ownNames[sourceName(s)] {
+			if isText && sub.file != file {
+				x = classad.Placed(classad.NewLiteral(classad.StringValue(s)), place)
+			}
 			own = append(own[:len(own):len(own)], x)
 		}
 	}
-	sub.ad.Set("InputSandbox", classad.Placed(classad.NewList(own...), e.Pos()))
+	sub.ad.Set("InputSandbox", classad.Placed(classad.NewList(own...), place))
 	if base, ok := parent.Expr("InputSandboxBaseURI"); ok && !sub.has("InputSandboxBaseURI") {
 		sub.ad.Set("InputSandboxBaseURI", base)
 	}

@@ -37,10 +37,12 @@ type jobConfig struct {
 	dialect  Dialect
 	root     fs.FS  // the file system, from its root
 	dir      string // absolute; "": the directory of the file
+	here     string // absolute; where the user is; "": not known
 	defaults Defaults
 	now      func() time.Time
 	maxJobs  int
 	noFiles  bool
+	foreign  bool // the record is made of another language, which no shell reads
 	stored   bool // the text is Job.Text's: nothing to fill in, no files to look at
 }
 
@@ -71,6 +73,11 @@ func WithoutFiles() Option { return func(c *jobConfig) { c.noFiles = true } }
 // WithDir makes relative sandbox names start from dir instead of from the
 // directory of the job's file.
 func WithDir(dir string) Option { return func(c *jobConfig) { c.dir = dir } }
+
+// WithFallbackDir looks for an input file that is not where relative names
+// start in dir, the directory the user is in, too; finding it there is a
+// warning. dir is absolute.
+func WithFallbackDir(dir string) Option { return func(c *jobConfig) { c.here = dir } }
 
 // WithDefaults replaces GLiteDefaults.
 func WithDefaults(d Defaults) Option { return func(c *jobConfig) { c.defaults = d } }

@@ -3,6 +3,7 @@ package jdl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 	if len(r.errs) > 0 {
 		return r.err()
 	}
-	left := &budget{maxGrowth}
+	left, taken := &budget{maxGrowth}, map[string]bool{}
 	for i, p := range params {
 		sub, err := r.instance(p, left)
 		if err != nil {
@@ -44,7 +45,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 		if err != nil {
 			return fmt.Errorf("with parameter %s: %w", p.value, err)
 		}
-		job.setNode(p.value, nil)
+		job.setNode(unique(taken, p.value), nil)
 		s.Jobs = append(s.Jobs, job)
 		if i > 0 { // the same for all
 			job.Warnings = nil
@@ -52,6 +53,16 @@ func (s *JobSet) parametric(r *jobReader) error {
 	}
 	s.Warnings = append(s.Warnings, r.job.Warnings...)
 	return nil
+}
+
+// unique is a name that no node has yet: values may be equal.
+func unique(taken map[string]bool, name string) string {
+	got := name
+	for n := 2; taken[classad.Fold(got)]; n++ {
+		got = fmt.Sprintf("%s-%d", name, n)
+	}
+	taken[classad.Fold(got)] = true
+	return got
 }
 
 // maxGrowth bounds the bytes that placeholders may add to all jobs together.
@@ -246,14 +257,12 @@ func (r *jobReader) paramList(name string) ([]string, bool) {
 // run side by side.
 func (r *jobReader) diracParams() []param {
 	named := map[string][]string{}
-	for _, a := range r.ad.Attrs() {
-		if base, name, ok := strings.Cut(a.Name, "."); ok && classad.EqualFold(base, "Parameters") {
-			named[name] = r.diracSequence("." + name)
-		}
-	}
 	var main []string
 	if r.has("Parameters") {
-		main = r.diracSequence("")
+		main = r.diracSequence("", 0)
+	}
+	for _, name := range r.sequenceNames() {
+		named[name] = r.diracSequence("."+name, len(main))
 	}
 	n := r.commonLength(main, named)
 	var out []param
@@ -289,12 +298,29 @@ func (r *jobReader) commonLength(main []string, named map[string][]string) int {
 	return n
 }
 
-// diracSequence is one sequence; suffix is "" or "." and its name.
-func (r *jobReader) diracSequence(suffix string) []string {
+// sequenceNames are the names behind the dots of Parameters.A,
+// ParameterStart.A and the like.
+func (r *jobReader) sequenceNames() []string {
+	var names []string
+	for _, a := range r.ad.Attrs() {
+		base, name, ok := strings.Cut(a.Name, ".")
+		switch classad.Fold(base) {
+		case "parameters", "parameterstart", "parameterstep", "parameterfactor":
+			if ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// diracSequence is one sequence; suffix is "" or "." and its name. Without a
+// number of values of its own it has n.
+func (r *jobReader) diracSequence(suffix string, n int) []string {
 	if list, ok := r.paramList("Parameters" + suffix); ok {
 		return list
 	}
-	n := r.paramInt("Parameters"+suffix, 0)
+	n = r.paramInt("Parameters"+suffix, n)
 	value, step, factor := r.paramNumber("ParameterStart"+suffix, 1), r.paramNumber("ParameterStep"+suffix, 0), r.paramNumber("ParameterFactor"+suffix, 1)
 	var out []string
 	for i := 0; i < n && r.room(i); i++ {

@@ -79,6 +79,7 @@ func FromRecords(file string, src []byte, ads []*classad.Ad, opts ...Option) (*J
 	if len(ads) > cfg.maxJobs {
 		return nil, &classad.Diagnostic{Severity: classad.Fatal, File: file, Code: "limit", Msg: fmt.Sprintf("more than %d jobs", cfg.maxJobs)}
 	}
+	cfg.foreign = true
 	set := &JobSet{Kind: Collection}
 	if len(ads) == 1 {
 		return set, set.read(newJobReader(file, string(src), cfg, ads[0]))
@@ -116,6 +117,10 @@ func (s *JobSet) read(r *jobReader) error {
 
 // setKind judges by Type, JobType and the attributes only one kind has.
 func (r *jobReader) setKind() (SetKind, error) {
+	if a, found := alien(r.ad); found && !r.cfg.stored && !r.cfg.foreign {
+		return SingleJob, r.diagnostic(classad.Fatal, a.NamePos, "alien",
+			fmt.Sprintf("%s: this is the JDL of AliEn, which is another language", a.Name), "grid reads the JDL of gLite and DIRAC")
+	}
 	r.job.Dialect = r.cfg.dialect
 	if r.job.Dialect == AnyDialect {
 		r.job.Dialect = judgeDialect(r.ad)
@@ -176,6 +181,9 @@ func (r *jobReader) kinds() {
 }
 
 func (r *jobReader) kindHint(kind string) string {
+	if classad.Fold(kind) == "mpi" || classad.Fold(kind) == "openmpi" {
+		return `JobType = "mpich"; CPUNumber = 4; or without JobType, a script that calls mpirun`
+	}
 	return classad.DidYouMean(kind, slices.Sorted(maps.Keys(jobKinds)))
 }
 

@@ -23,7 +23,9 @@ func (r *jobReader) policy() {
 	j.RetryCount = r.retries("RetryCount", def.RetryCount)
 	j.ShallowRetry = r.retries("ShallowRetryCount", def.ShallowRetry)
 	j.Perusal = r.boolean("PerusalFileEnable")
-	j.PerusalEvery = time.Duration(r.integer("PerusalTimeInterval", 0)) * time.Second
+	j.PerusalEvery = r.duration("PerusalTimeInterval")
+	j.AutoOutput = r.boolean("AutoOutput")
+	r.retryOnExit()
 	j.AllowZipped = r.boolean("AllowZippedISB")
 	j.Significant = r.strs("SignificantAttributes")
 	j.After = r.strs("DependsOn")
@@ -43,6 +45,37 @@ func (r *jobReader) retries(name string, def int) int {
 		r.warn(r.pos(name), "retries", "", "%s %d: no more than %d are made, as by a gLite workload manager", name, n, maxRetries)
 	}
 	return min(n, maxRetries)
+}
+
+// retryOnExit reads true, one exit code or a list of them.
+func (r *jobReader) retryOnExit() {
+	if !r.has("RetryOnExit") {
+		return
+	}
+	v := r.value("RetryOnExit")
+	if yes, isBool := v.Bool(); isBool {
+		r.job.RetryAnyExit = yes
+		return
+	}
+	codes, isList := v.List()
+	if !isList {
+		codes = []classad.Value{v}
+	}
+	for _, c := range codes {
+		code, ok := c.Int()
+		switch {
+		case !ok:
+			r.wrongType("RetryOnExit", tCodes)
+			return
+		case code < 1 || code > 255:
+			r.failAttr("RetryOnExit", "range", "", "RetryOnExit: %d is no exit code of a job that failed: they are 1 to 255", code)
+			return
+		}
+		r.job.RetryOnExit = append(r.job.RetryOnExit, int(code))
+	}
+	if r.job.RetryCount == 0 && !r.cfg.stored {
+		r.warn(r.pos("RetryOnExit"), "no-effect", "RetryCount = 3;", "RetryOnExit has no effect with RetryCount 0")
+	}
 }
 
 func (r *jobReader) expiry(def Defaults) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -81,7 +82,10 @@ func (r *jobReader) inputs() {
 func (r *jobReader) sources(e inputEntry, base string) []string {
 	s := e.text
 	if s == "" {
-		r.fail(e.pos, "bad-name", "", "InputSandbox: an empty name")
+		r.warn(e.pos, "empty-name", "", "InputSandbox: an empty name is ignored")
+		return nil
+	}
+	if !r.cfg.stored && !r.goodURL("InputSandbox", e) {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(s, "file://"); ok {
@@ -115,6 +119,10 @@ func (r *jobReader) localFiles(e inputEntry, abs string) []string {
 		return []string{abs}
 	case errors.Is(err, fs.ErrNotExist) && hasMeta(rel):
 		return r.glob(e, rel)
+	case errors.Is(err, fs.ErrNotExist) && r.isHere(e.text) != "":
+		here := r.isHere(e.text)
+		r.warn(e.pos, "other-directory", "names are relative to "+r.dir, "InputSandbox: %s is not there; %s is taken", e.text, here)
+		return []string{here}
 	case errors.Is(err, fs.ErrNotExist):
 		r.fail(e.pos, "no-file", r.missingHint(e.text), "InputSandbox: %s does not exist", e.text)
 	case errors.Is(err, fs.ErrInvalid):
@@ -132,6 +140,37 @@ func cause(err error) error {
 		return pe.Err
 	}
 	return err
+}
+
+// isHere is the file of a relative name in the directory the user is in, or "".
+func (r *jobReader) isHere(name string) string {
+	if r.cfg.here == "" || strings.HasPrefix(name, "/") {
+		return ""
+	}
+	abs := path.Join(r.cfg.here, name)
+	if info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(abs, "/")); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return abs
+}
+
+// goodURL refuses what looks like a URL and is none that a site could fetch.
+func (r *jobReader) goodURL(attr string, e inputEntry) bool {
+	scheme, rest, ok := strings.Cut(e.text, ":")
+	switch low := classad.Fold(scheme); {
+	case !ok || !isScheme(scheme):
+	case low == "sb":
+		r.fail(e.pos, "dirac-sandbox", "give the files themselves, or fetch it with DIRAC first",
+			"%s: %s is a sandbox in DIRAC's own store, which only DIRAC can fetch", attr, e.text)
+		return false
+	case slices.Contains(catalogueSchemes, low) && scheme != low && r.job.Dialect != DIRAC:
+		r.fail(e.pos, "logical-name", "write "+low+":"+rest, "%s: the prefix of %s must be in lower case", attr, e.text)
+		return false
+	case isURL(e.text) && strings.ContainsAny(e.text, " \t\r\n"):
+		r.fail(e.pos, "uri", "write "+strings.ReplaceAll(strings.TrimSpace(e.text), " ", "%20"), "%s: the URL %q holds a blank", attr, e.text)
+		return false
+	}
+	return true
 }
 
 func (r *jobReader) missingHint(text string) string {
@@ -230,6 +269,10 @@ func (r *jobReader) checkDest(entries []inputEntry, dest []string, base string) 
 }
 
 func (r *jobReader) addOutput(e inputEntry, url string) {
+	if e.text == "" {
+		r.warn(e.pos, "empty-name", "", "OutputSandbox: an empty name is ignored")
+		return
+	}
 	if isCEServer(url) {
 		url = ""
 	}

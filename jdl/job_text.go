@@ -3,6 +3,7 @@ package jdl
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,20 +45,56 @@ func (s *JobSet) Text() string {
 	if s.MaxRunning > 0 {
 		fmt.Fprintf(&b, "Max_Nodes_Running = %d;\n", s.MaxRunning)
 	}
+	var shared *classad.Ad
+	if s.Collocated {
+		shared = s.shared()
+		b.WriteString("NodesCollocation = true;\n")
+		for _, a := range shared.Attrs() {
+			b.WriteString(a.Name + " = " + classad.Unparse(a.Expr) + ";\n")
+		}
+	}
 	open, end := "{", "}"
 	if kind == "dag" {
 		open, end = "[", "]"
 	}
 	b.WriteString("Nodes = " + open + "\n")
 	for i, j := range s.Jobs {
-		b.WriteString(s.nodeText(i, j, kind))
+		b.WriteString(s.nodeText(i, j, kind, shared != nil))
 	}
 	b.WriteString(end + ";\n" + deps + "]\n")
 	return b.String()
 }
 
-func (s *JobSet) nodeText(i int, j *Job, kind string) string {
+// shared is what jobs that go to one resource say of it: their Rank, and the
+// clauses of Requirements that all have. Those of one node come from its other
+// attributes and are made again when it is read.
+func (s *JobSet) shared() *classad.Ad {
+	ad := classad.NewAd()
+	var common classad.Expr
+	for _, c := range classad.Conjuncts(s.Jobs[0].Requirements) {
+		text := classad.Unparse(c)
+		inAll := !slices.ContainsFunc(s.Jobs, func(j *Job) bool {
+			return !slices.ContainsFunc(classad.Conjuncts(j.Requirements), func(d classad.Expr) bool { return classad.Unparse(d) == text })
+		})
+		if inAll {
+			common = classad.And(common, c)
+		}
+	}
+	if common != nil {
+		ad.Set("Requirements", common)
+	}
+	if rank := s.Jobs[0].Rank; rank != nil {
+		ad.Set("Rank", rank)
+	}
+	return ad
+}
+
+func (s *JobSet) nodeText(i int, j *Job, kind string, shared bool) string {
 	ad := j.Ad.Clone()
+	if shared {
+		ad.Delete("Requirements")
+		ad.Delete("Rank")
+	}
 	ad.Delete("DependsOn")
 	text := strings.TrimSuffix(prettyAd(ad), "\n")
 	if kind == "dag" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -56,6 +57,9 @@ func (l *linter) text(src []byte, opts []Option) {
 	if err != nil {
 		return // ParseJobs said so
 	}
+	if _, other := alien(ad); other {
+		return // and this
+	}
 	dialect := cfg.dialect
 	if dialect == AnyDialect {
 		dialect = judgeDialect(ad)
@@ -78,6 +82,7 @@ func (l *linter) record(ad *classad.Ad, dialect Dialect) {
 		}
 	}
 	l.own(ad, dialect)
+	l.brokerInfo(ad)
 	if nodes, ok := ad.Expr("Nodes"); ok {
 		l.nodes(nodes, dialect)
 	}
@@ -216,14 +221,40 @@ func (l *linter) words(ad *classad.Ad, dialect Dialect) {
 	}
 	words, err := SplitArgs(s)
 	exe, _ := ad.Expr("Executable")
-	if name, _ := literalText(exe); err != nil || strings.HasSuffix(name, "sh") {
-		return
+	name, _ := literalText(exe)
+	if err != nil || isShell(name) && len(words) > 0 && strings.HasPrefix(words[0], "-") && strings.Contains(words[0], "c") {
+		return // the shell of -c replaces them
 	}
 	for _, w := range words {
-		if strings.HasPrefix(w, "$") && len(w) > 1 && (dialect != DIRAC || !strings.HasPrefix(w, "%")) || w == "*" || strings.HasPrefix(w, "*.") {
+		if forShell(w) && (dialect != DIRAC || !strings.HasPrefix(w, "%")) {
 			l.warn(e.Pos(), "no-shell", `run it by a shell: Executable = "/bin/sh"; Arguments = "-c '...'"`,
 				"Arguments: %s reaches the program as it is; no shell replaces it", w)
 			return
 		}
+	}
+}
+
+// forShell reports whether only a shell would give a word the meaning it has.
+func forShell(w string) bool {
+	return shellVariable.MatchString(w) || w == "*" || strings.HasPrefix(w, "*.")
+}
+
+func isShell(program string) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"}, path.Base(program))
+}
+
+// brokerInfo warns of a job that looks for the file gLite's broker sent along.
+func (l *linter) brokerInfo(ad *classad.Ad) {
+	for _, a := range ad.Attrs() {
+		classad.Walk(a.Expr, func(e classad.Expr) bool {
+			if _, isRecord := e.(*classad.Ad); isRecord && !classad.EqualFold(a.Name, "Arguments") {
+				return false
+			}
+			s, _ := literalText(e)
+			if low := classad.Fold(s); strings.Contains(low, ".brokerinfo") || strings.Contains(low, "-brokerinfo") {
+				l.warn(e.Pos(), "broker-info", "", "%s names BrokerInfo, which nobody makes here", a.Name)
+			}
+			return true
+		})
 	}
 }

@@ -104,7 +104,7 @@ func (a *app) jobOptions(path string) []jdl.Option {
 	if path != "-" {
 		dir = filepath.Dir(a.abs(path))
 	}
-	return []jdl.Option{jdl.WithClock(a.env.Now), jdl.WithDir(dir)}
+	return []jdl.Option{jdl.WithClock(a.env.Now), jdl.WithDir(dir), jdl.WithFallbackDir(a.env.Dir)}
 }
 
 func (a *app) warn(set *jdl.JobSet) {

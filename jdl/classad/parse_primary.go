@@ -32,6 +32,9 @@ func (p *parser) primary() Expr {
 	case tokLBrack:
 		return exprOrNil(p.record())
 	}
+	if e := p.unquoted(pos); e != nil {
+		return e
+	}
 	p.unexpected("where a value should be")
 	return nil
 }
@@ -197,6 +200,9 @@ func (p *parser) duplicate(pos Pos, name string) {
 // missingSemicolon reports that neither ; nor ] follows an attribute.
 func (p *parser) missingSemicolon() {
 	hint := p.hint()
+	if hint == "" && p.inQuotes() {
+		hint = `a quote inside a string is written \"`
+	}
 	if hint == "" {
 		hint = "is a ; missing at the end of " + p.attr + "?"
 	}

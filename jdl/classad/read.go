@@ -42,9 +42,40 @@ func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
 		p.unexpected("after the closing ]")
 	}
 	if p.err != nil {
-		return nil, p.err
+		return nil, otherLanguage(file, src, p.err)
 	}
 	return ad, nil
+}
+
+// otherLanguage says so when a text that cannot be read is in a language that
+// shares the ending .jdl.
+func otherLanguage(file string, src []byte, err error) error {
+	n := 0
+	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
+		n++
+		if jhipster(strings.Fields(line)) {
+			return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{n, 1}, Code: "format",
+				Msg: "this is a JHipster model of a web application, not a description of a job"}).ShowLine(string(src))
+		}
+	}
+	return err
+}
+
+// jhipster reports whether words begin a declaration of JHipster's JDL, which
+// shares the file's ending.
+func jhipster(words []string) bool {
+	if len(words) < 2 || words[1] == "=" {
+		return false
+	}
+	switch words[0] {
+	case "entity", "enum":
+		return len(words) > 2 && (words[2] == "{" || words[2] == "(") || strings.HasSuffix(words[1], "{")
+	case "application", "deployment":
+		return words[1] == "{"
+	case "relationship":
+		return strings.Contains(words[1], "To")
+	}
+	return false
 }
 
 // bareRecord parses attributes without brackets, up to the end of the text.
@@ -129,6 +160,32 @@ func (p *parser) warnJoined() {
 	if p.tok == tokString && p.joined != (Pos{}) {
 		p.warning(p.joined, "joined-strings", "two strings without a comma between them are one", "is a comma missing?")
 	}
+}
+
+// unquoted reads a path or placeholder that stands without quotes where a value
+// should, as DIRAC's users write them: /lhcb/data, %(InputData)s.
+func (p *parser) unquoted(pos Pos) Expr {
+	if !p.tolerant || p.err != nil || p.tok != opToken(OpDiv) && p.tok != opToken(OpMod) {
+		return nil
+	}
+	n := strings.IndexAny(p.src[p.off:], " \t\r\n;,{}[]\"'")
+	if n < 0 {
+		n = len(p.src) - p.off
+	}
+	if n < 2 {
+		return nil
+	}
+	text := p.src[p.off : p.off+n]
+	p.warning(pos, "unquoted", fmt.Sprintf("%s has no quotes and is read as text", clip(text)), fmt.Sprintf("write %q", clip(text)))
+	p.at = p.off + n
+	p.next()
+	return &Literal{at: at{pos: pos}, Value: StringValue(text)}
+}
+
+// inQuotes reports whether the token at hand touches a quote before it, as
+// name does in "-i "my name"".
+func (p *parser) inQuotes() bool {
+	return p.off > 0 && p.off < len(p.src) && p.src[p.off-1] == '"' && (isLetter(p.src[p.off]) || isDigit(p.src[p.off]) || p.src[p.off] == '"' || p.src[p.off] == '$')
 }
 
 // longName takes the rest of a name with dots in it, which is an error but

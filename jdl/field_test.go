@@ -1,0 +1,142 @@
+package jdl
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gridbroker/jdl/classad"
+)
+
+// TestAsWritten has descriptions as people write them: what Lint must say of
+// each, as "error" or "warning", code and a part of the message or its hint. An
+// empty list: nothing.
+func TestAsWritten(t *testing.T) {
+	files := fstest.MapFS{"job/run.sh": {Data: []byte("x")}, "home/here.dat": {Data: []byte("x")}}
+	for _, c := range []struct{ src, want string }{
+		{`Executable = "singularity"; Arguments = "exec img cmd";`, `warning not-in-sandbox the node must have it in its PATH`},
+		{`Executable = "start.sh";`, `error not-in-sandbox write its absolute path`},
+		{`Executable = "$(CMS)/bin/sum.exe";`, `error relative-path let a shell do it`},
+		{`Executable = "/bin/ls"; InputSandbox = {"here.dat"};`, `warning other-directory /home/here.dat is taken`},
+		{`Executable = "/bin/ls"; InputSandbox = {"nowhere.dat"};`, `error no-file does not exist`},
+		{`Executable = "/bin/ls"; OutputSandbox = {"a", ""};`, `warning empty-name OutputSandbox: an empty name is ignored`},
+		{`Executable = "/bin/ls"; JobName = "x\ny";`, `error bad-name holds a control character`},
+		{`Executable = "/bin/ls"; Environment = {"A='x y'"};`, `warning no-shell the quotes are part of the value of A`},
+		{`Executable = "/bin/ls"; Environment = {"PATH=/opt/bin:$PATH"};`, `warning no-shell $PATH in the value of PATH is not replaced`},
+		{`Executable = "/bin/sh"; Arguments = "run.sh $PICAS_DB"; InputSandbox = "run.sh";`, `warning no-shell $PICAS_DB reaches the program as it is`},
+		{"Executable = \"/bin/echo\"; Arguments = \"\\\"`date`\\\"\";", "warning no-shell `date` reaches the program as it is"},
+		{`Executable = "/bin/sh"; Arguments = "-c 'echo $HOME'";`, ``},
+		{`Executable = "/bin/ls"; InputSandbox = {"LFN:/grid/x"};`, `error logical-name write lfn:/grid/x`},
+		{`Executable = "/bin/ls"; InputSandbox = {"https://h.example/a b"};`, `error uri write https://h.example/a%20b`},
+		{`Executable = "/bin/ls"; InputSandbox = {"SB:Store|/SandBox/x"};`, `error dirac-sandbox which only DIRAC can fetch`},
+		{`Executable = "/bin/echo"; Arguments = "-i "my name"";`, `error syntax a quote inside a string is written \"`},
+		{`Executable = "/bin/ls"; JobType = "MPI";`, `error type JobType = "mpich"; CPUNumber = 4;`},
+		{`Executable = "/bin/ls"; MaxCPUTime = 100;`, `warning unknown-attribute did you mean CPUTime?`},
+		{`Executable = "/bin/ls"; Tags = {"long"};`, `warning tag Tag "long" is asked for as a runtime environment`},
+		{"// web\nentity Job {\n  name String\n}", `error format JHipster`},
+		{`Executable = "aliroot"; Packages = {"VO_ALICE@AliRoot::v4"}; Split = "file";`, `error alien the JDL of AliEn`},
+		{`Executable = "/bin/ls"; InputFile = {"LF:/alice/x"};`, `error alien the JDL of AliEn`},
+		{`Executable = "/bin/ls"; InputData = {/lhcb/data/x}; Site = "LCG.CERN.ch";`, `warning no-effect InputData is not brought | warning unquoted write "/lhcb/data/x"`},
+		{`Executable = "/bin/cat"; Arguments = ".BrokerInfo";`, `warning broker-info nobody makes here`},
+		{`Executable = "/bin/ls"; RetryOnExit = {1, 137}; AutoOutput = true; PerusalTimeInterval = "10 min";`, ``},
+		{`Executable = "/bin/ls"; RetryOnExit = 300;`, `error range they are 1 to 255`},
+		{`Executable = "/bin/ls"; RetryOnExit = "always";`, `error type RetryOnExit must be true, an exit code or a list of them`},
+		{`Executable = "/bin/ls"; WallTime = "1:30:00"; CPUTime = "2d";`, ``},
+	} {
+		found := Lint("t.jdl", []byte(c.src), WithRoot(files), WithDir("/job"), WithFallbackDir("/home"))
+		var got []string
+		for _, d := range found {
+			got = append(got, d.Severity.String()+" "+d.Code+" "+d.Msg+" "+d.Hint)
+		}
+		want := strings.Split(c.want, " | ")
+		ok := c.want == "" && len(got) == 0 || c.want != "" && len(got) == len(want)
+		for i := range min(len(got), len(want)) {
+			head := strings.SplitN(want[i], " ", 3)
+			ok = ok && (c.want == "" || strings.HasPrefix(got[i], head[0]+" "+head[1]+" ") && strings.Contains(got[i], head[2]))
+		}
+		if !ok {
+			t.Errorf("%s\n got %s\nwant %s", c.src, strings.Join(got, " | "), c.want)
+		}
+	}
+}
+
+func TestRetriesExit(t *testing.T) {
+	j := parseTest(t, `Executable = "/bin/ls"; RetryOnExit = {1, 137};`)
+	equal(t, "codes", []bool{j.RetriesExit(1), j.RetriesExit(137), j.RetriesExit(2), j.RetriesExit(0)}, []bool{true, true, false, false})
+	j = parseTest(t, `Executable = "/bin/ls"; RetryOnExit = true;`)
+	equal(t, "any", []bool{j.RetriesExit(1), j.RetriesExit(0)}, []bool{true, false})
+	again, err := LoadJob(j.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "any, read again", again.RetryAnyExit, true)
+}
+
+// TestParentFilesOfNodeFiles: the parent's files lie beside the parent's file,
+// wherever the nodes' files lie, and what is wrong with them is said there.
+func TestParentFilesOfNodeFiles(t *testing.T) {
+	root := fstest.MapFS{
+		"job/common.dat": {Data: []byte("right")}, "job/nodes/common.dat": {Data: []byte("wrong")}, "job/nodes/own.dat": {Data: []byte("x")},
+		"job/nodes/a.jdl": {Data: []byte(`Executable = "/bin/ls"; InputSandbox = {"own.dat", root.InputSandbox[0]};`)},
+	}
+	src := `Type = "collection"; InputSandbox = {"common.dat"}; Nodes = { [ File = "nodes/a.jdl" ], [ File = "nodes/no.jdl" ], [ File = "nodes/neither.jdl" ] };`
+	_, err := ParseJobs("all.jdl", []byte(src), WithRoot(root), WithDir("/job"))
+	if text := errText(err); !strings.Contains(text, "nodes/no.jdl") || !strings.Contains(text, "nodes/neither.jdl") {
+		t.Errorf("not every missing node is named: %s", text)
+	}
+	for _, name := range []string{"no", "neither"} {
+		root["job/nodes/"+name+".jdl"] = &fstest.MapFile{Data: []byte(`Executable = "/bin/ls";`)}
+	}
+	set, err := ParseJobs("all.jdl", []byte(src), WithRoot(fs.FS(root)), WithDir("/job"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range set.Jobs {
+		if last := j.InputSandbox[len(j.InputSandbox)-1]; last.Source != "/job/common.dat" {
+			t.Errorf("%s: %s", j.Node, last.Source)
+		}
+	}
+	_, err = ParseJobs("all.jdl", []byte(strings.Replace(src, "common.dat", "gone.dat", 1)), WithRoot(root), WithDir("/job"))
+	if text := errText(err); !strings.HasPrefix(text, "all.jdl:1:38: InputSandbox: gone.dat does not exist") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestDIRACSequences is DIRAC's own: the sequence A has no number of its own.
+func TestDIRACSequences(t *testing.T) {
+	set := parseSet(t, `Executable = "/bin/ls"; Arguments = "%(A)s %(B)s"; Parameters = 3;
+		ParameterStart.A = 1; ParameterStep.A = 1; ParameterFactor.A = 2; Parameters.B = {"a","b","c"};`)
+	equal(t, "arguments", argsOf(set), "1 a,3 b,7 c")
+}
+
+// TestTextIsAccepted: what convert writes is read again, nothing lost.
+func TestTextIsAccepted(t *testing.T) {
+	for name, src := range map[string]string{
+		"equal values": `JobType = "Parametric"; Parameters = {a, a, b}; Executable = "/bin/_PARAM_";`,
+		"collocated":   `Type = "collection"; NodesCollocation = true; Rank = other.x; Requirements = other.y > 1; Nodes = { [ Executable = "/a"; CPUNumber = 4 ], [ Executable = "/b"; ] };`,
+	} {
+		set := parseSet(t, src)
+		again, err := ParseJobs("again", []byte(set.Text()), WithRoot(testFiles()), WithDir("/job"))
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, set.Text())
+			continue
+		}
+		equal(t, name+" collocated", again.Collocated, set.Collocated)
+		for i, j := range set.Jobs {
+			equal(t, name+" requirements", clauses(again.Jobs[i]), clauses(j))
+			equal(t, name+" node", []any{again.Jobs[i].Node, again.Jobs[i].Rank == nil}, []any{j.Node, j.Rank == nil})
+		}
+	}
+}
+
+// clauses are those of Requirements, in any order.
+func clauses(j *Job) []string {
+	var out []string
+	for _, c := range classad.Conjuncts(j.Requirements) {
+		out = append(out, classad.Unparse(c))
+	}
+	slices.Sort(out)
+	return out
+}
