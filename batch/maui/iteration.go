@@ -13,7 +13,8 @@ type run struct {
 	byName  map[string]*node
 	jobs    []*job // in order of priority, the first seen first among equals
 	parts   []part
-	procs   int64 // of nodes that are up
+	procs   int64    // of nodes that are up
+	have    quantity // all nodes
 	active  usages
 	idle    usages
 	counted []int // reservations by bucket in this walk

@@ -71,10 +71,7 @@ func (r *run) consumption(j *job) consumed {
 // equivalents are the processor equivalents of a job: the largest share of any
 // resource of the cluster, times its processors.
 func (r *run) equivalents(j *job) float64 {
-	var have quantity
-	for _, n := range r.nodes {
-		have.add(n.have, 1)
-	}
+	have := r.have
 	if have.procs == 0 {
 		return 0
 	}

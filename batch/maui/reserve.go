@@ -104,11 +104,18 @@ func (r *run) earliest(j *job, p *part, before int64) (int64, []placed) {
 		}
 	}
 	first := max(r.now, j.earliest, j.Begin)
+	var f *finder
 	for _, m := range r.moments(first) {
 		if m.at >= before {
 			break
 		}
 		if m.free < j.procs {
+			continue
+		}
+		if m.at > r.now && f == nil {
+			f = r.finder(j, nodes)
+		}
+		if f != nil && !f.move(m.at) {
 			continue
 		}
 		if list, ok := r.at(j, nodes, m.at); ok {

@@ -15,6 +15,7 @@ func (r *run) setNodes(nodes []Node) {
 		n := &all[i]
 		*n = node{Node: &nodes[i], at: i, config: r.Config.Nodes[nodes[i].Name], load: nodes[i].Load}
 		n.have = quantity{n.Procs, n.Memory, n.Disk, n.Swap, 0}
+		r.have.add(n.have, 1)
 		r.nodes[i], r.byName[n.Name] = n, n
 		name := n.partition()
 		at, ok := index[name]
