@@ -26,6 +26,9 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 	for i := 0; i+1 < len(chain); i++ {
 		ca := t.authority(chain[i+1])
 		if ca == nil {
+			if above := t.installed(chain[i+2:]); above != nil {
+				return stranger(chain[i+1], chain[i], above)
+			}
 			continue
 		}
 		if err := ca.mayHaveSigned(chain[i]); err != nil {
@@ -36,6 +39,24 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 		}
 	}
 	return nil
+}
+
+// installed is the first of the certificates that is in the directory.
+func (t *Trust) installed(chain []*x509.Certificate) *x509.Certificate {
+	for _, c := range chain {
+		if t.authority(c) != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// stranger is a subordinate authority that the directory does not have, below
+// one that it has: there is no policy and no revocation list to hold what it
+// signs to, so that it would escape those of the authority above it.
+func stranger(ca, signed, above *x509.Certificate) *Finding {
+	return problem("trust.subordinate", subjectDN(signed), "it is signed by a subordinate authority that is not in the directory",
+		subjectDN(ca)+", below "+subjectDN(above), "install the subordinate authority's files as well")
 }
 
 // extend goes on from a subordinate authority of the directory, where

@@ -53,6 +53,10 @@ type Options struct {
 	VOMSDir          string // directory of VOMS server descriptions
 	CAs              CAs    // which certificate authorities to trust
 	NoX509, NoToken  bool   // do not look for these
+	// PublicCAs are patterns of hosts to which credentials go although a public
+	// authority signed their certificate, AnyToken of those that get the
+	// token at hand whatever audience it states.
+	PublicCAs, AnyToken []string
 	// Passphrase opens encrypted keys. Nil: an encrypted key is a finding.
 	Passphrase func(prompt string) ([]byte, error)
 }
@@ -78,8 +82,17 @@ type Set struct {
 	// Minter gets tokens for single endpoints; nil: only Token is there.
 	Minter Minter
 
+	// Public and AnyToken tell of a host what Options.PublicCAs and
+	// Options.AnyToken say; nil: no host.
+	Public, AnyToken func(host string) bool
+
 	minted mintCache
 	now    func() time.Time
+}
+
+// Dialer is what connects to hosts that get a credential; cert may be nil.
+func (s *Set) Dialer(cert *X509) *Dialer {
+	return &Dialer{Trust: s.Trust, Cert: cert, Guarded: true, Public: s.Public}
 }
 
 // add records a finding when err is one; it returns whether err is nil.
@@ -95,7 +108,7 @@ func (s *Set) add(err error) bool {
 // defects are findings. The error is the finding about a file that opts names
 // and that cannot be used.
 func Discover(env Env, opts Options) (*Set, error) {
-	s := &Set{now: env.now}
+	s := &Set{now: env.now, Public: HostPatterns(opts.PublicCAs), AnyToken: HostPatterns(opts.AnyToken)}
 	var err, named error
 	s.Trust, err = LoadTrust(env, opts)
 	s.add(err)

@@ -72,7 +72,7 @@ func private(env Env, kind, what, path string, info fs.FileInfo) error {
 		return problem(kind+".unreadable", path, what+" is not a regular file", "", "it must be a regular file that you may read: ls -l "+quote(path))
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if ok && int(st.Uid) != env.UID && env.UID != 0 {
+	if ok && int(st.Uid) != env.UID {
 		return problem(kind+".owner", path, what+" belongs to another user",
 			fmt.Sprintf("owner is uid %d, you are uid %d", st.Uid, env.UID), "use a file of your own")
 	}

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -104,15 +105,22 @@ func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes [
 	return t, nil
 }
 
-// TokenOrAny is TokenFor, but settles for the discovered token, if it is
-// valid, where none fits by what it states: servers do not all look at
-// audiences and scopes.
+// TokenOrAny is TokenFor, but settles for the discovered token, if it is valid
+// and meant for the endpoint, where its scopes do not fit by what it states:
+// servers do not all look at scopes. A token for another audience is given to
+// nobody, unless the user named the host: who gets it could use it there.
 func (s *Set) TokenOrAny(ctx context.Context, endpoint string, scopes ...string) (*Token, error) {
 	t, err := s.TokenFor(ctx, endpoint, scopes...)
-	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil {
+	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil && s.meant(endpoint) {
 		return s.Token, nil
 	}
 	return t, err
+}
+
+// meant reports whether the discovered token may be given to an endpoint.
+func (s *Set) meant(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return s.Token.For(endpoint) || err == nil && s.AnyToken != nil && s.AnyToken(u.Hostname())
 }
 
 // Valid says whether the token is in its time; the error is a *Finding.

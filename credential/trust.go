@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -81,6 +82,13 @@ func systemPool() *x509.CertPool {
 
 // readDir reads all CA certificates (*.0 to *.9, *.pem) of the directory.
 func (t *Trust) readDir() error {
+	info, err := os.Stat(t.dir)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode(); mode.Perm()&0o002 != 0 {
+		return fmt.Errorf("everybody can write to %s (mode %04o)", t.dir, mode.Perm())
+	}
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return err
@@ -220,17 +228,23 @@ func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
 // are any.
 func (t *Trust) System() bool { return t.system != nil && t.system() != nil }
 
-// HTTPClient is a client that verifies servers as ClientConfig does. It gives
-// up after timeout, and follows no redirect away from https.
+// HTTPClient is a client for servers that nothing but cert (may be nil) is shown
+// to. It gives up after timeout, and follows no redirect away from https.
 func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
+	return (&Dialer{Trust: t, Cert: cert}).HTTPClient(timeout)
+}
+
+// HTTPClient is a client that connects as d does. It gives up after timeout,
+// and follows no redirect away from https, nor any where credentials are shown.
+func (d *Dialer) HTTPClient(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout,
 		Transport: lateTransport(sync.OnceValue(func() *http.Transport {
-			cfg := t.ClientConfig(cert, "")
-			return &http.Transport{TLSClientConfig: cfg, DialTLSContext: DialTLS(cfg), Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime}
+			return &http.Transport{DialTLSContext: d.DialTLS, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime,
+				TLSClientConfig: d.Trust.ClientConfig(d.Cert, "")}
 		})),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if req.URL.Scheme != "https" || len(via) > 5 {
+			if req.URL.Scheme != "https" || len(via) > 5 || d.Cert != nil || d.Guarded {
 				return http.ErrUseLastResponse
 			}
 			return nil

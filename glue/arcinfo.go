@@ -15,7 +15,10 @@ import (
 const (
 	maxDepth = 64      // nesting
 	maxText  = 1 << 16 // bytes of text in one element
+	maxNodes = 1 << 19 // elements and attributes
 )
+
+var errTooManyNodes = fmt.Errorf("more than %d elements", maxNodes)
 
 // node is an element of an information document, whether it came as XML or as
 // JSON. ARC's JSON is its XML put over: a list of one may be the bare element.
@@ -31,7 +34,7 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 	dec := xml.NewDecoder(r)
 	root := &node{}
 	stack := []*node{root}
-	for {
+	for nodes := 0; ; {
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return d.addInfo(root)
@@ -43,6 +46,9 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 		case xml.StartElement:
 			if len(stack) > maxDepth {
 				return errors.New("elements nested too deeply")
+			}
+			if nodes += 1 + len(tok.Attr); nodes > maxNodes {
+				return errTooManyNodes
 			}
 			n := &node{name: tok.Name.Local}
 			for _, a := range tok.Attr {
@@ -64,14 +70,11 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 
 // AddARCInfoJSON takes in the same document as JSON.
 func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
-	var v any
 	dec := json.NewDecoder(r)
 	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return err
-	}
+	t := &jsonTree{dec: dec}
 	root := &node{}
-	if err := root.addJSON("", v, 0); err != nil {
+	if err := t.add(root, "", 0); err != nil {
 		return err
 	}
 	if len(root.children) == 1 && root.children[0].name == "" {
@@ -80,35 +83,75 @@ func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
 	return d.addInfo(root)
 }
 
-// addJSON adds v as children of that name: one for a value, one for each
-// element of a list. The member "_attributes" holds what XML has as attributes.
-func (n *node) addJSON(name string, v any, depth int) error {
+// jsonTree makes nodes of a JSON text as it is read.
+type jsonTree struct {
+	dec   *json.Decoder
+	nodes int
+}
+
+// add reads the next value and adds it to n as children of that name: one for
+// a value, one for each element of a list. The member "_attributes" holds what
+// XML has as attributes.
+func (t *jsonTree) add(n *node, name string, depth int) error {
+	tok, err := t.dec.Token()
+	if err != nil {
+		return noEnd(err)
+	}
 	if depth > maxDepth {
 		return errors.New("values nested too deeply")
 	}
-	switch v := v.(type) {
-	case []any:
-		for _, x := range v {
-			if err := n.addJSON(name, x, depth+1); err != nil {
+	if t.nodes++; t.nodes > maxNodes {
+		return errTooManyNodes
+	}
+	switch tok {
+	case json.Delim('['):
+		for t.dec.More() {
+			if err := t.add(n, name, depth+1); err != nil {
 				return err
 			}
 		}
-	case map[string]any:
+	case json.Delim('{'):
 		child := n
 		if name != "_attributes" {
 			child = &node{name: name}
 			n.children = append(n.children, child)
 		}
-		for key, x := range v {
-			if err := child.addJSON(key, x, depth+1); err != nil {
-				return err
-			}
-		}
+		return t.members(child, depth)
 	case nil:
+		return nil
 	default:
-		n.children = append(n.children, &node{name: name, text: fmt.Sprint(v)})
+		text := fmt.Sprint(tok)
+		if len(text) > maxText {
+			return fmt.Errorf("element %s has more than %d bytes of text", name, maxText)
+		}
+		n.children = append(n.children, &node{name: name, text: text})
+		return nil
 	}
-	return nil
+	_, err = t.dec.Token() // the end of the list
+	return noEnd(err)
+}
+
+// members reads an object to its end.
+func (t *jsonTree) members(n *node, depth int) error {
+	for t.dec.More() {
+		key, err := t.dec.Token()
+		if err != nil {
+			return noEnd(err)
+		}
+		if err := t.add(n, fmt.Sprint(key), depth+1); err != nil {
+			return err
+		}
+	}
+	_, err := t.dec.Token()
+	return noEnd(err)
+}
+
+// noEnd says of a text that ends too early what encoding/json says of one.
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // entity tells how the XML rendering's element maps to LDAP's: the prefixes of

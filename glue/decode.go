@@ -22,9 +22,13 @@ type Decoder struct {
 	big    int // CEs, views, shares and queues
 }
 
-// maxResources bounds what one source may publish: some thirty times the
-// largest grid there is.
-const maxResources = 1 << 18
+// Limits on what one source may publish, several times the largest grid there
+// is: shares, entries of all kinds, and bytes of one value.
+const (
+	maxResources = 1 << 16
+	maxEntries   = 1 << 19
+	maxValue     = 16 << 10
+)
 
 // NewDecoder makes a Decoder. source goes into Resource.Source; extra names
 // attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
@@ -50,7 +54,7 @@ func (d *Decoder) Add(e *Entry) {
 		d.big++
 	}
 	switch {
-	case k == kindNone, d.big > maxResources:
+	case k == kindNone, d.Err() != nil:
 		return
 	case k <= kindBind:
 		d.glue1.add(k, e)
@@ -62,10 +66,13 @@ func (d *Decoder) Add(e *Entry) {
 	d.n++
 }
 
-// Err is an error once more shares were added than a Decoder takes in.
+// Err is an error once more shares or entries were added than a Decoder takes in.
 func (d *Decoder) Err() error {
 	if d.big > maxResources {
 		return fmt.Errorf("more than %d shares", maxResources)
+	}
+	if d.n > maxEntries {
+		return fmt.Errorf("more than %d entries", maxEntries)
 	}
 	return nil
 }
@@ -120,7 +127,9 @@ func apply[T any](d *Decoder, table setters[T], x *T, e *Entry, attrs *map[strin
 		name := lowerInto(buf[:0], a.Name)
 		if set, ok := table[string(name)]; ok {
 			for _, v := range a.Values {
-				set(d, x, v)
+				if len(v) <= maxValue {
+					set(d, x, v)
+				}
 			}
 		}
 		if attrs != nil && d.extra[string(name)] {

@@ -2,8 +2,6 @@ package infosys
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -26,9 +24,11 @@ const maxInfo = 64 << 20
 type ARC struct {
 	URL   string // the name shown, and the base: https://host/arex
 	Extra []string
-	TLS   func(ctx context.Context, host string) (*tls.Config, error)
-	Token func(ctx context.Context, url string) (string, error) // nil or "": none
-	Now   func() time.Time
+	// Dialer connects to the server, with the user's credential or without;
+	// nil: the system's authorities, and no credential.
+	Dialer func(withCredential bool) (*credential.Dialer, error)
+	Token  func(ctx context.Context, url string) (string, error) // nil or "": none
+	Now    func() time.Time
 }
 
 // NewARC takes an https URL, without a query.
@@ -47,9 +47,10 @@ func (a *ARC) CacheKey() string { return a.URL + " extra=" + strings.Join(a.Extr
 
 // Resources implements Source.
 func (a *ARC) Resources(ctx context.Context) ([]glue.Resource, error) {
-	rs, err := a.get(ctx)
-	if err != nil && ctx.Err() == nil && spoiltHandshake(err) {
-		rs, err = a.get(ctx) // A-REX now and then drops a connection while it is set up
+	rs, err := a.get(ctx, true)
+	if f, ok := errors.AsType[*credential.Finding](err); ok && f.ID == "server.public-ca" {
+		// What it tells everybody can be asked for without a credential.
+		rs, err = a.get(ctx, false)
 	}
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
@@ -60,25 +61,13 @@ func (a *ARC) Resources(ctx context.Context) ([]glue.Resource, error) {
 	return rs, nil
 }
 
-// spoiltHandshake reports whether the connection broke, as opposed to a
-// refusal or a certificate that does not verify.
-func spoiltHandshake(err error) bool {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return false
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return false
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "connection reset")
-}
-
-func (a *ARC) get(ctx context.Context) ([]glue.Resource, error) {
+func (a *ARC) get(ctx context.Context, withCredential bool) ([]glue.Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/rest/1.0/info", nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/xml")
-	client, err := a.client(req)
+	client, err := a.client(req, withCredential)
 	if err != nil {
 		return nil, err
 	}
@@ -101,16 +90,16 @@ func (a *ARC) get(ctx context.Context) ([]glue.Resource, error) {
 
 // client has its own connections; redirects are not followed, because the
 // credential is meant for this host.
-func (a *ARC) client(req *http.Request) (*http.Client, error) {
+func (a *ARC) client(req *http.Request, withCredential bool) (*http.Client, error) {
 	transport := &http.Transport{ForceAttemptHTTP2: false, MaxResponseHeaderBytes: 64 << 10, Proxy: http.ProxyFromEnvironment}
-	if a.TLS != nil {
-		conf, err := a.TLS(req.Context(), req.URL.Hostname())
+	if a.Dialer != nil {
+		d, err := a.Dialer(withCredential)
 		if err != nil {
 			return nil, err
 		}
-		transport.TLSClientConfig, transport.DialTLSContext = conf, credential.DialTLS(conf)
+		transport.DialTLSContext = d.DialTLS
 	}
-	if a.Token != nil {
+	if a.Token != nil && withCredential {
 		token, err := a.Token(req.Context(), a.URL)
 		if err != nil {
 			return nil, err

@@ -2,11 +2,12 @@ package infosys
 
 import (
 	"context"
-	"crypto/tls"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,11 +23,18 @@ func arcServer(t *testing.T, handler http.HandlerFunc) (base string, o *Opener) 
 	t.Helper()
 	srv := httptest.NewTLSServer(handler)
 	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	trust, err := credential.LoadTrust(credential.Env{}, credential.Options{CertDir: dir, CAs: credential.GridCA})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return srv.URL + "/arex", NewOpener(Env{
-		TLS: func(context.Context, string) (*tls.Config, error) {
-			return srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone(), nil
-		},
-		Token: func(context.Context, string) (string, error) { return "secret", nil },
+		Dialer: func(bool) (*credential.Dialer, error) { return &credential.Dialer{Trust: trust, Guarded: true}, nil },
+		Token:  func(context.Context, string) (string, error) { return "secret", nil },
 	})
 }
 
@@ -113,7 +121,9 @@ func TestARCTestbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := NewOpener(Env{TLS: func(_ context.Context, host string) (*tls.Config, error) { return trust.ClientConfig(proxy, host), nil }})
+	o := NewOpener(Env{Dialer: func(bool) (*credential.Dialer, error) {
+		return &credential.Dialer{Trust: trust, Cert: proxy, Guarded: true}, nil
+	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for i, base := range tb.All() {

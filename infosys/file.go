@@ -17,7 +17,7 @@ import (
 )
 
 // maxFile bounds what is read of a file, unpacked.
-const maxFile = 2 << 30
+const maxFile = 512 << 20
 
 // File is a Source that reads LDIF, a snapshot saved by WriteSnapshot (or
 // printed by grid resources --json), or ARC's information document in XML or
@@ -46,12 +46,14 @@ func (f *File) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	text := bufio.NewReaderSize(&limited{ctx: ctx, r: r, left: maxFile}, 1<<16)
+	lim := &limited{ctx: ctx, r: r, left: maxFile}
+	text := bufio.NewReaderSize(lim, 1<<16)
 	head := opening(text)
 	if strings.HasPrefix(head, "{") && strings.Contains(head, `"schema"`) {
-		return f.snapshot(text)
+		return f.snapshot(ctx, text)
 	}
 	d := glue.NewDecoder(f.URL, f.Extra...)
+	lim.full = d.Err
 	if err := f.decode(d, head, text); err != nil {
 		return nil, err
 	}
@@ -75,19 +77,105 @@ func (f *File) decode(d *glue.Decoder, head string, text io.Reader) error {
 	return nil
 }
 
-// snapshot reads our own JSON.
-func (f *File) snapshot(r io.Reader) ([]glue.Resource, error) {
-	var s struct {
-		Schema string `json:"schema"`
-		Snapshot
-	}
-	if err := json.NewDecoder(r).Decode(&s); err != nil {
+// Limits of a snapshot: resources, and bytes of one of them or of its head.
+const (
+	maxSnapshot = 50_000
+	maxElement  = 1 << 20
+	maxSkipped  = 1 << 20 // values that are passed over
+)
+
+// snapshot reads our own JSON, one resource at a time.
+func (f *File) snapshot(ctx context.Context, r io.Reader) ([]glue.Resource, error) {
+	in := &limited{ctx: ctx, r: r, left: maxElement}
+	s := &snapshotText{in: in, dec: json.NewDecoder(in)}
+	if err := s.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	if s.Schema != SnapshotSchema && s.Schema != resourcesSchema {
-		return nil, fmt.Errorf("%s: schema %q, want %q", f.Path, s.Schema, SnapshotSchema)
+	if s.schema != SnapshotSchema && s.schema != resourcesSchema {
+		return nil, fmt.Errorf("%s: schema %q, want %q", f.Path, s.schema, SnapshotSchema)
 	}
-	return s.Resources, nil
+	return s.resources, nil
+}
+
+// snapshotText is a snapshot being read.
+type snapshotText struct {
+	in        *limited
+	dec       *json.Decoder
+	schema    string
+	resources []glue.Resource
+}
+
+func (s *snapshotText) read() error {
+	if _, err := s.dec.Token(); err != nil { // it begins with a brace: that was seen
+		return err
+	}
+	for s.dec.More() {
+		key, err := s.dec.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "schema":
+			err = s.dec.Decode(&s.schema)
+		case "resources":
+			err = s.list()
+		default:
+			err = s.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list reads the resources.
+func (s *snapshotText) list() error {
+	if tok, err := s.dec.Token(); err != nil || tok == nil {
+		return err // null
+	} else if tok != json.Delim('[') {
+		return errors.New("resources is no list")
+	}
+	for s.dec.More() {
+		if len(s.resources) == maxSnapshot {
+			return fmt.Errorf("more than %d resources", maxSnapshot)
+		}
+		var r glue.Resource
+		s.in.left = maxElement
+		if err := s.dec.Decode(&r); err != nil {
+			return err
+		}
+		if r.ID == "" {
+			return errors.New("a resource without an id")
+		}
+		s.resources = append(s.resources, r)
+	}
+	s.in.left = maxElement
+	_, err := s.dec.Token()
+	return err
+}
+
+// skip passes over a value.
+func (s *snapshotText) skip() error {
+	for depth, n := 0, 0; ; n++ {
+		if n > maxSkipped {
+			return fmt.Errorf("more than %d values beside the resources", maxSkipped)
+		}
+		tok, err := s.dec.Token()
+		if err != nil {
+			return err
+		}
+		switch tok {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		s.in.left = maxElement
+		if depth == 0 {
+			return nil
+		}
+	}
 }
 
 func (f *File) now() time.Time {
@@ -117,6 +205,7 @@ type limited struct {
 	ctx  context.Context
 	r    io.Reader
 	left int64
+	full func() error // not nil: an error once nothing more is taken
 }
 
 var errTooLong = errors.New("answer too long")
@@ -127,6 +216,11 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	if l.left <= 0 {
 		return 0, errTooLong
+	}
+	if l.full != nil {
+		if err := l.full(); err != nil {
+			return 0, err
+		}
 	}
 	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)

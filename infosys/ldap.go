@@ -22,7 +22,7 @@ import (
 // Limits on what an LDAP server may send.
 const (
 	maxLDAPMessage = 16 << 20
-	maxLDAPTotal   = 512 << 20 // through one connection
+	maxLDAPTotal   = 192 << 20 // through one connection
 	pageSize       = 1000
 )
 

@@ -10,15 +10,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gridbroker/credential"
 )
 
 // Env is what sources take from outside. The zero Env works for everything
 // that needs no credential.
 type Env struct {
-	// TLS gives the configuration for a host: trusted CAs and, where there
-	// is one, the user's credential. Certificates are always verified; nil
-	// means the system's CAs and no credential.
+	// TLS gives the configuration for LDAP by TLS at a host. Certificates are
+	// always verified; nil means the system's CAs.
 	TLS func(ctx context.Context, host string) (*tls.Config, error)
+	// Dialer connects by https, with the user's credential or without; nil
+	// means the system's CAs and no credential.
+	Dialer func(withCredential bool) (*credential.Dialer, error)
 	// Token gives the bearer token for a URL, "" when there is none. May be nil.
 	Token    func(ctx context.Context, url string) (string, error)
 	Dir      string   // relative file: names start here
@@ -98,7 +102,7 @@ func (o *Opener) arc(u *url.URL) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.TLS, a.Token, a.Extra, a.Now = o.tls, o.env.Token, o.env.Extra, o.env.Now
+	a.Dialer, a.Token, a.Extra, a.Now = o.env.Dialer, o.env.Token, o.env.Extra, o.env.Now
 	return a, nil
 }
 

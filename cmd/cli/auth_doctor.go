@@ -41,6 +41,11 @@ func (a *app) doctor(ctx context.Context, opts credential.Options, endpoints []s
 	if err != nil {
 		return err
 	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	opts.PublicCAs, opts.AnyToken = c.Auth.PublicCAs, c.Auth.AnyToken
 	d := doctor.Doctor{Env: a.credentialEnv(), Opts: opts, Logins: store}
 	if trust, err := credential.LoadTrust(d.Env, opts); err == nil {
 		if d.Minter, err = a.minter(trust); err != nil {

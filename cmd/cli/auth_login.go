@@ -177,6 +177,11 @@ func (a *app) minter(trust *credential.Trust) (credential.Minter, error) {
 // credentials are the ones submission uses: what the environment offers, and
 // the means to get tokens for single endpoints.
 func (a *app) credentials(opts credential.Options) (*credential.Set, error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	opts.PublicCAs, opts.AnyToken = c.Auth.PublicCAs, c.Auth.AnyToken
 	set, err := credential.Discover(a.credentialEnv(), opts)
 	if err != nil || set.Trust == nil {
 		return set, err

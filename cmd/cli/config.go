@@ -52,6 +52,11 @@ type servicesConfig struct {
 type authConfig struct {
 	Issuer   string `toml:"issuer"`    // OIDC issuer for grid auth login
 	ClientID string `toml:"client_id"` // at that issuer
+	// PublicCAs are patterns of hosts that get credentials although a public
+	// authority signed their certificate, AnyToken of those that get the
+	// token at hand whatever audience it states.
+	PublicCAs []string `toml:"public_cas"`
+	AnyToken  []string `toml:"any_token"`
 }
 
 // duration reads "90s", "8h" and the like.

@@ -94,15 +94,23 @@ func (a *app) opener(c config, b *plugins.Registry, d discovery) *infosys.Opener
 	find := sync.OnceValues(a.credentialSet)
 	o := infosys.NewOpener(infosys.Env{
 		Dir: a.env.Dir, Resolver: c.Resolver, Now: a.env.Now, VO: d.onlyVO, Extra: d.extra,
+		// An information system is asked as anybody: it gets no credential.
 		TLS: func(_ context.Context, host string) (*tls.Config, error) {
-			set, err := find()
+			set, err := trusting(find())
 			if err != nil {
 				return nil, err
 			}
-			if f := set.Finding("trust"); set.Trust == nil && f != nil {
-				return nil, f
+			return set.Trust.ClientConfig(nil, host), nil
+		},
+		Dialer: func(withCredential bool) (*credential.Dialer, error) {
+			set, err := trusting(find())
+			switch {
+			case err != nil:
+				return nil, err
+			case withCredential:
+				return set.Dialer(a.valid(set.X509)), nil
 			}
-			return set.Trust.ClientConfig(a.valid(set.X509), host), nil
+			return &credential.Dialer{Trust: set.Trust}, nil
 		},
 		Token: func(_ context.Context, url string) (string, error) {
 			set, err := find()
@@ -122,6 +130,17 @@ func (a *app) opener(c config, b *plugins.Registry, d discovery) *infosys.Opener
 		}
 	}
 	return o
+}
+
+// trusting asks that there are authorities to believe servers by.
+func trusting(set *credential.Set, err error) (*credential.Set, error) {
+	if err != nil {
+		return nil, err
+	}
+	if f := set.Finding("trust"); set.Trust == nil && f != nil {
+		return nil, f
+	}
+	return set, nil
 }
 
 // valid drops a credential that has run out: many servers tell strangers what

@@ -49,7 +49,7 @@ func (d Doctor) skew(ctx context.Context, u *url.URL, set *credential.Set, plain
 	}
 	why = "its answers bear no date"
 	for _, x := range []*credential.X509{nil, set.X509} { // some tell everybody
-		at, err := d.created(ctx, set.Trust.HTTPClient(x, d.timeout()), u)
+		at, err := d.created(ctx, set.Dialer(x).HTTPClient(d.timeout()), u)
 		if err == nil {
 			late := d.Env.Now().Sub(at)
 			return &span{late - infoAge, late, "the date of its information, which may be that old"}, ""
@@ -142,7 +142,7 @@ func (p prober) takes(ctx context.Context, from, to time.Duration) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	r := p.request(ctx, p.set.Trust.HTTPClient(proxy, p.timeout()), p.url, "")
+	r := p.request(ctx, p.set.Dialer(proxy).HTTPClient(p.timeout()), p.url, "")
 	if _, refused := credential.RemoteAlert(r.err); refused {
 		return false, nil
 	}

@@ -141,8 +141,7 @@ var endpointFaults = []fault{
 		w.token(`{"scope":"compute.read compute.create"}`)
 		w.serve(status(403, "Token scopes do not match requires scopes"))
 	}},
-	{"token.audience", warning, "grid auth login --audience https://localhost", func(w *world) { w.token(`{"aud":"https://x"}`); w.serve(nil) }},
-	{"endpoint.token-refused", problem, "[token.audience]", func(w *world) { w.token(`{"aud":"https://x"}`); w.serve(status(401, "no")) }},
+	{"token.audience", problem, "grid auth login --audience https://localhost", func(w *world) { w.token(`{"aud":"https://x"}`); w.serve(nil) }},
 	{"token.scope", warning, "compute.create", func(w *world) { w.token(`{"scope":"compute.read"}`); w.serve(nil) }},
 	{"endpoint.url", problem, "https", func(w *world) { w.url = "ldap://x" }},
 	{"endpoint.name", problem, "spelling", func(w *world) { w.url = "https://nowhere.invalid/arex" }},

@@ -93,16 +93,19 @@ func (h *hello) findings(now time.Time) []credential.Finding {
 func (d Doctor) ask(ctx context.Context, u *url.URL, set *credential.Set, hello *hello) []credential.Finding {
 	fs := hello.findings(d.Env.Now())
 	plain := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, "")
+	if !set.Trust.OfGrid(hello.state) && (set.Public == nil || !set.Public(u.Hostname())) {
+		return append(fs, *credential.PublicCA(u.Hostname(), nil)) // nothing is shown to it
+	}
 	fs = append(fs, d.clock(ctx, u, set, plain)...)
 	if x := set.X509; x != nil && x.Valid(d.Env.Now()) == nil {
 		if f := hello.namesOur(x); f != nil {
 			fs = append(fs, *f)
 		}
-		r := d.request(ctx, set.Trust.HTTPClient(x, d.timeout()), u, "")
+		r := d.request(ctx, set.Dialer(x).HTTPClient(d.timeout()), u, "")
 		fs = append(fs, d.verdict("x509", u, r, plain, set, credential.Suspect(x, nil, u.String(), "compute.read", d.Env.Now())))
 	}
 	if t, err := set.TokenOrAny(ctx, u.String(), "compute.read"); err == nil {
-		r := d.request(ctx, set.Trust.HTTPClient(nil, d.timeout()), u, t.Raw())
+		r := d.request(ctx, set.Dialer(nil).HTTPClient(d.timeout()), u, t.Raw())
 		fs = append(fs, d.verdict("token", u, r, plain, set, credential.Suspect(nil, t, u.String(), "compute.read", d.Env.Now())))
 		fs = append(fs, lacking(t, u, r)...)
 	} else if f, ok := errors.AsType[*credential.Finding](err); ok && f.ID != "token.absent" {

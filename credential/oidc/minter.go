@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -21,7 +22,15 @@ func (m *Minter) Mint(ctx context.Context, audience string, scopes []string) (*c
 	if m.Agent.Socket != "" && (m.Agent.Account != "" || m.Agent.Issuer != "") {
 		return m.Agent.Mint(ctx, audience, scopes)
 	}
-	sessions, err := m.Store.List(m.Env)
+	if sessions, err := m.Store.List(m.Env); err != nil || len(sessions) == 0 {
+		return nil, cmp.Or(err, error(finding("login.absent", audience, "there is no login to get tokens from", "grid auth login --issuer URL", nil)))
+	}
+	unlock, err := m.Store.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	sessions, err := m.Store.List(m.Env) // as the last who had the lock left them
 	if err != nil {
 		return nil, err
 	}

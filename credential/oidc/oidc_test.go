@@ -223,3 +223,33 @@ func TestAgentFailures(t *testing.T) {
 		t.Errorf("a silent agent: %v", err)
 	}
 }
+
+// Processes that want tokens at the same time do not use a refresh token
+// twice: an issuer that rotates them ends the login of who does.
+func TestMintAtTheSameTime(t *testing.T) {
+	d := testbed.StartDeviceIssuer(t, nil)
+	l, _ := login(t, d)
+	s, _, err := l.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := credential.Env{UID: os.Getuid()}
+	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	if err := store.Save(s); err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error)
+	const n = 8
+	for i := range n {
+		go func() {
+			m := &oidc.Minter{Env: env, Store: store, HTTP: d.Client}
+			_, err := m.Mint(t.Context(), fmt.Sprintf("https://ce%d.example.org", i), []string{"compute.read"})
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

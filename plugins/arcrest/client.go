@@ -3,12 +3,11 @@ package arcrest
 import (
 	"bytes"
 	"context"
-	"encoding/xml"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 
 // Limits on what is read from a server.
 const (
-	maxAnswer = 256 << 20 // lists and details of many jobs
+	maxAnswer = 16 << 20 // one document that is read whole
 	maxError  = 64 << 10
 )
 
@@ -33,6 +32,7 @@ type client struct {
 	served     atomic.Bool              // it has answered in the assumed version
 	turn       chan struct{}            // held while versions or delegation are found out
 	delegation delegation
+	shown      sync.Map // tokens that were sent there, as text
 }
 
 func newClient(o Options, base string, who *identity) *client {
@@ -134,6 +134,7 @@ func (c *client) request(ctx context.Context, ca *call) (*http.Request, error) {
 		c.o.Logf("%s at %s: %v", ca.op, c.host, remark)
 	}
 	if token != nil {
+		c.shown.Store(token.Raw(), true)
 		req.Header.Set("Authorization", "Bearer "+token.Raw())
 	}
 	return req, nil
@@ -158,25 +159,6 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 		return nil, nil, c.failed(ca, err, true)
 	}
 	return body, resp.Header, nil
-}
-
-// decode makes the request and decodes the XML answer into v. No text at all
-// is an empty list.
-func (c *client) decode(ctx context.Context, ca *call, v any) error {
-	body, _, err := c.read(ctx, ca)
-	if err != nil || len(bytes.TrimSpace(body)) == 0 {
-		return err
-	}
-	if err := decodeXML(body, v); err != nil {
-		return c.failed(ca, fmt.Errorf("%w: %w", errMalformed, err), true)
-	}
-	return nil
-}
-
-func decodeXML(body []byte, v any) error {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.Strict = false
-	return d.Decode(v)
 }
 
 // assumed is the version in which the jobs of a server that was not asked for
@@ -247,18 +229,23 @@ func (c *client) await(ctx context.Context, op string) (release func(), err erro
 }
 
 func (c *client) askVersions(ctx context.Context, op string) ([]string, error) {
-	var answer struct {
-		XMLName  xml.Name `xml:"versions"`
-		Versions []string `xml:"version"`
-	}
+	var versions []string
 	ca := &call{op: op, method: http.MethodGet, path: "/rest", entry: true}
-	if err := c.decode(ctx, ca, &answer); err != nil {
+	err := c.each(ctx, ca, budget{root: "versions", items: maxVersions}, func(e *element) error {
+		var v string
+		err := e.decode(&v)
+		if e.name == "version" {
+			versions = append(versions, v)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	if newest(answer.Versions) == "" {
-		return nil, c.fail(plugins.Unavailable, op, "no REST interface of version 1.0 or 1.1 here: "+strings.Join(answer.Versions, " "), nil)
+	if newest(versions) == "" {
+		return nil, c.fail(plugins.Unavailable, op, "no REST interface of version 1.0 or 1.1 here: "+strings.Join(versions, " "), nil)
 	}
-	return answer.Versions, nil
+	return versions, nil
 }
 
 // newest is the best version that we speak too; "" without one.

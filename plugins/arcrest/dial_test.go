@@ -52,7 +52,8 @@ func TestCurvesOffered(t *testing.T) {
 }
 
 // A CE with a certificate of an authority that the system trusts, and the
-// grid's directory does not have. The system's authorities are read once in a
+// grid's directory does not have, gets jobs and credentials only where the
+// user named it. The system's authorities are read once in a
 // process: the test runs in one of its own.
 func TestSystemAuthority(t *testing.T) {
 	const child = "GRID_TEST_SYSTEM_AUTHORITY"
@@ -66,8 +67,9 @@ func TestSystemAuthority(t *testing.T) {
 		return
 	}
 	f := newFake(t, func(w http.ResponseWriter, _ *http.Request, _ string) bool { list(w, "PREPARED"); return true })
-	ask := func() error {
+	ask := func(named ...string) error {
 		o := f.pki.user
+		o.PublicCAs = named
 		o.CertDir, o.CAs = os.Getenv(child), credential.AnyCA
 		set, err := credential.Discover(credential.Env{}, o)
 		check(t, err)
@@ -77,13 +79,18 @@ func TestSystemAuthority(t *testing.T) {
 	}
 	t.Setenv("SSL_CERT_DIR", t.TempDir())
 	t.Setenv("SSL_CERT_FILE", filepath.Join(f.pki.dir, "ca.pem"))
-	if err := ask(); err != nil {
+	if err := ask("127.0.0.*"); err != nil {
 		t.Error(err)
+	}
+	seen := len(f.seen)
+	err := ask("ce.example.org")
+	if p, ok := errors.AsType[*credential.Finding](err); !ok || p.ID != "server.public-ca" || len(f.seen) != seen {
+		t.Errorf("%v, and %d requests", err, len(f.seen)-seen)
 	}
 	f.Server.Close()
 	f = newFake(t, nil) // of yet another authority
 	var e *plugins.Error
-	if err := ask(); !errors.As(err, &e) || e.Kind != plugins.Unavailable || !strings.Contains(err.Error(), "X509_CERT_DIR") {
+	if err := ask("*"); !errors.As(err, &e) || e.Kind != plugins.Unavailable || !strings.Contains(err.Error(), "X509_CERT_DIR") {
 		t.Error(err)
 	}
 }

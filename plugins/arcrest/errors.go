@@ -24,7 +24,16 @@ var (
 
 // fail makes an error about this endpoint.
 func (c *client) fail(kind plugins.Kind, op, said string, err error) *plugins.Error {
-	return &plugins.Error{Kind: kind, Op: op, Endpoint: c.host, Said: said, Err: err}
+	return &plugins.Error{Kind: kind, Op: op, Endpoint: c.host, Said: c.redact(said), Err: err}
+}
+
+// redact takes the secrets that were shown to the server out of what it says.
+func (c *client) redact(said string) string {
+	c.shown.Range(func(token, _ any) bool {
+		said = strings.ReplaceAll(said, token.(string), "[our token]")
+		return true
+	})
+	return said
 }
 
 // failed classifies a request that got no answer. sent: all of it had been
@@ -34,15 +43,15 @@ func (c *client) failed(ca *call, err error, sent bool) *plugins.Error {
 	_, dialing := errors.AsType[*dialError](err)
 	f := (&credential.Set{X509: c.who.x509}).Explain(c.base, err)
 	switch {
-	case f != nil && certificateAlert(err):
+	case f != nil && credential.RefusesUs(err):
 		e.Kind, e.Err = plugins.Credential, f
 		e.Said = f.What + " (TLS alert: " + innermost(err) + ")"
 		e.Hint = f.Mend
-	case certificateAlert(err):
+	case credential.RefusesUs(err):
 		e.Kind = plugins.Credential
 		e.Said = "the server refused our certificate: " + innermost(err)
 		e.Hint = "see: grid auth doctor"
-	case isCertificate(err):
+	case credential.Disbelieved(err):
 		e.Said = innermost(err)
 		e.Hint = "the server's certificate is not trusted; the certificate authorities are in X509_CERT_DIR"
 		if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok && bad.Reason == x509.Expired {

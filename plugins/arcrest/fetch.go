@@ -17,9 +17,11 @@ import (
 	"gridbroker/plugins"
 )
 
-// Limits of one job's session directory.
+// Limits of one job's session directory, in all: files, directories (each of
+// them is a request), and how deep they lie.
 const (
 	maxFiles = 100_000
+	maxDirs  = 5000
 	maxDepth = 32
 )
 
@@ -84,6 +86,7 @@ type download struct {
 	outputs []string // declared by the job
 	meter   *meter
 	root    *os.Root
+	listing struct{ files, dirs int } // seen so far
 }
 
 // remote is one file of the session directory.
@@ -139,15 +142,13 @@ func (d *download) names(ctx context.Context) (names []string, err error) {
 // are an error: no honest server has them.
 func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, error) {
 	at := d.c.jobs("/" + d.id + "/session/" + escape(dir))
-	var answer struct {
-		Files []remote `xml:"file"`
-		Dirs  []string `xml:"dir"`
-	}
-	ca := &call{op: "list the output", method: http.MethodGet, path: strings.TrimSuffix(at, "/"), scope: scopeRead}
-	if err := d.c.decode(ctx, ca, &answer); err != nil {
+	files, dirs, err := d.entries(ctx, strings.TrimSuffix(at, "/"))
+	if err != nil {
 		return nil, err
 	}
-	files := answer.Files
+	if d.listing.dirs++; d.listing.dirs > maxDirs || d.listing.files > maxFiles || depth > maxDepth {
+		return nil, d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("too many files, or too many or too deep directories, at %q", dir), nil)
+	}
 	for i := range files {
 		name, err := d.inside(dir, files[i].Name)
 		if err != nil {
@@ -155,13 +156,10 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 		}
 		files[i].Name = name
 	}
-	for _, sub := range answer.Dirs {
+	for _, sub := range dirs {
 		name, err := d.inside(dir, sub)
 		if err != nil {
 			return nil, err
-		}
-		if depth == maxDepth || len(files) > maxFiles {
-			return nil, d.c.fail(plugins.Refused, "list the output", "too many files, or directories too deep, at "+name, nil)
 		}
 		more, err := d.list(ctx, name, depth+1)
 		if err != nil {
@@ -170,6 +168,26 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 		files = append(files, more...)
 	}
 	return files, nil
+}
+
+// entries reads one directory of the session.
+func (d *download) entries(ctx context.Context, path string) (files []remote, dirs []string, err error) {
+	ca := &call{op: "list the output", method: http.MethodGet, path: path, scope: scopeRead}
+	err = d.c.each(ctx, ca, budget{items: maxFiles}, func(e *element) error {
+		var f remote
+		if err := e.decode(&f); err != nil {
+			return err
+		}
+		switch e.name {
+		case "file":
+			d.listing.files++
+			files = append(files, f)
+		case "dir":
+			dirs = append(dirs, f.Name)
+		}
+		return nil
+	})
+	return files, dirs, err
 }
 
 func (d *download) inside(dir, name string) (string, error) {
@@ -227,7 +245,10 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 			return nil, d.c.fail(plugins.Invalid, "output", "", err)
 		}
 	}
-	return names, d.local(d.root.RemoveAll(staging))
+	if err := d.settle(names); err != nil {
+		return nil, d.local(err)
+	}
+	return names, d.local(errors.Join(d.root.RemoveAll(staging), d.root.RemoveAll(staging+partSuffix)))
 }
 
 func (d *download) place(from, to string) error {

@@ -1,7 +1,9 @@
 package arcrest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +18,22 @@ import (
 // connection breaks.
 const fetchAttempts = 3
 
+// overlap is how much of what is there already is asked for again and compared
+// when a download is gone on with, and partSuffix the end of the name of the
+// directory that tells what parts are of.
+const (
+	overlap    = 256
+	partSuffix = "-parts"
+)
+
+// part is what a file that is not whole yet was when it was begun.
+type part struct {
+	Size      int64  `json:"size"`
+	Validator string `json:"validator"` // strong ETag or Last-Modified; "": the server gives none
+}
+
 // file brings one file to name below the root, going on where an earlier
-// attempt ended.
+// attempt ended, if it was one for the same file.
 func (d *download) file(ctx context.Context, name string, f remote) error {
 	if err := d.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return d.local(err)
@@ -26,54 +42,191 @@ func (d *download) file(ctx context.Context, name string, f remote) error {
 	if err != nil {
 		return d.local(err)
 	}
+	g := &getting{download: d, out: out, file: f, note: d.note(name)}
 	for range fetchAttempts {
-		if err = d.rest(ctx, out, f); err == nil || ctx.Err() != nil {
+		if err = g.rest(ctx); err == nil || ctx.Err() != nil {
 			break
 		}
 		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind != plugins.Unavailable {
 			break
 		}
 	}
+	if err == nil {
+		err = d.local(out.Sync())
+	}
 	return errors.Join(err, d.local(out.Close()))
 }
 
-// rest appends what is missing.
-func (d *download) rest(ctx context.Context, out *os.File, f remote) error {
-	have, err := out.Seek(0, io.SeekEnd)
-	if err != nil {
-		return d.local(err)
-	}
-	if have > f.Size { // another file than the one begun
-		if have, err = 0, out.Truncate(0); err != nil {
-			return d.local(err)
-		}
-		if _, err := out.Seek(0, io.SeekStart); err != nil {
-			return d.local(err)
-		}
-	}
-	if have == f.Size {
-		d.meter.step(f.Size)
-		return nil
-	}
-	return d.get(ctx, out, f, have)
+// note is where the part of a file is described.
+func (d *download) note(name string) string {
+	staging := ".grid-" + d.id
+	return staging + partSuffix + name[len(staging):]
 }
 
-func (d *download) get(ctx context.Context, out *os.File, f remote, have int64) error {
-	op := "download " + f.Name
-	resp, err := d.c.open(ctx, op, d.id, f.Name, have)
-	if err != nil || resp == nil {
+// getting is one file on its way.
+type getting struct {
+	*download
+	out  *os.File
+	file remote
+	note string
+}
+
+// rest gets what is missing.
+func (g *getting) rest(ctx context.Context) error {
+	have, err := g.out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return g.local(err)
+	}
+	var was part
+	if have > 0 {
+		text, err := g.root.ReadFile(g.note)
+		if err != nil || json.Unmarshal(text, &was) != nil || was.Size != g.file.Size || have > was.Size {
+			have, was = 0, part{} // a part of something else
+		}
+	}
+	if g.file.Size == 0 {
+		return g.local(g.out.Truncate(0))
+	}
+	return g.get(ctx, max(0, have-overlap), was)
+}
+
+// get asks for the file from an offset on. Only what is proven to be the same
+// file's is gone on with.
+func (g *getting) get(ctx context.Context, from int64, was part) error {
+	op := "download " + g.file.Name
+	resp, err := g.c.open(ctx, op, g.id, g.file.Name, from, was.Validator)
+	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	d.meter.step(have)
-	n, err := io.Copy(&counted{out, d.meter}, resp.Body)
-	if err != nil {
-		d.meter.step(-have - n) // counted again when it is gone on with
-		return d.c.fail(plugins.Unavailable, op, "", err)
+	if resp == nil { // it has no more than that, though it says so
+		return g.broken(op, from, errShrunk)
 	}
-	if whole := resp.ContentLength; have+n < f.Size && resp.StatusCode != http.StatusOK || whole >= 0 && n < whole {
-		d.meter.step(-have - n)
-		return d.c.fail(plugins.Unavailable, op, fmt.Sprintf("ended after %d of %d bytes", have+n, f.Size), io.ErrUnexpectedEOF)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusPartialContent {
+		from = 0
+	}
+	body := io.LimitReader(resp.Body, g.file.Size-from+1)
+	if same, err := g.continues(resp, body, &from, was); err != nil || !same {
+		return g.broken(op, from, cmpErr(err, errChanged))
+	}
+	if err := g.begin(from, part{g.file.Size, validator(resp.Header)}); err != nil {
+		return g.local(err)
+	}
+	g.meter.step(from)
+	n, err := io.Copy(&counted{g.out, g.meter}, body)
+	switch have := from + n; {
+	case err == nil && have == g.file.Size:
+		return nil
+	case have > g.file.Size:
+		return errors.Join(g.local(g.out.Truncate(0)),
+			g.c.fail(plugins.Refused, op, fmt.Sprintf("the server sends more than the %d bytes it lists", g.file.Size), errTooLong))
+	default:
+		g.meter.step(-have) // counted again when it is gone on with
+		if isLocal(err) {
+			return g.local(err)
+		}
+		return g.c.fail(plugins.Unavailable, op, fmt.Sprintf("ended after %d of %d bytes", have, g.file.Size), cmpErr(err, io.ErrUnexpectedEOF))
+	}
+}
+
+var (
+	errChanged = errors.New("the file is another one than the one begun")
+	errShrunk  = errors.New("the file is shorter than listed")
+)
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// isLocal tells errors of this machine's disk from those of the connection.
+func isLocal(err error) bool {
+	_, ok := errors.AsType[*os.PathError](err)
+	return ok
+}
+
+// continues compares the answer with what is there: its beginning with the end
+// of the part. from moves to where new bytes begin.
+func (g *getting) continues(resp *http.Response, body io.Reader, from *int64, was part) (bool, error) {
+	if *from == 0 && resp.StatusCode != http.StatusPartialContent {
+		return true, nil
+	}
+	if v := validator(resp.Header); v != was.Validator {
+		return false, nil
+	}
+	have, err := g.out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return false, err
+	}
+	old, again := make([]byte, have-*from), make([]byte, have-*from)
+	if _, err := g.out.ReadAt(old, *from); err != nil {
+		return false, err
+	}
+	if _, err := io.ReadFull(body, again); err != nil {
+		return false, err
+	}
+	*from = have
+	return bytes.Equal(old, again), nil
+}
+
+// begin notes what the file is and goes to where it is written next.
+func (g *getting) begin(from int64, p part) error {
+	if from > 0 {
+		_, err := g.out.Seek(from, io.SeekStart)
+		return err
+	}
+	if err := g.out.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := g.out.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := g.root.MkdirAll(path.Dir(g.note), 0o755); err != nil {
+		return err
+	}
+	return g.root.WriteFile(g.note, text, 0o600)
+}
+
+// broken throws the part away, so that the next attempt starts anew.
+func (g *getting) broken(op string, from int64, err error) error {
+	if terr := g.out.Truncate(0); terr != nil {
+		return g.local(terr)
+	}
+	return g.c.fail(plugins.Unavailable, op, fmt.Sprintf("cannot go on at byte %d", from), err)
+}
+
+// validator is what tells two states of a file apart: a strong ETag, else the
+// time of the last change (RFC 9110 section 13.1.5).
+func validator(h http.Header) string {
+	if tag := h.Get("ETag"); len(tag) > 1 && tag[0] == '"' {
+		return tag
+	}
+	return h.Get("Last-Modified")
+}
+
+// settle makes sure that what was put into place is on disk before it counts
+// as brought.
+func (d *download) settle(names []string) error {
+	dirs := map[string]bool{".": true}
+	for _, name := range names {
+		for dir := path.Dir(name); !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for dir := range dirs {
+		f, err := d.root.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
 	}
 	return nil
 }

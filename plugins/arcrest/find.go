@@ -139,15 +139,12 @@ func (c *client) names(ctx context.Context, ids []string) (map[string]string, er
 
 // list returns the ids of the user's jobs.
 func (c *client) list(ctx context.Context) ([]string, error) {
-	var list jobList
-	if err := c.decode(ctx, &call{op: "look up jobs", method: http.MethodGet, path: c.jobs(""), scope: scopeRead}, &list); err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(list.Jobs))
-	for _, j := range list.Jobs {
+	var ids []string
+	ca := &call{op: "look up jobs", method: http.MethodGet, path: c.jobs(""), scope: scopeRead}
+	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) {
 		if validID(j.ID) {
 			ids = append(ids, j.ID)
 		}
-	}
-	return ids, nil
+	})
+	return ids, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +17,17 @@ import (
 type identity struct {
 	x509  *credential.X509  // nil: tokens count
 	token *credential.Token // nil with x509; says whom we are, and is used where no other is to be had
-	set   *credential.Set   // has tokens for single operations; may be nil
+	set   *credential.Set   // has tokens for single operations, and says which hosts get them
 	trust *credential.Trust
 	key   string // differs for every other credential
+}
+
+// dialer connects to the endpoint as this identity.
+func (w *identity) dialer() *credential.Dialer {
+	if w.set == nil {
+		return &credential.Dialer{Trust: w.trust, Cert: w.x509, Guarded: true}
+	}
+	return w.set.Dialer(w.x509)
 }
 
 // name is whom we say we are; it stays the same when the credential is renewed.
@@ -97,7 +106,7 @@ func raw(s *credential.Set) string {
 func identify(ctx context.Context, set *credential.Set, base, name string, now time.Time) (*identity, error) {
 	var other *identity
 	if x := set.X509; x != nil && now.Before(x.NotAfter()) {
-		who := &identity{x509: x, trust: set.Trust, key: digest(x.Chain()[0].Raw)}
+		who := &identity{x509: x, set: set, trust: set.Trust, key: digest(x.Chain()[0].Raw)}
 		if name == "" || who.name() == name {
 			return who, nil
 		}
@@ -122,19 +131,36 @@ func identify(ctx context.Context, set *credential.Set, base, name string, now t
 // unusable says why there is no credential to use, about each kind. err is
 // what getting a token came to.
 func unusable(set *credential.Set, err error) error {
-	var why []string
+	lack := &noCredential{}
 	for _, kind := range []string{"x509", "token"} {
 		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
-			why = append(why, f.Error())
+			lack.add(f)
 		}
 	}
-	if f, ok := errors.AsType[*credential.Finding](err); set.Minter != nil && err != nil && !(ok && f.ID == "token.absent") {
-		if text := err.Error(); len(why) == 0 || why[len(why)-1] != text {
-			why = append(why, text)
-		}
+	if f, ok := errors.AsType[*credential.Finding](err); err != nil && !(ok && f.ID == "token.absent") {
+		lack.add(err)
 	}
-	if why == nil {
+	if lack.why == nil {
 		return errNoCredential
 	}
-	return errors.New(strings.Join(why, "; "))
+	return lack
 }
+
+// noCredential is why none can be used; its causes stay what they are.
+type noCredential struct{ why []error }
+
+func (n *noCredential) add(err error) {
+	if !slices.ContainsFunc(n.why, func(e error) bool { return e.Error() == err.Error() }) {
+		n.why = append(n.why, err)
+	}
+}
+
+func (n *noCredential) Error() string {
+	texts := make([]string, len(n.why))
+	for i, err := range n.why {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (n *noCredential) Unwrap() []error { return n.why }

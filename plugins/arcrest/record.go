@@ -27,7 +27,7 @@ func (c *client) record(ctx context.Context, id string, st *plugins.Status) erro
 		if err != nil {
 			return err
 		}
-		st.Reason = strings.TrimSpace(string(failed))
+		st.Reason = c.redact(strings.TrimSpace(string(failed)))
 	}
 	settle(st)
 	if st.State == plugins.Failed && st.Reason == "" { // it is just writing it: whether cancelled or failed is not known yet

@@ -47,11 +47,16 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 	if err != nil {
 		return 0, err
 	}
-	resp, err := c.open(ctx, "peek at "+name, h.ID, name, offset)
+	resp, err := c.open(ctx, "peek at "+name, h.ID, name, offset, "")
 	if err != nil || resp == nil {
 		return 0, err
 	}
 	defer resp.Body.Close()
+	if offset > 0 && resp.StatusCode != http.StatusPartialContent {
+		if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil {
+			return 0, ignoreEOF(err)
+		}
+	}
 	n, err := io.Copy(w, resp.Body)
 	if err != nil {
 		return n, c.fail(plugins.Unavailable, "peek at "+name, "", err)
@@ -59,14 +64,18 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 	return n, nil
 }
 
-// open starts to read a session file at an offset. A nil response means that
-// the file has no more than that.
-func (c *client) open(ctx context.Context, op, id, name string, offset int64) (*http.Response, error) {
+// open starts to read a session file at an offset, if it is still the one with
+// that validator ("": not known). A nil response means that the file has no
+// more than that, any other than 206 that it comes from its beginning.
+func (c *client) open(ctx context.Context, op, id, name string, offset int64, validator string) (*http.Response, error) {
 	path := c.jobs("/" + id + "/session/" + escape(name))
 	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, header: map[string]string{"Accept": "*/*"}}
 	if offset > 0 {
 		ca.header["Range"] = fmt.Sprintf("bytes=%d-", offset)
 		ca.also = http.StatusRequestedRangeNotSatisfiable
+		if validator != "" {
+			ca.header["If-Range"] = validator
+		}
 	}
 	resp, err := c.send(ctx, ca)
 	if err != nil {
@@ -74,12 +83,6 @@ func (c *client) open(ctx context.Context, op, id, name string, offset int64) (*
 	}
 	if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 		return nil, resp.Body.Close()
-	}
-	if offset > 0 && resp.StatusCode != http.StatusPartialContent {
-		if _, err := io.CopyN(io.Discard, resp.Body, offset); err != nil {
-			_ = resp.Body.Close() // its error would say less
-			return nil, ignoreEOF(err)
-		}
 	}
 	return resp, nil
 }

@@ -113,13 +113,11 @@ func ended(s plugins.State) bool {
 
 // live lists the state of every job we have there.
 func (c *client) live(ctx context.Context) (map[string]string, error) {
-	var list jobList
-	if err := c.decode(ctx, &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}, &list); err != nil {
+	out := map[string]string{}
+	ca := &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}
+	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) { out[j.ID] = j.State })
+	if err != nil {
 		return nil, err
-	}
-	out := make(map[string]string, len(list.Jobs))
-	for _, j := range list.Jobs {
-		out[j.ID] = j.State
 	}
 	return out, nil
 }
@@ -146,6 +144,7 @@ func (c *client) combine(id, live string, item *jobItem) *plugins.Status {
 		return st
 	}
 	item.Info.fill(st)
+	st.Reason = c.redact(st.Reason)
 	if native == "WIPED" {
 		st.Reason = "the CE has removed the job's files"
 	}

@@ -152,9 +152,9 @@ func (s *submission) make(ctx context.Context, batch []int, texts [][]byte) (mad
 	}
 	ca := &call{op: "submit", method: http.MethodPost, path: path, body: join(batch, texts), creates: true,
 		scope: scopeCreate, header: map[string]string{"Content-Type": "application/xml"}}
-	var list jobList
-	err = s.c.decode(ctx, ca, &list)
-	if err == nil && len(list.Jobs) != len(batch) {
+	var list []jobItem
+	err = s.c.eachJob(ctx, ca, len(batch)+elementSlack, func(j *jobItem) { list = append(list, *j) })
+	if err == nil && len(list) != len(batch) {
 		err = s.c.fail(plugins.Uncertain, "submit", "the answer is about another number of jobs", errMalformed)
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *submission) make(ctx context.Context, batch []int, texts [][]byte) (mad
 		return nil, s.notSent(err)
 	}
 	for k, i := range batch {
-		if s.outcome(i, &list.Jobs[k]) {
+		if s.outcome(i, &list[k]) {
 			made = append(made, i)
 		}
 	}

@@ -21,11 +21,6 @@ type jobItem struct {
 	Info        activity `xml:"info_document>ComputingActivity"`
 }
 
-type jobList struct {
-	XMLName xml.Name  `xml:"jobs"`
-	Jobs    []jobItem `xml:"job"`
-}
-
 // activity is the part of a GLUE 2.0 ComputingActivity (GFD.147 section 7) that
 // is of use. Times are UTC, durations seconds, memory kB.
 type activity struct {
@@ -67,12 +62,8 @@ func (c *client) bulk(ctx context.Context, op, action, scope string, ids []strin
 		n := min(len(ids), maxIDs)
 		ca := &call{op: op, method: http.MethodPost, path: c.jobs("?action=" + action), body: idList(ids[:n]), scope: scope,
 			header: map[string]string{"Content-Type": "application/xml"}}
-		var list jobList
-		if err := c.decode(ctx, ca, &list); err != nil {
+		if err := c.eachJob(ctx, ca, n+elementSlack, func(j *jobItem) { out[j.ID] = *j }); err != nil {
 			return out, err
-		}
-		for _, j := range list.Jobs {
-			out[j.ID] = j
 		}
 		ids = ids[n:]
 	}

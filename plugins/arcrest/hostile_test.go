@@ -1,0 +1,305 @@
+package arcrest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
+)
+
+// within runs do and fails when it takes longer or more memory than allowed:
+// what one endpoint may cost, whatever it answers.
+func within(t *testing.T, limit time.Duration, memory uint64, do func()) {
+	t.Helper()
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var peak atomic.Uint64
+	ctx, stop := context.WithCancel(t.Context())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for ctx.Err() == nil {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(max(peak.Load(), m.HeapInuse))
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	start := processor(t)
+	do()
+	took := processor(t) - start
+	stop()
+	<-watched
+	if used := peak.Load(); used > before.HeapInuse+memory {
+		t.Errorf("%d MB more than before", (used-before.HeapInuse)>>20)
+	}
+	if took > limit {
+		t.Errorf("took %v", took)
+	}
+	t.Logf("%v, %d MB", took.Round(time.Millisecond), (max(peak.Load(), before.HeapInuse)-before.HeapInuse)>>20)
+}
+
+// processor is the time that this process has computed for: the machine may
+// have other work, which is no fault of what is measured.
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// pour writes a text again and again until so many bytes are written.
+func pour(w io.Writer, text string, size int) {
+	block := []byte(strings.Repeat(text, 1+64<<10/len(text)))
+	for size > 0 {
+		n, err := w.Write(block[:min(size/len(text)*len(text)+len(text), len(block))])
+		if err != nil {
+			return
+		}
+		size -= n
+	}
+}
+
+// Lists without an end: of empty jobs, of jobs, of one job that does not end,
+// of elements that are nested, in an answer that has no root.
+func TestEndlessAnswers(t *testing.T) {
+	for name, c := range map[string]struct{ head, text string }{
+		"empty jobs": {"<jobs>", "<job/>"},
+		"jobs":       {"<jobs>", "<job><id>abcdef</id><state>RUNNING</state></job>"},
+		"one job":    {"<jobs><job><id>", "x"},
+		"nested":     {"<jobs>", "<job>"},
+		"blank":      {"", " "},
+		"attribute":  {"<jobs a='", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				if !strings.HasSuffix(r.URL.Path, "/jobs") {
+					return false
+				}
+				io.WriteString(w, c.head)
+				pour(w, c.text, 60<<20)
+				return true
+			})
+			well := newFake(t, func(w http.ResponseWriter, _ *http.Request, _ string) bool { list(w, "PREPARED"); return true })
+			within(t, 2*time.Second, 200<<20, func() {
+				if st := f.status(t); st.Err == nil || kindOf(t, st.Err) != plugins.Unavailable || !strings.Contains(st.Err.Error(), f.Listener.Addr().String()) {
+					t.Errorf("%+v", st)
+				}
+			})
+			if st := well.status(t); st.Err != nil {
+				t.Error(st.Err)
+			}
+		})
+	}
+}
+
+// session answers for the session directory of job1, which has one file "o"
+// of 1000 bytes, by the given function.
+func session(t *testing.T, file http.HandlerFunc) *fake {
+	return newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/session"):
+			fmt.Fprint(w, `<list><file size="1000">o</file></list>`)
+		case strings.HasSuffix(r.URL.Path, "/session/o"):
+			file(w, r)
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func (f *fake) fetch(t *testing.T, dir string) plugins.FetchResult {
+	t.Helper()
+	b := f.backend(t)
+	c, err := b.client(t.Context(), "x", f.url(), "")
+	check(t, err)
+	return b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}, nil)[0]
+}
+
+// A file that is shorter or longer than listed is none, and does not fill the disk.
+func TestShortAndLongFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		file http.HandlerFunc
+		kind plugins.Kind
+	}{
+		"short":   {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "abc") }, plugins.Unavailable},
+		"chunked": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "abc"); w.(http.Flusher).Flush() }, plugins.Unavailable},
+		"empty":   {func(w http.ResponseWriter, _ *http.Request) {}, plugins.Unavailable},
+		"416":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(416) }, plugins.Refused},
+		"longer":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("x", 1001)) }, plugins.Refused},
+		"endless": {func(w http.ResponseWriter, _ *http.Request) { pour(w, "x", 400<<20) }, plugins.Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, f := t.TempDir(), session(t, c.file)
+			within(t, 2*time.Second, 200<<20, func() {
+				if r := f.fetch(t, dir); r.Err == nil || kindOf(t, r.Err) != c.kind {
+					t.Errorf("%+v", r)
+				}
+			})
+			if _, err := os.Stat(filepath.Join(dir, "o")); err == nil {
+				t.Error("it is in place")
+			}
+			filepath.Walk(dir, func(path string, info os.FileInfo, _ error) error {
+				if info.Size() > 8192 {
+					t.Errorf("%s has %d bytes", path, info.Size())
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// What lies there from before is gone on with only where it is the same file's.
+func TestStaleParts(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 100)
+	for name, c := range map[string]struct{ part, note, tag, firstRange string }{
+		"of the same size, unknown":   {strings.Repeat("X", 1000), "", "", ""},
+		"unknown":                     {"XYZ", "", "", ""},
+		"of another size":             {string(content[:500]), `{"size":2000}`, "", ""},
+		"of other content":            {strings.Repeat("X", 500), `{"size":1000}`, "", "bytes=244-"},
+		"whole, of other content":     {strings.Repeat("X", 1000), `{"size":1000}`, "", "bytes=744-"},
+		"of this file":                {string(content[:500]), `{"size":1000}`, "", "bytes=244-"},
+		"of this file, with a tag":    {string(content[:500]), `{"size":1000,"validator":"\"a\""}`, `"a"`, "bytes=244-"},
+		"of this file, now another":   {string(content[:500]), `{"size":1000,"validator":"\"a\""}`, `"b"`, "bytes=244-"},
+		"begun when there was no tag": {string(content[:500]), `{"size":1000}`, `"b"`, "bytes=244-"},
+		"nonsense":                    {string(content[:500]), `{`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, asked := "", false
+			f := session(t, func(w http.ResponseWriter, r *http.Request) {
+				if !asked {
+					first, asked = r.Header.Get("Range"), true
+				}
+				if c.tag != "" {
+					w.Header().Set("ETag", c.tag)
+				}
+				http.ServeContent(w, r, "o", time.Time{}, bytes.NewReader(content))
+			})
+			dir := t.TempDir()
+			put := func(name, text string) {
+				check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+				check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			}
+			put(".grid-job1/o", c.part)
+			if c.note != "" {
+				put(".grid-job1-parts/o", c.note)
+			}
+			if r := f.fetch(t, dir); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			same(t, filepath.Join(dir, "o"), content)
+			if first != c.firstRange {
+				t.Errorf("first asked for %q", first)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, ".grid*")); left != nil {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// A session directory without an end.
+func TestEndlessTree(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if !strings.Contains(r.URL.Path, "/session") {
+			return false
+		}
+		fmt.Fprint(w, "<list>")
+		for i := range 10 {
+			fmt.Fprintf(w, "<dir>d%d</dir>", i)
+		}
+		fmt.Fprint(w, "</list>")
+		return true
+	})
+	if r := f.fetch(t, t.TempDir()); r.Err == nil || kindOf(t, r.Err) != plugins.Refused {
+		t.Errorf("%+v", r)
+	}
+	if n := f.count("/session"); n > maxDirs+1 {
+		t.Errorf("%d requests", n)
+	}
+	g := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		if strings.Contains(r.URL.Path, "/session") {
+			fmt.Fprint(w, "<list>")
+			pour(w, "<file/>", 60<<20)
+			return true
+		}
+		return false
+	})
+	within(t, 2*time.Second, 200<<20, func() {
+		if r := g.fetch(t, t.TempDir()); r.Err == nil {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A token for one endpoint is shown to no other, unless the user named it; and
+// what a server says of it is not repeated.
+func TestTokenOfAnotherAudience(t *testing.T) {
+	issuer, err := testbed.OpenIssuer(t.TempDir(), "https://issuer.example.org/")
+	check(t, err)
+	text, err := issuer.Token("alice", time.Hour, map[string]any{"aud": "https://other.example.org"})
+	check(t, err)
+	token, err := credential.ParseToken("at hand", text)
+	check(t, err)
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		status(w, "403 I do not like "+r.Header.Get("Authorization"))
+		return true
+	})
+	set := &credential.Set{Trust: f.pki.trust(t), Token: token}
+	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: t.TempDir()})
+	t.Cleanup(func() { b.Close() })
+	err = b.Submit(t.Context(), at(f.url(), shell("1", "exit 0")), nil)[0].Err
+	if p, ok := errors.AsType[*credential.Finding](err); kindOf(t, err) != plugins.Credential || !ok || p.ID != "token.audience" {
+		t.Error(err)
+	}
+	if n := f.count(""); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	set.AnyToken = credential.HostPatterns([]string{"127.0.0.1"})
+	err = b.Submit(t.Context(), at(f.url(), shell("1", "exit 0")), nil)[0].Err
+	if n := f.count(""); n == 0 || err == nil || strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "I do not like") {
+		t.Errorf("%d requests, %v", n, err)
+	}
+}
+
+// A host that another authority speaks for than at the first contact gets nothing.
+func TestChangedHost(t *testing.T) {
+	f := newFake(t, nil)
+	set, err := credential.Discover(credential.Env{}, f.pki.user)
+	check(t, err)
+	dir := t.TempDir()
+	submit := func() error {
+		b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, StateDir: dir})
+		defer b.Close()
+		return b.Submit(t.Context(), at(f.url(), shell("1", "exit 0")), nil)[0].Err
+	}
+	check(t, submit())
+	notes, _ := filepath.Glob(filepath.Join(dir, "arc-hosts", "*"))
+	if len(notes) != 1 {
+		t.Fatalf("notes: %v", notes)
+	}
+	check(t, os.WriteFile(notes[0], []byte(`{"host":"x","authority":"/CN=Another"}`), 0o600))
+	seen := f.count("")
+	err = submit()
+	if p, ok := errors.AsType[*credential.Finding](err); !ok || p.ID != "server.changed" || f.count("") != seen {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,142 @@
+package arcrest
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// budget bounds an answer that is a list. An endpoint that exceeds it fails,
+// and no other.
+type budget struct {
+	root  string // name of the outermost element; "": any
+	items int    // children of the root
+}
+
+const (
+	maxItem     = 1 << 20 // bytes of one child with all it holds
+	maxVersions = 100
+	// maxListed is how many jobs of one user an endpoint may list beside
+	// those that are asked about, and elementSlack what else may stand in
+	// any list.
+	maxListed    = 100_000
+	elementSlack = 16
+)
+
+var errOverBudget = errors.New("the answer has more in it than was asked for")
+
+// element is one child of an answer's root.
+type element struct {
+	name  string
+	start xml.StartElement
+	dec   *xml.Decoder
+}
+
+// decode reads the whole element.
+func (e *element) decode(v any) error { return e.dec.DecodeElement(v, &e.start) }
+
+// each makes the request and hands over the children of the answer's root one
+// by one, as they arrive: never more than one of them is in memory. No text at
+// all is an empty list.
+func (c *client) each(ctx context.Context, ca *call, b budget, visit func(*element) error) error {
+	resp, err := c.send(ctx, ca)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == ca.also {
+		return nil
+	}
+	switch err := walk(resp, b, visit); {
+	case errors.Is(err, errOverBudget), err == nil:
+		if err != nil {
+			err = c.failed(ca, err, true)
+		}
+		return err
+	case isSyntax(err):
+		return c.failed(ca, fmt.Errorf("%w: %w", errMalformed, err), true)
+	default:
+		return c.failed(ca, err, true)
+	}
+}
+
+// isSyntax reports whether the answer is wrong, as opposed to the connection.
+func isSyntax(err error) bool {
+	if _, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[xml.UnmarshalError](err); ok {
+		return true
+	}
+	return errors.Is(err, errMalformed)
+}
+
+func walk(resp *http.Response, b budget, visit func(*element) error) error {
+	in := &allowance{r: resp.Body, left: maxItem}
+	dec := xml.NewDecoder(in)
+	dec.Strict = false
+	depth, items, seen := 0, 0, false
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) && (depth == 0 || !seen) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			if depth == 0 {
+				if b.root != "" && tok.Name.Local != b.root {
+					return fmt.Errorf("%w: <%s> instead of <%s>", errMalformed, tok.Name.Local, b.root)
+				}
+				depth, seen = 1, true
+				continue
+			}
+			if items++; items > b.items {
+				return errOverBudget
+			}
+			in.left = maxItem
+			if err := visit(&element{tok.Name.Local, tok, dec}); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			return nil // of the root
+		}
+	}
+}
+
+// allowance is a reader that ends when one item has had its share.
+type allowance struct {
+	r    io.Reader
+	left int64
+}
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, errOverBudget
+	}
+	n, err := a.r.Read(p[:min(int64(len(p)), a.left)])
+	a.left -= int64(n)
+	return n, err
+}
+
+// eachJob is each for a list of jobs.
+func (c *client) eachJob(ctx context.Context, ca *call, items int, visit func(*jobItem)) error {
+	return c.each(ctx, ca, budget{root: "jobs", items: items}, func(e *element) error {
+		var j jobItem
+		if e.name != "job" {
+			return e.dec.Skip()
+		}
+		if err := e.decode(&j); err != nil {
+			return err
+		}
+		j.ID = strings.TrimSpace(j.ID)
+		visit(&j)
+		return nil
+	})
+}
