@@ -79,7 +79,7 @@ func (f *File) decode(d *glue.Decoder, head string, text io.Reader) error {
 
 // Limits of a snapshot: resources, and bytes of one of them or of its head.
 const (
-	maxSnapshot = 50_000
+	maxSnapshot = 30_000
 	maxElement  = 1 << 20
 	maxSkipped  = 1 << 20 // values that are passed over
 )
