@@ -13,6 +13,9 @@ type IDError struct {
 
 // Error implements error.
 func (e *IDError) Error() string {
+	if len(e.Found) == 0 && len(e.ID) < ShortestID {
+		return fmt.Sprintf("no job %s: say %d characters of the id or more", e.ID, ShortestID)
+	}
 	if len(e.Found) == 0 {
 		return fmt.Sprintf("no job %s", e.ID)
 	}
@@ -23,6 +26,9 @@ func (e *IDError) Error() string {
 	}
 	return fmt.Sprintf("%s could be %s%s", e.ID, strings.Join(found, ", "), more)
 }
+
+// ShortestID is how much of an id names a job: less would name too easily a job that nobody meant.
+const ShortestID = 4
 
 // way is how an id may name jobs, in the order they are tried.
 type way int
@@ -55,7 +61,7 @@ func findAll(ids []string, look func(w way, id string) ([]*Record, error)) ([]*R
 }
 
 func findOne(id string, look func(w way, id string) ([]*Record, error)) ([]*Record, error) {
-	if id == "" || strings.Trim(id, alphabet) != "" {
+	if len(id) < ShortestID || strings.Trim(id, alphabet) != "" {
 		return nil, &IDError{ID: id}
 	}
 	for w := whole; w <= parentEnd; w++ {

@@ -75,14 +75,16 @@ func TestStoreNotADatabase(t *testing.T) {
 
 func TestFindByParts(t *testing.T) {
 	s := openStore(t, t.TempDir())
-	rs := records("1aaa11", "1aab22", "1bbb33", "1bbb44")
+	rs := records("1aaaa11", "1aaab22", "1bbb33", "1bbb44")
 	rs[2].Parent, rs[3].Parent = "9ccc99", "9ccc99"
 	if err := s.Add(context.Background(), rs); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{
-		"1aaa11": "1aaa11", "1aaa": "1aaa11", "1AAA": "1aaa11", "22": "1aab22", "9ccc99": "1bbb33 1bbb44", "c99": "1bbb33 1bbb44",
-		"1aa": "error: 1aa could be 1aaa11, 1aab22", "7": "error: no job 7", "%": "error: no job %", "": "error: no job ",
+		"1aaaa11": "1aaaa11", "1aaaa": "1aaaa11", "1AAAA": "1aaaa11", "ab22": "1aaab22", "9ccc99": "1bbb33 1bbb44", "cc99": "1bbb33 1bbb44",
+		"1aaa": "error: 1aaa could be 1aaaa11, 1aaab22", "7777": "error: no job 7777", "%%%%": "error: no job %%%%",
+		// Less than four characters could mean a job that nobody thought of.
+		"b22": "error: no job b22: say 4 characters of the id or more", "": "error: no job : say 4 characters of the id or more",
 	} {
 		found, err := s.Find(context.Background(), []string{id})
 		got := ""

@@ -28,6 +28,9 @@ type Waiting struct {
 	// Pause is the longest time between looks; 0: ten seconds. The first
 	// looks are closer together.
 	Pause time.Duration
+	// First is the first pause; they grow from there, and are never shorter than five times what the last look took.
+	// 0: 200 ms.
+	First time.Duration
 	// Patience is for how long a job that nothing takes now, but perhaps
 	// later, is looked for again; 0: one hour. The job's ExpiryTime ends it, too.
 	Patience time.Duration
@@ -43,8 +46,9 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	if longest <= 0 {
 		longest = 10 * time.Second
 	}
-	pause := min(longest, 200*time.Millisecond)
+	pause := min(longest, cmp.Or(w.First, 200*time.Millisecond))
 	for {
+		began := c.now()
 		ended, err := f.step(ctx)
 		if w.Seen != nil {
 			w.Seen(os)
@@ -52,6 +56,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		if err != nil || ended {
 			return err
 		}
+		pause = min(longest, max(pause, 5*c.now().Sub(began)))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

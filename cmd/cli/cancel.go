@@ -31,7 +31,7 @@ left as they are.
 			})
 		},
 	}
-	sel.register(cmd)
+	sel.registerAsking(cmd)
 	return cmd
 }
 
@@ -58,7 +58,7 @@ back-ends, and their records here. Output already brought back stays.
 			})
 		},
 	}
-	sel.register(cmd)
+	sel.registerAsking(cmd)
 	cmd.Flags().BoolVar(&forget, "forget", false, "forget jobs even where they still run or cannot be removed")
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 type app struct {
 	env     Env
 	json    bool
+	jq      string // --jq: a program over the JSON
 	verbose int
 	config  string // --config: path of the configuration file
 	state   string // --state-dir
@@ -45,18 +47,24 @@ func (a *app) rootCmd() *cobra.Command {
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          usageArgs(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          knownVerb,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.welcome(cmd) },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.json = a.json || a.jq != ""
+			return nil
+		},
 	}
 	root.SetIn(a.env.In)
 	root.SetOut(a.env.Out)
 	root.SetErr(a.env.Err)
+	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("grid {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
 	})
 	f := root.PersistentFlags()
 	f.BoolVar(&a.json, "json", false, "print JSON for machines instead of text")
+	f.StringVar(&a.jq, "jq", "", "print what this jq `program` makes of the JSON")
 	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice: every request")
 	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
 	f.StringVar(&a.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
@@ -66,6 +74,18 @@ func (a *app) rootCmd() *cobra.Command {
 		a.complete(verb)
 	}
 	return root
+}
+
+// knownVerb refuses a word that is no verb, and says which it may have been meant for.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return usageError(fmt.Errorf("%s\n  see: grid --help", text))
 }
 
 // verbs lists every verb, in the order of the help text.
@@ -80,6 +100,11 @@ func (a *app) verbs() []*cobra.Command {
 		a.matchCmd(),
 		a.statusCmd(),
 		a.listCmd(),
+		a.showCmd(),
+		a.whyCmd(),
+		a.catCmd(),
+		a.runCmd(),
+		a.configCmd(),
 		a.watchCmd(),
 		a.logCmd(),
 		a.outputCmd(),

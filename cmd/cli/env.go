@@ -28,6 +28,7 @@ type Env struct {
 	Now         func() time.Time
 	Terminal    bool // Out is a terminal: colour, live tables
 	ErrTerminal bool // Err is a terminal: progress bars
+	InTerminal  bool // In is a terminal: questions are asked
 	Width       int  // columns of the terminal; 0 where there is none
 	// Backends are what jobs can be run by; nil: all there are.
 	Backends []plugins.Backend
@@ -44,6 +45,7 @@ func OSEnv() Env {
 		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
 	}
 	env.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
+	env.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
 	fd := int(os.Stdout.Fd())
 	if env.Terminal = term.IsTerminal(fd); env.Terminal {
 		env.Width, _, _ = term.GetSize(fd)

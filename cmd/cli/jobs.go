@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -110,10 +109,13 @@ func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel select
 	var stop func()
 	s.jobs.Progress, stop = a.progress()
 	defer stop()
-	if sel.asking == always || sel.asking == ifStates && len(sel.states) > 0 {
+	if sel.asks() {
 		if rs, err = a.refreshed(cmd.Context(), s, rs, sel); err != nil {
 			return err
 		}
+	}
+	if err := a.confirm(cmd.Name(), sel, len(args) > 0, len(rs)); err != nil {
+		return err
 	}
 	return do(cmd.Context(), s, rs)
 }
@@ -139,26 +141,6 @@ func jobsJSON(rs []*jobs.Outcome) jobsDocument {
 		doc.Jobs = append(doc.Jobs, d)
 	}
 	return doc
-}
-
-// jobTable prints jobs, a line each.
-func (a *app) jobTable(rs []*jobs.Outcome) error {
-	if a.json {
-		return nil
-	}
-	return a.table(columns("ID", "NAME", "STATE", "RESOURCE", ">EXIT", ">SUBMITTED", ">RAN", "NOTE"), a.jobRows(rs))
-}
-
-func (a *app) jobRows(rs []*jobs.Outcome) [][]string {
-	rows := make([][]string, 0, len(rs))
-	for _, r := range rs {
-		exit := ""
-		if r.ExitCode != nil {
-			exit = strconv.Itoa(*r.ExitCode)
-		}
-		rows = append(rows, []string{r.ID, cut(r.Name, 30), a.stateText(r), r.At, exit, since(a, r.Submitted), a.ran(r), cut(note(r), 80)})
-	}
-	return rows
 }
 
 func since(a *app, t time.Time) string {

@@ -3,6 +3,9 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+
+	"github.com/itchyny/gojq"
 )
 
 // printJSON writes one document. Its first field is "schema": "grid.<verb>/v1";
@@ -20,6 +23,39 @@ func (a *app) printJSON(verb string, body any) error {
 		doc = doc[:len(doc)-1]
 	}
 	doc = append(doc, text[1:]...)
+	if a.jq != "" {
+		return a.query(doc)
+	}
 	_, err := a.env.Out.Write(append(doc, '\n'))
 	return err
+}
+
+// query prints what a jq program makes of a document: texts as they are, anything else as JSON.
+func (a *app) query(doc []byte) error {
+	q, err := gojq.Parse(a.jq)
+	if err != nil {
+		return usageError(fmt.Errorf("--jq: %w", err))
+	}
+	var v any
+	if err := json.Unmarshal(doc, &v); err != nil {
+		return err
+	}
+	for it := q.Run(v); ; {
+		v, ok := it.Next()
+		if !ok {
+			return nil
+		}
+		if err, ok := v.(error); ok {
+			return usageError(fmt.Errorf("--jq: %w", err))
+		}
+		if text, ok := v.(string); ok {
+			fmt.Fprintln(a.env.Out, text)
+			continue
+		}
+		text, err := gojq.Marshal(v)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.env.Out, "%s\n", text)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 func (a *app) listCmd() *cobra.Command {
 	var sel selection
+	var view jobView
 	cmd := &cobra.Command{
 		Use:   "list [ID...]",
 		Short: "List the recorded jobs without asking anybody",
@@ -19,16 +20,22 @@ func (a *app) listCmd() *cobra.Command {
 Without any, all recorded jobs.`,
 		Example: `  grid list
   grid list --since 3d --state done
+  grid list --exit '!=0' --sort -ended --limit 20
+  grid list --where 'cpu_time > 3600 && site == "CERN"' -o csv
   grid list --json | jq -r '.jobs[] | select(.exit_code != 0) | .id'`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := view.check(); err != nil {
+				return err
+			}
 			sel.all = sel.all || len(args) == 0 && !sel.given()
 			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				return a.showJobs("list", rs)
+				return a.viewJobs("list", rs, view)
 			})
 		},
 	}
 	sel.register(cmd)
+	view.register(cmd)
 	return cmd
 }

@@ -49,8 +49,8 @@ that failed, and grid watch sends those after them.
 			})
 		},
 	}
-	sel.register(cmd)
 	p.register(cmd.Flags())
+	sel.registerAsking(cmd)
 	cmd.Flags().BoolVar(&again, "same", false, "also to resources where the job was tried before")
 	cmd.Flags().BoolVar(&force, "force", false, "also jobs that are done, with exit code 0")
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the jobs to their end")

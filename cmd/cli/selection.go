@@ -20,6 +20,13 @@ type selection struct {
 	all    bool
 	since  string
 	states []string
+	name   string
+	site   string
+	exit   string
+	group  string
+	where  string
+	yes    bool
+	sure   bool // the verb ends or removes jobs
 	asking asking
 }
 
@@ -33,35 +40,93 @@ const (
 	always
 )
 
-const selectionHelp = `Jobs are named by id, by a beginning or an end of an id that is its alone, or
-by the id of a collection or DAG; "-" reads ids from standard input, the first
-word of each line. Instead of ids: --all, --since, --state.`
+const selectionHelp = `Jobs are named by id, by four characters or more of its beginning or end that are
+its alone, or by the id of a collection or DAG; "-" reads ids from standard
+input, the first word of each line. Instead of ids, or to choose among them:
+--all, --since, --state, --name, --at, --exit, --group, --where.`
 
 func (s *selection) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVarP(&s.all, "all", "a", false, "all recorded jobs")
 	f.StringVar(&s.since, "since", "", "jobs submitted since a `time` (2h, 3d, 2026-11-21, 2026-11-21T06:00)")
 	f.StringSliceVar(&s.states, "state", nil, "jobs in these `states` (intended, submitting, accepted, preparing, queued, running, held, finishing, done, failed, cancelled, lost)")
+	f.StringVar(&s.name, "name", "", "jobs whose name is `NAME` or fits the pattern")
+	f.StringVar(&s.site, "at", "", "jobs at this `NAME` of a site or resource, or at those that fit the pattern")
+	if f.Lookup("site") == nil { // elsewhere it says where jobs may go
+		f.StringVar(&s.site, "site", "", "the same as --at `NAME`")
+	}
+	f.StringVar(&s.exit, "exit", "", "jobs that ended with this exit `code`; also '!=0', '>=2'")
+	f.StringVar(&s.group, "group", "", "jobs of the collection, sweep or DAG of this `ID`")
+	f.StringVar(&s.where, "where", "", "jobs for which an `expression` over their JSON is true: 'retries > 1 && site == \"CERN\"'")
 }
 
-func (s *selection) given() bool { return s.all || s.since != "" || len(s.states) > 0 }
+// asks tells whether the back-ends are asked before the verb's own work.
+func (s *selection) asks() bool {
+	return s.asking == always || s.asking == ifStates && (len(s.states) > 0 || s.exit+s.where != "")
+}
+
+// registerAsking adds --yes for verbs that end or remove jobs.
+func (s *selection) registerAsking(cmd *cobra.Command) {
+	s.register(cmd)
+	s.sure = true
+	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "do not ask before this is done to jobs that were not named one by one")
+}
+
+func (s *selection) given() bool {
+	return s.all || len(s.states) > 0 || s.since+s.name+s.site+s.exit+s.group+s.where != ""
+}
 
 // selectJobs returns the jobs that arguments and flags name; without any, what
 // the verb takes for granted: none (an error), or those not ended yet.
 func (a *app) selectJobs(ctx context.Context, store jobs.Store, args []string, sel selection, live bool) ([]*jobs.Outcome, error) {
-	if len(args) > 0 {
-		ids, err := a.ids(args)
-		if err != nil {
-			return nil, err
-		}
-		rs, err := store.Find(ctx, ids)
-		if err = a.sayDamaged(err); err != nil {
-			return nil, usageID(err)
-		}
-		return filter(jobs.Outcomes(rs), sel, a.env.Now())
+	if err := sel.check(len(args) > 0); err != nil {
+		return nil, usageError(err)
 	}
+	choose, err := sel.chooser()
+	if err != nil {
+		return nil, usageError(err)
+	}
+	var rs []*jobs.Outcome
+	if len(args) > 0 {
+		rs, err = a.named(ctx, store, args, sel)
+	} else {
+		rs, err = a.described(ctx, store, sel, live)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rs = choose.keep(rs)
+	if sel.asks() {
+		return rs, nil
+	}
+	return nowOnly(rs, choose)
+}
+
+// check refuses what says two things at once.
+func (s *selection) check(named bool) error {
+	if s.all && named {
+		return errors.New("--all and ids: say one of them")
+	}
+	return nil
+}
+
+// named are the jobs of the ids on the command line.
+func (a *app) named(ctx context.Context, store jobs.Store, args []string, sel selection) ([]*jobs.Outcome, error) {
+	ids, err := a.ids(args)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := store.Find(ctx, ids)
+	if err = a.sayDamaged(err); err != nil {
+		return nil, usageID(err)
+	}
+	return filter(jobs.Outcomes(rs), sel, a.env.Now())
+}
+
+// described are the jobs of --all, --since, --state; those not ended where none was given.
+func (a *app) described(ctx context.Context, store jobs.Store, sel selection, live bool) ([]*jobs.Outcome, error) {
 	if !sel.given() && !live {
-		return nil, usageError(errors.New("name jobs by id, or say --all, --since or --state"))
+		return nil, usageError(errors.New("name jobs by id, or say --all, --since, --state, --name, --at, --exit, --group or --where"))
 	}
 	wanted, err := parseStates(sel.states)
 	if err != nil {
@@ -87,27 +152,46 @@ func (a *app) sayDamaged(err error) error {
 	return err
 }
 
-// refreshed asks the back-ends about the jobs, and then keeps those in the
-// states the user named. Errors of the others are reported here.
+// nowOnly keeps the jobs that are at this moment as the flags describe them.
+func nowOnly(rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
+	keep := make([]*jobs.Outcome, 0, len(rs))
+	for _, r := range rs {
+		ok, err := choose.now(r)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		if ok {
+			keep = append(keep, r)
+		}
+	}
+	return keep, nil
+}
+
+// refreshed asks the back-ends about the jobs, and then keeps those that are
+// as the user described them. Errors of the others are reported here.
 func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
 	a.learnFromEnds(s)
 	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}
 	wanted, err := parseStates(sel.states)
-	if err != nil || len(wanted) == 0 {
-		return rs, err
+	if err != nil {
+		return nil, err
 	}
 	var keep, others []*jobs.Outcome
 	for _, r := range rs {
-		if slices.Contains(wanted, r.State) {
+		if len(wanted) == 0 || slices.Contains(wanted, r.State) {
 			keep = append(keep, r)
 		} else {
 			others = append(others, r)
 		}
 	}
 	a.report(others)
-	return keep, nil
+	choose, err := sel.chooser()
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return nowOnly(keep, choose)
 }
 
 func usageID(err error) error {
@@ -223,4 +307,25 @@ func (a *app) completeIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Com
 		out = append(out, cobra.CompletionWithDesc(r.ID, r.Name+" "+string(r.State)))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// confirm asks at a terminal before a verb that ends or removes jobs is let at jobs that were not named one by one.
+func (a *app) confirm(verb string, sel selection, named bool, n int) error {
+	if !sel.sure || sel.yes || named || n == 0 || !a.env.InTerminal {
+		return nil
+	}
+	fmt.Fprintf(a.env.Err, "%s %s? [y/N] ", verb, counted(n, "job"))
+	line, err := bufio.NewReader(a.env.In).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+		return nil
+	}
+	return &exitError{exitInterrupted, errors.New("nothing was done")}
+}
+
+// counted writes a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -11,6 +11,7 @@ import (
 
 func (a *app) statusCmd() *cobra.Command {
 	sel := selection{asking: always}
+	var view jobView
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
 		Short: "Ask the back-ends how jobs are",
@@ -22,33 +23,51 @@ about keeps its last state, and the note says why.
 Without any, all jobs that have not ended.`,
 		Example: `  grid status
   grid status 01k9 --json
-  grid status --since 2h --state failed,lost`,
+  grid status --since 2h --state failed,lost
+  grid status --group 01k9 --columns id,name,host,exit --sort -ran`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := view.check(); err != nil {
+				return err
+			}
 			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				return a.showJobs("status", rs)
+				return a.viewJobs("status", rs, view)
 			})
 		},
 	}
 	sel.register(cmd)
+	view.register(cmd)
 	return cmd
 }
 
 // showJobs prints jobs and makes their errors the exit status.
 func (a *app) showJobs(verb string, rs []*jobs.Outcome) error {
-	if a.json {
+	return a.viewJobs(verb, rs, jobView{})
+}
+
+// viewJobs prints jobs as a view says.
+func (a *app) viewJobs(verb string, rs []*jobs.Outcome, v jobView) error {
+	all := rs
+	rs, err := v.ordered(a, rs)
+	if err != nil {
+		return err
+	}
+	if a.json || v.output == "json" {
 		if err := a.printJSON(verb, jobsJSON(rs)); err != nil {
 			return err
 		}
-		return a.outcome(rs, jobErr)
+		return a.outcome(all, jobErr)
 	}
-	if len(rs) == 0 {
+	if len(rs) == 0 && v.output != "csv" {
 		fmt.Fprintln(a.env.Err, "grid: no jobs")
 		return nil
 	}
-	if err := a.jobTable(rs); err != nil {
+	if err := a.jobTable(rs, v); err != nil {
 		return err
 	}
-	return a.outcome(rs, jobErr)
+	if len(rs) < len(all) {
+		fmt.Fprintf(a.env.Err, "grid: %d of %d jobs\n", len(rs), len(all))
+	}
+	return a.outcome(all, jobErr)
 }

@@ -52,8 +52,8 @@ Without any, all jobs that have not ended.`,
 			})
 		},
 	}
-	sel.register(cmd)
 	p.register(cmd.Flags())
+	sel.register(cmd)
 	return cmd
 }
 
@@ -132,7 +132,7 @@ func (a *app) live() func([]*jobs.Outcome) {
 			}
 		}
 		fmt.Fprintf(&text, "%s  %s\n", a.env.Now().Format("15:04:05"), strings.Join(parts, ", "))
-		if err := b.jobTable(unended(rs, 30)); err != nil {
+		if err := b.jobTable(unended(rs, 30), jobView{}); err != nil {
 			return
 		}
 		if height > 0 {

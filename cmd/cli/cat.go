@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+func (a *app) catCmd() *cobra.Command {
+	var follow, errorStream bool
+	cmd := &cobra.Command{
+		Use:   "cat [-f] ID [FILE]",
+		Short: "Show what a job has written, also while it runs",
+		Long: `Cat prints a file of a job: its standard output, with --err its standard error,
+or the file that is named. With --follow it goes on until the job has ended.`,
+		Example: `  grid cat 01k9x
+  grid cat -f 01k9x
+  grid cat --err 01k9x
+  grid cat 01k9x histograms.log | tail`,
+		Args:              usageArgs(cobra.RangeArgs(1, 2)),
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args[:1], selection{}, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				if len(rs) != 1 {
+					return usageError(fmt.Errorf("%s names %s; cat shows one", args[0], counted(len(rs), "job")))
+				}
+				name, err := fileOf(rs[0], args[1:], errorStream)
+				if err != nil {
+					return err
+				}
+				return a.cat(ctx, s, rs[0], name, follow)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
+	cmd.Flags().BoolVarP(&errorStream, "err", "e", false, "standard error instead of standard output")
+	return cmd
+}
+
+// fileOf is the file that is meant: one that is named, or one of the job's streams.
+func fileOf(o *jobs.Outcome, named []string, errorStream bool) (string, error) {
+	if len(named) > 0 {
+		return named[0], nil
+	}
+	job, err := o.Job()
+	if err != nil {
+		return "", err
+	}
+	name, attr := job.StdOutput, "StdOutput"
+	if errorStream {
+		name, attr = job.StdError, "StdError"
+	}
+	if name == "" {
+		return "", usageError(fmt.Errorf("job %s: its description has no %s; name a file", o.ID, attr))
+	}
+	return name, nil
+}
+
+func (a *app) cat(ctx context.Context, s *session, o *jobs.Outcome, name string, follow bool) error {
+	f := &catFile{name: name, to: a.terminalSafe(a.env.Out)}
+	if !follow {
+		return f.more(ctx, s.jobs, o)
+	}
+	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
+		Discover: a.rediscover(s), Pause: 2 * time.Second,
+		Seen: func(os []*jobs.Outcome) {
+			if err := f.more(ctx, s.jobs, os[0]); err != nil && os[0].Final() {
+				fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+			}
+		},
+	})
+	if errors.Is(err, context.Canceled) {
+		return interrupted{}
+	}
+	return err
+}
+
+// catFile is a file of a job as far as it was shown.
+type catFile struct {
+	name    string
+	offset  int64
+	attempt string // at whose end the offset counts
+	to      io.Writer
+}
+
+// more shows what was written since the last call. A file that is not there yet is no error while the job goes on.
+func (f *catFile) more(ctx context.Context, c *jobs.Controller, o *jobs.Outcome) error {
+	if f.attempt != o.Handle.ID {
+		f.attempt, f.offset = o.Handle.ID, 0
+	}
+	n, err := c.Peek(ctx, o, f.name, f.offset, f.to)
+	f.offset += n
+	if errors.Is(err, fs.ErrNotExist) && !o.Final() && o.State != plugins.Running {
+		return nil
+	}
+	return err
+}
+
+// streams shows what a job prints, both streams, as it grows.
+type streams struct {
+	app     *app
+	session *session
+	files   []*catFile
+}
+
+func (st *streams) follow(ctx context.Context, o *jobs.Outcome) {
+	if o.State != plugins.Running && o.State != plugins.Finishing && !o.Final() || o.Handle.ID == "" {
+		return
+	}
+	if st.files == nil {
+		st.files = []*catFile{
+			{name: "stdout.txt", to: st.app.terminalSafe(st.app.env.Out)},
+			{name: "stderr.txt", to: st.app.terminalSafe(st.app.env.Err)},
+		}
+	}
+	for _, f := range st.files {
+		if err := f.more(ctx, st.session.jobs, o); err != nil && o.Final() && st.app.verbose > 0 {
+			fmt.Fprintf(st.app.env.Err, "grid: %s: %v\n", f.name, err)
+		}
+	}
+}

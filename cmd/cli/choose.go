@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+
+	"gridbroker/jobs"
+)
+
+// chooser keeps the jobs that the flags of a selection describe beyond those
+// that the records are searched by.
+type chooser struct {
+	name, site, group string
+	exit              func(int) bool // nil: any
+	where             *vm.Program    // nil: any
+}
+
+// chooser reads the flags; its errors are the user's.
+func (s *selection) chooser() (*chooser, error) {
+	c := &chooser{name: s.name, site: s.site, group: strings.ToLower(s.group)}
+	for _, pattern := range []string{s.name, s.site} {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("%q is no pattern: %w", pattern, err)
+		}
+	}
+	var err error
+	if c.exit, err = exitTest(s.exit); err != nil {
+		return nil, err
+	}
+	if s.where != "" {
+		if c.where, err = expr.Compile(s.where, expr.Env(jobVariables()), expr.AsBool()); err != nil {
+			return nil, fmt.Errorf("--where: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// exitTest reads --exit: a code, or a comparison such as "!=0" or ">=2".
+func exitTest(text string) (func(int) bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	tests := []struct {
+		op   string
+		test func(have, want int) bool
+	}{
+		{"!=", func(h, w int) bool { return h != w }}, {">=", func(h, w int) bool { return h >= w }},
+		{"<=", func(h, w int) bool { return h <= w }}, {">", func(h, w int) bool { return h > w }},
+		{"<", func(h, w int) bool { return h < w }}, {"!", func(h, w int) bool { return h != w }},
+		{"=", func(h, w int) bool { return h == w }}, {"", func(h, w int) bool { return h == w }},
+	}
+	for _, t := range tests {
+		rest, ok := strings.CutPrefix(text, t.op)
+		if !ok {
+			continue
+		}
+		want, err := strconv.Atoi(strings.TrimSpace(rest))
+		if err != nil {
+			return nil, fmt.Errorf("--exit %s: say an exit code, or a comparison such as '!=0'", text)
+		}
+		return func(have int) bool { return t.test(have, want) }, nil
+	}
+	return nil, nil
+}
+
+// jobVariables are the names that --where knows: the keys of a job's JSON.
+func jobVariables() map[string]any {
+	names := map[string]any{}
+	fields(reflect.TypeFor[jobs.Record](), func(name string) { names[name] = nil })
+	return names
+}
+
+// fields lists the JSON names of a structure's own fields.
+func fields(t reflect.Type, add func(name string)) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if t.Field(i).IsExported() && name != "" && name != "-" {
+			add(name)
+		}
+	}
+}
+
+// keep returns the jobs that are described. Name, site and group do not change
+// with what back-ends tell; see now for what does.
+func (c *chooser) keep(rs []*jobs.Outcome) []*jobs.Outcome {
+	out := make([]*jobs.Outcome, 0, len(rs))
+	for _, r := range rs {
+		if c.still(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (c *chooser) still(r *jobs.Outcome) bool {
+	return (c.name == "" || like(c.name, r.Name)) &&
+		(c.site == "" || like(c.site, r.Site) || like(c.site, r.At) || like(c.site, r.Resource)) &&
+		(c.group == "" || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, c.group))
+}
+
+// like compares with a pattern; a text without wildcards must be equal.
+func like(pattern, text string) bool {
+	ok, err := path.Match(pattern, text)
+	return err == nil && ok || strings.EqualFold(pattern, text)
+}
+
+// now tells whether a job is as described at this moment.
+func (c *chooser) now(r *jobs.Outcome) (bool, error) {
+	if c.exit != nil && (r.ExitCode == nil || !c.exit(*r.ExitCode)) {
+		return false, nil
+	}
+	if c.where == nil {
+		return true, nil
+	}
+	env := jobVariables()
+	text, err := json.Marshal(r.Record)
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(text, &env); err != nil {
+		return false, err
+	}
+	v, err := expr.Run(c.where, env)
+	if err != nil {
+		return false, fmt.Errorf("--where, job %s: %w", r.ID, err)
+	}
+	return v == true, nil
+}

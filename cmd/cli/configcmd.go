@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+)
+
+type configDocument struct {
+	Path     string         `json:"path"`
+	Exists   bool           `json:"exists"`
+	StateDir string         `json:"state_dir"`
+	CacheDir string         `json:"cache_dir"`
+	Settings map[string]any `json:"settings"` // of the file, over the defaults
+}
+
+func (a *app) configCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Show, check or begin the configuration",
+		Long:    "Config tells which configuration holds and where it comes from. Without a file everything has a default.",
+		Example: "  grid config show\n  grid config init",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "path", Short: "Print where the configuration file is looked for", Args: usageArgs(cobra.NoArgs),
+			RunE: func(*cobra.Command, []string) error {
+				path, _ := a.configPath()
+				if a.json {
+					return a.printJSON("config.path", map[string]string{"path": path})
+				}
+				_, err := fmt.Fprintln(a.env.Out, path)
+				return err
+			},
+		},
+		&cobra.Command{
+			Use: "show", Short: "Print the settings that hold, defaults included", Args: usageArgs(cobra.NoArgs),
+			RunE: func(*cobra.Command, []string) error { return a.configShow() },
+		},
+		&cobra.Command{
+			Use: "check [FILE]", Short: "Check a configuration file", Args: usageArgs(cobra.MaximumNArgs(1)),
+			RunE: func(_ *cobra.Command, args []string) error { return a.configCheck(args) },
+		},
+		&cobra.Command{
+			Use: "init", Short: "Write a commented configuration file where there is none", Args: usageArgs(cobra.NoArgs),
+			RunE: func(*cobra.Command, []string) error { return a.configInit() },
+		},
+	)
+	return cmd
+}
+
+func (a *app) configShow() error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	path, _ := a.configPath()
+	text, err := toml.Marshal(c.shown())
+	if err != nil {
+		return err
+	}
+	doc := configDocument{Path: path, Exists: c.path != "", StateDir: a.stateDir(c), CacheDir: a.cacheDir(), Settings: map[string]any{}}
+	if a.json {
+		if err := toml.Unmarshal(text, &doc.Settings); err != nil {
+			return err
+		}
+		return a.printJSON("config.show", doc)
+	}
+	from := path
+	if !doc.Exists {
+		from += " (not there: these are the defaults)"
+	}
+	fmt.Fprintf(a.env.Out, "# %s\n# job records: %s\n# cache: %s\n%s", from, doc.StateDir, doc.CacheDir, text)
+	return nil
+}
+
+// shown is the configuration as the file would say it, the tables of back-ends as they stand there.
+func (c config) shown() map[string]any {
+	all := map[string]any{}
+	_ = toml.Unmarshal(c.text, &all) // read once already
+	for key, value := range map[string]any{
+		"sources": c.sourcesOrDefault(), "policy": c.Policy, "unknown": c.Unknown, "scouts": c.Scouts,
+		"deadline": c.Deadline.String(), "max_age": c.MaxAge.String(),
+	} {
+		all[key] = value
+	}
+	return all
+}
+
+func (c config) sourcesOrDefault() []string {
+	if len(c.Sources) == 0 {
+		return []string{"local:"}
+	}
+	return c.Sources
+}
+
+// String writes a duration as the file has it.
+func (d duration) String() string {
+	return strings.TrimSuffix(strings.TrimSuffix(time.Duration(d).String(), "0s"), "0m")
+}
+
+func (a *app) configCheck(args []string) error {
+	if len(args) > 0 {
+		a.config = args[0]
+	}
+	path, _ := a.configPath()
+	if _, err := os.Stat(path); err != nil {
+		return usageError(fmt.Errorf("configuration: %w", err))
+	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	if _, err := a.policy(c, planning{}); err != nil {
+		return usageError(fmt.Errorf("%s: %w", path, err))
+	}
+	backends, err := a.backends(c)
+	if err != nil {
+		return err
+	}
+	backends.Close()
+	if a.json {
+		return a.printJSON("config.check", map[string]any{"path": path, "ok": true})
+	}
+	fmt.Fprintf(a.env.Out, "%s: good\n", path)
+	return nil
+}
+
+// configTemplate is a file to begin with: every setting is the default, behind a comment sign.
+const configTemplate = `# Settings of grid. Every line is the default; docs/configuration.md has all of them.
+
+# Where to look for resources; the same URLs as --info takes.
+# sources = ["ldap://bdii.example.org:2170/o=glue", "https://ce.example.org/arex", "slurm+ssh://me@login.example.org", "local:"]
+
+# The virtual organisation to be a member of, where neither job nor credential says.
+# vo = "atlas"
+
+# How resources are ranked: hybrid, jdl, fastest-queue, random, paper, forecast, data.
+# policy = "hybrid"
+
+# Resources that do not publish what a job needs: keep or reject.
+# unknown = "keep"
+
+# Jobs for a resource that is not known to run any; 0: no limit.
+# scouts = 5
+
+# [[local]]
+# name = "desk"
+# slots = 4
+# tags = ["APPS/HEP/ROOT-6.32"]
+`
+
+func (a *app) configInit() error {
+	path, _ := a.configPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError(fmt.Errorf("%s is there already: grid config show", path))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(configTemplate)
+	if err := cmp.Or(err, f.Close()); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON("config.init", map[string]string{"path": path})
+	}
+	fmt.Fprintln(a.env.Out, path)
+	return nil
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+)
+
+// jobView is how jobs are shown: which columns, in which order, how many.
+type jobView struct {
+	columns []string
+	sort    string
+	limit   int
+	output  string
+}
+
+func (v *jobView) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&v.columns, "columns", nil, "these `columns`: "+strings.Join(columnNames(), ", "))
+	f.StringVar(&v.sort, "sort", "", "by this `column`; a minus before it turns the order round")
+	f.IntVar(&v.limit, "limit", 0, "the first `N` jobs; 0: all")
+	f.StringVarP(&v.output, "output", "o", "", "`form`: wide, json, csv")
+	for _, flag := range []string{"columns", "sort"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(columnNames(), cobra.ShellCompDirectiveNoFileComp))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "csv"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// A jobColumn is one thing that is shown of jobs.
+type jobColumn struct {
+	name  string
+	head  string
+	text  func(*app, *jobs.Outcome) string
+	order func(a, b *jobs.Outcome) int // nil: by text
+	exact func(*jobs.Outcome) string   // for machines; nil: the text
+}
+
+func jobColumns() []jobColumn {
+	at := func(t func(*jobs.Outcome) time.Time) func(*app, *jobs.Outcome) string {
+		return func(a *app, r *jobs.Outcome) string { return since(a, t(r)) }
+	}
+	byTime := func(t func(*jobs.Outcome) time.Time) func(a, b *jobs.Outcome) int {
+		return func(a, b *jobs.Outcome) int { return t(a).Compare(t(b)) }
+	}
+	submitted := func(r *jobs.Outcome) time.Time { return r.Submitted }
+	created := func(r *jobs.Outcome) time.Time { return r.Created }
+	started := func(r *jobs.Outcome) time.Time { return r.Started }
+	ended := func(r *jobs.Outcome) time.Time { return r.Ended }
+	return []jobColumn{
+		{"id", "ID", func(_ *app, r *jobs.Outcome) string { return r.ID }, nil, nil},
+		{"name", "NAME", func(_ *app, r *jobs.Outcome) string { return cut(r.Name, 30) }, nil, nil},
+		{"state", "STATE", func(a *app, r *jobs.Outcome) string { return a.stateText(r) }, byText(func(r *jobs.Outcome) string { return string(r.State) }), nil},
+		{"resource", "RESOURCE", func(_ *app, r *jobs.Outcome) string { return r.At }, nil, nil},
+		{"site", "SITE", func(_ *app, r *jobs.Outcome) string { return r.Site }, nil, nil},
+		{"host", "HOST", func(_ *app, r *jobs.Outcome) string { return r.Host }, nil, nil},
+		{"exit", ">EXIT", func(_ *app, r *jobs.Outcome) string { return exitText(r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(exitOf(a), exitOf(b)) }, nil},
+		{"created", ">CREATED", at(created), byTime(created), stamp(created)},
+		{"submitted", ">SUBMITTED", at(submitted), byTime(submitted), stamp(submitted)},
+		{"started", ">STARTED", at(started), byTime(started), stamp(started)},
+		{"ended", ">ENDED", at(ended), byTime(ended), stamp(ended)},
+		{"ran", ">RAN", func(a *app, r *jobs.Outcome) string { return a.ran(r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(a.WallTime, b.WallTime) }, func(r *jobs.Outcome) string { return strconv.FormatFloat(r.WallTime.Seconds(), 'f', -1, 64) }},
+		{"group", "GROUP", func(_ *app, r *jobs.Outcome) string { return r.Parent }, nil, nil},
+		{"retries", ">RETRIES", func(_ *app, r *jobs.Outcome) string { return strconv.Itoa(r.Retries + r.Shallow) },
+			func(a, b *jobs.Outcome) int { return cmp.Compare(a.Retries+a.Shallow, b.Retries+b.Shallow) }, nil},
+		{"note", "NOTE", func(_ *app, r *jobs.Outcome) string { return note(r) }, nil, nil},
+	}
+}
+
+// stamp writes a time as RFC 3339 has it, nothing where there is none.
+func stamp(at func(*jobs.Outcome) time.Time) func(*jobs.Outcome) string {
+	return func(r *jobs.Outcome) string {
+		if at(r).IsZero() {
+			return ""
+		}
+		return at(r).UTC().Format(time.RFC3339)
+	}
+}
+
+func byText(text func(*jobs.Outcome) string) func(a, b *jobs.Outcome) int {
+	return func(a, b *jobs.Outcome) int { return strings.Compare(text(a), text(b)) }
+}
+
+func exitOf(r *jobs.Outcome) int {
+	if r.ExitCode == nil {
+		return -1
+	}
+	return *r.ExitCode
+}
+
+func exitText(r *jobs.Outcome) string {
+	if r.ExitCode == nil {
+		return ""
+	}
+	return strconv.Itoa(*r.ExitCode)
+}
+
+func columnNames() []string {
+	var names []string
+	for _, c := range jobColumns() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// usual and wide are the columns that are shown where none are asked for.
+var (
+	usual = []string{"id", "name", "state", "resource", "exit", "submitted", "ran", "note"}
+	wide  = []string{"id", "name", "state", "resource", "site", "host", "exit", "created", "submitted", "started", "ended", "ran",
+		"group", "retries", "note"}
+)
+
+// chosen are the view's columns.
+func (v *jobView) chosen() ([]jobColumn, error) {
+	names := v.columns
+	if len(names) == 0 {
+		names = usual
+		if v.output == "wide" || v.output == "csv" {
+			names = wide
+		}
+	}
+	var out []jobColumn
+	for _, name := range names {
+		c, err := columnOf(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func columnOf(name string) (jobColumn, error) {
+	all := jobColumns()
+	i := slices.IndexFunc(all, func(c jobColumn) bool { return strings.EqualFold(c.name, name) })
+	if i < 0 {
+		return jobColumn{}, usageError(fmt.Errorf("no column %q; there are %s", name, strings.Join(columnNames(), ", ")))
+	}
+	return all[i], nil
+}
+
+// ordered sorts and cuts jobs as the view says.
+func (v *jobView) ordered(a *app, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
+	if v.limit < 0 {
+		return nil, usageError(fmt.Errorf("--limit %d: say a number of jobs", v.limit))
+	}
+	if v.sort != "" {
+		name, back := strings.CutPrefix(v.sort, "-")
+		c, err := columnOf(name)
+		if err != nil {
+			return nil, err
+		}
+		order := c.order
+		if order == nil {
+			order = byText(func(r *jobs.Outcome) string { return c.text(a, r) })
+		}
+		rs = slices.Clone(rs)
+		slices.SortStableFunc(rs, func(x, y *jobs.Outcome) int {
+			if back {
+				x, y = y, x
+			}
+			return order(x, y)
+		})
+	}
+	if v.limit > 0 {
+		rs = rs[:min(v.limit, len(rs))]
+	}
+	return rs, nil
+}
+
+// check tells whether the flags mean something, before anything is asked.
+func (v *jobView) check() error {
+	switch v.output {
+	case "", "wide", "json", "csv":
+	default:
+		return usageError(fmt.Errorf("--output %s: say wide, json or csv", v.output))
+	}
+	if v.sort != "" {
+		if _, err := columnOf(strings.TrimPrefix(v.sort, "-")); err != nil {
+			return err
+		}
+	}
+	_, err := v.chosen()
+	return err
+}
+
+// jobTable prints jobs, a line each.
+func (a *app) jobTable(rs []*jobs.Outcome, v jobView) error {
+	cols, err := v.chosen()
+	if err != nil {
+		return err
+	}
+	if v.output == "csv" {
+		return a.jobCSV(rs, cols)
+	}
+	var heads []string
+	for _, c := range cols {
+		heads = append(heads, c.head)
+	}
+	rows := make([][]string, 0, len(rs))
+	for _, r := range rs {
+		row := make([]string, len(cols))
+		for i, c := range cols {
+			row[i] = c.text(a, r)
+		}
+		rows = append(rows, row)
+	}
+	return a.table(columns(heads...), a.fit(rows, v))
+}
+
+// fit cuts the last column to the terminal's width; elsewhere, and in wide tables, nothing is cut.
+func (a *app) fit(rows [][]string, v jobView) [][]string {
+	if !a.env.Terminal || a.env.Width == 0 || v.output == "wide" || len(rows) == 0 {
+		return rows
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], displayed(text), 8)
+		}
+	}
+	used := 0
+	for _, w := range widths[:len(widths)-1] {
+		used += w + 2
+	}
+	room := max(a.env.Width-used, 8)
+	for _, row := range rows {
+		row[len(row)-1] = cut(row[len(row)-1], room)
+	}
+	return rows
+}
+
+// jobCSV prints jobs as RFC 4180 has it.
+func (a *app) jobCSV(rs []*jobs.Outcome, cols []jobColumn) error {
+	plain := *a
+	plain.env.Terminal = false
+	w := csv.NewWriter(a.env.Out)
+	head := make([]string, len(cols))
+	for i, c := range cols {
+		head[i] = c.name
+	}
+	_ = w.Write(head)
+	for _, r := range rs {
+		row := make([]string, len(cols))
+		for i, c := range cols {
+			if row[i] = c.text(&plain, r); c.exact != nil {
+				row[i] = c.exact(r)
+			}
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	return w.Error()
+}

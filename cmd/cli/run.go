@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/formats"
+	"gridbroker/jobs"
+)
+
+// runFlags say what a command needs that is run without a description.
+type runFlags struct {
+	planning
+	name    string
+	memory  string
+	disk    string
+	wall    string
+	cpus    int
+	gpus    int
+	inputs  []string
+	outputs []string
+	rtes    []string
+	env     []string
+	require string
+	dir     string
+	show    bool
+}
+
+func (a *app) runCmd() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run one command at the best resource, as if it ran here",
+		Long: `Run writes the description of a job for a command, sends it to the best resource,
+shows what it prints while it runs, brings its output files back and ends with
+its exit code.
+
+A command that is a file here travels with the job; any other is looked for
+where the job runs. --in brings files and whole directories, --out names what
+is brought back. Interrupted at a terminal, it asks whether the job shall go on.
+
+Exit codes are the command's own; 125 says that there was no job to get one from.`,
+		Example: `  grid run -- hostname
+  grid run --mem 2GB --cpus 4 --time 2h --in data/ --out 'plots/*' -- ./analyse.sh run7
+  grid run --show --gpu 1 -- python3 train.py        # the description, and nothing is sent`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
+			return a.run(cmd.Context(), f, args)
+		},
+	}
+	f.register(cmd.Flags())
+	g := cmd.Flags()
+	g.SetInterspersed(false)
+	g.StringVar(&f.name, "name", "", "`name` of the job (default: the command's)")
+	g.StringVar(&f.memory, "mem", "", "memory of each slot: a `size` such as 2GB")
+	g.StringVar(&f.disk, "disk", "", "scratch space of the job: a `size`")
+	g.StringVar(&f.wall, "time", "", "wall time: a `length` such as 90m, 2h or 1:30:00")
+	g.IntVar(&f.cpus, "cpus", 0, "`N` slots on one node")
+	g.IntVar(&f.gpus, "gpu", 0, "`N` GPUs")
+	g.StringArrayVar(&f.inputs, "in", nil, "`file` or directory to bring along; may be repeated")
+	g.StringArrayVar(&f.outputs, "out", nil, "`file` or pattern to bring back; may be repeated")
+	g.StringArrayVar(&f.rtes, "rte", nil, "runtime environment `TAG` the job needs; may be repeated")
+	g.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` for the job; NAME alone: its value here; may be repeated")
+	g.StringVar(&f.require, "require", "", "further Requirements: an `expression` of the JDL")
+	g.StringVar(&f.dir, "dir", ".", "`directory` below which output files go")
+	g.BoolVar(&f.show, "show", false, "print the description and send nothing")
+	return cmd
+}
+
+// exitNoJob is what run ends with where no job has ended that could give an exit code.
+const exitNoJob = 125
+
+func (a *app) run(ctx context.Context, f runFlags, argv []string) error {
+	text, clean, err := a.describe(f, argv)
+	defer clean()
+	if err != nil {
+		return usageError(err)
+	}
+	if f.show {
+		_, err := fmt.Fprint(a.env.Out, text)
+		return err
+	}
+	set, err := formats.ParseJobs("run", []byte(text), jdl.WithClock(a.env.Now), jdl.WithDir(a.env.Dir))
+	if err != nil {
+		return err
+	}
+	a.warn(set)
+	s, err := a.openToSend(ctx, f.planning, []jobFile{{"run", set}})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	p, err := planAll(ctx, s, []jobFile{{"run", set}})
+	if err != nil {
+		return err
+	}
+	if err := unmatched(p); err != nil {
+		return err
+	}
+	rs, err := s.jobs.Submit(ctx, p, set)
+	if err != nil {
+		return err
+	}
+	return a.runJob(ctx, s, rs[0], f)
+}
+
+// openToSend opens all that a submission needs and looks for resources.
+func (a *app) openToSend(ctx context.Context, p planning, files []jobFile) (*session, error) {
+	s, err := a.open(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{
+		func() error { return a.openStore(s) },
+		func() error { return a.openServices(s) },
+		func() error { s.scouts(true); a.regard(s, jobsOf(files)); return a.look(ctx, s) },
+	} {
+		if err := step(); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// runJob follows the job, shows what it prints and brings its files.
+func (a *app) runJob(ctx context.Context, s *session, o *jobs.Outcome, f runFlags) error {
+	if o.Err != nil && !jobs.IsUncertain(o.Err) {
+		return o.Err
+	}
+	if a.verbose > 0 || a.env.ErrTerminal {
+		fmt.Fprintf(a.env.Err, "grid: %s at %s\n", o.ID, o.At)
+	}
+	st := &streams{app: a, session: s}
+	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
+		Discover: a.rediscover(s), Pause: 2 * time.Second, First: 10 * time.Millisecond,
+		Seen: func(os []*jobs.Outcome) { st.follow(ctx, os[0]) },
+	})
+	if errors.Is(err, context.Canceled) {
+		return a.runInterrupted(s, o)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.runOutput(ctx, s, o, f); err != nil {
+		return err
+	}
+	return runExit(o)
+}
+
+// runExit passes the job's exit code on.
+func runExit(o *jobs.Outcome) error {
+	if o.ExitCode != nil {
+		if *o.ExitCode == 0 {
+			return nil
+		}
+		return &exitError{*o.ExitCode, fmt.Errorf("%w: exit code %d", errReported, *o.ExitCode)}
+	}
+	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}
+}
+
+func (a *app) runOutput(ctx context.Context, s *session, o *jobs.Outcome, f runFlags) error {
+	if len(f.outputs) == 0 || o.Handle.ID == "" {
+		return nil
+	}
+	got, err := s.jobs.Output(ctx, []*jobs.Outcome{o}, jobs.Wanted{Dir: a.abs(f.dir), Files: f.outputs})
+	if err == nil {
+		err = o.Err
+	}
+	if err != nil {
+		return err
+	}
+	if files := got[o.ID].Files; len(files) > 0 {
+		fmt.Fprintf(a.env.Err, "grid: %s in %s\n", counted(len(files), "file"), a.relative(got[o.ID].Dir))
+		return nil
+	}
+	fmt.Fprintf(a.env.Err, "grid: the job left nothing of %s\n", strings.Join(f.outputs, ", "))
+	return nil
+}
+
+// runInterrupted asks, at a terminal, whether the job shall go on.
+func (a *app) runInterrupted(s *session, o *jobs.Outcome) error {
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	defer stop()
+	sel := selection{sure: true}
+	if a.env.InTerminal && !o.Final() && a.confirm("cancel "+o.ID+" of", sel, false, 1) == nil {
+		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {
+			return err
+		}
+		return &exitError{exitInterrupted, fmt.Errorf("cancelled %s", o.ID)}
+	}
+	return &exitError{exitInterrupted, fmt.Errorf("interrupted; the job goes on: grid watch %s, grid cancel %s", o.ID, o.ID)}
+}
+
+// describe writes the description of a command's job. clean removes what was packed for it.
+func (a *app) describe(f runFlags, argv []string) (text string, clean func(), err error) {
+	clean = func() {}
+	inputs, dirs, err := a.runInputs(f.inputs)
+	if err != nil {
+		return "", clean, err
+	}
+	executable, args := argv[0], argv[1:]
+	if info, err := os.Stat(a.abs(executable)); err == nil && strings.Contains(executable, "/") && !info.IsDir() && !filepath.IsAbs(executable) {
+		inputs = append(inputs, executable)
+		executable = filepath.Base(executable)
+	} else if !strings.Contains(executable, "/") {
+		executable, args = "/usr/bin/env", argv
+	}
+	if len(dirs) > 0 {
+		var packed []string
+		if packed, clean, err = a.pack(dirs); err != nil {
+			return "", clean, err
+		}
+		inputs = append(inputs, packed...)
+		executable, args = unpackAndRun(executable, args)
+	}
+	d := &description{}
+	d.text("JobName", cmp.Or(f.name, filepath.Base(argv[0])))
+	d.text("Executable", executable)
+	if len(args) > 0 {
+		d.text("Arguments", jdl.JoinArgs(args))
+	}
+	d.text("StdOutput", "stdout.txt")
+	d.text("StdError", "stderr.txt")
+	if slices.ContainsFunc(inputs, func(in string) bool { return in == argv[0] }) {
+		d.list("ExecutableFiles", []string{filepath.Base(argv[0])})
+	}
+	d.list("InputSandbox", inputs)
+	d.list("OutputSandbox", append([]string{"stdout.txt", "stderr.txt"}, f.outputs...))
+	return d.needs(a, f), clean, nil
+}
+
+// unpackAndRun is the command line that unpacks directories before the command.
+func unpackAndRun(executable string, args []string) (string, []string) {
+	if !strings.Contains(executable, "/") {
+		executable = "./" + executable
+	}
+	const script = `for t in grid-in-*.tar; do tar -xf "$t" || exit 126; done; exec "$0" "$@"`
+	return "/bin/sh", append([]string{"-c", script, executable}, args...)
+}
+
+// description is a JDL in the making, an attribute a line.
+type description struct{ lines []string }
+
+func (d *description) add(name, value string) {
+	d.lines = append(d.lines, fmt.Sprintf("%-18s = %s;", name, value))
+}
+
+func (d *description) text(name, value string) {
+	if value != "" {
+		d.add(name, classad.UnparseValue(classad.StringValue(value)))
+	}
+}
+
+func (d *description) list(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = classad.UnparseValue(classad.StringValue(v))
+	}
+	d.add(name, "{"+strings.Join(quoted, ", ")+"}")
+}
+
+// needs adds what the command needs, and gives the whole text.
+func (d *description) needs(a *app, f runFlags) string {
+	for _, n := range []struct {
+		name string
+		n    int
+	}{{"CPUNumber", f.cpus}, {"GPUNumber", f.gpus}} {
+		if n.n > 0 {
+			d.add(n.name, strconv.Itoa(n.n))
+		}
+	}
+	if f.cpus > 1 {
+		d.add("SMPGranularity", strconv.Itoa(f.cpus))
+	}
+	d.text("Memory", f.memory)
+	d.text("Disk", f.disk)
+	d.text("WallTime", f.wall)
+	d.list("RunTimeEnvironment", f.rtes)
+	var env []string
+	for _, v := range f.env {
+		if !strings.Contains(v, "=") {
+			v += "=" + a.env.Getenv(v)
+		}
+		env = append(env, v)
+	}
+	d.list("Environment", env)
+	if f.require != "" {
+		d.add("Requirements", f.require)
+	}
+	return strings.Join(d.lines, "\n") + "\n"
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+)
+
+func (a *app) showCmd() *cobra.Command {
+	sel := selection{asking: always}
+	cmd := &cobra.Command{
+		Use:   "show ID...",
+		Short: "Show all that is known of jobs: every attempt, times, what was used against what was asked for",
+		Long: `Show tells everything about a job: where each attempt went and how it ended, when
+it started against when that was expected, and how much of what it had asked for
+it used.
+
+` + selectionHelp,
+		Example: `  grid show 01k9x
+  grid show --json 01k9x --jq '.jobs[0].past'`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
+				if a.json {
+					if err := a.printJSON("show", jobsJSON(rs)); err != nil {
+						return err
+					}
+					return a.outcome(rs, jobErr)
+				}
+				for i, r := range rs {
+					if i > 0 {
+						fmt.Fprintln(a.env.Out)
+					}
+					a.show(r)
+				}
+				return a.outcome(rs, jobErr)
+			})
+		},
+	}
+	sel.register(cmd)
+	return cmd
+}
+
+// show prints one job in full; what is not known has no line.
+func (a *app) show(o *jobs.Outcome) {
+	fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, o.ID), o.Name)
+	say := func(label, format string, args ...any) {
+		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
+			fmt.Fprintf(a.env.Out, "  %-12s %s\n", label, text)
+		}
+	}
+	state := a.stateText(o)
+	if o.Native != "" {
+		state += "  (" + o.Native + ")"
+	}
+	say("state", "%s", state)
+	say("reason", "%s", note(o))
+	say("exit code", "%s", exitText(o))
+	say("at", "%s", strings.TrimSpace(o.At+"  "+o.Site))
+	say("host", "%s", o.Host)
+	say("job there", "%s", strings.TrimSpace(o.Handle.Endpoint+" "+o.Handle.ID))
+	say("group", "%s %s", o.Parent, o.Node)
+	say("after", "%s", strings.Join(o.After, " "))
+	say("file", "%s", o.File)
+	say("output", "%s", o.Output)
+	for _, t := range []struct {
+		label string
+		at    time.Time
+	}{{"created", o.Created}, {"sent", o.Sent}, {"submitted", o.Submitted}, {"started", o.Started}, {"ended", o.Ended}, {"kept until", o.Expires}} {
+		say(t.label, "%s", a.moment(t.at))
+	}
+	a.showForecast(o, say)
+	a.showUse(o, say)
+	a.showPast(o)
+}
+
+// moment writes a time with how long ago it is.
+func (a *app) moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := a.env.Now().Sub(t)
+	if d < 0 {
+		return t.Local().Format(time.DateTime) + "  (in " + span(-d) + ")"
+	}
+	return t.Local().Format(time.DateTime) + "  (" + span(d) + " ago)"
+}
+
+// showForecast compares the expected completion with the true one.
+func (a *app) showForecast(o *jobs.Outcome, say func(string, string, ...any)) {
+	if o.Predicted <= 0 || o.Sent.IsZero() {
+		return
+	}
+	expected := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second)))
+	text := expected.Local().Format(time.DateTime)
+	switch {
+	case o.Ended.IsZero():
+	case o.Ended.Before(expected):
+		text += "  (" + span(expected.Sub(o.Ended)) + " earlier)"
+	default:
+		text += "  (" + span(o.Ended.Sub(expected)) + " later)"
+	}
+	say("expected", "%s", text)
+}
+
+// showUse compares what was used with what was asked for.
+func (a *app) showUse(o *jobs.Outcome, say func(string, string, ...any)) {
+	job, err := o.Job()
+	if err != nil {
+		say("description", "%v", err)
+		return
+	}
+	against := func(used, asked string) string {
+		if asked == "" || used == "" {
+			return used
+		}
+		return used + " of " + asked
+	}
+	wall, memory := "", ""
+	if d := job.Demand.WallTime; d > 0 {
+		wall = span(d)
+	}
+	if mb := job.Demand.Memory; mb > 0 {
+		memory = sizeText(mb << 20)
+	}
+	say("wall time", "%s", against(a.ran(o), wall))
+	if o.CPUTime > 0 {
+		text := span(o.CPUTime)
+		if o.WallTime > 0 {
+			text += fmt.Sprintf("  (%.0f %% of %s)", 100*o.CPUTime.Seconds()/(o.WallTime.Seconds()*float64(max(o.Slots, 1))), counted(max(o.Slots, 1), "slot"))
+		}
+		say("CPU time", "%s", text)
+	}
+	if o.MaxMemory > 0 {
+		say("memory", "%s", against(sizeText(o.MaxMemory<<10), memory))
+	}
+}
+
+// sizeText writes bytes for people, in powers of ten.
+func sizeText(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func (a *app) showPast(o *jobs.Outcome) {
+	if len(o.Past) == 0 {
+		return
+	}
+	fmt.Fprintf(a.env.Out, "  %s\n", a.style(bold, "earlier attempts"))
+	for _, p := range o.Past {
+		at := p.At
+		if at == "" {
+			at = p.Resource
+		}
+		text := string(p.State)
+		if p.ExitCode != nil {
+			text += fmt.Sprintf(", exit code %d", *p.ExitCode)
+		}
+		if p.Reason != "" {
+			text += ": " + p.Reason
+		}
+		fmt.Fprintf(a.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), at, text)
+		if p.Output != "" {
+			fmt.Fprintf(a.env.Out, "       output in %s\n", p.Output)
+		}
+	}
+}

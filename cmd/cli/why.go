@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+type whyDocument struct {
+	Jobs []whyJob `json:"jobs"`
+}
+
+type whyJob struct {
+	ID  string   `json:"id"`
+	Why []string `json:"why"` // sentences: how it is, why, what to do
+}
+
+func (a *app) whyCmd() *cobra.Command {
+	sel := selection{asking: always}
+	cmd := &cobra.Command{
+		Use:   "why ID...",
+		Short: "Say in a few sentences why jobs are where they are, and what to do",
+		Long: `Why tells why a job went where it is, why it waits or how it failed, whose fault
+that was, and which command helps.
+
+` + selectionHelp,
+		Example:           "  grid why 01k9x\n  grid why --state failed --since 1d",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeIDs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
+				return a.printWhy(rs)
+			})
+		},
+	}
+	sel.register(cmd)
+	return cmd
+}
+
+func (a *app) printWhy(rs []*jobs.Outcome) error {
+	doc := whyDocument{Jobs: []whyJob{}}
+	for _, r := range rs {
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, a.why(r)})
+	}
+	if a.json {
+		return a.printJSON("why", doc)
+	}
+	for i, j := range doc.Jobs {
+		if i > 0 {
+			fmt.Fprintln(a.env.Out)
+		}
+		fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, j.ID), rs[i].Name)
+		for _, line := range wrapped(strings.Join(j.Why, " "), a.width()) {
+			fmt.Fprintln(a.env.Out, line)
+		}
+	}
+	return nil
+}
+
+// why is the story of a job in sentences.
+func (a *app) why(o *jobs.Outcome) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if n := len(o.Past); n > 0 {
+		last := o.Past[n-1]
+		add("It was tried before, %s; the last time at %s, where it ended as %s%s.", counted(n, "time"), firstOf(last.At, last.Resource), last.State, because(last.Reason))
+	}
+	switch {
+	case o.State == plugins.Intended:
+		out = append(out, a.whyWaitsHere(o)...)
+	case o.State == plugins.Submitting:
+		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, a.ago(o.Sent)+" ago")
+		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
+	case o.Final():
+		out = append(out, a.whyEnded(o)...)
+	default:
+		out = append(out, a.whyThere(o)...)
+	}
+	if o.Err != nil {
+		add("Asked just now, %s could not say: %v.", firstOf(o.At, "its computing element"), o.Err)
+	}
+	return out
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + strings.TrimSuffix(reason, ".") + ")"
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// whyWaitsHere tells of a job that is recorded and was not sent.
+func (a *app) whyWaitsHere(o *jobs.Outcome) []string {
+	switch {
+	case len(o.After) > 0:
+		return []string{
+			fmt.Sprintf("It comes after %s and is sent when these are done.", strings.Join(o.After, ", ")),
+			"Nothing sends it by itself while nobody follows: grid watch does.",
+		}
+	case !o.Unmatched.IsZero():
+		return []string{
+			fmt.Sprintf("Since %s no resource takes it%s.", a.ago(o.Unmatched), because(o.Reason)),
+			fmt.Sprintf("grid match --explain on its description tells which clause is in the way; it is planned again %s.", a.when(o.NotBefore)),
+		}
+	}
+	return []string{
+		"It is recorded here and was not sent.",
+		fmt.Sprintf("Send it: grid resubmit %s.", o.ID),
+	}
+}
+
+func (a *app) when(t time.Time) string {
+	if d := t.Sub(a.env.Now()); d > 0 {
+		return "in " + span(d)
+	}
+	return "at the next look"
+}
+
+// whyThere tells of a job that a computing element has.
+func (a *app) whyThere(o *jobs.Outcome) []string {
+	var out []string
+	chosen := fmt.Sprintf("It went to %s %s ago", firstOf(o.At, o.Resource), a.ago(o.Sent))
+	if len(o.Choices) > 0 {
+		next := o.Choices[0]
+		chosen += fmt.Sprintf(", since it was expected to be done there first (next best: %s", firstOf(next.At, next.Resource))
+		if o.Predicted > 0 && next.Predicted > o.Predicted {
+			chosen += fmt.Sprintf(", %s later", inSeconds(next.Predicted-o.Predicted))
+		}
+		chosen += ")"
+	}
+	out = append(out, chosen+".")
+	switch o.State {
+	case plugins.Running:
+		out = append(out, fmt.Sprintf("It has been running for %s%s.", a.ran(o), on(o.Host)))
+	case plugins.Held:
+		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after grid cancel %s.", because(o.Reason), o.ID))
+	default:
+		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), because(o.Reason)))
+	}
+	if o.Predicted > 0 {
+		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(a.env.Now())
+		if left > 0 {
+			out = append(out, fmt.Sprintf("It is expected to be done in %s.", span(left)))
+		} else {
+			out = append(out, fmt.Sprintf("It was expected to be done %s ago; the queue there was slower than foretold.", span(-left)))
+		}
+	}
+	return out
+}
+
+func on(host string) string {
+	if host == "" {
+		return ""
+	}
+	return " on " + host
+}
+
+func inSeconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
+
+// whyEnded tells how a job ended, whose fault that was, and what to do.
+func (a *app) whyEnded(o *jobs.Outcome) []string {
+	at := firstOf(o.At, "nowhere")
+	switch {
+	case o.State == plugins.Done && !o.Failure():
+		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. grid output %s brings what it left.", a.ran(o), at, on(o.Host), firstOf(exitText(o), "0"), o.ID)}
+	case o.State == plugins.Done:
+		return []string{
+			fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), a.ran(o), exitText(o)),
+			fmt.Sprintf("Read what it said: grid cat --err %s.", o.ID),
+		}
+	case o.State == plugins.Cancelled:
+		return []string{fmt.Sprintf("It was cancelled%s.", because(o.Reason))}
+	case o.State == plugins.Lost:
+		return []string{fmt.Sprintf("%s no longer knows it: it was removed there, or the site was set up anew. grid resubmit %s sends it again.", at, o.ID)}
+	}
+	return a.whyFailed(o, at)
+}
+
+func (a *app) whyFailed(o *jobs.Outcome, at string) []string {
+	out := []string{fmt.Sprintf("It failed at %s%s.", at, because(o.Reason))}
+	if o.Fault == plugins.JobsFault {
+		return append(out, "That is the job's own fault: another site would do the same. Mend the description and submit it anew.")
+	}
+	if o.NoRetry {
+		out = append(out, "Nothing was left to try.")
+	}
+	return append(out, fmt.Sprintf("grid resubmit %s sends it elsewhere, with --same there too; grid log %s has what the site said.", o.ID, o.ID))
+}
+
+// width is how wide text may be.
+func (a *app) width() int {
+	if a.env.Width > 20 {
+		return min(a.env.Width, 100)
+	}
+	return 80
+}
+
+// wrapped breaks text between words.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && displayed(line)+1+displayed(word) > width-2 {
+			lines, line = append(lines, "  "+line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, "  "+line)
+	}
+	return lines
+}
