@@ -86,7 +86,7 @@ func (t *Table) Insert(p Portion) (s Slot, evicted Portion, had, ok bool) {
 		delete(t.where, evicted)
 		t.unlink(s)
 	}
-	t.cells[s] = cell{portion: p, state: OnWay, prev: None, next: None}
+	t.cells[s] = cell{portion: p, state: OnWay, pins: t.cells[s].pins, prev: None, next: None}
 	t.where[p] = s
 	t.pushFront(s)
 	return s, evicted, had, true
@@ -95,11 +95,11 @@ func (t *Table) Insert(p Portion) (s Slot, evicted Portion, had, ok bool) {
 // Settle says that the data of the cell has come.
 func (t *Table) Settle(s Slot) { t.cells[s].state = Valid }
 
-// Drop frees a cell.
+// Drop frees a cell. Its pins remain to be taken back.
 func (t *Table) Drop(s Slot) {
 	delete(t.where, t.cells[s].portion)
 	t.unlink(s)
-	t.cells[s] = cell{prev: None, next: None}
+	t.cells[s] = cell{pins: t.cells[s].pins, prev: None, next: None}
 	t.free = append(t.free, s)
 }
 
@@ -165,4 +165,19 @@ func (t *Table) pushFront(s Slot) {
 		t.oldest = s
 	}
 	t.newest = s
+}
+
+// Restore fills an empty table: held tells which portion a cell holds, if any.
+func (t *Table) Restore(held func(Slot) (Portion, bool)) {
+	for s := range Slot(t.room) {
+		t.cells = append(t.cells, cell{prev: None, next: None})
+		p, ok := held(s)
+		if _, twice := t.where[p]; !ok || twice {
+			t.free = append(t.free, s)
+			continue
+		}
+		t.cells[s] = cell{portion: p, state: Valid, prev: None, next: None}
+		t.where[p] = s
+		t.pushFront(s)
+	}
 }

@@ -116,6 +116,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.probeCmd(),
 		a.healthCmd(),
 		a.agentCmd(),
+		a.cacheCmd(),
 	}
 }
 

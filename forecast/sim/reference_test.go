@@ -18,18 +18,23 @@ import (
 
 // TestReferencePoints compares the mean ratio of jobs done with every point of
 // the results files that lie under reference/ of the directory that
-// GRID_TESTDATA names. Large trees run fewer seeds than the file; after seven
-// minutes one each. GRID_REFERENCE=full runs all seeds of all points.
+// GRID_TESTDATA names. Large trees run fewer seeds than the file, and what has
+// not been run after eight minutes is left out and said so, as tests may take
+// ten. GRID_REFERENCE=full runs all seeds of all points (go test -timeout 2h).
 func TestReferencePoints(t *testing.T) {
 	points := readPoints(t)
-	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(7*time.Minute)
-	var good atomic.Int64
+	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(8*time.Minute)
+	var good, left atomic.Int64
 	var wait sync.WaitGroup
 	next := make(chan *tree.Point)
 	for range 2 {
 		wait.Go(func() {
 			for p := range next {
-				seeds := seedsOf(p, full, time.Now().After(deadline))
+				if !full && time.Now().After(deadline) {
+					left.Add(1)
+					continue
+				}
+				seeds := seedsOf(p, full)
 				got, err := meanRatio(p, seeds)
 				switch want := p.Metrics["ratio"][0]; {
 				case err != nil:
@@ -49,7 +54,7 @@ func TestReferencePoints(t *testing.T) {
 	}
 	close(next)
 	wait.Wait()
-	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03)\n", good.Load(), len(points))
+	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)\n", good.Load(), len(points), left.Load())
 }
 
 func readPoints(t *testing.T) (points []tree.Point) {
@@ -79,16 +84,16 @@ func readPoints(t *testing.T) (points []tree.Point) {
 func cost(p *tree.Point) int {
 	n := p.Work.Jobs * p.Work.Systems
 	if p.Config.Mark == managers.MarkNone {
-		n *= 10
+		n *= 50
 	}
 	return n
 }
 
-func seedsOf(p *tree.Point, full, late bool) int {
+func seedsOf(p *tree.Point, full bool) int {
 	switch {
-	case full || p.Work.Systems <= 4 && !late:
+	case full || p.Work.Systems <= 4:
 		return p.Seeds
-	case p.Work.Systems <= 16 && !late:
+	case p.Work.Systems <= 16:
 		return min(p.Seeds, 3)
 	}
 	return 1

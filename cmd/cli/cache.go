@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/readahead"
+	"gridbroker/readahead/httpfile"
+)
+
+// cacheServeFlags are those of grid cache serve.
+type cacheServeFlags struct {
+	dir, listen      string
+	origins          []string
+	portion, quota   int64
+	ahead, fetches   int
+	token, cert, key string
+	wait, recheck    time.Duration
+}
+
+func (a *app) cacheCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "Share a read-ahead cache of remote files between the jobs of a site",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.cacheServeCmd())
+	return cmd
+}
+
+func (a *app) cacheServeCmd() *cobra.Command {
+	var f cacheServeFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve remote files through a read-ahead cache on disk",
+		Long: `Serve answers GET and HEAD of /file?url=URL, with ranges, from a cache of
+portions in a directory; what is not there is fetched by ranges, the next
+portions ahead of their readers as long as that pays. Only files under the
+origins given are served. The cache survives restarts and crashes; a directory
+belongs to one process at a time. /stats tells what was hit and fetched.
+
+Beyond this machine it listens only with a certificate and a token.`,
+		Example: `  grid cache serve --dir /var/cache/grid --origin https://data.example.org/run2026/
+  curl 'http://127.0.0.1:8470/file?url=https://data.example.org/run2026/events.root' -r 0-1023`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheServe(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.dir, "dir", "", "`DIR` of the cache")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8470", "listen at `HOST:PORT`")
+	fl.StringArrayVar(&f.origins, "origin", nil, "serve files under this `URL`, which ends in /; may be repeated")
+	fl.Int64Var(&f.portion, "portion", 256, "`KIB` of a portion")
+	fl.Int64Var(&f.quota, "quota", 1024, "`MIB` of all portions")
+	fl.IntVar(&f.ahead, "ahead", 1, "portions `N` to fetch ahead of a read; -1 for none")
+	fl.IntVar(&f.fetches, "fetches", 4, "requests `N` at once to origins")
+	fl.StringVar(&f.token, "token-file", "", "readers must show the bearer token in `FILE`")
+	fl.StringVar(&f.cert, "cert", "", "serve HTTPS with the certificate in `FILE`")
+	fl.StringVar(&f.key, "key", "", "and the key in `FILE`")
+	fl.DurationVar(&f.wait, "timeout", time.Minute, "of a request to an origin")
+	fl.DurationVar(&f.recheck, "recheck", time.Minute, "ask for a file's version again after this time")
+	return cmd
+}
+
+func (f cacheServeFlags) check() error {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: %w", f.listen, err)
+	}
+	ip := net.ParseIP(host)
+	if local := host == "localhost" || ip != nil && ip.IsLoopback(); !local && (f.token == "" || f.cert == "") {
+		return fmt.Errorf("--listen %s: beyond this machine only with --token-file, --cert and --key", f.listen)
+	}
+	switch {
+	case f.dir == "":
+		return errors.New("no directory: give --dir DIR")
+	case len(f.origins) == 0:
+		return errors.New("no origin: give --origin URL")
+	case (f.cert == "") != (f.key == ""):
+		return errors.New("--cert and --key go together")
+	case f.portion < 1 || f.portion > 1<<20 || f.quota < 1 || f.quota > 1<<30 || f.fetches < 1 || f.fetches > 1024 || f.ahead > 1024:
+		return errors.New("--portion, --quota, --fetches or --ahead: beyond all bounds")
+	}
+	for _, o := range f.origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !strings.HasSuffix(u.Path, "/") || u.RawQuery != "" {
+			return fmt.Errorf("--origin %q: want an http or https URL whose path ends in /", o)
+		}
+	}
+	return nil
+}
+
+func (a *app) cacheServe(ctx context.Context, f cacheServeFlags) error {
+	if err := f.check(); err != nil {
+		return usageError(err)
+	}
+	token := ""
+	if f.token != "" {
+		text, err := os.ReadFile(a.abs(f.token))
+		if err != nil {
+			return err
+		}
+		if token = strings.TrimSpace(string(text)); token == "" {
+			return usageError(fmt.Errorf("%s: no token in it", f.token))
+		}
+	}
+	cache, err := readahead.Open(a.abs(f.dir), readahead.Options{
+		Portion: f.portion << 10, Quota: f.quota << 20, Ahead: f.ahead, Fetches: f.fetches,
+	})
+	if err != nil {
+		return err
+	}
+	defer cache.Close()
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: &httpfile.Server{
+			Cache: cache, Client: &http.Client{CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
+		},
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	fmt.Fprintf(a.env.Err, "serving %s at %s\n", strings.Join(f.origins, ", "), l.Addr())
+	stop := context.AfterFunc(ctx, func() {
+		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		server.Shutdown(end)
+	})
+	defer stop()
+	if f.cert != "" {
+		err = server.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+	} else {
+		err = server.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// noRedirect keeps an origin from sending the cache to places that are not its own.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,276 @@
+package readahead
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// slowFile is a file whose every read takes a while, and may fail.
+type slowFile struct {
+	data  []byte
+	delay time.Duration
+	reads atomic.Int64
+	fail  func(off int64) error
+}
+
+func (f *slowFile) ReadAt(p []byte, off int64) (int, error) {
+	f.reads.Add(1)
+	time.Sleep(f.delay)
+	if f.fail != nil {
+		if err := f.fail(off); err != nil {
+			return 0, err
+		}
+	}
+	return bytes.NewReader(f.data).ReadAt(p, off)
+}
+
+func testFile(size int) *slowFile {
+	rng := rand.New(rand.NewPCG(1, 2))
+	f := &slowFile{data: make([]byte, size)}
+	for i := range f.data {
+		f.data[i] = byte(rng.Uint32())
+	}
+	return f
+}
+
+func open(t *testing.T, dir string, o Options) *Cache {
+	t.Helper()
+	c, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Whatever the order of reads, evictions and restarts: what is read is what the file has.
+func TestReadsEqualTheFile(t *testing.T) {
+	f, dir := testFile(50_123), t.TempDir()
+	for round := range 3 {
+		c := open(t, dir, Options{Portion: 1000, Quota: 8000, Ahead: 2})
+		var wait sync.WaitGroup
+		for g := range 6 {
+			wait.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(round), uint64(g)))
+				r := c.Reader(File{Name: "f", Size: int64(len(f.data)), From: f})
+				for range 300 {
+					off := rng.Int64N(51_000)
+					buf := make([]byte, rng.IntN(4000))
+					n, err := r.ReadAt(buf, off)
+					want := f.data[min(off, int64(len(f.data))):min(off+int64(len(buf)), int64(len(f.data)))]
+					if !bytes.Equal(buf[:n], want) || n < len(buf) && !errors.Is(err, io.EOF) || n == len(buf) && err != nil {
+						t.Errorf("read of %d at %d: %d bytes, %v", len(buf), off, n, err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if n := c.table.Len(); n > 8 {
+			t.Errorf("%d cells in use, the quota is 8", n)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTwoReadersOneRequest(t *testing.T) {
+	f := testFile(4000)
+	f.delay = 30 * time.Millisecond
+	c := open(t, t.TempDir(), Options{Portion: 1000, Ahead: -1})
+	defer c.Close()
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			r := c.Reader(File{Name: "f", Size: 4000, From: f})
+			if _, err := r.ReadAt(make([]byte, 10), 2000); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if n := f.reads.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// The error of a fetch ahead goes to nobody; who needs the portion tries for himself.
+func TestErrorsGoToWhoNeedsThem(t *testing.T) {
+	f := testFile(4000)
+	var broken atomic.Bool
+	broken.Store(true)
+	f.fail = func(off int64) error {
+		if off >= 1000 && broken.Load() {
+			return errors.New("network is down")
+		}
+		return nil
+	}
+	c := open(t, t.TempDir(), Options{Portion: 1000, Ahead: 1})
+	defer c.Close()
+	r := c.Reader(File{Name: "f", Size: 4000, From: f})
+	if _, err := r.ReadAt(make([]byte, 1000), 0); err != nil {
+		t.Fatalf("the look-ahead failed, and the read with it: %v", err)
+	}
+	if _, err := r.ReadAt(make([]byte, 1000), 1000); err == nil {
+		t.Fatal("no error where the file cannot be read")
+	}
+	broken.Store(false)
+	buf := make([]byte, 1000)
+	if _, err := r.ReadAt(buf, 1000); err != nil || !bytes.Equal(buf, f.data[1000:2000]) {
+		t.Fatalf("after the network came back: %v", err)
+	}
+}
+
+// A crash can end the index anywhere, and spoil any cell: nothing wrong is ever read.
+func TestCrashes(t *testing.T) {
+	f, dir := testFile(10_000), t.TempDir()
+	c := open(t, dir, Options{Portion: 1000, Quota: 20_000})
+	file := File{Name: "f", Version: "1", Size: 10_000, From: f}
+	if _, err := c.Reader(file).ReadAt(make([]byte, 10_000), 0); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	index, _ := os.ReadFile(filepath.Join(dir, "index"))
+	cells, _ := os.ReadFile(filepath.Join(dir, "cells"))
+	for cut := 0; cut <= len(index); cut += 7 {
+		os.WriteFile(filepath.Join(dir, "index"), index[:cut], 0o600)
+		spoilt := bytes.Clone(cells)
+		spoilt[(cut*37)%len(spoilt)] ^= 1
+		os.WriteFile(filepath.Join(dir, "cells"), spoilt, 0o600)
+		c := open(t, dir, Options{Portion: 1000, Quota: 20_000})
+		buf := make([]byte, 10_000)
+		if _, err := c.Reader(file).ReadAt(buf, 0); err != nil || !bytes.Equal(buf, f.data) {
+			t.Fatalf("index cut at %d: wrong data, %v", cut, err)
+		}
+		c.Close()
+	}
+	other := testFile(10_000)
+	other.data[0] ^= 1
+	c = open(t, dir, Options{Portion: 1000, Quota: 20_000})
+	defer c.Close()
+	buf := make([]byte, 10)
+	c.Reader(File{Name: "f", Version: "2", Size: 10_000, From: other}).ReadAt(buf, 0)
+	if !bytes.Equal(buf, other.data[:10]) {
+		t.Error("another version of the file got the old one's data")
+	}
+}
+
+func TestKeptOverRestarts(t *testing.T) {
+	f, dir := testFile(10_000), t.TempDir()
+	for range 2 {
+		c := open(t, dir, Options{Portion: 1000, Quota: 20_000})
+		if _, err := c.Reader(File{Name: "f", Size: 10_000, From: f}).ReadAt(make([]byte, 10_000), 0); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	if n := f.reads.Load(); n != 10 {
+		t.Errorf("%d requests for ten portions", n)
+	}
+}
+
+func TestOneProcessPerDirectory(t *testing.T) {
+	dir := t.TempDir()
+	c := open(t, dir, Options{})
+	if _, err := Open(dir, Options{}); !errors.Is(err, ErrInUse) {
+		t.Errorf("second cache in one directory: %v", err)
+	}
+	c.Close()
+	open(t, dir, Options{}).Close()
+}
+
+func TestContextEndsAWait(t *testing.T) {
+	f := testFile(2000)
+	f.delay = 300 * time.Millisecond
+	c := open(t, t.TempDir(), Options{Portion: 1000})
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := c.Reader(File{Name: "f", Size: 2000, From: f}).ReadAtContext(ctx, make([]byte, 10), 0)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 200*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// 300 reads of blocks of four files, half of which go on where the last one of
+// the file ended, remote to local as 110 to 1.
+func TestMeasuredCase(t *testing.T) {
+	const block = 4096
+	params := DefaultParams()
+	params.Blocks = 200
+	var files [4]*slowFile
+	for i := range files {
+		files[i] = testFile(int(params.Blocks) * block)
+		files[i].delay = 9 * time.Millisecond
+	}
+	system := open(t, t.TempDir(), Options{Portion: block, Fetches: 16})
+	node := open(t, t.TempDir(), Options{Portion: block, Fetches: 16})
+	defer system.Close()
+	defer node.Close()
+	run := func(cached bool) time.Duration {
+		g := newProgram(&params, 1, 0)
+		began, buf := time.Now(), make([]byte, block)
+		for range params.Ops {
+			op := g.next()
+			f := files[op.file]
+			var from io.ReaderAt = f
+			if cached {
+				size := int64(len(f.data))
+				name := string(rune('a' + op.file))
+				from = node.Reader(File{Name: name, Size: size, From: system.Reader(File{Name: name, Size: size, From: f})})
+			}
+			if _, err := from.ReadAt(buf, op.block*block); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return time.Since(began)
+	}
+	with, without := run(true), run(false)
+	t.Logf("with %v, without %v: %.3f; %+v", with, without, float64(with)/float64(without), node.Stats())
+	if ratio := float64(with) / float64(without); ratio > 0.55 {
+		t.Errorf("ratio %.3f, want at most 0.55", ratio)
+	}
+}
+
+// Demand goes before look-ahead at a narrow link.
+func TestDemandFirst(t *testing.T) {
+	f := testFile(100_000)
+	f.delay = 5 * time.Millisecond
+	c := open(t, t.TempDir(), Options{Portion: 1000, Ahead: 30, Fetches: 1})
+	defer c.Close()
+	r := c.Reader(File{Name: "f", Size: 100_000, From: f})
+	r.ReadAt(make([]byte, 10), 0) // thirty fetches ahead queue up
+	began := time.Now()
+	r.ReadAt(make([]byte, 10), 90_000)
+	r.ReadAt(make([]byte, 10), 28_000)
+	if took := time.Since(began); took > 80*time.Millisecond {
+		t.Errorf("two reads took %v behind look-ahead", took)
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte("00000000 grid read-ahead cells 1 portion 1000\n"))
+	f.Fuzz(func(t *testing.T, index []byte) {
+		dir := t.TempDir()
+		os.WriteFile(filepath.Join(dir, "index"), index, 0o600)
+		c, err := Open(dir, Options{Portion: 1000, Quota: 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := testFile(3000)
+		buf := make([]byte, 3000)
+		if _, err := c.Reader(File{Name: "f", Size: 3000, From: file}).ReadAt(buf, 0); err != nil || !bytes.Equal(buf, file.data) {
+			t.Fatalf("wrong data: %v", err)
+		}
+		c.Close()
+	})
+}

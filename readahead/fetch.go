@@ -1,0 +1,221 @@
+package readahead
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// read returns a portion: from its cell, from a fetch under way, or by a fetch
+// of its own; and asks for the next ones.
+func (c *Cache) read(ctx context.Context, r *Reader, index int64) ([]byte, error) {
+	began := c.options.Now()
+	for {
+		c.mu.Lock()
+		p := Portion{File: r.number, Index: index}
+		slot := c.table.Find(p)
+		if slot == None {
+			return c.demand(ctx, r, p)
+		}
+		c.table.Use(slot)
+		f := c.flights[slot]
+		if f == nil {
+			if data, ok := c.store.get(slot, r.name, index); ok {
+				c.stats.Hits++
+				c.took(slot, 0)
+				c.lookAhead(r, index)
+				c.mu.Unlock()
+				return data, nil
+			}
+			c.stats.Damaged++
+			c.forget(slot)
+			c.mu.Unlock()
+			continue
+		}
+		c.lookAhead(r, index)
+		data, err := c.wait(ctx, f, slot)
+		if err == nil {
+			c.mu.Lock()
+			c.stats.Late++
+			if c.table.Find(p) == slot {
+				c.took(slot, c.options.Now().Sub(began).Seconds())
+			}
+			c.mu.Unlock()
+			return data, nil
+		}
+		if ctx.Err() != nil || !errors.Is(err, errAhead) {
+			return nil, err
+		}
+	}
+}
+
+// errAhead marks the error of a fetch that nobody waited for when it began: a
+// reader that joined later tries for itself.
+var errAhead = errors.New("fetched ahead")
+
+// wait waits for a fetch under way, which becomes one on demand. The mutex is
+// held before and not afterwards. The cell stays while somebody waits.
+func (c *Cache) wait(ctx context.Context, f *flight, slot Slot) ([]byte, error) {
+	f.demanded = true
+	c.table.Pin(slot)
+	c.mu.Unlock()
+	c.gate.poke()
+	var err error
+	select {
+	case <-f.done:
+		err = f.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-c.life.Done():
+		err = ErrClosed
+	}
+	c.mu.Lock()
+	c.table.Unpin(slot)
+	c.mu.Unlock()
+	return f.data, err
+}
+
+// took counts a read of a held portion for the measured benefit.
+func (c *Cache) took(slot Slot, seconds float64) {
+	fresh := c.table.TakeAhead(slot)
+	if fresh {
+		c.stats.Used++
+	}
+	c.benefit.Read(seconds, fresh)
+}
+
+// demand fetches a portion for a reader, who waits. The mutex is held before and not afterwards.
+func (c *Cache) demand(ctx context.Context, r *Reader, p Portion) ([]byte, error) {
+	began := c.options.Now()
+	f := &flight{done: make(chan struct{}), demanded: true}
+	slot, held := c.cell(p, f)
+	c.stats.Misses++
+	c.ahead.Add(1)
+	go c.fetch(r, p, slot, held, f)
+	c.lookAhead(r, p.Index)
+	if !held {
+		c.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		return f.data, f.err
+	}
+	data, err := c.wait(ctx, f, slot)
+	took := c.options.Now().Sub(began).Seconds()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.benefit.Fetched(took)
+	}
+	c.benefit.Read(took, true)
+	return data, err
+}
+
+// cell takes a cell for a portion on its way; held is false where every cell has a reader that waits.
+func (c *Cache) cell(p Portion, f *flight) (slot Slot, held bool) {
+	slot, _, had, held := c.table.Insert(p)
+	if !held {
+		return None, false
+	}
+	if had {
+		delete(c.flights, slot)
+		if err := c.store.drop(slot); err != nil {
+			c.stats.Unwritten++
+		}
+	}
+	c.flights[slot] = f
+	return slot, true
+}
+
+// lookAhead starts fetches of the next portions that are neither held nor on their way.
+func (c *Cache) lookAhead(r *Reader, index int64) {
+	if !c.benefit.On() || c.life.Err() != nil {
+		return
+	}
+	for next := index + 1; next <= index+int64(c.options.Ahead); next++ {
+		p := Portion{File: r.number, Index: next}
+		if next*c.options.Portion >= r.file.Size || c.table.Find(p) != None {
+			continue
+		}
+		f := &flight{done: make(chan struct{})}
+		slot, held := c.cell(p, f)
+		if !held {
+			return
+		}
+		c.table.MarkAhead(slot)
+		c.stats.Ahead++
+		c.ahead.Add(1)
+		go c.fetch(r, p, slot, held, f)
+	}
+}
+
+// fetch brings a portion and keeps it, if its cell is still its own.
+func (c *Cache) fetch(r *Reader, p Portion, slot Slot, held bool, f *flight) {
+	defer c.ahead.Done()
+	demanded := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return f.demanded || c.life.Err() != nil
+	}
+	ahead := !demanded()
+	c.gate.enter(demanded)
+	data := make([]byte, r.length(p.Index))
+	err := c.life.Err()
+	if err == nil {
+		err = readFull(r.file.From, data, p.Index*c.options.Portion)
+	}
+	c.gate.leave()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(f.done)
+	f.data, f.err = data, err
+	if err != nil {
+		f.data, f.err = nil, fmt.Errorf("%s: %w", r.file.Name, err)
+		if ahead {
+			f.err = errors.Join(f.err, errAhead)
+		}
+	} else {
+		c.stats.Fetched += int64(len(data))
+	}
+	if held && c.flights[slot] == f {
+		c.keep(r, p, slot, f)
+	}
+}
+
+// readFull fills data; an end of file where the file should go on is an error.
+func readFull(from io.ReaderAt, data []byte, off int64) error {
+	n, err := from.ReadAt(data, off)
+	if n == len(data) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// keep writes what came into its cell, or frees the cell.
+func (c *Cache) keep(r *Reader, p Portion, slot Slot, f *flight) {
+	delete(c.flights, slot)
+	if f.err != nil {
+		c.table.Drop(slot)
+		return
+	}
+	if err := c.store.put(slot, r.name, p.Index, f.data); err != nil {
+		c.stats.Unwritten++
+		c.table.Drop(slot)
+		return
+	}
+	c.table.Settle(slot)
+}
+
+// forget frees a cell whose data is damaged.
+func (c *Cache) forget(slot Slot) {
+	c.table.Drop(slot)
+	if err := c.store.drop(slot); err != nil {
+		c.stats.Unwritten++
+	}
+}

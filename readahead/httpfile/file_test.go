@@ -1,0 +1,129 @@
+package httpfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gridbroker/readahead"
+)
+
+type origin struct {
+	data  atomic.Pointer[[]byte]
+	tag   atomic.Value
+	gets  atomic.Int64
+	delay time.Duration
+}
+
+func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/data/a.bin" {
+		http.NotFound(w, r)
+		return
+	}
+	if r.Method == http.MethodGet {
+		o.gets.Add(1)
+		time.Sleep(o.delay)
+	}
+	w.Header().Set("ETag", o.tag.Load().(string))
+	http.ServeContent(w, r, "a.bin", time.Time{}, bytes.NewReader(*o.data.Load()))
+}
+
+func (o *origin) set(tag string, size int, fill byte) {
+	data := bytes.Repeat([]byte{fill, fill + 1, fill + 2}, size/3)
+	o.data.Store(&data)
+	o.tag.Store(tag)
+}
+
+func setup(t *testing.T, o *origin) (cache *httptest.Server, file string) {
+	t.Helper()
+	source := httptest.NewServer(o)
+	t.Cleanup(source.Close)
+	c, err := readahead.Open(t.TempDir(), readahead.Options{Portion: 1000, Quota: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	s := httptest.NewServer(&Server{Cache: c, Client: source.Client(), Origins: []string{source.URL + "/data/"}, Token: "t0", Wait: time.Second})
+	t.Cleanup(s.Close)
+	return s, source.URL + "/data/a.bin"
+}
+
+func get(t *testing.T, server, file, token, ranges string) (int, []byte) {
+	t.Helper()
+	req, _ := http.NewRequest(http.MethodGet, server+"/file?url="+url.QueryEscape(file), nil)
+	req.Header.Set("Authorization", "Bearer "+token)
+	if ranges != "" {
+		req.Header.Set("Range", ranges)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, body
+}
+
+func TestSharedBlocks(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 30_000, 1)
+	s, file := setup(t, o)
+	for range 5 {
+		if code, body := get(t, s.URL, file, "t0", ""); code != 200 || !bytes.Equal(body, *o.data.Load()) {
+			t.Fatalf("status %d, %d bytes", code, len(body))
+		}
+	}
+	if code, body := get(t, s.URL, file, "t0", "bytes=999-2001"); code != 206 || !bytes.Equal(body, (*o.data.Load())[999:2002]) {
+		t.Fatalf("range: status %d, %d bytes", code, len(body))
+	}
+	if n := o.gets.Load(); n != 30 {
+		t.Errorf("%d requests at the origin for 30 portions", n)
+	}
+	o.set(`"v2"`, 30_000, 9)
+	if _, body := get(t, s.URL, file, "t0", ""); !bytes.Equal(body, *o.data.Load()) {
+		t.Error("the new version of the file is mixed with the old one")
+	}
+}
+
+func TestServerRefuses(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 3000, 1)
+	s, file := setup(t, o)
+	for what, c := range map[string]struct {
+		token, url string
+		want       int
+	}{
+		"no token":     {"", file, 401},
+		"other origin": {"t0", "http://127.0.0.1:1/data/a.bin", 403},
+		"way out":      {"t0", file[:len(file)-5] + "../secret", 403},
+		"no such file": {"t0", file + "x", 502},
+		"no address":   {"t0", "", 403},
+	} {
+		if code, _ := get(t, s.URL, c.url, c.token, ""); code != c.want {
+			t.Errorf("%s: status %d, want %d", what, code, c.want)
+		}
+	}
+}
+
+func TestChangedFileIsNotMixed(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 3000, 1)
+	source := httptest.NewServer(o)
+	defer source.Close()
+	f, err := Open(context.Background(), source.Client(), source.URL+"/data/a.bin", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.set(`"v2"`, 3000, 7)
+	var changed *ChangedError
+	if _, err := f.ReadAt(make([]byte, 10), 0); !errors.As(err, &changed) {
+		t.Errorf("read of a changed file: %v", err)
+	}
+}

@@ -1,0 +1,128 @@
+package httpfile
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"gridbroker/readahead"
+)
+
+// Server serves files of given origins through a cache: GET and HEAD, with
+// ranges, of /file?url=URL; figures at /stats.
+type Server struct {
+	Cache   *readahead.Cache
+	Client  *http.Client
+	Origins []string      // what URLs must begin with, each with a path that ends in /
+	Token   string        // readers must show it as a bearer token; "": none
+	Wait    time.Duration // of a request to an origin
+	Recheck time.Duration // a file's size and version are asked for so often
+
+	mu    sync.Mutex
+	files map[string]*opened
+}
+
+type opened struct {
+	file *File
+	at   time.Time
+}
+
+// maxOpened bounds how many files' sizes are remembered.
+const maxOpened = 4096
+
+// ServeHTTP answers a reader.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.Token)) != 1 {
+		http.Error(w, "no or wrong token", http.StatusUnauthorized)
+		return
+	}
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		http.Error(w, "read only", http.StatusMethodNotAllowed)
+	case r.URL.Path == "/stats":
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(s.Cache.Stats())
+	case r.URL.Path == "/file":
+		s.serveFile(w, r, r.URL.Query().Get("url"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {
+	if !s.allowed(name) {
+		http.Error(w, "this cache does not serve that address", http.StatusForbidden)
+		return
+	}
+	f, err := s.open(r.Context(), name)
+	if err != nil {
+		answer(w, err)
+		return
+	}
+	reader := s.Cache.Reader(readahead.File{Name: name, Version: f.Version(), Size: f.Size(), From: f})
+	section := io.NewSectionReader(bound{reader, r.Context()}, 0, f.Size())
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("ETag", `"`+url.QueryEscape(f.Version())+`"`)
+	http.ServeContent(w, r, "", time.Time{}, section)
+}
+
+// bound reads until a context ends.
+type bound struct {
+	reader *readahead.Reader
+	ctx    context.Context
+}
+
+// ReadAt reads through the cache.
+func (b bound) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAtContext(b.ctx, p, off) }
+
+// allowed says whether an address lies under an origin.
+func (s *Server) allowed(name string) bool {
+	u, err := url.Parse(name)
+	if err != nil || u.User != nil || u.Fragment != "" || u.Path != path.Clean(u.Path) {
+		return false
+	}
+	for _, o := range s.Origins {
+		if strings.HasPrefix(u.String(), o) {
+			return true
+		}
+	}
+	return false
+}
+
+// open returns what is known of a file, asked for again after a while.
+func (s *Server) open(ctx context.Context, name string) (*File, error) {
+	s.mu.Lock()
+	o := s.files[name]
+	s.mu.Unlock()
+	if o != nil && time.Since(o.at) < s.Recheck {
+		return o.file, nil
+	}
+	f, err := Open(ctx, s.Client, name, s.Wait)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files == nil || len(s.files) >= maxOpened {
+		s.files = map[string]*opened{}
+	}
+	s.files[name] = &opened{file: f, at: time.Now()}
+	return f, nil
+}
+
+func answer(w http.ResponseWriter, err error) {
+	var status *StatusError
+	if errors.As(err, &status) {
+		http.Error(w, "the origin answered: "+status.Status, http.StatusBadGateway)
+		return
+	}
+	http.Error(w, "the origin cannot be reached", http.StatusBadGateway)
+}

@@ -1,0 +1,197 @@
+package readahead
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrInUse says that another process has the cache directory.
+var ErrInUse = errors.New("the cache directory is in use by another process")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// entry is one line of the index: what a cell holds. A cell without a file is free.
+type entry struct {
+	Cell    Slot   `json:"c"`
+	File    string `json:"f,omitempty"`
+	Portion int64  `json:"p,omitempty"`
+	Length  int    `json:"n,omitempty"`
+	Sum     uint32 `json:"s,omitempty"` // CRC-32C of the data
+}
+
+// store keeps cells in one file and says in an index, line by line, what they
+// hold. Data is written before its line; every line and every cell has a
+// checksum, so that whatever a crash leaves half written is found and dropped.
+type store struct {
+	dir     string
+	portion int64
+	cells   *os.File
+	index   *os.File
+	lock    *os.File
+	lines   int
+	live    map[Slot]entry
+}
+
+// openStore opens or makes a cache directory and returns the entries it holds.
+func openStore(dir string, portion int64, cells int) (s *store, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s = &store{dir: dir, portion: portion, live: map[Slot]entry{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return s, err
+	}
+	if err = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return s, fmt.Errorf("%s: %w", dir, ErrInUse)
+	}
+	if s.cells, err = os.OpenFile(filepath.Join(dir, "cells"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return s, err
+	}
+	if err = s.load(cells); err != nil {
+		return s, err
+	}
+	return s, s.compact()
+}
+
+func (s *store) close() error {
+	var errs []error
+	for _, f := range []*os.File{s.cells, s.index, s.lock} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// header is the first line of the index: cells of another size are of no use.
+func (s *store) header() string { return fmt.Sprintf("grid read-ahead cells 1 portion %d", s.portion) }
+
+// load reads the index as far as it is whole. Later lines win.
+func (s *store) load(cells int) error {
+	in, err := os.Open(filepath.Join(s.dir, "index"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer in.Close()
+	lines := bufio.NewScanner(io.LimitReader(in, 1<<31))
+	lines.Buffer(nil, 1<<20)
+	for first := true; lines.Scan(); first = false {
+		body, ok := checkLine(lines.Text())
+		if !ok || first && body != s.header() {
+			return nil
+		}
+		if first {
+			continue
+		}
+		var e entry
+		if json.Unmarshal([]byte(body), &e) != nil || e.Cell < 0 || int(e.Cell) >= cells || e.Length < 0 || int64(e.Length) > s.portion {
+			return nil
+		}
+		if e.File == "" {
+			delete(s.live, e.Cell)
+		} else {
+			s.live[e.Cell] = e
+		}
+	}
+	return nil // a line beyond all bounds ends the index like a broken one
+}
+
+// checkLine splits a line into its checksum and its body.
+func checkLine(line string) (body string, ok bool) {
+	sum, body, ok := strings.Cut(line, " ")
+	return body, ok && sum == lineSum(body)
+}
+
+func lineSum(body string) string {
+	return fmt.Sprintf("%08x", crc32.Checksum([]byte(body), castagnoli))
+}
+
+// compact writes the index anew, with one line for each cell in use.
+func (s *store) compact() error {
+	temp := filepath.Join(s.dir, "index.new")
+	out, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "%s %s\n", lineSum(s.header()), s.header())
+	for _, e := range s.live {
+		w.WriteString(formatEntry(e))
+	}
+	if err := errors.Join(w.Flush(), os.Rename(temp, filepath.Join(s.dir, "index"))); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	if s.index != nil {
+		s.index.Close()
+	}
+	s.index, s.lines = out, len(s.live)
+	return nil
+}
+
+func formatEntry(e entry) string {
+	body, _ := json.Marshal(e)
+	return lineSum(string(body)) + " " + string(body) + "\n"
+}
+
+// put writes a portion into a cell. On an error the cell holds nothing.
+func (s *store) put(cell Slot, file string, portion int64, data []byte) error {
+	if err := s.drop(cell); err != nil {
+		return err
+	}
+	if _, err := s.cells.WriteAt(data, int64(cell)*s.portion); err != nil {
+		return err
+	}
+	e := entry{Cell: cell, File: file, Portion: portion, Length: len(data), Sum: crc32.Checksum(data, castagnoli)}
+	if err := s.line(e); err != nil {
+		return err
+	}
+	s.live[cell] = e
+	return nil
+}
+
+// drop says that a cell holds nothing.
+func (s *store) drop(cell Slot) error {
+	if _, ok := s.live[cell]; !ok {
+		return nil
+	}
+	delete(s.live, cell)
+	return s.line(entry{Cell: cell})
+}
+
+func (s *store) line(e entry) error {
+	if s.lines++; s.lines > 64+8*len(s.live) {
+		if err := s.compact(); err != nil {
+			return err
+		}
+	}
+	_, err := s.index.WriteString(formatEntry(e))
+	return err
+}
+
+// get reads a cell. ok is false where the data is not what was written.
+func (s *store) get(cell Slot, file string, portion int64) (data []byte, ok bool) {
+	e, held := s.live[cell]
+	if !held || e.File != file || e.Portion != portion {
+		return nil, false
+	}
+	data = make([]byte, e.Length)
+	if _, err := s.cells.ReadAt(data, int64(cell)*s.portion); err != nil {
+		return nil, false
+	}
+	return data, crc32.Checksum(data, castagnoli) == e.Sum
+}
