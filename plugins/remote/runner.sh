@@ -19,6 +19,7 @@
 #   at        batch, group and line of the job in the group
 #   words.sh  the job's own words, as functions for job.sh
 #   outputs   names of the files to be fetched, a line each
+#   streams   names of standard output and standard error, "" for none
 #   work/     the job's directory
 #   log, outcome, cancelled, gone; of jobs that run in a directory of the node
 #   out/ is what came back: work, log, outcome

@@ -171,8 +171,10 @@ func TestDownloadGoesOn(t *testing.T) {
 func FuzzAnswers(f *testing.F) {
 	f.Add("at id b-x g0 1 77\nnone id2\nbusy id3\n")
 	f.Add("ok g0 12\nno g1 1 text\ndup x\n")
+	f.Add("job a\nstarted 1 n\nended 2 3 run\ncancelled\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		parsePlaces(text)
+		ParseOutcomes(text)
 		opts := Options{}
 		s := &Site{Options: &opts, System: &System{}}
 		ba := &batch{site: s, lrms: counter{site: s}, groups: []*Group{{Name: "g0"}}}

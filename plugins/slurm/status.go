@@ -41,7 +41,7 @@ type known struct {
 	queue    map[string]row // squeue, by Slurm id
 	acct     map[string]row // sacct, by Slurm id
 	acctErr  error
-	outcomes map[string]outcome // our own files, by our id
+	outcomes map[string]remote.Outcome // our own files, by our id
 	read     bool               // they were read: a job without one has no directory
 }
 
@@ -77,7 +77,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 		if err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
-		k.outcomes, k.read = parseOutcomes(text), err == nil
+		k.outcomes, k.read = remote.ParseOutcomes(text), err == nil
 	}
 	for _, i := range is {
 		slurmID, id, _ := splitHandle(out[i].Handle)
@@ -116,20 +116,20 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 		a.fill(st)
 	case inQueue:
 		q.fill(st)
-	case k.acctErr == nil && inAcct && !o.done:
+	case k.acctErr == nil && inAcct && !o.Done:
 		// Accounting still has it alive, the controller does not: the end
 		// is on its way to the database.
 		a.fill(st)
-	case !o.done && k.acctErr != nil:
+	case !o.Done && k.acctErr != nil:
 		st.Err = k.acctErr
 		return
 	default:
 		st.State, st.Native, st.Reason = plugins.Lost, "gone", "Slurm no longer knows the job and it wrote no outcome"
-		if o.cancelled {
+		if o.Cancelled {
 			st.State = plugins.Cancelled
 		}
 	}
-	o.fill(st)
+	fillOutcome(o, st)
 }
 
 // fill writes a table's view. A job that ran and ended with a code is Done

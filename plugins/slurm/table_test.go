@@ -125,11 +125,9 @@ func TestURLs(t *testing.T) {
 
 func FuzzTables(f *testing.F) {
 	f.Add("1|wrap|COMPLETED|0:0|1795235401|1795235401|1795235402|00:00.003||n1|None\n1.batch|batch|FAILED|3:0|1|2|3|00:00.002|3148K|n1|\n")
-	f.Add("job a\nstarted 1 n\nended 2 3 run\ncancelled\n")
 	f.Add("NodeName=n7 OS=Linux a b State=IDLE\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		parseSacct(text, map[string]row{})
-		parseOutcomes(text)
 		records(text)
 		hosts(text)
 		gpus(text)

@@ -126,12 +126,15 @@ C
 inroot bash -c "ulimit -n 8192; exec condor_master -pidfile $pool/run/master.pid"
 
 # The commands, as seen from outside of the tree: as the job's user, in the
-# directory they are called in, with what the caller says in CONDOR_CONFIG.
+# directory they are called in, with what the caller says in CONDOR_CONFIG. What
+# is submitted is given to that user first: the tests run as another one.
 for command in condor_submit condor_q condor_history condor_rm condor_status condor_tail condor_transfer_data condor_hold \
   condor_release condor_version condor_ping condor_userprio condor_config_val condor_vacate_job; do
   cat >"$st/bin/$command" <<C
 #!/bin/sh
-[ "\$(id -u)" != 0 ] || case \$PWD/ in $st/job/*) chown -R $user:$user "$st/job" 2>/dev/null ;; esac
+case \$PWD in
+"$st/job/"*/batches/*) base=\${PWD%%/batches/*}; chmod 711 "\$base"; chown -R 5017:5017 "\$base/jobs" "\$base/batches" ;;
+esac
 exec chroot --userspec=$user:$user "$tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 USER=$user \\
   HOME=/home/$user CONDOR_CONFIG="\${CONDOR_CONFIG:-/etc/condor-pool.conf}" \\
   _condor_SEC_TOKEN_DIRECTORY="\$_condor_SEC_TOKEN_DIRECTORY" \\
@@ -180,7 +183,7 @@ for _ in $(seq 150); do
 done
 [ -n "${ok:-}" ] || { echo "the pool did not come up:" >&2; tail -5 "$tree$pool/log/MasterLog" >&2; exit 1; }
 inroot condor_token_create -identity $user@testbed -authz READ -authz WRITE -lifetime 864000 >"$st/token" 2>/dev/null
-mkdir -p "$st/job/tokens.d"; cp "$st/token" "$st/job/tokens.d/testbed"; chown -R 5017:5017 "$st/job"; chmod 700 "$st/job/tokens.d"; chmod 600 "$st/job/tokens.d/testbed" "$st/token"
+mkdir -p "$st/job/tokens.d"; cp "$st/token" "$st/job/tokens.d/testbed"; chown -R 5017:5017 "$st/job/tokens.d"; chmod 700 "$st/job/tokens.d"; chmod 600 "$st/job/tokens.d/testbed" "$st/token"
 ( umask 077; cat >"$st/env" <<C
 GRID_CONDOR_BIN=$st/bin
 GRID_CONDOR_JOBS=$st/job

@@ -1,0 +1,121 @@
+package htcondor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+// Cancel implements plugins.Submitter. Only jobs that the queue shows as ours,
+// and that have not ended, are named to condor_rm.
+func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
+	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+		return s.remove(ctx, jobIDs, ids, false)
+	})
+}
+
+// remove takes jobs out of the queue: those that have not ended, or all. It
+// looks afterwards, for condor_rm fails where one of many jobs has just gone.
+func (s *site) remove(ctx context.Context, jobIDs, ids []string, ended bool) error {
+	jobs, err := s.queued(ctx)
+	if err != nil {
+		return err
+	}
+	var end, mark []string
+	for i, id := range ids {
+		job, ok := jobs[id]
+		h := plugins.Handle{ID: jobIDs[i] + "/" + id}
+		if !ok || !mine(job, h) {
+			continue
+		}
+		st := plugins.Status{Handle: h}
+		fill(&st, job)
+		over := st.State == plugins.Done || st.State == plugins.Cancelled
+		if !over || ended {
+			end = append(end, jobIDs[i])
+		}
+		if !over && !st.State.Final() {
+			mark = append(mark, id)
+		}
+	}
+	if len(mark) > 0 {
+		if _, err := s.Verb(ctx, "cancelled", mark); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(end, maxAsked) {
+		if _, err := s.schedd(ctx, "condor_rm", part...); err != nil && !gone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone reports whether condor_rm complains of jobs that are not there.
+func gone(err error) bool {
+	x, ok := errors.AsType[*remote.ExitError](err)
+	return ok && (strings.Contains(x.Stderr, "not found") || strings.Contains(x.Stderr, "Couldn't find/remove"))
+}
+
+// Clean implements plugins.Cleaner: it takes the jobs out of the queue and
+// removes their directories.
+func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
+	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+		if err := s.remove(ctx, jobIDs, ids, true); err != nil {
+			return err
+		}
+		_, err := s.Verb(ctx, "clean", ids)
+		return err
+	})
+}
+
+// Ping implements plugins.Pinger: it asks for HTCondor's version, and whether
+// the schedd lets the user read and write, and as whom.
+func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
+	s, err := b.site(endpoint)
+	if err != nil {
+		return plugins.Pong{}, err
+	}
+	start := s.Options.Now()
+	version, err := s.Command(ctx, "condor_version")
+	pong := plugins.Pong{Interface: "htcondor", Latency: s.Options.Now().Sub(start)}
+	if err != nil {
+		return pong, err
+	}
+	if f := strings.Fields(version); len(f) > 1 {
+		pong.Versions = []string{f[1]}
+	}
+	at, err := s.scheddArgs(ctx)
+	if err != nil {
+		return pong, err
+	}
+	said, err := s.Command(ctx, slices.Concat([]string{"condor_ping", "-type", "SCHEDD"}, at, []string{"-table", "READ", "WRITE"})...)
+	if err != nil {
+		return pong, err
+	}
+	return rights(pong, said), nil
+}
+
+// rights reads the table of condor_ping: a line for each right, with the
+// verdict ALLOW or DENY among its columns and the identity last.
+func rights(pong plugins.Pong, said string) plugins.Pong {
+	allowed := 0
+	for line := range strings.Lines(said) {
+		f := strings.Fields(line)
+		if len(f) < 3 || f[0] != "READ" && f[0] != "WRITE" {
+			continue
+		}
+		if slices.Contains(f, "ALLOW") {
+			allowed++
+			pong.Identity = f[len(f)-1]
+		} else {
+			pong.Said = strings.TrimSpace(line)
+		}
+	}
+	pong.LetIn = allowed == 2
+	return pong
+}

@@ -1,0 +1,152 @@
+package htcondor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+// where finds a job's directory.
+func (b *Backend) where(h plugins.Handle) (*remote.Site, string, error) {
+	s, _, id, ok, err := b.split(h)
+	if err == nil && !ok {
+		err = remote.NoJob("fetch", h)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return s.Site, id, nil
+}
+
+// Fetch implements plugins.Fetcher: the files that came back from the node.
+// From a schedd over the network they are brought here first.
+func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
+	hs := make([]plugins.Handle, len(jobs))
+	for i, j := range jobs {
+		hs[i] = j.Handle
+	}
+	errs := b.spoolOut(ctx, hs)
+	out := remote.Fetch(ctx, jobs, b.where, p)
+	for i, err := range errs {
+		if err != nil && out[i].Err != nil {
+			out[i].Err = err
+		}
+	}
+	return out
+}
+
+// List implements plugins.Lister.
+func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
+	b.spoolOut(ctx, hs)
+	return remote.List(ctx, hs, b.where)
+}
+
+// spoolOut brings what jobs left in the spool of a schedd over the network to
+// their directories here, those that have it already aside.
+func (b *Backend) spoolOut(ctx context.Context, hs []plugins.Handle) []error {
+	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+		if !s.network {
+			return nil
+		}
+		text, err := s.Verb(ctx, "outcomes", ids)
+		if err != nil {
+			return err
+		}
+		have := remote.ParseOutcomes(text)
+		var bring []string
+		for i, id := range ids {
+			if o, there := have[id]; there && !o.Done {
+				bring = append(bring, jobIDs[i])
+			}
+		}
+		if len(bring) == 0 {
+			return nil
+		}
+		_, err = s.schedd(ctx, "condor_transfer_data", bring...)
+		return err
+	})
+}
+
+// maxPeek bounds what is read of the stream of a running job, in bytes:
+// condor_tail gives the last bytes of it, and only of a whole one it is known
+// where they stand.
+const maxPeek = 32 << 20
+
+// Peek implements plugins.Peeker. Of a running job HTCondor shows standard
+// output and error; an ended one has all its outputs.
+func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
+	s, jobID, id, ok, err := b.split(h)
+	if err == nil && (!ok || !remote.SafeName(name)) {
+		err = &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: h.Endpoint, Said: fmt.Sprintf("no file %q of job %s", name, h.ID)}
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.Read(ctx, path.Join("jobs", id, "out/work", name), offset, w)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return n, err
+	}
+	stream, err := s.stream(ctx, id, name)
+	if err != nil {
+		return 0, err
+	}
+	text, err := s.schedd(ctx, "condor_tail", append(stream, "-maxbytes", strconv.Itoa(maxPeek), jobID)...)
+	if err != nil {
+		return 0, err
+	}
+	if len(text) >= maxPeek {
+		return 0, s.Fail("peek", fmt.Errorf("%s is longer than %d bytes: HTCondor shows only its end while the job runs", name, maxPeek))
+	}
+	n, err = io.Copy(w, strings.NewReader(text[min(int64(len(text)), max(0, offset)):]))
+	return n, err
+}
+
+// stream are the options by which condor_tail shows a file of a job.
+func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
+	var names bytes.Buffer
+	if _, err := s.Read(ctx, path.Join("jobs", id, "streams"), 0, &names); err != nil {
+		return nil, err
+	}
+	stdout, rest, _ := strings.Cut(names.String(), "\n")
+	switch path.Clean(name) {
+	case path.Clean(stdout):
+		return nil, nil
+	case path.Clean(strings.TrimSuffix(rest, "\n")):
+		return []string{"-stderr"}, nil
+	}
+	return nil, &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: s.URL,
+		Said: fmt.Sprintf("%s: HTCondor shows only standard output and error of a running job", name)}
+}
+
+// Log implements plugins.Logger: HTCondor's event log of the job, then what
+// job.sh wrote on the node.
+func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
+	s, _, id, ok, err := b.split(h)
+	if err == nil && !ok {
+		err = remote.NoJob("log", h)
+	}
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, name := range []string{"events", "out/log"} {
+		_, err := s.Read(ctx, path.Join("jobs", id, name), 0, w)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		found = found || err == nil
+	}
+	if !found {
+		return remote.NoJob("log", h)
+	}
+	return nil
+}

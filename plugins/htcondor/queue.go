@@ -1,0 +1,151 @@
+package htcondor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gridbroker/batch"
+	"gridbroker/plugins"
+)
+
+// Queue reads the slots and jobs of one pool.
+type Queue struct{ site *site }
+
+// QueueReader opens a URL as a reader of the pool's slots and the schedd's jobs.
+func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
+	s, err := b.site(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Queue{s}, nil
+}
+
+// queueAttributes are read of every job of the schedd.
+var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", "Owner", "AcctGroup", "RequestCpus", "RequestMemory", "RequestDisk",
+	"RequestGPUs", "QDate", "JobCurrentStartDate", "AllowedJobDuration", "RemoteHost", "JobPrio", "HoldReasonCode", "DeferralTime",
+	"TotalSubmitProcs", "JobMaterializeNextProcId", "JobUniverse"}, ",")
+
+// Queue implements plugins.QueueReader: slots as nodes, one queue, and all
+// jobs of the schedd, those that are not materialised yet included.
+func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
+	s := q.site
+	var slots []slot
+	var jobs []ad
+	ask, ctx := errgroup.WithContext(ctx)
+	ask.Go(func() (err error) {
+		slots, err = s.readSlots(ctx)
+		return err
+	})
+	ask.Go(func() error {
+		text, err := s.schedd(ctx, "condor_q", "-allusers", "-json", "-attributes", queueAttributes)
+		if err != nil {
+			return err
+		}
+		jobs, err = parseAds(text)
+		return err
+	})
+	if err := ask.Wait(); err != nil {
+		return batch.State{}, err
+	}
+	return state(s.Options.Now(), s.URL, slots, jobs), nil
+}
+
+// queueName is that of the one queue of a schedd.
+const queueName = "condor"
+
+func state(now time.Time, cluster string, slots []slot, jobs []ad) batch.State {
+	st := batch.State{Now: now, Cluster: cluster, Queues: []batch.Queue{{Name: queueName}}}
+	for _, s := range slots {
+		st.Nodes = append(st.Nodes, node(s))
+	}
+	clusters := map[int64]ad{}
+	for _, j := range jobs {
+		if b, ok := queuedJob(j); ok {
+			st.Jobs = append(st.Jobs, b)
+		}
+		clusters[j.integer("ClusterId")] = j
+	}
+	for id, j := range clusters {
+		st.Jobs = append(st.Jobs, unmaterialised(id, j, maxUnmaterialised-len(st.Jobs))...)
+	}
+	return st
+}
+
+// node is a slot as a machine of its own: what HTCondor gives to jobs.
+func node(s slot) batch.Node {
+	up := true
+	switch s.text("State") {
+	case "Owner", "Drained", "Preempting":
+		up = false
+	}
+	if start, ok := s.ad["Start"].(bool); ok && !start {
+		up = false
+	}
+	tags := s.tags()
+	n := batch.Node{Name: s.text("Name"), CPUs: int(s.integer("TotalSlotCpus")), Memory: s.integer("TotalSlotMemory"),
+		Disk: s.integer("TotalSlotDisk") >> 10, GPUs: int(s.integer("TotalSlotGPUs")), Up: up}
+	for tag := range tags {
+		n.Features = append(n.Features, tag)
+	}
+	slices.Sort(n.Features)
+	return n
+}
+
+func queuedJob(j ad) (batch.Job, bool) {
+	b := batch.Job{
+		ID: fmt.Sprintf("%d.%d", j.integer("ClusterId"), j.integer("ProcId")), Queue: queueName, User: j.text("Owner"),
+		Group: j.text("AcctGroup"), Procs: int(max(1, j.integer("RequestCpus"))), Disk: j.integer("RequestDisk") >> 10,
+		GPUs: int(j.integer("RequestGPUs")), Submitted: j.time("QDate"), Requested: time.Duration(j.integer("AllowedJobDuration")) * time.Second,
+		Priority: float64(j.integer("JobPrio")), Begin: j.time("DeferralTime"), Nodes: 1,
+	}
+	b.Memory = j.integer("RequestMemory") / int64(b.Procs)
+	switch j.integer("JobStatus") {
+	case 1:
+		return b, true
+	case 5:
+		b.Held = true
+		return b, true
+	case 2, 6, 7:
+		b.Started = j.time("JobCurrentStartDate")
+		b.Placed = []batch.Placement{{Node: parent(j.text("RemoteHost")), Procs: b.Procs}}
+		return b, !b.Started.IsZero()
+	}
+	return b, false
+}
+
+// parent is the slot that a dynamic one was cut from: slot9_3@node is of
+// slot9@node.
+func parent(slot string) string {
+	name, host, _ := strings.Cut(slot, "@")
+	name, _, _ = strings.Cut(name, "_")
+	return name + "@" + host
+}
+
+// maxUnmaterialised bounds the jobs that are made up.
+const maxUnmaterialised = 200_000
+
+// unmaterialised are the jobs of a cluster that the schedd will make as others
+// go (late materialisation): like the one that is there.
+func unmaterialised(cluster int64, like ad, most int) []batch.Job {
+	total, next := like.integer("TotalSubmitProcs"), like.integer("JobMaterializeNextProcId")
+	if _, factory := like["JobMaterializeNextProcId"]; !factory {
+		return nil
+	}
+	var jobs []batch.Job
+	for n := next; n < total && len(jobs) < most; n++ {
+		later := ad{}
+		for name, v := range like {
+			later[name] = v
+		}
+		later["ProcId"], later["JobStatus"] = float64(n), 1.0
+		if j, ok := queuedJob(later); ok {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}

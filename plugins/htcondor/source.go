@@ -1,0 +1,270 @@
+package htcondor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/infosys"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+// Source publishes the slots of one pool as resources, one per kind.
+type Source struct{ site *site }
+
+var (
+	_ infosys.Source = (*Source)(nil)
+	_ infosys.Owner  = (*Source)(nil)
+)
+
+// Source opens an HTCondor URL as a source of resources.
+func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
+	s, err := b.site(u.String())
+	if err != nil {
+		return nil, err
+	}
+	return &Source{s}, nil
+}
+
+// Name implements infosys.Source.
+func (s *Source) Name() string { return s.site.URL }
+
+// Owns implements infosys.Owner: the schedd of this very URL.
+func (s *Source) Owns(e glue.Endpoint) bool {
+	return e.Interface == s.site.iface && e.URL == s.site.URL
+}
+
+// slotsFor is how long a reading of the slots serves submissions.
+const slotsFor = time.Minute
+
+// poolSlots reads the slots of the pool, or takes what was read of late.
+func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
+	s.mu.Lock()
+	slots, fresh := s.slots, s.Options.Now().Sub(s.read) < slotsFor && s.slots != nil
+	s.mu.Unlock()
+	if fresh {
+		return slots, nil
+	}
+	return s.readSlots(ctx)
+}
+
+// readSlots reads the slots. Those cut from a partitionable one are left out:
+// its own ad tells what is left over.
+func (s *site) readSlots(ctx context.Context) ([]slot, error) {
+	text, err := s.Command(ctx, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := parseSlots(text)
+	if err != nil {
+		return nil, s.Fail("condor_status", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots, s.read = slots, s.Options.Now()
+	return slots, nil
+}
+
+// scheddAd reads the counts and statistics of the schedd.
+func (s *site) scheddAd(ctx context.Context) (ad, error) {
+	at, err := s.scheddArgs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args := slices.Concat([]string{"condor_status", "-schedd", "-json"}, s.pool)
+	if len(at) > 1 {
+		args = append(args, "-constraint", fmt.Sprintf("Name == %q", at[1]))
+	}
+	text, err := s.Command(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	ads, err := parseAds(text)
+	if err != nil || len(ads) == 0 {
+		return nil, s.Fail("condor_status -schedd", fmt.Errorf("the pool shows no schedd (%v)", err))
+	}
+	return ads[0], nil
+}
+
+// Resources implements infosys.Source: one resource per operating system and
+// architecture among the slots.
+func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
+	slots, err := s.site.readSlots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schedd, err := s.site.scheddAd(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := map[string][]slot{}
+	for _, sl := range slots {
+		kinds[kind(sl)] = append(kinds[kind(sl)], sl)
+	}
+	var rs []glue.Resource
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		rs = append(rs, s.site.resource(name, kinds[name], schedd))
+	}
+	return rs, nil
+}
+
+// kind names the resource that a slot belongs to; requirements take it apart.
+func kind(s slot) string { return s.text("OpSysAndVer") + "/" + s.text("Arch") }
+
+func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
+	now := s.Options.Now()
+	host := s.host()
+	first := slots[0]
+	r := glue.Resource{
+		ID: s.URL + "#" + name, Name: host + "/" + name, Site: host, CE: host, Queue: name, LRMS: "condor",
+		Implementation: "HTCondor", ImplVersion: version(first.text("CondorVersion")), LRMSVersion: version(first.text("CondorVersion")),
+		Schema: "self", Source: s.URL, Created: now, Fetched: now, Serving: glue.Production,
+		Platform: strings.ToLower(first.text("Arch")), OSFamily: strings.ToLower(first.text("OpSys")),
+		OSName: first.text("OpSysName"), OSVersion: majorVersion(first), RuntimeEnvironments: tagsOf(slots),
+	}
+	if site := first.text("SiteName"); site != "" {
+		r.Site = site
+	}
+	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.iface, Health: "ok", Serving: r.Serving}}
+	size(&r, slots)
+	load(&r, schedd)
+	return r
+}
+
+// host is the machine of the schedd, as far as the URL tells.
+func (s *site) host() string {
+	a, _ := parseURL(s.URL)
+	switch {
+	case a.Host != "":
+		return a.Host
+	case a.pool != "":
+		host, _, _ := strings.Cut(a.pool, ":")
+		return host
+	}
+	return "localhost"
+}
+
+// version is the number in "$CondorVersion: 23.9.6 2026-07-12 ... $".
+func version(s string) string {
+	if f := strings.Fields(s); len(f) > 1 {
+		return f[1]
+	}
+	return ""
+}
+
+func majorVersion(s slot) string {
+	if n := s.integer("OpSysMajorVer"); n > 0 {
+		return fmt.Sprint(n)
+	}
+	return ""
+}
+
+// size sums up the slots: cores in all and free for plain jobs of one core,
+// and the largest slot's cores, memory and GPUs.
+func size(r *glue.Resource, slots []slot) {
+	var total, used, smp, memory, gpus int64
+	for _, s := range slots {
+		cpus := s.integer("TotalSlotCpus")
+		total += cpus
+		switch {
+		case s.truth("PartitionableSlot"):
+			used += cpus - s.integer("Cpus")
+		case s.text("State") == "Claimed":
+			used += cpus
+		}
+		smp, memory = max(smp, cpus), max(memory, s.integer("TotalSlotMemory"))
+		gpus = max(gpus, s.integer("TotalSlotGPUs"))
+	}
+	plain := requestOf(jdl.Demand{}, "")
+	r.TotalSlots, r.UsedSlots, r.LogicalCPUs = glue.Some(total), glue.Some(used), glue.Some(total)
+	r.FreeSlots = glue.Some(room(slots, plain))
+	r.SMPSize, r.MaxSlotsPerJob, r.MainMemory, r.MaxMemory = glue.Some(smp), glue.Some(smp), glue.Some(memory), glue.Some(memory)
+	r.GPUs = glue.Some(gpus)
+}
+
+// load reads the schedd's counts, which are of the whole schedd: jobs that are
+// not materialised yet wait, too. The wait is that of the jobs that started of
+// late.
+func load(r *glue.Resource, schedd ad) {
+	waiting := schedd.integer("TotalIdleJobs") + schedd.integer("JobsUnmaterialized")
+	running := schedd.integer("TotalRunningJobs")
+	r.Waiting, r.Running, r.Total = glue.Some(waiting), glue.Some(running), glue.Some(waiting+running)
+	if n := schedd.integer("MaxJobsRunning"); n > 0 {
+		r.MaxRunning = glue.Some(n)
+	}
+	if wait, ok := meanWait(schedd); ok {
+		r.EstimatedWait = glue.Some(wait)
+	}
+}
+
+// meanWait is how long jobs waited that started of late, else since the schedd
+// started (HTCondor manual, Scheduler ClassAd Attributes).
+func meanWait(schedd ad) (time.Duration, bool) {
+	for _, prefix := range []string{"Recent", ""} {
+		started, ok := schedd.number(prefix + "JobsStarted")
+		sum, ok2 := schedd.number(prefix + "JobsAccumTimeToStart")
+		if ok && ok2 && started >= 1 && sum >= 0 {
+			return time.Duration(sum / started * float64(time.Second)).Round(time.Second), true
+		}
+	}
+	return 0, false
+}
+
+// A slot offers an environment by an attribute whose name begins with Has: a
+// list of names ("VEE-Debian13,ROOT-6.32"), or true, then the attribute's own
+// name is that of the environment.
+const tagPrefix = "Has"
+
+// tags lists what a slot offers, with the requirement that asks for it.
+func (s slot) tags() map[string]string {
+	tags := map[string]string{}
+	for name, v := range s.ad {
+		if !strings.HasPrefix(name, tagPrefix) || !remote.Plain(name) {
+			continue
+		}
+		switch v := v.(type) {
+		case bool:
+			if v {
+				tags[name] = "TARGET." + name
+			}
+		case string:
+			for tag := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || c == ' ' }) {
+				if remote.Plain(tag) {
+					tags[tag] = fmt.Sprintf("stringListIMember(%q, TARGET.%s)", tag, name)
+				}
+			}
+		}
+	}
+	return tags
+}
+
+func tagsOf(slots []slot) []string {
+	all := map[string]bool{}
+	for _, s := range slots {
+		for tag := range s.tags() {
+			all[tag] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// tagNeed is the requirement for an environment, from the slots read last.
+func (s *site) tagNeed(want string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sl := range s.slots {
+		for tag, need := range sl.tags() {
+			if strings.EqualFold(tag, want) {
+				return need, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,235 @@
+package htcondor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+// Submit implements plugins.Submitter. All jobs of a batch go in one command
+// over one connection, those with equal requirements by one condor_submit.
+func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	return remote.Submit(ctx, reqs, func(req plugins.Request) (*site, *remote.Site, error) { return b.check(ctx, req) }, p)
+}
+
+func (b *Backend) check(ctx context.Context, req plugins.Request) (*site, *remote.Site, error) {
+	no := func(kind plugins.Kind, said string) error {
+		return &plugins.Error{Kind: kind, Op: "submit", Endpoint: req.Endpoint.URL, Said: said}
+	}
+	s, err := b.site(req.Endpoint.URL)
+	if err != nil {
+		return nil, nil, no(plugins.Unavailable, err.Error())
+	}
+	if err := s.CheckID(req); err != nil {
+		return nil, nil, err
+	}
+	if req.Job.Demand.Nodes > 1 {
+		return nil, nil, no(plugins.Refused, "a job of several nodes: HTCondor's vanilla universe gives one")
+	}
+	if len(s.pool) > 0 {
+		if _, err := s.scheddArgs(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(req.Job.Demand.RuntimeEnvironments) > 0 {
+		if _, err := s.poolSlots(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, s.Site, nil
+}
+
+// Group implements remote.LRMS: jobs with equal requirements.
+func (s *site) Group(batch string, reqs []plugins.Request, jobs []int) ([]*remote.Group, map[int]error) {
+	var groups []*remote.Group
+	heads := map[*remote.Group]string{}
+	open := map[string]*remote.Group{}
+	errs := map[int]error{}
+	for _, i := range jobs {
+		head, err := s.head(reqs[i])
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		g := open[head]
+		if g == nil {
+			g = &remote.Group{Name: "g" + strconv.Itoa(len(groups))}
+			open[head], heads[g], groups = g, head, append(groups, g)
+		}
+		g.Jobs = append(g.Jobs, i)
+	}
+	for _, g := range groups {
+		name := batch + "." + g.Name
+		if len(g.Jobs) == 1 {
+			name = reqs[g.Jobs[0]].ID
+		}
+		var rows strings.Builder
+		for _, i := range g.Jobs {
+			rows.WriteString(row(reqs[i]))
+		}
+		g.Files = map[string]string{
+			"sub":  heads[g] + "JobBatchName = " + name + "\nqueue " + columns + " from (\n" + rows.String() + ")\n",
+			"args": remote.Lines(s.submitArgs()),
+		}
+	}
+	return groups, errs
+}
+
+// submitArgs name the schedd. With -remote the input is spooled there.
+func (s *site) submitArgs() []string {
+	if len(s.name) == 0 {
+		return nil
+	}
+	if s.network {
+		return slices.Concat([]string{"-remote", s.name[1]}, s.pool)
+	}
+	return slices.Concat(s.name, s.pool)
+}
+
+// columns of the table of a submit file. The cells are ids and numbers, every
+// row has all of them: HTCondor gives a short row the values of the one before.
+const columns = "gid,cpus,mem,disk,gpus,wall,net"
+
+// What a job gets that does not say what it needs.
+const (
+	defaultMemory = 512       // MB
+	defaultDisk   = 100 << 10 // kB
+)
+
+// Over the wall time, at which job.sh ends the program and sends what there
+// is, HTCondor waits this long before it holds the job, which brings nothing.
+const grace = 10 * time.Minute
+
+func row(req plugins.Request) string {
+	d := req.Job.Demand
+	wall := int64(math.Ceil(d.WallTime.Seconds()))
+	cells := []int64{int64(max(1, d.Slots)), cmp.Or(d.Memory, defaultMemory), max(d.Disk<<10, defaultDisk),
+		int64(d.GPUs), wall, wall + int64(grace.Seconds())}
+	text := req.ID
+	for _, c := range cells {
+		text += " " + strconv.FormatInt(max(0, c), 10)
+	}
+	return text + "\n"
+}
+
+// head is the submit file but for the table. HTCondor never starts a job a
+// second time by itself: that is for the broker to decide.
+func (s *site) head(req plugins.Request) (string, error) {
+	needs, err := s.requirements(req)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{
+		"universe = vanilla", "executable = $(jobfile)", "arguments = $(wall)", "initialdir = ../../jobs/$(gid)",
+		"should_transfer_files = YES", "when_to_transfer_output = ON_EXIT",
+		"transfer_input_files = words.sh,outputs,streams,work", "transfer_output_files = out",
+		"output = stdout", "error = stderr", "log = events", `My.GridBrokerId = "$(gid)"`,
+		"job_ad_information_attrs = GridBrokerId,ExitCode",
+		"request_cpus = $(cpus)", "request_memory = $(mem)MB", "request_disk = $(disk)KB", "request_gpus = $(gpus)",
+		"requirements = " + strings.Join(append([]string{"((NumJobStarts =?= 0) || isUndefined(NumJobStarts))"}, needs...), " && "),
+		"leave_in_queue = JobStatus == 4 && time() - CompletionDate < 864000",
+	}
+	if req.Job.Demand.WallTime > 0 {
+		lines = append(lines, "allowed_job_duration = $(net)")
+	}
+	if s.account != "" {
+		lines = append(lines, "accounting_group = "+s.account)
+	}
+	return remote.Lines(lines), nil
+}
+
+// requirements pin a job to the kind of slot it was planned for, and to those
+// with the environments it asks for. Values that are not plain are not used.
+func (s *site) requirements(req plugins.Request) ([]string, error) {
+	var needs []string
+	if req.Resource != nil {
+		if system, arch, ok := strings.Cut(req.Resource.Queue, "/"); ok && remote.Plain(system) && remote.Plain(arch) {
+			needs = append(needs, fmt.Sprintf("TARGET.OpSysAndVer == %q && TARGET.Arch == %q", system, arch))
+		}
+	}
+	for _, want := range req.Job.Demand.RuntimeEnvironments {
+		need, ok := s.tagNeed(want)
+		if !ok {
+			return nil, fmt.Errorf("no slot of the pool has the environment %q", want)
+		}
+		needs = append(needs, need)
+	}
+	return needs, nil
+}
+
+// refusals are words of condor_submit and what they mean; the first that fits.
+var refusals = []struct {
+	words string
+	kind  plugins.Kind
+}{
+	{"DENIED", plugins.Credential}, {"AUTHENTICATE", plugins.Credential}, {"Can't find address", plugins.Unavailable},
+	{"Failed to connect", plugins.Unavailable}, {"Failed to commit", plugins.Uncertain}, {"failed to send", plugins.Uncertain},
+	{"Failed to end transaction", plugins.Uncertain}, {"disconnected", plugins.Uncertain}, {"timed out", plugins.Uncertain},
+}
+
+// Refusal implements remote.LRMS.
+func (s *site) Refusal(said string) plugins.Kind {
+	for _, r := range refusals {
+		if strings.Contains(said, r.words) {
+			return r.kind
+		}
+	}
+	return plugins.Refused
+}
+
+// Find implements plugins.Finder, see remote.Site.Find.
+func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	s, err := b.site(endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	return s.Find(ctx, s, ids)
+}
+
+// Lookup implements remote.LRMS. The queue is asked before the history, for
+// jobs go from the one to the other.
+func (s *site) Lookup(ctx context.Context, names []string) (map[string]string, error) {
+	found := map[string]string{}
+	text, err := s.schedd(ctx, "condor_q", "-af", "ClusterId", "JobBatchName", "-constraint", "GridBrokerId isnt undefined")
+	if err != nil {
+		return nil, err
+	}
+	take := func(text string) {
+		for line := range strings.Lines(text) {
+			if f := strings.Fields(line); len(f) == 2 && slices.Contains(names, f[1]) {
+				found[f[1]] = f[0]
+			}
+		}
+	}
+	take(text)
+	if len(found) == len(names) {
+		return found, nil
+	}
+	for part := range slices.Chunk(names, maxAsked) {
+		text, err := s.schedd(ctx, "condor_history", "-af", "ClusterId", "JobBatchName", "-scanlimit", scanLimit,
+			"-constraint", fmt.Sprintf("stringListMember(JobBatchName, %q)", strings.Join(part, ",")))
+		if err != nil {
+			return nil, err
+		}
+		take(text)
+	}
+	return found, nil
+}
+
+const (
+	maxAsked  = 500      // ids in one constraint
+	scanLimit = "500000" // ended jobs looked at in the history, newest first
+)
+
+// memoryOf is the memory of a request in MB, with the default.
+func memoryOf(d jdl.Demand) int64 { return cmp.Or(d.Memory, defaultMemory) }

@@ -1,0 +1,58 @@
+package remote
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Outcome is what a job wrote about itself, see steps.sh.
+type Outcome struct {
+	Started, Ended time.Time
+	Node           string
+	Code           int
+	Step           string // the step that failed; "-": none; "signal": ended from outside
+	Done           bool   // it wrote its end
+	Cancelled      bool   // we asked for the end
+}
+
+// Ran reports whether the job's program ran to its end, whatever its code.
+func (o Outcome) Ran() bool { return o.Step == "-" || o.Step == "run" }
+
+// ParseOutcomes reads the answer of the verb "outcomes": a line "job ID", then
+// the lines of its file. A job that was started again counts from its last start.
+func ParseOutcomes(text string) map[string]Outcome {
+	all := map[string]Outcome{}
+	id := ""
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		o := all[id]
+		switch {
+		case f[0] == "job" && len(f) == 2:
+			id, o = f[1], Outcome{}
+		case f[0] == "cancelled":
+			o.Cancelled = true
+		case f[0] == "started" && len(f) == 3:
+			o = Outcome{Started: seconds(f[1]), Node: f[2], Cancelled: o.Cancelled}
+		case f[0] == "ended" && len(f) == 4:
+			o.Ended, o.Step, o.Done = seconds(f[1]), f[3], true
+			o.Code, _ = strconv.Atoi(f[2])
+		}
+		if id != "" {
+			all[id] = o
+		}
+	}
+	return all
+}
+
+// seconds reads a Unix time; what is none is the zero time.
+func seconds(s string) time.Time {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(n, 0)
+}
