@@ -40,6 +40,9 @@ type Fault string
 const (
 	JobsFault  Fault = "job"  // its own: it would fail anywhere
 	SitesFault Fault = "site" // the resource's: another may run it
+	// CredentialsFault: the site did not, or no longer, accept the user's
+	// standing or credential.
+	CredentialsFault Fault = "credential"
 )
 
 // Handle names a job at its back-end.

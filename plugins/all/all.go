@@ -6,6 +6,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/arcrest"
+	"gridbroker/plugins/htcondor"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/slurm"
 )
@@ -23,6 +24,13 @@ func Backends() []plugins.Backend {
 			Name: "slurm", Schemes: []string{"slurm", "slurm+ssh"}, URLs: []string{"slurm:", "slurm+ssh://user@host"},
 			Interfaces: []string{glue.InterfaceSlurm},
 			Open:       slurm.Open,
+		},
+		{
+			Name: "condor", Schemes: []string{"condor", "condor+ssh"},
+			URLs:       []string{"condor:", "condor+ssh://user@host", "condor://host:port"},
+			Interfaces: []string{glue.InterfaceCondor, glue.InterfaceHTCondorCE},
+			Foreign:    map[string][]string{glue.InterfaceHTCondorCE: {"https"}},
+			Open:       htcondor.Open,
 		},
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},

@@ -128,9 +128,10 @@ func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
 }
 
 // Log implements plugins.Logger: HTCondor's event log of the job, then what
-// job.sh wrote on the node.
+// job.sh wrote on the node. While the log lies in the spool of a schedd over
+// the network, the job's ad is shown instead.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	s, _, id, ok, err := b.split(h)
+	s, jobID, id, ok, err := b.split(h)
 	if err == nil && !ok {
 		err = remote.NoJob("log", h)
 	}
@@ -145,8 +146,16 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 		}
 		found = found || err == nil
 	}
-	if !found {
-		return remote.NoJob("log", h)
+	if found {
+		return nil
 	}
-	return nil
+	text, err := s.schedd(ctx, "condor_q", "-long", jobID)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = remote.NoJob("log", h)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text)
+	return err
 }

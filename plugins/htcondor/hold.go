@@ -17,18 +17,18 @@ const (
 	holdExecute  = 47
 )
 
-// holdFaults say whose fault a held job is, by HoldReasonCode: Invalid the
-// job's own, Refused the site's policy, Unavailable the site's machinery,
-// Credential the user's standing.
-var holdFaults = map[int64]plugins.Kind{
-	3: plugins.Invalid, 5: plugins.Invalid, 6: plugins.Invalid, 14: plugins.Invalid, 35: plugins.Invalid, 45: plugins.Invalid,
-	holdDuration: plugins.Invalid, holdExecute: plugins.Invalid,
-	7: plugins.Invalid, 9: plugins.Invalid, 12: plugins.Invalid, 33: plugins.Invalid,
-	8: plugins.Invalid, 10: plugins.Invalid, 13: plugins.Invalid, 32: plugins.Invalid,
-	26: plugins.Refused, 27: plugins.Refused, 34: plugins.Refused,
-	4: plugins.Credential, 23: plugins.Credential,
-	11: plugins.Unavailable, 17: plugins.Unavailable, 18: plugins.Unavailable, 19: plugins.Unavailable, 21: plugins.Unavailable,
-	22: plugins.Unavailable, 24: plugins.Unavailable, 36: plugins.Unavailable, 48: plugins.Unavailable,
+// holdFaults say whose fault a held job is, by HoldReasonCode. The site's are
+// its policies (26, 27, 34: more memory or disk than the job got) and its
+// machinery.
+var holdFaults = map[int64]plugins.Fault{
+	3: plugins.JobsFault, 5: plugins.JobsFault, 6: plugins.JobsFault, 14: plugins.JobsFault, 35: plugins.JobsFault, 45: plugins.JobsFault,
+	holdDuration: plugins.JobsFault, holdExecute: plugins.JobsFault,
+	7: plugins.JobsFault, 9: plugins.JobsFault, 12: plugins.JobsFault, 33: plugins.JobsFault,
+	8: plugins.JobsFault, 10: plugins.JobsFault, 13: plugins.JobsFault, 32: plugins.JobsFault,
+	26: plugins.SitesFault, 27: plugins.SitesFault, 34: plugins.SitesFault,
+	4: plugins.CredentialsFault, 23: plugins.CredentialsFault,
+	11: plugins.SitesFault, 17: plugins.SitesFault, 18: plugins.SitesFault, 19: plugins.SitesFault, 21: plugins.SitesFault,
+	22: plugins.SitesFault, 24: plugins.SitesFault, 36: plugins.SitesFault, 48: plugins.SitesFault,
 }
 
 // held judges a held job: one that waits for its input or for a person goes
@@ -51,17 +51,17 @@ func held(st *plugins.Status, job ad) {
 
 // faultOf finds the fault. Of code 6 (could not be executed) only a missing or
 // forbidden program is the job's; code 0 exists, and its text is all there is.
-func faultOf(code, errno int64, reason string) plugins.Kind {
+func faultOf(code, errno int64, reason string) plugins.Fault {
 	if code == 6 && errno != 2 && errno != 13 && errno != 8 { // ENOENT, EACCES, ENOEXEC
-		return plugins.Unavailable
+		return plugins.SitesFault
 	}
 	if f, ok := holdFaults[code]; ok {
 		return f
 	}
 	for _, word := range []string{"proxy", "credential", "token"} {
 		if strings.Contains(strings.ToLower(reason), word) {
-			return plugins.Credential
+			return plugins.CredentialsFault
 		}
 	}
-	return plugins.Unavailable
+	return plugins.SitesFault
 }

@@ -47,7 +47,7 @@ const slotsFor = time.Minute
 // poolSlots reads the slots of the pool, or takes what was read of late.
 func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
 	s.mu.Lock()
-	slots, fresh := s.slots, s.Options.Now().Sub(s.read) < slotsFor && s.slots != nil
+	slots, fresh := s.slots, s.Options.Now().Sub(s.read) < slotsFor
 	s.mu.Unlock()
 	if fresh {
 		return slots, nil

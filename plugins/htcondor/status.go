@@ -214,7 +214,7 @@ func fill(st *plugins.Status, job ad) {
 	case 1:
 		st.State = plugins.Queued
 		if job.integer("NumJobStarts") > 0 {
-			failed(st, job, plugins.Unavailable, "it was evicted from its slot, and is not started again by itself")
+			failed(st, job, plugins.SitesFault, "it was evicted from its slot, and is not started again by itself")
 		}
 	case 2, 7:
 		st.State = plugins.Running
@@ -255,13 +255,14 @@ func completed(st *plugins.Status, job ad) {
 	}
 	n := job.integer("ExitSignal")
 	reason, ok := signals[n]
+	fault := plugins.JobsFault
 	if !ok {
-		reason = fmt.Sprintf("ended by signal %d", n)
+		reason, fault = fmt.Sprintf("ended by signal %d", n), ""
 	}
-	failed(st, job, plugins.Invalid, reason)
+	failed(st, job, fault, reason)
 }
 
-func failed(st *plugins.Status, job ad, fault plugins.Kind, reason string) {
+func failed(st *plugins.Status, job ad, fault plugins.Fault, reason string) {
 	st.State, st.Reason, st.Fault = plugins.Failed, reason, fault
 	if st.Ended.IsZero() {
 		st.Ended = job.time("EnteredCurrentStatus")

@@ -41,12 +41,23 @@ func (b *Backend) check(ctx context.Context, req plugins.Request) (*site, *remot
 			return nil, nil, err
 		}
 	}
-	if len(req.Job.Demand.RuntimeEnvironments) > 0 {
-		if _, err := s.poolSlots(ctx); err != nil {
-			return nil, nil, err
-		}
+	slots, err := s.poolSlots(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if why := s.never(slots, req); why != "" {
+		return nil, nil, no(plugins.Refused, why)
 	}
 	return s, s.Site, nil
+}
+
+// never says why no slot of the kind that a job was planned for could ever
+// start it.
+func (s *site) never(slots []slot, req plugins.Request) string {
+	if req.Resource != nil && req.Resource.Queue != "" {
+		slots = slices.DeleteFunc(slices.Clone(slots), func(sl slot) bool { return kind(sl) != req.Resource.Queue })
+	}
+	return whyNever(slots, requestOf(req.Job.Demand, ""))
 }
 
 // Group implements remote.LRMS: jobs with equal requirements.
@@ -98,7 +109,7 @@ func (s *site) submitArgs() []string {
 
 // columns of the table of a submit file. The cells are ids and numbers, every
 // row has all of them: HTCondor gives a short row the values of the one before.
-const columns = "gid,cpus,mem,disk,gpus,wall,net"
+const columns = "gid,cpus,mem,disk,gpus,wall,net,mins"
 
 // What a job gets that does not say what it needs.
 const (
@@ -114,7 +125,7 @@ func row(req plugins.Request) string {
 	d := req.Job.Demand
 	wall := int64(math.Ceil(d.WallTime.Seconds()))
 	cells := []int64{int64(max(1, d.Slots)), cmp.Or(d.Memory, defaultMemory), max(d.Disk<<10, defaultDisk),
-		int64(d.GPUs), wall, wall + int64(grace.Seconds())}
+		int64(d.GPUs), wall, wall + int64(grace.Seconds()), int64(math.Ceil(d.WallTime.Minutes()))}
 	text := req.ID
 	for _, c := range cells {
 		text += " " + strconv.FormatInt(max(0, c), 10)
@@ -141,6 +152,12 @@ func (s *site) head(req plugins.Request) (string, error) {
 	}
 	if req.Job.Demand.WallTime > 0 {
 		lines = append(lines, "allowed_job_duration = $(net)")
+	}
+	if s.network { // what the routes of an HTCondor-CE look at
+		lines = append(lines, "My.xcount = $(cpus)", "My.maxMemory = $(mem)")
+		if req.Job.Demand.WallTime > 0 {
+			lines = append(lines, "My.maxWallTime = $(mins)")
+		}
 	}
 	if s.account != "" {
 		lines = append(lines, "accounting_group = "+s.account)
@@ -192,6 +209,11 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 	s, err := b.site(endpoint.URL)
 	if err != nil {
 		return nil, err
+	}
+	if s.network { // what lies here says nothing of a schedd that cannot be asked
+		if _, err := s.queued(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s.Find(ctx, s, ids)
 }

@@ -42,7 +42,7 @@ type known struct {
 	acct     map[string]row // sacct, by Slurm id
 	acctErr  error
 	outcomes map[string]remote.Outcome // our own files, by our id
-	read     bool               // they were read: a job without one has no directory
+	read     bool                      // they were read: a job without one has no directory
 }
 
 // row is one job in one table.

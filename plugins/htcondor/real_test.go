@@ -1,0 +1,290 @@
+package htcondor_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/htcondor"
+	"gridbroker/plugins/plugintest"
+	"gridbroker/testdata/testbed"
+)
+
+// pool is the real pool of the testbed, reached by this machine's commands,
+// over SSH, and over the network with a token.
+type pool struct {
+	*htcondor.Backend
+	urls map[string]string
+	env  map[string]string
+}
+
+func newPool(t testing.TB) *pool {
+	t.Helper()
+	env := testbed.Env(t, "condor")
+	base := directory(t, env)
+	environ := []string{"PATH=" + env["GRID_CONDOR_BIN"] + ":" + os.Getenv("PATH"), "SSH_AUTH_SOCK="}
+	p := &pool{env: env, urls: map[string]string{
+		"local": "condor:" + base + "/l",
+		"ssh":   fmt.Sprintf("%s/home/condorjob/%s", env["GRID_CONDOR_SSH_URL"], filepath.Base(base)),
+	}}
+	p.Backend = htcondor.New(htcondor.Options{Environ: environ, Home: t.TempDir(), SSHConfig: filepath.Join(env["GRID_CONDOR_SSH"], "config")})
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// directory is a new one that the pool's user can reach.
+func directory(t testing.TB, env map[string]string) string {
+	t.Helper()
+	base, err := os.MkdirTemp(env["GRID_CONDOR_JOBS"], "t")
+	if err == nil {
+		err = os.Chmod(base, 0o711)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	return base
+}
+
+// network is the pool as seen from elsewhere: an address and a token.
+func (p *pool) network(t testing.TB) (b *htcondor.Backend, url string) {
+	t.Helper()
+	base := directory(t, p.env)
+	environ := []string{"PATH=" + p.env["GRID_CONDOR_BIN"] + ":" + os.Getenv("PATH"), "CONDOR_CONFIG=" + p.env["GRID_CONDOR_CLIENT_CONFIG"],
+		"_condor_SEC_TOKEN_DIRECTORY=" + p.env["GRID_CONDOR_TOKENS"]}
+	b = htcondor.New(htcondor.Options{Environ: environ, Home: t.TempDir()})
+	t.Cleanup(func() { b.Close() })
+	return b, "condor://" + p.env["GRID_CONDOR_REMOTE"] + base + "/n"
+}
+
+func (p *pool) conformance(t *testing.T, b *htcondor.Backend, url, iface, dead string) {
+	plugintest.TestSubmitter(t, plugintest.Target{
+		Submitter: b, Endpoint: glue.Endpoint{URL: url, Interface: iface}, Patience: 4 * time.Minute,
+		Stray: plugins.Handle{Interface: iface, Endpoint: url, ID: "999999.0/stray"},
+		Dead:  glue.Endpoint{URL: dead, Interface: iface},
+	})
+}
+
+func TestConformance(t *testing.T) {
+	p := newPool(t)
+	for _, name := range []string{"local", "ssh"} {
+		t.Run(name, func(t *testing.T) {
+			p.conformance(t, p.Backend, p.urls[name], glue.InterfaceCondor, "condor+ssh://condorlab:1")
+		})
+	}
+	t.Run("network", func(t *testing.T) {
+		b, url := p.network(t)
+		p.conformance(t, b, url, glue.InterfaceHTCondorCE, "condor://127.0.0.1:1"+strings.SplitN(url, p.env["GRID_CONDOR_REMOTE"], 2)[1])
+	})
+}
+
+// run sends jobs and waits for their ends.
+func (p *pool) run(t *testing.T, url string, jobs ...*jdl.Job) ([]plugins.Handle, []plugins.Status) {
+	t.Helper()
+	reqs := make([]plugins.Request, len(jobs))
+	for i, job := range jobs {
+		reqs[i] = plugins.Request{ID: fmt.Sprintf("r%d-%d", time.Now().UnixNano(), i), Endpoint: glue.Endpoint{URL: url}, Job: job}
+	}
+	var hs []plugins.Handle
+	for _, r := range p.Submit(t.Context(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	t.Cleanup(func() { p.Clean(t.Context(), hs) })
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(300 * time.Millisecond) {
+		sts := p.Status(t.Context(), hs)
+		left := 0
+		for _, st := range sts {
+			if !st.State.Final() {
+				left++
+			}
+		}
+		if left == 0 {
+			return hs, sts
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not ended: %+v", sts)
+		}
+	}
+}
+
+func sh(line string) *jdl.Job {
+	return &jdl.Job{Executable: "/bin/sh", Args: []string{"-c", line}, StdOutput: "out", StdError: "err", Demand: jdl.Demand{Slots: 1}}
+}
+
+// Words and environment arrive byte for byte.
+func TestRealHostileWords(t *testing.T) {
+	p := newPool(t)
+	words := []string{"", "a b", "it's", `say "hi"`, "$(HOME)", "$$(Name)", "$$([1+1])", "$ENV(PATH)", "new\nline", "tab\t", "*;#%&|<>", `\`, "ü€𝄞", "\x01\x1f\x7f", "\xff\xfe", ")", "# x", "-n"}
+	job := &jdl.Job{Executable: "show.sh", Args: words, StdOutput: "out $(HOME) 'x'", Demand: jdl.Demand{Slots: 1}}
+	script := filepath.Join(t.TempDir(), "show.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf '%s\\0' \"$@\" \"$V\" \"$W\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job.InputSandbox = []jdl.InputFile{{Source: script, Name: "show.sh", Executable: true}}
+	job.Environment = []jdl.EnvVar{{Name: "V", Value: "$$(Name) 'q' \"d\" $(x)\nb"}, {Name: "W", Value: ""}}
+	hs, sts := p.run(t, p.urls["ssh"], job)
+	if sts[0].State != plugins.Done || sts[0].ExitCode != glue.Some(0) {
+		t.Fatalf("%+v", sts[0])
+	}
+	dir := t.TempDir()
+	if r := p.Fetch(t.Context(), []plugins.FetchRequest{{Handle: hs[0], Dir: dir}}, nil)[0]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	got, _ := os.ReadFile(filepath.Join(dir, job.StdOutput))
+	want := strings.Join(append(words, job.Environment[0].Value, ""), "\x00") + "\x00"
+	if string(got) != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// How jobs end: by code, by a signal of their program, over the wall time, by a
+// missing file by URL; what there is of output comes back from all.
+func TestRealEnds(t *testing.T) {
+	p := newPool(t)
+	limited := sh("echo before; sleep 100")
+	limited.Demand.WallTime = 3 * time.Second
+	noInput := sh("true")
+	noInput.InputSandbox = []jdl.InputFile{{Source: "http://127.0.0.1:1/none", Name: "none"}}
+	gpu := sh("echo gpus $_CONDOR_AssignedGPUs")
+	gpu.Demand.GPUs, gpu.Demand.Memory, gpu.Demand.Slots = 1, 2000, 2
+	hs, sts := p.run(t, p.urls["ssh"], sh("echo four; exit 4"), sh("echo k; kill -9 $$"), limited, noInput, gpu)
+	for i, want := range []struct {
+		state  plugins.State
+		code   glue.Opt[int]
+		reason string
+		fault  plugins.Fault
+		output string
+	}{
+		{plugins.Done, glue.Some(4), "", "", "four\n"},
+		{plugins.Done, glue.Some(137), "", "", "k\n"},
+		{plugins.Failed, glue.Opt[int]{}, "the wall time was used up", plugins.JobsFault, "before\n"},
+		{plugins.Failed, glue.Opt[int]{}, "stage-in failed", plugins.JobsFault, ""},
+		{plugins.Done, glue.Some(0), "", "", "gpus "},
+	} {
+		st := sts[i]
+		if st.State != want.state || st.ExitCode != want.code || st.Reason != want.reason || st.Fault != want.fault || st.Node == "" {
+			t.Errorf("job %d: %+v, want %+v", i, st, want)
+		}
+		dir := t.TempDir()
+		r := p.Fetch(t.Context(), []plugins.FetchRequest{{Handle: hs[i], Dir: dir}}, nil)[0]
+		text, _ := os.ReadFile(filepath.Join(dir, "out"))
+		if r.Err != nil || !strings.HasPrefix(string(text), want.output) {
+			t.Errorf("job %d: output %q, %v", i, text, r.Err)
+		}
+	}
+}
+
+// The pool describes itself, START is judged for the job at hand, and what can
+// never run is refused instead of waiting for ever.
+func TestRealResources(t *testing.T) {
+	p := newPool(t)
+	u, err := url.Parse(p.urls["ssh"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := p.Source(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := src.Resources(t.Context())
+	if err != nil || len(rs) != 1 {
+		t.Fatalf("%v %v", rs, err)
+	}
+	r := &rs[0]
+	if r.Queue != "Debian13/X86_64" || r.TotalSlots != glue.Some[int64](16) || r.MaxMemory != glue.Some[int64](16000) || r.GPUs != glue.Some[int64](2) ||
+		r.Site != "TESTBED" || !slices.Contains(r.RuntimeEnvironments, "VEE-Debian13") || r.OSName != "Debian" || r.OSVersion != "13" {
+		t.Errorf("%+v", r)
+	}
+	long := sh("true")
+	long.Demand.WallTime = 10 * time.Hour // the eight slots of one core take an hour
+	short := sh("true")
+	for job, most := range map[*jdl.Job]time.Duration{long: time.Minute, short: time.Minute} {
+		f, err := p.Forecast(t.Context(), job, []*glue.Resource{r})
+		if err != nil || f[r.ID].Median > most {
+			t.Errorf("%v %v", f, err)
+		}
+	}
+	huge := sh("true")
+	huge.Demand.Memory = 999_999
+	res := p.Submit(t.Context(), []plugins.Request{{ID: "huge1", Job: huge, Resource: r, Endpoint: r.Endpoints[0]}}, nil)[0]
+	e, ok := res.Err.(*plugins.Error)
+	if !ok || e.Kind != plugins.Refused || !strings.Contains(e.Error(), "16000 MB") {
+		t.Errorf("999999 MB asked for: %v", res.Err)
+	}
+	tagged := sh("true")
+	tagged.Demand.RuntimeEnvironments = []string{"vee-debian13"}
+	if _, sts := p.run(t, p.urls["ssh"], tagged); sts[0].State != plugins.Done {
+		t.Errorf("%+v", sts[0])
+	}
+}
+
+// The queue is read whole: late materialisation included.
+func TestRealQueue(t *testing.T) {
+	p := newPool(t)
+	q, err := p.QueueReader(p.urls["local"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := directory(t, p.env)
+	sub := "executable = /bin/sleep\narguments = 60\nmax_materialize = 3\nrequest_memory = 100\nhold = true\nqueue 50\n"
+	if err := os.WriteFile(filepath.Join(dir, "f.sub"), []byte(sub), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command := func(argv ...string) string {
+		cmd := exec.Command(filepath.Join(p.env["GRID_CONDOR_BIN"], argv[0]), argv[1:]...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", argv, err, out)
+		}
+		return string(out)
+	}
+	out := command("condor_submit", "-terse", "f.sub")
+	cluster, _, _ := strings.Cut(out, ".")
+	defer command("condor_rm", cluster)
+	var seen int
+	for range 50 {
+		st, err := q.Queue(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(st.Nodes) != 9 {
+			t.Fatalf("%d nodes", len(st.Nodes))
+		}
+		seen = 0
+		for _, j := range st.Jobs {
+			if strings.HasPrefix(j.ID, cluster+".") {
+				seen++
+			}
+		}
+		if seen == 50 {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	t.Errorf("%d jobs of 50 seen", seen)
+}
+
+func TestRealPing(t *testing.T) {
+	p := newPool(t)
+	pong, err := p.Ping(t.Context(), p.urls["ssh"])
+	if err != nil || !pong.LetIn || !strings.HasPrefix(pong.Identity, "condorjob") || pong.Versions[0] == "" {
+		t.Errorf("%+v %v", pong, err)
+	}
+	b, at := p.network(t)
+	if pong, err := b.Ping(t.Context(), at); err != nil || !pong.LetIn {
+		t.Errorf("over the network: %+v %v", pong, err)
+	}
+}
