@@ -62,7 +62,8 @@ type Job struct {
 	Demand   Demand
 	Warnings []*classad.Diagnostic
 
-	autoName bool // Name is not the user's
+	autoName bool            // Name is not the user's
+	given    map[string]bool // attributes of the user's text, folded
 }
 
 // RetriesExit reports whether the job asks to be sent again after an exit code.
@@ -141,7 +142,8 @@ type Demand struct {
 	Nodes               int           // HostNumber
 	SlotsPerNode        int           // SMPGranularity
 	WholeNodes          bool
-	RuntimeEnvironments []string // tags every one of which is needed
+	RuntimeEnvironments []string            // tags every one of which is needed
+	RuntimeOptions      map[string][]string // of tags that are given options, as ARC has them
 	Queue               string
 	GPUs                int
 }

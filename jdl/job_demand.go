@@ -18,7 +18,7 @@ func (r *jobReader) demand() {
 	d.Memory = r.size("Memory")
 	d.VirtualMemory = r.size("VirtualMemory")
 	d.Disk = r.size("Disk")
-	d.RuntimeEnvironments = r.strs("RunTimeEnvironment")
+	r.environments()
 	d.Queue = r.str("Queue")
 	if d.Queue == "" {
 		d.Queue = r.str("QueueName")
@@ -57,6 +57,24 @@ func (r *jobReader) slots() {
 	}
 	if d.Slots > maxSlots {
 		r.failAttr("CPUNumber", "range", "", "%d slots: no machine has more than %d", d.Slots, maxSlots)
+	}
+}
+
+// environments reads tags, each of which may be followed by options for it.
+func (r *jobReader) environments() {
+	d := &r.job.Demand
+	for _, s := range r.strs("RunTimeEnvironment") {
+		words, err := SplitArgs(s)
+		if err != nil || len(words) == 0 {
+			words = []string{s}
+		}
+		d.RuntimeEnvironments = append(d.RuntimeEnvironments, words[0])
+		if len(words) > 1 {
+			if d.RuntimeOptions == nil {
+				d.RuntimeOptions = map[string][]string{}
+			}
+			d.RuntimeOptions[words[0]] = words[1:]
+		}
 	}
 }
 

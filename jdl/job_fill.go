@@ -16,6 +16,7 @@ func (r *jobReader) read() (*Job, error) {
 	if r.job.Dialect == AnyDialect {
 		r.job.Dialect = judgeDialect(r.ad)
 	}
+	r.noteGiven()
 	r.kinds()
 	r.checkAttrs()
 	r.streams()

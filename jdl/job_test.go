@@ -139,7 +139,7 @@ func TestTextGivesTheSameJob(t *testing.T) {
 // view leaves out what Text does not keep, and prints expressions.
 func view(j *Job) map[string]any {
 	c, out := *j, map[string]any{}
-	c.Ad, c.File, c.Warnings, c.Dialect, c.autoName = nil, "", nil, 0, false
+	c.Ad, c.File, c.Warnings, c.Dialect, c.autoName, c.given = nil, "", nil, 0, false, nil
 	for name, e := range map[string]*classad.Expr{"req": &c.Requirements, "rank": &c.Rank, "default": &c.DefaultRank} {
 		if *e != nil {
 			out[name] = classad.Unparse(*e)

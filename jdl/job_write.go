@@ -1,6 +1,12 @@
 package jdl
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"gridbroker/jdl/classad"
+)
 
 // PerNode is the number of slots on one node, 0, where the job says so.
 func (d Demand) PerNode() int {
@@ -31,6 +37,64 @@ func (j *Job) Texts() []string {
 	}
 	for _, f := range j.OutputSandbox {
 		out = append(out, f.Name, f.DestURL)
+	}
+	return out
+}
+
+// Given reports whether the user's text has the attribute, where it was not
+// filled in.
+func (j *Job) Given(name string) bool { return j.given[classad.Fold(name)] }
+
+// noteGiven notes what the text has.
+func (r *jobReader) noteGiven() {
+	r.job.given = map[string]bool{}
+	for _, a := range r.ad.Attrs() {
+		if a.NamePos.Line > 0 || a.Expr.Pos().Line > 0 {
+			r.job.given[classad.Fold(a.Name)] = true
+		}
+	}
+}
+
+// Loss says that another language cannot say an attribute, with its place.
+func (j *Job) Loss(name, hint, format string, args ...any) *classad.Diagnostic {
+	d := &classad.Diagnostic{Severity: classad.Fatal, File: j.File, Code: "not-said", Hint: hint, Msg: name + ": " + fmt.Sprintf(format, args...)}
+	if j.Ad != nil {
+		if a, ok := j.Ad.Attr(name); ok {
+			d.Pos = a.NamePos
+		}
+	}
+	return d
+}
+
+// LossError is the error of a description that would lose something; nil
+// without any.
+func LossError(losses []*classad.Diagnostic) error {
+	errs := make([]error, len(losses))
+	for i, d := range losses {
+		errs[i] = d
+	}
+	return errors.Join(errs...)
+}
+
+// brokerOnly are attributes that tell a broker what to do: no description for
+// a computing element has them.
+var brokerOnly = []string{
+	"Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
+	"ShallowRetryCount", "RetryOnExit", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
+	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel",
+}
+
+// BrokerOnly are the warnings of a conversion about what the user wrote for
+// the broker and no other language has. What Requirements demand is in the
+// Demand.
+func (j *Job) BrokerOnly() []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	for _, name := range brokerOnly {
+		if j.Given(name) {
+			d := j.Loss(name, "", "left out: only a broker acts on it")
+			d.Severity = classad.Warning
+			out = append(out, d)
+		}
 	}
 	return out
 }

@@ -11,11 +11,11 @@ import (
 func (a *app) jdlCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jdl",
-		Short: "Check, evaluate and convert job descriptions",
+		Short: "Write, check, evaluate and convert job descriptions",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.jdlCheckCmd(), a.jdlConvertCmd(), a.jdlEvalCmd())
+	cmd.AddCommand(a.jdlCheckCmd(), a.jdlConvertCmd(), a.jdlEvalCmd(), a.jdlNewCmd())
 	return cmd
 }
 

@@ -32,7 +32,7 @@ type problem struct {
 }
 
 func (a *app) jdlCheckCmd() *cobra.Command {
-	var strict bool
+	var strict, noFiles bool
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Say what is wrong or doubtful in job descriptions",
@@ -47,33 +47,44 @@ The exit code is 0 when there are no errors, 2 when there are.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "warnings count as errors")
+	cmd.Flags().BoolVar(&noFiles, "no-files", false, "do not look whether the input files exist")
 	dialect := dialectFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
 		d, err := parseDialect(*dialect)
 		if err != nil {
 			return err
 		}
-		return a.jdlCheck(paths, d, strict)
+		opts := []jdl.Option{jdl.WithDialect(d)}
+		if noFiles {
+			opts = append(opts, jdl.WithoutFiles())
+		}
+		return a.jdlCheck(paths, opts, strict)
 	}
 	return cmd
 }
 
-func (a *app) jdlCheck(paths []string, d jdl.Dialect, strict bool) error {
+func (a *app) jdlCheck(paths []string, opts []jdl.Option, strict bool) error {
 	files := []checkedFile{}
 	bad := 0
 	for _, path := range paths {
 		name, text, err := a.readText(path)
-		if err != nil {
-			return err
+		found := []*classad.Diagnostic{{Severity: classad.Fatal, File: name, Code: "read"}}
+		if err == nil {
+			found = formats.Lint(name, text, append(a.jobOptions(path), opts...)...)
+		} else {
+			found[0].Msg = strings.TrimPrefix(err.Error(), name+": ")
 		}
-		found := formats.Lint(name, text, append(a.jobOptions(path), jdl.WithDialect(d))...)
 		f := checked(name, found)
 		files = append(files, f)
 		bad += f.Errors
 		if strict {
 			bad += f.Warnings
 		}
-		if !a.json {
+		switch {
+		case a.json:
+		case err != nil:
+			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		default:
 			a.printChecked(f, found)
 		}
 	}

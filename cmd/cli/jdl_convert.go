@@ -27,12 +27,14 @@ character) and writes the jobs in another language: adl (EMI-ES Activity
 Description Language, as A-REX takes it), xrsl (for arcsub), sbatch (a script for
 Slurm), json (the record of each job), jdl (everything filled in).
 
-What the other language cannot say is an error, never left out silently, except
-Requirements and Rank, which only a broker can evaluate; what Requirements
-demand (times, memory, software) is written.
+What the other language cannot say is an error that names the attribute; with
+--lossy it is left out with a warning. What tells a broker what to do, as
+Requirements, Rank and RetryCount, is left out with a warning always; what
+Requirements demand (times, memory, software) is written.
 
 Several jobs make one text, but for sbatch: --out names a directory then, and
-each job gets a file of its own in it.`,
+each job gets a file of its own in it; for a DAG also submit.sh, which submits
+them in order.`,
 		Example: `  grid jdl convert --to adl job.jdl
   grid jdl convert --to jdl old.xrsl > new.jdl
   grid jdl convert --to sbatch --out scripts/ sweep.jdl`,
@@ -42,6 +44,7 @@ each job gets a file of its own in it.`,
 	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, json or jdl")
 	f.StringVar(&c.out, "out", "", "write to this `file`, or for sbatch directory, instead of standard output")
 	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
+	f.BoolVar(&c.lossy, "lossy", false, "leave out what the other language cannot say, with a warning")
 	f.BoolVar(&c.noFiles, "no-files", false, "do not look whether the input files exist")
 	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
@@ -60,6 +63,7 @@ type converter struct {
 	*app
 	to, out          string
 	stageIn, noFiles bool
+	lossy            bool
 }
 
 func (c *converter) run(path string, d jdl.Dialect) error {
@@ -93,15 +97,34 @@ func (c *converter) write(text []byte) error {
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	switch c.to {
 	case "adl":
-		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{}) }, adl.Bulk)
+		c.losses(set, adl.Losses)
+		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: c.lossy, Rerun: true}) }, adl.Bulk)
 	case "xrsl":
-		return each(set, xrsl.Write, xrsl.Bulk)
+		c.losses(set, xrsl.Losses)
+		return each(set, func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: c.lossy}) }, xrsl.Bulk)
 	case "json":
 		return toJSON(set)
 	case "jdl":
 		return []byte(set.Text()), nil
 	}
 	return nil, fmt.Errorf("--to %s: it is adl, xrsl, sbatch, json or jdl", c.to)
+}
+
+// losses warns, each once, of what is left out.
+func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnostic) {
+	said := map[string]bool{}
+	for _, j := range set.Jobs {
+		out := j.BrokerOnly()
+		if c.lossy {
+			out = append(out, of(j)...)
+		}
+		for _, d := range out {
+			if text := d.Error(); !said[text] {
+				said[text] = true
+				fmt.Fprintf(c.env.Err, "grid: warning: %s\n", text)
+			}
+		}
+	}
 }
 
 // each writes every job, and joins them when there are several.
@@ -143,26 +166,44 @@ func toJSON(set *jdl.JobSet) ([]byte, error) {
 
 // scripts writes one script, or one for each job into a directory.
 func (c *converter) scripts(set *jdl.JobSet) error {
+	c.losses(set, sbatch.Losses)
+	inDir := strings.HasSuffix(c.out, "/")
+	if fi, err := os.Stat(c.abs(c.out)); c.out != "" && err == nil && fi.IsDir() {
+		inDir = true
+	}
 	if len(set.Jobs) > 1 && (c.out == "" || c.out == "-") {
 		return usageError(fmt.Errorf("%d jobs are %d scripts: name a directory with --out", len(set.Jobs), len(set.Jobs)))
 	}
+	texts := make([][]byte, len(set.Jobs))
 	for i, j := range set.Jobs {
-		text, err := sbatch.Write(j, sbatch.Options{StageIn: c.stageIn})
-		if err != nil {
+		var err error
+		if texts[i], err = sbatch.Write(j, sbatch.Options{StageIn: c.stageIn, Lossy: c.lossy}); err != nil {
 			return usageError(fmt.Errorf("%s: %w", j.Name, err))
 		}
-		if len(set.Jobs) == 1 {
-			return c.write(text)
-		}
-		dir := c.abs(c.out)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, scriptName(i, j)), text, 0o755); err != nil {
+	}
+	if len(set.Jobs) == 1 && !inDir {
+		return c.write(texts[0])
+	}
+	return c.scriptDir(set, texts)
+}
+
+// scriptDir writes the scripts into the directory --out, which is made.
+func (c *converter) scriptDir(set *jdl.JobSet, texts [][]byte) error {
+	dir := c.abs(c.out)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	files := make([]string, len(texts))
+	for i, text := range texts {
+		files[i] = scriptName(i, set.Jobs[i])
+		if err := os.WriteFile(filepath.Join(dir, files[i]), text, 0o755); err != nil {
 			return err
 		}
 	}
-	return nil
+	if set.Kind != jdl.DAG {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, "submit.sh"), sbatch.Dependent(set, files), 0o755)
 }
 
 // scriptName is a plain name of a file for a job's script.

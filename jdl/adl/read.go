@@ -29,8 +29,9 @@ type adlIn struct {
 	} `xml:"Application"`
 	Resources struct {
 		RTE []struct {
-			Name    string `xml:"Name"`
-			Version string `xml:"Version"`
+			Name    string   `xml:"Name"`
+			Version string   `xml:"Version"`
+			Options []string `xml:"Option"`
 		} `xml:"RuntimeEnvironment"`
 		Memory   int64     `xml:"IndividualPhysicalMemory"`
 		Virtual  int64     `xml:"IndividualVirtualMemory"`
@@ -75,6 +76,7 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		return d.ShowLine(string(src))
 	}
 	var ads []*classad.Ad
+	places := elements(src)
 	for {
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
@@ -95,7 +97,7 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		if err := dec.DecodeElement(&doc, &start); err != nil {
 			return nil, fail("%v", xmlReason(err))
 		}
-		ads = append(ads, doc.ad(file, classad.Pos{Line: line, Col: col}, warn))
+		ads = append(ads, doc.ad(classad.Pos{Line: line, Col: col}, teller{file, string(src), places[len(ads)], warn}))
 	}
 	if len(ads) == 0 {
 		return nil, fail("no ActivityDescription in the text")
@@ -112,7 +114,7 @@ func xmlReason(err error) string {
 }
 
 // ad writes the description as a record of ours.
-func (a *adlIn) ad(file string, pos classad.Pos, warn func(*classad.Diagnostic)) *classad.Ad {
+func (a *adlIn) ad(pos classad.Pos, tell teller) *classad.Ad {
 	b := jdl.Builder{Ad: classad.Placed(classad.NewAd(), pos), Pos: pos}
 	b.Str("JobName", a.Name)
 	env := make([]jdl.EnvVar, len(a.App.Environment))
@@ -132,17 +134,44 @@ func (a *adlIn) ad(file string, pos classad.Pos, warn func(*classad.Diagnostic))
 	b.Number("RetryCount", int64(a.App.Rerun))
 	a.resources(&b)
 	a.staging(&b, program)
+	a.unused(tell)
+	return b.Ad
+}
+
+// unused warns of what no job of ours can say.
+func (a *adlIn) unused(tell teller) {
 	for _, list := range [][]xmlName{a.App.Other, a.Resources.Other, a.Staging.Other} {
 		for _, n := range list {
-			if !adlSilent[n.XMLName.Local] {
-				warn(&classad.Diagnostic{File: file, Pos: pos, Code: "not-used", Msg: "<" + n.XMLName.Local + "> is not used"})
+			if name := n.XMLName.Local; !adlSilent[name] {
+				tell.warn(name, 0, "<"+name+"> is not used")
 			}
 		}
 	}
 	if a.Staging.Push {
-		warn(&classad.Diagnostic{File: file, Pos: pos, Code: "not-used", Msg: "<ClientDataPush> is not used: over REST such a job would wait for ever"})
+		tell.warn("ClientDataPush", 0, "<ClientDataPush> is not used: over REST such a job would wait for ever")
 	}
-	return b.Ad
+	for i := range tell.places["FailIfExitCodeNotEqualTo"] {
+		tell.warn("FailIfExitCodeNotEqualTo", i, "<FailIfExitCodeNotEqualTo> is not used: a program fails when its exit code is not 0")
+	}
+	if len(a.App.Pre) > 1 {
+		tell.warn("PreExecutable", 1, "only the first <PreExecutable> is run")
+	}
+	if len(a.App.Post) > 1 {
+		tell.warn("PostExecutable", 1, "only the first <PostExecutable> is run")
+	}
+	sources, targets := 0, 0
+	for _, f := range a.Staging.Inputs {
+		if len(f.Sources) > 1 {
+			tell.warn("Source", sources+1, f.Name+": only the first <Source> is used")
+		}
+		sources += len(f.Sources)
+	}
+	for _, f := range a.Staging.Outputs {
+		if len(f.Targets) > 1 {
+			tell.warn("Target", targets+1, f.Name+": only the first <Target> is used")
+		}
+		targets += len(f.Targets)
+	}
 }
 
 func hook(b *jdl.Builder, name string, programs []adlProgram) {
@@ -162,7 +191,7 @@ func (a *adlIn) resources(b *jdl.Builder) {
 		if v := strings.TrimSpace(rte.Version); v != "" {
 			tag += "-" + v
 		}
-		b.Add("RunTimeEnvironment", tag)
+		b.Add("RunTimeEnvironment", jdl.JoinArgs(append([]string{tag}, rte.Options...)))
 	}
 	b.Number("Memory", res.Memory>>20)
 	b.Number("VirtualMemory", res.Virtual>>20)

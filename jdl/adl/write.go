@@ -12,6 +12,7 @@ import (
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/arex"
+	"gridbroker/jdl/classad"
 )
 
 // Namespaces of the EMI Execution Service's Activity Description Language
@@ -26,6 +27,17 @@ type Options struct {
 	Name         string // the job's name at the CE; "": Job.Name
 	DelegationID string // credential already delegated to the CE
 	Queue        string // "": the one the job asks for
+	Lossy        bool   // leave out what Losses names, instead of failing
+	Rerun        bool   // write RetryCount as the number of reruns that A-REX makes
+}
+
+// Losses are what the job asks for and ADL cannot say.
+func Losses(j *jdl.Job) []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	if j.Demand.GPUs > 0 {
+		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "ADL cannot ask for GPUs"))
+	}
+	return out
 }
 
 // Write writes the job as one ActivityDescription, without an XML declaration.
@@ -35,6 +47,9 @@ type Options struct {
 // small shell script around the program. It is an error when a text of the job
 // cannot stand in XML, or is known to be spoilt by A-REX.
 func Write(j *jdl.Job, o Options) ([]byte, error) {
+	if err := jdl.LossError(Losses(j)); err != nil && !o.Lossy {
+		return nil, err
+	}
 	if err := checkXML(j); err != nil {
 		return nil, err
 	}
@@ -44,7 +59,9 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Application = app
+	if doc.Application = app; o.Rerun && j.Given("RetryCount") {
+		doc.Application.Rerun = j.RetryCount
+	}
 	doc.Resources = resources(j, o)
 	doc.Staging = staging(j, o)
 	out, err := xml.MarshalIndent(doc, "", "  ")
@@ -94,10 +111,12 @@ type adlApplication struct {
 	Output      string        `xml:"Output,omitempty"`
 	Error       string        `xml:"Error,omitempty"`
 	Environment []adlVariable `xml:"Environment"`
+	Rerun       int           `xml:"Rerun,omitempty"`
 }
 
 type adlRTE struct {
-	Name string `xml:"Name"`
+	Name    string   `xml:"Name"`
+	Options []string `xml:"Option"`
 }
 
 type adlSlots struct {
@@ -157,7 +176,7 @@ func resources(j *jdl.Job, o Options) adlResources {
 		CPUTime: jdl.Seconds(d.CPUTime), Wall: jdl.Seconds(d.WallTime),
 	}
 	for _, tag := range d.RuntimeEnvironments {
-		res.RTE = append(res.RTE, adlRTE{tag})
+		res.RTE = append(res.RTE, adlRTE{tag, d.RuntimeOptions[tag]})
 	}
 	if d.Slots > 1 || d.SlotsPerNode > 0 || d.WholeNodes {
 		res.Slots = &adlSlots{Number: max(1, d.Slots), PerHost: d.PerNode(), Exclusive: d.WholeNodes}

@@ -23,6 +23,10 @@ const hookScript = `run() { n=$1; shift; k=$#; ` +
 // program only.
 func words(j *jdl.Job) (program string, args []string) {
 	if j.Prologue == "" && j.Epilogue == "" {
+		if !strings.Contains(j.Executable, "/") && !j.HasInput(j.Executable) {
+			// A-REX wants a file; a bare name is one of the node's PATH.
+			return "/usr/bin/env", append([]string{j.Executable}, j.Args...)
+		}
 		return j.Executable, j.Args
 	}
 	args = []string{"-c", hookScript, "grid-hooks"}

@@ -31,7 +31,7 @@ var fullFiles = []string{"run.sh", "sub/in", "tool"}
 // TestConvertAndBack writes a job in each language that can be read again.
 func TestConvertAndBack(t *testing.T) {
 	full := parseTest(t, fullJob, fullFiles...)
-	text, err := xrsl.Write(full)
+	text, err := xrsl.Write(full, xrsl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestArexArguments(t *testing.T) {
 	j := parseTest(t, `Executable = "/bin/echo";`)
 	j.Args = []string{"$HOME", "a`id`b c d", `\$x`, "${GRID_DOLLAR}", ""}
 	for name, write := range map[string]func() ([]byte, error){
-		"adl": func() ([]byte, error) { return adl.Write(j, adl.Options{}) }, "xrsl": func() ([]byte, error) { return xrsl.Write(j) },
+		"adl": func() ([]byte, error) { return adl.Write(j, adl.Options{}) }, "xrsl": func() ([]byte, error) { return xrsl.Write(j, xrsl.Options{}) },
 	} {
 		text, err := write()
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
 // Options are what a submission adds to a script.
@@ -18,6 +19,24 @@ type Options struct {
 	// StageIn copies the input files from this machine into the directory
 	// the job starts in; otherwise they must be there already.
 	StageIn bool
+	Lossy   bool // leave out what Losses names, instead of failing
+}
+
+// Losses are what the job asks for and a script cannot say. A limit of CPU
+// time is none where one of wall time is at most as long.
+func Losses(j *jdl.Job) []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	d := j.Demand
+	if d.CPUTime > 0 && (d.WallTime == 0 || d.WallTime < d.CPUTime) {
+		out = append(out, j.Loss("CPUTime", "give WallTime", "Slurm limits wall time alone"))
+	}
+	if d.VirtualMemory > 0 {
+		out = append(out, j.Loss("VirtualMemory", "", "Slurm cannot ask for virtual memory"))
+	}
+	if len(d.RuntimeEnvironments) > 0 {
+		out = append(out, j.Loss("RunTimeEnvironment", "load the software in the job's own script", "Slurm does not know %s", strings.Join(d.RuntimeEnvironments, ", ")))
+	}
+	return out
 }
 
 // Write writes the job as a script for Slurm's sbatch. Every text of the job
@@ -25,6 +44,9 @@ type Options struct {
 // be a directive safely is an error. Input from URLs and output to URLs are
 // errors, for nothing in the script could transfer them.
 func Write(j *jdl.Job, o Options) ([]byte, error) {
+	if err := jdl.LossError(Losses(j)); err != nil && !o.Lossy {
+		return nil, err
+	}
 	w := sbatchWriter{job: j, opt: o}
 	w.line("#!/bin/sh")
 	w.directives()

@@ -13,7 +13,7 @@ func ExampleWrite() {
 		fmt.Println(err)
 		return
 	}
-	text, err := xrsl.Write(job)
+	text, err := xrsl.Write(job, xrsl.Options{})
 	fmt.Print(string(text), err)
 	// Output:
 	// &(executable = "/bin/echo")

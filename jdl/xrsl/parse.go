@@ -17,7 +17,11 @@ type xrslRelation struct {
 	name   string // lower case, without underscores
 	op     string
 	values []xrslValue
+	or     []xrslRelation // of orRelation, which has nothing else
 }
+
+// orRelation is the name that (|(a=b)(c=d)) gets.
+const orRelation = "|"
 
 // xrslValue is a text, or a list in parentheses.
 type xrslValue struct {
@@ -100,7 +104,10 @@ func (p *xrslParser) request() []xrslRelation {
 
 func (p *xrslParser) relation() xrslRelation {
 	p.skip()
-	if p.peek('&') || p.peek('|') || p.peek('(') {
+	if p.peek('|') {
+		return p.alternatives()
+	}
+	if p.peek('&') || p.peek('(') {
 		p.fail(p.at, "", "nested requests are not supported")
 		return xrslRelation{}
 	}
@@ -115,6 +122,24 @@ func (p *xrslParser) relation() xrslRelation {
 	r.values = p.values()
 	if p.err == nil && len(r.values) == 0 {
 		p.fail(p.at, "", "%s has no value", r.name)
+	}
+	return r
+}
+
+// alternatives parses "|(a=b)(c=d)" inside a request.
+func (p *xrslParser) alternatives() xrslRelation {
+	r := xrslRelation{pos: p.posAt(p.at), name: orRelation, op: "="}
+	if p.depth++; p.depth > xrslDepth {
+		p.fail(p.at, "", "parentheses are nested too deeply")
+	}
+	p.take('|')
+	for p.skip(); p.err == nil && p.take('('); p.skip() {
+		r.or = append(r.or, p.relation())
+		p.expect(')', "after an alternative")
+	}
+	p.depth--
+	if p.err == nil && len(r.or) == 0 {
+		p.fail(p.at, "", "| stands before alternatives: (|(queue=a)(queue=b))")
 	}
 	return r
 }

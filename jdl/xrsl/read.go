@@ -61,7 +61,7 @@ func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
 	if r.program != "" {
 		r.program = arex.Program(&r.b, r.program, r.args)
 	}
-	if r.join {
+	if r.refused(rels); r.join {
 		r.stderr = r.stdout
 	}
 	r.b.Str("StdOutput", r.stdout)
@@ -91,11 +91,11 @@ func (r *xrslReader) fail(pos classad.Pos, format string, args ...any) {
 }
 
 // xrslRepeatable are attributes that may be given several times.
-var xrslRepeatable = map[string]bool{"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true}
+var xrslRepeatable = map[string]bool{"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true, orRelation: true}
 
 // xrslSilent are attributes that only concern the client or its log.
 var xrslSilent = map[string]bool{
-	"gmlog": true, "stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
+	"stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
 	"savestate": true, "jobid": true, "ftpthreads": true, "cache": true, "delegationid": true, "middleware": true,
 }
 
@@ -115,10 +115,31 @@ func (r *xrslReader) relation(rel xrslRelation) {
 	switch {
 	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
 	default:
-		d := &classad.Diagnostic{File: r.file, Pos: rel.pos, Code: "not-used", Msg: rel.name + " is not used"}
-		d.Hint = classad.DidYouMean(rel.name, xrslNames)
-		d.ShowLine(r.src)
-		r.warn(d)
+		r.notUsed(rel.pos, rel.name+" is not used", classad.DidYouMean(rel.name, xrslNames))
+	}
+}
+
+func (r *xrslReader) notUsed(pos classad.Pos, msg, hint string) {
+	r.warn((&classad.Diagnostic{File: r.file, Pos: pos, Code: "not-used", Msg: msg, Hint: hint}).ShowLine(r.src))
+}
+
+// maxRerun is the largest number of reruns that ARC takes.
+const maxRerun = 5
+
+// refused says what ARC's own reader does not take.
+func (r *xrslReader) refused(rels []xrslRelation) {
+	pos := rels[0].pos
+	switch {
+	case r.program == "" && r.err == nil:
+		r.fail(pos, "a request needs executable")
+	case r.join && r.stderr != "":
+		r.fail(pos, "join and stderr exclude each other")
+	case r.join && r.stdout == "":
+		r.fail(pos, "join needs stdout")
+	case r.seen["countpernode"] && !r.seen["count"]:
+		r.fail(pos, "countPerNode needs count")
+	case r.seen["gridtime"] && (r.seen["cputime"] || r.seen["walltime"]):
+		r.fail(pos, "gridTime excludes cpuTime and wallTime")
 	}
 }
 
@@ -174,7 +195,11 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 	case "countpernode":
 		r.b.Number("SMPGranularity", r.integer(rel))
 	case "rerun":
-		r.b.Number("RetryCount", r.integer(rel))
+		n := r.integer(rel)
+		if n > maxRerun {
+			r.fail(rel.pos, "rerun is at most %d", maxRerun)
+		}
+		r.b.Number("RetryCount", n)
 	default:
 		return false
 	}
@@ -214,9 +239,7 @@ func (r *xrslReader) files(rel xrslRelation) bool {
 func (r *xrslReader) wish(rel xrslRelation) bool {
 	switch rel.name {
 	case "runtimeenvironment":
-		for _, tag := range r.texts(rel) {
-			r.b.Add("RunTimeEnvironment", tag)
-		}
+		r.b.Add("RunTimeEnvironment", jdl.JoinArgs(r.texts(rel))) // the tag, and options for it
 	case "architecture":
 		r.b.Require("other.GlueHostArchitecturePlatformType == " + jdl.Quote(r.one(rel)))
 	case "cluster":
@@ -225,8 +248,13 @@ func (r *xrslReader) wish(rel xrslRelation) bool {
 			clause = "(" + clause + ") isnt true"
 		}
 		r.b.Require(clause)
+	case orRelation:
+		r.alternatives(rel)
 	case "nodeaccess":
 		for _, s := range r.texts(rel) {
+			if s != "inbound" && s != "outbound" {
+				r.fail(rel.pos, "nodeAccess is inbound or outbound")
+			}
 			r.b.Access(s)
 		}
 	case "exclusiveexecution":
@@ -237,6 +265,20 @@ func (r *xrslReader) wish(rel xrslRelation) bool {
 		return false
 	}
 	return true
+}
+
+// alternatives reads (|(queue=a)(queue=b)): any of some queues or hosts.
+func (r *xrslReader) alternatives(rel xrslRelation) {
+	var any []string
+	for _, sub := range rel.or {
+		name := map[string]string{"queue": "GlueCEName", "cluster": "GlueCEInfoHostName"}[sub.name]
+		if name == "" || sub.op != "=" {
+			r.fail(sub.pos, "alternatives (|) of %s are not supported: only of queue and cluster", sub.name)
+			return
+		}
+		any = append(any, "other."+name+" == "+jdl.Quote(r.one(sub)))
+	}
+	r.b.Require("(" + strings.Join(any, " || ") + ")")
 }
 
 // one is the single text of a relation.
@@ -294,6 +336,9 @@ func (r *xrslReader) pair(rel xrslRelation, v xrslValue) (first, second string, 
 	}
 	if len(v.list) > 1 {
 		second = v.list[1].text
+	}
+	if len(v.list) > 2 {
+		r.notUsed(v.list[2].pos, "options of "+rel.name+" are not used", "")
 	}
 	return v.list[0].text, second, true
 }

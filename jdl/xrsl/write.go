@@ -8,17 +8,35 @@ import (
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/arex"
+	"gridbroker/jdl/classad"
 )
+
+// Options change what is written.
+type Options struct {
+	Lossy bool // leave out what Losses names, instead of failing
+}
+
+// Losses are what the job asks for and xRSL cannot say.
+func Losses(j *jdl.Job) []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	if j.Demand.VirtualMemory > 0 {
+		out = append(out, j.Loss("VirtualMemory", "", "xRSL cannot ask for virtual memory"))
+	}
+	if j.Demand.GPUs > 0 {
+		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "xRSL cannot ask for GPUs"))
+	}
+	return out
+}
 
 // Write writes the job as an xRSL request, for arcsub. Times are rounded up to
 // minutes, disk to GB. A prologue or epilogue is run by a small shell script
 // around the program. Virtual memory, which xRSL cannot ask for, is an error.
 // Requirements and Rank have no counterpart and are left
 // out; what they demand is in.
-func Write(j *jdl.Job) ([]byte, error) {
+func Write(j *jdl.Job, o Options) ([]byte, error) {
 	d := j.Demand
-	if d.VirtualMemory > 0 {
-		return nil, fmt.Errorf("xRSL cannot ask for virtual memory")
+	if err := jdl.LossError(Losses(j)); err != nil && !o.Lossy {
+		return nil, err
 	}
 	for _, s := range j.Texts() {
 		if strings.ContainsRune(s, 0) {
@@ -40,6 +58,9 @@ func Write(j *jdl.Job) ([]byte, error) {
 	w.pairs("environment", envPairs(env))
 	w.sandbox(j)
 	w.demand(d)
+	if j.Given("RetryCount") {
+		w.number("rerun", int64(min(j.RetryCount, maxRerun)))
+	}
 	return []byte(w.b.String()), nil
 }
 
@@ -140,7 +161,7 @@ func (w *xrslWriter) demand(d jdl.Demand) {
 	}
 	w.one("queue", d.Queue)
 	for _, tag := range d.RuntimeEnvironments {
-		w.texts("runTimeEnvironment", tag)
+		w.texts("runTimeEnvironment", append([]string{tag}, d.RuntimeOptions[tag]...)...)
 	}
 }
 

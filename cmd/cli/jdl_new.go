@@ -1,0 +1,53 @@
+package cli
+
+import (
+	_ "embed" // for the template
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed jdl_new.jdl
+var newJDL string
+
+func (a *app) jdlNewCmd() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "new [FILE]",
+		Short: "Write a commented job description to start from",
+		Long: `Writes a job description with the attributes most jobs need and a comment for
+each, to FILE or to standard output. A file that is there already stays, unless
+--force is given.`,
+		Example: `  grid jdl new job.jdl
+  grid jdl new | grid jdl check --no-files -`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 || args[0] == "-" {
+			_, err := fmt.Fprint(a.env.Out, newJDL)
+			return err
+		}
+		return a.writeNew(args[0], force)
+	}
+	return cmd
+}
+
+func (a *app) writeNew(name string, force bool) error {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(a.abs(name), mode, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usageError(fmt.Errorf("%s is there already; --force replaces it", name))
+	}
+	if err != nil {
+		return usageError(err)
+	}
+	_, err = f.WriteString(newJDL)
+	return errors.Join(err, f.Close())
+}

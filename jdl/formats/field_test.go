@@ -1,0 +1,125 @@
+package formats
+
+import (
+	"strings"
+	"testing"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/adl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/sbatch"
+	"gridbroker/jdl/xrsl"
+)
+
+// TestForeignAsWritten: what is said of descriptions in other languages; ""
+// stands for nothing.
+func TestForeignAsWritten(t *testing.T) {
+	const open = "<ActivityDescription>\n <Application><Executable><Path>/bin/ls</Path>\n"
+	for _, c := range []struct{ src, want string }{
+		{`&(executable=/bin/ls)(join=yes)(stdout=o)(stderr=e)`, `error xrsl 1 join and stderr exclude each other`},
+		{`&(executable=/bin/ls)(join=yes)`, `error xrsl 1 join needs stdout`},
+		{`&(executable=/bin/ls)(countPerNode=2)`, `error xrsl 1 countPerNode needs count`},
+		{`&(arguments=a)`, `error xrsl 1 a request needs executable`},
+		{`&(executable=/bin/ls)(rerun=9)`, `error xrsl 1 rerun is at most 5`},
+		{`&(executable=/bin/ls)(nodeAccess=sideways)`, `error xrsl 1 nodeAccess is inbound or outbound`},
+		{"&(executable=/bin/ls)\n(gmlog=log)", `warning not-used 2 gmlog is not used`},
+		{"&(executable=/bin/ls)\n(inputFiles=(a \"gsiftp://h/a\" \"threads=4\"))", `warning not-used 2 options of inputfiles are not used`},
+		{`&(executable=/bin/ls)(|(queue=q1)(queue=q2))`, ``},
+		{`&(executable=/bin/ls)(|(memory=1)(memory=2))`, `error xrsl 1 alternatives (|) of memory are not supported`},
+		{open + "<FailIfExitCodeNotEqualTo>3</FailIfExitCodeNotEqualTo></Executable></Application></ActivityDescription>",
+			`warning not-used 3 <FailIfExitCodeNotEqualTo> is not used`},
+		{open + "</Executable><PreExecutable><Path>/a</Path></PreExecutable>\n<PreExecutable><Path>/b</Path></PreExecutable></Application></ActivityDescription>",
+			`warning not-used 4 only the first <PreExecutable> is run`},
+		{open + "</Executable></Application><DataStaging><InputFile><Name>x</Name><Source><URI>https://h/x</URI></Source>\n<Source><URI>https://i/x</URI></Source></InputFile></DataStaging></ActivityDescription>",
+			`warning not-used 4 x: only the first <Source> is used`},
+	} {
+		found := Lint("f", []byte(c.src), jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
+		var got []string
+		for _, d := range found {
+			got = append(got, strings.Join([]string{d.Severity.String(), d.Code, string(rune('0' + d.Pos.Line)), d.Msg}, " "))
+		}
+		if text := strings.Join(got, " | "); !strings.HasPrefix(text, c.want) || c.want == "" && text != "" || len(got) > 1 {
+			t.Errorf("%s\n got %s\nwant %s", c.src, text, c.want)
+		}
+	}
+}
+
+func TestAlternativesOfQueues(t *testing.T) {
+	j := parseTest(t, `&(executable=/bin/ls)(|(queue=q1)(queue="q 2"))`)
+	if got := classad.Unparse(j.Requirements); !strings.HasPrefix(got, `(other.GlueCEName == "q1" || other.GlueCEName == "q 2")`) {
+		t.Error(got)
+	}
+}
+
+// TestOptionsOfEnvironments go through both languages.
+func TestOptionsOfEnvironments(t *testing.T) {
+	j := parseTest(t, `&(executable=/bin/ls)(runTimeEnvironment="R" "opt 1" "opt2")(runTimeEnvironment="S")`)
+	check := func(what string, j *jdl.Job) {
+		equal(t, what, j.Demand.RuntimeEnvironments, []string{"R", "S"})
+		equal(t, what, j.Demand.RuntimeOptions, map[string][]string{"R": {"opt 1", "opt2"}})
+	}
+	check("xrsl", j)
+	text, err := adl.Write(j, adl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("adl", parseTest(t, string(text)))
+	if text, err = xrsl.Write(j, xrsl.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	check("xrsl again", parseTest(t, string(text)))
+	again, err := jdl.LoadJob(j.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("jdl", again)
+}
+
+// TestLosses: what a language cannot say is an error that names the attribute
+// and its place, and is left out when that is asked for.
+func TestLosses(t *testing.T) {
+	write := map[string]func(j *jdl.Job, lossy bool) ([]byte, error){
+		"adl":    func(j *jdl.Job, lossy bool) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: lossy}) },
+		"xrsl":   func(j *jdl.Job, lossy bool) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: lossy}) },
+		"sbatch": func(j *jdl.Job, lossy bool) ([]byte, error) { return sbatch.Write(j, sbatch.Options{Lossy: lossy}) },
+	}
+	for _, c := range []struct{ attr, to, want string }{
+		{"GPUNumber = 2;", "adl", "GPUNumber: ADL cannot ask for GPUs"},
+		{"GPUNumber = 2;", "xrsl", "GPUNumber: xRSL cannot ask for GPUs"},
+		{"GPUNumber = 2;", "sbatch", ""},
+		{"VirtualMemory = 500;", "xrsl", "VirtualMemory: xRSL cannot ask for virtual memory"},
+		{"VirtualMemory = 500;", "adl", ""},
+		{"VirtualMemory = 500;", "sbatch", "VirtualMemory: Slurm cannot"},
+		{"CPUTime = 3600;", "sbatch", "CPUTime: Slurm limits wall time alone"},
+		{"CPUTime = 3600; WallTime = 7200;", "sbatch", ""},
+		{`RunTimeEnvironment = "A";`, "sbatch", "RunTimeEnvironment: Slurm does not know A"},
+		{"Disk = 5000;", "sbatch", ""},
+	} {
+		j := parseTest(t, "Executable = \"/bin/ls\";\n"+c.attr)
+		_, err := write[c.to](j, false)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s to %s: %v", c.attr, c.to, err)
+		}
+		if _, err := write[c.to](j, true); err != nil {
+			t.Errorf("%s to %s, lossy: %v", c.attr, c.to, err)
+		}
+	}
+	j := parseTest(t, `Executable = "/bin/ls"; Rank = other.x; RetryCount = 1;`)
+	equal(t, "for the broker", len(j.BrokerOnly()), 2)
+}
+
+// TestBareProgram: A-REX wants a file, so that a bare name is looked up by env.
+func TestBareProgram(t *testing.T) {
+	j := parseTest(t, `Executable = "singularity"; Arguments = "exec x";`)
+	text, err := adl.Write(j, adl.Options{})
+	if err != nil || !strings.Contains(string(text), "<Path>/usr/bin/env</Path>\n      <Argument>singularity</Argument>") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	text, err = xrsl.Write(j, xrsl.Options{})
+	if err != nil || !strings.Contains(string(text), `(executable = "/usr/bin/env")`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if _, err := jdl.ParseJob("again", []byte(j.Text())); err != nil {
+		t.Errorf("its own text: %v", err)
+	}
+}
