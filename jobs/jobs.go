@@ -27,6 +27,9 @@ type Controller struct {
 	// Scouts limits the jobs sent to resources that have not shown yet that
 	// they run jobs. nil: no limit.
 	Scouts *Scouts
+	// Settle is for how long a request whose outcome is uncertain may still
+	// arrive; 0: SettleTime.
+	Settle time.Duration
 	// AtOnce is how many endpoints are talked to at once; 0: 32.
 	AtOnce int
 
@@ -51,6 +54,13 @@ func (s *sweep) due(now clock.Reading) bool {
 	}
 	s.last = now
 	return true
+}
+
+func (c *Controller) settleTime() time.Duration {
+	if c.Settle > 0 {
+		return c.Settle
+	}
+	return SettleTime
 }
 
 func (c *Controller) atOnce() int {

@@ -249,7 +249,10 @@ func (e Unanswered) apply(r *Record, now time.Time) string {
 // uncertain until it has been looked up after the last moment at which it
 // could still arrive; then the attempt is over, and is looked up for a while
 // all the same.
-type NotFound struct{ Asked clock.Reading }
+type NotFound struct {
+	Asked  clock.Reading // before the question left
+	Settle time.Duration // for how long the request may still arrive
+}
 
 func (NotFound) name() string          { return "not found" }
 func (NotFound) from() []plugins.State { return asked }
@@ -260,7 +263,7 @@ func (e NotFound) apply(r *Record, now time.Time) string {
 		r.Uncertain, r.Since = now, e.Asked
 		return silent
 	}
-	if passed < SettleTime {
+	if passed < e.Settle {
 		return silent
 	}
 	why := "never arrived at " + r.Handle.Endpoint
@@ -328,7 +331,8 @@ func (e Seen) apply(r *Record, now time.Time) string {
 	st := e.Status
 	switch st.State {
 	case plugins.Unknown, plugins.Intended, plugins.Submitting, "":
-		return silent // never a verdict
+		r.certain() // that it was not known before counts no more
+		return silent
 	case plugins.Lost:
 		if !r.missed(e.At, now) {
 			return silent

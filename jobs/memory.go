@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -19,29 +18,17 @@ import (
 type Memory struct {
 	mu     sync.Mutex
 	now    func() time.Time
-	rows   map[string]*memoryRow
+	rows   map[string]*Record
 	order  []string // ids, sorted
 	log    map[string][]Entry
 	leases map[string]bool
-}
-
-type memoryRow struct {
-	row
-	state   plugins.State
-	parent  string
-	created time.Time
-	loose   time.Time
 }
 
 var _ Store = (*Memory)(nil)
 
 // NewMemory returns an empty store. now dates the log.
 func NewMemory(now func() time.Time) *Memory {
-	return &Memory{now: now, rows: map[string]*memoryRow{}, log: map[string][]Entry{}, leases: map[string]bool{}}
-}
-
-func (m *Memory) put(r *Record, body []byte, sum string) {
-	m.rows[r.ID] = &memoryRow{row{body, sum}, r.State, r.Parent, r.Created, r.loose()}
+	return &Memory{now: now, rows: map[string]*Record{}, log: map[string][]Entry{}, leases: map[string]bool{}}
 }
 
 func (m *Memory) note(id string, c Change) {
@@ -60,11 +47,7 @@ func (m *Memory) Add(_ context.Context, rs []*Record) error {
 		}
 	}
 	for _, r := range rs {
-		body, sum, err := encode(r)
-		if err != nil {
-			return err
-		}
-		m.put(r, body, sum)
+		m.rows[r.ID] = r.clone()
 		at, _ := slices.BinarySearch(m.order, r.ID)
 		m.order = slices.Insert(m.order, at, r.ID)
 		m.note(r.ID, Change{"intend", r.Name})
@@ -78,37 +61,26 @@ func (m *Memory) Update(_ context.Context, rs []*Record, f func(*Record) (Change
 	defer m.mu.Unlock()
 	errs := make([]error, len(rs))
 	for i, r := range rs {
-		var err error
-		if errs[i], err = m.one(r, f); err != nil {
-			return nil, err
-		}
+		errs[i] = m.one(r, f)
 	}
 	return errs, nil
 }
 
-func (m *Memory) one(r *Record, f func(*Record) (Change, error)) (of, err error) {
+func (m *Memory) one(r *Record, f func(*Record) (Change, error)) error {
 	was := m.rows[r.ID]
 	if was == nil {
-		return &GoneError{ID: r.ID}, nil
+		return &GoneError{ID: r.ID}
 	}
-	fresh := Record{}
-	if err := decode(was.body, was.sum, &fresh); err != nil {
-		return &DamagedError{IDs: []string{r.ID}, Err: err}, nil
-	}
-	change, of := f(&fresh)
-	if of != nil {
-		return of, decode(was.body, was.sum, reset(r))
-	}
-	body, sum, err := encode(&fresh)
+	fresh := was.clone()
+	change, err := f(fresh)
 	if err != nil {
-		return nil, err
+		*r = *was.clone()
+		return err
 	}
-	if !bytes.Equal(body, was.body) {
-		m.put(&fresh, body, sum)
-	}
+	m.rows[r.ID] = fresh
 	m.note(r.ID, change)
-	*r = fresh
-	return nil, nil
+	*r = *fresh.clone()
+	return nil
 }
 
 // Note implements Store.
@@ -144,48 +116,40 @@ func (m *Memory) Log(_ context.Context, id string) ([]Entry, error) {
 
 // Select implements Store.
 func (m *Memory) Select(_ context.Context, q Query) ([]*Record, error) {
-	return m.where(func(_ string, r *memoryRow) bool {
-		return (len(q.States) == 0 || slices.Contains(q.States, r.state)) && (!q.Live || !r.state.Final()) &&
-			!r.created.Before(q.Since) && (q.Parent == "" || q.Parent == r.parent) && (q.Loose.IsZero() || r.loose.After(q.Loose))
+	return m.where(func(r *Record) bool {
+		return (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (!q.Live || !r.Final()) &&
+			!r.Created.Before(q.Since) && (q.Parent == "" || q.Parent == r.Parent) && (q.Loose.IsZero() || r.loose().After(q.Loose))
 	})
 }
 
 // where reads the records that fit, in the order of their ids.
-func (m *Memory) where(fits func(id string, r *memoryRow) bool) ([]*Record, error) {
+func (m *Memory) where(fits func(*Record) bool) ([]*Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []*Record
-	var bad damage
 	for _, id := range m.order {
-		row := m.rows[id]
-		if !fits(id, row) {
-			continue
+		if r := m.rows[id]; fits(r) {
+			out = append(out, r.clone())
 		}
-		r := &Record{}
-		if err := decode(row.body, row.sum, r); err != nil {
-			bad.add(id, err)
-			continue
-		}
-		out = append(out, r)
 	}
-	return out, bad.err()
+	return out, nil
 }
 
 // Find implements Store.
 func (m *Memory) Find(_ context.Context, ids []string) ([]*Record, error) {
 	return findAll(ids, func(w way, part string) ([]*Record, error) {
-		return m.where(func(id string, r *memoryRow) bool {
+		return m.where(func(r *Record) bool {
 			switch w {
 			case whole:
-				return id == part
+				return r.ID == part
 			case parentOf:
-				return r.parent == part
+				return r.Parent == part
 			case beginning:
-				return strings.HasPrefix(id, part)
+				return strings.HasPrefix(r.ID, part)
 			case end:
-				return strings.HasSuffix(id, part)
+				return strings.HasSuffix(r.ID, part)
 			}
-			return strings.HasSuffix(r.parent, part)
+			return strings.HasSuffix(r.Parent, part)
 		})
 	})
 }

@@ -202,7 +202,7 @@ func (l *lookUp) settle(ctx context.Context, qs []inquiry) error {
 		case err != nil && !hopeless(err):
 			return nil // found, but not whole: it is looked up again
 		case !there:
-			return NotFound{Asked: l.at}
+			return NotFound{Asked: l.at, Settle: l.settleTime()}
 		case err != nil:
 			return Found{Attempt: r.number(), Handle: h, Why: err.Error()}
 		}
@@ -211,7 +211,7 @@ func (l *lookUp) settle(ctx context.Context, qs []inquiry) error {
 	for _, o := range os {
 		if o.Err = unfinished[o.ID]; o.Err == nil && o.State == plugins.Submitting {
 			o.Err = &plugins.Error{Kind: plugins.Uncertain, Op: "look up job " + o.ID, Endpoint: l.endpoint.URL,
-				Said: "not there, but it may still arrive", Hint: fmt.Sprintf("ask again in %.0f minutes with grid status", SettleTime.Minutes())}
+				Said: "not there, but it may still arrive", Hint: fmt.Sprintf("ask again in %s with grid status", l.settleTime())}
 		}
 	}
 	return err

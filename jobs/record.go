@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gridbroker/broker/clock"
@@ -100,4 +101,12 @@ func (r *Record) Final() bool { return r.State.Final() }
 // Failure reports whether the job ended other than by success.
 func (r *Record) Failure() bool {
 	return r.Final() && (r.State != plugins.Done || r.ExitCode != nil && *r.ExitCode != 0)
+}
+
+// clone is a copy that shares nothing which is changed in place.
+func (r *Record) clone() *Record {
+	c := *r
+	c.After, c.Tried = slices.Clone(r.After), slices.Clone(r.Tried)
+	c.Past, c.Choices = slices.Clone(r.Past), slices.Clone(r.Choices)
+	return &c
 }

@@ -117,6 +117,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.healthCmd(),
 		a.agentCmd(),
 		a.cacheCmd(),
+		a.storeCmd(),
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"gridbroker/jobs"
+
 	"gridbroker/plugins"
 )
 
@@ -31,6 +33,7 @@ type config struct {
 	Scouts   int      `toml:"scouts"`  // jobs for a resource not known to run any; 0: no limit
 	Deadline duration `toml:"deadline"`
 	MaxAge   duration `toml:"max_age"` // of cached answers
+	Settle   duration `toml:"settle"`  // for how long a request that nobody answered may still arrive
 	StateDir string   `toml:"state_dir"`
 
 	Services servicesConfig     `toml:"services"`
@@ -76,7 +79,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 func defaultConfig() config {
 	return config{
 		Policy: "hybrid", Unknown: "keep", Scouts: 5,
-		Deadline: duration(8 * time.Second), MaxAge: duration(time.Minute),
+		Deadline: duration(8 * time.Second), MaxAge: duration(time.Minute), Settle: duration(jobs.SettleTime),
 	}
 }
 

@@ -105,7 +105,7 @@ func (a *app) open(p planning) (*session, error) {
 		p.seed = randomSeed()
 	}
 	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: a.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}
-	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p)}}, nil
+	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p), Settle: time.Duration(conf.Settle)}}, nil
 }
 
 // origin is what the flags say of where to look, good in any directory.
