@@ -152,6 +152,15 @@ func (r *Record) untry(resource string) {
 	}
 }
 
+// avoided are the resources where the job is not to be sent again. One that
+// ran it to its end is no worse than others.
+func (r *Record) avoided() []string {
+	if n := len(r.Tried); r.State == plugins.Done && n > 0 && r.Tried[n-1] == r.Resource {
+		return r.Tried[:n-1]
+	}
+	return r.Tried
+}
+
 // missed notes that the back-end does not know the job, and reports whether
 // it has not for so long that it is believed.
 func (r *Record) missed(asked clock.Reading, now time.Time) bool {

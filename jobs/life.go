@@ -390,6 +390,7 @@ func (e Retried) apply(r *Record, now time.Time) string {
 		r.Retries++
 	}
 	text := "failed at " + r.At + ": " + r.why()
+	r.Tried = r.avoided()
 	r.again(now)
 	r.State = plugins.Intended
 	return text

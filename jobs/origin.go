@@ -82,7 +82,7 @@ func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.R
 		list = append(list, job)
 		at[job] = o
 	}
-	avoid := func(job *jdl.Job) []string { return at[job].Tried }
+	avoid := func(job *jdl.Job) []string { return at[job].avoided() }
 	if anywhere {
 		avoid = nil
 	}

@@ -70,6 +70,7 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 		case o.State == plugins.Done && !o.Failure() && !v.Done:
 			done = append(done, o)
 		default:
+			o.Err = nil
 			again = append(again, o)
 			v.in[o.ID] = true
 			parents[o.Parent] = o.Parent != ""

@@ -1,11 +1,9 @@
 package jobs
 
 import (
-	"slices"
 	"time"
 
 	"gridbroker/jdl"
-	"gridbroker/jdl/classad"
 	"gridbroker/plugins"
 )
 
@@ -20,7 +18,7 @@ func retry(r *Record, job *jdl.Job, now time.Time) (shallow, ok bool) {
 		return false, false
 	case r.State == plugins.Done:
 		code := r.ExitCode
-		ok = code != nil && *code != 0 && retriesOn(job, *code)
+		ok = code != nil && *code != 0 && job.RetriesExit(*code)
 	case r.State == plugins.Failed || r.State == plugins.Lost:
 		ok = r.Fault != plugins.JobsFault
 	}
@@ -28,20 +26,6 @@ func retry(r *Record, job *jdl.Job, now time.Time) (shallow, ok bool) {
 		return true, true
 	}
 	return false, ok && r.Retries < job.RetryCount
-}
-
-// retriesOn reports whether a job is to be sent again after an exit code: its
-// attribute RetryOnExit is true, that code, or a list with it.
-func retriesOn(job *jdl.Job, code int) bool {
-	v := job.Ad.EvalAttr("RetryOnExit", nil)
-	vs, isList := v.List()
-	if !isList {
-		vs = append(vs, v)
-	}
-	return v.IsTrue() || slices.ContainsFunc(vs, func(v classad.Value) bool {
-		n, ok := v.Number()
-		return ok && v.Kind() != classad.Bool && int(n) == code
-	})
 }
 
 // retry is that of the job as it was last read. A description that cannot be

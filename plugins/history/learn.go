@@ -157,6 +157,9 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 	if err := learnWait(tx, now, job, st); err != nil {
 		return err
 	}
+	if st.Fault == plugins.JobsFault {
+		return nil // it would have failed anywhere
+	}
 	run := st.WallTime
 	if run <= 0 && !st.Started.IsZero() {
 		run = max(0, st.Ended.Sub(st.Started))

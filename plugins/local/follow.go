@@ -31,7 +31,7 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			idle[s] = true
 		}
 		out[i] = plugins.Status{
-			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason,
+			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason, Fault: st.Fault,
 			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
 		}
 		if !st.Started.IsZero() && !st.Ended.IsZero() {

@@ -37,6 +37,7 @@ type status struct {
 	State   plugins.State `json:"state"`
 	Exit    glue.Opt[int] `json:"exit"`
 	Reason  string        `json:"reason"`
+	Fault   plugins.Fault `json:"fault,omitempty"`
 	Started time.Time     `json:"started"`
 	Ended   time.Time     `json:"ended"`
 	CPU     time.Duration `json:"cpu"`

@@ -122,6 +122,26 @@ func (sv *supervisor) steps(ctx context.Context) error {
 	return nil
 }
 
+// startError is that a program could not be started.
+type startError struct {
+	step
+	err error
+}
+
+func (e *startError) Error() string {
+	return fmt.Sprintf("cannot start %s %s: %v", e.Role, e.Path, e.err)
+}
+func (e *startError) Unwrap() error { return e.err }
+
+// fault says whose it is that a job failed here: a program that is not there
+// or cannot be run, and its own limit, are the job's.
+func fault(err error) plugins.Fault {
+	if _, ok := errors.AsType[*startError](err); ok || errors.Is(err, errWallTime) {
+		return plugins.JobsFault
+	}
+	return ""
+}
+
 // step runs one program to its end. An error means that it did not run to
 // its end.
 func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int, err error) {
@@ -135,7 +155,7 @@ func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int
 	defer runtime.UnlockOSThread()
 	sv.log.Info("start", "role", st.Role, "path", cmd.Path, "args", len(st.Args))
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("cannot start %s %s: %w", st.Role, st.Path, err)
+		return 0, &startError{st, err}
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -218,7 +238,7 @@ func exists(path string) bool {
 
 // finish turns the outcome into the job's last state.
 func (sv *supervisor) finish(ctx context.Context, err error) {
-	sv.status.Ended = sv.now()
+	sv.status.Ended, sv.status.Fault = sv.now(), fault(err)
 	switch {
 	case err == nil:
 		sv.status.State = plugins.Done

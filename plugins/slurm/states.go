@@ -46,6 +46,19 @@ var heldReasons = map[string]bool{
 	"launch_failed_requeued_held": true, "ReservationDeleted": true,
 }
 
+// faultOf says whose a failure with a state word is: its own limits are the
+// job's, nodes and the batch system are the site's.
+func faultOf(word string) plugins.Fault {
+	word, _, _ = strings.Cut(word, " ")
+	switch strings.TrimSuffix(word, "+") {
+	case "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE":
+		return plugins.JobsFault
+	case "BOOT_FAIL", "LAUNCH_FAILED", "NODE_FAIL", "PREEMPTED", "RECONFIG_FAIL":
+		return plugins.SitesFault
+	}
+	return ""
+}
+
 // stateOf reads a state word: sacct writes "CANCELLED by 1000", and a word cut
 // by the column's width ends in "+". An unknown word is Unknown, never a verdict.
 func stateOf(word, reason string) plugins.State {

@@ -136,6 +136,7 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 // whatever the code, as everywhere in the program: Slurm calls it FAILED.
 func (r row) fill(st *plugins.Status) {
 	st.State, st.Native, st.Reason, st.Node = stateOf(r.state, r.reason), r.state, r.reason, r.nodes
+	st.Fault = faultOf(r.state)
 	st.Submitted, st.Started, st.Ended = r.submitted, r.started, r.ended
 	st.CPUTime, st.MaxMemory = r.cpu, r.rss
 	if st.State == plugins.Queued || st.State == plugins.Held {
