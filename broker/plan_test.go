@@ -163,11 +163,20 @@ func TestJobsThatDifferAreMatchedApart(t *testing.T) {
 	}
 }
 
-func TestUndefinedRankIsDroppedAndSaid(t *testing.T) {
-	rs := []*glue.Resource{site("a"), site("b", func(r *glue.Resource) { r.FreeSlots.OK = false })}
+// A Rank that is no number puts a resource last and never away: where it is
+// undefined for all of them the score decides.
+func TestUndefinedRankComesLast(t *testing.T) {
+	rs := []*glue.Resource{site("a", func(r *glue.Resource) { r.FreeSlots.OK = false }), site("b"), site("c", func(r *glue.Resource) { r.FreeSlots.OK = false })}
 	p := plan(t, newBroker(), rs, newJob(t, `[Rank = other.GlueCEStateFreeJobSlots]`))
-	if d := p.Jobs[0].Dropped; len(p.Jobs[0].Choices) != 1 || len(d) != 1 || d[0].Why != "Rank is undefined" {
-		t.Errorf("choices %v, dropped %v", p.Jobs[0].Choices, d)
+	c := p.Jobs[0].Choices
+	if len(c) != 3 || c[0].Resource.ID != "b" || c[1].Unranked != "undefined" || len(p.Jobs[0].Dropped) != 0 {
+		t.Errorf("choices %v, dropped %v", c, p.Jobs[0].Dropped)
+	}
+	for _, text := range []string{`[Rank = other.NobodyPublishes]`, `[Rank = "text"]`, `[Rank = 1/0]`, `[Rank = other.NobodyPublishes; FuzzyRank = true]`} {
+		p = plan(t, newBroker(), rs, newJob(t, text))
+		if c := p.Jobs[0].Choices; len(c) != 3 || c[0].Unranked == "" {
+			t.Errorf("%s: choices %v", text, c)
+		}
 	}
 }
 

@@ -205,16 +205,19 @@ func (f *Field) refresh() {
 	}
 }
 
-// verdict tells whether a candidate can be ranked at all: gLite drops those
-// whose Rank is not a number, and no NaN or infinity goes further than this.
+// verdict gives the number of the job's Rank where that decides. A candidate
+// for which the Rank is no number comes last and is not lost: the commonest
+// Rank of all, -other.GlueCEStateEstimatedResponseTime, is published by few.
+// Only what the user's own formula cannot score is dropped.
 func (f *Field) verdict(r *Ranked) (primary float64, why string) {
+	r.Unranked = ""
 	if f.ranks {
 		v, ok := r.JDLRank.Number()
 		switch {
 		case !ok:
-			return 0, "Rank is " + describe(r.JDLRank)
+			v, r.Unranked = math.Inf(-1), describe(r.JDLRank)
 		case math.IsNaN(v) || math.IsInf(v, 0):
-			return 0, fmt.Sprintf("Rank is %v", v)
+			v, r.Unranked = math.Inf(-1), fmt.Sprint(v)
 		}
 		primary = v
 	}

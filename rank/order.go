@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -53,7 +54,8 @@ func (f *Field) fuzzyKeys(ks []key) {
 	var at []int
 	var ranks []float64
 	for i := range f.entries {
-		if f.entries[i].why == "" {
+		ks[i].first = math.Inf(-1)
+		if f.entries[i].why == "" && f.entries[i].ranked.Unranked == "" {
 			at = append(at, i)
 			ranks = append(ranks, f.entries[i].primary)
 		}

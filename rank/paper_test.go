@@ -113,7 +113,7 @@ func TestJDLRankDecides(t *testing.T) {
 	cs[0].JDLRank, cs[1].JDLRank, cs[2].JDLRank = classad.IntValue(1), classad.UndefinedValue(), classad.RealValue(2.5)
 	p, _ := rank.ParsePolicy(rank.Hybrid, rank.DefaultModel())
 	got, dropped := p.NewField(&jdl.Job{Rank: &classad.Literal{}}, now, cs, rank.NewTally(), nil).Order(seeded(1), 0)
-	if ids(got) != "ce02 ce00" || len(dropped) != 1 || dropped[0].Why != "Rank is undefined" {
+	if ids(got) != "ce02 ce00 ce01" || len(dropped) != 0 || got[2].Unranked != "undefined" || got[0].Unranked != "" {
 		t.Errorf("order %q, dropped %v", ids(got), dropped)
 	}
 	got, dropped = p.NewField(&jdl.Job{}, now, cs, rank.NewTally(), nil).Order(seeded(1), 0)

@@ -160,6 +160,9 @@ type Ranked struct {
 	// seconds; 0 in policies that do not estimate one.
 	Uncertainty float64
 	Terms       []Term
+	// Unranked says why the job's Rank gives no number here; such a candidate
+	// comes after all that have one, and the score decides among them.
+	Unranked string
 }
 
 // Dropped is a candidate that could not be ranked, and why.

@@ -43,7 +43,7 @@ web server, or give it a certificate.`,
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:6110", "`address` to listen on")
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` (PEM)")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
-	fl.DurationVar(&f.maxAge, "max-age", 5*time.Second, "serve an answer again for this `time`")
+	lengthVar(fl, &f.maxAge, "max-age", 5*time.Second, "serve an answer again for this `time`")
 	return cmd
 }
 

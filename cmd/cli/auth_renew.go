@@ -148,7 +148,7 @@ Ends when no such job is left, unless --forever; failures are reported and tried
 			return a.authWatch(cmd, every, forever)
 		},
 	}
-	cmd.Flags().DurationVar(&every, "every", time.Hour, "how often")
+	lengthVar(cmd.Flags(), &every, "every", time.Hour, "how often")
 	cmd.Flags().BoolVar(&forever, "forever", false, "go on when no live job is left")
 	return cmd
 }

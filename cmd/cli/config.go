@@ -67,10 +67,7 @@ type duration time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err == nil && v < 0 {
-		err = fmt.Errorf("%s is negative", text)
-	}
+	v, err := parseLength(string(text))
 	*d = duration(v)
 	return err
 }
@@ -169,8 +166,12 @@ func configError(path string, err error) error {
 	return &settingError{path, err.Error()}
 }
 
-// abs makes a path given by the user absolute.
+// abs makes a path given by the user absolute; "~" is the home directory, in
+// configuration files and after "--flag=" too, where no shell has replaced it.
 func (a *app) abs(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok || path == "~" {
+		return filepath.Join(a.env.Getenv("HOME"), strings.TrimPrefix(rest, "~"))
+	}
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/broker"
 	"gridbroker/plugins/history"
 )
 
@@ -108,14 +112,20 @@ func (a *app) healthPinCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "pin RESOURCE up|down",
 		Short:   "Never ban a resource, or never use it",
-		Long:    "Pin overrides what experience says: up never bans the resource (its id, as grid resources --json shows it), down never uses it.",
-		Example: "  grid health pin ce.example.org:9619/ce.example.org-condor down",
+		Long:    "Pin overrides what experience says: up never bans the resource, down never uses it. A resource is named by id, name, site or host, or by a pattern, as with --site.",
+		Example: "  grid health pin ce.example.org/long down\n  grid health pin 'cern*' up",
 		Args:    usageArgs(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "up" && args[1] != "down" {
 				return usageError(fmt.Errorf("%q: say up or down", args[1]))
 			}
-			return a.withHistory(func(h *history.Registry) error { return h.Pin(cmd.Context(), args[0], args[1] == "up") })
+			return a.withHistory(func(h *history.Registry) error {
+				ids, err := a.resourceIDs(cmd.Context(), h, args[0])
+				if err != nil {
+					return err
+				}
+				return a.eachPin(ids, args[1], func(id string) error { return h.Pin(cmd.Context(), id, args[1] == "up") })
+			})
 		},
 	}
 }
@@ -125,10 +135,67 @@ func (a *app) healthUnpinCmd() *cobra.Command {
 		Use:     "unpin RESOURCE",
 		Short:   "End a pin",
 		Long:    "Unpin leaves the resource to experience again. There being no pin is no error.",
-		Example: "  grid health unpin ce.example.org:9619/ce.example.org-condor",
+		Example: "  grid health unpin ce.example.org/long",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHistory(func(h *history.Registry) error { return h.Unpin(cmd.Context(), args[0]) })
+			return a.withHistory(func(h *history.Registry) error {
+				ids, err := a.resourceIDs(cmd.Context(), h, args[0])
+				if err != nil {
+					return err
+				}
+				return a.eachPin(ids, "unpinned", func(id string) error { return h.Unpin(cmd.Context(), id) })
+			})
 		},
 	}
+}
+
+// resourceIDs are the ids of the resources that a name or pattern means: among those that are published now and those
+// that are remembered.
+func (a *app) resourceIDs(ctx context.Context, h *history.Registry, name string) ([]string, error) {
+	known, err := h.Health(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, k := range known {
+		if k.Resource == name || like(name, k.Resource) {
+			found[k.Resource] = true
+		}
+	}
+	s, err := a.open(planning{})
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := a.look(ctx, s); err != nil {
+		return nil, err
+	}
+	for _, r := range s.resources() {
+		if broker.Named(name, r) {
+			found[r.ID] = true
+		}
+	}
+	if len(found) == 0 {
+		return nil, &exitError{exitNoMatch, fmt.Errorf("no resource is named %s", name)}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// eachPin pins resources and says which.
+func (a *app) eachPin(ids []string, how string, pin func(id string) error) error {
+	for _, id := range ids {
+		if err := pin(id); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON("health.pin", struct {
+			Pin       string   `json:"pin"`
+			Resources []string `json:"resources"`
+		}{how, ids})
+	}
+	for _, id := range ids {
+		fmt.Fprintf(a.env.Out, "%s  %s\n", id, how)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/glue"
+	"gridbroker/jdl/classad"
 	"gridbroker/rank"
 )
 
@@ -139,7 +140,29 @@ func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 	for _, d := range j.Dropped {
 		fmt.Fprintf(a.env.Out, "not ranked: %s: %s\n", d.Resource.ID, d.Why)
 	}
+	for _, c := range j.Choices {
+		if c.Unranked != "" {
+			fmt.Fprintf(a.env.Out, "ranked last: %s: Rank is %s\n", c.Resource.ID, c.Unranked)
+		}
+	}
 	return nil
+}
+
+// sayUnranked warns, once for each Rank, where it gives no number at any of the best resources: then the score decides,
+// which may not be what the user meant.
+func (a *app) sayUnranked(p *broker.Plan) {
+	said := map[string]bool{}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		if j.Job.Rank == nil || len(j.Choices) == 0 || j.Choices[0].Unranked == "" {
+			continue
+		}
+		if text := classad.Unparse(j.Job.Rank); !said[text] {
+			said[text] = true
+			fmt.Fprintf(a.env.Err, "grid: warning: %s: Rank is %s at every resource that matches; the score decides\n",
+				j.Job.Name, j.Choices[0].Unranked)
+		}
+	}
 }
 
 // choices is the table of those that match, best first.

@@ -46,7 +46,7 @@ let you in, 1 when one is down.`,
 			return a.ping(ctx, urls)
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "deadline", timeout, "give up after this `time`")
+	lengthVar(cmd.Flags(), &timeout, "deadline", timeout, "give up after this `time`")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(a.urlBeginnings(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }

@@ -57,7 +57,7 @@ The exit code is 0 when every resource did well, 5 when some did, 1 when none.`,
 	}
 	f.discovery.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.vo, "vo", "", "virtual `organisation`, where the credential names none")
-	cmd.Flags().DurationVar(&f.within, "within", f.within, "cancel jobs that have not ended in this `time`")
+	lengthVar(cmd.Flags(), &f.within, "within", f.within, "cancel jobs that have not ended in this `time`")
 	return cmd
 }
 

@@ -251,12 +251,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if d, err := time.ParseDuration(days + "h"); err == nil {
-			return now.Add(-24 * d), nil
-		}
-	}
-	if d, err := time.ParseDuration(s); err == nil {
+	if d, err := parseLength(s); err == nil {
 		return now.Add(-d), nil
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", time.DateTime, time.RFC3339} {

@@ -30,9 +30,9 @@ type discovery struct {
 
 func (d *discovery) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, condor:, local:)")
-	f.DurationVar(&d.deadline, "deadline", 0, "`time` for asking all sources (default 8s)")
+	lengthVar(f, &d.deadline, "deadline", 0, "`time` for asking all sources (default 8s)")
 	f.BoolVar(&d.noCache, "no-cache", false, "neither use nor keep cached answers")
-	f.DurationVar(&d.maxAge, "max-age", -1, "use cached answers not older than this `time` without asking (default 1m)")
+	lengthVar(f, &d.maxAge, "max-age", -1, "use cached answers not older than this `time` without asking (default 1m)")
 }
 
 // apply puts the configuration in the place of what no flag says.

@@ -95,6 +95,7 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return err
 	}
 	a.reportServices(p)
+	a.sayUnranked(p)
 	if f.dryRun {
 		return a.dryRun(p, s)
 	}
