@@ -304,9 +304,8 @@ func (e *Engine) Refused() []Refusal {
 
 // State is the cluster as it is, as a reader of its batch system would see it.
 func (e *Engine) State() State {
-	s := e.c.state
+	s := e.c.state.copy()
 	s.Now = e.Now()
-	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
 	return s
 }
 

@@ -140,7 +140,12 @@ func (l *Live) Now() time.Time { return time.Unix(l.c.now, 0).UTC() }
 // State is the cluster as the events so far have made it.
 func (l *Live) State() State {
 	l.fresh()
-	s := l.c.state
+	return l.c.state.copy()
+}
+
+// copy copies a state, without the places of jobs that are gone.
+func (s State) copy() State {
+	s.Nodes, s.Queues, s.Reservations = slices.Clone(s.Nodes), slices.Clone(s.Queues), slices.Clone(s.Reservations)
 	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
 	return s
 }
