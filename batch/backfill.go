@@ -21,6 +21,8 @@ type backfill struct {
 	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
 	given    []int              // reservations in this pass by line
+	moved    bool               // something was started that may move them
+	settled  bool               // held and given are what the next pass would find: see settle
 	ws       windows
 }
 
@@ -46,7 +48,8 @@ func (p *backfill) clone(into policy) policy {
 	*c = *p
 	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
 	c.keep = maps.Clone(p.keep)
-	c.held, c.ws, c.given = old.held[:0], old.ws, old.given
+	c.held, c.ws = append(old.held[:0], p.held...), old.ws
+	c.given = append(old.given[:0], p.given...)
 	return c
 }
 
@@ -60,9 +63,25 @@ func (p *backfill) enter(m *Machine, id int32) {
 	if p.shortest {
 		p.byLimit.insert(byLimit(e))
 	}
+	if p.settled && (p.given[min(int(j.line), len(p.given)-1)] < p.depth || int(j.line) >= len(p.given) || !p.behind(m, e)) {
+		p.unsettle(m)
+	}
 }
 
-func (p *backfill) left(m *Machine, id int32) { p.drop(m, id) }
+// behind tells whether a job comes after all that hold a reservation.
+func (p *backfill) behind(m *Machine, e entry) bool {
+	for _, id := range p.held {
+		if first := m.jobs[id].entry(id); first.after(&e) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *backfill) left(m *Machine, id int32) {
+	p.unsettle(m)
+	p.drop(m, id)
+}
 
 // drop takes a job out of the queue.
 func (p *backfill) drop(m *Machine, id int32) {
@@ -74,10 +93,20 @@ func (p *backfill) drop(m *Machine, id int32) {
 	delete(p.keep, id)
 }
 
-func (p *backfill) decide(m *Machine)                     { p.pass(m) }
-func (p *backfill) freed(m *Machine, _, _ int64, _ int32) { p.pass(m) }
-func (p *backfill) wake(m *Machine)                       { p.pass(m) }
-func (p *backfill) next(m *Machine) int64                 { return never }
+func (p *backfill) decide(m *Machine)     { p.pass(m) }
+func (p *backfill) next(m *Machine) int64 { return never }
+
+func (p *backfill) freed(m *Machine, from, to int64, _ int32) {
+	if max(from, m.now) < to {
+		p.unsettle(m)
+	}
+	p.pass(m)
+}
+
+func (p *backfill) wake(m *Machine) {
+	p.unsettle(m)
+	p.pass(m)
+}
 
 // byLimit is the entry of a job in the shortest-first list.
 func byLimit(e entry) entry {
@@ -93,11 +122,57 @@ func (p *backfill) pass(m *Machine) {
 	if p.Weights.changing() {
 		p.sort(m)
 	}
-	p.light = p.single() && m.steady()
-	p.walk(m)
+	if !p.holds(m) {
+		p.unsettle(m)
+		p.light = p.single() && m.steady()
+		p.walk(m)
+		p.settle(m)
+	}
 	if p.queue.n > len(p.held) {
 		p.choose(m)
 	}
+	if !p.settled {
+		p.release(m)
+	} else if p.moved {
+		p.unsettle(m)
+	}
+}
+
+// settle notes that the reservations just made may stay as they are until
+// something happens by which they could be others: a job that comes before them
+// or leaves, something that comes free before its time, a start beside them that
+// lasts beyond the first of them, a reservation of the machine that begins or
+// ends, or that one of them is due.
+func (p *backfill) settle(m *Machine) {
+	_, byNode := m.plan.(*nodePlan)
+	p.moved = false
+	p.settled = byNode && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
+}
+
+// holds tells whether the reservations made in an earlier pass hold still.
+func (p *backfill) holds(m *Machine) bool {
+	return p.settled && p.soonest(m) > m.now
+}
+
+// soonest is when the first reservation begins.
+func (p *backfill) soonest(m *Machine) int64 {
+	at := never
+	for _, id := range p.held {
+		at = min(at, m.jobs[id].planned)
+	}
+	return at
+}
+
+// unsettle takes reservations of an earlier pass out of the plan.
+func (p *backfill) unsettle(m *Machine) {
+	if p.settled {
+		p.settled = false
+		p.release(m)
+	}
+}
+
+// release gives the reservations back.
+func (p *backfill) release(m *Machine) {
 	for _, id := range p.held {
 		if p.light {
 			break
@@ -188,6 +263,9 @@ func (p *backfill) launch(m *Machine, id int32) {
 	j := &m.jobs[id]
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
+	if p.settled && m.now+j.limit > p.soonest(m) {
+		p.moved = true
+	}
 }
 
 // fill starts waiting jobs that fit now beside the reservations.

@@ -194,12 +194,13 @@ func (c *cluster) need(j *Job) *Need {
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
-	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, access: w.access}
+	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	for i, at := range c.up {
 		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {
-			n.on = append(n.on, int32(i))
+			n.allow(int32(i))
 		}
 	}
+	n.serve = append(n.serve, make([]uint64, (len(c.up)+64)/64-len(n.serve))...)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]
 		n.from, n.to = r.Start.Unix(), r.End.Unix()

@@ -12,26 +12,40 @@ type nodePlan struct {
 	now   int64
 	sum   *profile // processors of all nodes together: what no placement can exceed
 	nodes []timeline
-	// releases are the times at which something comes free, sorted; some
-	// may be out of date.
-	releases []int64
+	// releases are the times at which something comes free, with the node;
+	// what comes free of a reservation is on node -1.
+	releases waiting
+	sweep    []int32 // memory for the method of this name
 	rooms    rooms
-	any      *Need // of a job that asks for nothing but processors
-	reserved bool  // there are reservations
+	reserved bool // there are reservations
 	shut     []bool
 }
 
 // Need is what a job asks of nodes beyond processors.
 type Need struct {
-	Nodes  int   // number of nodes, processors spread evenly; 0: any
-	Memory int64 // MB per processor
-	Disk   int64 // MB per node
-	GPUs   int   // per node
-	Whole  bool  // shares its nodes with nobody
-	on     []int32
-	access int32 // the reservation it may use, from 1; 0: none
+	Nodes  int      // number of nodes, processors spread evenly; 0: any
+	Memory int64    // MB per processor
+	Disk   int64    // MB per node
+	GPUs   int      // per node
+	Whole  bool     // shares its nodes with nobody
+	id     int      // its place among the needs of the cluster, from 1
+	on     []int32  // the nodes that could serve it, in order
+	serve  []uint64 // the same, a bit for each node
+	access int32    // the reservation it may use, from 1; 0: none
 	// from and to are when it may run; to is 0 where it may at any time.
 	from, to int64
+}
+
+// serves tells whether a node could serve it.
+func (n *Need) serves(node int32) bool { return n.serve[node>>6]>>(node&63)&1 != 0 }
+
+// allow adds a node to those that could serve it.
+func (n *Need) allow(node int32) {
+	n.on = append(n.on, node)
+	for int(node)>>6 >= len(n.serve) {
+		n.serve = append(n.serve, 0)
+	}
+	n.serve[node>>6] |= 1 << (node & 63)
 }
 
 // share is the part of a job on one node.
@@ -58,35 +72,35 @@ func (p *nodePlan) clone(into plan) plan {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
 	c.now, c.sum, c.rooms, c.reserved = p.now, p.sum.clone(c.sum), rooms{}, p.reserved
-	c.releases = append(c.releases[:0], p.releases...)
+	c.releases = p.releases.clone(c.releases)
 	for i := range p.nodes {
-		held := append(c.nodes[i].held[:0], p.nodes[i].held...)
-		begins := c.nodes[i].begins[:0]
+		held, steps := append(c.nodes[i].held[:0], p.nodes[i].held...), c.nodes[i].steps[:0]
 		c.nodes[i] = p.nodes[i]
-		c.nodes[i].held, c.nodes[i].begins, c.nodes[i].known = held, begins, false
+		c.nodes[i].held, c.nodes[i].steps, c.nodes[i].known = held, steps, false
 	}
 	return c
 }
 
-// windows are those of a job that asks for nothing but processors and may use
-// every reservation.
+// windows are those of all nodes together: what no placement can exceed.
 func (p *nodePlan) windows(now int64, ws windows) (windows, bool) {
-	if p.reserved {
-		list, _ := pool{p.sum}.windows(now, ws)
-		return list, false
-	}
-	if p.any == nil {
-		p.any = &Need{on: p.all()}
-	}
-	return append(ws[:0], p.open(p.any)...), false
+	list, _ := pool{p.sum}.windows(now, ws)
+	return list, false
 }
 
 func (p *nodePlan) fits(j *job, _ int64) bool {
 	n := j.Need
-	if n.from > p.now || n.to > 0 && p.now+j.limit > n.to || !p.open(n).admit(j.procs, j.limit) {
+	if n.from > p.now || n.to > 0 && p.now+j.limit > n.to {
 		return false
 	}
-	return n.Nodes == 0 || p.choose(j, p.now, nil)
+	r := p.room(n)
+	if r.total < int64(j.procs) || r.failed(j, p.rooms.version) {
+		return false
+	}
+	if p.choose(j, p.now, nil) {
+		return true
+	}
+	r.fail(j, p.rooms.version)
+	return false
 }
 
 // bounds: on nodes a job may find no room with any number of processors free.
@@ -99,9 +113,8 @@ func (p *nodePlan) forget(now int64) {
 	p.now = now
 	p.rooms.version++
 	p.sum.forget(now)
-	i, _ := slices.BinarySearch(p.releases, now)
-	if i > 64 {
-		p.releases = slices.Delete(p.releases, 0, i)
+	for e, ok := p.releases.head(); ok && e.key < float64(now); e, ok = p.releases.head() {
+		p.releases.removeAt(place{})
 	}
 }
 
@@ -110,20 +123,19 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	if j.Need.to > 0 {
 		end = min(before, j.Need.to-j.limit+1)
 	}
-	for at < end {
-		if at = p.sum.earliest(at, end, never, j.limit, j.procs); at >= end {
-			return before
-		}
-		if p.choose(j, at, nil) {
-			return at
-		}
-		i, _ := slices.BinarySearch(p.releases, at+1)
-		if i == len(p.releases) {
-			return before
-		}
-		at = p.releases[i]
+	if at = p.sum.earliest(at, end, never, j.limit, j.procs); at >= end {
+		return before
 	}
-	return before
+	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs), free: p.sweep}
+	if j.Need.Nodes > 0 {
+		s.want = int64(j.Need.Nodes)
+		s.each = (j.procs + int32(s.want) - 1) / int32(s.want)
+	}
+	at = s.search(end)
+	if p.sweep = s.free; at >= end {
+		return before
+	}
+	return at
 }
 
 func (p *nodePlan) earlier(j *job, from, before int64) int64 {
@@ -158,13 +170,13 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	left := j.procs
 	for _, n := range j.Need.on {
 		room := int32(0)
-		if p.shut != nil && p.shut[n] {
+		if now != nil && now[n] == 0 || p.shut != nil && p.shut[n] {
 			continue
 		}
 		switch t := &p.nodes[n]; {
 		case now == nil:
 			room = t.room(at, at+j.limit, j.Need)
-		case t.begin <= at || now[n] == 0: // nothing begins after now
+		case t.begin <= at: // nothing begins after now
 			room = now[n]
 		default:
 			room = t.room(at, at+j.limit, j.Need)
@@ -219,9 +231,9 @@ func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 	total := int32(0)
 	for _, s := range shares {
 		p.put(s.node, holding{from, to, j.seq, 0, j.Need.part(s.procs)}, j.Need.access)
+		p.release(to, s.node)
 		total += s.procs
 	}
-	p.release(to)
 	p.sum.change(from, to, -total)
 }
 
@@ -250,8 +262,8 @@ func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 	p.reserved = true
 	for _, s := range shares {
 		p.take(s.node, holding{from, to, -int64(reservation), reservation, amounts{procs: s.procs}})
+		p.release(to, s.node)
 	}
-	p.release(to)
 }
 
 // part is what so many processors of a job hold on a node.
@@ -270,9 +282,9 @@ func (p *nodePlan) take(node int32, h holding) {
 	p.rooms.change(node, when)
 }
 
-func (p *nodePlan) release(at int64) {
-	if i, ok := slices.BinarySearch(p.releases, at); !ok && at < math.MaxInt64 {
-		p.releases = slices.Insert(p.releases, i, at)
+func (p *nodePlan) release(at int64, node int32) {
+	if at < never {
+		p.releases.insert(entry{key: float64(at), seq: int64(node)})
 	}
 }
 
@@ -283,8 +295,8 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 		t := &p.nodes[s.node]
 		t.drop(j.seq)
 		p.rooms.change(s.node, never)
+		p.releases.remove(entry{key: float64(to), seq: int64(s.node)})
 		total += s.procs
 	}
 	p.sum.change(from, to, total)
-	p.release(from)
 }

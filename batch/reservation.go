@@ -100,7 +100,7 @@ func (c *cluster) reserve() {
 			continue
 		}
 		j.procs = max(0, j.procs-c.within(&r))
-		j.Need = &Need{on: p.all()}
+		j.Need = p.all()
 		var shares []share
 		p.choose(j, from, &shares)
 		p.keep(int32(i+1), from, to, shares)
@@ -118,11 +118,11 @@ func (c *cluster) within(r *Reservation) (procs int32) {
 	return procs
 }
 
-// all lists the nodes.
-func (p *nodePlan) all() []int32 {
-	list := make([]int32, len(p.nodes))
-	for i := range list {
-		list[i] = int32(i)
+// all is the need that every node could serve.
+func (p *nodePlan) all() *Need {
+	n := &Need{}
+	for i := range p.nodes {
+		n.allow(int32(i))
 	}
-	return list
+	return n
 }

@@ -1,32 +1,48 @@
 package batch
 
-import (
-	"cmp"
-	"slices"
-)
-
 // rooms remembers, for each kind of need that is asked for, how many
 // processors of it every node can take at this moment, whatever is planned
 // for later. Only nodes that changed since are looked at again.
 type rooms struct {
-	needs   map[*Need]*room
+	needs   []*room // by Need.id
 	changed []int32 // nodes, in order of the changes
+	n       int     // of needs that have a room
 	dropped int     // changes no longer in the list
-	soonest int64   // nothing held begins or ends before, by the plan
-	checked int64   // when time's changes were last looked for
+	next    []int64 // by node: nothing held begins or ends before, by the plan
+	soonest int64   // the least of them
 	version int64   // of all that is held, and of the time
-	takings []begin // memory for the method of this name
 }
 
 // room is one kind's room on each node.
 type room struct {
-	free  []int32 // by node; 0 on nodes that do not serve it
-	total int64
-	seen  int // changes taken in, dropped ones counted
-	// ws are the windows open from now on where any nodes will do; they are
-	// those of a version.
-	ws      windows
-	version int64
+	free   []int32 // by node; 0 on nodes that do not serve it
+	total  int64
+	seen   int      // changes taken in, dropped ones counted
+	vain   [4]entry // widths and limits that did not fit, of the version of trials
+	trials int      // vain is used round and round
+	tried  int64
+}
+
+// failed tells whether a job asks for at least as much as one that did not fit.
+func (r *room) failed(j *job, version int64) bool {
+	if r.tried != version {
+		return false
+	}
+	for i := range min(r.trials, len(r.vain)) {
+		if v := &r.vain[i]; v.procs <= j.procs && v.limit <= j.limit {
+			return true
+		}
+	}
+	return false
+}
+
+// fail notes a job that did not fit.
+func (r *room) fail(j *job, version int64) {
+	if r.tried != version {
+		r.tried, r.trials = version, 0
+	}
+	r.vain[r.trials%len(r.vain)] = entry{procs: j.procs, limit: j.limit}
+	r.trials++
 }
 
 // mostRooms bounds what is remembered, in numbers.
@@ -36,6 +52,9 @@ const mostRooms = 1 << 22
 // what is new on it begins or ends.
 func (r *rooms) change(node int32, when int64) {
 	r.version++
+	if int(node) < len(r.next) {
+		r.next[node] = min(r.next[node], when)
+	}
 	r.soonest = min(r.soonest, when)
 	if len(r.needs) > 0 {
 		r.changed = append(r.changed, node)
@@ -50,13 +69,17 @@ func (p *nodePlan) room(n *Need) *room {
 		r.dropped += len(r.changed)
 		r.changed = r.changed[:0]
 	}
-	known := r.needs[n]
+	for n.id >= len(r.needs) {
+		r.needs = append(r.needs, nil)
+	}
+	known := r.needs[n.id]
 	if known == nil {
-		if r.needs == nil || len(r.needs)*len(p.nodes) > mostRooms {
-			r.needs = map[*Need]*room{}
+		if r.n++; r.n*len(p.nodes) > mostRooms {
+			r.n = 1
+			clear(r.needs)
 		}
-		known = &room{free: make([]int32, len(p.nodes)), seen: -1, version: -1}
-		r.needs[n] = known
+		known = &room{free: make([]int32, len(p.nodes)), seen: -1, tried: -1}
+		r.needs[n.id] = known
 	}
 	p.renew(known, n)
 	return known
@@ -73,7 +96,7 @@ func (p *nodePlan) renew(known *room, n *Need) {
 		}
 	} else {
 		for _, node := range r.changed[known.seen-r.dropped:] {
-			if _, on := slices.BinarySearch(n.on, node); !on {
+			if !n.serves(node) {
 				continue
 			}
 			free := p.nodes[node].have.less(p.nodes[node].current(p.now, n.access), n)
@@ -89,9 +112,6 @@ func (t *timeline) current(now int64, access int32) amounts {
 	if t.reserved == 0 && t.begin <= now && now < t.end {
 		return t.sum
 	}
-	if t.reserved == 0 {
-		return t.learn(now)
-	}
 	return t.at(now, access)
 }
 
@@ -103,72 +123,23 @@ func (p *nodePlan) expire() {
 	if p.now < r.soonest {
 		return
 	}
+	if r.next == nil {
+		r.next = make([]int64, len(p.nodes))
+	}
 	r.soonest = never
-	for i := range p.nodes {
-		t := &p.nodes[i]
-		if t.end > p.now && t.begin <= r.checked && t.reserved == 0 {
-			r.soonest = min(r.soonest, t.end)
-			continue
-		}
-		for k := range t.held {
-			h := &t.held[k]
-			if h.to > p.now {
-				r.soonest = min(r.soonest, h.to)
+	for i, at := range r.next {
+		if at <= p.now {
+			t := &p.nodes[i]
+			steps := t.learn()
+			at = never
+			if k := past(steps, p.now); k < len(steps) {
+				at = steps[k].at
 			}
-			if h.from > p.now {
-				r.soonest = min(r.soonest, h.from)
+			r.next[i] = at
+			if len(r.needs) > 0 {
+				r.changed = append(r.changed, int32(i))
 			}
 		}
-		if len(r.needs) > 0 {
-			r.changed = append(r.changed, int32(i))
-		}
+		r.soonest = min(r.soonest, at)
 	}
-	r.checked = p.now
-}
-
-// open lists the windows open from now on for a need, all nodes together: up
-// to so many processors until the next of them are taken.
-func (p *nodePlan) open(n *Need) windows {
-	r := p.room(n)
-	if r.version == p.rooms.version {
-		return r.ws
-	}
-	left, taken := r.total, p.takings(n, r)
-	r.ws, r.version = r.ws[:0], p.rooms.version
-	for i := 0; i < len(taken) && left > 0; {
-		at := taken[i].at
-		r.ws = append(r.ws, window{int32(left), at - p.now})
-		for ; i < len(taken) && taken[i].at == at; i++ {
-			left -= int64(taken[i].used.procs)
-		}
-	}
-	if left > 0 {
-		r.ws = append(r.ws, window{int32(left), never})
-	}
-	return r.ws
-}
-
-// takings lists, in order of time, by how much the room for a need shrinks
-// and when.
-func (p *nodePlan) takings(n *Need, r *room) []begin {
-	list := p.rooms.takings[:0]
-	for _, node := range n.on {
-		t := &p.nodes[node]
-		if t.begin <= p.now || r.free[node] == 0 {
-			continue
-		}
-		room, from := r.free[node], len(list)
-		for _, b := range t.later(p.now, n.access) {
-			list = append(list, begin{b.at, amounts{procs: t.have.less(b.used, n)}})
-		}
-		mine := list[from:]
-		slices.SortFunc(mine, func(a, b begin) int { return cmp.Compare(a.at, b.at) })
-		for i := range mine {
-			left := min(room, mine[i].used.procs)
-			mine[i].used.procs, room = room-left, left
-		}
-	}
-	p.rooms.takings = list
-	slices.SortFunc(list, func(a, b begin) int { return cmp.Compare(a.at, b.at) })
-	return list
 }

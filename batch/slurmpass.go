@@ -200,6 +200,9 @@ func (p *slurm) first(done []bool) int {
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
 	was, shares := j.planned, j.shares
+	if was > m.now && was < never && !p.stale {
+		return false // nothing has come free before its time
+	}
 	p.lift(m, j)
 	if m.plan.earliest(j, m.now, m.now+1) != m.now {
 		if was < never {
@@ -256,8 +259,10 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
-	if window := int64(p.Window / time.Second); p.stale || m.now-p.tried >= max(window/24, p.interval) && p.short(m) {
+	if p.stale {
 		p.anew(m)
+	} else if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
+		p.retry(m)
 	}
 	for _, id := range slices.Clone(p.held) {
 		if j := &m.jobs[id]; j.planned <= m.now {
@@ -271,9 +276,30 @@ func (p *slurm) pass(m *Machine) {
 	}
 }
 
-// short tells whether some job that was tried has no place.
-func (p *slurm) short(m *Machine) bool {
-	return slices.ContainsFunc(p.held, func(id int32) bool { return m.jobs[id].planned == never })
+// retry gives the jobs places that were beyond the window and may not be any
+// more: nothing has come free since but what has come within the window.
+func (p *slurm) retry(m *Machine) {
+	from := p.tried + int64(p.Window/time.Second)
+	p.tried = m.now
+	var v vain
+	for _, id := range p.held {
+		if j := &m.jobs[id]; j.planned == never && !v.tells(j, never) {
+			if p.place(m, j, from); j.planned == never {
+				v = vain{j.Need, j.procs, j.limit, never, never}
+			}
+		}
+	}
+}
+
+// place gives a job the earliest place from a time on within the window, if
+// there is one.
+func (p *slurm) place(m *Machine, j *job, from int64) {
+	end := m.now + int64(p.Window/time.Second)
+	if j.planned = m.plan.earliest(j, max(m.now, from), end); j.planned >= end {
+		j.planned = never
+	} else {
+		m.plan.occupy(j, j.planned, j.planned+j.limit)
+	}
 }
 
 // anew takes all places away.
@@ -308,16 +334,11 @@ func (p *slurm) reach(m *Machine) {
 			at.i++
 			continue
 		}
-		if j.planned = m.plan.earliest(j, m.now, m.now+int64(p.Window/time.Second)); j.planned == m.now {
-			j.planned = never
+		if p.place(m, j, m.now); j.planned == m.now {
 			p.start(m, e.job)
 			continue
 		}
-		if at.i++; j.planned >= m.now+int64(p.Window/time.Second) {
-			j.planned = never
-		} else {
-			m.plan.occupy(j, j.planned, j.planned+j.limit)
-		}
+		at.i++
 		p.held = append(p.held, e.job)
 	}
 }

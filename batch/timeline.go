@@ -8,12 +8,10 @@ type timeline struct {
 	begin    int64   // the latest begin of what is held
 	end      int64   // the earliest end
 	reserved int     // holdings that have to do with reservations
-	// Where known, what is held at the time since and when each holding
-	// begins that begins later; a node with reservations is never known.
-	known  bool
-	since  int64
-	base   amounts
-	begins []begin
+	// steps is what is held from each time on that anything begins or ends,
+	// where known; it is not looked at where there are reservations.
+	known bool
+	steps []begin
 }
 
 // begin is a moment at which a holding begins.
@@ -33,7 +31,7 @@ func (a amounts) plus(b *amounts) amounts {
 	return amounts{a.procs + b.procs, a.memory + b.memory, a.disk + b.disk, a.gpus + b.gpus}
 }
 
-func (a amounts) max(b amounts) amounts {
+func (a amounts) max(b *amounts) amounts {
 	return amounts{max(a.procs, b.procs), max(a.memory, b.memory), max(a.disk, b.disk), max(a.gpus, b.gpus)}
 }
 
@@ -104,50 +102,66 @@ func (t *timeline) peak(from, to int64, access int32) amounts {
 		return t.sum
 	}
 	if t.reserved == 0 {
-		top := t.learn(from)
-		for i := range t.begins {
-			if b := &t.begins[i]; b.at < to {
-				top = top.max(b.used)
-			}
+		steps := t.learn()
+		i := past(steps, from)
+		top := amounts{}
+		if i > 0 {
+			top = steps[i-1].used
+		}
+		for ; i < len(steps) && steps[i].at < to; i++ {
+			top = top.max(&steps[i].used)
 		}
 		return top
 	}
 	top := t.at(from, access)
 	for i := range t.held {
 		if h := &t.held[i]; h.from > from && h.from < to {
-			top = top.max(t.at(h.from, access))
+			now := t.at(h.from, access)
+			top = top.max(&now)
 		}
 	}
 	return top
 }
 
-// later lists what is held when each holding begins that begins after now.
-func (t *timeline) later(now int64, access int32) []begin {
-	if t.reserved == 0 {
-		t.learn(now)
-		return t.begins
+// past is the place of the first step after a time.
+func past(steps []begin, at int64) int {
+	i := 0
+	for i < len(steps) && steps[i].at <= at {
+		i++
 	}
-	var list []begin
-	for i := range t.held {
-		if at := t.held[i].from; at > now {
-			list = append(list, begin{at, t.at(at, access)})
-		}
-	}
-	return list
+	return i
 }
 
-// learn works out what is held at the time from, and at each begin after it.
-func (t *timeline) learn(from int64) amounts {
-	if t.known && t.since == from {
-		return t.base
+// learn works out the steps.
+func (t *timeline) learn() []begin {
+	if t.known {
+		return t.steps
 	}
-	t.known, t.since, t.base, t.begins = true, from, t.at(from, 0), t.begins[:0]
+	t.known, t.steps = true, t.steps[:0]
 	for i := range t.held {
-		if at := t.held[i].from; at > from {
-			t.begins = append(t.begins, begin{at, t.at(at, 0)})
-		}
+		h := &t.held[i]
+		t.step(h.from, h.amounts)
+		t.step(h.to, amounts{-h.procs, -h.memory, -h.disk, -h.gpus})
 	}
-	return t.base
+	for i := 1; i < len(t.steps); i++ {
+		t.steps[i].used = t.steps[i].used.plus(&t.steps[i-1].used)
+	}
+	return t.steps
+}
+
+// step adds a change to the steps, in order of time.
+func (t *timeline) step(at int64, change amounts) {
+	i := len(t.steps)
+	for i > 0 && t.steps[i-1].at > at {
+		i--
+	}
+	if i > 0 && t.steps[i-1].at == at {
+		t.steps[i-1].used = t.steps[i-1].used.plus(&change)
+		return
+	}
+	t.steps = append(t.steps, begin{})
+	copy(t.steps[i+1:], t.steps[i:])
+	t.steps[i] = begin{at, change}
 }
 
 // at is what is held at one moment from the point of view of a job that may
@@ -164,7 +178,8 @@ func (t *timeline) at(when int64, access int32) (sum amounts) {
 	}
 	for i := range t.held {
 		if h := &t.held[i]; h.owner < 0 && h.within != access && h.from <= when && when < h.to {
-			kept := h.amounts.max(t.within(when, h.within))
+			inside := t.within(when, h.within)
+			kept := h.amounts.max(&inside)
 			sum = sum.plus(&kept)
 		}
 	}
