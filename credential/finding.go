@@ -3,6 +3,8 @@ package credential
 import (
 	"fmt"
 	"strings"
+
+	"gridbroker/foreign"
 )
 
 // Severity says how much a finding matters.
@@ -33,11 +35,11 @@ type Finding struct {
 func (f *Finding) Error() string {
 	var b strings.Builder
 	if f.Subject != "" {
-		b.WriteString(f.Subject + ": ")
+		b.WriteString(foreign.Text(f.Subject) + ": ")
 	}
-	b.WriteString(f.What)
+	b.WriteString(foreign.Text(f.What))
 	if f.Why != "" {
-		b.WriteString(": " + f.Why)
+		b.WriteString(": " + foreign.Message(f.Why))
 	}
 	fmt.Fprintf(&b, " [%s]", f.ID)
 	if f.Mend != "" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 )
 
@@ -119,7 +120,7 @@ type HTTPError struct {
 }
 
 // Error implements error.
-func (e *HTTPError) Error() string { return "HTTP " + e.Text }
+func (e *HTTPError) Error() string { return "HTTP " + foreign.Text(e.Text) }
 
 // Unauthorised reports whether the server asks for another credential. A-REX
 // says 500 to users it cannot map.

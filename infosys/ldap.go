@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gridbroker/foreign"
 	"gridbroker/glue"
 
 	"github.com/go-ldap/ldap/v3"
@@ -311,7 +312,7 @@ func (e *LDAPError) Error() string {
 	}
 	text := fmt.Sprintf("%s: %s (LDAP result %d)", e.What, name, e.Code)
 	if e.Message != "" {
-		text += ": " + e.Message
+		text += ": " + foreign.Text(e.Message)
 	}
 	return text
 }

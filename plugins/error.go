@@ -3,6 +3,8 @@ package plugins
 import (
 	"fmt"
 	"time"
+
+	"gridbroker/foreign"
 )
 
 // Kind is what an error means for the next step.
@@ -53,7 +55,7 @@ func (e *Error) Error() string {
 	if msg == "" {
 		msg = e.Kind.String()
 	}
-	s := fmt.Sprintf("%s %s: %s", e.Op, e.Endpoint, msg)
+	s := fmt.Sprintf("%s %s: %s", foreign.Text(e.Op), foreign.Text(e.Endpoint), foreign.Message(msg))
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 )
 
 // proxyFlags are those of "auth proxy".
@@ -110,7 +111,7 @@ func (a *app) fetchACs(ctx context.Context, env credential.Env, opts credential.
 	}
 	acs, remarks, err := credential.FetchACs(ctx, env, opts, user, trust, f.voms, life)
 	for _, r := range remarks {
-		fmt.Fprintf(a.env.Err, "grid: VOMS server remarks: %s\n", r)
+		fmt.Fprintf(a.env.Err, "grid: VOMS server remarks: %s\n", foreign.Text(r))
 	}
 	po.ACs = acs
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -180,7 +181,7 @@ func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err
 		return 0, err
 	}
 	if err := a.renewTokenFile(cmd.Context(), set, every); err != nil {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
 	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 		if err := s.jobs.Refresh(ctx, rs); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -73,7 +74,7 @@ func (a *app) cat(ctx context.Context, s *session, o *jobs.Outcome, name string,
 		Discover: a.rediscover(s), Pause: 2 * time.Second,
 		Seen: func(os []*jobs.Outcome) {
 			if err := f.more(ctx, s.jobs, os[0]); err != nil && os[0].Final() {
-				fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+				fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 			}
 		},
 	})

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/plugins/all"
 )
 
@@ -19,6 +21,8 @@ type app struct {
 	verbose int
 	config  string // --config: path of the configuration file
 	state   string // --state-dir
+	nonce   string // random, in our own marks for escape sequences
+	rawErr  io.Writer
 }
 
 // errReported is returned by verbs that have already said what went wrong.
@@ -26,16 +30,16 @@ var errReported = errors.New("already reported")
 
 // Main runs the command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) int {
-	env.Err = together(env.Err)
 	if env.Backends == nil {
 		env.Backends = all.Backends()
 	}
 	a := &app{env: env}
+	a.guard()
 	root := a.rootCmd()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errReported) {
-		fmt.Fprintf(env.Err, "grid: %v\n", err)
+		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
 	return exitCode(ctx, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 	"gridbroker/plugins/history"
@@ -30,7 +31,7 @@ func (a *app) openStore(s *session) error {
 // where they cannot be opened.
 func (a *app) openPast(s *session) {
 	if err := a.openStore(s); err != nil && a.verbose > 0 {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
 }
 
@@ -56,7 +57,7 @@ func (a *app) openHistory(s *session) *history.Registry {
 	s.opening.Do(func() {
 		h, err := history.Open(a.stateDir(s.conf), a.env.Now)
 		if err != nil {
-			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 			return
 		}
 		s.history = h
@@ -255,7 +256,7 @@ func (a *app) reportBy(rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 		if n := count[like] - 1; n > 0 {
 			text += fmt.Sprintf(" (and %s)", likewise(n))
 		}
-		fmt.Fprintf(a.env.Err, "grid: %s\n", text)
+		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(text))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -253,6 +254,7 @@ func (a *app) jobCSV(rs []*jobs.Outcome, cols []jobColumn) error {
 			if row[i] = c.text(&plain, r); c.exact != nil {
 				row[i] = c.exact(r)
 			}
+			row[i] = foreign.Text(row[i])
 		}
 		_ = w.Write(row)
 	}

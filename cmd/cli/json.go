@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/itchyny/gojq"
+
+	"gridbroker/foreign"
 )
 
 // printJSON writes one document. Its first field is "schema": "grid.<verb>/v1";
@@ -26,7 +28,7 @@ func (a *app) printJSON(verb string, body any) error {
 	if a.jq != "" {
 		return a.query(doc)
 	}
-	_, err := a.env.Out.Write(append(doc, '\n'))
+	_, err := a.rawOut().Write(append(foreign.JSON(doc), '\n'))
 	return err
 }
 
@@ -49,13 +51,13 @@ func (a *app) query(doc []byte) error {
 			return usageError(fmt.Errorf("--jq: %w", err))
 		}
 		if text, ok := v.(string); ok {
-			fmt.Fprintln(a.env.Out, text)
+			fmt.Fprintln(a.env.Out, foreign.Lines(text))
 			continue
 		}
 		text, err := gojq.Marshal(v)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Out, "%s\n", text)
+		fmt.Fprintf(a.env.Out, "%s\n", foreign.JSON(text))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -76,18 +77,18 @@ func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool)
 
 func (a *app) printLogs(rs []*jobs.Outcome, logs []jobLog) {
 	for i, l := range logs {
-		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+rs[i].Name))
+		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
 		for _, e := range l.Entries {
-			fmt.Fprintf(a.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, e.Text)
+			fmt.Fprintf(a.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, foreign.Text(e.Text))
 		}
 		if l.Backend != "" {
-			fmt.Fprintf(a.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, l.Backend)
+			fmt.Fprintf(a.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, foreign.Lines(l.Backend))
 			if l.Backend[len(l.Backend)-1] != '\n' {
 				fmt.Fprintln(a.env.Out)
 			}
 		}
 		if l.Error != "" {
-			fmt.Fprintf(a.env.Err, "grid: %s\n", l.Error)
+			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(l.Error))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jdl/classad"
 	"gridbroker/rank"
@@ -233,7 +234,7 @@ func (a *app) terms(policy string, j *broker.JobPlan, limit int) error {
 func (a *app) reportServices(p *broker.Plan) {
 	for _, o := range p.Services {
 		if o.Error != "" {
-			fmt.Fprintf(a.env.Err, "grid: %s service %s: %s\n", o.Kind, o.Name, strings.TrimSpace(o.Error))
+			fmt.Fprintf(a.env.Err, "grid: %s service %s: %s\n", o.Kind, foreign.Text(o.Name), foreign.Message(strings.TrimSpace(o.Error)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -89,7 +90,7 @@ func (a *app) printOutput(rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 	}
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
-			fmt.Fprintln(a.env.Out, a.relative(filepath.Join(o.Dir, f)))
+			fmt.Fprintln(a.env.Out, foreign.Text(a.relative(filepath.Join(o.Dir, f))))
 		}
 	}
 	a.reportBy(rs, func(r *jobs.Outcome) error {

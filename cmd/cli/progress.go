@@ -6,6 +6,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -22,12 +23,13 @@ func (a *app) progress() (p plugins.Progress, stop func()) {
 	if !a.env.ErrTerminal || a.json {
 		return nil, func() {}
 	}
-	b := &progress{out: mpb.New(mpb.WithOutput(a.env.Err), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
+	b := &progress{out: mpb.New(mpb.WithOutput(a.rawErr), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
 	return b, b.stop
 }
 
 // Step implements plugins.Progress.
 func (p *progress) Step(what string, n, total int64) {
+	what = foreign.Text(what)
 	p.mu.Lock()
 	bar := p.bars[what]
 	if bar == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jdl/classad"
@@ -137,7 +138,7 @@ func (a *app) outcomeLine(o infosys.Outcome) string {
 	if o.Err != nil {
 		line = a.style(red, line) + a.sourceHint(o)
 	}
-	return fmt.Sprintf("source %s  %s (%s)", o.Source, line, took)
+	return fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took)
 }
 
 func (a *app) resourceRow(r *glue.Resource) []string {

@@ -16,14 +16,16 @@ import (
 // puts its address in a variable:
 //
 //	rogue ldap FILE VAR    answers every search with an LDIF file
+//	rogue say FILE VAR     refuses every search with the text of FILE
 //	rogue trap FILE VAR    makes FILE when somebody connects
 func rogue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
-		ts.Fatalf("usage: rogue ldap|trap FILE VAR")
+		ts.Fatalf("usage: rogue ldap|say|trap FILE VAR")
 	}
 	file := ts.MkAbs(args[1])
 	serve := map[string]func(net.Conn){
 		"ldap": func(conn net.Conn) { answerLDIF(conn, file) },
+		"say":  func(conn net.Conn) { refuseWith(conn, file) },
 		"trap": func(net.Conn) { os.WriteFile(file, []byte("somebody came"), 0o600) },
 	}[args[0]]
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,14 +73,30 @@ func answerLDIF(conn net.Conn, file string) {
 				f.Close()
 			}
 		}
-		done := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultDone, nil, "")
-		done.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, int64(0), ""))
-		done.AppendChild(octets(""))
-		done.AppendChild(octets(""))
-		if _, err := conn.Write(message(id, done)); err != nil {
+		if _, err := conn.Write(message(id, searchDone(ldap.LDAPResultSuccess, ""))); err != nil {
 			return
 		}
 	}
+}
+
+// refuseWith refuses every search with the words of a file.
+func refuseWith(conn net.Conn, file string) {
+	words, err := os.ReadFile(file)
+	for err == nil {
+		var p *ber.Packet
+		if p, err = ber.ReadPacket(conn); err == nil {
+			id, _ := p.Children[0].Value.(int64)
+			_, err = conn.Write(message(id, searchDone(ldap.LDAPResultOperationsError, string(words))))
+		}
+	}
+}
+
+func searchDone(code int64, words string) *ber.Packet {
+	done := ber.Encode(ber.ClassApplication, ber.TypeConstructed, ldap.ApplicationSearchResultDone, nil, "")
+	done.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagEnumerated, code, ""))
+	done.AppendChild(octets(""))
+	done.AppendChild(octets(words))
+	return done
 }
 
 func octets(s string) *ber.Packet {

@@ -1,16 +1,13 @@
 package cli_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,7 +18,7 @@ import (
 // TestMain gives the scripts a command "grid" that is this very binary.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"grid": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := cli.Signals(os.Exit)
 		defer stop()
 		os.Exit(cli.Main(ctx, cli.OSEnv(), os.Args[1:]))
 	}})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -49,10 +50,10 @@ it used.
 
 // show prints one job in full; what is not known has no line.
 func (a *app) show(o *jobs.Outcome) {
-	fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, o.ID), o.Name)
+	fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, o.ID), foreign.Text(o.Name))
 	say := func(label, format string, args ...any) {
 		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
-			fmt.Fprintf(a.env.Out, "  %-12s %s\n", label, text)
+			fmt.Fprintf(a.env.Out, "  %-12s %s\n", label, a.cell(text))
 		}
 	}
 	state := a.stateText(o)
@@ -172,7 +173,7 @@ func (a *app) showPast(o *jobs.Outcome) {
 		if p.Reason != "" {
 			text += ": " + p.Reason
 		}
-		fmt.Fprintf(a.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), at, text)
+		fmt.Fprintf(a.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), foreign.Text(at), foreign.Text(text))
 		if p.Output != "" {
 			fmt.Fprintf(a.env.Out, "       output in %s\n", p.Output)
 		}

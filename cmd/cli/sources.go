@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/infosys"
 	"gridbroker/plugins"
 )
@@ -163,7 +164,7 @@ func (a *app) reportSources(s infosys.Snapshot) {
 		if o.Stale {
 			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
 		}
-		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", o.Source, sourceError(o), a.sourceHint(o), stale)
+		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", foreign.Text(o.Source), sourceError(o), a.sourceHint(o), stale)
 	}
 }
 
@@ -182,7 +183,7 @@ func (a *app) reportClaims(o infosys.Outcome) {
 
 // sourceError is what went wrong, without the address that stands before it.
 func sourceError(o infosys.Outcome) string {
-	return strings.TrimPrefix(o.Err.Error(), o.Source+": ")
+	return foreign.Message(strings.TrimPrefix(o.Err.Error(), o.Source+": "))
 }
 
 // sourceHint says what to do about a source's error, where that is known.

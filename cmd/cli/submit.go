@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"gridbroker/broker"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
@@ -211,7 +213,7 @@ func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Outcome) {
 func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
 	width := 0
 	for _, r := range rs {
-		width = max(width, len(r.Name))
+		width = max(width, utf8.RuneCountInString(foreign.Text(r.Name)))
 	}
 	for _, r := range rs {
 		where := r.At
@@ -223,14 +225,14 @@ func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
 		case r.Err != nil || r.State == plugins.Intended:
 			where = "(" + string(r.State) + ")"
 		}
-		fmt.Fprintf(a.env.Out, "%s  %-*s  %s\n", r.ID, width, r.Name, where)
+		fmt.Fprintf(a.env.Out, "%s  %-*s  %s\n", r.ID, width, foreign.Text(r.Name), foreign.Text(where))
 	}
 	a.report(rs)
 	said := map[error]bool{}
 	for _, j := range p.Jobs {
 		if j.Err != nil && !said[j.Err] {
 			said[j.Err] = true
-			fmt.Fprintf(a.env.Err, "grid: %v\n", j.Err)
+			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(j.Err.Error()))
 			if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
 				a.explainTo(e.Explanation)
 			}

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"crypto/rand"
+	"io"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"gridbroker/foreign"
 )
 
 // column is a heading of a table; right aligns numbers.
@@ -32,7 +36,7 @@ func (a *app) table(cols []column, rows [][]string) error {
 	heads := make([]string, len(cols))
 	align := make(tw.Alignment, len(cols))
 	for i, c := range cols {
-		heads[i], align[i] = a.style(bold, c.name), tw.AlignLeft
+		heads[i], align[i] = a.cell(a.style(bold, c.name)), tw.AlignLeft
 		if c.right {
 			align[i] = tw.AlignRight
 		}
@@ -53,7 +57,13 @@ func (a *app) table(cols []column, rows [][]string) error {
 		tablewriter.WithAlignment(align),
 	)
 	t.Header(heads)
-	if err := t.Bulk(rows); err != nil {
+	safe := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, text := range row {
+			safe[i] = append(safe[i], a.cell(text))
+		}
+	}
+	if err := t.Bulk(safe); err != nil {
 		return err
 	}
 	if err := t.Render(); err != nil {
@@ -63,7 +73,7 @@ func (a *app) table(cols []column, rows [][]string) error {
 	for line := range bytes.Lines(out.Bytes()) {
 		text = append(append(text, bytes.TrimRight(line, " \n")...), '\n')
 	}
-	_, err := a.env.Out.Write(text)
+	_, err := a.rawOut().Write(text) // every cell was made safe
 	return err
 }
 
@@ -84,5 +94,49 @@ func (a *app) style(s style, text string) string {
 	if !a.env.Terminal || a.env.Getenv("NO_COLOR") != "" || text == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return a.mark(s) + text + a.mark(plain)
+}
+
+// plain ends what a style began.
+const plain style = "0"
+
+// mark stands for an escape sequence of our own until it is written: with
+// something random in it, so that no text of others can have it.
+// Like the sequence it begins with ESC and ends with the first m.
+func (a *app) mark(s style) string { return "\x1b" + a.nonce + ";" + string(s) + "m" }
+
+// marks is what the marks stand for.
+func (a *app) marks() map[string]string {
+	own := map[string]string{}
+	for _, s := range []style{bold, dim, red, green, yellow, cyan, plain} {
+		own[a.mark(s)] = "\x1b[" + string(s) + "m"
+	}
+	return own
+}
+
+// cell makes a cell of a table safe: one line, no escape sequences but ours.
+func (a *app) cell(text string) string {
+	if !a.env.Terminal {
+		return foreign.Text(text)
+	}
+	return foreign.Between(text, a.marks(), foreign.Text)
+}
+
+// rawOut is standard output for what is safe already, or must not be changed.
+func (a *app) rawOut() io.Writer {
+	if w, ok := a.env.Out.(*foreign.Writer); ok {
+		return w.W
+	}
+	return a.env.Out
+}
+
+// guard makes standard error, and standard output where it is a terminal, fit
+// for text of others.
+func (a *app) guard() {
+	a.nonce = rand.Text()
+	a.rawErr = a.env.Err
+	a.env.Err = &foreign.Writer{W: together(a.env.Err), Own: a.marks()}
+	if a.env.Terminal {
+		a.env.Out = &foreign.Writer{W: a.env.Out, Own: a.marks()}
+	}
 }

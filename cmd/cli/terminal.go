@@ -26,10 +26,14 @@ func displayed(text string) int {
 
 // terminalSafe keeps what a job wrote from steering the user's terminal; in a pipe everything passes as it is.
 func (a *app) terminalSafe(w io.Writer) io.Writer {
-	if w == a.env.Out && a.env.Terminal || w == a.env.Err && a.env.ErrTerminal {
-		return &harmless{to: w}
+	raw, terminal := a.rawOut(), a.env.Terminal
+	if w == a.env.Err {
+		raw, terminal = a.rawErr, a.env.ErrTerminal
 	}
-	return w
+	if terminal {
+		return &harmless{to: raw}
+	}
+	return raw
 }
 
 // harmless writes control characters as "?", but for newline, tab and carriage return.

@@ -136,10 +136,10 @@ func (a *app) live() func([]*jobs.Outcome) {
 			return
 		}
 		if height > 0 {
-			fmt.Fprintf(a.env.Out, "\x1b[%dA\x1b[J", height) // up and clear (ECMA-48 CUU, ED)
+			fmt.Fprintf(a.rawOut(), "\x1b[%dA\x1b[J", height) // up and clear (ECMA-48 CUU, ED)
 		}
 		height = bytes.Count(text.Bytes(), []byte("\n"))
-		a.env.Out.Write(text.Bytes())
+		a.rawOut().Write(text.Bytes())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -55,9 +56,9 @@ func (a *app) printWhy(rs []*jobs.Outcome) error {
 		if i > 0 {
 			fmt.Fprintln(a.env.Out)
 		}
-		fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, j.ID), rs[i].Name)
+		fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, j.ID), foreign.Text(rs[i].Name))
 		for _, line := range wrapped(strings.Join(j.Why, " "), a.width()) {
-			fmt.Fprintln(a.env.Out, line)
+			fmt.Fprintln(a.env.Out, foreign.Text(line))
 		}
 	}
 	return nil

@@ -2,16 +2,13 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"gridbroker/cmd/cli"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.Signals(os.Exit)
 	code := cli.Main(ctx, cli.OSEnv(), append([]string{"submit"}, os.Args[1:]...))
 	stop()
 	os.Exit(code)

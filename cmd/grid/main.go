@@ -2,17 +2,14 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"gridbroker/cmd/cli"
 )
 
 func main() {
 	collectLate()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := cli.Signals(os.Exit)
 	code := cli.Main(ctx, cli.OSEnv(), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -1,0 +1,79 @@
+package foreign
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ASCII, é, 日本, €": "plain ASCII, é, 日本, €",
+		"a\nb\tc\rd":            `a\nb\tc\rd`,
+		"\x1b]0;title\x07":      `\x1b]0;title\x07`,
+		"\x7f\x00":              `\x7f\x00`,
+		"\u009b31m":             `\x9b31m`,
+		"a\u202eb\u2066":        `a\u{202e}b\u{2066}`,
+		"\u2028":                `\u{2028}`,
+		"\u200b\ufeff":          `\u{200b}\u{feff}`,
+		"\xff\xc3":              `\xff\xc3`,
+		"\ufffd":                "\ufffd",
+		"\U000e0041":            `\u{e0041}`,
+		"":                      "",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := Lines("a\r\nb\tc\x1b\n"); got != "a\nb\tc\\x1b\n" {
+		t.Errorf("%q", got)
+	}
+	if got := Message("no\ngrid: all is well\n"); got != "no\n  grid: all is well" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := &Writer{W: &out, Own: map[string]string{"<k7>": "\x1b[1m"}}
+	for _, part := range []string{"<k7>a\x1b[31m\xe2", "\x82", "\xac\n\u202e", "<k7", ">\xff"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got, want := out.String(), "\x1b[1ma\\x1b[31m€\n\\u{202e}<k7>\\xff"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in := "a\u009b\u202e\U000e0041\x7f€\u2028"
+	doc, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := JSON(doc)
+	var back string
+	if err := json.Unmarshal(safe, &back); err != nil || back != in {
+		t.Errorf("%s: %q, %v", safe, back, err)
+	}
+	if strings.ContainsFunc(string(safe), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		t.Errorf("%q", safe)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b\n\u202e\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Text(s)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
+			t.Errorf("%q", got)
+		}
+		if Text(got) != got {
+			t.Errorf("%q is not left alone", got)
+		}
+	})
+}
