@@ -10,7 +10,7 @@ import (
 
 // grace is how long a command may take to end after it was told to. What is
 // under way then is in the records and is looked up later, as after a crash.
-const grace = 800 * time.Millisecond
+const grace = 700 * time.Millisecond
 
 // Signals gives a context that SIGINT and SIGTERM end. A command that goes on
 // regardless, or is told twice, is ended by exit; stop gives the signals back.

@@ -48,7 +48,7 @@ func TestSignalsEndEverything(t *testing.T) {
 				cmd.Process.Kill()
 				<-ended
 			}
-			if took := time.Since(start); took > 1500*time.Millisecond {
+			if took := time.Since(start); took > 4*time.Second { // a second, and the rest for a machine that is busy
 				t.Errorf("%v, %v: ended after %v", args, sig, took)
 			}
 		}
