@@ -108,6 +108,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.whyCmd(),
 		a.catCmd(),
 		a.runCmd(),
+		a.followCmd(),
 		a.configCmd(),
 		a.watchCmd(),
 		a.logCmd(),

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,8 +103,12 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return a.dryRun(p, s)
 	}
 	rs, err := a.send(ctx, s, p, files)
-	if f.wait && err == nil {
+	switch {
+	case err != nil:
+	case f.wait:
 		err = a.follow(ctx, s, rs, true)
+	default:
+		a.sayUnsent(s, rs)
 	}
 	if a.json {
 		if jerr := a.printJSON("submit", jobsJSON(rs)); jerr != nil {
@@ -188,6 +193,26 @@ func stopped(rs []*jobs.Outcome) error {
 		return interrupted{"interrupted; the jobs were sent, and grid watch follows them"}
 	}
 	return interrupted{fmt.Sprintf("interrupted: %d of %d jobs sent, %d kept here; grid resubmit --state intended sends them", len(rs)-kept, len(rs), kept)}
+}
+
+// sayUnsent says what will not happen by itself: jobs that wait for others are sent by who follows them.
+func (a *app) sayUnsent(s *session, rs []*jobs.Outcome) {
+	n := 0
+	var group string
+	for _, r := range rs {
+		if r.State == plugins.Intended && r.Err == nil {
+			n++
+			group = cmp.Or(group, r.Parent)
+		}
+	}
+	if n == 0 || followed(s) {
+		return
+	}
+	hint := "grid watch"
+	if group != "" {
+		hint += " " + group
+	}
+	fmt.Fprintf(a.env.Err, "grid: %s will not be sent by themselves: %s sends them while it runs, grid follow always\n", counted(n, "waiting job"), hint)
 }
 
 // sayScouts names resources that got a few jobs only, where that sent others

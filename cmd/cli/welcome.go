@@ -58,5 +58,9 @@ func (a *app) jobsLine(cmd *cobra.Command, c config) string {
 	if len(live) == 0 {
 		return "none under way"
 	}
-	return counted(len(live), "job") + " under way: grid status"
+	text := counted(len(live), "job") + " under way: grid status"
+	if followed(s) {
+		text += " (grid follow is at work)"
+	}
+	return text
 }

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+// followLease is the name of the lease of the one process that follows all jobs of a state directory.
+const followLease = "follow"
+
+type followFlags struct {
+	planning
+	once    bool
+	install bool
+	renew   time.Duration
+	pause   time.Duration
+}
+
+func (a *app) followCmd() *cobra.Command {
+	var f followFlags
+	cmd := &cobra.Command{
+		Use:   "follow",
+		Short: "Follow all jobs while the terminal is closed",
+		Long: `Follow drives all recorded jobs until it is stopped: it sends the nodes of a DAG
+when those before them are done, the jobs that waited for scouts, and failed jobs
+again as their retries allow; it fetches the output of jobs whose description
+says AutoOutput = true, and keeps the credentials of jobs alive.
+
+There is one such process for a state directory. --install makes it a systemd
+unit of the user that starts with the session; --once does what is due and ends,
+for cron.`,
+		Example: `  grid follow &
+  grid follow --install
+  grid follow --once`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
+			if f.install {
+				return a.followInstall(cmd.Context())
+			}
+			return a.followAll(cmd.Context(), f)
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.once, "once", false, "do what is due now, and end")
+	cmd.Flags().BoolVar(&f.install, "install", false, "install and start a systemd unit of the user")
+	lengthVar(cmd.Flags(), &f.renew, "renew", time.Hour, "how often credentials of jobs are renewed")
+	lengthVar(cmd.Flags(), &f.pause, "pause", time.Minute, "the longest `time` between two looks")
+	return cmd
+}
+
+// A follower is one run of grid follow.
+type follower struct {
+	*app
+	session *session
+	flags   followFlags
+	jobs    []*jobs.Outcome
+	renewed time.Time
+	told    map[string]string // what was said of a job last
+}
+
+func (a *app) followAll(ctx context.Context, flags followFlags) error {
+	s, err := a.open(flags.planning)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := errors.Join(a.openStore(s), a.openServices(s)); err != nil {
+		return err
+	}
+	s.scouts(true)
+	if s.jobs.Store.Alive(followLease) {
+		return errors.New("another grid follow is at work for " + a.stateDir(s.conf))
+	}
+	lease, err := s.jobs.Store.Lease(followLease)
+	if err != nil {
+		return err
+	}
+	defer lease.End()
+	f := &follower{app: a, session: s, flags: flags, renewed: a.env.Now(), told: map[string]string{}}
+	return f.run(ctx)
+}
+
+// run looks again and again: soon while things change, seldom while they do not, and at once when another process has
+// written to the records.
+func (f *follower) run(ctx context.Context) error {
+	const shortest = 2 * time.Second
+	pause := shortest
+	for {
+		changed, err := f.pass(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			fmt.Fprintf(f.env.Err, "grid: %v\n", err)
+		}
+		if f.flags.once {
+			return err
+		}
+		pause = min(f.flags.pause, pause*3/2)
+		if changed {
+			pause = shortest
+		}
+		if !f.sleep(ctx, pause) {
+			return nil
+		}
+	}
+}
+
+// sleep waits, and no longer than until the records have been written by somebody else. False: it is time to end.
+func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
+	before := f.written()
+	for end := f.env.Now().Add(pause); f.env.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(min(time.Second, pause)):
+		}
+		if f.written() != before {
+			break
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// written is when the records were changed last.
+func (f *follower) written() time.Time {
+	var last time.Time
+	for _, name := range []string{"jobs.db", "jobs.db-wal"} {
+		if info, err := os.Stat(filepath.Join(f.stateDir(f.session.conf), name)); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// pass does what is due now. It reports whether any job has changed.
+func (f *follower) pass(ctx context.Context) (changed bool, err error) {
+	if err := f.takeUp(ctx); err != nil || len(f.jobs) == 0 {
+		return false, err
+	}
+	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: f.rediscover(f.session)})
+	if err != nil {
+		return false, err
+	}
+	return f.tell(), errors.Join(f.fetch(ctx), f.renew(ctx))
+}
+
+// takeUp reads the live jobs anew, and keeps of those it had before the ones that have just ended: they may be tried
+// again, and their output may be wanted.
+func (f *follower) takeUp(ctx context.Context) error {
+	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true})
+	if err = f.sayDamaged(err); err != nil {
+		return err
+	}
+	had := map[string]*jobs.Outcome{}
+	for _, o := range f.jobs {
+		had[o.ID] = o
+	}
+	next := make([]*jobs.Outcome, 0, len(live))
+	for _, r := range live {
+		if o := had[r.ID]; o != nil {
+			o.Record, o.Err = r, nil
+			next = append(next, o)
+			delete(had, r.ID)
+			continue
+		}
+		next = append(next, jobs.Outcomes([]*jobs.Record{r})...)
+	}
+	now := f.env.Now()
+	for _, o := range f.jobs {
+		if had[o.ID] != nil && now.Sub(o.Ended) < 2*f.flags.pause {
+			next = append(next, o)
+		}
+	}
+	f.jobs = next
+	return nil
+}
+
+// tell prints a line for each job that has changed.
+func (f *follower) tell() (changed bool) {
+	for _, o := range f.jobs {
+		if now := line(o); now != f.told[o.ID] {
+			f.told[o.ID], changed = now, true
+			fmt.Fprintf(f.env.Out, "%s  %s  %s\n", f.env.Now().Format(time.DateTime), o.ID, now)
+		}
+	}
+	if len(f.told) > 2*len(f.jobs)+100 {
+		f.told = map[string]string{}
+		for _, o := range f.jobs {
+			f.told[o.ID] = line(o)
+		}
+	}
+	return changed
+}
+
+// fetch brings the output of jobs that have ended and whose description asks for that.
+func (f *follower) fetch(ctx context.Context) error {
+	var due []*jobs.Outcome
+	for _, o := range f.jobs {
+		if job, err := o.Job(); err == nil && job.AutoOutput && o.Final() && o.State == plugins.Done && o.Output == "" {
+			due = append(due, o)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	dir := filepath.Join(f.stateDir(f.session.conf), "output")
+	if _, err := f.session.jobs.Output(ctx, due, jobs.Wanted{Dir: dir}); err != nil {
+		return err
+	}
+	for _, o := range due {
+		if o.Err == nil {
+			fmt.Fprintf(f.env.Out, "%s  %s  output in %s\n", f.env.Now().Format(time.DateTime), o.ID, o.Output)
+		}
+	}
+	f.report(due)
+	return nil
+}
+
+// renew keeps the credentials of jobs alive.
+func (f *follower) renew(ctx context.Context) error {
+	if f.env.Now().Sub(f.renewed) < f.flags.renew {
+		return nil
+	}
+	f.renewed = f.env.Now()
+	var live []*jobs.Outcome
+	for _, o := range f.jobs {
+		if !o.Final() {
+			live = append(live, o)
+		}
+	}
+	live = renewable(f.session, live)
+	if len(live) == 0 {
+		return nil
+	}
+	set, err := f.credentialSet()
+	if err != nil {
+		return err
+	}
+	return f.app.renew(ctx, f.session, set, live)
+}
+
+// followed says whether somebody follows the jobs of this state directory.
+func followed(s *session) bool {
+	return s.jobs.Store != nil && s.jobs.Store.Alive(followLease)
+}
+
+// followUnit is the systemd unit of a user's follower.
+const followUnit = `[Unit]
+Description=Follows the user's grid jobs
+Documentation=man:grid-follow(1)
+
+[Service]
+ExecStart=%s follow
+Restart=on-failure
+RestartSec=30
+
+[Install]
+WantedBy=default.target
+`
+
+func (a *app) followInstall(ctx context.Context) error {
+	file := filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "systemd", "user", "grid-follow.service")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	exe, err := filepath.Abs(a.env.Exe)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, followUnit, exe), 0o600); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.env.Out, file)
+	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", "--now", "grid-follow.service"}} {
+		out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, args...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("systemctl --user %s: %s; the unit is written, start it by hand", args[0], cmp.Or(strings.TrimSpace(string(out)), err.Error()))
+		}
+	}
+	return nil
+}
