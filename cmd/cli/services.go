@@ -33,14 +33,7 @@ func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (brok
 		return s, fmt.Errorf("forecasts: %w", err)
 	}
 	s.QueueLengthers, s.Forecasters = []plugins.QueueLengther{lengths}, []plugins.Forecaster{starts}
-	for _, back := range b.All() {
-		if q, ok := back.Submitter.(plugins.QueueLengther); ok {
-			s.QueueLengthers = append(s.QueueLengthers, q)
-		}
-		if f, ok := back.Submitter.(plugins.Forecaster); ok {
-			s.Forecasters = append(s.Forecasters, f)
-		}
-	}
+	addBackends(&s, b, client.Breaker)
 	if h != nil {
 		for i, f := range s.Forecasters {
 			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}
@@ -75,4 +68,25 @@ func subjects(entries, schemes []string) ([]ask.Subject, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// addBackends adds what the back-ends themselves tell about their resources;
+// endpoints that do not answer are left alone for a while where there is a
+// breaker.
+func addBackends(s *broker.Services, b *plugins.Registry, breaker ask.Breaker) {
+	for _, back := range b.All() {
+		guard := ask.Guard{Breaker: breaker, Interfaces: back.Interfaces}
+		if q, ok := back.Submitter.(plugins.QueueLengther); ok {
+			if breaker != nil {
+				q = guard.QueueLengther(q)
+			}
+			s.QueueLengthers = append(s.QueueLengthers, q)
+		}
+		if f, ok := back.Submitter.(plugins.Forecaster); ok {
+			if breaker != nil {
+				f = guard.Forecaster(f)
+			}
+			s.Forecasters = append(s.Forecasters, f)
+		}
+	}
 }

@@ -163,7 +163,7 @@ func (s *site) lengths(ctx context.Context) (map[string]int64, error) {
 	}
 	byQueue := map[string]int64{}
 	for _, f := range rows(text, sep, 2) {
-		if neverStarts(f[1]) {
+		if standsAside(f[1]) {
 			continue
 		}
 		for name := range strings.SplitSeq(f[0], ",") {

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,9 +16,10 @@ import (
 type cluster struct {
 	nodes, parts, reserved []map[string]string
 	jobs                   [][]string // rows of squeue
+	arrays                 [][]string // id and tasks of arrays that wait: "12", "1-6%2"
 }
 
-// read asks the four questions at once: over SSH they share the connection.
+// read asks the five questions at once: over SSH they share the connection.
 func (s *site) read(ctx context.Context) (c cluster, err error) {
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
@@ -30,6 +32,11 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 	ask.Go(func() error {
 		text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
 		c.jobs = rows(text, sep, len(queueColumns))
+		return err
+	})
+	ask.Go(func() error {
+		text, err := s.Command(ctx, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
+		c.arrays = rows(text, sep, 2)
 		return err
 	})
 	return c, ask.Wait()
@@ -57,12 +64,51 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Reservations = append(state.Reservations, res)
 		}
 	}
+	limits := arrayLimits(c.arrays)
 	for _, f := range c.jobs {
 		if j, ok := queuedJob(f); ok {
+			j.ArrayLimit = limits[j.Array]
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
+	onTasks(state.Jobs)
+	place(state.Jobs, c.nodes)
 	return state
+}
+
+// arrayLimits reads how many tasks of an array may run at once, by its id:
+// the "%2" of "1-6%2".
+func arrayLimits(arrays [][]string) map[string]int {
+	limits := map[string]int{}
+	for _, f := range arrays {
+		if _, most, ok := strings.Cut(f[1], "%"); ok {
+			limits[f[0]] = atoi(most)
+		}
+	}
+	return limits
+}
+
+// onTasks makes of a dependency on an array one on each of its tasks.
+func onTasks(jobs []batch.Job) {
+	tasks := map[string][]string{}
+	for _, j := range jobs {
+		if j.Array != "" {
+			tasks[j.Array] = append(tasks[j.Array], j.ID)
+		}
+	}
+	for i := range jobs {
+		var after []batch.Dependency
+		for _, d := range jobs[i].After {
+			of, ok := tasks[strings.TrimSuffix(d.ID, "_*")]
+			if !ok {
+				after = append(after, d)
+			}
+			for _, id := range of {
+				after = append(after, batch.Dependency{ID: id, On: d.On})
+			}
+		}
+		jobs[i].After = after
+	}
 }
 
 // records reads the lines of "scontrol show --oneliner". "No reservations in
@@ -100,9 +146,13 @@ func node(m map[string]string) batch.Node {
 	}
 	return batch.Node{
 		Name: m["NodeName"], CPUs: cpus, Memory: int64(atoi(m["RealMemory"])), Disk: int64(atoi(m["TmpDisk"])),
-		GPUs: gpus(m["Gres"]), Features: list(m["ActiveFeatures"]), Queues: list(m["Partitions"]), Up: nodeUp(m["State"]),
+		GPUs: gpus(m["Gres"]), Features: append(list(m["ActiveFeatures"]), gpuTypes(m["Gres"])...), Queues: list(m["Partitions"]), Up: nodeUp(m["State"]),
 	}
 }
+
+// underMaintenance reports whether a node serves a maintenance reservation: it
+// takes no jobs until that ends, and the reservation says when.
+func underMaintenance(state string) bool { return strings.Contains(strings.ToUpper(state), "MAINT") }
 
 // nodeUp reads a node's state: a base state and flags joined by "+" or marked
 // by one character (sinfo(1), NODE STATE CODES).
@@ -118,7 +168,7 @@ func nodeUp(state string) bool {
 	}
 	for _, f := range flags[1:] {
 		switch f {
-		case "DRAIN", "MAINTENANCE", "FAIL", "NOT_RESPONDING", "INVALID_REG", "REBOOT_ISSUED", "POWERING_DOWN", "DOWN":
+		case "DRAIN", "FAIL", "NOT_RESPONDING", "INVALID_REG", "REBOOT_ISSUED", "POWERING_DOWN", "DOWN":
 			return false
 		}
 	}
@@ -135,22 +185,39 @@ func queue(m map[string]string) batch.Queue {
 }
 
 func reservation(m map[string]string) (batch.Reservation, bool) {
-	r := batch.Reservation{Name: m["ReservationName"], Start: unix(m["StartTime"]), End: unix(m["EndTime"]), Nodes: hosts(m["Nodes"])}
-	if r.Users = list(m["Users"]); len(r.Nodes) == 0 {
+	r := batch.Reservation{Name: m["ReservationName"], Start: unix(m["StartTime"]), End: unix(m["EndTime"]), Nodes: hosts(m["Nodes"]),
+		Users: admitted(m["Users"]), Groups: admitted(m["Groups"]), Accounts: admitted(m["Accounts"])}
+	if len(r.Nodes) == 0 {
 		r.Procs = atoi(m["CoreCnt"])
 	}
+	// A job gets in by naming it, but for magnetic ones (scontrol(1), Flags).
+	r.ByName = !slices.Contains(strings.Split(strings.ToUpper(m["Flags"]), ","), "MAGNETIC")
 	return r, r.Name != "" && r.End.After(r.Start)
+}
+
+// admitted lists who is let in; names with "-" are those who are not.
+func admitted(s string) []string {
+	return slices.DeleteFunc(list(s), func(name string) bool { return strings.HasPrefix(name, "-") })
 }
 
 // queueColumns are squeue's letters: id, partition, state, CPUs, nodes, memory,
 // GRES, limit, submitted, start, priority, user, account, features, node list,
-// reason.
-const queueColumns = "iPTCDmblVSQuafNr"
+// reason, dependencies, sharing, reservation, QOS.
+const queueColumns = "iPTCDmblVSQuafNrEhvq"
 
 func queuedJob(f []string) (batch.Job, bool) {
 	j := batch.Job{
-		ID: f[0], Queue: f[1], User: f[11], Group: f[12], Procs: max(1, atoi(f[3])), Nodes: atoi(f[4]), GPUs: gpus(f[6]),
-		Submitted: unix(f[8]), Features: splitFeatures(f[13]),
+		ID: f[0], User: f[11], Group: f[12], Account: f[12], Procs: max(1, atoi(f[3])), Nodes: nodeCount(f[4]), GPUs: gpus(f[6]),
+		Submitted: unix(f[8]), Features: append(splitFeatures(f[13]), gpuTypes(f[6])...), After: dependencies(f[16]), Exclusive: f[17] == "NO", QOS: f[19],
+	}
+	if names := strings.Split(f[1], ","); len(names) > 0 {
+		j.Queue, j.Also = names[0], names[1:]
+	}
+	if array, _, ok := strings.Cut(f[0], "_"); ok {
+		j.Array = array
+	}
+	if f[18] != "(null)" && f[18] != "N/A" {
+		j.Reservation = f[18]
 	}
 	j.Requested, _ = duration(f[7])
 	j.Priority, _ = strconv.ParseFloat(f[10], 64)
@@ -162,10 +229,17 @@ func queuedJob(f []string) (batch.Job, bool) {
 	}
 	switch f[2] {
 	case "PENDING", "CONFIGURING":
-		j.Held = neverStarts(f[15])
+		j.Held = neverStarts(f[15]) || f[15] == "Dependency" && len(j.After) == 0 // singleton, for one
+		if f[15] == "BeginTime" {
+			j.Begin = unix(f[9])
+		}
+		if j.Nodes == 1 && j.Procs > 1 {
+			j.Nodes = 0 // Slurm's own guess; it takes more where one has no room
+		}
 		return j, true
 	case "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED":
 		j.Started = unix(f[9])
+		j.After = nil
 		j.Placed = spread(hosts(f[14]), j.Procs)
 		return j, !j.Started.IsZero()
 	}
@@ -175,7 +249,7 @@ func queuedJob(f []string) (batch.Job, bool) {
 // neverStarts are reasons of pending jobs that do not go away by waiting.
 func neverStarts(reason string) bool {
 	switch reason {
-	case "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS", "Dependency", "BeginTime":
+	case "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS":
 		return true
 	}
 	return heldReasons[reason]
@@ -190,8 +264,48 @@ func splitFeatures(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == '&' || r == ',' })
 }
 
-// spread parts a job's processors evenly over its nodes: squeue does not tell
-// the true parts, which "scontrol show job -d" would for 3 kB a job.
+// standsAside reports whether a pending job does not compete now: it can never
+// start, or waits for a time or another job.
+func standsAside(reason string) bool {
+	return neverStarts(reason) || reason == "Dependency" || reason == "BeginTime"
+}
+
+// nodeCount reads "4" and "2-4", of which the least counts.
+func nodeCount(s string) int {
+	least, _, _ := strings.Cut(s, "-")
+	return atoi(least)
+}
+
+// triggers are Slurm's kinds of dependencies (sbatch(1), --dependency).
+var triggers = map[string]batch.Trigger{
+	"after": batch.OnStart, "afterany": batch.OnEnd, "afterburstbuffer": batch.OnEnd,
+	"afterok": batch.OnSuccess, "aftercorr": batch.OnSuccess, "afternotok": batch.OnFailure,
+}
+
+// dependencies reads "afterok:932(unfulfilled),after:12+30(unfulfilled)". Of
+// alternatives, parted by "?", each is taken as needed: a start that is early is
+// worse than one that is late.
+func dependencies(s string) []batch.Dependency {
+	var after []batch.Dependency
+	for part := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == ',' || c == '?' }) {
+		words := strings.Split(part, ":")
+		on, ok := triggers[words[0]]
+		if !ok {
+			continue
+		}
+		for _, id := range words[1:] {
+			id, state, _ := strings.Cut(id, "(")
+			id, _, _ = strings.Cut(id, "+")
+			if id != "" && !strings.HasPrefix(state, "fulfilled") {
+				after = append(after, batch.Dependency{ID: id, On: on})
+			}
+		}
+	}
+	return after
+}
+
+// spread parts a job's processors evenly over its nodes; place mends it by what
+// the nodes have given away.
 func spread(nodes []string, procs int) []batch.Placement {
 	var ps []batch.Placement
 	for i, n := range nodes {

@@ -49,12 +49,22 @@ func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
+	user, err := s.site.Command(ctx, "id", "-un")
+	if err != nil {
+		return nil, err
+	}
+	rules := s.site.rules(ctx, strings.TrimSpace(user))
 	now := s.site.Options.Now()
 	state := c.state(now, s.site.URL)
 	var rs []glue.Resource
 	for _, p := range c.parts {
 		r := partition(p, state, s.site, strings.Fields(groups))
 		describe(&r, c.nodes, p["PartitionName"])
+		if n := atoi(p["MaxNodes"]); n > 0 && r.SMPSize.OK {
+			r.MaxSlotsPerJob = glue.Some(int64(n) * r.SMPSize.V)
+		}
+		rules.apply(&r, p)
+		r.Endpoints[0].Serving = r.Serving
 		rs = append(rs, r)
 	}
 	return rs, nil
@@ -116,12 +126,12 @@ func limits(r *glue.Resource, p map[string]string) {
 func count(r *glue.Resource, state batch.State, name string) {
 	var running, waiting, used int64
 	for _, j := range state.Jobs {
-		if !slices.Contains(strings.Split(j.Queue, ","), name) {
+		if j.Queue != name && !slices.Contains(j.Also, name) {
 			continue
 		}
 		if !j.Started.IsZero() {
 			running, used = running+1, used+int64(j.Procs)
-		} else if !j.Held {
+		} else if !j.Held && !j.Begin.After(state.Now) && len(j.After) == 0 {
 			waiting++
 		}
 	}
@@ -143,12 +153,17 @@ func describe(r *glue.Resource, nodes []map[string]string, name string) {
 		for _, f := range n.Features {
 			tags[f] = true
 		}
+		for _, f := range gpuTypes(m["Gres"]) {
+			delete(tags, f) // asked for by --gres, not by --constraint
+		}
 		r.Platform, r.LRMSVersion, r.ImplVersion = m["Arch"], m["Version"], m["Version"]
 		r.OSFamily, _, _ = strings.Cut(strings.ToLower(m["OS"]), " ")
 		smp, memory, gpu = max(smp, int64(n.CPUs)), max(memory, n.Memory), max(gpu, int64(n.GPUs))
 		if n.Up {
 			total += int64(n.CPUs)
-			free += freeCPUs(n, m)
+			if !underMaintenance(m["State"]) {
+				free += freeCPUs(n, m)
+			}
 		}
 	}
 	r.RuntimeEnvironments = slices.Sorted(maps.Keys(tags))

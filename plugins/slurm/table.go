@@ -129,6 +129,24 @@ func gpus(list string) int {
 	return n
 }
 
+// gpuTypes are the types of a GRES list as features, "gpu:a100", so that a job
+// that names a type is kept to the nodes that have it.
+func gpuTypes(list string) []string {
+	var types []string
+	for g := range strings.SplitSeq(list, ",") {
+		g, _, _ = strings.Cut(g, "(")
+		g = strings.TrimPrefix(strings.TrimPrefix(g, "gres:"), "gres/")
+		f := strings.FieldsFunc(g, func(c rune) bool { return c == ':' || c == '=' })
+		if len(f) < 2 || f[0] != "gpu" {
+			continue
+		}
+		if _, err := strconv.Atoi(f[1]); err != nil {
+			types = append(types, "gpu:"+f[1])
+		}
+	}
+	return types
+}
+
 // maxHosts bounds what one list of hosts may unfold to.
 const maxHosts = 100_000
 

@@ -1,0 +1,144 @@
+package slurm
+
+import (
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/glue"
+)
+
+// job makes a row of squeue out of what differs from a plain pending job.
+func job(t *testing.T, fields map[byte]string) batch.Job {
+	t.Helper()
+	plain := map[byte]string{'i': "7", 'P': "short", 'T': "PENDING", 'C': "1", 'D': "1", 'm': "100M", 'b': "N/A", 'l': "1:00:00", 'V': "1795235401",
+		'S': "N/A", 'Q': "5", 'u': "u", 'a': "phys", 'f': "(null)", 'N': "", 'r': "Priority", 'E': "(null)", 'h': "OK", 'v': "(null)", 'q': "normal"}
+	var row []string
+	for _, letter := range []byte(queueColumns) {
+		v, ok := fields[letter]
+		if !ok {
+			v = plain[letter]
+		}
+		row = append(row, v)
+	}
+	j, ok := queuedJob(row)
+	if !ok {
+		t.Fatalf("%v is no job", fields)
+	}
+	return j
+}
+
+func TestWhatJobsWaitFor(t *testing.T) {
+	if j := job(t, map[byte]string{'S': "1795320004", 'r': "BeginTime"}); j.Held || !j.Begin.Equal(time.Unix(1795320004, 0)) {
+		t.Errorf("begin time: %+v", j)
+	}
+	if j := job(t, map[byte]string{'S': "1795320004", 'r': "Resources"}); !j.Begin.IsZero() {
+		t.Errorf("a planned start is taken for a begin time: %+v", j)
+	}
+	j := job(t, map[byte]string{'E': "afterok:932(unfulfilled),after:12+30(unfulfilled):13(unfulfilled)?afterany:14_*(unfulfilled),afterok:9(fulfilled)", 'r': "Dependency"})
+	want := []batch.Dependency{{ID: "932", On: batch.OnSuccess}, {ID: "12", On: batch.OnStart}, {ID: "13", On: batch.OnStart}, {ID: "14_*", On: batch.OnEnd}}
+	if j.Held || len(j.After) != len(want) {
+		t.Fatalf("%+v", j)
+	}
+	for i := range want {
+		if j.After[i] != want[i] {
+			t.Errorf("dependency %d: %+v, want %+v", i, j.After[i], want[i])
+		}
+	}
+	if j := job(t, map[byte]string{'E': "singleton(unfulfilled)", 'r': "Dependency"}); !j.Held {
+		t.Errorf("singleton: %+v", j)
+	}
+	if j := job(t, map[byte]string{'r': "DependencyNeverSatisfied"}); !j.Held {
+		t.Errorf("never satisfied: %+v", j)
+	}
+}
+
+func TestWhatJobsAsk(t *testing.T) {
+	j := job(t, map[byte]string{'i': "934_2", 'P': "short,long", 'b': "gres:gpu:a100:2", 'h': "NO", 'v': "maint", 'C': "16", 'D': "2-4", 'q': "high"})
+	if j.Array != "934" || j.Queue != "short" || len(j.Also) != 1 || j.Also[0] != "long" || j.GPUs != 2 || len(j.Features) != 1 || j.Features[0] != "gpu:a100" ||
+		!j.Exclusive || j.Reservation != "maint" || j.Nodes != 2 || j.QOS != "high" || j.Account != "phys" {
+		t.Errorf("%+v", j)
+	}
+	if j := job(t, map[byte]string{'C': "4"}); j.Nodes != 0 {
+		t.Errorf("one node is Slurm's guess: %+v", j)
+	}
+	c := cluster{jobs: nil, arrays: [][]string{{"934", "1-6%2"}, {"935", "3"}}}
+	if l := arrayLimits(c.arrays); l["934"] != 2 || l["935"] != 0 {
+		t.Errorf("%v", l)
+	}
+	jobs := []batch.Job{{ID: "934_1", Array: "934"}, {ID: "934_2", Array: "934"}, {ID: "8", After: []batch.Dependency{{ID: "934_*", On: batch.OnEnd}, {ID: "3"}}}}
+	onTasks(jobs)
+	if a := jobs[2].After; len(a) != 3 || a[0].ID != "934_1" || a[1].ID != "934_2" || a[1].On != batch.OnEnd || a[2].ID != "3" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestReservations(t *testing.T) {
+	r, ok := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n[1-2] NodeCnt=2 Flags=MAINT,SPEC_NODES Users=root,-bob Groups=(null) Accounts=phys Licenses=(null) State=ACTIVE"))
+	if !ok || !r.ByName || len(r.Nodes) != 2 || len(r.Users) != 1 || len(r.Accounts) != 1 || len(r.Groups) != 0 {
+		t.Errorf("%+v %v", r, ok)
+	}
+	if r, _ := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n1 Flags=MAGNETIC Users=u")); r.ByName {
+		t.Error("a magnetic one is got into without its name")
+	}
+	if !nodeUp("IDLE+MAINTENANCE") || !underMaintenance("IDLE+MAINTENANCE+RESERVED") || underMaintenance("IDLE") {
+		t.Error("maintenance ends with its reservation")
+	}
+}
+
+// The parts of wide jobs follow from what the nodes have given away.
+func TestPlaces(t *testing.T) {
+	nodes := records("NodeName=n1 CPUAlloc=8\nNodeName=n2 CPUAlloc=4\nNodeName=n3 CPUAlloc=7\n")
+	on := func(procs int, names ...string) batch.Job {
+		return batch.Job{Procs: procs, Placed: spread(names, procs)}
+	}
+	jobs := []batch.Job{on(2, "n1"), on(10, "n1", "n2"), on(3, "n3"), on(1, "n9")}
+	place(jobs, nodes)
+	if p := jobs[1].Placed; p[0].Procs != 6 || p[1].Procs != 4 {
+		t.Errorf("%+v, want 6 and 4", p)
+	}
+	jobs = []batch.Job{on(6, "n1", "n2"), on(6, "n1", "n2"), on(9, "n2", "n3")}
+	place(jobs, nodes)
+	for _, j := range jobs {
+		sum := 0
+		for _, p := range j.Placed {
+			sum += p.Procs
+			if p.Procs < 1 {
+				t.Errorf("%+v", j.Placed)
+			}
+		}
+		if sum != j.Procs {
+			t.Errorf("%d of %d processors are placed", sum, j.Procs)
+		}
+	}
+}
+
+func TestUserLimits(t *testing.T) {
+	all := parseRules("phys||normal,long|1-00:00:00|10||cpu=64,node=4\nchem|gpu|normal||||\n", "normal|12:00:00|5||\nlong|3-00:00:00|2||cpu=8\n")
+	for _, c := range []struct {
+		partition string
+		wall      time.Duration
+		running   int64
+		slots     int64
+		closed    bool
+	}{
+		{"PartitionName=short AllowAccounts=ALL AllowQos=ALL", 24 * time.Hour, 5, 64, false},
+		{"PartitionName=short AllowAccounts=ALL AllowQos=long", 24 * time.Hour, 2, 8, false},
+		{"PartitionName=short AllowAccounts=chem AllowQos=ALL", 0, 0, 0, true},
+		{"PartitionName=gpu AllowAccounts=chem AllowQos=ALL", 12 * time.Hour, 5, 0, false},
+		{"PartitionName=short AllowQos=other", 0, 0, 0, true},
+		{"PartitionName=short DenyAccounts=phys", 0, 0, 0, true},
+		{"PartitionName=short DenyQos=long QoS=long", 12 * time.Hour, 2, 8, false},
+	} {
+		var r glue.Resource
+		all.apply(&r, pairs(c.partition))
+		if r.MaxWallTime.V != c.wall || r.MaxUserRunning.V != c.running || r.MaxSlotsPerJob.V != c.slots || (r.Serving == glue.Closed) != c.closed {
+			t.Errorf("%s: wall %v, running %v, slots %v, %s", c.partition, r.MaxWallTime, r.MaxUserRunning, r.MaxSlotsPerJob, r.Serving)
+		}
+	}
+	var r glue.Resource
+	(rules{}).apply(&r, nil)
+	if r.Serving != "" || r.MaxWallTime.OK {
+		t.Errorf("without accounting: %+v", r)
+	}
+}
