@@ -247,3 +247,33 @@ func TestForgottenCountsAsLost(t *testing.T) {
 		t.Errorf("%s %v", os[0].State, os[0].Err)
 	}
 }
+
+// A process that remembers an older attempt asks about that one: the answer
+// says nothing of the attempt another process has made since.
+func TestLookUpOfAnOlderAttempt(t *testing.T) {
+	b, f := rig(t)
+	now := start
+	b.Clock = clock.Set(func() time.Time { return now })
+	f.answer = func(string, string) error { return fault(plugins.Uncertain, "timeout") }
+	os := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	found, err := b.Store.Find(context.Background(), []string{os[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := jobs.Outcomes(found)
+	for range 2 {
+		now = now.Add(jobs.SettleTime)
+		refresh(t, b, os)
+	}
+	f.answer, f.after = nil, func(string, string) error { return fault(plugins.Uncertain, "timeout") }
+	if err := b.Resubmit(context.Background(), os, jobs.Anew{Discover: always(site("b"))}); err != nil || os[0].State != plugins.Submitting {
+		t.Fatal(err, os[0].State)
+	}
+	for range 2 {
+		now = now.Add(2 * jobs.SettleTime)
+		refresh(t, b, stale)
+	}
+	if stale[0].State == plugins.Intended {
+		t.Errorf("%+v", stale[0].Record)
+	}
+}

@@ -189,12 +189,13 @@ func (l *lookUp) settle(ctx context.Context, qs []inquiry) error {
 	}
 	unfinished := l.complete(ctx, qs)
 	os := make([]*Outcome, len(qs))
+	asked := make(map[string]int, len(qs))
 	for i, q := range qs {
-		os[i] = q.Outcome
+		os[i], asked[q.ID] = q.Outcome, q.attempt
 	}
 	err := l.apply(context.WithoutCancel(ctx), os, func(r *Record) Event {
-		if r.State != plugins.Submitting || !l.free(r) {
-			return nil // another process has settled it
+		if r.State != plugins.Submitting || !l.free(r) || r.number() != asked[r.ID] {
+			return nil // another process has settled it, or has even sent it again
 		}
 		err := unfinished[r.ID]
 		h, there := l.found[r.requestID()]

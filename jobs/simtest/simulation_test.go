@@ -247,7 +247,7 @@ func one(seed uint64, d *descriptions, planted plant) []string {
 func (s *story) tell(t *testing.T, name string) {
 	rs, _ := s.shared.Store.Select(t.Context(), jobs.Query{})
 	for _, r := range rs {
-		if r.Name != name && !(name == "fault" && len(s.faults) > 0 && strings.Contains(s.faults[0], r.ID)) {
+		if r.Name != name && !(name == "open" && !r.Final()) && !(name == "fault" && len(s.faults) > 0 && strings.Contains(s.faults[0], r.ID)) {
 			continue
 		}
 		log, _ := s.shared.Store.Log(t.Context(), r.ID)

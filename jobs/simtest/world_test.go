@@ -48,9 +48,14 @@ func (w *world) run() {
 		if e.at.After(w.now) {
 			w.now = e.at
 		}
-		e.do()
+		if e.do(); w.now.Sub(begin) > tooLong {
+			w.faults = append(w.faults, "jobs do not come to an end")
+		}
 	}
 }
+
+// tooLong is when every story should long be over.
+const tooLong = 200 * time.Hour
 
 type event struct {
 	at    time.Time
