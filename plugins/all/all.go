@@ -9,6 +9,7 @@ import (
 	"gridbroker/plugins/htcondor"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/slurm"
+	"gridbroker/plugins/wiki"
 )
 
 // Backends lists every back-end, in the order of help texts.
@@ -31,6 +32,10 @@ func Backends() []plugins.Backend {
 			Interfaces: []string{glue.InterfaceCondor, glue.InterfaceHTCondorCE},
 			Foreign:    map[string][]string{glue.InterfaceHTCondorCE: {"https"}},
 			Open:       htcondor.Open,
+		},
+		{
+			Name: "wiki", Schemes: wiki.Schemes, URLs: []string{"wiki://host:port"}, Table: "wiki",
+			Open: wiki.Open,
 		},
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},

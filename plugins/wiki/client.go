@@ -39,11 +39,6 @@ type Client struct {
 // mauiWindow is how far off an answer's time may be for Maui.
 const mauiWindow = time.Hour
 
-// Plain tells whether what the client sends can be read and changed on the way.
-func (c *Client) Plain() bool {
-	return c.TLS == nil && c.Network != "unix" && !loopback(c.Address)
-}
-
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -3,6 +3,7 @@ package wiki
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,8 @@ type Cluster struct {
 	index map[string]*simulated
 	used  map[string]int64
 	ends  time.Time // when the next job ends; zero: not known
+
+	journal *os.File // nil: nothing outlives the process
 }
 
 // simulated is a job of a Cluster.
@@ -39,17 +42,25 @@ func NewCluster(nodes []Node, now func() time.Time) *Cluster {
 }
 
 // Submit puts a job in the queue (or on its nodes, where it runs already) that
-// runs for a time once started; 0: until it is cancelled.
+// runs for a time once started; 0: until it is cancelled. A job whose time in
+// the queue begins later is not shown before.
 func (c *Cluster) Submit(j Job, run time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.submit(j, run)
+}
+
+func (c *Cluster) submit(j Job, run time.Duration) error {
 	if c.index[j.ID] != nil || j.ID == "" {
 		return fmt.Errorf("job %q is there already, or has no name", j.ID)
 	}
-	s := &simulated{Job: j, run: run}
-	if s.Updated.IsZero() {
-		s.Updated = c.Now()
+	if j.Updated.IsZero() {
+		j.Updated = time.Unix(max(j.Queued, c.Now().Unix()), 0)
 	}
+	if err := c.note(entry{Do: "submit", ID: j.ID, Job: &j, Run: run}); err != nil {
+		return err
+	}
+	s := &simulated{Job: j, run: run}
 	if j.State == maui.JobRunning {
 		s.begun = time.Unix(j.Started, 0)
 		c.take(s, 1)
@@ -89,9 +100,11 @@ func (c *Cluster) Jobs(context.Context) ([]Job, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick()
-	list := make([]Job, len(c.jobs))
-	for i, j := range c.jobs {
-		list[i] = j.Job
+	list, now := make([]Job, 0, len(c.jobs)), c.Now().Unix()
+	for _, j := range c.jobs {
+		if j.Queued <= now {
+			list = append(list, j.Job)
+		}
 	}
 	return list, nil
 }
@@ -150,7 +163,7 @@ func (c *Cluster) find(id string, states ...maui.JobState) (*simulated, error) {
 	c.tick()
 	j := c.index[id]
 	switch {
-	case j == nil || j.Gone:
+	case j == nil || j.Gone || j.Queued > c.Now().Unix():
 		return nil, &StatusError{CodeRefused, "no such job"}
 	case !slices.Contains(states, j.State):
 		return nil, &StatusError{CodeRefused, fmt.Sprintf("job %s is %s", id, jobWords[j.State])}
@@ -162,6 +175,10 @@ func (c *Cluster) find(id string, states ...maui.JobState) (*simulated, error) {
 func (c *Cluster) Start(_ context.Context, id string, tasks []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.start(id, tasks)
+}
+
+func (c *Cluster) start(id string, tasks []string) error {
 	j, err := c.find(id, maui.JobIdle)
 	if err != nil {
 		return err
@@ -173,6 +190,9 @@ func (c *Cluster) Start(_ context.Context, id string, tasks []string) error {
 		return &StatusError{CodeNoResources, fmt.Sprintf("%d tasks, job %s has %d", len(tasks), id, j.Tasks)}
 	}
 	if err := c.room(j, tasks); err != nil {
+		return err
+	}
+	if err := c.note(entry{Do: "start", ID: id, Tasks: tasks}); err != nil {
 		return err
 	}
 	now := c.Now()
@@ -218,8 +238,15 @@ func (c *Cluster) room(j *simulated, tasks []string) error {
 func (c *Cluster) Cancel(_ context.Context, id, _ string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.cancel(id)
+}
+
+func (c *Cluster) cancel(id string) error {
 	j, err := c.find(id, maui.JobIdle, maui.JobHeld, maui.JobRunning, maui.JobSuspended)
 	if err != nil {
+		return err
+	}
+	if err := c.note(entry{Do: "cancel", ID: id}); err != nil {
 		return err
 	}
 	c.end(j, "Removed", c.Now())
@@ -230,8 +257,15 @@ func (c *Cluster) Cancel(_ context.Context, id, _ string) error {
 func (c *Cluster) Suspend(_ context.Context, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.suspend(id)
+}
+
+func (c *Cluster) suspend(id string) error {
 	j, err := c.find(id, maui.JobRunning)
 	if err != nil {
+		return err
+	}
+	if err := c.note(entry{Do: "suspend", ID: id}); err != nil {
 		return err
 	}
 	c.take(j, -1)
@@ -243,11 +277,18 @@ func (c *Cluster) Suspend(_ context.Context, id string) error {
 func (c *Cluster) Resume(_ context.Context, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.resume(id)
+}
+
+func (c *Cluster) resume(id string) error {
 	j, err := c.find(id, maui.JobSuspended)
 	if err != nil {
 		return err
 	}
 	if err := c.room(j, j.TaskList); err != nil {
+		return err
+	}
+	if err := c.note(entry{Do: "resume", ID: id}); err != nil {
 		return err
 	}
 	c.take(j, 1)
@@ -260,8 +301,15 @@ func (c *Cluster) Resume(_ context.Context, id string) error {
 func (c *Cluster) Requeue(_ context.Context, id string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.requeue(id)
+}
+
+func (c *Cluster) requeue(id string) error {
 	j, err := c.find(id, maui.JobRunning, maui.JobSuspended)
 	if err != nil {
+		return err
+	}
+	if err := c.note(entry{Do: "requeue", ID: id}); err != nil {
 		return err
 	}
 	if j.State == maui.JobRunning {
@@ -276,19 +324,27 @@ func (c *Cluster) Requeue(_ context.Context, id string) error {
 func (c *Cluster) Modify(_ context.Context, id string, params []Param) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.modify(id, params)
+}
+
+func (c *Cluster) modify(id string, params []Param) error {
 	j, err := c.find(id, maui.JobIdle, maui.JobHeld)
 	if err != nil {
 		return err
 	}
 	names := map[string]string{"PARTITION": "PARTITIONMASK", "NODES": "NODES", "HOSTLIST": "HOSTLIST", "BANK": "ACCOUNT", "TIMELIMIT": "WCLIMIT"}
+	to := j.Job
 	for _, p := range params {
-		if names[p.Name] == "" || !maui.SetField(&j.Job.Job, names[p.Name], p.Value) {
+		if names[p.Name] == "" || !maui.SetField(&to.Job, names[p.Name], p.Value) {
 			return &StatusError{CodeFormat, "cannot change " + p.Name}
 		}
 		if p.Name == "TIMELIMIT" {
-			j.Limit *= 60
+			to.Limit *= 60
 		}
 	}
-	j.Updated = c.Now()
+	if err := c.note(entry{Do: "modify", ID: id, Params: params}); err != nil {
+		return err
+	}
+	j.Job, j.Updated = to, c.Now()
 	return nil
 }

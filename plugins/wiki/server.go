@@ -36,6 +36,9 @@ type Server struct {
 	Timeout   time.Duration // of one connection; 0: ten seconds
 	Most      int           // connections at once; 0: 64
 	Now       func() time.Time
+	// Began is when the server began: commands signed before it change nothing,
+	// since it cannot know whether they came before. Zero: all are taken.
+	Began time.Time
 	// Log is told of what was refused, without what was in it; may be nil.
 	Log func(from net.Addr, err error)
 
@@ -143,6 +146,9 @@ func (s *Server) rules() Rules {
 func (s *Server) once(m Message) error {
 	if !m.Signed {
 		return nil
+	}
+	if m.Time.Unix() < s.Began.Unix() {
+		return &SecurityError{CodeStale, "the message is older than this server"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -174,7 +174,9 @@ func TestSince(t *testing.T) {
 	clock := time.Unix(1000, 0)
 	c := NewCluster([]Node{node("n1", 4)}, func() time.Time { return clock })
 	for i := range 3 {
-		if err := c.Submit(job(fmt.Sprint("j", i), 1, 100), time.Minute); err != nil {
+		j := job(fmt.Sprint("j", i), 1, 100)
+		j.Queued = 1000
+		if err := c.Submit(j, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/batch"
+	"gridbroker/plugins/wiki"
+)
+
+type scheduleFlags struct {
+	policy, lrms, config, keyFile, ca string
+	every                             time.Duration
+	once, dry                         bool
+}
+
+func (a *app) agentScheduleCmd() *cobra.Command {
+	var f scheduleFlags
+	cmd := &cobra.Command{
+		Use:   "schedule",
+		Short: "Schedule a cluster that speaks WIKI",
+		Long: `Schedule is a live external scheduler: it polls a resource manager that speaks WIKI
+(grid agent wiki serve, or the WIKI interface of a batch system), decides by a
+policy of grid sim queue, and starts, cancels, suspends and resumes jobs there.
+
+The policy maui decides as Maui 3.3.1 does, by named nodes, and reads a
+maui.cfg with --maui-cfg; parameters that are not modelled are named in warnings.
+
+Everything it must know is known to the resource manager, so it may be killed
+and started again at any time. --dry-run tells what it would do, and what the
+site's own scheduler starts meanwhile.`,
+		Example: `  grid agent schedule --policy maui --maui-cfg maui.cfg --lrms wiki://127.0.0.1:7321 --key-file wiki.key
+  grid agent schedule --policy easy --lrms wiki+unix:///run/wiki.sock --dry-run`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentSchedule(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.policy, "policy", "maui", "`POLICY`: "+strings.Join(batch.PolicyNames(), ", "))
+	fl.StringVar(&f.lrms, "lrms", "", "`URL` of the resource manager: wiki://HOST:PORT, wikis://HOST:PORT (TLS) or wiki+unix:///PATH")
+	fl.StringVar(&f.config, "maui-cfg", "", "maui.cfg `FILE` with the parameters of the policy maui")
+	fl.StringVar(&f.keyFile, "key-file", "", "`FILE` with the number that signs messages")
+	fl.StringVar(&f.ca, "ca", "", "PEM `FILE` of the authorities that wikis:// trusts (default: the system's)")
+	fl.DurationVar(&f.every, "every", 10*time.Second, "poll after this `time`")
+	fl.BoolVar(&f.once, "once", false, "one round, then end")
+	fl.BoolVar(&f.dry, "dry-run", false, "only tell what would be done")
+	return cmd
+}
+
+func (a *app) agentSchedule(ctx context.Context, f scheduleFlags) error {
+	client, err := a.wikiClient(f)
+	if err != nil {
+		return usageError(err)
+	}
+	config, err := a.mauiConfig(f.config)
+	if err != nil {
+		return usageError(err)
+	}
+	decider, err := wiki.NewDecider(f.policy, config)
+	if err != nil {
+		return usageError(err)
+	}
+	if f.every < 100*time.Millisecond {
+		return usageError(fmt.Errorf("--every %s: want 100ms or more", f.every))
+	}
+	loop := &wiki.Loop{Cluster: client, Decider: decider, Dry: f.dry, Now: a.env.Now, Tell: a.tellEvent}
+	for {
+		err := loop.Round(ctx)
+		if f.once || ctx.Err() != nil {
+			return err
+		}
+		if err != nil { // the next round sees what became of it
+			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(f.every):
+		}
+	}
+}
+
+// wikiClient opens the resource manager.
+func (a *app) wikiClient(f scheduleFlags) (*wiki.Client, error) {
+	c, err := wiki.ParseURL(f.lrms)
+	if err != nil {
+		return nil, fmt.Errorf("--lrms: %w", err)
+	}
+	if c.Key, err = a.wikiKey(f.keyFile); err != nil {
+		return nil, err
+	}
+	c.Now = a.env.Now
+	if why := wiki.Insecure(c.Network, c.Address, c.TLS != nil); why != "" {
+		fmt.Fprintf(a.env.Err, "grid: warning: %s\n", why)
+	}
+	if f.ca == "" {
+		return c, nil
+	}
+	if c.TLS == nil {
+		return nil, fmt.Errorf("--ca is for wikis://")
+	}
+	return c, trust(c.TLS, a.abs(f.ca))
+}
+
+// trust makes a TLS configuration trust the authorities of a file only.
+func trust(c *tls.Config, path string) error {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s: no certificate", path)
+	}
+	return nil
+}
+
+// tellEvent tells of something done, a line each.
+func (a *app) tellEvent(e wiki.Event) {
+	if a.json {
+		a.printJSON("schedule", map[string]any{"event": e})
+		return
+	}
+	text := fmt.Sprintf("%s %-4s %s %s", e.At.UTC().Format(time.RFC3339), e.By, strings.TrimSuffix(strings.ToLower(e.Verb), "job"), e.Job)
+	if len(e.Tasks) > 0 {
+		text += " on " + strings.Join(e.Tasks, ":")
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	fmt.Fprintln(a.env.Out, text)
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/batch/maui"
+	"gridbroker/plugins"
+	"gridbroker/plugins/wiki"
+)
+
+type wikiServeFlags struct {
+	lrms, resources, workload, journal string
+	listen, cert, key, keyFile         string
+	insecure                           bool
+}
+
+// agentWikiCmd holds what speaks WIKI as a resource manager.
+func (a *app) agentWikiCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "wiki", Short: "Speak WIKI, the interface of the Maui scheduler",
+		Long:    "Wiki holds the resource manager's side of WIKI, the interface by which the Maui scheduler runs clusters.",
+		Example: "  grid agent wiki serve --lrms slurm: --key-file wiki.key",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.agentWikiServeCmd())
+	return cmd
+}
+
+func (a *app) agentWikiServeCmd() *cobra.Command {
+	var f wikiServeFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Present a cluster to a WIKI scheduler such as Maui",
+		Long: `Serve presents a cluster to an external scheduler that speaks WIKI: Maui, Moab, or
+grid agent schedule. The cluster is either a batch system (--lrms), which is shown
+but not changed, or a simulated one: the nodes of a resource trace of Maui's,
+with the jobs of a workload trace, whose first job comes when the server starts
+and whose jobs run for their time once the scheduler starts them. With
+--journal the simulated jobs outlive a crash.
+
+The key that signs every message is read from --key-file, which only its owner
+may read. The signature is no security: it listens on loopback or on a Unix
+socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
+		Example: `  grid agent wiki serve --lrms slurm: --key-file wiki.key
+  grid agent wiki serve --resources resource.trace --workload workload.trace --listen unix:/run/wiki.sock`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentWikiServe(cmd.Context(), f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+a.urlForms())
+	fl.StringVar(&f.resources, "resources", "", "simulate the nodes of this resource trace `FILE`")
+	fl.StringVar(&f.workload, "workload", "", "with the jobs of this workload trace `FILE`")
+	fl.StringVar(&f.journal, "journal", "", "keep the simulated jobs in `FILE`")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7321", "`address` to listen on, or unix:PATH")
+	fl.StringVar(&f.keyFile, "key-file", "", "`FILE` with the number that signs messages")
+	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` (PEM)")
+	fl.StringVar(&f.key, "key", "", "its private key `file`")
+	fl.BoolVar(&f.insecure, "insecure", false, "listen on any address without TLS")
+	return cmd
+}
+
+func (a *app) agentWikiServe(ctx context.Context, f wikiServeFlags) error {
+	s := &wiki.Server{Auth: "grid", Now: a.env.Now, Began: a.env.Now(), Log: func(from net.Addr, err error) {
+		fmt.Fprintf(a.env.Err, "grid: wiki: %v: %v\n", from, err)
+	}}
+	var err error
+	if s.Key, err = a.wikiKey(f.keyFile); err != nil {
+		return usageError(err)
+	}
+	end, err := a.wikiManager(s, f)
+	if err != nil {
+		return err
+	}
+	defer end()
+	l, err := a.wikiListen(ctx, f)
+	if err != nil {
+		return err
+	}
+	if !s.Key.Set() {
+		fmt.Fprintln(a.env.Err, "grid: warning: without --key-file everybody who can connect may give commands")
+	}
+	fmt.Fprintf(a.env.Err, "grid: WIKI on %s\n", l.Addr())
+	return s.Serve(ctx, l)
+}
+
+// wikiKey reads the key, or asks for none.
+func (a *app) wikiKey(path string) (wiki.Key, error) {
+	if path == "" {
+		return wiki.Key{}, nil
+	}
+	return wiki.ReadKey(a.abs(path))
+}
+
+// wikiListen opens the socket where it is safe.
+func (a *app) wikiListen(ctx context.Context, f wikiServeFlags) (net.Listener, error) {
+	network, address := "tcp", f.listen
+	if path, ok := strings.CutPrefix(f.listen, "unix:"); ok {
+		network, address = "unix", a.abs(path)
+		if info, err := os.Lstat(address); err == nil && info.Mode()&os.ModeSocket != 0 {
+			if _, err := net.Dial(network, address); err != nil {
+				os.Remove(address) // of a server that is no more
+			}
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return nil, usageError(fmt.Errorf("--cert and --key go together"))
+	}
+	if why := wiki.Insecure(network, address, f.cert != ""); why != "" {
+		if !f.insecure {
+			return nil, usageError(fmt.Errorf("--listen %s: %s, or --insecure", f.listen, why))
+		}
+		fmt.Fprintf(a.env.Err, "grid: warning: %s\n", why)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if network == "unix" {
+		os.Chmod(address, 0o600)
+	}
+	if f.cert == "" {
+		return l, nil
+	}
+	cert, err := tls.LoadX509KeyPair(a.abs(f.cert), a.abs(f.key))
+	if err != nil {
+		return nil, errors.Join(usageError(err), l.Close())
+	}
+	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}), nil
+}
+
+// wikiManager opens the cluster to present.
+func (a *app) wikiManager(s *wiki.Server, f wikiServeFlags) (end func() error, err error) {
+	switch {
+	case (f.lrms == "") == (f.resources == ""):
+		return nil, usageError(fmt.Errorf("give either --lrms URL or --resources FILE"))
+	case f.lrms != "" && (f.workload != "" || f.journal != ""):
+		return nil, usageError(fmt.Errorf("--workload and --journal are for --resources"))
+	case f.lrms == "":
+		c, err := a.simulatedCluster(f)
+		if err != nil {
+			return nil, usageError(err)
+		}
+		s.Manager = c
+		return c.Close, nil
+	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	b, err := a.backends(c)
+	if err != nil {
+		return nil, err
+	}
+	back, _ := b.ForURL(f.lrms)
+	o, ok := back.Submitter.(plugins.QueueOpener)
+	if !ok {
+		return nil, usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", f.lrms, a.urlForms()))
+	}
+	q, err := o.QueueReader(f.lrms)
+	s.Manager = wiki.Presented{Reader: q}
+	return b.Close, err
+}
+
+// simulatedCluster sets the cluster of the traces up, or goes on with that of
+// the journal.
+func (a *app) simulatedCluster(f wikiServeFlags) (*wiki.Cluster, error) {
+	traced, err := readTraceFile(a.abs(f.resources), maui.ReadResources)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]wiki.Node, len(traced))
+	for i, n := range traced {
+		nodes[i] = wiki.Node{Node: n.Node, Free: -1}
+	}
+	c := wiki.NewCluster(nodes, a.env.Now)
+	if f.journal != "" {
+		if err := os.MkdirAll(filepath.Dir(a.abs(f.journal)), 0o700); err != nil {
+			return nil, err
+		}
+		n, err := c.Journal(a.abs(f.journal))
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			fmt.Fprintf(a.env.Err, "grid: going on with %d jobs of %s\n", n, f.journal)
+			return c, nil
+		}
+	}
+	if f.workload == "" {
+		return c, nil
+	}
+	jobs, err := readTraceFile(a.abs(f.workload), maui.ReadWorkload)
+	if err != nil {
+		return nil, err
+	}
+	return c, submitTraced(c, jobs, a.env.Now())
+}
+
+// submitTraced puts the jobs of a trace in the queue, the first at a time.
+func submitTraced(c *wiki.Cluster, jobs []maui.TraceJob, at time.Time) error {
+	slices.SortStableFunc(jobs, func(a, b maui.TraceJob) int { return int(a.Queued - b.Queued) })
+	for i := range jobs {
+		j, run := jobs[i].Job, jobs[i].Ended-jobs[i].Started
+		if run <= 0 {
+			continue
+		}
+		j.Queued += at.Unix() - jobs[0].Queued
+		j.State, j.Started, j.TaskList, j.Partitions = maui.JobIdle, 0, nil, nil
+		if err := c.Submit(wiki.Job{Job: j}, time.Duration(run)*time.Second); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"gridbroker/batch/maui"
+)
+
+// readTraceFile reads a file with a reader of one of Maui's formats.
+func readTraceFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer file.Close()
+	out, err := read(file)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return out, err
+}
+
+// mauiConfig reads a maui.cfg and warns of what is not modelled; without one
+// there is none.
+func (a *app) mauiConfig(path string) (*maui.Config, error) {
+	if path == "" {
+		return nil, nil
+	}
+	var warnings []maui.Warning
+	c, err := readTraceFile(a.abs(path), func(r io.Reader) (c *maui.Config, err error) {
+		c, warnings, err = maui.ReadConfig(r)
+		return c, err
+	})
+	for _, w := range warnings {
+		fmt.Fprintf(a.env.Err, "grid: warning: %s:%d: %s: %s\n", path, w.Line, w.Name, w.Why)
+	}
+	return c, err
+}

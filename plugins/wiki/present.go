@@ -1,0 +1,122 @@
+package wiki
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gridbroker/batch"
+	"gridbroker/batch/maui"
+	"gridbroker/plugins"
+)
+
+// Presented is a Manager that shows another batch system's nodes and jobs. It
+// is for watching only: who schedules that system is its own affair.
+type Presented struct {
+	Reader plugins.QueueReader
+}
+
+// Nodes implements Manager.
+func (p Presented) Nodes(ctx context.Context) ([]Node, error) {
+	s, err := p.Reader.Queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]int{}
+	for i := range s.Jobs {
+		for _, on := range s.Jobs[i].Placed {
+			used[on.Node] += on.Procs
+		}
+	}
+	list := make([]Node, len(s.Nodes))
+	for i := range s.Nodes {
+		list[i] = presentedNode(&s.Nodes[i], used[s.Nodes[i].Name])
+		list[i].Updated = s.Now
+	}
+	return list, nil
+}
+
+func presentedNode(n *batch.Node, used int) Node {
+	out := Node{Node: maui.Node{Name: n.Name, Procs: int64(n.CPUs), Memory: n.Memory, Disk: n.Disk, Features: n.Features}}
+	out.Free = int64(max(0, n.CPUs-used))
+	for _, q := range n.Queues {
+		if out.Classes == nil {
+			out.Classes = map[string]int64{}
+		}
+		out.Classes[q] = int64(n.CPUs)
+	}
+	switch {
+	case !n.Up && used > 0:
+		out.State = maui.NodeDraining
+	case !n.Up:
+		out.State = maui.NodeDown
+	case out.Free == 0:
+		out.State = maui.NodeBusy
+	case used > 0:
+		out.State = maui.NodeRunning
+	}
+	return out
+}
+
+// Jobs implements Manager.
+func (p Presented) Jobs(ctx context.Context) ([]Job, error) {
+	s, err := p.Reader.Queue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Job, len(s.Jobs))
+	for i := range s.Jobs {
+		list[i] = presentedJob(&s.Jobs[i])
+		list[i].Updated = s.Now
+	}
+	return list, nil
+}
+
+func presentedJob(b *batch.Job) Job {
+	j := Job{Job: maui.Job{
+		ID: plain(b.ID), User: plain(b.User), Group: plain(b.Group), Account: plain(b.Account), Class: plain(b.Queue), QOS: plain(b.QOS),
+		Tasks: int64(b.Procs), Nodes: int64(b.Nodes), Memory: b.Memory, Features: b.Features,
+		Limit: int64(b.Requested.Seconds()), Queued: b.Submitted.Unix(),
+	}}
+	if b.Procs > 0 {
+		j.Disk = b.Disk / int64(b.Procs)
+	}
+	if !b.Begin.IsZero() {
+		j.Begin = b.Begin.Unix()
+	}
+	switch {
+	case !b.Started.IsZero():
+		j.State, j.Started = maui.JobRunning, b.Started.Unix()
+	case b.Held || len(b.After) > 0:
+		j.State = maui.JobHeld
+	}
+	for _, on := range b.Placed {
+		j.TaskList = append(j.TaskList, slices.Repeat([]string{on.Node}, max(0, on.Procs))...)
+	}
+	return j
+}
+
+// plain is a name without what would break a record.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// watched is the answer to every command that would change something.
+func watched() error { return &StatusError{CodeRefused, "this cluster is shown, not to be scheduled"} }
+
+// Start implements Manager.
+func (Presented) Start(context.Context, string, []string) error { return watched() }
+
+// Cancel implements Manager.
+func (Presented) Cancel(context.Context, string, string) error { return watched() }
+
+// Suspend implements Manager.
+func (Presented) Suspend(context.Context, string) error { return watched() }
+
+// Resume implements Manager.
+func (Presented) Resume(context.Context, string) error { return watched() }
