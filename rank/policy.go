@@ -22,6 +22,7 @@ const (
 	JDL          = "jdl"               // gLite: Rank or its default, ties uniform
 	FastestQueue = "fastest-queue"     // shortest queue relative to slots; among idle ones most free slots
 	ARCFastest   = "arc-fastest-queue" // the same as ARC's broker really does it, to compare with
+	Metacluster  = "metacluster"       // the least loaded: slots taken and asked for, per slot
 	ForecastOnly = "forecast"          // earliest start
 	Data         = "data"              // shortest stage-in
 	Random       = "random"            // uniform
@@ -41,6 +42,7 @@ var kinds = map[string]struct {
 	JDL:          {true, scoreNone},
 	FastestQueue: {false, scoreFastestQueue},
 	ARCFastest:   {false, scoreARCFastest},
+	Metacluster:  {false, scoreMetacluster},
 	ForecastOnly: {false, scoreForecast},
 	Data:         {false, scoreData},
 	Random:       {false, scoreNone},
@@ -49,7 +51,7 @@ var kinds = map[string]struct {
 
 // Names lists the policies, the default first.
 func Names() []string {
-	return []string{Hybrid, Paper, JDL, FastestQueue, ARCFastest, ForecastOnly, Data, Random, FormulaName + ":EXPR"}
+	return []string{Hybrid, Paper, JDL, FastestQueue, ARCFastest, Metacluster, ForecastOnly, Data, Random, FormulaName + ":EXPR"}
 }
 
 // ParsePolicy reads a policy's name, or "formula:" and an expression.
