@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// Broker hands jobs to a manager and starts each of them where the first offer comes from.
+type Broker struct {
+	Name    string                                                           // the URL at which managers reach it
+	Manager string                                                           // URL of the nearest manager
+	Client  *http.Client                                                     // with the user's certificate
+	Start   func(ctx context.Context, job managers.Job, system string) error // starts a job and returns when it has ended
+	Lease   time.Duration                                                    // a job of which nothing was heard for so long is handed in again; 0: 20 s
+	Log     *slog.Logger
+
+	mu   sync.Mutex
+	jobs map[managers.ID]*brokered
+	work sync.WaitGroup
+}
+
+// brokered is a job as its broker sees it.
+type brokered struct {
+	job     managers.Job
+	heard   time.Time
+	manager string // that was granted the job
+	ended   bool
+	err     error
+}
+
+// Run hands the jobs in and returns when all have ended, with the errors of those that failed.
+func (b *Broker) Run(ctx context.Context, jobs []managers.Job) map[managers.ID]error {
+	b.init(jobs)
+	tick := time.NewTicker(b.Lease / 8)
+	defer tick.Stop()
+	for left := true; left && ctx.Err() == nil; left = b.handIn(ctx) {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	b.work.Wait()
+	failed := map[managers.ID]error{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, j := range b.jobs {
+		if j.err != nil {
+			failed[id] = j.err
+		} else if !j.ended {
+			failed[id] = ctx.Err()
+		}
+	}
+	return failed
+}
+
+func (b *Broker) init(jobs []managers.Job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Lease <= 0 {
+		b.Lease = 20 * time.Second
+	}
+	if b.Log == nil {
+		b.Log = slog.New(slog.DiscardHandler)
+	}
+	b.jobs = map[managers.ID]*brokered{}
+	for _, j := range jobs {
+		j.Broker, j.Submitted = b.Name, now()
+		b.jobs[j.ID] = &brokered{job: j}
+	}
+}
+
+// handIn hands in what no manager has. It returns whether jobs are left that have not ended.
+func (b *Broker) handIn(ctx context.Context) (left bool) {
+	var again []managers.Job
+	b.mu.Lock()
+	for _, j := range b.jobs {
+		left = left || !j.ended
+		if !j.ended && j.manager == "" && time.Since(j.heard) > b.Lease {
+			j.job.Attempt++
+			j.heard = time.Now()
+			again = append(again, j.job)
+		}
+	}
+	b.mu.Unlock()
+	if len(again) == 0 {
+		return left
+	}
+	err := call(ctx, b.Client, b.Manager+"/v1/jobs", again, &struct{}{}, callPatience)
+	if err == nil {
+		return left
+	}
+	b.Log.Warn("jobs not handed in", "jobs", len(again), "cause", err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, j := range again {
+		b.jobs[j.ID].heard = time.Now().Add(-b.Lease * 3 / 4)
+	}
+	return left
+}
+
+// Handler returns what the broker answers to managers.
+func (b *Broker) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/offer", func(w http.ResponseWriter, r *http.Request) {
+		var o Offer
+		if readBody(w, r, &o) {
+			writeBody(w, b.answer(o))
+		}
+	})
+	mux.HandleFunc("POST /v1/report", func(w http.ResponseWriter, r *http.Request) {
+		var rep Report
+		if readBody(w, r, &rep) {
+			writeBody(w, b.orders(rep))
+		}
+	})
+	return mux
+}
+
+// answer grants the first offer for a job, and the same again; every other is refused.
+func (b *Broker) answer(o Offer) Answer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := b.jobs[o.Job]
+	switch {
+	case j == nil:
+		return Answer{Ended: true}
+	case j.manager == "" && !j.ended:
+		j.manager, j.heard = o.Manager, time.Now()
+		b.work.Go(func() { b.start(j.job, o) })
+		return Answer{Granted: true}
+	}
+	return Answer{Granted: j.manager == o.Manager, Ended: j.ended}
+}
+
+// start starts a job, waits for its end and tells the manager.
+func (b *Broker) start(j managers.Job, o Offer) {
+	err := b.Start(context.Background(), j, o.System)
+	b.mu.Lock()
+	b.jobs[j.ID].ended, b.jobs[j.ID].err = true, err
+	b.mu.Unlock()
+	// A manager that does not hear this learns it from the answer to its next report.
+	if err := call(context.Background(), b.Client, o.Manager+"/v1/ended", Ended{Job: j.ID}, &struct{}{}, callPatience); err != nil {
+		b.Log.Info("manager not told of an end", "job", j.ID, "manager", o.Manager, "cause", err)
+	}
+}
+
+// orders takes a report in and says what the manager is to let go.
+func (b *Broker) orders(r Report) (o Orders) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range r.Waiting {
+		if j := b.jobs[id]; j == nil || j.ended || j.manager != "" {
+			o.Drop = append(o.Drop, id)
+		} else {
+			j.heard = time.Now()
+		}
+	}
+	for _, id := range r.Running {
+		if j := b.jobs[id]; j == nil || j.ended || j.manager != r.Manager {
+			o.Ended = append(o.Ended, id)
+		}
+	}
+	return o
+}

@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// authority makes certificates of one test.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test CA"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, _ := x509.ParseCertificate(der)
+	return &authority{cert: cert, key: key}
+}
+
+// issue returns a host's certificate and its key, in DER.
+func (a *authority) issue(t *testing.T) (cert, key []byte) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if cert, err = x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key); err != nil {
+		t.Fatal(err)
+	}
+	key, _ = x509.MarshalECPrivateKey(k)
+	return cert, key
+}
+
+// tlsConfig returns what servers and clients use.
+func tlsConfig(ca, cert, key []byte) (*tls.Config, error) {
+	k, err := x509.ParseECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	root, err := x509.ParseCertificate(ca)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(root)
+	return TLS(tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: k}, pool), nil
+}
+
+func testServer(addr string, cfg *tls.Config, h http.Handler) (*http.Server, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s := Server(cfg, h)
+	go s.ServeTLS(l, "", "")
+	return s, nil
+}

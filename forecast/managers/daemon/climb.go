@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// climb keeps a link upwards: to the parent; when that is gone for good, to
+// whom the parent had named; with nobody there the manager is root, and goes on
+// asking.
+func (d *Daemon) climb() {
+	for d.ctx.Err() == nil {
+		for _, name := range d.candidates() {
+			began := time.Now()
+			err := d.linkUp(name)
+			if d.ctx.Err() != nil {
+				return
+			}
+			d.config.Log.Info("no link to", "neighbour", name, "cause", err)
+			if time.Since(began) > 2*d.config.Beat {
+				break // it was up for a while: begin with the parent again
+			}
+		}
+		select {
+		case <-d.ctx.Done():
+		case <-time.After(d.config.Beat / 2):
+		}
+	}
+}
+
+// candidates returns whom to ask, in order.
+func (d *Daemon) candidates() []string {
+	if d.config.Parent == "" {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := []string{d.config.Parent}
+	for _, c := range d.manager.Shape().Candidates(d.config.Name) {
+		if c != d.config.Parent && c != d.config.Name {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// linkUp links to a parent and returns when the link is gone.
+func (d *Daemon) linkUp(name string) error {
+	c := newConn(d.ctx, name)
+	defer c.end()
+	in, out := io.Pipe()
+	defer in.Close()
+	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, name+"/v1/link", in)
+	if err != nil {
+		return err
+	}
+	patience := time.AfterFunc(4*d.config.Beat, c.end)
+	defer patience.Stop()
+	c.send(frame{Hello: d.config.Name})
+	d.work.Go(func() {
+		c.write(out, func() {}, d.config.Beat)
+		out.Close()
+	})
+	resp, err := d.config.Client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.ProtoMajor < 2 {
+		return fmt.Errorf("%s: answer %q over HTTP/%d", name, resp.Status, resp.ProtoMajor)
+	}
+	n, linked := managers.Here, false
+	err = readFrames(resp.Body, func(f frame) error {
+		switch {
+		case f.Refused != "":
+			return fmt.Errorf("%s refuses: %.200q", name, f.Refused)
+		case linked:
+			return d.take(n, c, f)
+		case !f.Welcome:
+			return errors.New("no welcome")
+		}
+		patience.Stop()
+		var err error
+		if n, err = d.attach(c, managers.Parent); err == nil {
+			linked = true
+			d.up(n)
+		}
+		return err
+	})
+	if linked {
+		d.detach(n, c, err)
+	}
+	return err
+}
+
+// serveLink is the parent's side of a link.
+func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor < 2 {
+		http.Error(w, "links need HTTP/2", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	control := http.NewResponseController(w)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	stop := context.AfterFunc(d.ctx, cancel)
+	defer stop()
+	var c *conn
+	var n managers.Neighbour
+	flush := func() { control.Flush() }
+	written := make(chan struct{})
+	close(written)
+	err := readFrames(r.Body, func(f frame) error {
+		if c != nil {
+			return d.take(n, c, f)
+		}
+		if f.Hello == "" || len(f.Hello) > 1024 {
+			return errors.New("no greeting")
+		}
+		first := newConn(ctx, f.Hello)
+		var err error
+		if n, err = d.attach(first, managers.Child); err != nil {
+			json.NewEncoder(w).Encode(frame{Refused: err.Error()})
+			return err
+		}
+		c = first
+		c.send(frame{Welcome: true})
+		d.up(n)
+		written = make(chan struct{})
+		done := written
+		context.AfterFunc(c.ctx, func() { control.SetReadDeadline(time.Unix(1, 0)) })
+		d.work.Go(func() {
+			defer close(done)
+			c.write(w, flush, d.config.Beat)
+		})
+		return nil
+	})
+	if c != nil {
+		d.detach(n, c, err)
+	}
+	<-written
+}

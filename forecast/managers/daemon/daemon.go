@@ -1,0 +1,250 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// Config is what a manager needs to know.
+type Config struct {
+	Name   string             // the URL at which others reach it
+	Parent string             // URL of the parent; "" for a root
+	System string             // name by which brokers start jobs in its system; "" for a domain
+	Total  managers.Resources // of the system
+	Rules  managers.Rules     // times in milliseconds
+	Dir    string             // where assignments are kept
+	Client *http.Client       // with the manager's certificate; must do HTTP/2
+	Beat   time.Duration      // between signs of life; four without one end a link; 0: 2 s
+	Log    *slog.Logger
+}
+
+// Daemon is one manager with its links.
+type Daemon struct {
+	config Config
+	ctx    context.Context
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	manager *managers.Manager
+	numbers map[string]managers.Neighbour
+	names   []string
+	roles   []managers.Role
+	conns   map[managers.Neighbour]*conn
+	held    map[managers.ID]*assignment
+	keep    *keeper
+	timer   *time.Timer
+}
+
+// assignment is a job that has resources of the own system.
+type assignment struct {
+	Job     managers.Job `json:"job"`
+	Granted bool         `json:"granted"`
+}
+
+// New makes a manager and takes up the assignments that its directory tells of.
+func New(ctx context.Context, c Config) (*Daemon, error) {
+	if c.Beat <= 0 {
+		c.Beat = 2 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}}
+	d.manager = managers.NewDomain(c.Rules)
+	if c.System != "" {
+		d.manager = managers.NewManager(c.Rules, c.Total)
+	}
+	d.manager.SetName(c.Name)
+	var err error
+	if d.keep, d.held, err = openKeeper(c.Dir); err != nil {
+		return nil, fmt.Errorf("manager %s: %w", c.Name, err)
+	}
+	free := c.Total
+	for _, a := range d.held {
+		free = free.Less(a.Job.Need)
+	}
+	if c.System != "" {
+		d.manager.Resize(now(), c.Total, free)
+	}
+	return d, nil
+}
+
+func now() int64 { return time.Now().UnixMilli() }
+
+// Run keeps the link to the parent and reports to brokers until the context ends.
+func (d *Daemon) Run() {
+	d.timer = time.AfterFunc(time.Hour, func() { d.do(d.manager.Tick) })
+	d.mu.Lock()
+	for _, a := range d.held {
+		d.work.Go(func() { d.offer(*a) })
+	}
+	d.mu.Unlock()
+	d.work.Go(d.reportForever)
+	d.climb()
+	d.mu.Lock()
+	for _, c := range d.conns {
+		c.end()
+	}
+	d.mu.Unlock()
+	d.timer.Stop()
+	d.work.Wait()
+	d.keep.close()
+}
+
+// do lets the manager decide and carries out what it decided.
+func (d *Daemon) do(decide func(now int64) *managers.Out) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.carryOut(decide(now()))
+}
+
+// carryOut does what the manager decided; the mutex is held.
+func (d *Daemon) carryOut(out *managers.Out) {
+	for i := range out.Starts {
+		a := &assignment{Job: out.Starts[i].Job}
+		d.held[a.Job.ID] = a
+		if err := d.keep.put(a); err != nil {
+			d.config.Log.Error("assignment not kept", "job", a.Job.ID, "error", err)
+		}
+		d.work.Go(func() { d.offer(*a) })
+	}
+	for _, s := range out.Sends {
+		if c := d.conns[s.To]; c != nil {
+			c.send(frame{Message: &s.Message})
+		}
+	}
+	if at := d.manager.Wake(); at > 0 && d.timer != nil {
+		d.timer.Reset(time.Duration(max(1, at-now())) * time.Millisecond)
+	}
+}
+
+// number returns the neighbour's number, new if it has none; the mutex is held.
+func (d *Daemon) number(name string, role managers.Role) managers.Neighbour {
+	n, ok := d.numbers[name]
+	if !ok {
+		n = d.manager.AddLink(role)
+		d.manager.SetNeighbour(n, name)
+		d.numbers[name] = n
+		d.names, d.roles = append(d.names, name), append(d.roles, role)
+	}
+	d.manager.SetRole(n, role)
+	d.roles[n] = role
+	return n
+}
+
+// attach makes a connection a link; an older one to the same neighbour ends.
+func (d *Daemon) attach(c *conn, role managers.Role) (managers.Neighbour, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if role == managers.Child && d.manager.Above(c.peer) {
+		return 0, fmt.Errorf("%s is above %s: the tree would have a loop", c.peer, d.config.Name)
+	}
+	n := d.number(c.peer, role)
+	if old := d.conns[n]; old != nil {
+		old.end()
+		d.carryOut(d.manager.Down(now(), n))
+	}
+	d.number(c.peer, role)
+	d.conns[n] = c
+	d.config.Log.Info("link up", "neighbour", c.peer, "child", role == managers.Child)
+	return n, nil
+}
+
+// up tells the manager of a link that can carry messages now.
+func (d *Daemon) up(n managers.Neighbour) {
+	d.do(func(now int64) *managers.Out { return d.manager.Up(now, n) })
+}
+
+// detach takes a link down, if it is still this connection.
+func (d *Daemon) detach(n managers.Neighbour, c *conn, cause error) {
+	c.end()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conns[n] != c {
+		return
+	}
+	delete(d.conns, n)
+	d.config.Log.Warn("link down", "neighbour", c.peer, "cause", cause)
+	d.carryOut(d.manager.Down(now(), n))
+}
+
+// take handles one frame of a neighbour.
+func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
+	c.heard()
+	if f.Message == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conns[n] != c {
+		return errSilent
+	}
+	if f.Message.Job != nil && d.held[f.Message.Job.ID] != nil {
+		return nil // a second copy of what runs here: its broker has handed it in again
+	}
+	out, err := d.manager.Handle(now(), n, *f.Message)
+	if err != nil {
+		return err
+	}
+	d.carryOut(out)
+	return nil
+}
+
+// Submit takes jobs from a broker.
+func (d *Daemon) Submit(jobs []managers.Job) {
+	for _, j := range jobs {
+		d.mu.Lock()
+		if d.held[j.ID] == nil && !slices.ContainsFunc(d.manager.Waiting(), func(w managers.Job) bool { return w.ID == j.ID }) {
+			d.carryOut(d.manager.Submit(now(), j))
+		}
+		d.mu.Unlock()
+	}
+}
+
+// release gives an assignment's resources back.
+func (d *Daemon) release(id managers.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.held[id]
+	if a == nil {
+		return
+	}
+	delete(d.held, id)
+	if err := d.keep.drop(id); err != nil {
+		d.config.Log.Error("end of an assignment not kept", "job", id, "error", err)
+	}
+	d.carryOut(d.manager.Ended(now(), a.Job.Need))
+}
+
+// State returns what the manager knows.
+func (d *Daemon) State() State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := State{Name: d.config.Name, Path: d.manager.Shape().Path, Free: d.manager.Free(), Total: d.config.Total}
+	for i, name := range d.names {
+		n := managers.Neighbour(i)
+		row := Row{Neighbour: name, Role: "child", Up: d.conns[n] != nil, Rooms: d.manager.Row(n), Told: d.manager.Told(n)}
+		if d.roles[n] == managers.Parent {
+			row.Role = "parent"
+			if row.Up {
+				s.Parent = name
+			}
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	for _, j := range d.manager.Waiting() {
+		s.Waiting = append(s.Waiting, j.ID)
+	}
+	for id := range d.held {
+		s.Running = append(s.Running, id)
+	}
+	slices.Sort(s.Running)
+	return s
+}

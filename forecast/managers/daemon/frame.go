@@ -1,0 +1,95 @@
+package daemon
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"gridbroker/forecast/managers"
+)
+
+// frame is one line on a link.
+type frame struct {
+	Hello   string            `json:"hello,omitempty"`   // the child's name, as its first line
+	Refused string            `json:"refused,omitempty"` // why the parent does not take the child
+	Welcome bool              `json:"welcome,omitempty"`
+	Message *managers.Message `json:"message,omitempty"` // none: a sign of life
+}
+
+const maxLine = 8 << 20
+
+// readFrames passes frames on until the stream ends. A line that makes no sense ends it.
+func readFrames(in io.Reader, take func(frame) error) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 4096), maxLine)
+	for lines.Scan() {
+		var f frame
+		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
+			return fmt.Errorf("a line that is no frame: %w", err)
+		}
+		if err := take(f); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+var errSilent = errors.New("nothing heard for too long")
+
+// Offer is what a manager asks a broker before a job starts.
+type Offer struct {
+	Job     managers.ID `json:"job"`
+	Attempt int         `json:"attempt"`
+	Manager string      `json:"manager"` // whose system has the resources
+	System  string      `json:"system"`  // the name by which the broker starts jobs there
+}
+
+// Answer is the broker's.
+type Answer struct {
+	Granted bool `json:"granted"` // the job is, or will be, started in that system
+	Ended   bool `json:"ended"`   // it has ended: its resources are free
+}
+
+// Report tells a broker which of its jobs a manager has.
+type Report struct {
+	Manager string        `json:"manager"`
+	Waiting []managers.ID `json:"waiting,omitempty"`
+	Running []managers.ID `json:"running,omitempty"`
+}
+
+// Orders are the broker's answer to a report: what the manager is to let go.
+type Orders struct {
+	Drop  []managers.ID `json:"drop,omitempty"`  // waiting here, and started or ended elsewhere
+	Ended []managers.ID `json:"ended,omitempty"` // running here, as the manager thinks
+}
+
+// Ended tells a manager that a job's resources are free.
+type Ended struct {
+	Job managers.ID `json:"job"`
+}
+
+// Row is one line of a manager's table.
+type Row struct {
+	Neighbour string       `json:"neighbour"`
+	Role      string       `json:"role"`
+	Up        bool         `json:"up"`
+	Rooms     managers.Set `json:"rooms"`
+	Told      managers.Set `json:"told"`
+}
+
+// State is what a manager shows of itself.
+type State struct {
+	Name    string             `json:"name"`
+	Parent  string             `json:"parent,omitempty"`
+	Path    []string           `json:"path,omitempty"`
+	Free    managers.Resources `json:"free"`
+	Total   managers.Resources `json:"total"`
+	Rows    []Row              `json:"rows"`
+	Waiting []managers.ID      `json:"waiting"`
+	Running []managers.ID      `json:"running"`
+}

@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+const maxBody = 16 << 20
+
+// Handler returns what the manager answers over HTTPS: links of children
+// (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state).
+// Whoever has a certificate that the server accepts may ask.
+func (d *Daemon) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/link", d.serveLink)
+	mux.HandleFunc("POST /v1/jobs", func(w http.ResponseWriter, r *http.Request) {
+		var jobs []managers.Job
+		if !readBody(w, r, &jobs) {
+			return
+		}
+		for i := range jobs {
+			if err := jobs[i].Check(); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			jobs[i].Hops, jobs[i].Placed, jobs[i].Submitted = 0, false, min(jobs[i].Submitted, now())
+		}
+		d.Submit(jobs)
+		writeBody(w, struct{}{})
+	})
+	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {
+		var e Ended
+		if readBody(w, r, &e) {
+			d.release(e.Job)
+			writeBody(w, struct{}{})
+		}
+	})
+	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) { writeBody(w, d.State()) })
+	return mux
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, into any) bool {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into); err != nil {
+		http.Error(w, "no such document: "+err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
+func writeBody(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(body)
+}
+
+// call posts a document and reads the answer.
+func call(ctx context.Context, client *http.Client, url string, body, answer any, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %q", url, resp.Status)
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, maxBody)).Decode(answer)
+}

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+const (
+	offerPatience = time.Minute // for a broker that does not answer an offer
+	callPatience  = 10 * time.Second
+)
+
+// offer asks a job's broker whether it starts the job here. Resources are held
+// until it refuses, says that the job has ended, or does not answer for too long.
+func (d *Daemon) offer(a assignment) {
+	o := Offer{Job: a.Job.ID, Attempt: a.Job.Attempt, Manager: d.config.Name, System: d.config.System}
+	for began := time.Now(); d.ctx.Err() == nil; {
+		var answer Answer
+		err := call(d.ctx, d.config.Client, a.Job.Broker+"/v1/offer", o, &answer, callPatience)
+		switch {
+		case err == nil && answer.Granted && !answer.Ended:
+			d.granted(a.Job.ID)
+			return
+		case err == nil, !a.Granted && time.Since(began) > offerPatience:
+			d.release(a.Job.ID)
+			return
+		}
+		d.config.Log.Warn("offer not answered", "job", a.Job.ID, "cause", err)
+		select {
+		case <-d.ctx.Done():
+		case <-time.After(d.config.Beat):
+		}
+	}
+}
+
+func (d *Daemon) granted(id managers.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.held[id]; a != nil && !a.Granted {
+		a.Granted = true
+		if err := d.keep.put(a); err != nil {
+			d.config.Log.Error("grant not kept", "job", id, "error", err)
+		}
+	}
+}
+
+// reportForever tells every broker which of its jobs are here.
+func (d *Daemon) reportForever() {
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-time.After(d.config.Beat):
+		}
+		for broker, r := range d.reports() {
+			d.work.Go(func() { d.report(broker, r) })
+		}
+	}
+}
+
+func (d *Daemon) reports() map[string]*Report {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	byBroker := map[string]*Report{}
+	at := func(broker string) *Report {
+		if byBroker[broker] == nil {
+			byBroker[broker] = &Report{Manager: d.config.Name}
+		}
+		return byBroker[broker]
+	}
+	for _, j := range d.manager.Waiting() {
+		r := at(j.Broker)
+		r.Waiting = append(r.Waiting, j.ID)
+	}
+	for id, a := range d.held {
+		if a.Granted {
+			r := at(a.Job.Broker)
+			r.Running = append(r.Running, id)
+		}
+	}
+	return byBroker
+}
+
+func (d *Daemon) report(broker string, r *Report) {
+	var orders Orders
+	if err := call(d.ctx, d.config.Client, broker+"/v1/report", r, &orders, callPatience); err != nil {
+		d.config.Log.Warn("report not taken", "broker", broker, "cause", err)
+		return
+	}
+	for _, id := range orders.Ended {
+		d.release(id)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range orders.Drop {
+		d.manager.Withdraw(id)
+	}
+}

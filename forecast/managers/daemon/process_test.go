@@ -1,0 +1,386 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// processConfig is what a manager process of the test gets on its standard input.
+type processConfig struct {
+	Name, Listen, Parent, System, Dir string
+	CPUs                              int
+	CA, Cert, Key                     []byte
+}
+
+const testBeat = 500 * time.Millisecond
+
+func testRules() managers.Rules {
+	return managers.Rules{Pool: true, Silent: true, Interval: 100, MaxAge: 30_000, MaxHops: 60}
+}
+
+// TestMain makes this binary a manager when it is asked to be one.
+func TestMain(m *testing.M) {
+	if os.Getenv("GRID_TEST_MANAGER") == "" {
+		os.Exit(m.Run())
+	}
+	if err := managerProcess(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func managerProcess() error {
+	var c processConfig
+	if err := json.NewDecoder(os.Stdin).Decode(&c); err != nil {
+		return err
+	}
+	cfg, err := tlsConfig(c.CA, c.Cert, c.Key)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	d, err := New(context.Background(), Config{
+		Name: c.Name, Parent: c.Parent, System: c.System, Total: managers.Resources{CPUs: c.CPUs}, Rules: testRules(),
+		Dir: c.Dir, Client: Client(cfg), Beat: testBeat, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := testServer(c.Listen, cfg, d.Handler()); err != nil {
+		return err
+	}
+	go io.Copy(io.Discard, os.Stdin)
+	d.Run()
+	select {}
+}
+
+// forest is a tree of manager processes.
+type forest struct {
+	t       *testing.T
+	configs []processConfig
+	procs   []*exec.Cmd
+	client  *http.Client
+}
+
+// newForest starts managers; parents[i] is the number of i's parent, -1 for the root. cpus 0 makes a domain.
+func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
+	t.Helper()
+	f := &forest{t: t, procs: make([]*exec.Cmd, len(parents))}
+	cert, key := ca.issue(t)
+	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.client = Client(cfg)
+	for i := range parents {
+		c := processConfig{Listen: freeAddress(t), CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
+		c.Name = "https://" + c.Listen
+		c.Cert, c.Key = ca.issue(t)
+		if cpus[i] > 0 {
+			c.System = fmt.Sprintf("system-%d", i)
+		}
+		if parents[i] >= 0 {
+			c.Parent = f.configs[parents[i]].Name
+		}
+		f.configs = append(f.configs, c)
+	}
+	t.Cleanup(func() {
+		for i := range f.procs {
+			f.kill(i)
+		}
+	})
+	return f
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (f *forest) start(i int) {
+	f.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "GRID_TEST_MANAGER=1", "GOMAXPROCS=1")
+	if os.Getenv("GRID_TEST_LOG") != "" {
+		cmd.Stderr = os.Stderr
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := json.NewEncoder(in).Encode(f.configs[i]); err != nil {
+		f.t.Fatal(err)
+	}
+	f.procs[i] = cmd
+}
+
+// kill is kill -9.
+func (f *forest) kill(i int) {
+	if p := f.procs[i]; p != nil {
+		p.Process.Signal(syscall.SIGCONT)
+		p.Process.Kill()
+		p.Wait()
+		f.procs[i] = nil
+	}
+}
+
+func (f *forest) state(i int) (s State, err error) {
+	resp, err := f.client.Get(f.configs[i].Name + "/v1/state")
+	if err != nil {
+		return s, err
+	}
+	defer resp.Body.Close()
+	return s, json.NewDecoder(resp.Body).Decode(&s)
+}
+
+// wrong tells what is not right at rest: links missing, tables that do not agree, resources not free.
+func (f *forest) wrong() string {
+	states := map[string]State{}
+	roots := 0
+	for i := range f.configs {
+		s, err := f.state(i)
+		if err != nil {
+			return err.Error()
+		}
+		states[s.Name] = s
+		if s.Parent == "" {
+			roots++
+		}
+		if s.Free != s.Total || len(s.Waiting)+len(s.Running) > 0 {
+			return fmt.Sprintf("manager %d: free %v of %v, waiting %v, running %v", i, s.Free, s.Total, s.Waiting, s.Running)
+		}
+	}
+	if roots != 1 {
+		return fmt.Sprintf("%d roots", roots)
+	}
+	for _, s := range states {
+		for _, row := range s.Rows {
+			if !row.Up || s.Total.CPUs > 0 {
+				continue
+			}
+			for _, theirs := range states[row.Neighbour].Rows {
+				if theirs.Neighbour == s.Name && !theirs.Told.Equal(row.Rooms) {
+					return fmt.Sprintf("%s: row %v of %s, told %v", s.Name, row.Rooms, row.Neighbour, theirs.Told)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (f *forest) settle(within time.Duration) {
+	f.t.Helper()
+	what := ""
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(300 * time.Millisecond) {
+		if what = f.wrong(); what == "" {
+			return
+		}
+	}
+	f.t.Fatalf("not at rest: %s", what)
+}
+
+// proxy passes connections on until it is cut.
+type proxy struct {
+	l     net.Listener
+	to    string
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{l: l, to: to}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			a, err := l.Accept()
+			if err != nil {
+				return
+			}
+			b, err := net.Dial("tcp", to)
+			p.mu.Lock()
+			if err != nil || p.cut {
+				a.Close()
+			} else {
+				p.conns = append(p.conns, a, b)
+				go io.Copy(a, b)
+				go io.Copy(b, a)
+			}
+			p.mu.Unlock()
+		}
+	}()
+	return p
+}
+
+func (p *proxy) setCut(cut bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = cut
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+// Thirty managers and ten systems as processes; any of them are killed, paused
+// and cut off while 500 jobs come in at one leaf: every job runs exactly once,
+// and the tables are right at rest.
+func TestThirtyProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	ca := newAuthority(t)
+	parents, cpus := []int{-1, 0, 0, 0, 1, 1, 2, 2, 3, 3}, make([]int, 30)
+	for k := range 10 {
+		parents = append(parents, 4+k*6/10)
+	}
+	for k := range 10 {
+		parents = append(parents, 10+k)
+		cpus[20+k] = 4 + k%3
+	}
+	f := newForest(t, ca, parents, cpus)
+	wire := newProxy(t, f.configs[15].Listen)
+	f.configs[25].Parent = "https://" + wire.l.Addr().String()
+	for i := range f.configs {
+		f.start(i)
+	}
+	f.settle(time.Minute)
+	b, ran := testBroker(t, ca, f.configs[20].Name)
+	jobs := make([]managers.Job, 500)
+	for i := range jobs {
+		jobs[i] = managers.Job{ID: managers.ID(fmt.Sprintf("job-%d", i)), Need: managers.Resources{CPUs: 1 + i%4}}
+	}
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.havoc(wire, stop)
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	defer cancel()
+	failed := b.Run(ctx, jobs)
+	close(stop)
+	<-done
+	for id, err := range failed {
+		t.Errorf("%s: %v", id, err)
+	}
+	ran.mu.Lock()
+	where := map[string]int{}
+	for _, j := range jobs {
+		if n := len(ran.by[j.ID]); n != 1 {
+			t.Errorf("%s ran %d times: %v", j.ID, n, ran.by[j.ID])
+		} else {
+			where[ran.by[j.ID][0]]++
+		}
+	}
+	ran.mu.Unlock()
+	if len(where) < 5 {
+		t.Errorf("jobs of one leaf ran on few systems only: %v", where)
+	}
+	t.Logf("jobs by system: %v", where)
+	f.settle(time.Minute)
+}
+
+// havoc kills, pauses and cuts off managers, root and entry included, then restores all.
+func (f *forest) havoc(wire *proxy, stop chan struct{}) {
+	pause := func(d time.Duration) bool {
+		select {
+		case <-stop:
+			return false
+		case <-time.After(d):
+			return true
+		}
+	}
+	for round := 0; pause(time.Second); round++ {
+		victims := [][]int{{0}, {5, 22}, {20}, {1, 14}, {27}, {10, 0}}[round%6]
+		for _, v := range victims {
+			f.kill(v)
+		}
+		stopped := 11 + round%4
+		if f.procs[stopped] != nil {
+			f.procs[stopped].Process.Signal(syscall.SIGSTOP)
+		}
+		wire.setCut(round%2 == 0)
+		pause(3 * time.Second)
+		if f.procs[stopped] != nil {
+			f.procs[stopped].Process.Signal(syscall.SIGCONT)
+		}
+		for _, v := range victims {
+			f.start(v)
+		}
+		pause(2 * time.Second)
+	}
+	wire.setCut(false)
+}
+
+// record tells where jobs ran.
+type record struct {
+	mu sync.Mutex
+	by map[managers.ID][]string
+}
+
+func testBroker(t *testing.T, ca *authority, manager string) (*Broker, *record) {
+	t.Helper()
+	cert, key := ca.issue(t)
+	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran, addr := &record{by: map[managers.ID][]string{}}, freeAddress(t)
+	b := &Broker{Name: "https://" + addr, Manager: manager, Client: Client(cfg), Lease: 4 * time.Second}
+	b.Start = func(_ context.Context, j managers.Job, system string) error {
+		ran.mu.Lock()
+		ran.by[j.ID] = append(ran.by[j.ID], system)
+		ran.mu.Unlock()
+		time.Sleep(time.Duration(300+rand.IntN(700)) * time.Millisecond)
+		return nil
+	}
+	s, err := testServer(addr, cfg, b.Handler())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return b, ran
+}
+
+// A manager that would become its own ancestor is refused.
+func TestLoopIsRefused(t *testing.T) {
+	ca := newAuthority(t)
+	f := newForest(t, ca, []int{-1, 0, 1}, []int{0, 0, 2})
+	f.configs[0].Parent = f.configs[1].Name // the root is to be the child of its child
+	for i := range f.configs {
+		f.start(i)
+	}
+	f.settle(20 * time.Second)
+	time.Sleep(4 * testBeat)
+	if what := f.wrong(); what != "" {
+		t.Error(what)
+	}
+}

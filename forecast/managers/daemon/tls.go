@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"time"
+)
+
+// TLS returns the configuration of managers and brokers: both sides show
+// certificates of the authorities.
+func TLS(own tls.Certificate, authorities *x509.CertPool) *tls.Config {
+	return &tls.Config{
+		Certificates: []tls.Certificate{own}, RootCAs: authorities, ClientCAs: authorities,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+	}
+}
+
+// Server returns the server of a manager or a broker. Links are streams that
+// last: they have no deadline, but signs of life.
+func Server(config *tls.Config, h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
+	}
+}
+
+// Client returns the client of a manager or a broker.
+func Client(config *tls.Config) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: config, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
+			MaxIdleConnsPerHost: 8, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
