@@ -41,7 +41,6 @@ var mayImport = map[string][]string{
 	"forecast/agent":          {"forecast/wire", "plugins", "batch", "glue", "jdl"},
 	"forecast/scheduler":      {"forecast/scheduler/plan", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":       {},
-	"forecast/managers/link":  {"forecast/managers", "credential"},
 	"forecast/sim/tree":       {"forecast/managers"},
 	"forecast/sim":            {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
 	"forecast/wire":           {},

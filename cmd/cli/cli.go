@@ -123,6 +123,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.agentCmd(),
 		a.cacheCmd(),
 		a.storeCmd(),
+		a.managerCmd(),
 	}
 }
 

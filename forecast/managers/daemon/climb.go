@@ -134,15 +134,15 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 		d.up(n)
 		written = make(chan struct{})
 		done := written
-		context.AfterFunc(c.ctx, func() { control.SetReadDeadline(time.Unix(1, 0)) })
 		d.work.Go(func() {
 			defer close(done)
 			c.write(w, flush, d.config.Beat)
+			control.SetReadDeadline(time.Unix(1, 0)) // ends the reading too
 		})
 		return nil
 	})
 	if c != nil {
 		d.detach(n, c, err)
 	}
-	<-written
+	<-written // the stream is not to be touched once this has returned
 }

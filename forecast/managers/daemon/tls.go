@@ -20,7 +20,7 @@ func TLS(own tls.Certificate, authorities *x509.CertPool) *tls.Config {
 // last: they have no deadline, but signs of life.
 func Server(config *tls.Config, h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		Handler: h, TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
 	}
 }
@@ -29,7 +29,7 @@ func Server(config *tls.Config, h http.Handler) *http.Server {
 func Client(config *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
-			TLSClientConfig: config, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
+			TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
 			MaxIdleConnsPerHost: 8, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

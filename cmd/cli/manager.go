@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/forecast/managers/daemon"
+)
+
+// managerTLS are the flags of certificates that managers and brokers share.
+type managerTLS struct{ cert, key, ca string }
+
+func (f *managerTLS) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.cert, "cert", "", "own certificate in `FILE`, for both ends of a connection")
+	fl.StringVar(&f.key, "key", "", "and its key in `FILE`")
+	fl.StringVar(&f.ca, "ca", "", "authorities whose certificates others must show, in `FILE`")
+}
+
+// config reads the certificates.
+func (f *managerTLS) config(a *app) (*tls.Config, error) {
+	if f.cert == "" || f.key == "" || f.ca == "" {
+		return nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
+	}
+	own, err := tls.LoadX509KeyPair(a.abs(f.cert), a.abs(f.key))
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(a.abs(f.ca))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: no certificate in it", f.ca)
+	}
+	return daemon.TLS(own, pool), nil
+}
+
+// managerCmd holds the tree of managers.
+func (a *app) managerCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "manager",
+		Short: "The tree of managers: systems that share their free resources without a centre",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.managerServeCmd(), a.managerShowCmd(), a.managerRunCmd())
+	return cmd
+}
+
+func (a *app) managerShowCmd() *cobra.Command {
+	var certs managerTLS
+	cmd := &cobra.Command{
+		Use:     "show URL",
+		Short:   "Show a manager's place in the tree, its tables and its jobs",
+		Example: "  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.managerShow(cmd.Context(), certs, args[0])
+		},
+	}
+	certs.register(cmd)
+	return cmd
+}
+
+func (a *app) managerShow(ctx context.Context, certs managerTLS, name string) error {
+	if err := checkManagerURL("URL", name); err != nil {
+		return usageError(err)
+	}
+	cfg, err := certs.config(a)
+	if err != nil {
+		return err
+	}
+	s, err := fetchState(ctx, daemon.Client(cfg), name)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON("manager-show", s)
+	}
+	fmt.Fprintf(a.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", s.Name, orDash(s.Parent), s.Free, s.Total, len(s.Waiting), len(s.Running))
+	var rows [][]string
+	for _, r := range s.Rows {
+		state := "down"
+		if r.Up {
+			state = "up"
+		}
+		rows = append(rows, []string{r.Neighbour, r.Role, state, fmt.Sprint(r.Rooms), fmt.Sprint(r.Told)})
+	}
+	return a.table(columns("neighbour", "is", "link", "free there", "was told"), rows)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func fetchState(ctx context.Context, client *http.Client, name string) (*daemon.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name+"/v1/state", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var s daemon.State
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %q", name, resp.Status)
+	}
+	return &s, json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(&s)
+}
+
+// checkManagerURL wants https://host:port and nothing behind it.
+func checkManagerURL(what, name string) error {
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("%s %q: want https://HOST:PORT", what, name)
+	}
+	return nil
+}
+
+// serveUntil serves until the context ends.
+func (a *app) serveUntil(ctx context.Context, listen string, cfg *tls.Config, h http.Handler) (stop func(), err error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, err
+	}
+	s := daemon.Server(cfg, h)
+	go s.ServeTLS(l, "", "")
+	after := context.AfterFunc(ctx, func() { s.Close() })
+	return func() {
+		after()
+		s.Close()
+	}, nil
+}
+
+// daemonLog writes what a daemon has to say to standard error.
+func (a *app) daemonLog() *slog.Logger { return slog.New(slog.NewTextHandler(a.env.Err, nil)) }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/forecast/managers"
+	"gridbroker/forecast/managers/daemon"
+)
+
+// managerRunFlags are those of grid manager run.
+type managerRunFlags struct {
+	managerTLS
+	via, name, listen string
+	count             int
+	need              managers.Resources
+	tags              []string
+	wall, lease       time.Duration
+	priority          int
+}
+
+func (a *app) managerRunCmd() *cobra.Command {
+	var f managerRunFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Run a command where the tree of managers finds room for it",
+		Long: `Run is the broker of its jobs: it hands them to a manager, grants the first
+system that offers room for each, and starts it there with this user's own
+credentials, as "grid run --site SYSTEM" does. A job of which no manager reports
+for a while is handed in again; it starts once all the same.
+
+Managers must reach the broker at --name.`,
+		Example: `  grid manager run --via https://ce.example.org:7700 --name https://ui.example.org:7800 --cpus 4 --count 20 \
+      --cert me.pem --key me.key --ca grid.pem -- ./analyse.sh`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.managerRun(cmd.Context(), f, args) },
+	}
+	f.register(cmd)
+	fl := cmd.Flags()
+	fl.SetInterspersed(false)
+	fl.StringVar(&f.via, "via", "", "`URL` of the nearest manager")
+	fl.StringVar(&f.name, "name", "", "`URL` at which managers reach this broker: https://HOST:PORT")
+	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
+	fl.IntVar(&f.count, "count", 1, "`N` jobs of this command")
+	fl.IntVar(&f.need.CPUs, "cpus", 1, "`N` cpus of one system")
+	fl.IntVar(&f.need.GPUs, "gpus", 0, "`N` GPUs")
+	fl.Int64Var(&f.need.Memory, "memory", 0, "`MIB` of memory")
+	fl.StringSliceVar(&f.tags, "tag", nil, "a `TAG` the system must have; may be repeated")
+	fl.DurationVar(&f.wall, "time", 0, "wall time asked for")
+	fl.IntVar(&f.priority, "priority", 0, "`N`: the greater goes first")
+	fl.DurationVar(&f.lease, "lease", 20*time.Second, "a job of which nothing is heard for so long is handed in again")
+	return cmd
+}
+
+func (a *app) managerRun(ctx context.Context, f managerRunFlags, argv []string) error {
+	f.need.Tags, f.need.Wall = managers.Tags(f.tags...), int64(f.wall/time.Second)
+	err := errors.Join(checkManagerURL("--via", f.via), checkManagerURL("--name", f.name), f.need.Check())
+	if err == nil && (f.count < 1 || f.count > 100_000 || f.need.CPUs < 1 || f.lease < time.Second) {
+		err = errors.New("--count, --cpus or --lease: too small or too great")
+	}
+	if err != nil {
+		return usageError(err)
+	}
+	cfg, err := f.config(a)
+	if err != nil {
+		return err
+	}
+	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Lease: f.lease, Log: a.daemonLog()}
+	b.Start = func(ctx context.Context, j managers.Job, system string) error {
+		fmt.Fprintf(a.env.Err, "%s: at %s\n", j.ID, system)
+		return a.startAt(ctx, j, system, argv)
+	}
+	if f.listen == "" {
+		f.listen = f.name[len("https://"):]
+	}
+	stop, err := a.serveUntil(ctx, f.listen, cfg, b.Handler())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	jobs, batch := make([]managers.Job, f.count), rand.Text()
+	for i := range jobs {
+		jobs[i] = managers.Job{ID: managers.ID(batch + "-" + strconv.Itoa(i)), Need: f.need, Priority: f.priority}
+	}
+	var failed []error
+	for id, err := range b.Run(ctx, jobs) {
+		failed = append(failed, fmt.Errorf("%s: %w", id, err))
+	}
+	return errors.Join(failed...)
+}
+
+// startAt runs the command as a job at one system, by this very binary.
+func (a *app) startAt(ctx context.Context, j managers.Job, system string, argv []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := append([]string{"run", "--site", system, "--cpus", strconv.Itoa(j.Need.CPUs), "--"}, argv...)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = a.env.Out, a.env.Err, a.abs(".")
+	return cmd.Run()
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/forecast/managers"
+	"gridbroker/forecast/managers/daemon"
+)
+
+// managerServeFlags are those of grid manager serve.
+type managerServeFlags struct {
+	managerTLS
+	name, listen, parent, system, dir string
+	total                             managers.Resources
+	tags                              []string
+	wall, interval, maxAge, beat      time.Duration
+}
+
+func (a *app) managerServeCmd() *cobra.Command {
+	var f managerServeFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a manager of the tree, of a system or of a domain",
+		Long: `Serve runs one manager. With --system it has a system's resources to give away;
+without it is a domain's. With --parent it joins a tree; when the parent is gone
+it finds another place in the tree by what the parent had told it. Links are
+HTTP/2 over TLS; both sides show certificates of the authorities in --ca.
+
+The name is the URL at which the others reach this manager. The directory keeps
+assignments over crashes; it belongs to one process.`,
+		Example: `  grid manager serve --name https://root.example.org:7700 --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem
+  grid manager serve --name https://ce.example.org:7700 --parent https://root.example.org:7700 --system ce.example.org --cpus 128 \
+      --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.managerServe(cmd.Context(), f) },
+	}
+	f.register(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.name, "name", "", "`URL` at which others reach this manager: https://HOST:PORT")
+	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
+	fl.StringVar(&f.parent, "parent", "", "`URL` of the parent; without one the manager is root")
+	fl.StringVar(&f.system, "system", "", "`NAME` of the system, by which brokers choose the resource")
+	fl.StringVar(&f.dir, "dir", "", "`DIR` of the manager's own")
+	fl.IntVar(&f.total.CPUs, "cpus", 0, "`N` cpus of the system")
+	fl.IntVar(&f.total.GPUs, "gpus", 0, "`N` GPUs of the system")
+	fl.Int64Var(&f.total.Memory, "memory", 0, "`MIB` of the system's memory")
+	fl.StringSliceVar(&f.tags, "tag", nil, "a `TAG` that jobs may ask for; may be repeated")
+	fl.DurationVar(&f.wall, "wall", 0, "longest wall time of a job; 0: no limit")
+	fl.DurationVar(&f.interval, "interval", time.Second, "least time between two changes on a link")
+	fl.DurationVar(&f.maxAge, "max-age", time.Hour, "a job that waits longer has a system drained for it; 0: never")
+	fl.DurationVar(&f.beat, "beat", 2*time.Second, "between signs of life on a link; four without one end it")
+	return cmd
+}
+
+func (f *managerServeFlags) check() error {
+	if err := checkManagerURL("--name", f.name); err != nil {
+		return err
+	}
+	if f.parent != "" {
+		if err := checkManagerURL("--parent", f.parent); err != nil {
+			return err
+		}
+	}
+	f.total.Tags, f.total.Wall = managers.Tags(f.tags...), int64(f.wall/time.Second)
+	switch {
+	case f.dir == "":
+		return errors.New("no directory: give --dir DIR")
+	case f.parent == f.name:
+		return fmt.Errorf("--parent %s: a manager is not its own parent", f.parent)
+	case (f.system == "") != (f.total.CPUs == 0):
+		return errors.New("a system has a name and cpus: give --system and --cpus, or neither for a domain")
+	case f.beat < 50*time.Millisecond || f.interval < 0 || f.maxAge < 0:
+		return errors.New("--beat, --interval or --max-age: too short")
+	}
+	return f.total.Check()
+}
+
+func (a *app) managerServe(ctx context.Context, f managerServeFlags) error {
+	if err := f.check(); err != nil {
+		return usageError(err)
+	}
+	cfg, err := f.config(a)
+	if err != nil {
+		return err
+	}
+	rules := managers.Rules{
+		Pool: true, Silent: true, MaxHops: 100, Interval: f.interval.Milliseconds(), MaxAge: f.maxAge.Milliseconds(),
+	}
+	d, err := daemon.New(ctx, daemon.Config{
+		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: a.abs(f.dir),
+		Client: daemon.Client(cfg), Beat: f.beat, Log: a.daemonLog(),
+	})
+	if err != nil {
+		return err
+	}
+	listen := f.listen
+	if listen == "" {
+		listen = f.name[len("https://"):]
+	}
+	stop, err := a.serveUntil(ctx, listen, cfg, d.Handler())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Fprintf(a.env.Err, "manager %s listens at %s\n", f.name, listen)
+	d.Run()
+	return nil
+}
