@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"jdl/adl":                 {"jdl", "jdl/classad", "jdl/arex"},
 	"jdl/xrsl":                {"jdl", "jdl/classad", "jdl/arex"},
 	"jdl/sbatch":              {"jdl", "jdl/classad"},
+	"jdl/condor":              {"jdl", "jdl/classad"},
 	"jdl/formats":             {"jdl"},
 	"batch":                   {},
 	"credential":              {"foreign"},

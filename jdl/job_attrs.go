@@ -177,6 +177,7 @@ var attrTable = []attrDef{
 	{"DependsOn", tStrings, inOurs, noMin},
 	{"RetryOnExit", tCodes, inOurs, noMin},
 	{"AutoOutput", tBool, inOurs, noMin},
+	{"CondorSubmit", tRecord, inOurs, noMin},
 
 	{"VOMS_FQAN", tString, inInternal, noMin},
 	{"edg_jobId", tString, inInternal, noMin},

@@ -13,6 +13,8 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/adl"
 	"gridbroker/jdl/classad"
+	"gridbroker/jdl/condor"
+	"gridbroker/jdl/formats"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
 )
@@ -20,12 +22,12 @@ import (
 func (a *app) jdlConvertCmd() *cobra.Command {
 	c := &converter{app: a}
 	cmd := &cobra.Command{
-		Use:   "convert --to adl|xrsl|sbatch|json|jdl FILE",
+		Use:   "convert --to adl|xrsl|sbatch|condor|json|jdl FILE",
 		Short: "Write a job description in another language",
-		Long: `Reads JDL, xRSL, ADL or JSON ("-": standard input; told apart by the first
-character) and writes the jobs in another language: adl (EMI-ES Activity
+		Long: `Reads JDL, xRSL, ADL, JSON or an HTCondor submit description ("-": standard
+input; told apart by how they begin, unless --from names one) and writes the jobs in another language: adl (EMI-ES Activity
 Description Language, as A-REX takes it), xrsl (for arcsub), sbatch (a script for
-Slurm), json (the record of each job), jdl (everything filled in).
+Slurm), condor (a submit description for HTCondor), json (the record of each job), jdl (everything filled in).
 
 What the other language cannot say is an error that names the attribute; with
 --lossy it is left out with a warning. What tells a broker what to do, as
@@ -41,13 +43,15 @@ them in order.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, json or jdl")
+	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, condor, json or jdl")
+	f.StringVar(&c.from, "from", "", "`language` of FILE: jdl, xrsl, adl, json or condor")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"jdl", "xrsl", "adl", "json", "condor"}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&c.out, "out", "", "write to this `file`, or for sbatch directory, instead of standard output")
 	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
 	f.BoolVar(&c.lossy, "lossy", false, "leave out what the other language cannot say, with a warning")
 	f.BoolVar(&c.noFiles, "no-files", false, "do not look whether the input files exist")
 	_ = cmd.MarkFlagRequired("to")
-	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "condor", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
 	dialect := dialectFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		d, err := parseDialect(*dialect)
@@ -61,7 +65,7 @@ them in order.`,
 
 type converter struct {
 	*app
-	to, out          string
+	to, from, out    string
 	stageIn, noFiles bool
 	lossy            bool
 }
@@ -71,7 +75,7 @@ func (c *converter) run(path string, d jdl.Dialect) error {
 	if c.noFiles {
 		opts = append(opts, jdl.WithoutFiles())
 	}
-	set, err := c.readJobFile(path, opts...)
+	set, err := c.read(path, opts)
 	if err != nil {
 		return err
 	}
@@ -84,6 +88,21 @@ func (c *converter) run(path string, d jdl.Dialect) error {
 		return usageError(err)
 	}
 	return c.write(text)
+}
+
+func (c *converter) read(path string, opts []jdl.Option) (*jdl.JobSet, error) {
+	if c.from == "" {
+		return c.readJobFile(path, opts...)
+	}
+	switch f := formats.Format(c.from); f {
+	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor:
+		name, text, err := c.readText(path)
+		if err != nil {
+			return nil, err
+		}
+		return formats.ParseJobsAs(f, name, text, append(c.jobOptions(path), opts...)...)
+	}
+	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json or condor", c.from))
 }
 
 func (c *converter) write(text []byte) error {
@@ -102,12 +121,15 @@ func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	case "xrsl":
 		c.losses(set, xrsl.Losses)
 		return each(set, func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: c.lossy}) }, xrsl.Bulk)
+	case "condor":
+		c.losses(set, condor.Losses)
+		return each(set, func(j *jdl.Job) ([]byte, error) { return condor.Write(j, condor.Options{Lossy: c.lossy}) }, condor.Bulk)
 	case "json":
 		return toJSON(set)
 	case "jdl":
 		return []byte(set.Text()), nil
 	}
-	return nil, fmt.Errorf("--to %s: it is adl, xrsl, sbatch, json or jdl", c.to)
+	return nil, fmt.Errorf("--to %s: it is adl, xrsl, sbatch, condor, json or jdl", c.to)
 }
 
 // losses warns, each once, of what is left out.

@@ -1,5 +1,5 @@
-// Package formats reads descriptions of jobs in any language: JDL, xRSL, ADL
-// and JSON, told apart by their first character.
+// Package formats reads descriptions of jobs in any language: JDL, xRSL, ADL,
+// JSON and HTCondor's submit descriptions, told apart by how they begin.
 package formats
 
 import (
@@ -9,6 +9,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/adl"
 	"gridbroker/jdl/classad"
+	"gridbroker/jdl/condor"
 	"gridbroker/jdl/xrsl"
 )
 
@@ -21,11 +22,13 @@ const (
 	XRSL Format = "xrsl"
 	ADL  Format = "adl"
 	JSON Format = "json"
+
+	Condor Format = "condor"
 )
 
 // Detect tells the language of a description by its first character that is
-// not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON, anything
-// else JDL.
+// not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON; of the
+// others a text with a queue statement is HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
 	const blanks = " \t\r\n\v\f"
 	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
@@ -33,26 +36,34 @@ func Detect(src []byte) Format {
 		return JDL
 	}
 	switch src[0] {
+	case '[':
+		if bytes.HasPrefix(bytes.TrimLeft(src[1:], blanks), []byte("{")) {
+			return JSON
+		}
+		return JDL
 	case '<':
 		return ADL
 	case '&', '+', '|', '(':
 		return XRSL
 	case '{':
 		return JSON
-	case '[':
-		if bytes.HasPrefix(bytes.TrimLeft(src[1:], blanks), []byte("{")) {
-			return JSON
-		}
+	}
+	if condor.Looks(src) {
+		return Condor
 	}
 	return JDL
 }
 
 // ParseJobs reads a description of any number of jobs: what jdl.ParseJobs
 // reads, several requests in xRSL, several ActivityDescriptions in ADL, an
-// object or a list of objects in JSON. file is the name used in messages. The
+// object or a list of objects in JSON, a submit description of HTCondor. file is the name used in messages. The
 // error is a *classad.Diagnostic, or several joined.
 func ParseJobs(file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
-	f := Detect(src)
+	return ParseJobsAs(Detect(src), file, src, opts...)
+}
+
+// ParseJobsAs is ParseJobs for a text whose language is known.
+func ParseJobsAs(f Format, file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
 	if f == JDL {
 		return jdl.ParseJobs(file, src, opts...)
 	}
@@ -79,6 +90,8 @@ func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) 
 		return xrsl.Read(file, src, warn)
 	case ADL:
 		return adl.Read(file, src, warn)
+	case Condor:
+		return condor.Read(file, src, warn)
 	}
 	return classad.ReadJSON(file, src)
 }

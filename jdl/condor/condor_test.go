@@ -1,0 +1,164 @@
+package condor_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/condor"
+)
+
+func jobs(t *testing.T, src string) []*jdl.Job {
+	t.Helper()
+	ads, err := condor.Read("t.sub", []byte(src), func(*classad.Diagnostic) {})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	set, err := jdl.FromRecords("t.sub", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"), jdl.WithDialect(jdl.GLite))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	return set.Jobs
+}
+
+func argsOf(js []*jdl.Job) string {
+	var out []string
+	for _, j := range js {
+		out = append(out, jdl.JoinArgs(j.Args))
+	}
+	return strings.Join(out, "|")
+}
+
+// TestQueue has the forms of the queue statement, macros and both syntaxes of
+// arguments: the words of every job.
+func TestQueue(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"arguments = $(Process) $(ProcId)\nqueue 3", "0 0|1 1|2 2"},
+		{"arguments = a\nqueue\narguments = b\nQUEUE 2", "a|b|b"},
+		{"arguments = $(x)\nqueue x in (a, b c)", "a|b|c"},
+		{"arguments = $(Item)\nqueue in (a b)", "a|b"},
+		{"arguments = $(x) $(Step)\nqueue 2 x in (a b)", "a 0|a 1|b 0|b 1"},
+		{"arguments = $(x)-$(y)\nqueue x,y from (\n 1 2\n# no\n 3, 4 5\n)", "1-2|3-4 5"},
+		{"n = 2\narguments = $(undefined:d)$(n)\nqueue $(n)", "d2|d2"},
+		{"arguments = $Fn(f)$Fx(f)\nf = /a/b.txt\nqueue", "b.txt"},
+		{"arguments = \"'it''s' \"\"q\"\" 'a b' ''\"\nqueue", `"it's" "\"q\"" "a b" ""`},
+		{"arguments = a \\\"b\\\"  c\nqueue", `a "\"b\"" c`},
+		{"arguments = one \\\n  two\nqueue", "one two"},
+		{"arguments = $(DOLLAR)(x)\nqueue", "$(x)"},
+	} {
+		if got := argsOf(jobs(t, "executable = /bin/x\n"+c.src)); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.src, got, c.want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for src, want := range map[string]string{
+		"executable = a\n":                                  "the description has no queue statement",
+		"queue":                                             "t.sub:1:1: the description has no executable",
+		"executable = a\nuniverse = java\nqueue":            "t.sub:2:1: universe java is not supported",
+		"executable = a\nqueue x from list.txt":             "with a list outside of the description",
+		"executable = a\nqueue f matching *.dat":            "with a list outside of the description",
+		"executable = a\nqueue x in (a":                     "is not closed by )",
+		"executable = a\nif true\nqueue":                    "if is not supported",
+		"executable = a\narguments = $(a)\na = $(a)\nqueue": "circle",
+		"executable = a\narguments = \"'x\"\nqueue":         "a single quote is not closed",
+		"executable = a\nrequest_cpus = 2 * 3\nqueue":       "expressions are not supported",
+		"executable = a\nqueue 1000000":                     "more than 100000 jobs",
+		"executable a\nqueue":                               "expected name = value",
+		"executable = a\narguments = $$(Memory)\nqueue":     "replaced at match time",
+	} {
+		if _, err := condor.Read("t.sub", []byte(src), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v\nwant %s", src, err, want)
+		}
+	}
+}
+
+const full = `# everything
+universe = vanilla
+executable = bin/run.sh
+arguments = "'a b' 'say ""hi""' 'it''s' '$(DOLLAR)(x)'"
+environment = "A='1 2' B='it''s'"
+input = data/in.txt
+output = out.$(Process)
+error = err.$(Process)
+log = job.log
+transfer_input_files = /abs/one, two, https://h.example/three
+transfer_output_files = result.root
+request_cpus = 4
+request_memory = 8 GB
+request_disk = 2000000
+request_gpus = 1
+allowed_execute_duration = 7200
+max_retries = 3
+requirements = (OpSys == "LINUX")
++JobFlavour = "longlunch"
+periodic_remove = JobStatus == 5
+accounting_group = group_cms
+queue
+`
+
+// TestThereAndBack: a description that is read, written and read again is the
+// same job.
+func TestThereAndBack(t *testing.T) {
+	first := jobs(t, full)[0]
+	d := first.Demand
+	if got := []any{d.Slots, d.Memory, d.Disk, d.GPUs, d.WallTime.String(), first.Executable, first.RetryCount, first.RetryAnyExit}; !reflect.DeepEqual(got,
+		[]any{4, int64(2048), int64(1954), 1, "2h0m0s", "run.sh", 3, true}) {
+		t.Errorf("read %v", got)
+	}
+	text, err := condor.Write(first, condor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`requirements = (OpSys == "LINUX")`, `My.jobflavour = "longlunch"`, "periodic_remove = JobStatus == 5",
+		"accounting_group = group_cms", `arguments = "'a b' 'say ""hi""' 'it''s' '$(DOLLAR)(x)'"`, "executable = /job/bin/run.sh"} {
+		if !strings.Contains(string(text), want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	again := jobs(t, string(text))[0]
+	same(t, first, again)
+	bulk := jobs(t, string(condor.Bulk(text, []byte("executable = /bin/ls\ntransfer_executable = false\nqueue\n"))))
+	if len(bulk) != 2 || bulk[1].Executable != "/bin/ls" || len(bulk[1].Args) > 0 || bulk[1].Demand.GPUs > 0 {
+		t.Errorf("the second of two is %+v", bulk[1])
+	}
+}
+
+func same(t *testing.T, a, b *jdl.Job) {
+	t.Helper()
+	if a.Executable != b.Executable || !reflect.DeepEqual(a.Args, b.Args) || !reflect.DeepEqual(a.Environment, b.Environment) ||
+		!reflect.DeepEqual(a.Demand, b.Demand) || a.StdInput != b.StdInput || a.StdOutput != b.StdOutput || a.StdError != b.StdError ||
+		len(a.InputSandbox) != len(b.InputSandbox) || !reflect.DeepEqual(a.OutputSandbox, b.OutputSandbox) {
+		t.Errorf("%s\nbecame\n%s", a.Text(), b.Text())
+	}
+}
+
+// FuzzRead: what is read can be written, and is then the same program.
+func FuzzRead(f *testing.F) {
+	f.Add(full)
+	f.Add("executable=a\narguments=$(x)\nqueue 2 x,y from (\n1 2\n)")
+	f.Add("executable=/bin/a\ntransfer_executable=false\nenvironment=A=1;B=2\nqueue in (a b)")
+	f.Fuzz(func(t *testing.T, src string) {
+		ads, err := condor.Read("f", []byte(src), func(*classad.Diagnostic) {})
+		if err != nil || len(ads) > 50 {
+			return
+		}
+		set, err := jdl.FromRecords("f", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"), jdl.WithDialect(jdl.GLite))
+		if err != nil {
+			return
+		}
+		for _, j := range set.Jobs {
+			text, err := condor.Write(j, condor.Options{})
+			if err != nil {
+				continue
+			}
+			again := jobs(t, string(text))
+			if strings.HasPrefix(j.Executable, "/") && (len(again) != 1 || again[0].Executable != j.Executable || jdl.JoinArgs(again[0].Args) != jdl.JoinArgs(j.Args)) {
+				t.Fatalf("%s\nbecame\n%s", j.Text(), text)
+			}
+		}
+	})
+}

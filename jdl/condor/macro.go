@@ -1,0 +1,183 @@
+package condor
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
+
+// budget counts bytes of text made.
+type budget struct{ left int }
+
+// value is a macro or command; ok is false when there is none of that name.
+func (p *proc) value(name string) (s string, ok bool) {
+	if s, ok = p.macros[name]; ok {
+		return s, true
+	}
+	i, ok := p.index[name]
+	if !ok {
+		return "", false
+	}
+	return p.commands[i].value, true
+}
+
+// expand replaces $(name), $(name:default) and $F(name). What is not set is
+// empty, as for condor_submit.
+func (p *proc) expand(s string, b *budget) (string, error) { return p.expandIn(s, b, 0) }
+
+func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
+	if depth > maxMacro {
+		return "", fmt.Errorf("macros refer to each other in a circle")
+	}
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(s, '$')
+		if b.left -= max(1, i); b.left < 0 {
+			return "", fmt.Errorf("macros make more than %d MB", maxText>>20)
+		}
+		if i < 0 {
+			out.WriteString(s)
+			return out.String(), nil
+		}
+		out.WriteString(s[:i])
+		s = s[i:]
+		if strings.HasPrefix(s, "$$") {
+			return "", fmt.Errorf("%.40s: what is replaced at match time is not supported", s)
+		}
+		function, name, rest, ok := cutMacro(s)
+		if !ok {
+			out.WriteByte('$')
+			s = s[1:]
+			continue
+		}
+		text, err := p.macro(function, name, b, depth)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(text)
+		s = rest
+	}
+}
+
+// cutMacro takes "$F(name)" off the front.
+func cutMacro(s string) (function, name, rest string, ok bool) {
+	open := strings.IndexByte(s, '(')
+	if open < 0 || strings.ContainsFunc(s[1:open], func(r rune) bool { return r|0x20 < 'a' && r != '_' || r|0x20 > 'z' && r != '_' }) {
+		return "", "", "", false
+	}
+	depth := 0
+	for i := open; i < len(s); i++ {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return s[1:open], s[open+1 : i], s[i+1:], true
+			}
+		}
+	}
+	return "", "", "", false
+}
+
+func (p *proc) macro(function, name string, b *budget, depth int) (string, error) {
+	name, def, hasDef := strings.Cut(name, ":")
+	s, known := p.value(classad.Fold(strings.TrimSpace(name)))
+	if !known && hasDef {
+		s = def
+	}
+	s, err := p.expandIn(s, b, depth+1)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case function == "":
+		return s, nil
+	case function[0] == 'F':
+		return filePart(function[1:], s), nil
+	}
+	return "", fmt.Errorf("$%s(%s) is not supported", function, name)
+}
+
+// filePart is $Fpnx and the like: d the last directory, p the directories, n
+// the name without and x its ending; q in quotes is left out.
+func filePart(letters, s string) string {
+	dir, base := path.Split(s)
+	ext := path.Ext(base)
+	out := ""
+	for _, part := range []struct{ letter, text string }{{"p", dir}, {"n", strings.TrimSuffix(base, ext)}, {"x", ext}} {
+		if strings.Contains(letters, part.letter) {
+			out += part.text
+		}
+	}
+	if strings.Trim(letters, "q") == "" {
+		return s
+	}
+	return out
+}
+
+// splitWords splits arguments: in double quotes the new syntax, where '...'
+// groups and quotes are doubled; otherwise the old one, where blanks part and
+// \" is a quote.
+func splitWords(s string) ([]string, error) {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, `"`) {
+		if strings.Contains(strings.ReplaceAll(s, `\"`, ""), `"`) {
+			return nil, fmt.Errorf(`a " in the old syntax is written \"`)
+		}
+		return strings.Fields(strings.ReplaceAll(s, `\"`, `"`)), nil
+	}
+	if len(s) < 2 || !strings.HasSuffix(s, `"`) {
+		return nil, fmt.Errorf("the double quote is not closed")
+	}
+	s = s[1 : len(s)-1]
+	if strings.Contains(strings.ReplaceAll(s, `""`, ""), `"`) {
+		return nil, fmt.Errorf(`a " inside is written ""`)
+	}
+	return newWords(strings.ReplaceAll(s, `""`, `"`))
+}
+
+func newWords(s string) (words []string, err error) {
+	var word strings.Builder
+	begun, inside := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\'' && inside && i+1 < len(s) && s[i+1] == '\'':
+			word.WriteByte(c)
+			i++
+		case c == '\'':
+			inside, begun = !inside, true
+		case !inside && (c == ' ' || c == '\t'):
+			if begun {
+				words, begun = append(words, word.String()), false
+				word.Reset()
+			}
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if inside {
+		return nil, fmt.Errorf("a single quote is not closed")
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// splitEnvironment reads NAME=value pairs: in double quotes as words of the new
+// syntax, otherwise parted by semicolons.
+func splitEnvironment(s string) ([]string, error) {
+	if strings.HasPrefix(strings.TrimSpace(s), `"`) {
+		return splitWords(s)
+	}
+	var out []string
+	for _, pair := range strings.Split(s, ";") {
+		if pair = strings.TrimSpace(pair); pair != "" {
+			out = append(out, pair)
+		}
+	}
+	return out, nil
+}

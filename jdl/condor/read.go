@@ -1,0 +1,326 @@
+package condor
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+)
+
+// Kept is the attribute under which commands stay that only HTCondor
+// understands: a record of texts.
+const Kept = "CondorSubmit"
+
+// Read reads a submit description as records, one for each job it queues. The
+// number of the cluster is not known beforehand and is 0. The error is a
+// *classad.Diagnostic.
+func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+	procs, err := parse(file, src)
+	if err != nil {
+		return nil, err
+	}
+	left := &budget{maxText}
+	var ads []*classad.Ad
+	for i := range procs {
+		r := reader{file: file, src: string(src), proc: &procs[i], left: left, warn: warn}
+		if i > 0 {
+			r.warn = nil // the same was said of the first
+		}
+		r.b = jdl.Builder{Ad: classad.Placed(classad.NewAd(), procs[i].pos), Pos: procs[i].pos}
+		if ads = append(ads, r.read()); r.err != nil {
+			return nil, r.err
+		}
+	}
+	return ads, nil
+}
+
+type reader struct {
+	file, src string
+	proc      *proc
+	left      *budget
+	warn      func(*classad.Diagnostic)
+	b         jdl.Builder
+	err       error
+	kept      *classad.Ad
+}
+
+func (r *reader) diagnostic(s classad.Severity, pos classad.Pos, code, format string, args ...any) *classad.Diagnostic {
+	return (&classad.Diagnostic{Severity: s, File: r.file, Pos: pos, Code: code, Msg: fmt.Sprintf(format, args...)}).ShowLine(r.src)
+}
+
+func (r *reader) fail(pos classad.Pos, format string, args ...any) {
+	if r.err == nil {
+		r.err = r.diagnostic(classad.Fatal, pos, "condor", format, args...)
+	}
+}
+
+func (r *reader) tell(pos classad.Pos, format string, args ...any) {
+	if r.warn != nil {
+		r.warn(r.diagnostic(classad.Warning, pos, "not-used", format, args...))
+	}
+}
+
+// get is a command's value with macros replaced; its place becomes that of what
+// is built next.
+func (r *reader) get(names ...string) string {
+	for _, name := range names {
+		i, ok := r.proc.index[name]
+		if !ok {
+			continue
+		}
+		c := r.proc.commands[i]
+		r.b.Pos = c.pos
+		s, err := r.proc.expand(c.value, r.left)
+		if err != nil {
+			r.fail(c.pos, "%s: %v", name, err)
+		}
+		return strings.TrimSpace(s)
+	}
+	return ""
+}
+
+// unquoted is a value that may stand in double quotes.
+func unquoted(s string) string {
+	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+func (r *reader) read() *classad.Ad {
+	r.universe()
+	r.b.Str("JobName", unquoted(r.get("jobbatchname", "batch_name", "+jobbatchname")))
+	program := r.program()
+	r.words()
+	r.streams()
+	r.files()
+	r.requests()
+	r.retries()
+	r.others()
+	r.b.Pos = r.proc.pos
+	r.b.Finish(program)
+	if r.kept != nil {
+		r.b.Ad.Set(Kept, r.kept)
+	}
+	return r.b.Ad
+}
+
+func (r *reader) universe() {
+	switch u := classad.Fold(r.get("universe")); u {
+	case "", "vanilla", "5":
+	default:
+		r.fail(r.b.Pos, "universe %s is not supported: only vanilla is", u)
+	}
+	for _, name := range []string{"container_image", "docker_image"} {
+		if r.get(name) != "" {
+			r.fail(r.b.Pos, "%s: containers are not supported; ask for a runtime environment", name)
+		}
+	}
+}
+
+// local is a file on this machine, as initialdir has it.
+func (r *reader) local(name string) string {
+	dir := r.get("initialdir", "initial_dir")
+	if dir == "" || strings.HasPrefix(name, "/") || strings.Contains(name, "://") {
+		return name
+	}
+	return path.Join(dir, name)
+}
+
+func yes(s string, def bool) bool {
+	switch classad.Fold(s) {
+	case "true", "yes", "1", "if_needed":
+		return true
+	case "false", "no", "0", "never":
+		return false
+	}
+	return def
+}
+
+// program is the executable, which is copied to the node unless
+// transfer_executable says otherwise; initialdir does not hold for it.
+func (r *reader) program() string {
+	name := unquoted(r.get("executable"))
+	at := r.b.Pos
+	if name == "" {
+		r.fail(r.proc.pos, "the description has no executable")
+		return ""
+	}
+	if !yes(r.get("transfer_executable"), true) {
+		r.b.Pos = at
+		r.b.Str("Executable", name)
+		return "/" + name
+	}
+	r.b.Pos = at
+	r.b.Str("Executable", path.Base(name))
+	r.b.Input(name, path.Base(name), true)
+	return path.Base(name)
+}
+
+func (r *reader) words() {
+	s := r.get("arguments")
+	words, err := splitWords(s)
+	if err != nil {
+		r.fail(r.b.Pos, "arguments: %v", err)
+	}
+	r.b.Str("Arguments", jdl.JoinArgs(words))
+	pairs, err := splitEnvironment(r.get("environment", "env"))
+	if err != nil {
+		r.fail(r.b.Pos, "environment: %v", err)
+	}
+	for _, pair := range pairs {
+		r.b.Add("Environment", pair)
+	}
+	if yes(r.get("getenv"), false) {
+		r.tell(r.b.Pos, "getenv is not used: name the variables in environment")
+	}
+}
+
+func (r *reader) streams() {
+	if in := r.get("input"); in != "" && in != "/dev/null" {
+		if yes(r.get("transfer_input"), true) {
+			r.b.Input(r.local(in), path.Base(in), false)
+			in = path.Base(in)
+		}
+		r.b.Str("StdInput", in)
+	}
+	for _, x := range [][2]string{{"output", "StdOutput"}, {"error", "StdError"}} {
+		name := r.get(x[0])
+		if base := path.Base(name); name != "" && name != "/dev/null" {
+			if base != name {
+				r.tell(r.b.Pos, "%s: %s comes back as %s", x[0], name, base)
+			}
+			r.b.Str(x[1], base)
+		}
+	}
+}
+
+func commas(s string) []string {
+	var out []string
+	for _, part := range strings.Split(unquoted(s), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func (r *reader) files() {
+	for _, name := range commas(r.get("transfer_input_files", "transferinputfiles")) {
+		at := r.b.Pos
+		source := r.local(name)
+		r.b.Pos = at
+		if base := path.Base(strings.TrimSuffix(name, "/")); !r.b.HasInput(base) {
+			r.b.Input(source, base, false)
+		}
+	}
+	outs, given := r.proc.value("transfer_output_files")
+	switch {
+	case given:
+		for _, name := range commas(r.get("transfer_output_files")) {
+			r.b.Output(name, "")
+		}
+	case yes(r.get("should_transfer_files"), true) && outs == "":
+		r.b.Output("*", "") // all that the job makes
+	}
+}
+
+// requests reads what the job asks of a machine. Memory is of all cores.
+func (r *reader) requests() {
+	cpus := int64(1)
+	if s := r.get("request_cpus", "requestcpus"); s != "" {
+		cpus = max(1, r.quantity("request_cpus", s, 0))
+		if cpus > 1 {
+			r.b.Number("CPUNumber", cpus)
+		}
+	}
+	if s := r.get("request_memory", "requestmemory"); s != "" {
+		r.b.Number("Memory", (r.quantity("request_memory", s, 1)+cpus-1)/cpus)
+	}
+	if s := r.get("request_disk", "requestdisk"); s != "" {
+		r.b.Number("Disk", r.quantity("request_disk", s, 1.0/1024))
+	}
+	if s := r.get("request_gpus"); s != "" {
+		r.b.Number("GPUNumber", r.quantity("request_gpus", s, 0))
+	}
+	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime"); s != "" {
+		r.b.Number("WallTime", r.quantity("duration", s, 0))
+	}
+}
+
+// quantity is a whole number; with a unit, MB: a number without one counts in
+// unit.
+func (r *reader) quantity(name, s string, unit float64) int64 {
+	n, err := strconv.ParseFloat(s, 64)
+	if unit == 0 {
+		if err != nil || n < 0 || n != math.Trunc(n) || n > 1<<40 {
+			r.fail(r.b.Pos, "%s = %s is no whole number: expressions are not supported", name, s)
+			return 0
+		}
+		return int64(n)
+	}
+	if err == nil {
+		s = strconv.FormatFloat(n*unit, 'f', -1, 64)
+	}
+	mb, ok := jdl.ParseSize(s)
+	if !ok {
+		r.fail(r.b.Pos, "%s = %s is no size: expressions are not supported", name, s)
+	}
+	return mb
+}
+
+// retries reads max_retries: the job is run again when it fails.
+func (r *reader) retries() {
+	if s := r.get("max_retries"); s != "" {
+		if n := r.quantity("max_retries", s, 0); n > 0 {
+			r.b.Number("RetryCount", n)
+			r.b.Set("RetryOnExit", classad.BoolValue(true))
+		}
+	}
+}
+
+// known are the commands that need no word: read, or of no meaning here.
+func known(name string) bool {
+	switch name {
+	case "universe", "executable", "arguments", "environment", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
+		"transfer_input_files", "transferinputfiles", "transfer_output_files", "initialdir", "initial_dir", "should_transfer_files",
+		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
+		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
+		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
+		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "leave_in_queue":
+		return true
+	}
+	return false
+}
+
+// keptNames are commands that are kept for HTCondor alone.
+var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits", "transfer_output_remaps",
+	"success_exit_code", "retry_until", "nice_user", "hold", "require_gpus", "job_max_vacate_time", "output_destination"}
+
+// others keeps what only HTCondor understands, and warns of what it is that
+// nothing here acts on.
+func (r *reader) others() {
+	for _, c := range r.proc.commands {
+		if known(c.name) || r.proc.used[c.name] {
+			continue
+		}
+		value := r.get(c.name)
+		kept := strings.HasPrefix(c.name, "+") || strings.HasPrefix(c.name, "periodic_") || strings.HasPrefix(c.name, "on_exit_")
+		for _, name := range keptNames {
+			kept = kept || c.name == name
+		}
+		if !kept {
+			r.tell(c.pos, "%s is not used", c.name)
+			continue
+		}
+		r.tell(c.pos, "%s is only kept for HTCondor", c.name)
+		if r.kept == nil {
+			r.kept = classad.NewAd()
+		}
+		r.kept.Set(c.name, classad.NewLiteral(classad.StringValue(value)))
+	}
+}

@@ -1,0 +1,246 @@
+package condor
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+)
+
+// Options change what is written.
+type Options struct {
+	Lossy bool // leave out what Losses names, instead of failing
+}
+
+// Losses are what the job asks for and a submit description cannot say.
+func Losses(j *jdl.Job) []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	d := j.Demand
+	lose := func(lost bool, name, hint, format string, args ...any) {
+		if lost {
+			out = append(out, j.Loss(name, hint, format, args...))
+		}
+	}
+	lose(d.CPUTime > 0 && (d.WallTime == 0 || d.WallTime < d.CPUTime), "CPUTime", "give WallTime", "HTCondor limits the time of execution alone")
+	lose(d.VirtualMemory > 0, "VirtualMemory", "", "HTCondor cannot ask for virtual memory")
+	lose(len(d.RuntimeEnvironments) > 0, "RunTimeEnvironment", "load the software in the job's own script", "HTCondor does not know %s", strings.Join(d.RuntimeEnvironments, ", "))
+	lose(d.Nodes > 1, "HostNumber", "", "a job of the vanilla universe has one machine")
+	lose(d.SlotsPerNode > 0 && d.SlotsPerNode < d.Slots, "SMPGranularity", "", "a job of the vanilla universe has one machine")
+	lose(d.WholeNodes, "WholeNodes", "", "HTCondor has no word for it")
+	lose(d.Queue != "", "Queue", "", "HTCondor has no queues")
+	lose(j.Prologue != "", "Prologue", "run it in a script of your own", "a submit description has one program")
+	lose(j.Epilogue != "", "Epilogue", "run it in a script of your own", "a submit description has one program")
+	return out
+}
+
+type writer struct {
+	b   strings.Builder
+	err error
+}
+
+func (w *writer) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+// set writes a command; an empty value is left out.
+func (w *writer) set(name, value string) {
+	if strings.ContainsAny(value, "\n\r\x00") {
+		w.fail("%s: a submit description cannot hold the control character in %q", name, value)
+	}
+	if value != "" {
+		w.b.WriteString(name + " = " + value + "\n")
+	}
+}
+
+func (w *writer) number(name string, n int64, unit string) {
+	if n > 0 {
+		w.set(name, fmt.Sprint(n)+unit)
+	}
+}
+
+// literal keeps condor_submit and the negotiator from replacing anything in a
+// text.
+func (w *writer) literal(s string) string {
+	if strings.Contains(s, "$$$(") {
+		w.fail("%q: a submit description cannot hold $$$(", s)
+	}
+	const mark = "\x00"
+	s = strings.ReplaceAll(s, "$$(", mark)
+	s = strings.ReplaceAll(s, "$(", "$(DOLLAR)(")
+	return strings.ReplaceAll(s, mark, "$$(DOLLARDOLLAR)(")
+}
+
+// word is a word of the new syntax of arguments and environment.
+func (w *writer) word(s string) string {
+	return "'" + strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(w.literal(s)) + "'"
+}
+
+// file is a name in a list, which commas part.
+func (w *writer) file(s string) string {
+	if strings.ContainsAny(s, ",\"") || strings.TrimSpace(s) != s {
+		w.fail("file %q: a submit description cannot name it", s)
+	}
+	return w.literal(s)
+}
+
+// Write writes the job as a submit description that queues it once. Memory is
+// that of all cores together.
+func Write(j *jdl.Job, o Options) ([]byte, error) {
+	if err := jdl.LossError(Losses(j)); err != nil && !o.Lossy {
+		return nil, err
+	}
+	w := &writer{}
+	w.set("universe", "vanilla")
+	w.set("JobBatchName", w.literal(j.Name))
+	w.program(j)
+	w.files(j)
+	d := j.Demand
+	slots := int64(max(1, d.Slots))
+	w.number("request_cpus", slots, "")
+	w.number("request_memory", d.Memory*slots, "MB")
+	w.number("request_disk", d.Disk, "MB")
+	w.number("request_gpus", int64(d.GPUs), "")
+	w.number("allowed_execute_duration", jdl.Seconds(d.WallTime), "")
+	if j.RetryAnyExit {
+		w.number("max_retries", int64(j.RetryCount), "")
+	}
+	w.kept(j)
+	w.b.WriteString("queue\n")
+	return []byte(w.b.String()), w.err
+}
+
+func (w *writer) program(j *jdl.Job) {
+	name, args := j.Executable, j.Args
+	moved := false
+	for _, f := range j.InputSandbox {
+		if f.Name == j.Executable {
+			name, moved = f.Source, true
+		}
+	}
+	if !moved && !strings.HasPrefix(name, "/") { // one of the node's PATH
+		name, args = "/usr/bin/env", append([]string{name}, args...)
+	}
+	w.set("executable", w.literal(name))
+	if !moved {
+		w.set("transfer_executable", "false")
+	}
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = w.word(a)
+	}
+	if len(words) > 0 {
+		w.set("arguments", `"`+strings.Join(words, " ")+`"`)
+	}
+	pairs := make([]string, len(j.Environment))
+	for i, v := range j.Environment {
+		pairs[i] = v.Name + "=" + w.word(v.Value)
+	}
+	if len(pairs) > 0 {
+		w.set("environment", `"`+strings.Join(pairs, " ")+`"`)
+	}
+}
+
+func (w *writer) files(j *jdl.Job) {
+	var in, out []string
+	stdin := j.StdInput
+	for _, f := range j.InputSandbox {
+		switch {
+		case f.Name != path.Base(f.Source) && f.Name != j.Executable:
+			w.fail("file %s: HTCondor cannot give it the name %s on the node", f.Source, f.Name)
+		case f.Name == j.StdInput:
+			stdin = f.Source
+		case f.Name != j.Executable:
+			in = append(in, w.file(f.Source))
+		}
+	}
+	all := false
+	for _, f := range j.OutputSandbox {
+		switch {
+		case f.DestURL != "":
+			w.fail("HTCondor cannot send %s alone to %s", f.Name, f.DestURL)
+		case f.IsPattern():
+			all = true // without a list all new files come back
+		case f.Name != j.StdOutput && f.Name != j.StdError:
+			out = append(out, w.file(f.Name))
+		}
+	}
+	w.set("input", w.literal(stdin))
+	if strings.HasPrefix(j.StdInput, "/") {
+		w.set("transfer_input", "false")
+	}
+	w.set("output", w.literal(j.StdOutput))
+	w.set("error", w.literal(j.StdError))
+	w.set("should_transfer_files", "YES")
+	w.set("when_to_transfer_output", "ON_EXIT")
+	w.set("transfer_input_files", strings.Join(in, ","))
+	if !all {
+		w.b.WriteString("transfer_output_files = " + quotedIfEmpty(strings.Join(out, ",")) + "\n")
+	}
+}
+
+func quotedIfEmpty(s string) string {
+	if s == "" {
+		return `""` // none, where no command at all means every new file
+	}
+	return s
+}
+
+// kept writes what Read has kept of another submit description.
+func (w *writer) kept(j *jdl.Job) {
+	if j.Ad == nil {
+		return
+	}
+	e, _ := j.Ad.Expr(Kept)
+	ad, ok := e.(*classad.Ad)
+	if !ok {
+		return
+	}
+	for _, a := range ad.Attrs() {
+		if s, isText := ad.EvalAttr(a.Name, nil).Str(); isText {
+			w.set(strings.Replace(a.Name, "+", "My.", 1), s)
+		}
+	}
+}
+
+// Bulk joins descriptions written by Write to one. A command that one of them
+// has and another has not is emptied for that one.
+func Bulk(descriptions ...[]byte) []byte {
+	var names []string
+	seen := map[string]bool{}
+	for _, d := range descriptions {
+		for _, name := range commandNames(d) {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	var b strings.Builder
+	for _, d := range descriptions {
+		own := map[string]bool{}
+		for _, name := range commandNames(d) {
+			own[name] = true
+		}
+		for _, name := range names {
+			if !own[name] {
+				b.WriteString(name + " =\n")
+			}
+		}
+		b.Write(d)
+	}
+	return []byte(b.String())
+}
+
+func commandNames(d []byte) []string {
+	var names []string
+	for line := range strings.Lines(string(d)) {
+		if name, _, ok := strings.Cut(line, " ="); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
