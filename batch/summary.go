@@ -158,12 +158,8 @@ func (s *Summary) merged() class {
 func (s *Summary) Classes() (list []Class) {
 	for i := range s.classes {
 		c := &s.classes[i]
-		name := fmt.Sprintf("%d-%d", c.from, c.to)
-		if c.from == c.to {
-			name = fmt.Sprint(c.from)
-		}
-		if len(c.waits) > 0 {
-			list = append(list, c.figures(name))
+		if c.jobs > 0 {
+			list = append(list, c.figures(c.name()))
 		}
 	}
 	return list
@@ -221,4 +217,29 @@ func (s *Summary) Waits() []int64 {
 		list = append(list, int64(w))
 	}
 	return append(list, all.long...)
+}
+
+// WaitsOf lists the waits of the jobs of a Class by its name, shortest first.
+func (s *Summary) WaitsOf(class string) []int64 {
+	for i := range s.classes {
+		c := &s.classes[i]
+		if c.name() != class {
+			continue
+		}
+		c.sort()
+		list := make([]int64, 0, c.jobs)
+		for _, w := range c.waits {
+			list = append(list, int64(w))
+		}
+		return append(list, c.long...)
+	}
+	return nil
+}
+
+// name is the range of widths.
+func (c *class) name() string {
+	if c.from == c.to {
+		return fmt.Sprint(c.from)
+	}
+	return fmt.Sprintf("%d-%d", c.from, c.to)
 }

@@ -19,6 +19,7 @@ type Job struct {
 	Queue     int64
 	Partition int64
 	Memory    int64 // kilobytes per processor asked for; -1: not known
+	Status    int64 // field 11 of the trace
 	Original  int64 // the job's number in the trace
 	Line      int
 }
@@ -97,6 +98,9 @@ func (c *Cleaner) Next() (Job, error) {
 	return job, nil
 }
 
+// Base is the time of the first submission in the trace, which became 0.
+func (c *Cleaner) Base() int64 { return c.base }
+
 func (c *Cleaner) window() int { return cmp.Or(c.Window, 1<<17) }
 
 // fill reads until the window is full.
@@ -172,7 +176,7 @@ func (c *Cleaner) clean(r Record) (Job, bool) {
 	return Job{
 		Submit: r.Submit, Run: r.Run, Limit: min(max(r.ReqTime, r.Run), longest), Procs: int(procs),
 		User: r.User, Group: r.Group, Queue: r.Queue, Partition: r.Partition,
-		Memory: r.ReqMemory, Original: r.Job, Line: r.Line,
+		Memory: r.ReqMemory, Status: r.Status, Original: r.Job, Line: r.Line,
 	}, true
 }
 

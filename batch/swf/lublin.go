@@ -56,7 +56,7 @@ func (l *Lublin) Next() Job {
 	run := l.runTime(procs)
 	return Job{
 		ID: l.given, Submit: int64(l.clock) - l.first, Run: run, Limit: l.limit(run), Procs: procs,
-		User: int64(l.zipf.Uint64()) + 1, Group: -1, Queue: -1, Partition: -1, Memory: -1, Original: l.given,
+		User: int64(l.zipf.Uint64()) + 1, Group: -1, Queue: -1, Partition: -1, Memory: -1, Status: 1, Original: l.given,
 	}
 }
 

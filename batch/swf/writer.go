@@ -55,6 +55,6 @@ func (w *Writer) Flush() error { return w.out.Flush() }
 func (j Job) Record() Record {
 	r := unknown()
 	r.Job, r.Submit, r.Run, r.Procs, r.ReqProcs, r.ReqTime = j.ID, j.Submit, j.Run, int64(j.Procs), int64(j.Procs), j.Limit
-	r.User, r.Group, r.Queue, r.Partition, r.ReqMemory, r.Status = j.User, j.Group, j.Queue, j.Partition, j.Memory, 1
+	r.User, r.Group, r.Queue, r.Partition, r.ReqMemory, r.Status = j.User, j.Group, j.Queue, j.Partition, j.Memory, j.Status
 	return r
 }

@@ -8,61 +8,142 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"gridbroker/batch"
 )
 
-// plotRuns draws three figures into a directory: the distribution of waits,
-// utilisation over time, and the policies side by side.
-func plotRuns(dir, format string, runs []*queueRun) error {
+// figures are what grid sim queue draws of its runs.
+type figures struct {
+	trace  string
+	load   float64
+	format string
+	size   figureSize
+	runs   []*queueRun
+}
+
+// title says what a figure is of.
+func (f figures) title(what string) string {
+	s := fmt.Sprintf("%s: %s", what, filepath.Base(f.trace))
+	if f.load != 1 {
+		s += fmt.Sprintf(", load × %g", f.load)
+	}
+	if len(f.runs) == 1 {
+		s += ", " + f.runs[0].Policy
+	}
+	return s
+}
+
+func (f figures) names() (list []string) {
+	for _, r := range f.runs {
+		list = append(list, r.Policy)
+	}
+	return list
+}
+
+// save draws four figures into a directory: the distribution of waits, of all
+// jobs and by width, utilisation over time, and the policies side by side.
+func (f figures) save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for _, figure := range []struct {
-		name string
-		draw func([]*queueRun) (*plot.Plot, error)
+		name, title string
+		names       []string
+		draw        func() ([][]*plot.Plot, error)
 	}{
-		{"waits", plotWaits}, {"utilisation", plotUtilisation}, {"policies", plotPolicies},
+		{"waits", "Waits", f.names(), f.waits}, {"widths", "Waits by processors", f.names(), f.widths},
+		{"utilisation", "Utilisation", nil, f.utilisation}, {"policies", "Mean and 95th percentile of the wait", nil, f.policies},
 	} {
-		p, err := figure.draw(runs)
+		grid, err := figure.draw()
+		if err == nil {
+			err = saveFigure(filepath.Join(dir, figure.name+"."+f.format), f.format, f.size, f.title(figure.title), figure.names, grid)
+		}
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", figure.name, err)
-		}
-		if err := p.Save(18*vg.Centimeter, 11*vg.Centimeter, filepath.Join(dir, figure.name+"."+format)); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-// plotWaits draws the part of the jobs that waited no longer than x.
-func plotWaits(runs []*queueRun) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Waits", "wait (s, one second or less at the left)", "part of the jobs"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Left, p.Legend.Top = true, true
-	for i, r := range runs {
-		waits := r.summary.Waits()
-		var xy plotter.XYs
-		const points = 400
-		for k := range points + 1 {
-			at := k * (len(waits) - 1) / points
-			xy = append(xy, plotter.XY{X: math.Max(1, float64(waits[at])), Y: float64(at+1) / float64(len(waits))})
-		}
-		if err := addLine(p, i, r.Policy, xy); err != nil {
-			return nil, err
-		}
+// waits draws the share of the jobs that waited no longer than x.
+func (f figures) waits() ([][]*plot.Plot, error) {
+	var curves []curve
+	for _, r := range f.runs {
+		curves = append(curves, curve{r.Policy, distribution(r.summary.Waits())})
 	}
-	p.Add(plotter.NewGrid())
-	return p, nil
+	p, err := ecdf("", curves, f.longest())
+	return [][]*plot.Plot{{p}}, err
 }
 
-// plotUtilisation draws the mean utilisation of each of up to 200 stretches.
-func plotUtilisation(runs []*queueRun) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = "Utilisation", "days since the first submission", "part of the processors in use"
-	p.Y.Min, p.Y.Max = 0, 1
-	for i, r := range runs {
+// longest is the longest wait of all runs.
+func (f figures) longest() float64 {
+	most := 60.0
+	for _, r := range f.runs {
+		most = math.Max(most, float64(r.All.MaxWait))
+	}
+	return most
+}
+
+// widths draws the same by width, a small figure each.
+func (f figures) widths() ([][]*plot.Plot, error) {
+	classes := f.runs[0].Classes
+	columns := int(math.Ceil(math.Sqrt(float64(len(classes)))))
+	grid := make([][]*plot.Plot, (len(classes)+columns-1)/columns)
+	for i := range grid {
+		grid[i] = make([]*plot.Plot, columns)
+	}
+	for i, c := range classes {
+		var curves []curve
+		for _, r := range f.runs {
+			curves = append(curves, curve{r.Policy, distribution(r.summary.WaitsOf(c.Name))})
+		}
+		p, err := ecdf(widthTitle(c), curves, f.longest())
+		if err != nil {
+			return nil, err
+		}
+		p.X.Label.Text, p.Y.Label.Text = "", ""
+		grid[i/columns][i%columns] = p
+	}
+	return grid, nil
+}
+
+func widthTitle(c batch.Class) string {
+	if c.Name == "1" {
+		return fmt.Sprintf("1 processor (%d jobs)", c.Jobs)
+	}
+	return fmt.Sprintf("%s processors (%d jobs)", c.Name, c.Jobs)
+}
+
+// distribution is the share of waits of at most x, in up to 400 points; waits
+// of less than a second stand at one second.
+func distribution(waits []int64) (xy plotter.XYs) {
+	const points = 400
+	for k := range points + 1 {
+		if len(waits) == 0 {
+			break
+		}
+		at := k * (len(waits) - 1) / points
+		xy = append(xy, plotter.XY{X: math.Max(1, float64(waits[at])), Y: float64(at+1) / float64(len(waits))})
+	}
+	return xy
+}
+
+func ecdf(title string, curves []curve, longest float64) (*plot.Plot, error) {
+	p := newFigure(title, "wait", "share of jobs that waited no longer")
+	p.Title.TextStyle.Font.Size = vg.Points(10)
+	p.X.Scale, p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogScale{}, durations{}, shares{4}
+	err := addCurves(p, curves)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 1, longest*1.2, 0, 1.02
+	return p, err
+}
+
+// utilisation draws the mean of each of up to 200 stretches, a small figure for
+// each policy.
+func (f figures) utilisation() ([][]*plot.Plot, error) {
+	var grid [][]*plot.Plot
+	for i, r := range f.runs {
 		hourly := r.summary.Hourly()
 		stretch := max(1, len(hourly)/200)
 		var xy plotter.XYs
@@ -73,52 +154,106 @@ func plotUtilisation(runs []*queueRun) (*plot.Plot, error) {
 			}
 			xy = append(xy, plotter.XY{X: float64(at) / 24, Y: sum / float64(stretch)})
 		}
-		if err := addLine(p, i, r.Policy, xy); err != nil {
-			return nil, err
+		p := newFigure(fmt.Sprintf("%s: %.1f %% in all", r.Policy, 100*r.Utilisation), "", "")
+		p.Title.TextStyle.Font.Size = vg.Points(10)
+		p.Y.Tick.Marker = shares{1}
+		if i < len(f.runs)-1 {
+			p.HideX()
 		}
+		if len(xy) > 0 {
+			line, err := plotter.NewLine(xy)
+			if err != nil {
+				return nil, err
+			}
+			line.Color, line.FillColor, line.Width = palette(i), palette(i), vg.Points(0.5)
+			line.StepStyle = plotter.PostStep
+			p.Add(line)
+		}
+		p.Y.Min, p.Y.Max = 0, 1.02
+		grid = append(grid, []*plot.Plot{p})
 	}
-	p.Add(plotter.NewGrid())
-	return p, nil
+	grid[len(grid)-1][0].X.Label.Text = "days since the first submission"
+	return grid, nil
 }
 
-func addLine(p *plot.Plot, i int, name string, xy plotter.XYs) error {
-	if len(xy) == 0 {
-		return nil
+// policies draws mean and 95th percentile of the wait, with their values.
+func (f figures) policies() ([][]*plot.Plot, error) {
+	var row []*plot.Plot
+	for k, what := range []struct {
+		name  string
+		value func(batch.Class) float64
+	}{
+		{"mean", func(c batch.Class) float64 { return c.MeanWait }},
+		{"95th percentile", func(c batch.Class) float64 { return c.P95Wait }},
+	} {
+		p := newFigure(what.name, "", "")
+		p.Title.TextStyle.Font.Size = vg.Points(10)
+		most := 0.0
+		for i, r := range f.runs {
+			v := what.value(r.All)
+			most = math.Max(most, v)
+			if err := bar(p, i, v); err != nil {
+				return nil, err
+			}
+		}
+		p.NominalY(f.names()...)
+		p.Y.Min, p.Y.Max = -0.6, float64(len(f.runs))-0.4
+		p.X.Min, p.X.Max = 0, math.Max(1, most*1.3)
+		p.X.Tick.Marker = evenDurations{}
+		if p.X.Label.Text = "wait"; k > 0 {
+			p.HideY()
+		}
+		row = append(row, p)
 	}
-	line, err := plotter.NewLine(xy)
+	return [][]*plot.Plot{row}, nil
+}
+
+// bar draws the bar of run i with its value beside it.
+func bar(p *plot.Plot, i int, v float64) error {
+	bars, err := plotter.NewBarChart(plotter.Values{v}, vg.Points(18))
 	if err != nil {
 		return err
 	}
-	line.Color, line.Width = plotutil.Color(i), vg.Points(1.5)
-	p.Add(line)
-	p.Legend.Add(name, line)
+	bars.XMin, bars.Color, bars.LineStyle.Width, bars.Horizontal = float64(i), palette(i), 0, true
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: v, Y: float64(i)}}, Labels: []string{roughly(v)}})
+	if err != nil {
+		return err
+	}
+	sans(&labels.TextStyle[0], 9)
+	labels.TextStyle[0].YAlign = draw.YCenter
+	labels.Offset.X = vg.Points(4)
+	p.Add(bars, labels)
 	return nil
 }
 
-// plotPolicies draws mean and 95th percentile of the wait side by side.
-func plotPolicies(runs []*queueRun) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.Y.Label.Text = "Policies", "wait (hours)"
-	var mean, p95 plotter.Values
-	var names []string
-	for _, r := range runs {
-		mean, p95 = append(mean, r.All.MeanWait/3600), append(p95, r.All.P95Wait/3600)
-		names = append(names, r.Policy)
-	}
-	width := vg.Points(22)
-	for i, set := range []struct {
-		name   string
-		values plotter.Values
-	}{{"mean", mean}, {"95th percentile", p95}} {
-		bars, err := plotter.NewBarChart(set.values, width)
-		if err != nil {
-			return nil, err
+// evenDurations marks a linear axis of seconds in five steps or fewer.
+type evenDurations struct{}
+
+// Ticks implements plot.Ticker.
+func (evenDurations) Ticks(_, most float64) (list []plot.Tick) {
+	step := 1.0
+	for _, s := range []float64{1, 5, 15, 60, 300, 900, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400} {
+		if step = s; most/s <= 5 {
+			break
 		}
-		bars.Color, bars.Offset = plotutil.Color(i), width*vg.Length(2*i-1)/2
-		p.Add(bars)
-		p.Legend.Add(set.name, bars)
 	}
-	p.Legend.Top = true
-	p.NominalX(names...)
-	return p, nil
+	for v := 0.0; v <= most && len(list) < 50; v += step {
+		list = append(list, plot.Tick{Value: v, Label: roughly(v)})
+	}
+	return list
+}
+
+// roughly writes a length of time as people say it.
+func roughly(s float64) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s < 90:
+		return fmt.Sprintf("%.3g s", s)
+	case s < 5400:
+		return fmt.Sprintf("%.3g min", s/60)
+	case s < 86400:
+		return fmt.Sprintf("%.3g h", s/3600)
+	}
+	return fmt.Sprintf("%.3g d", s/86400)
 }

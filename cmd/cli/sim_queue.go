@@ -24,6 +24,12 @@ type queueFlags struct {
 	starts   string
 	plots    string
 	format   string
+	size     string
+	slurm    []string
+	nodes    int
+	memory   int64
+	queues   []string
+	given    func(string) bool // whether a flag was given
 }
 
 func (a *app) simQueueCmd() *cobra.Command {
@@ -35,8 +41,10 @@ func (a *app) simQueueCmd() *cobra.Command {
 cluster of equal processors and prints waits, bounded slowdown and utilisation,
 for all jobs and by width.
 
-Policies: fcfs, easy, conservative, easy-sjbf, maui. Parameters of maui are
-given by Maui's own names: BACKFILLPOLICY, BACKFILLMETRIC, BACKFILLDEPTH,
+Policies: fcfs, easy, conservative, easy-sjbf, maui, slurm. Parameters of slurm
+are bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_user and
+bf_max_job_part, in the units of slurm.conf. Parameters of maui are given by
+Maui's own names: BACKFILLPOLICY, BACKFILLMETRIC, BACKFILLDEPTH,
 RESERVATIONDEPTH (a number or UNLIMITED), RESERVATIONPOLICY, and the weights
 QUEUETIMEWEIGHT, XFACTORWEIGHT, PROCWEIGHT.
 
@@ -44,6 +52,11 @@ Cleaning: jobs with no run time or no processors (field 5, else 8), or wider
 than the machine, are dropped, whatever their status; the limit is field 9 or the
 run time if that is longer; jobs are sorted by submission and numbered from 1, the first submission
 is time 0. --starts writes a line "job start" for each in this numbering.
+
+With --nodes the processors are those of so many equal nodes, and jobs take
+what the trace says they ask for of queue, memory (with --memory) and group.
+--queue gives a queue (field 15) limits: priority, max-procs, max-wall (seconds),
+max-running, and nodes (FIRST-LAST, from 1), for partitions of their own.
 
 With --belief every job's start is also foretold when it is submitted, from
 what the scheduler knows then and run times believed by one of: estimate (the
@@ -53,7 +66,8 @@ The table compares this with the starts that came.`,
   grid sim queue --trace ctc.swf.gz --policy fcfs,easy,conservative --load 0.8 --plots figures/
   grid sim queue --trace sdsc.swf --policy maui --maui BACKFILLPOLICY=BESTFIT --maui RESERVATIONDEPTH=4 --json
   grid sim queue --trace kth.swf.gz --policy easy --starts starts.txt
-  grid sim queue --trace kth.swf.gz --policy easy --belief history`,
+  grid sim queue --trace kth.swf.gz --policy easy --belief history
+  grid sim queue --trace kth.swf.gz --policy slurm,easy --nodes 25 --queue 1:nodes=1-5,max-wall=3600 --plots figures --plot-format png`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.simQueue(cmd.Context(), f) },
 	}
@@ -67,6 +81,12 @@ The table compares this with the starts that came.`,
 	fl.StringVar(&f.starts, "starts", "", "write every job's start to `FILE`")
 	fl.StringVar(&f.plots, "plots", "", "draw figures into the directory `DIR`")
 	fl.StringVar(&f.format, "plot-format", "svg", "format of the figures: svg or png")
+	fl.StringVar(&f.size, "plot-size", "18x11", "size of the figures in centimetres `WIDTHxHEIGHT`")
+	fl.StringArrayVar(&f.slurm, "slurm", nil, "`KEY=VALUE`: a parameter of the policy slurm; may be repeated")
+	fl.IntVar(&f.nodes, "nodes", 0, "the processors are those of `N` equal nodes")
+	fl.Int64Var(&f.memory, "memory", 0, "memory of each node `MB`; jobs take what the trace says")
+	fl.StringArrayVar(&f.queues, "queue", nil, "`NUMBER:KEY=VALUE,...`: a queue of the trace and its limits; may be repeated")
+	f.given = fl.Changed
 	return cmd
 }
 
@@ -89,8 +109,13 @@ func (f queueFlags) check() error {
 		return fmt.Errorf("--belief %q: want one of %s", f.belief, strings.Join(batch.BeliefNames(), ", "))
 	case f.format != "svg" && f.format != "png":
 		return fmt.Errorf("--plot-format %q: want svg or png", f.format)
+	case f.nodes < 0 || f.memory < 0:
+		return fmt.Errorf("--nodes %d, --memory %d: want 0 or more", f.nodes, f.memory)
 	}
-	return nil
+	if _, err := parseFigureSize(f.size); err != nil {
+		return err
+	}
+	return f.applies()
 }
 
 // queueRun is the outcome of one policy.
@@ -107,6 +132,8 @@ type queueRun struct {
 	JobsPerSec  float64                `json:"-"`
 	Belief      string                 `json:"belief,omitempty"`
 	Forecast    *batch.AccuracyFigures `json:"forecast,omitempty"`
+	Nodes       int                    `json:"nodes,omitempty"`
+	Refused     map[batch.Cause]int    `json:"refused,omitempty"` // jobs, by cause
 	summary     *batch.Summary
 }
 
@@ -116,7 +143,7 @@ func (a *app) simQueue(ctx context.Context, f queueFlags) error {
 	}
 	var runs []*queueRun
 	for _, name := range f.policies {
-		p, err := policyOf(name, f.maui)
+		p, err := f.policy(name)
 		if err != nil {
 			return usageError(err)
 		}
@@ -127,7 +154,11 @@ func (a *app) simQueue(ctx context.Context, f queueFlags) error {
 		runs = append(runs, run)
 	}
 	if f.plots != "" {
-		if err := plotRuns(a.abs(f.plots), f.format, runs); err != nil {
+		size, err := parseFigureSize(f.size)
+		if err == nil {
+			err = figures{trace: f.trace, load: f.load, format: f.format, size: size, runs: runs}.save(a.abs(f.plots))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -135,24 +166,6 @@ func (a *app) simQueue(ctx context.Context, f queueFlags) error {
 		return a.printJSON("sim-queue", map[string]any{"trace": f.trace, "load": f.load, "runs": runs})
 	}
 	return a.printRuns(runs)
-}
-
-// policyOf builds a policy from its name and Maui's parameters.
-func policyOf(name string, params []string) (batch.Policy, error) {
-	p := batch.Policy{Name: name}
-	for _, param := range params {
-		key, value, ok := strings.Cut(param, "=")
-		if !ok {
-			return p, fmt.Errorf("--maui %q: want KEY=VALUE", param)
-		}
-		if err := p.Maui.Set(key, value); err != nil {
-			return p, err
-		}
-	}
-	if len(params) > 0 && name != "maui" {
-		return batch.Policy{Name: name}, p.Check()
-	}
-	return p, p.Check()
 }
 
 // simPolicy replays the trace once.
@@ -165,6 +178,9 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 	jobs, err := in.start()
 	if err != nil {
 		return nil, err
+	}
+	if f.nodes > 0 {
+		return a.simNodes(ctx, f, p, in, jobs)
 	}
 	tasks := in.tasks(jobs)
 	m, err := batch.NewMachine(in.cleaner.Procs, p)

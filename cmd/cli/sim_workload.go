@@ -136,13 +136,15 @@ func (a *app) workload(f workloadFlags, traces []string) (jobs swf.Jobs, h swf.H
 	return swf.Merge(list...), traceHeader(open, f.load), done, nil
 }
 
-// traceHeader says what a workload was made of.
+// traceHeader says what a workload was made of. What the header of a trace says
+// is kept; of several, as notes that name the cluster.
 func traceHeader(from []*traceInput, load float64) (h swf.Header) {
 	total := 0
 	var parts []swf.Label
 	for i, in := range from {
 		total += in.cleaner.Procs
 		parts = append(parts, swf.Label{Name: "Partition", Value: fmt.Sprintf("%d %s, %d processors", i+1, in.cleaner.Name, in.cleaner.Procs)})
+		parts = append(parts, keptLabels(in, i+1, len(from) > 1)...)
 	}
 	h.Labels = []swf.Label{{Name: "Version", Value: "2.2"}, {Name: "MaxProcs", Value: strconv.Itoa(total)}}
 	if len(from) > 1 {
@@ -153,6 +155,25 @@ func traceHeader(from []*traceInput, load float64) (h swf.Header) {
 		h.Labels = append(h.Labels, swf.Label{Name: "Note", Value: fmt.Sprintf("times of submission divided by %g", load)})
 	}
 	return h
+}
+
+// keptLabels are what the header of a trace says beyond what is said anew.
+func keptLabels(in *traceInput, number int, several bool) (list []swf.Label) {
+	for _, l := range in.reader.Header.Labels {
+		switch {
+		case l.Name == "Version", l.Name == "MaxProcs", l.Name == "MaxPartitions", l.Name == "Partition", l.Name == "" && l.Value == "":
+			continue
+		case l.Name == "UnixStartTime":
+			if start, err := strconv.ParseInt(l.Value, 10, 64); err == nil {
+				l.Value = strconv.FormatInt(start+in.cleaner.Base(), 10)
+			}
+		}
+		if several {
+			l = swf.Label{Name: "Note", Value: fmt.Sprintf("partition %d: %s: %s", number, l.Name, l.Value)}
+		}
+		list = append(list, l)
+	}
+	return list
 }
 
 // writeWorkload writes the jobs as they come.
