@@ -250,7 +250,7 @@ func roughly(s float64) string {
 		return "0"
 	case s < 90:
 		return fmt.Sprintf("%.3g s", s)
-	case s < 5400:
+	case s < 3600:
 		return fmt.Sprintf("%.3g min", s/60)
 	case s < 86400:
 		return fmt.Sprintf("%.3g h", s/3600)
