@@ -91,6 +91,9 @@ func (r *jobReader) sources(e inputEntry, base string) []string {
 	if rest, ok := strings.CutPrefix(s, "file://"); ok {
 		s = "/" + strings.TrimLeft(strings.TrimPrefix(rest, "localhost"), "/")
 	}
+	if scheme, rest, _ := strings.Cut(s, ":"); slices.Contains(catalogueSchemes, classad.Fold(scheme)) && !r.cfg.stored {
+		s = classad.Fold(scheme) + ":" + rest // DIRAC writes LFN:
+	}
 	if isURL(s) || r.cfg.stored {
 		return []string{s}
 	}
