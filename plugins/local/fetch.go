@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -74,14 +75,39 @@ func regular(fsys fs.FS) (names []string, err error) {
 	return names, err
 }
 
+// leftOut are files of a job that are not brought: links that lead out of its
+// directory, sockets and the like.
+type leftOut struct{ names []string }
+
+const leftOutShown = 5
+
+func (l *leftOut) Error() string {
+	text := fmt.Sprintf("not brought, for they are no files of the job's directory: %q", l.names[:min(len(l.names), leftOutShown)])
+	if n := len(l.names) - leftOutShown; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
 // copyWanted copies the regular files that match. Both ends are rooted, so
-// that a link the job has left cannot lead outside.
+// that a link the job has left cannot lead outside; what is no file there is
+// left out, and reported when all others are brought.
 func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []string, err error) {
+	odd := &leftOut{}
 	err = fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !plugins.Wanted(name, want) {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if info, err := src.Stat(name); err != nil || !info.Mode().IsRegular() {
+			if err == nil || d.Type()&fs.ModeSymlink != 0 {
+				if err != nil || !info.IsDir() {
+					odd.names = append(odd.names, name)
+				}
+				return nil
+			}
 			return err
 		}
 		if err := copyFile(src, dst, name); err != nil {
@@ -90,8 +116,37 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []
 		files = append(files, name)
 		return nil
 	})
+	if err == nil {
+		err = syncDirs(dst, files)
+	}
+	if err == nil && odd.names != nil {
+		err = odd
+	}
 	return files, err
 }
+
+// syncDirs puts the names of files that were brought on disk.
+func syncDirs(dst *os.Root, files []string) error {
+	dirs := map[string]bool{".": true}
+	for _, name := range files {
+		for dir := filepath.Dir(name); !dirs[dir]; dir = filepath.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for dir := range dirs {
+		d, err := dst.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partSuffix ends the name of a file that is not whole yet.
+const partSuffix = ".grid-part"
 
 func copyFile(src, dst *os.Root, name string) error {
 	info, err := src.Stat(name)
@@ -106,5 +161,9 @@ func copyFile(src, dst *os.Root, name string) error {
 		return err
 	}
 	defer in.Close()
-	return copyInto(dst, name, info.Mode().Perm()&0o755|0o600, in)
+	if err := copyInto(dst, name+partSuffix, info.Mode().Perm()&0o755|0o600, in); err != nil {
+		_ = dst.Remove(name + partSuffix) // a file that is not whole is none
+		return err
+	}
+	return dst.Rename(name+partSuffix, name)
 }

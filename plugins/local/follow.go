@@ -64,7 +64,22 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 		return s, status{State: plugins.Queued}, nil
 	}
 	st, err := s.settle(h.ID)
+	if err == nil && st.State == plugins.Queued {
+		err = s.requeue(h.ID)
+	}
 	return s, st, err
+}
+
+// requeue puts a job back into the queue that is neither there nor started:
+// whoever submitted it died between two steps.
+func (s *site) requeue(id string) error {
+	return s.withQueue(func() error {
+		st, err := s.status(id)
+		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) {
+			return err
+		}
+		return os.WriteFile(s.queued(id), nil, 0o600)
+	})
 }
 
 // locate finds the site of a job that exists.
@@ -100,9 +115,14 @@ func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
 // supervisor of a started one.
 func (s *site) cancel(id string) error {
 	return s.withQueue(func() error {
-		if err := os.Remove(s.queued(id)); err == nil {
+		if _, err := os.Stat(s.queued(id)); err == nil {
+			// The state first: a job that has one is not started, whatever
+			// happens to this process before it leaves the queue.
 			end := status{State: plugins.Cancelled, Reason: "cancelled by the user before it started", Ended: s.now()}
-			return writeJSON(filepath.Join(s.job(id), "status.json"), end)
+			if err := writeJSON(filepath.Join(s.job(id), "status.json"), end); err != nil {
+				return err
+			}
+			return os.Remove(s.queued(id))
 		}
 		st, err := s.status(id)
 		if err != nil || st.State.Final() {

@@ -20,12 +20,16 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -144,7 +148,12 @@ func (s *site) prepare() error {
 			return err
 		}
 	}
-	return writeJSON(filepath.Join(s.dir, "site.json"), s.Site)
+	path := filepath.Join(s.dir, "site.json")
+	var have Site
+	if err := readJSON(path, &have); err == nil && reflect.DeepEqual(have, s.Site) {
+		return nil
+	}
+	return writeJSON(path, s.Site)
 }
 
 // site finds the site of an endpoint URL. One that is no longer configured
@@ -166,7 +175,9 @@ func (b *Backend) site(endpoint string) (*site, error) {
 		Said: "no such local site", Hint: "sites are named in the configuration file under [[local]]"}
 }
 
-// writeJSON replaces a file atomically; readers see the old or the new one.
+// writeJSON replaces a file atomically; readers see the old or the new one,
+// also after a power cut: it is on disk before it takes its place, and its
+// place is on disk when writeJSON returns.
 func writeJSON(path string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -176,7 +187,9 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(text)
+	if _, err = tmp.Write(text); err == nil {
+		err = tmp.Sync()
+	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
@@ -185,9 +198,39 @@ func writeJSON(path string, v any) error {
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
+		return err
 	}
-	return err
+	return syncDir(filepath.Dir(path))
 }
+
+// syncDir puts the names in a directory on disk.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// syncAll puts everything written below the site's directory on disk, at once
+// for any number of jobs (syncfs(2)).
+func (s *site) syncAll() error {
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+}
+
+// damaged is a file that is there and cannot be understood: what a power cut
+// or a bad disk leaves. It is the matter of one job alone.
+type damaged struct {
+	path string
+	err  error
+}
+
+func (d *damaged) Error() string { return fmt.Sprintf("%s is damaged: %v", d.path, d.err) }
+func (d *damaged) Unwrap() error { return d.err }
 
 func readJSON(path string, v any) error {
 	text, err := os.ReadFile(path)
@@ -195,7 +238,7 @@ func readJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return &damaged{path, err}
 	}
 	return nil
 }

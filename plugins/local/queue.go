@@ -3,12 +3,16 @@ package local
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"gridbroker/plugins"
 )
@@ -73,10 +77,15 @@ func (s *site) waiting() ([]spec, error) {
 	var specs []spec
 	for _, id := range ids {
 		var sp spec
-		if err := readJSON(filepath.Join(s.job(id), "spec.json"), &sp); errors.Is(err, fs.ErrNotExist) {
-			continue // cancelled and cleaned in between
+		if err := s.spec(id, &sp); errors.Is(err, fs.ErrNotExist) {
+			os.Remove(s.queued(id)) // cancelled and cleaned in between
+			continue
 		} else if err != nil {
-			return nil, err
+			if err := s.condemn(id, err); err != nil {
+				return nil, err
+			}
+			os.Remove(s.queued(id))
+			continue
 		}
 		specs = append(specs, sp)
 	}
@@ -97,6 +106,26 @@ func compare(a, b string) int {
 		return 1
 	}
 	return 0
+}
+
+// spec reads what a job is. A job whose directory is there without it is
+// damaged; one without a directory is not there.
+func (s *site) spec(id string, sp *spec) error {
+	path := filepath.Join(s.job(id), "spec.json")
+	err := readJSON(path, sp)
+	if _, gone := os.Stat(s.job(id)); errors.Is(err, fs.ErrNotExist) && gone == nil {
+		return &damaged{path, errors.New("it is missing")}
+	}
+	return err
+}
+
+// condemn ends a job whose files do not tell what it is, with the reason. A
+// file that cannot be read for another reason is no verdict.
+func (s *site) condemn(id string, why error) error {
+	if _, bad := errors.AsType[*damaged](why); !bad {
+		return why
+	}
+	return writeJSON(filepath.Join(s.job(id), "status.json"), status{State: plugins.Failed, Ended: s.now(), Reason: why.Error()})
 }
 
 // status reads a job's state; a job without one waits.
@@ -128,13 +157,33 @@ func (s *site) ensureRunner() error {
 func (s *site) start(verb, dir string) error {
 	argv := append(slices.Clone(s.helper), verb, dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = "/"
+	cmd.Dir, cmd.Env = "/", helperEnv(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// What this process got from its caller, a lock of a script for example,
+	// is not for helpers and jobs, which outlive it (close_range(2)).
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go cmd.Wait() // no zombie while this process lives
 	return nil
+}
+
+// helperKeeps are the names, and with a final * the prefixes, of the caller's
+// environment that runner and supervisors see: no credentials are among them.
+var helperKeeps = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "GRID_*", "GOCOVERDIR"}
+
+func helperEnv(environ []string) []string {
+	kept := []string{}
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		for _, k := range helperKeeps {
+			if prefix, ok := strings.CutSuffix(k, "*"); name == k || ok && strings.HasPrefix(name, prefix) {
+				kept = append(kept, kv)
+			}
+		}
+	}
+	return kept
 }
 
 // pollEvery is how often runner and supervisor look at the disk.

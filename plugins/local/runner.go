@@ -2,7 +2,9 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -85,8 +87,13 @@ func (s *site) used() (slots int, err error) {
 	}
 	for _, id := range ids {
 		var sp spec
-		if err := readJSON(filepath.Join(s.job(id), "spec.json"), &sp); err != nil {
-			os.Remove(s.running(id)) // cleaned
+		if err := s.spec(id, &sp); err != nil {
+			if !errors.Is(err, fs.ErrNotExist) { // else it was cleaned
+				if err := s.condemn(id, err); err != nil {
+					return 0, err
+				}
+			}
+			os.Remove(s.running(id))
 			continue
 		}
 		st, err := s.settle(id)
@@ -106,15 +113,27 @@ func (s *site) used() (slots int, err error) {
 // ended here: what it left running is killed and the job is failed.
 func (s *site) settle(id string) (status, error) {
 	st, err := s.status(id)
-	if err != nil || st.State.Final() {
+	_, bad := errors.AsType[*damaged](err)
+	if err != nil && !bad || st.State.Final() {
 		return st, err
 	}
 	l, ok, err := lock(filepath.Join(s.job(id), "lock"), false)
 	if err != nil || !ok {
+		if bad {
+			st.State = plugins.Running
+		}
 		return st, err // its supervisor lives
 	}
 	defer l.Close()
-	if st, err = s.status(id); err != nil || st.State.Final() {
+	st, err = s.status(id)
+	if _, bad := errors.AsType[*damaged](err); bad { // and nobody is there to write it again
+		killTagged(id)
+		if err := s.condemn(id, err); err != nil {
+			return st, err
+		}
+		return s.status(id)
+	}
+	if err != nil || st.State.Final() {
 		return st, err
 	}
 	if st.State == plugins.Queued { // marked as running, but no supervisor came

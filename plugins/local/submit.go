@@ -34,6 +34,10 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 		}
 	}
 	for s := range touched {
+		if err := s.syncAll(); err != nil {
+			fail(results, s, err)
+			continue
+		}
 		if err := s.ensureRunner(); err != nil {
 			// The jobs are safely queued; the next status call starts a runner.
 			fail(results, s, err)
@@ -42,7 +46,8 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	return results
 }
 
-// fail marks the jobs of a site as uncertain: queued, but nobody runs them yet.
+// fail marks the jobs of a site as uncertain: queued, but nobody runs them yet,
+// or they may not outlive a power cut.
 func fail(results []plugins.Result, s *site, err error) {
 	for i := range results {
 		if results[i].Err == nil && results[i].Handle.Endpoint == EndpointURL(s.Name) {
@@ -140,7 +145,9 @@ func copyInto(root *os.Root, name string, mode fs.FileMode, src io.Reader) error
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(dst, src)
+	if _, err = io.Copy(dst, src); err == nil {
+		err = dst.Sync()
+	}
 	if cerr := dst.Close(); err == nil {
 		err = cerr
 	}
