@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,10 @@ func Main(ctx context.Context, env Env, args []string) int {
 	}
 	a := &app{env: env}
 	a.guard()
+	if !filepath.IsAbs(env.Getenv("HOME")) {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", errHomeless)
+		return exitUsage
+	}
 	root := a.rootCmd()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

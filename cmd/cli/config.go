@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"gridbroker/credential"
 	"gridbroker/jobs"
 
 	"gridbroker/plugins"
@@ -96,6 +97,9 @@ func (a *app) configPath() (path string, named bool) {
 func (a *app) loadConfig() (config, error) {
 	c := defaultConfig()
 	path, named := a.configPath()
+	if err := credential.Owned(a.credentialEnv(), path); err != nil {
+		return c, usageError(fmt.Errorf("configuration: %w", err))
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:

@@ -4,10 +4,13 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -42,7 +45,7 @@ func OSEnv() Env {
 	}
 	env := Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
+		Getenv: homely(os.Getenv), Environ: os.Environ(), Dir: dir, Exe: executable(), UID: os.Geteuid(), Now: time.Now,
 	}
 	env.ErrTerminal = term.IsTerminal(int(os.Stderr.Fd()))
 	env.InTerminal = term.IsTerminal(int(os.Stdin.Fd()))
@@ -52,6 +55,30 @@ func OSEnv() Env {
 	}
 	return env
 }
+
+// homely is the environment with a home directory that can be relied upon: one
+// that HOME does not name, or names by a relative path, is looked up in the
+// user database, so that nothing is ever read from the working directory instead.
+func homely(getenv func(string) string) func(string) string {
+	home := sync.OnceValue(func() string {
+		if dir := getenv("HOME"); filepath.IsAbs(dir) {
+			return dir
+		}
+		if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil && filepath.IsAbs(u.HomeDir) {
+			return u.HomeDir
+		}
+		return ""
+	})
+	return func(name string) string {
+		if name == "HOME" {
+			return home()
+		}
+		return getenv(name)
+	}
+}
+
+// errHomeless is a user without a home directory.
+var errHomeless = errors.New("HOME is not set to an absolute path, and the user database has no home directory for this user: set HOME")
 
 // together makes a writer fit for messages of several goroutines. A file is so
 // by itself.

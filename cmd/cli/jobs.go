@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,9 @@ func (a *app) openPast(s *session) {
 // about resources. Without the registry everything works.
 func (a *app) openServices(s *session) error {
 	h := a.openHistory(s)
-	services, err := a.services(s.conf, s.backends, h)
+	conf := s.conf
+	conf.Sources = slices.Concat(conf.Sources, s.plan.info)
+	services, err := a.services(conf, s.backends, h)
 	if err != nil {
 		path, _ := a.configPath()
 		return usageError(fmt.Errorf("%s: services: %w", path, err))

@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/credential"
 	"gridbroker/plugins"
 	"gridbroker/plugins/ask"
 	"gridbroker/plugins/forecast"
@@ -18,7 +20,7 @@ import (
 // the registry knows of silent services and of past errors is used where h is
 // not nil.
 func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
-	client := &ask.Client{HTTP: &http.Client{Transport: a.transport()}, Timeout: time.Duration(c.Deadline) / 2}
+	client := &ask.Client{HTTP: ask.Bound(a.transport(), named(c), a.trust), Timeout: time.Duration(c.Deadline) / 2}
 	if h != nil {
 		client.Breaker = h.Services()
 	}
@@ -48,6 +50,27 @@ func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (brok
 		s.Monitors = append(s.Monitors, m)
 	}
 	return s, nil
+}
+
+// named lists the services and sources that the user has named: their hosts are
+// asked wherever they are.
+func named(c config) []string {
+	all := slices.Concat(c.Sources, c.Services.Monitors)
+	for _, entry := range slices.Concat(c.Services.QueueLengths, c.Services.Forecasts) {
+		if subject, err := ask.ParseSubject(entry, slices.Concat(queuelen.Schemes, forecast.Schemes)...); err == nil {
+			all = append(all, subject.URL)
+		}
+	}
+	return all
+}
+
+// trust are the authorities that services are believed by.
+func (a *app) trust() (*credential.Trust, error) {
+	set, err := trusting(a.credentialSet())
+	if err != nil {
+		return nil, err
+	}
+	return set.Trust, nil
 }
 
 // transport is that of services that tell about resources: no credential is

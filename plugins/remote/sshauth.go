@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -59,6 +60,9 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 			continue
 		}
 		if err == nil {
+			err = private(file)
+		}
+		if err == nil {
 			var s ssh.Signer
 			if s, err = ssh.ParsePrivateKey(text); err == nil {
 				add(s)
@@ -87,6 +91,22 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 		}
 	}
 	return list, func() { conn.Close() }, notes
+}
+
+// private refuses a key that others may read or that belongs to somebody else,
+// as the ssh command does.
+func private(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return fmt.Errorf("others may read it (mode %04o): chmod 600 %s", perm, file)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d", st.Uid)
+	}
+	return nil
 }
 
 // publicKey is the public half of a key file, from the file beside it or the

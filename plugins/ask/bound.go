@@ -1,0 +1,103 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+
+	"gridbroker/credential"
+)
+
+// Bound makes a client for services that others may have named: a host that the
+// user did not name is asked only at a public address, so that nobody can send
+// this machine to its own ports or its neighbours', whatever a name resolves
+// to; and no redirect is followed. named are URLs of services and sources of
+// the user's, whose hosts are asked wherever they are, through a proxy where
+// the environment names one. trust gives the authorities that servers are
+// believed by; nil: the system's.
+func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, error)) *http.Client {
+	b := &bound{trust: trust}
+	for _, raw := range named {
+		if u, err := url.Parse(raw); err == nil && u.Hostname() != "" {
+			b.known.Store(strings.ToLower(u.Hostname()), true)
+		}
+	}
+	t.DialContext, t.Proxy = b.dial, b.proxy
+	if trust != nil {
+		t.DialTLSContext = b.dialTLS
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// bound is the policy of Bound.
+type bound struct {
+	known sync.Map // hosts, in lower case
+	trust func() (*credential.Trust, error)
+}
+
+func (b *bound) knows(host string) bool {
+	_, ok := b.known.Load(strings.ToLower(host))
+	return ok
+}
+
+func (b *bound) proxy(req *http.Request) (*url.URL, error) {
+	if !b.knows(req.URL.Hostname()) {
+		return nil, nil // a proxy would go where we do not
+	}
+	u, err := http.ProxyFromEnvironment(req)
+	if u != nil {
+		b.known.Store(strings.ToLower(u.Hostname()), true)
+	}
+	return u, err
+}
+
+func (b *bound) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	if host, _, err := net.SplitHostPort(addr); err != nil || !b.knows(host) {
+		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error { return public(address) }
+	}
+	return d.DialContext(ctx, network, addr)
+}
+
+func (b *bound) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	trust, err := b.trust()
+	if err != nil {
+		return nil, err
+	}
+	d := &credential.Dialer{Trust: trust}
+	if host, _, err := net.SplitHostPort(addr); err != nil || !b.knows(host) {
+		d.Control = func(_ context.Context, address string) error { return public(address) }
+	}
+	return d.DialTLS(ctx, network, addr)
+}
+
+// NotPublicError is that a service was named at an address that only this
+// machine or its neighbours can reach.
+type NotPublicError struct{ Address string }
+
+func (e *NotPublicError) Error() string {
+	return fmt.Sprintf("%s is no public address, and the user did not name the host", e.Address)
+}
+
+// carrierNAT is shared address space (RFC 6598).
+var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
+
+// public refuses loopback, private (RFC 1918, RFC 4193), link-local, shared,
+// multicast and unspecified addresses.
+func public(address string) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	a := ap.Addr().Unmap()
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierNAT.Contains(a) {
+		return &NotPublicError{address}
+	}
+	return nil
+}

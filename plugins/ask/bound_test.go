@@ -1,0 +1,54 @@
+package ask
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Services that others name are not asked at this machine's own ports, neither
+// by address nor by name; those that the user names are; no redirect is followed.
+func TestBound(t *testing.T) {
+	var visits atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		visits.Add(1)
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "/there", http.StatusFound)
+		}
+	}))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(named []string, target string) error {
+		c := &Client{HTTP: Bound(http.DefaultTransport.(*http.Transport).Clone(), named, nil)}
+		_, err := c.Get(t.Context(), target, "*/*")
+		return err
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
+		err := ask([]string{"ldap://bdii.example.org:2170/o=glue"}, "http://"+host+":"+u.Port()+"/x")
+		if e, ok := errors.AsType[*NotPublicError](err); !ok {
+			t.Errorf("%s: %v, %v", host, err, e)
+		}
+	}
+	if n := visits.Load(); n != 0 {
+		t.Errorf("%d visits", n)
+	}
+	if err := ask([]string{srv.URL}, srv.URL+"/x"); err != nil || visits.Load() != 1 {
+		t.Errorf("%v, %d visits", err, visits.Load())
+	}
+	if err := ask([]string{srv.URL}, srv.URL+"/away"); err == nil || !strings.Contains(err.Error(), "302") || visits.Load() != 2 {
+		t.Errorf("%v, %d visits", err, visits.Load())
+	}
+	for address, ok := range map[string]bool{"192.0.2.1:80": true, "10.0.0.1:80": false, "192.168.1.1:80": false, "172.16.0.1:80": false, "169.254.169.254:80": false,
+		"100.64.0.1:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "[2001:db8::1]:80": true, "224.0.0.1:80": false, "[::]:80": false} {
+		if err := public(address); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
