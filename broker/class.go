@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +26,7 @@ var insignificant = map[string]bool{
 // insignificant and not used by Requirements or Rank.
 func classOf(job *jdl.Job) string {
 	var b strings.Builder
-	demand, _ := json.Marshal(job.Demand) // plain numbers and texts: cannot fail
-	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%v %v\x00", job.VO, job.SubmitTo, demand, job.FuzzyRank, job.FuzzyFactor)
+	fmt.Fprintf(&b, "%s\x00%s\x00%+v\x00%v %v\x00", job.VO, job.SubmitTo, job.Demand, job.FuzzyRank, job.FuzzyFactor)
 	for _, f := range job.InputSandbox {
 		if f.IsURL() {
 			fmt.Fprintf(&b, "%s\x00", f.Source)

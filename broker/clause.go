@@ -2,13 +2,14 @@ package broker
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 )
+
+const requirementsFilter = "requirements"
 
 // Clause is one top-level conjunct of Requirements.
 type Clause struct {
@@ -72,30 +73,14 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *R
 	return why
 }
 
-// requirementsFilter judges by the job's Requirements. The expression is
-// compiled once for many resources; the searches of the reasons for one job
-// share an allowance.
-func requirementsFilter() Filter {
-	var of *jdl.Job
-	var eval *classad.Evaluation
-	reject := func(job *jdl.Job, res *glue.Resource) *Reason {
-		if of != job {
-			of, eval = job, classad.NewEvaluation(job.Ad)
-		}
-		return requirements(job, res, eval)
-	}
-	pass := func(job *jdl.Job, table *classad.Table, rows []int32) []int32 {
-		if job.SubmitTo != "" {
-			return rows
-		}
-		return classad.Compile(job.Requirements, job.Ad, table).Filter(slices.Clone(rows))
-	}
-	return Filter{ByRequirements, reject, pass}
+// requirementsAlone is requirements for one resource.
+func requirementsAlone(job *jdl.Job, res *glue.Resource) *Reason {
+	return requirements(job, res, classad.NewEvaluation(job.Ad))
 }
 
 func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
 	c := newClause(blame)
-	why := &Reason{Want: c.Text, Have: verdictOf(v).String(), Clause: &c, Unknown: v.IsUndefined()}
+	why := &Reason{Want: c.Text, Have: verdict(v), Clause: &c, Unknown: v.IsUndefined()}
 	var have []string
 	for _, name := range references(blame) {
 		got := "not published"
@@ -120,35 +105,18 @@ func holds(v classad.Value) bool {
 	return v.IsTrue()
 }
 
-// Verdict is what the value of a clause means.
-type Verdict uint8
-
-// The verdicts.
-const (
-	IsTrue Verdict = iota
-	IsFalse
-	IsUndefined
-	IsError
-	NotBoolean
-)
-
-// String is the verdict for people.
-func (v Verdict) String() string {
-	return [...]string{"true", "false", "undefined", "an error", "not a boolean"}[v]
-}
-
-func verdictOf(v classad.Value) Verdict {
+func verdict(v classad.Value) string {
 	switch {
 	case v.IsUndefined():
-		return IsUndefined
+		return "undefined"
 	case v.IsError():
-		return IsError
+		return "an error"
 	case v.IsTrue():
-		return IsTrue
+		return "true"
 	case v.Kind() == classad.Bool:
-		return IsFalse
+		return "false"
 	}
-	return NotBoolean
+	return "not a boolean"
 }
 
 // isState tells dynamic attributes, whose values may be other ones soon.

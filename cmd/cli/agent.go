@@ -8,12 +8,12 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agent",
-		Short:   "Services of a site: queue lengths, WIKI, a scheduler",
+		Short:   "Services of a site: queue lengths, slots for a central scheduler, WIKI, a scheduler",
 		Long:    "Agent holds the services that a site runs beside its batch system, so that brokers know its queues as they are now.",
 		Example: "  grid agent queues --lrms slurm: --listen 127.0.0.1:6110",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.agentQueuesCmd(), a.agentScheduleCmd(), a.agentWikiCmd())
+	cmd.AddCommand(a.agentQueuesCmd(), a.agentRunCmd(), a.agentDoctorCmd(), a.agentScheduleCmd(), a.agentWikiCmd())
 	return cmd
 }

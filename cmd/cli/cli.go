@@ -129,6 +129,8 @@ func (a *app) verbs() []*cobra.Command {
 		a.cacheCmd(),
 		a.storeCmd(),
 		a.managerCmd(),
+		a.schedulerCmd(),
+		a.budgetCmd(),
 	}
 }
 

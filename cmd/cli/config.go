@@ -27,6 +27,9 @@ type config struct {
 	Sources  []string `toml:"sources"`
 	Resolver string   `toml:"resolver"` // DNS server for archery: sources, "host:port"; empty: the system's
 
+	// Scheduler is the central scheduler that jobs are handed to; "": none.
+	Scheduler string `toml:"scheduler"`
+
 	VO       string   `toml:"vo"`
 	Policy   string   `toml:"policy"`
 	Formula  string   `toml:"formula"` // the policy of name "formula"

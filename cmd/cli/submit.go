@@ -22,8 +22,9 @@ type submitFlags struct {
 	dryRun bool
 	wait   bool
 	scouts int
+	via    via
 
-	scoutsSet bool
+	scoutsSet, viaSet bool
 }
 
 func (a *app) submitCmd() *cobra.Command {
@@ -56,7 +57,7 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 			if f.scouts < 0 {
 				return usageError(fmt.Errorf("--scouts %d: say a number of jobs; 0: no limit", f.scouts))
 			}
-			f.scoutsSet = cmd.Flags().Changed("scouts")
+			f.scoutsSet, f.viaSet = cmd.Flags().Changed("scouts"), cmd.Flags().Changed("via")
 			return a.submit(cmd.Context(), args, f)
 		},
 	}
@@ -64,6 +65,8 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
+	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port; \"\": to none")
+	cmd.Flags().BoolVar(&f.via.orDirect, "or-direct", false, "with --via: what the scheduler does not take is sent directly")
 	return cmd
 }
 
@@ -90,10 +93,7 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 	}
 	s.scouts(f.wait)
 	a.regard(s, jobsOf(files))
-	if err := a.look(ctx, s); err != nil {
-		return err
-	}
-	p, err := planAll(ctx, s, files)
+	p, err := a.planSubmission(ctx, s, files, &f)
 	if err != nil {
 		return err
 	}
@@ -103,6 +103,9 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return a.dryRun(p, s)
 	}
 	rs, err := a.send(ctx, s, p, files)
+	if f.via.orDirect {
+		a.sayDirect(f.via, rs)
+	}
 	switch {
 	case err != nil:
 	case f.wait:
@@ -119,6 +122,32 @@ func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
 		return err
 	}
 	return a.submitted(p, rs, f.wait)
+}
+
+// planSubmission looks for resources and plans; with a central scheduler that is
+// the one resource, or with --or-direct the first choice.
+func (a *app) planSubmission(ctx context.Context, s *session, files []jobFile, f *submitFlags) (*broker.Plan, error) {
+	f.via.url = schedulerURL(f.via.url, f.viaSet, s.conf)
+	var central *glue.Resource
+	var err error
+	if f.via.url != "" {
+		if central, err = f.via.resource(ctx, s.backends); err != nil {
+			return nil, err
+		}
+		if !f.via.orDirect {
+			s.plan.info = []string{f.via.url}
+		}
+	} else if f.via.orDirect {
+		return nil, usageError(errors.New("--or-direct: there is no scheduler to go past; name one with --via"))
+	}
+	if err := a.look(ctx, s); err != nil {
+		return nil, err
+	}
+	p, err := planAll(ctx, s, files)
+	if err == nil && central != nil && f.via.orDirect {
+		f.via.ahead(p, central)
+	}
+	return p, err
 }
 
 // dryRun shows the plan, a line per job.

@@ -50,7 +50,6 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 	s.mem = mem
 	s.mu.Unlock()
 	s.meter.cycle(w)
-	s.hub.publish(w.log)
 	return w.report, nil
 }
 
@@ -273,8 +272,7 @@ func (w *work) book(j *Job, p *Place) {
 	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
 	due := w.now.Unix()
 	if way == wire.Plain {
-		_, tmin, _ := w.s.times(c)
-		due = max(due, p.From-int64(tmin/time.Second))
+		due = max(due, p.From-c.launchMS/1000-1)
 	}
 	w.do(j, launch, due)
 	w.change(j)

@@ -14,6 +14,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.outbox(ctx) })
 	g.Go(func() error { return s.tidy(ctx) })
+	g.Go(func() error { return s.relay(ctx) })
 	g.Go(func() error {
 		for ctx.Err() == nil {
 			if err := s.term(ctx); err != nil && ctx.Err() == nil {

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"time"
 
+	"gridbroker/forecast/scheduler/plan"
 	"gridbroker/forecast/wire"
 )
 
@@ -115,4 +117,21 @@ func (s *Store) KeepCredential(ctx context.Context, owner string, body []byte, e
 			on conflict (owner) do update set expires = excluded.expires, body = excluded.body`, owner, expires.Unix(), s.seal.Close("credential/"+owner, body))
 		return err
 	})
+}
+
+// CheckFunction tells what is wrong with an owner's priority function.
+func CheckFunction(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := plan.CompileFormula(text)
+	return err
+}
+
+// Redacted is a database's URL without its password.
+func Redacted(dsn string) string {
+	if u, err := url.Parse(dsn); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return dsn
 }

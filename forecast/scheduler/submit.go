@@ -263,6 +263,19 @@ func (s *Scheduler) Jobs(ctx context.Context, who Person, ids []string) (list []
 	return list, err
 }
 
+// ByKey reads jobs of a user by his own names for them.
+func (s *Scheduler) ByKey(ctx context.Context, who Person, keys []string) (list []*Job, err error) {
+	text, err := jsonText(keys)
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.read(ctx, func(h handle) error {
+		list, err = h.jobs(ctx, "where owner = $2 and key in (select t.value from {texts}) order by seq", text, who.Subject)
+		return err
+	})
+	return list, err
+}
+
 // List reads the jobs of a user (an administrator: of all), newest first.
 func (s *Scheduler) List(ctx context.Context, who Person, all, open bool, before int64, limit int) (list []*Job, err error) {
 	err = s.store.read(ctx, func(h handle) error {

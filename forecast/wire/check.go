@@ -40,6 +40,9 @@ func (d *Delta) check(l Limits) error {
 }
 
 func (c *checker) slot(s *Slot) {
+	if s.ID >= 1<<53 {
+		c.fail("put.id", "%d is more than 2^53", s.ID)
+	}
 	c.name("put.node", s.Node, false)
 	c.name("put.task", s.Task, true)
 	c.between("put.cpus", float64(s.CPUs), 1, 1<<20)

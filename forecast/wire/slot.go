@@ -11,7 +11,7 @@ import (
 // Slot is a stretch of time in which processors of one node are expected to be
 // free, or to come free to whoever has the higher priority.
 type Slot struct {
-	ID     uint64 `json:"id"` // of this cluster, never given to another slot
+	ID     uint64 `json:"id"` // of this cluster, never given to another slot; below 2^53
 	Node   string `json:"node"`
 	CPUs   int32  `json:"cpus"`
 	GPUs   int32  `json:"gpus,omitempty"`

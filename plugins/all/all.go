@@ -6,6 +6,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/arcrest"
+	"gridbroker/plugins/central"
 	"gridbroker/plugins/htcondor"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/slurm"
@@ -36,6 +37,11 @@ func Backends() []plugins.Backend {
 		{
 			Name: "wiki", Schemes: wiki.Schemes, URLs: []string{"wiki://host:port"}, Table: "wiki",
 			Open: wiki.Open,
+		},
+		{
+			Name: "scheduler", Schemes: []string{central.Scheme, central.PlainScheme}, URLs: []string{"grid://scheduler:port"},
+			Interfaces: []string{central.Interface},
+			Open:       central.Open,
 		},
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/agent"
+	"gridbroker/forecast/wire"
+)
+
+func (a *app) agentDoctorCmd() *cobra.Command {
+	var f agentRunFlags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "What this account may do at the batch system, and whether the scheduler lets it in",
+		Long: `Doctor looks at the batch system as grid agent run would, foresees its schedule,
+checks what the way of starting guests needs, and publishes one schedule. It
+takes the flags of grid agent run.`,
+		Example: `  grid agent doctor --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.agentDoctor(cmd.Context(), f) },
+	}
+	a.agentFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) agentDoctor(ctx context.Context, f agentRunFlags) error {
+	ag, end, err := a.newAgent(f)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ag.Log = slog.New(slog.DiscardHandler)
+	bad := 0
+	say := func(err error, format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		if err == nil {
+			fmt.Fprintf(a.env.Out, "ok    %s\n", text)
+			return
+		}
+		bad++
+		fmt.Fprintf(a.env.Out, "WRONG %s: %v\n", text, err)
+	}
+	began := time.Now()
+	state, err := ag.Reader.Queue(ctx)
+	say(err, "look at %s: %d nodes, %d jobs in %d ms", f.lrms, len(state.Nodes), len(state.Jobs), time.Since(began).Milliseconds())
+	if err == nil {
+		fc, err := ag.Forecast.Forecast(state)
+		slots := 0
+		if err == nil {
+			slots = len(fc.Slots(f.horizon))
+		}
+		say(err, "foresee its schedule: %d stretches of free processors in %v", slots, f.horizon)
+	}
+	if f.start == string(wire.Reservation) && ag.Reserve != nil {
+		_, err := ag.Reserve.Reserved(ctx, "gras_")
+		say(err, "list reservations")
+		say(a.tryReservation(ctx, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
+	}
+	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
+	if bad > 0 {
+		return &exitError{exitFailed, errReported}
+	}
+	return nil
+}
+
+// tryReservation makes a reservation of a minute, a day from now, and removes it.
+func (a *app) tryReservation(ctx context.Context, r agent.Reserver, nodes []batch.Node) error {
+	if len(nodes) == 0 {
+		return errors.New("no nodes are seen")
+	}
+	from := a.env.Now().Add(24 * time.Hour).Unix()
+	b := wire.Booking{Key: "doctor", From: from, To: from + 60, Procs: 1, Slots: []wire.Part{{Node: nodes[0].Name, CPUs: 1}}}
+	if err := r.Reserve(ctx, "gras_doctor", b); err != nil {
+		return err
+	}
+	return r.Release(ctx, "gras_doctor")
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/agent"
+	"gridbroker/forecast/scheduler"
+	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
+	"gridbroker/plugins/queuelen"
+)
+
+type agentRunFlags struct {
+	lrms, scheduler, cluster, queue, start, partition, function, policy string
+	gridmap, listen, cert, key, tokenFile                               string
+	ttl, poll, maxGuest, horizon                                        time.Duration
+	speed                                                               float64
+	names, outOfTurn                                                    bool
+	vos                                                                 []string
+}
+
+func (a *app) agentRunCmd() *cobra.Command {
+	var f agentRunFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Follow a batch system and publish the slots foreseen to a central scheduler",
+		Long: `Run looks at the batch system about once a second, foresees its schedule, and
+publishes to the scheduler what has changed: the free time of every node with
+the chance that it holds, the local schedule, queue lengths, and what the site
+offers. It needs no rights but those to look; with --start reservation it makes
+the reservations that the scheduler books and needs those of an operator. See
+docs/operators.md, and try grid agent doctor first.
+
+It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`,
+		Example: `  grid agent run --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120 --ttl 10m
+  grid agent run --lrms local: --cluster here --scheduler http://127.0.0.1:6120 --start plain --token-file agent.token`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentRun(cmd.Context(), f) },
+	}
+	a.agentFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) agentFlags(cmd *cobra.Command, f *agentRunFlags) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+a.urlForms())
+	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API")
+	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
+	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
+	fl.StringVar(&f.start, "start", "begin", "how guests get their slots: plain, begin, partition, reservation")
+	fl.StringVar(&f.partition, "partition", "", "the guests' `partition`, with --start partition")
+	fl.StringVar(&f.function, "function", "", "priority function: an `expression` of priority, procs, wall, hour, waiting ... (default: priority)")
+	fl.StringVar(&f.policy, "policy", "easy", "the batch system's own `policy`, as grid sim queue names it")
+	fl.StringVar(&f.gridmap, "gridmap", "", "grid-mapfile of who may run here (default: everybody)")
+	fl.StringSliceVar(&f.vos, "vo", nil, "`VO` or FQAN whose members may run here; may be repeated")
+	fl.DurationVar(&f.ttl, "ttl", 2*time.Minute, "for how long a schedule may be used")
+	fl.DurationVar(&f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
+	fl.DurationVar(&f.poll, "poll", time.Second, "at least this `time` between two looks")
+	fl.DurationVar(&f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
+	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
+	fl.BoolVar(&f.names, "names", false, "publish the names of local users")
+	fl.BoolVar(&f.outOfTurn, "out-of-turn", false, "guests may take turns of local jobs of lower priority")
+	fl.StringVar(&f.tokenFile, "token-file", "", "show the token in this `file`")
+	fl.StringVar(&f.listen, "listen", "", "serve queue lengths (/queues) on this `address`")
+	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` for --listen")
+	fl.StringVar(&f.key, "key", "", "its private key `file`")
+}
+
+// site is what is published of the site besides its nodes.
+func (f agentRunFlags) site(users []string) (wire.Site, error) {
+	s := wire.Site{Start: wire.Way(f.start), Partition: f.partition, MaxGuest: int64(f.maxGuest / time.Second), Function: f.function,
+		Users: users, VOs: f.vos, Speed: f.speed, OutOfTurn: f.outOfTurn, Queue: f.queue, Endpoint: f.lrms, Agent: version()}
+	s.LRMS, _, _ = strings.Cut(f.lrms, ":")
+	s.LRMS = strings.TrimSuffix(s.LRMS, "+ssh")
+	switch s.Start {
+	case wire.Plain, wire.Begin, wire.Reservation:
+	case wire.Partition:
+		if f.partition == "" {
+			return s, errors.New("--start partition: name it with --partition")
+		}
+	default:
+		return s, fmt.Errorf("--start %s: say plain, begin, partition or reservation", f.start)
+	}
+	if f.ttl < time.Second || f.ttl > 24*time.Hour {
+		return s, fmt.Errorf("--ttl %v: say 1s to 24h", f.ttl)
+	}
+	return s, scheduler.CheckFunction(f.function)
+}
+
+// newAgent makes an agent of the flags; end closes what it uses.
+func (a *app) newAgent(f agentRunFlags) (ag *agent.Agent, end func() error, err error) {
+	users, err := a.gridmap(f.gridmap)
+	if err != nil {
+		return nil, nil, usageError(err)
+	}
+	site, err := f.site(users)
+	if err != nil {
+		return nil, nil, usageError(err)
+	}
+	if f.cluster == "" || f.scheduler == "" {
+		return nil, nil, usageError(errors.New("name the cluster and the scheduler: --cluster NAME --scheduler URL"))
+	}
+	reader, end, err := a.lrmsReader(f.lrms)
+	if err != nil {
+		return nil, nil, usageError(err)
+	}
+	client, base, err := a.agentClient(f.scheduler)
+	if err != nil {
+		return nil, nil, errors.Join(err, end())
+	}
+	policy := batch.Policy{Name: f.policy}
+	if err := policy.Check(); err != nil {
+		return nil, nil, errors.Join(usageError(fmt.Errorf("--policy: %w", err)), end())
+	}
+	level := slog.LevelWarn
+	if a.verbose > 0 {
+		level = slog.LevelInfo
+	}
+	ag = &agent.Agent{
+		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names},
+		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}}, HTTP: client, Now: a.env.Now,
+		Log: slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level})),
+	}
+	if f.tokenFile != "" {
+		ag.Token = func() (string, error) {
+			text, err := os.ReadFile(a.abs(f.tokenFile))
+			return strings.TrimSpace(string(text)), err
+		}
+	}
+	if site.Start == wire.Reservation {
+		ag.Reserve = agent.SlurmReservations{Run: a.runHere, Users: a.env.Getenv("USER")}
+	}
+	return ag, end, nil
+}
+
+// runHere runs a command of the batch system on this machine.
+func (a *app) runHere(ctx context.Context, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = a.env.Environ
+	return cmd.CombinedOutput()
+}
+
+// lrmsReader opens a batch system for looking at it.
+func (a *app) lrmsReader(raw string) (plugins.QueueReader, func() error, error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, nil, err
+	}
+	reg, err := a.backends(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	back, ok := reg.ForURL(raw)
+	o, can := back.Submitter.(plugins.QueueOpener)
+	if !ok || !can {
+		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", raw, a.urlForms()), reg.Close())
+	}
+	q, err := o.QueueReader(raw)
+	if err != nil {
+		return nil, nil, errors.Join(err, reg.Close())
+	}
+	return q, reg.Close, nil
+}
+
+// agentClient speaks to the scheduler with the credential at hand.
+func (a *app) agentClient(raw string) (*http.Client, string, error) {
+	u, err := url.Parse(strings.Replace(strings.Replace(raw, "grid+http://", "http://", 1), "grid://", "https://", 1))
+	if err != nil {
+		return nil, "", usageError(err)
+	}
+	t := &http.Transport{IdleConnTimeout: 2 * time.Minute}
+	switch host := u.Hostname(); {
+	case u.Scheme == "https":
+		set, err := trusting(a.credentialSet())
+		if err != nil {
+			return nil, "", err
+		}
+		t.DialTLSContext = set.Dialer(a.valid(set.X509)).DialTLS
+	case u.Scheme != "http" || net.ParseIP(host) == nil && host != "localhost" || host != "localhost" && !net.ParseIP(host).IsLoopback():
+		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
+	}
+	return &http.Client{Transport: t, Timeout: time.Minute}, u.Scheme + "://" + u.Host, nil
+}
+
+// gridmap reads the subjects of a grid-mapfile: "subject" account.
+func (a *app) gridmap(path string) (users []string, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(a.abs(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for s, n := bufio.NewScanner(f), 1; s.Scan(); n++ {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		subject, _, ok := strings.Cut(strings.TrimPrefix(line, `"`), `"`)
+		if !ok || line[0] != '"' {
+			return nil, fmt.Errorf("%s:%d: want \"subject\" account", path, n)
+		}
+		users = append(users, subject)
+	}
+	return users, nil
+}
+
+func (a *app) agentRun(ctx context.Context, f agentRunFlags) error {
+	ag, end, err := a.newAgent(f)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if f.listen != "" {
+		l, err := listen(ctx, f.listen, f.cert != "")
+		if err != nil {
+			return err
+		}
+		go a.serveQueues(ctx, l, ag, f)
+	}
+	fmt.Fprintf(a.env.Err, "grid: agent of %s (%s), publishing to %s\n", f.cluster, f.lrms, f.scheduler)
+	return ag.Run(ctx)
+}
+
+// serveQueues tells brokers the queue lengths of the last look.
+func (a *app) serveQueues(ctx context.Context, l net.Listener, ag *agent.Agent, f agentRunFlags) {
+	mux := http.NewServeMux()
+	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: a.env.Now, Read: func(context.Context) (queuelen.Answer, error) {
+		s, at := ag.State()
+		if at.IsZero() {
+			return queuelen.Answer{}, errors.New("the batch system has not answered yet")
+		}
+		return queuelen.FromState(s, ag.Conf.Site.LRMS), nil
+	}})
+	srv := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	defer context.AfterFunc(ctx, func() { srv.Close() })()
+	var err error
+	if f.cert != "" {
+		err = srv.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+	} else {
+		err = srv.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+	}
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// budgetLine is one account.
+type budgetLine struct {
+	User  string  `json:"user"`
+	Given float64 `json:"given"`
+	Left  float64 `json:"left"`
+	Used  float64 `json:"used"`
+}
+
+func (a *app) budgetCmd() *cobra.Command {
+	var to, user string
+	var grant float64
+	cmd := &cobra.Command{
+		Use:   "budget",
+		Short: "What you may still spend at a central scheduler",
+		Long: `Budget shows your account at the scheduler. A booking costs the job's priority
+times its processor-hours; what was booked and not used is given back. An
+administrator sees all accounts, and sets one with --user and --set.`,
+		Example: `  grid budget --via grid://scheduler.example.org:6120`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("set") {
+				return a.grant(cmd.Context(), to, user, grant)
+			}
+			return a.budget(cmd.Context(), to)
+		},
+	}
+	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler (default: scheduler of the configuration file)")
+	cmd.Flags().StringVar(&user, "user", "", "whose account --set changes: a `subject`")
+	cmd.Flags().Float64Var(&grant, "set", 0, "the `budget` in all, in processor-hours at priority 1")
+	return cmd
+}
+
+func (a *app) grant(ctx context.Context, to, user string, budget float64) error {
+	if user == "" {
+		return usageError(fmt.Errorf("--set %v: say whose with --user", budget))
+	}
+	return a.callScheduler(ctx, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil)
+}
+
+func (a *app) budget(ctx context.Context, to string) error {
+	var out struct {
+		Budgets []budgetLine `json:"budgets"`
+	}
+	if err := a.callScheduler(ctx, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON("budget", out)
+	}
+	var rows [][]string
+	for _, b := range out.Budgets {
+		rows = append(rows, []string{b.User, fmt.Sprintf("%.2f", b.Given), fmt.Sprintf("%.2f", b.Used), fmt.Sprintf("%.2f", b.Left)})
+	}
+	return a.table(columns("USER", ">GIVEN", ">USED", ">LEFT"), rows)
+}

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+
+	"gridbroker/forecast/scheduler"
+	"gridbroker/plugins"
+)
+
+// schedulerConfig is the scheduler's own configuration file.
+type schedulerConfig struct {
+	Name         string                `toml:"name"` // of this replica; default: host and process
+	Database     string                `toml:"database"`
+	KeyFile      string                `toml:"key_file"` // what is kept of users is encrypted with it
+	Listen       string                `toml:"listen"`
+	Cert         string                `toml:"cert"`
+	Key          string                `toml:"key"`
+	Spool        string                `toml:"spool"`
+	Planner      string                `toml:"planner"` // lookahead or pairwise
+	Cycle        duration              `toml:"cycle"`
+	Grace        duration              `toml:"grace"`
+	Horizon      duration              `toml:"horizon"`
+	StatusEvery  duration              `toml:"status_every"`
+	MaxBypass    int                   `toml:"max_bypass"`
+	Budget       float64               `toml:"budget"` // of a new user
+	Free         bool                  `toml:"free"`   // budgets do not count
+	Public       bool                  `toml:"public"` // the page shows strangers slots and loads
+	RequestsPerS float64               `toml:"requests_per_second"`
+	Admins       []string              `toml:"admins"`
+	Issuers      []string              `toml:"issuers"`
+	Audience     string                `toml:"audience"`
+	VOMSDir      string                `toml:"vomsdir"`
+	Clusters     []clusterConfig       `toml:"cluster"`
+	Tokens       []scheduler.TokenUser `toml:"token"`
+}
+
+type clusterConfig struct {
+	Name     string   `toml:"name"`
+	Endpoint string   `toml:"endpoint"`
+	Queue    string   `toml:"queue"`
+	Agents   []string `toml:"agents"`
+}
+
+// schedulerCmd holds the central scheduler.
+func (a *app) schedulerCmd() *cobra.Command {
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "scheduler",
+		Short: "The central scheduler: gives jobs slots that agents of sites foresee",
+		Long: `Scheduler holds the central forecast scheduler. Agents of sites (grid agent run)
+publish the slots they foresee; jobs wait in a global queue and go to a site
+shortly before their slot. See docs/operators.md.`,
+		Example: `  grid scheduler init --file scheduler.toml
+  grid scheduler serve --file scheduler.toml`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&file, "file", "scheduler.toml", "configuration `file` of the scheduler")
+	cmd.AddCommand(a.schedulerInitCmd(&file), a.schedulerServeCmd(&file), a.schedulerDoctorCmd(&file), a.schedulerDrainCmd(), a.schedulerExplainCmd(), a.schedulerExportCmd(&file))
+	return cmd
+}
+
+func (a *app) schedulerConfig(file string) (schedulerConfig, error) {
+	c := schedulerConfig{Listen: "127.0.0.1:6120"}
+	path := a.abs(file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return c, usageError(err)
+	}
+	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&c); err != nil {
+		return c, usageError(configError(path, err))
+	}
+	dir := filepath.Dir(path)
+	for _, p := range []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool} {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	if db, ok := strings.CutPrefix(c.Database, "sqlite:"); ok && !filepath.IsAbs(db) {
+		c.Database = "sqlite:" + filepath.Join(dir, db)
+	}
+	if c.Planner != "" && c.Planner != "lookahead" && c.Planner != "pairwise" {
+		return c, usageError(fmt.Errorf("%s: planner = %q: say lookahead or pairwise", path, c.Planner))
+	}
+	if c.Name == "" {
+		host, _ := os.Hostname()
+		c.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	return c, nil
+}
+
+// settings is the scheduler's part of it.
+func (c schedulerConfig) settings(reg *plugins.Registry) (scheduler.Config, error) {
+	s := scheduler.Config{Name: c.Name, Cycle: time.Duration(c.Cycle), Grace: time.Duration(c.Grace), Horizon: time.Duration(c.Horizon),
+		StatusEvery: time.Duration(c.StatusEvery), MaxBypass: c.MaxBypass, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
+		Clusters: map[string]scheduler.ClusterConfig{}}
+	for _, cl := range c.Clusters {
+		back, ok := reg.ForURL(cl.Endpoint)
+		if !ok || len(back.Interfaces) == 0 || cl.Name == "" {
+			return s, fmt.Errorf("cluster %q: its endpoint %q is of no known kind", cl.Name, cl.Endpoint)
+		}
+		s.Clusters[cl.Name] = scheduler.ClusterConfig{Agents: cl.Agents, Interface: back.Interfaces[0], Endpoint: cl.Endpoint, Queue: cl.Queue}
+	}
+	return s, nil
+}
+
+// openScheduler opens the database that a configuration names.
+func (a *app) openScheduler(c schedulerConfig) (*scheduler.Store, error) {
+	seal, err := scheduler.ReadSeal(c.KeyFile)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("key_file: %w", err))
+	}
+	s, err := scheduler.OpenStore(c.Database, seal)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return s, nil
+}
+
+func (a *app) schedulerInitCmd(file *string) *cobra.Command {
+	database := ""
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Make a configuration, a key and the database, or bring the database up to date",
+		Long: `Init writes a configuration file where there is none, with an embedded database
+and an administrator's token, makes the key, and brings the database's schema up
+to this program's version. It changes nothing that is there.`,
+		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.firstScheduler(*file, database); err != nil {
+				return err
+			}
+			c, err := a.schedulerConfig(*file)
+			if err != nil {
+				return err
+			}
+			s, err := a.openScheduler(c)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if err := s.Migrate(cmd.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.env.Err, "grid: the database is up to date\n")
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&database, "database", "sqlite:scheduler.db", "for a new configuration: sqlite:`FILE`, or postgres://USER@HOST/NAME")
+	return cmd
+}
+
+// firstScheduler writes what is not there yet.
+func (a *app) firstScheduler(file, database string) error {
+	path := a.abs(file)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		token := scheduler.NewKey()
+		text := fmt.Sprintf(firstConfig, database, scheduler.HashToken(token))
+		if err := writeNew(path, text); err != nil {
+			return err
+		}
+		if err := writeNew(filepath.Join(dir, "admin.token"), token+"\n"); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, filepath.Join(dir, "admin.token"))
+	}
+	err := writeNew(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// writeNew writes a secret to a file that is not there.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+// firstConfig is a configuration to begin with.
+const firstConfig = `# The central scheduler. Every setting: docs/operators.md.
+database = %q
+key_file = "scheduler.key"
+listen = "127.0.0.1:6120"  # beyond this machine it needs cert and key
+
+# Who has admin.token is administrator.
+[[token]]
+sha256 = %q
+subject = "admin"
+admin = true
+
+# The sites that may take part, and where their jobs are sent.
+# [[cluster]]
+# name = "cluster1"
+# endpoint = "slurm:"
+# agents = ["/DC=org/DC=example/CN=agent.example.org"]
+`
+
+func (a *app) schedulerDrainCmd() *cobra.Command {
+	var to string
+	var open bool
+	cmd := &cobra.Command{
+		Use:     "drain CLUSTER",
+		Short:   "Book nothing more at a cluster",
+		Long:    "Drain closes a cluster for new bookings; what is booked or runs there goes on. --open opens it again.",
+		Example: "  grid scheduler drain cluster1",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.callScheduler(cmd.Context(), to, "drain", "POST", "/v1/clusters/"+args[0]+"/drain", map[string]bool{"drain": !open}, nil)
+		},
+	}
+	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler")
+	cmd.Flags().BoolVar(&open, "open", false, "open it again")
+	return cmd
+}
+
+func (a *app) schedulerExplainCmd() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:     "explain JOB",
+		Short:   "Why a job of the global queue has no slot yet",
+		Long:    "Explain looks at every slot for one job, by the scheduler's id of it, and tells what stands in the way.",
+		Example: "  grid scheduler explain s01jd2k3m4n5p6q7r8s9",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var out scheduler.Reasons
+			if err := a.callScheduler(cmd.Context(), to, "explain", "GET", "/v1/jobs/"+args[0]+"/why", nil, &out); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON("scheduler-explain", out)
+			}
+			fmt.Fprintln(a.env.Out, strings.Join(out.Text, "\n"))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler")
+	return cmd
+}
+
+func (a *app) schedulerExportCmd(file *string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "export",
+		Short:   "Write the log of all actions as lines of JSON",
+		Long:    "Export reads the append-only log from the database, the oldest entry first.",
+		Example: "  grid scheduler export --file scheduler.toml > log.jsonl",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.schedulerConfig(*file)
+			if err != nil {
+				return err
+			}
+			s, err := a.openScheduler(c)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			enc := json.NewEncoder(a.env.Out)
+			for last := int64(0); ; {
+				list, err := s.Log(cmd.Context(), "", last, 1000)
+				if err != nil || len(list) == 0 {
+					return err
+				}
+				for _, e := range list {
+					if err := enc.Encode(e); err != nil {
+						return err
+					}
+				}
+				last = list[len(list)-1].ID
+			}
+		},
+	}
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/forecast/scheduler"
+)
+
+func (a *app) schedulerDoctorCmd(file *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "What is wrong with the scheduler's configuration, database and agents",
+		Long: `Doctor looks at the configuration, the key, the database and its schema, the
+ledger, and at every cluster: whether its agent is heard and its priority
+function is sound.`,
+		Example: "  grid scheduler doctor --file scheduler.toml",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.schedulerDoctor(cmd.Context(), *file) },
+	}
+}
+
+func (a *app) schedulerDoctor(ctx context.Context, file string) error {
+	c, err := a.schedulerConfig(file)
+	if err != nil {
+		return err
+	}
+	store, err := a.openScheduler(c)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	bad := 0
+	say := func(ok bool, format string, args ...any) {
+		mark := "ok   "
+		if !ok {
+			mark = "WRONG"
+			bad++
+		}
+		fmt.Fprintf(a.env.Out, "%s %s\n", mark, fmt.Sprintf(format, args...))
+	}
+	if err := store.Check(ctx); err != nil {
+		say(false, "database: %v", err)
+		return &exitError{exitFailed, errReported}
+	}
+	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
+	sum, err := store.Audit(ctx)
+	say(err == nil && sum == 0, "ledger adds up to %d", sum)
+	list, err := store.Clusters(ctx, a.env.Now())
+	say(err == nil, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
+	heard := map[string]bool{}
+	for _, cl := range list {
+		heard[cl.Name] = true
+		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, a.ago(time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, a.ago(time.Unix(cl.Seen, 0)))
+		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
+			say(false, "cluster %s: its priority function: %v", cl.Name, err)
+		}
+	}
+	for _, cl := range c.Clusters {
+		if !heard[cl.Name] {
+			say(false, "cluster %s: its agent was never heard", cl.Name)
+		}
+	}
+	if bad > 0 {
+		return &exitError{exitFailed, errReported}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"gridbroker/credential"
+	"gridbroker/forecast/scheduler"
+	"gridbroker/plugins"
+)
+
+func (a *app) schedulerServeCmd(file *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the scheduler",
+		Long: `Serve answers the API and the page, plans while this replica leads, and launches
+and follows jobs. Any number of replicas may run on one database. It runs until
+it is interrupted.`,
+		Example: "  grid scheduler serve --file /etc/grid/scheduler.toml",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.schedulerServe(cmd.Context(), *file) },
+	}
+}
+
+func (a *app) schedulerServe(ctx context.Context, file string) error {
+	c, err := a.schedulerConfig(file)
+	if err != nil {
+		return err
+	}
+	store, err := a.openScheduler(c)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := store.Check(ctx); err != nil {
+		return err
+	}
+	opened := &asUsers{a: a, of: map[string]userBackends{}}
+	defer opened.close()
+	reg, err := opened.registry("", nil)
+	if err != nil {
+		return err
+	}
+	conf, err := c.settings(reg)
+	if err != nil {
+		return usageError(fmt.Errorf("%s: %w", file, err))
+	}
+	if conf.Spool != "" {
+		if err := os.MkdirAll(conf.Spool, 0o700); err != nil {
+			return err
+		}
+	}
+	level := slog.LevelWarn
+	if a.verbose > 0 {
+		level = slog.LevelInfo
+	}
+	log := slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level}))
+	s := scheduler.New(conf, store, opened.open, a.env.Now, log)
+	door := &scheduler.Door{VOMSDir: c.VOMSDir, Tokens: c.Tokens, Issuers: c.Issuers, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
+	if t, err := credential.LoadTrust(a.credentialEnv(), credential.Options{CAs: credential.GridCA}); err == nil {
+		door.Trust = t
+	} else if c.Cert != "" {
+		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
+	}
+	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Rate: c.RequestsPerS}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Run(ctx) })
+	g.Go(func() error { return a.serveAPI(ctx, c, api.Handler()) })
+	return g.Wait()
+}
+
+// serveAPI listens until the context ends.
+func (a *app) serveAPI(ctx context.Context, c schedulerConfig, h http.Handler) error {
+	l, err := listen(ctx, c.Listen, c.Cert != "")
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	defer context.AfterFunc(ctx, func() {
+		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		if srv.Shutdown(done) != nil {
+			srv.Close()
+		}
+	})()
+	fmt.Fprintf(a.env.Err, "grid: scheduler %s on %s\n", c.Name, l.Addr())
+	if c.Cert == "" {
+		err = srv.Serve(l)
+	} else {
+		own, cerr := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if cerr != nil {
+			return usageError(cerr)
+		}
+		srv.TLSConfig = credential.ServerConfig(own)
+		err = srv.ServeTLS(l, "", "")
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// asUsers opens the back-ends for users, each with his delegated credential,
+// and keeps them open.
+type asUsers struct {
+	a  *app
+	mu sync.Mutex
+	of map[string]userBackends
+}
+
+type userBackends struct {
+	reg  *plugins.Registry
+	sum  [32]byte
+	used time.Time
+}
+
+// maxUsers is how many users' back-ends are kept open.
+const maxUsers = 256
+
+func (u *asUsers) open(_ context.Context, owner string, cred []byte) (*plugins.Registry, func(), error) {
+	reg, err := u.registry(owner, cred)
+	return reg, func() {}, err
+}
+
+func (u *asUsers) registry(owner string, cred []byte) (*plugins.Registry, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(cred) == 0 { // as the scheduler's own account
+		owner = ""
+	}
+	sum := sha256.Sum256(cred)
+	if have, ok := u.of[owner]; ok && have.sum == sum {
+		have.used = u.a.env.Now()
+		u.of[owner] = have
+		return have.reg, nil
+	}
+	c, err := u.a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	pc := u.a.pluginConfig(c)
+	if len(cred) > 0 {
+		pc.Credentials = func() (*credential.Set, error) { return u.a.delegated(owner, cred) }
+	}
+	reg, err := plugins.Open(u.a.env.Backends, pc)
+	if err != nil {
+		return nil, err
+	}
+	u.forget()
+	u.of[owner] = userBackends{reg, sum, u.a.env.Now()}
+	return reg, nil
+}
+
+// delegated is a user's own credential with the authorities of this machine.
+func (a *app) delegated(owner string, cred []byte) (*credential.Set, error) {
+	x, err := credential.ParseX509("the credential delegated by "+owner, cred)
+	if err != nil {
+		return nil, err
+	}
+	t, err := credential.LoadTrust(a.credentialEnv(), credential.Options{})
+	return &credential.Set{X509: x, Trust: t}, err
+}
+
+// forget drops the one not used for longest where there are too many. What is
+// in use goes on with its connections.
+func (u *asUsers) forget() {
+	if len(u.of) < maxUsers {
+		return
+	}
+	oldest := ""
+	for name, have := range u.of {
+		if oldest == "" || name != "" && have.used.Before(u.of[oldest].used) {
+			oldest = name
+		}
+	}
+	delete(u.of, oldest)
+}
+
+func (u *asUsers) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, have := range u.of {
+		have.reg.Close()
+	}
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+	"gridbroker/rank"
+)
+
+// via is the central scheduler that jobs are handed to; "": none.
+type via struct {
+	url      string
+	orDirect bool
+}
+
+// caller is a back-end that is a whole service of its own.
+type caller interface {
+	Call(ctx context.Context, endpoint, op, method, path string, in, out any) error
+}
+
+// schedulerURL is the flag's or the configured scheduler, in its own scheme.
+func schedulerURL(flag string, set bool, c config) string {
+	raw := c.Scheduler
+	if set {
+		raw = flag
+	}
+	raw = strings.Replace(raw, "https://", "grid://", 1)
+	return strings.Replace(raw, "http://", "grid+http://", 1)
+}
+
+// resource is the scheduler as something to submit to.
+func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resource, error) {
+	back, ok := reg.ForURL(v.url)
+	if _, whole := back.Submitter.(caller); !ok || !whole {
+		return nil, usageError(fmt.Errorf("--via %s: not a scheduler; want grid://host:port", v.url))
+	}
+	u, err := url.Parse(v.url)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	src, err := back.Submitter.(plugins.SourceOpener).Source(u)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--via: %w", err))
+	}
+	rs, err := src.Resources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &rs[0], nil
+}
+
+// ahead puts the scheduler before all that a plan has found. What it refuses, or
+// where it cannot be reached, goes to the next choice; an outcome that is not
+// known stops there, as everywhere: no job is sent twice.
+func (v via) ahead(p *broker.Plan, r *glue.Resource) {
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		j.Choices = append([]rank.Ranked{{Candidate: rank.Candidate{Resource: r, Endpoint: r.Endpoints[0]}}}, j.Choices...)
+		j.Err = nil
+	}
+}
+
+// sayDirect tells which jobs the scheduler did not take.
+func (a *app) sayDirect(v via, rs []*jobs.Outcome) {
+	said := map[string]bool{}
+	for _, o := range rs {
+		r := o.Record
+		if r.Handle.Endpoint == "" || r.Handle.Endpoint == v.url || said[r.Handle.Endpoint] {
+			continue
+		}
+		said[r.Handle.Endpoint] = true
+		fmt.Fprintf(a.env.Err, "grid: %s did not take %s: sent directly to %s; grid log %s tells why\n", v.url, r.ID, r.At, r.ID)
+	}
+}
+
+// callScheduler opens the configured or named scheduler for a question.
+func (a *app) callScheduler(ctx context.Context, flag string, op, method, path string, in, out any) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	to := schedulerURL(flag, flag != "", c)
+	if to == "" {
+		return usageError(errors.New("no scheduler is named: --via grid://host:port, or scheduler = in the configuration file"))
+	}
+	reg, err := a.backends(c)
+	if err != nil {
+		return err
+	}
+	defer reg.Close()
+	back, ok := reg.ForURL(to)
+	call, whole := back.Submitter.(caller)
+	if !ok || !whole {
+		return usageError(fmt.Errorf("%s: not a scheduler; want grid://host:port", to))
+	}
+	return call.Call(ctx, to, op, method, path, in, out)
+}

@@ -1,0 +1,30 @@
+package credential
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+)
+
+// Peer is whom a client certificate shows: a chain of a connection, own
+// certificate first, that Trust has verified. It has no key: it tells who it
+// is, and can do nothing.
+func (t *Trust) Peer(chain []*x509.Certificate) (*X509, error) {
+	if len(chain) == 0 {
+		return nil, errors.New("no certificate was shown")
+	}
+	if err := t.VerifyChain(chain); err != nil {
+		return nil, err
+	}
+	return &X509{chain: order(chain), path: "the connection"}, nil
+}
+
+// ServerConfig is the TLS configuration of a server that asks clients for
+// certificates and proxies. What they show is not verified by it, since TLS
+// knows no proxies: see Peer.
+func ServerConfig(own tls.Certificate) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{own}, ClientAuth: tls.RequestClientCert,
+		NextProtos: []string{"h2", "http/1.1"},
+	}
+}

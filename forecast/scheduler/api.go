@@ -1,0 +1,380 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"gridbroker/plugins"
+)
+
+// API serves a replica over HTTP. The OpenAPI document at /openapi.json is made
+// from the types here.
+type API struct {
+	S      *Scheduler
+	Door   *Door
+	Log    *slog.Logger
+	Public bool // the page shows strangers slots and loads, without names
+	Rate   float64
+	limit  *limiter
+}
+
+type personKey struct{}
+
+// person is who asks; strangers get to public paths only.
+func person(ctx context.Context) (Person, error) {
+	p, ok := ctx.Value(personKey{}).(Person)
+	if !ok {
+		return p, huma.Error401Unauthorized(ErrStranger.Error())
+	}
+	return p, nil
+}
+
+// Handler is the whole service.
+func (a *API) Handler() http.Handler {
+	if a.Rate <= 0 {
+		a.Rate = 200
+	}
+	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
+	mux := http.NewServeMux()
+	c := huma.DefaultConfig("grid scheduler", "1")
+	c.DocsPath = ""
+	c.Info.Description = "The central forecast scheduler: jobs wait in a global queue and go to a site shortly before the slot they were given."
+	api := humago.New(mux, c)
+	a.register(api)
+	mux.Handle("GET /metrics", a.S.meter.Handler())
+	mux.HandleFunc("GET /v1/events", a.events)
+	a.page(mux)
+	return a.guard(mux)
+}
+
+func (a *API) register(api huma.API) {
+	put := func(method, path, id, summary string, body int64) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: body, Errors: []int{400, 401, 403, 404, 429, 503}}
+	}
+	const small, big = 64 << 10, 64 << 20
+	huma.Register(api, put("GET", "/v1/ping", "ping", "Is it up, and as whom am I seen", small), a.ping)
+	huma.Register(api, put("POST", "/v1/jobs", "submit", "Put jobs into the queue; the same key again is the same job", big), a.submit)
+	huma.Register(api, put("POST", "/v1/jobs/status", "status", "States of jobs", 4<<20), a.status)
+	huma.Register(api, put("GET", "/v1/jobs", "list", "Your jobs, newest first", small), a.list)
+	huma.Register(api, put("GET", "/v1/jobs/{id}", "show", "One job, its booking or outlook", small), a.show)
+	huma.Register(api, put("GET", "/v1/jobs/{id}/log", "log", "Every action taken with a job", small), a.jobLog)
+	huma.Register(api, put("GET", "/v1/jobs/{id}/why", "why", "Why a job has no slot yet", small), a.why)
+	huma.Register(api, put("POST", "/v1/jobs/cancel", "cancel", "End jobs", 4<<20), a.cancel)
+	huma.Register(api, put("PATCH", "/v1/jobs/{id}", "refresh", "Another description or priority for a job that waits", 2<<20), a.refresh)
+	huma.Register(api, put("DELETE", "/v1/jobs/{id}", "forget", "Remove a job that has ended and its files", small), a.forget)
+	huma.Register(api, put("GET", "/v1/jobs/{id}/files/{name...}", "file", "A file of a job's output", small), a.file)
+	huma.Register(api, put("POST", "/v1/clusters/{name}/slots", "slots", "A delta of a cluster's slots, from its agent", big), a.slots)
+	huma.Register(api, put("GET", "/v1/clusters", "clusters", "Clusters and the health of their agents", small), a.clusters)
+	huma.Register(api, put("POST", "/v1/clusters/{name}/drain", "drain", "Close or open a cluster for bookings", small), a.drain)
+	huma.Register(api, put("GET", "/v1/budget", "budget", "Your budget; an administrator sees all", small), a.budget)
+	huma.Register(api, put("PUT", "/v1/budgets", "grant", "Set a user's budget", small), a.grant)
+	huma.Register(api, put("POST", "/v1/delegation", "delegate", "A certificate request to be signed as a proxy", small), a.delegate)
+	huma.Register(api, put("PUT", "/v1/delegation", "delegated", "The signed proxy", 256<<10), a.delegated)
+}
+
+// guard finds out who asks, holds him to his rate, and sets the headers that
+// keep browsers from mischief.
+func (a *API) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+		p, err := a.Door.Who(r)
+		subject := p.Subject
+		if err != nil {
+			subject = "stranger"
+			if !errors.Is(err, ErrStranger) {
+				a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
+			}
+		}
+		if !a.limit.allow(subject) {
+			h.Set("Retry-After", "1")
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+			return
+		}
+		ctx, cancel := r.Context(), func() {}
+		if r.URL.Path != "/v1/events" {
+			ctx, cancel = context.WithTimeout(ctx, time.Minute)
+		}
+		defer cancel()
+		if err == nil {
+			ctx = context.WithValue(ctx, personKey{}, p)
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// problem turns an error into an answer. What is not the asker's business is
+// logged and not told.
+func (a *API) problem(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*RefusedError](err); ok {
+		return huma.Error422UnprocessableEntity(e.Why)
+	}
+	if e, ok := errors.AsType[*StaleError](err); ok {
+		return huma.Error422UnprocessableEntity(e.Why)
+	}
+	switch {
+	case errors.Is(err, ErrNoJob), errors.Is(err, ErrNoCluster), errors.Is(err, ErrNoFile):
+		return huma.Error404NotFound(err.Error())
+	case errors.Is(err, context.Canceled):
+		return huma.NewError(499, "gone")
+	}
+	a.Log.Error("request", "error", err)
+	return huma.Error503ServiceUnavailable("the database does not answer; nothing was changed; try again")
+}
+
+// Pong answers a ping.
+type Pong struct {
+	Interface string   `json:"interface"`
+	Versions  []string `json:"versions"`
+	Subject   string   `json:"subject,omitempty"`
+	Admin     bool     `json:"admin,omitempty"`
+	Sites     []string `json:"sites,omitempty" doc:"clusters you speak for"`
+	LetIn     bool     `json:"let_in"`
+	Leads     bool     `json:"leads" doc:"this replica plans"`
+}
+
+type pongOut struct{ Body Pong }
+
+func (a *API) ping(ctx context.Context, _ *struct{}) (*pongOut, error) {
+	p, err := person(ctx)
+	return &pongOut{Pong{Interface: "org.gridbroker.scheduler", Versions: []string{"1"}, Subject: p.Subject, Admin: p.Admin, Sites: p.Sites, LetIn: err == nil, Leads: a.S.Leads()}}, nil
+}
+
+type submitIn struct {
+	Body struct {
+		Jobs []Submission `json:"jobs" minItems:"1" maxItems:"2000"`
+	}
+}
+
+type submitOut struct {
+	Body struct {
+		Jobs []Taken `json:"jobs"`
+	}
+}
+
+func (a *API) submit(ctx context.Context, in *submitIn) (*submitOut, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &submitOut{}
+	out.Body.Jobs, err = a.S.Submit(ctx, p, in.Body.Jobs)
+	return out, a.problem(err)
+}
+
+// View is a job as its owner sees it.
+type View struct {
+	Job
+	Plugins plugins.State `json:"plugins" doc:"the state in the words of all back-ends"`
+	JDL     string        `json:"jdl,omitempty"`
+	Seq     int64         `json:"seq"`
+}
+
+func view(j *Job, whole bool) View {
+	v := View{Job: *j, Plugins: j.State.Plugins(), Seq: j.Seq}
+	if whole {
+		v.JDL = j.JDL
+	}
+	v.Job.JDL = ""
+	return v
+}
+
+type idsIn struct {
+	Body struct {
+		IDs  []string `json:"ids,omitempty" maxItems:"10000"`
+		Keys []string `json:"keys,omitempty" maxItems:"10000" doc:"the submitter's own names"`
+	}
+}
+
+type viewsOut struct {
+	Body struct {
+		Jobs []View `json:"jobs"`
+	}
+}
+
+func views(list []*Job) *viewsOut {
+	out := &viewsOut{}
+	out.Body.Jobs = make([]View, len(list))
+	for i, j := range list {
+		out.Body.Jobs[i] = view(j, false)
+	}
+	return out
+}
+
+func (a *API) status(ctx context.Context, in *idsIn) (*viewsOut, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.S.Jobs(ctx, p, in.Body.IDs)
+	if err == nil && len(in.Body.Keys) > 0 {
+		var more []*Job
+		more, err = a.S.ByKey(ctx, p, in.Body.Keys)
+		list = append(list, more...)
+	}
+	return views(list), a.problem(err)
+}
+
+type listIn struct {
+	All    bool  `query:"all" doc:"of all users; administrators only"`
+	Open   bool  `query:"open" doc:"only those that have not ended"`
+	Before int64 `query:"before" doc:"seq of the last one of the page before"`
+	Limit  int   `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}
+
+func (a *API) list(ctx context.Context, in *listIn) (*viewsOut, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.S.List(ctx, p, in.All, in.Open, in.Before, in.Limit)
+	return views(list), a.problem(err)
+}
+
+// JobPath names a job in a path.
+type JobPath struct {
+	ID string `path:"id" maxLength:"64"`
+}
+
+type viewOut struct{ Body View }
+
+// mine finds one job of the asker's.
+func (a *API) mine(ctx context.Context, id string) (Person, *Job, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return p, nil, err
+	}
+	list, err := a.S.Jobs(ctx, p, []string{id})
+	if err == nil && len(list) == 0 {
+		err = ErrNoJob
+	}
+	if err != nil {
+		return p, nil, a.problem(err)
+	}
+	return p, list[0], nil
+}
+
+func (a *API) show(ctx context.Context, in *JobPath) (*viewOut, error) {
+	_, j, err := a.mine(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &viewOut{view(j, true)}, nil
+}
+
+type logIn struct {
+	JobPath
+	After int64 `query:"after"`
+}
+
+type logOut struct {
+	Body struct {
+		Entries []Entry `json:"entries"`
+	}
+}
+
+func (a *API) jobLog(ctx context.Context, in *logIn) (*logOut, error) {
+	if _, _, err := a.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	list, err := a.S.store.Log(ctx, in.ID, in.After, 1000)
+	out := &logOut{}
+	out.Body.Entries = list
+	return out, a.problem(err)
+}
+
+type whyOut struct{ Body Reasons }
+
+func (a *API) why(ctx context.Context, in *JobPath) (*whyOut, error) {
+	_, j, err := a.mine(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.S.Why(ctx, j)
+	return &whyOut{r}, a.problem(err)
+}
+
+// Outcome answers one id of a request about several.
+type Outcome struct {
+	ID    string `json:"id"`
+	Error string `json:"error,omitempty"`
+}
+
+type outcomesOut struct {
+	Body struct {
+		Jobs []Outcome `json:"jobs"`
+	}
+}
+
+func (a *API) cancel(ctx context.Context, in *idsIn) (*outcomesOut, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &outcomesOut{}
+	for _, id := range in.Body.IDs {
+		o := Outcome{ID: id}
+		err := a.S.Cancel(ctx, p, id)
+		if errors.Is(err, ErrNoJob) {
+			o.Error = err.Error()
+		} else if err != nil {
+			return nil, a.problem(err)
+		}
+		out.Body.Jobs = append(out.Body.Jobs, o)
+	}
+	return out, nil
+}
+
+type refreshIn struct {
+	JobPath
+	Body struct {
+		JDL      string   `json:"jdl,omitempty" maxLength:"1000000"`
+		Priority *float64 `json:"priority,omitempty"`
+	}
+}
+
+func (a *API) refresh(ctx context.Context, in *refreshIn) (*struct{}, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.problem(a.S.Refresh(ctx, p, in.ID, in.Body.JDL, in.Body.Priority))
+}
+
+func (a *API) forget(ctx context.Context, in *JobPath) (*struct{}, error) {
+	p, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.problem(a.S.Forget(ctx, p, in.ID))
+}
+
+type fileIn struct {
+	JobPath
+	Name string `path:"name"`
+}
+
+type fileOut struct {
+	Type string `header:"Content-Type"`
+	Body []byte
+}
+
+func (a *API) file(ctx context.Context, in *fileIn) (*fileOut, error) {
+	if _, _, err := a.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	body, err := a.S.store.File(ctx, in.ID, "out", in.Name)
+	return &fileOut{"application/octet-stream", body}, a.problem(err)
+}

@@ -1,0 +1,132 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"gridbroker/credential"
+)
+
+// TokenUser is somebody known by a token of the operator's own. The token is
+// kept as its SHA-256.
+type TokenUser struct {
+	SHA256  string   `toml:"sha256"`
+	Subject string   `toml:"subject"`
+	VO      string   `toml:"vo"`
+	Groups  []string `toml:"groups"`
+	Admin   bool     `toml:"admin"`
+}
+
+// HashToken is how the configuration names a token.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// Door finds out who asks: by a grid certificate or proxy of the connection, a
+// token of an OIDC issuer, or one of the operator's own.
+type Door struct {
+	Trust    *credential.Trust // nil: no certificates
+	VOMSDir  string
+	Tokens   []TokenUser
+	Issuers  []string // OIDC issuers
+	Audience string   // that their tokens must name
+	Admins   []string // subjects
+	Clusters map[string]ClusterConfig
+
+	mu        sync.Mutex
+	verifiers map[string]*oidc.IDTokenVerifier
+}
+
+// ErrStranger is a request without a credential that is good here.
+var ErrStranger = errors.New("who are you? Show a grid certificate, a proxy, or a bearer token")
+
+// Who finds out who asks.
+func (d *Door) Who(r *http.Request) (Person, error) {
+	p, err := d.known(r)
+	if err != nil {
+		return p, err
+	}
+	p.Admin = p.Admin || slices.Contains(d.Admins, p.Subject)
+	for name, c := range d.Clusters {
+		if slices.Contains(c.Agents, p.Subject) {
+			p.Sites = append(p.Sites, name)
+		}
+	}
+	slices.Sort(p.Sites)
+	return p, nil
+}
+
+func (d *Door) known(r *http.Request) (Person, error) {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return d.byToken(r.Context(), strings.TrimSpace(token))
+	}
+	if d.Trust == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return Person{}, ErrStranger
+	}
+	x, err := d.Trust.Peer(r.TLS.PeerCertificates)
+	if err != nil {
+		return Person{}, err
+	}
+	p := Person{Subject: x.Identity(), Expires: x.NotAfter()}
+	if len(x.FQANs()) > 0 && d.Trust.VerifyACs(x, d.VOMSDir) == nil { // attributes nobody vouches for are none
+		p.VO, p.FQANs = x.VO(), x.FQANs()
+	}
+	return p, nil
+}
+
+func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
+	sum := []byte(HashToken(token))
+	for _, t := range d.Tokens {
+		if subtle.ConstantTimeCompare(sum, []byte(strings.ToLower(t.SHA256))) == 1 {
+			return Person{Subject: t.Subject, VO: t.VO, FQANs: t.Groups, Admin: t.Admin}, nil
+		}
+	}
+	claims, err := credential.ParseToken("the request", token)
+	if err != nil || claims.Opaque() || !slices.Contains(d.Issuers, claims.Issuer()) {
+		return Person{}, ErrStranger
+	}
+	v, err := d.verifier(ctx, claims.Issuer())
+	if err != nil {
+		return Person{}, err
+	}
+	id, err := v.Verify(ctx, token)
+	if err != nil {
+		return Person{}, err
+	}
+	p := Person{Subject: id.Issuer + "#" + id.Subject, FQANs: claims.Groups(), Expires: id.Expiry}
+	if len(p.FQANs) > 0 {
+		p.VO, _, _ = strings.Cut(strings.TrimPrefix(p.FQANs[0], "/"), "/")
+	}
+	return p, nil
+}
+
+// verifier fetches an issuer's keys, once.
+func (d *Door) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if v := d.verifiers[issuer]; v != nil {
+		return v, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	provider, err := oidc.NewProvider(ctx, issuer)
+	if err != nil {
+		return nil, err
+	}
+	if d.verifiers == nil {
+		d.verifiers = map[string]*oidc.IDTokenVerifier{}
+	}
+	d.verifiers[issuer] = provider.VerifierContext(context.WithoutCancel(ctx), &oidc.Config{ClientID: d.Audience})
+	return d.verifiers[issuer], nil
+}

@@ -1,0 +1,155 @@
+// Package central hands jobs to a central scheduler, which finds them their
+// slots (forecast/scheduler). To the rest of the program it is a back-end as any
+// other: the same ids, states and exit codes.
+package central
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Interface is that of a scheduler's endpoint.
+const Interface = "org.gridbroker.scheduler"
+
+// The schemes of a scheduler's URL: over TLS, and without it to this machine
+// only.
+const (
+	Scheme      = "grid"
+	PlainScheme = "grid+http"
+)
+
+// Backend is the plugins.Submitter for central schedulers.
+type Backend struct {
+	conf    plugins.Config
+	mu      sync.Mutex
+	clients map[string]*client
+}
+
+var (
+	_ plugins.Submitter    = (*Backend)(nil)
+	_ plugins.Finder       = (*Backend)(nil)
+	_ plugins.Fetcher      = (*Backend)(nil)
+	_ plugins.Cleaner      = (*Backend)(nil)
+	_ plugins.Logger       = (*Backend)(nil)
+	_ plugins.Pinger       = (*Backend)(nil)
+	_ plugins.Renewer      = (*Backend)(nil)
+	_ plugins.SourceOpener = (*Backend)(nil)
+)
+
+// Open opens the back-end.
+func Open(c plugins.Config) (plugins.Submitter, error) {
+	return &Backend{conf: c, clients: map[string]*client{}}, nil
+}
+
+// ParseURL reads grid://host:port, https://host:port, or, for this machine,
+// grid+http://127.0.0.1:port, and returns the endpoint in the first form or the
+// last, and the address of the API.
+func ParseURL(raw string) (endpoint, base string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", "", err
+	}
+	if u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
+	}
+	switch u.Scheme {
+	case Scheme, "https", "grid+https":
+		return Scheme + "://" + u.Host, "https://" + u.Host, nil
+	case PlainScheme, "http":
+		if h := u.Hostname(); h != "127.0.0.1" && h != "::1" && h != "localhost" {
+			return "", "", fmt.Errorf("%s: without TLS a scheduler is spoken to on this machine only; use grid://", raw)
+		}
+		return PlainScheme + "://" + u.Host, "http://" + u.Host, nil
+	}
+	return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
+}
+
+// client speaks to one scheduler.
+type client struct {
+	base, endpoint, host string
+	http                 *http.Client
+	set                  *credential.Set
+}
+
+// answerTime bounds one request.
+const answerTime = time.Minute
+
+func (b *Backend) client(raw string) (*client, error) {
+	endpoint, base, err := ParseURL(raw)
+	if err != nil {
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.clients[endpoint]; c != nil {
+		return c, nil
+	}
+	set, err := b.conf.Credentials()
+	if err != nil {
+		return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Err: err}
+	}
+	u, _ := url.Parse(base)
+	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set}
+	t := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	if u.Scheme == "https" {
+		if set.Trust == nil {
+			return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}
+		}
+		t.DialTLSContext = set.Dialer(set.X509).DialTLS
+	}
+	c.http = &http.Client{Transport: t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	b.clients[endpoint] = c
+	return c, nil
+}
+
+// Close ends the connections.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.clients {
+		c.http.CloseIdleConnections()
+	}
+	clear(b.clients)
+	return nil
+}
+
+// Source implements plugins.SourceOpener: a scheduler is one resource that
+// takes every job.
+func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
+	endpoint, _, err := ParseURL(u.String())
+	return source{endpoint, b.conf.Now}, err
+}
+
+type source struct {
+	endpoint string
+	now      func() time.Time
+}
+
+// Name implements plugins.Source.
+func (s source) Name() string { return s.endpoint }
+
+// Local tells that there is nothing to cache.
+func (s source) Local() bool { return true }
+
+// Owns tells that the scheduler's endpoint is its own.
+func (s source) Owns(e glue.Endpoint) bool { return e.Interface == Interface && e.URL == s.endpoint }
+
+// Resources implements plugins.Source.
+func (s source) Resources(context.Context) ([]glue.Resource, error) {
+	return []glue.Resource{Resource(s.endpoint, s.now())}, nil
+}
+
+// Resource is a scheduler as brokers see it.
+func Resource(endpoint string, now time.Time) glue.Resource {
+	return glue.Resource{ID: endpoint, CEID: endpoint, Name: endpoint, Source: endpoint, Schema: "self", Serving: glue.Production, Created: now, Fetched: now,
+		Endpoints: []glue.Endpoint{{URL: endpoint, Interface: Interface, Health: "ok", Serving: glue.Production}}}
+}

@@ -1,0 +1,315 @@
+package central
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// delegationLife is how long a delegated proxy lives at most.
+const delegationLife = 7 * 24 * time.Hour
+
+// view is a job as the scheduler shows it.
+type view struct {
+	ID        string        `json:"id"`
+	Key       string        `json:"key"`
+	State     string        `json:"state"`
+	Plugins   plugins.State `json:"plugins"`
+	Native    string        `json:"native"`
+	Reason    string        `json:"reason"`
+	ExitCode  *int          `json:"exit_code"`
+	Node      string        `json:"node"`
+	Submitted int64         `json:"submitted"`
+	Started   int64         `json:"started"`
+	Ended     int64         `json:"ended"`
+	Output    []string      `json:"output"`
+	Booking   *place        `json:"booking"`
+	Outlook   *place        `json:"outlook"`
+}
+
+type place struct {
+	Cluster string  `json:"cluster"`
+	From    int64   `json:"from"`
+	Chance  float64 `json:"chance"`
+}
+
+type viewList struct {
+	Jobs []view `json:"jobs"`
+}
+
+func at(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// status is the job in the words of all back-ends.
+func (v view) status(h plugins.Handle) plugins.Status {
+	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.Node, Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	if v.ExitCode != nil {
+		s.ExitCode = glue.Some(*v.ExitCode)
+	}
+	if v.Started > 0 && v.Ended > v.Started {
+		s.WallTime = time.Duration(v.Ended-v.Started) * time.Second
+	}
+	return s
+}
+
+// words tells where the job is: slot, chance, place.
+func (v view) words() string {
+	said := v.State
+	if v.Native != "" {
+		said += " " + v.Native
+	}
+	when := func(p *place) string {
+		return fmt.Sprintf(" %s %s %.0f%%", p.Cluster, at(p.From).Format("15:04:05Z"), 100*p.Chance)
+	}
+	switch {
+	case v.Booking != nil:
+		said += when(v.Booking)
+	case v.Outlook != nil:
+		said += " perhaps" + when(v.Outlook)
+	}
+	return said
+}
+
+// each calls f once for every endpoint, with the places of its handles.
+func (b *Backend) each(hs []plugins.Handle, f func(c *client, err error, places []int)) {
+	of := map[string][]int{}
+	var order []string
+	for i, h := range hs {
+		if of[h.Endpoint] == nil {
+			order = append(order, h.Endpoint)
+		}
+		of[h.Endpoint] = append(of[h.Endpoint], i)
+	}
+	for _, e := range order {
+		c, err := b.client(e)
+		for list := of[e]; len(list) > 0; list = list[min(len(list), atOnce):] {
+			f(c, err, list[:min(len(list), atOnce)])
+		}
+	}
+}
+
+// Status implements plugins.Submitter.
+func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	b.each(hs, func(c *client, err error, places []int) {
+		got := map[string]view{}
+		if err == nil {
+			got, err = c.views(ctx, hs, places)
+		}
+		for _, i := range places {
+			v, known := got[hs[i].ID]
+			switch {
+			case err != nil:
+				out[i] = plugins.Status{Handle: hs[i], State: plugins.Unknown, Err: err}
+			case !known:
+				out[i] = plugins.Status{Handle: hs[i], State: plugins.Lost, Err: &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: c.endpoint, Said: "no such job"}}
+			default:
+				out[i] = v.status(hs[i])
+			}
+		}
+	})
+	return out
+}
+
+func (c *client) views(ctx context.Context, hs []plugins.Handle, places []int) (map[string]view, error) {
+	ids := make([]string, len(places))
+	for k, i := range places {
+		ids[k] = hs[i].ID
+	}
+	var out viewList
+	err := c.do(ctx, "status", "POST", "/v1/jobs/status", map[string]any{"ids": ids}, &out)
+	got := map[string]view{}
+	for _, v := range out.Jobs {
+		got[v.ID] = v
+	}
+	if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Uncertain {
+		e.Kind = plugins.Unavailable // a question changes nothing
+	}
+	return got, err
+}
+
+// Cancel implements plugins.Submitter.
+func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	b.each(hs, func(c *client, err error, places []int) {
+		ids := make([]string, len(places))
+		for k, i := range places {
+			ids[k] = hs[i].ID
+		}
+		if err == nil { // ending one that has ended or is not known is no error
+			err = c.do(ctx, "cancel", "POST", "/v1/jobs/cancel", map[string]any{"ids": ids}, nil)
+		}
+		for _, i := range places {
+			errs[i] = err
+		}
+	})
+	return errs
+}
+
+// Clean implements plugins.Cleaner.
+func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	for i, h := range hs {
+		c, err := b.client(h.Endpoint)
+		if err == nil {
+			_, err = c.raw(ctx, "clean", http.MethodDelete, "/v1/jobs/"+url.PathEscape(h.ID), nil)
+		}
+		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused {
+			err = nil // not there any more
+		}
+		errs[i] = err
+	}
+	return errs
+}
+
+// Log implements plugins.Logger: every action taken with the job.
+func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
+	c, err := b.client(h.Endpoint)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Entries []struct {
+			At                        int64
+			Event, Said, Cluster, Who string
+		} `json:"entries"`
+	}
+	if err := c.do(ctx, "log", "GET", "/v1/jobs/"+url.PathEscape(h.ID)+"/log", nil, &out); err != nil {
+		return err
+	}
+	for _, e := range out.Entries {
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ping implements plugins.Pinger.
+func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
+	c, err := b.client(endpoint)
+	if err != nil {
+		return plugins.Pong{}, err
+	}
+	var out struct {
+		Interface string   `json:"interface"`
+		Versions  []string `json:"versions"`
+		Subject   string   `json:"subject"`
+		LetIn     bool     `json:"let_in"`
+		Admin     bool     `json:"admin"`
+		Sites     []string `json:"sites"`
+	}
+	began := time.Now()
+	if err := c.do(ctx, "ping", "GET", "/v1/ping", nil, &out); err != nil {
+		return plugins.Pong{}, err
+	}
+	p := plugins.Pong{Interface: out.Interface, Versions: out.Versions, Identity: out.Subject, LetIn: out.LetIn, Latency: time.Since(began)}
+	if !p.LetIn {
+		p.Said = "it does not know this credential"
+	}
+	return p, nil
+}
+
+// Fetch implements plugins.Fetcher.
+func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
+	hs := make([]plugins.Handle, len(jobs))
+	for i := range jobs {
+		hs[i] = jobs[i].Handle
+	}
+	out := make([]plugins.FetchResult, len(jobs))
+	b.each(hs, func(c *client, err error, places []int) {
+		var got map[string]view
+		if err == nil {
+			got, err = c.views(ctx, hs, places)
+		}
+		for _, i := range places {
+			if out[i].Err = err; err == nil {
+				out[i] = c.fetch(ctx, jobs[i], got[hs[i].ID])
+			}
+		}
+	})
+	return out
+}
+
+// fetch brings the files of one job that the scheduler has kept.
+func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r plugins.FetchResult) {
+	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
+		return plugins.FetchResult{Err: err}
+	}
+	root, err := os.OpenRoot(q.Dir)
+	if err != nil {
+		return plugins.FetchResult{Err: err}
+	}
+	defer root.Close()
+	there := map[string]bool{}
+	for _, name := range v.Output {
+		if there[name] = true; !wanted(q.Want, name) {
+			continue
+		}
+		body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(v.ID)+"/files/"+escaped(name), nil)
+		if err == nil {
+			err = write(root, filepath.FromSlash(name), body)
+		}
+		if err != nil {
+			r.Err = err
+			return r
+		}
+		r.Files = append(r.Files, name)
+	}
+	for _, want := range q.Want {
+		if !there[want] && !strings.ContainsAny(want, "*?[") {
+			r.Err = &plugins.Error{Kind: plugins.Refused, Op: "fetch " + want, Endpoint: c.endpoint, Said: "the scheduler does not keep it", Hint: "grid log tells why"}
+		}
+	}
+	return r
+}
+
+func wanted(want []string, name string) bool {
+	for _, w := range want {
+		if ok, err := filepath.Match(w, name); w == name || err == nil && ok {
+			return true
+		}
+	}
+	return len(want) == 0
+}
+
+func escaped(name string) string {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// write puts a file below a directory, and never outside of it.
+func write(root *os.Root, name string, body []byte) error {
+	if dir := filepath.Dir(name); dir != "." {
+		if err := root.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package central
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// submission, taken and outcome are the scheduler's documents.
+type submission struct {
+	Key   string `json:"key"`
+	JDL   string `json:"jdl"`
+	Files []file `json:"files,omitempty"`
+}
+
+type file struct {
+	Name string `json:"name"`
+	Body []byte `json:"body"`
+}
+
+type taken struct {
+	Key   string `json:"key"`
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
+
+type outcome struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
+
+// atOnce is the number of jobs of one request.
+const atOnce = 500
+
+// Submit implements plugins.Submitter. A job is known to the scheduler by our
+// id: sent twice it is taken once.
+func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	results := make([]plugins.Result, len(reqs))
+	for i := range reqs {
+		results[i].ID = reqs[i].ID
+	}
+	c, err := b.client(reqs[0].Endpoint.URL)
+	if err == nil {
+		err = c.delegate(ctx)
+	}
+	if err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
+	}
+	for from := 0; from < len(reqs); from += atOnce {
+		to := min(from+atOnce, len(reqs))
+		c.submit(ctx, reqs[from:to], results[from:to])
+		if p != nil {
+			p.Step("submit", int64(to-from), int64(len(reqs)))
+		}
+	}
+	return results
+}
+
+func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []plugins.Result) {
+	var in struct {
+		Jobs []submission `json:"jobs"`
+	}
+	at := map[string]int{}
+	for i, q := range reqs {
+		files, err := sandbox(q.Job)
+		if err != nil {
+			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Err: err, Hint: "name them by URL, or submit directly: --via \"\""}
+			continue
+		}
+		at[q.ID] = i
+		in.Jobs = append(in.Jobs, submission{q.ID, q.Job.Text(), files})
+	}
+	if len(in.Jobs) == 0 {
+		return
+	}
+	var out struct {
+		Jobs []taken `json:"jobs"`
+	}
+	err := c.do(ctx, "submit", "POST", "/v1/jobs", in, &out)
+	if err == nil && len(out.Jobs) != len(in.Jobs) {
+		err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: fmt.Sprintf("%d answers for %d jobs", len(out.Jobs), len(in.Jobs))}
+	}
+	if err != nil {
+		for _, i := range at {
+			results[i].Err = err
+		}
+		return
+	}
+	for _, t := range out.Jobs {
+		i, mine := at[t.Key]
+		switch {
+		case !mine:
+		case t.Error != "" || t.ID == "":
+			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Said: t.Error}
+		default:
+			results[i].Handle = c.handle(t.ID)
+		}
+	}
+}
+
+func (c *client) handle(id string) plugins.Handle {
+	return plugins.Handle{Interface: Interface, Endpoint: c.endpoint, ID: id}
+}
+
+// maxSandbox bounds the small files that travel with a job, in bytes: as much
+// as a scheduler takes by default.
+const maxSandbox = 1 << 20
+
+// sandbox reads the input files that are of this machine.
+func sandbox(job *jdl.Job) (files []file, err error) {
+	size := int64(0)
+	for _, f := range job.InputSandbox {
+		if f.IsURL() {
+			continue
+		}
+		fi, err := os.Stat(f.Source)
+		if err != nil {
+			return nil, err
+		}
+		if size += fi.Size(); size > maxSandbox {
+			return nil, errors.New("its input files are larger than 1 MB, and do not pass through a scheduler")
+		}
+		body, err := os.ReadFile(f.Source)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{f.Name, body})
+	}
+	return files, nil
+}
+
+// Find implements plugins.Finder.
+func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	c, err := b.client(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]plugins.Handle{}
+	for part := range slices.Chunk(ids, atOnce) {
+		var out viewList
+		if err := c.do(ctx, "find", "POST", "/v1/jobs/status", map[string]any{"keys": part}, &out); err != nil {
+			return nil, err
+		}
+		for _, v := range out.Jobs {
+			found[v.Key] = c.handle(v.ID)
+		}
+	}
+	return found, nil
+}
+
+// delegate gives the scheduler a proxy of ours to act with, where we have one.
+// Tokens are not passed on: the scheduler's own are for its sites.
+func (c *client) delegate(ctx context.Context) error {
+	x := c.set.X509
+	if x == nil || c.set.Token != nil {
+		return nil
+	}
+	var ask struct {
+		ID  string `json:"id"`
+		CSR string `json:"csr"`
+	}
+	if err := c.do(ctx, "delegate", "POST", "/v1/delegation", nil, &ask); err != nil {
+		return unsent(err)
+	}
+	chain, err := x.SignDelegation([]byte(ask.CSR), delegationLife)
+	if err != nil {
+		return &plugins.Error{Kind: plugins.Credential, Op: "delegate", Endpoint: c.endpoint, Err: err}
+	}
+	return unsent(c.do(ctx, "delegate", "PUT", "/v1/delegation", map[string]string{"id": ask.ID, "chain": string(chain)}, nil))
+}
+
+// unsent tells that no job has been sent yet: nothing is uncertain.
+func unsent(err error) error {
+	if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Uncertain {
+		e.Kind = plugins.Unavailable
+	}
+	return err
+}
+
+// Renew implements plugins.Renewer: one delegation serves all jobs.
+func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	done := map[string]error{}
+	for i, h := range hs {
+		err, known := done[h.Endpoint]
+		if !known {
+			var c *client
+			if c, err = b.client(h.Endpoint); err == nil {
+				err = c.delegate(ctx)
+			}
+			done[h.Endpoint] = err
+		}
+		errs[i] = err
+	}
+	return errs
+}
