@@ -22,6 +22,7 @@ type backfill struct {
 	held     []int32            // jobs that hold a reservation in this pass
 	given    []int              // reservations in this pass by line
 	moved    bool               // something was started that may move them
+	counted  bool               // a start was counted as a reservation in this pass
 	settled  bool               // held and given are what the next pass would find: see settle
 	ws       windows
 }
@@ -142,11 +143,12 @@ func (p *backfill) pass(m *Machine) {
 // something happens by which they could be others: a job that comes before them
 // or leaves, something that comes free before its time, a start beside them that
 // lasts beyond the first of them, a reservation of the machine that begins or
-// ends, or that one of them is due.
+// ends, or that one of them is due. Where a start was counted as a reservation,
+// the next pass may make another.
 func (p *backfill) settle(m *Machine) {
 	_, byNode := m.plan.(*nodePlan)
 	p.moved = false
-	p.settled = byNode && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
+	p.settled = byNode && !p.counted && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
 }
 
 // holds tells whether the reservations made in an earlier pass hold still.
@@ -204,6 +206,7 @@ func (p *backfill) walk(m *Machine) {
 	p.given = append(p.given[:0], make([]int, max(m.lines, 1))...)
 	e, at, ok := p.queue.at(place{})
 	kept, most := len(p.keep), max(p.depth, 1)
+	p.counted = false
 	for open := len(p.given); ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
 		given := &p.given[j.line]
@@ -220,7 +223,8 @@ func (p *backfill) walk(m *Machine) {
 			p.start(m, e, at)
 			if *given == 0 {
 				continue
-			} // else its reservation was for now
+			}
+			p.counted = true // its reservation was for now
 		case j.planned == never:
 			at.i++
 			continue

@@ -210,6 +210,7 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
+	p.stale = p.stale || was < never && (was > m.now || j.limit != j.Limit) // it leaves some of its place
 	p.start(m, id)
 	return true
 }
@@ -259,7 +260,7 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
-	if p.stale {
+	if p.stale || p.shrinks(m) {
 		p.anew(m)
 	} else if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
 		p.retry(m)
@@ -274,6 +275,14 @@ func (p *slurm) pass(m *Machine) {
 	for _, id := range p.held {
 		p.due = min(p.due, m.jobs[id].planned)
 	}
+}
+
+// shrinks tells whether a job whose place is due will hold less than that.
+func (p *slurm) shrinks(m *Machine) bool {
+	return slices.ContainsFunc(p.held, func(id int32) bool {
+		j := &m.jobs[id]
+		return j.planned <= m.now && j.limit != j.Limit
+	})
 }
 
 // retry gives the jobs places that were beyond the window and may not be any
