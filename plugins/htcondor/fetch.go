@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gridbroker/jdl/classad"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -128,7 +129,7 @@ func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
 }
 
 // Log implements plugins.Logger: HTCondor's event log of the job, then what
-// job.sh wrote on the node. While the log lies in the spool of a schedd over
+// job.sh wrote on the node; of a job that waits, why it does. While the log lies in the spool of a schedd over
 // the network, the job's ad is shown instead.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
 	s, jobID, id, ok, err := b.split(h)
@@ -147,7 +148,7 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 		found = found || err == nil
 	}
 	if found {
-		return nil
+		return s.logWait(ctx, jobID, w)
 	}
 	text, err := s.schedd(ctx, "condor_q", "-long", jobID)
 	if err == nil && strings.TrimSpace(text) == "" {
@@ -158,4 +159,21 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	}
 	_, err = io.WriteString(w, text)
 	return err
+}
+
+// logWait says of an idle job which slots could run it, and what stands in the way.
+func (s *site) logWait(ctx context.Context, jobID string, w io.Writer) error {
+	text, err := s.schedd(ctx, "condor_q", "-json", jobID, "-constraint", "JobStatus == 1")
+	if err != nil || strings.TrimSpace(text) == "" {
+		return err
+	}
+	jobs, err := classad.ReadJSON("job", []byte(text))
+	if err != nil {
+		return s.Fail("condor_q", err)
+	}
+	slots, err := s.readSlots(ctx)
+	if err != nil || len(jobs) == 0 {
+		return err
+	}
+	return analyse(jobs[0], slots).write(w)
 }

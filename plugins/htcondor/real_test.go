@@ -1,7 +1,9 @@
 package htcondor_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -287,4 +289,104 @@ func TestRealPing(t *testing.T) {
 	if pong, err := b.Ping(t.Context(), at); err != nil || !pong.LetIn {
 		t.Errorf("over the network: %+v %v", pong, err)
 	}
+}
+
+// The log of a job that waits says which slots could run it and why none does.
+func TestRealLogOfWaiting(t *testing.T) {
+	p := newPool(t)
+	whole := func() *jdl.Job {
+		job := sh("sleep 100")
+		job.Demand.Slots, job.Demand.Memory = 8, 15_000
+		return job
+	}
+	var hs []plugins.Handle
+	for i, job := range []*jdl.Job{whole(), whole()} {
+		r := p.Submit(t.Context(), []plugins.Request{{ID: fmt.Sprintf("w%d-%d", time.Now().UnixNano(), i), Endpoint: glue.Endpoint{URL: p.urls["ssh"]}, Job: job}}, nil)[0]
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	defer p.Clean(t.Context(), hs)
+	for range 200 {
+		if sts := p.Status(t.Context(), hs[:1]); sts[0].State == plugins.Running {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	var log strings.Builder
+	for range 40 { // slots are shown anew every 15 seconds
+		log.Reset()
+		if err := p.Log(t.Context(), hs[1], &log); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(log.String(), "0 could start it now") {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	for _, want := range []string{"Job submitted from host", "of 9 slots", "0 could start it now", "TARGET.Memory"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in the log:\n%s", want, &log)
+		}
+	}
+}
+
+// A submission whose end is not seen is found, and never made twice: the
+// connection is cut at many moments.
+func TestRealUncertain(t *testing.T) {
+	p := newPool(t)
+	made := map[string]int{}
+	if _, err := p.Ping(t.Context(), p.urls["ssh"]); err != nil { // the connection is there
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{40, 80, 120, 160, 200, 250, 300, 400, 600} {
+		var reqs []plugins.Request
+		var ids []string
+		for i := range 30 {
+			id := fmt.Sprintf("u%d-%d", time.Now().UnixNano(), i)
+			reqs, ids = append(reqs, plugins.Request{ID: id, Endpoint: glue.Endpoint{URL: p.urls["ssh"]}, Job: sh("true")}), append(ids, id)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
+		rs := p.Submit(ctx, reqs, nil)
+		cancel()
+		there := map[string]plugins.Handle{}
+		for _, r := range rs {
+			if r.Err == nil {
+				there[r.ID] = r.Handle
+			}
+		}
+		made["accepted"] += len(there)
+		found, err := p.Find(t.Context(), reqs[0].Endpoint, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made["found"] += len(found) - len(there)
+		var again []plugins.Request
+		for _, q := range reqs {
+			if h, ok := found[q.ID]; ok {
+				there[q.ID] = h
+			} else {
+				again = append(again, q)
+			}
+		}
+		made["sent anew"] += len(again)
+		for _, r := range p.Submit(t.Context(), again, nil) {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			there[r.ID] = r.Handle
+		}
+		names := exec.Command(filepath.Join(p.env["GRID_CONDOR_BIN"], "condor_q"), "-allusers", "-af", "GridBrokerId", "-constraint",
+			fmt.Sprintf("stringListMember(GridBrokerId, %q)", strings.Join(ids, ",")))
+		out, err := names.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(string(out))); n != len(reqs) || len(there) != len(reqs) {
+			t.Errorf("cut after %v ms: HTCondor has %d jobs, we know %d, want %d", int(after), n, len(there), len(reqs))
+		}
+		p.Clean(t.Context(), slices.Collect(maps.Values(there)))
+	}
+	t.Logf("%v", made)
 }
