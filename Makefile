@@ -19,6 +19,9 @@ demo: build ## run a job over an embedded grid of local sites and show plan and 
 test: ## install what the tests need (root or sudo), start the real servers, run every test
 	@testdata/testbed/run-tests.sh
 
+test-long: ## a million jobs sent through a simulated grid with faults (some ten minutes)
+	GRID_SIM_SUBMISSIONS=1000000 $(GO) test -count=1 -timeout 60m -v -run TestSimulation ./jobs/simtest
+
 unit: ## every test that needs no server
 	$(GO) test -race ./...
 
@@ -53,4 +56,4 @@ clean: ## remove what was built
 	rm -rf bin
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test unit check bench fuzz testbed-up testbed-down install clean
+.PHONY: help build demo test test-long unit check bench fuzz testbed-up testbed-down install clean

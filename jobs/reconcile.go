@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gridbroker/broker/clock"
 	"gridbroker/glue"
@@ -180,6 +181,14 @@ type lookUp struct {
 	endpoint glue.Endpoint
 	found    map[string]plugins.Handle // by the attempts' ids
 	at       clock.Reading
+}
+
+// settleTime is for how long a request may still arrive there.
+func (l *lookUp) settleTime() time.Duration {
+	if s, ok := l.backend.(plugins.Settler); ok {
+		return s.SettleTime()
+	}
+	return l.Controller.settleTime()
 }
 
 // settle goes on with jobs whose present attempt was looked up.

@@ -33,6 +33,12 @@ type Finder interface {
 	Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]Handle, error)
 }
 
+// Settler is a back-end that knows for how long a request may still arrive when
+// its client is gone; others are given some minutes.
+type Settler interface {
+	SettleTime() time.Duration
+}
+
 // Completer finishes submissions that were cut short, at back-ends that take
 // a job before its input files have arrived.
 type Completer interface {

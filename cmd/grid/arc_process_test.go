@@ -38,7 +38,12 @@ func newWorld(t *testing.T) *world {
 	if out, err := exec.Command("go", "build", "-o", w.exe, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	w.env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "GRID_STATE_DIR=" + filepath.Join(w.dir, "state"),
+	// The CE is on this machine: what has not arrived after half a minute does not.
+	config := filepath.Join(w.dir, "grid.toml")
+	if err := os.WriteFile(config, []byte("settle = \"30s\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = []string{"HOME=" + w.dir, "GRID_CONFIG=" + config, "PATH=" + os.Getenv("PATH"), "GRID_STATE_DIR=" + filepath.Join(w.dir, "state"),
 		"X509_CERT_DIR=" + w.bed.CADir, "X509_USER_PROXY=" + w.bed.Proxy("alice")}
 	t.Cleanup(func() { w.try("cancel", "--all"); w.try("status", "--all"); w.try("clean", "--all") })
 	return w

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"gridbroker/cmd/cli"
@@ -9,7 +10,10 @@ import (
 
 func main() {
 	collectLate()
-	ctx, stop := cli.Signals(os.Exit)
+	ctx, stop := cli.Signals(func(code int) {
+		fmt.Fprintln(os.Stderr, "grid: interrupted at once; grid status looks up what was under way")
+		os.Exit(code)
+	})
 	code := cli.Main(ctx, cli.OSEnv(), os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"gridbroker/plugins"
 )
@@ -53,6 +54,10 @@ func missing(h plugins.Handle, err error) plugins.Status {
 	}
 	return st
 }
+
+// SettleTime implements plugins.Settler: jobs are put here by the process that
+// submits them, and nothing goes on when it has ended.
+func (b *Backend) SettleTime() time.Duration { return time.Second }
 
 // settled reads a job's state, ending one whose supervisor is gone.
 func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
