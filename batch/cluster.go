@@ -85,6 +85,9 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 
 // byNode tells whether jobs or queues care which node they get.
 func (c *cluster) byNode() bool {
+	if c.rules.Name == "slurm" {
+		return true // places are of whole nodes
+	}
 	for _, n := range c.state.Nodes {
 		if len(n.Queues) > 0 && len(c.state.Queues) > 1 {
 			return true

@@ -21,6 +21,9 @@ func (c *cluster) enqueue() {
 		waiting = append(waiting, i)
 	}
 	slices.SortStableFunc(waiting, func(a, b int) int {
+		if c.rules.Name == "slurm" { // of equal priority by number
+			return compareIDs(c.state.Jobs[a].ID, c.state.Jobs[b].ID)
+		}
 		return cmp.Compare(c.state.Jobs[a].Submitted.Unix(), c.state.Jobs[b].Submitted.Unix())
 	})
 	ids := make([]int32, len(waiting))
@@ -96,4 +99,38 @@ func (c *cluster) could(p *nodePlan, j *Job) bool {
 	n.access, n.from, n.to = 0, 0, 0
 	t.Need = &n
 	return c.empty.choose(&t, c.now, nil)
+}
+
+// compareIDs orders job numbers, also of arrays (12_3): as numbers where both
+// have some at a place.
+func compareIDs(a, b string) int {
+	for a != "" && b != "" {
+		x, restA := digits(a)
+		y, restB := digits(b)
+		if x != "" && y != "" {
+			if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = restA, restB
+			continue
+		}
+		if a[0] != b[0] {
+			break
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Compare(a, b)
+}
+
+// digits cuts the number that a text begins with, without leading zeros.
+func digits(s string) (number, rest string) {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	first := 0
+	for first < n-1 && s[first] == '0' {
+		first++
+	}
+	return s[first:n], s[n:]
 }

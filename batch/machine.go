@@ -78,6 +78,8 @@ type job struct {
 	shares   []share // where it runs or is planned, on a machine of nodes; never changed in place
 	foretold int64   // the start that Foretell forecast at submission
 	gates    int32   // before the policy sees it
+	compact  bool    // it is put on as few nodes as may be: see slurm
+	blocks   bool    // what it is planned on is for nobody else: see slurm
 }
 
 func (j *job) entry(id int32) entry {

@@ -201,6 +201,9 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	}
 	if j.Need.Nodes == 0 {
 		slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(a.procs, b.procs) })
+		if j.compact {
+			found = fewest(found, j.procs)
+		}
 	}
 	for _, s := range found {
 		if s.procs = min(s.procs, left); s.procs > 0 {
@@ -212,6 +215,16 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 		}
 	}
 	return left <= 0
+}
+
+// fewest puts, of nodes by their room, the one first that is the least to hold
+// all, else those with the most room.
+func fewest(found []share, procs int32) []share {
+	if i := slices.IndexFunc(found, func(s share) bool { return s.procs >= procs }); i >= 0 {
+		return found[i : i+1]
+	}
+	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
+	return found
 }
 
 func (p *nodePlan) occupy(j *job, from, to int64) {
@@ -230,7 +243,11 @@ func (p *nodePlan) move(j *job, was int64) {
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 	total := int32(0)
 	for _, s := range shares {
-		p.put(s.node, holding{from, to, j.seq, 0, j.Need.part(s.procs)}, j.Need.access)
+		part := j.Need.part(s.procs)
+		if j.blocks {
+			part.procs = p.nodes[s.node].have.procs
+		}
+		p.put(s.node, holding{from, to, j.seq, 0, part}, j.Need.access)
 		p.release(to, s.node)
 		total += s.procs
 	}

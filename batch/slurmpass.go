@@ -11,7 +11,8 @@ import (
 // in a partition at the first that does not, keeping lower ones off its nodes);
 // every bf_interval a pass of backfill takes the jobs in order of priority and
 // gives each the earliest place within bf_window that moves none ahead of it.
-// A place that begins now is a start.
+// A place that begins now is a start. Slurm's table of places knows whole nodes
+// only: a place keeps all others off its nodes, a running job off what it has.
 //
 // Slurm makes all places anew in every pass. Here that is done where a job came,
 // went or ended before its time since; otherwise the places would be the same,
@@ -59,7 +60,7 @@ func (p *slurm) lead(*Machine) {}
 func (p *slurm) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
-	j.planned = never
+	j.planned, j.blocks, j.compact = never, true, true
 	if res := int64(p.Resolution / time.Second); j.Need == nil || j.Need.to == 0 {
 		j.limit = (j.Limit + res - 1) / res * res
 	}
@@ -109,7 +110,7 @@ func (p *slurm) left(m *Machine, id int32) {
 		p.stale = true
 	}
 	p.lift(m, j)
-	j.limit = j.Limit
+	j.limit, j.blocks = j.Limit, false
 	p.dirty = true
 }
 
@@ -249,7 +250,7 @@ func (p *slurm) start(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.lift(m, j)
 	p.take(m, id)
-	j.limit = j.Limit
+	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
 }
