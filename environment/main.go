@@ -25,6 +25,9 @@ type Node struct {
 	Cache       string `json:"cache"`       // folder of the node's cache
 	Quota       int64  `json:"quota"`       // bytes; 0: 40 GB
 	Policy      Policy `json:"policy"`
+
+	// Program is grid-launch, which goes along into every environment; empty: this very process's program.
+	Program string `json:"-"`
 }
 
 // Main is the program of a node:
@@ -99,6 +102,9 @@ func ReadNode(file string) (*Node, error) {
 	if err := dec.Decode(n); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	if !cleanAbsolute(n.Definitions) || !cleanAbsolute(n.Cache) {
+		return nil, fmt.Errorf("%s: definitions %q and cache %q must be absolute paths", file, n.Definitions, n.Cache)
+	}
 	return n, nil
 }
 
@@ -142,6 +148,16 @@ func (l *launch) variables() []string {
 	return env
 }
 
+// Store is the node's cache.
+func (n *Node) Store() *Cache { return &Cache{Dir: n.Cache, Quota: n.Quota} }
+
+func (n *Node) program() (string, error) {
+	if n.Program != "" {
+		return n.Program, nil
+	}
+	return os.Executable()
+}
+
 // Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
 // is the job's own, or says with the error that it did not run.
 func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
@@ -152,14 +168,13 @@ func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 	defer cancel()
 	go watchParent(ctx, os.Getppid(), cancel)
 
-	cache := &Cache{Dir: n.Cache, Quota: n.Quota}
-	tree, err := cache.Tree(ctx, job.Definition)
+	tree, err := n.Store().Tree(ctx, job.Definition)
 	if err != nil {
 		return exitNotDeployed, err
 	}
 	defer tree.Close()
 	job.Tree = tree.Path
-	self, err := os.Executable()
+	self, err := n.program()
 	if err != nil {
 		return exitNotDeployed, err
 	}

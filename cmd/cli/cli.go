@@ -127,6 +127,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.healthCmd(),
 		a.agentCmd(),
 		a.cacheCmd(),
+		a.environmentCmd(),
 		a.storeCmd(),
 		a.managerCmd(),
 		a.schedulerCmd(),

@@ -33,7 +33,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "rogue": rogue, "fill": fill},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "rogue": rogue, "fill": fill, "launcher": launcher},
 		Condition: func(cond string) (bool, error) { // [file:PATH]
 			path, ok := strings.CutPrefix(cond, "file:")
 			if !ok {

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment"
+)
+
+// environmentCmd holds what a site or a user does with the runtime environments of this machine.
+func (a *app) environmentCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "env",
+		Short: "Runtime environments of this machine: definitions, images, the node's cache",
+		Long: `Env works with the runtime environments that jobs ask for by tag: it makes images
+and their definitions, runs commands in them as jobs are run, and looks after
+the cache of unpacked images. Settings are read from --node.`,
+		Example: "  grid env run VEE-Debian11 -- cat /etc/os-release",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var node string
+	cmd.PersistentFlags().StringVar(&node, "node", environment.DefaultNode, "the node's settings, `FILE`")
+	open := func() (*environment.Node, error) {
+		n, err := environment.ReadNode(a.abs(node))
+		if err != nil {
+			return nil, fmt.Errorf("the node's settings: %w", err)
+		}
+		return n, nil
+	}
+	cmd.AddCommand(a.envListCmd(open), a.envRunCmd(open), a.envBuildCmd(open), a.envImportCmd(open), a.envVerifyCmd(open), a.envGCCmd(open))
+	return cmd
+}
+
+type openNode func() (*environment.Node, error)
+
+// launchProgram finds grid-launch: beside this program, else in PATH.
+func (a *app) launchProgram() (string, error) {
+	if beside := filepath.Join(filepath.Dir(a.env.Exe), "grid-launch"); isProgram(beside) {
+		return beside, nil
+	}
+	for _, dir := range filepath.SplitList(a.env.Getenv("PATH")) {
+		if p := filepath.Join(dir, "grid-launch"); filepath.IsAbs(p) && isProgram(p) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("grid-launch is neither beside %s nor in PATH: %w", a.env.Exe, exec.ErrNotFound)
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+type environmentView struct {
+	*environment.Definition
+	Cached  bool   `json:"cached"`
+	Refused string `json:"refused,omitempty"` // why the node's policy does not allow it
+}
+
+func (a *app) envListCmd(open openNode) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the environments of this node", Args: usageArgs(cobra.NoArgs),
+		Long:    "List shows every definition of the node: its tag, whether it is cached, and whether the node's policy allows it.",
+		Example: "  grid env list --node node.json",
+		RunE: func(*cobra.Command, []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			catalog, err := environment.ReadCatalog(node.Definitions)
+			if err != nil {
+				return err
+			}
+			list := []environmentView{}
+			for _, d := range catalog.All() {
+				v := environmentView{Definition: d, Cached: node.Store().Cached(d.Digest)}
+				if err := node.Policy.Check(d, true); err != nil {
+					v.Refused = err.Error()
+				}
+				list = append(list, v)
+			}
+			return a.printEnvironments(list)
+		},
+	}
+}
+
+func (a *app) printEnvironments(list []environmentView) error {
+	if a.json {
+		return a.printJSON("env.list", map[string]any{"environments": list})
+	}
+	var rows [][]string
+	for _, v := range list {
+		state := "can be deployed"
+		switch {
+		case v.Refused != "":
+			state = v.Refused
+		case v.Cached:
+			state = "cached"
+		}
+		rows = append(rows, []string{v.Tag, state, v.Image, v.Digest[:19], v.Description})
+	}
+	return a.table(columns("TAG", "STATE", "IMAGE", "DIGEST", "DESCRIPTION"), rows)
+}
+
+// define writes the definition of an image that was made.
+func (a *app) define(node *environment.Node, d *environment.Definition, replace bool) error {
+	text, err := toml.Marshal(struct {
+		Tag         string `toml:"tag"`
+		Image       string `toml:"image"`
+		Digest      string `toml:"digest"`
+		Description string `toml:"description,omitempty"`
+	}{d.Tag, d.Image, d.Digest, d.Description})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(node.Definitions, environment.FileOfTag(d.Tag))
+	if _, err := environment.Parse(path, text); err != nil {
+		return err
+	}
+	how := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+	if replace {
+		how = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, how, 0o644)
+	if err != nil {
+		return fmt.Errorf("the image is %s of %s; its definition: %w", d.Digest, d.Image, err)
+	}
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON("env.image", map[string]any{"tag": d.Tag, "image": d.Image, "digest": d.Digest, "definition": path})
+	}
+	fmt.Fprintf(a.env.Out, "%s %s\n  %s\n", d.Tag, d.Digest, path)
+	return nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment"
+)
+
+// imageFlags are those of the verbs that make an image and its definition.
+type imageFlags struct {
+	tag, layout, description string
+	replace                  bool
+}
+
+func (f *imageFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.tag, "tag", "", "`TAG` that the definition is for")
+	fl.StringVar(&f.layout, "layout", "", "OCI layout `DIR` for the image (default: images in the folder of definitions)")
+	fl.StringVar(&f.description, "description", "", "`TEXT` that is published with the tag")
+	fl.BoolVar(&f.replace, "replace", false, "replace the tag's definition")
+}
+
+// place is the layout that an image goes to.
+func (f *imageFlags) place(a *app, node *environment.Node) (environment.Layout, error) {
+	if err := environment.CheckTag(f.tag); err != nil {
+		return environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
+	}
+	if f.layout != "" {
+		return environment.Layout{Dir: a.abs(f.layout)}, nil
+	}
+	return environment.Layout{Dir: filepath.Join(node.Definitions, "images")}, nil
+}
+
+func (f *imageFlags) define(a *app, node *environment.Node, l environment.Layout, digest string) error {
+	return a.define(node, &environment.Definition{
+		Tag: f.tag, Image: "oci:" + l.Dir, Digest: digest, Description: f.description,
+	}, f.replace)
+}
+
+func (a *app) envBuildCmd(open openNode) *cobra.Command {
+	var f imageFlags
+	cmd := &cobra.Command{
+		Use:   "build TREE",
+		Short: "Make an image and its definition of a folder or a tar archive",
+		Long: `Build makes an OCI image with one zstd layer of a folder, such as debootstrap
+makes, or of a tar archive (plain, gzip, zstd), and writes the definition of a
+tag that names it by digest. The same tree gives the same digest.`,
+		Example: `  debootstrap --variant=minbase bullseye tree
+  grid env build tree --tag VEE-Debian11`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			l, err := f.place(a, node)
+			if err != nil {
+				return err
+			}
+			info, err := os.Stat(a.abs(args[0]))
+			if err != nil {
+				return err
+			}
+			var digest string
+			if info.IsDir() {
+				digest, err = l.Build(cmd.Context(), a.abs(args[0]))
+			} else {
+				digest, err = l.BuildArchive(a.abs(args[0]))
+			}
+			if err != nil {
+				return err
+			}
+			return f.define(a, node, l, digest)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (a *app) envImportCmd(open openNode) *cobra.Command {
+	var f imageFlags
+	cmd := &cobra.Command{
+		Use:   "import IMAGE@DIGEST",
+		Short: "Copy an image from a registry or layout, and define a tag for it",
+		Long: `Import copies an image by its digest from a registry (docker://HOST/NAME, with the
+credentials of ~/.docker/config.json) or from an OCI layout (oci:DIR), checks
+every blob, and writes the definition of a tag that names it by digest.`,
+		Example: "  grid env import docker://registry.example.org/hep/analysis@sha256:... --tag VEE-Analysis",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			l, err := f.place(a, node)
+			if err != nil {
+				return err
+			}
+			image, digest, ok := strings.Cut(args[0], "@")
+			if !ok {
+				return usageError(fmt.Errorf("%s: an image is imported by its digest: IMAGE@sha256:...", args[0]))
+			}
+			if dir, ok := strings.CutPrefix(image, "oci:"); ok {
+				image = "oci:" + a.abs(dir)
+			}
+			if digest, err = l.Import(cmd.Context(), image, digest, environment.Registry{}); err != nil {
+				return err
+			}
+			return f.define(a, node, l, digest)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}

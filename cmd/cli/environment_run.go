@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment"
+)
+
+func (a *app) envRunCmd(open openNode) *cobra.Command {
+	var sandbox string
+	var vars []string
+	cmd := &cobra.Command{
+		Use:   "run TAG [-- COMMAND [ARG...]]",
+		Short: "Run a command in an environment, as jobs are run",
+		Long: `Run deploys the environment if it is not cached, and runs a command in it exactly
+as a job: isolated, bounded, in a sandbox folder. Without a command it is
+/bin/sh. The exit code is the command's own, or 128 plus the number of the
+signal that ended it; 125 says that the environment could not be made, 126 that
+the command does not start.`,
+		Example: `  grid env run VEE-Debian11 -- cat /etc/os-release
+  grid env run VEE-Debian11 --sandbox work --env SEED -- ./analyse.sh`,
+		Args: usageArgs(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			if node.Program, err = a.launchProgram(); err != nil {
+				return err
+			}
+			argv := args[1:]
+			if len(argv) == 0 {
+				argv = []string{"/bin/sh"}
+			}
+			job := &environment.Job{Argv: argv, Sandbox: environment.Sandbox{Dir: a.abs(sandbox), Env: a.chosen(vars)}}
+			return a.runEnvironment(node, args[0], job)
+		},
+	}
+	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the command sees as its working directory")
+	cmd.Flags().StringArrayVar(&vars, "env", nil, "`NAME` of a variable to pass on, or NAME=VALUE; may be repeated")
+	return cmd
+}
+
+// chosen are the variables that a command line names.
+func (a *app) chosen(vars []string) []string {
+	var env []string
+	for _, v := range vars {
+		if !strings.Contains(v, "=") {
+			value := a.env.Getenv(v)
+			if value == "" {
+				continue
+			}
+			v += "=" + value
+		}
+		env = append(env, v)
+	}
+	return env
+}
+
+func (a *app) runEnvironment(node *environment.Node, tag string, job *environment.Job) error {
+	var err error
+	if job.Definition, err = node.Definition(tag); err != nil {
+		return err
+	}
+	code, err := node.Supervise(job, streamFile(a.env.In, os.Stdin), streamFile(a.rawOut(), os.Stdout), streamFile(a.rawErr, os.Stderr))
+	if err != nil {
+		return &exitError{code, err}
+	}
+	if code != 0 {
+		return &exitError{code, errReported}
+	}
+	return nil
+}
+
+// streamFile is the file behind a stream, which a process can be given.
+func streamFile(stream any, or *os.File) *os.File {
+	if f, ok := stream.(*os.File); ok {
+		return f
+	}
+	return or
+}
+
+func (a *app) envVerifyCmd(open openNode) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify [TAG...]", Short: "Compare cached environments with what was unpacked",
+		Long: `Verify compares the unpacked images of the node's cache with what was unpacked:
+every name, mode, size, time and link. One that was changed is reported, and
+exit code 1 says so; the next job that asks for it unpacks it anew.`,
+		Example: "  grid env verify",
+		RunE: func(_ *cobra.Command, tags []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			digests, err := cachedDigests(node, tags)
+			if err != nil {
+				return err
+			}
+			return a.verifyTrees(node.Store(), digests)
+		},
+	}
+}
+
+// cachedDigests are those of the tags that are cached, of all that are cached without tags.
+func cachedDigests(node *environment.Node, tags []string) (digests []string, err error) {
+	if len(tags) == 0 {
+		entries, err := node.Store().List()
+		for _, e := range entries {
+			digests = append(digests, e.Digest)
+		}
+		return digests, err
+	}
+	for _, tag := range tags {
+		d, err := node.Definition(tag)
+		if err != nil {
+			return nil, err
+		}
+		if !node.Store().Cached(d.Digest) {
+			return nil, fmt.Errorf("environment %s is not cached", tag)
+		}
+		digests = append(digests, d.Digest)
+	}
+	return digests, nil
+}
+
+func (a *app) verifyTrees(cache *environment.Cache, digests []string) error {
+	bad := 0
+	for _, digest := range digests {
+		err := cache.Verify(digest)
+		poisoned, ok := errors.AsType[*environment.PoisonedError](err)
+		switch {
+		case ok:
+			bad++
+			fmt.Fprintf(a.env.Err, "grid: %v\n", poisoned)
+		case err != nil:
+			return err
+		default:
+			fmt.Fprintf(a.env.Out, "%s is as it was unpacked\n", digest)
+		}
+	}
+	if bad > 0 {
+		return errReported
+	}
+	return nil
+}
+
+func (a *app) envGCCmd(open openNode) *cobra.Command {
+	var keep string
+	cmd := &cobra.Command{
+		Use: "gc", Short: "Remove the longest unused environments from the cache",
+		Long: `Gc removes unpacked images, the longest unused first, until those that stay have
+at most --keep bytes. What a job runs in stays. Images are not touched: a removed
+environment is unpacked again when a job asks for it.`,
+		Example: "  grid env gc --keep 20GB",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			var size environment.Size
+			if err := size.UnmarshalText([]byte(keep)); err != nil {
+				return usageError(fmt.Errorf("--keep: %w", err))
+			}
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			removed, err := node.Store().Shrink(int64(size))
+			for _, e := range removed {
+				fmt.Fprintf(a.env.Out, "removed %s, %d bytes, last used %s\n", e.Digest, e.Bytes, e.Used.Format("2006-01-02 15:04"))
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&keep, "keep", "0", "`SIZE` that all together may keep")
+	return cmd
+}

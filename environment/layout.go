@@ -1,0 +1,252 @@
+package environment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+// Media types of the OCI image-spec v1.1.
+const (
+	mediaIndex    = "application/vnd.oci.image.index.v1+json"
+	mediaManifest = "application/vnd.oci.image.manifest.v1+json"
+	mediaConfig   = "application/vnd.oci.image.config.v1+json"
+	mediaZstd     = "application/vnd.oci.image.layer.v1.tar+zstd"
+)
+
+// A Layout is an OCI image layout folder (image-spec v1, image-layout.md) that images are added to. What it holds
+// already is never changed; index.json is replaced whole.
+type Layout struct{ Dir string }
+
+// Build adds an image of one zstd layer with what stands below tree, and gives the digest of its manifest. The same
+// tree with the same times gives the same digest. Owners are left out, and so are devices, pipes and sockets.
+func (l Layout) Build(ctx context.Context, tree string) (digest string, err error) {
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(writeTar(ctx, w, tree)) }()
+	defer r.Close()
+	return l.add(r)
+}
+
+// BuildArchive adds an image of one layer from a tar archive: plain, gzip or zstd.
+func (l Layout) BuildArchive(archive string) (digest string, err error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := decompress(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", archive, err)
+	}
+	defer raw.Close()
+	return l.add(raw)
+}
+
+// Import copies an image of another layout ("oci:DIR") or a registry ("docker://HOST/NAME") by its digest, every blob
+// checked. Of an index it takes the image of this platform; its own digest is given back.
+func (l Layout) Import(ctx context.Context, image, digest string, from Registry) (string, error) {
+	ref, err := parseReference(image)
+	if err != nil {
+		return "", err
+	}
+	get := openLayout(ref.place)
+	switch ref.scheme {
+	case "tree":
+		return "", fmt.Errorf("%s: an archive is built, not imported", image)
+	case "docker":
+		if get, err = from.blobs(ref.place); err != nil {
+			return "", err
+		}
+	}
+	return l.copyImage(ctx, get, digest)
+}
+
+func (l Layout) copyImage(ctx context.Context, get blobs, digest string) (string, error) {
+	var m manifest
+	if err := readDocument(ctx, get.manifest, "manifest", digest, &m); err != nil {
+		return "", err
+	}
+	if len(m.Manifests) > 0 {
+		i := slices.IndexFunc(m.Manifests, func(d descriptor) bool {
+			return d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == runtime.GOARCH
+		})
+		if i < 0 || m.Manifests[i].Digest == digest {
+			return "", fmt.Errorf("image %s has no form for linux/%s", digest, runtime.GOARCH)
+		}
+		return l.copyImage(ctx, get, m.Manifests[i].Digest)
+	}
+	if err := l.prepare(); err != nil {
+		return "", err
+	}
+	for _, d := range append(m.Layers, m.Config) {
+		if err := l.copyBlob(ctx, get.blob, d.Digest); err != nil {
+			return "", err
+		}
+	}
+	if err := l.copyBlob(ctx, get.manifest, digest); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(l.blob(digest))
+	if err != nil {
+		return "", err
+	}
+	return digest, l.enter(digest, info.Size())
+}
+
+func (l Layout) copyBlob(ctx context.Context, get func(context.Context, string) (io.ReadCloser, error), digest string) error {
+	if !validDigest(digest) {
+		return fmt.Errorf("%q is no sha256 digest", digest)
+	}
+	if _, err := os.Stat(l.blob(digest)); err == nil {
+		return nil
+	}
+	r, err := get(ctx, digest)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	got, _, err := l.store(func(w io.Writer) error { _, err := io.Copy(w, r); return err }, digest)
+	if err == nil && got != digest {
+		err = &DigestError{"blob", digest, got}
+	}
+	return err
+}
+
+// add makes an image of a plain tar.
+func (l Layout) add(raw io.Reader) (string, error) {
+	if err := l.prepare(); err != nil {
+		return "", err
+	}
+	diff := sha256.New()
+	layer, size, err := l.store(func(w io.Writer) error {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(2))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(z, io.TeeReader(raw, diff))
+		return errors.Join(err, z.Close())
+	}, "")
+	if err != nil {
+		return "", err
+	}
+	conf, confSize, err := l.document(map[string]any{
+		"os": "linux", "architecture": runtime.GOARCH, "config": map[string]any{},
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(diff.Sum(nil))}},
+	})
+	if err != nil {
+		return "", err
+	}
+	digest, manifestSize, err := l.document(map[string]any{
+		"schemaVersion": 2, "mediaType": mediaManifest,
+		"config": map[string]any{"mediaType": mediaConfig, "digest": conf, "size": confSize},
+		"layers": []any{map[string]any{"mediaType": mediaZstd, "digest": layer, "size": size}},
+	})
+	if err != nil {
+		return "", err
+	}
+	return digest, l.enter(digest, manifestSize)
+}
+
+func (l Layout) document(v any) (digest string, size int64, err error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", 0, err
+	}
+	return l.store(func(w io.Writer) error { _, err := w.Write(text); return err }, "")
+}
+
+// store writes a blob beside its place and names it by what it is; with want it is named only where that agrees.
+func (l Layout) store(write func(io.Writer) error, want string) (digest string, size int64, err error) {
+	tmp, err := os.CreateTemp(filepath.Join(l.Dir, "blobs", "sha256"), ".new-*")
+	if err != nil {
+		return "", 0, err
+	}
+	defer os.Remove(tmp.Name()) // gone where it got its name
+	sum := sha256.New()
+	err = write(io.MultiWriter(tmp, sum))
+	if err == nil {
+		err = errors.Join(tmp.Chmod(0o644), tmp.Sync())
+	}
+	info, serr := tmp.Stat()
+	if err = errors.Join(err, serr, tmp.Close()); err != nil {
+		return "", 0, err
+	}
+	digest = "sha256:" + hex.EncodeToString(sum.Sum(nil))
+	if want != "" && want != digest {
+		return digest, 0, nil
+	}
+	return digest, info.Size(), os.Rename(tmp.Name(), l.blob(digest))
+}
+
+func (l Layout) blob(digest string) string {
+	return filepath.Join(l.Dir, "blobs", "sha256", hexOf(digest))
+}
+
+func (l Layout) prepare() error {
+	if err := os.MkdirAll(filepath.Join(l.Dir, "blobs", "sha256"), 0o755); err != nil {
+		return err
+	}
+	return l.replace("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
+}
+
+// enter names an image in index.json, so that other programs and a garbage collector find it.
+func (l Layout) enter(digest string, size int64) error {
+	lock, err := os.OpenFile(filepath.Join(l.Dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	index := struct {
+		SchemaVersion int              `json:"schemaVersion"`
+		MediaType     string           `json:"mediaType,omitempty"`
+		Manifests     []map[string]any `json:"manifests"`
+	}{SchemaVersion: 2, MediaType: mediaIndex}
+	text, err := os.ReadFile(filepath.Join(l.Dir, "index.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &index)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", filepath.Join(l.Dir, "index.json"), err)
+	}
+	for _, m := range index.Manifests {
+		if m["digest"] == digest {
+			return nil
+		}
+	}
+	index.Manifests = append(index.Manifests, map[string]any{"mediaType": mediaManifest, "digest": digest, "size": size})
+	if text, err = json.Marshal(index); err != nil {
+		return err
+	}
+	return l.replace("index.json", text)
+}
+
+func (l Layout) replace(name string, text []byte) error {
+	path := filepath.Join(l.Dir, name)
+	if have, err := os.ReadFile(path); err == nil && string(have) == string(text) {
+		return nil
+	}
+	tmp := filepath.Join(l.Dir, "."+name+".new")
+	if err := os.WriteFile(tmp, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+// FileOfTag is the name of a tag's definition in a folder: VEE-X.toml, ENV_SINGULARITY.toml.
+func FileOfTag(tag string) string { return strings.ReplaceAll(tag, "/", "_") + ".toml" }
