@@ -51,6 +51,7 @@ func (s *Scheduler) Iterate(now int64, nodes []Node, jobs []Job) []Action {
 	}
 	r.backfillHard(hard)
 	r.remember()
+	s.latest = r
 	return r.actions
 }
 

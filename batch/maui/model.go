@@ -102,6 +102,7 @@ type Scheduler struct {
 	fair         fairShare
 	reservations []Reservation
 	priorities   []Priority
+	latest       *run // the latest iteration
 }
 
 // memory is what Maui remembers of a job between iterations.

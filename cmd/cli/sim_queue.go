@@ -30,6 +30,7 @@ type queueFlags struct {
 	memory   int64
 	queues   []string
 	given    func(string) bool // whether a flag was given
+	showFlags
 }
 
 func (a *app) simQueueCmd() *cobra.Command {
@@ -61,7 +62,12 @@ max-running, and nodes (FIRST-LAST, from 1), for partitions of their own.
 With --belief every job's start is also foretold when it is submitted, from
 what the scheduler knows then and run times believed by one of: estimate (the
 owner's), last-two (mean of the user's last two), history (similar past jobs), perfect.
-The table compares this with the starts that came.`,
+The table compares this with the starts that came.
+
+With --resources the traces are Maui's own (resource and workload trace, version
+230) and are replayed by the rules of a real Maui on named nodes, with the
+parameters of --maui-cfg. --show tells, --at seconds after the first submission,
+what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
 		Example: `  grid sim queue --trace KTH-SP2-1996-2.1-cln.swf.gz --policy easy
   grid sim queue --trace ctc.swf.gz --policy fcfs,easy,conservative --load 0.8 --plots figures/
   grid sim queue --trace sdsc.swf --policy maui --maui BACKFILLPOLICY=BESTFIT --maui RESERVATIONDEPTH=4 --json
@@ -87,6 +93,7 @@ The table compares this with the starts that came.`,
 	fl.Int64Var(&f.memory, "memory", 0, "memory of each node `MB`; jobs take what the trace says")
 	fl.StringArrayVar(&f.queues, "queue", nil, "`NUMBER:KEY=VALUE,...`: a queue of the trace and its limits; may be repeated")
 	f.given = fl.Changed
+	f.showFlags.register(fl)
 	return cmd
 }
 
@@ -138,6 +145,9 @@ type queueRun struct {
 }
 
 func (a *app) simQueue(ctx context.Context, f queueFlags) error {
+	if f.on() {
+		return a.simMaui(ctx, f)
+	}
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
