@@ -85,6 +85,10 @@ func (p *backfill) greedy(m *Machine) {
 	if p.Metric == "" || p.Metric == "PROCS" {
 		s.perfect = int64(p.ws[0].procs)
 	}
+	if p.Search != "" {
+		p.searched(m, list, s.perfect)
+		return
+	}
 	s.visit(0, 0)
 	for _, id := range s.best {
 		p.take(m, id)

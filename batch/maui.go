@@ -12,6 +12,7 @@ import (
 type Maui struct {
 	Backfill          string // BACKFILLPOLICY: FIRSTFIT (default), BESTFIT, GREEDY or NONE
 	Metric            string // BACKFILLMETRIC of BESTFIT and GREEDY: PROCS (default), SECONDS or PROCSECONDS
+	Search            string // BACKFILLSEARCH of GREEDY, ours: ENUMERATION, ANNEALING, GENETIC or EXACT; empty: the plain enumeration
 	BackfillDepth     int    // BACKFILLDEPTH: waiting jobs considered for backfill; 0: all
 	ReservationDepth  int    // RESERVATIONDEPTH: jobs that hold a reservation; 0: the default 1; Unlimited: all
 	ReservationPolicy string // RESERVATIONPOLICY: CURRENTHIGHEST (default), HIGHEST or NEVER
@@ -28,6 +29,7 @@ func (p Maui) check() error {
 	}{
 		{"BACKFILLPOLICY", p.Backfill, []string{"", "FIRSTFIT", "BESTFIT", "GREEDY", "NONE"}},
 		{"BACKFILLMETRIC", p.Metric, []string{"", "PROCS", "SECONDS", "PROCSECONDS"}},
+		{"BACKFILLSEARCH", p.Search, []string{"", "ENUMERATION", "ANNEALING", "GENETIC", "EXACT"}},
 		{"RESERVATIONPOLICY", p.ReservationPolicy, []string{"", "CURRENTHIGHEST", "HIGHEST", "NEVER"}},
 	} {
 		if !slices.Contains(c.known, c.value) {
@@ -48,6 +50,8 @@ func (p *Maui) Set(name, value string) error {
 		p.Backfill = value
 	case "BACKFILLMETRIC":
 		p.Metric = value
+	case "BACKFILLSEARCH":
+		p.Search = value
 	case "RESERVATIONPOLICY":
 		p.ReservationPolicy = value
 	case "BACKFILLDEPTH":

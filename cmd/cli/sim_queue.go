@@ -46,6 +46,7 @@ Policies: fcfs, easy, conservative, easy-sjbf, maui, slurm. Parameters of slurm
 are bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_user and
 bf_max_job_part, in the units of slurm.conf. Parameters of maui are given by
 Maui's own names: BACKFILLPOLICY, BACKFILLMETRIC, BACKFILLDEPTH,
+BACKFILLSEARCH (ours, of GREEDY: ENUMERATION, ANNEALING, GENETIC, EXACT),
 RESERVATIONDEPTH (a number or UNLIMITED), RESERVATIONPOLICY, and the weights
 QUEUETIMEWEIGHT, XFACTORWEIGHT, PROCWEIGHT.
 
