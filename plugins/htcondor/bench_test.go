@@ -14,9 +14,9 @@ import (
 	"gridbroker/plugins"
 )
 
-// The figures of docs/benchmarks.md, see testdata/testbed/condor/bench.sh. All
-// jobs ask for what the pool's slots hold but START refuses, so that only
-// submission and status are measured: none of them runs.
+// The figures of docs/benchmarks.md, see testdata/testbed/condor/bench.sh. Every
+// job asks for the whole of the largest slot, so that at most one of them runs
+// while submission and status are measured.
 
 func benchRequests(url string, n int) []plugins.Request {
 	var reqs []plugins.Request

@@ -103,7 +103,7 @@ func (p *pool) run(t *testing.T, url string, jobs ...*jdl.Job) ([]plugins.Handle
 		}
 		hs = append(hs, r.Handle)
 	}
-	t.Cleanup(func() { p.Clean(t.Context(), hs) })
+	t.Cleanup(func() { p.Clean(context.Background(), hs) })
 	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(300 * time.Millisecond) {
 		sts := p.Status(t.Context(), hs)
 		left := 0
