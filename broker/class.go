@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +27,8 @@ var insignificant = map[string]bool{
 // insignificant and not used by Requirements or Rank.
 func classOf(job *jdl.Job) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\x00%s\x00%+v\x00%v %v\x00", job.VO, job.SubmitTo, job.Demand, job.FuzzyRank, job.FuzzyFactor)
+	demand, _ := json.Marshal(job.Demand) // plain numbers and texts: cannot fail
+	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00%v %v\x00", job.VO, job.SubmitTo, demand, job.FuzzyRank, job.FuzzyFactor)
 	for _, f := range job.InputSandbox {
 		if f.IsURL() {
 			fmt.Fprintf(&b, "%s\x00", f.Source)

@@ -2,14 +2,13 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 )
-
-const requirementsFilter = "requirements"
 
 // Clause is one top-level conjunct of Requirements.
 type Clause struct {
@@ -73,14 +72,30 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *R
 	return why
 }
 
-// requirementsAlone is requirements for one resource.
-func requirementsAlone(job *jdl.Job, res *glue.Resource) *Reason {
-	return requirements(job, res, classad.NewEvaluation(job.Ad))
+// requirementsFilter judges by the job's Requirements. The expression is
+// compiled once for many resources; the searches of the reasons for one job
+// share an allowance.
+func requirementsFilter() Filter {
+	var of *jdl.Job
+	var eval *classad.Evaluation
+	reject := func(job *jdl.Job, res *glue.Resource) *Reason {
+		if of != job {
+			of, eval = job, classad.NewEvaluation(job.Ad)
+		}
+		return requirements(job, res, eval)
+	}
+	pass := func(job *jdl.Job, table *classad.Table, rows []int32) []int32 {
+		if job.SubmitTo != "" {
+			return rows
+		}
+		return classad.Compile(job.Requirements, job.Ad, table).Filter(slices.Clone(rows))
+	}
+	return Filter{ByRequirements, reject, pass}
 }
 
 func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
 	c := newClause(blame)
-	why := &Reason{Want: c.Text, Have: verdict(v), Clause: &c, Unknown: v.IsUndefined()}
+	why := &Reason{Want: c.Text, Have: verdictOf(v).String(), Clause: &c, Unknown: v.IsUndefined()}
 	var have []string
 	for _, name := range references(blame) {
 		got := "not published"
@@ -105,18 +120,35 @@ func holds(v classad.Value) bool {
 	return v.IsTrue()
 }
 
-func verdict(v classad.Value) string {
+// Verdict is what the value of a clause means.
+type Verdict uint8
+
+// The verdicts.
+const (
+	IsTrue Verdict = iota
+	IsFalse
+	IsUndefined
+	IsError
+	NotBoolean
+)
+
+// String is the verdict for people.
+func (v Verdict) String() string {
+	return [...]string{"true", "false", "undefined", "an error", "not a boolean"}[v]
+}
+
+func verdictOf(v classad.Value) Verdict {
 	switch {
 	case v.IsUndefined():
-		return "undefined"
+		return IsUndefined
 	case v.IsError():
-		return "an error"
+		return IsError
 	case v.IsTrue():
-		return "true"
+		return IsTrue
 	case v.Kind() == classad.Bool:
-		return "false"
+		return IsFalse
 	}
-	return "not a boolean"
+	return NotBoolean
 }
 
 // isState tells dynamic attributes, whose values may be other ones soon.

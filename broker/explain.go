@@ -28,9 +28,9 @@ type Explanation struct {
 
 // FilterCount is one filter's share of the rejections.
 type FilterCount struct {
-	Name     string `json:"name"`
-	Rejected int    `json:"rejected"`
-	Left     int    `json:"left"`
+	Name     FilterName `json:"name"`
+	Rejected int        `json:"rejected"`
+	Left     int        `json:"left"`
 }
 
 // ClauseCount counts the verdicts of one clause of Requirements over all
@@ -77,7 +77,7 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	}
 	for _, d := range dropped {
 		e.Matching--
-		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: "rank", Want: "a number", Have: d.Why}))
+		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: ByRank, Want: "a number", Have: d.Why}))
 	}
 	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int { return cmp.Compare(a.ID, b.ID) })
 	return e
@@ -88,17 +88,17 @@ func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {
 }
 
 func (m *Match) filterCounts() []FilterCount {
-	rejected := map[string]int{}
+	rejected := map[FilterName]int{}
 	for _, r := range m.Rejected {
 		rejected[r.Filter]++
 	}
 	left := len(m.Resources)
 	out := make([]FilterCount, 0, len(m.filters))
-	names := []string{}
+	names := []FilterName{}
 	for _, f := range m.filters {
 		names = append(names, f.Name)
 	}
-	for _, name := range append(names, HealthFilter) {
+	for _, name := range append(names, ByHealth) {
 		left -= rejected[name]
 		out = append(out, FilterCount{name, rejected[name], left})
 	}
@@ -134,12 +134,12 @@ func (m *Match) clauseCounts(cs []judged) []ClauseCount {
 	for i := range cs {
 		out[i].Clause = cs[i].Clause
 	}
-	reached := m.reachedRequirements()
+	reached := m.reachedClauses()
 	for row, r := range m.Resources {
 		left := reached[r]
 		for i := range cs {
 			v := cs[i].values[row]
-			out[i].count(verdict(v), holds(v))
+			out[i].count(verdictOf(v), holds(v))
 			if left = left && holds(v); left {
 				out[i].Left++
 			}
@@ -148,27 +148,35 @@ func (m *Match) clauseCounts(cs []judged) []ClauseCount {
 	return out
 }
 
-func (c *ClauseCount) count(verdict string, holds bool) {
+func (c *ClauseCount) count(v Verdict, holds bool) {
 	switch {
 	case holds:
 		c.True++
-	case verdict == "undefined":
+	case v == IsUndefined:
 		c.Undefined++
-	case verdict == "false":
+	case v == IsFalse:
 		c.False++
 	default:
 		c.Error++
 	}
 }
 
-// reachedRequirements are the resources no cheaper filter has rejected.
-func (m *Match) reachedRequirements() map[*glue.Resource]bool {
+// reachedClauses are the resources that no filter before the one that judges
+// by clauses has rejected.
+func (m *Match) reachedClauses() map[*glue.Resource]bool {
+	before := map[FilterName]bool{}
+	for _, f := range m.filters {
+		if f.Pass != nil {
+			break
+		}
+		before[f.Name] = true
+	}
 	reached := map[*glue.Resource]bool{}
 	for _, r := range m.Survivors {
 		reached[r] = true
 	}
 	for _, r := range m.Rejected {
-		if r.Filter == requirementsFilter || r.Filter == HealthFilter {
+		if !before[r.Filter] {
 			reached[r.Resource] = true
 		}
 	}
@@ -190,7 +198,7 @@ func (m *Match) unpublished() []Unpublished {
 		if _, _, known := jdl.GLUEType(name); known {
 			u.Unknown = false
 		} else {
-			u.Meant = nearestName(name, jdl.GLUENames())
+			u.Meant = classad.Nearest(name, jdl.GLUENames())
 		}
 		out = append(out, u)
 	}

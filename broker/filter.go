@@ -7,22 +7,52 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
 )
 
-// Filter decides whether a resource may run a job at all.
+// FilterName names what rejects resources, in tables and JSON.
+type FilterName string
+
+// The filters, and what rejects resources after them.
+const (
+	BySite         FilterName = "site"
+	ByTried        FilterName = "tried"
+	ByState        FilterName = "state"
+	ByView         FilterName = "view"
+	ByAccess       FilterName = "access"
+	ByProtocol     FilterName = "protocol"
+	ByWallTime     FilterName = "wall time"
+	ByCPUTime      FilterName = "cpu time"
+	ByMemory       FilterName = "memory"
+	BySlots        FilterName = "slots"
+	ByQueueLimit   FilterName = "queue limit"
+	ByEnvironment  FilterName = "runtime environment"
+	ByDowntime     FilterName = "downtime"
+	ByAge          FilterName = "age"
+	ByRequirements FilterName = "requirements"
+	ByHealth       FilterName = "health" // bans, monitoring, the caller's own experience
+	ByRank         FilterName = "rank"
+)
+
+// Filter decides whether a resource may run a job at all. One value judges one
+// job after the other, not several at once.
 type Filter struct {
-	Name   string
+	Name   FilterName
 	Reject func(*jdl.Job, *glue.Resource) *Reason // nil: passes
+	// Pass, where there is one, says of many resources at once what Reject
+	// says of each: it returns the rows of the table that pass. A filter that
+	// has it judges by an expression of the job's, clause by clause.
+	Pass func(job *jdl.Job, table *classad.Table, rows []int32) []int32
 }
 
 // Reason says why a resource is rejected.
 type Reason struct {
-	Filter    string  `json:"filter"`
-	Want      string  `json:"want"`             // by the job
-	Have      string  `json:"have"`             // at the resource
-	Clause    *Clause `json:"clause,omitempty"` // of Requirements
-	Temporary bool    `json:"temporary"`        // may pass later without a change of the job
-	Unknown   bool    `json:"unknown"`          // the value is not published
+	Filter    FilterName `json:"filter"`
+	Want      string     `json:"want"`             // by the job
+	Have      string     `json:"have"`             // at the resource
+	Clause    *Clause    `json:"clause,omitempty"` // of Requirements
+	Temporary bool       `json:"temporary"`        // may pass later without a change of the job
+	Unknown   bool       `json:"unknown"`          // the value is not published
 	bound     *bound
 }
 
@@ -101,31 +131,25 @@ func (r Rules) avoiding(avoid func(*jdl.Job) []string, job *jdl.Job) Rules {
 // production information systems keep vanished entries for hours.
 const DefaultMaxAge = 12 * time.Hour
 
-// Names of filters that are asked for elsewhere.
-const (
-	viewFilter   = "view"
-	accessFilter = "access"
-)
-
 // DefaultFilters are all filters, cheapest first; what removes most stands
 // early.
 func DefaultFilters(r Rules) []Filter {
 	return []Filter{
-		{"site", r.site},                        // only those the user named
-		{"tried", r.tried},                      // not where the job failed before
-		{"state", r.state},                      // takes jobs now
-		{viewFilter, r.view},                    // not the whole where the VO has its own view
-		{accessFilter, r.access},                // this VO may run there
-		{"protocol", r.protocol},                // we can talk to it
-		{"wall time", r.wallTime},               // fits the queue's limit
-		{"cpu time", r.cpuTime},                 //
-		{"memory", r.memory},                    // fits share and node
-		{"slots", r.slots},                      // wide enough
-		{"queue limit", r.queueLimit},           // not full
-		{"runtime environment", r.environments}, // software is installed
-		{"downtime", r.downtime},                // up while the job runs
-		{"age", r.age},                          // the record is believable
-		{requirementsFilter, requirementsAlone}, // the job's expression: dearest, so last
+		{BySite, r.site, nil},                // only those the user named
+		{ByTried, r.tried, nil},              // not where the job failed before
+		{ByState, r.state, nil},              // takes jobs now
+		{ByView, r.view, nil},                // not the whole where the VO has its own view
+		{ByAccess, r.access, nil},            // this VO may run there
+		{ByProtocol, r.protocol, nil},        // we can talk to it
+		{ByWallTime, r.wallTime, nil},        // fits the queue's limit
+		{ByCPUTime, r.cpuTime, nil},          //
+		{ByMemory, r.memory, nil},            // fits share and node
+		{BySlots, r.slots, nil},              // wide enough
+		{ByQueueLimit, r.queueLimit, nil},    // not full
+		{ByEnvironment, r.environments, nil}, // software is installed
+		{ByDowntime, r.downtime, nil},        // up while the job runs
+		{ByAge, r.age, nil},                  // the record is believable
+		requirementsFilter(),                 // the job's expression: dearest, so last
 	}
 }
 

@@ -137,7 +137,7 @@ func TestFilters(t *testing.T) {
 func first(filters []broker.Filter, job *jdl.Job, res *glue.Resource) string {
 	for _, f := range filters {
 		if why := f.Reject(job, res); why != nil {
-			return f.Name + ": " + why.String()
+			return string(f.Name) + ": " + why.String()
 		}
 	}
 	return ""

@@ -11,83 +11,78 @@ type Match struct {
 	Job       *jdl.Job // stands for its class
 	Resources []*glue.Resource
 	Survivors []*glue.Resource
-	Rejected  []Rejection
+	Rejected  []*Rejection
 	who       Identity // as whom the job was judged
 	filters   []Filter
 	rows      []int32 // of the survivors among Resources
 	table     *classad.Table
 }
 
-// Rejection is a resource with the filter that came first. What Requirements
-// have against it is worked out when it is asked for: most are never shown.
+// Rejection is a resource with the filter that came first. Where that judged
+// many at once the reason is worked out when it is asked for: most are never
+// shown.
 type Rejection struct {
 	Resource *glue.Resource
-	Filter   string
-	reason   *Reason // nil: of Requirements, not worked out yet
-	eval     *classad.Evaluation
+	Filter   FilterName
+	reason   *Reason                                // nil: not worked out yet
+	why      func(*jdl.Job, *glue.Resource) *Reason // works it out
 }
 
 // Reason is the one reason against the resource.
-func (r Rejection) Reason(job *jdl.Job) *Reason {
+func (r *Rejection) Reason(job *jdl.Job) *Reason {
 	if r.reason == nil {
-		r.reason = requirements(job, r.Resource, r.eval)
+		r.reason = r.why(job, r.Resource)
 	}
-	if r.reason == nil { // cannot be: it was rejected by the same expression
-		r.reason = &Reason{Want: exprText(job.Requirements), Have: "not true"}
+	if r.reason == nil { // cannot be: it was rejected by the same filter
+		r.reason = &Reason{Want: string(r.Filter), Have: "not so"}
 	}
 	r.reason.Filter = r.Filter
 	return r.reason
 }
 
-// match runs the filters in order over every resource. The job's expression
-// is compiled once and evaluated over the columns of what is left.
+// match runs the filters one after the other, each over what the ones before
+// have left.
 func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.Table) *Match {
-	m := &Match{Job: job, Resources: rs, filters: filters, table: table}
-	var rows []int32
-	ask := false
-	for _, f := range filters {
-		ask = ask || f.Name == requirementsFilter
+	m := &Match{Job: job, Resources: rs, filters: filters, table: table, rows: make([]int32, len(rs))}
+	for i := range m.rows {
+		m.rows[i] = int32(i)
 	}
-	for i, r := range rs {
-		if why := m.reject(r); why != nil {
-			m.Rejected = append(m.Rejected, Rejection{Resource: r, Filter: why.Filter, reason: why})
+	for i := range filters {
+		if f := &filters[i]; f.Pass != nil {
+			m.rows = m.keep(f, f.Pass(job, table, m.rows))
 		} else {
-			rows = append(rows, int32(i))
+			m.rows = m.each(f)
 		}
 	}
-	if !ask || job.SubmitTo != "" {
-		m.keep(rows, rows)
-		return m
+	m.Survivors = make([]*glue.Resource, len(m.rows))
+	for i, row := range m.rows {
+		m.Survivors[i] = rs[row]
 	}
-	m.keep(rows, classad.Compile(job.Requirements, job.Ad, table).Filter(append([]int32(nil), rows...)))
 	return m
 }
 
-// keep makes the passed rows the survivors; the others of those that came
-// this far are rejected by Requirements.
-func (m *Match) keep(rows, passed []int32) {
-	eval := classad.NewEvaluation(m.Job.Ad)
-	m.rows = passed
-	for _, row := range rows {
-		if len(passed) > 0 && passed[0] == row {
-			passed = passed[1:]
-			m.Survivors = append(m.Survivors, m.Resources[row])
+// each asks a filter about every row that is left, and returns what passes.
+func (m *Match) each(f *Filter) []int32 {
+	left := m.rows[:0]
+	for _, row := range m.rows {
+		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
+			m.Rejected = append(m.Rejected, &Rejection{Resource: m.Resources[row], Filter: f.Name, reason: why})
 		} else {
-			m.Rejected = append(m.Rejected, Rejection{Resource: m.Resources[row], Filter: requirementsFilter, eval: eval})
+			left = append(left, row)
 		}
 	}
+	return left
 }
 
-// reject asks the filters other than Requirements.
-func (m *Match) reject(r *glue.Resource) *Reason {
-	for _, f := range m.filters {
-		if f.Name == requirementsFilter {
-			continue
-		}
-		if why := f.Reject(m.Job, r); why != nil {
-			why.Filter = f.Name
-			return why
+// keep rejects the rows that a filter has not let pass.
+func (m *Match) keep(f *Filter, passed []int32) []int32 {
+	rest := passed
+	for _, row := range m.rows {
+		if len(rest) > 0 && rest[0] == row {
+			rest = rest[1:]
+		} else {
+			m.Rejected = append(m.Rejected, &Rejection{Resource: m.Resources[row], Filter: f.Name, why: f.Reject})
 		}
 	}
-	return nil
+	return passed
 }

@@ -16,7 +16,7 @@ func (m *Match) MayPass() bool {
 }
 
 // onlyForNow reports whether all that speaks against a resource may change.
-func (m *Match) onlyForNow(r Rejection) bool {
+func (m *Match) onlyForNow(r *Rejection) bool {
 	for _, f := range m.filters {
 		if why := f.Reject(m.Job, r.Resource); why != nil && !why.Temporary {
 			return false

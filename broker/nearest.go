@@ -41,6 +41,7 @@ func (m Miss) String() string {
 // of Requirements.
 type obstacle struct {
 	name   string
+	filter FilterName // "": a clause
 	clause *Clause
 	reason *Reason
 }
@@ -86,7 +87,7 @@ func (m *Match) groups(cs []judged) map[string]*group {
 			continue
 		}
 		obs := m.obstacles(cs, row)
-		if slices.ContainsFunc(obs, func(o obstacle) bool { return o.name == viewFilter }) {
+		if slices.ContainsFunc(obs, func(o obstacle) bool { return o.filter == ByView }) {
 			continue // another entry stands for it
 		}
 		key := ""
@@ -118,7 +119,7 @@ func (m *Match) miss(g *group) Miss {
 	if c := g.obstacles[0].clause; c != nil {
 		miss.At = c.at()
 		miss.To, miss.ToMore = m.relax(c.expr, g.resources)
-	} else if g.obstacles[0].name == accessFilter {
+	} else if g.obstacles[0].filter == ByAccess {
 		miss.To, miss.ToMore = commonestVO(g.resources)
 	} else {
 		miss.To, miss.ToMore = relaxBound(g.bounds)
@@ -156,32 +157,32 @@ func (m *Match) obstacles(cs []judged, row int) []obstacle {
 		}
 	}
 	for _, f := range m.filters {
-		if f.Name == requirementsFilter || said(names, f.Name) {
+		if f.Pass != nil || said(names, f.Name) {
 			continue
 		}
 		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
-			name := f.Name
+			name := string(f.Name)
 			if why.bound != nil {
 				name = fmt.Sprintf("%s %s", why.bound.what, why.Want)
 			}
-			obs = append(obs, obstacle{name: name, reason: why})
+			obs = append(obs, obstacle{name: name, filter: f.Name, reason: why})
 		}
 	}
 	return obs
 }
 
 // attributes are parts of names of the attributes a filter looks at.
-var attributes = map[string][]string{
-	"state":               {"statestatus", "servingstate"},
-	"wall time":           {"walltime", "wallclocktime"},
-	"cpu time":            {"cputime"},
-	"memory":              {"ramsize", "memory", "virtualsize"},
-	"slots":               {"totalcpus", "logicalcpus", "smpsize"},
-	"runtime environment": {"runtimeenvironment", "applicationenvironment"},
+var attributes = map[FilterName][]string{
+	ByState:       {"statestatus", "servingstate"},
+	ByWallTime:    {"walltime", "wallclocktime"},
+	ByCPUTime:     {"cputime"},
+	ByMemory:      {"ramsize", "memory", "virtualsize"},
+	BySlots:       {"totalcpus", "logicalcpus", "smpsize"},
+	ByEnvironment: {"runtimeenvironment", "applicationenvironment"},
 }
 
 // said reports whether one of the attributes is what the filter looks at.
-func said(names []string, filter string) bool {
+func said(names []string, filter FilterName) bool {
 	for _, name := range names {
 		for _, part := range attributes[filter] {
 			if strings.Contains(strings.ToLower(name), part) {
@@ -294,7 +295,7 @@ func comparison(e classad.Expr) (name string, op classad.Op, literal classad.Val
 	}
 	if name, ok = otherName(b.Y); ok {
 		literal, ok = constant(b.X)
-		return name, mirrored(b.Op), literal, ok
+		return name, b.Op.Mirrored(), literal, ok
 	}
 	return "", 0, classad.Value{}, false
 }
@@ -314,54 +315,4 @@ func constant(e classad.Expr) (classad.Value, bool) {
 		return classad.Value{}, false
 	}
 	return l.Value, true
-}
-
-func mirrored(op classad.Op) classad.Op {
-	switch op {
-	case classad.OpLt:
-		return classad.OpGt
-	case classad.OpLe:
-		return classad.OpGe
-	case classad.OpGt:
-		return classad.OpLt
-	case classad.OpGe:
-		return classad.OpLe
-	}
-	return op
-}
-
-// nearestName is the known name with the least edit distance, if that is
-// small enough to be a slip.
-func nearestName(name string, known []string) string {
-	best, least := "", len(name)/4+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k), least); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance, or limit when it is not below it.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return min(row[len(b)], limit)
 }

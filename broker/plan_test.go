@@ -284,3 +284,34 @@ func TestViewStandsForTheQueue(t *testing.T) {
 		}
 	}
 }
+
+// The filter that judges many resources at once says of each what it says of
+// it alone, and every rejected resource keeps its one reason.
+func TestRequirementsFilterOfOneAndOfMany(t *testing.T) {
+	var rs []*glue.Resource
+	for i := range 50 {
+		rs = append(rs, site(fmt.Sprintf("ce%02d", i), func(r *glue.Resource) {
+			if r.MainMemory = glue.Some(int64(i * 100)); i%7 == 0 {
+				r.MainMemory.OK = false
+			}
+		}))
+	}
+	job := newJob(t, `[Requirements = other.GlueHostMainMemoryRAMSize % 300 == 0 && other.GlueHostMainMemoryRAMSize > 500]`)
+	m := plan(t, newBroker(), rs, job).Jobs[0].Match
+	passed := map[*glue.Resource]bool{}
+	for _, r := range m.Survivors {
+		passed[r] = true
+	}
+	filters := broker.DefaultFilters(newBroker().Rules)
+	alone := filters[len(filters)-1]
+	for _, r := range rs {
+		if why := alone.Reject(job, r); (why == nil) != passed[r] {
+			t.Errorf("%s: alone %v, among many %v", r.ID, why, passed[r])
+		}
+	}
+	for _, r := range m.Rejected {
+		if r.Filter != broker.ByRequirements || r.Reason(job) != r.Reason(job) || r.Reason(job).Clause == nil {
+			t.Errorf("%s: %s %+v", r.Resource.ID, r.Filter, r.Reason(job))
+		}
+	}
+}

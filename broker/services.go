@@ -12,10 +12,6 @@ import (
 	"gridbroker/rank"
 )
 
-// HealthFilter is the name under which bans, monitoring and the caller's own
-// experience reject.
-const HealthFilter = "health"
-
 // Services are asked about the resources that passed the filters.
 type Services struct {
 	Forecasters    []plugins.Forecaster
@@ -154,7 +150,7 @@ func (m *Match) without(cs []rank.Candidate, against func(*rank.Candidate) *Reas
 	left, kept, rows := cs[:0], m.Survivors[:0:0], m.rows[:0:0]
 	for i := range cs {
 		if why := against(&cs[i]); why != nil {
-			m.Rejected = append(m.Rejected, Rejection{Resource: cs[i].Resource, Filter: why.Filter, reason: why})
+			m.Rejected = append(m.Rejected, &Rejection{Resource: cs[i].Resource, Filter: why.Filter, reason: why})
 			continue
 		}
 		left, kept, rows = append(left, cs[i]), append(kept, m.Survivors[i]), append(rows, m.rows[i])
@@ -177,13 +173,13 @@ func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
 		if h, ok := a.histories[id]; ok && c.History == nil {
 			c.History = &h
 			if h.BannedUntil.After(rules.Now) {
-				return &Reason{Filter: HealthFilter, Want: "a resource that works", Temporary: true,
+				return &Reason{Filter: ByHealth, Want: "a resource that works", Temporary: true,
 					Have: "banned until " + h.BannedUntil.UTC().Format("15:04:05Z") + ": " + h.BanReason}
 			}
 		}
 		if t, ok := a.troubles[id]; ok {
 			if t.Critical {
-				return &Reason{Filter: HealthFilter, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
+				return &Reason{Filter: ByHealth, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
 			}
 			c.Trouble = t.Said
 		}

@@ -119,7 +119,7 @@ func choice(cs []rank.Candidate) bool {
 // against is what the call itself has seen against a candidate.
 func (s *Scouts) against(c *rank.Candidate, now time.Time) *broker.Reason {
 	no := func(have string) *broker.Reason {
-		return &broker.Reason{Filter: broker.HealthFilter, Want: "a resource that works", Have: have, Temporary: true}
+		return &broker.Reason{Filter: broker.ByHealth, Want: "a resource that works", Have: have, Temporary: true}
 	}
 	switch t := s.known(c.Resource); {
 	case t.odd:

@@ -36,7 +36,7 @@ func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bo
 func (a *app) judged(x *broker.Explanation) error {
 	hint := ""
 	if x.As.VO == "" && len(x.As.FQANs) == 0 {
-		if !slices.ContainsFunc(x.Rejected, func(r broker.RejectedLine) bool { return r.Reason.Filter == "access" }) {
+		if !slices.ContainsFunc(x.Rejected, func(r broker.RejectedLine) bool { return r.Reason.Filter == broker.ByAccess }) {
 			return nil
 		}
 		hint = "; name a VO with --vo or VirtualOrganisation, or get a proxy: grid auth proxy --voms VO"
@@ -54,7 +54,7 @@ func (a *app) filterTable(x *broker.Explanation) error {
 	rows := [][]string{{"published", "", strconv.Itoa(x.Resources)}}
 	for _, f := range x.Filters {
 		if f.Rejected > 0 {
-			rows = append(rows, []string{f.Name, strconv.Itoa(f.Rejected), strconv.Itoa(f.Left)})
+			rows = append(rows, []string{string(f.Name), strconv.Itoa(f.Rejected), strconv.Itoa(f.Left)})
 		}
 	}
 	rows = append(rows, []string{"matching", "", strconv.Itoa(x.Matching)})
@@ -139,7 +139,7 @@ func (a *app) rejectedTable(x *broker.Explanation, limit int) error {
 		if r.ViewOf != "" {
 			name += " [" + r.ViewOf + "]"
 		}
-		rows = append(rows, []string{name, r.Site, r.Reason.Filter, lasting, want, cut(r.Reason.Have, 70)})
+		rows = append(rows, []string{name, r.Site, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have, 70)})
 	}
 	return a.table(columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
 }
