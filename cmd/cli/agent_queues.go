@@ -107,9 +107,13 @@ func (a *app) queueReader(raw string) (read func(context.Context) (queuelen.Answ
 	}
 	if o, ok := back.Submitter.(plugins.QueueOpener); ok {
 		q, err := o.QueueReader(raw)
+		lrms := back.Name
+		if named, ok := q.(interface{ LRMS() string }); ok {
+			lrms = named.LRMS()
+		}
 		return func(ctx context.Context) (queuelen.Answer, error) {
 			state, err := q.Queue(ctx)
-			return queuelen.FromState(state, back.Name), err
+			return queuelen.FromState(state, lrms), err
 		}, b.Close, err
 	}
 	src, err := a.opener(c, b, discovery{}).Open(raw)

@@ -25,6 +25,9 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 	return &reader{s}, err
 }
 
+// LRMS is the kind of batch system, as the site publishes it.
+func (r *reader) LRMS() string { return "fork" }
+
 // Queue implements plugins.QueueReader: the site is one node.
 func (r *reader) Queue(context.Context) (batch.State, error) {
 	s := r.site
