@@ -9,6 +9,6 @@ func (a *app) simCmd() *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.simQueueCmd(), a.simWorkloadCmd(), a.simCacheCmd(), a.simTreeCmd())
+	cmd.AddCommand(a.simQueueCmd(), a.simWorkloadCmd(), a.simCacheCmd(), a.simTreeCmd(), a.simGridCmd())
 	return cmd
 }

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	_ "embed" // the report's page
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed report.html
+var reportPage string
+
+// Column is a figure as tables show it.
+type Column struct {
+	Name, Title string
+	Percent     bool
+	Lower       bool // is better
+}
+
+// Columns lists the figures of tables.
+func Columns() []Column {
+	return []Column{
+		{"wait_mean", "mean wait s", false, true}, {"wait_p95", "p95 s", false, true},
+		{"bounded_slowdown_mean", "slowdown", false, true}, {"completion_mean", "completion s", false, true},
+		{"utilisation", "used %", true, false}, {"local_wait_mean", "local wait s", false, true}, {"spread", "spread %", true, true},
+		{"unplaced", "unplaced", false, true},
+	}
+}
+
+// Text writes a value of the column.
+func (c Column) Text(x float64) string {
+	if c.Percent {
+		x *= 100
+	}
+	if math.Abs(x) < 100 {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}
+
+// WriteCSV writes one line for each policy and figure.
+func (r *Result) WriteCSV(out io.Writer) error {
+	w := csv.NewWriter(out)
+	if err := w.Write([]string{"policy", "figure", "mean", "half_interval", "difference", "difference_half_interval"}); err != nil {
+		return err
+	}
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+	for _, p := range r.Policies {
+		for _, c := range Columns() {
+			f := p.Figures[c.Name]
+			if err := w.Write([]string{p.Policy, c.Name, number(f.Mean), number(f.Half), number(f.Diff), number(f.DiffHalf)}); err != nil {
+				return err
+			}
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+type cellView struct{ Mean, Half, Diff, DiffHalf, Class string }
+
+type rowView struct {
+	Policy string
+	Cells  []cellView
+}
+
+type plotView struct{ Policy, First, Base, Line, Most string }
+
+// WriteHTML writes a report that is one file and needs nothing else.
+func (r *Result) WriteHTML(out io.Writer) error {
+	page, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	most := 10.0
+	for _, p := range r.Policies {
+		if n := len(p.ECDF); n > 0 {
+			most = max(most, p.ECDF[n-1][0])
+		}
+	}
+	var rows []rowView
+	var plots []plotView
+	for i, p := range r.Policies {
+		rows = append(rows, rowView{p.Policy, cells(p, i > 0)})
+		plots = append(plots, plotView{
+			p.Policy, r.Policies[0].Policy, polyline(r.Policies[0].ECDF, most), polyline(p.ECDF, most),
+			(time.Duration(most) * time.Second).String(),
+		})
+	}
+	return page.Execute(out, map[string]any{
+		"Scenario": r.Scenario, "Policies": r.Policies, "Columns": Columns(), "Rows": rows, "Plots": plots,
+	})
+}
+
+func cells(p Compared, differs bool) (list []cellView) {
+	for _, c := range Columns() {
+		f := p.Figures[c.Name]
+		v := cellView{Mean: c.Text(f.Mean), Half: c.Text(f.Half)}
+		if differs {
+			v.Diff, v.DiffHalf = c.Text(f.Diff), c.Text(f.DiffHalf)
+			if f.Significant() {
+				v.Class = "worse"
+				if (f.Diff < 0) == c.Lower {
+					v.Class = "better"
+				}
+			}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// polyline draws a distribution of waits over a logarithmic scale from 1 s to most.
+func polyline(points [][2]float64, most float64) string {
+	var b strings.Builder
+	for _, p := range points {
+		x := 30 + 220*math.Log(max(1, p[0]))/math.Log(most)
+		fmt.Fprintf(&b, "%.1f,%.1f ", x, 130-120*p[1])
+	}
+	return b.String()
+}

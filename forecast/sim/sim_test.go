@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func scenario(t *testing.T, name string) *Scenario {
+	t.Helper()
+	file := filepath.Join("../../testdata/scenarios", name)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func compare(t *testing.T, s *Scenario) *Result {
+	t.Helper()
+	r, err := s.Compare(context.Background(), 2, func(*Run) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// figure returns a figure of a policy.
+func (r *Result) figure(policy, name string) Figure {
+	for _, p := range r.Policies {
+		if p.Policy == policy {
+			return p.Figures[name]
+		}
+	}
+	return Figure{}
+}
+
+// Live queue lengths pay against a random choice; nobody beats perfect knowledge by much.
+func TestHybridAgainstRandom(t *testing.T) {
+	s := scenario(t, "hybrid.toml")
+	s.Policies, s.Seeds, s.Jobs.Count = []string{"random", "hybrid", "oracle"}, 3, 400
+	r := compare(t, s)
+	for _, p := range r.Policies {
+		t.Logf("%s: %+v", p.Policy, p.Figures["completion_mean"])
+	}
+	random, hybrid, oracle := r.figure("random", "wait_mean").Mean, r.figure("hybrid", "wait_mean").Mean, r.figure("oracle", "wait_mean").Mean
+	if hybrid >= random || oracle > 1.3*hybrid {
+		t.Errorf("mean waits: random %.0f, hybrid %.0f, oracle %.0f", random, hybrid, oracle)
+	}
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	s := scenario(t, "independent.toml")
+	s.Policies, s.Seeds, s.Jobs.Count = []string{"independent", "hybrid"}, 2, 150
+	a, _ := json.Marshal(compare(t, s))
+	b, _ := json.Marshal(compare(t, s))
+	if string(a) != string(b) {
+		t.Error("two runs of one scenario differ")
+	}
+}
+
+// Every job is run once, or told to be unplaced, whatever the policy.
+func TestEveryJobIsAccountedFor(t *testing.T) {
+	for _, name := range []string{"hybrid.toml", "stale.toml", "independent.toml"} {
+		s := scenario(t, name)
+		s.Seeds, s.Jobs.Count = 1, 60
+		for _, r := range compare(t, s).Runs {
+			if r.Jobs+r.Unplaced != 60 || r.MeanWait < 0 || r.Utilisation > 1 {
+				t.Errorf("%s, %s: %d jobs ran, %d unplaced, utilisation %g", name, r.Policy, r.Jobs, r.Unplaced, r.Utilisation)
+			}
+		}
+	}
+}
+
+func TestMistakesHavePositions(t *testing.T) {
+	const good = "[jobs]\ncount = 10\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n"
+	for text, want := range map[string][2]int{
+		good + "sped = 2.0\n":            {7, 1},
+		"seeds = \"five\"\n" + good:      {1, 9},
+		"latency = \"soon\"\n" + good:    {1, 11},
+		good + "[[site]]\nprocs = 4\n":   {0, 0},
+		"policies = [\"best\"]\n" + good: {0, 0},
+		"[jobs\n":                        {1, 6},
+	} {
+		_, err := Parse("s.toml", []byte(text))
+		var e *PositionError
+		if !errors.As(err, &e) || want[0] > 0 && (e.Line != want[0] || e.Column != want[1]) {
+			t.Errorf("%q: %v, want a mistake at %v", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("[jobs]\ncount = 10\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := Parse("s.toml", []byte(text)); err == nil && s.Check() != nil {
+			t.Error("a scenario that was read does not hold")
+		}
+	})
+}
+
+// BenchmarkJob is one global job over five sites with local load, by policy.
+func BenchmarkJob(b *testing.B) {
+	text, err := os.ReadFile("../../testdata/scenarios/hybrid.toml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, policy := range []string{"random", "fastest-queue", "hybrid"} {
+		b.Run(policy, func(b *testing.B) {
+			s, err := Parse("hybrid.toml", text)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Jobs.Count = b.N
+			if _, err := s.Play(context.Background(), policy, 1); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
