@@ -66,7 +66,7 @@ shortly before their slot. See docs/operators.md.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&file, "file", "scheduler.toml", "configuration `file` of the scheduler")
-	cmd.AddCommand(a.schedulerInitCmd(&file), a.schedulerServeCmd(&file), a.schedulerDoctorCmd(&file), a.schedulerDrainCmd(), a.schedulerExplainCmd(), a.schedulerExportCmd(&file))
+	cmd.AddCommand(a.managerCmd(), a.schedulerInitCmd(&file), a.schedulerServeCmd(&file), a.schedulerDoctorCmd(&file), a.schedulerDrainCmd(), a.schedulerExplainCmd(), a.schedulerExportCmd(&file))
 	return cmd
 }
 
