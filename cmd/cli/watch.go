@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +59,10 @@ Without any, all jobs that have not ended.`,
 // follow waits for jobs and shows them meanwhile.
 func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Outcome, brief bool) error {
 	show := a.changes(rs, brief)
-	if a.env.Terminal && !a.json && !brief {
-		show = a.live()
+	if a.env.Terminal && !a.json {
+		var stop func()
+		show, stop = a.live(ctx)
+		defer stop()
 	}
 	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
@@ -112,47 +113,4 @@ func line(r *jobs.Outcome) string {
 		parts = append(parts, "- "+text)
 	}
 	return strings.Join(parts, " ")
-}
-
-// live redraws a table in place.
-func (a *app) live() func([]*jobs.Outcome) {
-	height := 0
-	return func(rs []*jobs.Outcome) {
-		var text bytes.Buffer
-		b := *a
-		b.env.Out = &text
-		count := map[plugins.State]int{}
-		for _, r := range rs {
-			count[r.State]++
-		}
-		var parts []string
-		for _, st := range states {
-			if count[st] > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", count[st], st))
-			}
-		}
-		fmt.Fprintf(&text, "%s  %s\n", a.env.Now().Format("15:04:05"), strings.Join(parts, ", "))
-		if err := b.jobTable(unended(rs, 30), jobView{}); err != nil {
-			return
-		}
-		if height > 0 {
-			fmt.Fprintf(a.rawOut(), "\x1b[%dA\x1b[J", height) // up and clear (ECMA-48 CUU, ED)
-		}
-		height = bytes.Count(text.Bytes(), []byte("\n"))
-		a.rawOut().Write(text.Bytes())
-	}
-}
-
-// unended puts the jobs that still move first and keeps at most n.
-func unended(rs []*jobs.Outcome, n int) []*jobs.Outcome {
-	var moving, ended []*jobs.Outcome
-	for _, r := range rs {
-		if r.Final() {
-			ended = append(ended, r)
-		} else {
-			moving = append(moving, r)
-		}
-	}
-	all := append(moving, ended...)
-	return all[:min(n, len(all))]
 }

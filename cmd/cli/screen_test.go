@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+// screenJobs are two sweeps, a DAG and a job by itself, in all states.
+func screenJobs(now time.Time) []*jobs.Outcome {
+	var rs []*jobs.Record
+	add := func(parent, name string, state plugins.State, more func(*jobs.Record)) {
+		r := &jobs.Record{ID: fmt.Sprintf("1m80f0ftgax%04d", len(rs)), Name: name, Parent: parent, State: state,
+			At: "ce.example.org/long", Sent: now.Add(-time.Hour), Predicted: 5400, Created: now.Add(-time.Hour)}
+		if more != nil {
+			more(r)
+		}
+		rs = append(rs, r)
+	}
+	one, zero := 1, 0
+	for i := range 60 {
+		state := []plugins.State{plugins.Done, plugins.Done, plugins.Running, plugins.Queued}[i%4]
+		add("1m80fsweepaaaaa", fmt.Sprintf("scan-%d", i), state, func(r *jobs.Record) {
+			r.Started = now.Add(-time.Duration(i) * time.Minute)
+			if state == plugins.Done {
+				r.ExitCode, r.Ended = &zero, now
+			}
+		})
+	}
+	add("1m80fsweepbbbbb", "naïve-日本語-name-that-is-long", plugins.Failed, func(r *jobs.Record) { r.Reason = "reached its wall time limit of 2h" })
+	add("1m80fsweepbbbbb", "exit", plugins.Done, func(r *jobs.Record) { r.ExitCode = &one })
+	add("", "alone", plugins.Held, func(r *jobs.Record) { r.Reason = "held by the administrator" })
+	return jobs.Outcomes(rs)
+}
+
+func dagJobs(now time.Time) []*jobs.Outcome {
+	var rs []*jobs.Record
+	for i, name := range []string{"generate", "simulate", "digitise", "reconstruct"} {
+		r := &jobs.Record{ID: fmt.Sprintf("1m80f0fdag%05d", i), Name: name, Parent: "1m80fdagcccccc", State: plugins.Intended}
+		if i > 0 {
+			r.After = []string{rs[i-1].ID}
+		}
+		rs = append(rs, r)
+	}
+	rs[0].State = plugins.Running
+	return jobs.Outcomes(rs)
+}
+
+// The live view fits any terminal: golden text at three sizes, with and without colours, and never a line too wide or
+// one too many at any size.
+func TestScreens(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	a := &app{env: Env{Now: func() time.Time { return now }, Getenv: func(string) string { return "" }}}
+	messages := []string{"11:59:01  scan-4 done at ce.example.org/long exit code 0", "11:59:58  exit done at ce.example.org/long exit code 1"}
+	for name, os := range map[string][]*jobs.Outcome{"sweeps": screenJobs(now), "dag": dagJobs(now)} {
+		s := a.newScreen(os, now.Add(-time.Hour), 0, messages)
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 50}} {
+			golden(t, fmt.Sprintf("screen-%s-%dx%d", name, size[0], size[1]), s.draw(size[0], size[1]))
+		}
+		for width := 40; width < 130; width += 7 {
+			for height := 6; height < 40; height += 3 {
+				lines := s.draw(width, height)
+				if len(lines) >= height {
+					t.Errorf("%s: %d lines in a terminal of %dx%d", name, len(lines), width, height)
+				}
+				for _, l := range lines {
+					if w := runewidth.StringWidth(l); w > width {
+						t.Errorf("%s: %d columns in a terminal of %dx%d: %q", name, w, width, height, l)
+					}
+				}
+			}
+		}
+	}
+	a.env.Terminal = true
+	s := a.newScreen(screenJobs(now), now.Add(-time.Hour), 0, nil)
+	for _, l := range s.draw(80, 24) {
+		if displayed(l) > 80 || strings.Count(l, "\x1b[") != 2*strings.Count(l, "\x1b[0m") {
+			t.Errorf("%q", l)
+		}
+	}
+}
+
+// golden compares lines with a file of testdata; UPDATE_GOLDEN writes it anew.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	got := strings.Join(lines, "\n") + "\n"
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s (%v):\n%s", name, err, got)
+	}
+}
