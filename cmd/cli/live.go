@@ -1,43 +1,43 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"strings"
+	"io"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
+	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
-// live shows jobs on a terminal as they go on. show is called with the jobs after every look; stop leaves the last
-// picture where it is.
-func (a *app) live(ctx context.Context) (show func([]*jobs.Outcome), stop func()) {
-	p := tea.NewProgram(&liveModel{width: a.env.Width, height: 24}, tea.WithContext(ctx), tea.WithInput(nil),
-		tea.WithOutput(a.env.Out), tea.WithoutSignalHandler(), tea.WithFPS(10))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_, _ = p.Run() // its errors are those of ctx
-	}()
-	l := &liveView{app: a, began: a.env.Now(), last: map[string]string{}, before: -1}
-	show = func(os []*jobs.Outcome) { p.Send(l.look(os)) }
-	stop = func() {
-		p.Quit()
-		<-ended
-	}
-	return show, stop
+// live shows jobs on a terminal as they go on, each picture in the place of the one before.
+func (a *app) live() func([]*jobs.Outcome) {
+	l := &liveView{app: a, began: a.env.Now(), last: map[string]string{}, before: -1, out: cwriter.New(a.rawOut())}
+	return l.show
 }
 
 // liveView remembers what the pictures before have shown.
 type liveView struct {
 	*app
+	out      *cwriter.Writer
 	began    time.Time
 	before   int // jobs that had ended at the first look; -1: none yet
 	last     map[string]string
 	messages []string
+}
+
+// show draws the jobs as they are now, as large as the terminal is now.
+func (l *liveView) show(os []*jobs.Outcome) {
+	width, height, err := l.out.GetTermSize()
+	if err != nil {
+		width, height = l.env.Width, 24
+	}
+	lines := l.look(os).draw(width, height)
+	for _, text := range lines {
+		_, _ = io.WriteString(l.out, text+"\n")
+	}
+	_ = l.out.Flush(len(lines)) // a terminal that is gone ends the command by SIGHUP
 }
 
 // look makes the next picture, with what has changed as messages.
@@ -58,32 +58,4 @@ func (l *liveView) look(os []*jobs.Outcome) *screen {
 	}
 	l.messages = l.messages[max(0, len(l.messages)-20):]
 	return l.newScreen(os, l.began, l.before, append([]string(nil), l.messages...))
-}
-
-// liveModel draws the last picture whenever it or the terminal's size has changed.
-type liveModel struct {
-	screen        *screen
-	width, height int
-}
-
-// Init implements tea.Model.
-func (m *liveModel) Init() tea.Cmd { return nil }
-
-// Update implements tea.Model.
-func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case *screen:
-		m.screen = msg
-	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
-	}
-	return m, nil
-}
-
-// View implements tea.Model.
-func (m *liveModel) View() string {
-	if m.screen == nil {
-		return ""
-	}
-	return strings.Join(m.screen.draw(m.width, m.height), "\n") + "\n"
 }

@@ -74,7 +74,7 @@ func phaseOf(o *jobs.Outcome) phase {
 
 // newScreen looks at jobs. began and endedBefore say since when, and from how many ended jobs on, the pace is counted.
 func (a *app) newScreen(os []*jobs.Outcome, began time.Time, endedBefore int, messages []string) *screen {
-	s := &screen{at: a.env.Now(), messages: messages, style: a.style}
+	s := &screen{at: a.env.Now(), messages: messages, style: a.paint}
 	groups := map[string]int{}
 	depth := depths(os)
 	for _, o := range os {
@@ -88,13 +88,21 @@ func (a *app) newScreen(os []*jobs.Outcome, began time.Time, endedBefore int, me
 		p := phaseOf(o)
 		s.groups[i].phase[p]++
 		s.groups[i].total++
-		s.rows = append(s.rows, screenRow{depth[o.ID], o.ID, foreign.Text(o.Name), string(o.State), p, foreign.Text(o.At), a.ran(o), foreign.Text(note(o))})
+		s.rows = append(s.rows, screenRow{depth[o.ID], o.ID, foreign.Text(o.Name), string(o.State), p, foreign.Text(o.At), a.ran(o), foreign.Text(screenNote(o))})
 	}
 	s.left = a.timeLeft(os, began, endedBefore)
 	if !slices.ContainsFunc(s.rows, func(r screenRow) bool { return r.depth > 0 }) {
 		slices.SortStableFunc(s.rows, func(x, y screenRow) int { return cmp.Compare(urgency(x.phase), urgency(y.phase)) })
 	}
 	return s
+}
+
+// screenNote is what a row says at its end: why, or with which exit code that is not 0.
+func screenNote(o *jobs.Outcome) string {
+	if text := note(o); text != "" || o.ExitCode == nil || *o.ExitCode == 0 {
+		return text
+	}
+	return "exit code " + exitText(o)
 }
 
 // urgency orders rows: what failed, what moves, what waits, what is done.

@@ -60,9 +60,7 @@ Without any, all jobs that have not ended.`,
 func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Outcome, brief bool) error {
 	show := a.changes(rs, brief)
 	if a.env.Terminal && !a.json {
-		var stop func()
-		show, stop = a.live(ctx)
-		defer stop()
+		show = a.live()
 	}
 	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
