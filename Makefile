@@ -25,11 +25,15 @@ test-long: ## a million jobs sent through a simulated grid with faults (some ten
 unit: ## every test that needs no server
 	$(GO) test -race ./...
 
-check: ## gofmt, vet, staticcheck, layer test
+release: ## archives, bill of materials and checksums in dist/: the same commit gives the same bytes
+	@testdata/release.sh dist
+
+check: ## gofmt, vet, staticcheck, layer test, known vulnerabilities
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run: gofmt -w .'; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -count=1 ./cmd
+	@testdata/vuln.sh
 
 bench: ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -53,7 +57,7 @@ install: build ## install the programs, man pages and shell completion below PRE
 	bin/grid completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/grid.fish
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long unit check bench fuzz testbed-up testbed-down install clean
+.PHONY: help build demo test test-long release unit check bench fuzz testbed-up testbed-down install clean

@@ -109,6 +109,9 @@ func TestKilledAtEveryStep(t *testing.T) {
 	if os.Getenv("GRID_TESTBED") == "require" {
 		step = (step + 16) / 17
 	}
+	if os.Getenv("GRID_LONG") != "" { // make test-long
+		step = 1
+	}
 	for at := 1; at <= points; at += step {
 		dir := t.TempDir()
 		if out, err := crash(dir, at); err == nil {

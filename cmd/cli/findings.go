@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"gridbroker/credential"
 	"gridbroker/infosys"
@@ -33,19 +32,17 @@ func (a *app) findingOf(endpoint string, err error) *credential.Finding {
 	return f
 }
 
-// namesFinding recognises a message that names a finding.
-var namesFinding = regexp.MustCompile(`\[[a-z0-9]+\.[a-z0-9-]+\]`)
-
 // pointed is a failure with the finding that explains it.
 type pointed struct {
 	error
 	finding *credential.Finding
 }
 
-// Error names the id and what to do, unless the error has done so.
+// Error names the id and what to do. An error that has a finding in its chain
+// has done so.
 func (p *pointed) Error() string {
 	text := p.error.Error()
-	if namesFinding.MatchString(text) {
+	if _, told := errors.AsType[*credential.Finding](p.error); told {
 		return text
 	}
 	return fmt.Sprintf("%s; %s [%s], mend: %s", text, p.finding.What, p.finding.ID, p.finding.Mend)

@@ -13,10 +13,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gridbroker/cmd/cli"
+	"gridbroker/testdata/testbed"
 )
 
 // TestMain gives the scripts a command "grid" that is this very binary.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "grid" { // the tests themselves, not the command they run
+		testbed.Independent()
+	}
 	testscript.Main(m, map[string]func(){"grid": func() {
 		ctx, stop := cli.Signals(os.Exit)
 		defer stop()

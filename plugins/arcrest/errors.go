@@ -42,11 +42,15 @@ func (c *client) failed(ca *call, err error, sent bool) *plugins.Error {
 	e := c.fail(plugins.Unavailable, ca.op, "", err)
 	_, dialing := errors.AsType[*dialError](err)
 	f := (&credential.Set{X509: c.who.x509}).Explain(c.base, err)
+	own, found := errors.AsType[*credential.Finding](err)
 	switch {
+	case found: // our own policy keeps the connection from being used
+		e.Kind, e.Err = plugins.Credential, own
+		e.Said, e.Hint = own.What+": "+own.Why, "["+own.ID+"], mend: "+own.Mend
 	case f != nil && credential.RefusesUs(err):
 		e.Kind, e.Err = plugins.Credential, f
 		e.Said = f.What + " (TLS alert: " + innermost(err) + ")"
-		e.Hint = f.Mend
+		e.Hint = "[" + f.ID + "], mend: " + f.Mend
 	case credential.RefusesUs(err):
 		e.Kind = plugins.Credential
 		e.Said = "the server refused our certificate: " + innermost(err)
