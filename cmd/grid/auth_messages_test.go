@@ -99,7 +99,7 @@ var wrongs = []wrong{
 	{name: "token of another issuer", submit: "endpoint.token-refused", doctor: "endpoint.token-refused", says: "https://elsewhere.example.org/", spoil: func(u *patient, bed *testbed.ARC) {
 		u.token(bed, map[string]any{"iss": "https://elsewhere.example.org/"})
 	}},
-	{name: "token for another audience", doctor: "token.audience", says: "--audience https://arex", spoil: func(u *patient, bed *testbed.ARC) {
+	{name: "token for another audience", submit: "token.audience", doctor: "token.audience", says: "--audience https://arex", spoil: func(u *patient, bed *testbed.ARC) {
 		u.token(bed, map[string]any{"aud": "https://elsewhere.example.org"})
 	}},
 	{name: "token for another audience, refused", submit: "token.audience", doctor: "token.audience", says: "--audience https://arex", only: "arex4", spoil: func(u *patient, bed *testbed.ARC) {
