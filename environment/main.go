@@ -10,13 +10,15 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// Exit codes of a launch that did not run the job, as env(1) and the shells have them.
+// Exit codes of a launch that did not run the job, as env(1) and the shells have them: a job of its own exit code 125 or
+// 126 is taken for one.
 const (
-	exitNotDeployed = 125 // no tree, no launcher, a definition that is refused
-	exitNotStarted  = 126 // the job's program is not there or does not start
+	ExitNotDeployed = 125 // no tree, no launcher, a definition that is refused
+	ExitNotStarted  = 126 // the job's program is not there or does not start
 )
 
 // A Node is a node's settings for environments, in a file of JSON that the site writes.
@@ -32,8 +34,9 @@ type Node struct {
 
 // Main is the program of a node:
 //
-//	grid-launch run [--node FILE] [--sandbox DIR] [--env NAME]... TAG -- COMMAND...
+//	grid-launch run [--node FILE] [--sandbox DIR] [--env NAME]... [--env-prefix PREFIX] TAG -- COMMAND...
 //
+// Variables of a job are given to it under a prefix, so that none of them (PATH, LD_PRELOAD) works on the launcher.
 // It supervises one job and passes on its exit code, or 128 plus the number of the signal that ended it. What it has to
 // say itself goes to standard error, with exit codes 125 and 126.
 func Main(args []string, in, out, errs *os.File) int {
@@ -61,6 +64,7 @@ type launch struct {
 	node    string
 	sandbox string
 	env     []string
+	prefix  string // of variables to pass on without it
 	tag     string
 	argv    []string
 }
@@ -78,6 +82,7 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 		l.env = append(l.env, name)
 		return nil
 	})
+	f.StringVar(&l.prefix, "env-prefix", "", "pass on the variables that begin so, without it")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -124,15 +129,15 @@ func (n *Node) Definition(tag string) (*Definition, error) {
 func (l *launch) run(in, out, errs *os.File) (int, error) {
 	node, err := ReadNode(l.node)
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	d, err := node.Definition(l.tag)
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	dir, err := filepath.Abs(l.sandbox)
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	job := &Job{Definition: d, Sandbox: Sandbox{Dir: dir, Env: l.variables()}, Argv: l.argv}
 	return node.Supervise(job, in, out, errs)
@@ -140,6 +145,13 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 
 func (l *launch) variables() []string {
 	var env []string
+	if l.prefix != "" {
+		for _, v := range os.Environ() {
+			if given, ok := strings.CutPrefix(v, l.prefix); ok {
+				env = append(env, given)
+			}
+		}
+	}
 	for _, name := range l.env {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
@@ -170,20 +182,20 @@ func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 
 	tree, err := n.Store().Tree(ctx, job.Definition)
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	defer tree.Close()
 	job.Tree = tree.Path
 	self, err := n.program()
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	outcome, err := Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
 	if _, ok := errors.AsType[*StartError](err); ok {
-		return exitNotStarted, err
+		return ExitNotStarted, err
 	}
 	if err != nil {
-		return exitNotDeployed, err
+		return ExitNotDeployed, err
 	}
 	return outcome.Code(), explainLimits(job.Definition, outcome)
 }

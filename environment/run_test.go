@@ -146,7 +146,7 @@ func TestExitCodes(t *testing.T) {
 		}
 		cmd := n.command("/no/such/program")
 		out, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != exitNotStarted || !strings.Contains(string(out), "/no/such/program") {
+		if cmd.ProcessState.ExitCode() != ExitNotStarted || !strings.Contains(string(out), "/no/such/program") {
 			t.Errorf("missing program: %d, %s", cmd.ProcessState.ExitCode(), out)
 		}
 	})
@@ -246,7 +246,7 @@ func TestMounts(t *testing.T) {
 		// The folder becomes a link: what the site allowed is not what would be mounted.
 		os.Rename(n.path("shared"), n.path("real"))
 		os.Symlink("/etc", n.path("shared"))
-		if out, code := n.sh("ls /data"); code < exitNotDeployed || !strings.Contains(out, "symbolic links") {
+		if out, code := n.sh("ls /data"); code < ExitNotDeployed || !strings.Contains(out, "symbolic links") {
 			t.Errorf("%s: a link: %q, %d", name, out, code)
 		}
 	}
@@ -256,7 +256,7 @@ func TestProotOnlyWhereOpen(t *testing.T) {
 	if _, err := exec.LookPath("proot"); err != nil {
 		t.Skip("no proot: Debian package proot")
 	}
-	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != exitNotDeployed || !strings.Contains(out, "open = true") {
+	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != ExitNotDeployed || !strings.Contains(out, "open = true") {
 		t.Errorf("without open: %q, %d", out, code)
 	}
 	if out, code := newNode(t, "launchers = [\"proot\"]\nopen = true").sh("pwd; exit 6"); code != 6 || out != "/sandbox" {

@@ -128,6 +128,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.agentCmd(),
 		a.cacheCmd(),
 		a.environmentCmd(),
+		a.tagsCmd(),
 		a.storeCmd(),
 		a.managerCmd(),
 		a.schedulerCmd(),

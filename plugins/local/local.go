@@ -31,6 +31,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gridbroker/environment"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -45,6 +46,9 @@ type Site struct {
 	MaxWall  time.Duration `json:"max_wall"` // 0: DefaultMaxWall
 	Access   []string      `json:"access"`   // ACL rules (VO:name ...); empty: everybody
 	Disabled bool          `json:"disabled"` // publishes itself as draining
+	// Environments is a folder of definitions of runtime environments, or the settings of a node (*.json), absolute; jobs
+	// that ask for one of their tags run inside. Empty: none.
+	Environments string `json:"environments,omitempty"`
 }
 
 // DefaultMaxWall is the limit of a site that names none. It is published and
@@ -60,8 +64,12 @@ type Options struct {
 	// normally this very program.
 	Helper []string
 	Now    func() time.Time
-	CPUs   int   // slots of a site that names none
-	Memory int64 // MB of a site that names none
+	// Launcher is the path of grid-launch, which runs jobs in environments; empty: sites with environments are refused.
+	Launcher string
+	// EnvironmentCache is the folder of unpacked images.
+	EnvironmentCache string
+	CPUs             int   // slots of a site that names none
+	Memory           int64 // MB of a site that names none
 }
 
 // The hidden verbs of the program that call RunSite and RunJob.
@@ -102,6 +110,9 @@ func New(opts Options) (*Backend, error) {
 			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative", s.Name)
 		}
 		b.sites[s.Name] = &site{Site: withDefaults(s, opts), dir: filepath.Join(opts.Dir, s.Name), helper: opts.Helper, now: opts.Now}
+		if err := b.sites[s.Name].openEnvironments(opts); err != nil {
+			return nil, fmt.Errorf("local site %q: %w", s.Name, err)
+		}
 	}
 	return b, nil
 }
@@ -131,6 +142,9 @@ type site struct {
 	dir    string
 	helper []string
 	now    func() time.Time
+
+	node     *environment.Node // nil: the site has no environments
+	launcher string            // path of grid-launch
 }
 
 func (s *site) job(id string) string     { return filepath.Join(s.dir, "jobs", id) }
@@ -147,6 +161,9 @@ func (s *site) prepare() error {
 		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
 			return err
 		}
+	}
+	if err := s.writeNode(); err != nil {
+		return err
 	}
 	path := filepath.Join(s.dir, "site.json")
 	var have Site

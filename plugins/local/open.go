@@ -23,6 +23,8 @@ type settings struct {
 	MaxWall span     `toml:"max_wall"`
 	Access  []string `toml:"access"`
 	Drain   bool     `toml:"drain"`
+	// Environments is a folder of definitions or a node's settings.
+	Environments string `toml:"environments"`
 }
 
 // span reads "90s", "8h" and the like.
@@ -48,11 +50,13 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 	opts := Options{
 		Dir: filepath.Join(c.StateDir, "local"), Helper: []string{c.Exe}, Now: c.Now,
 		CPUs: runtime.NumCPU(), Memory: machineMemory(),
+		Launcher: findLauncher(c.Exe), EnvironmentCache: filepath.Join(c.StateDir, "environments"),
 	}
 	for _, s := range sites {
 		opts.Sites = append(opts.Sites, Site{
 			Name: s.Name, Slots: s.Slots, Memory: s.Memory, Tags: s.Tags, Speed: s.Speed,
 			MaxWall: time.Duration(s.MaxWall), Access: s.Access, Disabled: s.Drain,
+			Environments: s.Environments,
 		})
 	}
 	if len(opts.Sites) == 0 {

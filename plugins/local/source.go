@@ -75,6 +75,10 @@ func (s *site) resource() (glue.Resource, error) {
 	if s.Disabled {
 		state = glue.Draining
 	}
+	tags, err := s.tags()
+	if err != nil {
+		return glue.Resource{}, err
+	}
 	now := s.now()
 	r := glue.Resource{
 		ID: EndpointURL(s.Name), Name: s.Name, Site: s.Name, CE: s.Name + ".localhost", Queue: s.Name, LRMS: "fork",
@@ -89,7 +93,7 @@ func (s *site) resource() (glue.Resource, error) {
 		Platform:       runtime.GOARCH, OSFamily: runtime.GOOS,
 		LogicalCPUs: glue.Some(int64(s.Slots)), SMPSize: glue.Some(int64(s.Slots)),
 		Benchmarks:          map[string]float64{"hep-spec06": benchmarkPerSpeed * s.Speed},
-		RuntimeEnvironments: s.Tags,
+		RuntimeEnvironments: tags,
 		MaxWallTime:         glue.Some(s.MaxWall),
 		MaxCPUTime:          glue.Some(s.MaxWall),
 	}

@@ -22,6 +22,8 @@ type spec struct {
 	Slots     int           `json:"slots"`
 	Wall      time.Duration `json:"wall"` // 0: no limit
 	Submitted time.Time     `json:"submitted"`
+	// Inside is how the programs are run in an environment; nil: on the machine itself.
+	Inside *inside `json:"inside,omitempty"`
 }
 
 // step is one program: prologue, executable or epilogue.

@@ -95,7 +95,11 @@ func (s *site) place(req plugins.Request) error {
 	if err := stage(req, filepath.Join(tmp, "work")); err != nil {
 		return err
 	}
-	if err := writeJSON(filepath.Join(tmp, "spec.json"), newSpec(req, s)); err != nil {
+	sp := newSpec(req, s)
+	if sp.Inside, err = s.environmentOf(req.Job); err != nil {
+		return err
+	}
+	if err := writeJSON(filepath.Join(tmp, "spec.json"), sp); err != nil {
 		return err
 	}
 	return s.withQueue(func() error {

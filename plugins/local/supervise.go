@@ -145,7 +145,7 @@ func fault(err error) plugins.Fault {
 // step runs one program to its end. An error means that it did not run to
 // its end.
 func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int, err error) {
-	cmd, err := sv.command(st)
+	cmd, err := sv.prepared(st)
 	if err != nil {
 		return 0, err
 	}
@@ -179,7 +179,7 @@ func (sv *supervisor) exitCode(st step, ps *os.ProcessState, err error) (int, er
 		return 0, fmt.Errorf("%s was killed by signal %d (%s)", st.Role, ws.Signal(), ws.Signal())
 	}
 	sv.log.Info("end", "role", st.Role, "exit", ps.ExitCode())
-	return ps.ExitCode(), nil
+	return ps.ExitCode(), sv.spec.Inside.failure(st, ps.ExitCode())
 }
 
 func (sv *supervisor) account(ps *os.ProcessState) {

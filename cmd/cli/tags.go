@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment"
+	"gridbroker/environment/tags"
+)
+
+// tagFlags are shared by the verbs of grid tags.
+type tagFlags struct{ store, vo, node string }
+
+func (a *app) tagsCmd() *cobra.Command {
+	f := &tagFlags{}
+	cmd := &cobra.Command{
+		Use:   "tags",
+		Short: "Tags of software and environments that a site publishes",
+		Long: `Tags keeps what a site publishes as runtime environments: its own and those of VOs,
+which begin with VO-<vo>-. Who may change them is in writers.toml of the store;
+root and the store's owner always may. Every change is kept.`,
+		Example: `  grid tags add VEE-Debian11 --store /var/lib/grid/tags
+  grid tags publish glue1 --subcluster GlueSubClusterUniqueID=ce,...`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	fl := cmd.PersistentFlags()
+	fl.StringVar(&f.store, "store", "/var/lib/grid/tags", "`DIR` of the tags")
+	fl.StringVar(&f.vo, "vo", "", "tags of this `VO` instead of the site's")
+	fl.StringVar(&f.node, "node", environment.DefaultNode, "settings of a node that has the environments, `FILE`")
+	cmd.AddCommand(a.tagsAddCmd(f), a.tagsRemoveCmd(f), a.tagsListCmd(f), a.tagsHistoryCmd(f), a.tagsValidateCmd(f), a.tagsPublishCmd(f))
+	return cmd
+}
+
+func (a *app) tagStore(f *tagFlags) *tags.Store {
+	return &tags.Store{Dir: a.abs(f.store), Now: a.env.Now}
+}
+
+// caller is the user of this process, by the kernel's word.
+func (a *app) caller() (tags.Caller, error) {
+	c := tags.Caller{User: strconv.Itoa(a.env.UID), UID: a.env.UID}
+	if u, err := user.LookupId(c.User); err == nil {
+		c.User = u.Username
+	}
+	ids, err := os.Getgroups()
+	if err != nil {
+		return c, err
+	}
+	for _, id := range append(ids, os.Getegid()) {
+		if g, err := user.LookupGroupId(strconv.Itoa(id)); err == nil {
+			c.Groups = append(c.Groups, g.Name)
+		}
+	}
+	return c, nil
+}
+
+func (a *app) tagsAddCmd(f *tagFlags) *cobra.Command {
+	var state string
+	cmd := &cobra.Command{
+		Use: "add TAG...", Short: "Publish tags", Args: usageArgs(cobra.MinimumNArgs(1)),
+		Long: `Add publishes tags, all of them or none. What the node's settings define is
+published as installable, with its image, licence and description; anything else
+as installednotverified, or as --state says.`,
+		Example: "  grid tags add VO-cms-CMSSW_14_0_0 --vo cms",
+		RunE: func(_ *cobra.Command, names []string) error {
+			c, err := a.caller()
+			if err != nil {
+				return err
+			}
+			node, err := environment.ReadNode(a.abs(f.node))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			list := make([]tags.Tag, len(names))
+			for i, name := range names {
+				list[i] = describe(node, name)
+				if state != "" {
+					list[i].State = tags.State(state)
+				}
+			}
+			return a.tagStore(f).Add(c, f.vo, list)
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0")
+	return cmd
+}
+
+// describe is a tag with what a node knows of its environment.
+func describe(node *environment.Node, name string) tags.Tag {
+	t := tags.Tag{Name: name, State: tags.InstalledNotVerified}
+	if node == nil {
+		return t
+	}
+	if d, err := node.Definition(name); err == nil {
+		t.State, t.Digest, t.Description, t.License = tags.Installable, d.Digest, d.Description, d.License
+		if strings.HasPrefix(d.Image, "docker://") {
+			t.Repository = d.Image // a path of the node tells nobody else anything
+		}
+	}
+	return t
+}
+
+func (a *app) tagsRemoveCmd(f *tagFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove TAG...", Short: "Take tags back", Args: usageArgs(cobra.MinimumNArgs(1)),
+		Long:    "Remove takes tags back, all of them or none: one that is not published is an error.",
+		Example: "  grid tags remove VEE-Debian10",
+		RunE: func(_ *cobra.Command, names []string) error {
+			c, err := a.caller()
+			if err != nil {
+				return err
+			}
+			return a.tagStore(f).Remove(c, f.vo, names)
+		},
+	}
+}
+
+func (a *app) tagsListCmd(f *tagFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the published tags", Args: usageArgs(cobra.NoArgs),
+		Long: "List shows the tags of the site and of every VO, with their state.", Example: "  grid tags list",
+		RunE: func(*cobra.Command, []string) error {
+			list, err := a.tagStore(f).All()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON("tags.list", map[string]any{"tags": list})
+			}
+			var rows [][]string
+			for _, t := range list {
+				rows = append(rows, []string{t.Name, string(t.State), t.By, t.Added.Format(time.DateTime), t.Description})
+			}
+			return a.table(columns("TAG", "STATE", "BY", "ADDED", "DESCRIPTION"), rows)
+		},
+	}
+}
+
+func (a *app) tagsHistoryCmd(f *tagFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "history", Short: "Show who changed which tags and when", Args: usageArgs(cobra.NoArgs),
+		Long: "History shows every change of the store, the first one first.", Example: "  grid tags history",
+		RunE: func(*cobra.Command, []string) error {
+			list, err := a.tagStore(f).History()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON("tags.history", map[string]any{"changes": list})
+			}
+			var rows [][]string
+			for _, c := range list {
+				rows = append(rows, []string{c.At.Format(time.DateTime), c.By, c.VO, c.Verb, strings.Join(c.Tags, " ")})
+			}
+			return a.table(columns("AT", "BY", "VO", "CHANGE", "TAGS"), rows)
+		},
+	}
+}
+
+func (a *app) tagsValidateCmd(f *tagFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "validate TAG", Short: "Run an environment's own test and publish what it showed", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Validate deploys the environment of a tag on this machine and runs the test that
+its definition names. The tag's state becomes installedverified, or
+installedbroken where the test failed; where the environment could not be made
+here the state stays.`,
+		Example: "  grid tags validate VEE-Debian11",
+		RunE:    func(_ *cobra.Command, names []string) error { return a.tagsValidate(f, names[0]) },
+	}
+}
+
+func (a *app) tagsValidate(f *tagFlags, name string) error {
+	c, err := a.caller()
+	if err != nil {
+		return err
+	}
+	node, err := environment.ReadNode(a.abs(f.node))
+	if err != nil {
+		return err
+	}
+	d, err := node.Definition(name)
+	if err != nil {
+		return err
+	}
+	if len(d.Test) == 0 {
+		return fmt.Errorf("%s: the definition names no test", d.File)
+	}
+	if node.Program, err = a.launchProgram(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "grid-validate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	job := &environment.Job{Definition: d, Argv: d.Test, Sandbox: environment.Sandbox{Dir: dir}}
+	code, err := node.Supervise(job, nil, os.Stderr, os.Stderr)
+	if err != nil && code == environment.ExitNotDeployed {
+		return err
+	}
+	state := tags.InstalledVerified
+	if code != 0 {
+		state = tags.InstalledBroken
+	}
+	if err := a.tagStore(f).SetState(c, f.vo, name, state); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Out, "%s is %s\n", name, state)
+	if code != 0 {
+		return fmt.Errorf("the test of %s ended with exit code %d", name, code)
+	}
+	return nil
+}

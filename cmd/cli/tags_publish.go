@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment/tags"
+)
+
+func (a *app) tagsPublishCmd(f *tagFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "publish", Short: "Write the tags for information systems and batch systems",
+		Long:    "Publish writes the tags of the store in the form that another system reads.",
+		Example: "  grid tags publish slurm --nodes 'n[1-4]'",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.publishGLUE1Cmd(f), a.publishGLUE2Cmd(f), a.publishSlurmCmd(f), a.publishRTECmd(f))
+	return cmd
+}
+
+// ldif prints what a BDII reads, or the script that a BDII runs to get it.
+func (a *app) ldif(f *tagFlags, script bool, args []string, write func([]tags.Tag) string) error {
+	if script {
+		argv := append([]string{a.env.Exe, "tags", "publish"}, args...)
+		_, err := fmt.Fprint(a.rawOut(), tags.Script(append(argv, "--store", a.abs(f.store))))
+		return err
+	}
+	list, err := a.tagStore(f).All()
+	if err == nil {
+		_, err = fmt.Fprint(a.rawOut(), write(list))
+	}
+	return err
+}
+
+func (a *app) publishGLUE1Cmd(f *tagFlags) *cobra.Command {
+	var dn string
+	var script bool
+	cmd := &cobra.Command{
+		Use: "glue1", Short: "GLUE 1.3: values to add to a sub-cluster, as a GIP plugin prints them", Args: usageArgs(cobra.NoArgs),
+		Long: `Glue1 prints the change that adds the tags to a GlueSubCluster. With --script it
+prints the plugin itself: put it beside the BDII's other plugins, executable, by
+a rename, for a BDII also runs files whose names begin with a dot.`,
+		Example: `  grid tags publish glue1 --subcluster GlueSubClusterUniqueID=ce,... --script > tags.new
+  chmod 755 tags.new && mv tags.new /var/lib/bdii/gip/plugin/tags`,
+		RunE: func(*cobra.Command, []string) error {
+			if !strings.Contains(dn, "=") {
+				return usageError(fmt.Errorf("--subcluster %q is no DN", dn))
+			}
+			return a.ldif(f, script, []string{"glue1", "--subcluster", dn}, func(l []tags.Tag) string { return tags.GLUE1(dn, l) })
+		},
+	}
+	cmd.Flags().StringVar(&dn, "subcluster", "", "`DN` of the GlueSubCluster")
+	cmd.Flags().BoolVar(&script, "script", false, "print the plugin")
+	return cmd
+}
+
+func (a *app) publishGLUE2Cmd(f *tagFlags) *cobra.Command {
+	var p tags.Place
+	var script bool
+	cmd := &cobra.Command{
+		Use: "glue2", Short: "GLUE 2.0: ApplicationEnvironment entries, as a GIP provider prints them", Args: usageArgs(cobra.NoArgs),
+		Long:    "Glue2 prints an ApplicationEnvironment for each tag. With --script it prints the provider itself.",
+		Example: "  grid tags publish glue2 --manager urn:site:manager --service urn:site:service",
+		RunE: func(*cobra.Command, []string) error {
+			if p.Manager == "" || p.Service == "" {
+				return usageError(fmt.Errorf("give --manager and --service"))
+			}
+			args := []string{"glue2", "--manager", p.Manager, "--service", p.Service}
+			return a.ldif(f, script, args, func(l []tags.Tag) string { return tags.GLUE2(p, l, a.env.Now()) })
+		},
+	}
+	cmd.Flags().StringVar(&p.Manager, "manager", "", "`ID` of the ComputingManager")
+	cmd.Flags().StringVar(&p.Service, "service", "", "`ID` of the ComputingService")
+	cmd.Flags().BoolVar(&script, "script", false, "print the provider")
+	return cmd
+}
+
+func (a *app) publishSlurmCmd(f *tagFlags) *cobra.Command {
+	var nodes string
+	var other []string
+	cmd := &cobra.Command{
+		Use: "slurm", Short: "Slurm: the scontrol command that makes the tags features of nodes", Args: usageArgs(cobra.NoArgs),
+		Long: `Slurm prints the command; nothing is changed. Slurm takes the list of features
+whole: name those that the nodes have besides by --other. What is not written to
+slurm.conf as well is gone at the next scontrol reconfigure.`,
+		Example: "  grid tags publish slurm --nodes 'n[1-4]' --other gpu",
+		RunE: func(*cobra.Command, []string) error {
+			list, err := a.tagStore(f).All()
+			if err != nil {
+				return err
+			}
+			argv, err := tags.SlurmFeatures(nodes, other, list)
+			if err != nil {
+				return usageError(err)
+			}
+			if a.json {
+				return a.printJSON("tags.slurm", map[string]any{"argv": argv})
+			}
+			for i, w := range argv {
+				argv[i] = tags.Quote(w)
+			}
+			fmt.Fprintln(a.env.Out, strings.Join(argv, " "))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&nodes, "nodes", "", "`NODES` as Slurm names them")
+	cmd.Flags().StringSliceVar(&other, "other", nil, "`FEATURES` that the nodes have besides")
+	return cmd
+}
+
+func (a *app) publishRTECmd(f *tagFlags) *cobra.Command {
+	l := tags.Launch{}
+	cmd := &cobra.Command{
+		Use: "rte TAG", Short: "ARC: the script of a runtime environment that makes jobs run inside", Args: usageArgs(cobra.ExactArgs(1)),
+		Long: `Rte prints the script for a tag: write it to A-REX's runtimedir under the tag's
+name, then arcctl rte enable TAG. Its options are never looked at. grid-launch
+and the node's settings lie at the same paths on every node.`,
+		Example: "  grid tags publish rte VEE-Debian11 > /etc/arc/rte/VEE-Debian11",
+		RunE: func(_ *cobra.Command, names []string) error {
+			list, err := a.tagStore(f).All()
+			if err != nil {
+				return err
+			}
+			for _, t := range list {
+				if t.Name != names[0] {
+					continue
+				}
+				l.Node = a.abs(f.node)
+				text, err := tags.RTE(t, l)
+				if err == nil {
+					_, err = fmt.Fprint(a.rawOut(), text)
+				}
+				return err
+			}
+			return fmt.Errorf("%s is not published here; A-REX tells capital letters from small ones", names[0])
+		},
+	}
+	cmd.Flags().StringVar(&l.Program, "launcher", "/usr/local/bin/grid-launch", "`PATH` of grid-launch on the nodes")
+	return cmd
+}

@@ -1,0 +1,82 @@
+package tags
+
+import (
+	"fmt"
+	"strings"
+
+	"gridbroker/environment"
+)
+
+// SlurmFeatures is the command that makes tags the features of nodes, which jobs ask for by --constraint. Slurm takes
+// both lists whole, so that other holds the features that the nodes have besides. '/' and '+' cannot be in a feature
+// that is asked for: such tags are an error.
+func SlurmFeatures(nodes string, other []string, list []Tag) ([]string, error) {
+	if nodes == "" || strings.ContainsAny(nodes, " \t\n=") {
+		return nil, fmt.Errorf("%q names no nodes", nodes)
+	}
+	features := append([]string(nil), other...)
+	for _, t := range list {
+		features = append(features, t.Name)
+	}
+	for _, f := range features {
+		if environment.CheckTag(f) != nil || strings.ContainsAny(f, "/+") {
+			return nil, &environment.TagError{Tag: f, Why: "cannot be a feature of Slurm's: letters, digits, - . _ are allowed"}
+		}
+	}
+	all := strings.Join(features, ",")
+	return []string{"scontrol", "update", "NodeName=" + nodes, "AvailableFeatures=" + all, "ActiveFeatures=" + all}, nil
+}
+
+// Launch is where grid-launch and its settings lie on a site's nodes.
+type Launch struct {
+	Program string // absolute path of grid-launch
+	Node    string // absolute path of the node's settings
+}
+
+// RTE is the script of an ARC runtime environment that makes the job run inside: `arcctl rte enable TAG` after it was
+// written to the runtime directory under the tag's name. In stage 0 it puts grid-launch before the command line that
+// A-REX has quoted already. Options that a job gives ($2 and on) are not looked at: nothing of theirs reaches a shell.
+func RTE(t Tag, l Launch) (string, error) {
+	for _, p := range []string{l.Program, l.Node} {
+		if !plainPath(p) {
+			return "", fmt.Errorf("%q: want an absolute path of letters, digits, / . _ -", p)
+		}
+	}
+	if err := environment.CheckTag(t.Name); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`# description: %s
+# Written by grid tags publish; a change is lost at the next one.
+if [ "x$1" = "x0" ]; then
+    joboption_args="%s run --node %s --sandbox \"\${RUNTIME_JOB_DIR}\" %s -- $joboption_args"
+%sfi
+true
+`, oneLine(t.Description, t.Name), l.Program, l.Node, t.Name, accounting(t.Digest)), nil
+}
+
+// accounting names the image in the usage record.
+func accounting(digest string) string {
+	if hex, ok := strings.CutPrefix(digest, "sha256:"); !ok || strings.Trim(hex, "0123456789abcdef") != "" {
+		return ""
+	}
+	return fmt.Sprintf("    export ACCOUNTING_WN_INSTANCE=%s\n", Quote(digest))
+}
+
+func plainPath(p string) bool {
+	for i := 0; i < len(p); i++ {
+		c := p[i]
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && strings.IndexByte("/._-", c) < 0 {
+			return false
+		}
+	}
+	return strings.HasPrefix(p, "/")
+}
+
+// oneLine keeps a text within its comment.
+func oneLine(text, or string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+	if text == "" {
+		return or
+	}
+	return text
+}

@@ -1,0 +1,253 @@
+package tags
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gridbroker/environment"
+)
+
+// A Store is the tags of a site, in a folder.
+type Store struct {
+	Dir string
+	Now func() time.Time
+}
+
+// A Change is one line of a store's history.
+type Change struct {
+	At   time.Time `json:"at"`
+	By   string    `json:"by"`
+	VO   string    `json:"vo,omitempty"` // empty: the site
+	Verb string    `json:"verb"`         // add, remove, state
+	Tags []string  `json:"tags"`
+}
+
+// A DeniedError is a change that the store's writers.toml does not allow.
+type DeniedError struct{ Who, VO string }
+
+func (e *DeniedError) Error() string {
+	whose := "the site"
+	if e.VO != "" {
+		whose = "VO " + e.VO
+	}
+	return fmt.Sprintf("%s may not change the tags of %s", e.Who, whose)
+}
+
+var voName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func (s *Store) file(vo string) (string, error) {
+	if vo == "" {
+		return filepath.Join(s.Dir, "site.json"), nil
+	}
+	if !voName.MatchString(vo) {
+		return "", fmt.Errorf("%q is no name of a VO: small letters, digits, '.', '-', '_'", vo)
+	}
+	return filepath.Join(s.Dir, "vo-"+vo+".json"), nil
+}
+
+// Tags gives the tags of a VO, of the site where vo is empty, by name.
+func (s *Store) Tags(vo string) ([]Tag, error) {
+	path, err := s.file(vo)
+	if err != nil {
+		return nil, err
+	}
+	var list []Tag
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// VOs are those that have tags here; the empty name is the site.
+func (s *Store) VOs() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(s.Dir, "vo-*.json"))
+	vos := []string{""}
+	for _, f := range files {
+		vos = append(vos, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "vo-"), ".json"))
+	}
+	return vos, err
+}
+
+// All gives every tag of the store by name.
+func (s *Store) All() ([]Tag, error) {
+	vos, err := s.VOs()
+	if err != nil {
+		return nil, err
+	}
+	var all []Tag
+	for _, vo := range vos {
+		list, err := s.Tags(vo)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b Tag) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Add publishes tags of a VO: all of them or, where one is refused, none. One that is there already is replaced; one
+// that differs from another in case alone is refused.
+func (s *Store) Add(c Caller, vo string, add []Tag) error {
+	for _, t := range add {
+		if err := Check(vo, t.Name); err != nil {
+			return err
+		}
+	}
+	return s.change(c, vo, "add", names(add), func(list []Tag) ([]Tag, error) {
+		for _, t := range add {
+			t.Added, t.By = s.Now().UTC().Truncate(time.Second), c.User
+			i := find(list, t.Name)
+			switch {
+			case i < 0:
+				list = append(list, t)
+			case list[i].Name != t.Name:
+				return nil, &environment.TagError{Tag: t.Name, Why: fmt.Sprintf("differs from %q in case alone", list[i].Name)}
+			default:
+				list[i] = t
+			}
+		}
+		return list, nil
+	})
+}
+
+// Remove takes tags back; one that is not there is an error, and none is removed.
+func (s *Store) Remove(c Caller, vo string, remove []string) error {
+	return s.change(c, vo, "remove", remove, func(list []Tag) ([]Tag, error) {
+		for _, name := range remove {
+			i := find(list, name)
+			if i < 0 {
+				return nil, &environment.TagError{Tag: name, Why: "is not published here"}
+			}
+			list = slices.Delete(list, i, i+1)
+		}
+		return list, nil
+	})
+}
+
+// SetState records what a test of a tag showed.
+func (s *Store) SetState(c Caller, vo, name string, to State) error {
+	return s.change(c, vo, "state "+string(to), []string{name}, func(list []Tag) ([]Tag, error) {
+		i := find(list, name)
+		if i < 0 {
+			return nil, &environment.TagError{Tag: name, Why: "is not published here"}
+		}
+		list[i].State = to
+		return list, nil
+	})
+}
+
+// change edits a list under the store's lock. Its history is on disk before the list takes its place.
+func (s *Store) change(c Caller, vo, verb string, names []string, edit func([]Tag) ([]Tag, error)) error {
+	path, err := s.file(vo)
+	if err != nil {
+		return err
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := s.allowed(c, vo); err != nil {
+		return err
+	}
+	list, err := s.Tags(vo)
+	if err != nil {
+		return err
+	}
+	if list, err = edit(list); err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b Tag) int { return strings.Compare(a.Name, b.Name) })
+	if err := s.record(Change{At: s.Now().UTC().Truncate(time.Second), By: c.User, VO: vo, Verb: verb, Tags: names}); err != nil {
+		return err
+	}
+	return replace(path, list)
+}
+
+func (s *Store) lock() (*os.File, error) {
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(s.Dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o664)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (s *Store) record(c Change) error {
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.Dir, "history.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o664)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// History gives every change, the first one first. A last line that a crash cut is left out.
+func (s *Store) History() ([]Change, error) {
+	text, err := os.ReadFile(filepath.Join(s.Dir, "history.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []Change
+	for line := range bytes.Lines(text) {
+		var c Change
+		if json.Unmarshal(line, &c) == nil {
+			list = append(list, c)
+		}
+	}
+	return list, err
+}
+
+func replace(path string, list []Tag) error {
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone where it got its name
+	_, err = tmp.Write(append(text, '\n'))
+	if err = errors.Join(err, tmp.Chmod(0o664), tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+func names(list []Tag) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Name)
+	}
+	return out
+}

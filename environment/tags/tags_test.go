@@ -1,0 +1,270 @@
+package tags
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gridbroker/environment"
+	"gridbroker/glue"
+)
+
+func at() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
+
+func newStore(t *testing.T) *Store { return &Store{Dir: filepath.Join(t.TempDir(), "tags"), Now: at} }
+
+func owner() Caller { return Caller{User: "admin", UID: os.Getuid()} }
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		vo, name string
+		ok       bool
+	}{
+		{"", "VEE-Debian11", true}, {"", "VO-cms-x", false}, {"", "a b", false}, {"cms", "VO-cms-CMSSW_14", true},
+		{"cms", "vo-CMS-x", true}, {"cms", "VO-atlas-x", false}, {"cms", "VO-cms-", false}, {"cms", "VEE-x", false},
+	} {
+		if err := Check(tt.vo, tt.name); (err == nil) != tt.ok {
+			t.Errorf("%q of %q: %v", tt.name, tt.vo, err)
+		}
+	}
+}
+
+func TestChangesAreWholeAndKept(t *testing.T) {
+	s := newStore(t)
+	add := func(vo string, names ...string) error {
+		var list []Tag
+		for _, n := range names {
+			list = append(list, Tag{Name: n, State: Installable})
+		}
+		return s.Add(owner(), vo, list)
+	}
+	if err := add("", "VEE-B", "VEE-A"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("", "VEE-C", "bad!"); err == nil {
+		t.Error("a bad name was added")
+	}
+	if err := add("", "VEE-D", "vee-a"); err == nil || !strings.Contains(err.Error(), "case alone") {
+		t.Error(err)
+	}
+	if err := s.Remove(owner(), "", []string{"VEE-A", "VEE-Z"}); err == nil {
+		t.Error("an absent tag was removed")
+	}
+	if err := add("../x", "VO-../x-y"); err == nil {
+		t.Error("a VO that climbs")
+	}
+	if err := s.SetState(owner(), "", "VEE-A", InstalledVerified); err != nil {
+		t.Error(err)
+	}
+	all, err := s.All()
+	if err != nil || !slices.Equal(names(all), []string{"VEE-A", "VEE-B"}) || all[0].State != InstalledVerified || all[0].By != "admin" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if h, err := s.History(); err != nil || len(h) != 2 || h[1].Verb != "state installedverified" {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+func TestAtOnce(t *testing.T) {
+	s := newStore(t)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := s.Add(owner(), "x", []Tag{{Name: fmt.Sprintf("VO-x-%d", i)}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if list, err := s.Tags("x"); err != nil || len(list) != 20 {
+		t.Errorf("%d tags, %v", len(list), err)
+	}
+}
+
+func TestWhoMayWrite(t *testing.T) {
+	s := newStore(t)
+	os.Mkdir(s.Dir, 0o755)
+	os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte(`
+[site]
+groups = ["gridadm"]
+[vo.cms]
+groups = ["cmssgm"]
+dn = ["/CN=Manager"]
+fqan = ["/cms/Role=lcgadmin"]
+`), 0o644)
+	for _, tt := range []struct {
+		c  Caller
+		vo string
+		ok bool
+	}{
+		{Caller{Groups: []string{"gridadm"}}, "", true},
+		{Caller{Groups: []string{"gridadm"}}, "cms", false},
+		{Caller{Groups: []string{"users", "cmssgm"}}, "cms", true},
+		{Caller{Groups: []string{"cmssgm"}}, "", false},
+		{Caller{Groups: []string{"cmssgm"}}, "atlas", false},
+		{Caller{DN: "/CN=Manager"}, "cms", true},
+		{Caller{DN: "/CN=Manager/CN=x"}, "cms", false},
+		{Caller{FQANs: []string{"/cms/Role=lcgadmin/Capability=NULL"}}, "cms", true},
+		{Caller{FQANs: []string{"/cms/Role=NULL/Capability=NULL"}}, "cms", false},
+		{Caller{}, "cms", false},
+	} {
+		tt.c.UID, tt.c.User = -1, "somebody"
+		name := "VEE-X"
+		if tt.vo != "" {
+			name = "VO-" + tt.vo + "-X"
+		}
+		err := s.Add(tt.c, tt.vo, []Tag{{Name: name}})
+		if denied, ok := errors.AsType[*DeniedError](err); ok == tt.ok || !ok && err != nil {
+			t.Errorf("%+v of %q: %v %v", tt.c, tt.vo, err, denied)
+		}
+	}
+	os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte("[vo.cms]\ngroop = []\n"), 0o644)
+	if err := s.Add(Caller{UID: -1, Groups: []string{"cmssgm"}}, "cms", []Tag{{Name: "VO-cms-Y"}}); err == nil {
+		t.Error("an unknown key is accepted")
+	}
+}
+
+func published() []Tag {
+	return []Tag{
+		{Name: "VEE-CentOS-7", State: InstalledVerified, Repository: "docker://reg.example.org/c7", Digest: "sha256:" + strings.Repeat("ab", 32), License: "GPL"},
+		{Name: "VEE-Debian11", State: Installable, Description: "Debian 11, à la carte"},
+	}
+}
+
+const site13 = `dn: GlueCEUniqueID=ce:2119/jobmanager-vres-q,mds-vo-name=resource,o=grid
+objectClass: GlueCE
+GlueCEUniqueID: ce:2119/jobmanager-vres-q
+GlueForeignKey: GlueClusterUniqueID=ce
+
+dn: GlueSubClusterUniqueID=ce,GlueClusterUniqueID=ce,mds-vo-name=resource,o=grid
+objectClass: GlueSubCluster
+GlueSubClusterUniqueID: ce
+GlueChunkKey: GlueClusterUniqueID=ce
+`
+
+// What is published is read back by our own decoders.
+func TestReadBack(t *testing.T) {
+	plugin := GLUE1("GlueSubClusterUniqueID=ce,GlueClusterUniqueID=ce,mds-vo-name=resource,o=grid", published())
+	golden(t, "glue1.ldif", plugin)
+	var values []string // what a BDII adds to the entry
+	for line := range strings.Lines(plugin) {
+		if strings.HasPrefix(line, "GlueHostApplication") {
+			values = append(values, line)
+		}
+	}
+	r := decode(t, site13+strings.Join(values, ""))
+	if got := r.RuntimeEnvironments; !slices.Equal(got, []string{"VEE-CentOS-7", "VEE-Debian11"}) {
+		t.Errorf("GLUE 1.3: %q", got)
+	}
+
+	entries := GLUE2(Place{Manager: "urn:m,1", Service: "urn:s"}, published(), at())
+	golden(t, "glue2.ldif", entries)
+	if r = decode(t, site20+entries); !slices.Equal(r.RuntimeEnvironments, []string{"VEE-CentOS-7", "VEE-Debian11"}) {
+		t.Errorf("GLUE 2.0: %q", r.RuntimeEnvironments)
+	}
+}
+
+const site20 = `dn: GLUE2ServiceID=urn:s,GLUE2GroupID=resource,o=glue
+objectClass: GLUE2ComputingService
+GLUE2ServiceID: urn:s
+
+dn: GLUE2ManagerID=urn:m\,1,GLUE2ServiceID=urn:s,GLUE2GroupID=resource,o=glue
+objectClass: GLUE2ComputingManager
+GLUE2ManagerID: urn:m,1
+GLUE2ComputingManagerComputingServiceForeignKey: urn:s
+
+dn: GLUE2ResourceID=urn:e,GLUE2ServiceID=urn:s,GLUE2GroupID=resource,o=glue
+objectClass: GLUE2ExecutionEnvironment
+GLUE2ResourceID: urn:e
+GLUE2ExecutionEnvironmentComputingManagerForeignKey: urn:m,1
+
+dn: GLUE2ShareID=urn:q,GLUE2ServiceID=urn:s,GLUE2GroupID=resource,o=glue
+objectClass: GLUE2ComputingShare
+GLUE2ShareID: urn:q
+GLUE2ComputingShareMappingQueue: q
+GLUE2ComputingShareComputingServiceForeignKey: urn:s
+GLUE2ComputingShareExecutionEnvironmentForeignKey: urn:e
+
+`
+
+func decode(t *testing.T, ldif string) glue.Resource {
+	t.Helper()
+	d := glue.NewDecoder("test")
+	if err := glue.ReadLDIF(strings.NewReader(ldif), "test.ldif", d.Add); err != nil {
+		t.Fatal(err)
+	}
+	rs := d.Resources(at())
+	if len(rs) != 1 {
+		t.Fatalf("%d resources of\n%s\n%v", len(rs), ldif, d.Err())
+	}
+	return rs[0]
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil || string(want) != got {
+		t.Errorf("%s: %v\n%s", path, err, got)
+	}
+}
+
+// The script does in a real shell what A-REX asks of it, and nothing that a job's options say.
+func TestRTE(t *testing.T) {
+	text, err := RTE(published()[0], Launch{"/opt/grid/bin/grid-launch", "/etc/grid/node.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "VEE-CentOS-7", text)
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "rte"), []byte(text), 0o644)
+	script := `joboption_args='"./a.sh" "x y"'; set -- 0 "\$(touch ` + dir + `/owned)" '; touch ` + dir + `/owned'; . ` + dir + `/rte; echo "$joboption_args"`
+	out, err := exec.Command("sh", "-c", script).CombinedOutput()
+	want := `/opt/grid/bin/grid-launch run --node /etc/grid/node.json --sandbox "${RUNTIME_JOB_DIR}" VEE-CentOS-7 -- "./a.sh" "x y"` + "\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "owned")); err == nil {
+		t.Error("an option was executed")
+	}
+	for _, bad := range []Launch{{"grid-launch", "/n"}, {"/a b", "/n"}, {"/a", "/$(x)"}} {
+		if _, err := RTE(Tag{Name: "X"}, bad); err == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+	if text, _ := RTE(Tag{Name: "X", Description: "a\ntouch b"}, Launch{"/a", "/b"}); strings.Contains(text, "\ntouch") {
+		t.Errorf("a description leaves its comment:\n%s", text)
+	}
+}
+
+func TestSlurmFeatures(t *testing.T) {
+	argv, err := SlurmFeatures("n[1-4]", []string{"gpu"}, published())
+	want := []string{"scontrol", "update", "NodeName=n[1-4]", "AvailableFeatures=gpu,VEE-CentOS-7,VEE-Debian11", "ActiveFeatures=gpu,VEE-CentOS-7,VEE-Debian11"}
+	if err != nil || !slices.Equal(argv, want) {
+		t.Errorf("%q, %v", argv, err)
+	}
+	_, err = SlurmFeatures("n1", nil, []Tag{{Name: "ENV/X"}})
+	if _, ok := errors.AsType[*environment.TagError](err); !ok {
+		t.Error(err)
+	}
+}
+
+func TestScriptQuotes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s")
+	os.WriteFile(file, []byte(Script([]string{"printf", "%s|", "it's", "$(x)", "a b"})), 0o755)
+	if out, err := exec.Command("sh", file).Output(); err != nil || string(out) != "it's|$(x)|a b|" {
+		t.Errorf("%q, %v", out, err)
+	}
+}

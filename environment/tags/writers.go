@@ -1,0 +1,103 @@
+package tags
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// A Caller is who wants to change tags, as whoever asks on its behalf has authenticated it.
+type Caller struct {
+	User   string   // as it stands in the history
+	UID    int      // of a local user; -1: none
+	Groups []string // unix groups
+	DN     string   // of a certificate, in the form /C=.../CN=...
+	FQANs  []string // of a VOMS proxy, such as /cms/Role=lcgadmin
+}
+
+// Writers is who may change tags, in writers.toml:
+//
+//	[site]
+//	groups = ["gridadm"]
+//	[vo.cms]
+//	groups = ["cmssgm"]
+//	dn = ["/DC=org/DC=example/CN=Software Manager"]
+//	fqan = ["/cms/Role=lcgadmin"]
+type Writers struct {
+	Site Rule            `toml:"site"`
+	VO   map[string]Rule `toml:"vo"`
+}
+
+// A Rule lets those through who have one of its groups, names or roles.
+type Rule struct {
+	Groups []string `toml:"groups"`
+	DN     []string `toml:"dn"`
+	FQAN   []string `toml:"fqan"`
+}
+
+// Allows tells whether one of the caller's identities is in the rule. FQANs are compared without the parts
+// /Role=NULL and /Capability=NULL that say nothing.
+func (r Rule) Allows(c Caller) bool {
+	for _, g := range c.Groups {
+		if slices.Contains(r.Groups, g) {
+			return true
+		}
+	}
+	if c.DN != "" && slices.Contains(r.DN, c.DN) {
+		return true
+	}
+	return slices.ContainsFunc(c.FQANs, func(f string) bool {
+		return slices.ContainsFunc(r.FQAN, func(want string) bool { return plainFQAN(f) == plainFQAN(want) })
+	})
+}
+
+func plainFQAN(f string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(f, "/Capability=NULL"), "/Role=NULL")
+}
+
+// allowed lets root, the folder's owner and those of writers.toml through.
+func (s *Store) allowed(c Caller, vo string) error {
+	info, err := os.Stat(s.Dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && (c.UID == 0 || c.UID >= 0 && c.UID == int(st.Uid)) {
+		return nil
+	}
+	w, err := s.writers()
+	if err != nil {
+		return err
+	}
+	rule := w.Site
+	if vo != "" {
+		rule = w.VO[vo]
+	}
+	if !rule.Allows(c) {
+		return &DeniedError{c.User, vo}
+	}
+	return nil
+}
+
+func (s *Store) writers() (w Writers, err error) {
+	path := filepath.Join(s.Dir, "writers.toml")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, nil
+	}
+	if err != nil {
+		return w, err
+	}
+	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		return w, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}

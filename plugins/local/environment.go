@@ -1,0 +1,165 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"gridbroker/environment"
+	"gridbroker/jdl"
+)
+
+// inside is an environment that a job's programs run in.
+type inside struct {
+	Launcher string `json:"launcher"` // path of grid-launch
+	Node     string `json:"node"`     // file of the node's settings
+	Tag      string `json:"tag"`
+}
+
+// findLauncher finds grid-launch: beside this program, else in PATH; "" where there is none.
+func findLauncher(exe string) string {
+	beside := filepath.Join(filepath.Dir(exe), "grid-launch")
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+		return beside
+	}
+	if found, err := exec.LookPath("grid-launch"); err == nil && filepath.IsAbs(found) {
+		return found
+	}
+	return ""
+}
+
+// openEnvironments reads the settings of the site's environments.
+func (s *site) openEnvironments(opts Options) (err error) {
+	switch {
+	case s.Environments == "":
+		return nil
+	case !filepath.IsAbs(s.Environments):
+		return fmt.Errorf("environments %q: want an absolute path", s.Environments)
+	case opts.Launcher == "":
+		return errors.New("environments need the program grid-launch beside grid or in PATH")
+	}
+	s.launcher = opts.Launcher
+	if strings.HasSuffix(s.Environments, ".json") {
+		s.node, err = environment.ReadNode(s.Environments)
+		return err
+	}
+	s.node = &environment.Node{Definitions: s.Environments, Cache: opts.EnvironmentCache}
+	return nil
+}
+
+// nodeFile is where grid-launch reads the node's settings.
+func (s *site) nodeFile() string {
+	if strings.HasSuffix(s.Environments, ".json") {
+		return s.Environments
+	}
+	return filepath.Join(s.dir, "node.json")
+}
+
+// writeNode writes the settings of a site whose configuration names a folder alone: no mounts, devices, network.
+func (s *site) writeNode() error {
+	if s.node == nil || s.nodeFile() == s.Environments {
+		return nil
+	}
+	return writeJSON(s.nodeFile(), s.node)
+}
+
+// tags are the site's own, those of its environments, and the soft ones of what is cached.
+func (s *site) tags() ([]string, error) {
+	if s.node == nil {
+		return s.Tags, nil
+	}
+	catalog, err := environment.ReadCatalog(s.node.Definitions)
+	if err != nil {
+		return nil, err
+	}
+	tags := slices.Clone(s.Tags)
+	for _, d := range catalog.All() {
+		if s.node.Policy.Check(d, true) != nil {
+			continue
+		}
+		tags = append(tags, d.Tag)
+		if s.node.Store().Cached(d.Digest) {
+			tags = append(tags, d.Tag+environment.CachedSuffix)
+		}
+	}
+	return tags, nil
+}
+
+// environmentOf is the environment that a job asks for; nil where it asks for none, or for tags that the site has
+// without a definition.
+func (s *site) environmentOf(job *jdl.Job) (*inside, error) {
+	if s.node == nil || len(job.Demand.RuntimeEnvironments) == 0 {
+		return nil, nil
+	}
+	catalog, err := environment.ReadCatalog(s.node.Definitions)
+	if err != nil {
+		return nil, err
+	}
+	var found *environment.Definition
+	for _, tag := range job.Demand.RuntimeEnvironments {
+		d, ok := catalog.Find(strings.TrimSuffix(tag, environment.CachedSuffix))
+		if !ok || d == found {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("the job asks for environments %s and %s: it can run in one", found.Tag, d.Tag)
+		}
+		found = d
+	}
+	if found == nil {
+		return nil, nil
+	}
+	if err := s.node.Policy.Check(found, true); err != nil {
+		return nil, err
+	}
+	return &inside{s.launcher, s.nodeFile(), found.Tag}, nil
+}
+
+// givenPrefix begins the variables of a job on their way through the launcher, which must not take them for its own:
+// by PATH or LD_PRELOAD a job would run outside.
+const givenPrefix = "GRID_GIVEN_"
+
+// prepared is one program, on the machine or in the job's environment.
+func (sv *supervisor) prepared(st step) (*exec.Cmd, error) {
+	if sv.spec.Inside == nil {
+		return sv.command(st)
+	}
+	work := filepath.Join(sv.dir, "work")
+	path := st.Path
+	if !filepath.IsAbs(path) {
+		if !filepath.IsLocal(path) {
+			return nil, fmt.Errorf("%s %s leaves the job's directory", st.Role, path)
+		}
+		if exists(filepath.Join(work, path)) {
+			path = filepath.Join(environment.SandboxTarget, path)
+		}
+	}
+	args := []string{"grid-launch", "run", "--node", sv.spec.Inside.Node, "--sandbox", work, "--env-prefix", givenPrefix}
+	args = append(append(args, sv.spec.Inside.Tag, "--", path), st.Args...)
+	cmd := &exec.Cmd{Path: sv.spec.Inside.Launcher, Args: args, Dir: work}
+	cmd.Env = []string{"PATH=" + strings.Join(searchPath, ":"), givenPrefix + "GRID_JOB_ID=" + sv.spec.ID}
+	for _, e := range sv.spec.Env {
+		cmd.Env = append(cmd.Env, givenPrefix+e)
+	}
+	cmd.Env = append(cmd.Env, jobTag(sv.spec.ID))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd, nil
+}
+
+// failure tells what grid-launch says by its own exit codes: the program never ran.
+func (in *inside) failure(st step, code int) error {
+	switch {
+	case in == nil:
+		return nil
+	case code == environment.ExitNotDeployed:
+		return fmt.Errorf("environment %s could not be made here, the job's standard error says why", in.Tag)
+	case code == environment.ExitNotStarted:
+		return &startError{st, fmt.Errorf("environment %s does not have it, or cannot run it", in.Tag)}
+	}
+	return nil
+}
