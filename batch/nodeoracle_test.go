@@ -19,7 +19,6 @@ type slowNodes struct {
 	state   batch.State
 	policy  batch.Policy
 	now     int64
-	lines   []string // of waiting jobs, parallel to waiting
 	waiting []batch.Job
 	running []slowHeld
 	places  []slowHeld

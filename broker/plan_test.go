@@ -310,8 +310,9 @@ func TestRequirementsFilterOfOneAndOfMany(t *testing.T) {
 		}
 	}
 	for _, r := range m.Rejected {
-		if r.Filter != broker.ByRequirements || r.Reason(job) != r.Reason(job) || r.Reason(job).Clause == nil {
-			t.Errorf("%s: %s %+v", r.Resource.ID, r.Filter, r.Reason(job))
+		first, again := r.Reason(job), r.Reason(job)
+		if r.Filter != broker.ByRequirements || first != again || first.Clause == nil {
+			t.Errorf("%s: %s %+v", r.Resource.ID, r.Filter, first)
 		}
 	}
 }

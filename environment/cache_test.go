@@ -62,6 +62,20 @@ func TestManyJobsOneUnpacking(t *testing.T) {
 	}
 }
 
+// Layers are taken in gzip, in zstd and plain.
+func TestKindsOfLayers(t *testing.T) {
+	raw := tarOf(t, file("a", "1"))
+	for name, pack := range map[string]func(testing.TB, []byte) []byte{
+		"gzip": gzipOf, "zstd": zstdOf, "plain": func(_ testing.TB, raw []byte) []byte { return raw },
+	} {
+		dir := filepath.Join(t.TempDir(), name)
+		d := &Definition{Tag: "X", Image: "oci:" + dir, Digest: layoutOf(t, dir, pack, raw)}
+		if text, err := os.ReadFile(filepath.Join(tree(t, newCache(t), d).Path, "a")); string(text) != "1" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
 func TestDamagedImages(t *testing.T) {
 	layer := tarOf(t, dir("usr"), file("usr/a", strings.Repeat("text ", 1000)))
 	for _, tt := range []struct {

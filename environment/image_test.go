@@ -24,7 +24,6 @@ type entry struct {
 	name, link, body string
 	kind             byte
 	mode             int64
-	size             int64 // claimed, where the body shall not give it
 }
 
 func file(name, body string) entry {

@@ -49,7 +49,7 @@ func (g *gate) leave() {
 
 // poke makes waiting fetches look again whether they are demanded.
 func (g *gate) poke() {
-	g.mu.Lock()
-	g.mu.Unlock()
+	g.mu.Lock() // one that has looked and not yet begun to wait would miss the call
+	defer g.mu.Unlock()
 	g.change.Broadcast()
 }

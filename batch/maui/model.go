@@ -107,16 +107,15 @@ type Scheduler struct {
 
 // memory is what Maui remembers of a job between iterations.
 type memory struct {
-	order     int64 // of first sight
-	since     int64 // waits with right since
-	bypass    int64
-	earliest  int64 // not started before
-	deferred  int64 // held back until
-	held      string
-	backfill  bool // was started by backfill under PREEMPT: may be preempted
-	wanted    bool // once held a priority reservation
-	cancelled bool
-	seen      int64
+	order    int64 // of first sight
+	since    int64 // waits with right since
+	bypass   int64
+	earliest int64 // not started before
+	deferred int64 // held back until
+	held     string
+	backfill bool // was started by backfill under PREEMPT: may be preempted
+	wanted   bool // once held a priority reservation
+	seen     int64
 }
 
 // New makes a scheduler that has seen nothing yet.
@@ -205,7 +204,6 @@ type job struct {
 	preemptee bool
 	only      bool // takes whole nodes
 	placed    []placed
-	refused   bool // its QOS may not be used, its limit is too high...
 }
 
 // kept is the reservation of a waiting job.

@@ -103,7 +103,7 @@ every blob, and writes the definition of a tag that names it by digest.`,
 			}
 			image, digest, ok := strings.Cut(args[0], "@")
 			if !ok {
-				return usageError(fmt.Errorf("%s: an image is imported by its digest: IMAGE@sha256:...", args[0]))
+				return usageError(fmt.Errorf("%s: an image is imported by its digest: IMAGE@sha256:DIGEST", args[0]))
 			}
 			if dir, ok := strings.CutPrefix(image, "oci:"); ok {
 				image = "oci:" + a.abs(dir)

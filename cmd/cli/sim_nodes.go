@@ -36,7 +36,7 @@ func (f queueFlags) cluster(procs int) (batch.State, error) {
 func addQueue(s *batch.State, text string) error {
 	name, limits, ok := strings.Cut(text, ":")
 	if _, err := strconv.Atoi(name); err != nil || !ok {
-		return errors.New("want NUMBER:KEY=VALUE,...")
+		return errors.New("want NUMBER:KEY=VALUE, and further KEY=VALUE behind commas")
 	}
 	q := batch.Queue{Name: name}
 	for limit := range strings.SplitSeq(limits, ",") {

@@ -28,7 +28,7 @@ func sweepPoints[T any](base T, set, sweep []string) (points []sweepPoint[T], na
 	for _, s := range sweep {
 		key, values, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, nil, fmt.Errorf("--sweep %q: want KEY=V1,V2,...", s)
+			return nil, nil, fmt.Errorf("--sweep %q: want KEY=V1,V2 and so on", s)
 		}
 		names = append(names, key)
 		var more []sweepPoint[T]

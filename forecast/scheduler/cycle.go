@@ -68,7 +68,6 @@ type work struct {
 	actions []actionRow
 	opened  []bookingRow
 	closed  []closedRow
-	forget  []string
 }
 
 // bookingRow and closedRow are for bulk statements.

@@ -43,7 +43,6 @@ type simSite struct {
 	ids    map[string]uint64 // of slots
 	next   uint64
 	seq    uint64
-	lost   *wire.Delta // an unanswered one, to be sent again
 	full   bool
 	booked []wire.Booking
 }

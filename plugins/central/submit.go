@@ -30,11 +30,6 @@ type taken struct {
 	Error string `json:"error"`
 }
 
-type outcome struct {
-	ID    string `json:"id"`
-	Error string `json:"error"`
-}
-
 // atOnce is the number of jobs of one request.
 const atOnce = 500
 

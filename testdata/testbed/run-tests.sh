@@ -52,7 +52,7 @@ if [ "$code" != 0 ]; then
 	if [ ${#failed[@]} -gt 0 ] && ! grep -q 'DATA RACE\|build failed\|setup failed' "$log"; then
 		printf '\nFailed, and run once more: %s\n' "${failed[*]}"
 		grep -E -- '^ *--- FAIL' "$log"
-		mapfile -t flaky < <(awk '/^ *--- FAIL/ {print $3}' "$log" | sort -u)
+		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
 		go test -race -count=1 -p 1 -timeout 20m -v "${failed[@]}" 2>&1 | tee -a "$log" |
 			grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)'

@@ -35,7 +35,6 @@ type sim struct {
 	spare   []int
 	epochs  map[[2]int]int
 	starts  []Start
-	ended   []bool
 	last    []int // by job: the manager it was last known to wait at, -1 for none
 	passed  []managers.Job
 	result  Result
