@@ -17,10 +17,14 @@ func TestLive(t *testing.T) {
 		{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"},
 		{Name: "maui", Maui: batch.Maui{ReservationDepth: 3, Weights: batch.Weights{QueueTime: 1, XFactor: 50}}},
 	}
+	seeds := uint64(6)
+	if racing {
+		seeds = 1
+	}
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range policies {
 			t.Run(kind+"/"+policy.Name, func(t *testing.T) {
-				for seed := range uint64(6) {
+				for seed := range seeds {
 					w := newWorld(t, kind, policy, seed)
 					for i := range 60 {
 						w.step(i)

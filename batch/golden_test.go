@@ -169,6 +169,9 @@ func BenchmarkReplay(b *testing.B) {
 // TestMauiTable compares mean wait (s) and bounded slowdown of Maui's
 // variants with those of an independent simulator.
 func TestMauiTable(t *testing.T) {
+	if racing {
+		t.Skip("one goroutine, minutes under the race detector: run-tests.sh runs it without")
+	}
 	dir := traces(t)
 	rows := []struct {
 		params string

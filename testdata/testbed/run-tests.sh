@@ -36,10 +36,11 @@ go test -race -count=1 -timeout 30m -v ./... 2>&1 | tee "$log" |
 	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
 code=${PIPESTATUS[0]}
 
-# The simulation of sending and following in full: the race detector leaves
-# time for a fraction.
+# The replays of traces, and the simulation of sending and following, in full:
+# the race detector leaves time for a fraction.
 if [ "$code" = 0 ]; then
-	go test -count=1 -timeout 20m -v -run TestSimulation ./jobs/simtest 2>&1 | tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|submissions in|GRID_SIM_SEED'
+	go test -count=1 -timeout 20m -v -run 'TestSimulation|TestMauiTable|TestLive$' ./jobs/simtest ./batch 2>&1 |
+		tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|submissions in|GRID_SIM_SEED'
 	code=${PIPESTATUS[0]}
 fi
 
