@@ -232,9 +232,9 @@ func (s *scene) leads(i int) (leads, up bool) {
 
 func (s *scene) until(what string, f func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !f(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(6 * time.Minute); !f(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatal("in 2 minutes not: ", what)
+			s.t.Fatal("in 6 minutes not: ", what)
 		}
 	}
 }

@@ -19,11 +19,11 @@ import (
 // TestReferencePoints compares the mean ratio of jobs done with every point of
 // the results files that lie under reference/ of the directory that
 // GRID_TESTDATA names. Large trees run fewer seeds than the file, and what has
-// not been run after eight minutes is left out and said so, as tests may take
+// not been run after referenceTime (eight minutes) is left out and said so, as tests may take
 // ten. GRID_REFERENCE=full runs all seeds of all points (go test -timeout 2h).
 func TestReferencePoints(t *testing.T) {
 	points := readPoints(t)
-	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(8*time.Minute)
+	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(referenceTime)
 	var good, left atomic.Int64
 	var wait sync.WaitGroup
 	next := make(chan *tree.Point)
