@@ -48,7 +48,7 @@ func within(t *testing.T, limit time.Duration, memory uint64, do func()) {
 	if used := peak.Load(); used > before.HeapInuse+memory {
 		t.Errorf("%d MB more than before", (used-before.HeapInuse)>>20)
 	}
-	if took > limit {
+	if took > slower*limit {
 		t.Errorf("took %v", took)
 	}
 	t.Logf("%v, %d MB", took.Round(time.Millisecond), (max(peak.Load(), before.HeapInuse)-before.HeapInuse)>>20)
