@@ -149,7 +149,7 @@ func TestNothingOfTheCallerReachesTheJob(t *testing.T) {
 	defer syscall.Close(fd)
 	t.Setenv("BEARER_TOKEN", "do not tell")
 	b := newBackend(t, local.Site{Name: "a"})
-	job := shell(fmt.Sprintf(`p=$$; while [ $p -gt 1 ]; do ls -l /proc/$p/fd; tr '\0' '\n' </proc/$p/environ; p=$(awk '/PPid/ {print $2}' /proc/$p/status); grep -q %s /proc/$p/comm || break; done`, commOf(t)))
+	job := shell(fmt.Sprintf(`p=$$; while [ $p -gt 1 ] && [ $p != %d ]; do ls -l /proc/$p/fd; tr '\0' '\n' </proc/$p/environ; p=$(awk '/PPid/ {print $2}' /proc/$p/status); grep -q %s /proc/$p/comm || break; done`, os.Getpid(), commOf(t)))
 	job.OutputSandbox = []jdl.OutputFile{{Name: "out"}}
 	h := submit(t, b, request("a", "j", job))[0]
 	wait(t, b, h, plugins.State.Final)
