@@ -10,7 +10,7 @@ command -v debootstrap >/dev/null || { $apt update; $apt install -y --no-install
 # The mirror this machine itself uses.
 mirror=$(awk '/^URIs:/{print $2; exit}' /etc/apt/sources.list.d/*.sources 2>/dev/null || true)
 [ -n "$mirror" ] || mirror=$(awk '$1=="deb"{for(i=2;i<=NF;i++) if($i ~ /^https?:/){print $i; exit}}' /etc/apt/sources.list 2>/dev/null || true)
-mirror=${mirror:-http://deb.debian.org/debian}
+: "${mirror:?apt has no Debian mirror}"
 script=/usr/share/debootstrap/scripts/trixie
 [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 if [ ! -e "$tree/.bootstrapped" ]; then
