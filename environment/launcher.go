@@ -96,14 +96,3 @@ func Launch(ctx context.Context, self string, job *Job, o RunOptions) (Outcome, 
 	}
 	return Outcome{}, failed
 }
-
-// Probe tells whether a job could run in a tree here, by running our own program there and nothing else.
-func Probe(ctx context.Context, self, tree string, d *Definition) error {
-	dir, err := os.MkdirTemp("", "grid-probe")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	_, err = Launch(ctx, self, &Job{Tree: tree, Definition: d, Sandbox: Sandbox{Dir: dir}}, RunOptions{})
-	return err
-}

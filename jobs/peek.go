@@ -27,23 +27,3 @@ func (c *Controller) Peek(ctx context.Context, r *Outcome, name string, offset i
 	}
 	return p.Peek(ctx, r.Handle, name, offset, w)
 }
-
-// Restart lets failed jobs run again where they failed, with the files they have there. Jobs whose back-end cannot do
-// that get an error.
-func (c *Controller) Restart(ctx context.Context, rs []*Outcome) error {
-	return c.each(rs, func(backend plugins.Submitter, rs []*Outcome) error {
-		b, ok := backend.(plugins.Restarter)
-		if !ok {
-			for _, r := range rs {
-				r.Err = errCannot(r, "run a job again in its place; grid resubmit sends it anew")
-			}
-			return nil
-		}
-		hs := make([]plugins.Handle, len(rs))
-		for i, r := range rs {
-			hs[i] = r.Handle
-		}
-		perJob(rs, b.Restart(ctx, hs))
-		return nil
-	})
-}

@@ -54,15 +54,12 @@ func clockLength(s string, wrong error) (time.Duration, error) {
 }
 
 // lengthFlag is a length of time on the command line.
-type lengthFlag struct {
-	to  *time.Duration
-	set bool
-}
+type lengthFlag struct{ to *time.Duration }
 
 // lengthVar adds a flag for a length of time; a default of zero or less is told by the usage text alone.
 func lengthVar(f *pflag.FlagSet, to *time.Duration, name string, def time.Duration, usage string) {
 	*to = def
-	f.Var(&lengthFlag{to: to}, name, usage)
+	f.Var(&lengthFlag{to}, name, usage)
 }
 
 // String is the default in the help text.
@@ -77,7 +74,7 @@ func (l *lengthFlag) String() string {
 func (l *lengthFlag) Set(s string) error {
 	d, err := parseLength(s)
 	if err == nil {
-		*l.to, l.set = d, true
+		*l.to = d
 	}
 	return err
 }
