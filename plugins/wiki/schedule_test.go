@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,7 +25,22 @@ type crashing struct {
 	cluster *Cluster
 	stop    func()
 	client  *Client
+	mu      sync.Mutex // guards starts: a server that is being killed may still start a job
 	starts  map[string]int
+}
+
+// started returns how many times the job was started.
+func (w *crashing) started(id string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.starts[id]
+}
+
+// seen returns how many jobs were started at all.
+func (w *crashing) seen() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.starts)
 }
 
 func (w *crashing) now() time.Time { return time.Unix(w.clock.Load(), 0) }
@@ -56,7 +72,9 @@ type counting struct {
 func (c counting) Start(ctx context.Context, id string, tasks []string) error {
 	err := c.Cluster.Start(ctx, id, tasks)
 	if err == nil {
-		c.w.starts[id]++ // one command at a time
+		c.w.mu.Lock()
+		defer c.w.mu.Unlock()
+		c.w.starts[id]++
 	}
 	return err
 }
@@ -96,7 +114,7 @@ func testCrashes(t *testing.T, policy string) {
 		return &Loop{Cluster: w.client, Decider: decider, Now: w.now, Tell: func(Event) {}}
 	}
 	l := loop()
-	for round := 0; len(w.starts) < jobs && round < 1000; round++ {
+	for round := 0; w.seen() < jobs && round < 1000; round++ {
 		w.clock.Add(5)
 		w.client.Dial = nil
 		switch rng.IntN(6) {
@@ -120,7 +138,7 @@ func testCrashes(t *testing.T, policy string) {
 		_ = l.Round(ctx) // the next one sees what became of it
 	}
 	for i := range jobs {
-		if n := w.starts[fmt.Sprint("j", i)]; n != 1 {
+		if n := w.started(fmt.Sprint("j", i)); n != 1 {
 			t.Errorf("job j%d was started %d times", i, n)
 		}
 	}
