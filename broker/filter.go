@@ -24,6 +24,7 @@ const (
 	ByWallTime     FilterName = "wall time"
 	ByCPUTime      FilterName = "cpu time"
 	ByMemory       FilterName = "memory"
+	ByDisk         FilterName = "disk"
 	BySlots        FilterName = "slots"
 	ByQueueLimit   FilterName = "queue limit"
 	ByEnvironment  FilterName = "runtime environment"
@@ -144,6 +145,7 @@ func DefaultFilters(r Rules) []Filter {
 		{ByWallTime, r.wallTime, nil},        // fits the queue's limit
 		{ByCPUTime, r.cpuTime, nil},          //
 		{ByMemory, r.memory, nil},            // fits share and node
+		{ByDisk, r.disk, nil},                // and the share's working space
 		{BySlots, r.slots, nil},              // wide enough
 		{ByQueueLimit, r.queueLimit, nil},    // not full
 		{ByEnvironment, r.environments, nil}, // software is installed

@@ -62,7 +62,23 @@ func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 			return why
 		}
 	}
-	return r.atMost("GPUs", float64(d.GPUs), float(res.GPUs), textCount("GPUs"))
+	return r.gpus(job, res)
+}
+
+// gpus keeps what has as many GPUs in a node. What publishes none has none,
+// whatever is thought of other values that are not published: nearly no queue
+// has any, and those that do say so. Resources that describe themselves without
+// GPUs (a scheduler in between) are asked.
+func (r Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
+	if job.Demand.GPUs > 0 && !res.GPUs.OK && res.Schema != "self" {
+		return &Reason{Want: fmt.Sprintf("%d GPUs", job.Demand.GPUs), Have: "no GPUs published", Unknown: true}
+	}
+	return r.atMost("GPUs", float64(job.Demand.GPUs), float(res.GPUs), textCount("GPUs"))
+}
+
+// disk checks the share's limit on working space.
+func (r Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
+	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), textMB)
 }
 
 // environments checks runtime environment tags, without regard to case, and

@@ -20,6 +20,15 @@ func TestFilters(t *testing.T) {
 		unkown string // with --unknown=reject
 	}{
 		{name: "fine"},
+		{name: "no GPUs published", job: func(j *jdl.Job) { j.Demand.GPUs = 2 }, want: "slots: want 2 GPUs, have no GPUs published",
+			unkown: "slots: want 2 GPUs, have no GPUs published"},
+		{name: "GPUs of one that describes itself", res: func(r *glue.Resource) { r.Schema = "self" }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
+			unkown: "slots: want 2 GPUs, have GPUs not published"},
+		{name: "too few GPUs", res: func(r *glue.Resource) { r.GPUs = glue.Some[int64](1) }, job: func(j *jdl.Job) { j.Demand.GPUs = 2 },
+			want: "slots: want 2 GPUs, have 1 GPUs"},
+		{name: "too little disk", res: func(r *glue.Resource) { r.MaxDisk = glue.Some[int64](20480) }, job: func(j *jdl.Job) { j.Demand.Disk = 9000 * 1024 },
+			want: "disk: want 9216000 MB, have 20480 MB"},
+		{name: "disk not published", job: func(j *jdl.Job) { j.Demand.Disk = 10 }, unkown: "disk: want 10 MB, have disk not published"},
 		{name: "draining", res: func(r *glue.Resource) { r.Serving = glue.Draining },
 			want: "state: want production, have draining"},
 		{name: "no state", res: func(r *glue.Resource) { r.Serving = glue.Unknown },

@@ -22,7 +22,7 @@ func (c coder) resource(r *Resource) {
 
 func (c coder) identity(r *Resource) {
 	for _, s := range [...]*string{&r.ID, &r.CEID, &r.Name, &r.Site, &r.CE, &r.Queue, &r.LRMS, &r.ViewOf,
-		&r.LRMSVersion, &r.Implementation, &r.ImplVersion} {
+		&r.LRMSVersion, &r.Implementation, &r.ImplVersion, &r.Cluster} {
 		c.text(s)
 	}
 	c.texts(&r.Views)
@@ -65,7 +65,7 @@ func (c coder) policy(r *Resource) {
 		codeOpt(c, d)
 	}
 	for _, n := range [...]*Opt[int64]{&r.MaxRunning, &r.MaxWaiting, &r.MaxTotal, &r.MaxPreLRMSWaiting, &r.MaxUserRunning,
-		&r.MaxSlotsPerJob, &r.MaxMemory, &r.MaxVirtualMemory, &r.Priority} {
+		&r.MaxSlotsPerJob, &r.MaxMemory, &r.MaxVirtualMemory, &r.MaxDisk, &r.Priority} {
 		codeOpt(c, n)
 	}
 	c.optFlag(&r.Preemption)

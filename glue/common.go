@@ -118,9 +118,19 @@ func (r *Resource) setGPUs(text []byte) {
 	}
 }
 
+// live reports whether a count of the state says that somebody counts.
+func (r *Resource) live() bool {
+	return !r.StateIsPlaceholder && (r.Running.V > 0 || r.Waiting.V > 0 || r.Total.V > 0 || r.FreeSlots.V > 0)
+}
+
 // dropPlaceholderState forgets the numbers of a dynamic provider that is dead:
-// they are static defaults.
+// they are static defaults. A response time of a dead provider beside live
+// counts is that of its estimator alone, and only it is dropped.
 func (r *Resource) dropPlaceholderState() {
+	if r.deadEstimate && !r.live() {
+		r.StateIsPlaceholder = true
+	}
+	r.deadEstimate = false
 	if !r.StateIsPlaceholder {
 		return
 	}
@@ -144,7 +154,15 @@ func (r *Resource) setEstimate(b []byte) {
 	r.EstimatedWait = span(b, time.Second)
 	if n, ok := parseInt(b); ok && !r.EstimatedWait.OK {
 		r.EstimatedWaitIsPlaceholder = true
-		r.StateIsPlaceholder = r.StateIsPlaceholder || n == deadResponse
+		r.deadEstimate = n == deadResponse
+	}
+}
+
+// raiseTotal makes the slots of a cluster at least what runs in it: some
+// providers count the nodes that are up, or none.
+func (r *Resource) raiseTotal() {
+	if n := r.Running.V; r.TotalSlots.OK && n > r.TotalSlots.V {
+		r.TotalSlots.V = n
 	}
 }
 

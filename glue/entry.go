@@ -1,5 +1,7 @@
 package glue
 
+import "strings"
+
 // Entry is one directory entry on its way into a Decoder. Its bytes belong to
 // whoever reads the stream and are valid during one call only.
 type Entry struct {
@@ -84,6 +86,35 @@ func kindOf(e *Entry) kind {
 		}
 	}
 	return kindNone
+}
+
+// IsQueue tells whether an entry is what resources are made of: a GlueCE, a
+// ComputingShare or a queue of ARC.
+func (e *Entry) IsQueue() bool {
+	k := kindOf(e)
+	return k == kindCE || k == kindShare || k == kindNGQueue
+}
+
+// Class names what an entry describes: its most special object class, of those
+// of GLUE and ARC if there are any; else what its DN begins with.
+func (e *Entry) Class() string {
+	class := ""
+	for i := range e.Attrs {
+		if !foldEqual(e.Attrs[i].Name, "objectclass") {
+			continue
+		}
+		for _, v := range e.Attrs[i].Values {
+			s := string(v)
+			general := strings.HasSuffix(s, "Key") || strings.HasSuffix(s, "Version") || strings.HasSuffix(s, "Top") || s == "GLUE2Entity"
+			if !general && len(s) > 4 && strings.EqualFold(s[:4], "glue") || strings.HasPrefix(s, "nordugrid-") {
+				class = s
+			}
+		}
+	}
+	if name, _, ok := cutByte(e.DN, '='); ok && class == "" {
+		class = string(name)
+	}
+	return class
 }
 
 func lookupKind(table map[string]kind, buf, name []byte) kind {

@@ -24,6 +24,7 @@ func (f *filler) identity() {
 		f.dst.CEID, f.dst.ID = f.src.CEID, f.src.ID
 	}
 	f.text("Site", &f.dst.Site, f.src.Site)
+	f.text("", &f.dst.Cluster, f.src.Cluster)
 	if f.dst.Access == nil && f.dst.Views == nil {
 		f.dst.Access = f.src.Access
 	}
@@ -92,6 +93,7 @@ func (f *filler) policy() {
 	f.int("MaxSlotsPerJob", &d.MaxSlotsPerJob, s.MaxSlotsPerJob)
 	f.int("MaxMemory", &d.MaxMemory, s.MaxMemory)
 	f.int("MaxVirtualMemory", &d.MaxVirtualMemory, s.MaxVirtualMemory)
+	f.int("MaxDisk", &d.MaxDisk, s.MaxDisk)
 	f.int("Priority", &d.Priority, s.Priority)
 	fillBool(&d.Preemption, s.Preemption)
 }

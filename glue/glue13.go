@@ -15,6 +15,7 @@ type glue13 struct {
 	binds       map[key][]StorageBinding
 	services    map[key][]Endpoint             // by what they tell about
 	ses         map[string]map[string][]string // GlueSE's attributes, by identifier
+	elsewhere   map[string]cluster13           // clusters by a name that only one site has
 }
 
 // ce13 is one GlueCE, a queue.
@@ -24,6 +25,7 @@ type ce13 struct {
 	cluster   string
 	contacts  []string
 	defaultSE string
+	condorID  string     // of an HTCondor-CE, among what else is told: host:port/...
 	free      Opt[int64] // GlueCEStateFreeCPUs, where FreeJobSlots is missing
 }
 
@@ -149,12 +151,12 @@ var seAttrs = func() setters[se13] {
 
 var ceAttrs = setters[ce13]{
 	"glueceuniqueid":              func(d *Decoder, c *ce13, v []byte) { c.key.id = string(trimSpace(v)) },
-	"gluecename":                  func(d *Decoder, c *ce13, v []byte) { c.r.Queue = d.pool.str(v) },
+	"gluecename":                  func(d *Decoder, c *ce13, v []byte) { c.r.Queue = d.queue(v) },
 	"gluecehostingcluster":        func(d *Decoder, c *ce13, v []byte) { c.setCluster(d.pool.str(v), false) },
-	"glueceinfohostname":          func(d *Decoder, c *ce13, v []byte) { c.r.CE = d.pool.str(bytes.ToLower(v)) },
+	"glueceinfohostname":          func(d *Decoder, c *ce13, v []byte) { c.r.CE = d.host(v) },
 	"glueceinfodefaultse":         func(d *Decoder, c *ce13, v []byte) { c.defaultSE = d.pool.str(v) },
-	"glueceinfolrmstype":          func(d *Decoder, c *ce13, v []byte) { c.r.LRMS = d.pool.str(v) },
-	"glueceinfolrmsversion":       func(d *Decoder, c *ce13, v []byte) { c.r.LRMSVersion = d.pool.str(v) },
+	"glueceinfolrmstype":          func(d *Decoder, c *ce13, v []byte) { c.r.LRMS = d.word(v) },
+	"glueceinfolrmsversion":       func(d *Decoder, c *ce13, v []byte) { c.r.LRMSVersion = d.word(v) },
 	"glueceinfototalcpus":         func(d *Decoder, c *ce13, v []byte) { c.r.TotalSlots = limit(v) },
 	"glueceinfocontactstring":     func(d *Decoder, c *ce13, v []byte) { c.contacts = append(c.contacts, d.pool.str(v)) },
 	"glueceimplementationname":    func(d *Decoder, c *ce13, v []byte) { c.r.Implementation = d.pool.str(v) },
@@ -165,6 +167,8 @@ var ceAttrs = setters[ce13]{
 			c.setCluster(d.pool.str(id), true)
 		}
 	},
+	"gluececapability":                       func(d *Decoder, c *ce13, v []byte) { c.tell(d, v) },
+	"glue2entityotherinfo":                   func(d *Decoder, c *ce13, v []byte) { c.tell(d, v) },
 	"gluecestatestatus":                      func(d *Decoder, c *ce13, v []byte) { c.r.Serving = servingState(v) },
 	"gluecestaterunningjobs":                 func(d *Decoder, c *ce13, v []byte) { c.r.Running = count(v) },
 	"gluecestatewaitingjobs":                 func(d *Decoder, c *ce13, v []byte) { c.r.setWaiting(v) },
@@ -190,6 +194,13 @@ var ceAttrs = setters[ce13]{
 func (c *ce13) setCluster(id string, better bool) {
 	if c.cluster == "" || better {
 		c.cluster = id
+	}
+}
+
+// tell reads Name=value pairs that no attribute has.
+func (c *ce13) tell(d *Decoder, v []byte) {
+	if id := foreign(v, "htcondorceid"); id != nil {
+		c.condorID = d.pool.str(id)
 	}
 }
 

@@ -2,6 +2,7 @@ package glue
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -9,6 +10,7 @@ import (
 // resources joins CE, cluster, subcluster and VO views. A CE with views gives
 // one resource for itself and one for each view.
 func (g *glue13) resources() []*Resource {
+	g.findElsewhere()
 	nodes := g.environments()
 	views := map[key][]*view13{}
 	for v := range g.views.all() {
@@ -29,8 +31,23 @@ func (g *glue13) resources() []*Resource {
 	return out
 }
 
+// findElsewhere lists the clusters whose name only one site has.
+func (g *glue13) findElsewhere() {
+	sites := map[string]int{}
+	for k := range g.clusters {
+		sites[k.id]++
+	}
+	g.elsewhere = map[string]cluster13{}
+	for k, c := range g.clusters {
+		if sites[k.id] == 1 {
+			g.elsewhere[k.id] = c
+		}
+	}
+}
+
 // environments picks for each cluster the subcluster with the most CPUs: one
-// resource stands for one kind of node.
+// resource stands for one kind of node. A cluster whose name only one site has
+// is found without the site, too.
 func (g *glue13) environments() map[key]*Resource {
 	best := map[key]*Resource{}
 	for s := range g.subclusters.all() {
@@ -39,19 +56,27 @@ func (g *glue13) environments() map[key]*Resource {
 			best[s.key] = &s.r
 		}
 	}
+	sites := map[string]int{} // how many have a cluster of that name
+	for k := range best {
+		sites[k.id]++
+	}
+	for k, r := range maps.Clone(best) {
+		if sites[k.id] == 1 {
+			best[key{"", k.id}] = r
+		}
+	}
 	return best
 }
 
 // finish fills in a CE's identity, endpoint and nodes.
 func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	r := &c.r
-	r.Schema, r.ID, r.CEID = "glue1.3", c.key.id, c.key.id
-	cluster := g.clusters[key{c.key.site, c.cluster}]
+	r.Schema, r.ID, r.CEID, r.Cluster = "glue1.3", c.key.id, c.key.id, c.cluster
+	cluster := g.cluster(c)
 	r.Site = cmp.Or(c.key.site, cluster.site)
 	r.Attrs = mergedAttrs(r.Attrs, cluster.attrs)
-	host, _, _ := strings.Cut(c.key.id, ":")
 	if r.CE == "" {
-		r.CE = strings.ToLower(host)
+		r.CE = hostIn(c.key.id)
 	}
 	if r.Queue == "" {
 		r.Queue = queueInID(c.key.id)
@@ -62,11 +87,28 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	}
 	r.dropPlaceholderState()
 	r.Endpoints = []Endpoint{c.endpoint()}
+	if c.condorID != "" {
+		r.Endpoints = []Endpoint{condorEndpoint(c.condorID)}
+	}
 	r.Services = g.servicesOf(c)
 	r.CloseSEs = g.close(c)
-	if env := nodes[key{c.key.site, c.cluster}]; env != nil {
+	r.raiseTotal()
+	env := nodes[key{c.key.site, c.cluster}]
+	if env == nil {
+		env = nodes[key{"", c.cluster}]
+	}
+	if env != nil {
 		copyEnvironment(r, env)
 	}
+}
+
+// cluster is the one that a CE names: of its own site, else the only one of
+// that name, since some sites publish CE and cluster under two site names.
+func (g *glue13) cluster(c *ce13) cluster13 {
+	if cl, ok := g.clusters[key{c.key.site, c.cluster}]; ok {
+		return cl
+	}
+	return g.elsewhere[c.cluster]
 }
 
 // close lists the storage elements bound to a CE: the default one first, the
@@ -133,6 +175,7 @@ func (v *view13) complete(ce *Resource) {
 	r := &v.r
 	*r = *ce
 	r.ViewOf, r.Views = v.vo(own.Access), nil
+	r.deadEstimate = own.deadEstimate && !ce.live()
 	r.ID = ce.ID + "#" + v.localID
 	r.Access = own.Access
 	for _, rule := range ce.Access {

@@ -40,6 +40,7 @@ type share20 struct {
 	service   string
 	name      string
 	ceID      string   // published in OtherInfo by CREAM
+	condorID  string   // published in OtherInfo by HTCondor-CEs: host:port/...
 	endpoints []string // foreign keys
 	envs      []string
 }
@@ -200,6 +201,9 @@ var shareAttrs = setters[share20]{
 		if id := foreign(v, "creamceid"); id != nil {
 			s.ceID = d.pool.str(id)
 		}
+		if id := foreign(v, "htcondorceid"); id != nil {
+			s.condorID = d.pool.str(id)
+		}
 		s.r.setGPUs(v)
 	},
 	"glue2shareserviceforeignkey":                       func(d *Decoder, s *share20, v []byte) { s.service = d.pool.str(v) },
@@ -208,7 +212,7 @@ var shareAttrs = setters[share20]{
 	"glue2computingsharecomputingendpointforeignkey":    func(d *Decoder, s *share20, v []byte) { s.endpoints = d.appendNew(s.endpoints, v) },
 	"glue2shareresourceforeignkey":                      func(d *Decoder, s *share20, v []byte) { s.envs = d.appendNew(s.envs, v) },
 	"glue2computingshareexecutionenvironmentforeignkey": func(d *Decoder, s *share20, v []byte) { s.envs = d.appendNew(s.envs, v) },
-	"glue2computingsharemappingqueue":                   func(d *Decoder, s *share20, v []byte) { s.r.Queue = d.pool.str(v) },
+	"glue2computingsharemappingqueue":                   func(d *Decoder, s *share20, v []byte) { s.r.Queue = d.queue(v) },
 	"glue2computingshareservingstate":                   func(d *Decoder, s *share20, v []byte) { s.r.Serving = servingState(v) },
 	"glue2computingsharerunningjobs":                    func(d *Decoder, s *share20, v []byte) { s.r.Running = count(v) },
 	"glue2computingsharewaitingjobs":                    func(d *Decoder, s *share20, v []byte) { s.r.setWaiting(v) },
@@ -235,6 +239,7 @@ var shareAttrs = setters[share20]{
 	"glue2computingsharemaxslotsperjob":                 func(d *Decoder, s *share20, v []byte) { s.r.MaxSlotsPerJob = limit(v) },
 	"glue2computingsharemaxmainmemory":                  func(d *Decoder, s *share20, v []byte) { s.r.MaxMemory = limit(v) },
 	"glue2computingsharemaxvirtualmemory":               func(d *Decoder, s *share20, v []byte) { s.r.MaxVirtualMemory = limit(v) },
+	"glue2computingsharemaxdiskspace":                   func(d *Decoder, s *share20, v []byte) { s.r.MaxDisk = gigabytes(v) },
 	"glue2computingsharepreemption":                     func(d *Decoder, s *share20, v []byte) { s.r.Preemption = boolean(v) },
 }
 
@@ -268,8 +273,8 @@ func freeFor(v []byte) []SlotsFor {
 
 var managerAttrs = setters[manager20]{
 	"glue2managerid":                                  func(d *Decoder, m *manager20, v []byte) { m.id.id = d.pool.str(v) },
-	"glue2managerproductname":                         func(d *Decoder, m *manager20, v []byte) { m.product = d.pool.str(v) },
-	"glue2managerproductversion":                      func(d *Decoder, m *manager20, v []byte) { m.version = d.pool.str(v) },
+	"glue2managerproductname":                         func(d *Decoder, m *manager20, v []byte) { m.product = d.word(v) },
+	"glue2managerproductversion":                      func(d *Decoder, m *manager20, v []byte) { m.version = d.word(v) },
 	"glue2managerserviceforeignkey":                   func(d *Decoder, m *manager20, v []byte) { m.service = d.pool.str(v) },
 	"glue2computingmanagercomputingserviceforeignkey": func(d *Decoder, m *manager20, v []byte) { m.service = d.pool.str(v) },
 	"glue2computingmanagertotalslots":                 func(d *Decoder, m *manager20, v []byte) { m.totalSlots = limit(v) },

@@ -146,7 +146,7 @@ func (j *join20) finish(s *share20) {
 	}
 	r.Access = g.rules[s.id]
 	if r.Queue == "" {
-		r.Queue = cmp.Or(s.name, s.id.id)
+		r.Queue = lastOfURN(cmp.Or(s.name, s.id.id))
 	}
 	if m := j.managers[service]; m != nil {
 		r.LRMS, r.LRMSVersion, r.TotalSlots = m.product, m.version, m.totalSlots
@@ -161,6 +161,7 @@ func (j *join20) finish(s *share20) {
 		copyEnvironment(r, &env.r)
 	}
 	r.dropPlaceholderState()
+	r.raiseTotal()
 	j.setEndpoints(s, svc)
 	j.identify(s)
 }
@@ -207,12 +208,25 @@ func (j *join20) setEndpoints(s *share20, svc *service20) {
 			}
 		}
 	}
+	if s.condorID != "" && len(s.r.Endpoints) == 0 {
+		s.r.Endpoints = []Endpoint{condorEndpoint(s.condorID)}
+	}
 	sortEndpoints(s.r.Endpoints)
 	for _, p := range j.ofService[key{s.id.site, s.service}] {
 		if isService(p.e.Interface) {
 			s.r.Services = append(s.r.Services, p.e)
 		}
 	}
+}
+
+// condorEndpoint is the schedd of an HTCondor-CE by the identifier that its
+// information provider gives, host:port/name.
+func condorEndpoint(id string) Endpoint {
+	hostport, _, _ := strings.Cut(id, "/")
+	if !strings.Contains(hostport, ":") {
+		hostport += ":9619"
+	}
+	return Endpoint{ID: id, URL: "https://" + hostport, Interface: InterfaceHTCondorCE}
 }
 
 // jobInterfaces are interfaces that take jobs, in the order of preference.
@@ -268,8 +282,8 @@ func (j *join20) identify(s *share20) {
 	}
 	r.CE, r.Name = host, host+"/"+r.Queue
 	switch {
-	case s.ceID != "":
-		r.CEID = s.ceID
+	case s.ceID != "" || s.condorID != "":
+		r.CEID = cmp.Or(s.ceID, s.condorID)
 	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == InterfaceHTCondorCE:
 		r.CEID = hp + "/" + host + "-condor-" + r.Queue
 	case strings.HasPrefix(r.Implementation, "nordugrid"):
@@ -283,9 +297,8 @@ func (j *join20) identify(s *share20) {
 // hostInID finds a host name in a service's identifier:
 // urn:ogf:ComputingService:HOST:arex, HOST_ComputingElement, HOST/....
 func hostInID(id string) string {
-	if rest, ok := strings.CutPrefix(id, "urn:ogf:ComputingService:"); ok {
-		host, _, _ := strings.Cut(rest, ":")
-		return strings.ToLower(host)
+	if len(id) > 4 && strings.EqualFold(id[:4], "urn:") {
+		return hostIn(id)
 	}
 	end := strings.IndexAny(id, "_/:")
 	if end < 0 {

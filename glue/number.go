@@ -70,6 +70,15 @@ func limit(b []byte) Opt[int64] {
 	return n
 }
 
+// gigabytes decodes a size published in GB, in MB.
+func gigabytes(v []byte) Opt[int64] {
+	n := limit(v)
+	if !n.OK || n.V > 1<<40 {
+		return Opt[int64]{}
+	}
+	return Some(n.V * 1024)
+}
+
 // span decodes a duration published in units of unit. All nines or fours
 // count as placeholders from four digits on: limits are round numbers.
 func span(b []byte, unit time.Duration) Opt[time.Duration] {

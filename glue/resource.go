@@ -88,13 +88,16 @@ type StorageBinding struct {
 // at the door (GLUE 1.3 publishes policy times in minutes, GLUE 2.0 in
 // seconds), memory is in MB, clock speeds in MHz.
 type Resource struct {
-	ID    string `json:"id,omitzero"`    // unique in a snapshot: CEID, with "#VO" behind it for a VO's view
-	CEID  string `json:"ceID,omitzero"`  // GlueCEUniqueID, as published or made in its form (see CEUniqueID)
-	Name  string `json:"name,omitzero"`  // short, for people and --site: host/queue or the configured name
-	Site  string `json:"site,omitzero"`  // GLUE domain / site name
-	CE    string `json:"ce,omitzero"`    // host name of the computing element
-	Queue string `json:"queue,omitzero"` // the LRMS queue (MappingQueue, GlueCEName)
-	LRMS  string `json:"lrms,omitzero"`  // slurm, pbs, fork ...
+	ID   string `json:"id,omitzero"`   // unique in a snapshot: CEID, with "#VO" behind it for a VO's view
+	CEID string `json:"ceID,omitzero"` // GlueCEUniqueID, as published or made in its form (see CEUniqueID)
+	Name string `json:"name,omitzero"` // short, for people and --site: host/queue or the configured name
+	Site string `json:"site,omitzero"` // GLUE domain / site name
+	CE   string `json:"ce,omitzero"`   // host name of the computing element
+	// Cluster is the GLUE 1.3 name of the cluster behind the CE, which several
+	// CEs of a site may share; "": not published.
+	Cluster string `json:"cluster,omitzero"`
+	Queue   string `json:"queue,omitzero"` // the LRMS queue (MappingQueue, GlueCEName)
+	LRMS    string `json:"lrms,omitzero"`  // slurm, pbs, fork ...
 	// ViewOf names the VO when this is a VO's view of a queue that other
 	// resources of the snapshot share; slots must then be counted once per
 	// CE and Queue.
@@ -143,6 +146,7 @@ type Resource struct {
 	MaxSlotsPerJob    Opt[int64]         `json:"maxSlotsPerJob,omitzero"`
 	MaxMemory         Opt[int64]         `json:"maxMemory,omitzero"`
 	MaxVirtualMemory  Opt[int64]         `json:"maxVirtualMemory,omitzero"` // MB
+	MaxDisk           Opt[int64]         `json:"maxDisk,omitzero"`          // MB of working space
 	Preemption        Opt[bool]          `json:"preemption,omitzero"`
 	Priority          Opt[int64]         `json:"priority,omitzero"`
 
@@ -180,7 +184,8 @@ type Resource struct {
 	// names that have no field above.
 	Attrs map[string][]string `json:"attrs,omitzero"`
 
-	tags *tagList // RuntimeEnvironments as a value, shared; see Seal
+	tags         *tagList // RuntimeEnvironments as a value, shared; see Seal
+	deadEstimate bool     // the response time is what a dead dynamic provider leaves
 }
 
 // Conflict is a field on which two views of one share disagree.

@@ -241,27 +241,44 @@ func (c *Collector) now() time.Time {
 	return c.Now()
 }
 
-// Slots counts each cluster's slots once, however many views of its queues
-// there are. Queues share the cluster's slots, so no more are free than it has.
-func (s Snapshot) Slots() (queues int, free, total int64) {
-	type queue struct{ ce, name string }
-	frees, totals := map[queue]int64{}, map[string]int64{}
+// Slots is how many queues and slots there are. Queues that share nodes publish
+// the same free slots each, queues with nodes of their own do not, and no schema
+// tells which it is: Free counts of each cluster only the queue with the most,
+// AtMost all of its queues, but no more than the cluster has.
+type Slots struct {
+	Queues              int
+	Free, AtMost, Total int64
+}
+
+// Slots counts each cluster once, however many views of its queues there are
+// and however many CEs stand before it.
+func (s Snapshot) Slots() Slots {
+	type cluster struct{ site, name string }
+	type queue struct {
+		of   cluster
+		name string
+	}
+	type sum struct{ most, all, total int64 }
+	frees, sums := map[queue]int64{}, map[cluster]sum{}
 	for i := range s.Resources {
 		r := &s.Resources[i]
-		q := queue{r.CE, r.Queue}
+		q := queue{cluster{r.Site, r.ClusterName()}, r.Queue}
 		frees[q] = max(frees[q], r.FreeSlots.V)
-		totals[r.CE] = max(totals[r.CE], r.TotalSlots.V)
+		c := sums[q.of]
+		c.total = max(c.total, r.TotalSlots.V)
+		sums[q.of] = c
 	}
-	perCE := map[string]int64{}
 	for q, n := range frees {
-		perCE[q.ce] += n
+		c := sums[q.of]
+		c.most, c.all = max(c.most, n), c.all+n
+		sums[q.of] = c
 	}
-	for ce, n := range perCE {
-		if t := totals[ce]; t > 0 {
-			n = min(n, t)
+	count := Slots{Queues: len(frees)}
+	for _, c := range sums {
+		if c.total > 0 {
+			c.most, c.all = min(c.most, c.total), min(c.all, c.total)
 		}
-		free += n
-		total += totals[ce]
+		count.Free, count.AtMost, count.Total = count.Free+c.most, count.AtMost+c.all, count.Total+c.total
 	}
-	return len(frees), free, total
+	return count
 }

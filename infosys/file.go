@@ -3,13 +3,16 @@ package infosys
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +72,55 @@ func (f *File) decode(d *glue.Decoder, head string, text io.Reader) error {
 	case strings.HasPrefix(head, "<"):
 		err = d.AddARCInfoXML(text)
 	default:
-		return glue.ReadLDIF(text, f.Path, d.Add)
+		return f.ldif(d, text)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return nil
+}
+
+// NoQueuesError is that a directory's text has entries and no queue among them.
+type NoQueuesError struct {
+	Entries int
+	Classes []string // what there is, most first: "12 GlueService"
+}
+
+// Error implements error.
+func (e *NoQueuesError) Error() string {
+	if e.Entries == 0 {
+		return "no entries at all"
+	}
+	return fmt.Sprintf("%d entries, no queue (GlueCE, GLUE2ComputingShare, nordugrid-queue) among them: %s", e.Entries, strings.Join(e.Classes, ", "))
+}
+
+// maxClasses is how many kinds of entries a NoQueuesError names.
+const maxClasses = 6
+
+// ldif reads a directory's text; one without queues is an error that says what
+// is there.
+func (f *File) ldif(d *glue.Decoder, text io.Reader) error {
+	entries, queues, classes := 0, 0, map[string]int{}
+	err := glue.ReadLDIF(text, f.Path, func(e *glue.Entry) {
+		entries++
+		if e.IsQueue() {
+			queues++
+		} else if queues == 0 && len(classes) < 1000 {
+			classes[e.Class()]++
+		}
+		d.Add(e)
+	})
+	if err != nil || queues > 0 {
+		return err
+	}
+	none := &NoQueuesError{Entries: entries}
+	names := slices.SortedFunc(maps.Keys(classes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(classes[b], classes[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(len(names), maxClasses)] {
+		none.Classes = append(none.Classes, fmt.Sprintf("%d %s", classes[name], name))
+	}
+	return fmt.Errorf("%s: %w", f.Path, none)
 }
 
 // Limits of a snapshot: resources, and bytes of one of them or of its head.

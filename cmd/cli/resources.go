@@ -111,12 +111,31 @@ func (a *app) printResources(s infosys.Snapshot, saved string) error {
 		a.reportClaims(o)
 		fmt.Fprintln(a.env.Err, a.outcomeLine(o))
 	}
-	queues, free, total := s.Slots()
-	fmt.Fprintf(a.env.Err, "%d resources in %d queues, %d slots free of %d\n", len(s.Resources), queues, free, total)
+	a.reportDoubts(s.Resources)
+	n := s.Slots()
+	free := strconv.FormatInt(n.Free, 10)
+	if n.AtMost > n.Free {
+		free += fmt.Sprintf(" to %d", n.AtMost)
+	}
+	fmt.Fprintf(a.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
 	if saved != "" {
 		fmt.Fprintf(a.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
 	}
 	return nil
+}
+
+// maxDoubts is how many implausible values are shown.
+const maxDoubts = 5
+
+// reportDoubts warns of values that the rest of the grid makes implausible.
+func (a *app) reportDoubts(rs []glue.Resource) {
+	doubts := glue.Doubts(rs)
+	for _, d := range doubts[:min(len(doubts), maxDoubts)] {
+		fmt.Fprintf(a.env.Err, "warning: %s: %s\n", foreign.Text(d.CE), d.Said)
+	}
+	if n := len(doubts) - maxDoubts; n > 0 {
+		fmt.Fprintf(a.env.Err, "warning: %d more such CEs\n", n)
+	}
 }
 
 // outcomeLine says how asking a source went.
@@ -169,10 +188,11 @@ func waiting(r *glue.Resource) glue.Opt[int64] {
 	return n
 }
 
-// vosOf lists the VOs let in: the one of a view, else those of the rules.
+// vosOf lists the VOs let in: the one of a view, which is said, else those of
+// the rules.
 func vosOf(r *glue.Resource) string {
 	if r.ViewOf != "" {
-		return r.ViewOf
+		return r.ViewOf + " (view)"
 	}
 	var vos []string
 	for _, rule := range r.Access {

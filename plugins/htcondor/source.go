@@ -167,9 +167,9 @@ func majorVersion(s slot) string {
 }
 
 // size sums up the slots: cores in all and free for plain jobs of one core,
-// and the largest slot's cores, memory and GPUs.
+// and the largest slot's cores, memory, GPUs and disk.
 func size(r *glue.Resource, slots []slot) {
-	var total, used, smp, memory, gpus int64
+	var total, used, smp, memory, gpus, disk int64
 	for _, s := range slots {
 		cpus := s.integer("TotalSlotCpus")
 		total += cpus
@@ -180,13 +180,13 @@ func size(r *glue.Resource, slots []slot) {
 			used += cpus
 		}
 		smp, memory = max(smp, cpus), max(memory, s.integer("TotalSlotMemory"))
-		gpus = max(gpus, s.integer("TotalSlotGPUs"))
+		gpus, disk = max(gpus, s.integer("TotalSlotGPUs")), max(disk, s.integer("TotalSlotDisk")>>10)
 	}
 	plain := requestOf(jdl.Demand{}, "")
 	r.TotalSlots, r.UsedSlots, r.LogicalCPUs = glue.Some(total), glue.Some(used), glue.Some(total)
 	r.FreeSlots = glue.Some(room(slots, plain))
 	r.SMPSize, r.MaxSlotsPerJob, r.MainMemory, r.MaxMemory = glue.Some(smp), glue.Some(smp), glue.Some(memory), glue.Some(memory)
-	r.GPUs = glue.Some(gpus)
+	r.GPUs, r.MaxDisk = glue.Some(gpus), glue.Some(disk)
 }
 
 // load reads the schedd's counts, which are of the whole schedd: jobs that are

@@ -94,6 +94,7 @@ func (s *site) resource() (glue.Resource, error) {
 		LogicalCPUs: glue.Some(int64(s.Slots)), SMPSize: glue.Some(int64(s.Slots)),
 		Benchmarks:          map[string]float64{"hep-spec06": benchmarkPerSpeed * s.Speed},
 		RuntimeEnvironments: tags,
+		GPUs:                glue.Some[int64](0), // jobs are given none
 		MaxWallTime:         glue.Some(s.MaxWall),
 		MaxCPUTime:          glue.Some(s.MaxWall),
 	}

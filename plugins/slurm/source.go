@@ -143,7 +143,7 @@ func count(r *glue.Resource, state batch.State, name string) {
 // node's memory and CPUs, and every feature as a runtime environment, since a
 // job can ask for each by --constraint.
 func describe(r *glue.Resource, nodes []map[string]string, name string) {
-	var total, free, smp, memory, gpu int64
+	var total, free, smp, memory, gpu, disk int64
 	tags := map[string]bool{}
 	for _, m := range nodes {
 		n := node(m)
@@ -158,7 +158,7 @@ func describe(r *glue.Resource, nodes []map[string]string, name string) {
 		}
 		r.Platform, r.LRMSVersion, r.ImplVersion = m["Arch"], m["Version"], m["Version"]
 		r.OSFamily, _, _ = strings.Cut(strings.ToLower(m["OS"]), " ")
-		smp, memory, gpu = max(smp, int64(n.CPUs)), max(memory, n.Memory), max(gpu, int64(n.GPUs))
+		smp, memory, gpu, disk = max(smp, int64(n.CPUs)), max(memory, n.Memory), max(gpu, int64(n.GPUs)), max(disk, n.Disk)
 		if n.Up {
 			total += int64(n.CPUs)
 			if !underMaintenance(m["State"]) {
@@ -169,7 +169,7 @@ func describe(r *glue.Resource, nodes []map[string]string, name string) {
 	r.RuntimeEnvironments = slices.Sorted(maps.Keys(tags))
 	r.TotalSlots, r.FreeSlots, r.LogicalCPUs = glue.Some(total), glue.Some(free), glue.Some(total)
 	if smp > 0 {
-		r.SMPSize, r.MainMemory = glue.Some(smp), glue.Some(memory)
+		r.SMPSize, r.MainMemory, r.MaxDisk = glue.Some(smp), glue.Some(memory), glue.Some(disk)
 	}
 	r.GPUs = glue.Some(gpu)
 }
