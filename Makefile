@@ -10,8 +10,8 @@ export GRID_TESTDATA ?= $(wildcard $(abspath ../shared/data))
 help: ## this text
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-build: ## build bin/grid, bin/grid-submit and bin/grid-launch
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/grid ./cmd/grid-submit ./cmd/grid-launch
+build: ## build bin/grid, bin/grid-submit, bin/grid-launch and bin/grid-deploy
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/grid ./cmd/grid-submit ./cmd/grid-launch ./cmd/grid-deploy
 
 demo: build ## run a job over an embedded grid of local sites and show plan and output
 	@testdata/demo/demo.sh
@@ -50,7 +50,7 @@ testbed-down: ## stop them
 	@testdata/testbed/testbed.sh down
 
 install: build ## install the programs, man pages and shell completion below PREFIX
-	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin bin/grid bin/grid-submit bin/grid-launch
+	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin bin/grid bin/grid-submit bin/grid-launch bin/grid-deploy
 	bin/grid man $(DESTDIR)$(PREFIX)/share/man/man1
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d

@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"batch":                   {},
 	"credential":              {"foreign"},
 	"environment":             {},
+	"environment/registry":    {"environment"},
 	"environment/tags":        {"environment"},
 	"readahead":               {},
 	"foreign":                 {},

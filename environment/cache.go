@@ -27,9 +27,9 @@ type Cache struct {
 	Quota int64
 	// Budget bounds one image; zero: DefaultBudget.
 	Budget Budget
-	// Registry fetches images of docker:// references.
-	Registry Registry
-	// SpotCheck is how many uses go unchecked between two looks at a tree's listing, on average. 0: 50.
+	// Fetch opens registries, for images of docker:// references; nil: those that are not cached are ErrNoRegistry.
+	Fetch Fetch
+	// SpotCheck is how many uses go unchecked between two looks at a tree's listing, on average, see Tree.Check. 0: 50.
 	SpotCheck int
 	// Rand draws for SpotCheck; nil: the process's generator.
 	Rand func(n int) int
@@ -43,6 +43,7 @@ type Tree struct {
 	Digest string
 	Fresh  bool // unpacked by this call
 	lock   *os.File
+	cache  *Cache
 }
 
 // Close lets the tree be removed when space is needed.
@@ -83,7 +84,7 @@ func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
 		if c.usable(d.Digest) {
 			now := c.now()
 			os.Chtimes(lock.Name(), now, now) // the use, for LRU; only the owner's count
-			return &Tree{Path: c.path(d.Digest), Digest: d.Digest, Fresh: fresh, lock: lock}, nil
+			return &Tree{Path: c.path(d.Digest), Digest: d.Digest, Fresh: fresh, lock: lock, cache: c}, nil
 		}
 		lock.Close()
 		if fresh, err = c.make(ctx, d); err != nil {
@@ -98,20 +99,34 @@ func (c *Cache) Cached(digest string) bool {
 	return validDigest(digest) && err == nil
 }
 
-// usable tells whether the tree is there and, at a spot check, still what was unpacked.
+// usable tells whether the tree is there and nobody has found it changed.
 func (c *Cache) usable(digest string) bool {
 	if !c.Cached(digest) {
 		return false
 	}
-	every := c.SpotCheck
+	_, err := os.Stat(c.path(digest) + ".json")
+	return err == nil
+}
+
+// Check looks, one time in SpotCheck, whether the tree is still what was unpacked. It reads some thousand entries and so
+// is for after a job's end. A tree that was changed is a *PoisonedError, and is unpacked anew for the next job.
+func (t *Tree) Check() error {
+	every := t.cache.SpotCheck
 	if every == 0 {
 		every = 50
 	}
-	draw := c.Rand
+	draw := t.cache.Rand
 	if draw == nil {
 		draw = rand.IntN
 	}
-	return draw(every) != 0 || c.Verify(digest) == nil
+	if draw(every) != 0 {
+		return nil
+	}
+	err := t.cache.Verify(t.Digest)
+	if _, ok := errors.AsType[*PoisonedError](err); ok {
+		return errors.Join(err, os.Remove(t.cache.path(t.Digest)+".json")) // without its record nobody uses it
+	}
+	return err
 }
 
 // make unpacks under the exclusive lock; fresh is false where another did it meanwhile.
@@ -151,7 +166,10 @@ func (c *Cache) open(ctx context.Context, d *Definition) (*image, error) {
 	case "oci":
 		return openManifest(ctx, openLayout(ref.place), d.Digest, runtime.GOARCH)
 	}
-	get, err := c.Registry.blobs(ref.place)
+	if c.Fetch == nil {
+		return nil, ErrNoRegistry
+	}
+	get, err := c.Fetch(ref.place)
 	if err != nil {
 		return nil, err
 	}

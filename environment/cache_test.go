@@ -203,7 +203,11 @@ func TestPoisonedTreeIsMadeAnew(t *testing.T) {
 		t.Fatal("the change is not seen")
 	}
 	c.Rand = func(int) int { return 0 }
-	c.SpotCheck = 1
+	tr = tree(t, c, d)
+	if _, ok := errors.AsType[*PoisonedError](tr.Check()); !ok {
+		t.Error("the spot check does not see the change")
+	}
+	tr.Close()
 	tr = tree(t, c, d)
 	if text, _ := os.ReadFile(filepath.Join(tr.Path, "a")); string(text) != "good" {
 		t.Errorf("the job would see %q", text)

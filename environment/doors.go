@@ -2,30 +2,49 @@ package environment
 
 import (
 	"fmt"
+	"os"
 	"runtime"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// dropPrivileges takes every capability and the way to get new ones from this process and what it starts. bwrap did
-// so already; process 1 of our own namespaces has them all until here.
+// leaveKeys gives the calling thread a session keyring of its own, so that the job does not hold the starter's. A user's
+// number of keys is bounded (200 by default): where there is none left, the filter of calls still keeps the job from
+// every key.
+func leaveKeys() error {
+	_, _, e := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0) // 0: a new one without a name
+	switch e {
+	case 0, unix.ENOSYS, unix.EPERM, unix.EDQUOT:
+		return nil
+	}
+	return fmt.Errorf("session keyring: %w", e)
+}
+
+// dropPrivileges takes every capability and the way to get new ones from the calling thread, which must be locked, and
+// from what it starts. bwrap did so already; process 1 of our own namespaces has them all until here.
+//
+// To take them from all threads of Go's would stop each of them in turn, for every job. Instead the process is made
+// undumpable: the job, which runs as the same user, can neither trace it nor open its memory (ptrace(2), "Ptrace access
+// mode checking"). filterCalls bounds the other threads too.
 func dropPrivileges() error {
-	if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); e != 0 {
-		return fmt.Errorf("no new privileges: %w", e)
+	if os.Getpid() == 1 { // proot, which traces, has no namespace and gives no capabilities
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			return fmt.Errorf("not dumpable: %w", err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
 	}
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		_, _, e := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0)
-		if e == unix.EPERM || e == unix.EINVAL {
+		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
 			break // none held, or no more known to this kernel
 		}
 	}
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
-	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&head)), uintptr(unsafe.Pointer(&none)), 0)
-	if e != 0 {
-		return fmt.Errorf("capabilities: %w", e)
+	if err := unix.Capset(&head, &none[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
 	}
 	return nil
 }

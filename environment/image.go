@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -94,16 +95,22 @@ type config struct {
 	} `json:"rootfs"`
 }
 
-// blobs gives stored content by digest; nothing is checked there. A registry keeps manifests and blobs apart.
-type blobs struct {
-	manifest, blob func(ctx context.Context, digest string) (io.ReadCloser, error)
+// Blobs gives stored content by digest; nothing is checked there. A registry keeps manifests and blobs apart.
+type Blobs struct {
+	Manifest, Blob func(ctx context.Context, digest string) (io.ReadCloser, error)
 }
+
+// Fetch opens a repository of a registry, HOST/NAME.
+type Fetch func(place string) (Blobs, error)
+
+// ErrNoRegistry is an image in a registry, asked of a program that cannot reach registries.
+var ErrNoRegistry = errors.New("the image lies in a registry, and this program does not fetch from registries")
 
 // openManifest reads manifest and configuration of an image and checks both digests. An index leads to the image of
 // this platform.
-func openManifest(ctx context.Context, get blobs, digest, arch string) (*image, error) {
+func openManifest(ctx context.Context, get Blobs, digest, arch string) (*image, error) {
 	var m manifest
-	if err := readDocument(ctx, get.manifest, "manifest", digest, &m); err != nil {
+	if err := readDocument(ctx, get.Manifest, "manifest", digest, &m); err != nil {
 		return nil, err
 	}
 	if len(m.Manifests) > 0 {
@@ -115,13 +122,13 @@ func openManifest(ctx context.Context, get blobs, digest, arch string) (*image, 
 		return nil, fmt.Errorf("image %s has no form for linux/%s", digest, arch)
 	}
 	var c config
-	if err := readDocument(ctx, get.blob, "configuration", m.Config.Digest, &c); err != nil {
+	if err := readDocument(ctx, get.Blob, "configuration", m.Config.Digest, &c); err != nil {
 		return nil, err
 	}
 	if len(c.RootFS.DiffIDs) != len(m.Layers) || len(m.Layers) == 0 {
 		return nil, fmt.Errorf("image %s has %d layers and %d diff ids", digest, len(m.Layers), len(c.RootFS.DiffIDs))
 	}
-	img := &image{blob: get.blob}
+	img := &image{blob: get.Blob}
 	for i, d := range m.Layers {
 		if !validDigest(d.Digest) || !validDigest(c.RootFS.DiffIDs[i]) || d.Size < 0 {
 			return nil, fmt.Errorf("image %s: layer %d has no valid digest or size", digest, i+1)
@@ -163,7 +170,7 @@ func digestOf(text []byte) string {
 }
 
 // openLayout gives the blobs of an OCI image layout folder.
-func openLayout(dir string) blobs {
+func openLayout(dir string) Blobs {
 	get := func(_ context.Context, digest string) (io.ReadCloser, error) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -172,7 +179,7 @@ func openLayout(dir string) blobs {
 		defer root.Close()
 		return root.Open("blobs/sha256/" + strings.TrimPrefix(digest, "sha256:"))
 	}
-	return blobs{get, get}
+	return Blobs{get, get}
 }
 
 // openTree takes a tar archive for an image of one layer whose blob is the file itself.

@@ -8,25 +8,29 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Init is process 1 inside an environment: it makes what its launcher left to it, closes the doors (capabilities, new
-// privileges, seccomp, limits), starts the job and waits for it. It ends when the job or its supervisor ends, and the
-// kernel then kills what is left in its process namespace.
+// Init is process 1 inside an environment: it makes what its launcher left to it, closes the doors (keys, capabilities,
+// new privileges, seccomp, limits), starts the job and waits for it. It ends when the job or its supervisor ends, and
+// the kernel then kills what is left in its process namespace.
+//
+// It is started for every job, and so does without files that Go's poller watches, and with as few threads as it can.
 func Init() int {
-	status := os.NewFile(statusFD, "status")
-	control := bufio.NewReader(os.NewFile(controlFD, "control"))
-	unix.CloseOnExec(controlFD)
-	unix.CloseOnExec(statusFD)
-	unix.CloseOnExec(stderrFD)
-	// Caught and dropped, not ignored: what is ignored here would be ignored in the job.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	runtime.LockOSThread() // the job inherits what this thread gives up
+	status := fd(statusFD)
+	for _, n := range []int{controlFD, statusFD, stderrFD} {
+		unix.CloseOnExec(n)
+	}
+	keepSignals()
+	control := bufio.NewReader(fd(controlFD))
 	t, err := readTask(control)
 	if err == nil {
 		err = t.prepare()
@@ -42,6 +46,45 @@ func Init() int {
 	return t.supervise(control, status)
 }
 
+// fd is an open descriptor, read and written as it is: without the poller's thread.
+type fd int
+
+// Read implements io.Reader.
+func (f fd) Read(p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(f), p)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+// Write implements io.Writer for messages that a pipe takes whole.
+func (f fd) Write(p []byte) (int, error) { return unix.Write(int(f), p) }
+
+// keepSignals sees to it that batch systems, which signal every process of a job, do not end process 1: what has the
+// default action does not reach the first process of a namespace (pid_namespaces(7)). Elsewhere they are caught and
+// dropped. Neither is passed on to the job, as being ignored would be.
+func keepSignals() {
+	list := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+	if os.Getpid() != 1 {
+		for _, sig := range list {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+		return
+	}
+	var byDefault [4]uint64 // struct sigaction of the kernel: handler SIG_DFL, no flags, an empty mask
+	for _, sig := range list {
+		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	}
+}
+
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
 
 func (t *task) prepare() error {
@@ -51,6 +94,9 @@ func (t *task) prepare() error {
 		}
 	}
 	closeFrom(firstFile)
+	if err := leaveKeys(); err != nil {
+		return err
+	}
 	if err := t.limit(); err != nil {
 		return err
 	}

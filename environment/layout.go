@@ -57,7 +57,7 @@ func (l Layout) BuildArchive(archive string) (digest string, err error) {
 
 // Import copies an image of another layout ("oci:DIR") or a registry ("docker://HOST/NAME") by its digest, every blob
 // checked. Of an index it takes the image of this platform; its own digest is given back.
-func (l Layout) Import(ctx context.Context, image, digest string, from Registry) (string, error) {
+func (l Layout) Import(ctx context.Context, image, digest string, from Fetch) (string, error) {
 	ref, err := parseReference(image)
 	if err != nil {
 		return "", err
@@ -67,16 +67,19 @@ func (l Layout) Import(ctx context.Context, image, digest string, from Registry)
 	case "tree":
 		return "", fmt.Errorf("%s: an archive is built, not imported", image)
 	case "docker":
-		if get, err = from.blobs(ref.place); err != nil {
+		if from == nil {
+			return "", ErrNoRegistry
+		}
+		if get, err = from(ref.place); err != nil {
 			return "", err
 		}
 	}
 	return l.copyImage(ctx, get, digest)
 }
 
-func (l Layout) copyImage(ctx context.Context, get blobs, digest string) (string, error) {
+func (l Layout) copyImage(ctx context.Context, get Blobs, digest string) (string, error) {
 	var m manifest
-	if err := readDocument(ctx, get.manifest, "manifest", digest, &m); err != nil {
+	if err := readDocument(ctx, get.Manifest, "manifest", digest, &m); err != nil {
 		return "", err
 	}
 	if len(m.Manifests) > 0 {
@@ -92,11 +95,11 @@ func (l Layout) copyImage(ctx context.Context, get blobs, digest string) (string
 		return "", err
 	}
 	for _, d := range append(m.Layers, m.Config) {
-		if err := l.copyBlob(ctx, get.blob, d.Digest); err != nil {
+		if err := l.copyBlob(ctx, get.Blob, d.Digest); err != nil {
 			return "", err
 		}
 	}
-	if err := l.copyBlob(ctx, get.manifest, digest); err != nil {
+	if err := l.copyBlob(ctx, get.Manifest, digest); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(l.blob(digest))

@@ -28,7 +28,7 @@ func TestBuildImportUnpack(t *testing.T) {
 	if again, err := a.Build(context.Background(), tree); err != nil || again != digest {
 		t.Errorf("the second time: %s, %v, want %s", again, err, digest)
 	}
-	if got, err := b.Import(context.Background(), "oci:"+a.Dir, digest, Registry{}); err != nil || got != digest {
+	if got, err := b.Import(context.Background(), "oci:"+a.Dir, digest, nil); err != nil || got != digest {
 		t.Fatalf("%s, %v", got, err)
 	}
 	c := &Cache{Dir: filepath.Join(t.TempDir(), "cache")}
@@ -61,7 +61,7 @@ func TestImportRefusesExchangedBlobs(t *testing.T) {
 		text, _ := os.ReadFile(blob)
 		os.WriteFile(blob, bytes.Replace(append([]byte(nil), text...), text[:1], []byte("~"), 1), 0o644)
 		into := Layout{filepath.Join(t.TempDir(), "l")}
-		if _, err := into.Import(t.Context(), "oci:"+dir, digest, Registry{}); err == nil {
+		if _, err := into.Import(t.Context(), "oci:"+dir, digest, nil); err == nil {
 			t.Errorf("%s: imported", blob)
 		}
 		if left, _ := filepath.Glob(filepath.Join(into.Dir, "index.json")); left != nil {

@@ -2,52 +2,51 @@ package environment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
-// Exit codes of a launch that did not run the job, as env(1) and the shells have them: a job of its own exit code 125 or
-// 126 is taken for one.
+// Exit codes of a launch that did not run the job, as env(1) and the shells have them. A job may end with 125 or 126
+// itself: the file of --report tells one from the other.
 const (
 	ExitNotDeployed = 125 // no tree, no launcher, a definition that is refused
 	ExitNotStarted  = 126 // the job's program is not there or does not start
 )
 
-// A Node is a node's settings for environments, in a file of JSON that the site writes.
-type Node struct {
-	Definitions string `json:"definitions"` // folder of *.toml
-	Cache       string `json:"cache"`       // folder of the node's cache
-	Quota       int64  `json:"quota"`       // bytes; 0: 40 GB
-	Policy      Policy `json:"policy"`
-
-	// Program is grid-launch, which goes along into every environment; empty: this very process's program.
-	Program string `json:"-"`
-}
-
 // Main is the program of a node:
 //
-//	grid-launch run [--node FILE] [--sandbox DIR] [--env NAME]... [--env-prefix PREFIX] TAG -- COMMAND...
+//	grid-launch run [--node FILE] [--sandbox DIR] [--report FILE] [--env NAME]... [--env-prefix PREFIX] TAG -- COMMAND...
+//	grid-launch which [--node FILE] TAG...
 //
 // Variables of a job are given to it under a prefix, so that none of them (PATH, LD_PRELOAD) works on the launcher.
-// It supervises one job and passes on its exit code, or 128 plus the number of the signal that ended it. What it has to
-// say itself goes to standard error, with exit codes 125 and 126.
+// Run supervises one job and passes on its exit code, or 128 plus the number of the signal that ended it. What it has to
+// say itself goes to standard error, with exit codes 125 and 126, and to the file of --report, which is made only then.
+// Which prints the one tag of the list that the node defines, nothing where it defines none; two are an error.
 func Main(args []string, in, out, errs *os.File) int {
-	if len(args) == 2 && args[1] == "init" {
+	verb := ""
+	if len(args) > 1 {
+		verb = args[1]
+	}
+	switch verb {
+	case "init":
 		return Init()
+	case "run":
+		return runJob(args[2:], in, out, errs)
+	case "which":
+		return which(args[2:], out, errs)
 	}
-	if len(args) < 2 || args[1] != "run" {
-		fmt.Fprintln(errs, "usage: grid-launch run [--node FILE] [--sandbox DIR] [--env NAME]... TAG -- COMMAND...")
-		return 2
-	}
-	l, err := parseLaunch(args[2:], errs)
+	fmt.Fprintln(errs, "usage: grid-launch run [--node FILE] [--sandbox DIR] [--env NAME]... TAG -- COMMAND...")
+	fmt.Fprintln(errs, "       grid-launch which [--node FILE] TAG...")
+	return 2
+}
+
+func runJob(args []string, in, out, errs *os.File) int {
+	l, err := parseLaunch(args, errs)
 	if err != nil {
 		fmt.Fprintln(errs, "grid-launch:", err)
 		return 2
@@ -55,14 +54,38 @@ func Main(args []string, in, out, errs *os.File) int {
 	code, err := l.run(in, out, errs)
 	if err != nil {
 		fmt.Fprintln(errs, "grid-launch:", err)
+		l.tell(err)
 	}
 	return code
+}
+
+// which prints the environment of a list of tags.
+func which(args []string, out, errs *os.File) int {
+	f := flag.NewFlagSet("grid-launch which", flag.ContinueOnError)
+	f.SetOutput(errs)
+	file := f.String("node", DefaultNode, "the node's settings")
+	if f.Parse(args) != nil {
+		return 2
+	}
+	node, err := ReadNode(*file)
+	if err == nil {
+		var d *Definition
+		if d, err = node.Among(f.Args()); err == nil && d != nil {
+			fmt.Fprintln(out, d.Tag)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(errs, "grid-launch:", err)
+		return ExitNotDeployed
+	}
+	return 0
 }
 
 // launch is one call of grid-launch run.
 type launch struct {
 	node    string
 	sandbox string
+	report  string // file that says why a job did not run
 	env     []string
 	prefix  string // of variables to pass on without it
 	tag     string
@@ -78,6 +101,7 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 	f.SetOutput(errs)
 	f.StringVar(&l.node, "node", DefaultNode, "the node's settings")
 	f.StringVar(&l.sandbox, "sandbox", ".", "the job's folder")
+	f.StringVar(&l.report, "report", "", "file to say in why the job did not run")
 	f.Func("env", "name of a variable to pass on to the job", func(name string) error {
 		l.env = append(l.env, name)
 		return nil
@@ -92,38 +116,6 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 	}
 	l.tag, l.argv = rest[0], rest[2:]
 	return l, nil
-}
-
-// ReadNode reads a node's settings; unknown keys are errors.
-func ReadNode(file string) (*Node, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	n := &Node{}
-	dec := json.NewDecoder(io.LimitReader(f, 1<<20))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(n); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if !cleanAbsolute(n.Definitions) || !cleanAbsolute(n.Cache) {
-		return nil, fmt.Errorf("%s: definitions %q and cache %q must be absolute paths", file, n.Definitions, n.Cache)
-	}
-	return n, nil
-}
-
-// Definition gives a tag's definition, if the site has it and its policy allows it.
-func (n *Node) Definition(tag string) (*Definition, error) {
-	catalog, err := ReadCatalog(n.Definitions)
-	if err != nil {
-		return nil, err
-	}
-	d, ok := catalog.Find(tag)
-	if !ok {
-		return nil, fmt.Errorf("no environment %q in %s", tag, n.Definitions)
-	}
-	return d, n.Policy.Check(d, true)
 }
 
 func (l *launch) run(in, out, errs *os.File) (int, error) {
@@ -143,6 +135,18 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	return node.Supervise(job, in, out, errs)
 }
 
+// tell writes the report of a job that did not run: "deploy WHY" or "start WHY". A job that ran to a limit has none.
+func (l *launch) tell(err error) {
+	if _, limit := errors.AsType[*LimitError](err); l.report == "" || limit {
+		return
+	}
+	line := "deploy " + oneLine(err)
+	if e, ok := errors.AsType[*StartError](err); ok {
+		line = "start " + strings.ReplaceAll(e.Why, "\n", " ")
+	}
+	os.WriteFile(l.report, []byte(line+"\n"), 0o600) // whoever asked for it takes a missing one for the job's own end
+}
+
 func (l *launch) variables() []string {
 	var env []string
 	if l.prefix != "" {
@@ -160,68 +164,37 @@ func (l *launch) variables() []string {
 	return env
 }
 
-// Store is the node's cache.
-func (n *Node) Store() *Cache { return &Cache{Dir: n.Cache, Quota: n.Quota} }
-
-func (n *Node) program() (string, error) {
-	if n.Program != "" {
-		return n.Program, nil
+// Deploy is the program that fills a node's cache: [--node FILE] TAG...
+func Deploy(ctx context.Context, args []string, fetch Fetch, errs io.Writer) int {
+	f := flag.NewFlagSet("grid-deploy", flag.ContinueOnError)
+	f.SetOutput(errs)
+	file := f.String("node", DefaultNode, "the node's settings")
+	if f.Parse(args) != nil {
+		return 2
 	}
-	return os.Executable()
+	if err := deployAll(ctx, *file, f.Args(), fetch); err != nil {
+		fmt.Fprintln(errs, "grid-deploy:", err)
+		return ExitNotDeployed
+	}
+	return 0
 }
 
-// Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
-// is the job's own, or says with the error that it did not run.
-func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, PassedSignals()...)
-	defer signal.Stop(signals)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go watchParent(ctx, os.Getppid(), cancel)
-
-	tree, err := n.Store().Tree(ctx, job.Definition)
+func deployAll(ctx context.Context, file string, tags []string, fetch Fetch) error {
+	node, err := ReadNode(file)
 	if err != nil {
-		return ExitNotDeployed, err
+		return err
 	}
-	defer tree.Close()
-	job.Tree = tree.Path
-	self, err := n.program()
-	if err != nil {
-		return ExitNotDeployed, err
-	}
-	outcome, err := Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
-	if _, ok := errors.AsType[*StartError](err); ok {
-		return ExitNotStarted, err
-	}
-	if err != nil {
-		return ExitNotDeployed, err
-	}
-	return outcome.Code(), explainLimits(job.Definition, outcome)
-}
-
-func explainLimits(d *Definition, o Outcome) error {
-	switch {
-	case o.OutOfTime:
-		return fmt.Errorf("the job reached the wall time of environment %s, %v", d.Tag, time.Duration(d.Limits.WallTime))
-	case o.OutOfSpace:
-		return fmt.Errorf("the job had more memory than environment %s gives, %d bytes", d.Tag, d.Limits.Memory)
+	node.Fetch = fetch
+	for _, tag := range tags {
+		d, err := node.Definition(tag)
+		if err != nil {
+			return err
+		}
+		tree, err := node.Tree(ctx, d)
+		if err != nil {
+			return err
+		}
+		tree.Close()
 	}
 	return nil
-}
-
-// watchParent ends the job when the process that started this one has gone: batch systems kill shells further up, and
-// a job whose starter died is not wanted any more.
-func watchParent(ctx context.Context, parent int, cancel func()) {
-	for tick := time.NewTicker(time.Second); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-			if os.Getppid() != parent {
-				cancel()
-			}
-		}
-	}
 }

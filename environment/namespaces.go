@@ -126,10 +126,7 @@ func (s *setup) devices() error {
 	nodes := append([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, s.Devices...)
 	for _, node := range nodes {
 		at := filepath.Join(s.Tree, node)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(at, nil, 0o644); err != nil {
+		if err := putFile(at, ""); err != nil {
 			return err
 		}
 		if err := unix.Mount(node, at, "", unix.MS_BIND, ""); err != nil {
@@ -160,11 +157,28 @@ func (s *setup) scratch() error {
 	return s.mount("tmpfs", "/tmp", unix.MS_NODEV, data)
 }
 
+// putFile makes a file of /dev, and its folder where /dev has none yet.
+func putFile(name, text string) error {
+	const how = unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC
+	f, err := unix.Open(name, how, 0o644)
+	if errors.Is(err, unix.ENOENT) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		f, err = unix.Open(name, how, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
+	}
+	_, err = unix.Write(f, []byte(text))
+	return errors.Join(err, unix.Close(f))
+}
+
 // files puts the generated files of /etc over the tree's.
 func (s *setup) files() error {
 	for i, f := range s.Files {
 		made := filepath.Join(s.Tree, "dev", fmt.Sprintf(".etc%d", i))
-		if err := os.WriteFile(made, []byte(f.Text), 0o644); err != nil {
+		if err := putFile(made, f.Text); err != nil {
 			return err
 		}
 		at, err := s.in(f.Name)

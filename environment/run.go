@@ -1,16 +1,14 @@
 package environment
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,54 +41,71 @@ func Run(ctx context.Context, l Launcher, job *Job, o RunOptions) (Outcome, erro
 	}
 	out, err := s.wait(ctx, job.Definition.Limits.WallTime, o)
 	if errors.Is(err, errNoInit) {
-		err = &LauncherError{l.Name(), errors.New(s.words.String())}
+		err = &LauncherError{l.Name(), errors.New(s.said())}
 	}
 	return out, err
 }
 
 // A supervised is a started launcher and the two pipes to process 1 behind it.
 type supervised struct {
-	cmd     *exec.Cmd
+	pid     int
+	mu      sync.Mutex
+	reaped  bool // pid is nobody's, or somebody else's
 	control *os.File
 	status  *os.File
-	words   *tail // what the launcher's own program said
+	words   *os.File // what the launcher's own program said
 }
 
-func start(p *process, job *Job, o RunOptions) (*supervised, error) {
-	controlIn, control, err := os.Pipe()
-	if err != nil {
-		return nil, err
+func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
+	var ours, theirs [3]*os.File
+	defer func() {
+		for i := range theirs {
+			theirs[i].Close() // nil is an error that says nothing
+			if err != nil {
+				ours[i].Close()
+			}
+		}
+	}()
+	for i := range ours {
+		if ours[i], theirs[i], err = os.Pipe(); err != nil {
+			return nil, err
+		}
 	}
-	defer controlIn.Close()
-	status, statusOut, err := os.Pipe()
-	if err != nil {
-		control.Close()
-		return nil, err
-	}
-	defer statusOut.Close()
-	s := &supervised{control: control, status: status, words: &tail{}}
-	s.cmd = exec.Command(p.argv[0], p.argv[1:]...)
-	s.cmd.Env = []string{"PATH=/usr/bin:/bin"} // bwrap gets nothing that could leak
-	s.cmd.Stderr = s.words
-	if o.Stdin != nil {
-		s.cmd.Stdin = o.Stdin
-	}
-	if o.Stdout != nil {
-		s.cmd.Stdout = o.Stdout
-	}
+	ours[0], theirs[0] = theirs[0], ours[0] // control goes inwards
 	errs, err := orNull(o.Stderr)
 	if err != nil {
 		return nil, err
 	}
 	defer errs.Close()
-	s.cmd.ExtraFiles = append([]*os.File{controlIn, statusOut, errs}, p.files...)
-	s.cmd.SysProcAttr = p.attributes()
-	if err := startClean(s.cmd, o.Signals); err != nil {
-		control.Close()
-		status.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	files := append([]*os.File{cmp.Or(o.Stdin, null), cmp.Or(o.Stdout, null), theirs[2], theirs[0], theirs[1], errs}, p.files...)
+	s = &supervised{control: ours[0], status: ours[1], words: ours[2]}
+	if s.pid, err = startClean(p, files, o.Signals); err != nil {
 		return nil, err
 	}
 	return s, s.send(p, job)
+}
+
+// startClean starts a launcher with SIGTERM ignored until our own program inside takes it: batch systems signal every
+// process of a job at once, and the launcher's program must not die before the job was asked. It gets no variables
+// that could leak; our program waits, mostly, and needs neither a second processor nor a collector of garbage.
+func startClean(p *process, files []*os.File, signals chan os.Signal) (pid int, err error) {
+	attr := &syscall.ProcAttr{Env: []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=1", "GOGC=off"}, Sys: p.attributes()}
+	for _, f := range files {
+		attr.Files = append(attr.Files, f.Fd())
+	}
+	signal.Ignore(syscall.SIGTERM)
+	defer func() {
+		signal.Reset(syscall.SIGTERM)
+		if signals != nil {
+			signal.Notify(signals, syscall.SIGTERM)
+		}
+	}()
+	return syscall.ForkExec(p.argv[0], p.argv, attr)
 }
 
 // orNull is a descriptor of its own for a stream, or for /dev/null.
@@ -100,26 +115,6 @@ func orNull(f *os.File) (*os.File, error) {
 	}
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	return os.NewFile(uintptr(fd), f.Name()), err
-}
-
-// startClean starts a command with a session keyring of its own, so that the job cannot read the starter's, and with
-// SIGTERM ignored until our own program inside takes it: batch systems signal every process of a job at once, and the
-// launcher's program must not die before the job was asked.
-func startClean(cmd *exec.Cmd, signals chan os.Signal) error {
-	runtime.LockOSThread()                                                           // keyrings are a thread's; this one is not used again
-	_, _, e := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0) // 0: a new one without a name
-	if e != 0 && e != unix.ENOSYS && e != unix.EPERM {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("session keyring: %w", e)
-	}
-	signal.Ignore(syscall.SIGTERM)
-	defer func() {
-		signal.Reset(syscall.SIGTERM)
-		if signals != nil {
-			signal.Notify(signals, PassedSignals()...)
-		}
-	}()
-	return cmd.Start()
 }
 
 // PassedSignals are those that a supervisor hands on to its job.
@@ -153,7 +148,7 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 	go func() {
 		out, err := readOutcome(s.status)
 		s.status.Close()
-		s.cmd.Wait()
+		s.reap()
 		ended <- result{out, err}
 	}()
 	var deadline <-chan time.Time
@@ -180,6 +175,20 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 	}
 }
 
+// reap waits for the launcher itself. Its number stays its own until it is reaped under the lock.
+func (s *supervised) reap() {
+	for {
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, s.pid, &info, unix.WEXITED|unix.WNOWAIT, nil); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	syscall.Wait4(s.pid, nil, 0, nil)
+	s.reaped = true
+}
+
 // pass hands a signal on to the job.
 func (s *supervised) pass(sig os.Signal) {
 	if n, ok := sig.(syscall.Signal); ok {
@@ -200,17 +209,20 @@ func (s *supervised) end(grace time.Duration) {
 // kill ends the launcher; process 1 inside sees its control pipe end, and goes with all it started.
 func (s *supervised) kill() {
 	s.control.Close()
-	s.cmd.Process.Kill()
-}
-
-// A tail keeps the first part of what a launcher says about itself.
-type tail struct{ text bytes.Buffer }
-
-func (t *tail) Write(p []byte) (int, error) {
-	if room := 1024 - t.text.Len(); room > 0 {
-		t.text.Write(p[:min(room, len(p))])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reaped {
+		syscall.Kill(s.pid, syscall.SIGKILL)
 	}
-	return len(p), nil
 }
 
-func (t *tail) String() string { return strings.TrimSpace(t.text.String()) }
+// said is the first part of what the launcher's program, which has ended, said about itself.
+func (s *supervised) said() string {
+	s.words.SetReadDeadline(time.Now().Add(time.Second)) // something of its own may hold the other end
+	text := make([]byte, 1024)
+	n, err := s.words.Read(text)
+	if n == 0 && err != nil {
+		return "it ended without a word"
+	}
+	return strings.TrimSpace(string(text[:n]))
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/registry"
 )
 
 // environmentCmd holds what a site or a user does with the runtime environments of this machine.
@@ -31,6 +32,7 @@ the cache of unpacked images. Settings are read from --node.`,
 		if err != nil {
 			return nil, fmt.Errorf("the node's settings: %w", err)
 		}
+		n.Fetch = registry.Client{}.Blobs
 		return n, nil
 	}
 	cmd.AddCommand(a.envListCmd(open), a.envRunCmd(open), a.envBuildCmd(open), a.envImportCmd(open), a.envVerifyCmd(open), a.envGCCmd(open))

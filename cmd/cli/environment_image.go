@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/registry"
 )
 
 // imageFlags are those of the verbs that make an image and its definition.
@@ -108,7 +109,7 @@ every blob, and writes the definition of a tag that names it by digest.`,
 			if dir, ok := strings.CutPrefix(image, "oci:"); ok {
 				image = "oci:" + a.abs(dir)
 			}
-			if digest, err = l.Import(cmd.Context(), image, digest, environment.Registry{}); err != nil {
+			if digest, err = l.Import(cmd.Context(), image, digest, registry.Client{}.Blobs); err != nil {
 				return err
 			}
 			return f.define(a, node, l, digest)

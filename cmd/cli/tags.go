@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/registry"
 	"gridbroker/environment/tags"
 )
 
@@ -185,6 +186,7 @@ func (a *app) tagsValidate(f *tagFlags, name string) error {
 	if err != nil {
 		return err
 	}
+	node.Fetch = registry.Client{}.Blobs
 	d, err := node.Definition(name)
 	if err != nil {
 		return err

@@ -3,10 +3,12 @@ package main
 
 import (
 	"os"
+	"runtime"
 
 	"gridbroker/environment"
 )
 
 func main() {
+	runtime.GOMAXPROCS(1) // it waits, mostly, and is started for every job
 	os.Exit(environment.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,25 +97,8 @@ func (s *site) environmentOf(job *jdl.Job) (*inside, error) {
 	if s.node == nil || len(job.Demand.RuntimeEnvironments) == 0 {
 		return nil, nil
 	}
-	catalog, err := environment.ReadCatalog(s.node.Definitions)
-	if err != nil {
-		return nil, err
-	}
-	var found *environment.Definition
-	for _, tag := range job.Demand.RuntimeEnvironments {
-		d, ok := catalog.Find(strings.TrimSuffix(tag, environment.CachedSuffix))
-		if !ok || d == found {
-			continue
-		}
-		if found != nil {
-			return nil, fmt.Errorf("the job asks for environments %s and %s: it can run in one", found.Tag, d.Tag)
-		}
-		found = d
-	}
-	if found == nil {
-		return nil, nil
-	}
-	if err := s.node.Policy.Check(found, true); err != nil {
+	found, err := s.node.Among(job.Demand.RuntimeEnvironments)
+	if err != nil || found == nil {
 		return nil, err
 	}
 	return &inside{s.launcher, s.nodeFile(), found.Tag}, nil
@@ -139,10 +123,14 @@ func (sv *supervisor) prepared(st step) (*exec.Cmd, error) {
 			path = filepath.Join(environment.SandboxTarget, path)
 		}
 	}
-	args := []string{"grid-launch", "run", "--node", sv.spec.Inside.Node, "--sandbox", work, "--env-prefix", givenPrefix}
+	args := []string{"grid-launch", "run", "--node", sv.spec.Inside.Node, "--sandbox", work,
+		"--report", sv.report(), "--env-prefix", givenPrefix}
 	args = append(append(args, sv.spec.Inside.Tag, "--", path), st.Args...)
 	cmd := &exec.Cmd{Path: sv.spec.Inside.Launcher, Args: args, Dir: work}
-	cmd.Env = []string{"PATH=" + strings.Join(searchPath, ":"), givenPrefix + "GRID_JOB_ID=" + sv.spec.ID}
+	if err := os.Remove(sv.report()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	cmd.Env = []string{"PATH=" + strings.Join(searchPath, ":"), "GOMAXPROCS=1", givenPrefix + "GRID_JOB_ID=" + sv.spec.ID}
 	for _, e := range sv.spec.Env {
 		cmd.Env = append(cmd.Env, givenPrefix+e)
 	}
@@ -151,15 +139,24 @@ func (sv *supervisor) prepared(st step) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// failure tells what grid-launch says by its own exit codes: the program never ran.
-func (in *inside) failure(st step, code int) error {
-	switch {
-	case in == nil:
+// report is the file in which grid-launch says that a program never ran. The job does not see it.
+func (sv *supervisor) report() string { return filepath.Join(sv.dir, "launch") }
+
+// notRun tells from the report of grid-launch whether a program never ran: the job may use any exit code itself.
+func (sv *supervisor) notRun(st step) error {
+	if sv.spec.Inside == nil {
 		return nil
-	case code == environment.ExitNotDeployed:
-		return fmt.Errorf("environment %s could not be made here, the job's standard error says why", in.Tag)
-	case code == environment.ExitNotStarted:
-		return &startError{st, fmt.Errorf("environment %s does not have it, or cannot run it", in.Tag)}
 	}
-	return nil
+	text, err := os.ReadFile(sv.report())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	word, why, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	switch {
+	case err != nil:
+		return err
+	case word == "start":
+		return &startError{st, fmt.Errorf("environment %s: %s", sv.spec.Inside.Tag, why)}
+	}
+	return fmt.Errorf("environment %s could not be made here: %s", sv.spec.Inside.Tag, why)
 }

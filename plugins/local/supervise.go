@@ -179,7 +179,7 @@ func (sv *supervisor) exitCode(st step, ps *os.ProcessState, err error) (int, er
 		return 0, fmt.Errorf("%s was killed by signal %d (%s)", st.Role, ws.Signal(), ws.Signal())
 	}
 	sv.log.Info("end", "role", st.Role, "exit", ps.ExitCode())
-	return ps.ExitCode(), sv.spec.Inside.failure(st, ps.ExitCode())
+	return ps.ExitCode(), sv.notRun(st)
 }
 
 func (sv *supervisor) account(ps *os.ProcessState) {

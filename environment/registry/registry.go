@@ -1,4 +1,6 @@
-package environment
+// Package registry moves images between OCI registries (distribution-spec v1) and this machine. It is apart from package
+// environment so that the program which starts jobs does not carry an HTTP client.
+package registry
 
 import (
 	"bytes"
@@ -13,31 +15,33 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"gridbroker/environment"
 )
 
-// A Registry is how images are fetched from OCI registries (distribution-spec v1).
-type Registry struct {
+// A Client is how registries are reached.
+type Client struct {
 	// Keychain finds the credentials of a registry; nil: those of ~/.docker/config.json or REGISTRY_AUTH_FILE.
 	Keychain authn.Keychain
 	// Timeout bounds one request's silence; 0: 30 s.
 	Timeout time.Duration
 }
 
-// blobs gives the content of one repository.
-func (r Registry) blobs(place string) (blobs, error) {
+// Blobs gives the content of one repository, HOST/NAME; nothing is fetched yet. It is an environment.Fetch.
+func (r Client) Blobs(place string) (environment.Blobs, error) {
 	repo, err := name.NewRepository(place, insecure(place)...)
 	if err != nil {
-		return blobs{}, fmt.Errorf("registry %s: %w", place, err)
+		return environment.Blobs{}, fmt.Errorf("registry %s: %w", place, err)
 	}
-	return blobs{
-		manifest: func(ctx context.Context, digest string) (io.ReadCloser, error) {
+	return environment.Blobs{
+		Manifest: func(ctx context.Context, digest string) (io.ReadCloser, error) {
 			d, err := remote.Get(repo.Digest(digest), r.options(ctx)...)
 			if err != nil {
 				return nil, err
 			}
 			return io.NopCloser(bytes.NewReader(d.Manifest)), nil
 		},
-		blob: func(ctx context.Context, digest string) (io.ReadCloser, error) {
+		Blob: func(ctx context.Context, digest string) (io.ReadCloser, error) {
 			l, err := remote.Layer(repo.Digest(digest), r.options(ctx)...)
 			if err != nil {
 				return nil, err
@@ -47,7 +51,7 @@ func (r Registry) blobs(place string) (blobs, error) {
 	}, nil
 }
 
-func (r Registry) options(ctx context.Context) []remote.Option {
+func (r Client) options(ctx context.Context) []remote.Option {
 	keys := r.Keychain
 	if keys == nil {
 		keys = authn.DefaultKeychain

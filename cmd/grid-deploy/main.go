@@ -1,0 +1,18 @@
+// Command grid-deploy unpacks environments into a node's cache; grid-launch runs it for images that lie in a registry.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"gridbroker/environment"
+	"gridbroker/environment/registry"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(environment.Deploy(ctx, os.Args[1:], registry.Client{}.Blobs, os.Stderr))
+}

@@ -1,0 +1,207 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Node is a node's settings for environments, in a file of JSON that the site writes.
+type Node struct {
+	Definitions string `json:"definitions"` // folder of *.toml
+	Cache       string `json:"cache"`       // folder of the node's cache
+	Quota       int64  `json:"quota"`       // bytes; 0: 40 GB
+	Policy      Policy `json:"policy"`
+
+	// Program is grid-launch, which goes along into every environment; empty: this very process's program.
+	Program string `json:"-"`
+	// Fetch opens registries; nil: the program grid-deploy beside Program is run for an image that lies in one.
+	Fetch Fetch `json:"-"`
+
+	file string // where the settings were read
+}
+
+// ReadNode reads a node's settings; unknown keys are errors.
+func ReadNode(file string) (*Node, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n := &Node{file: file}
+	dec := json.NewDecoder(io.LimitReader(f, 1<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(n); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if !cleanAbsolute(n.Definitions) || !cleanAbsolute(n.Cache) {
+		return nil, fmt.Errorf("%s: definitions %q and cache %q must be absolute paths", file, n.Definitions, n.Cache)
+	}
+	return n, nil
+}
+
+// An UnknownTagError is a tag that the node has no definition for.
+type UnknownTagError struct{ Tag, Dir string }
+
+func (e *UnknownTagError) Error() string { return fmt.Sprintf("no environment %q in %s", e.Tag, e.Dir) }
+
+// Definition gives a tag's definition, if the site has it and its policy allows it. The file that bears the tag's name
+// is read first, so that a job's start does not read all of a large folder.
+func (n *Node) Definition(tag string) (*Definition, error) {
+	d, err := n.named(tag)
+	if d == nil && err == nil {
+		var catalog *Catalog
+		if catalog, err = ReadCatalog(n.Definitions); err == nil {
+			d, _ = catalog.Find(tag)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return nil, &UnknownTagError{tag, n.Definitions}
+	}
+	return d, n.Policy.Check(d, true)
+}
+
+// named reads the file that bears a tag's name; nil where there is none or it defines another tag.
+func (n *Node) named(tag string) (*Definition, error) {
+	if CheckTag(tag) != nil {
+		return nil, nil
+	}
+	path := filepath.Join(n.Definitions, FileOfTag(tag))
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := Parse(path, text)
+	if err != nil || !SameTag(d.Tag, tag) {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Among gives the one definition that a list of tags asks for, nil where the node defines none of them: tags also stand
+// for software that is simply there. Soft tags count for what they are about.
+func (n *Node) Among(tags []string) (*Definition, error) {
+	var found *Definition
+	for _, tag := range tags {
+		d, err := n.Definition(strings.TrimSuffix(tag, CachedSuffix))
+		if _, ok := errors.AsType[*UnknownTagError](err); ok {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if found != nil && found.Tag != d.Tag {
+			return nil, fmt.Errorf("the job asks for environments %s and %s: it can run in one", found.Tag, d.Tag)
+		}
+		found = d
+	}
+	return found, nil
+}
+
+// Store is the node's cache.
+func (n *Node) Store() *Cache { return &Cache{Dir: n.Cache, Quota: n.Quota, Fetch: n.Fetch} }
+
+func (n *Node) program() (string, error) {
+	if n.Program != "" {
+		return n.Program, nil
+	}
+	return os.Executable()
+}
+
+// Tree gives the unpacked image of a definition, see Cache.Tree.
+func (n *Node) Tree(ctx context.Context, d *Definition) (*Tree, error) {
+	t, err := n.Store().Tree(ctx, d)
+	if !errors.Is(err, ErrNoRegistry) || n.file == "" {
+		return t, err
+	}
+	self, err := n.program()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), "grid-deploy"), "--node", n.file, d.Tag)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, &DeployError{d.Tag, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))}
+	}
+	return n.Store().Tree(ctx, d)
+}
+
+// Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
+// is the job's own, or says with the error that it did not run, or ran to a limit.
+func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, PassedSignals()...)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go watchParent(ctx, os.Getppid(), cancel)
+
+	tree, err := n.Tree(ctx, job.Definition)
+	if err != nil {
+		return ExitNotDeployed, err
+	}
+	defer tree.Close()
+	job.Tree = tree.Path
+	self, err := n.program()
+	if err != nil {
+		return ExitNotDeployed, err
+	}
+	outcome, err := Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
+	if _, ok := errors.AsType[*StartError](err); ok {
+		return ExitNotStarted, err
+	}
+	if err != nil {
+		return ExitNotDeployed, err
+	}
+	if err := tree.Check(); err != nil {
+		fmt.Fprintln(errs, "grid-launch:", err)
+	}
+	return outcome.Code(), explainLimits(job.Definition, outcome)
+}
+
+// A LimitError is a job that its environment's definition ended.
+type LimitError struct{ Tag, What string }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the job reached the limit of environment %s: %s", e.Tag, e.What)
+}
+
+func explainLimits(d *Definition, o Outcome) error {
+	switch {
+	case o.OutOfTime:
+		return &LimitError{d.Tag, fmt.Sprintf("it reached the wall time, %v", time.Duration(d.Limits.WallTime))}
+	case o.OutOfSpace:
+		return &LimitError{d.Tag, fmt.Sprintf("it had more memory than %d bytes", d.Limits.Memory)}
+	}
+	return nil
+}
+
+// watchParent ends the job when the process that started this one has gone: batch systems kill shells further up, and
+// a job whose starter died is not wanted any more.
+func watchParent(ctx context.Context, parent int, cancel func()) {
+	for tick := time.NewTicker(time.Second); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			if os.Getppid() != parent {
+				cancel()
+			}
+		}
+	}
+}
