@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"gridbroker/broker"
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -55,7 +56,7 @@ var migrations = []string{
 // commit is on disk when it returns: what was recorded before a request
 // survives the machine's crash, too. now dates the log.
 func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
 	path := filepath.Join(dir, "jobs.db")

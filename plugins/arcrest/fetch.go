@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -96,7 +97,7 @@ type remote struct {
 }
 
 func (d *download) run(ctx context.Context, dir string) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, d.c.fail(plugins.Invalid, "output", "", err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -12,6 +12,7 @@ import (
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -74,7 +75,7 @@ const keep = 90 * 24 * time.Hour
 
 // Open opens or makes DIR/history.db, readable for its owner only.
 func Open(dir string, now func() time.Time) (*Registry, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	path := filepath.Join(dir, "history.db")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -36,7 +37,7 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 		}
 		want = sp.Outputs
 	}
-	if err := os.MkdirAll(req.Dir, 0o755); err != nil {
+	if err := durable.MkdirAll(req.Dir, 0o755); err != nil {
 		return nil, err
 	}
 	dst, err := os.OpenRoot(req.Dir)

@@ -31,6 +31,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gridbroker/durable"
 	"gridbroker/environment"
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -158,7 +159,7 @@ func (s *site) handle(id string) plugins.Handle {
 // prepare makes the site's directories and records its slots for the runner.
 func (s *site) prepare() error {
 	for _, sub := range []string{"jobs", "queue", "running"} {
-		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
+		if err := durable.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
 			return err
 		}
 	}
@@ -200,33 +201,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	if _, err = tmp.Write(text); err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir puts the names in a directory on disk.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return durable.WriteFile(path, text)
 }
 
 // syncAll puts everything written below the site's directory on disk, at once

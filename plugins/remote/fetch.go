@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -54,7 +55,7 @@ func Fetch(ctx context.Context, jobs []plugins.FetchRequest, where Where, p plug
 }
 
 func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.FetchRequest, p plugins.Progress) ([]string, error) {
-	if err := os.MkdirAll(job.Dir, 0o700); err != nil {
+	if err := durable.MkdirAll(job.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(job.Dir)

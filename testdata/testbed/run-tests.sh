@@ -11,19 +11,19 @@ cd "$top" || exit 1
 
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo -n -E)
-# shells installs the shells whose completion is tested; without them those
-# tests are left out.
-shells() {
-	command -v zsh >/dev/null && command -v fish >/dev/null && [ -e /usr/share/bash-completion/bash_completion ] && return
+# tools installs the shells whose completion is tested, and strace, which makes
+# disks fail and records what was written; without them those tests are left out.
+tools() {
+	command -v zsh >/dev/null && command -v fish >/dev/null && command -v strace >/dev/null && [ -e /usr/share/bash-completion/bash_completion ] && return
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
-		bash-completion zsh fish >/dev/null || true
+		bash-completion zsh fish strace >/dev/null || true
 }
 stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 
 if "${as_root[@]}" true 2>/dev/null; then
 	trap stop EXIT
 	"${as_root[@]}" "$here/testbed.sh" up
-	shells
+	tools
 else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
 fi

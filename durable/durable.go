@@ -1,0 +1,66 @@
+// Package durable writes what must outlast a loss of power: when one of its
+// functions returns, what it did is on disk, names included.
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MkdirAll makes a directory and those it lies in, as os.MkdirAll. The names
+// of those it made are on disk when it returns.
+func MkdirAll(dir string, mode fs.FileMode) error {
+	dir = filepath.Clean(dir)
+	have := dir // the last of the path that is there
+	for have != filepath.Dir(have) {
+		if _, err := os.Stat(have); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		have = filepath.Dir(have)
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	for dir != have {
+		dir = filepath.Dir(dir)
+		if err := SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SyncDir puts the names in a directory on disk.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// WriteFile replaces a file atomically: readers see the old or the new one,
+// also after a loss of power. Its mode is 0600, as that of a new temporary file.
+func WriteFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
