@@ -5,7 +5,7 @@ import (
 )
 
 // agentCmd holds what runs at a site, beside its batch system.
-func (a *app) agentCmd() *cobra.Command {
+func agentCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agent",
 		Short:   "Services of a site: queue lengths, slots for a central scheduler, WIKI, a scheduler",
@@ -14,6 +14,6 @@ func (a *app) agentCmd() *cobra.Command {
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.agentQueuesCmd(), a.agentRunCmd(), a.agentDoctorCmd(), a.agentScheduleCmd(), a.agentWikiCmd())
+	cmd.AddCommand(agentQueuesCmd(d), agentRunCmd(d), agentDoctorCmd(d), agentScheduleCmd(d), agentWikiCmd(d))
 	return cmd
 }

@@ -14,8 +14,8 @@ import (
 	"gridbroker/forecast/wire"
 )
 
-func (a *app) agentDoctorCmd() *cobra.Command {
-	var f agentRunFlags
+func agentDoctorCmd(d *deps) *cobra.Command {
+	var f agentRunOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "What this account may do at the batch system, and whether the scheduler lets it in",
@@ -24,14 +24,14 @@ checks what the way of starting guests needs, and publishes one schedule. It
 takes the flags of grid agent run.`,
 		Example: `  grid agent doctor --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120`,
 		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.agentDoctor(cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runAgentDoctor(cmd.Context(), d, f) },
 	}
-	a.agentFlags(cmd, &f)
+	agentFlags(d, cmd, &f)
 	return cmd
 }
 
-func (a *app) agentDoctor(ctx context.Context, f agentRunFlags) error {
-	ag, end, err := a.newAgent(f)
+func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
+	ag, end, err := newAgent(d, f)
 	if err != nil {
 		return err
 	}
@@ -41,11 +41,11 @@ func (a *app) agentDoctor(ctx context.Context, f agentRunFlags) error {
 	say := func(err error, format string, args ...any) {
 		text := fmt.Sprintf(format, args...)
 		if err == nil {
-			fmt.Fprintf(a.env.Out, "ok    %s\n", text)
+			fmt.Fprintf(d.env.Out, "ok    %s\n", text)
 			return
 		}
 		bad++
-		fmt.Fprintf(a.env.Out, "WRONG %s: %v\n", text, err)
+		fmt.Fprintf(d.env.Out, "WRONG %s: %v\n", text, err)
 	}
 	began := time.Now()
 	state, err := ag.Reader.Queue(ctx)
@@ -61,7 +61,7 @@ func (a *app) agentDoctor(ctx context.Context, f agentRunFlags) error {
 	if f.start == string(wire.Reservation) && ag.Reserve != nil {
 		_, err := ag.Reserve.Reserved(ctx, "gras_")
 		say(err, "list reservations")
-		say(a.tryReservation(ctx, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
+		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
 	}
 	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
 	if bad > 0 {
@@ -71,11 +71,11 @@ func (a *app) agentDoctor(ctx context.Context, f agentRunFlags) error {
 }
 
 // tryReservation makes a reservation of a minute, a day from now, and removes it.
-func (a *app) tryReservation(ctx context.Context, r agent.Reserver, nodes []batch.Node) error {
+func tryReservation(ctx context.Context, d *deps, r agent.Reserver, nodes []batch.Node) error {
 	if len(nodes) == 0 {
 		return errors.New("no nodes are seen")
 	}
-	from := a.env.Now().Add(24 * time.Hour).Unix()
+	from := d.env.Now().Add(24 * time.Hour).Unix()
 	b := wire.Booking{Key: "doctor", From: from, To: from + 60, Procs: 1, Slots: []wire.Part{{Node: nodes[0].Name, CPUs: 1}}}
 	if err := r.Reserve(ctx, "gras_doctor", b); err != nil {
 		return err

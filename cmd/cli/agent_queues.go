@@ -15,13 +15,13 @@ import (
 	"gridbroker/plugins/queuelen"
 )
 
-type agentQueuesFlags struct {
+type agentQueuesOptions struct {
 	lrms, listen, cert, key string
 	maxAge                  time.Duration
 }
 
-func (a *app) agentQueuesCmd() *cobra.Command {
-	var f agentQueuesFlags
+func agentQueuesCmd(d *deps) *cobra.Command {
+	var f agentQueuesOptions
 	cmd := &cobra.Command{
 		Use:   "queues",
 		Short: "Serve the current lengths of a batch system's queues",
@@ -36,10 +36,10 @@ web server, or give it a certificate.`,
   grid agent queues --lrms slurm+ssh://login.example.org --listen :6110 --cert host.pem --key host.key
   curl http://127.0.0.1:6110/`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentQueues(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentQueues(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+a.urlForms())
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+urlForms(d))
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:6110", "`address` to listen on")
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` (PEM)")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
@@ -47,8 +47,8 @@ web server, or give it a certificate.`,
 	return cmd
 }
 
-func (a *app) agentQueues(ctx context.Context, f agentQueuesFlags) error {
-	read, end, err := a.queueReader(f.lrms)
+func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
+	read, end, err := queueReader(d, f.lrms)
 	if err != nil {
 		return usageError(err)
 	}
@@ -58,7 +58,7 @@ func (a *app) agentQueues(ctx context.Context, f agentQueuesFlags) error {
 		return err
 	}
 	srv := &http.Server{
-		Handler:     &queuelen.Server{Read: read, MaxAge: f.maxAge, Now: a.env.Now},
+		Handler:     &queuelen.Server{Read: read, MaxAge: f.maxAge, Now: d.env.Now},
 		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	defer context.AfterFunc(ctx, func() {
@@ -66,9 +66,9 @@ func (a *app) agentQueues(ctx context.Context, f agentQueuesFlags) error {
 		defer cancel()
 		srv.Shutdown(done)
 	})()
-	fmt.Fprintf(a.env.Err, "grid: queue lengths of %s on %s\n", f.lrms, l.Addr())
+	fmt.Fprintf(d.env.Err, "grid: queue lengths of %s on %s\n", f.lrms, l.Addr())
 	if f.cert != "" {
-		err = srv.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+		err = srv.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
 	} else {
 		err = srv.Serve(l)
 	}
@@ -92,18 +92,18 @@ func listen(ctx context.Context, address string, tls bool) (net.Listener, error)
 }
 
 // queueReader opens a batch system by its URL.
-func (a *app) queueReader(raw string) (read func(context.Context) (queuelen.Answer, error), end func() error, err error) {
-	c, err := a.loadConfig()
+func queueReader(d *deps, raw string) (read func(context.Context) (queuelen.Answer, error), end func() error, err error) {
+	c, err := loadConfig(d)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := a.backends(c)
+	b, err := openBackends(d, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	back, ok := b.ForURL(raw)
 	if !ok {
-		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, a.urlForms())
+		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, urlForms(d))
 	}
 	if o, ok := back.Submitter.(plugins.QueueOpener); ok {
 		q, err := o.QueueReader(raw)
@@ -116,8 +116,8 @@ func (a *app) queueReader(raw string) (read func(context.Context) (queuelen.Answ
 			return queuelen.FromState(state, lrms), err
 		}, b.Close, err
 	}
-	src, err := a.opener(c, b, discovery{}).Open(raw)
-	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, a.env.Now()) }, b.Close, err
+	src, err := opener(d, c, b, discovery{}).Open(raw)
+	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, d.env.Now()) }, b.Close, err
 }
 
 // sourceLengths counts the queues a source publishes.

@@ -24,7 +24,7 @@ import (
 	"gridbroker/plugins/queuelen"
 )
 
-type agentRunFlags struct {
+type agentRunOptions struct {
 	lrms, scheduler, cluster, queue, start, partition, function, policy string
 	gridmap, listen, cert, key, tokenFile                               string
 	ttl, poll, maxGuest, horizon                                        time.Duration
@@ -33,8 +33,8 @@ type agentRunFlags struct {
 	vos                                                                 []string
 }
 
-func (a *app) agentRunCmd() *cobra.Command {
-	var f agentRunFlags
+func agentRunCmd(d *deps) *cobra.Command {
+	var f agentRunOptions
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Follow a batch system and publish the slots foreseen to a central scheduler",
@@ -49,15 +49,15 @@ It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`
 		Example: `  grid agent run --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120 --ttl 10m
   grid agent run --lrms local: --cluster here --scheduler http://127.0.0.1:6120 --start plain --token-file agent.token`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentRun(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd.Context(), d, f) },
 	}
-	a.agentFlags(cmd, &f)
+	agentFlags(d, cmd, &f)
 	return cmd
 }
 
-func (a *app) agentFlags(cmd *cobra.Command, f *agentRunFlags) {
+func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+a.urlForms())
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+urlForms(d))
 	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API")
 	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
 	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
@@ -81,7 +81,7 @@ func (a *app) agentFlags(cmd *cobra.Command, f *agentRunFlags) {
 }
 
 // site is what is published of the site besides its nodes.
-func (f agentRunFlags) site(users []string) (wire.Site, error) {
+func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	s := wire.Site{Start: wire.Way(f.start), Partition: f.partition, MaxGuest: int64(f.maxGuest / time.Second), Function: f.function,
 		Users: users, VOs: f.vos, Speed: f.speed, OutOfTurn: f.outOfTurn, Queue: f.queue, Endpoint: f.lrms, Agent: version()}
 	s.LRMS, _, _ = strings.Cut(f.lrms, ":")
@@ -102,8 +102,8 @@ func (f agentRunFlags) site(users []string) (wire.Site, error) {
 }
 
 // newAgent makes an agent of the flags; end closes what it uses.
-func (a *app) newAgent(f agentRunFlags) (ag *agent.Agent, end func() error, err error) {
-	users, err := a.gridmap(f.gridmap)
+func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, err error) {
+	users, err := gridmap(d, f.gridmap)
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
@@ -114,11 +114,11 @@ func (a *app) newAgent(f agentRunFlags) (ag *agent.Agent, end func() error, err 
 	if f.cluster == "" || f.scheduler == "" {
 		return nil, nil, usageError(errors.New("name the cluster and the scheduler: --cluster NAME --scheduler URL"))
 	}
-	reader, end, err := a.lrmsReader(f.lrms)
+	reader, end, err := lrmsReader(d, f.lrms)
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
-	client, base, err := a.agentClient(f.scheduler)
+	client, base, err := agentClient(d, f.scheduler)
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
@@ -127,47 +127,47 @@ func (a *app) newAgent(f agentRunFlags) (ag *agent.Agent, end func() error, err 
 		return nil, nil, errors.Join(usageError(fmt.Errorf("--policy: %w", err)), end())
 	}
 	level := slog.LevelWarn
-	if a.verbose > 0 {
+	if d.verbose > 0 {
 		level = slog.LevelInfo
 	}
 	ag = &agent.Agent{
 		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names},
-		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}}, HTTP: client, Now: a.env.Now,
-		Log: slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level})),
+		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}}, HTTP: client, Now: d.env.Now,
+		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}
 	if f.tokenFile != "" {
 		ag.Token = func() (string, error) {
-			text, err := os.ReadFile(a.abs(f.tokenFile))
+			text, err := os.ReadFile(abs(d, f.tokenFile))
 			return strings.TrimSpace(string(text)), err
 		}
 	}
 	if site.Start == wire.Reservation {
-		ag.Reserve = agent.SlurmReservations{Run: a.runHere, Users: a.env.Getenv("USER")}
+		ag.Reserve = agent.SlurmReservations{Run: func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }, Users: d.env.Getenv("USER")}
 	}
 	return ag, end, nil
 }
 
 // runHere runs a command of the batch system on this machine.
-func (a *app) runHere(ctx context.Context, argv ...string) ([]byte, error) {
+func runHere(ctx context.Context, d *deps, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = a.env.Environ
+	cmd.Env = d.env.Environ
 	return cmd.CombinedOutput()
 }
 
 // lrmsReader opens a batch system for looking at it.
-func (a *app) lrmsReader(raw string) (plugins.QueueReader, func() error, error) {
-	c, err := a.loadConfig()
+func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) {
+	c, err := loadConfig(d)
 	if err != nil {
 		return nil, nil, err
 	}
-	reg, err := a.backends(c)
+	reg, err := openBackends(d, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	back, ok := reg.ForURL(raw)
 	o, can := back.Submitter.(plugins.QueueOpener)
 	if !ok || !can {
-		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", raw, a.urlForms()), reg.Close())
+		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", raw, urlForms(d)), reg.Close())
 	}
 	q, err := o.QueueReader(raw)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *app) lrmsReader(raw string) (plugins.QueueReader, func() error, error) 
 }
 
 // agentClient speaks to the scheduler with the credential at hand.
-func (a *app) agentClient(raw string) (*http.Client, string, error) {
+func agentClient(d *deps, raw string) (*http.Client, string, error) {
 	u, err := url.Parse(strings.Replace(strings.Replace(raw, "grid+http://", "http://", 1), "grid://", "https://", 1))
 	if err != nil {
 		return nil, "", usageError(err)
@@ -185,11 +185,11 @@ func (a *app) agentClient(raw string) (*http.Client, string, error) {
 	t := &http.Transport{IdleConnTimeout: 2 * time.Minute}
 	switch host := u.Hostname(); {
 	case u.Scheme == "https":
-		set, err := trusting(a.credentialSet())
+		set, err := trusting(credentialSet(d))
 		if err != nil {
 			return nil, "", err
 		}
-		t.DialTLSContext = set.Dialer(a.valid(set.X509)).DialTLS
+		t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
 	case u.Scheme != "http" || net.ParseIP(host) == nil && host != "localhost" || host != "localhost" && !net.ParseIP(host).IsLoopback():
 		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
 	}
@@ -197,11 +197,11 @@ func (a *app) agentClient(raw string) (*http.Client, string, error) {
 }
 
 // gridmap reads the subjects of a grid-mapfile: "subject" account.
-func (a *app) gridmap(path string) (users []string, err error) {
+func gridmap(d *deps, path string) (users []string, err error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(a.abs(path))
+	f, err := os.Open(abs(d, path))
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +220,8 @@ func (a *app) gridmap(path string) (users []string, err error) {
 	return users, nil
 }
 
-func (a *app) agentRun(ctx context.Context, f agentRunFlags) error {
-	ag, end, err := a.newAgent(f)
+func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
+	ag, end, err := newAgent(d, f)
 	if err != nil {
 		return err
 	}
@@ -231,16 +231,16 @@ func (a *app) agentRun(ctx context.Context, f agentRunFlags) error {
 		if err != nil {
 			return err
 		}
-		go a.serveQueues(ctx, l, ag, f)
+		go serveQueues(ctx, d, l, ag, f)
 	}
-	fmt.Fprintf(a.env.Err, "grid: agent of %s (%s), publishing to %s\n", f.cluster, f.lrms, f.scheduler)
+	fmt.Fprintf(d.env.Err, "grid: agent of %s (%s), publishing to %s\n", f.cluster, f.lrms, f.scheduler)
 	return ag.Run(ctx)
 }
 
 // serveQueues tells brokers the queue lengths of the last look.
-func (a *app) serveQueues(ctx context.Context, l net.Listener, ag *agent.Agent, f agentRunFlags) {
+func serveQueues(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, f agentRunOptions) {
 	mux := http.NewServeMux()
-	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: a.env.Now, Read: func(context.Context) (queuelen.Answer, error) {
+	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: d.env.Now, Read: func(context.Context) (queuelen.Answer, error) {
 		s, at := ag.State()
 		if at.IsZero() {
 			return queuelen.Answer{}, errors.New("the batch system has not answered yet")
@@ -251,11 +251,11 @@ func (a *app) serveQueues(ctx context.Context, l net.Listener, ag *agent.Agent, 
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
 	var err error
 	if f.cert != "" {
-		err = srv.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+		err = srv.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
 	} else {
 		err = srv.Serve(l)
 	}
 	if !errors.Is(err, http.ErrServerClosed) {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"gridbroker/plugins/wiki"
 )
 
-type scheduleFlags struct {
+type scheduleOptions struct {
 	policy, lrms, config, keyFile, ca string
 	every                             time.Duration
 	once, dry                         bool
 }
 
-func (a *app) agentScheduleCmd() *cobra.Command {
-	var f scheduleFlags
+func agentScheduleCmd(d *deps) *cobra.Command {
+	var f scheduleOptions
 	cmd := &cobra.Command{
 		Use:   "schedule",
 		Short: "Schedule a cluster that speaks WIKI",
@@ -39,7 +39,7 @@ site's own scheduler starts meanwhile.`,
 		Example: `  grid agent schedule --policy maui --maui-cfg maui.cfg --lrms wiki://127.0.0.1:7321 --key-file wiki.key
   grid agent schedule --policy easy --lrms wiki+unix:///run/wiki.sock --dry-run`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentSchedule(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentSchedule(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.policy, "policy", "maui", "`POLICY`: "+strings.Join(batch.PolicyNames(), ", "))
@@ -53,12 +53,12 @@ site's own scheduler starts meanwhile.`,
 	return cmd
 }
 
-func (a *app) agentSchedule(ctx context.Context, f scheduleFlags) error {
-	client, err := a.wikiClient(f)
+func runAgentSchedule(ctx context.Context, d *deps, f scheduleOptions) error {
+	client, err := wikiClient(d, f)
 	if err != nil {
 		return usageError(err)
 	}
-	config, err := a.mauiConfig(f.config)
+	config, err := mauiConfig(d, f.config)
 	if err != nil {
 		return usageError(err)
 	}
@@ -69,14 +69,14 @@ func (a *app) agentSchedule(ctx context.Context, f scheduleFlags) error {
 	if f.every < 100*time.Millisecond {
 		return usageError(fmt.Errorf("--every %s: want 100ms or more", f.every))
 	}
-	loop := &wiki.Loop{Cluster: client, Decider: decider, Dry: f.dry, Now: a.env.Now, Tell: a.tellEvent}
+	loop := &wiki.Loop{Cluster: client, Decider: decider, Dry: f.dry, Now: d.env.Now, Tell: func(e wiki.Event) { tellEvent(d, e) }}
 	for {
 		err := loop.Round(ctx)
 		if f.once || ctx.Err() != nil {
 			return err
 		}
 		if err != nil { // the next round sees what became of it
-			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+			fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -87,17 +87,17 @@ func (a *app) agentSchedule(ctx context.Context, f scheduleFlags) error {
 }
 
 // wikiClient opens the resource manager.
-func (a *app) wikiClient(f scheduleFlags) (*wiki.Client, error) {
+func wikiClient(d *deps, f scheduleOptions) (*wiki.Client, error) {
 	c, err := wiki.ParseURL(f.lrms)
 	if err != nil {
 		return nil, fmt.Errorf("--lrms: %w", err)
 	}
-	if c.Key, err = a.wikiKey(f.keyFile); err != nil {
+	if c.Key, err = wikiKey(d, f.keyFile); err != nil {
 		return nil, err
 	}
-	c.Now = a.env.Now
+	c.Now = d.env.Now
 	if why := wiki.Insecure(c.Network, c.Address, c.TLS != nil); why != "" {
-		fmt.Fprintf(a.env.Err, "grid: warning: %s\n", why)
+		fmt.Fprintf(d.env.Err, "grid: warning: %s\n", why)
 	}
 	if f.ca == "" {
 		return c, nil
@@ -105,7 +105,7 @@ func (a *app) wikiClient(f scheduleFlags) (*wiki.Client, error) {
 	if c.TLS == nil {
 		return nil, fmt.Errorf("--ca is for wikis://")
 	}
-	return c, trust(c.TLS, a.abs(f.ca))
+	return c, trust(c.TLS, abs(d, f.ca))
 }
 
 // trust makes a TLS configuration trust the authorities of a file only.
@@ -122,9 +122,9 @@ func trust(c *tls.Config, path string) error {
 }
 
 // tellEvent tells of something done, a line each.
-func (a *app) tellEvent(e wiki.Event) {
-	if a.json {
-		a.printJSON("schedule", map[string]any{"event": e})
+func tellEvent(d *deps, e wiki.Event) {
+	if d.json {
+		printJSON(d, "schedule", map[string]any{"event": e})
 		return
 	}
 	text := fmt.Sprintf("%s %-4s %s %s", e.At.UTC().Format(time.RFC3339), e.By, strings.TrimSuffix(strings.ToLower(e.Verb), "job"), e.Job)
@@ -134,5 +134,5 @@ func (a *app) tellEvent(e wiki.Event) {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
-	fmt.Fprintln(a.env.Out, text)
+	fmt.Fprintln(d.env.Out, text)
 }

@@ -19,14 +19,14 @@ import (
 	"gridbroker/plugins/wiki"
 )
 
-type wikiServeFlags struct {
+type wikiServeOptions struct {
 	lrms, resources, workload, journal string
 	listen, cert, key, keyFile         string
 	insecure                           bool
 }
 
 // agentWikiCmd holds what speaks WIKI as a resource manager.
-func (a *app) agentWikiCmd() *cobra.Command {
+func agentWikiCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "wiki", Short: "Speak WIKI, the interface of the Maui scheduler",
 		Long:    "Wiki holds the resource manager's side of WIKI, the interface by which the Maui scheduler runs clusters.",
@@ -34,12 +34,12 @@ func (a *app) agentWikiCmd() *cobra.Command {
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.agentWikiServeCmd())
+	cmd.AddCommand(agentWikiServeCmd(d))
 	return cmd
 }
 
-func (a *app) agentWikiServeCmd() *cobra.Command {
-	var f wikiServeFlags
+func agentWikiServeCmd(d *deps) *cobra.Command {
+	var f wikiServeOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Present a cluster to a WIKI scheduler such as Maui",
@@ -56,10 +56,10 @@ socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 		Example: `  grid agent wiki serve --lrms slurm: --key-file wiki.key
   grid agent wiki serve --resources resource.trace --workload workload.trace --listen unix:/run/wiki.sock`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.agentWikiServe(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWikiServe(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+a.urlForms())
+	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+urlForms(d))
 	fl.StringVar(&f.resources, "resources", "", "simulate the nodes of this resource trace `FILE`")
 	fl.StringVar(&f.workload, "workload", "", "with the jobs of this workload trace `FILE`")
 	fl.StringVar(&f.journal, "journal", "", "keep the simulated jobs in `FILE`")
@@ -71,43 +71,43 @@ socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 	return cmd
 }
 
-func (a *app) agentWikiServe(ctx context.Context, f wikiServeFlags) error {
-	s := &wiki.Server{Auth: "grid", Now: a.env.Now, Began: a.env.Now(), Log: func(from net.Addr, err error) {
-		fmt.Fprintf(a.env.Err, "grid: wiki: %v: %v\n", from, err)
+func runWikiServe(ctx context.Context, d *deps, f wikiServeOptions) error {
+	s := &wiki.Server{Auth: "grid", Now: d.env.Now, Began: d.env.Now(), Log: func(from net.Addr, err error) {
+		fmt.Fprintf(d.env.Err, "grid: wiki: %v: %v\n", from, err)
 	}}
 	var err error
-	if s.Key, err = a.wikiKey(f.keyFile); err != nil {
+	if s.Key, err = wikiKey(d, f.keyFile); err != nil {
 		return usageError(err)
 	}
-	end, err := a.wikiManager(s, f)
+	end, err := wikiManager(d, s, f)
 	if err != nil {
 		return err
 	}
 	defer end()
-	l, err := a.wikiListen(ctx, f)
+	l, err := wikiListen(ctx, d, f)
 	if err != nil {
 		return err
 	}
 	if !s.Key.Set() {
-		fmt.Fprintln(a.env.Err, "grid: warning: without --key-file everybody who can connect may give commands")
+		fmt.Fprintln(d.env.Err, "grid: warning: without --key-file everybody who can connect may give commands")
 	}
-	fmt.Fprintf(a.env.Err, "grid: WIKI on %s\n", l.Addr())
+	fmt.Fprintf(d.env.Err, "grid: WIKI on %s\n", l.Addr())
 	return s.Serve(ctx, l)
 }
 
 // wikiKey reads the key, or asks for none.
-func (a *app) wikiKey(path string) (wiki.Key, error) {
+func wikiKey(d *deps, path string) (wiki.Key, error) {
 	if path == "" {
 		return wiki.Key{}, nil
 	}
-	return wiki.ReadKey(a.abs(path))
+	return wiki.ReadKey(abs(d, path))
 }
 
 // wikiListen opens the socket where it is safe.
-func (a *app) wikiListen(ctx context.Context, f wikiServeFlags) (net.Listener, error) {
+func wikiListen(ctx context.Context, d *deps, f wikiServeOptions) (net.Listener, error) {
 	network, address := "tcp", f.listen
 	if path, ok := strings.CutPrefix(f.listen, "unix:"); ok {
-		network, address = "unix", a.abs(path)
+		network, address = "unix", abs(d, path)
 		if info, err := os.Lstat(address); err == nil && info.Mode()&os.ModeSocket != 0 {
 			if _, err := net.Dial(network, address); err != nil {
 				os.Remove(address) // of a server that is no more
@@ -121,7 +121,7 @@ func (a *app) wikiListen(ctx context.Context, f wikiServeFlags) (net.Listener, e
 		if !f.insecure {
 			return nil, usageError(fmt.Errorf("--listen %s: %s, or --insecure", f.listen, why))
 		}
-		fmt.Fprintf(a.env.Err, "grid: warning: %s\n", why)
+		fmt.Fprintf(d.env.Err, "grid: warning: %s\n", why)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *app) wikiListen(ctx context.Context, f wikiServeFlags) (net.Listener, e
 	if f.cert == "" {
 		return l, nil
 	}
-	cert, err := tls.LoadX509KeyPair(a.abs(f.cert), a.abs(f.key))
+	cert, err := tls.LoadX509KeyPair(abs(d, f.cert), abs(d, f.key))
 	if err != nil {
 		return nil, errors.Join(usageError(err), l.Close())
 	}
@@ -141,32 +141,32 @@ func (a *app) wikiListen(ctx context.Context, f wikiServeFlags) (net.Listener, e
 }
 
 // wikiManager opens the cluster to present.
-func (a *app) wikiManager(s *wiki.Server, f wikiServeFlags) (end func() error, err error) {
+func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error, err error) {
 	switch {
 	case (f.lrms == "") == (f.resources == ""):
 		return nil, usageError(fmt.Errorf("give either --lrms URL or --resources FILE"))
 	case f.lrms != "" && (f.workload != "" || f.journal != ""):
 		return nil, usageError(fmt.Errorf("--workload and --journal are for --resources"))
 	case f.lrms == "":
-		c, err := a.simulatedCluster(f)
+		c, err := simulatedCluster(d, f)
 		if err != nil {
 			return nil, usageError(err)
 		}
 		s.Manager = c
 		return c.Close, nil
 	}
-	c, err := a.loadConfig()
+	c, err := loadConfig(d)
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.backends(c)
+	b, err := openBackends(d, c)
 	if err != nil {
 		return nil, err
 	}
 	back, _ := b.ForURL(f.lrms)
 	o, ok := back.Submitter.(plugins.QueueOpener)
 	if !ok {
-		return nil, usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", f.lrms, a.urlForms()))
+		return nil, usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", f.lrms, urlForms(d)))
 	}
 	q, err := o.QueueReader(f.lrms)
 	s.Manager = wiki.Presented{Reader: q}
@@ -175,8 +175,8 @@ func (a *app) wikiManager(s *wiki.Server, f wikiServeFlags) (end func() error, e
 
 // simulatedCluster sets the cluster of the traces up, or goes on with that of
 // the journal.
-func (a *app) simulatedCluster(f wikiServeFlags) (*wiki.Cluster, error) {
-	traced, err := readTraceFile(a.abs(f.resources), maui.ReadResources)
+func simulatedCluster(d *deps, f wikiServeOptions) (*wiki.Cluster, error) {
+	traced, err := readTraceFile(abs(d, f.resources), maui.ReadResources)
 	if err != nil {
 		return nil, err
 	}
@@ -184,28 +184,28 @@ func (a *app) simulatedCluster(f wikiServeFlags) (*wiki.Cluster, error) {
 	for i, n := range traced {
 		nodes[i] = wiki.Node{Node: n.Node, Free: -1}
 	}
-	c := wiki.NewCluster(nodes, a.env.Now)
+	c := wiki.NewCluster(nodes, d.env.Now)
 	if f.journal != "" {
-		if err := os.MkdirAll(filepath.Dir(a.abs(f.journal)), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(abs(d, f.journal)), 0o700); err != nil {
 			return nil, err
 		}
-		n, err := c.Journal(a.abs(f.journal))
+		n, err := c.Journal(abs(d, f.journal))
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
-			fmt.Fprintf(a.env.Err, "grid: going on with %d jobs of %s\n", n, f.journal)
+			fmt.Fprintf(d.env.Err, "grid: going on with %d jobs of %s\n", n, f.journal)
 			return c, nil
 		}
 	}
 	if f.workload == "" {
 		return c, nil
 	}
-	jobs, err := readTraceFile(a.abs(f.workload), maui.ReadWorkload)
+	jobs, err := readTraceFile(abs(d, f.workload), maui.ReadWorkload)
 	if err != nil {
 		return nil, err
 	}
-	return c, submitTraced(c, jobs, a.env.Now())
+	return c, submitTraced(c, jobs, d.env.Now())
 }
 
 // submitTraced puts the jobs of a trace in the queue, the first at a time.

@@ -16,7 +16,7 @@ import (
 )
 
 // authCmd is the parent of the verbs about credentials.
-func (a *app) authCmd() *cobra.Command {
+func authCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
 		Short: "Credentials: what there is, make, renew, mend",
@@ -28,19 +28,19 @@ Nothing else needs to be installed: proxies, VOMS and tokens are handled here.`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.authStatusCmd(), a.authProxyCmd(), a.authLoginCmd(), a.authRenewCmd(), a.authWatchCmd(), a.authDoctorCmd())
+	cmd.AddCommand(authStatusCmd(d), authProxyCmd(d), authLoginCmd(d), authRenewCmd(d), authWatchCmd(d), authDoctorCmd(d))
 	return cmd
 }
 
-// authFlags are the files that credentials are looked for in.
-type authFlags struct {
+// authOptions are the files that credentials are looked for in.
+type authOptions struct {
 	opts    credential.Options
 	cas     string
 	pwstdin bool
 	pwfile  string
 }
 
-func (f *authFlags) register(cmd *cobra.Command) {
+func (f *authOptions) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.opts.Cert, "cert", "", "certificate `file`, PEM or PKCS#12 (default $X509_USER_CERT, ~/.globus)")
 	fs.StringVar(&f.opts.Key, "key-file", "", "private key `file` (default $X509_USER_KEY, ~/.globus)")
@@ -52,7 +52,7 @@ func (f *authFlags) register(cmd *cobra.Command) {
 }
 
 // options completes the flags; prompts are given only by verbs that need keys.
-func (f *authFlags) options(a *app) (credential.Options, error) {
+func (f *authOptions) options(a *deps) (credential.Options, error) {
 	o := f.opts
 	switch f.cas {
 	case "any":
@@ -67,27 +67,27 @@ func (f *authFlags) options(a *app) (credential.Options, error) {
 // askPassphrase prompts on the terminal, without echo, or reads a line of
 // standard input or of a file when told to. There is no way by the environment
 // or an argument: other users of the machine could see it there.
-func (a *app) askPassphrase(f *authFlags) (func(string) ([]byte, error), error) {
+func askPassphrase(d *deps, f *authOptions) (func(string) ([]byte, error), error) {
 	switch {
 	case f.pwstdin && f.pwfile != "":
 		return nil, usageError(errors.New("--pwstdin and --pwfile: one of them"))
 	case f.pwstdin:
-		return passphraseFrom(a.env.In, "standard input"), nil
+		return passphraseFrom(d.env.In, "standard input"), nil
 	case f.pwfile != "":
-		text, err := a.readPassphraseFile(f.pwfile)
+		text, err := readPassphraseFile(d, f.pwfile)
 		if err != nil {
 			return nil, err
 		}
 		return passphraseFrom(bytes.NewReader(text), f.pwfile), nil
 	}
 	return func(prompt string) ([]byte, error) {
-		f, ok := a.env.In.(*os.File)
+		f, ok := d.env.In.(*os.File)
 		if !ok || !term.IsTerminal(int(f.Fd())) {
 			return nil, errors.New("a passphrase is needed and standard input is no terminal (--pwstdin and --pwfile read it from elsewhere)")
 		}
-		fmt.Fprint(a.env.Err, prompt)
+		fmt.Fprint(d.env.Err, prompt)
 		pass, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(a.env.Err)
+		fmt.Fprintln(d.env.Err)
 		return pass, err
 	}, nil
 }
@@ -106,9 +106,9 @@ func passphraseFrom(r io.Reader, name string) func(string) ([]byte, error) {
 
 // readPassphraseFile reads a file of the user's own, or a descriptor, of which
 // the modes say nothing.
-func (a *app) readPassphraseFile(path string) ([]byte, error) {
+func readPassphraseFile(d *deps, path string) ([]byte, error) {
 	if !strings.HasPrefix(path, "/dev/fd/") {
-		return credential.ReadSecret(a.credentialEnv(), path)
+		return credential.ReadSecret(credentialEnv(d), path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

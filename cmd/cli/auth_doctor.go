@@ -9,8 +9,8 @@ import (
 	"gridbroker/credential/doctor"
 )
 
-func (a *app) authDoctorCmd() *cobra.Command {
-	var flags authFlags
+func authDoctorCmd(d *deps) *cobra.Command {
+	var flags authOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [ENDPOINT...]",
 		Short: "What is wrong with credentials, and how to mend it",
@@ -23,11 +23,11 @@ Every finding has an id that does not change; messages of other verbs name it in
 with exit code 4 when something does not work.`,
 		Example: "  grid auth doctor\n  grid auth doctor https://ce.example.org:443/arex\n  grid auth doctor --json | jq '.findings[] | select(.severity == \"problem\")'",
 		RunE: func(cmd *cobra.Command, endpoints []string) error {
-			opts, err := flags.options(a)
+			opts, err := flags.options(d)
 			if err != nil {
 				return err
 			}
-			return a.doctor(cmd.Context(), opts, endpoints)
+			return runAuthDoctor(cmd.Context(), d, opts, endpoints)
 		},
 	}
 	flags.register(cmd)
@@ -36,33 +36,33 @@ with exit code 4 when something does not work.`,
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, opts credential.Options, endpoints []string) error {
-	store, err := a.loginStore()
+func runAuthDoctor(ctx context.Context, d *deps, opts credential.Options, endpoints []string) error {
+	store, err := loginStore(d)
 	if err != nil {
 		return err
 	}
-	c, err := a.loadConfig()
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
 	opts.PublicCAs, opts.AnyToken = c.Auth.PublicCAs, c.Auth.AnyToken
-	d := doctor.Doctor{Env: a.credentialEnv(), Opts: opts, Logins: store}
-	if trust, err := credential.LoadTrust(d.Env, opts); err == nil {
-		if d.Minter, err = a.minter(trust); err != nil {
+	doc := doctor.Doctor{Env: credentialEnv(d), Opts: opts, Logins: store}
+	if trust, err := credential.LoadTrust(doc.Env, opts); err == nil {
+		if doc.Minter, err = minter(d, trust); err != nil {
 			return err
 		}
 	}
-	set, findings := d.Local(ctx)
+	set, findings := doc.Local(ctx)
 	for _, e := range endpoints {
-		findings = append(findings, d.Endpoint(ctx, e, set)...)
+		findings = append(findings, doc.Endpoint(ctx, e, set)...)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if a.json {
-		err = a.printJSON("auth.doctor", map[string]any{"findings": findings, "worst": credential.Worst(findings)})
+	if d.json {
+		err = printJSON(d, "auth.doctor", map[string]any{"findings": findings, "worst": credential.Worst(findings)})
 	} else {
-		a.writeFindings(findings)
+		writeFindings(d, findings)
 	}
 	if err == nil && credential.Worst(findings) == credential.Problem {
 		return &exitError{exitCredential, errReported}

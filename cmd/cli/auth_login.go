@@ -17,16 +17,16 @@ import (
 // computeScopes are those of the WLCG token profile 1.3 for computing.
 var computeScopes = []string{"compute.create", "compute.read", "compute.modify", "compute.cancel"}
 
-type loginFlags struct {
-	authFlags
+type loginOptions struct {
+	authOptions
 	issuer, clientID, secretFile, audience string
 	scopes                                 []string
 	out                                    string
 	noStore, logout                        bool
 }
 
-func (a *app) authLoginCmd() *cobra.Command {
-	var f loginFlags
+func authLoginCmd(d *deps) *cobra.Command {
+	var f loginOptions
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Get a bearer token from an OpenID Connect issuer",
@@ -43,7 +43,7 @@ If oidc-agent is running, name its account in GRID_OIDC_ACCOUNT and no login is 
   grid auth login --audience https://ce.example.org --scope compute.create
   grid auth login --issuer https://iam.example.org/ --logout`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLogin(cmd.Context(), d, f) },
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
@@ -58,9 +58,9 @@ If oidc-agent is running, name its account in GRID_OIDC_ACCOUNT and no login is 
 	return cmd
 }
 
-func (a *app) login(ctx context.Context, f loginFlags) error {
-	env := a.credentialEnv()
-	store, err := a.loginStore()
+func runLogin(ctx context.Context, d *deps, f loginOptions) error {
+	env := credentialEnv(d)
+	store, err := loginStore(d)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) login(ctx context.Context, f loginFlags) error {
 	if err != nil {
 		return err
 	}
-	conf, err := a.loadConfig()
+	conf, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *app) login(ctx context.Context, f loginFlags) error {
 	if f.logout {
 		return store.Delete(f.issuer)
 	}
-	opts, err := f.options(a)
+	opts, err := f.options(d)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *app) login(ctx context.Context, f loginFlags) error {
 	if err != nil {
 		return err
 	}
-	token, err := a.getToken(ctx, f, store, sessions, trust)
+	token, err := getToken(ctx, d, f, store, sessions, trust)
 	if err != nil {
 		return err
 	}
@@ -108,11 +108,11 @@ func (a *app) login(ctx context.Context, f loginFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printStatus(set)
+	return runAuthStatus(d, set)
 }
 
 // getToken uses a stored login, or does the device flow.
-func (a *app) getToken(ctx context.Context, f loginFlags, store oidc.Store, sessions []*oidc.Session, trust *credential.Trust) (*credential.Token, error) {
+func getToken(ctx context.Context, d *deps, f loginOptions, store oidc.Store, sessions []*oidc.Session, trust *credential.Trust) (*credential.Token, error) {
 	client := trust.HTTPClient(nil, 30*time.Second)
 	for _, s := range sessions {
 		if strings.TrimSuffix(s.Issuer, "/") != strings.TrimSuffix(f.issuer, "/") {
@@ -122,13 +122,13 @@ func (a *app) getToken(ctx context.Context, f loginFlags, store oidc.Store, sess
 		if err == nil {
 			return t, store.Save(s)
 		}
-		fmt.Fprintf(a.env.Err, "grid: the stored login does not do: %v\n", err)
+		fmt.Fprintf(d.env.Err, "grid: the stored login does not do: %v\n", err)
 	}
-	secret, err := a.clientSecret(f.secretFile)
+	secret, err := clientSecret(d, f.secretFile)
 	if err != nil {
 		return nil, err
 	}
-	l := oidc.Login{HTTP: client, Issuer: f.issuer, ClientID: f.clientID, ClientSecret: secret, Scopes: f.scopes, Audience: f.audience, Show: a.showCode}
+	l := oidc.Login{HTTP: client, Issuer: f.issuer, ClientID: f.clientID, ClientSecret: secret, Scopes: f.scopes, Audience: f.audience, Show: func(url, code, complete string) { showCode(d, url, code, complete) }}
 	s, t, err := l.Run(ctx)
 	if err != nil || f.noStore {
 		return t, err
@@ -136,18 +136,18 @@ func (a *app) getToken(ctx context.Context, f loginFlags, store oidc.Store, sess
 	return t, store.Save(s)
 }
 
-func (a *app) showCode(url, code, complete string) {
+func showCode(d *deps, url, code, complete string) {
 	if complete != "" {
 		url = complete
 	}
-	fmt.Fprintf(a.env.Err, "Open %s\nand enter the code %s\n", a.style(bold, url), a.style(bold, code))
+	fmt.Fprintf(d.env.Err, "Open %s\nand enter the code %s\n", styled(d, bold, url), styled(d, bold, code))
 }
 
-func (a *app) clientSecret(file string) (string, error) {
+func clientSecret(d *deps, file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := credential.ReadSecret(a.credentialEnv(), file)
+	text, err := credential.ReadSecret(credentialEnv(d), file)
 	if err != nil {
 		return "", err
 	}
@@ -156,36 +156,36 @@ func (a *app) clientSecret(file string) (string, error) {
 }
 
 // loginStore is where logins are kept.
-func (a *app) loginStore() (oidc.Store, error) {
-	c, err := a.loadConfig()
+func loginStore(d *deps) (oidc.Store, error) {
+	c, err := loadConfig(d)
 	if err != nil {
 		return oidc.Store{}, err
 	}
-	return oidc.Store{Dir: filepath.Join(a.stateDir(c), "logins")}, nil
+	return oidc.Store{Dir: filepath.Join(stateDir(d, c), "logins")}, nil
 }
 
 // minter gets tokens for single endpoints from oidc-agent or a stored login.
-func (a *app) minter(trust *credential.Trust) (credential.Minter, error) {
-	store, err := a.loginStore()
+func minter(d *deps, trust *credential.Trust) (credential.Minter, error) {
+	store, err := loginStore(d)
 	if err != nil {
 		return nil, err
 	}
-	agent := oidc.Agent{Socket: a.env.Getenv("OIDC_SOCK"), Account: a.env.Getenv("GRID_OIDC_ACCOUNT"), Issuer: a.env.Getenv("GRID_OIDC_ISSUER")}
-	return &oidc.Minter{Env: a.credentialEnv(), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
+	agent := oidc.Agent{Socket: d.env.Getenv("OIDC_SOCK"), Account: d.env.Getenv("GRID_OIDC_ACCOUNT"), Issuer: d.env.Getenv("GRID_OIDC_ISSUER")}
+	return &oidc.Minter{Env: credentialEnv(d), Store: store, HTTP: trust.HTTPClient(nil, 30*time.Second), Agent: agent}, nil
 }
 
 // credentials are the ones submission uses: what the environment offers, and
 // the means to get tokens for single endpoints.
-func (a *app) credentials(opts credential.Options) (*credential.Set, error) {
-	c, err := a.loadConfig()
+func credentials(d *deps, opts credential.Options) (*credential.Set, error) {
+	c, err := loadConfig(d)
 	if err != nil {
 		return nil, err
 	}
 	opts.PublicCAs, opts.AnyToken = c.Auth.PublicCAs, c.Auth.AnyToken
-	set, err := credential.Discover(a.credentialEnv(), opts)
+	set, err := credential.Discover(credentialEnv(d), opts)
 	if err != nil || set.Trust == nil {
 		return set, err
 	}
-	set.Minter, err = a.minter(set.Trust)
+	set.Minter, err = minter(d, set.Trust)
 	return set, err
 }

@@ -11,9 +11,9 @@ import (
 	"gridbroker/foreign"
 )
 
-// proxyFlags are those of "auth proxy".
-type proxyFlags struct {
-	authFlags
+// proxyOptions are those of "auth proxy".
+type proxyOptions struct {
+	authOptions
 	voms      []string
 	valid     time.Duration
 	vomsValid time.Duration
@@ -24,8 +24,8 @@ type proxyFlags struct {
 	fromProxy bool
 }
 
-func (a *app) authProxyCmd() *cobra.Command {
-	var f proxyFlags
+func authProxyCmd(d *deps) *cobra.Command {
+	var f proxyOptions
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Make an X.509 proxy, with VOMS attributes if asked for",
@@ -41,7 +41,7 @@ check out.`,
   grid auth proxy --voms atlas:/atlas/Role=production --valid 24h
   grid auth proxy --voms atlas --voms ops --key ecdsa`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.makeProxy(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runProxy(cmd.Context(), d, f) },
 	}
 	f.register(cmd)
 	fs := cmd.Flags()
@@ -56,25 +56,25 @@ check out.`,
 	return cmd
 }
 
-func (a *app) makeProxy(ctx context.Context, f proxyFlags) error {
-	opts, err := f.options(a)
+func runProxy(ctx context.Context, d *deps, f proxyOptions) error {
+	opts, err := f.options(d)
 	if err != nil {
 		return err
 	}
-	if opts.Passphrase, err = a.askPassphrase(&f.authFlags); err != nil {
+	if opts.Passphrase, err = askPassphrase(d, &f.authOptions); err != nil {
 		return err
 	}
-	env := a.credentialEnv()
-	user, err := a.proxyIssuer(env, opts, f.fromProxy)
+	env := credentialEnv(d)
+	user, err := proxyIssuer(d, env, opts, f.fromProxy)
 	if err != nil {
 		return err
 	}
-	po := credential.ProxyOptions{Now: a.env.Now(), Lifetime: f.valid, Limited: f.limited, Key: f.key}
+	po := credential.ProxyOptions{Now: d.env.Now(), Lifetime: f.valid, Limited: f.limited, Key: f.key}
 	if f.pathLen >= 0 {
 		po.PathLen = &f.pathLen
 	}
 	if len(f.voms) > 0 {
-		if err := a.fetchACs(ctx, env, opts, f, user, &po); err != nil {
+		if err := fetchACs(ctx, d, env, opts, f, user, &po); err != nil {
 			return err
 		}
 	}
@@ -89,18 +89,18 @@ func (a *app) makeProxy(ctx context.Context, f proxyFlags) error {
 	if err := proxy.Save(out); err != nil {
 		return err
 	}
-	return a.reportProxy(env, opts, out)
+	return reportProxy(d, env, opts, out)
 }
 
 // proxyIssuer is what signs the proxy.
-func (a *app) proxyIssuer(env credential.Env, opts credential.Options, fromProxy bool) (*credential.X509, error) {
+func proxyIssuer(d *deps, env credential.Env, opts credential.Options, fromProxy bool) (*credential.X509, error) {
 	if fromProxy {
 		return credential.FindX509(env, credential.Options{Proxy: env.ProxyPath()})
 	}
 	return credential.FindUserCert(env, opts)
 }
 
-func (a *app) fetchACs(ctx context.Context, env credential.Env, opts credential.Options, f proxyFlags, user *credential.X509, po *credential.ProxyOptions) error {
+func fetchACs(ctx context.Context, d *deps, env credential.Env, opts credential.Options, f proxyOptions, user *credential.X509, po *credential.ProxyOptions) error {
 	trust, err := credential.LoadTrust(env, opts)
 	if err != nil {
 		return err
@@ -111,18 +111,18 @@ func (a *app) fetchACs(ctx context.Context, env credential.Env, opts credential.
 	}
 	acs, remarks, err := credential.FetchACs(ctx, env, opts, user, trust, f.voms, life)
 	for _, r := range remarks {
-		fmt.Fprintf(a.env.Err, "grid: VOMS server remarks: %s\n", foreign.Text(r))
+		fmt.Fprintf(d.env.Err, "grid: VOMS server remarks: %s\n", foreign.Text(r))
 	}
 	po.ACs = acs
 	return err
 }
 
 // reportProxy reads the new file back as everybody will, and shows it.
-func (a *app) reportProxy(env credential.Env, opts credential.Options, path string) error {
+func reportProxy(d *deps, env credential.Env, opts credential.Options, path string) error {
 	set, err := credential.Discover(env, credential.Options{Proxy: path, CertDir: opts.CertDir, CAs: opts.CAs, NoToken: true})
 	if err != nil {
 		return err
 	}
 	set.Verify(env.VOMSDir(opts))
-	return a.printStatus(set)
+	return runAuthStatus(d, set)
 }

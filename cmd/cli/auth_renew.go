@@ -14,7 +14,7 @@ import (
 	"gridbroker/plugins"
 )
 
-func (a *app) authRenewCmd() *cobra.Command {
+func authRenewCmd(d *deps) *cobra.Command {
 	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "renew [ID...]",
@@ -26,29 +26,29 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 ` + selectionHelp,
 		Example:           "  grid auth proxy && grid auth renew\n  grid auth renew --state running",
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if len(args) == 0 {
 					rs = renewable(s, rs)
 				}
-				set, err := a.credentialSet()
+				set, err := credentialSet(d)
 				if err != nil {
 					return err
 				}
-				if err := a.renew(ctx, s, set, rs); err != nil {
+				if err := renewCredentials(ctx, d, s, set, rs); err != nil {
 					return err
 				}
-				if a.json {
-					return a.showJobs("auth.renew", rs)
+				if d.json {
+					return showJobs(d, "auth.renew", rs)
 				}
-				a.report(rs)
+				report(d, rs)
 				for _, r := range rs {
 					if r.Err == nil {
-						fmt.Fprintln(a.env.Out, r.ID)
+						fmt.Fprintln(d.env.Out, r.ID)
 					}
 				}
-				return a.outcome(rs, jobErr)
+				return outcomeOf(d, rs, jobErr)
 			})
 		},
 	}
@@ -68,10 +68,10 @@ func renewable(s *session, rs []*jobs.Outcome) []*jobs.Outcome {
 
 // renew renews and warns. An unusable credential is an error before anything
 // is asked.
-func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*jobs.Outcome) error {
+func renewCredentials(ctx context.Context, d *deps, s *session, set *credential.Set, rs []*jobs.Outcome) error {
 	if len(rs) == 0 {
-		if !a.json {
-			fmt.Fprintln(a.env.Err, "grid: no live jobs with a delegated credential")
+		if !d.json {
+			fmt.Fprintln(d.env.Err, "grid: no live jobs with a delegated credential")
 		}
 		return nil
 	}
@@ -83,20 +83,20 @@ func (a *app) renew(ctx context.Context, s *session, set *credential.Set, rs []*
 		}
 	}
 	if set.X509 != nil {
-		if err := set.X509.Valid(a.env.Now()); err != nil {
+		if err := set.X509.Valid(d.env.Now()); err != nil {
 			return err
 		}
 	}
 	if err := s.jobs.Renew(ctx, rs); err != nil {
 		return err
 	}
-	a.warnOfLife(set, rs)
+	warnOfLife(d, set, rs)
 	return nil
 }
 
 // warnOfLife names the jobs that may run for longer than the credential lives.
-func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Outcome) {
-	now := a.env.Now()
+func warnOfLife(d *deps, set *credential.Set, rs []*jobs.Outcome) {
+	now := d.env.Now()
 	short := 0
 	var worst *credential.Finding
 	var longest time.Duration
@@ -116,22 +116,22 @@ func (a *app) warnOfLife(set *credential.Set, rs []*jobs.Outcome) {
 		}
 	}
 	if worst != nil {
-		fmt.Fprintf(a.env.Err, "grid: warning: %d of %d jobs: %v\n", short, len(rs), worst)
+		fmt.Fprintf(d.env.Err, "grid: warning: %d of %d jobs: %v\n", short, len(rs), worst)
 	}
 }
 
 // warnShortLife warns after submission.
-func (a *app) warnShortLife(s *session, rs []*jobs.Outcome) {
+func warnShortLife(d *deps, s *session, rs []*jobs.Outcome) {
 	sent := renewable(s, slices.Clone(rs))
 	if len(sent) == 0 {
 		return
 	}
-	if set, err := a.credentialSet(); err == nil {
-		a.warnOfLife(set, sent)
+	if set, err := credentialSet(d); err == nil {
+		warnOfLife(d, set, sent)
 	}
 }
 
-func (a *app) authWatchCmd() *cobra.Command {
+func authWatchCmd(d *deps) *cobra.Command {
 	var every time.Duration
 	var forever bool
 	cmd := &cobra.Command{
@@ -146,7 +146,7 @@ Ends when no such job is left, unless --forever; failures are reported and tried
 			if every < time.Second {
 				return usageError(fmt.Errorf("--every %s: at least a second", every))
 			}
-			return a.authWatch(cmd, every, forever)
+			return runAuthWatch(d, cmd, every, forever)
 		},
 	}
 	lengthVar(cmd.Flags(), &every, "every", time.Hour, "how often")
@@ -154,15 +154,15 @@ Ends when no such job is left, unless --forever; failures are reported and tried
 	return cmd
 }
 
-func (a *app) authWatch(cmd *cobra.Command, every time.Duration, forever bool) error {
+func runAuthWatch(d *deps, cmd *cobra.Command, every time.Duration, forever bool) error {
 	ctx := cmd.Context()
 	for {
-		live, err := a.watchRound(cmd, every)
+		live, err := watchRound(d, cmd, every)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(a.env.Err, "grid: %v; trying again in %s\n", err, every)
+			fmt.Fprintf(d.env.Err, "grid: %v; trying again in %s\n", err, every)
 		} else if live == 0 && !forever {
 			return nil
 		}
@@ -175,15 +175,15 @@ func (a *app) authWatch(cmd *cobra.Command, every time.Duration, forever bool) e
 }
 
 // watchRound renews once and returns how many jobs there were to renew.
-func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err error) {
-	set, err := a.credentialSet()
+func watchRound(d *deps, cmd *cobra.Command, every time.Duration) (live int, err error) {
+	set, err := credentialSet(d)
 	if err != nil {
 		return 0, err
 	}
-	if err := a.renewTokenFile(cmd.Context(), set, every); err != nil {
-		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+	if err := renewTokenFile(cmd.Context(), d, set, every); err != nil {
+		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
-	err = a.withJobs(cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+	err = withJobs(d, cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 		if err := s.jobs.Refresh(ctx, rs); err != nil {
 			return err
 		}
@@ -191,10 +191,10 @@ func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err
 		if live = len(rs); live == 0 {
 			return nil
 		}
-		if err := a.renew(ctx, s, set, rs); err != nil {
+		if err := renewCredentials(ctx, d, s, set, rs); err != nil {
 			return err
 		}
-		a.report(rs)
+		report(d, rs)
 		return nil
 	})
 	return live, err
@@ -202,10 +202,10 @@ func (a *app) watchRound(cmd *cobra.Command, every time.Duration) (live int, err
 
 // renewTokenFile replaces the token in its default file when it would not
 // live until after the next round and a login is stored.
-func (a *app) renewTokenFile(ctx context.Context, set *credential.Set, every time.Duration) error {
-	path := a.credentialEnv().TokenPath()
+func renewTokenFile(ctx context.Context, d *deps, set *credential.Set, every time.Duration) error {
+	path := credentialEnv(d).TokenPath()
 	t := set.Token
-	if t == nil || set.Minter == nil || t.Source() != path || t.Expiry().IsZero() || t.Expiry().Sub(a.env.Now()) > 2*every {
+	if t == nil || set.Minter == nil || t.Source() != path || t.Expiry().IsZero() || t.Expiry().Sub(d.env.Now()) > 2*every {
 		return nil
 	}
 	audience := ""

@@ -58,8 +58,8 @@ type trustStatus struct {
 	System      bool   `json:"system"`
 }
 
-func (a *app) authStatusCmd() *cobra.Command {
-	var flags authFlags
+func authStatusCmd(d *deps) *cobra.Command {
+	var flags authOptions
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "What credentials there are, whose, for how long",
@@ -71,16 +71,16 @@ Ends with exit code 4 when there is no credential that could be used.`,
 		Example: "  grid auth status\n  grid auth status --json | jq .x509.seconds_left",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			opts, err := flags.options(a)
+			opts, err := flags.options(d)
 			if err != nil {
 				return err
 			}
-			set, err := credential.Discover(a.credentialEnv(), opts)
+			set, err := credential.Discover(credentialEnv(d), opts)
 			if err != nil {
 				return err
 			}
-			set.Verify(a.credentialEnv().VOMSDir(opts))
-			return a.printStatus(set)
+			set.Verify(credentialEnv(d).VOMSDir(opts))
+			return runAuthStatus(d, set)
 		},
 	}
 	flags.register(cmd)
@@ -89,18 +89,18 @@ Ends with exit code 4 when there is no credential that could be used.`,
 	return cmd
 }
 
-func (a *app) printStatus(set *credential.Set) error {
-	st := statusOf(set, a.env.Now())
-	if a.json {
-		if err := a.printJSON("auth.status", st); err != nil {
+func runAuthStatus(d *deps, set *credential.Set) error {
+	st := statusOf(set, d.env.Now())
+	if d.json {
+		if err := printJSON(d, "auth.status", st); err != nil {
 			return err
 		}
 	} else {
-		a.writeStatus(st)
-		a.writeFindings(st.Findings)
+		writeStatus(d, st)
+		writeFindings(d, st.Findings)
 	}
-	if !usable(st, a.env.Now()) {
-		if a.json {
+	if !usable(st, d.env.Now()) {
+		if d.json {
 			return &exitError{exitCredential, errReported}
 		}
 		return &exitError{exitCredential, errors.New("no usable credential")}
@@ -150,34 +150,34 @@ func left(end, now time.Time) int64 {
 	return max(0, int64(end.Sub(now).Seconds()))
 }
 
-func (a *app) writeStatus(st authStatus) {
+func writeStatus(d *deps, st authStatus) {
 	if x := st.X509; x != nil {
 		kind := "certificate"
 		if x.Proxy {
 			kind = "proxy"
 		}
-		a.field("X.509", a.style(bold, x.Identity))
-		a.field("  "+kind, x.Path)
-		a.field("  issuer", x.Issuer)
-		a.field("  valid", a.until(x.Expires))
+		statusField(d, "X.509", styled(d, bold, x.Identity))
+		statusField(d, "  "+kind, x.Path)
+		statusField(d, "  issuer", x.Issuer)
+		statusField(d, "  valid", untilText(d, x.Expires))
 		for _, v := range x.VOMS {
-			a.field("  VO", fmt.Sprintf("%s by %s, %s", v.VO, v.Server, a.until(v.Expires)))
+			statusField(d, "  VO", fmt.Sprintf("%s by %s, %s", v.VO, v.Server, untilText(d, v.Expires)))
 			for _, f := range v.FQANs {
-				a.field("    FQAN", f)
+				statusField(d, "    FQAN", f)
 			}
 		}
 	}
 	if t := st.Token; t != nil {
-		a.field("Token", a.style(bold, t.Source))
+		statusField(d, "Token", styled(d, bold, t.Source))
 		if t.Opaque {
-			a.field("  content", "not a JWT: only its issuer can read it")
+			statusField(d, "  content", "not a JWT: only its issuer can read it")
 		} else {
-			a.field("  subject", t.Subject)
-			a.field("  issuer", t.Issuer)
-			a.field("  audience", strings.Join(t.Audience, " "))
-			a.field("  scopes", strings.Join(t.Scopes, " "))
-			a.field("  groups", strings.Join(t.Groups, " "))
-			a.field("  valid", a.until(t.Expires))
+			statusField(d, "  subject", t.Subject)
+			statusField(d, "  issuer", t.Issuer)
+			statusField(d, "  audience", strings.Join(t.Audience, " "))
+			statusField(d, "  scopes", strings.Join(t.Scopes, " "))
+			statusField(d, "  groups", strings.Join(t.Groups, " "))
+			statusField(d, "  valid", untilText(d, t.Expires))
 		}
 	}
 	if t := st.Trust; t != nil {
@@ -188,46 +188,46 @@ func (a *app) writeStatus(st authStatus) {
 		if t.System {
 			from = append(from, "the system's authorities")
 		}
-		a.field("Trust", strings.Join(from, " and "))
+		statusField(d, "Trust", strings.Join(from, " and "))
 	}
 }
 
-func (a *app) field(name, value string) {
+func statusField(d *deps, name, value string) {
 	if value != "" {
-		fmt.Fprintf(a.env.Out, "%-11s %s\n", name, value)
+		fmt.Fprintf(d.env.Out, "%-11s %s\n", name, value)
 	}
 }
 
 // until writes how long something lives.
-func (a *app) until(end time.Time) string {
+func untilText(d *deps, end time.Time) string {
 	if end.IsZero() {
 		return "does not say how long"
 	}
-	d := end.Sub(a.env.Now())
-	if d <= 0 {
-		return a.style(red, "expired "+credential.Span(d)+" ago")
+	length := end.Sub(d.env.Now())
+	if length <= 0 {
+		return styled(d, red, "expired "+credential.Span(length)+" ago")
 	}
-	text := fmt.Sprintf("%s, until %s", credential.Span(d), end.Local().Format("2006-01-02 15:04 MST"))
-	if d < time.Hour {
-		return a.style(yellow, text)
+	text := fmt.Sprintf("%s, until %s", credential.Span(length), end.Local().Format("2006-01-02 15:04 MST"))
+	if length < time.Hour {
+		return styled(d, yellow, text)
 	}
 	return text
 }
 
 // writeFindings prints findings, one paragraph each.
-func (a *app) writeFindings(fs []credential.Finding) {
+func writeFindings(d *deps, fs []credential.Finding) {
 	colours := map[credential.Severity]style{credential.OK: green, credential.Note: dim, credential.Warning: yellow, credential.Problem: red}
 	for _, f := range fs {
 		what := f.What
 		if f.Subject != "" {
 			what = f.Subject + ": " + what
 		}
-		fmt.Fprintf(a.env.Out, "%s %s %s\n", a.style(colours[f.Severity], fmt.Sprintf("%-8s", f.Severity)), what, a.style(dim, "["+f.ID+"]"))
+		fmt.Fprintf(d.env.Out, "%s %s %s\n", styled(d, colours[f.Severity], fmt.Sprintf("%-8s", f.Severity)), what, styled(d, dim, "["+f.ID+"]"))
 		if f.Why != "" {
-			fmt.Fprintf(a.env.Out, "         %s\n", f.Why)
+			fmt.Fprintf(d.env.Out, "         %s\n", f.Why)
 		}
 		if f.Mend != "" {
-			fmt.Fprintf(a.env.Out, "         %s %s\n", a.style(bold, "mend:"), f.Mend)
+			fmt.Fprintf(d.env.Out, "         %s %s\n", styled(d, bold, "mend:"), f.Mend)
 		}
 	}
 }

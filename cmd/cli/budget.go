@@ -15,7 +15,7 @@ type budgetLine struct {
 	Used  float64 `json:"used"`
 }
 
-func (a *app) budgetCmd() *cobra.Command {
+func budgetCmd(d *deps) *cobra.Command {
 	var to, user string
 	var grant float64
 	cmd := &cobra.Command{
@@ -28,9 +28,9 @@ administrator sees all accounts, and sets one with --user and --set.`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("set") {
-				return a.grant(cmd.Context(), to, user, grant)
+				return runGrant(cmd.Context(), d, to, user, grant)
 			}
-			return a.budget(cmd.Context(), to)
+			return runBudget(cmd.Context(), d, to)
 		},
 	}
 	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler (default: scheduler of the configuration file)")
@@ -39,26 +39,26 @@ administrator sees all accounts, and sets one with --user and --set.`,
 	return cmd
 }
 
-func (a *app) grant(ctx context.Context, to, user string, budget float64) error {
+func runGrant(ctx context.Context, d *deps, to, user string, budget float64) error {
 	if user == "" {
 		return usageError(fmt.Errorf("--set %v: say whose with --user", budget))
 	}
-	return a.callScheduler(ctx, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil)
+	return callScheduler(ctx, d, to, "grant", "PUT", "/v1/budgets", map[string]any{"user": user, "budget": budget}, nil)
 }
 
-func (a *app) budget(ctx context.Context, to string) error {
+func runBudget(ctx context.Context, d *deps, to string) error {
 	var out struct {
 		Budgets []budgetLine `json:"budgets"`
 	}
-	if err := a.callScheduler(ctx, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
+	if err := callScheduler(ctx, d, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON("budget", out)
+	if d.json {
+		return printJSON(d, "budget", out)
 	}
 	var rows [][]string
 	for _, b := range out.Budgets {
 		rows = append(rows, []string{b.User, fmt.Sprintf("%.2f", b.Given), fmt.Sprintf("%.2f", b.Used), fmt.Sprintf("%.2f", b.Left)})
 	}
-	return a.table(columns("USER", ">GIVEN", ">USED", ">LEFT"), rows)
+	return table(d, columns("USER", ">GIVEN", ">USED", ">LEFT"), rows)
 }

@@ -18,8 +18,8 @@ import (
 	"gridbroker/readahead/httpfile"
 )
 
-// cacheServeFlags are those of grid cache serve.
-type cacheServeFlags struct {
+// cacheServeOptions are those of grid cache serve.
+type cacheServeOptions struct {
 	dir, listen      string
 	origins          []string
 	portion, quota   int64
@@ -28,19 +28,19 @@ type cacheServeFlags struct {
 	wait, recheck    time.Duration
 }
 
-func (a *app) cacheCmd() *cobra.Command {
+func cacheCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Share a read-ahead cache of remote files between the jobs of a site",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.cacheServeCmd())
+	cmd.AddCommand(cacheServeCmd(d))
 	return cmd
 }
 
-func (a *app) cacheServeCmd() *cobra.Command {
-	var f cacheServeFlags
+func cacheServeCmd(d *deps) *cobra.Command {
+	var f cacheServeOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve remote files through a read-ahead cache on disk",
@@ -54,7 +54,7 @@ Beyond this machine it listens only with a certificate and a token.`,
 		Example: `  grid cache serve --dir /var/cache/grid --origin https://data.example.org/run2026/
   curl 'http://127.0.0.1:8470/file?url=https://data.example.org/run2026/events.root' -r 0-1023`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheServe(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCacheServe(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.dir, "dir", "", "`DIR` of the cache")
@@ -72,7 +72,7 @@ Beyond this machine it listens only with a certificate and a token.`,
 	return cmd
 }
 
-func (f cacheServeFlags) check() error {
+func (f cacheServeOptions) check() error {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w", f.listen, err)
@@ -100,13 +100,13 @@ func (f cacheServeFlags) check() error {
 	return nil
 }
 
-func (a *app) cacheServe(ctx context.Context, f cacheServeFlags) error {
+func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
 	token := ""
 	if f.token != "" {
-		text, err := os.ReadFile(a.abs(f.token))
+		text, err := os.ReadFile(abs(d, f.token))
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (a *app) cacheServe(ctx context.Context, f cacheServeFlags) error {
 			return usageError(fmt.Errorf("%s: no token in it", f.token))
 		}
 	}
-	cache, err := readahead.Open(a.abs(f.dir), readahead.Options{
+	cache, err := readahead.Open(abs(d, f.dir), readahead.Options{
 		Portion: f.portion << 10, Quota: f.quota << 20, Ahead: f.ahead, Fetches: f.fetches,
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *app) cacheServe(ctx context.Context, f cacheServeFlags) error {
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
-	fmt.Fprintf(a.env.Err, "serving %s at %s\n", strings.Join(f.origins, ", "), l.Addr())
+	fmt.Fprintf(d.env.Err, "serving %s at %s\n", strings.Join(f.origins, ", "), l.Addr())
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -140,7 +140,7 @@ func (a *app) cacheServe(ctx context.Context, f cacheServeFlags) error {
 	})
 	defer stop()
 	if f.cert != "" {
-		err = server.ServeTLS(l, a.abs(f.cert), a.abs(f.key))
+		err = server.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
 	} else {
 		err = server.Serve(l)
 	}

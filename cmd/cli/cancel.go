@@ -9,7 +9,7 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) cancelCmd() *cobra.Command {
+func cancelCmd(d *deps) *cobra.Command {
 	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "cancel ID...",
@@ -21,13 +21,13 @@ left as they are.
 		Example: `  grid cancel 01k9x
   grid cancel --state queued --since 1h`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Cancel(ctx, rs); err != nil {
 					return err
 				}
-				return a.showJobs("cancel", rs)
+				return showJobs(d, "cancel", rs)
 			})
 		},
 	}
@@ -35,7 +35,7 @@ left as they are.
 	return cmd
 }
 
-func (a *app) cleanCmd() *cobra.Command {
+func cleanCmd(d *deps) *cobra.Command {
 	sel := selection{asking: always}
 	var forget bool
 	cmd := &cobra.Command{
@@ -48,13 +48,13 @@ back-ends, and their records here. Output already brought back stays.
 		Example: `  grid clean --state done
   grid clean --forget 01k9x`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Clean(ctx, rs, forget); err != nil {
 					return err
 				}
-				return a.cleaned(rs)
+				return cleaned(d, rs)
 			})
 		},
 	}
@@ -63,18 +63,18 @@ back-ends, and their records here. Output already brought back stays.
 	return cmd
 }
 
-func (a *app) cleaned(rs []*jobs.Outcome) error {
-	if a.json {
-		if err := a.printJSON("clean", jobsJSON(rs)); err != nil {
+func cleaned(d *deps, rs []*jobs.Outcome) error {
+	if d.json {
+		if err := printJSON(d, "clean", jobsJSON(rs)); err != nil {
 			return err
 		}
-		return a.outcome(rs, jobErr)
+		return outcomeOf(d, rs, jobErr)
 	}
 	for _, r := range rs {
 		if r.Err == nil {
-			fmt.Fprintln(a.env.Out, r.ID)
+			fmt.Fprintln(d.env.Out, r.ID)
 		}
 	}
-	a.report(rs)
-	return a.outcome(rs, jobErr)
+	report(d, rs)
+	return outcomeOf(d, rs, jobErr)
 }

@@ -15,7 +15,7 @@ import (
 	"gridbroker/plugins"
 )
 
-func (a *app) catCmd() *cobra.Command {
+func catCmd(d *deps) *cobra.Command {
 	var follow, errorStream bool
 	cmd := &cobra.Command{
 		Use:   "cat [-f] ID [FILE]",
@@ -27,9 +27,9 @@ or the file that is named. With --follow it goes on until the job has ended.`,
   grid cat --err 01k9x
   grid cat 01k9x histograms.log | tail`,
 		Args:              usageArgs(cobra.RangeArgs(1, 2)),
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args[:1], selection{}, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args[:1], selection{}, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if len(rs) != 1 {
 					return usageError(fmt.Errorf("%s names %s; cat shows one", args[0], counted(len(rs), "job")))
 				}
@@ -37,7 +37,7 @@ or the file that is named. With --follow it goes on until the job has ended.`,
 				if err != nil {
 					return err
 				}
-				return a.cat(ctx, s, rs[0], name, follow)
+				return catJob(ctx, d, s, rs[0], name, follow)
 			})
 		},
 	}
@@ -65,16 +65,16 @@ func fileOf(o *jobs.Outcome, named []string, errorStream bool) (string, error) {
 	return name, nil
 }
 
-func (a *app) cat(ctx context.Context, s *session, o *jobs.Outcome, name string, follow bool) error {
-	f := &catFile{name: name, to: a.terminalSafe(a.env.Out)}
+func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name string, follow bool) error {
+	f := &catFile{name: name, to: terminalSafe(d, d.env.Out)}
 	if !follow {
 		return f.more(ctx, s.jobs, o)
 	}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
-		Discover: a.rediscover(s), Pause: 2 * time.Second,
+		Discover: rediscover(d, s), Pause: 2 * time.Second,
 		Seen: func(os []*jobs.Outcome) {
 			if err := f.more(ctx, s.jobs, os[0]); err != nil && os[0].Final() {
-				fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+				fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 			}
 		},
 	})
@@ -107,7 +107,7 @@ func (f *catFile) more(ctx context.Context, c *jobs.Controller, o *jobs.Outcome)
 
 // streams shows what a job prints, both streams, as it grows.
 type streams struct {
-	app     *app
+	deps    *deps
 	session *session
 	files   []*catFile
 }
@@ -118,13 +118,13 @@ func (st *streams) follow(ctx context.Context, o *jobs.Outcome) {
 	}
 	if st.files == nil {
 		st.files = []*catFile{
-			{name: "stdout.txt", to: st.app.terminalSafe(st.app.env.Out)},
-			{name: "stderr.txt", to: st.app.terminalSafe(st.app.env.Err)},
+			{name: "stdout.txt", to: terminalSafe(st.deps, st.deps.env.Out)},
+			{name: "stderr.txt", to: terminalSafe(st.deps, st.deps.env.Err)},
 		}
 	}
 	for _, f := range st.files {
-		if err := f.more(ctx, st.session.jobs, o); err != nil && o.Final() && st.app.verbose > 0 {
-			fmt.Fprintf(st.app.env.Err, "grid: %s: %v\n", f.name, err)
+		if err := f.more(ctx, st.session.jobs, o); err != nil && o.Final() && st.deps.verbose > 0 {
+			fmt.Fprintf(st.deps.env.Err, "grid: %s: %v\n", f.name, err)
 		}
 	}
 }

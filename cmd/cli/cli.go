@@ -14,8 +14,8 @@ import (
 	"gridbroker/plugins/all"
 )
 
-// app is what the verbs share: the environment and the global flags.
-type app struct {
+// deps is what every verb is given: the environment and the global flags.
+type deps struct {
 	env     Env
 	json    bool
 	jq      string // --jq: a program over the JSON
@@ -34,13 +34,13 @@ func Main(ctx context.Context, env Env, args []string) int {
 	if env.Backends == nil {
 		env.Backends = all.Backends()
 	}
-	a := &app{env: env}
-	a.guard()
+	a := &deps{env: env}
+	guard(a)
 	if !filepath.IsAbs(env.Getenv("HOME")) {
 		fmt.Fprintf(a.env.Err, "grid: %v\n", errHomeless)
 		return exitUsage
 	}
-	root := a.rootCmd()
+	root := rootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errReported) {
@@ -49,7 +49,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 	return exitCode(ctx, err)
 }
 
-func (a *app) rootCmd() *cobra.Command {
+func rootCmd(d *deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "grid",
 		Short:         "Find the best computing element for a job, run it there, bring its output back",
@@ -57,30 +57,30 @@ func (a *app) rootCmd() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownVerb,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return a.welcome(cmd) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return runWelcome(d, cmd) },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			a.json = a.json || a.jq != ""
+			d.json = d.json || d.jq != ""
 			return nil
 		},
 	}
-	root.SetIn(a.env.In)
-	root.SetOut(a.env.Out)
-	root.SetErr(a.env.Err)
+	root.SetIn(d.env.In)
+	root.SetOut(d.env.Out)
+	root.SetErr(d.env.Err)
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("grid {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
 	})
 	f := root.PersistentFlags()
-	f.BoolVar(&a.json, "json", false, "print JSON for machines instead of text")
-	f.StringVar(&a.jq, "jq", "", "print what this jq `program` makes of the JSON")
-	f.CountVarP(&a.verbose, "verbose", "v", "say more on standard error; twice: every request")
-	f.StringVar(&a.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
-	f.StringVar(&a.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
-	root.AddCommand(a.verbs()...)
-	root.AddCommand(a.helperCmds()...)
+	f.BoolVar(&d.json, "json", false, "print JSON for machines instead of text")
+	f.StringVar(&d.jq, "jq", "", "print what this jq `program` makes of the JSON")
+	f.CountVarP(&d.verbose, "verbose", "v", "say more on standard error; twice: every request")
+	f.StringVar(&d.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
+	f.StringVar(&d.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
+	root.AddCommand(verbs(d)...)
+	root.AddCommand(helperCmds(d)...)
 	for _, verb := range root.Commands() {
-		a.complete(verb)
+		completeFlags(d, verb)
 	}
 	return root
 }
@@ -98,41 +98,41 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 }
 
 // verbs lists every verb, in the order of the help text.
-func (a *app) verbs() []*cobra.Command {
+func verbs(d *deps) []*cobra.Command {
 	return []*cobra.Command{
-		a.authCmd(),
-		a.jdlCmd(),
-		a.manCmd(),
-		a.simCmd(),
-		a.resourcesCmd(),
-		a.submitCmd(),
-		a.matchCmd(),
-		a.statusCmd(),
-		a.listCmd(),
-		a.showCmd(),
-		a.whyCmd(),
-		a.catCmd(),
-		a.runCmd(),
-		a.followCmd(),
-		a.configCmd(),
-		a.watchCmd(),
-		a.logCmd(),
-		a.outputCmd(),
-		a.cancelCmd(),
-		a.cleanCmd(),
-		a.resubmitCmd(),
-		a.refreshCmd(),
-		a.pingCmd(),
-		a.probeCmd(),
-		a.healthCmd(),
-		a.agentCmd(),
-		a.cacheCmd(),
-		a.environmentCmd(),
-		a.tagsCmd(),
-		a.storeCmd(),
-		a.managerCmd(),
-		a.schedulerCmd(),
-		a.budgetCmd(),
+		authCmd(d),
+		jdlCmd(d),
+		manCmd(d),
+		simCmd(d),
+		resourcesCmd(d),
+		submitCmd(d),
+		matchCmd(d),
+		statusCmd(d),
+		listCmd(d),
+		showCmd(d),
+		whyCmd(d),
+		catCmd(d),
+		runCmd(d),
+		followCmd(d),
+		configCmd(d),
+		watchCmd(d),
+		logCmd(d),
+		outputCmd(d),
+		cancelCmd(d),
+		cleanCmd(d),
+		resubmitCmd(d),
+		refreshCmd(d),
+		pingCmd(d),
+		probeCmd(d),
+		healthCmd(d),
+		agentCmd(d),
+		cacheCmd(d),
+		environmentCmd(d),
+		tagsCmd(d),
+		storeCmd(d),
+		managerCmd(d),
+		schedulerCmd(d),
+		budgetCmd(d),
 	}
 }
 

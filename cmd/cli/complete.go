@@ -11,7 +11,7 @@ import (
 
 // complete teaches the shell the values of the planning flags. Names of
 // resources come from the cache as far as it has them.
-func (a *app) complete(cmd *cobra.Command) {
+func completeFlags(d *deps, cmd *cobra.Command) {
 	fixed := func(flag string, values ...string) {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -19,7 +19,7 @@ func (a *app) complete(cmd *cobra.Command) {
 	}
 	for _, flag := range []string{"info", "lrms"} {
 		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(a.urlBeginnings(), cobra.ShellCompDirectiveNoSpace))
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace))
 		}
 	}
 	fixed("policy", rank.Names()...)
@@ -30,14 +30,14 @@ func (a *app) complete(cmd *cobra.Command) {
 	}
 	fixed("state", names...)
 	if cmd.Flags().Lookup("site") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("site", a.completeSites)
+		_ = cmd.RegisterFlagCompletionFunc("site", completeSites(d))
 	}
 }
 
 // urlBeginnings are what the URLs of all back-ends begin with.
-func (a *app) urlBeginnings() []string {
+func urlBeginnings(d *deps) []string {
 	var all []string
-	for _, b := range a.env.Backends {
+	for _, b := range d.env.Backends {
 		for _, form := range b.URLs {
 			if head, _, ok := strings.Cut(form, "//"); ok {
 				form = head + "//"
@@ -48,21 +48,23 @@ func (a *app) urlBeginnings() []string {
 	return all
 }
 
-func (a *app) completeSites(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, err := a.open(planning{discovery: discovery{deadline: time.Second, maxAge: 24 * time.Hour}})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer s.close()
-	snap, err := a.discover(cmd.Context(), s.conf, s.backends, s.plan.discovery)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []cobra.Completion
-	for _, r := range snap.Resources {
-		if name := strings.TrimSpace(r.Name); name != "" {
-			out = append(out, cobra.CompletionWithDesc(name, r.Site))
+func completeSites(d *deps) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := openBroker(d, planning{discovery: discovery{deadline: time.Second, maxAge: 24 * time.Hour}})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		defer s.close()
+		snap, err := discover(cmd.Context(), d, s.conf, s.backends, s.plan.discovery)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []cobra.Completion
+		for _, r := range snap.Resources {
+			if name := strings.TrimSpace(r.Name); name != "" {
+				out = append(out, cobra.CompletionWithDesc(name, r.Site))
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

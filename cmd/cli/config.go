@@ -86,21 +86,21 @@ func defaultConfig() config {
 
 // configPath is where the configuration is looked for: --config,
 // $GRID_CONFIG, $XDG_CONFIG_HOME/grid/grid.toml, ~/.config/grid/grid.toml.
-func (a *app) configPath() (path string, named bool) {
-	for _, p := range []string{a.config, a.env.Getenv("GRID_CONFIG")} {
+func configPath(d *deps) (path string, named bool) {
+	for _, p := range []string{d.config, d.env.Getenv("GRID_CONFIG")} {
 		if p != "" {
-			return a.abs(p), true
+			return abs(d, p), true
 		}
 	}
-	return filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "grid", "grid.toml"), false
+	return filepath.Join(xdg(d, "XDG_CONFIG_HOME", ".config"), "grid", "grid.toml"), false
 }
 
 // loadConfig reads the configuration file; a missing one is no error unless
 // it was named.
-func (a *app) loadConfig() (config, error) {
+func loadConfig(d *deps) (config, error) {
 	c := defaultConfig()
-	path, named := a.configPath()
-	if err := credential.Owned(a.credentialEnv(), path); err != nil {
+	path, named := configPath(d)
+	if err := credential.Owned(credentialEnv(d), path); err != nil {
 		return c, usageError(fmt.Errorf("configuration: %w", err))
 	}
 	text, err := os.ReadFile(path)
@@ -112,7 +112,7 @@ func (a *app) loadConfig() (config, error) {
 	}
 	c.text, c.path = text, path
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := a.withoutTables(dec.Decode(&c)); err != nil {
+	if err := withoutTables(d, dec.Decode(&c)); err != nil {
 		return c, usageError(configError(path, err))
 	}
 	if c.Unknown != "keep" && c.Unknown != "reject" {
@@ -123,13 +123,13 @@ func (a *app) loadConfig() (config, error) {
 
 // withoutTables takes the settings of back-ends from those that are not known:
 // they read their tables themselves.
-func (a *app) withoutTables(err error) error {
+func withoutTables(d *deps, err error) error {
 	e, ok := errors.AsType[*toml.StrictMissingError](err)
 	if !ok {
 		return err
 	}
-	e.Errors = slices.DeleteFunc(e.Errors, func(d toml.DecodeError) bool {
-		return slices.ContainsFunc(a.env.Backends, func(b plugins.Backend) bool { return b.Table != "" && b.Table == d.Key()[0] })
+	e.Errors = slices.DeleteFunc(e.Errors, func(mistake toml.DecodeError) bool {
+		return slices.ContainsFunc(d.env.Backends, func(b plugins.Backend) bool { return b.Table != "" && b.Table == mistake.Key()[0] })
 	})
 	if len(e.Errors) == 0 {
 		return nil
@@ -175,36 +175,36 @@ func configError(path string, err error) error {
 
 // abs makes a path given by the user absolute; "~" is the home directory, in
 // configuration files and after "--flag=" too, where no shell has replaced it.
-func (a *app) abs(path string) string {
+func abs(d *deps, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok || path == "~" {
-		return filepath.Join(a.env.Getenv("HOME"), strings.TrimPrefix(rest, "~"))
+		return filepath.Join(d.env.Getenv("HOME"), strings.TrimPrefix(rest, "~"))
 	}
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(a.env.Dir, path)
+	return filepath.Join(d.env.Dir, path)
 }
 
 // xdg returns a base directory of the XDG specification, or its default
 // below the home directory.
-func (a *app) xdg(name, def string) string {
-	if dir := a.env.Getenv(name); filepath.IsAbs(dir) {
+func xdg(d *deps, name, def string) string {
+	if dir := d.env.Getenv(name); filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(a.env.Getenv("HOME"), def)
+	return filepath.Join(d.env.Getenv("HOME"), def)
 }
 
 // stateDir is where jobs and their history are kept.
-func (a *app) stateDir(c config) string {
-	for _, dir := range []string{a.state, a.env.Getenv("GRID_STATE_DIR"), c.StateDir} {
+func stateDir(d *deps, c config) string {
+	for _, dir := range []string{d.state, d.env.Getenv("GRID_STATE_DIR"), c.StateDir} {
 		if dir != "" {
-			return a.abs(dir)
+			return abs(d, dir)
 		}
 	}
-	return filepath.Join(a.xdg("XDG_STATE_HOME", ".local/state"), "grid")
+	return filepath.Join(xdg(d, "XDG_STATE_HOME", ".local/state"), "grid")
 }
 
 // cacheDir is where the last good answers of sources are kept.
-func (a *app) cacheDir() string {
-	return filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "grid")
+func cacheDir(d *deps) string {
+	return filepath.Join(xdg(d, "XDG_CACHE_HOME", ".cache"), "grid")
 }

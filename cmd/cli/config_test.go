@@ -17,12 +17,12 @@ func loadText(t *testing.T, text string) (config, error) {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	a := &app{env: Env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Backends: all.Backends()}, config: path}
-	c, err := a.loadConfig()
+	a := &deps{env: Env{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }, Backends: all.Backends()}, config: path}
+	c, err := loadConfig(a)
 	if err != nil {
 		return c, err
 	}
-	b, err := a.backends(c)
+	b, err := openBackends(a, c)
 	if err == nil {
 		err = b.Close()
 	}
@@ -61,8 +61,8 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	a := &app{env: Env{Getenv: func(string) string { return "" }}, config: "/nonexistent/grid.toml"}
-	if _, err := a.loadConfig(); err == nil {
+	a := &deps{env: Env{Getenv: func(string) string { return "" }}, config: "/nonexistent/grid.toml"}
+	if _, err := loadConfig(a); err == nil {
 		t.Error("a named file that is missing was accepted")
 	}
 }

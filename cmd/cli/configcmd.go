@@ -22,7 +22,7 @@ type configDocument struct {
 	Settings map[string]any `json:"settings"` // of the file, over the defaults
 }
 
-func (a *app) configCmd() *cobra.Command {
+func configCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
 		Short:   "Show, check or begin the configuration",
@@ -35,52 +35,52 @@ func (a *app) configCmd() *cobra.Command {
 		&cobra.Command{
 			Use: "path", Short: "Print where the configuration file is looked for", Args: usageArgs(cobra.NoArgs),
 			RunE: func(*cobra.Command, []string) error {
-				path, _ := a.configPath()
-				if a.json {
-					return a.printJSON("config.path", map[string]string{"path": path})
+				path, _ := configPath(d)
+				if d.json {
+					return printJSON(d, "config.path", map[string]string{"path": path})
 				}
-				_, err := fmt.Fprintln(a.env.Out, path)
+				_, err := fmt.Fprintln(d.env.Out, path)
 				return err
 			},
 		},
 		&cobra.Command{
 			Use: "show", Short: "Print the settings that hold, defaults included", Args: usageArgs(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return a.configShow() },
+			RunE: func(*cobra.Command, []string) error { return runConfigShow(d) },
 		},
 		&cobra.Command{
 			Use: "check [FILE]", Short: "Check a configuration file", Args: usageArgs(cobra.MaximumNArgs(1)),
-			RunE: func(_ *cobra.Command, args []string) error { return a.configCheck(args) },
+			RunE: func(_ *cobra.Command, args []string) error { return runConfigCheck(d, args) },
 		},
 		&cobra.Command{
 			Use: "init", Short: "Write a commented configuration file where there is none", Args: usageArgs(cobra.NoArgs),
-			RunE: func(*cobra.Command, []string) error { return a.configInit() },
+			RunE: func(*cobra.Command, []string) error { return runConfigInit(d) },
 		},
 	)
 	return cmd
 }
 
-func (a *app) configShow() error {
-	c, err := a.loadConfig()
+func runConfigShow(d *deps) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	path, _ := a.configPath()
+	path, _ := configPath(d)
 	text, err := toml.Marshal(c.shown())
 	if err != nil {
 		return err
 	}
-	doc := configDocument{Path: path, Exists: c.path != "", StateDir: a.stateDir(c), CacheDir: a.cacheDir(), Settings: map[string]any{}}
-	if a.json {
+	doc := configDocument{Path: path, Exists: c.path != "", StateDir: stateDir(d, c), CacheDir: cacheDir(d), Settings: map[string]any{}}
+	if d.json {
 		if err := toml.Unmarshal(text, &doc.Settings); err != nil {
 			return err
 		}
-		return a.printJSON("config.show", doc)
+		return printJSON(d, "config.show", doc)
 	}
 	from := path
 	if !doc.Exists {
 		from += " (not there: these are the defaults)"
 	}
-	fmt.Fprintf(a.env.Out, "# %s\n# job records: %s\n# cache: %s\n%s", from, doc.StateDir, doc.CacheDir, text)
+	fmt.Fprintf(d.env.Out, "# %s\n# job records: %s\n# cache: %s\n%s", from, doc.StateDir, doc.CacheDir, text)
 	return nil
 }
 
@@ -109,30 +109,30 @@ func (d duration) String() string {
 	return strings.TrimSuffix(strings.TrimSuffix(time.Duration(d).String(), "0s"), "0m")
 }
 
-func (a *app) configCheck(args []string) error {
+func runConfigCheck(d *deps, args []string) error {
 	if len(args) > 0 {
-		a.config = args[0]
+		d.config = args[0]
 	}
-	path, _ := a.configPath()
+	path, _ := configPath(d)
 	if _, err := os.Stat(path); err != nil {
 		return usageError(fmt.Errorf("configuration: %w", err))
 	}
-	c, err := a.loadConfig()
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	if _, err := a.policy(c, planning{}); err != nil {
+	if _, err := policyOf(d, c, planning{}); err != nil {
 		return usageError(fmt.Errorf("%s: %w", path, err))
 	}
-	backends, err := a.backends(c)
+	backends, err := openBackends(d, c)
 	if err != nil {
 		return err
 	}
 	backends.Close()
-	if a.json {
-		return a.printJSON("config.check", map[string]any{"path": path, "ok": true})
+	if d.json {
+		return printJSON(d, "config.check", map[string]any{"path": path, "ok": true})
 	}
-	fmt.Fprintf(a.env.Out, "%s: good\n", path)
+	fmt.Fprintf(d.env.Out, "%s: good\n", path)
 	return nil
 }
 
@@ -160,8 +160,8 @@ const configTemplate = `# Settings of grid. Every line is the default; docs/conf
 # tags = ["APPS/HEP/ROOT-6.32"]
 `
 
-func (a *app) configInit() error {
-	path, _ := a.configPath()
+func runConfigInit(d *deps) error {
+	path, _ := configPath(d)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (a *app) configInit() error {
 	if err := cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON("config.init", map[string]string{"path": path})
+	if d.json {
+		return printJSON(d, "config.init", map[string]string{"path": path})
 	}
-	fmt.Fprintln(a.env.Out, path)
+	fmt.Fprintln(d.env.Out, path)
 	return nil
 }

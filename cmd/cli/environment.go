@@ -14,7 +14,7 @@ import (
 )
 
 // environmentCmd holds what a site or a user does with the runtime environments of this machine.
-func (a *app) environmentCmd() *cobra.Command {
+func environmentCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Runtime environments of this machine: definitions, images, the node's cache",
@@ -28,30 +28,30 @@ the cache of unpacked images. Settings are read from --node.`,
 	var node string
 	cmd.PersistentFlags().StringVar(&node, "node", environment.DefaultNode, "the node's settings, `FILE`")
 	open := func() (*environment.Node, error) {
-		n, err := environment.ReadNode(a.abs(node))
+		n, err := environment.ReadNode(abs(d, node))
 		if err != nil {
 			return nil, fmt.Errorf("the node's settings: %w", err)
 		}
 		n.Fetch = registry.Client{}.Blobs
 		return n, nil
 	}
-	cmd.AddCommand(a.envListCmd(open), a.envRunCmd(open), a.envBuildCmd(open), a.envImportCmd(open), a.envVerifyCmd(open), a.envGCCmd(open))
+	cmd.AddCommand(envListCmd(d, open), envRunCmd(d, open), envBuildCmd(d, open), envImportCmd(d, open), envVerifyCmd(d, open), envGCCmd(d, open))
 	return cmd
 }
 
 type openNode func() (*environment.Node, error)
 
 // launchProgram finds grid-launch: beside this program, else in PATH.
-func (a *app) launchProgram() (string, error) {
-	if beside := filepath.Join(filepath.Dir(a.env.Exe), "grid-launch"); isProgram(beside) {
+func launchProgram(d *deps) (string, error) {
+	if beside := filepath.Join(filepath.Dir(d.env.Exe), "grid-launch"); isProgram(beside) {
 		return beside, nil
 	}
-	for _, dir := range filepath.SplitList(a.env.Getenv("PATH")) {
+	for _, dir := range filepath.SplitList(d.env.Getenv("PATH")) {
 		if p := filepath.Join(dir, "grid-launch"); filepath.IsAbs(p) && isProgram(p) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("grid-launch is neither beside %s nor in PATH: %w", a.env.Exe, exec.ErrNotFound)
+	return "", fmt.Errorf("grid-launch is neither beside %s nor in PATH: %w", d.env.Exe, exec.ErrNotFound)
 }
 
 func isProgram(path string) bool {
@@ -65,7 +65,7 @@ type environmentView struct {
 	Refused string `json:"refused,omitempty"` // why the node's policy does not allow it
 }
 
-func (a *app) envListCmd(open openNode) *cobra.Command {
+func envListCmd(d *deps, open openNode) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the environments of this node", Args: usageArgs(cobra.NoArgs),
 		Long:    "List shows every definition of the node: its tag, whether it is cached, and whether the node's policy allows it.",
@@ -80,21 +80,21 @@ func (a *app) envListCmd(open openNode) *cobra.Command {
 				return err
 			}
 			list := []environmentView{}
-			for _, d := range catalog.All() {
-				v := environmentView{Definition: d, Cached: node.Store().Cached(d.Digest)}
-				if err := node.Policy.Check(d, true); err != nil {
+			for _, def := range catalog.All() {
+				v := environmentView{Definition: def, Cached: node.Store().Cached(def.Digest)}
+				if err := node.Policy.Check(def, true); err != nil {
 					v.Refused = err.Error()
 				}
 				list = append(list, v)
 			}
-			return a.printEnvironments(list)
+			return printEnvironments(d, list)
 		},
 	}
 }
 
-func (a *app) printEnvironments(list []environmentView) error {
-	if a.json {
-		return a.printJSON("env.list", map[string]any{"environments": list})
+func printEnvironments(d *deps, list []environmentView) error {
+	if d.json {
+		return printJSON(d, "env.list", map[string]any{"environments": list})
 	}
 	var rows [][]string
 	for _, v := range list {
@@ -107,21 +107,21 @@ func (a *app) printEnvironments(list []environmentView) error {
 		}
 		rows = append(rows, []string{v.Tag, state, v.Image, v.Digest[:19], v.Description})
 	}
-	return a.table(columns("TAG", "STATE", "IMAGE", "DIGEST", "DESCRIPTION"), rows)
+	return table(d, columns("TAG", "STATE", "IMAGE", "DIGEST", "DESCRIPTION"), rows)
 }
 
 // define writes the definition of an image that was made.
-func (a *app) define(node *environment.Node, d *environment.Definition, replace bool) error {
+func defineEnvironment(d *deps, node *environment.Node, def *environment.Definition, replace bool) error {
 	text, err := toml.Marshal(struct {
 		Tag         string `toml:"tag"`
 		Image       string `toml:"image"`
 		Digest      string `toml:"digest"`
 		Description string `toml:"description,omitempty"`
-	}{d.Tag, d.Image, d.Digest, d.Description})
+	}{def.Tag, def.Image, def.Digest, def.Description})
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(node.Definitions, environment.FileOfTag(d.Tag))
+	path := filepath.Join(node.Definitions, environment.FileOfTag(def.Tag))
 	if _, err := environment.Parse(path, text); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (a *app) define(node *environment.Node, d *environment.Definition, replace 
 	}
 	f, err := os.OpenFile(path, how, 0o644)
 	if err != nil {
-		return fmt.Errorf("the image is %s of %s; its definition: %w", d.Digest, d.Image, err)
+		return fmt.Errorf("the image is %s of %s; its definition: %w", def.Digest, def.Image, err)
 	}
 	_, err = f.Write(text)
 	if cerr := f.Close(); err == nil {
@@ -140,9 +140,9 @@ func (a *app) define(node *environment.Node, d *environment.Definition, replace 
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON("env.image", map[string]any{"tag": d.Tag, "image": d.Image, "digest": d.Digest, "definition": path})
+	if d.json {
+		return printJSON(d, "env.image", map[string]any{"tag": def.Tag, "image": def.Image, "digest": def.Digest, "definition": path})
 	}
-	fmt.Fprintf(a.env.Out, "%s %s\n  %s\n", d.Tag, d.Digest, path)
+	fmt.Fprintf(d.env.Out, "%s %s\n  %s\n", def.Tag, def.Digest, path)
 	return nil
 }

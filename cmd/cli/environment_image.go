@@ -12,13 +12,13 @@ import (
 	"gridbroker/environment/registry"
 )
 
-// imageFlags are those of the verbs that make an image and its definition.
-type imageFlags struct {
+// imageOptions are those of the verbs that make an image and its definition.
+type imageOptions struct {
 	tag, layout, description string
 	replace                  bool
 }
 
-func (f *imageFlags) add(cmd *cobra.Command) {
+func (f *imageOptions) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.tag, "tag", "", "`TAG` that the definition is for")
 	fl.StringVar(&f.layout, "layout", "", "OCI layout `DIR` for the image (default: images in the folder of definitions)")
@@ -27,24 +27,24 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 }
 
 // place is the layout that an image goes to.
-func (f *imageFlags) place(a *app, node *environment.Node) (environment.Layout, error) {
+func (f *imageOptions) place(a *deps, node *environment.Node) (environment.Layout, error) {
 	if err := environment.CheckTag(f.tag); err != nil {
 		return environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
 	}
 	if f.layout != "" {
-		return environment.Layout{Dir: a.abs(f.layout)}, nil
+		return environment.Layout{Dir: abs(a, f.layout)}, nil
 	}
 	return environment.Layout{Dir: filepath.Join(node.Definitions, "images")}, nil
 }
 
-func (f *imageFlags) define(a *app, node *environment.Node, l environment.Layout, digest string) error {
-	return a.define(node, &environment.Definition{
+func (f *imageOptions) define(a *deps, node *environment.Node, l environment.Layout, digest string) error {
+	return defineEnvironment(a, node, &environment.Definition{
 		Tag: f.tag, Image: "oci:" + l.Dir, Digest: digest, Description: f.description,
 	}, f.replace)
 }
 
-func (a *app) envBuildCmd(open openNode) *cobra.Command {
-	var f imageFlags
+func envBuildCmd(d *deps, open openNode) *cobra.Command {
+	var f imageOptions
 	cmd := &cobra.Command{
 		Use:   "build TREE",
 		Short: "Make an image and its definition of a folder or a tar archive",
@@ -59,32 +59,32 @@ tag that names it by digest. The same tree gives the same digest.`,
 			if err != nil {
 				return err
 			}
-			l, err := f.place(a, node)
+			l, err := f.place(d, node)
 			if err != nil {
 				return err
 			}
-			info, err := os.Stat(a.abs(args[0]))
+			info, err := os.Stat(abs(d, args[0]))
 			if err != nil {
 				return err
 			}
 			var digest string
 			if info.IsDir() {
-				digest, err = l.Build(cmd.Context(), a.abs(args[0]))
+				digest, err = l.Build(cmd.Context(), abs(d, args[0]))
 			} else {
-				digest, err = l.BuildArchive(a.abs(args[0]))
+				digest, err = l.BuildArchive(abs(d, args[0]))
 			}
 			if err != nil {
 				return err
 			}
-			return f.define(a, node, l, digest)
+			return f.define(d, node, l, digest)
 		},
 	}
 	f.add(cmd)
 	return cmd
 }
 
-func (a *app) envImportCmd(open openNode) *cobra.Command {
-	var f imageFlags
+func envImportCmd(d *deps, open openNode) *cobra.Command {
+	var f imageOptions
 	cmd := &cobra.Command{
 		Use:   "import IMAGE@DIGEST",
 		Short: "Copy an image from a registry or layout, and define a tag for it",
@@ -98,7 +98,7 @@ every blob, and writes the definition of a tag that names it by digest.`,
 			if err != nil {
 				return err
 			}
-			l, err := f.place(a, node)
+			l, err := f.place(d, node)
 			if err != nil {
 				return err
 			}
@@ -107,12 +107,12 @@ every blob, and writes the definition of a tag that names it by digest.`,
 				return usageError(fmt.Errorf("%s: an image is imported by its digest: IMAGE@sha256:DIGEST", args[0]))
 			}
 			if dir, ok := strings.CutPrefix(image, "oci:"); ok {
-				image = "oci:" + a.abs(dir)
+				image = "oci:" + abs(d, dir)
 			}
 			if digest, err = l.Import(cmd.Context(), image, digest, registry.Client{}.Blobs); err != nil {
 				return err
 			}
-			return f.define(a, node, l, digest)
+			return f.define(d, node, l, digest)
 		},
 	}
 	f.add(cmd)

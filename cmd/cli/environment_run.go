@@ -11,7 +11,7 @@ import (
 	"gridbroker/environment"
 )
 
-func (a *app) envRunCmd(open openNode) *cobra.Command {
+func envRunCmd(d *deps, open openNode) *cobra.Command {
 	var sandbox string
 	var vars []string
 	cmd := &cobra.Command{
@@ -30,15 +30,15 @@ the command does not start.`,
 			if err != nil {
 				return err
 			}
-			if node.Program, err = a.launchProgram(); err != nil {
+			if node.Program, err = launchProgram(d); err != nil {
 				return err
 			}
 			argv := args[1:]
 			if len(argv) == 0 {
 				argv = []string{"/bin/sh"}
 			}
-			job := &environment.Job{Argv: argv, Sandbox: environment.Sandbox{Dir: a.abs(sandbox), Env: a.chosen(vars)}}
-			return a.runEnvironment(node, args[0], job)
+			job := &environment.Job{Argv: argv, Sandbox: environment.Sandbox{Dir: abs(d, sandbox), Env: chosenVariables(d, vars)}}
+			return runEnvironment(d, node, args[0], job)
 		},
 	}
 	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the command sees as its working directory")
@@ -47,11 +47,11 @@ the command does not start.`,
 }
 
 // chosen are the variables that a command line names.
-func (a *app) chosen(vars []string) []string {
+func chosenVariables(d *deps, vars []string) []string {
 	var env []string
 	for _, v := range vars {
 		if !strings.Contains(v, "=") {
-			value := a.env.Getenv(v)
+			value := d.env.Getenv(v)
 			if value == "" {
 				continue
 			}
@@ -62,12 +62,12 @@ func (a *app) chosen(vars []string) []string {
 	return env
 }
 
-func (a *app) runEnvironment(node *environment.Node, tag string, job *environment.Job) error {
+func runEnvironment(d *deps, node *environment.Node, tag string, job *environment.Job) error {
 	var err error
 	if job.Definition, err = node.Definition(tag); err != nil {
 		return err
 	}
-	code, err := node.Supervise(job, streamFile(a.env.In, os.Stdin), streamFile(a.rawOut(), os.Stdout), streamFile(a.rawErr, os.Stderr))
+	code, err := node.Supervise(job, streamFile(d.env.In, os.Stdin), streamFile(rawOut(d), os.Stdout), streamFile(d.rawErr, os.Stderr))
 	if err != nil {
 		return &exitError{code, err}
 	}
@@ -85,7 +85,7 @@ func streamFile(stream any, or *os.File) *os.File {
 	return or
 }
 
-func (a *app) envVerifyCmd(open openNode) *cobra.Command {
+func envVerifyCmd(d *deps, open openNode) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify [TAG...]", Short: "Compare cached environments with what was unpacked",
 		Long: `Verify compares the unpacked images of the node's cache with what was unpacked:
@@ -101,7 +101,7 @@ exit code 1 says so; the next job that asks for it unpacks it anew.`,
 			if err != nil {
 				return err
 			}
-			return a.verifyTrees(node.Store(), digests)
+			return verifyTrees(d, node.Store(), digests)
 		},
 	}
 }
@@ -128,7 +128,7 @@ func cachedDigests(node *environment.Node, tags []string) (digests []string, err
 	return digests, nil
 }
 
-func (a *app) verifyTrees(cache *environment.Cache, digests []string) error {
+func verifyTrees(d *deps, cache *environment.Cache, digests []string) error {
 	bad := 0
 	for _, digest := range digests {
 		err := cache.Verify(digest)
@@ -136,11 +136,11 @@ func (a *app) verifyTrees(cache *environment.Cache, digests []string) error {
 		switch {
 		case ok:
 			bad++
-			fmt.Fprintf(a.env.Err, "grid: %v\n", poisoned)
+			fmt.Fprintf(d.env.Err, "grid: %v\n", poisoned)
 		case err != nil:
 			return err
 		default:
-			fmt.Fprintf(a.env.Out, "%s is as it was unpacked\n", digest)
+			fmt.Fprintf(d.env.Out, "%s is as it was unpacked\n", digest)
 		}
 	}
 	if bad > 0 {
@@ -149,7 +149,7 @@ func (a *app) verifyTrees(cache *environment.Cache, digests []string) error {
 	return nil
 }
 
-func (a *app) envGCCmd(open openNode) *cobra.Command {
+func envGCCmd(d *deps, open openNode) *cobra.Command {
 	var keep string
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Remove the longest unused environments from the cache",
@@ -169,7 +169,7 @@ environment is unpacked again when a job asks for it.`,
 			}
 			removed, err := node.Store().Shrink(int64(size))
 			for _, e := range removed {
-				fmt.Fprintf(a.env.Out, "removed %s, %d bytes, last used %s\n", e.Digest, e.Bytes, e.Used.Format("2006-01-02 15:04"))
+				fmt.Fprintf(d.env.Out, "removed %s, %d bytes, last used %s\n", e.Digest, e.Bytes, e.Used.Format("2006-01-02 15:04"))
 			}
 			return err
 		},

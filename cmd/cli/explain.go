@@ -20,20 +20,20 @@ func published(n glue.Opt[int64]) string {
 
 // explanation prints why resources match or do not; at most limit rejected
 // ones where it is above 0.
-func (a *app) explanation(x *broker.Explanation, limit int) error {
-	for _, part := range []func(*broker.Explanation) error{a.judged, a.filterTable, a.clauseTable, a.nearestMisses, a.unpublished} {
-		if err := part(x); err != nil {
+func explanation(d *deps, x *broker.Explanation, limit int) error {
+	for _, part := range []func(*deps, *broker.Explanation) error{judged, filterTable, clauseTable, nearestMisses, unpublished} {
+		if err := part(d, x); err != nil {
 			return err
 		}
 	}
-	return a.rejectedTable(x, limit)
+	return rejectedTable(d, x, limit)
 }
 
-func (a *app) heading(text string) { fmt.Fprintf(a.env.Out, "\n%s\n", a.style(bold, text)) }
+func heading(d *deps, text string) { fmt.Fprintf(d.env.Out, "\n%s\n", styled(d, bold, text)) }
 
 // judged says as whom the user was compared with access rules; of a stranger
 // only where that mattered.
-func (a *app) judged(x *broker.Explanation) error {
+func judged(d *deps, x *broker.Explanation) error {
 	hint := ""
 	if x.As.VO == "" && len(x.As.FQANs) == 0 {
 		if !slices.ContainsFunc(x.Rejected, func(r broker.RejectedLine) bool { return r.Reason.Filter == broker.ByAccess }) {
@@ -41,16 +41,16 @@ func (a *app) judged(x *broker.Explanation) error {
 		}
 		hint = "; name a VO with --vo or VirtualOrganisation, or get a proxy: grid auth proxy --voms VO"
 	}
-	_, err := fmt.Fprintf(a.env.Out, "\nAccess is judged as for %s%s.\n", x.As, hint)
+	_, err := fmt.Fprintf(d.env.Out, "\nAccess is judged as for %s%s.\n", x.As, hint)
 	return err
 }
 
-func (a *app) filterTable(x *broker.Explanation) error {
+func filterTable(d *deps, x *broker.Explanation) error {
 	if x.Resources == 0 {
-		fmt.Fprintln(a.env.Out, "no source published any resource")
+		fmt.Fprintln(d.env.Out, "no source published any resource")
 		return nil
 	}
-	a.heading("Filters, in order")
+	heading(d, "Filters, in order")
 	rows := [][]string{{"published", "", strconv.Itoa(x.Resources)}}
 	for _, f := range x.Filters {
 		if f.Rejected > 0 {
@@ -58,14 +58,14 @@ func (a *app) filterTable(x *broker.Explanation) error {
 		}
 	}
 	rows = append(rows, []string{"matching", "", strconv.Itoa(x.Matching)})
-	return a.table(columns("FILTER", ">REJECTS", ">LEFT"), rows)
+	return table(d, columns("FILTER", ">REJECTS", ">LEFT"), rows)
 }
 
-func (a *app) clauseTable(x *broker.Explanation) error {
+func clauseTable(d *deps, x *broker.Explanation) error {
 	if len(x.Clauses) == 0 || x.Resources == 0 {
 		return nil
 	}
-	a.heading("Clauses of Requirements, each over all resources")
+	heading(d, "Clauses of Requirements, each over all resources")
 	var rows [][]string
 	for _, c := range x.Clauses {
 		at := "default"
@@ -74,7 +74,7 @@ func (a *app) clauseTable(x *broker.Explanation) error {
 		}
 		rows = append(rows, []string{at, cut(c.Text, 70), strconv.Itoa(c.True), strconv.Itoa(c.False), strconv.Itoa(c.Undefined), strconv.Itoa(c.Error), strconv.Itoa(c.Left)})
 	}
-	return a.table(columns("LINE", "CLAUSE", ">TRUE", ">FALSE", ">UNDEFINED", ">ERROR", ">LEFT"), rows)
+	return table(d, columns("LINE", "CLAUSE", ">TRUE", ">FALSE", ">UNDEFINED", ">ERROR", ">LEFT"), rows)
 }
 
 // cut shortens text that would make a table too wide.
@@ -85,46 +85,46 @@ func cut(s string, n int) string {
 	return s
 }
 
-func (a *app) nearestMisses(x *broker.Explanation) error {
+func nearestMisses(d *deps, x *broker.Explanation) error {
 	if len(x.Nearest) == 0 {
 		return nil
 	}
-	a.heading("What more would match")
+	heading(d, "What more would match")
 	for _, m := range x.Nearest {
-		fmt.Fprintf(a.env.Out, "  %s\n", m)
+		fmt.Fprintf(d.env.Out, "  %s\n", m)
 	}
 	return nil
 }
 
-func (a *app) unpublished(x *broker.Explanation) error {
+func unpublished(d *deps, x *broker.Explanation) error {
 	if x.Resources == 0 {
 		return nil
 	}
 	for i, u := range x.Unpublished {
 		if i == 0 {
-			a.heading("Attributes that no resource publishes")
+			heading(d, "Attributes that no resource publishes")
 		}
 		switch {
 		case u.Meant != "":
-			fmt.Fprintf(a.env.Out, "  %s: no GLUE attribute; did you mean %s?\n", u.Name, u.Meant)
+			fmt.Fprintf(d.env.Out, "  %s: no GLUE attribute; did you mean %s?\n", u.Name, u.Meant)
 		case u.Unknown:
-			fmt.Fprintf(a.env.Out, "  %s: no GLUE attribute\n", u.Name)
+			fmt.Fprintf(d.env.Out, "  %s: no GLUE attribute\n", u.Name)
 		default:
-			fmt.Fprintf(a.env.Out, "  %s\n", u.Name)
+			fmt.Fprintf(d.env.Out, "  %s\n", u.Name)
 		}
 	}
 	return nil
 }
 
-func (a *app) rejectedTable(x *broker.Explanation, limit int) error {
+func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 	if len(x.Rejected) == 0 {
 		return nil
 	}
-	a.heading("Rejected")
+	heading(d, "Rejected")
 	var rows [][]string
 	for i, r := range x.Rejected {
 		if limit > 0 && i == limit {
-			defer fmt.Fprintf(a.env.Out, "and %d more (grid match --explain shows all)\n", len(x.Rejected)-limit)
+			defer fmt.Fprintf(d.env.Out, "and %d more (grid match --explain shows all)\n", len(x.Rejected)-limit)
 			break
 		}
 		lasting := "always"
@@ -141,7 +141,7 @@ func (a *app) rejectedTable(x *broker.Explanation, limit int) error {
 		}
 		rows = append(rows, []string{name, r.Site, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have, 70)})
 	}
-	return a.table(columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
+	return table(d, columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
 }
 
 // choiceDocument is one choice in the JSON of match and of submit --dry-run.

@@ -13,8 +13,8 @@ import (
 
 // findingOf is what about certificates or credentials made err happen at an
 // endpoint, by the ids of "auth doctor"; nil when it was something else.
-func (a *app) findingOf(endpoint string, err error) *credential.Finding {
-	set, _ := a.credentialSet() // what is wrong with it is among its findings
+func findingOf(d *deps, endpoint string, err error) *credential.Finding {
+	set, _ := credentialSet(d) // what is wrong with it is among its findings
 	if f := set.Explain(endpoint, err); f != nil {
 		return f
 	}
@@ -51,7 +51,7 @@ func (p *pointed) Error() string {
 func (p *pointed) Unwrap() []error { return []error{p.error, p.finding} }
 
 // jobError is what went wrong with a job, with the finding it points to.
-func (a *app) jobError(r *jobs.Outcome) error {
+func jobError(d *deps, r *jobs.Outcome) error {
 	e, ok := errors.AsType[*plugins.Error](r.Err)
 	if r.Err == context.Canceled {
 		return nil // the command's own error says it of all
@@ -59,7 +59,7 @@ func (a *app) jobError(r *jobs.Outcome) error {
 	if !ok {
 		return r.Err
 	}
-	if f := a.findingOf(e.Endpoint, r.Err); f != nil {
+	if f := findingOf(d, e.Endpoint, r.Err); f != nil {
 		return &pointed{r.Err, f}
 	}
 	return r.Err
@@ -67,13 +67,13 @@ func (a *app) jobError(r *jobs.Outcome) error {
 
 // locked reports the finding when every source refused our credential, or was
 // not believed: then it is not that nothing matches.
-func (a *app) locked(s infosys.Snapshot) *credential.Finding {
+func locked(d *deps, s infosys.Snapshot) *credential.Finding {
 	var first *credential.Finding
 	if len(s.Resources) > 0 || len(s.Outcomes) == 0 {
 		return nil
 	}
 	for _, o := range s.Outcomes {
-		f := a.sourceFinding(o)
+		f := sourceFinding(d, o)
 		if f == nil {
 			return nil
 		}
@@ -84,9 +84,9 @@ func (a *app) locked(s infosys.Snapshot) *credential.Finding {
 	return first
 }
 
-func (a *app) sourceFinding(o infosys.Outcome) *credential.Finding {
+func sourceFinding(d *deps, o infosys.Outcome) *credential.Finding {
 	if o.Err == nil {
 		return nil
 	}
-	return a.findingOf(o.Source, o.Err)
+	return findingOf(d, o.Source, o.Err)
 }

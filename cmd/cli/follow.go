@@ -20,7 +20,7 @@ import (
 // followLease is the name of the lease of the one process that follows all jobs of a state directory.
 const followLease = "follow"
 
-type followFlags struct {
+type followOptions struct {
 	planning
 	once    bool
 	install bool
@@ -28,8 +28,8 @@ type followFlags struct {
 	pause   time.Duration
 }
 
-func (a *app) followCmd() *cobra.Command {
-	var f followFlags
+func followCmd(d *deps) *cobra.Command {
+	var f followOptions
 	cmd := &cobra.Command{
 		Use:   "follow",
 		Short: "Follow all jobs while the terminal is closed",
@@ -48,9 +48,9 @@ for cron.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
 			if f.install {
-				return a.followInstall(cmd.Context())
+				return runFollowInstall(cmd.Context(), d)
 			}
-			return a.followAll(cmd.Context(), f)
+			return runFollow(cmd.Context(), d, f)
 		},
 	}
 	f.register(cmd.Flags())
@@ -63,33 +63,33 @@ for cron.`,
 
 // A follower is one run of grid follow.
 type follower struct {
-	*app
+	*deps
 	session *session
-	flags   followFlags
+	flags   followOptions
 	jobs    []*jobs.Outcome
 	renewed time.Time
 	told    map[string]string // what was said of a job last
 }
 
-func (a *app) followAll(ctx context.Context, flags followFlags) error {
-	s, err := a.open(flags.planning)
+func runFollow(ctx context.Context, d *deps, flags followOptions) error {
+	s, err := openBroker(d, flags.planning)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(a.openStore(s), a.openServices(s)); err != nil {
+	if err := errors.Join(openStore(d, s), openServices(d, s)); err != nil {
 		return err
 	}
 	s.scouts(true)
 	if s.jobs.Store.Alive(followLease) {
-		return errors.New("another grid follow is at work for " + a.stateDir(s.conf))
+		return errors.New("another grid follow is at work for " + stateDir(d, s.conf))
 	}
 	lease, err := s.jobs.Store.Lease(followLease)
 	if err != nil {
 		return err
 	}
 	defer lease.End()
-	f := &follower{app: a, session: s, flags: flags, renewed: a.env.Now(), told: map[string]string{}}
+	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}}
 	return f.run(ctx)
 }
 
@@ -139,7 +139,7 @@ func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
 func (f *follower) written() time.Time {
 	var last time.Time
 	for _, name := range []string{"jobs.db", "jobs.db-wal"} {
-		if info, err := os.Stat(filepath.Join(f.stateDir(f.session.conf), name)); err == nil && info.ModTime().After(last) {
+		if info, err := os.Stat(filepath.Join(stateDir(f.deps, f.session.conf), name)); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
 		}
 	}
@@ -151,7 +151,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	if err := f.takeUp(ctx); err != nil || len(f.jobs) == 0 {
 		return false, err
 	}
-	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: f.rediscover(f.session)})
+	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session)})
 	if err != nil {
 		return false, err
 	}
@@ -162,7 +162,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 // again, and their output may be wanted.
 func (f *follower) takeUp(ctx context.Context) error {
 	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true})
-	if err = f.sayDamaged(err); err != nil {
+	if err = sayDamaged(f.deps, err); err != nil {
 		return err
 	}
 	had := map[string]*jobs.Outcome{}
@@ -217,7 +217,7 @@ func (f *follower) fetch(ctx context.Context) error {
 	if len(due) == 0 {
 		return nil
 	}
-	dir := filepath.Join(f.stateDir(f.session.conf), "output")
+	dir := filepath.Join(stateDir(f.deps, f.session.conf), "output")
 	if _, err := f.session.jobs.Output(ctx, due, jobs.Wanted{Dir: dir}); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (f *follower) fetch(ctx context.Context) error {
 			fmt.Fprintf(f.env.Out, "%s  %s  output in %s\n", f.env.Now().Format(time.DateTime), o.ID, o.Output)
 		}
 	}
-	f.report(due)
+	report(f.deps, due)
 	return nil
 }
 
@@ -246,11 +246,11 @@ func (f *follower) renew(ctx context.Context) error {
 	if len(live) == 0 {
 		return nil
 	}
-	set, err := f.credentialSet()
+	set, err := credentialSet(f.deps)
 	if err != nil {
 		return err
 	}
-	return f.app.renew(ctx, f.session, set, live)
+	return renewCredentials(ctx, f.deps, f.session, set, live)
 }
 
 // followed says whether somebody follows the jobs of this state directory.
@@ -272,19 +272,19 @@ RestartSec=30
 WantedBy=default.target
 `
 
-func (a *app) followInstall(ctx context.Context) error {
-	file := filepath.Join(a.xdg("XDG_CONFIG_HOME", ".config"), "systemd", "user", "grid-follow.service")
+func runFollowInstall(ctx context.Context, d *deps) error {
+	file := filepath.Join(xdg(d, "XDG_CONFIG_HOME", ".config"), "systemd", "user", "grid-follow.service")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	exe, err := filepath.Abs(a.env.Exe)
+	exe, err := filepath.Abs(d.env.Exe)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(file, fmt.Appendf(nil, followUnit, exe), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.env.Out, file)
+	fmt.Fprintln(d.env.Out, file)
 	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
 	defer stop()
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", "--now", "grid-follow.service"}} {

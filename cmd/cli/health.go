@@ -14,7 +14,7 @@ import (
 	"gridbroker/plugins/history"
 )
 
-func (a *app) healthCmd() *cobra.Command {
+func healthCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "What is known of how resources behave; lift and speak bans",
@@ -29,19 +29,19 @@ program share this memory.`,
   grid health clear https://ce.example.org/arex#short
   grid health pin ce.example.org/long down`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.health(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runHealth(d, cmd) },
 	}
-	cmd.AddCommand(a.healthClearCmd(), a.healthPinCmd(), a.healthUnpinCmd())
+	cmd.AddCommand(healthClearCmd(d), healthPinCmd(d), healthUnpinCmd(d))
 	return cmd
 }
 
 // withHistory opens the registry of tasks for a verb.
-func (a *app) withHistory(do func(h *history.Registry) error) error {
-	c, err := a.loadConfig()
+func withHistory(d *deps, do func(h *history.Registry) error) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	h, err := history.Open(a.stateDir(c), a.env.Now)
+	h, err := history.Open(stateDir(d, c), d.env.Now)
 	if err != nil {
 		return err
 	}
@@ -49,25 +49,25 @@ func (a *app) withHistory(do func(h *history.Registry) error) error {
 	return do(h)
 }
 
-func (a *app) health(cmd *cobra.Command) error {
-	return a.withHistory(func(h *history.Registry) error {
+func runHealth(d *deps, cmd *cobra.Command) error {
+	return withHistory(d, func(h *history.Registry) error {
 		list, err := h.Health(cmd.Context())
 		if err != nil {
 			return err
 		}
-		if a.json {
+		if d.json {
 			if list == nil {
 				list = []history.Health{}
 			}
-			return a.printJSON("health", struct {
+			return printJSON(d, "health", struct {
 				Resources []history.Health `json:"resources"`
 			}{list})
 		}
-		return a.table(columns("RESOURCE", "STATE", ">JOBS", ">WELL", ">WAIT", "UNTIL", "REASON"), a.healthRows(list))
+		return table(d, columns("RESOURCE", "STATE", ">JOBS", ">WELL", ">WAIT", "UNTIL", "REASON"), healthRows(d, list))
 	})
 }
 
-func (a *app) healthRows(list []history.Health) [][]string {
+func healthRows(d *deps, list []history.Health) [][]string {
 	var rows [][]string
 	for _, h := range list {
 		well, wait, until := "", "", ""
@@ -78,19 +78,19 @@ func (a *app) healthRows(list []history.Health) [][]string {
 			wait = fmt.Sprintf("x%.2g", h.WaitRatio)
 		}
 		if !h.Until.IsZero() {
-			until = h.Until.In(a.env.Now().Location()).Format(time.DateTime)
+			until = h.Until.In(d.env.Now().Location()).Format(time.DateTime)
 		}
 		color := map[string]style{"banned": red, "pinned down": red, "trial": yellow}[h.State]
 		state := h.State
 		if color != "" {
-			state = a.style(color, state)
+			state = styled(d, color, state)
 		}
 		rows = append(rows, []string{h.Resource, state, strconv.Itoa(h.Jobs), well, wait, until, cut(h.Reason, 80)})
 	}
 	return rows
 }
 
-func (a *app) healthClearCmd() *cobra.Command {
+func healthClearCmd(d *deps) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use:     "clear RESOURCE...",
@@ -101,14 +101,14 @@ func (a *app) healthClearCmd() *cobra.Command {
 			if all == (len(args) > 0) {
 				return usageError(fmt.Errorf("name resources, or --all"))
 			}
-			return a.withHistory(func(h *history.Registry) error { return h.Clear(cmd.Context(), args...) })
+			return withHistory(d, func(h *history.Registry) error { return h.Clear(cmd.Context(), args...) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "clear every resource and service")
 	return cmd
 }
 
-func (a *app) healthPinCmd() *cobra.Command {
+func healthPinCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use:     "pin RESOURCE up|down",
 		Short:   "Never ban a resource, or never use it",
@@ -119,18 +119,18 @@ func (a *app) healthPinCmd() *cobra.Command {
 			if args[1] != "up" && args[1] != "down" {
 				return usageError(fmt.Errorf("%q: say up or down", args[1]))
 			}
-			return a.withHistory(func(h *history.Registry) error {
-				ids, err := a.resourceIDs(cmd.Context(), h, args[0])
+			return withHistory(d, func(h *history.Registry) error {
+				ids, err := resourceIDs(cmd.Context(), d, h, args[0])
 				if err != nil {
 					return err
 				}
-				return a.eachPin(ids, args[1], func(id string) error { return h.Pin(cmd.Context(), id, args[1] == "up") })
+				return eachPin(d, ids, args[1], func(id string) error { return h.Pin(cmd.Context(), id, args[1] == "up") })
 			})
 		},
 	}
 }
 
-func (a *app) healthUnpinCmd() *cobra.Command {
+func healthUnpinCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unpin RESOURCE",
 		Short:   "End a pin",
@@ -138,12 +138,12 @@ func (a *app) healthUnpinCmd() *cobra.Command {
 		Example: "  grid health unpin ce.example.org/long",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHistory(func(h *history.Registry) error {
-				ids, err := a.resourceIDs(cmd.Context(), h, args[0])
+			return withHistory(d, func(h *history.Registry) error {
+				ids, err := resourceIDs(cmd.Context(), d, h, args[0])
 				if err != nil {
 					return err
 				}
-				return a.eachPin(ids, "unpinned", func(id string) error { return h.Unpin(cmd.Context(), id) })
+				return eachPin(d, ids, "unpinned", func(id string) error { return h.Unpin(cmd.Context(), id) })
 			})
 		},
 	}
@@ -151,7 +151,7 @@ func (a *app) healthUnpinCmd() *cobra.Command {
 
 // resourceIDs are the ids of the resources that a name or pattern means: among those that are published now and those
 // that are remembered.
-func (a *app) resourceIDs(ctx context.Context, h *history.Registry, name string) ([]string, error) {
+func resourceIDs(ctx context.Context, d *deps, h *history.Registry, name string) ([]string, error) {
 	known, err := h.Health(ctx)
 	if err != nil {
 		return nil, err
@@ -162,12 +162,12 @@ func (a *app) resourceIDs(ctx context.Context, h *history.Registry, name string)
 			found[k.Resource] = true
 		}
 	}
-	s, err := a.open(planning{})
+	s, err := openBroker(d, planning{})
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	if err := a.look(ctx, s); err != nil {
+	if err := look(ctx, d, s); err != nil {
 		return nil, err
 	}
 	for _, r := range s.resources() {
@@ -182,20 +182,20 @@ func (a *app) resourceIDs(ctx context.Context, h *history.Registry, name string)
 }
 
 // eachPin pins resources and says which.
-func (a *app) eachPin(ids []string, how string, pin func(id string) error) error {
+func eachPin(d *deps, ids []string, how string, pin func(id string) error) error {
 	for _, id := range ids {
 		if err := pin(id); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON("health.pin", struct {
+	if d.json {
+		return printJSON(d, "health.pin", struct {
 			Pin       string   `json:"pin"`
 			Resources []string `json:"resources"`
 		}{how, ids})
 	}
 	for _, id := range ids {
-		fmt.Fprintf(a.env.Out, "%s  %s\n", id, how)
+		fmt.Fprintf(d.env.Out, "%s  %s\n", id, how)
 	}
 	return nil
 }

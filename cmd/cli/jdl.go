@@ -8,14 +8,14 @@ import (
 	"gridbroker/jdl"
 )
 
-func (a *app) jdlCmd() *cobra.Command {
+func jdlCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jdl",
 		Short: "Write, check, evaluate and convert job descriptions",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.jdlCheckCmd(), a.jdlConvertCmd(), a.jdlEvalCmd(), a.jdlNewCmd())
+	cmd.AddCommand(jdlCheckCmd(d), jdlConvertCmd(d), jdlEvalCmd(d), jdlNewCmd(d))
 	return cmd
 }
 

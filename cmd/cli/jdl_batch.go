@@ -38,10 +38,10 @@ type answer struct {
 const maxBatchLine = 64 << 20
 
 // evalBatch answers each line of standard input with one of its own.
-func (a *app) evalBatch(ctx context.Context) error {
-	in := bufio.NewScanner(a.env.In)
+func runEvalBatch(ctx context.Context, d *deps) error {
+	in := bufio.NewScanner(d.env.In)
 	in.Buffer(make([]byte, 0, 1<<16), maxBatchLine)
-	out := bufio.NewWriter(a.env.Out)
+	out := bufio.NewWriter(d.env.Out)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for n := 1; in.Scan() && ctx.Err() == nil; n++ {

@@ -31,7 +31,7 @@ type problem struct {
 	Source   string `json:"source,omitempty"` // the line it is in
 }
 
-func (a *app) jdlCheckCmd() *cobra.Command {
+func jdlCheckCmd(d *deps) *cobra.Command {
 	var strict, noFiles bool
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
@@ -50,27 +50,27 @@ The exit code is 0 when there are no errors, 2 when there are.`,
 	cmd.Flags().BoolVar(&noFiles, "no-files", false, "do not look whether the input files exist")
 	dialect := dialectFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, paths []string) error {
-		d, err := parseDialect(*dialect)
+		dialect, err := parseDialect(*dialect)
 		if err != nil {
 			return err
 		}
-		opts := []jdl.Option{jdl.WithDialect(d)}
+		opts := []jdl.Option{jdl.WithDialect(dialect)}
 		if noFiles {
 			opts = append(opts, jdl.WithoutFiles())
 		}
-		return a.jdlCheck(paths, opts, strict)
+		return runCheck(d, paths, opts, strict)
 	}
 	return cmd
 }
 
-func (a *app) jdlCheck(paths []string, opts []jdl.Option, strict bool) error {
+func runCheck(d *deps, paths []string, opts []jdl.Option, strict bool) error {
 	files := []checkedFile{}
 	bad := 0
 	for _, path := range paths {
-		name, text, err := a.readText(path)
+		name, text, err := readText(d, path)
 		found := []*classad.Diagnostic{{Severity: classad.Fatal, File: name, Code: "read"}}
 		if err == nil {
-			found = formats.Lint(name, text, append(a.jobOptions(path), opts...)...)
+			found = formats.Lint(name, text, append(jobOptions(d, path), opts...)...)
 		} else {
 			found[0].Msg = strings.TrimPrefix(err.Error(), name+": ")
 		}
@@ -81,15 +81,15 @@ func (a *app) jdlCheck(paths []string, opts []jdl.Option, strict bool) error {
 			bad += f.Warnings
 		}
 		switch {
-		case a.json:
+		case d.json:
 		case err != nil:
-			fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+			fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 		default:
-			a.printChecked(f, found)
+			printChecked(d, f, found)
 		}
 	}
-	if a.json {
-		if err := a.printJSON("jdl.check", map[string]any{"files": files}); err != nil {
+	if d.json {
+		if err := printJSON(d, "jdl.check", map[string]any{"files": files}); err != nil {
 			return err
 		}
 	}
@@ -115,15 +115,15 @@ func checked(name string, found []*classad.Diagnostic) checkedFile {
 	return f
 }
 
-func (a *app) printChecked(f checkedFile, found []*classad.Diagnostic) {
-	for i, d := range found {
-		fmt.Fprintf(a.env.Out, "%s: %s\n", f.Problems[i].Severity, d)
+func printChecked(d *deps, f checkedFile, found []*classad.Diagnostic) {
+	for i, diag := range found {
+		fmt.Fprintf(d.env.Out, "%s: %s\n", f.Problems[i].Severity, diag)
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(a.env.Out, "%s: no problems\n", f.File)
+		fmt.Fprintf(d.env.Out, "%s: no problems\n", f.File)
 		return
 	}
-	fmt.Fprintf(a.env.Out, "%s: %s, %s\n", f.File, count(f.Errors, "error"), count(f.Warnings, "warning"))
+	fmt.Fprintf(d.env.Out, "%s: %s, %s\n", f.File, count(f.Errors, "error"), count(f.Warnings, "warning"))
 }
 
 // count is "1 error" or "3 errors".

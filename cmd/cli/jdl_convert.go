@@ -19,8 +19,8 @@ import (
 	"gridbroker/jdl/xrsl"
 )
 
-func (a *app) jdlConvertCmd() *cobra.Command {
-	c := &converter{app: a}
+func jdlConvertCmd(d *deps) *cobra.Command {
+	c := &converter{deps: d}
 	cmd := &cobra.Command{
 		Use:   "convert --to adl|xrsl|sbatch|condor|json|jdl FILE",
 		Short: "Write a job description in another language",
@@ -54,17 +54,17 @@ them in order.`,
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "condor", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
 	dialect := dialectFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		d, err := parseDialect(*dialect)
+		dialect, err := parseDialect(*dialect)
 		if err != nil {
 			return err
 		}
-		return c.run(args[0], d)
+		return c.run(args[0], dialect)
 	}
 	return cmd
 }
 
 type converter struct {
-	*app
+	*deps
 	to, from, out    string
 	stageIn, noFiles bool
 	lossy            bool
@@ -79,7 +79,7 @@ func (c *converter) run(path string, d jdl.Dialect) error {
 	if err != nil {
 		return err
 	}
-	c.warn(set)
+	sayWarnings(c.deps, set)
 	if c.to == "sbatch" {
 		return c.scripts(set)
 	}
@@ -92,15 +92,15 @@ func (c *converter) run(path string, d jdl.Dialect) error {
 
 func (c *converter) read(path string, opts []jdl.Option) (*jdl.JobSet, error) {
 	if c.from == "" {
-		return c.readJobFile(path, opts...)
+		return readJobFile(c.deps, path, opts...)
 	}
 	switch f := formats.Format(c.from); f {
 	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor:
-		name, text, err := c.readText(path)
+		name, text, err := readText(c.deps, path)
 		if err != nil {
 			return nil, err
 		}
-		return formats.ParseJobsAs(f, name, text, append(c.jobOptions(path), opts...)...)
+		return formats.ParseJobsAs(f, name, text, append(jobOptions(c.deps, path), opts...)...)
 	}
 	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json or condor", c.from))
 }
@@ -110,7 +110,7 @@ func (c *converter) write(text []byte) error {
 		_, err := c.env.Out.Write(text)
 		return err
 	}
-	return os.WriteFile(c.abs(c.out), text, 0o644)
+	return os.WriteFile(abs(c.deps, c.out), text, 0o644)
 }
 
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
@@ -190,7 +190,7 @@ func toJSON(set *jdl.JobSet) ([]byte, error) {
 func (c *converter) scripts(set *jdl.JobSet) error {
 	c.losses(set, sbatch.Losses)
 	inDir := strings.HasSuffix(c.out, "/")
-	if fi, err := os.Stat(c.abs(c.out)); c.out != "" && err == nil && fi.IsDir() {
+	if fi, err := os.Stat(abs(c.deps, c.out)); c.out != "" && err == nil && fi.IsDir() {
 		inDir = true
 	}
 	if len(set.Jobs) > 1 && (c.out == "" || c.out == "-") {
@@ -211,7 +211,7 @@ func (c *converter) scripts(set *jdl.JobSet) error {
 
 // scriptDir writes the scripts into the directory --out, which is made.
 func (c *converter) scriptDir(set *jdl.JobSet, texts [][]byte) error {
-	dir := c.abs(c.out)
+	dir := abs(c.deps, c.out)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

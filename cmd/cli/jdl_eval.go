@@ -10,7 +10,7 @@ import (
 	"gridbroker/jdl/formats"
 )
 
-func (a *app) jdlEvalCmd() *cobra.Command {
+func jdlEvalCmd(d *deps) *cobra.Command {
 	var ad, other string
 	var batch bool
 	cmd := &cobra.Command{
@@ -42,21 +42,21 @@ out, and secs and offset for times, n and names for parsead.`,
 	})
 	cmd.RunE = func(cmd *cobra.Command, exprs []string) error {
 		if batch {
-			return a.evalBatch(cmd.Context())
+			return runEvalBatch(cmd.Context(), d)
 		}
-		return a.jdlEval(ad, other, exprs)
+		return runEval(d, ad, other, exprs)
 	}
 	return cmd
 }
 
-func (a *app) jdlEval(ad, other string, exprs []string) error {
-	left, err := a.record(ad)
+func runEval(d *deps, ad, other string, exprs []string) error {
+	left, err := readRecord(d, ad)
 	if err != nil {
 		return err
 	}
 	var right classad.Scope // nil: no match
 	if other != "" {
-		rec, err := a.record(other)
+		rec, err := readRecord(d, other)
 		if err != nil {
 			return err
 		}
@@ -64,41 +64,41 @@ func (a *app) jdlEval(ad, other string, exprs []string) error {
 	}
 	var answers []answer
 	for _, text := range exprs {
-		e, err := classad.ParseExpr("", []byte(text), a.warnTo())
+		e, err := classad.ParseExpr("", []byte(text), warnTo(d))
 		if err != nil {
 			return err
 		}
 		v := left.Eval(e, right)
 		answers = append(answers, answerOf(v))
-		if !a.json {
-			fmt.Fprintln(a.env.Out, classad.UnparseValue(v))
+		if !d.json {
+			fmt.Fprintln(d.env.Out, classad.UnparseValue(v))
 		}
 	}
-	if a.json {
-		return a.printJSON("jdl.eval", map[string]any{"values": answers})
+	if d.json {
+		return printJSON(d, "jdl.eval", map[string]any{"values": answers})
 	}
 	return nil
 }
 
 // warnTo prints warnings to standard error.
-func (a *app) warnTo() classad.Option {
-	return classad.WithWarnings(func(d *classad.Diagnostic) { fmt.Fprintf(a.env.Err, "grid: warning: %s\n", d) })
+func warnTo(d *deps) classad.Option {
+	return classad.WithWarnings(func(diag *classad.Diagnostic) { fmt.Fprintf(d.env.Err, "grid: warning: %s\n", diag) })
 }
 
 // record reads a record: nothing, a text in brackets, or a file.
-func (a *app) record(s string) (*classad.Ad, error) {
+func readRecord(d *deps, s string) (*classad.Ad, error) {
 	switch {
 	case s == "":
 		return classad.NewAd(), nil
 	case strings.HasPrefix(strings.TrimSpace(s), "["):
-		return classad.ReadAd("", []byte(s), a.warnTo())
+		return classad.ReadAd("", []byte(s), warnTo(d))
 	}
-	name, text, err := a.readText(s)
+	name, text, err := readText(d, s)
 	if err != nil {
 		return nil, err
 	}
 	if formats.Detect(text) == formats.JSON {
 		return classad.ParseAdJSON(name, text)
 	}
-	return classad.ReadAd(name, text, a.warnTo())
+	return classad.ReadAd(name, text, warnTo(d))
 }

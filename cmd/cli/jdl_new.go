@@ -13,7 +13,7 @@ import (
 //go:embed jdl_new.jdl
 var newJDL string
 
-func (a *app) jdlNewCmd() *cobra.Command {
+func jdlNewCmd(d *deps) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "new [FILE]",
@@ -28,20 +28,20 @@ each, to FILE or to standard output. A file that is there already stays, unless
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 || args[0] == "-" {
-			_, err := fmt.Fprint(a.env.Out, newJDL)
+			_, err := fmt.Fprint(d.env.Out, newJDL)
 			return err
 		}
-		return a.writeNew(args[0], force)
+		return runNew(d, args[0], force)
 	}
 	return cmd
 }
 
-func (a *app) writeNew(name string, force bool) error {
+func runNew(d *deps, name string, force bool) error {
 	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
 		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(a.abs(name), mode, 0o644)
+	f, err := os.OpenFile(abs(d, name), mode, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return usageError(fmt.Errorf("%s is there already; --force replaces it", name))
 	}

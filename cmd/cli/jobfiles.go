@@ -26,34 +26,34 @@ type jobFile struct {
 
 // readJobs reads description files; "-" is standard input. Warnings go to
 // standard error. The errors of all files are reported together.
-func (a *app) readJobs(paths []string) ([]jobFile, error) {
+func readJobs(d *deps, paths []string) ([]jobFile, error) {
 	var files []jobFile
 	var errs []error
 	for _, path := range paths {
-		set, err := a.readJobFile(path)
+		set, err := readJobFile(d, path)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		a.warn(set)
+		sayWarnings(d, set)
 		files = append(files, jobFile{path, set})
 	}
 	return files, errors.Join(errs...)
 }
 
-func (a *app) readJobFile(path string, opts ...jdl.Option) (*jdl.JobSet, error) {
-	name, text, err := a.readText(path)
+func readJobFile(d *deps, path string, opts ...jdl.Option) (*jdl.JobSet, error) {
+	name, text, err := readText(d, path)
 	if err != nil {
 		return nil, err
 	}
-	return formats.ParseJobs(name, text, append(a.jobOptions(path), opts...)...)
+	return formats.ParseJobs(name, text, append(jobOptions(d, path), opts...)...)
 }
 
 // readText reads a description; "-" is standard input.
-func (a *app) readText(path string) (name string, text []byte, err error) {
-	in, name := a.env.In, "-"
+func readText(d *deps, path string) (name string, text []byte, err error) {
+	in, name := d.env.In, "-"
 	if path != "-" {
-		f, err := openWithin(a.abs(path), pipeWait)
+		f, err := openWithin(abs(d, path), pipeWait)
 		if err != nil {
 			return path, nil, usageError(err)
 		}
@@ -99,21 +99,21 @@ func openWithin(path string, wait time.Duration) (*os.File, error) {
 
 // jobOptions are how every description is parsed. Names in it are relative to
 // its own directory, those from standard input to the working directory.
-func (a *app) jobOptions(path string) []jdl.Option {
-	dir := a.env.Dir
+func jobOptions(d *deps, path string) []jdl.Option {
+	dir := d.env.Dir
 	if path != "-" {
-		dir = filepath.Dir(a.abs(path))
+		dir = filepath.Dir(abs(d, path))
 	}
-	return []jdl.Option{jdl.WithClock(a.env.Now), jdl.WithDir(dir), jdl.WithFallbackDir(a.env.Dir)}
+	return []jdl.Option{jdl.WithClock(d.env.Now), jdl.WithDir(dir), jdl.WithFallbackDir(d.env.Dir)}
 }
 
-func (a *app) warn(set *jdl.JobSet) {
+func sayWarnings(d *deps, set *jdl.JobSet) {
 	said := map[string]bool{}
 	print := func(ds []*classad.Diagnostic) {
-		for _, d := range ds {
-			if text := d.Error(); !said[text] {
+		for _, diag := range ds {
+			if text := diag.Error(); !said[text] {
 				said[text] = true
-				fmt.Fprintf(a.env.Err, "grid: warning: %s\n", text)
+				fmt.Fprintf(d.env.Err, "grid: warning: %s\n", text)
 			}
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 // openStore opens the job records, and the history learnt from jobs. Only
 // verbs about jobs pay for it.
-func (a *app) openStore(s *session) error {
-	store, err := jobs.OpenStore(a.stateDir(s.conf), a.env.Now)
+func openStore(d *deps, s *session) error {
+	store, err := jobs.OpenStore(stateDir(d, s.conf), d.env.Now)
 	if err != nil {
 		return err
 	}
@@ -30,21 +30,21 @@ func (a *app) openStore(s *session) error {
 // openPast opens the job records for a plan that is only shown: so it counts
 // the jobs sent before, as the plan of a submission does. It goes without them
 // where they cannot be opened.
-func (a *app) openPast(s *session) {
-	if err := a.openStore(s); err != nil && a.verbose > 0 {
-		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+func openPast(d *deps, s *session) {
+	if err := openStore(d, s); err != nil && d.verbose > 0 {
+		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
 }
 
 // openServices opens the registry of tasks and the services that are asked
 // about resources. Without the registry everything works.
-func (a *app) openServices(s *session) error {
-	h := a.openHistory(s)
+func openServices(d *deps, s *session) error {
+	h := openHistory(d, s)
 	conf := s.conf
 	conf.Sources = slices.Concat(conf.Sources, s.plan.info)
-	services, err := a.services(conf, s.backends, h)
+	services, err := newServices(d, conf, s.backends, h)
 	if err != nil {
-		path, _ := a.configPath()
+		path, _ := configPath(d)
 		return usageError(fmt.Errorf("%s: services: %w", path, err))
 	}
 	s.jobs.Services = services
@@ -56,11 +56,11 @@ func (a *app) openServices(s *session) error {
 
 // openHistory opens the registry of tasks, once; nil where it cannot be used,
 // which is said.
-func (a *app) openHistory(s *session) *history.Registry {
+func openHistory(d *deps, s *session) *history.Registry {
 	s.opening.Do(func() {
-		h, err := history.Open(a.stateDir(s.conf), a.env.Now)
+		h, err := history.Open(stateDir(d, s.conf), d.env.Now)
 		if err != nil {
-			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 			return
 		}
 		s.history = h
@@ -70,9 +70,9 @@ func (a *app) openHistory(s *session) *history.Registry {
 
 // learnFromEnds opens the registry when the first job is seen to end: looking
 // at jobs that go on does not pay for it.
-func (a *app) learnFromEnds(s *session) {
+func learnFromEnds(d *deps, s *session) {
 	if s.jobs.Recorders == nil {
-		s.jobs.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return a.openHistory(s) }}}
+		s.jobs.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return openHistory(d, s) }}}
 	}
 }
 
@@ -94,31 +94,31 @@ func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
 
 // withJobs opens a session and selects jobs for a verb, asking the back-ends
 // about them first where the verb wants that.
-func (a *app) withJobs(cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Outcome) error) error {
+func withJobs(d *deps, cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Outcome) error) error {
 	if sel.asking != never {
-		a.warm() // a connection is likely to follow
+		warm(d) // a connection is likely to follow
 	}
-	s, err := a.open(p)
+	s, err := openBroker(d, p)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := a.openStore(s); err != nil {
+	if err := openStore(d, s); err != nil {
 		return err
 	}
-	rs, err := a.selectJobs(cmd.Context(), s.jobs.Store, args, sel, live)
+	rs, err := selectJobs(cmd.Context(), d, s.jobs.Store, args, sel, live)
 	if err != nil {
 		return err
 	}
 	var stop func()
-	s.jobs.Progress, stop = a.progress()
+	s.jobs.Progress, stop = showProgress(d)
 	defer stop()
 	if sel.asks() {
-		if rs, err = a.refreshed(cmd.Context(), s, rs, sel); err != nil {
+		if rs, err = refreshed(cmd.Context(), d, s, rs, sel); err != nil {
 			return err
 		}
 	}
-	if err := a.confirm(cmd.Name(), sel, len(args) > 0, len(rs)); err != nil {
+	if err := confirm(d, cmd.Name(), sel, len(args) > 0, len(rs)); err != nil {
 		return err
 	}
 	return do(cmd.Context(), s, rs)
@@ -147,15 +147,15 @@ func jobsJSON(rs []*jobs.Outcome) jobsDocument {
 	return doc
 }
 
-func since(a *app, t time.Time) string {
+func since(a *deps, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return a.ago(t) + " ago"
+	return ago(a, t) + " ago"
 }
 
 // ran is the run time, so far or in all.
-func (a *app) ran(r *jobs.Outcome) string {
+func ranText(d *deps, r *jobs.Outcome) string {
 	switch {
 	case r.WallTime > 0:
 		return span(r.WallTime)
@@ -164,7 +164,7 @@ func (a *app) ran(r *jobs.Outcome) string {
 	case !r.Ended.IsZero():
 		return span(r.Ended.Sub(r.Started))
 	case r.State == plugins.Running:
-		return span(a.env.Now().Sub(r.Started))
+		return span(d.env.Now().Sub(r.Started))
 	}
 	return ""
 }
@@ -181,24 +181,24 @@ func note(r *jobs.Outcome) string {
 	return ""
 }
 
-func (a *app) stateText(r *jobs.Outcome) string {
+func stateText(d *deps, r *jobs.Outcome) string {
 	text := string(r.State)
 	switch {
 	case r.State == plugins.Done && r.Failure(), r.State == plugins.Failed, r.State == plugins.Lost:
-		return a.style(red, text)
+		return styled(d, red, text)
 	case r.State == plugins.Done:
-		return a.style(green, text)
+		return styled(d, green, text)
 	case r.State == plugins.Submitting, r.State == plugins.Held, r.State == plugins.Cancelled:
-		return a.style(yellow, text)
+		return styled(d, yellow, text)
 	case r.State == plugins.Running:
-		return a.style(cyan, text)
+		return styled(d, cyan, text)
 	}
 	return text
 }
 
 // outcome is the error of an operation on several jobs, already shown job by
 // job: nil when all went well; uncertain when any is; partial when some did.
-func (a *app) outcome(rs []*jobs.Outcome, failed func(*jobs.Outcome) error) error {
+func outcomeOf(d *deps, rs []*jobs.Outcome, failed func(*jobs.Outcome) error) error {
 	var first, uncertain, interrupted error
 	bad := 0
 	for _, r := range rs {
@@ -231,12 +231,14 @@ func (a *app) outcome(rs []*jobs.Outcome, failed func(*jobs.Outcome) error) erro
 }
 
 // report prints the errors of jobs on standard error.
-func (a *app) report(rs []*jobs.Outcome) { a.reportBy(rs, a.jobError) }
+func report(d *deps, rs []*jobs.Outcome) {
+	reportBy(d, rs, func(r *jobs.Outcome) error { return jobError(d, r) })
+}
 
 // reportBy prints what is to be said of jobs on standard error: what differs
 // in nothing but the job once, with their number.
-func (a *app) reportBy(rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
-	if a.json {
+func reportBy(d *deps, rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
+	if d.json {
 		return
 	}
 	count := map[string]int{}
@@ -259,7 +261,7 @@ func (a *app) reportBy(rs []*jobs.Outcome, say func(*jobs.Outcome) error) {
 		if n := count[like] - 1; n > 0 {
 			text += fmt.Sprintf(" (and %s)", likewise(n))
 		}
-		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(text))
+		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(text))
 	}
 }
 

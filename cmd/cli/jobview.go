@@ -39,14 +39,14 @@ func (v *jobView) register(cmd *cobra.Command) {
 type jobColumn struct {
 	name  string
 	head  string
-	text  func(*app, *jobs.Outcome) string
+	text  func(*deps, *jobs.Outcome) string
 	order func(a, b *jobs.Outcome) int // nil: by text
 	exact func(*jobs.Outcome) string   // for machines; nil: the text
 }
 
 func jobColumns() []jobColumn {
-	at := func(t func(*jobs.Outcome) time.Time) func(*app, *jobs.Outcome) string {
-		return func(a *app, r *jobs.Outcome) string { return since(a, t(r)) }
+	at := func(t func(*jobs.Outcome) time.Time) func(*deps, *jobs.Outcome) string {
+		return func(a *deps, r *jobs.Outcome) string { return since(a, t(r)) }
 	}
 	byTime := func(t func(*jobs.Outcome) time.Time) func(a, b *jobs.Outcome) int {
 		return func(a, b *jobs.Outcome) int { return t(a).Compare(t(b)) }
@@ -56,22 +56,22 @@ func jobColumns() []jobColumn {
 	started := func(r *jobs.Outcome) time.Time { return r.Started }
 	ended := func(r *jobs.Outcome) time.Time { return r.Ended }
 	return []jobColumn{
-		{"id", "ID", func(_ *app, r *jobs.Outcome) string { return r.ID }, nil, nil},
-		{"name", "NAME", func(_ *app, r *jobs.Outcome) string { return cut(r.Name, 30) }, nil, nil},
-		{"state", "STATE", func(a *app, r *jobs.Outcome) string { return a.stateText(r) }, byText(func(r *jobs.Outcome) string { return string(r.State) }), nil},
-		{"resource", "RESOURCE", func(_ *app, r *jobs.Outcome) string { return r.At }, nil, nil},
-		{"site", "SITE", func(_ *app, r *jobs.Outcome) string { return r.Site }, nil, nil},
-		{"host", "HOST", func(_ *app, r *jobs.Outcome) string { return r.Host }, nil, nil},
-		{"exit", ">EXIT", func(_ *app, r *jobs.Outcome) string { return exitText(r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(exitOf(a), exitOf(b)) }, nil},
+		{"id", "ID", func(_ *deps, r *jobs.Outcome) string { return r.ID }, nil, nil},
+		{"name", "NAME", func(_ *deps, r *jobs.Outcome) string { return cut(r.Name, 30) }, nil, nil},
+		{"state", "STATE", func(a *deps, r *jobs.Outcome) string { return stateText(a, r) }, byText(func(r *jobs.Outcome) string { return string(r.State) }), nil},
+		{"resource", "RESOURCE", func(_ *deps, r *jobs.Outcome) string { return r.At }, nil, nil},
+		{"site", "SITE", func(_ *deps, r *jobs.Outcome) string { return r.Site }, nil, nil},
+		{"host", "HOST", func(_ *deps, r *jobs.Outcome) string { return r.Host }, nil, nil},
+		{"exit", ">EXIT", func(_ *deps, r *jobs.Outcome) string { return exitText(r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(exitOf(a), exitOf(b)) }, nil},
 		{"created", ">CREATED", at(created), byTime(created), stamp(created)},
 		{"submitted", ">SUBMITTED", at(submitted), byTime(submitted), stamp(submitted)},
 		{"started", ">STARTED", at(started), byTime(started), stamp(started)},
 		{"ended", ">ENDED", at(ended), byTime(ended), stamp(ended)},
-		{"ran", ">RAN", func(a *app, r *jobs.Outcome) string { return a.ran(r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(a.WallTime, b.WallTime) }, func(r *jobs.Outcome) string { return strconv.FormatFloat(r.WallTime.Seconds(), 'f', -1, 64) }},
-		{"group", "GROUP", func(_ *app, r *jobs.Outcome) string { return r.Parent }, nil, nil},
-		{"retries", ">RETRIES", func(_ *app, r *jobs.Outcome) string { return strconv.Itoa(r.Retries + r.Shallow) },
+		{"ran", ">RAN", func(a *deps, r *jobs.Outcome) string { return ranText(a, r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(a.WallTime, b.WallTime) }, func(r *jobs.Outcome) string { return strconv.FormatFloat(r.WallTime.Seconds(), 'f', -1, 64) }},
+		{"group", "GROUP", func(_ *deps, r *jobs.Outcome) string { return r.Parent }, nil, nil},
+		{"retries", ">RETRIES", func(_ *deps, r *jobs.Outcome) string { return strconv.Itoa(r.Retries + r.Shallow) },
 			func(a, b *jobs.Outcome) int { return cmp.Compare(a.Retries+a.Shallow, b.Retries+b.Shallow) }, nil},
-		{"note", "NOTE", func(_ *app, r *jobs.Outcome) string { return note(r) }, nil, nil},
+		{"note", "NOTE", func(_ *deps, r *jobs.Outcome) string { return note(r) }, nil, nil},
 	}
 }
 
@@ -148,7 +148,7 @@ func columnOf(name string) (jobColumn, error) {
 }
 
 // ordered sorts and cuts jobs as the view says.
-func (v *jobView) ordered(a *app, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
+func (v *jobView) ordered(a *deps, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
 	if v.limit < 0 {
 		return nil, usageError(fmt.Errorf("--limit %d: say a number of jobs", v.limit))
 	}
@@ -193,13 +193,13 @@ func (v *jobView) check() error {
 }
 
 // jobTable prints jobs, a line each.
-func (a *app) jobTable(rs []*jobs.Outcome, v jobView) error {
+func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	cols, err := v.chosen()
 	if err != nil {
 		return err
 	}
 	if v.output == "csv" {
-		return a.jobCSV(rs, cols)
+		return jobCSV(d, rs, cols)
 	}
 	var heads []string
 	for _, c := range cols {
@@ -209,16 +209,16 @@ func (a *app) jobTable(rs []*jobs.Outcome, v jobView) error {
 	for _, r := range rs {
 		row := make([]string, len(cols))
 		for i, c := range cols {
-			row[i] = c.text(a, r)
+			row[i] = c.text(d, r)
 		}
 		rows = append(rows, row)
 	}
-	return a.table(columns(heads...), a.fit(rows, v))
+	return table(d, columns(heads...), fitRows(d, rows, v))
 }
 
 // fit cuts the last column to the terminal's width; elsewhere, and in wide tables, nothing is cut.
-func (a *app) fit(rows [][]string, v jobView) [][]string {
-	if !a.env.Terminal || a.env.Width == 0 || v.output == "wide" || len(rows) == 0 {
+func fitRows(d *deps, rows [][]string, v jobView) [][]string {
+	if !d.env.Terminal || d.env.Width == 0 || v.output == "wide" || len(rows) == 0 {
 		return rows
 	}
 	widths := make([]int, len(rows[0]))
@@ -231,7 +231,7 @@ func (a *app) fit(rows [][]string, v jobView) [][]string {
 	for _, w := range widths[:len(widths)-1] {
 		used += w + 2
 	}
-	room := max(a.env.Width-used, 8)
+	room := max(d.env.Width-used, 8)
 	for _, row := range rows {
 		row[len(row)-1] = cut(row[len(row)-1], room)
 	}
@@ -239,10 +239,10 @@ func (a *app) fit(rows [][]string, v jobView) [][]string {
 }
 
 // jobCSV prints jobs as RFC 4180 has it.
-func (a *app) jobCSV(rs []*jobs.Outcome, cols []jobColumn) error {
-	plain := *a
+func jobCSV(d *deps, rs []*jobs.Outcome, cols []jobColumn) error {
+	plain := *d
 	plain.env.Terminal = false
-	w := csv.NewWriter(a.env.Out)
+	w := csv.NewWriter(d.env.Out)
 	head := make([]string, len(cols))
 	for i, c := range cols {
 		head[i] = c.name

@@ -12,7 +12,7 @@ import (
 
 // printJSON writes one document. Its first field is "schema": "grid.<verb>/v1";
 // a schema only ever gains fields.
-func (a *app) printJSON(verb string, body any) error {
+func printJSON(d *deps, verb string, body any) error {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false) // ">=" stays readable
@@ -25,16 +25,16 @@ func (a *app) printJSON(verb string, body any) error {
 		doc = doc[:len(doc)-1]
 	}
 	doc = append(doc, text[1:]...)
-	if a.jq != "" {
-		return a.query(doc)
+	if d.jq != "" {
+		return printQuery(d, doc)
 	}
-	_, err := a.rawOut().Write(append(foreign.JSON(doc), '\n'))
+	_, err := rawOut(d).Write(append(foreign.JSON(doc), '\n'))
 	return err
 }
 
 // query prints what a jq program makes of a document: texts as they are, anything else as JSON.
-func (a *app) query(doc []byte) error {
-	q, err := gojq.Parse(a.jq)
+func printQuery(d *deps, doc []byte) error {
+	q, err := gojq.Parse(d.jq)
 	if err != nil {
 		return usageError(fmt.Errorf("--jq: %w", err))
 	}
@@ -51,13 +51,13 @@ func (a *app) query(doc []byte) error {
 			return usageError(fmt.Errorf("--jq: %w", err))
 		}
 		if text, ok := v.(string); ok {
-			fmt.Fprintln(a.env.Out, foreign.Lines(text))
+			fmt.Fprintln(d.env.Out, foreign.Lines(text))
 			continue
 		}
 		text, err := gojq.Marshal(v)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Out, "%s\n", foreign.JSON(text))
+		fmt.Fprintf(d.env.Out, "%s\n", foreign.JSON(text))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) listCmd() *cobra.Command {
+func listCmd(d *deps) *cobra.Command {
 	var sel selection
 	var view jobView
 	cmd := &cobra.Command{
@@ -24,14 +24,14 @@ Without any, all recorded jobs.`,
   grid list --where 'cpu_time > 3600 && site == "CERN"' -o csv
   grid list --json | jq -r '.jobs[] | select(.exit_code != 0) | .id'`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := view.check(); err != nil {
 				return err
 			}
 			sel.all = sel.all || len(args) == 0 && !sel.given()
-			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				return a.viewJobs("list", rs, view)
+			return withJobs(d, cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
+				return viewJobs(d, "list", rs, view)
 			})
 		},
 	}

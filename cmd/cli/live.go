@@ -12,14 +12,14 @@ import (
 )
 
 // live shows jobs on a terminal as they go on, each picture in the place of the one before.
-func (a *app) live() func([]*jobs.Outcome) {
-	l := &liveView{app: a, began: a.env.Now(), last: map[string]string{}, before: -1, out: cwriter.New(a.rawOut())}
+func liveTable(d *deps) func([]*jobs.Outcome) {
+	l := &liveView{deps: d, began: d.env.Now(), last: map[string]string{}, before: -1, out: cwriter.New(rawOut(d))}
 	return l.show
 }
 
 // liveView remembers what the pictures before have shown.
 type liveView struct {
-	*app
+	*deps
 	out      *cwriter.Writer
 	began    time.Time
 	before   int // jobs that had ended at the first look; -1: none yet
@@ -57,5 +57,5 @@ func (l *liveView) look(os []*jobs.Outcome) *screen {
 		l.before = ended
 	}
 	l.messages = l.messages[max(0, len(l.messages)-20):]
-	return l.newScreen(os, l.began, l.before, append([]string(nil), l.messages...))
+	return newScreen(l.deps, os, l.began, l.before, append([]string(nil), l.messages...))
 }

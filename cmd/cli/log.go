@@ -22,7 +22,7 @@ type jobLog struct {
 	Error   string       `json:"error,omitempty"`
 }
 
-func (a *app) logCmd() *cobra.Command {
+func logCmd(d *deps) *cobra.Command {
 	var sel selection
 	var own bool
 	cmd := &cobra.Command{
@@ -35,17 +35,17 @@ what the back-end itself has logged about it.
 		Example: `  grid log 01k9x
   grid log --own 01k9x`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				logs, err := readLogs(ctx, s, rs, !own)
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON("log", logDocument{logs})
+				if d.json {
+					return printJSON(d, "log", logDocument{logs})
 				}
-				a.printLogs(rs, logs)
+				printLogs(d, rs, logs)
 				return nil
 			})
 		},
@@ -75,20 +75,20 @@ func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool)
 	return logs, nil
 }
 
-func (a *app) printLogs(rs []*jobs.Outcome, logs []jobLog) {
+func printLogs(d *deps, rs []*jobs.Outcome, logs []jobLog) {
 	for i, l := range logs {
-		fmt.Fprintf(a.env.Out, "%s\n", a.style(bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
+		fmt.Fprintf(d.env.Out, "%s\n", styled(d, bold, rs[i].ID+"  "+foreign.Text(rs[i].Name)))
 		for _, e := range l.Entries {
-			fmt.Fprintf(a.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, foreign.Text(e.Text))
+			fmt.Fprintf(d.env.Out, "%s  %-10s  %s\n", e.At.Format("2006-01-02 15:04:05.000"), e.Action, foreign.Text(e.Text))
 		}
 		if l.Backend != "" {
-			fmt.Fprintf(a.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, foreign.Lines(l.Backend))
+			fmt.Fprintf(d.env.Out, "--- %s\n%s", rs[i].Handle.Endpoint, foreign.Lines(l.Backend))
 			if l.Backend[len(l.Backend)-1] != '\n' {
-				fmt.Fprintln(a.env.Out)
+				fmt.Fprintln(d.env.Out)
 			}
 		}
 		if l.Error != "" {
-			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(l.Error))
+			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(l.Error))
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 )
 
 // manCmd writes the man pages, made from the same texts as --help.
-func (a *app) manCmd() *cobra.Command {
+func manCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write the man pages of all verbs into a directory",
 		Example: "  grid man /usr/local/share/man/man1",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := a.abs(args[0])
+			dir := abs(d, args[0])
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}

@@ -31,15 +31,15 @@ func (f *managerTLS) register(cmd *cobra.Command) {
 }
 
 // config reads the certificates.
-func (f *managerTLS) config(a *app) (*tls.Config, error) {
+func (f *managerTLS) config(a *deps) (*tls.Config, error) {
 	if f.cert == "" || f.key == "" || f.ca == "" {
 		return nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
 	}
-	own, err := tls.LoadX509KeyPair(a.abs(f.cert), a.abs(f.key))
+	own, err := tls.LoadX509KeyPair(abs(a, f.cert), abs(a, f.key))
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(a.abs(f.ca))
+	text, err := os.ReadFile(abs(a, f.ca))
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +51,18 @@ func (f *managerTLS) config(a *app) (*tls.Config, error) {
 }
 
 // managerCmd holds the tree of managers.
-func (a *app) managerCmd() *cobra.Command {
+func managerCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "The tree of managers: systems that share their free resources without a centre",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.managerServeCmd(), a.managerShowCmd(), a.managerRunCmd())
+	cmd.AddCommand(managerServeCmd(d), managerShowCmd(d), managerRunCmd(d))
 	return cmd
 }
 
-func (a *app) managerShowCmd() *cobra.Command {
+func managerShowCmd(d *deps) *cobra.Command {
 	var certs managerTLS
 	cmd := &cobra.Command{
 		Use:     "show URL",
@@ -70,18 +70,18 @@ func (a *app) managerShowCmd() *cobra.Command {
 		Example: "  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.managerShow(cmd.Context(), certs, args[0])
+			return runManagerShow(cmd.Context(), d, certs, args[0])
 		},
 	}
 	certs.register(cmd)
 	return cmd
 }
 
-func (a *app) managerShow(ctx context.Context, certs managerTLS, name string) error {
+func runManagerShow(ctx context.Context, d *deps, certs managerTLS, name string) error {
 	if err := checkManagerURL("URL", name); err != nil {
 		return usageError(err)
 	}
-	cfg, err := certs.config(a)
+	cfg, err := certs.config(d)
 	if err != nil {
 		return err
 	}
@@ -89,10 +89,10 @@ func (a *app) managerShow(ctx context.Context, certs managerTLS, name string) er
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON("manager-show", s)
+	if d.json {
+		return printJSON(d, "manager-show", s)
 	}
-	fmt.Fprintf(a.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", s.Name, orDash(s.Parent), s.Free, s.Total, len(s.Waiting), len(s.Running))
+	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", s.Name, orDash(s.Parent), s.Free, s.Total, len(s.Waiting), len(s.Running))
 	var rows [][]string
 	for _, r := range s.Rows {
 		state := "down"
@@ -101,7 +101,7 @@ func (a *app) managerShow(ctx context.Context, certs managerTLS, name string) er
 		}
 		rows = append(rows, []string{r.Neighbour, r.Role, state, fmt.Sprint(r.Rooms), fmt.Sprint(r.Told)})
 	}
-	return a.table(columns("neighbour", "is", "link", "free there", "was told"), rows)
+	return table(d, columns("neighbour", "is", "link", "free there", "was told"), rows)
 }
 
 func orDash(s string) string {
@@ -140,7 +140,7 @@ func checkManagerURL(what, name string) error {
 }
 
 // serveUntil serves until the context ends.
-func (a *app) serveUntil(ctx context.Context, listen string, cfg *tls.Config, h http.Handler) (stop func(), err error) {
+func serveUntil(ctx context.Context, d *deps, listen string, cfg *tls.Config, h http.Handler) (stop func(), err error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, err
@@ -155,4 +155,4 @@ func (a *app) serveUntil(ctx context.Context, listen string, cfg *tls.Config, h 
 }
 
 // daemonLog writes what a daemon has to say to standard error.
-func (a *app) daemonLog() *slog.Logger { return slog.New(slog.NewTextHandler(a.env.Err, nil)) }
+func daemonLog(d *deps) *slog.Logger { return slog.New(slog.NewTextHandler(d.env.Err, nil)) }

@@ -16,8 +16,8 @@ import (
 	"gridbroker/forecast/managers/daemon"
 )
 
-// managerRunFlags are those of grid manager run.
-type managerRunFlags struct {
+// managerRunOptions are those of grid manager run.
+type managerRunOptions struct {
 	managerTLS
 	via, name, listen string
 	count             int
@@ -27,8 +27,8 @@ type managerRunFlags struct {
 	priority          int
 }
 
-func (a *app) managerRunCmd() *cobra.Command {
-	var f managerRunFlags
+func managerRunCmd(d *deps) *cobra.Command {
+	var f managerRunOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run a command where the tree of managers finds room for it",
@@ -41,7 +41,7 @@ Managers must reach the broker at --name.`,
 		Example: `  grid manager run --via https://ce.example.org:7700 --name https://ui.example.org:7800 --cpus 4 --count 20 \
       --cert me.pem --key me.key --ca grid.pem -- ./analyse.sh`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.managerRun(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runManagerRun(cmd.Context(), d, f, args) },
 	}
 	f.register(cmd)
 	fl := cmd.Flags()
@@ -60,7 +60,7 @@ Managers must reach the broker at --name.`,
 	return cmd
 }
 
-func (a *app) managerRun(ctx context.Context, f managerRunFlags, argv []string) error {
+func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []string) error {
 	f.need.Tags, f.need.Wall = managers.Tags(f.tags...), int64(f.wall/time.Second)
 	err := errors.Join(checkManagerURL("--via", f.via), checkManagerURL("--name", f.name), f.need.Check())
 	if err == nil && (f.count < 1 || f.count > 100_000 || f.need.CPUs < 1 || f.lease < time.Second) {
@@ -69,19 +69,19 @@ func (a *app) managerRun(ctx context.Context, f managerRunFlags, argv []string) 
 	if err != nil {
 		return usageError(err)
 	}
-	cfg, err := f.config(a)
+	cfg, err := f.config(d)
 	if err != nil {
 		return err
 	}
-	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Lease: f.lease, Log: a.daemonLog()}
+	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Lease: f.lease, Log: daemonLog(d)}
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
-		fmt.Fprintf(a.env.Err, "%s: at %s\n", j.ID, system)
-		return a.startAt(ctx, j, system, argv)
+		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
+		return startAt(ctx, d, j, system, argv)
 	}
 	if f.listen == "" {
 		f.listen = f.name[len("https://"):]
 	}
-	stop, err := a.serveUntil(ctx, f.listen, cfg, b.Handler())
+	stop, err := serveUntil(ctx, d, f.listen, cfg, b.Handler())
 	if err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func (a *app) managerRun(ctx context.Context, f managerRunFlags, argv []string) 
 }
 
 // startAt runs the command as a job at one system, by this very binary.
-func (a *app) startAt(ctx context.Context, j managers.Job, system string, argv []string) error {
+func startAt(ctx context.Context, d *deps, j managers.Job, system string, argv []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	args := append([]string{"run", "--site", system, "--cpus", strconv.Itoa(j.Need.CPUs), "--"}, argv...)
 	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir = a.env.Out, a.env.Err, a.abs(".")
+	cmd.Stdout, cmd.Stderr, cmd.Dir = d.env.Out, d.env.Err, abs(d, ".")
 	return cmd.Run()
 }

@@ -12,8 +12,8 @@ import (
 	"gridbroker/forecast/managers/daemon"
 )
 
-// managerServeFlags are those of grid manager serve.
-type managerServeFlags struct {
+// managerServeOptions are those of grid manager serve.
+type managerServeOptions struct {
 	managerTLS
 	name, listen, parent, system, dir string
 	total                             managers.Resources
@@ -21,8 +21,8 @@ type managerServeFlags struct {
 	wall, interval, maxAge, beat      time.Duration
 }
 
-func (a *app) managerServeCmd() *cobra.Command {
-	var f managerServeFlags
+func managerServeCmd(d *deps) *cobra.Command {
+	var f managerServeOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a manager of the tree, of a system or of a domain",
@@ -37,7 +37,7 @@ assignments over crashes; it belongs to one process.`,
   grid manager serve --name https://ce.example.org:7700 --parent https://root.example.org:7700 --system ce.example.org --cpus 128 \
       --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.managerServe(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runManagerServe(cmd.Context(), d, f) },
 	}
 	f.register(cmd)
 	fl := cmd.Flags()
@@ -57,7 +57,7 @@ assignments over crashes; it belongs to one process.`,
 	return cmd
 }
 
-func (f *managerServeFlags) check() error {
+func (f *managerServeOptions) check() error {
 	if err := checkManagerURL("--name", f.name); err != nil {
 		return err
 	}
@@ -80,20 +80,20 @@ func (f *managerServeFlags) check() error {
 	return f.total.Check()
 }
 
-func (a *app) managerServe(ctx context.Context, f managerServeFlags) error {
+func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error {
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
-	cfg, err := f.config(a)
+	cfg, err := f.config(d)
 	if err != nil {
 		return err
 	}
 	rules := managers.Rules{
 		Pool: true, Silent: true, MaxHops: 100, Interval: f.interval.Milliseconds(), MaxAge: f.maxAge.Milliseconds(),
 	}
-	d, err := daemon.New(ctx, daemon.Config{
-		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: a.abs(f.dir),
-		Client: daemon.Client(cfg), Beat: f.beat, Log: a.daemonLog(),
+	manager, err := daemon.New(ctx, daemon.Config{
+		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
+		Client: daemon.Client(cfg), Beat: f.beat, Log: daemonLog(d),
 	})
 	if err != nil {
 		return err
@@ -102,12 +102,12 @@ func (a *app) managerServe(ctx context.Context, f managerServeFlags) error {
 	if listen == "" {
 		listen = f.name[len("https://"):]
 	}
-	stop, err := a.serveUntil(ctx, listen, cfg, d.Handler())
+	stop, err := serveUntil(ctx, d, listen, cfg, manager.Handler())
 	if err != nil {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(a.env.Err, "manager %s listens at %s\n", f.name, listen)
-	d.Run()
+	fmt.Fprintf(d.env.Err, "manager %s listens at %s\n", f.name, listen)
+	manager.Run()
 	return nil
 }

@@ -15,16 +15,16 @@ import (
 	"gridbroker/rank"
 )
 
-// matchFlags are those of grid match alone.
-type matchFlags struct {
+// matchOptions are those of grid match alone.
+type matchOptions struct {
 	planning
 	explain bool
 	terms   bool
 	limit   int
 }
 
-func (a *app) matchCmd() *cobra.Command {
-	var f matchFlags
+func matchCmd(d *deps) *cobra.Command {
+	var f matchOptions
 	cmd := &cobra.Command{
 		Use:   "match JOB.jdl...",
 		Short: "Show which resources would take a job, in which order and why",
@@ -39,7 +39,7 @@ one reason against every resource that does not.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			return a.match(cmd, args, f)
+			return runMatch(d, cmd, args, f)
 		},
 	}
 	f.register(cmd.Flags())
@@ -50,33 +50,33 @@ one reason against every resource that does not.`,
 	return cmd
 }
 
-func (a *app) match(cmd *cobra.Command, args []string, f matchFlags) error {
-	files, err := a.readJobs(args)
+func runMatch(d *deps, cmd *cobra.Command, args []string, f matchOptions) error {
+	files, err := readJobs(d, args)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(f.planning)
+	s, err := openBroker(d, f.planning)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	a.openPast(s)
-	if err := a.openServices(s); err != nil {
+	openPast(d, s)
+	if err := openServices(d, s); err != nil {
 		return err
 	}
-	a.regard(s, jobsOf(files))
-	if err := a.look(cmd.Context(), s); err != nil {
+	regard(d, s, jobsOf(files))
+	if err := look(cmd.Context(), d, s); err != nil {
 		return err
 	}
 	p, err := planAll(cmd.Context(), s, files)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if err := a.printJSON("match", matchDocument(p, s, f.explain)); err != nil {
+	if d.json {
+		if err := printJSON(d, "match", matchDocument(p, s, f.explain)); err != nil {
 			return err
 		}
-	} else if err := a.printMatch(p, s, f); err != nil {
+	} else if err := printMatch(d, p, s, f); err != nil {
 		return err
 	}
 	return unmatched(p)
@@ -92,7 +92,7 @@ func unmatched(p *broker.Plan) error {
 	return nil
 }
 
-func (a *app) printMatch(p *broker.Plan, s *session, f matchFlags) error {
+func printMatch(d *deps, p *broker.Plan, s *session, f matchOptions) error {
 	shown := map[*broker.Match]bool{}
 	for i, j := range p.Jobs {
 		if shown[j.Match] {
@@ -100,13 +100,13 @@ func (a *app) printMatch(p *broker.Plan, s *session, f matchFlags) error {
 		}
 		shown[j.Match] = true
 		if i > 0 {
-			fmt.Fprintln(a.env.Out)
+			fmt.Fprintln(d.env.Out)
 		}
-		if err := a.printOne(p, &p.Jobs[i], f); err != nil {
+		if err := printOne(d, p, &p.Jobs[i], f); err != nil {
 			return err
 		}
 	}
-	a.reportServices(p)
+	reportServices(d, p)
 	return nil
 }
 
@@ -114,36 +114,36 @@ func (a *app) printMatch(p *broker.Plan, s *session, f matchFlags) error {
 // for an explanation, but nothing matches.
 const rejectedShown = 20
 
-func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
-	fmt.Fprintf(a.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
-		a.style(bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
+func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, f matchOptions) error {
+	fmt.Fprintf(d.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
+		styled(d, bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
 	if len(j.Choices) > 0 {
-		if err := a.choices(j, f.limit); err != nil {
+		if err := choicesTable(d, j, f.limit); err != nil {
 			return err
 		}
 	}
 	if p.Policy == rank.Paper {
 		for _, line := range rank.Marks(j.Choices) {
-			fmt.Fprintln(a.env.Out, line)
+			fmt.Fprintln(d.env.Out, line)
 		}
 	}
 	if f.terms {
-		if err := a.terms(p.Policy, j, f.limit); err != nil {
+		if err := termsTable(d, p.Policy, j, f.limit); err != nil {
 			return err
 		}
 	}
 	if f.explain {
-		return a.explanation(j.Match.Explain(j.Dropped), 0)
+		return explanation(d, j.Match.Explain(j.Dropped), 0)
 	}
 	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-		return a.explanation(e.Explanation, rejectedShown)
+		return explanation(d, e.Explanation, rejectedShown)
 	}
-	for _, d := range j.Dropped {
-		fmt.Fprintf(a.env.Out, "not ranked: %s: %s\n", d.Resource.ID, d.Why)
+	for _, dropped := range j.Dropped {
+		fmt.Fprintf(d.env.Out, "not ranked: %s: %s\n", dropped.Resource.ID, dropped.Why)
 	}
 	for _, c := range j.Choices {
 		if c.Unranked != "" {
-			fmt.Fprintf(a.env.Out, "ranked last: %s: Rank is %s\n", c.Resource.ID, c.Unranked)
+			fmt.Fprintf(d.env.Out, "ranked last: %s: Rank is %s\n", c.Resource.ID, c.Unranked)
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (a *app) printOne(p *broker.Plan, j *broker.JobPlan, f matchFlags) error {
 
 // sayUnranked warns, once for each Rank, where it gives no number at any of the best resources: then the score decides,
 // which may not be what the user meant.
-func (a *app) sayUnranked(p *broker.Plan) {
+func sayUnranked(d *deps, p *broker.Plan) {
 	said := map[string]bool{}
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
@@ -160,14 +160,14 @@ func (a *app) sayUnranked(p *broker.Plan) {
 		}
 		if text := classad.Unparse(j.Job.Rank); !said[text] {
 			said[text] = true
-			fmt.Fprintf(a.env.Err, "grid: warning: %s: Rank is %s at every resource that matches; the score decides\n",
+			fmt.Fprintf(d.env.Err, "grid: warning: %s: Rank is %s at every resource that matches; the score decides\n",
 				j.Job.Name, j.Choices[0].Unranked)
 		}
 	}
 }
 
 // choices is the table of those that match, best first.
-func (a *app) choices(j *broker.JobPlan, limit int) error {
+func choicesTable(d *deps, j *broker.JobPlan, limit int) error {
 	cols := columns(">#", "RESOURCE", "SITE", ">SCORE", ">EXPECTED", ">WAIT", ">STAGE-IN", ">RUN", ">SUCCESS", ">FREE", ">WAITING", ">AGE")
 	if j.Job.Rank != nil {
 		cols = append(cols, column{"RANK", true})
@@ -186,11 +186,11 @@ func (a *app) choices(j *broker.JobPlan, limit int) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := a.table(cols, rows); err != nil {
+	if err := table(d, cols, rows); err != nil {
 		return err
 	}
 	if n := len(j.Choices) - len(rows); n > 0 {
-		fmt.Fprintf(a.env.Out, "and %d more (--limit 0 shows all)\n", n)
+		fmt.Fprintf(d.env.Out, "and %d more (--limit 0 shows all)\n", n)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func label(r *glue.Resource) string {
 }
 
 // terms is the table of every term behind the scores.
-func (a *app) terms(policy string, j *broker.JobPlan, limit int) error {
+func termsTable(d *deps, policy string, j *broker.JobPlan, limit int) error {
 	var rows [][]string
 	for i, r := range j.Choices {
 		if limit > 0 && i == limit {
@@ -219,22 +219,22 @@ func (a *app) terms(policy string, j *broker.JobPlan, limit int) error {
 				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
 		}
 	}
-	fmt.Fprintln(a.env.Out)
+	fmt.Fprintln(d.env.Out)
 	if len(rows) == 0 {
-		fmt.Fprintf(a.env.Out, "policy %s looks at nothing\n", policy)
+		fmt.Fprintf(d.env.Out, "policy %s looks at nothing\n", policy)
 		return nil
 	}
 	if policy == rank.Hybrid {
-		fmt.Fprintln(a.env.Out, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
+		fmt.Fprintln(d.env.Out, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
 	}
-	return a.table(columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
+	return table(d, columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
 }
 
 // reportServices says on standard error which services did not help.
-func (a *app) reportServices(p *broker.Plan) {
+func reportServices(d *deps, p *broker.Plan) {
 	for _, o := range p.Services {
 		if o.Error != "" {
-			fmt.Fprintf(a.env.Err, "grid: %s service %s: %s\n", o.Kind, foreign.Text(o.Name), foreign.Message(strings.TrimSpace(o.Error)))
+			fmt.Fprintf(d.env.Err, "grid: %s service %s: %s\n", o.Kind, foreign.Text(o.Name), foreign.Message(strings.TrimSpace(o.Error)))
 		}
 	}
 }

@@ -25,17 +25,17 @@ func readTraceFile[T any](path string, read func(io.Reader) (T, error)) (T, erro
 
 // mauiConfig reads a maui.cfg and warns of what is not modelled; without one
 // there is none.
-func (a *app) mauiConfig(path string) (*maui.Config, error) {
+func mauiConfig(d *deps, path string) (*maui.Config, error) {
 	if path == "" {
 		return nil, nil
 	}
 	var warnings []maui.Warning
-	c, err := readTraceFile(a.abs(path), func(r io.Reader) (c *maui.Config, err error) {
+	c, err := readTraceFile(abs(d, path), func(r io.Reader) (c *maui.Config, err error) {
 		c, warnings, err = maui.ReadConfig(r)
 		return c, err
 	})
 	for _, w := range warnings {
-		fmt.Fprintf(a.env.Err, "grid: warning: %s:%d: %s: %s\n", path, w.Line, w.Name, w.Why)
+		fmt.Fprintf(d.env.Err, "grid: warning: %s:%d: %s: %s\n", path, w.Line, w.Name, w.Why)
 	}
 	return c, err
 }

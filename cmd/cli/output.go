@@ -26,7 +26,7 @@ type jobOutput struct {
 	Error string        `json:"error,omitempty"`
 }
 
-func (a *app) outputCmd() *cobra.Command {
+func outputCmd(d *deps) *cobra.Command {
 	sel := selection{asking: always}
 	var dir string
 	var want []string
@@ -46,14 +46,14 @@ NAME-ID.attemptN.
   grid output --state done --dir results
   grid output --file '*.log' --since 1h`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: a.abs(dir), Files: want, Attempt: attempt})
+			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, dir), Files: want, Attempt: attempt})
 				if err != nil {
 					return err
 				}
-				return a.printOutput(rs, got, len(args) > 0)
+				return printOutput(d, rs, got, len(args) > 0)
 			})
 		},
 	}
@@ -64,7 +64,7 @@ NAME-ID.attemptN.
 	return cmd
 }
 
-func (a *app) printOutput(rs []*jobs.Outcome, got map[string]jobs.Fetched, named bool) error {
+func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named bool) error {
 	failed := func(r *jobs.Outcome) error {
 		if r.Err == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
 			return errNotYet(r)
@@ -82,18 +82,18 @@ func (a *app) printOutput(rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		}
 		doc.Jobs = append(doc.Jobs, o)
 	}
-	if a.json {
-		if err := a.printJSON("output", doc); err != nil {
+	if d.json {
+		if err := printJSON(d, "output", doc); err != nil {
 			return err
 		}
-		return a.outcome(rs, failed)
+		return outcomeOf(d, rs, failed)
 	}
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
-			fmt.Fprintln(a.env.Out, foreign.Text(a.relative(filepath.Join(o.Dir, f))))
+			fmt.Fprintln(d.env.Out, foreign.Text(relative(d, filepath.Join(o.Dir, f))))
 		}
 	}
-	a.reportBy(rs, func(r *jobs.Outcome) error {
+	reportBy(d, rs, func(r *jobs.Outcome) error {
 		switch {
 		case r.Err != nil || len(got[r.ID].Files) > 0:
 			return failed(r)
@@ -102,7 +102,7 @@ func (a *app) printOutput(rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		}
 		return fmt.Errorf("job %s has no output files", r.ID)
 	})
-	return a.outcome(rs, failed)
+	return outcomeOf(d, rs, failed)
 }
 
 func errNotYet(r *jobs.Outcome) error {
@@ -110,8 +110,8 @@ func errNotYet(r *jobs.Outcome) error {
 }
 
 // relative shortens a path below the working directory.
-func (a *app) relative(path string) string {
-	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && filepath.IsLocal(rel) {
+func relative(d *deps, path string) string {
+	if rel, err := filepath.Rel(d.env.Dir, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path

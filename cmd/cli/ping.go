@@ -26,7 +26,7 @@ type pong struct {
 	err       error
 }
 
-func (a *app) pingCmd() *cobra.Command {
+func pingCmd(d *deps) *cobra.Command {
 	timeout := 10 * time.Second
 	cmd := &cobra.Command{
 		Use:   "ping URL...",
@@ -43,20 +43,20 @@ let you in, 1 when one is down.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
 			defer stop()
-			return a.ping(ctx, urls)
+			return runPing(ctx, d, urls)
 		},
 	}
 	lengthVar(cmd.Flags(), &timeout, "deadline", timeout, "give up after this `time`")
-	cmd.ValidArgsFunction = cobra.FixedCompletions(a.urlBeginnings(), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
+	cmd.ValidArgsFunction = cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }
 
-func (a *app) ping(ctx context.Context, urls []string) error {
-	c, err := a.loadConfig()
+func runPing(ctx context.Context, d *deps, urls []string) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	backs, err := a.backends(c)
+	backs, err := openBackends(d, c)
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (a *app) ping(ctx context.Context, urls []string) error {
 	pongs := make([]pong, len(urls))
 	var wg sync.WaitGroup
 	for i, url := range urls {
-		wg.Go(func() { pongs[i] = a.pingOne(ctx, backs, url) })
+		wg.Go(func() { pongs[i] = pingOne(ctx, d, backs, url) })
 	}
 	wg.Wait()
-	return a.printPongs(pongs)
+	return printPongs(d, pongs)
 }
 
-func (a *app) pingOne(ctx context.Context, reg *plugins.Registry, url string) pong {
-	pinger, err := a.pingerFor(reg, url)
+func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) pong {
+	pinger, err := pingerFor(d, reg, url)
 	if err != nil {
 		return pong{URL: url, Error: err.Error(), err: err}
 	}
@@ -84,10 +84,10 @@ func (a *app) pingOne(ctx context.Context, reg *plugins.Registry, url string) po
 }
 
 // pingerFor chooses by the URL's scheme.
-func (a *app) pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, error) {
+func pingerFor(d *deps, reg *plugins.Registry, url string) (plugins.Pinger, error) {
 	back, ok := reg.ForURL(url)
 	if !ok {
-		return nil, usageError(fmt.Errorf("%s: no such kind of service; known are %s", url, a.urlForms()))
+		return nil, usageError(fmt.Errorf("%s: no such kind of service; known are %s", url, urlForms(d)))
 	}
 	if p, ok := back.Submitter.(plugins.Pinger); ok {
 		return p, nil
@@ -95,23 +95,23 @@ func (a *app) pingerFor(reg *plugins.Registry, url string) (plugins.Pinger, erro
 	return nil, usageError(fmt.Errorf("%s: there is nothing to ping behind this URL", url))
 }
 
-func (a *app) printPongs(pongs []pong) error {
-	if a.json {
-		if err := a.printJSON("ping", struct {
+func printPongs(d *deps, pongs []pong) error {
+	if d.json {
+		if err := printJSON(d, "ping", struct {
 			Endpoints []pong `json:"endpoints"`
 		}{pongs}); err != nil {
 			return err
 		}
 	} else {
 		for _, p := range pongs {
-			a.printPong(p)
+			printPong(d, p)
 		}
 	}
 	return verdict(pongs)
 }
 
-func (a *app) printPong(p pong) {
-	out := a.env.Out
+func printPong(d *deps, p pong) {
+	out := d.env.Out
 	if !p.Up {
 		fmt.Fprintf(out, "%s\n  down: %s\n", p.URL, p.Error)
 		return

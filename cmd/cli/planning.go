@@ -84,36 +84,36 @@ func (s *session) resources() []*glue.Resource {
 }
 
 // open makes a broker from configuration and flags, without asking anybody.
-func (a *app) open(p planning) (*session, error) {
-	conf, err := a.loadConfig()
+func openBroker(d *deps, p planning) (*session, error) {
+	conf, err := loadConfig(d)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := a.policy(conf, p)
+	policy, err := policyOf(d, conf, p)
 	if err != nil {
 		return nil, usageError(err)
 	}
-	rules, err := a.rules(conf, p)
+	rules, err := rulesOf(d, conf, p)
 	if err != nil {
 		return nil, usageError(err)
 	}
-	backends, err := a.backends(conf)
+	backends, err := openBackends(d, conf)
 	if err != nil {
 		return nil, err
 	}
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: a.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}
-	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: a.origin(p), Settle: time.Duration(conf.Settle)}}, nil
+	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: d.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}
+	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: origin(d, p), Settle: time.Duration(conf.Settle)}}, nil
 }
 
 // origin is what the flags say of where to look, good in any directory.
-func (a *app) origin(p planning) jobs.Origin {
+func origin(d *deps, p planning) jobs.Origin {
 	from := jobs.Origin{Sites: p.sites}
 	for _, raw := range p.info {
 		if path, ok := strings.CutPrefix(raw, "file:"); ok && !strings.HasPrefix(path, "/") {
-			raw = "file:" + a.abs(path)
+			raw = "file:" + abs(d, path)
 		}
 		from.Sources = append(from.Sources, raw)
 	}
@@ -127,7 +127,7 @@ func randomSeed() uint64 {
 }
 
 // policy is the one asked for, with the configured weights.
-func (a *app) policy(c config, p planning) (rank.Policy, error) {
+func policyOf(d *deps, c config, p planning) (rank.Policy, error) {
 	m, err := rank.DefaultModel().With(c.Weights)
 	if err != nil {
 		return rank.Policy{}, fmt.Errorf("configuration: %w", err)
@@ -142,7 +142,7 @@ func (a *app) policy(c config, p planning) (rank.Policy, error) {
 	return rank.ParsePolicy(name, m)
 }
 
-func (a *app) rules(c config, p planning) (broker.Rules, error) {
+func rulesOf(d *deps, c config, p planning) (broker.Rules, error) {
 	unknown := c.Unknown
 	if p.unknown != "" {
 		unknown = p.unknown
@@ -150,7 +150,7 @@ func (a *app) rules(c config, p planning) (broker.Rules, error) {
 	if unknown != string(broker.Keep) && unknown != string(broker.RejectUnknown) {
 		return broker.Rules{}, fmt.Errorf("--unknown %s: say keep or reject", unknown)
 	}
-	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: a.identity(c)}
+	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: identity(d, c)}
 	if p.anywhere {
 		r.Speaks = func(string) bool { return true }
 	}
@@ -161,13 +161,13 @@ func (a *app) rules(c config, p planning) (broker.Rules, error) {
 // it shows when it is used. The groups of a token (claim wlcg.groups) are read
 // as a proxy's attributes. The configured VO counts where the credential names
 // none.
-func (a *app) identity(c config) broker.Identity {
+func identity(d *deps, c config) broker.Identity {
 	id := broker.Identity{VO: c.VO}
-	if x, err := credential.FindX509(a.credentialEnv(), credential.Options{}); err == nil && x != nil {
+	if x, err := credential.FindX509(credentialEnv(d), credential.Options{}); err == nil && x != nil {
 		id.Subject, id.FQANs = x.Identity(), x.FQANs()
 		id.VO = cmp.Or(x.VO(), id.VO)
 	}
-	if t, err := credential.FindToken(a.credentialEnv(), credential.Options{}); err == nil && t != nil && len(id.FQANs) == 0 {
+	if t, err := credential.FindToken(credentialEnv(d), credential.Options{}); err == nil && t != nil && len(id.FQANs) == 0 {
 		id.FQANs = t.Groups()
 	}
 	return id
@@ -175,7 +175,7 @@ func (a *app) identity(c config) broker.Identity {
 
 // memberOf puts --vo in the place of what the jobs say, and warns where the
 // credential's attributes are of other VOs.
-func (a *app) memberOf(s *session, jobs []*jdl.Job) {
+func memberOf(d *deps, s *session, jobs []*jdl.Job) {
 	warned := map[string]bool{}
 	for _, job := range jobs {
 		if s.plan.vo != "" {
@@ -183,7 +183,7 @@ func (a *app) memberOf(s *session, jobs []*jdl.Job) {
 		}
 		if s.jobs.Rules.Lacks(job) && !warned[job.VO] {
 			warned[job.VO] = true
-			fmt.Fprintf(a.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
+			fmt.Fprintf(d.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
 				job.Name, job.VO, strings.Join(s.jobs.Rules.Identity.FQANs, ", "), job.VO)
 		}
 	}
@@ -191,39 +191,39 @@ func (a *app) memberOf(s *session, jobs []*jdl.Job) {
 
 // regard makes a session fit for jobs: as whose members they run, and which
 // attributes beyond the usual are to be asked for.
-func (a *app) regard(s *session, jobs []*jdl.Job) {
-	a.memberOf(s, jobs)
+func regard(d *deps, s *session, jobs []*jdl.Job) {
+	memberOf(d, s, jobs)
 	s.plan.extra = broker.Attributes(jobs)
 	s.jobs.Origin.Attributes = s.plan.extra
 }
 
-func (a *app) credentialEnv() credential.Env {
-	return credential.Env{Getenv: a.env.Getenv, Home: a.env.Getenv("HOME"), UID: a.env.UID, Now: a.env.Now}
+func credentialEnv(d *deps) credential.Env {
+	return credential.Env{Getenv: d.env.Getenv, Home: d.env.Getenv("HOME"), UID: d.env.UID, Now: d.env.Now}
 }
 
 // look discovers resources for a session and says which sources failed.
-func (a *app) look(ctx context.Context, s *session) error {
-	snap, err := a.discover(ctx, s.conf, s.backends, s.plan.discovery)
+func look(ctx context.Context, d *deps, s *session) error {
+	snap, err := discover(ctx, d, s.conf, s.backends, s.plan.discovery)
 	if err != nil {
 		return err
 	}
 	s.snapshot = snap
-	a.reportSources(snap)
+	reportSources(d, snap)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if a.locked(snap) != nil {
+	if locked(d, snap) != nil {
 		return &exitError{exitCredential, errReported}
 	}
 	return nil
 }
 
 // ago writes how long ago a time is, in its two largest units.
-func (a *app) ago(t time.Time) string {
+func ago(d *deps, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return span(a.env.Now().Sub(t))
+	return span(d.env.Now().Sub(t))
 }
 
 // span writes a length of time for people: 45s, 12m, 3h20m, 5d3h.

@@ -19,7 +19,7 @@ import (
 	"gridbroker/plugins"
 )
 
-type probeFlags struct {
+type probeOptions struct {
 	planning
 	within time.Duration
 }
@@ -36,8 +36,8 @@ type probed struct {
 	Node     string  `json:"node,omitempty"`
 }
 
-func (a *app) probeCmd() *cobra.Command {
-	f := probeFlags{within: 5 * time.Minute}
+func probeCmd(d *deps) *cobra.Command {
+	f := probeOptions{within: 5 * time.Minute}
 	cmd := &cobra.Command{
 		Use:   "probe SITE...",
 		Short: "Run a short test job at resources and see whether its output comes back",
@@ -52,7 +52,7 @@ The exit code is 0 when every resource did well, 5 when some did, 1 when none.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.sites = args
-			return a.probe(cmd.Context(), f)
+			return runProbe(cmd.Context(), d, f)
 		},
 	}
 	f.discovery.register(cmd.Flags())
@@ -61,53 +61,53 @@ The exit code is 0 when every resource did well, 5 when some did, 1 when none.`,
 	return cmd
 }
 
-func (a *app) probe(ctx context.Context, f probeFlags) error {
-	s, err := a.open(f.planning)
+func runProbe(ctx context.Context, d *deps, f probeOptions) error {
+	s, err := openBroker(d, f.planning)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(a.openStore(s), a.openServices(s)); err != nil {
+	if err := errors.Join(openStore(d, s), openServices(d, s)); err != nil {
 		return err
 	}
 	s.jobs.Services = broker.Services{} // neither bans nor forecasts
-	if err := a.look(ctx, s); err != nil {
+	if err := look(ctx, d, s); err != nil {
 		return err
 	}
 	var found []*probed
-	plan := &broker.Plan{Made: a.env.Now(), Policy: s.jobs.Policy.Name}
+	plan := &broker.Plan{Made: d.env.Now(), Policy: s.jobs.Policy.Name}
 	for _, r := range s.resources() {
 		if slices.ContainsFunc(f.sites, func(name string) bool { return broker.Named(name, r) }) {
-			found = append(found, a.probePlan(ctx, s, r, plan))
+			found = append(found, probePlan(ctx, d, s, r, plan))
 		}
 	}
 	if len(found) == 0 {
 		return &exitError{exitNoMatch, fmt.Errorf("no resource is named %s", strings.Join(f.sites, ", "))}
 	}
-	if err := a.probeRun(ctx, s, f.within, plan, found); err != nil {
+	if err := probeRun(ctx, d, s, f.within, plan, found); err != nil {
 		return err
 	}
-	return a.probeReport(found)
+	return probeReport(d, found)
 }
 
 // probeText is what the job prints.
 const probeText = "grid probe"
 
 // probeJob is the test job.
-func (a *app) probeJob() (*jdl.Job, error) {
+func probeJob(d *deps) (*jdl.Job, error) {
 	return jdl.ParseJob("probe", []byte(`[
 		JobName = "probe"; Executable = "/bin/echo"; Arguments = "`+probeText+`";
 		StdOutput = "probe.out"; StdError = "probe.err"; OutputSandbox = { "probe.out", "probe.err" };
 		Requirements = true; RetryCount = 0; ShallowRetryCount = -1;
-	]`), jdl.WithClock(a.env.Now), jdl.WithDir(a.env.Dir))
+	]`), jdl.WithClock(d.env.Now), jdl.WithDir(d.env.Dir))
 }
 
 // probePlan adds the job for one resource to the plan, if it matches.
-func (a *app) probePlan(ctx context.Context, s *session, r *glue.Resource, plan *broker.Plan) *probed {
+func probePlan(ctx context.Context, d *deps, s *session, r *glue.Resource, plan *broker.Plan) *probed {
 	p := &probed{Resource: r.ID, Name: r.Name, Stage: "match"}
-	job, err := a.probeJob()
+	job, err := probeJob(d)
 	if err == nil {
-		a.memberOf(s, []*jdl.Job{job})
+		memberOf(d, s, []*jdl.Job{job})
 		var one *broker.Plan
 		if one, err = s.jobs.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
 			if err = one.Jobs[0].Err; err == nil {
@@ -124,7 +124,7 @@ func (a *app) probePlan(ctx context.Context, s *session, r *glue.Resource, plan 
 }
 
 // probeRun sends the jobs, waits for them, judges them, and cleans up.
-func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, plan *broker.Plan, found []*probed) error {
+func probeRun(ctx context.Context, d *deps, s *session, within time.Duration, plan *broker.Plan, found []*probed) error {
 	if len(plan.Jobs) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 		verdicts[p.Resource] = p
 	}
 	for i, r := range rs { // a record per job, in the same order
-		a.probeJudge(ctx, s, r, dir, verdicts[plan.Jobs[i].Choices[0].Resource.ID])
+		probeJudge(ctx, d, s, r, dir, verdicts[plan.Jobs[i].Choices[0].Resource.ID])
 	}
 	cleaning, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer stop()
@@ -160,7 +160,7 @@ func (a *app) probeRun(ctx context.Context, s *session, within time.Duration, pl
 }
 
 // probeJudge says how far a job came.
-func (a *app) probeJudge(ctx context.Context, s *session, r *jobs.Outcome, dir string, p *probed) {
+func probeJudge(ctx context.Context, d *deps, s *session, r *jobs.Outcome, dir string, p *probed) {
 	p.Node = r.Host
 	if !r.Started.IsZero() && !r.Submitted.IsZero() {
 		p.Wait = max(0, r.Started.Sub(r.Submitted).Seconds())
@@ -203,14 +203,14 @@ func probeOutput(ctx context.Context, s *session, r *jobs.Outcome, dir string) s
 	return ""
 }
 
-func (a *app) probeReport(found []*probed) error {
+func probeReport(d *deps, found []*probed) error {
 	bad := 0
 	var rows [][]string
 	for _, p := range found {
-		state := a.style(green, "ok")
+		state := styled(d, green, "ok")
 		if !p.OK {
 			bad++
-			state = a.style(red, "failed at "+p.Stage)
+			state = styled(d, red, "failed at "+p.Stage)
 		}
 		wait, run := "", ""
 		if p.OK {
@@ -219,12 +219,12 @@ func (a *app) probeReport(found []*probed) error {
 		rows = append(rows, []string{p.Name, state, wait, run, p.Node, cut(p.Said, 100)})
 	}
 	var err error
-	if a.json {
-		err = a.printJSON("probe", struct {
+	if d.json {
+		err = printJSON(d, "probe", struct {
 			Resources []*probed `json:"resources"`
 		}{found})
 	} else {
-		err = a.table(columns("RESOURCE", "RESULT", ">WAIT", ">RUN", "NODE", "SAID"), rows)
+		err = table(d, columns("RESOURCE", "RESULT", ">WAIT", ">RUN", "NODE", "SAID"), rows)
 	}
 	switch {
 	case err != nil || bad == 0:

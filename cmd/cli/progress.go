@@ -19,11 +19,11 @@ type progress struct {
 
 // progress returns what back-ends report to, and a function that ends the
 // display. Where standard error is no terminal, or with --json, nothing is shown.
-func (a *app) progress() (p plugins.Progress, stop func()) {
-	if !a.env.ErrTerminal || a.json {
+func showProgress(d *deps) (p plugins.Progress, stop func()) {
+	if !d.env.ErrTerminal || d.json {
 		return nil, func() {}
 	}
-	b := &progress{out: mpb.New(mpb.WithOutput(a.rawErr), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
+	b := &progress{out: mpb.New(mpb.WithOutput(d.rawErr), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
 	return b, b.stop
 }
 

@@ -14,14 +14,14 @@ import (
 	"gridbroker/jdl/classad"
 )
 
-type resourcesFlags struct {
+type resourcesOptions struct {
 	discovery
 	where string
 	save  string
 }
 
-func (a *app) resourcesCmd() *cobra.Command {
-	var f resourcesFlags
+func resourcesCmd(d *deps) *cobra.Command {
+	var f resourcesOptions
 	cmd := &cobra.Command{
 		Use:     "resources",
 		Aliases: []string{"res"},
@@ -39,7 +39,7 @@ what was found, to be used later as --info file:FILE.`,
   grid resources --snapshot grid.json.gz
   grid resources --json | jq '.resources[] | select(.freeSlots > 0) | .id'`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.resources(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runResources(d, cmd, f) },
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.onlyVO, "vo", "", "ask only for what this virtual `organisation` may use, where a source can tell")
@@ -49,22 +49,22 @@ what was found, to be used later as --info file:FILE.`,
 	return cmd
 }
 
-func (a *app) resources(cmd *cobra.Command, f resourcesFlags) error {
+func runResources(d *deps, cmd *cobra.Command, f resourcesOptions) error {
 	where, err := parseWhere(f.where)
 	if err != nil {
 		return err
 	}
 	f.extra = where.unknown
-	conf, err := a.loadConfig()
+	conf, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	backends, err := a.backends(conf)
+	backends, err := openBackends(d, conf)
 	if err != nil {
 		return err
 	}
 	defer backends.Close()
-	snap, err := a.discover(cmd.Context(), conf, backends, f.discovery)
+	snap, err := discover(cmd.Context(), d, conf, backends, f.discovery)
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,11 @@ func (a *app) resources(cmd *cobra.Command, f resourcesFlags) error {
 	}
 	snap.Resources = where.filter(snap.Resources)
 	if f.save != "" {
-		if err := infosys.WriteSnapshot(a.abs(f.save), snap); err != nil {
+		if err := infosys.WriteSnapshot(abs(d, f.save), snap); err != nil {
 			return err
 		}
 	}
-	if err := a.printResources(snap, f.save); err != nil {
+	if err := printResources(d, snap, f.save); err != nil {
 		return err
 	}
 	return noneAnswered(snap)
@@ -93,33 +93,33 @@ func noneAnswered(s infosys.Snapshot) error {
 	return &exitError{exitFailed, fmt.Errorf("%w: no source answered", errReported)}
 }
 
-func (a *app) printResources(s infosys.Snapshot, saved string) error {
-	if a.json {
-		return a.printJSON("resources", s)
+func printResources(d *deps, s infosys.Snapshot, saved string) error {
+	if d.json {
+		return printJSON(d, "resources", s)
 	}
 	if saved == "" && len(s.Resources) > 0 {
 		rows := make([][]string, len(s.Resources))
 		for i := range s.Resources {
-			rows[i] = a.resourceRow(&s.Resources[i])
+			rows[i] = resourceRow(d, &s.Resources[i])
 		}
 		cols := columns("NAME", "SITE", "STATE", "VO", ">FREE", ">TOTAL", ">WAITING", ">WALL", "SOURCE", ">AGE")
-		if err := a.table(cols, rows); err != nil {
+		if err := table(d, cols, rows); err != nil {
 			return err
 		}
 	}
 	for _, o := range s.Outcomes {
-		a.reportClaims(o)
-		fmt.Fprintln(a.env.Err, a.outcomeLine(o))
+		reportClaims(d, o)
+		fmt.Fprintln(d.env.Err, outcomeLine(d, o))
 	}
-	a.reportDoubts(s.Resources)
+	reportDoubts(d, s.Resources)
 	n := s.Slots()
 	free := strconv.FormatInt(n.Free, 10)
 	if n.AtMost > n.Free {
 		free += fmt.Sprintf(" to %d", n.AtMost)
 	}
-	fmt.Fprintf(a.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
+	fmt.Fprintf(d.env.Err, "%d resources in %d queues, %s slots free of %d\n", len(s.Resources), n.Queues, free, n.Total)
 	if saved != "" {
-		fmt.Fprintf(a.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
+		fmt.Fprintf(d.env.Err, "saved: grid match --info file:%s JOB.jdl\n", saved)
 	}
 	return nil
 }
@@ -128,39 +128,39 @@ func (a *app) printResources(s infosys.Snapshot, saved string) error {
 const maxDoubts = 5
 
 // reportDoubts warns of values that the rest of the grid makes implausible.
-func (a *app) reportDoubts(rs []glue.Resource) {
+func reportDoubts(d *deps, rs []glue.Resource) {
 	doubts := glue.Doubts(rs)
-	for _, d := range doubts[:min(len(doubts), maxDoubts)] {
-		fmt.Fprintf(a.env.Err, "warning: %s: %s\n", foreign.Text(d.CE), d.Said)
+	for _, doubt := range doubts[:min(len(doubts), maxDoubts)] {
+		fmt.Fprintf(d.env.Err, "warning: %s: %s\n", foreign.Text(doubt.CE), doubt.Said)
 	}
 	if n := len(doubts) - maxDoubts; n > 0 {
-		fmt.Fprintf(a.env.Err, "warning: %d more such CEs\n", n)
+		fmt.Fprintf(d.env.Err, "warning: %d more such CEs\n", n)
 	}
 }
 
 // outcomeLine says how asking a source went.
-func (a *app) outcomeLine(o infosys.Outcome) string {
+func outcomeLine(d *deps, o infosys.Outcome) string {
 	took := strconv.FormatFloat(o.Took.Seconds(), 'f', 2, 64) + " s"
 	var line string
 	switch {
 	case o.Stale:
-		line = fmt.Sprintf("%s; %d resources of %s ago from the cache", sourceError(o), o.Resources, a.ago(o.Fetched))
+		line = fmt.Sprintf("%s; %d resources of %s ago from the cache", sourceError(o), o.Resources, ago(d, o.Fetched))
 	case o.Err != nil && o.Resources > 0:
 		line = fmt.Sprintf("%d resources, then: %s", o.Resources, sourceError(o))
 	case o.Err != nil:
 		line = sourceError(o)
 	case o.Cached:
-		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, a.ago(o.Fetched))
+		line = fmt.Sprintf("%d resources of %s ago from the cache", o.Resources, ago(d, o.Fetched))
 	default:
 		line = fmt.Sprintf("%d resources", o.Resources)
 	}
 	if o.Err != nil {
-		line = a.style(red, line) + a.sourceHint(o)
+		line = styled(d, red, line) + sourceHint(d, o)
 	}
 	return fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took)
 }
 
-func (a *app) resourceRow(r *glue.Resource) []string {
+func resourceRow(d *deps, r *glue.Resource) []string {
 	state := string(r.Serving)
 	if r.StateIsPlaceholder {
 		state += ", numbers dead"
@@ -171,11 +171,11 @@ func (a *app) resourceRow(r *glue.Resource) []string {
 	}
 	source := r.Source
 	if r.Stale {
-		source += a.style(yellow, " (stale)")
+		source += styled(d, yellow, " (stale)")
 	}
 	return []string{
 		r.Name, dash(r.Site), dash(strings.TrimPrefix(state, ", ")), dash(vosOf(r)), number(r.FreeSlots), number(r.TotalSlots),
-		number(waiting(r)), wall(r.MaxWallTime), source, a.ago(age),
+		number(waiting(r)), wall(r.MaxWallTime), source, ago(d, age),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) resubmitCmd() *cobra.Command {
+func resubmitCmd(d *deps) *cobra.Command {
 	var p planning
 	sel := selection{asking: always}
 	var again, wait, force bool
@@ -29,23 +29,23 @@ that failed, and grid watch sends those after them.
 		Example: `  grid resubmit 01k9x
   grid resubmit --state failed,lost --since 1d --wait`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := a.openServices(s); err != nil {
+			return withJobs(d, cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				if err := openServices(d, s); err != nil {
 					return err
 				}
 				s.scouts(wait)
-				if err := s.jobs.Resubmit(ctx, rs, jobs.Anew{Discover: a.rediscover(s), Anywhere: again, Done: force}); err != nil {
+				if err := s.jobs.Resubmit(ctx, rs, jobs.Anew{Discover: rediscover(d, s), Anywhere: again, Done: force}); err != nil {
 					return err
 				}
 				if wait {
-					if err := a.follow(ctx, s, rs, true); err != nil {
+					if err := followJobs(ctx, d, s, rs, true); err != nil {
 						return err
 					}
 				}
-				return a.showJobs("resubmit", rs)
+				return showJobs(d, "resubmit", rs)
 			})
 		},
 	}
@@ -57,7 +57,7 @@ that failed, and grid watch sends those after them.
 	return cmd
 }
 
-func (a *app) refreshCmd() *cobra.Command {
+func refreshCmd(d *deps) *cobra.Command {
 	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
 		Use:   "refresh ID...",
@@ -68,13 +68,13 @@ long jobs outlive the proxy they were submitted with.
 ` + selectionHelp,
 		Example:           `  grid refresh --state queued,running`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
 				if err := s.jobs.Renew(ctx, rs); err != nil {
 					return err
 				}
-				return a.showJobs("refresh", rs)
+				return showJobs(d, "refresh", rs)
 			})
 		},
 	}

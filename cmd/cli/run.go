@@ -20,8 +20,8 @@ import (
 	"gridbroker/jobs"
 )
 
-// runFlags say what a command needs that is run without a description.
-type runFlags struct {
+// runOptions say what a command needs that is run without a description.
+type runOptions struct {
 	planning
 	name    string
 	memory  string
@@ -38,8 +38,8 @@ type runFlags struct {
 	show    bool
 }
 
-func (a *app) runCmd() *cobra.Command {
-	var f runFlags
+func runCmd(d *deps) *cobra.Command {
+	var f runOptions
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run one command at the best resource, as if it ran here",
@@ -58,7 +58,7 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			return a.run(cmd.Context(), f, args)
+			return runCommand(cmd.Context(), d, f, args)
 		},
 	}
 	f.register(cmd.Flags())
@@ -83,22 +83,22 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 // exitNoJob is what run ends with where no job has ended that could give an exit code.
 const exitNoJob = 125
 
-func (a *app) run(ctx context.Context, f runFlags, argv []string) error {
-	text, clean, err := a.describe(f, argv)
+func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error {
+	text, clean, err := describeCommand(d, f, argv)
 	defer clean()
 	if err != nil {
 		return usageError(err)
 	}
 	if f.show {
-		_, err := fmt.Fprint(a.env.Out, text)
+		_, err := fmt.Fprint(d.env.Out, text)
 		return err
 	}
-	set, err := formats.ParseJobs("run", []byte(text), jdl.WithClock(a.env.Now), jdl.WithDir(a.env.Dir))
+	set, err := formats.ParseJobs("run", []byte(text), jdl.WithClock(d.env.Now), jdl.WithDir(d.env.Dir))
 	if err != nil {
 		return err
 	}
-	a.warn(set)
-	s, err := a.openToSend(ctx, f.planning, []jobFile{{"run", set}})
+	sayWarnings(d, set)
+	s, err := openToSend(ctx, d, f.planning, []jobFile{{"run", set}})
 	if err != nil {
 		return err
 	}
@@ -114,19 +114,19 @@ func (a *app) run(ctx context.Context, f runFlags, argv []string) error {
 	if err != nil {
 		return err
 	}
-	return a.runJob(ctx, s, rs[0], f)
+	return runJob(ctx, d, s, rs[0], f)
 }
 
 // openToSend opens all that a submission needs and looks for resources.
-func (a *app) openToSend(ctx context.Context, p planning, files []jobFile) (*session, error) {
-	s, err := a.open(p)
+func openToSend(ctx context.Context, d *deps, p planning, files []jobFile) (*session, error) {
+	s, err := openBroker(d, p)
 	if err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		func() error { return a.openStore(s) },
-		func() error { return a.openServices(s) },
-		func() error { s.scouts(true); a.regard(s, jobsOf(files)); return a.look(ctx, s) },
+		func() error { return openStore(d, s) },
+		func() error { return openServices(d, s) },
+		func() error { s.scouts(true); regard(d, s, jobsOf(files)); return look(ctx, d, s) },
 	} {
 		if err := step(); err != nil {
 			s.close()
@@ -137,25 +137,25 @@ func (a *app) openToSend(ctx context.Context, p planning, files []jobFile) (*ses
 }
 
 // runJob follows the job, shows what it prints and brings its files.
-func (a *app) runJob(ctx context.Context, s *session, o *jobs.Outcome, f runFlags) error {
+func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOptions) error {
 	if o.Err != nil && !jobs.IsUncertain(o.Err) {
 		return o.Err
 	}
-	if a.verbose > 0 || a.env.ErrTerminal {
-		fmt.Fprintf(a.env.Err, "grid: %s at %s\n", o.ID, o.At)
+	if d.verbose > 0 || d.env.ErrTerminal {
+		fmt.Fprintf(d.env.Err, "grid: %s at %s\n", o.ID, o.At)
 	}
-	st := &streams{app: a, session: s}
+	st := &streams{deps: d, session: s}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
-		Discover: a.rediscover(s), Pause: 2 * time.Second, First: 10 * time.Millisecond,
+		Discover: rediscover(d, s), Pause: 2 * time.Second, First: 10 * time.Millisecond,
 		Seen: func(os []*jobs.Outcome) { st.follow(ctx, os[0]) },
 	})
 	if errors.Is(err, context.Canceled) {
-		return a.runInterrupted(s, o)
+		return runInterrupted(d, s, o)
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.runOutput(ctx, s, o, f); err != nil {
+	if err := runOutput(ctx, d, s, o, f); err != nil {
 		return err
 	}
 	return runExit(o)
@@ -172,11 +172,11 @@ func runExit(o *jobs.Outcome) error {
 	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}
 }
 
-func (a *app) runOutput(ctx context.Context, s *session, o *jobs.Outcome, f runFlags) error {
+func runOutput(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOptions) error {
 	if len(f.outputs) == 0 || o.Handle.ID == "" {
 		return nil
 	}
-	got, err := s.jobs.Output(ctx, []*jobs.Outcome{o}, jobs.Wanted{Dir: a.abs(f.dir), Files: f.outputs})
+	got, err := s.jobs.Output(ctx, []*jobs.Outcome{o}, jobs.Wanted{Dir: abs(d, f.dir), Files: f.outputs})
 	if err == nil {
 		err = o.Err
 	}
@@ -184,19 +184,19 @@ func (a *app) runOutput(ctx context.Context, s *session, o *jobs.Outcome, f runF
 		return err
 	}
 	if files := got[o.ID].Files; len(files) > 0 {
-		fmt.Fprintf(a.env.Err, "grid: %s in %s\n", counted(len(files), "file"), a.relative(got[o.ID].Dir))
+		fmt.Fprintf(d.env.Err, "grid: %s in %s\n", counted(len(files), "file"), relative(d, got[o.ID].Dir))
 		return nil
 	}
-	fmt.Fprintf(a.env.Err, "grid: the job left nothing of %s\n", strings.Join(f.outputs, ", "))
+	fmt.Fprintf(d.env.Err, "grid: the job left nothing of %s\n", strings.Join(f.outputs, ", "))
 	return nil
 }
 
 // runInterrupted asks, at a terminal, whether the job shall go on.
-func (a *app) runInterrupted(s *session, o *jobs.Outcome) error {
+func runInterrupted(d *deps, s *session, o *jobs.Outcome) error {
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
 	sel := selection{sure: true}
-	if a.env.InTerminal && !o.Final() && a.confirm("cancel "+o.ID+" of", sel, false, 1) == nil {
+	if d.env.InTerminal && !o.Final() && confirm(d, "cancel "+o.ID+" of", sel, false, 1) == nil {
 		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {
 			return err
 		}
@@ -206,14 +206,14 @@ func (a *app) runInterrupted(s *session, o *jobs.Outcome) error {
 }
 
 // describe writes the description of a command's job. clean removes what was packed for it.
-func (a *app) describe(f runFlags, argv []string) (text string, clean func(), err error) {
+func describeCommand(d *deps, f runOptions, argv []string) (text string, clean func(), err error) {
 	clean = func() {}
-	inputs, dirs, err := a.runInputs(f.inputs)
+	inputs, dirs, err := runInputs(d, f.inputs)
 	if err != nil {
 		return "", clean, err
 	}
 	executable, args := argv[0], argv[1:]
-	if info, err := os.Stat(a.abs(executable)); err == nil && strings.Contains(executable, "/") && !info.IsDir() && !filepath.IsAbs(executable) {
+	if info, err := os.Stat(abs(d, executable)); err == nil && strings.Contains(executable, "/") && !info.IsDir() && !filepath.IsAbs(executable) {
 		inputs = append(inputs, executable)
 		executable = filepath.Base(executable)
 	} else if !strings.Contains(executable, "/") {
@@ -221,26 +221,26 @@ func (a *app) describe(f runFlags, argv []string) (text string, clean func(), er
 	}
 	if len(dirs) > 0 {
 		var packed []string
-		if packed, clean, err = a.pack(dirs); err != nil {
+		if packed, clean, err = packDirs(d, dirs); err != nil {
 			return "", clean, err
 		}
 		inputs = append(inputs, packed...)
 		executable, args = unpackAndRun(executable, args)
 	}
-	d := &description{}
-	d.text("JobName", cmp.Or(f.name, filepath.Base(argv[0])))
-	d.text("Executable", executable)
+	desc := &description{}
+	desc.text("JobName", cmp.Or(f.name, filepath.Base(argv[0])))
+	desc.text("Executable", executable)
 	if len(args) > 0 {
-		d.text("Arguments", jdl.JoinArgs(args))
+		desc.text("Arguments", jdl.JoinArgs(args))
 	}
-	d.text("StdOutput", "stdout.txt")
-	d.text("StdError", "stderr.txt")
+	desc.text("StdOutput", "stdout.txt")
+	desc.text("StdError", "stderr.txt")
 	if slices.ContainsFunc(inputs, func(in string) bool { return in == argv[0] }) {
-		d.list("ExecutableFiles", []string{filepath.Base(argv[0])})
+		desc.list("ExecutableFiles", []string{filepath.Base(argv[0])})
 	}
-	d.list("InputSandbox", inputs)
-	d.list("OutputSandbox", append([]string{"stdout.txt", "stderr.txt"}, f.outputs...))
-	return d.needs(a, f), clean, nil
+	desc.list("InputSandbox", inputs)
+	desc.list("OutputSandbox", append([]string{"stdout.txt", "stderr.txt"}, f.outputs...))
+	return desc.needs(d, f), clean, nil
 }
 
 // unpackAndRun is the command line that unpacks directories before the command.
@@ -277,7 +277,7 @@ func (d *description) list(name string, values []string) {
 }
 
 // needs adds what the command needs, and gives the whole text.
-func (d *description) needs(a *app, f runFlags) string {
+func (d *description) needs(a *deps, f runOptions) string {
 	for _, n := range []struct {
 		name string
 		n    int

@@ -10,9 +10,9 @@ import (
 )
 
 // runInputs sorts what --in names into files and directories.
-func (a *app) runInputs(names []string) (files, dirs []string, err error) {
+func runInputs(d *deps, names []string) (files, dirs []string, err error) {
 	for _, name := range names {
-		info, err := os.Stat(a.abs(name))
+		info, err := os.Stat(abs(d, name))
 		switch {
 		case err != nil:
 			return nil, nil, fmt.Errorf("--in %s: %w", name, err)
@@ -27,7 +27,7 @@ func (a *app) runInputs(names []string) (files, dirs []string, err error) {
 
 // pack makes an archive of each directory, for a sandbox knows files only. The archives lie in a directory of their own
 // until the job has been sent; clean removes them.
-func (a *app) pack(dirs []string) (files []string, clean func(), err error) {
+func packDirs(d *deps, dirs []string) (files []string, clean func(), err error) {
 	tmp, err := os.MkdirTemp("", "grid-run")
 	if err != nil {
 		return nil, func() {}, err
@@ -35,7 +35,7 @@ func (a *app) pack(dirs []string) (files []string, clean func(), err error) {
 	clean = func() { os.RemoveAll(tmp) }
 	for i, dir := range dirs {
 		file := filepath.Join(tmp, fmt.Sprintf("grid-in-%d.tar", i+1))
-		if err := packDir(file, a.abs(dir)); err != nil {
+		if err := packDir(file, abs(d, dir)); err != nil {
 			return nil, clean, fmt.Errorf("--in %s: %w", dir, err)
 		}
 		files = append(files, file)

@@ -52,7 +52,7 @@ type clusterConfig struct {
 }
 
 // schedulerCmd holds the central scheduler.
-func (a *app) schedulerCmd() *cobra.Command {
+func schedulerCmd(d *deps) *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "scheduler",
@@ -66,13 +66,13 @@ shortly before their slot. See docs/operators.md.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&file, "file", "scheduler.toml", "configuration `file` of the scheduler")
-	cmd.AddCommand(a.managerCmd(), a.schedulerInitCmd(&file), a.schedulerServeCmd(&file), a.schedulerDoctorCmd(&file), a.schedulerDrainCmd(), a.schedulerExplainCmd(), a.schedulerExportCmd(&file))
+	cmd.AddCommand(managerCmd(d), schedulerInitCmd(d, &file), schedulerServeCmd(d, &file), schedulerDoctorCmd(d, &file), schedulerDrainCmd(d), schedulerExplainCmd(d), schedulerExportCmd(d, &file))
 	return cmd
 }
 
-func (a *app) schedulerConfig(file string) (schedulerConfig, error) {
+func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	c := schedulerConfig{Listen: "127.0.0.1:6120"}
-	path := a.abs(file)
+	path := abs(d, file)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return c, usageError(err)
@@ -115,7 +115,7 @@ func (c schedulerConfig) settings(reg *plugins.Registry) (scheduler.Config, erro
 }
 
 // openScheduler opens the database that a configuration names.
-func (a *app) openScheduler(c schedulerConfig) (*scheduler.Store, error) {
+func openScheduler(d *deps, c schedulerConfig) (*scheduler.Store, error) {
 	seal, err := scheduler.ReadSeal(c.KeyFile)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("key_file: %w", err))
@@ -127,7 +127,7 @@ func (a *app) openScheduler(c schedulerConfig) (*scheduler.Store, error) {
 	return s, nil
 }
 
-func (a *app) schedulerInitCmd(file *string) *cobra.Command {
+func schedulerInitCmd(d *deps, file *string) *cobra.Command {
 	database := ""
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -138,14 +138,14 @@ to this program's version. It changes nothing that is there.`,
 		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.firstScheduler(*file, database); err != nil {
+			if err := runSchedulerInit(d, *file, database); err != nil {
 				return err
 			}
-			c, err := a.schedulerConfig(*file)
+			c, err := loadSchedulerConfig(d, *file)
 			if err != nil {
 				return err
 			}
-			s, err := a.openScheduler(c)
+			s, err := openScheduler(d, c)
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ to this program's version. It changes nothing that is there.`,
 			if err := s.Migrate(cmd.Context()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.env.Err, "grid: the database is up to date\n")
+			fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
 			return nil
 		},
 	}
@@ -162,8 +162,8 @@ to this program's version. It changes nothing that is there.`,
 }
 
 // firstScheduler writes what is not there yet.
-func (a *app) firstScheduler(file, database string) error {
-	path := a.abs(file)
+func runSchedulerInit(d *deps, file, database string) error {
+	path := abs(d, file)
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *app) firstScheduler(file, database string) error {
 		if err := writeNew(filepath.Join(dir, "admin.token"), token+"\n"); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, filepath.Join(dir, "admin.token"))
+		fmt.Fprintf(d.env.Err, "grid: wrote %s, and the administrator's token to %s\n", path, filepath.Join(dir, "admin.token"))
 	}
 	err := writeNew(filepath.Join(dir, "scheduler.key"), scheduler.NewKey()+"\n")
 	if errors.Is(err, os.ErrExist) {
@@ -215,7 +215,7 @@ admin = true
 # agents = ["/DC=org/DC=example/CN=agent.example.org"]
 `
 
-func (a *app) schedulerDrainCmd() *cobra.Command {
+func schedulerDrainCmd(d *deps) *cobra.Command {
 	var to string
 	var open bool
 	cmd := &cobra.Command{
@@ -225,7 +225,7 @@ func (a *app) schedulerDrainCmd() *cobra.Command {
 		Example: "  grid scheduler drain cluster1",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.callScheduler(cmd.Context(), to, "drain", "POST", "/v1/clusters/"+args[0]+"/drain", map[string]bool{"drain": !open}, nil)
+			return callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+args[0]+"/drain", map[string]bool{"drain": !open}, nil)
 		},
 	}
 	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler")
@@ -233,7 +233,7 @@ func (a *app) schedulerDrainCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) schedulerExplainCmd() *cobra.Command {
+func schedulerExplainCmd(d *deps) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
@@ -243,13 +243,13 @@ func (a *app) schedulerExplainCmd() *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out scheduler.Reasons
-			if err := a.callScheduler(cmd.Context(), to, "explain", "GET", "/v1/jobs/"+args[0]+"/why", nil, &out); err != nil {
+			if err := callScheduler(cmd.Context(), d, to, "explain", "GET", "/v1/jobs/"+args[0]+"/why", nil, &out); err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON("scheduler-explain", out)
+			if d.json {
+				return printJSON(d, "scheduler-explain", out)
 			}
-			fmt.Fprintln(a.env.Out, strings.Join(out.Text, "\n"))
+			fmt.Fprintln(d.env.Out, strings.Join(out.Text, "\n"))
 			return nil
 		},
 	}
@@ -257,7 +257,7 @@ func (a *app) schedulerExplainCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) schedulerExportCmd(file *string) *cobra.Command {
+func schedulerExportCmd(d *deps, file *string) *cobra.Command {
 	return &cobra.Command{
 		Use:     "export",
 		Short:   "Write the log of all actions as lines of JSON",
@@ -265,16 +265,16 @@ func (a *app) schedulerExportCmd(file *string) *cobra.Command {
 		Example: "  grid scheduler export --file scheduler.toml > log.jsonl",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.schedulerConfig(*file)
+			c, err := loadSchedulerConfig(d, *file)
 			if err != nil {
 				return err
 			}
-			s, err := a.openScheduler(c)
+			s, err := openScheduler(d, c)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			enc := json.NewEncoder(a.env.Out)
+			enc := json.NewEncoder(d.env.Out)
 			for last := int64(0); ; {
 				list, err := s.Log(cmd.Context(), "", last, 1000)
 				if err != nil || len(list) == 0 {

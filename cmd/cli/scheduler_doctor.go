@@ -10,7 +10,7 @@ import (
 	"gridbroker/forecast/scheduler"
 )
 
-func (a *app) schedulerDoctorCmd(file *string) *cobra.Command {
+func schedulerDoctorCmd(d *deps, file *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What is wrong with the scheduler's configuration, database and agents",
@@ -19,16 +19,16 @@ ledger, and at every cluster: whether its agent is heard and its priority
 function is sound.`,
 		Example: "  grid scheduler doctor --file scheduler.toml",
 		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.schedulerDoctor(cmd.Context(), *file) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedulerDoctor(cmd.Context(), d, *file) },
 	}
 }
 
-func (a *app) schedulerDoctor(ctx context.Context, file string) error {
-	c, err := a.schedulerConfig(file)
+func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
+	c, err := loadSchedulerConfig(d, file)
 	if err != nil {
 		return err
 	}
-	store, err := a.openScheduler(c)
+	store, err := openScheduler(d, c)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *app) schedulerDoctor(ctx context.Context, file string) error {
 			mark = "WRONG"
 			bad++
 		}
-		fmt.Fprintf(a.env.Out, "%s %s\n", mark, fmt.Sprintf(format, args...))
+		fmt.Fprintf(d.env.Out, "%s %s\n", mark, fmt.Sprintf(format, args...))
 	}
 	if err := store.Check(ctx); err != nil {
 		say(false, "database: %v", err)
@@ -51,12 +51,12 @@ func (a *app) schedulerDoctor(ctx context.Context, file string) error {
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
 	sum, err := store.Audit(ctx)
 	say(err == nil && sum == 0, "ledger adds up to %d", sum)
-	list, err := store.Clusters(ctx, a.env.Now())
+	list, err := store.Clusters(ctx, d.env.Now())
 	say(err == nil, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
 	heard := map[string]bool{}
 	for _, cl := range list {
 		heard[cl.Name] = true
-		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, a.ago(time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, a.ago(time.Unix(cl.Seen, 0)))
+		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, ago(d, time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, ago(d, time.Unix(cl.Seen, 0)))
 		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
 			say(false, "cluster %s: its priority function: %v", cl.Name, err)
 		}

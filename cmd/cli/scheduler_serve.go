@@ -20,7 +20,7 @@ import (
 	"gridbroker/plugins"
 )
 
-func (a *app) schedulerServeCmd(file *string) *cobra.Command {
+func schedulerServeCmd(d *deps, file *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
 		Short: "Run the scheduler",
@@ -29,16 +29,16 @@ and follows jobs. Any number of replicas may run on one database. It runs until
 it is interrupted.`,
 		Example: "  grid scheduler serve --file /etc/grid/scheduler.toml",
 		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.schedulerServe(cmd.Context(), *file) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedulerServe(cmd.Context(), d, *file) },
 	}
 }
 
-func (a *app) schedulerServe(ctx context.Context, file string) error {
-	c, err := a.schedulerConfig(file)
+func runSchedulerServe(ctx context.Context, d *deps, file string) error {
+	c, err := loadSchedulerConfig(d, file)
 	if err != nil {
 		return err
 	}
-	store, err := a.openScheduler(c)
+	store, err := openScheduler(d, c)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *app) schedulerServe(ctx context.Context, file string) error {
 	if err := store.Check(ctx); err != nil {
 		return err
 	}
-	opened := &asUsers{a: a, of: map[string]userBackends{}}
+	opened := &asUsers{a: d, of: map[string]userBackends{}}
 	defer opened.close()
 	reg, err := opened.registry("", nil)
 	if err != nil {
@@ -62,13 +62,13 @@ func (a *app) schedulerServe(ctx context.Context, file string) error {
 		}
 	}
 	level := slog.LevelWarn
-	if a.verbose > 0 {
+	if d.verbose > 0 {
 		level = slog.LevelInfo
 	}
-	log := slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level}))
-	s := scheduler.New(conf, store, opened.open, a.env.Now, log)
+	log := slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level}))
+	s := scheduler.New(conf, store, opened.open, d.env.Now, log)
 	door := &scheduler.Door{VOMSDir: c.VOMSDir, Tokens: c.Tokens, Issuers: c.Issuers, Audience: c.Audience, Admins: c.Admins, Clusters: conf.Clusters}
-	if t, err := credential.LoadTrust(a.credentialEnv(), credential.Options{CAs: credential.GridCA}); err == nil {
+	if t, err := credential.LoadTrust(credentialEnv(d), credential.Options{CAs: credential.GridCA}); err == nil {
 		door.Trust = t
 	} else if c.Cert != "" {
 		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
@@ -76,12 +76,12 @@ func (a *app) schedulerServe(ctx context.Context, file string) error {
 	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Rate: c.RequestsPerS}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
-	g.Go(func() error { return a.serveAPI(ctx, c, api.Handler()) })
+	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })
 	return g.Wait()
 }
 
 // serveAPI listens until the context ends.
-func (a *app) serveAPI(ctx context.Context, c schedulerConfig, h http.Handler) error {
+func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) error {
 	l, err := listen(ctx, c.Listen, c.Cert != "")
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *app) serveAPI(ctx context.Context, c schedulerConfig, h http.Handler) e
 			srv.Close()
 		}
 	})()
-	fmt.Fprintf(a.env.Err, "grid: scheduler %s on %s\n", c.Name, l.Addr())
+	fmt.Fprintf(d.env.Err, "grid: scheduler %s on %s\n", c.Name, l.Addr())
 	if c.Cert == "" {
 		err = srv.Serve(l)
 	} else {
@@ -115,7 +115,7 @@ func (a *app) serveAPI(ctx context.Context, c schedulerConfig, h http.Handler) e
 // asUsers opens the back-ends for users, each with his delegated credential,
 // and keeps them open.
 type asUsers struct {
-	a  *app
+	a  *deps
 	mu sync.Mutex
 	of map[string]userBackends
 }
@@ -146,13 +146,13 @@ func (u *asUsers) registry(owner string, cred []byte) (*plugins.Registry, error)
 		u.of[owner] = have
 		return have.reg, nil
 	}
-	c, err := u.a.loadConfig()
+	c, err := loadConfig(u.a)
 	if err != nil {
 		return nil, err
 	}
-	pc := u.a.pluginConfig(c)
+	pc := pluginConfig(u.a, c)
 	if len(cred) > 0 {
-		pc.Credentials = func() (*credential.Set, error) { return u.a.delegated(owner, cred) }
+		pc.Credentials = func() (*credential.Set, error) { return delegated(u.a, owner, cred) }
 	}
 	reg, err := plugins.Open(u.a.env.Backends, pc)
 	if err != nil {
@@ -164,12 +164,12 @@ func (u *asUsers) registry(owner string, cred []byte) (*plugins.Registry, error)
 }
 
 // delegated is a user's own credential with the authorities of this machine.
-func (a *app) delegated(owner string, cred []byte) (*credential.Set, error) {
+func delegated(d *deps, owner string, cred []byte) (*credential.Set, error) {
 	x, err := credential.ParseX509("the credential delegated by "+owner, cred)
 	if err != nil {
 		return nil, err
 	}
-	t, err := credential.LoadTrust(a.credentialEnv(), credential.Options{})
+	t, err := credential.LoadTrust(credentialEnv(d), credential.Options{})
 	return &credential.Set{X509: x, Trust: t}, err
 }
 

@@ -73,8 +73,8 @@ func phaseOf(o *jobs.Outcome) phase {
 }
 
 // newScreen looks at jobs. began and endedBefore say since when, and from how many ended jobs on, the pace is counted.
-func (a *app) newScreen(os []*jobs.Outcome, began time.Time, endedBefore int, messages []string) *screen {
-	s := &screen{at: a.env.Now(), messages: messages, style: a.paint}
+func newScreen(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int, messages []string) *screen {
+	s := &screen{at: d.env.Now(), messages: messages, style: func(s style, text string) string { return paint(d, s, text) }}
 	groups := map[string]int{}
 	depth := depths(os)
 	for _, o := range os {
@@ -88,9 +88,9 @@ func (a *app) newScreen(os []*jobs.Outcome, began time.Time, endedBefore int, me
 		p := phaseOf(o)
 		s.groups[i].phase[p]++
 		s.groups[i].total++
-		s.rows = append(s.rows, screenRow{depth[o.ID], o.ID, foreign.Text(o.Name), string(o.State), p, foreign.Text(o.At), a.ran(o), foreign.Text(screenNote(o))})
+		s.rows = append(s.rows, screenRow{depth[o.ID], o.ID, foreign.Text(o.Name), string(o.State), p, foreign.Text(o.At), ranText(d, o), foreign.Text(screenNote(o))})
 	}
-	s.left = a.timeLeft(os, began, endedBefore)
+	s.left = timeLeft(d, os, began, endedBefore)
 	if !slices.ContainsFunc(s.rows, func(r screenRow) bool { return r.depth > 0 }) {
 		slices.SortStableFunc(s.rows, func(x, y screenRow) int { return cmp.Compare(urgency(x.phase), urgency(y.phase)) })
 	}
@@ -136,8 +136,8 @@ func depths(os []*jobs.Outcome) map[string]int {
 }
 
 // timeLeft is when all will have ended: by the pace so far where some have, else by what was foretold; 0: not known.
-func (a *app) timeLeft(os []*jobs.Outcome, began time.Time, endedBefore int) time.Duration {
-	now := a.env.Now()
+func timeLeft(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int) time.Duration {
+	now := d.env.Now()
 	ended := -endedBefore
 	var last time.Time
 	for _, o := range os {

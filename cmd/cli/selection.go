@@ -78,7 +78,7 @@ func (s *selection) given() bool {
 
 // selectJobs returns the jobs that arguments and flags name; without any, what
 // the verb takes for granted: none (an error), or those not ended yet.
-func (a *app) selectJobs(ctx context.Context, store jobs.Store, args []string, sel selection, live bool) ([]*jobs.Outcome, error) {
+func selectJobs(ctx context.Context, d *deps, store jobs.Store, args []string, sel selection, live bool) ([]*jobs.Outcome, error) {
 	if err := sel.check(len(args) > 0); err != nil {
 		return nil, usageError(err)
 	}
@@ -88,9 +88,9 @@ func (a *app) selectJobs(ctx context.Context, store jobs.Store, args []string, s
 	}
 	var rs []*jobs.Outcome
 	if len(args) > 0 {
-		rs, err = a.named(ctx, store, args, sel)
+		rs, err = namedJobs(ctx, d, store, args, sel)
 	} else {
-		rs, err = a.described(ctx, store, sel, live)
+		rs, err = describedJobs(ctx, d, store, sel, live)
 	}
 	if err != nil {
 		return nil, err
@@ -111,20 +111,20 @@ func (s *selection) check(named bool) error {
 }
 
 // named are the jobs of the ids on the command line.
-func (a *app) named(ctx context.Context, store jobs.Store, args []string, sel selection) ([]*jobs.Outcome, error) {
-	ids, err := a.ids(args)
+func namedJobs(ctx context.Context, d *deps, store jobs.Store, args []string, sel selection) ([]*jobs.Outcome, error) {
+	ids, err := ids(d, args)
 	if err != nil {
 		return nil, err
 	}
 	rs, err := store.Find(ctx, ids)
-	if err = a.sayDamaged(err); err != nil {
+	if err = sayDamaged(d, err); err != nil {
 		return nil, usageID(err)
 	}
-	return filter(jobs.Outcomes(rs), sel, a.env.Now())
+	return filter(jobs.Outcomes(rs), sel, d.env.Now())
 }
 
 // described are the jobs of --all, --since, --state; those not ended where none was given.
-func (a *app) described(ctx context.Context, store jobs.Store, sel selection, live bool) ([]*jobs.Outcome, error) {
+func describedJobs(ctx context.Context, d *deps, store jobs.Store, sel selection, live bool) ([]*jobs.Outcome, error) {
 	if !sel.given() && !live {
 		return nil, usageError(errors.New("name jobs by id, or say --all, --since, --state, --name, --at, --exit, --group or --where"))
 	}
@@ -136,17 +136,17 @@ func (a *app) described(ctx context.Context, store jobs.Store, sel selection, li
 	if sel.asking == never {
 		q.States = wanted
 	}
-	if q.Since, err = parseSince(sel.since, a.env.Now()); err != nil {
+	if q.Since, err = parseSince(sel.since, d.env.Now()); err != nil {
 		return nil, usageError(err)
 	}
 	rs, err := store.Select(ctx, q)
-	return jobs.Outcomes(rs), a.sayDamaged(err)
+	return jobs.Outcomes(rs), sayDamaged(d, err)
 }
 
 // sayDamaged names records that cannot be read; the others go on.
-func (a *app) sayDamaged(err error) error {
-	if d, ok := errors.AsType[*jobs.DamagedError](err); ok {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", d)
+func sayDamaged(d *deps, err error) error {
+	if damaged, ok := errors.AsType[*jobs.DamagedError](err); ok {
+		fmt.Fprintf(d.env.Err, "grid: %v\n", damaged)
 		return nil
 	}
 	return err
@@ -169,8 +169,8 @@ func nowOnly(rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
 
 // refreshed asks the back-ends about the jobs, and then keeps those that are
 // as the user described them. Errors of the others are reported here.
-func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
-	a.learnFromEnds(s)
+func refreshed(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
+	learnFromEnds(d, s)
 	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (a *app) refreshed(ctx context.Context, s *session, rs []*jobs.Outcome, sel
 			others = append(others, r)
 		}
 	}
-	a.report(others)
+	report(d, others)
 	choose, err := sel.chooser()
 	if err != nil {
 		return nil, usageError(err)
@@ -263,14 +263,14 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 }
 
 // ids replaces "-" by the ids on standard input.
-func (a *app) ids(args []string) ([]string, error) {
+func ids(d *deps, args []string) ([]string, error) {
 	var ids []string
 	for _, arg := range args {
 		if arg != "-" {
 			ids = append(ids, arg)
 			continue
 		}
-		sc := bufio.NewScanner(a.env.In)
+		sc := bufio.NewScanner(d.env.In)
 		for sc.Scan() {
 			if f := strings.Fields(sc.Text()); len(f) > 0 && f[0] != "ID" {
 				ids = append(ids, f[0])
@@ -284,33 +284,35 @@ func (a *app) ids(args []string) ([]string, error) {
 }
 
 // completeIDs offers job ids to the shell.
-func (a *app) completeIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	s, err := a.open(planning{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func completeIDs(d *deps) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := openBroker(d, planning{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.close()
+		if err := openStore(d, s); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		rs, err := s.jobs.Store.Select(cmd.Context(), jobs.Query{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []cobra.Completion
+		for _, r := range rs {
+			out = append(out, cobra.CompletionWithDesc(r.ID, r.Name+" "+string(r.State)))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer s.close()
-	if err := a.openStore(s); err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	rs, err := s.jobs.Store.Select(cmd.Context(), jobs.Query{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []cobra.Completion
-	for _, r := range rs {
-		out = append(out, cobra.CompletionWithDesc(r.ID, r.Name+" "+string(r.State)))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // confirm asks at a terminal before a verb that ends or removes jobs is let at jobs that were not named one by one.
-func (a *app) confirm(verb string, sel selection, named bool, n int) error {
-	if !sel.sure || sel.yes || named || n == 0 || !a.env.InTerminal {
+func confirm(d *deps, verb string, sel selection, named bool, n int) error {
+	if !sel.sure || sel.yes || named || n == 0 || !d.env.InTerminal {
 		return nil
 	}
-	fmt.Fprintf(a.env.Err, "%s %s? [y/N] ", verb, counted(n, "job"))
-	line, err := bufio.NewReader(a.env.In).ReadString('\n')
+	fmt.Fprintf(d.env.Err, "%s %s? [y/N] ", verb, counted(n, "job"))
+	line, err := bufio.NewReader(d.env.In).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
 		return nil
 	}

@@ -19,14 +19,14 @@ import (
 // services opens what is asked about resources that passed the filters. What
 // the registry knows of silent services and of past errors is used where h is
 // not nil.
-func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
-	client := &ask.Client{HTTP: ask.Bound(a.transport(), named(c), a.trust), Timeout: time.Duration(c.Deadline) / 2}
+func newServices(d *deps, c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
+	client := &ask.Client{HTTP: ask.Bound(transport(d), named(c), func() (*credential.Trust, error) { return serviceTrust(d) }), Timeout: time.Duration(c.Deadline) / 2}
 	if h != nil {
 		client.Breaker = h.Services()
 	}
 	var s broker.Services
-	lengths := &queuelen.Client{Ask: client, Now: a.env.Now}
-	starts := &forecast.Client{Ask: client, Now: a.env.Now}
+	lengths := &queuelen.Client{Ask: client, Now: d.env.Now}
+	starts := &forecast.Client{Ask: client, Now: d.env.Now}
 	var err error
 	if lengths.Subjects, err = subjects(c.Services.QueueLengths, queuelen.Schemes); err != nil {
 		return s, fmt.Errorf("queue_lengths: %w", err)
@@ -43,7 +43,7 @@ func (a *app) services(c config, b *plugins.Registry, h *history.Registry) (brok
 		s.Historians = []plugins.Historian{h}
 	}
 	for _, raw := range c.Services.Monitors {
-		m, err := monitor.Open(raw, monitor.Options{Ask: client, Now: a.env.Now})
+		m, err := monitor.Open(raw, monitor.Options{Ask: client, Now: d.env.Now})
 		if err != nil {
 			return s, fmt.Errorf("monitors: %w", err)
 		}
@@ -65,8 +65,8 @@ func named(c config) []string {
 }
 
 // trust are the authorities that services are believed by.
-func (a *app) trust() (*credential.Trust, error) {
-	set, err := trusting(a.credentialSet())
+func serviceTrust(d *deps) (*credential.Trust, error) {
+	set, err := trusting(credentialSet(d))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *app) trust() (*credential.Trust, error) {
 
 // transport is that of services that tell about resources: no credential is
 // sent to them.
-func (a *app) transport() *http.Transport {
+func transport(d *deps) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 4
 	return t

@@ -12,7 +12,7 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) showCmd() *cobra.Command {
+func showCmd(d *deps) *cobra.Command {
 	sel := selection{asking: always}
 	cmd := &cobra.Command{
 		Use:   "show ID...",
@@ -25,22 +25,22 @@ it used.
 		Example: `  grid show 01k9x
   grid show --json 01k9x --jq '.jobs[0].past'`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				if a.json {
-					if err := a.printJSON("show", jobsJSON(rs)); err != nil {
+			return withJobs(d, cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
+				if d.json {
+					if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
 						return err
 					}
-					return a.outcome(rs, jobErr)
+					return outcomeOf(d, rs, jobErr)
 				}
 				for i, r := range rs {
 					if i > 0 {
-						fmt.Fprintln(a.env.Out)
+						fmt.Fprintln(d.env.Out)
 					}
-					a.show(r)
+					showJob(d, r)
 				}
-				return a.outcome(rs, jobErr)
+				return outcomeOf(d, rs, jobErr)
 			})
 		},
 	}
@@ -49,14 +49,14 @@ it used.
 }
 
 // show prints one job in full; what is not known has no line.
-func (a *app) show(o *jobs.Outcome) {
-	fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, o.ID), foreign.Text(o.Name))
+func showJob(d *deps, o *jobs.Outcome) {
+	fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, o.ID), foreign.Text(o.Name))
 	say := func(label, format string, args ...any) {
 		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
-			fmt.Fprintf(a.env.Out, "  %-12s %s\n", label, a.cell(text))
+			fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, cell(d, text))
 		}
 	}
-	state := a.stateText(o)
+	state := stateText(d, o)
 	if o.Native != "" {
 		state += "  (" + o.Native + ")"
 	}
@@ -74,27 +74,27 @@ func (a *app) show(o *jobs.Outcome) {
 		label string
 		at    time.Time
 	}{{"created", o.Created}, {"sent", o.Sent}, {"submitted", o.Submitted}, {"started", o.Started}, {"ended", o.Ended}, {"kept until", o.Expires}} {
-		say(t.label, "%s", a.moment(t.at))
+		say(t.label, "%s", moment(d, t.at))
 	}
-	a.showForecast(o, say)
-	a.showUse(o, say)
-	a.showPast(o)
+	showForecast(d, o, say)
+	showUse(d, o, say)
+	showPast(d, o)
 }
 
 // moment writes a time with how long ago it is.
-func (a *app) moment(t time.Time) string {
+func moment(d *deps, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	d := a.env.Now().Sub(t)
-	if d < 0 {
-		return t.Local().Format(time.DateTime) + "  (in " + span(-d) + ")"
+	length := d.env.Now().Sub(t)
+	if length < 0 {
+		return t.Local().Format(time.DateTime) + "  (in " + span(-length) + ")"
 	}
-	return t.Local().Format(time.DateTime) + "  (" + span(d) + " ago)"
+	return t.Local().Format(time.DateTime) + "  (" + span(length) + " ago)"
 }
 
 // showForecast compares the expected completion with the true one.
-func (a *app) showForecast(o *jobs.Outcome, say func(string, string, ...any)) {
+func showForecast(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
 	if o.Predicted <= 0 || o.Sent.IsZero() {
 		return
 	}
@@ -111,7 +111,7 @@ func (a *app) showForecast(o *jobs.Outcome, say func(string, string, ...any)) {
 }
 
 // showUse compares what was used with what was asked for.
-func (a *app) showUse(o *jobs.Outcome, say func(string, string, ...any)) {
+func showUse(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
 	job, err := o.Job()
 	if err != nil {
 		say("description", "%v", err)
@@ -124,13 +124,13 @@ func (a *app) showUse(o *jobs.Outcome, say func(string, string, ...any)) {
 		return used + " of " + asked
 	}
 	wall, memory := "", ""
-	if d := job.Demand.WallTime; d > 0 {
-		wall = span(d)
+	if length := job.Demand.WallTime; length > 0 {
+		wall = span(length)
 	}
 	if mb := job.Demand.Memory; mb > 0 {
 		memory = sizeText(mb << 20)
 	}
-	say("wall time", "%s", against(a.ran(o), wall))
+	say("wall time", "%s", against(ranText(d, o), wall))
 	if o.CPUTime > 0 {
 		text := span(o.CPUTime)
 		if o.WallTime > 0 {
@@ -156,11 +156,11 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func (a *app) showPast(o *jobs.Outcome) {
+func showPast(d *deps, o *jobs.Outcome) {
 	if len(o.Past) == 0 {
 		return
 	}
-	fmt.Fprintf(a.env.Out, "  %s\n", a.style(bold, "earlier attempts"))
+	fmt.Fprintf(d.env.Out, "  %s\n", styled(d, bold, "earlier attempts"))
 	for _, p := range o.Past {
 		at := p.At
 		if at == "" {
@@ -173,9 +173,9 @@ func (a *app) showPast(o *jobs.Outcome) {
 		if p.Reason != "" {
 			text += ": " + p.Reason
 		}
-		fmt.Fprintf(a.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), foreign.Text(at), foreign.Text(text))
+		fmt.Fprintf(d.env.Out, "  %3d  %s  %s  %s\n", p.Number, p.Sent.Local().Format(time.DateTime), foreign.Text(at), foreign.Text(text))
 		if p.Output != "" {
-			fmt.Fprintf(a.env.Out, "       output in %s\n", p.Output)
+			fmt.Fprintf(d.env.Out, "       output in %s\n", p.Output)
 		}
 	}
 }

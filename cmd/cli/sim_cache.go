@@ -10,15 +10,15 @@ import (
 	"gridbroker/readahead"
 )
 
-// cacheFlags are those of grid sim cache.
-type cacheFlags struct {
+// cacheOptions are those of grid sim cache.
+type cacheOptions struct {
 	set   []string
 	sweep []string
 	seeds int
 }
 
-func (a *app) simCacheCmd() *cobra.Command {
-	var f cacheFlags
+func simCacheCmd(d *deps) *cobra.Command {
+	var f cacheOptions
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Simulate the read-ahead cache: time of a program with and without it",
@@ -39,7 +39,7 @@ requests too), turn_off false (look-ahead stops where it does not pay).`,
   grid sim cache --sweep p=0,0.25,0.5,0.75,1 --sweep remote=1,4,16
   grid sim cache --set link=blocking --set think=110 --sweep turn_off=false,true --json`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.simCache(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSimCache(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE`: a parameter; may be repeated")
@@ -60,7 +60,7 @@ type cachePoint struct {
 	swept   []string
 }
 
-func (a *app) simCache(ctx context.Context, f cacheFlags) error {
+func runSimCache(ctx context.Context, d *deps, f cacheOptions) error {
 	if f.seeds < 1 || f.seeds > 1e6 {
 		return usageError(fmt.Errorf("--seeds %d: want a number from 1 to 1000000", f.seeds))
 	}
@@ -73,14 +73,14 @@ func (a *app) simCache(ctx context.Context, f cacheFlags) error {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON("sim-cache", map[string]any{"points": points})
+	if d.json {
+		return printJSON(d, "sim-cache", map[string]any{"points": points})
 	}
-	return a.printCache(points, names)
+	return printCache(d, points, names)
 }
 
 // points returns every combination of the swept values, and the names swept.
-func (f cacheFlags) points() (points []*cachePoint, names []string, err error) {
+func (f cacheOptions) points() (points []*cachePoint, names []string, err error) {
 	swept, names, err := sweepPoints(readahead.DefaultParams(), f.set, f.sweep)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func (p *cachePoint) run(ctx context.Context, seeds int) error {
 	return nil
 }
 
-func (a *app) printCache(points []*cachePoint, names []string) error {
+func printCache(d *deps, points []*cachePoint, names []string) error {
 	heads := append([]string(nil), names...)
 	heads = append(heads, ">with", ">sd", ">without", ">ratio", ">hit", ">late", ">miss", ">wide requests", ">ahead")
 	var rows [][]string
@@ -135,5 +135,5 @@ func (a *app) printCache(points []*cachePoint, names []string) error {
 			fmt.Sprintf("%.0f", p.With), fmt.Sprintf("%.0f", p.WithSD), fmt.Sprintf("%.0f", p.Without), fmt.Sprintf("%.3f", p.Ratio),
 			count("node_hit"), count("node_late"), count("node_miss"), count("wan_requests"), count("prefetched")))
 	}
-	return a.table(columns(heads...), rows)
+	return table(d, columns(heads...), rows)
 }

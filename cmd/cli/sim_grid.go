@@ -14,16 +14,16 @@ import (
 	"gridbroker/forecast/sim"
 )
 
-// simGridFlags are those of grid sim grid.
-type simGridFlags struct {
+// simGridOptions are those of grid sim grid.
+type simGridOptions struct {
 	policies        []string
 	seeds           int
 	csv, html       string
 	count, parallel int
 }
 
-func (a *app) simGridCmd() *cobra.Command {
-	var f simGridFlags
+func simGridCmd(d *deps) *cobra.Command {
+	var f simGridOptions
 	cmd := &cobra.Command{
 		Use:   "grid SCENARIO.toml",
 		Short: "Play users and sites of a whole grid and compare brokering policies",
@@ -41,7 +41,7 @@ times included; what comes later is not).`,
   grid sim grid testdata/scenarios/hybrid.toml --policy random,hybrid --seeds 10 --html report.html
   grid sim grid scenario.toml --json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.simGrid(cmd.Context(), f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runSimGrid(cmd.Context(), d, f, args[0]) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.policies, "policy", nil, "compare these `POLICIES` instead of the scenario's")
@@ -53,8 +53,8 @@ times included; what comes later is not).`,
 	return cmd
 }
 
-func (a *app) simGrid(ctx context.Context, f simGridFlags, name string) error {
-	text, err := os.ReadFile(a.abs(name))
+func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) error {
+	text, err := os.ReadFile(abs(d, name))
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (a *app) simGrid(ctx context.Context, f simGridFlags, name string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	bar, stop := a.progress()
-	began := a.env.Now()
+	bar, stop := showProgress(d)
+	began := d.env.Now()
 	result, err := s.Compare(ctx, f.parallel, func(r *sim.Run) {
 		if bar != nil {
 			bar.Step(r.Policy, 1, int64(len(s.Policies)*s.Seeds))
@@ -76,20 +76,20 @@ func (a *app) simGrid(ctx context.Context, f simGridFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	if a.verbose > 0 {
-		fmt.Fprintf(a.env.Err, "grid: played %d runs in %s\n", len(result.Runs), a.env.Now().Sub(began).Round(10*time.Millisecond))
+	if d.verbose > 0 {
+		fmt.Fprintf(d.env.Err, "grid: played %d runs in %s\n", len(result.Runs), d.env.Now().Sub(began).Round(10*time.Millisecond))
 	}
-	if err := errors.Join(a.writeTo(f.csv, result.WriteCSV), a.writeTo(f.html, result.WriteHTML)); err != nil {
+	if err := errors.Join(writeTo(d, f.csv, result.WriteCSV), writeTo(d, f.html, result.WriteHTML)); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON("sim-grid", result)
+	if d.json {
+		return printJSON(d, "sim-grid", result)
 	}
-	return a.printGrid(result)
+	return printGrid(d, result)
 }
 
 // apply puts flags in the place of the scenario's values.
-func (f simGridFlags) apply(s *sim.Scenario) error {
+func (f simGridOptions) apply(s *sim.Scenario) error {
 	if len(f.policies) > 0 {
 		s.Policies = f.policies
 	}
@@ -103,18 +103,18 @@ func (f simGridFlags) apply(s *sim.Scenario) error {
 }
 
 // writeTo writes a file, if one is named.
-func (a *app) writeTo(name string, write func(io.Writer) error) error {
+func writeTo(d *deps, name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil
 	}
-	out, err := os.Create(a.abs(name))
+	out, err := os.Create(abs(d, name))
 	if err != nil {
 		return err
 	}
 	return errors.Join(write(out), out.Close())
 }
 
-func (a *app) printGrid(r *sim.Result) error {
+func printGrid(d *deps, r *sim.Result) error {
 	heads := []string{"policy"}
 	for _, c := range sim.Columns() {
 		heads = append(heads, ">"+c.Title, ">±")
@@ -132,5 +132,5 @@ func (a *app) printGrid(r *sim.Result) error {
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%+.0f", f.Diff), fmt.Sprintf("%.0f", f.DiffHalf), star))
 	}
-	return a.table(columns(heads...), rows)
+	return table(d, columns(heads...), rows)
 }

@@ -15,7 +15,7 @@ import (
 
 // cluster is the machine of --nodes: equal nodes that share the processors as
 // evenly as may be, and the queues of --queue.
-func (f queueFlags) cluster(procs int) (batch.State, error) {
+func (f queueOptions) cluster(procs int) (batch.State, error) {
 	s := batch.State{Now: time.Unix(0, 0).UTC(), Cluster: f.trace}
 	if f.nodes > procs {
 		return s, fmt.Errorf("--nodes %d: the machine has %d processors", f.nodes, procs)
@@ -95,7 +95,7 @@ type nodeReplay struct {
 }
 
 // simNodes replays the trace over nodes and queues.
-func (a *app) simNodes(ctx context.Context, f queueFlags, p batch.Policy, in *traceInput, jobs swf.Jobs) (*queueRun, error) {
+func simNodes(ctx context.Context, d *deps, f queueOptions, p batch.Policy, in *traceInput, jobs swf.Jobs) (*queueRun, error) {
 	state, err := f.cluster(in.cleaner.Procs)
 	if err != nil {
 		return nil, usageError(err)
@@ -105,7 +105,7 @@ func (a *app) simNodes(ctx context.Context, f queueFlags, p batch.Policy, in *tr
 		return nil, err
 	}
 	r.engine.Observe(r.started)
-	begin := a.env.Now()
+	begin := d.env.Now()
 	for j, err := range jobs {
 		if err == nil {
 			err = r.submit(in.task(j), j, f.memory > 0)
@@ -123,13 +123,13 @@ func (a *app) simNodes(ctx context.Context, f queueFlags, p batch.Policy, in *tr
 		r.refused[left.Cause]++
 	}
 	if f.starts != "" {
-		if err := writeStarts(a.abs(f.starts), r.starts); err != nil {
+		if err := writeStarts(abs(d, f.starts), r.starts); err != nil {
 			return nil, err
 		}
 	}
-	run := in.result(p.Name, r.sum, a.env.Now().Sub(begin))
+	run := in.result(p.Name, r.sum, d.env.Now().Sub(begin))
 	run.Nodes, run.Refused = f.nodes, r.refused
-	return run, errors.Join(ctx.Err(), r.report(a.env.Err))
+	return run, errors.Join(ctx.Err(), r.report(d.env.Err))
 }
 
 func (r *nodeReplay) submit(t batch.Task, j swf.Job, memory bool) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // applies finds flags that have nothing to act on.
-func (f queueFlags) applies() error {
+func (f queueOptions) applies() error {
 	needs := func(flag string, ok bool, what string) error {
 		if f.given != nil && f.given(flag) && !ok {
 			return fmt.Errorf("--%s applies only with %s", flag, what)
@@ -35,7 +35,7 @@ func (f queueFlags) applies() error {
 }
 
 // policy builds a policy from its name and the parameters given for it.
-func (f queueFlags) policy(name string) (batch.Policy, error) {
+func (f queueOptions) policy(name string) (batch.Policy, error) {
 	p := batch.Policy{Name: name}
 	if name == "maui" {
 		for _, param := range f.maui {

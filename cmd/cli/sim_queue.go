@@ -13,8 +13,8 @@ import (
 	"gridbroker/batch/swf"
 )
 
-// queueFlags are those of grid sim queue.
-type queueFlags struct {
+// queueOptions are those of grid sim queue.
+type queueOptions struct {
 	trace    string
 	policies []string
 	maui     []string
@@ -30,11 +30,11 @@ type queueFlags struct {
 	memory   int64
 	queues   []string
 	given    func(string) bool // whether a flag was given
-	showFlags
+	showOptions
 }
 
-func (a *app) simQueueCmd() *cobra.Command {
-	var f queueFlags
+func simQueueCmd(d *deps) *cobra.Command {
+	var f queueOptions
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Replay a workload trace over one cluster's queue and compare policies",
@@ -76,7 +76,7 @@ what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
   grid sim queue --trace kth.swf.gz --policy easy --belief history
   grid sim queue --trace kth.swf.gz --policy slurm,easy --nodes 25 --queue 1:nodes=1-5,max-wall=3600 --plots figures --plot-format png`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.simQueue(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSimQueue(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.trace, "trace", "", "trace `FILE` (SWF, plain or gzip); - is standard input")
@@ -94,12 +94,12 @@ what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
 	fl.Int64Var(&f.memory, "memory", 0, "memory of each node `MB`; jobs take what the trace says")
 	fl.StringArrayVar(&f.queues, "queue", nil, "`NUMBER:KEY=VALUE,...`: a queue of the trace and its limits; may be repeated")
 	f.given = fl.Changed
-	f.showFlags.register(fl)
+	f.showOptions.register(fl)
 	return cmd
 }
 
 // check finds mistakes before the first job is read.
-func (f queueFlags) check() error {
+func (f queueOptions) check() error {
 	switch {
 	case f.trace == "":
 		return fmt.Errorf("no trace: give --trace FILE")
@@ -145,9 +145,9 @@ type queueRun struct {
 	summary     *batch.Summary
 }
 
-func (a *app) simQueue(ctx context.Context, f queueFlags) error {
+func runSimQueue(ctx context.Context, d *deps, f queueOptions) error {
 	if f.on() {
-		return a.simMaui(ctx, f)
+		return simMaui(ctx, d, f)
 	}
 	if err := f.check(); err != nil {
 		return usageError(err)
@@ -158,7 +158,7 @@ func (a *app) simQueue(ctx context.Context, f queueFlags) error {
 		if err != nil {
 			return usageError(err)
 		}
-		run, err := a.simPolicy(ctx, f, p)
+		run, err := simPolicy(ctx, d, f, p)
 		if err != nil {
 			return err
 		}
@@ -167,21 +167,21 @@ func (a *app) simQueue(ctx context.Context, f queueFlags) error {
 	if f.plots != "" {
 		size, err := parseFigureSize(f.size)
 		if err == nil {
-			err = figures{trace: f.trace, load: f.load, format: f.format, size: size, runs: runs}.save(a.abs(f.plots))
+			err = figures{trace: f.trace, load: f.load, format: f.format, size: size, runs: runs}.save(abs(d, f.plots))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON("sim-queue", map[string]any{"trace": f.trace, "load": f.load, "runs": runs})
+	if d.json {
+		return printJSON(d, "sim-queue", map[string]any{"trace": f.trace, "load": f.load, "runs": runs})
 	}
-	return a.printRuns(runs)
+	return printRuns(d, runs)
 }
 
 // simPolicy replays the trace once.
-func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*queueRun, error) {
-	in, err := a.openTrace(f.trace, f.procs, f.load)
+func simPolicy(ctx context.Context, d *deps, f queueOptions, p batch.Policy) (*queueRun, error) {
+	in, err := openTrace(d, f.trace, f.procs, f.load)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 		return nil, err
 	}
 	if f.nodes > 0 {
-		return a.simNodes(ctx, f, p, in, jobs)
+		return simNodes(ctx, d, f, p, in, jobs)
 	}
 	tasks := in.tasks(jobs)
 	m, err := batch.NewMachine(in.cleaner.Procs, p)
@@ -208,17 +208,17 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 		}
 		acc, replay = &batch.Accuracy{}, m.Foretell(tasks, belief)
 	}
-	begin := a.env.Now()
+	begin := d.env.Now()
 	sum := batch.NewSummary(in.cleaner.Procs)
-	if starts, err = a.takeStarts(ctx, replay, sum, acc, f.starts != "", p.Name); err != nil {
+	if starts, err = takeStarts(ctx, d, replay, sum, acc, f.starts != "", p.Name); err != nil {
 		return nil, err
 	}
 	if f.starts != "" {
-		if err := writeStarts(a.abs(f.starts), starts); err != nil {
+		if err := writeStarts(abs(d, f.starts), starts); err != nil {
 			return nil, err
 		}
 	}
-	run := in.result(p.Name, sum, a.env.Now().Sub(begin))
+	run := in.result(p.Name, sum, d.env.Now().Sub(begin))
 	if acc != nil {
 		figures := acc.Figures()
 		run.Belief, run.Forecast = f.belief, &figures
@@ -227,8 +227,8 @@ func (a *app) simPolicy(ctx context.Context, f queueFlags, p batch.Policy) (*que
 }
 
 // takeStarts takes in every start as it comes and returns them by job, if kept.
-func (a *app) takeStarts(ctx context.Context, starts iter.Seq2[batch.Start, error], sum *batch.Summary, acc *batch.Accuracy, keep bool, what string) (list []int64, err error) {
-	bar, stop := a.progress()
+func takeStarts(ctx context.Context, d *deps, starts iter.Seq2[batch.Start, error], sum *batch.Summary, acc *batch.Accuracy, keep bool, what string) (list []int64, err error) {
+	bar, stop := showProgress(d)
 	defer stop()
 	for s, err := range starts {
 		if err != nil {

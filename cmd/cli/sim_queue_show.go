@@ -15,14 +15,14 @@ import (
 	"gridbroker/batch/maui"
 )
 
-// showFlags are those of grid sim queue that replay Maui's own traces on
+// showOptions are those of grid sim queue that replay Maui's own traces on
 // named nodes.
-type showFlags struct {
+type showOptions struct {
 	resources, config, show, ask, outcome string
 	at                                    int64
 }
 
-func (f *showFlags) register(fl *pflag.FlagSet) {
+func (f *showOptions) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.resources, "resources", "", "replay on the nodes of Maui's resource trace `FILE`; --trace is a workload trace then")
 	fl.StringVar(&f.config, "maui-cfg", "", "maui.cfg `FILE` with Maui's parameters")
 	fl.StringVar(&f.show, "show", "", "tell `WHAT`: "+strings.Join(shows, ", "))
@@ -34,7 +34,7 @@ func (f *showFlags) register(fl *pflag.FlagSet) {
 // shows lists what --show takes.
 var shows = []string{"backfill", "start", "priority"}
 
-func (f showFlags) check(trace string) error {
+func (f showOptions) check(trace string) error {
 	_, _, err := f.asked()
 	switch {
 	case f.show != "" && !slices.Contains(shows, f.show):
@@ -50,12 +50,12 @@ func (f showFlags) check(trace string) error {
 }
 
 // on tells whether Maui's traces are meant.
-func (f showFlags) on() bool {
+func (f showOptions) on() bool {
 	return f.resources != "" || f.show != "" || f.config != "" || f.ask != "" || f.outcome != ""
 }
 
 // asked reads PROCS@SECONDS.
-func (f showFlags) asked() (procs, limit int64, err error) {
+func (f showOptions) asked() (procs, limit int64, err error) {
 	first, second, ok := strings.Cut(f.ask, "@")
 	procs, err1 := strconv.ParseInt(first, 10, 32)
 	limit, err2 := strconv.ParseInt(second, 10, 40)
@@ -67,22 +67,22 @@ func (f showFlags) asked() (procs, limit int64, err error) {
 
 // simMaui replays Maui's traces by Maui's own rules, up to --at where
 // something is to be shown, else to the end.
-func (a *app) simMaui(ctx context.Context, f queueFlags) error {
-	if err := f.showFlags.check(f.trace); err != nil {
+func simMaui(ctx context.Context, d *deps, f queueOptions) error {
+	if err := f.showOptions.check(f.trace); err != nil {
 		return usageError(err)
 	}
-	config, err := a.mauiConfig(f.config)
+	config, err := mauiConfig(d, f.config)
 	if err != nil {
 		return usageError(err)
 	}
 	if config == nil {
 		config = maui.NewConfig()
 	}
-	nodes, err := readTraceFile(a.abs(f.resources), maui.ReadResources)
+	nodes, err := readTraceFile(abs(d, f.resources), maui.ReadResources)
 	if err != nil {
 		return usageError(err)
 	}
-	jobs, err := readTraceFile(a.abs(f.trace), maui.ReadWorkload)
+	jobs, err := readTraceFile(abs(d, f.trace), maui.ReadWorkload)
 	if err != nil {
 		return usageError(err)
 	}
@@ -98,15 +98,15 @@ func (a *app) simMaui(ctx context.Context, f queueFlags) error {
 		s.Step()
 	}
 	if f.outcome != "" {
-		if err := writeOutcome(a.abs(f.outcome), s.Jobs); err != nil {
+		if err := writeOutcome(abs(d, f.outcome), s.Jobs); err != nil {
 			return err
 		}
 	}
-	body := a.mauiShow(f, s, begin)
-	if a.json {
-		return a.printJSON("sim-queue-show", body)
+	body := mauiShow(d, f, s, begin)
+	if d.json {
+		return printJSON(d, "sim-queue-show", body)
 	}
-	return a.printShow(body)
+	return printShow(d, body)
 }
 
 // writeOutcome writes how the jobs fared, as Maui's own statistics have it.
@@ -154,7 +154,7 @@ type shownStart struct {
 }
 
 // mauiShow gathers what is to be shown.
-func (a *app) mauiShow(f queueFlags, s *maui.Simulation, begin int64) *shown {
+func mauiShow(d *deps, f queueOptions, s *maui.Simulation, begin int64) *shown {
 	out := &shown{At: s.Now - begin}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; j.Started > 0 {
@@ -180,7 +180,7 @@ func (a *app) mauiShow(f queueFlags, s *maui.Simulation, begin int64) *shown {
 }
 
 // startsShown are the starts of all waiting jobs, or of what is asked for.
-func startsShown(f queueFlags, s *maui.Simulation, begin int64) (list []shownStart) {
+func startsShown(f queueOptions, s *maui.Simulation, begin int64) (list []shownStart) {
 	var asked []maui.Job
 	if f.ask != "" {
 		procs, limit, _ := f.asked()
@@ -203,8 +203,8 @@ func startsShown(f queueFlags, s *maui.Simulation, begin int64) (list []shownSta
 }
 
 // printShow prints it as a table.
-func (a *app) printShow(s *shown) error {
-	out := a.env.Out
+func printShow(d *deps, s *shown) error {
+	out := d.env.Out
 	fmt.Fprintf(out, "at %d s: %d jobs started, mean wait %.1f s\n", s.At, s.Started, s.MeanWait)
 	for _, w := range s.Windows {
 		span := "no end"

@@ -9,7 +9,7 @@ import (
 )
 
 // printRuns prints a table per policy's classes and one line of totals each.
-func (a *app) printRuns(runs []*queueRun) error {
+func printRuns(d *deps, runs []*queueRun) error {
 	var totals, classes [][]string
 	for _, r := range runs {
 		totals = append(totals, append(classRow(r.Policy, r.All),
@@ -18,21 +18,21 @@ func (a *app) printRuns(runs []*queueRun) error {
 			classes = append(classes, append([]string{r.Policy}, classRow(c.Name, c)...))
 		}
 	}
-	if err := a.table(columns("policy", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown", ">util %", ">makespan", ">jobs/s"), totals); err != nil {
+	if err := table(d, columns("policy", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown", ">util %", ">makespan", ">jobs/s"), totals); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.env.Out)
-	if err := a.table(columns("policy", "procs", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown"), classes); err != nil {
+	fmt.Fprintln(d.env.Out)
+	if err := table(d, columns("policy", "procs", ">jobs", ">wait mean s", ">median", ">p95", ">max", ">slowdown"), classes); err != nil {
 		return err
 	}
-	if err := a.printAccuracy(runs); err != nil {
+	if err := printAccuracy(d, runs); err != nil {
 		return err
 	}
-	return a.printTrace(runs[0])
+	return printTrace(d, runs[0])
 }
 
 // printAccuracy prints how good the forecasts of --belief were.
-func (a *app) printAccuracy(runs []*queueRun) error {
+func printAccuracy(d *deps, runs []*queueRun) error {
 	var rows [][]string
 	for _, r := range runs {
 		if f := r.Forecast; f != nil {
@@ -45,14 +45,14 @@ func (a *app) printAccuracy(runs []*queueRun) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.env.Out)
-	return a.table(columns("policy", "belief", ">mean error s", ">of mean wait", ">waiting jobs", ">median error s", ">in 1 min", ">in 10 min", ">in 1 h", ">earlier"), rows)
+	fmt.Fprintln(d.env.Out)
+	return table(d, columns("policy", "belief", ">mean error s", ">of mean wait", ">waiting jobs", ">median error s", ">in 1 min", ">in 10 min", ">in 1 h", ">earlier"), rows)
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 // printTrace says what the cleaning rule did, where it did something.
-func (a *app) printTrace(r *queueRun) error {
+func printTrace(d *deps, r *queueRun) error {
 	t := r.Trace
 	for _, note := range []struct {
 		n    int
@@ -65,7 +65,7 @@ func (a *app) printTrace(r *queueRun) error {
 		{t.NoLimit, "jobs without a limit given their run time"}, {t.LimitRaised, "limits raised to the run time"},
 	} {
 		if note.n > 0 {
-			if _, err := fmt.Fprintf(a.env.Err, "grid: %d %s\n", note.n, note.said); err != nil {
+			if _, err := fmt.Fprintf(d.env.Err, "grid: %d %s\n", note.n, note.said); err != nil {
 				return err
 			}
 		}

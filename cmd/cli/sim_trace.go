@@ -26,13 +26,13 @@ type traceInput struct {
 const shownProblems = 5
 
 // openTrace opens a trace; procs 0: its header tells the size of the machine.
-func (a *app) openTrace(path string, procs int, load float64) (*traceInput, error) {
+func openTrace(d *deps, path string, procs int, load float64) (*traceInput, error) {
 	var r *swf.Reader
 	var err error
 	if path == "-" {
-		r, err = swf.NewReader("standard input", a.env.In)
+		r, err = swf.NewReader("standard input", d.env.In)
 	} else {
-		r, err = swf.Open(a.abs(path))
+		r, err = swf.Open(abs(d, path))
 	}
 	if err != nil {
 		return nil, err
@@ -41,12 +41,12 @@ func (a *app) openTrace(path string, procs int, load float64) (*traceInput, erro
 	in.cleaner = &swf.Cleaner{Source: r, Name: path, Procs: procs}
 	r.Problem = func(e *swf.LineError) {
 		if in.unreadable++; in.unreadable <= shownProblems {
-			fmt.Fprintf(a.env.Err, "grid: %v: line skipped\n", e)
+			fmt.Fprintf(d.env.Err, "grid: %v: line skipped\n", e)
 		}
 	}
 	in.cleaner.Problem = func(e *swf.LineError) {
-		if a.verbose > 0 {
-			fmt.Fprintf(a.env.Err, "grid: %v\n", e)
+		if d.verbose > 0 {
+			fmt.Fprintf(d.env.Err, "grid: %v\n", e)
 		}
 	}
 	return in, nil

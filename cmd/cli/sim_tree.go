@@ -13,8 +13,8 @@ import (
 	"gridbroker/forecast/sim/tree"
 )
 
-// treeFlags are those of grid sim tree.
-type treeFlags struct {
+// treeOptions are those of grid sim tree.
+type treeOptions struct {
 	set, sweep []string
 	seeds      int
 	protocol   string
@@ -28,8 +28,8 @@ type treeParams struct {
 	tree.Config
 }
 
-func (a *app) simTreeCmd() *cobra.Command {
-	var f treeFlags
+func simTreeCmd(d *deps) *cobra.Command {
+	var f treeOptions
 	cmd := &cobra.Command{
 		Use:   "tree",
 		Short: "Simulate systems under a tree of managers, a star, a dispatcher, or alone",
@@ -54,7 +54,7 @@ paper leaves the protocol as it was published.`,
   grid sim tree --protocol ours --set systems=256 --set jobs=10611 --set horizon=500 --set fanout=8
   grid sim tree --jobs list.csv --set mode=full --starts starts.csv`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.simTree(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSimTree(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE`: a parameter; may be repeated")
@@ -75,7 +75,7 @@ type treePoint struct {
 	swept   []string
 }
 
-func (f treeFlags) points() (points []*treePoint, names []string, err error) {
+func (f treeOptions) points() (points []*treePoint, names []string, err error) {
 	base := treeParams{
 		Work: tree.Work{Jobs: 1658, Horizon: 5000, Nodes: tree.PerSystem{10}, Share: []float64{1}, Width: "uniform:10",
 			Run: "exp", Load: 1.505, Prios: 1, Systems: 4},
@@ -108,14 +108,14 @@ func (f treeFlags) points() (points []*treePoint, names []string, err error) {
 	return points, names, nil
 }
 
-func (a *app) simTree(ctx context.Context, f treeFlags) error {
+func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 	points, names, err := f.points()
 	if err != nil {
 		return usageError(err)
 	}
 	var list []tree.Job
 	if f.jobs != "" {
-		if list, err = a.readTreeJobs(f.jobs); err != nil {
+		if list, err = readTreeJobs(d, f.jobs); err != nil {
 			return usageError(err)
 		}
 		f.seeds = 1
@@ -126,19 +126,19 @@ func (a *app) simTree(ctx context.Context, f treeFlags) error {
 			return usageError(err)
 		}
 		if f.starts != "" {
-			if err := writeTreeStarts(a.abs(f.starts), jobs, last.Starts); err != nil {
+			if err := writeTreeStarts(abs(d, f.starts), jobs, last.Starts); err != nil {
 				return err
 			}
 		}
 	}
-	if a.json {
-		return a.printJSON("sim-tree", map[string]any{"points": points})
+	if d.json {
+		return printJSON(d, "sim-tree", map[string]any{"points": points})
 	}
-	return a.printTree(points, names)
+	return printTree(d, points, names)
 }
 
-func (a *app) readTreeJobs(name string) ([]tree.Job, error) {
-	in, err := os.Open(a.abs(name))
+func readTreeJobs(d *deps, name string) ([]tree.Job, error) {
+	in, err := os.Open(abs(d, name))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int) (last *
 	return last, jobs, nil
 }
 
-func (a *app) printTree(points []*treePoint, names []string) error {
+func printTree(d *deps, points []*treePoint, names []string) error {
 	heads := append([]string(nil), names...)
 	heads = append(heads, ">done", ">sd", ">mean wait", ">used %", ">away %", ">changes/job", ">requests/job", ">busiest/job", ">hops", ">lost")
 	var rows [][]string
@@ -201,5 +201,5 @@ func (a *app) printTree(points []*treePoint, names []string) error {
 			m("away", "%.1f", 100), m("changes_per_job", "%.2f", 1), m("requests_per_job", "%.2f", 1),
 			m("busiest_messages_per_job", "%.2f", 1), m("max_hops", "%.1f", 1), m("lost_jobs", "%.1f", 1)))
 	}
-	return a.table(columns(heads...), rows)
+	return table(d, columns(heads...), rows)
 }

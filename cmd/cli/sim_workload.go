@@ -15,8 +15,8 @@ import (
 	"gridbroker/batch/swf"
 )
 
-// workloadFlags are those of grid sim workload.
-type workloadFlags struct {
+// workloadOptions are those of grid sim workload.
+type workloadOptions struct {
 	jobs  int
 	procs int
 	load  float64
@@ -25,8 +25,8 @@ type workloadFlags struct {
 	out   string
 }
 
-func (a *app) simWorkloadCmd() *cobra.Command {
-	var f workloadFlags
+func simWorkloadCmd(d *deps) *cobra.Command {
+	var f workloadOptions
 	cmd := &cobra.Command{
 		Use:   "workload [TRACE...]",
 		Short: "Generate, scale, shake and merge workload traces",
@@ -48,7 +48,7 @@ holds the jobs of twice its span in memory.`,
     grid sim workload --shake 3600 --seed $seed kth.swf.gz | grid sim queue --trace - --policy easy
   done
   grid sim workload kth.swf.gz ctc.swf.gz sdsc.swf.gz --out grid.swf.gz`,
-		RunE: func(cmd *cobra.Command, traces []string) error { return a.simWorkload(cmd.Context(), f, traces) },
+		RunE: func(cmd *cobra.Command, traces []string) error { return runSimWorkload(cmd.Context(), d, f, traces) },
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&f.jobs, "jobs", 10000, "generate `N` jobs")
@@ -60,7 +60,7 @@ holds the jobs of twice its span in memory.`,
 	return cmd
 }
 
-func (f workloadFlags) check(traces []string) error {
+func (f workloadOptions) check(traces []string) error {
 	stdin := 0
 	for _, t := range traces {
 		if t == "-" {
@@ -82,11 +82,11 @@ func (f workloadFlags) check(traces []string) error {
 	return nil
 }
 
-func (a *app) simWorkload(ctx context.Context, f workloadFlags, traces []string) error {
+func runSimWorkload(ctx context.Context, d *deps, f workloadOptions, traces []string) error {
 	if err := f.check(traces); err != nil {
 		return usageError(err)
 	}
-	jobs, header, done, err := a.workload(f, traces)
+	jobs, header, done, err := makeWorkload(d, f, traces)
 	defer done()
 	if err != nil {
 		return err
@@ -96,14 +96,14 @@ func (a *app) simWorkload(ctx context.Context, f workloadFlags, traces []string)
 		header.Labels = append(header.Labels, swf.Label{Name: "Note", Value: fmt.Sprintf("submissions moved by up to %d s, seed %d", f.shake, f.seed)})
 	}
 	if f.out == "" || f.out == "-" {
-		return a.writeWorkload(ctx, a.env.Out, header, jobs)
+		return writeWorkload(ctx, d, d.env.Out, header, jobs)
 	}
-	return a.saveWorkload(ctx, a.abs(f.out), header, jobs)
+	return saveWorkload(ctx, d, abs(d, f.out), header, jobs)
 }
 
 // workload is the jobs, generated or of one or several traces, and their
 // header; done closes the traces.
-func (a *app) workload(f workloadFlags, traces []string) (jobs swf.Jobs, h swf.Header, done func(), err error) {
+func makeWorkload(d *deps, f workloadOptions, traces []string) (jobs swf.Jobs, h swf.Header, done func(), err error) {
 	if len(traces) == 0 {
 		l := &swf.Lublin{Procs: f.procs, Seed: f.seed, Load: f.load}
 		if l.Procs == 0 {
@@ -119,7 +119,7 @@ func (a *app) workload(f workloadFlags, traces []string) (jobs swf.Jobs, h swf.H
 	}
 	var list []swf.Jobs
 	for _, path := range traces {
-		in, err := a.openTrace(path, f.procs, f.load)
+		in, err := openTrace(d, path, f.procs, f.load)
 		if err != nil {
 			return nil, h, done, err
 		}
@@ -177,12 +177,12 @@ func keptLabels(in *traceInput, number int, several bool) (list []swf.Label) {
 }
 
 // writeWorkload writes the jobs as they come.
-func (a *app) writeWorkload(ctx context.Context, to io.Writer, h swf.Header, jobs swf.Jobs) error {
+func writeWorkload(ctx context.Context, d *deps, to io.Writer, h swf.Header, jobs swf.Jobs) error {
 	w, err := swf.NewWriter(to, h)
 	if err != nil {
 		return err
 	}
-	bar, stop := a.progress()
+	bar, stop := showProgress(d)
 	defer stop()
 	for j, err := range jobs {
 		if err != nil {
@@ -204,16 +204,16 @@ func (a *app) writeWorkload(ctx context.Context, to io.Writer, h swf.Header, job
 }
 
 // saveWorkload writes a file. One that could not be completed is taken away.
-func (a *app) saveWorkload(ctx context.Context, path string, h swf.Header, jobs swf.Jobs) error {
+func saveWorkload(ctx context.Context, d *deps, path string, h swf.Header, jobs swf.Jobs) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	if strings.HasSuffix(path, ".gz") {
 		z := gzip.NewWriter(file)
-		err = errors.Join(a.writeWorkload(ctx, z, h, jobs), z.Close(), file.Close())
+		err = errors.Join(writeWorkload(ctx, d, z, h, jobs), z.Close(), file.Close())
 	} else {
-		err = errors.Join(a.writeWorkload(ctx, file, h, jobs), file.Close())
+		err = errors.Join(writeWorkload(ctx, d, file, h, jobs), file.Close())
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(path))

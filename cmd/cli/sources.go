@@ -37,7 +37,7 @@ func (d *discovery) register(f *pflag.FlagSet) {
 }
 
 // apply puts the configuration in the place of what no flag says.
-func (d *discovery) apply(a *app, c config) {
+func (d *discovery) apply(a *deps, c config) {
 	if len(d.info) == 0 {
 		d.info = c.Sources
 	}
@@ -58,15 +58,15 @@ func (d *discovery) apply(a *app, c config) {
 }
 
 // discover asks the sources the flags or the configuration name.
-func (a *app) discover(ctx context.Context, c config, b *plugins.Registry, d discovery) (infosys.Snapshot, error) {
-	d.apply(a, c)
-	srcs, err := a.opener(c, b, d).OpenAll(d.info)
+func discover(ctx context.Context, d *deps, c config, b *plugins.Registry, where discovery) (infosys.Snapshot, error) {
+	where.apply(d, c)
+	srcs, err := opener(d, c, b, where).OpenAll(where.info)
 	if err != nil {
 		return infosys.Snapshot{}, usageError(err)
 	}
-	collector := infosys.Collector{Deadline: d.deadline, MaxAge: d.maxAge, Now: a.env.Now, Rules: claimRules(b.All())}
-	if !d.noCache {
-		collector.Cache = infosys.NewCache(a.cacheDir())
+	collector := infosys.Collector{Deadline: where.deadline, MaxAge: where.maxAge, Now: d.env.Now, Rules: claimRules(b.All())}
+	if !where.noCache {
+		collector.Cache = infosys.NewCache(cacheDir(d))
 	}
 	return collector.Collect(ctx, srcs...), nil
 }
@@ -91,10 +91,10 @@ func claimRules(backends []plugins.Opened) infosys.Rules {
 
 // opener knows every kind of source, those of the back-ends that describe
 // themselves included.
-func (a *app) opener(c config, b *plugins.Registry, d discovery) *infosys.Opener {
-	find := sync.OnceValues(a.credentialSet)
+func opener(d *deps, c config, b *plugins.Registry, where discovery) *infosys.Opener {
+	find := sync.OnceValues(func() (*credential.Set, error) { return credentialSet(d) })
 	o := infosys.NewOpener(infosys.Env{
-		Dir: a.env.Dir, Resolver: c.Resolver, Now: a.env.Now, VO: d.onlyVO, Extra: d.extra,
+		Dir: d.env.Dir, Resolver: c.Resolver, Now: d.env.Now, VO: where.onlyVO, Extra: where.extra,
 		// An information system is asked as anybody: it gets no credential.
 		TLS: func(_ context.Context, host string) (*tls.Config, error) {
 			set, err := trusting(find())
@@ -109,7 +109,7 @@ func (a *app) opener(c config, b *plugins.Registry, d discovery) *infosys.Opener
 			case err != nil:
 				return nil, err
 			case withCredential:
-				return set.Dialer(a.valid(set.X509)), nil
+				return set.Dialer(unexpired(d, set.X509)), nil
 			}
 			return &credential.Dialer{Trust: set.Trust}, nil
 		},
@@ -146,25 +146,25 @@ func trusting(set *credential.Set, err error) (*credential.Set, error) {
 
 // valid drops a credential that has run out: many servers tell strangers what
 // they refuse to tell those with a bad credential.
-func (a *app) valid(x *credential.X509) *credential.X509 {
-	if x == nil || a.env.Now().After(x.NotAfter()) {
+func unexpired(d *deps, x *credential.X509) *credential.X509 {
+	if x == nil || d.env.Now().After(x.NotAfter()) {
 		return nil
 	}
 	return x
 }
 
 // reportSources says on standard error what went wrong with sources.
-func (a *app) reportSources(s infosys.Snapshot) {
+func reportSources(d *deps, s infosys.Snapshot) {
 	for _, o := range s.Outcomes {
-		a.reportClaims(o)
+		reportClaims(d, o)
 		if o.Err == nil {
 			continue
 		}
 		stale := ""
 		if o.Stale {
-			stale = fmt.Sprintf(" (used its answer of %s ago)", a.ago(o.Fetched))
+			stale = fmt.Sprintf(" (used its answer of %s ago)", ago(d, o.Fetched))
 		}
-		fmt.Fprintf(a.env.Err, "grid: source %s: %s%s%s\n", foreign.Text(o.Source), sourceError(o), a.sourceHint(o), stale)
+		fmt.Fprintf(d.env.Err, "grid: source %s: %s%s%s\n", foreign.Text(o.Source), sourceError(o), sourceHint(d, o), stale)
 	}
 }
 
@@ -172,12 +172,12 @@ func (a *app) reportSources(s infosys.Snapshot) {
 const claimsShown = 3
 
 // reportClaims says what a source named without being allowed to.
-func (a *app) reportClaims(o infosys.Outcome) {
+func reportClaims(d *deps, o infosys.Outcome) {
 	for _, c := range o.Refused[:min(claimsShown, len(o.Refused))] {
-		fmt.Fprintf(a.env.Err, "grid: source %s: %v\n", o.Source, c)
+		fmt.Fprintf(d.env.Err, "grid: source %s: %v\n", o.Source, c)
 	}
 	if n := len(o.Refused) - claimsShown + o.MoreRefused; n > 0 {
-		fmt.Fprintf(a.env.Err, "grid: source %s: %d more endpoints are not used\n", o.Source, n)
+		fmt.Fprintf(d.env.Err, "grid: source %s: %d more endpoints are not used\n", o.Source, n)
 	}
 }
 
@@ -187,8 +187,8 @@ func sourceError(o infosys.Outcome) string {
 }
 
 // sourceHint says what to do about a source's error, where that is known.
-func (a *app) sourceHint(o infosys.Outcome) string {
-	if f := a.sourceFinding(o); f != nil {
+func sourceHint(d *deps, o infosys.Outcome) string {
+	if f := sourceFinding(d, o); f != nil {
 		return fmt.Sprintf("; %s [%s], mend: %s", f.What, f.ID, f.Mend)
 	}
 	if e, ok := errors.AsType[*infosys.HTTPError](o.Err); ok && e.Unauthorised() {

@@ -9,7 +9,7 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) statusCmd() *cobra.Command {
+func statusCmd(d *deps) *cobra.Command {
 	sel := selection{asking: always}
 	var view jobView
 	cmd := &cobra.Command{
@@ -26,13 +26,13 @@ Without any, all jobs that have not ended.`,
   grid status --since 2h --state failed,lost
   grid status --group 01k9 --columns id,name,host,exit --sort -ran`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := view.check(); err != nil {
 				return err
 			}
-			return a.withJobs(cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				return a.viewJobs("status", rs, view)
+			return withJobs(d, cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				return viewJobs(d, "status", rs, view)
 			})
 		},
 	}
@@ -42,32 +42,32 @@ Without any, all jobs that have not ended.`,
 }
 
 // showJobs prints jobs and makes their errors the exit status.
-func (a *app) showJobs(verb string, rs []*jobs.Outcome) error {
-	return a.viewJobs(verb, rs, jobView{})
+func showJobs(d *deps, verb string, rs []*jobs.Outcome) error {
+	return viewJobs(d, verb, rs, jobView{})
 }
 
 // viewJobs prints jobs as a view says.
-func (a *app) viewJobs(verb string, rs []*jobs.Outcome, v jobView) error {
+func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 	all := rs
-	rs, err := v.ordered(a, rs)
+	rs, err := v.ordered(d, rs)
 	if err != nil {
 		return err
 	}
-	if a.json || v.output == "json" {
-		if err := a.printJSON(verb, jobsJSON(rs)); err != nil {
+	if d.json || v.output == "json" {
+		if err := printJSON(d, verb, jobsJSON(rs)); err != nil {
 			return err
 		}
-		return a.outcome(all, jobErr)
+		return outcomeOf(d, all, jobErr)
 	}
 	if len(rs) == 0 && v.output != "csv" {
-		fmt.Fprintln(a.env.Err, "grid: no jobs")
+		fmt.Fprintln(d.env.Err, "grid: no jobs")
 		return nil
 	}
-	if err := a.jobTable(rs, v); err != nil {
+	if err := jobTable(d, rs, v); err != nil {
 		return err
 	}
 	if len(rs) < len(all) {
-		fmt.Fprintf(a.env.Err, "grid: %d of %d jobs\n", len(rs), len(all))
+		fmt.Fprintf(d.env.Err, "grid: %d of %d jobs\n", len(rs), len(all))
 	}
-	return a.outcome(all, jobErr)
+	return outcomeOf(d, all, jobErr)
 }

@@ -9,24 +9,24 @@ import (
 	"gridbroker/jobs"
 )
 
-func (a *app) storeCmd() *cobra.Command {
+func storeCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Check, repair and copy the job records",
 		Long: `The job records are one SQLite file. Every record carries a checksum; one that
 cannot be read is named by the verbs that meet it, and the others go on.`,
 	}
-	cmd.AddCommand(a.storeCheckCmd(), a.storeRepairCmd(), a.storeBackupCmd())
+	cmd.AddCommand(storeCheckCmd(d), storeRepairCmd(d), storeBackupCmd(d))
 	return cmd
 }
 
 // withRecords opens the job records alone.
-func (a *app) withRecords(cmd *cobra.Command, do func(context.Context, *jobs.SQLite) error) error {
-	c, err := a.loadConfig()
+func withRecords(d *deps, cmd *cobra.Command, do func(context.Context, *jobs.SQLite) error) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	s, err := jobs.OpenStore(a.stateDir(c), a.env.Now)
+	s, err := jobs.OpenStore(stateDir(d, c), d.env.Now)
 	if err != nil {
 		return err
 	}
@@ -34,39 +34,39 @@ func (a *app) withRecords(cmd *cobra.Command, do func(context.Context, *jobs.SQL
 	return do(cmd.Context(), s)
 }
 
-func (a *app) storeCheckCmd() *cobra.Command {
+func storeCheckCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use:     "check",
 		Short:   "Read all records and the whole file; exit code 1 where something is damaged",
 		Example: "  grid store check",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withRecords(cmd, func(ctx context.Context, s *jobs.SQLite) error {
+			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
 				h, err := s.Check(ctx)
 				if err != nil {
 					return err
 				}
-				return a.storeHealth(h)
+				return storeHealth(d, h)
 			})
 		},
 	}
 }
 
-func (a *app) storeHealth(h jobs.Health) error {
-	if a.json {
-		if err := a.printJSON("store-check", h); err != nil {
+func storeHealth(d *deps, h jobs.Health) error {
+	if d.json {
+		if err := printJSON(d, "store-check", h); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.env.Out, "%d records are well\n", h.Records)
-		for _, d := range h.Damaged {
-			fmt.Fprintf(a.env.Out, "%s is damaged: %s\n", d.ID, d.Why)
+		fmt.Fprintf(d.env.Out, "%d records are well\n", h.Records)
+		for _, damage := range h.Damaged {
+			fmt.Fprintf(d.env.Out, "%s is damaged: %s\n", damage.ID, damage.Why)
 		}
 		for _, line := range h.File {
-			fmt.Fprintf(a.env.Out, "file: %s\n", line)
+			fmt.Fprintf(d.env.Out, "file: %s\n", line)
 		}
 		if h.Aside > 0 {
-			fmt.Fprintf(a.env.Out, "%d damaged records were set aside earlier\n", h.Aside)
+			fmt.Fprintf(d.env.Out, "%d damaged records were set aside earlier\n", h.Aside)
 		}
 	}
 	switch {
@@ -78,7 +78,7 @@ func (a *app) storeHealth(h jobs.Health) error {
 	return fmt.Errorf("%d records are damaged: grid store repair sets them aside", len(h.Damaged))
 }
 
-func (a *app) storeRepairCmd() *cobra.Command {
+func storeRepairCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
 		Short: "Set records aside that cannot be read, and make the indexes anew",
@@ -87,18 +87,18 @@ and their logs are kept, and makes the indexes of the file anew. Make a backup f
 		Example: "  grid store backup jobs.before && grid store repair",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withRecords(cmd, func(ctx context.Context, s *jobs.SQLite) error {
+			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
 				aside, err := s.Repair(ctx)
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return a.printJSON("store-repair", struct {
+				if d.json {
+					return printJSON(d, "store-repair", struct {
 						Aside []jobs.Damage `json:"aside"`
 					}{aside})
 				}
-				for _, d := range aside {
-					fmt.Fprintf(a.env.Out, "%s set aside: %s\n", d.ID, d.Why)
+				for _, damage := range aside {
+					fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
 				}
 				return nil
 			})
@@ -106,15 +106,15 @@ and their logs are kept, and makes the indexes of the file anew. Make a backup f
 	}
 }
 
-func (a *app) storeBackupCmd() *cobra.Command {
+func storeBackupCmd(d *deps) *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup FILE",
 		Short:   "Write a copy of all records to a new file, while others work",
 		Example: "  grid store backup ~/jobs-2026-11-21.db",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRecords(cmd, func(ctx context.Context, s *jobs.SQLite) error {
-				return s.Backup(ctx, a.abs(args[0]))
+			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
+				return s.Backup(ctx, abs(d, args[0]))
 			})
 		},
 	}

@@ -17,7 +17,7 @@ import (
 	"gridbroker/plugins"
 )
 
-type submitFlags struct {
+type submitOptions struct {
 	planning
 	dryRun bool
 	wait   bool
@@ -27,8 +27,8 @@ type submitFlags struct {
 	scoutsSet, viaSet bool
 }
 
-func (a *app) submitCmd() *cobra.Command {
-	var f submitFlags
+func submitCmd(d *deps) *cobra.Command {
+	var f submitOptions
 	cmd := &cobra.Command{
 		Use:   "submit JOB.jdl...",
 		Short: "Send jobs to the best resources",
@@ -58,7 +58,7 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 				return usageError(fmt.Errorf("--scouts %d: say a number of jobs; 0: no limit", f.scouts))
 			}
 			f.scoutsSet, f.viaSet = cmd.Flags().Changed("scouts"), cmd.Flags().Changed("via")
-			return a.submit(cmd.Context(), args, f)
+			return runSubmit(cmd.Context(), d, args, f)
 		},
 	}
 	f.register(cmd.Flags())
@@ -70,63 +70,63 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 	return cmd
 }
 
-func (a *app) submit(ctx context.Context, args []string, f submitFlags) error {
-	files, err := a.readJobs(args)
+func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) error {
+	files, err := readJobs(d, args)
 	if err != nil {
 		return err
 	}
-	s, err := a.open(f.planning)
+	s, err := openBroker(d, f.planning)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	if f.dryRun {
-		a.openPast(s)
-	} else if err := a.openStore(s); err != nil {
+		openPast(d, s)
+	} else if err := openStore(d, s); err != nil {
 		return err
 	}
-	if err := a.openServices(s); err != nil {
+	if err := openServices(d, s); err != nil {
 		return err
 	}
 	if f.scoutsSet {
 		s.conf.Scouts = f.scouts
 	}
 	s.scouts(f.wait)
-	a.regard(s, jobsOf(files))
-	p, err := a.planSubmission(ctx, s, files, &f)
+	regard(d, s, jobsOf(files))
+	p, err := planSubmission(ctx, d, s, files, &f)
 	if err != nil {
 		return err
 	}
-	a.reportServices(p)
-	a.sayUnranked(p)
+	reportServices(d, p)
+	sayUnranked(d, p)
 	if f.dryRun {
-		return a.dryRun(p, s)
+		return dryRun(d, p, s)
 	}
-	rs, err := a.send(ctx, s, p, files)
+	rs, err := sendPlan(ctx, d, s, p, files)
 	if f.via.orDirect {
-		a.sayDirect(f.via, rs)
+		sayDirect(d, f.via, rs)
 	}
 	switch {
 	case err != nil:
 	case f.wait:
-		err = a.follow(ctx, s, rs, true)
+		err = followJobs(ctx, d, s, rs, true)
 	default:
-		a.sayUnsent(s, rs)
+		sayUnsent(d, s, rs)
 	}
-	if a.json {
-		if jerr := a.printJSON("submit", jobsJSON(rs)); jerr != nil {
+	if d.json {
+		if jerr := printJSON(d, "submit", jobsJSON(rs)); jerr != nil {
 			return jerr
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return a.submitted(p, rs, f.wait)
+	return submitted(d, p, rs, f.wait)
 }
 
 // planSubmission looks for resources and plans; with a central scheduler that is
 // the one resource, or with --or-direct the first choice.
-func (a *app) planSubmission(ctx context.Context, s *session, files []jobFile, f *submitFlags) (*broker.Plan, error) {
+func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f *submitOptions) (*broker.Plan, error) {
 	f.via.url = schedulerURL(f.via.url, f.viaSet, s.conf)
 	var central *glue.Resource
 	var err error
@@ -140,7 +140,7 @@ func (a *app) planSubmission(ctx context.Context, s *session, files []jobFile, f
 	} else if f.via.orDirect {
 		return nil, usageError(errors.New("--or-direct: there is no scheduler to go past; name one with --via"))
 	}
-	if err := a.look(ctx, s); err != nil {
+	if err := look(ctx, d, s); err != nil {
 		return nil, err
 	}
 	p, err := planAll(ctx, s, files)
@@ -151,9 +151,9 @@ func (a *app) planSubmission(ctx context.Context, s *session, files []jobFile, f
 }
 
 // dryRun shows the plan, a line per job.
-func (a *app) dryRun(p *broker.Plan, s *session) error {
-	if a.json {
-		if err := a.printJSON("submit-plan", matchDocument(p, s, false)); err != nil {
+func dryRun(d *deps, p *broker.Plan, s *session) error {
+	if d.json {
+		if err := printJSON(d, "submit-plan", matchDocument(p, s, false)); err != nil {
 			return err
 		}
 		return unmatched(p)
@@ -171,10 +171,10 @@ func (a *app) dryRun(p *broker.Plan, s *session) error {
 		}
 		rows = append(rows, []string{jobLabel(j.Job), best.Resource.Name, parts.Expected(span), parts.Wait(span), parts.Run(span), next})
 	}
-	if err := a.table(columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
+	if err := table(d, columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
+	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
 	return unmatched(p)
 }
 
@@ -186,20 +186,20 @@ func jobLabel(job *jdl.Job) string {
 }
 
 // send submits what matches and prints where it went.
-func (a *app) send(ctx context.Context, s *session, p *broker.Plan, files []jobFile) ([]*jobs.Outcome, error) {
+func sendPlan(ctx context.Context, d *deps, s *session, p *broker.Plan, files []jobFile) ([]*jobs.Outcome, error) {
 	var sets []*jdl.JobSet
 	for _, f := range files {
 		sets = append(sets, f.set)
 	}
 	var stop func()
-	s.jobs.Progress, stop = a.progress()
+	s.jobs.Progress, stop = showProgress(d)
 	rs, err := s.jobs.Submit(ctx, p, sets...)
 	stop()
 	s.jobs.Progress = nil
-	a.warnShortLife(s, rs)
-	a.sayScouts(p, rs)
-	if !a.json {
-		a.printSent(p, rs) // what was sent has its id said, whatever else went wrong
+	warnShortLife(d, s, rs)
+	sayScouts(d, p, rs)
+	if !d.json {
+		printSent(d, p, rs) // what was sent has its id said, whatever else went wrong
 	}
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return rs, stopped(rs)
@@ -225,7 +225,7 @@ func stopped(rs []*jobs.Outcome) error {
 }
 
 // sayUnsent says what will not happen by itself: jobs that wait for others are sent by who follows them.
-func (a *app) sayUnsent(s *session, rs []*jobs.Outcome) {
+func sayUnsent(d *deps, s *session, rs []*jobs.Outcome) {
 	n := 0
 	var group string
 	for _, r := range rs {
@@ -241,12 +241,12 @@ func (a *app) sayUnsent(s *session, rs []*jobs.Outcome) {
 	if group != "" {
 		hint += " " + group
 	}
-	fmt.Fprintf(a.env.Err, "grid: %s will not be sent by themselves: %s sends them while it runs, grid follow always\n", counted(n, "waiting job"), hint)
+	fmt.Fprintf(d.env.Err, "grid: %s will not be sent by themselves: %s sends them while it runs, grid follow always\n", counted(n, "waiting job"), hint)
 }
 
 // sayScouts names resources that got a few jobs only, where that sent others
 // elsewhere for good.
-func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Outcome) {
+func sayScouts(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 	got := map[string]int{}
 	for _, r := range rs {
 		got[r.Resource]++
@@ -259,12 +259,12 @@ func (a *app) sayScouts(p *broker.Plan, rs []*jobs.Outcome) {
 				continue
 			}
 			said[id] = true
-			fmt.Fprintf(a.env.Err, "grid: %s is not known to run jobs and got %d only; --scouts 0 lifts that, --wait follows them\n", c.Resource.Name, got[id])
+			fmt.Fprintf(d.env.Err, "grid: %s is not known to run jobs and got %d only; --scouts 0 lifts that, --wait follows them\n", c.Resource.Name, got[id])
 		}
 	}
 }
 
-func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
+func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 	width := 0
 	for _, r := range rs {
 		width = max(width, utf8.RuneCountInString(foreign.Text(r.Name)))
@@ -279,16 +279,16 @@ func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
 		case r.Err != nil || r.State == plugins.Intended:
 			where = "(" + string(r.State) + ")"
 		}
-		fmt.Fprintf(a.env.Out, "%s  %-*s  %s\n", r.ID, width, foreign.Text(r.Name), foreign.Text(where))
+		fmt.Fprintf(d.env.Out, "%s  %-*s  %s\n", r.ID, width, foreign.Text(r.Name), foreign.Text(where))
 	}
-	a.report(rs)
+	report(d, rs)
 	said := map[error]bool{}
 	for _, j := range p.Jobs {
 		if j.Err != nil && !said[j.Err] {
 			said[j.Err] = true
-			fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(j.Err.Error()))
+			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(j.Err.Error()))
 			if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-				a.explainTo(e.Explanation)
+				explainTo(d, e.Explanation)
 			}
 		}
 	}
@@ -296,17 +296,17 @@ func (a *app) printSent(p *broker.Plan, rs []*jobs.Outcome) {
 
 // explainTo prints an explanation on standard error, since standard output
 // carries the ids.
-func (a *app) explainTo(x *broker.Explanation) {
-	b := *a
-	b.env.Out, b.env.Terminal = a.env.Err, a.env.ErrTerminal
-	if err := b.explanation(x, rejectedShown); err != nil {
-		fmt.Fprintf(a.env.Err, "grid: %v\n", err)
+func explainTo(d *deps, x *broker.Explanation) {
+	b := *d
+	b.env.Out, b.env.Terminal = d.env.Err, d.env.ErrTerminal
+	if err := explanation(&b, x, rejectedShown); err != nil {
+		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 	}
 }
 
 // submitted is the exit status of submit: of the submission, or with --wait of
 // the jobs themselves.
-func (a *app) submitted(p *broker.Plan, rs []*jobs.Outcome, waited bool) error {
+func submitted(d *deps, p *broker.Plan, rs []*jobs.Outcome, waited bool) error {
 	none := 0
 	for _, j := range p.Jobs {
 		if j.Err != nil {
@@ -320,7 +320,7 @@ func (a *app) submitted(p *broker.Plan, rs []*jobs.Outcome, waited bool) error {
 	if waited {
 		check = endErr
 	}
-	if err := a.outcome(rs, check); err != nil || none == 0 {
+	if err := outcomeOf(d, rs, check); err != nil || none == 0 {
 		return err
 	}
 	return &exitError{exitPartial, fmt.Errorf("%w: %d of %d jobs match nothing", errReported, none, len(p.Jobs))}
@@ -339,14 +339,14 @@ func endErr(r *jobs.Outcome) error {
 
 // rediscover is how jobs that are sent later find resources: from where their
 // user sent them first, unless this command names sources.
-func (a *app) rediscover(s *session) jobs.Discover {
+func rediscover(d *deps, s *session) jobs.Discover {
 	named := s.plan.info
 	return func(ctx context.Context, from jobs.Origin) ([]*glue.Resource, error) {
 		if s.plan.info = named; len(named) == 0 {
 			s.plan.info = from.Sources
 		}
 		s.plan.extra = from.Attributes
-		err := a.look(ctx, s)
+		err := look(ctx, d, s)
 		return s.resources(), err
 	}
 }

@@ -32,11 +32,11 @@ func columns(names ...string) []column {
 
 // table prints aligned columns without lines, the same on a terminal (where
 // the headings are bold) and in a pipe.
-func (a *app) table(cols []column, rows [][]string) error {
+func table(d *deps, cols []column, rows [][]string) error {
 	heads := make([]string, len(cols))
 	align := make(tw.Alignment, len(cols))
 	for i, c := range cols {
-		heads[i], align[i] = a.cell(a.style(bold, c.name)), tw.AlignLeft
+		heads[i], align[i] = cell(d, styled(d, bold, c.name)), tw.AlignLeft
 		if c.right {
 			align[i] = tw.AlignRight
 		}
@@ -60,7 +60,7 @@ func (a *app) table(cols []column, rows [][]string) error {
 	safe := make([][]string, len(rows))
 	for i, row := range rows {
 		for _, text := range row {
-			safe[i] = append(safe[i], a.cell(text))
+			safe[i] = append(safe[i], cell(d, text))
 		}
 	}
 	if err := t.Bulk(safe); err != nil {
@@ -73,7 +73,7 @@ func (a *app) table(cols []column, rows [][]string) error {
 	for line := range bytes.Lines(out.Bytes()) {
 		text = append(append(text, bytes.TrimRight(line, " \n")...), '\n')
 	}
-	_, err := a.rawOut().Write(text) // every cell was made safe
+	_, err := rawOut(d).Write(text) // every cell was made safe
 	return err
 }
 
@@ -90,11 +90,11 @@ const (
 )
 
 // style marks text on a terminal; NO_COLOR turns it off.
-func (a *app) style(s style, text string) string {
-	if !a.env.Terminal || a.env.Getenv("NO_COLOR") != "" || text == "" {
+func styled(d *deps, s style, text string) string {
+	if !d.env.Terminal || d.env.Getenv("NO_COLOR") != "" || text == "" {
 		return text
 	}
-	return a.mark(s) + text + a.mark(plain)
+	return mark(d, s) + text + mark(d, plain)
 }
 
 // plain ends what a style began.
@@ -103,40 +103,40 @@ const plain style = "0"
 // mark stands for an escape sequence of our own until it is written: with
 // something random in it, so that no text of others can have it.
 // Like the sequence it begins with ESC and ends with the first m.
-func (a *app) mark(s style) string { return "\x1b" + a.nonce + ";" + string(s) + "m" }
+func mark(d *deps, s style) string { return "\x1b" + d.nonce + ";" + string(s) + "m" }
 
 // marks is what the marks stand for.
-func (a *app) marks() map[string]string {
+func marks(d *deps) map[string]string {
 	own := map[string]string{}
 	for _, s := range []style{bold, dim, red, green, yellow, cyan, plain} {
-		own[a.mark(s)] = "\x1b[" + string(s) + "m"
+		own[mark(d, s)] = "\x1b[" + string(s) + "m"
 	}
 	return own
 }
 
 // cell makes a cell of a table safe: one line, no escape sequences but ours.
-func (a *app) cell(text string) string {
-	if !a.env.Terminal {
+func cell(d *deps, text string) string {
+	if !d.env.Terminal {
 		return foreign.Text(text)
 	}
-	return foreign.Between(text, a.marks(), foreign.Text)
+	return foreign.Between(text, marks(d), foreign.Text)
 }
 
 // rawOut is standard output for what is safe already, or must not be changed.
-func (a *app) rawOut() io.Writer {
-	if w, ok := a.env.Out.(*foreign.Writer); ok {
+func rawOut(d *deps) io.Writer {
+	if w, ok := d.env.Out.(*foreign.Writer); ok {
 		return w.W
 	}
-	return a.env.Out
+	return d.env.Out
 }
 
 // guard makes standard error, and standard output where it is a terminal, fit
 // for text of others.
-func (a *app) guard() {
-	a.nonce = rand.Text()
-	a.rawErr = a.env.Err
-	a.env.Err = &foreign.Writer{W: together(a.env.Err), Own: a.marks()}
-	if a.env.Terminal {
-		a.env.Out = &foreign.Writer{W: a.env.Out, Own: a.marks()}
+func guard(d *deps) {
+	d.nonce = rand.Text()
+	d.rawErr = d.env.Err
+	d.env.Err = &foreign.Writer{W: together(d.env.Err), Own: marks(d)}
+	if d.env.Terminal {
+		d.env.Out = &foreign.Writer{W: d.env.Out, Own: marks(d)}
 	}
 }

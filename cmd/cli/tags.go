@@ -16,11 +16,11 @@ import (
 	"gridbroker/environment/tags"
 )
 
-// tagFlags are shared by the verbs of grid tags.
-type tagFlags struct{ store, vo, node string }
+// tagOptions are shared by the verbs of grid tags.
+type tagOptions struct{ store, vo, node string }
 
-func (a *app) tagsCmd() *cobra.Command {
-	f := &tagFlags{}
+func tagsCmd(d *deps) *cobra.Command {
+	f := &tagOptions{}
 	cmd := &cobra.Command{
 		Use:   "tags",
 		Short: "Tags of software and environments that a site publishes",
@@ -36,17 +36,17 @@ root and the store's owner always may. Every change is kept.`,
 	fl.StringVar(&f.store, "store", "/var/lib/grid/tags", "`DIR` of the tags")
 	fl.StringVar(&f.vo, "vo", "", "tags of this `VO` instead of the site's")
 	fl.StringVar(&f.node, "node", environment.DefaultNode, "settings of a node that has the environments, `FILE`")
-	cmd.AddCommand(a.tagsAddCmd(f), a.tagsRemoveCmd(f), a.tagsListCmd(f), a.tagsHistoryCmd(f), a.tagsValidateCmd(f), a.tagsPublishCmd(f))
+	cmd.AddCommand(tagsAddCmd(d, f), tagsRemoveCmd(d, f), tagsListCmd(d, f), tagsHistoryCmd(d, f), tagsValidateCmd(d, f), tagsPublishCmd(d, f))
 	return cmd
 }
 
-func (a *app) tagStore(f *tagFlags) *tags.Store {
-	return &tags.Store{Dir: a.abs(f.store), Now: a.env.Now}
+func tagStore(d *deps, f *tagOptions) *tags.Store {
+	return &tags.Store{Dir: abs(d, f.store), Now: d.env.Now}
 }
 
 // caller is the user of this process, by the kernel's word.
-func (a *app) caller() (tags.Caller, error) {
-	c := tags.Caller{User: strconv.Itoa(a.env.UID), UID: a.env.UID}
+func tagCaller(d *deps) (tags.Caller, error) {
+	c := tags.Caller{User: strconv.Itoa(d.env.UID), UID: d.env.UID}
 	if u, err := user.LookupId(c.User); err == nil {
 		c.User = u.Username
 	}
@@ -62,7 +62,7 @@ func (a *app) caller() (tags.Caller, error) {
 	return c, nil
 }
 
-func (a *app) tagsAddCmd(f *tagFlags) *cobra.Command {
+func tagsAddCmd(d *deps, f *tagOptions) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use: "add TAG...", Short: "Publish tags", Args: usageArgs(cobra.MinimumNArgs(1)),
@@ -71,11 +71,11 @@ published as installable, with its image, licence and description; anything else
 as installednotverified, or as --state says.`,
 		Example: "  grid tags add VO-cms-CMSSW_14_0_0 --vo cms",
 		RunE: func(_ *cobra.Command, names []string) error {
-			c, err := a.caller()
+			c, err := tagCaller(d)
 			if err != nil {
 				return err
 			}
-			node, err := environment.ReadNode(a.abs(f.node))
+			node, err := environment.ReadNode(abs(d, f.node))
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
@@ -86,7 +86,7 @@ as installednotverified, or as --state says.`,
 					list[i].State = tags.State(state)
 				}
 			}
-			return a.tagStore(f).Add(c, f.vo, list)
+			return tagStore(d, f).Add(c, f.vo, list)
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0")
@@ -108,64 +108,64 @@ func describe(node *environment.Node, name string) tags.Tag {
 	return t
 }
 
-func (a *app) tagsRemoveCmd(f *tagFlags) *cobra.Command {
+func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove TAG...", Short: "Take tags back", Args: usageArgs(cobra.MinimumNArgs(1)),
 		Long:    "Remove takes tags back, all of them or none: one that is not published is an error.",
 		Example: "  grid tags remove VEE-Debian10",
 		RunE: func(_ *cobra.Command, names []string) error {
-			c, err := a.caller()
+			c, err := tagCaller(d)
 			if err != nil {
 				return err
 			}
-			return a.tagStore(f).Remove(c, f.vo, names)
+			return tagStore(d, f).Remove(c, f.vo, names)
 		},
 	}
 }
 
-func (a *app) tagsListCmd(f *tagFlags) *cobra.Command {
+func tagsListCmd(d *deps, f *tagOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the published tags", Args: usageArgs(cobra.NoArgs),
 		Long: "List shows the tags of the site and of every VO, with their state.", Example: "  grid tags list",
 		RunE: func(*cobra.Command, []string) error {
-			list, err := a.tagStore(f).All()
+			list, err := tagStore(d, f).All()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON("tags.list", map[string]any{"tags": list})
+			if d.json {
+				return printJSON(d, "tags.list", map[string]any{"tags": list})
 			}
 			var rows [][]string
 			for _, t := range list {
 				rows = append(rows, []string{t.Name, string(t.State), t.By, t.Added.Format(time.DateTime), t.Description})
 			}
-			return a.table(columns("TAG", "STATE", "BY", "ADDED", "DESCRIPTION"), rows)
+			return table(d, columns("TAG", "STATE", "BY", "ADDED", "DESCRIPTION"), rows)
 		},
 	}
 }
 
-func (a *app) tagsHistoryCmd(f *tagFlags) *cobra.Command {
+func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "history", Short: "Show who changed which tags and when", Args: usageArgs(cobra.NoArgs),
 		Long: "History shows every change of the store, the first one first.", Example: "  grid tags history",
 		RunE: func(*cobra.Command, []string) error {
-			list, err := a.tagStore(f).History()
+			list, err := tagStore(d, f).History()
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON("tags.history", map[string]any{"changes": list})
+			if d.json {
+				return printJSON(d, "tags.history", map[string]any{"changes": list})
 			}
 			var rows [][]string
 			for _, c := range list {
 				rows = append(rows, []string{c.At.Format(time.DateTime), c.By, c.VO, c.Verb, strings.Join(c.Tags, " ")})
 			}
-			return a.table(columns("AT", "BY", "VO", "CHANGE", "TAGS"), rows)
+			return table(d, columns("AT", "BY", "VO", "CHANGE", "TAGS"), rows)
 		},
 	}
 }
 
-func (a *app) tagsValidateCmd(f *tagFlags) *cobra.Command {
+func tagsValidateCmd(d *deps, f *tagOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "validate TAG", Short: "Run an environment's own test and publish what it showed", Args: usageArgs(cobra.ExactArgs(1)),
 		Long: `Validate deploys the environment of a tag on this machine and runs the test that
@@ -173,28 +173,28 @@ its definition names. The tag's state becomes installedverified, or
 installedbroken where the test failed; where the environment could not be made
 here the state stays.`,
 		Example: "  grid tags validate VEE-Debian11",
-		RunE:    func(_ *cobra.Command, names []string) error { return a.tagsValidate(f, names[0]) },
+		RunE:    func(_ *cobra.Command, names []string) error { return runTagsValidate(d, f, names[0]) },
 	}
 }
 
-func (a *app) tagsValidate(f *tagFlags, name string) error {
-	c, err := a.caller()
+func runTagsValidate(d *deps, f *tagOptions, name string) error {
+	c, err := tagCaller(d)
 	if err != nil {
 		return err
 	}
-	node, err := environment.ReadNode(a.abs(f.node))
+	node, err := environment.ReadNode(abs(d, f.node))
 	if err != nil {
 		return err
 	}
 	node.Fetch = registry.Client{}.Blobs
-	d, err := node.Definition(name)
+	def, err := node.Definition(name)
 	if err != nil {
 		return err
 	}
-	if len(d.Test) == 0 {
-		return fmt.Errorf("%s: the definition names no test", d.File)
+	if len(def.Test) == 0 {
+		return fmt.Errorf("%s: the definition names no test", def.File)
 	}
-	if node.Program, err = a.launchProgram(); err != nil {
+	if node.Program, err = launchProgram(d); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "grid-validate")
@@ -202,7 +202,7 @@ func (a *app) tagsValidate(f *tagFlags, name string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	job := &environment.Job{Definition: d, Argv: d.Test, Sandbox: environment.Sandbox{Dir: dir}}
+	job := &environment.Job{Definition: def, Argv: def.Test, Sandbox: environment.Sandbox{Dir: dir}}
 	code, err := node.Supervise(job, nil, os.Stderr, os.Stderr)
 	if err != nil && code == environment.ExitNotDeployed {
 		return err
@@ -211,10 +211,10 @@ func (a *app) tagsValidate(f *tagFlags, name string) error {
 	if code != 0 {
 		state = tags.InstalledBroken
 	}
-	if err := a.tagStore(f).SetState(c, f.vo, name, state); err != nil {
+	if err := tagStore(d, f).SetState(c, f.vo, name, state); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Out, "%s is %s\n", name, state)
+	fmt.Fprintf(d.env.Out, "%s is %s\n", name, state)
 	if code != 0 {
 		return fmt.Errorf("the test of %s ended with exit code %d", name, code)
 	}

@@ -9,7 +9,7 @@ import (
 	"gridbroker/environment/tags"
 )
 
-func (a *app) tagsPublishCmd(f *tagFlags) *cobra.Command {
+func tagsPublishCmd(d *deps, f *tagOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "publish", Short: "Write the tags for information systems and batch systems",
 		Long:    "Publish writes the tags of the store in the form that another system reads.",
@@ -17,25 +17,25 @@ func (a *app) tagsPublishCmd(f *tagFlags) *cobra.Command {
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.publishGLUE1Cmd(f), a.publishGLUE2Cmd(f), a.publishSlurmCmd(f), a.publishRTECmd(f))
+	cmd.AddCommand(publishGLUE1Cmd(d, f), publishGLUE2Cmd(d, f), publishSlurmCmd(d, f), publishRTECmd(d, f))
 	return cmd
 }
 
 // ldif prints what a BDII reads, or the script that a BDII runs to get it.
-func (a *app) ldif(f *tagFlags, script bool, args []string, write func([]tags.Tag) string) error {
+func ldif(d *deps, f *tagOptions, script bool, args []string, write func([]tags.Tag) string) error {
 	if script {
-		argv := append([]string{a.env.Exe, "tags", "publish"}, args...)
-		_, err := fmt.Fprint(a.rawOut(), tags.Script(append(argv, "--store", a.abs(f.store))))
+		argv := append([]string{d.env.Exe, "tags", "publish"}, args...)
+		_, err := fmt.Fprint(rawOut(d), tags.Script(append(argv, "--store", abs(d, f.store))))
 		return err
 	}
-	list, err := a.tagStore(f).All()
+	list, err := tagStore(d, f).All()
 	if err == nil {
-		_, err = fmt.Fprint(a.rawOut(), write(list))
+		_, err = fmt.Fprint(rawOut(d), write(list))
 	}
 	return err
 }
 
-func (a *app) publishGLUE1Cmd(f *tagFlags) *cobra.Command {
+func publishGLUE1Cmd(d *deps, f *tagOptions) *cobra.Command {
 	var dn string
 	var script bool
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ a rename, for a BDII also runs files whose names begin with a dot.`,
 			if !strings.Contains(dn, "=") {
 				return usageError(fmt.Errorf("--subcluster %q is no DN", dn))
 			}
-			return a.ldif(f, script, []string{"glue1", "--subcluster", dn}, func(l []tags.Tag) string { return tags.GLUE1(dn, l) })
+			return ldif(d, f, script, []string{"glue1", "--subcluster", dn}, func(l []tags.Tag) string { return tags.GLUE1(dn, l) })
 		},
 	}
 	cmd.Flags().StringVar(&dn, "subcluster", "", "`DN` of the GlueSubCluster")
@@ -57,7 +57,7 @@ a rename, for a BDII also runs files whose names begin with a dot.`,
 	return cmd
 }
 
-func (a *app) publishGLUE2Cmd(f *tagFlags) *cobra.Command {
+func publishGLUE2Cmd(d *deps, f *tagOptions) *cobra.Command {
 	var p tags.Place
 	var script bool
 	cmd := &cobra.Command{
@@ -69,7 +69,7 @@ func (a *app) publishGLUE2Cmd(f *tagFlags) *cobra.Command {
 				return usageError(fmt.Errorf("give --manager and --service"))
 			}
 			args := []string{"glue2", "--manager", p.Manager, "--service", p.Service}
-			return a.ldif(f, script, args, func(l []tags.Tag) string { return tags.GLUE2(p, l, a.env.Now()) })
+			return ldif(d, f, script, args, func(l []tags.Tag) string { return tags.GLUE2(p, l, d.env.Now()) })
 		},
 	}
 	cmd.Flags().StringVar(&p.Manager, "manager", "", "`ID` of the ComputingManager")
@@ -78,7 +78,7 @@ func (a *app) publishGLUE2Cmd(f *tagFlags) *cobra.Command {
 	return cmd
 }
 
-func (a *app) publishSlurmCmd(f *tagFlags) *cobra.Command {
+func publishSlurmCmd(d *deps, f *tagOptions) *cobra.Command {
 	var nodes string
 	var other []string
 	cmd := &cobra.Command{
@@ -88,7 +88,7 @@ whole: name those that the nodes have besides by --other. What is not written to
 slurm.conf as well is gone at the next scontrol reconfigure.`,
 		Example: "  grid tags publish slurm --nodes 'n[1-4]' --other gpu",
 		RunE: func(*cobra.Command, []string) error {
-			list, err := a.tagStore(f).All()
+			list, err := tagStore(d, f).All()
 			if err != nil {
 				return err
 			}
@@ -96,13 +96,13 @@ slurm.conf as well is gone at the next scontrol reconfigure.`,
 			if err != nil {
 				return usageError(err)
 			}
-			if a.json {
-				return a.printJSON("tags.slurm", map[string]any{"argv": argv})
+			if d.json {
+				return printJSON(d, "tags.slurm", map[string]any{"argv": argv})
 			}
 			for i, w := range argv {
 				argv[i] = tags.Quote(w)
 			}
-			fmt.Fprintln(a.env.Out, strings.Join(argv, " "))
+			fmt.Fprintln(d.env.Out, strings.Join(argv, " "))
 			return nil
 		},
 	}
@@ -111,7 +111,7 @@ slurm.conf as well is gone at the next scontrol reconfigure.`,
 	return cmd
 }
 
-func (a *app) publishRTECmd(f *tagFlags) *cobra.Command {
+func publishRTECmd(d *deps, f *tagOptions) *cobra.Command {
 	l := tags.Launch{}
 	cmd := &cobra.Command{
 		Use: "rte TAG", Short: "ARC: the script of a runtime environment that makes jobs run inside", Args: usageArgs(cobra.ExactArgs(1)),
@@ -120,7 +120,7 @@ name, then arcctl rte enable TAG. Its options are never looked at. grid-launch
 and the node's settings lie at the same paths on every node.`,
 		Example: "  grid tags publish rte VEE-Debian11 > /etc/arc/rte/VEE-Debian11",
 		RunE: func(_ *cobra.Command, names []string) error {
-			list, err := a.tagStore(f).All()
+			list, err := tagStore(d, f).All()
 			if err != nil {
 				return err
 			}
@@ -128,10 +128,10 @@ and the node's settings lie at the same paths on every node.`,
 				if t.Name != names[0] {
 					continue
 				}
-				l.Node = a.abs(f.node)
+				l.Node = abs(d, f.node)
 				text, err := tags.RTE(t, l)
 				if err == nil {
-					_, err = fmt.Fprint(a.rawOut(), text)
+					_, err = fmt.Fprint(rawOut(d), text)
 				}
 				return err
 			}

@@ -9,8 +9,8 @@ import (
 )
 
 // paint colours text that is safe already, for what is written to the terminal as it is.
-func (a *app) paint(s style, text string) string {
-	if !a.env.Terminal || a.env.Getenv("NO_COLOR") != "" || text == "" {
+func paint(d *deps, s style, text string) string {
+	if !d.env.Terminal || d.env.Getenv("NO_COLOR") != "" || text == "" {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[" + string(plain) + "m"
@@ -33,10 +33,10 @@ func displayed(text string) int {
 }
 
 // terminalSafe keeps what a job wrote from steering the user's terminal; in a pipe everything passes as it is.
-func (a *app) terminalSafe(w io.Writer) io.Writer {
-	raw, terminal := a.rawOut(), a.env.Terminal
-	if w == a.env.Err {
-		raw, terminal = a.rawErr, a.env.ErrTerminal
+func terminalSafe(d *deps, w io.Writer) io.Writer {
+	raw, terminal := rawOut(d), d.env.Terminal
+	if w == d.env.Err {
+		raw, terminal = d.rawErr, d.env.ErrTerminal
 	}
 	if terminal {
 		return &foreign.Writer{W: raw}

@@ -68,7 +68,7 @@ func (v via) ahead(p *broker.Plan, r *glue.Resource) {
 }
 
 // sayDirect tells which jobs the scheduler did not take.
-func (a *app) sayDirect(v via, rs []*jobs.Outcome) {
+func sayDirect(d *deps, v via, rs []*jobs.Outcome) {
 	said := map[string]bool{}
 	for _, o := range rs {
 		r := o.Record
@@ -76,13 +76,13 @@ func (a *app) sayDirect(v via, rs []*jobs.Outcome) {
 			continue
 		}
 		said[r.Handle.Endpoint] = true
-		fmt.Fprintf(a.env.Err, "grid: %s did not take %s: sent directly to %s; grid log %s tells why\n", v.url, r.ID, r.At, r.ID)
+		fmt.Fprintf(d.env.Err, "grid: %s did not take %s: sent directly to %s; grid log %s tells why\n", v.url, r.ID, r.At, r.ID)
 	}
 }
 
 // callScheduler opens the configured or named scheduler for a question.
-func (a *app) callScheduler(ctx context.Context, flag string, op, method, path string, in, out any) error {
-	c, err := a.loadConfig()
+func callScheduler(ctx context.Context, d *deps, flag string, op, method, path string, in, out any) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) callScheduler(ctx context.Context, flag string, op, method, path s
 	if to == "" {
 		return usageError(errors.New("no scheduler is named: --via grid://host:port, or scheduler = in the configuration file"))
 	}
-	reg, err := a.backends(c)
+	reg, err := openBackends(d, c)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"gridbroker/plugins"
 )
 
-func (a *app) watchCmd() *cobra.Command {
+func watchCmd(d *deps) *cobra.Command {
 	var p planning
 	sel := selection{asking: ifStates}
 	cmd := &cobra.Command{
@@ -30,24 +30,24 @@ Without any, all jobs that have not ended.`,
   grid watch --since 1h
   grid submit sweep.jdl | grid watch -`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return a.withJobs(cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := a.openServices(s); err != nil {
+			return withJobs(d, cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
+				if err := openServices(d, s); err != nil {
 					return err
 				}
 				s.scouts(true)
-				err := a.follow(ctx, s, rs, false)
-				if a.json {
-					if jerr := a.printJSON("watch", jobsJSON(rs)); jerr != nil {
+				err := followJobs(ctx, d, s, rs, false)
+				if d.json {
+					if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
 						return jerr
 					}
 				}
 				if err != nil {
 					return err
 				}
-				return a.outcome(rs, endErr)
+				return outcomeOf(d, rs, endErr)
 			})
 		},
 	}
@@ -57,12 +57,12 @@ Without any, all jobs that have not ended.`,
 }
 
 // follow waits for jobs and shows them meanwhile.
-func (a *app) follow(ctx context.Context, s *session, rs []*jobs.Outcome, brief bool) error {
-	show := a.changes(rs, brief)
-	if a.env.Terminal && !a.json {
-		show = a.live()
+func followJobs(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, brief bool) error {
+	show := changeLines(d, rs, brief)
+	if d.env.Terminal && !d.json {
+		show = liveTable(d)
 	}
-	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: a.rediscover(s), Seen: show, Pause: 5 * time.Second})
+	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: rediscover(d, s), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
 		return interrupted{"interrupted; the jobs go on, and grid watch follows them"}
 	}
@@ -77,10 +77,10 @@ func (interrupted) Unwrap() error   { return context.Canceled }
 
 // changes prints a line whenever a job changes its state: on standard error
 // when standard output carries something else.
-func (a *app) changes(rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) {
-	out := a.env.Out
-	if a.json || quiet {
-		out = a.env.Err
+func changeLines(d *deps, rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) {
+	out := d.env.Out
+	if d.json || quiet {
+		out = d.env.Err
 	}
 	last := map[string]string{}
 	for _, r := range rs {
@@ -92,7 +92,7 @@ func (a *app) changes(rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) {
 		for _, r := range rs {
 			if now := line(r); now != last[r.ID] {
 				last[r.ID] = now
-				fmt.Fprintf(out, "%s  %s  %s\n", a.env.Now().Format("15:04:05"), r.ID, now)
+				fmt.Fprintf(out, "%s  %s  %s\n", d.env.Now().Format("15:04:05"), r.ID, now)
 			}
 		}
 	}

@@ -11,23 +11,23 @@ import (
 )
 
 // welcome is what the command says without a verb: what it found on this machine, and what to type next.
-func (a *app) welcome(cmd *cobra.Command) error {
-	c, err := a.loadConfig()
+func runWelcome(d *deps, cmd *cobra.Command) error {
+	c, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	path, _ := a.configPath()
+	path, _ := configPath(d)
 	from := "no configuration (" + path + " is not there)"
 	if c.path != "" {
 		from = path
 	}
-	say := func(label, text string) { fmt.Fprintf(a.env.Out, "  %-12s %s\n", label, text) }
-	fmt.Fprintf(a.env.Out, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n\n", a.style(bold, "grid"), cmd.Root().Version)
+	say := func(label, text string) { fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, text) }
+	fmt.Fprintf(d.env.Out, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n\n", styled(d, bold, "grid"), cmd.Root().Version)
 	say("settings", from)
 	say("sources", strings.Join(c.sourcesOrDefault(), " "))
-	say("credential", a.credentialLine())
-	say("jobs", a.jobsLine(cmd, c))
-	fmt.Fprintf(a.env.Out, "\nUsage: grid VERB [flags] [arguments]. Next:\n")
+	say("credential", credentialLine(d))
+	say("jobs", jobsLine(d, cmd, c))
+	fmt.Fprintf(d.env.Out, "\nUsage: grid VERB [flags] [arguments]. Next:\n")
 	say("grid resources", "      what the sources publish now")
 	say("grid run -- hostname", "run a command at the best of them")
 	say("grid --help", "         all verbs; each has --help with examples")
@@ -35,19 +35,19 @@ func (a *app) welcome(cmd *cobra.Command) error {
 }
 
 // credentialLine tells which credential would be used.
-func (a *app) credentialLine() string {
-	if x, err := credential.FindX509(a.credentialEnv(), credential.Options{}); err == nil && x != nil {
+func credentialLine(d *deps) string {
+	if x, err := credential.FindX509(credentialEnv(d), credential.Options{}); err == nil && x != nil {
 		return x.Identity()
 	}
-	if t, err := credential.FindToken(a.credentialEnv(), credential.Options{}); err == nil && t != nil {
+	if t, err := credential.FindToken(credentialEnv(d), credential.Options{}); err == nil && t != nil {
 		return "a token"
 	}
 	return "none (this machine and SSH need none; grid auth doctor helps with grids)"
 }
 
-func (a *app) jobsLine(cmd *cobra.Command, c config) string {
+func jobsLine(d *deps, cmd *cobra.Command, c config) string {
 	s := &session{conf: c, jobs: &jobs.Controller{}}
-	if err := a.openStore(s); err != nil {
+	if err := openStore(d, s); err != nil {
 		return err.Error()
 	}
 	defer s.jobs.Store.Close()

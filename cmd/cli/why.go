@@ -22,7 +22,7 @@ type whyJob struct {
 	Why []string `json:"why"` // sentences: how it is, why, what to do
 }
 
-func (a *app) whyCmd() *cobra.Command {
+func whyCmd(d *deps) *cobra.Command {
 	sel := selection{asking: always}
 	cmd := &cobra.Command{
 		Use:   "why ID...",
@@ -33,10 +33,10 @@ that was, and which command helps.
 ` + selectionHelp,
 		Example:           "  grid why 01k9x\n  grid why --state failed --since 1d",
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeIDs,
+		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withJobs(cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				return a.printWhy(rs)
+			return withJobs(d, cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
+				return printWhy(d, rs)
 			})
 		},
 	}
@@ -44,28 +44,28 @@ that was, and which command helps.
 	return cmd
 }
 
-func (a *app) printWhy(rs []*jobs.Outcome) error {
+func printWhy(d *deps, rs []*jobs.Outcome) error {
 	doc := whyDocument{Jobs: []whyJob{}}
 	for _, r := range rs {
-		doc.Jobs = append(doc.Jobs, whyJob{r.ID, a.why(r)})
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, reasons(d, r)})
 	}
-	if a.json {
-		return a.printJSON("why", doc)
+	if d.json {
+		return printJSON(d, "why", doc)
 	}
 	for i, j := range doc.Jobs {
 		if i > 0 {
-			fmt.Fprintln(a.env.Out)
+			fmt.Fprintln(d.env.Out)
 		}
-		fmt.Fprintf(a.env.Out, "%s  %s\n", a.style(bold, j.ID), foreign.Text(rs[i].Name))
-		for _, line := range wrapped(strings.Join(j.Why, " "), a.width()) {
-			fmt.Fprintln(a.env.Out, foreign.Text(line))
+		fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, j.ID), foreign.Text(rs[i].Name))
+		for _, line := range wrapped(strings.Join(j.Why, " "), terminalWidth(d)) {
+			fmt.Fprintln(d.env.Out, foreign.Text(line))
 		}
 	}
 	return nil
 }
 
 // why is the story of a job in sentences.
-func (a *app) why(o *jobs.Outcome) []string {
+func reasons(d *deps, o *jobs.Outcome) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(o.Past); n > 0 {
@@ -74,14 +74,14 @@ func (a *app) why(o *jobs.Outcome) []string {
 	}
 	switch {
 	case o.State == plugins.Intended:
-		out = append(out, a.whyWaitsHere(o)...)
+		out = append(out, whyWaitsHere(d, o)...)
 	case o.State == plugins.Submitting:
-		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, a.ago(o.Sent)+" ago")
+		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, ago(d, o.Sent)+" ago")
 		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
 	case o.Final():
-		out = append(out, a.whyEnded(o)...)
+		out = append(out, whyEnded(d, o)...)
 	default:
-		out = append(out, a.whyThere(o)...)
+		out = append(out, whyThere(d, o)...)
 	}
 	if o.Err != nil {
 		add("Asked just now, %s could not say: %v.", firstOf(o.At, "its computing element"), o.Err)
@@ -106,7 +106,7 @@ func firstOf(texts ...string) string {
 }
 
 // whyWaitsHere tells of a job that is recorded and was not sent.
-func (a *app) whyWaitsHere(o *jobs.Outcome) []string {
+func whyWaitsHere(d *deps, o *jobs.Outcome) []string {
 	switch {
 	case len(o.After) > 0:
 		return []string{
@@ -115,8 +115,8 @@ func (a *app) whyWaitsHere(o *jobs.Outcome) []string {
 		}
 	case !o.Unmatched.IsZero():
 		return []string{
-			fmt.Sprintf("Since %s no resource takes it%s.", a.ago(o.Unmatched), because(o.Reason)),
-			fmt.Sprintf("grid match --explain on its description tells which clause is in the way; it is planned again %s.", a.when(o.NotBefore)),
+			fmt.Sprintf("Since %s no resource takes it%s.", ago(d, o.Unmatched), because(o.Reason)),
+			fmt.Sprintf("grid match --explain on its description tells which clause is in the way; it is planned again %s.", whenText(d, o.NotBefore)),
 		}
 	}
 	return []string{
@@ -125,17 +125,17 @@ func (a *app) whyWaitsHere(o *jobs.Outcome) []string {
 	}
 }
 
-func (a *app) when(t time.Time) string {
-	if d := t.Sub(a.env.Now()); d > 0 {
-		return "in " + span(d)
+func whenText(d *deps, t time.Time) string {
+	if length := t.Sub(d.env.Now()); length > 0 {
+		return "in " + span(length)
 	}
 	return "at the next look"
 }
 
 // whyThere tells of a job that a computing element has.
-func (a *app) whyThere(o *jobs.Outcome) []string {
+func whyThere(d *deps, o *jobs.Outcome) []string {
 	var out []string
-	chosen := fmt.Sprintf("It went to %s %s ago", firstOf(o.At, o.Resource), a.ago(o.Sent))
+	chosen := fmt.Sprintf("It went to %s %s ago", firstOf(o.At, o.Resource), ago(d, o.Sent))
 	if len(o.Choices) > 0 {
 		next := o.Choices[0]
 		chosen += fmt.Sprintf(", since it was expected to be done there first (next best: %s", firstOf(next.At, next.Resource))
@@ -147,14 +147,14 @@ func (a *app) whyThere(o *jobs.Outcome) []string {
 	out = append(out, chosen+".")
 	switch o.State {
 	case plugins.Running:
-		out = append(out, fmt.Sprintf("It has been running for %s%s.", a.ran(o), on(o.Host)))
+		out = append(out, fmt.Sprintf("It has been running for %s%s.", ranText(d, o), on(o.Host)))
 	case plugins.Held:
 		out = append(out, fmt.Sprintf("It is held%s; it does not go on before that is mended. grid resubmit sends it elsewhere after grid cancel %s.", because(o.Reason), o.ID))
 	default:
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), because(o.Reason)))
 	}
 	if o.Predicted > 0 {
-		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(a.env.Now())
+		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(d.env.Now())
 		if left > 0 {
 			out = append(out, fmt.Sprintf("It is expected to be done in %s.", span(left)))
 		} else {
@@ -174,14 +174,14 @@ func on(host string) string {
 func inSeconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
 
 // whyEnded tells how a job ended, whose fault that was, and what to do.
-func (a *app) whyEnded(o *jobs.Outcome) []string {
+func whyEnded(d *deps, o *jobs.Outcome) []string {
 	at := firstOf(o.At, "nowhere")
 	switch {
 	case o.State == plugins.Done && !o.Failure():
-		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. grid output %s brings what it left.", a.ran(o), at, on(o.Host), firstOf(exitText(o), "0"), o.ID)}
+		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. grid output %s brings what it left.", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), o.ID)}
 	case o.State == plugins.Done:
 		return []string{
-			fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), a.ran(o), exitText(o)),
+			fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), ranText(d, o), exitText(o)),
 			fmt.Sprintf("Read what it said: grid cat --err %s.", o.ID),
 		}
 	case o.State == plugins.Cancelled:
@@ -189,10 +189,10 @@ func (a *app) whyEnded(o *jobs.Outcome) []string {
 	case o.State == plugins.Lost:
 		return []string{fmt.Sprintf("%s no longer knows it: it was removed there, or the site was set up anew. grid resubmit %s sends it again.", at, o.ID)}
 	}
-	return a.whyFailed(o, at)
+	return whyFailed(d, o, at)
 }
 
-func (a *app) whyFailed(o *jobs.Outcome, at string) []string {
+func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
 	out := []string{fmt.Sprintf("It failed at %s%s.", at, because(o.Reason))}
 	if o.Fault == plugins.JobsFault {
 		return append(out, "That is the job's own fault: another site would do the same. Mend the description and submit it anew.")
@@ -204,9 +204,9 @@ func (a *app) whyFailed(o *jobs.Outcome, at string) []string {
 }
 
 // width is how wide text may be.
-func (a *app) width() int {
-	if a.env.Width > 20 {
-		return min(a.env.Width, 100)
+func terminalWidth(d *deps) int {
+	if d.env.Width > 20 {
+		return min(d.env.Width, 100)
 	}
 	return 80
 }
