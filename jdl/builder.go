@@ -127,6 +127,6 @@ func (b *Builder) lists() {
 		}
 	}
 	if whole != nil {
-		b.Ad.Set("Requirements", whole)
+		b.Ad.Put(classad.Attr{Name: "Requirements", Expr: whole, NamePos: b.Pos})
 	}
 }

@@ -36,6 +36,8 @@ func TestAsWritten(t *testing.T) {
 		{`Executable = "/bin/ls"; MaxCPUTime = 100;`, `warning unknown-attribute did you mean CPUTime?`},
 		{`Executable = "/bin/ls"; Tags = {"long"};`, `warning tag Tag "long" is asked for as a runtime environment`},
 		{"// web\nentity Job {\n  name String\n}", `error format JHipster`},
+		{"#!/bin/bash\n#SBATCH -n 4\nsrun hostname\n", `error format this is a script for Slurm`},
+		{"#!/bin/sh\n#PBS -l nodes=1\n./a.out\n", `error format this is a script for PBS`},
 		{`Executable = "aliroot"; Packages = {"VO_ALICE@AliRoot::v4"}; Split = "file";`, `error alien the JDL of AliEn`},
 		{`Executable = "/bin/ls"; InputFile = {"LF:/alice/x"};`, `error alien the JDL of AliEn`},
 		{`Executable = "/bin/ls"; InputData = {/lhcb/data/x}; Site = "LCG.CERN.ch";`, `warning no-effect InputData is not brought | warning unquoted write "/lhcb/data/x"`},
@@ -115,6 +117,7 @@ func TestDIRACSequences(t *testing.T) {
 func TestTextIsAccepted(t *testing.T) {
 	for name, src := range map[string]string{
 		"equal values": `JobType = "Parametric"; Parameters = {a, a, b}; Executable = "/bin/_PARAM_";`,
+		"output data":  `Executable = "/bin/ls"; OutputData = { [ OutputFile = "a"; StorageElement = "se.example.org"; LogicalFileName = "lfn:/grid/x" ] };`,
 		"collocated":   `Type = "collection"; NodesCollocation = true; Rank = other.x; Requirements = other.y > 1; Nodes = { [ Executable = "/a"; CPUNumber = 4 ], [ Executable = "/b"; ] };`,
 	} {
 		set := parseSet(t, src)
@@ -124,6 +127,7 @@ func TestTextIsAccepted(t *testing.T) {
 			continue
 		}
 		equal(t, name+" collocated", again.Collocated, set.Collocated)
+		equal(t, name+", written twice", again.Text(), set.Text())
 		for i, j := range set.Jobs {
 			equal(t, name+" requirements", clauses(again.Jobs[i]), clauses(j))
 			equal(t, name+" node", []any{again.Jobs[i].Node, again.Jobs[i].Rank == nil}, []any{j.Node, j.Rank == nil})

@@ -162,7 +162,9 @@ func (r *jobReader) normalise() {
 	if !j.Expiry.IsZero() {
 		r.ad.Set("ExpiryTime", classad.NewLiteral(classad.IntValue(j.Expiry.Unix())))
 	}
-	r.ad.Delete("OutputData")
+	if j.Dialect == DIRAC { // names, which are in OutputSandbox now
+		r.ad.Delete("OutputData")
+	}
 	r.ad.Delete("HLRLocation")
 	r.ad.Delete("CERequirements")
 	r.ad.Set("Requirements", j.Requirements)

@@ -3,6 +3,7 @@ package jdl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gridbroker/jdl/classad"
@@ -86,11 +87,11 @@ var brokerOnly = []string{
 
 // BrokerOnly are the warnings of a conversion about what the user wrote for
 // the broker and no other language has. What Requirements demand is in the
-// Demand.
-func (j *Job) BrokerOnly() []*classad.Diagnostic {
+// Demand; except names what the target does write.
+func (j *Job) BrokerOnly(except ...string) []*classad.Diagnostic {
 	var out []*classad.Diagnostic
 	for _, name := range brokerOnly {
-		if j.Given(name) {
+		if j.Given(name) && !slices.Contains(except, name) {
 			d := j.Loss(name, "", "left out: only a broker acts on it")
 			d.Severity = classad.Warning
 			out = append(out, d)

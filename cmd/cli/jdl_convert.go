@@ -116,13 +116,13 @@ func (c *converter) write(text []byte) error {
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	switch c.to {
 	case "adl":
-		c.losses(set, adl.Losses)
-		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: c.lossy, Rerun: true}) }, adl.Bulk)
+		c.losses(set, adl.Losses, adl.Written)
+		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: c.lossy, Alone: true}) }, adl.Bulk)
 	case "xrsl":
-		c.losses(set, xrsl.Losses)
+		c.losses(set, xrsl.Losses, xrsl.Written)
 		return each(set, func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: c.lossy}) }, xrsl.Bulk)
 	case "condor":
-		c.losses(set, condor.Losses)
+		c.losses(set, condor.Losses, condor.Written)
 		return each(set, func(j *jdl.Job) ([]byte, error) { return condor.Write(j, condor.Options{Lossy: c.lossy}) }, condor.Bulk)
 	case "json":
 		return toJSON(set)
@@ -132,11 +132,12 @@ func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	return nil, fmt.Errorf("--to %s: it is adl, xrsl, sbatch, condor, json or jdl", c.to)
 }
 
-// losses warns, each once, of what is left out.
-func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnostic) {
+// losses warns, each once, of what is left out: what a broker acts on, but for
+// what the language has a word for all the same, and what it cannot say.
+func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnostic, written func(*jdl.Job) []string) {
 	said := map[string]bool{}
 	for _, j := range set.Jobs {
-		out := j.BrokerOnly()
+		out := j.BrokerOnly(written(j)...)
 		if c.lossy {
 			out = append(out, of(j)...)
 		}
@@ -188,7 +189,7 @@ func toJSON(set *jdl.JobSet) ([]byte, error) {
 
 // scripts writes one script, or one for each job into a directory.
 func (c *converter) scripts(set *jdl.JobSet) error {
-	c.losses(set, sbatch.Losses)
+	c.losses(set, sbatch.Losses, func(*jdl.Job) []string { return nil })
 	inDir := strings.HasSuffix(c.out, "/")
 	if fi, err := os.Stat(abs(c.deps, c.out)); c.out != "" && err == nil && fi.IsDir() {
 		inDir = true

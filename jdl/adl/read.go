@@ -153,6 +153,14 @@ func (a *adlIn) unused(tell teller) {
 	for i := range tell.places["FailIfExitCodeNotEqualTo"] {
 		tell.warn("FailIfExitCodeNotEqualTo", i, "<FailIfExitCodeNotEqualTo> is not used: a program fails when its exit code is not 0")
 	}
+	for _, name := range adlIgnored {
+		for i := range tell.places[name] {
+			tell.warn(name, i, "<"+name+"> is not used")
+		}
+	}
+	if a.Resources.CPUTime != 0 && a.Resources.TotalCPU != 0 {
+		tell.warn("TotalCPUTime", 0, "<TotalCPUTime> is not used beside <IndividualCPUTime>")
+	}
 	if len(a.App.Pre) > 1 {
 		tell.warn("PreExecutable", 1, "only the first <PreExecutable> is run")
 	}
@@ -180,6 +188,9 @@ func hook(b *jdl.Builder, name string, programs []adlProgram) {
 		b.Str(name+"Arguments", jdl.JoinArgs(programs[0].Args))
 	}
 }
+
+// adlIgnored are elements below those that are read.
+var adlIgnored = []string{"Description", "Annotation", "ActivityOldID", "Mandatory", "CreationFlag", "UseIfFailure", "UseIfSuccess", "UseIfCancel"}
 
 // adlSilent are elements that only concern the client that wrote them.
 var adlSilent = map[string]bool{"DelegationID": true, "LoggingDirectory": true, "Type": true}

@@ -28,7 +28,7 @@ type Options struct {
 	DelegationID string // credential already delegated to the CE
 	Queue        string // "": the one the job asks for
 	Lossy        bool   // leave out what Losses names, instead of failing
-	Rerun        bool   // write RetryCount as the number of reruns that A-REX makes
+	Alone        bool   // no broker stands before the CE: write Written, too
 }
 
 // Losses are what the job asks for and ADL cannot say.
@@ -36,6 +36,15 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	var out []*classad.Diagnostic
 	if j.Demand.GPUs > 0 {
 		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "ADL cannot ask for GPUs"))
+	}
+	return out
+}
+
+// Written names what only a broker acts on and ADL has a word for.
+func Written(j *jdl.Job) []string {
+	out := []string{"RetryCount"}
+	if w, whole := j.Wishes(); whole && w.Host == "" {
+		out = append(out, "Requirements")
 	}
 	return out
 }
@@ -59,10 +68,12 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc.Application = app; o.Rerun && j.Given("RetryCount") {
+	if doc.Application = app; o.Alone && j.Given("RetryCount") {
 		doc.Application.Rerun = j.RetryCount
 	}
-	doc.Resources = resources(j, o)
+	if doc.Resources = resources(j, o); o.Alone {
+		doc.Resources.wish(j)
+	}
 	doc.Staging = staging(j, o)
 	out, err := xml.MarshalIndent(doc, "", "  ")
 	if err != nil {
@@ -126,14 +137,16 @@ type adlSlots struct {
 }
 
 type adlResources struct {
-	RTE     []adlRTE  `xml:"RuntimeEnvironment"`
-	Memory  int64     `xml:"IndividualPhysicalMemory,omitempty"`
-	Virtual int64     `xml:"IndividualVirtualMemory,omitempty"`
-	Disk    int64     `xml:"DiskSpaceRequirement,omitempty"`
-	Slots   *adlSlots `xml:"SlotRequirement"`
-	Queue   string    `xml:"QueueName,omitempty"`
-	CPUTime int64     `xml:"IndividualCPUTime,omitempty"`
-	Wall    int64     `xml:"WallTime,omitempty"`
+	Platform string    `xml:"Platform,omitempty"`
+	RTE      []adlRTE  `xml:"RuntimeEnvironment"`
+	Access   string    `xml:"NodeAccess,omitempty"`
+	Memory   int64     `xml:"IndividualPhysicalMemory,omitempty"`
+	Virtual  int64     `xml:"IndividualVirtualMemory,omitempty"`
+	Disk     int64     `xml:"DiskSpaceRequirement,omitempty"`
+	Slots    *adlSlots `xml:"SlotRequirement"`
+	Queue    string    `xml:"QueueName,omitempty"`
+	CPUTime  int64     `xml:"IndividualCPUTime,omitempty"`
+	Wall     int64     `xml:"WallTime,omitempty"`
 }
 
 type adlStaging struct {
@@ -182,6 +195,20 @@ func resources(j *jdl.Job, o Options) adlResources {
 		res.Slots = &adlSlots{Number: max(1, d.Slots), PerHost: d.PerNode(), Exclusive: d.WholeNodes}
 	}
 	return res
+}
+
+// wish writes the platform and the network that Requirements ask for.
+func (r *adlResources) wish(j *jdl.Job) {
+	w, _ := j.Wishes()
+	r.Platform = w.Platform
+	switch {
+	case w.Inbound && w.Outbound:
+		r.Access = "inoutbound"
+	case w.Inbound:
+		r.Access = "inbound"
+	case w.Outbound:
+		r.Access = "outbound"
+	}
 }
 
 func staging(j *jdl.Job, o Options) adlStaging {

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -50,6 +51,10 @@ func ReadAd(file string, src []byte, opts ...Option) (*Ad, error) {
 // otherLanguage says so when a text that cannot be read is in a language that
 // shares the ending .jdl.
 func otherLanguage(file string, src []byte, err error) error {
+	if script := batchScript(src); script != "" {
+		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "name it as the Executable of a job, and say there what it asks for",
+			Msg: "this is a script for " + script + ", not a description of a job"}).ShowLine(string(src))
+	}
 	n := 0
 	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
 		n++
@@ -59,6 +64,24 @@ func otherLanguage(file string, src []byte, err error) error {
 		}
 	}
 	return err
+}
+
+// batchMarks begin the lines by which scripts speak to batch systems.
+var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"}}
+
+// batchScript names the batch system that a shell script is for, if any.
+func batchScript(src []byte) string {
+	if !bytes.HasPrefix(src, []byte("#!")) {
+		return ""
+	}
+	for line := range bytes.Lines(src[:min(len(src), 1<<16)]) {
+		for _, m := range batchMarks {
+			if bytes.HasPrefix(line, []byte(m.mark)) {
+				return m.system
+			}
+		}
+	}
+	return ""
 }
 
 // jhipster reports whether words begin a declaration of JHipster's JDL, which

@@ -87,6 +87,15 @@ func (w *writer) file(s string) string {
 	return w.literal(s)
 }
 
+// Written names what only a broker acts on and a submit description has a word
+// for.
+func Written(j *jdl.Job) []string {
+	if j.RetryAnyExit {
+		return []string{"RetryCount", "RetryOnExit"}
+	}
+	return nil
+}
+
 // Write writes the job as a submit description that queues it once. Memory is
 // that of all cores together.
 func Write(j *jdl.Job, o Options) ([]byte, error) {

@@ -20,7 +20,7 @@ func TestCorpusThereAndBack(t *testing.T) {
 		t.Skip("GRID_TESTDATA names no directory with jdl-corpus")
 	}
 	writers := map[Format]func(*jdl.Job) ([]byte, error){
-		ADL:    func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: true, Rerun: true}) },
+		ADL:    func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: true, Alone: true}) },
 		XRSL:   func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: true}) },
 		Condor: func(j *jdl.Job) ([]byte, error) { return condor.Write(j, condor.Options{Lossy: true}) },
 	}

@@ -7,6 +7,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/adl"
 	"gridbroker/jdl/classad"
+	"gridbroker/jdl/condor"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
 )
@@ -32,6 +33,10 @@ func TestForeignAsWritten(t *testing.T) {
 			`warning not-used 4 only the first <PreExecutable> is run`},
 		{open + "</Executable></Application><DataStaging><InputFile><Name>x</Name><Source><URI>https://h/x</URI></Source>\n<Source><URI>https://i/x</URI></Source></InputFile></DataStaging></ActivityDescription>",
 			`warning not-used 4 x: only the first <Source> is used`},
+		{open + "</Executable></Application><DataStaging><OutputFile><Name>x</Name><Target><URI>https://h/x</URI>\n<Mandatory>false</Mandatory></Target></OutputFile></DataStaging></ActivityDescription>",
+			`warning not-used 4 <Mandatory> is not used`},
+		{open + "</Executable></Application>\n<Resources><IndividualCPUTime>1</IndividualCPUTime><TotalCPUTime>2</TotalCPUTime></Resources></ActivityDescription>",
+			`warning not-used 4 <TotalCPUTime> is not used beside`},
 	} {
 		found := Lint("f", []byte(c.src), jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
 		var got []string
@@ -49,6 +54,30 @@ func TestAlternativesOfQueues(t *testing.T) {
 	if got := classad.Unparse(j.Requirements); !strings.HasPrefix(got, `(other.GlueCEName == "q1" || other.GlueCEName == "q 2")`) {
 		t.Error(got)
 	}
+}
+
+// TestWishes: platform, host and network of a node go through both of ARC's
+// languages; of other clauses of Requirements it is said that they are left out.
+func TestWishes(t *testing.T) {
+	j := parseTest(t, `&(executable=/bin/ls)(architecture=x86_64)(cluster=ce.example.org)(nodeAccess=inbound outbound)(rerun=2)`)
+	text, err := xrsl.Write(j, xrsl.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := parseTest(t, string(text))
+	equal(t, "xrsl", classad.Unparse(again.Requirements), classad.Unparse(j.Requirements))
+	equal(t, "warnings of xrsl", len(j.BrokerOnly(xrsl.Written(j)...)), 0)
+	if text, err = adl.Write(j, adl.Options{Alone: true}); err != nil {
+		t.Fatal(err)
+	}
+	again = parseTest(t, string(text))
+	w, _ := again.Wishes()
+	equal(t, "adl", w, jdl.Wishes{Platform: "x86_64", Inbound: true, Outbound: true})
+	equal(t, "retries", again.RetryCount, 2)
+	equal(t, "warnings of adl", len(j.BrokerOnly(adl.Written(j)...)), 1) // the host
+	j = parseTest(t, "Executable = \"/bin/ls\"; Requirements = other.GlueHostArchitecturePlatformType == \"x\" && other.GlueCEInfoTotalCPUs > 3;")
+	equal(t, "one that xRSL has no word for", len(j.BrokerOnly(xrsl.Written(j)...)), 1)
+	equal(t, "written by no other", len(j.BrokerOnly(condor.Written(j)...)), 1)
 }
 
 // TestOptionsOfEnvironments go through both languages.

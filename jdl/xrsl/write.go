@@ -28,6 +28,18 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	return out
 }
 
+// Written names what only a broker acts on and xRSL has a word for.
+func Written(j *jdl.Job) []string {
+	var out []string
+	if j.RetryCount <= maxRerun {
+		out = append(out, "RetryCount")
+	}
+	if _, whole := j.Wishes(); whole {
+		out = append(out, "Requirements")
+	}
+	return out
+}
+
 // Write writes the job as an xRSL request, for arcsub. Times are rounded up to
 // minutes, disk to GB. A prologue or epilogue is run by a small shell script
 // around the program. Virtual memory, which xRSL cannot ask for, is an error.
@@ -58,6 +70,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	w.pairs("environment", envPairs(env))
 	w.sandbox(j)
 	w.demand(d)
+	w.wishes(j)
 	if j.Given("RetryCount") {
 		w.number("rerun", int64(min(j.RetryCount, maxRerun)))
 	}
@@ -163,6 +176,21 @@ func (w *xrslWriter) demand(d jdl.Demand) {
 	for _, tag := range d.RuntimeEnvironments {
 		w.texts("runTimeEnvironment", append([]string{tag}, d.RuntimeOptions[tag]...)...)
 	}
+}
+
+// wishes writes the platform, host and network that Requirements ask for.
+func (w *xrslWriter) wishes(j *jdl.Job) {
+	wish, _ := j.Wishes()
+	w.one("architecture", wish.Platform)
+	w.one("cluster", wish.Host)
+	var access []string
+	if wish.Inbound {
+		access = append(access, "inbound")
+	}
+	if wish.Outbound {
+		access = append(access, "outbound")
+	}
+	w.texts("nodeAccess", access...)
 }
 
 // xrslQuote quotes a text; a quote in it is doubled.
