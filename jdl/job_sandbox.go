@@ -189,8 +189,11 @@ func (r *jobReader) missingHint(text string) string {
 // glob expands a pattern over files; hidden files match only a pattern that
 // begins with a dot.
 func (r *jobReader) glob(e inputEntry, pattern string) []string {
-	found, err := fs.Glob(r.cfg.root, pattern)
-	if err != nil {
+	found, err := globWithin(r.cfg.root, pattern)
+	if errors.Is(err, errGlobTooWide) {
+		r.fail(e.pos, "glob", "name fewer directories by a pattern", "InputSandbox: %s: %v", e.text, err)
+		return nil
+	} else if err != nil {
 		r.fail(e.pos, "glob", "", "InputSandbox: the pattern %q is malformed", e.text)
 		return nil
 	}
