@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -19,12 +21,24 @@ import (
 // openStore opens the job records, and the history learnt from jobs. Only
 // verbs about jobs pay for it.
 func openStore(d *deps, s *session) error {
-	store, err := jobs.OpenStore(stateDir(d, s.conf), d.env.Now)
+	store, err := openRecords(d, s.conf)
 	if err != nil {
 		return err
 	}
 	s.jobs.Store = store
 	return nil
+}
+
+// openRecords opens the job records. What says where jobs are and where they
+// are cancelled must not have been written by others.
+func openRecords(d *deps, c config) (*jobs.SQLite, error) {
+	dir := stateDir(d, c)
+	for _, path := range []string{dir, filepath.Join(dir, "jobs.db")} {
+		if err := credential.Owned(credentialEnv(d), path); err != nil {
+			return nil, usageError(fmt.Errorf("job records: %w", err))
+		}
+	}
+	return jobs.OpenStore(dir, d.env.Now)
 }
 
 // openPast opens the job records for a plan that is only shown: so it counts

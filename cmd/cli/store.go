@@ -26,7 +26,7 @@ func withRecords(d *deps, cmd *cobra.Command, do func(context.Context, *jobs.SQL
 	if err != nil {
 		return err
 	}
-	s, err := jobs.OpenStore(stateDir(d, c), d.env.Now)
+	s, err := openRecords(d, c)
 	if err != nil {
 		return err
 	}
