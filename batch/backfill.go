@@ -1,6 +1,9 @@
 package batch
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // backfill is the family of policies that replan at every event: start jobs
 // in order of priority while they fit; give the first that do not fit a
@@ -17,14 +20,17 @@ type backfill struct {
 	queue    waiting            // in order of priority
 	shortest bool               // backfill the shortest first, not by priority
 	byLimit  waiting            // the queue in order of limit, where shortest
+	kinds    []waiting          // the list that is backfilled from, by Need.kind
 	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
 	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
 	given    []int              // reservations in this pass by line
-	moved    bool               // something was started that may move them
 	counted  bool               // a start was counted as a reservation in this pass
 	settled  bool               // held and given are what the next pass would find: see settle
 	ws       windows
+	tips     []tip     // memory for fillNodes
+	free     int32     // processors of all nodes that are free as it begins
+	due      timetable // of the reservations, where all that wait have one
 }
 
 func newBackfill(p Maui, shortest bool) *backfill {
@@ -48,8 +54,12 @@ func (p *backfill) clone(into policy) policy {
 	old := *c
 	*c = *p
 	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
-	c.keep = maps.Clone(p.keep)
-	c.held, c.ws = append(old.held[:0], p.held...), old.ws
+	c.kinds = make([]waiting, len(p.kinds))
+	for i := range p.kinds {
+		c.kinds[i] = p.kinds[i].clone(waiting{})
+	}
+	c.keep, c.due = maps.Clone(p.keep), p.due.clone()
+	c.held, c.ws, c.tips = append(old.held[:0], p.held...), old.ws, old.tips
 	c.given = append(old.given[:0], p.given...)
 	return c
 }
@@ -60,10 +70,7 @@ func (p *backfill) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
 	e := j.entry(id)
-	p.queue.insert(e)
-	if p.shortest {
-		p.byLimit.insert(byLimit(e))
-	}
+	p.insert(j, e)
 	if p.settled && (p.given[min(int(j.line), len(p.given)-1)] < p.depth || int(j.line) >= len(p.given) || !p.behind(m, e)) {
 		p.unsettle(m)
 	}
@@ -84,14 +91,51 @@ func (p *backfill) left(m *Machine, id int32) {
 	p.drop(m, id)
 }
 
+// insert puts a job in the queue.
+func (p *backfill) insert(j *job, e entry) {
+	p.queue.insert(e)
+	if p.shortest {
+		p.byLimit.insert(byLimit(e))
+	}
+	p.kind(j, e)
+}
+
+// kind puts a job in the list of its kind.
+func (p *backfill) kind(j *job, e entry) {
+	if j.Need == nil {
+		return
+	}
+	for j.Need.kind >= len(p.kinds) {
+		p.kinds = append(p.kinds, waiting{})
+	}
+	p.kinds[j.Need.kind].insert(p.filled(e))
+}
+
+// filled is the entry of a job in the list that is backfilled from.
+func (p *backfill) filled(e entry) entry {
+	if p.shortest {
+		return byLimit(e)
+	}
+	return e
+}
+
 // drop takes a job out of the queue.
 func (p *backfill) drop(m *Machine, id int32) {
-	e := m.jobs[id].entry(id)
+	j := &m.jobs[id]
+	e := j.entry(id)
 	p.queue.remove(e)
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
+	p.unkind(j, e)
 	delete(p.keep, id)
+}
+
+// unkind takes a job out of the list of its kind.
+func (p *backfill) unkind(j *job, e entry) {
+	if j.Need != nil {
+		p.kinds[j.Need.kind].remove(p.filled(e))
+	}
 }
 
 func (p *backfill) decide(m *Machine)     { p.pass(m) }
@@ -123,7 +167,7 @@ func (p *backfill) pass(m *Machine) {
 	if p.Weights.changing() {
 		p.sort(m)
 	}
-	if !p.holds(m) {
+	if !p.holds(m) && !p.punctual(m) {
 		p.unsettle(m)
 		p.light = p.single() && m.steady()
 		p.walk(m)
@@ -134,21 +178,24 @@ func (p *backfill) pass(m *Machine) {
 	}
 	if !p.settled {
 		p.release(m)
-	} else if p.moved {
-		p.unsettle(m)
 	}
 }
 
 // settle notes that the reservations just made may stay as they are until
 // something happens by which they could be others: a job that comes before them
-// or leaves, something that comes free before its time, a start beside them that
-// lasts beyond the first of them, a reservation of the machine that begins or
-// ends, or that one of them is due. Where a start was counted as a reservation,
+// or leaves, something that comes free before its time, a reservation of the
+// machine that begins or ends, or that one of them is due. What starts beside
+// them makes none of them earlier or later: each stays on its nodes. Where a start was counted as a reservation,
 // the next pass may make another.
 func (p *backfill) settle(m *Machine) {
 	_, byNode := m.plan.(*nodePlan)
-	p.moved = false
-	p.settled = byNode && !p.counted && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
+	p.settled = byNode && (!p.counted || p.all()) && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
+	if p.settled && p.all() {
+		p.due = timetable{}
+		for _, id := range p.held {
+			p.due.set(id, m.jobs[id].planned)
+		}
+	}
 }
 
 // holds tells whether the reservations made in an earlier pass hold still.
@@ -156,9 +203,40 @@ func (p *backfill) holds(m *Machine) bool {
 	return p.settled && p.soonest(m) > m.now
 }
 
+// all tells whether every job that waits gets a reservation.
+func (p *backfill) all() bool { return p.depth == 1<<30 }
+
+// punctual starts, where all that wait have reservations, those that are due
+// where they are: the others would get theirs again. It tells whether it could.
+func (p *backfill) punctual(m *Machine) bool {
+	if !p.settled || !p.all() {
+		return false
+	}
+	var list []entry
+	for p.due.next() <= m.now {
+		id := p.due.pop()
+		if m.jobs[id].planned < m.now {
+			return false
+		}
+		list = append(list, m.jobs[id].entry(id))
+	}
+	slices.SortFunc(list, entry.compare)
+	for _, e := range list {
+		p.drop(m, e.job)
+		m.begin(e.job)
+	}
+	p.held = slices.DeleteFunc(p.held, func(id int32) bool {
+		return slices.ContainsFunc(list, func(e entry) bool { return e.job == id })
+	})
+	return true
+}
+
 // soonest is when the first reservation begins.
 func (p *backfill) soonest(m *Machine) int64 {
 	at := never
+	if p.all() {
+		return p.due.next()
+	}
 	for _, id := range p.held {
 		at = min(at, m.jobs[id].planned)
 	}
@@ -207,6 +285,7 @@ func (p *backfill) walk(m *Machine) {
 	e, at, ok := p.queue.at(place{})
 	kept, most := len(p.keep), max(p.depth, 1)
 	p.counted = false
+	f := p.frontier(m)
 	for open := len(p.given); ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
 		given := &p.given[j.line]
@@ -217,7 +296,8 @@ func (p *backfill) walk(m *Machine) {
 			at.i++
 			continue
 		}
-		j.planned = m.plan.earliest(j, m.now, never)
+		j.planned = m.plan.earliest(j, max(m.now, f.least(j)), never)
+		f.learn(j)
 		switch {
 		case j.planned == m.now:
 			p.start(m, e, at)
@@ -236,6 +316,15 @@ func (p *backfill) walk(m *Machine) {
 			open--
 		}
 	}
+}
+
+// frontier is what a walk knows of how early jobs can start, where it plans
+// many.
+func (p *backfill) frontier(m *Machine) *frontier {
+	if _, byNode := m.plan.(*nodePlan); !byNode || p.depth < 8 {
+		return nil
+	}
+	return newFrontier(&p.queue, m)
 }
 
 // reserve gives a job that does not fit now a reservation, unless the policy
@@ -259,6 +348,7 @@ func (p *backfill) start(m *Machine, e entry, at place) {
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
+	p.unkind(&m.jobs[e.job], e)
 	delete(p.keep, e.job)
 	p.launch(m, e.job)
 }
@@ -267,35 +357,32 @@ func (p *backfill) launch(m *Machine, id int32) {
 	j := &m.jobs[id]
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
-	if p.settled && m.now+j.limit > p.soonest(m) {
-		p.moved = true
-	}
 }
 
 // fill starts waiting jobs that fit now beside the reservations.
 func (p *backfill) fill(m *Machine) {
+	if nodes, ok := m.plan.(*nodePlan); ok {
+		p.fillNodes(m, nodes)
+		return
+	}
 	list := &p.queue
 	if p.shortest {
 		list = &p.byLimit
 	}
 	end := p.depthEnd()
-	exact := p.look(m)
+	p.look(m)
 	at, ok := list.next(place{}, p.ws)
 	for ; ok; at, ok = list.next(at, p.ws) {
 		e, _, _ := list.at(at)
 		if end.job >= 0 && e.compare(end) > 0 {
 			return
 		}
-		if !exact && !m.fits(e.job) {
-			at.i++
-			continue
-		}
 		list.removeAt(at)
 		if p.shortest {
 			p.queue.remove(m.jobs[e.job].entry(e.job))
 		}
 		p.launch(m, e.job)
-		exact = p.look(m)
+		p.look(m)
 	}
 }
 
@@ -315,10 +402,10 @@ func (m *Machine) steady() bool {
 // reservation these are EASY's two, and the reservation need not be put into
 // the plan to find them: what is free now until the reservation begins, and
 // what it leaves free then, for ever.
-func (p *backfill) look(m *Machine) (exact bool) {
+func (p *backfill) look(m *Machine) {
 	if !p.light || len(p.held) == 0 {
-		p.ws, exact = m.plan.windows(m.now, p.ws)
-		return exact
+		p.ws, _ = m.plan.windows(m.now, p.ws)
+		return
 	}
 	head, free := &m.jobs[p.held[0]], m.plan.(pool)
 	now, extra := free.at(m.now), free.at(head.planned)-head.procs
@@ -327,5 +414,4 @@ func (p *backfill) look(m *Machine) (exact bool) {
 		p.ws = append(p.ws, window{now, head.planned - m.now})
 	}
 	p.ws = append(p.ws, window{min(now, extra), never})
-	return true
 }

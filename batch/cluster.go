@@ -18,6 +18,7 @@ type cluster struct {
 	up     []int          // places in state.Nodes of the nodes of the plan
 	places map[string]int // place in the plan by node name
 	needs  map[wish]*Need
+	kinds  map[wish]int
 	empty  *nodePlan // the nodes with nothing on them
 	// crowded: more runs on some node than it has processors.
 	crowded bool
@@ -198,6 +199,7 @@ func (c *cluster) need(j *Job) *Need {
 		return n
 	}
 	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
+	n.kind = c.kind(w)
 	for i, at := range c.up {
 		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {
 			n.allow(int32(i))
@@ -212,6 +214,20 @@ func (c *cluster) need(j *Job) *Need {
 		c.needs = map[wish]*Need{}
 	}
 	c.needs[w] = n
+	return n
+}
+
+// kind numbers the wishes that differ in the number of nodes alone.
+func (c *cluster) kind(w wish) int {
+	w.nodes = 0
+	n, ok := c.kinds[w]
+	if !ok {
+		if c.kinds == nil {
+			c.kinds = map[wish]int{}
+		}
+		n = len(c.kinds) + 1
+		c.kinds[w] = n
+	}
 	return n
 }
 

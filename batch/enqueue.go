@@ -98,7 +98,7 @@ func (c *cluster) could(p *nodePlan, j *Job) bool {
 	t, n := job{procs: int32(max(1, j.Procs)), limit: 1}, *c.need(j)
 	n.access, n.from, n.to = 0, 0, 0
 	t.Need = &n
-	return c.empty.choose(&t, c.now, nil)
+	return c.empty.fits(&t, c.now)
 }
 
 // compareIDs orders job numbers, also of arrays (12_3): as numbers where both

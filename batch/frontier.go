@@ -4,24 +4,81 @@ import "math/bits"
 
 // frontier remembers, while a plan only gets fuller, how early jobs could
 // start: no job that is as wide and as long as one that was placed, and asks
-// for the same of nodes, can start before that.
+// for as much of nodes, can start before that.
 type frontier struct {
 	needs map[*Need]*bounds
 	width int // classes that jobs are in, at most
 	limit int
+	// strange: it was asked about a job unlike those it was made for.
+	strange bool
 }
 
 // bounds are times by classes of width and limit: no job of the least width
 // and limit of a class or more can start before the time. They grow with both.
-type bounds [widths][limits]int64
+type bounds struct {
+	at     []int64   // by width and limit
+	weaker []*bounds // of needs that are met wherever this one is, itself among them
+	fresh  bool      // nothing was learned
+}
 
-const (
-	steps  = 4 // classes to a doubling
-	widths = 31 * steps
-	limits = 62 * steps
-	// mostBounds is how many kinds of need are remembered: 250 kB each.
-	mostBounds = 16
-)
+// steps is the number of classes to a doubling.
+const steps = 4
+
+// mostBounds bounds what is remembered, in numbers.
+const mostBounds = 1 << 22
+
+// anew is a frontier that knows nothing yet, in the memory of this one where it
+// knows the needs of the jobs, else for the jobs of a queue.
+func (f *frontier) anew(queue *waiting, m *Machine) *frontier {
+	if f == nil || f.strange {
+		return newFrontier(queue, m)
+	}
+	for _, b := range f.needs {
+		if !b.fresh {
+			clear(b.at)
+			b.fresh = true
+		}
+	}
+	return f
+}
+
+// newFrontier is for the jobs of a queue.
+func newFrontier(queue *waiting, m *Machine) *frontier {
+	f := &frontier{needs: map[*Need]*bounds{}}
+	for _, b := range queue.blocks {
+		for i := range b.jobs {
+			f.expect(&b.jobs[i], m.jobs[b.jobs[i].job].Need)
+		}
+	}
+	size := (f.width + 1) * (f.limit + 1)
+	if size*len(f.needs) > mostBounds {
+		return nil
+	}
+	for n, b := range f.needs {
+		b.at, b.fresh = make([]int64, size), true
+		for o, other := range f.needs {
+			if o == n || o.weaker(n) {
+				b.weaker = append(b.weaker, other)
+			}
+		}
+	}
+	return f
+}
+
+// weaker tells whether every place for a job that asks for o is one for a job of
+// the same size that asks for n.
+func (n *Need) weaker(o *Need) bool {
+	if n.Nodes != 0 && n.Nodes != o.Nodes || n.Memory > o.Memory || n.Disk > o.Disk || n.GPUs > o.GPUs || n.Whole != o.Whole ||
+		n.access != o.access || n.from != o.from || n.to != o.to {
+		return false
+	}
+	for i, w := range o.serve {
+		if i >= len(n.serve) && w != 0 || i < len(n.serve) && w&^n.serve[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // sizeClass is the class n is in; n is the least of it where exact is true.
 func sizeClass(n int64) (class int, exact bool) {
@@ -33,33 +90,39 @@ func sizeClass(n int64) (class int, exact bool) {
 }
 
 // expect makes ready for a job.
-func (f *frontier) expect(e *entry) {
+func (f *frontier) expect(e *entry, n *Need) {
 	w, _ := sizeClass(int64(e.procs))
 	l, _ := sizeClass(e.limit)
 	f.width, f.limit = max(f.width, w), max(f.limit, l)
+	if f.needs[n] == nil {
+		f.needs[n] = &bounds{}
+	}
 }
 
 // least is a time before which a job cannot start.
-func (f *frontier) least(j *job) int64 {
-	b := f.needs[j.Need]
-	if b == nil {
+func (f *frontier) least(j *job) (at int64) {
+	if f == nil {
 		return 0
 	}
 	w, _ := sizeClass(int64(j.procs))
 	l, _ := sizeClass(j.limit)
-	return b[w][l]
+	if w > f.width || l > f.limit || f.needs[j.Need] == nil {
+		f.strange = true
+		return 0
+	}
+	for _, b := range f.needs[j.Need].weaker {
+		at = max(at, b.at[w*(f.limit+1)+l])
+	}
+	return at
 }
 
 // learn takes in where a job was placed.
 func (f *frontier) learn(j *job) {
-	b := f.needs[j.Need]
-	if b == nil {
-		if len(f.needs) == mostBounds {
-			return
-		}
-		b = &bounds{}
-		f.needs[j.Need] = b
+	if f == nil || f.needs[j.Need] == nil {
+		return
 	}
+	b := f.needs[j.Need]
+	b.fresh = false
 	first, exact := sizeClass(int64(j.procs))
 	if !exact {
 		first++
@@ -68,9 +131,13 @@ func (f *frontier) learn(j *job) {
 	if !exact {
 		from++
 	}
-	for w := first; w <= f.width && from <= f.limit && b[w][from] < j.planned; w++ {
-		for l := from; l <= f.limit && b[w][l] < j.planned; l++ {
-			b[w][l] = j.planned
+	for w := first; w <= f.width && from <= f.limit; w++ {
+		row := b.at[w*(f.limit+1):]
+		if row[from] >= j.planned {
+			return
+		}
+		for l := from; l <= f.limit && row[l] < j.planned; l++ {
+			row[l] = j.planned
 		}
 	}
 }

@@ -162,6 +162,10 @@ func (s *slowNodes) line(j batch.Job) (key string) {
 
 // pass is one iteration of the policies that replan at every event.
 func (s *slowNodes) pass(depth int) {
+	if depth == unlimitedDepth && len(s.places) > 0 { // nothing comes, nothing ends early: places stay
+		s.punctual()
+		return
+	}
 	s.places = nil
 	given, held := map[string]int{}, map[string]bool{}
 	for i := 0; i < len(s.waiting); {
@@ -189,6 +193,9 @@ func (s *slowNodes) pass(depth int) {
 		s.places = nil
 		return
 	}
+	if depth == unlimitedDepth {
+		return
+	}
 	for i := 0; i < len(s.order()); {
 		k := slices.IndexFunc(s.waiting, func(j batch.Job) bool { return j.ID == s.order()[i].ID })
 		if on := s.fit(s.waiting[k], s.now); on != nil && !held[s.waiting[k].ID] {
@@ -199,6 +206,22 @@ func (s *slowNodes) pass(depth int) {
 		i++
 	}
 	s.places = nil
+}
+
+// unlimitedDepth gives every job a reservation.
+const unlimitedDepth = 1000
+
+// punctual starts what is due, in order of the queue, where its place is.
+func (s *slowNodes) punctual() {
+	for i := 0; i < len(s.waiting); {
+		k := slices.IndexFunc(s.places, func(h slowHeld) bool { return h.job.ID == s.waiting[i].ID && h.from <= s.now })
+		if k < 0 {
+			i++
+			continue
+		}
+		s.start(i, s.places[k].on)
+		s.places = slices.Delete(s.places, k, k+1)
+	}
 }
 
 // order is the order in which backfill tries the jobs.
@@ -257,7 +280,7 @@ func TestNodeOracle(t *testing.T) {
 				continue
 			}
 			slow := slowNodes{state: s, policy: p, now: s.Now.Unix(), waiting: slices.Clone(s.Jobs)}
-			slow.run(map[int]int{1: 1, 2: 2, 3: 1, 4: 1, 5: 1000}[depth])
+			slow.run(map[int]int{1: 1, 2: 2, 3: 1, 4: 1, 5: unlimitedDepth}[depth])
 			f := batch.Forecaster{Policy: p}
 			out, err := f.Forecast(s)
 			if err != nil {

@@ -9,14 +9,20 @@ import (
 // nodePlan is the plan of a machine of unlike nodes: every job is placed on
 // nodes by processors, memory, disk, GPUs and features.
 type nodePlan struct {
-	now   int64
-	sum   *profile // processors of all nodes together: what no placement can exceed
-	nodes []timeline
-	// releases are the times at which something comes free, with the node;
-	// what comes free of a reservation is on node -1.
+	now    int64
+	sum    *profile // processors of all nodes together: what no placement can exceed
+	nodes  []timeline
+	widest int32 // the most processors of a node
+	// releases are the times at which something comes free; the job of an entry
+	// is the place in parts of what does.
 	releases waiting
-	sweep    []int32 // memory for the method of this name
+	parts    [][]share
+	spares   []int32 // places there that are not in use
+	sweep    []int32 // memory for the method of this name, with what swept says
+	swept    swept
+	sizes    []int32 // memory for bySize
 	rooms    rooms
+	later    later
 	reserved bool // there are reservations
 	shut     []bool
 }
@@ -29,6 +35,7 @@ type Need struct {
 	GPUs   int      // per node
 	Whole  bool     // shares its nodes with nobody
 	id     int      // its place among the needs of the cluster, from 1
+	kind   int      // the same of those that differ in Nodes alone
 	on     []int32  // the nodes that could serve it, in order
 	serve  []uint64 // the same, a bit for each node
 	access int32    // the reservation it may use, from 1; 0: none
@@ -59,7 +66,8 @@ func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes))}
 	for i, n := range nodes {
 		p.nodes[i].have = n
-		p.nodes[i].count()
+		p.nodes[i].bound()
+		p.widest = max(p.widest, n.procs)
 		total += int(n.procs)
 	}
 	p.sum = newProfile(from, total)
@@ -71,12 +79,15 @@ func (p *nodePlan) clone(into plan) plan {
 	if !ok || len(c.nodes) != len(p.nodes) {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
-	c.now, c.sum, c.rooms, c.reserved = p.now, p.sum.clone(c.sum), rooms{}, p.reserved
-	c.releases = p.releases.clone(c.releases)
+	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
+	c.releases, c.swept = p.releases.clone(c.releases), swept{}
+	c.parts, c.spares = append(c.parts[:0], p.parts...), append(c.spares[:0], p.spares...)
+	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...)}
 	for i := range p.nodes {
-		held, steps := append(c.nodes[i].held[:0], p.nodes[i].held...), c.nodes[i].steps[:0]
-		c.nodes[i] = p.nodes[i]
-		c.nodes[i].held, c.nodes[i].steps, c.nodes[i].known = held, steps, false
+		into, t := &c.nodes[i], &p.nodes[i]
+		held, steps, used := append(into.held[:0], t.held...), append(into.steps[:0], t.steps...), append(into.used[:0], t.used...)
+		*into = *t
+		into.held, into.steps, into.used = held, steps, used
 	}
 	return c
 }
@@ -92,14 +103,14 @@ func (p *nodePlan) fits(j *job, _ int64) bool {
 	if n.from > p.now || n.to > 0 && p.now+j.limit > n.to {
 		return false
 	}
-	r := p.room(n)
-	if r.total < int64(j.procs) || r.failed(j, p.rooms.version) {
+	if r := p.room(n); r.total < int64(j.procs) || p.rooms.failed(j) {
 		return false
 	}
-	if p.choose(j, p.now, nil) {
+	s := p.begin(j, p.now)
+	if s.beside(p.room(n)) {
 		return true
 	}
-	r.fail(j, p.rooms.version)
+	p.rooms.fail(j)
 	return false
 }
 
@@ -114,7 +125,7 @@ func (p *nodePlan) forget(now int64) {
 	p.rooms.version++
 	p.sum.forget(now)
 	for e, ok := p.releases.head(); ok && e.key < float64(now); e, ok = p.releases.head() {
-		p.releases.removeAt(place{})
+		p.pass(place{})
 	}
 }
 
@@ -126,15 +137,17 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	if at = p.sum.earliest(at, end, never, j.limit, j.procs); at >= end {
 		return before
 	}
-	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs), free: p.sweep}
-	if j.Need.Nodes > 0 {
-		s.want = int64(j.Need.Nodes)
-		s.each = (j.procs + int32(s.want) - 1) / int32(s.want)
-	}
-	at = s.search(end)
-	if p.sweep = s.free; at >= end {
+	if end == p.now+1 && at == p.now {
+		if p.fits(j, p.now) {
+			return p.now
+		}
 		return before
 	}
+	s := p.begin(j, at)
+	if at = s.search(end); at >= end {
+		return before
+	}
+	p.swept = swept{j.Need, at, j.limit, j.procs, p.rooms.version}
 	return at
 }
 
@@ -150,62 +163,28 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 	return j.planned
 }
 
-// choose picks nodes for j from the time at on, adding them to *into unless
-// that is nil, and tells whether there are enough. The nodes with the least
-// room left are taken first, so that large gaps stay.
+// swept says of which question the rooms in sweep are the answer.
+type swept struct {
+	need      *Need
+	at, limit int64
+	procs     int32
+	version   int64
+}
+
+// choose picks nodes for j from the time at on, adding them to *into, and tells
+// whether there are enough. The nodes with the least room left are taken first,
+// so that large gaps stay.
 func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
-	each, nodes := j.procs, 1<<30
-	if j.Need.Nodes > 0 {
-		nodes = j.Need.Nodes
-		each = (j.procs + int32(nodes) - 1) / int32(nodes)
-	}
-	var now []int32 // the room of each node at this moment
-	if at == p.now {
-		r := p.room(j.Need)
-		if now = r.free; r.total < int64(j.procs) {
-			return false
-		}
-	}
-	var found []share
-	left := j.procs
-	for _, n := range j.Need.on {
-		room := int32(0)
-		if now != nil && now[n] == 0 || p.shut != nil && p.shut[n] {
-			continue
-		}
-		switch t := &p.nodes[n]; {
-		case now == nil:
-			room = t.room(at, at+j.limit, j.Need)
-		case t.begin <= at: // nothing begins after now
-			room = now[n]
-		default:
-			room = t.room(at, at+j.limit, j.Need)
-		}
-		if j.Need.Nodes > 0 {
-			if room < each {
-				continue
-			}
-			room = each
-		}
-		if room <= 0 {
-			continue
-		}
-		if into != nil {
-			found = append(found, share{n, room})
-		} else if left, nodes = left-room, nodes-1; left <= 0 || nodes == 0 {
-			return true
-		}
-	}
-	if into == nil {
+	if at == p.now && p.room(j.Need).total < int64(j.procs) {
 		return false
 	}
-	if j.Need.Nodes == 0 {
-		slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(a.procs, b.procs) })
-		if j.compact {
-			found = fewest(found, j.procs)
-		}
+	if p.swept != (swept{j.Need, at, j.limit, j.procs, p.rooms.version}) {
+		s := p.begin(j, at)
+		s.look()
+		p.swept = swept{}
 	}
-	for _, s := range found {
+	left := j.procs
+	for _, s := range p.pick(j, p.sweep) {
 		if s.procs = min(s.procs, left); s.procs > 0 {
 			left -= s.procs
 			if j.Need.Whole {
@@ -215,6 +194,59 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 		}
 	}
 	return left <= 0
+}
+
+// pick lists nodes for j, given the room of each, in the order in which they
+// are taken.
+func (p *nodePlan) pick(j *job, free []int32) (found []share) {
+	if j.Need.Nodes > 0 {
+		each, left := j.each(), j.procs
+		for _, n := range j.Need.on {
+			if free[n] >= each && left > 0 {
+				found = append(found, share{n, each})
+				left -= each
+			}
+		}
+		return found
+	}
+	if j.compact {
+		return fewest(p.bySize(j.Need, free, 1<<30), j.procs)
+	}
+	return p.bySize(j.Need, free, j.procs)
+}
+
+// each is the processors that a job which asks for a number of nodes wants on
+// every one.
+func (j *job) each() int32 {
+	n := int32(j.Need.Nodes)
+	return (j.procs + n - 1) / n
+}
+
+// bySize lists nodes by their room, least first, as many as have so many
+// processors.
+func (p *nodePlan) bySize(need *Need, free []int32, procs int32) []share {
+	p.sizes = append(p.sizes[:0], make([]int32, p.widest+2)...)
+	for _, n := range need.on {
+		p.sizes[free[n]]++
+	}
+	most, at, left := int32(0), int32(0), procs
+	for size := int32(1); size <= p.widest; size++ { // numbers of nodes become places in the list
+		count := p.sizes[size]
+		p.sizes[size] = at
+		if left > 0 {
+			at += count
+			most = size
+		}
+		left -= min(left, count*size)
+	}
+	found := make([]share, at)
+	for _, n := range need.on {
+		if size := free[n]; size > 0 && size <= most {
+			found[p.sizes[size]] = share{n, size}
+			p.sizes[size]++
+		}
+	}
+	return found
 }
 
 // fewest puts, of nodes by their room, the one first that is the least to hold
@@ -248,9 +280,9 @@ func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 			part.procs = p.nodes[s.node].have.procs
 		}
 		p.put(s.node, holding{from, to, j.seq, 0, part}, j.Need.access)
-		p.release(to, s.node)
 		total += s.procs
 	}
+	p.release(to, j.seq, shares)
 	p.sum.change(from, to, -total)
 }
 
@@ -279,8 +311,8 @@ func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 	p.reserved = true
 	for _, s := range shares {
 		p.take(s.node, holding{from, to, -int64(reservation), reservation, amounts{procs: s.procs}})
-		p.release(to, s.node)
 	}
+	p.release(to, -int64(reservation), shares)
 }
 
 // part is what so many processors of a job hold on a node.
@@ -291,29 +323,53 @@ func (n *Need) part(procs int32) amounts {
 func (p *nodePlan) take(node int32, h holding) {
 	t := &p.nodes[node]
 	t.held = append(t.held, h)
-	t.add(&h)
+	t.add(p.now, &h)
 	when := h.to
 	if h.from > p.now {
 		when = h.from
+		p.later.add(node, len(p.nodes))
 	}
 	p.rooms.change(node, when)
 }
 
-func (p *nodePlan) release(at int64, node int32) {
-	if at < never {
-		p.releases.insert(entry{key: float64(at), seq: int64(node)})
+// release notes that what an owner has on nodes comes free.
+func (p *nodePlan) release(at, owner int64, shares []share) {
+	if at >= never {
+		return
 	}
+	i := int32(len(p.parts))
+	if n := len(p.spares); n > 0 {
+		i, p.spares = p.spares[n-1], p.spares[:n-1]
+		p.parts[i] = shares
+	} else {
+		p.parts = append(p.parts, shares)
+	}
+	p.releases.insert(entry{key: float64(at), seq: owner, job: i})
+}
+
+// unrelease takes that back.
+func (p *nodePlan) unrelease(at, owner int64) {
+	if here, ok := p.releases.find(entry{key: float64(at), seq: owner}); ok {
+		p.pass(here)
+	}
+}
+
+// pass takes a release out.
+func (p *nodePlan) pass(here place) {
+	i := p.releases.blocks[here.b].jobs[here.i].job
+	p.parts[i] = nil
+	p.spares = append(p.spares, i)
+	p.releases.removeAt(here)
 }
 
 // vacate ends what j holds at from; what j held before is past.
 func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
 	for _, s := range j.shares {
-		t := &p.nodes[s.node]
-		t.drop(j.seq)
+		p.nodes[s.node].drop(p.now, j.seq)
 		p.rooms.change(s.node, never)
-		p.releases.remove(entry{key: float64(to), seq: int64(s.node)})
 		total += s.procs
 	}
+	p.unrelease(to, j.seq)
 	p.sum.change(from, to, total)
 }

@@ -111,7 +111,7 @@ func benchmarkNodeEvents(b *testing.B, p batch.Policy) {
 }
 
 const (
-	benchNodes   = 100
+	benchNodes   = 1000
 	benchRunning = 5 * benchNodes
 	benchWaiting = 10 * benchNodes
 )

@@ -48,11 +48,17 @@ func (w Weights) changing() bool {
 func (p *backfill) sort(m *Machine) {
 	old := p.queue
 	p.queue = waiting{}
+	if !p.shortest {
+		clear(p.kinds)
+	}
 	for _, b := range old.blocks {
 		for _, e := range b.jobs {
 			j := &m.jobs[e.job]
 			j.key = -p.priority(j, m.now)
 			p.queue.insert(j.entry(e.job))
+			if !p.shortest {
+				p.kind(j, j.entry(e.job))
+			}
 		}
 	}
 }

@@ -4,9 +4,10 @@ package batch
 // processors of it every node can take at this moment, whatever is planned
 // for later. Only nodes that changed since are looked at again.
 type rooms struct {
-	needs   []*room // by Need.id
+	kinds   []*room // by Need.kind
+	vain    []vains // by Need.id
 	changed []int32 // nodes, in order of the changes
-	n       int     // of needs that have a room
+	n       int     // of kinds that have a room
 	dropped int     // changes no longer in the list
 	next    []int64 // by node: nothing held begins or ends before, by the plan
 	soonest int64   // the least of them
@@ -15,21 +16,29 @@ type rooms struct {
 
 // room is one kind's room on each node.
 type room struct {
-	free   []int32 // by node; 0 on nodes that do not serve it
-	total  int64
-	seen   int      // changes taken in, dropped ones counted
-	vain   [4]entry // widths and limits that did not fit, of the version of trials
-	trials int      // vain is used round and round
-	tried  int64
+	free  []int32 // by node; 0 on nodes that do not serve it
+	count []int32 // nodes by their room
+	total int64
+	seen  int // changes taken in, dropped ones counted
+	ws    windows
+	at    int64 // the version of ws
+}
+
+// vains are widths and limits that did not fit, of one version.
+type vains struct {
+	list    [4]entry
+	n       int // the list is used round and round
+	version int64
 }
 
 // failed tells whether a job asks for at least as much as one that did not fit.
-func (r *room) failed(j *job, version int64) bool {
-	if r.tried != version {
+func (r *rooms) failed(j *job) bool {
+	if j.Need.id >= len(r.vain) || r.vain[j.Need.id].version != r.version {
 		return false
 	}
-	for i := range min(r.trials, len(r.vain)) {
-		if v := &r.vain[i]; v.procs <= j.procs && v.limit <= j.limit {
+	v := &r.vain[j.Need.id]
+	for i := range min(v.n, len(v.list)) {
+		if e := &v.list[i]; e.procs <= j.procs && e.limit <= j.limit {
 			return true
 		}
 	}
@@ -37,12 +46,16 @@ func (r *room) failed(j *job, version int64) bool {
 }
 
 // fail notes a job that did not fit.
-func (r *room) fail(j *job, version int64) {
-	if r.tried != version {
-		r.tried, r.trials = version, 0
+func (r *rooms) fail(j *job) {
+	for j.Need.id >= len(r.vain) {
+		r.vain = append(r.vain, vains{version: -1})
 	}
-	r.vain[r.trials%len(r.vain)] = entry{procs: j.procs, limit: j.limit}
-	r.trials++
+	v := &r.vain[j.Need.id]
+	if v.version != r.version {
+		v.version, v.n = r.version, 0
+	}
+	v.list[v.n%len(v.list)] = entry{procs: j.procs, limit: j.limit}
+	v.n++
 }
 
 // mostRooms bounds what is remembered, in numbers.
@@ -56,7 +69,7 @@ func (r *rooms) change(node int32, when int64) {
 		r.next[node] = min(r.next[node], when)
 	}
 	r.soonest = min(r.soonest, when)
-	if len(r.needs) > 0 {
+	if len(r.kinds) > 0 {
 		r.changed = append(r.changed, node)
 	}
 }
@@ -65,21 +78,21 @@ func (r *rooms) change(node int32, when int64) {
 func (p *nodePlan) room(n *Need) *room {
 	p.expire()
 	r := &p.rooms
-	if len(r.changed) > 4*len(p.nodes)+64 {
+	if len(r.changed) > len(p.nodes)+64 {
 		r.dropped += len(r.changed)
 		r.changed = r.changed[:0]
 	}
-	for n.id >= len(r.needs) {
-		r.needs = append(r.needs, nil)
+	for n.kind >= len(r.kinds) {
+		r.kinds = append(r.kinds, nil)
 	}
-	known := r.needs[n.id]
+	known := r.kinds[n.kind]
 	if known == nil {
 		if r.n++; r.n*len(p.nodes) > mostRooms {
 			r.n = 1
-			clear(r.needs)
+			clear(r.kinds)
 		}
-		known = &room{free: make([]int32, len(p.nodes)), seen: -1, tried: -1}
-		r.needs[n.id] = known
+		known = &room{free: make([]int32, len(p.nodes)), count: make([]int32, p.widest+1), seen: -1, at: -1}
+		r.kinds[n.kind] = known
 	}
 	p.renew(known, n)
 	return known
@@ -90,21 +103,34 @@ func (p *nodePlan) renew(known *room, n *Need) {
 	r := &p.rooms
 	if known.seen < r.dropped {
 		known.total = 0
+		clear(known.count)
 		for _, node := range n.on {
-			known.free[node] = p.nodes[node].have.less(p.nodes[node].current(p.now, n.access), n)
-			known.total += int64(known.free[node])
+			free := p.nodes[node].have.room(p.nodes[node].current(p.now, n.access), n)
+			known.free[node] = free
+			known.total += int64(free)
+			known.count[free]++
 		}
 	} else {
 		for _, node := range r.changed[known.seen-r.dropped:] {
 			if !n.serves(node) {
 				continue
 			}
-			free := p.nodes[node].have.less(p.nodes[node].current(p.now, n.access), n)
-			known.total += int64(free - known.free[node])
+			free, was := p.nodes[node].have.room(p.nodes[node].current(p.now, n.access), n), known.free[node]
+			known.total += int64(free - was)
+			known.count[was]--
+			known.count[free]++
 			known.free[node] = free
 		}
 	}
 	known.seen = r.dropped + len(r.changed)
+}
+
+// atLeast counts the nodes with so much room.
+func (r *room) atLeast(each int32) (n int64) {
+	for _, k := range r.count[min(int(each), len(r.count)):] {
+		n += int64(k)
+	}
+	return n
 }
 
 // current is what is held at this moment.
@@ -130,13 +156,13 @@ func (p *nodePlan) expire() {
 	for i, at := range r.next {
 		if at <= p.now {
 			t := &p.nodes[i]
-			steps := t.learn()
+			t.learn()
 			at = never
-			if k := past(steps, p.now); k < len(steps) {
-				at = steps[k].at
+			if k := t.past(p.now); k < len(t.steps) {
+				at = t.steps[k]
 			}
 			r.next[i] = at
-			if len(r.needs) > 0 {
+			if len(r.kinds) > 0 {
 				r.changed = append(r.changed, int32(i))
 			}
 		}

@@ -30,6 +30,7 @@ type slurm struct {
 	due      int64     // the first place that is not the first of its line, or never
 	users    map[int64]int
 	parts    []int
+	front    *frontier // of what was tried last, one after the other
 }
 
 func newSlurm(p Slurm) *slurm {
@@ -49,7 +50,7 @@ func (p *slurm) clone(into policy) policy {
 	for i := range p.lines {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
-	c.users, c.parts = maps.Clone(p.users), slices.Clone(p.parts)
+	c.users, c.parts, c.front = maps.Clone(p.users), slices.Clone(p.parts), nil
 	return c
 }
 
@@ -266,16 +267,33 @@ func (p *slurm) pass(m *Machine) {
 	} else if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
 		p.retry(m)
 	}
-	for _, id := range slices.Clone(p.held) {
-		if j := &m.jobs[id]; j.planned <= m.now {
-			p.start(m, id)
-		}
+	if !p.punctual(m) {
+		p.anew(m)
 	}
 	p.reach(m)
 	p.due = never
 	for _, id := range p.held {
 		p.due = min(p.due, m.jobs[id].planned)
 	}
+}
+
+// punctual starts the jobs whose places are due. One whose place began before
+// this pass and that does not fit any more, as others have places behind it,
+// makes all places void: false.
+func (p *slurm) punctual(m *Machine) bool {
+	for _, id := range slices.Clone(p.held) {
+		j := &m.jobs[id]
+		if j.planned > m.now {
+			continue
+		}
+		late := j.planned < m.now
+		p.lift(m, j)
+		if late && m.plan.earliest(j, m.now, m.now+1) != m.now {
+			return false
+		}
+		p.start(m, id)
+	}
+	return true
 }
 
 // shrinks tells whether a job whose place is due will hold less than that.
@@ -291,12 +309,10 @@ func (p *slurm) shrinks(m *Machine) bool {
 func (p *slurm) retry(m *Machine) {
 	from := p.tried + int64(p.Window/time.Second)
 	p.tried = m.now
-	var v vain
+	p.front = p.front.anew(&p.queue, m)
 	for _, id := range p.held {
-		if j := &m.jobs[id]; j.planned == never && !v.tells(j, never) {
-			if p.place(m, j, from); j.planned == never {
-				v = vain{j.Need, j.procs, j.limit, never, never}
-			}
+		if j := &m.jobs[id]; j.planned == never {
+			p.place(m, j, from)
 		}
 	}
 }
@@ -305,7 +321,11 @@ func (p *slurm) retry(m *Machine) {
 // there is one.
 func (p *slurm) place(m *Machine, j *job, from int64) {
 	end := m.now + int64(p.Window/time.Second)
-	if j.planned = m.plan.earliest(j, max(m.now, from), end); j.planned >= end {
+	if j.planned = p.front.least(j); j.planned < end {
+		j.planned = m.plan.earliest(j, max(m.now, from, j.planned), end)
+	}
+	p.front.learn(j)
+	if j.planned >= end {
 		j.planned = never
 	} else {
 		m.plan.occupy(j, j.planned, j.planned+j.limit)
@@ -324,6 +344,7 @@ func (p *slurm) anew(m *Machine) {
 // reach gives jobs places, in order, from the first that was not tried yet on,
 // until as many as may be were tried.
 func (p *slurm) reach(m *Machine) {
+	p.front = p.front.anew(&p.queue, m)
 	p.users, p.parts = map[int64]int{}, make([]int, len(p.lines))
 	for _, id := range p.held {
 		p.count(&m.jobs[id])

@@ -4,7 +4,8 @@ package batch
 // which something comes free. It keeps the room that each node had when it was
 // last looked at, which may since have become less, as later holdings come
 // within reach, but not more: more there is only where something comes free.
-// Where the rooms kept suffice, all are looked at again.
+// Where the rooms kept suffice, those are looked at again on which something is
+// to begin.
 type sweep struct {
 	p    *nodePlan
 	j    *job
@@ -13,37 +14,138 @@ type sweep struct {
 	want int64 // processors, or nodes where the job asks for a number of them
 	free []int32
 	sum  int64 // of what the nodes give towards want
+	from place // of the first release after at
+}
+
+// begin sets a sweep up.
+func (p *nodePlan) begin(j *job, at int64) sweep {
+	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs)}
+	if j.Need.Nodes > 0 {
+		s.want, s.each = int64(j.Need.Nodes), j.each()
+	}
+	return s
 }
 
 // search returns the earliest start from at on, or a time of end or later.
 func (s *sweep) search(end int64) int64 {
-	if cap(s.free) < len(s.p.nodes) {
-		s.free = make([]int32, len(s.p.nodes))
-	}
-	s.free = s.free[:len(s.p.nodes)]
-	if s.look() {
+	if s.set(); s.sum >= s.want && s.again() {
 		return s.at
 	}
-	next := entry{key: float64(s.at + 1), seq: -1}
-	at, _ := s.p.releases.find(next)
-	for {
+	for at := s.from; ; {
 		e, here, ok := s.p.releases.at(at)
 		if !ok || int64(e.key) >= end {
 			return end
 		}
-		at = here
-		if s.at = int64(e.key); s.at < int64(next.key) {
-			at.i++ // of the time where the search began
-			continue
-		}
+		at, s.at = here, int64(e.key)
 		for ; ok && int64(e.key) == s.at; e, at, ok = s.p.releases.at(at) {
-			s.renew(int32(e.seq))
+			for _, part := range s.p.parts[e.job] {
+				s.renew(part.node)
+			}
 			at.i++
 		}
-		if s.sum >= s.want && s.look() {
+		if s.sum >= s.want && s.again() {
 			return s.at
 		}
 	}
+}
+
+// look works out the room of every node and tells whether it suffices.
+func (s *sweep) look() bool {
+	s.set()
+	return s.again()
+}
+
+// near is so few releases that looking at what they free is cheaper than looking
+// at all nodes.
+const near = 48
+
+// set works out the rooms to begin with: those of now, and what comes free
+// until the time at, or where that is much, all of them.
+func (s *sweep) set() {
+	s.memory()
+	if s.p.shut != nil || s.at > s.p.now && !s.close() {
+		s.all()
+		s.from, _ = s.p.releases.find(entry{key: float64(s.at + 1), seq: -never})
+		return
+	}
+	r := s.p.room(s.j.Need)
+	copy(s.free, r.free)
+	if s.sum = r.total; s.j.Need.Nodes > 0 {
+		s.sum = r.atLeast(s.each)
+	}
+	at := place{}
+	e, here, ok := s.p.releases.at(at)
+	for ; ok && int64(e.key) <= s.at; e, here, ok = s.p.releases.at(at) {
+		for _, part := range s.p.parts[e.job] {
+			if s.at > s.p.now {
+				s.renew(part.node)
+			}
+		}
+		at = here
+		at.i++
+	}
+	s.from = at
+}
+
+func (s *sweep) memory() {
+	if cap(s.p.sweep) < len(s.p.nodes) {
+		s.p.sweep = make([]int32, len(s.p.nodes))
+	}
+	s.p.swept = swept{}
+	s.free = s.p.sweep[:len(s.p.nodes)]
+	s.p.sweep = s.free
+}
+
+// close tells whether few releases lie between now and the time at.
+func (s *sweep) close() bool {
+	e, _, ok := s.p.releases.at(place{0, near})
+	return !ok || int64(e.key) > s.at
+}
+
+// all works out the room of every node.
+func (s *sweep) all() {
+	s.sum = 0
+	clear(s.free)
+	for _, n := range s.j.Need.on {
+		if s.p.shut == nil || !s.p.shut[n] {
+			s.free[n] = s.p.nodes[n].room(s.at, s.at+s.j.limit, s.j.Need)
+			s.sum += s.gives(s.free[n])
+		}
+	}
+}
+
+// again looks once more at the nodes on which something is to begin and tells
+// whether there is enough.
+func (s *sweep) again() bool {
+	n := s.j.Need
+	for _, node := range s.p.planned() {
+		if s.free[node] > 0 && n.serves(node) {
+			room := s.p.nodes[node].room(s.at, s.at+s.j.limit, n)
+			s.sum += s.gives(room) - s.gives(s.free[node])
+			s.free[node] = room
+		}
+	}
+	return s.sum >= s.want
+}
+
+// beside tells the same of now, without keeping the rooms.
+func (s *sweep) beside(r *room) bool {
+	if s.p.shut != nil {
+		return s.look()
+	}
+	sum, n := r.total, s.j.Need
+	if n.Nodes > 0 {
+		sum = r.atLeast(s.each)
+	}
+	for _, node := range s.p.planned() {
+		if sum < s.want {
+			return false
+		}
+		if free := r.free[node]; free > 0 {
+			sum += s.gives(s.p.nodes[node].room(s.at, s.at+s.j.limit, n)) - s.gives(free)
+		}
+	}
+	return sum >= s.want
 }
 
 // gives is what room on a node gives towards want.
@@ -55,43 +157,6 @@ func (s *sweep) gives(room int32) int64 {
 		return 1
 	}
 	return int64(room)
-}
-
-// look works out the room of every node and tells whether it suffices.
-func (s *sweep) look() bool {
-	s.sum = 0
-	var now []int32
-	if s.at == s.p.now {
-		r := s.p.room(s.j.Need)
-		if now = r.free; r.total < int64(s.j.procs) && !s.p.reserved && s.p.shut == nil {
-			s.ahead(now)
-			return false
-		}
-	}
-	clear(s.free)
-	for _, n := range s.j.Need.on {
-		if s.p.shut != nil && s.p.shut[n] {
-			continue
-		}
-		t := &s.p.nodes[n]
-		if now == nil || now[n] > 0 && t.begin > s.at {
-			s.free[n] = t.room(s.at, s.at+s.j.limit, s.j.Need)
-		} else {
-			s.free[n] = now[n]
-		}
-		if s.sum += s.gives(s.free[n]); s.sum >= s.want {
-			return true
-		}
-	}
-	return false
-}
-
-// ahead takes what is free now for the room, which may be too much.
-func (s *sweep) ahead(now []int32) {
-	copy(s.free, now)
-	for _, n := range s.j.Need.on {
-		s.sum += s.gives(now[n])
-	}
 }
 
 // renew works out the room of one node on which something has come free.

@@ -8,16 +8,11 @@ type timeline struct {
 	begin    int64   // the latest begin of what is held
 	end      int64   // the earliest end
 	reserved int     // holdings that have to do with reservations
-	// steps is what is held from each time on that anything begins or ends,
-	// where known; it is not looked at where there are reservations.
+	// steps is what is held from each time on that anything begins or ends, but
+	// for the past, where known; it is not looked at where there are reservations.
 	known bool
-	steps []begin
-}
-
-// begin is a moment at which a holding begins.
-type begin struct {
-	at   int64
-	used amounts
+	steps []int64
+	used  []amounts // by step
 }
 
 // amounts of one node's resources: processors, memory MB, disk MB, GPUs.
@@ -29,6 +24,10 @@ type amounts struct {
 
 func (a amounts) plus(b *amounts) amounts {
 	return amounts{a.procs + b.procs, a.memory + b.memory, a.disk + b.disk, a.gpus + b.gpus}
+}
+
+func (a amounts) without(b *amounts) amounts {
+	return amounts{a.procs - b.procs, a.memory - b.memory, a.disk - b.disk, a.gpus - b.gpus}
 }
 
 func (a amounts) max(b *amounts) amounts {
@@ -43,44 +42,110 @@ type holding struct {
 	amounts
 }
 
-// count works out sum, begin and end.
-func (t *timeline) count() {
-	t.sum, t.begin, t.end, t.reserved = amounts{}, -never, never, 0
-	for i := range t.held {
-		t.add(&t.held[i])
-	}
-}
-
-func (t *timeline) add(h *holding) {
-	t.known = false
+// add takes in a holding, at the time now.
+func (t *timeline) add(now int64, h *holding) {
 	t.sum = t.sum.plus(&h.amounts)
 	t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
 	if h.within > 0 {
 		t.reserved++
 	}
+	t.change(now, h, 1)
+}
+
+// change keeps the steps, to which a holding is added or from which it is taken.
+func (t *timeline) change(now int64, h *holding, sign int32) {
+	if t.reserved > 0 || !t.known {
+		t.known = false
+		return
+	}
+	from, to := max(h.from, now), h.to
+	if from >= to {
+		return
+	}
+	if t.past(now) > 1 {
+		n := t.past(now) - 1
+		t.steps, t.used = append(t.steps[:0], t.steps[n:]...), append(t.used[:0], t.used[n:]...)
+	}
+	part := amounts{sign * h.procs, int64(sign) * h.memory, int64(sign) * h.disk, sign * h.gpus}
+	k := t.cut(to)
+	i := t.cut(from)
+	if len(t.steps) > k && t.steps[k] < to { // cutting at from has moved it
+		k++
+	}
+	for n := i; n < k; n++ {
+		t.used[n] = t.used[n].plus(&part)
+	}
+	t.join(k)
+	t.join(i)
+}
+
+// cut makes a step begin at a time and returns its place.
+func (t *timeline) cut(at int64) int {
+	i := t.past(at)
+	if i > 0 && t.steps[i-1] == at {
+		return i - 1
+	}
+	used := amounts{}
+	if i > 0 {
+		used = t.used[i-1]
+	}
+	t.insert(i, at, used)
+	return i
+}
+
+// insert adds a step.
+func (t *timeline) insert(i int, at int64, used amounts) {
+	t.steps, t.used = append(t.steps, 0), append(t.used, amounts{})
+	copy(t.steps[i+1:], t.steps[i:])
+	copy(t.used[i+1:], t.used[i:])
+	t.steps[i], t.used[i] = at, used
+}
+
+// join takes out a step that is as the one before it.
+func (t *timeline) join(i int) {
+	if i > 0 && t.used[i] == t.used[i-1] || i == 0 && t.used[i] == (amounts{}) {
+		t.steps, t.used = append(t.steps[:i], t.steps[i+1:]...), append(t.used[:i], t.used[i+1:]...)
+	}
 }
 
 // drop takes out what an owner holds.
-func (t *timeline) drop(owner int64) {
+func (t *timeline) drop(now, owner int64) {
 	for i := 0; i < len(t.held); {
 		if t.held[i].owner != owner {
 			i++
 			continue
 		}
-		last := len(t.held) - 1
+		h, last := t.held[i], len(t.held)-1
 		t.held[i] = t.held[last]
 		t.held = t.held[:last]
+		t.sum = t.sum.without(&h.amounts)
+		if h.within > 0 {
+			t.reserved--
+			t.known = false
+		}
+		if h.from >= t.begin || h.to <= t.end {
+			t.bound()
+		}
+		t.change(now, &h, -1)
 	}
-	t.count()
+}
+
+// bound works out begin and end.
+func (t *timeline) bound() {
+	t.begin, t.end = -never, never
+	for i := range t.held {
+		h := &t.held[i]
+		t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
+	}
 }
 
 // room is how many processors of a job the node can take in [from, to).
 func (t *timeline) room(from, to int64, n *Need) int32 {
-	return t.have.less(t.peak(from, to, n.access), n)
+	return t.have.room(t.peak(from, to, n.access), n)
 }
 
-// less is how many processors of a job fit beside what is used.
-func (a amounts) less(used amounts, n *Need) int32 {
+// room is how many processors of a job fit beside what is used.
+func (a amounts) room(used amounts, n *Need) int32 {
 	room := a.procs - used.procs
 	if n.Whole && used != (amounts{}) {
 		return 0
@@ -102,14 +167,14 @@ func (t *timeline) peak(from, to int64, access int32) amounts {
 		return t.sum
 	}
 	if t.reserved == 0 {
-		steps := t.learn()
-		i := past(steps, from)
+		t.learn()
+		i := t.past(from)
 		top := amounts{}
 		if i > 0 {
-			top = steps[i-1].used
+			top = t.used[i-1]
 		}
-		for ; i < len(steps) && steps[i].at < to; i++ {
-			top = top.max(&steps[i].used)
+		for ; i < len(t.steps) && t.steps[i] < to; i++ {
+			top = top.max(&t.used[i])
 		}
 		return top
 	}
@@ -124,44 +189,45 @@ func (t *timeline) peak(from, to int64, access int32) amounts {
 }
 
 // past is the place of the first step after a time.
-func past(steps []begin, at int64) int {
-	i := 0
-	for i < len(steps) && steps[i].at <= at {
-		i++
+func (t *timeline) past(at int64) int {
+	lo, hi := 0, len(t.steps)
+	for hi-lo > 8 {
+		if mid := (lo + hi) / 2; t.steps[mid] <= at {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	return i
+	for lo < hi && t.steps[lo] <= at {
+		lo++
+	}
+	return lo
 }
 
 // learn works out the steps.
-func (t *timeline) learn() []begin {
+func (t *timeline) learn() {
 	if t.known {
-		return t.steps
+		return
 	}
-	t.known, t.steps = true, t.steps[:0]
+	t.known, t.steps, t.used = true, t.steps[:0], t.used[:0]
 	for i := range t.held {
 		h := &t.held[i]
 		t.step(h.from, h.amounts)
 		t.step(h.to, amounts{-h.procs, -h.memory, -h.disk, -h.gpus})
 	}
 	for i := 1; i < len(t.steps); i++ {
-		t.steps[i].used = t.steps[i].used.plus(&t.steps[i-1].used)
+		t.used[i] = t.used[i].plus(&t.used[i-1])
 	}
-	return t.steps
 }
 
 // step adds a change to the steps, in order of time.
 func (t *timeline) step(at int64, change amounts) {
-	i := len(t.steps)
-	for i > 0 && t.steps[i-1].at > at {
-		i--
-	}
-	if i > 0 && t.steps[i-1].at == at {
-		t.steps[i-1].used = t.steps[i-1].used.plus(&change)
+	i := t.past(at)
+	if i > 0 && t.steps[i-1] == at {
+		t.used[i-1] = t.used[i-1].plus(&change)
 		return
 	}
-	t.steps = append(t.steps, begin{})
-	copy(t.steps[i+1:], t.steps[i:])
-	t.steps[i] = begin{at, change}
+	t.insert(i, at, change)
 }
 
 // at is what is held at one moment from the point of view of a job that may
