@@ -22,7 +22,7 @@ import (
 type wikiServeOptions struct {
 	lrms, resources, workload, journal string
 	listen, cert, key, keyFile         string
-	insecure                           bool
+	insecure, control                  bool
 }
 
 // agentWikiCmd holds what speaks WIKI as a resource manager.
@@ -44,11 +44,13 @@ func agentWikiServeCmd(d *deps) *cobra.Command {
 		Use:   "serve",
 		Short: "Present a cluster to a WIKI scheduler such as Maui",
 		Long: `Serve presents a cluster to an external scheduler that speaks WIKI: Maui, Moab, or
-grid agent schedule. The cluster is either a batch system (--lrms), which is shown
-but not changed, or a simulated one: the nodes of a resource trace of Maui's,
-with the jobs of a workload trace, whose first job comes when the server starts
-and whose jobs run for their time once the scheduler starts them. With
---journal the simulated jobs outlive a crash.
+grid agent schedule. The cluster is either a batch system (--lrms), or a simulated
+one. A batch system is shown but not changed; with --control (Slurm) the scheduler
+starts, cancels, suspends and resumes the jobs there that were submitted with
+sbatch --hold, and the rest is shown as held. A simulated cluster has the nodes of a
+resource trace of Maui's and the jobs of a workload trace, whose first job comes
+when the server starts and whose jobs run for their time once the scheduler starts
+them. With --journal the simulated jobs outlive a crash.
 
 The key that signs every message is read from --key-file, which only its owner
 may read. The signature is no security: it listens on loopback or on a Unix
@@ -60,6 +62,7 @@ socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+urlForms(d))
+	fl.BoolVar(&f.control, "control", false, "let the scheduler start the jobs of --lrms that are held by their owners")
 	fl.StringVar(&f.resources, "resources", "", "simulate the nodes of this resource trace `FILE`")
 	fl.StringVar(&f.workload, "workload", "", "with the jobs of this workload trace `FILE`")
 	fl.StringVar(&f.journal, "journal", "", "keep the simulated jobs in `FILE`")
@@ -147,6 +150,8 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 		return nil, usageError(fmt.Errorf("give either --lrms URL or --resources FILE"))
 	case f.lrms != "" && (f.workload != "" || f.journal != ""):
 		return nil, usageError(fmt.Errorf("--workload and --journal are for --resources"))
+	case f.control && f.lrms == "":
+		return nil, usageError(fmt.Errorf("--control is for --lrms"))
 	case f.lrms == "":
 		c, err := simulatedCluster(d, f)
 		if err != nil {
@@ -169,8 +174,19 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 		return nil, usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", f.lrms, urlForms(d)))
 	}
 	q, err := o.QueueReader(f.lrms)
+	if err == nil && f.control {
+		q, err = handed(q, f.lrms)
+	}
 	s.Manager = wiki.Presented{Reader: q}
 	return b.Close, err
+}
+
+// handed is a batch system that starts jobs when it is told to.
+func handed(q plugins.QueueReader, rawURL string) (plugins.QueueReader, error) {
+	if h, ok := q.(interface{ Handed() plugins.QueueReader }); ok {
+		return h.Handed(), nil
+	}
+	return nil, usageError(fmt.Errorf("--control: %s starts its jobs itself", rawURL))
 }
 
 // simulatedCluster sets the cluster of the traces up, or goes on with that of

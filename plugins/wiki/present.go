@@ -2,6 +2,7 @@ package wiki
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -67,6 +68,9 @@ func (p Presented) Jobs(ctx context.Context) ([]Job, error) {
 	list := make([]Job, len(s.Jobs))
 	for i := range s.Jobs {
 		list[i] = presentedJob(&s.Jobs[i])
+		if t, ok := p.Reader.(Starter); ok && list[i].State == maui.JobRunning && t.Suspended(s.Jobs[i].ID) {
+			list[i].State = maui.JobSuspended
+		}
 		list[i].Updated = s.Now
 	}
 	return list, nil
@@ -106,17 +110,46 @@ func plain(name string) string {
 	}, name)
 }
 
-// watched is the answer to every command that would change something.
-func watched() error { return &StatusError{CodeRefused, "this cluster is shown, not to be scheduled"} }
+// Starter is a batch system that starts, ends, suspends and resumes jobs when it
+// is told to, as Manager has it, and says which are suspended.
+type Starter interface {
+	Start(ctx context.Context, id string, tasks []string) error
+	Cancel(ctx context.Context, id, why string) error
+	Suspend(ctx context.Context, id string) error
+	Resume(ctx context.Context, id string) error
+	Suspended(id string) bool
+}
+
+// act lets the batch system do something, if it does what it is told.
+func (p Presented) act(do func(s Starter) error) error {
+	s, ok := p.Reader.(Starter)
+	if !ok {
+		return &StatusError{CodeRefused, "this cluster is shown, not to be scheduled"}
+	}
+	err := do(s)
+	var failed *plugins.Error
+	if errors.As(err, &failed) && failed.Kind == plugins.Refused {
+		return &StatusError{CodeRefused, failed.Err.Error()}
+	}
+	return err
+}
 
 // Start implements Manager.
-func (Presented) Start(context.Context, string, []string) error { return watched() }
+func (p Presented) Start(ctx context.Context, id string, tasks []string) error {
+	return p.act(func(s Starter) error { return s.Start(ctx, id, tasks) })
+}
 
 // Cancel implements Manager.
-func (Presented) Cancel(context.Context, string, string) error { return watched() }
+func (p Presented) Cancel(ctx context.Context, id, why string) error {
+	return p.act(func(s Starter) error { return s.Cancel(ctx, id, why) })
+}
 
 // Suspend implements Manager.
-func (Presented) Suspend(context.Context, string) error { return watched() }
+func (p Presented) Suspend(ctx context.Context, id string) error {
+	return p.act(func(s Starter) error { return s.Suspend(ctx, id) })
+}
 
 // Resume implements Manager.
-func (Presented) Resume(context.Context, string) error { return watched() }
+func (p Presented) Resume(ctx context.Context, id string) error {
+	return p.act(func(s Starter) error { return s.Resume(ctx, id) })
+}
