@@ -10,26 +10,13 @@ import (
 // askedAtOnce is for how many classes of jobs services are asked at once.
 const askedAtOnce = 8
 
-// askAll asks the services about the survivors of every class, all within
-// AskFor: what holds for every job once, about the survivors of any class;
-// what depends on the job class by class. The answers are by class.
-func (b *Broker) askAll(ctx context.Context, matches []*Match) (answers [][]answer, outcomes []Outcome) {
-	if b.AskFor > 0 {
-		within, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go func() {
-			select {
-			case <-b.Clock.After(b.AskFor):
-				cancel()
-			case <-within.Done():
-			}
-		}()
-		ctx = within
-	}
+// askAll asks the services about the survivors of every class until ctx ends:
+// what depends on the job class by class, what holds for every job about rs.
+// The answers are by class.
+func (b *Broker) askAll(ctx context.Context, matches []*Match, rs []*glue.Resource) (answers [][]answer, common []answer) {
 	answers = make([][]answer, len(matches))
-	var common []answer
 	var all sync.WaitGroup
-	if rs := survivors(matches); len(rs) > 0 {
+	if len(rs) > 0 {
 		all.Go(func() { common = b.ask(ctx, b.Services.aboutResources(rs)) })
 	}
 	room := make(chan struct{}, askedAtOnce)
@@ -44,11 +31,7 @@ func (b *Broker) askAll(ctx context.Context, matches []*Match) (answers [][]answ
 		})
 	}
 	all.Wait()
-	for i := range answers {
-		outcomes = summed(outcomes, answers[i])
-		answers[i] = append(answers[i], common...)
-	}
-	return answers, summed(outcomes, common)
+	return answers, common
 }
 
 // survivors are the resources that passed the filters for any class.

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -61,3 +62,47 @@ func BenchmarkPlan10kResources1Job(b *testing.B)     { benchmarkPlan(b, 10000, 1
 func BenchmarkPlan10kResources1000Jobs(b *testing.B) { benchmarkPlan(b, 10000, 1000, false) }
 func BenchmarkPlan28kResources1Job(b *testing.B)     { benchmarkPlan(b, 28000, 1, false) }
 func BenchmarkExplain28kResources(b *testing.B)      { benchmarkPlan(b, 28000, 1, true) }
+
+// manyDifferent are jobs each with Requirements and a Rank of its own.
+func manyDifferent(n int) []*jdl.Job {
+	js := make([]*jdl.Job, n)
+	for i := range js {
+		ad, err := classad.ParseAd("", []byte(fmt.Sprintf(`[Executable = "/bin/true";
+			Requirements = other.GlueCEStateStatus == "Production" && other.GlueHostMainMemoryRAMSize >= %d &&
+			other.GlueCEPolicyMaxWallClockTime >= %d && Member("VO-atlas-%d", other.GlueHostApplicationSoftwareRunTimeEnvironment);
+			Rank = %d * other.GlueCEStateFreeJobSlots - other.GlueCEStateWaitingJobs]`, 2000+i, 60+i%1000, i%40, i)))
+		if err != nil {
+			panic(err)
+		}
+		req, _ := ad.Expr("Requirements")
+		order, _ := ad.Expr("Rank")
+		js[i] = &jdl.Job{Ad: ad, Name: "job", Requirements: req, Rank: order}
+	}
+	return js
+}
+
+// BenchmarkPlanDifferent plans jobs every one of which is different over as
+// many shares and views as 300 sites publish; MB/job is what the plan holds in
+// the end.
+func BenchmarkPlanDifferent(b *testing.B) {
+	rs := bigGrid(12444)
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			js := manyDifferent(n)
+			br := newBroker(func(b *broker.Broker) { b.Policy = rank.Policy{Name: rank.Hybrid} })
+			peak := uint64(0)
+			for b.Loop() {
+				p, err := br.Plan(context.Background(), js, rs)
+				if err != nil || p.Jobs[0].Err != nil {
+					b.Fatal(err, p.Jobs[0].Err)
+				}
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				peak = max(peak, m.HeapInuse)
+				runtime.KeepAlive(p)
+			}
+			b.ReportMetric(float64(peak)/1e6, "MB")
+			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*n), "ms/job")
+		})
+	}
+}

@@ -81,11 +81,11 @@ func significantText(job *jdl.Job) []string {
 	return lines
 }
 
-// classes groups jobs in the order they come; each value indexes jobs. Jobs
-// that avoid different resources are not alike.
-func classes(jobs []*jdl.Job, avoid func(*jdl.Job) []string) [][]int {
+// classes numbers the classes of jobs in the order they come; the value is the
+// class of each job. Jobs that avoid different resources are not alike.
+func classes(jobs []*jdl.Job, avoid func(*jdl.Job) []string) []int {
 	at := map[string]int{}
-	var out [][]int
+	out := make([]int, len(jobs))
 	for i, job := range jobs {
 		key := classOf(job)
 		if avoid != nil {
@@ -93,11 +93,10 @@ func classes(jobs []*jdl.Job, avoid func(*jdl.Job) []string) [][]int {
 		}
 		c, ok := at[key]
 		if !ok {
-			c = len(out)
+			c = len(at)
 			at[key] = c
-			out = append(out, nil)
 		}
-		out[c] = append(out[c], i)
+		out[i] = c
 	}
 	return out
 }

@@ -65,6 +65,7 @@ type RejectedLine struct {
 // Explain works out the whole explanation; it evaluates every clause and
 // filter for every resource.
 func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
+	m = m.whole()
 	e := &Explanation{Job: m.Job.Name, File: m.Job.File, As: m.who, Resources: len(m.Resources), Matching: len(m.Survivors),
 		Clauses: []ClauseCount{}, Nearest: []Miss{}, Unpublished: []Unpublished{}, Rejected: []RejectedLine{}}
 	e.Filters = m.filterCounts()
@@ -72,7 +73,7 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e.Clauses = append(e.Clauses, m.clauseCounts(cs)...)
 	e.Nearest = append(e.Nearest, m.nearest(cs)...)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
-	for _, r := range m.Rejected {
+	for _, r := range m.Rejected() {
 		e.Rejected = append(e.Rejected, rejectedLine(r.Resource, r.Reason(m.Job)))
 	}
 	for _, d := range dropped {
@@ -89,7 +90,12 @@ func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {
 
 func (m *Match) filterCounts() []FilterCount {
 	rejected := map[FilterName]int{}
-	for _, r := range m.Rejected {
+	for _, n := range m.by {
+		if n > 0 {
+			rejected[m.filters[n-1].Name]++
+		}
+	}
+	for _, r := range m.later {
 		rejected[r.Filter]++
 	}
 	left := len(m.Resources)
@@ -175,7 +181,7 @@ func (m *Match) reachedClauses() map[*glue.Resource]bool {
 	for _, r := range m.Survivors {
 		reached[r] = true
 	}
-	for _, r := range m.Rejected {
+	for _, r := range m.Rejected() {
 		if !before[r.Filter] {
 			reached[r.Resource] = true
 		}
@@ -214,16 +220,26 @@ func (m *Match) publishes(name string) bool {
 	return false
 }
 
-// NoMatchError is that nothing matches a job; it carries the whole
-// explanation.
-type NoMatchError struct{ Explanation *Explanation }
+// NoMatchError is that nothing matches a job.
+type NoMatchError struct {
+	match   *Match
+	dropped []rank.Dropped
+	worst   FilterCount // what rejects most
+}
+
+func newNoMatch(m *Match, dropped []rank.Dropped) *NoMatchError {
+	worst := slices.MaxFunc(m.filterCounts(), func(a, b FilterCount) int { return cmp.Compare(a.Rejected, b.Rejected) })
+	return &NoMatchError{m, dropped, worst}
+}
+
+// Explanation works out the whole explanation; see Match.Explain.
+func (e *NoMatchError) Explanation() *Explanation { return e.match.Explain(e.dropped) }
 
 // Error implements error.
 func (e *NoMatchError) Error() string {
-	x := e.Explanation
-	if x.Resources == 0 {
-		return fmt.Sprintf("%s: no resource to choose from: no source published any", x.Job)
+	job, n := e.match.Job.Name, len(e.match.Resources)
+	if n == 0 {
+		return fmt.Sprintf("%s: no resource to choose from: no source published any", job)
 	}
-	worst := slices.MaxFunc(x.Filters, func(a, b FilterCount) int { return cmp.Compare(a.Rejected, b.Rejected) })
-	return fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", x.Job, x.Resources, worst.Name, worst.Rejected)
+	return fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", job, n, e.worst.Name, e.worst.Rejected)
 }

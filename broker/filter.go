@@ -44,6 +44,9 @@ type Filter struct {
 	// says of each: it returns the rows of the table that pass. A filter that
 	// has it judges by an expression of the job's, clause by clause.
 	Pass func(job *jdl.Job, table *classad.Table, rows []int32) []int32
+	// Of, where there is one, names what the filter looks at of a job: jobs for
+	// which it is equal are judged alike. all: every resource passes.
+	Of func(*jdl.Job) (key string, all bool)
 }
 
 // Reason says why a resource is rejected.
@@ -69,6 +72,7 @@ func (r *Reason) String() string {
 // miss.
 type bound struct {
 	what  string // "memory"
+	want  float64
 	have  float64
 	under bool // the job asks for more than there is
 	text  func(float64) string
@@ -136,22 +140,22 @@ const DefaultMaxAge = 12 * time.Hour
 // early.
 func DefaultFilters(r Rules) []Filter {
 	return []Filter{
-		{BySite, r.site, nil},                // only those the user named
-		{ByTried, r.tried, nil},              // not where the job failed before
-		{ByState, r.state, nil},              // takes jobs now
-		{ByView, r.view, nil},                // not the whole where the VO has its own view
-		{ByAccess, r.access, nil},            // this VO may run there
-		{ByProtocol, r.protocol, nil},        // we can talk to it
-		{ByWallTime, r.wallTime, nil},        // fits the queue's limit
-		{ByCPUTime, r.cpuTime, nil},          //
-		{ByMemory, r.memory, nil},            // fits share and node
-		{ByDisk, r.disk, nil},                // and the share's working space
-		{BySlots, r.slots, nil},              // wide enough
-		{ByQueueLimit, r.queueLimit, nil},    // not full
-		{ByEnvironment, r.environments, nil}, // software is installed
-		{ByDowntime, r.downtime, nil},        // up while the job runs
-		{ByAge, r.age, nil},                  // the record is believable
-		requirementsFilter(),                 // the job's expression: dearest, so last
+		{BySite, r.site, nil, r.ofSite},                      // only those the user named
+		{ByTried, r.tried, nil, r.ofTried},                   // not where the job failed before
+		{ByState, r.state, nil, ofNothing},                   // takes jobs now
+		{ByView, r.view, nil, ofVO},                          // not the whole where the VO has its own view
+		{ByAccess, r.access, nil, ofVO},                      // this VO may run there
+		{ByProtocol, r.protocol, nil, ofNothing},             // we can talk to it
+		{ByWallTime, r.wallTime, nil, ofWallTime},            // fits the queue's limit
+		{ByCPUTime, r.cpuTime, nil, ofCPUTime},               //
+		{ByMemory, r.memory, nil, ofMemory},                  // fits share and node
+		{ByDisk, r.disk, nil, ofDisk},                        // and the share's working space
+		{BySlots, r.slots, nil, ofSlots},                     // wide enough
+		{ByQueueLimit, r.queueLimit, nil, ofNothing},         // not full
+		{ByEnvironment, r.environments, nil, ofEnvironments}, // software is installed
+		{ByDowntime, r.downtime, nil, ofDowntime},            // up while the job runs
+		{ByAge, r.age, nil, ofNothing},                       // the record is believable
+		requirementsFilter(),                                 // the job's expression: dearest, so last
 	}
 }
 
@@ -174,7 +178,7 @@ func (r Rules) atMost(what string, need float64, limit glue.Opt[float64], text f
 	if need <= limit.V {
 		return nil
 	}
-	return &Reason{Want: text(need), Have: text(limit.V), bound: &bound{what, limit.V, true, text}}
+	return &Reason{Want: text(need), Have: text(limit.V), bound: &bound{what, need, limit.V, true, text}}
 }
 
 func seconds(o glue.Opt[time.Duration]) glue.Opt[float64] {

@@ -1,26 +1,34 @@
 package broker
 
 import (
+	"slices"
+
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 )
 
 // Match is what the filters say of all resources for one class of equal jobs.
+// In plans of very many different jobs Survivors are forgotten once the jobs
+// are placed; the methods work it out again.
 type Match struct {
 	Job       *jdl.Job // stands for its class
 	Resources []*glue.Resource
 	Survivors []*glue.Resource
-	Rejected  []*Rejection
 	who       Identity // as whom the job was judged
 	filters   []Filter
-	rows      []int32 // of the survivors among Resources
+	rows      []int32      // of the survivors among Resources
+	by        []uint8      // which filter rejects each resource, from 1; 0: none
+	later     []*Rejection // those that passed the filters
+	rejected  []*Rejection // of by, once it was asked for
 	table     *classad.Table
+	again     func() []Filter // the filters anew
+	released  bool            // only counts are left; see whole
+	matching  int             // of a released match
 }
 
-// Rejection is a resource with the filter that came first. Where that judged
-// many at once the reason is worked out when it is asked for: most are never
-// shown.
+// Rejection is a resource with the filter that came first. The reason is worked
+// out when it is asked for: most are never shown.
 type Rejection struct {
 	Resource *glue.Resource
 	Filter   FilterName
@@ -41,17 +49,25 @@ func (r *Rejection) Reason(job *jdl.Job) *Reason {
 }
 
 // match runs the filters one after the other, each over what the ones before
-// have left.
-func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.Table) *Match {
-	m := &Match{Job: job, Resources: rs, filters: filters, table: table, rows: make([]int32, len(rs))}
-	for i := range m.rows {
-		m.rows[i] = int32(i)
-	}
-	for i := range filters {
-		if f := &filters[i]; f.Pass != nil {
-			m.rows = m.keep(f, f.Pass(job, table, m.rows))
-		} else {
-			m.rows = m.each(f)
+// have left. known are verdicts found before, nil for none.
+func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *classad.Table, known verdicts) *Match {
+	m := &Match{Job: job, Resources: rs, filters: again(), again: again, table: table, rows: allRows(len(rs)), by: make([]uint8, len(rs))}
+	for i := range m.filters {
+		f, n := &m.filters[i], uint8(i+1)
+		if f.Pass != nil {
+			m.keep(n, f.Pass(job, table, m.rows))
+			continue
+		}
+		key, all := "", false
+		if f.Of != nil {
+			key, all = f.Of(job)
+		}
+		switch {
+		case all:
+		case known != nil && f.Of != nil:
+			m.keep(n, known.pass(m, f, key))
+		default:
+			m.keep(n, m.each(f))
 		}
 	}
 	m.Survivors = make([]*glue.Resource, len(m.rows))
@@ -61,28 +77,49 @@ func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.T
 	return m
 }
 
+func allRows(n int) []int32 {
+	rows := make([]int32, n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
 // each asks a filter about every row that is left, and returns what passes.
 func (m *Match) each(f *Filter) []int32 {
-	left := m.rows[:0]
+	left := make([]int32, 0, len(m.rows))
 	for _, row := range m.rows {
-		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
-			m.Rejected = append(m.Rejected, &Rejection{Resource: m.Resources[row], Filter: f.Name, reason: why})
-		} else {
+		if f.Reject(m.Job, m.Resources[row]) == nil {
 			left = append(left, row)
 		}
 	}
 	return left
 }
 
-// keep rejects the rows that a filter has not let pass.
-func (m *Match) keep(f *Filter, passed []int32) []int32 {
+// keep rejects the rows that the n-th filter has not let pass.
+func (m *Match) keep(n uint8, passed []int32) {
 	rest := passed
 	for _, row := range m.rows {
 		if len(rest) > 0 && rest[0] == row {
 			rest = rest[1:]
 		} else {
-			m.Rejected = append(m.Rejected, &Rejection{Resource: m.Resources[row], Filter: f.Name, why: f.Reject})
+			m.by[row] = n
 		}
 	}
-	return passed
+	m.rows = passed
+}
+
+// Rejected lists the resources that do not match, in their order, those that
+// passed the filters and were taken out later last.
+func (m *Match) Rejected() []*Rejection {
+	m = m.whole()
+	if m.rejected == nil {
+		for row, n := range m.by {
+			if n > 0 {
+				f := &m.filters[n-1]
+				m.rejected = append(m.rejected, &Rejection{Resource: m.Resources[row], Filter: f.Name, why: f.Reject})
+			}
+		}
+	}
+	return slices.Concat(m.rejected, m.later)
 }

@@ -7,7 +7,8 @@ func (m *Match) MayPass() bool {
 	if len(m.Resources) == 0 {
 		return true
 	}
-	for _, r := range m.Rejected {
+	m = m.whole()
+	for _, r := range m.Rejected() {
 		if r.Reason(m.Job).Temporary && m.onlyForNow(r) {
 			return true
 		}

@@ -77,8 +77,8 @@ func (m *Match) nearest(cs []judged) []Miss {
 }
 
 func (m *Match) groups(cs []judged) map[string]*group {
-	rejected := make(map[*glue.Resource]bool, len(m.Rejected))
-	for _, r := range m.Rejected {
+	rejected := make(map[*glue.Resource]bool, len(m.Rejected()))
+	for _, r := range m.Rejected() {
 		rejected[r.Resource] = true
 	}
 	groups := map[string]*group{}

@@ -30,12 +30,6 @@ type JobPlan struct {
 	Err     error          // *NoMatchError when there is no choice
 }
 
-// class is the work on equal jobs.
-type class struct {
-	match *Match
-	field *rank.Field
-}
-
 // Plan matches, asks the services and ranks. The jobs are placed one after
 // the other, each seeing the counters the earlier ones leave. A job without a
 // choice has Err set; the error of Plan itself is the context's.
@@ -47,39 +41,29 @@ func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource)
 func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience) (*Plan, error) {
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
-	tally := x.tally(ctx, rs, rules.Now)
-	table := classad.NewTable(rs)
-	groups := classes(jobs, x.Avoid)
-	matches := make([]*Match, len(groups))
-	for i, members := range groups {
-		job := jobs[members[0]]
-		matches[i] = match(job, rs, b.filters(rules.avoiding(x.Avoid, job)), table)
-		matches[i].who = rules.who(job)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	w := &planner{Broker: b, rules: rules, experience: x, resources: rs, table: classad.NewTable(rs),
+		tally: x.tally(ctx, rs, rules.Now), draws: rand.New(rand.NewPCG(b.Seed, 0x67726964))}
+	w.verdicts, w.asked, w.classOf = verdicts{}, map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
+	for at := 0; at < len(jobs); {
+		of, end, err := w.stretch(ctx, jobs, at)
+		if err != nil {
+			return nil, err
 		}
-	}
-	answers, outcomes := b.askAll(ctx, matches)
-	p.Services = outcomes
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	of := make([]*class, len(jobs))
-	for i, members := range groups {
-		c := b.field(matches[i], answers[i], rules, table, tally, x)
-		for _, j := range members {
-			of[j] = c
+		for i := at; i < end; i++ {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			p.Jobs[i] = w.place(jobs[i], of[w.classOf[i]], len(jobs) == 1)
 		}
+		if at > 0 || end < len(jobs) {
+			for _, c := range of {
+				c.match.release()
+			}
+		}
+		at = end
 	}
-	b.place(p, jobs, of, tally)
+	p.Services = w.outcomes
 	return p, nil
-}
-
-// field sets up the competition for the jobs of one class.
-func (b *Broker) field(m *Match, answers []answer, rules Rules, table *classad.Table, tally *rank.Tally, x Experience) *class {
-	cs := x.heed(m, m.candidates(rules, answers), rules.Now)
-	policy := b.policyFor(m.Job)
-	return &class{m, policy.NewField(m.Job, rules.Now, cs, tally, rankOf(m, cs, table, policy.Name))}
 }
 
 // dataAccessCost is the name by which a Rank asks for closeness to the data.
@@ -111,28 +95,4 @@ func rankOf(m *Match, cs []rank.Candidate, table *classad.Table, policy string) 
 	}
 	again := classad.NewEvaluation(job.Ad)
 	return func(r *glue.Resource) classad.Value { return again.Eval(e, r) }
-}
-
-// place orders the choices of every job and counts each where it goes.
-func (b *Broker) place(p *Plan, jobs []*jdl.Job, of []*class, tally *rank.Tally) {
-	draws := rand.New(rand.NewPCG(b.Seed, 0x67726964))
-	n := b.Offers()
-	if b.WholeOrder || len(jobs) == 1 {
-		n = 0
-	}
-	explained := map[*class]*NoMatchError{}
-	for i, job := range jobs {
-		c := of[i]
-		jp := JobPlan{Job: job, Match: c.match}
-		jp.Choices, jp.Dropped = c.field.Order(draws, n)
-		if len(jp.Choices) > 0 {
-			tally.Place(jp.Choices[0].Resource, job.Demand.Slots)
-		} else {
-			if explained[c] == nil {
-				explained[c] = &NoMatchError{c.match.Explain(jp.Dropped)}
-			}
-			jp.Err = explained[c]
-		}
-		p.Jobs[i] = jp
-	}
 }

@@ -38,7 +38,7 @@ func TestNoMatchSaysWhy(t *testing.T) {
 	if !ok {
 		t.Fatalf("error %v", p.Jobs[0].Err)
 	}
-	x := e.Explanation
+	x := e.Explanation()
 	if got := e.Error(); got != "job: none of 4 resources matches; most fail on requirements (3)" {
 		t.Error(got)
 	}
@@ -59,7 +59,7 @@ func TestNoMatchSaysWhy(t *testing.T) {
 	job = newJob(t, `[Requirements = other.GlueHostMainMemoryRAMSize >= 16000]`)
 	p = plan(t, newBroker(), rs, job)
 	e, _ = errors.AsType[*broker.NoMatchError](p.Jobs[0].Err)
-	if got := e.Explanation.Nearest[0].String(); got !=
+	if got := e.Explanation().Nearest[0].String(); got !=
 		"without other.GlueHostMainMemoryRAMSize >= 16000 (1:17): 3 more; with GlueHostMainMemoryRAMSize >= 15360: 2 more" {
 		t.Errorf("nearest miss %q", got)
 	}
@@ -309,7 +309,7 @@ func TestRequirementsFilterOfOneAndOfMany(t *testing.T) {
 			t.Errorf("%s: alone %v, among many %v", r.ID, why, passed[r])
 		}
 	}
-	for _, r := range m.Rejected {
+	for _, r := range m.Rejected() {
 		first, again := r.Reason(job), r.Reason(job)
 		if r.Filter != broker.ByRequirements || first != again || first.Clause == nil {
 			t.Errorf("%s: %s %+v", r.Resource.ID, r.Filter, first)

@@ -150,7 +150,7 @@ func (m *Match) without(cs []rank.Candidate, against func(*rank.Candidate) *Reas
 	left, kept, rows := cs[:0], m.Survivors[:0:0], m.rows[:0:0]
 	for i := range cs {
 		if why := against(&cs[i]); why != nil {
-			m.Rejected = append(m.Rejected, &Rejection{Resource: cs[i].Resource, Filter: why.Filter, reason: why})
+			m.later = append(m.later, &Rejection{Resource: cs[i].Resource, Filter: why.Filter, reason: why})
 			continue
 		}
 		left, kept, rows = append(left, cs[i]), append(kept, m.Survivors[i]), append(rows, m.rows[i])

@@ -197,7 +197,7 @@ func matchDocument(p *broker.Plan, s *session, explain bool) planDocument {
 		doc.Sources = append(doc.Sources, d)
 	}
 	for _, j := range p.Jobs {
-		d := jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Matching: len(j.Match.Survivors), Choices: []choiceDocument{}}
+		d := jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Matching: j.Match.Matching(), Choices: []choiceDocument{}}
 		for i, r := range j.Choices {
 			c := choiceDocument{Place: i + 1, ID: r.Resource.ID, Name: r.Resource.Name, Site: r.Resource.Site, Interface: r.Endpoint.Interface,
 				Endpoint: r.Endpoint.URL, Score: r.Score, Uncertainty: r.Uncertainty, Age: r.Age, Terms: r.Terms}

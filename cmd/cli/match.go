@@ -136,7 +136,7 @@ func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, f matchOptions) error 
 		return explanation(d, j.Match.Explain(j.Dropped), 0)
 	}
 	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-		return explanation(d, e.Explanation, rejectedShown)
+		return explanation(d, e.Explanation(), rejectedShown)
 	}
 	for _, dropped := range j.Dropped {
 		fmt.Fprintf(d.env.Out, "not ranked: %s: %s\n", dropped.Resource.ID, dropped.Why)

@@ -288,7 +288,7 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 			said[j.Err] = true
 			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(j.Err.Error()))
 			if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-				explainTo(d, e.Explanation)
+				explainTo(d, e.Explanation())
 			}
 		}
 	}

@@ -1,0 +1,401 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/glue"
+	"gridbroker/jdl/classad"
+	"gridbroker/rank"
+)
+
+// Relaxation is a change of the job by which more resources would match, with
+// what it would bring.
+type Relaxation struct {
+	Changes []Change `json:"changes"` // one or two
+	More    int      `json:"more"`    // resources that would match besides
+	Queues  int      `json:"queues"`  // they belong to
+	// Seconds is when the job would be done at the best of them, by the score
+	// and what is published; 0 where the policy does not estimate it. Sooner is
+	// how much earlier that is than at the best resource that matches now;
+	// negative is later, 0 where there is none.
+	Seconds float64 `json:"seconds,omitempty"`
+	Sooner  float64 `json:"sooner_seconds,omitempty"`
+	cost    float64
+}
+
+// Change is one edit of the job.
+type Change struct {
+	From string `json:"from"`         // "memory 2048 MB", or a clause of Requirements
+	To   string `json:"to"`           // "memory 2000 MB"; "": without it
+	At   string `json:"at,omitempty"` // line:col of a clause
+
+	value float64 // the number in To, where it is one
+}
+
+// String says it as "FROM -> TO".
+func (c Change) String() string {
+	from := c.From
+	if c.At != "" {
+		from += " (" + c.At + ")"
+	}
+	if c.To == "" {
+		return "without " + from
+	}
+	return from + " -> " + c.To
+}
+
+// Limits of a search for relaxations.
+const (
+	maxChoices     = 4  // steps of one number that are tried
+	maxCombined    = 24 // pairs of obstacles that are looked at, those with the most resources
+	maxRelaxations = 10
+)
+
+// step is how far one obstacle of a resource must be moved.
+type step struct {
+	key    string // equal for the same obstacle of all resources
+	from   string
+	at     string
+	need   float64 // the value the bound must come to; NaN: none, the obstacle goes or becomes text
+	up     bool    // the bound is a lower one: it must come down to need
+	text   string  // what replaces it, where need is NaN
+	bound  float64
+	render func(float64) string
+}
+
+// resourceSteps are the steps, one or two, that open a resource.
+type resourceSteps struct {
+	resource *glue.Resource
+	steps    []step
+}
+
+// Relax searches what small changes of a job would open: each bound and clause
+// by itself and in pairs, at the values that resources publish. What the user
+// cannot change, as access rules or a closed queue, is no obstacle that could
+// be moved. The best come first: most resources for the smallest changes.
+func (b *Broker) Relax(j *JobPlan) []Relaxation {
+	m := j.Match.whole()
+	var near []resourceSteps
+	rejected := map[*glue.Resource]bool{}
+	for _, r := range m.Rejected() {
+		rejected[r.Resource] = true
+	}
+	cs := m.verdicts()
+	for row, r := range m.Resources {
+		if !rejected[r] {
+			continue
+		}
+		if steps, ok := m.steps(cs, row); ok {
+			near = append(near, resourceSteps{r, steps})
+		}
+	}
+	out := append(single(near), pairs(near)...)
+	slices.SortStableFunc(out, func(a, b Relaxation) int { return cmp.Compare(b.worth(), a.worth()) })
+	out = undominated(out)
+	out = out[:min(len(out), maxRelaxations)]
+	b.price(m, j, out, near)
+	return out
+}
+
+// worth orders relaxations: queues opened, per size of the change.
+func (r Relaxation) worth() float64 {
+	return float64(r.Queues) / (0.05 + r.cost) / math.Pow(4, float64(len(r.Changes)-1))
+}
+
+// undominated leaves out what costs more than another one and opens no more.
+func undominated(rs []Relaxation) []Relaxation {
+	var out []Relaxation
+	for _, r := range rs {
+		if !slices.ContainsFunc(out, func(o Relaxation) bool {
+			return o.cost <= r.cost && o.More >= r.More && len(o.Changes) <= len(r.Changes)
+		}) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// steps are what keeps a resource away, if the user can change all of it and
+// it is not more than two things.
+func (m *Match) steps(cs []judged, row int) ([]step, bool) {
+	obs := m.obstacles(cs, row)
+	if len(obs) == 0 || len(obs) > 2 {
+		return nil, false
+	}
+	var out []step
+	for _, o := range obs {
+		s, ok := m.step(o, m.Resources[row])
+		if !ok {
+			return nil, false
+		}
+		out = append(out, s)
+	}
+	return out, true
+}
+
+func (m *Match) step(o obstacle, r *glue.Resource) (step, bool) {
+	if o.clause != nil {
+		return clauseStep(o.clause, r)
+	}
+	why := o.reason
+	switch {
+	case why.bound != nil && why.bound.under:
+		b := why.bound
+		return step{key: o.name, from: o.name, need: b.have, up: true, bound: b.want, render: func(f float64) string { return b.what + " " + b.text(f) }}, true
+	case o.filter == ByEnvironment:
+		return step{key: why.Want, from: why.Want, need: math.NaN()}, true
+	}
+	return step{}, false
+}
+
+// clauseStep is what to do to a clause of Requirements. Defaults that the user
+// did not write are not his to change.
+func clauseStep(c *Clause, r *glue.Resource) (step, bool) {
+	s := step{key: c.Text, from: c.Text, at: c.at(), need: math.NaN()}
+	if c.Line == 0 {
+		return s, false
+	}
+	name, op, literal, ok := comparison(c.expr)
+	if !ok {
+		return s, true
+	}
+	v, published := r.Lookup(name)
+	if text, isText := v.Str(); isText && published && op == classad.OpEq {
+		s.text = fmt.Sprintf("%s == %q", name, text)
+		s.key += "\x00" + s.text
+		return s, true
+	}
+	want, isNumber := literal.Number()
+	n, has := v.Number()
+	up := op == classad.OpGe || op == classad.OpGt
+	if !isNumber || !has || !published || !up && op != classad.OpLe && op != classad.OpLt {
+		return s, true
+	}
+	sign := map[bool]string{true: ">=", false: "<="}[up]
+	s.need, s.up, s.bound = n, up, want
+	s.render = func(f float64) string { return fmt.Sprintf("%s %s %s", name, sign, number(f)) }
+	return s, true
+}
+
+// opens reports whether moving the obstacle to value lets the step's resource in.
+func (s step) opens(value float64) bool {
+	if math.IsNaN(s.need) {
+		return true
+	}
+	if s.up {
+		return value <= s.need
+	}
+	return value >= s.need
+}
+
+// cost is the size of a change: relative for numbers, 1 for what goes.
+func (s step) cost(value float64) float64 {
+	if math.IsNaN(value) {
+		return 1
+	}
+	return min(1, math.Abs(s.bound-value)/max(1, math.Abs(s.bound)))
+}
+
+func (s step) change(value float64) Change {
+	c := Change{From: s.from, To: s.text, At: s.at, value: value}
+	if !math.IsNaN(value) {
+		c.To = s.render(value)
+	}
+	return c
+}
+
+// values are those to which an obstacle could be moved, the nearest first, at
+// most maxChoices: the nearest, the farthest, and between them evenly.
+func values(steps []step) []float64 {
+	var all []float64
+	for _, s := range steps {
+		if math.IsNaN(s.need) {
+			return []float64{math.NaN()}
+		}
+		all = append(all, s.need)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); steps[0].up {
+		slices.Reverse(all)
+	}
+	if len(all) <= maxChoices {
+		return all
+	}
+	out := make([]float64, maxChoices)
+	for i := range out {
+		out[i] = all[i*(len(all)-1)/(maxChoices-1)]
+	}
+	return out
+}
+
+// single are the changes of one thing.
+func single(near []resourceSteps) []Relaxation {
+	by := map[string][]step{}
+	open := map[string][]*glue.Resource{}
+	for _, n := range near {
+		if len(n.steps) == 1 {
+			k := n.steps[0].key
+			by[k], open[k] = append(by[k], n.steps[0]), append(open[k], n.resource)
+		}
+	}
+	var out []Relaxation
+	for _, k := range slices.Sorted(maps.Keys(by)) {
+		for _, v := range values(by[k]) {
+			var rs []*glue.Resource
+			for i, s := range by[k] {
+				if s.opens(v) {
+					rs = append(rs, open[k][i])
+				}
+			}
+			out = append(out, relaxation(rs, []Change{by[k][0].change(v)}, by[k][0].cost(v)))
+		}
+	}
+	return out
+}
+
+func relaxation(rs []*glue.Resource, changes []Change, cost float64) Relaxation {
+	queues := map[string]bool{}
+	for _, r := range rs {
+		queues[r.CE+"\x00"+cmp.Or(r.Queue, r.ID)] = true
+	}
+	return Relaxation{Changes: changes, More: len(rs), Queues: len(queues), cost: cost}
+}
+
+// combined is the resources that two obstacles keep away, and each of them.
+type combined struct {
+	keys  [2]string
+	first []step // of those that both keep away
+	other []step
+}
+
+// pairs are the changes of two things at once: of those pairs of obstacles that
+// keep the most resources away.
+func pairs(near []resourceSteps) []Relaxation {
+	by := map[[2]string]*combined{}
+	for _, n := range near {
+		if len(n.steps) != 2 || n.steps[0].key == n.steps[1].key {
+			continue
+		}
+		a, b := n.steps[0], n.steps[1]
+		if a.key > b.key {
+			a, b = b, a
+		}
+		k := [2]string{a.key, b.key}
+		if by[k] == nil {
+			by[k] = &combined{keys: k}
+		}
+		by[k].first, by[k].other = append(by[k].first, a), append(by[k].other, b)
+	}
+	most := slices.SortedFunc(maps.Values(by), func(a, b *combined) int {
+		return cmp.Or(cmp.Compare(len(b.first), len(a.first)), strings.Compare(a.keys[0], b.keys[0]), strings.Compare(a.keys[1], b.keys[1]))
+	})
+	var out []Relaxation
+	for _, c := range most[:min(len(most), maxCombined)] {
+		for _, v := range values(c.first) {
+			for _, w := range values(c.other) {
+				rs := opened(near, map[string]float64{c.keys[0]: v, c.keys[1]: w})
+				both := []Change{c.first[0].change(v), c.other[0].change(w)}
+				out = append(out, relaxation(rs, both, c.first[0].cost(v)+c.other[0].cost(w)))
+			}
+		}
+	}
+	return out
+}
+
+// opened are the resources all of whose obstacles are moved far enough.
+func opened(near []resourceSteps, to map[string]float64) []*glue.Resource {
+	var out []*glue.Resource
+	for _, n := range near {
+		if !slices.ContainsFunc(n.steps, func(s step) bool { v, ok := to[s.key]; return !ok || !s.opens(v) }) {
+			out = append(out, n.resource)
+		}
+	}
+	return out
+}
+
+// price works out when the job would be done at what a relaxation opens. The
+// services were not asked about these resources: what is published decides.
+func (b *Broker) price(m *Match, j *JobPlan, rs []Relaxation, near []resourceSteps) {
+	rules, policy := b.rules(), b.policyFor(j.Job)
+	if policy.Name == "" {
+		policy.Name = rank.Hybrid
+	}
+	seconds := map[*glue.Resource]float64{}
+	var cs []rank.Candidate
+	for _, n := range near {
+		e, _ := rules.endpoint(n.resource)
+		cs = append(cs, rank.Candidate{Resource: n.resource, Endpoint: e, Age: Age(n.resource, rules.Now)})
+	}
+	policy.Name = cmp.Or(map[bool]string{true: rank.Hybrid}[policy.Name == rank.JDL], policy.Name)
+	ranked, _ := policy.NewField(j.Job, rules.Now, cs, rank.NewTally(), nil).Order(rand.New(rand.NewPCG(b.Seed, 1)), 0)
+	for _, r := range ranked {
+		if s, ok := Parts(r).Seconds(); ok {
+			seconds[r.Resource] = s
+		}
+	}
+	now := 0.0
+	if len(j.Choices) > 0 {
+		now, _ = Parts(j.Choices[0]).Seconds()
+	}
+	for i := range rs {
+		rs[i].Seconds = m.soonest(rs[i], near, seconds)
+		if rs[i].Seconds > 0 && now > 0 {
+			rs[i].Sooner = now - rs[i].Seconds
+		}
+	}
+}
+
+// soonest is the least of the times at what a relaxation opens, 0 without any.
+func (m *Match) soonest(r Relaxation, near []resourceSteps, seconds map[*glue.Resource]float64) float64 {
+	best := 0.0
+	for _, n := range near {
+		fits := len(n.steps) <= len(r.Changes) && !slices.ContainsFunc(n.steps, func(s step) bool {
+			return !slices.ContainsFunc(r.Changes, func(c Change) bool { return s.within(c) })
+		})
+		if t := seconds[n.resource]; fits && t > 0 && (best == 0 || t < best) {
+			best = t
+		}
+	}
+	return best
+}
+
+// within reports whether a change of the same obstacle goes far enough.
+func (s step) within(c Change) bool {
+	if c.From != s.from {
+		return false
+	}
+	if math.IsNaN(s.need) {
+		return c.To == s.text
+	}
+	return s.opens(c.value)
+}
+
+// String is the whole as one line: "memory 2048 MB -> 2000 MB: +5 queues, 3h
+// earlier".
+func (r Relaxation) String() string {
+	parts := make([]string, len(r.Changes))
+	for i, c := range r.Changes {
+		parts[i] = c.String()
+	}
+	s := fmt.Sprintf("%s: +%d queues", strings.Join(parts, " and "), r.Queues)
+	if r.Queues == 1 {
+		s = strings.TrimSuffix(s, "s")
+	}
+	span := func(seconds float64) string { return duration(time.Duration(seconds) * time.Second) }
+	switch {
+	case r.Sooner >= 60:
+		s += ", " + span(r.Sooner) + " earlier"
+	case r.Sooner <= -60:
+		s += ", " + span(-r.Sooner) + " later than the best now"
+	case r.Sooner == 0 && r.Seconds > 0:
+		s += ", done in " + span(r.Seconds)
+	}
+	return s
+}
