@@ -37,6 +37,9 @@ check: ## gofmt, vet, staticcheck, layer test, known vulnerabilities
 	$(GO) test -count=1 ./cmd
 	@testdata/vuln.sh
 
+schemas: ## make docs/schema from the types
+	$(GO) run ./cmd/schemas docs/schema
+
 bench: ## every benchmark
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
@@ -62,4 +65,4 @@ clean: ## remove what was built
 	rm -rf bin dist
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long release unit check bench fuzz testbed-up testbed-down install clean
+.PHONY: help build demo test test-long release unit check schemas bench fuzz testbed-up testbed-down install clean

@@ -15,11 +15,11 @@ type Accuracy struct {
 // "waiting" jobs leave out the jobs that did not wait and were not foretold to.
 type AccuracyFigures struct {
 	Jobs          int     `json:"jobs"`
-	MeanError     float64 `json:"error_mean"`                // mean absolute error
+	MeanError     float64 `json:"error_mean" unit:"seconds"` // mean absolute error
 	RelativeError float64 `json:"error_mean_over_wait_mean"` // divided by the mean wait
 	Waiting       int     `json:"waiting_jobs"`
-	Median        float64 `json:"waiting_error_median"` // of the absolute error
-	Minute        float64 `json:"waiting_within_1min"`  // parts of the waiting jobs
+	Median        float64 `json:"waiting_error_median" unit:"seconds"` // of the absolute error
+	Minute        float64 `json:"waiting_within_1min"`                 // parts of the waiting jobs
 	TenMinutes    float64 `json:"waiting_within_10min"`
 	Hour          float64 `json:"waiting_within_1h"`
 	Earlier       float64 `json:"waiting_earlier"` // started before the start foretold

@@ -36,10 +36,10 @@ type class struct {
 type Class struct {
 	Name         string  `json:"name"`
 	Jobs         int     `json:"jobs"`
-	MeanWait     float64 `json:"wait_mean"`
-	MedianWait   float64 `json:"wait_median"`
-	P95Wait      float64 `json:"wait_p95"`
-	MaxWait      int64   `json:"wait_max"`
+	MeanWait     float64 `json:"wait_mean" unit:"seconds"`
+	MedianWait   float64 `json:"wait_median" unit:"seconds"`
+	P95Wait      float64 `json:"wait_p95" unit:"seconds"`
+	MaxWait      int64   `json:"wait_max" unit:"seconds"`
 	MeanSlowdown float64 `json:"bounded_slowdown_mean"`
 }
 

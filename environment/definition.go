@@ -280,3 +280,6 @@ func (c *Catalog) All() []*Definition {
 	slices.SortFunc(list, func(a, b *Definition) int { return strings.Compare(a.Tag, b.Tag) })
 	return list
 }
+
+// Document is the length of time as the command's JSON has it.
+func (d Duration) Document() time.Duration { return time.Duration(d) }

@@ -17,6 +17,14 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.V)
 }
 
+// Document is what the command's JSON has of it: nothing where nothing was published.
+func (o Opt[T]) Document() *T {
+	if !o.OK {
+		return nil
+	}
+	return &o.V
+}
+
 // UnmarshalJSON is the reverse of MarshalJSON.
 func (o *Opt[T]) UnmarshalJSON(text []byte) error {
 	*o = Opt[T]{}
@@ -61,11 +69,20 @@ func (s *inSeconds) UnmarshalJSON(text []byte) error {
 // plain is Resource without its methods.
 type plain Resource
 
+// Document is the resource as the command's JSON has it: its fields.
+func (r Resource) Document() plain { return plain(r) }
+
+// Document is the number of seconds as what it is.
+func (s inSeconds) Document() time.Duration { return time.Duration(s) }
+
+// Document is what the command's JSON has of it.
+func (s SlotsFor) Document() slotsFor { return slotsFor{s.Slots, inSeconds(s.Duration)} }
+
 // MarshalJSON writes a resource with its durations in seconds.
 func (r Resource) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		*plain
-		Validity inSeconds `json:"validity,omitzero"`
+		Validity inSeconds `json:"validity_seconds,omitzero"`
 	}{(*plain)(&r), inSeconds(r.Validity)})
 }
 
@@ -73,7 +90,7 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 func (r *Resource) UnmarshalJSON(text []byte) error {
 	x := struct {
 		*plain
-		Validity inSeconds `json:"validity"`
+		Validity inSeconds `json:"validity_seconds"`
 	}{plain: (*plain)(r)}
 	if err := json.Unmarshal(text, &x); err != nil {
 		return err
@@ -98,5 +115,5 @@ func (s *SlotsFor) UnmarshalJSON(text []byte) error {
 
 type slotsFor struct {
 	Slots    int64     `json:"slots"`
-	Duration inSeconds `json:"duration,omitzero"`
+	Duration inSeconds `json:"duration_seconds,omitzero"`
 }

@@ -74,7 +74,7 @@ type Downtime struct {
 // limit), from GLUE2ComputingShareFreeSlotsWithDuration.
 type SlotsFor struct {
 	Slots    int64         `json:"slots,omitzero"`
-	Duration time.Duration `json:"duration,omitzero"`
+	Duration time.Duration `json:"duration_seconds,omitzero"`
 }
 
 // StorageBinding is a storage element close to the resource.
@@ -88,11 +88,11 @@ type StorageBinding struct {
 // at the door (GLUE 1.3 publishes policy times in minutes, GLUE 2.0 in
 // seconds), memory is in MB, clock speeds in MHz.
 type Resource struct {
-	ID   string `json:"id,omitzero"`   // unique in a snapshot: CEID, with "#VO" behind it for a VO's view
-	CEID string `json:"ceID,omitzero"` // GlueCEUniqueID, as published or made in its form (see CEUniqueID)
-	Name string `json:"name,omitzero"` // short, for people and --site: host/queue or the configured name
-	Site string `json:"site,omitzero"` // GLUE domain / site name
-	CE   string `json:"ce,omitzero"`   // host name of the computing element
+	ID   string `json:"id,omitzero"`    // unique in a snapshot: CEID, with "#VO" behind it for a VO's view
+	CEID string `json:"ce_id,omitzero"` // GlueCEUniqueID, as published or made in its form (see CEUniqueID)
+	Name string `json:"name,omitzero"`  // short, for people and --site: host/queue or the configured name
+	Site string `json:"site,omitzero"`  // GLUE domain / site name
+	CE   string `json:"ce,omitzero"`    // host name of the computing element
 	// Cluster is the GLUE 1.3 name of the cluster behind the CE, which several
 	// CEs of a site may share; "": not published.
 	Cluster string `json:"cluster,omitzero"`
@@ -101,14 +101,14 @@ type Resource struct {
 	// ViewOf names the VO when this is a VO's view of a queue that other
 	// resources of the snapshot share; slots must then be counted once per
 	// CE and Queue.
-	ViewOf string `json:"viewOf,omitzero"`
+	ViewOf string `json:"view_of,omitzero"`
 	// Views lists the VOs all members of which have a view of their own of
 	// this share: for them the view holds, not this resource.
 	Views []string `json:"views,omitzero"`
 
-	LRMSVersion    string       `json:"lrmsVersion,omitzero"`
+	LRMSVersion    string       `json:"lrms_version,omitzero"`
 	Implementation string       `json:"implementation,omitzero"` // of the CE: ARC, CREAM, HTCondor-CE ...
-	ImplVersion    string       `json:"implementationVersion,omitzero"`
+	ImplVersion    string       `json:"implementation_version,omitzero"`
 	Endpoints      []Endpoint   `json:"endpoints,omitzero"` // those for jobs, best first
 	Services       []Endpoint   `json:"services,omitzero"`  // those that tell about it: InterfaceQueues, InterfaceEcho, InterfaceForecast
 	Serving        ServingState `json:"serving,omitzero"`
@@ -118,64 +118,64 @@ type Resource struct {
 	Running                    Opt[int64]         `json:"running,omitzero"`
 	Waiting                    Opt[int64]         `json:"waiting,omitzero"`
 	Total                      Opt[int64]         `json:"total,omitzero"` // jobs
-	PreLRMSWaiting             Opt[int64]         `json:"preLRMSWaiting,omitzero"`
+	PreLRMSWaiting             Opt[int64]         `json:"pre_lrms_waiting,omitzero"`
 	Staging                    Opt[int64]         `json:"staging,omitzero"` // jobs held by the CE itself
-	LocalRunning               Opt[int64]         `json:"localRunning,omitzero"`
-	LocalWaiting               Opt[int64]         `json:"localWaiting,omitzero"`
-	FreeSlots                  Opt[int64]         `json:"freeSlots,omitzero"`
-	UsedSlots                  Opt[int64]         `json:"usedSlots,omitzero"`
-	TotalSlots                 Opt[int64]         `json:"totalSlots,omitzero"`    // of the whole cluster behind the share
-	AssignedSlots              Opt[int64]         `json:"assignedSlots,omitzero"` // of them, those given to the share
-	FreeFor                    []SlotsFor         `json:"freeFor,omitzero"`
-	EstimatedWait              Opt[time.Duration] `json:"estimatedWait,omitzero"`
-	WorstWait                  Opt[time.Duration] `json:"worstWait,omitzero"`
-	EstimatedWaitIsPlaceholder bool               `json:"estimatedWaitIsPlaceholder,omitzero"` // the provider published a "no idea" number
-	StateIsPlaceholder         bool               `json:"stateIsPlaceholder,omitzero"`         // the dynamic provider is dead: state numbers were placeholders
+	LocalRunning               Opt[int64]         `json:"local_running,omitzero"`
+	LocalWaiting               Opt[int64]         `json:"local_waiting,omitzero"`
+	FreeSlots                  Opt[int64]         `json:"free_slots,omitzero"`
+	UsedSlots                  Opt[int64]         `json:"used_slots,omitzero"`
+	TotalSlots                 Opt[int64]         `json:"total_slots,omitzero"`    // of the whole cluster behind the share
+	AssignedSlots              Opt[int64]         `json:"assigned_slots,omitzero"` // of them, those given to the share
+	FreeFor                    []SlotsFor         `json:"free_for,omitzero"`
+	EstimatedWait              Opt[time.Duration] `json:"estimated_wait_seconds,omitzero"`
+	WorstWait                  Opt[time.Duration] `json:"worst_wait_seconds,omitzero"`
+	EstimatedWaitIsPlaceholder bool               `json:"estimated_wait_is_placeholder,omitzero"` // the provider published a "no idea" number
+	StateIsPlaceholder         bool               `json:"state_is_placeholder,omitzero"`          // the dynamic provider is dead: state numbers were placeholders
 
 	// Policy.
-	MaxWallTime       Opt[time.Duration] `json:"maxWallTime,omitzero"`
-	MinWallTime       Opt[time.Duration] `json:"minWallTime,omitzero"`
-	DefaultWallTime   Opt[time.Duration] `json:"defaultWallTime,omitzero"`
-	MaxCPUTime        Opt[time.Duration] `json:"maxCPUTime,omitzero"`
-	DefaultCPUTime    Opt[time.Duration] `json:"defaultCPUTime,omitzero"`
-	MaxRunning        Opt[int64]         `json:"maxRunning,omitzero"`
-	MaxWaiting        Opt[int64]         `json:"maxWaiting,omitzero"`
-	MaxTotal          Opt[int64]         `json:"maxTotal,omitzero"` // jobs
-	MaxPreLRMSWaiting Opt[int64]         `json:"maxPreLRMSWaiting,omitzero"`
-	MaxUserRunning    Opt[int64]         `json:"maxUserRunning,omitzero"`
-	MaxSlotsPerJob    Opt[int64]         `json:"maxSlotsPerJob,omitzero"`
-	MaxMemory         Opt[int64]         `json:"maxMemory,omitzero"`
-	MaxVirtualMemory  Opt[int64]         `json:"maxVirtualMemory,omitzero"` // MB
-	MaxDisk           Opt[int64]         `json:"maxDisk,omitzero"`          // MB of working space
+	MaxWallTime       Opt[time.Duration] `json:"max_wall_time_seconds,omitzero"`
+	MinWallTime       Opt[time.Duration] `json:"min_wall_time_seconds,omitzero"`
+	DefaultWallTime   Opt[time.Duration] `json:"default_wall_time_seconds,omitzero"`
+	MaxCPUTime        Opt[time.Duration] `json:"max_cpu_time_seconds,omitzero"`
+	DefaultCPUTime    Opt[time.Duration] `json:"default_cpu_time_seconds,omitzero"`
+	MaxRunning        Opt[int64]         `json:"max_running,omitzero"`
+	MaxWaiting        Opt[int64]         `json:"max_waiting,omitzero"`
+	MaxTotal          Opt[int64]         `json:"max_total,omitzero"` // jobs
+	MaxPreLRMSWaiting Opt[int64]         `json:"max_pre_lrms_waiting,omitzero"`
+	MaxUserRunning    Opt[int64]         `json:"max_user_running,omitzero"`
+	MaxSlotsPerJob    Opt[int64]         `json:"max_slots_per_job,omitzero"`
+	MaxMemory         Opt[int64]         `json:"max_memory_mb,omitzero"`
+	MaxVirtualMemory  Opt[int64]         `json:"max_virtual_memory_mb,omitzero"` // MB
+	MaxDisk           Opt[int64]         `json:"max_disk_mb,omitzero"`           // MB of working space
 	Preemption        Opt[bool]          `json:"preemption,omitzero"`
 	Priority          Opt[int64]         `json:"priority,omitzero"`
 
 	// Environment.
 	Platform            string             `json:"platform,omitzero"` // GLUE 2.0 Platform_t: amd64, i386 ...
-	OSFamily            string             `json:"osFamily,omitzero"`
-	OSName              string             `json:"osName,omitzero"`
-	OSVersion           string             `json:"osVersion,omitzero"`
-	OSCodename          string             `json:"osCodename,omitzero"` // GLUE 1.3 GlueHostOperatingSystemVersion: Core, bookworm ...
-	CPUModel            string             `json:"cpuModel,omitzero"`
-	CPUVendor           string             `json:"cpuVendor,omitzero"`
-	CPUClock            Opt[int64]         `json:"cpuClock,omitzero"` // MHz
-	MainMemory          Opt[int64]         `json:"mainMemory,omitzero"`
-	VirtualMemory       Opt[int64]         `json:"virtualMemory,omitzero"` // MB, of a node
-	PhysicalCPUs        Opt[int64]         `json:"physicalCPUs,omitzero"`
-	LogicalCPUs         Opt[int64]         `json:"logicalCPUs,omitzero"` // of the whole environment
-	SMPSize             Opt[int64]         `json:"smpSize,omitzero"`     // CPUs of one node
-	ConnectivityIn      Opt[bool]          `json:"connectivityIn,omitzero"`
-	ConnectivityOut     Opt[bool]          `json:"connectivityOut,omitzero"`
-	Benchmarks          map[string]float64 `json:"benchmarks,omitzero"`          // by lower-case type: hep-spec06, specint2000 ...
-	RuntimeEnvironments []string           `json:"runtimeEnvironments,omitzero"` // tags, whole: APPS/HEP/ATLAS-23.0.1
-	GPUs                Opt[int64]         `json:"gpus,omitzero"`                // per node
-	CloseSEs            []StorageBinding   `json:"closeSEs,omitzero"`
+	OSFamily            string             `json:"os_family,omitzero"`
+	OSName              string             `json:"os_name,omitzero"`
+	OSVersion           string             `json:"os_version,omitzero"`
+	OSCodename          string             `json:"os_codename,omitzero"` // GLUE 1.3 GlueHostOperatingSystemVersion: Core, bookworm ...
+	CPUModel            string             `json:"cpu_model,omitzero"`
+	CPUVendor           string             `json:"cpu_vendor,omitzero"`
+	CPUClock            Opt[int64]         `json:"cpu_clock_mhz,omitzero"` // MHz
+	MainMemory          Opt[int64]         `json:"main_memory_mb,omitzero"`
+	VirtualMemory       Opt[int64]         `json:"virtual_memory_mb,omitzero"` // MB, of a node
+	PhysicalCPUs        Opt[int64]         `json:"physical_cpus,omitzero"`
+	LogicalCPUs         Opt[int64]         `json:"logical_cpus,omitzero"` // of the whole environment
+	SMPSize             Opt[int64]         `json:"smp_size,omitzero"`     // CPUs of one node
+	ConnectivityIn      Opt[bool]          `json:"connectivity_in,omitzero"`
+	ConnectivityOut     Opt[bool]          `json:"connectivity_out,omitzero"`
+	Benchmarks          map[string]float64 `json:"benchmarks,omitzero"`           // by lower-case type: hep-spec06, specint2000 ...
+	RuntimeEnvironments []string           `json:"runtime_environments,omitzero"` // tags, whole: APPS/HEP/ATLAS-23.0.1
+	GPUs                Opt[int64]         `json:"gpus,omitzero"`                 // per node
+	CloseSEs            []StorageBinding   `json:"close_ses,omitzero"`
 
 	// Provenance.
 	Source    string        `json:"source,omitzero"` // name of the source that said it
 	Schema    string        `json:"schema,omitzero"` // "glue1.3", "glue2.0", "nordugrid", "self"
 	Created   time.Time     `json:"created,omitzero"`
-	Validity  time.Duration `json:"validity,omitzero"` // 0: not published
+	Validity  time.Duration `json:"validity_seconds,omitzero"` // 0: not published
 	Fetched   time.Time     `json:"fetched,omitzero"`
 	Stale     bool          `json:"stale,omitzero"` // answered from the cache because the source did not
 	Conflicts []Conflict    `json:"conflicts,omitzero"`

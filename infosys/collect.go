@@ -33,25 +33,37 @@ type Outcome struct {
 	// Refused are endpoints that the source named without being allowed to,
 	// the first of them; MoreRefused counts the others.
 	Refused     []Claim `json:"refused,omitzero"`
-	MoreRefused int     `json:"moreRefused,omitzero"`
+	MoreRefused int     `json:"-"`
 	// Err is why the source did not answer, or not fully; with Cached or
 	// Resources > 0 there are resources all the same.
 	Err error `json:"-"`
 }
 
-// MarshalJSON writes the time taken in seconds and the error as text.
-func (o Outcome) MarshalJSON() ([]byte, error) {
-	type plain Outcome
-	doc := struct {
-		plain
-		Took  float64 `json:"took"`
-		Error string  `json:"error,omitzero"`
-	}{plain: plain(o), Took: o.Took.Seconds()}
+// outcomeDocument is an outcome for machines.
+type outcomeDocument struct {
+	Source      string    `json:"source"`
+	Resources   int       `json:"resources"`
+	Took        float64   `json:"took_seconds"`
+	Fetched     time.Time `json:"fetched,omitzero"` // when the answer left the source
+	Cached      bool      `json:"cached,omitzero"`  // answered from the cache
+	Stale       bool      `json:"stale,omitzero"`   // from the cache because the source did not answer
+	Refused     []Claim   `json:"refused,omitzero"` // endpoints that the source may not name
+	MoreRefused int       `json:"more_refused,omitzero"`
+	Error       string    `json:"error,omitzero"`
+}
+
+// Document is the outcome with the time taken in seconds and the error as text.
+func (o Outcome) Document() outcomeDocument {
+	doc := outcomeDocument{Source: o.Source, Resources: o.Resources, Took: o.Took.Seconds(), Fetched: o.Fetched, Cached: o.Cached,
+		Stale: o.Stale, Refused: o.Refused, MoreRefused: o.MoreRefused}
 	if o.Err != nil {
 		doc.Error = o.Err.Error()
 	}
-	return json.Marshal(doc)
+	return doc
 }
+
+// MarshalJSON writes what Document tells.
+func (o Outcome) MarshalJSON() ([]byte, error) { return json.Marshal(o.Document()) }
 
 // Age is how old the answer is at now; 0 when there is none.
 func (o Outcome) Age(now time.Time) time.Duration {

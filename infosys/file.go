@@ -274,10 +274,10 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 // SnapshotSchema names the format of WriteSnapshot.
-const SnapshotSchema = "grid.snapshot/v1"
+const SnapshotSchema = "grid.snapshot/v2"
 
 // resourcesSchema is what grid resources --json prints, of the same form.
-const resourcesSchema = "grid.resources/v1"
+const resourcesSchema = "grid.resources/v2"
 
 // WriteSnapshot saves a snapshot for a File source; packed when path ends in
 // ".gz". The file is written whole or not at all, mode 0600.

@@ -74,12 +74,12 @@ func pour(w io.Writer, head, text, tail string, size int) {
 // Small files that unpack to much more.
 func TestPackedBombs(t *testing.T) {
 	for name, c := range map[string]struct{ head, text, tail string }{
-		"resources":       {`{"schema":"grid.snapshot/v1","resources":[`, "{},", "{}]}"},
-		"named resources": {`{"schema":"grid.snapshot/v1","resources":[`, `{"id":"a"},`, "{}]}"},
-		"one resource":    {`{"schema":"grid.snapshot/v1","resources":[{"id":"a","access":["`, `","`, `"]}]}`},
-		"one string":      {`{"schema":"grid.snapshot/v1","resources":[{"id":"`, `x`, `"}]}`},
-		"sources":         {`{"schema":"grid.snapshot/v1","sources":[`, "{},", `{}],"resources":[]}`},
-		"blank":           {`{"schema":"grid.snapshot/v1",`, " ", `"resources":[]}`},
+		"resources":       {`{"schema":"grid.snapshot/v2","resources":[`, "{},", "{}]}"},
+		"named resources": {`{"schema":"grid.snapshot/v2","resources":[`, `{"id":"a"},`, "{}]}"},
+		"one resource":    {`{"schema":"grid.snapshot/v2","resources":[{"id":"a","access":["`, `","`, `"]}]}`},
+		"one string":      {`{"schema":"grid.snapshot/v2","resources":[{"id":"`, `x`, `"}]}`},
+		"sources":         {`{"schema":"grid.snapshot/v2","sources":[`, "{},", `{}],"resources":[]}`},
+		"blank":           {`{"schema":"grid.snapshot/v2",`, " ", `"resources":[]}`},
 		"ARC's JSON":      {`{"a":[`, "{},", "{}]}"},
 		"ARC's XML":       {`<a>`, "<b/>", "</a>"},
 		"LDIF":            {"", "dn: o=x\nobjectClass: GLUE2ComputingShare\nGLUE2ShareID: x\n\n", ""},

@@ -46,8 +46,8 @@ type Past struct {
 	Ended     time.Time     `json:"ended,omitzero"`
 	WallTime  time.Duration `json:"wall_time,omitempty"`
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`
-	MaxMemory int64         `json:"max_memory,omitempty"` // kB
-	Output    string        `json:"output,omitempty"`     // where its output was brought
+	MaxMemory int64         `json:"max_memory,omitempty" unit:"kb"` // kB
+	Output    string        `json:"output,omitempty"`               // where its output was brought
 	// Until is for how long an attempt that may turn up late is looked up.
 	Until time.Time `json:"until,omitzero"`
 }

@@ -41,10 +41,10 @@ type Record struct {
 	// Attempt is the number of the present one; 0: the last.
 	Attempt   int       `json:"attempt,omitempty"`
 	Tried     []string  `json:"tried,omitempty"`
-	Choices   []Choice  `json:"choices,omitempty"`   // not tried yet, best first
-	Predicted float64   `json:"predicted,omitempty"` // seconds from Sent to completion
-	Cancelled time.Time `json:"cancelled,omitzero"`  // when the user asked for it
-	Retries   int       `json:"retries"`             // deep and shallow resubmissions made
+	Choices   []Choice  `json:"choices,omitempty"`                  // not tried yet, best first
+	Predicted float64   `json:"predicted,omitempty" unit:"seconds"` // seconds from Sent to completion
+	Cancelled time.Time `json:"cancelled,omitzero"`                 // when the user asked for it
+	Retries   int       `json:"retries"`                            // deep and shallow resubmissions made
 	Shallow   int       `json:"shallow"`
 	NoRetry   bool      `json:"no_retry,omitempty"`  // nothing is left to try
 	Unmatched time.Time `json:"unmatched,omitzero"`  // since when no resource takes it
@@ -68,8 +68,8 @@ type Record struct {
 	Expires   time.Time     `json:"expires,omitzero"`
 	WallTime  time.Duration `json:"wall_time,omitempty"`
 	CPUTime   time.Duration `json:"cpu_time,omitempty"`
-	MaxMemory int64         `json:"max_memory,omitempty"` // kB
-	Output    string        `json:"output,omitempty"`     // where the output was brought
+	MaxMemory int64         `json:"max_memory,omitempty" unit:"kb"` // kB
+	Output    string        `json:"output,omitempty"`               // where the output was brought
 }
 
 // Job reads the description.
@@ -88,7 +88,7 @@ type Choice struct {
 	At        string        `json:"at"`
 	Site      string        `json:"site,omitempty"`
 	Score     float64       `json:"score"`
-	Predicted float64       `json:"predicted,omitempty"` // seconds to completion
+	Predicted float64       `json:"predicted,omitempty" unit:"seconds"` // seconds to completion
 	Endpoint  glue.Endpoint `json:"endpoint"`
 	// Unproven is whether the resource gets a few jobs only until it has
 	// shown that it runs them (see Scouts).

@@ -66,7 +66,7 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		defer cancel()
 		srv.Shutdown(done)
 	})()
-	fmt.Fprintf(d.env.Err, "grid: queue lengths of %s on %s\n", f.lrms, l.Addr())
+	serving(d, "agent queues", l.Addr().String(), fmt.Sprintf("grid: queue lengths of %s on %s", f.lrms, l.Addr()))
 	if f.cert != "" {
 		err = srv.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
 	} else {

@@ -233,7 +233,7 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 		go serveQueues(ctx, d, l, ag, f)
 	}
-	fmt.Fprintf(d.env.Err, "grid: agent of %s (%s), publishing to %s\n", f.cluster, f.lrms, f.scheduler)
+	serving(d, "agent run", f.listen, fmt.Sprintf("grid: agent of %s (%s), publishing to %s", f.cluster, f.lrms, f.scheduler))
 	return ag.Run(ctx)
 }
 

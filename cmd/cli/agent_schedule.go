@@ -124,7 +124,7 @@ func trust(c *tls.Config, path string) error {
 // tellEvent tells of something done, a line each.
 func tellEvent(d *deps, e wiki.Event) {
 	if d.json {
-		printJSON(d, "schedule", map[string]any{"event": e})
+		printJSON(d, "agent.schedule", eventDocument{e})
 		return
 	}
 	text := fmt.Sprintf("%s %-4s %s %s", e.At.UTC().Format(time.RFC3339), e.By, strings.TrimSuffix(strings.ToLower(e.Verb), "job"), e.Job)

@@ -94,7 +94,7 @@ func runWikiServe(ctx context.Context, d *deps, f wikiServeOptions) error {
 	if !s.Key.Set() {
 		fmt.Fprintln(d.env.Err, "grid: warning: without --key-file everybody who can connect may give commands")
 	}
-	fmt.Fprintf(d.env.Err, "grid: WIKI on %s\n", l.Addr())
+	serving(d, "agent wiki serve", l.Addr().String(), fmt.Sprintf("grid: WIKI on %s", l.Addr()))
 	return s.Serve(ctx, l)
 }
 

@@ -60,7 +60,7 @@ func runAuthDoctor(ctx context.Context, d *deps, opts credential.Options, endpoi
 		return err
 	}
 	if d.json {
-		err = printJSON(d, "auth.doctor", map[string]any{"findings": findings, "worst": credential.Worst(findings)})
+		err = printJSON(d, "auth.doctor", doctorDocument{findings, credential.Worst(findings)})
 	} else {
 		writeFindings(d, findings)
 	}

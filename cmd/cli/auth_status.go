@@ -27,7 +27,7 @@ type x509Status struct {
 	Proxy    bool         `json:"proxy"`
 	Limited  bool         `json:"limited"`
 	Expires  time.Time    `json:"expires"`
-	Seconds  int64        `json:"seconds_left"`
+	Seconds  int64        `json:"left" unit:"seconds"`
 	VOMS     []vomsStatus `json:"voms"`
 }
 
@@ -37,7 +37,7 @@ type vomsStatus struct {
 	Issuer  string    `json:"issuer"`
 	FQANs   []string  `json:"fqans"`
 	Expires time.Time `json:"expires"`
-	Seconds int64     `json:"seconds_left"`
+	Seconds int64     `json:"left" unit:"seconds"`
 }
 
 type tokenStatus struct {
@@ -49,7 +49,7 @@ type tokenStatus struct {
 	Scopes   []string  `json:"scopes"`
 	Groups   []string  `json:"groups"`
 	Expires  time.Time `json:"expires"`
-	Seconds  int64     `json:"seconds_left"`
+	Seconds  int64     `json:"left" unit:"seconds"`
 }
 
 type trustStatus struct {
@@ -68,7 +68,7 @@ VOMS attributes, the bearer token with its audience and scopes, the certificate 
 Tokens are decoded for display only and never shown themselves.
 
 Ends with exit code 4 when there is no credential that could be used.`,
-		Example: "  grid auth status\n  grid auth status --json | jq .x509.seconds_left",
+		Example: "  grid auth status\n  grid auth status --json | jq .x509.left_seconds",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			opts, err := flags.options(d)

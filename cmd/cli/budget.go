@@ -47,9 +47,7 @@ func runGrant(ctx context.Context, d *deps, to, user string, budget float64) err
 }
 
 func runBudget(ctx context.Context, d *deps, to string) error {
-	var out struct {
-		Budgets []budgetLine `json:"budgets"`
-	}
+	var out budgetDocument
 	if err := callScheduler(ctx, d, to, "budget", "GET", "/v1/budget", nil, &out); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
 	}
-	fmt.Fprintf(d.env.Err, "serving %s at %s\n", strings.Join(f.origins, ", "), l.Addr())
+	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,9 @@ func fileOf(o *jobs.Outcome, named []string, errorStream bool) (string, error) {
 }
 
 func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name string, follow bool) error {
+	if d.json {
+		return catJSON(ctx, d, s, o, name)
+	}
 	f := &catFile{name: name, to: terminalSafe(d, d.env.Out)}
 	if !follow {
 		return f.more(ctx, s.jobs, o)
@@ -82,6 +86,15 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 		return interrupted{}
 	}
 	return err
+}
+
+// catJSON prints what there is of a file now.
+func catJSON(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name string) error {
+	var text strings.Builder
+	if err := (&catFile{name: name, to: &text}).more(ctx, s.jobs, o); err != nil {
+		return err
+	}
+	return printJSON(d, "cat", catDocument{ID: o.ID, File: name, Text: text.String()})
 }
 
 // catFile is a file of a job as far as it was shown.
@@ -107,9 +120,10 @@ func (f *catFile) more(ctx context.Context, c *jobs.Controller, o *jobs.Outcome)
 
 // streams shows what a job prints, both streams, as it grows.
 type streams struct {
-	deps    *deps
-	session *session
-	files   []*catFile
+	deps     *deps
+	session  *session
+	out, err io.Writer
+	files    []*catFile
 }
 
 func (st *streams) follow(ctx context.Context, o *jobs.Outcome) {
@@ -118,8 +132,8 @@ func (st *streams) follow(ctx context.Context, o *jobs.Outcome) {
 	}
 	if st.files == nil {
 		st.files = []*catFile{
-			{name: "stdout.txt", to: terminalSafe(st.deps, st.deps.env.Out)},
-			{name: "stderr.txt", to: terminalSafe(st.deps, st.deps.env.Err)},
+			{name: "stdout.txt", to: st.out},
+			{name: "stderr.txt", to: st.err},
 		}
 	}
 	for _, f := range st.files {

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
+	"gridbroker/cmd/cli/document"
 	"gridbroker/jobs"
 )
 
@@ -35,7 +37,7 @@ func (s *selection) chooser() (*chooser, error) {
 		return nil, err
 	}
 	if s.where != "" {
-		if c.where, err = expr.Compile(s.where, expr.Env(jobVariables()), expr.AsBool()); err != nil {
+		if c.where, err = expr.Compile(s.where, expr.Env(jobTypes()), expr.AsBool()); err != nil {
 			return nil, fmt.Errorf("--where: %w", err)
 		}
 	}
@@ -70,21 +72,21 @@ func exitTest(text string) (func(int) bool, error) {
 	return nil, nil
 }
 
-// jobVariables are the names that --where knows: the keys of a job's JSON.
+// jobVariables are what --where knows: the keys of a job's JSON, each with what it is where a job has none: 0, "", false,
+// or nil for an exit code.
 func jobVariables() map[string]any {
-	names := map[string]any{}
-	fields(reflect.TypeFor[jobs.Record](), func(name string) { names[name] = nil })
-	return names
+	return document.Fields(reflect.TypeFor[jobs.Record]())
 }
 
-// fields lists the JSON names of a structure's own fields.
-func fields(t reflect.Type, add func(name string)) {
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if t.Field(i).IsExported() && name != "" && name != "-" {
-			add(name)
+// jobTypes are the types of the variables. What may be absent altogether is of any type.
+func jobTypes() types.Map {
+	out := types.Map{}
+	for name, v := range jobVariables() {
+		if out[name] = types.TypeOf(v); v == nil {
+			out[name] = types.Any
 		}
 	}
+	return out
 }
 
 // keep returns the jobs that are described. Name, site and group do not change
@@ -120,16 +122,14 @@ func (c *chooser) now(r *jobs.Outcome) (bool, error) {
 		return true, nil
 	}
 	env := jobVariables()
-	text, err := json.Marshal(r.Record)
+	text, err := document.Append(nil, r.Record)
 	if err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(text, &env); err != nil {
 		return false, err
 	}
+	// What is compared with something that the job has not is not true; names and types were checked before.
 	v, err := expr.Run(c.where, env)
-	if err != nil {
-		return false, fmt.Errorf("--where, job %s: %w", r.ID, err)
-	}
-	return v == true, nil
+	return err == nil && v == true, nil
 }

@@ -19,6 +19,8 @@ type deps struct {
 	env     Env
 	json    bool
 	jq      string // --jq: a program over the JSON
+	said    bool   // a document was printed
+	version bool   // --version
 	verbose int
 	config  string // --config: path of the configuration file
 	state   string // --state-dir
@@ -43,21 +45,29 @@ func Main(ctx context.Context, env Env, args []string) int {
 	root := rootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	code := exitCode(ctx, err)
+	if err != nil {
+		failedJSON(a, err, code)
+	}
 	if err != nil && !errors.Is(err, errReported) {
 		fmt.Fprintf(a.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
 func rootCmd(d *deps) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "grid",
 		Short:         "Find the best computing element for a job, run it there, bring its output back",
-		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownVerb,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return runWelcome(d, cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if d.version {
+				return sayVersion(d)
+			}
+			return runWelcome(d, cmd)
+		},
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			d.json = d.json || d.jq != ""
 			return nil
@@ -67,11 +77,11 @@ func rootCmd(d *deps) *cobra.Command {
 	root.SetOut(d.env.Out)
 	root.SetErr(d.env.Err)
 	root.SuggestionsMinimumDistance = 2
-	root.SetVersionTemplate("grid {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
 	})
 	f := root.PersistentFlags()
+	root.Flags().BoolVar(&d.version, "version", false, "print the version")
 	f.BoolVar(&d.json, "json", false, "print JSON for machines instead of text")
 	f.StringVar(&d.jq, "jq", "", "print what this jq `program` makes of the JSON")
 	f.CountVarP(&d.verbose, "verbose", "v", "say more on standard error; twice: every request")

@@ -36,11 +36,7 @@ func configCmd(d *deps) *cobra.Command {
 			Use: "path", Short: "Print where the configuration file is looked for", Args: usageArgs(cobra.NoArgs),
 			RunE: func(*cobra.Command, []string) error {
 				path, _ := configPath(d)
-				if d.json {
-					return printJSON(d, "config.path", map[string]string{"path": path})
-				}
-				_, err := fmt.Fprintln(d.env.Out, path)
-				return err
+				return printFile(d, "config.path", path)
 			},
 		},
 		&cobra.Command{
@@ -130,7 +126,7 @@ func runConfigCheck(d *deps, args []string) error {
 	}
 	backends.Close()
 	if d.json {
-		return printJSON(d, "config.check", map[string]any{"path": path, "ok": true})
+		return printJSON(d, "config.check", pathDocument{path})
 	}
 	fmt.Fprintf(d.env.Out, "%s: good\n", path)
 	return nil
@@ -176,9 +172,5 @@ func runConfigInit(d *deps) error {
 	if err := cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
-	if d.json {
-		return printJSON(d, "config.init", map[string]string{"path": path})
-	}
-	fmt.Fprintln(d.env.Out, path)
-	return nil
+	return printFile(d, "config.init", path)
 }

@@ -94,7 +94,7 @@ func envListCmd(d *deps, open openNode) *cobra.Command {
 
 func printEnvironments(d *deps, list []environmentView) error {
 	if d.json {
-		return printJSON(d, "env.list", map[string]any{"environments": list})
+		return printJSON(d, "env.list", environmentsDocument{list})
 	}
 	var rows [][]string
 	for _, v := range list {
@@ -141,7 +141,7 @@ func defineEnvironment(d *deps, node *environment.Node, def *environment.Definit
 		return err
 	}
 	if d.json {
-		return printJSON(d, "env.image", map[string]any{"tag": def.Tag, "image": def.Image, "digest": def.Digest, "definition": path})
+		return printJSON(d, "env.image", imageDocument{def.Tag, def.Image, def.Digest, path})
 	}
 	fmt.Fprintf(d.env.Out, "%s %s\n  %s\n", def.Tag, def.Digest, path)
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -130,17 +131,27 @@ func cachedDigests(node *environment.Node, tags []string) (digests []string, err
 
 func verifyTrees(d *deps, cache *environment.Cache, digests []string) error {
 	bad := 0
+	var doc verifiedDocument
 	for _, digest := range digests {
 		err := cache.Verify(digest)
 		poisoned, ok := errors.AsType[*environment.PoisonedError](err)
 		switch {
 		case ok:
 			bad++
+			doc.Environments = append(doc.Environments, verifiedTree{Digest: digest, Why: poisoned.Error()})
 			fmt.Fprintf(d.env.Err, "grid: %v\n", poisoned)
 		case err != nil:
 			return err
 		default:
-			fmt.Fprintf(d.env.Out, "%s is as it was unpacked\n", digest)
+			doc.Environments = append(doc.Environments, verifiedTree{Digest: digest, Whole: true})
+			if !d.json {
+				fmt.Fprintf(d.env.Out, "%s is as it was unpacked\n", digest)
+			}
+		}
+	}
+	if d.json {
+		if err := printJSON(d, "env.verify", doc); err != nil {
+			return err
 		}
 	}
 	if bad > 0 {
@@ -168,6 +179,9 @@ environment is unpacked again when a job asks for it.`,
 				return err
 			}
 			removed, err := node.Store().Shrink(int64(size))
+			if d.json {
+				return cmp.Or(printJSON(d, "env.gc", removedDocument{removed}), err)
+			}
 			for _, e := range removed {
 				fmt.Fprintf(d.env.Out, "removed %s, %d bytes, last used %s\n", e.Digest, e.Bytes, e.Used.Format("2006-01-02 15:04"))
 			}

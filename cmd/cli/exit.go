@@ -23,6 +23,27 @@ const (
 	exitInterrupted = 130
 )
 
+// An ExitCode is what the command's exit status says.
+type ExitCode struct {
+	Code  int
+	Means string
+}
+
+// ExitCodes is the table for README, man pages and --help.
+func ExitCodes() []ExitCode {
+	return []ExitCode{
+		{exitOK, "Done."},
+		{exitFailed, "Failed; of verbs that wait for jobs: a job ended otherwise than by success."},
+		{exitUsage, "A mistake on the command line, in the configuration or in a job description. Nothing was done."},
+		{exitNoMatch, "No resource matches; the explanation is printed."},
+		{exitCredential, "Credentials are missing or were refused; grid auth doctor tells more."},
+		{exitPartial, "Some of several failed."},
+		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
+		{exitNoJob, "Of grid run: there was no job to get an exit code from. Otherwise it ends with the command's own."},
+		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
+	}
+}
+
 // exitError carries an exit code that the error's type does not tell.
 type exitError struct {
 	code int

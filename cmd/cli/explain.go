@@ -185,6 +185,17 @@ type sourceDocument struct {
 	Error     string    `json:"error,omitempty"`
 }
 
+// unmatchedDocuments are the jobs of a plan that nothing takes, and why.
+func unmatchedDocuments(p *broker.Plan) []jobDocument {
+	var out []jobDocument
+	for _, j := range p.Jobs {
+		if j.Err != nil {
+			out = append(out, jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Explanation: j.Match.Explain(j.Dropped)})
+		}
+	}
+	return out
+}
+
 // matchDocument is the plan for machines; the explanation is there when it
 // was asked for, and wherever nothing matches.
 func matchDocument(p *broker.Plan, s *session, explain bool) planDocument {

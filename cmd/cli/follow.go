@@ -194,7 +194,7 @@ func (f *follower) tell() (changed bool) {
 	for _, o := range f.jobs {
 		if now := line(o); now != f.told[o.ID] {
 			f.told[o.ID], changed = now, true
-			fmt.Fprintf(f.env.Out, "%s  %s  %s\n", f.env.Now().Format(time.DateTime), o.ID, now)
+			f.say(o, now)
 		}
 	}
 	if len(f.told) > 2*len(f.jobs)+100 {
@@ -204,6 +204,17 @@ func (f *follower) tell() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// say prints what has happened to a job.
+func (f *follower) say(o *jobs.Outcome, text string) {
+	if !f.json {
+		fmt.Fprintf(f.env.Out, "%s  %s  %s\n", f.env.Now().Format(time.DateTime), o.ID, text)
+		return
+	}
+	if err := printJSON(f.deps, "follow", followDocument{jobsJSON([]*jobs.Outcome{o}).Jobs[0], text}); err != nil {
+		fmt.Fprintf(f.env.Err, "grid: %v\n", err)
+	}
 }
 
 // fetch brings the output of jobs that have ended and whose description asks for that.
@@ -223,7 +234,7 @@ func (f *follower) fetch(ctx context.Context) error {
 	}
 	for _, o := range due {
 		if o.Err == nil {
-			fmt.Fprintf(f.env.Out, "%s  %s  output in %s\n", f.env.Now().Format(time.DateTime), o.ID, o.Output)
+			f.say(o, "output in "+o.Output)
 		}
 	}
 	report(f.deps, due)
@@ -284,7 +295,9 @@ func runFollowInstall(ctx context.Context, d *deps) error {
 	if err := os.WriteFile(file, fmt.Appendf(nil, followUnit, exe), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintln(d.env.Out, file)
+	if err := printFile(d, "follow.install", file); err != nil {
+		return err
+	}
 	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
 	defer stop()
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", "--now", "grid-follow.service"}} {

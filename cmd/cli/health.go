@@ -56,12 +56,7 @@ func runHealth(d *deps, cmd *cobra.Command) error {
 			return err
 		}
 		if d.json {
-			if list == nil {
-				list = []history.Health{}
-			}
-			return printJSON(d, "health", struct {
-				Resources []history.Health `json:"resources"`
-			}{list})
+			return printJSON(d, "health", healthDocument{list})
 		}
 		return table(d, columns("RESOURCE", "STATE", ">JOBS", ">WELL", ">WAIT", "UNTIL", "REASON"), healthRows(d, list))
 	})
@@ -101,7 +96,12 @@ func healthClearCmd(d *deps) *cobra.Command {
 			if all == (len(args) > 0) {
 				return usageError(fmt.Errorf("name resources, or --all"))
 			}
-			return withHistory(d, func(h *history.Registry) error { return h.Clear(cmd.Context(), args...) })
+			return withHistory(d, func(h *history.Registry) error {
+				if err := h.Clear(cmd.Context(), args...); err != nil || !d.json {
+					return err
+				}
+				return printJSON(d, "health.pin", pinDocument{"cleared", args})
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "clear every resource and service")
@@ -189,10 +189,7 @@ func eachPin(d *deps, ids []string, how string, pin func(id string) error) error
 		}
 	}
 	if d.json {
-		return printJSON(d, "health.pin", struct {
-			Pin       string   `json:"pin"`
-			Resources []string `json:"resources"`
-		}{how, ids})
+		return printJSON(d, "health.pin", pinDocument{how, ids})
 	}
 	for _, id := range ids {
 		fmt.Fprintf(d.env.Out, "%s  %s\n", id, how)

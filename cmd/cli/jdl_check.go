@@ -89,7 +89,7 @@ func runCheck(d *deps, paths []string, opts []jdl.Option, strict bool) error {
 		}
 	}
 	if d.json {
-		if err := printJSON(d, "jdl.check", map[string]any{"files": files}); err != nil {
+		if err := printJSON(d, "jdl.check", checkDocument{files}); err != nil {
 			return err
 		}
 	}

@@ -107,10 +107,12 @@ func (c *converter) read(path string, opts []jdl.Option) (*jdl.JobSet, error) {
 
 func (c *converter) write(text []byte) error {
 	if c.out == "" || c.out == "-" {
-		_, err := c.env.Out.Write(text)
+		return printText(c.deps, "jdl.convert", c.to, string(text))
+	}
+	if err := os.WriteFile(abs(c.deps, c.out), text, 0o644); err != nil || !c.json {
 		return err
 	}
-	return os.WriteFile(abs(c.deps, c.out), text, 0o644)
+	return printJSON(c.deps, "jdl.convert", textDocument{Language: c.to, Files: []string{abs(c.deps, c.out)}})
 }
 
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
@@ -223,10 +225,19 @@ func (c *converter) scriptDir(set *jdl.JobSet, texts [][]byte) error {
 			return err
 		}
 	}
-	if set.Kind != jdl.DAG {
+	if set.Kind == jdl.DAG {
+		if err := os.WriteFile(filepath.Join(dir, "submit.sh"), sbatch.Dependent(set, files), 0o755); err != nil {
+			return err
+		}
+		files = append(files, "submit.sh")
+	}
+	if !c.json {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(dir, "submit.sh"), sbatch.Dependent(set, files), 0o755)
+	for i, name := range files {
+		files[i] = filepath.Join(dir, name)
+	}
+	return printJSON(c.deps, "jdl.convert", textDocument{Language: c.to, Files: files})
 }
 
 // scriptName is a plain name of a file for a job's script.

@@ -75,7 +75,7 @@ func runEval(d *deps, ad, other string, exprs []string) error {
 		}
 	}
 	if d.json {
-		return printJSON(d, "jdl.eval", map[string]any{"values": answers})
+		return printJSON(d, "jdl.eval", valuesDocument{answers})
 	}
 	return nil
 }

@@ -28,8 +28,7 @@ each, to FILE or to standard output. A file that is there already stays, unless
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 || args[0] == "-" {
-			_, err := fmt.Fprint(d.env.Out, newJDL)
-			return err
+			return printText(d, "jdl.new", "jdl", newJDL)
 		}
 		return runNew(d, args[0], force)
 	}
@@ -49,5 +48,8 @@ func runNew(d *deps, name string, force bool) error {
 		return usageError(err)
 	}
 	_, err = f.WriteString(newJDL)
-	return errors.Join(err, f.Close())
+	if err := errors.Join(err, f.Close()); err != nil || !d.json {
+		return err
+	}
+	return printJSON(d, "jdl.new", textDocument{Language: "jdl", Files: []string{f.Name()}})
 }

@@ -21,7 +21,7 @@ Without any, all recorded jobs.`,
 		Example: `  grid list
   grid list --since 3d --state done
   grid list --exit '!=0' --sort -ended --limit 20
-  grid list --where 'cpu_time > 3600 && site == "CERN"' -o csv
+  grid list --where 'cpu_time_seconds > 3600 && site == "CERN"' -o csv
   grid list --json | jq -r '.jobs[] | select(.exit_code != 0) | .id'`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -18,9 +23,110 @@ func manCmd(d *deps) *cobra.Command {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}
-			root := cmd.Root()
-			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "grid " + version(), Manual: "Grid"}, dir)
+			if err := manPages(cmd.Root(), dir); err != nil || !d.json {
+				return err
+			}
+			return printJSON(d, "man", pathDocument{dir})
 		},
+	}
+}
+
+// manPages writes the page of a verb, and those of the verbs below it.
+func manPages(cmd *cobra.Command, dir string) error {
+	for _, sub := range cmd.Commands() {
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if err := manPages(sub, dir); err != nil {
+			return err
+		}
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "grid " + version(), Manual: "Grid", Date: &time.Time{}}
+	cmd.DisableAutoGenTag = true
+	var page bytes.Buffer
+	if err := doc.GenMan(cmd, header, &page); err != nil {
+		return err
+	}
+	// A page says the same whenever it is made.
+	text := strings.Replace(page.String(), `"`+header.Date.Format("Jan 2006")+`"`, `""`, 1)
+	text = strings.ReplaceAll(text, `[=false]`, "")
+	more := manCommands(cmd) + manExit() + manEnvironment() + manFiles()
+	if head, see, ok := strings.Cut(text, ".SH SEE ALSO"); ok {
+		text = head + more + ".SH SEE ALSO" + see
+	} else {
+		text += more
+	}
+	return os.WriteFile(filepath.Join(dir, name+".1"), []byte(text), 0o644)
+}
+
+// roff writes text so that nothing in it is a request of the formatter.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	return text
+}
+
+func manList(title string, rows [][2]string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, ".SH %s\n", title)
+	for _, row := range rows {
+		fmt.Fprintf(&out, ".TP\n\\fB%s\\fP\n%s\n", roff(row[0]), roff(row[1]))
+	}
+	return out.String()
+}
+
+// manCommands lists the verbs below one.
+func manCommands(cmd *cobra.Command) string {
+	var rows [][2]string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			rows = append(rows, [2]string{sub.Name(), sub.Short})
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return manList("COMMANDS", rows)
+}
+
+func manExit() string {
+	var rows [][2]string
+	for _, c := range ExitCodes() {
+		rows = append(rows, [2]string{fmt.Sprint(c.Code), c.Means})
+	}
+	return manList("EXIT STATUS", rows)
+}
+
+func manEnvironment() string { return manList("ENVIRONMENT", environmentVariables()) }
+
+func manFiles() string {
+	return manList("FILES", [][2]string{
+		{"~/.config/grid/grid.toml", "Settings; grid config show tells those that hold, grid config init writes a commented file."},
+		{"~/.local/state/grid/jobs.db", "The job records: an SQLite file for its owner alone."},
+		{"~/.local/state/grid/history.db", "What was learnt of resources: run times, waits, failures."},
+		{"~/.cache/grid/", "The last answers of information systems. It may be removed at any time."},
+		{"~/.globus/usercert.pem, userkey.pem, usercred.p12", "The user's certificate and key."},
+		{"/tmp/x509up_uUID, $XDG_RUNTIME_DIR/bt_uUID, /tmp/bt_uUID", "The proxy and the bearer token that are used."},
+		{"/etc/grid-security/certificates/", "Certificate authorities of the grid; vomsdir/ and vomses beside it."},
+	})
+}
+
+// environmentVariables are those that the command honours.
+func environmentVariables() [][2]string {
+	return [][2]string{
+		{"GRID_CONFIG", "The configuration file; --config goes before it."},
+		{"GRID_STATE_DIR", "The directory of the job records; --state-dir goes before it."},
+		{"XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_RUNTIME_DIR", "Where settings, records, caches and tokens lie, by the XDG Base Directory Specification."},
+		{"LCG_GFAL_INFOSYS", "BDIIs, HOST:PORT with commas between them, where no sources are configured."},
+		{"X509_USER_PROXY, X509_USER_CERT, X509_USER_KEY", "The proxy, the certificate and the key."},
+		{"X509_CERT_DIR, X509_VOMS_DIR, X509_VOMSES, VOMS_USERCONF", "Certificate authorities, and the VOMS servers that are trusted and asked."},
+		{"SSL_CERT_FILE, SSL_CERT_DIR", "The system's certificate authorities."},
+		{"BEARER_TOKEN, BEARER_TOKEN_FILE", "A token, by WLCG bearer token discovery."},
+		{"OIDC_SOCK, GRID_OIDC_ACCOUNT, GRID_OIDC_ISSUER", "The oidc-agent and the account or issuer to ask it for."},
+		{"SSH_AUTH_SOCK", "The SSH agent, for back-ends over SSH."},
+		{"NO_COLOR", "No colours, whatever it is set to."},
 	}
 }

@@ -90,7 +90,7 @@ func runManagerShow(ctx context.Context, d *deps, certs managerTLS, name string)
 		return err
 	}
 	if d.json {
-		return printJSON(d, "manager-show", s)
+		return printJSON(d, "manager.show", *s)
 	}
 	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", s.Name, orDash(s.Parent), s.Free, s.Total, len(s.Waiting), len(s.Running))
 	var rows [][]string

@@ -107,7 +107,7 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(d.env.Err, "manager %s listens at %s\n", f.name, listen)
+	serving(d, "manager serve", listen, fmt.Sprintf("manager %s listens at %s", f.name, listen))
 	manager.Run()
 	return nil
 }

@@ -97,9 +97,7 @@ func pingerFor(d *deps, reg *plugins.Registry, url string) (plugins.Pinger, erro
 
 func printPongs(d *deps, pongs []pong) error {
 	if d.json {
-		if err := printJSON(d, "ping", struct {
-			Endpoints []pong `json:"endpoints"`
-		}{pongs}); err != nil {
+		if err := printJSON(d, "ping", pingDocument{pongs}); err != nil {
 			return err
 		}
 	} else {

@@ -220,9 +220,7 @@ func probeReport(d *deps, found []*probed) error {
 	}
 	var err error
 	if d.json {
-		err = printJSON(d, "probe", struct {
-			Resources []*probed `json:"resources"`
-		}{found})
+		err = printJSON(d, "probe", probeDocument{found})
 	} else {
 		err = table(d, columns("RESOURCE", "RESULT", ">WAIT", ">RUN", "NODE", "SAID"), rows)
 	}

@@ -37,7 +37,7 @@ what was found, to be used later as --info file:FILE.`,
   grid resources --info ldap://bdii.example.org:2170 --where 'GlueCEStateFreeJobSlots > 10'
   grid resources --where 'member("APPS/HEP/ATLAS-23.0.1", GlueHostApplicationSoftwareRunTimeEnvironment)'
   grid resources --snapshot grid.json.gz
-  grid resources --json | jq '.resources[] | select(.freeSlots > 0) | .id'`,
+  grid resources --json | jq '.resources[] | select(.free_slots > 0) | .id'`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runResources(d, cmd, f) },
 	}

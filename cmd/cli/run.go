@@ -90,8 +90,7 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return usageError(err)
 	}
 	if f.show {
-		_, err := fmt.Fprint(d.env.Out, text)
-		return err
+		return printText(d, "run.show", "jdl", text)
 	}
 	set, err := formats.ParseJobs("run", []byte(text), jdl.WithClock(d.env.Now), jdl.WithDir(d.env.Dir))
 	if err != nil {
@@ -144,7 +143,11 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 	if d.verbose > 0 || d.env.ErrTerminal {
 		fmt.Fprintf(d.env.Err, "grid: %s at %s\n", o.ID, o.At)
 	}
-	st := &streams{deps: d, session: s}
+	st := &streams{deps: d, session: s, out: terminalSafe(d, d.env.Out), err: terminalSafe(d, d.env.Err)}
+	var out, said strings.Builder
+	if d.json {
+		st.out, st.err = &out, &said
+	}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
 		Discover: rediscover(d, s), Pause: 2 * time.Second, First: 10 * time.Millisecond,
 		Seen: func(os []*jobs.Outcome) { st.follow(ctx, os[0]) },
@@ -157,6 +160,11 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 	}
 	if err := runOutput(ctx, d, s, o, f); err != nil {
 		return err
+	}
+	if d.json {
+		if err := printJSON(d, "run", runDocument{&jobsJSON([]*jobs.Outcome{o}).Jobs[0], out.String(), said.String()}); err != nil {
+			return err
+		}
 	}
 	return runExit(o)
 }

@@ -247,7 +247,7 @@ func schedulerExplainCmd(d *deps) *cobra.Command {
 				return err
 			}
 			if d.json {
-				return printJSON(d, "scheduler-explain", out)
+				return printJSON(d, "scheduler.explain", out)
 			}
 			fmt.Fprintln(d.env.Out, strings.Join(out.Text, "\n"))
 			return nil

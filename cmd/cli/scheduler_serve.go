@@ -95,7 +95,7 @@ func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) e
 			srv.Close()
 		}
 	})()
-	fmt.Fprintf(d.env.Err, "grid: scheduler %s on %s\n", c.Name, l.Addr())
+	serving(d, "scheduler serve", l.Addr().String(), fmt.Sprintf("grid: scheduler %s on %s", c.Name, l.Addr()))
 	if c.Cert == "" {
 		err = srv.Serve(l)
 	} else {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"grid": func() {
 		ctx, stop := cli.Signals(os.Exit)
 		defer stop()
-		os.Exit(cli.Main(ctx, cli.OSEnv(), os.Args[1:]))
+		os.Exit(strictly(func(env cli.Env) int { return cli.Main(ctx, env, os.Args[1:]) }))
 	}})
 }
 
@@ -33,6 +34,14 @@ func TestScripts(t *testing.T) {
 	samples, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
+	}
+	seen := t.TempDir()
+	if flag.Lookup("test.run").Value.String() == "" { // every script has run
+		t.Cleanup(func() {
+			if missing, err := unseen(seen); err != nil || len(missing) > 0 {
+				t.Errorf("no script prints %v: %v", missing, err)
+			}
+		})
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../testdata/script",
@@ -50,6 +59,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("TESTDATA", samples) // the repository's testdata
+			env.Setenv(schemasSeen, seen)
 			env.Setenv("XDG_RUNTIME_DIR", filepath.Join(home, "run"))
 			return os.MkdirAll(home, 0o700)
 		},

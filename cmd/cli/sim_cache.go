@@ -52,9 +52,9 @@ requests too), turn_off false (look-ahead stops where it does not pay).`,
 type cachePoint struct {
 	Params  readahead.Params   `json:"params"`
 	Seeds   int                `json:"seeds"`
-	With    float64            `json:"with_cache"`
-	WithSD  float64            `json:"with_sd"`
-	Without float64            `json:"without"`
+	With    float64            `json:"with_cache" unit:"seconds"`
+	WithSD  float64            `json:"with_sd" unit:"seconds"`
+	Without float64            `json:"without" unit:"seconds"`
 	Ratio   float64            `json:"ratio"`
 	Counts  map[string]float64 `json:"counts"`
 	swept   []string
@@ -74,7 +74,7 @@ func runSimCache(ctx context.Context, d *deps, f cacheOptions) error {
 		}
 	}
 	if d.json {
-		return printJSON(d, "sim-cache", map[string]any{"points": points})
+		return printJSON(d, "sim.cache", simCacheDocument{points})
 	}
 	return printCache(d, points, names)
 }

@@ -83,7 +83,7 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 		return err
 	}
 	if d.json {
-		return printJSON(d, "sim-grid", result)
+		return printJSON(d, "sim.grid", *result)
 	}
 	return printGrid(d, result)
 }

@@ -132,7 +132,7 @@ type queueRun struct {
 	Procs       int                    `json:"procs"`
 	All         batch.Class            `json:"all"`
 	Classes     []batch.Class          `json:"by_procs"`
-	Makespan    int64                  `json:"makespan"`
+	Makespan    int64                  `json:"makespan" unit:"seconds"`
 	Utilisation float64                `json:"utilisation"`
 	Trace       swf.Report             `json:"trace"`
 	Unreadable  int                    `json:"unreadable_lines"`
@@ -174,7 +174,7 @@ func runSimQueue(ctx context.Context, d *deps, f queueOptions) error {
 		}
 	}
 	if d.json {
-		return printJSON(d, "sim-queue", map[string]any{"trace": f.trace, "load": f.load, "runs": runs})
+		return printJSON(d, "sim.queue", simQueueDocument{f.trace, f.load, runs})
 	}
 	return printRuns(d, runs)
 }

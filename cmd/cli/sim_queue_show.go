@@ -104,7 +104,7 @@ func simMaui(ctx context.Context, d *deps, f queueOptions) error {
 	}
 	body := mauiShow(d, f, s, begin)
 	if d.json {
-		return printJSON(d, "sim-queue-show", body)
+		return printJSON(d, "sim.queue.show", *body)
 	}
 	return printShow(d, body)
 }
@@ -130,9 +130,9 @@ func writeOutcome(path string, jobs []maui.TraceJob) error {
 // shown is what grid sim queue --show tells; times count from the first
 // submission.
 type shown struct {
-	At         int64           `json:"at"`
+	At         int64           `json:"at" unit:"seconds"`
 	Started    int             `json:"started"`
-	MeanWait   float64         `json:"mean_wait"`
+	MeanWait   float64         `json:"mean_wait" unit:"seconds"`
 	Windows    []shownWindow   `json:"backfill,omitempty"`
 	Starts     []shownStart    `json:"start,omitempty"`
 	Priorities []maui.Priority `json:"priority,omitempty"`
@@ -142,14 +142,14 @@ type shownWindow struct {
 	Partition string `json:"partition"`
 	Nodes     int64  `json:"nodes"`
 	Procs     int64  `json:"procs"`
-	Span      int64  `json:"span,omitempty"` // 0: no end is known
+	Span      int64  `json:"span,omitempty" unit:"seconds"` // 0: no end is known
 }
 
 type shownStart struct {
 	Job   string   `json:"job"`
 	Never bool     `json:"never,omitempty"`
-	At    int64    `json:"at"`
-	End   int64    `json:"end"`
+	At    int64    `json:"at" unit:"seconds"`
+	End   int64    `json:"end" unit:"seconds"`
 	Tasks []string `json:"tasks,omitempty"`
 }
 

@@ -132,7 +132,7 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 		}
 	}
 	if d.json {
-		return printJSON(d, "sim-tree", map[string]any{"points": points})
+		return printJSON(d, "sim.tree", simTreeDocument{points})
 	}
 	return printTree(d, points, names)
 }

@@ -95,10 +95,20 @@ func runSimWorkload(ctx context.Context, d *deps, f workloadOptions, traces []st
 		jobs = swf.Shake(jobs, f.shake, f.seed)
 		header.Labels = append(header.Labels, swf.Label{Name: "Note", Value: fmt.Sprintf("submissions moved by up to %d s, seed %d", f.shake, f.seed)})
 	}
-	if f.out == "" || f.out == "-" {
-		return writeWorkload(ctx, d, d.env.Out, header, jobs)
+	switch {
+	case f.out != "" && f.out != "-":
+		if err := saveWorkload(ctx, d, abs(d, f.out), header, jobs); err != nil || !d.json {
+			return err
+		}
+		return printJSON(d, "sim.workload", textDocument{Language: "swf", Files: []string{abs(d, f.out)}})
+	case d.json:
+		var text strings.Builder
+		if err := writeWorkload(ctx, d, &text, header, jobs); err != nil {
+			return err
+		}
+		return printJSON(d, "sim.workload", textDocument{Language: "swf", Text: text.String()})
 	}
-	return saveWorkload(ctx, d, abs(d, f.out), header, jobs)
+	return writeWorkload(ctx, d, d.env.Out, header, jobs)
 }
 
 // workload is the jobs, generated or of one or several traces, and their

@@ -54,7 +54,7 @@ func storeCheckCmd(d *deps) *cobra.Command {
 
 func storeHealth(d *deps, h jobs.Health) error {
 	if d.json {
-		if err := printJSON(d, "store-check", h); err != nil {
+		if err := printJSON(d, "store.check", h); err != nil {
 			return err
 		}
 	} else {
@@ -93,9 +93,7 @@ and their logs are kept, and makes the indexes of the file anew. Make a backup f
 					return err
 				}
 				if d.json {
-					return printJSON(d, "store-repair", struct {
-						Aside []jobs.Damage `json:"aside"`
-					}{aside})
+					return printJSON(d, "store.repair", asideDocument{aside})
 				}
 				for _, damage := range aside {
 					fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
@@ -114,7 +112,11 @@ func storeBackupCmd(d *deps) *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
-				return s.Backup(ctx, abs(d, args[0]))
+				path := abs(d, args[0])
+				if err := s.Backup(ctx, path); err != nil || !d.json {
+					return err
+				}
+				return printJSON(d, "store.backup", pathDocument{path})
 			})
 		},
 	}

@@ -114,7 +114,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 		sayUnsent(d, s, rs)
 	}
 	if d.json {
-		if jerr := printJSON(d, "submit", jobsJSON(rs)); jerr != nil {
+		if jerr := printJSON(d, "submit", submitDocument{jobsJSON(rs).Jobs, unmatchedDocuments(p)}); jerr != nil {
 			return jerr
 		}
 	}
@@ -153,7 +153,7 @@ func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f
 // dryRun shows the plan, a line per job.
 func dryRun(d *deps, p *broker.Plan, s *session) error {
 	if d.json {
-		if err := printJSON(d, "submit-plan", matchDocument(p, s, false)); err != nil {
+		if err := printJSON(d, "submit.plan", matchDocument(p, s, false)); err != nil {
 			return err
 		}
 		return unmatched(p)

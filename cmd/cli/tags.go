@@ -86,7 +86,7 @@ as installednotverified, or as --state says.`,
 					list[i].State = tags.State(state)
 				}
 			}
-			return tagStore(d, f).Add(c, f.vo, list)
+			return tagsChanged(d, "add", f.vo, names, tagStore(d, f).Add(c, f.vo, list))
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0")
@@ -108,6 +108,14 @@ func describe(node *environment.Node, name string) tags.Tag {
 	return t
 }
 
+// tagsChanged is how a change of tags ends: with a document for machines, else without a word.
+func tagsChanged(d *deps, change, vo string, names []string, err error) error {
+	if err != nil || !d.json {
+		return err
+	}
+	return printJSON(d, "tags.change", tagsChangeDocument{change, vo, names})
+}
+
 func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove TAG...", Short: "Take tags back", Args: usageArgs(cobra.MinimumNArgs(1)),
@@ -118,7 +126,7 @@ func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return tagStore(d, f).Remove(c, f.vo, names)
+			return tagsChanged(d, "remove", f.vo, names, tagStore(d, f).Remove(c, f.vo, names))
 		},
 	}
 }
@@ -133,7 +141,7 @@ func tagsListCmd(d *deps, f *tagOptions) *cobra.Command {
 				return err
 			}
 			if d.json {
-				return printJSON(d, "tags.list", map[string]any{"tags": list})
+				return printJSON(d, "tags.list", tagsDocument{list})
 			}
 			var rows [][]string
 			for _, t := range list {
@@ -154,7 +162,7 @@ func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
 				return err
 			}
 			if d.json {
-				return printJSON(d, "tags.history", map[string]any{"changes": list})
+				return printJSON(d, "tags.history", changesDocument{list})
 			}
 			var rows [][]string
 			for _, c := range list {
@@ -214,7 +222,14 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 	if err := tagStore(d, f).SetState(c, f.vo, name, state); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.env.Out, "%s is %s\n", name, state)
+	if d.json {
+		err = tagsChanged(d, string(state), f.vo, []string{name}, nil)
+	} else {
+		_, err = fmt.Fprintf(d.env.Out, "%s is %s\n", name, state)
+	}
+	if err != nil {
+		return err
+	}
 	if code != 0 {
 		return fmt.Errorf("the test of %s ended with exit code %d", name, code)
 	}

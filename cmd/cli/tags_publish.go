@@ -25,14 +25,13 @@ func tagsPublishCmd(d *deps, f *tagOptions) *cobra.Command {
 func ldif(d *deps, f *tagOptions, script bool, args []string, write func([]tags.Tag) string) error {
 	if script {
 		argv := append([]string{d.env.Exe, "tags", "publish"}, args...)
-		_, err := fmt.Fprint(rawOut(d), tags.Script(append(argv, "--store", abs(d, f.store))))
-		return err
+		return printText(d, "tags.publish", args[0], tags.Script(append(argv, "--store", abs(d, f.store))))
 	}
 	list, err := tagStore(d, f).All()
-	if err == nil {
-		_, err = fmt.Fprint(rawOut(d), write(list))
+	if err != nil {
+		return err
 	}
-	return err
+	return printText(d, "tags.publish", args[0], write(list))
 }
 
 func publishGLUE1Cmd(d *deps, f *tagOptions) *cobra.Command {
@@ -97,7 +96,7 @@ slurm.conf as well is gone at the next scontrol reconfigure.`,
 				return usageError(err)
 			}
 			if d.json {
-				return printJSON(d, "tags.slurm", map[string]any{"argv": argv})
+				return printJSON(d, "tags.slurm", argvDocument{argv})
 			}
 			for i, w := range argv {
 				argv[i] = tags.Quote(w)
@@ -130,10 +129,10 @@ and the node's settings lie at the same paths on every node.`,
 				}
 				l.Node = abs(d, f.node)
 				text, err := tags.RTE(t, l)
-				if err == nil {
-					_, err = fmt.Fprint(rawOut(d), text)
+				if err != nil {
+					return err
 				}
-				return err
+				return printText(d, "tags.publish", "rte", text)
 			}
 			return fmt.Errorf("%s is not published here; A-REX tells capital letters from small ones", names[0])
 		},

@@ -1,6 +1,9 @@
 package cli
 
-import "runtime/debug"
+import (
+	"fmt"
+	"runtime/debug"
+)
 
 // version is the module's version as the Go toolchain recorded it.
 func version() string {
@@ -9,4 +12,12 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
+}
+
+func sayVersion(d *deps) error {
+	if d.json {
+		return printJSON(d, "version", versionDocument{version()})
+	}
+	_, err := fmt.Fprintf(d.env.Out, "grid %s\n", version())
+	return err
 }

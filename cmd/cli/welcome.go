@@ -21,8 +21,12 @@ func runWelcome(d *deps, cmd *cobra.Command) error {
 	if c.path != "" {
 		from = path
 	}
+	if d.json {
+		return printJSON(d, "welcome", welcomeDocument{Version: version(), Settings: c.path, Sources: c.sourcesOrDefault(), Credential: credentialLine(d),
+			Jobs: jobsLine(d, cmd, c), Next: []string{"grid resources", "grid run -- hostname", "grid --help"}})
+	}
 	say := func(label, text string) { fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, text) }
-	fmt.Fprintf(d.env.Out, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n\n", styled(d, bold, "grid"), cmd.Root().Version)
+	fmt.Fprintf(d.env.Out, "%s %s: finds the best computing element for a job, runs it there, brings its output back.\n\n", styled(d, bold, "grid"), version())
 	say("settings", from)
 	say("sources", strings.Join(c.sourcesOrDefault(), " "))
 	say("credential", credentialLine(d))

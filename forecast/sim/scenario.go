@@ -56,6 +56,9 @@ func (d *Duration) UnmarshalText(text []byte) (err error) {
 // MarshalText writes a time.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
+// Document is the length of time as the command's JSON has it.
+func (d Duration) Document() time.Duration { return d.Duration }
+
 // PositionError is a mistake in a scenario file.
 type PositionError struct {
 	File         string
