@@ -25,9 +25,9 @@ type Run struct {
 	MeanWait    float64 `json:"wait_mean" unit:"seconds"`
 	MedianWait  float64 `json:"wait_median" unit:"seconds"`
 	P95Wait     float64 `json:"wait_p95" unit:"seconds"`
-	Slowdown    float64 `json:"bounded_slowdown_mean"` // against the run time at speed 1
-	Completion  float64 `json:"completion_mean" unit:"seconds"`       // from submission to end
-	Utilisation float64 `json:"utilisation"`           // of all sites until the last global job was submitted
+	Slowdown    float64 `json:"bounded_slowdown_mean"`          // against the run time at speed 1
+	Completion  float64 `json:"completion_mean" unit:"seconds"` // from submission to end
+	Utilisation float64 `json:"utilisation"`                    // of all sites until the last global job was submitted
 	LocalWait   float64 `json:"local_wait_mean" unit:"seconds"`
 	Spread      float64 `json:"spread"` // standard deviation over sites of the share of processors that global jobs used
 	waits       []float64
