@@ -33,18 +33,23 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, bed: testbed.NeedARC(t), dir: t.TempDir()}
-	w.exe = filepath.Join(w.dir, "bin", "grid")
-	if out, err := exec.Command("go", "build", "-o", w.exe, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	bed := testbed.NeedARC(t)
+	w := newMachine(t)
+	w.bed = bed
+	w.env = append(w.env, "X509_CERT_DIR="+bed.CADir, "X509_USER_PROXY="+bed.Proxy("alice"))
+	return w
+}
+
+// newMachine is a world without a testbed.
+func newMachine(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), exe: program(t)}
 	// The CE is on this machine: what has not arrived after half a minute does not.
 	config := filepath.Join(w.dir, "grid.toml")
 	if err := os.WriteFile(config, []byte("settle = \"30s\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.env = []string{"HOME=" + w.dir, "GRID_CONFIG=" + config, "PATH=" + os.Getenv("PATH"), "GRID_STATE_DIR=" + filepath.Join(w.dir, "state"),
-		"X509_CERT_DIR=" + w.bed.CADir, "X509_USER_PROXY=" + w.bed.Proxy("alice")}
+	w.env = []string{"HOME=" + w.dir, "GRID_CONFIG=" + config, "PATH=" + os.Getenv("PATH"), "GRID_STATE_DIR=" + filepath.Join(w.dir, "state")}
 	t.Cleanup(func() { w.try("cancel", "--all"); w.try("status", "--all"); w.try("clean", "--all") })
 	return w
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -227,14 +227,4 @@ func (b *bench) promised(t *testing.T, when, line string, jobs map[string]listed
 			}
 		}
 	}
-}
-
-// program builds grid and what it starts.
-func program(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "grid")
 }
