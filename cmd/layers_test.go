@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"plugins/plugintest":      {"plugins", "rank", "glue", "jdl", "batch", "foreign"},
 	"broker":                  {"plugins", "rank", "infosys", "glue", "jdl", "foreign"},
 	"jobs":                    {"durable", "broker", "plugins", "rank", "glue", "jdl", "foreign"},
-	"forecast/agent":          {"forecast/wire", "plugins", "batch", "glue", "jdl"},
+	"forecast/agent":          {"forecast/wire", "plugins", "plugins/forecast", "plugins/queuelen", "batch", "glue", "jdl"},
 	"forecast/scheduler":      {"forecast/scheduler/plan", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":       {},
 	"forecast/sim/tree":       {"forecast/managers"},

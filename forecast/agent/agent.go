@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/batch"
@@ -32,6 +32,7 @@ type Config struct {
 	Horizon   time.Duration // how far ahead slots are published; default 6 h
 	Site      wire.Site     // what is published besides the nodes
 	Names     bool          // whether users' names are published
+	Memory    string        // file that keeps what was learned and published; "": none
 	Chances   Chances
 }
 
@@ -51,25 +52,28 @@ type Agent struct {
 	Conf     Config
 	Reader   plugins.QueueReader
 	Forecast *batch.Forecaster // the policy of the site; its Belief is Estimate
+	Account  Accountant        // nil: ends that were not seen are guessed
 	Reserve  Reserver          // nil: this site has none
 	HTTP     *http.Client
 	Token    func() (string, error) // bearer token; nil: the client shows a certificate
 	Now      func() time.Time
 	Log      *slog.Logger
+	Meter    *Metrics // nil: its own
 
-	set     wire.Set
-	seq     uint64
-	synced  bool
-	jobs    map[string]wire.Entry
-	queues  []wire.Queue
-	load    *wire.Load
-	site    *wire.Site
-	sent    time.Time
-	booked  []wire.Booking
-	mu      sync.Mutex
-	latest  batch.State
-	looked  time.Time
-	lookFor time.Duration
+	live     *batch.Live
+	foretold atomic.Pointer[batch.Forecast]
+	known    *published // what the scheduler has; nil: not known
+	doubt    *published // sent, and not known whether it was taken
+	seq      uint64     // the last one used
+	sent     time.Time
+	saved    time.Time
+	recalled *memory
+	mu       sync.Mutex // for what follows, which others read
+	booked   []wire.Booking
+	slots    []wire.Slot
+	latest   batch.State
+	looked   time.Time
+	lookFor  time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -93,7 +97,7 @@ func (c Config) withDefaults() Config {
 // Run looks and publishes until the context ends. It is polite: between two
 // looks is ten times what the last one took.
 func (a *Agent) Run(ctx context.Context) error {
-	a.Conf = a.Conf.withDefaults()
+	a.prepare()
 	failed := 0
 	for {
 		err := a.Step(ctx)
@@ -107,9 +111,20 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return a.save(true)
 		case <-time.After(wait):
 		}
+	}
+}
+
+// prepare is done once: defaults, and what is remembered.
+func (a *Agent) prepare() {
+	if a.Meter != nil {
+		return
+	}
+	a.Conf, a.Meter = a.Conf.withDefaults(), NewMetrics()
+	if err := a.recall(); err != nil {
+		a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
 	}
 }
 
@@ -119,27 +134,44 @@ const askTime = 30 * time.Second
 // Step looks once, and publishes where there is news or a third of the TTL has
 // gone by.
 func (a *Agent) Step(ctx context.Context) error {
-	a.Conf = a.Conf.withDefaults()
-	began := time.Now()
-	looking, cancel := context.WithTimeout(ctx, askTime)
-	state, err := a.Reader.Queue(looking)
-	cancel()
-	if a.lookFor = time.Since(began); err != nil {
+	a.prepare()
+	state, err := a.look(ctx)
+	if err != nil {
 		return fmt.Errorf("looking at the batch system: %w", err)
 	}
-	a.keep(state)
-	f, err := a.Forecast.Forecast(state)
+	state, f, err := a.follow(ctx, state)
 	if err != nil {
 		return err
 	}
-	d := a.news(state, f)
-	if d == nil {
-		return a.reserve(ctx)
-	}
-	if err := a.send(ctx, d); err != nil {
+	if err := a.resolve(ctx); err != nil {
 		return err
 	}
-	return a.reserve(ctx)
+	if d, next := a.news(state, f); d != nil {
+		if err := a.send(ctx, d, next); err != nil {
+			return err
+		}
+	}
+	return errors.Join(a.reserve(ctx), a.save(false))
+}
+
+// look asks the batch system.
+func (a *Agent) look(ctx context.Context) (batch.State, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	state, err := a.Reader.Queue(ctx)
+	a.lookFor = time.Since(began)
+	a.Meter.lookTime.Observe(a.lookFor.Seconds())
+	if err != nil {
+		a.Meter.looks.WithLabelValues("failed").Inc()
+		return state, err
+	}
+	a.Meter.looks.WithLabelValues("ok").Inc()
+	l := load(state)
+	a.Meter.waiting.Set(float64(l.Waiting))
+	a.Meter.running.Set(float64(l.Running))
+	a.keep(state)
+	return state, nil
 }
 
 func (a *Agent) keep(s batch.State) {
@@ -155,37 +187,50 @@ func (a *Agent) State() (batch.State, time.Time) {
 	return a.latest, a.looked
 }
 
-// news is the delta to be sent; nil: none.
-func (a *Agent) news(s batch.State, f *batch.Forecast) *wire.Delta {
+// news is the delta to be sent, and what the scheduler has after it; nil: none.
+func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published) {
 	now := a.Now()
-	if !a.synced { // what the other side has is not known: all is news
-		a.jobs, a.queues, a.load, a.site = nil, nil, nil, nil
+	was := a.known
+	if was == nil { // what the other side has is not known: all is news
+		was = &published{}
 	}
-	next := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, a.Conf.Chances)
-	d := a.set.Diff(hold(next, &a.set, now.Unix()))
-	a.schedule(d, local(s, f, a.Conf.Names))
-	if q := queues(s); !slices.Equal(q, a.queues) {
-		d.Queues, a.queues = q, q
+	next := &published{set: was.set.Clone(), queues: queues(s), load: load(s)}
+	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, a.Conf.Chances)
+	slots = hold(slots, &next.set, now.Unix())
+	d := next.set.Diff(slots)
+	next.schedule(d, was, local(s, f, a.Conf.Names))
+	if !slices.Equal(next.queues, was.queues) {
+		d.Queues = next.queues
 	}
-	if l := load(s); a.load == nil || *l != *a.load {
-		d.Load, a.load = l, l
+	if was.load == nil || *next.load != *was.load {
+		d.Load = next.load
 	}
 	site := a.Conf.Site
 	site.Nodes = nodes(s)
-	if a.site == nil || !reflect.DeepEqual(site, *a.site) {
-		d.Site, a.site = &site, &site
+	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
+		d.Site = next.site
 	}
-	if !a.synced {
-		whole := a.set.Whole()
+	if a.known == nil {
+		whole := next.set.Whole()
 		d.Full, d.Put, d.Drop, d.Base = true, whole.Put, nil, ""
 	}
+	a.offer(slots)
 	quiet := len(d.Put)+len(d.Drop)+len(d.Jobs)+len(d.JobsGone) == 0 && d.Site == nil && d.Queues == nil && d.Load == nil && !d.Full
 	if quiet && now.Sub(a.sent) < a.Conf.TTL/3 {
-		return nil
+		return nil, nil
 	}
 	a.seq++
+	next.seq = a.seq
 	d.Cluster, d.Seq, d.Made, d.TTL = a.Conf.Cluster, a.seq, now.Unix(), int64(a.Conf.TTL/time.Second)
-	return d
+	return d, next
+}
+
+// offer keeps the slots for those who ask this agent.
+func (a *Agent) offer(slots []wire.Slot) {
+	a.Meter.slots.Set(float64(len(slots)))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.slots = slots
 }
 
 // offered leaves out nodes that guests are not let to.
@@ -200,56 +245,12 @@ func (a *Agent) offered(s batch.State, list []batch.Slot) []batch.Slot {
 	return slices.DeleteFunc(list, func(v batch.Slot) bool { return !serves[v.Node] })
 }
 
-// schedule puts into a delta what has changed of the local schedule.
-func (a *Agent) schedule(d *wire.Delta, list []wire.Entry) {
-	next := make(map[string]wire.Entry, len(list))
-	for _, e := range list {
-		next[e.Task] = e
-		if old, ok := a.jobs[e.Task]; !ok || old != e {
-			d.Jobs = append(d.Jobs, e)
-		}
-	}
-	for _, task := range slices.Sorted(maps.Keys(a.jobs)) {
-		if _, there := next[task]; !there {
-			d.JobsGone = append(d.JobsGone, task)
-		}
-	}
-	a.jobs = next
-}
-
-// send publishes. After anything but a plain yes it is not known what the
-// scheduler has: the next delta is full.
-func (a *Agent) send(ctx context.Context, d *wire.Delta) error {
-	a.synced = false
-	body, err := wire.EncodeDelta(d)
-	if err != nil {
-		return err
-	}
-	text, err := a.post(ctx, body)
-	if err != nil {
-		return err
-	}
-	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
-	if err != nil {
-		return err
-	}
-	a.seq = max(a.seq, ack.Seq)
-	if ack.Resync || ack.Digest != a.set.Digest() {
-		a.Log.Info("the scheduler asks for a full set", "seq", ack.Seq)
-		return nil
-	}
-	a.synced, a.sent = true, a.Now()
-	a.mu.Lock()
-	a.booked = ack.Bookings
-	a.mu.Unlock()
-	return nil
-}
-
-func (a *Agent) post(ctx context.Context, body []byte) ([]byte, error) {
+// call speaks to the scheduler about this cluster's slots.
+func (a *Agent) call(ctx context.Context, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	to := strings.TrimSuffix(a.Conf.Scheduler, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + "/slots"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/batch"
@@ -38,6 +40,9 @@ func local(s batch.State, f *batch.Forecast, names bool) []wire.Entry {
 		if len(placed) > 0 {
 			e.Node = placed[0].Node
 		}
+		if len(placed) > 1 {
+			e.Spread = spread(placed)
+		}
 		list = append(list, e)
 	}
 	slices.SortFunc(list, func(a, b wire.Entry) int {
@@ -47,6 +52,18 @@ func local(s batch.State, f *batch.Forecast, names bool) []wire.Entry {
 		return 1
 	})
 	return list
+}
+
+// spread writes where a job of several nodes is.
+func spread(placed []batch.Placement) string {
+	var b strings.Builder
+	for i, p := range placed {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%s=%d", p.Node, p.Procs)
+	}
+	return b.String()
 }
 
 func unix(t time.Time) int64 {

@@ -70,6 +70,7 @@ func (a *API) register(api huma.API) {
 	huma.Register(api, put("DELETE", "/v1/jobs/{id}", "forget", "Remove a job that has ended and its files", small), a.forget)
 	huma.Register(api, put("GET", "/v1/jobs/{id}/files/{name...}", "file", "A file of a job's output", small), a.file)
 	huma.Register(api, put("POST", "/v1/clusters/{name}/slots", "slots", "A delta of a cluster's slots, from its agent", big), a.slots)
+	huma.Register(api, put("GET", "/v1/clusters/{name}/slots", "have", "What the scheduler has of a cluster: an agent goes on from there", small), a.have)
 	huma.Register(api, put("GET", "/v1/clusters", "clusters", "Clusters and the health of their agents", small), a.clusters)
 	huma.Register(api, put("POST", "/v1/clusters/{name}/drain", "drain", "Close or open a cluster for bookings", small), a.drain)
 	huma.Register(api, put("GET", "/v1/budget", "budget", "Your budget; an administrator sees all", small), a.budget)

@@ -22,16 +22,38 @@ type slotsOut struct {
 	Body []byte
 }
 
-func (a *API) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
+// speaksFor tells whether the asker is the agent of a cluster.
+func (a *API) speaksFor(ctx context.Context, cluster string) error {
 	p, err := person(ctx)
 	if err != nil {
+		return err
+	}
+	if _, known := a.S.conf.Clusters[cluster]; !known {
+		return huma.Error404NotFound("no such cluster: the scheduler's operator has to enter it")
+	}
+	if !slices.Contains(p.Sites, cluster) {
+		return huma.Error403Forbidden(fmt.Sprintf("%s does not speak for cluster %s", p.Subject, cluster))
+	}
+	return nil
+}
+
+func (a *API) have(ctx context.Context, in *struct {
+	Name string `path:"name" maxLength:"256"`
+}) (*slotsOut, error) {
+	if err := a.speaksFor(ctx, in.Name); err != nil {
 		return nil, err
 	}
-	if _, known := a.S.conf.Clusters[in.Name]; !known {
-		return nil, huma.Error404NotFound("no such cluster: the scheduler's operator has to enter it")
+	ack, err := a.S.store.Have(ctx, in.Name, a.S.now())
+	if err != nil {
+		return nil, a.problem(err)
 	}
-	if !slices.Contains(p.Sites, in.Name) {
-		return nil, huma.Error403Forbidden(fmt.Sprintf("%s does not speak for cluster %s", p.Subject, in.Name))
+	text, err := json.Marshal(ack)
+	return &slotsOut{"application/json", text}, err
+}
+
+func (a *API) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
+	if err := a.speaksFor(ctx, in.Name); err != nil {
+		return nil, err
 	}
 	d, err := wire.DecodeDelta(in.RawBody, wire.DefaultLimits())
 	if err != nil {

@@ -102,6 +102,9 @@ func (w *work) run(ctx context.Context) error {
 	if err := w.plan(ctx); err != nil {
 		return err
 	}
+	if err := w.sample(ctx); err != nil {
+		return err
+	}
 	return w.save(ctx)
 }
 
@@ -207,6 +210,7 @@ func (w *work) plan(ctx context.Context) error {
 			w.book(in.of[b.Job], place)
 		}
 	}
+	w.explain(in, list)
 	passed := plan.Bypasses(in.jobs, list)
 	for i, j := range in.of {
 		if passed[i] > 0 {
@@ -258,7 +262,7 @@ func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
 	j.Tries++
 	p.Key = j.request()
-	j.State, j.Booking, j.Outlook, j.Reason = Booked, p, nil, ""
+	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""
 	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""
 	j.Handle = plugins.Handle{}
 	j.Charged = fee(j.Priority, j.Procs, j.Wall)

@@ -34,6 +34,23 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 	return ack, err
 }
 
+// Have is what the scheduler has of a cluster, as the answer to a delta says it.
+func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.Ack, error) {
+	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
+	err := s.read(ctx, func(h handle) error {
+		resync, known := 0, false
+		err := h.rows(ctx, func(scan func(...any) error) error {
+			known = true
+			return scan(&ack.Seq, &ack.Digest, &resync)
+		}, "select seq, digest, resync from cluster where name = $1", cluster)
+		if ack.Resync = !known || resync != 0; err != nil {
+			return err
+		}
+		return h.bookingsOf(ctx, cluster, now.Unix(), ack)
+	})
+	return ack, err
+}
+
 func (h handle) ingest(ctx context.Context, d *wire.Delta, text []byte, now int64, ack *wire.Ack) error {
 	var resync int
 	known := false
@@ -165,6 +182,9 @@ func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 
 // keepLocal changes the table of the site's own jobs.
 func (h handle) keepLocal(ctx context.Context, d *wire.Delta) (err error) {
+	if err := h.bury(ctx, d); err != nil {
+		return err
+	}
 	if d.Full {
 		_, err = h.exec(ctx, "delete from local_job where cluster = $1", d.Cluster)
 	} else if len(d.JobsGone) > 0 {

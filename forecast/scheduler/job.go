@@ -88,6 +88,7 @@ type Job struct {
 	Outlook   *Place         `json:"outlook,omitempty"` // planned, not booked yet
 	Handle    plugins.Handle `json:"handle,omitzero"`
 
+	Blocked  string           `json:"blocked,omitempty"` // what stands most in the way of a slot
 	Bypassed int32            `json:"bypassed,omitempty"`
 	Tries    int              `json:"tries,omitempty"`  // bookings made
 	Misses   int              `json:"misses,omitempty"` // of them not kept

@@ -18,14 +18,16 @@ import (
 // memory is what the leader keeps of the database: it can be thrown away and
 // read again at any time.
 type memory struct {
-	epoch    int64
-	clusters map[string]*cluster
-	jobs     map[string]*Job // those that are not final
-	classes  map[string]uint16
-	features []nodeClass
-	nodes    int32               // numbers given so far
-	rights   map[string][]uint64 // clusters that will do, by wish
-	order    []string            // names of clusters by their number in plans
+	epoch     int64
+	sampled   int64 // when the history was last written
+	explained int64 // and why jobs wait
+	clusters  map[string]*cluster
+	jobs      map[string]*Job // those that are not final
+	classes   map[string]uint16
+	features  []nodeClass
+	nodes     int32               // numbers given so far
+	rights    map[string][]uint64 // clusters that will do, by wish
+	order     []string            // names of clusters by their number in plans
 }
 
 // nodeClass is what nodes are told apart by.

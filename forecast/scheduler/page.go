@@ -7,24 +7,28 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
 //go:embed page
 var pageFiles embed.FS
 
-// page serves what an operator keeps open: everything is rendered here, and the
-// script only fetches it anew when something has changed.
+// page serves what an operator keeps open: everything is rendered here; the
+// script fetches it anew when something has changed, and tells what is under the
+// pointer.
 func (a *API) page(mux *http.ServeMux) {
 	tmpl := template.Must(template.New("index.html").Funcs(template.FuncMap{
 		"at":      func(t int64) string { return time.Unix(t, 0).UTC().Format("Jan 2 15:04:05") },
-		"span":    func(s int64) string { return (time.Duration(s) * time.Second).String() },
-		"percent": func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
+		"clock":   clock,
+		"span":    func(s int64) string { return short(time.Duration(s) * time.Second) },
+		"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
+		"round":   func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 		"units":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
-		"pages":   url.QueryEscape,
-	}).ParseFS(pageFiles, "page/index.html"))
+		"many":    thousands,
+		"add":     func(a, b int64) int64 { return a + b },
+		"ago":     func(now, then int64) int64 { return max(0, now-then) },
+		"pair":    func(b Band, f *Frame) bandIn { return bandIn{b, f} },
+	}).ParseFS(pageFiles, "page/*.html"))
 	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"} {
 		body, err := pageFiles.ReadFile("page/" + name)
 		if err != nil {
@@ -36,6 +40,38 @@ func (a *API) page(mux *http.ServeMux) {
 		})
 	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { a.index(w, r, tmpl) })
+}
+
+// bandIn is a band and the frame it is drawn in.
+type bandIn struct {
+	Band  Band
+	Frame *Frame
+}
+
+// short writes a time as 1 d 3 h, 2 h 5 min, 3 min 4 s.
+func short(d time.Duration) string {
+	d = d.Round(time.Second)
+	for _, u := range []struct {
+		big, small time.Duration
+		a, b       string
+	}{{24 * time.Hour, time.Hour, "d", "h"}, {time.Hour, time.Minute, "h", "min"}, {time.Minute, time.Second, "min", "s"}} {
+		if d >= u.big {
+			if rest := d % u.big / u.small; rest > 0 {
+				return fmt.Sprintf("%d %s %d %s", d/u.big, u.a, rest, u.b)
+			}
+			return fmt.Sprintf("%d %s", d/u.big, u.a)
+		}
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+// thousands writes 12345 as 12 345, with thin spaces.
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u2009" + text[i:]
+	}
+	return text
 }
 
 func (a *API) index(w http.ResponseWriter, r *http.Request, tmpl *template.Template) {
@@ -61,90 +97,35 @@ func (a *API) index(w http.ResponseWriter, r *http.Request, tmpl *template.Templ
 	w.Write(out.Bytes())
 }
 
-// Frame is the time that is looked at.
-type Frame struct {
-	From, Span, Now int64
-	Cluster         string
-}
-
-// frameOf reads the query; the default is from a quarter of an hour ago on, for
-// three hours.
-func frameOf(q url.Values, now int64) Frame {
-	f := Frame{From: now - 900, Span: 3 * 3600, Now: now, Cluster: q.Get("cluster")}
-	if n, err := strconv.ParseInt(q.Get("span"), 10, 64); err == nil && n >= 300 && n <= 2*86400 {
-		f.Span = n
-	}
-	if n, err := strconv.ParseInt(q.Get("from"), 10, 64); err == nil && n > now-86400*2 && n < now+86400*2 {
-		f.From = n
-	}
-	return f
-}
-
-// Link is another frame of the same page.
-func (f Frame) Link(from, span int64) string {
-	q := url.Values{"from": {fmt.Sprint(from)}, "span": {fmt.Sprint(span)}}
-	if f.Cluster != "" {
-		q.Set("cluster", f.Cluster)
-	}
-	return "/?" + q.Encode()
-}
-
-// Earlier, Later, In and Out are the next frames; Live is the one that moves on.
-func (f Frame) Earlier() string { return f.Link(f.From-f.Span/2, f.Span) }
-
-// Later moves on by half a frame.
-func (f Frame) Later() string { return f.Link(f.From+f.Span/2, f.Span) }
-
-// In shows half of the time.
-func (f Frame) In() string { return f.Link(f.From+f.Span/4, max(300, f.Span/2)) }
-
-// Out shows twice the time.
-func (f Frame) Out() string { return f.Link(f.From-f.Span/2, min(2*86400, f.Span*2)) }
-
-// NowX is where now is, in thousandths of the frame; -1: not in it.
-func (f Frame) NowX() int64 {
-	if f.Now < f.From || f.Now > f.From+f.Span {
-		return -1
-	}
-	return (f.Now - f.From) * 1000 / f.Span
-}
-
-// Ticks are the hours or parts of them in the frame.
-func (f Frame) Ticks() (list []Tick) {
-	step := int64(300)
-	for _, s := range []int64{900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600} {
-		if f.Span/step > 8 {
-			step = s
-		}
-	}
-	for t := f.From - f.From%step + step; t < f.From+f.Span; t += step {
-		list = append(list, Tick{(t - f.From) * 1000 / f.Span, time.Unix(t, 0).UTC().Format("15:04")})
-	}
-	return list
-}
-
-// Tick is one mark of the time axis.
-type Tick struct {
-	X    int64
-	Text string
-}
-
 // Look is all that the page shows.
 type Look struct {
-	Person   Person
-	Known    bool
-	Frame    Frame
-	Clusters []ClusterInfo
-	Groups   []Group
-	Queue    []Waitling
-	Waiting  int
-	Budgets  []Budget
-	Leads    bool
+	Person  Person
+	Known   bool
+	Leads   bool
+	Frame   *Frame
+	Bands   []Band
+	Rows    []Row // of the one cluster looked at
+	Truth   Truth
+	Queue   []Waitling
+	Counts  Counts
+	Budgets []Budget
 }
+
+// Counts are the figures at the head of the page.
+type Counts struct {
+	Heard, Clusters          int
+	CPUs, Free, Guests       int64
+	Waiting, Booked, Running int64
+	Hits, Misses             int64
+}
+
+// InTime is the share of jobs that began in their slots.
+func (c Counts) InTime() float64 { return float64(c.Hits) / float64(max(1, c.Hits+c.Misses)) }
 
 // Waitling is a job of the queue and why it is where it is.
 type Waitling struct {
 	ID, Name, Owner string
+	Place           int // in the queue; 0: has a slot
 	State           State
 	Procs           int32
 	Wall            int64
@@ -154,46 +135,116 @@ type Waitling struct {
 }
 
 // shown is how many jobs of the queue the page shows.
-const shown = 50
+const shown = 60
 
-func (a *API) look(ctx context.Context, p Person, f Frame) (*Look, error) {
+func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	v := &Look{Person: p, Known: p.Subject != "", Frame: f, Leads: a.S.Leads()}
-	var err error
-	if v.Clusters, err = a.S.store.Clusters(ctx, time.Unix(f.Now, 0)); err != nil {
-		return nil, err
-	}
-	if v.Groups, err = a.S.store.gantt(ctx, f, v.Clusters); err != nil {
-		return nil, err
-	}
-	if !v.Known {
-		return v, nil
-	}
-	list, err := a.S.List(ctx, p, true, true, 0, shown)
+	clusters, err := a.S.store.Clusters(ctx, time.Unix(f.Now, 0))
 	if err != nil {
 		return nil, err
 	}
+	if v.Bands, v.Truth, err = a.S.store.chart(ctx, f, clusters); err != nil {
+		return nil, err
+	}
+	for i := range clusters {
+		c := &clusters[i]
+		if v.Counts.Clusters++; c.Fresh {
+			v.Counts.Heard++
+		}
+		v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+c.Hits, v.Counts.Misses+c.Misses
+		if c.Name == f.Cluster {
+			if v.Rows, err = a.S.store.nodes(ctx, f, c, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, b := range v.Bands {
+		v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.Counts.CPUs+b.CPUs, v.Counts.Free+b.Free, v.Counts.Guests+b.Guests
+	}
+	return v, a.people(ctx, p, v)
+}
+
+// people adds what only those who signed in may see, and how many jobs there
+// are.
+func (a *API) people(ctx context.Context, p Person, v *Look) (err error) {
+	if err := a.S.store.counts(ctx, &v.Counts); err != nil || !v.Known {
+		return err
+	}
+	list, err := a.S.store.queue(ctx, p, shown, v.Counts.Waiting <= sorted)
+	if err != nil {
+		return err
+	}
+	place := 0
 	for _, j := range list {
-		v.Queue = append(v.Queue, a.waitling(j, f.Now))
+		w := a.waitling(j, v.Frame.Now)
+		if j.State == Waiting {
+			place++
+			w.Place = place
+		}
+		v.Queue = append(v.Queue, w)
 	}
 	user := p.Subject
 	if p.Admin {
 		user = ""
 	}
 	v.Budgets, err = a.S.store.Budgets(ctx, user)
-	return v, err
+	return err
+}
+
+// counts counts the jobs by state.
+func (s *Store) counts(ctx context.Context, c *Counts) error {
+	return s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var state State
+			var n int64
+			err := scan(&state, &n)
+			switch state {
+			case Waiting:
+				c.Waiting += n
+			case Booked, Sent:
+				c.Booked += n
+			case Running:
+				c.Running += n
+			}
+			return err
+		}, "select state, count(*) from queue where state not in ('done', 'failed', 'cancelled') group by state")
+	})
+}
+
+// sorted is up to how many waiting jobs are sorted by priority to be shown; more
+// are shown by arrival.
+const sorted = 5000
+
+// queue reads the jobs that wait, dearest first, and those that have slots.
+func (s *Store) queue(ctx context.Context, p Person, limit int, dearest bool) (list []*Job, err error) {
+	by := "seq"
+	if dearest {
+		by = "cast({body}->>'priority' as {real}) desc, seq"
+	}
+	err = s.read(ctx, func(h handle) error {
+		list, err = h.jobs(ctx, `where (owner = $1 or $2 = 1) and state not in ('done', 'failed', 'cancelled')
+			order by case state when 'waiting' then 0 when 'booked' then 1 when 'sent' then 1 else 2 end,
+			`+by+` limit $3`, p.Subject, b2i(p.Admin), limit)
+		return err
+	})
+	return list, err
 }
 
 func (a *API) waitling(j *Job, now int64) Waitling {
 	w := Waitling{ID: j.ID, Name: j.Name, Owner: j.Owner, State: j.State, Procs: j.Procs, Wall: int64(j.Wall), Priority: j.Priority, Submitted: j.Submitted}
 	switch {
+	case j.State == Running:
+		w.Where = fmt.Sprintf("runs on %s since %s", j.Booking.Cluster, clock(j.Started))
 	case j.Booking != nil:
-		w.Where = fmt.Sprintf("%s at %s, chance %.0f %%", j.Booking.Cluster, time.Unix(j.Booking.From, 0).UTC().Format("15:04:05"), 100*j.Booking.Chance)
+		w.Where = fmt.Sprintf("%s at %s, chance %.0f\u00a0%%", j.Booking.Cluster, clock(j.Booking.From), 100*j.Booking.Chance)
 	case j.Outlook != nil:
-		w.Where = outlookText(j.Outlook, time.Unix(now, 0))
+		w.Where = fmt.Sprintf("likely %s in %s, chance %.0f\u00a0%%", j.Outlook.Cluster, short(time.Duration(max(0, j.Outlook.From-now))*time.Second), 100*j.Outlook.Chance)
+	case j.Blocked != "":
+		w.Where = "not yet: " + j.Blocked
 	case j.Reason != "":
 		w.Where = "not yet: " + j.Reason
 	default:
-		w.Where = "not yet: nothing that fits is free in the next cycles; grid scheduler explain tells more"
+		w.Where = "not yet: the next cycle looks at it"
 	}
 	return w
 }

@@ -128,6 +128,9 @@ func (s *Scheduler) tidy(ctx context.Context) error {
 			if _, err := h.exec(ctx, "delete from action where done = 1 and due < $1", old.Unix()); err != nil {
 				return err
 			}
+			if err := h.forgetPast(ctx, s.now().Unix()); err != nil {
+				return err
+			}
 			_, err := h.exec(ctx, `delete from file where job in (select distinct job from log where at < $1 and event in ('done', 'failed', 'cancelled'))`, old.UnixMilli())
 			return err
 		})

@@ -37,7 +37,7 @@ func postgres() dialect {
 		"{u64}", "numeric(20)", "{real}", "double precision", "{bytes}", "bytea",
 		"{identity}", "bigint generated always as identity primary key",
 		"{each}", "json_array_elements(cast($1 as json)) as t(value)",
-		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{int}", "bigint",
+		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{body}", "cast(body as json)", "{int}", "bigint",
 		"{for update}", "for update", "{skip locked}", "for update skip locked", "{for share}", "for share",
 	)}
 }
@@ -46,7 +46,7 @@ func sqlite() dialect {
 	return dialect{"sqlite", database.DialectSQLite3, strings.NewReplacer(
 		"{u64}", "text", "{real}", "real", "{bytes}", "blob",
 		"{identity}", "integer primary key autoincrement",
-		"{each}", "json_each(?1) as t", "{texts}", "json_each(?1) as t", "{int}", "integer",
+		"{each}", "json_each(?1) as t", "{texts}", "json_each(?1) as t", "{body}", "body", "{int}", "integer",
 		"{for update}", "", "{skip locked}", "", "{for share}", "", "$", "?",
 	)}
 }

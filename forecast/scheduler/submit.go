@@ -137,12 +137,17 @@ func (s *Scheduler) enter(ctx context.Context, h handle, who Person, list []Subm
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := h.each(ctx, `insert into queue (id, owner, key, state, body) select t.value->>'id', t.value->>'owner', t.value->>'key',
-		t.value->>'state', cast(t.value->'body' as text) from {each} where true on conflict (owner, key) do nothing`, rows)
-	if err != nil {
+	if err := h.insertJobs(ctx, rows); err != nil {
 		return err
 	}
 	return s.entered(ctx, h, who, list, jobs, out, now)
+}
+
+// insertJobs enters jobs; one whose owner has used its key before stays out.
+func (h handle) insertJobs(ctx context.Context, rows []jobRow) error {
+	_, err := h.each(ctx, `insert into queue (id, owner, key, state, body) select t.value->>'id', t.value->>'owner', t.value->>'key',
+		t.value->>'state', cast(t.value->'body' as text) from {each} where true on conflict (owner, key) do nothing`, rows)
+	return err
 }
 
 // entered finds out which of them are new.

@@ -82,3 +82,73 @@ func outlookText(p *Place, now time.Time) string {
 	}
 	return fmt.Sprintf("it is likely to go to %s in %v, chance %.0f %%", p.Cluster, time.Duration(p.From-now.Unix())*time.Second, 100*p.Chance)
 }
+
+// How many of the waiting jobs are explained, how often, and at most how many
+// slots are looked at for that.
+const (
+	explained   = 60
+	explainWait = 15
+	explainMost = 10_000_000
+)
+
+// explain notes of the first jobs without a slot what stands in their way, so
+// that nobody has to ask. It is written where it changes.
+func (w *work) explain(in *inputs, list []plan.Booking) {
+	now := w.now.Unix()
+	if now-w.mem.explained < explainWait {
+		return
+	}
+	w.mem.explained = now
+	placed := make([]bool, len(in.jobs))
+	for _, b := range list {
+		placed[b.Job] = true
+	}
+	left := min(explained, explainMost/max(1, len(in.slots)))
+	for _, i := range plan.Order(in.jobs, &in.rules) {
+		j := in.of[i]
+		if placed[i] {
+			continue
+		}
+		if left--; left < 0 {
+			return
+		}
+		if text := blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j); text != j.Blocked {
+			j.Blocked = text
+			w.change(j)
+		}
+	}
+}
+
+// blocked is the weightiest reason in words that do not change with every slot.
+func blocked(c plan.Why, j *Job) string {
+	switch {
+	case c.NoBudget:
+		return "its owner's budget does not suffice"
+	case c.Slots == 0:
+		return "no cluster offers a slot"
+	case c.Fit > 0 && j.Procs > 1:
+		return "not enough processors come free together on one cluster"
+	case c.Fit > 0:
+		return "jobs ahead of it get the slots that would do"
+	case c.Later > 0:
+		return "what fits begins later than is booked now"
+	}
+	reasons := []struct {
+		n    int
+		text string
+	}{
+		{c.Short, "slots are too short for " + short(time.Duration(j.Wall)*time.Second)},
+		{c.Small, "slots have too few processors or too little memory"},
+		{c.Priority, "local jobs outrank it"},
+		{c.Guest, "guests may not run so long"},
+		{c.Rights, "it may not or cannot run where slots are"},
+		{c.Stale, "clusters with slots are drained or silent"},
+	}
+	best := reasons[0]
+	for _, r := range reasons {
+		if r.n > best.n {
+			best = r
+		}
+	}
+	return best.text
+}

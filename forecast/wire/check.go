@@ -65,6 +65,7 @@ func (c *checker) entry(e *Entry) {
 		c.name("jobs", s, true)
 	}
 	c.name("jobs.state", e.State, false)
+	c.count("jobs.spread", len(e.Spread), maxSpread)
 	c.time("jobs.queued", e.Queued, true)
 	c.time("jobs.start", e.Start, true)
 	c.time("jobs.completion", e.Completion, true)
@@ -73,6 +74,9 @@ func (c *checker) entry(e *Entry) {
 	c.between("jobs.disk", float64(e.Disk), 0, maxAmount)
 	c.between("jobs.priority", e.Priority, -1e15, 1e15)
 }
+
+// maxSpread bounds the list of one job's nodes, in bytes.
+const maxSpread = 1 << 20
 
 // maxFunction bounds the owner's formula, in bytes.
 const maxFunction = 4096

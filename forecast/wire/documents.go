@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"strconv"
+	"strings"
+)
+
 // The schemas of the documents.
 const (
 	DeltaSchema   = "grid.slots/v1"
@@ -45,6 +50,32 @@ type Entry struct {
 	Disk       int64   `json:"disk,omitempty"`
 	Priority   float64 `json:"priority,omitempty"`
 	Reserved   bool    `json:"reserved,omitempty"`
+	// Spread is where a job of several nodes is: NODE=PROCS, comma between them.
+	Spread string `json:"spread,omitempty"`
+}
+
+// Share is a number of processors of a node.
+type Share struct {
+	Node string
+	CPUs int32
+}
+
+// Shares are the nodes of a job: those of Spread, or all of it on Node.
+func (e *Entry) Shares() []Share { return Shares(e.Spread, e.Node, e.Procs) }
+
+// Shares reads a Spread; "" is that of a job with all its processors on node.
+func Shares(spread, node string, procs int32) (list []Share) {
+	for part := range strings.SplitSeq(spread, ",") {
+		name, count, ok := strings.Cut(part, "=")
+		n, err := strconv.ParseInt(count, 10, 32)
+		if ok && err == nil && name != "" && n > 0 {
+			list = append(list, Share{name, int32(n)})
+		}
+	}
+	if len(list) == 0 && node != "" {
+		list = []Share{{node, procs}}
+	}
+	return list
 }
 
 // Queue is how long a queue of the LRMS is.

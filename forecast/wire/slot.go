@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 )
@@ -107,6 +108,9 @@ func (s *Set) Drop(id uint64) {
 		delete(s.slots, id)
 	}
 }
+
+// Clone copies a set.
+func (s *Set) Clone() Set { return Set{maps.Clone(s.slots), s.sum} }
 
 // Clear takes all slots out.
 func (s *Set) Clear() { s.slots, s.sum = nil, hash{} }

@@ -18,12 +18,18 @@ tools() {
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
 		bash-completion zsh fish strace >/dev/null || true
 }
+# browser installs the one in which the scheduler's page is tested.
+browser() {
+	command -v chromium >/dev/null && return
+	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends chromium >/dev/null || true
+}
 stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 
 if "${as_root[@]}" true 2>/dev/null; then
 	trap stop EXIT
 	"${as_root[@]}" "$here/testbed.sh" up
 	tools
+	browser
 else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
 fi

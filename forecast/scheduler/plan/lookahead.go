@@ -139,6 +139,12 @@ func (p *index) window(room room, w int32, need uint64) int32 {
 	return windows
 }
 
+// Order is the places of jobs in the order in which Lookahead serves them.
+func Order(jobs []Job, r *Rules) []int32 {
+	first, rest := order(jobs, r)
+	return append(first, rest...)
+}
+
 // order is in which jobs are placed: first those that were passed by too often,
 // by arrival; then by falling priority, among equals by who has used least of
 // his budget, then by arrival.

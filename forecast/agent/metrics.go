@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gridbroker/batch"
+)
+
+// Metrics are an agent's figures for Prometheus.
+type Metrics struct {
+	registry            *prometheus.Registry
+	looks, deltas, jobs *prometheus.CounterVec
+	lookTime, sentBytes prometheus.Histogram
+	slots, waiting      prometheus.Gauge
+	running, bookings   prometheus.Gauge
+	published           prometheus.Gauge
+	unaccounted         prometheus.Counter
+}
+
+// NewMetrics makes them.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry:    prometheus.NewRegistry(),
+		looks:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grid_agent_looks_total", Help: "Looks at the batch system."}, []string{"outcome"}),
+		deltas:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grid_agent_deltas_total", Help: "Deltas sent to the scheduler."}, []string{"kind", "outcome"}),
+		jobs:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grid_agent_jobs_total", Help: "What happened to local jobs between looks."}, []string{"event"}),
+		lookTime:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "grid_agent_look_seconds", Help: "Time of one look at the batch system.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12)}),
+		sentBytes:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "grid_agent_delta_bytes", Help: "Compressed size of deltas.", Buckets: prometheus.ExponentialBuckets(256, 4, 10)}),
+		slots:       prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_slots", Help: "Slots published."}),
+		waiting:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_waiting", Help: "Local jobs that wait."}),
+		running:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_running", Help: "Local jobs that run."}),
+		bookings:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_bookings", Help: "Bookings of the scheduler at this cluster."}),
+		published:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_published_timestamp_seconds", Help: "When the scheduler last took a delta."}),
+		unaccounted: prometheus.NewCounter(prometheus.CounterOpts{Name: "grid_agent_accounting_failures_total", Help: "Accounting did not answer."}),
+	}
+	m.registry.MustRegister(m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	return m
+}
+
+// Handler serves them.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// synced counts what happened between two looks.
+func (m *Metrics) synced(d batch.Synced) {
+	for event, n := range map[string]int{"submitted": d.Submitted, "started": d.Started, "ended": d.Ended, "cancelled": d.Cancelled, "requeued": d.Requeued, "missed": d.Missed} {
+		m.jobs.WithLabelValues(event).Add(float64(n))
+	}
+}

@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gridbroker/forecast/wire"
+)
+
+// published is what the scheduler has of a cluster after some delta.
+type published struct {
+	set    wire.Set
+	seq    uint64
+	jobs   map[string]wire.Entry
+	queues []wire.Queue
+	load   *wire.Load
+	site   *wire.Site
+}
+
+// schedule puts into a delta what has changed of the local schedule.
+func (p *published) schedule(d *wire.Delta, was *published, list []wire.Entry) {
+	p.jobs = make(map[string]wire.Entry, len(list))
+	for _, e := range list {
+		p.jobs[e.Task] = e
+		if old, ok := was.jobs[e.Task]; !ok || old != e {
+			d.Jobs = append(d.Jobs, e)
+		}
+	}
+	for _, task := range slices.Sorted(maps.Keys(was.jobs)) {
+		if _, there := p.jobs[task]; !there {
+			d.JobsGone = append(d.JobsGone, task)
+		}
+	}
+}
+
+// is tells whether an answer is of this state.
+func (p *published) is(ack *wire.Ack) bool {
+	return p != nil && !ack.Resync && ack.Seq == p.seq && ack.Digest == p.set.Digest()
+}
+
+// resolve asks the scheduler what it has, where that is in doubt: after an
+// outage, or a restart of this agent. Only where it is neither what was there
+// before nor what was sent, all is sent again.
+func (a *Agent) resolve(ctx context.Context) error {
+	if a.doubt == nil {
+		return nil
+	}
+	text, err := a.call(ctx, http.MethodGet, nil)
+	if no, refused := errors.AsType[*RefusedError](err); refused && no.Code == http.StatusNotFound {
+		a.known, a.doubt = nil, nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.doubt.is(ack):
+		a.known = a.doubt
+	case !a.known.is(ack):
+		a.known = nil
+		a.Log.Info("the scheduler has another state than this agent: all is sent again", "seq", ack.Seq)
+	}
+	a.doubt, a.seq = nil, max(a.seq, ack.Seq)
+	if a.known != nil {
+		a.seq = a.known.seq
+	}
+	a.bookings(ack.Bookings)
+	return nil
+}
+
+// send publishes. After anything but a plain yes it is in doubt what the
+// scheduler has.
+func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error {
+	kind := "delta"
+	if d.Full {
+		kind = "full"
+	}
+	body, err := wire.EncodeDelta(d)
+	if err != nil {
+		return err
+	}
+	a.Meter.sentBytes.Observe(float64(len(body)))
+	a.doubt = next
+	text, err := a.call(ctx, http.MethodPost, body)
+	if err != nil {
+		a.Meter.deltas.WithLabelValues(kind, "failed").Inc()
+		return err
+	}
+	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	a.doubt, a.seq = nil, max(a.seq, ack.Seq)
+	if !next.is(ack) {
+		a.Meter.deltas.WithLabelValues(kind, "resync").Inc()
+		a.Log.Info("the scheduler asks for a full set", "seq", ack.Seq)
+		a.known = nil
+		return nil
+	}
+	a.Meter.deltas.WithLabelValues(kind, "taken").Inc()
+	a.Meter.published.SetToCurrentTime()
+	a.known, a.sent = next, a.Now()
+	a.bookings(ack.Bookings)
+	return nil
+}
+
+func (a *Agent) bookings(list []wire.Booking) {
+	a.Meter.bookings.Set(float64(len(list)))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.booked = list
+}
+
+// memory is what an agent keeps over its restarts.
+type memory struct {
+	Schema  string          `json:"schema"`
+	Cluster string          `json:"cluster"`
+	Learned json.RawMessage `json:"learned,omitempty"` // of batch
+	Seq     uint64          `json:"seq"`
+	Slots   []wire.Slot     `json:"slots"`
+	Jobs    []wire.Entry    `json:"jobs"`
+	Queues  []wire.Queue    `json:"queues"`
+	Load    *wire.Load      `json:"load"`
+	Site    *wire.Site      `json:"site"`
+}
+
+const memorySchema = "grid.agent-memory/v1"
+
+// saveWait is the least time between two writings of the memory.
+const saveWait = 10 * time.Second
+
+// save writes the memory, now and then or at once.
+func (a *Agent) save(atOnce bool) error {
+	if a.Conf.Memory == "" || a.live == nil || !atOnce && a.Now().Sub(a.saved) < saveWait {
+		return nil
+	}
+	a.saved = a.Now()
+	learned, err := a.live.Memory()
+	if err != nil {
+		return err
+	}
+	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Seq: a.seq}
+	if p := a.known; p != nil {
+		p.set.All(func(v wire.Slot) { m.Slots = append(m.Slots, v) })
+		m.Jobs, m.Queues, m.Load, m.Site = slices.Collect(maps.Values(p.jobs)), p.queues, p.load, p.site
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return replace(a.Conf.Memory, text)
+}
+
+// replace writes a file whole or not at all.
+func replace(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".agent-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// maxMemory bounds the file, in bytes.
+const maxMemory = 256 << 20
+
+// recall reads the memory. What was published is in doubt until the scheduler
+// has been asked.
+func (a *Agent) recall() error {
+	if a.Conf.Memory == "" {
+		return nil
+	}
+	info, err := os.Stat(a.Conf.Memory)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxMemory {
+		return wire.ErrTooLong
+	}
+	text, err := os.ReadFile(a.Conf.Memory)
+	if err != nil {
+		return err
+	}
+	m := &memory{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return err
+	}
+	if m.Schema != memorySchema || m.Cluster != a.Conf.Cluster {
+		return &wire.FieldError{Field: "schema", Why: "it is of another cluster or another program"}
+	}
+	a.recalled, a.seq = m, m.Seq
+	p := &published{seq: m.Seq, jobs: map[string]wire.Entry{}, queues: m.Queues, load: m.Load, site: m.Site}
+	for _, v := range m.Slots {
+		p.set.Put(v)
+	}
+	for _, e := range m.Jobs {
+		p.jobs[e.Task] = e
+	}
+	if m.Site != nil {
+		a.doubt = p
+	}
+	return nil
+}

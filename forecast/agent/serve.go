@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/wire"
+	"gridbroker/plugins/forecast"
+	"gridbroker/plugins/queuelen"
+)
+
+// Offer is what an agent tells brokers of its slots. They bear no names.
+type Offer struct {
+	Schema  string      `json:"schema"`
+	Cluster string      `json:"cluster"`
+	Made    int64       `json:"made"`
+	TTL     int64       `json:"ttl"`
+	Slots   []wire.Slot `json:"slots"`
+}
+
+// OfferSchema is that of an Offer.
+const OfferSchema = "grid.agent-slots/v1"
+
+var errNoLook = errors.New("the batch system has not answered yet")
+
+// Handler serves brokers what the model says, at no cost to the batch system:
+// forecasts (POST /forecast), queue lengths (/queues), slots (/slots), and
+// figures (/metrics).
+func (a *Agent) Handler() http.Handler {
+	a.prepare()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /forecast", a.serveForecast)
+	mux.HandleFunc("GET /slots", a.serveSlots)
+	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: a.Now, Read: func(context.Context) (queuelen.Answer, error) {
+		s, at := a.State()
+		if at.IsZero() {
+			return queuelen.Answer{}, errNoLook
+		}
+		return queuelen.FromState(s, a.Conf.Site.LRMS), nil
+	}})
+	mux.Handle("GET /metrics", a.Meter.Handler())
+	return mux
+}
+
+func (a *Agent) serveSlots(w http.ResponseWriter, _ *http.Request) {
+	a.mu.Lock()
+	o := Offer{OfferSchema, a.Conf.Cluster, a.looked.Unix(), int64(a.Conf.TTL / time.Second), a.slots}
+	looked := !a.looked.IsZero()
+	a.mu.Unlock()
+	if !looked {
+		http.Error(w, errNoLook.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(o)
+}
+
+// maxQuestion bounds a question, in bytes, and maxQueues how many queues one
+// may name.
+const (
+	maxQuestion = 64 << 10
+	maxQueues   = 200
+)
+
+func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
+	if err != nil {
+		http.Error(w, "the question is too long", http.StatusRequestEntityTooLarge)
+		return
+	}
+	var q forecast.Question
+	if err := json.Unmarshal(text, &q); err != nil || q.Schema != forecast.Schema || len(q.Queues) > maxQueues {
+		http.Error(w, "want a question of schema "+forecast.Schema, http.StatusBadRequest)
+		return
+	}
+	answer, err := a.Answer(q)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(answer)
+}
+
+// Answer says when a job would start in each queue, by the last look.
+func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
+	answer := forecast.Answer{Schema: forecast.Schema}
+	f := a.foretold.Load()
+	if f == nil {
+		return answer, errNoLook
+	}
+	state, looked := a.State()
+	answer.Made = f.At
+	names := q.Queues
+	if len(names) == 0 {
+		for _, queue := range state.Queues {
+			names = append(names, queue.Name)
+		}
+	}
+	for _, name := range names {
+		j := batch.Job{ID: "asked", Queue: name, Procs: max(1, q.Procs), Nodes: q.Nodes, Memory: q.Memory, GPUs: q.GPUs, Features: q.Tags,
+			Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: f.At}
+		e, no := f.Ask(j, 0)
+		if no.Cause != "" {
+			continue
+		}
+		start := forecast.Start{Queue: name, Median: max(0, e.Start.Sub(f.At).Seconds()), GoodUntil: looked.Add(a.Conf.TTL)}
+		if !e.Low.IsZero() {
+			low, high := min(start.Median, max(0, e.Low.Sub(f.At).Seconds())), max(start.Median, e.High.Sub(f.At).Seconds())
+			start.Low, start.High = &low, &high
+		}
+		answer.Starts = append(answer.Starts, start)
+	}
+	return answer, nil
+}

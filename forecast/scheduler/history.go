@@ -1,0 +1,204 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"gridbroker/forecast/wire"
+)
+
+// How finely and for how long the past is kept, in seconds.
+const (
+	sampleStep = 300
+	sampleKept = 26 * 3600
+	sampleWait = 30 // between two looks at a cluster
+	aheadSteps = 72 // of sampleStep: six hours
+)
+
+// Ahead is what is foreseen of a cluster, each element for sampleStep seconds,
+// the first of them under way.
+type Ahead struct {
+	Free   []int32 `json:"free"`   // processors in slots, less what is booked of them
+	Sure   []int32 `json:"sure"`   // each times its chance
+	Guests []int32 `json:"guests"` // booked
+}
+
+// Sample is a cluster at a time, and what was foreseen of it then.
+type Sample struct {
+	Cluster string     `json:"cluster"`
+	At      int64      `json:"at"`
+	Made    int64      `json:"made"`
+	CPUs    int64      `json:"cpus"`
+	Busy    int64      `json:"busy"` // guests are among them
+	Guests  int64      `json:"guests"`
+	In      [4]float64 `json:"in"` // promised to be free after each of leads
+	Ahead   *Ahead     `json:"ahead,omitempty"`
+}
+
+// leads are the seconds ahead at which promises are held against what came.
+var leads = [4]int64{300, 900, 1800, 3600}
+
+// sample writes down now and then what the clusters do and what is foreseen.
+func (w *work) sample(ctx context.Context) error {
+	now := w.now.Unix()
+	if now-w.mem.sampled < sampleWait {
+		return nil
+	}
+	w.mem.sampled = now
+	busy, list := w.mem.busy(now), []Sample(nil)
+	guests := w.mem.guests()
+	for name, c := range w.mem.clusters {
+		if wire.Usable(c.made, c.ttl, now) {
+			list = append(list, c.sample(now, busy[name], guests[name]))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return w.h.saveSamples(ctx, list)
+}
+
+// guests lists the places of the jobs that are or will be at each cluster.
+func (m *memory) guests() map[string][]*Job {
+	all := map[string][]*Job{}
+	for _, j := range m.jobs {
+		if j.Booking != nil && (j.State == Booked || j.State == Sent || j.State == Running) {
+			all[j.Booking.Cluster] = append(all[j.Booking.Cluster], j)
+		}
+	}
+	return all
+}
+
+// sample sums up a cluster.
+func (c *cluster) sample(now int64, busy map[string][]use, guests []*Job) Sample {
+	s := Sample{Cluster: c.name, At: now - now%sampleStep, Made: c.made, CPUs: int64(c.load.CPUs), Busy: int64(c.load.Busy)}
+	free, sure, booked := newSteps(now), newSteps(now), newSteps(now)
+	var list []wire.Slot
+	c.set.All(func(v wire.Slot) { list = append(list, v) })
+	for _, v := range subtract(list, busy) {
+		if v.Priority <= 0 {
+			free.add(v.From, v.To, float64(v.CPUs))
+			sure.add(v.From, v.To, float64(v.CPUs)*v.Start)
+		}
+	}
+	for _, j := range guests {
+		if booked.add(j.Booking.From, max(j.Booking.To, now+1), float64(j.Procs)); j.State == Running {
+			s.Guests += int64(j.Procs)
+		}
+	}
+	s.Ahead = &Ahead{free.sums(), sure.sums(), booked.sums()}
+	for k, lead := range leads {
+		s.In[k] = float64(s.Ahead.Sure[lead/sampleStep])
+	}
+	return s
+}
+
+// steps adds up amounts over stretches of time.
+type steps struct {
+	from  int64
+	delta [aheadSteps + 1]float64
+}
+
+func newSteps(now int64) *steps { return &steps{from: now} }
+
+// add enters an amount from a time to a time; 0: to no end. What begins within a
+// step counts from its middle on.
+func (s *steps) add(from, to int64, amount float64) {
+	last := int64(aheadSteps)
+	if to > 0 {
+		last = s.place(to)
+	}
+	first := s.place(from)
+	if first < last {
+		s.delta[first] += amount
+		s.delta[last] -= amount
+	}
+}
+
+func (s *steps) place(at int64) int64 {
+	return min(aheadSteps, max(0, (at-s.from+sampleStep/2)/sampleStep))
+}
+
+func (s *steps) sums() []int32 {
+	list, sum := make([]int32, aheadSteps), 0.0
+	for i := range list {
+		sum += s.delta[i]
+		list[i] = int32(sum + 0.5)
+	}
+	return list
+}
+
+// saveSamples writes samples; later ones of the same five minutes take the place
+// of earlier ones.
+func (h handle) saveSamples(ctx context.Context, list []Sample) error {
+	_, err := h.each(ctx, `insert into sample (cluster, at, made, cpus, busy, guests, in5, in15, in30, in60, ahead)
+		select t.value->>'cluster', cast(t.value->>'at' as {int}), cast(t.value->>'made' as {int}), cast(t.value->>'cpus' as {int}),
+		cast(t.value->>'busy' as {int}), cast(t.value->>'guests' as {int}),
+		cast(t.value->'in'->>0 as {real}), cast(t.value->'in'->>1 as {real}), cast(t.value->'in'->>2 as {real}), cast(t.value->'in'->>3 as {real}),
+		cast(t.value->'ahead' as text) from {each} where true
+		on conflict (cluster, at) do update set made = excluded.made, cpus = excluded.cpus, busy = excluded.busy, guests = excluded.guests,
+		in5 = excluded.in5, in15 = excluded.in15, in30 = excluded.in30, in60 = excluded.in60, ahead = excluded.ahead`, list)
+	return err
+}
+
+// samples reads the samples of a time, by cluster and time, without what was
+// foreseen.
+func (h handle) samples(ctx context.Context, from, to int64) (map[string][]Sample, error) {
+	all := map[string][]Sample{}
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var s Sample
+		err := scan(&s.Cluster, &s.At, &s.Made, &s.CPUs, &s.Busy, &s.Guests, &s.In[0], &s.In[1], &s.In[2], &s.In[3])
+		all[s.Cluster] = append(all[s.Cluster], s)
+		return err
+	}, `select cluster, at, made, cpus, busy, guests, in5, in15, in30, in60 from sample where at >= $1 and at <= $2 order by cluster, at`, from, to)
+	return all, err
+}
+
+// foreseen reads what was foreseen of all clusters at a time.
+func (h handle) foreseen(ctx context.Context, at int64) (map[string]Sample, error) {
+	all := map[string]Sample{}
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var s Sample
+		var ahead []byte
+		if err := scan(&s.Cluster, &s.At, &s.Made, &s.CPUs, &ahead); err != nil {
+			return err
+		}
+		s.Ahead = &Ahead{}
+		all[s.Cluster] = s
+		return json.Unmarshal(ahead, s.Ahead)
+	}, `select cluster, at, made, cpus, ahead from sample s where at = (select max(at) from sample o where o.cluster = s.cluster and o.at <= $1 and o.at > $2)`,
+		at, at-2*sampleStep)
+	return all, err
+}
+
+// bury keeps the local jobs that a delta ends.
+func (h handle) bury(ctx context.Context, d *wire.Delta) error {
+	running := func(e wire.Entry) bool { return e.State == "running" }
+	tasks, in := slices.Clone(d.JobsGone), "in"
+	for _, e := range d.Jobs {
+		if running(e) == d.Full {
+			tasks = append(tasks, e.Task)
+		}
+	}
+	if d.Full {
+		in = "not in"
+	} else if len(tasks) == 0 {
+		return nil
+	}
+	_, err := h.each(ctx, `insert into past_job (cluster, task, node, spread, procs, begins, ends)
+		select cluster, task, coalesce({body}->>'node', ''), coalesce({body}->>'spread', ''), cast({body}->>'procs' as {int}),
+		cast({body}->>'start' as {int}), cast($3 as {int}) from local_job where cluster = $2 and {body}->>'state' = 'running'
+		and cast({body}->>'start' as {int}) < cast($3 as {int}) and task `+in+` (select t.value from {texts}) on conflict do nothing`,
+		append([]string{}, tasks...), d.Cluster, d.Made)
+	return err
+}
+
+// forgetPast removes what is older than is kept.
+func (h handle) forgetPast(ctx context.Context, now int64) error {
+	if _, err := h.exec(ctx, "delete from sample where at < $1", now-sampleKept); err != nil {
+		return err
+	}
+	_, err := h.exec(ctx, "delete from past_job where ends < $1", now-sampleKept)
+	return err
+}
