@@ -77,7 +77,7 @@ func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
 		return nil, err
 	}
 	for fresh := false; ; {
-		lock, err := c.lock(ctx, d.Digest, unix.LOCK_SH)
+		lock, err := c.lock(ctx, d.Digest, unix.F_RDLCK)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (t *Tree) Check() error {
 
 // make unpacks under the exclusive lock; fresh is false where another did it meanwhile.
 func (c *Cache) make(ctx context.Context, d *Definition) (fresh bool, err error) {
-	lock, err := c.lock(ctx, d.Digest, unix.LOCK_EX)
+	lock, err := c.lock(ctx, d.Digest, unix.F_WRLCK)
 	if err != nil {
 		return false, err
 	}
@@ -221,7 +221,8 @@ func (c *Cache) publish(tmp, digest string) error {
 		return err
 	}
 	defer dir.Close()
-	if err := os.WriteFile(c.path(digest)+".json", text, 0o644); err != nil {
+	record := c.path(digest) + ".json"
+	if err := errors.Join(os.WriteFile(record, text, 0o644), os.Chmod(record, 0o644)); err != nil {
 		return err
 	}
 	if err := unix.Syncfs(int(dir.Fd())); err != nil {
@@ -239,6 +240,9 @@ func (c *Cache) prepare() error {
 		err := os.Mkdir(dir, 0o755)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = os.MkdirAll(dir, 0o755)
+		}
+		if err == nil {
+			err = os.Chmod(dir, 0o755) // whatever the mask of the job that came first: root's cache is for all to use
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -267,32 +271,52 @@ func checkOwner(dir string) error {
 	return nil
 }
 
-// lock takes the lock of a digest; it waits for another process as long as ctx lives.
-func (c *Cache) lock(ctx context.Context, digest string, how int) (*os.File, error) {
-	if !validDigest(digest) {
-		return nil, fmt.Errorf("%q is no sha256 digest", digest)
-	}
-	name := filepath.Join(c.sub("locks"), hexOf(digest))
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
+// lock takes the lock of a digest, shared (unix.F_RDLCK) or alone (unix.F_WRLCK); it waits for another process as long as
+// ctx lives. Whoever may read the cache can share a lock; to take it alone takes the right to write, so that neighbours
+// cannot keep a shared cache's jobs from starting (locks of open files, fcntl(2)).
+func (c *Cache) lock(ctx context.Context, digest string, how int16) (*os.File, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", name, err)
+		f, err := c.tryLock(digest, how)
+		if !errors.Is(err, errLocked) {
+			return f, err
 		}
 		select {
 		case <-ctx.Done():
-			f.Close()
 			return nil, ctx.Err()
 		case <-time.After(pause):
 		}
 	}
+}
+
+// errLocked is a digest that another process uses or makes.
+var errLocked = errors.New("in use")
+
+func (c *Cache) tryLock(digest string, how int16) (*os.File, error) {
+	if !validDigest(digest) {
+		return nil, fmt.Errorf("%q is no sha256 digest", digest)
+	}
+	name, mode := filepath.Join(c.sub("locks"), hexOf(digest)), os.O_RDONLY
+	if how == unix.F_WRLCK {
+		mode = os.O_RDWR
+	}
+	f, err := os.OpenFile(name, mode, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = os.OpenFile(name, mode|os.O_CREATE, 0o644); err == nil {
+			err = f.Chmod(0o644)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: how})
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EINTR) {
+		return nil, errLocked
+	}
+	return nil, fmt.Errorf("lock %s: %w", name, err)
 }
 
 func (c *Cache) now() time.Time {

@@ -154,14 +154,14 @@ func (c *Cache) Shrink(keep int64) (removed []Entry, err error) {
 
 // remove takes a tree away unless somebody uses or makes it.
 func (c *Cache) remove(digest string) (bool, error) {
-	f, err := os.OpenFile(filepath.Join(c.sub("locks"), hexOf(digest)), os.O_CREATE|os.O_RDONLY, 0o644)
+	f, err := c.tryLock(digest, unix.F_WRLCK)
+	if errors.Is(err, errLocked) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return false, nil
-	}
 	return true, c.discard(digest)
 }
 

@@ -35,7 +35,7 @@ type Launch struct {
 
 // RTE is the script of an ARC runtime environment that makes the job run inside: `arcctl rte enable TAG` after it was
 // written to the runtime directory under the tag's name. In stage 0 it puts grid-launch before the command line that
-// A-REX has quoted already. Options that a job gives ($2 and on) are not looked at: nothing of theirs reaches a shell.
+// A-REX has quoted already, and names the variables that the job's description sets. Options that a job gives ($2 and on) are not looked at: nothing of theirs reaches a shell.
 func RTE(t Tag, l Launch) (string, error) {
 	for _, p := range []string{l.Program, l.Node} {
 		if !plainPath(p) {
@@ -48,7 +48,12 @@ func RTE(t Tag, l Launch) (string, error) {
 	return fmt.Sprintf(`# description: %s
 # Written by grid tags publish; a change is lost at the next one.
 if [ "x$1" = "x0" ]; then
-    joboption_args="%s run --node %s --sandbox \"\${RUNTIME_JOB_DIR}\" %s -- $joboption_args"
+    grid_env= grid_n=0
+    while eval "grid_v=\${joboption_env_$grid_n-}"; [ -n "$grid_v" ]; do
+        grid_name=${grid_v%%%%=*} grid_n=$((grid_n + 1))
+        case $grid_name in '' | [0-9]* | *[!A-Za-z0-9_]*) ;; *) grid_env="$grid_env --env $grid_name" ;; esac
+    done
+    joboption_args="%s run --node %s --sandbox \"\${RUNTIME_JOB_DIR}\"$grid_env %s -- $joboption_args"
 %sfi
 true
 `, oneLine(t.Description, t.Name), l.Program, l.Node, t.Name, accounting(t.Digest)), nil

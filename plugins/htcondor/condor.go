@@ -120,6 +120,10 @@ const defaultPort = "9619"
 
 func networkURL(raw string, u *url.URL) (address, error) {
 	a := address{network: true}
+	q := u.Query()
+	if err := a.Nodes.Take(q); err != nil {
+		return a, err
+	}
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
 		port = defaultPort
@@ -133,7 +137,7 @@ func networkURL(raw string, u *url.URL) (address, error) {
 		return a, nil
 	}
 	a.Base = u.Path
-	return a, a.options(u.Query())
+	return a, a.options(q)
 }
 
 func (a *address) options(q url.Values) error {
@@ -141,7 +145,7 @@ func (a *address) options(q url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q[name][len(q[name])-1]
 		if to[name] == nil || !remote.Plain(v) || v[0] == '-' {
-			return fmt.Errorf("%s=%s: no such option of an HTCondor URL (schedd, pool, group)", name, v)
+			return fmt.Errorf("%s=%s: no such option of an HTCondor URL (schedd, pool, group, launcher, node)", name, v)
 		}
 		*to[name] = v
 	}

@@ -3,7 +3,8 @@
 # brought back. HTCondor's own streams are the job's, so that it can show them
 # while the job runs; they are put in their place when it has ended. A step
 # that failed is told by the signal that ends this script, since HTCondor keeps
-# that: USR1 stage-in, USR2 stage-out, XCPU the wall time was used up.
+# that: USR1 stage-in, USR2 stage-out, XCPU the wall time was used up, HUP the
+# node could not make the job's environment, QUIT it does not have the program.
 limit=$1
 top=$PWD
 ulimit -c 0
@@ -56,6 +57,8 @@ leave() {
   case $2 in
   stage-in) kill -USR1 $$ ;;
   stage-out) kill -USR2 $$ ;;
+  deploy) kill -HUP $$ ;;
+  start) kill -QUIT $$ ;;
   esac
   exit "$1"
 }

@@ -132,6 +132,9 @@ func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
 	if site := first.text("SiteName"); site != "" {
 		r.Site = site
 	}
+	if remote.Deploys(r.RuntimeEnvironments) {
+		r.CEID = remote.ManagerID(host, name)
+	}
 	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.iface, Health: "ok", Serving: r.Serving}}
 	size(&r, slots)
 	load(&r, schedd)

@@ -242,7 +242,9 @@ func host(names ...string) string {
 }
 
 // signals are how job.sh tells the step that failed.
-var signals = map[int64]string{10: "stage-in failed", 12: "stage-out failed", 24: "the wall time was used up"}
+var signals = map[int64]remote.Outcome{
+	1: {Step: "deploy"}, 3: {Step: "start"}, 10: {Step: "stage-in"}, 12: {Step: "stage-out"}, 24: {Step: "limit"},
+}
 
 func completed(st *plugins.Status, job ad) {
 	st.Ended = job.time("CompletionDate")
@@ -254,10 +256,11 @@ func completed(st *plugins.Status, job ad) {
 		return
 	}
 	n := job.integer("ExitSignal")
-	reason, ok := signals[n]
-	fault := plugins.JobsFault
-	if !ok {
-		reason, fault = fmt.Sprintf("ended by signal %d", n), ""
+	reason, fault := fmt.Sprintf("ended by signal %d", n), plugins.Fault("")
+	if o, ok := signals[n]; ok {
+		if reason, fault = o.Why(); fault == "" {
+			fault = plugins.JobsFault
+		}
 	}
 	failed(st, job, fault, reason)
 }

@@ -41,10 +41,11 @@ type Target struct {
 	User, Host, Port string // Host "": this machine
 	Base             string // the directory of our jobs there; "": the default
 	External         bool   // use the user's own ssh command
+	Nodes            Nodes  // where our program for environments is
 }
 
 // ParseURL reads a URL of a scheme, and of scheme+ssh. What its query holds
-// besides ssh= is the back-end's to judge.
+// besides ssh=, launcher= and node= is the back-end's to judge.
 func ParseURL(raw, scheme string) (Target, url.Values, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -75,5 +76,5 @@ func ParseURL(raw, scheme string) (Target, url.Values, error) {
 		}
 		q.Del("ssh")
 	}
-	return t, q, nil
+	return t, q, t.Nodes.Take(q)
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gridbroker/plugins"
 )
 
 // Outcome is what a job wrote about itself, see steps.sh.
@@ -18,6 +20,19 @@ type Outcome struct {
 
 // Ran reports whether the job's program ran to its end, whatever its code.
 func (o Outcome) Ran() bool { return o.Step == "-" || o.Step == "run" }
+
+// Why tells what the step means that kept a job from its end, and whose fault that is.
+func (o Outcome) Why() (string, plugins.Fault) {
+	switch o.Step {
+	case "deploy":
+		return "the node could not make the environment that the job asks for", plugins.SitesFault
+	case "limit":
+		return "the wall time was used up", plugins.JobsFault
+	case "start":
+		return "the environment does not have the program, or cannot run it", plugins.JobsFault
+	}
+	return strings.TrimSpace(o.Step + " failed"), ""
+}
 
 // ParseOutcomes reads the answer of the verb "outcomes": a line "job ID", then
 // the lines of its file. A job that was started again counts from its last start.

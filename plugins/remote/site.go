@@ -43,6 +43,7 @@ type Site struct {
 	System  *System
 
 	runnerText, jobText string
+	nodes               Nodes
 }
 
 // defaultBase is where jobs live when the URL names no directory: below the
@@ -51,7 +52,7 @@ const defaultBase = ".grid-jobs"
 
 // Open makes the site of a URL. Nothing is dialled until it is needed.
 func Open(opts *Options, sys *System, raw string, t Target) (*Site, error) {
-	s := &Site{URL: raw, Base: t.Base, Options: opts, System: sys,
+	s := &Site{URL: raw, Base: t.Base, Options: opts, System: sys, nodes: t.Nodes,
 		runnerText: "#!/bin/sh\n" + sys.Send + runnerText, jobText: "#!/bin/sh\n" + stepsText + sys.Job}
 	if s.Base == "" || s.Base == "/" {
 		s.Base = defaultBase

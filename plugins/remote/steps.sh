@@ -9,14 +9,46 @@ begin() { echo "started $(date +%s) $(uname -n)" >>"$outcome"; }
 # end writes the outcome: the code, and the step that failed.
 end() { echo "ended $(date +%s) $1 $2" >>"$outcome"; leave "$1" "$2"; }
 
-# step runs a program: a file of the job's directory, else one on PATH.
+# enter finds which of the tags that the job asks for is an environment of the node: its programs then run inside. A
+# node without our launcher may have the software just so, unless the site says that it deploys environments ("must").
+# What keeps a job from running is told by the step "deploy".
+inside= given= launched=../launched
+enter() {
+  program=$(PATH=$PATH:/usr/local/bin:/opt/grid/bin; command -v "$launcher") && [ -e "$node" ] || {
+    [ -n "$must" ] || return 0
+    echo "this node has no $launcher or no $node, and the site says that it deploys environments"
+    end 125 deploy
+  }
+  inside=$("$program" which --node "$node" "$@") || end 125 deploy
+  case "$must$inside $*" in
+  yes\ VEE-*|yes\ *\ VEE-*) echo "this node has no definition for any of: $*"; end 125 deploy ;;
+  esac
+  [ -z "$inside" ] || given=GRID_GIVEN_
+}
+
+# step runs a program: a file of the job's directory, else one on PATH; inside the environment, if there is one.
 step() {
   case $1 in
   */*) ;;
   *) if [ -e "./$1" ]; then prog=./$1; shift; set -- "$prog" "$@"; fi ;;
   esac
-  if [ -f "$1" ] && [ ! -x "$1" ]; then chmod u+x "$1"; fi
-  "$@"
+  if [ -z "$inside" ]; then
+    runnable "$1"
+    "$@"
+  else
+    case $1 in /*) ;; *) runnable "$1" ;; esac # an absolute name is one of the environment's
+    launch "$@"
+  fi
+}
+runnable() { if [ -f "$1" ] && [ ! -x "$1" ]; then chmod u+x "$1"; fi; }
+
+# launch runs a program inside. What the batch system tells its jobs goes along.
+launch() {
+  rm -f "$launched"
+  set -- "$inside" -- "$@"
+  for name in SLURM_JOB_ID SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_NTASKS SLURM_CPUS_ON_NODE SLURM_JOB_NUM_NODES \
+    SLURM_JOB_NODELIST CUDA_VISIBLE_DEVICES OMP_NUM_THREADS; do set -- --env "$name" "$@"; done
+  GOMAXPROCS=1 "$program" run --node "$node" --sandbox . --report "$launched" --env-prefix GRID_GIVEN_ "$@"
 }
 
 # get and put move files by URL with what the node has.
@@ -38,6 +70,7 @@ put() {
 run_job() {
   trap 'end 143 signal' TERM
   job_get || end 1 stage-in
+  job_inside
   (
     trap - TERM
     job_environment
@@ -49,6 +82,11 @@ run_job() {
   wait $child
   code=$?
   trap 'end 143 signal' TERM
+  if [ -s "$launched" ]; then
+    read -r word why <"$launched"
+    echo "$why"
+    case $word in start) end 126 start ;; *) end 125 deploy ;; esac
+  fi
   [ $code = 0 ] || end $code run
   job_put || end 1 stage-out
   end 0 -

@@ -12,9 +12,11 @@ import (
 
 // words writes words.sh: the job's own words as functions that steps.sh calls.
 // Every word goes through Quote. The caller has run Unsuited first.
-func words(job *jdl.Job) string {
+func words(req plugins.Request, n Nodes) string {
+	job := req.Job
 	var b strings.Builder
-	function(&b, "job_environment", "\n", environment(job))
+	function(&b, "job_inside", "\n", n.inside(req))
+	function(&b, "job_environment", "\n", variables(job))
 	function(&b, "job_get", " &&\n", transfers("get", gets(job)))
 	function(&b, "job_streams", " &&\n", streams(job))
 	function(&b, "job_run", " &&\n", steps(job))
@@ -29,10 +31,10 @@ func function(b *strings.Builder, name, sep string, lines []string) {
 	fmt.Fprintf(b, "%s() {\n%s\n}\n", name, strings.Join(lines, sep))
 }
 
-func environment(job *jdl.Job) []string {
+func variables(job *jdl.Job) []string {
 	var lines []string
 	for _, e := range job.Environment {
-		lines = append(lines, "export "+e.Name+"="+Quote(e.Value))
+		lines = append(lines, `export "${given}`+e.Name+`="`+Quote(e.Value))
 	}
 	return lines
 }
@@ -147,7 +149,7 @@ func Unsuited(req plugins.Request) string {
 			return fmt.Sprintf("file name %q would leave the job's directory or holds a control character", name)
 		}
 	}
-	if strings.ContainsRune(words(job), 0) {
+	if strings.ContainsRune(words(req, Nodes{}), 0) {
 		return "a word of the job holds a zero byte"
 	}
 	return ""

@@ -37,7 +37,11 @@ func fillOutcome(o remote.Outcome, st *plugins.Status) {
 		st.Ended = o.Ended
 	}
 	if st.State == plugins.Failed && !ran {
-		st.Reason = strings.TrimSpace(o.Step + " failed")
+		reason, fault := o.Why()
+		st.Reason = reason
+		if fault != "" {
+			st.Fault = fault
+		}
 	}
 	if ran && !st.ExitCode.OK && st.State == plugins.Done {
 		st.ExitCode = glue.Some(o.Code)

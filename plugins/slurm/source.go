@@ -11,6 +11,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 // Source publishes the partitions of one cluster as resources.
@@ -60,6 +61,9 @@ func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	for _, p := range c.parts {
 		r := partition(p, state, s.site, strings.Fields(groups))
 		describe(&r, c.nodes, p["PartitionName"])
+		if remote.Deploys(r.RuntimeEnvironments) {
+			r.CEID = remote.ManagerID(r.CE, r.Queue)
+		}
 		if n := atoi(p["MaxNodes"]); n > 0 && r.SMPSize.OK {
 			r.MaxSlotsPerJob = glue.Some(int64(n) * r.SMPSize.V)
 		}

@@ -1,0 +1,203 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// farm is sites of real servers that share one definition of Debian 11, and a user of theirs.
+type farm struct {
+	t    *testing.T
+	dir  string
+	env  []string
+	tree string // version in its /etc/os-release: 11
+}
+
+// A job that needs Debian 11, on nodes of another system: by its tag it finds its site, runs inside, and its output and
+// exit code come back. Where the testbed has no tree made by debootstrap, one of busybox stands for it.
+func TestEnvironmentsOnRealSites(t *testing.T) {
+	if testing.Short() || os.Getuid() != 0 {
+		t.Skip("takes a minute, as root")
+	}
+	f := newFarm(t)
+	t.Run("local", func(t *testing.T) {
+		f.job(t, "VEE-Debian11", fmt.Sprintf("sources = [\"local:\"]\n[[local]]\nname = \"boxes\"\nenvironments = %q\n", f.path("node.json")))
+	})
+	for _, url := range []string{"slurm:%s/here", "slurm+ssh://gridlab%s/there"} {
+		name, _, _ := strings.Cut(url, ":")
+		t.Run(name, func(t *testing.T) {
+			f.slurm(t)
+			f.job(t, "VEE-Debian11", fmt.Sprintf("sources = [\""+url+"?launcher=%[1]s/grid-launch&node=%[1]s/node.json\"]\n", f.dir))
+		})
+	}
+	t.Run("arex", func(t *testing.T) {
+		tag := fmt.Sprintf("VEE-Debian11-%d", os.Getpid())
+		f.arex(t, tag)
+		f.job(t, tag, fmt.Sprintf("sources = [%q]\n", testbed.NeedARC(t).LDAP[0]))
+	})
+}
+
+func newFarm(t *testing.T) *farm {
+	dir, err := os.MkdirTemp("/tmp", "grid-farm-") // nodes share it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	f := &farm{t: t, dir: dir, tree: filepath.Join(testbed.Dir(), "environment", "debian11")}
+	os.Chmod(dir, 0o755)
+	for _, part := range []string{"home/.config/grid", "home/.ssh", "definitions", "cache"} {
+		if err := os.MkdirAll(f.path(part), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(f.tree, "etc", "debian_version")); err != nil {
+		f.smallTree()
+	}
+	f.env = append(os.Environ(), "HOME="+f.path("home"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
+	settings, err := json.Marshal(map[string]string{"definitions": f.path("definitions"), "cache": f.path("cache")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("node.json", string(settings))
+	f.grid("env", "build", f.tree, "--tag", "VEE-Debian11", "--node", f.path("node.json"))
+	f.grid("env", "run", "VEE-Debian11", "--node", f.path("node.json"), "--sandbox", f.path("home"), "--", "/bin/true") // root's cache serves every user
+	f.write("job.sh", "#!/bin/sh\n. /etc/os-release\necho \"$VERSION_ID, $GRID_ENVIRONMENT, $PWD, $SETTING, $1\" >out\nexit 7\n")
+	return f
+}
+
+// smallTree is enough of a system for the job.
+func (f *farm) smallTree() {
+	f.tree = f.path("tree")
+	busybox, err := os.ReadFile("/bin/busybox")
+	if err != nil {
+		f.t.Skip("neither Debian 11 nor busybox: ", err)
+	}
+	os.MkdirAll(filepath.Join(f.tree, "bin"), 0o755)
+	os.MkdirAll(filepath.Join(f.tree, "etc"), 0o755)
+	f.write("tree/bin/busybox", string(busybox))
+	f.write("tree/etc/os-release", "VERSION_ID=\"11\"\n")
+	for _, name := range []string{"sh", "true"} {
+		os.Symlink("busybox", filepath.Join(f.tree, "bin", name))
+	}
+}
+
+func (f *farm) path(name string) string { return filepath.Join(f.dir, name) }
+
+func (f *farm) write(name, text string) {
+	if err := os.WriteFile(f.path(name), []byte(text), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *farm) try(args ...string) (string, error) {
+	cmd := exec.Command(f.path("grid"), args...)
+	var said bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = f.dir, f.env, &said
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("grid %s: %w\n%s%s", strings.Join(args, " "), err, out, said.String())
+	}
+	return string(out), err
+}
+
+func (f *farm) grid(args ...string) string {
+	f.t.Helper()
+	out, err := f.try(args...)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return out
+}
+
+// job sends the job to the one site of a configuration and looks at what came back.
+func (f *farm) job(t *testing.T, tag, config string) {
+	f.write("home/.config/grid/grid.toml", config)
+	f.write("job.jdl", fmt.Sprintf(`[ Executable = "job.sh"; Arguments = "'a b'"; InputSandbox = {"job.sh"}; OutputSandbox = {"out"};
+  Environment = {"SETTING=x y"}; Requirements = Member(%q, other.GlueHostApplicationSoftwareRunTimeEnvironment); ]`, tag))
+	begin := time.Now()
+	out, err := f.try("submit", "--wait", "--max-age", "1s", "--deadline", "60s", "job.jdl")
+	if x, ok := errors.AsType[*exec.ExitError](err); !ok || x.ExitCode() != 1 {
+		t.Fatalf("the job's code 7 is no success: %s, %v", out, err)
+	}
+	took := time.Since(begin)
+	id, _, _ := strings.Cut(out, " ")
+	if why := f.grid("why", id); !strings.Contains(strings.Join(strings.Fields(why), " "), "exit code was 7") {
+		t.Errorf("grid why: %s", why)
+	}
+	got := t.TempDir()
+	f.grid("output", "--dir", got, id)
+	files, _ := filepath.Glob(filepath.Join(got, "*", "out"))
+	if len(files) != 1 {
+		t.Fatalf("output: %v", files)
+	}
+	text, err := os.ReadFile(files[0])
+	if want := "11, " + tag + ", /sandbox, x y, a b\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v, want %q", text, err, want)
+	}
+	t.Logf("from the description to the end of the job: %v", took.Round(10*time.Millisecond))
+}
+
+// slurm gives the user what it takes to reach the testbed's cluster.
+func (f *farm) slurm(t *testing.T) {
+	bed := filepath.Join(testbed.Dir(), "slurm")
+	config, err := os.ReadFile(filepath.Join(bed, "ssh", "config"))
+	if _, upErr := os.Stat(filepath.Join(bed, "env")); err != nil || upErr != nil {
+		t.Skip("no Slurm of the testbed")
+	}
+	f.write("home/.ssh/config", string(config))
+	f.env = append(f.env, "SLURM_CONF="+filepath.Join(bed, "slurm.conf"), "SSH_AUTH_SOCK=")
+}
+
+// arex publishes the environment under another tag at the testbed's first CE, as its administrator would.
+func (f *farm) arex(t *testing.T, tag string) {
+	ce := testbed.NeedARC(t)
+	for name, value := range testbed.Env(t, "arc") {
+		if strings.HasPrefix(name, "X509_") {
+			f.env = append(f.env, name+"="+value)
+		}
+	}
+	root := filepath.Join(testbed.Dir(), "arc", "ce", "arex1")
+	text, err := os.ReadFile(f.path("definitions/VEE-Debian11.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("definitions/"+tag+".toml", strings.Replace(string(text), "VEE-Debian11", tag, 1))
+	f.grid("tags", "add", tag, "--store", "tags", "--node", "node.json")
+	script := f.grid("tags", "publish", "rte", tag, "--store", "tags", "--node", "node.json", "--launcher", f.path("grid-launch"))
+	file := filepath.Join(root, "runtime", tag)
+	if err := os.WriteFile(file, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	arcctl := func(verb string) {
+		if out, err := exec.Command("arcctl", "-c", filepath.Join(root, "arc.conf"), "rte", verb, tag).CombinedOutput(); err != nil {
+			t.Errorf("arcctl rte %s: %v %s", verb, err, out)
+		}
+	}
+	t.Cleanup(func() { arcctl("disable"); os.Remove(file) })
+	arcctl("enable")
+	f.write("home/.config/grid/grid.toml", fmt.Sprintf("sources = [%q]\n", ce.LDAP[0]))
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(2 * time.Second) {
+		out, err := f.try("resources", "--no-cache", "--deadline", "60s", "--where", fmt.Sprintf("member(%q, GlueHostApplicationSoftwareRunTimeEnvironment)", tag))
+		if err == nil && strings.Contains(out, "arex1") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the CE does not publish %s: %s %v", tag, out, err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package environment
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Jobs that try to get out, as an ordinary user: what they print is what they got.
+func TestJobsThatTryToGetOut(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprintln(c, "reached")
+			c.Close()
+		}
+	}()
+	abstract, err := net.Listen("unix", fmt.Sprintf("@grid-test-%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { abstract.Close() })
+	fetch := fmt.Sprintf("busybox nc -w 5 127.0.0.1 %d </dev/null 2>/dev/null || echo no", l.Addr().(*net.TCPAddr).Port)
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		for _, tt := range []struct{ name, script, want string }{
+			{"memory of process 1", "dd if=/proc/1/mem of=/dev/null bs=1 count=1 2>/dev/null && echo read; echo tried", "tried"},
+			{"variables of process 1", "cat /proc/1/environ 2>/dev/null; echo tried", "tried"},
+			{"descriptors of process 1", "ls /proc/1/fd 2>/dev/null; echo tried", "tried"},
+			{"root of process 1", "ls /proc/1/root/ 2>/dev/null; echo tried", "tried"},
+			{"climbing", "cd ../../../../..; ls etc/shadow home 2>/dev/null; pwd", "/"},
+			{"a root of its own", "mkdir r && busybox chroot r /bin/sh 2>/dev/null || echo no", "no"},
+			{"a device node", "busybox mknod disk b 8 0 2>/dev/null || echo no", "no"},
+			{"kernel settings", "echo x 2>/dev/null >/proc/sys/kernel/core_pattern || echo no", "no"},
+			{"kernel messages, sysrq", "(echo b >/proc/sysrq-trigger) 2>/dev/null; ls /sys 2>/dev/null; echo no", "no"},
+			{"a terminal to push input to", "(: </dev/tty) 2>/dev/null || echo no", "no"},
+			{"the node's servers", fetch, "no"},
+			{"abstract sockets", "grep -c grid-test /proc/net/unix", "0"},
+			{"set-id programs", "grep -v -E 'nosuid|^devpts|^devtmpfs /dev/[a-z]+ ' /proc/mounts; echo none", "none"},
+			{"devices of the image", "grep ' / ' /proc/mounts | grep -c nodev", "1"},
+			{"higher limits", "ulimit -c unlimited 2>/dev/null || echo no", "no"},
+			{"another user", "busybox su -c id 2>/dev/null; busybox setuidgid root id 2>/dev/null; id -u | grep -c '^0$'", "0"},
+			{"loop, memory and disk devices", "ls /dev/loop* /dev/mem /dev/kvm /dev/fuse /dev/sd* 2>/dev/null; echo none", "none"},
+		} {
+			if got, _ := n.sh(tt.script); got != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			}
+		}
+	})
+	eachIsolating(t, "network = true", func(t *testing.T, n *testNode) {
+		if got, _ := n.sh(fetch); got != "reached" {
+			t.Errorf("with network: %q", got)
+		}
+	})
+}
+
+// A job's variables must not reach the launcher's own programs.
+func TestVariablesOfAJobDoNotWorkOnTheLauncher(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		write(t, filepath.Join(n.dir, "bwrap"), "#!/bin/sh\necho outside\n")
+		os.Chmod(filepath.Join(n.dir, "bwrap"), 0o755)
+		cmd := n.command("sh", "-c", "echo $PATH,$LD_PRELOAD")
+		cmd.Args = append([]string{cmd.Args[0], "run", "--env-prefix", "GIVEN_"}, cmd.Args[2:]...)
+		cmd.Env = append(cmd.Env, "GIVEN_PATH="+n.dir+":/bin", "GIVEN_LD_PRELOAD=/nowhere.so")
+		out, err := cmd.CombinedOutput()
+		if want := n.dir + ":/bin,/nowhere.so\n"; err != nil || string(out) != want {
+			t.Errorf("%q, %v, want %q", out, err, want)
+		}
+	})
+}
+
+// A neighbour who may read a shared cache can neither keep its jobs from starting nor change what they see.
+func TestNeighboursOfASharedCache(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("takes two users")
+	}
+	d := definitionOf(t, "X", tarOf(t, file("a", "good")))
+	c := newCache(t)
+	old := syscall.Umask(0o077)
+	tr := tree(t, c, d)
+	tr.Close()
+	syscall.Umask(old)
+	for dir := tr.Path; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if dir != tr.Path && filepath.Dir(dir) != c.Dir && dir != c.Dir {
+			os.Chmod(dir, 0o755)
+		}
+	}
+	lock := filepath.Join(c.Dir, "locks", hexOf(d.Digest))
+	script := fmt.Sprintf(`exec 9<%[1]s && flock 9 && echo locked; echo evil 2>/dev/null >%[2]s/a; ln -s / %[3]s/trees/x 2>/dev/null
+		(exec 8>%[1]s) 2>/dev/null && echo opened; cat %[2]s/a; sleep 30`, lock, tr.Path, c.Dir)
+	neighbour := exec.Command("sh", "-c", script)
+	neighbour.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 54321, Gid: 54321}, Setpgid: true}
+	out, err := neighbour.StdoutPipe()
+	if err == nil {
+		err = neighbour.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { syscall.Kill(-neighbour.Process.Pid, syscall.SIGKILL); neighbour.Wait() }()
+	said := make([]byte, 11)
+	if _, err := out.Read(said[:7]); err != nil || string(said[:7]) != "locked\n" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	if _, err := out.Read(said); err != nil || string(said[:4]) != "good" {
+		t.Errorf("%q, %v", said, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 2 {
+		alone, err := c.lock(ctx, d.Digest, unix.F_WRLCK)
+		if err != nil {
+			t.Fatalf("the neighbour keeps the lock: %v", err)
+		}
+		alone.Close()
+	}
+	again, err := c.Tree(ctx, d)
+	if err != nil || again.Fresh {
+		t.Fatalf("%v", err)
+	}
+	again.Close()
+}

@@ -1,0 +1,81 @@
+package remote
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gridbroker/environment"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// Nodes is where our program for environments lies on the nodes of a site, and its settings.
+type Nodes struct{ launcher, settings string }
+
+// The names of a URL's query that say where.
+const (
+	optionLauncher = "launcher"
+	optionNode     = "node"
+)
+
+// Take takes what a URL's query says of the nodes (launcher=, node=) out of it.
+func (n *Nodes) Take(q url.Values) error {
+	*n = Nodes{"grid-launch", environment.DefaultNode}
+	for name, to := range map[string]*string{optionLauncher: &n.launcher, optionNode: &n.settings} {
+		list := q[name]
+		if len(list) == 0 {
+			continue
+		}
+		*to = list[len(list)-1]
+		if !Plain(*to) || !strings.HasPrefix(*to, "/") {
+			return fmt.Errorf("%s=%s: want an absolute path of letters, digits and _-./", name, *to)
+		}
+		q.Del(name)
+	}
+	return nil
+}
+
+// VRES is the tag of a site that deploys environments when jobs ask for them, and the name of its job manager in
+// GlueCEUniqueID.
+const VRES = "vres"
+
+// Deploys tells whether a site says so: by a feature of Slurm, or an attribute HasVRES of HTCondor.
+func Deploys(tags []string) bool {
+	return slices.ContainsFunc(tags, func(t string) bool {
+		return strings.EqualFold(t, VRES) || strings.EqualFold(t, "Has"+VRES)
+	})
+}
+
+// ManagerID is the GlueCEUniqueID of a share whose jobs run in environments.
+func ManagerID(host, queue string) string { return host + "/jobmanager-" + VRES + "-" + queue }
+
+// inside is how the job finds its environment on the node; nothing where it asks for none.
+func (n Nodes) inside(req plugins.Request) []string {
+	var tags []string
+	for _, tag := range req.Job.Demand.RuntimeEnvironments {
+		if !strings.HasSuffix(tag, environment.CachedSuffix) {
+			tags = append(tags, Quote(published(req.Resource, tag)))
+		}
+	}
+	if len(tags) == 0 {
+		return nil
+	}
+	must := ""
+	if req.Resource != nil && Deploys(req.Resource.RuntimeEnvironments) {
+		must = "yes"
+	}
+	return []string{"launcher=" + Quote(n.launcher), "node=" + Quote(n.settings), "must=" + must, "enter " + strings.Join(tags, " ")}
+}
+
+// published is a tag as its site writes it: batch systems tell capital letters from small ones.
+func published(r *glue.Resource, tag string) string {
+	if r == nil {
+		return tag
+	}
+	if i := slices.IndexFunc(r.RuntimeEnvironments, func(t string) bool { return strings.EqualFold(t, tag) }); i >= 0 {
+		return r.RuntimeEnvironments[i]
+	}
+	return tag
+}
