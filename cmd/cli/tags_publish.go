@@ -68,11 +68,15 @@ func publishGLUE2Cmd(d *deps, f *tagOptions) *cobra.Command {
 				return usageError(fmt.Errorf("give --manager and --service"))
 			}
 			args := []string{"glue2", "--manager", p.Manager, "--service", p.Service}
+			if p.Base != "" {
+				args = append(args, "--base", p.Base)
+			}
 			return ldif(d, f, script, args, func(l []tags.Tag) string { return tags.GLUE2(p, l, d.env.Now()) })
 		},
 	}
 	cmd.Flags().StringVar(&p.Manager, "manager", "", "`ID` of the ComputingManager")
 	cmd.Flags().StringVar(&p.Service, "service", "", "`ID` of the ComputingService")
+	cmd.Flags().StringVar(&p.Base, "base", "", "`DN` that the service stands below (default GLUE2GroupID=resource,o=glue)")
 	cmd.Flags().BoolVar(&script, "script", false, "print the provider")
 	return cmd
 }

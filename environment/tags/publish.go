@@ -1,6 +1,7 @@
 package tags
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -29,6 +30,7 @@ func GLUE1(subCluster string, list []Tag) string {
 type Place struct {
 	Manager string // GLUE2ManagerID
 	Service string // GLUE2ServiceID
+	Base    string // DN that the service stands below; empty: GLUE2GroupID=resource,o=glue, as in a resource BDII
 }
 
 // GLUE2 writes an ApplicationEnvironment (GFD.147, 6.8) for each tag, whole entries for a provider or a static file.
@@ -37,8 +39,8 @@ func GLUE2(p Place, list []Tag, now time.Time) string {
 	var b strings.Builder
 	for _, t := range list {
 		id := p.Manager + ":appenv:" + t.Name
-		line(&b, "dn", fmt.Sprintf("GLUE2ApplicationEnvironmentID=%s,GLUE2ManagerID=%s,GLUE2ServiceID=%s,GLUE2GroupID=resource,o=glue",
-			escapeRDN(id), escapeRDN(p.Manager), escapeRDN(p.Service)))
+		line(&b, "dn", fmt.Sprintf("GLUE2ApplicationEnvironmentID=%s,GLUE2ManagerID=%s,GLUE2ServiceID=%s,%s",
+			escapeRDN(id), escapeRDN(p.Manager), escapeRDN(p.Service), cmp.Or(p.Base, "GLUE2GroupID=resource,o=glue")))
 		line(&b, "objectClass", "GLUE2Entity")
 		line(&b, "objectClass", "GLUE2ApplicationEnvironment")
 		line(&b, "GLUE2EntityCreationTime", now.UTC().Format(time.RFC3339))
