@@ -1,0 +1,79 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// A real A-REX that is frozen in the middle of a submission in bulk, and goes
+// on when the user has long given up: what it took then is found, and there is
+// nothing twice. It freezes a server that other tests use: it runs alone.
+func TestFrozenARC(t *testing.T) {
+	if os.Getenv("GRID_ALONE") == "" {
+		t.Skip("freezes a server: run-tests.sh runs it when nothing else does")
+	}
+	bed := testbed.NeedARC(t)
+	url := bed.REST10[0]
+	pids := serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "run"))
+	signal := func(s syscall.Signal) {
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, s); err != nil {
+				t.Errorf("pid %d: %v", pid, err)
+			}
+		}
+	}
+	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	for _, after := range []time.Duration{100, 300, 600, 1000, 2500} {
+		w := newWorld(t)
+		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after * time.Millisecond)
+		signal(syscall.SIGSTOP)
+		time.Sleep(5 * time.Second)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // the user has had enough
+		began := time.Now()
+		err := cmd.Wait()
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("frozen after %v: it took %v to end", after*time.Millisecond, took)
+		}
+		signal(syscall.SIGCONT)
+		recorded := map[string]jobLine{}
+		for _, j := range w.settle("submitting") {
+			recorded[j.ID] = j
+		}
+		has, accepted := w.names(url), 0
+		for id, j := range recorded {
+			if has[id] > 1 || strings.Contains("accepted preparing queued running", j.State) != (has[id] == 1) {
+				t.Errorf("frozen after %v: job %s is %s and is there %d times", after*time.Millisecond, id, j.State, has[id])
+			}
+			accepted += has[id]
+		}
+		t.Logf("frozen after %v (%v): %d recorded, %d at the CE", after*time.Millisecond, err, len(recorded), accepted)
+	}
+}
+
+// serverPids are the processes of an A-REX, by the files it leaves.
+func serverPids(t *testing.T, dir string) (pids []int) {
+	t.Helper()
+	for _, name := range []string{"arex.pid", "arex-ws.pid"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Skipf("%s is not to be had: %v", name, err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
