@@ -206,6 +206,7 @@ func (c *cluster) need(j *Job) *Need {
 		}
 	}
 	n.serve = append(n.serve, make([]uint64, (len(c.up)+64)/64-len(n.serve))...)
+	c.plan.(*nodePlan).classify(n)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]
 		n.from, n.to = r.Start.Unix(), r.End.Unix()

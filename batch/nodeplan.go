@@ -11,6 +11,7 @@ import (
 type nodePlan struct {
 	now    int64
 	sum    *profile // processors of all nodes together: what no placement can exceed
+	sets   []nodeSet
 	nodes  []timeline
 	widest int32 // the most processors of a node
 	// releases are the times at which something comes free; the job of an entry
@@ -36,6 +37,7 @@ type Need struct {
 	Whole  bool     // shares its nodes with nobody
 	id     int      // its place among the needs of the cluster, from 1
 	kind   int      // the same of those that differ in Nodes alone
+	set    int      // its place in the sets of the plan, from 1; 0: all nodes
 	on     []int32  // the nodes that could serve it, in order
 	serve  []uint64 // the same, a bit for each node
 	access int32    // the reservation it may use, from 1; 0: none
@@ -80,6 +82,7 @@ func (p *nodePlan) clone(into plan) plan {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
+	c.cloneSets(p)
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.parts, c.spares = append(c.parts[:0], p.parts...), append(c.spares[:0], p.spares...)
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...)}
@@ -124,6 +127,9 @@ func (p *nodePlan) forget(now int64) {
 	p.now = now
 	p.rooms.version++
 	p.sum.forget(now)
+	for i := range p.sets {
+		p.sets[i].free.forget(now)
+	}
 	for e, ok := p.releases.head(); ok && e.key < float64(now); e, ok = p.releases.head() {
 		p.pass(place{})
 	}
@@ -134,7 +140,7 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	if j.Need.to > 0 {
 		end = min(before, j.Need.to-j.limit+1)
 	}
-	if at = p.sum.earliest(at, end, never, j.limit, j.procs); at >= end {
+	if at = p.bound(j, at, end); at >= end {
 		return before
 	}
 	if end == p.now+1 && at == p.now {
@@ -279,11 +285,12 @@ func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 		if j.blocks {
 			part.procs = p.nodes[s.node].have.procs
 		}
-		p.put(s.node, holding{from, to, j.seq, 0, part}, j.Need.access)
+		p.put(s.node, holding{from, to, j.seq, 0, s.procs, part}, j.Need.access)
 		total += s.procs
 	}
 	p.release(to, j.seq, shares)
 	p.sum.change(from, to, -total)
+	p.count(from, to, shares, -1)
 }
 
 // put takes a part of a node, of which what lies in the reservation access is
@@ -310,7 +317,7 @@ func (p *nodePlan) put(node int32, h holding, access int32) {
 func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 	p.reserved = true
 	for _, s := range shares {
-		p.take(s.node, holding{from, to, -int64(reservation), reservation, amounts{procs: s.procs}})
+		p.take(s.node, holding{from, to, -int64(reservation), reservation, 0, amounts{procs: s.procs}})
 	}
 	p.release(to, -int64(reservation), shares)
 }
@@ -372,4 +379,5 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 	}
 	p.unrelease(to, j.seq)
 	p.sum.change(from, to, total)
+	p.count(from, to, j.shares, 1)
 }

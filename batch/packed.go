@@ -31,7 +31,7 @@ func (c *cluster) packed(held []span) *nodePlan {
 		}
 		for _, sh := range shares {
 			f.free[sh.node] -= sh.procs
-			p.take(sh.node, holding{s.from, s.to, s.job.seq, 0, amounts{procs: sh.procs}})
+			p.take(sh.node, holding{s.from, s.to, s.job.seq, 0, sh.procs, amounts{procs: sh.procs}})
 		}
 		f.shares = append(f.shares, shares)
 		f.ends.push(due{s.to, int64(len(f.shares)), int32(len(f.shares) - 1)})

@@ -53,7 +53,7 @@ func (f *Forecast) crowd(p *nodePlan) {
 		}
 		for _, at := range j.Placed {
 			if n, up := f.c.node(at.Node); up {
-				p.take(int32(n), holding{s.from, s.to, s.job.seq, 0, amounts{procs: int32(at.Procs)}})
+				p.take(int32(n), holding{s.from, s.to, s.job.seq, 0, int32(at.Procs), amounts{procs: int32(at.Procs)}})
 			}
 		}
 	}

@@ -31,22 +31,48 @@ func (s *sweep) search(end int64) int64 {
 	if s.set(); s.sum >= s.want && s.again() {
 		return s.at
 	}
-	for at := s.from; ; {
+	for at, bound := s.from, s.at; ; {
+		if s.at >= bound {
+			bound = s.p.bound(s.j, s.at+1, end)
+		}
+		if bound >= end {
+			return end
+		}
 		e, here, ok := s.p.releases.at(at)
 		if !ok || int64(e.key) >= end {
 			return end
 		}
-		at, s.at = here, int64(e.key)
-		for ; ok && int64(e.key) == s.at; e, at, ok = s.p.releases.at(at) {
-			for _, part := range s.p.parts[e.job] {
-				s.renew(part.node)
-			}
-			at.i++
+		if at, s.at = here, int64(e.key); s.at < bound && s.far(at, bound) {
+			s.at = bound
+			s.all()
+			at = s.from
+		} else {
+			at = s.reach(at)
 		}
-		if s.sum >= s.want && s.again() {
+		if s.at >= bound && s.sum >= s.want && s.again() {
 			return s.at
 		}
 	}
+}
+
+// far tells whether many releases, of those from a place on, lie before a time.
+func (s *sweep) far(at place, before int64) bool {
+	at.i += 2 * near
+	e, _, ok := s.p.releases.at(at)
+	return ok && int64(e.key) < before
+}
+
+// reach takes in what comes free at the time at, of which the first is at a
+// place, and returns the next place.
+func (s *sweep) reach(at place) place {
+	e, at, ok := s.p.releases.at(at)
+	for ; ok && int64(e.key) == s.at; e, at, ok = s.p.releases.at(at) {
+		for _, part := range s.p.parts[e.job] {
+			s.renew(part.node)
+		}
+		at.i++
+	}
+	return at
 }
 
 // look works out the room of every node and tells whether it suffices.
@@ -65,7 +91,6 @@ func (s *sweep) set() {
 	s.memory()
 	if s.p.shut != nil || s.at > s.p.now && !s.close() {
 		s.all()
-		s.from, _ = s.p.releases.find(entry{key: float64(s.at + 1), seq: -never})
 		return
 	}
 	r := s.p.room(s.j.Need)
@@ -102,7 +127,7 @@ func (s *sweep) close() bool {
 	return !ok || int64(e.key) > s.at
 }
 
-// all works out the room of every node.
+// all works out the room of every node, and where the releases after at begin.
 func (s *sweep) all() {
 	s.sum = 0
 	clear(s.free)
@@ -112,6 +137,7 @@ func (s *sweep) all() {
 			s.sum += s.gives(s.free[n])
 		}
 	}
+	s.from, _ = s.p.releases.find(entry{key: float64(s.at + 1), seq: -never})
 }
 
 // again looks once more at the nodes on which something is to begin and tells

@@ -39,6 +39,7 @@ type holding struct {
 	from, to int64
 	owner    int64 // the job's seq; negative: a reservation
 	within   int32 // the reservation it is of or in, from 1; 0: none
+	own      int32 // processors of the job's own, where it keeps others off more
 	amounts
 }
 

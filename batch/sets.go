@@ -1,0 +1,74 @@
+package batch
+
+import "slices"
+
+// nodeSet is the nodes that serve some jobs, as one class: the processors free
+// of all of them together are what no placement there can exceed.
+type nodeSet struct {
+	serve []uint64
+	free  *profile
+}
+
+// mostSets bounds the sets of nodes that are counted by themselves.
+const mostSets = 8
+
+// classify finds the set of a need's nodes. What is held there already is
+// taken in.
+func (p *nodePlan) classify(n *Need) {
+	if len(n.on) == len(p.nodes) {
+		return
+	}
+	if i := slices.IndexFunc(p.sets, func(s nodeSet) bool { return slices.Equal(s.serve, n.serve) }); i >= 0 || len(p.sets) == mostSets {
+		n.set = i + 1
+		return
+	}
+	total := 0
+	for _, node := range n.on {
+		total += int(p.nodes[node].have.procs)
+	}
+	s := nodeSet{n.serve, newProfile(p.now, total)}
+	for _, node := range n.on {
+		for i := range p.nodes[node].held {
+			if h := &p.nodes[node].held[i]; h.owner >= 0 {
+				s.free.change(h.from, h.to, -h.own)
+			}
+		}
+	}
+	p.sets = append(p.sets, s)
+	n.set = len(p.sets)
+}
+
+func (p *nodePlan) cloneSets(from *nodePlan) {
+	old := p.sets
+	p.sets = make([]nodeSet, len(from.sets))
+	for i, s := range from.sets {
+		var memory *profile
+		if i < len(old) {
+			memory = old[i].free
+		}
+		p.sets[i] = nodeSet{s.serve, s.free.clone(memory)}
+	}
+}
+
+// count takes what a job holds from the sets, or gives it back.
+func (p *nodePlan) count(from, to int64, shares []share, sign int32) {
+	for i := range p.sets {
+		s, total := &p.sets[i], int32(0)
+		for _, part := range shares {
+			if s.serve[part.node>>6]>>(part.node&63)&1 != 0 {
+				total += part.procs
+			}
+		}
+		s.free.change(from, to, sign*total)
+	}
+}
+
+// bound is a time before which a job cannot start: the first at which the nodes
+// that serve it have enough processors free for all of its time.
+func (p *nodePlan) bound(j *job, from, end int64) int64 {
+	free := p.sum
+	if j.Need.set > 0 {
+		free = p.sets[j.Need.set-1].free
+	}
+	return free.earliest(from, end, never, j.limit, j.procs)
+}
