@@ -17,6 +17,7 @@ import (
 
 type scheduleOptions struct {
 	policy, lrms, config, keyFile, ca string
+	state                             string
 	every                             time.Duration
 	once, dry                         bool
 }
@@ -33,8 +34,9 @@ policy of grid sim queue, and starts, cancels, suspends and resumes jobs there.
 The policy maui decides as Maui 3.3.1 does, by named nodes, and reads a
 maui.cfg with --maui-cfg; parameters that are not modelled are named in warnings.
 
-Everything it must know is known to the resource manager, so it may be killed
-and started again at any time. --dry-run tells what it would do, and what the
+What runs and waits is known to the resource manager, so it may be killed and
+started again at any time; what Maui remembers besides (the usage that fair share
+goes by, how often a job was overtaken) is kept in --state. --dry-run tells what it would do, and what the
 site's own scheduler starts meanwhile.`,
 		Example: `  grid agent schedule --policy maui --maui-cfg maui.cfg --lrms wiki://127.0.0.1:7321 --key-file wiki.key
   grid agent schedule --policy easy --lrms wiki+unix:///run/wiki.sock --dry-run`,
@@ -47,6 +49,7 @@ site's own scheduler starts meanwhile.`,
 	fl.StringVar(&f.config, "maui-cfg", "", "maui.cfg `FILE` with the parameters of the policy maui")
 	fl.StringVar(&f.keyFile, "key-file", "", "`FILE` with the number that signs messages")
 	fl.StringVar(&f.ca, "ca", "", "PEM `FILE` of the authorities that wikis:// trusts (default: the system's)")
+	fl.StringVar(&f.state, "state", "", "keep in `FILE` what the policy maui remembers")
 	fl.DurationVar(&f.every, "every", 10*time.Second, "poll after this `time`")
 	fl.BoolVar(&f.once, "once", false, "one round, then end")
 	fl.BoolVar(&f.dry, "dry-run", false, "only tell what would be done")
@@ -69,9 +72,15 @@ func runAgentSchedule(ctx context.Context, d *deps, f scheduleOptions) error {
 	if f.every < 100*time.Millisecond {
 		return usageError(fmt.Errorf("--every %s: want 100ms or more", f.every))
 	}
+	if err := recallSchedule(d, f, decider); err != nil {
+		return usageError(err)
+	}
 	loop := &wiki.Loop{Cluster: client, Decider: decider, Dry: f.dry, Now: d.env.Now, Tell: func(e wiki.Event) { tellEvent(d, e) }}
 	for {
 		err := loop.Round(ctx)
+		if err == nil {
+			err = keepSchedule(d, f, decider)
+		}
 		if f.once || ctx.Err() != nil {
 			return err
 		}
