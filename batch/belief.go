@@ -16,7 +16,7 @@ type Belief interface {
 }
 
 // BeliefNames lists the beliefs NewBelief knows.
-func BeliefNames() []string { return []string{"estimate", "last-two", "history", "perfect"} }
+func BeliefNames() []string { return []string{"estimate", "last-two", "history", "similar", "perfect"} }
 
 // NewBelief makes a belief that has learned nothing yet.
 func NewBelief(name string) (Belief, error) {
@@ -27,6 +27,8 @@ func NewBelief(name string) (Belief, error) {
 		return NewLastTwo(), nil
 	case "history":
 		return NewHistory(), nil
+	case "similar":
+		return NewSimilar(), nil
 	case "perfect":
 		return Perfect{}, nil
 	}

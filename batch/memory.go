@@ -10,9 +10,10 @@ import (
 // ever gains fields.
 type memory struct {
 	Schema   string                   `json:"schema"` // memorySchema
-	Belief   string                   `json:"belief"` // estimate, last-two, history, perfect
+	Belief   string                   `json:"belief"` // one of BeliefNames
 	Users    map[string]userMemory    `json:"users,omitempty"`
-	All      [][3]int64               `json:"all,omitempty"` // of History: run, limit, processors; the oldest first
+	All      [][3]int64               `json:"all,omitempty"`  // of History: run, limit, processors; the oldest first
+	Like     map[int][][3]int64       `json:"like,omitempty"` // of Similar: the same by the size of the limit
 	Errors   *Errors                  `json:"errors,omitempty"`
 	Promises map[string]promiseMemory `json:"promises,omitempty"` // first forecasts of waiting jobs
 }
@@ -99,6 +100,18 @@ func (f *Forecaster) remember() (memory, error) {
 				m.Users[name] = userMemory{Jobs: p.list()}
 			}
 		}
+	case *Similar:
+		m.Belief, m.Like = "similar", map[int][][3]int64{}
+		for k, p := range b.like {
+			if p != nil {
+				m.Like[k] = p.list()
+			}
+		}
+		for name, n := range f.users.number {
+			if p := b.users[n]; p != nil {
+				m.Users[name] = userMemory{Jobs: p.list()}
+			}
+		}
 	default:
 		return m, fmt.Errorf("belief %T cannot be kept", b)
 	}
@@ -128,6 +141,15 @@ func (f *Forecaster) recall(document []byte) (memory, error) {
 			b.last[n] = u.Last
 		case *History:
 			b.users[n] = ring(u.Jobs)
+		case *Similar:
+			b.users[n] = ring(u.Jobs)
+		}
+	}
+	if b, ok := belief.(*Similar); ok {
+		for k, list := range m.Like {
+			if k >= 0 && k < len(b.like) {
+				b.like[k] = ring(list)
+			}
 		}
 	}
 	if h, ok := belief.(*History); ok {

@@ -16,19 +16,19 @@ type Start struct {
 // yields every job when it starts. Tasks come in order of submission and fit
 // the machine; the first that does not ends the replay with an error.
 func (m *Machine) Replay(tasks iter.Seq2[Task, error]) iter.Seq2[Start, error] {
-	return m.replay(tasks, nil)
+	return m.replay(tasks, nil, nil)
 }
 
 // Foretell is Replay that also foretells, when each job is submitted, when it
 // will start: from the queue at that moment and what is believed then of run
 // times. The belief learns from every job that ends.
 func (m *Machine) Foretell(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start, error] {
-	return m.replay(tasks, b)
+	return m.replay(tasks, b, nil)
 }
 
-func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start, error] {
+func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief, w Watcher) iter.Seq2[Start, error] {
 	return func(yield func(Start, error) bool) {
-		r := replay{clock: clock{m: m}, belief: b, yield: yield}
+		r := replay{clock: clock{m: m}, belief: b, watcher: w, prospect: Prospect{m: m}, yield: yield}
 		for t, err := range tasks {
 			if err == nil {
 				err = r.check(t)
@@ -51,9 +51,11 @@ func (m *Machine) replay(tasks iter.Seq2[Task, error], b Belief) iter.Seq2[Start
 // replay is a Replay under way.
 type replay struct {
 	clock
-	last   int64 // submission so far
-	belief Belief
-	yield  func(Start, error) bool
+	last     int64 // submission so far
+	belief   Belief
+	watcher  Watcher
+	prospect Prospect
+	yield    func(Start, error) bool
 }
 
 // check finds tasks that cannot be replayed.
@@ -73,10 +75,10 @@ func (r *replay) check(t Task) error {
 // starts. It returns false where no more starts are asked for.
 func (r *replay) until(before int64) bool {
 	for r.next() < before {
-		if r.belief != nil {
-			if id := r.ending(); id >= 0 {
-				r.belief.Learn(&r.m.jobs[id].Task)
-			}
+		if id := r.ending(); id >= 0 && r.belief != nil {
+			r.belief.Learn(&r.m.jobs[id].Task)
+		} else if id >= 0 && r.watcher != nil {
+			r.watcher.Ended(r.m.jobs[id].Task)
 		}
 		if r.step(); !r.give() {
 			return false
@@ -102,5 +104,9 @@ func (r *replay) foretell(id int32) {
 	j := &r.m.jobs[id]
 	if j.foretold = r.m.now; r.belief != nil && j.state == queued {
 		j.foretold = r.m.foretell(id, r.belief)
+	}
+	if r.watcher != nil {
+		r.prospect.id = id
+		r.watcher.Submitted(j.Task, &r.prospect)
 	}
 }

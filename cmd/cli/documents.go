@@ -99,6 +99,7 @@ func siteDocuments() []Documented {
 		kindOf[scheduler.Reasons]("scheduler.explain", 2, "scheduler explain"),
 		kindOf[eventDocument]("agent.schedule", 2, "agent schedule: one document for each decision"),
 		kindOf[shown]("sim.queue.show", 2, "sim queue --show"),
+		kindOf[simForecastDocument]("sim.forecast", 1, "sim forecast"),
 		kindOf[simQueueDocument]("sim.queue", 2, "sim queue"),
 		kindOf[simCacheDocument]("sim.cache", 2, "sim cache"),
 		kindOf[simTreeDocument]("sim.tree", 2, "sim tree"),
@@ -251,6 +252,14 @@ type budgetDocument struct {
 
 type eventDocument struct {
 	Event wiki.Event `json:"event"`
+}
+
+type simForecastDocument struct {
+	Trace string        `json:"trace"`
+	Load  float64       `json:"load"`
+	Skip  float64       `json:"skip_percent"`
+	Procs int           `json:"procs"`
+	Runs  []forecastRun `json:"runs"`
 }
 
 type simQueueDocument struct {

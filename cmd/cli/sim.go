@@ -9,6 +9,6 @@ func simCmd(d *deps) *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(simQueueCmd(d), simWorkloadCmd(d), simCacheCmd(d), simTreeCmd(d), simGridCmd(d))
+	cmd.AddCommand(simQueueCmd(d), simWorkloadCmd(d), simCacheCmd(d), simTreeCmd(d), simGridCmd(d), simForecastCmd(d))
 	return cmd
 }
