@@ -22,7 +22,7 @@ func (t *Trust) VerifyChain(chain []*x509.Certificate) error {
 	if entity == len(chain) {
 		return problem("x509.incomplete", subjectDN(chain[0]), "the chain has no certificate of a person", "it holds proxies only", "grid auth proxy")
 	}
-	if err := t.verifyEntity(chain[entity], chain[entity+1:]); err != nil {
+	if err := verifyEntity(t, chain[entity], chain[entity+1:]); err != nil {
 		return err
 	}
 	for i := entity - 1; i >= 0; i-- {
@@ -41,20 +41,20 @@ func (t *Trust) VerifyChain(chain []*x509.Certificate) error {
 func (t *Trust) Verify(x *X509) error { return t.VerifyChain(x.chain) }
 
 // verifyEntity checks the certificate that is no proxy.
-func (t *Trust) verifyEntity(c *x509.Certificate, others []*x509.Certificate) error {
+func verifyEntity(t *Trust, c *x509.Certificate, others []*x509.Certificate) error {
 	pool := x509.NewCertPool()
 	for _, o := range others {
 		pool.AddCert(o)
 	}
 	chains, err := c.Verify(x509.VerifyOptions{Roots: t.Roots(), Intermediates: pool, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	if err != nil {
-		return t.explainVerify(c, err)
+		return explainVerify(t, c, err)
 	}
 	return t.checkChains(chains)
 }
 
 // explainVerify turns errors of crypto/x509 into findings.
-func (t *Trust) explainVerify(c *x509.Certificate, err error) *Finding {
+func explainVerify(t *Trust, c *x509.Certificate, err error) *Finding {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		where := t.dir
 		if where == "" {

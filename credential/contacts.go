@@ -79,7 +79,7 @@ func (c *Contacts) note(file, addr, authority string) error {
 
 // speakers are the DNs of the roots of all verified chains, those above a
 // subordinate authority of the directory included.
-func (t *Trust) speakers(cs tls.ConnectionState) []string {
+func speakers(t *Trust, cs tls.ConnectionState) []string {
 	var names []string
 	for _, chain := range cs.VerifiedChains {
 		if whole, err := t.extend(chain); err == nil {

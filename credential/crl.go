@@ -18,7 +18,7 @@ const maxCRLs = 100
 // checkChain applies the directory's signing policies, namespaces and CRLs to
 // a chain verified by crypto/x509 (own certificate first, root last). Links
 // signed by the system's authorities are bound by none.
-func (t *Trust) checkChain(chain []*x509.Certificate) error {
+func checkChain(t *Trust, chain []*x509.Certificate) error {
 	chain, err := t.extend(chain)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 	for i := 0; i+1 < len(chain); i++ {
 		ca := t.authority(chain[i+1])
 		if ca == nil {
-			if above := t.installed(chain[i+2:]); above != nil {
+			if above := installed(t, chain[i+2:]); above != nil {
 				return stranger(chain[i+1], chain[i], above)
 			}
 			continue
@@ -34,7 +34,7 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 		if err := ca.mayHaveSigned(chain[i]); err != nil {
 			return err
 		}
-		if err := t.checkRevoked(ca, chain[i]); err != nil {
+		if err := checkRevoked(t, ca, chain[i]); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (t *Trust) checkChain(chain []*x509.Certificate) error {
 }
 
 // installed is the first of the certificates that is in the directory.
-func (t *Trust) installed(chain []*x509.Certificate) *x509.Certificate {
+func installed(t *Trust, chain []*x509.Certificate) *x509.Certificate {
 	for _, c := range chain {
 		if t.authority(c) != nil {
 			return c
@@ -65,7 +65,7 @@ func stranger(ca, signed, above *x509.Certificate) *Finding {
 func (t *Trust) extend(chain []*x509.Certificate) ([]*x509.Certificate, error) {
 	for len(chain) <= maxCerts {
 		top := chain[len(chain)-1]
-		above := t.issuerOf(top)
+		above := issuerOf(t, top)
 		if above == nil {
 			return chain, nil
 		}
@@ -79,7 +79,7 @@ func (t *Trust) extend(chain []*x509.Certificate) ([]*x509.Certificate, error) {
 
 // issuerOf finds the certificate that signed another in the directory; nil
 // for roots, and where it is not there.
-func (t *Trust) issuerOf(c *x509.Certificate) *x509.Certificate {
+func issuerOf(t *Trust, c *x509.Certificate) *x509.Certificate {
 	if bytes.Equal(c.RawIssuer, c.RawSubject) || t.authority(c) == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (a *authority) listsAt(base string) (list []crlFile, bad error) {
 // checkRevoked looks the certificate up in the authority's CRLs. An authority
 // without one is not asked for it; when all have expired none can be relied
 // upon and the certificate is refused, as OpenSSL and Globus do.
-func (t *Trust) checkRevoked(a *authority, c *x509.Certificate) error {
+func checkRevoked(t *Trust, a *authority, c *x509.Certificate) error {
 	lists, err := a.lists()
 	if err != nil || len(lists) == 0 {
 		return err

@@ -110,7 +110,7 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 		return nil, err
 	}
 	if d.Contacts != nil {
-		if err := d.Contacts.check(addr, d.Trust.speakers(c.ConnectionState())); err != nil {
+		if err := d.Contacts.check(addr, speakers(d.Trust, c.ConnectionState())); err != nil {
 			_ = c.Close()
 			return nil, err
 		}

@@ -67,7 +67,7 @@ func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 
 // issue signs a proxy for pub. RFC 3820 section 3.
 func (x *X509) issue(pub crypto.PublicKey, o issueOptions) (*x509.Certificate, error) {
-	if err := x.mayIssue(o.now); err != nil {
+	if err := mayIssue(x, o.now); err != nil {
 		return nil, err
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 63))
@@ -83,7 +83,7 @@ func (x *X509) issue(pub crypto.PublicKey, o issueOptions) (*x509.Certificate, e
 	if err != nil {
 		return nil, err
 	}
-	notBefore, notAfter := x.validity(o)
+	notBefore, notAfter := validity(x, o)
 	template := &x509.Certificate{
 		SerialNumber: serial, RawSubject: subject, NotBefore: notBefore, NotAfter: notAfter,
 		KeyUsage: keyUsage(pub), ExtraExtensions: append([]pkix.Extension{info}, o.extra...),
@@ -97,7 +97,7 @@ func (x *X509) issue(pub crypto.PublicKey, o issueOptions) (*x509.Certificate, e
 
 // mayIssue refuses what no verifier would accept: a proxy of an expired
 // credential, of a CA, of an old-format proxy, or below a path length of 0.
-func (x *X509) mayIssue(now time.Time) error {
+func mayIssue(x *X509, now time.Time) error {
 	if f := x.checkTimes(now); f != nil && f.Severity == Problem {
 		return f
 	}
@@ -124,7 +124,7 @@ func (x *X509) mayIssue(now time.Time) error {
 }
 
 // validity keeps the proxy inside the life of its issuers.
-func (x *X509) validity(o issueOptions) (begin, end time.Time) {
+func validity(x *X509, o issueOptions) (begin, end time.Time) {
 	begin, end = o.begin, o.now.Add(o.lifetime)
 	if begin.IsZero() {
 		begin = o.now.Add(-clockSlack)

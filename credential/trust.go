@@ -213,7 +213,7 @@ func (t *Trust) config(cert *X509, serverName string, roots *x509.CertPool) *tls
 func (t *Trust) checkChains(chains [][]*x509.Certificate) error {
 	var first error
 	for _, chain := range chains {
-		err := t.checkChain(chain)
+		err := checkChain(t, chain)
 		if err == nil {
 			return nil
 		}

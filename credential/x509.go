@@ -195,12 +195,12 @@ func (x *X509) check(now time.Time) []Finding {
 	if f := x.checkKind(); f != nil {
 		fs = append(fs, *f)
 	}
-	fs = append(fs, x.checkStrength()...)
+	fs = append(fs, checkStrength(x)...)
 	if x.Limited() {
 		fs = append(fs, Finding{ID: "x509.limited", Severity: Warning, Subject: x.path, What: "the proxy is limited",
 			Why: "services built on Globus start no jobs for limited proxies; ARC 6 and 7 do", Mend: "grid auth proxy"})
 	}
-	return append(fs, x.checkACs(now)...)
+	return append(fs, checkACs(x, now)...)
 }
 
 func (x *X509) checkTimes(now time.Time) *Finding {
@@ -239,7 +239,7 @@ func (x *X509) checkKind() *Finding {
 
 // checkStrength warns of what servers with current OpenSSL refuse, or already
 // GnuTLS and Go: SHA-1 and MD5 signatures, RSA keys below 2048 bits.
-func (x *X509) checkStrength() []Finding {
+func checkStrength(x *X509) []Finding {
 	for _, c := range x.chain {
 		why := ""
 		switch c.SignatureAlgorithm {
@@ -261,7 +261,7 @@ func (x *X509) checkStrength() []Finding {
 	return nil
 }
 
-func (x *X509) checkACs(now time.Time) []Finding {
+func checkACs(x *X509, now time.Time) []Finding {
 	acs, err := x.ACs()
 	if err != nil {
 		return []Finding{*problem("voms.malformed", x.path, "the VOMS attributes cannot be read", "", "grid auth proxy --voms VO").because(err)}

@@ -19,7 +19,7 @@ type dagReader struct {
 // dependencies reads { {a, b}, {{a, b}, c} }: each pair says that the nodes on
 // the left come before those on the right. It returns, by folded name of a
 // node, the names of those before it.
-func (r *jobReader) dependencies(nodes []node, e classad.Expr) map[string][]string {
+func dependencies(r *jobReader, nodes []node, e classad.Expr) map[string][]string {
 	if e == nil {
 		return nil
 	}

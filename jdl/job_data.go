@@ -9,7 +9,7 @@ import (
 )
 
 // data reads input data and its rules.
-func (r *jobReader) data() {
+func data(r *jobReader) {
 	j := r.job
 	j.InputData = r.strs("InputData")
 	if j.Dialect == DIRAC {
@@ -21,7 +21,7 @@ func (r *jobReader) data() {
 	}
 	for _, e := range r.entries("InputData") {
 		scheme, _, _ := strings.Cut(e.text, ":")
-		if !r.goodURL("InputData", e) {
+		if !goodURL(r, "InputData", e) {
 			continue
 		}
 		if !slices.Contains(catalogueSchemes, classad.Fold(scheme)) {
@@ -34,11 +34,11 @@ func (r *jobReader) data() {
 	if (r.has("InputData") || r.has("DataRequirements")) && !r.has("DataAccessProtocol") {
 		r.failAttr("InputData", "missing", `for example DataAccessProtocol = {"gsiftp"}`, "input data needs DataAccessProtocol")
 	}
-	r.dataRequirements()
+	dataRequirements(r)
 }
 
 // dataRequirements reads the records that replace InputData.
-func (r *jobReader) dataRequirements() {
+func dataRequirements(r *jobReader) {
 	if !r.has("DataRequirements") {
 		return
 	}
@@ -79,17 +79,17 @@ func stringsOf(v classad.Value) []string {
 
 // outputData adds the files of OutputData to the output: no catalogue is
 // written here, so that they are brought back instead.
-func (r *jobReader) outputData() {
+func outputData(r *jobReader) {
 	if !r.has("OutputData") || r.cfg.stored {
 		return
 	}
 	names := stringsOf(r.value("OutputData")) // DIRAC: names
 	if r.job.Dialect != DIRAC {
-		names = r.outputRecords()
+		names = outputRecords(r)
 	}
 	for _, name := range names {
 		if !strings.Contains(name, ":") && r.outNames[path.Base(name)] == "" {
-			r.addOutput(inputEntry{name, r.pos("OutputData")}, "")
+			addOutput(r, inputEntry{name, r.pos("OutputData")}, "")
 		}
 	}
 	if !r.bad["outputdata"] {
@@ -98,7 +98,7 @@ func (r *jobReader) outputData() {
 }
 
 // outputRecords reads gLite's OutputData: records with OutputFile.
-func (r *jobReader) outputRecords() []string {
+func outputRecords(r *jobReader) []string {
 	v := r.value("OutputData")
 	vs, ok := v.List()
 	if !ok {

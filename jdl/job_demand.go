@@ -11,32 +11,32 @@ import (
 
 // demand reads what the job asks for: its own attributes first, then the
 // clauses of Requirements that say more.
-func (r *jobReader) demand() {
+func demand(r *jobReader) {
 	d := &r.job.Demand
-	d.WallTime = r.duration("WallTime")
-	d.CPUTime = r.duration("CPUTime")
-	d.Memory = r.size("Memory")
-	d.VirtualMemory = r.size("VirtualMemory")
-	d.Disk = r.size("Disk")
-	r.environments()
+	d.WallTime = duration(r, "WallTime")
+	d.CPUTime = duration(r, "CPUTime")
+	d.Memory = size(r, "Memory")
+	d.VirtualMemory = size(r, "VirtualMemory")
+	d.Disk = size(r, "Disk")
+	environments(r)
 	d.Queue = r.str("Queue")
 	if d.Queue == "" {
 		d.Queue = r.str("QueueName")
 	}
 	d.GPUs = r.integer("GPUNumber", 0)
 	d.WholeNodes = r.boolean("WholeNodes")
-	r.slots()
-	r.diracTags()
+	slots(r)
+	diracTags(r)
 	if e, ok := r.matchExpr("Requirements"); ok {
 		for _, c := range classad.Conjuncts(e) {
-			r.clauseDemand(c)
+			clauseDemand(r, c)
 		}
 	}
-	r.checkQueue()
+	checkQueue(r)
 }
 
 // slots reads the numbers of slots and nodes.
-func (r *jobReader) slots() {
+func slots(r *jobReader) {
 	d := &r.job.Demand
 	d.Slots = 1
 	for _, name := range []string{"NodeNumber", "NumberOfProcessors", "MinNumberOfProcessors", "CPUNumber"} {
@@ -61,7 +61,7 @@ func (r *jobReader) slots() {
 }
 
 // environments reads tags, each of which may be followed by options for it.
-func (r *jobReader) environments() {
+func environments(r *jobReader) {
 	d := &r.job.Demand
 	for _, s := range r.strs("RunTimeEnvironment") {
 		words, err := SplitArgs(s)
@@ -82,7 +82,7 @@ func (r *jobReader) environments() {
 const maxSlots = 100_000_000
 
 // checkQueue keeps the queue to one word, for it ends up in batch directives.
-func (r *jobReader) checkQueue() {
+func checkQueue(r *jobReader) {
 	q := r.job.Demand.Queue
 	if strings.ContainsAny(q, " \t\r\n\x00\"'\\") {
 		r.fail(r.pos("Queue"), "queue", "", "%q is no name of a queue", q)
@@ -90,7 +90,7 @@ func (r *jobReader) checkQueue() {
 }
 
 // duration is a time attribute: a number of seconds, or text with units.
-func (r *jobReader) duration(name string) time.Duration {
+func duration(r *jobReader, name string) time.Duration {
 	if !r.has(name) {
 		return 0
 	}
@@ -116,7 +116,7 @@ func (r *jobReader) duration(name string) time.Duration {
 
 // size is a size attribute in MB: a number, a number with one of the
 // suffixes K, M, G, T (bytes then), or text with units.
-func (r *jobReader) size(name string) int64 {
+func size(r *jobReader, name string) int64 {
 	if !r.has(name) {
 		return 0
 	}
@@ -144,7 +144,7 @@ func (r *jobReader) size(name string) int64 {
 
 // diracTags reads DIRAC's Tags: those with a meaning of their own (8Processors,
 // WholeNode, 4GB, GPU), the others as tags of the site.
-func (r *jobReader) diracTags() {
+func diracTags(r *jobReader) {
 	if r.job.Dialect != DIRAC {
 		return
 	}
@@ -235,27 +235,27 @@ func clampTime(sec float64) time.Duration {
 }
 
 // clauseDemand reads one conjunct of Requirements, if its meaning is sure.
-func (r *jobReader) clauseDemand(e classad.Expr) {
+func clauseDemand(r *jobReader, e classad.Expr) {
 	switch e := e.(type) {
 	case *classad.Binary:
 		if e.Op == classad.OpOr {
-			r.alternativeDemand(e)
+			alternativeDemand(r, e)
 			return
 		}
-		r.comparison(e)
+		comparison(r, e)
 	case *classad.Call:
-		r.tagDemand(e)
+		tagDemand(r, e)
 	}
 }
 
 // alternativeDemand reads "other.X >= n || other.X == 0", where the second
 // arm only lets resources without a limit through.
-func (r *jobReader) alternativeDemand(e *classad.Binary) {
+func alternativeDemand(r *jobReader, e *classad.Binary) {
 	for _, pair := range [][2]classad.Expr{{e.X, e.Y}, {e.Y, e.X}} {
 		bound, isBound := pair[0].(*classad.Binary)
 		other, isOther := pair[1].(*classad.Binary)
 		if isBound && isOther && isLimitTest(other) && otherName(other.X) != "" && classad.EqualFold(otherName(bound.X), otherName(other.X)) {
-			r.comparison(bound)
+			comparison(r, bound)
 			return
 		}
 	}
@@ -272,7 +272,7 @@ func isLimitTest(e *classad.Binary) bool {
 }
 
 // comparison reads "other.X >= n" or "n <= other.X".
-func (r *jobReader) comparison(e *classad.Binary) {
+func comparison(r *jobReader, e *classad.Binary) {
 	name, bound, op := otherName(e.X), e.Y, e.Op
 	if name == "" {
 		name, bound, op = otherName(e.Y), e.X, e.Op.Mirrored()
@@ -282,7 +282,7 @@ func (r *jobReader) comparison(e *classad.Binary) {
 	}
 	v := r.ad.Eval(bound, nil)
 	if op == classad.OpEq || op == classad.OpIs {
-		r.equalDemand(name, v)
+		equalDemand(r, name, v)
 		return
 	}
 	n, ok := v.Number()
@@ -305,7 +305,7 @@ func (u demandUnit) scale() float64 {
 	return 1
 }
 
-func (r *jobReader) equalDemand(name string, v classad.Value) {
+func equalDemand(r *jobReader, name string, v classad.Value) {
 	s, ok := v.Str()
 	if ok && (classad.EqualFold(name, "GlueCEName") || classad.EqualFold(name, "GLUE2ComputingShareMappingQueue")) && r.job.Demand.Queue == "" {
 		r.job.Demand.Queue = s
@@ -326,7 +326,7 @@ func otherName(e classad.Expr) string {
 }
 
 // tagDemand reads Member("tag", other.GlueHostApplicationSoftwareRunTimeEnvironment).
-func (r *jobReader) tagDemand(e *classad.Call) {
+func tagDemand(r *jobReader, e *classad.Call) {
 	if !classad.EqualFold(e.Name, "member") && !classad.EqualFold(e.Name, "isMember") || len(e.Args) != 2 {
 		return
 	}

@@ -16,19 +16,19 @@ func (r *jobReader) read() (*Job, error) {
 	if r.job.Dialect == AnyDialect {
 		r.job.Dialect = judgeDialect(r.ad)
 	}
-	r.noteGiven()
-	r.kinds()
-	r.checkAttrs()
-	r.streams()
-	r.inputs()
-	r.outputs()
-	r.program()
-	r.environment()
-	r.policy()
-	r.data()
-	r.demand()
-	r.matching()
-	r.normalise()
+	noteGiven(r)
+	kinds(r)
+	checkAttrs(r)
+	streams(r)
+	inputs(r)
+	outputs(r)
+	program(r)
+	environment(r)
+	policy(r)
+	data(r)
+	demand(r)
+	matching(r)
+	normalise(r)
 	if len(r.errs) > 0 {
 		return nil, r.err()
 	}
@@ -37,25 +37,25 @@ func (r *jobReader) read() (*Job, error) {
 }
 
 // checkAttrs looks at every attribute of the record by the table.
-func (r *jobReader) checkAttrs() {
+func checkAttrs(r *jobReader) {
 	for _, a := range r.ad.Attrs() {
 		def := findAttr(a.Name)
 		switch {
 		case def == nil:
-			r.unknown(a)
+			unknown(r, a)
 		case def.mode&isRefused != 0:
 			r.fail(a.NamePos, "deprecated", "", "%s belongs to checkpointable and partitionable jobs, which no longer exist", def.name)
 		case r.job.Dialect == DIRAC && def.mode&gliteOnly != 0:
 			r.warn(a.NamePos, "dialect", "", "%s has no meaning in DIRAC's dialect", def.name)
 		default:
-			r.checkType(def)
+			checkType(r, def)
 		}
 	}
 }
 
 // checkType evaluates attributes that nothing else reads, so that a wrong
 // kind is found wherever it stands.
-func (r *jobReader) checkType(def *attrDef) {
+func checkType(r *jobReader, def *attrDef) {
 	switch def.typ {
 	case tString:
 		r.str(def.name)
@@ -72,7 +72,7 @@ func (r *jobReader) checkType(def *attrDef) {
 
 // unknown warns of a name that is nearly one we know, unless an expression
 // of the job uses it.
-func (r *jobReader) unknown(a classad.Attr) {
+func unknown(r *jobReader, a classad.Attr) {
 	if r.cfg.stored || len(r.job.Warnings) >= maxFindings {
 		return
 	}
@@ -85,26 +85,26 @@ func (r *jobReader) unknown(a classad.Attr) {
 }
 
 // program reads the executable, its arguments, prologue and epilogue.
-func (r *jobReader) program() {
+func program(r *jobReader) {
 	j := r.job
 	if !r.has("Executable") {
 		r.fail(r.ad.Pos(), "missing", `say what to run: Executable = "/bin/hostname";`, "the job has no Executable")
 	}
-	j.Executable = r.programFile("Executable")
-	j.Args = r.arguments("Arguments")
-	j.Prologue, j.PrologueArgs = r.wrapper("Prologue")
-	j.Epilogue, j.EpilogueArgs = r.wrapper("Epilogue")
-	j.Name = r.jobName()
+	j.Executable = programFile(r, "Executable")
+	j.Args = arguments(r, "Arguments")
+	j.Prologue, j.PrologueArgs = wrapper(r, "Prologue")
+	j.Epilogue, j.EpilogueArgs = wrapper(r, "Epilogue")
+	j.Name = jobName(r)
 	if j.autoName = j.Name == ""; j.autoName {
 		j.Name = path.Base(j.Executable)
 	}
 	for _, name := range r.strs("ExecutableFiles") {
-		r.markExecutable("ExecutableFiles", name)
+		markExecutable(r, "ExecutableFiles", name)
 	}
 }
 
 // jobName is JobName, which is shown on terminals and written into lists.
-func (r *jobReader) jobName() string {
+func jobName(r *jobReader) string {
 	name := r.str("JobName")
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		r.failAttr("JobName", "bad-name", "", "JobName %q holds a control character", name)
@@ -112,20 +112,20 @@ func (r *jobReader) jobName() string {
 	return name
 }
 
-func (r *jobReader) wrapper(name string) (string, []string) {
-	args := r.arguments(name + "Arguments")
+func wrapper(r *jobReader, name string) (string, []string) {
+	args := arguments(r, name+"Arguments")
 	if !r.has(name) {
 		if r.has(name + "Arguments") {
 			r.failAttr(name+"Arguments", "missing", "", "%sArguments without %s", name, name)
 		}
 		return "", nil
 	}
-	return r.programFile(name), args
+	return programFile(r, name), args
 }
 
 // programFile checks the name of a program: an absolute path on the node, or
 // the plain name of a file of the input sandbox.
-func (r *jobReader) programFile(attr string) string {
+func programFile(r *jobReader, attr string) string {
 	name := r.str(attr)
 	if r.bad[classad.Fold(attr)] || !r.has(attr) {
 		return name
@@ -141,7 +141,7 @@ func (r *jobReader) programFile(attr string) string {
 		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
 	case strings.ContainsAny(name, "\x00\n\r"):
 		r.failAttr(attr, "bad-name", "", "%s %q holds a control character", attr, name)
-	case strings.HasPrefix(name, "/") || r.markExecutable(attr, name):
+	case strings.HasPrefix(name, "/") || markExecutable(r, attr, name):
 	case strings.Contains(name, "$"):
 		r.failAttr(attr, "relative-path", `let a shell do it: `+attr+` = "/bin/sh"; Arguments = "-c '...'"`,
 			"%s %q: nothing replaces variables in it", attr, name)
@@ -149,17 +149,17 @@ func (r *jobReader) programFile(attr string) string {
 		r.failAttr(attr, "relative-path", "name a file of the InputSandbox by its last part: "+path.Base(name),
 			"%s %q is a relative path", attr, name)
 	default:
-		r.localProgram(attr, name)
+		localProgram(r, attr, name)
 	}
 	return name
 }
 
 // localProgram judges a plain name that no input file has.
-func (r *jobReader) localProgram(attr, name string) {
+func localProgram(r *jobReader, attr, name string) {
 	if r.cfg.stored || r.absent[name] {
 		return
 	}
-	if near := r.nearInput(name); r.job.Dialect == DIRAC || near == "" && !strings.Contains(name, ".") {
+	if near := nearInput(r, name); r.job.Dialect == DIRAC || near == "" && !strings.Contains(name, ".") {
 		hint := ""
 		if near != "" {
 			hint = "the InputSandbox has " + near
@@ -168,13 +168,13 @@ func (r *jobReader) localProgram(attr, name string) {
 		return
 	}
 	hint := "write its absolute path on the node, or add it to the InputSandbox"
-	if near := r.nearInput(name); near != "" {
+	if near := nearInput(r, name); near != "" {
 		hint = "the InputSandbox has " + near
 	}
 	r.failAttr(attr, "not-in-sandbox", hint, "%s %q is not in the InputSandbox", attr, name)
 }
 
-func (r *jobReader) nearInput(name string) string {
+func nearInput(r *jobReader, name string) string {
 	names := make([]string, len(r.job.InputSandbox))
 	for i, f := range r.job.InputSandbox {
 		names[i] = f.Name
@@ -182,7 +182,7 @@ func (r *jobReader) nearInput(name string) string {
 	return classad.Nearest(name, names)
 }
 
-func (r *jobReader) markExecutable(attr, name string) bool {
+func markExecutable(r *jobReader, attr, name string) bool {
 	for i := range r.job.InputSandbox {
 		if r.job.InputSandbox[i].Name == name {
 			r.job.InputSandbox[i].Executable = true
@@ -195,7 +195,7 @@ func (r *jobReader) markExecutable(attr, name string) bool {
 	return false
 }
 
-func (r *jobReader) arguments(attr string) []string {
+func arguments(r *jobReader, attr string) []string {
 	words, err := SplitArgs(r.str(attr))
 	if err != nil {
 		r.failAttr(attr, "arguments", `quote it: \"...\"`, "%s: %v", attr, err)
@@ -204,16 +204,16 @@ func (r *jobReader) arguments(attr string) []string {
 }
 
 // streams reads the names of standard input, output and error.
-func (r *jobReader) streams() {
+func streams(r *jobReader) {
 	j := r.job
-	j.StdOutput = r.outputName("StdOutput")
-	j.StdError = r.outputName("StdError")
+	j.StdOutput = outputName(r, "StdOutput")
+	j.StdError = outputName(r, "StdError")
 	if j.StdOutput != j.StdError && j.StdOutput != "" && path.Base(j.StdOutput) == path.Base(j.StdError) {
 		r.failAttr("StdError", "same-name", "", "StdError %q and StdOutput %q have one name but are two files", j.StdError, j.StdOutput)
 	}
 }
 
-func (r *jobReader) outputName(attr string) string {
+func outputName(r *jobReader, attr string) string {
 	name := r.str(attr)
 	if name == "" || r.bad[classad.Fold(attr)] {
 		return ""
@@ -231,7 +231,7 @@ func (r *jobReader) outputName(attr string) string {
 }
 
 // stdInput is checked after the sandbox is known.
-func (r *jobReader) stdInput() {
+func stdInput(r *jobReader) {
 	name := r.str("StdInput")
 	if r.bad["stdinput"] || name == "" {
 		return
@@ -241,12 +241,12 @@ func (r *jobReader) stdInput() {
 	case hasMeta(name):
 		r.failAttr("StdInput", "wildcard", "", "StdInput %q: wildcards are not allowed here", name)
 	case strings.HasPrefix(name, "/"):
-	case !r.hasInput(name) && !r.absent[name]:
+	case !hasInput(r, name) && !r.absent[name]:
 		r.failAttr("StdInput", "not-in-sandbox", "add it to the InputSandbox", "StdInput %q is not in the InputSandbox", name)
 	}
 }
 
-func (r *jobReader) hasInput(name string) bool { return r.job.HasInput(name) }
+func hasInput(r *jobReader, name string) bool { return r.job.HasInput(name) }
 
 // HasInput reports whether an input file of that name is in the sandbox.
 func (j *Job) HasInput(name string) bool {
@@ -259,20 +259,20 @@ func (j *Job) HasInput(name string) bool {
 }
 
 // environment reads NAME=value settings.
-func (r *jobReader) environment() {
+func environment(r *jobReader) {
 	attr := "Environment"
 	if r.job.Dialect == DIRAC && r.has("ExecutionEnvironment") {
 		attr = "ExecutionEnvironment"
 	}
 	for _, s := range r.strs(attr) {
-		r.setEnv(attr, s)
+		setEnv(r, attr, s)
 	}
 	if hlr := r.str("HLRLocation"); hlr != "" && !r.cfg.stored {
-		r.setEnv("HLRLocation", "HLR_LOCATION="+hlr)
+		setEnv(r, "HLRLocation", "HLR_LOCATION="+hlr)
 	}
 }
 
-func (r *jobReader) setEnv(attr, s string) {
+func setEnv(r *jobReader, attr, s string) {
 	name, value, ok := strings.Cut(s, "=")
 	if trimmed := strings.TrimSpace(name); ok && trimmed != name {
 		r.warn(r.pos(attr), "repaired", "", "%s: the blanks around = in %q are dropped", attr, s)
@@ -287,12 +287,12 @@ func (r *jobReader) setEnv(attr, s string) {
 		r.failAttr(attr, "environment", "", "%s: the value of %s holds a NUL byte", attr, name)
 	default:
 		r.job.Environment = append(r.job.Environment, EnvVar{name, value})
-		r.literalValue(attr, name, value)
+		literalValue(r, attr, name, value)
 	}
 }
 
 // literalValue warns of what a shell would have read in a value.
-func (r *jobReader) literalValue(attr, name, value string) {
+func literalValue(r *jobReader, attr, name, value string) {
 	quoted := len(value) > 1 && (value[0] == '\'' || value[0] == '"') && value[len(value)-1] == value[0]
 	switch variable := shellVariable.FindString(value); {
 	case r.cfg.stored || r.cfg.foreign:

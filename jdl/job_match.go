@@ -9,7 +9,7 @@ import (
 
 // matching builds Requirements and Rank: the user's expressions joined with
 // what other attributes imply and with the defaults.
-func (r *jobReader) matching() {
+func matching(r *jobReader) {
 	j := r.job
 	j.SubmitTo = r.str("SubmitTo")
 	j.FuzzyRank = r.boolean("FuzzyRank")
@@ -18,13 +18,13 @@ func (r *jobReader) matching() {
 			j.FuzzyFactor = f
 		}
 	}
-	j.Requirements = r.requirements()
-	r.rank()
+	j.Requirements = requirements(r)
+	rank(r)
 }
 
 // requirements joins the clauses of a job, each once, left to right: the
 // user's, those implied, the default.
-func (r *jobReader) requirements() classad.Expr {
+func requirements(r *jobReader) classad.Expr {
 	var clauses []classad.Expr
 	for _, name := range []string{"Requirements", "CERequirements"} {
 		if e, ok := r.matchExpr(name); ok {
@@ -32,8 +32,8 @@ func (r *jobReader) requirements() classad.Expr {
 		}
 	}
 	if !r.cfg.stored {
-		for _, text := range r.implied() {
-			clauses = append(clauses, r.fixedExpr(text))
+		for _, text := range implied(r) {
+			clauses = append(clauses, fixedExpr(r, text))
 		}
 	}
 	return joinClauses(clauses)
@@ -59,7 +59,7 @@ func (r *jobReader) matchExpr(name string) (classad.Expr, bool) {
 }
 
 // fixedExpr parses an expression made here or given as a default.
-func (r *jobReader) fixedExpr(text string) classad.Expr {
+func fixedExpr(r *jobReader, text string) classad.Expr {
 	e, err := classad.ParseExpr("", []byte(text))
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("default expression %s: %w", text, err))
@@ -69,7 +69,7 @@ func (r *jobReader) fixedExpr(text string) classad.Expr {
 }
 
 // implied lists the clauses that other attributes add.
-func (r *jobReader) implied() []string {
+func implied(r *jobReader) []string {
 	d, out := r.job.Demand, []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if r.has("CPUNumber") || r.has("NodeNumber") {
@@ -88,7 +88,7 @@ func (r *jobReader) implied() []string {
 		add("member(%s, other.GlueCESEBindGroupSEUniqueID)", Quote(se[0]))
 	}
 	if r.job.Dialect == DIRAC {
-		return append(out, r.diracPlaces()...)
+		return append(out, diracPlaces(r)...)
 	}
 	if r.boolean("ShortDeadlineJob") {
 		add(`regexp("sdj$", other.GlueCEUniqueID)`)
@@ -102,7 +102,7 @@ func (r *jobReader) implied() []string {
 // diracPlaces turns Site, BannedSites and GridCE into clauses. DIRAC's site
 // names have a grid's name in front and a country's at the end; the part
 // between them is tried as well.
-func (r *jobReader) diracPlaces() []string {
+func diracPlaces(r *jobReader) []string {
 	var out []string
 	if sites := r.strs("Site"); len(sites) > 0 && !classad.EqualFold(sites[0], "ANY") {
 		out = append(out, "member(other.GlueSiteUniqueID, "+quoteList(siteNames(sites))+")")
@@ -186,11 +186,11 @@ func isTrueLiteral(e classad.Expr) bool {
 }
 
 // rank reads Rank and chooses DefaultRank.
-func (r *jobReader) rank() {
+func rank(r *jobReader) {
 	j := r.job
 	if e, ok := r.matchExpr("Rank"); ok {
 		j.Rank = e
-		r.dataRank(e)
+		dataRank(r, e)
 	}
 	text := r.cfg.defaults.Rank
 	if r.has("CPUNumber") {
@@ -199,12 +199,12 @@ func (r *jobReader) rank() {
 	if e, ok := r.ad.Expr("DefaultRank"); ok {
 		j.DefaultRank = e
 	} else if text != "" && !r.cfg.stored {
-		j.DefaultRank = r.fixedExpr(text)
+		j.DefaultRank = fixedExpr(r, text)
 	}
 }
 
 // dataRank checks the rule of other.DataAccessCost.
-func (r *jobReader) dataRank(e classad.Expr) {
+func dataRank(r *jobReader, e classad.Expr) {
 	uses := false
 	classad.Walk(e, func(e classad.Expr) bool {
 		s, ok := e.(*classad.Select)

@@ -25,8 +25,8 @@ type nodeSet struct {
 
 // nodes makes the jobs of a collection or DAG.
 func (s *JobSet) nodes(r *jobReader) error {
-	nodes, deps := r.nodeList(s.Kind)
-	after := r.dependencies(nodes.list, deps)
+	nodes, deps := nodeList(r, s.Kind)
+	after := dependencies(r, nodes.list, deps)
 	s.MaxRunning = r.integer("Max_Nodes_Running", 0)
 	s.Collocated = r.boolean("NodesCollocation")
 	if len(nodes.list) == 0 && len(r.errs) == 0 {
@@ -35,7 +35,7 @@ func (s *JobSet) nodes(r *jobReader) error {
 	if len(r.errs) > 0 {
 		return r.err()
 	}
-	if r.fixSandbox(); len(r.errs) > 0 {
+	if fixSandbox(r); len(r.errs) > 0 {
 		return r.err()
 	}
 	for i, n := range nodes.list {
@@ -67,7 +67,7 @@ func (j *Job) setNode(name string, after []string) {
 
 // node reads one node's job; nil after an error, which r has then.
 func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
-	sub, err := r.nodeReader(n)
+	sub, err := nodeReader(r, n)
 	if err != nil {
 		r.errs = append(r.errs, err)
 		return nil
@@ -101,10 +101,10 @@ func inherited(parent *classad.Ad, d *classad.Diagnostic) bool {
 
 // nodeReader finds the node's own record: in place, under Description, or in
 // a file.
-func (r *jobReader) nodeReader(n node) (*jobReader, error) {
+func nodeReader(r *jobReader, n node) (*jobReader, error) {
 	if e, ok := n.ad.Expr("File"); ok {
 		name, _ := n.ad.Eval(e, nil).Str()
-		return r.nodeFile(n, name, e.Pos())
+		return nodeFile(r, n, name, e.Pos())
 	}
 	ad := n.ad
 	if e, ok := n.ad.Expr("Description"); ok {
@@ -114,7 +114,7 @@ func (r *jobReader) nodeReader(n node) (*jobReader, error) {
 		}
 		ad = d
 	}
-	sub := r.child(r.file, r.src, r.dir, ad)
+	sub := child(r, r.file, r.src, r.dir, ad)
 	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
 		msg := fmt.Sprintf("node %s must be one job, and it is a %s", n.name, kind)
 		return nil, errors.Join(err, r.diagnostic(classad.Fatal, ad.Pos(), "node-kind", msg, ""))
@@ -122,7 +122,7 @@ func (r *jobReader) nodeReader(n node) (*jobReader, error) {
 	return sub, nil
 }
 
-func (r *jobReader) child(file, src, dir string, ad *classad.Ad) *jobReader {
+func child(r *jobReader, file, src, dir string, ad *classad.Ad) *jobReader {
 	sub := newJobReader(file, src, r.cfg, ad)
 	sub.dir = dir
 	sub.cfg.dialect = GLite
@@ -135,7 +135,7 @@ func (r *jobReader) child(file, src, dir string, ad *classad.Ad) *jobReader {
 // maxNodeFile bounds the file of a node, in bytes.
 const maxNodeFile = 16 << 20
 
-func (r *jobReader) nodeFile(n node, name string, pos classad.Pos) (*jobReader, error) {
+func nodeFile(r *jobReader, n node, name string, pos classad.Pos) (*jobReader, error) {
 	fail := func(format string, args ...any) error {
 		return r.diagnostic(classad.Fatal, pos, "node-file", fmt.Sprintf("node %s: ", n.name)+fmt.Sprintf(format, args...), "")
 	}
@@ -162,7 +162,7 @@ func (r *jobReader) nodeFile(n node, name string, pos classad.Pos) (*jobReader, 
 	if err != nil {
 		return nil, err
 	}
-	sub := r.child(name, string(src), path.Dir(path.Clean(abs)), ad)
+	sub := child(r, name, string(src), path.Dir(path.Clean(abs)), ad)
 	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
 		return nil, fail("%s must describe one job", name)
 	}
@@ -171,21 +171,21 @@ func (r *jobReader) nodeFile(n node, name string, pos classad.Pos) (*jobReader, 
 
 // nodeList reads Nodes: a list of records (collection), or a record of named
 // records (DAG), in which Dependencies may stand too.
-func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps classad.Expr) {
+func nodeList(r *jobReader, kind SetKind) (nodes nodeSet, deps classad.Expr) {
 	nodes.names = map[string]bool{}
 	deps, _ = r.ad.Expr("Dependencies")
 	e, _ := r.ad.Expr("Nodes")
 	switch e := e.(type) {
 	case *classad.ListExpr:
 		for i, x := range e.Elems {
-			r.addNode(&nodes, fmt.Sprintf("Node_%d", i), x)
+			addNode(r, &nodes, fmt.Sprintf("Node_%d", i), x)
 		}
 	case *classad.Ad:
 		for _, a := range e.Attrs() {
 			if classad.EqualFold(a.Name, "Dependencies") {
 				deps = a.Expr
 			} else {
-				r.addNode(&nodes, a.Name, a.Expr)
+				addNode(r, &nodes, a.Name, a.Expr)
 			}
 		}
 	case nil:
@@ -196,7 +196,7 @@ func (r *jobReader) nodeList(kind SetKind) (nodes nodeSet, deps classad.Expr) {
 	return nodes, deps
 }
 
-func (r *jobReader) addNode(nodes *nodeSet, name string, e classad.Expr) {
+func addNode(r *jobReader, nodes *nodeSet, name string, e classad.Expr) {
 	ad, ok := e.(*classad.Ad)
 	if !ok {
 		r.fail(e.Pos(), "type", "", "node %s is not a record", name)
@@ -249,7 +249,7 @@ func inherit(sub *jobReader, parent *classad.Ad, file string) {
 // fixSandbox makes the parent's input files absolute, from where the parent's
 // file lies, and says what is wrong with them there: the nodes may lie
 // elsewhere.
-func (r *jobReader) fixSandbox() {
+func fixSandbox(r *jobReader) {
 	if !r.has("InputSandbox") {
 		return
 	}
@@ -257,7 +257,7 @@ func (r *jobReader) fixSandbox() {
 	fixed := classad.Placed(classad.NewList(), r.pos("InputSandbox"))
 	for _, e := range r.entries("InputSandbox") {
 		name := e.text
-		switch found := r.sources(e, base); {
+		switch found := sources(r, e, base); {
 		case len(found) == 1:
 			name = found[0]
 		case !strings.HasPrefix(name, "/") && !isURL(name):

@@ -26,7 +26,7 @@ var notParametric = []string{"VirtualOrganisation", "HLRLocation", "MyProxyServe
 
 // parametric makes the jobs of a parametric description.
 func (s *JobSet) parametric(r *jobReader) error {
-	params := r.params()
+	params := params(r)
 	for _, name := range notParametric {
 		if e, ok := r.ad.Expr(name); ok && strings.Contains(classad.Unparse(e), paramMark) {
 			r.failAttr(name, "parametric", "", "%s may not depend on the parameter", name)
@@ -37,7 +37,7 @@ func (s *JobSet) parametric(r *jobReader) error {
 	}
 	left, taken := &budget{maxGrowth}, map[string]bool{}
 	for i, p := range params {
-		sub, err := r.instance(p, left)
+		sub, err := instance(r, p, left)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (b *budget) spend(n int) bool {
 }
 
 // instance is the reader of one job of the set.
-func (r *jobReader) instance(p param, b *budget) (*jobReader, error) {
+func instance(r *jobReader, p param, b *budget) (*jobReader, error) {
 	sub := newJobReader(r.file, r.src, r.cfg, classad.Placed(classad.NewAd(), r.ad.Pos()))
 	sub.dir, sub.cfg.dialect = r.dir, r.job.Dialect
 	replace := p.replaceGLite
@@ -156,9 +156,9 @@ func hasPlaceholder(s string) bool {
 }
 
 // params lists the jobs of the set.
-func (r *jobReader) params() []param {
+func params(r *jobReader) []param {
 	if r.job.Dialect == DIRAC {
-		return r.diracParams()
+		return diracParams(r)
 	}
 	if !r.has("Parameters") {
 		r.fail(r.ad.Pos(), "missing", "Parameters = 10; or Parameters = {1, 2, 3};", "a parametric job needs Parameters")
@@ -169,7 +169,7 @@ func (r *jobReader) params() []param {
 	} else if containsFold(kinds, "partitionable") {
 		r.failAttr("JobType", "deprecated", "", "a job cannot be parametric and partitionable")
 	}
-	return r.gliteParams()
+	return gliteParams(r)
 }
 
 func containsFold(ss []string, s string) bool {
@@ -183,8 +183,8 @@ func containsFold(ss []string, s string) bool {
 
 // gliteParams counts as the gLite WMS: start, start+step ... below n, which is
 // a bound and not a count; over a list, start and step are places in it.
-func (r *jobReader) gliteParams() []param {
-	list, isList := r.paramList("Parameters")
+func gliteParams(r *jobReader) []param {
+	list, isList := paramList(r, "Parameters")
 	bound := len(list)
 	if !isList {
 		bound = r.paramInt("Parameters", 0)
@@ -235,7 +235,7 @@ func (r *jobReader) paramInt(name string, def int) int {
 }
 
 // paramList is the list of values, as texts; bare words count as text.
-func (r *jobReader) paramList(name string) ([]string, bool) {
+func paramList(r *jobReader, name string) ([]string, bool) {
 	e, _ := r.ad.Expr(name)
 	l, ok := e.(*classad.ListExpr)
 	if !ok {
@@ -255,16 +255,16 @@ func (r *jobReader) paramList(name string) ([]string, bool) {
 // diracParams counts as DIRAC: n values, each the one before times
 // ParameterFactor plus ParameterStep; or the values of a list. Named sequences
 // run side by side.
-func (r *jobReader) diracParams() []param {
+func diracParams(r *jobReader) []param {
 	named := map[string][]string{}
 	var main []string
 	if r.has("Parameters") {
-		main = r.diracSequence("", 0)
+		main = diracSequence(r, "", 0)
 	}
-	for _, name := range r.sequenceNames() {
-		named[name] = r.diracSequence("."+name, len(main))
+	for _, name := range sequenceNames(r) {
+		named[name] = diracSequence(r, "."+name, len(main))
 	}
-	n := r.commonLength(main, named)
+	n := commonLength(r, main, named)
 	var out []param
 	width := len(strconv.Itoa(max(0, n-1)))
 	for i := 0; i < n && r.room(i); i++ {
@@ -283,7 +283,7 @@ func (r *jobReader) diracParams() []param {
 
 // commonLength is the number of jobs; sequences of different lengths are an
 // error.
-func (r *jobReader) commonLength(main []string, named map[string][]string) int {
+func commonLength(r *jobReader, main []string, named map[string][]string) int {
 	n := len(main)
 	for name, vs := range named {
 		if n != 0 && n != len(vs) {
@@ -300,7 +300,7 @@ func (r *jobReader) commonLength(main []string, named map[string][]string) int {
 
 // sequenceNames are the names behind the dots of Parameters.A,
 // ParameterStart.A and the like.
-func (r *jobReader) sequenceNames() []string {
+func sequenceNames(r *jobReader) []string {
 	var names []string
 	for _, a := range r.ad.Attrs() {
 		base, name, ok := strings.Cut(a.Name, ".")
@@ -316,8 +316,8 @@ func (r *jobReader) sequenceNames() []string {
 
 // diracSequence is one sequence; suffix is "" or "." and its name. Without a
 // number of values of its own it has n.
-func (r *jobReader) diracSequence(suffix string, n int) []string {
-	if list, ok := r.paramList("Parameters" + suffix); ok {
+func diracSequence(r *jobReader, suffix string, n int) []string {
+	if list, ok := paramList(r, "Parameters"+suffix); ok {
 		return list
 	}
 	n = r.paramInt("Parameters"+suffix, n)

@@ -131,13 +131,13 @@ func (r *jobReader) setKind() (SetKind, error) {
 		return SetKind(typ), r.err()
 	case r.has("Nodes") && typ == "":
 		r.failAttr("Nodes", "type", `Type = "collection"; or Type = "dag";`, "Nodes without a Type")
-	case r.isParametric():
+	case isParametric(r):
 		return Parametric, r.err()
 	}
 	return SingleJob, r.err()
 }
 
-func (r *jobReader) isParametric() bool {
+func isParametric(r *jobReader) bool {
 	if slices.ContainsFunc(r.strs("JobType"), func(s string) bool { return classad.EqualFold(s, "parametric") }) {
 		return true
 	}
@@ -156,7 +156,7 @@ var jobKinds = map[string]bool{
 }
 
 // kinds checks Type and JobType of a single job.
-func (r *jobReader) kinds() {
+func kinds(r *jobReader) {
 	if typ := classad.Fold(r.str("Type")); typ != "" && typ != "job" && !r.bad["type"] {
 		r.failAttr("Type", "type", `it is "job", "collection" or "dag"`, "Type %q is not known", typ)
 	}
@@ -165,7 +165,7 @@ func (r *jobReader) kinds() {
 		switch {
 		case r.job.Dialect == DIRAC: // any word: DIRAC's JobType classifies
 		case !known:
-			r.failAttr("JobType", "type", r.kindHint(kind), "JobType %q is not known", kind)
+			r.failAttr("JobType", "type", kindHint(r, kind), "JobType %q is not known", kind)
 		case classad.EqualFold(kind, "interactive"):
 			r.failAttr("JobType", "interactive", "a batch job reads its input from a file: StdInput",
 				"interactive jobs cannot be run: nothing connects a terminal to the node")
@@ -177,17 +177,17 @@ func (r *jobReader) kinds() {
 			r.warn(r.pos("JobType"), "mpich", "", "the program is started once, with CPUNumber slots; it must call mpirun itself")
 		}
 	}
-	r.interactiveOnly()
+	interactiveOnly(r)
 }
 
-func (r *jobReader) kindHint(kind string) string {
+func kindHint(r *jobReader, kind string) string {
 	if classad.Fold(kind) == "mpi" || classad.Fold(kind) == "openmpi" {
 		return `JobType = "mpich"; CPUNumber = 4; or without JobType, a script that calls mpirun`
 	}
 	return classad.DidYouMean(kind, slices.Sorted(maps.Keys(jobKinds)))
 }
 
-func (r *jobReader) interactiveOnly() {
+func interactiveOnly(r *jobReader) {
 	for _, name := range []string{"ListenerPort", "ListenerHost", "ListenerPipeName"} {
 		if r.has(name) && !r.bad["jobtype"] {
 			r.failAttr(name, "interactive", "", "%s belongs to interactive jobs", name)

@@ -8,7 +8,7 @@ import (
 )
 
 // policy reads retries, expiry, proxy server and the like.
-func (r *jobReader) policy() {
+func policy(r *jobReader) {
 	j, def := r.job, r.cfg.defaults
 	j.VO = r.str("VirtualOrganisation")
 	if j.VO == "" {
@@ -20,26 +20,26 @@ func (r *jobReader) policy() {
 	if r.cfg.stored {
 		def = Defaults{}
 	}
-	j.RetryCount = r.retries("RetryCount", def.RetryCount)
-	j.ShallowRetry = r.retries("ShallowRetryCount", def.ShallowRetry)
+	j.RetryCount = retries(r, "RetryCount", def.RetryCount)
+	j.ShallowRetry = retries(r, "ShallowRetryCount", def.ShallowRetry)
 	j.Perusal = r.boolean("PerusalFileEnable")
-	j.PerusalEvery = r.duration("PerusalTimeInterval")
+	j.PerusalEvery = duration(r, "PerusalTimeInterval")
 	j.AutoOutput = r.boolean("AutoOutput")
-	r.retryOnExit()
+	retryOnExit(r)
 	j.AllowZipped = r.boolean("AllowZippedISB")
 	j.Significant = r.strs("SignificantAttributes")
 	j.After = r.strs("DependsOn")
 	j.Node = r.str("NodeName")
-	r.expiry(def)
-	r.proxyServer()
-	r.userTags()
+	expiry(r, def)
+	proxyServer(r)
+	userTags(r)
 }
 
 // maxRetries is the most that a gLite workload manager, as shipped, grants of
 // either kind.
 const maxRetries = 10
 
-func (r *jobReader) retries(name string, def int) int {
+func retries(r *jobReader, name string, def int) int {
 	n := r.integer(name, def)
 	if n > maxRetries && !r.cfg.stored {
 		r.warn(r.pos(name), "retries", "", "%s %d: no more than %d are made, as by a gLite workload manager", name, n, maxRetries)
@@ -48,7 +48,7 @@ func (r *jobReader) retries(name string, def int) int {
 }
 
 // retryOnExit reads true, one exit code or a list of them.
-func (r *jobReader) retryOnExit() {
+func retryOnExit(r *jobReader) {
 	if !r.has("RetryOnExit") {
 		return
 	}
@@ -78,7 +78,7 @@ func (r *jobReader) retryOnExit() {
 	}
 }
 
-func (r *jobReader) expiry(def Defaults) {
+func expiry(r *jobReader, def Defaults) {
 	now := r.cfg.now()
 	at := r.integer("ExpiryTime", 0)
 	switch {
@@ -93,7 +93,7 @@ func (r *jobReader) expiry(def Defaults) {
 }
 
 // proxyServer checks that MyProxyServer names a host, with or without port.
-func (r *jobReader) proxyServer() {
+func proxyServer(r *jobReader) {
 	host := strings.TrimSpace(r.str("MyProxyServer"))
 	if !isHostPort(host) {
 		r.failAttr("MyProxyServer", "host-name", "", "MyProxyServer %q is no host name", host)
@@ -113,7 +113,7 @@ func isHostPort(s string) bool {
 	return !strings.HasPrefix(s, "-")
 }
 
-func (r *jobReader) userTags() {
+func userTags(r *jobReader) {
 	if !r.has("UserTags") {
 		return
 	}

@@ -98,15 +98,15 @@ func (r *jobReader) value(name string) classad.Value {
 	if !ok {
 		return classad.UndefinedValue()
 	}
-	return r.exprValue(e)
+	return exprValue(r, e)
 }
 
-func (r *jobReader) exprValue(e classad.Expr) classad.Value {
+func exprValue(r *jobReader, e classad.Expr) classad.Value {
 	if r.job.Dialect == DIRAC {
 		if l, ok := e.(*classad.ListExpr); ok {
 			vs := make([]classad.Value, len(l.Elems))
 			for i, x := range l.Elems {
-				vs[i] = r.exprValue(x)
+				vs[i] = exprValue(r, x)
 			}
 			return classad.ListValue(vs)
 		}

@@ -55,7 +55,7 @@ func (r *jobReader) entries(attr string) []inputEntry {
 }
 
 // inputs reads the input sandbox: paths, URLs and globs.
-func (r *jobReader) inputs() {
+func inputs(r *jobReader) {
 	entries := r.entries("InputSandbox")
 	names := r.strs("InputSandboxDestFileName")
 	base := r.str("InputSandboxBaseURI")
@@ -71,21 +71,21 @@ func (r *jobReader) inputs() {
 		if names != nil {
 			dest = names[i]
 		}
-		for _, src := range r.sources(e, base) {
-			r.addInput(e, src, dest)
+		for _, src := range sources(r, e, base) {
+			addInput(r, e, src, dest)
 		}
 	}
-	r.stdInput()
+	stdInput(r)
 }
 
 // sources turns an entry into absolute paths or URLs.
-func (r *jobReader) sources(e inputEntry, base string) []string {
+func sources(r *jobReader, e inputEntry, base string) []string {
 	s := e.text
 	if s == "" {
 		r.warn(e.pos, "empty-name", "", "InputSandbox: an empty name is ignored")
 		return nil
 	}
-	if !r.cfg.stored && !r.goodURL("InputSandbox", e) {
+	if !r.cfg.stored && !goodURL(r, "InputSandbox", e) {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(s, "file://"); ok {
@@ -106,11 +106,11 @@ func (r *jobReader) sources(e inputEntry, base string) []string {
 	if r.cfg.noFiles {
 		return []string{path.Clean(s)}
 	}
-	return r.localFiles(e, path.Clean(s))
+	return localFiles(r, e, path.Clean(s))
 }
 
 // localFiles looks for the file or files that an absolute path means.
-func (r *jobReader) localFiles(e inputEntry, abs string) []string {
+func localFiles(r *jobReader, e inputEntry, abs string) []string {
 	rel := strings.TrimPrefix(abs, "/")
 	info, err := fs.Stat(r.cfg.root, rel)
 	switch {
@@ -121,13 +121,13 @@ func (r *jobReader) localFiles(e inputEntry, abs string) []string {
 	case err == nil:
 		return []string{abs}
 	case errors.Is(err, fs.ErrNotExist) && hasMeta(rel):
-		return r.glob(e, rel)
-	case errors.Is(err, fs.ErrNotExist) && r.isHere(e.text) != "":
-		here := r.isHere(e.text)
+		return glob(r, e, rel)
+	case errors.Is(err, fs.ErrNotExist) && isHere(r, e.text) != "":
+		here := isHere(r, e.text)
 		r.warn(e.pos, "other-directory", "names are relative to "+r.dir, "InputSandbox: %s is not there; %s is taken", e.text, here)
 		return []string{here}
 	case errors.Is(err, fs.ErrNotExist):
-		r.fail(e.pos, "no-file", r.missingHint(e.text), "InputSandbox: %s does not exist", e.text)
+		r.fail(e.pos, "no-file", missingHint(r, e.text), "InputSandbox: %s does not exist", e.text)
 	case errors.Is(err, fs.ErrInvalid):
 		r.fail(e.pos, "bad-name", "", "InputSandbox: %q is no name of a file", e.text)
 	default:
@@ -146,7 +146,7 @@ func cause(err error) error {
 }
 
 // isHere is the file of a relative name in the directory the user is in, or "".
-func (r *jobReader) isHere(name string) string {
+func isHere(r *jobReader, name string) string {
 	if r.cfg.here == "" || strings.HasPrefix(name, "/") {
 		return ""
 	}
@@ -158,7 +158,7 @@ func (r *jobReader) isHere(name string) string {
 }
 
 // goodURL refuses what looks like a URL and is none that a site could fetch.
-func (r *jobReader) goodURL(attr string, e inputEntry) bool {
+func goodURL(r *jobReader, attr string, e inputEntry) bool {
 	scheme, rest, ok := strings.Cut(e.text, ":")
 	switch low := classad.Fold(scheme); {
 	case !ok || !isScheme(scheme):
@@ -176,7 +176,7 @@ func (r *jobReader) goodURL(attr string, e inputEntry) bool {
 	return true
 }
 
-func (r *jobReader) missingHint(text string) string {
+func missingHint(r *jobReader, text string) string {
 	if strings.ContainsAny(text, "$~") {
 		return "variables and ~ are not replaced in names"
 	}
@@ -188,7 +188,7 @@ func (r *jobReader) missingHint(text string) string {
 
 // glob expands a pattern over files; hidden files match only a pattern that
 // begins with a dot.
-func (r *jobReader) glob(e inputEntry, pattern string) []string {
+func glob(r *jobReader, e inputEntry, pattern string) []string {
 	found, err := globWithin(r.cfg.root, pattern)
 	if errors.Is(err, errGlobTooWide) {
 		r.fail(e.pos, "glob", "name fewer directories by a pattern", "InputSandbox: %s: %v", e.text, err)
@@ -205,12 +205,12 @@ func (r *jobReader) glob(e inputEntry, pattern string) []string {
 		}
 	}
 	if len(out) == 0 {
-		r.fail(e.pos, "no-file", r.missingHint(e.text), "InputSandbox: no file matches %s", e.text)
+		r.fail(e.pos, "no-file", missingHint(r, e.text), "InputSandbox: no file matches %s", e.text)
 	}
 	return out
 }
 
-func (r *jobReader) addInput(e inputEntry, source, dest string) {
+func addInput(r *jobReader, e inputEntry, source, dest string) {
 	if dest == "" {
 		dest = sourceName(source)
 	}
@@ -241,11 +241,11 @@ func sourceName(source string) string {
 }
 
 // outputs reads the output sandbox and where its files go.
-func (r *jobReader) outputs() {
+func outputs(r *jobReader) {
 	entries := r.entries("OutputSandbox")
 	dest := r.strs("OutputSandboxDestURI")
 	base := r.str("OutputSandboxBaseDestURI")
-	r.checkDest(entries, dest, base)
+	checkDest(r, entries, dest, base)
 	for i, e := range entries {
 		url := ""
 		switch {
@@ -254,16 +254,16 @@ func (r *jobReader) outputs() {
 		case base != "" && !isCEServer(base):
 			url = strings.TrimSuffix(base, "/") + "/" + path.Base(e.text)
 		}
-		r.addOutput(e, url)
+		addOutput(r, e, url)
 	}
-	r.outputData()
+	outputData(r)
 }
 
 // isCEServer reports whether a destination means the computing element's own
 // file server (CREAM's gsiftp://localhost), that is: the user fetches.
 func isCEServer(url string) bool { return strings.Contains(url, "://localhost") }
 
-func (r *jobReader) checkDest(entries []inputEntry, dest []string, base string) {
+func checkDest(r *jobReader, entries []inputEntry, dest []string, base string) {
 	switch {
 	case dest != nil && base != "":
 		r.failAttr("OutputSandboxBaseDestURI", "conflict", "keep one of them", "OutputSandboxDestURI and OutputSandboxBaseDestURI exclude each other")
@@ -274,7 +274,7 @@ func (r *jobReader) checkDest(entries []inputEntry, dest []string, base string) 
 	}
 }
 
-func (r *jobReader) addOutput(e inputEntry, url string) {
+func addOutput(r *jobReader, e inputEntry, url string) {
 	if e.text == "" {
 		r.warn(e.pos, "empty-name", "", "OutputSandbox: an empty name is ignored")
 		return
@@ -294,7 +294,7 @@ func (r *jobReader) addOutput(e inputEntry, url string) {
 		return
 	}
 	if url != "" && !isURL(url) {
-		url = r.localDest(url)
+		url = localDest(r, url)
 	}
 	base := path.Base(name)
 	switch was, taken := r.outNames[base]; {
@@ -310,7 +310,7 @@ func (r *jobReader) addOutput(e inputEntry, url string) {
 
 // localDest drops a destination that is a plain path: the file is then
 // fetched with the others.
-func (r *jobReader) localDest(url string) string {
+func localDest(r *jobReader, url string) string {
 	r.warn(r.pos("OutputSandboxDestURI"), "uri", "", "OutputSandboxDestURI %q is not protocol://address; the file is kept for grid output", url)
 	return ""
 }

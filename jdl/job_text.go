@@ -136,10 +136,10 @@ func LoadJob(text string) (*Job, error) {
 
 // normalise writes into the record what was filled in, repaired and made
 // absolute, so that its text says it all.
-func (r *jobReader) normalise() {
+func normalise(r *jobReader) {
 	j := r.job
 	if j.Dialect == DIRAC {
-		r.fromDIRAC()
+		fromDIRAC(r)
 	}
 	r.put("JobName", j.Name)
 	r.put("Executable", j.Executable)
@@ -148,8 +148,8 @@ func (r *jobReader) normalise() {
 	r.put("VirtualOrganisation", j.VO)
 	r.put("MyProxyServer", j.MyProxyServer)
 	r.put("Queue", j.Demand.Queue)
-	r.putInputs()
-	r.putOutputs()
+	putInputs(r)
+	putOutputs(r)
 	if len(j.Environment) > 0 {
 		env := make([]string, len(j.Environment))
 		for i, v := range j.Environment {
@@ -199,7 +199,7 @@ func stringList(ss []string) *classad.ListExpr {
 	return l
 }
 
-func (r *jobReader) putInputs() {
+func putInputs(r *jobReader) {
 	var sources, names, programs []string
 	renamed := false
 	for _, f := range r.job.InputSandbox {
@@ -221,7 +221,7 @@ func (r *jobReader) putInputs() {
 // fetchedURL stands for "the user fetches it" among destinations.
 const fetchedURL = "gsiftp://localhost"
 
-func (r *jobReader) putOutputs() {
+func putOutputs(r *jobReader) {
 	var names, urls []string
 	sent := false
 	for _, f := range r.job.OutputSandbox {
@@ -239,7 +239,7 @@ func (r *jobReader) putOutputs() {
 }
 
 // fromDIRAC writes the record in gLite's terms.
-func (r *jobReader) fromDIRAC() {
+func fromDIRAC(r *jobReader) {
 	d := r.job.Demand
 	for _, a := range r.ad.Clone().Attrs() {
 		def := findAttr(a.Name)

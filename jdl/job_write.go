@@ -47,7 +47,7 @@ func (j *Job) Texts() []string {
 func (j *Job) Given(name string) bool { return j.given[classad.Fold(name)] }
 
 // noteGiven notes what the text has.
-func (r *jobReader) noteGiven() {
+func noteGiven(r *jobReader) {
 	r.job.given = map[string]bool{}
 	for _, a := range r.ad.Attrs() {
 		if a.NamePos.Line > 0 || a.Expr.Pos().Line > 0 {

@@ -58,7 +58,7 @@ func (c *Controller) Cancel(ctx context.Context, os []*Outcome) error {
 		if len(asked) == 0 {
 			return nil
 		}
-		return c.refresh(ctx, backend, asked)
+		return refresh(ctx, c, backend, asked)
 	})
 }
 
@@ -91,13 +91,13 @@ func (c *Controller) Clean(ctx context.Context, os []*Outcome, forget bool) erro
 			gone = append(gone, o)
 		}
 	}
-	c.cleanPast(ctx, gone)
+	cleanPast(ctx, c, gone)
 	return c.Store.Delete(ctx, Records(gone))
 }
 
 // cleanPast removes what earlier attempts left behind, as far as that can be
 // had.
-func (c *Controller) cleanPast(ctx context.Context, os []*Outcome) {
+func cleanPast(ctx context.Context, c *Controller, os []*Outcome) {
 	var old []*Outcome
 	for _, o := range os {
 		for _, p := range o.Past {

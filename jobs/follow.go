@@ -78,14 +78,14 @@ func (c *Controller) Refresh(ctx context.Context, os []*Outcome) error {
 		}
 	}
 	return c.each(live, func(backend plugins.Submitter, os []*Outcome) error {
-		return c.refresh(ctx, backend, os)
+		return refresh(ctx, c, backend, os)
 	})
 }
 
-func (c *Controller) refresh(ctx context.Context, backend plugins.Submitter, os []*Outcome) error {
+func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os []*Outcome) error {
 	at := clock.Read(c.Clock)
 	got := backend.Status(ctx, handles(os))
-	c.verify(ctx, backend, os, got)
+	verify(ctx, c, backend, os, got)
 	status := make(map[string]plugins.Status, len(os))
 	for i, o := range os {
 		if i >= len(got) {
@@ -115,6 +115,6 @@ func (c *Controller) refresh(ctx context.Context, backend plugins.Submitter, os 
 			ends = append(ends, plugins.End{ID: o.requestID(), Status: status[o.ID]})
 		}
 	}
-	c.learn(ctx, ends)
+	learn(ctx, c, ends)
 	return err
 }

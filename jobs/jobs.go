@@ -56,7 +56,7 @@ func (s *sweep) due(now clock.Reading) bool {
 	return true
 }
 
-func (c *Controller) settleTime() time.Duration {
+func settleTime(c *Controller) time.Duration {
 	if c.Settle > 0 {
 		return c.Settle
 	}
@@ -75,11 +75,11 @@ func (c *Controller) now() time.Time { return c.Clock.Now() }
 
 // Plan is the broker's, by the jobs under way and by what scouts have seen.
 func (c *Controller) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource) (*broker.Plan, error) {
-	return c.planAvoiding(ctx, jobs, rs, nil)
+	return planAvoiding(ctx, c, jobs, rs, nil)
 }
 
 // planAvoiding keeps each job away from the resources avoid names for it.
-func (c *Controller) planAvoiding(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, avoid func(*jdl.Job) []string) (*broker.Plan, error) {
+func planAvoiding(ctx context.Context, c *Controller, jobs []*jdl.Job, rs []*glue.Resource, avoid func(*jdl.Job) []string) (*broker.Plan, error) {
 	x := broker.Experience{Avoid: avoid}
 	if c.Store != nil {
 		x.UnderWay = c.Store.UnderWay

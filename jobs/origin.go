@@ -86,7 +86,7 @@ func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.R
 	if anywhere {
 		avoid = nil
 	}
-	p, err := c.planAvoiding(ctx, list, found, avoid)
+	p, err := planAvoiding(ctx, c, list, found, avoid)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (c *Controller) Output(ctx context.Context, os []*Outcome, w Wanted) (map[s
 		s.Err = fmt.Errorf("job %s: no back-end for %s at %s", s.ID, p.Interface, p.Endpoint)
 	}
 	err := each(c, have, func(s *source) plugins.Handle { return s.handle }, none, func(backend plugins.Submitter, list []*source) error {
-		return c.fetch(ctx, backend, list, w.Files)
+		return fetch(ctx, c, backend, list, w.Files)
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (o *Outcome) source(w Wanted) (*source, error) {
 }
 
 // fetch brings output from one endpoint.
-func (c *Controller) fetch(ctx context.Context, backend plugins.Submitter, list []*source, want []string) error {
+func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list []*source, want []string) error {
 	f, ok := backend.(plugins.Fetcher)
 	if !ok {
 		for _, s := range list {

@@ -22,7 +22,7 @@ import (
 // has arrived late is the job's from then on, or is cancelled where the job is
 // elsewhere.
 func (c *Controller) Reconcile(ctx context.Context, os []*Outcome) error {
-	if err := c.release(ctx, os); err != nil {
+	if err := release(ctx, c, os); err != nil {
 		return err
 	}
 	var cut []inquiry
@@ -34,23 +34,23 @@ func (c *Controller) Reconcile(ctx context.Context, os []*Outcome) error {
 	if err := c.inquireAll(ctx, cut); err != nil {
 		return err
 	}
-	strays, err := c.strays(ctx)
+	strays, err := strays(ctx, c)
 	if err != nil || len(strays) == 0 {
 		return err
 	}
 	if err := c.inquireAll(ctx, strays); err != nil {
 		return err
 	}
-	return c.reread(ctx, os, strays)
+	return reread(ctx, c, os, strays)
 }
 
 func (c *Controller) inquireAll(ctx context.Context, qs []inquiry) error {
 	return each(c, qs, func(q inquiry) plugins.Handle { return q.at }, inquiry.none,
-		func(backend plugins.Submitter, qs []inquiry) error { return c.inquire(ctx, backend, qs) })
+		func(backend plugins.Submitter, qs []inquiry) error { return inquire(ctx, c, backend, qs) })
 }
 
 // reread brings the records of jobs up to date that were asked about apart.
-func (c *Controller) reread(ctx context.Context, os []*Outcome, qs []inquiry) error {
+func reread(ctx context.Context, c *Controller, os []*Outcome, qs []inquiry) error {
 	asked := map[string]bool{}
 	for _, q := range qs {
 		asked[q.ID] = true
@@ -66,7 +66,7 @@ func (c *Controller) reread(ctx context.Context, os []*Outcome, qs []inquiry) er
 
 // release takes jobs that were not sent from processes that have ended, and
 // notes from when on the outcome of those being sent counts as uncertain.
-func (c *Controller) release(ctx context.Context, os []*Outcome) error {
+func release(ctx context.Context, c *Controller, os []*Outcome) error {
 	var orphans []*Outcome
 	for _, o := range os {
 		if o.Owner != "" && (o.State == plugins.Submitting || o.State == plugins.Intended) && c.free(o.Record) {
@@ -106,7 +106,7 @@ func (q inquiry) none(p place) {
 
 // strays lists now and then the attempts of all recorded jobs that may turn up
 // late, each with a record of its own.
-func (c *Controller) strays(ctx context.Context) ([]inquiry, error) {
+func strays(ctx context.Context, c *Controller) ([]inquiry, error) {
 	if !c.sweeping.due(clock.Read(c.Clock)) {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (c *Controller) strays(ctx context.Context) ([]inquiry, error) {
 }
 
 // inquire asks one endpoint what became of attempts.
-func (c *Controller) inquire(ctx context.Context, backend plugins.Submitter, qs []inquiry) error {
+func inquire(ctx context.Context, c *Controller, backend plugins.Submitter, qs []inquiry) error {
 	at := clock.Read(c.Clock) // before the question: what comes later may still arrive
 	e := glue.Endpoint{URL: qs[0].at.Endpoint, Interface: qs[0].at.Interface}
 	found, err := find(ctx, backend, e, qs)
@@ -188,7 +188,7 @@ func (l *lookUp) settleTime() time.Duration {
 	if s, ok := l.backend.(plugins.Settler); ok {
 		return s.SettleTime()
 	}
-	return l.Controller.settleTime()
+	return settleTime(l.Controller)
 }
 
 // settle goes on with jobs whose present attempt was looked up.

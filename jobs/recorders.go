@@ -26,7 +26,7 @@ func (s *sending) sent(ctx context.Context, reqs []plugins.Request, results []pl
 }
 
 // learn tells the recorders of jobs that came to their end.
-func (c *Controller) learn(ctx context.Context, ends []plugins.End) {
+func learn(ctx context.Context, c *Controller, ends []plugins.End) {
 	if len(ends) == 0 {
 		return
 	}

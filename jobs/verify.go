@@ -12,7 +12,7 @@ import (
 // run jobs have left the files they were to leave, where they ran for less
 // than a minute: what takes jobs and says "done" at once is a black hole, too.
 // A job that left none has failed.
-func (c *Controller) verify(ctx context.Context, backend plugins.Submitter, os []*Outcome, got []plugins.Status) {
+func verify(ctx context.Context, c *Controller, backend plugins.Submitter, os []*Outcome, got []plugins.Status) {
 	l, ok := backend.(plugins.Lister)
 	if !ok || c.Scouts == nil {
 		return

@@ -72,13 +72,7 @@ func runLogin(ctx context.Context, d *deps, f loginOptions) error {
 	if err != nil {
 		return err
 	}
-	f.issuer = cmp.Or(f.issuer, conf.Auth.Issuer)
-	if f.clientID == "" && f.issuer == conf.Auth.Issuer {
-		f.clientID = conf.Auth.ClientID
-	}
-	if f.issuer == "" && len(sessions) == 1 {
-		f.issuer = sessions[0].Issuer
-	}
+	f.at(conf.Auth, sessions)
 	if f.issuer == "" {
 		return usageError(fmt.Errorf("--issuer URL is needed: %d logins are stored", len(sessions)))
 	}
@@ -109,6 +103,18 @@ func runLogin(ctx context.Context, d *deps, f loginOptions) error {
 		return err
 	}
 	return runAuthStatus(d, set)
+}
+
+// at puts the configured issuer, or that of the one stored login, in the place
+// of what no flag says.
+func (f *loginOptions) at(conf authConfig, sessions []*oidc.Session) {
+	f.issuer = cmp.Or(f.issuer, conf.Issuer)
+	if f.clientID == "" && f.issuer == conf.Issuer {
+		f.clientID = conf.ClientID
+	}
+	if f.issuer == "" && len(sessions) == 1 {
+		f.issuer = sessions[0].Issuer
+	}
 }
 
 // getToken uses a stored login, or does the device flow.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gridbroker/batch"
 	"gridbroker/batch/swf"
@@ -33,12 +34,7 @@ type queueOptions struct {
 	showOptions
 }
 
-func simQueueCmd(d *deps) *cobra.Command {
-	var f queueOptions
-	cmd := &cobra.Command{
-		Use:   "queue",
-		Short: "Replay a workload trace over one cluster's queue and compare policies",
-		Long: `Queue replays a trace in the Standard Workload Format (plain or gzip) over a
+const simQueueHelp = `Queue replays a trace in the Standard Workload Format (plain or gzip) over a
 cluster of equal processors and prints waits, bounded slowdown and utilisation,
 for all jobs and by width.
 
@@ -68,7 +64,14 @@ The table compares this with the starts that came.
 With --resources the traces are Maui's own (resource and workload trace, version
 230) and are replayed by the rules of a real Maui on named nodes, with the
 parameters of --maui-cfg. --show tells, --at seconds after the first submission,
-what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
+what showbf (backfill), showstart (start) and diagnose -p (priority) would.`
+
+func simQueueCmd(d *deps) *cobra.Command {
+	var f queueOptions
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "Replay a workload trace over one cluster's queue and compare policies",
+		Long:  simQueueHelp,
 		Example: `  grid sim queue --trace KTH-SP2-1996-2.1-cln.swf.gz --policy easy
   grid sim queue --trace ctc.swf.gz --policy fcfs,easy,conservative --load 0.8 --plots figures/
   grid sim queue --trace sdsc.swf --policy maui --maui BACKFILLPOLICY=BESTFIT --maui RESERVATIONDEPTH=4 --json
@@ -78,7 +81,11 @@ what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSimQueue(cmd.Context(), d, f) },
 	}
-	fl := cmd.Flags()
+	f.register(cmd.Flags())
+	return cmd
+}
+
+func (f *queueOptions) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.trace, "trace", "", "trace `FILE` (SWF, plain or gzip); - is standard input")
 	fl.StringSliceVar(&f.policies, "policy", []string{"easy"}, "scheduling `POLICY`, or several to compare")
 	fl.StringArrayVar(&f.maui, "maui", nil, "`KEY=VALUE`: a parameter of the policy maui; may be repeated")
@@ -95,7 +102,6 @@ what showbf (backfill), showstart (start) and diagnose -p (priority) would.`,
 	fl.StringArrayVar(&f.queues, "queue", nil, "`NUMBER:KEY=VALUE,...`: a queue of the trace and its limits; may be repeated")
 	f.given = fl.Changed
 	f.showOptions.register(fl)
-	return cmd
 }
 
 // check finds mistakes before the first job is read.

@@ -113,15 +113,18 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	default:
 		sayUnsent(d, s, rs)
 	}
-	if d.json {
-		if jerr := printJSON(d, "submit", submitDocument{jobsJSON(rs).Jobs, unmatchedDocuments(p)}); jerr != nil {
-			return jerr
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(printSubmitted(d, p, rs), err); err != nil {
 		return err
 	}
 	return submitted(d, p, rs, f.wait)
+}
+
+// printSubmitted prints the jobs for machines.
+func printSubmitted(d *deps, p *broker.Plan, rs []*jobs.Outcome) error {
+	if !d.json {
+		return nil
+	}
+	return printJSON(d, "submit", submitDocument{jobsJSON(rs).Jobs, unmatchedDocuments(p)})
 }
 
 // planSubmission looks for resources and plans; with a central scheduler that is

@@ -2,7 +2,7 @@ package classad
 
 // call compiles a call: the common ones over a column to a test, other strict
 // functions to a call with values, the rest to the reference evaluator.
-func (c *compiler) call(e *Call) code {
+func call(c *compiler, e *Call) code {
 	f := e.fn
 	if f == nil {
 		f = functions[Fold(e.Name)]
@@ -26,7 +26,7 @@ func (c *compiler) call(e *Call) code {
 		return k
 	}
 	if fixed {
-		return c.fold(f, args, cost)
+		return fold(c, f, args, cost)
 	}
 	if k, ok := kindTests[f.name]; ok {
 		return kindCode(k, args[0], cost)
@@ -41,7 +41,7 @@ func (c *compiler) call(e *Call) code {
 }
 
 // fold calls a function of constants once. The work it did is its cost.
-func (c *compiler) fold(f *function, args []code, cost effort) code {
+func fold(c *compiler, f *function, args []code, cost effort) code {
 	vs := make([]Value, len(args))
 	for i := range args {
 		vs[i] = args[i].known

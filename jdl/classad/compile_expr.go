@@ -34,7 +34,7 @@ func (c *compiler) expr(e Expr) code {
 	case *Cond:
 		return c.cond(e.If, e.Then, e.Else)
 	case *Call:
-		return c.call(e)
+		return call(c, e)
 	case *ListExpr:
 		return c.list(e)
 	}

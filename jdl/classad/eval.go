@@ -125,31 +125,31 @@ func (ev *evaluator) eval(e Expr, s *scope) Value {
 		return ev.exhaust()
 	}
 	ev.depth++
-	v := ev.node(e, s)
+	v := node(ev, e, s)
 	ev.depth--
 	return v
 }
 
-func (ev *evaluator) node(e Expr, s *scope) Value {
+func node(ev *evaluator, e Expr, s *scope) Value {
 	switch e := e.(type) {
 	case *Literal:
 		return e.Value
 	case *AttrRef:
-		return ev.attrRef(e, s)
+		return attrRef(ev, e, s)
 	case *Select:
 		return ev.selectName(ev.eval(e.X, s), e.Name)
 	case *Index:
-		return ev.index(ev.eval(e.X, s), ev.eval(e.Sub, s))
+		return index(ev, ev.eval(e.X, s), ev.eval(e.Sub, s))
 	case *Unary:
 		return unary(e.Op, ev.eval(e.X, s))
 	case *Binary:
-		return ev.binary(e, s)
+		return binary(ev, e, s)
 	case *Cond:
 		return ev.cond(e.If, e.Then, e.Else, s)
 	case *Call:
 		return ev.call(e, s)
 	case *ListExpr:
-		return ListValue(ev.all(e.Elems, s))
+		return ListValue(all(ev, e.Elems, s))
 	case *Ad:
 		return recordIn(&scope{ad: e, up: s})
 	}
@@ -157,7 +157,7 @@ func (ev *evaluator) node(e Expr, s *scope) Value {
 }
 
 // all evaluates expressions to a new slice.
-func (ev *evaluator) all(es []Expr, s *scope) []Value {
+func all(ev *evaluator, es []Expr, s *scope) []Value {
 	if !ev.spend(0, len(es)*valueBytes) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (ev *evaluator) all(es []Expr, s *scope) []Value {
 // valueBytes is what an element of a list counts for.
 const valueBytes = 40
 
-func (ev *evaluator) attrRef(e *AttrRef, s *scope) Value {
+func attrRef(ev *evaluator, e *AttrRef, s *scope) Value {
 	key := e.key
 	if key == "" {
 		key = Fold(e.Name)
@@ -204,7 +204,7 @@ func (ev *evaluator) selectName(x Value, name string) Value {
 }
 
 // index evaluates x[i]. A record answers for its own attributes only.
-func (ev *evaluator) index(x, i Value) Value {
+func index(ev *evaluator, x, i Value) Value {
 	if v, bad := strict(x, i); bad {
 		return v
 	}

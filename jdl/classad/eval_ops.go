@@ -11,9 +11,9 @@ func strict(a, b Value) (v Value, bad bool) {
 	return UndefinedValue(), a.kind == Undefined || b.kind == Undefined
 }
 
-func (ev *evaluator) binary(e *Binary, s *scope) Value {
+func binary(ev *evaluator, e *Binary, s *scope) Value {
 	if e.Op == OpAnd || e.Op == OpOr {
-		return ev.chain(e, s)
+		return chain(ev, e, s)
 	}
 	x := ev.eval(e.X, s)
 	if e.Op == OpDefault {
@@ -27,7 +27,7 @@ func (ev *evaluator) binary(e *Binary, s *scope) Value {
 
 // chain evaluates && and ||. The operands of (a || b) || c are taken in a loop,
 // for such chains may be longer than the evaluator goes deep.
-func (ev *evaluator) chain(e *Binary, s *scope) Value {
+func chain(ev *evaluator, e *Binary, s *scope) Value {
 	var few [16]Expr
 	rest, x := few[:0], Expr(e)
 	for isChain(e.Op, x) {

@@ -30,7 +30,7 @@ type lexer struct {
 // next reads one token. After an error it stays at tokEOF.
 func (l *lexer) next() {
 	prev := l.tok
-	if !l.skipBlank() {
+	if !skipBlank(l) {
 		return
 	}
 	l.off, l.pos = l.at, l.here()
@@ -40,7 +40,7 @@ func (l *lexer) next() {
 	}
 	switch c := l.src[l.at]; {
 	case isLetter(c):
-		l.word()
+		word(l)
 	case isDigit(c), c == '-' && !prev.endsOperand() && l.digitAt(l.at+1):
 		l.number()
 	case c == '"':
@@ -48,9 +48,9 @@ func (l *lexer) next() {
 	case c == '\'':
 		l.quoted('\'', tokQuotedName)
 	case c == '.':
-		l.dot()
+		dot(l)
 	default:
-		l.operator(c)
+		operator(l, c)
 	}
 	l.end = l.at
 }
@@ -71,7 +71,7 @@ func (l *lexer) byteAt(i int) byte {
 func (l *lexer) newline(i int) { l.line, l.lineStart = l.line+1, i+1 }
 
 // skipBlank skips white space and comments. It is false after an error.
-func (l *lexer) skipBlank() bool {
+func skipBlank(l *lexer) bool {
 	for l.at < len(l.src) {
 		switch c := l.src[l.at]; {
 		case c == '\n':
@@ -82,7 +82,7 @@ func (l *lexer) skipBlank() bool {
 		case c == '/' && l.byteAt(l.at+1) == '/':
 			l.skipLine()
 		case c == '/' && l.byteAt(l.at+1) == '*':
-			if !l.skipComment() {
+			if !skipComment(l) {
 				return false
 			}
 		case l.tolerant && l.skipOdd():
@@ -101,7 +101,7 @@ func (l *lexer) skipLine() {
 	}
 }
 
-func (l *lexer) skipComment() bool {
+func skipComment(l *lexer) bool {
 	start := l.here()
 	for i := l.at + 2; i+1 < len(l.src); i++ {
 		switch {
@@ -116,7 +116,7 @@ func (l *lexer) skipComment() bool {
 	return false
 }
 
-func (l *lexer) word() {
+func word(l *lexer) {
 	i := l.at + 1
 	for i < len(l.src) && (isLetter(l.src[i]) || isDigit(l.src[i])) {
 		i++
@@ -127,7 +127,7 @@ func (l *lexer) word() {
 
 // dot reads "." or a number that starts with one. A second dot is swallowed,
 // as in the ClassAd library: "x..y" is "x.y" and "..5" is 0.0.
-func (l *lexer) dot() {
+func dot(l *lexer) {
 	switch next := l.byteAt(l.at + 1); {
 	case isDigit(next):
 		l.number()
@@ -172,22 +172,22 @@ var operators = [128][]struct {
 	'}': {{"}", tokRBrace}},
 }
 
-func (l *lexer) operator(c byte) {
+func operator(l *lexer, c byte) {
 	if c < 128 {
 		for _, o := range operators[c] {
 			if strings.HasPrefix(l.src[l.at:], o.text) {
-				if l.checkEqual(o.tok) {
+				if checkEqual(l, o.tok) {
 					l.tok, l.at = o.tok, l.at+len(o.text)
 				}
 				return
 			}
 		}
 	}
-	l.badByte()
+	badByte(l)
 }
 
 // checkEqual refuses "=?" and "=!" that are not followed by "=".
-func (l *lexer) checkEqual(tok token) bool {
+func checkEqual(l *lexer, tok token) bool {
 	c := l.byteAt(l.at + 1)
 	if tok != tokAssign || c != '?' && c != '!' {
 		return true

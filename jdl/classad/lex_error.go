@@ -69,7 +69,7 @@ func sourceLine(src string, pos Pos) (line string, caret int) {
 }
 
 // badByte reports a character that starts no token.
-func (l *lexer) badByte() {
+func badByte(l *lexer) {
 	r, _ := utf8.DecodeRuneInString(l.src[l.at:])
 	switch r {
 	case '“', '”', '„', '‟', '«', '»':

@@ -159,14 +159,14 @@ func (t token) isConstant() bool {
 // skipConstant passes over a constant or a list of constants, if that is the
 // whole value of the attribute and there is nothing to say about it. If not,
 // nothing has happened.
-func (p *parser) skipConstant() bool {
+func skipConstant(p *parser) bool {
 	saved := p.lexer
 	p.quiet, p.warned = true, false
 	ok := p.tok.isConstant()
 	if ok {
 		p.next()
 	} else if p.tok == tokLBrace {
-		ok = p.skipConstants()
+		ok = skipConstants(p)
 	}
 	ok = ok && !p.warned && p.err == nil && (p.tok == tokSemicolon || p.tok == tokRBrack)
 	if !ok {
@@ -176,7 +176,7 @@ func (p *parser) skipConstant() bool {
 	return ok
 }
 
-func (p *parser) skipConstants() bool {
+func skipConstants(p *parser) bool {
 	p.next()
 	for p.tok != tokRBrace {
 		if !p.tok.isConstant() || p.tok == tokString && p.joined != (Pos{}) {
@@ -197,12 +197,12 @@ func (p *parser) skipConstants() bool {
 }
 
 // packedValue notes the value of an attribute whose name stands at off.
-func (p *parser) packedValue(ad *Ad, name string, pos Pos, off, size int) bool {
+func packedValue(p *parser, ad *Ad, name string, pos Pos, off, size int) bool {
 	if ad.pack.slots == nil {
 		ad.pack.slots = make([]slot, 0, 64)
 	}
 	s := slot{name: uint32(off), value: uint32(p.off), hash: nameHash(name), size: uint16(size)}
-	if !p.skipConstant() {
+	if !skipConstant(p) {
 		e := p.expr()
 		if e == nil || p.err != nil {
 			return false

@@ -192,7 +192,7 @@ func (t token) prefix() Op {
 func (p *parser) unary() Expr {
 	op := p.tok.prefix()
 	if op == 0 {
-		return p.postfix()
+		return postfix(p)
 	}
 	if !p.enter() {
 		return nil
@@ -206,9 +206,9 @@ func (p *parser) unary() Expr {
 }
 
 // postfix parses an operand and any "?: other" after it.
-func (p *parser) postfix() Expr {
+func postfix(p *parser) Expr {
 	x := p.operand()
-	for p.err == nil && p.tok == tokQuestion && p.isDefault() {
+	for p.err == nil && p.tok == tokQuestion && isDefault(p) {
 		pos, hx := p.pos, p.height
 		p.next()
 		p.next()
@@ -229,7 +229,7 @@ func (p *parser) postfix() Expr {
 
 // operand parses a primary with ".name" and "[subscript]" after it.
 func (p *parser) operand() Expr {
-	x := p.primary()
+	x := primary(p)
 	for p.err == nil {
 		pos, hx := p.pos, p.height
 		switch p.tok {
@@ -257,7 +257,7 @@ func (p *parser) operand() Expr {
 }
 
 // isDefault reports whether the "?" is followed by ":".
-func (p *parser) isDefault() bool {
+func isDefault(p *parser) bool {
 	ahead := p.lexer // a copy: what it warns about is met again
 	ahead.quiet = true
 	ahead.next()

@@ -7,7 +7,7 @@ import (
 
 // checkCall looks up the function, warns of what can only be ERROR, and turns
 // absTime and relTime of a text into a constant.
-func (p *parser) checkCall(c *Call) Expr {
+func checkCall(p *parser, c *Call) Expr {
 	if p.err != nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (p *parser) checkCall(c *Call) Expr {
 	}
 	p.checkPattern(c)
 	if len(c.Args) == 1 && (f.name == "absTime" || f.name == "relTime") {
-		return p.timeLiteral(c)
+		return timeLiteral(p, c)
 	}
 	return c
 }
@@ -46,7 +46,7 @@ func (f *function) arity() string {
 
 // timeLiteral makes a constant of absTime("...") and relTime("..."); a bad
 // text is a syntax error.
-func (p *parser) timeLiteral(c *Call) Expr {
+func timeLiteral(p *parser, c *Call) Expr {
 	l, ok := c.Args[0].(*Literal)
 	if !ok || l.Value.kind != String {
 		return c

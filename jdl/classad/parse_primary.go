@@ -7,7 +7,7 @@ import (
 
 // primary parses a constant, a name, a call, a list, a record or an
 // expression in parentheses.
-func (p *parser) primary() Expr {
+func primary(p *parser) Expr {
 	pos := p.pos
 	p.height = 1
 	switch p.tok {
@@ -26,9 +26,9 @@ func (p *parser) primary() Expr {
 		name, _ := p.name("after the dot")
 		return &AttrRef{at: at{pos: pos}, Name: name, key: Fold(name), Absolute: true}
 	case tokLParen:
-		return p.parenthesis()
+		return parenthesis(p)
 	case tokLBrace:
-		return p.list()
+		return list(p)
 	case tokLBrack:
 		return exprOrNil(p.record())
 	}
@@ -39,7 +39,7 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-func (p *parser) parenthesis() Expr {
+func parenthesis(p *parser) Expr {
 	p.next()
 	e := p.expr()
 	if p.tok == tokComma {
@@ -55,7 +55,7 @@ func (p *parser) parenthesis() Expr {
 }
 
 // list parses "{ a, b }".
-func (p *parser) list() Expr {
+func list(p *parser) Expr {
 	if !p.enter() {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (p *parser) call(pos Pos, name string) Expr {
 	if !p.expect(tokRParen, "after the arguments of "+name) {
 		return nil
 	}
-	return p.checkCall(c)
+	return checkCall(p, c)
 }
 
 // record parses "[ name = expr; ... ]".
@@ -181,7 +181,7 @@ func (p *parser) attribute(ad *Ad) bool {
 		ad.unpack()
 	}
 	if ad.pack != nil {
-		return p.packedValue(ad, name, pos, off, size)
+		return packedValue(p, ad, name, pos, off, size)
 	}
 	e := p.expr()
 	if e == nil || p.err != nil {

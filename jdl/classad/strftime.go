@@ -135,18 +135,12 @@ func (c clock) field(conversion byte) string {
 		return "\t"
 	case 'a', 'A', 'b', 'B', 'p', 'P', 'Z':
 		return c.word(conversion)
-	case 'C':
-		return two(int(math.Floor(float64(c.year) / 100)))
+	case 'C', 'y', 'Y', 'g', 'G', 'u', 'U', 'V', 'w', 'W':
+		return c.week(conversion)
 	case 'd':
 		return two(c.day)
 	case 'e':
 		return fmt.Sprintf("%2d", c.day)
-	case 'g':
-		year, _ := c.isoWeek()
-		return two(((year % 100) + 100) % 100)
-	case 'G':
-		year, _ := c.isoWeek()
-		return strconv.Itoa(year)
 	case 'H':
 		return two(c.hour)
 	case 'I':
@@ -165,25 +159,37 @@ func (c clock) field(conversion byte) string {
 		return strconv.FormatInt(time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.Local).Unix(), 10)
 	case 'S':
 		return two(c.second)
-	case 'u':
-		return strconv.Itoa((c.weekday+6)%7 + 1)
-	case 'U':
-		return two((c.yearday + 7 - c.weekday) / 7)
-	case 'V':
-		_, week := c.isoWeek()
-		return two(week)
-	case 'w':
-		return strconv.Itoa(c.weekday)
-	case 'W':
-		return two((c.yearday + 7 - (c.weekday+6)%7) / 7)
-	case 'y':
-		return two(((c.year % 100) + 100) % 100)
-	case 'Y':
-		return strconv.Itoa(c.year)
 	case 'z':
 		return time.Time{}.In(time.FixedZone("", c.offset)).Format("-0700")
 	}
 	return "%" + string(conversion)
+}
+
+// week prints what tells years and weeks.
+func (c clock) week(conversion byte) string {
+	isoYear, isoWeek := c.isoWeek()
+	fromMonday := (c.weekday + 6) % 7
+	switch conversion {
+	case 'C':
+		return two(int(math.Floor(float64(c.year) / 100)))
+	case 'y':
+		return two(((c.year % 100) + 100) % 100)
+	case 'Y':
+		return strconv.Itoa(c.year)
+	case 'g':
+		return two(((isoYear % 100) + 100) % 100)
+	case 'G':
+		return strconv.Itoa(isoYear)
+	case 'u':
+		return strconv.Itoa(fromMonday + 1)
+	case 'U':
+		return two((c.yearday + 7 - c.weekday) / 7)
+	case 'V':
+		return two(isoWeek)
+	case 'w':
+		return strconv.Itoa(c.weekday)
+	}
+	return two((c.yearday + 7 - fromMonday) / 7) // W
 }
 
 func two(n int) string { return fmt.Sprintf("%02d", n) }

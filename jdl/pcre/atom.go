@@ -9,7 +9,7 @@ import (
 
 // atom parses one element: a character, a class, a group or an anchor. It is
 // nil for what matches nothing by itself: options and comments.
-func (p *reParser) atom() (*reNode, error) {
+func atom(p *reParser) (*reNode, error) {
 	c := p.s[p.at]
 	p.at++
 	switch c {
@@ -29,11 +29,11 @@ func (p *reParser) atom() (*reNode, error) {
 		}
 		return &reNode{kind: reEndLine}, nil
 	case '(':
-		return p.group()
+		return group(p)
 	case '[':
 		return p.class()
 	case '\\':
-		return p.escape()
+		return escape(p)
 	case '*', '+', '?', '{':
 		p.at--
 		if _, _, ok, err := p.quantifier(); ok || err != nil {
@@ -51,7 +51,7 @@ func notNewline() *byteSet {
 }
 
 // group parses what follows "(".
-func (p *reParser) group() (*reNode, error) {
+func group(p *reParser) (*reNode, error) {
 	if !p.accept("?") {
 		return p.capture("")
 	}
@@ -82,7 +82,7 @@ func (p *reParser) group() (*reNode, error) {
 	case p.accept("'"):
 		return p.namedCapture("'")
 	}
-	return p.options()
+	return options(p)
 }
 
 // capture parses a numbered group.
@@ -191,7 +191,7 @@ func (p *reParser) namedReference(end string) (*reNode, error) {
 }
 
 // options parses (?i), (?i-s:...) and the like.
-func (p *reParser) options() (*reNode, error) {
+func options(p *reParser) (*reNode, error) {
 	f, on := p.flags, true
 	for p.more() {
 		c := p.s[p.at]
@@ -224,7 +224,7 @@ func (p *reParser) options() (*reNode, error) {
 }
 
 // escape parses what follows a backslash outside a class.
-func (p *reParser) escape() (*reNode, error) {
+func escape(p *reParser) (*reNode, error) {
 	if !p.more() {
 		return nil, errors.New(`\ at the end`)
 	}
@@ -253,7 +253,7 @@ func (p *reParser) escape() (*reNode, error) {
 		return newlineSequence(), nil
 	case 'g', 'k':
 		p.at++
-		return p.reference(c)
+		return reference(p, c)
 	}
 	if c >= '1' && c <= '9' {
 		if n, end, _ := p.decimal(p.at); n < 10 || n <= p.groups {
@@ -278,7 +278,7 @@ func (p *reParser) numberedReference(n int) *reNode {
 }
 
 // reference parses \g1 \g{1} \g{-1} \g{name} \k<name> \k'name' \k{name}.
-func (p *reParser) reference(c byte) (*reNode, error) {
+func reference(p *reParser, c byte) (*reNode, error) {
 	switch {
 	case c == 'k' && p.accept("<"):
 		return p.namedReference(">")

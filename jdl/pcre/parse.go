@@ -147,7 +147,7 @@ func (p *reParser) sequence() (*reNode, error) {
 			}
 			continue
 		}
-		n, err := p.atom()
+		n, err := atom(p)
 		if err != nil {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func (c *client) restart(ctx context.Context, ids []string) []error {
 
 func (c *client) act(ctx context.Context, op, action, scope string, ids []string, accept func(jobItem) bool) []error {
 	items, err := c.bulk(ctx, op, action, scope, ids)
-	errs := c.perJob(op, ids, items, accept)
+	errs := perJob(c, op, ids, items, accept)
 	if err != nil {
 		for i, id := range ids {
 			if _, answered := items[id]; !answered {

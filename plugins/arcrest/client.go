@@ -63,18 +63,18 @@ type call struct {
 // send makes the request and returns an answer of the 2xx kind; its body must
 // be closed. All errors are *plugins.Error.
 func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
-	resp, err := c.once(ctx, ca)
+	resp, err := once(ctx, c, ca)
 	if err != nil {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode/100 == 3 {
-		path, err := c.elsewhere(ctx, ca)
+		path, err := elsewhere(ctx, c, ca)
 		if err != nil || path != "" {
 			_ = resp.Body.Close() // of no use
 		}
 		if err == nil && path != "" {
 			ca.path = path
-			resp, err = c.once(ctx, ca)
+			resp, err = once(ctx, c, ca)
 		}
 		if err != nil {
 			return nil, err
@@ -92,10 +92,10 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 }
 
 // once makes one request; its answer may be of any kind.
-func (c *client) once(ctx context.Context, ca *call) (*http.Response, error) {
+func once(ctx context.Context, c *client, ca *call) (*http.Response, error) {
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }}
-	req, err := c.request(httptrace.WithClientTrace(ctx, trace), ca)
+	req, err := request(httptrace.WithClientTrace(ctx, trace), c, ca)
 	if err != nil {
 		return nil, c.fail(plugins.Invalid, ca.op, "", err)
 	}
@@ -109,7 +109,7 @@ func (c *client) once(ctx context.Context, ca *call) (*http.Response, error) {
 	return resp, nil
 }
 
-func (c *client) request(ctx context.Context, ca *call) (*http.Request, error) {
+func request(ctx context.Context, c *client, ca *call) (*http.Request, error) {
 	var body io.Reader
 	switch {
 	case ca.file != nil:
@@ -167,7 +167,7 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 const assumed = "1.0"
 
 // rest is the path of a resource in the newest version both sides speak.
-func (c *client) rest(ctx context.Context, op, path string) (string, error) {
+func rest(ctx context.Context, c *client, op, path string) (string, error) {
 	v, err := c.version(ctx, op)
 	return "/rest/" + v + path, err
 }
@@ -185,7 +185,7 @@ func (c *client) jobs(path string) string {
 // elsewhere is the path of a call that was answered with "not here", in the
 // version that the server speaks instead of the assumed one; "" where that is
 // the one.
-func (c *client) elsewhere(ctx context.Context, ca *call) (string, error) {
+func elsewhere(ctx context.Context, c *client, ca *call) (string, error) {
 	path, ok := strings.CutPrefix(ca.path, "/rest/"+assumed+"/")
 	if !ok || ca.file != nil || c.served.Load() || c.versions.Load() != nil {
 		return "", nil
@@ -210,7 +210,7 @@ func (c *client) version(ctx context.Context, op string) (string, error) {
 	if vs := c.versions.Load(); vs != nil {
 		return newest(*vs), nil
 	}
-	vs, err := c.askVersions(ctx, op)
+	vs, err := askVersions(ctx, c, op)
 	if err != nil {
 		return "", err
 	}
@@ -228,7 +228,7 @@ func (c *client) await(ctx context.Context, op string) (release func(), err erro
 	}
 }
 
-func (c *client) askVersions(ctx context.Context, op string) ([]string, error) {
+func askVersions(ctx context.Context, c *client, op string) ([]string, error) {
 	var versions []string
 	ca := &call{op: op, method: http.MethodGet, path: "/rest", entry: true}
 	err := c.each(ctx, ca, budget{root: "versions", items: maxVersions}, func(e *element) error {

@@ -25,7 +25,7 @@ type delegation struct {
 // delegate returns the id of a delegation that lives long enough, from memory,
 // from an earlier command, or new; "" when the interface has none for our
 // credential (a token with REST 1.0). It is made once however many callers.
-func (c *client) delegate(ctx context.Context, op string) (string, error) {
+func delegate(ctx context.Context, c *client, op string) (string, error) {
 	version, err := c.version(ctx, op)
 	if err != nil || c.who.x509 == nil && version == "1.0" {
 		return "", err
@@ -35,33 +35,33 @@ func (c *client) delegate(ctx context.Context, op string) (string, error) {
 		return "", err
 	}
 	defer release()
-	if c.fresh(c.delegation) {
+	if fresh(c, c.delegation) {
 		return c.delegation.ID, nil
 	}
-	if kept := c.recall(); c.fresh(kept) && c.stillThere(ctx, op, version, kept.ID) {
+	if kept := recall(c); fresh(c, kept) && stillThere(ctx, c, op, version, kept.ID) {
 		c.delegation = kept
 		return kept.ID, nil
 	}
 	if c.who.x509 == nil {
-		c.delegation, err = c.delegateToken(ctx, op, version)
+		c.delegation, err = delegateToken(ctx, c, op, version)
 	} else {
-		c.delegation, err = c.delegateProxy(ctx, op, version, "/delegations?action=new")
+		c.delegation, err = delegateProxy(ctx, c, op, version, "/delegations?action=new")
 	}
 	if err == nil {
-		c.keep(c.delegation)
+		keep(c, c.delegation)
 	}
 	return c.delegation.ID, err
 }
 
 // fresh reports whether a delegation has at least half of the life that a new
 // one would get.
-func (c *client) fresh(d delegation) bool {
+func fresh(c *client, d delegation) bool {
 	now := c.o.Now()
-	return d.ID != "" && d.Expires.Sub(now) > c.wanted().Sub(now)/2
+	return d.ID != "" && d.Expires.Sub(now) > wanted(c).Sub(now)/2
 }
 
 // wanted is when a new delegation would expire.
-func (c *client) wanted() time.Time {
+func wanted(c *client) time.Time {
 	end := c.o.Now().Add(c.o.DelegationLife)
 	own := end
 	if c.who.x509 != nil {
@@ -77,7 +77,7 @@ func (c *client) wanted() time.Time {
 
 // delegateProxy sends a request for a key (action=new or renew), signs what
 // comes back and uploads the proxy.
-func (c *client) delegateProxy(ctx context.Context, op, version, path string) (delegation, error) {
+func delegateProxy(ctx context.Context, c *client, op, version, path string) (delegation, error) {
 	csr, head, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: "/rest/" + version + path, scope: scopeCreate})
 	if err != nil {
 		return delegation{}, err
@@ -89,7 +89,7 @@ func (c *client) delegateProxy(ctx context.Context, op, version, path string) (d
 	if !validID(id) {
 		return delegation{}, c.fail(plugins.Unavailable, op, "delegation without an id", errMalformed)
 	}
-	end := c.wanted()
+	end := wanted(c)
 	chain, err := c.who.x509.SignDelegation(csr, end.Sub(c.o.Now()))
 	if err != nil {
 		return delegation{}, c.fail(plugins.Credential, op, "", err)
@@ -111,7 +111,7 @@ func lastSegment(s string) string {
 
 // delegateToken hands the token over (1.1 only), as A-REX wants it: bare, in
 // a header. It cannot be renewed there; a new token needs a new delegation.
-func (c *client) delegateToken(ctx context.Context, op, version string) (delegation, error) {
+func delegateToken(ctx context.Context, c *client, op, version string) (delegation, error) {
 	ca := &call{op: op, method: http.MethodPost, path: "/rest/" + version + "/delegations?action=new&type=jwt",
 		scope: scopeCreate, header: map[string]string{"X-Token-Delegation": c.who.token.Raw()}}
 	_, head, err := c.read(ctx, ca)
@@ -122,13 +122,13 @@ func (c *client) delegateToken(ctx context.Context, op, version string) (delegat
 	if !validID(id) {
 		return delegation{}, c.fail(plugins.Unavailable, op, "delegation without an id", errMalformed)
 	}
-	return delegation{ID: id, Expires: c.wanted()}, nil
+	return delegation{ID: id, Expires: wanted(c)}, nil
 }
 
 // stillThere asks the CE for a delegation: an unknown id would be accepted
 // with a job and fail it later. Only whether it answers counts, and that what
 // it has is not about to expire.
-func (c *client) stillThere(ctx context.Context, op, version, id string) bool {
+func stillThere(ctx context.Context, c *client, op, version, id string) bool {
 	path := "/rest/" + version + "/delegations/" + url.PathEscape(id) + "?action=get"
 	body, _, err := c.read(ctx, &call{op: op, method: http.MethodPost, path: path, scope: scopeCreate})
 	if err != nil {
@@ -139,11 +139,11 @@ func (c *client) stillThere(ctx context.Context, op, version, id string) bool {
 		return c.who.x509 == nil
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
-	return err == nil && c.fresh(delegation{ID: id, Expires: cert.NotAfter})
+	return err == nil && fresh(c, delegation{ID: id, Expires: cert.NotAfter})
 }
 
 // file is where the delegation of this identity at this endpoint is kept.
-func (c *client) file() string {
+func file(c *client) string {
 	owner := c.who.key
 	if c.who.x509 != nil { // the same for every proxy of a person: they share their delegations
 		owner = digest([]byte(c.who.x509.Identity()))
@@ -151,11 +151,11 @@ func (c *client) file() string {
 	return filepath.Join(c.o.StateDir, "arc-delegations", digest([]byte(c.base+" "+owner))+".json")
 }
 
-func (c *client) recall() (d delegation) {
+func recall(c *client) (d delegation) {
 	if c.o.StateDir == "" {
 		return d
 	}
-	if text, err := os.ReadFile(c.file()); err == nil {
+	if text, err := os.ReadFile(file(c)); err == nil {
 		if json.Unmarshal(text, &d) != nil || !validID(d.ID) {
 			return delegation{}
 		}
@@ -164,7 +164,7 @@ func (c *client) recall() (d delegation) {
 }
 
 // keep remembers the delegation. Failing to only costs a new one next time.
-func (c *client) keep(d delegation) {
+func keep(c *client, d delegation) {
 	if c.o.StateDir == "" {
 		return
 	}
@@ -174,7 +174,7 @@ func (c *client) keep(d delegation) {
 }
 
 func (c *client) write(d delegation) error {
-	name := c.file()
+	name := file(c)
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err

@@ -117,12 +117,12 @@ func (c *client) refused(ca *call, resp *http.Response, body []byte) *plugins.Er
 			e.Kind, e.Hint = plugins.Unavailable, "there is no A-REX at "+c.base
 		}
 	}
-	return c.suspect(ca, judge(e))
+	return suspect(c, ca, judge(e))
 }
 
 // suspect adds to a refusal of our credential what about it is the likely
 // reason, as grid auth doctor would find.
-func (c *client) suspect(ca *call, e *plugins.Error) *plugins.Error {
+func suspect(c *client, ca *call, e *plugins.Error) *plugins.Error {
 	if e.Kind != plugins.Credential {
 		return e
 	}

@@ -83,7 +83,7 @@ func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit fu
 func (c *client) visit(ctx context.Context, ids []string, do func(id, name string) bool) (more bool, err error) {
 	more = true
 	for chunk := range slices.Chunk(ids, findChunk) {
-		names, err := c.names(ctx, chunk)
+		names, err := names(ctx, c, chunk)
 		if err != nil {
 			return false, err
 		}
@@ -113,7 +113,7 @@ const (
 )
 
 // names returns the names of jobs by the CE's ids.
-func (c *client) names(ctx context.Context, ids []string) (map[string]string, error) {
+func names(ctx context.Context, c *client, ids []string) (map[string]string, error) {
 	names := make(map[string]string, len(ids))
 	for range nameTries {
 		items, err := c.bulk(ctx, "look up jobs", "info", scopeRead, ids)

@@ -88,7 +88,7 @@ func (c *client) renew(ctx context.Context, ids []string) []error {
 	if err != nil {
 		return repeat(err, len(ids))
 	}
-	errs := c.perJob("renew", ids, items, nil)
+	errs := perJob(c, "renew", ids, items, nil)
 	done := map[string]error{}
 	for i, id := range ids {
 		if errs[i] != nil {
@@ -96,7 +96,7 @@ func (c *client) renew(ctx context.Context, ids []string) []error {
 		}
 		for _, d := range items[id].Delegations {
 			if _, ok := done[d]; !ok {
-				done[d] = c.renewOne(ctx, d)
+				done[d] = renewOne(ctx, c, d)
 			}
 			errs[i] = errors.Join(errs[i], done[d])
 		}
@@ -104,12 +104,12 @@ func (c *client) renew(ctx context.Context, ids []string) []error {
 	return errs
 }
 
-func (c *client) renewOne(ctx context.Context, id string) error {
+func renewOne(ctx context.Context, c *client, id string) error {
 	version, err := c.version(ctx, "renew")
 	if err != nil || !validID(id) {
 		return err
 	}
-	d, err := c.delegateProxy(ctx, "renew", version, "/delegations/"+id+"?action=renew")
+	d, err := delegateProxy(ctx, c, "renew", version, "/delegations/"+id+"?action=renew")
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,9 @@ func (c *client) renewOne(ctx context.Context, id string) error {
 		return err
 	}
 	defer release()
-	if kept := c.recall(); kept.ID == d.ID || c.delegation.ID == d.ID {
+	if kept := recall(c); kept.ID == d.ID || c.delegation.ID == d.ID {
 		c.delegation = d
-		c.keep(d)
+		keep(c, d)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func delegatedUntil(t *testing.T, b *Backend, h plugins.Handle) time.Time {
 	if len(items[h.ID].Delegations) != 1 {
 		t.Fatalf("delegations of the job: %+v", items)
 	}
-	path, err := c.rest(t.Context(), "read back", "/delegations/"+items[h.ID].Delegations[0]+"?action=get")
+	path, err := rest(t.Context(), c, "read back", "/delegations/"+items[h.ID].Delegations[0]+"?action=get")
 	check(t, err)
 	text, _, err := c.read(t.Context(), &call{op: "read back", method: http.MethodPost, path: path, scope: scopeRead})
 	check(t, err)

@@ -16,7 +16,7 @@ import (
 // record fills a status from the files that the grid manager itself writes
 // about an ended job: "diag" (what the job used) and "failed" (why). A job that
 // never ran has no "diag", one that did not fail no "failed".
-func (c *client) record(ctx context.Context, id string, st *plugins.Status) error {
+func record(ctx context.Context, c *client, id string, st *plugins.Status) error {
 	diag, err := c.diagnose(ctx, "status", id, "diag")
 	if err != nil {
 		return err

@@ -36,14 +36,14 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 
 // status asks, and asks again about jobs whose answer is in doubt.
 func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
-	all, doubtful, err := c.ask(ctx, ids)
+	all, doubtful, err := ask(ctx, c, ids)
 	for range looks - 1 {
 		if err != nil || len(doubtful) == 0 {
 			break
 		}
 		pause(ctx, lookWait)
 		var again map[string]*plugins.Status
-		again, doubtful, err = c.ask(ctx, doubtful)
+		again, doubtful, err = ask(ctx, c, doubtful)
 		maps.Copy(all, again)
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.
 }
 
 // ask looks once. It returns also the ids that another look may change.
-func (c *client) ask(ctx context.Context, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
+func ask(ctx context.Context, c *client, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
 	// one after the other: another connection would cost more than the wait
 	live, err := c.live(ctx)
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *client) ask(ctx context.Context, ids []string) (all map[string]*plugins
 	stale := map[string]*plugins.Status{} // ended since the details were written
 	for _, id := range ids {
 		item := info[id]
-		st := c.combine(id, live[id], &item)
+		st := combine(c, id, live[id], &item)
 		all[id] = st
 		if ended(st.State) && !item.Info.final() {
 			stale[id] = st
 		}
 	}
-	err = c.complete(ctx, stale)
+	err = complete(ctx, c, stale)
 	for id, st := range all {
 		if inDoubt(st, live[id]) {
 			doubtful = append(doubtful, id)
@@ -123,7 +123,7 @@ func (c *client) live(ctx context.Context) (map[string]string, error) {
 }
 
 // combine makes one status of the live state and the details.
-func (c *client) combine(id, live string, item *jobItem) *plugins.Status {
+func combine(c *client, id, live string, item *jobItem) *plugins.Status {
 	native, was := live, item.Info.rest()
 	switch {
 	case native == "":
@@ -191,11 +191,11 @@ func settle(st *plugins.Status) {
 }
 
 // complete reads the grid manager's records of jobs, several at once.
-func (c *client) complete(ctx context.Context, stale map[string]*plugins.Status) error {
+func complete(ctx context.Context, c *client, stale map[string]*plugins.Status) error {
 	var g errgroup.Group
 	g.SetLimit(c.o.Connections)
 	for id, st := range stale {
-		g.Go(func() error { return c.record(ctx, id, st) })
+		g.Go(func() error { return record(ctx, c, id, st) })
 	}
 	return g.Wait()
 }

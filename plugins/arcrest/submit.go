@@ -61,7 +61,7 @@ type submission struct {
 }
 
 func (s *submission) run(ctx context.Context) error {
-	delegation, err := s.c.delegate(ctx, "submit")
+	delegation, err := delegate(ctx, s.c, "submit")
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func batches(texts [][]byte) [][]int {
 
 // make submits one batch and returns which of it the CE made jobs of.
 func (s *submission) make(ctx context.Context, batch []int, texts [][]byte) (made []int, err error) {
-	path, err := s.c.rest(ctx, "submit", "/jobs?action=new")
+	path, err := rest(ctx, s.c, "submit", "/jobs?action=new")
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func TestRealDelegatedToken(t *testing.T) {
 	check(t, err)
 	c, err := b.client(t.Context(), "delegate", bed.REST11[0], "")
 	check(t, err)
-	id, err := c.delegate(t.Context(), "delegate")
+	id, err := delegate(t.Context(), c, "delegate")
 	check(t, err)
 	kept, _, err := c.read(t.Context(), &call{op: "read it back", method: http.MethodPost, path: "/rest/1.1/delegations/" + id + "?action=get", scope: scopeRead})
 	check(t, err)

@@ -116,7 +116,7 @@ func (up *uploads) gaveUp(i int) bool {
 func (up *uploads) put(ctx context.Context, i int, f jdl.InputFile) error {
 	s := up.s
 	op := "upload " + f.Name
-	path, err := s.c.rest(ctx, op, "/jobs/"+s.res[i].Handle.ID+"/session/"+escape(f.Name))
+	path, err := rest(ctx, s.c, op, "/jobs/"+s.res[i].Handle.ID+"/session/"+escape(f.Name))
 	if err != nil {
 		return err
 	}

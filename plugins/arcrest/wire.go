@@ -95,7 +95,7 @@ func validID(id string) bool {
 
 // perJob turns the items of a bulk answer into one error per job. accept
 // decides about items that are no success; nil refuses them all.
-func (c *client) perJob(op string, ids []string, items map[string]jobItem, accept func(jobItem) bool) []error {
+func perJob(c *client, op string, ids []string, items map[string]jobItem, accept func(jobItem) bool) []error {
 	errs := make([]error, len(ids))
 	for i, id := range ids {
 		item, ok := items[id]

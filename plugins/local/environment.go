@@ -62,7 +62,7 @@ func (s *site) nodeFile() string {
 }
 
 // writeNode writes the settings of a site whose configuration names a folder alone: no mounts, devices, network.
-func (s *site) writeNode() error {
+func writeNode(s *site) error {
 	if s.node == nil || s.nodeFile() == s.Environments {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (s *site) writeNode() error {
 }
 
 // tags are the site's own, those of its environments, and the soft ones of what is cached.
-func (s *site) tags() ([]string, error) {
+func tags(s *site) ([]string, error) {
 	if s.node == nil {
 		return s.Tags, nil
 	}
@@ -93,7 +93,7 @@ func (s *site) tags() ([]string, error) {
 
 // environmentOf is the environment that a job asks for; nil where it asks for none, or for tags that the site has
 // without a definition.
-func (s *site) environmentOf(job *jdl.Job) (*inside, error) {
+func environmentOf(s *site, job *jdl.Job) (*inside, error) {
 	if s.node == nil || len(job.Demand.RuntimeEnvironments) == 0 {
 		return nil, nil
 	}

@@ -70,14 +70,14 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 	}
 	st, err := s.settle(h.ID)
 	if err == nil && st.State == plugins.Queued {
-		err = s.requeue(h.ID)
+		err = requeue(s, h.ID)
 	}
 	return s, st, err
 }
 
 // requeue puts a job back into the queue that is neither there nor started:
 // whoever submitted it died between two steps.
-func (s *site) requeue(id string) error {
+func requeue(s *site, id string) error {
 	return s.withQueue(func() error {
 		st, err := s.status(id)
 		if err != nil || st.State != plugins.Queued || exists(s.running(id)) || exists(s.queued(id)) {
@@ -109,7 +109,7 @@ func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
 			continue
 		}
 		if err == nil {
-			err = s.cancel(h.ID)
+			err = cancel(s, h.ID)
 		}
 		errs[i] = err
 	}
@@ -118,7 +118,7 @@ func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
 
 // cancel takes a waiting job out of the queue, or leaves word for the
 // supervisor of a started one.
-func (s *site) cancel(id string) error {
+func cancel(s *site, id string) error {
 	return s.withQueue(func() error {
 		if _, err := os.Stat(s.queued(id)); err == nil {
 			// The state first: a job that has one is not started, whatever

@@ -163,7 +163,7 @@ func (s *site) prepare() error {
 			return err
 		}
 	}
-	if err := s.writeNode(); err != nil {
+	if err := writeNode(s); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, "site.json")

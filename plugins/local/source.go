@@ -75,7 +75,7 @@ func (s *site) resource() (glue.Resource, error) {
 	if s.Disabled {
 		state = glue.Draining
 	}
-	tags, err := s.tags()
+	tags, err := tags(s)
 	if err != nil {
 		return glue.Resource{}, err
 	}

@@ -96,7 +96,7 @@ func (s *site) place(req plugins.Request) error {
 		return err
 	}
 	sp := newSpec(req, s)
-	if sp.Inside, err = s.environmentOf(req.Job); err != nil {
+	if sp.Inside, err = environmentOf(s, req.Job); err != nil {
 		return err
 	}
 	if err := writeJSON(filepath.Join(tmp, "spec.json"), sp); err != nil {

@@ -42,7 +42,6 @@ func (c *sshConfig) address() string { return net.JoinHostPort(c.host, c.port) }
 // signers lists the agent's keys, then those of files that no passphrase
 // protects; notes says what was left out.
 func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes string) {
-	closeAgent = func() {}
 	seen := map[string]bool{}
 	add := func(s ssh.Signer) {
 		if key := string(s.PublicKey().Marshal()); !seen[key] {
@@ -74,14 +73,7 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 			named[string(e.PublicKey.Marshal())] = true
 		}
 	}
-	if c.agent == "" {
-		return list, closeAgent, notes
-	}
-	conn, err := net.Dial("unix", c.agent)
-	if err != nil {
-		return list, closeAgent, notes + fmt.Sprintf("; agent: %v", err)
-	}
-	held, err := agent.NewClient(conn).Signers()
+	held, closeAgent, err := c.agentSigners()
 	if err != nil {
 		notes += fmt.Sprintf("; agent: %v", err)
 	}
@@ -90,7 +82,20 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 			add(s)
 		}
 	}
-	return list, func() { conn.Close() }, notes
+	return list, closeAgent, notes
+}
+
+// agentSigners lists the keys that the agent holds, if there is one.
+func (c *sshConfig) agentSigners() (held []ssh.Signer, closeAgent func(), err error) {
+	if c.agent == "" {
+		return nil, func() {}, nil
+	}
+	conn, err := net.Dial("unix", c.agent)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	held, err = agent.NewClient(conn).Signers()
+	return held, func() { conn.Close() }, err
 }
 
 // private refuses a key that others may read or that belongs to somebody else,

@@ -1,0 +1,116 @@
+package cmd_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is bound here keeps the program readable: a function fits on a screen,
+// and a type has one task.
+const (
+	mostLines   = 50 // of a function, its signature and last brace included
+	usualLines  = 30 // that nine functions of ten keep to
+	mostMethods = 25 // of a type
+)
+
+// grown are the types that have more methods than that: of the models of a
+// cluster, the tree of managers and the central scheduler. One that keeps to the
+// bound leaves the list.
+var grown = []string{
+	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm", "../batch/maui.run",
+	"../forecast/managers.Manager", "../forecast/scheduler.API", "../forecast/scheduler.Scheduler", "../forecast/scheduler.Store",
+	"../forecast/scheduler.handle", "../forecast/scheduler.work", "../forecast/scheduler/plan.index", "../plugins/wiki.Cluster",
+}
+
+// parsed reads every Go file of the program itself.
+func parsed(t *testing.T, each func(dir string, set *token.FileSet, f *ast.File)) {
+	t.Helper()
+	set := token.NewFileSet()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != ".." && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			each(filepath.Dir(path), set, f)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	var lengths []int
+	parsed(t, func(_ string, set *token.FileSet, f *ast.File) {
+		for _, decl := range f.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			from, to := set.Position(fn.Pos()), set.Position(fn.End())
+			n := to.Line - from.Line + 1
+			lengths = append(lengths, n)
+			if n > mostLines {
+				t.Errorf("%s:%d: %s has %d lines; at most %d", from.Filename, from.Line, fn.Name.Name, n, mostLines)
+			}
+		}
+	})
+	slices.Sort(lengths)
+	p90 := lengths[len(lengths)*9/10]
+	if t.Logf("%d functions, nine of ten up to %d lines", len(lengths), p90); p90 > usualLines {
+		t.Errorf("nine of ten functions have up to %d lines; want %d", p90, usualLines)
+	}
+}
+
+func TestTypesHaveOneTask(t *testing.T) {
+	methods := map[string]int{}
+	parsed(t, func(dir string, _ *token.FileSet, f *ast.File) {
+		for _, decl := range f.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv != nil {
+				methods[dir+"."+receiver(fn.Recv.List[0].Type)]++
+			}
+		}
+	})
+	if len(methods) == 0 {
+		t.Fatal("no type has a method: nothing was read")
+	}
+	for name, n := range methods {
+		if n > mostMethods && !slices.Contains(grown, name) {
+			t.Errorf("%s has %d methods; at most %d", name, n, mostMethods)
+		}
+	}
+	for _, name := range grown {
+		if n := methods[name]; n <= mostMethods {
+			t.Errorf("%s has %d methods and need not be listed", name, n)
+		}
+	}
+}
+
+// receiver is the name of a method's type, without pointer and parameters.
+func receiver(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return receiver(t.X)
+	case *ast.IndexExpr:
+		return receiver(t.X)
+	case *ast.IndexListExpr:
+		return receiver(t.X)
+	case *ast.Ident:
+		return t.Name
+	}
+	return ""
+}
