@@ -28,28 +28,32 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if len(args) == 0 {
-					rs = renewable(s, rs)
+			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if len(args) == 0 {
+				rs = renewable(s, rs)
+			}
+			set, err := credentialSet(d)
+			if err != nil {
+				return err
+			}
+			if err := renewCredentials(cmd.Context(), d, s, set, rs); err != nil {
+				return err
+			}
+			if d.json {
+				return showJobs(d, "auth.renew", rs)
+			}
+			report(d, rs)
+			for _, r := range rs {
+				if r.Err == nil {
+					fmt.Fprintln(d.env.Out, r.ID)
 				}
-				set, err := credentialSet(d)
-				if err != nil {
-					return err
-				}
-				if err := renewCredentials(ctx, d, s, set, rs); err != nil {
-					return err
-				}
-				if d.json {
-					return showJobs(d, "auth.renew", rs)
-				}
-				report(d, rs)
-				for _, r := range rs {
-					if r.Err == nil {
-						fmt.Fprintln(d.env.Out, r.ID)
-					}
-				}
-				return outcomeOf(d, rs, jobErr)
-			})
+			}
+			return outcomeOf(d, rs, jobErr)
 		},
 	}
 	sel.register(cmd)
@@ -183,21 +187,24 @@ func watchRound(d *deps, cmd *cobra.Command, every time.Duration) (live int, err
 	if err := renewTokenFile(cmd.Context(), d, set, every); err != nil {
 		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
-	err = withJobs(d, cmd, planning{}, nil, selection{}, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-		if err := s.jobs.Refresh(ctx, rs); err != nil {
-			return err
-		}
-		rs = renewable(s, rs)
-		if live = len(rs); live == 0 {
-			return nil
-		}
-		if err := renewCredentials(ctx, d, s, set, rs); err != nil {
-			return err
-		}
-		report(d, rs)
-		return nil
-	})
-	return live, err
+	ctx := cmd.Context()
+	s, rs, err := openJobs(ctx, d, planning{}, selection{live: true, verb: cmd.Name()}, needs{})
+	if err != nil {
+		return 0, err
+	}
+	defer s.close()
+	if err := s.jobs.Refresh(ctx, rs); err != nil {
+		return 0, err
+	}
+	rs = renewable(s, rs)
+	if len(rs) == 0 {
+		return 0, nil
+	}
+	if err := renewCredentials(ctx, d, s, set, rs); err != nil {
+		return len(rs), err
+	}
+	report(d, rs)
+	return len(rs), nil
 }
 
 // renewTokenFile replaces the token in its default file when it would not

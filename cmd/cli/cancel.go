@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
-
-	"gridbroker/jobs"
 )
 
 func cancelCmd(d *deps) *cobra.Command {
@@ -22,12 +18,16 @@ left as they are.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := s.jobs.Cancel(ctx, rs); err != nil {
-					return err
-				}
-				return showJobs(d, "cancel", rs)
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.jobs.Cancel(cmd.Context(), rs); err != nil {
+				return err
+			}
+			return showJobs(d, "cancel", rs)
 		},
 	}
 	sel.registerAsking(cmd)

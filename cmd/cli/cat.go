@@ -30,16 +30,20 @@ or the file that is named. With --follow it goes on until the job has ended.`,
 		Args:              usageArgs(cobra.RangeArgs(1, 2)),
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args[:1], selection{}, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if len(rs) != 1 {
-					return usageError(fmt.Errorf("%s names %s; cat shows one", args[0], counted(len(rs), "job")))
-				}
-				name, err := fileOf(rs[0], args[1:], errorStream)
-				if err != nil {
-					return err
-				}
-				return catJob(ctx, d, s, rs[0], name, follow)
-			})
+			sel := selection{ids: args[:1]}
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if len(rs) != 1 {
+				return usageError(fmt.Errorf("%s names %s; cat shows one", args[0], counted(len(rs), "job")))
+			}
+			name, err := fileOf(rs[0], args[1:], errorStream)
+			if err != nil {
+				return err
+			}
+			return catJob(cmd.Context(), d, s, rs[0], name, follow)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
@@ -75,7 +79,7 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 		return f.more(ctx, s.jobs, o)
 	}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
-		Discover: rediscover(d, s), Pause: 2 * time.Second,
+		Discover: rediscover(d, s, discovery{}), Pause: 2 * time.Second,
 		Seen: func(os []*jobs.Outcome) {
 			if err := f.more(ctx, s.jobs, os[0]); err != nil && os[0].Final() {
 				fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -24,12 +23,16 @@ back-ends, and their records here. Output already brought back stays.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := s.jobs.Clean(ctx, rs, forget); err != nil {
-					return err
-				}
-				return cleaned(d, rs)
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.jobs.Clean(cmd.Context(), rs, forget); err != nil {
+				return err
+			}
+			return cleaned(d, rs)
 		},
 	}
 	sel.registerAsking(cmd)

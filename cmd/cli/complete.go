@@ -50,12 +50,13 @@ func urlBeginnings(d *deps) []string {
 
 func completeSites(d *deps) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		s, err := openBroker(d, planning{discovery: discovery{deadline: time.Second, maxAge: 24 * time.Hour}})
+		where := discovery{deadline: time.Second, maxAge: 24 * time.Hour}
+		s, err := openSession(d, planning{discovery: where}, needs{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer s.close()
-		snap, err := discover(cmd.Context(), d, s.conf, s.backends, s.plan.discovery)
+		snap, err := discover(cmd.Context(), d, s.conf, s.backends, where)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -8,6 +8,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/glue"
+	"gridbroker/infosys"
 	"gridbroker/rank"
 )
 
@@ -198,9 +199,9 @@ func unmatchedDocuments(p *broker.Plan) []jobDocument {
 
 // matchDocument is the plan for machines; the explanation is there when it
 // was asked for, and wherever nothing matches.
-func matchDocument(p *broker.Plan, s *session, explain bool) planDocument {
+func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool) planDocument {
 	doc := planDocument{Policy: p.Policy, Seed: p.Seed, Made: p.Made, Services: append([]broker.Outcome{}, p.Services...), Jobs: []jobDocument{}, Sources: []sourceDocument{}}
-	for _, o := range s.snapshot.Outcomes {
+	for _, o := range snap.Outcomes {
 		d := sourceDocument{Source: o.Source, Resources: o.Resources, Fetched: o.Fetched, Stale: o.Stale}
 		if o.Err != nil {
 			d.Error = o.Err.Error()

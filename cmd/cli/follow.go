@@ -72,15 +72,11 @@ type follower struct {
 }
 
 func runFollow(ctx context.Context, d *deps, flags followOptions) error {
-	s, err := openBroker(d, flags.planning)
+	s, err := openSession(d, flags.planning, needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(openStore(d, s), openServices(d, s)); err != nil {
-		return err
-	}
-	s.scouts(true)
 	if s.jobs.Store.Alive(followLease) {
 		return errors.New("another grid follow is at work for " + stateDir(d, s.conf))
 	}
@@ -151,7 +147,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	if err := f.takeUp(ctx); err != nil || len(f.jobs) == 0 {
 		return false, err
 	}
-	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session)})
+	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery)})
 	if err != nil {
 		return false, err
 	}

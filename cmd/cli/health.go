@@ -162,15 +162,16 @@ func resourceIDs(ctx context.Context, d *deps, h *history.Registry, name string)
 			found[k.Resource] = true
 		}
 	}
-	s, err := openBroker(d, planning{})
+	s, err := openSession(d, planning{}, needs{})
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	if err := look(ctx, d, s); err != nil {
+	snap, err := look(ctx, d, s, discovery{})
+	if err != nil {
 		return nil, err
 	}
-	for _, r := range s.resources() {
+	for _, r := range references(snap) {
 		if broker.Named(name, r) {
 			found[r.ID] = true
 		}

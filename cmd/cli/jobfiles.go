@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/formats"
@@ -124,11 +125,11 @@ func sayWarnings(d *deps, set *jdl.JobSet) {
 }
 
 // planAll plans the jobs of all files together.
-func planAll(ctx context.Context, s *session, files []jobFile) (*broker.Plan, error) {
+func planAll(ctx context.Context, s *session, files []jobFile, rs []*glue.Resource) (*broker.Plan, error) {
 	for _, f := range files {
 		s.jobs.WholeOrder = s.jobs.WholeOrder || f.set.Collocated
 	}
-	p, err := s.jobs.Plan(ctx, jobsOf(files), s.resources())
+	p, err := s.jobs.Plan(ctx, jobsOf(files), rs)
 	if err != nil {
 		return nil, err
 	}

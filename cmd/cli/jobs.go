@@ -7,27 +7,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"gridbroker/broker"
 	"gridbroker/credential"
 	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 	"gridbroker/plugins/history"
 )
-
-// openStore opens the job records, and the history learnt from jobs. Only
-// verbs about jobs pay for it.
-func openStore(d *deps, s *session) error {
-	store, err := openRecords(d, s.conf)
-	if err != nil {
-		return err
-	}
-	s.jobs.Store = store
-	return nil
-}
 
 // openRecords opens the job records. What says where jobs are and where they
 // are cancelled must not have been written by others.
@@ -41,101 +30,97 @@ func openRecords(d *deps, c config) (*jobs.SQLite, error) {
 	return jobs.OpenStore(dir, d.env.Now)
 }
 
-// openPast opens the job records for a plan that is only shown: so it counts
-// the jobs sent before, as the plan of a submission does. It goes without them
-// where they cannot be opened.
-func openPast(d *deps, s *session) {
-	if err := openStore(d, s); err != nil && d.verbose > 0 {
-		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
-	}
-}
-
-// openServices opens the registry of tasks and the services that are asked
-// about resources. Without the registry everything works.
-func openServices(d *deps, s *session) error {
-	h := openHistory(d, s)
-	conf := s.conf
-	conf.Sources = slices.Concat(conf.Sources, s.plan.info)
-	services, err := newServices(d, conf, s.backends, h)
+// openServices opens the services that are asked about resources. Without the
+// registry of tasks (nil) everything works.
+func openServices(d *deps, conf config, b *plugins.Registry, h *history.Registry, info []string) (broker.Services, error) {
+	conf.Sources = slices.Concat(conf.Sources, info)
+	services, err := newServices(d, conf, b, h)
 	if err != nil {
 		path, _ := configPath(d)
-		return usageError(fmt.Errorf("%s: services: %w", path, err))
+		return services, usageError(fmt.Errorf("%s: services: %w", path, err))
 	}
-	s.jobs.Services = services
-	if h != nil {
-		s.jobs.Recorders = []plugins.Recorder{h}
-	}
-	return nil
+	return services, nil
 }
 
-// openHistory opens the registry of tasks, once; nil where it cannot be used,
-// which is said.
-func openHistory(d *deps, s *session) *history.Registry {
-	s.opening.Do(func() {
-		h, err := history.Open(stateDir(d, s.conf), d.env.Now)
+// lateHistory is the registry of tasks, opened when it is first wanted: looking
+// at jobs that go on does not pay for it.
+type lateHistory struct {
+	deps *deps
+	dir  string
+	once sync.Once
+	kept *history.Registry // nil: not open, or not to be used
+}
+
+// open gives nil where the registry cannot be used, which is said.
+func (l *lateHistory) open() *history.Registry {
+	l.once.Do(func() {
+		h, err := history.Open(l.dir, l.deps.env.Now)
 		if err != nil {
-			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			fmt.Fprintf(l.deps.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 			return
 		}
-		s.history = h
+		l.kept = h
 	})
-	return s.history
+	return l.kept
 }
 
-// learnFromEnds opens the registry when the first job is seen to end: looking
-// at jobs that go on does not pay for it.
-func learnFromEnds(d *deps, s *session) {
-	if s.jobs.Recorders == nil {
-		s.jobs.Recorders = []plugins.Recorder{lateRecorder{func() *history.Registry { return openHistory(d, s) }}}
+func (l *lateHistory) close() {
+	if l.kept != nil {
+		l.kept.Close()
 	}
 }
 
-type lateRecorder struct{ open func() *history.Registry }
-
-func (l lateRecorder) Sent(ctx context.Context, attempts []plugins.Attempt) error {
+// Sent implements plugins.Recorder.
+func (l *lateHistory) Sent(ctx context.Context, attempts []plugins.Attempt) error {
 	if h := l.open(); h != nil {
 		return h.Sent(ctx, attempts)
 	}
 	return nil
 }
 
-func (l lateRecorder) Ended(ctx context.Context, ends []plugins.End) error {
+// Ended implements plugins.Recorder.
+func (l *lateHistory) Ended(ctx context.Context, ends []plugins.End) error {
 	if h := l.open(); h != nil {
 		return h.Ended(ctx, ends)
 	}
 	return nil
 }
 
-// withJobs opens a session and selects jobs for a verb, asking the back-ends
+// openJobs opens a session and selects jobs for a verb, asking the back-ends
 // about them first where the verb wants that.
-func withJobs(d *deps, cmd *cobra.Command, p planning, args []string, sel selection, live bool, do func(context.Context, *session, []*jobs.Outcome) error) error {
+func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
 	if sel.asking != never {
 		warm(d) // a connection is likely to follow
 	}
-	s, err := openBroker(d, p)
+	n.records, n.learns = mustRecords, n.learns || sel.asks()
+	s, err := openSession(d, p, n)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer s.close()
-	if err := openStore(d, s); err != nil {
-		return err
-	}
-	rs, err := selectJobs(cmd.Context(), d, s.jobs.Store, args, sel, live)
+	rs, err := s.selected(ctx, d, sel)
 	if err != nil {
-		return err
+		s.close()
+		return nil, nil, err
+	}
+	return s, rs, nil
+}
+
+// selected are the jobs that a verb is about; what takes long is shown until the
+// session is closed.
+func (s *session) selected(ctx context.Context, d *deps, sel selection) ([]*jobs.Outcome, error) {
+	rs, err := selectJobs(ctx, d, s.jobs.Store, sel.ids, sel, sel.live)
+	if err != nil {
+		return nil, err
 	}
 	var stop func()
 	s.jobs.Progress, stop = showProgress(d)
-	defer stop()
+	s.ending = append(s.ending, stop)
 	if sel.asks() {
-		if rs, err = refreshed(cmd.Context(), d, s, rs, sel); err != nil {
-			return err
+		if rs, err = refreshed(ctx, d, s, rs, sel); err != nil {
+			return nil, err
 		}
 	}
-	if err := confirm(d, cmd.Name(), sel, len(args) > 0, len(rs)); err != nil {
-		return err
-	}
-	return do(cmd.Context(), s, rs)
+	return rs, confirm(d, sel.verb, sel, len(sel.ids) > 0, len(rs))
 }
 
 // recordDocument is a job in JSON.

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
-
-	"gridbroker/jobs"
 )
 
 func listCmd(d *deps) *cobra.Command {
@@ -30,9 +26,13 @@ Without any, all recorded jobs.`,
 				return err
 			}
 			sel.all = sel.all || len(args) == 0 && !sel.given()
-			return withJobs(d, cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				return viewJobs(d, "list", rs, view)
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return viewJobs(d, "list", rs, view)
 		},
 	}
 	sel.register(cmd)

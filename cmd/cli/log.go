@@ -37,17 +37,21 @@ what the back-end itself has logged about it.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				logs, err := readLogs(ctx, s, rs, !own)
-				if err != nil {
-					return err
-				}
-				if d.json {
-					return printJSON(d, "log", logDocument{logs})
-				}
-				printLogs(d, rs, logs)
-				return nil
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			logs, err := readLogs(cmd.Context(), s, rs, !own)
+			if err != nil {
+				return err
+			}
+			if d.json {
+				return printJSON(d, "log", logDocument{logs})
+			}
+			printLogs(d, rs, logs)
+			return nil
 		},
 	}
 	sel.register(cmd)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,7 +40,7 @@ one reason against every resource that does not.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			return runMatch(d, cmd, args, f)
+			return runMatch(cmd.Context(), d, args, f)
 		},
 	}
 	f.register(cmd.Flags())
@@ -50,33 +51,32 @@ one reason against every resource that does not.`,
 	return cmd
 }
 
-func runMatch(d *deps, cmd *cobra.Command, args []string, f matchOptions) error {
+func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error {
 	files, err := readJobs(d, args)
 	if err != nil {
 		return err
 	}
-	s, err := openBroker(d, f.planning)
+	all := jobsOf(files)
+	f.planning = f.regarding(all)
+	s, err := openSession(d, f.planning, needs{records: mayRecords, services: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	openPast(d, s)
-	if err := openServices(d, s); err != nil {
+	memberOf(d, s.jobs.Rules, f.vo, all)
+	snap, err := look(ctx, d, s, f.discovery)
+	if err != nil {
 		return err
 	}
-	regard(d, s, jobsOf(files))
-	if err := look(cmd.Context(), d, s); err != nil {
-		return err
-	}
-	p, err := planAll(cmd.Context(), s, files)
+	p, err := planAll(ctx, s, files, references(snap))
 	if err != nil {
 		return err
 	}
 	if d.json {
-		if err := printJSON(d, "match", matchDocument(p, s, f.explain)); err != nil {
+		if err := printJSON(d, "match", matchDocument(p, snap, f.explain)); err != nil {
 			return err
 		}
-	} else if err := printMatch(d, p, s, f); err != nil {
+	} else if err := printMatch(d, p, f); err != nil {
 		return err
 	}
 	return unmatched(p)
@@ -92,7 +92,7 @@ func unmatched(p *broker.Plan) error {
 	return nil
 }
 
-func printMatch(d *deps, p *broker.Plan, s *session, f matchOptions) error {
+func printMatch(d *deps, p *broker.Plan, f matchOptions) error {
 	shown := map[*broker.Match]bool{}
 	for i, j := range p.Jobs {
 		if shown[j.Match] {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -48,13 +47,17 @@ NAME-ID.attemptN.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, dir), Files: want, Attempt: attempt})
-				if err != nil {
-					return err
-				}
-				return printOutput(d, rs, got, len(args) > 0)
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			got, err := s.jobs.Output(cmd.Context(), rs, jobs.Wanted{Dir: abs(d, dir), Files: want, Attempt: attempt})
+			if err != nil {
+				return err
+			}
+			return printOutput(d, rs, got, len(args) > 0)
 		},
 	}
 	sel.register(cmd)

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -15,12 +14,12 @@ import (
 	"gridbroker/broker"
 	"gridbroker/broker/clock"
 	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
-	"gridbroker/plugins/history"
 	"gridbroker/rank"
 )
 
@@ -45,50 +44,84 @@ func (p *planning) register(f *pflag.FlagSet) {
 	f.Uint64Var(&p.seed, "seed", 0, "seed of the draws among equals (default: another one each time)")
 }
 
-// session is an open broker with what it works on.
+// session is what a verb about jobs works with. All of it is there once it is
+// open; what is open is closed with it.
 type session struct {
 	conf     config
 	backends *plugins.Registry
 	jobs     *jobs.Controller
-	plan     planning
-	snapshot infosys.Snapshot
-	opening  sync.Once
-	history  *history.Registry // nil: not open
+	history  *lateHistory
+	ending   []func() // what closing does besides
 }
 
 func (s *session) close() {
-	s.backends.Close()
-	if s.history != nil {
-		s.history.Close()
+	for _, end := range s.ending {
+		end()
 	}
+	s.backends.Close()
+	s.history.close()
 	if s.jobs.Store != nil {
 		s.jobs.Store.Close()
 	}
 }
 
-// scouts bounds what resources get that are not known to run jobs, as the
-// configuration says; follow: the jobs are waited for.
-func (s *session) scouts(follow bool) {
-	if s.conf.Scouts > 0 {
-		s.jobs.Scouts = jobs.NewScouts(s.conf.Scouts, follow)
-	}
+// needs are what a verb wants of a session beyond back-ends and policy.
+type needs struct {
+	records  records
+	services bool     // to be asked about resources
+	learns   bool     // jobs may be seen to end: that is kept for later choices
+	scouts   scouting // jobs are sent
 }
 
-// resources of the snapshot, by reference.
-func (s *session) resources() []*glue.Resource {
-	rs := make([]*glue.Resource, len(s.snapshot.Resources))
+// records tells whether a verb can go without the job records.
+type records int
+
+const (
+	noRecords   records = iota
+	mayRecords          // a plan that is only shown counts the jobs sent before, if it can
+	mustRecords         // a verb about jobs
+)
+
+// scouting bounds what resources get that are not known to run jobs.
+type scouting struct {
+	on     bool
+	follow bool // the jobs are waited for
+	set    bool // most is in the place of the configured number
+	most   int
+}
+
+// references are the resources of a snapshot, by reference.
+func references(snapshot infosys.Snapshot) []*glue.Resource {
+	rs := make([]*glue.Resource, len(snapshot.Resources))
 	for i := range rs {
-		rs[i] = &s.snapshot.Resources[i]
+		rs[i] = &snapshot.Resources[i]
 	}
 	return rs
 }
 
-// open makes a broker from configuration and flags, without asking anybody.
-func openBroker(d *deps, p planning) (*session, error) {
+// openSession opens what a verb needs, without asking anybody.
+func openSession(d *deps, p planning, n needs) (*session, error) {
 	conf, err := loadConfig(d)
 	if err != nil {
 		return nil, err
 	}
+	b, err := newBroker(d, conf, p)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{
+		conf: conf, backends: b.Registry, history: &lateHistory{deps: d, dir: stateDir(d, conf)},
+		jobs: &jobs.Controller{Broker: b, Origin: origin(d, p), Settle: time.Duration(conf.Settle)},
+	}
+	if err := s.fit(d, p.info, n); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// newBroker is a broker by configuration and flags, with its back-ends open.
+func newBroker(d *deps, conf config, p planning) (*broker.Broker, error) {
 	policy, err := policyOf(d, conf, p)
 	if err != nil {
 		return nil, usageError(err)
@@ -104,13 +137,48 @@ func openBroker(d *deps, p planning) (*session, error) {
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	b := &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: d.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}
-	return &session{conf: conf, backends: backends, plan: p, jobs: &jobs.Controller{Broker: b, Origin: origin(d, p), Settle: time.Duration(conf.Settle)}}, nil
+	return &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: d.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}, nil
+}
+
+// fit opens what is needed besides the back-ends; info are the sources that the
+// command names.
+func (s *session) fit(d *deps, info []string, n needs) error {
+	if n.records != noRecords {
+		store, err := openRecords(d, s.conf)
+		switch {
+		case err == nil:
+			s.jobs.Store = store
+		case n.records == mustRecords:
+			return err
+		case d.verbose > 0:
+			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+		}
+	}
+	if n.services {
+		services, err := openServices(d, s.conf, s.backends, s.history.open(), info)
+		if err != nil {
+			return err
+		}
+		s.jobs.Services = services
+	}
+	if n.learns || n.services && s.history.open() != nil {
+		s.jobs.Recorders = []plugins.Recorder{s.history}
+	}
+	if n.scouts.on {
+		most := s.conf.Scouts
+		if n.scouts.set {
+			most = n.scouts.most
+		}
+		if most > 0 {
+			s.jobs.Scouts = jobs.NewScouts(most, n.scouts.follow)
+		}
+	}
+	return nil
 }
 
 // origin is what the flags say of where to look, good in any directory.
 func origin(d *deps, p planning) jobs.Origin {
-	from := jobs.Origin{Sites: p.sites}
+	from := jobs.Origin{Sites: p.sites, Attributes: p.extra}
 	for _, raw := range p.info {
 		if path, ok := strings.CutPrefix(raw, "file:"); ok && !strings.HasPrefix(path, "/") {
 			raw = "file:" + abs(d, path)
@@ -175,26 +243,25 @@ func identity(d *deps, c config) broker.Identity {
 
 // memberOf puts --vo in the place of what the jobs say, and warns where the
 // credential's attributes are of other VOs.
-func memberOf(d *deps, s *session, jobs []*jdl.Job) {
+func memberOf(d *deps, rules broker.Rules, vo string, jobs []*jdl.Job) {
 	warned := map[string]bool{}
 	for _, job := range jobs {
-		if s.plan.vo != "" {
-			job.VO = s.plan.vo
+		if vo != "" {
+			job.VO = vo
 		}
-		if s.jobs.Rules.Lacks(job) && !warned[job.VO] {
+		if rules.Lacks(job) && !warned[job.VO] {
 			warned[job.VO] = true
 			fmt.Fprintf(d.env.Err, "grid: %s: the credential has no attributes of %s, only %s; sites may refuse it: grid auth proxy --voms %s\n",
-				job.Name, job.VO, strings.Join(s.jobs.Rules.Identity.FQANs, ", "), job.VO)
+				job.Name, job.VO, strings.Join(rules.Identity.FQANs, ", "), job.VO)
 		}
 	}
 }
 
-// regard makes a session fit for jobs: as whose members they run, and which
-// attributes beyond the usual are to be asked for.
-func regard(d *deps, s *session, jobs []*jdl.Job) {
-	memberOf(d, s, jobs)
-	s.plan.extra = broker.Attributes(jobs)
-	s.jobs.Origin.Attributes = s.plan.extra
+// regarding makes a planning ask for the attributes that jobs look at beyond
+// the usual.
+func (p planning) regarding(jobs []*jdl.Job) planning {
+	p.extra = broker.Attributes(jobs)
+	return p
 }
 
 func credentialEnv(d *deps) credential.Env {
@@ -202,20 +269,19 @@ func credentialEnv(d *deps) credential.Env {
 }
 
 // look discovers resources for a session and says which sources failed.
-func look(ctx context.Context, d *deps, s *session) error {
-	snap, err := discover(ctx, d, s.conf, s.backends, s.plan.discovery)
+func look(ctx context.Context, d *deps, s *session, where discovery) (infosys.Snapshot, error) {
+	snap, err := discover(ctx, d, s.conf, s.backends, where)
 	if err != nil {
-		return err
+		return snap, err
 	}
-	s.snapshot = snap
 	reportSources(d, snap)
 	if err := ctx.Err(); err != nil {
-		return err
+		return snap, err
 	}
 	if locked(d, snap) != nil {
-		return &exitError{exitCredential, errReported}
+		return snap, &exitError{exitCredential, errReported}
 	}
-	return nil
+	return snap, nil
 }
 
 // ago writes how long ago a time is, in its two largest units.

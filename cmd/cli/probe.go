@@ -62,23 +62,21 @@ The exit code is 0 when every resource did well, 5 when some did, 1 when none.`,
 }
 
 func runProbe(ctx context.Context, d *deps, f probeOptions) error {
-	s, err := openBroker(d, f.planning)
+	s, err := openSession(d, f.planning, needs{records: mustRecords, services: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := errors.Join(openStore(d, s), openServices(d, s)); err != nil {
-		return err
-	}
 	s.jobs.Services = broker.Services{} // neither bans nor forecasts
-	if err := look(ctx, d, s); err != nil {
+	snap, err := look(ctx, d, s, f.discovery)
+	if err != nil {
 		return err
 	}
 	var found []*probed
 	plan := &broker.Plan{Made: d.env.Now(), Policy: s.jobs.Policy.Name}
-	for _, r := range s.resources() {
+	for _, r := range references(snap) {
 		if slices.ContainsFunc(f.sites, func(name string) bool { return broker.Named(name, r) }) {
-			found = append(found, probePlan(ctx, d, s, r, plan))
+			found = append(found, probePlan(ctx, d, s, f.vo, r, plan))
 		}
 	}
 	if len(found) == 0 {
@@ -103,11 +101,11 @@ func probeJob(d *deps) (*jdl.Job, error) {
 }
 
 // probePlan adds the job for one resource to the plan, if it matches.
-func probePlan(ctx context.Context, d *deps, s *session, r *glue.Resource, plan *broker.Plan) *probed {
+func probePlan(ctx context.Context, d *deps, s *session, vo string, r *glue.Resource, plan *broker.Plan) *probed {
 	p := &probed{Resource: r.ID, Name: r.Name, Stage: "match"}
 	job, err := probeJob(d)
 	if err == nil {
-		memberOf(d, s, []*jdl.Job{job})
+		memberOf(d, s.jobs.Rules, vo, []*jdl.Job{job})
 		var one *broker.Plan
 		if one, err = s.jobs.Plan(ctx, []*jdl.Job{job}, []*glue.Resource{r}); err == nil {
 			if err = one.Jobs[0].Err; err == nil {

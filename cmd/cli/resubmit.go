@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"gridbroker/jobs"
@@ -32,21 +30,21 @@ that failed, and grid watch sends those after them.
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return withJobs(d, cmd, p, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := openServices(d, s); err != nil {
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, p, sel, needs{services: true, scouts: scouting{on: true, follow: wait}})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.jobs.Resubmit(cmd.Context(), rs, jobs.Anew{Discover: rediscover(d, s, p.discovery), Anywhere: again, Done: force}); err != nil {
+				return err
+			}
+			if wait {
+				if err := followJobs(cmd.Context(), d, s, p.discovery, rs, true); err != nil {
 					return err
 				}
-				s.scouts(wait)
-				if err := s.jobs.Resubmit(ctx, rs, jobs.Anew{Discover: rediscover(d, s), Anywhere: again, Done: force}); err != nil {
-					return err
-				}
-				if wait {
-					if err := followJobs(ctx, d, s, rs, true); err != nil {
-						return err
-					}
-				}
-				return showJobs(d, "resubmit", rs)
-			})
+			}
+			return showJobs(d, "resubmit", rs)
 		},
 	}
 	p.register(cmd.Flags())
@@ -70,12 +68,16 @@ long jobs outlive the proxy they were submitted with.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := s.jobs.Renew(ctx, rs); err != nil {
-					return err
-				}
-				return showJobs(d, "refresh", rs)
-			})
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := s.jobs.Renew(cmd.Context(), rs); err != nil {
+				return err
+			}
+			return showJobs(d, "refresh", rs)
 		},
 	}
 	sel.register(cmd)

@@ -97,12 +97,18 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return err
 	}
 	sayWarnings(d, set)
-	s, err := openToSend(ctx, d, f.planning, []jobFile{{"run", set}})
+	f.planning = f.regarding(set.Jobs)
+	s, err := openSession(d, f.planning, needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	p, err := planAll(ctx, s, []jobFile{{"run", set}})
+	memberOf(d, s.jobs.Rules, f.vo, set.Jobs)
+	snap, err := look(ctx, d, s, f.discovery)
+	if err != nil {
+		return err
+	}
+	p, err := planAll(ctx, s, []jobFile{{"run", set}}, references(snap))
 	if err != nil {
 		return err
 	}
@@ -114,25 +120,6 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 		return err
 	}
 	return runJob(ctx, d, s, rs[0], f)
-}
-
-// openToSend opens all that a submission needs and looks for resources.
-func openToSend(ctx context.Context, d *deps, p planning, files []jobFile) (*session, error) {
-	s, err := openBroker(d, p)
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{
-		func() error { return openStore(d, s) },
-		func() error { return openServices(d, s) },
-		func() error { s.scouts(true); regard(d, s, jobsOf(files)); return look(ctx, d, s) },
-	} {
-		if err := step(); err != nil {
-			s.close()
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // runJob follows the job, shows what it prints and brings its files.
@@ -149,7 +136,7 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		st.out, st.err = &out, &said
 	}
 	err := s.jobs.Wait(ctx, []*jobs.Outcome{o}, jobs.Waiting{
-		Discover: rediscover(d, s), Pause: 2 * time.Second, First: 10 * time.Millisecond,
+		Discover: rediscover(d, s, f.discovery), Pause: 2 * time.Second, First: 10 * time.Millisecond,
 		Seen: func(os []*jobs.Outcome) { st.follow(ctx, os[0]) },
 	})
 	if errors.Is(err, context.Canceled) {

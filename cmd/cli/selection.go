@@ -28,6 +28,9 @@ type selection struct {
 	yes    bool
 	sure   bool // the verb ends or removes jobs
 	asking asking
+	ids    []string // the arguments
+	live   bool     // without any: all jobs that have not ended
+	verb   string
 }
 
 // asking is when a verb asks the back-ends about the jobs before its own work.
@@ -170,7 +173,6 @@ func nowOnly(rs []*jobs.Outcome, choose *chooser) ([]*jobs.Outcome, error) {
 // refreshed asks the back-ends about the jobs, and then keeps those that are
 // as the user described them. Errors of the others are reported here.
 func refreshed(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, sel selection) ([]*jobs.Outcome, error) {
-	learnFromEnds(d, s)
 	if err := s.jobs.Refresh(ctx, rs); err != nil {
 		return nil, err
 	}
@@ -286,15 +288,16 @@ func ids(d *deps, args []string) ([]string, error) {
 // completeIDs offers job ids to the shell.
 func completeIDs(d *deps) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		s, err := openBroker(d, planning{})
+		conf, err := loadConfig(d)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer s.close()
-		if err := openStore(d, s); err != nil {
+		store, err := openRecords(d, conf)
+		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		rs, err := s.jobs.Store.Select(cmd.Context(), jobs.Query{})
+		defer store.Close()
+		rs, err := store.Select(cmd.Context(), jobs.Query{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -27,21 +26,25 @@ it used.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withJobs(d, cmd, planning{}, args, sel, false, func(_ context.Context, _ *session, rs []*jobs.Outcome) error {
-				if d.json {
-					if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
-						return err
-					}
-					return outcomeOf(d, rs, jobErr)
-				}
-				for i, r := range rs {
-					if i > 0 {
-						fmt.Fprintln(d.env.Out)
-					}
-					showJob(d, r)
+			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if d.json {
+				if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
+					return err
 				}
 				return outcomeOf(d, rs, jobErr)
-			})
+			}
+			for i, r := range rs {
+				if i > 0 {
+					fmt.Fprintln(d.env.Out)
+				}
+				showJob(d, r)
+			}
+			return outcomeOf(d, rs, jobErr)
 		},
 	}
 	sel.register(cmd)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,9 +30,13 @@ Without any, all jobs that have not ended.`,
 			if err := view.check(); err != nil {
 				return err
 			}
-			return withJobs(d, cmd, planning{}, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				return viewJobs(d, "status", rs, view)
-			})
+			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return viewJobs(d, "status", rs, view)
 		},
 	}
 	sel.register(cmd)

@@ -12,6 +12,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/foreign"
 	"gridbroker/glue"
+	"gridbroker/infosys"
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
@@ -75,32 +76,26 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	if err != nil {
 		return err
 	}
-	s, err := openBroker(d, f.planning)
+	all := jobsOf(files)
+	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: f.wait, set: f.scoutsSet, most: f.scouts}}
+	if f.dryRun {
+		n.records = mayRecords
+	}
+	f.planning = f.regarding(all)
+	s, err := openSession(d, f.planning, n)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if f.dryRun {
-		openPast(d, s)
-	} else if err := openStore(d, s); err != nil {
-		return err
-	}
-	if err := openServices(d, s); err != nil {
-		return err
-	}
-	if f.scoutsSet {
-		s.conf.Scouts = f.scouts
-	}
-	s.scouts(f.wait)
-	regard(d, s, jobsOf(files))
-	p, err := planSubmission(ctx, d, s, files, &f)
+	memberOf(d, s.jobs.Rules, f.vo, all)
+	p, snap, err := planSubmission(ctx, d, s, files, &f)
 	if err != nil {
 		return err
 	}
 	reportServices(d, p)
 	sayUnranked(d, p)
 	if f.dryRun {
-		return dryRun(d, p, s)
+		return dryRun(d, p, snap)
 	}
 	rs, err := sendPlan(ctx, d, s, p, files)
 	if f.via.orDirect {
@@ -109,7 +104,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	switch {
 	case err != nil:
 	case f.wait:
-		err = followJobs(ctx, d, s, rs, true)
+		err = followJobs(ctx, d, s, f.discovery, rs, true)
 	default:
 		sayUnsent(d, s, rs)
 	}
@@ -129,34 +124,41 @@ func printSubmitted(d *deps, p *broker.Plan, rs []*jobs.Outcome) error {
 
 // planSubmission looks for resources and plans; with a central scheduler that is
 // the one resource, or with --or-direct the first choice.
-func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f *submitOptions) (*broker.Plan, error) {
-	f.via.url = schedulerURL(f.via.url, f.viaSet, s.conf)
-	var central *glue.Resource
-	var err error
-	if f.via.url != "" {
-		if central, err = f.via.resource(ctx, s.backends); err != nil {
-			return nil, err
-		}
-		if !f.via.orDirect {
-			s.plan.info = []string{f.via.url}
-		}
-	} else if f.via.orDirect {
-		return nil, usageError(errors.New("--or-direct: there is no scheduler to go past; name one with --via"))
+func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f *submitOptions) (*broker.Plan, infosys.Snapshot, error) {
+	central, err := f.scheduler(ctx, s)
+	if err != nil {
+		return nil, infosys.Snapshot{}, err
 	}
-	if err := look(ctx, d, s); err != nil {
-		return nil, err
+	snap, err := look(ctx, d, s, f.discovery)
+	if err != nil {
+		return nil, snap, err
 	}
-	p, err := planAll(ctx, s, files)
+	p, err := planAll(ctx, s, files, references(snap))
 	if err == nil && central != nil && f.via.orDirect {
 		f.via.ahead(p, central)
 	}
-	return p, err
+	return p, snap, err
+}
+
+// scheduler is the central scheduler, if jobs go to one: it is the only source
+// then, or with --or-direct the first choice.
+func (f *submitOptions) scheduler(ctx context.Context, s *session) (*glue.Resource, error) {
+	f.via.url = schedulerURL(f.via.url, f.viaSet, s.conf)
+	switch {
+	case f.via.url == "" && f.via.orDirect:
+		return nil, usageError(errors.New("--or-direct: there is no scheduler to go past; name one with --via"))
+	case f.via.url == "":
+		return nil, nil
+	case !f.via.orDirect:
+		f.info = []string{f.via.url}
+	}
+	return f.via.resource(ctx, s.backends)
 }
 
 // dryRun shows the plan, a line per job.
-func dryRun(d *deps, p *broker.Plan, s *session) error {
+func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	if d.json {
-		if err := printJSON(d, "submit.plan", matchDocument(p, s, false)); err != nil {
+		if err := printJSON(d, "submit.plan", matchDocument(p, snap, false)); err != nil {
 			return err
 		}
 		return unmatched(p)
@@ -342,14 +344,14 @@ func endErr(r *jobs.Outcome) error {
 
 // rediscover is how jobs that are sent later find resources: from where their
 // user sent them first, unless this command names sources.
-func rediscover(d *deps, s *session) jobs.Discover {
-	named := s.plan.info
+func rediscover(d *deps, s *session, named discovery) jobs.Discover {
 	return func(ctx context.Context, from jobs.Origin) ([]*glue.Resource, error) {
-		if s.plan.info = named; len(named) == 0 {
-			s.plan.info = from.Sources
+		where := named
+		if len(where.info) == 0 {
+			where.info = from.Sources
 		}
-		s.plan.extra = from.Attributes
-		err := look(ctx, d, s)
-		return s.resources(), err
+		where.extra = from.Attributes
+		snap, err := look(ctx, d, s, where)
+		return references(snap), err
 	}
 }

@@ -33,22 +33,22 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			return withJobs(d, cmd, p, args, sel, true, func(ctx context.Context, s *session, rs []*jobs.Outcome) error {
-				if err := openServices(d, s); err != nil {
-					return err
+			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
+			s, rs, err := openJobs(cmd.Context(), d, p, sel, needs{services: true, scouts: scouting{on: true, follow: true}})
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			err = followJobs(cmd.Context(), d, s, p.discovery, rs, false)
+			if d.json {
+				if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
+					return jerr
 				}
-				s.scouts(true)
-				err := followJobs(ctx, d, s, rs, false)
-				if d.json {
-					if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
-						return jerr
-					}
-				}
-				if err != nil {
-					return err
-				}
-				return outcomeOf(d, rs, endErr)
-			})
+			}
+			if err != nil {
+				return err
+			}
+			return outcomeOf(d, rs, endErr)
 		},
 	}
 	p.register(cmd.Flags())
@@ -57,12 +57,12 @@ Without any, all jobs that have not ended.`,
 }
 
 // follow waits for jobs and shows them meanwhile.
-func followJobs(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome, brief bool) error {
+func followJobs(ctx context.Context, d *deps, s *session, where discovery, rs []*jobs.Outcome, brief bool) error {
 	show := changeLines(d, rs, brief)
 	if d.env.Terminal && !d.json {
 		show = liveTable(d)
 	}
-	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: rediscover(d, s), Seen: show, Pause: 5 * time.Second})
+	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: rediscover(d, s, where), Seen: show, Pause: 5 * time.Second})
 	if errors.Is(err, context.Canceled) {
 		return interrupted{"interrupted; the jobs go on, and grid watch follows them"}
 	}

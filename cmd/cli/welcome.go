@@ -50,12 +50,12 @@ func credentialLine(d *deps) string {
 }
 
 func jobsLine(d *deps, cmd *cobra.Command, c config) string {
-	s := &session{conf: c, jobs: &jobs.Controller{}}
-	if err := openStore(d, s); err != nil {
+	store, err := openRecords(d, c)
+	if err != nil {
 		return err.Error()
 	}
-	defer s.jobs.Store.Close()
-	live, err := s.jobs.Store.Select(cmd.Context(), jobs.Query{Live: true})
+	defer store.Close()
+	live, err := store.Select(cmd.Context(), jobs.Query{Live: true})
 	if err != nil {
 		return err.Error()
 	}
@@ -63,7 +63,7 @@ func jobsLine(d *deps, cmd *cobra.Command, c config) string {
 		return "none under way"
 	}
 	text := counted(len(live), "job") + " under way: grid status"
-	if followed(s) {
+	if store.Alive(followLease) {
 		text += " (grid follow is at work)"
 	}
 	return text
