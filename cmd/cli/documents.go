@@ -86,6 +86,7 @@ func siteDocuments() []Documented {
 	return []Documented{
 		kindOf[servingDocument]("serving", 1, "cache serve, manager serve, agent queues, run, wiki serve, scheduler serve: where it listens, once it does"),
 		kindOf[environmentsDocument]("env.list", 2, "env list"),
+		kindOf[pushDocument]("env.push", 2, "env push: the image as other sites import it"),
 		kindOf[imageDocument]("env.image", 2, "env build, import: the image and its definition"),
 		kindOf[verifiedDocument]("env.verify", 1, "env verify"),
 		kindOf[removedDocument]("env.gc", 1, "env gc"),
@@ -212,6 +213,12 @@ type imageDocument struct {
 	Image      string `json:"image"`
 	Digest     string `json:"digest"`
 	Definition string `json:"definition"` // the file
+}
+
+type pushDocument struct {
+	Tag    string `json:"tag"`
+	Image  string `json:"image"` // docker://HOST/NAME
+	Digest string `json:"digest"`
 }
 
 type verifiedDocument struct {

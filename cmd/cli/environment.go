@@ -35,7 +35,8 @@ the cache of unpacked images. Settings are read from --node.`,
 		n.Fetch = registry.Client{}.Blobs
 		return n, nil
 	}
-	cmd.AddCommand(envListCmd(d, open), envRunCmd(d, open), envBuildCmd(d, open), envImportCmd(d, open), envVerifyCmd(d, open), envGCCmd(d, open))
+	cmd.AddCommand(envListCmd(d, open), envRunCmd(d, open), envBuildCmd(d, open), envImportCmd(d, open), envVerifyCmd(d, open), envGCCmd(d, open),
+		envPushCmd(d, open), envShellCmd(d, open))
 	return cmd
 }
 

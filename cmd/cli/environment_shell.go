@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"gridbroker/environment"
+)
+
+func envShellCmd(d *deps, open openNode) *cobra.Command {
+	var sandbox string
+	cmd := &cobra.Command{
+		Use:   "shell TAG",
+		Short: "Look around in an environment with its own shell",
+		Long: `Shell runs the environment's /bin/sh, seeing what a job sees, with --sandbox as its
+working directory. It has no terminal of its own, as jobs have none: keys that
+send signals act on the whole of it.`,
+		Example: "  grid env shell VEE-Debian11",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			node, err := open()
+			if err != nil {
+				return err
+			}
+			if node.Program, err = launchProgram(d); err != nil {
+				return err
+			}
+			job := &environment.Job{Argv: []string{"/bin/sh", "-i"}, Sandbox: environment.Sandbox{Dir: abs(d, sandbox)}}
+			return runEnvironment(d, node, args[0], job)
+		},
+	}
+	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the shell sees as its working directory")
+	return cmd
+}
