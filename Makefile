@@ -27,8 +27,11 @@ test-long: ## a million jobs through a simulated grid with faults, kills at ever
 unit: ## every test that needs no server
 	$(GO) test -race ./...
 
-release: ## archives, bill of materials and checksums in dist/: the same commit gives the same bytes
+release: ## archives, .deb and .rpm, licences, bills of materials and checksums in dist/: the same commit gives the same bytes
 	@testdata/release.sh dist
+
+release-check: ## make the release twice and compare; install, use and remove the .deb below a directory of its own
+	@testdata/release/check.sh
 
 check: ## gofmt, vet, staticcheck, layer test, known vulnerabilities
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run: gofmt -w .'; exit 1; }
@@ -65,4 +68,4 @@ clean: ## remove what was built
 	rm -rf bin dist
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long release unit check schemas bench fuzz testbed-up testbed-down install clean
+.PHONY: help build demo test test-long release release-check unit check schemas bench fuzz testbed-up testbed-down install clean

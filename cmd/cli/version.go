@@ -5,8 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// version is the module's version as the Go toolchain recorded it.
+// release is the version that a release was made as; the linker sets it.
+var release string
+
+// version is that of a release, else the module's version as the Go toolchain recorded it.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"
