@@ -6,9 +6,8 @@
 // Model learns, from these and a few facts of the job, the quantiles of the wait
 // (Model.Promise, Started, Left), and corrects the outer ones for every queue,
 // size of job and lead time. Where the queue cannot be seen, or is foretold worse
-// than past waits would, the waits of the job's class are what it goes by. A
-// Follower does all that for a cluster which is looked at now and then. Evaluate
-// measures it over a trace, beside other predictors.
+// than past waits would, the waits of the job's class are what it goes by. An
+// Evaluation measures it over a trace, beside other predictors.
 //
 // Times are Unix seconds, waits seconds from the moment of the forecast. Nothing
 // here is safe for concurrent use but a Distribution, which does not change.
