@@ -4,13 +4,14 @@ import "slices"
 
 // look looks through the queue, by priority: a job starts in the own system,
 // goes to the neighbour whose row fits, or stays. Where no room can have come
-// since the last look only jobs that are new are tried.
+// since the last look only jobs that are new are tried, and those that a bound
+// of hops keeps: one that would go on if it might ends the look.
 func (m *Manager) look() {
 	var none failed
-	kept := m.queue[:0]
+	kept, again := m.queue[:0], false
 	for i, j := range m.queue {
 		isNew := slices.Contains(m.added, i)
-		if m.rules.Strict && len(kept) > 0 || !m.inc && !isNew || none.covers(&j.Need) {
+		if m.rules.Strict && len(kept) > 0 || !m.inc && !isNew && !m.stays(j) || none.covers(&j.Need) {
 			kept = append(kept, j)
 			m.arrived(j, isNew)
 			continue
@@ -18,9 +19,11 @@ func (m *Manager) look() {
 		if m.place(j) {
 			continue
 		}
-		if m.bound(j) && m.rules.StayAtBound {
+		if m.stays(j) && m.fits(j) {
 			kept = append(kept, m.queue[i:]...)
-			break // and holds up those behind it
+			m.arrivedBehind(i)
+			again = true
+			break
 		}
 		if !j.Placed && !j.block && !m.bound(j) && !m.held(j) {
 			none.add(&j.Need)
@@ -30,7 +33,7 @@ func (m *Manager) look() {
 	}
 	clear(m.queue[len(kept):])
 	m.queue = kept
-	m.inc, m.added = false, m.added[:0]
+	m.inc, m.added = again, m.added[:0]
 }
 
 // arrived reports a job that came to wait here.
@@ -38,6 +41,24 @@ func (m *Manager) arrived(j *Job, isNew bool) {
 	if isNew {
 		m.out.Queued = append(m.out.Queued, *j)
 	}
+}
+
+// arrivedBehind reports the new jobs from place i of the queue on.
+func (m *Manager) arrivedBehind(i int) {
+	for _, at := range m.added {
+		if at >= i {
+			m.out.Queued = append(m.out.Queued, *m.queue[at])
+		}
+	}
+}
+
+// stays says whether a job has gone as far as it may and is to stay where it is.
+func (m *Manager) stays(j *Job) bool { return m.rules.StayAtBound && m.bound(j) }
+
+// fits says whether some neighbour's row has room for a job.
+func (m *Manager) fits(j *Job) bool {
+	n, _ := m.choose(j)
+	return n != Here
 }
 
 // bound says whether a job has gone as far as it may.
