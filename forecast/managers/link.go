@@ -33,8 +33,14 @@ type mark struct {
 	need   Resources
 }
 
-// take marks the row for a job that is sent: the amount at i goes, its rest comes.
-func (l *link) take(i int, need *Resources) { l.rooms = l.rooms.without(i, need) }
+// take marks the row for a job that is sent: the smallest amount that has room
+// for it goes, its rest comes. Whichever amount made the sender choose this
+// direction, the job takes the smallest that fits when it is there.
+func (l *link) take(need *Resources) {
+	if i := l.rooms.smallest(need); i >= 0 {
+		l.rooms = l.rooms.without(i, need)
+	}
+}
 
 // count counts a request and remembers it until a change has seen it.
 func (l *link) count(need *Resources, keep bool) {
@@ -46,7 +52,7 @@ func (l *link) count(need *Resources, keep bool) {
 
 // learn takes a neighbour's description in and marks it again with what it has not seen.
 // better says whether there may be room now where there was none.
-func (l *link) learn(m *Message, rules *Rules) (better bool) {
+func (l *link) learn(m *Message) (better bool) {
 	l.leaf = m.Leaf
 	kept := l.pending[:0]
 	for _, p := range l.pending {
@@ -61,15 +67,12 @@ func (l *link) learn(m *Message, rules *Rules) (better bool) {
 		l.whole = m.Whole
 	}
 	for i := range l.pending {
-		need := &l.pending[i].need
-		if at := l.choose(need, rules); at >= 0 {
-			l.take(at, need)
-		}
+		l.take(&l.pending[i].need)
 	}
 	return !l.rooms.Equal(before)
 }
 
-// choose returns the index of the amount that need would take in this row, or -1.
+// choose returns the index of the amount by which this row is compared with others, or -1 if none has room.
 func (l *link) choose(need *Resources, rules *Rules) int {
 	if rules.Worst {
 		return l.rooms.largest(need)
@@ -81,9 +84,8 @@ func (l *link) choose(need *Resources, rules *Rules) int {
 func (l *link) reset(up bool) { *l = link{role: l.role, up: up, fresh: up} }
 
 // expect does to the description last sent what the neighbour did to its row when it sent a job.
-func (l *link) expect(need *Resources, rules *Rules) {
-	row := link{rooms: l.told}
-	if at := row.choose(need, rules); at >= 0 {
-		l.told = append(make(Set, 0, len(l.told)+1), l.told...).without(at, need)
+func (l *link) expect(need *Resources) {
+	if i := l.told.smallest(need); i >= 0 {
+		l.told = append(make(Set, 0, len(l.told)+1), l.told...).without(i, need)
 	}
 }

@@ -92,12 +92,12 @@ func (m *Manager) place(j *Job) bool {
 	if m.bound(j) {
 		return !m.rules.StayAtBound && m.settle(j)
 	}
-	n, at := m.choose(j)
+	n, _ := m.choose(j)
 	if n == Here {
 		return false
 	}
 	if m.rules.Mark != MarkNone {
-		m.links[n].take(at, &j.Need)
+		m.links[n].take(&j.Need)
 	}
 	m.send(n, j)
 	return true
@@ -122,9 +122,9 @@ func (m *Manager) send(n Neighbour, j *Job) {
 	m.out.Sends = append(m.out.Sends, Send{To: n, Message: Message{Job: &out}})
 }
 
-// choose returns the neighbour and the amount in its row that a job takes: the
-// smallest that fits (or the largest, by the rules), children before the
-// parent, the earlier child first.
+// choose returns the neighbour that a job goes to and the amount in its row
+// that decided: the smallest that fits (or the largest, by the rules), children
+// before the parent, the earlier child first.
 func (m *Manager) choose(j *Job) (n Neighbour, at int) {
 	n = Here
 	for _, role := range []Role{Child, Parent} {

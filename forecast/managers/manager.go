@@ -145,14 +145,14 @@ func (m *Manager) Handle(now int64, from Neighbour, msg Message) (*Out, error) {
 		l.seen++
 		l.owes = m.rules.Mark == MarkAck && !m.rules.Silent
 		if m.rules.Silent && !msg.Job.Placed {
-			l.expect(&msg.Job.Need, &m.rules)
+			l.expect(&msg.Job.Need)
 		}
 		j := *msg.Job
 		j.from, j.block = from, m.rules.NoReturn
 		m.enqueue(&j)
 		return m.finish(now), nil
 	}
-	if l.learn(&msg, &m.rules) {
+	if l.learn(&msg) {
 		m.inc = true
 	}
 	m.shaped = m.shaped || msg.Whole != nil || msg.Shape != nil

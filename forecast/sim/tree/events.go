@@ -1,6 +1,7 @@
 package tree
 
-// kind orders events of one tick: ends before submissions before the rest.
+// kind is what an event is. Of one tick ends come first, submissions last, the
+// rest between them in the order in which they were made.
 type kind uint8
 
 const (
@@ -36,8 +37,16 @@ func (e *event) before(o *event) bool {
 	return a < b || a == b && e.seq < o.seq
 }
 
-// rank joins the kinds that are taken in the order in which they were made.
-func (e *event) rank() kind { return min(e.kind, arrive) }
+// rank orders the kinds.
+func (e *event) rank() int {
+	switch e.kind {
+	case end:
+		return 0
+	case submit:
+		return 2
+	}
+	return 1
+}
 
 func (c *calendar) add(at int64, k kind, who, what int) {
 	c.seq++
