@@ -64,6 +64,9 @@ func (m *Manager) Describe(n Neighbour) Set {
 // Told returns the description last sent to a neighbour.
 func (m *Manager) Told(n Neighbour) Set { return slices.Clone(m.links[n].told) }
 
+// SetInterval changes the least time between two changes on a link.
+func (m *Manager) SetInterval(interval int64) { m.rules.Interval = interval }
+
 // Wake returns when Tick is to be called next, 0 for never.
 func (m *Manager) Wake() int64 { return m.wake }
 

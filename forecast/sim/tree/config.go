@@ -57,11 +57,12 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// rules returns the managers' rules of a configuration.
+// rules returns the managers' rules of a configuration; the interval holds only
+// when the first descriptions are everywhere.
 func (c *Config) rules() managers.Rules {
 	return managers.Rules{
 		Strict: c.Discipline == "fcfs", Worst: c.Fit == "worst", Mark: c.Mark, RequestsFirst: c.ReqFirst,
-		NoReturn: c.Block, MaxHops: c.MaxHops, StayAtBound: !c.PlaceBound, Interval: c.Coalesce, Refresh: c.Refresh,
+		NoReturn: c.Block, MaxHops: c.MaxHops, StayAtBound: !c.PlaceBound, Refresh: c.Refresh,
 		Pool: c.Pool, Silent: c.Silent, Keep: c.Keep, MaxAge: c.MaxAge,
 	}
 }

@@ -86,7 +86,7 @@ func (s *sim) prepare() {
 }
 
 // exchange brings all links up. The first descriptions are everywhere before
-// the run begins; they are not counted.
+// the run begins; they are not counted, and no interval holds them up.
 func (s *sim) exchange() {
 	s.quiet = true
 	for i, n := range s.nodes {
@@ -100,6 +100,9 @@ func (s *sim) exchange() {
 		s.handle(p.to, p.parcel)
 	}
 	s.quiet = false
+	for _, n := range s.nodes {
+		n.manager.SetInterval(s.config.Coalesce)
+	}
 }
 
 func (s *sim) step(e event) {
@@ -115,7 +118,7 @@ func (s *sim) step(e event) {
 		}
 		s.receive(e.who, p)
 	case served:
-		s.serve(e.who, e.what)
+		s.serve(e.who)
 	case wake:
 		n := s.nodes[e.who]
 		n.wakeAt = 0
@@ -170,6 +173,8 @@ func (s *sim) receive(who int, p parcel) {
 	s.serveNext(who)
 }
 
+// serveNext takes the next message in: what follows from it follows at once,
+// and the manager is busy for as long as the message costs.
 func (s *sim) serveNext(who int) {
 	n := s.nodes[who]
 	if n.busy || len(n.inbox) == 0 || n.dead {
@@ -178,21 +183,21 @@ func (s *sim) serveNext(who int) {
 	took := s.config.Service + s.config.Scan*int64(n.manager.Len())
 	n.busy = true
 	n.busyTime += took
-	s.cal.add(s.now+took, served, who, n.inbox[0])
+	s.cal.add(s.now+took, served, who, 0)
+	p := s.take(n.inbox[0])
 	n.inbox = n.inbox[1:]
-}
-
-func (s *sim) serve(who, what int) {
-	n := s.nodes[who]
-	n.busy = false
-	p := s.take(what)
-	if n.dead {
-		return
-	}
 	if !s.lost(who, &p) {
 		s.handle(who, p)
 	}
-	s.serveNext(who)
+}
+
+// serve says that a manager is done with a message.
+func (s *sim) serve(who int) {
+	n := s.nodes[who]
+	n.busy = false
+	if !n.dead {
+		s.serveNext(who)
+	}
 }
 
 // handle lets a manager decide.
