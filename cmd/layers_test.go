@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"forecast/scheduler":      {"forecast/scheduler/plan", "forecast/wire", "jobs", "broker", "plugins", "batch", "credential", "rank", "glue", "jdl"},
 	"forecast/managers":       {},
 	"forecast/sim/tree":       {"forecast/managers"},
-	"forecast/sim":            {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/agent"},
+	"forecast/sim":            {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
 	"forecast/wire":           {},
 	"forecast/scheduler/plan": {},
 	"cmd":                     {"*"},

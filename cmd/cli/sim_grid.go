@@ -67,11 +67,12 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	}
 	bar, stop := showProgress(d)
 	began := d.env.Now()
-	result, err := s.Compare(ctx, f.parallel, func(r *sim.Run) {
+	options := sim.Options{Parallel: f.parallel, Done: func(r *sim.Run) {
 		if bar != nil {
 			bar.Step(r.Policy, 1, int64(len(s.Policies)*s.Seeds))
 		}
-	})
+	}}
+	result, err := s.Compare(ctx, options)
 	stop()
 	if err != nil {
 		return err
@@ -116,14 +117,14 @@ func writeTo(d *deps, name string, write func(io.Writer) error) error {
 
 func printGrid(d *deps, r *sim.Result) error {
 	heads := []string{"policy"}
-	for _, c := range sim.Columns() {
+	for _, c := range r.Shown() {
 		heads = append(heads, ">"+c.Title, ">±")
 	}
 	heads = append(heads, ">wait against "+r.Policies[0].Policy, ">±", "sure")
 	var rows [][]string
 	for _, p := range r.Policies {
 		row := []string{p.Policy}
-		for _, c := range sim.Columns() {
+		for _, c := range r.Shown() {
 			row = append(row, c.Text(p.Figures[c.Name].Mean), c.Text(p.Figures[c.Name].Half))
 		}
 		f, star := p.Figures["wait_mean"], ""

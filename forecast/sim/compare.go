@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sort"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -37,42 +38,66 @@ func (f Figure) Significant() bool { return math.Abs(f.Diff) > f.DiffHalf && f.D
 
 // figures are those of a run, by name.
 func (r *Run) figures() map[string]float64 {
-	return map[string]float64{
-		"wait_mean": r.MeanWait, "wait_median": r.MedianWait, "wait_p95": r.P95Wait, "bounded_slowdown_mean": r.Slowdown,
-		"completion_mean": r.Completion, "utilisation": r.Utilisation, "local_wait_mean": r.LocalWait, "spread": r.Spread,
-		"unplaced": float64(r.Unplaced),
+	per := float64(max(1, r.Jobs+r.Failed+r.Unplaced))
+	f := map[string]float64{
+		"wait_mean": r.MeanWait, "wait_median": r.MedianWait, "wait_p95": r.P95Wait, "wait_p99": r.P99Wait,
+		"bounded_slowdown_mean": r.Slowdown, "completion_mean": r.Completion, "utilisation": r.Utilisation,
+		"local_wait_mean": r.LocalWait, "global_to_local": r.MeanWait / max(1, r.LocalWait), "spread": r.Spread, "fairness": r.Fairness,
+		"unplaced": float64(r.Unplaced), "failed": float64(r.Failed), "again": float64(r.Again), "moved": float64(r.Moved),
+		"away": float64(r.Away) / per, "messages": float64(r.Messages) / per, "missed": float64(r.Missed) / float64(max(1, r.Booked)),
 	}
+	for _, c := range r.Classes {
+		f["wait_mean "+c.Name], f["bounded_slowdown_mean "+c.Name] = c.MeanWait, c.Slowdown
+	}
+	return f
 }
 
-// Compare plays every policy with every seed, so many at once, and tells of each that is done.
-func (s *Scenario) Compare(ctx context.Context, parallel int, done func(*Run)) (*Result, error) {
+// Options say how a comparison is played.
+type Options struct {
+	Parallel int
+	Done     func(*Run)              // is told of each run as it is done; may be nil
+	Have     map[RunID]*Run          // runs that were played before
+	Keep     func(RunID, *Run) error // keeps a new run; may be nil
+}
+
+// RunID names a run of a scenario.
+type RunID struct {
+	Policy string
+	Seed   uint64
+}
+
+// Compare plays every policy with every seed.
+func (s *Scenario) Compare(ctx context.Context, o Options) (*Result, error) {
 	runs := make([]*Run, len(s.Policies)*s.Seeds)
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, parallel))
-	finished := make(chan *Run, len(runs))
+	group.SetLimit(max(1, o.Parallel))
+	var mu sync.Mutex
 	for i, policy := range s.Policies {
 		for seed := range s.Seeds {
 			group.Go(func() error {
-				r, err := s.Play(ctx, policy, uint64(seed+1))
-				if err == nil {
-					runs[i*s.Seeds+seed] = r
-					finished <- r
+				id := RunID{policy, uint64(seed + 1)}
+				r := o.Have[id]
+				isNew := r == nil
+				if isNew {
+					var err error
+					if r, err = s.Play(ctx, policy, id.Seed); err != nil {
+						return err
+					}
 				}
-				return err
+				mu.Lock()
+				defer mu.Unlock()
+				runs[i*s.Seeds+seed] = r
+				if o.Done != nil {
+					o.Done(r)
+				}
+				if isNew && o.Keep != nil {
+					return o.Keep(id, r)
+				}
+				return nil
 			})
 		}
 	}
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		for r := range finished {
-			done(r)
-		}
-	}()
-	err := group.Wait()
-	close(finished)
-	<-told
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	return s.summarise(runs), nil
@@ -83,7 +108,7 @@ func (s *Scenario) summarise(runs []*Run) *Result {
 	for i, policy := range s.Policies {
 		mine := runs[i*s.Seeds : (i+1)*s.Seeds]
 		c := Compared{Policy: policy, Figures: map[string]Figure{}}
-		for name := range mine[0].figures() {
+		for name := range figureNames(mine) {
 			values, diffs := make([]float64, s.Seeds), make([]float64, s.Seeds)
 			for k := range mine {
 				values[k] = mine[k].figures()[name]
@@ -100,6 +125,17 @@ func (s *Scenario) summarise(runs []*Run) *Result {
 	return r
 }
 
+// figureNames are the figures of any of the runs.
+func figureNames(runs []*Run) map[string]bool {
+	names := map[string]bool{}
+	for _, r := range runs {
+		for name := range r.figures() {
+			names[name] = true
+		}
+	}
+	return names
+}
+
 // interval returns the mean and half the 95 % confidence interval.
 func interval(xs []float64) (mean, half float64) {
 	mean, sd := meanDeviation(xs)
@@ -110,11 +146,13 @@ func interval(xs []float64) (mean, half float64) {
 	return mean, half
 }
 
-// ecdf returns the distribution of waits over all seeds, at sixty points.
+// ecdf returns the distribution of waits over all seeds, at sixty points, from the sixty points of each.
 func ecdf(runs []*Run) (points [][2]float64) {
 	var all []float64
 	for _, r := range runs {
-		all = append(all, r.waits...)
+		for _, p := range r.ECDF {
+			all = append(all, p[0])
+		}
 	}
 	sort.Float64s(all)
 	for k := 0; k <= 60 && len(all) > 0; k++ {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,11 +27,33 @@ type Column struct {
 // Columns lists the figures of tables.
 func Columns() []Column {
 	return []Column{
-		{"wait_mean", "mean wait s", false, true}, {"wait_p95", "p95 s", false, true},
+		{"wait_mean", "mean wait s", false, true}, {"wait_median", "median s", false, true}, {"wait_p95", "p95 s", false, true},
 		{"bounded_slowdown_mean", "slowdown", false, true}, {"completion_mean", "completion s", false, true},
-		{"utilisation", "used %", true, false}, {"local_wait_mean", "local wait s", false, true}, {"spread", "spread %", true, true},
-		{"unplaced", "unplaced", false, true},
+		{"utilisation", "used %", true, false}, {"local_wait_mean", "local wait s", false, true}, {"fairness", "fair %", true, false},
+		{"messages", "messages", false, true},
 	}
+}
+
+// Rare lists figures that tables show where some policy has them.
+func Rare() []Column {
+	return []Column{
+		{"unplaced", "unplaced", false, true}, {"failed", "failed", false, true}, {"again", "sent again", false, true},
+		{"moved", "moved", false, true}, {"missed", "missed %", true, true},
+	}
+}
+
+// Shown are the columns of a result's tables.
+func (r *Result) Shown() []Column {
+	list := Columns()
+	for _, c := range Rare() {
+		for _, p := range r.Policies {
+			if p.Figures[c.Name].Mean != 0 {
+				list = append(list, c)
+				break
+			}
+		}
+	}
+	return list
 }
 
 // Text writes a value of the column.
@@ -51,9 +75,9 @@ func (r *Result) WriteCSV(out io.Writer) error {
 	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
 	for _, p := range r.Policies {
-		for _, c := range Columns() {
-			f := p.Figures[c.Name]
-			if err := w.Write([]string{p.Policy, c.Name, number(f.Mean), number(f.Half), number(f.Diff), number(f.DiffHalf)}); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(p.Figures)) {
+			f := p.Figures[name]
+			if err := w.Write([]string{p.Policy, name, number(f.Mean), number(f.Half), number(f.Diff), number(f.DiffHalf)}); err != nil {
 				return err
 			}
 		}
@@ -86,19 +110,19 @@ func (r *Result) WriteHTML(out io.Writer) error {
 	var rows []rowView
 	var plots []plotView
 	for i, p := range r.Policies {
-		rows = append(rows, rowView{p.Policy, cells(p, i > 0)})
+		rows = append(rows, rowView{p.Policy, r.cells(p, i > 0)})
 		plots = append(plots, plotView{
 			p.Policy, r.Policies[0].Policy, polyline(r.Policies[0].ECDF, most), polyline(p.ECDF, most),
 			(time.Duration(most) * time.Second).String(),
 		})
 	}
 	return page.Execute(out, map[string]any{
-		"Scenario": r.Scenario, "Policies": r.Policies, "Columns": Columns(), "Rows": rows, "Plots": plots,
+		"Scenario": r.Scenario, "Policies": r.Policies, "Columns": r.Shown(), "Rows": rows, "Plots": plots,
 	})
 }
 
-func cells(p Compared, differs bool) (list []cellView) {
-	for _, c := range Columns() {
+func (r *Result) cells(p Compared, differs bool) (list []cellView) {
+	for _, c := range r.Shown() {
 		f := p.Figures[c.Name]
 		v := cellView{Mean: c.Text(f.Mean), Half: c.Text(f.Half)}
 		if differs {

@@ -1,15 +1,8 @@
 package sim
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/pelletier/go-toml/v2"
-
-	"gridbroker/batch"
-	"gridbroker/rank"
 )
 
 // Scenario describes a grid, its users, and what is to be compared.
@@ -20,7 +13,39 @@ type Scenario struct {
 	Latency  Duration `toml:"latency" json:"latency"`   // from the choice until the job is in the site's queue
 	Jobs     Jobs     `toml:"jobs" json:"jobs"`
 	Sites    []Site   `toml:"site" json:"sites"`
+
+	traces   map[string]*trace // by name in the scenario
+	Network  Network           `toml:"network" json:"network"`
+	Failures []Failure         `toml:"failure" json:"failures,omitempty"`
+	Follow   Duration          `toml:"follow" json:"follow"` // how often users' jobs are looked at; 0: 5 minutes
+	Cycle    Duration          `toml:"cycle" json:"cycle"`   // of the central scheduler; 0: 1 minute
+	Replan   Duration          `toml:"replan" json:"replan"` // a job that has waited so long is planned anew by the policy replan; 0: 30 minutes
+	Life     bool              `toml:"life" json:"life"`     // jobs are recorded, followed and sent again even where nothing fails
 }
+
+// Network lies between users, scheduler, managers and sites.
+type Network struct {
+	Loss      float64 `toml:"loss" json:"loss"`           // share of submissions that do not arrive and are known not to have
+	Bandwidth float64 `toml:"bandwidth" json:"bandwidth"` // MB/s from users to a site; 0: no limit
+}
+
+// Failure is one thing that goes wrong for a while.
+type Failure struct {
+	Kind string   `toml:"kind" json:"kind"` // site, service, blackhole, credential
+	Site string   `toml:"site" json:"site"` // "": all
+	From Duration `toml:"from" json:"from"` // after the beginning
+	For  Duration `toml:"for" json:"for"`
+}
+
+// The kinds of failures: jobs at the site are lost and none is taken; it tells
+// nothing new; jobs that start there end at once, in failure; it does not
+// accept the users' credentials.
+const (
+	SiteFails    = "site"
+	ServiceFails = "service"
+	BlackHole    = "blackhole"
+	Credential   = "credential"
+)
 
 // Jobs describes the stream of global jobs.
 type Jobs struct {
@@ -28,6 +53,11 @@ type Jobs struct {
 	Load     float64  `toml:"load" json:"load"`           // node time asked for / node time of all sites
 	MaxProcs int      `toml:"max_procs" json:"max_procs"` // wider ones are drawn anew; 0: the smallest site
 	MaxRun   Duration `toml:"max_run" json:"max_run"`     // longer ones are cut; 0: as drawn
+	Trace    string   `toml:"trace" json:"trace"`         // a file in SWF instead of the model, from the scenario's directory
+	Users    int      `toml:"users" json:"users"`         // the model's jobs belong to so many, unlike shares; 0: 10
+	InputMB  float64  `toml:"input_mb" json:"input_mb"`   // mean size of a job's input files
+	Retries  int      `toml:"retries" json:"retries"`     // how often a job that failed is sent again
+	Estimate float64  `toml:"estimate" json:"estimate"`   // requested times are multiplied by it: wrong estimates; 0: 1
 }
 
 // Site is one cluster.
@@ -40,6 +70,8 @@ type Site struct {
 	Refresh   Duration `toml:"refresh" json:"refresh"`       // how often state is published
 	Services  bool     `toml:"services" json:"services"`     // live queue lengths and forecasts are served
 	Home      float64  `toml:"home" json:"home"`             // weight of users who have this site as their own; 0: 1
+	Lie       string   `toml:"lie" json:"lie"`               // idle, full: what it tells of itself, whatever is true
+	Trace     string   `toml:"trace" json:"trace"`           // local jobs from a file in SWF instead of the model
 }
 
 // Duration is a time as in "90s".
@@ -58,117 +90,3 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // Document is the length of time as the command's JSON has it.
 func (d Duration) Document() time.Duration { return d.Duration }
-
-// PositionError is a mistake in a scenario file.
-type PositionError struct {
-	File         string
-	Line, Column int // 0: the file as a whole
-	Err          error
-}
-
-// Error implements error.
-func (e *PositionError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
-	}
-	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
-}
-
-// Unwrap returns the mistake.
-func (e *PositionError) Unwrap() error { return e.Err }
-
-// Parse reads a scenario. Unknown keys are mistakes.
-func Parse(file string, text []byte) (*Scenario, error) {
-	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
-	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
-	if err := dec.Decode(s); err != nil {
-		return nil, positioned(file, err)
-	}
-	if err := s.Check(); err != nil {
-		return nil, &PositionError{File: file, Err: err}
-	}
-	return s, nil
-}
-
-func positioned(file string, err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		line, column := strict.Errors[0].Position()
-		return &PositionError{file, line, column, fmt.Errorf("no such key: %v", strict.Errors[0].Key())}
-	}
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, column := decode.Position()
-		return &PositionError{file, line, column, errors.New(decode.Error())}
-	}
-	return &PositionError{File: file, Err: err}
-}
-
-// own are the policies that are not the broker's.
-var own = map[string]bool{Independent: true, Oracle: true}
-
-// Policies beside those of the broker: every job stays at its user's site; the
-// start of each is known at every site, run times included.
-const (
-	Independent = "independent"
-	Oracle      = "oracle"
-)
-
-// Check finds values that make no scenario, and fills in what was left out.
-func (s *Scenario) Check() error {
-	switch {
-	case len(s.Sites) == 0 || len(s.Sites) > 10_000:
-		return fmt.Errorf("%d sites: want 1 to 10000", len(s.Sites))
-	case len(s.Policies) == 0:
-		return errors.New("no policies")
-	case s.Seeds < 1 || s.Seeds > 10_000:
-		return fmt.Errorf("seeds = %d: want 1 to 10000", s.Seeds)
-	case s.Jobs.Count < 1 || s.Jobs.Count > 1e8:
-		return fmt.Errorf("jobs.count = %d: want 1 to 100000000", s.Jobs.Count)
-	case !(s.Jobs.Load > 0 && s.Jobs.Load <= 10):
-		return fmt.Errorf("jobs.load = %g: want a number up to 10", s.Jobs.Load)
-	}
-	for _, p := range s.Policies {
-		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !own[p] {
-			return fmt.Errorf("policies: %w; and %s, %s", err, Independent, Oracle)
-		}
-	}
-	seen := map[string]bool{}
-	for i := range s.Sites {
-		if err := s.Sites[i].check(); err != nil {
-			return fmt.Errorf("site %d: %w", i+1, err)
-		}
-		if seen[s.Sites[i].Name] {
-			return fmt.Errorf("site %d: a second %q", i+1, s.Sites[i].Name)
-		}
-		seen[s.Sites[i].Name] = true
-	}
-	return nil
-}
-
-// check finds mistakes and fills in what was left out.
-func (s *Site) check() error {
-	if s.Scheduler == "" {
-		s.Scheduler = "easy"
-	}
-	if s.Speed == 0 {
-		s.Speed = 1
-	}
-	if s.Home == 0 {
-		s.Home = 1
-	}
-	p := batch.Policy{Name: s.Scheduler}
-	switch {
-	case s.Name == "":
-		return errors.New("no name")
-	case s.Procs < 1 || s.Procs > 1<<24:
-		return fmt.Errorf("procs = %d: want 1 to %d", s.Procs, 1<<24)
-	case !(s.Speed >= 0.01 && s.Speed <= 100):
-		return fmt.Errorf("speed = %g: want 0.01 to 100", s.Speed)
-	case !(s.LocalLoad >= 0 && s.LocalLoad <= 10):
-		return fmt.Errorf("local_load = %g: want 0 to 10", s.LocalLoad)
-	case !(s.Home >= 0 && s.Home < 1e9):
-		return fmt.Errorf("home = %g: want a weight", s.Home)
-	}
-	return p.Check()
-}

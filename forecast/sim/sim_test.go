@@ -25,7 +25,7 @@ func scenario(t *testing.T, name string) *Scenario {
 
 func compare(t *testing.T, s *Scenario) *Result {
 	t.Helper()
-	r, err := s.Compare(context.Background(), 2, func(*Run) {})
+	r, err := s.Compare(context.Background(), Options{Parallel: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +85,12 @@ func TestMistakesHavePositions(t *testing.T) {
 		good + "sped = 2.0\n":            {7, 1},
 		"seeds = \"five\"\n" + good:      {1, 9},
 		"latency = \"soon\"\n" + good:    {1, 11},
-		good + "[[site]]\nprocs = 4\n":   {0, 0},
-		"policies = [\"best\"]\n" + good: {0, 0},
-		"[jobs\n":                        {1, 6},
+		good + "[[site]]\nprocs = 4\n":   {7, 3},
+		"policies = [\"best\"]\n" + good: {1, 1},
+		good + "lie = \"yes\"\n":         {7, 1},
+		good + "speed = 1000\n":          {7, 1},
+		good + "[[failure]]\nkind = \"site\"\nsite = \"b\"\nfor = \"1h\"\n": {9, 1},
+		"[jobs\n": {1, 6},
 	} {
 		_, err := Parse("s.toml", []byte(text))
 		var e *PositionError

@@ -2,7 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gridbroker/batch"
@@ -12,6 +15,9 @@ import (
 
 // epoch is when runs begin.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// never is later than everything.
+const never = math.MaxInt64
 
 // site is a cluster of a run: the batch engine, its local jobs, and what it publishes.
 type site struct {
@@ -23,23 +29,47 @@ type site struct {
 	coming   []arrival // global jobs on their way, in order
 	resource *glue.Resource
 	told     int64 // when the state was published; -1: never
+	says     int   // how often it was published
 	busy     int   // processors in use
 	asked    int   // processors that waiting jobs ask for
 	used     float64
-	outcome  func(global bool, number int, site *site, start, end time.Time)
 	locals   waits
+	running  []string // global jobs
+	events   int      // on the machine so far
+
+	down, mute, hole, closed bool // failures under way
+
+	// ended is told of every global job that leaves the machine: with success,
+	// or lost with the site or in a black hole.
+	ended  func(number int, id string, c *site, start, end time.Time, well bool)
+	begun  func(number int, id string, c *site, start time.Time)
+	killed map[string]bool
 }
 
 // arrival is a global job on its way to a site.
 type arrival struct {
 	at     int64
+	id     string    // g, the job's number, a dot, the attempt
+	begin  time.Time // not before
 	number int
 	job    *job
 }
 
+// globalID names an attempt of a global job in an engine.
+func globalID(number, attempt int) string {
+	return "g" + strconv.Itoa(number) + "." + strconv.Itoa(attempt)
+}
+
+// numberOf is the job of an attempt.
+func numberOf(id string) int {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(id, "g"), ".")
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
 func newSite(s *Site, number int, local []job) (*site, error) {
-	c := &site{Site: s, number: number, local: local, told: -1}
-	state := batch.State{Now: epoch, Cluster: s.Name, Nodes: []batch.Node{{Name: "all", CPUs: s.Procs, Up: true}}}
+	c := &site{Site: s, number: number, local: local, told: -1, killed: map[string]bool{}}
+	state := batch.State{Now: epoch, Cluster: s.Name, Nodes: c.nodes(true)}
 	var err error
 	if c.engine, err = batch.NewEngine(state, batch.Policy{Name: s.Scheduler}); err != nil {
 		return nil, fmt.Errorf("site %s: %w", s.Name, err)
@@ -54,87 +84,163 @@ func newSite(s *Site, number int, local []job) (*site, error) {
 	return c, nil
 }
 
+func (c *site) nodes(up bool) []batch.Node {
+	return []batch.Node{{Name: "all", CPUs: c.Procs, Up: up}}
+}
+
 // see counts what happens on the cluster.
 func (c *site) see(e batch.Event) {
+	global := e.Job.ID[0] == 'g'
+	c.events++
 	switch e.Kind {
 	case batch.Submitted:
 		c.asked += e.Job.Procs
 	case batch.Started:
 		c.asked -= e.Job.Procs
 		c.busy += e.Job.Procs
-		if e.Job.ID[0] == 'l' {
+		if global {
+			c.running = append(c.running, e.Job.ID)
+			if c.begun != nil {
+				c.begun(numberOf(e.Job.ID), e.Job.ID, c, e.At)
+			}
+		} else {
 			c.locals.add(e.At.Sub(e.Job.Submitted).Seconds())
 		}
-	case batch.Ended, batch.TimedOut:
+	case batch.Cancelled, batch.Ended, batch.TimedOut, batch.NodeLost:
+		if e.Job.Started.IsZero() {
+			c.asked -= e.Job.Procs
+			return
+		}
 		c.busy -= e.Job.Procs
 		c.used += e.At.Sub(e.Job.Started).Seconds() * float64(e.Job.Procs)
-		if e.Job.ID[0] == 'g' {
-			n, _ := strconv.Atoi(e.Job.ID[1:])
-			c.outcome(true, n, c, e.Job.Started, e.At)
+		if global {
+			c.running = slices.DeleteFunc(c.running, func(id string) bool { return id == e.Job.ID })
+			well := e.Kind == batch.Ended && !c.killed[e.Job.ID]
+			delete(c.killed, e.Job.ID)
+			c.ended(numberOf(e.Job.ID), e.Job.ID, c, e.Job.Started, e.At, well)
 		}
 	}
+}
+
+// next is when something happens here by itself.
+func (c *site) next() int64 {
+	at := int64(never)
+	if c.nextOwn < len(c.local) {
+		at = c.local[c.nextOwn].submit
+	}
+	if len(c.coming) > 0 {
+		at = min(at, c.coming[0].at)
+	}
+	if t := c.engine.Next(); !t.IsZero() {
+		at = min(at, t.Unix()-epoch.Unix())
+	}
+	return at
 }
 
 // advance lets everything happen up to a time, in seconds.
 func (c *site) advance(to int64) error {
 	for {
-		var next *job
-		at, global := to+1, false
-		if c.nextOwn < len(c.local) && c.local[c.nextOwn].submit <= to {
-			next, at = &c.local[c.nextOwn], c.local[c.nextOwn].submit
+		own, global := int64(never), int64(never)
+		if c.nextOwn < len(c.local) {
+			own = c.local[c.nextOwn].submit
 		}
-		if len(c.coming) > 0 && c.coming[0].at <= to && c.coming[0].at < at {
-			next, at, global = c.coming[0].job, c.coming[0].at, true
+		if len(c.coming) > 0 {
+			global = c.coming[0].at
 		}
-		if next == nil {
+		if min(own, global) > to {
 			return c.engine.Advance(epoch.Add(time.Duration(to) * time.Second))
 		}
-		id := "l" + strconv.Itoa(c.nextOwn)
-		if global {
-			id = "g" + strconv.Itoa(c.coming[0].number)
-			c.coming = c.coming[1:]
-		} else {
+		if own <= global {
 			c.nextOwn++
+			if err := c.submit("l"+strconv.Itoa(c.nextOwn-1), &c.local[c.nextOwn-1], own, time.Time{}); err != nil {
+				return err
+			}
+			continue
 		}
-		run, limit := next.at(c.Speed)
-		submitted := epoch.Add(time.Duration(at) * time.Second)
-		j := batch.Job{ID: id, User: id[:1], Procs: next.procs, Requested: max(limit, run), Submitted: submitted}
-		if err := c.engine.Submit(j, run); err != nil {
-			return fmt.Errorf("site %s: %w", c.Name, err)
+		a := c.coming[0]
+		c.coming = c.coming[1:]
+		if err := c.submit(a.id, a.job, global, a.begin); err != nil {
+			return err
 		}
 	}
 }
 
-// drain lets all jobs end.
-func (c *site) drain() error {
-	last := int64(0)
-	if n := len(c.local); n > 0 {
-		last = c.local[n-1].submit
+// submit puts a job into the queue of the cluster.
+func (c *site) submit(id string, j *job, at int64, begin time.Time) error {
+	run, limit := j.at(c.Speed)
+	if c.hole && id[0] == 'g' {
+		run = min(run, 20*time.Second)
+		c.killed[id] = true
 	}
-	if n := len(c.coming); n > 0 {
-		last = max(last, c.coming[n-1].at)
+	submitted := epoch.Add(time.Duration(at) * time.Second)
+	if now := c.engine.Now(); submitted.Before(now) {
+		submitted = now
 	}
-	if err := c.advance(max(last, c.engine.Now().Unix()-epoch.Unix())); err != nil {
-		return err
-	}
-	for c.engine.Step() {
+	described := batch.Job{ID: id, User: id[:1], Procs: j.procs, Requested: max(limit, run), Submitted: submitted, Begin: begin}
+	if err := c.engine.Submit(described, run); err != nil {
+		return fmt.Errorf("site %s: %w", c.Name, err)
 	}
 	return nil
 }
 
-// publish renews what the site tells of itself, as often as it does.
-func (c *site) publish(now int64) {
-	if c.told >= 0 && now < c.told+int64(c.Refresh.Seconds()) {
-		return
+// send puts a job on its way, behind those that arrive no later.
+func (c *site) send(a arrival) {
+	at := len(c.coming)
+	for at > 0 && c.coming[at-1].at > a.at {
+		at--
 	}
+	c.coming = slices.Insert(c.coming, at, a)
+}
+
+// drain lets all jobs end.
+func (c *site) drain() error {
+	for {
+		at := c.next()
+		if at == never {
+			return nil
+		}
+		if err := c.advance(at); err != nil {
+			return err
+		}
+	}
+}
+
+// due says whether the site publishes anew at a time.
+func (c *site) due(now int64) bool {
+	return !c.down && !c.mute && (c.told < 0 || now >= c.told+int64(c.Refresh.Seconds()))
+}
+
+// publish renews what the site tells of itself.
+func (c *site) publish(now int64) {
 	c.told = now
+	c.says++
 	r := *c.resource
-	r.FreeSlots, r.UsedSlots = glue.Some(int64(c.Procs-c.busy)), glue.Some(int64(c.busy))
-	r.Running, r.Waiting = glue.Some(int64(c.engine.Running())), glue.Some(int64(c.engine.Waiting()))
+	busy, waiting := int64(c.busy), int64(c.engine.Waiting())
+	switch c.Lie {
+	case "idle":
+		busy, waiting = 0, 0
+	case "full":
+		busy, waiting = int64(c.Procs), max(waiting, 1000)
+	}
+	r.FreeSlots, r.UsedSlots = glue.Some(int64(c.Procs)-busy), glue.Some(busy)
+	r.Running, r.Waiting = glue.Some(int64(c.engine.Running())), glue.Some(waiting)
 	r.Created = epoch.Add(time.Duration(now) * time.Second)
 	r.Fetched = r.Created
 	r.Seal()
 	c.resource = &r
+}
+
+// fail lets the machine go down, with the jobs that run on it, or come back.
+func (c *site) fail(down bool, at time.Time) error {
+	c.down = down
+	if down {
+		for _, id := range slices.Clone(c.running) {
+			if err := c.engine.Cancel(id, at); err != nil {
+				return err
+			}
+		}
+	}
+	return c.engine.Configure(c.nodes(!down), nil, nil, at)
 }
 
 // starts says when a job would start if it came now, by a belief in run times.

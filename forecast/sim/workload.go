@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"cmp"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"gridbroker/batch/swf"
@@ -12,27 +15,76 @@ type job struct {
 	submit, run, limit int64 // run and limit at speed 1
 	procs              int
 	home               int // site
+	user               int
+	input              float64 // MB
+	tries              int     // how often it was sent again
 }
 
-// draw draws the global jobs of a seed, by Lublin and Feitelson's model on a
-// machine of the size of the widest job, with the gaps stretched to the load.
+// draw draws the global jobs of a seed: from the trace, shaken by the seed, or
+// by Lublin and Feitelson's model on a machine of the size of the widest job.
+// The gaps are stretched to the load.
 func (s *Scenario) draw(seed uint64) []job {
 	widest, all := s.Jobs.MaxProcs, 0.0
 	weights := make([]float64, len(s.Sites))
+	most := 0
 	for i, site := range s.Sites {
 		if widest == 0 || s.Jobs.MaxProcs == 0 && site.Procs < widest {
 			widest = site.Procs
 		}
+		most = max(most, site.Procs)
 		all += float64(site.Procs) * site.Speed
 		weights[i] = site.Home
 	}
-	jobs := lublin(widest, s.Jobs.Count, int64(s.Jobs.MaxRun.Seconds()), seed)
-	stretch(jobs, all*s.Jobs.Load)
 	rng := rand.New(rand.NewPCG(seed, 17))
+	var jobs []job
+	if t := s.traces[traceKey(s.Jobs.Trace, most)]; s.Jobs.Trace != "" && t != nil {
+		jobs = shaken(t.jobs, s.Jobs.Count, rng)
+	} else {
+		jobs = lublin(widest, s.Jobs.Count, int64(s.Jobs.MaxRun.Seconds()), seed)
+		for i := range jobs {
+			jobs[i].user = int(float64(s.Jobs.Users) * math.Pow(rng.Float64(), 2))
+		}
+	}
+	if s.Jobs.Load > 0 {
+		stretch(jobs, all*s.Jobs.Load)
+	}
 	for i := range jobs {
-		jobs[i].home = draw(rng, weights)
+		j := &jobs[i]
+		j.home = draw(rng, weights)
+		j.limit = max(60, int64(float64(j.limit)*s.Jobs.Estimate))
+		if s.Jobs.InputMB > 0 {
+			j.input = rng.ExpFloat64() * s.Jobs.InputMB
+		}
 	}
 	return jobs
+}
+
+// shaken takes the first count jobs of a trace and moves their submissions by
+// up to a minute, so that seeds differ by chance alone.
+func shaken(jobs []job, count int, rng *rand.Rand) []job {
+	if count > 0 {
+		jobs = jobs[:min(count, len(jobs))]
+	}
+	jobs = slices.Clone(jobs)
+	for i := range jobs {
+		jobs[i].submit = max(0, jobs[i].submit+rng.Int64N(121)-60)
+	}
+	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.submit, b.submit) })
+	return jobs
+}
+
+// locals are a site's local jobs up to a time.
+func (s *Scenario) locals(i int, seed uint64, until int64) []job {
+	c := &s.Sites[i]
+	if t := s.traces[traceKey(c.Trace, c.Procs)]; c.Trace != "" && t != nil {
+		jobs := slices.Clone(t.jobs)
+		if c.LocalLoad > 0 {
+			stretch(jobs, float64(c.Procs)*c.LocalLoad)
+		}
+		n, _ := slices.BinarySearchFunc(jobs, until+1, func(j job, at int64) int { return cmp.Compare(j.submit, at) })
+		return jobs[:n]
+	}
+	return c.local(seed, until, int64(s.Jobs.MaxRun.Seconds()))
 }
 
 // local draws a site's local jobs up to a time.

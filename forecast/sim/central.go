@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/agent"
+	"gridbroker/forecast/scheduler/plan"
+)
+
+// central keeps jobs in a global queue and books the slots that the sites'
+// agents publish, with the real planner, in cycles.
+type central struct {
+	*grid
+	planner plan.Planner
+	piece   int64 // processors of the slots that the planner is given: the published matching divides none
+	queue   []int // jobs, in order of arrival
+	at      int64
+	late    map[string]time.Time // by attempt: when its slot begins
+	slots   [][]plan.Slot        // by site, as its agent published them last
+	looked  []int64              // by site: when that was
+	known   []int                // by site: what had happened there by then
+}
+
+// horizon is how far ahead agents look.
+const horizon = 4 * time.Hour
+
+// missedAfter is by how much a booked job may begin late before its booking counts as missed.
+const missedAfter = time.Minute
+
+func newCentral(g *grid) *central {
+	c := &central{grid: g, planner: plan.Lookahead{}, at: never, piece: math.MaxUint16, late: map[string]time.Time{}, slots: make([][]plan.Slot, len(g.sites)), looked: make([]int64, len(g.sites)), known: make([]int, len(g.sites))}
+	if g.policy == GrASPaper {
+		c.planner, c.piece = plan.Pairwise{}, 1
+	}
+	for i, s := range g.sites {
+		s.begun = c.begun
+		c.looked[i] = -1
+	}
+	return c
+}
+
+func (c *central) wake() int64 { return c.at }
+
+func (c *central) arrive(_ context.Context, number int) error {
+	c.run.Messages++
+	if j := &c.jobs[number]; !slices.ContainsFunc(c.sites, func(s *site) bool { return min(int64(s.Procs), c.piece) >= int64(j.procs) }) {
+		c.run.Unplaced++
+		return nil
+	}
+	c.queue = append(c.queue, number)
+	if c.at == never {
+		cycle := int64(c.scenario.Cycle.Seconds())
+		c.at = (c.now/cycle + 1) * cycle
+	}
+	return nil
+}
+
+// turn is one cycle.
+func (c *central) turn(context.Context) error {
+	rules := &plan.Rules{Epoch: c.Now(), Horizon: int32(horizon.Seconds()), Free: true, MaxBypass: 200}
+	var slots []plan.Slot
+	for i, s := range c.sites {
+		if err := c.publishSlots(i, s); err != nil {
+			return err
+		}
+		cycle := int32(c.scenario.Cycle.Seconds())
+		rules.Clusters = append(rules.Clusters, plan.Cluster{
+			TMin: int32(c.scenario.Latency.Seconds()) + 4, TMax: 2*cycle + 4, Good: math.MaxInt32, Speed: float32(s.Speed), Drained: !s.takes(),
+		})
+		slots = append(slots, shifted(c.slots[i], c.now)...)
+	}
+	plan.Clip(slots, rules)
+	planned, jobs := c.ask(rules)
+	taken := map[int]bool{}
+	for _, b := range c.planner.Plan(jobs, slots, rules) {
+		if b.Tentative {
+			continue
+		}
+		number := planned[b.Job]
+		taken[number] = true
+		c.book(number, c.sites[slots[b.Parts[0].Slot].Cluster], max(b.From, 0))
+	}
+	c.queue = slices.DeleteFunc(c.queue, func(n int) bool { return taken[n] })
+	if len(taken) == 0 && c.stuck() {
+		c.run.Unplaced += len(c.queue)
+		c.queue = nil
+	}
+	c.at += int64(c.scenario.Cycle.Seconds())
+	if len(c.queue) == 0 {
+		c.at = never
+	}
+	return nil
+}
+
+// stuck says whether nothing will ever change any more: what is not booked now never will be.
+func (c *central) stuck() bool {
+	if c.next < len(c.jobs) || len(c.again) > 0 || len(c.troubles) > 0 {
+		return false
+	}
+	for i, s := range c.sites {
+		if s.next() != never || c.now < c.looked[i]+int64(s.Refresh.Seconds()) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxPlanned bounds the jobs of one cycle; the first come first.
+const maxPlanned = 2000
+
+// ask lists the queue for the planner.
+func (c *central) ask(r *plan.Rules) (numbers []int, jobs []plan.Job) {
+	numbers = c.queue[:min(len(c.queue), maxPlanned)]
+	users := map[int]int32{}
+	all := make([]uint64, len(c.sites)/64+1)
+	for i := range all {
+		all[i] = math.MaxUint64
+	}
+	r.Wishes = []plan.Wish{{Clusters: all, Classes: []uint64{1}}}
+	for i, n := range numbers {
+		j := &c.jobs[n]
+		u, known := users[j.user]
+		if !known {
+			u = int32(len(users))
+			users[j.user] = u
+			r.Users = append(r.Users, plan.User{Weight: 1})
+		}
+		jobs = append(jobs, plan.Job{Seq: int64(i), Priority: 1, Wall: int32(min(j.limit, math.MaxInt32)), Procs: int32(j.procs), User: u})
+	}
+	return numbers, jobs
+}
+
+// publishSlots lets a site's agent publish its slots, as often as the site does.
+func (c *central) publishSlots(i int, s *site) error {
+	if err := s.advance(c.now); err != nil {
+		return err
+	}
+	if s.down || s.mute || c.looked[i] >= 0 && c.now < c.looked[i]+int64(s.Refresh.Seconds()) {
+		return nil
+	}
+	if c.looked[i] >= 0 && c.known[i] == s.events && c.now < c.looked[i]+int64(horizon.Seconds())/4 {
+		return nil // nothing new, and enough of it is still to come
+	}
+	c.looked[i], c.known[i] = c.now, s.events
+	c.run.Messages++
+	f := s.engine.Forecast(&batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}})
+	c.slots[i] = c.slots[i][:0]
+	for _, v := range agent.Gaps(f.Slots(horizon), c.Now(), agent.DefaultChances()) {
+		to := int64(plan.Never)
+		if v.To != 0 {
+			to = v.To - epoch.Unix()
+		}
+		for cpus := int64(v.CPUs); cpus > 0; cpus -= c.piece {
+			c.slots[i] = append(c.slots[i], plan.Slot{
+				From: int32(v.From - epoch.Unix()), To: int32(min(to, plan.Never)), Node: int32(i), Cluster: uint16(i),
+				CPUs: uint16(min(cpus, c.piece)), Start: uint8(100 * v.Start), Hold: uint8(100 * v.Hold),
+			})
+		}
+	}
+	if s.Lie == "idle" {
+		c.slots[i] = []plan.Slot{{To: plan.Never, Node: int32(i), Cluster: uint16(i), CPUs: uint16(min(s.Procs, math.MaxUint16)), Start: 100, Hold: 100}}
+	} else if s.Lie == "full" {
+		c.slots[i] = nil
+	}
+	return nil
+}
+
+// shifted returns slots with their times counted from now; those that are over are left out.
+func shifted(slots []plan.Slot, now int64) (list []plan.Slot) {
+	for _, v := range slots {
+		v.From = int32(max(0, int64(v.From)-now))
+		if v.To != plan.Never {
+			if int64(v.To) <= now {
+				continue
+			}
+			v.To = int32(int64(v.To) - now)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// book sends a job ahead to its slot.
+func (c *central) book(number int, s *site, from int32) {
+	begin := c.Now().Add(time.Duration(from) * time.Second)
+	if from == 0 {
+		begin = time.Time{}
+	}
+	c.run.Booked++
+	c.run.Messages += 2
+	id := c.send(number, s, begin)
+	c.late[id] = c.Now().Add(time.Duration(from) * time.Second).Add(c.scenario.Latency.Duration).Add(missedAfter)
+}
+
+// begun counts bookings that were missed.
+func (c *central) begun(_ int, id string, _ *site, start time.Time) {
+	if limit, ok := c.late[id]; ok && start.After(limit) {
+		c.run.Missed++
+	}
+	delete(c.late, id)
+}

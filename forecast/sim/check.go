@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/rank"
+)
+
+// Policies beside those of the broker.
+const (
+	Independent = "independent" // every job stays at its user's site
+	Oracle      = "oracle"      // the start of each job is known at every site, run times included
+	Tree        = "tree"        // managers of sites and domains share free processors
+	GrAS        = "gras"        // a central scheduler books slots that agents publish; our planner
+	GrASPaper   = "gras-paper"  // the same with the published matching
+	Replan      = "replan"      // the hybrid policy; jobs that wait for long are planned anew
+)
+
+// own are the policies that are not the broker's.
+var own = map[string]bool{Independent: true, Oracle: true, Tree: true, GrAS: true, GrASPaper: true, Replan: true}
+
+// Check finds values that make no scenario, and fills in what was left out.
+func (s *Scenario) Check() error {
+	switch {
+	case len(s.Sites) == 0 || len(s.Sites) > 10_000:
+		return wrong("site", "%d sites: want 1 to 10000", len(s.Sites))
+	case len(s.Policies) == 0:
+		return wrong("policies", "none")
+	case s.Seeds < 1 || s.Seeds > 10_000:
+		return wrong("seeds", "%d: want 1 to 10000", s.Seeds)
+	case !(s.Network.Loss >= 0 && s.Network.Loss < 1):
+		return wrong("network.loss", "%g: want a share below 1", s.Network.Loss)
+	case !(s.Network.Bandwidth >= 0 && s.Network.Bandwidth < 1e9):
+		return wrong("network.bandwidth", "%g: want MB/s", s.Network.Bandwidth)
+	}
+	if err := s.Jobs.check(); err != nil {
+		return err
+	}
+	for _, p := range s.Policies {
+		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !own[p] {
+			return wrong("policies", "%w; and %s, %s, %s, %s, %s, %s", err, Independent, Oracle, Tree, GrAS, GrASPaper, Replan)
+		}
+	}
+	seen := map[string]bool{}
+	for i := range s.Sites {
+		path := fmt.Sprint("site.", i+1)
+		if err := s.Sites[i].check(path); err != nil {
+			return err
+		}
+		if seen[s.Sites[i].Name] {
+			return wrong(path+".name", "a second %q", s.Sites[i].Name)
+		}
+		seen[s.Sites[i].Name] = true
+	}
+	s.Follow.Duration = cmp.Or(s.Follow.Duration, 5*time.Minute)
+	s.Cycle.Duration = cmp.Or(s.Cycle.Duration, time.Minute)
+	s.Replan.Duration = cmp.Or(s.Replan.Duration, 30*time.Minute)
+	for i, f := range s.Failures {
+		if err := f.check(fmt.Sprint("failure.", i+1), seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check finds mistakes and fills in what was left out.
+func (j *Jobs) check() error {
+	j.Users = cmp.Or(j.Users, 10)
+	j.Estimate = cmp.Or(j.Estimate, 1)
+	switch {
+	case j.Trace == "" && (j.Count < 1 || j.Count > 1e8) || j.Count < 0:
+		return wrong("jobs.count", "%d: want 1 to 100000000", j.Count)
+	case j.Trace == "" && !(j.Load > 0 && j.Load <= 10) || !(j.Load >= 0 && j.Load <= 10):
+		return wrong("jobs.load", "%g: want a number up to 10", j.Load)
+	case j.MaxProcs < 0:
+		return wrong("jobs.max_procs", "%d: below zero", j.MaxProcs)
+	case j.Users < 1 || j.Users > 1e6:
+		return wrong("jobs.users", "%d: want 1 to 1000000", j.Users)
+	case !(j.InputMB >= 0 && j.InputMB < 1e9):
+		return wrong("jobs.input_mb", "%g: want a size", j.InputMB)
+	case j.Retries < 0 || j.Retries > 1000:
+		return wrong("jobs.retries", "%d: want 0 to 1000", j.Retries)
+	case !(j.Estimate > 0 && j.Estimate <= 1000):
+		return wrong("jobs.estimate", "%g: want a factor up to 1000", j.Estimate)
+	}
+	return nil
+}
+
+func (f *Failure) check(path string, sites map[string]bool) error {
+	switch {
+	case f.Kind != SiteFails && f.Kind != ServiceFails && f.Kind != BlackHole && f.Kind != Credential:
+		return wrong(path+".kind", "%q: want %s, %s, %s or %s", f.Kind, SiteFails, ServiceFails, BlackHole, Credential)
+	case f.Site != "" && !sites[f.Site]:
+		return wrong(path+".site", "no site is called %q", f.Site)
+	case f.For.Duration <= 0:
+		return wrong(path+".for", "want a time")
+	}
+	return nil
+}
+
+// check finds mistakes and fills in what was left out.
+func (s *Site) check(path string) error {
+	s.Scheduler = cmp.Or(s.Scheduler, "easy")
+	s.Speed = cmp.Or(s.Speed, 1)
+	s.Home = cmp.Or(s.Home, 1)
+	p := batch.Policy{Name: s.Scheduler}
+	switch {
+	case s.Name == "":
+		return &FieldError{path + ".name", errors.New("none")}
+	case s.Procs < 1 || s.Procs > 1<<24:
+		return wrong(path+".procs", "%d: want 1 to %d", s.Procs, 1<<24)
+	case !(s.Speed >= 0.01 && s.Speed <= 100):
+		return wrong(path+".speed", "%g: want 0.01 to 100", s.Speed)
+	case !(s.LocalLoad >= 0 && s.LocalLoad <= 10):
+		return wrong(path+".local_load", "%g: want 0 to 10", s.LocalLoad)
+	case !(s.Home >= 0 && s.Home < 1e9):
+		return wrong(path+".home", "%g: want a weight", s.Home)
+	case s.Lie != "" && s.Lie != "idle" && s.Lie != "full":
+		return wrong(path+".lie", "%q: want idle or full", s.Lie)
+	}
+	if err := p.Check(); err != nil {
+		return &FieldError{path + ".scheduler", err}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+// door is the back-end of all sites of a run.
+type door struct{ *life }
+
+// at finds the site of an endpoint.
+func (d door) at(url string) *site {
+	name, _, _ := strings.Cut(strings.TrimPrefix(url, "https://"), "/")
+	return d.site(name)
+}
+
+// Submit implements plugins.Submitter.
+func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progress) []plugins.Result {
+	out := make([]plugins.Result, len(reqs))
+	for i, q := range reqs {
+		out[i].ID = q.ID
+		c := d.at(q.Endpoint.URL)
+		number, known := d.numbers[recordOf(q.ID, d.numbers)]
+		if err := c.advance(d.now); err != nil || !known || !c.takes() || c.Procs < d.jobs[number].procs {
+			out[i].Err = d.refusal(c, q)
+			d.run.Messages++
+			continue
+		}
+		j := &d.jobs[number]
+		id := d.send(number, c, time.Time{})
+		j.tries++
+		d.states[id] = plugins.Status{State: plugins.Queued}
+		out[i].Handle = plugins.Handle{Interface: q.Endpoint.Interface, Endpoint: q.Endpoint.URL, ID: id}
+	}
+	return out
+}
+
+// recordOf is our job's id in a request's, which has the attempt behind it.
+func recordOf(request string, known map[string]int) string {
+	for id := request; id != ""; {
+		if _, ok := known[id]; ok {
+			return id
+		}
+		id = id[:max(0, strings.LastIndexAny(id, "-._"))]
+	}
+	return request
+}
+
+// refusal says why a site takes no job.
+func (d door) refusal(c *site, q plugins.Request) error {
+	e := &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: q.Endpoint.URL, Said: "no room for " + strconv.Quote(q.ID)}
+	switch {
+	case c.down:
+		e.Kind, e.Said = plugins.Unavailable, "connection refused"
+	case c.closed:
+		e.Kind, e.Said = plugins.Refused, "the credential is not accepted"
+	}
+	return e
+}
+
+// Status implements plugins.Submitter.
+func (d door) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	d.run.Messages += 2
+	for i, h := range hs {
+		if c := d.at(h.Endpoint); c.down {
+			out[i] = plugins.Status{State: plugins.Unknown, Err: &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: h.Endpoint, Said: "connection refused"}}
+		} else if st, ok := d.states[h.ID]; ok {
+			out[i] = st
+		} else {
+			out[i] = plugins.Status{State: plugins.Lost}
+		}
+		out[i].Handle = h
+	}
+	return out
+}
+
+// Cancel implements plugins.Submitter.
+func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
+	errs := make([]error, len(hs))
+	for i, h := range hs {
+		c := d.at(h.Endpoint)
+		d.run.Messages++
+		if errs[i] = c.advance(d.now); errs[i] != nil || d.states[h.ID].State != plugins.Queued {
+			continue
+		}
+		if k := slices.IndexFunc(c.coming, func(a arrival) bool { return a.id == h.ID }); k >= 0 {
+			c.coming = slices.Delete(c.coming, k, k+1)
+		} else if errs[i] = c.engine.Cancel(h.ID, d.Now()); errs[i] != nil {
+			continue
+		}
+		d.states[h.ID] = plugins.Status{State: plugins.Cancelled}
+	}
+	return errs
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/broker"
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+// life brings jobs to sites as the command does: recorded, sent, followed, and
+// sent again elsewhere when they failed.
+type life struct {
+	*grid
+	controller *jobs.Controller
+	parsed     descriptions
+	open       []*followed
+	numbers    map[string]int            // of jobs, by record
+	states     map[string]plugins.Status // by attempt
+	at         int64                     // of the next look
+}
+
+// followed is one job under way.
+type followed struct {
+	outcome *jobs.Outcome
+	number  int
+	moves   int
+}
+
+func newLife(g *grid, b *broker.Broker) (*life, error) {
+	l := &life{grid: g, numbers: map[string]int{}, states: map[string]plugins.Status{}, at: never}
+	backend := plugins.Backend{Name: "simulated", Interfaces: []string{glue.InterfaceARCREST}}
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: backend, Submitter: door{l}})
+	if err != nil {
+		return nil, err
+	}
+	b.Registry = reg
+	l.controller = &jobs.Controller{Broker: b, Store: jobs.NewMemory(g.Now), AtOnce: 1}
+	for _, c := range g.sites {
+		c.begun = l.begun
+	}
+	return l, nil
+}
+
+func (l *life) wake() int64 { return l.at }
+
+func (l *life) arrive(ctx context.Context, number int) error { return l.handIn(ctx, number, 0) }
+
+func (l *life) handIn(ctx context.Context, number, moves int) error {
+	if err := l.see(); err != nil {
+		return err
+	}
+	described, err := l.parsed.of(&l.jobs[number], l.scenario.Jobs.Retries)
+	if err != nil {
+		return err
+	}
+	l.controller.Seed = l.run.Seed<<32 + uint64(number)
+	plan, err := l.controller.Plan(ctx, []*jdl.Job{described}, l.resources)
+	if err != nil {
+		return err
+	}
+	os, err := l.controller.Intend(ctx, plan)
+	if err != nil {
+		return err
+	}
+	for _, o := range os {
+		if o.Err != nil && o.ID == "" {
+			l.run.Unplaced++
+			return nil
+		}
+		l.numbers[o.ID] = number
+		l.open = append(l.open, &followed{o, number, moves})
+	}
+	if l.at == never {
+		l.at = l.now + int64(l.scenario.Follow.Seconds())
+	}
+	return l.controller.Send(ctx, os)
+}
+
+// turn looks at all jobs under way, as the users' commands do.
+func (l *life) turn(ctx context.Context) error {
+	for _, c := range l.sites {
+		if err := c.advance(l.now); err != nil {
+			return err
+		}
+	}
+	if err := l.see(); err != nil {
+		return err
+	}
+	os := make([]*jobs.Outcome, len(l.open))
+	for i, f := range l.open {
+		os[i] = f.outcome
+	}
+	_, err := l.controller.Step(ctx, os, jobs.Waiting{Discover: func(context.Context, jobs.Origin) ([]*glue.Resource, error) { return l.resources, nil }})
+	if err != nil {
+		return err
+	}
+	if err := l.close(ctx); err != nil {
+		return err
+	}
+	if l.policy == Replan {
+		if err := l.replan(ctx); err != nil {
+			return err
+		}
+	}
+	l.at = l.now + int64(l.scenario.Follow.Seconds())
+	if len(l.open) == 0 {
+		l.at = never
+	}
+	return nil
+}
+
+// close forgets jobs that have come to their end.
+func (l *life) close(ctx context.Context) error {
+	var gone []*jobs.Record
+	l.open = slices.DeleteFunc(l.open, func(f *followed) bool {
+		o := f.outcome
+		if !o.Final() || l.mayRetry(o.Record) {
+			return false
+		}
+		if o.State != plugins.Done {
+			l.run.Failed++
+		}
+		gone = append(gone, o.Record)
+		l.forget(f)
+		return true
+	})
+	return l.controller.Store.Delete(ctx, gone)
+}
+
+// mayRetry says whether the controller will send a failed job again in its next step.
+func (l *life) mayRetry(r *jobs.Record) bool {
+	return (r.State == plugins.Failed || r.State == plugins.Lost) && !r.NoRetry && r.Fault != plugins.JobsFault &&
+		(r.Retries < l.scenario.Jobs.Retries || r.Started.IsZero() && r.Shallow < l.scenario.Jobs.Retries)
+}
+
+func (l *life) forget(f *followed) {
+	delete(l.numbers, f.outcome.ID)
+	for k := range l.jobs[f.number].tries + 1 {
+		delete(l.states, globalID(f.number, k))
+	}
+}
+
+// maxMoves bounds how often one job is taken back from a queue.
+const maxMoves = 3
+
+// replan takes jobs that wait for long back, where the broker would send them elsewhere now.
+func (l *life) replan(ctx context.Context) error {
+	for _, f := range slices.Clone(l.open) {
+		o := f.outcome
+		if o.State != plugins.Queued || f.moves >= maxMoves || l.Now().Sub(o.Created) < l.scenario.Replan.Duration*time.Duration(f.moves+1) {
+			continue
+		}
+		described, err := l.parsed.of(&l.jobs[f.number], l.scenario.Jobs.Retries)
+		if err != nil {
+			return err
+		}
+		plan, err := l.controller.Plan(ctx, []*jdl.Job{described}, l.resources)
+		if err != nil {
+			return err
+		}
+		p := plan.Jobs[0]
+		if p.Err != nil || len(p.Choices) == 0 || strings.Contains(o.Handle.Endpoint, "//"+p.Choices[0].Resource.Name+"/") {
+			continue
+		}
+		if err := l.move(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move takes a job back and hands it in again.
+func (l *life) move(ctx context.Context, f *followed) error {
+	if err := l.controller.Cancel(ctx, []*jobs.Outcome{f.outcome}); err != nil {
+		return err
+	}
+	if st := l.states[globalID(f.number, l.jobs[f.number].tries-1)]; st.State != plugins.Cancelled {
+		return nil // it has begun meanwhile
+	}
+	l.run.Moved++
+	l.open = slices.DeleteFunc(l.open, func(o *followed) bool { return o == f })
+	if err := l.controller.Store.Delete(ctx, []*jobs.Record{f.outcome.Record}); err != nil {
+		return err
+	}
+	l.forget(f)
+	return l.handIn(ctx, f.number, f.moves+1)
+}
+
+// begun is told of every start.
+func (l *life) begun(_ int, id string, _ *site, start time.Time) {
+	l.states[id] = plugins.Status{State: plugins.Running, Started: start}
+}
+
+// left is told of every end.
+func (l *life) left(id string, _ *site, start, end time.Time, well bool) {
+	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Started: start, Ended: end}
+	if !well {
+		st = plugins.Status{State: plugins.Failed, Fault: plugins.SitesFault, Reason: "lost with its node", Started: start, Ended: end}
+		l.run.Again++
+	}
+	l.states[id] = st
+}

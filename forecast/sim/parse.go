@@ -1,0 +1,150 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"gridbroker/rank"
+)
+
+// PositionError is a mistake in a scenario file.
+type PositionError struct {
+	File         string
+	Line, Column int // 0: the file as a whole
+	Err          error
+}
+
+// Error implements error.
+func (e *PositionError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d:%d: %v", e.File, e.Line, e.Column, e.Err)
+}
+
+// Unwrap returns the mistake.
+func (e *PositionError) Unwrap() error { return e.Err }
+
+// FieldError is a value that makes no sense; Path names it, as in site.2.procs.
+type FieldError struct {
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func wrong(path, format string, args ...any) error {
+	return &FieldError{path, fmt.Errorf(format, args...)}
+}
+
+// Load reads a scenario and the traces that it names.
+func Load(file string) (*Scenario, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readTraces(filepath.Dir(file)); err != nil {
+		return nil, placed(file, text, err)
+	}
+	return s, nil
+}
+
+// Parse reads a scenario. Unknown keys are mistakes. Traces are not read; see Load.
+func Parse(file string, text []byte) (*Scenario, error) {
+	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
+	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := dec.Decode(s); err != nil {
+		return nil, positioned(file, err)
+	}
+	if err := s.Check(); err != nil {
+		return nil, placed(file, text, err)
+	}
+	return s, nil
+}
+
+func positioned(file string, err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		line, column := strict.Errors[0].Position()
+		return &PositionError{file, line, column, fmt.Errorf("no such key: %v", strict.Errors[0].Key())}
+	}
+	var decode *toml.DecodeError
+	if errors.As(err, &decode) {
+		line, column := decode.Position()
+		return &PositionError{file, line, column, errors.New(decode.Error())}
+	}
+	return &PositionError{File: file, Err: err}
+}
+
+// placed finds the place of a wrong value: its key, or the table in which it is missing.
+func placed(file string, text []byte, err error) error {
+	e := &PositionError{File: file, Err: err}
+	var field *FieldError
+	if !errors.As(err, &field) {
+		return e
+	}
+	at := positions(text)
+	for path := field.Path; path != ""; path = parent(path) {
+		if p, ok := at[path]; ok {
+			e.Line, e.Column = p.Line, p.Column
+			break
+		}
+	}
+	return e
+}
+
+func parent(path string) string {
+	i := strings.LastIndexByte(path, '.')
+	return path[:max(i, 0)]
+}
+
+// positions lists where keys and tables stand, by path; tables of an array are
+// numbered from 1.
+func positions(text []byte) map[string]unstable.Position {
+	at := map[string]unstable.Position{}
+	count := map[string]int{}
+	prefix := ""
+	p := unstable.Parser{}
+	p.Reset(text)
+	for p.NextExpression() {
+		e := p.Expression()
+		var parts []string
+		var first unstable.Range
+		for k := e.Key(); k.Next(); {
+			if len(parts) == 0 {
+				first = k.Node().Raw
+			}
+			parts = append(parts, string(k.Node().Data))
+		}
+		path := strings.Join(parts, ".")
+		switch e.Kind {
+		case unstable.ArrayTable:
+			count[path]++
+			path = fmt.Sprint(path, ".", count[path])
+			prefix = path + "."
+		case unstable.Table:
+			prefix = path + "."
+		case unstable.KeyValue:
+			path = prefix + path
+		default:
+			continue
+		}
+		at[path] = p.Shape(first).Start
+	}
+	return at
+}

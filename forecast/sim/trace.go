@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"gridbroker/batch/swf"
+)
+
+// trace is a workload from a file, with what cleaning found wrong in it.
+type trace struct {
+	jobs   []job
+	report swf.Report
+}
+
+// maxTrace bounds the jobs of a trace.
+const maxTrace = 1e7
+
+// readTraces reads the traces that a scenario names.
+func (s *Scenario) readTraces(dir string) error {
+	s.traces = map[string]*trace{}
+	widest := 0
+	for i := range s.Sites {
+		widest = max(widest, s.Sites[i].Procs)
+		if err := s.readTrace(dir, s.Sites[i].Trace, s.Sites[i].Procs); err != nil {
+			return &FieldError{fmt.Sprint("site.", i+1, ".trace"), err}
+		}
+	}
+	if err := s.readTrace(dir, s.Jobs.Trace, widest); err != nil {
+		return &FieldError{"jobs.trace", err}
+	}
+	return nil
+}
+
+// readTrace reads one; jobs wider than procs, and those that cannot be, are left out and counted.
+func (s *Scenario) readTrace(dir, name string, procs int) error {
+	if name == "" {
+		return nil
+	}
+	file := name
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	r, err := swf.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	t := &trace{}
+	clean := swf.Cleaner{Source: r, Name: name, Procs: procs}
+	for {
+		j, err := clean.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if len(t.jobs) >= maxTrace {
+			return fmt.Errorf("%s: more than %d jobs", name, int(maxTrace))
+		}
+		t.jobs = append(t.jobs, job{submit: j.Submit, run: j.Run, limit: max(60, j.Limit), procs: j.Procs, user: int(max(0, j.User))})
+	}
+	if len(t.jobs) == 0 {
+		return fmt.Errorf("%s: no job of it can run here (%d read)", name, clean.Report.Read)
+	}
+	t.report = clean.Report
+	s.traces[traceKey(name, procs)] = t
+	return nil
+}
+
+func traceKey(name string, procs int) string { return fmt.Sprint(name, "@", procs) }
+
+// Left tells what was left out of the traces, a line for each.
+func (s *Scenario) Left() (lines []string) {
+	seen := map[string]bool{}
+	for _, name := range append([]string{s.Jobs.Trace}, s.siteTraces()...) {
+		for key, t := range s.traces {
+			if name == "" || seen[key] || !s.names(key, name) {
+				continue
+			}
+			seen[key] = true
+			if gone := t.report.Read - t.report.Kept; gone > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %d of %d jobs left out: %d without run time, %d without processors, %d wider than any site, %d at no time",
+					name, gone, t.report.Read, t.report.NoRunTime, t.report.NoProcs, t.report.TooWide, t.report.NoSubmit+t.report.Endless))
+			}
+		}
+	}
+	return lines
+}
+
+func (s *Scenario) siteTraces() (names []string) {
+	for i := range s.Sites {
+		names = append(names, s.Sites[i].Trace)
+	}
+	return names
+}
+
+func (s *Scenario) names(key, name string) bool {
+	for i := range s.Sites {
+		if traceKey(name, s.Sites[i].Procs) == key {
+			return true
+		}
+	}
+	return false
+}
