@@ -18,7 +18,8 @@ import (
 type simGridOptions struct {
 	policies        []string
 	seeds           int
-	csv, html       string
+	csv, html, svg  string
+	journal         string
 	count, parallel int
 }
 
@@ -34,9 +35,13 @@ every site. Each policy runs on the same jobs; the table gives means over the
 seeds with 95 % confidence intervals, and the paired difference to the first
 policy, marked * where its interval does not hold zero.
 
-Policies: those of the broker (grid match --policy), independent (every job stays
-at its user's site), oracle (the start of each job is known at every site, run
-times included; what comes later is not).`,
+Policies: those of the broker (grid match --policy); replan (hybrid, and jobs that
+wait for long are planned anew); gras, gras-paper (a central scheduler books slots
+that the sites' agents publish: our planner, the published one); tree (managers of
+sites and domains); independent (every job stays at its user's site); oracle (the
+start of each job is known at every site, run times included; what comes later is
+not). Where the scenario has failures, or life = true, jobs of the broker's policies
+are recorded, followed and sent again as by the command.`,
 		Example: `  grid sim grid testdata/scenarios/hybrid.toml
   grid sim grid testdata/scenarios/hybrid.toml --policy random,hybrid --seeds 10 --html report.html
   grid sim grid scenario.toml --json`,
@@ -50,20 +55,21 @@ times included; what comes later is not).`,
 	fl.IntVarP(&f.parallel, "jobs", "j", runtime.NumCPU(), "play `N` runs at once")
 	fl.StringVar(&f.csv, "csv", "", "write the figures to `FILE`")
 	fl.StringVar(&f.html, "html", "", "write a report to `FILE`, which needs no other file")
+	fl.StringVar(&f.svg, "svg", "", "write the distributions of waits to `FILE`")
+	fl.StringVar(&f.journal, "resume", "", "keep runs in `FILE`, and play only those that it does not have")
 	return cmd
 }
 
 func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) error {
-	text, err := os.ReadFile(abs(d, name))
-	if err != nil {
-		return err
-	}
-	s, err := sim.Parse(name, text)
+	s, err := sim.Load(abs(d, name))
 	if err == nil {
 		err = f.apply(s)
 	}
 	if err != nil {
 		return usageError(err)
+	}
+	for _, line := range s.Left() {
+		fmt.Fprintln(d.env.Err, "grid:", line)
 	}
 	bar, stop := showProgress(d)
 	began := d.env.Now()
@@ -72,7 +78,7 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 			bar.Step(r.Policy, 1, int64(len(s.Policies)*s.Seeds))
 		}
 	}}
-	result, err := s.Compare(ctx, options)
+	result, err := f.compare(ctx, d, s, options)
 	stop()
 	if err != nil {
 		return err
@@ -80,13 +86,27 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	if d.verbose > 0 {
 		fmt.Fprintf(d.env.Err, "grid: played %d runs in %s\n", len(result.Runs), d.env.Now().Sub(began).Round(10*time.Millisecond))
 	}
-	if err := errors.Join(writeTo(d, f.csv, result.WriteCSV), writeTo(d, f.html, result.WriteHTML)); err != nil {
+	if err := errors.Join(writeTo(d, f.csv, result.WriteCSV), writeTo(d, f.html, result.WriteHTML), writeTo(d, f.svg, result.WriteSVG)); err != nil {
 		return err
 	}
 	if d.json {
 		return printJSON(d, "sim.grid", *result)
 	}
 	return printGrid(d, result)
+}
+
+// compare plays what the journal, if there is one, does not have.
+func (f simGridOptions) compare(ctx context.Context, d *deps, s *sim.Scenario, o sim.Options) (*sim.Result, error) {
+	if f.journal == "" {
+		return s.Compare(ctx, o)
+	}
+	j, err := sim.OpenJournal(abs(d, f.journal), s)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	o.Have, o.Keep = j.Have, j.Keep
+	result, err := s.Compare(ctx, o)
+	return result, errors.Join(err, j.Close())
 }
 
 // apply puts flags in the place of the scenario's values.

@@ -97,16 +97,13 @@ type plotView struct{ Policy, First, Base, Line, Most string }
 
 // WriteHTML writes a report that is one file and needs nothing else.
 func (r *Result) WriteHTML(out io.Writer) error {
-	page, err := template.New("report").Parse(reportPage)
+	page, err := template.New("report").Funcs(template.FuncMap{
+		"lane": func(i int) int { return 60 * i }, "minus": func(x, w float64) float64 { return max(0, x-w) },
+	}).Parse(reportPage)
 	if err != nil {
 		return err
 	}
-	most := 10.0
-	for _, p := range r.Policies {
-		if n := len(p.ECDF); n > 0 {
-			most = max(most, p.ECDF[n-1][0])
-		}
-	}
+	most := r.longestWait()
 	var rows []rowView
 	var plots []plotView
 	for i, p := range r.Policies {
@@ -118,6 +115,7 @@ func (r *Result) WriteHTML(out io.Writer) error {
 	}
 	return page.Execute(out, map[string]any{
 		"Scenario": r.Scenario, "Policies": r.Policies, "Columns": r.Shown(), "Rows": rows, "Plots": plots,
+		"Classes": r.byClass(), "Gantts": r.gantts(), "Left": r.Scenario.Left(),
 	})
 }
 

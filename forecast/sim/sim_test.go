@@ -128,3 +128,35 @@ func BenchmarkJob(b *testing.B) {
 		})
 	}
 }
+
+// With failures, lies and lost messages every job still comes to one end under
+// every policy, and a run says the same twice.
+func TestTroublesLoseNobody(t *testing.T) {
+	s := scenario(t, "failures.toml")
+	s.Seeds, s.Jobs.Count, s.Policies = 1, 120, append(s.Policies, Independent, Oracle)
+	a, b := compare(t, s), compare(t, s)
+	for i, r := range a.Runs {
+		if r.Jobs+r.Unplaced+r.Failed != 120 || r.MeanWait < 0 || r.Utilisation > 1 {
+			t.Errorf("%s: %d ran, %d unplaced, %d failed of 120; utilisation %g", r.Policy, r.Jobs, r.Unplaced, r.Failed, r.Utilisation)
+		}
+		one, _ := json.Marshal(r)
+		two, _ := json.Marshal(b.Runs[i])
+		if string(one) != string(two) {
+			t.Errorf("%s: two runs of one seed differ", r.Policy)
+		}
+	}
+}
+
+// Guests that take slots which are left free harm local users less than those that queue with them.
+func TestSlotsSpareLocalUsers(t *testing.T) {
+	s := scenario(t, "gras.toml")
+	s.Seeds, s.Jobs.Count, s.Policies = 2, 500, []string{"random", GrASPaper, GrAS}
+	r := compare(t, s)
+	random, ours := r.figure("random", "local_wait_mean").Mean, r.figure(GrAS, "local_wait_mean").Mean
+	if ours > random || r.figure(GrAS, "missed").Mean > 0.1 {
+		t.Errorf("local users wait %.0f s with slots, %.0f s with direct submission; missed %.2f", ours, random, r.figure(GrAS, "missed").Mean)
+	}
+	if paper := r.figure(GrASPaper, "unplaced").Mean; paper > 0 {
+		t.Errorf("the published matching leaves %g single-processor jobs out", paper)
+	}
+}

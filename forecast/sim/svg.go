@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"strings"
+)
+
+// colours are told apart by most people (Okabe and Ito 2008), the first is black.
+var colours = [...]string{"#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#7A5195", "#5A3E1B"}
+
+// WriteSVG writes the distributions of waits of all policies in one picture.
+func (r *Result) WriteSVG(out io.Writer) error {
+	var b strings.Builder
+	most := r.longestWait()
+	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400" font-family="sans-serif" font-size="12">` + "\n")
+	fmt.Fprintf(&b, "<title>%s</title><rect width=\"640\" height=\"400\" fill=\"#fff\"/>\n", html.EscapeString(r.Scenario.Name))
+	for k := 0; k <= 4; k++ {
+		y := 350 - 80*k
+		fmt.Fprintf(&b, `<line x1="50" x2="450" y1="%d" y2="%d" stroke="#ddd"/><text x="44" y="%d" text-anchor="end">%d %%</text>`+"\n", y, y, y+4, 25*k)
+	}
+	for decade := 1.0; decade <= most; decade *= 10 {
+		x := 50 + 400*math.Log(decade)/math.Log(most)
+		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="30" y2="350" stroke="#eee"/><text x="%.1f" y="366" text-anchor="middle">%.0f s</text>`+"\n", x, x, x, decade)
+	}
+	b.WriteString(`<text x="250" y="388" text-anchor="middle">wait of global jobs; share of jobs that wait no longer</text>` + "\n")
+	for i, p := range r.Policies {
+		colour := colours[i%len(colours)]
+		var line strings.Builder
+		for _, q := range p.ECDF {
+			fmt.Fprintf(&line, "%.1f,%.1f ", 50+400*math.Log(max(1, q[0]))/math.Log(most), 350-320*q[1])
+		}
+		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.6" points="%s"/>`+"\n", colour, line.String())
+		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="496" y="%d">%s</text>`+"\n",
+			40+20*i, 40+20*i, colour, 44+20*i, html.EscapeString(p.Policy))
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func (r *Result) longestWait() float64 {
+	most := 10.0
+	for _, p := range r.Policies {
+		if n := len(p.ECDF); n > 0 {
+			most = max(most, p.ECDF[n-1][0])
+		}
+	}
+	return most
+}
+
+// barView is one job of the picture of the first jobs.
+type barView struct{ X, Width, Y, Height, Wait float64 }
+
+// ganttView is the picture of the first jobs of the first seed under a policy.
+type ganttView struct {
+	Policy, Span string
+	Lanes        []string
+	Height       float64
+	Bars         []barView
+}
+
+// gantts draws the first jobs of the first seed: a lane per site, a bar per
+// job from its start to its end, with its wait before it.
+func (r *Result) gantts() (list []ganttView) {
+	const width, lane = 620.0, 60.0
+	for i, p := range r.Policies {
+		run := r.Runs[i*r.Scenario.Seeds]
+		if len(run.Gantt) == 0 {
+			continue
+		}
+		from, to := int64(math.MaxInt64), int64(0)
+		for _, b := range run.Gantt {
+			from, to = min(from, b.Submit), max(to, b.End)
+		}
+		to = min(to, from+48*3600)
+		scale := width / float64(max(1, to-from))
+		v := ganttView{Policy: p.Policy, Span: fmt.Sprintf("%.0f h", float64(to-from)/3600), Height: lane * float64(len(r.Scenario.Sites))}
+		for _, s := range r.Scenario.Sites {
+			v.Lanes = append(v.Lanes, s.Name)
+		}
+		rows := make([]int, len(r.Scenario.Sites))
+		for _, b := range run.Gantt {
+			if b.Start >= to {
+				continue
+			}
+			row := rows[b.Site] % 12
+			rows[b.Site]++
+			v.Bars = append(v.Bars, barView{X: float64(b.Start-from) * scale, Width: max(1, float64(min(b.End, to)-b.Start)*scale),
+				Y: lane*float64(b.Site) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// classRow is a size of jobs in the table by size.
+type classRow struct {
+	Name  string
+	Cells []string
+	Best  int
+}
+
+// byClass are the mean waits by size of job.
+func (r *Result) byClass() (rows []classRow) {
+	for _, c := range classes {
+		row := classRow{Name: c.name, Best: -1}
+		for i, p := range r.Policies {
+			f, ok := p.Figures["wait_mean "+c.name]
+			if !ok {
+				row.Cells = append(row.Cells, "")
+				continue
+			}
+			row.Cells = append(row.Cells, Column{}.Text(f.Mean))
+			if row.Best < 0 || f.Mean < r.Policies[row.Best].Figures["wait_mean "+c.name].Mean {
+				row.Best = i
+			}
+		}
+		if row.Best >= 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
