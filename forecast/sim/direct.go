@@ -161,6 +161,8 @@ func (s services) answering(r *glue.Resource) (*site, error) {
 
 // QueueLengths implements plugins.QueueLengther.
 func (s services) QueueLengths(_ context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
+	s.g.asking.Lock()
+	defer s.g.asking.Unlock()
 	answers := map[string]rank.QueueLength{}
 	for _, r := range rs {
 		c, err := s.answering(r)
@@ -184,6 +186,8 @@ func (s services) QueueLengths(_ context.Context, rs []*glue.Resource) (map[stri
 
 // Forecast implements plugins.Forecaster.
 func (s services) Forecast(_ context.Context, d *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
+	s.g.asking.Lock()
+	defer s.g.asking.Unlock()
 	answers := map[string]rank.Forecast{}
 	if s.g.policy != rank.ForecastOnly && s.g.policy != rank.Hybrid && s.g.policy != Replan {
 		return answers, nil // no other policy looks at it

@@ -19,14 +19,14 @@ type Run struct {
 	Missed      int          `json:"missed"`   // bookings that began more than a minute late
 	Booked      int          `json:"booked"`
 	Messages    int          `json:"messages"` // between users, services, sites, managers, scheduler
-	MeanWait    float64      `json:"wait_mean"`
-	MedianWait  float64      `json:"wait_median"`
-	P95Wait     float64      `json:"wait_p95"`
-	P99Wait     float64      `json:"wait_p99"`
-	Slowdown    float64      `json:"bounded_slowdown_mean"` // against the run time at speed 1
-	Completion  float64      `json:"completion_mean"`       // from submission to end
-	Utilisation float64      `json:"utilisation"`           // of all sites until the last global job was submitted
-	LocalWait   float64      `json:"local_wait_mean"`
+	MeanWait    float64      `json:"wait_mean" unit:"seconds"`
+	MedianWait  float64      `json:"wait_median" unit:"seconds"`
+	P95Wait     float64      `json:"wait_p95" unit:"seconds"`
+	P99Wait     float64      `json:"wait_p99" unit:"seconds"`
+	Slowdown    float64      `json:"bounded_slowdown_mean"`          // against the run time at speed 1
+	Completion  float64      `json:"completion_mean" unit:"seconds"` // from submission to end
+	Utilisation float64      `json:"utilisation"`                    // of all sites until the last global job was submitted
+	LocalWait   float64      `json:"local_wait_mean" unit:"seconds"`
 	Spread      float64      `json:"spread"`   // standard deviation over sites of the share of processors that global jobs used
 	Fairness    float64      `json:"fairness"` // between users: Jain's index of their mean bounded slowdowns, 1 is equal
 	Classes     []Class      `json:"classes"`
@@ -38,15 +38,17 @@ type Run struct {
 type Class struct {
 	Name     string  `json:"name"`
 	Jobs     int     `json:"jobs"`
-	MeanWait float64 `json:"wait_mean"`
+	MeanWait float64 `json:"wait_mean" unit:"seconds"`
 	Slowdown float64 `json:"bounded_slowdown_mean"`
 }
 
 // Bar is one job in the picture of the first jobs; times in seconds from the beginning.
 type Bar struct {
-	Site               int
-	Procs              int
-	Submit, Start, End int64
+	Site   int   `json:"site"`
+	Procs  int   `json:"procs"`
+	Submit int64 `json:"submit" unit:"seconds"`
+	Start  int64 `json:"start" unit:"seconds"`
+	End    int64 `json:"end" unit:"seconds"`
 }
 
 // classes are the sizes: by processors, then by the run time in hours.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"gridbroker/glue"
@@ -33,6 +34,7 @@ type grid struct {
 	eager     bool // ends of jobs are to be seen at their time
 	again     []retry
 	troubles  []trouble
+	asking    sync.Mutex // services are asked by several goroutines
 	tally     tally
 	run       Run
 }
