@@ -50,6 +50,9 @@ type Site struct {
 	// Environments is a folder of definitions of runtime environments, or the settings of a node (*.json), absolute; jobs
 	// that ask for one of their tags run inside. Empty: none.
 	Environments string `json:"environments,omitempty"`
+	// Cache is where grid cache serve listens: files that jobs read in place
+	// come through it. Empty: none.
+	Cache string
 }
 
 // DefaultMaxWall is the limit of a site that names none. It is published and
@@ -109,6 +112,9 @@ func New(opts Options) (*Backend, error) {
 		}
 		if s.Slots < 0 || s.Speed < 0 || s.MaxWall < 0 || s.Memory < 0 {
 			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative", s.Name)
+		}
+		if err := checkCache(s.Cache); err != nil {
+			return nil, fmt.Errorf("local site %q: %w", s.Name, err)
 		}
 		b.sites[s.Name] = &site{Site: withDefaults(s, opts), dir: filepath.Join(opts.Dir, s.Name), helper: opts.Helper, now: opts.Now}
 		if err := b.sites[s.Name].openEnvironments(opts); err != nil {

@@ -25,6 +25,8 @@ type settings struct {
 	Drain   bool     `toml:"drain"`
 	// Environments is a folder of definitions or a node's settings.
 	Environments string `toml:"environments"`
+	// Cache is the address of a read-ahead cache.
+	Cache string `toml:"cache"`
 }
 
 // span reads "90s", "8h" and the like.
@@ -56,7 +58,7 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 		opts.Sites = append(opts.Sites, Site{
 			Name: s.Name, Slots: s.Slots, Memory: s.Memory, Tags: s.Tags, Speed: s.Speed,
 			MaxWall: time.Duration(s.MaxWall), Access: s.Access, Disabled: s.Drain,
-			Environments: s.Environments,
+			Environments: s.Environments, Cache: s.Cache,
 		})
 	}
 	if len(opts.Sites) == 0 {

@@ -30,7 +30,7 @@ func runB(t *testing.T, c Config, w Work, seed uint64) *Result {
 	return r
 }
 
-// Our protocol does as much with a seventh of the messages.
+// Our protocol does as much, within 0.01, with a ninth of the messages.
 func TestFewerMessages(t *testing.T) {
 	w := workB(256, 500)
 	ours := Ours(paper(8))
@@ -38,10 +38,10 @@ func TestFewerMessages(t *testing.T) {
 	theirs, mine := runB(t, paper(8), w, 1), runB(t, ours, w, 1)
 	messages := mine.ChangesPerJob + mine.RequestsPerJob
 	t.Logf("ratio %.4f, theirs %.4f; messages per job %.1f, theirs %.1f", mine.Ratio, theirs.Ratio, messages, theirs.ChangesPerJob+theirs.RequestsPerJob)
-	if messages >= 10 || mine.Ratio < theirs.Ratio-0.0115 {
+	if messages >= 10 || mine.Ratio < theirs.Ratio-0.01 {
 		t.Errorf("ratio %.4f (theirs %.4f) with %.1f messages per job: want under 10 and no loss", mine.Ratio, theirs.Ratio, messages)
 	}
-	for cost, loss := range map[int64]float64{50: 0.01, 200: 0.04} {
+	for cost, loss := range map[int64]float64{50: 0.01, 200: 0.03} {
 		star, dear := paper(256), ours
 		star.Service, dear.Service = cost, cost
 		sunk, held := runB(t, star, w, 1), runB(t, dear, w, 1)
