@@ -13,15 +13,15 @@ const streamPrefix = "GRID_STREAM_"
 // stream returns the value that a job's variable has here: the address of a
 // file that is read in place goes through the site's read-ahead cache, if it
 // has one. Others, and addresses of another kind, stay as they are.
-func (s *site) stream(name, value string) string {
-	if s.Cache == "" || !strings.HasPrefix(name, streamPrefix) {
+func stream(cache, name, value string) string {
+	if cache == "" || !strings.HasPrefix(name, streamPrefix) {
 		return value
 	}
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return value
 	}
-	return strings.TrimSuffix(s.Cache, "/") + "/file?url=" + url.QueryEscape(value)
+	return strings.TrimSuffix(cache, "/") + "/file?url=" + url.QueryEscape(value)
 }
 
 // checkCache finds addresses that are no read-ahead cache's.

@@ -63,7 +63,7 @@ func newSpec(req plugins.Request, s *site) spec {
 		sp.Steps = append(sp.Steps, step{"epilogue", job.Epilogue, job.EpilogueArgs})
 	}
 	for _, e := range job.Environment {
-		sp.Env = append(sp.Env, e.Name+"="+s.stream(e.Name, e.Value))
+		sp.Env = append(sp.Env, e.Name+"="+stream(s.Cache, e.Name, e.Value))
 	}
 	sp.Outputs = plugins.OutputNames(job)
 	return sp
