@@ -60,6 +60,10 @@ type RejectedLine struct {
 	Site   string  `json:"site"`
 	ViewOf string  `json:"view_of,omitempty"`
 	Reason *Reason `json:"reason"`
+	// Obstacles is how many filters and clauses keep it away: 1 is the nearest.
+	// 0: it is not counted, because another entry stands for it or it passed the
+	// filters.
+	Obstacles int `json:"obstacles"`
 }
 
 // Explain works out the whole explanation; it evaluates every clause and
@@ -71,7 +75,8 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e.Filters = m.filterCounts()
 	cs := m.verdicts()
 	e.Clauses = append(e.Clauses, m.clauseCounts(cs)...)
-	e.Nearest = append(e.Nearest, m.nearest(cs)...)
+	groups := m.groups(cs)
+	e.Nearest = append(e.Nearest, m.nearest(groups)...)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected() {
 		e.Rejected = append(e.Rejected, rejectedLine(r.Resource, r.Reason(m.Job)))
@@ -80,8 +85,31 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 		e.Matching--
 		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: ByRank, Want: "a number", Have: d.Why}))
 	}
-	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int { return cmp.Compare(a.ID, b.ID) })
+	e.sortRejected(groups)
 	return e
+}
+
+// sortRejected puts those first that the fewest obstacles keep away, and those
+// that the same filter rejects beside each other.
+func (e *Explanation) sortRejected(groups map[string]*group) {
+	obstacles := map[string]int{}
+	for _, g := range groups {
+		for _, r := range g.resources {
+			obstacles[r.ID] = len(g.obstacles)
+		}
+	}
+	place := map[FilterName]int{}
+	for i, f := range e.Filters {
+		place[f.Name] = i
+	}
+	for i := range e.Rejected {
+		e.Rejected[i].Obstacles = obstacles[e.Rejected[i].ID]
+	}
+	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int {
+		return cmp.Or(cmp.Compare(uint(a.Obstacles-1), uint(b.Obstacles-1)), // none of its own: last
+			cmp.Compare(place[b.Reason.Filter], place[a.Reason.Filter]), // passed the most before
+			cmp.Compare(a.Reason.Want, b.Reason.Want), cmp.Compare(a.Reason.Have, b.Reason.Have), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {

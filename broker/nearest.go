@@ -58,9 +58,9 @@ type group struct {
 
 // nearest groups resources by the set of their obstacles and reports the
 // smallest sets, most resources first.
-func (m *Match) nearest(cs []judged) []Miss {
+func (m *Match) nearest(groups map[string]*group) []Miss {
 	var misses []Miss
-	for _, g := range m.groups(cs) {
+	for _, g := range groups {
 		if len(g.obstacles) > 0 {
 			misses = append(misses, m.miss(g))
 		}

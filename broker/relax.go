@@ -109,17 +109,27 @@ func (r Relaxation) worth() float64 {
 	return float64(r.Queues) / (0.05 + r.cost) / math.Pow(4, float64(len(r.Changes)-1))
 }
 
-// undominated leaves out what costs more than another one and opens no more.
+// undominated leaves out what changes the same things as another one, or more
+// things, by more, and opens no more.
 func undominated(rs []Relaxation) []Relaxation {
 	var out []Relaxation
-	for _, r := range rs {
-		if !slices.ContainsFunc(out, func(o Relaxation) bool {
-			return o.cost <= r.cost && o.More >= r.More && len(o.Changes) <= len(r.Changes)
-		}) {
+	for i, r := range rs {
+		if !slices.ContainsFunc(rs, func(o Relaxation) bool { return o.dominates(r) }) &&
+			!slices.ContainsFunc(rs[:i], func(o Relaxation) bool { return o.String() == r.String() }) {
 			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// dominates reports whether r brings as much as o by less of the same.
+func (r Relaxation) dominates(o Relaxation) bool {
+	if r.cost > o.cost || r.More < o.More || r.cost == o.cost && r.More == o.More && len(r.Changes) == len(o.Changes) {
+		return false
+	}
+	return !slices.ContainsFunc(r.Changes, func(c Change) bool {
+		return !slices.ContainsFunc(o.Changes, func(d Change) bool { return c.From == d.From })
+	})
 }
 
 // steps are what keeps a resource away, if the user can change all of it and
@@ -388,7 +398,13 @@ func (r Relaxation) String() string {
 	if r.Queues == 1 {
 		s = strings.TrimSuffix(s, "s")
 	}
-	span := func(seconds float64) string { return duration(time.Duration(seconds) * time.Second) }
+	span := func(seconds float64) string {
+		d := time.Duration(seconds) * time.Second
+		if d > 10*time.Minute {
+			d = d.Round(time.Minute)
+		}
+		return duration(d)
+	}
 	switch {
 	case r.Sooner >= 60:
 		s += ", " + span(r.Sooner) + " earlier"

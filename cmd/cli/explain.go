@@ -117,32 +117,68 @@ func unpublished(d *deps, x *broker.Explanation) error {
 	return nil
 }
 
+// rejectedTable lists the resources that do not match, the nearest first, those
+// with the same reason in one line.
 func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 	if len(x.Rejected) == 0 {
 		return nil
 	}
-	heading(d, "Rejected")
+	heading(d, "Rejected, the nearest first")
 	var rows [][]string
-	for i, r := range x.Rejected {
-		if limit > 0 && i == limit {
-			defer fmt.Fprintf(d.env.Out, "and %d more (grid match --explain shows all)\n", len(x.Rejected)-limit)
+	for at := 0; at < len(x.Rejected); {
+		if limit > 0 && len(rows) == limit {
+			defer fmt.Fprintf(d.env.Out, "and %d more resources (--explain --limit 0 shows all)\n", len(x.Rejected)-at)
 			break
 		}
-		lasting := "always"
-		if r.Reason.Temporary {
-			lasting = "for now"
-		}
-		want := cut(r.Reason.Want, 60)
-		if c := r.Reason.Clause; c != nil && c.Line > 0 {
-			want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
-		}
-		name := r.Name
-		if r.ViewOf != "" {
-			name += " [" + r.ViewOf + "]"
-		}
-		rows = append(rows, []string{name, r.Site, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have, 70)})
+		n := alike(x.Rejected[at:])
+		rows = append(rows, rejectedRow(&x.Rejected[at], n))
+		at += n
 	}
-	return table(d, columns("RESOURCE", "SITE", "FILTER", "LASTS", "WANT", "HAVE"), rows)
+	return table(d, columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), rows)
+}
+
+// alike is how many resources from the first on have the same reason.
+func alike(rs []broker.RejectedLine) int {
+	n := 1
+	for n < len(rs) && rs[n].Obstacles == rs[0].Obstacles && rs[n].Reason.Filter == rs[0].Reason.Filter &&
+		rs[n].Reason.Want == rs[0].Reason.Want && rs[n].Reason.Have == rs[0].Reason.Have {
+		n++
+	}
+	return n
+}
+
+// rejectedRow is one line for n resources, of which r is the first.
+func rejectedRow(r *broker.RejectedLine, n int) []string {
+	lasting := "always"
+	if r.Reason.Temporary {
+		lasting = "for now"
+	}
+	want := cut(r.Reason.Want, 60)
+	if c := r.Reason.Clause; c != nil && c.Line > 0 {
+		want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
+	}
+	name, misses := r.Name, "-"
+	if r.ViewOf != "" {
+		name += " [" + r.ViewOf + "]"
+	}
+	if n > 1 {
+		name += fmt.Sprintf(" and %d more", n-1)
+	}
+	if r.Obstacles > 0 {
+		misses = strconv.Itoa(r.Obstacles)
+	}
+	return []string{name, r.Site, misses, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have, 70)}
+}
+
+// relaxations prints what small changes of the job would open.
+func relaxations(d *deps, rs []broker.Relaxation) {
+	heading(d, "What small changes of the job would open")
+	for _, r := range rs {
+		fmt.Fprintf(d.env.Out, "  %s\n", r)
+	}
+	if len(rs) == 0 {
+		fmt.Fprintln(d.env.Out, "  no change of one or two things opens more")
+	}
 }
 
 // choiceDocument is one choice in the JSON of match and of submit --dry-run.
@@ -167,6 +203,7 @@ type jobDocument struct {
 	Matching    int                 `json:"matching"`
 	Choices     []choiceDocument    `json:"choices"`
 	Explanation *broker.Explanation `json:"explanation,omitempty"`
+	Relaxations []broker.Relaxation `json:"relaxations,omitempty"` // with --relax
 }
 
 type planDocument struct {
@@ -199,7 +236,8 @@ func unmatchedDocuments(p *broker.Plan) []jobDocument {
 
 // matchDocument is the plan for machines; the explanation is there when it
 // was asked for, and wherever nothing matches.
-func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool) planDocument {
+// relax works out what changes would open; nil: nobody asked.
+func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool, relax func(*broker.JobPlan) []broker.Relaxation) planDocument {
 	doc := planDocument{Policy: p.Policy, Seed: p.Seed, Made: p.Made, Services: append([]broker.Outcome{}, p.Services...), Jobs: []jobDocument{}, Sources: []sourceDocument{}}
 	for _, o := range snap.Outcomes {
 		d := sourceDocument{Source: o.Source, Resources: o.Resources, Fetched: o.Fetched, Stale: o.Stale}
@@ -220,6 +258,9 @@ func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool) planDocu
 		}
 		if explain || j.Err != nil {
 			d.Explanation = j.Match.Explain(j.Dropped)
+		}
+		if relax != nil {
+			d.Relaxations = relax(&j)
 		}
 		doc.Jobs = append(doc.Jobs, d)
 	}

@@ -21,7 +21,9 @@ type matchOptions struct {
 	planning
 	explain bool
 	terms   bool
+	relax   bool
 	limit   int
+	limited bool // the user gave the limit
 }
 
 func matchCmd(d *deps) *cobra.Command {
@@ -32,22 +34,27 @@ func matchCmd(d *deps) *cobra.Command {
 		Long: `Match asks the sources, filters the resources, ranks those left and shows
 the result. Nothing is submitted. With --explain it shows also what every
 filter and every clause of Requirements rejects, what nearly matches, and the
-one reason against every resource that does not.`,
+one reason against the resources that do not, those first that the least keeps
+away. With --relax it shows which changes of one or two numbers, clauses or
+tags of the job would open how many more queues, and when it would be done at
+the best of them.`,
 		Example: `  grid match job.jdl
   grid match --explain job.jdl
+  grid match --relax job.jdl
   grid match --terms --policy forecast job.jdl
   grid match --info file:snapshot.json --json job.jdl | jq '.jobs[0].choices[0]'`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.seeded = cmd.Flags().Changed("seed")
+			f.seeded, f.limited = cmd.Flags().Changed("seed"), cmd.Flags().Changed("limit")
 			return runMatch(cmd.Context(), d, args, f)
 		},
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "show what rejects the others, too")
+	cmd.Flags().BoolVar(&f.relax, "relax", false, "show what small changes of the job would open")
 	cmd.Flags().BoolVar(&f.terms, "terms", false, "show every term of every score")
 	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "also resources this program cannot submit to")
-	cmd.Flags().IntVarP(&f.limit, "limit", "n", 10, "show the `N` best resources; 0: all")
+	cmd.Flags().IntVarP(&f.limit, "limit", "n", 10, "show the `N` best resources, and as many of those rejected; 0: all")
 	return cmd
 }
 
@@ -72,11 +79,15 @@ func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error
 	if err != nil {
 		return err
 	}
+	var relax func(*broker.JobPlan) []broker.Relaxation
+	if f.relax {
+		relax = s.jobs.Relax
+	}
 	if d.json {
-		if err := printJSON(d, "match", matchDocument(p, snap, f.explain)); err != nil {
+		if err := printJSON(d, "match", matchDocument(p, snap, f.explain, relax)); err != nil {
 			return err
 		}
-	} else if err := printMatch(d, p, f); err != nil {
+	} else if err := printMatch(d, p, relax, f); err != nil {
 		return err
 	}
 	return unmatched(p)
@@ -92,7 +103,7 @@ func unmatched(p *broker.Plan) error {
 	return nil
 }
 
-func printMatch(d *deps, p *broker.Plan, f matchOptions) error {
+func printMatch(d *deps, p *broker.Plan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
 	shown := map[*broker.Match]bool{}
 	for i, j := range p.Jobs {
 		if shown[j.Match] {
@@ -102,7 +113,7 @@ func printMatch(d *deps, p *broker.Plan, f matchOptions) error {
 		if i > 0 {
 			fmt.Fprintln(d.env.Out)
 		}
-		if err := printOne(d, p, &p.Jobs[i], f); err != nil {
+		if err := printOne(d, p, &p.Jobs[i], relax, f); err != nil {
 			return err
 		}
 	}
@@ -110,11 +121,19 @@ func printMatch(d *deps, p *broker.Plan, f matchOptions) error {
 	return nil
 }
 
-// rejectedShown is how many rejected resources are listed when nobody asked
-// for an explanation, but nothing matches.
+// rejectedShown is how many lines of rejected resources are shown where the
+// user names no limit.
 const rejectedShown = 20
 
-func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, f matchOptions) error {
+// rejected is how many lines of rejected resources are shown; 0: all.
+func (f matchOptions) rejected() int {
+	if f.limited {
+		return f.limit
+	}
+	return rejectedShown
+}
+
+func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
 	fmt.Fprintf(d.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
 		styled(d, bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
 	if len(j.Choices) > 0 {
@@ -132,11 +151,14 @@ func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, f matchOptions) error 
 			return err
 		}
 	}
+	if relax != nil {
+		relaxations(d, relax(j))
+	}
 	if f.explain {
-		return explanation(d, j.Match.Explain(j.Dropped), 0)
+		return explanation(d, j.Match.Explain(j.Dropped), f.rejected())
 	}
 	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-		return explanation(d, e.Explanation(), rejectedShown)
+		return explanation(d, e.Explanation(), f.rejected())
 	}
 	for _, dropped := range j.Dropped {
 		fmt.Fprintf(d.env.Out, "not ranked: %s: %s\n", dropped.Resource.ID, dropped.Why)

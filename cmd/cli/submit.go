@@ -158,7 +158,7 @@ func (f *submitOptions) scheduler(ctx context.Context, s *session) (*glue.Resour
 // dryRun shows the plan, a line per job.
 func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	if d.json {
-		if err := printJSON(d, "submit.plan", matchDocument(p, snap, false)); err != nil {
+		if err := printJSON(d, "submit.plan", matchDocument(p, snap, false, nil)); err != nil {
 			return err
 		}
 		return unmatched(p)
