@@ -22,9 +22,10 @@ type Match struct {
 	later     []*Rejection // those that passed the filters
 	rejected  []*Rejection // of by, once it was asked for
 	table     *classad.Table
-	again     func() []Filter // the filters anew
-	released  bool            // only counts are left; see whole
-	matching  int             // of a released match
+	lrms      map[string]glue.Opt[int64] // jobs waiting in each batch system, as published; nil: nobody needs it
+	again     func() []Filter            // the filters anew
+	released  bool                       // only counts are left; see whole
+	matching  int                        // of a released match
 }
 
 // Rejection is a resource with the filter that came first. The reason is worked

@@ -44,6 +44,9 @@ func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resou
 	w := &planner{Broker: b, rules: rules, experience: x, resources: rs, table: classad.NewTable(rs),
 		tally: x.tally(ctx, rs, rules.Now), draws: rand.New(rand.NewPCG(b.Seed, 0x67726964))}
 	w.verdicts, w.asked, w.classOf = verdicts{}, map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
+	if b.Policy.Name == rank.Paper {
+		w.lrms = lrmsWaiting(rs)
+	}
 	for at := 0; at < len(jobs); {
 		of, end, err := w.stretch(ctx, jobs, at)
 		if err != nil {

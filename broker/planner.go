@@ -33,8 +33,9 @@ type planner struct {
 	table      *classad.Table
 	tally      *rank.Tally
 	draws      *rand.Rand
-	classOf    []int    // of each job
-	verdicts   verdicts // of filters, for jobs that are alike in what these look at
+	lrms       map[string]glue.Opt[int64] // jobs waiting in each batch system
+	classOf    []int                      // of each job
+	verdicts   verdicts                   // of filters, for jobs that are alike in what these look at
 	asked      map[*glue.Resource]bool
 	common     []answer // what holds for every job, about those asked
 	spent      time.Duration
@@ -80,7 +81,7 @@ func (w *planner) stretch(ctx context.Context, jobs []*jdl.Job, at int) (of map[
 func (w *planner) match(job *jdl.Job) *Match {
 	filters := func() []Filter { return w.filters(w.rules.avoiding(w.experience.Avoid, job)) }
 	m := match(job, w.resources, filters, w.table, w.verdicts)
-	m.who = w.rules.who(job)
+	m.who, m.lrms = w.rules.who(job), w.lrms
 	return m
 }
 
@@ -127,6 +128,24 @@ func (w *planner) askAbout(ctx context.Context, matches []*Match) [][]answer {
 	}
 	w.spent += w.Clock.Now().Sub(start)
 	return answers
+}
+
+// lrmsWaiting sums up what is published to wait in the queues of each batch
+// system: of each queue once, whichever share or view says the most.
+func lrmsWaiting(rs []*glue.Resource) map[string]glue.Opt[int64] {
+	type queue struct{ lrms, name string }
+	queues := map[queue]int64{}
+	for _, r := range rs {
+		if r.Waiting.OK && !r.StateIsPlaceholder {
+			q := queue{rank.LRMS(r), r.Queue}
+			queues[q] = max(queues[q], r.Waiting.V)
+		}
+	}
+	sums := map[string]glue.Opt[int64]{}
+	for q, n := range queues {
+		sums[q.lrms] = glue.Some(sums[q.lrms].V + n)
+	}
+	return sums
 }
 
 // place orders the choices of a job and counts it where it goes.

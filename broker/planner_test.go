@@ -11,6 +11,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/rank"
 )
 
 // TestManyDifferentJobs: a plan of more different jobs than compete at a time
@@ -65,5 +66,26 @@ func TestPlanIsInterrupted(t *testing.T) {
 	<-ctx.Done()
 	if late := time.Since(at); late > bound(time.Second) {
 		t.Errorf("it went on for %s", late)
+	}
+}
+
+// TestPaperSumsOverTheBatchSystem: the published formula counts what waits in
+// all queues of a batch system, those that the job does not fit among them.
+func TestPaperSumsOverTheBatchSystem(t *testing.T) {
+	queue := func(id, ce, name string, waiting int64, hours int) *glue.Resource {
+		return site(id, func(r *glue.Resource) {
+			r.Site, r.CE, r.Queue, r.Waiting, r.MaxWallTime = "S", ce, name, glue.Some(waiting), glue.Some(time.Duration(hours)*time.Hour)
+		})
+	}
+	rs := []*glue.Resource{queue("a-short", "a", "short", 1000, 1), queue("a-long", "a", "long", 0, 99), queue("b-long", "b", "long", 1, 99)}
+	p := plan(t, newBroker(func(b *broker.Broker) { b.Policy.Name = rank.Paper }), rs, stored(t, `Executable = "/bin/ls"; WallTime = "50h";`))
+	for _, c := range p.Jobs[0].Choices {
+		want := map[string]float64{"a-long": 1000, "b-long": 1}[c.Resource.ID]
+		if c.Terms[0].Raw != want {
+			t.Errorf("%s: N is %v, want %v", c.Resource.ID, c.Terms[0].Raw, want)
+		}
+	}
+	if len(p.Jobs[0].Choices) != 2 {
+		t.Errorf("%d choices", len(p.Jobs[0].Choices))
 	}
 }

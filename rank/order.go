@@ -29,13 +29,14 @@ func (f *Field) keys(draws Source) []key {
 		f.fuzzyKeys(ks)
 		return ks
 	}
+	if f.policy.Name == Paper {
+		f.paperKeys(ks)
+		return ks
+	}
 	near := f.near()
 	for i := range ks {
 		e := &f.entries[i]
 		ks[i].first, ks[i].second = e.primary, e.ranked.Score+near*ks[i].u
-		if f.policy.Name == Paper {
-			ks[i].second = e.ranked.Score * ks[i].u
-		}
 	}
 	return ks
 }

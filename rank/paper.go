@@ -1,19 +1,27 @@
 package rank
 
-import "fmt"
+import (
+	"fmt"
+
+	"gridbroker/glue"
+)
 
 // scorePaper prepares the published hybrid algorithm (Petrenko, Svistunov,
 // Svirin 2012): the total queue is N = ΣL_j + L_a, S = N where a queue-length
 // service gave full information and N + 1 where not, and the mark is drawn
 // as M = rand(0, 1/S). The paper leaves S = 0 open and prints marks below 1
-// for an idle resource, hence 1/max(S, 1). Score holds 1/S until the draw.
+// for an idle resource, hence 1/max(S, 1). Score holds 1/S until the draw, of
+// which there is one for all shares of a batch system; among these the one with
+// the fewest waiting jobs comes first. L_j and L_a are the service's; a service
+// that does not tell L_a leaves it to the information system, and without one
+// both are as published, L_j over all queues of the batch system.
 func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
 	queue := Term{Name: "total queue", Unit: "jobs", Source: c.Resource.Source, Age: c.Age, Weight: 1}
 	var n int64
 	if c.Queue != nil {
-		n, queue.Source, queue.OK = c.Queue.Total(), c.Queue.Source, true
+		n, queue.Source, queue.OK = c.Queue.Total()-count(c.Queue.CE)+c.held(), c.Queue.Source, true
 	} else if waiting, ok := c.published(); ok {
-		n, queue.OK = waiting, true
+		n, queue.OK = max(waiting, count(c.LRMSWaiting.Or(0))+c.held()), true
 	} else {
 		queue.Source = "prior"
 	}
@@ -24,6 +32,45 @@ func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
 		s++
 	}
 	return Ranked{Candidate: *c, Score: 1 / float64(max(s, 1)), Terms: []Term{queue}}
+}
+
+// held is L_a, the jobs that the computing element itself holds: by the
+// queue-length service, else as published.
+func (c *Candidate) held() int64 {
+	if c.Queue != nil && c.Queue.CE > 0 {
+		return count(c.Queue.CE)
+	}
+	if c.Resource.StateIsPlaceholder {
+		return 0
+	}
+	return count(c.Resource.PreLRMSWaiting.Or(0)) + count(c.Resource.Staging.Or(0))
+}
+
+// LRMS names the batch system behind a resource.
+func LRMS(r *glue.Resource) string {
+	if name := r.ClusterName(); name != "" {
+		return r.Site + "\x00" + name
+	}
+	return "\x00" + r.ID
+}
+
+// paperKeys gives all shares of a batch system one draw, the first one's.
+func (f *Field) paperKeys(ks []key) {
+	drawn := map[string]float64{}
+	for i := range ks {
+		e := &f.entries[i]
+		name := LRMS(e.base.Resource)
+		if u, ok := drawn[name]; ok {
+			ks[i].u = u
+		} else {
+			drawn[name] = ks[i].u
+		}
+		waiting := int64(e.load.Jobs)
+		if !e.base.Resource.StateIsPlaceholder {
+			waiting += count(e.base.Resource.Waiting.Or(0))
+		}
+		ks[i].first, ks[i].second = e.ranked.Score*ks[i].u, -float64(waiting)
+	}
 }
 
 // mark draws M for a resource scored by scorePaper.

@@ -54,6 +54,10 @@ func TestPaperMarksDistribution(t *testing.T) {
 			Queue: &rank.QueueLength{Lengths: []int64{0}, At: now}}, 1},
 		{"no service, 7 published", rank.Candidate{Resource: &glue.Resource{ID: "a",
 			Waiting: glue.Some[int64](5), PreLRMSWaiting: glue.Some[int64](2)}}, 8},
+		{"a service that does not tell what the CE holds", rank.Candidate{Resource: &glue.Resource{ID: "a", PreLRMSWaiting: glue.Some[int64](500)},
+			Queue: &rank.QueueLength{Lengths: []int64{0}, At: now}}, 500},
+		{"no service, other queues of the batch system", rank.Candidate{Resource: &glue.Resource{ID: "a", Waiting: glue.Some[int64](0), Staging: glue.Some[int64](3)},
+			LRMSWaiting: glue.Some[int64](1000)}, 1004},
 		{"no service, nothing published", rank.Candidate{Resource: &glue.Resource{ID: "a"}}, 1},
 	} {
 		p, _ := rank.ParsePolicy(rank.Paper, rank.DefaultModel())
@@ -79,6 +83,45 @@ func TestPaperMarksDistribution(t *testing.T) {
 		if share := float64(low) / n; math.Abs(share-0.25) > 5*math.Sqrt(0.25*0.75/n) {
 			t.Errorf("%s: %v of the marks in the first quarter", c.name, share)
 		}
+	}
+}
+
+// A batch system has one draw, however many queues it has: a CE with queues of 0
+// and 1000 jobs wins against one with a single waiting job as rarely as S says.
+func TestPaperDrawsOncePerLRMS(t *testing.T) {
+	share := func(id, ce, queue string, waiting, lrms int64) rank.Candidate {
+		return rank.Candidate{Resource: &glue.Resource{ID: id, CE: ce, Queue: queue, Waiting: glue.Some(waiting)}, LRMSWaiting: glue.Some(lrms)}
+	}
+	p, _ := rank.ParsePolicy(rank.Paper, rank.DefaultModel())
+	f := p.NewField(&jdl.Job{}, now, []rank.Candidate{share("a-long", "a", "long", 1000, 1000), share("a-short", "a", "short", 0, 1000), share("b", "b", "q", 1, 1)}, rank.NewTally(), nil)
+	rng, wins := seeded(7), 0
+	const n = 20000
+	for range n {
+		got, _ := f.Order(rng, 0)
+		if got[0].Resource.CE == "a" {
+			wins++
+		}
+		at := map[string]int{}
+		for i, r := range got {
+			at[r.Resource.ID] = i
+		}
+		if at["a-short"] > at["a-long"] {
+			t.Fatalf("the longer queue of a stands before the shorter: %q", ids(got))
+		}
+	}
+	// P(U_a/1001 > U_b/2) = 1/1001.
+	if share := float64(wins) / n; share > 0.003 {
+		t.Errorf("a wins %v of the draws, want about 0.001", share)
+	}
+	even := p.NewField(&jdl.Job{}, now, []rank.Candidate{share("a-1", "a", "x", 0, 0), share("a-2", "a", "y", 0, 0), share("a-3", "a", "z", 0, 0), share("b", "b", "q", 0, 0)}, rank.NewTally(), nil)
+	wins = 0
+	for range n {
+		if got, _ := even.Order(rng, 1); got[0].Resource.CE == "a" {
+			wins++
+		}
+	}
+	if share := float64(wins) / n; math.Abs(share-0.5) > 0.02 {
+		t.Errorf("a with three idle queues wins %v of the draws against b with one, want a half", share)
 	}
 }
 

@@ -16,10 +16,13 @@ type Candidate struct {
 	JDLRank   classad.Value // Rank evaluated for this resource
 	Forecasts []Forecast
 	Queue     *QueueLength // from a queue-length service; nil: none answered
-	History   *History     // nil: nothing known
-	Trouble   string       // a monitoring system's warning; "" when it is well
-	Placed    Load         // what this call has already sent to the resource's slots
-	Limit     Limit        // of jobs; the zero Limit is none
+	// LRMSWaiting is how many jobs wait in all queues of the resource's batch
+	// system, as published; not known: the resource's own are taken.
+	LRMSWaiting glue.Opt[int64]
+	History     *History // nil: nothing known
+	Trouble     string   // a monitoring system's warning; "" when it is well
+	Placed      Load     // what this call has already sent to the resource's slots
+	Limit       Limit    // of jobs; the zero Limit is none
 }
 
 // Limit bounds how many jobs of one call a resource gets before it has shown
@@ -63,7 +66,7 @@ type QueueLength struct {
 	Source  string
 	LRMS    string
 	Lengths []int64 // L_j, one per queue
-	CE      int64   // L_a
+	CE      int64   // L_a; 0: the service does not tell it
 	// Own is the length of the resource's own queue, where the service tells
 	// queues apart.
 	Own glue.Opt[int64]

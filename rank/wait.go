@@ -34,9 +34,9 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 	}
 	if q := c.Queue; q != nil {
 		t := m.word(TermQueue, unitJobs, q.Source, sc.now.Sub(q.At), m.QueueError)
-		n := q.Total()
+		n := count(q.Total() - count(q.CE) + c.held())
 		if q.Own.OK { // the other queues' jobs go to slots of their own, mostly
-			n = count(count(q.Own.V) + count(q.CE))
+			n = count(count(q.Own.V) + c.held())
 		}
 		t.Raw = float64(n)
 		t.Seconds = m.drain(sc, c, n, c.Placed.Slots)

@@ -16,6 +16,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
 type submitOptions struct {
@@ -179,8 +180,21 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	if err := table(d, columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
 		return err
 	}
+	sayMarks(d, p)
 	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
 	return unmatched(p)
+}
+
+// sayMarks prints the log of marks of the published formula.
+func sayMarks(d *deps, p *broker.Plan) {
+	if p.Policy != rank.Paper {
+		return
+	}
+	for i := range p.Jobs {
+		for _, line := range rank.Marks(p.Jobs[i].Choices) {
+			fmt.Fprintf(d.env.Out, "%s: %s\n", jobLabel(p.Jobs[i].Job), line)
+		}
+	}
 }
 
 func jobLabel(job *jdl.Job) string {
