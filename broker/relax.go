@@ -25,7 +25,7 @@ type Relaxation struct {
 	// and what is published; 0 where the policy does not estimate it. Sooner is
 	// how much earlier that is than at the best resource that matches now;
 	// negative is later, 0 where there is none.
-	Seconds float64 `json:"seconds,omitempty"`
+	Seconds float64 `json:"done_seconds,omitempty"`
 	Sooner  float64 `json:"sooner_seconds,omitempty"`
 	cost    float64
 }
