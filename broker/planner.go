@@ -13,7 +13,7 @@ import (
 
 // maxCandidates is how many candidates, summed over the classes of jobs that
 // compete at a time, a plan holds; each is about a kilobyte and a half.
-const maxCandidates = 100_000
+const maxCandidates = 30_000
 
 // class is the work on equal jobs.
 type class struct {
