@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,20 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 		say(err, "foresee its schedule: %d stretches of free processors in %v", slots, f.horizon)
 	}
+	if strings.HasPrefix(f.lrms, "slurm:") {
+		run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
+		rights, err := agent.SlurmRights(ctx, run, account())
+		say(err, "ask Slurm what this account may do")
+		if err == nil {
+			for _, finding := range rights.Check(wire.Way(f.start), f.partition, f.ttl) {
+				if finding.Bad {
+					say(errNotSo, "%s", finding.Text)
+				} else {
+					say(nil, "%s", finding.Text)
+				}
+			}
+		}
+	}
 	if f.start == string(wire.Reservation) && ag.Reserve != nil {
 		_, err := ag.Reserve.Reserved(ctx, "gras_")
 		say(err, "list reservations")
@@ -69,6 +84,8 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	}
 	return nil
 }
+
+var errNotSo = errors.New("that keeps guests from starting in time, or takes more from local jobs than the TTL")
 
 // tryReservation makes a reservation of a minute, a day from now, and removes it.
 func tryReservation(ctx context.Context, d *deps, r agent.Reserver, nodes []batch.Node) error {

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/user"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,12 +23,11 @@ import (
 	"gridbroker/forecast/scheduler"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
-	"gridbroker/plugins/queuelen"
 )
 
 type agentRunOptions struct {
 	lrms, scheduler, cluster, queue, start, partition, function, policy string
-	gridmap, listen, cert, key, tokenFile                               string
+	gridmap, listen, cert, key, tokenFile, memory                       string
 	ttl, poll, maxGuest, horizon                                        time.Duration
 	speed                                                               float64
 	names, outOfTurn                                                    bool
@@ -44,6 +45,10 @@ the chance that it holds, the local schedule, queue lengths, and what the site
 offers. It needs no rights but those to look; with --start reservation it makes
 the reservations that the scheduler books and needs those of an operator. See
 docs/operators.md, and try grid agent doctor first.
+
+With --listen it tells brokers when jobs would start (POST /forecast), queue
+lengths (/queues) and slots (/slots) from its model, and its figures (/metrics).
+What it learned and published it keeps in a file, and goes on from there.
 
 It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`,
 		Example: `  grid agent run --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120 --ttl 10m
@@ -75,7 +80,8 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.BoolVar(&f.names, "names", false, "publish the names of local users")
 	fl.BoolVar(&f.outOfTurn, "out-of-turn", false, "guests may take turns of local jobs of lower priority")
 	fl.StringVar(&f.tokenFile, "token-file", "", "show the token in this `file`")
-	fl.StringVar(&f.listen, "listen", "", "serve queue lengths (/queues) on this `address`")
+	fl.StringVar(&f.listen, "listen", "", "serve forecasts, queue lengths, slots and figures on this `address`")
+	fl.StringVar(&f.memory, "memory", "", "keep what was learned and published in this `file` (default: agent-CLUSTER.json beside the job records)")
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` for --listen")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
 }
@@ -132,7 +138,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 	}
 	ag = &agent.Agent{
 		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names},
-		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}}, HTTP: client, Now: d.env.Now,
+		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}
 	if f.tokenFile != "" {
@@ -141,10 +147,41 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 			return strings.TrimSpace(string(text)), err
 		}
 	}
+	run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
+	if strings.HasPrefix(f.lrms, "slurm:") {
+		ag.Account = agent.SlurmAccounting{Run: run}
+	}
 	if site.Start == wire.Reservation {
-		ag.Reserve = agent.SlurmReservations{Run: func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }, Users: d.env.Getenv("USER")}
+		ag.Reserve = agent.SlurmReservations{Run: run, Users: account()}
 	}
 	return ag, end, nil
+}
+
+// account is who this process runs as.
+func account() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
+
+// agentMemory is the file that an agent keeps its memory in.
+func agentMemory(d *deps, f agentRunOptions) (string, error) {
+	if f.memory != "" {
+		return abs(d, f.memory), nil
+	}
+	c, err := loadConfig(d)
+	if err != nil {
+		return "", err
+	}
+	dir := stateDir(d, c)
+	name := strings.Map(func(r rune) rune {
+		if r == '/' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, f.cluster)
+	return filepath.Join(dir, "agent-"+name+".json"), os.MkdirAll(dir, 0o700)
 }
 
 // runHere runs a command of the batch system on this machine.
@@ -226,28 +263,23 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 		return err
 	}
 	defer end()
+	if ag.Conf.Memory, err = agentMemory(d, f); err != nil {
+		return err
+	}
 	if f.listen != "" {
 		l, err := listen(ctx, f.listen, f.cert != "")
 		if err != nil {
 			return err
 		}
-		go serveQueues(ctx, d, l, ag, f)
+		go serveAgent(ctx, d, l, ag, f)
 	}
 	serving(d, "agent run", f.listen, fmt.Sprintf("grid: agent of %s (%s), publishing to %s", f.cluster, f.lrms, f.scheduler))
 	return ag.Run(ctx)
 }
 
-// serveQueues tells brokers the queue lengths of the last look.
-func serveQueues(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, f agentRunOptions) {
-	mux := http.NewServeMux()
-	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: d.env.Now, Read: func(context.Context) (queuelen.Answer, error) {
-		s, at := ag.State()
-		if at.IsZero() {
-			return queuelen.Answer{}, errors.New("the batch system has not answered yet")
-		}
-		return queuelen.FromState(s, ag.Conf.Site.LRMS), nil
-	}})
-	srv := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+// serveAgent tells brokers what the model says.
+func serveAgent(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, f agentRunOptions) {
+	srv := &http.Server{Handler: ag.Handler(), ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
 	var err error
 	if f.cert != "" {

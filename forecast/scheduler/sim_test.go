@@ -8,12 +8,13 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 2, "seeds of the simulation")
-	hours = flag.Int("hours", 2, "hours it runs for")
+	seeds = flag.Uint64("seeds", 5, "seeds of the simulation")
+	hours = flag.Int("hours", 1, "hours it runs for")
 )
 
 // Hours of a grid with faults of every kind: no job is lost or run to its end
-// twice, nothing is booked twice, the ledger is balanced.
+// twice, nothing is booked twice or by a schedule that is out of
+// date, the ledger is balanced.
 func TestSimulation(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, sqliteDSN(t), seed, 0.03, *hours) })

@@ -375,6 +375,11 @@ func (w *world) check() {
 	busy := map[string][]held{}
 	now := w.now.Unix()
 	for _, j := range w.s.mem.jobs {
+		if p := j.Booking; p != nil && p.Made == now {
+			if c := w.s.mem.clusters[p.Cluster]; !wire.Usable(c.made, c.ttl, now) {
+				w.t.Fatalf("job %s is booked at %s by a schedule made %d s ago and good for %d s", j.ID, c.name, now-c.made, c.ttl)
+			}
+		}
 		if j.Booking == nil || j.State != Booked && j.State != Sent || j.Booking.To <= now {
 			continue
 		}

@@ -105,15 +105,19 @@ var region = func() (m [sizes][lengths]uint64) {
 
 func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
 	p := &index{r: r, jobs: jobs, given: len(slots), misses: map[demand]ceiling{}, left: r.purses(), groups: map[uint32]int32{}, deep: 10_000 + len(slots)/4}
-	p.work = make([]Slot, len(slots), len(slots)+len(slots)/4+64)
+	// A job leaves at most three slots of each of its parts.
+	room := min(6*len(jobs), 2*len(slots)) + 64
+	p.parent = make([]int32, 0, room)
+	p.bookings = make([]Booking, 0, min(len(jobs), len(slots)))
+	p.work = make([]Slot, len(slots), len(slots)+room)
 	copy(p.work, slots)
 	p.limit = make([]float32, len(slots), cap(p.work))
 	p.next = make([]int32, len(slots), cap(p.work))
 	p.windowBounds()
 	usable := p.thresholds()
-	room := make([]int32, 0, len(usable))
+	groups := make([]uint16, 0, len(usable))
 	for _, i := range usable {
-		room = append(room, p.group(&p.work[i]))
+		groups = append(groups, uint16(p.group(&p.work[i])))
 	}
 	n := len(p.kinds) * chances
 	p.heads, p.masks, p.soonest = make([]int32, n*windows*kinds), make([]uint64, n*windows), make([]int32, n)
@@ -124,7 +128,7 @@ func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
 		p.soonest[i] = windows
 	}
 	for k, i := range usable {
-		p.put(i, room[k])
+		p.put(i, int32(groups[k]))
 	}
 	p.wishes()
 	return p
