@@ -147,9 +147,12 @@ func (a *Agent) Step(ctx context.Context) error {
 		return err
 	}
 	if d, next := a.news(state, f); d != nil {
-		if err := a.send(ctx, d, next); err != nil {
-			return err
-		}
+		err = a.send(ctx, d, next)
+	} else if a.reserves() {
+		err = a.ask(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	return errors.Join(a.reserve(ctx), a.save(false))
 }
@@ -296,10 +299,13 @@ func said(text []byte) string {
 	return string(text[:min(len(text), 200)])
 }
 
+// reserves tells whether bookings are reserved here.
+func (a *Agent) reserves() bool { return a.Reserve != nil && a.Conf.Site.Start == wire.Reservation }
+
 // reserve makes the site's reservations those that are booked, where that is
 // the way: each no earlier than it is needed, and none left behind.
 func (a *Agent) reserve(ctx context.Context) error {
-	if a.Reserve == nil || a.Conf.Site.Start != wire.Reservation {
+	if !a.reserves() {
 		return nil
 	}
 	const prefix = "gras_"

@@ -52,15 +52,11 @@ func (a *Agent) resolve(ctx context.Context) error {
 	if a.doubt == nil {
 		return nil
 	}
-	text, err := a.call(ctx, http.MethodGet, nil)
+	ack, err := a.have(ctx)
 	if no, refused := errors.AsType[*RefusedError](err); refused && no.Code == http.StatusNotFound {
 		a.known, a.doubt = nil, nil
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
 	if err != nil {
 		return err
 	}
@@ -74,6 +70,25 @@ func (a *Agent) resolve(ctx context.Context) error {
 	a.doubt, a.seq = nil, max(a.seq, ack.Seq)
 	if a.known != nil {
 		a.seq = a.known.seq
+	}
+	a.bookings(ack.Bookings)
+	return nil
+}
+
+// have asks the scheduler what it has of this cluster.
+func (a *Agent) have(ctx context.Context) (*wire.Ack, error) {
+	text, err := a.call(ctx, http.MethodGet, nil)
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeAck(text, wire.DefaultLimits())
+}
+
+// ask looks what is booked here, where there is nothing to be told.
+func (a *Agent) ask(ctx context.Context) error {
+	ack, err := a.have(ctx)
+	if err != nil {
+		return err
 	}
 	a.bookings(ack.Bookings)
 	return nil

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,24 +21,33 @@ type SlurmReservations struct {
 // Reserve implements Reserver. Start and end are both given, since Slurm takes
 // a length in whole minutes, and one of zero for no end at all. IGNORE_JOBS is
 // needed wherever running jobs' limits reach into the slot: they are expected to
-// end before.
+// end before. Of each node as many cores are taken as the job needs; where Slurm
+// does not grant that (cores of several processors), the nodes are.
 func (s SlurmReservations) Reserve(ctx context.Context, name string, b wire.Booking) error {
-	nodes := map[string]bool{}
-	var list []string
+	cpus, most := map[string]int32{}, int32(0)
 	for _, p := range b.Slots {
-		if !nodes[p.Node] {
-			nodes[p.Node] = true
-			list = append(list, p.Node)
-		}
+		cpus[p.Node] += p.CPUs
+		most = max(most, cpus[p.Node])
 	}
+	nodes := slices.Sorted(maps.Keys(cpus))
 	const form = "2006-01-02T15:04:05"
-	out, err := s.Run(ctx, "scontrol", "create", "reservation", "reservationname="+name,
-		"starttime="+time.Unix(b.From, 0).Local().Format(form), "endtime="+time.Unix(b.To+reservationGrace, 0).Local().Format(form),
-		"users="+s.Users, "nodes="+strings.Join(list, ","), "flags=IGNORE_JOBS")
-	if err != nil && !strings.Contains(string(out), "already") && !strings.Contains(string(out), "Duplicate") {
+	argv := []string{"scontrol", "create", "reservation", "reservationname=" + name,
+		"starttime=" + time.Unix(b.From, 0).Local().Format(form), "endtime=" + time.Unix(b.To+reservationGrace, 0).Local().Format(form),
+		"users=" + s.Users, "nodes=" + strings.Join(nodes, ","), "flags=IGNORE_JOBS"}
+	cores := "corecnt=" + strings.TrimSuffix(strings.Repeat(fmt.Sprint(most, ","), len(nodes)), ",")
+	out, err := s.Run(ctx, append(slices.Clone(argv), cores)...)
+	if err != nil && !there(out) {
+		out, err = s.Run(ctx, argv...)
+	}
+	if err != nil && !there(out) {
 		return fmt.Errorf("scontrol create reservation %s: %w: %.200s", name, err, out)
 	}
 	return nil
+}
+
+// there tells whether Slurm says that a reservation exists.
+func there(out []byte) bool {
+	return strings.Contains(string(out), "already") || strings.Contains(string(out), "Duplicate")
 }
 
 // reservationGrace is added to the end, in seconds: Slurm kills what still runs

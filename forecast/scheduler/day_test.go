@@ -152,7 +152,6 @@ type dayHistory struct {
 	used    int
 	guests  int
 	ahead   Ahead
-	in      [4]float64
 	made    time.Time
 	samples []Sample
 	past    []wire.Entry

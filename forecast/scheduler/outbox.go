@@ -164,7 +164,11 @@ func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.S
 	defer done()
 	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: s.ahead(j, site),
 		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: j.Tags}}
-	return settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
+	again := settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
+	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && s.now().Unix() < j.Booking.From+int64(s.conf.Grace/time.Second) {
+		r.Kind, again = 0, time.Second // until the agent has reserved the nodes, the site refuses
+	}
+	return again
 }
 
 // queueFor is the partition of guests where the site has one.
