@@ -114,7 +114,7 @@ func pageLive(b *browser, d *day) {
 	}
 	b.until(`new Promise(r => setTimeout(() => r(true), 700))`) // the watcher has begun to read the log
 	got, err := d.s.Submit(t.Context(), Person{Subject: "Ada Operator"}, []Submission{{Key: "fresh", Priority: 99,
-		JDL: `[ Executable = "/bin/true"; JobName = "fresh job"; WallTime = 600; Requirements = true; ]`}})
+		JDL: `[ Executable = "/bin/true"; JobName = "fresh job"; CPUNumber = 1000000; WallTime = 600; Requirements = true; ]`}})
 	if err != nil || got[0].Error != "" {
 		t.Fatal(err, got)
 	}
