@@ -59,6 +59,21 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 		say(err, "foresee its schedule: %d stretches of free processors in %v", slots, f.horizon)
 	}
+	slurmRights(ctx, d, f, say)
+	if f.start == string(wire.Reservation) && ag.Reserve != nil {
+		_, err := ag.Reserve.Reserved(ctx, "gras_")
+		say(err, "list reservations")
+		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
+	}
+	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
+	if bad > 0 {
+		return &exitError{exitFailed, errReported}
+	}
+	return nil
+}
+
+// slurmRights says what the account may do at a Slurm of this machine.
+func slurmRights(ctx context.Context, d *deps, f agentRunOptions, say func(error, string, ...any)) {
 	if strings.HasPrefix(f.lrms, "slurm:") {
 		run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
 		rights, err := agent.SlurmRights(ctx, run, account())
@@ -73,16 +88,6 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 			}
 		}
 	}
-	if f.start == string(wire.Reservation) && ag.Reserve != nil {
-		_, err := ag.Reserve.Reserved(ctx, "gras_")
-		say(err, "list reservations")
-		say(tryReservation(ctx, d, ag.Reserve, state.Nodes), "make and remove a reservation (needs an operator's account)")
-	}
-	say(ag.Step(ctx), "publish to %s as %s", f.scheduler, f.cluster)
-	if bad > 0 {
-		return &exitError{exitFailed, errReported}
-	}
-	return nil
 }
 
 var errNotSo = errors.New("that keeps guests from starting in time, or takes more from local jobs than the TTL")

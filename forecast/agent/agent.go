@@ -148,7 +148,7 @@ func (a *Agent) Step(ctx context.Context) error {
 	}
 	if d, next := a.news(state, f); d != nil {
 		err = a.send(ctx, d, next)
-	} else if a.reserves() {
+	} else if reserves(a) {
 		err = a.ask(ctx)
 	}
 	if err != nil {
@@ -300,12 +300,12 @@ func said(text []byte) string {
 }
 
 // reserves tells whether bookings are reserved here.
-func (a *Agent) reserves() bool { return a.Reserve != nil && a.Conf.Site.Start == wire.Reservation }
+func reserves(a *Agent) bool { return a.Reserve != nil && a.Conf.Site.Start == wire.Reservation }
 
 // reserve makes the site's reservations those that are booked, where that is
 // the way: each no earlier than it is needed, and none left behind.
 func (a *Agent) reserve(ctx context.Context) error {
-	if !a.reserves() {
+	if !reserves(a) {
 		return nil
 	}
 	const prefix = "gras_"
