@@ -105,6 +105,7 @@ func explainAlert(x *X509, host string, err error) *Finding {
 		a.mend += strings.TrimPrefix(host, "https://")
 	}
 	f := problem(a.id, host, a.what, "", a.mend).because(err)
+	f.alert = code
 	f.Why = code.Error()
 	if x != nil {
 		f.Why = x.Subject() + ", issued by " + x.Issuer() + ": " + code.Error()

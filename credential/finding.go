@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"crypto/tls"
 	"fmt"
 	"strings"
 
@@ -29,7 +30,12 @@ type Finding struct {
 	Why      string   `json:"why,omitempty"`
 	Mend     string   `json:"mend,omitempty"` // what to do, a command where there is one
 	cause    error
+	alert    tls.AlertError // with which a server refused our certificate; 0: none
 }
+
+// Refused tells whether a server said by a TLS alert that it does not take our
+// certificate, or wants one.
+func (f *Finding) Refused() bool { return f.alert != 0 }
 
 // Error implements error: "subject: what: why [id] (mend)".
 func (f *Finding) Error() string {

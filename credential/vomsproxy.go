@@ -60,7 +60,7 @@ func KnockVOMS(ctx context.Context, x *X509, t *Trust, s voms.Server, timeout ti
 		f = &Finding{ID: "voms.unreachable", Severity: Warning, Subject: s.String(), What: "the VOMS server of " + s.VO + " does not answer", cause: err,
 			Why: err.Error(), Mend: fmt.Sprintf("if it has moved, correct %s:%d", s.File, s.Line)}
 	}
-	if strings.HasPrefix(f.ID, "refused.") && x == nil { // it wants a certificate, as it should
+	if f.Refused() && x == nil { // it wants a certificate, as it should
 		return nil
 	}
 	return f

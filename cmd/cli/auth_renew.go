@@ -15,7 +15,7 @@ import (
 )
 
 func authRenewCmd(d *deps) *cobra.Command {
-	sel := selection{asking: ifStates}
+	sel := selection{asking: ifStates, live: true}
 	cmd := &cobra.Command{
 		Use:   "renew [ID...]",
 		Short: "Renew the credentials delegated for live jobs",
@@ -28,8 +28,7 @@ back-ends that keep a credential. Warns of jobs whose wall time the credential w
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
 			if err != nil {
 				return err
 			}
@@ -188,7 +187,7 @@ func watchRound(d *deps, cmd *cobra.Command, every time.Duration) (live int, err
 		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
 	ctx := cmd.Context()
-	s, rs, err := openJobs(ctx, d, planning{}, selection{live: true, verb: cmd.Name()}, needs{})
+	s, rs, err := openJobs(cmd, d, nil, planning{}, selection{live: true}, needs{})
 	if err != nil {
 		return 0, err
 	}

@@ -30,8 +30,7 @@ or the file that is named. With --follow it goes on until the job has ended.`,
 		Args:              usageArgs(cobra.RangeArgs(1, 2)),
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel := selection{ids: args[:1]}
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args[:1], planning{}, selection{}, needs{})
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"gridbroker/credential"
 	"gridbroker/jdl/classad"
@@ -76,7 +75,7 @@ func exitCode(ctx context.Context, err error) int {
 	if _, ok := errors.AsType[*credential.Finding](err); ok {
 		return exitCredential
 	}
-	if f := (*credential.Set)(nil).Explain("", err); f != nil && strings.HasPrefix(f.ID, "refused.") {
+	if f := (*credential.Set)(nil).Explain("", err); f != nil && f.Refused() {
 		return exitCredential
 	}
 	if e, ok := errors.AsType[*plugins.Error](err); ok {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gridbroker/broker"
 	"gridbroker/credential"
 	"gridbroker/foreign"
@@ -86,9 +88,11 @@ func (l *lateHistory) Ended(ctx context.Context, ends []plugins.End) error {
 	return nil
 }
 
-// openJobs opens a session and selects jobs for a verb, asking the back-ends
-// about them first where the verb wants that.
-func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
+// openJobs opens a session and selects jobs for a verb by the ids of its command
+// line and the selection, asking the back-ends about them first where the verb
+// wants that.
+func openJobs(cmd *cobra.Command, d *deps, ids []string, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
+	sel.ids, sel.verb = ids, cmd.Name()
 	if sel.asking != never {
 		warm(d) // a connection is likely to follow
 	}
@@ -97,7 +101,7 @@ func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) 
 	if err != nil {
 		return nil, nil, err
 	}
-	rs, err := s.selected(ctx, d, sel)
+	rs, err := s.selected(cmd.Context(), d, sel)
 	if err != nil {
 		s.close()
 		return nil, nil, err

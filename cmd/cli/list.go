@@ -26,8 +26,7 @@ Without any, all recorded jobs.`,
 				return err
 			}
 			sel.all = sel.all || len(args) == 0 && !sel.given()
-			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
 			if err != nil {
 				return err
 			}

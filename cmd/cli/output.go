@@ -47,8 +47,7 @@ NAME-ID.attemptN.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
 			if err != nil {
 				return err
 			}

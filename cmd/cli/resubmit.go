@@ -30,8 +30,7 @@ that failed, and grid watch sends those after them.
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, p, sel, needs{services: true, scouts: scouting{on: true, follow: wait}})
+			s, rs, err := openJobs(cmd, d, args, p, sel, needs{services: true, scouts: scouting{on: true, follow: wait}})
 			if err != nil {
 				return err
 			}
@@ -68,8 +67,7 @@ long jobs outlive the proxy they were submitted with.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sel.ids, sel.live, sel.verb = args, false, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
 			if err != nil {
 				return err
 			}

@@ -114,17 +114,21 @@ func (c schedulerConfig) settings(reg *plugins.Registry) (scheduler.Config, erro
 	return s, nil
 }
 
-// openScheduler opens the database that a configuration names.
-func openScheduler(d *deps, c schedulerConfig) (*scheduler.Store, error) {
+// openSchedulerFile reads a configuration and opens the database that it names.
+func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store, error) {
+	c, err := loadSchedulerConfig(d, file)
+	if err != nil {
+		return c, nil, err
+	}
 	seal, err := scheduler.ReadSeal(c.KeyFile)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("key_file: %w", err))
+		return c, nil, usageError(fmt.Errorf("key_file: %w", err))
 	}
 	s, err := scheduler.OpenStore(c.Database, seal)
 	if err != nil {
-		return nil, usageError(err)
+		return c, nil, usageError(err)
 	}
-	return s, nil
+	return c, s, nil
 }
 
 func schedulerInitCmd(d *deps, file *string) *cobra.Command {
@@ -141,11 +145,7 @@ to this program's version. It changes nothing that is there.`,
 			if err := runSchedulerInit(d, *file, database); err != nil {
 				return err
 			}
-			c, err := loadSchedulerConfig(d, *file)
-			if err != nil {
-				return err
-			}
-			s, err := openScheduler(d, c)
+			_, s, err := openSchedulerFile(d, *file)
 			if err != nil {
 				return err
 			}
@@ -265,11 +265,7 @@ func schedulerExportCmd(d *deps, file *string) *cobra.Command {
 		Example: "  grid scheduler export --file scheduler.toml > log.jsonl",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadSchedulerConfig(d, *file)
-			if err != nil {
-				return err
-			}
-			s, err := openScheduler(d, c)
+			_, s, err := openSchedulerFile(d, *file)
 			if err != nil {
 				return err
 			}

@@ -24,11 +24,7 @@ function is sound.`,
 }
 
 func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
-	c, err := loadSchedulerConfig(d, file)
-	if err != nil {
-		return err
-	}
-	store, err := openScheduler(d, c)
+	c, store, err := openSchedulerFile(d, file)
 	if err != nil {
 		return err
 	}

@@ -34,11 +34,7 @@ it is interrupted.`,
 }
 
 func runSchedulerServe(ctx context.Context, d *deps, file string) error {
-	c, err := loadSchedulerConfig(d, file)
-	if err != nil {
-		return err
-	}
-	store, err := openScheduler(d, c)
+	c, store, err := openSchedulerFile(d, file)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func statusCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always}
+	sel := selection{asking: always, live: true}
 	var view jobView
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
@@ -30,8 +30,7 @@ Without any, all jobs that have not ended.`,
 			if err := view.check(); err != nil {
 				return err
 			}
-			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, planning{}, sel, needs{})
+			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
 			if err != nil {
 				return err
 			}

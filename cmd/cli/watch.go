@@ -15,7 +15,7 @@ import (
 
 func watchCmd(d *deps) *cobra.Command {
 	var p planning
-	sel := selection{asking: ifStates}
+	sel := selection{asking: ifStates, live: true}
 	cmd := &cobra.Command{
 		Use:   "watch [ID...]",
 		Short: "Follow jobs until they have ended",
@@ -33,8 +33,7 @@ Without any, all jobs that have not ended.`,
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.seeded = cmd.Flags().Changed("seed")
-			sel.ids, sel.live, sel.verb = args, true, cmd.Name()
-			s, rs, err := openJobs(cmd.Context(), d, p, sel, needs{services: true, scouts: scouting{on: true, follow: true}})
+			s, rs, err := openJobs(cmd, d, args, p, sel, needs{services: true, scouts: scouting{on: true, follow: true}})
 			if err != nil {
 				return err
 			}
