@@ -52,7 +52,11 @@ func (b *Broker) rules() Rules {
 	if b.Registry != nil && r.Speaks == nil {
 		reg := b.Registry
 		r.Interfaces = reg.Interfaces()
-		r.Speaks = func(iface string) bool { _, ok := reg.For(iface); return ok }
+		r.ReadOnly = reg.ReadOnly
+		r.Speaks = reg.Takes
+		if r.Shown {
+			r.Speaks = func(iface string) bool { _, ok := reg.For(iface); return ok }
+		}
 	}
 	return r
 }

@@ -115,9 +115,13 @@ type Rules struct {
 	// Speaks tells whether a back-end serves an interface; nil: any will do.
 	Speaks     func(iface string) bool
 	Interfaces []string // what Speaks accepts, for messages
-	Sites      []string // --site: names or patterns one of which must fit; empty: any
-	MaxAge     time.Duration
-	Avoid      map[string]bool // ids of resources where the job was tried before
+	// ReadOnly tells whether a back-end only shows what has an interface; nil:
+	// there are none such.
+	ReadOnly func(iface string) bool
+	Shown    bool     // what is only shown passes too: nothing will be sent
+	Sites    []string // --site: names or patterns one of which must fit; empty: any
+	MaxAge   time.Duration
+	Avoid    map[string]bool // ids of resources where the job was tried before
 }
 
 // avoiding are the rules for a job that keeps away from some resources.

@@ -114,6 +114,9 @@ func (r Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
 		if r.speaks(e) {
 			return &Reason{Want: "a healthy endpoint", Have: ill(e), Temporary: true}
 		}
+		if r.ReadOnly != nil && r.ReadOnly(e.Interface) {
+			return &Reason{Want: "an interface that takes jobs", Have: e.Interface + ", shown only"}
+		}
 		have = append(have, e.Interface)
 	}
 	if len(have) == 0 {

@@ -39,6 +39,7 @@ const (
 	InterfaceSlurm   = "org.gridbroker.slurm"  // Slurm commands, here or over SSH
 	InterfaceCondor  = "org.gridbroker.condor" // HTCondor commands, here or over SSH
 	InterfaceLocal   = "org.gridbroker.local"  // processes on this machine
+	InterfaceWIKI    = "org.gridbroker.wiki"   // a resource manager by Maui's WIKI, which takes no jobs
 	// InterfaceHTCondorCE is a schedd over the network, as BDIIs name it.
 	InterfaceHTCondorCE = "org.opensciencegrid.htcondorce"
 )

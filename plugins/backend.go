@@ -21,6 +21,9 @@ type Backend struct {
 	URLs []string
 	// Interfaces are the names (glue.Interface...) of what it submits to.
 	Interfaces []string
+	// ReadOnly: its resources are shown and ranked, but take no jobs; Submit
+	// refuses them.
+	ReadOnly bool
 	// Foreign are those of its Interfaces that other sources than its own may
 	// name, each with the schemes of the URLs that may be named so. What runs
 	// commands or touches files on the user's side is never among them.

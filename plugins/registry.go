@@ -13,18 +13,19 @@ type Registry struct {
 	all      []Opened
 	by       map[string]Submitter
 	byScheme map[string]Opened
+	readOnly map[string]bool // interfaces
 }
 
 // NewRegistry lists back-ends. Two for one interface or scheme is a
 // programming error and is returned as one.
 func NewRegistry(bs ...Opened) (*Registry, error) {
-	r := &Registry{all: bs, by: map[string]Submitter{}, byScheme: map[string]Opened{}}
+	r := &Registry{all: bs, by: map[string]Submitter{}, byScheme: map[string]Opened{}, readOnly: map[string]bool{}}
 	for _, b := range bs {
 		for _, name := range b.Interfaces {
 			if _, dup := r.by[name]; dup {
 				return nil, fmt.Errorf("two back-ends for interface %s", name)
 			}
-			r.by[name] = b.Submitter
+			r.by[name], r.readOnly[name] = b.Submitter, b.ReadOnly
 		}
 		for _, scheme := range b.Schemes {
 			if _, dup := r.byScheme[scheme]; dup {
@@ -45,6 +46,16 @@ func (r *Registry) For(iface string) (Submitter, bool) {
 	return s, ok
 }
 
+// Takes tells whether jobs can be sent by an interface.
+func (r *Registry) Takes(iface string) bool {
+	_, ok := r.by[iface]
+	return ok && !r.readOnly[iface]
+}
+
+// ReadOnly tells whether a back-end shows what has an interface, and sends no
+// jobs there.
+func (r *Registry) ReadOnly(iface string) bool { return r.readOnly[iface] }
+
 // ForURL returns the back-end whose scheme a URL has.
 func (r *Registry) ForURL(rawURL string) (Opened, bool) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
@@ -56,7 +67,9 @@ func (r *Registry) ForURL(rawURL string) (Opened, bool) {
 func (r *Registry) Interfaces() []string {
 	names := make([]string, 0, len(r.by))
 	for name := range r.by {
-		names = append(names, name)
+		if r.Takes(name) {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names

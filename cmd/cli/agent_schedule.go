@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -114,20 +111,7 @@ func wikiClient(d *deps, f scheduleOptions) (*wiki.Client, error) {
 	if c.TLS == nil {
 		return nil, fmt.Errorf("--ca is for wikis://")
 	}
-	return c, trust(c.TLS, abs(d, f.ca))
-}
-
-// trust makes a TLS configuration trust the authorities of a file only.
-func trust(c *tls.Config, path string) error {
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s: no certificate", path)
-	}
-	return nil
+	return c, wiki.Trust(c.TLS, abs(d, f.ca))
 }
 
 // tellEvent tells of something done, a line each.

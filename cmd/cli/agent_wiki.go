@@ -177,7 +177,7 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 	if err == nil && f.control {
 		q, err = handed(q, f.lrms)
 	}
-	s.Manager = wiki.Presented{Reader: q}
+	s.Manager = &wiki.Presented{Reader: q}
 	return b.Close, err
 }
 

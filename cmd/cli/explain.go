@@ -194,6 +194,7 @@ type choiceDocument struct {
 	Rank        string        `json:"rank,omitempty"`
 	Age         time.Duration `json:"age"`
 	Terms       []rank.Term   `json:"terms"`
+	ShownOnly   bool          `json:"shown_only,omitempty"` // no job can be sent there
 }
 
 type jobDocument struct {
@@ -265,4 +266,13 @@ func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool, relax fu
 		doc.Jobs = append(doc.Jobs, d)
 	}
 	return doc
+}
+
+// mark marks the choices that are only shown.
+func (doc *planDocument) mark(readOnly func(iface string) bool) {
+	for _, j := range doc.Jobs {
+		for i := range j.Choices {
+			j.Choices[i].ShownOnly = readOnly(j.Choices[i].Interface)
+		}
+	}
 }

@@ -24,6 +24,8 @@ type matchOptions struct {
 	relax   bool
 	limit   int
 	limited bool // the user gave the limit
+	// readOnly tells whether what has an interface is only shown.
+	readOnly func(iface string) bool
 }
 
 func matchCmd(d *deps) *cobra.Command {
@@ -37,7 +39,10 @@ filter and every clause of Requirements rejects, what nearly matches, and the
 one reason against the resources that do not, those first that the least keeps
 away. With --relax it shows which changes of one or two numbers, clauses or
 tags of the job would open how many more queues, and when it would be done at
-the best of them.`,
+the best of them.
+
+Resources that are only shown, since what tells of them takes no jobs (wiki://),
+are ranked with the others and marked; grid submit leaves them out.`,
 		Example: `  grid match job.jdl
   grid match --explain job.jdl
   grid match --relax job.jdl
@@ -65,11 +70,13 @@ func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error
 	}
 	all := jobsOf(files)
 	f.planning = f.regarding(all)
+	f.shown = true
 	s, err := openSession(d, f.planning, needs{records: mayRecords, services: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	f.readOnly = s.backends.ReadOnly
 	memberOf(d, s.jobs.Rules, f.vo, all)
 	snap, err := look(ctx, d, s, f.discovery)
 	if err != nil {
@@ -84,7 +91,9 @@ func runMatch(ctx context.Context, d *deps, args []string, f matchOptions) error
 		relax = s.jobs.Relax
 	}
 	if d.json {
-		if err := printJSON(d, "match", matchDocument(p, snap, f.explain, relax)); err != nil {
+		doc := matchDocument(p, snap, f.explain, relax)
+		doc.mark(f.readOnly)
+		if err := printJSON(d, "match", doc); err != nil {
 			return err
 		}
 	} else if err := printMatch(d, p, relax, f); err != nil {
@@ -137,7 +146,7 @@ func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, relax func(*broker.Job
 	fmt.Fprintf(d.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
 		styled(d, bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
 	if len(j.Choices) > 0 {
-		if err := choicesTable(d, j, f.limit); err != nil {
+		if err := choicesTable(d, j, f); err != nil {
 			return err
 		}
 	}
@@ -189,18 +198,18 @@ func sayUnranked(d *deps, p *broker.Plan) {
 }
 
 // choices is the table of those that match, best first.
-func choicesTable(d *deps, j *broker.JobPlan, limit int) error {
+func choicesTable(d *deps, j *broker.JobPlan, f matchOptions) error {
 	cols := columns(">#", "RESOURCE", "SITE", ">SCORE", ">EXPECTED", ">WAIT", ">STAGE-IN", ">RUN", ">SUCCESS", ">FREE", ">WAITING", ">AGE")
 	if j.Job.Rank != nil {
 		cols = append(cols, column{"RANK", true})
 	}
 	var rows [][]string
 	for i, r := range j.Choices {
-		if limit > 0 && i == limit {
+		if f.limit > 0 && i == f.limit {
 			break
 		}
 		parts := broker.Parts(r)
-		row := []string{strconv.Itoa(i + 1), label(r.Resource), r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
+		row := []string{strconv.Itoa(i + 1), label(r.Resource) + f.mark(r.Endpoint), r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
 		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), parts.Run(span), parts.Success())
 		row = append(row, published(r.Resource.FreeSlots), published(r.Resource.Waiting), span(r.Age))
 		if j.Job.Rank != nil {
@@ -215,6 +224,14 @@ func choicesTable(d *deps, j *broker.JobPlan, limit int) error {
 		fmt.Fprintf(d.env.Out, "and %d more (--limit 0 shows all)\n", n)
 	}
 	return nil
+}
+
+// mark says of a place that it is only shown.
+func (f matchOptions) mark(e glue.Endpoint) string {
+	if f.readOnly(e.Interface) {
+		return " [shown only]"
+	}
+	return ""
 }
 
 // label names a resource for people; a VO's view of a queue says whose.

@@ -33,6 +33,7 @@ type planning struct {
 	seed     uint64
 	seeded   bool
 	anywhere bool
+	shown    bool // resources that take no jobs are ranked, too: nothing is sent
 }
 
 func (p *planning) register(f *pflag.FlagSet) {
@@ -218,7 +219,7 @@ func rulesOf(d *deps, c config, p planning) (broker.Rules, error) {
 	if unknown != string(broker.Keep) && unknown != string(broker.RejectUnknown) {
 		return broker.Rules{}, fmt.Errorf("--unknown %s: say keep or reject", unknown)
 	}
-	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: identity(d, c)}
+	r := broker.Rules{Unknown: broker.Unknown(unknown), Sites: p.sites, Identity: identity(d, c), Shown: p.shown}
 	if p.anywhere {
 		r.Speaks = func(string) bool { return true }
 	}

@@ -12,6 +12,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/jdl/classad"
+	"gridbroker/plugins"
 )
 
 type resourcesOptions struct {
@@ -77,7 +78,7 @@ func runResources(d *deps, cmd *cobra.Command, f resourcesOptions) error {
 			return err
 		}
 	}
-	if err := printResources(d, snap, f.save); err != nil {
+	if err := printResources(d, backends, snap, f.save); err != nil {
 		return err
 	}
 	return noneAnswered(snap)
@@ -93,14 +94,14 @@ func noneAnswered(s infosys.Snapshot) error {
 	return &exitError{exitFailed, fmt.Errorf("%w: no source answered", errReported)}
 }
 
-func printResources(d *deps, s infosys.Snapshot, saved string) error {
+func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved string) error {
 	if d.json {
 		return printJSON(d, "resources", s)
 	}
 	if saved == "" && len(s.Resources) > 0 {
 		rows := make([][]string, len(s.Resources))
 		for i := range s.Resources {
-			rows[i] = resourceRow(d, &s.Resources[i])
+			rows[i] = resourceRow(d, &s.Resources[i], b.ReadOnly)
 		}
 		cols := columns("NAME", "SITE", "STATE", "VO", ">FREE", ">TOTAL", ">WAITING", ">WALL", "SOURCE", ">AGE")
 		if err := table(d, cols, rows); err != nil {
@@ -160,8 +161,11 @@ func outcomeLine(d *deps, o infosys.Outcome) string {
 	return fmt.Sprintf("source %s  %s (%s)", foreign.Text(o.Source), line, took)
 }
 
-func resourceRow(d *deps, r *glue.Resource) []string {
+func resourceRow(d *deps, r *glue.Resource, readOnly func(iface string) bool) []string {
 	state := string(r.Serving)
+	if len(r.Endpoints) > 0 && readOnly(r.Endpoints[0].Interface) {
+		state += ", shown only"
+	}
 	if r.StateIsPlaceholder {
 		state += ", numbers dead"
 	}

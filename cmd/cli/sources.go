@@ -30,7 +30,7 @@ type discovery struct {
 }
 
 func (d *discovery) register(f *pflag.FlagSet) {
-	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, condor:, local:)")
+	f.StringArrayVar(&d.info, "info", nil, "`source` of resources, instead of the configured ones; may be repeated (ldap://..., https://..., file:..., archery:..., slurm:, condor:, wiki://..., local:)")
 	lengthVar(f, &d.deadline, "deadline", 0, "`time` for asking all sources (default 8s)")
 	f.BoolVar(&d.noCache, "no-cache", false, "neither use nor keep cached answers")
 	lengthVar(f, &d.maxAge, "max-age", -1, "use cached answers not older than this `time` without asking (default 1m)")

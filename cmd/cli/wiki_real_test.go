@@ -89,7 +89,7 @@ func wikiOnSlurm(t *testing.T) (*wiki.Client, func(args ...string) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &wiki.Server{Manager: wiki.Presented{Reader: q.(interface{ Handed() plugins.QueueReader }).Handed()}, Now: time.Now, Timeout: time.Minute}
+	server := &wiki.Server{Manager: &wiki.Presented{Reader: q.(interface{ Handed() plugins.QueueReader }).Handed()}, Now: time.Now, Timeout: time.Minute}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,8 @@ func Backends() []plugins.Backend {
 			Open:       htcondor.Open,
 		},
 		{
-			Name: "wiki", Schemes: wiki.Schemes, URLs: []string{"wiki://host:port"}, Table: "wiki",
+			Name: "wiki", Schemes: wiki.Schemes, URLs: []string{"wiki://host:port"},
+			Interfaces: []string{glue.InterfaceWIKI}, ReadOnly: true, Table: "wiki",
 			Open: wiki.Open,
 		},
 		{

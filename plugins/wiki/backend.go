@@ -1,10 +1,17 @@
 package wiki
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
+	"time"
 
+	"gridbroker/batch"
 	"gridbroker/plugins"
 )
 
@@ -12,34 +19,97 @@ import (
 var Schemes = []string{"wiki", "wikis", "wiki+unix"}
 
 // backend reads resource managers; the protocol takes no jobs.
-type backend struct{ key Key }
+type backend struct {
+	settings settings
+	now      func() time.Time
 
-// Open opens the back-end. The key lies in the file that the table [wiki] of
-// the configuration names: key_file.
+	mu    sync.Mutex
+	sites map[string]*site
+}
+
+var (
+	_ plugins.Submitter    = (*backend)(nil)
+	_ plugins.QueueOpener  = (*backend)(nil)
+	_ plugins.SourceOpener = (*backend)(nil)
+	_ plugins.Pinger       = (*backend)(nil)
+)
+
+// settings is the table [wiki] of the configuration.
+type settings struct {
+	KeyFile string `toml:"key_file"` // with the number that signs messages
+	CAFile  string `toml:"ca_file"`  // PEM; the authorities that wikis:// trusts; "": the system's
+	Policy  string `toml:"policy"`   // by which the cluster's scheduler is taken to start jobs; "": maui
+}
+
+// Open opens the back-end. Its files are read when a resource manager is first
+// asked, so that what is wrong with them stops nobody else.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	var settings struct {
-		KeyFile string `toml:"key_file"`
+	b := &backend{now: c.Now, sites: map[string]*site{}}
+	if err := c.Settings("wiki", &b.settings); err != nil {
+		return nil, err
 	}
-	if err := c.Settings("wiki", &settings); err != nil || settings.KeyFile == "" {
-		return &backend{}, err
+	b.settings.Policy = cmp.Or(b.settings.Policy, "maui")
+	if err := (batch.Policy{Name: b.settings.Policy}).Check(); err != nil {
+		return nil, fmt.Errorf("[wiki] %w", err)
 	}
-	key, err := ReadKey(settings.KeyFile)
-	return &backend{key}, err
+	return b, nil
+}
+
+// site returns the resource manager of a URL, made once.
+func (b *backend) site(raw string) (*site, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.sites[raw]; s != nil {
+		return s, nil
+	}
+	c, err := ParseURL(raw)
+	if err != nil {
+		return nil, err
+	}
+	if b.settings.KeyFile != "" {
+		if c.Key, err = ReadKey(b.settings.KeyFile); err != nil {
+			return nil, &plugins.Error{Kind: plugins.Credential, Op: "read key for", Endpoint: raw, Err: err, Hint: keyHint}
+		}
+	}
+	if b.settings.CAFile != "" && c.TLS != nil {
+		if err := Trust(c.TLS, b.settings.CAFile); err != nil {
+			return nil, &plugins.Error{Kind: plugins.Credential, Op: "read authorities for", Endpoint: raw, Err: err}
+		}
+	}
+	c.Now = b.now
+	s := &site{url: raw, client: c, policy: batch.Policy{Name: b.settings.Policy}}
+	b.sites[raw] = s
+	return s, nil
+}
+
+// Trust makes a TLS configuration trust the authorities of a file only.
+func Trust(c *tls.Config, path string) error {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s: no certificate", path)
+	}
+	return nil
 }
 
 // QueueReader implements plugins.QueueOpener.
 func (b *backend) QueueReader(rawURL string) (plugins.QueueReader, error) {
-	c, err := ParseURL(rawURL)
+	s, err := b.site(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	c.Key = b.key
-	return c, nil
+	return s.client, nil
 }
 
 // errNoJobs is why nothing is submitted.
 func errNoJobs(op, endpoint string) error {
-	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: endpoint, Err: fmt.Errorf("jobs are submitted to the cluster itself, WIKI only starts them")}
+	return &plugins.Error{
+		Kind: plugins.Refused, Op: op, Endpoint: endpoint, Said: "WIKI starts jobs that a cluster has, it takes none",
+		Hint: "submit at the cluster itself, or by another interface of it such as slurm+ssh://",
+	}
 }
 
 // Submit implements plugins.Submitter: nothing can be submitted.
@@ -55,7 +125,7 @@ func (b *backend) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Pr
 func (b *backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
 	for i, h := range hs {
-		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
+		out[i] = plugins.Status{Handle: h, State: plugins.Unknown, Err: errNoJobs("status", h.Endpoint)}
 	}
 	return out
 }

@@ -190,10 +190,28 @@ func (c *Client) receive(conn net.Conn) (Message, error) {
 	return Rules{Key: c.Key, Window: window, Now: c.Now}.Open(body)
 }
 
+// keyHint is what to do about a key that is not the other side's.
+const keyHint = "the two sides need the same number in their key files; key_file of [wiki] in the configuration, or --key-file"
+
 // fail makes the error of a command.
 func (c *Client) fail(req *Request, kind plugins.Kind, err error) error {
-	op := strings.TrimSpace("wiki " + req.Verb + " " + req.Arg)
-	return &plugins.Error{Kind: kind, Op: op, Endpoint: c.Address, Err: err}
+	e := &plugins.Error{Kind: kind, Op: strings.TrimSpace("wiki " + req.Verb + " " + req.Arg), Endpoint: c.Address, Err: err}
+	if badChecksum(err) {
+		e.Hint = keyHint
+		if readOnly(req.Verb) { // of others it may not be known what became of them
+			e.Kind = plugins.Credential
+		}
+	}
+	return e
+}
+
+// badChecksum tells whether either side did not take the other's checksum.
+func badChecksum(err error) bool {
+	if e, ok := errors.AsType[*SecurityError](err); ok {
+		return e.Code == CodeBadChecksum
+	}
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && e.Code == CodeBadChecksum
 }
 
 // Nodes asks for the nodes.

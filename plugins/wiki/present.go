@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"gridbroker/batch"
 	"gridbroker/batch/maui"
@@ -12,14 +14,55 @@ import (
 )
 
 // Presented is a Manager that shows another batch system's nodes and jobs. It
-// is for watching only: who schedules that system is its own affair.
+// is for watching only, unless the reader is a Starter: who schedules that
+// system is its own affair. A poll, which asks for nodes and then for jobs, is
+// answered with one reading of the batch system, and so with one picture of it.
 type Presented struct {
 	Reader plugins.QueueReader
+
+	mu      sync.Mutex
+	last    batch.State
+	left    map[string]bool // the verbs that last has not answered
+	read    time.Time       // when last was read
+	changed int             // commands carried out, begun ones too
+}
+
+// pollTakes is how long a poll may take: for so long a reading that answered one
+// verb answers the other as well.
+const pollTakes = 2 * time.Second
+
+// picture is the batch system for an answer to a verb. No reading answers one
+// verb twice, or any after a command.
+func (p *Presented) picture(ctx context.Context, verb string) (batch.State, error) {
+	p.mu.Lock()
+	if p.left[verb] && time.Since(p.read) < pollTakes {
+		delete(p.left, verb)
+		defer p.mu.Unlock()
+		return p.last, nil
+	}
+	changed, began := p.changed, time.Now()
+	p.mu.Unlock()
+	s, err := p.Reader.Queue(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil && changed == p.changed {
+		p.last, p.read, p.left = s, began, map[string]bool{GetNodes: true, GetJobs: true}
+		delete(p.left, verb)
+	}
+	return s, err
+}
+
+// change notes that a command is about to be carried out, or was.
+func (p *Presented) change() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed++
+	p.left = nil
 }
 
 // Nodes implements Manager.
-func (p Presented) Nodes(ctx context.Context) ([]Node, error) {
-	s, err := p.Reader.Queue(ctx)
+func (p *Presented) Nodes(ctx context.Context) ([]Node, error) {
+	s, err := p.picture(ctx, GetNodes)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +103,8 @@ func presentedNode(n *batch.Node, used int) Node {
 }
 
 // Jobs implements Manager.
-func (p Presented) Jobs(ctx context.Context) ([]Job, error) {
-	s, err := p.Reader.Queue(ctx)
+func (p *Presented) Jobs(ctx context.Context) ([]Job, error) {
+	s, err := p.picture(ctx, GetJobs)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +164,13 @@ type Starter interface {
 }
 
 // act lets the batch system do something, if it does what it is told.
-func (p Presented) act(do func(s Starter) error) error {
+func (p *Presented) act(do func(s Starter) error) error {
 	s, ok := p.Reader.(Starter)
 	if !ok {
 		return &StatusError{CodeRefused, "this cluster is shown, not to be scheduled"}
 	}
+	p.change()
+	defer p.change()
 	err := do(s)
 	var failed *plugins.Error
 	if errors.As(err, &failed) && failed.Kind == plugins.Refused {
@@ -135,21 +180,21 @@ func (p Presented) act(do func(s Starter) error) error {
 }
 
 // Start implements Manager.
-func (p Presented) Start(ctx context.Context, id string, tasks []string) error {
+func (p *Presented) Start(ctx context.Context, id string, tasks []string) error {
 	return p.act(func(s Starter) error { return s.Start(ctx, id, tasks) })
 }
 
 // Cancel implements Manager.
-func (p Presented) Cancel(ctx context.Context, id, why string) error {
+func (p *Presented) Cancel(ctx context.Context, id, why string) error {
 	return p.act(func(s Starter) error { return s.Cancel(ctx, id, why) })
 }
 
 // Suspend implements Manager.
-func (p Presented) Suspend(ctx context.Context, id string) error {
+func (p *Presented) Suspend(ctx context.Context, id string) error {
 	return p.act(func(s Starter) error { return s.Suspend(ctx, id) })
 }
 
 // Resume implements Manager.
-func (p Presented) Resume(ctx context.Context, id string) error {
+func (p *Presented) Resume(ctx context.Context, id string) error {
 	return p.act(func(s Starter) error { return s.Resume(ctx, id) })
 }
