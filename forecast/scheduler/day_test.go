@@ -51,7 +51,7 @@ func newDay(t testing.TB, clusters, nodes, kinds int, every time.Duration) *day 
 		t.Fatal(err)
 	}
 	d.s = New(conf, d.store, nil, func() time.Time { return d.now }, slog.New(slog.DiscardHandler))
-	door := &Door{Clusters: conf.Clusters, Tokens: []TokenUser{{SHA256: HashToken("agent"), Subject: "agent"}, {SHA256: HashToken(d.admin), Subject: "Ada Operator", Admin: true}}}
+	door := &Door{Clusters: conf.Clusters, Tokens: []TokenUser{{SHA256: HashToken("agent"), Subject: "agent"}, {SHA256: HashToken(d.admin), Subject: "the operator", Admin: true}}}
 	api := &API{S: d.s, Door: door, Log: slog.New(slog.DiscardHandler), Public: true, Rate: 1e6}
 	handler := api.Handler()
 	d.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,7 +245,7 @@ func (h *dayHistory) write(name string) {
 }
 
 func (h *dayHistory) guest(name string, jobs []jobRow, booked []bookingRow, e wire.Entry, state State, closed string) ([]jobRow, []bookingRow) {
-	j := &Job{ID: "s" + name + e.Task, Owner: "Lise Meitner", Key: name + e.Task, Name: "muon tracks " + e.Task[3:], State: state, Procs: e.Procs, Wall: int32(e.Completion - e.Start),
+	j := &Job{ID: "s" + name + e.Task, Owner: "alice", Key: name + e.Task, Name: "muon tracks " + e.Task[3:], State: state, Procs: e.Procs, Wall: int32(e.Completion - e.Start),
 		Priority: 1, Started: e.Start, SeenRun: e.Start, Tries: 1}
 	j.Handle.ID = e.Task
 	j.Booking = &Place{Key: j.request(), Cluster: name, From: e.Start, To: e.Completion}
@@ -267,7 +267,7 @@ func (h *dayHistory) guest(name string, jobs []jobRow, booked []bookingRow, e wi
 // guests hands in jobs and plans them.
 func (d *day) guests(clusters int) {
 	r := rand.New(rand.NewPCG(3, 3))
-	users := []string{"Lise Meitner", "Chien-Shiung Wu", "Emmy Noether", "Cecilia Payne"}
+	users := []string{"alice", "bob", "carol", "dave"}
 	for i := range 60 * clusters {
 		procs, wall := 1<<r.IntN(9), 600*(1+r.IntN(80))
 		if r.IntN(60) == 0 {

@@ -113,7 +113,7 @@ func pageLive(b *browser, d *day) {
 		t.Fatal("it is there already")
 	}
 	b.until(`new Promise(r => setTimeout(() => r(true), 700))`) // the watcher has begun to read the log
-	got, err := d.s.Submit(t.Context(), Person{Subject: "Ada Operator"}, []Submission{{Key: "fresh", Priority: 99,
+	got, err := d.s.Submit(t.Context(), Person{Subject: "the operator"}, []Submission{{Key: "fresh", Priority: 99,
 		JDL: `[ Executable = "/bin/true"; JobName = "fresh job"; CPUNumber = 1000000; WallTime = 600; Requirements = true; ]`}})
 	if err != nil || got[0].Error != "" {
 		t.Fatal(err, got)
@@ -141,7 +141,7 @@ func TestPageForStrangers(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), "abisko") {
 			t.Fatal(resp.Status, err)
 		}
-		for _, secret := range []string{"Meitner", "muon", "tagging", "Noether", "Ada"} {
+		for _, secret := range []string{"alice", "muon", "tagging", "carol", "the operator"} {
 			if strings.Contains(string(text), secret) {
 				t.Errorf("%s tells strangers of %s", path, secret)
 			}
