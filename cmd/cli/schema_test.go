@@ -127,7 +127,7 @@ func closed(v any) {
 // which not every machine has.
 func unseen(dir string) ([]string, error) {
 	needServers := []string{"grid.budget", "grid.scheduler.explain", "grid.manager.show", "grid.agent.schedule", "grid.env.image",
-		"grid.env.verify", "grid.env.gc", "grid.auth.renew", "grid.follow.install"}
+		"grid.env.verify", "grid.env.gc", "grid.env.push", "grid.auth.renew", "grid.follow.install"}
 	var out []string
 	for _, d := range cli.Documents() {
 		_, err := os.Stat(filepath.Join(dir, fileOf(d.Schema())))

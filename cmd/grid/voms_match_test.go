@@ -76,7 +76,7 @@ func TestMatchWithVOMS(t *testing.T) {
 			if !strings.Contains(out, "Access is judged as for ") || !strings.Contains(out, c.as) {
 				t.Errorf("want %q in\n%s", c.as, out)
 			}
-			table, rejected, _ := strings.Cut(out, "\nRejected\n")
+			table, rejected, _ := strings.Cut(out, "\nRejected, the nearest first\n")
 			for _, host := range []string{"deny", "open", "role"} {
 				in := strings.Contains(table, host+".example.org/q")
 				if in != strings.Contains(c.let, host) || in == strings.Contains(rejected, host+".example.org/q") {
