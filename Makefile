@@ -34,12 +34,23 @@ release: ## archives, .deb and .rpm, licences, bills of materials and checksums 
 release-check: ## make the release twice and compare; install, use and remove the .deb below a directory of its own
 	@testdata/release/check.sh
 
-check: ## gofmt, vet, staticcheck, layer test, known vulnerabilities
+# What the programs are made for; environments and their launchers need Linux.
+PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64
+
+check: vet-platforms ## gofmt, vet for every platform, staticcheck, layer test, known vulnerabilities
 	@test -z "$$(gofmt -l . | tee /dev/stderr)" || { echo 'run: gofmt -w .'; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -count=1 ./cmd
 	@testdata/vuln.sh
+
+vet-platforms: ## vet what the programs are made of, tests left out, for every platform of the release
+	@for p in $(PLATFORMS); do \
+		export CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/}; \
+		for d in ./cmd/grid ./cmd/grid-submit ./environment ./plugins/local; do \
+			$(GO) vet $$($(GO) list -f '{{range .GoFiles}}{{$$.Dir}}/{{.}} {{end}}' $$d) || { echo "$$d, $$p"; exit 1; }; \
+		done; \
+	done
 
 schemas: ## make docs/schema from the types
 	$(GO) run ./cmd/schemas docs/schema
@@ -69,4 +80,4 @@ clean: ## remove what was built
 	rm -rf bin dist
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-long release release-check unit check schemas bench fuzz testbed-up testbed-down install clean
+.PHONY: help build demo test test-long release release-check unit check vet-platforms schemas bench fuzz testbed-up testbed-down install clean

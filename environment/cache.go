@@ -73,6 +73,9 @@ func (c *Cache) Tree(ctx context.Context, d *Definition) (*Tree, error) {
 }
 
 func (c *Cache) tree(ctx context.Context, d *Definition) (*Tree, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
@@ -225,7 +228,7 @@ func (c *Cache) publish(tmp, digest string) error {
 	if err := errors.Join(os.WriteFile(record, text, 0o644), os.Chmod(record, 0o644)); err != nil {
 		return err
 	}
-	if err := unix.Syncfs(int(dir.Fd())); err != nil {
+	if err := syncDisk(dir); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, c.path(digest)); err != nil {
@@ -308,7 +311,7 @@ func (c *Cache) tryLock(digest string, how int16) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: how})
+	err = lockFile(f, how)
 	if err == nil {
 		return f, nil
 	}

@@ -147,6 +147,8 @@ func (l *launch) tell(err error) {
 	os.WriteFile(l.report, []byte(line+"\n"), 0o600) // whoever asked for it takes a missing one for the job's own end
 }
 
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+
 func (l *launch) variables() []string {
 	var env []string
 	if l.prefix != "" {

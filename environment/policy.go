@@ -1,12 +1,9 @@
 package environment
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // A Policy is what a site lets definitions do. The zero value allows no mounts, no devices, no network and no images of
@@ -86,19 +83,4 @@ func matchesAny(path string, patterns []string) bool {
 		}
 	}
 	return false
-}
-
-// plainSource opens a mount's source without following a link in any part of its path: what the site allowed is what
-// gets mounted. The descriptor keeps it so until the launcher has mounted it.
-func plainSource(path string) (int, error) {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
-	})
-	if errors.Is(err, unix.ELOOP) {
-		return -1, fmt.Errorf("mount %s: its path passes symbolic links, which are not followed", path)
-	}
-	if err != nil {
-		return -1, fmt.Errorf("mount %s: %w", path, err)
-	}
-	return fd, nil
 }

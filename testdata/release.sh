@@ -4,6 +4,7 @@
 # is linked in and a bill of materials; for Linux also .deb and .rpm packages
 # with systemd units; and the checksums of all. The same commit gives the same
 # bytes on any machine with the same Go. PLATFORMS names fewer platforms.
+# Programs for other systems than Linux come without grid-launch.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=${1:?usage: release.sh DIR}
@@ -31,7 +32,10 @@ cp -r docs "$share/doc/grid/docs"
 
 # licences PLATFORM DIR: of every module that is linked into the programs there.
 licences() {
-	CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/grid ./cmd/grid-launch |
+	local programs=./cmd/grid
+	[ "${1%/*}" != linux ] || programs+=" ./cmd/grid-launch"
+	# shellcheck disable=SC2086
+	CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' $programs |
 		sort -u | while read -r module from; do
 		mkdir -p "$2/$module"
 		find "$from" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|copying\|notice\|copyright\|unlicense\)[^/]*' -exec install -m 644 -t "$2/$module" {} +
@@ -72,7 +76,7 @@ YAML
 	rm "$dir/nfpm.yaml"
 }
 
-for platform in ${PLATFORMS:-linux/amd64 linux/arm64}; do
+for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64}; do
 	name=grid-$version-${platform/\//-}
 	mkdir -p "$dir/$name/bin"
 	programs="./cmd/grid ./cmd/grid-submit"

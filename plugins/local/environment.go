@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"gridbroker/environment"
 	"gridbroker/jdl"
@@ -135,7 +134,7 @@ func (sv *supervisor) prepared(st step) (*exec.Cmd, error) {
 		cmd.Env = append(cmd.Env, givenPrefix+e)
 	}
 	cmd.Env = append(cmd.Env, jobTag(sv.spec.ID))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = ownSession()
 	return cmd, nil
 }
 

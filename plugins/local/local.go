@@ -29,8 +29,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"gridbroker/durable"
 	"gridbroker/environment"
 	"gridbroker/glue"
@@ -211,13 +209,13 @@ func writeJSON(path string, v any) error {
 }
 
 // syncAll puts everything written below the site's directory on disk, at once
-// for any number of jobs (syncfs(2)).
+// for any number of jobs where the system can.
 func (s *site) syncAll() error {
 	d, err := os.Open(s.dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(unix.Syncfs(int(d.Fd())), d.Close())
+	return errors.Join(syncDisk(d), d.Close())
 }
 
 // damaged is a file that is there and cannot be understood: what a power cut

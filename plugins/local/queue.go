@@ -3,7 +3,6 @@ package local
 import (
 	"errors"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gridbroker/plugins"
 )
@@ -160,8 +157,8 @@ func (s *site) start(verb, dir string) error {
 	cmd.Dir, cmd.Env = "/", helperEnv(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// What this process got from its caller, a lock of a script for example,
-	// is not for helpers and jobs, which outlive it (close_range(2)).
-	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	// is not for helpers and jobs, which outlive it.
+	keepFiles()
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -60,7 +58,7 @@ func RunJob(ctx context.Context, dir string, now func() time.Time) error {
 	}
 	// Descendants whose parents exit become children of this process, so
 	// none of them can get out of sight.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+	if err := adoptOrphans(); err != nil {
 		sv.log.Warn("cannot become subreaper", "err", err)
 	}
 	return sv.run(ctx)
@@ -188,7 +186,7 @@ func (sv *supervisor) account(ps *os.ProcessState) {
 	}
 	sv.status.CPU += ps.UserTime() + ps.SystemTime()
 	if ru, ok := ps.SysUsage().(*syscall.Rusage); ok {
-		sv.status.MaxRSS = max(sv.status.MaxRSS, ru.Maxrss)
+		sv.status.MaxRSS = max(sv.status.MaxRSS, residentKB(ru))
 	}
 }
 
@@ -216,7 +214,7 @@ func (sv *supervisor) command(st step) (*exec.Cmd, error) {
 		"LANG=C.UTF-8", "GRID_JOB_ID=" + sv.spec.ID,
 	}, sv.spec.Env...)
 	cmd.Env = append(cmd.Env, jobTag(sv.spec.ID))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = ownSession()
 	return cmd, nil
 }
 

@@ -1,9 +1,7 @@
 package local
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -35,13 +33,11 @@ func killDescendants(grace time.Duration) {
 	}
 }
 
-// descendants lists living processes below pid, from /proc.
+// descendants lists living processes below pid.
 func descendants(pid int) []int {
 	children := map[int][]int{}
-	for _, p := range processes() {
-		if parent, alive := parentOf(p); alive {
-			children[parent] = append(children[parent], p)
-		}
+	for p, parent := range parents() {
+		children[parent] = append(children[parent], p)
 	}
 	var all []int
 	for todo := []int{pid}; len(todo) > 0; todo = todo[1:] {
@@ -50,50 +46,4 @@ func descendants(pid int) []int {
 		todo = append(todo, below...)
 	}
 	return all
-}
-
-// parentOf reads a process's parent. A zombie does not count as alive.
-func parentOf(pid int) (parent int, alive bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, false
-	}
-	// "pid (name) state ppid ...": the name may hold blanks and brackets.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return 0, false
-	}
-	parent, err = strconv.Atoi(string(fields[1]))
-	return parent, err == nil
-}
-
-func processes() []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// killTagged ends what a dead supervisor has left of a job, found by the tag
-// in the processes' environment.
-func killTagged(id string) {
-	tag := []byte(jobTag(id))
-	for _, pid := range processes() {
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil {
-			continue
-		}
-		for _, v := range bytes.Split(env, []byte{0}) {
-			if bytes.Equal(v, tag) {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		}
-	}
 }

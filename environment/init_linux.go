@@ -85,8 +85,6 @@ func keepSignals() {
 	}
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
-
 func (t *task) prepare() error {
 	if t.Setup != nil {
 		if err := t.Setup.make(); err != nil {
