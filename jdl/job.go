@@ -1,6 +1,8 @@
 package jdl
 
 import (
+	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -80,6 +82,25 @@ type EnvVar struct{ Name, Value string }
 type InputFile struct {
 	Source, Name string
 	Executable   bool
+	Text         string // what a file that the broker makes holds; its Source is ""
+}
+
+// Open opens a file of this machine, or one that the broker makes, and tells
+// its size in bytes. The caller closes it.
+func (f InputFile) Open() (io.ReadCloser, int64, error) {
+	if f.Text != "" {
+		return io.NopCloser(strings.NewReader(f.Text)), int64(len(f.Text)), nil
+	}
+	in, err := os.Open(strings.TrimPrefix(f.Source, "file://"))
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		in.Close()
+		return nil, 0, err
+	}
+	return in, info.Size(), nil
 }
 
 // IsURL reports whether the file is fetched from a URL (or a catalogue) by

@@ -99,8 +99,8 @@ func TestCollection(t *testing.T) {
 	    [ Executable = "/bin/cat"; InputSandbox = {root.InputSandbox[0], "b"}; RetryCount = 7; Rank = 0; ]
 	  }; ]`)
 	one, two := set.Jobs[0], set.Jobs[1]
-	equal(t, "one's files", one.InputSandbox, []InputFile{{"/job/a", "a", false}, {"/job/run.sh", "run.sh", true}})
-	equal(t, "two's files", two.InputSandbox, []InputFile{{"/job/run.sh", "run.sh", false}, {"/job/b", "b", false}})
+	equal(t, "one's files", one.InputSandbox, []InputFile{{Source: "/job/a", Name: "a", Executable: false}, {Source: "/job/run.sh", Name: "run.sh", Executable: true}})
+	equal(t, "two's files", two.InputSandbox, []InputFile{{Source: "/job/run.sh", Name: "run.sh", Executable: false}, {Source: "/job/b", Name: "b", Executable: false}})
 	equal(t, "retries", []int{one.RetryCount, one.ShallowRetry, two.RetryCount}, []int{1, 4, 7})
 	equal(t, "ranks", []string{classad.Unparse(one.Rank), classad.Unparse(two.Rank)}, []string{"other.r", "0"})
 	equal(t, "names", []string{one.Node, two.Node, one.MyProxyServer}, []string{"one", "Node_1", "p.example"})

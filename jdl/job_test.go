@@ -44,8 +44,8 @@ func TestParseJob(t *testing.T) {
   Rank = -other.GlueCEStateWaitingJobs;
 ]`, "bin/run.sh", "data/in.dat", "data/b.dat", "data/.hidden.dat")
 	want := []InputFile{
-		{"/job/bin/run.sh", "run.sh", true}, {"/job/data/b.dat", "b.dat", false}, {"/job/data/in.dat", "in.dat", false},
-		{"https://h.example/d/x.tgz?v=1", "x.tgz", false},
+		{Source: "/job/bin/run.sh", Name: "run.sh", Executable: true}, {Source: "/job/data/b.dat", Name: "b.dat", Executable: false}, {Source: "/job/data/in.dat", Name: "in.dat", Executable: false},
+		{Source: "https://h.example/d/x.tgz?v=1", Name: "x.tgz", Executable: false},
 	}
 	equal(t, "InputSandbox", j.InputSandbox, want)
 	equal(t, "Args", j.Args, []string{"-v", "two words"})

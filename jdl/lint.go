@@ -82,7 +82,9 @@ func (l *linter) record(ad *classad.Ad, dialect Dialect) {
 		}
 	}
 	l.own(ad, dialect)
-	l.brokerInfo(ad)
+	if dialect == DIRAC {
+		l.brokerInfo(ad)
+	}
 	if nodes, ok := ad.Expr("Nodes"); ok {
 		l.nodes(nodes, dialect)
 	}
@@ -243,7 +245,8 @@ func isShell(program string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"}, path.Base(program))
 }
 
-// brokerInfo warns of a job that looks for the file gLite's broker sent along.
+// brokerInfo warns of a DIRAC job that looks for the file gLite's broker sent
+// along: DIRAC sends none, nor do we with jobs of its dialect.
 func (l *linter) brokerInfo(ad *classad.Ad) {
 	for _, a := range ad.Attrs() {
 		classad.Walk(a.Expr, func(e classad.Expr) bool {
@@ -252,7 +255,7 @@ func (l *linter) brokerInfo(ad *classad.Ad) {
 			}
 			s, _ := literalText(e)
 			if low := classad.Fold(s); strings.Contains(low, ".brokerinfo") || strings.Contains(low, "-brokerinfo") {
-				l.warn(e.Pos(), "broker-info", "", "%s names BrokerInfo, which nobody makes here", a.Name)
+				l.warn(e.Pos(), "broker-info", "", "%s names BrokerInfo, which is made for jobs in gLite's dialect only", a.Name)
 			}
 			return true
 		})

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"gridbroker/glue"
@@ -61,6 +62,54 @@ func TestFoundJobIsCompleted(t *testing.T) {
 	if gone.State == plugins.Submitting || gone.Handle.ID != "their-"+gone.ID {
 		t.Errorf("files gone: %s %q %v", gone.State, gone.Handle.ID, gone.Err)
 	}
+}
+
+// A job that reads .BrokerInfo is sent with it; what is brought after a crash is
+// what was to be sent, although the resource is no longer at hand.
+func TestBrokerInfoIsSent(t *testing.T) {
+	b, f := rig(t)
+	s := &informed{slow: &slow{fake: f}}
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{glue.InterfaceARCREST}}, Submitter: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Registry = reg
+	f.after = func(string, string) error { return fault(plugins.Uncertain, "connection reset") }
+	near := site("a", func(r *glue.Resource) { r.CloseSEs = []glue.StorageBinding{{SE: "se.example"}} })
+	r := submit(t, b, []*glue.Resource{near}, set(stored(t, `Executable = "/bin/cat"; Arguments = ".BrokerInfo";`)))[0]
+	refresh(t, b, []*jobs.Outcome{r})
+	if len(s.texts) != 2 || s.texts[0] != s.texts[1] || !strings.Contains(s.texts[0], `name = "se.example"`) {
+		t.Errorf("sent and brought: %q", s.texts)
+	}
+	f.after = nil
+	plain := submit(t, b, []*glue.Resource{near}, set(stored(t, `Executable = "/bin/cat";`)))[0]
+	if len(s.texts) != 2 || plain.BrokerInfo != "" {
+		t.Errorf("a job that does not read it has got it: %q", s.texts)
+	}
+}
+
+// informed notes what the files hold that the broker makes.
+type informed struct {
+	*slow
+	texts []string
+}
+
+func (s *informed) note(reqs []plugins.Request) {
+	for _, q := range reqs {
+		for _, f := range q.Job.InputSandbox {
+			s.texts = append(s.texts, f.Text)
+		}
+	}
+}
+
+func (s *informed) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	s.note(reqs)
+	return s.slow.Submit(ctx, reqs, p)
+}
+
+func (s *informed) Complete(ctx context.Context, reqs []plugins.Request, hs []plugins.Handle, p plugins.Progress) []error {
+	s.note(reqs)
+	return s.slow.Complete(ctx, reqs, hs, p)
 }
 
 // Jobs that are sent later go where their user told them to look, each to its own.

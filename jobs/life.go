@@ -152,8 +152,9 @@ func (e GaveUp) apply(r *Record, now time.Time) string {
 // Claimed is that a process is about to send the job. Nothing leaves before it
 // is on disk.
 type Claimed struct {
-	Owner  string // its lease
-	Choice Choice
+	Owner      string // its lease
+	Choice     Choice
+	BrokerInfo string // what Record.BrokerInfo becomes
 }
 
 func (Claimed) name() string          { return "send" }
@@ -162,6 +163,7 @@ func (e Claimed) apply(r *Record, now time.Time) string {
 	c := e.Choice
 	r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, e.Owner, now, "", ""
 	r.Resource, r.At, r.Site, r.Predicted = c.Resource, c.At, c.Site, c.Predicted
+	r.BrokerInfo = e.BrokerInfo
 	r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}
 	r.Attempts++
 	r.Attempt = r.Attempts

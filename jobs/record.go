@@ -36,8 +36,11 @@ type Record struct {
 	At       string         `json:"at,omitempty"`       // its short name
 	Site     string         `json:"site,omitempty"`
 	Handle   plugins.Handle `json:"handle,omitzero"`
-	Past     []Past         `json:"past,omitempty"` // attempts that are over
-	Attempts int            `json:"attempts"`       // requests sent so far
+	// BrokerInfo is the text of the file .BrokerInfo that goes with the
+	// request, for a job that reads one.
+	BrokerInfo string `json:"broker_info,omitempty"`
+	Past       []Past `json:"past,omitempty"` // attempts that are over
+	Attempts   int    `json:"attempts"`       // requests sent so far
 	// Attempt is the number of the present one; 0: the last.
 	Attempt   int       `json:"attempt,omitempty"`
 	Tried     []string  `json:"tried,omitempty"`

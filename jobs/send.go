@@ -167,7 +167,7 @@ func (s *sending) batch(ctx context.Context, os []*Outcome) (again []*Outcome, e
 	for _, o := range os {
 		choice[o.ID] = o.Choices[0]
 	}
-	mine, err := s.claim(ctx, os, choice)
+	mine, err := s.claim(ctx, os, choice, brokerInfos(os, choice))
 	if err != nil {
 		return nil, err
 	}
@@ -180,12 +180,12 @@ func (s *sending) batch(ctx context.Context, os []*Outcome) (again []*Outcome, e
 
 // claim commits "being submitted there, by me" before anything is sent, and
 // returns the jobs that are ours then.
-func (s *sending) claim(ctx context.Context, os []*Outcome, choice map[string]Choice) (mine []*Outcome, err error) {
+func (s *sending) claim(ctx context.Context, os []*Outcome, choice map[string]Choice, infos map[string]string) (mine []*Outcome, err error) {
 	err = s.apply(ctx, os, func(r *Record) Event {
 		if r.State != plugins.Intended || !s.mine(r) {
 			return nil
 		}
-		return Claimed{Owner: s.lease.Name(), Choice: choice[r.ID]}
+		return Claimed{Owner: s.lease.Name(), Choice: choice[r.ID], BrokerInfo: infos[r.ID]}
 	})
 	if errors.Is(err, context.Canceled) {
 		for _, o := range os {
@@ -222,7 +222,7 @@ func (s *sending) request(ctx context.Context, os []*Outcome, choice map[string]
 	reqs := make([]plugins.Request, len(os))
 	for i, o := range os {
 		c := choice[o.ID]
-		reqs[i] = plugins.Request{ID: o.requestID(), Job: o.job, Endpoint: c.Endpoint}
+		reqs[i] = plugins.Request{ID: o.requestID(), Job: plugins.WithBrokerInfo(o.job, o.BrokerInfo), Endpoint: c.Endpoint}
 		if ranked := o.ranked[c.Resource]; ranked != nil {
 			reqs[i].Resource = ranked.Resource
 		}

@@ -68,7 +68,10 @@ type uploads struct {
 func (up *uploads) count(made []int) {
 	for _, i := range made {
 		for _, f := range up.s.reqs[i].Job.InputSandbox {
-			if info, err := os.Stat(f.Source); err == nil && !f.IsURL() {
+			if up.total += int64(len(f.Text)); f.IsURL() || f.Text != "" {
+				continue
+			}
+			if info, err := os.Stat(f.Source); err == nil {
 				up.total += info.Size()
 			}
 		}
@@ -120,7 +123,7 @@ func (up *uploads) put(ctx context.Context, i int, f jdl.InputFile) error {
 	if err != nil {
 		return err
 	}
-	body, size, err := up.open(f.Source)
+	body, size, err := up.open(f)
 	if err != nil {
 		return s.c.fail(plugins.Invalid, op, "", err)
 	}
@@ -152,20 +155,17 @@ func escape(name string) string {
 }
 
 // open returns the content of a file: small files are read once for all jobs.
-func (up *uploads) open(name string) (io.ReadCloser, int64, error) {
+func (up *uploads) open(file jdl.InputFile) (io.ReadCloser, int64, error) {
+	name := file.Source
 	up.mu.Lock()
 	content, ok := up.cache[name]
 	up.mu.Unlock()
-	if ok {
+	if ok && file.Text == "" {
 		return io.NopCloser(bytes.NewReader(content)), int64(len(content)), nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil || info.Size() > sharedFile {
-		return f, sizeOf(info), err
+	f, size, err := file.Open()
+	if err != nil || size > sharedFile || file.Text != "" {
+		return f, size, err
 	}
 	defer f.Close()
 	content, err = io.ReadAll(io.LimitReader(f, sharedFile+1))
@@ -179,11 +179,4 @@ func (up *uploads) open(name string) (io.ReadCloser, int64, error) {
 		up.cached += len(content)
 	}
 	return io.NopCloser(bytes.NewReader(content)), int64(len(content)), nil
-}
-
-func sizeOf(info os.FileInfo) int64 {
-	if info == nil {
-		return 0
-	}
-	return info.Size()
 }

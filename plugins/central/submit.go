@@ -114,7 +114,7 @@ const maxSandbox = 1 << 20
 func sandbox(job *jdl.Job) (files []file, err error) {
 	size := int64(0)
 	for _, f := range job.InputSandbox {
-		if f.IsURL() {
+		if f.IsURL() || f.Text != "" { // what a broker makes is the scheduler's own to make
 			continue
 		}
 		fi, err := os.Stat(f.Source)

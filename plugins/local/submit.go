@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -127,7 +126,7 @@ func stage(req plugins.Request, work string) error {
 		if f.Executable || f.Name == req.Job.Executable || f.Name == req.Job.Prologue || f.Name == req.Job.Epilogue {
 			mode = 0o700
 		}
-		src, err := os.Open(strings.TrimPrefix(f.Source, "file://"))
+		src, _, err := f.Open()
 		if err != nil {
 			return fmt.Errorf("input file %s: %w", f.Name, err)
 		}

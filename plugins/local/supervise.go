@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
 
@@ -212,10 +214,22 @@ func (sv *supervisor) command(st step) (*exec.Cmd, error) {
 	cmd.Env = append([]string{
 		"PATH=" + strings.Join(searchPath, ":"), "HOME=" + work, "PWD=" + work, "TMPDIR=" + work,
 		"LANG=C.UTF-8", "GRID_JOB_ID=" + sv.spec.ID,
-	}, sv.spec.Env...)
+	}, located(sv.spec.Env, work)...)
 	cmd.Env = append(cmd.Env, jobTag(sv.spec.ID))
 	cmd.SysProcAttr = ownSession()
 	return cmd, nil
+}
+
+// located is the job's environment with the whole path of its BrokerInfo.
+func located(env []string, work string) []string {
+	env = slices.Clone(env)
+	for i, s := range env {
+		name, value, _ := strings.Cut(s, "=")
+		if plugins.IsBrokerInfoVariable(jdl.EnvVar{Name: name, Value: value}) {
+			env[i] = name + "=" + filepath.Join(work, value)
+		}
+	}
+	return env
 }
 
 var searchPath = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"}

@@ -3,16 +3,18 @@ package remote
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gridbroker/jdl"
 )
 
 // newName names a batch: 26 characters of crypto/rand.Text, lower-cased.
@@ -28,7 +30,7 @@ type copied struct {
 
 // source is a file of this machine to be sent, and who wants it.
 type source struct {
-	path string
+	file jdl.InputFile
 	exec bool
 	to   []copied
 }
@@ -76,9 +78,9 @@ func (ba *batch) sources() []*source {
 			}
 			exec := f.Executable || f.Name == job.Executable || f.Name == job.Prologue || f.Name == job.Epilogue
 			file := strings.TrimPrefix(f.Source, "file://")
-			key := strconv.FormatBool(exec) + file
+			key := strconv.FormatBool(exec) + file + "\x00" + f.Text
 			if seen[key] == nil {
-				seen[key] = &source{path: file, exec: exec}
+				seen[key] = &source{file: f, exec: exec}
 				order = append(order, seen[key])
 			}
 			seen[key].to = append(seen[key].to, copied{0, ba.reqs[i].ID, f.Name})
@@ -91,7 +93,7 @@ func send(ctx context.Context, fsys Files, src *source, to string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f, err := os.Open(src.path)
+	f, _, err := src.file.Open()
 	if err != nil {
 		return fmt.Errorf("input file %w", err)
 	}
@@ -101,7 +103,7 @@ func send(ctx context.Context, fsys Files, src *source, to string) error {
 		mode = 0o700
 	}
 	if err := fsys.Put(to, mode, f); err != nil {
-		return fmt.Errorf("input file %s: %w", src.path, err)
+		return fmt.Errorf("input file %s: %w", cmp.Or(src.file.Source, src.file.Name), err)
 	}
 	return nil
 }

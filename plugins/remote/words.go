@@ -35,6 +35,9 @@ func variables(job *jdl.Job) []string {
 	var lines []string
 	for _, e := range job.Environment {
 		lines = append(lines, `export "${given}`+e.Name+`="`+Quote(e.Value))
+		if plugins.IsBrokerInfoVariable(e) {
+			lines = append(lines, `[ -n "$given" ] || export `+e.Name+`="$PWD/"`+Quote(e.Value))
+		}
 	}
 	return lines
 }
