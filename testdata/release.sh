@@ -4,7 +4,7 @@
 # is linked in and a bill of materials; for Linux also .deb and .rpm packages
 # with systemd units; and the checksums of all. The same commit gives the same
 # bytes on any machine with the same Go. PLATFORMS names fewer platforms.
-# Programs for other systems than Linux come without grid-launch.
+# Programs for other systems than Linux come without grid-launch and grid-deploy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=${1:?usage: release.sh DIR}
@@ -33,7 +33,7 @@ cp -r docs "$share/doc/grid/docs"
 # licences PLATFORM DIR: of every module that is linked into the programs there.
 licences() {
 	local programs=./cmd/grid
-	[ "${1%/*}" != linux ] || programs+=" ./cmd/grid-launch"
+	[ "${1%/*}" != linux ] || programs+=" ./cmd/grid-launch ./cmd/grid-deploy"
 	# shellcheck disable=SC2086
 	CGO_ENABLED=0 GOOS=${1%/*} GOARCH=${1#*/} go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' $programs |
 		sort -u | while read -r module from; do
@@ -80,7 +80,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/arm64 freebsd/amd64}
 	name=grid-$version-${platform/\//-}
 	mkdir -p "$dir/$name/bin"
 	programs="./cmd/grid ./cmd/grid-submit"
-	[ "${platform%/*}" != linux ] || programs+=" ./cmd/grid-launch"
+	[ "${platform%/*}" != linux ] || programs+=" ./cmd/grid-launch ./cmd/grid-deploy"
 	# shellcheck disable=SC2086
 	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} go build -trimpath -buildvcs=false -ldflags "$flags" -o "$dir/$name/bin/" $programs
 	go run ./cmd/sbom "$dir/$name/bin/grid" >"$dir/$name/grid.cdx.json"
