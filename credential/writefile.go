@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"gridbroker/durable"
 )
 
 // abandoned is the age at which a temporary file of ours is taken for one that
@@ -13,27 +15,12 @@ import (
 const abandoned = time.Minute
 
 // WriteSecret writes data to path with mode 0600, atomically: a reader sees
-// the old content or the new one, and a crash leaves the old. What an earlier
+// the old content or the new one, also after a crash. What an earlier
 // process left unfinished is removed.
 func WriteSecret(path string, data []byte) error {
 	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+".grid-"
 	sweep(dir, prefix)
-	f, err := os.CreateTemp(dir, prefix+"*") // made with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return durable.Replace(path, prefix+"*", 0o600, data)
 }
 
 // sweep removes the user's own temporary files that nobody is writing any

@@ -42,20 +42,18 @@ func SyncDir(dir string) error {
 }
 
 // WriteFile replaces a file atomically: readers see the old or the new one,
-// also after a loss of power. Its mode is 0600, as that of a new temporary file.
-func WriteFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+// also after a loss of power. Its mode is 0600.
+func WriteFile(path string, data []byte) error { return Replace(path, ".new-*", 0o600, data) }
+
+// Replace is WriteFile with another mode, and with the pattern of the name that
+// the file has beside its place until it is whole (os.CreateTemp).
+func Replace(path, pattern string, mode fs.FileMode, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), pattern)
 	if err != nil {
 		return err
 	}
 	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {

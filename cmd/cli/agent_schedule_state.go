@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"gridbroker/durable"
 	"gridbroker/plugins/wiki"
 )
 
@@ -52,15 +52,5 @@ func keepSchedule(d *deps, f scheduleOptions, decider wiki.Decider) error {
 	if err != nil {
 		return err
 	}
-	path := abs(d, f.state)
-	t, err := os.CreateTemp(filepath.Dir(path), ".schedule-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(t.Name()) // where it has not become the state
-	_, err = t.Write(text)
-	if err := errors.Join(err, t.Sync(), t.Close()); err != nil {
-		return err
-	}
-	return os.Rename(t.Name(), path)
+	return durable.WriteFile(abs(d, f.state), text)
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gridbroker/durable"
 	"gridbroker/environment"
 )
 
@@ -232,16 +233,7 @@ func replace(path string, list []Tag) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // gone where it got its name
-	_, err = tmp.Write(append(text, '\n'))
-	if err = errors.Join(err, tmp.Chmod(0o664), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return durable.Replace(path, ".new-*", 0o664, append(text, '\n'))
 }
 
 func names(list []Tag) []string {

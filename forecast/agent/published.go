@@ -7,10 +7,10 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/forecast/wire"
 )
 
@@ -174,21 +174,7 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	return replace(a.Conf.Memory, text)
-}
-
-// replace writes a file whole or not at all.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".agent-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return durable.WriteFile(a.Conf.Memory, text)
 }
 
 // maxMemory bounds the file, in bytes.
