@@ -63,8 +63,8 @@ func (s source) Resources(ctx context.Context) ([]glue.Resource, error) {
 
 // share is a queue of the cluster, summed up.
 type share struct {
-	queue                         string // "": the whole cluster
-	nodes                         map[string]*Node
+	queue                         string          // "": the whole cluster
+	nodes, partitions             map[string]bool // its nodes, and the partitions they are of
 	slots, free, smp              int64
 	memory, disk                  int64 // MB of the largest node
 	up                            bool
@@ -73,6 +73,10 @@ type share struct {
 	running, waiting, used, asked int64   // jobs, jobs, slots, slots
 	work                          float64 // slot-seconds until all that runs and waits has reached its limit
 	limitless                     bool    // a job has no limit
+}
+
+func newShare(queue string) *share {
+	return &share{queue: queue, nodes: map[string]bool{}, partitions: map[string]bool{}, tags: map[string]bool{}}
 }
 
 // maxShares bounds the queues of one resource manager: each job is looked at
@@ -93,7 +97,7 @@ func sharesOf(nodes []Node) ([]*share, error) {
 	for i := range nodes {
 		for _, q := range queuesOf(&nodes[i]) {
 			if by[q] == nil {
-				by[q] = &share{queue: q, nodes: map[string]*Node{}, tags: map[string]bool{}}
+				by[q] = newShare(q)
 			}
 			if len(by) > maxShares {
 				return nil, fmt.Errorf("more than %d queues", maxShares)
@@ -101,15 +105,20 @@ func sharesOf(nodes []Node) ([]*share, error) {
 		}
 	}
 	if len(by) == 0 {
-		by[""] = &share{nodes: map[string]*Node{}, tags: map[string]bool{}}
+		by[""] = newShare("")
 	}
 	list := slices.SortedFunc(maps.Values(by), func(a, b *share) int { return cmp.Compare(a.queue, b.queue) })
 	for i := range nodes {
-		queues := queuesOf(&nodes[i])
+		n := &nodes[i]
+		queues := queuesOf(n)
+		for _, q := range queues {
+			by[q].add(n)
+		}
+		if len(queues) > 0 {
+			continue
+		}
 		for _, sh := range list {
-			if len(queues) == 0 || slices.Contains(queues, sh.queue) {
-				sh.add(&nodes[i])
-			}
+			sh.add(n)
 		}
 	}
 	return list, nil
@@ -121,7 +130,7 @@ func (sh *share) add(n *Node) {
 	if most, ok := n.Classes[sh.queue]; ok {
 		slots = min(slots, most)
 	}
-	sh.nodes[n.Name] = n
+	sh.nodes[n.Name], sh.partitions[n.Partition] = true, true
 	sh.smp, sh.memory, sh.disk = max(sh.smp, slots), max(sh.memory, n.Memory), max(sh.disk, n.Disk)
 	sh.os, sh.arch = cmp.Or(sh.os, n.OS), cmp.Or(sh.arch, n.Arch)
 	for _, f := range n.Features {
@@ -167,7 +176,7 @@ func (sh *share) runs(j *Job, now time.Time) {
 	}
 	procs := int64(0)
 	for _, name := range j.TaskList {
-		if sh.nodes[name] != nil {
+		if sh.nodes[name] {
 			procs += max(1, j.TaskProcs)
 		}
 	}
@@ -192,12 +201,7 @@ func (sh *share) mayRun(j *Job) bool {
 	case len(j.Partitions) == 0 || slices.Contains(j.Partitions, sh.queue):
 		return true
 	}
-	for _, n := range sh.nodes {
-		if slices.Contains(j.Partitions, n.Partition) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.Partitions, func(p string) bool { return sh.partitions[p] })
 }
 
 // load adds work; seconds 0: without limit.
