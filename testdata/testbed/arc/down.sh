@@ -40,6 +40,8 @@ for ce in ${*:-$CES6 $CES7}; do
   stop "$d/run/arex.pid"; stop "$d/run/arex-ws.pid"
   stop "$d/ldap/bdiirun/bdii-update.pid"; stop "$d/ldap/bdiirun/db/slapd.pid"
   leftovers "$ce"
+  # Jobs of tests that were killed would wait there when the CE is started again.
+  [ $# != 0 ] || rm -rf "$d"/control/* "$d"/session/*
 done
 [ $# = 0 ] || exit 0
 
