@@ -147,10 +147,8 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 			return strings.TrimSpace(string(text)), err
 		}
 	}
+	ag.Account, _ = reader.(agent.Accountant)
 	run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
-	if strings.HasPrefix(f.lrms, "slurm:") {
-		ag.Account = agent.SlurmAccounting{Run: run}
-	}
 	if site.Start == wire.Reservation {
 		ag.Reserve = agent.SlurmReservations{Run: run, Users: account()}
 	}

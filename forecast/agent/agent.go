@@ -60,6 +60,7 @@ type Agent struct {
 	Log      *slog.Logger
 	Meter    *Metrics // nil: its own
 
+	once     sync.Once
 	live     *batch.Live
 	foretold atomic.Pointer[batch.Forecast]
 	known    *published // what the scheduler has; nil: not known
@@ -119,13 +120,15 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // prepare is done once: defaults, and what is remembered.
 func (a *Agent) prepare() {
-	if a.Meter != nil {
-		return
-	}
-	a.Conf, a.Meter = a.Conf.withDefaults(), NewMetrics()
-	if err := a.recall(); err != nil {
-		a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
-	}
+	a.once.Do(func() {
+		a.Conf = a.Conf.withDefaults()
+		if a.Meter == nil {
+			a.Meter = NewMetrics()
+		}
+		if err := a.recall(); err != nil {
+			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
+		}
+	})
 }
 
 // askTime bounds one look at the batch system, and one request.

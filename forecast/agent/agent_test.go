@@ -254,13 +254,6 @@ func metrics(t *testing.T, a *Agent) string {
 	return w.Body.String()
 }
 
-func TestReadEndings(t *testing.T) {
-	list := readEndings("12|2026-11-22T01:00:00|2026-11-22T01:05:00|COMPLETED\n13_4|2026-11-22T01:00:00|Unknown|RUNNING\n14|None|2026-11-22T01:06:00|CANCELLED by 0\nbad\n||\n", time.UTC)
-	if len(list) != 2 || list[0].ID != "12" || list[0].Ended.Sub(list[0].Started) != 5*time.Minute || !list[1].Cancelled || !list[1].Started.IsZero() {
-		t.Errorf("%+v", list)
-	}
-}
-
 // Brokers are told starts, lengths and slots from the model.
 func TestHandler(t *testing.T) {
 	b := newBench(t)
@@ -295,6 +288,16 @@ func TestHandler(t *testing.T) {
 	}
 	if _, code := ask(`{"schema": "other"}`); code != http.StatusBadRequest {
 		t.Errorf("a question of another kind: %d", code)
+	}
+	for _, odd := range []string{`"procs": -8`, `"nodes": -1`, `"memory": -1`, `"wall_time": -1`, `"wall_time": 1e300`} {
+		if _, code := ask(`{"schema": "grid.forecast/v1", "queues": ["all"], ` + odd + `}`); code != http.StatusBadRequest {
+			t.Errorf("%s: %d", odd, code)
+		}
+	}
+	for _, large := range []string{`"procs": 2000000000`, `"nodes": 2000000000, "procs": 2000000000`, `"memory": 9000000000000000000`, `"gpus": 1000000000`} {
+		if answer, code := ask(`{"schema": "grid.forecast/v1", "queues": ["all"], ` + large + `}`); code != http.StatusOK || len(answer.Starts) != 0 {
+			t.Errorf("%s: %d, %+v", large, code, answer)
+		}
 	}
 	for path, want := range map[string]string{"/slots": OfferSchema, "/queues": `"running":8`, "/metrics": "grid_agent_slots 8"} {
 		resp, err := http.Get(srv.URL + path)

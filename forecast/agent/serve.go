@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -74,8 +75,15 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q forecast.Question
-	if err := json.Unmarshal(text, &q); err != nil || q.Schema != forecast.Schema || len(q.Queues) > maxQueues {
-		http.Error(w, "want a question of schema "+forecast.Schema, http.StatusBadRequest)
+	err = json.Unmarshal(text, &q)
+	if err == nil {
+		err = q.Check()
+	}
+	if err == nil && len(q.Queues) > maxQueues {
+		err = fmt.Errorf("more than %d queues", maxQueues)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	answer, err := a.Answer(q)

@@ -30,6 +30,24 @@ type Question struct {
 	Queues   []string `json:"queues"` // LRMS queues; empty: every one the service knows
 }
 
+// maxWallTime is the longest wall time that is asked about, in seconds: ten
+// years.
+const maxWallTime = 10 * 365 * 86400
+
+// Check tells what a service need not try to answer: another schema, amounts
+// below zero, a wall time beyond ten years.
+func (q *Question) Check() error {
+	switch {
+	case q.Schema != Schema:
+		return errors.New("want a question of schema " + Schema)
+	case q.Procs < 0 || q.Nodes < 0 || q.Memory < 0 || q.GPUs < 0:
+		return errors.New("procs, nodes, memory or gpus is below zero")
+	case !(q.WallTime >= 0 && q.WallTime <= maxWallTime):
+		return fmt.Errorf("wall_time is %g seconds; want 0 to %d", q.WallTime, maxWallTime)
+	}
+	return nil
+}
+
 // Answer holds at most one start per queue.
 type Answer struct {
 	Schema string    `json:"schema"`

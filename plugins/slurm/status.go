@@ -182,17 +182,23 @@ const (
 	acctPause = 5 * time.Minute
 )
 
-// sacct asks accounting. A cluster without accounting gives no rows and no
-// error; one whose accounting does not answer is not asked for a while.
-func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) {
+// askable tells whether accounting is to be asked: not that of a cluster without
+// any, and not for a while after it did not answer, which is the error.
+func (s *site) askable() (bool, error) {
 	s.mu.Lock()
 	off, down := s.acctOff, s.acctDown
 	s.mu.Unlock()
-	if off {
-		return nil, nil
+	if !off && s.Options.Now().Before(down) {
+		return false, &plugins.Error{Kind: plugins.Unavailable, Op: "sacct", Endpoint: s.URL, Said: "accounting did not answer a while ago; asked again at " + down.Format(time.TimeOnly)}
 	}
-	if s.Options.Now().Before(down) {
-		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "sacct", Endpoint: s.URL, Said: "accounting did not answer a while ago; asked again at " + down.Format(time.TimeOnly)}
+	return !off, nil
+}
+
+// sacct asks accounting. A cluster without accounting gives no rows and no
+// error; one whose accounting does not answer is not asked for a while.
+func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) {
+	if asked, err := s.askable(); !asked {
+		return nil, err
 	}
 	jobs := map[string]row{}
 	for part := range slices.Chunk(ids, maxAsked) {
