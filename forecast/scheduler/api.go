@@ -22,6 +22,7 @@ type API struct {
 	Public bool // the page shows strangers slots and loads, without names
 	Rate   float64
 	limit  *limiter
+	charts charts
 }
 
 type personKey struct{}
@@ -41,6 +42,7 @@ func (a *API) Handler() http.Handler {
 		a.Rate = 200
 	}
 	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
+	a.charts.turn = make(chan struct{}, 1)
 	mux := http.NewServeMux()
 	c := huma.DefaultConfig("grid scheduler", "1")
 	c.DocsPath = ""

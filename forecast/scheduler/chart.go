@@ -291,3 +291,31 @@ func (s *Store) chart(ctx context.Context, f *Frame, clusters []ClusterInfo) (ba
 	})
 	return bands, truth, err
 }
+
+// charts draws overviews one after the other, and one for all who look at the
+// same within a second: a page that many keep open, or ask for in haste, takes
+// no more than one processor from the planning.
+type charts struct {
+	turn  chan struct{} // of one place
+	frame Frame         // of the last one
+	bands []Band
+	truth Truth
+}
+
+func (c *charts) get(ctx context.Context, s *Store, f *Frame, clusters []ClusterInfo) ([]Band, Truth, error) {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil, Truth{}, ctx.Err()
+	}
+	if c.frame == *f {
+		return c.bands, c.truth, nil
+	}
+	bands, truth, err := s.chart(ctx, f, clusters)
+	if err != nil {
+		return nil, Truth{}, err
+	}
+	c.frame, c.bands, c.truth = *f, bands, truth
+	return bands, truth, nil
+}

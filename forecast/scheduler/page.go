@@ -143,7 +143,7 @@ func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Bands, v.Truth, err = a.S.store.chart(ctx, f, clusters); err != nil {
+	if v.Bands, v.Truth, err = a.charts.get(ctx, a.S.store, f, clusters); err != nil {
 		return nil, err
 	}
 	for i := range clusters {

@@ -1,0 +1,49 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The overview of a second is drawn once for all who look, and who waits for
+// his turn goes away with his request.
+func TestOverviewIsDrawnOnceForAll(t *testing.T) {
+	d := newDay(t, 2, 4, 1, 6*time.Hour)
+	clusters, err := d.store.Clusters(t.Context(), d.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &charts{turn: make(chan struct{}, 1)}
+	look := func(query string) *Band {
+		q, _ := url.ParseQuery(query)
+		bands, _, err := c.get(t.Context(), d.store, frameOf(q, d.now.Unix()), clusters)
+		if err != nil || len(bands) != 2 {
+			t.Errorf("%d bands (%v)", len(bands), err)
+			return nil
+		}
+		return &bands[0]
+	}
+	var wait sync.WaitGroup
+	first := look("")
+	for range 8 {
+		wait.Go(func() {
+			if look("") != first {
+				t.Error("drawn again")
+			}
+		})
+	}
+	wait.Wait()
+	if look("span=3600") == first {
+		t.Error("another frame is the same drawing")
+	}
+	c.turn <- struct{}{} // somebody is at it
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, _, err := c.get(ctx, d.store, frameOf(nil, d.now.Unix()), clusters); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting in vain: %v", err)
+	}
+}
