@@ -23,7 +23,7 @@ test-long: ## a million jobs through a simulated grid with faults, kills at ever
 	GRID_SIM_SUBMISSIONS=1000000 $(GO) test -count=1 -timeout 60m -v -run TestSimulation ./jobs/simtest
 	GRID_LONG=1 $(GO) test -count=1 -timeout 120m -run "TestKilledAtEveryStep|KilledAtCalls|TestPowerLost|TestDiskFails" ./jobs ./cmd/grid
 	$(GO) test -count=1 -timeout 4h -run 'TestSimulation$$' ./forecast/scheduler -seeds 100 -hours 24
-	GRID_REFERENCE=full $(GO) test -count=1 -timeout 4h -v -run Reference ./forecast/... ./readahead
+	GRID_LONG=1 $(GO) test -count=1 -timeout 4h -v -run Reference ./forecast/... ./readahead
 
 unit: ## every test that needs no server
 	$(GO) test -race ./...

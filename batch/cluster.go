@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ type cluster struct {
 	ids     map[string]int    // see byID; made when first asked for
 }
 
-// names numbers strings in the order they come.
+// names numbers strings, each by the same number for ever.
 type names struct{ number map[string]int64 }
 
 func (n *names) of(s string) int64 {
@@ -37,7 +38,9 @@ func (n *names) of(s string) int64 {
 	}
 	id, ok := n.number[s]
 	if !ok {
-		id = int64(len(n.number) + 1)
+		h := fnv.New64a()
+		h.Write([]byte(s))
+		id = int64(h.Sum64() >> 1)
 		n.number[s] = id
 	}
 	return id

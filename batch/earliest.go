@@ -51,28 +51,39 @@ func (f *Forecast) Earliest(sizes []Size) []time.Time {
 func (f *Forecast) Ask(j Job, run time.Duration) (Expected, Refusal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	c, id, leave, why := f.enter(j)
+	defer leave()
+	if why.Cause != "" {
+		return Expected{}, why
+	}
+	return f.await(c, id, run)
+}
+
+// enter puts a job into the queue of a copy of the cluster; leave takes it out
+// of what the copy shares.
+func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refusal) {
 	c := f.c
 	j.Submitted, j.Started, j.Placed = f.At, time.Time{}, nil
 	if why := c.asked(&j); why.Cause != "" {
-		return Expected{}, why.of(j.ID)
+		return nil, 0, func() {}, why.of(j.ID)
 	}
 	machine, jobs, at := c.Machine, c.state.Jobs, c.at
-	defer func() { c.Machine, c.state.Jobs, c.at = machine, jobs, at }()
+	leave = func() { c.Machine, c.state.Jobs, c.at = machine, jobs, at }
 	if c.limited(&j) || j.ArrayLimit > 0 || len(j.After) > 0 || c.shapes(&j) {
 		fresh, err := c.with(j)
 		if err != nil {
-			return Expected{}, refuse(NoRoom, "%v", err).of(j.ID)
+			return nil, 0, leave, refuse(NoRoom, "%v", err).of(j.ID)
 		}
 		if fresh.at[len(jobs)] < 0 {
-			return Expected{}, fresh.refuse[len(fresh.refuse)-1]
+			return nil, 0, leave, fresh.refuse[len(fresh.refuse)-1]
 		}
-		return f.await(fresh, fresh.at[len(jobs)], run)
+		return fresh, fresh.at[len(jobs)], leave, Refusal{}
 	}
 	c.Machine = machine.Clone()
 	c.state.Jobs, c.at = append(jobs[:len(jobs):len(jobs)], j), append(at[:len(at):len(at)], -1)
-	id := c.stand(len(jobs))
+	id = c.stand(len(jobs))
 	c.arrive(id)
-	return f.await(c, id, run)
+	return c, id, leave, Refusal{}
 }
 
 // with is the cluster with one more job, set up anew.

@@ -69,18 +69,71 @@ func TestSlotsAreFree(t *testing.T) {
 	for seed := range uint64(150) {
 		s := scene(rand.New(rand.NewPCG(seed, 29)))
 		s.Nodes[0].Queues = []string{"p1", "p2"}
-		f := batch.Forecaster{Policy: batch.Policy{Name: "easy"}}
-		out, err := f.Forecast(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		slots := out.Slots(48 * time.Hour)
-		for i, x := range slots {
-			if i > 0 && slots[i-1].Node == x.Node && (slots[i-1].To.IsZero() || slots[i-1].To.After(x.From)) {
-				t.Fatalf("seed %d: slots %+v and %+v overlap", seed, slots[i-1], x)
+		for _, p := range scenePolicies() {
+			f := batch.Forecaster{Policy: p}
+			out, err := f.Forecast(s)
+			if err != nil {
+				t.Fatal(err)
 			}
-			checkSlot(t, s, out, x)
+			slots := out.Slots(48 * time.Hour)
+			for i, x := range slots {
+				if i > 0 && slots[i-1].Node == x.Node && (slots[i-1].To.IsZero() || slots[i-1].To.After(x.From)) {
+					t.Fatalf("seed %d, %v: slots %+v and %+v overlap", seed, p, slots[i-1], x)
+				}
+				checkSlot(t, s, out, x)
+			}
 		}
+	}
+}
+
+// TestForesee holds the starts under several beliefs against the forecasts that each
+// of them alone makes, for what waits and for a job asked about.
+func TestForesee(t *testing.T) {
+	starts := 0
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		s := scene(rng)
+		for _, p := range scenePolicies() {
+			members := []batch.Belief{batch.Estimate{}, batch.NewLastTwo()}
+			f := batch.Forecaster{Policy: p}
+			out, err := f.Forecast(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, j := range s.Jobs {
+				ids = append(ids, j.ID)
+			}
+			asked := sceneJob(rng, s, 99)
+			asked.ID, asked.Submitted = "asked", s.Now
+			about, no := out.AskAbout(func(*batch.Similar) []batch.Belief { return members }, asked)
+			list := out.Foresee(func(*batch.Similar) []batch.Belief { return members }, ids)
+			for n, b := range members {
+				alone := batch.Forecaster{Policy: p, Belief: b}
+				want, err := alone.Forecast(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(list) != len(want.Jobs) {
+					t.Fatalf("seed %d, %v: %d jobs foreseen, %d start", seed, p, len(list), len(want.Jobs))
+				}
+				at := map[string]int64{}
+				for _, e := range want.Jobs {
+					at[e.ID] = e.Start.Unix()
+				}
+				for _, j := range list {
+					if starts++; s.Now.Unix()+j.Waits[n] != at[j.Job.ID] {
+						t.Fatalf("seed %d, %v: job %s is foreseen in %d s, forecast for %d", seed, p, j.Job.ID, j.Waits[n], at[j.Job.ID])
+					}
+				}
+				if e, why := want.Ask(asked, 0); why.Cause != no.Cause || why.Cause == "" && s.Now.Unix()+about.Waits[n] != e.Start.Unix() {
+					t.Fatalf("seed %d, %v: asked: %+v %+v, want %+v %+v", seed, p, about, no, e, why)
+				}
+			}
+		}
+	}
+	if starts < 1000 {
+		t.Errorf("only %d starts compared", starts)
 	}
 }
 

@@ -145,7 +145,7 @@ func (l *Live) End(id string, at time.Time) error {
 	}
 	t := j.Task
 	t.Run = max(1, end-j.start)
-	l.f.belief().Learn(&t)
+	l.f.learn(&t)
 	l.c.end(l.c.now, place)
 	l.remove(i)
 	return nil

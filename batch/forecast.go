@@ -12,17 +12,23 @@ type Forecaster struct {
 	Policy Policy
 	Belief Belief  // Estimate where nil
 	Errors *Errors // how far off forecasts were; nil: not known
+	// Beside learns run times beside the Belief, for Foresee; nil: nobody asks.
+	Beside *Similar
 	users  names
 }
 
 // Learn teaches the belief a job of the cluster that has ended after run.
 func (f *Forecaster) Learn(j Job, run time.Duration) {
-	if f.Belief == nil {
-		return
-	}
-	f.Belief.Learn(&Task{
+	f.learn(&Task{
 		Run: int64(run / time.Second), Limit: int64(j.Requested / time.Second), Procs: j.Procs, User: f.users.of(j.User),
 	})
+}
+
+func (f *Forecaster) learn(t *Task) {
+	f.belief().Learn(t)
+	if f.Beside != nil {
+		f.Beside.Learn(t)
+	}
 }
 
 // Forecast is the schedule expected of a cluster. Its methods may be called by

@@ -17,7 +17,7 @@ import (
 // simJob is a job of a simulated run.
 type simJob struct {
 	Submit, Procs, WCLimit, Run int64
-	Start                       int64
+	Start, End, Bypassed        int64
 	Nodes                       []string
 }
 

@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,12 +19,14 @@ import (
 
 // recordings is the file of decisions recorded from a real Maui 3.3.1.
 type recordings struct {
-	Base   []string    `json:"base_config"`
-	Scenes []recording `json:"scenes"`
+	Maui   json.RawMessage // of which version they are
+	Poll   float64         `json:"poll_seconds"`
+	Base   []string        `json:"base_config"`
+	Scenes []recording     `json:"scenes"`
 }
 
 type recording struct {
-	Name         string
+	Name, What   string
 	Config       []string
 	Nodes        ordered
 	Jobs         ordered
@@ -32,8 +35,11 @@ type recording struct {
 	Reservations []struct {
 		Job, Kind string
 		Starts    float64 `json:"starts_in"`
+		Ends      float64 `json:"ends_in"`
 		Parts     string  `json:"nodes_procs"`
 	} `json:"reservations_at_end"`
+	States json.RawMessage `json:"states_at_end"`
+	Alive  json.RawMessage `json:"maui_alive"`
 }
 
 type recorded struct {
@@ -121,7 +127,9 @@ func readJSON(t *testing.T, file string, into any) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields() // what is not known here may bear on a decision
+	if err := d.Decode(into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 }
@@ -129,16 +137,9 @@ func readJSON(t *testing.T, file string, into any) {
 // play runs a scene and tells what differs.
 func (sc *recording) play(t *testing.T, base []string) string {
 	t.Helper()
-	c, _, err := m3.ReadConfig(strings.NewReader(strings.Join(append(slices.Clone(base), sc.Config...), "\n")))
+	st, err := sc.stage(base)
 	if err != nil {
 		return err.Error()
-	}
-	st := &stage{scene: sc, s: m3.New(c)}
-	for _, name := range sc.Nodes.names {
-		st.nodes = append(st.nodes, mauiNode(name, sc.Nodes.fields[name]))
-	}
-	for _, name := range sc.Jobs.names {
-		st.jobs = append(st.jobs, mauiActor(name, sc.Jobs.fields[name]))
 	}
 	polls := sc.polls()
 	for i, at := range polls {
@@ -153,6 +154,47 @@ func (sc *recording) play(t *testing.T, base []string) string {
 	}
 	return st.kept(polls[len(polls)-1])
 }
+
+// stage sets a scene. What it says and is not known here, a parameter, an
+// attribute or a command, is an error: it may bear on a decision.
+func (sc *recording) stage(base []string) (*stage, error) {
+	c, warnings, err := m3.ReadConfig(strings.NewReader(strings.Join(append(slices.Clone(base), sc.Config...), "\n")))
+	if err != nil {
+		return nil, err
+	}
+	if len(warnings) > 0 {
+		return nil, fmt.Errorf("configuration: %v", warnings)
+	}
+	st := &stage{scene: sc, s: m3.New(c)}
+	for _, name := range sc.Nodes.names {
+		n, err := mauiNode(name, sc.Nodes.fields[name])
+		if err != nil {
+			return nil, err
+		}
+		st.nodes = append(st.nodes, n)
+	}
+	for _, name := range sc.Jobs.names {
+		j, err := mauiActor(name, sc.Jobs.fields[name])
+		if err != nil {
+			return nil, err
+		}
+		st.jobs = append(st.jobs, j)
+	}
+	for key := range sc.Answers {
+		if !asking.MatchString(key) && !setspri.MatchString(key) {
+			return nil, fmt.Errorf("command %q is not known here", key)
+		}
+	}
+	for _, a := range sc.Actions {
+		if !slices.Contains([]string{"STARTJOB", "CANCELJOB", "SUSPENDJOB", "RESUMEJOB", "END"}, a.Verb) {
+			return nil, fmt.Errorf("action %q is not known here", a.Verb)
+		}
+	}
+	return st, nil
+}
+
+// asking are the commands that only ask.
+var asking = regexp.MustCompile(`^(\+[\d.]+ )?(showq|showres|showstart|showbf|showstate|showstats|showconfig|checkjob|checknode|diagnose)\b`)
 
 // kept compares the reservations of waiting jobs at the end.
 func (st *stage) kept(last float64) string {
@@ -313,38 +355,42 @@ func (st *stage) listJobs(at float64) (list []m3.Job) {
 	return list
 }
 
-func mauiNode(name string, f map[string]any) m3.Node {
+// unheeded are attributes that a real Maui takes no notice of, or that say again
+// what others say.
+var unheeded = []string{
+	"UPDATETIME", "MAXTASK", "CURRENTTASK", "ACLASS", "AMEMORY", "ADISK", "ASWAP",
+	"PRIORITY", "REJCODE", "REJCOUNT", "REJMESSAGE", "COMMENT", "SUSPENDTIME", "GEOMETRY", "REQRSV", "EXEC", "ARGS", "IWD",
+}
+
+func mauiNode(name string, f map[string]any) (m3.Node, error) {
 	n := m3.Node{Name: name, Memory: 1024, Disk: 1000, Swap: 2048}
+	numbers := map[string]*int64{"procs": &n.Procs, "CPROC": &n.Procs, "CMEMORY": &n.Memory, "CDISK": &n.Disk, "CSWAP": &n.Swap}
+	texts := map[string]*string{"PARTITION": &n.Partition, "OS": &n.OS, "ARCH": &n.Arch}
+	floats := map[string]*float64{"SPEED": &n.Speed, "CPULOAD": &n.Load}
 	for key, v := range f {
 		text := fmt.Sprint(v)
-		switch key {
-		case "procs", "CPROC":
-			n.Procs = number(v)
-		case "CMEMORY":
-			n.Memory = number(v)
-		case "CDISK":
-			n.Disk = number(v)
-		case "CSWAP":
-			n.Swap = number(v)
-		case "CCLASS":
+		switch {
+		case numbers[key] != nil:
+			*numbers[key] = number(v)
+		case texts[key] != nil:
+			*texts[key] = text
+		case floats[key] != nil:
+			*floats[key], _ = strconv.ParseFloat(text, 64)
+		case key == "CCLASS":
 			n.Classes = m3.Classes(text)
-		case "FEATURE", "FEATURES":
+		case key == "FEATURE" || key == "FEATURES":
 			n.Features = strings.Split(text, ":")
-		case "PARTITION":
-			n.Partition = text
-		case "OS":
-			n.OS = text
-		case "ARCH":
-			n.Arch = text
-		case "SPEED":
-			n.Speed, _ = strconv.ParseFloat(text, 64)
-		case "CPULOAD":
-			n.Load, _ = strconv.ParseFloat(text, 64)
-		case "STATE":
+		case key == "STATE":
 			n.State = m3.ParseNodeState(text)
+		case key == "APROC":
+			if number(v) == 0 {
+				n.State = m3.NodeBusy
+			}
+		case !slices.Contains(unheeded, key):
+			return n, fmt.Errorf("node %s: attribute %s is not known here", name, key)
 		}
 	}
-	return n
+	return n, nil
 }
 
 func number(v any) int64 {
@@ -355,7 +401,7 @@ func number(v any) int64 {
 	return int64(f)
 }
 
-func mauiActor(name string, f map[string]any) *actor {
+func mauiActor(name string, f map[string]any) (*actor, error) {
 	j := &actor{}
 	j.ID, j.User, j.Group, j.Tasks = name, "root", "root", 1
 	for key, v := range f {
@@ -375,12 +421,20 @@ func mauiActor(name string, f map[string]any) *actor {
 		case "STARTDATE":
 			if text, plus := strings.CutPrefix(fmt.Sprint(v), "+"); plus {
 				j.Begin = mauiBase + number(text)
+			} else {
+				j.Begin = number(v)
+			}
+		case "STATE":
+			if v != "Idle" {
+				j.State = m3.JobHeld
 			}
 		default:
-			m3.SetField(&j.Job, key, text(v))
+			if !m3.SetField(&j.Job, key, text(v)) && !slices.Contains(unheeded, key) {
+				return nil, fmt.Errorf("job %s: attribute %s=%v is not known here", name, key, v)
+			}
 		}
 	}
-	return j
+	return j, nil
 }
 
 func text(v any) string {

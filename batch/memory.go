@@ -16,6 +16,13 @@ type memory struct {
 	Like     map[int][][3]int64       `json:"like,omitempty"` // of Similar: the same by the size of the limit
 	Errors   *Errors                  `json:"errors,omitempty"`
 	Promises map[string]promiseMemory `json:"promises,omitempty"` // first forecasts of waiting jobs
+	Beside   *besideMemory            `json:"beside,omitempty"`
+}
+
+// besideMemory is what a Similar has learned.
+type besideMemory struct {
+	Users map[string]userMemory `json:"users,omitempty"`
+	Like  map[int][][3]int64    `json:"like,omitempty"`
 }
 
 type userMemory struct {
@@ -45,8 +52,8 @@ func (l *Live) Memory() ([]byte, error) {
 }
 
 // Recall takes in a Memory, in place of all that was learned so far. The belief
-// must be of the kind that the memory is of. Promises of jobs that are not
-// known any more are dropped.
+// must be of the kind that the memory is of. Promises of jobs that have started
+// meanwhile teach, those of jobs that are not known any more are dropped.
 func (l *Live) Recall(document []byte) error {
 	m, err := l.f.recall(document)
 	if err != nil {
@@ -54,8 +61,11 @@ func (l *Live) Recall(document []byte) error {
 	}
 	clear(l.first)
 	for id, p := range m.Promises {
-		if i, ok := l.index[id]; ok && l.c.state.Jobs[i].Started.IsZero() {
+		if i, ok := l.index[id]; ok {
 			l.first[id] = promise{p.Made, p.Start}
+			if start := l.c.state.Jobs[i].Started; !start.IsZero() {
+				l.keptPromise(id, start)
+			}
 		}
 	}
 	l.stale, l.valid, l.snapped = true, false, false // users may have other numbers
@@ -101,21 +111,43 @@ func (f *Forecaster) remember() (memory, error) {
 			}
 		}
 	case *Similar:
-		m.Belief, m.Like = "similar", map[int][][3]int64{}
-		for k, p := range b.like {
-			if p != nil {
-				m.Like[k] = p.list()
-			}
-		}
-		for name, n := range f.users.number {
-			if p := b.users[n]; p != nil {
-				m.Users[name] = userMemory{Jobs: p.list()}
-			}
-		}
+		kept := b.remember(&f.users)
+		m.Belief, m.Like, m.Users = "similar", kept.Like, kept.Users
 	default:
 		return m, fmt.Errorf("belief %T cannot be kept", b)
 	}
+	if f.Beside != nil {
+		m.Beside = f.Beside.remember(&f.users)
+	}
 	return m, nil
+}
+
+func (b *Similar) remember(users *names) *besideMemory {
+	m := &besideMemory{Users: map[string]userMemory{}, Like: map[int][][3]int64{}}
+	for k, p := range b.like {
+		if p != nil {
+			m.Like[k] = p.list()
+		}
+	}
+	for name, n := range users.number {
+		if p := b.users[n]; p != nil {
+			m.Users[name] = userMemory{Jobs: p.list()}
+		}
+	}
+	return m
+}
+
+func (m *besideMemory) similar(users *names) *Similar {
+	b := NewSimilar()
+	for k, list := range m.Like {
+		if k >= 0 && k < len(b.like) {
+			b.like[k] = ring(list)
+		}
+	}
+	for name, u := range m.Users {
+		b.users[users.of(name)] = ring(u.Jobs)
+	}
+	return b
 }
 
 func (f *Forecaster) recall(document []byte) (memory, error) {
@@ -141,16 +173,13 @@ func (f *Forecaster) recall(document []byte) (memory, error) {
 			b.last[n] = u.Last
 		case *History:
 			b.users[n] = ring(u.Jobs)
-		case *Similar:
-			b.users[n] = ring(u.Jobs)
 		}
 	}
-	if b, ok := belief.(*Similar); ok {
-		for k, list := range m.Like {
-			if k >= 0 && k < len(b.like) {
-				b.like[k] = ring(list)
-			}
-		}
+	if _, ok := belief.(*Similar); ok {
+		belief = (&besideMemory{m.Users, m.Like}).similar(&users)
+	}
+	if m.Beside != nil {
+		f.Beside = m.Beside.similar(&users)
 	}
 	if h, ok := belief.(*History); ok {
 		h.all = *ring(m.All)

@@ -86,6 +86,9 @@ func significantText(job *jdl.Job) []string {
 func classes(jobs []*jdl.Job, avoid func(*jdl.Job) []string) []int {
 	at := map[string]int{}
 	out := make([]int, len(jobs))
+	if len(jobs) == 1 {
+		return out // nothing to compare it with
+	}
 	for i, job := range jobs {
 		key := classOf(job)
 		if avoid != nil {

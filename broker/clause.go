@@ -67,7 +67,7 @@ func requirements(job *jdl.Job, res *glue.Resource, eval *classad.Evaluation) *R
 	}
 	why := clauseReason(job, res, blame, v)
 	if err := eval.Err(); err != nil && v.IsError() {
-		why.Have = "an error: " + err.Error()
+		why.Have = Fact{Kind: Evaluation, Said: err.Error()}
 	}
 	return why
 }
@@ -95,18 +95,15 @@ func requirementsFilter() Filter {
 
 func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {
 	c := newClause(blame)
-	why := &Reason{Want: c.Text, Have: verdictOf(v).String(), Clause: &c, Unknown: v.IsUndefined()}
-	var have []string
+	why := &Reason{Want: Fact{Kind: ExpressionHolding, Name: c.Text}, Have: Fact{Kind: ValueOf, Verdict: verdictOf(v)}, Clause: &c, Unknown: v.IsUndefined()}
+	var have []Published
 	for _, name := range references(blame) {
-		got := "not published"
-		if v, ok := res.Lookup(name); ok {
-			got = shortValue(v)
-		}
-		have = append(have, name+" "+got)
+		got, ok := res.Lookup(name)
+		have = append(have, Published{name, got, ok})
 		why.Temporary = why.Temporary || isState(name)
 	}
 	if len(have) > 0 {
-		why.Have = strings.Join(have, ", ")
+		why.Have = Fact{Kind: PublishedValues, Values: have}
 	}
 	return why
 }

@@ -24,6 +24,8 @@ type Explanation struct {
 	Nearest     []Miss         `json:"nearest"`
 	Unpublished []Unpublished  `json:"unpublished"` // attributes used that no resource publishes
 	Rejected    []RejectedLine `json:"rejected"`
+	// Environments tells where the runtime environments are that the job asks for.
+	Environments []EnvironmentLine `json:"environments,omitempty"`
 }
 
 // FilterCount is one filter's share of the rejections.
@@ -77,13 +79,14 @@ func (m *Match) Explain(dropped []rank.Dropped) *Explanation {
 	e.Clauses = append(e.Clauses, m.clauseCounts(cs)...)
 	groups := m.groups(cs)
 	e.Nearest = append(e.Nearest, m.nearest(groups)...)
+	e.Environments = environmentLines(m)
 	e.Unpublished = append(e.Unpublished, m.unpublished()...)
 	for _, r := range m.Rejected() {
 		e.Rejected = append(e.Rejected, rejectedLine(r.Resource, r.Reason(m.Job)))
 	}
 	for _, d := range dropped {
 		e.Matching--
-		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: ByRank, Want: "a number", Have: d.Why}))
+		e.Rejected = append(e.Rejected, rejectedLine(d.Resource, &Reason{Filter: ByRank, Want: Fact{Kind: NumericRank}, Have: Fact{Kind: Unrankable, Said: d.Why}}))
 	}
 	e.sortRejected(groups)
 	return e
@@ -108,8 +111,16 @@ func (e *Explanation) sortRejected(groups map[string]*group) {
 	slices.SortStableFunc(e.Rejected, func(a, b RejectedLine) int {
 		return cmp.Or(cmp.Compare(uint(a.Obstacles-1), uint(b.Obstacles-1)), // none of its own: last
 			cmp.Compare(place[b.Reason.Filter], place[a.Reason.Filter]), // passed the most before
-			cmp.Compare(a.Reason.Want, b.Reason.Want), cmp.Compare(a.Reason.Have, b.Reason.Have), cmp.Compare(a.ID, b.ID))
+			a.Reason.Want.Compare(b.Reason.Want), a.Reason.byLimit(b.Reason), a.Reason.Have.Compare(b.Reason.Have), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+// byLimit puts what has more of the quantity that the job asks too much of first.
+func (r *Reason) byLimit(o *Reason) int {
+	if r.limit == "" || r.limit != o.limit {
+		return 0
+	}
+	return cmp.Compare(o.Have.Amount, r.Have.Amount)
 }
 
 func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {
@@ -263,11 +274,19 @@ func newNoMatch(m *Match, dropped []rank.Dropped) *NoMatchError {
 // Explanation works out the whole explanation; see Match.Explain.
 func (e *NoMatchError) Explanation() *Explanation { return e.match.Explain(e.dropped) }
 
+// Tried reports whether most resources are left out because the job was tried
+// there before.
+func (e *NoMatchError) Tried() bool { return e.worst.Name == ByTried && e.worst.Rejected > 0 }
+
 // Error implements error.
 func (e *NoMatchError) Error() string {
 	job, n := e.match.Job.Name, len(e.match.Resources)
 	if n == 0 {
 		return fmt.Sprintf("%s: no resource to choose from: no source published any", job)
 	}
-	return fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", job, n, e.worst.Name, e.worst.Rejected)
+	said := fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", job, n, e.worst.Name, e.worst.Rejected)
+	for _, l := range environmentLines(e.match) {
+		said += "; " + l.String()
+	}
+	return said
 }

@@ -52,30 +52,20 @@ type Filter struct {
 // Reason says why a resource is rejected.
 type Reason struct {
 	Filter    FilterName `json:"filter"`
-	Want      string     `json:"want"`             // by the job
-	Have      string     `json:"have"`             // at the resource
+	Want      Fact       `json:"want"`             // by the job
+	Have      Fact       `json:"have"`             // at the resource
 	Clause    *Clause    `json:"clause,omitempty"` // of Requirements
 	Temporary bool       `json:"temporary"`        // may pass later without a change of the job
 	Unknown   bool       `json:"unknown"`          // the value is not published
-	bound     *bound
+	limit     string     // "memory": the quantity that the job wants more of than there is; "" for none
 }
 
 // String is "want X, have Y".
 func (r *Reason) String() string {
-	if r.Want == "" {
-		return r.Have
+	if r.Want.Kind == Unspoken {
+		return r.Have.String()
 	}
 	return fmt.Sprintf("want %s, have %s", r.Want, r.Have)
-}
-
-// bound is a numeric limit that was missed, for the search of the nearest
-// miss.
-type bound struct {
-	what  string // "memory"
-	want  float64
-	have  float64
-	under bool // the job asks for more than there is
-	text  func(float64) string
 }
 
 // Unknown says what a value that is not published means for a filter.
@@ -164,25 +154,25 @@ func DefaultFilters(r Rules) []Filter {
 }
 
 // missing judges a value that is not published.
-func (r Rules) missing(want, what string) *Reason {
+func (r Rules) missing(want Fact, what string) *Reason {
 	if r.Unknown != RejectUnknown {
 		return nil
 	}
-	return &Reason{Want: want, Have: what + " not published", Unknown: true}
+	return &Reason{Want: want, Have: Fact{Kind: NotPublished, Name: what}, Unknown: true}
 }
 
 // atMost checks that what the job needs is within a published limit.
-func (r Rules) atMost(what string, need float64, limit glue.Opt[float64], text func(float64) string) *Reason {
+func (r Rules) atMost(what string, need float64, limit glue.Opt[float64], unit Unit) *Reason {
 	if need <= 0 {
 		return nil
 	}
 	if !limit.OK {
-		return r.missing(text(need), what)
+		return r.missing(amount(need, unit), what)
 	}
 	if need <= limit.V {
 		return nil
 	}
-	return &Reason{Want: text(need), Have: text(limit.V), bound: &bound{what, need, limit.V, true, text}}
+	return &Reason{Want: amount(need, unit), Have: amount(limit.V, unit), limit: what}
 }
 
 func seconds(o glue.Opt[time.Duration]) glue.Opt[float64] {
@@ -191,31 +181,4 @@ func seconds(o glue.Opt[time.Duration]) glue.Opt[float64] {
 
 func float(o glue.Opt[int64]) glue.Opt[float64] {
 	return glue.Opt[float64]{V: float64(o.V), OK: o.OK}
-}
-
-func textMB(mb float64) string { return fmt.Sprintf("%.0f MB", mb) }
-
-func textCount(unit string) func(float64) string {
-	return func(n float64) string { return fmt.Sprintf("%.0f %s", n, unit) }
-}
-
-func textSeconds(s float64) string { return duration(time.Duration(s * float64(time.Second))) }
-
-// duration writes a length of time without empty parts: 1h30m, 36h, 90s.
-func duration(d time.Duration) string {
-	d = d.Round(time.Second)
-	s := ""
-	for _, u := range []struct {
-		unit time.Duration
-		name string
-	}{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
-		if n := d / u.unit; n != 0 {
-			s += fmt.Sprintf("%d%s", n, u.name)
-			d -= n * u.unit
-		}
-	}
-	if s == "" {
-		return "0s"
-	}
-	return s
 }

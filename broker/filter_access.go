@@ -25,7 +25,7 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 		switch {
 		case ok && strings.EqualFold(scheme, "DENY"):
 			if denied := who.denied(value); denied != "" {
-				return &Reason{Want: denied, Have: rule}
+				return &Reason{Want: named(denied), Have: named(rule)}
 			}
 		default:
 			let = let || who.let(rule)
@@ -34,7 +34,7 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 	if let {
 		return nil
 	}
-	return &Reason{Want: wanted(who), Have: strings.Join(short(res.Access), ", "), Unknown: who.VO == "" && len(who.FQANs) == 0}
+	return &Reason{Want: wanted(who), Have: Fact{Kind: Listed, Names: res.Access}, Unknown: who.VO == "" && len(who.FQANs) == 0}
 }
 
 // view leaves a share as a whole to those who have no view of their own of it:
@@ -46,7 +46,7 @@ func (r Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
 	who := r.who(job)
 	for _, vo := range res.Views {
 		if who.inVO(vo) {
-			return &Reason{Want: "VO:" + vo, Have: "another entry for that VO"}
+			return &Reason{Want: Fact{Kind: MemberOf, Name: vo}, Have: Fact{Kind: AnotherView}}
 		}
 	}
 	return nil
@@ -90,22 +90,14 @@ func (r Rules) Lacks(job *jdl.Job) bool {
 }
 
 // wanted says who wants in.
-func wanted(who Identity) string {
+func wanted(who Identity) Fact {
 	switch {
 	case len(who.FQANs) > 0:
-		return strings.Join(short(who.FQANs), " or ")
+		return Fact{Kind: HolderOf, Names: who.FQANs}
 	case who.VO != "":
-		return "VO:" + who.VO
+		return Fact{Kind: MemberOf, Name: who.VO}
 	}
-	return "access without a VO"
-}
-
-// short keeps a list fit for a line.
-func short(list []string) []string {
-	if len(list) > 4 {
-		return append(list[:4:4], "...")
-	}
-	return list
+	return Fact{Kind: WithoutVO}
 }
 
 // let tells whether a rule other than DENY lets the identity in.

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"fmt"
 	"strings"
 
 	"gridbroker/glue"
@@ -11,29 +10,29 @@ import (
 // wallTime checks the queue's limits on wall time.
 func (r Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
 	need := job.Demand.WallTime
-	if why := r.atMost("maximal wall time", need.Seconds(), seconds(res.MaxWallTime), textSeconds); why != nil {
+	if why := r.atMost("maximal wall time", need.Seconds(), seconds(res.MaxWallTime), Seconds); why != nil {
 		return why
 	}
 	if low := res.MinWallTime; need > 0 && low.OK && need < low.V {
-		return &Reason{Want: duration(need), Have: "at least " + duration(low.V)}
+		return &Reason{Want: period(Quantity, need), Have: period(AtLeast, low.V)}
 	}
 	return nil
 }
 
 // cpuTime checks the queue's limit on CPU time.
 func (r Rules) cpuTime(job *jdl.Job, res *glue.Resource) *Reason {
-	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), seconds(res.MaxCPUTime), textSeconds)
+	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), seconds(res.MaxCPUTime), Seconds)
 }
 
 // memory checks the share's limit and the node's size: each that is
 // published must suffice.
 func (r Rules) memory(job *jdl.Job, res *glue.Resource) *Reason {
 	main := smaller(res.MaxMemory, res.MainMemory)
-	if why := r.atMost("memory", float64(job.Demand.Memory), float(main), textMB); why != nil {
+	if why := r.atMost("memory", float64(job.Demand.Memory), float(main), Megabytes); why != nil {
 		return why
 	}
 	virtual := smaller(res.MaxVirtualMemory, res.VirtualMemory)
-	return r.atMost("virtual memory", float64(job.Demand.VirtualMemory), float(virtual), textMB)
+	return r.atMost("virtual memory", float64(job.Demand.VirtualMemory), float(virtual), Megabytes)
 }
 
 // smaller is the smaller of those published.
@@ -53,12 +52,12 @@ func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 		if !limit.OK {
 			limit = smaller(res.LogicalCPUs, res.PhysicalCPUs)
 		}
-		if why := r.atMost("slots per job", float64(d.Slots), float(limit), textCount("slots")); why != nil {
+		if why := r.atMost("slots per job", float64(d.Slots), float(limit), Slots); why != nil {
 			return why
 		}
 	}
 	if d.SlotsPerNode > 1 {
-		if why := r.atMost("processors of a node", float64(d.SlotsPerNode), float(res.SMPSize), textCount("slots on one node")); why != nil {
+		if why := r.atMost("processors of a node", float64(d.SlotsPerNode), float(res.SMPSize), SlotsOnNode); why != nil {
 			return why
 		}
 	}
@@ -71,45 +70,36 @@ func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 // GPUs (a scheduler in between) are asked.
 func (r Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.Demand.GPUs > 0 && !res.GPUs.OK && res.Schema != "self" {
-		return &Reason{Want: fmt.Sprintf("%d GPUs", job.Demand.GPUs), Have: "no GPUs published", Unknown: true}
+		return &Reason{Want: amount(float64(job.Demand.GPUs), GPUs), Have: Fact{Kind: NonePublished, Name: "GPUs"}, Unknown: true}
 	}
-	return r.atMost("GPUs", float64(job.Demand.GPUs), float(res.GPUs), textCount("GPUs"))
+	return r.atMost("GPUs", float64(job.Demand.GPUs), float(res.GPUs), GPUs)
 }
 
 // disk checks the share's limit on working space.
 func (r Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
-	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), textMB)
+	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), Megabytes)
 }
 
-// environments checks runtime environment tags, without regard to case, and
-// the queue's name.
+// environments checks runtime environment tags, without regard to case, with
+// their versions where the job bounds them, and the queue's name.
 func (r Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
 	if q := job.Demand.Queue; q != "" && !strings.EqualFold(q, res.Queue) {
-		return &Reason{Want: "queue " + q, Have: res.Queue}
+		return &Reason{Want: Fact{Kind: InQueue, Name: q}, Have: named(res.Queue)}
 	}
 	for _, want := range job.Demand.RuntimeEnvironments {
 		if len(res.RuntimeEnvironments) == 0 {
-			return &Reason{Want: want, Have: "no tags published", Unknown: true}
+			return &Reason{Want: named(want), Have: Fact{Kind: NonePublished, Name: "tags"}, Unknown: true}
 		}
-		if !hasTag(res.RuntimeEnvironments, want) {
-			return &Reason{Want: want, Have: nearTag(res.RuntimeEnvironments, want)}
+		if _, ok := jdl.ParseEnvironmentWish(want).Best(res.RuntimeEnvironments); !ok {
+			return &Reason{Want: named(want), Have: nearTag(res.RuntimeEnvironments, want)}
 		}
 	}
 	return nil
 }
 
-func hasTag(tags []string, want string) bool {
-	for _, tag := range tags {
-		if strings.EqualFold(tag, want) {
-			return true
-		}
-	}
-	return false
-}
-
 // nearTag names the tag that shares the longest beginning with the wanted
 // one: mostly another version of the same software.
-func nearTag(tags []string, want string) string {
+func nearTag(tags []string, want string) Fact {
 	nearest, longest := "", 0
 	for _, tag := range tags {
 		n := 0
@@ -121,9 +111,9 @@ func nearTag(tags []string, want string) string {
 		}
 	}
 	if longest < 4 {
-		return fmt.Sprintf("%d other tags", len(tags))
+		return Fact{Kind: OtherTags, Amount: float64(len(tags))}
 	}
-	return nearest
+	return named(nearest)
 }
 
 func lower(c byte) byte {

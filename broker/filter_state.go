@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -13,7 +12,7 @@ import (
 // site keeps what the user named, by --site or by SubmitTo in the job.
 func (r Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.SubmitTo != "" && !isSubmitTo(job.SubmitTo, res) {
-		return &Reason{Want: "SubmitTo " + job.SubmitTo, Have: res.ID}
+		return &Reason{Want: Fact{Kind: SubmitTo, Name: job.SubmitTo}, Have: named(res.ID)}
 	}
 	if len(r.Sites) == 0 {
 		return nil
@@ -23,7 +22,7 @@ func (r Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
 			return nil
 		}
 	}
-	return &Reason{Want: strings.Join(r.Sites, " or "), Have: res.Name}
+	return &Reason{Want: Fact{Kind: OneOf, Names: r.Sites}, Have: named(res.Name)}
 }
 
 // Named tells whether a name or pattern of --site means the resource.
@@ -56,46 +55,46 @@ func (r Rules) tried(_ *jdl.Job, res *glue.Resource) *Reason {
 	if !r.Avoid[res.ID] {
 		return nil
 	}
-	return &Reason{Want: "a resource where the job was not tried yet", Have: res.Name}
+	return &Reason{Want: Fact{Kind: NotTriedYet}, Have: named(res.Name)}
 }
 
 // state keeps what takes jobs and starts them.
 func (r Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
 	if res.Serving == glue.Unknown {
-		if why := r.missing("serving state production", "serving state"); why != nil {
+		if why := r.missing(Fact{Kind: ServingState, Name: string(glue.Production)}, "serving state"); why != nil {
 			why.Temporary = true
 			return why
 		}
 	} else if res.Serving != glue.Production {
-		return &Reason{Want: "production", Have: string(res.Serving), Temporary: true}
+		return &Reason{Want: named(string(glue.Production)), Have: named(string(res.Serving)), Temporary: true}
 	}
 	if len(res.Endpoints) == 0 {
 		return nil // protocol says it better
 	}
-	said := ""
+	var said Fact
 	for _, e := range res.Endpoints {
-		if said = ill(e); said == "" {
+		if said = ill(e); said.Kind == Unspoken {
 			return nil
 		}
 	}
-	return &Reason{Want: "a healthy endpoint", Have: said, Temporary: true}
+	return &Reason{Want: Fact{Kind: HealthyEndpoint}, Have: said, Temporary: true}
 }
 
-// ill says what is wrong with an endpoint; "" is nothing.
-func ill(e glue.Endpoint) string {
+// ill says what is wrong with an endpoint; Unspoken is nothing.
+func ill(e glue.Endpoint) Fact {
 	switch {
 	case e.Health == "critical":
-		return "endpoint health critical"
+		return Fact{Kind: EndpointHealth, Name: e.Health}
 	case e.Serving == glue.Draining || e.Serving == glue.Closed || e.Serving == glue.Queueing:
-		return "endpoint " + string(e.Serving)
+		return Fact{Kind: EndpointServing, Name: string(e.Serving)}
 	}
-	return ""
+	return Fact{}
 }
 
 // endpoint is where the job would be sent: the first that is spoken and well.
 func (r Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
 	for _, e := range res.Endpoints {
-		if r.speaks(e) && ill(e) == "" {
+		if r.speaks(e) && ill(e).Kind == Unspoken {
 			return e, true
 		}
 	}
@@ -109,20 +108,20 @@ func (r Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
 	if _, ok := r.endpoint(res); ok {
 		return nil
 	}
-	var have []string
+	have := Fact{Kind: Listed}
 	for _, e := range res.Endpoints {
 		if r.speaks(e) {
-			return &Reason{Want: "a healthy endpoint", Have: ill(e), Temporary: true}
+			return &Reason{Want: Fact{Kind: HealthyEndpoint}, Have: ill(e), Temporary: true}
 		}
 		if r.ReadOnly != nil && r.ReadOnly(e.Interface) {
-			return &Reason{Want: "an interface that takes jobs", Have: e.Interface + ", shown only"}
+			return &Reason{Want: Fact{Kind: TakingInterface}, Have: Fact{Kind: ShownOnly, Name: e.Interface}}
 		}
-		have = append(have, e.Interface)
+		have.Names = append(have.Names, e.Interface)
 	}
-	if len(have) == 0 {
-		have = []string{"no endpoint for jobs"}
+	if len(have.Names) == 0 {
+		have = Fact{Kind: NoEndpoint}
 	}
-	return &Reason{Want: strings.Join(r.Interfaces, " or "), Have: strings.Join(have, ", ")}
+	return &Reason{Want: Fact{Kind: OneOf, Names: r.Interfaces}, Have: have}
 }
 
 // queueLimit rejects queues that are full.
@@ -134,7 +133,7 @@ func (r Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
 		if !n.OK || !limit.OK || n.V < limit.V {
 			return nil
 		}
-		return &Reason{Want: fmt.Sprintf("fewer than %d %s jobs", limit.V, what), Have: fmt.Sprint(n.V), Temporary: true}
+		return &Reason{Want: Fact{Kind: FewerJobs, Amount: float64(limit.V), Name: what}, Have: Fact{Kind: Count, Amount: float64(n.V)}, Temporary: true}
 	}
 	if why := full("total", res.Total, res.MaxTotal); why != nil {
 		return why
@@ -152,11 +151,8 @@ func (r Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
 		if d.Start.After(r.Now.Add(job.Demand.WallTime)) || !d.End.IsZero() && d.End.Before(r.Now) {
 			continue
 		}
-		have := "down from " + d.Start.UTC().Format("2006-01-02 15:04Z") + " to " + d.End.UTC().Format("2006-01-02 15:04Z")
-		if d.Info != "" {
-			have += ": " + d.Info
-		}
-		return &Reason{Want: "no downtime while the job runs", Have: have, Temporary: true}
+		have := Fact{Kind: DownFrom, From: d.Start, Until: d.End, Said: d.Info}
+		return &Reason{Want: Fact{Kind: NoDowntime}, Have: have, Temporary: true}
 	}
 	return nil
 }
@@ -169,7 +165,7 @@ func (r Rules) age(_ *jdl.Job, res *glue.Resource) *Reason {
 		limit = max(DefaultMaxAge, res.Validity)
 	}
 	if age := Age(res, r.Now); age > limit {
-		return &Reason{Want: "a record younger than " + duration(limit), Have: duration(age) + " old", Temporary: true}
+		return &Reason{Want: period(YoungerThan, limit), Have: period(AgeOf, age), Temporary: true}
 	}
 	return nil
 }

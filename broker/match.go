@@ -2,6 +2,7 @@ package broker
 
 import (
 	"slices"
+	"time"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
@@ -15,7 +16,8 @@ type Match struct {
 	Job       *jdl.Job // stands for its class
 	Resources []*glue.Resource
 	Survivors []*glue.Resource
-	who       Identity // as whom the job was judged
+	who       Identity      // as whom the job was judged
+	deploy    time.Duration // how long the deployment of a runtime environment is taken to last
 	filters   []Filter
 	rows      []int32      // of the survivors among Resources
 	by        []uint8      // which filter rejects each resource, from 1; 0: none
@@ -43,7 +45,7 @@ func (r *Rejection) Reason(job *jdl.Job) *Reason {
 		r.reason = r.why(job, r.Resource)
 	}
 	if r.reason == nil { // cannot be: it was rejected by the same filter
-		r.reason = &Reason{Want: string(r.Filter), Have: "not so"}
+		r.reason = &Reason{}
 	}
 	r.reason.Filter = r.Filter
 	return r.reason

@@ -53,7 +53,7 @@ const maxMisses = 5
 type group struct {
 	obstacles []obstacle
 	resources []*glue.Resource
-	bounds    []*bound // of the one obstacle, if it is a bound
+	bounds    []*Reason // of the one obstacle, if it is a limit
 }
 
 // nearest groups resources by the set of their obstacles and reports the
@@ -100,8 +100,8 @@ func (m *Match) groups(cs []judged) map[string]*group {
 			groups[key] = g
 		}
 		g.resources = append(g.resources, r)
-		if len(obs) == 1 && obs[0].reason != nil && obs[0].reason.bound != nil {
-			g.bounds = append(g.bounds, obs[0].reason.bound)
+		if len(obs) == 1 && obs[0].reason != nil && obs[0].reason.limit != "" {
+			g.bounds = append(g.bounds, obs[0].reason)
 		}
 	}
 	return groups
@@ -162,8 +162,8 @@ func (m *Match) obstacles(cs []judged, row int) []obstacle {
 		}
 		if why := f.Reject(m.Job, m.Resources[row]); why != nil {
 			name := string(f.Name)
-			if why.bound != nil {
-				name = fmt.Sprintf("%s %s", why.bound.what, why.Want)
+			if why.limit != "" {
+				name = fmt.Sprintf("%s %s", why.limit, why.Want)
 			}
 			obs = append(obs, obstacle{name: name, filter: f.Name, reason: why})
 		}
@@ -194,20 +194,20 @@ func said(names []string, filter FilterName) bool {
 }
 
 // relaxBound moves a filter's bound to the nearest value there is.
-func relaxBound(bs []*bound) (to string, more int) {
-	if len(bs) == 0 || !bs[0].under {
+func relaxBound(bs []*Reason) (to string, more int) {
+	if len(bs) == 0 {
 		return "", 0
 	}
 	nearest := math.Inf(-1)
 	for _, b := range bs {
-		nearest = max(nearest, b.have)
+		nearest = max(nearest, b.Have.Amount)
 	}
 	for _, b := range bs {
-		if b.have >= nearest {
+		if b.Have.Amount >= nearest {
 			more++
 		}
 	}
-	return bs[0].text(nearest), more
+	return amount(nearest, bs[0].Want.Unit).String(), more
 }
 
 // relax moves the bound of a clause "other.X op number" to the nearest

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -81,7 +82,7 @@ func (w *planner) stretch(ctx context.Context, jobs []*jdl.Job, at int) (of map[
 func (w *planner) match(job *jdl.Job) *Match {
 	filters := func() []Filter { return w.filters(w.rules.avoiding(w.experience.Avoid, job)) }
 	m := match(job, w.resources, filters, w.table, w.verdicts)
-	m.who, m.lrms = w.rules.who(job), w.lrms
+	m.who, m.lrms, m.deploy = w.rules.who(job), w.lrms, cmp.Or(w.policyFor(job).Model, rank.DefaultModel()).Deploy
 	return m
 }
 

@@ -156,11 +156,11 @@ func (m *Match) step(o obstacle, r *glue.Resource) (step, bool) {
 	}
 	why := o.reason
 	switch {
-	case why.bound != nil && why.bound.under:
-		b := why.bound
-		return step{key: o.name, from: o.name, need: b.have, up: true, bound: b.want, render: func(f float64) string { return b.what + " " + b.text(f) }}, true
+	case why.limit != "":
+		render := func(f float64) string { return why.limit + " " + why.Want.Unit.of(f) }
+		return step{key: o.name, from: o.name, need: why.Have.Amount, up: true, bound: why.Want.Amount, render: render}, true
 	case o.filter == ByEnvironment:
-		return step{key: why.Want, from: why.Want, need: math.NaN()}, true
+		return step{key: why.Want.String(), from: why.Want.String(), need: math.NaN()}, true
 	}
 	return step{}, false
 }

@@ -173,13 +173,13 @@ func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
 		if h, ok := a.histories[id]; ok && c.History == nil {
 			c.History = &h
 			if h.BannedUntil.After(rules.Now) {
-				return &Reason{Filter: ByHealth, Want: "a resource that works", Temporary: true,
-					Have: "banned until " + h.BannedUntil.UTC().Format("15:04:05Z") + ": " + h.BanReason}
+				return &Reason{Filter: ByHealth, Want: Fact{Kind: WorkingResource}, Temporary: true,
+					Have: Fact{Kind: BannedUntil, Until: h.BannedUntil, Said: h.BanReason}}
 			}
 		}
 		if t, ok := a.troubles[id]; ok {
 			if t.Critical {
-				return &Reason{Filter: ByHealth, Want: "a resource that is well", Have: a.Name + ": " + t.Said, Temporary: true}
+				return &Reason{Filter: ByHealth, Want: Fact{Kind: WellResource}, Have: Fact{Kind: Alarmed, Name: a.Name, Said: t.Said}, Temporary: true}
 			}
 			c.Trouble = t.Said
 		}

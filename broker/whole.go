@@ -27,7 +27,7 @@ func (m *Match) whole() *Match {
 		return m
 	}
 	again := match(m.Job, m.Resources, m.again, m.table, nil)
-	again.who = m.who
+	again.who, again.deploy = m.who, m.deploy
 	against := map[*glue.Resource]bool{}
 	for _, r := range m.later {
 		against[r.Resource] = true

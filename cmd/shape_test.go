@@ -23,7 +23,7 @@ const (
 // cluster, the tree of managers and the central scheduler. One that keeps to the
 // bound leaves the list.
 var grown = []string{
-	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm", "../batch/maui.run",
+	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm",
 	"../forecast/managers.Manager", "../forecast/scheduler.API", "../forecast/scheduler.Scheduler", "../forecast/scheduler.Store",
 	"../forecast/scheduler.handle", "../forecast/scheduler.work", "../forecast/scheduler/plan.index", "../plugins/wiki.Cluster",
 }

@@ -24,9 +24,9 @@ func NameHash(name []byte) string {
 	return fmt.Sprintf("%08x", binary.LittleEndian.Uint32(sum[:]))
 }
 
-// OldNameHash is the one before: MD5 of the DER. Some grid software, linked
+// oldNameHash is the one before: MD5 of the DER. Some grid software, linked
 // with old libraries, still looks for it.
-func OldNameHash(name []byte) string {
+func oldNameHash(name []byte) string {
 	sum := md5.Sum(name)
 	return fmt.Sprintf("%08x", binary.LittleEndian.Uint32(sum[:]))
 }

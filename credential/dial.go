@@ -3,6 +3,7 @@ package credential
 import (
 	"crypto/tls"
 	"errors"
+	"net"
 	"syscall"
 	"time"
 )
@@ -10,17 +11,18 @@ import (
 // handshakeTime bounds one TLS handshake.
 const handshakeTime = 10 * time.Second
 
-// refusable is a connection whose failing writes give the server's reason.
-type refusable struct{ *tls.Conn }
+// Conn is a TLS connection whose failing writes give the server's reason.
+type Conn struct{ *tls.Conn }
 
 // Write implements net.Conn.
-func (c *refusable) Write(b []byte) (int, error) {
+func (c *Conn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
-	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+	closed := errors.Is(err, net.ErrClosed) // by a reader that has heard the reason, which is told again
+	if !closed && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 		return n, err
 	}
 	// What the server sent before it closed the connection can still be read.
-	if derr := c.SetReadDeadline(time.Now().Add(time.Second)); derr != nil {
+	if derr := c.SetReadDeadline(time.Now().Add(time.Second)); derr != nil && !closed {
 		return n, err
 	}
 	if _, rerr := c.Read(make([]byte, 1)); rerr != nil {

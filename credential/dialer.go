@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Dialer opens the TLS connections of discovery, jobs, services and doctor. Its
+// Dialer opens the TLS connections of discovery, jobs, services, VOMS and doctor. Its
 // policy: a credential is shown only to hosts whose certificate an authority of
 // the grid signed; those of a public authority are believed where there is
 // nothing to be shown, or where the user named the host.
@@ -32,12 +32,26 @@ type Dialer struct {
 	Curve tls.CurveID
 	// Wrap is put around the connection below TLS; nil: nothing.
 	Wrap func(net.Conn) net.Conn
+	// Before is what is said in the clear to agree on TLS (LDAP's StartTLS), on
+	// each new connection; it ends with the context. nil: nothing.
+	Before func(context.Context, net.Conn) error
+	// Asked is told of a server that asks for a certificate, with the names of
+	// the authorities it lists (DER), where Cert is nil; nil: nobody is.
+	Asked func(authorities [][]byte)
 }
 
-// DialTLS connects and verifies; it serves http.Transport.DialTLSContext. A
-// handshake that is spoilt without a verdict about certificates is repeated:
-// nothing was sent yet.
+// DialTLS is Dial as http.Transport.DialTLSContext wants it.
 func (d *Dialer) DialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.Dial(ctx, network, addr)
+	if err != nil {
+		return nil, err // no Conn that is nil inside an interface
+	}
+	return c, nil
+}
+
+// Dial connects and verifies. A handshake that is spoilt without a verdict
+// about certificates is repeated: nothing was sent yet.
+func (d *Dialer) Dial(ctx context.Context, network, addr string) (*Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -48,7 +62,7 @@ func (d *Dialer) DialTLS(ctx context.Context, network, addr string) (net.Conn, e
 		cfg.CurvePreferences = []tls.CurveID{d.Curve}
 	}
 	for attempt := 1; ; attempt++ {
-		var c net.Conn
+		var c *Conn
 		if c, err = d.once(ctx, network, addr, cfg); err == nil {
 			return c, nil
 		}
@@ -65,7 +79,7 @@ func (d *Dialer) DialTLS(ctx context.Context, network, addr string) (net.Conn, e
 // public goes on where the grid's authorities do not know the server: the
 // system's may. Where a credential would be at stake that is refused, unless
 // the user named the host.
-func (d *Dialer) public(ctx context.Context, network, addr, host string, unknown error) (net.Conn, error) {
+func (d *Dialer) public(ctx context.Context, network, addr, host string, unknown error) (*Conn, error) {
 	named := d.Public != nil && d.Public(host)
 	if (d.Cert != nil || d.Guarded) && !named {
 		if c, err := d.once(ctx, network, addr, d.Trust.ClientConfig(nil, host)); err == nil {
@@ -85,7 +99,7 @@ func PublicCA(host string, cause error) *Finding {
 	return f
 }
 
-func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {
+func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config) (*Conn, error) {
 	limit := d.Timeout
 	if limit <= 0 {
 		limit = handshakeTime
@@ -104,6 +118,18 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 	if d.Wrap != nil {
 		below = d.Wrap(raw)
 	}
+	if d.Before != nil {
+		if err := d.Before(ctx, below); err != nil {
+			_ = raw.Close() // as below
+			return nil, err
+		}
+	}
+	if d.Asked != nil && d.Cert == nil {
+		cfg.GetClientCertificate = func(req *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			d.Asked(req.AcceptableCAs)
+			return &tls.Certificate{}, nil
+		}
+	}
 	c := tls.Client(below, cfg)
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = raw.Close() // the handshake's error says it all
@@ -115,7 +141,7 @@ func (d *Dialer) once(ctx context.Context, network, addr string, cfg *tls.Config
 			return nil, err
 		}
 	}
-	return &refusable{c}, nil
+	return &Conn{c}, nil
 }
 
 // spoilt reports whether a handshake failed in a way that another attempt may

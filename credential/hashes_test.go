@@ -72,7 +72,7 @@ func TestHashCollisions(t *testing.T) {
 func TestOldAndNewHash(t *testing.T) {
 	ca, next := newCA(t, "CA"), testNow.AddDate(0, 1, 0)
 	alice := ca.user(t, "Alice", nil)
-	newHash, oldHash := NameHash(ca.cert.RawSubject), OldNameHash(ca.cert.RawSubject)
+	newHash, oldHash := NameHash(ca.cert.RawSubject), oldNameHash(ca.cert.RawSubject)
 	for _, tt := range []struct {
 		certs []string
 		crl   string

@@ -147,7 +147,7 @@ func (a *authority) preference(x, y string) int {
 		switch filepath.Base(base) {
 		case NameHash(a.cert.RawSubject):
 			return 0
-		case OldNameHash(a.cert.RawSubject):
+		case oldNameHash(a.cert.RawSubject):
 			return 1
 		}
 		return 2

@@ -121,7 +121,7 @@ func checkHash(ca *authority) *Finding {
 		if len(name) != 8 || strings.Trim(name, "0123456789abcdef") != "" {
 			continue
 		}
-		if want, old := NameHash(ca.cert.RawSubject), OldNameHash(ca.cert.RawSubject); name != want && name != old {
+		if want, old := NameHash(ca.cert.RawSubject), oldNameHash(ca.cert.RawSubject); name != want && name != old {
 			return &Finding{ID: "trust.hash", Severity: Warning, Subject: base + ".0", What: "other software does not find this authority",
 				Why: "OpenSSL looks for " + want + ".0", Mend: "c_rehash " + quote(filepath.Dir(base))}
 		}

@@ -2,7 +2,6 @@ package credential
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,8 +41,18 @@ func FetchACs(ctx context.Context, env Env, opts Options, x *X509, t *Trust, wan
 	return acs, remarks, nil
 }
 
+// vomsClient connects as the user. Whoever wrote a server into vomses has named
+// its host, so a public authority may speak for it; what it signs is held
+// against the VO's .lsc file all the same.
 func vomsClient(x *X509, t *Trust) *voms.Client {
-	return &voms.Client{TLS: func(host string) *tls.Config { return t.ClientConfig(x, host) }}
+	d := &Dialer{Trust: t, Cert: x, Public: func(string) bool { return true }}
+	return &voms.Client{Dial: func(ctx context.Context, network, addr string) (voms.Conn, error) {
+		c, err := d.Dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}}
 }
 
 // KnockVOMS looks whether a VOMS server answers and is the one that vomses

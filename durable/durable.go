@@ -25,15 +25,15 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 	}
 	for dir != have {
 		dir = filepath.Dir(dir)
-		if err := SyncDir(dir); err != nil {
+		if err := syncDir(dir); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// SyncDir puts the names in a directory on disk.
-func SyncDir(dir string) error {
+// syncDir puts the names in a directory on disk.
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -60,5 +60,5 @@ func Replace(path, pattern string, mode fs.FileMode, data []byte) error {
 		os.Remove(tmp.Name())
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
 }

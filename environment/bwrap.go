@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 )
 
-// initPath is where our program is seen inside a tree: in /dev, which every launcher makes anew.
-const initPath = "/dev/.grid-launch"
-
-// bubblewrap launches by bwrap (Debian package bubblewrap, 0.8 or newer) with our program as process 1 inside.
+// bubblewrap launches by bwrap (Debian package bubblewrap, 0.8 or newer) with our program as process 1 inside. It makes
+// the namespaces and mounts what lies outside: the tree, the sandbox, the definition's folders, the node's /dev. The rest
+// our program makes of that, as with namespaces of our own: bwrap reads the table of mounts anew for each of its own
+// binds, which took more time than all else it does.
 type bubblewrap struct{ self string }
 
 func (*bubblewrap) Name() string   { return "bwrap" }
@@ -21,34 +20,26 @@ func (b *bubblewrap) Command(job *Job) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, p := job.Definition, &process{}
+	self, err := os.Open(b.self)
+	if err != nil {
+		return nil, err
+	}
+	d, p := job.Definition, &process{files: []*os.File{self}}
 	argv := []string{program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"}
 	if !d.Network {
 		argv = append(argv, "--unshare-net")
 	}
 	argv = append(argv, "--as-pid-1", "--die-with-parent", "--new-session", "--clearenv", "--hostname", hostname(d),
-		"--ro-bind", job.Tree, "/", "--proc", "/proc", "--dev", "/dev",
-		"--ro-bind", "/dev/null", "/proc/keys", "--ro-bind", "/dev/null", "/proc/key-users")
-	argv = append(argv, scratch(d, "1777", "/tmp")...)
-	argv = append(argv, scratch(d, "1777", "/dev/shm")...)
-	argv = append(argv, "--bind", job.Sandbox.Dir, SandboxTarget, "--ro-bind", b.self, initPath)
-	for _, dev := range devices(d) {
-		argv = append(argv, "--dev-bind", dev, dev)
-	}
+		"--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP", // until process 1 has made its mounts
+		"--ro-bind", job.Tree, "/", "--proc", "/proc", "--dev-bind", "/dev", "/dev", "--bind", job.Sandbox.Dir, SandboxTarget)
 	if argv, err = p.bindMounts(argv, d.Mounts); err != nil {
 		return nil, err
 	}
-	if argv, err = p.bindFiles(argv, job); err != nil {
-		p.close()
-		return nil, err
-	}
-	p.argv = append(argv, "--chdir", SandboxTarget, "--", initPath, "init")
+	p.rest = newSetup(job)
+	p.rest.Entered = true
+	p.argv = append(argv, "--setenv", "GOMAXPROCS", "1", "--setenv", "GOGC", "off", "--chdir", SandboxTarget, "--",
+		fmt.Sprintf("/proc/self/fd/%d", firstFile), "init")
 	return p, nil
-}
-
-// scratch is a file system in memory with a bound: bwrap's own would take half the machine's.
-func scratch(d *Definition, mode, at string) []string {
-	return []string{"--perms", mode, "--size", strconv.FormatInt(scratchBytes(d), 10), "--tmpfs", at}
 }
 
 func scratchBytes(d *Definition) int64 {
@@ -76,23 +67,6 @@ func (p *process) bindMounts(argv []string, mounts []Mount) ([]string, error) {
 			how = "--bind"
 		}
 		argv = append(argv, how, fmt.Sprintf("/proc/self/fd/%d", firstFile+len(p.files)-1), m.Target)
-	}
-	return argv, nil
-}
-
-// bindFiles puts the generated files of /etc where the tree has a place for them.
-func (p *process) bindFiles(argv []string, job *Job) ([]string, error) {
-	for _, f := range etcFiles(job) {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.WriteString(f.text); err != nil {
-			return nil, err
-		}
-		w.Close()
-		p.files = append(p.files, r)
-		argv = append(argv, "--ro-bind-data", strconv.Itoa(firstFile+len(p.files)-1), f.name)
 	}
 	return argv, nil
 }

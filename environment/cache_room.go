@@ -213,15 +213,8 @@ func (e *SpaceError) Error() string {
 
 // makeRoom shrinks the cache to its quota and to what the disk has, before anything is written.
 func (c *Cache) makeRoom(ctx context.Context, img *image) error {
-	var need int64
-	for _, l := range img.layers {
-		need += max(l.size, 0) * expansion
-	}
-	quota := c.Quota
-	if quota == 0 {
-		quota = 40e9
-	}
-	if _, err := c.Shrink(max(quota-need, 0)); err != nil {
+	need := img.unpacked()
+	if _, err := c.Shrink(max(c.quota()-need, 0)); err != nil {
 		return err
 	}
 	free, err := freeBytes(c.Dir)

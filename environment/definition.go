@@ -50,6 +50,7 @@ type Definition struct {
 
 	// File is where the definition was read.
 	File string `toml:"-" json:"file,omitempty"`
+	text []byte // as it was read, which is what is signed
 }
 
 // A Mount makes a folder of the node visible in the environment.
@@ -91,7 +92,7 @@ func Parse(file string, text []byte) (*Definition, error) {
 	if len(text) > maxDefinition {
 		return nil, &ParseError{File: file, Why: fmt.Sprintf("is larger than %d bytes", maxDefinition)}
 	}
-	d := &Definition{File: file}
+	d := &Definition{File: file, text: text}
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := dec.Decode(d); err != nil {
 		return nil, decodeError(file, err)

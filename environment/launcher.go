@@ -38,7 +38,8 @@ type Launcher interface {
 // process is what a launcher starts. self says that it is our own program, with namespaces to be made for it.
 type process struct {
 	argv  []string
-	setup *setup // mounts that our own init makes itself; nil where the launcher's program made them
+	setup *setup // mounts that our own init makes itself, in namespaces to be made for it; nil with a launcher's program
+	rest  *setup // what a launcher's program leaves to our init
 	files []*os.File
 }
 

@@ -8,17 +8,19 @@ func (*namespaces) Name() string   { return "namespaces" }
 func (*namespaces) Isolates() bool { return true }
 
 func (n *namespaces) Command(job *Job) (*process, error) {
+	return &process{argv: []string{n.self, "init"}, setup: newSetup(job)}, nil
+}
+
+func newSetup(job *Job) *setup {
 	d := job.Definition
-	p := &process{argv: []string{n.self, "init"}}
-	p.setup = &setup{
+	s := &setup{
 		Tree: job.Tree, Sandbox: job.Sandbox.Dir, Scratch: scratchBytes(d), Hostname: hostname(d), Devices: devices(d),
-		Network: d.Network,
+		Network: d.Network, Mounts: d.Mounts,
 	}
 	for _, f := range etcFiles(job) {
-		p.setup.Files = append(p.setup.Files, setupFile{f.name, f.text})
+		s.Files = append(s.Files, setupFile{f.name, f.text})
 	}
-	p.setup.Mounts = d.Mounts
-	return p, nil
+	return s
 }
 
 // A setup is the mounts that process 1 of our own namespaces makes before it closes the doors.
@@ -29,6 +31,9 @@ type setup struct {
 	Devices                 []string
 	Files                   []setupFile
 	Mounts                  []Mount
+	// Entered is that the launcher's program has entered the tree already and mounted what lies outside of it; the
+	// node's /dev is at /dev.
+	Entered bool
 }
 
 type setupFile struct{ Name, Text string }

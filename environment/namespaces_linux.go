@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,19 +32,29 @@ func (p *process) attributes() *syscall.SysProcAttr {
 
 // make builds the tree's view and enters it.
 func (s *setup) make() error {
+	if s.Entered {
+		s.Tree = "/"
+		return inOrder(s.hide, s.devices, s.scratch, s.files)
+	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
 	}
 	if err := bind(s.Tree, s.Tree, true); err != nil {
 		return err
 	}
-	steps := []func() error{s.system, s.devices, s.scratch, s.files, s.folders, s.enter}
+	if err := inOrder(s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.enter); err != nil {
+		return err
+	}
+	return unix.Sethostname([]byte(s.Hostname))
+}
+
+func inOrder(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
 	}
-	return unix.Sethostname([]byte(s.Hostname))
+	return nil
 }
 
 // in is a place in the tree, which must be there itself and no link.
@@ -73,9 +84,11 @@ func (s *setup) mount(kind, name string, flags uintptr, data string) error {
 }
 
 func (s *setup) system() error {
-	if err := s.mount("proc", "/proc", unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return err
-	}
+	return s.mount("proc", "/proc", unix.MS_NODEV|unix.MS_NOEXEC, "")
+}
+
+// hide keeps the names and sizes of the user's keys from the job.
+func (s *setup) hide() error {
 	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
 		if err := bind("/dev/null", filepath.Join(s.Tree, name), true); err != nil && !errors.Is(err, unix.ENOENT) {
 			return err
@@ -84,15 +97,20 @@ func (s *setup) system() error {
 	return nil
 }
 
-// devices makes a /dev of its own: a few harmless nodes, terminals, and what the definition names.
+// devices makes a /dev of its own: a few harmless nodes, terminals, and what the definition names. In a tree that was
+// entered already it is put together at /tmp, beside the node's own, and takes its place.
 func (s *setup) devices() error {
-	if err := s.mount("tmpfs", "/dev", unix.MS_NOEXEC, "mode=755,size=1m"); err != nil {
+	place := "/dev"
+	if s.Entered {
+		place = "/tmp"
+	}
+	if err := s.mount("tmpfs", place, unix.MS_NOEXEC, "mode=755,size=1m"); err != nil {
 		return err
 	}
-	dev := filepath.Join(s.Tree, "dev")
+	dev := filepath.Join(s.Tree, place)
 	nodes := append([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, s.Devices...)
 	for _, node := range nodes {
-		at := filepath.Join(s.Tree, node)
+		at := filepath.Join(dev, strings.TrimPrefix(node, "/dev/"))
 		if err := putFile(at, ""); err != nil {
 			return err
 		}
@@ -100,6 +118,22 @@ func (s *setup) devices() error {
 			return fmt.Errorf("device %s: %w", node, err)
 		}
 	}
+	if err := furnish(dev); err != nil {
+		return err
+	}
+	if s.Entered {
+		if err := unix.Unmount("/dev", unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount the node's /dev: %w", err)
+		}
+		if err := unix.Mount(dev, "/dev", "", unix.MS_MOVE, ""); err != nil {
+			return fmt.Errorf("put /dev in its place: %w", err)
+		}
+	}
+	return s.mount("devpts", "/dev/pts", unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+}
+
+// furnish makes the links and folders of a /dev.
+func furnish(dev string) error {
 	for name, target := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
 		"ptmx": "pts/ptmx",
@@ -113,7 +147,7 @@ func (s *setup) devices() error {
 			return err
 		}
 	}
-	return s.mount("devpts", "/dev/pts", unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	return nil
 }
 
 func (s *setup) scratch() error {

@@ -70,7 +70,7 @@ func (n *Node) Definition(tag string) (*Definition, error) {
 	case d == nil:
 		return nil, &UnknownTagError{tag, n.Definitions}
 	}
-	return d, n.Policy.Check(d, true)
+	return d, n.Allow(d)
 }
 
 // named reads the file that bears a tag's name; nil where there is none or it defines another tag.

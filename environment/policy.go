@@ -19,6 +19,9 @@ type Policy struct {
 	Network bool
 	// Open allows definitions that do without isolation.
 	Open bool
+	// Signers may write definitions, by a signature in TAG.toml.sig; none: whoever may write the folder of definitions.
+	// With signers, what nobody has signed is a user's.
+	Signers []Signer `json:",omitempty"`
 	// UserImages allows definitions that are not the site's own: an image by digest, variables, nothing of the node.
 	UserImages bool
 }

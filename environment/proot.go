@@ -2,6 +2,9 @@ package environment
 
 import "os/exec"
 
+// initPath is where our program is seen inside a tree under proot: in /dev, which is the node's.
+const initPath = "/dev/.grid-launch"
+
 // proot launches by proot (ptrace): for nodes without user namespaces. The tree is a view and no wall: processes,
 // network and files of the node stay within reach, so a definition has to say open = true.
 type proot struct{ self string }

@@ -160,3 +160,10 @@ func TestQueueInID(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkDecode(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		decode(b, glue1, glue2)
+	}
+}

@@ -157,6 +157,23 @@ type tagList struct {
 	value classad.Value
 }
 
+// Seal makes one tag value for each list that resources share. Their lists are
+// not changed afterwards.
+func Seal(rs []Resource) {
+	lists := map[*string]*tagList{}
+	for i := range rs {
+		r := &rs[i]
+		if len(r.RuntimeEnvironments) == 0 {
+			continue
+		}
+		at := &r.RuntimeEnvironments[0]
+		if lists[at] == nil {
+			lists[at] = newTagList(r.RuntimeEnvironments)
+		}
+		r.tags = lists[at]
+	}
+}
+
 func newTagList(names []string) *tagList {
 	return &tagList{names: names, value: classad.StringsValue(names)}
 }

@@ -26,16 +26,6 @@ func FuzzLDIF(f *testing.F) {
 	})
 }
 
-func FuzzUnpack(f *testing.F) {
-	f.Add([]byte("x"))
-	f.Add(Pack([]Resource{{ID: "a", Benchmarks: map[string]float64{"x": 1}, RuntimeEnvironments: []string{"t"}}})[20:])
-	f.Fuzz(func(t *testing.T, text []byte) {
-		u := &unpacker{data: text}
-		var r Resource
-		coder{u: u}.resource(&r)
-	})
-}
-
 func FuzzARCInfo(f *testing.F) {
 	f.Add([]byte(`<InfoRoot><AdminDomain><ID>a</ID><ComputingService><ComputingShare><ID>s</ID><MaxWallTime>5</MaxWallTime></ComputingShare></ComputingService></AdminDomain></InfoRoot>`))
 	f.Add([]byte(`{"Domains":{"AdminDomain":{"Services":{"ComputingService":[{"ID":"x","ComputingShare":{"ID":"s","_attributes":{"Validity":"5"}}}]}}}}`))

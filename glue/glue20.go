@@ -68,7 +68,17 @@ type benchmark20 struct {
 	hasParent bool
 }
 
-type app20 struct{ manager, name, version string }
+type app20 struct{ manager, name, version, state string }
+
+// usable tells whether jobs can have it: not what is broken or going (AppEnvState_t, GFD.147, B.2). What says nothing
+// is taken to be there.
+func (a *app20) usable() bool {
+	switch a.state {
+	case "installationfailed", "installedbroken", "pendingremoval", "removed", "removing":
+		return false
+	}
+	return true
+}
 
 type rule20 struct {
 	shares, rules []string
@@ -124,7 +134,9 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 			a.manager = d.pool.str(rdn(e.DN, "glue2managerid"))
 		}
 		k := key{site, a.manager}
-		g.tags[k] = append(g.tags[k], d.tag(a.name, a.version))
+		if a.usable() {
+			g.tags[k] = append(g.tags[k], d.tag(a.name, a.version))
+		}
 	case kindBenchmark:
 		b := benchmark20{env: key{site: site}}
 		apply(d, benchmarkAttrs, &b, e, nil)
@@ -321,6 +333,7 @@ var benchmarkAttrs = setters[benchmark20]{
 var appAttrs = setters[app20]{
 	"glue2applicationenvironmentappname":                    func(d *Decoder, a *app20, v []byte) { a.name = d.pool.str(v) },
 	"glue2applicationenvironmentappversion":                 func(d *Decoder, a *app20, v []byte) { a.version = d.pool.str(v) },
+	"glue2applicationenvironmentstate":                      func(d *Decoder, a *app20, v []byte) { a.state = d.pool.str(v) },
 	"glue2applicationenvironmentcomputingmanagerforeignkey": func(d *Decoder, a *app20, v []byte) { a.manager = d.pool.str(v) },
 }
 

@@ -32,8 +32,8 @@ type ARC struct {
 	Now    func() time.Time
 }
 
-// NewARC takes an https URL, without a query.
-func NewARC(u *url.URL) (*ARC, error) {
+// newARC takes an https URL, without a query.
+func newARC(u *url.URL) (*ARC, error) {
 	if u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%s: want https://host[:port]/arex", u.Redacted())
 	}

@@ -34,9 +34,9 @@ type Archery struct {
 	asked  string // what the answers depend on besides the registry
 }
 
-// NewArchery makes a source of a domain, whose records are at
+// newArchery makes a source of a domain, whose records are at
 // _archery.DOMAIN. Endpoints are opened by o.
-func NewArchery(rawURL, domain string, o *Opener) (*Archery, error) {
+func newArchery(rawURL, domain string, o *Opener) (*Archery, error) {
 	if domain == "" || strings.ContainsAny(domain, "/:@ ") {
 		return nil, fmt.Errorf("%s: want archery:DOMAIN", rawURL)
 	}

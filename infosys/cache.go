@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gridbroker/glue"
+	"gridbroker/glue/packed"
 )
 
 // maxCacheFile bounds what is read of one cached answer.
@@ -34,7 +35,7 @@ func (c *Cache) path(key string) string {
 }
 
 // A file is the key's length and text, the time of fetching in Unix
-// nanoseconds (both little-endian), and what glue.Pack made of the resources.
+// nanoseconds (both little-endian), and what packed.Pack made of the resources.
 
 // load reads an answer that is not older than since.
 func (c *Cache) load(key string, since time.Time) (fetched time.Time, rs []glue.Resource, ok bool) {
@@ -59,13 +60,13 @@ func (c *Cache) load(key string, since time.Time) (fetched time.Time, rs []glue.
 	if err != nil {
 		return time.Time{}, nil, false
 	}
-	rs, err = glue.Unpack(data)
+	rs, err = packed.Unpack(data)
 	return fetched, rs, err == nil
 }
 
 // save keeps an answer, and removes what has long been of no use.
 func (c *Cache) save(key string, fetched time.Time, rs []glue.Resource) {
-	data := append(cacheHead(key, fetched), glue.Pack(rs)...)
+	data := append(cacheHead(key, fetched), packed.Pack(rs)...)
 	if len(data) > maxCacheFile || writeFile(c.path(key), data) != nil {
 		return
 	}

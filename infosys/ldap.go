@@ -3,7 +3,6 @@ package infosys
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/foreign"
 	"gridbroker/glue"
 
@@ -33,22 +33,22 @@ const startTLSScheme = "ldap+starttls"
 // DN it searches there, for the schemas that live below it; without one it
 // asks the server which trees it has.
 type LDAP struct {
-	URL    string   // the name shown
-	Addr   string   // host:port
-	Base   string   // "" : what the server offers
-	VO     string   // only what names this VO, where a filter can tell; "": all
-	Extra  []string // attributes to keep besides those of glue's table
-	Dialer net.Dialer
-	Now    func() time.Time
-	// TLS is set for ldaps, and for ldap with StartTLS: the connection then
-	// begins in the clear and is secured before anything is asked.
-	TLS      func(ctx context.Context, host string) (*tls.Config, error)
+	URL   string   // the name shown
+	Addr  string   // host:port
+	Base  string   // "" : what the server offers
+	VO    string   // only what names this VO, where a filter can tell; "": all
+	Extra []string // attributes to keep besides those of glue's table
+	Now   func() time.Time
+	// Secure is set for ldaps, and for ldap with StartTLS: the connection then
+	// begins in the clear and is secured before anything is asked. It makes a
+	// new dialer.
+	Secure   func() (*credential.Dialer, error)
 	StartTLS bool
 }
 
-// NewLDAP takes apart ldap://host[:port][/base]; ldaps:// is LDAP through TLS,
+// newLDAP takes apart ldap://host[:port][/base]; ldaps:// is LDAP through TLS,
 // ldap+starttls:// LDAP that is secured by StartTLS (RFC 4511 section 4.14).
-func NewLDAP(u *url.URL) (*LDAP, error) {
+func newLDAP(u *url.URL) (*LDAP, error) {
 	if u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
 		return nil, fmt.Errorf("%s: want %s://host:port/base", u.Redacted(), u.Scheme)
 	}
@@ -208,35 +208,24 @@ func (l *LDAP) connect(ctx context.Context, page uint32) (s *ldapSession, end fu
 }
 
 func (l *LDAP) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := l.Dialer.DialContext(ctx, "tcp", l.Addr)
-	if err != nil || l.TLS == nil {
-		return conn, err
+	if l.Secure == nil {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr)
 	}
-	secure, err := l.secure(ctx, conn)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return secure, nil
-}
-
-// secure puts TLS on a connection, after asking for it where the port is that
-// of plain LDAP.
-func (l *LDAP) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	host, _, _ := net.SplitHostPort(l.Addr)
-	conf, err := l.TLS(ctx, host)
+	d, err := l.Secure()
 	if err != nil {
 		return nil, err
 	}
 	if l.StartTLS {
-		stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-		defer stop()
-		if err := newLDAPSession(conn, 0).startTLS(); err != nil {
-			return nil, err
-		}
+		d.Before = startTLS
 	}
-	secure := tls.Client(conn, conf)
-	return secure, secure.HandshakeContext(ctx)
+	return d.DialTLS(ctx, "tcp", l.Addr)
+}
+
+// startTLS asks for TLS on the port of plain LDAP.
+func startTLS(ctx context.Context, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	return newLDAPSession(conn, 0).startTLS()
 }
 
 // base is one tree to search.

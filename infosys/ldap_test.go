@@ -44,7 +44,7 @@ func ldapSource(t testing.TB, rawURL string) *LDAP {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewLDAP(u)
+	l, err := newLDAP(u)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestNewLDAPRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewLDAP(u); err == nil {
+		if _, err := newLDAP(u); err == nil {
 			t.Errorf("%s was accepted", raw)
 		} else if strings.Contains(err.Error(), ":p@") {
 			t.Errorf("%s: the password is in the message: %v", raw, err)

@@ -2,7 +2,6 @@ package infosys
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"net/url"
@@ -17,11 +16,9 @@ import (
 // Env is what sources take from outside. The zero Env works for everything
 // that needs no credential.
 type Env struct {
-	// TLS gives the configuration for LDAP by TLS at a host. Certificates are
-	// always verified; nil means the system's CAs.
-	TLS func(ctx context.Context, host string) (*tls.Config, error)
-	// Dialer connects by https, with the user's credential or without; nil
-	// means the system's CAs and no credential.
+	// Dialer connects by TLS, for https with the user's credential or without,
+	// for LDAP without. Certificates are always verified; nil means the
+	// system's CAs and no credential.
 	Dialer func(withCredential bool) (*credential.Dialer, error)
 	// Token gives the bearer token for a URL, "" when there is none. May be nil.
 	Token    func(ctx context.Context, url string) (string, error)
@@ -86,19 +83,19 @@ func (o *Opener) OpenAll(urls []string) ([]Source, error) {
 }
 
 func (o *Opener) ldap(u *url.URL) (Source, error) {
-	l, err := NewLDAP(u)
+	l, err := newLDAP(u)
 	if err != nil {
 		return nil, err
 	}
 	l.VO, l.Extra, l.Now = o.env.VO, o.env.Extra, o.env.Now
 	if u.Scheme != "ldap" {
-		l.TLS = o.tls
+		l.Secure = o.secure
 	}
 	return l, nil
 }
 
 func (o *Opener) arc(u *url.URL) (Source, error) {
-	a, err := NewARC(u)
+	a, err := newARC(u)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +103,16 @@ func (o *Opener) arc(u *url.URL) (Source, error) {
 	return a, nil
 }
 
-// tls is Env.TLS, or what holds without.
-func (o *Opener) tls(ctx context.Context, host string) (*tls.Config, error) {
-	if o.env.TLS == nil {
-		return &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}, nil
+// secure is Env.Dialer without a credential, or what holds without it.
+func (o *Opener) secure() (*credential.Dialer, error) {
+	if o.env.Dialer != nil {
+		return o.env.Dialer(false)
 	}
-	return o.env.TLS(ctx, host)
+	trust, err := credential.LoadTrust(credential.Env{Now: o.env.Now}, credential.Options{CAs: credential.SystemCA})
+	if err != nil {
+		return nil, err
+	}
+	return &credential.Dialer{Trust: trust}, nil
 }
 
 func (o *Opener) file(u *url.URL) (Source, error) {
@@ -136,5 +137,5 @@ func (o *Opener) archery(u *url.URL) (Source, error) {
 	if domain == "" {
 		domain = u.Host
 	}
-	return NewArchery(u.String(), domain, o)
+	return newArchery(u.String(), domain, o)
 }

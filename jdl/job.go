@@ -42,6 +42,7 @@ type Job struct {
 	RetryCount    int     // deep resubmissions
 	ShallowRetry  int     // -1: off
 	Expiry        time.Time
+	Priority      float64  // among the jobs of a central scheduler; 0: not given
 	Significant   []string // SignificantAttributes
 	RetryOnExit   []int    // exit codes after which a job that failed by itself is sent again, within RetryCount
 	RetryAnyExit  bool     // the same for every exit code but 0

@@ -156,7 +156,7 @@ var attrTable = []attrDef{
 	{"BannedSites", tStrings, inDIRAC | diracOnly, noMin},
 	{"GridCE", tStrings, inDIRAC | diracOnly, noMin},
 	{"Platform", tString, inDIRAC | diracOnly | isIgnored, noMin},
-	{"Priority", tNumber, inDIRAC | isIgnored, noMin},
+	{"Priority", tNumber, inDIRAC | inOurs, noMin},
 	{"LogLevel", tString, inDIRAC | diracOnly | isIgnored, noMin},
 	{"NumberOfProcessors", tInt, inDIRAC | diracOnly, 1},
 	{"MinNumberOfProcessors", tInt, inDIRAC | diracOnly, 1},

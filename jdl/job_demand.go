@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -60,11 +61,15 @@ func slots(r *jobReader) {
 	}
 }
 
-// environments reads tags, each of which may be followed by options for it.
+// versionSpaces is a name with a bound on its version at the beginning of a text. In quotes it is one word.
+var versionSpaces = regexp.MustCompile(`^\s*([^\s"'<>!=]+)\s*(>=|<=|!=|==|>|<)\s*([^\s"'<>!=]+)`)
+
+// environments reads tags, or names with a bound on their version (NAME >= VERSION, with or without blanks), each of
+// which may be followed by options for it.
 func environments(r *jobReader) {
 	d := &r.job.Demand
 	for _, s := range r.strs("RunTimeEnvironment") {
-		words, err := SplitArgs(s)
+		words, err := SplitArgs(versionSpaces.ReplaceAllString(s, `"$1$2$3"`))
 		if err != nil || len(words) == 0 {
 			words = []string{s}
 		}
@@ -327,10 +332,7 @@ func otherName(e classad.Expr) string {
 
 // tagDemand reads Member("tag", other.GlueHostApplicationSoftwareRunTimeEnvironment).
 func tagDemand(r *jobReader, e *classad.Call) {
-	if !classad.EqualFold(e.Name, "member") && !classad.EqualFold(e.Name, "isMember") || len(e.Args) != 2 {
-		return
-	}
-	if name := otherName(e.Args[1]); !classad.EqualFold(name, "GlueHostApplicationSoftwareRunTimeEnvironment") {
+	if !isTagCall(e) {
 		return
 	}
 	if tag, ok := r.ad.Eval(e.Args[0], nil).Str(); ok && tag != "" {

@@ -19,8 +19,8 @@ type Defaults struct {
 	Lifetime     time.Duration // of a job without ExpiryTime; 0: no expiry
 }
 
-// GLiteDefaults are the ones the gLite client was shipped with.
-func GLiteDefaults() Defaults {
+// gliteDefaults are the ones the gLite client was shipped with.
+func gliteDefaults() Defaults {
 	return Defaults{
 		Requirements: `other.GlueCEStateStatus == "Production"`,
 		Rank:         `-other.GlueCEStateEstimatedResponseTime`,
@@ -47,7 +47,7 @@ type jobConfig struct {
 }
 
 func newJobConfig(opts []Option) jobConfig {
-	c := jobConfig{limits: classad.DefaultLimits(), root: os.DirFS("/"), defaults: GLiteDefaults(), now: time.Now, maxJobs: 100000}
+	c := jobConfig{limits: classad.DefaultLimits(), root: os.DirFS("/"), defaults: gliteDefaults(), now: time.Now, maxJobs: 100000}
 	for _, o := range opts {
 		o(&c)
 	}
@@ -79,7 +79,7 @@ func WithDir(dir string) Option { return func(c *jobConfig) { c.dir = dir } }
 // warning. dir is absolute.
 func WithFallbackDir(dir string) Option { return func(c *jobConfig) { c.here = dir } }
 
-// WithDefaults replaces GLiteDefaults.
+// WithDefaults replaces gliteDefaults.
 func WithDefaults(d Defaults) Option { return func(c *jobConfig) { c.defaults = d } }
 
 // WithClock replaces time.Now, against which ExpiryTime is judged.

@@ -20,6 +20,7 @@ func policy(r *jobReader) {
 	if r.cfg.stored {
 		def = Defaults{}
 	}
+	priority(r)
 	j.RetryCount = retries(r, "RetryCount", def.RetryCount)
 	j.ShallowRetry = retries(r, "ShallowRetryCount", def.ShallowRetry)
 	j.Perusal = r.boolean("PerusalFileEnable")
@@ -130,4 +131,27 @@ func userTags(r *jobReader) {
 		}
 		r.job.Tags = append(r.job.Tags, EnvVar{a.Name, s})
 	}
+}
+
+// MaxPriority bounds Priority.
+const MaxPriority = 1e6
+
+// SetPriority is Priority from outside of the description.
+func (j *Job) SetPriority(p float64) {
+	j.Priority = p
+	j.Ad.Set("Priority", classad.NewLiteral(classad.RealValue(p)))
+}
+
+// priority reads Priority and keeps it as a number.
+func priority(r *jobReader) {
+	p, ok := r.number("Priority")
+	if !ok {
+		return
+	}
+	if !(p >= 0 && p <= MaxPriority) {
+		r.failAttr("Priority", "range", "", "Priority %v: say 0 to %.0f", p, MaxPriority)
+		return
+	}
+	r.job.Priority = p
+	r.ad.Set("Priority", classad.NewLiteral(classad.RealValue(p)))
 }

@@ -11,8 +11,14 @@ import (
 )
 
 // Text is the job as JDL, one attribute a line. LoadJob reads the same job
-// from it, whatever the defaults and the directory are by then.
-func (j *Job) Text() string { return prettyAd(j.Ad) }
+// from it, whatever the defaults and the directory are by then. Of a job that no
+// description was read for it is empty.
+func (j *Job) Text() string {
+	if j.Ad == nil {
+		return ""
+	}
+	return prettyAd(j.Ad)
+}
 
 func prettyAd(ad *classad.Ad) string {
 	var b strings.Builder
@@ -255,7 +261,7 @@ func fromDIRAC(r *jobReader) {
 		}
 	}
 	for _, name := range []string{"Site", "BannedSites", "GridCE", "NumberOfProcessors", "MinNumberOfProcessors",
-		"MaxNumberOfProcessors", "Tags", "Tag", "VirtualOrganization", "ExecutionEnvironment", "JobType", "CPUTime", "Priority", "Rank"} {
+		"MaxNumberOfProcessors", "Tags", "Tag", "VirtualOrganization", "ExecutionEnvironment", "JobType", "CPUTime", "Rank"} {
 		r.ad.Delete(name)
 	}
 	r.putNumber("CPUTime", int64(d.CPUTime/time.Second), 0)

@@ -82,7 +82,7 @@ func LossError(losses []*classad.Diagnostic) error {
 var brokerOnly = []string{
 	"Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
 	"ShallowRetryCount", "RetryOnExit", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
-	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel",
+	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority",
 }
 
 // BrokerOnly are the warnings of a conversion about what the user wrote for

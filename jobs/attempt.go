@@ -107,7 +107,7 @@ func (r *Record) adopt(attempt int) {
 	p := r.Past[at]
 	r.Past = slices.Delete(r.Past, at, at+1)
 	r.Attempt, r.Resource, r.At, r.Sent, r.Submitted = p.Number, p.Resource, p.At, p.Sent, p.Submitted
-	r.Site, r.Predicted = "", 0
+	r.Site, r.Predicted, r.StartOdds, r.Environments = "", 0, nil, nil
 }
 
 // again makes the record ready for a new attempt, keeping the old one with
@@ -126,7 +126,7 @@ func (r *Record) again(now time.Time) {
 	r.ExitCode, r.Host, r.Output = nil, "", ""
 	r.Submitted, r.Started, r.Ended, r.Expires, r.Cancelled = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	r.WallTime, r.CPUTime, r.MaxMemory, r.NoRetry = 0, 0, 0, false
-	r.Unmatched, r.NotBefore = time.Time{}, time.Time{}
+	r.Unmatched, r.NotBefore, r.TakenBack = time.Time{}, time.Time{}, time.Time{}
 }
 
 // nowhere is that no back-end has the job.

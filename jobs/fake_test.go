@@ -10,22 +10,24 @@ import (
 	"sync"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
 
 // fake is a back-end that keeps what it accepted in a file, as a server
 // would: one line "endpoint id" per job.
 type fake struct {
-	mu       sync.Mutex
-	dir      string
-	point    func()                                // called wherever a process may die
-	answer   func(endpoint, id string) error       // nil: accepts everything
-	after    func(endpoint, id string) error       // said although the job was accepted
-	status   func(h plugins.Handle) plugins.Status // nil: running
-	findErr  error                                 // the endpoint cannot be asked
-	requests []string                              // "endpoint n" per Submit
-	cancels  []string
-	left     func(h plugins.Handle) []string // files of a job; nil: none
+	mu        sync.Mutex
+	dir       string
+	point     func()                                // called wherever a process may die
+	answer    func(endpoint, id string) error       // nil: accepts everything
+	after     func(endpoint, id string) error       // said although the job was accepted
+	status    func(h plugins.Handle) plugins.Status // nil: running
+	findErr   error                                 // the endpoint cannot be asked
+	requests  []string                              // "endpoint n" per Submit
+	cancels   []string
+	cancelErr error                           // the answer to Cancel
+	left      func(h plugins.Handle) []string // files of a job; nil: none
 }
 
 func (f *fake) path() string { return filepath.Join(f.dir, "accepted") }
@@ -127,11 +129,32 @@ func (f *fake) Cancel(_ context.Context, hs []plugins.Handle) []error {
 	for _, h := range hs {
 		f.cancels = append(f.cancels, h.ID)
 	}
-	return make([]error, len(hs))
+	errs := make([]error, len(hs))
+	for i := range errs {
+		errs[i] = f.cancelErr
+	}
+	return errs
 }
 
 // jobID is our id in a request's id: without the number of the attempt.
 func jobID(request string) string {
 	id, _, _ := strings.Cut(request, "-")
 	return id
+}
+
+func (f *fake) Inventory(_ context.Context, e glue.Endpoint) ([]plugins.Present, error) {
+	if f.findErr != nil {
+		return nil, f.findErr
+	}
+	var all []plugins.Present
+	for _, line := range f.accepted() {
+		if url, id, _ := strings.Cut(line, " "); url == e.URL {
+			all = append(all, plugins.Present{ID: id, Handle: plugins.Handle{Interface: e.Interface, Endpoint: e.URL, ID: "their-" + id}})
+		}
+	}
+	return all, nil
+}
+
+func (f *fake) Describe(_ context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
+	return make([]*jdl.Job, len(hs)), nil
 }

@@ -162,14 +162,15 @@ func (Claimed) from() []plugins.State { return kept }
 func (e Claimed) apply(r *Record, now time.Time) string {
 	c := e.Choice
 	r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, e.Owner, now, "", ""
-	r.Resource, r.At, r.Site, r.Predicted = c.Resource, c.At, c.Site, c.Predicted
+	r.Resource, r.At, r.Site, r.Predicted, r.StartOdds = c.Resource, c.At, c.Site, c.Predicted, c.StartOdds
+	r.Environments = c.Environments
 	r.BrokerInfo = e.BrokerInfo
 	r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}
 	r.Attempts++
 	r.Attempt = r.Attempts
 	r.Tried = append(r.Tried, c.Resource)
 	r.Choices = after(r.Choices, c.Resource)
-	r.Unmatched, r.NotBefore = time.Time{}, time.Time{}
+	r.Unmatched, r.NotBefore, r.TakenBack = time.Time{}, time.Time{}, time.Time{}
 	r.certain()
 	return "to " + c.At + " at " + c.Endpoint.URL + " as " + r.requestID()
 }
@@ -321,6 +322,24 @@ func (e StrayEnded) apply(r *Record, now time.Time) string {
 	return "attempt " + requestID(r.ID, e.Attempt) + " arrived late as " + e.Handle.ID + " and was cancelled"
 }
 
+// TakenUp is that a job was found at a back-end which no record knew.
+type TakenUp struct {
+	Attempt   int
+	Handle    plugins.Handle
+	Submitted time.Time // as the back-end says; zero: it does not
+}
+
+func (TakenUp) name() string          { return "adopt" }
+func (TakenUp) from() []plugins.State { return slices.Concat(kept, taken, over) }
+func (e TakenUp) apply(r *Record, _ time.Time) string {
+	r.State, r.Handle, r.Attempt, r.Attempts = plugins.Accepted, e.Handle, e.Attempt, e.Attempt
+	r.Sent, r.Submitted, r.NoRetry = e.Submitted, e.Submitted, true
+	if e.Submitted.IsZero() {
+		r.Sent, r.Submitted = r.Created, r.Created // the first was sent as soon as it was made
+	}
+	return "as " + e.Handle.ID
+}
+
 // Seen is what the back-end says of the job.
 type Seen struct {
 	Status plugins.Status
@@ -346,6 +365,12 @@ func (e Seen) apply(r *Record, now time.Time) string {
 	if r.Final() && r.Ended.IsZero() {
 		r.Ended = now
 	}
+	if r.State == plugins.Cancelled && !r.TakenBack.IsZero() && r.Cancelled.IsZero() {
+		return r.moveOn(now)
+	}
+	if r.State == plugins.Running {
+		r.TakenBack = time.Time{} // it began before that could be done
+	}
 	if st.State != plugins.Lost {
 		r.certain()
 	}
@@ -356,6 +381,31 @@ func (e Seen) apply(r *Record, now time.Time) string {
 		return silent
 	}
 	return r.summary()
+}
+
+// TakeBack is that a job in a queue is about to be cancelled there, to be sent
+// elsewhere. It is on disk before the request leaves: once the back-end has
+// cancelled the job, whoever sees that goes on with it, and where it has not
+// the job is where it is.
+type TakeBack struct{ Why string }
+
+func (TakeBack) name() string          { return "take back" }
+func (TakeBack) from() []plugins.State { return []plugins.State{plugins.Queued} }
+func (e TakeBack) apply(r *Record, now time.Time) string {
+	r.TakenBack = now
+	return e.Why
+}
+
+// moveOn makes a job that was taken back ready to be sent elsewhere.
+func (r *Record) moveOn(now time.Time) string {
+	from, back := r.At, r.TakenBack
+	r.Reason = "taken back to be sent elsewhere"
+	r.Tried = slices.DeleteFunc(r.Tried, func(id string) bool { return id == r.Resource })
+	r.again(now)
+	r.State, r.TakenBack, r.Updated = plugins.Intended, back, now
+	r.Moves++
+	r.Reason = "taken back from " + from
+	return "taken back from " + from
 }
 
 // CancelAsked is that the user wants the job to end. One that was never sent

@@ -7,6 +7,7 @@ import (
 	"gridbroker/broker"
 	"gridbroker/glue"
 	"gridbroker/jdl"
+	"gridbroker/rank"
 )
 
 // Origin is where a job's user told it to look for resources. The zero Origin
@@ -44,13 +45,14 @@ func byOrigin(os []*Outcome) (groups [][]*Outcome) {
 type placing struct {
 	attempts int // requests sent when it was made
 	choices  []Choice
+	ranked   []rank.Ranked // all that the plan has kept, best first
 	match    *broker.Match
 	err      error // nothing takes the job
 }
 
-// place plans jobs over the resources of their origins, each away from where
-// it was tried before, unless it may go anywhere.
-func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover, anywhere bool) (map[string]placing, error) {
+// place plans jobs over the resources of their origins, each away from those that
+// avoid names.
+func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover, avoid func(*Record) []string) (map[string]placing, error) {
 	placed := make(map[string]placing, len(os))
 	for _, group := range byOrigin(os) {
 		from := group[0].Origin
@@ -63,7 +65,7 @@ func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover
 			of.Rules.Sites = from.Sites
 		}
 		there := Controller{Broker: &of, Store: c.Store, Scouts: c.Scouts}
-		if err := there.placeIn(ctx, group, found, anywhere, placed); err != nil {
+		if err := there.placeIn(ctx, group, found, avoid, placed); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +73,7 @@ func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover
 }
 
 // placeIn plans jobs over the resources found.
-func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.Resource, anywhere bool, placed map[string]placing) error {
+func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.Resource, avoid func(*Record) []string, placed map[string]placing) error {
 	list := make([]*jdl.Job, 0, len(os))
 	at := map[*jdl.Job]*Outcome{}
 	for _, o := range os {
@@ -82,18 +84,14 @@ func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.R
 		list = append(list, job)
 		at[job] = o
 	}
-	avoid := func(job *jdl.Job) []string { return at[job].avoided() }
-	if anywhere {
-		avoid = nil
-	}
-	p, err := planAvoiding(ctx, c, list, found, avoid)
+	p, err := planAvoiding(ctx, c, list, found, func(job *jdl.Job) []string { return avoid(at[job].Record) })
 	if err != nil {
 		return err
 	}
 	for i := range p.Jobs {
 		jp := &p.Jobs[i]
 		o := at[jp.Job]
-		placed[o.ID] = placing{attempts: o.Attempts, choices: o.choose(jp.Choices, c.Offers()), match: jp.Match, err: jp.Err}
+		placed[o.ID] = placing{attempts: o.Attempts, choices: elsewhere(o.Record, o.choose(jp.Choices, c.Offers())), ranked: jp.Choices, match: jp.Match, err: jp.Err}
 	}
 	return nil
 }

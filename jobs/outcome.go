@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -15,6 +16,8 @@ type Outcome struct {
 	Err   error    // what went wrong with the job in the last call about it
 	Fresh bool     // its back-end answered, in this process
 	Files []string // just brought
+
+	planned time.Time // when it was last looked at whether it is better off elsewhere
 
 	job    *jdl.Job                // read already, or nil
 	ranked map[string]*rank.Ranked // of this process's plan, by resource

@@ -9,8 +9,8 @@ import (
 	"gridbroker/plugins"
 )
 
-// OutputDir names a job's output directory: its name, made harmless, and id.
-func OutputDir(r *Record) string {
+// outputDir names a job's output directory: its name, made harmless, and id.
+func outputDir(r *Record) string {
 	safe := strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.' {
 			return c
@@ -85,7 +85,7 @@ func (c *Controller) Output(ctx context.Context, os []*Outcome, w Wanted) (map[s
 
 // source finds the attempt whose output is wanted.
 func (o *Outcome) source(w Wanted) (*source, error) {
-	dir := filepath.Join(w.Dir, OutputDir(o.Record))
+	dir := filepath.Join(w.Dir, outputDir(o.Record))
 	if w.Attempt > 0 && w.Attempt != o.number() {
 		dir = fmt.Sprintf("%s.attempt%d", dir, w.Attempt)
 		for _, p := range o.Past {

@@ -9,6 +9,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
 // Record is all that is kept of one job.
@@ -42,13 +43,21 @@ type Record struct {
 	Past       []Past `json:"past,omitempty"` // attempts that are over
 	Attempts   int    `json:"attempts"`       // requests sent so far
 	// Attempt is the number of the present one; 0: the last.
-	Attempt   int       `json:"attempt,omitempty"`
-	Tried     []string  `json:"tried,omitempty"`
-	Choices   []Choice  `json:"choices,omitempty"`                  // not tried yet, best first
-	Predicted float64   `json:"predicted,omitempty" unit:"seconds"` // seconds from Sent to completion
-	Cancelled time.Time `json:"cancelled,omitzero"`                 // when the user asked for it
-	Retries   int       `json:"retries"`                            // deep and shallow resubmissions made
-	Shallow   int       `json:"shallow"`
+	Attempt   int      `json:"attempt,omitempty"`
+	Tried     []string `json:"tried,omitempty"`
+	Choices   []Choice `json:"choices,omitempty"`                  // not tried yet, best first
+	Predicted float64  `json:"predicted,omitempty" unit:"seconds"` // seconds from Sent to completion
+	// StartOdds are quantiles of the time from Sent to the start, as they were
+	// foretold; none where no forecast gave any.
+	StartOdds []rank.Quantile `json:"start_odds,omitempty"`
+	// Environments tells how the job gets the runtime environments it asks for where it is.
+	Environments []string  `json:"environments,omitempty"`
+	Cancelled    time.Time `json:"cancelled,omitzero"` // when the user asked for it
+	Retries      int       `json:"retries"`            // deep and shallow resubmissions made
+	Shallow      int       `json:"shallow"`
+	Moves        int       `json:"moves,omitempty"` // how often it was taken back from a queue
+	// TakenBack is since when it is being taken back, or is on its way elsewhere.
+	TakenBack time.Time `json:"taken_back,omitzero"`
 	NoRetry   bool      `json:"no_retry,omitempty"`  // nothing is left to try
 	Unmatched time.Time `json:"unmatched,omitzero"`  // since when no resource takes it
 	NotBefore time.Time `json:"not_before,omitzero"` // when it is planned again
@@ -77,6 +86,9 @@ type Record struct {
 
 // Job reads the description.
 func (r *Record) Job() (*jdl.Job, error) {
+	if r.JDL == "" {
+		return nil, errAdopted(r)
+	}
 	job, err := jdl.LoadJob(r.JDL)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: its recorded description: %w", r.ID, err)
@@ -87,15 +99,19 @@ func (r *Record) Job() (*jdl.Job, error) {
 
 // Choice is a resource a job may be offered to.
 type Choice struct {
-	Resource  string        `json:"resource"`
-	At        string        `json:"at"`
-	Site      string        `json:"site,omitempty"`
-	Score     float64       `json:"score"`
-	Predicted float64       `json:"predicted,omitempty" unit:"seconds"` // seconds to completion
-	Endpoint  glue.Endpoint `json:"endpoint"`
+	Resource  string          `json:"resource"`
+	At        string          `json:"at"`
+	Site      string          `json:"site,omitempty"`
+	Score     float64         `json:"score"`
+	Predicted float64         `json:"predicted,omitempty" unit:"seconds"` // seconds to completion
+	StartOdds []rank.Quantile `json:"start_odds,omitempty"`               // of the wait
+	Endpoint  glue.Endpoint   `json:"endpoint"`
 	// Unproven is whether the resource gets a few jobs only until it has
 	// shown that it runs them (see Scouts).
 	Unproven bool `json:"unproven,omitempty"`
+	// Environments tells how the resource gives the runtime environments the
+	// job asks for, and which clause asks.
+	Environments []string `json:"environments,omitempty"`
 }
 
 // Final reports whether the job will not change any more.
@@ -111,5 +127,6 @@ func (r *Record) clone() *Record {
 	c := *r
 	c.After, c.Tried = slices.Clone(r.After), slices.Clone(r.Tried)
 	c.Past, c.Choices = slices.Clone(r.Past), slices.Clone(r.Choices)
+	c.Environments = slices.Clone(r.Environments)
 	return &c
 }

@@ -29,7 +29,11 @@ func (c *Controller) Resubmit(ctx context.Context, os []*Outcome, a Anew) error 
 	if err != nil {
 		return err
 	}
-	placed, err := c.place(ctx, ready, a.Discover, a.Anywhere)
+	avoid := (*Record).avoided
+	if a.Anywhere {
+		avoid = func(*Record) []string { return nil }
+	}
+	placed, err := c.place(ctx, ready, a.Discover, avoid)
 	if err != nil {
 		return err
 	}

@@ -40,3 +40,10 @@ func (o *Outcome) retry(now time.Time) (shallow, ok bool) {
 	}
 	return retry(o.Record, job, now)
 }
+
+// MayRetry reports whether the job has failed and will be sent again by the next
+// Step, if a resource takes it.
+func (o *Outcome) MayRetry(now time.Time) bool {
+	_, ok := o.retry(now)
+	return ok
+}

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"sync"
@@ -118,16 +117,16 @@ func choice(cs []rank.Candidate) bool {
 
 // against is what the call itself has seen against a candidate.
 func (s *Scouts) against(c *rank.Candidate, now time.Time) *broker.Reason {
-	no := func(have string) *broker.Reason {
-		return &broker.Reason{Filter: broker.ByHealth, Want: "a resource that works", Have: have, Temporary: true}
+	no := func(have broker.Fact) *broker.Reason {
+		return &broker.Reason{Filter: broker.ByHealth, Want: broker.Fact{Kind: broker.WorkingResource}, Have: have, Temporary: true}
 	}
 	switch t := s.known(c.Resource); {
 	case t.odd:
-		return no("its last jobs ended well in less than a tenth of the usual time")
+		return no(broker.Fact{Kind: broker.EndedTooSoon})
 	case t.failed(s.jobs):
-		return no(fmt.Sprintf("%d of the first jobs failed there", t.bad))
+		return no(broker.Fact{Kind: broker.FirstJobsFailed, Amount: float64(t.bad)})
 	case s.mute[c.Endpoint.URL].After(now):
-		return no("it did not answer")
+		return no(broker.Fact{Kind: broker.Mute})
 	}
 	return nil
 }

@@ -225,6 +225,7 @@ func (s *sending) request(ctx context.Context, os []*Outcome, choice map[string]
 		reqs[i] = plugins.Request{ID: o.requestID(), Job: plugins.WithBrokerInfo(o.job, o.BrokerInfo), Endpoint: c.Endpoint}
 		if ranked := o.ranked[c.Resource]; ranked != nil {
 			reqs[i].Resource = ranked.Resource
+			reqs[i].Job = reqs[i].Job.InTags(ranked.Resource.RuntimeEnvironments)
 		}
 	}
 	e := reqs[0].Endpoint

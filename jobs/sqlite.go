@@ -16,6 +16,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/durable"
+	"gridbroker/durable/sqlite"
 	"gridbroker/plugins"
 )
 
@@ -78,7 +79,7 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 	s := &SQLite{db: db, dir: dir, now: now}
 	if err := s.migrate(); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("job records %s: %w", path, err)
+		return nil, fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
 	}
 	return s, nil
 }

@@ -34,6 +34,8 @@ type Waiting struct {
 	// Patience is for how long a job that nothing takes now, but perhaps
 	// later, is looked for again; 0: one hour. The job's ExpiryTime ends it, too.
 	Patience time.Duration
+	// Replan is when jobs are taken back from queues; the zero value: never.
+	Replan Replanning
 }
 
 // Wait follows jobs until all have ended, or ctx ends. On the way it sends
@@ -91,6 +93,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if err := f.sendDue(ctx, due); err != nil {
+		return false, err
+	}
+	if err := f.replan(ctx); err != nil {
 		return false, err
 	}
 	now := f.now()
@@ -179,7 +184,7 @@ func (c *Controller) before(ctx context.Context, r *Record, byID map[string]*Out
 // sendDue plans jobs and sends those that something takes. A job that failed
 // keeps how it ended until there is a place for it.
 func (f *following) sendDue(ctx context.Context, os []*Outcome) error {
-	placed, err := f.place(ctx, os, f.Discover, false)
+	placed, err := f.place(ctx, os, f.Discover, (*Record).avoided)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"gridbroker/jdl/classad"
 )
 
-// BrokerInfoName is the file in a job's directory in which gLite's broker told
+// brokerInfoName is the file in a job's directory in which gLite's broker told
 // the job where it had been sent and where its data is.
-const BrokerInfoName = ".BrokerInfo"
+const brokerInfoName = ".BrokerInfo"
 
 // brokerInfoVariables tell where the file is: gLite's name and its
 // predecessor's, in the order in which glite-brokerinfo looks at them.
@@ -81,22 +81,22 @@ func textAd(name, text string) *classad.Ad {
 // the file. A back-end that knows the job's directory gives it the whole path,
 // as gLite's job wrapper did; else the name is relative to where the job starts.
 func IsBrokerInfoVariable(v jdl.EnvVar) bool {
-	return v.Value == BrokerInfoName && slices.Contains(brokerInfoVariables, v.Name)
+	return v.Value == brokerInfoName && slices.Contains(brokerInfoVariables, v.Name)
 }
 
 // WithBrokerInfo is the job with the file among its input files, and the
 // variables that name it in its environment. A job that brings its own file, or
 // sets a variable, keeps it.
 func WithBrokerInfo(job *jdl.Job, text string) *jdl.Job {
-	if text == "" || slices.ContainsFunc(job.InputSandbox, func(f jdl.InputFile) bool { return f.Name == BrokerInfoName }) {
+	if text == "" || slices.ContainsFunc(job.InputSandbox, func(f jdl.InputFile) bool { return f.Name == brokerInfoName }) {
 		return job
 	}
 	with := *job
-	with.InputSandbox = append(slices.Clone(job.InputSandbox), jdl.InputFile{Name: BrokerInfoName, Text: text})
+	with.InputSandbox = append(slices.Clone(job.InputSandbox), jdl.InputFile{Name: brokerInfoName, Text: text})
 	with.Environment = slices.Clone(job.Environment)
 	for _, name := range brokerInfoVariables {
 		if !slices.ContainsFunc(job.Environment, func(v jdl.EnvVar) bool { return v.Name == name }) {
-			with.Environment = append(with.Environment, jdl.EnvVar{Name: name, Value: BrokerInfoName})
+			with.Environment = append(with.Environment, jdl.EnvVar{Name: name, Value: brokerInfoName})
 		}
 	}
 	return &with

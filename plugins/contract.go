@@ -39,6 +39,23 @@ type Settler interface {
 	SettleTime() time.Duration
 }
 
+// Inventory tells which jobs of the user an endpoint has, whoever remembers them.
+type Inventory interface {
+	// Inventory lists the jobs that the endpoint shows to the user, ended ones
+	// that it still keeps included. An error means that it could not be asked.
+	Inventory(ctx context.Context, endpoint glue.Endpoint) ([]Present, error)
+	// Describe gives the descriptions that the endpoint has kept of jobs, in the
+	// order of hs; nil where it has none, or none that can be read.
+	Describe(ctx context.Context, hs []Handle) ([]*jdl.Job, error)
+}
+
+// Present is a job that an endpoint has.
+type Present struct {
+	ID     string // of the request it came by, if it was one of ours
+	Name   string // what the endpoint calls it, our id left out; may be empty
+	Handle Handle
+}
+
 // Completer finishes submissions that were cut short, at back-ends that take
 // a job before its input files have arrived.
 type Completer interface {
@@ -92,6 +109,11 @@ type Logger interface {
 	Log(ctx context.Context, h Handle, w io.Writer) error
 }
 
+// Explainer says in sentences why a job that waits does not run yet.
+type Explainer interface {
+	Why(ctx context.Context, h Handle) ([]string, error)
+}
+
 // Peeker reads a file of a running job from an offset.
 type Peeker interface {
 	Peek(ctx context.Context, h Handle, name string, offset int64, w io.Writer) (n int64, err error)
@@ -140,6 +162,12 @@ type Forecaster interface {
 // QueueReader reads the nodes and jobs of an LRMS.
 type QueueReader interface {
 	Queue(ctx context.Context) (batch.State, error)
+}
+
+// EnvironmentMarker is a QueueReader that tells its batch system which runtime
+// environments nodes can deploy, and which of them they have cached.
+type EnvironmentMarker interface {
+	MarkEnvironments(ctx context.Context, nodes, tags, cached []string) error
 }
 
 // QueueLengther asks queue-length services, by resource ID.

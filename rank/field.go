@@ -62,6 +62,7 @@ type scene struct {
 	runTime float64  // seconds, at the reference speed
 	named   bool     // the job names its wall time
 	inputs  []string // hosts of the remote input files, "" where not known
+	wishes  []jdl.EnvironmentWish
 }
 
 func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
@@ -78,6 +79,9 @@ func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
 	}
 	for _, name := range job.InputData {
 		sc.inputs = append(sc.inputs, hostOf(name))
+	}
+	for _, wish := range job.Demand.RuntimeEnvironments {
+		sc.wishes = append(sc.wishes, jdl.ParseEnvironmentWish(wish))
 	}
 	return sc
 }

@@ -3,14 +3,16 @@ package rank
 import (
 	"net/url"
 	"strings"
+
+	"gridbroker/glue"
 )
 
 // run is the expected run time on this hardware: as measured there before,
 // else what the job asks for at the machine's published speed.
 func (m *Model) run(sc *scene, c *Candidate) Term {
 	t := Term{Name: TermRun, Weight: 1}
-	if h := c.History; h != nil && h.RunTime.OK && h.RunTime.V > 0 {
-		t.Raw, t.Source, t.OK = h.RunTime.V.Seconds(), "history", true
+	if c.measured() {
+		t.Raw, t.Source, t.OK = c.History.RunTime.V.Seconds(), "history", true
 		t.Seconds, t.Unit = t.Raw, unitSeconds
 	} else {
 		speed, source := m.speed(c)
@@ -19,8 +21,22 @@ func (m *Model) run(sc *scene, c *Candidate) Term {
 		t.Age = c.Age
 	}
 	t.Seconds = clamp(t.Seconds*m.RunWeight, 0, worst)
-	t.Uncertainty = sc.runTime * m.RunError * m.RunWeight
+	t.Uncertainty = sc.own(c) * m.RunError * m.RunWeight
 	return t
+}
+
+// measured tells whether it is known how long such jobs ran there.
+func (c *Candidate) measured() bool {
+	return c.History != nil && c.History.RunTime.OK && c.History.RunTime.V > 0
+}
+
+// own is how long jobs of this kind hold their slots at a candidate, in seconds:
+// as measured there, else what the job asks for.
+func (sc *scene) own(c *Candidate) float64 {
+	if c.measured() {
+		return c.History.RunTime.V.Seconds()
+	}
+	return sc.runTime
 }
 
 // benchmark is a published one and what one unit of HEP-SPEC06 is in it. 4
@@ -53,6 +69,27 @@ func (m *Model) stageIn(sc *scene, c *Candidate) Term {
 	seconds := float64(near)*m.NearFile.Seconds() + float64(far)*m.FarFile.Seconds()
 	return Term{Name: TermStageIn, Raw: float64(far), Unit: "far files", Source: c.Resource.Source, Weight: 1,
 		Seconds: clamp(seconds*m.StageInWeight, 0, worst), Age: c.Age, OK: near+far == 0 || len(c.Resource.CloseSEs) > 0}
+}
+
+// environment is the time to deploy the job's runtime environments that the resource has not cached; there is no such
+// term for a job that asks for nothing that is deployed.
+func (m *Model) environment(sc *scene, c *Candidate) Term {
+	t := Term{Name: TermEnvironment, Unit: "to deploy", Source: c.Resource.Source, Weight: 1, Age: c.Age}
+	for _, wish := range sc.wishes {
+		tag, ok := wish.Best(c.Resource.RuntimeEnvironments)
+		if !ok {
+			continue
+		}
+		switch c.Resource.Deployment(tag) {
+		case glue.Cached:
+			t.OK = true
+		case glue.Deployable:
+			t.OK = true
+			t.Raw++
+		}
+	}
+	t.Seconds = clamp(t.Raw*m.Deploy.Seconds()*m.StageInWeight, 0, worst)
+	return t
 }
 
 // distance counts the job's remote inputs that lie on a storage element

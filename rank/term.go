@@ -55,8 +55,17 @@ type Forecast struct {
 	// High are the 10 % and 90 % quantiles, equal to Median where the
 	// source gives a single number.
 	Low, Median, High time.Duration
+	// Quantiles are all that the source gave, in order of chance and of wait;
+	// none where it gave no others.
+	Quantiles []Quantile
 	// PastError is the source's mean absolute error so far; OK=false: unknown.
 	PastError glue.Opt[time.Duration]
+}
+
+// Quantile is a wait that is not exceeded with some chance.
+type Quantile struct {
+	Chance float64       `json:"chance"` // above 0, below 1
+	Wait   time.Duration `json:"wait"`   // from when the forecast is looked at
 }
 
 // QueueLength is what a queue-length service answers for one LRMS: the
@@ -111,17 +120,18 @@ type History struct {
 // Names of the terms. Forecast, Queue, Counters, Response and Prior are words on
 // the wait, which is their mean by weight.
 const (
-	TermForecast = "forecast" // a forecast of the start
-	TermQueue    = "queue"    // a queue-length service
-	TermCounters = "counters" // published numbers of waiting jobs and free slots
-	TermResponse = "response" // published response time
-	TermPrior    = "prior"    // the wait where nobody says anything
-	TermStageIn  = "stage-in"
-	TermRun      = "run"
-	TermSuccess  = "success"
-	TermOverhead = "overhead"
-	TermLimit    = "limit" // the chance to end before the queue's limit
-	TermProof    = "proof" // the time jobs are kept back until others have shown that the resource works
+	TermForecast    = "forecast" // a forecast of the start
+	TermQueue       = "queue"    // a queue-length service
+	TermCounters    = "counters" // published numbers of waiting jobs and free slots
+	TermResponse    = "response" // published response time
+	TermPrior       = "prior"    // the wait where nobody says anything
+	TermStageIn     = "stage-in"
+	TermRun         = "run"
+	TermSuccess     = "success"
+	TermOverhead    = "overhead"
+	TermEnvironment = "environment" // the time to deploy runtime environments, a part of the stage-in
+	TermLimit       = "limit"       // the chance to end before the queue's limit
+	TermProof       = "proof"       // the time jobs are kept back until others have shown that the resource works
 )
 
 // Units of raw values.
@@ -153,6 +163,9 @@ type Term struct {
 	// Weight is the share of this word among those on the same thing, 0..1.
 	Weight float64 `json:"weight"`
 	OK     bool    `json:"ok"` // false: nobody said; Seconds is a stated prior
+	// Quantiles are those of the wait that a forecast gave, less what has
+	// passed since; of the term forecast alone.
+	Quantiles []Quantile `json:"quantiles,omitempty"`
 }
 
 // Ranked is a candidate with its score.
@@ -166,6 +179,21 @@ type Ranked struct {
 	// Unranked says why the job's Rank gives no number here; such a candidate
 	// comes after all that have one, and the score decides among them.
 	Unranked string
+}
+
+// StartOdds are the quantiles of the wait that the forecast with the most weight
+// gave; none where no forecast gave any.
+func (r *Ranked) StartOdds() []Quantile {
+	var best *Term
+	for i := range r.Terms {
+		if t := &r.Terms[i]; len(t.Quantiles) > 0 && (best == nil || t.Weight > best.Weight) {
+			best = t
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.Quantiles
 }
 
 // Dropped is a candidate that could not be ranked, and why.

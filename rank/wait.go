@@ -81,12 +81,54 @@ func (m *Model) forecast(sc *scene, c *Candidate, f *Forecast) (Term, bool) {
 	}
 	t := m.word(TermForecast, unitSeconds, f.Source, sc.now.Sub(f.Made), fresh)
 	t.Raw = f.Median.Seconds()
-	left := f.Median.Seconds()
+	by := 1.0
 	if h := c.History; h != nil && h.WaitCorrection.OK {
-		left *= clamp(h.WaitCorrection.V, 0.05, 20)
+		by = clamp(h.WaitCorrection.V, 0.05, 20)
 	}
-	t.Seconds = max(0, left-t.Age.Seconds()) + m.overflow(sc, c, c.Placed.Slots)
+	t.Quantiles = f.left(t.Age, by)
+	t.Seconds = f.expected(t.Age, by) + m.overflow(sc, c, c.Placed.Slots)
 	return t, true
+}
+
+// left are the quantiles of what is left of the wait after some time, the wait
+// longer by a factor than foretold.
+func (f *Forecast) left(age time.Duration, by float64) []Quantile {
+	var list []Quantile
+	for _, q := range f.quantiles() {
+		list = append(list, Quantile{q.Chance, max(0, time.Duration(float64(q.Wait)*by)-age)})
+	}
+	return list
+}
+
+// quantiles are those given, or the three, where they are not one number.
+func (f *Forecast) quantiles() []Quantile {
+	switch {
+	case len(f.Quantiles) > 0:
+		return f.Quantiles
+	case f.High > f.Low:
+		return []Quantile{{0.1, f.Low}, {0.5, f.Median}, {0.9, f.High}}
+	}
+	return nil
+}
+
+// expected is the mean of what is left of the wait, in seconds: of quantiles each
+// stands for the chances nearer to it than to the next ones. Of one number it is
+// that number less the age.
+func (f *Forecast) expected(age time.Duration, by float64) float64 {
+	list := f.left(age, by)
+	if len(list) == 0 {
+		return max(0, f.Median.Seconds()*by-age.Seconds())
+	}
+	mean, from := 0.0, 0.0
+	for i, q := range list {
+		to := 1.0
+		if i+1 < len(list) {
+			to = (q.Chance + list[i+1].Chance) / 2
+		}
+		mean += (to - from) * q.Wait.Seconds()
+		from = to
+	}
+	return mean
 }
 
 // published is the number of waiting jobs the resource publishes, those in
@@ -111,16 +153,16 @@ func (m *Model) drain(sc *scene, c *Candidate, n int64, placed int) float64 {
 	free := c.Resource.FreeSlots
 	left := float64(count(free.Or(0)) - int64(placed))
 	if free.OK || n > 0 {
-		work += max(0, sc.slots-max(0, left)) * m.turn(sc, free.Or(0))
+		work += max(0, sc.slots-max(0, left)) * m.turn(sc, c)
 	}
-	return (work + max(0, -left)*sc.runTime) / m.slots(c)
+	return (work + max(0, -left)*sc.own(c)) / m.slots(c)
 }
 
 // turn is the run time of what runs in the slots a job waits for: the call's
 // own jobs where there were free slots for them, else others'.
-func (m *Model) turn(sc *scene, free int64) float64 {
-	if free > 0 {
-		return min(sc.runTime, m.PriorRun.Seconds())
+func (m *Model) turn(sc *scene, c *Candidate) float64 {
+	if c.Resource.FreeSlots.Or(0) > 0 {
+		return min(sc.own(c), m.PriorRun.Seconds())
 	}
 	return m.PriorRun.Seconds()
 }
@@ -128,7 +170,7 @@ func (m *Model) turn(sc *scene, free int64) float64 {
 // overflow is the wait added by slots placed beyond the free ones.
 func (m *Model) overflow(sc *scene, c *Candidate, placed int) float64 {
 	over := int64(placed) - count(c.Resource.FreeSlots.Or(0))
-	return float64(max(0, over)) * sc.runTime / m.slots(c)
+	return float64(max(0, over)) * sc.own(c) / m.slots(c)
 }
 
 // slots is how many slots serve the queue, by the best number published.

@@ -28,6 +28,7 @@ var settings = map[string]func(*Model, float64){
 	"prior_error":     func(m *Model, v float64) { m.PriorError = secondsOf(v) },
 	"near_file":       func(m *Model, v float64) { m.NearFile = secondsOf(v) },
 	"far_file":        func(m *Model, v float64) { m.FarFile = secondsOf(v) },
+	"deploy":          func(m *Model, v float64) { m.Deploy = secondsOf(v) },
 	"warning":         func(m *Model, v float64) { m.WarningFactor = min(v, 1) },
 }
 

@@ -1,14 +1,20 @@
 package readahead
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
+// referencePoint is one setting of a results file with its mean times, or what is wrong with it.
 type referencePoint struct {
 	ID     string  `json:"id"`
 	Params Params  `json:"params"`
@@ -16,67 +22,136 @@ type referencePoint struct {
 	With   float64 `json:"with_cache"`
 	Ratio  float64 `json:"ratio"`
 	No     float64 `json:"without"`
+
+	err error
 }
 
 // TestReference compares the model with every point of read-ahead results that
 // lies under reference/ of the directory that GRID_TESTDATA names.
 func TestReference(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("GRID_TESTDATA"), "reference", "read-ahead*.json"))
-	if os.Getenv("GRID_TESTDATA") == "" || len(files) == 0 {
-		t.Skip("GRID_TESTDATA names no directory with reference/read-ahead*.json")
-	}
-	good, exact, all := 0, 0, 0
-	for _, file := range files {
-		for _, p := range readPoints(t, file) {
-			all++
-			with, without := meanRun(t, p)
-			if sameDigits(with, p.With) && sameDigits(without, p.No) {
-				exact++
-			} else {
-				t.Logf("%s: with %.5g, want %.5g; without %.5g, want %.5g", p.ID, with, p.With, without, p.No)
-			}
-			if math.Abs(with/without-p.Ratio) <= 0.01*max(1, p.Ratio) {
-				good++
-			} else {
-				t.Errorf("%s: ratio %.4f, want %.4f", p.ID, with/without, p.Ratio)
-			}
+	good, exact := 0, 0
+	points := readPoints(t)
+	for _, p := range points {
+		with, without, err := meanRun(p)
+		if err != nil {
+			t.Errorf("%s: %v", p.ID, err)
+			continue
+		}
+		if sameDigits(with, p.With) && sameDigits(without, p.No) {
+			exact++
+		} else {
+			t.Logf("%s: with %.5g, want %.5g; without %.5g, want %.5g", p.ID, with, p.With, without, p.No)
+		}
+		if math.Abs(with/without-p.Ratio) <= 0.01*max(1, p.Ratio) {
+			good++
+		} else {
+			t.Errorf("%s: ratio %.4f, want %.4f", p.ID, with/without, p.Ratio)
 		}
 	}
-	fmt.Printf("read-ahead: %d of %d points (ratio within 0.01); %d of %d exact to the digits given\n", good, all, exact, all)
+	fmt.Printf("read-ahead: %d of %d points (ratio within 0.01); %d of %d exact to the digits given\n", good, len(points), exact, len(points))
 }
 
 // sameDigits compares with a value rounded to five digits, or to one place behind the point.
 func sameDigits(got, want float64) bool { return math.Abs(got-want) <= max(0.0501, 5.01e-5*want) }
 
-func readPoints(t *testing.T, file string) []referencePoint {
+// readPoints reads whatever read-ahead results lie under reference/ of the directory that GRID_TESTDATA names.
+func readPoints(t *testing.T) (points []*referencePoint) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
+	dir := filepath.Join(os.Getenv("GRID_TESTDATA"), "reference")
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(file) != ".json" {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		more, err := decodePoints(filepath.Base(file), data)
+		points = append(points, more...)
+		return err
+	})
+	if os.Getenv("GRID_TESTDATA") == "" || errors.Is(err, fs.ErrNotExist) {
+		t.Skip("GRID_TESTDATA names no directory with reference/")
+	} else if err != nil {
 		t.Fatal(err)
-	}
-	var points []referencePoint
-	if err := json.Unmarshal(data, &points); err != nil {
-		t.Fatalf("%s: %v", file, err)
 	}
 	return points
 }
 
+// whole is a whole number that is written with a fraction of zero.
+var whole = regexp.MustCompile(`\b(\d+)\.0+\b`)
+
+// decodePoints takes the read-ahead points out of a list of JSON objects;
+// other documents have none. What a point does not say has its default. A point
+// that cannot be read does not hide the others.
+func decodePoints(name string, data []byte) (points []*referencePoint, err error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	for i, raw := range list {
+		var has struct {
+			ID        string
+			Params    json.RawMessage
+			WithCache json.RawMessage `json:"with_cache"`
+		}
+		if json.Unmarshal(raw, &has) != nil || has.Params == nil || has.WithCache == nil {
+			continue
+		}
+		p := &referencePoint{Params: DefaultParams()}
+		p.err = json.Unmarshal(whole.ReplaceAll(raw, []byte("$1")), p)
+		if p.err == nil && p.Seeds < 1 {
+			p.err = errors.New("a point has at least one seed")
+		}
+		p.ID = cmp.Or(has.ID, fmt.Sprintf("%s, point %d", name, i+1))
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+// Points with fields nobody knows and settings that no table has are read; a
+// broken one is told and hides no other; lists of other things have none.
+func TestDecodePoints(t *testing.T) {
+	points, err := decodePoints("x.json", []byte(`[
+		{"id":"new","extra":1,"params":{"remote":2.0,"p":0.33,"m":3,"q":2,"ahead":3,"think":7.5,"node_cells":9,"colour":"red"},"seeds":2,"with_cache":1.0,"ratio":0.5},
+		{"params":{"ops":"many"},"with_cache":1},
+		{"work":{},"config":{}}]`))
+	if err != nil || len(points) != 2 {
+		t.Fatalf("%d points, %v; want 2", len(points), err)
+	}
+	p := points[0]
+	if _, _, err := meanRun(p); err != nil || p.Params.Ahead != 3 || p.Params.Wide != 108 {
+		t.Errorf("%+v: %v", p, err)
+	}
+	if points[1].err == nil || points[1].ID != "x.json, point 2" {
+		t.Errorf("a broken point reads as %+v", points[1])
+	}
+	if more, err := decodePoints("o.json", []byte(`{"a":1}`)); err != nil || len(more) != 0 {
+		t.Errorf("an object: %d points, %v", len(more), err)
+	}
+}
+
 // meanRun returns the mean times with and without the cache over the point's seeds.
-func meanRun(t *testing.T, p referencePoint) (with, without float64) {
-	t.Helper()
+func meanRun(p *referencePoint) (with, without float64, err error) {
+	if p.err != nil {
+		return 0, 0, p.err
+	}
 	for seed := 1; seed <= p.Seeds; seed++ {
 		a, err := Model(p.Params, uint64(seed))
 		if err != nil {
-			t.Fatalf("%s: %v", p.ID, err)
+			return 0, 0, err
 		}
 		plain := p.Params
 		plain.Cache = false
 		b, err := Model(plain, uint64(seed))
 		if err != nil {
-			t.Fatalf("%s: %v", p.ID, err)
+			return 0, 0, err
 		}
 		n := float64(p.Seeds)
 		with, without = with+a.Time/n, without+b.Time/n
 	}
-	return with, without
+	return with, without, nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // feasible tells whether a node could ever serve a job.
-func (r *run) feasible(j *job, n *node) bool {
+func (r *planner) feasible(j *job, n *node) bool {
 	if !n.up() || len(j.Hosts) > 0 && !slices.Contains(j.hosts, n) {
 		return false
 	}
@@ -25,40 +25,14 @@ func (r *run) feasible(j *job, n *node) bool {
 	return fits > 0 && fits >= j.TasksPerNode
 }
 
-// admits tells whether a standing reservation lets a job in.
-func (r *run) admits(standing int, j *job) bool {
-	s := &r.Config.Standing[standing]
-	return slices.Contains(s.Users, j.User) || slices.Contains(s.Groups, j.Group) || j.Account != "" && slices.Contains(s.Accounts, j.Account) ||
-		j.Class != "" && slices.Contains(s.Classes, j.Class) || slices.Contains(s.QOSes, j.qosName)
-}
-
-// favoured tells whether a node is kept for the likes of a job.
-func (r *run) favoured(j *job, n *node) bool {
-	return slices.ContainsFunc(n.standing, func(s int) bool { return r.admits(s, j) })
-}
-
 // opened is a node with room now, and for how long.
 type opened struct {
 	placed
 	span int64
 }
 
-// selectNodes lists the nodes on which a job could start now, in the order in
-// which they are allocated from the end; false: there are not enough. Where
-// preempting is allowed running jobs of lower priority may be suspended for it.
-func (r *run) selectNodes(j *job, p *part, among []placed, preempt bool) ([]placed, bool) {
-	list, idle, enough := r.idleNodes(j, p, among)
-	if enough {
-		return list, true
-	}
-	if !preempt && !j.preemptor {
-		return nil, false
-	}
-	return r.preempt(j, p, list, idle)
-}
-
 // idleNodes lists the nodes with room now for a job, and their tasks in total.
-func (r *run) idleNodes(j *job, p *part, among []placed) (list []placed, tasks int64, enough bool) {
+func (r *planner) idleNodes(j *job, p *part, among []placed) (list []placed, tasks int64, enough bool) {
 	var found []opened
 	free, nodes := int64(0), int64(0)
 	look := func(n *node) {
@@ -95,7 +69,7 @@ func (r *run) idleNodes(j *job, p *part, among []placed) (list []placed, tasks i
 
 // allocate picks nodes of a list for a job by NODEALLOCATIONPOLICY, those kept
 // for the likes of it first.
-func (r *run) allocate(j *job, list []placed, at int64) ([]placed, bool) {
+func (r *planner) allocate(j *job, list []placed, at int64) ([]placed, bool) {
 	if len(j.Hosts) > 0 {
 		return r.hostlist(j, list)
 	}
@@ -127,7 +101,7 @@ func partition(list []placed, first func(placed) bool) (a, b []placed) {
 
 // allocation is an allocation being made.
 type allocation struct {
-	r     *run
+	r     *planner
 	j     *job
 	per   int64
 	got   []placed
@@ -214,7 +188,7 @@ func (a *allocation) idlest(list []placed) {
 }
 
 // hostlist allocates the hosts that a job names, in its order.
-func (r *run) hostlist(j *job, list []placed) (got []placed, ok bool) {
+func (r *planner) hostlist(j *job, list []placed) (got []placed, ok bool) {
 	left := j.Tasks
 	for i, n := range j.hosts {
 		if slices.Contains(j.hosts[:i], n) || !slices.ContainsFunc(list, func(t placed) bool { return t.node == n }) {

@@ -1,9 +1,12 @@
 package maui
 
-// windowJob asks for one processor for a second: how long the nodes have room
-// for it makes the backfill windows.
-var windowJob = job{
-	Job: &Job{Tasks: 1, Limit: 1}, memory: &memory{}, each: quantity{procs: 1}, procs: 1, qos: &noCredential, qosName: "DEFAULT",
+// filling is backfill into one window of a partition.
+type filling struct {
+	*run
+	part  *part
+	nodes []placed // of the window, with their tasks
+	procs int64
+	hard  bool // by hard limits
 }
 
 // backfill starts jobs beside the reservations: window after window, the
@@ -15,64 +18,20 @@ func (r *run) backfill(list []*job, p *part, hard bool) {
 			return
 		}
 		last = span
-		candidates := r.candidates(list, p, selection{hard: hard, part: p, procs: procs, span: r.scaled(nodes, span)})
+		candidates := r.candidates(list, selection{hard: hard, part: p, procs: procs, span: r.scaled(nodes, span)})
 		if len(candidates) == 0 {
 			continue
 		}
+		f := filling{r, p, nodes, procs, hard}
 		switch r.Config.Backfill {
 		case "BESTFIT":
-			r.bestFit(candidates, p, nodes, procs, hard)
+			f.bestFit(candidates)
 		case "GREEDY":
-			r.combination(candidates, p, nodes, procs, hard)
+			f.combination(candidates)
 		default:
-			r.firstFit(candidates, p, nodes, procs, hard)
+			f.firstFit(candidates)
 		}
 	}
-}
-
-// window is the nodes that are free now for longer than the last window's
-// span: with their tasks, the processors in all, and the least span of them.
-func (r *run) window(p *part, last int64) (nodes []placed, procs, span int64) {
-	span = never
-	for _, n := range p.nodes {
-		if !n.usable() || n.used.procs >= n.have.procs {
-			continue
-		}
-		count, length := r.opening(&windowJob, n, r.now)
-		if count <= 0 || length <= last {
-			continue
-		}
-		nodes = append(nodes, placed{n, count})
-		procs += count
-		span = min(span, length)
-	}
-	return nodes, procs, span
-}
-
-// scaled is a span at the speed of the fastest node.
-func (r *run) scaled(nodes []placed, span int64) int64 {
-	fastest := 0.0
-	for _, t := range nodes {
-		fastest = max(fastest, t.node.speed())
-	}
-	if fastest == 1 || span >= never/4 {
-		return span
-	}
-	return int64(float64(span) * fastest)
-}
-
-// candidates lists the jobs that may be backfilled into a window.
-func (r *run) candidates(list []*job, p *part, by selection) (out []*job) {
-	for _, j := range r.selectJobs(list, by) {
-		if j.reserved != nil || contains(j.qos.Flags, "NOBF") || j.State != JobIdle {
-			continue
-		}
-		out = append(out, j)
-		if r.Config.BackfillDepth > 0 && len(out) >= r.Config.BackfillDepth {
-			break
-		}
-	}
-	return out
 }
 
 func contains(list []string, s string) bool {
@@ -84,14 +43,14 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// fill starts a job in a window; those of higher priority are overtaken.
-func (r *run) fill(j *job, p *part, nodes []placed) bool {
-	list, ok := r.selectNodes(j, p, nodes, false)
-	if !ok || !r.tryStart(j, list) {
+// fill starts a job in the window; those of higher priority are overtaken.
+func (f *filling) fill(j *job) bool {
+	list, ok := f.selectNodes(j, f.part, f.nodes, false)
+	if !ok || !f.tryStart(j, list) {
 		return false
 	}
-	j.backfill = r.Config.Backfill == "PREEMPT"
-	for _, other := range r.jobs {
+	j.backfill = f.Config.Backfill == "PREEMPT"
+	for _, other := range f.jobs {
 		if other == j {
 			break
 		}
@@ -103,13 +62,13 @@ func (r *run) fill(j *job, p *part, nodes []placed) bool {
 }
 
 // firstFit starts jobs in order of priority.
-func (r *run) firstFit(list []*job, p *part, nodes []placed, procs int64, hard bool) {
+func (f *filling) firstFit(list []*job) {
 	for _, j := range list {
-		if free(nodes) == 0 {
+		if free(f.nodes) == 0 {
 			return
 		}
-		if j.State == JobIdle && j.procs <= min(procs, free(nodes)) && r.within(j, hard, limitsActive) {
-			r.fill(j, p, nodes)
+		if j.State == JobIdle && j.procs <= min(f.procs, free(f.nodes)) && f.within(j, f.hard, limitsActive) {
+			f.fill(j)
 		}
 	}
 }
@@ -123,8 +82,8 @@ func free(nodes []placed) (n int64) {
 }
 
 // worth is a job's BACKFILLMETRIC.
-func (r *run) worth(j *job) int64 {
-	switch r.Config.Metric {
+func (c *Config) worth(j *job) int64 {
+	switch c.Metric {
 	case "PROCSECONDS":
 		return j.procs * j.Limit
 	case "SECONDS":
@@ -135,26 +94,26 @@ func (r *run) worth(j *job) int64 {
 
 // bestFit starts again and again the job of the greatest metric that fits, of
 // equals the one of higher priority.
-func (r *run) bestFit(list []*job, p *part, nodes []placed, procs int64, hard bool) {
-	for {
+func (f *filling) bestFit(list []*job) {
+	for procs := f.procs; ; {
 		best, at := int64(0), -1
 		for i, j := range list {
 			if j == nil || j.State != JobIdle || j.procs > procs {
 				continue
 			}
-			if r.worth(j) <= best {
+			if f.Config.worth(j) <= best {
 				continue
 			}
-			if _, ok := r.selectNodes(j, p, nodes, false); !ok || !r.within(j, hard, limitsActive) {
+			if _, ok := f.selectNodes(j, f.part, f.nodes, false); !ok || !f.within(j, f.hard, limitsActive) {
 				list[i] = nil
 				continue
 			}
-			best, at = r.worth(j), i
+			best, at = f.Config.worth(j), i
 		}
 		if at < 0 {
 			return
 		}
-		if j := list[at]; r.fill(j, p, nodes) {
+		if j := list[at]; f.fill(j) {
 			procs -= j.procs
 		}
 		list[at] = nil

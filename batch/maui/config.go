@@ -27,6 +27,7 @@ type Config struct {
 	Accounts  Credentials // ACCOUNTCFG
 	Classes   Credentials // CLASSCFG
 	QOS       Credentials // QOSCFG
+	System    Credential  // SYSCFG: QLIST and QDEF
 	Nodes     map[string]NodeConfig
 	Standing  []Standing // SRCFG
 
@@ -34,6 +35,8 @@ type Config struct {
 	MaxJobTime  int64 // SYSTEMMAXJOBWALLTIME, seconds
 	MaxJobPS    int64 // SYSTEMMAXPROCSECONDPERJOB
 	Poll        int64 // RMPOLLINTERVAL, seconds
+
+	MachineSpeed bool // USEMACHINESPEED: also the limits of jobs that run already when they are first seen go by the speed of their nodes
 }
 
 // Bucket is one group of priority reservations: so many of the jobs whose
@@ -63,13 +66,19 @@ type Credential struct {
 	Target     float64 // FSTARGET, percent
 	TargetMode byte    // 0, '+' floor, '-' ceiling, '^' or '%' cap
 	QOSList    []string
+	QOSMode    byte // of QLIST: 0 adds to what others allow, '&' keeps what is in both, '^' alone counts
 	QOSDefault string
 	Account    string // ADEF
 	Active     Limits
 	Idle       Limits
 	Override   Limits   // of a QOS: OMAXJOB and the like
+	OverIdle   Limits   // of a QOS: OMAXIJOB and the like
 	MaxLimit   int64    // MAX.WCLIMIT, seconds
 	MinLimit   int64    // MIN.WCLIMIT
+	Limit      int64    // DEFAULT.WCLIMIT of a class
+	Features   []string // DEFAULT.FEATURES of a class
+	MinNodes   int64    // MIN.NODE
+	MinTasks   int64    // MIN.PROC
 	MaxNodes   int64    // MAX.NODE
 	MaxTasks   int64    // MAX.PROC
 	Flags      []string // QFLAGS or FLAGS

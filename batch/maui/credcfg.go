@@ -12,6 +12,10 @@ func (p *parser) credential(name, index string, values []string) bool {
 	of := map[string]Credentials{
 		"USERCFG": c.Users, "GROUPCFG": c.Groups, "ACCOUNTCFG": c.Accounts, "CLASSCFG": c.Classes, "QOSCFG": c.QOS,
 	}[name]
+	if name == "SYSCFG" {
+		p.system(values)
+		return true
+	}
 	if of == nil {
 		return false
 	}
@@ -31,13 +35,26 @@ func (p *parser) credential(name, index string, values []string) bool {
 	return true
 }
 
+// system takes in SYSCFG.
+func (p *parser) system(values []string) {
+	for _, v := range values {
+		key, value, _ := strings.Cut(v, "=")
+		switch key = strings.ToUpper(key); key {
+		case "QLIST", "QDEF":
+			p.attribute(&p.c.System, key, value)
+		default:
+			p.warn("SYSCFG "+key, "not modelled")
+		}
+	}
+}
+
 // attribute takes in what is not a throttling limit.
 func (p *parser) attribute(into *Credential, key, value string) bool {
 	floats := map[string]*float64{
 		"PRIORITY": &into.Priority, "QTWEIGHT": &into.QueueTime, "XFWEIGHT": &into.XFactor, "XFTARGET": &into.XFTarget,
 	}
-	counts := map[string]*int64{"MAX.NODE": &into.MaxNodes, "MAX.PROC": &into.MaxTasks}
-	times := map[string]*int64{"MAX.WCLIMIT": &into.MaxLimit, "MIN.WCLIMIT": &into.MinLimit}
+	counts := map[string]*int64{"MAX.NODE": &into.MaxNodes, "MAX.PROC": &into.MaxTasks, "MIN.NODE": &into.MinNodes, "MIN.PROC": &into.MinTasks}
+	times := map[string]*int64{"MAX.WCLIMIT": &into.MaxLimit, "MIN.WCLIMIT": &into.MinLimit, "DEFAULT.WCLIMIT": &into.Limit}
 	switch {
 	case floats[key] != nil:
 		*floats[key] = p.float(key, value)
@@ -48,19 +65,65 @@ func (p *parser) attribute(into *Credential, key, value string) bool {
 	case key == "QTTARGET":
 		into.QTTarget = float64(p.time(key, value))
 	case key == "QLIST":
+		if i := strings.IndexAny(value, "&^"); i >= 0 {
+			into.QOSMode, value = value[i], strings.Map(unmarked, value)
+		}
 		into.QOSList = separated(value)
+	case key == "DEFAULT.FEATURES":
+		into.Features = separated(value)
 	case key == "QDEF":
 		into.QOSDefault = value
 	case key == "ADEF":
 		into.Account = value
 	case key == "QFLAGS" || key == "FLAGS":
 		into.Flags = separated(strings.ToUpper(value))
+		into.ignore()
 	case key == "FSTARGET":
 		p.target(into, value)
 	default:
 		return false
 	}
 	return true
+}
+
+// unmarked takes the marks of a QLIST out.
+func unmarked(r rune) rune {
+	if r == '&' || r == '^' {
+		return -1
+	}
+	return r
+}
+
+// noLimit overrides a limit with none.
+const noLimit = -1
+
+// ignore lets the flags of a QOS override limits of its users.
+func (c *Credential) ignore() {
+	lift := func(l *Limits, kinds ...int) {
+		for _, k := range kinds {
+			l.Soft[k], l.Hard[k] = noLimit, noLimit
+		}
+	}
+	for _, f := range c.Flags {
+		switch f {
+		case "IGNJOBPERUSER":
+			lift(&c.Override, limitJobs)
+		case "IGNPROCPERUSER", "IGNNODEPERUSER", "IGNMAXPROC":
+			lift(&c.Override, limitProcs, limitNodes)
+		case "IGNPSPERUSER", "IGNMAXPS":
+			lift(&c.Override, limitPS)
+		case "IGNJOBQUEUEDPERUSER":
+			lift(&c.OverIdle, limitJobs)
+		case "IGNUSER", "IGNALL":
+			lift(&c.Override, limitJobs, limitProcs, limitNodes, limitPS)
+			lift(&c.OverIdle, limitJobs)
+		}
+	}
+}
+
+// ignores tells whether a QOS has one of some flags.
+func (c *Credential) ignores(flags ...string) bool {
+	return slices.ContainsFunc(c.Flags, func(f string) bool { return slices.Contains(flags, f) })
 }
 
 // target reads FSTARGET: a percentage and a mode behind it.
@@ -81,7 +144,9 @@ func separated(value string) []string {
 func (p *parser) limit(into *Credential, key, value string) bool {
 	kinds := []string{"JOB", "PROC", "NODE", "PS", "PE", "WC"}
 	limits, rest := &into.Active, key
-	if cut, ok := strings.CutPrefix(key, "OMAX"); ok {
+	if cut, ok := strings.CutPrefix(key, "OMAXI"); ok {
+		limits, rest = &into.OverIdle, cut
+	} else if cut, ok := strings.CutPrefix(key, "OMAX"); ok {
 		limits, rest = &into.Override, cut
 	} else if cut, ok := strings.CutPrefix(key, "MAXI"); ok {
 		limits, rest = &into.Idle, cut

@@ -16,7 +16,7 @@ type fairShare struct {
 
 // account adds what the running jobs used since the last iteration and turns
 // the windows over when one is full.
-func (s *Scheduler) account(r *run) {
+func (s *Scheduler) account(r *cluster) {
 	c, f := &s.Config.FairShare, &s.fair
 	if c.Policy == "NONE" || c.Interval <= 0 {
 		return
@@ -40,7 +40,7 @@ func (s *Scheduler) account(r *run) {
 }
 
 // share is what a running job uses in a second.
-func (r *run) share(j *job) float64 {
+func (r *cluster) share(j *job) float64 {
 	if strings.HasPrefix(r.Config.FairShare.Policy, "DEDICATEDPES") {
 		return r.equivalents(j)
 	}
@@ -82,7 +82,7 @@ func (f *fairShare) weighted(list []float64, c *FairShare) (sum float64) {
 }
 
 // percent is the share of the usage that a credential had.
-func (r *run) percent(o owner) (float64, bool) {
+func (r *cluster) percent(o owner) (float64, bool) {
 	c := &r.Config.FairShare
 	total := r.fair.weighted(r.fair.total, c)
 	if c.Policy == "NONE" || total <= 0 {
@@ -91,38 +91,8 @@ func (r *run) percent(o owner) (float64, bool) {
 	return r.fair.weighted(r.fair.used[o], c) / total * 100, true
 }
 
-// shares is the fair share component: target less usage, in percent.
-func (r *run) shares(j *job) (sum float64) {
-	w := &r.Config.Weights
-	for _, o := range r.credentials(j) {
-		used, ok := r.percent(o)
-		of := r.Config.of(o.kind)
-		cred := of.find(o.name)
-		if cred.Target <= 0 {
-			cred = of.find("DEFAULT")
-		}
-		if !ok || cred.Target <= 0 {
-			continue
-		}
-		x := cred.Target - used
-		if strings.HasSuffix(r.Config.FairShare.Policy, "%") {
-			x = 1 - used/cred.Target
-		}
-		switch cred.TargetMode {
-		case '-':
-			x = min(x, 0)
-		case '+':
-			x = max(x, 0)
-		case '^', '%':
-			x = 0
-		}
-		sum += w.value([ownerKinds]string{"FSUSER", "FSGROUP", "FSACCOUNT", "FSCLASS", "FSQOS"}[o.kind], x, 0)
-	}
-	return sum
-}
-
 // capped tells whether a fair share cap keeps a job from starting.
-func (r *run) capped(j *job) bool {
+func (r *limits) capped(j *job) bool {
 	c := &r.Config.FairShare
 	if c.Policy == "NONE" {
 		return false

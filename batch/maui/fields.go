@@ -36,28 +36,100 @@ func ParseNodeState(word string) NodeState {
 // SetField sets an attribute of a job by its name in the WIKI interface;
 // false: the name does not bear on decisions.
 func SetField(j *Job, name, value string) bool {
-	texts := map[string]*string{"UNAME": &j.User, "GNAME": &j.Group, "ACCOUNT": &j.Account, "QOS": &j.QOS, "ROPSYS": &j.OS, "RARCH": &j.Arch,
-		"RMEMCMP": &j.NodeMemory.Compare, "RDISKCMP": &j.NodeDisk.Compare, "RSWAPCMP": &j.NodeSwap.Compare}
-	numbers := map[string]*int64{"TASKS": &j.Tasks, "WCLIMIT": &j.Limit, "DPROCS": &j.TaskProcs, "NODES": &j.Nodes, "TASKPERNODE": &j.TasksPerNode,
-		"DMEM": &j.Memory, "DDISK": &j.Disk, "DSWAP": &j.Swap, "RMEM": &j.NodeMemory.Amount, "RDISK": &j.NodeDisk.Amount, "RSWAP": &j.NodeSwap.Amount,
-		"QUEUETIME": &j.Queued, "STARTTIME": &j.Started, "STARTDATE": &j.Begin}
-	lists := map[string]*[]string{"HOSTLIST": &j.Hosts, "RFEATURES": &j.Features, "PARTITIONMASK": &j.Partitions, "TASKLIST": &j.TaskList}
-	switch {
-	case texts[name] != nil:
-		*texts[name] = value
-	case numbers[name] != nil:
+	if to := j.text(name); to != nil {
+		*to = value
+		return true
+	}
+	if to := j.number(name); to != nil {
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return false
+		if err == nil {
+			*to = n
 		}
-		*numbers[name] = n
-	case lists[name] != nil:
-		*lists[name] = strings.FieldsFunc(value, func(r rune) bool { return r == ':' })
-	case name == "RCLASS":
-		class, _, _ := strings.Cut(strings.TrimPrefix(value, "["), ":")
-		j.Class = strings.TrimSuffix(class, "]")
-	default:
+		return err == nil
+	}
+	if to := j.list(name); to != nil {
+		*to = strings.FieldsFunc(value, func(r rune) bool { return r == ':' })
+		return true
+	}
+	if name != "RCLASS" {
 		return false
 	}
+	class, _, _ := strings.Cut(strings.TrimPrefix(value, "["), ":")
+	j.Class = strings.TrimSuffix(class, "]")
 	return true
+}
+
+// text is the attribute of a name that is a text; nil: none is.
+func (j *Job) text(name string) *string {
+	switch name {
+	case "UNAME":
+		return &j.User
+	case "GNAME":
+		return &j.Group
+	case "ACCOUNT":
+		return &j.Account
+	case "QOS":
+		return &j.QOS
+	case "ROPSYS":
+		return &j.OS
+	case "RARCH":
+		return &j.Arch
+	case "RMEMCMP":
+		return &j.NodeMemory.Compare
+	case "RDISKCMP":
+		return &j.NodeDisk.Compare
+	case "RSWAPCMP":
+		return &j.NodeSwap.Compare
+	}
+	return nil
+}
+
+// number is the attribute of a name that is a number; nil: none is.
+func (j *Job) number(name string) *int64 {
+	switch name {
+	case "TASKS":
+		return &j.Tasks
+	case "WCLIMIT":
+		return &j.Limit
+	case "DPROCS":
+		return &j.TaskProcs
+	case "NODES":
+		return &j.Nodes
+	case "TASKPERNODE":
+		return &j.TasksPerNode
+	case "DMEM":
+		return &j.Memory
+	case "DDISK":
+		return &j.Disk
+	case "DSWAP":
+		return &j.Swap
+	case "RMEM":
+		return &j.NodeMemory.Amount
+	case "RDISK":
+		return &j.NodeDisk.Amount
+	case "RSWAP":
+		return &j.NodeSwap.Amount
+	case "QUEUETIME":
+		return &j.Queued
+	case "STARTTIME":
+		return &j.Started
+	case "STARTDATE":
+		return &j.Begin
+	}
+	return nil
+}
+
+// list is the attribute of a name that is a list; nil: none is.
+func (j *Job) list(name string) *[]string {
+	switch name {
+	case "HOSTLIST":
+		return &j.Hosts
+	case "RFEATURES":
+		return &j.Features
+	case "PARTITIONMASK":
+		return &j.Partitions
+	case "TASKLIST":
+		return &j.TaskList
+	}
+	return nil
 }

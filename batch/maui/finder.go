@@ -5,7 +5,7 @@ import "container/heap"
 // finder follows how many tasks of a job the nodes have room for as time goes
 // by. A node is looked at again only where that can have changed.
 type finder struct {
-	r     *run
+	r     *planner
 	j     *job
 	open  []outlook // a heap, the first to change on top
 	tasks int64
@@ -27,7 +27,7 @@ func (f *finder) Push(any)           {}
 func (f *finder) Pop() any           { return nil }
 
 // finder makes one that has looked at nothing yet.
-func (r *run) finder(j *job, nodes []*node) *finder {
+func (r *planner) finder(j *job, nodes []*node) *finder {
 	f := &finder{r: r, j: j, all: len(nodes), open: make([]outlook, len(nodes))}
 	for i, n := range nodes {
 		f.open[i] = outlook{n: n, until: -1}
@@ -40,9 +40,10 @@ func (f *finder) move(at int64) bool {
 	for len(f.open) > 0 && f.open[0].until < at {
 		o := &f.open[0]
 		f.count(o, -1)
-		o.tasks, _ = f.r.opening(f.j, o.n, at)
-		o.tasks = max(0, o.tasks)
-		o.until = o.n.same(at, o.tasks, max(1, f.j.Limit))
+		if o.tasks, o.until = 0, at; at > f.r.now || o.n.usable() {
+			o.tasks, _ = f.r.opening(f.j, o.n, at)
+			o.until = o.n.same(at, o.tasks, max(1, f.j.Limit))
+		}
 		f.count(o, 1)
 		heap.Fix(f, 0)
 	}

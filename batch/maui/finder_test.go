@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -14,9 +15,7 @@ func TestFinder(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := New(NewConfig())
 		nodes, jobs := crowd(rng)
-		r := &run{Scheduler: s, now: 1000}
-		r.setNodes(nodes)
-		r.setJobs(jobs)
+		r := newRun(s, 1000, nodes, jobs)
 		for _, j := range r.jobs {
 			if j.State != JobIdle {
 				continue
@@ -68,4 +67,22 @@ func crowd(rng *rand.Rand) (nodes []Node, jobs []Job) {
 		jobs = append(jobs, j)
 	}
 	return nodes, jobs
+}
+
+// TestIterateKeepsItsArguments: what the resource manager said stays as it is,
+// also where running jobs are suspended.
+func TestIterateKeepsItsArguments(t *testing.T) {
+	c, _, err := ReadConfig(strings.NewReader("PREEMPTPOLICY SUSPEND\nQOSWEIGHT 1\nQOSCFG[hi] PRIORITY=1000 QFLAGS=PREEMPTOR\nQOSCFG[lo] QFLAGS=PREEMPTEE\nUSERCFG[DEFAULT] QLIST=hi,lo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []Node{{Name: "n", Procs: 1, State: NodeBusy}}
+	jobs := []Job{
+		{ID: "a", User: "u", Group: "g", QOS: "lo", Tasks: 1, Limit: 100, State: JobRunning, Started: 900, TaskList: []string{"n"}},
+		{ID: "b", User: "u", Group: "g", QOS: "hi", Tasks: 1, Limit: 100, Queued: 900},
+	}
+	actions := New(c).Iterate(1000, nodes, jobs)
+	if len(actions) != 2 || actions[0].Verb != "SUSPENDJOB" || nodes[0].State != NodeBusy || jobs[0].State != JobRunning {
+		t.Errorf("%v, node %v, job %v", actions, nodes[0].State, jobs[0].State)
+	}
 }

@@ -5,41 +5,42 @@ import (
 	"slices"
 )
 
-// run is one iteration of a Scheduler.
+// run is one iteration of a Scheduler: it walks the queue in order of
+// priority, and starts, suspends, resumes and cancels jobs.
 type run struct {
-	*Scheduler
-	now     int64
-	nodes   []*node
-	byName  map[string]*node
-	jobs    []*job // in order of priority, the first seen first among equals
-	parts   []part
-	procs   int64    // of nodes that are up
-	have    quantity // all nodes
-	active  usages
-	idle    usages
-	counted []int // reservations by bucket in this walk
+	*cluster
+	*planner
+	*limits
+	*desk
+	*choice
 	actions []Action
-	sums    []moment // free processors of all nodes over time; made when asked for
 }
 
-// part is the nodes of one partition.
-type part struct {
-	name  string
-	nodes []*node
-	procs int64
+// newRun takes in what the resource manager said.
+func newRun(s *Scheduler, now int64, nodes []Node, jobs []Job) *run {
+	c := &cluster{Scheduler: s, now: now}
+	c.setNodes(nodes)
+	c.setJobs(jobs)
+	p := &planner{cluster: c}
+	for _, j := range c.jobs {
+		if j.State == JobRunning {
+			p.place(j, c.tasks(j.TaskList))
+		}
+	}
+	l := newLimits(c)
+	d := &desk{planner: p}
+	return &run{cluster: c, planner: p, limits: l, desk: d, choice: &choice{cluster: c, limits: l, desk: d}}
 }
 
 // Iterate is one scheduling iteration at a time (seconds since the epoch): the
 // resource manager has been asked for its nodes and jobs, in its order; the
 // answer is what it is told to do, in order.
 func (s *Scheduler) Iterate(now int64, nodes []Node, jobs []Job) []Action {
-	r := &run{Scheduler: s, now: now}
-	r.setNodes(nodes)
-	r.setJobs(jobs)
-	s.account(r)
+	r := newRun(s, now, nodes, jobs)
+	s.account(r.cluster)
 	r.overrun()
-	r.prioritize()
 	r.active = r.usage()
+	(&ranking{r.cluster, r.limits}).prioritize()
 	hard := r.selectAll(true)
 	soft := r.selectAll(false)
 	first := r.selectJobs(hard, selection{hard: true, whole: true})
@@ -137,7 +138,7 @@ func (r *run) start(j *job, tasks []placed) {
 	a := Action{Verb: "STARTJOB", Job: j.ID, TaskList: taskNames(tasks)}
 	r.actions = append(r.actions, a)
 	j.State, j.Started = JobRunning, r.now
-	j.TaskList = a.TaskList
+	j.TaskList, j.ours = a.TaskList, true
 	r.place(j, tasks)
 	r.active.add(r.credentials(j), r.consumption(j), 1)
 }
@@ -150,57 +151,6 @@ func taskNames(tasks []placed) (list []string) {
 		}
 	}
 	return list
-}
-
-// place puts a running job on its nodes until its limit; one past its limit is
-// planned to end in the next second.
-func (r *run) place(j *job, tasks []placed) {
-	j.placed, j.limit = tasks, planned(j.Limit, tasks)
-	end := max(j.Started+j.limit, r.now+1)
-	for _, t := range tasks {
-		part := r.part(j, t)
-		t.node.hold(held{from: j.Started, to: end, amount: part, job: j})
-		t.node.used.add(part, 1)
-		if j.Started == r.now { // the load of others is in what the node reports
-			t.node.load += float64(t.tasks * j.each.procs)
-		}
-		t.node.running = append(t.node.running, j)
-	}
-	r.sums = nil
-}
-
-// planned is a limit at the speed of the slowest node.
-func planned(limit int64, tasks []placed) int64 {
-	slowest := 0.0
-	for _, t := range tasks {
-		if s := t.node.speed(); slowest == 0 || s < slowest {
-			slowest = s
-		}
-	}
-	if slowest > 0 && slowest != 1 {
-		return int64(float64(limit) / slowest)
-	}
-	return limit
-}
-
-// part is what so many tasks of a job take of a node.
-func (r *run) part(j *job, t placed) quantity {
-	part := j.each.times(t.tasks)
-	if j.only {
-		part.procs, part.mem, part.disk, part.swap = t.node.have.procs, t.node.have.mem, t.node.have.disk, t.node.have.swap
-	}
-	return part
-}
-
-func (n *node) hold(h held) {
-	n.holds = append(n.holds, h)
-	n.events = nil
-}
-
-// unhold takes away what a job holds of a node.
-func (n *node) unhold(j *job) {
-	n.holds = slices.DeleteFunc(n.holds, func(h held) bool { return h.job == j })
-	n.events = nil
 }
 
 // overrun cancels jobs that are past their limit by more than is allowed.
@@ -232,6 +182,33 @@ func (r *run) remember() {
 	for id, m := range r.known {
 		if m.seen != r.now {
 			delete(r.known, id)
+		}
+	}
+}
+
+// startReserved renews the reservations of the last iteration by
+// RESERVATIONPOLICY and starts those that are due.
+func (r *run) startReserved(list []*job) {
+	for _, j := range list {
+		if j.State != JobIdle {
+			continue
+		}
+		always := slices.Contains(j.qos.Flags, "RESERVEALWAYS") || slices.Contains(j.qos.Flags, "RESERVED")
+		if !always && (!j.wanted || r.Config.ReservationPolicy != "HIGHEST") {
+			continue
+		}
+		if !r.keep(j) || j.reserved.from > r.now {
+			continue
+		}
+		if !r.within(j, false, limitsActive) {
+			r.deferJob(j)
+			continue
+		}
+		for i := range r.parts {
+			p := &r.parts[i]
+			if found, ok := r.selectNodes(j, p, nil, j.preemptor); ok && j.mayUse(p) && r.tryStart(j, found) {
+				break
+			}
 		}
 	}
 }

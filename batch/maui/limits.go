@@ -43,24 +43,23 @@ func (u usages) add(owners []owner, a consumed, sign int64) {
 	}
 }
 
-// credentials lists those of a job that are set.
-func (r *run) credentials(j *job) []owner {
-	list := make([]owner, 0, ownerKinds)
-	for kind, name := range [ownerKinds]string{j.User, j.Group, j.Account, j.Class, j.qosName} {
-		if name != "" {
-			list = append(list, owner{kind, name})
-		}
-	}
-	return list
-}
-
 func (c *Config) of(kind int) Credentials {
 	return [ownerKinds]Credentials{c.Users, c.Groups, c.Accounts, c.Classes, c.QOS}[kind]
 }
 
+// limits are the throttling policies and what counts towards them.
+type limits struct {
+	*cluster
+	active, idle usages
+	any          bool // a limit is configured
+}
+
+// newLimits has counted nothing yet.
+func newLimits(c *cluster) *limits { return &limits{cluster: c, any: throttles(c.Config)} }
+
 // consumption is what a job counts for; of a running one the wall time that is
 // left.
-func (r *run) consumption(j *job) consumed {
+func (r *limits) consumption(j *job) consumed {
 	time := j.limit
 	if j.State == JobRunning {
 		time = max(0, j.Started+j.limit-r.now)
@@ -68,24 +67,8 @@ func (r *run) consumption(j *job) consumed {
 	return consumed{1, j.procs, j.Nodes, j.procs * time, int64(r.equivalents(j)), time}
 }
 
-// equivalents are the processor equivalents of a job: the largest share of any
-// resource of the cluster, times its processors.
-func (r *run) equivalents(j *job) float64 {
-	have := r.have
-	if have.procs == 0 {
-		return 0
-	}
-	share := float64(j.each.procs) / float64(have.procs)
-	for _, p := range [...][2]int64{{j.each.mem, have.mem}, {j.each.disk, have.disk}, {j.each.swap, have.swap}} {
-		if p[0] > 0 && p[1] > 0 {
-			share = max(share, float64(p[0])/float64(p[1]))
-		}
-	}
-	return float64(j.Tasks) * share * float64(have.procs)
-}
-
 // usage counts the running jobs.
-func (r *run) usage() usages {
+func (r *limits) usage() usages {
 	u := usages{}
 	for _, j := range r.jobs {
 		if j.State == JobRunning {
@@ -96,8 +79,8 @@ func (r *run) usage() usages {
 }
 
 // within tells whether a job may start (or wait) by the throttling policies.
-func (r *run) within(j *job, hard bool, which int) bool {
-	if !r.throttles() && r.system(j) {
+func (r *limits) within(j *job, hard bool, which int) bool {
+	if !r.any && r.system(j) {
 		return true
 	}
 	need := r.consumption(j)
@@ -107,7 +90,7 @@ func (r *run) within(j *job, hard bool, which int) bool {
 		if which&limitsActive != 0 && !below(need, r.active[o], hard, &j.qos.Override, &own.Active, &base.Active) {
 			return false
 		}
-		if which&limitsIdle != 0 && !below(need, r.idle[o], hard, &own.Idle, &base.Idle) {
+		if which&limitsIdle != 0 && !below(need, r.idle[o], hard, &j.qos.OverIdle, &own.Idle, &base.Idle) {
 			return false
 		}
 	}
@@ -115,10 +98,10 @@ func (r *run) within(j *job, hard bool, which int) bool {
 }
 
 // throttles tells whether any limit is configured.
-func (r *run) throttles() bool {
+func throttles(c *Config) bool {
 	for kind := range ownerKinds {
-		for _, c := range r.Config.of(kind) {
-			if c.Active != (Limits{}) || c.Idle != (Limits{}) || c.Override != (Limits{}) {
+		for _, c := range c.of(kind) {
+			if c.Active != (Limits{}) || c.Idle != (Limits{}) || c.Override != (Limits{}) || c.OverIdle != (Limits{}) {
 				return true
 			}
 		}
@@ -149,78 +132,11 @@ func below(need consumed, used *consumed, hard bool, limits ...*Limits) bool {
 }
 
 // system tells whether a single job is within the system's limits.
-func (r *run) system(j *job) bool {
+func (r *limits) system(j *job) bool {
 	c := r.Config
-	return (c.MaxJobProcs == 0 || j.procs <= c.MaxJobProcs) && (c.MaxJobTime == 0 || j.Limit <= c.MaxJobTime) &&
-		(c.MaxJobPS == 0 || j.procs*j.Limit <= c.MaxJobPS)
-}
-
-// selectAll lists the jobs that the policies let wait for a start, in order of
-// priority.
-func (r *run) selectAll(hard bool) (list []*job) {
-	r.idle = usages{}
-	full := r.Config.Accrual == "FULLPOLICY"
-	for _, j := range r.jobs {
-		if j.State != JobIdle && j.State != JobSuspended {
-			continue
-		}
-		switch {
-		case j.State == JobIdle && (j.deferred > r.now || j.held != ""),
-			r.Config.Weights.RejectNegative && j.priority < 0:
-			if full {
-				j.since = r.now
-			}
-			r.release(j)
-		case max(j.Begin, j.earliest) > r.now:
-			r.release(j)
-		case j.procs > r.procs:
-			r.deferJob(j)
-		case !j.wanted && !r.within(j, hard, limitsActive|limitsIdle|limitsSystem): // who has a reservation waits by right
-			if hard && r.Config.Accrual != "ALWAYS" {
-				j.since = r.now
-			}
-		default:
-			r.idle.add(r.credentials(j), r.consumption(j), 1)
-			list = append(list, j)
-		}
+	within := func(x, most int64, flag string) bool {
+		return most <= 0 || x <= most || j.qos.ignores(flag, "IGNSYSTEM", "IGNALL")
 	}
-	return list
-}
-
-// selection says which jobs of a list are looked at.
-type selection struct {
-	hard  bool
-	whole bool  // for the whole cluster and any time: a job that violates a policy loses its reservation
-	home  bool  // only jobs whose first partition this is
-	part  *part // nil: any
-	procs int64 // of the window, where not whole
-	span  int64
-}
-
-// selectJobs lists the jobs that may start now by policy, partition and size.
-func (r *run) selectJobs(from []*job, by selection) (list []*job) {
-	for _, j := range from {
-		if j.State != JobIdle && j.State != JobSuspended || j.deferred > r.now {
-			continue
-		}
-		if p := by.part; p != nil && (!j.mayUse(p) || j.procs > p.procs || by.home && p.name != "DEFAULT") {
-			continue
-		}
-		if !by.whole && (j.procs > by.procs || j.Limit > by.span) {
-			continue
-		}
-		if !r.within(j, by.hard, limitsActive) || r.capped(j) {
-			if by.whole {
-				r.release(j)
-			}
-			continue
-		}
-		list = append(list, j)
-	}
-	return list
-}
-
-// mayUse tells whether a job may run in a partition.
-func (j *job) mayUse(p *part) bool {
-	return len(j.Partitions) == 0 || slices.Contains(j.Partitions, p.name)
+	return within(j.procs, c.MaxJobProcs, "IGNMAXPROC") && within(j.Limit, c.MaxJobTime, "IGNMAXTIME") &&
+		within(j.procs*j.Limit, c.MaxJobPS, "IGNMAXPS")
 }

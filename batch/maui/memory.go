@@ -82,7 +82,7 @@ func (s *Scheduler) Recall(text []byte) error {
 	}
 	s.last, s.order, s.fair, s.known = d.Last, d.Order, fair, map[string]*memory{}
 	for id, m := range d.Jobs {
-		s.known[id] = &memory{m.Order, m.Since, m.Bypass, m.Earliest, m.Deferred, m.Held, m.Backfill, m.Wanted, m.Seen}
+		s.known[id] = &memory{m.Order, m.Since, m.Bypass, m.Earliest, m.Deferred, m.Held, m.Backfill, m.Wanted, m.Seen, false}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ const (
 type Node struct {
 	Name                      string
 	Procs, Memory, Disk, Swap int64 // configured; MB
+	GPUs                      int64
 	Classes                   map[string]int64
 	Features                  []string
 	OS, Arch, Partition       string
@@ -46,6 +47,7 @@ type Job struct {
 	User, Group, Account, Class, QOS      string
 	Tasks, TaskProcs, Nodes, TasksPerNode int64 // TaskProcs 0: 1
 	Memory, Disk, Swap                    int64 // dedicated by each task
+	GPUs                                  int64 // of each task; Maui 3.3.1 itself knows none
 	NodeMemory, NodeDisk, NodeSwap        Demand
 	Features, Hosts, Partitions           []string
 	OS, Arch                              string
@@ -116,6 +118,7 @@ type memory struct {
 	backfill bool // was started by backfill under PREEMPT: may be preempted
 	wanted   bool // once held a priority reservation
 	seen     int64
+	ours     bool // was started by this scheduler; not kept, as Maui does not
 }
 
 // New makes a scheduler that has seen nothing yet.
@@ -127,10 +130,10 @@ func New(c *Config) *Scheduler {
 func (s *Scheduler) Reservations() []Reservation { return slices.Clone(s.reservations) }
 
 // quantity is an amount of each resource that Maui plans with.
-type quantity struct{ procs, mem, disk, swap, slots int64 }
+type quantity struct{ procs, mem, disk, swap, slots, gpus int64 }
 
 func (q quantity) times(n int64) quantity {
-	return quantity{q.procs * n, q.mem * n, q.disk * n, q.swap * n, q.slots * n}
+	return quantity{q.procs * n, q.mem * n, q.disk * n, q.swap * n, q.slots * n, q.gpus * n}
 }
 
 func (q *quantity) add(r quantity, sign int64) {
@@ -139,13 +142,14 @@ func (q *quantity) add(r quantity, sign int64) {
 	q.disk += sign * r.disk
 	q.swap += sign * r.swap
 	q.slots += sign * r.slots
+	q.gpus += sign * r.gpus
 }
 
 // fits counts how many times each fits q.
 func (q quantity) fits(each quantity) int64 {
 	n := int64(1 << 30)
 	for _, p := range [...][2]int64{
-		{q.procs, each.procs}, {q.mem, each.mem}, {q.disk, each.disk}, {q.swap, each.swap}, {q.slots, each.slots},
+		{q.procs, each.procs}, {q.mem, each.mem}, {q.disk, each.disk}, {q.swap, each.swap}, {q.slots, each.slots}, {q.gpus, each.gpus},
 	} {
 		if p[1] > 0 {
 			n = min(n, max(0, p[0]/p[1]))
@@ -155,7 +159,7 @@ func (q quantity) fits(each quantity) int64 {
 }
 
 func (q quantity) negative() bool {
-	return q.procs < 0 || q.mem < 0 || q.disk < 0 || q.swap < 0 || q.slots < 0
+	return q.procs < 0 || q.mem < 0 || q.disk < 0 || q.swap < 0 || q.slots < 0 || q.gpus < 0
 }
 
 // node is a node in an iteration.

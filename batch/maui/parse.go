@@ -193,6 +193,8 @@ func (p *parser) other(name, index string, values []string) bool {
 		p.standing(index, values)
 	case "ENABLENEGJOBPRIORITY":
 		p.c.Weights.Negative = truth(values)
+	case "USEMACHINESPEED":
+		p.c.MachineSpeed = truth(values)
 	case "REJECTNEGPRIOJOBS":
 		p.c.Weights.RejectNegative = truth(values)
 	default:
@@ -205,11 +207,12 @@ func truth(values []string) bool {
 	return len(values) > 0 && slices.Contains([]string{"TRUE", "ON", "YES", "1"}, strings.ToUpper(values[0]))
 }
 
-// components are the component weights; subs the subcomponents.
+// wholes are the components of a priority, subs their parts.
 var (
-	subs = []string{
+	wholes = []string{"SERV", "TARG", "CRED", "FS", "RES"}
+	subs   = []string{
 		"QUEUETIME", "XFACTOR", "SPVIOLATION", "BYPASS", "TARGETQUEUETIME", "TARGETXFACTOR", "USER", "GROUP", "ACCOUNT", "QOS", "CLASS",
-		"FSUSER", "FSGROUP", "FSACCOUNT", "FSQOS", "FSCLASS", "NODE", "PROC", "MEM", "SWAP", "DISK", "PS", "PE", "WALLTIME",
+		"FSUSER", "FSGROUP", "FSACCOUNT", "FSQOS", "FSCLASS", "NODE", "PROC", "MEM", "SWAP", "DISK", "PS", "PE", "WALLTIME", "UPROC", "UJOB",
 	}
 )
 
@@ -222,12 +225,15 @@ func (p *parser) weight(name, value string) bool {
 	}[name]
 	base, isWeight := strings.CutSuffix(name, "WEIGHT")
 	limit, isCap := strings.CutSuffix(name, "CAP")
+	if whole := map[string]string{"SERVICE": "SERV", "TARGET": "TARG", "RESOURCE": "RES"}[limit]; whole != "" {
+		limit = whole
+	}
 	switch {
 	case component != nil:
 		*component = p.float(name, value)
 	case isWeight && slices.Contains(subs, base):
 		w.Sub[base] = p.float(name, value)
-	case isCap && slices.Contains(subs, limit):
+	case isCap && (slices.Contains(subs, limit) || slices.Contains(wholes, limit)):
 		w.Caps[limit] = p.float(name, value)
 	default:
 		return false

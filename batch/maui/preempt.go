@@ -14,6 +14,20 @@ type victim struct {
 	cost int64
 }
 
+// selectNodes lists the nodes on which a job could start now, in the order in
+// which they are allocated from the end; false: there are not enough. Where
+// preempting is allowed running jobs of lower priority may be suspended for it.
+func (r *run) selectNodes(j *job, p *part, among []placed, preempt bool) ([]placed, bool) {
+	list, idle, enough := r.idleNodes(j, p, among)
+	if enough {
+		return list, true
+	}
+	if !preempt && !j.preemptor {
+		return nil, false
+	}
+	return r.preempt(j, p, list, idle)
+}
+
 // preempt makes room for a job by suspending running ones of lower priority
 // that may be: those with the least priority by processor first. Only
 // PREEMPTPOLICY SUSPEND can be done over WIKI.

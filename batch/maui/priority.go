@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // highest is the greatest priority of a job without setspri.
@@ -21,9 +22,15 @@ type Priority struct {
 // Priorities are those of the latest iteration, the highest first.
 func (s *Scheduler) Priorities() []Priority { return slices.Clone(s.priorities) }
 
+// ranking works out priorities.
+type ranking struct {
+	*cluster
+	*limits
+}
+
 // prioritize works out all priorities and sorts the jobs: whole numbers,
 // higher first, equal ones in the order in which they were first seen.
-func (r *run) prioritize() {
+func (r *ranking) prioritize() {
 	r.priorities = r.priorities[:0]
 	for _, j := range r.jobs {
 		p := r.priority(j)
@@ -38,11 +45,11 @@ func (r *run) prioritize() {
 }
 
 // priority is the priority of one job (administrator's guide 5.1.2).
-func (r *run) priority(j *job) Priority {
+func (r *ranking) priority(j *job) Priority {
 	w := &r.Config.Weights
 	p := Priority{
-		Job: j.ID, Serv: w.Serv * r.service(j), Targ: w.Targ * r.targets(j), Cred: w.Cred * r.credential(j),
-		FS: w.FS * r.shares(j), Res: w.Res * r.resources(j),
+		Job: j.ID, Serv: w.Serv * w.most("SERV", r.service(j)), Targ: w.Targ * w.most("TARG", r.targets(j)),
+		Cred: w.Cred * w.most("CRED", r.credential(j)), FS: w.FS * w.most("FS", r.shares(j)), Res: w.Res * w.most("RES", r.resources(j)),
 	}
 	sum := p.Serv + p.Targ + p.Cred + p.FS + p.Res
 	if !w.Negative && !w.RejectNegative {
@@ -60,14 +67,19 @@ func (r *run) priority(j *job) Priority {
 
 // value is a subcomponent: capped, then weighted.
 func (w *Weights) value(name string, x, more float64) float64 {
+	return w.most(name, x) * (w.Sub[name] + more)
+}
+
+// most caps a component or a subcomponent.
+func (w *Weights) most(name string, x float64) float64 {
 	if most := w.Caps[name]; most > 0 {
-		x = min(x, most)
+		return min(x, most)
 	}
-	return x * (w.Sub[name] + more)
+	return x
 }
 
 // service: queue time in minutes, expansion factor, times overtaken.
-func (r *run) service(j *job) float64 {
+func (r *ranking) service(j *job) float64 {
 	w := &r.Config.Weights
 	sum := w.value("QUEUETIME", max(0, float64(r.now-j.since)/60), j.qos.QueueTime) +
 		w.value("XFACTOR", r.expansion(j), j.qos.XFactor) + w.value("BYPASS", float64(j.bypass), 0)
@@ -78,24 +90,27 @@ func (r *run) service(j *job) float64 {
 }
 
 // expansion is (wait + limit) / limit.
-func (r *run) expansion(j *job) float64 {
+func (r *ranking) expansion(j *job) float64 {
 	return float64(max(0, r.now-j.since)+j.Limit) / float64(max(j.Limit, r.Config.Weights.XFMinLimit, 1))
 }
 
-// targets grow without bound as a QOS's target draws near.
-func (r *run) targets(j *job) float64 {
+// targets grow as a QOS's target draws near, until nothing but this is left. The
+// queue time that Maui 3.3.1 compares with its target is the time of day since
+// when the job waits, so that a target once set counts as reached at once.
+func (r *ranking) targets(j *job) float64 {
+	const nearest = .0001
 	w, sum := &r.Config.Weights, 0.0
-	if t := j.qos.QTTarget; t > 0 {
-		sum += w.value("TARGETQUEUETIME", math.Pow(max(.0001, t-float64(r.now-j.since)), -2), 0)
+	if j.qos.QTTarget > 0 {
+		sum += w.value("TARGETQUEUETIME", math.Pow(nearest, -2), 0)
 	}
 	if t := j.qos.XFTarget; t > 0 {
-		sum += w.value("TARGETXFACTOR", math.Pow(max(.0001, t-r.expansion(j)), -2), 0)
+		sum += w.value("TARGETXFACTOR", math.Pow(max(nearest, t-r.expansion(j)), -2), 0)
 	}
 	return sum
 }
 
 // credential: what is configured of user, group, account, QOS and class.
-func (r *run) credential(j *job) float64 {
+func (r *ranking) credential(j *job) float64 {
 	w, c, sum := &r.Config.Weights, r.Config, 0.0
 	for _, of := range []struct {
 		name, owner string
@@ -109,7 +124,7 @@ func (r *run) credential(j *job) float64 {
 }
 
 // resources: what the job asks for.
-func (r *run) resources(j *job) float64 {
+func (r *ranking) resources(j *job) float64 {
 	w, sum := &r.Config.Weights, 0.0
 	for name, x := range map[string]float64{
 		"NODE": float64(j.Nodes), "PROC": float64(j.Tasks * j.each.procs), "MEM": float64(j.Tasks * j.each.mem),
@@ -120,8 +135,41 @@ func (r *run) resources(j *job) float64 {
 			sum += w.value(name, x, 0)
 		}
 	}
+	if uses := r.active[owner{ownerUser, j.User}]; uses != nil {
+		sum += w.value("UPROC", float64(uses[limitProcs]), 0) + w.value("UJOB", float64(uses[limitJobs]), 0)
+	}
 	if w.Sub["PE"] != 0 {
 		sum += w.value("PE", r.equivalents(j), 0)
+	}
+	return sum
+}
+
+// shares is the fair share component: target less usage, in percent.
+func (r *ranking) shares(j *job) (sum float64) {
+	w := &r.Config.Weights
+	for _, o := range r.credentials(j) {
+		used, ok := r.percent(o)
+		of := r.Config.of(o.kind)
+		cred := of.find(o.name)
+		if cred.Target <= 0 {
+			cred = of.find("DEFAULT")
+		}
+		if !ok || cred.Target <= 0 {
+			continue
+		}
+		x := cred.Target - used
+		if strings.HasSuffix(r.Config.FairShare.Policy, "%") {
+			x = 1 - used/cred.Target
+		}
+		switch cred.TargetMode {
+		case '-':
+			x = min(x, 0)
+		case '+':
+			x = max(x, 0)
+		case '^', '%':
+			x = 0
+		}
+		sum += w.value([ownerKinds]string{"FSUSER", "FSGROUP", "FSACCOUNT", "FSCLASS", "FSQOS"}[o.kind], x, 0)
 	}
 	return sum
 }

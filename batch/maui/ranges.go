@@ -22,7 +22,7 @@ func (n *node) timeline() []event {
 
 // room follows how much of a node is free for a job as time goes by.
 type room struct {
-	r      *run
+	r      *planner
 	j      *job
 	n      *node
 	free   quantity
@@ -88,45 +88,61 @@ func (v *room) more() int64 {
 	return v.free.fits(v.j.each)
 }
 
-// stretches lists the times from a moment on at which a node has room for k
-// tasks or more. A stretch ends where the number of tasks falls, and where it
+// stretches goes through the times from a moment on at which a node has room for
+// k tasks or more. A stretch ends where the number of tasks falls, and where it
 // grows; a fall and a growth at one instant that leave enough for the job end
 // none.
-func (r *run) stretches(j *job, n *node, k, from int64) (list []stretch) {
-	v := room{r: r, j: j, n: n}
-	v.begin(k)
-	events := n.timeline()
-	i := 0
-	for ; i < len(events) && events[i].at <= from; i++ {
-		v.apply(events[i])
+type stretches struct {
+	room
+	events []event // to come
+	asked  int64
+	now    stretch
+	active bool
+	k      int64
+}
+
+// stretches begins at a time.
+func (r *planner) stretches(j *job, n *node, k, from int64) stretches {
+	s := stretches{room: room{r: r, j: j, n: n}, events: n.timeline(), asked: j.Tasks, k: k}
+	s.begin(k)
+	for len(s.events) > 0 && s.events[0].at <= from {
+		s.apply(s.events[0])
+		s.events = s.events[1:]
 	}
-	var now stretch
-	active := v.ok()
-	if active {
-		now = stretch{from: from, tasks: k + v.more()}
+	if s.active = s.ok(); s.active {
+		s.now = stretch{from: from, tasks: k + s.more()}
 	}
-	for i < len(events) {
-		at, fell := events[i].at, false
-		for ; i < len(events) && events[i].at == at; i++ {
-			v.apply(events[i])
-			fell = fell || events[i].begin
+	return s
+}
+
+// next is the next stretch; false: there is none.
+func (s *stretches) next() (stretch, bool) {
+	for len(s.events) > 0 {
+		at, fell := s.events[0].at, false
+		for ; len(s.events) > 0 && s.events[0].at == at; s.events = s.events[1:] {
+			s.apply(s.events[0])
+			fell = fell || s.events[0].begin
 		}
-		switch count := k + v.more(); {
-		case active && !v.ok():
-			now.to = at
-			list, active = append(list, now), false
-		case !active && v.ok():
-			now, active = stretch{from: at, tasks: count}, true
-		case active && parts(now.tasks, count, j.Tasks, fell):
-			now.to = at
-			list, now = append(list, now), stretch{from: at, tasks: count}
+		done := s.now
+		switch count, ok := s.k+s.more(), s.ok(); {
+		case s.active && !ok:
+			s.active = false
+		case !s.active && ok:
+			s.now, s.active = stretch{from: at, tasks: count}, true
+			continue
+		case s.active && parts(s.now.tasks, count, s.asked, fell):
+			s.now = stretch{from: at, tasks: count}
+		default:
+			continue
 		}
+		done.to = at
+		return done, true
 	}
-	if active {
-		now.to = never
-		list = append(list, now)
+	if !s.active {
+		return stretch{}, false
 	}
-	return list
+	s.active, s.now.to = false, never
+	return s.now, true
 }
 
 // parts tells whether a change of the number of tasks ends a stretch.
@@ -140,12 +156,27 @@ func parts(was, is, asked int64, fell bool) bool {
 // opening is how many tasks of a job a node could take from a moment on for
 // the job's whole limit, and for how long it has room for them: until the
 // first fall, or the first change behind one growth.
-func (r *run) opening(j *job, n *node, at int64) (tasks, span int64) {
+func (r *planner) opening(j *job, n *node, at int64) (tasks, span int64) {
 	per := max(1, j.TasksPerNode)
 	most := min(max(j.Tasks, j.TasksPerNode), r.room(j, n, at))
-	if j.TasksPerNode > 0 {
-		most -= most % j.TasksPerNode
+	if most -= most % per; most <= 0 {
+		return 0, 0
 	}
+	if j.only {
+		return r.whole(j, n, most, at)
+	}
+	// Which stretches there are does not depend on how many tasks of those that
+	// have room are asked for.
+	if tasks, span = r.joined(j, n, per, at); tasks < per {
+		return 0, 0
+	}
+	return tasks - tasks%per, span
+}
+
+// whole is opening for a job that takes whole nodes: as many tasks as have room
+// on the empty node, by halving.
+func (r *planner) whole(j *job, n *node, most, at int64) (tasks, span int64) {
+	per := max(1, j.TasksPerNode)
 	for most > max(tasks, per-1) {
 		try := (most + tasks + 1) / 2
 		if per > 1 {
@@ -159,15 +190,12 @@ func (r *run) opening(j *job, n *node, at int64) (tasks, span int64) {
 		}
 		tasks, span = got, length
 	}
-	if per > 1 {
-		tasks -= tasks % per
-	}
-	return tasks, span
+	return tasks - tasks%per, span
 }
 
 // room is how many tasks fit beside the running jobs now, or on the empty
 // node at a later time.
-func (r *run) room(j *job, n *node, at int64) int64 {
+func (r *planner) room(j *job, n *node, at int64) int64 {
 	free := n.have
 	free.slots = n.slots(j.Class)
 	if at <= r.now && !j.preemptor {
@@ -183,23 +211,22 @@ func (r *run) room(j *job, n *node, at int64) int64 {
 
 // joined joins the stretches from a moment on until they last for the job's
 // limit: the least number of tasks and the length; 0: not long enough.
-func (r *run) joined(j *job, n *node, k, at int64) (tasks, span int64) {
+func (r *planner) joined(j *job, n *node, k, at int64) (tasks, span int64) {
 	list := r.stretches(j, n, k, at)
-	if len(list) == 0 || list[0].from > at {
+	if !list.active {
 		return 0, 0
 	}
-	limit, end := max(1, j.Limit), list[0].to
-	for i := 1; i < len(list) && end < at+limit && list[i].from == end; i++ {
-		end = list[i].to
-	}
-	if end-at < limit {
-		return 0, 0
-	}
-	whole := list[0]
-	for i, s := range list[1:] {
-		if s.from == whole.to && (i == 0 && s.tasks >= list[0].tasks || whole.to-at < limit) {
-			whole.to, whole.tasks = s.to, min(whole.tasks, s.tasks)
+	whole, _ := list.next()
+	limit, first := max(1, j.Limit), whole.tasks
+	for i := 0; i == 0 || whole.to-at < limit; i++ {
+		s, ok := list.next()
+		if !ok || s.from != whole.to || whole.to-at >= limit && s.tasks < first {
+			break
 		}
+		whole.to, whole.tasks = s.to, min(whole.tasks, s.tasks)
+	}
+	if whole.to-at < limit {
+		return 0, 0
 	}
 	return whole.tasks, whole.to - at
 }

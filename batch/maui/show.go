@@ -66,7 +66,7 @@ func (s *Scheduler) Start(ask Job) (Reservation, bool) {
 }
 
 // first finds the first place for a job that has none.
-func (r *run) first(j *job) (Reservation, bool) {
+func (r *planner) first(j *job) (Reservation, bool) {
 	at, list := int64(never), []placed(nil)
 	for i := range r.parts {
 		if p := &r.parts[i]; j.mayUse(p) && p.procs >= j.procs {

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 const resourceSample = `VERSION 230
@@ -137,9 +139,11 @@ func BenchmarkIterate(b *testing.B) {
 				b.Fatal(err)
 			}
 			nodes, jobs := busy(1000, 10000)
+			before := cpu(b)
 			for b.Loop() {
 				New(c).Iterate(1_000_000, nodes, jobs)
 			}
+			b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op")
 		})
 	}
 }
@@ -160,4 +164,14 @@ func busy(count, waiting int) (nodes []Node, jobs []Job) {
 			Limit: 600 + int64(i*7919%80000), Queued: 900_000 + int64(i)})
 	}
 	return nodes, jobs
+}
+
+// cpu is the processor time of this process, in seconds.
+func cpu(t testing.TB) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

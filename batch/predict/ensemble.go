@@ -26,10 +26,14 @@ type Ensemble struct {
 }
 
 // NewEnsemble has seen no job.
-func NewEnsemble() *Ensemble { return ensembleOf(batch.NewSimilar()) }
+func NewEnsemble() *Ensemble {
+	s := batch.NewSimilar()
+	return &Ensemble{s, Members(s)}
+}
 
-func ensembleOf(s *batch.Similar) *Ensemble {
-	return &Ensemble{s, append([]batch.Belief{batch.Estimate{}, s}, s.Draws(draws)...)}
+// Members are the beliefs of an ensemble of what similar jobs took.
+func Members(s *batch.Similar) []batch.Belief {
+	return append([]batch.Belief{batch.Estimate{}, s}, s.Draws(draws)...)
 }
 
 // Members are the beliefs, in the order in which an Outlook lists waits.
@@ -54,6 +58,9 @@ type Outlook struct {
 
 // seen tells whether the outlook is an ensemble's.
 func (o *Outlook) seen() bool { return len(o.Waits) == members }
+
+// idle tells whether the job is foretold to start at once, whatever is believed.
+func (o *Outlook) idle() bool { return o.seen() && slices.Max(o.Waits) == 0 }
 
 // features is the number of facts a quantile is worked out from.
 const features = 14

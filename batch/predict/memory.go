@@ -16,6 +16,7 @@ type memory struct {
 	Regression regression      `json:"regression"`
 	Correction correction      `json:"correction"`
 	Waits      waits           `json:"waits"`
+	Idle       recent          `json:"idle"`
 	Drift      drift           `json:"drift"`
 	Errors     *batch.Errors   `json:"errors"`
 	Loss       [ways]float64   `json:"loss"`
@@ -38,7 +39,7 @@ const memorySchema = "grid.predict-memory/v1"
 // whose outcome is still to come.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	doc := memory{
-		Schema: memorySchema, Regression: m.regression, Correction: m.correction, Waits: m.waits, Drift: m.drift,
+		Schema: memorySchema, Regression: m.regression, Correction: m.correction, Waits: m.waits, Idle: m.idle, Drift: m.drift,
 		Errors: &m.errors, Loss: m.loss, Judged: m.judged,
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.open)) {
@@ -67,7 +68,7 @@ func (m *Model) UnmarshalJSON(document []byte) error {
 	if doc.Errors != nil {
 		fresh.errors = *doc.Errors
 	}
-	fresh.loss, fresh.judged = doc.Loss, doc.Judged
+	fresh.idle, fresh.loss, fresh.judged = doc.Idle, doc.Loss, doc.Judged
 	for _, k := range doc.Open {
 		p := &promise{id: k.ID, made: k.Made, outlook: k.Outlook, told: Distribution{k.Told}, decided: k.Decided}
 		for i, at := range k.Raw {
@@ -104,6 +105,9 @@ func (d *memory) check() error {
 		if r == nil || len(r.Last) > keptWaits || r.N < len(r.Last) {
 			return fmt.Errorf("waits of class %q", name)
 		}
+	}
+	if len(d.Idle.Last) > keptWaits || d.Idle.N < len(d.Idle.Last) {
+		return fmt.Errorf("waits of those that start at once")
 	}
 	for _, p := range d.Open {
 		if p.Decided < 0 || p.Decided > nLevels || p.ID == "" {

@@ -2,7 +2,9 @@ package predict
 
 import (
 	"container/heap"
+	"maps"
 	"math"
+	"slices"
 
 	"gridbroker/batch"
 )
@@ -15,6 +17,7 @@ type Model struct {
 	waits      waits
 	drift      drift
 	errors     batch.Errors // of the mean of similar jobs
+	idle       recent       // waits of jobs foretold to start at once
 	// loss is the discounted loss of each way to foretell, in seconds: the best
 	// is gone by.
 	loss   [ways]float64
@@ -62,6 +65,10 @@ func (m *Model) Foretell(o Outlook) Distribution { return m.foretell(o).told }
 
 func (m *Model) foretell(o Outlook) *promise {
 	p := &promise{outlook: o}
+	if o.idle() {
+		p.told, p.decided = m.idle.foretell(), nLevels
+		return p
+	}
 	p.raw[byWaits] = m.waits.foretell(&o)
 	by := byWaits
 	if o.seen() {
@@ -117,6 +124,9 @@ func (m *Model) Promise(id string, now int64, o Outlook) Distribution {
 	return p.told
 }
 
+// Learned is the number of starts that it has learned from.
+func (m *Model) Learned() int64 { return m.judged + int64(m.idle.N) }
+
 // Promised tells whether a job's outcome is waited for, and since when.
 func (m *Model) Promised(id string) (made int64, ok bool) {
 	p := m.open[id]
@@ -126,9 +136,17 @@ func (m *Model) Promised(id string) (made int64, ok bool) {
 	return p.made, true
 }
 
+// Open lists the jobs whose outcome is waited for, in the order of their IDs.
+func (m *Model) Open() []string { return slices.Sorted(maps.Keys(m.open)) }
+
 // Known takes in the wait of a job of which there was nothing to foretell: one
 // that started the moment it was submitted, say.
-func (m *Model) Known(o Outlook, wait float64) { m.waits.learn(&o, wait) }
+func (m *Model) Known(o Outlook, wait float64) {
+	m.waits.learn(&o, wait)
+	if o.idle() {
+		m.idle.add(wait, keptWaits)
+	}
+}
 
 // Started takes in the start of a job.
 func (m *Model) Started(id string, at int64) {
@@ -142,7 +160,9 @@ func (m *Model) Started(id string, at int64) {
 		m.decide(p, wait <= math.Ceil(unscale(p.told.at[p.decided])), at)
 	}
 	m.waits.learn(&p.outlook, wait+float64(p.outlook.Waited))
-	if p.outlook.seen() {
+	if p.outlook.idle() {
+		m.idle.add(wait, keptWaits)
+	} else if p.outlook.seen() {
 		m.judge(p, wait)
 		m.errors.Learn(p.outlook.Waits[bySimilar], int64(wait))
 		m.regression.learn(sample{facts: p.facts, Wait: wait})
@@ -163,7 +183,7 @@ func (m *Model) Left(id string, at int64) {
 	for k := p.decided; k < nLevels && wait > 0; k++ {
 		m.correction.learn(p.classes, k, max(0, levels[k]-before)/(1-before))
 	}
-	if wait > 0 && p.outlook.seen() {
+	if wait > 0 && p.outlook.seen() && !p.outlook.idle() {
 		m.regression.learn(sample{facts: p.facts, Wait: wait, Censored: true})
 	}
 	delete(m.open, id)

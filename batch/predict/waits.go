@@ -61,6 +61,11 @@ func (w *waits) foretell(o *Outlook) Distribution {
 	if r == nil || len(r.Last) < leastWaits {
 		r = &w.All
 	}
+	return r.foretell()
+}
+
+// foretell gives the quantiles of the waits; nothing where there are none.
+func (r *recent) foretell() Distribution {
 	if len(r.Last) == 0 {
 		return Distribution{}
 	}

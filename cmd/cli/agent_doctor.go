@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/forecast/agent"
 	"gridbroker/forecast/wire"
+	"gridbroker/plugins"
 )
 
 func agentDoctorCmd(d *deps) *cobra.Command {
@@ -59,7 +59,7 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 		}
 		say(err, "foresee its schedule: %d stretches of free processors in %v", slots, f.horizon)
 	}
-	slurmRights(ctx, d, f, say)
+	guestRights(ctx, ag.Reader, f, say)
 	if f.start == string(wire.Reservation) && ag.Reserve != nil {
 		_, err := ag.Reserve.Reserved(ctx, "gras_")
 		say(err, "list reservations")
@@ -72,20 +72,23 @@ func runAgentDoctor(ctx context.Context, d *deps, f agentRunOptions) error {
 	return nil
 }
 
-// slurmRights says what the account may do at a Slurm of this machine.
-func slurmRights(ctx context.Context, d *deps, f agentRunOptions, say func(error, string, ...any)) {
-	if strings.HasPrefix(f.lrms, "slurm:") {
-		run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
-		rights, err := agent.SlurmRights(ctx, run, account())
-		say(err, "ask Slurm what this account may do")
-		if err == nil {
-			for _, finding := range rights.Check(wire.Way(f.start), f.partition, f.ttl) {
-				if finding.Bad {
-					say(errNotSo, "%s", finding.Text)
-				} else {
-					say(nil, "%s", finding.Text)
-				}
-			}
+// guestRights says what the account may do at a batch system that can tell.
+func guestRights(ctx context.Context, reader plugins.QueueReader, f agentRunOptions, say func(error, string, ...any)) {
+	checker, ok := reader.(plugins.GuestChecker)
+	if !ok {
+		return
+	}
+	guests := plugins.Guests{Reservations: f.start == string(wire.Reservation), TTL: f.ttl}
+	if f.start == string(wire.Partition) {
+		guests.Partition = f.partition
+	}
+	findings, err := checker.CheckGuests(ctx, guests)
+	say(err, "ask %s what this account may do", f.lrms)
+	for _, finding := range findings {
+		if finding.Bad {
+			say(errNotSo, "%s", finding.Text)
+		} else {
+			say(nil, "%s", finding.Text)
 		}
 	}
 }

@@ -47,11 +47,14 @@ the reservations that the scheduler books and needs those of an operator. See
 docs/operators.md, and try grid agent doctor first.
 
 With --listen it tells brokers when jobs would start (POST /forecast), queue
-lengths (/queues) and slots (/slots) from its model, and its figures (/metrics).
+lengths (/queues) and slots (/slots) from its model, and its figures (/metrics);
+without --scheduler it does only that. Starts are told with quantiles that it
+learns from each local job that starts (docs/forecasts.md).
 What it learned and published it keeps in a file, and goes on from there.
 
 It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`,
 		Example: `  grid agent run --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120 --ttl 10m
+  grid agent run --lrms slurm: --cluster cluster1 --listen 127.0.0.1:6111
   grid agent run --lrms local: --cluster here --scheduler http://127.0.0.1:6120 --start plain --token-file agent.token`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd.Context(), d, f) },
@@ -63,7 +66,7 @@ It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`
 func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+urlForms(d))
-	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API")
+	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API (default: nothing is published, see --listen)")
 	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
 	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
 	fl.StringVar(&f.start, "start", "begin", "how guests get their slots: plain, begin, partition, reservation")
@@ -117,14 +120,17 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
-	if f.cluster == "" || f.scheduler == "" {
-		return nil, nil, usageError(errors.New("name the cluster and the scheduler: --cluster NAME --scheduler URL"))
+	if f.cluster == "" || f.scheduler == "" && f.listen == "" {
+		return nil, nil, usageError(errors.New("name the cluster and the scheduler: --cluster NAME --scheduler URL; or, to answer brokers alone, --listen ADDRESS"))
 	}
 	reader, end, err := lrmsReader(d, f.lrms)
 	if err != nil {
 		return nil, nil, usageError(err)
 	}
-	client, base, err := agentClient(d, f.scheduler)
+	client, base, err := http.DefaultClient, "", error(nil)
+	if f.scheduler != "" {
+		client, base, err = agentClient(d, f.scheduler)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
@@ -270,8 +276,16 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 			return err
 		}
 		go serveAgent(ctx, d, l, ag, f)
+		f.listen = l.Addr().String()
 	}
-	serving(d, "agent run", f.listen, fmt.Sprintf("grid: agent of %s (%s), publishing to %s", f.cluster, f.lrms, f.scheduler))
+	text := fmt.Sprintf("grid: agent of %s (%s)", f.cluster, f.lrms)
+	if f.scheduler != "" {
+		text += ", publishing to " + f.scheduler
+	}
+	if f.listen != "" {
+		text += ", answering brokers on " + f.listen
+	}
+	serving(d, "agent run", f.listen, text)
 	return ag.Run(ctx)
 }
 

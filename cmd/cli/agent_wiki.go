@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,9 +46,11 @@ func agentWikiServeCmd(d *deps) *cobra.Command {
 		Short: "Present a cluster to a WIKI scheduler such as Maui",
 		Long: `Serve presents a cluster to an external scheduler that speaks WIKI: Maui, Moab, or
 grid agent schedule. The cluster is either a batch system (--lrms), or a simulated
-one. A batch system is shown but not changed; with --control (Slurm) the scheduler
-starts, cancels, suspends and resumes the jobs there that were submitted with
-sbatch --hold, and the rest is shown as held. A simulated cluster has the nodes of a
+one. A batch system is shown but not changed; with --control the scheduler starts and
+ends jobs there. Of Slurm and HTCondor these are the jobs that their owners hold
+(sbatch --hold; hold = true in a submit description), which it suspends and resumes
+too; the rest is shown as held. Of local: they are all that wait: the site starts
+none itself as long as this runs, and none can be suspended. A simulated cluster has the nodes of a
 resource trace of Maui's and the jobs of a workload trace, whose first job comes
 when the server starts and whose jobs run for their time once the scheduler starts
 them. With --journal the simulated jobs outlive a crash.
@@ -56,13 +59,14 @@ The key that signs every message is read from --key-file, which only its owner
 may read. The signature is no security: it listens on loopback or on a Unix
 socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 		Example: `  grid agent wiki serve --lrms slurm: --key-file wiki.key
+  grid agent wiki serve --lrms condor: --control --key-file wiki.key
   grid agent wiki serve --resources resource.trace --workload workload.trace --listen unix:/run/wiki.sock`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWikiServe(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+urlForms(d))
-	fl.BoolVar(&f.control, "control", false, "let the scheduler start the jobs of --lrms that are held by their owners")
+	fl.BoolVar(&f.control, "control", false, "let the scheduler start and end jobs of --lrms")
 	fl.StringVar(&f.resources, "resources", "", "simulate the nodes of this resource trace `FILE`")
 	fl.StringVar(&f.workload, "workload", "", "with the jobs of this workload trace `FILE`")
 	fl.StringVar(&f.journal, "journal", "", "keep the simulated jobs in `FILE`")
@@ -178,13 +182,22 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 		q, err = handed(q, f.lrms)
 	}
 	s.Manager = &wiki.Presented{Reader: q}
-	return b.Close, err
+	return func() error {
+		if c, ok := q.(io.Closer); ok {
+			return errors.Join(c.Close(), b.Close())
+		}
+		return b.Close()
+	}, err
 }
 
 // handed is a batch system that starts jobs when it is told to.
 func handed(q plugins.QueueReader, rawURL string) (plugins.QueueReader, error) {
 	if h, ok := q.(interface{ Handed() plugins.QueueReader }); ok {
-		return h.Handed(), nil
+		q = h.Handed()
+		if t, ok := q.(interface{ Take() error }); ok {
+			return q, t.Take()
+		}
+		return q, nil
 	}
 	return nil, usageError(fmt.Errorf("--control: %s starts its jobs itself", rawURL))
 }

@@ -24,39 +24,35 @@ one per delegation, whatever the number of jobs that share it. Without ids: all 
 back-ends that keep a credential. Warns of jobs whose wall time the credential will not outlive.
 
 ` + selectionHelp,
-		Example:           "  grid auth proxy && grid auth renew\n  grid auth renew --state running",
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if len(args) == 0 {
-				rs = renewable(s, rs)
-			}
-			set, err := credentialSet(d)
-			if err != nil {
-				return err
-			}
-			if err := renewCredentials(cmd.Context(), d, s, set, rs); err != nil {
-				return err
-			}
-			if d.json {
-				return showJobs(d, "auth.renew", rs)
-			}
-			report(d, rs)
-			for _, r := range rs {
-				if r.Err == nil {
-					fmt.Fprintln(d.env.Out, r.ID)
-				}
-			}
-			return outcomeOf(d, rs, jobErr)
-		},
+		Example: "  grid auth proxy && grid auth renew\n  grid auth renew --state running",
 	}
 	sel.register(cmd)
-	return cmd
+	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runAuthRenew(ctx, d, sel) })
+}
+
+func runAuthRenew(ctx context.Context, d *deps, sel selection) error {
+	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error {
+		if len(sel.ids) == 0 {
+			rs = renewable(s, rs)
+		}
+		set, err := credentialSet(d)
+		if err != nil {
+			return err
+		}
+		if err := renewCredentials(ctx, d, s, set, rs); err != nil {
+			return err
+		}
+		if d.json {
+			return showJobs(d, "auth.renew", rs)
+		}
+		report(d, rs)
+		for _, r := range rs {
+			if r.Err == nil {
+				fmt.Fprintln(d.env.Out, r.ID)
+			}
+		}
+		return outcomeOf(d, rs, jobErr)
+	})
 }
 
 // renewable leaves out jobs at back-ends that keep no credential, and jobs
@@ -134,9 +130,13 @@ func warnShortLife(d *deps, s *session, rs []*jobs.Outcome) {
 	}
 }
 
+type authWatchOptions struct {
+	every   time.Duration // between two rounds
+	forever bool          // also without a live job
+}
+
 func authWatchCmd(d *deps) *cobra.Command {
-	var every time.Duration
-	var forever bool
+	var o authWatchOptions
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Keep the credentials of live jobs alive",
@@ -145,49 +145,45 @@ a stored login before it expires. A new proxy (grid auth proxy) is taken up at t
 Ends when no such job is left, unless --forever; failures are reported and tried again.`,
 		Example: "  grid auth watch &\n  grid auth watch --every 30m --forever",
 		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if every < time.Second {
-				return usageError(fmt.Errorf("--every %s: at least a second", every))
-			}
-			return runAuthWatch(d, cmd, every, forever)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runAuthWatch(cmd.Context(), d, o) },
 	}
-	lengthVar(cmd.Flags(), &every, "every", time.Hour, "how often")
-	cmd.Flags().BoolVar(&forever, "forever", false, "go on when no live job is left")
+	lengthVar(cmd.Flags(), &o.every, "every", time.Hour, "how often")
+	cmd.Flags().BoolVar(&o.forever, "forever", false, "go on when no live job is left")
 	return cmd
 }
 
-func runAuthWatch(d *deps, cmd *cobra.Command, every time.Duration, forever bool) error {
-	ctx := cmd.Context()
+func runAuthWatch(ctx context.Context, d *deps, o authWatchOptions) error {
+	if o.every < time.Second {
+		return usageError(fmt.Errorf("--every %s: at least a second", o.every))
+	}
 	for {
-		live, err := watchRound(d, cmd, every)
+		live, err := watchRound(ctx, d, o.every)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintf(d.env.Err, "grid: %v; trying again in %s\n", err, every)
-		} else if live == 0 && !forever {
+			fmt.Fprintf(d.env.Err, "grid: %v; trying again in %s\n", err, o.every)
+		} else if live == 0 && !o.forever {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(every):
+		case <-time.After(o.every):
 		}
 	}
 }
 
 // watchRound renews once and returns how many jobs there were to renew.
-func watchRound(d *deps, cmd *cobra.Command, every time.Duration) (live int, err error) {
+func watchRound(ctx context.Context, d *deps, every time.Duration) (live int, err error) {
 	set, err := credentialSet(d)
 	if err != nil {
 		return 0, err
 	}
-	if err := renewTokenFile(cmd.Context(), d, set, every); err != nil {
+	if err := renewTokenFile(ctx, d, set, every); err != nil {
 		fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
 	}
-	ctx := cmd.Context()
-	s, rs, err := openJobs(cmd, d, nil, planning{}, selection{live: true}, needs{})
+	s, rs, err := openJobs(ctx, d, planning{}, selection{live: true}, needs{})
 	if err != nil {
 		return 0, err
 	}

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
 )
 
 func cancelCmd(d *deps) *cobra.Command {
@@ -15,20 +19,16 @@ left as they are.
 ` + selectionHelp,
 		Example: `  grid cancel 01k9x
   grid cancel --state queued --since 1h`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := s.jobs.Cancel(cmd.Context(), rs); err != nil {
-				return err
-			}
-			return showJobs(d, "cancel", rs)
-		},
 	}
 	sel.registerAsking(cmd)
-	return cmd
+	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runCancel(ctx, d, sel) })
+}
+
+func runCancel(ctx context.Context, d *deps, sel selection) error {
+	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error {
+		if err := s.jobs.Cancel(ctx, rs); err != nil {
+			return err
+		}
+		return showJobs(d, "cancel", rs)
+	})
 }

@@ -16,8 +16,15 @@ import (
 	"gridbroker/plugins"
 )
 
+type catOptions struct {
+	id          string
+	named       []string // the file, if one is named
+	follow      bool
+	errorStream bool
+}
+
 func catCmd(d *deps) *cobra.Command {
-	var follow, errorStream bool
+	var o catOptions
 	cmd := &cobra.Command{
 		Use:   "cat [-f] ID [FILE]",
 		Short: "Show what a job has written, also while it runs",
@@ -30,24 +37,26 @@ or the file that is named. With --follow it goes on until the job has ended.`,
 		Args:              usageArgs(cobra.RangeArgs(1, 2)),
 		ValidArgsFunction: completeIDs(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args[:1], planning{}, selection{}, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if len(rs) != 1 {
-				return usageError(fmt.Errorf("%s names %s; cat shows one", args[0], counted(len(rs), "job")))
-			}
-			name, err := fileOf(rs[0], args[1:], errorStream)
-			if err != nil {
-				return err
-			}
-			return catJob(cmd.Context(), d, s, rs[0], name, follow)
+			o.id, o.named = args[0], args[1:]
+			return runCat(cmd.Context(), d, o)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
-	cmd.Flags().BoolVarP(&errorStream, "err", "e", false, "standard error instead of standard output")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the job has ended")
+	cmd.Flags().BoolVarP(&o.errorStream, "err", "e", false, "standard error instead of standard output")
 	return cmd
+}
+
+func runCat(ctx context.Context, d *deps, o catOptions) error {
+	return withJobs(ctx, d, selection{ids: []string{o.id}}, func(s *session, rs []*jobs.Outcome) error {
+		if len(rs) != 1 {
+			return usageError(fmt.Errorf("%s names %s; cat shows one", o.id, counted(len(rs), "job")))
+		}
+		name, err := fileOf(rs[0], o.named, o.errorStream)
+		if err != nil {
+			return err
+		}
+		return catJob(ctx, d, s, rs[0], name, o.follow)
+	})
 }
 
 // fileOf is the file that is meant: one that is named, or one of the job's streams.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,9 +9,13 @@ import (
 	"gridbroker/jobs"
 )
 
+type cleanOptions struct {
+	sel    selection
+	forget bool // also what cannot be removed
+}
+
 func cleanCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always}
-	var forget bool
+	o := cleanOptions{sel: selection{asking: always}}
 	cmd := &cobra.Command{
 		Use:   "clean ID...",
 		Short: "Remove ended jobs and their files from the back-ends, and forget them",
@@ -20,23 +25,19 @@ back-ends, and their records here. Output already brought back stays.
 ` + selectionHelp,
 		Example: `  grid clean --state done
   grid clean --forget 01k9x`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := s.jobs.Clean(cmd.Context(), rs, forget); err != nil {
-				return err
-			}
-			return cleaned(d, rs)
-		},
 	}
-	sel.registerAsking(cmd)
-	cmd.Flags().BoolVar(&forget, "forget", false, "forget jobs even where they still run or cannot be removed")
-	return cmd
+	o.sel.registerAsking(cmd)
+	cmd.Flags().BoolVar(&o.forget, "forget", false, "forget jobs even where they still run or cannot be removed")
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runClean(ctx, d, o) })
+}
+
+func runClean(ctx context.Context, d *deps, o cleanOptions) error {
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		if err := s.jobs.Clean(ctx, rs, o.forget); err != nil {
+			return err
+		}
+		return cleaned(d, rs)
+	})
 }
 
 func cleaned(d *deps, rs []*jobs.Outcome) error {

@@ -126,6 +126,7 @@ func verbs(d *deps) []*cobra.Command {
 		followCmd(d),
 		configCmd(d),
 		watchCmd(d),
+		adoptCmd(d),
 		logCmd(d),
 		outputCmd(d),
 		cancelCmd(d),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -168,9 +169,26 @@ func configError(path string, err error) error {
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := e.Position()
-		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), strings.TrimPrefix(e.Error(), "toml: ")}
+		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), tomlMistake(strings.TrimPrefix(e.Error(), "toml: "))}
 	}
 	return &settingError{path, err.Error()}
+}
+
+// wrongKind is how the reader of TOML says that a setting is of another kind.
+var wrongKind = regexp.MustCompile(`^cannot decode TOML (\S+) into .* of type (\S+)$`)
+
+// tomlMistake puts the names of types into the user's words.
+func tomlMistake(said string) string {
+	m := wrongKind.FindStringSubmatch(said)
+	if m == nil {
+		return said
+	}
+	want, known := map[string]string{"[]string": `a list of texts, ["..."]`, "string": `a text, "..."`, "bool": "true or false", "int": "a whole number",
+		"int64": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number"}[m[2]]
+	if !known {
+		want = "something else: see grid config show"
+	}
+	return fmt.Sprintf("here is a TOML %s, and there must be %s", m[1], want)
 }
 
 // abs makes a path given by the user absolute; "~" is the home directory, in

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"reflect"
+	"time"
 
 	"gridbroker/credential"
 	"gridbroker/environment"
@@ -47,6 +48,7 @@ func jobDocuments() []Documented {
 		kindOf[runDocument]("run", 1, "run: the job, and what it printed"),
 		kindOf[textDocument]("run.show", 1, "run --show: the description"),
 		kindOf[followDocument]("follow", 1, "follow: one document for each change of a job"),
+		kindOf[adoptDocument]("adopt", 1, "adopt: jobs at back-ends that came into the records"),
 		kindOf[probeDocument]("probe", 2, "probe: how a test job fared at each resource"),
 		kindOf[pingDocument]("ping", 2, "ping: whether services are up, and whether they let us in"),
 		kindOf[healthDocument]("health", 2, "health: what is known of resources' failures"),
@@ -96,15 +98,19 @@ func siteDocuments() []Documented {
 		kindOf[argvDocument]("tags.slurm", 2, "tags publish slurm: the command"),
 		kindOf[textDocument]("tags.publish", 1, "tags publish glue1, glue2, rte: the text"),
 		kindOf[daemon.State]("manager.show", 2, "manager show"),
+		kindOf[managerTree]("manager.tree", 1, "manager show --tree"),
 		kindOf[budgetDocument]("budget", 2, "budget"),
 		kindOf[scheduler.Reasons]("scheduler.explain", 2, "scheduler explain"),
+		kindOf[vresDocument]("agent.vres", 1, "agent vres: one document for each look"),
 		kindOf[eventDocument]("agent.schedule", 2, "agent schedule: one document for each decision"),
 		kindOf[shown]("sim.queue.show", 2, "sim queue --show"),
 		kindOf[simForecastDocument]("sim.forecast", 1, "sim forecast"),
+		kindOf[simSlotsDocument]("sim.forecast.slots", 1, "sim forecast --slots"),
 		kindOf[simQueueDocument]("sim.queue", 2, "sim queue"),
 		kindOf[simCacheDocument]("sim.cache", 2, "sim cache"),
 		kindOf[simTreeDocument]("sim.tree", 2, "sim tree"),
 		kindOf[sim.Result]("sim.grid", 2, "sim grid"),
+		kindOf[sim.Variation]("sim.grid.vary", 1, "sim grid --vary"),
 		kindOf[textDocument]("sim.workload", 1, "sim workload: the text, or the file that was written"),
 	}
 }
@@ -267,6 +273,14 @@ type simForecastDocument struct {
 	Skip  float64       `json:"skip_percent"`
 	Procs int           `json:"procs"`
 	Runs  []forecastRun `json:"runs"`
+}
+
+type simSlotsDocument struct {
+	Trace  string        `json:"trace"`
+	Load   float64       `json:"load"`
+	Length time.Duration `json:"length"`
+	Procs  int           `json:"procs"`
+	Runs   []slotRun     `json:"runs"`
 }
 
 type simQueueDocument struct {

@@ -83,7 +83,7 @@ func envListCmd(d *deps, open openNode) *cobra.Command {
 			list := []environmentView{}
 			for _, def := range catalog.All() {
 				v := environmentView{Definition: def, Cached: node.Store().Cached(def.Digest)}
-				if err := node.Policy.Check(def, true); err != nil {
+				if err := node.Allow(def); err != nil {
 					v.Refused = err.Error()
 				}
 				list = append(list, v)

@@ -20,6 +20,7 @@ const (
 	exitPartial     = 5
 	exitUncertain   = 6
 	exitInterrupted = 130
+	exitTerminated  = 143
 )
 
 // An ExitCode is what the command's exit status says.
@@ -40,6 +41,7 @@ func ExitCodes() []ExitCode {
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
 		{exitNoJob, "Of grid run: there was no job to get an exit code from. Otherwise it ends with the command's own."},
 		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
+		{exitTerminated, "Ended by SIGTERM; what was recorded stays."},
 	}
 }
 
@@ -64,7 +66,7 @@ func exitCode(ctx context.Context, err error) int {
 		return e.code
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return exitInterrupted
+		return interruption(ctx)
 	}
 	if _, ok := errors.AsType[*jobs.UnrecordedError](err); ok {
 		return exitUncertain

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/infosys"
 	"gridbroker/rank"
@@ -22,7 +23,7 @@ func published(n glue.Opt[int64]) string {
 // explanation prints why resources match or do not; at most limit rejected
 // ones where it is above 0.
 func explanation(d *deps, x *broker.Explanation, limit int) error {
-	for _, part := range []func(*deps, *broker.Explanation) error{judged, filterTable, clauseTable, nearestMisses, unpublished} {
+	for _, part := range []func(*deps, *broker.Explanation) error{judged, filterTable, clauseTable, environmentLines, nearestMisses, unpublished} {
 		if err := part(d, x); err != nil {
 			return err
 		}
@@ -86,6 +87,17 @@ func cut(s string, n int) string {
 	return s
 }
 
+// environmentLines tell where the runtime environments are that the job asks for.
+func environmentLines(d *deps, x *broker.Explanation) error {
+	for i, l := range x.Environments {
+		if i == 0 {
+			heading(d, "Runtime environments the job asks for")
+		}
+		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(l.String()))
+	}
+	return nil
+}
+
 func nearestMisses(d *deps, x *broker.Explanation) error {
 	if len(x.Nearest) == 0 {
 		return nil
@@ -141,7 +153,7 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 func alike(rs []broker.RejectedLine) int {
 	n := 1
 	for n < len(rs) && rs[n].Obstacles == rs[0].Obstacles && rs[n].Reason.Filter == rs[0].Reason.Filter &&
-		rs[n].Reason.Want == rs[0].Reason.Want && rs[n].Reason.Have == rs[0].Reason.Have {
+		rs[n].Reason.Want.Compare(rs[0].Reason.Want) == 0 && rs[n].Reason.Have.Compare(rs[0].Reason.Have) == 0 {
 		n++
 	}
 	return n
@@ -153,7 +165,7 @@ func rejectedRow(r *broker.RejectedLine, n int) []string {
 	if r.Reason.Temporary {
 		lasting = "for now"
 	}
-	want := cut(r.Reason.Want, 60)
+	want := cut(r.Reason.Want.String(), 60)
 	if c := r.Reason.Clause; c != nil && c.Line > 0 {
 		want = fmt.Sprintf("%s (%d:%d)", want, c.Line, c.Col)
 	}
@@ -167,7 +179,7 @@ func rejectedRow(r *broker.RejectedLine, n int) []string {
 	if r.Obstacles > 0 {
 		misses = strconv.Itoa(r.Obstacles)
 	}
-	return []string{name, r.Site, misses, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have, 70)}
+	return []string{name, r.Site, misses, string(r.Reason.Filter), lasting, want, cut(r.Reason.Have.String(), 70)}
 }
 
 // relaxations prints what small changes of the job would open.

@@ -26,6 +26,8 @@ type followOptions struct {
 	install bool
 	renew   time.Duration
 	pause   time.Duration
+	replan  time.Duration
+	moves   int
 }
 
 func followCmd(d *deps) *cobra.Command {
@@ -37,6 +39,10 @@ func followCmd(d *deps) *cobra.Command {
 when those before them are done, the jobs that waited for scouts, and failed jobs
 again as their retries allow; it fetches the output of jobs whose description
 says AutoOutput = true, and keeps the credentials of jobs alive.
+
+A job that has waited in a queue for half an hour (--replan) is planned anew, and
+taken back and sent elsewhere where it is expected to end sooner by more than the
+forecasts may be wrong by: once its back-end has said that it will not run.
 
 There is one such process for a state directory. --install makes it a systemd
 unit of the user that starts with the session; --once does what is due and ends,
@@ -57,6 +63,8 @@ for cron.`,
 	cmd.Flags().BoolVar(&f.once, "once", false, "do what is due now, and end")
 	cmd.Flags().BoolVar(&f.install, "install", false, "install and start a systemd unit of the user")
 	lengthVar(cmd.Flags(), &f.renew, "renew", time.Hour, "how often credentials of jobs are renewed")
+	lengthVar(cmd.Flags(), &f.replan, "replan", 30*time.Minute, "plan jobs anew that have waited in a queue for this `time`; 0: never")
+	cmd.Flags().IntVar(&f.moves, "replan-moves", 2, "take one job back `N` times at most")
 	lengthVar(cmd.Flags(), &f.pause, "pause", time.Minute, "the longest `time` between two looks")
 	return cmd
 }
@@ -147,7 +155,8 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	if err := f.takeUp(ctx); err != nil || len(f.jobs) == 0 {
 		return false, err
 	}
-	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery)})
+	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery),
+		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}})
 	if err != nil {
 		return false, err
 	}
@@ -274,6 +283,7 @@ Documentation=man:grid-follow(1)
 ExecStart=%s follow
 Restart=on-failure
 RestartSec=30
+SuccessExitStatus=143
 
 [Install]
 WantedBy=default.target

@@ -14,9 +14,10 @@ import (
 // second of a signal, whichever.
 func TestSignalsEndEverything(t *testing.T) {
 	dir := t.TempDir()
-	// A rank that takes minutes: nothing of the evaluation looks at the context.
+	// Requirements that take minutes: an expression that runs into its bound is one of many.
 	job := filepath.Join(dir, "slow.jdl")
-	text := `Executable = "/bin/true"; Requirements = regexp("(a*)*(a*)*(a*)*(a*)*b\\1\\2$", "` + strings.Repeat("a", 4000) + `");`
+	slow := `regexp("(a*)*(a*)*(a*)*(a*)*b\\1\\2$", "` + strings.Repeat("a", 4000) + `")`
+	text := `Executable = "/bin/true"; Requirements = ` + slow + strings.Repeat(" || "+slow, 300) + `;`
 	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +48,9 @@ func TestSignalsEndEverything(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				cmd.Process.Kill()
 				<-ended
+			}
+			if code, want := cmd.ProcessState.ExitCode(), 128+int(sig); code != want {
+				t.Errorf("%v, %v: exit code %d, want %d", args, sig, code, want)
 			}
 			if took := time.Since(start); took > 4*time.Second { // a second, and the rest for a machine that is busy
 				t.Errorf("%v, %v: ended after %v", args, sig, took)

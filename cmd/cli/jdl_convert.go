@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,7 +51,6 @@ them in order.`,
 	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
 	f.BoolVar(&c.lossy, "lossy", false, "leave out what the other language cannot say, with a warning")
 	f.BoolVar(&c.noFiles, "no-files", false, "do not look whether the input files exist")
-	_ = cmd.MarkFlagRequired("to")
 	_ = cmd.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"adl", "xrsl", "sbatch", "condor", "json", "jdl"}, cobra.ShellCompDirectiveNoFileComp))
 	dialect := dialectFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -71,6 +71,9 @@ type converter struct {
 }
 
 func (c *converter) run(path string, d jdl.Dialect) error {
+	if c.to == "" {
+		return usageError(errors.New("say the language to write with --to: adl, xrsl, sbatch, condor, json or jdl"))
+	}
 	opts := []jdl.Option{jdl.WithDialect(d)}
 	if c.noFiles {
 		opts = append(opts, jdl.WithoutFiles())

@@ -88,11 +88,29 @@ func (l *lateHistory) Ended(ctx context.Context, ends []plugins.End) error {
 	return nil
 }
 
-// openJobs opens a session and selects jobs for a verb by the ids of its command
-// line and the selection, asking the back-ends about them first where the verb
-// wants that.
-func openJobs(cmd *cobra.Command, d *deps, ids []string, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
-	sel.ids, sel.verb = ids, cmd.Name()
+// jobsVerb makes a verb about jobs of a command: its arguments are their ids.
+func jobsVerb(d *deps, cmd *cobra.Command, sel *selection, run func(context.Context) error) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, completeIDs(d)
+	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
+		sel.ids, sel.verb = ids, cmd.Name()
+		return run(cmd.Context())
+	}
+	return cmd
+}
+
+// withJobs does something with the jobs of a selection, in a session of its own.
+func withJobs(ctx context.Context, d *deps, sel selection, do func(*session, []*jobs.Outcome) error) error {
+	s, rs, err := openJobs(ctx, d, planning{}, sel, needs{})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return do(s, rs)
+}
+
+// openJobs opens a session and selects jobs, asking the back-ends about them
+// first where the verb wants that.
+func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) (*session, []*jobs.Outcome, error) {
 	if sel.asking != never {
 		warm(d) // a connection is likely to follow
 	}
@@ -101,7 +119,7 @@ func openJobs(cmd *cobra.Command, d *deps, ids []string, p planning, sel selecti
 	if err != nil {
 		return nil, nil, err
 	}
-	rs, err := s.selected(cmd.Context(), d, sel)
+	rs, err := s.selected(ctx, d, sel)
 	if err != nil {
 		s.close()
 		return nil, nil, err

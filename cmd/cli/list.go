@@ -1,12 +1,20 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
 )
 
+type listOptions struct {
+	sel  selection
+	view jobView
+}
+
 func listCmd(d *deps) *cobra.Command {
-	var sel selection
-	var view jobView
+	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [ID...]",
 		Short: "List the recorded jobs without asking anybody",
@@ -19,22 +27,16 @@ Without any, all recorded jobs.`,
   grid list --exit '!=0' --sort -ended --limit 20
   grid list --where 'cpu_time_seconds > 3600 && site == "CERN"' -o csv
   grid list --json | jq -r '.jobs[] | select(.exit_code != 0) | .id'`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := view.check(); err != nil {
-				return err
-			}
-			sel.all = sel.all || len(args) == 0 && !sel.given()
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return viewJobs(d, "list", rs, view)
-		},
 	}
-	sel.register(cmd)
-	view.register(cmd)
-	return cmd
+	o.sel.register(cmd)
+	o.view.register(cmd)
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runList(ctx, d, o) })
+}
+
+func runList(ctx context.Context, d *deps, o listOptions) error {
+	if err := o.view.check(); err != nil {
+		return err
+	}
+	o.sel.all = o.sel.all || len(o.sel.ids) == 0 && !o.sel.given()
+	return withJobs(ctx, d, o.sel, func(_ *session, rs []*jobs.Outcome) error { return viewJobs(d, "list", rs, o.view) })
 }

@@ -22,9 +22,13 @@ type jobLog struct {
 	Error   string       `json:"error,omitempty"`
 }
 
+type logOptions struct {
+	sel selection
+	own bool // without the back-end's log
+}
+
 func logCmd(d *deps) *cobra.Command {
-	var sel selection
-	var own bool
+	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log ID...",
 		Short: "Show every action taken with a job, and its back-end's own log",
@@ -34,28 +38,24 @@ what the back-end itself has logged about it.
 ` + selectionHelp,
 		Example: `  grid log 01k9x
   grid log --own 01k9x`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			logs, err := readLogs(cmd.Context(), s, rs, !own)
-			if err != nil {
-				return err
-			}
-			if d.json {
-				return printJSON(d, "log", logDocument{logs})
-			}
-			printLogs(d, rs, logs)
-			return nil
-		},
 	}
-	sel.register(cmd)
-	cmd.Flags().BoolVar(&own, "own", false, "leave the back-end's log out")
-	return cmd
+	o.sel.register(cmd)
+	cmd.Flags().BoolVar(&o.own, "own", false, "leave the back-end's log out")
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runLog(ctx, d, o) })
+}
+
+func runLog(ctx context.Context, d *deps, o logOptions) error {
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		logs, err := readLogs(ctx, s, rs, !o.own)
+		if err != nil {
+			return err
+		}
+		if d.json {
+			return printJSON(d, "log", logDocument{logs})
+		}
+		printLogs(d, rs, logs)
+		return nil
+	})
 }
 
 func readLogs(ctx context.Context, s *session, rs []*jobs.Outcome, backend bool) ([]jobLog, error) {

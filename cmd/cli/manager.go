@@ -63,26 +63,54 @@ func managerCmd(d *deps) *cobra.Command {
 }
 
 func managerShowCmd(d *deps) *cobra.Command {
-	var certs managerTLS
+	var f managerShowOptions
 	cmd := &cobra.Command{
-		Use:     "show URL",
-		Short:   "Show a manager's place in the tree, its tables and its jobs",
-		Example: "  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem",
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Use:   "show URL",
+		Short: "Show a manager's place in the tree, its tables and its jobs",
+		Long: `Show prints what a manager tells of itself: its parent, its resources, its jobs, and
+for each neighbour what is free in that direction and what it was told.
+
+--tree asks its neighbours, too, and theirs, and prints the whole tree: what each
+system has free, what waits and runs with each manager, and what each believes to
+be free above and below it. --job also tells with which manager that job is now.`,
+		Example: `  grid manager show https://m1.example.org:7700 --cert me.pem --key me.key --ca grid.pem
+  grid manager show https://m1.example.org:7700 --tree --job 4711 --cert me.pem --key me.key --ca grid.pem`,
+		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runManagerShow(cmd.Context(), d, certs, args[0])
+			return runManagerShow(cmd.Context(), d, f, args[0])
 		},
 	}
-	certs.register(cmd)
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.tree, "tree", false, "show the whole tree")
+	cmd.Flags().StringVar(&f.job, "job", "", "with --tree: tell where job `ID` is")
 	return cmd
 }
 
-func runManagerShow(ctx context.Context, d *deps, certs managerTLS, name string) error {
+// managerShowOptions are those of grid manager show.
+type managerShowOptions struct {
+	managerTLS
+	tree bool
+	job  string
+}
+
+func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name string) error {
 	if err := checkManagerURL("URL", name); err != nil {
 		return usageError(err)
 	}
-	cfg, err := certs.config(d)
+	if f.job != "" && !f.tree {
+		return usageError(errors.New("--job is for --tree"))
+	}
+	cfg, err := f.config(d)
 	if err != nil {
+		return err
+	}
+	if f.tree {
+		t, err := readTree(ctx, daemon.Client(cfg), name)
+		if err == nil && d.json {
+			return printJSON(d, "manager.tree", *t)
+		} else if err == nil {
+			err = printManagers(d, t, f.job)
+		}
 		return err
 	}
 	s, err := fetchState(ctx, daemon.Client(cfg), name)

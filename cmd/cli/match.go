@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -254,6 +255,9 @@ func termsTable(d *deps, policy string, j *broker.JobPlan, limit int) error {
 			if !t.OK {
 				known = "nobody said"
 			}
+			if len(t.Quantiles) > 0 {
+				known = oddsText(t.Quantiles)
+			}
 			rows = append(rows, []string{label(r.Resource), t.Name, t.Source, fmt.Sprintf("%.4g %s", t.Raw, t.Unit), fmt.Sprintf("%.0f", t.Seconds),
 				fmt.Sprintf("%.0f", t.Uncertainty), fmt.Sprintf("%.0f%%", 100*t.Weight), span(t.Age), known})
 		}
@@ -267,6 +271,27 @@ func termsTable(d *deps, policy string, j *broker.JobPlan, limit int) error {
 		fmt.Fprintln(d.env.Out, "expected = (wait + stage-in + run + overhead) / success; wait = its words (forecast, queue, counters, response, prior) by weight")
 	}
 	return table(d, columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
+}
+
+// oddsText writes the quantiles of a wait nearest to 10, 50 and 90 %.
+func oddsText(list []rank.Quantile) string {
+	var parts []string
+	for _, chance := range []float64{0.1, 0.5, 0.9} {
+		q := nearestQuantile(list, chance)
+		parts = append(parts, fmt.Sprintf("%.0f %% within %s", 100*q.Chance, span(q.Wait)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nearestQuantile is the one of the list, which is not empty, nearest to a chance.
+func nearestQuantile(list []rank.Quantile, chance float64) rank.Quantile {
+	near := list[0]
+	for _, q := range list {
+		if math.Abs(q.Chance-chance) < math.Abs(near.Chance-chance) {
+			near = q
+		}
+	}
+	return near
 }
 
 // reportServices says on standard error which services did not help.

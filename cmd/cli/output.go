@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,11 +27,15 @@ type jobOutput struct {
 	Error string        `json:"error,omitempty"`
 }
 
+type outputOptions struct {
+	sel     selection
+	dir     string   // below which the jobs' directories are made
+	files   []string // names or patterns; empty: all
+	attempt int      // 0: the last
+}
+
 func outputCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always}
-	var dir string
-	var want []string
-	var attempt int
+	o := outputOptions{sel: selection{asking: always}}
 	cmd := &cobra.Command{
 		Use:   "output ID...",
 		Short: "Bring the output files of jobs back",
@@ -44,32 +50,38 @@ NAME-ID.attemptN.
 		Example: `  grid output 01k9x
   grid output --state done --dir results
   grid output --file '*.log' --since 1h`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			got, err := s.jobs.Output(cmd.Context(), rs, jobs.Wanted{Dir: abs(d, dir), Files: want, Attempt: attempt})
-			if err != nil {
-				return err
-			}
-			return printOutput(d, rs, got, len(args) > 0)
-		},
 	}
-	sel.register(cmd)
-	cmd.Flags().StringVar(&dir, "dir", ".", "`directory` below which the jobs' directories are made")
-	cmd.Flags().IntVar(&attempt, "attempt", 0, "output of the job's attempt `N`, the first is 1 (default: the last that reached a back-end)")
-	cmd.Flags().StringArrayVar(&want, "file", nil, "only files of this `name` or pattern; may be repeated")
-	return cmd
+	o.sel.register(cmd)
+	cmd.Flags().StringVar(&o.dir, "dir", ".", "`directory` below which the jobs' directories are made")
+	cmd.Flags().IntVar(&o.attempt, "attempt", 0, "output of the job's attempt `N`, the first is 1 (default: the last that reached a back-end)")
+	cmd.Flags().StringArrayVar(&o.files, "file", nil, "only files of this `name` or pattern; may be repeated")
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runOutput(ctx, d, o) })
 }
 
-func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named bool) error {
+func runOutput(ctx context.Context, d *deps, o outputOptions) error {
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, o.dir), Files: o.files, Attempt: o.attempt})
+		if err != nil {
+			return err
+		}
+		return printOutput(d, rs, got, asked{named: len(o.sel.ids) > 0, files: o.files})
+	})
+}
+
+// asked is what the command line says of the output it wants.
+type asked struct {
+	named bool     // jobs by their ids
+	files []string // names or patterns
+}
+
+func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, what asked) error {
+	nothing := !slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return r.Err != nil || len(got[r.ID].Files) > 0 })
 	failed := func(r *jobs.Outcome) error {
-		if r.Err == nil && named && !r.Final() && len(got[r.ID].Files) == 0 {
+		switch none := r.Err == nil && len(got[r.ID].Files) == 0; {
+		case none && what.named && !r.Final():
 			return errNotYet(r)
+		case none && len(what.files) > 0 && (what.named || nothing):
+			return errNoneNamed(r, what.files)
 		}
 		if missing := got[r.ID].Missing; r.Err == nil && len(missing) > 0 {
 			return fmt.Errorf("job %s left no %s", r.ID, strings.Join(missing, ", "))
@@ -96,15 +108,22 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		}
 	}
 	reportBy(d, rs, func(r *jobs.Outcome) error {
+		err := failed(r)
 		switch {
-		case r.Err != nil || len(got[r.ID].Files) > 0:
-			return failed(r)
+		case err != nil || len(got[r.ID].Files) > 0:
+			return err
 		case !r.Final():
 			return errNotYet(r)
+		case len(what.files) > 0:
+			return errNoneNamed(r, what.files)
 		}
 		return fmt.Errorf("job %s has no output files", r.ID)
 	})
 	return outcomeOf(d, rs, failed)
+}
+
+func errNoneNamed(r *jobs.Outcome, files []string) error {
+	return fmt.Errorf("job %s left no file named %s", r.ID, strings.Join(files, " or "))
 }
 
 func errNotYet(r *jobs.Outcome) error {

@@ -114,7 +114,7 @@ func printPong(d *deps, p pong) {
 		fmt.Fprintf(out, "%s\n  down: %s\n", p.URL, p.Error)
 		return
 	}
-	fmt.Fprintf(out, "%s\n  up: %s %s, answered in %.0f ms\n", p.URL, p.Interface, strings.Join(p.Versions, " "), p.Seconds*1000)
+	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms\n", p.URL, strings.Join(append([]string{p.Interface}, p.Versions...), " "), p.Seconds*1000)
 	who := ""
 	if p.Identity != "" {
 		who = " as " + p.Identity

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ func runResources(d *deps, cmd *cobra.Command, f resourcesOptions) error {
 		return err
 	}
 	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	if err := where.judge(d, snap.Resources); err != nil {
 		return err
 	}
 	snap.Resources = where.filter(snap.Resources)
@@ -276,6 +280,44 @@ func parseWhere(text string) (condition, error) {
 
 // scopeWords are names that stand for a side of the match.
 var scopeWords = map[string]bool{"other": true, "self": true, "target": true, "my": true, "parent": true}
+
+// judge warns of names that no resource publishes, and refuses an expression
+// that is a condition for none.
+func (c condition) judge(d *deps, rs []glue.Resource) error {
+	if c.expr == nil || len(rs) == 0 {
+		return nil
+	}
+	eval := classad.NewEvaluation(c.ad)
+	var other classad.Value
+	for i := range rs {
+		v := eval.Eval(c.expr, &rs[i])
+		if v.Kind() == classad.Bool || v.IsUndefined() || v.IsError() {
+			return c.missing(d, rs)
+		}
+		other = v
+	}
+	return usageError(fmt.Errorf("--where: no condition: it is %s, neither true nor false", classad.UnparseValue(other)))
+}
+
+// missing warns of names outside of glue's table that no resource has.
+func (c condition) missing(d *deps, rs []glue.Resource) error {
+	for _, name := range c.unknown {
+		expr, err := classad.ParseExpr("--where", []byte("other."+name))
+		if err != nil {
+			return err
+		}
+		eval := classad.NewEvaluation(c.ad)
+		if slices.ContainsFunc(rs, func(r glue.Resource) bool { return !eval.Eval(expr, &r).IsUndefined() }) {
+			continue
+		}
+		hint := ""
+		if near := classad.Nearest(name, glue.Names()); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		fmt.Fprintf(d.env.Err, "warning: --where: no resource publishes %s%s\n", foreign.Text(name), hint)
+	}
+	return nil
+}
 
 // filter keeps the resources for which the expression is true.
 func (c condition) filter(rs []glue.Resource) []glue.Resource {

@@ -1,15 +1,23 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"gridbroker/jobs"
 )
 
+type resubmitOptions struct {
+	planning planning
+	sel      selection
+	same     bool // where it was tried before, too
+	force    bool // also what is done
+	wait     bool
+}
+
 func resubmitCmd(d *deps) *cobra.Command {
-	var p planning
-	sel := selection{asking: always}
-	var again, wait, force bool
+	o := resubmitOptions{sel: selection{asking: always}}
 	cmd := &cobra.Command{
 		Use:   "resubmit ID...",
 		Short: "Send jobs anew that have ended or never arrived",
@@ -26,58 +34,44 @@ that failed, and grid watch sends those after them.
 ` + selectionHelp,
 		Example: `  grid resubmit 01k9x
   grid resubmit --state failed,lost --since 1d --wait`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p.seeded = cmd.Flags().Changed("seed")
-			s, rs, err := openJobs(cmd, d, args, p, sel, needs{services: true, scouts: scouting{on: true, follow: wait}})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := s.jobs.Resubmit(cmd.Context(), rs, jobs.Anew{Discover: rediscover(d, s, p.discovery), Anywhere: again, Done: force}); err != nil {
-				return err
-			}
-			if wait {
-				if err := followJobs(cmd.Context(), d, s, p.discovery, rs, true); err != nil {
-					return err
-				}
-			}
-			return showJobs(d, "resubmit", rs)
-		},
 	}
-	p.register(cmd.Flags())
-	sel.registerAsking(cmd)
-	cmd.Flags().BoolVar(&again, "same", false, "also to resources where the job was tried before")
-	cmd.Flags().BoolVar(&force, "force", false, "also jobs that are done, with exit code 0")
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the jobs to their end")
-	return cmd
+	o.planning.register(cmd.Flags())
+	o.sel.registerAsking(cmd)
+	cmd.Flags().BoolVar(&o.same, "same", false, "also to resources where the job was tried before")
+	cmd.Flags().BoolVar(&o.force, "force", false, "also jobs that are done, with exit code 0")
+	cmd.Flags().BoolVarP(&o.wait, "wait", "w", false, "follow the jobs to their end")
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error {
+		o.planning.seeded = cmd.Flags().Changed("seed")
+		return runResubmit(ctx, d, o)
+	})
 }
 
-func refreshCmd(d *deps) *cobra.Command {
-	sel := selection{asking: ifStates}
-	cmd := &cobra.Command{
-		Use:   "refresh ID...",
-		Short: "Renew what was delegated for jobs",
-		Long: `Refresh brings the credentials up to date that back-ends keep for jobs, so that
-long jobs outlive the proxy they were submitted with.
-
-` + selectionHelp,
-		Example:           `  grid refresh --state queued,running`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := s.jobs.Renew(cmd.Context(), rs); err != nil {
-				return err
-			}
-			return showJobs(d, "refresh", rs)
-		},
+func runResubmit(ctx context.Context, d *deps, o resubmitOptions) error {
+	s, rs, err := openJobs(ctx, d, o.planning, o.sel, needs{services: true, scouts: scouting{on: true, follow: o.wait}})
+	if err != nil {
+		return err
 	}
-	sel.register(cmd)
-	return cmd
+	defer s.close()
+	anew := jobs.Anew{Discover: rediscover(d, s, o.planning.discovery), Anywhere: o.same, Done: o.force}
+	if err := s.jobs.Resubmit(ctx, rs, anew); err != nil {
+		return err
+	}
+	if !o.same {
+		tellSame(d, rs)
+	}
+	if o.wait {
+		if err := followJobs(ctx, d, s, o.planning.discovery, rs, true); err != nil {
+			return err
+		}
+	}
+	return showResubmitted(d, rs, o.wait)
+}
+
+// showResubmitted prints jobs; where they were waited for, how they ended is the
+// exit status.
+func showResubmitted(d *deps, rs []*jobs.Outcome, waited bool) error {
+	if err := showJobs(d, "resubmit", rs); err != nil || !waited {
+		return err
+	}
+	return outcomeOf(d, rs, endErr)
 }

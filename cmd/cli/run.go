@@ -140,12 +140,12 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		Seen: func(os []*jobs.Outcome) { st.follow(ctx, os[0]) },
 	})
 	if errors.Is(err, context.Canceled) {
-		return runInterrupted(d, s, o)
+		return runInterrupted(ctx, d, s, o)
 	}
 	if err != nil {
 		return err
 	}
-	if err := runOutput(ctx, d, s, o, f); err != nil {
+	if err := outputOfRun(ctx, d, s, o, f); err != nil {
 		return err
 	}
 	if d.json {
@@ -167,7 +167,7 @@ func runExit(o *jobs.Outcome) error {
 	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}
 }
 
-func runOutput(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOptions) error {
+func outputOfRun(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOptions) error {
 	if len(f.outputs) == 0 || o.Handle.ID == "" {
 		return nil
 	}
@@ -187,17 +187,18 @@ func runOutput(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runO
 }
 
 // runInterrupted asks, at a terminal, whether the job shall go on.
-func runInterrupted(d *deps, s *session, o *jobs.Outcome) error {
-	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) error {
+	code := interruption(ctx)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer stop()
 	sel := selection{sure: true}
 	if d.env.InTerminal && !o.Final() && confirm(d, "cancel "+o.ID+" of", sel, false, 1) == nil {
 		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {
 			return err
 		}
-		return &exitError{exitInterrupted, fmt.Errorf("cancelled %s", o.ID)}
+		return &exitError{code, fmt.Errorf("cancelled %s", o.ID)}
 	}
-	return &exitError{exitInterrupted, fmt.Errorf("interrupted; the job goes on: grid watch %s, grid cancel %s", o.ID, o.ID)}
+	return &exitError{code, fmt.Errorf("interrupted; the job goes on: grid watch %s, grid cancel %s", o.ID, o.ID)}
 }
 
 // describe writes the description of a command's job. clean removes what was packed for it.

@@ -132,15 +132,20 @@ func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store,
 }
 
 func schedulerInitCmd(d *deps, file *string) *cobra.Command {
-	database := ""
+	database, restored := "", false
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a configuration, a key and the database, or bring the database up to date",
 		Long: `Init writes a configuration file where there is none, with an embedded database
 and an administrator's token, makes the key, and brings the database's schema up
-to this program's version. It changes nothing that is there.`,
-		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid`,
-		Args:    usageArgs(cobra.NoArgs),
+to this program's version. It changes nothing that is there.
+
+With --restored it notes that the database is an older copy brought back: jobs
+that were sent since are looked for at their sites before they are sent again.
+Say it before any replica is started.`,
+		Example: `  grid scheduler init --file /etc/grid/scheduler.toml --database postgres://grid@db/grid
+  grid scheduler init --file /etc/grid/scheduler.toml --restored`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := runSchedulerInit(d, *file, database); err != nil {
 				return err
@@ -154,10 +159,14 @@ to this program's version. It changes nothing that is there.`,
 				return err
 			}
 			fmt.Fprintf(d.env.Err, "grid: the database is up to date\n")
+			if restored {
+				return s.Restored(cmd.Context(), d.env.Now())
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&database, "database", "sqlite:scheduler.db", "for a new configuration: sqlite:`FILE`, or postgres://USER@HOST/NAME")
+	cmd.Flags().BoolVar(&restored, "restored", false, "the database is an older copy, brought back")
 	return cmd
 }
 

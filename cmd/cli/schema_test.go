@@ -126,7 +126,7 @@ func closed(v any) {
 // unseen are the published schemas of which the scripts have printed no document, but for those that need servers
 // which not every machine has.
 func unseen(dir string) ([]string, error) {
-	needServers := []string{"grid.budget", "grid.scheduler.explain", "grid.manager.show", "grid.agent.schedule", "grid.env.image",
+	needServers := []string{"grid.budget", "grid.scheduler.explain", "grid.manager.show", "grid.agent.schedule", "grid.agent.vres", "grid.env.image",
 		"grid.env.verify", "grid.env.gc", "grid.env.push", "grid.auth.renew", "grid.follow.install"}
 	var out []string
 	for _, d := range cli.Documents() {

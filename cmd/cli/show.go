@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -23,34 +24,30 @@ it used.
 ` + selectionHelp,
 		Example: `  grid show 01k9x
   grid show --json 01k9x --jq '.jobs[0].past'`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if d.json {
-				if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
-					return err
-				}
-				return outcomeOf(d, rs, jobErr)
-			}
-			for i, r := range rs {
-				if i > 0 {
-					fmt.Fprintln(d.env.Out)
-				}
-				showJob(d, r)
-			}
-			return outcomeOf(d, rs, jobErr)
-		},
 	}
 	sel.register(cmd)
-	return cmd
+	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runShow(ctx, d, sel) })
 }
 
-// show prints one job in full; what is not known has no line.
+func runShow(ctx context.Context, d *deps, sel selection) error {
+	return withJobs(ctx, d, sel, func(_ *session, rs []*jobs.Outcome) error {
+		if d.json {
+			if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
+				return err
+			}
+			return outcomeOf(d, rs, jobErr)
+		}
+		for i, r := range rs {
+			if i > 0 {
+				fmt.Fprintln(d.env.Out)
+			}
+			showJob(d, r)
+		}
+		return outcomeOf(d, rs, jobErr)
+	})
+}
+
+// showJob prints one job in full; what is not known has no line.
 func showJob(d *deps, o *jobs.Outcome) {
 	fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, o.ID), foreign.Text(o.Name))
 	say := func(label, format string, args ...any) {
@@ -78,6 +75,7 @@ func showJob(d *deps, o *jobs.Outcome) {
 	}{{"created", o.Created}, {"sent", o.Sent}, {"submitted", o.Submitted}, {"started", o.Started}, {"ended", o.Ended}, {"kept until", o.Expires}} {
 		say(t.label, "%s", moment(d, t.at))
 	}
+	showStart(d, o, say)
 	showForecast(d, o, say)
 	showUse(d, o, say)
 	showPast(d, o)
@@ -93,6 +91,33 @@ func moment(d *deps, t time.Time) string {
 		return t.Local().Format(time.DateTime) + "  (in " + span(-length) + ")"
 	}
 	return t.Local().Format(time.DateTime) + "  (" + span(length) + " ago)"
+}
+
+// odds are the 10, 50 and 90 % quantiles of a job's start as they were foretold;
+// false where they were not.
+func odds(o *jobs.Outcome) (low, middle, high time.Time, ok bool) {
+	if o.Sent.IsZero() || len(o.StartOdds) == 0 {
+		return low, middle, high, false
+	}
+	at := func(chance float64) time.Time { return o.Sent.Add(nearestQuantile(o.StartOdds, chance).Wait) }
+	return at(0.1), at(0.5), at(0.9), true
+}
+
+// showStart compares the start foretold with the true one.
+func showStart(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
+	low, middle, high, ok := odds(o)
+	if !ok {
+		return
+	}
+	text := fmt.Sprintf("start %s to %s (8 of 10), half by %s", low.Local().Format(time.DateTime), high.Local().Format(time.DateTime), middle.Local().Format(time.DateTime))
+	switch {
+	case o.Started.IsZero():
+	case o.Started.Before(low.Add(-time.Minute)):
+		text += "; it was earlier"
+	case o.Started.After(high.Add(time.Minute)):
+		text += "; it was later"
+	}
+	say("foretold", "%s", text)
 }
 
 // showForecast compares the expected completion with the true one.

@@ -21,6 +21,8 @@ type forecastOptions struct {
 	load     float64
 	skip     float64
 	classes  bool
+	slots    slotOptions
+	stray    error // a flag that does not apply
 }
 
 func simForecastCmd(d *deps) *cobra.Command {
@@ -43,12 +45,24 @@ Printed are the pinball loss (of a point forecast it is the mean absolute error)
 as part of the mean wait, in doublings of a minute, and in seconds; the part of
 the jobs that waited or were foretold to that started before the 10 % quantile
 and after the 90 % quantile (both should be 10 %); and the median width of the
-interval between (sharpness). A job teaches when it starts. See docs/forecasts.md.`,
+interval between (sharpness). A job teaches when it starts. See docs/forecasts.md.
+
+With --slots a real agent follows the cluster instead, by looks that are late, lost
+or out of order, and the slots that it publishes are held against what came. Of
+those that begin so far ahead: how often one processor stayed free for --length;
+the part of the published processors that did, that were free when the slot
+began, and that were withdrawn before; the mean chance told, that a slot stays
+free as a whole;
+and the part published of all processors that were idle that long.`,
 		Example: `  grid sim forecast --trace KTH-SP2-1996-2.1-cln.swf.gz
   grid sim forecast --trace ctc.swf.gz --policy easy,fcfs,conservative --classes
-  grid sim forecast --trace sdsc.swf.gz --load 0.8 --json`,
+  grid sim forecast --trace sdsc.swf.gz --load 0.8 --json
+  grid sim forecast --trace kth.swf.gz --slots --belief estimate,history --loss 0.1`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSimForecast(cmd.Context(), d, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.stray = onlyForSlots(cmd, f.slots)
+			return runSimForecast(cmd.Context(), d, f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.trace, "trace", "", "trace `FILE` (SWF, plain or gzip); - is standard input")
@@ -57,10 +71,19 @@ interval between (sharpness). A job teaches when it starts. See docs/forecasts.m
 	fl.Float64Var(&f.load, "load", 1, "divide the times of submission by `F`")
 	fl.Float64Var(&f.skip, "skip", 5, "`PERCENT` of the jobs, the first, that only teach")
 	fl.BoolVar(&f.classes, "classes", false, "also how the calibrated quantiles did by queue, size and lead time")
+	slotFlags(cmd, &f.slots)
 	return cmd
 }
 
 func (f forecastOptions) check() error {
+	if f.stray != nil {
+		return f.stray
+	}
+	if f.slots.on {
+		if err := f.slots.check(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.trace == "":
 		return fmt.Errorf("no trace: give --trace FILE")
@@ -97,6 +120,9 @@ func runSimForecast(ctx context.Context, d *deps, f forecastOptions) error {
 	w, err := in.workload()
 	if err != nil {
 		return err
+	}
+	if f.slots.on {
+		return runSimSlots(ctx, d, f, w)
 	}
 	var runs []forecastRun
 	for _, p := range f.policies {

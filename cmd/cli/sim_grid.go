@@ -21,6 +21,7 @@ type simGridOptions struct {
 	csv, html, svg  string
 	journal         string
 	count, parallel int
+	vary            string
 }
 
 func simGridCmd(d *deps) *cobra.Command {
@@ -41,9 +42,15 @@ that the sites' agents publish: our planner, the published one); tree (managers 
 sites and domains); independent (every job stays at its user's site); oracle (the
 start of each job is known at every site, run times included; what comes later is
 not). Where the scenario has failures, or life = true, jobs of the broker's policies
-are recorded, followed and sent again as by the command.`,
+are recorded, followed and sent again as by the command.
+
+--vary plays the scenario for several values of one key, and tells which policy has
+the least mean wait at each: load, local-load, estimate (factor on the times that
+users ask for), refresh (of every site's state), spread (speed of the fastest site
+over that of the slowest), max-procs, loss.`,
 		Example: `  grid sim grid testdata/scenarios/hybrid.toml
   grid sim grid testdata/scenarios/hybrid.toml --policy random,hybrid --seeds 10 --html report.html
+  grid sim grid testdata/scenarios/hybrid.toml --vary load=0.1,0.3,0.5,0.7 --html winners.html
   grid sim grid scenario.toml --json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSimGrid(cmd.Context(), d, f, args[0]) },
@@ -56,6 +63,7 @@ are recorded, followed and sent again as by the command.`,
 	fl.StringVar(&f.csv, "csv", "", "write the figures to `FILE`")
 	fl.StringVar(&f.html, "html", "", "write a report to `FILE`, which needs no other file")
 	fl.StringVar(&f.svg, "svg", "", "write the distributions of waits to `FILE`")
+	fl.StringVar(&f.vary, "vary", "", "`KEY=V1,V2,...`: compare for each of these values")
 	fl.StringVar(&f.journal, "resume", "", "keep runs in `FILE`, and play only those that it does not have")
 	return cmd
 }
@@ -70,6 +78,9 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	}
 	for _, line := range s.Left() {
 		fmt.Fprintln(d.env.Err, "grid:", line)
+	}
+	if f.vary != "" {
+		return f.runVaried(ctx, d, s)
 	}
 	bar, stop := showProgress(d)
 	began := d.env.Now()

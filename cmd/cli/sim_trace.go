@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"strconv"
@@ -33,6 +34,9 @@ func openTrace(d *deps, path string, procs int, load float64) (*traceInput, erro
 		r, err = swf.NewReader("standard input", d.env.In)
 	} else {
 		r, err = swf.Open(abs(d, path))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageError(err)
 	}
 	if err != nil {
 		return nil, err

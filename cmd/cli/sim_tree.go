@@ -162,15 +162,12 @@ func writeTreeStarts(name string, jobs []tree.Job, starts []tree.Start) error {
 func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int) (last *tree.Result, jobs []tree.Job, err error) {
 	sum, squares := map[string]float64{}, map[string]float64{}
 	for seed := 1; seed <= seeds; seed++ {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
 		if jobs = list; jobs == nil {
 			if jobs, err = p.Work.Draw(uint64(seed)); err != nil {
 				return nil, nil, err
 			}
 		}
-		if last, err = tree.Run(p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed)); err != nil {
+		if last, err = tree.Run(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed)); err != nil {
 			return nil, nil, err
 		}
 		for k, v := range last.Metrics() {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -95,14 +94,6 @@ func opener(d *deps, c config, b *plugins.Registry, where discovery) *infosys.Op
 	find := sync.OnceValues(func() (*credential.Set, error) { return credentialSet(d) })
 	o := infosys.NewOpener(infosys.Env{
 		Dir: d.env.Dir, Resolver: c.Resolver, Now: d.env.Now, VO: where.onlyVO, Extra: where.extra,
-		// An information system is asked as anybody: it gets no credential.
-		TLS: func(_ context.Context, host string) (*tls.Config, error) {
-			set, err := trusting(find())
-			if err != nil {
-				return nil, err
-			}
-			return set.Trust.ClientConfig(nil, host), nil
-		},
 		Dialer: func(withCredential bool) (*credential.Dialer, error) {
 			set, err := trusting(find())
 			switch {

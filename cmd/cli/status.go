@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,9 +9,13 @@ import (
 	"gridbroker/jobs"
 )
 
+type statusOptions struct {
+	sel  selection
+	view jobView
+}
+
 func statusCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always, live: true}
-	var view jobView
+	o := statusOptions{sel: selection{asking: always, live: true}}
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
 		Short: "Ask the back-ends how jobs are",
@@ -24,23 +29,17 @@ Without any, all jobs that have not ended.`,
   grid status 01k9 --json
   grid status --since 2h --state failed,lost
   grid status --group 01k9 --columns id,name,host,exit --sort -ran`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := view.check(); err != nil {
-				return err
-			}
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return viewJobs(d, "status", rs, view)
-		},
 	}
-	sel.register(cmd)
-	view.register(cmd)
-	return cmd
+	o.sel.register(cmd)
+	o.view.register(cmd)
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runStatus(ctx, d, o) })
+}
+
+func runStatus(ctx context.Context, d *deps, o statusOptions) error {
+	if err := o.view.check(); err != nil {
+		return err
+	}
+	return withJobs(ctx, d, o.sel, func(_ *session, rs []*jobs.Outcome) error { return viewJobs(d, "status", rs, o.view) })
 }
 
 // showJobs prints jobs and makes their errors the exit status.

@@ -26,6 +26,7 @@ type submitOptions struct {
 	scouts int
 	via    via
 
+	priority          float64
 	scoutsSet, viaSet bool
 }
 
@@ -69,6 +70,7 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
 	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port; \"\": to none")
 	cmd.Flags().BoolVar(&f.via.orDirect, "or-direct", false, "with --via: what the scheduler does not take is sent directly")
+	cmd.Flags().Float64Var(&f.priority, "priority", 0, "of the jobs at a central scheduler: what each processor-hour costs (default: Priority of the description, or 1)")
 	return cmd
 }
 
@@ -78,6 +80,9 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 		return err
 	}
 	all := jobsOf(files)
+	if err := prioritise(all, f.priority); err != nil {
+		return err
+	}
 	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: f.wait, set: f.scoutsSet, most: f.scouts}}
 	if f.dryRun {
 		n.records = mayRecords
@@ -135,7 +140,7 @@ func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f
 		return nil, snap, err
 	}
 	p, err := planAll(ctx, s, files, references(snap))
-	if err == nil && central != nil && f.via.orDirect {
+	if err == nil && central != nil {
 		f.via.ahead(p, central)
 	}
 	return p, snap, err

@@ -110,6 +110,9 @@ func describe(node *environment.Node, name string) tags.Tag {
 
 // tagsChanged is how a change of tags ends: with a document for machines, else without a word.
 func tagsChanged(d *deps, change, vo string, names []string, err error) error {
+	if _, bad := errors.AsType[*environment.TagError](err); bad {
+		return usageError(err)
+	}
 	if err != nil || !d.json {
 		return err
 	}

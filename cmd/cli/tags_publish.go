@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func ldif(d *deps, f *tagOptions, script bool, args []string, write func([]tags.
 		argv := append([]string{d.env.Exe, "tags", "publish"}, args...)
 		return printText(d, "tags.publish", args[0], tags.Script(append(argv, "--store", abs(d, f.store))))
 	}
-	list, err := tagStore(d, f).All()
+	list, err := tagStore(d, f).Published()
 	if err != nil {
 		return err
 	}
@@ -35,25 +36,48 @@ func ldif(d *deps, f *tagOptions, script bool, args []string, write func([]tags.
 }
 
 func publishGLUE1Cmd(d *deps, f *tagOptions) *cobra.Command {
-	var dn string
+	var dn, static string
 	var script bool
 	cmd := &cobra.Command{
 		Use: "glue1", Short: "GLUE 1.3: values to add to a sub-cluster, as a GIP plugin prints them", Args: usageArgs(cobra.NoArgs),
 		Long: `Glue1 prints the change that adds the tags to a GlueSubCluster. With --script it
 prints the plugin itself: put it beside the BDII's other plugins, executable, by
-a rename, for a BDII also runs files whose names begin with a dot.`,
+a rename, for a BDII also runs files whose names begin with a dot. With --static it
+prints the site's static LDIF with the tags in it, for a BDII without plugins.`,
 		Example: `  grid tags publish glue1 --subcluster GlueSubClusterUniqueID=ce,... --script > tags.new
   chmod 755 tags.new && mv tags.new /var/lib/bdii/gip/plugin/tags`,
 		RunE: func(*cobra.Command, []string) error {
 			if !strings.Contains(dn, "=") {
 				return usageError(fmt.Errorf("--subcluster %q is no DN", dn))
 			}
+			if static != "" {
+				return publishStatic(d, f, dn, static)
+			}
 			return ldif(d, f, script, []string{"glue1", "--subcluster", dn}, func(l []tags.Tag) string { return tags.GLUE1(dn, l) })
 		},
 	}
 	cmd.Flags().StringVar(&dn, "subcluster", "", "`DN` of the GlueSubCluster")
 	cmd.Flags().BoolVar(&script, "script", false, "print the plugin")
+	cmd.Flags().StringVar(&static, "static", "", "print this LDIF `FILE` with the tags added")
+	cmd.MarkFlagsMutuallyExclusive("script", "static")
 	return cmd
+}
+
+// publishStatic prints a site's own LDIF with the tags in it.
+func publishStatic(d *deps, f *tagOptions, dn, file string) error {
+	text, err := os.ReadFile(abs(d, file))
+	if err != nil {
+		return err
+	}
+	list, err := tagStore(d, f).Published()
+	if err != nil {
+		return err
+	}
+	out, err := tags.GLUE1Static(string(text), dn, list)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return printText(d, "tags.publish", "glue1", out)
 }
 
 func publishGLUE2Cmd(d *deps, f *tagOptions) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 
 	"gridbroker/broker"
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 	"gridbroker/rank"
@@ -35,6 +36,20 @@ func schedulerURL(flag string, set bool, c config) string {
 	return strings.Replace(raw, "http://", "grid+http://", 1)
 }
 
+// prioritise gives all jobs a priority at the scheduler; 0: each its own.
+func prioritise(all []*jdl.Job, priority float64) error {
+	if priority == 0 {
+		return nil
+	}
+	if !(priority > 0 && priority <= jdl.MaxPriority) {
+		return usageError(fmt.Errorf("--priority %v: say a number above 0, up to %.0f", priority, float64(jdl.MaxPriority)))
+	}
+	for _, j := range all {
+		j.SetPriority(priority)
+	}
+	return nil
+}
+
 // resource is the scheduler as something to submit to.
 func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resource, error) {
 	back, ok := reg.ForURL(v.url)
@@ -56,13 +71,19 @@ func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resourc
 	return &rs[0], nil
 }
 
-// ahead puts the scheduler before all that a plan has found. What it refuses, or
-// where it cannot be reached, goes to the next choice; an outcome that is not
-// known stops there, as everywhere: no job is sent twice.
+// ahead puts the scheduler before all that a plan has found, or with no
+// --or-direct in the place of it: which sites will do for a job is for the
+// scheduler to find. What it refuses, or where it cannot be reached, goes to the
+// next choice, if there is one; an outcome that is not known stops there, as
+// everywhere: no job is sent twice.
 func (v via) ahead(p *broker.Plan, r *glue.Resource) {
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
-		j.Choices = append([]rank.Ranked{{Candidate: rank.Candidate{Resource: r, Endpoint: r.Endpoints[0]}}}, j.Choices...)
+		next := j.Choices
+		if !v.orDirect {
+			next = nil
+		}
+		j.Choices = append([]rank.Ranked{{Candidate: rank.Candidate{Resource: r, Endpoint: r.Endpoints[0]}}}, next...)
 		j.Err = nil
 	}
 }

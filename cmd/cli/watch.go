@@ -13,9 +13,13 @@ import (
 	"gridbroker/plugins"
 )
 
+type watchOptions struct {
+	planning planning
+	sel      selection
+}
+
 func watchCmd(d *deps) *cobra.Command {
-	var p planning
-	sel := selection{asking: ifStates, live: true}
+	o := watchOptions{sel: selection{asking: ifStates, live: true}}
 	cmd := &cobra.Command{
 		Use:   "watch [ID...]",
 		Short: "Follow jobs until they have ended",
@@ -29,33 +33,34 @@ Without any, all jobs that have not ended.`,
 		Example: `  grid watch
   grid watch --since 1h
   grid submit sweep.jdl | grid watch -`,
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p.seeded = cmd.Flags().Changed("seed")
-			s, rs, err := openJobs(cmd, d, args, p, sel, needs{services: true, scouts: scouting{on: true, follow: true}})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			err = followJobs(cmd.Context(), d, s, p.discovery, rs, false)
-			if d.json {
-				if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
-					return jerr
-				}
-			}
-			if err != nil {
-				return err
-			}
-			return outcomeOf(d, rs, endErr)
-		},
 	}
-	p.register(cmd.Flags())
-	sel.register(cmd)
-	return cmd
+	o.planning.register(cmd.Flags())
+	o.sel.register(cmd)
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error {
+		o.planning.seeded = cmd.Flags().Changed("seed")
+		return runWatch(ctx, d, o)
+	})
 }
 
-// follow waits for jobs and shows them meanwhile.
+func runWatch(ctx context.Context, d *deps, o watchOptions) error {
+	s, rs, err := openJobs(ctx, d, o.planning, o.sel, needs{services: true, scouts: scouting{on: true, follow: true}})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	err = followJobs(ctx, d, s, o.planning.discovery, rs, false)
+	if d.json {
+		if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
+			return jerr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return outcomeOf(d, rs, endErr)
+}
+
+// followJobs waits for jobs and shows them meanwhile.
 func followJobs(ctx context.Context, d *deps, s *session, where discovery, rs []*jobs.Outcome, brief bool) error {
 	show := changeLines(d, rs, brief)
 	if d.env.Terminal && !d.json {

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -30,26 +33,20 @@ func whyCmd(d *deps) *cobra.Command {
 that was, and which command helps.
 
 ` + selectionHelp,
-		Example:           "  grid why 01k9x\n  grid why --state failed --since 1d",
-		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeIDs(d),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rs, err := openJobs(cmd, d, args, planning{}, sel, needs{})
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return printWhy(d, rs)
-		},
+		Example: "  grid why 01k9x\n  grid why --state failed --since 1d",
 	}
 	sel.register(cmd)
-	return cmd
+	return jobsVerb(d, cmd, &sel, func(ctx context.Context) error { return runWhy(ctx, d, sel) })
 }
 
-func printWhy(d *deps, rs []*jobs.Outcome) error {
+func runWhy(ctx context.Context, d *deps, sel selection) error {
+	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error { return printWhy(ctx, d, s, rs) })
+}
+
+func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) error {
 	doc := whyDocument{Jobs: []whyJob{}}
 	for _, r := range rs {
-		doc.Jobs = append(doc.Jobs, whyJob{r.ID, reasons(d, r)})
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, append(reasons(d, r), theirReasons(ctx, s, r)...)})
 	}
 	if d.json {
 		return printJSON(d, "why", doc)
@@ -66,7 +63,7 @@ func printWhy(d *deps, rs []*jobs.Outcome) error {
 	return nil
 }
 
-// why is the story of a job in sentences.
+// reasons are the story of a job in sentences.
 func reasons(d *deps, o *jobs.Outcome) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -89,6 +86,32 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 		add("Asked just now, %s could not say: %v.", firstOf(o.At, "its computing element"), o.Err)
 	}
 	return out
+}
+
+// theirReasons are those of the back-end that has the job.
+func theirReasons(ctx context.Context, s *session, o *jobs.Outcome) []string {
+	back, _ := s.backends.For(o.Handle.Interface)
+	e, can := back.(plugins.Explainer)
+	if !can || o.State != plugins.Queued || o.Handle.ID == "" {
+		return nil
+	}
+	list, err := e.Why(ctx, o.Handle)
+	if err != nil {
+		return []string{fmt.Sprintf("%s did not say why: %v.", firstOf(o.At, o.Handle.Endpoint), err)}
+	}
+	for i, text := range list {
+		list[i] = sentence(text)
+	}
+	return list
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
 func because(reason string) string {
@@ -147,6 +170,9 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 		chosen += ")"
 	}
 	out = append(out, chosen+".")
+	for _, said := range o.Environments {
+		out = append(out, said+".")
+	}
 	switch o.State {
 	case plugins.Running:
 		out = append(out, fmt.Sprintf("It has been running for %s%s.", ranText(d, o), on(o.Host)))
@@ -155,6 +181,7 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 	default:
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), because(o.Reason)))
 	}
+	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 {
 		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(d.env.Now())
 		if left > 0 {
@@ -164,6 +191,22 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 		}
 	}
 	return out
+}
+
+// whyNotYet tells when a job that waits there was foretold to start.
+func whyNotYet(d *deps, o *jobs.Outcome) []string {
+	low, middle, high, ok := odds(o)
+	if !ok || !o.Started.IsZero() || o.State == plugins.Running || o.State == plugins.Held {
+		return nil
+	}
+	now := d.env.Now()
+	switch {
+	case now.Before(low):
+		return []string{fmt.Sprintf("Eight of ten such jobs start there between %s and %s from now, half of them within %s.", span(low.Sub(now)), span(high.Sub(now)), span(middle.Sub(now)))}
+	case now.Before(high):
+		return []string{fmt.Sprintf("Nine of ten such jobs start there within %s from now.", span(high.Sub(now)))}
+	}
+	return []string{fmt.Sprintf("Nine of ten such jobs would have started %s ago: it waits longer than was to be expected.", span(now.Sub(high)))}
 }
 
 func on(host string) string {

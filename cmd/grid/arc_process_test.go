@@ -107,7 +107,8 @@ func (w *world) settle(states string) []jobLine {
 			return jobs
 		}
 		if time.Now().After(end) {
-			w.t.Fatalf("%d jobs do not go on: %+v", left, jobs)
+			out, msg, _ := w.try("status", "--all", "-v")
+			w.t.Fatalf("%d jobs do not go on: %+v\n%s%s", left, jobs, out, msg)
 		}
 	}
 }

@@ -38,7 +38,11 @@ func (u *user) grid(want int, args ...string) (stdout, stderr string) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	code := cli.Main(ctx, cli.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: u.dir, Now: time.Now, UID: os.Getuid(),
+	var environ []string
+	for name, value := range u.env {
+		environ = append(environ, name+"="+value)
+	}
+	code := cli.Main(ctx, cli.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: u.dir, Now: time.Now, UID: os.Getuid(), Environ: environ,
 		Exe: os.Args[0], Getenv: func(name string) string { return u.env[name] }}, args)
 	if code != want {
 		u.t.Fatalf("grid %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), errs.String())

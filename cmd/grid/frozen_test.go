@@ -16,9 +16,7 @@ import (
 // on when the user has long given up: what it took then is found, and there is
 // nothing twice. It freezes a server that other tests use: it runs alone.
 func TestFrozenARC(t *testing.T) {
-	if os.Getenv("GRID_ALONE") == "" {
-		t.Skip("freezes a server: run-tests.sh runs it when nothing else does")
-	}
+	alone(t)
 	bed := testbed.NeedARC(t)
 	url := bed.REST10[0]
 	pids := serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "run"))

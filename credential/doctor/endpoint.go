@@ -29,7 +29,7 @@ func (d Doctor) Endpoint(ctx context.Context, endpoint string, set *credential.S
 	if u.Port() == "" {
 		host = net.JoinHostPort(u.Hostname(), "443")
 	}
-	hello, f := d.handshake(ctx, host, u.Hostname(), set)
+	hello, f := d.handshake(ctx, host, set)
 	if f != nil {
 		return []credential.Finding{*f}
 	}
@@ -44,25 +44,17 @@ type hello struct {
 	accepted [][]byte // the CAs it names when asking
 }
 
-func (d Doctor) handshake(ctx context.Context, host, name string, set *credential.Set) (*hello, *credential.Finding) {
+func (d Doctor) handshake(ctx context.Context, host string, set *credential.Set) (*hello, *credential.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	h := &hello{host: host}
-	cfg := set.Trust.ClientConfig(nil, name)
-	cfg.GetClientCertificate = func(req *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		h.asked, h.accepted = true, req.AcceptableCAs
-		return &tls.Certificate{}, nil
-	}
-	dialer := &tls.Dialer{Config: cfg}
-	conn, err := dialer.DialContext(ctx, "tcp", host)
-	if brokenOff(err) { // A-REX spoils a handshake now and then
-		conn, err = dialer.DialContext(ctx, "tcp", host)
-	}
+	dialer := &credential.Dialer{Trust: set.Trust, Timeout: d.timeout(), Asked: func(authorities [][]byte) { h.asked, h.accepted = true, authorities }}
+	conn, err := dialer.Dial(ctx, "tcp", host)
 	if err != nil {
 		return nil, connectProblem(host, set, err)
 	}
 	defer conn.Close()
-	h.state = conn.(*tls.Conn).ConnectionState()
+	h.state = conn.ConnectionState()
 	return h, nil
 }
 

@@ -54,15 +54,15 @@ type AC struct {
 func FromCertificate(c *x509.Certificate) ([]*AC, error) {
 	for _, e := range c.Extensions {
 		if e.Id.Equal(OIDACSequence) {
-			return ParseSequence(e.Value)
+			return parseSequence(e.Value)
 		}
 	}
 	return nil, nil
 }
 
-// ParseSequence reads the value of the proxy extension: SEQUENCE OF SEQUENCE
+// parseSequence reads the value of the proxy extension: SEQUENCE OF SEQUENCE
 // OF AttributeCertificate.
-func ParseSequence(der []byte) ([]*AC, error) {
+func parseSequence(der []byte) ([]*AC, error) {
 	in := cryptobyte.String(der)
 	var outer, inner cryptobyte.String
 	if !in.ReadASN1(&outer, cbasn1.SEQUENCE) || !in.Empty() {
@@ -225,15 +225,15 @@ func (ac *AC) parseSyntax(in cryptobyte.String) bool {
 			return false
 		}
 		if tag == cbasn1.OCTET_STRING || tag == cbasn1.UTF8String {
-			ac.FQANs = append(ac.FQANs, ShortFQAN(string(value)))
+			ac.FQANs = append(ac.FQANs, shortFQAN(string(value)))
 		}
 	}
 	return true
 }
 
-// ShortFQAN drops the parts of an FQAN that say nothing: "/Role=NULL" and the
+// shortFQAN drops the parts of an FQAN that say nothing: "/Role=NULL" and the
 // long abandoned "/Capability=...".
-func ShortFQAN(fqan string) string {
+func shortFQAN(fqan string) string {
 	fqan, _, _ = strings.Cut(fqan, "/Capability=")
 	return strings.TrimSuffix(fqan, "/Role=NULL")
 }

@@ -26,16 +26,20 @@ type Answer struct {
 
 // Client asks VOMS servers.
 type Client struct {
-	// TLS is the configuration for a host: the user's certificate, the CAs,
-	// host name verification.
-	TLS func(host string) *tls.Config
+	// Dial connects by TLS with the user's certificate, and verifies the
+	// server's chain and host name.
+	Dial func(ctx context.Context, network, addr string) (Conn, error)
 	// Stagger is how long one server may take before the next is asked as
 	// well. 0: 3 s.
 	Stagger time.Duration
 	// Timeout bounds one attempt at one server. 0: 20 s.
 	Timeout time.Duration
-	// Dial replaces net.Dialer.DialContext in tests.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Conn is a TLS connection: a *tls.Conn, or what holds one.
+type Conn interface {
+	net.Conn
+	ConnectionState() tls.ConnectionState
 }
 
 // ServerError is one server's failure, with its own words where it spoke.
@@ -148,22 +152,13 @@ func (c *Client) speak(ctx context.Context, s Server, req Request, exchange func
 
 // connect opens a TLS connection and checks that the server is the one that
 // vomses names. Stop closes it, as does the end of the context.
-func (c *Client) connect(ctx context.Context, s Server) (conn *tls.Conn, stop func(), err error) {
-	dial := c.Dial
-	if dial == nil {
-		dial = (&net.Dialer{}).DialContext
-	}
-	raw, err := dial(ctx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+func (c *Client) connect(ctx context.Context, s Server) (conn Conn, stop func(), err error) {
+	conn, err = c.Dial(ctx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 	if err != nil {
 		return nil, nil, err
 	}
-	cancel := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	stop = func() { cancel(); raw.Close() }
-	conn = tls.Client(raw, c.TLS(s.Host))
-	if err := conn.HandshakeContext(ctx); err != nil {
-		stop()
-		return nil, nil, err
-	}
+	cancel := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop = func() { cancel(); conn.Close() }
 	if dn := DN(conn.ConnectionState().PeerCertificates[0].RawSubject); s.DN != "" && !SameDN(dn, s.DN) {
 		stop()
 		return nil, nil, &ServerError{Server: s, Code: "server-dn", Said: fmt.Sprintf("it shows the certificate of %s, but %s:%d expects %s", dn, s.File, s.Line, s.DN)}

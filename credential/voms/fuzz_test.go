@@ -8,7 +8,7 @@ import (
 func FuzzVomses(f *testing.F) {
 	f.Add("\"vo\" \"host\" \"15000\" \"/DC=org/CN=h\" \"vo\" \"24\"\n# c\nvo h 1 '/CN=a b' vo")
 	f.Fuzz(func(t *testing.T, text string) {
-		servers, err := ParseVomses("f", strings.NewReader(text))
+		servers, err := parseVomses("f", strings.NewReader(text))
 		for _, s := range servers {
 			if s.Port < 1 || s.Port > 65535 {
 				t.Errorf("port %d, %v", s.Port, err)
@@ -31,7 +31,7 @@ func FuzzAC(f *testing.F) {
 	f.Add(sample(f))
 	f.Add([]byte{0x30, 0x03, 0x02, 0x01, 0x01})
 	f.Fuzz(func(_ *testing.T, der []byte) {
-		_, _ = ParseSequence(der)
+		_, _ = parseSequence(der)
 		_, _ = Parse(der)
 		_ = DN(der)
 	})

@@ -168,7 +168,7 @@ func command(fqan string) string {
 }
 
 func splitFQAN(fqan string) (group, role string) {
-	group, role, _ = strings.Cut(ShortFQAN(fqan), "/Role=")
+	group, role, _ = strings.Cut(shortFQAN(fqan), "/Role=")
 	return group, role
 }
 

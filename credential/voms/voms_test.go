@@ -29,7 +29,7 @@ func sample(t testing.TB) []byte {
 }
 
 func TestParse(t *testing.T) {
-	acs, err := ParseSequence(sample(t))
+	acs, err := parseSequence(sample(t))
 	if err != nil || len(acs) != 1 {
 		t.Fatalf("%d, %v", len(acs), err)
 	}
@@ -58,7 +58,7 @@ func TestFilesWithErrors(t *testing.T) {
 		"\n\"vo\" \"h\"":            "f:2: 2 fields",
 		"# only a comment\n\"a b":   "f:2: quote",
 	} {
-		if _, err := ParseVomses("f", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseVomses("f", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -75,11 +75,17 @@ func restServer(t *testing.T, h http.HandlerFunc) (Server, *Client) {
 	n, _ := strconv.Atoi(port)
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
-	return Server{Host: host, Port: n, VO: "edu.example.org"}, &Client{TLS: func(host string) *tls.Config { return &tls.Config{RootCAs: pool, ServerName: host} }}
+	return Server{Host: host, Port: n, VO: "edu.example.org"}, &Client{Dial: func(ctx context.Context, network, addr string) (Conn, error) {
+		c, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool}}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return c.(*tls.Conn), nil
+	}}
 }
 
 func TestREST(t *testing.T) {
-	acs, _ := ParseSequence(sample(t))
+	acs, _ := parseSequence(sample(t))
 	var asked string
 	s, c := restServer(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.RequestURI()
@@ -123,7 +129,7 @@ func TestRESTStranger(t *testing.T) {
 
 // A server that says nothing does not hold up the next.
 func TestSilentServer(t *testing.T) {
-	acs, _ := ParseSequence(sample(t))
+	acs, _ := parseSequence(sample(t))
 	good, c := restServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "<voms><ac>%s</ac></voms>", base64.StdEncoding.EncodeToString(acs[0].Raw))
 	})

@@ -29,10 +29,10 @@ func (s Server) String() string { return fmt.Sprintf("%s:%d", s.Host, s.Port) }
 // maxVomses bounds what is read of one vomses or LSC file.
 const maxVomses = 1 << 20
 
-// ParseVomses reads vomses lines: "alias" "host" "port" "DN" "VO", with an
+// parseVomses reads vomses lines: "alias" "host" "port" "DN" "VO", with an
 // optional Globus version after them. Quotes hold spaces; # begins a comment.
 // Errors name file and line.
-func ParseVomses(file string, r io.Reader) ([]Server, error) {
+func parseVomses(file string, r io.Reader) ([]Server, error) {
 	var servers []Server
 	sc := bufio.NewScanner(io.LimitReader(r, maxVomses))
 	for n := 1; sc.Scan(); n++ {
@@ -89,7 +89,7 @@ func ReadVomses(paths ...string) (servers []Server, errs []error) {
 				}
 				continue
 			}
-			some, err := ParseVomses(file, bytes.NewReader(data))
+			some, err := parseVomses(file, bytes.NewReader(data))
 			if err != nil {
 				errs = append(errs, err)
 			}

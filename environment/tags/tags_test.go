@@ -268,3 +268,38 @@ func TestScriptQuotes(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// What nodes have cached is published beside the tags, as long as their agents say so, and by those who may alone.
+func TestCachedTagsArePublishedWhileReported(t *testing.T) {
+	now := at()
+	s := newStore(t)
+	s.Now = func() time.Time { return now }
+	if err := s.Add(owner(), "", []Tag{{Name: "VEE-A"}, {Name: "VEE-B"}, {Name: "VEE-C", State: InstalledBroken}}); err != nil {
+		t.Fatal(err)
+	}
+	published := func() string {
+		list, err := s.Published()
+		if err != nil {
+			t.Error(err)
+		}
+		return strings.Join(names(list), " ")
+	}
+	for node, cached := range map[string][]string{"n1": {"vee-a", "VEE-Z", "VEE-C"}, "n2": {"VEE-A"}} {
+		if err := s.ReportCached(owner(), node, cached); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := published(); got != "VEE-A VEE-A.cached VEE-B VEE-C" {
+		t.Error(got)
+	}
+	if all, _ := s.All(); len(all) != 3 {
+		t.Errorf("%d tags in the store", len(all))
+	}
+	now = now.Add(11 * time.Minute)
+	if got := published(); got != "VEE-A VEE-B VEE-C" {
+		t.Errorf("of agents that are gone: %s", got)
+	}
+	if _, ok := errors.AsType[*DeniedError](s.ReportCached(Caller{User: "x", UID: -1}, "n3", []string{"VEE-B"})); !ok {
+		t.Error("anybody may report")
+	}
+}

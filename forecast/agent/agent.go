@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/batch/predict"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -25,7 +26,7 @@ import (
 // Config is what the site decides. Zero values stand for the defaults.
 type Config struct {
 	Cluster   string        // its name at the scheduler
-	Scheduler string        // URL of the API
+	Scheduler string        // URL of the API; "": nothing is published, brokers ask this agent
 	Queue     string        // only nodes of this queue are offered; "": all
 	TTL       time.Duration // of a schedule; default 2 min
 	Poll      time.Duration // at least between two looks; default 1 s
@@ -62,12 +63,17 @@ type Agent struct {
 
 	once     sync.Once
 	live     *batch.Live
+	odds     *predict.Tracker // of the starts of local jobs
+	nextOdds time.Time        // when they may be worked out again
+	slotOdds *slotOdds
 	foretold atomic.Pointer[batch.Forecast]
 	known    *published // what the scheduler has; nil: not known
 	doubt    *published // sent, and not known whether it was taken
 	seq      uint64     // the last one used
 	sent     time.Time
 	saved    time.Time
+	retry    time.Time // the scheduler is not asked before
+	failed   int       // times in a row that it did not answer
 	recalled *memory
 	mu       sync.Mutex // for what follows, which others read
 	booked   []wire.Booking
@@ -99,21 +105,21 @@ func (c Config) withDefaults() Config {
 // looks is ten times what the last one took.
 func (a *Agent) Run(ctx context.Context) error {
 	a.prepare()
-	failed := 0
+	blind := 0 // looks in a row that failed
 	for {
+		before := a.looked
 		err := a.Step(ctx)
 		wait := max(a.Conf.Poll, 10*a.lookFor)
 		if err != nil && ctx.Err() == nil {
-			failed++
 			a.Log.Warn("not published", "error", err)
-			wait = min(time.Minute, wait<<min(failed, 6))
-		} else {
-			failed = 0
+		}
+		if blind++; err == nil || a.looked != before {
+			blind = 0
 		}
 		select {
 		case <-ctx.Done():
 			return a.save(true)
-		case <-time.After(wait):
+		case <-time.After(max(wait, min(time.Minute, wait<<min(blind, 6)))):
 		}
 	}
 }
@@ -125,6 +131,10 @@ func (a *Agent) prepare() {
 		if a.Meter == nil {
 			a.Meter = NewMetrics()
 		}
+		if a.Forecast.Beside == nil {
+			a.Forecast.Beside = batch.NewSimilar()
+		}
+		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
 		if err := a.recall(); err != nil {
 			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
 		}
@@ -135,7 +145,8 @@ func (a *Agent) prepare() {
 const askTime = 30 * time.Second
 
 // Step looks once, and publishes where there is news or a third of the TTL has
-// gone by.
+// gone by. A scheduler that does not answer is left alone for a while; looks go on,
+// for brokers ask this agent.
 func (a *Agent) Step(ctx context.Context) error {
 	a.prepare()
 	state, err := a.look(ctx)
@@ -146,9 +157,25 @@ func (a *Agent) Step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.Conf.Scheduler == "" || a.Now().Before(a.retry) {
+		a.offer(freeSlots(a, state, f))
+		return a.save(false)
+	}
+	if err := publish(ctx, a, state, f); err != nil {
+		a.failed++
+		a.retry = a.Now().Add(min(time.Minute, a.Conf.Poll<<min(a.failed, 6)))
+		return fmt.Errorf("publishing: %w", err)
+	}
+	a.failed = 0
+	return a.save(false)
+}
+
+// publish tells the scheduler what is new, and makes what it has booked.
+func publish(ctx context.Context, a *Agent, state batch.State, f *batch.Forecast) error {
 	if err := a.resolve(ctx); err != nil {
 		return err
 	}
+	var err error
 	if d, next := a.news(state, f); d != nil {
 		err = a.send(ctx, d, next)
 	} else if reserves(a) {
@@ -157,7 +184,7 @@ func (a *Agent) Step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.reserve(ctx), a.save(false))
+	return a.reserve(ctx)
 }
 
 // look asks the batch system.
@@ -201,8 +228,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		was = &published{}
 	}
 	next := &published{set: was.set.Clone(), queues: queues(s), load: load(s)}
-	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, a.Conf.Chances)
-	slots = hold(slots, &next.set, now.Unix())
+	slots := hold(freeSlots(a, s, f), &next.set, now.Unix())
 	d := next.set.Diff(slots)
 	next.schedule(d, was, local(s, f, a.Conf.Names))
 	if !slices.Equal(next.queues, was.queues) {
@@ -229,6 +255,15 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	next.seq = a.seq
 	d.Cluster, d.Seq, d.Made, d.TTL = a.Conf.Cluster, a.seq, now.Unix(), int64(a.Conf.TTL/time.Second)
 	return d, next
+}
+
+// freeSlots are the slots foreseen; how those of before came out is learned from.
+func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
+	now := a.Now()
+	a.slotOdds.look(s, bookedNow(a), now)
+	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, a.slotOdds.chances(now))
+	a.slotOdds.watch(slots, now)
+	return slots
 }
 
 // offer keeps the slots for those who ask this agent.

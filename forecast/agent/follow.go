@@ -24,13 +24,16 @@ const endingsBack = time.Minute
 // kept from look to look: an event that happens as foretold changes nothing in
 // it, and what it learned stays.
 func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.Forecast, error) {
+	ended := a.endings(ctx, s)
 	if a.live == nil {
 		if err := a.begin(s); err != nil {
 			return s, nil, err
 		}
 	} else {
-		did, err := a.live.Sync(s, a.endings(ctx, s)...)
-		if _, past := errors.AsType[*batch.PastError](err); past { // its clock was set back
+		did, err := a.live.Sync(s, ended...)
+		if past, is := errors.AsType[*batch.PastError](err); is && past.Now.Sub(past.At) <= a.Conf.TTL { // a look that came out of order
+			return a.live.State(), a.live.Snapshot(), nil
+		} else if is { // its clock was set back
 			err = a.begin(s)
 		}
 		if err != nil {
@@ -40,7 +43,21 @@ func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.
 	}
 	f := a.live.Snapshot()
 	a.foretold.Store(f)
+	a.odds.Look(s, ended)
+	promise(a, f)
 	return a.live.State(), f, nil
+}
+
+// promise works out the odds of jobs that were not seen before, which costs
+// several runs of the schedule: a tenth of the time goes into it at most.
+func promise(a *Agent, f *batch.Forecast) {
+	began := a.Now()
+	if began.Before(a.nextOdds) {
+		return
+	}
+	a.odds.Promise(f)
+	a.nextOdds = began.Add(10 * a.Now().Sub(began))
+	a.Meter.odds(a.odds.Learned())
 }
 
 // begin sets the model up, with what was learned so far.
@@ -69,20 +86,31 @@ func (a *Agent) endings(ctx context.Context, s batch.State) []batch.Ending {
 	if a.Account == nil {
 		return nil
 	}
-	there := make(map[string]bool, len(s.Jobs))
-	for i := range s.Jobs {
-		there[s.Jobs[i].ID] = true
-	}
-	was := a.live.State()
-	if !slices.ContainsFunc(was.Jobs, func(j batch.Job) bool { return !there[j.ID] }) {
+	since, missing := gone(a, s)
+	if !missing {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	list, err := a.Account.Endings(ctx, was.Now.Add(-endingsBack))
+	list, err := a.Account.Endings(ctx, since.Add(-endingsBack))
 	if err != nil { // the model guesses
 		a.Log.Info("accounting does not answer", "error", err)
 		a.Meter.unaccounted.Inc()
 	}
 	return list
+}
+
+// gone tells whether jobs are missing that were there at the last look, also of
+// an agent that was stopped since, and when that was.
+func gone(a *Agent, s batch.State) (since time.Time, missing bool) {
+	if a.live == nil {
+		last, missing := a.odds.Missing(s)
+		return time.Unix(last, 0), missing
+	}
+	there := make(map[string]bool, len(s.Jobs))
+	for i := range s.Jobs {
+		there[s.Jobs[i].ID] = true
+	}
+	was := a.live.State()
+	return was.Now, slices.ContainsFunc(was.Jobs, func(j batch.Job) bool { return !there[j.ID] })
 }

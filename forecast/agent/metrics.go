@@ -18,6 +18,8 @@ type Metrics struct {
 	running, bookings   prometheus.Gauge
 	published           prometheus.Gauge
 	unaccounted         prometheus.Counter
+	learned, open       prometheus.Gauge
+	drifts              prometheus.Gauge
 }
 
 // NewMetrics makes them.
@@ -35,8 +37,11 @@ func NewMetrics() *Metrics {
 		bookings:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_bookings", Help: "Bookings of the scheduler at this cluster."}),
 		published:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_published_timestamp_seconds", Help: "When the scheduler last took a delta."}),
 		unaccounted: prometheus.NewCounter(prometheus.CounterOpts{Name: "grid_agent_accounting_failures_total", Help: "Accounting did not answer."}),
+		learned:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_starts_learned", Help: "Starts of local jobs that the odds were learned from."}),
+		open:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_starts_promised", Help: "Local jobs foretold that have not started yet."}),
+		drifts:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_drifts", Help: "How often waits were found to come otherwise than before, of the last hundred times."}),
 	}
-	m.registry.MustRegister(m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	m.registry.MustRegister(m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
 	return m
 }
 
@@ -50,4 +55,11 @@ func (m *Metrics) synced(d batch.Synced) {
 	for event, n := range map[string]int{"submitted": d.Submitted, "started": d.Started, "ended": d.Ended, "cancelled": d.Cancelled, "requeued": d.Requeued, "missed": d.Missed} {
 		m.jobs.WithLabelValues(event).Add(float64(n))
 	}
+}
+
+// odds tells how much was learned.
+func (m *Metrics) odds(learned int64, open, drifts int) {
+	m.learned.Set(float64(learned))
+	m.open.Set(float64(open))
+	m.drifts.Set(float64(drifts))
 }

@@ -142,6 +142,8 @@ type memory struct {
 	Schema  string          `json:"schema"`
 	Cluster string          `json:"cluster"`
 	Learned json.RawMessage `json:"learned,omitempty"` // of batch
+	Odds    json.RawMessage `json:"odds,omitempty"`    // of batch/predict
+	Held    *slotOdds       `json:"slot_odds,omitempty"`
 	Seq     uint64          `json:"seq"`
 	Slots   []wire.Slot     `json:"slots"`
 	Jobs    []wire.Entry    `json:"jobs"`
@@ -153,7 +155,7 @@ type memory struct {
 const memorySchema = "grid.agent-memory/v1"
 
 // saveWait is the least time between two writings of the memory.
-const saveWait = 10 * time.Second
+const saveWait = 30 * time.Second
 
 // save writes the memory, now and then or at once.
 func (a *Agent) save(atOnce bool) error {
@@ -165,7 +167,11 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Seq: a.seq}
+	odds, err := json.Marshal(a.odds)
+	if err != nil {
+		return err
+	}
+	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Seq: a.seq}
 	if p := a.known; p != nil {
 		p.set.All(func(v wire.Slot) { m.Slots = append(m.Slots, v) })
 		m.Jobs, m.Queues, m.Load, m.Site = slices.Collect(maps.Values(p.jobs)), p.queues, p.load, p.site
@@ -208,6 +214,12 @@ func (a *Agent) recall() error {
 		return &wire.FieldError{Field: "schema", Why: "it is of another cluster or another program"}
 	}
 	a.recalled, a.seq = m, m.Seq
+	a.slotOdds.recall(m.Held)
+	if len(m.Odds) > 0 {
+		if err := json.Unmarshal(m.Odds, a.odds); err != nil {
+			a.Log.Warn("the odds learned before are lost", "error", err)
+		}
+	}
 	p := &published{seq: m.Seq, jobs: map[string]wire.Entry{}, queues: m.Queues, load: m.Load, site: m.Site}
 	for _, v := range m.Slots {
 		p.set.Put(v)

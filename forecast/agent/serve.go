@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/batch/predict"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins/forecast"
 	"gridbroker/plugins/queuelen"
@@ -95,7 +97,9 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(answer)
 }
 
-// Answer says when a job would start in each queue, by the last look.
+// Answer says when a job would start in each queue, by the last look: the queue
+// replayed under several beliefs about run times, and quantiles learned from how
+// local jobs started.
 func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	answer := forecast.Answer{Schema: forecast.Schema}
 	f := a.foretold.Load()
@@ -113,16 +117,29 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	for _, name := range names {
 		j := batch.Job{ID: "asked", Queue: name, Procs: max(1, q.Procs), Nodes: q.Nodes, Memory: q.Memory, GPUs: q.GPUs, Features: q.Tags,
 			Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: f.At}
-		e, no := f.Ask(j, 0)
-		if no.Cause != "" {
-			continue
+		odds, no := a.odds.Ask(f, j)
+		if no.Cause == "" {
+			answer.Starts = append(answer.Starts, startOf(a, name, odds, looked))
 		}
-		start := forecast.Start{Queue: name, Median: max(0, e.Start.Sub(f.At).Seconds()), GoodUntil: looked.Add(a.Conf.TTL)}
-		if !e.Low.IsZero() {
-			low, high := min(start.Median, max(0, e.Low.Sub(f.At).Seconds())), max(start.Median, e.High.Sub(f.At).Seconds())
-			start.Low, start.High = &low, &high
-		}
-		answer.Starts = append(answer.Starts, start)
 	}
 	return answer, nil
 }
+
+// startOf is a distribution in the terms of the protocol.
+func startOf(a *Agent, queue string, odds predict.Distribution, looked time.Time) forecast.Start {
+	at := func(p float64) float64 { return math.Round(odds.Quantile(p)) }
+	s := forecast.Start{Queue: queue, Median: at(0.5), GoodUntil: looked.Add(a.Conf.TTL)}
+	if s.Learned, _, _ = a.odds.Learned(); s.Learned < leastLearned {
+		return s
+	}
+	low, high := at(0.1), at(0.9)
+	s.Low, s.High = &low, &high
+	for _, p := range [...]float64{0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95} {
+		s.Quantiles = append(s.Quantiles, forecast.Quantile{Chance: p, Wait: at(p)})
+	}
+	return s
+}
+
+// leastLearned is how many starts must have been seen before odds are told: until
+// then there is one number.
+const leastLearned = 20

@@ -39,7 +39,7 @@ func person(ctx context.Context) (Person, error) {
 // Handler is the whole service.
 func (a *API) Handler() http.Handler {
 	if a.Rate <= 0 {
-		a.Rate = 200
+		a.Rate = 500
 	}
 	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
 	a.charts.turn = make(chan struct{}, 1)

@@ -98,6 +98,10 @@ func (w *work) run(ctx context.Context) error {
 			return fmt.Errorf("message %d (%s): %w", m.id, m.kind, err)
 		}
 	}
+	if w.mem.expires, err = w.h.expiries(ctx); err != nil {
+		return err
+	}
+	w.credentials()
 	w.late()
 	if err := w.plan(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,8 +45,8 @@ type Door struct {
 	Admins   []string // subjects
 	Clusters map[string]ClusterConfig
 
-	mu        sync.Mutex
-	verifiers map[string]*oidc.IDTokenVerifier
+	mu      sync.Mutex
+	issuers map[string]*issuer
 }
 
 // ErrStranger is a request without a credential that is good here.
@@ -111,22 +112,61 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	return p, nil
 }
 
-// verifier fetches an issuer's keys, once.
-func (d *Door) verifier(ctx context.Context, issuer string) (*oidc.IDTokenVerifier, error) {
+// How long an issuer may take to answer, for how long one that did not is not
+// asked again, and how much it may say, in bytes.
+const (
+	issuerTime  = 10 * time.Second
+	issuerPause = 10 * time.Second
+	issuerSays  = 1 << 20
+)
+
+// issuer is one that tokens are verified with.
+type issuer struct {
+	once     sync.Mutex // held while it is asked
+	verifier *oidc.IDTokenVerifier
+	err      error
+	asked    time.Time
+}
+
+// verifier asks an issuer for its keys, once. Others do not wait for one that
+// does not answer.
+func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v := d.verifiers[issuer]; v != nil {
-		return v, nil
+	if d.issuers == nil {
+		d.issuers = map[string]*issuer{}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	provider, err := oidc.NewProvider(ctx, issuer)
-	if err != nil {
+	i := d.issuers[name]
+	if i == nil {
+		i = &issuer{}
+		d.issuers[name] = i
+	}
+	d.mu.Unlock()
+	i.once.Lock()
+	defer i.once.Unlock()
+	if i.verifier != nil || i.err != nil && time.Since(i.asked) < issuerPause {
+		return i.verifier, i.err
+	}
+	client := &http.Client{Timeout: issuerTime, Transport: shortAnswers{http.DefaultTransport}}
+	ctx = oidc.ClientContext(context.WithoutCancel(ctx), client)
+	provider, err := oidc.NewProvider(ctx, name)
+	if i.err, i.asked = err, time.Now(); err != nil {
 		return nil, err
 	}
-	if d.verifiers == nil {
-		d.verifiers = map[string]*oidc.IDTokenVerifier{}
+	i.verifier = provider.VerifierContext(ctx, &oidc.Config{ClientID: d.Audience})
+	return i.verifier, nil
+}
+
+// shortAnswers cuts what an issuer says.
+type shortAnswers struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (s shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, issuerSays), resp.Body}
 	}
-	d.verifiers[issuer] = provider.VerifierContext(context.WithoutCancel(ctx), &oidc.Config{ClientID: d.Audience})
-	return d.verifiers[issuer], nil
+	return resp, err
 }

@@ -16,19 +16,17 @@ func (w *work) submitted(ctx context.Context, body []byte) error {
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if _, there := w.mem.jobs[id]; there {
-			continue
-		}
-		list, err := w.h.jobs(ctx, "where id = $1", id)
-		if err != nil {
-			return err
-		}
-		if len(list) == 1 && !list[0].State.Final() {
-			w.mem.jobs[id] = list[0]
+	text, err := jsonText(ids)
+	if err != nil {
+		return err
+	}
+	list, err := w.h.jobs(ctx, "where id in (select t.value from {texts})", text)
+	for _, j := range list {
+		if w.mem.jobs[j.ID] == nil && !j.State.Final() {
+			w.mem.jobs[j.ID] = j
 		}
 	}
-	return nil
+	return err
 }
 
 // cancel ends a job wherever it is.
@@ -76,7 +74,7 @@ func (w *work) refresh(body []byte) error {
 		return nil
 	}
 	if r.JDL != "" {
-		if err := j.describe(r.JDL); err != nil {
+		if _, err := j.describe(r.JDL); err != nil {
 			w.say(j, "", "refresh refused", "%v", err)
 			return nil
 		}

@@ -96,6 +96,7 @@ type Job struct {
 	Avoid    map[string]int64 `json:"avoid,omitempty"`   // clusters, until when
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`
+	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
 }
 
 // Place is a booking, or the outlook of one.
@@ -141,12 +142,13 @@ func newID(now time.Time) string {
 const DefaultWall = 3600
 
 // describe takes from a job's description what planning needs.
-func (j *Job) describe(text string) error {
+func (j *Job) describe(text string) (*jdl.Job, error) {
 	job, err := jdl.LoadJob(text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := job.Demand
+	j.Priority = cmp.Or(job.Priority, j.Priority, 1)
 	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
 	j.VO = cmp.Or(job.VO, j.VO)
 	j.Procs, j.Nodes, j.GPUs = int32(max(1, d.Slots)), int32(d.Nodes), int32(d.GPUs)
@@ -162,7 +164,7 @@ func (j *Job) describe(text string) error {
 		each = (j.Procs + j.Nodes - 1) / j.Nodes
 	}
 	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
-	return nil
+	return job, nil
 }
 
 // jobRow is a job for a bulk statement.

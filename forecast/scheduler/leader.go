@@ -32,7 +32,7 @@ func (l *Leadership) Resign() { l.end() }
 const (
 	lockNumber = 0x67726964 // "grid"
 	heartbeat  = time.Second
-	hungAfter  = 4 * time.Second
+	hungAfter  = 3 * time.Second
 )
 
 // Campaign waits until this replica leads.
@@ -48,7 +48,7 @@ func (s *Store) Campaign(ctx context.Context, name string) (*Leadership, error) 
 		conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	epoch, err := s.takeOver(ctx, name)
+	epoch, err := s.depose(ctx, conn, name)
 	if err != nil {
 		conn.Close(context.WithoutCancel(ctx))
 		return nil, err
@@ -104,6 +104,37 @@ func listen(ctx context.Context, conn *pgx.Conn, woken chan<- struct{}) {
 		cancel()
 		if err != nil {
 			return
+		}
+	}
+}
+
+// inFlight is for how long a cycle of the old leader may go on when another has
+// its lock.
+const inFlight = 500 * time.Millisecond
+
+// depose begins a new epoch. A cycle of the old leader that is in flight may
+// end; one that does not, since the leader hangs in the middle of it, is ended by
+// the server.
+func (s *Store) depose(ctx context.Context, conn *pgx.Conn, name string) (epoch int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	took := make(chan struct{})
+	go func() {
+		defer close(took)
+		epoch, err = s.takeOver(ctx, name)
+	}()
+	for {
+		select {
+		case <-took:
+			return epoch, err
+		case <-time.After(inFlight):
+		}
+		_, kerr := conn.Exec(ctx, `select pg_terminate_backend(l.pid) from pg_locks l join pg_class c on c.oid = l.relation
+			where c.relname = 'leader' and l.mode = 'RowShareLock' and l.database = (select oid from pg_database where datname = current_database())`)
+		if kerr != nil {
+			cancel()
+			<-took
+			return 0, kerr
 		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 // read again at any time.
 type memory struct {
 	epoch     int64
-	sampled   int64 // when the history was last written
-	explained int64 // and why jobs wait
+	expires   map[string]int64 // of delegated credentials, by owner
+	sampled   int64            // when the history was last written
+	explained int64            // and why jobs wait
 	clusters  map[string]*cluster
 	jobs      map[string]*Job // those that are not final
 	classes   map[string]uint16
@@ -76,6 +77,9 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 	list, err := h.jobs(ctx, "where state not in ('done', 'failed', 'cancelled') order by seq")
 	for _, j := range list {
 		m.jobs[j.ID] = j
+	}
+	if err == nil {
+		m.expires, err = h.expiries(ctx)
 	}
 	return m, err
 }

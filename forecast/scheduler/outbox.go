@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,18 +93,67 @@ func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry tim
 	}
 	reg, release, err := s.asOwner(ctx, j.Owner)
 	if err != nil {
-		r.Kind, r.Said = plugins.Credential, err.Error()
+		r.Said = err.Error()
+		if a.Verb != launch && a.Attempts < maxRenewTries { // the site still has it: until the owner renews
+			return renewTime
+		}
+		r.Kind = plugins.Credential
 		return 0
 	}
 	defer release()
-	to := s.conf.Clusters[j.Booking.Cluster]
-	back, ok := reg.For(to.Interface)
+	at := s.conf.Clusters[j.Booking.Cluster].Interface
+	if j.Handle.ID != "" {
+		at = j.Handle.Interface
+	}
+	back, ok := reg.For(at)
 	if !ok {
-		r.Kind, r.Said = plugins.Unavailable, "no back-end for "+to.Interface
+		r.Kind, r.Said = plugins.Unavailable, "no back-end for "+at
 		return 0
+	}
+	if a.Verb == launch {
+		if again, known := s.known(ctx, a, j, reg, r); known {
+			return again
+		}
 	}
 	return s.perform(ctx, a, j, back, r)
 }
+
+// known asks whether a job is at a site already: the one of its booking before a
+// second attempt, every one where the database is an older copy.
+func (s *Scheduler) known(ctx context.Context, a action, j *Job, reg *plugins.Registry, r *result) (again time.Duration, known bool) {
+	doubt, err := s.store.doubtful(ctx, j)
+	if err != nil {
+		r.Said = err.Error()
+		return 2 * time.Second, true
+	}
+	if j.State != Booked || a.Attempts == 1 && !doubt {
+		return 0, false
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.conf.Clusters)) {
+		to := s.conf.Clusters[name]
+		back, ok := reg.For(to.Interface)
+		if !ok || !doubt && name != j.Booking.Cluster {
+			continue
+		}
+		h, found, err := find(ctx, back, glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}, j.request())
+		if err != nil {
+			r.Said = err.Error()
+			return 5 * time.Second, true
+		}
+		if found {
+			r.Handle = h
+			return 0, true
+		}
+	}
+	return 0, false
+}
+
+// How long, and how often, an action waits for its owner's next credential: a
+// day. What is not ended, withdrawn or brought by then is left at its site.
+const (
+	renewTime     = time.Minute
+	maxRenewTries = 24 * 60
+)
 
 func (s *Scheduler) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	switch a.Verb {
@@ -129,8 +179,7 @@ func (s *Scheduler) asOwner(ctx context.Context, owner string) (*plugins.Registr
 	return s.open(ctx, owner, cred)
 }
 
-// launch sends a job ahead of its slot. Before a second attempt the site is
-// asked whether the first arrived.
+// launch sends a job ahead of its slot.
 func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	if j.State != Booked {
 		r.Kind, r.Said = plugins.Refused, "it is not to be sent any more"
@@ -143,16 +192,11 @@ func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.S
 	}
 	to := s.conf.Clusters[j.Booking.Cluster]
 	endpoint := glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}
-	if a.Attempts > 1 {
-		if h, found, err := find(ctx, back, endpoint, j.request()); err != nil {
-			r.Said = err.Error()
-			return 5 * time.Second
-		} else if found {
-			r.Handle = h
-			return 0
-		}
+	if j.Cancel {
+		r.Kind, r.Said = plugins.Unavailable, "it was cancelled before it was sent"
+		return 0
 	}
-	if j.Cancel || s.now().Unix() > j.Booking.From+int64(s.conf.Grace/time.Second) {
+	if s.now().Unix() > j.Booking.From+int64(s.conf.Grace/time.Second) {
 		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
 		return 0
 	}
@@ -233,6 +277,9 @@ func find(ctx context.Context, back plugins.Submitter, e glue.Endpoint, id strin
 // unpack makes the job's description, its files in a directory of their own.
 func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
 	job, err := jdl.LoadJob(j.JDL)
+	if err == nil {
+		err = j.brought(job)
+	}
 	if err != nil || len(j.Inputs) == 0 {
 		return job, func() {}, err
 	}
@@ -243,7 +290,7 @@ func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error
 	done := func() { os.RemoveAll(dir) }
 	for i := range job.InputSandbox {
 		f := &job.InputSandbox[i]
-		if f.IsURL() || !slices.Contains(j.Inputs, f.Name) {
+		if f.IsURL() || f.Text != "" {
 			continue
 		}
 		body, err := s.store.File(ctx, j.ID, "in", f.Name)

@@ -1,18 +1,23 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // postgresDSN makes a database of the test's own at the testbed's server.
-func postgresDSN(t *testing.T) string {
+func postgresDSN(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("GRID_TESTBED_DIR")
 	if dir == "" {
@@ -85,5 +90,119 @@ func TestFailover(t *testing.T) {
 	}
 	if _, err := w.s.Cycle(t.Context(), second.Epoch); err != nil {
 		t.Error(err)
+	}
+}
+
+// The leader hangs in the middle of a cycle: the server takes its lock, the next
+// one ends what is in flight, and the old one can commit nothing.
+func TestHungLeader(t *testing.T) {
+	w := newWorld(t, postgresDSN(t), 1, 0, 4)
+	conn, err := pgx.Connect(t.Context(), w.store.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := lock(t.Context(), conn); err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := w.store.takeOver(t.Context(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hung, err := w.store.db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handle{hung, &w.store.d}
+	if err := h.fence(t.Context(), epoch); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.post(t.Context(), kindDrain, "of the old one", drained{"c0", "first", true}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	second, err := w.store.Campaign(t.Context(), "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Resign()
+	t.Logf("the other leads %v after the leader hangs", time.Since(began))
+	if took := time.Since(began); took > 3*hungAfter {
+		t.Errorf("the other leads after %v", took)
+	}
+	if err := hung.Commit(); err == nil {
+		t.Error("the old leader has committed")
+	}
+	var n int
+	if err := w.store.db.QueryRow("select count(*) from message where key = 'of the old one'").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d messages of the old leader, %v", n, err)
+	}
+	if _, err := w.s.Cycle(t.Context(), epoch); !errors.Is(err, ErrDeposed) {
+		t.Errorf("the old leader's cycle: %v", err)
+	}
+	if _, err := w.s.Cycle(t.Context(), second.Epoch); err != nil {
+		t.Error(err)
+	}
+}
+
+// The schema is brought one version further while a replica of this version
+// works; what is there stays. One that is two versions behind says so.
+func TestRollingUpgrade(t *testing.T) {
+	for name, dsn := range map[string]string{"sqlite": sqliteDSN(t), "postgres": postgresDSN(t)} {
+		t.Run(name, func(t *testing.T) {
+			seal, _ := NewSeal(NewKey())
+			old, err := OpenStore(dsn, seal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer old.Close()
+			p, err := old.provider()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources := p.ListSources()
+			last := sources[len(sources)-1].Version
+			if _, err := p.UpTo(t.Context(), last-1); err != nil { // as the program before this one left it
+				t.Fatal(err)
+			}
+			if err := old.Check(t.Context()); !errors.Is(err, ErrSchema) {
+				t.Errorf("a schema of the version before: %v", err)
+			}
+			before := New(Config{Clusters: map[string]ClusterConfig{}}, old, nil, time.Now, slog.New(slog.DiscardHandler))
+			got, err := before.Submit(t.Context(), Person{Subject: "alice"}, []Submission{{Key: "k", JDL: sample}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, dsn, 1, 0, 4) // migrates
+			w.store.seal = seal
+			for range 5 {
+				w.step(30)
+			}
+			if j := w.job(got[0].ID); j.State == Waiting {
+				t.Errorf("the job of before is %s: %s", j.State, j.Blocked)
+			}
+			for _, q := range []string{"alter table queue add column later text not null default ''",
+				fmt.Sprintf("insert into goose_db_version (version_id, is_applied) values (%d, %s)", last+1, map[string]string{"sqlite": "1", "postgres": "true"}[name])} {
+				if _, err := w.store.db.Exec(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.store.Check(t.Context()); err != nil {
+				t.Errorf("one version newer: %v", err)
+			}
+			id := w.submit("alice", "k2", 120)
+			for range 30 {
+				w.step(30)
+			}
+			if j := w.job(id); j.State != Done {
+				t.Errorf("on a schema one version newer a job is %s", j.State)
+			}
+			if _, err := w.store.db.Exec(strings.Replace("insert into goose_db_version (version_id, is_applied) select V, is_applied from goose_db_version limit 1", "V", fmt.Sprint(last+2), 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.store.Check(t.Context()); !errors.Is(err, ErrSchema) {
+				t.Errorf("two versions newer: %v", err)
+			}
+		})
 	}
 }

@@ -39,13 +39,13 @@ func (s *Scheduler) term(ctx context.Context) error {
 	defer s.setLead(0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
+	go func(over <-chan struct{}) {
 		select {
 		case <-l.Lost:
 			cancel()
-		case <-ctx.Done():
+		case <-over:
 		}
-	}()
+	}(ctx.Done())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.cycles(ctx, l) })
 	g.Go(func() error { return s.follow(ctx) })

@@ -96,6 +96,9 @@ type Scheduler struct {
 	mu   sync.Mutex
 	mem  *memory // of the leader; nil: to be read from the database
 	lead int64   // epoch while this replica leads; 0: it does not
+
+	asking sync.Mutex
+	seen   *picture // what the last question about a job was answered with
 }
 
 // New makes a replica. The store is migrated already.

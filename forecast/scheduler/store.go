@@ -57,12 +57,14 @@ type Store struct {
 	d    dialect
 	dsn  string
 	seal *Seal
+	// commit ends transactions; a simulation lets it fail.
+	commit func(*sql.Tx) error
 }
 
 // OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
 // where it is missing. The schema must be there: see Migrate.
 func OpenStore(dsn string, seal *Seal) (*Store, error) {
-	s := &Store{dsn: dsn, seal: seal}
+	s := &Store{dsn: dsn, seal: seal, commit: (*sql.Tx).Commit}
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		s.d = sqlite()
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -186,7 +188,7 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 		tx.Rollback()
 		return err
 	}
-	return tx.Commit()
+	return s.commit(tx)
 }
 
 // rows calls f for every row of a query.

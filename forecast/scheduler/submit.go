@@ -1,13 +1,17 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"gridbroker/jdl"
 )
 
 // Person is who asks, as the door has found out.
@@ -30,7 +34,7 @@ type File struct {
 type Submission struct {
 	Key      string   `json:"key" maxLength:"200" minLength:"1" doc:"the submitter's own name for it; the same key again is the same job"`
 	JDL      string   `json:"jdl" maxLength:"1000000" doc:"the job's record (ClassAd)"`
-	Priority float64  `json:"priority,omitempty" minimum:"0" maximum:"1000000" doc:"what each processor-hour costs; default 1"`
+	Priority float64  `json:"priority,omitempty" minimum:"0" maximum:"1000000" doc:"what each processor-hour costs; default: that of the description, or 1"`
 	Fallback Fallback `json:"fallback,omitempty" enum:"replan,stay" doc:"what becomes of it when it is not in its slot in time"`
 	Files    []File   `json:"files,omitempty" maxItems:"100"`
 }
@@ -78,14 +82,15 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 	if err := printable(sub.Key); err != nil {
 		return nil, err
 	}
-	if j.Priority == 0 {
-		j.Priority = 1
-	}
 	if math.IsNaN(j.Priority) || j.Priority < 0 || j.Priority > 1e6 {
 		return nil, &RefusedError{fmt.Sprintf("a priority of %v: say 0 to 1000000", j.Priority)}
 	}
-	if err := j.describe(sub.JDL); err != nil {
+	job, err := j.describe(sub.JDL)
+	if err != nil {
 		return nil, &RefusedError{err.Error()}
+	}
+	if sub.Priority > 0 { // before what the description says
+		j.Priority = sub.Priority
 	}
 	var size int64
 	for _, f := range sub.Files {
@@ -98,7 +103,19 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 	if size > s.conf.MaxSandbox {
 		return nil, &RefusedError{fmt.Sprintf("its input files have %d bytes, the scheduler takes %d: name them by URL, or submit directly", size, s.conf.MaxSandbox)}
 	}
-	return j, nil
+	return j, j.brought(job)
+}
+
+// brought tells which input file of the job is neither a URL nor came with it.
+// Its path is one of the submitter's machine: here it would name a file of the
+// scheduler's own.
+func (j *Job) brought(job *jdl.Job) error {
+	for _, f := range job.InputSandbox {
+		if !f.IsURL() && f.Text == "" && !slices.Contains(j.Inputs, f.Name) {
+			return &RefusedError{fmt.Sprintf("its input file %q did not come with it: send it along, or name it by URL", f.Name)}
+		}
+	}
+	return nil
 }
 
 func printable(key string) error {
@@ -218,10 +235,12 @@ func (s *Scheduler) room(ctx context.Context, h handle, who Person, list []Submi
 	if err != nil {
 		return err
 	}
-	err = h.tx.QueryRowContext(ctx, h.d.words.Replace(
-		"select coalesce(sum(f.size), 0) from file f join queue q on q.id = f.job where q.owner = $1"), who.Subject).Scan(&disk)
-	if err != nil {
-		return err
+	if slices.ContainsFunc(list, func(sub Submission) bool { return len(sub.Files) > 0 }) {
+		err = h.tx.QueryRowContext(ctx, h.d.words.Replace(
+			"select coalesce(sum(f.size), 0) from file f join queue q on q.id = f.job where q.owner = $1"), who.Subject).Scan(&disk)
+		if err != nil {
+			return err
+		}
 	}
 	for i := range jobs {
 		if jobs[i] == nil {
@@ -325,17 +344,24 @@ func (s *Scheduler) Forget(ctx context.Context, who Person, id string) error {
 
 // Refresh gives a waiting job another description or priority.
 func (s *Scheduler) Refresh(ctx context.Context, who Person, id, text string, priority *float64) error {
-	if text != "" {
-		if err := (&Job{}).describe(text); err != nil {
-			return &RefusedError{err.Error()}
-		}
-	}
 	if priority != nil && (math.IsNaN(*priority) || *priority <= 0 || *priority > 1e6) {
 		return &RefusedError{fmt.Sprintf("a priority of %v: say up to 1000000", *priority)}
 	}
 	list, err := s.Jobs(ctx, who, []string{id})
-	if err == nil && len(list) == 1 && list[0].State != Waiting {
+	if err != nil || len(list) == 0 {
+		return cmp.Or(err, ErrNoJob)
+	}
+	if list[0].State != Waiting {
 		return &RefusedError{fmt.Sprintf("job %s is %s: only one that waits in the global queue can be changed", id, list[0].State)}
+	}
+	if text != "" {
+		job, err := (&Job{}).describe(text)
+		if err != nil {
+			return &RefusedError{err.Error()}
+		}
+		if err := list[0].brought(job); err != nil {
+			return err
+		}
 	}
 	return s.order(ctx, who, kindRefresh, id, "", refreshed{Job: id, Who: who.Subject, JDL: text, Priority: priority})
 }

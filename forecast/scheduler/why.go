@@ -29,19 +29,15 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 		return r, nil
 	}
 	now := s.now()
-	var in *inputs
-	err := s.store.read(ctx, func(h handle) error {
-		m, err := h.load(ctx, 0, s.conf)
-		if err != nil {
-			return err
-		}
-		budgets, err := h.budgets(ctx, "")
-		in = s.problem(m, now, budgets)
-		return err
-	})
+	p, err := s.picture(ctx, j, now)
 	if err != nil {
 		return r, err
 	}
+	if p.mem.expired(j.Owner, now.Unix()) {
+		r.Text = []string{errExpired.Error()}
+		return r, nil
+	}
+	in := p.in
 	for i, other := range in.of {
 		if other.ID == j.ID {
 			r.Counts = plan.Explain(in.jobs[i], in.slots, &in.rules)
@@ -51,6 +47,50 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	}
 	r.Text = r.words(j, now)
 	return r, nil
+}
+
+// picture is a planning problem as the database had it a moment ago.
+type picture struct {
+	at  time.Time
+	mem *memory
+	in  *inputs
+}
+
+// fresh is for how long a picture serves all who ask: reading every slot for
+// each question would cost the database more than planning does.
+const fresh = 5 * time.Second
+
+// picture is one that has the job, read anew where there is none so fresh. One
+// is read at a time.
+func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*picture, error) {
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	if p := s.seen; p != nil && now.Sub(p.at) < fresh && !now.Before(p.at) {
+		if have := p.mem.jobs[j.ID]; have != nil && have.Priority == j.Priority && have.JDL == j.JDL {
+			return p, nil
+		}
+	}
+	p := &picture{at: now}
+	err := s.store.read(ctx, func(h handle) (err error) {
+		if p.mem, err = h.load(ctx, 0, s.conf); err != nil {
+			return err
+		}
+		budgets, err := h.budgets(ctx, "")
+		p.in = s.problem(p.mem, now, budgets)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.seen = p
+	time.AfterFunc(fresh, func() { // it may be large
+		s.asking.Lock()
+		defer s.asking.Unlock()
+		if s.seen == p {
+			s.seen = nil
+		}
+	})
+	return p, nil
 }
 
 // words says it for people, the weightiest first.

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -28,6 +30,43 @@ type world struct {
 	names []string
 	conf  Config
 	fault float64 // chance of each fault
+	broke map[string]int
+}
+
+// errDatabase is a transaction that the database did not confirm.
+var errDatabase = errors.New("the connection to the database is lost")
+
+// commit ends a transaction of the world's database: now and then it is undone,
+// or done and not confirmed.
+func (w *world) commit(tx *sql.Tx) error {
+	if w.r != nil && w.r.Float64() < w.fault/4 {
+		w.broke["undone"]++
+		tx.Rollback()
+		return errDatabase
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if w.r.Float64() < w.fault/4 {
+		w.broke["not confirmed"]++
+		return errDatabase
+	}
+	return nil
+}
+
+// survives tries until the database has confirmed.
+func (w *world) survives(f func() error) {
+	w.t.Helper()
+	for range 50 {
+		err := f()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, errDatabase) {
+			w.t.Fatal(err)
+		}
+	}
+	w.t.Fatal("the database never confirms")
 }
 
 // simSite is one cluster: equal nodes of one processor each.
@@ -45,6 +84,7 @@ type simSite struct {
 	seq    uint64
 	full   bool
 	booked []wire.Booking
+	sent   []*wire.Delta // that have arrived
 }
 
 type simNode struct {
@@ -87,11 +127,12 @@ func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int
 	if err := w.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	w.broke, w.store.commit = map[string]int{}, w.commit
 	w.restart()
 	return w
 }
 
-func sqliteDSN(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "s.db") }
+func sqliteDSN(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "s.db") }
 
 // restart is a new leader, with nothing in memory.
 func (w *world) restart() {
@@ -104,11 +145,10 @@ func (w *world) restart() {
 		return reg, func() {}, err
 	}
 	w.s = New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
-	epoch, err := w.store.takeOver(w.t.Context(), "sim")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.epoch = epoch
+	w.survives(func() (err error) {
+		w.epoch, err = w.store.takeOver(w.t.Context(), "sim")
+		return err
+	})
 }
 
 func (w *world) unlucky() bool { return w.r.Float64() < w.fault }
@@ -133,11 +173,11 @@ func (w *world) step(seconds int64) {
 		w.s.Cycle(dead, w.epoch)
 		w.restart()
 	}
-	if _, err := w.s.Cycle(ctx, w.epoch); err != nil {
-		w.t.Fatal(err)
-	}
+	w.survives(func() error { _, err := w.s.Cycle(ctx, w.epoch); return err })
 	list, err := w.store.claim(ctx, "sim", w.now, 1000)
-	if err != nil {
+	if errors.Is(err, errDatabase) {
+		list = nil // leased to nobody, until that ends
+	} else if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, a := range list {
@@ -156,7 +196,7 @@ func (w *world) step(seconds int64) {
 // follow asks the sites, as the leader does.
 func (w *world) follow(ctx context.Context) {
 	for owner, list := range w.s.atSites() {
-		if err := w.s.ask(ctx, owner, list, map[string]string{}); err != nil {
+		if err := w.s.ask(ctx, owner, list, map[string]string{}); err != nil && !errors.Is(err, errDatabase) && !errors.Is(err, errExpired) {
 			w.t.Fatal(err)
 		}
 	}
@@ -246,6 +286,9 @@ func (s *simSite) publish(ctx context.Context) {
 		}
 		s.send(ctx, d)
 	}
+	if s.w.unlucky() && len(s.sent) > 2 { // one of long ago arrives
+		s.send(ctx, s.sent[len(s.sent)-2-s.w.r.IntN(min(20, len(s.sent)-2))])
+	}
 }
 
 func (s *simSite) send(ctx context.Context, d *wire.Delta) {
@@ -257,8 +300,15 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 		s.w.t.Fatal(err)
 	}
 	ack, err := s.w.store.Ingest(ctx, d, text, s.w.now)
+	if _, stale := errors.AsType[*StaleError](err); stale && d.Seq < s.seq || errors.Is(err, errDatabase) {
+		return
+	}
 	if err != nil {
 		s.w.t.Fatal(err)
+	}
+	s.sent = append(s.sent, d)
+	if d.Seq < s.seq {
+		return // nobody waits for this answer
 	}
 	if ack.Resync {
 		s.full, s.seq = true, max(s.seq, ack.Seq)
@@ -398,10 +448,11 @@ func (w *world) check() {
 func (w *world) submit(owner string, key string, wall int) string {
 	text := fmt.Sprintf("[ Executable = \"/bin/true\"; JobName = \"j\"; WallTime = %d; Requirements = true; ]", wall)
 	for range 3 { // a user whose answer is lost asks again
-		got, err := w.s.Submit(w.t.Context(), Person{Subject: owner}, []Submission{{Key: key, JDL: text, Priority: 1 + float64(w.r.IntN(5))}})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		var got []Taken
+		w.survives(func() (err error) {
+			got, err = w.s.Submit(w.t.Context(), Person{Subject: owner}, []Submission{{Key: key, JDL: text, Priority: 1 + float64(w.r.IntN(5))}})
+			return err
+		})
 		if got[0].Error != "" {
 			w.t.Fatal(got[0].Error)
 		}

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"gridbroker/broker"
@@ -29,7 +28,6 @@ type life struct {
 type followed struct {
 	outcome *jobs.Outcome
 	number  int
-	moves   int
 }
 
 func newLife(g *grid, b *broker.Broker) (*life, error) {
@@ -49,9 +47,7 @@ func newLife(g *grid, b *broker.Broker) (*life, error) {
 
 func (l *life) wake() int64 { return l.at }
 
-func (l *life) arrive(ctx context.Context, number int) error { return l.handIn(ctx, number, 0) }
-
-func (l *life) handIn(ctx context.Context, number, moves int) error {
+func (l *life) arrive(ctx context.Context, number int) error {
 	if err := l.see(); err != nil {
 		return err
 	}
@@ -74,7 +70,7 @@ func (l *life) handIn(ctx context.Context, number, moves int) error {
 			return nil
 		}
 		l.numbers[o.ID] = number
-		l.open = append(l.open, &followed{o, number, moves})
+		l.open = append(l.open, &followed{o, number})
 	}
 	if l.at == never {
 		l.at = l.now + int64(l.scenario.Follow.Seconds())
@@ -96,17 +92,17 @@ func (l *life) turn(ctx context.Context) error {
 	for i, f := range l.open {
 		os[i] = f.outcome
 	}
-	_, err := l.controller.Step(ctx, os, jobs.Waiting{Discover: func(context.Context, jobs.Origin) ([]*glue.Resource, error) { return l.resources, nil }})
-	if err != nil {
+	w := jobs.Waiting{Discover: func(context.Context, jobs.Origin) ([]*glue.Resource, error) { return l.resources, nil }}
+	if l.policy == Replan {
+		w.Replan = jobs.Replanning{After: l.scenario.Replan.Duration, Moves: maxMoves}
+	}
+	before := moved(os)
+	if _, err := l.controller.Step(ctx, os, w); err != nil {
 		return err
 	}
+	l.run.Moved += moved(os) - before
 	if err := l.close(ctx); err != nil {
 		return err
-	}
-	if l.policy == Replan {
-		if err := l.replan(ctx); err != nil {
-			return err
-		}
 	}
 	l.at = l.now + int64(l.scenario.Follow.Seconds())
 	if len(l.open) == 0 {
@@ -115,12 +111,20 @@ func (l *life) turn(ctx context.Context) error {
 	return nil
 }
 
+// moved counts how often jobs were taken back.
+func moved(os []*jobs.Outcome) (n int) {
+	for _, o := range os {
+		n += o.Moves
+	}
+	return n
+}
+
 // close forgets jobs that have come to their end.
 func (l *life) close(ctx context.Context) error {
 	var gone []*jobs.Record
 	l.open = slices.DeleteFunc(l.open, func(f *followed) bool {
 		o := f.outcome
-		if !o.Final() || l.mayRetry(o.Record) {
+		if !o.Final() || o.MayRetry(l.Now()) {
 			return false
 		}
 		if o.State != plugins.Done {
@@ -133,12 +137,6 @@ func (l *life) close(ctx context.Context) error {
 	return l.controller.Store.Delete(ctx, gone)
 }
 
-// mayRetry says whether the controller will send a failed job again in its next step.
-func (l *life) mayRetry(r *jobs.Record) bool {
-	return (r.State == plugins.Failed || r.State == plugins.Lost) && !r.NoRetry && r.Fault != plugins.JobsFault &&
-		(r.Retries < l.scenario.Jobs.Retries || r.Started.IsZero() && r.Shallow < l.scenario.Jobs.Retries)
-}
-
 func (l *life) forget(f *followed) {
 	delete(l.numbers, f.outcome.ID)
 	for k := range l.jobs[f.number].tries + 1 {
@@ -148,49 +146,6 @@ func (l *life) forget(f *followed) {
 
 // maxMoves bounds how often one job is taken back from a queue.
 const maxMoves = 3
-
-// replan takes jobs that wait for long back, where the broker would send them elsewhere now.
-func (l *life) replan(ctx context.Context) error {
-	for _, f := range slices.Clone(l.open) {
-		o := f.outcome
-		if o.State != plugins.Queued || f.moves >= maxMoves || l.Now().Sub(o.Created) < l.scenario.Replan.Duration*time.Duration(f.moves+1) {
-			continue
-		}
-		described, err := l.parsed.of(&l.jobs[f.number], l.scenario.Jobs.Retries)
-		if err != nil {
-			return err
-		}
-		plan, err := l.controller.Plan(ctx, []*jdl.Job{described}, l.resources)
-		if err != nil {
-			return err
-		}
-		p := plan.Jobs[0]
-		if p.Err != nil || len(p.Choices) == 0 || strings.Contains(o.Handle.Endpoint, "//"+p.Choices[0].Resource.Name+"/") {
-			continue
-		}
-		if err := l.move(ctx, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// move takes a job back and hands it in again.
-func (l *life) move(ctx context.Context, f *followed) error {
-	if err := l.controller.Cancel(ctx, []*jobs.Outcome{f.outcome}); err != nil {
-		return err
-	}
-	if st := l.states[globalID(f.number, l.jobs[f.number].tries-1)]; st.State != plugins.Cancelled {
-		return nil // it has begun meanwhile
-	}
-	l.run.Moved++
-	l.open = slices.DeleteFunc(l.open, func(o *followed) bool { return o == f })
-	if err := l.controller.Store.Delete(ctx, []*jobs.Record{f.outcome.Record}); err != nil {
-		return err
-	}
-	l.forget(f)
-	return l.handIn(ctx, f.number, f.moves+1)
-}
 
 // begun is told of every start.
 func (l *life) begun(_ int, id string, _ *site, start time.Time) {

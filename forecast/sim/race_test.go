@@ -4,6 +4,6 @@ package sim_test
 
 import "time"
 
-// referenceTime is how long points of the reference are run for: under the
-// race detector, which make test uses, the cheap ones alone.
+// referenceTime is how long points of the reference are run for unless
+// GRID_LONG is set: under the race detector, which make test uses, a sample.
 const referenceTime = time.Minute

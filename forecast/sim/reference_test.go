@@ -1,111 +1,124 @@
 package sim_test
 
 import (
-	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"gridbroker/forecast/managers"
 	"gridbroker/forecast/sim/tree"
 )
 
-// TestReferencePoints compares the mean ratio of jobs done with every point of
+// outcome counts what became of the points of a group.
+type outcome struct{ all, good, left int }
+
+// TestReferencePoints compares the mean ratio of jobs done with the points of
 // the results files that lie under reference/ of the directory that
-// GRID_TESTDATA names. Large trees run fewer seeds than the file, and what has
-// not been run after referenceTime (eight minutes) is left out and said so, as tests may take
-// ten. GRID_REFERENCE=full runs all seeds of all points (go test -timeout 2h).
+// GRID_TESTDATA names. Large trees run fewer seeds than the file at first, and
+// all of them where that misses. What has not been run after referenceTime is
+// left out and said so: one of every kind has its turn first, the dearest come last.
+// GRID_LONG runs all points, however long it takes (go test -timeout 4h).
 func TestReferencePoints(t *testing.T) {
 	points := readPoints(t)
-	full, deadline := os.Getenv("GRID_REFERENCE") == "full", time.Now().Add(referenceTime)
-	var good, left atomic.Int64
+	ctx, cancel := referenceContext(t)
+	defer cancel()
+	var mu sync.Mutex
 	var wait sync.WaitGroup
-	next := make(chan *tree.Point)
+	groups, next := map[string]*outcome{}, make(chan *referencePoint)
 	for range runtime.NumCPU() {
 		wait.Go(func() {
 			for p := range next {
-				if !full && time.Now().After(deadline) {
-					left.Add(1)
-					continue
-				}
-				seeds := seedsOf(p, full)
-				got, err := meanRatio(p, seeds)
-				switch want := p.Metrics["ratio"][0]; {
-				case err != nil:
-					t.Errorf("%s: %v", p.ID, err)
-				case math.Abs(got-want) <= 0.03:
-					good.Add(1)
+				err := checkPoint(ctx, p)
+				mu.Lock()
+				g := groups[p.file+" "+p.Group]
+				switch {
+				case err == nil:
+					g.good++
+				case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+					g.left++
 				default:
-					t.Errorf("%s: ratio %.4f over %d seeds, want %.4f", p.ID, got, seeds, want)
+					t.Errorf("%s: %v", p.ID, err)
 				}
+				mu.Unlock()
 			}
 		})
 	}
-	for i := range points {
-		next <- &points[i]
+	for _, p := range points {
+		mu.Lock()
+		if groups[p.file+" "+p.Group] == nil {
+			groups[p.file+" "+p.Group] = &outcome{}
+		}
+		groups[p.file+" "+p.Group].all++
+		mu.Unlock()
+		next <- p
 	}
 	close(next)
 	wait.Wait()
-	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)\n", good.Load(), len(points), left.Load())
+	report(groups)
 }
 
-func readPoints(t *testing.T) (points []tree.Point) {
-	t.Helper()
-	dir := os.Getenv("GRID_TESTDATA")
-	files, _ := filepath.Glob(filepath.Join(dir, "reference", "metacomputer-*.json"))
-	if dir == "" || len(files) == 0 {
-		t.Skip("GRID_TESTDATA names no directory with reference/metacomputer-*.json")
+// report prints a line per group and one for all.
+func report(groups map[string]*outcome) {
+	names, sum := []string{}, outcome{}
+	for name, g := range groups {
+		names = append(names, name)
+		sum.all, sum.good, sum.left = sum.all+g.all, sum.good+g.good, sum.left+g.left
 	}
-	for _, file := range files {
-		in, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer in.Close()
-		more, err := tree.ReadPoints(in)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		points = append(points, more...)
+	slices.Sort(names)
+	for _, name := range names {
+		g := groups[name]
+		fmt.Printf("  %s: %d of %d points, %d left out for lack of time\n", name, g.good, g.all, g.left)
 	}
-	slices.SortStableFunc(points, func(a, b tree.Point) int { return cmp.Compare(cost(&a), cost(&b)) })
-	return points
+	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)\n", sum.good, sum.all, sum.left)
 }
 
-// cost estimates the messages of a run.
-func cost(p *tree.Point) int {
-	n := p.Work.Jobs * p.Work.Systems
-	if p.Config.Mark == managers.MarkNone {
-		n *= 50
-	}
-	return n
-}
-
-func seedsOf(p *tree.Point, full bool) int {
+// referenceContext ends when no more points are to be run, in time for the package's other tests.
+func referenceContext(t *testing.T) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(referenceTime)
+	last, ok := t.Deadline()
+	last = last.Add(-2 * time.Minute)
 	switch {
-	case full || p.Work.Systems <= 4:
-		return p.Seeds
-	case p.Work.Systems <= 16:
-		return min(p.Seeds, 3)
+	case os.Getenv("GRID_LONG") != "" && !ok:
+		return context.WithCancel(t.Context())
+	case os.Getenv("GRID_LONG") != "" || ok && last.Before(end):
+		end = last
 	}
-	return 1
+	return context.WithDeadline(t.Context(), end)
 }
 
-func meanRatio(p *tree.Point, seeds int) (float64, error) {
+func checkPoint(ctx context.Context, p *referencePoint) error {
+	if p.err != nil {
+		return p.err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	seeds, want := p.seeds(), p.Metrics.Ratio[0]
+	got, err := meanRatio(ctx, p, seeds)
+	if err == nil && math.Abs(got-want) > 0.03 && seeds < p.Seeds {
+		seeds = p.Seeds
+		got, err = meanRatio(ctx, p, seeds)
+	}
+	if err == nil && math.Abs(got-want) > 0.03 {
+		err = fmt.Errorf("ratio %.4f over %d seeds, want %.4f", got, seeds, want)
+	}
+	return err
+}
+
+func meanRatio(ctx context.Context, p *referencePoint, seeds int) (float64, error) {
 	sum := 0.0
 	for seed := 1; seed <= seeds; seed++ {
 		jobs, err := p.Work.Draw(uint64(seed))
 		if err != nil {
 			return 0, err
 		}
-		r, err := tree.Run(p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed))
+		r, err := tree.Run(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, uint64(seed))
 		if err != nil {
 			return 0, err
 		}

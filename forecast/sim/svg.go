@@ -58,8 +58,9 @@ type barView struct{ X, Width, Y, Height, Wait float64 }
 type ganttView struct {
 	Policy, Span string
 	Lanes        []string
-	Height       float64
+	Height, Axis float64 // of the lanes; of all
 	Bars         []barView
+	Hours        []tickView
 }
 
 // gantts draws the first jobs of the first seed: a lane per site, a bar per
@@ -81,19 +82,50 @@ func (r *Result) gantts() (list []ganttView) {
 		for _, s := range r.Scenario.Sites {
 			v.Lanes = append(v.Lanes, s.Name)
 		}
-		rows := make([]int, len(r.Scenario.Sites))
+		v.Axis, v.Hours = v.Height+18, hours(to-from, scale)
+		rows := make([][12]int64, len(r.Scenario.Sites))
 		for _, b := range run.Gantt {
 			if b.Start >= to {
 				continue
 			}
-			row := rows[b.Site] % 12
-			rows[b.Site]++
+			row := freeRow(&rows[b.Site], b)
 			v.Bars = append(v.Bars, barView{X: float64(b.Start-from) * scale, Width: max(1, float64(min(b.End, to)-b.Start)*scale),
 				Y: lane*float64(b.Site) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
 		}
 		list = append(list, v)
 	}
 	return list
+}
+
+// freeRow finds the row of a lane where a job, its wait included, meets no
+// other, else the one that is free first, and takes it.
+func freeRow(busy *[12]int64, b Bar) int {
+	row := 0
+	for k, until := range busy {
+		if until <= b.Submit {
+			row = k
+			break
+		}
+		if until < busy[row] {
+			row = k
+		}
+	}
+	busy[row] = max(busy[row], b.End)
+	return row
+}
+
+// hours are at most twelve marks on the axis of time.
+func hours(span int64, scale float64) (ticks []tickView) {
+	step := int64(3600)
+	for _, by := range []int64{2, 3, 2, 2} {
+		if span/step > 12 {
+			step *= by
+		}
+	}
+	for at := int64(0); at <= span; at += step {
+		ticks = append(ticks, tickView{float64(at) * scale, fmt.Sprintf("%d h", at/3600)})
+	}
+	return ticks
 }
 
 // classRow is a size of jobs in the table by size.

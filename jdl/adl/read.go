@@ -29,9 +29,9 @@ type adlIn struct {
 	} `xml:"Application"`
 	Resources struct {
 		RTE []struct {
-			Name    string   `xml:"Name"`
-			Version string   `xml:"Version"`
-			Options []string `xml:"Option"`
+			Name    string     `xml:"Name"`
+			Version adlVersion `xml:"Version"`
+			Options []string   `xml:"Option"`
 		} `xml:"RuntimeEnvironment"`
 		Memory   int64     `xml:"IndividualPhysicalMemory"`
 		Virtual  int64     `xml:"IndividualVirtualMemory"`
@@ -195,12 +195,25 @@ var adlIgnored = []string{"Description", "Annotation", "ActivityOldID", "Mandato
 // adlSilent are elements that only concern the client that wrote them.
 var adlSilent = map[string]bool{"DelegationID": true, "LoggingDirectory": true, "Type": true}
 
+// adlVersion is the version of a runtime environment, and how the one that is there must relate to it.
+type adlVersion struct {
+	Require string `xml:"require,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// adlRelations are the values of require; without one, and with eq, the tag is named whole.
+var adlRelations = map[string]string{"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "ne": "!="}
+
 func (a *adlIn) resources(b *jdl.Builder) {
 	res := a.Resources
 	for _, rte := range res.RTE {
 		tag := strings.TrimSpace(rte.Name)
-		if v := strings.TrimSpace(rte.Version); v != "" {
-			tag += "-" + v
+		if v := strings.TrimSpace(rte.Version.Text); v != "" {
+			if op := adlRelations[rte.Version.Require]; op != "" {
+				tag = jdl.EnvironmentWish{Name: tag, Op: op, Version: v}.String()
+			} else {
+				tag += "-" + v
+			}
 		}
 		b.Add("RunTimeEnvironment", jdl.JoinArgs(append([]string{tag}, rte.Options...)))
 	}

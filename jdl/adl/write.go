@@ -126,8 +126,9 @@ type adlApplication struct {
 }
 
 type adlRTE struct {
-	Name    string   `xml:"Name"`
-	Options []string `xml:"Option"`
+	Name    string      `xml:"Name"`
+	Version *adlVersion `xml:"Version"`
+	Options []string    `xml:"Option"`
 }
 
 type adlSlots struct {
@@ -189,12 +190,23 @@ func resources(j *jdl.Job, o Options) adlResources {
 		CPUTime: jdl.Seconds(d.CPUTime), Wall: jdl.Seconds(d.WallTime),
 	}
 	for _, tag := range d.RuntimeEnvironments {
-		res.RTE = append(res.RTE, adlRTE{tag, d.RuntimeOptions[tag]})
+		res.RTE = append(res.RTE, environment(tag, d.RuntimeOptions[tag]))
 	}
 	if d.Slots > 1 || d.SlotsPerNode > 0 || d.WholeNodes {
 		res.Slots = &adlSlots{Number: max(1, d.Slots), PerHost: d.PerNode(), Exclusive: d.WholeNodes}
 	}
 	return res
+}
+
+// environment writes a tag whole, and a bound on a version with its relation.
+func environment(tag string, options []string) adlRTE {
+	wish := jdl.ParseEnvironmentWish(tag)
+	for require, op := range adlRelations {
+		if op == wish.Op {
+			return adlRTE{wish.Name, &adlVersion{require, wish.Version}, options}
+		}
+	}
+	return adlRTE{wish.Tag(), nil, options}
 }
 
 // wish writes the platform and the network that Requirements ask for.

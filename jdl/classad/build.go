@@ -9,14 +9,8 @@ func NewAttrRef(name string) *AttrRef { return &AttrRef{Name: name, key: Fold(na
 // NewSelect returns x.name, for instance other.GlueCEUniqueID.
 func NewSelect(x Expr, name string) *Select { return &Select{X: x, Name: name} }
 
-// NewBinary returns x op y.
-func NewBinary(op Op, x, y Expr) *Binary { return &Binary{Op: op, X: x, Y: y} }
-
 // NewUnary returns op x.
 func NewUnary(op Op, x Expr) *Unary { return &Unary{Op: op, X: x} }
-
-// NewCall returns a call of a built-in function.
-func NewCall(name string, args ...Expr) *Call { return &Call{Name: name, Args: args} }
 
 // NewList returns a list.
 func NewList(elems ...Expr) *ListExpr { return &ListExpr{Elems: elems} }
@@ -32,7 +26,7 @@ func And(x, y Expr) Expr {
 	case y == nil:
 		return x
 	}
-	return NewBinary(OpAnd, x, y)
+	return &Binary{Op: OpAnd, X: x, Y: y}
 }
 
 // Walk calls f for e and, where f returns true, for the nodes below it.

@@ -168,7 +168,7 @@ func TestXRSLErrors(t *testing.T) {
 		{`&(executable=/bin/ls)(cputime=soon)`, `cputime wants minutes, or a time such as "2 hours"`},
 		{`&(executable=/bin/ls)(executable=/bin/ls)`, `executable is given twice`},
 		{`|(executable=/bin/ls)(executable=/bin/ls)`, `alternatives (|) are not supported`},
-		{`&(executable=/bin/ls)(runTimeEnvironment>="A-1")`, `runTimeEnvironment >=: only = is supported; name the version`},
+		{`&(executable=/bin/ls)(runTimeEnvironment>="A")`, `runTimeEnvironment >= "A": want a name and a version, such as "A-1.0"`},
 		{`&(executable=/bin/ls)(outputFiles=("../x" ""))`, `"../x" leads out of the job's directory`},
 		{`&(executable=/bin/ls)(inputFiles=a)`, `inputfiles wants pairs: ("name" "value")`},
 		{`&(a=` + strings.Repeat("(", 10000), `parentheses are nested too deeply`},
@@ -230,5 +230,36 @@ func TestSampleXRSL(t *testing.T) {
 	set, err := ParseJobs(path, src)
 	if err != nil || len(set.Jobs) != 1 || len(set.Warnings) > 0 {
 		t.Fatalf("%+v, %v", set, err)
+	}
+}
+
+// Bounds on versions of runtime environments, as ARC's languages have them, go there and back; a script for Slurm enters
+// what a cluster deploys.
+func TestRuntimeEnvironmentVersions(t *testing.T) {
+	job := parseTest(t, `&(executable=/bin/ls)(stdout=o)(stderr=e)(runTimeEnvironment>="APPS/X-1.9" "opt")(runTimeEnvironment="VEE-Debian11-2")(runTimeEnvironment<"Y-3")`)
+	want := []string{"APPS/X>=1.9", "VEE-Debian11-2", "Y<3"}
+	equal(t, "read from xrsl", job.Demand.RuntimeEnvironments, want)
+	equal(t, "options", job.Demand.RuntimeOptions["APPS/X>=1.9"], []string{"opt"})
+	text, err := xrsl.Write(job, xrsl.Options{})
+	if err != nil || !strings.Contains(string(text), `(runTimeEnvironment >= "APPS/X-1.9" "opt")`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	equal(t, "xrsl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
+	text, err = adl.Write(job, adl.Options{DelegationID: "d"})
+	if err != nil || !strings.Contains(string(text), `<Version require="ge">1.9</Version>`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	equal(t, "adl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
+
+	sent := job.InTags([]string{"apps/X-1.10", "APPS/X-1.9.1", "APPS/X-1.8", "vee-Debian11-2", "Y-10"})
+	equal(t, "sent", sent.Demand.RuntimeEnvironments, []string{"apps/X-1.10", "vee-Debian11-2", "Y<3"})
+	equal(t, "options sent", sent.Demand.RuntimeOptions["apps/X-1.10"], []string{"opt"})
+
+	inside := parseTest(t, `Executable = "run.sh"; Arguments = "a b"; InputSandbox = "run.sh"; Environment = {"V=1"}; RunTimeEnvironment = "VEE-Debian11";`, "run.sh")
+	text, err = sbatch.Write(inside, sbatch.Options{})
+	for _, line := range []string{"#SBATCH --constraint=VEE-Debian11", "inside=$(grid-launch which 'VEE-Debian11')", `--env V "$inside" -- './run.sh' 'a' 'b'`} {
+		if err != nil || !strings.Contains(string(text), line) {
+			t.Errorf("%v: no %s in\n%s", err, line, text)
+		}
 	}
 }

@@ -33,8 +33,8 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	if d.VirtualMemory > 0 {
 		out = append(out, j.Loss("VirtualMemory", "", "Slurm cannot ask for virtual memory"))
 	}
-	if len(d.RuntimeEnvironments) > 0 {
-		out = append(out, j.Loss("RunTimeEnvironment", "load the software in the job's own script", "Slurm does not know %s", strings.Join(d.RuntimeEnvironments, ", ")))
+	if _, other := split(j); len(other) > 0 {
+		out = append(out, j.Loss("RunTimeEnvironment", "load the software in the job's own script", "Slurm does not know %s", strings.Join(other, ", ")))
 	}
 	return out
 }
@@ -134,10 +134,16 @@ func (w *sbatchWriter) directives() {
 	w.number("mem-per-cpu", d.Memory, "M")
 	w.number("tmp", d.Disk, "M")
 	w.number("gpus", int64(d.GPUs), "")
+	entered, other := split(w.job)
 	for _, tag := range d.RuntimeEnvironments {
-		if !isDirectiveWord(tag) {
+		if wish := jdl.ParseEnvironmentWish(tag); !isDirectiveWord(wish.Tag()) {
 			w.fail("%q is no name of a runtime environment", tag)
 		}
+	}
+	if len(entered) > 0 {
+		w.set("constraint", strings.Join(entered, "&"))
+	}
+	for _, tag := range other {
 		w.line("# runtime environment:", tag)
 	}
 	w.line()
@@ -197,6 +203,7 @@ func (w *sbatchWriter) files() {
 func (w *sbatchWriter) commands() {
 	j := w.job
 	w.redirect()
+	w.enter()
 	if j.Prologue != "" {
 		w.line(w.command(j.Prologue, j.PrologueArgs), "|| exit")
 	}
@@ -242,7 +249,9 @@ func (w *sbatchWriter) command(program string, args []string) string {
 	case strings.HasPrefix(program, "-"):
 		w.fail("%q is no name of a program", program)
 	case !strings.HasPrefix(program, "/"):
-		return "(exec " + strings.Join(words, " ") + ")"
+		if tags, _ := split(w.job); len(tags) == 0 {
+			return "(exec " + strings.Join(words, " ") + ")"
+		}
 	}
-	return strings.Join(words, " ")
+	return w.entered(words)
 }

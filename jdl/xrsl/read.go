@@ -104,11 +104,7 @@ func (r *xrslReader) relation(rel xrslRelation) {
 		r.fail(rel.pos, "%s is given twice", rel.name)
 	}
 	r.seen[rel.name] = true
-	if rel.op != "=" && rel.name != "cluster" {
-		if rel.name == "runtimeenvironment" {
-			r.fail(rel.pos, "runTimeEnvironment %s: only = is supported; name the version", rel.op)
-			return
-		}
+	if rel.op != "=" && rel.name != "cluster" && rel.name != "runtimeenvironment" {
 		r.fail(rel.pos, "%s %s: only = is supported here", rel.name, rel.op)
 		return
 	}
@@ -235,11 +231,24 @@ func (r *xrslReader) files(rel xrslRelation) bool {
 	return true
 }
 
+// environment is a tag, or a name with a bound on its version, and options for it.
+func (r *xrslReader) environment(rel xrslRelation) []string {
+	words := r.texts(rel)
+	if rel.op == "=" || len(words) == 0 {
+		return words
+	}
+	wish, ok := jdl.VersionWish(words[0], rel.op)
+	if !ok {
+		r.fail(rel.pos, "runTimeEnvironment %s %q: want a name and a version, such as %q", rel.op, words[0], words[0]+"-1.0")
+	}
+	return append([]string{wish}, words[1:]...)
+}
+
 // wish reads what is asked of the resource.
 func (r *xrslReader) wish(rel xrslRelation) bool {
 	switch rel.name {
 	case "runtimeenvironment":
-		r.b.Add("RunTimeEnvironment", jdl.JoinArgs(r.texts(rel))) // the tag, and options for it
+		r.b.Add("RunTimeEnvironment", jdl.JoinArgs(r.environment(rel)))
 	case "architecture":
 		r.b.Require("other.GlueHostArchitecturePlatformType == " + jdl.Quote(r.one(rel)))
 	case "cluster":

@@ -89,14 +89,16 @@ func Bulk(requests ...[]byte) []byte {
 type xrslWriter struct{ b strings.Builder }
 
 // texts writes "(name = "a" "b")"; nothing without texts.
-func (w *xrslWriter) texts(name string, texts ...string) {
+func (w *xrslWriter) texts(name string, texts ...string) { w.relation(name, "=", texts...) }
+
+func (w *xrslWriter) relation(name, op string, texts ...string) {
 	if len(texts) == 0 {
 		return
 	}
 	if w.b.Len() > 1 {
 		w.b.WriteByte(' ')
 	}
-	w.b.WriteString("(" + name + " =")
+	w.b.WriteString("(" + name + " " + op)
 	for _, s := range texts {
 		w.b.WriteString(" " + xrslQuote(s))
 	}
@@ -174,7 +176,12 @@ func (w *xrslWriter) demand(d jdl.Demand) {
 	}
 	w.one("queue", d.Queue)
 	for _, tag := range d.RuntimeEnvironments {
-		w.texts("runTimeEnvironment", append([]string{tag}, d.RuntimeOptions[tag]...)...)
+		wish := jdl.ParseEnvironmentWish(tag)
+		op := wish.Op
+		if op == "" || op == "==" {
+			op = "="
+		}
+		w.relation("runTimeEnvironment", op, append([]string{wish.Tag()}, d.RuntimeOptions[tag]...)...)
 	}
 }
 

@@ -96,7 +96,7 @@ func (b *Backend) Close() error {
 // owner of a job; owner "" takes the preferred one. op is for the message of a
 // failure.
 func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*client, error) {
-	base, err := Base(endpoint)
+	base, err := baseOf(endpoint)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: op, Endpoint: endpoint, Err: err}
 	}
@@ -119,9 +119,9 @@ func (b *Backend) client(ctx context.Context, op, endpoint, owner string) (*clie
 	return c, nil
 }
 
-// Base is the URL that the REST paths follow, whatever form of it was
+// baseOf is the URL that the REST paths follow, whatever form of it was
 // published or kept with a job: "https://host:port/arex".
-func Base(endpoint string) (string, error) {
+func baseOf(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return "", err

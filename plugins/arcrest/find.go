@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -40,6 +41,18 @@ func (b *Backend) Names(ctx context.Context, endpoint glue.Endpoint) (map[string
 	all := map[string]string{}
 	err := b.eachName(ctx, endpoint, func(_ *client, id, name string) bool {
 		all[id] = name
+		return true
+	})
+	return all, err
+}
+
+// Inventory implements plugins.Inventory: every job of the user, by whatever
+// client it came.
+func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plugins.Present, error) {
+	var all []plugins.Present
+	err := b.eachName(ctx, endpoint, func(c *client, id, name string) bool {
+		ours := ourID(name)
+		all = append(all, plugins.Present{ID: ours, Name: strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(name), ours)), Handle: c.handle(id)})
 		return true
 	})
 	return all, err
@@ -105,8 +118,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Names of jobs that the CE is just accepting are not there yet: they are
-// asked for again, every nameWait, at most nameTries times.
+// Names of jobs that the CE is just accepting are not there yet, nor are their
+// times of submission: they are asked for again, every nameWait, at most
+// nameTries times. Jobs that other clients sent may have no name at all.
 const (
 	nameTries = 50
 	nameWait  = 100 * time.Millisecond
@@ -123,7 +137,7 @@ func names(ctx context.Context, c *client, ids []string) (map[string]string, err
 		ids = ids[:0:0]
 		for id, item := range items {
 			switch {
-			case item.Info.Name != "":
+			case item.Info.Name != "", item.Info.Submitted != "": // the whole document: the job has no other name
 				names[id] = item.Info.Name
 			case item.Code/100 == 2 && !stateOf(item.Info.rest()).Final():
 				ids = append(ids, id)

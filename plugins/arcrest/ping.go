@@ -62,7 +62,7 @@ func turnedAway(err error) *plugins.Error {
 // anonymous is a client for what everybody may ask.
 func (b *Backend) anonymous(endpoint string) (*client, error) {
 	set, err := b.o.Credentials()
-	base, berr := Base(endpoint)
+	base, berr := baseOf(endpoint)
 	if err = errors.Join(err, berr); err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "ping", Endpoint: endpoint, Err: err}
 	}

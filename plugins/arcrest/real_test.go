@@ -3,7 +3,9 @@ package arcrest
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -220,5 +222,47 @@ func TestRealOwners(t *testing.T) {
 		if st.Err != nil || st.State == plugins.Lost {
 			t.Errorf("with both: %+v", st)
 		}
+	}
+}
+
+// A job that another client has sent without a name hides none of ours.
+func TestRealNameless(t *testing.T) {
+	bed := testbed.NeedARC(t)
+	for _, url := range bed.All() {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			b := as(t, bed, "bob") // others look for jobs of alice meanwhile
+			c, err := b.client(t.Context(), "test", url, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			adl := `<?xml version="1.0"?><ActivityDescription xmlns="http://www.eu-emi.eu/es/2010/12/adl"><Application><Executable>` +
+				`<Path>/bin/sleep</Path><Argument>600</Argument></Executable></Application></ActivityDescription>`
+			answer, _, err := c.read(t.Context(), &call{op: "test", method: http.MethodPost, path: c.jobs("?action=new"), body: []byte(adl),
+				header: map[string]string{"Content-Type": "application/xml"}, scope: scopeCreate})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var made struct {
+				Job jobItem `xml:"job"`
+			}
+			if err := xml.Unmarshal(answer, &made); err != nil || !validID(made.Job.ID) {
+				t.Fatalf("%s: %v", answer, err)
+			}
+			t.Cleanup(func() {
+				hs := []plugins.Handle{c.handle(made.Job.ID)}
+				b.Cancel(context.WithoutCancel(t.Context()), hs)
+			})
+			end := time.Now().Add(2 * time.Minute) // the CE writes what it knows of a job every now and then
+			for {
+				_, err := b.Find(t.Context(), glue.Endpoint{URL: url}, []string{"not-there"})
+				if err == nil {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -42,6 +42,7 @@ var (
 	_ plugins.Logger       = (*Backend)(nil)
 	_ plugins.Pinger       = (*Backend)(nil)
 	_ plugins.Renewer      = (*Backend)(nil)
+	_ plugins.Explainer    = (*Backend)(nil)
 	_ plugins.SourceOpener = (*Backend)(nil)
 )
 
@@ -50,10 +51,10 @@ func Open(c plugins.Config) (plugins.Submitter, error) {
 	return &Backend{conf: c, clients: map[string]*client{}}, nil
 }
 
-// ParseURL reads grid://host:port, https://host:port, or, for this machine,
+// parseURL reads grid://host:port, https://host:port, or, for this machine,
 // grid+http://127.0.0.1:port, and returns the endpoint in the first form or the
 // last, and the address of the API.
-func ParseURL(raw string) (endpoint, base string, err error) {
+func parseURL(raw string) (endpoint, base string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "", "", err
@@ -84,7 +85,7 @@ type client struct {
 const answerTime = time.Minute
 
 func (b *Backend) client(raw string) (*client, error) {
-	endpoint, base, err := ParseURL(raw)
+	endpoint, base, err := parseURL(raw)
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
 	}
@@ -125,7 +126,7 @@ func (b *Backend) Close() error {
 // Source implements plugins.SourceOpener: a scheduler is one resource that
 // takes every job.
 func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
-	endpoint, _, err := ParseURL(u.String())
+	endpoint, _, err := parseURL(u.String())
 	return source{endpoint, b.conf.Now}, err
 }
 
@@ -145,11 +146,11 @@ func (s source) Owns(e glue.Endpoint) bool { return e.Interface == Interface && 
 
 // Resources implements plugins.Source.
 func (s source) Resources(context.Context) ([]glue.Resource, error) {
-	return []glue.Resource{Resource(s.endpoint, s.now())}, nil
+	return []glue.Resource{resourceOf(s.endpoint, s.now())}, nil
 }
 
-// Resource is a scheduler as brokers see it.
-func Resource(endpoint string, now time.Time) glue.Resource {
+// resourceOf is a scheduler as brokers see it.
+func resourceOf(endpoint string, now time.Time) glue.Resource {
 	return glue.Resource{ID: endpoint, CEID: endpoint, Name: endpoint, Source: endpoint, Schema: "self", Serving: glue.Production, Created: now, Fetched: now,
 		Endpoints: []glue.Endpoint{{URL: endpoint, Interface: Interface, Health: "ok", Serving: glue.Production}}}
 }

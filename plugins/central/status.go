@@ -116,7 +116,7 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 			case err != nil:
 				out[i] = plugins.Status{Handle: hs[i], State: plugins.Unknown, Err: err}
 			case !known:
-				out[i] = plugins.Status{Handle: hs[i], State: plugins.Lost, Err: &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: c.endpoint, Said: "no such job"}}
+				out[i] = plugins.Status{Handle: hs[i], State: plugins.Lost, Err: c.unknown("status")}
 			default:
 				out[i] = v.status(hs[i])
 			}
@@ -200,6 +200,15 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	return nil
 }
 
+// Why implements plugins.Explainer: what stands between a job and its slot.
+func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
+	var out struct {
+		Text []string `json:"text"`
+	}
+	err := b.Call(ctx, h.Endpoint, "why", "GET", "/v1/jobs/"+url.PathEscape(h.ID)+"/why", nil, &out)
+	return out.Text, err
+}
+
 // Ping implements plugins.Pinger.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	c, err := b.client(endpoint)
@@ -238,12 +247,23 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 			got, err = c.views(ctx, hs, places)
 		}
 		for _, i := range places {
-			if out[i].Err = err; err == nil {
-				out[i] = c.fetch(ctx, jobs[i], got[hs[i].ID])
+			v, known := got[hs[i].ID]
+			switch {
+			case err != nil:
+				out[i].Err = err
+			case !known:
+				out[i].Err = c.unknown("fetch")
+			default:
+				out[i] = c.fetch(ctx, jobs[i], v)
 			}
 		}
 	})
 	return out
+}
+
+// unknown is a job that the scheduler does not have, or has of somebody else.
+func (c *client) unknown(op string) error {
+	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: "no such job"}
 }
 
 // fetch brings the files of one job that the scheduler has kept.

@@ -40,6 +40,9 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	for i := range reqs {
 		results[i].ID = reqs[i].ID
 	}
+	if len(reqs) == 0 {
+		return nil
+	}
 	c, err := b.client(reqs[0].Endpoint.URL)
 	if err == nil {
 		err = c.delegate(ctx)

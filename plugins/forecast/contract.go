@@ -67,6 +67,16 @@ type Start struct {
 	// PastError is the mean absolute error of the service's forecasts for
 	// this queue so far, in seconds.
 	PastError *float64 `json:"past_error,omitempty"`
+	// Quantiles are more of them than Low, Median and High, in order. Learned
+	// is the number of starts that they were learned from.
+	Quantiles []Quantile `json:"quantiles,omitempty"`
+	Learned   int64      `json:"learned,omitempty"`
+}
+
+// Quantile is a wait in seconds that is not exceeded with some chance, 0 to 1.
+type Quantile struct {
+	Chance float64 `json:"chance"`
+	Wait   float64 `json:"wait"`
 }
 
 func question(job *jdl.Job) Question {
@@ -122,12 +132,36 @@ func (s Start) forecast(source string, made time.Time) (f rank.Forecast, ok bool
 	if f.Low > f.Median || f.High < f.Median {
 		return f, false
 	}
+	if f.Quantiles, ok = s.quantiles(); !ok {
+		return f, false
+	}
 	if s.PastError != nil {
 		if d, sane := wait(*s.PastError); sane {
 			f.PastError = glue.Some(d)
 		}
 	}
 	return f, true
+}
+
+// maxQuantiles bounds those of one start.
+const maxQuantiles = 32
+
+// quantiles reads them; false where they make no sense: too many, out of order,
+// no chances, no waits.
+func (s Start) quantiles() (list []rank.Quantile, ok bool) {
+	if len(s.Quantiles) > maxQuantiles {
+		return nil, false
+	}
+	last := rank.Quantile{}
+	for _, q := range s.Quantiles {
+		length, sane := wait(q.Wait)
+		if !sane || !(q.Chance > last.Chance && q.Chance < 1) || length < last.Wait {
+			return nil, false
+		}
+		last = rank.Quantile{Chance: q.Chance, Wait: length}
+		list = append(list, last)
+	}
+	return list, true
 }
 
 // wait reads seconds; negative ones, NaN, and what is beyond the horizon are no wait.

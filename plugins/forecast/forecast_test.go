@@ -11,6 +11,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins/ask"
+	"gridbroker/rank"
 )
 
 func TestForecastsFromAService(t *testing.T) {
@@ -22,12 +23,16 @@ func TestForecastsFromAService(t *testing.T) {
 		if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
 			t.Error(err)
 		}
-		if q.Procs != 4 || q.WallTime != 3600 || len(q.Queues) != 4 || q.Tags[0] != "MPI" {
+		if q.Procs != 4 || q.WallTime != 3600 || len(q.Queues) != 8 || q.Tags[0] != "MPI" {
 			t.Errorf("asked for %+v", q)
 		}
 		w.Write([]byte(`{"schema":"grid.forecast/v1","made":"` + now.Add(-time.Minute).Format(time.RFC3339) + `","starts":[
 			{"queue":"a","low":0,"median":600,"high":1200,"past_error":60,"good_until":"` + now.Add(time.Hour).Format(time.RFC3339) + `"},
 			{"queue":"b","median":0},
+			{"queue":"odd","median":600,"quantiles":[{"chance":0.5,"wait":600},{"chance":0.25,"wait":700}]},
+			{"queue":"less","median":600,"quantiles":[{"chance":0.5,"wait":600},{"chance":0.9,"wait":500}]},
+			{"queue":"sure","median":600,"quantiles":[{"chance":1,"wait":600}]},
+			{"queue":"odds","median":600,"quantiles":[{"chance":0.1,"wait":60},{"chance":0.5,"wait":600},{"chance":0.9,"wait":3600}],"learned":7},
 			{"queue":"far","median":161000000000},
 			{"queue":"mad","low":900,"median":600,"high":300},
 			{"queue":"unasked","median":1}]}`))
@@ -40,16 +45,19 @@ func TestForecastsFromAService(t *testing.T) {
 	c := &Client{Ask: &ask.Client{}, Subjects: []ask.Subject{s}, Now: func() time.Time { return now }}
 	job := &jdl.Job{Demand: jdl.Demand{Slots: 4, WallTime: time.Hour, RuntimeEnvironments: []string{"MPI"}}}
 	var rs []*glue.Resource
-	for _, q := range []string{"a", "b", "far", "mad"} {
+	for _, q := range []string{"a", "b", "far", "mad", "odd", "less", "sure", "odds"} {
 		rs = append(rs, &glue.Resource{ID: "ce/" + q, Queue: q})
 	}
 	fs, err := c.Forecast(t.Context(), job, rs)
-	if err != nil || len(fs) != 2 || asked != 1 {
+	if err != nil || len(fs) != 3 || asked != 1 {
 		t.Fatalf("%+v %v, asked %d times", fs, err, asked)
 	}
 	a := fs["ce/a"]
 	if a.Low != 0 || a.Median != 10*time.Minute || a.High != 20*time.Minute || a.PastError != glue.Some(time.Minute) || !a.Made.Equal(now.Add(-time.Minute)) || a.GoodUntil.IsZero() {
 		t.Errorf("a: %+v", a)
+	}
+	if o := fs["ce/odds"]; len(o.Quantiles) != 3 || o.Quantiles[2] != (rank.Quantile{Chance: 0.9, Wait: time.Hour}) {
+		t.Errorf("odds: %+v", o)
 	}
 	if b := fs["ce/b"]; b.Median != 0 || b.High != 0 || b.PastError.OK {
 		t.Errorf("b: %+v", b)

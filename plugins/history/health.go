@@ -111,8 +111,8 @@ func (k knowledge) breakersOf(name string) map[string]breaker {
 	return ops
 }
 
-// ErrUnknown is a resource the registry has never heard of.
-var ErrUnknown = errors.New("nothing is known of this resource")
+// errUnknown is a resource the registry has never heard of.
+var errUnknown = errors.New("nothing is known of this resource")
 
 // Clear forgets failures and bans of the named resources, or of all when none
 // is named. Run times and waits stay.
@@ -138,7 +138,7 @@ func (r *Registry) Clear(ctx context.Context, resources ...string) error {
 				return err
 			}
 			if known == 0 {
-				return fmt.Errorf("%s: %w", name, ErrUnknown)
+				return fmt.Errorf("%s: %w", name, errUnknown)
 			}
 		}
 		return nil

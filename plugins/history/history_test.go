@@ -275,7 +275,7 @@ func TestHealthPinsAndClear(t *testing.T) {
 	if h := b.of(simulate, r); !h.BannedUntil.IsZero() {
 		t.Errorf("cleared, but banned: %+v", h)
 	}
-	if err := b.Clear(t.Context(), "nobody"); !errors.Is(err, ErrUnknown) {
+	if err := b.Clear(t.Context(), "nobody"); !errors.Is(err, errUnknown) {
 		t.Errorf("clear of an unknown resource: %v", err)
 	}
 }

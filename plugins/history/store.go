@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"gridbroker/durable"
+	"gridbroker/durable/sqlite"
 	"gridbroker/plugins"
 )
 
@@ -97,7 +98,7 @@ func Open(dir string, now func() time.Time) (*Registry, error) {
 	r := &Registry{db: db, now: now}
 	if err := r.migrate(); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("history %s: %w", path, err)
+		return nil, fmt.Errorf("history %s: %w", path, sqlite.Explain(path, err))
 	}
 	return r, nil
 }

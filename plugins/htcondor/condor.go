@@ -145,7 +145,7 @@ func (a *address) options(q url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q[name][len(q[name])-1]
 		if to[name] == nil || !remote.Plain(v) || v[0] == '-' {
-			return fmt.Errorf("%s=%s: no such option of an HTCondor URL (schedd, pool, group, launcher, node)", name, v)
+			return fmt.Errorf("%s=%s: no such option of an HTCondor URL (schedd, pool, group, launcher, node, cache)", name, v)
 		}
 		*to[name] = v
 	}

@@ -33,27 +33,41 @@ var queueAttributes = strings.Join([]string{"ClusterId", "ProcId", "JobStatus", 
 // Queue implements plugins.QueueReader: slots as nodes, one queue, and all
 // jobs of the schedd, those that are not materialised yet included.
 func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
-	s := q.site
-	var slots []slot
-	var jobs []ad
+	slots, jobs, err := q.site.readQueue(ctx, queueAttributes)
+	if err != nil {
+		return batch.State{}, err
+	}
+	return state(q.site.Options.Now(), q.site.URL, slots, jobs), nil
+}
+
+// readQueue reads the slots of the pool and some attributes of the schedd's jobs.
+func (s *site) readQueue(ctx context.Context, attributes string) (slots []slot, jobs []ad, err error) {
 	ask, ctx := errgroup.WithContext(ctx)
 	ask.Go(func() (err error) {
 		slots, err = s.readSlots(ctx)
 		return err
 	})
 	ask.Go(func() error {
-		text, err := s.schedd(ctx, "condor_q", "-allusers", "-json", "-attributes", queueAttributes)
+		text, err := s.schedd(ctx, "condor_q", "-allusers", "-json", "-attributes", attributes)
 		if err != nil {
 			return err
 		}
 		jobs, err = parseAds(text)
 		return err
 	})
-	if err := ask.Wait(); err != nil {
-		return batch.State{}, err
-	}
-	return state(s.Options.Now(), s.URL, slots, jobs), nil
+	return slots, jobs, ask.Wait()
 }
+
+// jobID is a job's CLUSTER.PROC.
+func jobID(j ad) string { return fmt.Sprintf("%d.%d", j.integer("ClusterId"), j.integer("ProcId")) }
+
+// Values of HTCondor's JobStatus.
+const (
+	statusIdle      = 1
+	statusRunning   = 2
+	statusHeld      = 5
+	statusSuspended = 7
+)
 
 // queueName is that of the one queue of a schedd.
 const queueName = "condor"
@@ -98,7 +112,7 @@ func node(s slot) batch.Node {
 
 func queuedJob(j ad) (batch.Job, bool) {
 	b := batch.Job{
-		ID: fmt.Sprintf("%d.%d", j.integer("ClusterId"), j.integer("ProcId")), Queue: queueName, User: j.text("Owner"),
+		ID: jobID(j), Queue: queueName, User: j.text("Owner"),
 		Group: j.text("AcctGroup"), Procs: int(max(1, j.integer("RequestCpus"))), Disk: j.integer("RequestDisk") >> 10,
 		GPUs: int(j.integer("RequestGPUs")), Submitted: j.time("QDate"), Requested: time.Duration(j.integer("AllowedJobDuration")) * time.Second,
 		Priority: float64(j.integer("JobPrio")), Begin: j.time("DeferralTime"), Nodes: 1,

@@ -79,7 +79,7 @@ func tags(s *site) ([]string, error) {
 	}
 	tags := slices.Clone(s.Tags)
 	for _, d := range catalog.All() {
-		if s.node.Policy.Check(d, true) != nil {
+		if s.node.Allow(d) != nil {
 			continue
 		}
 		tags = append(tags, d.Tag)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gridbroker/durable"
 	"gridbroker/plugins"
@@ -26,6 +27,9 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 
 func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string, error) {
 	s, err := b.locate(req.Handle)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noJob("fetch", req.Handle)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,13 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 		return nil, err
 	}
 	defer src.Close()
-	return copyWanted(ctx, src, dst, want)
+	files, err := copyWanted(ctx, src, dst, want)
+	for _, name := range req.Want {
+		if !slices.ContainsFunc(files, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
+			err = errors.Join(err, &plugins.Error{Kind: plugins.Refused, Op: "fetch " + name, Endpoint: req.Handle.Endpoint, Said: "no such file"})
+		}
+	}
+	return files, err
 }
 
 // List implements plugins.Lister.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -21,7 +22,7 @@ var native = map[plugins.State]string{
 // wait and none is there, so that a site goes on after a restart of the machine.
 func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
-	idle := map[*site]bool{}
+	idle := map[*site][]int{}
 	for i, h := range hs {
 		s, st, err := b.settled(h)
 		if err != nil {
@@ -29,7 +30,7 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			continue
 		}
 		if st.State == plugins.Queued {
-			idle[s] = true
+			idle[s] = append(idle[s], i)
 		}
 		out[i] = plugins.Status{
 			Handle: h, State: st.State, Native: native[st.State], ExitCode: st.Exit, Reason: st.Reason, Fault: st.Fault,
@@ -39,8 +40,12 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			out[i].WallTime = st.Ended.Sub(st.Started)
 		}
 	}
-	for s := range idle {
-		s.ensureRunner() // a failure shows as jobs that stay queued; Log tells
+	for s, waiting := range idle {
+		if err := s.ensureRunner(); err != nil {
+			for _, i := range waiting {
+				out[i].Reason = "nothing starts it: " + err.Error()
+			}
+		}
 	}
 	return out
 }
@@ -50,9 +55,14 @@ func missing(h plugins.Handle, err error) plugins.Status {
 	st := plugins.Status{Handle: h, State: plugins.Unknown, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {
 		st.State, st.Native = plugins.Lost, native[plugins.Lost]
-		st.Err = &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: h.Endpoint, Said: "no such job: " + h.ID, Err: err}
+		st.Err = noJob("status", h)
 	}
 	return st
+}
+
+// noJob is that a job is not there.
+func noJob(op string, h plugins.Handle) error {
+	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: h.Endpoint, Said: "no such job: " + h.ID, Err: fs.ErrNotExist}
 }
 
 // SettleTime implements plugins.Settler: jobs are put here by the process that
@@ -199,9 +209,20 @@ func (b *Backend) Peek(_ context.Context, h plugins.Handle, name string, offset 
 
 // Ping implements plugins.Pinger.
 func (b *Backend) Ping(_ context.Context, endpoint string) (plugins.Pong, error) {
-	s, err := b.site(endpoint)
-	if err != nil {
-		return plugins.Pong{}, err
+	pong := plugins.Pong{Interface: glue.InterfaceLocal, Said: "the site is draining"}
+	if endpoint == EndpointURL("") { // all sites
+		for _, s := range b.sites {
+			pong.LetIn = pong.LetIn || !s.Disabled
+		}
+	} else {
+		s, err := b.site(endpoint)
+		if err != nil {
+			return plugins.Pong{}, err
+		}
+		pong.LetIn = !s.Disabled
 	}
-	return plugins.Pong{Interface: "local", LetIn: !s.Disabled}, nil
+	if pong.LetIn {
+		pong.Said = ""
+	}
+	return pong, nil
 }

@@ -8,6 +8,7 @@
 //	SITE/site.json      slots and limits
 //	SITE/queue.lock     held for moments, while the queue changes
 //	SITE/runner.lock    held by the one runner that starts jobs
+//	SITE/handed.lock    held while an external scheduler starts the jobs
 //	SITE/queue/ID       a job that waits
 //	SITE/running/ID     a job that has been given to a supervisor
 //	SITE/jobs/ID/       spec.json, status.json, lock, log, and the job's own
@@ -33,6 +34,7 @@ import (
 	"gridbroker/environment"
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 // Site is one named set of slots on this machine.
@@ -111,7 +113,7 @@ func New(opts Options) (*Backend, error) {
 		if s.Slots < 0 || s.Speed < 0 || s.MaxWall < 0 || s.Memory < 0 {
 			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative", s.Name)
 		}
-		if err := checkCache(s.Cache); err != nil {
+		if err := remote.CheckCache(s.Cache); err != nil {
 			return nil, fmt.Errorf("local site %q: %w", s.Name, err)
 		}
 		b.sites[s.Name] = &site{Site: withDefaults(s, opts), dir: filepath.Join(opts.Dir, s.Name), helper: opts.Helper, now: opts.Now}

@@ -55,6 +55,9 @@ func (s *site) pass(runnerLock *os.File) (done bool, err error) {
 			done = true
 			return runnerLock.Close()
 		}
+		if theirs, err := handed(s); theirs || err != nil {
+			return err // who starts jobs is an external scheduler
+		}
 		return s.startFitting(specs, s.Slots-used)
 	})
 	return done, err

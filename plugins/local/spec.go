@@ -8,6 +8,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 // spec is what a supervisor needs to run one job.
@@ -22,6 +23,7 @@ type spec struct {
 	Slots     int           `json:"slots"`
 	Wall      time.Duration `json:"wall"` // 0: no limit
 	Submitted time.Time     `json:"submitted"`
+	JDL       string        `json:"jdl,omitempty"` // the description it was made from
 	// Inside is how the programs are run in an environment; nil: on the machine itself.
 	Inside *inside `json:"inside,omitempty"`
 }
@@ -50,7 +52,7 @@ func newSpec(req plugins.Request, s *site) spec {
 	job := req.Job
 	sp := spec{
 		ID: req.ID, Stdin: job.StdInput, Stdout: job.StdOutput, Stderr: job.StdError,
-		Slots: max(1, job.Demand.Slots), Wall: s.MaxWall, Submitted: s.now(),
+		Slots: max(1, job.Demand.Slots), Wall: s.MaxWall, Submitted: s.now(), JDL: job.Text(),
 	}
 	if w := job.Demand.WallTime; w > 0 && (sp.Wall == 0 || w < sp.Wall) {
 		sp.Wall = w
@@ -63,7 +65,7 @@ func newSpec(req plugins.Request, s *site) spec {
 		sp.Steps = append(sp.Steps, step{"epilogue", job.Epilogue, job.EpilogueArgs})
 	}
 	for _, e := range job.Environment {
-		sp.Env = append(sp.Env, e.Name+"="+stream(s.Cache, e.Name, e.Value))
+		sp.Env = append(sp.Env, e.Name+"="+remote.Streamed(s.Cache, e.Name, e.Value))
 	}
 	sp.Outputs = plugins.OutputNames(job)
 	return sp

@@ -3,6 +3,7 @@ package local
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 )
 
@@ -32,6 +33,20 @@ func (sv *supervisor) open() (std *streams, err error) {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	return std, nil
+}
+
+// give sets a program's streams. Those that are nil stay so: a nil file in an
+// interface would close the stream instead of opening /dev/null.
+func (s *streams) give(cmd *exec.Cmd) {
+	if s.in != nil {
+		cmd.Stdin = s.in
+	}
+	if s.out != nil {
+		cmd.Stdout = s.out
+	}
+	if s.err != nil {
+		cmd.Stderr = s.err
+	}
 }
 
 func create(root *os.Root, name string) (*os.File, error) {

@@ -149,7 +149,7 @@ func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int
 	if err != nil {
 		return 0, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
+	std.give(cmd)
 	// Pdeathsig is bound to the thread that starts the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

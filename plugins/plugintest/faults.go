@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,11 +14,11 @@ const prompt = 5 * time.Second
 
 // deadContext: a call returns at once, says so, and starts nothing.
 func (s *suite) deadContext(t *testing.T) {
-	hs := s.start(t, s.request("exit 0"))
+	hs := s.start(t, s.request(t, "exit 0"))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	begin := time.Now()
-	req := s.request("exit 0")
+	req := s.request(t, "exit 0")
 	res := s.Submitter.Submit(ctx, []plugins.Request{req}, nil)
 	if res[0].Err == nil {
 		s.remove([]plugins.Handle{res[0].Handle})
@@ -56,7 +57,7 @@ func (s *suite) deadEndpoint(t *testing.T) {
 	if s.Dead.URL == "" {
 		t.Skip("this back-end has no endpoint that could be dead")
 	}
-	reqs := []plugins.Request{s.request("exit 0"), s.request("exit 0")}
+	reqs := []plugins.Request{s.request(t, "exit 0"), s.request(t, "exit 0")}
 	for i := range reqs {
 		reqs[i].Endpoint = s.Dead
 	}
@@ -89,7 +90,7 @@ func (s *suite) find(t *testing.T) {
 	if !ok {
 		t.Skip("not a Finder")
 	}
-	req := s.request("exit 0")
+	req := s.request(t, "exit 0")
 	hs := s.start(t, req)
 	found, err := f.Find(t.Context(), s.Endpoint, []string{"pt-no-such-job", req.ID})
 	if err != nil {
@@ -97,5 +98,39 @@ func (s *suite) find(t *testing.T) {
 	}
 	if len(found) != 1 || found[req.ID] != hs[0] {
 		t.Errorf("found %v, want only %v", found, hs[0])
+	}
+	if in, ok := s.Submitter.(plugins.Inventory); ok {
+		s.inventory(t, in, req, hs[0])
+	}
+}
+
+// inventory: a job is among those of the endpoint once, and its description is
+// that of the job.
+func (s *suite) inventory(t *testing.T, in plugins.Inventory, req plugins.Request, h plugins.Handle) {
+	all, err := in.Inventory(t.Context(), s.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mine []plugins.Present
+	for _, p := range all {
+		if p.ID == req.ID {
+			mine = append(mine, p)
+		}
+	}
+	if len(mine) != 1 || mine[0].Handle != h {
+		t.Errorf("the inventory has %v of %s, want %v", mine, req.ID, h)
+	}
+	described, err := in.Describe(t.Context(), []plugins.Handle{h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(described) != 1 || described[0] == nil {
+		t.Fatalf("described as %v", described)
+	}
+	if got := described[0]; got.Executable != req.Job.Executable || !slices.Equal(got.Args, req.Job.Args) {
+		t.Errorf("described as %s %q, want %s %q", got.Executable, got.Args, req.Job.Executable, req.Job.Args)
+	}
+	if _, err := in.Inventory(t.Context(), s.Dead); s.Dead.URL != "" && err == nil {
+		t.Error("Inventory of a dead endpoint gives a verdict")
 	}
 }

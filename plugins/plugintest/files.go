@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -22,9 +23,8 @@ func (s *suite) fetch(t *testing.T) {
 	content := bytes.Repeat([]byte("\x00\xff & <x>\n"), 10_000)
 	input := filepath.Join(t.TempDir(), "input.bin")
 	must(t, os.WriteFile(input, content, 0o600))
-	req := s.request("cat input.bin; cp input.bin copy.bin; mkdir sub; echo deep > sub/deep.txt; echo oops >&2")
-	req.Job.InputSandbox = []jdl.InputFile{{Source: input, Name: "input.bin"}}
-	req.Job.OutputSandbox = append(req.Job.OutputSandbox, jdl.OutputFile{Name: "copy.bin"}, jdl.OutputFile{Name: "sub/deep.txt"})
+	req := s.request(t, "cat input.bin; cp input.bin copy.bin; mkdir sub; echo deep > sub/deep.txt; echo oops >&2",
+		"InputSandbox = {"+jdl.Quote(input)+"};", `OutputSandbox = {"out.txt", "err.txt", "copy.bin", "sub/deep.txt"};`)
 	hs := s.start(t, req)
 	s.end(t, hs)
 
@@ -100,7 +100,7 @@ func (s *suite) peekAndLog(t *testing.T) {
 	if !ok {
 		t.Skip("not a Peeker")
 	}
-	hs := s.start(t, s.request("echo first line; sleep 600"))
+	hs := s.start(t, s.request(t, "echo first line; sleep 600"))
 	s.wait(t, hs, func(st plugins.State) bool { return st == plugins.Running || st.Final() })
 	var b bytes.Buffer
 	for range 100 { // the line takes a moment to get there
@@ -137,7 +137,7 @@ func (s *suite) clean(t *testing.T) {
 	if !ok {
 		t.Skip("not a Cleaner")
 	}
-	hs := s.start(t, s.request("exit 0"))
+	hs := s.start(t, s.request(t, "exit 0"))
 	s.end(t, hs)
 	for range 2 {
 		for _, err := range c.Clean(t.Context(), append(hs, s.Stray)) {
@@ -146,7 +146,8 @@ func (s *suite) clean(t *testing.T) {
 			}
 		}
 	}
-	for range 50 {
+	for range 50 { // a service may take a moment
+		time.Sleep(50 * time.Millisecond)
 		if st := s.Submitter.Status(t.Context(), hs)[0]; st.State == plugins.Lost {
 			return
 		}

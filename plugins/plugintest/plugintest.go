@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ func TestSubmitter(t *testing.T, target Target) {
 	s := &suite{Target: target}
 	t.Run("nothing", s.nothing)
 	t.Run("exit codes", s.exitCodes)
+	t.Run("no streams", s.noStreams)
 	t.Run("cancel", s.cancel)
 	t.Run("unknown job", s.unknown)
 	t.Run("dead context", s.deadContext)
@@ -53,19 +55,20 @@ func TestSubmitter(t *testing.T, target Target) {
 	t.Run("clean", s.clean)
 }
 
-// request is a job that runs a line of sh.
-func (s *suite) request(line string) plugins.Request {
+// request is a job that runs a line of sh; more are further attributes.
+func (s *suite) request(t *testing.T, line string, more ...string) plugins.Request {
+	t.Helper()
 	s.n++
-	return plugins.Request{
-		ID:       fmt.Sprintf("pt%x-%d", time.Now().UnixNano(), s.n),
-		Resource: s.Resource, Endpoint: s.Endpoint,
-		Job: &jdl.Job{
-			Name: "conformance", Executable: "/bin/sh", Args: []string{"-c", line},
-			StdOutput: "out.txt", StdError: "err.txt",
-			OutputSandbox: []jdl.OutputFile{{Name: "out.txt"}, {Name: "err.txt"}},
-			Demand:        jdl.Demand{Slots: 1, WallTime: 10 * time.Minute},
-		},
+	text := fmt.Sprintf(`JobName = "conformance"; Executable = "/bin/sh"; Arguments = %s; StdOutput = "out.txt"; StdError = "err.txt"; WallTime = 600;`,
+		jdl.Quote(jdl.JoinArgs([]string{"-c", line})))
+	if len(more) == 0 {
+		more = []string{`OutputSandbox = {"out.txt", "err.txt"};`}
 	}
+	job, err := jdl.ParseJob("conformance.jdl", []byte(text+strings.Join(more, " ")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plugins.Request{ID: fmt.Sprintf("pt%x-%d", time.Now().UnixNano(), s.n), Resource: s.Resource, Endpoint: s.Endpoint, Job: job}
 }
 
 // start submits jobs that must be accepted.
@@ -155,7 +158,7 @@ func (s *suite) nothing(t *testing.T) {
 }
 
 func (s *suite) exitCodes(t *testing.T) {
-	hs := s.start(t, s.request("exit 0"), s.request("exit 3"))
+	hs := s.start(t, s.request(t, "exit 0"), s.request(t, "exit 3"))
 	for i, st := range s.end(t, hs) {
 		if want := glue.Some([]int{0, 3}[i]); st.State != plugins.Done || st.ExitCode != want {
 			t.Errorf("job %d: %s, exit code %v, reason %q; want done, %v", i, st.State, st.ExitCode, st.Reason, want)
@@ -166,8 +169,21 @@ func (s *suite) exitCodes(t *testing.T) {
 	}
 }
 
+// noStreams: what a job writes that has named no file for it goes nowhere; it can be written.
+func (s *suite) noStreams(t *testing.T) {
+	req := s.request(t, "")
+	job, err := jdl.ParseJob("conformance.jdl", []byte(`Executable = "/bin/sh"; Arguments = "-c 'echo hello && echo oops >&2 && cat'"; WallTime = 600;`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Job = job
+	if st := s.end(t, s.start(t, req))[0]; st.State != plugins.Done || st.ExitCode != glue.Some(0) {
+		t.Errorf("%s, exit code %v, reason %q; want done, 0", st.State, st.ExitCode, st.Reason)
+	}
+}
+
 func (s *suite) cancel(t *testing.T) {
-	hs := s.start(t, s.request("sleep 600"), s.request("sleep 600"))
+	hs := s.start(t, s.request(t, "sleep 600"), s.request(t, "sleep 600"))
 	for range 2 {
 		for _, err := range s.Submitter.Cancel(t.Context(), hs) {
 			if err != nil {
@@ -188,7 +204,7 @@ func (s *suite) cancel(t *testing.T) {
 }
 
 func (s *suite) unknown(t *testing.T) {
-	hs := s.start(t, s.request("exit 0"))
+	hs := s.start(t, s.request(t, "exit 0"))
 	sts := s.Submitter.Status(t.Context(), []plugins.Handle{s.Stray, hs[0]})
 	if sts[0].State != plugins.Lost || sts[0].Err == nil {
 		t.Errorf("unknown job: %+v, want lost and an error", sts[0])

@@ -84,7 +84,7 @@ func Submit[S LRMS](ctx context.Context, reqs []plugins.Request, check func(plug
 
 // CheckID refuses requests whose id or words cannot travel.
 func (s *Site) CheckID(req plugins.Request) error {
-	said := Unsuited(req)
+	said := unsuited(req)
 	if !ValidID(req.ID) {
 		said = fmt.Sprintf("job id %q cannot name a directory", req.ID)
 	}

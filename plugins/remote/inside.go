@@ -11,18 +11,24 @@ import (
 	"gridbroker/plugins"
 )
 
-// Nodes is where our program for environments lies on the nodes of a site, and its settings.
-type Nodes struct{ launcher, settings string }
+// Nodes is where our program for environments lies on the nodes of a site, its
+// settings, and the read-ahead cache that they reach.
+type Nodes struct{ launcher, settings, cache string }
 
 // The names of a URL's query that say where.
 const (
 	optionLauncher = "launcher"
 	optionNode     = "node"
+	optionCache    = "cache"
 )
 
-// Take takes what a URL's query says of the nodes (launcher=, node=) out of it.
+// Take takes what a URL's query says of the nodes (launcher=, node=, cache=) out of it.
 func (n *Nodes) Take(q url.Values) error {
-	*n = Nodes{"grid-launch", environment.DefaultNode}
+	*n = Nodes{launcher: "grid-launch", settings: environment.DefaultNode, cache: q.Get(optionCache)}
+	q.Del(optionCache)
+	if err := CheckCache(n.cache); err != nil {
+		return err
+	}
 	for name, to := range map[string]*string{optionLauncher: &n.launcher, optionNode: &n.settings} {
 		list := q[name]
 		if len(list) == 0 {

@@ -13,10 +13,13 @@
 #   sh runner.sh BASE submit BATCH          standard input: a tar of the batch
 #   sh runner.sh BASE check                 is BASE fit for use?
 #   sh runner.sh BASE find                  standard input: our ids
+#   sh runner.sh BASE list                  all jobs that were sent from here
+#   sh runner.sh BASE describe              standard input: our ids
 #   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
 #
 # BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
 #   at        batch, group and line of the job in the group
+#   jdl       its description
 #   words.sh  the job's own words, as functions for job.sh
 #   outputs   names of the files to be fetched, a line each
 #   streams   names of standard output and standard error, "" for none
@@ -126,6 +129,27 @@ find_ids() {
   done
 }
 
+# list tells of every job that was given to the batch system, as find does.
+list() {
+  for dir in jobs/*/; do
+    id=${dir#jobs/} id=${id%/}
+    id_ok "$id" && [ -e "jobs/$id/at" ] && [ ! -e "jobs/$id/gone" ] || continue
+    read -r batch group line <"jobs/$id/at"
+    [ -s "batches/$batch/$group.id" ] || continue
+    read -r job <"batches/$batch/$group.id"
+    echo "at $id $batch $group $line $job"
+  done
+}
+
+# describe prints descriptions, each with a mark before its lines.
+describe() {
+  while read -r id; do
+    id_ok "$id" && [ -f "jobs/$id/jdl" ] || continue
+    echo "job $id"
+    sed 's/^/|/' "jobs/$id/jdl"
+  done
+}
+
 # absent takes the names of jobs that the batch system was asked about and does not have.
 absent() { while read -r id; do id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/gone"; done; }
 
@@ -168,6 +192,8 @@ said) exec "$@" 2>&1 ;;
 submit) submit "$1" ;;
 check) ;;
 find) find_ids ;;
+list) list ;;
+describe) describe ;;
 absent) absent ;;
 revive) revive ;;
 outcomes) outcomes ;;

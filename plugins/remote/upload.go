@@ -128,6 +128,7 @@ func (ba *batch) tar(copies []copied) ([]byte, error) {
 			t.dir(dir + "/work")
 			t.dirs(dir+"/work", copies, id)
 			t.lines(dir+"/at", []string{ba.name + " " + g.Name + " " + strconv.Itoa(g.Line(n))})
+			t.text(dir+"/jdl", ba.reqs[i].Job.Text())
 			t.text(dir+"/words.sh", words(ba.reqs[i], ba.site.nodes))
 			t.lines(dir+"/outputs", outputs(ba.reqs[i].Job))
 			t.text(dir+"/streams", ba.reqs[i].Job.StdOutput+"\n"+ba.reqs[i].Job.StdError+"\n")

@@ -11,12 +11,12 @@ import (
 )
 
 // words writes words.sh: the job's own words as functions that steps.sh calls.
-// Every word goes through Quote. The caller has run Unsuited first.
+// Every word goes through Quote. The caller has run unsuited first.
 func words(req plugins.Request, n Nodes) string {
 	job := req.Job
 	var b strings.Builder
 	function(&b, "job_inside", "\n", n.inside(req))
-	function(&b, "job_environment", "\n", variables(job))
+	function(&b, "job_environment", "\n", variables(job, n.cache))
 	function(&b, "job_get", " &&\n", transfers("get", gets(job)))
 	function(&b, "job_streams", " &&\n", streams(job))
 	function(&b, "job_run", " &&\n", steps(job))
@@ -31,10 +31,10 @@ func function(b *strings.Builder, name, sep string, lines []string) {
 	fmt.Fprintf(b, "%s() {\n%s\n}\n", name, strings.Join(lines, sep))
 }
 
-func variables(job *jdl.Job) []string {
+func variables(job *jdl.Job, cache string) []string {
 	var lines []string
 	for _, e := range job.Environment {
-		lines = append(lines, `export "${given}`+e.Name+`="`+Quote(e.Value))
+		lines = append(lines, `export "${given}`+e.Name+`="`+Quote(Streamed(cache, e.Name, e.Value)))
 		if plugins.IsBrokerInfoVariable(e) {
 			lines = append(lines, `[ -n "$given" ] || export `+e.Name+`="$PWD/"`+Quote(e.Value))
 		}
@@ -132,8 +132,8 @@ func outputs(job *jdl.Job) []string {
 	return names
 }
 
-// Unsuited says why the job cannot be run as described, "" if it can.
-func Unsuited(req plugins.Request) string {
+// unsuited says why the job cannot be run as described, "" if it can.
+func unsuited(req plugins.Request) string {
 	job := req.Job
 	for _, e := range job.Environment {
 		if !Identifier(e.Name) {

@@ -17,19 +17,25 @@ func (q *Queue) Endings(ctx context.Context, since time.Time) ([]batch.Ending, e
 	if asked, err := s.askable(); !asked {
 		return nil, err
 	}
-	back := max(1, int64(s.Options.Now().Sub(since)/time.Second)) // by the cluster's own clock, whatever its time zone
-	text, err := s.Command(ctx, "sacct", "--allusers", "--allocations", "--noheader", "--parsable2", "--format=JobID,Start,End,State",
-		fmt.Sprintf("--starttime=now-%dseconds", back), "--state=CD,F,TO,CA,NF,OOM,PR,DL,BF")
+	// Times are by the cluster's own clock, whatever its time zone. With states and
+	// no end asked for, sacct takes the beginning for the end and lists nothing.
+	back := max(1, int64(s.Options.Now().Sub(since)/time.Second))
+	text, err := s.Command(ctx, "sacct", "--allusers", "--allocations", "--noheader", "--parsable2", "--format=JobID,Start,End,State,NodeList",
+		fmt.Sprintf("--starttime=now-%dseconds", back), "--endtime=now", "--state=CD,F,TO,CA,NF,OOM,PR,DL,BF")
 	if err != nil {
 		return nil, s.noAccounting(ctx, err)
 	}
 	return endings(text), nil
 }
 
-// endings reads sacct's lines; those of jobs that have not ended say so.
+// endings reads sacct's lines; those of jobs that have not ended say so. One
+// that was cancelled while it waited has the time of that as its start, and no node.
 func endings(text string) (list []batch.Ending) {
-	for _, f := range rows(text, "|", 4) {
+	for _, f := range rows(text, "|", 5) {
 		e := batch.Ending{ID: f[0], Started: unix(f[1]), Ended: unix(f[2]), Cancelled: strings.HasPrefix(f[3], "CANCELLED") || strings.HasPrefix(f[3], "PREEMPTED")}
+		if f[4] == "" || f[4] == "None assigned" {
+			e.Started = time.Time{}
+		}
 		if e.ID != "" && !e.Ended.IsZero() {
 			list = append(list, e)
 		}

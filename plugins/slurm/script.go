@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -43,6 +44,9 @@ func sbatchArgs(req plugins.Request, extra []string) ([]string, error) {
 	}
 	if tags := features(req); len(tags) > 0 {
 		args = append(args, "--constraint="+strings.Join(tags, "&"))
+		if soft := cached(req.Resource, tags); len(soft) > 0 {
+			args = append(args, "--prefer="+strings.Join(soft, "&")) // Slurm 22.05 and newer: so are all that publish such
+		}
 	}
 	args = append(args, booked(req.Booking)...)
 	args = append(args, extra...)
@@ -90,6 +94,17 @@ func features(req plugins.Request) []string {
 	}
 	slices.Sort(tags)
 	return slices.Compact(tags)
+}
+
+// cached are the soft features of nodes that have unpacked the images already.
+func cached(r *glue.Resource, tags []string) []string {
+	var soft []string
+	for _, tag := range tags {
+		if r.Deployment(tag) == glue.Cached {
+			soft = append(soft, tag+glue.CachedSuffix)
+		}
+	}
+	return soft
 }
 
 // tooLong reports whether the job asks for more time than the partition

@@ -80,7 +80,7 @@ var system = remote.System{
 var submitOptions = map[string]bool{"account": true, "qos": true, "reservation": true}
 
 // parseURL reads slurm:[/dir][?...] or
-// slurm+ssh://[user@]host[:port][/dir][?ssh=external&account=A&qos=Q&reservation=R&launcher=F&node=F].
+// slurm+ssh://[user@]host[:port][/dir][?ssh=external&account=A&qos=Q&reservation=R&launcher=F&node=F&cache=URL].
 func parseURL(raw string) (t remote.Target, extra []string, err error) {
 	t, q, err := remote.ParseURL(raw, "slurm")
 	if err != nil {
@@ -89,7 +89,7 @@ func parseURL(raw string) (t remote.Target, extra []string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q[name][len(q[name])-1]
 		if !submitOptions[name] || !remote.Plain(v) || v[0] == '-' {
-			return t, nil, fmt.Errorf("%s=%s: no such option of a Slurm URL (ssh=external, launcher, node, account, qos, reservation)", name, v)
+			return t, nil, fmt.Errorf("%s=%s: no such option of a Slurm URL (ssh=external, launcher, node, cache, account, qos, reservation)", name, v)
 		}
 		extra = append(extra, "--"+name+"="+v)
 	}

@@ -108,14 +108,14 @@ func TestPlannedStarts(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	for _, raw := range []string{"slurm:", "slurm:/scratch/x", "slurm+ssh://h", "slurm+ssh://u@h:22/scratch?account=a&ssh=external"} {
+	for _, raw := range []string{"slurm:", "slurm:/scratch/x", "slurm+ssh://h", "slurm+ssh://u@h:22/scratch?account=a&ssh=external", "slurm:?cache=http://cache.example.org:8470"} {
 		if _, _, err := parseURL(raw); err != nil {
 			t.Error(err)
 		}
 	}
 	for raw, want := range map[string]string{
 		"slurm://host": "slurm+ssh://host", "slurm+ssh:": "no host", "slurm+ssh://u:secret@h": "passwords", "slurm:?acount=x": "no such option",
-		"slurm+ssh://-oProxyCommand=x": "no host", "slurm:?account=--x": "no such option", "http://h": "not a URL of slurm",
+		"slurm+ssh://-oProxyCommand=x": "no host", "slurm:?account=--x": "no such option", "slurm:?cache=ftp://c/": "grid cache serve", "http://h": "not a URL of slurm",
 	} {
 		if _, _, err := parseURL(raw); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %s", raw, err, want)

@@ -105,7 +105,9 @@ func (b *backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 			if err != nil {
 				return err
 			}
-			count(list, at)
+			if err := count(list, at); err != nil {
+				return err
+			}
 			lists[at] = list
 		}
 		q := rank.QueueLength{Source: s.url, LRMS: "maui", At: at.at, Lengths: []int64{at.waiting()}}

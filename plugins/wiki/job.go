@@ -65,6 +65,8 @@ func jobOf(r *Record) Job {
 			j.Limit = clock(f.Value)
 		case "COMMENT":
 			j.Comment = f.Value
+		case "GRES", "DGRES":
+			j.GPUs = gpus(f.Value)
 		default:
 			maui.SetField(&j.Job, name, f.Value)
 		}
@@ -112,6 +114,7 @@ func (j *Job) record() Record {
 	r.add("DMEM", positive(j.Memory))
 	r.add("DDISK", positive(j.Disk))
 	r.add("DSWAP", positive(j.Swap))
+	r.add("GRES", gpuText(j.GPUs))
 	r.demand("RMEM", j.NodeMemory)
 	r.demand("RDISK", j.NodeDisk)
 	r.add("HOSTLIST", strings.Join(j.Hosts, ":"))
@@ -149,7 +152,7 @@ func (j *Job) batchJob() batch.Job {
 	b := batch.Job{
 		ID: j.ID, User: j.User, Group: j.Group, Account: j.Account, Queue: cmp.Or(j.Class, strings.Join(j.Partitions, ",")),
 		Procs: int(j.Tasks * max(1, j.TaskProcs)), Nodes: int(j.Nodes), Disk: j.Disk, Features: j.Features,
-		Requested: time.Duration(j.Limit) * time.Second, Submitted: time.Unix(j.Queued, 0).UTC(),
+		GPUs: int(j.GPUs * perNode(j)), Requested: time.Duration(j.Limit) * time.Second, Submitted: time.Unix(j.Queued, 0).UTC(),
 		Held: j.State == maui.JobHeld || j.State == maui.JobSuspended, Memory: j.Memory / max(1, j.TaskProcs),
 	}
 	if j.State == maui.JobRunning {
@@ -157,6 +160,17 @@ func (j *Job) batchJob() batch.Job {
 		b.Placed = placed(j.TaskList, int(max(1, j.TaskProcs)))
 	}
 	return b
+}
+
+// perNode is how many tasks of a job share a node at most, as far as it says so.
+func perNode(j *Job) int64 {
+	switch {
+	case j.TasksPerNode > 0:
+		return j.TasksPerNode
+	case j.Nodes > 0:
+		return (j.Tasks + j.Nodes - 1) / j.Nodes
+	}
+	return 1
 }
 
 // placed counts the processors on each node.

@@ -84,9 +84,40 @@ func (n *Node) text(name, value string) {
 		n.Speed, _ = strconv.ParseFloat(value, 64)
 	case "CPULOAD":
 		n.Load, _ = strconv.ParseFloat(value, 64)
+	case "CRES", "GRES":
+		n.GPUs = gpus(value)
 	case "CAT":
 		n.Reason = value
 	}
+}
+
+// gpu is the generic resource that GPUs are, by Slurm's name for it.
+const gpu = "gpu"
+
+// gpus reads NAME:COUNT, several parted by commas; gpu:TYPE:COUNT too.
+func gpus(text string) (n int64) {
+	for part := range strings.SplitSeq(strings.ToLower(text), ",") {
+		name, rest, ok := strings.Cut(part, ":")
+		if name != gpu && name != gpu+"s" {
+			continue
+		}
+		count := int64(1)
+		if ok {
+			var err error
+			if count, err = strconv.ParseInt(rest[strings.LastIndexByte(rest, ':')+1:], 10, 20); err != nil || count < 0 {
+				continue
+			}
+		}
+		n = min(n+count, 1<<20)
+	}
+	return n
+}
+
+func gpuText(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return gpu + ":" + number(n)
 }
 
 func colons(text string) []string {
@@ -135,6 +166,7 @@ func (n *Node) record() Record {
 	r.add("CCLASS", classText(n.Classes))
 	r.add("FEATURE", strings.Join(n.Features, ":"))
 	r.add("PARTITION", n.Partition)
+	r.add("CRES", gpuText(n.GPUs))
 	if n.Speed > 0 {
 		r.add("SPEED", strconv.FormatFloat(n.Speed, 'g', -1, 64))
 	}
@@ -176,7 +208,7 @@ func (n *Node) batchNode() batch.Node {
 		queues = append(queues, n.Partition)
 	}
 	return batch.Node{
-		Name: n.Name, CPUs: int(n.Procs), Memory: n.Memory, Disk: n.Disk, Features: n.Features, Queues: queues,
+		Name: n.Name, CPUs: int(n.Procs), Memory: n.Memory, Disk: n.Disk, GPUs: int(n.GPUs), Features: n.Features, Queues: queues,
 		Up: n.State != maui.NodeDown && n.State != maui.NodeDraining,
 	}
 }

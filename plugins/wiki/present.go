@@ -1,8 +1,10 @@
 package wiki
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -74,20 +76,23 @@ func (p *Presented) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	list := make([]Node, len(s.Nodes))
 	for i := range s.Nodes {
-		list[i] = presentedNode(&s.Nodes[i], used[s.Nodes[i].Name])
+		list[i] = presentedNode(&s.Nodes[i], s.Queues, used[s.Nodes[i].Name])
 		list[i].Updated = s.Now
 	}
 	return list, nil
 }
 
-func presentedNode(n *batch.Node, used int) Node {
-	out := Node{Node: maui.Node{Name: n.Name, Procs: int64(n.CPUs), Memory: n.Memory, Disk: n.Disk, Features: n.Features}}
+func presentedNode(n *batch.Node, queues []batch.Queue, used int) Node {
+	out := Node{Node: maui.Node{Name: n.Name, Procs: int64(n.CPUs), Memory: n.Memory, Disk: n.Disk, GPUs: int64(n.GPUs), Features: n.Features}}
 	out.Free = int64(max(0, n.CPUs-used))
+	out.Classes = map[string]int64{}
 	for _, q := range n.Queues {
-		if out.Classes == nil {
-			out.Classes = map[string]int64{}
-		}
 		out.Classes[q] = int64(n.CPUs)
+	}
+	for i := range queues { // a node that names none serves all
+		if len(n.Queues) == 0 {
+			out.Classes[queues[i].Name] = int64(n.CPUs)
+		}
 	}
 	switch {
 	case !n.Up && used > 0:
@@ -108,9 +113,14 @@ func (p *Presented) Jobs(ctx context.Context) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	u, ok := p.Reader.(interface{ Undivided() bool })
+	undivided := ok && u.Undivided()
 	list := make([]Job, len(s.Jobs))
 	for i := range s.Jobs {
 		list[i] = presentedJob(&s.Jobs[i])
+		if undivided {
+			list[i].undivide()
+		}
 		if t, ok := p.Reader.(Starter); ok && list[i].State == maui.JobRunning && t.Suspended(s.Jobs[i].ID) {
 			list[i].State = maui.JobSuspended
 		}
@@ -128,6 +138,9 @@ func presentedJob(b *batch.Job) Job {
 	if b.Procs > 0 {
 		j.Disk = b.Disk / int64(b.Procs)
 	}
+	if b.GPUs > 0 {
+		j.divide(int64(max(1, b.Nodes)), int64(b.GPUs))
+	}
 	if !b.Begin.IsZero() {
 		j.Begin = b.Begin.Unix()
 	}
@@ -138,9 +151,26 @@ func presentedJob(b *batch.Job) Job {
 		j.State = maui.JobHeld
 	}
 	for _, on := range b.Placed {
-		j.TaskList = append(j.TaskList, slices.Repeat([]string{on.Node}, max(0, on.Procs))...)
+		j.TaskList = append(j.TaskList, slices.Repeat([]string{on.Node}, max(0, on.Procs/int(max(1, j.TaskProcs))))...)
 	}
 	return j
+}
+
+// divide makes a task for each node of a job that asks for GPUs: they are asked for
+// by the node, what a task asks for binds.
+func (j *Job) divide(nodes, gpus int64) {
+	j.GPUs = gpus
+	if each := j.Tasks / nodes; each > 1 && each*nodes == j.Tasks {
+		j.Tasks, j.TaskProcs, j.Memory, j.Disk = nodes, each, j.Memory*each, j.Disk*each
+	}
+}
+
+// undivide makes one task of a job that runs on one node whatever it asks for:
+// NODES and TASKPERNODE do not bind Maui, DPROCS does.
+func (j *Job) undivide() {
+	n := max(1, j.Tasks)
+	j.Tasks, j.TaskProcs, j.Nodes, j.Memory, j.Disk = 1, n*max(1, j.TaskProcs), 0, j.Memory*n, j.Disk*n
+	j.TaskList = slices.Compact(j.TaskList)
 }
 
 // plain is a name without what would break a record.
@@ -174,7 +204,7 @@ func (p *Presented) act(do func(s Starter) error) error {
 	err := do(s)
 	var failed *plugins.Error
 	if errors.As(err, &failed) && failed.Kind == plugins.Refused {
-		return &StatusError{CodeRefused, failed.Err.Error()}
+		return &StatusError{CodeRefused, cmp.Or(failed.Said, fmt.Sprint(failed.Err))}
 	}
 	return err
 }
@@ -197,4 +227,14 @@ func (p *Presented) Suspend(ctx context.Context, id string) error {
 // Resume implements Manager.
 func (p *Presented) Resume(ctx context.Context, id string) error {
 	return p.act(func(s Starter) error { return s.Resume(ctx, id) })
+}
+
+// Requeue implements Requeuer, for batch systems that do.
+func (p *Presented) Requeue(ctx context.Context, id string) error {
+	return p.act(func(s Starter) error {
+		if r, ok := s.(Requeuer); ok {
+			return r.Requeue(ctx, id)
+		}
+		return &StatusError{CodeFormat, RequeueJob + " is not possible here"}
+	})
 }

@@ -74,7 +74,7 @@ func (r *Record) write(b *strings.Builder) {
 // escaped.
 func listed(name string) bool {
 	switch name {
-	case "TASKLIST", "HOSTLIST", "FEATURE", "FEATURES", "RFEATURES", "PARTITIONMASK", "CCLASS", "ACLASS", "RCLASS", "CNET", "ANET", "CRES", "ARES", "WCLIMIT":
+	case "TASKLIST", "HOSTLIST", "FEATURE", "FEATURES", "RFEATURES", "PARTITIONMASK", "CCLASS", "ACLASS", "RCLASS", "CNET", "ANET", "CRES", "ARES", "GRES", "WCLIMIT":
 		return true
 	}
 	return false

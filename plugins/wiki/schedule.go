@@ -132,7 +132,9 @@ type Maui struct{ Scheduler *maui.Scheduler }
 func (m Maui) Decide(now time.Time, nodes []Node, jobs []Job) ([]maui.Action, error) {
 	plainNodes, plainJobs := make([]maui.Node, len(nodes)), make([]maui.Job, len(jobs))
 	for i := range nodes {
-		plainNodes[i] = nodes[i].Node
+		if plainNodes[i] = nodes[i].Node; nodes[i].Free == 0 && nodes[i].State == maui.NodeIdle {
+			plainNodes[i].State = maui.NodeBusy // APROC=0 keeps Maui from a node whatever its STATE
+		}
 	}
 	for i := range jobs {
 		plainJobs[i] = jobs[i].Job

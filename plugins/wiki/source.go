@@ -53,7 +53,9 @@ func (s source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil {
 		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "wiki " + GetNodes, Endpoint: s.site.client.Address, Err: err}
 	}
-	count(list, r)
+	if err := count(list, r); err != nil {
+		return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "wiki " + GetJobs, Endpoint: s.site.client.Address, Err: err}
+	}
 	out := make([]glue.Resource, len(list))
 	for i, sh := range list {
 		out[i] = sh.resource(s.site, r.at)
@@ -65,8 +67,9 @@ func (s source) Resources(ctx context.Context) ([]glue.Resource, error) {
 type share struct {
 	queue                         string          // "": the whole cluster
 	nodes, partitions             map[string]bool // its nodes, and the partitions they are of
-	slots, free, smp              int64
-	memory, disk                  int64 // MB of the largest node
+	slots, free, smp, gpus        int64           // gpus: of the node with the most
+	speed                         float64         // SPEED of the slowest node; 0: none says
+	memory, disk                  int64           // MB of the largest node
 	up                            bool
 	tags                          map[string]bool
 	os, arch                      string
@@ -78,6 +81,10 @@ type share struct {
 func newShare(queue string) *share {
 	return &share{queue: queue, nodes: map[string]bool{}, partitions: map[string]bool{}, tags: map[string]bool{}}
 }
+
+// benchmarkPerSpeed is the HEP-SPEC06 of one slot of SPEED 1.0, that of the
+// ranking's reference machine.
+const benchmarkPerSpeed = 10.0
 
 // maxShares bounds the queues of one resource manager: each job is looked at
 // for each.
@@ -132,6 +139,9 @@ func (sh *share) add(n *Node) {
 	}
 	sh.nodes[n.Name], sh.partitions[n.Partition] = true, true
 	sh.smp, sh.memory, sh.disk = max(sh.smp, slots), max(sh.memory, n.Memory), max(sh.disk, n.Disk)
+	if sh.gpus = max(sh.gpus, n.GPUs); n.Speed > 0 && (sh.speed == 0 || n.Speed < sh.speed) {
+		sh.speed = n.Speed
+	}
 	sh.os, sh.arch = cmp.Or(sh.os, n.OS), cmp.Or(sh.arch, n.Arch)
 	for _, f := range n.Features {
 		sh.tags[f] = true
@@ -149,38 +159,86 @@ func (sh *share) add(n *Node) {
 	}
 }
 
+// maxSteps bounds the work of summing up an answer: a second or so. What is asked
+// for by 100,000 jobs in 256 queues takes a tenth of it.
+const maxSteps = 1 << 28
+
 // count counts the jobs of each share. What waits for several counts in each;
 // held, suspended and ended jobs in none.
-func count(list []*share, r *reading) {
+func count(list []*share, r *reading) error {
+	serve := map[string][]int{} // by node, the shares by their place
+	for i, sh := range list {
+		for name := range sh.nodes {
+			serve[name] = append(serve[name], i)
+		}
+	}
+	steps, tasks, procs := 0, map[string]int64{}, make([]int64, len(list))
 	for i := range r.jobs {
 		j := &r.jobs[i]
 		if j.Gone || j.State != maui.JobIdle && j.State != maui.JobRunning {
 			continue
 		}
-		for _, sh := range list {
-			if j.State == maui.JobRunning {
-				sh.runs(j, r.at)
-			} else if sh.mayRun(j) && j.Begin <= r.at.Unix() {
-				procs := j.Tasks * max(1, j.TaskProcs)
-				sh.waiting, sh.asked = sh.waiting+1, sh.asked+procs
-				sh.load(procs, j.Limit)
+		if j.State == maui.JobIdle {
+			steps += len(list) * (1 + len(j.Partitions))
+		} else {
+			steps += j.spread(serve, tasks, procs)
+		}
+		if steps > maxSteps {
+			return fmt.Errorf("%d jobs and their nodes in %d queues are too many to sum up", len(r.jobs), len(list))
+		}
+		if j.State == maui.JobIdle {
+			wait(list, j, r.at)
+			continue
+		}
+		for i, n := range procs {
+			if n > 0 {
+				list[i].runs(j, n, r.at)
 			}
+		}
+	}
+	return nil
+}
+
+// spread sums up the processors that a running job has of each share and tells how
+// much work that was; tasks is room for that. Each task is looked at once, each
+// node once for each share that it is of.
+func (j *Job) spread(serve map[string][]int, tasks map[string]int64, procs []int64) (steps int) {
+	clear(tasks)
+	clear(procs)
+	for _, name := range j.TaskList {
+		tasks[name]++
+	}
+	each := max(1, j.TaskProcs)
+	for name, n := range tasks {
+		for _, sh := range serve[name] {
+			procs[sh] += each * n
+		}
+		steps += len(serve[name])
+		if steps > maxSteps {
+			break
+		}
+	}
+	return steps
+}
+
+// wait counts a waiting job wherever it may run.
+func wait(list []*share, j *Job, now time.Time) {
+	if j.Begin > now.Unix() {
+		return
+	}
+	procs := j.Tasks * max(1, j.TaskProcs)
+	for _, sh := range list {
+		if sh.mayRun(j) {
+			sh.waiting, sh.asked = sh.waiting+1, sh.asked+procs
+			sh.load(procs, j.Limit)
 		}
 	}
 }
 
-// runs counts a running job, if it is of this share and on its nodes.
-func (sh *share) runs(j *Job, now time.Time) {
+// runs counts a running job that has processors on this share's nodes, if it is of
+// this share.
+func (sh *share) runs(j *Job, procs int64, now time.Time) {
 	if j.Class != "" && sh.queue != "" && j.Class != sh.queue {
-		return
-	}
-	procs := int64(0)
-	for _, name := range j.TaskList {
-		if sh.nodes[name] {
-			procs += max(1, j.TaskProcs)
-		}
-	}
-	if procs == 0 {
 		return
 	}
 	sh.running, sh.used = sh.running+1, sh.used+procs
@@ -234,10 +292,13 @@ func (sh *share) resource(s *site, now time.Time) glue.Resource {
 	for _, v := range []struct {
 		to     *glue.Opt[int64]
 		amount int64
-	}{{&r.SMPSize, sh.smp}, {&r.MainMemory, sh.memory}, {&r.MaxDisk, sh.disk}} {
+	}{{&r.SMPSize, sh.smp}, {&r.MainMemory, sh.memory}, {&r.MaxDisk, sh.disk}, {&r.GPUs, sh.gpus}} {
 		if v.amount > 0 {
 			*v.to = glue.Some(v.amount)
 		}
+	}
+	if sh.speed > 0 {
+		r.Benchmarks = map[string]float64{"hep-spec06": benchmarkPerSpeed * sh.speed}
 	}
 	if wait, ok := sh.wait(); ok {
 		r.EstimatedWait = glue.Some(wait)

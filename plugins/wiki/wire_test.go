@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -296,11 +297,15 @@ func BenchmarkGetJobs(b *testing.B) {
 	ask := NewKey(42).Sign(time.Now(), "root", "CMD=GETJOBS ARG=0:ALL")
 	var answer []byte
 	b.Run("answer", func(b *testing.B) {
+		before := cpu(b)
 		for b.Loop() {
 			answer = s.Answer(context.Background(), nil, ask)
 		}
+		b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op")
 	})
 	b.Run("read", func(b *testing.B) {
+		before := cpu(b)
+		defer func() { b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op") }()
 		for b.Loop() {
 			body, err := ReadFrame(bytes.NewReader(answer), MaxReply)
 			if err != nil {
@@ -337,4 +342,14 @@ func BenchmarkStart(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "starts/s")
+}
+
+// cpu is the processor time of this process, in seconds.
+func cpu(t testing.TB) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

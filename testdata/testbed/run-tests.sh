@@ -50,9 +50,9 @@ if [ "$code" = 0 ]; then
 	code=${PIPESTATUS[0]}
 fi
 
-# What freezes servers runs when nobody else needs them.
+# What freezes, kills or fills servers runs when nobody else needs them.
 if [ "$code" = 0 ]; then
-	GRID_ALONE=1 go test -count=1 -timeout 10m -v -run 'TestFrozenARC' ./cmd/grid 2>&1 |
+	GRID_ALONE=1 go test -count=1 -timeout 10m -v -run 'TestFrozenARC|TestKilledARC|TestFullARC' ./cmd/grid 2>&1 |
 		tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|_test\.go:[0-9]+:'
 	code=${PIPESTATUS[0]}
 fi

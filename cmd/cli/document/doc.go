@@ -11,4 +11,11 @@
 // A type with a method Document is written as what that returns; nil is
 // absent, and null in a list. A type with a MarshalJSON of its own, but no Document, is
 // written as that writes it, and its schema allows anything.
+//
+// encoding/json cannot do this: it neither renames the fields of types that other
+// packages declare (whose tags are those of records and wire forms that must
+// stay), nor gives a name its unit, nor leaves out a time that is not known
+// inside of them. A copy of each such type for output, of which there are some
+// hundred, would have to be kept equal to it by hand. Texts and the values of
+// types with a MarshalJSON are written by encoding/json.
 package document

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -81,22 +80,4 @@ func WriteStarts(out io.Writer, jobs []Job, starts []Start) error {
 	}
 	w.Flush()
 	return w.Error()
-}
-
-// Point is one setting of a results file, with the mean and the standard
-// deviation of its figures over the seeds 1 to Seeds.
-type Point struct {
-	ID      string                `json:"id"`
-	Group   string                `json:"group"`
-	Work    Work                  `json:"work"`
-	Config  Config                `json:"config"`
-	Seeds   int                   `json:"seeds"`
-	Metrics map[string][2]float64 `json:"metrics"`
-}
-
-// ReadPoints reads a results file: a list of points.
-func ReadPoints(in io.Reader) ([]Point, error) {
-	var points []Point
-	err := json.NewDecoder(in).Decode(&points)
-	return points, err
 }

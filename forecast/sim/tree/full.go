@@ -1,6 +1,9 @@
 package tree
 
-import "sort"
+import (
+	"context"
+	"sort"
+)
 
 // full runs the jobs under a scheduler that knows everything at once: a job
 // starts at home if it fits there, else in the system with the fewest free
@@ -14,13 +17,17 @@ type full struct {
 	cal    calendar
 }
 
-func runFull(nodes []int, jobs []Job, strict bool, horizon int64) []Start {
+func runFull(ctx context.Context, nodes []int, jobs []Job, strict bool, horizon int64) ([]Start, error) {
 	f := &full{jobs: jobs, free: append([]int(nil), nodes...), starts: make([]Start, len(jobs)), strict: strict}
 	for i := range jobs {
 		f.starts[i].System = -1
 		f.cal.add(jobs[i].Submit, submit, 0, i)
 	}
+	n := 0
 	for e, ok := f.cal.next(); ok && e.at <= horizon; e, ok = f.cal.next() {
+		if n++; n%lookEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if e.kind == submit {
 			f.enqueue(e.what)
 		} else {
@@ -28,7 +35,7 @@ func runFull(nodes []int, jobs []Job, strict bool, horizon int64) []Start {
 		}
 		f.look(e.at)
 	}
-	return f.starts
+	return f.starts, nil
 }
 
 func (f *full) enqueue(i int) {

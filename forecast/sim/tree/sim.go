@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -43,9 +45,13 @@ type sim struct {
 	loss    splitmix
 }
 
-// Run runs the jobs under a configuration until the horizon (in units).
-func Run(c Config, nodes []int, jobs []Job, horizon float64, seed uint64) (*Result, error) {
-	if err := c.Check(); err != nil {
+// lookEvery is how many events pass between two looks whether the caller still wants the result.
+const lookEvery = 1 << 10
+
+// Run runs the jobs under a configuration until the horizon (in units). A
+// context that ends stops it with the context's error.
+func Run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64) (*Result, error) {
+	if err := cmp.Or(c.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	for i := range jobs {
@@ -56,21 +62,40 @@ func Run(c Config, nodes []int, jobs []Job, horizon float64, seed uint64) (*Resu
 	end := int64(horizon * TicksPerUnit)
 	s := &sim{config: &c, horizon: end, jobs: jobs, loss: splitmix(seed ^ 0x5bd1e995), epochs: map[[2]int]int{}}
 	if c.Mode == "full" {
-		s.starts = runFull(nodes, jobs, c.Discipline == "fcfs", end)
+		var err error
+		if s.starts, err = runFull(ctx, nodes, jobs, c.Discipline == "fcfs", end); err != nil {
+			return nil, err
+		}
 		return s.measure(nodes), nil
 	}
 	s.build(nodes)
-	s.prepare()
-	for e, ok := s.cal.next(); ok && e.at <= end; e, ok = s.cal.next() {
-		s.now = e.at
-		s.step(e)
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.play(ctx); err != nil {
+		return nil, err
 	}
 	s.now = end
 	return s.measure(nodes), nil
 }
 
+// play lets everything happen that is due by the horizon.
+func (s *sim) play(ctx context.Context) error {
+	for n := 0; ; n++ {
+		if n%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e, ok := s.cal.next()
+		if !ok || e.at > s.horizon {
+			return nil
+		}
+		s.now = e.at
+		s.step(e)
+	}
+}
+
 // prepare puts all that is known ahead into the calendar and brings the links up.
-func (s *sim) prepare() {
+func (s *sim) prepare(ctx context.Context) error {
 	s.starts, s.last = make([]Start, len(s.jobs)), make([]int, len(s.jobs))
 	s.passed = make([]managers.Job, len(s.jobs))
 	for i := range s.jobs {
@@ -79,22 +104,28 @@ func (s *sim) prepare() {
 		s.passed[i] = managers.Job{ID: managers.ID(strconv.Itoa(i)), Need: managers.Resources{CPUs: j.Width}, Priority: j.Priority, Submitted: j.Submit}
 		s.cal.add(j.Submit, submit, j.Home, i)
 	}
-	s.exchange()
-	if s.config.FailAt > 0 && s.config.FailWho < len(s.nodes) {
-		s.cal.add(s.config.FailAt, fail, s.config.FailWho, 0)
+	if err := s.exchange(ctx); err != nil {
+		return err
 	}
+	if who := s.config.FailWho; s.config.FailAt > 0 && who >= 0 && who < len(s.nodes) {
+		s.cal.add(s.config.FailAt, fail, who, 0)
+	}
+	return nil
 }
 
 // exchange brings all links up. The first descriptions are everywhere before
 // the run begins; they are not counted, and no interval holds them up.
-func (s *sim) exchange() {
+func (s *sim) exchange(ctx context.Context) error {
 	s.quiet = true
 	for i, n := range s.nodes {
 		if n.parent >= 0 {
 			s.connect(i, n.parent)
 		}
 	}
-	for len(s.early) > 0 {
+	for n := 0; len(s.early) > 0; n++ {
+		if n%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		p := s.early[0]
 		s.early = s.early[1:]
 		s.handle(p.to, p.parcel)
@@ -103,6 +134,7 @@ func (s *sim) exchange() {
 	for _, n := range s.nodes {
 		n.manager.SetInterval(s.config.Coalesce)
 	}
+	return nil
 }
 
 func (s *sim) step(e event) {

@@ -1,8 +1,11 @@
 package tree
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // workB is the published workload B for a number of systems.
@@ -23,7 +26,7 @@ func runB(t *testing.T, c Config, w Work, seed uint64) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(c, w.NodesOf(), jobs, w.Horizon, seed)
+	r, err := Run(t.Context(), c, w.NodesOf(), jobs, w.Horizon, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func TestEveryJobRuns(t *testing.T) {
 		Mode: "tree", Fanout: 2, Discipline: "firstfit", Latency: 100, Handshake: true, Mark: "none", MaxHops: 6, PlaceBound: true}} {
 		w := workB(8, 400)
 		jobs, _ := w.Draw(5)
-		r, err := Run(c, w.NodesOf(), jobs, 4000, 5)
+		r, err := Run(t.Context(), c, w.NodesOf(), jobs, 4000, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +103,7 @@ func TestFailuresLoseNothing(t *testing.T) {
 				c = Ours(c)
 			}
 			c.FailAt, c.FailWho, c.Detect, c.Heal, c.Resubmit = at, who, 500, true, true
-			r, err := Run(c, w.NodesOf(), jobs, 3000, 1)
+			r, err := Run(t.Context(), c, w.NodesOf(), jobs, 3000, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +122,9 @@ func TestTablesAtRest(t *testing.T) {
 		jobs, _ := w.Draw(3)
 		s := &sim{config: &c, horizon: 1 << 60, jobs: jobs, epochs: map[[2]int]int{}}
 		s.build(w.NodesOf())
-		s.prepare()
+		if err := s.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		// Jobs run for ever from here on: the last messages come to rest with systems part full.
 		for i := range jobs {
 			if jobs[i].Submit > 150_000 {
@@ -153,12 +158,12 @@ func TestAgedJobRuns(t *testing.T) {
 	jobs[40].Width = 10
 	c := Ours(paper(4))
 	c.MaxAge = 0
-	without, err := Run(c, []int{10, 10, 10, 10}, jobs, 1000, 1)
+	without, err := Run(t.Context(), c, []int{10, 10, 10, 10}, jobs, 1000, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.MaxAge = 50_000
-	with, _ := Run(c, []int{10, 10, 10, 10}, jobs, 1000, 1)
+	with, _ := Run(t.Context(), c, []int{10, 10, 10, 10}, jobs, 1000, 1)
 	if without.Starts[40].System >= 0 {
 		t.Errorf("the wide job starts at %d without the rule: the scene shows nothing", without.Starts[40].At)
 	}
@@ -173,5 +178,25 @@ func TestSameSeedSameResult(t *testing.T) {
 	a, b := runB(t, c, workB(16, 200), 4), runB(t, c, workB(16, 200), 4)
 	if fmt.Sprint(*a) != fmt.Sprint(*b) {
 		t.Error("two runs of one seed differ")
+	}
+}
+
+// A simulation that is called off ends with the caller's reason, in every structure.
+func TestRunEndsWithItsContext(t *testing.T) {
+	w := workB(16, 500)
+	jobs, _ := w.Draw(1)
+	for _, mode := range []string{"independent", "tree", "dispatch", "full"} {
+		c := paper(4)
+		c.Mode = mode
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		for ctx.Err() == nil {
+			if _, err := Run(ctx, c, w.NodesOf(), jobs, w.Horizon, 1); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", mode, err)
+			}
+		}
+		if _, err := Run(ctx, c, w.NodesOf(), jobs, w.Horizon, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, called off before it began: %v", mode, err)
+		}
 	}
 }

@@ -129,7 +129,7 @@ inroot bash -c "ulimit -n 8192; exec condor_master -pidfile $pool/run/master.pid
 # directory they are called in, with what the caller says in CONDOR_CONFIG. What
 # is submitted is given to that user first: the tests run as another one.
 for command in condor_submit condor_q condor_history condor_rm condor_status condor_tail condor_transfer_data condor_hold \
-  condor_release condor_version condor_ping condor_userprio condor_config_val condor_vacate_job; do
+  condor_release condor_qedit condor_suspend condor_continue condor_version condor_ping condor_userprio condor_config_val condor_vacate_job; do
   cat >"$st/bin/$command" <<C
 #!/bin/sh
 case \$PWD in

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+)
+
+type refreshOptions struct {
+	sel         selection
+	description string
+	priority    float64
+	setPriority bool
+}
+
+func refreshCmd(d *deps) *cobra.Command {
+	o := refreshOptions{sel: selection{asking: ifStates}}
+	cmd := &cobra.Command{
+		Use:   "refresh ID...",
+		Short: "Renew what was delegated for jobs; change jobs that wait at a central scheduler",
+		Long: `Refresh brings the credentials up to date that back-ends keep for jobs, so that
+long jobs outlive the proxy they were submitted with.
+
+With --priority or --jdl it changes jobs that wait in the global queue of a
+central scheduler instead: what each processor-hour costs, or the whole
+description. The input files stay those that came with the job; the record here
+keeps the first description.
+
+` + selectionHelp,
+		Example: `  grid refresh --state queued,running
+  grid refresh 01k9x --priority 5
+  grid refresh 01k9x --jdl shorter.jdl`,
+	}
+	o.sel.register(cmd)
+	cmd.Flags().Float64Var(&o.priority, "priority", 0, "the new `priority` at the scheduler, above 0")
+	cmd.Flags().StringVar(&o.description, "jdl", "", "the new description: a `file` with one job")
+	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error {
+		o.setPriority = cmd.Flags().Changed("priority")
+		return runRefresh(ctx, d, o)
+	})
+}
+
+func runRefresh(ctx context.Context, d *deps, o refreshOptions) error {
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		if !o.setPriority && o.description == "" {
+			if err := s.jobs.Renew(ctx, rs); err != nil {
+				return err
+			}
+			return showJobs(d, "refresh", rs)
+		}
+		change, err := o.change(d)
+		if err != nil {
+			return err
+		}
+		for _, r := range rs {
+			r.Err = changeAt(ctx, s, r, change)
+		}
+		return showJobs(d, "refresh", rs)
+	})
+}
+
+// change is what the scheduler is to be told.
+func (o refreshOptions) change(d *deps) (map[string]any, error) {
+	change := map[string]any{}
+	if o.setPriority {
+		if !(o.priority > 0 && o.priority <= 1e6) {
+			return nil, usageError(fmt.Errorf("--priority %v: say a number above 0, up to 1000000", o.priority))
+		}
+		change["priority"] = o.priority
+	}
+	if o.description != "" {
+		files, err := readJobs(d, []string{o.description})
+		if err != nil {
+			return nil, err
+		}
+		all := jobsOf(files)
+		if len(all) != 1 {
+			return nil, usageError(fmt.Errorf("--jdl %s: it describes %d jobs, want one", o.description, len(all)))
+		}
+		change["jdl"] = all[0].Text()
+	}
+	return change, nil
+}
+
+// changeAt changes one job at its scheduler.
+func changeAt(ctx context.Context, s *session, r *jobs.Outcome, change map[string]any) error {
+	back, ok := s.backends.For(r.Handle.Interface)
+	call, can := back.(caller)
+	switch {
+	case r.Final() || r.Handle.ID == "":
+		return fmt.Errorf("job %s is %s: nothing to change", r.ID, r.State)
+	case !ok || !can:
+		return &plugins.Error{Kind: plugins.Refused, Op: "refresh", Endpoint: r.Handle.Endpoint,
+			Err: errors.New("only a job that waits at a central scheduler can be changed")}
+	}
+	return call.Call(ctx, r.Handle.Endpoint, "refresh", "PATCH", "/v1/jobs/"+url.PathEscape(r.Handle.ID), change, nil)
+}

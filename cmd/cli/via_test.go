@@ -1,0 +1,132 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/cmd/cli"
+	"gridbroker/plugins"
+	"gridbroker/plugins/all"
+)
+
+// frontDesk answers as a scheduler does, with a fault.
+type frontDesk struct {
+	fault string
+	taken map[string]bool // by key
+	asked int
+}
+
+func (f *frontDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Jobs []struct{ Key string }
+		Keys []string
+		IDs  []string
+	}
+	text, _ := io.ReadAll(r.Body)
+	json.Unmarshal(text, &in)
+	hangUp := func() {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			c.Close()
+		}
+	}
+	type job struct {
+		Key     string        `json:"key"`
+		ID      string        `json:"id"`
+		Plugins plugins.State `json:"plugins"`
+	}
+	out := map[string]any{}
+	switch {
+	case r.URL.Path == "/v1/jobs/status":
+		var list []job
+		for _, k := range append(in.Keys, in.IDs...) {
+			if key := strings.TrimPrefix(k, "s"); f.taken[key] {
+				list = append(list, job{key, "s" + key, plugins.Queued})
+			}
+		}
+		out["jobs"] = list
+	case f.fault == "says no":
+		http.Error(w, `{"detail": "closed on Sundays"}`, http.StatusForbidden)
+		return
+	case f.fault == "is overloaded":
+		http.Error(w, `{"detail": "the database does not answer"}`, http.StatusServiceUnavailable)
+		return
+	default:
+		f.asked++
+		var list []job
+		for _, j := range in.Jobs {
+			f.taken[j.Key] = f.fault != "dies before it takes it"
+			list = append(list, job{j.Key, "s" + j.Key, plugins.Queued})
+		}
+		if f.fault != "" {
+			hangUp()
+			return
+		}
+		out["jobs"] = list
+	}
+	json.NewEncoder(w).Encode(out)
+}
+
+// What the scheduler did not take is sent directly and said; where it is not
+// known whether it took a job, that is sent nowhere else, and not twice.
+func TestOrDirect(t *testing.T) {
+	for _, c := range []struct {
+		fault  string
+		code   int
+		direct bool
+	}{
+		{"", 0, false},
+		{"says no", 0, true},
+		{"is overloaded", 0, true},
+		{"is not there", 0, true},
+		{"dies after it took it", 6, false},
+		{"dies before it takes it", 6, false},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			desk := &frontDesk{fault: c.fault, taken: map[string]bool{}}
+			server := httptest.NewServer(desk)
+			defer server.Close()
+			if c.fault == "is not there" {
+				server.Close()
+			}
+			tower := &bell{rung: map[string]bool{}}
+			home := t.TempDir()
+			run := func(args ...string) (int, string) {
+				var out bytes.Buffer
+				env := cli.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: home, Now: time.Now, UID: os.Getuid(), Exe: "/nonexistent",
+					Getenv:   func(name string) string { return map[string]string{"HOME": home}[name] },
+					Backends: append(all.Backends(), tower.describe())}
+				return cli.Main(t.Context(), env, args), out.String()
+			}
+			if err := os.WriteFile(filepath.Join(home, "job.jdl"), []byte(`Executable = "/bin/true"; JobName = "peal";`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, said := run("submit", "--via", server.URL, "--or-direct", "--info", "bell:one", filepath.Join(home, "job.jdl"))
+			if code != c.code || len(tower.rung) > 0 != c.direct {
+				t.Errorf("exit code %d, want %d; sent directly: %v, want %v\n%s", code, c.code, len(tower.rung) > 0, c.direct, said)
+			}
+			if strings.Contains(said, "sent directly to") != c.direct {
+				t.Errorf("direct: %v, and it said\n%s", c.direct, said)
+			}
+			for range 2 { // looked up, and still nowhere twice
+				run("status", "--all")
+			}
+			if len(tower.rung) > 0 && len(desk.taken) > 0 || len(tower.rung) > 1 || desk.asked > 1 {
+				t.Errorf("rung %v, at the scheduler %v, asked %d times", tower.rung, desk.taken, desk.asked)
+			}
+			_, list := run("list")
+			if want := map[bool]string{true: "belfry", false: "grid+http"}[c.direct]; !strings.Contains(list, want) {
+				t.Error(fmt.Sprintf("want %s:\n", want), list)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// alone skips a test that breaks a server which others use.
+func alone(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GRID_ALONE") == "" {
+		t.Skip("breaks a server: run-tests.sh runs it when nothing else does")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to break a server")
+	}
+}
+
+// A real A-REX is killed in the middle of a submission in bulk and started
+// again: what it had taken is found, and there is nothing twice.
+func TestKilledARC(t *testing.T) {
+	alone(t)
+	bed := testbed.NeedARC(t)
+	url := bed.REST10[0]
+	t.Cleanup(func() { startARC(t) })
+	session := filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "session")
+	for _, taken := range []int{1, 8, 25} {
+		w := newWorld(t)
+		before := entries(t, session)
+		var said bytes.Buffer
+		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); entries(t, session)-before < taken; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("the CE does not take %d jobs", taken)
+			}
+		}
+		for _, pid := range serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "run")) {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		startARC(t)
+		err := cmd.Wait()
+		w.agrees(url, taken)
+		t.Logf("killed after %d jobs: %v, %s", taken, err, said.String())
+	}
+}
+
+// agrees compares the records with what the CE has.
+func (w *world) agrees(url string, taken int) {
+	w.t.Helper()
+	recorded := map[string]jobLine{}
+	for _, j := range w.settle("submitting") {
+		recorded[j.ID] = j
+	}
+	has, accepted := w.names(url), 0
+	for id, j := range recorded {
+		if has[id] > 1 || strings.Contains("accepted preparing queued running", j.State) != (has[id] == 1) {
+			w.t.Errorf("killed after %d jobs: job %s is %s and is there %d times", taken, id, j.State, has[id])
+		}
+		accepted += has[id]
+	}
+	w.t.Logf("killed after %d jobs: %d recorded, %d at the CE", taken, len(recorded), accepted)
+}
+
+// entries counts what is in a directory.
+func entries(t *testing.T, dir string) int {
+	t.Helper()
+	es, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(es)
+}
+
+// startARC starts the first CE where it is not up.
+func startARC(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("../../testdata/testbed/arc/up.sh", "arex1").CombinedOutput(); err != nil {
+		t.Fatalf("A-REX does not come up: %v: %s", err, out)
+	}
+}
+
+// The disk of a real A-REX is full: no job starts with half its input, each is
+// told about, and when there is room again they are sent again and run.
+func TestFullARC(t *testing.T) {
+	alone(t)
+	bed := testbed.NeedARC(t)
+	url := bed.REST10[0]
+	session, err := filepath.EvalSymlinks(filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "session"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("none", session, "tmpfs", 0, "size=512k,mode=755"); err != nil {
+		t.Skipf("no small disk can be mounted: %v", err)
+	}
+	full := true
+	t.Cleanup(func() {
+		if full {
+			_ = syscall.Unmount(session, syscall.MNT_DETACH)
+		}
+	})
+	w := newWorld(t)
+	if err := os.WriteFile(filepath.Join(w.dir, "big"), bytes.Repeat([]byte("0123456789abcdef"), 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := filepath.Join(w.dir, "full.jdl")
+	text := `Executable = "/bin/sh"; Arguments = "-c 'wc -c < big'"; StdOutput = "out"; InputSandbox = "big"; OutputSandbox = "out"; RetryCount = 0; ShallowRetryCount = 0;`
+	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, said, code := w.try("submit", "--no-cache", "--info", url, job, job, job)
+	t.Logf("full: exit code %d: %s%s", code, out, said)
+	if code == 0 {
+		t.Error("submitting to a full disk succeeded")
+	}
+	for _, j := range w.settle("submitting") {
+		if j.State != "failed" && j.State != "intended" {
+			t.Errorf("full: job %s is %s", j.ID, j.State)
+		}
+	}
+	if err := syscall.Unmount(session, syscall.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	full = false
+	if _, said, _ = w.try("resubmit", "--all", "--no-cache", "--info", url); !strings.Contains(said, "--same") {
+		t.Errorf("nothing tells how to go on: %s", said)
+	}
+	out, said, code = w.try("resubmit", "--all", "--same", "--wait", "--no-cache", "--info", url)
+	t.Logf("room again: exit code %d: %s%s", code, out, said)
+	for _, j := range w.settle("submitting") {
+		if j.State != "done" {
+			t.Errorf("room again: job %s is %s", j.ID, j.State)
+		}
+	}
+}

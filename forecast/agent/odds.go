@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/wire"
+)
+
+// slotOdds learns how often slots hold, from those that this agent published: by
+// how far ahead a slot begins, whether it was free when it began, and whether it
+// stayed free for half an hour, or its own length where that is less. It goes on
+// from the Chances of the configuration, which count as much as so many slots.
+type slotOdds struct {
+	Tallies []tally       `json:"tallies"` // by place in Chances.Ahead
+	Open    []watchedSlot `json:"open"`    // whose outcome is still to come
+	Turn    uint64        `json:"turn"`    // counts draws
+
+	prior   Chances
+	current Chances
+	made    time.Time // when current was
+	drawn   time.Time
+}
+
+// tally counts slots, older ones less.
+type tally struct {
+	N     float64 `json:"n"`
+	Began float64 `json:"began"` // free when they began
+	Held  float64 `json:"held"`  // and for as long as they were watched
+}
+
+// watchedSlot is a slot published some time ahead.
+type watchedSlot struct {
+	Node  string `json:"node"`
+	Level int    `json:"level"` // processors of the node that are free if this slot is
+	Ahead int    `json:"ahead"` // place in Chances.Ahead
+	From  int64  `json:"from"`
+	Until int64  `json:"until"`
+	Began bool   `json:"began,omitempty"`
+	cpus  uint64
+}
+
+const (
+	slotPrior   = 50               // slots that the configured chances count for
+	slotsLately = 500              // slots that a tally is of
+	slotWatched = 30 * time.Minute // how long a slot is watched
+	slotDraw    = 30 * time.Second // one slot of each kind is drawn so often
+	slotMissed  = 5 * time.Minute  // looks further apart tell nothing
+	slotRenewed = 10 * time.Minute // published chances change no more often
+)
+
+func newSlotOdds(prior Chances) *slotOdds {
+	return &slotOdds{Tallies: make([]tally, len(prior.Ahead)), prior: prior}
+}
+
+// recall takes in what was learned before.
+func (o *slotOdds) recall(was *slotOdds) {
+	if was != nil && len(was.Tallies) == len(o.Tallies) {
+		o.Tallies, o.Open, o.Turn = was.Tallies, was.Open, was.Turn
+		o.Open = slices.DeleteFunc(o.Open, func(w watchedSlot) bool { return w.Ahead < 0 || w.Ahead >= len(o.Tallies) })
+	}
+}
+
+// chances are those to publish: what was learned, as of some minutes ago at most.
+func (o *slotOdds) chances(now time.Time) Chances {
+	if o.made.IsZero() || now.Sub(o.made) >= slotRenewed || now.Before(o.made) {
+		o.current, o.made = o.learned(), now
+	}
+	return o.current
+}
+
+func (o *slotOdds) learned() Chances {
+	c := Chances{Ahead: o.prior.Ahead, Start: slices.Clone(o.prior.Start), Hold: slices.Clone(o.prior.Hold)}
+	for i, t := range o.Tallies {
+		c.Start[i] = (slotPrior*c.Start[i] + t.Began) / (slotPrior + t.N)
+		c.Hold[i] = (slotPrior*c.Hold[i] + t.Held) / (slotPrior + t.N)
+	}
+	return c
+}
+
+// watch draws some of the slots about to be published, each the likelier the more
+// processors it has.
+func (o *slotOdds) watch(slots []wire.Slot, now time.Time) {
+	if now.Sub(o.drawn) < slotDraw && !now.Before(o.drawn) {
+		return
+	}
+	o.drawn = now
+	kinds, cpus := make([][]watchedSlot, len(o.Tallies)), make([]uint64, len(o.Tallies))
+	for i, level := range levelsOf(slots) {
+		v := &slots[i]
+		ahead := max(0, time.Unix(v.From, 0).Sub(now))
+		k := o.kind(ahead)
+		if k < 0 {
+			continue
+		}
+		w := watchedSlot{Node: v.Node, Level: level, Ahead: k, From: max(v.From, now.Unix())}
+		if w.Until = w.From + int64(slotWatched/time.Second); v.To > 0 {
+			w.Until = min(w.Until, v.To)
+		}
+		w.cpus = uint64(v.CPUs)
+		kinds[k], cpus[k] = append(kinds[k], w), cpus[k]+w.cpus
+	}
+	for k, list := range kinds {
+		if len(list) == 0 {
+			continue
+		}
+		o.Turn++
+		n := o.Turn * 0x9e3779b97f4a7c15 >> 33 % cpus[k]
+		i := 0
+		for ; n >= list[i].cpus; i++ {
+			n -= list[i].cpus
+		}
+		o.Open = append(o.Open, list[i])
+	}
+}
+
+// kind is the place of the time ahead that a slot counts for: within a quarter of it.
+func (o *slotOdds) kind(ahead time.Duration) int {
+	return slices.IndexFunc(o.prior.Ahead, func(a time.Duration) bool { return ahead >= a*3/4 && ahead <= a*5/4 })
+}
+
+// levelsOf tells of each slot how many processors of its node are free when it begins if it
+// is: its own and those of the slots listed before it.
+func levelsOf(slots []wire.Slot) []int {
+	levels := make([]int, len(slots))
+	first := 0
+	for i := range slots {
+		v := &slots[i]
+		if v.Node != slots[first].Node {
+			first = i
+		}
+		levels[i] = int(v.CPUs)
+		for k := first; k < i; k++ {
+			if below := &slots[k]; below.From <= v.From && (below.To == 0 || below.To > v.From) {
+				levels[i] += int(below.CPUs)
+			}
+		}
+	}
+	return levels
+}
+
+// look takes in what is free now. Of nodes with guests nothing is learned while
+// they are booked: guests are what slots are for.
+func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
+	if len(o.Open) == 0 {
+		return
+	}
+	free := freeNow(s)
+	if free == nil {
+		o.Open = nil
+		return
+	}
+	for _, b := range booked {
+		for _, p := range b.Slots {
+			if b.From <= now.Unix() && now.Unix() < b.To {
+				delete(free, p.Node)
+			}
+		}
+	}
+	kept := o.Open[:0]
+	for _, w := range o.Open {
+		if !o.outcome(&w, free, now.Unix()) {
+			kept = append(kept, w)
+		}
+	}
+	o.Open = kept
+}
+
+// outcome tells whether nothing more is to be learned from a slot.
+func (o *slotOdds) outcome(w *watchedSlot, free map[string]int, now int64) bool {
+	n, known := free[w.Node]
+	late := now - w.From
+	switch {
+	case late < 0:
+		return false
+	case !known, !w.Began && late > int64(slotMissed/time.Second):
+		return true
+	case n < w.Level && now < w.Until:
+		o.count(w, w.Began, false)
+		return true
+	case now >= w.Until:
+		o.count(w, true, true)
+		return true
+	}
+	w.Began = true
+	return false
+}
+
+func (o *slotOdds) count(w *watchedSlot, began, held bool) {
+	t := &o.Tallies[w.Ahead]
+	if t.N >= slotsLately {
+		keep := 1 - 1/t.N
+		t.N, t.Began, t.Held = t.N*keep, t.Began*keep, t.Held*keep
+	}
+	t.N++
+	if began {
+		t.Began++
+	}
+	if held {
+		t.Held++
+	}
+}
+
+// freeNow counts the free processors of the nodes that are up; of none where it is
+// not known on which of several nodes jobs run.
+func freeNow(s batch.State) map[string]int {
+	free := make(map[string]int, len(s.Nodes))
+	for i := range s.Nodes {
+		if s.Nodes[i].Up {
+			free[s.Nodes[i].Name] = s.Nodes[i].CPUs
+		}
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		placed := j.Placed
+		if len(placed) == 0 && !j.Started.IsZero() {
+			if len(s.Nodes) != 1 {
+				return nil
+			}
+			placed = []batch.Placement{{Node: s.Nodes[0].Name, Procs: j.Procs}}
+		}
+		for _, p := range placed {
+			if _, up := free[p.Node]; up && !j.Started.IsZero() {
+				free[p.Node] -= p.Procs
+				if j.Exclusive {
+					free[p.Node] = 0
+				}
+			}
+		}
+	}
+	return free
+}
+
+// bookedNow is what is booked here.
+func bookedNow(a *Agent) []wire.Booking {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.booked
+}

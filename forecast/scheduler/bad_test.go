@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/wire"
+)
+
+// A delta that cannot be is refused with what is wrong with it, and changes
+// nothing of what is there.
+func TestBadSlots(t *testing.T) {
+	f := newFront(t, nil)
+	send := func(body []byte) (int, string) {
+		var out struct{ Detail string }
+		code := f.ask(f.client(nil), "agent0", "POST", "/v1/clusters/c0/slots", body, &out)
+		return code, out.Detail
+	}
+	if code, said := send(f.delta("c0", 3, nil)); code != 200 {
+		t.Fatal(code, said)
+	}
+	at := f.now.Unix()
+	million := f.delta("c0", 0, func(d *wire.Delta) {
+		d.Site.Nodes = []wire.Node{{Name: "n", CPUs: 1, Up: true}}
+		for i := range 1_000_000 {
+			d.Put = append(d.Put, wire.Slot{ID: uint64(i), Node: "n", CPUs: 1, From: at})
+		}
+	})
+	for _, c := range []struct {
+		name, want string
+		body       []byte
+	}{
+		{"a million slots", "long", million},
+		{"of yesterday", "was made 86400 s ago and good for 600 s", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at - 86400 })},
+		{"of tomorrow", "s in the future; set the clocks", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at + 86400 })},
+		{"a negative time", "put.from: -5 is no time of this century", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].From = -5 })},
+		{"ends before it begins", "the slot ends at", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].To = at - 60 })},
+		{"a negative life", "ttl: -1", f.delta("c0", 1, func(d *wire.Delta) { d.TTL = -1 })},
+		{"no processors", "put.cpus: 0", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].CPUs = 0 })},
+		{"of another cluster", "another cluster", f.delta("c1", 1, nil)},
+		{"no document", "schema", []byte("{}")},
+		{"noise", "", []byte("\x1f\x8bnoise")},
+		{"too long a formula", "site.function", f.delta("c0", 1, func(d *wire.Delta) { d.Site.Function = strings.Repeat("1+", 4096) + "1" })},
+	} {
+		code, said := send(c.body)
+		if code != 422 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %d %q, want %q", c.name, code, said, c.want)
+		}
+	}
+	list, err := f.store.Clusters(t.Context(), f.now)
+	if err != nil || len(list) != 1 || list[0].Slots != 3 {
+		t.Errorf("there are %v, %v", list, err)
+	}
+}
+
+// An owner's function that cannot be computed, or not for these values, closes
+// its cluster, says so, and costs the others nothing.
+func TestBadFunctions(t *testing.T) {
+	for _, function := range []string{"1/0", "priority / (waiting - waiting)", "priority +", "map(1..1000000, # * #)[0]", "nothing(3)",
+		"all(1..100000, all(1..100000, # > 0)) ? 1 : 0", `"text"`, "priority % 0"} {
+		t.Run(function, func(t *testing.T) {
+			w := newWorld(t, sqliteDSN(t), 5, 0, 2, 2)
+			bad := w.sites["c0"].site()
+			bad.Function = function
+			d := w.sites["c0"].set.Whole()
+			d.Cluster, d.Seq, d.Made, d.TTL, d.Site = "c0", 1, w.now.Unix(), 7200, bad
+			d.Put = []wire.Slot{{ID: 1, Node: "n0", CPUs: 1, From: w.now.Unix(), Start: 1, Hold: 1}}
+			w.sites["c0"].set.Put(d.Put[0])
+			d.Digest = w.sites["c0"].set.Digest()
+			w.sites["c0"].send(t.Context(), d)
+			delete(w.sites, "c0")
+			w.names = []string{"c1"}
+			id := w.submit("alice", "k", 120)
+			began := time.Now()
+			for range 20 {
+				w.step(30)
+			}
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("20 cycles took %v", took)
+			}
+			if j := w.job(id); j.State != Done {
+				t.Errorf("the job is %s: %s", j.State, j.Blocked)
+			}
+			if n, said := w.said(id, "booked"); n != 1 || !strings.HasPrefix(said, "c1 ") {
+				t.Errorf("booked %d times, %s", n, said)
+			}
+		})
+	}
+}
+
+// Where the database is full a submission fails and says so, a cycle does
+// nothing; when there is room again all goes on.
+func TestFullDatabase(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 5, 0, 2)
+	w.store.db.SetMaxOpenConns(1) // the bound is a connection's
+	id := w.submit("alice", "before", 120)
+	var pages int
+	if err := w.store.db.QueryRow("pragma page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.db.Exec(fmt.Sprintf("pragma max_page_count = %d", pages)); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range 20 {
+		text := fmt.Sprintf("[ Executable = \"/bin/true\"; Arguments = %q; ]", strings.Repeat("x", 8000))
+		got, err := w.s.Submit(t.Context(), Person{Subject: "alice"}, []Submission{{Key: fmt.Sprint("full", i), JDL: text}})
+		if err != nil {
+			refused++
+		} else if got[0].ID == "" {
+			t.Error(got)
+		}
+	}
+	if refused == 0 {
+		t.Fatal("the database is never full")
+	}
+	for range 3 {
+		w.now = w.now.Add(30 * time.Second)
+		w.s.Cycle(t.Context(), w.epoch)
+	}
+	if _, err := w.store.db.Exec("pragma max_page_count = 1000000"); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Done {
+		t.Errorf("the job of before is %s: %s", j.State, j.Blocked)
+	}
+	if list, err := w.s.List(t.Context(), Person{Admin: true}, true, false, 0, 100); err != nil || len(list) != 21-refused {
+		t.Errorf("%d jobs, %d were refused, %v", len(list), refused, err)
+	}
+	if sum, err := w.store.Audit(t.Context()); err != nil || sum != 0 {
+		t.Errorf("the ledger adds up to %d, %v", sum, err)
+	}
+}

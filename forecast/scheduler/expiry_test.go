@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func (w *world) job(id string) *Job {
+	w.t.Helper()
+	list, err := w.s.Jobs(w.t.Context(), Person{Admin: true}, []string{id})
+	if err != nil || len(list) != 1 {
+		w.t.Fatal(id, len(list), err)
+	}
+	return list[0]
+}
+
+// said tells how often an event is in a job's log, and its last words.
+func (w *world) said(id, event string) (n int, last string) {
+	w.t.Helper()
+	list, err := w.store.Log(w.t.Context(), id, 0, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Event == event {
+			n, last = n+1, e.Said
+		}
+	}
+	return n, last
+}
+
+func (w *world) delegate(owner string, life time.Duration) {
+	w.t.Helper()
+	if err := w.store.KeepCredential(w.t.Context(), owner, []byte("a proxy"), w.now.Add(life)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A job whose credential ends too early is told about and not ended; one whose
+// credential has run out waits for the next.
+func TestCredentialThatEndsTooEarly(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.delegate("alice", 10*time.Minute)
+	long := w.submit("alice", "long", 1200)
+	for range 3 {
+		w.step(30)
+	}
+	if n, said := w.said(long, "credential"); n != 1 || !strings.Contains(said, "renew it before") {
+		t.Fatalf("told %d times: %s (%s)", n, said, w.job(long).State)
+	}
+	for range 25 {
+		w.step(30)
+	}
+	late := w.submit("alice", "late", 120)
+	for range 5 {
+		w.step(30)
+	}
+	j := w.job(late)
+	if n, said := w.said(late, "credential"); n != 1 || j.State != Waiting || j.Tries != 0 || !strings.Contains(said, "run out") {
+		t.Errorf("with an expired credential: %s, told %d times: %s", j.State, n, said)
+	}
+	if r, err := w.s.Why(t.Context(), j); err != nil || len(r.Text) != 1 || !strings.Contains(r.Text[0], "renew it") {
+		t.Errorf("why: %v, %v", r.Text, err)
+	}
+	w.delegate("alice", time.Hour)
+	for range 60 {
+		w.step(30)
+	}
+	for _, id := range []string{long, late} {
+		if j := w.job(id); j.State != Done || j.Tries != 1 {
+			t.Errorf("renewed: %s is %s (%s) after %d bookings", j.Key, j.State, j.Reason, j.Tries)
+		}
+	}
+}
+
+// A job that its owner ends while his credential has run out is ended when he
+// has renewed it, and is not taken to have missed its slot again and again.
+func TestCancelledWithoutCredential(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.delegate("alice", 3*time.Minute)
+	id := w.submit("alice", "k", 3600)
+	for w.job(id).State != Running {
+		w.step(30)
+		if w.now.Sub(simEpoch) > time.Hour {
+			t.Fatal(w.job(id).State)
+		}
+	}
+	for w.now.Sub(simEpoch) < 4*time.Minute {
+		w.step(30)
+	}
+	if err := w.s.Cancel(t.Context(), Person{Subject: "alice"}, id); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Running {
+		t.Fatalf("%s without a credential to end it with", j.State)
+	}
+	w.delegate("alice", time.Hour)
+	for range 10 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Cancelled {
+		t.Errorf("after the renewal it is %s", j.State)
+	}
+}
+
+// A job that is not in its slot is withdrawn once, however long its owner's
+// credential has run out.
+func TestLateWithoutCredential(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 1)
+	w.delegate("alice", 10*time.Minute)
+	id := w.submit("alice", "k", 300)
+	for w.job(id).State != Sent {
+		w.step(10)
+		if w.now.Sub(simEpoch) > 10*time.Minute {
+			t.Skip("never sent ahead")
+		}
+	}
+	site := w.sites["c0"]
+	site.nodes[0].until = w.now.Unix() + 7200 // a local job takes the node
+	for _, g := range site.guests {
+		g.deadline = 0
+	}
+	w.delegate("alice", 20*time.Second)
+	for range 20 {
+		w.step(30)
+	}
+	if n, _ := w.said(id, "late"); n != 1 {
+		t.Errorf("said to be late %d times", n)
+	}
+	if w.s.mem.clusters["c0"].misses != 1 {
+		t.Errorf("%d misses", w.s.mem.clusters["c0"].misses)
+	}
+	w.delegate("alice", time.Hour)
+	for range 6 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Waiting || j.Misses != 1 {
+		t.Errorf("after the renewal it is %s, %d misses", j.State, j.Misses)
+	}
+}

@@ -1,0 +1,154 @@
+package sim
+
+import (
+	_ "embed" // the page of a variation
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+//go:embed vary.html
+var varyPage string
+
+// curveView is one policy in the picture of waits by value.
+type curveView struct {
+	Policy, Colour, Line string
+	Dots                 []dotView
+	Label                float64 // height of its name
+}
+
+// dotView is a mean with its interval.
+type dotView struct {
+	X, Y, Low, High float64
+	Text            string
+}
+
+// tickView is a mark on an axis.
+type tickView struct {
+	At   float64
+	Text string
+}
+
+// varyRow is one value in the table: each policy's wait, the winner's marked.
+type varyRow struct {
+	Value  string
+	Cells  []varyCell
+	Winner Winner
+}
+
+type varyCell struct{ Mean, Half, Class string }
+
+// smallView is the distribution of waits of one policy at one value.
+type smallView struct{ Line, Base string }
+
+// WriteHTML writes a report that is one file and needs nothing else.
+func (v *Variation) WriteHTML(out io.Writer) error {
+	page, err := template.New("vary").Parse(varyPage)
+	if err != nil {
+		return err
+	}
+	s := v.Points[0].Result.Scenario
+	curves, ticks := v.curves()
+	return page.Execute(out, map[string]any{
+		"Scenario": s, "Key": v.Key, "Meaning": v.meaning(), "Rows": v.rows(), "Curves": curves, "Y": ticks, "X": v.values(),
+		"Small": v.small(), "Policies": v.Points[0].Result.Policies, "Left": s.Left(),
+	})
+}
+
+func (v *Variation) meaning() string {
+	for _, k := range Keys() {
+		if k[0] == v.Key {
+			return k[1]
+		}
+	}
+	return v.Key
+}
+
+func (v *Variation) rows() (rows []varyRow) {
+	for _, p := range v.Points {
+		row := varyRow{Value: p.Value, Winner: p.Winner}
+		for _, c := range p.Result.Policies {
+			f, class := c.Figures["wait_mean"], ""
+			if c.Policy == p.Winner.Policy {
+				class = "better"
+			}
+			row.Cells = append(row.Cells, varyCell{Column{}.Text(f.Mean), Column{}.Text(f.Half), class})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// The picture of waits by value: its frame within the drawing.
+const (
+	varyLeft, varyRight = 70.0, 560.0
+	varyTop, varyFoot   = 15.0, 315.0
+)
+
+func (v *Variation) x(i int) float64 {
+	return varyLeft + 20 + (varyRight-varyLeft-40)*float64(i)/float64(max(1, len(v.Points)-1))
+}
+
+func (v *Variation) values() (ticks []tickView) {
+	for i, p := range v.Points {
+		ticks = append(ticks, tickView{v.x(i), p.Value})
+	}
+	return ticks
+}
+
+// curves draws every policy's mean wait with its interval over a logarithmic scale.
+func (v *Variation) curves() (curves []curveView, ticks []tickView) {
+	low, high := math.Inf(1), 1.0
+	for _, p := range v.Points {
+		for _, c := range p.Result.Policies {
+			mean := max(1, c.Figures["wait_mean"].Mean)
+			low, high = min(low, mean), max(high, mean)
+		}
+	}
+	low, high = math.Log10(low)-0.1, math.Log10(high)+0.1
+	y := func(wait float64) float64 {
+		at := (math.Log10(max(1, wait)) - low) / (high - low)
+		return varyFoot - (varyFoot-varyTop)*min(1, max(0, at))
+	}
+	for power := math.Floor(low); power <= high; power++ {
+		for _, by := range []float64{1, 2, 5} {
+			if wait := by * math.Pow(10, power); math.Log10(wait) >= low && math.Log10(wait) <= high {
+				ticks = append(ticks, tickView{y(wait), strconv.FormatFloat(wait, 'f', -1, 64)})
+			}
+		}
+	}
+	for k, policy := range v.Points[0].Result.Policies {
+		c := curveView{Policy: policy.Policy, Colour: colours[k%len(colours)], Label: varyTop + 10 + 20*float64(k)}
+		var line strings.Builder
+		for i, p := range v.Points {
+			f := p.Result.Policies[k].Figures["wait_mean"]
+			x := v.x(i) + 3*(float64(k)-float64(len(p.Result.Policies)-1)/2) // beside the others
+			fmt.Fprintf(&line, "%.1f,%.1f ", x, y(f.Mean))
+			c.Dots = append(c.Dots, dotView{x, y(f.Mean), y(f.Mean - f.Half), y(f.Mean + f.Half),
+				fmt.Sprintf("%s, %s %s: %s ± %s s", c.Policy, v.Key, p.Value, Column{}.Text(f.Mean), Column{}.Text(f.Half))})
+		}
+		c.Line = line.String()
+		curves = append(curves, c)
+	}
+	return curves, ticks
+}
+
+// small draws the distribution of waits of every policy (columns) at every
+// value (rows), with that of the first policy beside it.
+func (v *Variation) small() (rows [][]smallView) {
+	most := 10.0
+	for _, p := range v.Points {
+		most = max(most, p.Result.longestWait())
+	}
+	for _, p := range v.Points {
+		var row []smallView
+		for _, c := range p.Result.Policies {
+			row = append(row, smallView{polyline(c.ECDF, most), polyline(p.Result.Policies[0].ECDF, most)})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

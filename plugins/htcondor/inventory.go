@@ -1,0 +1,45 @@
+package htcondor
+
+import (
+	"context"
+	"fmt"
+
+	"gridbroker/glue"
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+var _ plugins.Inventory = (*Backend)(nil)
+
+// Inventory implements plugins.Inventory: what lies at the site, and what the
+// queue has of ours beyond that.
+func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plugins.Present, error) {
+	s, err := b.site(endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	queued, err := s.queued(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Inventory(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		delete(queued, p.ID)
+	}
+	for id, job := range queued {
+		if remote.ValidID(id) {
+			h := plugins.Handle{Interface: s.iface, Endpoint: s.URL, ID: fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), id)}
+			all = append(all, plugins.Present{ID: id, Handle: h})
+		}
+	}
+	return all, nil
+}
+
+// Describe implements plugins.Inventory.
+func (b *Backend) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
+	return remote.DescribeAll(ctx, hs, b.split)
+}

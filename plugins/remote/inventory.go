@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// Inventory lists the jobs that lie at the site and were given to its batch
+// system. What was sent otherwise than by us is not among them.
+func (s *Site) Inventory(ctx context.Context, lrms LRMS) ([]plugins.Present, error) {
+	text, err := s.Verb(ctx, "list", nil)
+	if err != nil {
+		return nil, err
+	}
+	places, _, _ := parsePlaces(text)
+	all := make([]plugins.Present, 0, len(places))
+	for id, p := range places {
+		if ValidID(id) {
+			all = append(all, plugins.Present{ID: id, Handle: lrms.Handle(p.lrmsID, p.line, id)})
+		}
+	}
+	slices.SortFunc(all, func(a, b plugins.Present) int { return strings.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// Describe reads the descriptions of the site's jobs, by our ids.
+func (s *Site) Describe(ctx context.Context, ids []string) (map[string]*jdl.Job, error) {
+	out := map[string]*jdl.Job{}
+	for part := range slices.Chunk(ids, maxDescribed) {
+		text, err := s.Verb(ctx, "describe", part)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range strings.Split("\n"+text, "\njob ")[1:] {
+			id, body, _ := strings.Cut(one, "\n")
+			job, err := jdl.LoadJob(strings.TrimPrefix(strings.ReplaceAll("\n"+body, "\n|", "\n"), "\n"))
+			if err == nil {
+				out[id] = job
+			}
+		}
+	}
+	return out, nil
+}
+
+// maxDescribed is how many descriptions are read by one command.
+const maxDescribed = 1000
+
+// DescribeAll is Describe for handles of any of a back-end's sites.
+func DescribeAll[S interface {
+	Describe(context.Context, []string) (map[string]*jdl.Job, error)
+}](ctx context.Context, hs []plugins.Handle, split func(plugins.Handle) (s S, lrmsID, id string, ok bool, err error)) ([]*jdl.Job, error) {
+	out := make([]*jdl.Job, len(hs))
+	at := map[string][]int{} // by endpoint
+	for i, h := range hs {
+		at[h.Endpoint] = append(at[h.Endpoint], i)
+	}
+	for _, is := range at {
+		var ids []string
+		for _, i := range is {
+			if _, _, id, ok, err := split(hs[i]); err == nil && ok {
+				ids = append(ids, id)
+			}
+		}
+		s, _, _, _, err := split(hs[is[0]])
+		if err != nil {
+			return nil, err
+		}
+		described, err := s.Describe(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range is {
+			if _, _, id, ok, err := split(hs[i]); err == nil && ok {
+				out[i] = described[id]
+			}
+		}
+	}
+	return out, nil
+}
