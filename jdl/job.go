@@ -92,7 +92,7 @@ func (f InputFile) Open() (io.ReadCloser, int64, error) {
 	if f.Text != "" {
 		return io.NopCloser(strings.NewReader(f.Text)), int64(len(f.Text)), nil
 	}
-	in, err := os.Open(strings.TrimPrefix(f.Source, "file://"))
+	in, err := os.Open(f.Path())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -104,9 +104,17 @@ func (f InputFile) Open() (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
+// Path is the file's path on this machine; meaningless for what IsURL.
+func (f InputFile) Path() string {
+	if isFileURL(f.Source) {
+		return f.Source[len(fileURL):]
+	}
+	return f.Source
+}
+
 // IsURL reports whether the file is fetched from a URL (or a catalogue) by
-// the site.
-func (f InputFile) IsURL() bool { return isURL(f.Source) }
+// the site. A file: URL names a file of this machine.
+func (f InputFile) IsURL() bool { return isURL(f.Source) && !isFileURL(f.Source) }
 
 // OutputFile is one file of the output sandbox: a relative name or pattern
 // in the job's directory (a name that ends in "/" is a directory), and the URL it is to be sent to, or "" when the

@@ -88,8 +88,8 @@ func sources(r *jobReader, e inputEntry, base string) []string {
 	if !r.cfg.stored && !goodURL(r, "InputSandbox", e) {
 		return nil
 	}
-	if rest, ok := strings.CutPrefix(s, "file://"); ok {
-		s = "/" + strings.TrimLeft(strings.TrimPrefix(rest, "localhost"), "/")
+	if isFileURL(s) {
+		s = "/" + strings.TrimLeft(strings.TrimPrefix(s[len(fileURL):], "localhost"), "/")
 	}
 	if scheme, rest, _ := strings.Cut(s, ":"); slices.Contains(catalogueSchemes, classad.Fold(scheme)) && !r.cfg.stored {
 		s = classad.Fold(scheme) + ":" + rest // DIRAC writes LFN:

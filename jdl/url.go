@@ -9,6 +9,13 @@ import (
 // catalogueSchemes are the prefixes of logical file names, which have no "//".
 var catalogueSchemes = []string{"lfn", "guid", "si-lfn", "si-guid"}
 
+// fileURL begins a file: URL (RFC 8089).
+const fileURL = "file://"
+
+func isFileURL(s string) bool {
+	return len(s) >= len(fileURL) && classad.EqualFold(s[:len(fileURL)], fileURL)
+}
+
 // isURL reports whether s is a URL, or a logical name with its prefix.
 func isURL(s string) bool {
 	scheme, rest, ok := strings.Cut(s, ":")

@@ -308,3 +308,23 @@ func foreignID(h plugins.Handle, submitted time.Time) string {
 func errAdopted(r *Record) error {
 	return fmt.Errorf("job %s was adopted from %s, which has not kept its description", r.ID, r.Handle.Endpoint)
 }
+
+// unvouched is why an adopted job must not be sent: nobody has its description,
+// or it names files of this machine. The description is what the back-end made
+// of it, and no back-end says which files of this machine leave it.
+func (o *Outcome) unvouched() error {
+	if !o.Adopted {
+		return nil
+	}
+	job, err := o.Job()
+	if err != nil {
+		return err
+	}
+	for _, f := range job.InputSandbox {
+		if !f.IsURL() {
+			return fmt.Errorf("job %s was adopted from %s, which says that it takes %q from this machine: no file is sent on its word, so submit it from a description of your own",
+				o.ID, o.Handle.Endpoint, cmp.Or(f.Source, f.Name))
+		}
+	}
+	return nil
+}

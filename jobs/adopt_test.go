@@ -116,11 +116,40 @@ func TestAdoptForeign(t *testing.T) {
 			t.Errorf("ids %s and %s of the same job", first.Jobs[i].ID, second.Jobs[i].ID)
 		}
 	}
-	if err := b.Resubmit(context.Background(), first.Jobs[:1], jobs.Anew{Done: true}); err != nil {
+	f.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Failed} }
+	if err := b.Resubmit(context.Background(), first.Jobs[:1], jobs.Anew{Done: true, Discover: always(one)}); err != nil {
 		t.Fatal(err)
 	}
 	if first.Jobs[0].Err == nil {
 		t.Error("a job without a description was sent again")
+	}
+}
+
+// What a back-end says of an adopted job decides no file of this machine: such a
+// job is not sent again. One without such files is.
+func TestAdoptedDescriptions(t *testing.T) {
+	one := site("one")
+	for text, sent := range map[string]bool{
+		`Executable = "/bin/cat"; Arguments = "hostname"; InputSandbox = {"/etc/hostname"};`: false,
+		`Executable = "/bin/cat"; InputSandbox = {"FILE:///etc/passwd"};`:                    false,
+		`Executable = "/bin/cat"; InputSandbox = {"https://example.org/data"};`:              true,
+		`Executable = "/bin/true";`: true,
+	} {
+		b, f := rig(t)
+		f.described = stored(t, text)
+		f.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Failed} }
+		if err := f.accept(plugins.Request{ID: "theirs", Endpoint: one.Endpoints[0]}); err != nil {
+			t.Fatal(err)
+		}
+		a := adoption(one)
+		a.Foreign = true
+		got := adopt(t, b, a)
+		if err := b.Resubmit(context.Background(), got.Jobs, jobs.Anew{Discover: always(site("two"))}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(f.accepted()) - 1; n != 0 != sent || got.Jobs[0].Err == nil != sent {
+			t.Errorf("%s: sent %d times, %v; want sent %v", text, n, got.Jobs[0].Err, sent)
+		}
 	}
 }
 

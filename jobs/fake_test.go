@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,7 @@ type fake struct {
 	cancels   []string
 	cancelErr error                           // the answer to Cancel
 	left      func(h plugins.Handle) []string // files of a job; nil: none
+	described *jdl.Job                        // what Describe says of every job
 }
 
 func (f *fake) path() string { return filepath.Join(f.dir, "accepted") }
@@ -156,5 +158,5 @@ func (f *fake) Inventory(_ context.Context, e glue.Endpoint) ([]plugins.Present,
 }
 
 func (f *fake) Describe(_ context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
-	return make([]*jdl.Job, len(hs)), nil
+	return slices.Repeat([]*jdl.Job{f.described}, len(hs)), nil
 }

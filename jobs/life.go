@@ -333,7 +333,7 @@ func (TakenUp) name() string          { return "adopt" }
 func (TakenUp) from() []plugins.State { return slices.Concat(kept, taken, over) }
 func (e TakenUp) apply(r *Record, _ time.Time) string {
 	r.State, r.Handle, r.Attempt, r.Attempts = plugins.Accepted, e.Handle, e.Attempt, e.Attempt
-	r.Sent, r.Submitted, r.NoRetry = e.Submitted, e.Submitted, true
+	r.Sent, r.Submitted, r.NoRetry, r.Adopted = e.Submitted, e.Submitted, true, true
 	if e.Submitted.IsZero() {
 		r.Sent, r.Submitted = r.Created, r.Created // the first was sent as soon as it was made
 	}

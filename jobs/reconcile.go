@@ -274,6 +274,9 @@ func (l *lookUp) complete(ctx context.Context, qs []inquiry) map[string]error {
 			continue
 		}
 		job, err := q.Job()
+		if err == nil {
+			err = q.unvouched()
+		}
 		if err != nil {
 			failed[q.ID] = err
 			continue

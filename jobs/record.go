@@ -58,7 +58,10 @@ type Record struct {
 	Moves        int       `json:"moves,omitempty"` // how often it was taken back from a queue
 	// TakenBack is since when it is being taken back, or is on its way elsewhere.
 	TakenBack time.Time `json:"taken_back,omitzero"`
-	NoRetry   bool      `json:"no_retry,omitempty"`  // nothing is left to try
+	NoRetry   bool      `json:"no_retry,omitempty"` // nothing is left to try
+	// Adopted is that the job was found at its back-end: what the record says of
+	// it, the description too, is the back-end's word.
+	Adopted   bool      `json:"adopted,omitempty"`
 	Unmatched time.Time `json:"unmatched,omitzero"`  // since when no resource takes it
 	NotBefore time.Time `json:"not_before,omitzero"` // when it is planned again
 

@@ -71,6 +71,8 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 			if o.Err == nil {
 				o.Err = fmt.Errorf("job %s is %s: only ended jobs and such as never arrived can be submitted again", o.ID, o.State)
 			}
+		case o.unvouched() != nil:
+			o.Err = o.unvouched()
 		case o.State == plugins.Done && !o.Failure() && !v.Done:
 			done = append(done, o)
 		default:

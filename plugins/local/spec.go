@@ -2,7 +2,6 @@ package local
 
 import (
 	"path/filepath"
-	"strings"
 	"time"
 
 	"gridbroker/glue"
@@ -75,7 +74,7 @@ func newSpec(req plugins.Request, s *site) spec {
 // published data tells these.
 func unsupported(job *jdl.Job, s *site) string {
 	for _, f := range job.InputSandbox {
-		if f.IsURL() && !strings.HasPrefix(f.Source, "file://") {
+		if f.IsURL() {
 			return "this machine does not fetch input files from " + f.Source
 		}
 		if !filepath.IsLocal(f.Name) {

@@ -73,11 +73,11 @@ func (ba *batch) sources() []*source {
 	for _, i := range ba.jobs {
 		job := ba.reqs[i].Job
 		for _, f := range job.InputSandbox {
-			if fetchedThere(f) {
+			if f.IsURL() {
 				continue
 			}
 			exec := f.Executable || f.Name == job.Executable || f.Name == job.Prologue || f.Name == job.Epilogue
-			file := strings.TrimPrefix(f.Source, "file://")
+			file := f.Path()
 			key := strconv.FormatBool(exec) + file + "\x00" + f.Text
 			if seen[key] == nil {
 				seen[key] = &source{file: f, exec: exec}

@@ -45,15 +45,12 @@ func variables(job *jdl.Job, cache string) []string {
 func gets(job *jdl.Job) [][2]string {
 	var ps [][2]string
 	for _, f := range job.InputSandbox {
-		if fetchedThere(f) {
+		if f.IsURL() {
 			ps = append(ps, [2]string{f.Source, f.Name})
 		}
 	}
 	return ps
 }
-
-// fetchedThere reports whether the node fetches the file itself.
-func fetchedThere(f jdl.InputFile) bool { return f.IsURL() && !strings.HasPrefix(f.Source, "file://") }
 
 func puts(job *jdl.Job) [][2]string {
 	var ps [][2]string
