@@ -5,8 +5,29 @@ import (
 	"slices"
 )
 
-func sortBy(list []int32, key func(int32) float64) {
-	slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(key(a), key(b)) })
+// rank is a place in a list and what it is sorted by.
+type rank struct {
+	key    float64
+	at, of int32
+}
+
+// sortBy sorts by rising key, those of one key as they were. It uses memory that
+// it returns.
+func sortBy(list []int32, spare []rank, key func(int32) float64) []rank {
+	spare = spare[:0]
+	for k, i := range list {
+		spare = append(spare, rank{key(i), int32(k), i})
+	}
+	slices.SortFunc(spare, func(a, b rank) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return int(a.at - b.at)
+	})
+	for k := range spare {
+		list[k] = spare[k].of
+	}
+	return spare
 }
 
 // fair orders jobs of equal priority by virtual time: each user's jobs are
@@ -27,12 +48,13 @@ func fair(jobs []Job, list []int32, r *Rules) {
 		stamps[i] = used[j.User]
 		used[j.User] += r.fee(j) / weight(&r.Users[j.User])
 	}
+	var spare []rank
 	for from := 0; from < len(list); {
 		to := from + 1
 		for to < len(list) && jobs[list[to]].Priority == jobs[list[from]].Priority {
 			to++
 		}
-		sortBy(list[from:to], func(i int32) float64 { return stamps[i] })
+		spare = sortBy(list[from:to], spare, func(i int32) float64 { return stamps[i] })
 		from = to
 	}
 }

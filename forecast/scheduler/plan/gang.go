@@ -1,10 +1,5 @@
 package plan
 
-import (
-	"cmp"
-	"slices"
-)
-
 // tries is how many clusters are looked at for a parallel job, and enough, after
 // how many that could take it the best is chosen.
 const (
@@ -20,8 +15,10 @@ type gangs struct {
 	fresh  [][]int32 // left of divided slots since then
 	cursor int
 	open   []int32
-	keys   []uint64
-	cpus   map[int32]int32 // by node, within one search
+	spare  []int32
+	cpus   tally // by node, within one search
+	taken  tally
+	parts  []Part
 }
 
 func (p *index) gangIndex() *gangs {
@@ -29,20 +26,25 @@ func (p *index) gangIndex() *gangs {
 		return p.gangs
 	}
 	n := len(p.r.Clusters)
-	g := &gangs{of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n), cpus: map[int32]int32{}}
-	count := make([]int32, n)
+	g := &gangs{of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n)}
+	count := make([]int, n)
 	for i := range p.work {
 		count[p.work[i].Cluster]++
 	}
-	for c := range g.of {
-		g.of[c] = make([]int32, 0, count[c])
+	all := p.spare
+	if cap(all) < len(p.work) {
+		all = make([]int32, len(p.work))
+	}
+	for c, from := 0, 0; c < n; c++ {
+		g.of[c] = all[from : from : from+count[c]]
+		from += count[c]
 	}
 	for i := range p.work {
 		if s := &p.work[i]; s.CPUs > 0 && s.From < s.To && p.r.Clusters[s.Cluster].open() && (s.Priority <= 0 || p.r.Clusters[s.Cluster].OutOfTurn) {
 			g.of[s.Cluster] = append(g.of[s.Cluster], int32(i))
 		}
 	}
-	p.gangs = g
+	p.gangs, p.spare = g, nil
 	return g
 }
 
@@ -57,30 +59,41 @@ func (g *gangs) list(p *index, c int) []int32 {
 	if g.sorted[c] && len(g.fresh[c]) <= len(g.of[c])/16 {
 		return g.of[c]
 	}
-	byStart := func(a, b int32) int { return cmp.Or(cmp.Compare(p.work[a].From, p.work[b].From), cmp.Compare(a, b)) }
-	live := slices.DeleteFunc(g.of[c], func(i int32) bool { return p.work[i].CPUs == 0 })
+	list, fresh := p.alive(g.of[c]), p.alive(g.fresh[c])
 	if !g.sorted[c] {
-		g.sort(p, live)
+		g.spare = p.byStart(list, g.spare)
 	}
-	fresh := slices.DeleteFunc(g.fresh[c], func(i int32) bool { return p.work[i].CPUs == 0 })
-	for _, i := range fresh {
-		at, _ := slices.BinarySearchFunc(live, i, byStart)
-		live = slices.Insert(live, at, i)
-	}
-	g.of[c], g.fresh[c], g.sorted[c] = live, g.fresh[c][:0], true
-	return live
+	g.spare = p.byStart(fresh, g.spare)
+	g.of[c], g.fresh[c], g.sorted[c] = p.merge(list, fresh), g.fresh[c][:0], true
+	return g.of[c]
 }
 
-// sort orders slots by start: as numbers, that costs a third.
-func (g *gangs) sort(p *index, list []int32) {
-	g.keys = g.keys[:0]
+// alive drops the slots that are gone.
+func (p *index) alive(list []int32) []int32 {
+	n := 0
 	for _, i := range list {
-		g.keys = append(g.keys, uint64(uint32(p.work[i].From))<<32|uint64(uint32(i)))
+		list[n] = i
+		if p.work[i].CPUs > 0 {
+			n++
+		}
 	}
-	slices.Sort(g.keys)
-	for k := range list {
-		list[k] = int32(uint32(g.keys[k]))
+	return list[:n]
+}
+
+// merge enters left-overs into a list; they are the younger ones.
+func (p *index) merge(list, fresh []int32) []int32 {
+	at := len(list) - 1
+	list = append(list, fresh...)
+	for to, k := len(list)-1, len(fresh)-1; k >= 0; to-- {
+		if at >= 0 && p.work[list[at]].From > p.work[fresh[k]].From {
+			list[to] = list[at]
+			at--
+			continue
+		}
+		list[to] = fresh[k]
+		k--
 	}
+	return list
 }
 
 // gang finds slots of one cluster for a job that no single slot can take.
@@ -137,7 +150,7 @@ func (p *index) together(j *Job, c int) (Booking, bool) {
 	g, end := p.gangs, p.r.Now+p.r.Horizon
 	w := &p.r.Wishes[j.Wish]
 	open, got, soonest := g.open[:0], int32(0), int32(Never)
-	clear(g.cpus)
+	g.cpus.clear()
 	for _, i := range g.list(p, c) {
 		s := &p.work[i]
 		if s.From > max(end, p.r.Clusters[c].TMax) {
@@ -194,8 +207,9 @@ func (g *gangs) gain(p *index, j *Job, i int32) int32 {
 	if j.Nodes == 0 {
 		return int32(s.CPUs)
 	}
-	before := g.cpus[s.Node]
-	g.cpus[s.Node] = before + int32(s.CPUs)
+	had := g.cpus.at(s.Node)
+	before := *had
+	*had += int32(s.CPUs)
 	if before < j.perNode() && before+int32(s.CPUs) >= j.perNode() {
 		return 1
 	}
@@ -203,7 +217,7 @@ func (g *gangs) gain(p *index, j *Job, i int32) int32 {
 }
 
 func (g *gangs) count(p *index, j *Job, open []int32) (got int32) {
-	clear(g.cpus)
+	g.cpus.clear()
 	for _, i := range open {
 		got += g.gain(p, j, i)
 	}
@@ -213,22 +227,22 @@ func (g *gangs) count(p *index, j *Job, open []int32) (got int32) {
 // bookTogether chooses the parts. The chance is that of the least sure of them:
 // slots of one cluster come and go together.
 func (p *index) bookTogether(j *Job, open []int32, at int32) Booking {
-	b := Booking{From: at, Chance: 1}
-	taken := map[int32]int32{}
+	b := Booking{From: at, Chance: 1, Parts: p.gangs.parts[:0]}
+	p.gangs.taken.clear()
 	nodes, left := int32(0), j.Procs
 	for _, i := range open {
 		s := &p.work[i]
 		cpus := min(int32(s.CPUs), left)
 		if j.Nodes > 0 {
-			had, known := taken[s.Node]
-			if p.gangs.cpus[s.Node] < j.perNode() || !known && nodes == j.Nodes {
+			had := p.gangs.taken.at(s.Node)
+			if *p.gangs.cpus.at(s.Node) < j.perNode() || *had == 0 && nodes == j.Nodes {
 				continue
 			}
-			if !known {
+			if *had == 0 {
 				nodes++
 			}
-			cpus = min(cpus, j.perNode()-had)
-			taken[s.Node] = had + cpus
+			cpus = min(cpus, j.perNode()-*had)
+			*had += cpus
 		}
 		if cpus <= 0 {
 			continue
@@ -237,6 +251,8 @@ func (p *index) bookTogether(j *Job, open []int32, at int32) Booking {
 		b.Chance = min(b.Chance, float32(max(1, s.Start))/100)
 		b.Parts = append(b.Parts, Part{i, uint16(cpus)})
 	}
+	p.gangs.parts = b.Parts
+	b.Parts = append(p.newParts(len(b.Parts)), b.Parts...)
 	b.Done = at + int32(float32(j.Wall)/p.r.Clusters[p.work[open[0]].Cluster].speed())
 	return b
 }

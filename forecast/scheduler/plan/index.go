@@ -27,24 +27,24 @@ type index struct {
 	parent []int32   // of divided slots: which they are part of
 	given  int       // slots that were given
 
-	heads   []int32 // by bucket; -1: empty
+	heads   []int32 // by bucket: the place of its first slot, plus one
 	masks   []uint64
 	soonest []int32 // first window of a room that ever held anything
 	bounds  [windows + 1]int32
-	groups  map[uint32]int32 // by cluster and class
-	lately  struct {         // the last one looked up
-		key   uint32
-		group int32
-		known bool
-	}
-	kinds  []roomKind
-	rooms  [][]room // by wish
-	costs  []offer
-	perJob bool // a formula looks at more than priority
+	guess   guess
+	pairs   pairs
+	groups  []int32 // by pair
+	kinds   []roomKind
+	mixed   bool     // one of them is
+	rooms   [][]room // by wish
+	costs   []offer
+	perJob  bool // a formula looks at more than priority
 
 	misses   map[demand]ceiling
 	left     []float64
 	bookings []Booking
+	parts    []Part  // of bookings to come
+	spare    []int32 // memory
 	gangs    *gangs
 	deep     int // looks left beyond the usual few a job
 }
@@ -104,7 +104,8 @@ var region = func() (m [sizes][lengths]uint64) {
 }()
 
 func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
-	p := &index{r: r, jobs: jobs, given: len(slots), misses: map[demand]ceiling{}, left: r.purses(), groups: map[uint32]int32{}, deep: 10_000 + len(slots)/4}
+	p := &index{r: r, jobs: jobs, given: len(slots), misses: map[demand]ceiling{}, left: r.purses(), deep: 10_000 + len(slots)/4}
+	p.pairs.number = map[uint32]int32{}
 	// A job leaves at most three slots of each of its parts.
 	room := min(6*len(jobs), 2*len(slots)) + 64
 	p.parent = make([]int32, 0, room)
@@ -114,24 +115,41 @@ func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
 	p.limit = make([]float32, len(slots), cap(p.work))
 	p.next = make([]int32, len(slots), cap(p.work))
 	p.windowBounds()
-	usable := p.thresholds()
-	groups := make([]uint16, 0, len(usable))
-	for _, i := range usable {
-		groups = append(groups, uint16(p.group(&p.work[i])))
+	p.enter(p.thresholds())
+	p.wishes()
+	return p
+}
+
+// enter links the slots into their buckets, in the order given. Slots are looked
+// at in the order in which they lie in memory: what is done in any other
+// order is done to the list of places alone.
+func (p *index) enter(usable []int32) {
+	p.groups = make([]int32, p.pairs.count)
+	for k := range p.groups {
+		p.groups[k] = -1
+	}
+	// Groups are numbered in the order of slots, too.
+	for k, known := 0, 0; known < len(p.groups); k++ {
+		if pair := p.next[usable[k]]; p.groups[pair] < 0 {
+			p.groups[pair] = p.newGroup(&p.work[usable[k]])
+			known++
+		}
 	}
 	n := len(p.kinds) * chances
 	p.heads, p.masks, p.soonest = make([]int32, n*windows*kinds), make([]uint64, n*windows), make([]int32, n)
-	for i := range p.heads {
-		p.heads[i] = -1
-	}
 	for i := range p.soonest {
 		p.soonest[i] = windows
 	}
-	for k, i := range usable {
-		p.put(i, int32(groups[k]))
+	for i, pair := range p.next {
+		if pair >= 0 {
+			p.next[i] = p.bucket(&p.work[i], p.groups[pair])
+		}
 	}
-	p.wishes()
-	return p
+	for _, i := range usable {
+		bucket := p.next[i]
+		p.next[i], p.heads[bucket] = p.heads[bucket]-1, i+1
+	}
+	p.spare = usable
 }
 
 // windowBounds cuts the time ahead: half of the windows lie in what this cycle
@@ -150,28 +168,37 @@ func (p *index) windowBounds() {
 		share := math.Pow(float64(k)/(windows/2), 2)
 		p.bounds[windows/2+k] = to + 1 + int32(share*float64(end-to))
 	}
+	p.guess.step = (p.bounds[windows]-p.bounds[0])/int32(len(p.guess.window)) + 1
+	w := uint8(0)
+	for k := range p.guess.window {
+		for w < windows-1 && p.bounds[w+1] <= p.bounds[0]+int32(k)*p.guess.step {
+			w++
+		}
+		p.guess.window[k] = w
+	}
 }
 
+// guess tells of equal steps of time in which window each begins.
+type guess struct {
+	step   int32
+	window [256]uint8
+}
+
+// windowOf is the window in which a time lies.
 func (p *index) windowOf(at int32) int32 {
-	low, high := 0, windows
-	for low < high {
-		if mid := (low + high) / 2; p.bounds[mid] <= at {
-			low = mid + 1
-		} else {
-			high = mid
-		}
+	k := (at - p.bounds[0]) / p.guess.step
+	w := int32(p.guess.window[min(max(0, k), int32(len(p.guess.window)-1))])
+	for w < windows-1 && p.bounds[w+1] <= at {
+		w++
 	}
-	return int32(max(0, low-1))
+	return w
 }
 
 // thresholds finds the slots that can be used, begins them no earlier than a
-// job can be there, and sorts them by what it takes to get them.
+// job can be there, and sorts them by what it takes to get them. It notes the
+// pair of each of them in p.next; -1: it cannot be used.
 func (p *index) thresholds() []int32 {
-	type key struct {
-		cluster  uint16
-		priority float32
-	}
-	inverse := map[key]float32{}
+	inverse := map[limitKey]float32{}
 	usable := make([]int32, 0, len(p.work))
 	end := p.r.Now + p.r.Horizon
 	sorted, last := true, float32(math.Inf(-1))
@@ -180,19 +207,14 @@ func (p *index) thresholds() []int32 {
 		c := &p.r.Clusters[s.Cluster]
 		s.From = max(s.From, c.TMin)
 		if !c.open() || s.From >= s.To || s.From > max(end, c.TMax) || s.Priority > 0 && !c.OutOfTurn {
+			p.next[i] = -1
 			continue
 		}
 		limit := s.Priority
-		if c.Local != nil && c.Local.perJob {
-			limit, p.perJob = float32(math.Inf(-1)), true
-		} else if c.Local != nil {
-			k, known := key{s.Cluster, s.Priority}, false
-			if limit, known = inverse[k]; !known {
-				limit = c.Local.threshold(p.r.asks(c), float64(s.Priority))
-				inverse[k] = limit
-			}
+		if c.Local != nil {
+			limit = p.inverse(c, s, inverse)
 		}
-		p.limit[i] = limit
+		p.limit[i], p.next[i] = limit, p.pairs.of(s)
 		usable = append(usable, int32(i))
 		sorted, last = sorted && limit >= last, limit
 	}
@@ -202,30 +224,65 @@ func (p *index) thresholds() []int32 {
 	return usable
 }
 
-// group is the number of a slot's group: the first two slots of one cluster and
-// class always share theirs.
-func (p *index) group(s *Slot) int32 {
-	k := uint32(s.Cluster)<<16 | uint32(s.Class)
-	if l := &p.lately; !l.known || l.key != k {
-		l.key, l.group, l.known = k, p.newGroup(k, s), true
-	}
-	return p.lately.group
+// limitKey is what the limit of a slot depends on where its owner has a formula.
+type limitKey struct {
+	cluster  uint16
+	priority float32
 }
 
-func (p *index) newGroup(k uint32, s *Slot) int32 {
-	if g, ok := p.groups[k]; ok {
-		return g
+// inverse is the limit of a slot by its owner's formula.
+func (p *index) inverse(c *Cluster, s *Slot, known map[limitKey]float32) float32 {
+	if c.Local.perJob {
+		p.perJob = true
+		return float32(math.Inf(-1))
 	}
+	k := limitKey{s.Cluster, s.Priority}
+	limit, ok := known[k]
+	if !ok {
+		limit = c.Local.threshold(p.r.asks(c), float64(s.Priority))
+		known[k] = limit
+	}
+	return limit
+}
+
+// pairs numbers the pairs of cluster and class that there are.
+type pairs struct {
+	number map[uint32]int32
+	last   uint32 // the last one looked up
+	at     int32
+	count  int
+}
+
+func (q *pairs) of(s *Slot) int32 {
+	k := uint32(s.Cluster)<<16 | uint32(s.Class)
+	if q.count > 0 && q.last == k {
+		return q.at
+	}
+	at, ok := q.number[k]
+	if !ok {
+		at = int32(q.count)
+		q.number[k] = at
+		q.count++
+	}
+	q.last, q.at = k, at
+	return at
+}
+
+// group is the number of a slot's group: slots of one cluster and class always
+// share theirs.
+func (p *index) group(s *Slot) int32 { return p.groups[p.pairs.of(s)] }
+
+// newGroup finds the group of a slot whose cluster and class are new.
+func (p *index) newGroup(s *Slot) int32 {
 	speed := p.r.Clusters[s.Cluster].speed()
 	for g := range p.kinds {
 		if kind := &p.kinds[g]; kind.mixed || kind.speed == speed && p.equal(kind, s) {
-			p.groups[k] = int32(g)
 			return int32(g)
 		}
 	}
-	p.kinds = append(p.kinds, roomKind{s.Cluster, s.Class, speed, len(p.kinds) == maxRoom-1})
-	p.groups[k] = int32(len(p.kinds) - 1)
-	return p.groups[k]
+	p.mixed = len(p.kinds) == maxRoom-1
+	p.kinds = append(p.kinds, roomKind{s.Cluster, s.Class, speed, p.mixed})
+	return int32(len(p.kinds) - 1)
 }
 
 // equal tells whether every wish treats a slot as it treats a group.
@@ -257,17 +314,20 @@ func (p *index) wishes() {
 	p.costs = make([]offer, len(p.kinds)*chances)
 }
 
-// put enters a slot at the head of its bucket's list.
-func (p *index) put(i, group int32) {
-	s := &p.work[i]
+// bucket is where a slot of a group belongs; it is marked as not empty.
+func (p *index) bucket(s *Slot, group int32) int32 {
 	at := group*chances + chanceClass(s.Start)
 	w := p.windowOf(s.From)
 	k := sizeClass(int32(s.CPUs))*lengths + lengthClass(s.To-s.From)
-	bucket := (at*windows+w)*kinds + int32(k)
-	p.next[i] = p.heads[bucket]
-	p.heads[bucket] = i
 	p.masks[at*windows+w] |= 1 << k
 	p.soonest[at] = min(p.soonest[at], w)
+	return (at*windows+w)*kinds + int32(k)
+}
+
+// put enters a slot at the head of its bucket's list.
+func (p *index) put(i, group int32) {
+	bucket := p.bucket(&p.work[i], group)
+	p.next[i], p.heads[bucket] = p.heads[bucket]-1, i+1
 }
 
 // origin is the slot as it was given.

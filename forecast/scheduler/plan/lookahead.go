@@ -156,7 +156,7 @@ func order(jobs []Job, r *Rules) (first, rest []int32) {
 			rest = append(rest, i)
 		}
 	}
-	sortBy(first, func(i int32) float64 { return float64(jobs[i].Seq) })
+	sortBy(first, nil, func(i int32) float64 { return float64(jobs[i].Seq) })
 	fair(jobs, rest, r)
 	return first, rest
 }

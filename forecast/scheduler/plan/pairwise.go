@@ -47,11 +47,20 @@ func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 // byPriority is the order of the published system.
 func byPriority(jobs []Job) []int32 {
 	order := make([]int32, len(jobs))
+	inTurn := true
 	for i := range order {
 		order[i] = int32(i)
+		inTurn = inTurn && (i == 0 || jobs[i-1].Seq <= jobs[i].Seq)
+	}
+	if inTurn && len(jobs) > few {
+		keys := make([]float32, len(jobs))
+		for i := range jobs {
+			keys[i] = 0 - jobs[i].Priority
+		}
+		return radix(order, keys)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(jobs[a].Seq, jobs[b].Seq))
+		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(jobs[a].Seq, jobs[b].Seq), cmp.Compare(a, b))
 	})
 	return order
 }

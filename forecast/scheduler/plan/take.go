@@ -19,7 +19,7 @@ func (p *index) take(j *Job, room room, w int32, need uint64, falling bool) (Boo
 		if i, ok := p.search(j, bucket, falling); ok {
 			return p.book(j, i), true
 		}
-		if p.heads[bucket] < 0 {
+		if p.heads[bucket] == 0 {
 			p.masks[at] &^= 1 << k
 		}
 	}
@@ -30,7 +30,7 @@ func (p *index) take(j *Job, room room, w int32, need uint64, falling bool) (Boo
 func (p *index) search(j *Job, bucket int32, falling bool) (int32, bool) {
 	prev := int32(-1)
 	seen, dear := 0, 0
-	for i := p.heads[bucket]; i >= 0 && p.goOn(seen, dear, falling); {
+	for i := p.heads[bucket] - 1; i >= 0 && p.goOn(seen, dear, falling); {
 		after := p.next[i]
 		gone := p.work[i].CPUs == 0 // taken by a parallel job
 		switch {
@@ -63,7 +63,7 @@ func (p *index) goOn(seen, dear int, falling bool) bool {
 
 func (p *index) unlink(bucket, prev, after int32) {
 	if prev < 0 {
-		p.heads[bucket] = after
+		p.heads[bucket] = after + 1
 		return
 	}
 	p.next[prev] = after
@@ -71,7 +71,7 @@ func (p *index) unlink(bucket, prev, after int32) {
 
 // serves looks at all that the buckets do not tell.
 func (p *index) serves(j *Job, s *Slot) bool {
-	if !p.r.fits(j, s) || p.kinds[p.group(s)].mixed && !p.r.Wishes[j.Wish].Allows(s.Cluster, s.Class) {
+	if !p.r.fits(j, s) || p.mixed && p.kinds[p.group(s)].mixed && !p.r.Wishes[j.Wish].Allows(s.Cluster, s.Class) {
 		return false
 	}
 	c := &p.r.Clusters[s.Cluster]
@@ -82,10 +82,22 @@ func (p *index) serves(j *Job, s *Slot) bool {
 func (p *index) book(j *Job, i int32) Booking {
 	s := p.work[i]
 	c := &p.r.Clusters[s.Cluster]
-	b := Booking{From: s.From, Chance: float32(s.Start) / 100, Parts: []Part{{i, uint16(j.Procs)}}}
+	b := Booking{From: s.From, Chance: float32(s.Start) / 100, Parts: p.newParts(1)}
+	b.Parts = append(b.Parts, Part{i, uint16(j.Procs)})
 	b.Done = s.From + int32(float32(j.Wall)/c.speed())
 	p.split(i, b.From, j.Wall, uint16(j.Procs), j.Memory)
 	return b
+}
+
+// newParts is memory for some parts, of a larger piece: one for each booking
+// would cost more than the planning.
+func (p *index) newParts(n int) []Part {
+	if n > cap(p.parts) {
+		p.parts = make([]Part, 0, max(n, min(8192, len(p.jobs)+16)))
+	}
+	list := p.parts[:0:n]
+	p.parts = p.parts[n:n:cap(p.parts)]
+	return list
 }
 
 // split takes processors out of a slot for a time. What is left beside, before
