@@ -120,6 +120,7 @@ func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
 		}
 		if err == nil {
 			err = cancel(s, h.ID)
+			s.read.drop()
 		}
 		errs[i] = err
 	}

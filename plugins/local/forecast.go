@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"gridbroker/batch"
@@ -33,10 +34,13 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 		if s == nil {
 			continue
 		}
-		start, ok, err := wait(ctx, s, job)
-		errs = append(errs, err)
-		if now := s.now(); ok {
-			all[r.ID] = rank.Forecast{Source: r.ID, Made: now, GoodUntil: now.Add(goodFor), Median: start, High: start,
+		f, err := s.read.recent(ctx, s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if start, ok := wait(s, f, job); ok {
+			all[r.ID] = rank.Forecast{Source: r.ID, Made: f.At, GoodUntil: f.At.Add(goodFor), Median: start, High: start,
 				PastError: glue.Some(max(time.Second, start/2))} // by how much limits are longer than runs
 		}
 	}
@@ -55,16 +59,47 @@ func (b *Backend) own(r *glue.Resource) *site {
 	return nil
 }
 
-// wait is how long the job would wait if it were submitted now; not ok: it would never start.
-func wait(ctx context.Context, s *site, job *jdl.Job) (wait time.Duration, ok bool, err error) {
+// freshFor is for how long forecasts go by one reading of the queue: a broker asks
+// about one kind of job after the other.
+const freshFor = time.Second
+
+// reading is what the queue was at one time, run forward.
+type reading struct {
+	mu   sync.Mutex
+	at   time.Time
+	last *batch.Forecast // nil: there is none
+}
+
+// drop forgets the reading: the queue is known to be another now.
+func (r *reading) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = nil
+}
+
+// recent is a forecast of the site from a reading that is not older than freshFor. Those who
+// ask at the same time share one.
+func (r *reading) recent(ctx context.Context, s *site) (*batch.Forecast, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := s.now()
+	if age := now.Sub(r.at); r.last != nil && age >= 0 && age < freshFor {
+		return r.last, nil
+	}
 	state, err := (&reader{s}).Queue(ctx)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	f, err := (&batch.Forecaster{Policy: batch.Policy{Name: "fcfs"}}).Forecast(state)
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		r.at, r.last = now, f
 	}
+	return f, err
+}
+
+// wait is how long the job would wait if it were submitted at the time of a
+// forecast; not ok: it would never start.
+func wait(s *site, f *batch.Forecast, job *jdl.Job) (wait time.Duration, ok bool) {
 	e, no := f.Ask(batch.Job{ID: "asked", Queue: s.Name, Procs: max(1, job.Demand.Slots), Requested: job.Demand.WallTime}, 0)
-	return max(0, e.Start.Sub(f.At)), no.Cause == "", nil
+	return max(0, e.Start.Sub(f.At)), no.Cause == ""
 }

@@ -152,6 +152,7 @@ type site struct {
 
 	node     *environment.Node // nil: the site has no environments
 	launcher string            // path of grid-launch
+	read     reading
 }
 
 func (s *site) job(id string) string     { return filepath.Join(s.dir, "jobs", id) }

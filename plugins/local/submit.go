@@ -33,6 +33,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 		}
 	}
 	for s := range touched {
+		s.read.drop()
 		if err := s.syncAll(); err != nil {
 			fail(results, s, err)
 			continue
