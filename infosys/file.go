@@ -280,7 +280,8 @@ const SnapshotSchema = "grid.snapshot/v2"
 const resourcesSchema = "grid.resources/v2"
 
 // WriteSnapshot saves a snapshot for a File source; packed when path ends in
-// ".gz". The file is written whole or not at all, mode 0600.
+// ".gz". The file is written whole or not at all, mode 0600; its directory must be
+// there.
 func WriteSnapshot(path string, s Snapshot) error {
 	text, err := json.Marshal(struct {
 		Schema string `json:"schema"`
@@ -300,5 +301,5 @@ func WriteSnapshot(path string, s Snapshot) error {
 		}
 		text = buf.Bytes()
 	}
-	return writeFile(path, text)
+	return replaceFile(path, text)
 }

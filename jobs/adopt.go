@@ -210,7 +210,7 @@ func adopted(list []present, now time.Time) (*Outcome, error) {
 		}
 	}
 	r.Name = cmp.Or(r.Name, r.ID)
-	r.Attempts += otherAttempts
+	r.Spared = otherAttempts
 	return &Outcome{Record: r, Fresh: true}, nil
 }
 

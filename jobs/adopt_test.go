@@ -76,6 +76,9 @@ func TestAdoptAttempts(t *testing.T) {
 	if r.ID != rs[0].ID || r.State != plugins.Running || r.Handle != rs[0].Handle || r.Resource != "two" {
 		t.Errorf("adopted as %s %s %v at %s, want %s", r.ID, r.State, r.Handle, r.Resource, rs[0].ID)
 	}
+	if r.Attempts != 2 || r.Spared == 0 {
+		t.Errorf("%d requests were sent, of %d numbers none is used again; want 2 and some", r.Attempts, r.Spared)
+	}
 	if len(r.Past) != 1 || r.Past[0].State != plugins.Failed || r.Past[0].Resource != "one" {
 		t.Errorf("past %+v", r.Past)
 	}

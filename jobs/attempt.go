@@ -69,7 +69,7 @@ func (r *Record) number() int {
 	if r.Attempt > 0 {
 		return r.Attempt
 	}
-	return r.Attempts
+	return r.Attempts + r.Spared
 }
 
 // requestID names the present attempt at the back-end.

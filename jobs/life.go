@@ -167,7 +167,7 @@ func (e Claimed) apply(r *Record, now time.Time) string {
 	r.BrokerInfo = e.BrokerInfo
 	r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}
 	r.Attempts++
-	r.Attempt = r.Attempts
+	r.Attempt = r.Attempts + r.Spared
 	r.Tried = append(r.Tried, c.Resource)
 	r.Choices = after(r.Choices, c.Resource)
 	r.Unmatched, r.NotBefore, r.TakenBack = time.Time{}, time.Time{}, time.Time{}

@@ -42,6 +42,9 @@ type Record struct {
 	BrokerInfo string `json:"broker_info,omitempty"`
 	Past       []Past `json:"past,omitempty"` // attempts that are over
 	Attempts   int    `json:"attempts"`       // requests sent so far
+	// Spared are numbers of attempts that stay unused: those of requests that
+	// may lie where nobody has looked.
+	Spared int `json:"spared,omitempty"`
 	// Attempt is the number of the present one; 0: the last.
 	Attempt   int      `json:"attempt,omitempty"`
 	Tried     []string `json:"tried,omitempty"`

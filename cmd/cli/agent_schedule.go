@@ -47,7 +47,7 @@ site's own scheduler starts meanwhile.`,
 	fl.StringVar(&f.keyFile, "key-file", "", "`FILE` with the number that signs messages")
 	fl.StringVar(&f.ca, "ca", "", "PEM `FILE` of the authorities that wikis:// trusts (default: the system's)")
 	fl.StringVar(&f.state, "state", "", "keep in `FILE` what the policy maui remembers")
-	fl.DurationVar(&f.every, "every", 10*time.Second, "poll after this `time`")
+	lengthVar(fl, &f.every, "every", 10*time.Second, "poll after this `time`")
 	fl.BoolVar(&f.once, "once", false, "one round, then end")
 	fl.BoolVar(&f.dry, "dry-run", false, "only tell what would be done")
 	return cmd

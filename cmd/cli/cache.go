@@ -67,8 +67,8 @@ Beyond this machine it listens only with a certificate and a token.`,
 	fl.StringVar(&f.token, "token-file", "", "readers must show the bearer token in `FILE`")
 	fl.StringVar(&f.cert, "cert", "", "serve HTTPS with the certificate in `FILE`")
 	fl.StringVar(&f.key, "key", "", "and the key in `FILE`")
-	fl.DurationVar(&f.wait, "timeout", time.Minute, "of a request to an origin")
-	fl.DurationVar(&f.recheck, "recheck", time.Minute, "ask for a file's version again after this time")
+	lengthVar(fl, &f.wait, "timeout", time.Minute, "of a request to an origin")
+	lengthVar(fl, &f.recheck, "recheck", time.Minute, "ask for a file's version again after this time")
 	return cmd
 }
 

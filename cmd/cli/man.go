@@ -50,7 +50,7 @@ func manPages(cmd *cobra.Command, dir string) error {
 	}
 	// A page says the same whenever it is made.
 	text := strings.Replace(page.String(), `"`+header.Date.Format("Jan 2006")+`"`, `""`, 1)
-	text = strings.ReplaceAll(text, `[=false]`, "")
+	text = strings.NewReplacer(`[=false]`, "", "\\fP=\"\"\n", "\\fP\n", "\\fP=[]\n", "\\fP\n", "\\fP=\n", "\\fP\n").Replace(text)
 	more := manCommands(cmd) + manExit() + manEnvironment() + manFiles()
 	if head, see, ok := strings.Cut(text, ".SH SEE ALSO"); ok {
 		text = head + more + ".SH SEE ALSO" + see

@@ -54,9 +54,9 @@ Managers must reach the broker at --name.`,
 	fl.IntVar(&f.need.GPUs, "gpus", 0, "`N` GPUs")
 	fl.Int64Var(&f.need.Memory, "memory", 0, "`MIB` of memory")
 	fl.StringSliceVar(&f.tags, "tag", nil, "a `TAG` the system must have; may be repeated")
-	fl.DurationVar(&f.wall, "time", 0, "wall time asked for")
+	lengthVar(fl, &f.wall, "time", 0, "wall time asked for")
 	fl.IntVar(&f.priority, "priority", 0, "`N`: the greater goes first")
-	fl.DurationVar(&f.lease, "lease", 20*time.Second, "a job of which nothing is heard for so long is handed in again")
+	lengthVar(fl, &f.lease, "lease", 20*time.Second, "a job of which nothing is heard for so long is handed in again")
 	return cmd
 }
 

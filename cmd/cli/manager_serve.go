@@ -50,10 +50,10 @@ assignments over crashes; it belongs to one process.`,
 	fl.IntVar(&f.total.GPUs, "gpus", 0, "`N` GPUs of the system")
 	fl.Int64Var(&f.total.Memory, "memory", 0, "`MIB` of the system's memory")
 	fl.StringSliceVar(&f.tags, "tag", nil, "a `TAG` that jobs may ask for; may be repeated")
-	fl.DurationVar(&f.wall, "wall", 0, "longest wall time of a job; 0: no limit")
-	fl.DurationVar(&f.interval, "interval", time.Second, "least time between two changes on a link")
-	fl.DurationVar(&f.maxAge, "max-age", time.Hour, "a job that waits longer has a system drained for it; 0: never")
-	fl.DurationVar(&f.beat, "beat", 2*time.Second, "between signs of life on a link; four without one end it")
+	lengthVar(fl, &f.wall, "wall", 0, "longest wall time of a job; 0: no limit")
+	lengthVar(fl, &f.interval, "interval", time.Second, "least time between two changes on a link")
+	lengthVar(fl, &f.maxAge, "max-age", time.Hour, "a job that waits longer has a system drained for it; 0: never")
+	lengthVar(fl, &f.beat, "beat", 2*time.Second, "between signs of life on a link; four without one end it")
 	return cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,24 +63,17 @@ func runOutput(ctx context.Context, d *deps, o outputOptions) error {
 		if err != nil {
 			return err
 		}
-		return printOutput(d, rs, got, asked{named: len(o.sel.ids) > 0, files: o.files})
+		return printOutput(d, rs, got, len(o.sel.ids) > 0 && len(o.files) == 0)
 	})
 }
 
-// asked is what the command line says of the output it wants.
-type asked struct {
-	named bool     // jobs by their ids
-	files []string // names or patterns
-}
-
-func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, what asked) error {
-	nothing := !slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return r.Err != nil || len(got[r.ID].Files) > 0 })
+// printOutput tells what was brought. That a job of which a file was asked for by
+// name or pattern has none is told by its back-end; that one has nothing yet is an
+// error where the job was named.
+func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named bool) error {
 	failed := func(r *jobs.Outcome) error {
-		switch none := r.Err == nil && len(got[r.ID].Files) == 0; {
-		case none && what.named && !r.Final():
+		if named && r.Err == nil && len(got[r.ID].Files) == 0 && !r.Final() {
 			return errNotYet(r)
-		case none && len(what.files) > 0 && (what.named || nothing):
-			return errNoneNamed(r, what.files)
 		}
 		if missing := got[r.ID].Missing; r.Err == nil && len(missing) > 0 {
 			return fmt.Errorf("job %s left no %s", r.ID, strings.Join(missing, ", "))
@@ -114,16 +106,10 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, what 
 			return err
 		case !r.Final():
 			return errNotYet(r)
-		case len(what.files) > 0:
-			return errNoneNamed(r, what.files)
 		}
 		return fmt.Errorf("job %s has no output files", r.ID)
 	})
 	return outcomeOf(d, rs, failed)
-}
-
-func errNoneNamed(r *jobs.Outcome, files []string) error {
-	return fmt.Errorf("job %s left no file named %s", r.ID, strings.Join(files, " or "))
 }
 
 func errNotYet(r *jobs.Outcome) error {
