@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/batch"
-	"gridbroker/forecast/agent"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -96,13 +95,13 @@ func guestRights(ctx context.Context, reader plugins.QueueReader, f agentRunOpti
 var errNotSo = errors.New("that keeps guests from starting in time, or takes more from local jobs than the TTL")
 
 // tryReservation makes a reservation of a minute, a day from now, and removes it.
-func tryReservation(ctx context.Context, d *deps, r agent.Reserver, nodes []batch.Node) error {
+func tryReservation(ctx context.Context, d *deps, r plugins.Reserver, nodes []batch.Node) error {
 	if len(nodes) == 0 {
 		return errors.New("no nodes are seen")
 	}
-	from := d.env.Now().Add(24 * time.Hour).Unix()
-	b := wire.Booking{Key: "doctor", From: from, To: from + 60, Procs: 1, Slots: []wire.Part{{Node: nodes[0].Name, CPUs: 1}}}
-	if err := r.Reserve(ctx, "gras_doctor", b); err != nil {
+	from := d.env.Now().Add(24 * time.Hour)
+	k := plugins.Kept{From: from, To: from.Add(time.Minute), CPUs: map[string]int{nodes[0].Name: 1}}
+	if err := r.Reserve(ctx, "gras_doctor", k); err != nil {
 		return err
 	}
 	return r.Release(ctx, "gras_doctor")

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strings"
 	"time"
@@ -148,25 +146,21 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}
 	if f.tokenFile != "" {
-		ag.Token = func() (string, error) {
-			text, err := os.ReadFile(abs(d, f.tokenFile))
-			return strings.TrimSpace(string(text)), err
-		}
+		ag.Token = func() (string, error) { return readToken(abs(d, f.tokenFile)) }
 	}
 	ag.Account, _ = reader.(agent.Accountant)
-	run := func(ctx context.Context, argv ...string) ([]byte, error) { return runHere(ctx, d, argv...) }
 	if site.Start == wire.Reservation {
-		ag.Reserve = agent.SlurmReservations{Run: run, Users: account()}
+		var can bool
+		if ag.Reserve, can = reader.(plugins.Reserver); !can {
+			err = errors.Join(usageError(fmt.Errorf("--start reservation: none can be made at %s", f.lrms)), end())
+		}
 	}
-	return ag, end, nil
+	return ag, end, err
 }
 
-// account is who this process runs as.
-func account() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
+func readToken(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return strings.TrimSpace(string(text)), err
 }
 
 // agentMemory is the file that an agent keeps its memory in.
@@ -186,13 +180,6 @@ func agentMemory(d *deps, f agentRunOptions) (string, error) {
 		return r
 	}, f.cluster)
 	return filepath.Join(dir, "agent-"+name+".json"), os.MkdirAll(dir, 0o700)
-}
-
-// runHere runs a command of the batch system on this machine.
-func runHere(ctx context.Context, d *deps, argv ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = d.env.Environ
-	return cmd.CombinedOutput()
 }
 
 // lrmsReader opens a batch system for looking at it.

@@ -37,24 +37,13 @@ type Config struct {
 	Chances   Chances
 }
 
-// Reserver makes and removes reservations of a batch system.
-type Reserver interface {
-	// Reserve keeps processors of nodes for the jobs that name it. One that is
-	// there already is no error.
-	Reserve(ctx context.Context, name string, b wire.Booking) error
-	// Reserved lists the reservations whose names begin so.
-	Reserved(ctx context.Context, prefix string) ([]string, error)
-	// Release removes one; one that is not there is no error.
-	Release(ctx context.Context, name string) error
-}
-
 // Agent follows one batch system.
 type Agent struct {
 	Conf     Config
 	Reader   plugins.QueueReader
 	Forecast *batch.Forecaster // the policy of the site; its Belief is Estimate
 	Account  Accountant        // nil: ends that were not seen are guessed
-	Reserve  Reserver          // nil: this site has none
+	Reserve  plugins.Reserver  // nil: this site has none
 	HTTP     *http.Client
 	Token    func() (string, error) // bearer token; nil: the client shows a certificate
 	Now      func() time.Time
@@ -361,7 +350,7 @@ func (a *Agent) reserve(ctx context.Context) error {
 		}
 		want[name] = true
 		if !slices.Contains(have, name) {
-			errs = append(errs, a.Reserve.Reserve(ctx, name, b))
+			errs = append(errs, a.Reserve.Reserve(ctx, name, kept(b)))
 		}
 	}
 	for _, name := range have {
@@ -370,4 +359,13 @@ func (a *Agent) reserve(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// kept is what a booking is to be given.
+func kept(b wire.Booking) plugins.Kept {
+	k := plugins.Kept{From: time.Unix(b.From, 0), To: time.Unix(b.To, 0), CPUs: map[string]int{}}
+	for _, p := range b.Slots {
+		k.CPUs[p.Node] += int(p.CPUs)
+	}
+	return k
 }
