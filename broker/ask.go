@@ -15,9 +15,22 @@ const askedAtOnce = 8
 // The answers are by class.
 func (b *Broker) askAll(ctx context.Context, matches []*Match, rs []*glue.Resource) (answers [][]answer, common []answer) {
 	answers = make([][]answer, len(matches))
+	aboutAll := func() { common = b.ask(ctx, b.Services.aboutResources(rs)) }
+	aboutOne := func(i int) { answers[i] = b.ask(ctx, b.Services.aboutJob(matches[i].Job, matches[i].Survivors)) }
+	if len(b.Services.Forecasters) == 0 && len(b.Services.Historians) == 0 {
+		matches = nil // nobody has a word on single jobs
+	}
 	var all sync.WaitGroup
-	if len(rs) > 0 {
-		all.Go(func() { common = b.ask(ctx, b.Services.aboutResources(rs)) })
+	switch {
+	case len(rs) == 0:
+	case len(matches) == 0:
+		aboutAll()
+	default:
+		all.Go(aboutAll)
+	}
+	if len(matches) == 1 && len(matches[0].Survivors) > 0 {
+		aboutOne(0)
+		matches = nil
 	}
 	room := make(chan struct{}, askedAtOnce)
 	for i, m := range matches {
@@ -27,7 +40,7 @@ func (b *Broker) askAll(ctx context.Context, matches []*Match, rs []*glue.Resour
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			answers[i] = b.ask(ctx, b.Services.aboutJob(m.Job, m.Survivors))
+			aboutOne(i)
 		})
 	}
 	all.Wait()

@@ -132,7 +132,8 @@ const DefaultMaxAge = 12 * time.Hour
 
 // DefaultFilters are all filters, cheapest first; what removes most stands
 // early.
-func DefaultFilters(r Rules) []Filter {
+func DefaultFilters(rules Rules) []Filter {
+	r := &rules // one copy for all
 	return []Filter{
 		{BySite, r.site, nil, r.ofSite},                      // only those the user named
 		{ByTried, r.tried, nil, r.ofTried},                   // not where the job failed before
@@ -154,7 +155,7 @@ func DefaultFilters(r Rules) []Filter {
 }
 
 // missing judges a value that is not published.
-func (r Rules) missing(want Fact, what string) *Reason {
+func (r *Rules) missing(want Fact, what string) *Reason {
 	if r.Unknown != RejectUnknown {
 		return nil
 	}
@@ -162,7 +163,7 @@ func (r Rules) missing(want Fact, what string) *Reason {
 }
 
 // atMost checks that what the job needs is within a published limit.
-func (r Rules) atMost(what string, need float64, limit glue.Opt[float64], unit Unit) *Reason {
+func (r *Rules) atMost(what string, need float64, limit glue.Opt[float64], unit Unit) *Reason {
 	if need <= 0 {
 		return nil
 	}

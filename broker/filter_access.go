@@ -11,7 +11,7 @@ import (
 // access applies the published rules: VO:name, VOMS:fqan, DENY:fqan, ALL, a
 // certificate's subject. A resource that describes itself and names no rule
 // lets its own users in; for others that is a value not published.
-func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 	if len(res.Access) == 0 {
 		if res.Schema == "self" {
 			return nil
@@ -39,7 +39,7 @@ func (r Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 
 // view leaves a share as a whole to those who have no view of their own of it:
 // the queue would be counted twice, and with numbers that are not for them.
-func (r Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
 	if len(res.Views) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (r Rules) view(job *jdl.Job, res *glue.Resource) *Reason {
 
 // who is the identity as the job has it: its own word on the VO says as whose
 // member it runs, and then the credential's attributes of that VO count alone.
-func (r Rules) who(job *jdl.Job) Identity {
+func (r *Rules) who(job *jdl.Job) Identity {
 	who := r.Identity
 	if job.VO == "" {
 		return who

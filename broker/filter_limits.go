@@ -8,7 +8,7 @@ import (
 )
 
 // wallTime checks the queue's limits on wall time.
-func (r Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
 	need := job.Demand.WallTime
 	if why := r.atMost("maximal wall time", need.Seconds(), seconds(res.MaxWallTime), Seconds); why != nil {
 		return why
@@ -20,13 +20,13 @@ func (r Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // cpuTime checks the queue's limit on CPU time.
-func (r Rules) cpuTime(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) cpuTime(job *jdl.Job, res *glue.Resource) *Reason {
 	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), seconds(res.MaxCPUTime), Seconds)
 }
 
 // memory checks the share's limit and the node's size: each that is
 // published must suffice.
-func (r Rules) memory(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) memory(job *jdl.Job, res *glue.Resource) *Reason {
 	main := smaller(res.MaxMemory, res.MainMemory)
 	if why := r.atMost("memory", float64(job.Demand.Memory), float(main), Megabytes); why != nil {
 		return why
@@ -45,7 +45,7 @@ func smaller(a, b glue.Opt[int64]) glue.Opt[int64] {
 
 // slots checks how many processors a job may have, in all and on one node,
 // and GPUs.
-func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 	d := job.Demand
 	if d.Slots > 1 {
 		limit := smaller(res.MaxSlotsPerJob, res.TotalSlots)
@@ -68,7 +68,7 @@ func (r Rules) slots(job *jdl.Job, res *glue.Resource) *Reason {
 // whatever is thought of other values that are not published: nearly no queue
 // has any, and those that do say so. Resources that describe themselves without
 // GPUs (a scheduler in between) are asked.
-func (r Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.Demand.GPUs > 0 && !res.GPUs.OK && res.Schema != "self" {
 		return &Reason{Want: amount(float64(job.Demand.GPUs), GPUs), Have: Fact{Kind: NonePublished, Name: "GPUs"}, Unknown: true}
 	}
@@ -76,13 +76,13 @@ func (r Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // disk checks the share's limit on working space.
-func (r Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
 	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), Megabytes)
 }
 
 // environments checks runtime environment tags, without regard to case, with
 // their versions where the job bounds them, and the queue's name.
-func (r Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
 	if q := job.Demand.Queue; q != "" && !strings.EqualFold(q, res.Queue) {
 		return &Reason{Want: Fact{Kind: InQueue, Name: q}, Have: named(res.Queue)}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // site keeps what the user named, by --site or by SubmitTo in the job.
-func (r Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) site(job *jdl.Job, res *glue.Resource) *Reason {
 	if job.SubmitTo != "" && !isSubmitTo(job.SubmitTo, res) {
 		return &Reason{Want: Fact{Kind: SubmitTo, Name: job.SubmitTo}, Have: named(res.ID)}
 	}
@@ -51,7 +51,7 @@ func isSubmitTo(id string, res *glue.Resource) bool {
 }
 
 // tried keeps a job from resources where it was tried before.
-func (r Rules) tried(_ *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) tried(_ *jdl.Job, res *glue.Resource) *Reason {
 	if !r.Avoid[res.ID] {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (r Rules) tried(_ *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // state keeps what takes jobs and starts them.
-func (r Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
 	if res.Serving == glue.Unknown {
 		if why := r.missing(Fact{Kind: ServingState, Name: string(glue.Production)}, "serving state"); why != nil {
 			why.Temporary = true
@@ -92,7 +92,7 @@ func ill(e glue.Endpoint) Fact {
 }
 
 // endpoint is where the job would be sent: the first that is spoken and well.
-func (r Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
+func (r *Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
 	for _, e := range res.Endpoints {
 		if r.speaks(e) && ill(e).Kind == Unspoken {
 			return e, true
@@ -101,10 +101,10 @@ func (r Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
 	return glue.Endpoint{}, r.Speaks == nil && len(res.Endpoints) == 0
 }
 
-func (r Rules) speaks(e glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
+func (r *Rules) speaks(e glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
 
 // protocol keeps what there is a back-end for.
-func (r Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
 	if _, ok := r.endpoint(res); ok {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (r Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // queueLimit rejects queues that are full.
-func (r Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
 	if res.StateIsPlaceholder {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (r Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // downtime rejects what is announced to be down while the job would run.
-func (r Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
 	e, _ := r.endpoint(res)
 	for _, d := range e.Downtimes {
 		if d.Start.After(r.Now.Add(job.Demand.WallTime)) || !d.End.IsZero() && d.End.Before(r.Now) {
@@ -159,7 +159,7 @@ func (r Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
 
 // age rejects records nobody has renewed. A file is a picture of its own
 // time and never too old.
-func (r Rules) age(_ *jdl.Job, res *glue.Resource) *Reason {
+func (r *Rules) age(_ *jdl.Job, res *glue.Resource) *Reason {
 	limit := max(r.MaxAge, res.Validity)
 	if r.MaxAge == 0 {
 		limit = max(DefaultMaxAge, res.Validity)

@@ -57,7 +57,7 @@ func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *clas
 	m := &Match{Job: job, Resources: rs, filters: again(), again: again, table: table, rows: allRows(len(rs)), by: make([]uint8, len(rs))}
 	for i := range m.filters {
 		f, n := &m.filters[i], uint8(i+1)
-		if f.Pass != nil {
+		if f.Pass != nil && len(m.rows) > fewRows {
 			m.keep(n, f.Pass(job, table, m.rows))
 			continue
 		}
@@ -79,6 +79,10 @@ func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *clas
 	}
 	return m
 }
+
+// fewRows is up to how many rows a filter is asked one by one although it could
+// judge many at once: to prepare that costs as much as so many answers.
+const fewRows = 16
 
 func allRows(n int) []int32 {
 	rows := make([]int32, n)

@@ -43,7 +43,10 @@ func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resou
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	w := &planner{Broker: b, rules: rules, experience: x, resources: rs, table: classad.NewTable(rs),
 		tally: x.tally(ctx, rs, rules.Now), draws: rand.New(rand.NewPCG(b.Seed, 0x67726964))}
-	w.verdicts, w.asked, w.classOf = verdicts{}, map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
+	w.asked, w.classOf = map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
+	if len(jobs) > 1 {
+		w.verdicts = verdicts{}
+	}
 	if b.Policy.Name == rank.Paper {
 		w.lrms = lrmsWaiting(rs)
 	}

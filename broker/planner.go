@@ -36,7 +36,7 @@ type planner struct {
 	draws      *rand.Rand
 	lrms       map[string]glue.Opt[int64] // jobs waiting in each batch system
 	classOf    []int                      // of each job
-	verdicts   verdicts                   // of filters, for jobs that are alike in what these look at
+	verdicts   verdicts                   // of filters, for jobs that are alike in what these look at; nil for a single job
 	asked      map[*glue.Resource]bool
 	common     []answer // what holds for every job, about those asked
 	spent      time.Duration

@@ -85,6 +85,9 @@ func (s Services) aboutResources(rs []*glue.Resource) []asker {
 // or ctx ends: a silent one costs nothing but its term. The answers are in the
 // order of the questions, whoever was first.
 func (b *Broker) ask(ctx context.Context, askers []asker) []answer {
+	if len(askers) == 0 {
+		return nil
+	}
 	replies := make(chan answer, len(askers))
 	start := b.Clock.Now()
 	for i, q := range askers {
@@ -168,10 +171,10 @@ func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
 			c.Forecasts = append(c.Forecasts, f)
 		}
 		if q, ok := a.lengths[id]; ok && c.Queue == nil {
-			c.Queue = &q
+			c.Queue = new(q)
 		}
 		if h, ok := a.histories[id]; ok && c.History == nil {
-			c.History = &h
+			c.History = new(h)
 			if h.BannedUntil.After(rules.Now) {
 				return &Reason{Filter: ByHealth, Want: Fact{Kind: WorkingResource}, Temporary: true,
 					Have: Fact{Kind: BannedUntil, Until: h.BannedUntil, Said: h.BanReason}}

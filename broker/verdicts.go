@@ -47,11 +47,11 @@ func (v verdicts) pass(m *Match, f *Filter, key string) []int32 {
 // What the default filters look at of a job: a key that is equal for jobs they
 // judge alike, and whether they let all resources pass.
 
-func (r Rules) ofSite(job *jdl.Job) (string, bool) {
+func (r *Rules) ofSite(job *jdl.Job) (string, bool) {
 	return job.SubmitTo, job.SubmitTo == "" && len(r.Sites) == 0
 }
 
-func (r Rules) ofTried(*jdl.Job) (string, bool) {
+func (r *Rules) ofTried(*jdl.Job) (string, bool) {
 	ids := make([]string, 0, len(r.Avoid))
 	for id, avoid := range r.Avoid {
 		if avoid {

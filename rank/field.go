@@ -16,18 +16,20 @@ import (
 type Source interface{ Float64() float64 }
 
 // Tally counts what one call has placed, per pool of slots.
-type Tally struct{ loads map[string]*Load }
+type Tally struct{ loads map[poolName]*Load }
 
 // NewTally returns an empty tally.
-func NewTally() *Tally { return &Tally{loads: map[string]*Load{}} }
+func NewTally() *Tally { return &Tally{loads: map[poolName]*Load{}} }
 
-// pool names the slots a resource starts jobs on: several VO views of one
+// poolName names the slots a resource starts jobs on: several VO views of one
 // queue share them.
-func pool(r *glue.Resource) string {
+type poolName struct{ ce, queue, id string } // id: of a resource that names no queue
+
+func pool(r *glue.Resource) poolName {
 	if r.CE != "" && r.Queue != "" {
-		return r.CE + "\x00" + r.Queue
+		return poolName{ce: r.CE, queue: r.Queue}
 	}
-	return "\x00" + r.ID
+	return poolName{id: r.ID}
 }
 
 func (t *Tally) load(r *glue.Resource) *Load {
@@ -124,11 +126,15 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf}
 	kind := kinds[p.Name]
 	f.ranks = kind.usesRank && (job.Rank != nil || p.Name == JDL)
-	f.entries = make([]entry, len(cs))
-	for i, c := range cs {
-		f.entries[i] = entry{base: c, load: t.load(c.Resource)}
+	at := make([]*Candidate, len(cs)) // sorted in the place of the entries, which are large
+	for i := range cs {
+		at[i] = &cs[i]
 	}
-	slices.SortFunc(f.entries, func(a, b entry) int { return cmp.Compare(a.base.Resource.ID, b.base.Resource.ID) })
+	slices.SortFunc(at, func(a, b *Candidate) int { return cmp.Compare(a.Resource.ID, b.Resource.ID) })
+	f.entries = make([]entry, len(cs))
+	for i, c := range at {
+		f.entries[i] = entry{base: *c, load: t.load(c.Resource)}
+	}
 	return f
 }
 

@@ -115,9 +115,15 @@ func newBroker(g *grid) (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &broker.Broker{Policy: p, Seed: g.run.Seed, Clock: g, Services: broker.Services{
-		Forecasters: []plugins.Forecaster{services{g}}, QueueLengthers: []plugins.QueueLengther{services{g}},
-	}}, nil
+	b := &broker.Broker{Policy: p, Seed: g.run.Seed, Clock: g}
+	if len(g.served) == 0 {
+		return b, nil
+	}
+	b.Services.QueueLengthers = []plugins.QueueLengther{services{g}}
+	if name == rank.ForecastOnly || name == rank.Hybrid { // no other policy looks at them
+		b.Services.Forecasters = []plugins.Forecaster{services{g}}
+	}
+	return b, nil
 }
 
 // descriptions keeps jobs as their users would describe them.
@@ -189,9 +195,6 @@ func (s services) Forecast(_ context.Context, d *jdl.Job, rs []*glue.Resource) (
 	s.g.asking.Lock()
 	defer s.g.asking.Unlock()
 	answers := map[string]rank.Forecast{}
-	if s.g.policy != rank.ForecastOnly && s.g.policy != rank.Hybrid && s.g.policy != Replan {
-		return answers, nil // no other policy looks at it
-	}
 	j := &job{procs: max(1, d.Demand.Slots), run: int64(d.Demand.WallTime.Seconds()), limit: int64(d.Demand.WallTime.Seconds())}
 	for _, r := range rs {
 		c, err := s.answering(r)

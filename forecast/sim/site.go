@@ -28,6 +28,7 @@ type site struct {
 	nextOwn  int
 	coming   []arrival // global jobs on their way, in order
 	resource *glue.Resource
+	kept     bool  // what was published before is still looked at: by records of jobs
 	told     int64 // when the state was published; -1: never
 	says     int   // how often it was published
 	busy     int   // processors in use
@@ -214,7 +215,10 @@ func (c *site) due(now int64) bool {
 func (c *site) publish(now int64) {
 	c.told = now
 	c.says++
-	r := *c.resource
+	r := c.resource
+	if c.kept {
+		r = new(*r)
+	}
 	busy, waiting := int64(c.busy), int64(c.engine.Waiting())
 	switch c.Lie {
 	case "idle":
@@ -226,8 +230,7 @@ func (c *site) publish(now int64) {
 	r.Running, r.Waiting = glue.Some(int64(c.engine.Running())), glue.Some(waiting)
 	r.Created = epoch.Add(time.Duration(now) * time.Second)
 	r.Fetched = r.Created
-	r.Seal()
-	c.resource = &r
+	c.resource = r
 }
 
 // fail lets the machine go down, with the jobs that run on it, or come back.

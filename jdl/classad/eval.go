@@ -31,11 +31,14 @@ type active struct {
 	i  int
 }
 
-func newEvaluator(now func() time.Time) *evaluator {
+func newEvaluator(now func() time.Time) *evaluator { return newEvaluatorWith(now, newSearches()) }
+
+// newEvaluatorWith shares the allowance of searches.
+func newEvaluatorWith(now func() time.Time, s *searches) *evaluator {
 	if now == nil {
 		now = time.Now
 	}
-	return &evaluator{now: now, random: rand.Float64, functions: functions, parse: ParseExpr, searches: newSearches()}
+	return &evaluator{now: now, random: rand.Float64, functions: functions, parse: ParseExpr, searches: s}
 }
 
 // Evaluation evaluates expressions of one record against one other after the
@@ -57,8 +60,7 @@ func NewEvaluation(self *Ad) *Evaluation {
 
 // Eval is Ad.Eval.
 func (x *Evaluation) Eval(e Expr, other Scope) Value {
-	ev := newEvaluator(nil)
-	ev.searches = x.searches
+	ev := newEvaluatorWith(nil, x.searches)
 	return ev.run(e, matchScope(x.self, other))
 }
 

@@ -17,17 +17,20 @@ type sides struct {
 
 // matchScope returns ad as one side of a match; other nil is no match.
 func matchScope(ad *Ad, other Scope) *scope {
-	self := &scope{ad: ad}
 	if other == nil {
-		return self
+		return &scope{ad: ad}
 	}
-	there := &scope{ext: other}
+	m := &struct { // one allocation for all of a match
+		self, there, selfUp, thereUp scope
+		mine, theirs                 sides
+	}{self: scope{ad: ad}, there: scope{ext: other}}
 	if o, ok := other.(*Ad); ok {
-		there = &scope{ad: o}
+		m.there = scope{ad: o}
 	}
-	self.up = &scope{sides: &sides{my: self, other: there}}
-	there.up = &scope{sides: &sides{my: there, other: self}}
-	return self
+	m.mine, m.theirs = sides{my: &m.self, other: &m.there}, sides{my: &m.there, other: &m.self}
+	m.selfUp, m.thereUp = scope{sides: &m.mine}, scope{sides: &m.theirs}
+	m.self.up, m.there.up = &m.selfUp, &m.thereUp
+	return &m.self
 }
 
 // withOther returns a scope in which other and target are the record.
