@@ -3,7 +3,6 @@ package environment
 import (
 	"fmt"
 	"os"
-	"os/exec"
 )
 
 // bubblewrap launches by bwrap (Debian package bubblewrap, 0.8 or newer) with our program as process 1 inside. It makes
@@ -16,7 +15,7 @@ func (*bubblewrap) Name() string   { return "bwrap" }
 func (*bubblewrap) Isolates() bool { return true }
 
 func (b *bubblewrap) Command(job *Job) (*process, error) {
-	program, err := exec.LookPath("bwrap")
+	program, err := lookProgram("bwrap")
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +23,8 @@ func (b *bubblewrap) Command(job *Job) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, p := job.Definition, &process{files: []*os.File{self}}
+	d, p := job.Definition, &process{files: []*os.File{self}, rest: newSetup(job)}
+	p.rest.Entered = true
 	argv := []string{program, "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"}
 	if !d.Network {
 		argv = append(argv, "--unshare-net")
@@ -35,8 +35,6 @@ func (b *bubblewrap) Command(job *Job) (*process, error) {
 	if argv, err = p.bindMounts(argv, d.Mounts); err != nil {
 		return nil, err
 	}
-	p.rest = newSetup(job)
-	p.rest.Entered = true
 	p.argv = append(argv, "--setenv", "GOMAXPROCS", "1", "--setenv", "GOGC", "off", "--chdir", SandboxTarget, "--",
 		fmt.Sprintf("/proc/self/fd/%d", firstFile), "init")
 	return p, nil
@@ -56,12 +54,12 @@ const firstFile = 6
 // bindMounts mounts the definition's folders by descriptors that were opened without following links.
 func (p *process) bindMounts(argv []string, mounts []Mount) ([]string, error) {
 	for _, m := range mounts {
-		fd, err := plainSource(m.Source)
+		f, err := p.given(m)
 		if err != nil {
 			p.close()
 			return nil, err
 		}
-		p.files = append(p.files, os.NewFile(uintptr(fd), m.Source))
+		p.files = append(p.files, f)
 		how := "--ro-bind"
 		if m.Writable {
 			how = "--bind"
@@ -75,4 +73,5 @@ func (p *process) close() {
 	for _, f := range p.files {
 		f.Close()
 	}
+	p.bundle.close()
 }

@@ -28,6 +28,14 @@ func leaveKeys() error {
 // undumpable: the job, which runs as the same user, can neither trace it nor open its memory (ptrace(2), "Ptrace access
 // mode checking"). filterCalls bounds the other threads too.
 func dropPrivileges() error {
+	if err := shut(); err != nil {
+		return err
+	}
+	return keepCapabilities(0)
+}
+
+// shut is all of dropPrivileges but for the capabilities that the thread has now.
+func shut() error {
 	if os.Getpid() == 1 { // proot, which traces, has no namespace and gives no capabilities
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("not dumpable: %w", err)
@@ -41,9 +49,14 @@ func dropPrivileges() error {
 			break // none held, or no more known to this kernel
 		}
 	}
+	return nil
+}
+
+// keepCapabilities takes all capabilities but those of a mask of the first 32 from the calling thread.
+func keepCapabilities(mask uint32) error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&head, &none[0]); err != nil {
+	data := [2]unix.CapUserData{{Effective: mask, Permitted: mask}}
+	if err := unix.Capset(&head, &data[0]); err != nil {
 		return fmt.Errorf("capabilities: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestJobsThatTryToGetOut(t *testing.T) {
 		for _, tt := range []struct{ name, script, want string }{
 			{"memory of process 1", "dd if=/proc/1/mem of=/dev/null bs=1 count=1 2>/dev/null && echo read; echo tried", "tried"},
 			{"variables of process 1", "cat /proc/1/environ 2>/dev/null; echo tried", "tried"},
-			{"descriptors of process 1", "ls /proc/1/fd 2>/dev/null; echo tried", "tried"},
+			{"descriptors of process 1", "busybox readlink /proc/1/fd/0; cat /proc/1/fd/3 2>/dev/null; echo tried", "tried"},
 			{"root of process 1", "ls /proc/1/root/ 2>/dev/null; echo tried", "tried"},
 			{"climbing", "cd ../../../../..; ls etc/shadow home 2>/dev/null; pwd", "/"},
 			{"a root of its own", "mkdir r && busybox chroot r /bin/sh 2>/dev/null || echo no", "no"},
@@ -67,6 +68,23 @@ func TestJobsThatTryToGetOut(t *testing.T) {
 			t.Errorf("with network: %q", got)
 		}
 	})
+}
+
+// A folder that is exchanged between the look at it and the mount is found by process 1.
+func TestExchangedMounts(t *testing.T) {
+	dir := t.TempDir()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	s := &setup{Given: []givenFolder{{dir, uint64(st.Dev), st.Ino}}}
+	if err := s.given(); err != nil {
+		t.Error(err)
+	}
+	s.Given[0].Target = os.TempDir()
+	if err := s.given(); err == nil || !strings.Contains(err.Error(), "exchanged") {
+		t.Errorf("another folder: %v", err)
+	}
 }
 
 // A job's variables must not reach the launcher's own programs.

@@ -98,10 +98,10 @@ func (t *task) prepare() error {
 	if err := t.limit(); err != nil {
 		return err
 	}
-	if err := dropPrivileges(); err != nil {
-		return err
+	if t.User != nil { // the job gets a namespace of its user, and the rest there
+		return inOrder(shut, func() error { return keepCapabilities(1 << unix.CAP_SETFCAP) }, func() error { return filterCalls(true) })
 	}
-	return filterCalls(t.Nested)
+	return inOrder(dropPrivileges, func() error { return filterCalls(t.Nested) })
 }
 
 // closeFrom sees to it that no descriptor from outside reaches the job.
@@ -148,9 +148,7 @@ func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
 		fmt.Fprintf(status, "failed %s\n", oneLine(err))
 		return 127
 	}
-	child, err := syscall.ForkExec(program, t.Argv, &syscall.ProcAttr{
-		Dir: t.Dir, Env: t.Env, Files: []uintptr{0, 1, stderrFD}, Sys: &syscall.SysProcAttr{Setsid: true},
-	})
+	child, err := t.start(program)
 	if err != nil {
 		fmt.Fprintf(status, "failed cannot start %s: %v\n", t.Argv[0], err)
 		return 126
@@ -167,6 +165,15 @@ func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
 	}
 	fmt.Fprintf(status, "exit %d\n", ws.ExitStatus())
 	return ws.ExitStatus()
+}
+
+func (t *task) start(program string) (child int, err error) {
+	if t.User != nil {
+		return t.enter(program)
+	}
+	return syscall.ForkExec(program, t.Argv, &syscall.ProcAttr{
+		Dir: t.Dir, Env: t.Env, Files: []uintptr{0, 1, stderrFD}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
 }
 
 // obey passes signals to the job. When the supervisor is gone, nobody waits for the job any more: all of it is killed.
@@ -252,15 +259,4 @@ func lookPath(name string, env []string, dir string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s: no such program in the environment's PATH", name)
-}
-
-func executable(name string) error {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is not executable", name)
-	}
-	return nil
 }

@@ -41,12 +41,22 @@ type process struct {
 	setup *setup // mounts that our own init makes itself, in namespaces to be made for it; nil with a launcher's program
 	rest  *setup // what a launcher's program leaves to our init
 	files []*os.File
+
+	user   *jobUser // who the job is, where process 1 is somebody else
+	veiled bool     // the program is ours, and hides the node's control groups from the next
+	bundle *bundle  // what an OCI runtime reads; nil with others
+}
+
+// A jobUser is who a job is, where process 1 of its environment has to be somebody else.
+type jobUser struct {
+	UID int `json:"uid"`
+	GID int `json:"gid"`
 }
 
 // DefaultLaunchers is the order for definitions that name none.
-func DefaultLaunchers() []string { return []string{"bwrap", "namespaces"} }
+func DefaultLaunchers() []string { return []string{"bwrap", "namespaces", "crun", "runc"} }
 
-func launcherNames() []string { return []string{"bwrap", "namespaces", "proot"} }
+func launcherNames() []string { return append(DefaultLaunchers(), "proot") }
 
 func newLauncher(name, self string) Launcher {
 	switch name {
@@ -54,6 +64,10 @@ func newLauncher(name, self string) Launcher {
 		return &bubblewrap{self}
 	case "namespaces":
 		return &namespaces{self}
+	case "crun":
+		return crun(self)
+	case "runc":
+		return runc(self)
 	case "proot":
 		return &proot{self}
 	}

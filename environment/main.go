@@ -35,6 +35,8 @@ func Main(args []string, in, out, errs *os.File) int {
 	switch verb {
 	case "init":
 		return Init()
+	case "enter", "veil":
+		return stage(args[1:], errs)
 	case "run":
 		return runJob(args[2:], in, out, errs)
 	case "which":

@@ -34,6 +34,14 @@ type setup struct {
 	// Entered is that the launcher's program has entered the tree already and mounted what lies outside of it; the
 	// node's /dev is at /dev.
 	Entered bool
+	// Given are the folders that it mounted, as they were when the definition's paths were looked at.
+	Given []givenFolder
+}
+
+// A givenFolder is what has to be at a place inside.
+type givenFolder struct {
+	Target      string
+	Device, Ino uint64
 }
 
 type setupFile struct{ Name, Text string }

@@ -13,12 +13,14 @@ import (
 
 // attributes are the namespaces to start a process in; a launcher with a program of its own needs only a session.
 func (p *process) attributes() *syscall.SysProcAttr {
-	if p.setup == nil {
+	if p.setup == nil && !p.veiled {
 		return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	}
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
-		unix.CLONE_NEWCGROUP)
-	if !p.setup.Network {
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
+	if !p.veiled {
+		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	}
+	if !p.veiled && !p.setup.Network {
 		flags |= unix.CLONE_NEWNET
 	}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -34,7 +36,7 @@ func (p *process) attributes() *syscall.SysProcAttr {
 func (s *setup) make() error {
 	if s.Entered {
 		s.Tree = "/"
-		return inOrder(s.hide, s.devices, s.scratch, s.files)
+		return inOrder(s.given, s.closeRoot, s.hide, s.devices, s.scratch, s.files)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -47,6 +49,37 @@ func (s *setup) make() error {
 	}
 	return unix.Sethostname([]byte(s.Hostname))
 }
+
+// given sees that the folders which the launcher's program mounted by their paths are those that were looked at.
+func (s *setup) given() error {
+	for _, g := range s.Given {
+		var st unix.Stat_t
+		if err := unix.Stat(g.Target, &st); err != nil {
+			return fmt.Errorf("mount at %s: %w", g.Target, err)
+		}
+		if uint64(st.Dev) != g.Device || st.Ino != g.Ino {
+			return fmt.Errorf("mount at %s: its source was exchanged meanwhile", g.Target)
+		}
+	}
+	return nil
+}
+
+// closeRoot makes the tree read-only, without set-id bits and devices, where the launcher's program did not.
+func (s *setup) closeRoot() error {
+	const closed = unix.ST_RDONLY | unix.ST_NOSUID | unix.ST_NODEV
+	var st unix.Statfs_t
+	if err := unix.Statfs("/", &st); err != nil || st.Flags&closed == closed {
+		return err
+	}
+	flags := uintptr(st.Flags&keptFlags) | unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV
+	if err := unix.Mount("", "/", "", unix.MS_BIND|unix.MS_REMOUNT|flags, ""); err != nil {
+		return fmt.Errorf("close the root: %w", err)
+	}
+	return nil
+}
+
+// keptFlags are those of a mount that a user namespace may not clear.
+const keptFlags = unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME | unix.ST_RDONLY
 
 func inOrder(steps ...func() error) error {
 	for _, step := range steps {
@@ -237,10 +270,9 @@ func bind(source, target string, readOnly bool) error {
 	if err := unix.Statfs(target, &st); err != nil {
 		return fmt.Errorf("bind %s: %w", target, err)
 	}
-	const kept = unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME | unix.ST_RDONLY
-	flags := uintptr(st.Flags&kept) | unix.MS_NOSUID | unix.MS_NODEV
+	flags := uintptr(st.Flags&keptFlags) | unix.MS_NOSUID | unix.MS_NODEV
 	if source == "/dev/null" {
-		flags = uintptr(st.Flags&(kept|unix.ST_NODEV)) | unix.MS_NOSUID
+		flags = uintptr(st.Flags&(keptFlags|unix.ST_NODEV)) | unix.MS_NOSUID
 	}
 	if readOnly {
 		flags |= unix.MS_RDONLY

@@ -1,7 +1,5 @@
 package environment
 
-import "os/exec"
-
 // initPath is where our program is seen inside a tree under proot: in /dev, which is the node's.
 const initPath = "/dev/.grid-launch"
 
@@ -13,7 +11,7 @@ func (*proot) Name() string   { return "proot" }
 func (*proot) Isolates() bool { return false }
 
 func (l *proot) Command(job *Job) (*process, error) {
-	program, err := exec.LookPath("proot")
+	program, err := lookProgram("proot")
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type task struct {
 	Limits Limits   `json:"limits"`
 	Nested bool     `json:"nested"`
 	Setup  *setup   `json:"setup,omitempty"`
+	User   *jobUser `json:"user,omitempty"` // who the job is; nil: who process 1 is
 }
 
 func readTask(r *bufio.Reader) (*task, error) {

@@ -110,7 +110,7 @@ func orNull(f *os.File) (*os.File, error) {
 func (s *supervised) send(p *process, job *Job) error {
 	t := task{
 		Argv: job.Argv, Env: variables(job), Dir: SandboxTarget, Limits: job.Definition.Limits,
-		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest),
+		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user,
 	}
 	line, err := json.Marshal(t)
 	if err == nil {

@@ -49,7 +49,7 @@ func newNode(t testing.TB, definitions string) *testNode {
 	n.write("definitions/x.toml", fmt.Sprintf("tag = \"VEE-X\"\nimage = \"oci:%s\"\ndigest = %q\n%s\n", layout, digest, definitions))
 	settings, _ := json.Marshal(Node{
 		Definitions: n.path("definitions"), Cache: n.path("cache"),
-		Policy: Policy{Mounts: []string{n.dir}, WritableMounts: []string{n.path("sandbox")}, Network: true, Open: true},
+		Policy: Policy{Mounts: []string{n.dir}, WritableMounts: []string{n.path("sandbox")}, Devices: []string{"/dev/fuse"}, Network: true, Open: true},
 	})
 	n.write("node.json", string(settings))
 	return n
@@ -71,6 +71,14 @@ func (n *testNode) write(name, text string) {
 	if err := os.WriteFile(n.path(name), []byte(text), 0o644); err != nil {
 		n.t.Fatal(err)
 	}
+}
+
+func (n *testNode) read(name string) string {
+	text, err := os.ReadFile(n.path(name))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // command is grid-launch for one job, as an ordinary user.
@@ -95,10 +103,24 @@ func (n *testNode) sh(script string) (out string, code int) {
 	return strings.TrimSpace(string(text)), cmd.ProcessState.ExitCode()
 }
 
+// need skips a test of a launcher whose program is not installed.
+func need(t testing.TB, launcher string) {
+	t.Helper()
+	if launcher == "namespaces" {
+		return
+	}
+	if _, err := lookProgram(launcher); err != nil {
+		t.Skipf("no %s: Debian packages bubblewrap, crun, runc, proot", launcher)
+	}
+}
+
 // eachIsolating runs a test with every launcher that isolates.
 func eachIsolating(t *testing.T, more string, test func(t *testing.T, n *testNode)) {
 	for _, name := range DefaultLaunchers() {
-		t.Run(name, func(t *testing.T) { test(t, newNode(t, fmt.Sprintf("launchers = [%q]\n%s", name, more))) })
+		t.Run(name, func(t *testing.T) {
+			need(t, name)
+			test(t, newNode(t, fmt.Sprintf("launchers = [%q]\n%s", name, more)))
+		})
 	}
 }
 
@@ -233,6 +255,9 @@ func TestMounts(t *testing.T) {
 	os.Chmod(data, 0o755)
 	os.Chmod(filepath.Dir(data), 0o755)
 	for _, name := range DefaultLaunchers() {
+		if _, err := lookProgram(name); err != nil && name != "namespaces" {
+			continue
+		}
 		n := newNode(t, "")
 		n.mkdir("shared", 0)
 		n.write("shared/f", "data of the site")
@@ -252,10 +277,49 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-func TestProotOnlyWhereOpen(t *testing.T) {
-	if _, err := exec.LookPath("proot"); err != nil {
-		t.Skip("no proot: Debian package proot")
+// A device that a definition names is there, as GPUs are; the others of the node are not.
+func TestDevices(t *testing.T) {
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("no /dev/fuse to stand for a device")
 	}
+	eachIsolating(t, `devices = ["/dev/fus*", "/dev/no-such-gpu*"]`, func(t *testing.T, n *testNode) {
+		n.write("node.json", strings.Replace(n.read("node.json"), `"/dev/fuse"`, `"/dev/fus*","/dev/no-such-gpu*"`, 1))
+		if out, code := n.sh("[ -c /dev/fuse ] && [ ! -e /dev/kmsg ] && echo there"); out != "there" || code != 0 {
+			t.Errorf("%q, %d", out, code)
+		}
+	})
+}
+
+// What a launch was killed in the middle of is removed by a later one; another's that still runs stays.
+func TestBundlesOfKilledLaunchesAreSwept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	held, err := newBundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.close()
+	killed, err := newBundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.lock.Close() // as the kernel does
+	long := time.Now().Add(-time.Hour)
+	for _, b := range []*bundle{held, killed} {
+		os.Chtimes(b.dir, long, long)
+	}
+	next, err := newBundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.close()
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), bundleName+"*"))
+	if len(left) != 1 || left[0] != held.dir {
+		t.Errorf("left: %v, want %s alone", left, held.dir)
+	}
+}
+
+func TestProotOnlyWhereOpen(t *testing.T) {
+	need(t, "proot")
 	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != ExitNotDeployed || !strings.Contains(out, "open = true") {
 		t.Errorf("without open: %q, %d", out, code)
 	}
@@ -340,6 +404,7 @@ func FuzzDefinition(f *testing.F) {
 func BenchmarkLaunch(b *testing.B) {
 	for _, name := range DefaultLaunchers() {
 		b.Run(name, func(b *testing.B) {
+			need(b, name)
 			n := newNode(b, fmt.Sprintf("launchers = [%q]", name))
 			n.sh("true")
 			for b.Loop() {

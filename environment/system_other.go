@@ -5,6 +5,7 @@ package environment
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 
@@ -39,4 +40,10 @@ func lockFile(f *os.File, how int16) error {
 		return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+}
+
+// stage is for launchers, of which there are none here.
+func stage(_ []string, errs io.Writer) int {
+	fmt.Fprintln(errs, "grid-launch:", supported())
+	return ExitNotDeployed
 }

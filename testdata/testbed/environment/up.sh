@@ -2,7 +2,7 @@
 # Installs what the tests of runtime environments need: launchers, a registry, a shell that needs no libraries, and
 # a tree of Debian 11 in $GRID_TESTBED_DIR/environment/debian11 where a mirror has it; without one the tests take busybox.
 set -euo pipefail
-need=(bwrap:bubblewrap proot:proot busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
+need=(bwrap:bubblewrap proot:proot crun:crun runc:runc busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
 missing=()
 for n in "${need[@]}"; do
 	PATH=$PATH:/usr/sbin command -v "${n%%:*}" >/dev/null || missing+=("${n##*:}")

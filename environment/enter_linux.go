@@ -1,0 +1,105 @@
+package environment
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A jobEntry is what the second stage of a job starts that is another user than process 1 of its environment.
+type jobEntry struct {
+	Program string   `json:"program"`
+	Argv    []string `json:"argv"`
+	Env     []string `json:"env"`
+	Nested  bool     `json:"nested"`
+}
+
+// Descriptors of the second stage: its jobEntry comes in at one, what kept it from starting goes out at the other.
+const (
+	entryFD  = 3
+	refuseFD = 4
+)
+
+// enter starts the job as its own user, in a user namespace below that of process 1: our program, once more, closes the
+// doors there and becomes the job. Process 1 has CAP_SETFCAP until then, without which nobody may give its user 0 another
+// name (user_namespaces(7)).
+func (t *task) enter(program string) (child int, err error) {
+	var in, refused [2]int
+	for _, p := range []*[2]int{&in, &refused} {
+		if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+			return 0, err
+		}
+	}
+	child, err = syscall.ForkExec("/proc/self/exe", []string{"grid-launch", "enter"}, &syscall.ProcAttr{
+		Dir: t.Dir, Env: []string{"GOMAXPROCS=1", "GOGC=off"},
+		Files: []uintptr{0, 1, stderrFD, uintptr(in[0]), uintptr(refused[1])},
+		Sys: &syscall.SysProcAttr{
+			Setsid: true, Cloneflags: unix.CLONE_NEWUSER, AmbientCaps: []uintptr{unix.CAP_SETPCAP},
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: t.User.UID, HostID: os.Geteuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: t.User.GID, HostID: os.Getegid(), Size: 1}},
+		},
+	})
+	unix.Close(in[0])
+	unix.Close(refused[1])
+	if err == nil {
+		err = keepCapabilities(0)
+	}
+	if err == nil {
+		err = json.NewEncoder(fd(in[1])).Encode(jobEntry{program, t.Argv, t.Env, t.Nested})
+	}
+	unix.Close(in[1])
+	if err != nil {
+		return child, err
+	}
+	why, err := io.ReadAll(io.LimitReader(fd(refused[0]), 4096)) // ends when the job's program has begun
+	unix.Close(refused[0])
+	if len(why) > 0 {
+		return child, errors.New(string(why))
+	}
+	return child, err
+}
+
+// becomeJob is the second stage; it returns only where the job does not start.
+func becomeJob() int {
+	runtime.LockOSThread()
+	unix.CloseOnExec(entryFD)
+	unix.CloseOnExec(refuseFD)
+	var e jobEntry
+	err := json.NewDecoder(fd(entryFD)).Decode(&e)
+	if err == nil {
+		err = inOrder(dropPrivileges, func() error { return filterCalls(e.Nested) },
+			func() error { return syscall.Exec(e.Program, e.Argv, e.Env) })
+	}
+	fmt.Fprint(fd(refuseFD), err)
+	return 126
+}
+
+// veil is a stage before a runtime that refuses nodes with control groups of both versions, in a mount namespace of its
+// own: it sees none, and then makes none.
+func veil(argv []string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	if err := unix.Mount("tmpfs", "/sys/fs/cgroup", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=4k"); err != nil {
+		return fmt.Errorf("hide the control groups: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("ambient capabilities: %w", err)
+	}
+	return syscall.Exec(argv[0], argv, os.Environ())
+}
+
+// stage runs one of the stages that our program has between a launcher and a job: "enter" or "veil PROGRAM ARG...".
+func stage(args []string, errs io.Writer) int {
+	if args[0] == "enter" {
+		return becomeJob()
+	}
+	fmt.Fprintln(errs, "grid-launch:", veil(args[1:]))
+	return ExitNotDeployed
+}
