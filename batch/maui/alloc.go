@@ -13,7 +13,7 @@ func (r *planner) feasible(j *job, n *node) bool {
 	if j.OS != "" && j.OS != n.OS || j.Arch != "" && j.Arch != n.Arch {
 		return false
 	}
-	if !j.NodeMemory.met(n.Memory) || !j.NodeDisk.met(n.Disk) || !j.NodeSwap.met(n.Swap) {
+	if !j.NodeMemory.Met(n.Memory) || !j.NodeDisk.Met(n.Disk) || !j.NodeSwap.Met(n.Swap) {
 		return false
 	}
 	if slices.ContainsFunc(j.Features, func(f string) bool {

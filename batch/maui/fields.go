@@ -1,6 +1,7 @@
 package maui
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -33,8 +34,13 @@ func ParseNodeState(word string) NodeState {
 	return NodeDown
 }
 
+// mostOf bounds the numbers of a job, so that sums and products of what a
+// resource manager says stay numbers.
+const mostOf = 1 << 40
+
 // SetField sets an attribute of a job by its name in the WIKI interface;
-// false: the name does not bear on decisions.
+// false: the name does not bear on decisions, or the value is no number where it
+// must be. Numbers below 0 count as 0, those above 2^40 as that.
 func SetField(j *Job, name, value string) bool {
 	if to := j.text(name); to != nil {
 		*to = value
@@ -42,10 +48,11 @@ func SetField(j *Job, name, value string) bool {
 	}
 	if to := j.number(name); to != nil {
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err == nil {
-			*to = n
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return false
 		}
-		return err == nil
+		*to = min(max(0, n), mostOf)
+		return true
 	}
 	if to := j.list(name); to != nil {
 		*to = strings.FieldsFunc(value, func(r rune) bool { return r == ':' })

@@ -64,7 +64,8 @@ type Demand struct {
 	Amount  int64
 }
 
-func (d Demand) met(have int64) bool {
+// Met tells whether a node that has so much meets the demand.
+func (d Demand) Met(have int64) bool {
 	switch d.Compare {
 	case ">":
 		return have > d.Amount

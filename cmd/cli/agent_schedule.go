@@ -72,7 +72,9 @@ func runAgentSchedule(ctx context.Context, d *deps, f scheduleOptions) error {
 	if err := recallSchedule(d, f, decider); err != nil {
 		return usageError(err)
 	}
-	loop := &wiki.Loop{Cluster: client, Decider: decider, Dry: f.dry, Now: d.env.Now, Tell: func(e wiki.Event) { tellEvent(d, e) }}
+	loop := &wiki.Loop{
+		Cluster: client, Decider: decider, Dry: f.dry, Now: d.env.Now, Defer: deferral(decider), Tell: func(e wiki.Event) { tellEvent(d, e) },
+	}
 	for {
 		err := loop.Round(ctx)
 		if err == nil {
@@ -90,6 +92,15 @@ func runAgentSchedule(ctx context.Context, d *deps, f scheduleOptions) error {
 		case <-time.After(f.every):
 		}
 	}
+}
+
+// deferral is how long a job whose start failed is left alone: for the policy
+// maui its DEFERTIME, for the others a minute.
+func deferral(decider wiki.Decider) time.Duration {
+	if m, ok := decider.(wiki.Maui); ok {
+		return time.Duration(max(0, m.Scheduler.Config.Defer)) * time.Second
+	}
+	return time.Minute
 }
 
 // wikiClient opens the resource manager.

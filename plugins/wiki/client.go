@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -295,23 +294,4 @@ func (c *Client) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	return StateOf(c.Address, c.Now(), nodes, jobs), nil
-}
-
-// StateOf is a cluster as the engine sees it.
-func StateOf(name string, now time.Time, nodes []Node, jobs []Job) batch.State {
-	s := batch.State{Now: now, Cluster: name}
-	for i := range nodes {
-		s.Nodes = append(s.Nodes, nodes[i].batchNode())
-	}
-	for i := range jobs {
-		if !jobs[i].Gone {
-			s.Jobs = append(s.Jobs, jobs[i].batchJob())
-		}
-	}
-	for _, j := range s.Jobs {
-		if j.Queue != "" && !slices.ContainsFunc(s.Queues, func(q batch.Queue) bool { return q.Name == j.Queue }) {
-			s.Queues = append(s.Queues, batch.Queue{Name: j.Queue})
-		}
-	}
-	return s
 }

@@ -112,20 +112,24 @@ func willRun(ctx context.Context, m Foreteller, req *Request) (*Reply, error) {
 	return &Reply{Text: text, Plain: true}, nil
 }
 
-// maxTasks bounds the tasks of a list.
-const maxTasks = 1 << 20
+// The most tasks of a list, and the most bytes of the names of its ranges.
+const (
+	maxTasks  = 1 << 20
+	taskBytes = 16 << 20
+)
 
 // taskList reads n1:n1:n2, and n[0-3]*2:n9 of the later dialect.
 func taskList(text string) (list []string, err error) {
+	left := taskBytes
 	for _, part := range colons(text) {
 		name, factor, times := strings.Cut(part, "*")
 		count := 1
 		if times {
-			if count, err = strconv.Atoi(factor); err != nil || count < 1 {
+			if count, err = strconv.Atoi(factor); err != nil || count < 1 || count > maxTasks {
 				return nil, &FormatError{CodeFormat, fmt.Sprintf("task list: %.40q", part)}
 			}
 		}
-		names, err := expand(name)
+		names, err := expand(name, &left)
 		if err != nil || (len(list)+len(names)*count) > maxTasks {
 			return nil, &FormatError{CodeFormat, fmt.Sprintf("task list: %.40q", part)}
 		}
@@ -136,8 +140,9 @@ func taskList(text string) (list []string, err error) {
 	return list, nil
 }
 
-// expand reads n[0-3,7].
-func expand(name string) ([]string, error) {
+// expand reads n[0-3,7] into names of at most so many bytes in all, and takes
+// these away from left.
+func expand(name string, left *int) ([]string, error) {
 	head, rest, ok := strings.Cut(name, "[")
 	if !ok {
 		return []string{name}, nil
@@ -154,7 +159,10 @@ func expand(name string) ([]string, error) {
 		}
 		a, err1 := strconv.Atoi(from)
 		b, err2 := strconv.Atoi(to)
-		if err1 != nil || err2 != nil || a < 0 || b < a || b-a > maxTasks {
+		if err1 != nil || err2 != nil || a < 0 || b < a || b-a >= maxTasks-len(list) {
+			return nil, errName
+		}
+		if *left -= (len(head) + len(from) + len(tail)) * (b - a + 1); *left < 0 {
 			return nil, errName
 		}
 		for n := a; n <= b; n++ {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"gridbroker/batch"
 	"gridbroker/batch/maui"
 )
 
@@ -71,8 +70,23 @@ func jobOf(r *Record) Job {
 			maui.SetField(&j.Job, name, f.Value)
 		}
 	}
-	j.Tasks = max(1, j.Tasks)
+	j.bound()
 	return j
+}
+
+// longest bounds a limit: a hundred years, in seconds.
+const longest = 100 * 366 * 86400
+
+// bound holds a job that asks for more processors than any cluster has, as Maui
+// does, and keeps the rest in numbers that can be planned with.
+func (j *Job) bound() {
+	j.Tasks, j.Limit = max(1, j.Tasks), min(j.Limit, longest)
+	if j.Tasks > maxTasks || j.TaskProcs > maxTasks || j.Tasks*max(1, j.TaskProcs) > maxTasks {
+		j.Tasks, j.TaskProcs = min(j.Tasks, maxTasks), 1
+		if j.State == maui.JobIdle {
+			j.State = maui.JobHeld
+		}
+	}
 }
 
 // clock reads seconds or [[HH:]MM:]SS.
@@ -145,45 +159,4 @@ func above(n, least int64) string {
 		return ""
 	}
 	return number(n)
-}
-
-// batchJob is the job as the engine sees it.
-func (j *Job) batchJob() batch.Job {
-	b := batch.Job{
-		ID: j.ID, User: j.User, Group: j.Group, Account: j.Account, Queue: cmp.Or(j.Class, strings.Join(j.Partitions, ",")),
-		Procs: int(j.Tasks * max(1, j.TaskProcs)), Nodes: int(j.Nodes), Disk: j.Disk, Features: j.Features,
-		GPUs: int(j.GPUs * perNode(j)), Requested: time.Duration(j.Limit) * time.Second, Submitted: time.Unix(j.Queued, 0).UTC(),
-		Held: j.State == maui.JobHeld || j.State == maui.JobSuspended, Memory: j.Memory / max(1, j.TaskProcs),
-	}
-	if j.State == maui.JobRunning {
-		b.Started = time.Unix(max(1, j.Started), 0).UTC()
-		b.Placed = placed(j.TaskList, int(max(1, j.TaskProcs)))
-	}
-	return b
-}
-
-// perNode is how many tasks of a job share a node at most, as far as it says so.
-func perNode(j *Job) int64 {
-	switch {
-	case j.TasksPerNode > 0:
-		return j.TasksPerNode
-	case j.Nodes > 0:
-		return (j.Tasks + j.Nodes - 1) / j.Nodes
-	}
-	return 1
-}
-
-// placed counts the processors on each node.
-func placed(list []string, each int) (out []batch.Placement) {
-	at := map[string]int{}
-	for _, name := range list {
-		i, ok := at[name]
-		if !ok {
-			i = len(out)
-			at[name] = i
-			out = append(out, batch.Placement{Node: name})
-		}
-		out[i].Procs += each
-	}
-	return out
 }

@@ -1,11 +1,11 @@
 package wiki
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 
-	"gridbroker/batch"
 	"gridbroker/batch/maui"
 )
 
@@ -41,6 +41,9 @@ func fieldName(name string, index []string) string {
 	return name
 }
 
+// mostOfNode bounds the numbers of a node: processors, and MB of 1 EB.
+const mostOfNode = 1 << 40
+
 // nodeOf reads a node's record. What is missing has Maui's defaults: one
 // processor, all of them free.
 func nodeOf(r *Record) Node {
@@ -53,7 +56,7 @@ func nodeOf(r *Record) Node {
 		switch {
 		case numbers[name] != nil:
 			if v, err := strconv.ParseInt(f.Value, 10, 62); err == nil && v >= 0 {
-				*numbers[name] = v
+				*numbers[name] = min(v, mostOfNode)
 			}
 		default:
 			n.text(name, f.Value)
@@ -176,6 +179,9 @@ func (n *Node) record() Record {
 	return r
 }
 
+// partition is where Maui has a node that names none.
+func (n *Node) partition() string { return cmp.Or(n.Partition, "DEFAULT") }
+
 // add appends a field that has a value.
 func (r *Record) add(name, value string) {
 	if value != "" {
@@ -199,16 +205,4 @@ func classText(classes map[string]int64) string {
 		b.WriteString("[" + name + ":" + number(classes[name]) + "]")
 	}
 	return b.String()
-}
-
-// batchNode is the node as the engine sees it.
-func (n *Node) batchNode() batch.Node {
-	queues := sortedKeys(n.Classes)
-	if n.Partition != "" {
-		queues = append(queues, n.Partition)
-	}
-	return batch.Node{
-		Name: n.Name, CPUs: int(n.Procs), Memory: n.Memory, Disk: n.Disk, GPUs: int(n.GPUs), Features: n.Features, Queues: queues,
-		Up: n.State != maui.NodeDown && n.State != maui.NodeDraining,
-	}
 }

@@ -62,7 +62,7 @@ func (r *Record) write(b *strings.Builder) {
 		b.WriteString(f.Name)
 		b.WriteByte('=')
 		if listed(f.Name) {
-			b.WriteString(oneLine(f.Value))
+			b.WriteString(strings.ReplaceAll(oneLine(f.Value), `\`, `\\`))
 		} else {
 			b.WriteString(escaped(f.Value))
 		}

@@ -54,20 +54,24 @@ func (r *Request) String() string {
 	var b strings.Builder
 	b.WriteString("CMD=" + r.Verb)
 	if r.Arg != "" || len(r.Params) == 0 {
-		b.WriteString(" ARG=" + r.Arg)
+		b.WriteString(" ARG=" + inQuotes(r.Arg))
 	}
 	for _, p := range r.Params {
 		b.WriteString(" ")
 		if p.Name != "" {
 			b.WriteString(p.Name + "=")
 		}
-		if strings.ContainsAny(p.Value, " \t") {
-			b.WriteString(`"` + p.Value + `"`)
-		} else {
-			b.WriteString(p.Value)
-		}
+		b.WriteString(inQuotes(p.Value))
 	}
 	return b.String()
+}
+
+// inQuotes is a value as one word.
+func inQuotes(value string) string {
+	if strings.ContainsAny(value, " \t\n") {
+		return `"` + value + `"`
+	}
+	return value
 }
 
 // ParseRequest reads the data part of a command: NAME=VALUE by blanks, values
@@ -86,7 +90,7 @@ func ParseRequest(data string) (*Request, error) {
 			r.Verb = value
 		case ok && name == "ARG" && r.Arg == "":
 			r.Arg = strings.Trim(value, `"`)
-		case ok:
+		case ok && name != "":
 			r.Params = append(r.Params, Param{name, strings.Trim(value, `"`)})
 		default:
 			r.Params = append(r.Params, Param{"", w})

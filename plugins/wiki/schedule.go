@@ -41,7 +41,15 @@ type Loop struct {
 	// site does itself.
 	Tell func(Event)
 
+	// Defer is how long a job whose start was refused, or not answered, is left
+	// alone, as by Maui's DEFERTIME; twice as long one that waits still although
+	// its start was confirmed. 0: it is tried again in the next round. Without it
+	// a job that cannot be started stands before all others.
+	Defer time.Duration
+
 	before map[string]maui.JobState // of the last round
+	begun  map[string]bool          // jobs whose start the last round confirmed
+	later  map[string]time.Time     // jobs that are not started before
 }
 
 // Event is one thing done in a round, or only thought of.
@@ -71,6 +79,7 @@ func (l *Loop) Round(ctx context.Context) error {
 	if l.Dry {
 		l.watch(now, jobs)
 	}
+	l.postpone(now, jobs)
 	actions, err := l.Decider.Decide(now, nodes, jobs)
 	if err != nil {
 		return err
@@ -81,6 +90,25 @@ func (l *Loop) Round(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// postpone holds the jobs whose start failed lately, for this round.
+func (l *Loop) postpone(now time.Time, jobs []Job) {
+	later := make(map[string]time.Time, len(l.later))
+	for i := range jobs {
+		j := &jobs[i]
+		if j.State != maui.JobIdle {
+			continue
+		}
+		until := l.later[j.ID]
+		if l.begun[j.ID] && until.IsZero() {
+			until = now.Add(2 * l.Defer)
+		}
+		if until.After(now) {
+			j.State, later[j.ID] = maui.JobHeld, until
+		}
+	}
+	l.later, l.begun = later, map[string]bool{}
 }
 
 // act does one thing. What the resource manager refuses is told and left.
@@ -105,8 +133,15 @@ func (l *Loop) act(ctx context.Context, now time.Time, a maui.Action) error {
 		e.Error = e.Err.Error()
 	}
 	l.Tell(e)
-	var failed *plugins.Error
-	if errors.As(e.Err, &failed) && failed.Kind == plugins.Refused {
+	failed, ok := errors.AsType[*plugins.Error](e.Err)
+	switch {
+	case a.Verb != StartJob:
+	case e.Err == nil:
+		l.begun[a.Job] = true
+	case ok && (failed.Kind == plugins.Refused || failed.Kind == plugins.Uncertain):
+		l.later[a.Job] = now.Add(l.Defer)
+	}
+	if ok && failed.Kind == plugins.Refused {
 		return nil
 	}
 	return e.Err
@@ -140,81 +175,6 @@ func (m Maui) Decide(now time.Time, nodes []Node, jobs []Job) ([]maui.Action, er
 		plainJobs[i] = jobs[i].Job
 	}
 	return m.Scheduler.Iterate(now.Unix(), plainNodes, plainJobs), nil
-}
-
-// Engine decides by a policy of the engine: what it forecasts to start at once
-// is started.
-type Engine struct{ Forecaster *batch.Forecaster }
-
-// Decide implements Decider.
-func (g Engine) Decide(now time.Time, nodes []Node, jobs []Job) ([]maui.Action, error) {
-	forecast, err := g.Forecaster.Forecast(StateOf("", now, nodes, jobs))
-	if err != nil {
-		return nil, err
-	}
-	free := freeNow(nodes, jobs)
-	byID := make(map[string]*Job, len(jobs))
-	for i := range jobs {
-		byID[jobs[i].ID] = &jobs[i]
-	}
-	var actions []maui.Action
-	for _, e := range forecast.Jobs {
-		if e.Start.After(now) {
-			continue
-		}
-		if tasks, ok := places(byID[e.ID], e.Placed, nodes, free); ok {
-			actions = append(actions, maui.Action{Verb: StartJob, Job: e.ID, TaskList: tasks})
-		}
-	}
-	return actions, nil
-}
-
-// freeNow is what is free of each node that takes jobs.
-func freeNow(nodes []Node, jobs []Job) map[string]int64 {
-	free := make(map[string]int64, len(nodes))
-	for i := range nodes {
-		if n := &nodes[i]; n.State != maui.NodeDown && n.State != maui.NodeDraining {
-			free[n.Name] = n.Procs
-		}
-	}
-	for i := range jobs {
-		if j := &jobs[i]; j.State == maui.JobRunning {
-			for _, n := range j.TaskList {
-				free[n] -= max(1, j.TaskProcs)
-			}
-		}
-	}
-	return free
-}
-
-// places names a node for each task of a job, where it was placed or where
-// there is room, and takes it. The room is there unless a job was expected to
-// end that has not.
-func places(j *Job, placed []batch.Placement, nodes []Node, free map[string]int64) (tasks []string, ok bool) {
-	if j == nil {
-		return nil, false
-	}
-	each, left := max(1, j.TaskProcs), j.Tasks
-	take := func(name string, most int64) {
-		n := min(left, most/each, max(0, free[name])/each)
-		for range n {
-			tasks = append(tasks, name)
-		}
-		left -= n
-	}
-	for _, p := range placed {
-		take(p.Node, int64(p.Procs))
-	}
-	for i := 0; i < len(nodes) && len(placed) == 0 && left > 0; i++ {
-		take(nodes[i].Name, nodes[i].Procs)
-	}
-	if left > 0 {
-		return nil, false
-	}
-	for _, name := range tasks {
-		free[name] -= each
-	}
-	return tasks, true
 }
 
 // NewDecider makes the decider of a policy; the configuration is for maui.

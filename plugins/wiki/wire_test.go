@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -210,8 +211,13 @@ func TestTaskList(t *testing.T) {
 	if err != nil || strings.Join(got, " ") != "n0 n0 n1 n1 n2 n2 n9" {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := taskList("n[0-99999999]"); err == nil {
-		t.Error("an endless range was taken")
+	wide := "n[" + strings.Repeat("0-1048575,", 1000) + "0]"
+	long := "n[0-1048575]" + strings.Repeat("x", 1<<19)
+	many := strings.Repeat("n[0-999]"+strings.Repeat("x", 1<<10)+":", 1<<9)
+	for _, endless := range []string{"n[0-99999999]", "n*9223372036854775807", "n[0-1]*9223372036854775807", "n[0-1]*4611686018427387904", wide, long, many} {
+		if list, err := taskList(endless); err == nil {
+			t.Errorf("%.40q was taken as %d tasks", endless, len(list))
+		}
 	}
 }
 
@@ -230,11 +236,29 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte("     305 CK=86fdb173bebde7b3 TS=1 AUTH=a DT=SC=0 ARG=0#"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		body, err := ReadFrame(bytes.NewReader(b), 1<<16)
-		if err == nil && len(body) > len(b) {
+		if err != nil {
+			return
+		}
+		if len(body) > len(b) {
 			t.Errorf("%d bytes out of %d", len(body), len(b))
 		}
-		if err == nil {
-			ParseMessage(body)
+		m, err := ParseMessage(body)
+		if err != nil {
+			return
+		}
+		// What is signed anew is read as it was, and one bit that changed is noticed.
+		again := NewKey(42).Sign(m.Time, m.Auth, m.Data)
+		rules := Rules{Key: NewKey(42), Now: time.Now}
+		got, err := rules.Open(again)
+		if m.Time.IsZero() {
+			return
+		}
+		if err != nil || !got.Signed || got.Data != m.Data || got.Auth != m.Auth || !got.Time.Equal(m.Time) {
+			t.Errorf("%q: %+v, %v", again, got, err)
+		}
+		again[len(again)-1] ^= 1
+		if _, err := rules.Open(again); err == nil {
+			t.Errorf("%q was taken though a bit of it changed", again)
 		}
 	})
 }
@@ -247,8 +271,25 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		taskList(r.Param("TASKLIST"))
-		selected(r.Arg)
+		if written := r.String(); !strings.Contains(text, `"`) {
+			if again, err := ParseRequest(written); err != nil || !reflect.DeepEqual(again, r) {
+				t.Errorf("%q: %+v, then %+v, %v", text, r, again, err)
+			}
+		}
+		// Whatever is asked, a server answers with one message that can be read.
+		s := &Server{Manager: small(t), Now: time.Now}
+		answer := bytes.NewReader(s.Answer(t.Context(), nil, []byte("DT="+text)))
+		body, err := ReadFrame(answer, MaxReply)
+		if err != nil || answer.Len() != 0 {
+			t.Fatalf("%q: %d bytes left, %v", text, answer.Len(), err)
+		}
+		m, err := ParseMessage(body)
+		if err != nil {
+			t.Fatalf("%q: %q: %v", text, body, err)
+		}
+		if _, err := ParseReply(m.Data); err != nil {
+			t.Errorf("%q: %q: %v", text, m.Data, err)
+		}
 	})
 }
 
@@ -256,6 +297,8 @@ func FuzzReply(f *testing.F) {
 	f.Add("SC=0 ARG=2#n1:STATE=Idle;CPROC=2;#n2:STATE=Busy;")
 	f.Add("SC=0 ARG=2\nn1 STATE=Idle;CPROC=2;\n")
 	f.Add("SC=0;RESPONSE=done")
+	f.Add("SC=0 ARG=4#n1:STATE=Idle;CPROC=9223372036854775807;APROC=3;CCLASS=[b:2];SPEED=1e-300;#j1:STATE=Running;TASKLIST=n1:n1;STARTTIME=9223372036854775807;WCLIMIT=9;#" +
+		"n2:STATE=Running;CPROC=2;CMEMORY=4;FEATURE=a:b;#j2:STATE=Idle;TASKS=4611686018427387904;DPROCS=4;WCLIMIT=999999999999;UNAME=u;RCLASS=[b:1];QUEUETIME=5;")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ParseReply(text)
 		if err != nil {
@@ -268,11 +311,58 @@ func FuzzReply(f *testing.F) {
 		if r.Query && len(again.Records) != len(r.Records) {
 			t.Errorf("%q: %d records, then %d", text, len(r.Records), len(again.Records))
 		}
-		for i := range r.Records {
-			nodeOf(&r.Records[i])
-			jobOf(&r.Records[i])
+		// Writing takes out what would break a message; written once more it stays.
+		if last, err := ParseReply(again.String()); err != nil || !reflect.DeepEqual(last, again) {
+			t.Errorf("%q: %+v, then %+v, %v", text, again, last, err)
 		}
+		var nodes []Node
+		var jobs []Job
+		for i := range r.Records {
+			if n, j := nodeOf(&r.Records[i]), jobOf(&r.Records[i]); i%2 == 0 {
+				nodes = append(nodes, n)
+			} else {
+				jobs = append(jobs, j)
+			}
+		}
+		hostile(t, nodes, jobs)
 	})
+}
+
+// hostile is what a resource manager may say: whatever it is, schedulers and
+// the summary of queues come to an end.
+func hostile(t *testing.T, nodes []Node, jobs []Job) {
+	t.Helper()
+	now := time.Unix(1_000_000, 0)
+	for _, policy := range []string{"maui", "easy"} {
+		decider, err := NewDecider(policy, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decider.Decide(now, nodes, jobs)
+		decider.Decide(now.Add(time.Minute), nodes, jobs)
+	}
+	if list, err := sharesOf(nodes); err == nil {
+		count(list, &reading{at: now, nodes: nodes, jobs: jobs})
+	}
+}
+
+// TestAbsurd: what no cluster has is held, and does not take the scheduler's
+// memory, however large the nodes are said to be.
+func TestAbsurd(t *testing.T) {
+	for _, fields := range []string{"TASKS=1099511627776", "TASKS=99999999999999999999", "TASKS=2;DPROCS=4611686018427387904", "TASKS=1048576;DPROCS=2"} {
+		r, err := ParseReply("SC=0 ARG=2#n:STATE=Idle;CPROC=9223372036854775807;#j:STATE=Idle;UNAME=u;WCLIMIT=9223372036854775807;" + fields + ";")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, j := nodeOf(&r.Records[0]), jobOf(&r.Records[1])
+		if j.State != maui.JobHeld {
+			t.Errorf("%s: state %v, want held", fields, j.State)
+		}
+		decider, _ := NewDecider("maui", nil)
+		if got, err := decider.Decide(time.Unix(1_000_000, 0), []Node{n}, []Job{j}); err != nil || len(got) != 0 {
+			t.Errorf("%s: %d actions, %v", fields, len(got), err)
+		}
+	}
 }
 
 // large is a cluster with many jobs.
