@@ -38,10 +38,9 @@ func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) 
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := h.each(ctx, `insert into action (key, job, verb, epoch, due)
+	return h.writeEach(ctx, `insert into action (key, job, verb, epoch, due)
 		select t.value->>'key', t.value->>'job', t.value->>'verb', $2, cast(t.value->>'due' as {int}) from {each} where true
 		on conflict (key) do nothing`, rows, epoch)
-	return err
 }
 
 // lease is how long a replica may take for an action before another one tries.
@@ -80,7 +79,8 @@ func (s *Store) finish(ctx context.Context, a action, r result) error {
 		if err := h.post(ctx, kindResult, "result/"+a.Key, r); err != nil {
 			return err
 		}
-		return h.wake(ctx)
+		h.wake()
+		return nil
 	})
 }
 

@@ -144,7 +144,7 @@ func (w *work) save(ctx context.Context) error {
 
 func (w *work) saveBookings(ctx context.Context) error {
 	if len(w.opened) > 0 {
-		_, err := w.h.each(ctx, `insert into booking (key, job, cluster, state, begins, ends, procs, epoch, body)
+		err := w.h.writeEach(ctx, `insert into booking (key, job, cluster, state, begins, ends, procs, epoch, body)
 			select t.value->>'key', t.value->>'job', t.value->>'cluster', 'open', cast(t.value->>'begins' as {int}),
 			cast(t.value->>'ends' as {int}), cast(t.value->>'procs' as {int}), $2, cast(t.value->'body' as text) from {each} where true`, w.opened, w.epoch)
 		if err != nil {
@@ -154,9 +154,8 @@ func (w *work) saveBookings(ctx context.Context) error {
 	if len(w.closed) == 0 {
 		return nil
 	}
-	_, err := w.h.each(ctx, `update booking set state = t.value->>'state', ends = cast(t.value->>'ends' as {int})
+	return w.h.writeEach(ctx, `update booking set state = t.value->>'state', ends = cast(t.value->>'ends' as {int})
 		from {each} where booking.key = t.value->>'key'`, w.closed)
-	return err
 }
 
 func (w *work) saveClusters(ctx context.Context) error {
@@ -164,7 +163,7 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if !c.changed {
 			continue
 		}
-		_, err := w.h.exec(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5 where name = $1",
+		err := w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5 where name = $1",
 			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS)
 		if err != nil {
 			return err

@@ -233,7 +233,7 @@ func (h *dayHistory) write(name string) {
 				jobs, booked = h.guest(name, jobs, booked, e, Running, "open")
 			}
 		}
-		if err := db.insertJobs(t.Context(), jobs); err != nil {
+		if _, err := db.insertJobs(t.Context(), jobs); err != nil {
 			return err
 		}
 		w := work{h: db, opened: booked}

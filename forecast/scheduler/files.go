@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -34,6 +35,9 @@ func (s *Store) File(ctx context.Context, job, side, name string) ([]byte, error
 var ErrNoFile = errors.New("no such file")
 
 func jsonText(v any) (string, error) {
-	text, err := json.Marshal(v)
-	return string(text), err
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return text.String(), err
 }

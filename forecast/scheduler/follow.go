@@ -90,7 +90,8 @@ func (s *Scheduler) tell(ctx context.Context, jobs []Job, states []plugins.Statu
 				return err
 			}
 		}
-		return h.wake(ctx)
+		h.wake()
+		return nil
 	})
 	if err != nil {
 		return err

@@ -132,14 +132,13 @@ func (s *steps) sums() []int32 {
 // saveSamples writes samples; later ones of the same five minutes take the place
 // of earlier ones.
 func (h handle) saveSamples(ctx context.Context, list []Sample) error {
-	_, err := h.each(ctx, `insert into sample (cluster, at, made, cpus, busy, guests, in5, in15, in30, in60, ahead)
+	return h.writeEach(ctx, `insert into sample (cluster, at, made, cpus, busy, guests, in5, in15, in30, in60, ahead)
 		select t.value->>'cluster', cast(t.value->>'at' as {int}), cast(t.value->>'made' as {int}), cast(t.value->>'cpus' as {int}),
 		cast(t.value->>'busy' as {int}), cast(t.value->>'guests' as {int}),
 		cast(t.value->'in'->>0 as {real}), cast(t.value->'in'->>1 as {real}), cast(t.value->'in'->>2 as {real}), cast(t.value->'in'->>3 as {real}),
 		cast(t.value->'ahead' as text) from {each} where true
 		on conflict (cluster, at) do update set made = excluded.made, cpus = excluded.cpus, busy = excluded.busy, guests = excluded.guests,
 		in5 = excluded.in5, in15 = excluded.in15, in30 = excluded.in30, in60 = excluded.in60, ahead = excluded.ahead`, list)
-	return err
 }
 
 // samples reads the samples of a time, by cluster and time, without what was
@@ -186,12 +185,11 @@ func (h handle) bury(ctx context.Context, d *wire.Delta) error {
 	} else if len(tasks) == 0 {
 		return nil
 	}
-	_, err := h.each(ctx, `insert into past_job (cluster, task, node, spread, procs, begins, ends)
+	return h.writeEach(ctx, `insert into past_job (cluster, task, node, spread, procs, begins, ends)
 		select cluster, task, coalesce({body}->>'node', ''), coalesce({body}->>'spread', ''), cast({body}->>'procs' as {int}),
 		cast({body}->>'start' as {int}), cast($3 as {int}) from local_job where cluster = $2 and {body}->>'state' = 'running'
 		and cast({body}->>'start' as {int}) < cast($3 as {int}) and task `+in+` (select t.value from {texts}) on conflict do nothing`,
 		append([]string{}, tasks...), d.Cluster, d.Made)
-	return err
 }
 
 // forgetPast removes what is older than is kept.

@@ -87,9 +87,7 @@ func (h handle) ingest(ctx context.Context, d *wire.Delta, text []byte, now int6
 	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", d.Cluster, d.Seq, d.Made), m); err != nil {
 		return err
 	}
-	if err := h.wake(ctx); err != nil {
-		return err
-	}
+	h.wake()
 	return h.bookingsOf(ctx, d.Cluster, now, ack)
 }
 
@@ -109,14 +107,14 @@ func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *
 
 func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error {
 	if d.Full {
-		_, err := h.exec(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
+		err := h.write(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
 			values ($1, $2, $3, $4, $5, $6, '{}', '[]', '{}')
 			on conflict (name) do update set seq = excluded.seq, resync = 0`, d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
 		if err != nil {
 			return err
 		}
 	}
-	_, err := h.exec(ctx, "update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6 where name = $1",
+	err := h.write(ctx, "update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6 where name = $1",
 		d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
 	if err != nil {
 		return err
@@ -132,7 +130,7 @@ func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error
 		if err != nil {
 			return err
 		}
-		if _, err := h.exec(ctx, "update cluster set "+column+" = $2 where name = $1", d.Cluster, string(text)); err != nil {
+		if err := h.write(ctx, "update cluster set "+column+" = $2 where name = $1", d.Cluster, string(text)); err != nil {
 			return err
 		}
 	}
@@ -143,32 +141,31 @@ func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error
 }
 
 func (h handle) keepNodes(ctx context.Context, d *wire.Delta) error {
-	if _, err := h.exec(ctx, "delete from node where cluster = $1", d.Cluster); err != nil || len(d.Site.Nodes) == 0 {
+	if err := h.write(ctx, "delete from node where cluster = $1", d.Cluster); err != nil || len(d.Site.Nodes) == 0 {
 		return err
 	}
-	_, err := h.each(ctx, `insert into node (cluster, name, cpus, gpus, memory, disk, features, up)
+	return h.writeEach(ctx, `insert into node (cluster, name, cpus, gpus, memory, disk, features, up)
 		select $2, t.value->>'name', cast(t.value->>'cpus' as {int}), cast(coalesce(t.value->>'gpus', '0') as {int}),
 		cast(coalesce(t.value->>'memory', '0') as {int}), cast(coalesce(t.value->>'disk', '0') as {int}),
 		coalesce(t.value->>'features', '[]'), case when t.value->>'up' in ('true', '1') then 1 else 0 end
 		from {each} where true on conflict do nothing`, d.Site.Nodes, d.Cluster)
-	return err
 }
 
 // keepSlots changes the table of slots.
 func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 	if d.Full {
-		_, err = h.exec(ctx, "delete from content where cluster = $1", d.Cluster)
+		err = h.write(ctx, "delete from content where cluster = $1", d.Cluster)
 	} else if len(d.Drop) > 0 {
 		ids := make([]string, len(d.Drop))
 		for i, id := range d.Drop {
 			ids[i] = fmt.Sprint(id)
 		}
-		_, err = h.each(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, d.Cluster)
+		err = h.writeEach(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, d.Cluster)
 	}
 	if err != nil || len(d.Put) == 0 {
 		return err
 	}
-	_, err = h.each(ctx, `insert into content (cluster, id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task)
+	return h.writeEach(ctx, `insert into content (cluster, id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task)
 		select $2, cast(t.value->>'id' as {u64}), t.value->>'node', cast(t.value->>'cpus' as {int}),
 		cast(coalesce(t.value->>'gpus', '0') as {int}), cast(coalesce(t.value->>'memory', '0') as {int}),
 		cast(t.value->>'from' as {int}), cast(coalesce(t.value->>'to', '0') as {int}), cast(coalesce(t.value->>'latest', '0') as {int}),
@@ -177,7 +174,6 @@ func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 		on conflict (cluster, id) do update set node = excluded.node, cpus = excluded.cpus, gpus = excluded.gpus,
 		memory = excluded.memory, begins = excluded.begins, ends = excluded.ends, latest = excluded.latest,
 		chance = excluded.chance, hold = excluded.hold, priority = excluded.priority, task = excluded.task`, d.Put, d.Cluster)
-	return err
 }
 
 // keepLocal changes the table of the site's own jobs.
@@ -186,16 +182,15 @@ func (h handle) keepLocal(ctx context.Context, d *wire.Delta) (err error) {
 		return err
 	}
 	if d.Full {
-		_, err = h.exec(ctx, "delete from local_job where cluster = $1", d.Cluster)
+		err = h.write(ctx, "delete from local_job where cluster = $1", d.Cluster)
 	} else if len(d.JobsGone) > 0 {
-		_, err = h.each(ctx, "delete from local_job where cluster = $2 and task in (select t.value from {texts})", d.JobsGone, d.Cluster)
+		err = h.writeEach(ctx, "delete from local_job where cluster = $2 and task in (select t.value from {texts})", d.JobsGone, d.Cluster)
 	}
 	if err != nil || len(d.Jobs) == 0 {
 		return err
 	}
-	_, err = h.each(ctx, `insert into local_job (cluster, task, body) select $2, t.value->>'task', cast(t.value as text) from {each} where true
+	return h.writeEach(ctx, `insert into local_job (cluster, task, body) select $2, t.value->>'task', cast(t.value as text) from {each} where true
 		on conflict (cluster, task) do update set body = excluded.body`, d.Jobs, d.Cluster)
-	return err
 }
 
 // slotsOf reads a cluster's slots.

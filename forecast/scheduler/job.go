@@ -193,9 +193,8 @@ func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
 			return err
 		}
 	}
-	_, err := h.each(ctx, `update queue set state = t.value->>'state', body = cast(t.value->'body' as text)
+	return h.writeEach(ctx, `update queue set state = t.value->>'state', body = cast(t.value->'body' as text)
 		from {each} where queue.id = t.value->>'id'`, rows)
-	return err
 }
 
 // jobs reads jobs; where follows "select ... from queue".

@@ -43,10 +43,9 @@ func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := h.each(ctx, `insert into ledger (at, deal, account, amount, job, why)
+	return h.writeEach(ctx, `insert into ledger (at, deal, account, amount, job, why)
 		select cast(t.value->>'at' as {int}), t.value->>'deal', t.value->>'account', cast(t.value->>'amount' as {int}),
 		t.value->>'job', t.value->>'why' from {each} where true on conflict (deal, account) do nothing`, rows)
-	return err
 }
 
 // Budget is one user's account, in units.

@@ -21,10 +21,9 @@ func (h handle) writeLog(ctx context.Context, epoch int64, list []Entry) error {
 	if len(list) == 0 {
 		return nil
 	}
-	_, err := h.each(ctx, `insert into log (at, epoch, job, cluster, who, event, said)
+	return h.writeEach(ctx, `insert into log (at, epoch, job, cluster, who, event, said)
 		select cast(t.value->>'at' as {int}), $2, coalesce(t.value->>'job', ''), coalesce(t.value->>'cluster', ''),
 		coalesce(t.value->>'who', ''), t.value->>'event', coalesce(t.value->>'said', '') from {each} where true`, list, epoch)
-	return err
 }
 
 // Log reads the log of a job, oldest first; after an entry; "" is that of all.

@@ -1,9 +1,11 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gridbroker/plugins"
@@ -85,18 +87,7 @@ func (h handle) post(ctx context.Context, k kind, key string, body any) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.exec(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
-	return err
-}
-
-// wake tells the leader that there is something to take, when the transaction
-// is committed.
-func (h handle) wake(ctx context.Context) error {
-	if h.d.driver != "pgx" {
-		return nil
-	}
-	_, err := h.exec(ctx, "notify grid_scheduler")
-	return err
+	return h.write(ctx, "insert into message (kind, key, body) values ($1, $2, $3) on conflict (key) do nothing", string(k), key, text)
 }
 
 // take takes the oldest messages of some kinds (none: of all), in order of
@@ -118,15 +109,9 @@ func (h handle) take(ctx context.Context, limit int, kinds ...kind) ([]message, 
 		}
 		list = append(list, m)
 		return nil
-	}, fmt.Sprintf("select id, kind, body from message %s order by id limit %d {for update}", only, limit))
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	ids := make([]int64, len(list))
-	for i := range list {
-		ids[i] = list[i].id
-	}
-	_, err = h.each(ctx, "delete from message where id in (select cast(t.value as {int}) from {texts})", textual(ids))
+	}, fmt.Sprintf(`delete from message where id in (select id from message %s order by id limit %d {for update})
+		returning id, kind, body`, only, limit))
+	slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.id, b.id) })
 	return list, err
 }
 

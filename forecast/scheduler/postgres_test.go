@@ -113,7 +113,7 @@ func TestHungLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := handle{hung, &w.store.d}
+	h := handle{tx: hung, d: &w.store.d}
 	if err := h.fence(t.Context(), epoch); err != nil {
 		t.Fatal(err)
 	}

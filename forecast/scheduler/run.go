@@ -107,7 +107,16 @@ func (s *Scheduler) rest(ctx context.Context, l *Leadership) bool {
 	case <-s.wake:
 	case <-l.Woken:
 	}
-	return s.pause(ctx, together)
+	if !s.pause(ctx, together) {
+		return false
+	}
+	for _, heard := range []<-chan struct{}{s.wake, l.Woken} { // of what the next cycle takes anyway
+		select {
+		case <-heard:
+		default:
+		}
+	}
+	return true
 }
 
 func (s *Scheduler) pause(ctx context.Context, d time.Duration) bool {

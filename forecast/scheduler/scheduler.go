@@ -92,6 +92,8 @@ type Scheduler struct {
 	meter *Metrics
 	hub   *hub
 
+	entrance entrance
+
 	wake chan struct{}
 	mu   sync.Mutex
 	mem  *memory // of the leader; nil: to be read from the database
@@ -103,5 +105,5 @@ type Scheduler struct {
 
 // New makes a replica. The store is migrated already.
 func New(conf Config, store *Store, open Backends, now func() time.Time, log *slog.Logger) *Scheduler {
-	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1)}
+	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1)}}
 }

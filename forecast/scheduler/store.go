@@ -1,11 +1,9 @@
 package scheduler
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,6 +49,9 @@ func sqlite() dialect {
 	)}
 }
 
+// connections is how many a replica has at most.
+const connections = 16
+
 // Store is the database.
 type Store struct {
 	db   *sql.DB
@@ -59,6 +60,7 @@ type Store struct {
 	seal *Seal
 	// commit ends transactions; a simulation lets it fail.
 	commit func(*sql.Tx) error
+	bell   bell
 }
 
 // OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
@@ -87,13 +89,17 @@ func OpenStore(dsn string, seal *Seal) (*Store, error) {
 	if s.db, err = sql.Open(s.d.driver, dsn); err != nil {
 		return nil, err
 	}
-	s.db.SetMaxOpenConns(16)
+	s.db.SetMaxOpenConns(connections)
+	s.db.SetMaxIdleConns(connections) // a new one costs PostgreSQL a process, and every statement its preparation
 	s.db.SetConnMaxIdleTime(time.Minute)
 	return s, nil
 }
 
 // Close closes all connections.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	s.bell.stop()
+	return s.db.Close()
+}
 
 // Embedded tells whether the database is a file of this machine.
 func (s *Store) Embedded() bool { return s.d.driver == "sqlite" }
@@ -146,72 +152,4 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// handle is a transaction that speaks the dialect.
-type handle struct {
-	tx *sql.Tx
-	d  *dialect
-}
-
-func (h handle) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := h.tx.ExecContext(ctx, h.d.words.Replace(query), args...)
-	if err != nil {
-		return 0, fmt.Errorf("%.60s: %w", query, err)
-	}
-	return res.RowsAffected()
-}
-
-func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return h.tx.QueryContext(ctx, h.d.words.Replace(query), args...)
-}
-
-// each runs a statement over the elements of a JSON array, {each} in its text;
-// the array is its first argument.
-func (h handle) each(ctx context.Context, query string, list any, args ...any) (int64, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(list); err != nil {
-		return 0, err
-	}
-	return h.exec(ctx, query, append([]any{text.String()}, args...)...)
-}
-
-// tx runs f in a transaction that is committed where f has no error.
-func (s *Store) tx(ctx context.Context, f func(handle) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(handle{tx, &s.d}); err != nil {
-		tx.Rollback()
-		return err
-	}
-	return s.commit(tx)
-}
-
-// rows calls f for every row of a query.
-func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
-	rows, err := h.query(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("%.60s: %w", query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// read runs f in a transaction that only reads.
-func (s *Store) read(ctx context.Context, f func(handle) error) error {
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	return f(handle{tx, &s.d})
 }

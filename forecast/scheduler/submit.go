@@ -53,26 +53,24 @@ type RefusedError struct{ Why string }
 func (e *RefusedError) Error() string { return e.Why }
 
 // Submit takes jobs into the queue. What was taken before under the same key is
-// answered with the same id.
+// answered with the same id. It returns when they are committed.
 func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) ([]Taken, error) {
 	now := s.now()
-	out := make([]Taken, len(list))
-	jobs := make([]*Job, len(list))
+	e := &entering{ctx: ctx, who: who, list: list, out: make([]Taken, len(list)), jobs: make([]*Job, len(list)), now: now, done: make(chan struct{})}
 	for i := range list {
-		out[i].Key = list[i].Key
+		e.out[i].Key = list[i].Key
 		j, err := s.accept(who, &list[i], now)
 		if err != nil {
-			out[i].Error = err.Error()
+			e.out[i].Error = err.Error()
 			continue
 		}
-		jobs[i] = j
+		e.jobs[i] = j
 	}
-	err := s.store.tx(ctx, func(h handle) error { return s.enter(ctx, h, who, list, jobs, out, now) })
-	if err != nil {
+	if err := s.entrance.pass(ctx, s, e); err != nil {
 		return nil, err
 	}
 	s.poke()
-	return out, nil
+	return e.out, nil
 }
 
 // accept checks one submission.
@@ -128,137 +126,6 @@ func printable(key string) error {
 func plainName(name string) error {
 	if name == "" || len(name) > 255 || name == "." || name == ".." || strings.ContainsAny(name, "/\\") || strings.ContainsFunc(name, unicode.IsControl) {
 		return &RefusedError{fmt.Sprintf("%q is no plain file name", name)}
-	}
-	return nil
-}
-
-// enter writes jobs, their files and the message to the leader.
-func (s *Scheduler) enter(ctx context.Context, h handle, who Person, list []Submission, jobs []*Job, out []Taken, now time.Time) error {
-	if err := s.welcome(ctx, h, who, now); err != nil {
-		return err
-	}
-	if err := s.room(ctx, h, who, list, jobs, out); err != nil {
-		return err
-	}
-	var rows []jobRow
-	for _, j := range jobs {
-		if j == nil {
-			continue
-		}
-		row, err := rowOf(j)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := h.insertJobs(ctx, rows); err != nil {
-		return err
-	}
-	return s.entered(ctx, h, who, list, jobs, out, now)
-}
-
-// insertJobs enters jobs; one whose owner has used its key before stays out.
-func (h handle) insertJobs(ctx context.Context, rows []jobRow) error {
-	_, err := h.each(ctx, `insert into queue (id, owner, key, state, body) select t.value->>'id', t.value->>'owner', t.value->>'key',
-		t.value->>'state', cast(t.value->'body' as text) from {each} where true on conflict (owner, key) do nothing`, rows)
-	return err
-}
-
-// entered finds out which of them are new.
-func (s *Scheduler) entered(ctx context.Context, h handle, who Person, list []Submission, jobs []*Job, out []Taken, now time.Time) error {
-	keys := make([]string, 0, len(list))
-	for i := range list {
-		keys = append(keys, list[i].Key)
-	}
-	ids := map[string]string{}
-	text, err := jsonText(keys)
-	if err != nil {
-		return err
-	}
-	err = h.rows(ctx, func(scan func(...any) error) error {
-		var key, id string
-		err := scan(&key, &id)
-		ids[key] = id
-		return err
-	}, "select key, id from queue where owner = $2 and key in (select t.value from {texts})", text, who.Subject)
-	if err != nil {
-		return err
-	}
-	var fresh []string
-	var log []Entry
-	for i, j := range jobs {
-		if j == nil {
-			continue
-		}
-		out[i].ID = ids[j.Key]
-		if out[i].ID != j.ID {
-			continue // taken before
-		}
-		fresh = append(fresh, j.ID)
-		log = append(log, Entry{At: millis(now), Job: j.ID, Who: who.Subject, Event: "submitted", Said: j.Name})
-		for _, f := range list[i].Files {
-			if err := s.store.keepFile(ctx, h, j.ID, "in", f.Name, f.Body); err != nil {
-				return err
-			}
-		}
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	if err := h.writeLog(ctx, 0, log); err != nil {
-		return err
-	}
-	if err := h.post(ctx, kindJob, "job/"+fresh[0], fresh); err != nil {
-		return err
-	}
-	return h.wake(ctx)
-}
-
-// welcome gives a new user the usual budget.
-func (s *Scheduler) welcome(ctx context.Context, h handle, who Person, now time.Time) error {
-	known := false
-	err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from person where name = $1", who.Subject)
-	if err != nil || known {
-		return err
-	}
-	return h.grant(ctx, now.Unix(), who.Subject, s.conf.Budget, "first")
-}
-
-// room holds a user to what the scheduler keeps for one.
-func (s *Scheduler) room(ctx context.Context, h handle, who Person, list []Submission, jobs []*Job, out []Taken) error {
-	var open, disk int64
-	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
-		"select count(*) from queue where owner = $1 and state not in ('done', 'failed', 'cancelled')"), who.Subject).Scan(&open)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(list, func(sub Submission) bool { return len(sub.Files) > 0 }) {
-		err = h.tx.QueryRowContext(ctx, h.d.words.Replace(
-			"select coalesce(sum(f.size), 0) from file f join queue q on q.id = f.job where q.owner = $1"), who.Subject).Scan(&disk)
-		if err != nil {
-			return err
-		}
-	}
-	for i := range jobs {
-		if jobs[i] == nil {
-			continue
-		}
-		open++
-		for _, f := range list[i].Files {
-			disk += int64(len(f.Body))
-		}
-		why := ""
-		if open > int64(s.conf.MaxJobs) {
-			why = fmt.Sprintf("you have %d jobs that have not ended, and may have %d", open-1, s.conf.MaxJobs)
-		} else if len(list[i].Files) > 0 && disk > s.conf.MaxDisk {
-			why = fmt.Sprintf("your files at the scheduler would take %d bytes of %d: grid clean removes those of ended jobs", disk, s.conf.MaxDisk)
-		}
-		if why != "" {
-			out[i].Error, jobs[i] = why, nil
-		}
 	}
 	return nil
 }
@@ -326,7 +193,8 @@ func (s *Scheduler) order(ctx context.Context, who Person, k kind, id, key strin
 		if err := h.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {
 			return err
 		}
-		return h.wake(ctx)
+		h.wake()
+		return nil
 	})
 	s.poke()
 	return err

@@ -1,0 +1,301 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// entering is one submission on its way into the queue.
+type entering struct {
+	ctx  context.Context
+	who  Person
+	list []Submission
+	jobs []*Job // those that were refused are nil
+	out  []Taken
+	now  time.Time
+	err  error
+	done chan struct{} // closed when it is committed, or has failed
+}
+
+// entrance lets submissions into the database: those that come while others are
+// committed are committed together, in one transaction. Each is answered when
+// that is done, and not before.
+type entrance struct {
+	mu    sync.Mutex
+	queue []*entering
+	turn  chan struct{} // of who writes
+	known sync.Map      // users that have a budget
+}
+
+// maxTogether bounds the submissions of one transaction, maxTogetherJobs their
+// jobs, unless one alone has more.
+const (
+	maxTogether     = 64
+	maxTogetherJobs = 2000
+)
+
+// pass waits until a submission is in. Who gets the turn writes for all that wait.
+func (n *entrance) pass(ctx context.Context, s *Scheduler, e *entering) error {
+	n.mu.Lock()
+	n.queue = append(n.queue, e)
+	n.mu.Unlock()
+	for {
+		select {
+		case <-e.done:
+			return e.err
+		case <-ctx.Done():
+			return ctx.Err()
+		case n.turn <- struct{}{}:
+			n.write(s, n.next())
+			<-n.turn
+		}
+	}
+}
+
+// next takes some that wait, in the order in which they came. Whose submitter has gone
+// stays out.
+func (n *entrance) next() (group []*entering) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	jobs := 0
+	for len(n.queue) > 0 && len(group) < maxTogether {
+		e := n.queue[0]
+		if jobs += len(e.list); len(group) > 0 && jobs > maxTogetherJobs {
+			break
+		}
+		n.queue = n.queue[1:]
+		if e.err = e.ctx.Err(); e.err != nil {
+			close(e.done)
+			continue
+		}
+		group = append(group, e)
+	}
+	return group
+}
+
+// write commits submissions. Where that fails for several, each is tried alone: one
+// must not keep the others out.
+func (n *entrance) write(s *Scheduler, group []*entering) {
+	if len(group) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(group[0].ctx), time.Minute)
+	defer cancel()
+	if len(group) == 1 {
+		ctx = group[0].ctx
+	}
+	err := s.store.tx(ctx, func(h handle) error { return n.enter(ctx, s, h, group) })
+	if err != nil && len(group) > 1 {
+		for _, e := range group {
+			n.write(s, []*entering{e})
+		}
+		return
+	}
+	for _, e := range group {
+		if err == nil {
+			n.known.Store(e.who.Subject, true)
+		}
+		e.err = err
+		close(e.done)
+	}
+}
+
+// enter writes jobs, their files and the message to the leader.
+func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*entering) error {
+	for _, e := range group {
+		if _, known := n.known.Load(e.who.Subject); !known {
+			if err := s.welcome(ctx, h, e.who, e.now); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.room(ctx, h, group); err != nil {
+		return err
+	}
+	var rows []jobRow
+	for _, e := range group {
+		for _, j := range e.jobs {
+			if j == nil {
+				continue
+			}
+			row, err := rowOf(j)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	ids, err := h.insertJobs(ctx, rows)
+	if err != nil {
+		return err
+	}
+	return s.entered(ctx, h, group, ids)
+}
+
+// named is a job by its owner's name for it.
+type named struct{ owner, key string }
+
+// insertJobs enters jobs and gives the ids of those that are new; one whose owner
+// has used its key before stays out.
+func (h handle) insertJobs(ctx context.Context, rows []jobRow) (map[named]string, error) {
+	text, err := jsonText(rows)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[named]string, len(rows))
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		var of named
+		var id string
+		err := scan(&of.owner, &of.key, &id)
+		ids[of] = id
+		return err
+	}, `insert into queue (id, owner, key, state, body) select t.value->>'id', t.value->>'owner', t.value->>'key',
+		t.value->>'state', cast(t.value->'body' as text) from {each} where true on conflict (owner, key) do nothing returning owner, key, id`, text)
+	return ids, err
+}
+
+// before finds the ids of jobs that were taken earlier.
+func (h handle) before(ctx context.Context, e *entering, ids map[named]string) error {
+	var keys []string
+	for _, j := range e.jobs {
+		if j != nil && ids[named{j.Owner, j.Key}] == "" {
+			keys = append(keys, j.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	text, err := jsonText(keys)
+	if err != nil {
+		return err
+	}
+	return h.rows(ctx, func(scan func(...any) error) error {
+		of, id := named{owner: e.who.Subject}, ""
+		err := scan(&of.key, &id)
+		ids[of] = id
+		return err
+	}, "select key, id from queue where owner = $2 and key in (select t.value from {texts})", text, e.who.Subject)
+}
+
+// entered answers, and tells the leader of those that are new.
+func (s *Scheduler) entered(ctx context.Context, h handle, group []*entering, ids map[named]string) error {
+	var fresh []string
+	var log []Entry
+	for _, e := range group {
+		if err := h.before(ctx, e, ids); err != nil {
+			return err
+		}
+		for i, j := range e.jobs {
+			if j == nil {
+				continue
+			}
+			e.out[i].ID = ids[named{j.Owner, j.Key}]
+			if e.out[i].ID != j.ID {
+				continue // taken before
+			}
+			fresh = append(fresh, j.ID)
+			log = append(log, Entry{At: millis(e.now), Job: j.ID, Who: e.who.Subject, Event: "submitted", Said: j.Name})
+			for _, f := range e.list[i].Files {
+				if err := s.store.keepFile(ctx, h, j.ID, "in", f.Name, f.Body); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := h.writeLog(ctx, 0, log); err != nil {
+		return err
+	}
+	h.wake()
+	return h.post(ctx, kindJob, "job/"+fresh[0], fresh)
+}
+
+// welcome gives a new user the usual budget.
+func (s *Scheduler) welcome(ctx context.Context, h handle, who Person, now time.Time) error {
+	known := false
+	err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from person where name = $1", who.Subject)
+	if err != nil || known {
+		return err
+	}
+	return h.grant(ctx, now.Unix(), who.Subject, s.conf.Budget, "first")
+}
+
+// held is what the scheduler keeps for a user already.
+type held struct{ open, disk int64 }
+
+// room holds users to what the scheduler keeps for one.
+func (s *Scheduler) room(ctx context.Context, h handle, group []*entering) error {
+	of, err := h.held(ctx, group)
+	if err != nil {
+		return err
+	}
+	for _, e := range group {
+		has := of[e.who.Subject]
+		for i := range e.jobs {
+			if e.jobs[i] == nil {
+				continue
+			}
+			if why := s.full(has, e.list[i].Files); why != "" {
+				e.out[i].Error, e.jobs[i] = why, nil
+			}
+		}
+	}
+	return nil
+}
+
+// full counts one more job and tells why it cannot be kept.
+func (s *Scheduler) full(has *held, files []File) string {
+	has.open++
+	for _, f := range files {
+		has.disk += int64(len(f.Body))
+	}
+	if has.open > int64(s.conf.MaxJobs) {
+		return fmt.Sprintf("you have %d jobs that have not ended, and may have %d", has.open-1, s.conf.MaxJobs)
+	}
+	if len(files) > 0 && has.disk > s.conf.MaxDisk {
+		return fmt.Sprintf("your files at the scheduler would take %d bytes of %d: grid clean removes those of ended jobs", has.disk, s.conf.MaxDisk)
+	}
+	return ""
+}
+
+// held reads what is kept for the users of some submissions.
+func (h handle) held(ctx context.Context, group []*entering) (map[string]*held, error) {
+	of := map[string]*held{}
+	var names []string
+	files := false
+	for _, e := range group {
+		if of[e.who.Subject] == nil {
+			of[e.who.Subject] = &held{}
+			names = append(names, e.who.Subject)
+		}
+		files = files || slices.ContainsFunc(e.list, func(sub Submission) bool { return len(sub.Files) > 0 })
+	}
+	text, err := jsonText(names)
+	if err != nil {
+		return nil, err
+	}
+	take := func(to func(*held) *int64) func(scan func(...any) error) error {
+		return func(scan func(...any) error) error {
+			var owner string
+			var n int64
+			err := scan(&owner, &n)
+			*to(of[owner]) = n
+			return err
+		}
+	}
+	err = h.rows(ctx, take(func(k *held) *int64 { return &k.open }), `select owner, count(*) from queue
+		where owner in (select t.value from {texts}) and state not in ('done', 'failed', 'cancelled') group by owner`, text)
+	if err != nil || !files {
+		return of, err
+	}
+	return of, h.rows(ctx, take(func(k *held) *int64 { return &k.disk }), `select q.owner, coalesce(sum(f.size), 0)
+		from file f join queue q on q.id = f.job where q.owner in (select t.value from {texts}) group by q.owner`, text)
+}

@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// handle is a transaction that speaks the dialect.
+type handle struct {
+	tx   *sql.Tx
+	d    *dialect
+	wait *waiting
+}
+
+// waiting is what a transaction writes before it is committed: PostgreSQL is sent
+// all of it at once, since what costs is the way there and back.
+type waiting struct {
+	conn    *sql.Conn
+	batch   pgx.Batch
+	queries []string
+	wake    bool
+}
+
+func failed(query string, err error) error {
+	return fmt.Errorf("%.60s: %w", query, err)
+}
+
+func (h handle) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := h.flush(ctx); err != nil {
+		return 0, err
+	}
+	res, err := h.tx.ExecContext(ctx, h.d.words.Replace(query), args...)
+	if err != nil {
+		return 0, failed(query, err)
+	}
+	return res.RowsAffected()
+}
+
+func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := h.flush(ctx); err != nil {
+		return nil, err
+	}
+	return h.tx.QueryContext(ctx, h.d.words.Replace(query), args...)
+}
+
+// write is a statement whose outcome nobody waits for: it is done before the
+// next one that is waited for, or before the transaction is committed, which
+// fails where it has failed.
+func (h handle) write(ctx context.Context, query string, args ...any) error {
+	if h.wait == nil || h.wait.conn == nil {
+		_, err := h.exec(ctx, query, args...)
+		return err
+	}
+	h.wait.batch.Queue(h.d.words.Replace(query), args...)
+	h.wait.queries = append(h.wait.queries, query)
+	return nil
+}
+
+// writeEach is a write over the elements of a JSON array: see each.
+func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
+	text, err := jsonText(list)
+	if err != nil {
+		return err
+	}
+	return h.write(ctx, query, append([]any{text}, args...)...)
+}
+
+// flush sends what is to be written.
+func (h handle) flush(ctx context.Context) error {
+	if h.wait == nil || len(h.wait.queries) == 0 {
+		return nil
+	}
+	w := h.wait
+	err := w.conn.Raw(func(c any) error {
+		answers := c.(*stdlib.Conn).Conn().SendBatch(ctx, &w.batch)
+		for _, query := range w.queries {
+			if _, err := answers.Exec(); err != nil {
+				answers.Close()
+				return failed(query, err)
+			}
+		}
+		return answers.Close()
+	})
+	w.batch, w.queries = pgx.Batch{}, nil
+	return err
+}
+
+// each runs a statement over the elements of a JSON array, {each} in its text;
+// the array is its first argument.
+func (h handle) each(ctx context.Context, query string, list any, args ...any) (int64, error) {
+	text, err := jsonText(list)
+	if err != nil {
+		return 0, err
+	}
+	return h.exec(ctx, query, append([]any{text}, args...)...)
+}
+
+// tx runs f in a transaction that is committed where f has no error.
+func (s *Store) tx(ctx context.Context, f func(handle) error) error {
+	conn, tx, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	h := handle{tx, &s.d, &waiting{}}
+	if !s.Embedded() {
+		h.wait.conn = conn
+	}
+	err = f(h)
+	if err == nil {
+		err = h.flush(ctx)
+	}
+	if err != nil {
+		tx.Rollback()
+		return err
+	}
+	if err := s.commit(tx); err != nil {
+		return err
+	}
+	if h.wait.wake {
+		s.bell.ring(s)
+	}
+	return nil
+}
+
+// begin begins a transaction on a connection of its own. One that the server has
+// ended meanwhile is left for another.
+func (s *Store) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	for try := 0; ; try++ {
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		tx, err := conn.BeginTx(ctx, nil)
+		if err == nil {
+			return conn, tx, nil
+		}
+		conn.Close()
+		if try == connections || !errors.Is(err, driver.ErrBadConn) {
+			return nil, nil, err
+		}
+	}
+}
+
+// rows calls f for every row of a query.
+func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := h.query(ctx, query, args...)
+	if err != nil {
+		return failed(query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// read runs f in a transaction that only reads.
+func (s *Store) read(ctx context.Context, f func(handle) error) error {
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return f(handle{tx: tx, d: &s.d})
+}
