@@ -7,33 +7,75 @@ import "slices"
 // since the last look only jobs that are new are tried, and those that a bound
 // of hops keeps: one that would go on if it might ends the look.
 func (m *Manager) look() {
+	if !m.inc && !(m.rules.StayAtBound && m.rules.MaxHops > 0) {
+		m.lookAtNew()
+		return
+	}
 	var none failed
 	kept, again := m.queue[:0], false
 	for i, j := range m.queue {
 		isNew := slices.Contains(m.added, i)
 		if m.rules.Strict && len(kept) > 0 || !m.inc && !isNew && !m.stays(j) || none.covers(&j.Need) {
-			kept = append(kept, j)
+			kept = keep(kept, m.queue, i)
 			m.arrived(j, isNew)
 			continue
 		}
 		if m.place(j) {
 			continue
 		}
-		if m.stays(j) && m.fits(j) {
-			kept = append(kept, m.queue[i:]...)
-			m.arrivedBehind(i)
-			again = true
-			break
-		}
-		if !j.Placed && !j.block && !m.bound(j) && !m.held(j) {
+		again = m.stays(j) && m.fits(j)
+		if !again && m.triedInVain(j) {
 			none.add(&j.Need)
 		}
-		kept = append(kept, j)
+		if again || none.everything() {
+			kept = append(kept, m.queue[i:]...)
+			m.arrivedBehind(i)
+			break
+		}
+		kept = keep(kept, m.queue, i)
 		m.arrived(j, isNew)
 	}
 	clear(m.queue[len(kept):])
 	m.queue = kept
 	m.inc, m.added = again, m.added[:0]
+}
+
+// lookAtNew looks at the jobs that joined the queue since the last look, in its order.
+func (m *Manager) lookAtNew() {
+	var none failed
+	var gone []int
+	slices.Sort(m.added)
+	for _, i := range m.added {
+		j := m.queue[i]
+		if m.rules.Strict && i > len(gone) || none.covers(&j.Need) {
+			m.arrived(j, true)
+		} else if m.place(j) {
+			gone = append(gone, i)
+		} else {
+			if m.triedInVain(j) {
+				none.add(&j.Need)
+			}
+			m.arrived(j, true)
+		}
+	}
+	for _, i := range slices.Backward(gone) {
+		m.queue = slices.Delete(m.queue, i, i+1)
+	}
+	m.added = m.added[:0]
+}
+
+// keep adds job i of a queue to those of it that were kept, in the same place.
+func keep(kept, all queue, i int) queue {
+	if len(kept) == i {
+		return all[:i+1]
+	}
+	return append(kept, all[i])
+}
+
+// triedInVain says whether a job that was not placed tells that there is no
+// room for others like it: nothing but want of room kept it.
+func (m *Manager) triedInVain(j *Job) bool {
+	return !j.Placed && !j.block && !m.bound(j) && !m.held(j)
 }
 
 // arrived reports a job that came to wait here.

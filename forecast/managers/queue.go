@@ -28,6 +28,15 @@ func (f failed) covers(need *Resources) bool {
 	return false
 }
 
+// everything says whether no job can find room: there is none for the least need there is.
+func (f failed) everything() bool {
+	if len(f) == 0 {
+		return false
+	}
+	last := &f[len(f)-1]
+	return last.CPUs <= 1 && *last == Resources{CPUs: last.CPUs}
+}
+
 func (f *failed) add(need *Resources) {
 	if len(*f) < 8 {
 		*f = append(*f, *need)
