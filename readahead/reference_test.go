@@ -1,17 +1,12 @@
 package readahead
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
+
+	"gridbroker/testdata/reference"
 )
 
 // referencePoint is one setting of a results file with its mean times, or what is wrong with it.
@@ -30,7 +25,7 @@ type referencePoint struct {
 // lies under reference/ of the directory that GRID_TESTDATA names.
 func TestReference(t *testing.T) {
 	good, exact := 0, 0
-	points := readPoints(t)
+	points := readPoints(reference.Objects(t, pointKeys...))
 	for _, p := range points {
 		with, without, err := meanRun(p)
 		if err != nil {
@@ -54,83 +49,41 @@ func TestReference(t *testing.T) {
 // sameDigits compares with a value rounded to five digits, or to one place behind the point.
 func sameDigits(got, want float64) bool { return math.Abs(got-want) <= max(0.0501, 5.01e-5*want) }
 
-// readPoints reads whatever read-ahead results lie under reference/ of the directory that GRID_TESTDATA names.
-func readPoints(t *testing.T) (points []*referencePoint) {
-	t.Helper()
-	dir := filepath.Join(os.Getenv("GRID_TESTDATA"), "reference")
-	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(file) != ".json" {
-			return err
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		more, err := decodePoints(filepath.Base(file), data)
-		points = append(points, more...)
-		return err
-	})
-	if os.Getenv("GRID_TESTDATA") == "" || errors.Is(err, fs.ErrNotExist) {
-		t.Skip("GRID_TESTDATA names no directory with reference/")
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return points
-}
+// pointKeys are what the read-ahead points have and no others.
+var pointKeys = []string{"params", "with_cache"}
 
-// whole is a whole number that is written with a fraction of zero.
-var whole = regexp.MustCompile(`\b(\d+)\.0+\b`)
-
-// decodePoints takes the read-ahead points out of a list of JSON objects;
-// other documents have none. What a point does not say has its default. A point
-// that cannot be read does not hide the others.
-func decodePoints(name string, data []byte) (points []*referencePoint, err error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	for i, raw := range list {
-		var has struct {
-			ID        string
-			Params    json.RawMessage
-			WithCache json.RawMessage `json:"with_cache"`
-		}
-		if json.Unmarshal(raw, &has) != nil || has.Params == nil || has.WithCache == nil {
-			continue
-		}
+// readPoints returns the read-ahead points of the reference. What a point does
+// not say has its default. A point that cannot be read does not hide the others.
+func readPoints(objects []reference.Object) (points []*referencePoint) {
+	for _, o := range objects {
 		p := &referencePoint{Params: DefaultParams()}
-		p.err = json.Unmarshal(whole.ReplaceAll(raw, []byte("$1")), p)
+		p.err = o.Decode(p)
 		if p.err == nil && p.Seeds < 1 {
 			p.err = errors.New("a point has at least one seed")
 		}
-		p.ID = cmp.Or(has.ID, fmt.Sprintf("%s, point %d", name, i+1))
+		p.ID = o.ID
 		points = append(points, p)
 	}
-	return points, nil
+	return points
 }
 
 // Points with fields nobody knows and settings that no table has are read; a
 // broken one is told and hides no other; lists of other things have none.
 func TestDecodePoints(t *testing.T) {
-	points, err := decodePoints("x.json", []byte(`[
+	objects, err := reference.List("x.json", []byte(`[
 		{"id":"new","extra":1,"params":{"remote":2.0,"p":0.33,"m":3,"q":2,"ahead":3,"think":7.5,"node_cells":9,"colour":"red"},"seeds":2,"with_cache":1.0,"ratio":0.5},
 		{"params":{"ops":"many"},"with_cache":1},
-		{"work":{},"config":{}}]`))
-	if err != nil || len(points) != 2 {
-		t.Fatalf("%d points, %v; want 2", len(points), err)
+		{"work":{},"config":{}}]`), pointKeys...)
+	if err != nil || len(objects) != 2 {
+		t.Fatalf("%d points, %v; want 2", len(objects), err)
 	}
+	points := readPoints(objects)
 	p := points[0]
 	if _, _, err := meanRun(p); err != nil || p.Params.Ahead != 3 || p.Params.Wide != 108 {
 		t.Errorf("%+v: %v", p, err)
 	}
 	if points[1].err == nil || points[1].ID != "x.json, point 2" {
 		t.Errorf("a broken point reads as %+v", points[1])
-	}
-	if more, err := decodePoints("o.json", []byte(`{"a":1}`)); err != nil || len(more) != 0 {
-		t.Errorf("an object: %d points, %v", len(more), err)
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +12,7 @@ import (
 	"testing"
 
 	"gridbroker/forecast/sim/tree"
+	"gridbroker/testdata/reference"
 )
 
 // TestReferenceSchedules runs the job lists under reference/ of the directory
@@ -22,7 +21,7 @@ import (
 // those of trees are of one protocol and are counted as equal if the ratio of
 // jobs done is within 0.03 and the mean wait within 15 %.
 func TestReferenceSchedules(t *testing.T) {
-	files := schedules(t)
+	files := reference.Files(t, "-starts.csv")
 	good := 0
 	for _, file := range files {
 		same, all, err := compare(t, file)
@@ -34,24 +33,6 @@ func TestReferenceSchedules(t *testing.T) {
 		fmt.Printf("%s: %d of %d starts\n", filepath.Base(file), same, all)
 	}
 	fmt.Printf("metacomputer: %d of %d schedules\n", good, len(files))
-}
-
-// schedules returns the files of schedules.
-func schedules(t *testing.T) (files []string) {
-	t.Helper()
-	dir := filepath.Join(os.Getenv("GRID_TESTDATA"), "reference")
-	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(file, "-starts.csv") {
-			files = append(files, file)
-		}
-		return err
-	})
-	if os.Getenv("GRID_TESTDATA") == "" || errors.Is(err, fs.ErrNotExist) {
-		t.Skip("GRID_TESTDATA names no directory with reference/")
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // compare runs the jobs of a schedule and counts the starts that agree; the

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gridbroker/forecast/sim/tree"
+	"gridbroker/testdata/reference"
 )
 
 // outcome counts what became of the points of a group.
@@ -25,7 +26,7 @@ type outcome struct{ all, good, left int }
 // left out and said so: one of every kind has its turn first, the dearest come last.
 // GRID_LONG runs all points, however long it takes (go test -timeout 4h).
 func TestReferencePoints(t *testing.T) {
-	points := readPoints(t)
+	points := readPoints(reference.Objects(t, pointKeys...))
 	ctx, cancel := referenceContext(t)
 	defer cancel()
 	var mu sync.Mutex
