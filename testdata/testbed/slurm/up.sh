@@ -9,12 +9,14 @@
 # As root it installs what is missing from Debian's packages. Idempotent: when
 # it is up already, it says so and ends. State lives in
 # ${GRID_TESTBED_DIR:-/tmp/grid-testbed}/slurm; down.sh stops it.
-# Ports, all on 127.0.0.1: slurmctld 17801, slurmdbd 17802, MariaDB 17803,
-# sshd 17804, slurmd 17811-17818.
+# Ports, all on 127.0.0.1, unless GRID_TESTBED_SLURM_PORT names another first one:
+# slurmctld 17801, slurmdbd 17802, MariaDB 17803, sshd 17804, slurmd 17811-17818.
+# GRID_TESTBED_SLURM_MINJOBAGE is for how many seconds ended jobs are remembered.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
 st=$top/slurm
+base=${GRID_TESTBED_SLURM_PORT:-17801}
 dbd=1
 [ "${1:-}" != --no-accounting ] || dbd=
 missing=
@@ -49,7 +51,7 @@ if [ -n "$dbd" ]; then
   mariadb-install-db --no-defaults --user="$me" --datadir="$st/mysql/data" --skip-test-db \
     --auth-root-authentication-method=normal >"$st/log/mariadb-install.log" 2>&1
   setsid mariadbd --no-defaults --user="$me" --datadir="$st/mysql/data" --socket="$st/mysql/sock" \
-    --pid-file="$st/run/mariadbd.pid" --bind-address=127.0.0.1 --port=17803 \
+    --pid-file="$st/run/mariadbd.pid" --bind-address=127.0.0.1 --port=$((base + 2)) \
     --innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900 >"$st/log/mariadbd.log" 2>&1 </dev/null &
   for _ in $(seq 100); do [ -S "$st/mysql/sock" ] && break; sleep .1; done
   mariadb --no-defaults --socket="$st/mysql/sock" -u root <<SQL
@@ -65,11 +67,11 @@ AuthInfo=socket=$st/munge/sock
 CommunicationParameters=NoInAddrAny
 DbdHost=localhost
 DbdAddr=127.0.0.1
-DbdPort=17802
+DbdPort=$((base + 1))
 SlurmUser=$me
 StorageType=accounting_storage/mysql
 StorageHost=127.0.0.1
-StoragePort=17803
+StoragePort=$((base + 2))
 StorageUser=slurm
 StoragePass=$pw
 StorageLoc=slurm_acct_db
@@ -82,7 +84,7 @@ fi
 cat >"$st/slurm.conf" <<C
 ClusterName=gridtest
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=17801
+SlurmctldPort=$base
 SlurmUser=$me
 SlurmdUser=$me
 AuthType=auth/munge
@@ -112,14 +114,14 @@ PriorityWeightPartition=1000
 JobCompType=jobcomp/none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=2
-MinJobAge=300
+MinJobAge=${GRID_TESTBED_SLURM_MINJOBAGE:-300}
 MaxJobCount=50000
 MaxArraySize=1001
 KillWait=3
 GresTypes=gpu
-$([ -n "$dbd" ] && printf 'AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=17802\nAccountingStoragePass=%s/munge/sock\n' "$st")
-NodeName=n[1-7] NodeHostname=$host NodeAddr=127.0.0.1 Port=[17811-17817] CPUs=8 RealMemory=16000 TmpDisk=20000 Feature=debian12,VEE-Debian11 State=UNKNOWN
-NodeName=n8 NodeHostname=$host NodeAddr=127.0.0.1 Port=17818 CPUs=8 RealMemory=32000 TmpDisk=20000 Feature=debian12,bigmem Gres=gpu:2 State=UNKNOWN
+$([ -n "$dbd" ] && printf 'AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=%s\nAccountingStoragePass=%s/munge/sock\n' $((base + 1)) "$st")
+NodeName=n[1-7] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((base + 10))-$((base + 16))] CPUs=8 RealMemory=16000 TmpDisk=20000 Feature=debian12,VEE-Debian11 State=UNKNOWN
+NodeName=n8 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 17)) CPUs=8 RealMemory=32000 TmpDisk=20000 Feature=debian12,bigmem Gres=gpu:2 State=UNKNOWN
 PartitionName=short    Nodes=n[1-8] Default=YES MaxTime=01:00:00 DefaultTime=00:10:00 PriorityTier=10 State=UP
 PartitionName=long     Nodes=n[1-4] MaxTime=3-00:00:00 DefaultTime=12:00:00 MaxNodes=2 State=UP
 PartitionName=infinite Nodes=n8 MaxTime=INFINITE State=UP
@@ -146,7 +148,7 @@ ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/host"; ssh-keygen -q -t ecdsa -N '' -
 ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/id"; ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/id2"
 cp "$st/ssh/id.pub" "$st/ssh/authorized_keys"
 cat >"$st/ssh/sshd_config" <<C
-Port 17804
+Port $((base + 3))
 ListenAddress 127.0.0.1
 HostKey $st/ssh/host
 HostKey $st/ssh/host_ecdsa
@@ -164,11 +166,11 @@ Subsystem sftp internal-sftp
 C
 [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 "$(command -v sshd)" -f "$st/ssh/sshd_config" -E "$st/log/sshd.log"
-echo "[127.0.0.1]:17804 $(cut -d' ' -f1,2 "$st/ssh/host.pub")" >"$st/ssh/known_hosts"
+echo "[127.0.0.1]:$((base + 3)) $(cut -d' ' -f1,2 "$st/ssh/host.pub")" >"$st/ssh/known_hosts"
 cat >"$st/ssh/config" <<C
 Host gridlab
   HostName 127.0.0.1
-  Port 17804
+  Port $((base + 3))
   User $me
   IdentityFile $st/ssh/id
   IdentitiesOnly yes
