@@ -3,7 +3,9 @@ package jdl
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/jdl/classad"
@@ -85,17 +87,62 @@ var brokerOnly = []string{
 	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority",
 }
 
-// BrokerOnly are the warnings of a conversion about what the user wrote for
-// the broker and no other language has. What Requirements demand is in the
-// Demand; except names what the target does write.
+// carried are the attributes that become part of a description in another
+// language, or that have gone into making the job.
+var carried = []string{
+	"Type", "JobType", "JobName", "Executable", "Arguments", "StdInput", "StdOutput", "StdError", "Environment", "ExecutionEnvironment", "HLRLocation",
+	"InputSandbox", "InputSandboxBaseURI", "InputSandboxDestFileName", "ExecutableFiles", "OutputSandbox", "OutputSandboxDestURI",
+	"OutputSandboxBaseDestURI", "OutputData", "Prologue", "PrologueArguments", "Epilogue", "EpilogueArguments",
+	"CPUNumber", "NodeNumber", "SMPGranularity", "HostNumber", "WholeNodes", "GPUNumber", "WallTime", "CPUTime", "Memory", "VirtualMemory", "Disk",
+	"RunTimeEnvironment", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
+	"Parameters", "ParameterStart", "ParameterStep", "ParameterFactor", "ParameterValue", "Nodes", "NodeName", "File", "Description",
+	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount",
+}
+
+// BrokerOnly are the warnings of a conversion about what the user wrote and no
+// other language has: what a broker acts on, what has no effect anywhere, and
+// attributes of the user's own. What Requirements demand is in the Demand;
+// except names what the target does write.
 func (j *Job) BrokerOnly(except ...string) []*classad.Diagnostic {
 	var out []*classad.Diagnostic
+	silent := map[string]bool{}
+	for _, list := range [][]string{brokerOnly, carried, except} {
+		for _, name := range list {
+			silent[classad.Fold(name)] = true
+		}
+	}
+	say := func(name, why string) {
+		d := j.Loss(name, "", "left out: %s", why)
+		d.Severity = classad.Warning
+		out = append(out, d)
+	}
 	for _, name := range brokerOnly {
 		if j.Given(name) && !slices.Contains(except, name) {
-			d := j.Loss(name, "", "left out: only a broker acts on it")
-			d.Severity = classad.Warning
-			out = append(out, d)
+			say(name, "only a broker acts on it")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.given)) {
+		def := findAttr(key)
+		switch {
+		case silent[key] || strings.HasPrefix(key, "parameters.") || strings.HasPrefix(key, "parameterst") || strings.HasPrefix(key, "parameterf"):
+		case def == nil:
+			say(j.written(key), "no other language keeps attributes of your own")
+		case def.mode&isIgnored != 0:
+			say(def.name, "it has no effect here")
+		case key != "defaultrank" || classad.Unparse(j.DefaultRank) != gliteRank:
+			say(def.name, "no other language has it")
 		}
 	}
 	return out
+}
+
+// gliteRank is DefaultRank where nobody has written one.
+const gliteRank = "-other.GlueCEStateEstimatedResponseTime"
+
+// written is the name of an attribute as the text has it.
+func (j *Job) written(key string) string {
+	if a, ok := j.Ad.Attr(key); ok {
+		return a.Name
+	}
+	return key
 }

@@ -21,14 +21,14 @@ import (
 )
 
 func jdlConvertCmd(d *deps) *cobra.Command {
-	c := &converter{deps: d}
+	c := &converter{deps: d, said: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "convert --to adl|xrsl|sbatch|condor|json|jdl FILE",
 		Short: "Write a job description in another language",
-		Long: `Reads JDL, xRSL, ADL, JSON or an HTCondor submit description ("-": standard
-input; told apart by how they begin, unless --from names one) and writes the jobs in another language: adl (EMI-ES Activity
-Description Language, as A-REX takes it), xrsl (for arcsub), sbatch (a script for
-Slurm), condor (a submit description for HTCondor), json (the record of each job), jdl (everything filled in).
+		Long: `Reads JDL, xRSL, ADL, JSON, an HTCondor submit description or a script for Slurm
+("-": standard input; told apart by how they begin, unless --from names one) and
+writes the jobs in another language: adl (EMI-ES Activity Description Language, as
+A-REX takes it), xrsl (for arcsub), sbatch (a script for Slurm), condor (a submit description for HTCondor), json (the record of each job), jdl (everything filled in).
 
 What the other language cannot say is an error that names the attribute; with
 --lossy it is left out with a warning. What tells a broker what to do, as
@@ -45,8 +45,8 @@ them in order.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, condor, json or jdl")
-	f.StringVar(&c.from, "from", "", "`language` of FILE: jdl, xrsl, adl, json or condor")
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"jdl", "xrsl", "adl", "json", "condor"}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&c.from, "from", "", "`language` of FILE: jdl, xrsl, adl, json, condor or sbatch")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"jdl", "xrsl", "adl", "json", "condor", "sbatch"}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&c.out, "out", "", "write to this `file`, or for sbatch directory, instead of standard output")
 	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
 	f.BoolVar(&c.lossy, "lossy", false, "leave out what the other language cannot say, with a warning")
@@ -68,6 +68,7 @@ type converter struct {
 	to, from, out    string
 	stageIn, noFiles bool
 	lossy            bool
+	said             map[string]bool // warnings
 }
 
 func (c *converter) run(path string, d jdl.Dialect) error {
@@ -98,14 +99,14 @@ func (c *converter) read(path string, opts []jdl.Option) (*jdl.JobSet, error) {
 		return readJobFile(c.deps, path, opts...)
 	}
 	switch f := formats.Format(c.from); f {
-	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor:
+	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor, formats.Sbatch:
 		name, text, err := readText(c.deps, path)
 		if err != nil {
 			return nil, err
 		}
 		return formats.ParseJobsAs(f, name, text, append(jobOptions(c.deps, path), opts...)...)
 	}
-	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json or condor", c.from))
+	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json, condor or sbatch", c.from))
 }
 
 func (c *converter) write(text []byte) error {
@@ -122,13 +123,16 @@ func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 	switch c.to {
 	case "adl":
 		c.losses(set, adl.Losses, adl.Written)
-		return each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: c.lossy, Alone: true}) }, adl.Bulk)
+		for _, j := range set.Jobs {
+			c.warn(adl.Notes(j, filepath.Dir(abs(c.deps, j.File))))
+		}
+		return c.each(set, func(j *jdl.Job) ([]byte, error) { return adl.Write(j, adl.Options{Lossy: c.lossy, Alone: true}) }, adl.Bulk)
 	case "xrsl":
 		c.losses(set, xrsl.Losses, xrsl.Written)
-		return each(set, func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: c.lossy}) }, xrsl.Bulk)
+		return c.each(set, func(j *jdl.Job) ([]byte, error) { return xrsl.Write(j, xrsl.Options{Lossy: c.lossy}) }, xrsl.Bulk)
 	case "condor":
 		c.losses(set, condor.Losses, condor.Written)
-		return each(set, func(j *jdl.Job) ([]byte, error) { return condor.Write(j, condor.Options{Lossy: c.lossy}) }, condor.Bulk)
+		return c.each(set, func(j *jdl.Job) ([]byte, error) { return condor.Write(j, condor.Options{Lossy: c.lossy}) }, condor.Bulk)
 	case "json":
 		return toJSON(set)
 	case "jdl":
@@ -140,27 +144,36 @@ func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 // losses warns, each once, of what is left out: what a broker acts on, but for
 // what the language has a word for all the same, and what it cannot say.
 func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnostic, written func(*jdl.Job) []string) {
-	said := map[string]bool{}
 	for _, j := range set.Jobs {
 		out := j.BrokerOnly(written(j)...)
 		if c.lossy {
 			out = append(out, of(j)...)
 		}
-		for _, d := range out {
-			if text := d.Error(); !said[text] {
-				said[text] = true
-				fmt.Fprintf(c.env.Err, "grid: warning: %s\n", text)
-			}
+		c.warn(out)
+	}
+}
+
+// warn says each warning once.
+func (c *converter) warn(list []*classad.Diagnostic) {
+	for _, d := range list {
+		if text := d.Error(); !c.said[text] {
+			c.said[text] = true
+			fmt.Fprintf(c.env.Err, "grid: warning: %s\n", text)
 		}
 	}
 }
 
 // each writes every job, and joins them when there are several.
-func each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), join func(...[]byte) []byte) ([]byte, error) {
+func (c *converter) each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), join func(...[]byte) []byte) ([]byte, error) {
 	var texts [][]byte
 	for _, j := range set.Jobs {
 		if len(j.After) > 0 {
-			return nil, fmt.Errorf("%s: only JDL can say that a job waits for another one", j.Node)
+			d := j.Loss("Dependencies", "", "only JDL can say that %s waits for %s", j.Node, strings.Join(j.After, ", "))
+			if !c.lossy {
+				return nil, d
+			}
+			d.Severity = classad.Warning
+			c.warn([]*classad.Diagnostic{d})
 		}
 		text, err := write(j)
 		if err != nil {

@@ -217,9 +217,9 @@ func (a *adlIn) resources(b *jdl.Builder) {
 		}
 		b.Add("RunTimeEnvironment", jdl.JoinArgs(append([]string{tag}, rte.Options...)))
 	}
-	b.Number("Memory", res.Memory>>20)
-	b.Number("VirtualMemory", res.Virtual>>20)
-	b.Number("Disk", res.Disk>>10)
+	b.Number("Memory", ceil(res.Memory, 20))
+	b.Number("VirtualMemory", ceil(res.Virtual, 20))
+	b.Number("Disk", ceil(res.Disk, 10))
 	if res.Slots.Number > 1 {
 		b.Number("CPUNumber", int64(res.Slots.Number))
 	}
@@ -239,6 +239,9 @@ func (a *adlIn) resources(b *jdl.Builder) {
 	}
 	b.Access(strings.TrimSpace(res.Access))
 }
+
+// ceil is n in units of 2^shift, rounded up.
+func ceil(n int64, shift uint) int64 { return max(0, n>>shift) + min(1, max(0, n)&(1<<shift-1)) }
 
 func (a *adlIn) staging(b *jdl.Builder, program string) {
 	for _, f := range a.Staging.Inputs {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -36,6 +37,22 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	var out []*classad.Diagnostic
 	if j.Demand.GPUs > 0 {
 		out = append(out, j.Loss("GPUNumber", "ask for a queue or a runtime environment that has them", "ADL cannot ask for GPUs"))
+	}
+	return out
+}
+
+// Notes are what an ADL of the job leaves to whoever submits it: local files that
+// do not lie under their own names in dir, beside the description, for ADL does
+// not say where they are.
+func Notes(j *jdl.Job, dir string) []*classad.Diagnostic {
+	var out []*classad.Diagnostic
+	for _, f := range j.InputSandbox {
+		if f.IsURL() || f.Text != "" || f.Source == filepath.Join(dir, f.Name) {
+			continue
+		}
+		d := j.Loss("InputSandbox", "lay it beside the description under that name", "ADL calls %s %s, and does not say where it is", f.Source, f.Name)
+		d.Severity = classad.Warning
+		out = append(out, d)
 	}
 	return out
 }

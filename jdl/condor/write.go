@@ -32,6 +32,12 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	lose(d.Queue != "", "Queue", "", "HTCondor has no queues")
 	lose(j.Prologue != "", "Prologue", "run it in a script of your own", "a submit description has one program")
 	lose(j.Epilogue != "", "Epilogue", "run it in a script of your own", "a submit description has one program")
+	for _, f := range j.InputSandbox {
+		lose(f.Name != path.Base(f.Source) && f.Name != j.Executable, "InputSandboxDestFileName", "name the files as the job wants them", "HTCondor cannot give %s the name %s on the node", f.Source, f.Name)
+	}
+	for _, f := range j.OutputSandbox {
+		lose(f.DestURL != "", "OutputSandboxDestURI", "", "HTCondor cannot send %s alone to %s: it comes back", f.Name, f.DestURL)
+	}
 	return out
 }
 
@@ -91,9 +97,9 @@ func (w *writer) file(s string) string {
 // for.
 func Written(j *jdl.Job) []string {
 	if j.RetryAnyExit {
-		return []string{"RetryCount", "RetryOnExit"}
+		return []string{Kept, "RetryCount", "RetryOnExit"}
 	}
-	return nil
+	return []string{Kept}
 }
 
 // Write writes the job as a submit description that queues it once. Memory is
@@ -158,8 +164,6 @@ func (w *writer) files(j *jdl.Job) {
 	stdin := j.StdInput
 	for _, f := range j.InputSandbox {
 		switch {
-		case f.Name != path.Base(f.Source) && f.Name != j.Executable:
-			w.fail("file %s: HTCondor cannot give it the name %s on the node", f.Source, f.Name)
 		case f.Name == j.StdInput:
 			stdin = f.Source
 		case f.Name != j.Executable:
@@ -169,8 +173,6 @@ func (w *writer) files(j *jdl.Job) {
 	all := false
 	for _, f := range j.OutputSandbox {
 		switch {
-		case f.DestURL != "":
-			w.fail("HTCondor cannot send %s alone to %s", f.Name, f.DestURL)
 		case f.IsPattern():
 			all = true // without a list all new files come back
 		case f.Name != j.StdOutput && f.Name != j.StdError:

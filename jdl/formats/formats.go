@@ -1,5 +1,6 @@
 // Package formats reads descriptions of jobs in any language: JDL, xRSL, ADL,
-// JSON and HTCondor's submit descriptions, told apart by how they begin.
+// JSON, HTCondor's submit descriptions and Slurm's scripts, told apart by how they
+// begin.
 package formats
 
 import (
@@ -10,6 +11,7 @@ import (
 	"gridbroker/jdl/adl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/condor"
+	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
 )
 
@@ -24,11 +26,13 @@ const (
 	JSON Format = "json"
 
 	Condor Format = "condor"
+	Sbatch Format = "sbatch"
 )
 
 // Detect tells the language of a description by its first character that is
 // not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON; of the
-// others a text with a queue statement is HTCondor's, the rest JDL.
+// others a script with options for sbatch is Slurm's, a text with a queue
+// statement HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
 	const blanks = " \t\r\n\v\f"
 	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
@@ -48,6 +52,9 @@ func Detect(src []byte) Format {
 	case '{':
 		return JSON
 	}
+	if sbatch.Looks(src) {
+		return Sbatch
+	}
 	if condor.Looks(src) {
 		return Condor
 	}
@@ -56,7 +63,8 @@ func Detect(src []byte) Format {
 
 // ParseJobs reads a description of any number of jobs: what jdl.ParseJobs
 // reads, several requests in xRSL, several ActivityDescriptions in ADL, an
-// object or a list of objects in JSON, a submit description of HTCondor. file is the name used in messages. The
+// object or a list of objects in JSON, a submit description of HTCondor, a script for
+// Slurm. file is the name used in messages. The
 // error is a *classad.Diagnostic, or several joined.
 func ParseJobs(file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
 	return ParseJobsAs(Detect(src), file, src, opts...)
@@ -90,6 +98,8 @@ func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) 
 		return xrsl.Read(file, src, warn)
 	case ADL:
 		return adl.Read(file, src, warn)
+	case Sbatch:
+		return sbatch.Read(file, src, warn)
 	case Condor:
 		return condor.Read(file, src, warn)
 	}

@@ -12,13 +12,18 @@ const deployed = "VEE-"
 // split parts the job's runtime environments into those the script enters and those it cannot ask for.
 func split(j *jdl.Job) (entered, other []string) {
 	for _, tag := range j.Demand.RuntimeEnvironments {
-		if len(tag) > len(deployed) && strings.EqualFold(tag[:len(deployed)], deployed) && jdl.ParseEnvironmentWish(tag).Op == "" {
+		if isDeployed(tag) && jdl.ParseEnvironmentWish(tag).Op == "" {
 			entered = append(entered, tag)
 		} else {
 			other = append(other, tag)
 		}
 	}
 	return entered, other
+}
+
+// isDeployed reports whether a tag is that of an environment a cluster deploys.
+func isDeployed(tag string) bool {
+	return len(tag) > len(deployed) && strings.EqualFold(tag[:len(deployed)], deployed)
 }
 
 // enter finds which of the tags is an environment of the node. The job's programs run inside by grid-launch, the

@@ -1,4 +1,4 @@
-// Package sbatch writes jobs as scripts for Slurm.
+// Package sbatch reads and writes scripts for Slurm.
 package sbatch
 
 import (
@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // Losses are what the job asks for and a script cannot say. A limit of CPU
-// time is none where one of wall time is at most as long.
+// time is implied by one of wall time that is at least as long.
 func Losses(j *jdl.Job) []*classad.Diagnostic {
 	var out []*classad.Diagnostic
 	d := j.Demand
@@ -35,6 +35,16 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	}
 	if _, other := split(j); len(other) > 0 {
 		out = append(out, j.Loss("RunTimeEnvironment", "load the software in the job's own script", "Slurm does not know %s", strings.Join(other, ", ")))
+	}
+	for _, f := range j.InputSandbox {
+		if f.IsURL() {
+			out = append(out, j.Loss("InputSandbox", "fetch it in the job's own script", "a Slurm script cannot fetch %s", f.Source))
+		}
+	}
+	for _, f := range j.OutputSandbox {
+		if f.DestURL != "" {
+			out = append(out, j.Loss("OutputSandboxDestURI", "send it in the job's own script", "a Slurm script cannot send %s to %s", f.Name, f.DestURL))
+		}
 	}
 	return out
 }
@@ -165,18 +175,13 @@ func (w *sbatchWriter) files() {
 	var dirs, programs []string
 	for _, f := range j.InputSandbox {
 		if f.IsURL() {
-			w.fail("a Slurm script cannot fetch %s", f.Source)
+			continue // told by Losses
 		}
 		if dir := path.Dir(f.Name); w.opt.StageIn && dir != "." {
 			dirs = append(dirs, w.quote(dir))
 		}
 		if f.Executable {
 			programs = append(programs, w.quote(f.Name))
-		}
-	}
-	for _, f := range j.OutputSandbox {
-		if f.DestURL != "" {
-			w.fail("a Slurm script cannot send %s to %s", f.Name, f.DestURL)
 		}
 	}
 	for _, name := range []string{j.StdOutput, j.StdError} {
@@ -190,6 +195,9 @@ func (w *sbatchWriter) files() {
 	}
 	if w.opt.StageIn {
 		for _, f := range j.InputSandbox {
+			if f.IsURL() {
+				continue
+			}
 			w.line("cp --", w.quote(f.Source), w.quote(f.Name))
 		}
 	}

@@ -1,0 +1,164 @@
+package sbatch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
+
+// Looks reports whether a text is a script for Slurm: it begins with #! and
+// has a line of options.
+func Looks(src []byte) bool {
+	if !strings.HasPrefix(string(src[:min(len(src), 2)]), "#!") {
+		return false
+	}
+	for line := range strings.Lines(string(src[:min(len(src), 1<<20)])) {
+		if isOptions(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOptions reports whether a line has options for sbatch.
+func isOptions(line string) bool {
+	rest, ok := strings.CutPrefix(line, "#SBATCH")
+	return ok && strings.TrimLeft(rest, " \t") != rest
+}
+
+// option is one option of a script, by its long name.
+type option struct {
+	name, value string
+	pos         classad.Pos
+}
+
+// shorts are the long names of sbatch's short options that have a value.
+var shorts = map[byte]string{
+	'A': "account", 'a': "array", 'b': "begin", 'B': "extra-node-info", 'C': "constraint", 'c': "cpus-per-task", 'd': "dependency", 'D': "chdir",
+	'e': "error", 'F': "nodefile", 'G': "gpus", 'i': "input", 'J': "job-name", 'L': "licenses", 'm': "distribution", 'M': "clusters", 'N': "nodes",
+	'n': "ntasks", 'o': "output", 'p': "partition", 'q': "qos", 'S': "core-spec", 't': "time", 'w': "nodelist", 'x': "exclude",
+}
+
+// flags are the options without a value, short ones by their long name.
+var flags = map[string]string{
+	"H": "hold", "h": "help", "I": "immediate", "k": "no-kill", "O": "overcommit", "Q": "quiet", "s": "oversubscribe", "v": "verbose", "W": "wait",
+	"contiguous": "", "hold": "", "ignore-pbs": "", "no-requeue": "", "overcommit": "", "parsable": "", "quiet": "", "reboot": "", "requeue": "",
+	"spread-job": "", "test-only": "", "use-min-nodes": "", "verbose": "", "wait": "", "exclusive": "", "oversubscribe": "", "propagate": "",
+	"get-user-env": "", "kill-on-invalid-dep": "", "no-kill": "", "nice": "",
+}
+
+// script is a text taken apart: the options that sbatch reads, which stand above
+// the first command.
+type script struct {
+	options []option
+	ignored []classad.Pos // lines of options that sbatch does not read
+	body    []line        // the commands
+}
+
+type line struct {
+	text string
+	pos  classad.Pos
+}
+
+var wordsOf = regexp.MustCompile(`(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+`)
+
+// parse takes a script apart. The error is that of a line of options which sbatch
+// would refuse.
+func parse(src string) (script, error) {
+	var s script
+	n := 0
+	for text := range strings.Lines(src) {
+		n++
+		text = strings.TrimRight(text, "\r\n")
+		at := classad.Pos{Line: n, Col: 1}
+		switch trimmed := strings.TrimSpace(text); {
+		case isOptions(text) && len(s.body) > 0:
+			s.ignored = append(s.ignored, at)
+		case isOptions(text):
+			if err := s.take(text, n); err != nil {
+				return s, err
+			}
+		case trimmed != "" && trimmed[0] != '#':
+			s.body = append(s.body, line{text, at})
+		}
+	}
+	return s, nil
+}
+
+// optionError is what is wrong with an option, and where.
+type optionError struct {
+	pos classad.Pos
+	msg string
+}
+
+func (e *optionError) Error() string { return e.msg }
+
+// take reads the options of one line; a # ends them.
+func (s *script) take(text string, n int) error {
+	const head = len("#SBATCH")
+	var words []option
+	for _, at := range wordsOf.FindAllStringIndex(text[head:], -1) {
+		word := text[head+at[0] : head+at[1]]
+		if strings.HasPrefix(word, "#") {
+			break
+		}
+		words = append(words, option{value: unquote(word), pos: classad.Pos{Line: n, Col: head + at[0] + 1}})
+	}
+	for i := 0; i < len(words); i++ {
+		o, needs, err := named(words[i])
+		if err != nil {
+			return err
+		}
+		if needs {
+			if i++; i >= len(words) {
+				return &optionError{o.pos, "--" + o.name + " wants a value"}
+			}
+			o.value = words[i].value
+		}
+		s.options = append(s.options, o)
+	}
+	return nil
+}
+
+// named reads the name of an option, and whether its value is the next word.
+func named(w option) (o option, needsValue bool, err error) {
+	word := w.value
+	switch {
+	case strings.HasPrefix(word, "--"):
+		name, value, has := strings.Cut(word[2:], "=")
+		_, flag := flags[name]
+		return option{name, value, w.pos}, !has && !flag, nil
+	case strings.HasPrefix(word, "-") && len(word) > 1:
+		if name := shorts[word[1]]; name != "" {
+			return option{name, strings.TrimPrefix(word[2:], "="), w.pos}, len(word) == 2, nil
+		}
+		if name := flags[word[1:]]; name != "" {
+			return option{name, "", w.pos}, false, nil
+		}
+	case word == "hetjob" || word == "packjob":
+		return w, false, &optionError{w.pos, word + ": heterogeneous jobs are not supported: describe a collection"}
+	}
+	return w, false, &optionError{w.pos, fmt.Sprintf("%q is no option of sbatch", word)}
+}
+
+// unquote takes quotes and backslashes off a word.
+func unquote(word string) string {
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(word); i++ {
+		switch c := word[i]; {
+		case c == '\\' && quote != '\'' && i+1 < len(word):
+			i++
+			b.WriteByte(word[i])
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

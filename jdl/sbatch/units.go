@@ -1,0 +1,139 @@
+package sbatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/jdl"
+)
+
+// parseTime reads a time as sbatch has it: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes and
+// days-hours:minutes:seconds. 0 is no limit.
+func parseTime(s string) (time.Duration, error) {
+	wrong := fmt.Errorf("%q is no time: minutes, hours:minutes:seconds or days-hours", s)
+	switch strings.ToLower(s) {
+	case "unlimited", "infinite":
+		return 0, nil
+	}
+	days, rest, ok := strings.Cut(s, "-")
+	if !ok {
+		days, rest = "0", s
+	}
+	parts := strings.Split(rest, ":")
+	units := []time.Duration{time.Hour, time.Minute, time.Second}
+	switch {
+	case len(parts) > 3:
+		return 0, wrong
+	case !ok && len(parts) < 3:
+		units = units[1:]
+	}
+	sum, err := strconv.ParseUint(days, 10, 16)
+	length := time.Duration(sum) * 24 * time.Hour
+	for i, p := range parts {
+		n, e := strconv.ParseUint(p, 10, 31)
+		if err != nil || e != nil || n > 1<<24 {
+			return 0, wrong
+		}
+		length += time.Duration(n) * units[i]
+	}
+	return length, nil
+}
+
+// parseMemory reads a size as sbatch has it, in MB: a number, or one with K, M,
+// G or T. 0 is all that the node has.
+func parseMemory(s string) (mb int64, err error) {
+	mb, ok := jdl.ParseSize(s)
+	if !ok {
+		return 0, fmt.Errorf("%q is no size: a number of MB, or one with K, M, G or T", s)
+	}
+	return mb, nil
+}
+
+// parseCount reads a whole number of at least 1.
+func parseCount(s string) (int64, error) {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no number", s)
+	}
+	return int64(n), nil
+}
+
+// parseNodes reads a number of nodes, or the least of a range.
+func parseNodes(s string) (n int64, ranged bool, err error) {
+	low, _, ranged := strings.Cut(s, "-")
+	n, err = parseCount(low)
+	return n, ranged, err
+}
+
+// gpus reads a number of GPUs: "2", "a100:2", "a100"; of several kinds their
+// sum. kind is whether a kind is named.
+func gpus(s string) (n int64, kind bool, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		at := strings.LastIndexByte(part, ':')
+		count := part[at+1:]
+		kind = kind || at >= 0
+		if count != "" && (count[0] < '0' || count[0] > '9') {
+			n, kind = n+1, true
+			continue
+		}
+		one, err := parseCount(count)
+		if err != nil {
+			return 0, kind, err
+		}
+		n += one
+	}
+	return n, kind, nil
+}
+
+// generic parts --gres: the GPUs in it, as gpus reads them, and what else it names.
+func generic(s string) (gpu, other []string) {
+	for part := range strings.SplitSeq(s, ",") {
+		name, rest, _ := strings.Cut(part, ":")
+		switch {
+		case strings.TrimPrefix(name, "gres/") != "gpu":
+			other = append(other, part)
+		case rest == "":
+			gpu = append(gpu, "1")
+		default:
+			gpu = append(gpu, rest)
+		}
+	}
+	return gpu, other
+}
+
+// maxTasks is how many tasks an array may have.
+const maxTasks = 100_000
+
+// tasks reads the indexes of an array: "0-15", "1,3,5-7", "0-15:4", each with
+// "%4" behind it for how many run at once. least and most are those of all.
+func tasks(s string) (list []int64, limit string, err error) {
+	wrong := fmt.Errorf("%q is no array of tasks: 0-15, 1,3,5-7 or 0-15:4", s)
+	text, limit, _ := strings.Cut(s, "%")
+	for part := range strings.SplitSeq(text, ",") {
+		span, by, stepped := strings.Cut(part, ":")
+		low, high, ranged := strings.Cut(span, "-")
+		a, err := strconv.ParseUint(low, 10, 31)
+		b, c, step := a, error(nil), uint64(1)
+		if ranged {
+			b, c = strconv.ParseUint(high, 10, 31)
+		}
+		if stepped {
+			if step, _ = strconv.ParseUint(by, 10, 31); step == 0 {
+				return nil, "", wrong
+			}
+		}
+		if err != nil || c != nil || b < a {
+			return nil, "", wrong
+		}
+		if (b-a)/step >= maxTasks || len(list)+int((b-a)/step) >= maxTasks {
+			return nil, "", fmt.Errorf("%q has more than %d tasks", s, maxTasks)
+		}
+		for i := a; i <= b; i += step {
+			list = append(list, int64(i))
+		}
+	}
+	return list, limit, nil
+}
