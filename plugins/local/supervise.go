@@ -157,6 +157,7 @@ func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int
 	if err := cmd.Start(); err != nil {
 		return 0, &startError{st, err}
 	}
+	used := watchMemory(cmd.Process.Pid)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
@@ -164,9 +165,10 @@ func (sv *supervisor) step(ctx context.Context, st step, std *streams) (exit int
 	case <-ctx.Done():
 		killDescendants(killGrace)
 		<-ended
+		sv.account(cmd.ProcessState, used)
 		return 0, context.Cause(ctx)
 	}
-	sv.account(cmd.ProcessState)
+	sv.account(cmd.ProcessState, used)
 	return sv.exitCode(st, cmd.ProcessState, err)
 }
 
@@ -182,13 +184,15 @@ func (sv *supervisor) exitCode(st step, ps *os.ProcessState, err error) (int, er
 	return ps.ExitCode(), sv.notRun(st)
 }
 
-func (sv *supervisor) account(ps *os.ProcessState) {
+// account adds what a program used.
+func (sv *supervisor) account(ps *os.ProcessState, used *memory) {
 	if ps == nil {
+		used.end(0)
 		return
 	}
 	sv.status.CPU += ps.UserTime() + ps.SystemTime()
 	if ru, ok := ps.SysUsage().(*syscall.Rusage); ok {
-		sv.status.MaxRSS = max(sv.status.MaxRSS, residentKB(ru))
+		sv.status.MaxRSS = max(sv.status.MaxRSS, used.end(residentKB(ru)))
 	}
 }
 

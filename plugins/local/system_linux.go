@@ -86,3 +86,31 @@ func killTagged(id string) {
 		}
 	}
 }
+
+// peakKB is the most memory that a process had since it became its program, in
+// kB, from /proc; 0: it is over.
+func peakKB(pid string) int64 {
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\nVmHWM:"))
+	line, _, _ := bytes.Cut(rest, []byte("kB"))
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+	return n
+}
+
+func peakOf(pid int) int64 { return peakKB(strconv.Itoa(pid)) }
+
+// childrenOf are the processes that a process's first thread has started.
+func childrenOf(pid int) []int {
+	id := strconv.Itoa(pid)
+	text, _ := os.ReadFile("/proc/" + id + "/task/" + id + "/children")
+	var pids []int
+	for _, word := range bytes.Fields(text) {
+		if n, err := strconv.Atoi(string(word)); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
