@@ -24,7 +24,7 @@ type adlIn struct {
 		Environment []adlVariable `xml:"Environment"`
 		Pre         []adlProgram  `xml:"PreExecutable"`
 		Post        []adlProgram  `xml:"PostExecutable"`
-		Rerun       int           `xml:"Rerun"`
+		Rerun       *int64        `xml:"Rerun"`
 		Other       []xmlName     `xml:",any"`
 	} `xml:"Application"`
 	Resources struct {
@@ -131,7 +131,9 @@ func (a *adlIn) ad(pos classad.Pos, tell teller) *classad.Ad {
 	}
 	hook(&b, "Prologue", a.App.Pre)
 	hook(&b, "Epilogue", a.App.Post)
-	b.Number("RetryCount", int64(a.App.Rerun))
+	if a.App.Rerun != nil {
+		b.Set("RetryCount", classad.IntValue(*a.App.Rerun))
+	}
 	a.resources(&b)
 	a.staging(&b, program)
 	a.unused(tell)

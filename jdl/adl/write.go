@@ -86,7 +86,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 		return nil, err
 	}
 	if doc.Application = app; o.Alone && j.Given("RetryCount") {
-		doc.Application.Rerun = j.RetryCount
+		doc.Application.Rerun = &j.RetryCount
 	}
 	if doc.Resources = resources(j, o); o.Alone {
 		doc.Resources.wish(j)
@@ -139,7 +139,7 @@ type adlApplication struct {
 	Output      string        `xml:"Output,omitempty"`
 	Error       string        `xml:"Error,omitempty"`
 	Environment []adlVariable `xml:"Environment"`
-	Rerun       int           `xml:"Rerun,omitempty"`
+	Rerun       *int          `xml:"Rerun"`
 }
 
 type adlRTE struct {

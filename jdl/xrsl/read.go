@@ -195,7 +195,7 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 		if n > maxRerun {
 			r.fail(rel.pos, "rerun is at most %d", maxRerun)
 		}
-		r.b.Number("RetryCount", n)
+		r.b.Set("RetryCount", classad.IntValue(n))
 	default:
 		return false
 	}

@@ -72,7 +72,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	w.demand(d)
 	w.wishes(j)
 	if j.Given("RetryCount") {
-		w.number("rerun", int64(min(j.RetryCount, maxRerun)))
+		w.texts("rerun", fmt.Sprint(min(j.RetryCount, maxRerun)))
 	}
 	return []byte(w.b.String()), nil
 }
