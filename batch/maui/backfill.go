@@ -47,6 +47,7 @@ func contains(list []string, s string) bool {
 func (f *filling) fill(j *job) bool {
 	list, ok := f.selectNodes(j, f.part, f.nodes, false)
 	if !ok || !f.tryStart(j, list) {
+		f.takeBack()
 		return false
 	}
 	j.backfill = f.Config.Backfill == "PREEMPT"
@@ -104,7 +105,8 @@ func (f *filling) bestFit(list []*job) {
 			if f.Config.worth(j) <= best {
 				continue
 			}
-			if _, ok := f.selectNodes(j, f.part, f.nodes, false); !ok || !f.within(j, f.hard, limitsActive) {
+			_, ok := f.selectNodes(j, f.part, f.nodes, false)
+			if f.takeBack(); !ok || !f.within(j, f.hard, limitsActive) {
 				list[i] = nil
 				continue
 			}

@@ -29,6 +29,10 @@ func (r *choice) selectAll(hard bool) (list []*job) {
 			r.release(j)
 		case j.procs > r.procs:
 			r.deferJob(j)
+		case j.State == JobSuspended: // waits for its own nodes, whatever else waits
+			if r.within(j, hard, limitsActive|limitsSystem) {
+				list = append(list, j)
+			}
 		case !j.wanted && !r.within(j, hard, limitsActive|limitsIdle|limitsSystem): // who has a reservation waits by right
 			if hard && r.Config.Accrual != "ALWAYS" {
 				j.since = r.now

@@ -14,6 +14,7 @@ type run struct {
 	*desk
 	*choice
 	actions []Action
+	moved   []moved // for the job that is being placed; the last actions
 }
 
 // newRun takes in what the resource manager said.
@@ -106,10 +107,11 @@ func (r *run) walk(list []*job, p *part) {
 			}
 		}
 		if r.within(j, false, limitsActive) {
-			if list, ok := r.selectNodes(j, p, nil, r.Config.Backfill == "PREEMPT"); ok {
-				if r.tryStart(j, list) {
-					continue
-				}
+			list, ok := r.selectNodes(j, p, nil, r.Config.Backfill == "PREEMPT")
+			if ok && r.tryStart(j, list) {
+				continue
+			}
+			if r.takeBack(); ok {
 				j.earliest = r.now + 1
 			}
 		}
@@ -135,6 +137,7 @@ func (r *run) tryStart(j *job, list []placed) bool {
 // start starts a job.
 func (r *run) start(j *job, tasks []placed) {
 	r.release(j)
+	r.moved = nil
 	a := Action{Verb: "STARTJOB", Job: j.ID, TaskList: taskNames(tasks)}
 	r.actions = append(r.actions, a)
 	j.State, j.Started = JobRunning, r.now
@@ -209,6 +212,7 @@ func (r *run) startReserved(list []*job) {
 			if found, ok := r.selectNodes(j, p, nil, j.preemptor); ok && j.mayUse(p) && r.tryStart(j, found) {
 				break
 			}
+			r.takeBack()
 		}
 	}
 }

@@ -126,13 +126,15 @@ func (r *ranking) credential(j *job) float64 {
 // resources: what the job asks for.
 func (r *ranking) resources(j *job) float64 {
 	w, sum := &r.Config.Weights, 0.0
-	for name, x := range map[string]float64{
-		"NODE": float64(j.Nodes), "PROC": float64(j.Tasks * j.each.procs), "MEM": float64(j.Tasks * j.each.mem),
-		"SWAP": float64(j.Tasks * j.each.swap), "DISK": float64(j.Tasks * j.each.disk),
-		"PS": float64(j.Tasks * j.each.procs * j.Limit), "WALLTIME": float64(j.Limit),
+	for _, of := range [...]struct { // always in the same order: sums of fractions depend on it
+		name   string
+		amount int64
+	}{
+		{"NODE", j.Nodes}, {"PROC", j.Tasks * j.each.procs}, {"MEM", j.Tasks * j.each.mem}, {"SWAP", j.Tasks * j.each.swap},
+		{"DISK", j.Tasks * j.each.disk}, {"PS", j.Tasks * j.each.procs * j.Limit}, {"WALLTIME", j.Limit},
 	} {
-		if w.Sub[name] != 0 {
-			sum += w.value(name, x, 0)
+		if w.Sub[of.name] != 0 {
+			sum += w.value(of.name, float64(of.amount), 0)
 		}
 	}
 	if uses := r.active[owner{ownerUser, j.User}]; uses != nil {

@@ -129,26 +129,36 @@ func FuzzReadConfig(f *testing.F) {
 	})
 }
 
-// BenchmarkIterate is an iteration over 1,000 nodes, all of them busy, and
-// 10,000 waiting jobs.
+// BenchmarkIterate is an iteration over 1,000 nodes and 10,000 waiting jobs: all
+// nodes in use and jobs of up to 256 processors; all nodes free, or in use, and
+// jobs of up to 8.
 func BenchmarkIterate(b *testing.B) {
-	for _, depth := range []int{1, 100} {
-		b.Run(fmt.Sprint("depth-", depth), func(b *testing.B) {
-			c, _, err := ReadConfig(strings.NewReader(fmt.Sprintf("RESERVATIONDEPTH[0] %d\nMAXIJOB 20000", depth)))
+	for _, c := range []struct {
+		name   string
+		depth  int
+		free   bool
+		widest int64
+	}{{"depth-1", 1, false, 256}, {"depth-100", 100, false, 256}, {"narrow", 1, false, 8}, {"free", 1, true, 8}} {
+		b.Run(c.name, func(b *testing.B) {
+			config, _, err := ReadConfig(strings.NewReader(fmt.Sprintf("RESERVATIONDEPTH[0] %d", c.depth)))
 			if err != nil {
 				b.Fatal(err)
 			}
-			nodes, jobs := busy(1000, 10000)
-			before := cpu(b)
+			nodes, jobs := busy(1000, 10000, c.widest)
+			if c.free {
+				jobs = jobs[1000:]
+			}
+			before, actions := cpu(b), 0
 			for b.Loop() {
-				New(c).Iterate(1_000_000, nodes, jobs)
+				actions = len(New(config).Iterate(1_000_000, nodes, jobs))
 			}
 			b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(actions), "starts")
 		})
 	}
 }
 
-func busy(count, waiting int) (nodes []Node, jobs []Job) {
+func busy(count, waiting int, widest int64) (nodes []Node, jobs []Job) {
 	for i := range count {
 		n := Node{Name: fmt.Sprintf("n%04d", i), Procs: 16, Memory: 64 << 10, Classes: map[string]int64{"batch": 16}, State: NodeRunning}
 		nodes = append(nodes, n)
@@ -160,7 +170,7 @@ func busy(count, waiting int) (nodes []Node, jobs []Job) {
 		}
 	}
 	for i := range waiting {
-		jobs = append(jobs, Job{ID: fmt.Sprint("w", i), User: fmt.Sprint("u", i%97), Group: "g", Class: "batch", Tasks: int64(1 + i*31%256),
+		jobs = append(jobs, Job{ID: fmt.Sprint("w", i), User: fmt.Sprint("u", i%97), Group: "g", Class: "batch", Tasks: 1 + int64(i)*31%widest,
 			Limit: 600 + int64(i*7919%80000), Queued: 900_000 + int64(i)})
 	}
 	return nodes, jobs
