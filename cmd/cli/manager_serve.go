@@ -88,9 +88,8 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err != nil {
 		return err
 	}
-	rules := managers.Rules{
-		Pool: true, Silent: true, MaxHops: 100, Interval: f.interval.Milliseconds(), MaxAge: f.maxAge.Milliseconds(),
-	}
+	rules := managers.Serving()
+	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
 	manager, err := daemon.New(ctx, daemon.Config{
 		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
 		Client: daemon.Client(cfg), Beat: f.beat, Log: daemonLog(d),

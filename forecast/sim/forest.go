@@ -9,8 +9,8 @@ import (
 	"gridbroker/forecast/managers"
 )
 
-// forest is the tree of managers over the sites: the managers' own code, with
-// links of the scenario's latency.
+// forest is the tree of managers over the sites: the managers' own code with
+// the rules of those that serve, and links of the scenario's latency.
 type forest struct {
 	*grid
 	managers []*managers.Manager // sites first, then domains
@@ -18,8 +18,10 @@ type forest struct {
 	links    []map[int]managers.Neighbour
 	posts    posts
 	count    int
-	inFlight []int // by site: processors of jobs that are assigned and not yet in its queue
-	stale    []bool
+	lengths  []int  // by manager: jobs that wait there
+	waiting  int    // jobs that wait anywhere
+	events   alarms // of sites
+	ticks    alarms // of managers
 }
 
 // post is a message on its way.
@@ -52,10 +54,12 @@ func (p *posts) Pop() any {
 const fanout = 4
 
 func newForest(g *grid) *forest {
-	f := &forest{grid: g, inFlight: make([]int, len(g.sites)), stale: make([]bool, len(g.sites))}
-	rules := managers.Rules{Mark: managers.MarkAck, MaxAge: 24 * 3600}
+	f := &forest{grid: g}
+	rules := managers.Serving()
+	rules.Interval, rules.MaxAge = 1, 24*3600
 	for _, c := range g.sites {
 		f.add(managers.NewManager(rules, managers.Resources{CPUs: c.Procs}))
+		f.events.set(f.events.add(), 0)
 	}
 	level := make([]int, len(g.sites))
 	for i := range level {
@@ -85,6 +89,8 @@ func (f *forest) add(m *managers.Manager) int {
 	f.managers = append(f.managers, m)
 	f.peers = append(f.peers, nil)
 	f.links = append(f.links, map[int]managers.Neighbour{})
+	f.lengths = append(f.lengths, 0)
+	f.ticks.add()
 	return len(f.managers) - 1
 }
 
@@ -93,29 +99,17 @@ func (f *forest) link(at, to int, role managers.Role) {
 	f.peers[at] = append(f.peers[at], to)
 }
 
-// wake is the next message or event at a site.
+// wake is the next message, interval or event at a site; where no job waits
+// sites are looked at when the next one comes.
 func (f *forest) wake() int64 {
-	at := int64(never)
+	at := f.ticks.next()
 	if len(f.posts) > 0 {
-		at = f.posts[0].at
+		at = min(at, f.posts[0].at)
 	}
-	if f.waiting() == 0 && len(f.posts) == 0 {
-		return never
-	}
-	for _, c := range f.sites {
-		at = min(at, c.next())
-	}
-	if at == never { // jobs that nothing will ever start
-		return never
+	if f.waiting > 0 {
+		at = min(at, f.events.next())
 	}
 	return max(at, f.now)
-}
-
-func (f *forest) waiting() (n int) {
-	for _, m := range f.managers {
-		n += m.Len()
-	}
-	return n
 }
 
 func (f *forest) arrive(_ context.Context, number int) error {
@@ -138,6 +132,9 @@ func (f *forest) turn(context.Context) error {
 	if err := f.look(); err != nil {
 		return err
 	}
+	for who, ok := f.ticks.due(f.now); ok; who, ok = f.ticks.due(f.now) {
+		f.apply(who, f.managers[who].Tick(f.now))
+	}
 	for len(f.posts) > 0 && f.posts[0].at <= f.now {
 		p := heap.Pop(&f.posts).(post)
 		if out, err := f.managers[p.to].Handle(f.now, f.links[p.to][p.from], p.message); err == nil {
@@ -147,17 +144,18 @@ func (f *forest) turn(context.Context) error {
 	return nil
 }
 
-// look lets sites advance and tells their managers what is free, as their agents do.
+// struck lets a site be looked at to which something has happened.
+func (f *forest) struck(c *site) { f.events.set(c.number, f.now) }
+
+// look lets the sites advance at which something happens and tells their
+// managers what is free, as their agents do.
 func (f *forest) look() error {
-	for i, c := range f.sites {
-		if c.next() > f.now && !f.stale[i] && c.told >= 0 {
-			continue
-		}
-		c.told = f.now
+	for i, ok := f.events.due(f.now); ok; i, ok = f.events.due(f.now) {
+		c := f.sites[i]
 		if err := c.advance(f.now); err != nil {
 			return err
 		}
-		f.stale[i] = false
+		f.events.set(i, c.next())
 		free := max(0, c.Procs-c.busy-c.asked-f.comingTo(c))
 		switch {
 		case !c.takes():
@@ -187,12 +185,18 @@ func (f *forest) apply(who int, out *managers.Out) {
 	for _, s := range out.Starts {
 		number, _ := strconv.Atoi(string(s.Job.ID))
 		f.send(number, f.sites[who], time.Time{})
-		f.stale[who] = true
+		f.events.set(who, f.sites[who].next())
 	}
 	for _, s := range out.Sends {
 		f.run.Messages++
 		f.count++
 		at := f.now + int64(f.scenario.Latency.Seconds())
 		heap.Push(&f.posts, post{at: at, order: int64(f.count), from: who, to: f.peers[who][s.To], message: s.Message})
+	}
+	m := f.managers[who]
+	f.waiting += m.Len() - f.lengths[who]
+	f.lengths[who] = m.Len()
+	if at := m.Wake(); at > 0 {
+		f.ticks.set(who, max(at, f.now+1))
 	}
 }

@@ -50,6 +50,9 @@ func (g *grid) strike(at int64) error {
 			if err := c.suffer(t); err != nil {
 				return err
 			}
+			if d, ok := g.dispatch.(interface{ struck(*site) }); ok {
+				d.struck(c)
+			}
 		}
 	}
 	return nil

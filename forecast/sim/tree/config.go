@@ -71,8 +71,8 @@ func (c *Config) rules() managers.Rules {
 // that find no room at their system wait at the domain above, which is told no
 // more than what is new; requests are answered only where the mark was wrong;
 // half a unit passes between two changes on a link; nobody is stranded by a
-// bound of hops, and a job that waits for 200 units has a system drained for it.
+// bound of hops, and a job that waits for 400 units has a system drained for it.
 func Ours(c Config) Config {
-	c.Pool, c.Silent, c.Coalesce, c.PlaceBound, c.MaxAge = true, true, TicksPerUnit/2, true, 200*TicksPerUnit
+	c.Pool, c.Silent, c.Coalesce, c.PlaceBound, c.MaxAge = true, true, TicksPerUnit/2, true, 400*TicksPerUnit
 	return c
 }
