@@ -32,9 +32,10 @@ type schedulerConfig struct {
 	Horizon      duration              `toml:"horizon"`
 	StatusEvery  duration              `toml:"status_every"`
 	MaxBypass    int                   `toml:"max_bypass"`
-	Budget       float64               `toml:"budget"` // of a new user
-	Free         bool                  `toml:"free"`   // budgets do not count
-	Public       bool                  `toml:"public"` // the page shows strangers slots and loads
+	Budget       float64               `toml:"budget"`  // of a new user
+	Free         bool                  `toml:"free"`    // budgets do not count
+	Public       bool                  `toml:"public"`  // the page shows strangers slots and loads
+	Metrics      []string              `toml:"metrics"` // subjects that may read /metrics; "*": everybody
 	RequestsPerS float64               `toml:"requests_per_second"`
 	Admins       []string              `toml:"admins"`
 	Issuers      []string              `toml:"issuers"`

@@ -69,7 +69,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	} else if c.Cert != "" {
 		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
 	}
-	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Rate: c.RequestsPerS}
+	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Metrics: c.Metrics, Rate: c.RequestsPerS}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,9 +21,12 @@ type API struct {
 	Door   *Door
 	Log    *slog.Logger
 	Public bool // the page shows strangers slots and loads, without names
-	Rate   float64
-	limit  *limiter
-	charts charts
+	// Metrics are the subjects that may read /metrics, besides administrators; "*"
+	// stands for everybody, strangers too.
+	Metrics []string
+	Rate    float64
+	limit   *limiter
+	charts  charts
 }
 
 type personKey struct{}
@@ -49,10 +53,24 @@ func (a *API) Handler() http.Handler {
 	c.Info.Description = "The central forecast scheduler: jobs wait in a global queue and go to a site shortly before the slot they were given."
 	api := humago.New(mux, c)
 	a.register(api)
-	mux.Handle("GET /metrics", a.S.meter.Handler())
+	mux.HandleFunc("GET /metrics", a.metrics)
 	mux.HandleFunc("GET /v1/events", a.events)
 	a.page(mux)
 	return a.guard(mux)
+}
+
+// metrics tells how many jobs there are and of which clusters: nobody's business
+// who was not named.
+func (a *API) metrics(w http.ResponseWriter, r *http.Request) {
+	p, err := person(r.Context())
+	switch {
+	case slices.Contains(a.Metrics, "*"), err == nil && (p.Admin || slices.Contains(a.Metrics, p.Subject)):
+		a.S.meter.Handler().ServeHTTP(w, r)
+	case err != nil:
+		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
+	default:
+		http.Error(w, "metrics are for administrators, and for subjects that the scheduler's configuration names (metrics = [...])", http.StatusForbidden)
+	}
 }
 
 func (a *API) register(api huma.API) {
@@ -126,6 +144,9 @@ func (a *API) problem(err error) error {
 	}
 	if e, ok := errors.AsType[*StaleError](err); ok {
 		return huma.Error422UnprocessableEntity(e.Why)
+	}
+	if isMismatch(err) {
+		return huma.Error422UnprocessableEntity(err.Error())
 	}
 	switch {
 	case errors.Is(err, ErrNoJob), errors.Is(err, ErrNoCluster), errors.Is(err, ErrNoFile):

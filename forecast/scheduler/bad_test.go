@@ -39,6 +39,8 @@ func TestBadSlots(t *testing.T) {
 		{"ends before it begins", "the slot ends at", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].To = at - 60 })},
 		{"a negative life", "ttl: -1", f.delta("c0", 1, func(d *wire.Delta) { d.TTL = -1 })},
 		{"no processors", "put.cpus: 0", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].CPUs = 0 })},
+		{"one slot twice", "put.id: 2 comes twice", f.delta("c0", 2, func(d *wire.Delta) { d.Put[0].ID, d.Put[1].ID = 2, 2 })},
+		{"another set than its digest", "another digest", f.delta("c0", 2, func(d *wire.Delta) { d.Digest = (&wire.Set{}).Digest() })},
 		{"of another cluster", "another cluster", f.delta("c1", 1, nil)},
 		{"no document", "schema", []byte("{}")},
 		{"noise", "", []byte("\x1f\x8bnoise")},

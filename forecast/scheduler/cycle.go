@@ -302,7 +302,7 @@ func (w *work) unbook(j *Job, why string, avoid time.Duration) {
 	w.change(j)
 	w.say(j, p.Cluster, "replan", "%s", why)
 	if j.Cancel {
-		w.final(j, Cancelled, "cancelled by its owner")
+		w.final(j, Cancelled, byOwner)
 	}
 }
 
@@ -344,8 +344,7 @@ func (w *work) handle(ctx context.Context, m message) error {
 			return err
 		}
 		if m.kind == kindCancel {
-			w.cancel(id)
-			return nil
+			return w.cancel(ctx, id)
 		}
 		return w.remove(ctx, id)
 	case kindRefresh:

@@ -58,7 +58,7 @@ func newFront(t *testing.T, change func(*Config, *API)) *front {
 	}
 	conf := Config{Name: "front", Clusters: map[string]ClusterConfig{"c0": {Agents: []string{"agent0", "/DC=org/CN=agent host"}}, "c1": {Agents: []string{"agent1"}}}}
 	log := slog.New(slog.DiscardHandler)
-	f.api = &API{Door: &Door{Trust: f.trust, Clusters: conf.Clusters, Admins: []string{"/DC=org/CN=Admin"}}, Log: log, Rate: 10_000}
+	f.api = &API{Door: &Door{Trust: f.trust, Clusters: conf.Clusters, Admins: []string{"/DC=org/CN=Admin"}}, Log: log, Rate: 10_000, Metrics: []string{"agent0"}}
 	for _, who := range []string{"alice", "bob", "agent0", "agent1"} {
 		f.api.Door.Tokens = append(f.api.Door.Tokens, TokenUser{SHA256: HashToken(who), Subject: who})
 	}
@@ -409,6 +409,7 @@ func TestRights(t *testing.T) {
 		{"POST", "/v1/jobs", map[string]any{"jobs": []Submission{{Key: "x", JDL: sample}}}, map[string]int{"": 401}},
 		{"GET", "/v1/jobs", nil, map[string]int{"": 401, "alice": 200}},
 		{"GET", "/v1/clusters", nil, map[string]int{"": 401, "alice": 200}},
+		{"GET", "/metrics", nil, map[string]int{"": 401, "alice": 403, "agent0": 200, "root": 200}},
 		{"GET", "/v1/budget", nil, map[string]int{"": 401, "alice": 200}},
 		{"PUT", "/v1/budgets", map[string]any{"user": "alice", "budget": 5}, map[string]int{"": 401, "alice": 403, "agent0": 403, "root": 204}},
 		{"POST", "/v1/clusters/c0/slots", slots, map[string]int{"": 401, "alice": 403, "agent1": 403, "root": 403, "agent0": 200}},
@@ -585,11 +586,13 @@ func (f *front) delta(cluster string, n int, change func(*wire.Delta)) []byte {
 	if change != nil {
 		change(d)
 	}
-	set := wire.Set{}
-	for _, s := range d.Put {
-		set.Put(s)
+	if d.Digest == "" {
+		set := wire.Set{}
+		for _, s := range d.Put {
+			set.Put(s)
+		}
+		d.Digest = set.Digest()
 	}
-	d.Digest = set.Digest()
 	text, err := wire.EncodeDelta(d)
 	if err != nil {
 		f.t.Fatal(err)

@@ -30,27 +30,55 @@ func (w *work) submitted(ctx context.Context, body []byte) error {
 }
 
 // cancel ends a job wherever it is.
-func (w *work) cancel(id string) {
+func (w *work) cancel(ctx context.Context, id string) error {
 	j := w.mem.jobs[id]
 	if j == nil || j.Cancel {
-		return
+		return nil
 	}
 	j.Cancel = true
 	w.change(j)
 	w.say(j, "", "cancel", "asked for by its owner")
 	switch j.State {
 	case Waiting:
-		w.final(j, Cancelled, "cancelled by its owner")
+		w.final(j, Cancelled, byOwner)
+	case Booked:
+		return w.cancelBooked(ctx, j)
 	case Sent, Running:
 		w.do(j, end, w.now.Unix())
 	}
+	return nil
+}
+
+const byOwner = "cancelled by its owner"
+
+// cancelBooked ends a job that nobody has begun to send, at once: its slot is free
+// and its fee given back. Where a launch is under way, or was tried, that finds
+// out what is at the site first; it is due now.
+func (w *work) cancelBooked(ctx context.Context, j *Job) error {
+	key := string(launch) + "/" + j.request()
+	doubt, err := w.h.doubtful(ctx, j)
+	if err != nil {
+		return err
+	}
+	if !doubt {
+		n, err := w.h.exec(ctx, "update action set done = 1, result = $2 where key = $1 and done = 0 and attempts = 0", key, byOwner)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			w.release(j, 0, "cancelled")
+			j.Booking = nil
+			w.final(j, Cancelled, byOwner)
+			return nil
+		}
+	}
+	return w.h.write(ctx, "update action set due = $2 where key = $1 and done = 0 and due > $2", key, w.now.Unix())
 }
 
 // remove forgets a job that has ended, its files and all.
 func (w *work) remove(ctx context.Context, id string) error {
 	if j := w.mem.jobs[id]; j != nil {
-		w.cancel(id)
-		return nil
+		return w.cancel(ctx, id)
 	}
 	for _, q := range []string{"delete from file where job = $1", "delete from booking where job = $1", "delete from queue where id = $1"} {
 		if _, err := w.h.exec(ctx, q, id); err != nil {

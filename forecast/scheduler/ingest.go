@@ -29,6 +29,11 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 	case !wire.Usable(d.Made, d.TTL, at):
 		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", at-d.Made, d.TTL)}
 	}
+	if d.Full { // a set that is not what it says would be taken for the agent's until the next delta
+		if err := new(wire.Set).Apply(d); err != nil {
+			return nil, err
+		}
+	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
 	err := s.tx(ctx, func(h handle) error { return h.ingest(ctx, d, text, now.Unix(), ack) })
 	return ack, err

@@ -24,12 +24,18 @@ func (s *Store) Restored(ctx context.Context, now time.Time) error {
 // doubtful tells whether a job may be further than the database knows.
 func (s *Store) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
 	err = s.read(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error {
-			var at int64
-			err := scan(&at)
-			doubt = j.Submitted <= at
-			return err
-		}, "select at from restored")
+		doubt, err = h.doubtful(ctx, j)
+		return err
 	})
+	return doubt, err
+}
+
+func (h handle) doubtful(ctx context.Context, j *Job) (doubt bool, err error) {
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		var at int64
+		err := scan(&at)
+		doubt = j.Submitted <= at
+		return err
+	}, "select at from restored")
 	return doubt, err
 }

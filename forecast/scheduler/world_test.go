@@ -74,6 +74,7 @@ type simSite struct {
 	w      *world
 	name   string
 	skew   int64 // of its agent's clock
+	start  wire.Way
 	nodes  []simNode
 	guests map[string]*simGuest // by request
 	runs   map[string]int       // ends by job: how often it ran to its end
@@ -109,8 +110,11 @@ func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int
 	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 200, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
 	for i, n := range sites {
 		name := fmt.Sprint("c", i)
-		site := &simSite{w: w, name: name, nodes: make([]simNode, n), guests: map[string]*simGuest{}, runs: map[string]int{}, live: map[string]int{}, ids: map[string]uint64{}, full: true}
+		site := &simSite{w: w, name: name, nodes: make([]simNode, n), guests: map[string]*simGuest{}, runs: map[string]int{}, live: map[string]int{}, ids: map[string]uint64{}, full: true, start: wire.Begin}
 		if fault > 0 {
+			if i%2 == 1 {
+				site.start = wire.Plain // launches wait in the outbox for their slots
+			}
 			site.skew = int64(w.r.IntN(61)) - 30
 		}
 		w.sites[name], w.names = site, append(w.names, name)
@@ -317,7 +321,7 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 }
 
 func (s *simSite) site() *wire.Site {
-	site := &wire.Site{LRMS: "sim", Start: wire.Begin}
+	site := &wire.Site{LRMS: "sim", Start: s.start}
 	for i := range s.nodes {
 		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true})
 	}

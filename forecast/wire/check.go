@@ -18,11 +18,18 @@ func (d *Delta) check(l Limits) error {
 	if c.err != nil {
 		return c.err
 	}
+	slots, tasks := make(map[uint64]bool, len(d.Put)), make(map[string]bool, len(d.Jobs))
 	for i := range d.Put {
-		c.slot(&d.Put[i])
+		if c.slot(&d.Put[i]); slots[d.Put[i].ID] {
+			c.fail("put.id", "%d comes twice", d.Put[i].ID)
+		}
+		slots[d.Put[i].ID] = true
 	}
 	for i := range d.Jobs {
-		c.entry(&d.Jobs[i])
+		if c.entry(&d.Jobs[i]); tasks[d.Jobs[i].Task] {
+			c.fail("jobs.task", "%q comes twice", d.Jobs[i].Task)
+		}
+		tasks[d.Jobs[i].Task] = true
 	}
 	for _, task := range d.JobsGone {
 		c.name("jobs_gone", task, false)

@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"testing"
+
+	"gridbroker/forecast/wire"
+)
+
+// booked is a world with a job that has its slot and is not sent yet, since
+// that is only done just before the slot.
+func booked(t *testing.T) (w *world, id string) {
+	w = newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.sites["c0"].start = wire.Plain
+	id = w.submit("alice", "k", 600)
+	for range 3 {
+		if w.step(30); w.job(id).State == Booked {
+			return w, id
+		}
+	}
+	t.Fatal(w.job(id).State)
+	return nil, ""
+}
+
+func (w *world) left(user string) float64 {
+	w.t.Helper()
+	list, err := w.store.Budgets(w.t.Context(), user)
+	if err != nil || len(list) != 1 {
+		w.t.Fatal(list, err)
+	}
+	return list[0].Left
+}
+
+// A job that is booked and not sent yet is ended in the cycle that takes its
+// owner's word: slot and fee are given back, and it is not sent.
+func TestCancelledWhileBooked(t *testing.T) {
+	w, id := booked(t)
+	if w.left("alice") >= w.conf.Budget {
+		t.Fatal("nothing was charged")
+	}
+	if err := w.s.Cancel(t.Context(), Person{Subject: "alice"}, id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.s.Cycle(t.Context(), w.epoch); err != nil {
+		t.Fatal(err)
+	}
+	if j := w.job(id); j.State != Cancelled || j.Booking != nil {
+		t.Errorf("it is %s, booked %v", j.State, j.Booking)
+	}
+	if left := w.left("alice"); left != w.conf.Budget {
+		t.Errorf("she has %v of %v", left, w.conf.Budget)
+	}
+	ack, err := w.store.Have(t.Context(), "c0", w.now)
+	if err != nil || len(ack.Bookings) != 0 {
+		t.Errorf("the site is still told of %v, %v", ack.Bookings, err)
+	}
+	for range 10 {
+		w.step(30)
+	}
+	if n := len(w.sites["c0"].guests); n != 0 {
+		t.Errorf("%d guests were sent", n)
+	}
+}
+
+// Where the launch is under way, what is at the site counts: it is ended there.
+func TestCancelledWhileLaunched(t *testing.T) {
+	for _, arrives := range []bool{true, false} {
+		w, id := booked(t)
+		w.now = w.now.Add(60e9)
+		list, err := w.store.claim(t.Context(), "sim", w.now, 10)
+		if err != nil || len(list) != 1 || list[0].Verb != launch {
+			t.Fatal(list, err)
+		}
+		if arrives { // and its sender dies before he can say so
+			w.s.attempt(t.Context(), list[0], &result{Action: list[0].ID, Job: id, Verb: launch, Key: list[0].Key})
+		}
+		if err := w.s.Cancel(t.Context(), Person{Subject: "alice"}, id); err != nil {
+			t.Fatal(err)
+		}
+		if w.step(30); w.job(id).State.Final() {
+			t.Errorf("arrives %v: it is %s before anybody knows what is at the site", arrives, w.job(id).State)
+		}
+		for range 20 {
+			w.step(30)
+		}
+		if j := w.job(id); j.State != Cancelled || w.sites["c0"].live[id] != 0 || len(w.sites["c0"].guests) != b2i(arrives) {
+			t.Errorf("arrives %v: it is %s, %d guests, %d run", arrives, j.State, len(w.sites["c0"].guests), w.sites["c0"].live[id])
+		}
+		if left := w.left("alice"); left < w.conf.Budget-1 {
+			t.Errorf("arrives %v: she has %v of %v", arrives, left, w.conf.Budget)
+		}
+	}
+}
