@@ -67,6 +67,7 @@ type Agent struct {
 	mu       sync.Mutex // for what follows, which others read
 	booked   []wire.Booking
 	slots    []wire.Slot
+	chances  Chances // by which they were promised
 	latest   batch.State
 	looked   time.Time
 	lookFor  time.Duration
@@ -250,8 +251,12 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
 	a.slotOdds.look(s, bookedNow(a), now)
-	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, a.slotOdds.chances(now))
+	chances := a.slotOdds.chances(now)
+	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, chances)
 	a.slotOdds.watch(slots, now)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.chances = chances
 	return slots
 }
 

@@ -17,7 +17,8 @@ import (
 	"gridbroker/plugins/queuelen"
 )
 
-// Offer is what an agent tells brokers of its slots. They bear no names.
+// Offer is what an agent tells brokers of its slots, less what the scheduler has
+// booked of them. They bear no names.
 type Offer struct {
 	Schema  string      `json:"schema"`
 	Cluster string      `json:"cluster"`
@@ -51,11 +52,10 @@ func (a *Agent) Handler() http.Handler {
 }
 
 func (a *Agent) serveSlots(w http.ResponseWriter, _ *http.Request) {
-	a.mu.Lock()
-	o := Offer{OfferSchema, a.Conf.Cluster, a.looked.Unix(), int64(a.Conf.TTL / time.Second), a.slots}
-	looked := !a.looked.IsZero()
-	a.mu.Unlock()
-	if !looked {
+	_, looked := a.State()
+	o := Offer{OfferSchema, a.Conf.Cluster, looked.Unix(), int64(a.Conf.TTL / time.Second), nil}
+	o.Slots, _ = a.free(a.Now().Unix())
+	if looked.IsZero() {
 		http.Error(w, errNoLook.Error(), http.StatusServiceUnavailable)
 		return
 	}
@@ -98,8 +98,8 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 }
 
 // Answer says when a job would start in each queue, by the last look: the queue
-// replayed under several beliefs about run times, and quantiles learned from how
-// local jobs started.
+// replayed under several beliefs about run times, quantiles learned from how
+// local jobs started, and the slots that would serve, less what is booked.
 func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	answer := forecast.Answer{Schema: forecast.Schema}
 	f := a.foretold.Load()
@@ -119,7 +119,9 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 			Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: f.At}
 		odds, no := a.odds.Ask(f, j)
 		if no.Cause == "" {
-			answer.Starts = append(answer.Starts, startOf(a, name, odds, looked))
+			start := startOf(a, name, odds, looked)
+			a.bookedFuture(&start, state, j)
+			answer.Starts = append(answer.Starts, start)
 		}
 	}
 	return answer, nil

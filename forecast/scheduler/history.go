@@ -71,12 +71,12 @@ func (m *memory) guests() map[string][]*Job {
 }
 
 // sample sums up a cluster.
-func (c *cluster) sample(now int64, busy map[string][]use, guests []*Job) Sample {
+func (c *cluster) sample(now int64, busy map[string][]wire.Use, guests []*Job) Sample {
 	s := Sample{Cluster: c.name, At: now - now%sampleStep, Made: c.made, CPUs: int64(c.load.CPUs), Busy: int64(c.load.Busy)}
 	free, sure, booked := newSteps(now), newSteps(now), newSteps(now)
 	var list []wire.Slot
 	c.set.All(func(v wire.Slot) { list = append(list, v) })
-	for _, v := range subtract(list, busy) {
+	for _, v := range wire.Subtract(list, busy) {
 		if v.Priority <= 0 {
 			free.add(v.From, v.To, float64(v.CPUs))
 			sure.add(v.From, v.To, float64(v.CPUs)*v.Start)

@@ -111,7 +111,7 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 	}
 }
 
-func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]use, now int64) {
+func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use, now int64) {
 	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.set.Len() == 0 {
 		return
 	}
@@ -119,7 +119,7 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]use, now
 	var list []wire.Slot
 	c.set.All(func(v wire.Slot) { list = append(list, v) })
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
-	for _, v := range subtract(list, busy) {
+	for _, v := range wire.Subtract(list, busy) {
 		node, known := c.number[v.Node]
 		if !known || v.To != 0 && v.To <= now {
 			continue
@@ -135,17 +135,10 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]use, now
 	}
 }
 
-// use is what is booked of a node.
-type use struct {
-	slot     uint64
-	from, to int64
-	cpus     int32
-}
-
 // busy lists the bookings that the sites' schedules do not show: from the time
 // they are made until the agent has seen the job run.
-func (m *memory) busy(now int64) map[string]map[string][]use {
-	all := map[string]map[string][]use{}
+func (m *memory) busy(now int64) map[string]map[string][]wire.Use {
+	all := map[string]map[string][]wire.Use{}
 	ids := make([]string, 0, len(m.jobs))
 	for id, j := range m.jobs {
 		if j.Booking != nil {
@@ -161,7 +154,7 @@ func (m *memory) busy(now int64) map[string]map[string][]use {
 		}
 		nodes := all[c.name]
 		if nodes == nil {
-			nodes = map[string][]use{}
+			nodes = map[string][]wire.Use{}
 			all[c.name] = nodes
 		}
 		// A late one holds its place for as long as it would run from now on.
@@ -171,7 +164,7 @@ func (m *memory) busy(now int64) map[string]map[string][]use {
 			to = now + int64(j.Wall)
 		}
 		for _, p := range j.Booking.Parts {
-			nodes[p.Node] = append(nodes[p.Node], use{p.Slot, from, to, p.CPUs})
+			nodes[p.Node] = append(nodes[p.Node], wire.Use{Slot: p.Slot, From: from, To: to, CPUs: p.CPUs})
 		}
 	}
 	return all
@@ -180,77 +173,6 @@ func (m *memory) busy(now int64) map[string]map[string][]use {
 // settleTime is how long after a job was seen running its site's schedule is
 // sure to show it, in seconds.
 const settleTime = 3
-
-// subtract takes bookings out of slots.
-func subtract(slots []wire.Slot, busy map[string][]use) []wire.Slot {
-	if len(busy) == 0 {
-		return slots
-	}
-	byNode := map[string][]wire.Slot{}
-	var list []wire.Slot
-	for _, v := range slots {
-		if len(busy[v.Node]) == 0 {
-			list = append(list, v)
-		} else {
-			byNode[v.Node] = append(byNode[v.Node], v)
-		}
-	}
-	names := make([]string, 0, len(byNode))
-	for name := range byNode {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		of := byNode[name]
-		for _, u := range busy[name] {
-			of = u.cut(of)
-		}
-		list = append(list, of...)
-	}
-	return list
-}
-
-// cut takes one booking out of the slots of its node, out of its own slot first.
-func (u use) cut(slots []wire.Slot) []wire.Slot {
-	slices.SortStableFunc(slots, func(a, b wire.Slot) int {
-		return cmp.Compare(b2i(b.ID == u.slot), b2i(a.ID == u.slot))
-	})
-	var list []wire.Slot
-	left := u.cpus
-	for _, v := range slots {
-		end := v.To
-		if end == 0 {
-			end = math.MaxInt64
-		}
-		if left <= 0 || v.From >= u.to || end <= u.from {
-			list = append(list, v)
-			continue
-		}
-		n := min(left, v.CPUs)
-		if v.From <= u.from && end >= u.to {
-			left -= n
-		}
-		list = append(list, pieces(v, end, u, n)...)
-	}
-	return list
-}
-
-// pieces is what is left of a slot of which n processors are taken for a time.
-func pieces(v wire.Slot, end int64, u use, n int32) (list []wire.Slot) {
-	if beside := v; beside.CPUs > n {
-		beside.CPUs -= n
-		list = append(list, beside)
-	}
-	if before := v; v.From < u.from {
-		before.CPUs, before.To = n, u.from
-		list = append(list, before)
-	}
-	if after := v; end > u.to {
-		after.CPUs, after.From = n, u.to
-		list = append(list, after)
-	}
-	return list
-}
 
 func b2i(b bool) int {
 	if b {

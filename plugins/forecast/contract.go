@@ -71,6 +71,16 @@ type Start struct {
 	// is the number of starts that they were learned from.
 	Quantiles []Quantile `json:"quantiles,omitempty"`
 	Learned   int64      `json:"learned,omitempty"`
+	// Slot is the first free time that would serve the job; what is booked is not
+	// free.
+	Slot *Slot `json:"slot,omitempty"`
+}
+
+// Slot begins in so many seconds, lasts for the job's length, and is free when it
+// begins with some chance, 0 to 1.
+type Slot struct {
+	Wait   float64 `json:"wait"`
+	Chance float64 `json:"chance"`
 }
 
 // Quantile is a wait in seconds that is not exceeded with some chance, 0 to 1.

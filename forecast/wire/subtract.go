@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"math"
+	"slices"
+)
+
+// Use is what is booked of a node: processors from a time to a time, seconds of
+// Unix time, of a slot that was there when it was booked.
+type Use struct {
+	Slot     uint64
+	From, To int64
+	CPUs     int32
+}
+
+// Uses are what bookings take, by node.
+func Uses(list []Booking) map[string][]Use {
+	of := map[string][]Use{}
+	for _, b := range list {
+		for _, p := range b.Slots {
+			of[p.Node] = append(of[p.Node], Use{p.Slot, b.From, b.To, p.CPUs})
+		}
+	}
+	return of
+}
+
+// Subtract takes what is booked, by node, out of slots.
+func Subtract(slots []Slot, busy map[string][]Use) []Slot {
+	if len(busy) == 0 {
+		return slots
+	}
+	byNode := map[string][]Slot{}
+	var list []Slot
+	for _, v := range slots {
+		if len(busy[v.Node]) == 0 {
+			list = append(list, v)
+		} else {
+			byNode[v.Node] = append(byNode[v.Node], v)
+		}
+	}
+	names := make([]string, 0, len(byNode))
+	for name := range byNode {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		of := byNode[name]
+		for _, u := range busy[name] {
+			of = u.cut(of)
+		}
+		list = append(list, of...)
+	}
+	return list
+}
+
+// cut takes one booking out of the slots of its node, out of its own slot first.
+func (u Use) cut(slots []Slot) []Slot {
+	slices.SortStableFunc(slots, func(a, b Slot) int {
+		switch own, other := a.ID == u.Slot, b.ID == u.Slot; {
+		case own == other:
+			return 0
+		case own:
+			return -1
+		}
+		return 1
+	})
+	var list []Slot
+	left := u.CPUs
+	for _, v := range slots {
+		end := v.To
+		if end == 0 {
+			end = math.MaxInt64
+		}
+		if left <= 0 || v.From >= u.To || end <= u.From {
+			list = append(list, v)
+			continue
+		}
+		n := min(left, v.CPUs)
+		if v.From <= u.From && end >= u.To {
+			left -= n
+		}
+		list = append(list, pieces(v, end, u, n)...)
+	}
+	return list
+}
+
+// pieces is what is left of a slot of which n processors are taken for a time.
+func pieces(v Slot, end int64, u Use, n int32) (list []Slot) {
+	if beside := v; beside.CPUs > n {
+		beside.CPUs -= n
+		list = append(list, beside)
+	}
+	if before := v; v.From < u.From {
+		before.CPUs, before.To = n, u.From
+		list = append(list, before)
+	}
+	if after := v; end > u.To {
+		after.CPUs, after.From = n, u.To
+		list = append(list, after)
+	}
+	return list
+}
