@@ -14,9 +14,9 @@ import (
 // maxStarts bounds the times at which a job is tried in the slots.
 const maxStarts = 500
 
-// free are the slots that a job that nobody has booked may have: less what is
+// free is the slots that a job that nobody has booked may have: less what is
 // booked and has not begun. What has begun is in the batch system itself.
-func (a *Agent) free(now int64) (free, all []wire.Slot) {
+func free(a *Agent, now int64) (left, all []wire.Slot) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	ahead := make([]wire.Booking, 0, len(a.booked))
@@ -25,14 +25,14 @@ func (a *Agent) free(now int64) (free, all []wire.Slot) {
 			ahead = append(ahead, b)
 		}
 	}
-	free = wire.Subtract(slices.Clone(a.slots), wire.Uses(ahead))
-	for i := range free { // what begins behind a booking is no surer than any slot so far ahead
-		if v := &free[i]; v.From > now {
+	left = wire.Subtract(slices.Clone(a.slots), wire.Uses(ahead))
+	for i := range left { // what begins behind a booking is no surer than any slot so far ahead
+		if v := &left[i]; v.From > now {
 			start, _ := a.chances.at(time.Duration(v.From-now) * time.Second)
 			v.Start = min(v.Start, start)
 		}
 	}
-	return free, a.slots
+	return left, a.slots
 }
 
 // fit finds the first time, not before one given, at which slots are free for all
@@ -123,10 +123,10 @@ func anywhere(nodes map[string]*freeNode, procs int64) (chance float64, ok bool)
 // first slots from it. Of a site whose starts nothing was learned from yet the
 // slots give the odds, too: with its chance the job starts in the first slots that
 // serve, else in the next.
-func (a *Agent) bookedFuture(s *forecast.Start, state batch.State, j batch.Job) {
+func bookedFuture(a *Agent, s *forecast.Start, state batch.State, j batch.Job) {
 	now, serves := state.Now.Unix(), serving(state, j)
-	free, all := a.free(now)
-	at, chance, ok := fit(free, j, serves, now)
+	left, all := free(a, now)
+	at, chance, ok := fit(left, j, serves, now)
 	if was, _, fits := fit(all, j, serves, now); fits {
 		end := now + int64(a.Conf.Horizon.Seconds())
 		if ok {
@@ -142,7 +142,7 @@ func (a *Agent) bookedFuture(s *forecast.Start, state batch.State, j batch.Job) 
 		return
 	}
 	later := s.Slot.Wait + max(float64(length(j)), 60)
-	if next, _, more := fit(free, j, serves, at+1); more && next > at+1 {
+	if next, _, more := fit(left, j, serves, at+1); more && next > at+1 {
 		later = float64(next - now)
 	}
 	near := min(chance, 1-chance) / 2

@@ -54,7 +54,7 @@ func (a *Agent) Handler() http.Handler {
 func (a *Agent) serveSlots(w http.ResponseWriter, _ *http.Request) {
 	_, looked := a.State()
 	o := Offer{OfferSchema, a.Conf.Cluster, looked.Unix(), int64(a.Conf.TTL / time.Second), nil}
-	o.Slots, _ = a.free(a.Now().Unix())
+	o.Slots, _ = free(a, a.Now().Unix())
 	if looked.IsZero() {
 		http.Error(w, errNoLook.Error(), http.StatusServiceUnavailable)
 		return
@@ -120,7 +120,7 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 		odds, no := a.odds.Ask(f, j)
 		if no.Cause == "" {
 			start := startOf(a, name, odds, looked)
-			a.bookedFuture(&start, state, j)
+			bookedFuture(a, &start, state, j)
 			answer.Starts = append(answer.Starts, start)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"testing"
+	"time"
 )
 
 var (
@@ -35,6 +36,36 @@ func TestSimulationWithoutFaults(t *testing.T) {
 	}
 }
 
+// Jobs of one node and high priority come faster than the site can run them, with
+// faults. A job of three nodes that everybody outranks waits as long as there is
+// no bound to those that go before it; with it, it is booked after those, the ones
+// of the cycle in which the bound was reached, and what leaders forgot that died.
+func TestNobodyStarves(t *testing.T) {
+	for _, bound := range []int{20, 1_000_000} {
+		w := newWorld(t, sqliteDSN(t), 5, 0.03, 12)
+		w.conf.MaxBypass = bound
+		w.restart()
+		n := 0
+		stream := func() {
+			n++
+			w.submitJob("many", fmt.Sprint("k", n), "[ Executable = \"/bin/true\"; WallTime = 600; Requirements = true; ]", 5)
+			w.step(30)
+			w.check()
+		}
+		for range 40 {
+			stream()
+		}
+		wide := w.submitJob("one", "wide", "[ Executable = \"/bin/true\"; WallTime = 600; Requirements = true; CpuNumber = 3; ]", 0.5)
+		for w.job(wide).Tries == 0 && w.now.Sub(simEpoch) < 2*time.Hour {
+			stream()
+		}
+		j := w.job(wide)
+		if bound == 20 && (j.Tries == 0 || j.Bypassed > 3*int32(bound)) || bound > 20 && j.Tries > 0 {
+			t.Errorf("bound %d: %d bookings after %s and %d jobs that went before it", bound, j.Tries, w.now.Sub(simEpoch), j.Bypassed)
+		}
+	}
+}
+
 func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *world {
 	w := newWorld(t, dsn, seed, fault, 12, 5)
 	jobs := map[string]bool{}
@@ -42,6 +73,10 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 	for second := 0; second < hours*3600; second += 30 {
 		if w.r.IntN(4) == 0 {
 			n++
+			if n%15 == 0 { // three nodes at once, and everybody else goes ahead
+				text := "[ Executable = \"/bin/true\"; JobName = \"wide\"; WallTime = 900; Requirements = true; CpuNumber = 3; ]"
+				jobs[w.submitJob("user0", fmt.Sprint("w", n), text, 0.5)] = true
+			}
 			jobs[w.submit(fmt.Sprint("user", w.r.IntN(3)), fmt.Sprint("k", n), 120+w.r.IntN(1200))] = true
 		}
 		if len(jobs) > 0 && w.r.IntN(60) == 0 {
@@ -57,6 +92,7 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 		w.step(30)
 		w.check()
 	}
+	t.Logf("the longest wait for a first slot: %d s", w.longest)
 	w.fault = 0
 	for range 600 {
 		w.step(30)

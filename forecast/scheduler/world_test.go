@@ -31,7 +31,13 @@ type world struct {
 	conf  Config
 	fault float64 // chance of each fault
 	broke map[string]int
+
+	longest int64 // seconds that a job waited for its first slot
 }
+
+// patience is how long, in seconds, any job may wait for its first slot while others
+// come and come.
+const patience = 2 * 3600
 
 // errDatabase is a transaction that the database did not confirm.
 var errDatabase = errors.New("the connection to the database is lost")
@@ -96,7 +102,8 @@ type simNode struct {
 type simGuest struct {
 	begin, deadline, wall int64
 	run                   int64
-	node                  int
+	procs                 int
+	nodes                 []int
 	started, ended        int64
 	state                 plugins.State
 	native                string
@@ -107,7 +114,7 @@ var simEpoch = time.Unix(1_800_000_000, 0).UTC()
 func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int) *world {
 	t.Helper()
 	w := &world{t: t, r: rand.New(rand.NewPCG(seed, 11)), now: simEpoch, sites: map[string]*simSite{}, fault: fault}
-	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 200, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
+	w.conf = Config{Name: "sim", Cycle: 30 * time.Second, Budget: 1e6, MaxBypass: 20, Spool: t.TempDir(), Clusters: map[string]ClusterConfig{}}
 	for i, n := range sites {
 		name := fmt.Sprint("c", i)
 		site := &simSite{w: w, name: name, nodes: make([]simNode, n), guests: map[string]*simGuest{}, runs: map[string]int{}, live: map[string]int{}, ids: map[string]uint64{}, full: true, start: wire.Begin}
@@ -211,7 +218,7 @@ func (s *simSite) advance(now int64) {
 	for id, g := range s.guests {
 		if g.state == plugins.Running && g.started+g.run <= now {
 			g.state, g.ended, g.native = plugins.Done, g.started+g.run, "COMPLETED"
-			s.nodes[g.node] = simNode{until: g.ended}
+			s.free(g, g.ended)
 			s.runs[jobOf(id)]++
 			s.live[jobOf(id)]--
 		}
@@ -240,15 +247,28 @@ func (s *simSite) tryStart(id string, now int64) {
 		g.state, g.native, g.ended = plugins.Failed, "DEADLINE", now
 		return
 	}
+	var idle []int
 	for i := range s.nodes {
-		if s.nodes[i].until <= now {
-			g.state, g.native, g.started, g.node = plugins.Running, "RUNNING", now, i
-			s.nodes[i] = simNode{until: now + g.wall, guest: id}
-			if s.live[jobOf(id)]++; s.live[jobOf(id)] > 1 {
-				s.w.t.Errorf("job %s runs twice at %s", jobOf(id), s.name)
-			}
-			return
+		if s.nodes[i].until <= now && len(idle) < g.procs {
+			idle = append(idle, i)
 		}
+	}
+	if len(idle) < g.procs {
+		return
+	}
+	g.state, g.native, g.started, g.nodes = plugins.Running, "RUNNING", now, idle
+	for _, i := range idle {
+		s.nodes[i] = simNode{until: now + g.wall, guest: id}
+	}
+	if s.live[jobOf(id)]++; s.live[jobOf(id)] > 1 {
+		s.w.t.Errorf("job %s runs twice at %s", jobOf(id), s.name)
+	}
+}
+
+// free gives back the nodes of a guest.
+func (s *simSite) free(g *simGuest, at int64) {
+	for _, i := range g.nodes {
+		s.nodes[i] = simNode{until: at}
 	}
 }
 
@@ -348,7 +368,7 @@ func (s *simSite) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Pr
 			s.w.t.Errorf("request %s came twice", q.ID)
 		}
 		now, wall := s.w.now.Unix(), int64(q.Job.Demand.WallTime/time.Second)
-		g := &simGuest{state: plugins.Queued, native: "PENDING", wall: wall, run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
+		g := &simGuest{state: plugins.Queued, native: "PENDING", wall: wall, procs: max(1, q.Job.Demand.Slots), run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
 		if q.Booking.Begin > 0 {
 			g.begin, g.deadline = now+int64(q.Booking.Begin/time.Second), now+int64(q.Booking.Deadline/time.Second)
 		}
@@ -395,7 +415,7 @@ func (s *simSite) Cancel(_ context.Context, hs []plugins.Handle) []error {
 		case g == nil || g.state.Final():
 		default:
 			if g.state == plugins.Running {
-				s.nodes[g.node] = simNode{until: s.w.now.Unix()}
+				s.free(g, s.w.now.Unix())
 				s.live[jobOf(h.ID)]--
 			}
 			g.state, g.native, g.ended = plugins.Cancelled, "CANCELLED", s.w.now.Unix()
@@ -434,6 +454,12 @@ func (w *world) check() {
 				w.t.Fatalf("job %s is booked at %s by a schedule made %d s ago and good for %d s", j.ID, c.name, now-c.made, c.ttl)
 			}
 		}
+		if wait := now - j.Submitted; j.Tries == 0 && wait > patience {
+			w.t.Fatalf("job %s of %d processors and priority %g has waited for %d s and never had a slot; %d went before it", j.ID, j.Procs, j.Priority, wait, j.Bypassed)
+		}
+		if j.Tries == 0 {
+			w.longest = max(w.longest, now-j.Submitted)
+		}
 		if j.Booking == nil || j.State != Booked && j.State != Sent || j.Booking.To <= now {
 			continue
 		}
@@ -450,11 +476,15 @@ func (w *world) check() {
 }
 
 func (w *world) submit(owner string, key string, wall int) string {
-	text := fmt.Sprintf("[ Executable = \"/bin/true\"; JobName = \"j\"; WallTime = %d; Requirements = true; ]", wall)
+	return w.submitJob(owner, key, fmt.Sprintf("[ Executable = \"/bin/true\"; JobName = \"j\"; WallTime = %d; Requirements = true; ]", wall), 1+float64(w.r.IntN(5)))
+}
+
+func (w *world) submitJob(owner, key, text string, priority float64) string {
+	w.t.Helper()
 	for range 3 { // a user whose answer is lost asks again
 		var got []Taken
 		w.survives(func() (err error) {
-			got, err = w.s.Submit(w.t.Context(), Person{Subject: owner}, []Submission{{Key: key, JDL: text, Priority: 1 + float64(w.r.IntN(5))}})
+			got, err = w.s.Submit(w.t.Context(), Person{Subject: owner}, []Submission{{Key: key, JDL: text, Priority: priority}})
 			return err
 		})
 		if got[0].Error != "" {
@@ -464,5 +494,5 @@ func (w *world) submit(owner string, key string, wall int) string {
 			return got[0].ID
 		}
 	}
-	return w.submit(owner, key, wall)
+	return w.submitJob(owner, key, text, priority)
 }
