@@ -273,7 +273,7 @@ func single(near []resourceSteps) []Relaxation {
 func relaxation(rs []*glue.Resource, changes []Change, cost float64) Relaxation {
 	queues := map[string]bool{}
 	for _, r := range rs {
-		queues[r.CE+"\x00"+cmp.Or(r.Queue, r.ID)] = true
+		queues[queueKey(r)] = true
 	}
 	return Relaxation{Changes: changes, More: len(rs), Queues: len(queues), cost: cost}
 }

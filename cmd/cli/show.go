@@ -19,7 +19,8 @@ func showCmd(d *deps) *cobra.Command {
 		Short: "Show all that is known of jobs: every attempt, times, what was used against what was asked for",
 		Long: `Show tells everything about a job: where each attempt went and how it ended, when
 it started against when that was expected, and how much of what it had asked for
-it used.
+it used. Of a job that went well and used less than half it says what would have
+done, and how many more queues that opens, by the last answers of the sources.
 
 ` + selectionHelp,
 		Example: `  grid show 01k9x
@@ -30,25 +31,26 @@ it used.
 }
 
 func runShow(ctx context.Context, d *deps, sel selection) error {
-	return withJobs(ctx, d, sel, func(_ *session, rs []*jobs.Outcome) error {
+	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error {
 		if d.json {
 			if err := printJSON(d, "show", jobsJSON(rs)); err != nil {
 				return err
 			}
 			return outcomeOf(d, rs, jobErr)
 		}
+		adviser := newAdviser(d, s)
 		for i, r := range rs {
 			if i > 0 {
 				fmt.Fprintln(d.env.Out)
 			}
-			showJob(d, r)
+			showJob(d, r, adviser.advice(ctx, r))
 		}
 		return outcomeOf(d, rs, jobErr)
 	})
 }
 
 // showJob prints one job in full; what is not known has no line.
-func showJob(d *deps, o *jobs.Outcome) {
+func showJob(d *deps, o *jobs.Outcome, advice []string) {
 	fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, o.ID), foreign.Text(o.Name))
 	say := func(label, format string, args ...any) {
 		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
@@ -78,6 +80,9 @@ func showJob(d *deps, o *jobs.Outcome) {
 	showStart(d, o, say)
 	showForecast(d, o, say)
 	showUse(d, o, say)
+	for _, text := range advice {
+		say("advice", "%s", text)
+	}
 	showPast(d, o)
 }
 
@@ -155,7 +160,7 @@ func showUse(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
 		wall = span(length)
 	}
 	if mb := job.Demand.Memory; mb > 0 {
-		memory = sizeText(mb << 20)
+		memory = memoryText(mb * int64(max(1, job.Demand.Slots)))
 	}
 	say("wall time", "%s", against(ranText(d, o), wall))
 	if o.CPUTime > 0 {
@@ -166,21 +171,8 @@ func showUse(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
 		say("CPU time", "%s", text)
 	}
 	if o.MaxMemory > 0 {
-		say("memory", "%s", against(sizeText(o.MaxMemory<<10), memory))
+		say("memory", "%s", against(memoryText(ceilTo(o.MaxMemory, 1024)/1024), memory))
 	}
-}
-
-// sizeText writes bytes for people, in powers of ten.
-func sizeText(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if n >= u.size {
-			return fmt.Sprintf("%.3g %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 func showPast(d *deps, o *jobs.Outcome) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -30,7 +31,8 @@ func whyCmd(d *deps) *cobra.Command {
 		Use:   "why ID...",
 		Short: "Say in a few sentences why jobs are where they are, and what to do",
 		Long: `Why tells why a job went where it is, why it waits or how it failed, whose fault
-that was, and which command helps.
+that was, and which command helps; of one that went well, what less it could have asked
+for and what that opens.
 
 ` + selectionHelp,
 		Example: "  grid why 01k9x\n  grid why --state failed --since 1d",
@@ -45,8 +47,9 @@ func runWhy(ctx context.Context, d *deps, sel selection) error {
 
 func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) error {
 	doc := whyDocument{Jobs: []whyJob{}}
+	adviser := newAdviser(d, s)
 	for _, r := range rs {
-		doc.Jobs = append(doc.Jobs, whyJob{r.ID, append(reasons(d, r), theirReasons(ctx, s, r)...)})
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, r), theirReasons(ctx, s, r), adviser.advice(ctx, r))})
 	}
 	if d.json {
 		return printJSON(d, "why", doc)
