@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Node is a node's settings for environments, in a file of JSON that the site writes.
@@ -123,11 +125,22 @@ func (n *Node) program() (string, error) {
 	return os.Executable()
 }
 
+// fetching names the lock of those who want an image fetched: one of them runs grid-deploy, the others wait.
+const fetching = ".fetch"
+
 // Tree gives the unpacked image of a definition, see Cache.Tree.
 func (n *Node) Tree(ctx context.Context, d *Definition) (*Tree, error) {
 	t, err := n.Store().Tree(ctx, d)
 	if !errors.Is(err, ErrNoRegistry) || n.file == "" {
 		return t, err
+	}
+	alone, err := n.Store().lock(ctx, d.Digest+fetching, unix.F_WRLCK)
+	if err != nil {
+		return nil, &DeployError{d.Tag, err}
+	}
+	defer alone.Close()
+	if n.Store().usable(d.Digest) { // another one fetched it meanwhile
+		return n.Store().Tree(ctx, d)
 	}
 	self, err := n.program()
 	if err != nil {

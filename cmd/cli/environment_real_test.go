@@ -60,7 +60,7 @@ func newFarm(t *testing.T) *farm {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch")
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
