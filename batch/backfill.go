@@ -324,6 +324,7 @@ func (p *backfill) frontier(m *Machine) *frontier {
 	if _, byNode := m.plan.(*nodePlan); !byNode || p.depth < 8 {
 		return nil
 	}
+	m.survey(&p.queue)
 	return newFrontier(&p.queue, m)
 }
 

@@ -44,6 +44,9 @@ func (f *frontier) anew(queue *waiting, m *Machine) *frontier {
 
 // newFrontier is for the jobs of a queue.
 func newFrontier(queue *waiting, m *Machine) *frontier {
+	if m.plain {
+		return nil
+	}
 	f := &frontier{needs: map[*Need]*bounds{}}
 	for _, b := range queue.blocks {
 		for i := range b.jobs {

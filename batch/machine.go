@@ -47,6 +47,7 @@ type Machine struct {
 	queues    []throttle // limits by queue; may be empty
 	wakes     []int64    // times at which advance reservations begin and end, sorted
 	reserved  bool       // there are advance reservations
+	plain     bool       // nothing is remembered that only makes it faster: what tests hold the rest against
 	following bool       // others decide what starts: policies only keep the queue
 	wait      int        // jobs waiting
 	busy      int        // jobs running
@@ -212,6 +213,16 @@ func (m *Machine) next() int64 {
 	}
 	return t
 }
+
+// survey prepares the plan for many jobs of a queue to be placed.
+func (m *Machine) survey(queue *waiting) {
+	if p, byNode := m.plan.(*nodePlan); byNode && queue.n >= manyJobs && !m.plain {
+		p.survey(queue)
+	}
+}
+
+// manyJobs is from how many on it pays to prepare.
+const manyJobs = 64
 
 func (m *Machine) advance(now int64) {
 	if now > m.now {

@@ -26,6 +26,7 @@ type nodePlan struct {
 	later    later
 	reserved bool // there are reservations
 	shut     []bool
+	calendar *calendar // where many places are made one after the other
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -83,6 +84,7 @@ func (p *nodePlan) clone(into plan) plan {
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
 	c.cloneSets(p)
+	c.calendar = nil
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.parts, c.spares = append(c.parts[:0], p.parts...), append(c.spares[:0], p.spares...)
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...)}
@@ -337,6 +339,13 @@ func (p *nodePlan) take(node int32, h holding) {
 		p.later.add(node, len(p.nodes))
 	}
 	p.rooms.change(node, when)
+	if p.calendar == nil {
+		return
+	}
+	if h.within > 0 {
+		p.calendar.wipe(node)
+	}
+	p.calendar.set(node, t, h.from, h.to)
 }
 
 // release notes that what an owner has on nodes comes free.
@@ -373,8 +382,14 @@ func (p *nodePlan) pass(here place) {
 func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
 	for _, s := range j.shares {
-		p.nodes[s.node].drop(p.now, j.seq)
-		p.rooms.change(s.node, never)
+		was, until := p.nodes[s.node].drop(p.now, j.seq)
+		if p.calendar != nil {
+			p.calendar.clear(s.node, &p.nodes[s.node], max(was, p.now), until)
+		}
+		if was <= p.now {
+			was = until
+		}
+		p.rooms.change(s.node, was) // what follows without a gap is a change now
 		total += s.procs
 	}
 	p.unrelease(to, j.seq)

@@ -30,7 +30,8 @@ type slurm struct {
 	due      int64     // the first place that is not the first of its line, or never
 	users    map[int64]int
 	parts    []int
-	front    *frontier // of what was tried last, one after the other
+	front    *frontier // of what was tried since places were last given up
+	loose    bool      // some have been since
 }
 
 func newSlurm(p Slurm) *slurm {
@@ -128,6 +129,7 @@ func (p *slurm) take(m *Machine, id int32) {
 // lift takes a job's place out of the plan.
 func (p *slurm) lift(m *Machine, j *job) {
 	if j.planned < never {
+		p.loose = true // it may start elsewhere, and leave others room
 		m.plan.vacate(j, j.planned, j.planned+j.limit)
 		j.planned, j.shares = never, nil
 	}
@@ -201,7 +203,7 @@ func (p *slurm) first(done []bool) int {
 // head starts a job if it fits now beside the places that others have.
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	was, shares := j.planned, j.shares
+	was, shares, loose := j.planned, j.shares, p.loose
 	if was > m.now && was < never && !p.stale {
 		return false // nothing has come free before its time
 	}
@@ -209,6 +211,7 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	if m.plan.earliest(j, m.now, m.now+1) != m.now {
 		if was < never {
 			p.put(m, j, was, shares)
+			p.loose = loose
 		}
 		return false
 	}
@@ -254,6 +257,15 @@ func (p *slurm) start(m *Machine, id int32) {
 	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
+}
+
+// known sees to it that what is known of how early jobs can start is true: the plan
+// has only become fuller since, or nothing is.
+func (p *slurm) known(m *Machine) {
+	if p.loose || p.front == nil || p.front.strange {
+		p.front = p.front.anew(&p.queue, m)
+	}
+	p.loose = false
 }
 
 // pass is one pass of backfill.
@@ -309,7 +321,7 @@ func (p *slurm) shrinks(m *Machine) bool {
 func (p *slurm) retry(m *Machine) {
 	from := p.tried + int64(p.Window/time.Second)
 	p.tried = m.now
-	p.front = p.front.anew(&p.queue, m)
+	p.known(m)
 	for _, id := range p.held {
 		if j := &m.jobs[id]; j.planned == never {
 			p.place(m, j, from)
@@ -338,13 +350,15 @@ func (p *slurm) anew(m *Machine) {
 		p.lift(m, &m.jobs[id])
 	}
 	p.held, p.stale, p.tried = p.held[:0], false, m.now
+	p.loose = true
 	p.sort(m)
 }
 
 // reach gives jobs places, in order, from the first that was not tried yet on,
 // until as many as may be were tried.
 func (p *slurm) reach(m *Machine) {
-	p.front = p.front.anew(&p.queue, m)
+	m.survey(&p.queue)
+	p.known(m)
 	p.users, p.parts = map[int64]int{}, make([]int, len(p.lines))
 	for _, id := range p.held {
 		p.count(&m.jobs[id])

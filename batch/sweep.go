@@ -28,6 +28,14 @@ func (p *nodePlan) begin(j *job, at int64) sweep {
 
 // search returns the earliest start from at on, or a time of end or later.
 func (s *sweep) search(end int64) int64 {
+	if s.p.shut == nil && s.p.calendar != nil {
+		return s.byDay(end)
+	}
+	return s.through(end)
+}
+
+// through is search through all that comes free.
+func (s *sweep) through(end int64) int64 {
 	if s.set(); s.sum >= s.want && s.again() {
 		return s.at
 	}

@@ -109,14 +109,16 @@ func (t *timeline) join(i int) {
 	}
 }
 
-// drop takes out what an owner holds.
-func (t *timeline) drop(now, owner int64) {
+// drop takes out what an owner holds, which was in [from, to).
+func (t *timeline) drop(now, owner int64) (from, to int64) {
+	from, to = never, -never
 	for i := 0; i < len(t.held); {
 		if t.held[i].owner != owner {
 			i++
 			continue
 		}
 		h, last := t.held[i], len(t.held)-1
+		from, to = min(from, h.from), max(to, h.to)
 		t.held[i] = t.held[last]
 		t.held = t.held[:last]
 		t.sum = t.sum.without(&h.amounts)
@@ -129,6 +131,7 @@ func (t *timeline) drop(now, owner int64) {
 		}
 		t.change(now, &h, -1)
 	}
+	return from, to
 }
 
 // bound works out begin and end.

@@ -1,0 +1,229 @@
+package batch
+
+import "math/bits"
+
+// calendar says of every day, a stretch of time of one length, which nodes have
+// no processor free at some moment of it, and which at none. A job that would
+// last the whole of a day has no room on the first, one that would begin in it
+// none on the second; so most nodes need not be looked at, and most days not at
+// all. A node of which nothing is said may be full nevertheless.
+type calendar struct {
+	base, day int64 // the first day's begin, and the length of a day
+	days      int
+	words     int      // of a day
+	full      []uint64 // a bit for each node, day by day: at some moment
+	shut      []uint64 // the same: all day
+	open      []uint64 // of the question asked last: the nodes that may do
+}
+
+// Bounds of a calendar: its days, its size in words, and how many days a job of
+// middling length lasts.
+const (
+	mostDays   = 2048
+	mostFull   = 1 << 18
+	daysOfAJob = 24
+	leastDay   = 60 // seconds
+)
+
+// survey makes the calendar, where there is none or half of it is past, for jobs
+// of a queue that are to be placed one after the other.
+func (p *nodePlan) survey(queue *waiting) {
+	if c := p.calendar; c != nil && p.now-c.base < c.day*int64(c.days)/2 {
+		return
+	}
+	words := (len(p.nodes) + 63) / 64
+	c := &calendar{
+		base: p.now, day: max(leastDay, queue.meanLimit()/daysOfAJob), words: words,
+		days: min(mostDays, mostFull/max(1, words)), open: make([]uint64, words),
+	}
+	if p.calendar = nil; c.days < daysOfAJob {
+		return
+	}
+	c.full, c.shut = make([]uint64, c.days*words), make([]uint64, c.days*words)
+	for i := range p.nodes {
+		c.set(int32(i), &p.nodes[i], p.now, never)
+	}
+	p.calendar = c
+}
+
+// meanLimit is how long the jobs of a queue last on average.
+func (w *waiting) meanLimit() int64 {
+	sum := int64(0)
+	for _, b := range w.blocks {
+		for i := range b.jobs {
+			sum += min(b.jobs[i].limit, never>>20)
+		}
+	}
+	return sum / int64(max(1, w.n))
+}
+
+// at is the day in which a time lies, of those that there are.
+func (c *calendar) at(t int64) int {
+	return int(min(max(0, (t-c.base)/c.day), int64(c.days)))
+}
+
+// set notes when in [from, to) a node, on which more is held than before, is full.
+func (c *calendar) set(node int32, t *timeline, from, to int64) {
+	end := min(to, c.base+c.day*int64(c.days))
+	if from = max(from, c.base); from >= end || t.reserved > 0 {
+		return
+	}
+	t.learn()
+	i := max(0, t.past(from)-1)
+	for i > 0 && t.steps[i-1] >= c.base && t.full(i-1) {
+		i--
+	}
+	for i < len(t.steps) && t.steps[i] < end {
+		if !t.full(i) {
+			i++
+			continue
+		}
+		first, until := max(t.steps[i], c.base), never
+		for i++; i < len(t.steps) && until == never; i++ {
+			if !t.full(i) {
+				until = t.steps[i]
+			}
+		}
+		c.mark(node, first, until)
+	}
+}
+
+// full tells whether a node has no processor free in a step.
+func (t *timeline) full(step int) bool { return t.used[step].procs >= t.have.procs }
+
+// mark says that a node is full in [from, to).
+func (c *calendar) mark(node int32, from, to int64) {
+	if from >= to {
+		return
+	}
+	first, last := c.at(from), min(c.at(to-1), c.days-1)
+	word, bit := int(node>>6), uint64(1)<<(node&63)
+	for d := first; d <= last; d++ {
+		c.full[d*c.words+word] |= bit
+		if begin := c.base + c.day*int64(d); from <= begin && begin+c.day <= to {
+			c.shut[d*c.words+word] |= bit
+		}
+	}
+}
+
+// clear works out anew when in [from, to) a node, on which less is held than
+// before, is full.
+func (c *calendar) clear(node int32, t *timeline, from, to int64) {
+	if from = max(from, c.base); from >= to {
+		return
+	}
+	first, last := c.at(from), c.at(to-1)
+	bit := uint64(1) << (node & 63)
+	for i, end := first*c.words+int(node>>6), min(last, c.days-1)*c.words+int(node>>6); i <= end; i += c.words {
+		c.full[i] &^= bit
+		c.shut[i] &^= bit
+	}
+	c.set(node, t, c.base+c.day*int64(first), c.base+c.day*int64(last+1))
+}
+
+// nodes finds the nodes that may serve a need for so long from some time of the
+// day on in which at lies, and counts them.
+func (c *calendar) nodes(n *Need, at, limit int64) (count int) {
+	today := c.at(at)
+	last := int(min(int64(c.days), int64(today)+limit/c.day))
+	open := c.open
+	copy(open, c.shut[today*c.words:])
+	for d := today + 1; d < last; d++ {
+		full := c.full[d*c.words:]
+		full = full[:len(open)]
+		for i := range open {
+			open[i] |= full[i]
+		}
+	}
+	for i := range open {
+		open[i] = n.serve[i] &^ open[i]
+		count += bits.OnesCount64(open[i])
+	}
+	return count
+}
+
+// tomorrow is when the day ends in which at lies.
+func (c *calendar) tomorrow(at int64) int64 { return c.base + c.day*int64(c.at(at)+1) }
+
+// wipe says nothing of a node any more.
+func (c *calendar) wipe(node int32) {
+	for i := int(node >> 6); i < len(c.full); i += c.words {
+		c.full[i] &^= 1 << (node & 63)
+		c.shut[i] &^= 1 << (node & 63)
+	}
+}
+
+// byDay is search day by day.
+func (s *sweep) byDay(end int64) int64 {
+	c := s.p.calendar
+	s.memory()
+	for at := s.at; ; {
+		if at = s.p.bound(s.j, at, end); at >= end {
+			return end
+		}
+		if c.at(at) == c.days {
+			s.at = at
+			return s.through(end)
+		}
+		next := min(c.tomorrow(at), end)
+		most := int64(c.nodes(s.j.Need, at, s.j.limit)) // that they give
+		if s.j.Need.Nodes == 0 {
+			most *= int64(s.p.widest)
+		}
+		if most >= s.want && s.within(at, next) {
+			return s.at
+		}
+		at = next
+	}
+}
+
+// within looks for a start from a time on until the end of its day, on the nodes
+// that may do. What the rooms were when a node was last looked at they have at
+// most.
+func (s *sweep) within(at, until int64) bool {
+	s.at, s.sum = at, 0
+	clear(s.free)
+	s.candidates(func(node int32) {
+		s.free[node] = s.p.nodes[node].room(at, at+s.j.limit, s.j.Need)
+		s.sum += s.gives(s.free[node])
+	})
+	if s.sum >= s.want {
+		return true
+	}
+	here, _ := s.p.releases.find(entry{key: float64(at + 1), seq: -never})
+	e, here, ok := s.p.releases.at(here)
+	for ok && int64(e.key) < until {
+		for s.at = int64(e.key); ok && int64(e.key) == s.at; e, here, ok = s.p.releases.at(here) {
+			for _, part := range s.p.parts[e.job] {
+				if s.p.calendar.open[part.node>>6]>>(part.node&63)&1 != 0 {
+					s.renew(part.node)
+				}
+			}
+			here.i++
+		}
+		if s.sum >= s.want && s.afresh() {
+			return true
+		}
+	}
+	return false
+}
+
+// afresh looks once more at the nodes that have room, and tells whether there is
+// enough.
+func (s *sweep) afresh() bool {
+	s.candidates(func(node int32) {
+		if s.free[node] > 0 {
+			s.renew(node)
+		}
+	})
+	return s.sum >= s.want
+}
+
+// candidates visits the nodes that may do.
+func (s *sweep) candidates(visit func(node int32)) {
+	for i, w := range s.p.calendar.open {
+		for ; w != 0; w &= w - 1 {
+			visit(int32(i<<6 + bits.TrailingZeros64(w)))
+		}
+	}
+}
