@@ -20,7 +20,8 @@ type backfill struct {
 	queue    waiting            // in order of priority
 	shortest bool               // backfill the shortest first, not by priority
 	byLimit  waiting            // the queue in order of limit, where shortest
-	kinds    []waiting          // the list that is backfilled from, by Need.kind
+	kinds    []waiting          // the list that is backfilled from, by Need.id
+	lines    []int              // jobs in the queue, by line
 	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
 	light    bool               // the reservation of this pass is not in the plan: see look
 	held     []int32            // jobs that hold a reservation in this pass
@@ -29,7 +30,7 @@ type backfill struct {
 	settled  bool               // held and given are what the next pass would find: see settle
 	ws       windows
 	tips     []tip     // memory for fillNodes
-	free     int32     // processors of all nodes that are free as it begins
+	free     []int32   // processors of all nodes that are free as it begins, and of each set of them
 	due      timetable // of the reservations, where all that wait have one
 }
 
@@ -54,12 +55,13 @@ func (p *backfill) clone(into policy) policy {
 	old := *c
 	*c = *p
 	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
-	c.kinds = make([]waiting, len(p.kinds))
+	c.kinds = slices.Grow(old.kinds[:0], len(p.kinds))[:len(p.kinds)]
 	for i := range p.kinds {
-		c.kinds[i] = p.kinds[i].clone(waiting{})
+		c.kinds[i] = p.kinds[i].clone(c.kinds[i])
 	}
+	c.lines = append(old.lines[:0], p.lines...)
 	c.keep, c.due = maps.Clone(p.keep), p.due.clone()
-	c.held, c.ws, c.tips = append(old.held[:0], p.held...), old.ws, old.tips
+	c.held, c.ws, c.tips, c.free = append(old.held[:0], p.held...), old.ws, old.tips, old.free
 	c.given = append(old.given[:0], p.given...)
 	return c
 }
@@ -94,6 +96,10 @@ func (p *backfill) left(m *Machine, id int32) {
 // insert puts a job in the queue.
 func (p *backfill) insert(j *job, e entry) {
 	p.queue.insert(e)
+	for int(j.line) >= len(p.lines) {
+		p.lines = append(p.lines, 0)
+	}
+	p.lines[j.line]++
 	if p.shortest {
 		p.byLimit.insert(byLimit(e))
 	}
@@ -105,10 +111,10 @@ func (p *backfill) kind(j *job, e entry) {
 	if j.Need == nil {
 		return
 	}
-	for j.Need.kind >= len(p.kinds) {
+	for j.Need.id >= len(p.kinds) {
 		p.kinds = append(p.kinds, waiting{})
 	}
-	p.kinds[j.Need.kind].insert(p.filled(e))
+	p.kinds[j.Need.id].insert(p.filled(e))
 }
 
 // filled is the entry of a job in the list that is backfilled from.
@@ -124,6 +130,7 @@ func (p *backfill) drop(m *Machine, id int32) {
 	j := &m.jobs[id]
 	e := j.entry(id)
 	p.queue.remove(e)
+	p.lines[j.line]--
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
@@ -134,7 +141,7 @@ func (p *backfill) drop(m *Machine, id int32) {
 // unkind takes a job out of the list of its kind.
 func (p *backfill) unkind(j *job, e entry) {
 	if j.Need != nil {
-		p.kinds[j.Need.kind].remove(p.filled(e))
+		p.kinds[j.Need.id].remove(p.filled(e))
 	}
 }
 
@@ -286,9 +293,13 @@ func (p *backfill) walk(m *Machine) {
 	kept, most := len(p.keep), max(p.depth, 1)
 	p.counted = false
 	f := p.frontier(m)
-	for open := len(p.given); ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
+	ahead := slices.Clone(p.lines) // of the walk
+	for open := p.queue.n; ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
 		j := &m.jobs[e.job]
 		given := &p.given[j.line]
+		if ahead[j.line]--; *given < most {
+			open--
+		}
 		_, keeps := p.keep[e.job]
 		if keeps {
 			kept--
@@ -313,7 +324,7 @@ func (p *backfill) walk(m *Machine) {
 			at.i++
 		}
 		if *given++; *given == most {
-			open--
+			open -= ahead[j.line]
 		}
 	}
 }
@@ -346,6 +357,7 @@ func (p *backfill) reserve(m *Machine, id int32) {
 // start starts the job at a place of the queue.
 func (p *backfill) start(m *Machine, e entry, at place) {
 	p.queue.removeAt(at)
+	p.lines[m.jobs[e.job].line]--
 	if p.shortest {
 		p.byLimit.remove(byLimit(e))
 	}
@@ -362,13 +374,16 @@ func (p *backfill) launch(m *Machine, id int32) {
 
 // fill starts waiting jobs that fit now beside the reservations.
 func (p *backfill) fill(m *Machine) {
-	if nodes, ok := m.plan.(*nodePlan); ok {
-		p.fillNodes(m, nodes)
-		return
-	}
 	list := &p.queue
 	if p.shortest {
 		list = &p.byLimit
+	}
+	if nodes, ok := m.plan.(*nodePlan); ok && m.plain {
+		p.fillPlainly(m, list)
+		return
+	} else if ok {
+		p.fillNodes(m, nodes)
+		return
 	}
 	end := p.depthEnd()
 	p.look(m)
@@ -379,6 +394,7 @@ func (p *backfill) fill(m *Machine) {
 			return
 		}
 		list.removeAt(at)
+		p.lines[m.jobs[e.job].line]--
 		if p.shortest {
 			p.queue.remove(m.jobs[e.job].entry(e.job))
 		}

@@ -1,11 +1,13 @@
 package batch
 
+import "slices"
+
 // fillNodes is fill on a machine of nodes: kind by kind of what is asked of
 // nodes, the next job of each that may fit is known; the first of these in order
 // is tried. What does not fit does not fit later in the pass: there is less and
 // less room.
 func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
-	p.free = nodes.sum.at(m.now)
+	p.free = nodes.idle(p.free[:0])
 	p.tips = p.tips[:0]
 	for kind := range p.kinds {
 		if p.kinds[kind].n > 0 {
@@ -35,6 +37,23 @@ func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
 	}
 }
 
+// fillPlainly is fill by trying every job.
+func (p *backfill) fillPlainly(m *Machine, list *waiting) {
+	end := p.depthEnd()
+	var all []entry
+	for _, b := range list.blocks {
+		all = append(all, b.jobs...)
+	}
+	for _, e := range all {
+		if end.job >= 0 && e.compare(end) > 0 {
+			return
+		}
+		if !slices.Contains(p.held, e.job) && m.fits(e.job) {
+			p.take(m, e.job)
+		}
+	}
+}
+
 // tip is the next job of a kind.
 type tip struct {
 	entry
@@ -46,10 +65,14 @@ type tip struct {
 func (p *backfill) tip(m *Machine, nodes *nodePlan, t tip) {
 	list := &p.kinds[t.kind]
 	e, _, ok := list.at(place{})
-	if !ok || !list.narrow(p.free) {
+	if !ok {
 		return
 	}
-	at, ok := list.next(t.at, nodes.open(m.jobs[e.job].Need))
+	n := m.jobs[e.job].Need
+	if !list.narrow(p.free[n.set]) {
+		return
+	}
+	at, ok := list.next(t.at, nodes.open(n))
 	if ok {
 		e, t.at, _ = list.at(at)
 		t.entry = e

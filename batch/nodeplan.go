@@ -21,7 +21,8 @@ type nodePlan struct {
 	spares   []int32 // places there that are not in use
 	sweep    []int32 // memory for the method of this name, with what swept says
 	swept    swept
-	sizes    []int32 // memory for bySize
+	sizes    []int32 // memory for bySize and wide
+	ws       windows // memory for wide
 	rooms    rooms
 	later    later
 	reserved bool // there are reservations

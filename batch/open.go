@@ -36,19 +36,40 @@ func (p *nodePlan) planned() []int32 {
 	return kept
 }
 
-// open are the windows of a kind: what can start now of jobs that ask for no
-// number of nodes, and for others what they do not exceed.
+// open are the windows of a need: what can start now.
 func (p *nodePlan) open(n *Need) windows {
 	r := p.room(n)
-	if r.at == p.rooms.version {
-		return r.ws
+	if r.at != p.rooms.version {
+		r.at, r.falls = p.rooms.version, p.falling(r, n)
+		r.ws = r.ws[:0]
+		left := int32(min(r.total, math.MaxInt32))
+		for i := 0; i < len(r.falls); {
+			span, by := r.falls[i].span, int32(0)
+			for ; i < len(r.falls) && r.falls[i].span == span; i++ {
+				by += r.falls[i].from - r.falls[i].to
+			}
+			r.ws = append(r.ws, window{left, span})
+			left -= by
+		}
+		if left > 0 {
+			r.ws = append(r.ws, window{left, never})
+		}
 	}
-	r.at = p.rooms.version
-	type less struct {
-		span int64
-		by   int32
+	if n.Nodes > 0 {
+		return p.wide(r, int64(n.Nodes))
 	}
-	var falls []less
+	return r.ws
+}
+
+// fall is the room of a node becoming less, so long from now.
+type fall struct {
+	span     int64
+	from, to int32
+}
+
+// falling lists how the room for a need becomes less, the next first.
+func (p *nodePlan) falling(r *room, n *Need) []fall {
+	falls := r.falls[:0]
 	for _, node := range p.planned() {
 		left := r.free[node]
 		if left <= 0 {
@@ -61,26 +82,48 @@ func (p *nodePlan) open(n *Need) windows {
 		t.learn()
 		for i := t.past(p.now); i < len(t.steps) && left > 0; i++ {
 			if room := t.have.room(t.used[i], n); room < left {
-				falls = append(falls, less{t.steps[i] - p.now, left - room})
+				falls = append(falls, fall{t.steps[i] - p.now, left, room})
 				left = room
 			}
 		}
 	}
-	slices.SortFunc(falls, func(a, b less) int { return cmp.Compare(a.span, b.span) })
-	r.ws = r.ws[:0]
-	left := int32(min(r.total, math.MaxInt32))
-	for i := 0; i < len(falls); {
-		span, by := falls[i].span, int32(0)
-		for ; i < len(falls) && falls[i].span == span; i++ {
-			by += falls[i].by
+	slices.SortFunc(falls, func(a, b fall) int { return cmp.Compare(a.span, b.span) })
+	return falls
+}
+
+// wide are the windows of jobs that ask for a number of nodes: as many processors
+// as so many nodes have each.
+func (p *nodePlan) wide(r *room, nodes int64) windows {
+	p.sizes = append(p.sizes[:0], r.count...)
+	ws := p.ws[:0]
+	each, have := r.most(p.sizes, int32(len(p.sizes)-1), 0, nodes)
+	for _, f := range r.falls {
+		if p.sizes[f.from]--; f.from >= each {
+			have--
 		}
-		if by > 0 {
-			r.ws = append(r.ws, window{left, span})
-			left -= by
+		if p.sizes[f.to]++; f.to >= each {
+			have++
+		}
+		if have >= nodes || each == 0 {
+			continue
+		}
+		ws = append(ws, window{int32(nodes) * each, f.span})
+		each, have = r.most(p.sizes, each-1, have, nodes)
+	}
+	if each > 0 {
+		ws = append(ws, window{int32(nodes) * each, never})
+	}
+	p.ws = ws
+	return ws
+}
+
+// most is the most room, not above each, that so many nodes have, and how many
+// have it, given how many have more.
+func (r *room) most(count []int32, each int32, have, nodes int64) (int32, int64) {
+	for ; each > 0; each-- {
+		if have += int64(count[each]); have >= nodes {
+			return each, have
 		}
 	}
-	if left > 0 {
-		r.ws = append(r.ws, window{left, never})
-	}
-	return r.ws
+	return 0, have
 }

@@ -21,7 +21,8 @@ type room struct {
 	total int64
 	seen  int // changes taken in, dropped ones counted
 	ws    windows
-	at    int64 // the version of ws
+	falls []fall
+	at    int64 // the version of both
 }
 
 // vains are widths and limits that did not fit, of one version.

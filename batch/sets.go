@@ -63,6 +63,15 @@ func (p *nodePlan) count(from, to int64, shares []share, sign int32) {
 	}
 }
 
+// idle are the processors free now of all nodes, and of each set.
+func (p *nodePlan) idle(list []int32) []int32 {
+	list = append(list, p.sum.at(p.now))
+	for i := range p.sets {
+		list = append(list, p.sets[i].free.at(p.now))
+	}
+	return list
+}
+
 // bound is a time before which a job cannot start: the first at which the nodes
 // that serve it have enough processors free for all of its time.
 func (p *nodePlan) bound(j *job, from, end int64) int64 {
