@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -136,6 +137,15 @@ func userTags(r *jobReader) {
 // MaxPriority bounds Priority.
 const MaxPriority = 1e6
 
+// CheckPriority says what is wrong with a priority that somebody chose: it is
+// above 0, at most MaxPriority. 0 is none, where none may be given.
+func CheckPriority(p float64) error {
+	if !(p > 0 && p <= MaxPriority) {
+		return fmt.Errorf("priority %v: say a number above 0, up to %.0f", p, MaxPriority)
+	}
+	return nil
+}
+
 // SetPriority is Priority from outside of the description.
 func (j *Job) SetPriority(p float64) {
 	j.Priority = p
@@ -148,7 +158,7 @@ func priority(r *jobReader) {
 	if !ok {
 		return
 	}
-	if !(p >= 0 && p <= MaxPriority) {
+	if p != 0 && CheckPriority(p) != nil {
 		r.failAttr("Priority", "range", "", "Priority %v: say 0 to %.0f", p, MaxPriority)
 		return
 	}

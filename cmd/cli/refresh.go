@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -69,8 +70,8 @@ func runRefresh(ctx context.Context, d *deps, o refreshOptions) error {
 func (o refreshOptions) change(d *deps) (map[string]any, error) {
 	change := map[string]any{}
 	if o.setPriority {
-		if !(o.priority > 0 && o.priority <= 1e6) {
-			return nil, usageError(fmt.Errorf("--priority %v: say a number above 0, up to 1000000", o.priority))
+		if err := jdl.CheckPriority(o.priority); err != nil {
+			return nil, usageError(fmt.Errorf("--%w", err))
 		}
 		change["priority"] = o.priority
 	}

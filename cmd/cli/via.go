@@ -41,8 +41,8 @@ func prioritise(all []*jdl.Job, priority float64) error {
 	if priority == 0 {
 		return nil
 	}
-	if !(priority > 0 && priority <= jdl.MaxPriority) {
-		return usageError(fmt.Errorf("--priority %v: say a number above 0, up to %.0f", priority, float64(jdl.MaxPriority)))
+	if err := jdl.CheckPriority(priority); err != nil {
+		return usageError(fmt.Errorf("--%w", err))
 	}
 	for _, j := range all {
 		j.SetPriority(priority)

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,13 +55,12 @@ func TestKilledARC(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		startARC(t)
 		err := cmd.Wait()
-		w.agrees(url, taken)
-		t.Logf("killed after %d jobs: %v, %s", taken, err, said.String())
+		w.agrees(url, fmt.Sprintf("killed after %d jobs (%v, %s)", taken, err, said.String()))
 	}
 }
 
-// agrees compares the records with what the CE has.
-func (w *world) agrees(url string, taken int) {
+// agrees compares the records with what the CE has after something was broken.
+func (w *world) agrees(url, broken string) {
 	w.t.Helper()
 	recorded := map[string]jobLine{}
 	for _, j := range w.settle("submitting") {
@@ -69,11 +69,11 @@ func (w *world) agrees(url string, taken int) {
 	has, accepted := w.names(url), 0
 	for id, j := range recorded {
 		if has[id] > 1 || strings.Contains("accepted preparing queued running", j.State) != (has[id] == 1) {
-			w.t.Errorf("killed after %d jobs: job %s is %s and is there %d times", taken, id, j.State, has[id])
+			w.t.Errorf("%s: job %s is %s and is there %d times", broken, id, j.State, has[id])
 		}
 		accepted += has[id]
 	}
-	w.t.Logf("killed after %d jobs: %d recorded, %d at the CE", taken, len(recorded), accepted)
+	w.t.Logf("%s: %d recorded, %d at the CE", broken, len(recorded), accepted)
 }
 
 // entries counts what is in a directory.

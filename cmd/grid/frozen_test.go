@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,18 +45,7 @@ func TestFrozenARC(t *testing.T) {
 			t.Errorf("frozen after %v: it took %v to end", after*time.Millisecond, took)
 		}
 		signal(syscall.SIGCONT)
-		recorded := map[string]jobLine{}
-		for _, j := range w.settle("submitting") {
-			recorded[j.ID] = j
-		}
-		has, accepted := w.names(url), 0
-		for id, j := range recorded {
-			if has[id] > 1 || strings.Contains("accepted preparing queued running", j.State) != (has[id] == 1) {
-				t.Errorf("frozen after %v: job %s is %s and is there %d times", after*time.Millisecond, id, j.State, has[id])
-			}
-			accepted += has[id]
-		}
-		t.Logf("frozen after %v (%v): %d recorded, %d at the CE", after*time.Millisecond, err, len(recorded), accepted)
+		w.agrees(url, fmt.Sprintf("frozen after %v (%v)", after*time.Millisecond, err))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -80,8 +79,8 @@ func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, er
 	if err := printable(sub.Key); err != nil {
 		return nil, err
 	}
-	if math.IsNaN(j.Priority) || j.Priority < 0 || j.Priority > 1e6 {
-		return nil, &RefusedError{fmt.Sprintf("a priority of %v: say 0 to 1000000", j.Priority)}
+	if err := jdl.CheckPriority(j.Priority); err != nil && j.Priority != 0 {
+		return nil, &RefusedError{err.Error()}
 	}
 	job, err := j.describe(sub.JDL)
 	if err != nil {
@@ -212,8 +211,10 @@ func (s *Scheduler) Forget(ctx context.Context, who Person, id string) error {
 
 // Refresh gives a waiting job another description or priority.
 func (s *Scheduler) Refresh(ctx context.Context, who Person, id, text string, priority *float64) error {
-	if priority != nil && (math.IsNaN(*priority) || *priority <= 0 || *priority > 1e6) {
-		return &RefusedError{fmt.Sprintf("a priority of %v: say up to 1000000", *priority)}
+	if priority != nil {
+		if err := jdl.CheckPriority(*priority); err != nil {
+			return &RefusedError{err.Error()}
+		}
 	}
 	list, err := s.Jobs(ctx, who, []string{id})
 	if err != nil || len(list) == 0 {
