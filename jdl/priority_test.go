@@ -18,7 +18,7 @@ func TestCheckPriority(t *testing.T) {
 		}
 	}
 	for text, ok := range map[string]bool{"0": true, "2.5": true, "1000000": true, "1000001": false, "-1": false} {
-		if _, err := jdl.ParseJob("p.jdl", []byte(`Executable = "/bin/true"; Priority = ` + text + `;`)); (err == nil) != ok {
+		if _, err := jdl.ParseJob("p.jdl", []byte(`Executable = "/bin/true"; Priority = `+text+`;`)); (err == nil) != ok {
 			t.Errorf("Priority = %s: %v", text, err)
 		}
 	}
