@@ -75,12 +75,16 @@ func isEmpty(err error) bool {
 }
 
 // AudienceOf is the audience a token for an endpoint should have: scheme and
-// host, without a default port and path (WLCG token profile 1.3). Text that is
-// no URL is returned as it is.
+// host, without a default port and path (WLCG token profile 1.3); that of an
+// HTCondor-CE (condor://host:port) is host:port. Text that is no URL is
+// returned as it is.
 func AudienceOf(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
 		return endpoint
+	}
+	if u.Scheme == "condor" {
+		return u.Host
 	}
 	host := u.Host
 	if p := u.Port(); p == "443" && u.Scheme == "https" || p == "80" && u.Scheme == "http" {

@@ -552,7 +552,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	got, err := f.s.Submit(t.Context(), Person{Subject: "bob"}, []Submission{{Key: "x", JDL: sample, Priority: math.NaN()}})
-	if err != nil || !strings.Contains(got[0].Error, "a priority of NaN") {
+	if err != nil || !strings.Contains(got[0].Error, "priority NaN") {
 		t.Error(got, err)
 	}
 }

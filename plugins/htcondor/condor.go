@@ -12,13 +12,19 @@ import (
 	"sync"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
 
 // Options is what the back-end takes from outside.
-type Options = remote.Options
+type Options struct {
+	remote.Options
+	// Credentials finds the user's credentials, anew at every call, for
+	// schedds over the network; nil: HTCondor's tools look for themselves.
+	Credentials func() (*credential.Set, error)
+}
 
 // Backend is the HTCondor back-end. It keeps one connection per host for as
 // long as it lives.
@@ -44,12 +50,13 @@ var (
 
 // New makes the back-end. Nothing is dialled until it is needed.
 func New(opts Options) *Backend {
-	return &Backend{opts: opts.Defaults(), sites: map[string]*site{}}
+	opts.Options = opts.Defaults()
+	return &Backend{opts: opts, sites: map[string]*site{}}
 }
 
 // Open opens the back-end with what the program's configuration says.
 func Open(c plugins.Config) (plugins.Submitter, error) {
-	return New(Options{Environ: c.Environ, Home: c.Home, Now: c.Now}), nil
+	return New(Options{Options: remote.Options{Environ: c.Environ, Home: c.Home, Now: c.Now}, Credentials: c.Credentials}), nil
 }
 
 // Close ends all connections. Jobs are not touched.
@@ -87,6 +94,7 @@ type site struct {
 	name    []string // -name SCHEDD
 	pool    []string // -pool HOST:PORT
 	account string   // accounting group
+	ticket  *ticket  // for a schedd over the network; nil: none is needed
 
 	mu    sync.Mutex
 	slots []slot // of the pool, as last read
@@ -97,6 +105,7 @@ type site struct {
 type address struct {
 	remote.Target
 	network                  bool
+	foreign                  bool // named by a BDII, not by the user
 	schedd, pool, accounting string
 }
 
@@ -133,7 +142,7 @@ func networkURL(raw string, u *url.URL) (address, error) {
 	}
 	a.pool = host + ":" + port
 	if u.Scheme == "https" { // a BDII's: nothing else of it counts
-		a.schedd = host
+		a.schedd, a.foreign = host, true
 		return a, nil
 	}
 	a.Base = u.Path
@@ -163,15 +172,18 @@ func (b *Backend) site(raw string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	sys, iface := &system, glue.InterfaceCondor
+	sys, iface := system, glue.InterfaceCondor
 	if a.network {
-		sys, iface = &networkSystem, glue.InterfaceHTCondorCE
+		sys, iface = networkSystem, glue.InterfaceHTCondorCE
 	}
-	at, err := remote.Open(&b.opts, sys, raw, a.Target)
-	if err != nil {
+	s := &site{iface: iface, network: a.network, account: a.accounting}
+	if a.network && b.opts.Credentials != nil {
+		s.ticket = &ticket{set: b.opts.Credentials, environ: b.opts.Environ, pool: a.pool, foreign: a.foreign, now: b.opts.Now}
+		sys.Env = s.ticket.env
+	}
+	if s.Site, err = remote.Open(&b.opts.Options, &sys, raw, a.Target); err != nil {
 		return nil, err
 	}
-	s := &site{Site: at, iface: iface, network: a.network, account: a.accounting}
 	if a.schedd != "" {
 		s.name = []string{"-name", a.schedd}
 	}

@@ -101,6 +101,9 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 		return 0, err
 	}
 	text, err := s.schedd(ctx, "condor_tail", append(stream, "-maxbytes", strconv.Itoa(maxPeek), jobID)...)
+	if e, ok := errors.AsType[*plugins.Error](err); ok && strings.Contains(e.Said, "does not support remote access") {
+		e.Kind, e.Hint = plugins.Refused, "it runs behind a CE, or not as a job of its own: its files can be seen when it has ended"
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -18,6 +18,7 @@ import (
 	"gridbroker/plugins"
 	"gridbroker/plugins/htcondor"
 	"gridbroker/plugins/plugintest"
+	"gridbroker/plugins/remote"
 	"gridbroker/testdata/testbed"
 )
 
@@ -38,7 +39,7 @@ func newPool(t testing.TB) *pool {
 		"local": "condor:" + base + "/l",
 		"ssh":   fmt.Sprintf("%s/home/condorjob/%s", env["GRID_CONDOR_SSH_URL"], filepath.Base(base)),
 	}}
-	p.Backend = htcondor.New(htcondor.Options{Environ: environ, Home: t.TempDir(), SSHConfig: filepath.Join(env["GRID_CONDOR_SSH"], "config")})
+	p.Backend = htcondor.New(htcondor.Options{Options: remote.Options{Environ: environ, Home: t.TempDir(), SSHConfig: filepath.Join(env["GRID_CONDOR_SSH"], "config")}})
 	t.Cleanup(func() { p.Close() })
 	return p
 }
@@ -63,7 +64,7 @@ func (p *pool) network(t testing.TB) (b *htcondor.Backend, url string) {
 	base := directory(t, p.env)
 	environ := []string{"PATH=" + p.env["GRID_CONDOR_BIN"] + ":" + os.Getenv("PATH"), "CONDOR_CONFIG=" + p.env["GRID_CONDOR_CLIENT_CONFIG"],
 		"_condor_SEC_TOKEN_DIRECTORY=" + p.env["GRID_CONDOR_TOKENS"]}
-	b = htcondor.New(htcondor.Options{Environ: environ, Home: t.TempDir()})
+	b = htcondor.New(htcondor.Options{Options: remote.Options{Environ: environ, Home: t.TempDir()}})
 	t.Cleanup(func() { b.Close() })
 	return b, "condor://" + p.env["GRID_CONDOR_REMOTE"] + base + "/n"
 }

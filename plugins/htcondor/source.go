@@ -108,6 +108,9 @@ func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	for _, sl := range slots {
 		kinds[kind(sl)] = append(kinds[kind(sl)], sl)
 	}
+	if len(slots) == 0 && s.site.network { // an HTCondor-CE: the slots are those of the cluster behind it
+		return []glue.Resource{s.site.resource("", nil, schedd)}, nil
+	}
 	var rs []glue.Resource
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		rs = append(rs, s.site.resource(name, kinds[name], schedd))
@@ -120,8 +123,10 @@ func kind(s slot) string { return s.text("OpSysAndVer") + "/" + s.text("Arch") }
 
 func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
 	now := s.Options.Now()
-	host := s.host()
-	first := slots[0]
+	host, first := s.host(), slot{ad: schedd}
+	if len(slots) > 0 {
+		first = slots[0]
+	}
 	r := glue.Resource{
 		ID: s.URL + "#" + name, Name: host + "/" + name, Site: host, CE: host, Queue: name, LRMS: "condor",
 		Implementation: "HTCondor", ImplVersion: version(first.text("CondorVersion")), LRMSVersion: version(first.text("CondorVersion")),
@@ -135,8 +140,13 @@ func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
 	if remote.Deploys(r.RuntimeEnvironments) {
 		r.CEID = remote.ManagerID(host, name)
 	}
+	if name == "" {
+		r.ID, r.Name = s.URL, host
+	}
 	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.iface, Health: "ok", Serving: r.Serving}}
-	size(&r, slots)
+	if len(slots) > 0 {
+		size(&r, slots)
+	}
 	load(&r, schedd)
 	return r
 }
@@ -270,4 +280,11 @@ func (s *site) tagNeed(want string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// hasSlots reports whether the pool showed slots when it was last read.
+func (s *site) hasSlots() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.slots) > 0
 }

@@ -19,7 +19,7 @@ func TestURLs(t *testing.T) {
 		"condor+ssh://u@h:22/d?schedd=s@h&group=a.b": {schedd: "s@h", accounting: "a.b"},
 		"condor://ce.example.org":                    {network: true, pool: "ce.example.org:9619"},
 		"condor://127.0.0.1:9618?schedd=x":           {network: true, pool: "127.0.0.1:9618", schedd: "x"},
-		"https://ce.example.org:9619/ignored?pool=x": {network: true, pool: "ce.example.org:9619", schedd: "ce.example.org"},
+		"https://ce.example.org:9619/ignored?pool=x": {network: true, foreign: true, pool: "ce.example.org:9619", schedd: "ce.example.org"},
 	} {
 		a, err := parseURL(raw)
 		a.Target = want.Target

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,27 @@ func (s *suite) peekAndLog(t *testing.T) {
 	}
 	hs := s.start(t, s.request(t, "echo first line; sleep 600"))
 	s.wait(t, hs, func(st plugins.State) bool { return st == plugins.Running || st.Final() })
+	if s.Hidden {
+		var b bytes.Buffer
+		_, err := p.Peek(t.Context(), hs[0], "out.txt", 0, &b)
+		if e, ok := errors.AsType[*plugins.Error](err); !ok || e.Kind != plugins.Refused || b.Len() > 0 {
+			t.Errorf("peeked at %q, %v", b.String(), err)
+		}
+	} else {
+		s.peek(t, p, hs[0])
+	}
+	if l, ok := s.Submitter.(plugins.Logger); ok {
+		var b bytes.Buffer
+		if err := l.Log(t.Context(), hs[0], &b); err != nil || b.Len() == 0 {
+			t.Errorf("log: %d bytes, %v", b.Len(), err)
+		}
+	}
+}
+
+// peek looks at a stream from its beginning, its middle and its end.
+func (s *suite) peek(t *testing.T, p plugins.Peeker, h plugins.Handle) {
+	t.Helper()
+	hs := []plugins.Handle{h}
 	var b bytes.Buffer
 	for range 100 { // the line takes a moment to get there
 		b.Reset()
@@ -123,12 +145,6 @@ func (s *suite) peekAndLog(t *testing.T) {
 	}
 	if n, err := p.Peek(t.Context(), hs[0], "../../../etc/passwd", 0, &b); err == nil && n > 0 || strings.Contains(b.String(), "root:") {
 		t.Error("peeked outside of the job's directory")
-	}
-	if l, ok := s.Submitter.(plugins.Logger); ok {
-		b.Reset()
-		if err := l.Log(t.Context(), hs[0], &b); err != nil || b.Len() == 0 {
-			t.Errorf("log: %d bytes, %v", b.Len(), err)
-		}
 	}
 }
 

@@ -26,6 +26,8 @@ type Target struct {
 	// Dead is an endpoint of which nothing answers; the zero value where
 	// there is no such thing.
 	Dead glue.Endpoint
+	// Hidden: files of running jobs cannot be seen there; Peek must say so.
+	Hidden bool
 	// Patience is how long a job of a second may take; 0 means 2 minutes.
 	Patience time.Duration
 }

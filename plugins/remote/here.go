@@ -17,7 +17,10 @@ import (
 
 // here is this machine. Commands get a cleaned environment, so that no
 // credential of the caller reaches the jobs.
-type here struct{ env []string }
+type here struct {
+	env  []string
+	more func(context.Context) []string // see System.Env
+}
 
 // keptEnv are the names, and with a final * the prefixes, that every batch
 // system's commands and jobs may see of the caller's environment.
@@ -48,6 +51,9 @@ func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Write
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	stderr := &Answer{Max: maxStderr, Quiet: true}
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = h.env, in, out, stderr, "/"
+	if h.more != nil {
+		cmd.Env = slices.Concat(h.env, h.more(ctx)) // of two of a name the last counts
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -24,6 +24,9 @@ var stepsText string
 type System struct {
 	Name    string   // as users call it: "Slurm"
 	KeptEnv []string // names of the caller's environment that its commands here may see; a final * is a prefix
+	// Env is what commands on this machine see besides, made anew for each,
+	// as NAME=VALUE; it wins. Nil: nothing.
+	Env func(ctx context.Context) []string
 	// Send is text of a POSIX shell that defines send_one, see runner.sh.
 	Send string
 	// Job is what the batch system runs on the node, after the functions
@@ -61,7 +64,7 @@ func Open(opts *Options, sys *System, raw string, t Target) (*Site, error) {
 		}
 	}
 	if t.Host == "" {
-		s.Machine = here{keepEnv(opts.Environ, sys.KeptEnv)}
+		s.Machine = here{env: keepEnv(opts.Environ, sys.KeptEnv), more: sys.Env}
 		return s, nil
 	}
 	conf, err := readSSHConfig(opts, t)

@@ -83,7 +83,17 @@ gone_theirs() {
 known_ours() { "$W/grid" list --all --json --jq '.jobs[] | .handle.id // empty' | sort; }
 away_ours() { "$W/grid" cancel --all --yes >/dev/null 2>&1 || true; sleep 8; "$W/grid" clean --all --yes --forget >/dev/null 2>&1 || true; rm -rf "$GRID_STATE_DIR"; }
 
-trap 'away_ours; [ -z "$cluster" ] || condor rm "$cluster" >/dev/null 2>&1 || true; rm -rf "$J"' EXIT
+# HTCondor takes its jobs from the CE with the proxy: that goes when they are gone.
+finish() {
+  away_ours
+  [ -z "$cluster" ] || gone_theirs 2>/dev/null || true
+  if [ -n "$cluster" ] && [ "$(condor q "$cluster" -af ProcId 2>&1)" ]; then
+    echo "jobs of cluster $cluster are still in HTCondor's queue; their proxy stays in $J" >&2
+  else
+    rm -rf "$J"
+  fi
+}
+trap finish EXIT
 
 speed() {
   local i t s k held

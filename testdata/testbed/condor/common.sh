@@ -6,6 +6,9 @@ tree=$st/debian13
 user=condorjob
 port=17900
 ssh_port=17909
+ce_port=17920
+ce_name=ce.condor.test # of the HTCondor-CE, in the tree's /etc/hosts
+ce_issuer=https://issuer.condor.test # of its tokens; it has no web page
 export DEBIAN_FRONTEND=noninteractive
 
 mounted() { grep -q " $1 " /proc/self/mounts; }

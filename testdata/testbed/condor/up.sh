@@ -8,12 +8,13 @@
 # Eight slots of one core that take jobs of at most an hour (START says so), and
 # a partitionable slot of eight cores and two GPUs that takes all. Jobs run as
 # the user "condorjob". Idempotent. Needs root; down.sh stops it.
+# ce.sh, called at the end, puts an HTCondor-CE in front.
 # Ports, all on 127.0.0.1: the pool 17900 (and 17901-17908), sshd 17909.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 "$here/install.sh" >"$top/condor.install.log" 2>&1 || { tail -3 "$top/condor.install.log" >&2; exit 1; }
 if [ -e "$st/env" ] && [ -n "$(inuser timeout 10 condor_status -schedd -af Name 2>/dev/null)" ]; then
-  echo "already up: . $st/env"; exit 0
+  "$here/ce.sh"; echo "already up: . $st/env"; exit 0
 fi
 "$here/down.sh" >/dev/null
 mount_tree
@@ -126,7 +127,7 @@ C
 inroot bash -c "ulimit -n 8192; exec condor_master -pidfile $pool/run/master.pid"
 
 # The commands, as seen from outside of the tree: as the job's user, in the
-# directory they are called in, with what the caller says in CONDOR_CONFIG. What
+# directory they are called in, with what the caller's environment says. What
 # is submitted is given to that user first: the tests run as another one.
 for command in condor_submit condor_q condor_history condor_rm condor_status condor_tail condor_transfer_data condor_hold \
   condor_release condor_qedit condor_suspend condor_continue condor_version condor_ping condor_userprio condor_config_val condor_vacate_job; do
@@ -135,9 +136,8 @@ for command in condor_submit condor_q condor_history condor_rm condor_status con
 case \$PWD in
 "$st/job/"*/batches/*) base=\${PWD%%/batches/*}; chmod 711 "\$base"; chown -R 5017:5017 "\$base/jobs" "\$base/batches" ;;
 esac
-exec chroot --userspec=$user:$user "$tree" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 USER=$user \\
+exec chroot --userspec=$user:$user "$tree" /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 USER=$user \\
   HOME=/home/$user CONDOR_CONFIG="\${CONDOR_CONFIG:-/etc/condor-pool.conf}" \\
-  _condor_SEC_TOKEN_DIRECTORY="\$_condor_SEC_TOKEN_DIRECTORY" \\
   sh -c 'cd "\$0" 2>/dev/null || cd /; exec "\$@"' "\$PWD" $command "\$@"
 C
   chmod 755 "$st/bin/$command"
@@ -184,6 +184,7 @@ done
 [ -n "${ok:-}" ] || { echo "the pool did not come up:" >&2; tail -5 "$tree$pool/log/MasterLog" >&2; exit 1; }
 inroot condor_token_create -identity $user@testbed -authz READ -authz WRITE -lifetime 864000 >"$st/token" 2>/dev/null
 mkdir -p "$st/job/tokens.d"; cp "$st/token" "$st/job/tokens.d/testbed"; chown -R 5017:5017 "$st/job/tokens.d"; chmod 700 "$st/job/tokens.d"; chmod 600 "$st/job/tokens.d/testbed" "$st/token"
+"$here/ce.sh"
 ( umask 077; cat >"$st/env" <<C
 GRID_CONDOR_BIN=$st/bin
 GRID_CONDOR_JOBS=$st/job
@@ -193,6 +194,11 @@ GRID_CONDOR_REMOTE=127.0.0.1:$port
 GRID_CONDOR_CLIENT_CONFIG=/etc/condor-client.conf
 GRID_CONDOR_TOKENS=$st/job/tokens.d
 GRID_CONDOR_TREE=$tree
+GRID_CONDOR_CE=$ce_name:$ce_port
+GRID_CONDOR_CE_CONFIG=/etc/condor-ce-client.conf
+GRID_CONDOR_CE_CERTIFICATES=$st/job/certificates
+GRID_CONDOR_CE_ISSUER=$ce_issuer
+GRID_CONDOR_CE_ISSUER_DIR=$st/issuer
 C
 )
 inuser condor_status -compact

@@ -1,8 +1,9 @@
 // Command issuer is the testbed's token issuer: a discovery document and a
-// key set over HTTPS on loopback, and a maker of tokens.
+// key set over HTTPS on loopback, or the key set alone, and a maker of tokens.
 //
 //	issuer serve DIR URL CERT KEY
 //	issuer token DIR URL SUBJECT LIFETIME
+//	issuer keys DIR URL
 package main
 
 import (
@@ -24,15 +25,18 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 5 {
-		return fmt.Errorf("usage: issuer serve|token DIR URL and two more")
+	if want := map[string]int{"serve": 5, "token": 5, "keys": 3}; len(args) == 0 || len(args) != want[args[0]] {
+		return fmt.Errorf("usage: issuer serve|token DIR URL and two more, or issuer keys DIR URL")
 	}
 	iss, err := testbed.OpenIssuer(args[1], args[2])
 	if err != nil {
 		return err
 	}
-	if args[0] == "serve" {
+	switch args[0] {
+	case "serve":
 		return serve(iss, args[3], args[4])
+	case "keys":
+		return json.NewEncoder(os.Stdout).Encode(iss.Keys())
 	}
 	life, err := time.ParseDuration(args[4])
 	if err != nil {
