@@ -13,31 +13,22 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/testdata/testbed"
 )
 
 // Jobs that try to get out, as an ordinary user: what they print is what they got.
 func TestJobsThatTryToGetOut(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(testbed.Listen(t, func(c net.Conn) { fmt.Fprintln(c, "reached") }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			fmt.Fprintln(c, "reached")
-			c.Close()
-		}
-	}()
 	abstract, err := net.Listen("unix", fmt.Sprintf("@grid-test-%d", os.Getpid()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { abstract.Close() })
-	fetch := fmt.Sprintf("busybox nc -w 5 127.0.0.1 %d </dev/null 2>/dev/null || echo no", l.Addr().(*net.TCPAddr).Port)
+	fetch := fmt.Sprintf("busybox nc -w 5 127.0.0.1 %s </dev/null 2>/dev/null || echo no", port)
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
 		for _, tt := range []struct{ name, script, want string }{
 			{"memory of process 1", "dd if=/proc/1/mem of=/dev/null bs=1 count=1 2>/dev/null && echo read; echo tried", "tried"},

@@ -2,62 +2,16 @@ package infosys
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
-
-// within runs do and fails when it takes longer or more memory than allowed.
-func within(t *testing.T, limit time.Duration, memory uint64, do func()) {
-	t.Helper()
-	var before runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var peak atomic.Uint64
-	ctx, stop := context.WithCancel(t.Context())
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			peak.Store(max(peak.Load(), m.HeapInuse))
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	start := processor(t)
-	do()
-	took := processor(t) - start
-	stop()
-	<-watched
-	used := max(peak.Load(), before.HeapInuse) - before.HeapInuse
-	if used > memory {
-		t.Errorf("%d MB more than before", used>>20)
-	}
-	if took > slower*limit {
-		t.Errorf("took %v", took)
-	}
-	t.Logf("%v, %d MB", took.Round(time.Millisecond), used>>20)
-}
-
-// processor is the time that this process has computed for: the machine may
-// have other work, which is no fault of what is measured.
-func processor(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // pour writes head, a text again and again for so many bytes, and tail.
 func pour(w io.Writer, head, text, tail string, size int) {
@@ -97,7 +51,7 @@ func TestPackedBombs(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.Close()
-			within(t, 2*time.Second, 200<<20, func() {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
 				s := Collect(t.Context(), &File{URL: "file:bomb", Path: path})
 				if len(s.Resources) > maxSnapshot {
 					t.Errorf("%d resources", len(s.Resources))
@@ -118,7 +72,7 @@ func TestEndlessInformation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		within(t, 2*time.Second, 200<<20, func() {
+		testbed.Within(t, 2*time.Second, 200<<20, func() {
 			well := &fake{name: "well", rs: one("well")}
 			s := Collect(t.Context(), src, well)
 			if len(s.Resources) != 1 || s.Outcomes[0].Err == nil || !strings.Contains(s.Outcomes[0].Err.Error(), base) {

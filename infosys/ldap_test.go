@@ -13,30 +13,9 @@ import (
 
 	ber "github.com/go-asn1-ber/asn1-ber"
 	"github.com/go-ldap/ldap/v3"
-)
 
-// ldapServer listens on loopback and gives each connection to serve.
-func ldapServer(t testing.TB, serve func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				serve(conn)
-			}()
-		}
-	}()
-	return l.Addr().String()
-}
+	"gridbroker/testdata/testbed"
+)
 
 func ldapSource(t testing.TB, rawURL string) *LDAP {
 	t.Helper()
@@ -149,7 +128,7 @@ func serveCEs(names ...string) func(net.Conn) {
 }
 
 func TestLDAP(t *testing.T) {
-	addr := ldapServer(t, serveCEs("a", "b"))
+	addr := testbed.Listen(t, serveCEs("a", "b"))
 	rs, err := ldapSource(t, "ldap://"+addr+"/Mds-Vo-name=local,o=grid").Resources(t.Context())
 	if err != nil || len(rs) != 2 {
 		t.Fatalf("%v, %v", rs, err)
@@ -161,7 +140,7 @@ func TestLDAP(t *testing.T) {
 
 // A server with a size limit is asked again in pages.
 func TestLDAPSizeLimit(t *testing.T) {
-	addr := ldapServer(t, func(conn net.Conn) {
+	addr := testbed.Listen(t, func(conn net.Conn) {
 		for {
 			q, err := readRequest(conn)
 			if err != nil {
@@ -213,7 +192,7 @@ func TestLDAPFaults(t *testing.T) {
 		}, "Unavailable (LDAP result 52): shutting down"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := ldapServer(t, func(conn net.Conn) {
+			addr := testbed.Listen(t, func(conn net.Conn) {
 				_, _ = conn.Read(make([]byte, 1))
 				c.serve(conn)
 				if tcp, ok := conn.(*net.TCPConn); ok { // no reset that would overtake what was written
@@ -231,7 +210,7 @@ func TestLDAPFaults(t *testing.T) {
 
 // A stream of entries without end stops at the context.
 func TestLDAPEndless(t *testing.T) {
-	addr := ldapServer(t, func(conn net.Conn) {
+	addr := testbed.Listen(t, func(conn net.Conn) {
 		text := ldapMessage(1, ceEntry("a"))
 		for {
 			if _, err := conn.Write(text); err != nil {
@@ -250,8 +229,8 @@ func TestLDAPEndless(t *testing.T) {
 
 // 200 sources of which 20 accept connections and never answer.
 func TestCollectManySources(t *testing.T) {
-	good := ldapServer(t, serveCEs("a"))
-	silent := ldapServer(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	good := testbed.Listen(t, serveCEs("a"))
+	silent := testbed.Listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	var srcs []Source
 	for i := range 200 {
 		addr := good

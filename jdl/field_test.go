@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // TestAsWritten has descriptions as people write them: what Lint must say of
@@ -67,14 +68,14 @@ func TestAsWritten(t *testing.T) {
 
 func TestRetriesExit(t *testing.T) {
 	j := parseTest(t, `Executable = "/bin/ls"; RetryOnExit = {1, 137};`)
-	equal(t, "codes", []bool{j.RetriesExit(1), j.RetriesExit(137), j.RetriesExit(2), j.RetriesExit(0)}, []bool{true, true, false, false})
+	testbed.Equal(t, "codes", []bool{j.RetriesExit(1), j.RetriesExit(137), j.RetriesExit(2), j.RetriesExit(0)}, []bool{true, true, false, false})
 	j = parseTest(t, `Executable = "/bin/ls"; RetryOnExit = true;`)
-	equal(t, "any", []bool{j.RetriesExit(1), j.RetriesExit(0)}, []bool{true, false})
+	testbed.Equal(t, "any", []bool{j.RetriesExit(1), j.RetriesExit(0)}, []bool{true, false})
 	again, err := LoadJob(j.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "any, read again", again.RetryAnyExit, true)
+	testbed.Equal(t, "any, read again", again.RetryAnyExit, true)
 }
 
 // TestParentFilesOfNodeFiles: the parent's files lie beside the parent's file,
@@ -111,7 +112,7 @@ func TestParentFilesOfNodeFiles(t *testing.T) {
 func TestDIRACSequences(t *testing.T) {
 	set := parseSet(t, `Executable = "/bin/ls"; Arguments = "%(A)s %(B)s"; Parameters = 3;
 		ParameterStart.A = 1; ParameterStep.A = 1; ParameterFactor.A = 2; Parameters.B = {"a","b","c"};`)
-	equal(t, "arguments", argsOf(set), "1 a,3 b,7 c")
+	testbed.Equal(t, "arguments", argsOf(set), "1 a,3 b,7 c")
 }
 
 // TestTextIsAccepted: what convert writes is read again, nothing lost.
@@ -122,16 +123,16 @@ func TestTextIsAccepted(t *testing.T) {
 		"collocated":   `Type = "collection"; NodesCollocation = true; Rank = other.x; Requirements = other.y > 1; Nodes = { [ Executable = "/a"; CPUNumber = 4 ], [ Executable = "/b"; ] };`,
 	} {
 		set := parseSet(t, src)
-		again, err := ParseJobs("again", []byte(set.Text()), WithRoot(testFiles()), WithDir("/job"))
+		again, err := ParseJobs("again", []byte(set.Text()), WithRoot(testbed.JobFiles()), WithDir("/job"))
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, set.Text())
 			continue
 		}
-		equal(t, name+" collocated", again.Collocated, set.Collocated)
-		equal(t, name+", written twice", again.Text(), set.Text())
+		testbed.Equal(t, name+" collocated", again.Collocated, set.Collocated)
+		testbed.Equal(t, name+", written twice", again.Text(), set.Text())
 		for i, j := range set.Jobs {
-			equal(t, name+" requirements", clauses(again.Jobs[i]), clauses(j))
-			equal(t, name+" node", []any{again.Jobs[i].Node, again.Jobs[i].Rank == nil}, []any{j.Node, j.Rank == nil})
+			testbed.Equal(t, name+" requirements", clauses(again.Jobs[i]), clauses(j))
+			testbed.Equal(t, name+" node", []any{again.Jobs[i].Node, again.Jobs[i].Rank == nil}, []any{j.Node, j.Rank == nil})
 		}
 	}
 }

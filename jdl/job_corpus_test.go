@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"gridbroker/testdata/testbed"
 )
 
 // allFiles is a file system in which every file exists; read as a
@@ -122,7 +124,7 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		equal(t, name, verdict{got.Kind, len(got.Jobs), got.Jobs[0].Dialect, ""}, want)
+		testbed.Equal(t, name, verdict{got.Kind, len(got.Jobs), got.Jobs[0].Dialect, ""}, want)
 		reload(t, name, got.Jobs[0])
 	}
 }
@@ -135,5 +137,5 @@ func reload(t *testing.T, name string, j *Job) {
 		t.Errorf("%s: %v\n%s", name, err, j.Text())
 		return
 	}
-	equal(t, name, view(again), view(j))
+	testbed.Equal(t, name, view(again), view(j))
 }

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // TestSamples reads the sample files of the project as they are.
@@ -35,14 +36,14 @@ func TestSamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", name, err, j.Text())
 			}
-			equal(t, name, view(again), view(j))
+			testbed.Equal(t, name, view(again), view(j))
 		}
 	}
 }
 
 func parseSet(t *testing.T, src string, opts ...Option) *JobSet {
 	t.Helper()
-	set, err := ParseJobs("test.jdl", []byte(src), append([]Option{WithDir("/job"), WithRoot(testFiles("run.sh", "a", "b"))}, opts...)...)
+	set, err := ParseJobs("test.jdl", []byte(src), append([]Option{WithDir("/job"), WithRoot(testbed.JobFiles("run.sh", "a", "b"))}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,18 +78,18 @@ func TestParametricCounting(t *testing.T) {
 		}
 	}
 	same := `Parameters = 3; ParameterStart = 1; Executable = "/bin/echo"; JobType = "parametric";`
-	equal(t, "gLite counts to a bound", len(parseSet(t, same, WithDialect(GLite)).Jobs), 2)
-	equal(t, "DIRAC counts jobs", len(parseSet(t, same, WithDialect(DIRAC)).Jobs), 3)
+	testbed.Equal(t, "gLite counts to a bound", len(parseSet(t, same, WithDialect(GLite)).Jobs), 2)
+	testbed.Equal(t, "DIRAC counts jobs", len(parseSet(t, same, WithDialect(DIRAC)).Jobs), 3)
 }
 
 func TestParametricSubstitution(t *testing.T) {
 	set := parseSet(t, `JobType = {"parametric"}; Parameters = {"a", "b"}; Executable = "/bin/cat"; InputSandbox = {"_PARAM_"};
 	  n_PARAM_ = 5; RetryCount = n_PARAM_; Requirements = other.x_PARAM_ > 1; StdOutput = "o_PARAM_";`)
 	j := set.Jobs[1]
-	equal(t, "files", []string{j.InputSandbox[0].Source, j.StdOutput}, []string{"/job/b", "ob"})
-	equal(t, "names", []any{j.RetryCount, classad.Unparse(j.Requirements)}, []any{5, `other.xb > 1 && other.GlueCEStateStatus == "Production"`})
-	equal(t, "environment", j.Environment, []EnvVar{{"ParameterValue", "b"}})
-	equal(t, "node", []string{j.Node, j.Name}, []string{"b", "cat-b"})
+	testbed.Equal(t, "files", []string{j.InputSandbox[0].Source, j.StdOutput}, []string{"/job/b", "ob"})
+	testbed.Equal(t, "names", []any{j.RetryCount, classad.Unparse(j.Requirements)}, []any{5, `other.xb > 1 && other.GlueCEStateStatus == "Production"`})
+	testbed.Equal(t, "environment", j.Environment, []EnvVar{{"ParameterValue", "b"}})
+	testbed.Equal(t, "node", []string{j.Node, j.Name}, []string{"b", "cat-b"})
 }
 
 func TestCollection(t *testing.T) {
@@ -99,11 +100,11 @@ func TestCollection(t *testing.T) {
 	    [ Executable = "/bin/cat"; InputSandbox = {root.InputSandbox[0], "b"}; RetryCount = 7; Rank = 0; ]
 	  }; ]`)
 	one, two := set.Jobs[0], set.Jobs[1]
-	equal(t, "one's files", one.InputSandbox, []InputFile{{Source: "/job/a", Name: "a", Executable: false}, {Source: "/job/run.sh", Name: "run.sh", Executable: true}})
-	equal(t, "two's files", two.InputSandbox, []InputFile{{Source: "/job/run.sh", Name: "run.sh", Executable: false}, {Source: "/job/b", Name: "b", Executable: false}})
-	equal(t, "retries", []int{one.RetryCount, one.ShallowRetry, two.RetryCount}, []int{1, 4, 7})
-	equal(t, "ranks", []string{classad.Unparse(one.Rank), classad.Unparse(two.Rank)}, []string{"other.r", "0"})
-	equal(t, "names", []string{one.Node, two.Node, one.MyProxyServer}, []string{"one", "Node_1", "p.example"})
+	testbed.Equal(t, "one's files", one.InputSandbox, []InputFile{{Source: "/job/a", Name: "a", Executable: false}, {Source: "/job/run.sh", Name: "run.sh", Executable: true}})
+	testbed.Equal(t, "two's files", two.InputSandbox, []InputFile{{Source: "/job/run.sh", Name: "run.sh", Executable: false}, {Source: "/job/b", Name: "b", Executable: false}})
+	testbed.Equal(t, "retries", []int{one.RetryCount, one.ShallowRetry, two.RetryCount}, []int{1, 4, 7})
+	testbed.Equal(t, "ranks", []string{classad.Unparse(one.Rank), classad.Unparse(two.Rank)}, []string{"other.r", "0"})
+	testbed.Equal(t, "names", []string{one.Node, two.Node, one.MyProxyServer}, []string{"one", "Node_1", "p.example"})
 }
 
 func TestDAG(t *testing.T) {
@@ -111,9 +112,9 @@ func TestDAG(t *testing.T) {
 	  Nodes = [ a = [ Description = [ Executable = "/bin/a"; ]; ]; b = [ Executable = "/bin/b"; ]; c = [ File = "n.jdl"; NodeName = "C"; ];
 	    Dependencies = { {{a, b}, c} } ]; ]`,
 		WithRoot(fstest.MapFS{"job/n.jdl": {Data: []byte(`Executable = "/bin/c";`)}}))
-	equal(t, "kind", []any{set.Kind, set.MaxRunning, len(set.Jobs)}, []any{DAG, 2, 3})
-	equal(t, "after", set.Jobs[2].After, []string{"a", "b"})
-	equal(t, "first", set.Jobs[0].After, []string(nil))
+	testbed.Equal(t, "kind", []any{set.Kind, set.MaxRunning, len(set.Jobs)}, []any{DAG, 2, 3})
+	testbed.Equal(t, "after", set.Jobs[2].After, []string{"a", "b"})
+	testbed.Equal(t, "first", set.Jobs[0].After, []string(nil))
 }
 
 func TestSetErrors(t *testing.T) {

@@ -1,29 +1,18 @@
 package jdl
 
 import (
-	"fmt"
-	"io/fs"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
-
-// testFiles is a file system for sandboxes: everything below /job.
-func testFiles(names ...string) fs.FS {
-	m := fstest.MapFS{}
-	for _, n := range names {
-		m["job/"+n] = &fstest.MapFile{Data: []byte("x")}
-	}
-	return m
-}
 
 func parseTest(t *testing.T, src string, files ...string) *Job {
 	t.Helper()
-	j, err := ParseJob("test.jdl", []byte(src), WithDir("/job"), WithRoot(testFiles(files...)))
+	j, err := ParseJob("test.jdl", []byte(src), WithDir("/job"), WithRoot(testbed.JobFiles(files...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,30 +36,16 @@ func TestParseJob(t *testing.T) {
 		{Source: "/job/bin/run.sh", Name: "run.sh", Executable: true}, {Source: "/job/data/b.dat", Name: "b.dat", Executable: false}, {Source: "/job/data/in.dat", Name: "in.dat", Executable: false},
 		{Source: "https://h.example/d/x.tgz?v=1", Name: "x.tgz", Executable: false},
 	}
-	equal(t, "InputSandbox", j.InputSandbox, want)
-	equal(t, "Args", j.Args, []string{"-v", "two words"})
-	equal(t, "Environment", j.Environment, []EnvVar{{"A", "1"}, {"B", "x=y"}})
-	equal(t, "Outputs", j.Outputs(), []OutputFile{{Name: "out"}, {Name: "err"}, {Name: "plots/a.png"}})
-	equal(t, "Demand", j.Demand, Demand{WallTime: 2 * time.Hour, CPUTime: 12 * time.Hour, Memory: 2048, Slots: 4,
+	testbed.Equal(t, "InputSandbox", j.InputSandbox, want)
+	testbed.Equal(t, "Args", j.Args, []string{"-v", "two words"})
+	testbed.Equal(t, "Environment", j.Environment, []EnvVar{{"A", "1"}, {"B", "x=y"}})
+	testbed.Equal(t, "Outputs", j.Outputs(), []OutputFile{{Name: "out"}, {Name: "err"}, {Name: "plots/a.png"}})
+	testbed.Equal(t, "Demand", j.Demand, Demand{WallTime: 2 * time.Hour, CPUTime: 12 * time.Hour, Memory: 2048, Slots: 4,
 		RuntimeEnvironments: []string{"VO-atlas"}})
-	equal(t, "Requirements", classad.Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime >= 720 && `+
+	testbed.Equal(t, "Requirements", classad.Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime >= 720 && `+
 		`Member("VO-atlas",other.GlueHostApplicationSoftwareRunTimeEnvironment) && other.GlueCEInfoTotalCPUs >= 4 && other.GlueCEStateStatus == "Production"`)
-	equal(t, "DefaultRank", classad.Unparse(j.DefaultRank), "other.GlueCEStateFreeCPUs")
-	equal(t, "name, VO, retries", []any{j.Name, j.VO, j.RetryCount, j.ShallowRetry}, []any{"run.sh", "atlas", 1, 0})
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return
-	}
-	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
-	same := 0
-	for same < min(len(g), len(w)) && g[same] == w[same] {
-		same++
-	}
-	from := max(0, same-100)
-	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
+	testbed.Equal(t, "DefaultRank", classad.Unparse(j.DefaultRank), "other.GlueCEStateFreeCPUs")
+	testbed.Equal(t, "name, VO, retries", []any{j.Name, j.VO, j.RetryCount, j.ShallowRetry}, []any{"run.sh", "atlas", 1, 0})
 }
 
 // TestAbsentProgram: what is said of a file is not said again of the program.
@@ -110,7 +85,7 @@ func TestJobErrors(t *testing.T) {
 		{"data", `Executable = "/bin/ls"; InputData = "lfn:/a";`, `input data needs DataAccessProtocol`},
 		{"rank of data", `Executable = "/bin/ls"; Rank = other.DataAccessCost + 1;`, `Rank: other.DataAccessCost must stand alone`},
 	} {
-		_, err := ParseJob("test.jdl", []byte(c.src), WithDir("/job"), WithRoot(testFiles("run.sh", "data/a", "b/a")))
+		_, err := ParseJob("test.jdl", []byte(c.src), WithDir("/job"), WithRoot(testbed.JobFiles("run.sh", "data/a", "b/a")))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v\nwant %s", c.name, err, c.want)
 		}
@@ -132,7 +107,7 @@ func TestTextGivesTheSameJob(t *testing.T) {
 		if again.Text() != j.Text() {
 			t.Errorf("text changed:\n%s\n%s", j.Text(), again.Text())
 		}
-		equal(t, src, view(again), view(j))
+		testbed.Equal(t, src, view(again), view(j))
 	}
 }
 
@@ -152,10 +127,10 @@ func view(j *Job) map[string]any {
 
 func TestOutputDataComesBack(t *testing.T) {
 	j := parseTest(t, `Executable = "/bin/ls"; OutputSandbox = "a"; OutputData = { [ OutputFile = "a"; ], [ OutputFile = "b"; LogicalFileName = "lfn:/x"; ] };`)
-	equal(t, "gLite", j.OutputSandbox, []OutputFile{{Name: "a"}, {Name: "b"}})
+	testbed.Equal(t, "gLite", j.OutputSandbox, []OutputFile{{Name: "a"}, {Name: "b"}})
 	j = parseTest(t, `Executable = "/bin/ls"; OutputData = {"x.root", "LFN:/y"};`)
-	equal(t, "DIRAC", j.OutputSandbox, []OutputFile{{Name: "x.root"}})
-	equal(t, "said", len(j.Warnings), 1)
+	testbed.Equal(t, "DIRAC", j.OutputSandbox, []OutputFile{{Name: "x.root"}})
+	testbed.Equal(t, "said", len(j.Warnings), 1)
 }
 
 func TestDialects(t *testing.T) {

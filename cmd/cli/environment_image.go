@@ -26,15 +26,19 @@ func (f *imageOptions) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.replace, "replace", false, "replace the tag's definition")
 }
 
-// place is the layout that an image goes to.
-func (f *imageOptions) place(a *deps, node *environment.Node) (environment.Layout, error) {
+// place opens the node and the layout that an image goes to.
+func (f *imageOptions) place(a *deps, open openNode) (*environment.Node, environment.Layout, error) {
+	node, err := open()
+	if err != nil {
+		return nil, environment.Layout{}, err
+	}
 	if err := environment.CheckTag(f.tag); err != nil {
-		return environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
+		return nil, environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
 	}
 	if f.layout != "" {
-		return environment.Layout{Dir: abs(a, f.layout)}, nil
+		return node, environment.Layout{Dir: abs(a, f.layout)}, nil
 	}
-	return environment.Layout{Dir: filepath.Join(node.Definitions, "images")}, nil
+	return node, environment.Layout{Dir: filepath.Join(node.Definitions, "images")}, nil
 }
 
 func (f *imageOptions) define(a *deps, node *environment.Node, l environment.Layout, digest string) error {
@@ -55,11 +59,7 @@ tag that names it by digest. The same tree gives the same digest.`,
   grid env build tree --tag VEE-Debian11`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			node, err := open()
-			if err != nil {
-				return err
-			}
-			l, err := f.place(d, node)
+			node, l, err := f.place(d, open)
 			if err != nil {
 				return err
 			}
@@ -94,11 +94,7 @@ every blob, and writes the definition of a tag that names it by digest.`,
 		Example: "  grid env import docker://registry.example.org/hep/analysis@sha256:... --tag VEE-Analysis",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			node, err := open()
-			if err != nil {
-				return err
-			}
-			l, err := f.place(d, node)
+			node, l, err := f.place(d, open)
 			if err != nil {
 				return err
 			}

@@ -81,20 +81,26 @@ func TestLoginFailures(t *testing.T) {
 	}
 }
 
-// A login serves each endpoint with a token of its own audience; refresh
-// tokens change and the new one is kept.
-func TestMintPerEndpoint(t *testing.T) {
-	d := testbed.StartDeviceIssuer(t, nil)
+// loggedIn is somebody whose login is stored.
+func loggedIn(t *testing.T, d *testbed.DeviceIssuer) (credential.Env, oidc.Store) {
+	t.Helper()
 	l, _ := login(t, d)
 	s, _, err := l.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := credential.Env{UID: os.Getuid()}
 	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
 	if err := store.Save(s); err != nil {
 		t.Fatal(err)
 	}
+	return credential.Env{UID: os.Getuid()}, store
+}
+
+// A login serves each endpoint with a token of its own audience; refresh
+// tokens change and the new one is kept.
+func TestMintPerEndpoint(t *testing.T) {
+	d := testbed.StartDeviceIssuer(t, nil)
+	env, store := loggedIn(t, d)
 	set := &credential.Set{Minter: &oidc.Minter{Env: env, Store: store, HTTP: d.Client}}
 	for _, ce := range []string{"https://a.example.org:443/arex", "https://b.example.org:8443/arex", "https://a.example.org/arex"} {
 		tok, err := set.TokenFor(t.Context(), ce, "compute.create")
@@ -228,16 +234,7 @@ func TestAgentFailures(t *testing.T) {
 // twice: an issuer that rotates them ends the login of who does.
 func TestMintAtTheSameTime(t *testing.T) {
 	d := testbed.StartDeviceIssuer(t, nil)
-	l, _ := login(t, d)
-	s, _, err := l.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := credential.Env{UID: os.Getuid()}
-	store := oidc.Store{Dir: filepath.Join(t.TempDir(), "logins")}
-	if err := store.Save(s); err != nil {
-		t.Fatal(err)
-	}
+	env, store := loggedIn(t, d)
 	errs := make(chan error)
 	const n = 8
 	for i := range n {

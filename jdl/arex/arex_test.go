@@ -2,14 +2,13 @@ package arex
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"reflect"
 	"strings"
 	"testing"
 
 	"gridbroker/jdl"
+	"gridbroker/testdata/testbed"
 )
 
 // TestHooks runs a job with prologue and epilogue as a back-end that knows one
@@ -31,14 +30,14 @@ func TestHooks(t *testing.T) {
 		Epilogue: "/bin/echo", EpilogueArgs: []string{"", "end"},
 	}
 	out, code := run(j)
-	equal(t, "all three", out, "<a b><"+evil+">[*]\n end\n")
-	equal(t, "exit code", code, 3)
+	testbed.Equal(t, "all three", out, "<a b><"+evil+">[*]\n end\n")
+	testbed.Equal(t, "exit code", code, 3)
 	j.Prologue, j.PrologueArgs = "/bin/false", nil
 	out, code = run(j)
-	equal(t, "failed prologue", []any{out, code}, []any{"", 1})
+	testbed.Equal(t, "failed prologue", []any{out, code}, []any{"", 1})
 	j.Prologue, j.Epilogue, j.EpilogueArgs = "", "/bin/false", nil
 	out, code = run(j)
-	equal(t, "failed epilogue", []any{out, code}, []any{"[*]\n", 1})
+	testbed.Equal(t, "failed epilogue", []any{out, code}, []any{"[*]\n", 1})
 }
 
 // TestArexExpansion has the shells that job scripts are written for expand what
@@ -65,20 +64,6 @@ func TestArexExpansion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, shell, string(out), "<$HOME><`id`><a b><${X}>")
+		testbed.Equal(t, shell, string(out), "<$HOME><`id`><a b><${X}>")
 	}
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return
-	}
-	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
-	same := 0
-	for same < min(len(g), len(w)) && g[same] == w[same] {
-		same++
-	}
-	from := max(0, same-100)
-	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
 }

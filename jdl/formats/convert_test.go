@@ -12,6 +12,7 @@ import (
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
+	"gridbroker/testdata/testbed"
 )
 
 const fullJob = `[
@@ -37,7 +38,7 @@ func TestConvertAndBack(t *testing.T) {
 	}
 	again := parseTest(t, string(text), fullFiles...)
 	sameRun(t, "xrsl", again, full)
-	equal(t, "xrsl sandbox", again.InputSandbox, full.InputSandbox)
+	testbed.Equal(t, "xrsl sandbox", again.InputSandbox, full.InputSandbox)
 
 	text, err = adl.Write(full, adl.Options{DelegationID: "d1"})
 	if err != nil {
@@ -54,21 +55,21 @@ func TestConvertAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "json", classad.Unparse(ad), classad.Unparse(full.Ad))
+	testbed.Equal(t, "json", classad.Unparse(ad), classad.Unparse(full.Ad))
 }
 
 // sameRun compares what the languages have in common.
 func sameRun(t *testing.T, what string, got, want *jdl.Job) {
 	t.Helper()
-	equal(t, what+" name", got.Name, want.Name)
-	equal(t, what+" program", append(got.Args, got.Executable), append(want.Args, want.Executable))
-	equal(t, what+" hooks", append(got.PrologueArgs, got.Prologue, got.Epilogue), append(want.PrologueArgs, want.Prologue, want.Epilogue))
-	equal(t, what+" streams", []string{got.StdInput, got.StdOutput, got.StdError}, []string{want.StdInput, want.StdOutput, want.StdError})
-	equal(t, what+" environment", got.Environment, want.Environment)
-	equal(t, what+" demand", got.Demand, want.Demand)
-	equal(t, what+" output to", destinations(got), destinations(want))
+	testbed.Equal(t, what+" name", got.Name, want.Name)
+	testbed.Equal(t, what+" program", append(got.Args, got.Executable), append(want.Args, want.Executable))
+	testbed.Equal(t, what+" hooks", append(got.PrologueArgs, got.Prologue, got.Epilogue), append(want.PrologueArgs, want.Prologue, want.Epilogue))
+	testbed.Equal(t, what+" streams", []string{got.StdInput, got.StdOutput, got.StdError}, []string{want.StdInput, want.StdOutput, want.StdError})
+	testbed.Equal(t, what+" environment", got.Environment, want.Environment)
+	testbed.Equal(t, what+" demand", got.Demand, want.Demand)
+	testbed.Equal(t, what+" output to", destinations(got), destinations(want))
 	for i, f := range want.InputSandbox {
-		equal(t, what+" input "+f.Name, []any{got.InputSandbox[i].Name, got.InputSandbox[i].Executable}, []any{f.Name, f.Executable})
+		testbed.Equal(t, what+" input "+f.Name, []any{got.InputSandbox[i].Name, got.InputSandbox[i].Executable}, []any{f.Name, f.Executable})
 	}
 }
 
@@ -150,7 +151,7 @@ func TestSbatchIsNoShellCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "output", string(got), evil+"\n"+evil+"||*|")
+	testbed.Equal(t, "output", string(got), evil+"\n"+evil+"||*|")
 	if _, err := os.Stat(filepath.Join(dir, "HACKED")); err == nil {
 		t.Error("job text was run as shell code")
 	}
@@ -191,8 +192,8 @@ func TestXRSLForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := set.Jobs[0], set.Jobs[1]
-	equal(t, "first", []string{a.Executable, a.Args[0] + a.Args[1], a.StdError, a.Demand.CPUTime.String()}, []string{"/bin/ls", "it'sa|b", "o", "1m30s"})
-	equal(t, "second", []string{b.Executable, b.Demand.WallTime.String(), b.Node}, []string{"/bin/date", "26h0m0s", "1"})
+	testbed.Equal(t, "first", []string{a.Executable, a.Args[0] + a.Args[1], a.StdError, a.Demand.CPUTime.String()}, []string{"/bin/ls", "it'sa|b", "o", "1m30s"})
+	testbed.Equal(t, "second", []string{b.Executable, b.Demand.WallTime.String(), b.Node}, []string{"/bin/date", "26h0m0s", "1"})
 	if len(set.Warnings) != 1 || set.Warnings[0].Msg != "notaname is not used" {
 		t.Errorf("warnings %v", set.Warnings)
 	}
@@ -215,8 +216,8 @@ func TestArexArguments(t *testing.T) {
 			}
 		}
 		again := parseTest(t, string(text))
-		equal(t, name, again.Args, j.Args)
-		equal(t, name, len(again.Environment), 0)
+		testbed.Equal(t, name, again.Args, j.Args)
+		testbed.Equal(t, name, len(again.Environment), 0)
 	}
 }
 
@@ -238,22 +239,22 @@ func TestSampleXRSL(t *testing.T) {
 func TestRuntimeEnvironmentVersions(t *testing.T) {
 	job := parseTest(t, `&(executable=/bin/ls)(stdout=o)(stderr=e)(runTimeEnvironment>="APPS/X-1.9" "opt")(runTimeEnvironment="VEE-Debian11-2")(runTimeEnvironment<"Y-3")`)
 	want := []string{"APPS/X>=1.9", "VEE-Debian11-2", "Y<3"}
-	equal(t, "read from xrsl", job.Demand.RuntimeEnvironments, want)
-	equal(t, "options", job.Demand.RuntimeOptions["APPS/X>=1.9"], []string{"opt"})
+	testbed.Equal(t, "read from xrsl", job.Demand.RuntimeEnvironments, want)
+	testbed.Equal(t, "options", job.Demand.RuntimeOptions["APPS/X>=1.9"], []string{"opt"})
 	text, err := xrsl.Write(job, xrsl.Options{})
 	if err != nil || !strings.Contains(string(text), `(runTimeEnvironment >= "APPS/X-1.9" "opt")`) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	equal(t, "xrsl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
+	testbed.Equal(t, "xrsl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
 	text, err = adl.Write(job, adl.Options{DelegationID: "d"})
 	if err != nil || !strings.Contains(string(text), `<Version require="ge">1.9</Version>`) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	equal(t, "adl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
+	testbed.Equal(t, "adl", parseTest(t, string(text)).Demand.RuntimeEnvironments, want)
 
 	sent := job.InTags([]string{"apps/X-1.10", "APPS/X-1.9.1", "APPS/X-1.8", "vee-Debian11-2", "Y-10"})
-	equal(t, "sent", sent.Demand.RuntimeEnvironments, []string{"apps/X-1.10", "vee-Debian11-2", "Y<3"})
-	equal(t, "options sent", sent.Demand.RuntimeOptions["apps/X-1.10"], []string{"opt"})
+	testbed.Equal(t, "sent", sent.Demand.RuntimeEnvironments, []string{"apps/X-1.10", "vee-Debian11-2", "Y<3"})
+	testbed.Equal(t, "options sent", sent.Demand.RuntimeOptions["apps/X-1.10"], []string{"opt"})
 
 	inside := parseTest(t, `Executable = "run.sh"; Arguments = "a b"; InputSandbox = "run.sh"; Environment = {"V=1"}; RunTimeEnvironment = "VEE-Debian11";`, "run.sh")
 	text, err = sbatch.Write(inside, sbatch.Options{})

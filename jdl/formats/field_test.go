@@ -10,6 +10,7 @@ import (
 	"gridbroker/jdl/condor"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
+	"gridbroker/testdata/testbed"
 )
 
 // TestForeignAsWritten: what is said of descriptions in other languages; ""
@@ -65,27 +66,27 @@ func TestWishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := parseTest(t, string(text))
-	equal(t, "xrsl", classad.Unparse(again.Requirements), classad.Unparse(j.Requirements))
-	equal(t, "warnings of xrsl", len(j.BrokerOnly(xrsl.Written(j)...)), 0)
+	testbed.Equal(t, "xrsl", classad.Unparse(again.Requirements), classad.Unparse(j.Requirements))
+	testbed.Equal(t, "warnings of xrsl", len(j.BrokerOnly(xrsl.Written(j)...)), 0)
 	if text, err = adl.Write(j, adl.Options{Alone: true}); err != nil {
 		t.Fatal(err)
 	}
 	again = parseTest(t, string(text))
 	w, _ := again.Wishes()
-	equal(t, "adl", w, jdl.Wishes{Platform: "x86_64", Inbound: true, Outbound: true})
-	equal(t, "retries", again.RetryCount, 2)
-	equal(t, "warnings of adl", len(j.BrokerOnly(adl.Written(j)...)), 1) // the host
+	testbed.Equal(t, "adl", w, jdl.Wishes{Platform: "x86_64", Inbound: true, Outbound: true})
+	testbed.Equal(t, "retries", again.RetryCount, 2)
+	testbed.Equal(t, "warnings of adl", len(j.BrokerOnly(adl.Written(j)...)), 1) // the host
 	j = parseTest(t, "Executable = \"/bin/ls\"; Requirements = other.GlueHostArchitecturePlatformType == \"x\" && other.GlueCEInfoTotalCPUs > 3;")
-	equal(t, "one that xRSL has no word for", len(j.BrokerOnly(xrsl.Written(j)...)), 1)
-	equal(t, "written by no other", len(j.BrokerOnly(condor.Written(j)...)), 1)
+	testbed.Equal(t, "one that xRSL has no word for", len(j.BrokerOnly(xrsl.Written(j)...)), 1)
+	testbed.Equal(t, "written by no other", len(j.BrokerOnly(condor.Written(j)...)), 1)
 }
 
 // TestOptionsOfEnvironments go through both languages.
 func TestOptionsOfEnvironments(t *testing.T) {
 	j := parseTest(t, `&(executable=/bin/ls)(runTimeEnvironment="R" "opt 1" "opt2")(runTimeEnvironment="S")`)
 	check := func(what string, j *jdl.Job) {
-		equal(t, what, j.Demand.RuntimeEnvironments, []string{"R", "S"})
-		equal(t, what, j.Demand.RuntimeOptions, map[string][]string{"R": {"opt 1", "opt2"}})
+		testbed.Equal(t, what, j.Demand.RuntimeEnvironments, []string{"R", "S"})
+		testbed.Equal(t, what, j.Demand.RuntimeOptions, map[string][]string{"R": {"opt 1", "opt2"}})
 	}
 	check("xrsl", j)
 	text, err := adl.Write(j, adl.Options{})
@@ -134,7 +135,7 @@ func TestLosses(t *testing.T) {
 		}
 	}
 	j := parseTest(t, `Executable = "/bin/ls"; Rank = other.x; RetryCount = 1;`)
-	equal(t, "for the broker", len(j.BrokerOnly()), 2)
+	testbed.Equal(t, "for the broker", len(j.BrokerOnly()), 2)
 }
 
 // TestBareProgram: A-REX wants a file, so that a bare name is looked up by env.

@@ -3,44 +3,21 @@ package formats
 import (
 	"fmt"
 	"io/fs"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"gridbroker/jdl"
+	"gridbroker/testdata/testbed"
 )
-
-// testFiles is a file system for sandboxes: everything below /job.
-func testFiles(names ...string) fs.FS {
-	m := fstest.MapFS{}
-	for _, n := range names {
-		m["job/"+n] = &fstest.MapFile{Data: []byte("x")}
-	}
-	return m
-}
 
 func parseTest(t *testing.T, src string, files ...string) *jdl.Job {
 	t.Helper()
-	j, err := ParseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testFiles(files...)))
+	j, err := ParseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testbed.JobFiles(files...)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return j
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return
-	}
-	g, w := fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want)
-	same := 0
-	for same < min(len(g), len(w)) && g[same] == w[same] {
-		same++
-	}
-	from := max(0, same-100)
-	t.Errorf("%s:\n got %s\nwant %s", what, g[from:min(len(g), same+200)], w[from:min(len(w), same+200)])
 }
 
 // allFiles is a file system in which every file exists; read as a

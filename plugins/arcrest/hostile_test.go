@@ -2,17 +2,13 @@ package arcrest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,50 +16,6 @@ import (
 	"gridbroker/plugins"
 	"gridbroker/testdata/testbed"
 )
-
-// within runs do and fails when it takes longer or more memory than allowed:
-// what one endpoint may cost, whatever it answers.
-func within(t *testing.T, limit time.Duration, memory uint64, do func()) {
-	t.Helper()
-	var before runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var peak atomic.Uint64
-	ctx, stop := context.WithCancel(t.Context())
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			peak.Store(max(peak.Load(), m.HeapInuse))
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	start := processor(t)
-	do()
-	took := processor(t) - start
-	stop()
-	<-watched
-	if used := peak.Load(); used > before.HeapInuse+memory {
-		t.Errorf("%d MB more than before", (used-before.HeapInuse)>>20)
-	}
-	if took > slower*limit {
-		t.Errorf("took %v", took)
-	}
-	t.Logf("%v, %d MB", took.Round(time.Millisecond), (max(peak.Load(), before.HeapInuse)-before.HeapInuse)>>20)
-}
-
-// processor is the time that this process has computed for: the machine may
-// have other work, which is no fault of what is measured.
-func processor(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // pour writes a text again and again until so many bytes are written.
 func pour(w io.Writer, text string, size int) {
@@ -98,7 +50,7 @@ func TestEndlessAnswers(t *testing.T) {
 				return true
 			})
 			well := newFake(t, func(w http.ResponseWriter, _ *http.Request, _ string) bool { list(w, "PREPARED"); return true })
-			within(t, 2*time.Second, 200<<20, func() {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
 				if st := f.status(t); st.Err == nil || kindOf(t, st.Err) != plugins.Unavailable || !strings.Contains(st.Err.Error(), f.Listener.Addr().String()) {
 					t.Errorf("%+v", st)
 				}
@@ -149,7 +101,7 @@ func TestShortAndLongFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, f := t.TempDir(), session(t, c.file)
-			within(t, 2*time.Second, 200<<20, func() {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
 				if r := f.fetch(t, dir); r.Err == nil || kindOf(t, r.Err) != c.kind {
 					t.Errorf("%+v", r)
 				}
@@ -243,7 +195,7 @@ func TestEndlessTree(t *testing.T) {
 		}
 		return false
 	})
-	within(t, 2*time.Second, 200<<20, func() {
+	testbed.Within(t, 2*time.Second, 200<<20, func() {
 		if r := g.fetch(t, t.TempDir()); r.Err == nil {
 			t.Errorf("%+v", r)
 		}

@@ -15,11 +15,7 @@ import (
 // What the CE keeps for a job lives longer after Renew: read back from it.
 func TestRealRenew(t *testing.T) {
 	bed := testbed.NeedARC(t)
-	urls := bed.REST10[:1]
-	if len(bed.REST11) > 0 {
-		urls = append(urls[:1:1], bed.REST11[0])
-	}
-	for _, url := range urls {
+	for _, url := range bed.Versions() {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
 			short, long := as(t, bed, "alice"), as(t, bed, "alice")

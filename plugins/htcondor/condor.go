@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"gridbroker/credential"
 	"gridbroker/glue"
@@ -29,9 +28,8 @@ type Options struct {
 // Backend is the HTCondor back-end. It keeps one connection per host for as
 // long as it lives.
 type Backend struct {
-	opts  Options
-	mu    sync.Mutex
-	sites map[string]*site
+	*remote.Sites[*site]
+	opts Options
 }
 
 var (
@@ -51,23 +49,14 @@ var (
 // New makes the back-end. Nothing is dialled until it is needed.
 func New(opts Options) *Backend {
 	opts.Options = opts.Defaults()
-	return &Backend{opts: opts, sites: map[string]*site{}}
+	b := &Backend{opts: opts}
+	b.Sites = remote.NewSites(idBytes, b.open)
+	return b
 }
 
 // Open opens the back-end with what the program's configuration says.
 func Open(c plugins.Config) (plugins.Submitter, error) {
 	return New(Options{Options: remote.Options{Environ: c.Environ, Home: c.Home, Now: c.Now}, Credentials: c.Credentials}), nil
-}
-
-// Close ends all connections. Jobs are not touched.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.sites {
-		s.Close()
-	}
-	clear(b.sites)
-	return nil
 }
 
 //go:embed send.sh
@@ -96,9 +85,8 @@ type site struct {
 	account string   // accounting group
 	ticket  *ticket  // for a schedd over the network; nil: none is needed
 
-	mu    sync.Mutex
-	slots []slot // of the pool, as last read
-	read  time.Time
+	mu   sync.Mutex // of name
+	seen seen
 }
 
 // address is a parsed URL.
@@ -161,13 +149,8 @@ func (a *address) options(q url.Values) error {
 	return nil
 }
 
-// site returns the site of a URL, made once.
-func (b *Backend) site(raw string) (*site, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.sites[raw]; s != nil {
-		return s, nil
-	}
+// open makes the site of a URL.
+func (b *Backend) open(raw string) (*site, error) {
 	a, err := parseURL(raw)
 	if err != nil {
 		return nil, err
@@ -190,7 +173,6 @@ func (b *Backend) site(raw string) (*site, error) {
 	if a.pool != "" {
 		s.pool = []string{"-pool", a.pool}
 	}
-	b.sites[raw] = s
 	return s, nil
 }
 
@@ -227,13 +209,5 @@ func (s *site) Handle(cluster string, line int, id string) plugins.Handle {
 	return plugins.Handle{Interface: s.iface, Endpoint: s.URL, ID: cluster + "." + strconv.Itoa(max(0, line-1)) + "/" + id}
 }
 
-func splitHandle(h plugins.Handle) (jobID, id string, ok bool) {
-	return remote.SplitHandle(h, "0123456789.")
-}
-
-// split finds the site of a handle and cuts it.
-func (b *Backend) split(h plugins.Handle) (s *site, jobID, id string, ok bool, err error) {
-	jobID, id, ok = splitHandle(h)
-	s, err = b.site(h.Endpoint)
-	return s, jobID, id, ok, err
-}
+// idBytes are those of HTCondor's ids of jobs, CLUSTER.PROC.
+const idBytes = "0123456789."

@@ -13,7 +13,7 @@ import (
 // Cancel implements plugins.Submitter. Only jobs that the queue shows as ours,
 // and that have not ended, are named to condor_rm.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
-	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+	return remote.Each(hs, b.Split, func(s *site, jobIDs, ids []string) error {
 		return s.remove(ctx, jobIDs, ids, false)
 	})
 }
@@ -64,7 +64,7 @@ func gone(err error) bool {
 // Clean implements plugins.Cleaner: it takes the jobs out of the queue and
 // removes their directories.
 func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
-	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+	return remote.Each(hs, b.Split, func(s *site, jobIDs, ids []string) error {
 		if err := s.remove(ctx, jobIDs, ids, true); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 // Ping implements plugins.Pinger: it asks for HTCondor's version, and whether
 // the schedd lets the user read and write, and as whom.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
-	s, err := b.site(endpoint)
+	s, err := b.At(endpoint)
 	if err != nil {
 		return plugins.Pong{}, err
 	}

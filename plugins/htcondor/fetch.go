@@ -16,18 +16,6 @@ import (
 	"gridbroker/plugins/remote"
 )
 
-// where finds a job's directory.
-func (b *Backend) where(h plugins.Handle) (*remote.Site, string, error) {
-	s, _, id, ok, err := b.split(h)
-	if err == nil && !ok {
-		err = remote.NoJob("fetch", h)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return s.Site, id, nil
-}
-
 // Fetch implements plugins.Fetcher: the files that came back from the node.
 // From a schedd over the network they are brought here first.
 func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
@@ -36,7 +24,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 		hs[i] = j.Handle
 	}
 	errs := b.spoolOut(ctx, hs)
-	out := remote.Fetch(ctx, jobs, b.where, p)
+	out := remote.Fetch(ctx, jobs, b.Where, p)
 	for i, err := range errs {
 		if err != nil && out[i].Err != nil {
 			out[i].Err = err
@@ -48,13 +36,13 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 // List implements plugins.Lister.
 func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
 	b.spoolOut(ctx, hs)
-	return remote.List(ctx, hs, b.where)
+	return remote.List(ctx, hs, b.Where)
 }
 
 // spoolOut brings what jobs left in the spool of a schedd over the network to
 // their directories here, those that have it already aside.
 func (b *Backend) spoolOut(ctx context.Context, hs []plugins.Handle) []error {
-	return remote.Each(hs, b.split, func(s *site, jobIDs, ids []string) error {
+	return remote.Each(hs, b.Split, func(s *site, jobIDs, ids []string) error {
 		if !s.network {
 			return nil
 		}
@@ -85,7 +73,7 @@ const maxPeek = 32 << 20
 // Peek implements plugins.Peeker. Of a running job HTCondor shows standard
 // output and error; an ended one has all its outputs.
 func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
-	s, jobID, id, ok, err := b.split(h)
+	s, jobID, id, ok, err := b.Split(h)
 	if err == nil && (!ok || !remote.SafeName(name)) {
 		err = &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: h.Endpoint, Said: fmt.Sprintf("no file %q of job %s", name, h.ID)}
 	}
@@ -135,7 +123,7 @@ func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
 // job.sh wrote on the node; of a job that waits, why it does. While the log lies in the spool of a schedd over
 // the network, the job's ad is shown instead.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	s, jobID, id, ok, err := b.split(h)
+	s, jobID, id, ok, err := b.Split(h)
 	if err == nil && !ok {
 		err = remote.NoJob("log", h)
 	}

@@ -30,7 +30,7 @@ const goodFor = 5 * time.Minute
 func (b *Backend) direct(r *glue.Resource) *site {
 	for _, e := range r.Endpoints {
 		if (e.Interface == glue.InterfaceCondor || e.Interface == glue.InterfaceHTCondorCE) && r.Schema == "self" && r.Source == e.URL {
-			if s, err := b.site(e.URL); err == nil {
+			if s, err := b.At(e.URL); err == nil {
 				return s
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gridbroker/glue"
-	"gridbroker/jdl"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -15,7 +14,7 @@ var _ plugins.Inventory = (*Backend)(nil)
 // Inventory implements plugins.Inventory: what lies at the site, and what the
 // queue has of ours beyond that.
 func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plugins.Present, error) {
-	s, err := b.site(endpoint.URL)
+	s, err := b.At(endpoint.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +36,4 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 		}
 	}
 	return all, nil
-}
-
-// Describe implements plugins.Inventory.
-func (b *Backend) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
-	return remote.DescribeAll(ctx, hs, b.split)
 }

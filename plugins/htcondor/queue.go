@@ -18,7 +18,7 @@ type Queue struct{ site *site }
 
 // QueueReader opens a URL as a reader of the pool's slots and the schedd's jobs.
 func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
-	s, err := b.site(raw)
+	s, err := b.At(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ var (
 
 // Source opens an HTCondor URL as a source of resources.
 func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
-	s, err := b.site(u.String())
+	s, err := b.At(u.String())
 	if err != nil {
 		return nil, err
 	}
@@ -39,37 +39,6 @@ func (s *Source) Name() string { return s.site.URL }
 // Owns implements infosys.Owner: the schedd of this very URL.
 func (s *Source) Owns(e glue.Endpoint) bool {
 	return e.Interface == s.site.iface && e.URL == s.site.URL
-}
-
-// slotsFor is how long a reading of the slots serves submissions.
-const slotsFor = time.Minute
-
-// poolSlots reads the slots of the pool, or takes what was read of late.
-func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
-	s.mu.Lock()
-	slots, fresh := s.slots, s.Options.Now().Sub(s.read) < slotsFor
-	s.mu.Unlock()
-	if fresh {
-		return slots, nil
-	}
-	return s.readSlots(ctx)
-}
-
-// readSlots reads the slots. Those cut from a partitionable one are left out:
-// its own ad tells what is left over.
-func (s *site) readSlots(ctx context.Context) ([]slot, error) {
-	text, err := s.Command(ctx, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)
-	if err != nil {
-		return nil, err
-	}
-	slots, err := parseSlots(text)
-	if err != nil {
-		return nil, s.Fail("condor_status", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slots, s.read = slots, s.Options.Now()
-	return slots, nil
 }
 
 // scheddAd reads the counts and statistics of the schedd.
@@ -266,25 +235,4 @@ func tagsOf(slots []slot) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
-}
-
-// tagNeed is the requirement for an environment, from the slots read last.
-func (s *site) tagNeed(want string) (string, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, sl := range s.slots {
-		for tag, need := range sl.tags() {
-			if strings.EqualFold(tag, want) {
-				return need, true
-			}
-		}
-	}
-	return "", false
-}
-
-// hasSlots reports whether the pool showed slots when it was last read.
-func (s *site) hasSlots() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.slots) > 0
 }

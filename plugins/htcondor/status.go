@@ -72,7 +72,7 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 	at := map[*site][]int{}
 	for i, h := range hs {
 		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
-		s, _, _, ok, err := b.split(h)
+		s, _, _, ok, err := b.Split(h)
 		if err == nil && !ok {
 			out[i].State, err = plugins.Lost, remote.NoJob("status", h)
 		}
@@ -90,7 +90,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 	jobs, err := s.queued(ctx)
 	var missing []int
 	for _, i := range is {
-		_, id, _ := splitHandle(out[i].Handle)
+		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		switch job, ok := jobs[id]; {
 		case err != nil:
 			out[i].Err = err
@@ -107,7 +107,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 
 // mine reports whether an ad is the handle's very job.
 func mine(job ad, h plugins.Handle) bool {
-	jobID, _, _ := splitHandle(h)
+	jobID, _, _ := remote.SplitHandle(h, idBytes)
 	return jobID == fmt.Sprintf("%d.%d", job.integer("ClusterId"), job.integer("ProcId"))
 }
 
@@ -137,7 +137,7 @@ func (s *site) byID(command, text string) (map[string]ad, error) {
 func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 	var ids []string
 	for _, i := range is {
-		_, id, _ := splitHandle(out[i].Handle)
+		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		ids = append(ids, id)
 	}
 	text, err := s.Verb(ctx, "outcomes", ids)

@@ -26,7 +26,7 @@ func (b *Backend) check(ctx context.Context, req plugins.Request) (*site, *remot
 	no := func(kind plugins.Kind, said string) error {
 		return &plugins.Error{Kind: kind, Op: "submit", Endpoint: req.Endpoint.URL, Said: said}
 	}
-	s, err := b.site(req.Endpoint.URL)
+	s, err := b.At(req.Endpoint.URL)
 	if err != nil {
 		return nil, nil, no(plugins.Unavailable, err.Error())
 	}
@@ -45,7 +45,7 @@ func (b *Backend) check(ctx context.Context, req plugins.Request) (*site, *remot
 	if err != nil {
 		return nil, nil, err
 	}
-	if why := s.never(slots, req); why != "" {
+	if why := never(slots, req); why != "" {
 		return nil, nil, no(plugins.Refused, why)
 	}
 	return s, s.Site, nil
@@ -53,7 +53,7 @@ func (b *Backend) check(ctx context.Context, req plugins.Request) (*site, *remot
 
 // never says why no slot of the kind that a job was planned for could ever
 // start it.
-func (s *site) never(slots []slot, req plugins.Request) string {
+func never(slots []slot, req plugins.Request) string {
 	if req.Resource != nil && req.Resource.Queue != "" {
 		slots = slices.DeleteFunc(slices.Clone(slots), func(sl slot) bool { return kind(sl) != req.Resource.Queue })
 	}
@@ -174,11 +174,11 @@ func (s *site) requirements(req plugins.Request) ([]string, error) {
 			needs = append(needs, fmt.Sprintf("TARGET.OpSysAndVer == %q && TARGET.Arch == %q", system, arch))
 		}
 	}
-	if s.network && !s.hasSlots() { // the CE's routes know them, and who published the CE said that it has them
+	if s.network && !s.seen.any() { // the CE's routes know them, and who published the CE said that it has them
 		return needs, nil
 	}
 	for _, want := range req.Job.Demand.RuntimeEnvironments {
-		need, ok := s.tagNeed(want)
+		need, ok := s.seen.need(want)
 		if !ok {
 			return nil, fmt.Errorf("no slot of the pool has the environment %q", want)
 		}
@@ -209,7 +209,7 @@ func (s *site) Refusal(said string) plugins.Kind {
 
 // Find implements plugins.Finder, see remote.Site.Find.
 func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
-	s, err := b.site(endpoint.URL)
+	s, err := b.At(endpoint.URL)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // captured is when the files of testdata were written by Nagios 4.4.6, Ganglia
@@ -104,22 +105,7 @@ func serveXML(t *testing.T, replace map[string]string) string {
 	for old, with := range replace {
 		text = bytes.ReplaceAll(text, []byte(old), []byte(with))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Write(text)
-			conn.Close()
-		}
-	}()
-	return l.Addr().String()
+	return testbed.Listen(t, func(conn net.Conn) { conn.Write(text) })
 }
 
 func TestOldChecksSayNothing(t *testing.T) {

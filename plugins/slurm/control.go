@@ -12,7 +12,7 @@ import (
 // Cancel implements plugins.Submitter. Only jobs that the queue shows as ours
 // are named to scancel.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
-	return remote.Each(hs, b.split, func(s *site, slurmIDs, ids []string) error {
+	return remote.Each(hs, b.Split, func(s *site, slurmIDs, ids []string) error {
 		queue, err := s.squeue(ctx)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 // directories.
 func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	errs := b.Cancel(ctx, hs)
-	cleaned := remote.Each(hs, b.split, func(s *site, _, ids []string) error {
+	cleaned := remote.Each(hs, b.Split, func(s *site, _, ids []string) error {
 		_, err := s.Verb(ctx, "clean", ids)
 		return err
 	})
@@ -56,7 +56,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 
 // Ping implements plugins.Pinger: it asks for Slurm's version and the user's name.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
-	s, err := b.site(endpoint)
+	s, err := b.At(endpoint)
 	if err != nil {
 		return plugins.Pong{}, err
 	}

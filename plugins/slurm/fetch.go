@@ -12,31 +12,19 @@ import (
 	"gridbroker/plugins/remote"
 )
 
-// where finds a job's directory.
-func (b *Backend) where(h plugins.Handle) (*remote.Site, string, error) {
-	s, _, id, ok, err := b.split(h)
-	if err == nil && !ok {
-		err = remote.NoJob("fetch", h)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return s.Site, id, nil
-}
-
 // Fetch implements plugins.Fetcher: the files of the job's directory.
 func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
-	return remote.Fetch(ctx, jobs, b.where, p)
+	return remote.Fetch(ctx, jobs, b.Where, p)
 }
 
 // List implements plugins.Lister.
 func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.FetchResult {
-	return remote.List(ctx, hs, b.where)
+	return remote.List(ctx, hs, b.Where)
 }
 
 // Peek implements plugins.Peeker.
 func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offset int64, w io.Writer) (int64, error) {
-	s, id, err := b.where(h)
+	s, id, err := b.Where(h)
 	if err == nil && !remote.SafeName(name) {
 		err = &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: h.Endpoint, Said: fmt.Sprintf("no file %q of job %s", name, h.ID)}
 	}
@@ -48,7 +36,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 
 // Log implements plugins.Logger: the log of job.sh, then what Slurm has to say.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	s, slurmID, id, ok, err := b.split(h)
+	s, slurmID, id, ok, err := b.Split(h)
 	if err == nil && !ok {
 		err = remote.NoJob("log", h)
 	}

@@ -80,7 +80,7 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 func (b *Backend) direct(r *glue.Resource) *site {
 	for _, e := range r.Endpoints {
 		if e.Interface == glue.InterfaceSlurm && r.Schema == "self" && r.Source == e.URL {
-			if s, err := b.site(e.URL); err == nil {
+			if s, err := b.At(e.URL); err == nil {
 				return s
 			}
 		}

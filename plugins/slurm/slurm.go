@@ -21,9 +21,8 @@ type Options = remote.Options
 // Backend is the Slurm back-end. It keeps one connection per host for as long
 // as it lives.
 type Backend struct {
-	opts  Options
-	mu    sync.Mutex
-	sites map[string]*site
+	*remote.Sites[*site]
+	opts Options
 }
 
 var (
@@ -41,18 +40,9 @@ var (
 
 // New makes the back-end. Nothing is dialled until it is needed.
 func New(opts Options) *Backend {
-	return &Backend{opts: opts.Defaults(), sites: map[string]*site{}}
-}
-
-// Close ends all connections. Jobs are not touched.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range b.sites {
-		s.Close()
-	}
-	clear(b.sites)
-	return nil
+	b := &Backend{opts: opts.Defaults()}
+	b.Sites = remote.NewSites(idBytes, b.open)
+	return b
 }
 
 // site is one cluster as one user reaches it.
@@ -96,13 +86,8 @@ func parseURL(raw string) (t remote.Target, extra []string, err error) {
 	return t, extra, nil
 }
 
-// site returns the site of a URL, made once.
-func (b *Backend) site(raw string) (*site, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.sites[raw]; s != nil {
-		return s, nil
-	}
+// open makes the site of a URL.
+func (b *Backend) open(raw string) (*site, error) {
 	t, extra, err := parseURL(raw)
 	if err != nil {
 		return nil, err
@@ -111,9 +96,7 @@ func (b *Backend) site(raw string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{Site: at, extra: extra}
-	b.sites[raw] = s
-	return s, nil
+	return &site{Site: at, extra: extra}, nil
 }
 
 // handle names a job: Slurm's id (12 or 12_3), a slash, and our id, which
@@ -122,23 +105,15 @@ func (s *site) handle(slurmID, id string) plugins.Handle {
 	return plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: s.URL, ID: slurmID + "/" + id}
 }
 
-func splitHandle(h plugins.Handle) (slurmID, id string, ok bool) {
-	return remote.SplitHandle(h, "0123456789_")
-}
-
-// split finds the site of a handle and cuts it.
-func (b *Backend) split(h plugins.Handle) (s *site, slurmID, id string, ok bool, err error) {
-	slurmID, id, ok = splitHandle(h)
-	s, err = b.site(h.Endpoint)
-	return s, slurmID, id, ok, err
-}
+// idBytes are those of Slurm's ids.
+const idBytes = "0123456789_"
 
 // Queue reads the whole queue of one site.
 type Queue struct{ site *site }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
 func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
-	s, err := b.site(raw)
+	s, err := b.At(raw)
 	if err != nil {
 		return nil, err
 	}

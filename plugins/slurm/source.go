@@ -24,7 +24,7 @@ var (
 
 // Source opens a Slurm URL as a source of resources.
 func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
-	s, err := b.site(u.String())
+	s, err := b.At(u.String())
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 	bySite := map[*site][]int{}
 	for i, h := range hs {
 		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
-		s, err := b.site(h.Endpoint)
-		if _, _, ok := splitHandle(h); err == nil && !ok {
+		s, err := b.At(h.Endpoint)
+		if _, _, ok := remote.SplitHandle(h, idBytes); err == nil && !ok {
 			out[i].State = plugins.Lost
 			err = &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: h.Endpoint, Said: "no such job: " + h.ID}
 		}
@@ -66,7 +66,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 	k := known{queue: queue}
 	var slurmIDs, ids []string
 	for _, i := range is {
-		slurmID, id, _ := splitHandle(out[i].Handle)
+		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		if r, ok := k.live(slurmID, id); !ok || stateOf(r.state, r.reason).Final() {
 			slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
 		}
@@ -80,7 +80,7 @@ func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
 		k.outcomes, k.read = remote.ParseOutcomes(text), err == nil
 	}
 	for _, i := range is {
-		slurmID, id, _ := splitHandle(out[i].Handle)
+		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		k.judge(&out[i], slurmID, id)
 	}
 }

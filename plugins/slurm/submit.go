@@ -26,7 +26,7 @@ func (b *Backend) check(req plugins.Request) (*site, *remote.Site, error) {
 	no := func(kind plugins.Kind, said string) error {
 		return &plugins.Error{Kind: kind, Op: "submit", Endpoint: req.Endpoint.URL, Said: said}
 	}
-	s, err := b.site(req.Endpoint.URL)
+	s, err := b.At(req.Endpoint.URL)
 	if err != nil {
 		return nil, nil, no(plugins.Unavailable, err.Error())
 	}
@@ -92,7 +92,7 @@ func (s *site) Refusal(said string) plugins.Kind {
 
 // Find implements plugins.Finder, see remote.Site.Find.
 func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
-	s, err := b.site(endpoint.URL)
+	s, err := b.At(endpoint.URL)
 	if err != nil {
 		return nil, err
 	}

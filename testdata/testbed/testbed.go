@@ -72,5 +72,14 @@ func NeedARC(t testing.TB) *ARC {
 // All lists every CE, the older ones first.
 func (a *ARC) All() []string { return append(append([]string(nil), a.REST10...), a.REST11...) }
 
+// Versions are a CE of each version of ARC that is there.
+func (a *ARC) Versions() []string {
+	urls := []string{a.REST10[0]}
+	if len(a.REST11) > 0 {
+		urls = append(urls, a.REST11[0])
+	}
+	return urls
+}
+
 // Proxy is the path of a user's proxy.
 func (a *ARC) Proxy(user string) string { return filepath.Join(a.Users, user, "proxy.pem") }

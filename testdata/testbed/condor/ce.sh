@@ -27,17 +27,6 @@ openssl x509 -req -in "$pki/host.csr" -CA "$pki/ca.pem" -CAkey "$pki/ca.key" -CA
 chmod 600 "$pki"/*.key
 mkdir -p "$certs"; cp "$pki/ca.pem" "$certs/$(openssl x509 -hash -noout -in "$pki/ca.pem").0"; chmod 755 "$certs"
 
-paths="RELEASE_DIR = /usr
-BIN = /usr/bin
-SBIN = /usr/sbin
-LIB = /usr/lib/condor
-LIBEXEC = /usr/libexec/condor
-SHARE = /usr/share/condor
-LOCAL_CONFIG_DIR =
-REQUIRE_LOCAL_CONFIG_FILE = false
-NETWORK_INTERFACE = 127.0.0.1
-BIND_ALL_INTERFACES = False
-ENABLE_IPV6 = False"
 cat >"$tree/etc/condor-ce.conf" <<C
 $paths
 NETWORK_HOSTNAME = $ce_name

@@ -54,3 +54,16 @@ stop_pid() { # PIDFILE WORD [SIGNAL]
   fi
   rm -f "$1"
 }
+
+# paths is what every configuration says: where the package lies, only loopback.
+paths="RELEASE_DIR = /usr
+BIN = /usr/bin
+SBIN = /usr/sbin
+LIB = /usr/lib/condor
+LIBEXEC = /usr/libexec/condor
+SHARE = /usr/share/condor
+LOCAL_CONFIG_DIR =
+REQUIRE_LOCAL_CONFIG_FILE = false
+NETWORK_INTERFACE = 127.0.0.1
+BIND_ALL_INTERFACES = False
+ENABLE_IPV6 = False"

@@ -24,17 +24,7 @@ mkdir -p "$tree$pool"/{log,spool,execute,lock,run,tokens.d,passwords.d} "$st/bin
 inroot chown condor:condor $pool $pool/log $pool/spool $pool/execute $pool/lock $pool/run
 chmod 700 "$tree$pool/tokens.d" "$tree$pool/passwords.d"; chmod 755 "$tree$pool/execute" "$st" "$st/job"
 # What both sides share: only loopback, FS for this machine, tokens for others.
-common="RELEASE_DIR = /usr
-BIN = /usr/bin
-SBIN = /usr/sbin
-LIB = /usr/lib/condor
-LIBEXEC = /usr/libexec/condor
-SHARE = /usr/share/condor
-LOCAL_CONFIG_DIR =
-REQUIRE_LOCAL_CONFIG_FILE = false
-NETWORK_INTERFACE = 127.0.0.1
-BIND_ALL_INTERFACES = False
-ENABLE_IPV6 = False
+common="$paths
 NO_DNS = True
 DEFAULT_DOMAIN_NAME = testbed
 UID_DOMAIN = testbed

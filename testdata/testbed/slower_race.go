@@ -1,7 +1,7 @@
-//go:build !race
+//go:build race
 
-package infosys
+package testbed
 
 // slower is how many times longer bounded work may take here: the race detector
 // makes it five to ten times as long.
-const slower = 1
+const slower = 8

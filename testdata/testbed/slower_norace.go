@@ -1,6 +1,6 @@
 //go:build !race
 
-package arcrest
+package testbed
 
 // slower is how many times longer bounded work may take here: the race detector
 // makes it five to ten times as long.

@@ -1,0 +1,76 @@
+package htcondor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// seen are the slots of a pool as last read. It is safe for concurrent use.
+type seen struct {
+	mu    sync.Mutex
+	slots []slot
+	at    time.Time
+}
+
+// slotsFor is how long a reading of the slots serves submissions.
+const slotsFor = time.Minute
+
+// fresh is what was read of late.
+func (p *seen) fresh(now time.Time) ([]slot, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slots, now.Sub(p.at) < slotsFor
+}
+
+func (p *seen) keep(slots []slot, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.slots, p.at = slots, now
+}
+
+// any reports whether there are slots.
+func (p *seen) any() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.slots) > 0
+}
+
+// need is the requirement for an environment.
+func (p *seen) need(tag string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, sl := range p.slots {
+		for has, need := range sl.tags() {
+			if strings.EqualFold(has, tag) {
+				return need, true
+			}
+		}
+	}
+	return "", false
+}
+
+// poolSlots reads the slots of the pool, or takes what was read of late.
+func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
+	if slots, ok := s.seen.fresh(s.Options.Now()); ok {
+		return slots, nil
+	}
+	return s.readSlots(ctx)
+}
+
+// readSlots reads the slots. Those cut from a partitionable one are left out:
+// its own ad tells what is left over.
+func (s *site) readSlots(ctx context.Context) ([]slot, error) {
+	text, err := s.Command(ctx, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := parseSlots(text)
+	if err != nil {
+		return nil, s.Fail("condor_status", err)
+	}
+	s.seen.keep(slots, s.Options.Now())
+	return slots, nil
+}

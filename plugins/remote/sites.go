@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"context"
+	"sync"
+
+	"gridbroker/jdl"
+	"gridbroker/plugins"
+)
+
+// AnySite is a site with what its batch system adds: a *Site embedded in it.
+type AnySite interface {
+	comparable
+	LRMS
+	Common() *Site
+	Describe(ctx context.Context, ids []string) (map[string]*jdl.Job, error)
+	Close() error
+}
+
+// Common is the part that sites of all batch systems share.
+func (s *Site) Common() *Site { return s }
+
+// Sites are the sites of one back-end, each made once, by its URL, and kept
+// with its connection. It is safe for concurrent use.
+type Sites[S AnySite] struct {
+	open func(raw string) (S, error)
+	ids  string // the bytes that an id of the batch system may hold
+
+	mu  sync.Mutex
+	all map[string]S
+}
+
+// NewSites keeps what open makes of a URL; ids are the bytes that an id of the
+// batch system may hold.
+func NewSites[S AnySite](ids string, open func(raw string) (S, error)) *Sites[S] {
+	return &Sites[S]{open: open, ids: ids, all: map[string]S{}}
+}
+
+// At is the site of a URL.
+func (b *Sites[S]) At(raw string) (S, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s, ok := b.all[raw]; ok {
+		return s, nil
+	}
+	s, err := b.open(raw)
+	if err == nil {
+		b.all[raw] = s
+	}
+	return s, err
+}
+
+// Close ends all connections. Jobs are not touched.
+func (b *Sites[S]) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.all {
+		s.Close()
+	}
+	clear(b.all)
+	return nil
+}
+
+// Split finds the site of a handle and cuts it, see SplitHandle.
+func (b *Sites[S]) Split(h plugins.Handle) (s S, lrmsID, id string, ok bool, err error) {
+	lrmsID, id, ok = SplitHandle(h, b.ids)
+	s, err = b.At(h.Endpoint)
+	return s, lrmsID, id, ok, err
+}
+
+// Where finds a job's directory.
+func (b *Sites[S]) Where(h plugins.Handle) (s *Site, id string, err error) {
+	at, _, id, ok, err := b.Split(h)
+	if err == nil && !ok {
+		err = NoJob("fetch", h)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return at.Common(), id, nil
+}
+
+// Describe implements plugins.Inventory.
+func (b *Sites[S]) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
+	return DescribeAll(ctx, hs, b.Split)
+}
