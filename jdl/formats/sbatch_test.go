@@ -8,6 +8,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
+	"gridbroker/testdata/testbed"
 )
 
 const slurmScript = `#!/bin/bash -l
@@ -38,11 +39,11 @@ func TestSbatchRead(t *testing.T) {
 	}
 	j := set.Jobs[0]
 	d := j.Demand
-	equal(t, "program", []any{j.Executable, j.Name, j.InputSandbox[0].Source, j.InputSandbox[0].Executable}, []any{"job.sh", "train-%j", "/job/job.sh", true})
-	equal(t, "demand", []any{d.WallTime, d.Slots, d.Nodes, d.PerNode(), d.Memory, d.Disk, d.GPUs, d.Queue, d.RuntimeEnvironments[0]},
+	testbed.Equal(t, "program", []any{j.Executable, j.Name, j.InputSandbox[0].Source, j.InputSandbox[0].Executable}, []any{"job.sh", "train-%j", "/job/job.sh", true})
+	testbed.Equal(t, "demand", []any{d.WallTime, d.Slots, d.Nodes, d.PerNode(), d.Memory, d.Disk, d.GPUs, d.Queue, d.RuntimeEnvironments[0]},
 		[]any{26*time.Hour + 30*time.Minute, 8, 2, 4, int64(4096), int64(20480), 4, "gpu", "VEE-Debian11"})
-	equal(t, "streams", []string{j.StdOutput, j.StdError, j.OutputSandbox[0].Name}, []string{"train-%j-0.out", "train-%j-0.out", "*"})
-	equal(t, "environment", j.Environment, []jdl.EnvVar{{Name: "SEED", Value: "7"}, {Name: "SLURM_CPUS_PER_TASK", Value: "2"}})
+	testbed.Equal(t, "streams", []string{j.StdOutput, j.StdError, j.OutputSandbox[0].Name}, []string{"train-%j-0.out", "train-%j-0.out", "*"})
+	testbed.Equal(t, "environment", j.Environment, []jdl.EnvVar{{Name: "SEED", Value: "7"}, {Name: "SLURM_CPUS_PER_TASK", Value: "2"}})
 	var got []string
 	for _, w := range set.Warnings {
 		got = append(got, w.Msg)
@@ -63,7 +64,7 @@ func TestSbatchTimes(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90": 90 * time.Minute, "10:30": 630 * time.Second, "2:00:00": 2 * time.Hour, "1-12": 36 * time.Hour,
 		"1-1:30": 25*time.Hour + 30*time.Minute, "1-00:00:05": 24*time.Hour + 5*time.Second, "0": 0, "UNLIMITED": 0} {
 		j := parseTest(t, "#!/bin/sh\n#SBATCH -t "+text+"\ntrue\n", "test.jdl")
-		equal(t, text, j.Demand.WallTime, want)
+		testbed.Equal(t, text, j.Demand.WallTime, want)
 	}
 }
 
@@ -74,8 +75,8 @@ func TestSbatchArray(t *testing.T) {
 		t.Fatalf("%+v, %v", set, err)
 	}
 	for i, want := range []string{"1", "5", "9", "20"} {
-		equal(t, "environment", set.Jobs[i].Environment, []jdl.EnvVar{{Name: "SLURM_ARRAY_TASK_ID", Value: want}, {Name: "SLURM_ARRAY_TASK_MAX", Value: "20"}})
-		equal(t, "output", set.Jobs[i].StdOutput, "slurm-0_"+want+".out")
+		testbed.Equal(t, "environment", set.Jobs[i].Environment, []jdl.EnvVar{{Name: "SLURM_ARRAY_TASK_ID", Value: want}, {Name: "SLURM_ARRAY_TASK_MAX", Value: "20"}})
+		testbed.Equal(t, "output", set.Jobs[i].StdOutput, "slurm-0_"+want+".out")
 	}
 }
 
@@ -107,7 +108,7 @@ func TestSbatchThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := parseTest(t, string(text), "test.jdl")
-	equal(t, "demand", again.Demand, full.Demand)
+	testbed.Equal(t, "demand", again.Demand, full.Demand)
 	if _, err := xrsl.Write(again, xrsl.Options{}); err == nil || !strings.Contains(err.Error(), "GPUNumber") {
 		t.Errorf("GPUs in xRSL: %v", err)
 	}
