@@ -28,6 +28,7 @@ type followOptions struct {
 	pause   time.Duration
 	replan  time.Duration
 	moves   int
+	metrics string
 }
 
 func followCmd(d *deps) *cobra.Command {
@@ -46,7 +47,8 @@ forecasts may be wrong by: once its back-end has said that it will not run.
 
 There is one such process for a state directory. --install makes it a systemd
 unit of the user that starts with the session; --once does what is due and ends,
-for cron.`,
+for cron. How many jobs there are in which state, and how its looks go, it tells
+Prometheus at --metrics: to this machine alone unless that names another address.`,
 		Example: `  grid follow &
   grid follow --install
   grid follow --once`,
@@ -65,6 +67,7 @@ for cron.`,
 	lengthVar(cmd.Flags(), &f.renew, "renew", time.Hour, "how often credentials of jobs are renewed")
 	lengthVar(cmd.Flags(), &f.replan, "replan", 30*time.Minute, "plan jobs anew that have waited in a queue for this `time`; 0: never")
 	cmd.Flags().IntVar(&f.moves, "replan-moves", 2, "take one job back `N` times at most")
+	metricsFlag(cmd, &f.metrics, followMetrics)
 	lengthVar(cmd.Flags(), &f.pause, "pause", time.Minute, "the longest `time` between two looks")
 	return cmd
 }
@@ -77,6 +80,7 @@ type follower struct {
 	jobs    []*jobs.Outcome
 	renewed time.Time
 	told    map[string]string // what was said of a job last
+	figures *followFigures
 }
 
 func runFollow(ctx context.Context, d *deps, flags followOptions) error {
@@ -93,7 +97,12 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 		return err
 	}
 	defer lease.End()
-	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}}
+	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, figures: newFollowFigures()}
+	if !flags.once {
+		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
+			return err
+		}
+	}
 	return f.run(ctx)
 }
 
@@ -103,7 +112,9 @@ func (f *follower) run(ctx context.Context) error {
 	const shortest = 2 * time.Second
 	pause := shortest
 	for {
+		began := f.env.Now()
 		changed, err := f.pass(ctx)
+		f.figures.passed(f.jobs, began, f.env.Now(), err)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -199,6 +210,7 @@ func (f *follower) tell() (changed bool) {
 	for _, o := range f.jobs {
 		if now := line(o); now != f.told[o.ID] {
 			f.told[o.ID], changed = now, true
+			f.figures.changed(o)
 			f.say(o, now)
 		}
 	}

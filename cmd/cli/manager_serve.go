@@ -16,6 +16,7 @@ import (
 type managerServeOptions struct {
 	managerTLS
 	name, listen, parent, system, dir string
+	metrics                           string
 	total                             managers.Resources
 	tags                              []string
 	wall, interval, maxAge, beat      time.Duration
@@ -32,7 +33,8 @@ it finds another place in the tree by what the parent had told it. Links are
 HTTP/2 over TLS; both sides show certificates of the authorities in --ca.
 
 The name is the URL at which the others reach this manager. The directory keeps
-assignments over crashes; it belongs to one process.`,
+assignments over crashes; it belongs to one process. Figures for Prometheus are told
+at --metrics, to this machine alone unless that names another address.`,
 		Example: `  grid manager serve --name https://root.example.org:7700 --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem
   grid manager serve --name https://ce.example.org:7700 --parent https://root.example.org:7700 --system ce.example.org --cpus 128 \
       --dir /var/lib/grid/manager --cert host.pem --key host.key --ca grid.pem`,
@@ -43,6 +45,7 @@ assignments over crashes; it belongs to one process.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.name, "name", "", "`URL` at which others reach this manager: https://HOST:PORT")
 	fl.StringVar(&f.listen, "listen", "", "listen at `HOST:PORT` (default: host and port of the name)")
+	metricsFlag(cmd, &f.metrics, managerMetrics)
 	fl.StringVar(&f.parent, "parent", "", "`URL` of the parent; without one the manager is root")
 	fl.StringVar(&f.system, "system", "", "`NAME` of the system, by which brokers choose the resource")
 	fl.StringVar(&f.dir, "dir", "", "`DIR` of the manager's own")
@@ -106,6 +109,9 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 		return err
 	}
 	defer stop()
+	if err := serveMetrics(ctx, d, f.metrics, managerMetrics, manager.Figures()); err != nil {
+		return err
+	}
 	serving(d, "manager serve", listen, fmt.Sprintf("manager %s listens at %s", f.name, listen))
 	manager.Run()
 	return nil

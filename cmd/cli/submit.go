@@ -265,7 +265,11 @@ func sayUnsent(d *deps, s *session, rs []*jobs.Outcome) {
 	if group != "" {
 		hint += " " + group
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s will not be sent by themselves: %s sends them while it runs, grid follow always\n", counted(n, "waiting job"), hint)
+	verb, them := "wait", "them"
+	if n == 1 {
+		verb, them = "waits", "it"
+	}
+	fmt.Fprintf(d.env.Err, "grid: %s %s until somebody follows: %s sends %s while it runs, grid follow always\n", counted(n, "job"), verb, hint, them)
 }
 
 // sayScouts names resources that got a few jobs only, where that sent others

@@ -40,6 +40,8 @@ type Daemon struct {
 	held    map[managers.ID]*assignment
 	keep    *keeper
 	timer   *time.Timer
+
+	figures *figures
 }
 
 // assignment is a job that has resources of the own system.
@@ -57,6 +59,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}}
+	d.figures = newFigures(d.State)
 	d.manager = managers.NewDomain(c.Rules)
 	if c.System != "" {
 		d.manager = managers.NewManager(c.Rules, c.Total)
@@ -108,6 +111,7 @@ func (d *Daemon) do(decide func(now int64) *managers.Out) {
 // carryOut does what the manager decided; the mutex is held.
 func (d *Daemon) carryOut(out *managers.Out) {
 	for i := range out.Starts {
+		d.figures.starts.Inc()
 		a := &assignment{Job: out.Starts[i].Job}
 		d.held[a.Job.ID] = a
 		if err := d.keep.put(a); err != nil {
@@ -117,6 +121,7 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	}
 	for _, s := range out.Sends {
 		if c := d.conns[s.To]; c != nil {
+			d.figures.messages.Inc()
 			c.send(frame{Message: &s.Message})
 		}
 	}
