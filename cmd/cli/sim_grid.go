@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,12 @@ over that of the slowest), max-procs, loss.`,
 	return cmd
 }
 
+// garbage is how much of the heap, in per cent of what is in use, may be garbage
+// while grids are simulated: a plan for every job makes much of it, and little stays.
+const garbage = 400
+
 func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	s, err := sim.Load(abs(d, name))
 	if err == nil {
 		err = f.apply(s)
