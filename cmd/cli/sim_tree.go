@@ -20,6 +20,8 @@ type treeOptions struct {
 	protocol   string
 	jobs       string
 	starts     string
+	html       string
+	job        int
 }
 
 // treeParams are all parameters of grid sim tree, by their names in JSON.
@@ -52,6 +54,7 @@ paper leaves the protocol as it was published.`,
 		Example: `  grid sim tree --sweep mode=independent,tree,full --seeds 20
   grid sim tree --set horizon=500 --set jobs=2652 --set systems=64 --sweep fanout=4,8,64 --sweep service=0,50,200
   grid sim tree --protocol ours --set systems=256 --set jobs=10611 --set horizon=500 --set fanout=8
+  grid sim tree --protocol ours --set systems=16 --set jobs=1326 --set horizon=1000 --html way.html
   grid sim tree --jobs list.csv --set mode=full --starts starts.csv`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSimTree(cmd.Context(), d, f) },
@@ -63,6 +66,8 @@ paper leaves the protocol as it was published.`,
 	fl.StringVar(&f.protocol, "protocol", "paper", "paper or ours")
 	fl.StringVar(&f.jobs, "jobs", "", "job list `FILE` (CSV: id,home,submit,run,width,priority in ticks) instead of drawn jobs")
 	fl.StringVar(&f.starts, "starts", "", "write every job's system and start to `FILE`; for one combination and seed")
+	fl.StringVar(&f.html, "html", "", "write a page with the tree, its tables and a job's way through it to `FILE`; for one combination, seed 1")
+	fl.IntVar(&f.job, "job", 0, "`N`: the job whose way --html shows (default the one that went farthest)")
 	return cmd
 }
 
@@ -102,8 +107,11 @@ func (f treeOptions) points() (points []*treePoint, names []string, err error) {
 		}
 		points = append(points, &treePoint{Work: s.params.Work, Config: s.params.Config, swept: s.swept})
 	}
-	if f.starts != "" && len(points) > 1 {
-		return nil, nil, fmt.Errorf("--starts is for one combination, not %d", len(points))
+	if (f.starts != "" || f.html != "") && len(points) > 1 {
+		return nil, nil, fmt.Errorf("--starts and --html are for one combination, not %d", len(points))
+	}
+	if f.job < 0 || f.job > 0 && f.html == "" {
+		return nil, nil, fmt.Errorf("--job %d: want the number of a job whose way --html shows", f.job)
 	}
 	return points, names, nil
 }
@@ -131,10 +139,29 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 			}
 		}
 	}
+	if f.html != "" {
+		if err := points[0].page(ctx, d, f, list); err != nil {
+			return usageError(err)
+		}
+	}
 	if d.json {
 		return printJSON(d, "sim.tree", simTreeDocument{points})
 	}
 	return printTree(d, points, names)
+}
+
+// page writes the tree with its tables and a job's way through it.
+func (p *treePoint) page(ctx context.Context, d *deps, f treeOptions, jobs []tree.Job) (err error) {
+	if jobs == nil {
+		if jobs, err = p.Work.Draw(1); err != nil {
+			return err
+		}
+	}
+	v, err := tree.Watch(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, 1, f.job)
+	if err != nil {
+		return err
+	}
+	return writeTo(d, f.html, v.WriteHTML)
 }
 
 func readTreeJobs(d *deps, name string) ([]tree.Job, error) {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 //go:embed report.html
@@ -93,7 +92,7 @@ type rowView struct {
 	Cells  []cellView
 }
 
-type plotView struct{ Policy, First, Base, Line, Most string }
+type plotView struct{ Policy, First, Base, Line string }
 
 // WriteHTML writes a report that is one file and needs nothing else.
 func (r *Result) WriteHTML(out io.Writer) error {
@@ -110,12 +109,11 @@ func (r *Result) WriteHTML(out io.Writer) error {
 		rows = append(rows, rowView{p.Policy, r.cells(p, i > 0)})
 		plots = append(plots, plotView{
 			p.Policy, r.Policies[0].Policy, polyline(r.Policies[0].ECDF, most), polyline(p.ECDF, most),
-			(time.Duration(most) * time.Second).String(),
 		})
 	}
 	return page.Execute(out, map[string]any{
 		"Scenario": r.Scenario, "Policies": r.Policies, "Columns": r.Shown(), "Rows": rows, "Plots": plots,
-		"Classes": r.byClass(), "Gantts": r.gantts(), "Left": r.Scenario.Left(),
+		"Classes": r.byClass(), "Gantts": r.gantts(), "Waits": waitTicks(most), "Left": r.Scenario.Left(),
 	})
 }
 
@@ -137,12 +135,24 @@ func (r *Result) cells(p Compared, differs bool) (list []cellView) {
 	return list
 }
 
+// waitTicks are marks on the logarithmic scale of waits from 1 s to most, far enough apart to be read.
+func waitTicks(most float64) (ticks []tickView) {
+	for _, t := range []tickView{{1, "1 s"}, {60, "1 min"}, {3600, "1 h"}, {24 * 3600, "1 d"}, {30 * 24 * 3600, "30 d"}, {365 * 24 * 3600, "1 y"}} {
+		if t.At <= most {
+			ticks = append(ticks, tickView{onScale(t.At, most), t.Text})
+		}
+	}
+	return ticks
+}
+
+// onScale is the place of a wait on the scale from 1 s to most.
+func onScale(wait, most float64) float64 { return 30 + 220*math.Log(max(1, wait))/math.Log(most) }
+
 // polyline draws a distribution of waits over a logarithmic scale from 1 s to most.
 func polyline(points [][2]float64, most float64) string {
 	var b strings.Builder
 	for _, p := range points {
-		x := 30 + 220*math.Log(max(1, p[0]))/math.Log(most)
-		fmt.Fprintf(&b, "%.1f,%.1f ", x, 130-120*p[1])
+		fmt.Fprintf(&b, "%.1f,%.1f ", onScale(p[0], most), 130-120*p[1])
 	}
 	return b.String()
 }

@@ -104,8 +104,8 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 	low, high := math.Inf(1), 1.0
 	for _, p := range v.Points {
 		for _, c := range p.Result.Policies {
-			mean := max(1, c.Figures["wait_mean"].Mean)
-			low, high = min(low, mean), max(high, mean)
+			mean, half := max(1, c.Figures["wait_mean"].Mean), c.Figures["wait_mean"].Half
+			low, high = min(low, max(mean-half, mean/3)), max(high, mean+half)
 		}
 	}
 	low, high = math.Log10(low)-0.1, math.Log10(high)+0.1

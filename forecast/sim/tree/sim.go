@@ -43,6 +43,7 @@ type sim struct {
 	changes int
 	reqs    int
 	loss    splitmix
+	watched watch
 }
 
 // lookEvery is how many events pass between two looks whether the caller still wants the result.
@@ -51,6 +52,15 @@ const lookEvery = 1 << 10
 // Run runs the jobs under a configuration until the horizon (in units). A
 // context that ends stops it with the context's error.
 func Run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64) (*Result, error) {
+	s, err := run(ctx, c, nodes, jobs, horizon, seed, -1)
+	if err != nil {
+		return nil, err
+	}
+	return s.measure(nodes), nil
+}
+
+// run is Run without the measuring; it watches a job, -1 for none.
+func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64, seed uint64, watched int) (*sim, error) {
 	if err := cmp.Or(c.Check(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -60,13 +70,13 @@ func Run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64
 		}
 	}
 	end := int64(horizon * TicksPerUnit)
-	s := &sim{config: &c, horizon: end, jobs: jobs, loss: splitmix(seed ^ 0x5bd1e995), epochs: map[[2]int]int{}}
+	s := &sim{config: &c, horizon: end, jobs: jobs, loss: splitmix(seed ^ 0x5bd1e995), epochs: map[[2]int]int{}, watched: watch{job: watched}}
 	if c.Mode == "full" {
 		var err error
 		if s.starts, err = runFull(ctx, nodes, jobs, c.Discipline == "fcfs", end); err != nil {
 			return nil, err
 		}
-		return s.measure(nodes), nil
+		return s, nil
 	}
 	s.build(nodes)
 	if err := s.prepare(ctx); err != nil {
@@ -76,7 +86,7 @@ func Run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64
 		return nil, err
 	}
 	s.now = end
-	return s.measure(nodes), nil
+	return s, nil
 }
 
 // play lets everything happen that is due by the horizon.
@@ -140,6 +150,7 @@ func (s *sim) exchange(ctx context.Context) error {
 func (s *sim) step(e event) {
 	switch e.kind {
 	case submit:
+		s.watched.look(s, e.who, e.what)
 		s.receive(e.who, parcel{from: -1, job: e.what})
 	case end:
 		s.receive(e.who, parcel{from: -1, job: e.what, give: true})
@@ -238,7 +249,9 @@ func (s *sim) handle(who int, p parcel) {
 	switch {
 	case p.from >= 0:
 		if p.message.Job != nil {
-			s.result.MaxHops = max(s.result.MaxHops, p.message.Job.Hops)
+			if p.message.Job.Hops > s.result.MaxHops {
+				s.result.MaxHops, s.watched.far = p.message.Job.Hops, number(p.message.Job.ID)
+			}
 		}
 		out, err := n.manager.Handle(s.now, n.links[p.from], p.message)
 		if err == nil {
@@ -259,6 +272,7 @@ func (s *sim) apply(who int, out *managers.Out) {
 	}
 	for i := range out.Queued {
 		s.last[number(out.Queued[i].ID)] = who
+		s.watched.note(s.now, number(out.Queued[i].ID), "waits", who, -1)
 	}
 	for i := range out.Sends {
 		s.send(who, &out.Sends[i])
@@ -278,6 +292,7 @@ func (s *sim) send(who int, out *managers.Send) {
 	if j := out.Message.Job; j != nil {
 		s.reqs++
 		s.last[number(j.ID)] = to
+		s.watched.note(s.now, number(j.ID), "is sent", who, to)
 	} else {
 		s.changes++
 		if s.config.Loss > 0 && s.loss.unit() < s.config.Loss {
@@ -301,6 +316,7 @@ func (s *sim) start(who int, j *managers.Job) {
 		at += 2 * s.config.Latency
 	}
 	s.starts[i] = Start{System: who, At: at}
+	s.watched.note(s.now, i, "starts", who, -1)
 	s.cal.add(at+s.jobs[i].Run, end, who, i)
 }
 

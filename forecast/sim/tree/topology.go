@@ -7,6 +7,7 @@ type node struct {
 	manager  *managers.Manager
 	peers    []int                      // by neighbour: the number of the other manager
 	links    map[int]managers.Neighbour // by the other manager
+	nodes    int                        // of its system, 0 for a domain
 	parent   int
 	children []int
 	dead     bool
@@ -24,6 +25,7 @@ func (s *sim) build(nodes []int) {
 		r := rules
 		r.ForwardAll = s.config.Mode == "dispatch"
 		s.nodes = append(s.nodes, newNode(managers.NewManager(r, managers.Resources{CPUs: n})))
+		s.nodes[len(s.nodes)-1].nodes = n
 	}
 	level := make([]int, len(nodes))
 	for i := range level {
