@@ -44,11 +44,15 @@ func (l *fileLease) End() {
 }
 
 // Alive implements Store.
-func (s *SQLite) Alive(name string) bool {
+func (s *SQLite) Alive(name string) bool { return LeaseHeld(s.dir, name) }
+
+// LeaseHeld tells whether a process holds a lease of the records in a state
+// directory.
+func LeaseHeld(dir, name string) bool {
 	if name == "" || strings.Contains(name, "/") {
 		return false
 	}
-	f, err := os.Open(filepath.Join(s.dir, "leases", name))
+	f, err := os.Open(filepath.Join(dir, "leases", name))
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}

@@ -48,6 +48,10 @@ type Config struct {
 	Now      func() time.Time
 	// Credentials finds the user's credentials, anew at every call.
 	Credentials func() (*credential.Set, error)
+	// DelegationLife is for how long credentials are delegated at most, by what
+	// holds at the time; nil or 0: what the back-end deems right where nobody may
+	// renew them.
+	DelegationLife func() time.Duration
 	// Logf is told of every request; nil: nobody wants to know.
 	Logf func(format string, args ...any)
 	// Settings decodes the back-end's own table of the configuration file

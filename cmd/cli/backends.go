@@ -6,10 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"gridbroker/credential"
+	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
 
@@ -32,10 +34,27 @@ func pluginConfig(d *deps, c config) plugins.Config {
 		Environ: d.env.Environ, Home: d.env.Getenv("HOME"), StateDir: stateDir(d, c), Exe: d.env.Exe, Now: d.env.Now,
 		Credentials: func() (*credential.Set, error) { return credentialSet(d) }, Settings: c.settings,
 	}
+	pc.DelegationLife = func() time.Duration { return delegationLife(c, pc.StateDir) }
 	if d.verbose > 1 {
 		pc.Logf = func(format string, args ...any) { fmt.Fprintf(d.env.Err, format+"\n", args...) }
 	}
 	return pc
+}
+
+// renewedDelegation is for how long credentials are delegated where a follower
+// renews them every hour.
+const renewedDelegation = 24 * time.Hour
+
+// delegationLife is for how long credentials are delegated: as configured, or
+// shortly where somebody renews them; 0: as the back-end deems right.
+func delegationLife(c config, state string) time.Duration {
+	if c.Auth.Delegation > 0 {
+		return time.Duration(c.Auth.Delegation)
+	}
+	if jobs.LeaseHeld(state, followLease) {
+		return renewedDelegation
+	}
+	return 0
 }
 
 // credentialSet looks for the user's credentials where the field keeps them.

@@ -65,6 +65,9 @@ type authConfig struct {
 	// token at hand whatever audience it states.
 	PublicCAs []string `toml:"public_cas"`
 	AnyToken  []string `toml:"any_token"`
+	// Delegation is for how long credentials are delegated at most; 0: a day where
+	// grid follow renews them, else as long as their own, seven days at most.
+	Delegation duration `toml:"delegation"`
 }
 
 // duration reads "90s", "8h" and the like.

@@ -32,9 +32,9 @@ type Options struct {
 	// Timeout limits the wait for an answer and for a stalled transfer to go
 	// on; 0 means 60 s.
 	Timeout time.Duration
-	// DelegationLife is how long delegated credentials live at most; 0 means
-	// 7 days. They never outlive our own.
-	DelegationLife time.Duration
+	// DelegationLife is how long delegated credentials live at most, asked
+	// whenever one is made; nil or 0 means 7 days. They never outlive our own.
+	DelegationLife func() time.Duration
 	Now            func() time.Time                 // nil: time.Now
 	Logf           func(format string, args ...any) // told of every request; nil: nobody
 }
@@ -68,9 +68,6 @@ func New(o Options) *Backend {
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
-	}
-	if o.DelegationLife <= 0 {
-		o.DelegationLife = 7 * 24 * time.Hour
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -1,6 +1,7 @@
 package arcrest
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -60,9 +61,20 @@ func fresh(c *client, d delegation) bool {
 	return d.ID != "" && d.Expires.Sub(now) > wanted(c).Sub(now)/2
 }
 
+// longestDelegation is for how long a credential is delegated where nobody says
+// otherwise: as long as jobs wait and run where nobody renews it.
+const longestDelegation = 7 * 24 * time.Hour
+
+func (o *Options) delegationLife() time.Duration {
+	if o.DelegationLife != nil {
+		return cmp.Or(max(0, o.DelegationLife()), longestDelegation)
+	}
+	return longestDelegation
+}
+
 // wanted is when a new delegation would expire.
 func wanted(c *client) time.Time {
-	end := c.o.Now().Add(c.o.DelegationLife)
+	end := c.o.Now().Add(c.o.delegationLife())
 	own := end
 	if c.who.x509 != nil {
 		own = c.who.x509.NotAfter()

@@ -19,7 +19,8 @@ func TestRealRenew(t *testing.T) {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
 			short, long := as(t, bed, "alice"), as(t, bed, "alice")
-			short.o.DelegationLife, long.o.DelegationLife = time.Hour, 10*time.Hour
+			short.o.DelegationLife = func() time.Duration { return time.Hour }
+			long.o.DelegationLife = func() time.Duration { return 10 * time.Hour }
 			hs := submit(t, short, at(url, shell(fmt.Sprintf("ren%d", time.Now().UnixNano()), "sleep 600")))
 			near(t, "before", delegatedUntil(t, short, hs[0]), time.Hour)
 			check(t, long.Renew(t.Context(), hs)[0])
