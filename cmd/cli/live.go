@@ -2,10 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"time"
-
-	"github.com/vbauerster/mpb/v8/cwriter"
 
 	"gridbroker/foreign"
 	"gridbroker/jobs"
@@ -13,14 +10,14 @@ import (
 
 // live shows jobs on a terminal as they go on, each picture in the place of the one before.
 func liveTable(d *deps) func([]*jobs.Outcome) {
-	l := &liveView{deps: d, began: d.env.Now(), last: map[string]string{}, before: -1, out: cwriter.New(rawOut(d))}
+	l := &liveView{deps: d, began: d.env.Now(), last: map[string]string{}, before: -1, out: &picture{out: rawOut(d)}}
 	return l.show
 }
 
 // liveView remembers what the pictures before have shown.
 type liveView struct {
 	*deps
-	out      *cwriter.Writer
+	out      *picture
 	began    time.Time
 	before   int // jobs that had ended at the first look; -1: none yet
 	last     map[string]string
@@ -29,15 +26,11 @@ type liveView struct {
 
 // show draws the jobs as they are now, as large as the terminal is now.
 func (l *liveView) show(os []*jobs.Outcome) {
-	width, height, err := l.out.GetTermSize()
-	if err != nil {
+	width, height, ok := l.out.size()
+	if !ok {
 		width, height = l.env.Width, 24
 	}
-	lines := l.look(os).draw(width, height)
-	for _, text := range lines {
-		_, _ = io.WriteString(l.out, text+"\n")
-	}
-	_ = l.out.Flush(len(lines)) // a terminal that is gone ends the command by SIGHUP
+	l.out.draw(l.look(os).draw(width, height), width, height)
 }
 
 // look makes the next picture, with what has changed as messages.

@@ -91,10 +91,31 @@ func newScreen(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int, me
 		s.rows = append(s.rows, screenRow{depth[o.ID], o.ID, foreign.Text(o.Name), string(o.State), p, foreign.Text(o.At), ranText(d, o), foreign.Text(screenNote(o))})
 	}
 	s.left = timeLeft(d, os, began, endedBefore)
-	if !slices.ContainsFunc(s.rows, func(r screenRow) bool { return r.depth > 0 }) {
-		slices.SortStableFunc(s.rows, func(x, y screenRow) int { return cmp.Compare(urgency(x.phase), urgency(y.phase)) })
-	}
+	s.order(os)
 	return s
+}
+
+// order puts the rows first that need eyes. The jobs of a DAG stay together, as a tree, where the first of them would be.
+func (s *screen) order(os []*jobs.Outcome) {
+	dags := map[string]int{} // urgency
+	for i, o := range os {
+		if s.rows[i].depth > 0 {
+			dags[o.Parent] = urgency(phaseDone)
+		}
+	}
+	keys := map[string]int{} // by id
+	for i, o := range os {
+		keys[o.ID] = urgency(s.rows[i].phase)
+		if least, in := dags[o.Parent]; in {
+			dags[o.Parent] = min(least, keys[o.ID])
+		}
+	}
+	for _, o := range os {
+		if least, in := dags[o.Parent]; in {
+			keys[o.ID] = least
+		}
+	}
+	slices.SortStableFunc(s.rows, func(x, y screenRow) int { return cmp.Compare(keys[x.id], keys[y.id]) })
 }
 
 // screenNote is what a row says at its end: why, or with which exit code that is not 0.
@@ -187,7 +208,7 @@ func (s *screen) head(width int) string {
 		}
 		total += g.total
 	}
-	text := fmt.Sprintf("%s  %d of %d ended", s.at.Format(time.TimeOnly), sum[phaseDone]+sum[phaseFailed], total)
+	text := fmt.Sprintf("%d of %d ended", sum[phaseDone]+sum[phaseFailed], total)
 	for _, p := range []phase{phaseRunning, phaseQueued, phaseWaiting, phaseFailed} {
 		if sum[p] > 0 {
 			text += fmt.Sprintf(", %d %s", sum[p], phaseLook[p].word)
@@ -195,6 +216,9 @@ func (s *screen) head(width int) string {
 	}
 	if s.left > 0 {
 		text += ", about " + span(s.left) + " left"
+	}
+	if clock := s.at.Format(time.TimeOnly) + "  "; runewidth.StringWidth(clock+text) <= width {
+		text = clock + text
 	}
 	return s.style(bold, runewidth.Truncate(text, width, "…"))
 }

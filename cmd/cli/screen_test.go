@@ -60,7 +60,7 @@ func TestScreens(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a := &deps{env: Env{Now: func() time.Time { return now }, Getenv: func(string) string { return "" }}}
 	messages := []string{"11:59:01  scan-4 done at ce.example.org/long exit code 0", "11:59:58  exit done at ce.example.org/long exit code 1"}
-	for name, os := range map[string][]*jobs.Outcome{"sweeps": screenJobs(now), "dag": dagJobs(now)} {
+	for name, os := range map[string][]*jobs.Outcome{"sweeps": screenJobs(now), "dag": dagJobs(now), "mixed": append(screenJobs(now), dagJobs(now)...)} {
 		s := newScreen(a, os, now.Add(-time.Hour), 0, messages)
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 50}} {
 			golden(t, fmt.Sprintf("screen-%s-%dx%d", name, size[0], size[1]), s.draw(size[0], size[1]))
