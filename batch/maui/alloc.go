@@ -3,10 +3,60 @@ package maui
 import (
 	"cmp"
 	"slices"
+	"strings"
+)
+
+// What job.serving knows of a node.
+const (
+	unasked = iota
+	serves
+	servesNot
 )
 
 // feasible tells whether a node could ever serve a job.
 func (r *planner) feasible(j *job, n *node) bool {
+	if j.serving == nil {
+		j.serving = r.likes(j)
+	}
+	if j.serving[n.at] == unasked {
+		j.serving[n.at] = servesNot
+		if r.suits(j, n) {
+			j.serving[n.at] = serves
+		}
+	}
+	return j.serving[n.at] == serves
+}
+
+// wish is what decides which nodes could ever serve a job.
+type wish struct {
+	each                             quantity
+	class, os, arch, features, hosts string
+	memory, disk, swap               Demand
+	perNode                          int64
+	only                             bool
+}
+
+// manyWishes bounds the wishes that are remembered: each knows every node.
+const manyWishes = 64
+
+// likes is what is known of the nodes for jobs that wish the same.
+func (r *cluster) likes(j *job) []byte {
+	w := wish{
+		j.each, j.Class, j.OS, j.Arch, strings.Join(j.Features, "\x00"), strings.Join(j.Hosts, "\x00"), j.NodeMemory, j.NodeDisk, j.NodeSwap, j.TasksPerNode, j.only,
+	}
+	known := r.wishes[w]
+	if known == nil {
+		if len(r.wishes) >= manyWishes || r.wishes == nil {
+			r.wishes = map[wish][]byte{}
+		}
+		known = make([]byte, len(r.nodes))
+		r.wishes[w] = known
+	}
+	return known
+}
+
+// suits is feasible, looked at anew.
+func (r *planner) suits(j *job, n *node) bool {
 	if !n.up() || len(j.Hosts) > 0 && !slices.Contains(j.hosts, n) {
 		return false
 	}
@@ -33,7 +83,7 @@ type opened struct {
 
 // idleNodes lists the nodes with room now for a job, and their tasks in total.
 func (r *planner) idleNodes(j *job, p *part, among []placed) (list []placed, tasks int64, enough bool) {
-	var found []opened
+	found := r.found[:0]
 	free, nodes := int64(0), int64(0)
 	look := func(n *node) {
 		if !n.usable() || n.used.procs >= n.have.procs || !r.feasible(j, n) || j.only && len(n.running) > 0 {
@@ -61,8 +111,12 @@ func (r *planner) idleNodes(j *job, p *part, among []placed) (list []placed, tas
 	if r.Config.Allocation == "LASTAVAILABLE" {
 		slices.SortStableFunc(found, func(a, b opened) int { return cmp.Compare(a.span, b.span) })
 	}
-	for _, f := range found {
-		list = append(list, f.placed)
+	r.found = found
+	if len(found) > 0 {
+		list = make([]placed, len(found))
+	}
+	for i, f := range found {
+		list[i] = f.placed
 	}
 	return list, tasks, free >= j.Tasks && tasks >= j.Tasks && nodes >= j.Nodes
 }
@@ -78,7 +132,10 @@ func (r *planner) allocate(j *job, list []placed, at int64) ([]placed, bool) {
 	if at > r.now && policy == "CPULOAD" {
 		policy = "MINRESOURCE"
 	}
-	kept, free := partition(list, func(t placed) bool { return r.favoured(j, t.node) })
+	kept, free := []placed(nil), list
+	if len(r.Config.Standing) > 0 {
+		kept, free = partition(list, func(t placed) bool { return r.favoured(j, t.node) })
+	}
 	for _, part := range [][]placed{kept, free} {
 		if len(part) > 0 && !a.done() {
 			a.pick(policy, part)
@@ -127,8 +184,11 @@ func (a *allocation) all(list []placed) bool {
 }
 
 func (a *allocation) pick(policy string, list []placed) {
-	last := slices.Clone(list)
-	slices.Reverse(last)
+	var last []placed // the list from its end
+	if policy == "MINRESOURCE" || policy == "CPULOAD" {
+		last = slices.Clone(list)
+		slices.Reverse(last)
+	}
 	switch policy {
 	case "FIRSTAVAILABLE":
 		a.all(list)
@@ -145,7 +205,11 @@ func (a *allocation) pick(policy string, list []placed) {
 	case "MAXBALANCE":
 		a.all(list)
 	default:
-		a.all(last)
+		for _, t := range slices.Backward(list) {
+			if a.take(t) {
+				return
+			}
+		}
 	}
 }
 

@@ -13,8 +13,9 @@ type cluster struct {
 	byName map[string]*node
 	jobs   []*job // in order of priority, the first seen first among equals
 	parts  []part
-	procs  int64    // of nodes that are up
-	have   quantity // all nodes
+	procs  int64           // of nodes that are up
+	have   quantity        // all nodes
+	wishes map[wish][]byte // what is known of the nodes, see planner.feasible
 }
 
 // part is the nodes of one partition.

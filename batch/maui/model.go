@@ -148,15 +148,23 @@ func (q *quantity) add(r quantity, sign int64) {
 
 // fits counts how many times each fits q.
 func (q quantity) fits(each quantity) int64 {
-	n := int64(1 << 30)
-	for _, p := range [...][2]int64{
-		{q.procs, each.procs}, {q.mem, each.mem}, {q.disk, each.disk}, {q.swap, each.swap}, {q.slots, each.slots}, {q.gpus, each.gpus},
-	} {
-		if p[1] > 0 {
-			n = min(n, max(0, p[0]/p[1]))
-		}
+	n := least(1<<30, q.procs, each.procs)
+	n = least(n, q.mem, each.mem)
+	n = least(n, q.disk, each.disk)
+	n = least(n, q.swap, each.swap)
+	n = least(n, q.slots, each.slots)
+	return least(n, q.gpus, each.gpus)
+}
+
+// least is the smaller of a number and how many times each fits what there is.
+func least(n, have, each int64) int64 {
+	switch {
+	case each <= 0:
+		return n
+	case each == 1:
+		return min(n, max(0, have))
 	}
-	return n
+	return min(n, max(0, have/each))
 }
 
 func (q quantity) negative() bool {
@@ -174,7 +182,9 @@ type node struct {
 	used     quantity // by running jobs
 	load     float64
 	running  []*job
-	standing []int // places in Config.Standing
+	standing []int  // places in Config.Standing
+	class    string // that was asked about last
+	tasks    int64  // that it may have here
 }
 
 // held keeps a part of a node for a time.
@@ -207,7 +217,8 @@ type job struct {
 	hosts     []*node
 	preemptor bool
 	preemptee bool
-	only      bool // takes whole nodes
+	only      bool   // takes whole nodes
+	serving   []byte // of the nodes by their place: what planner.feasible found; nil: not asked yet
 	placed    []placed
 }
 

@@ -9,7 +9,8 @@ import (
 // room for jobs.
 type planner struct {
 	*cluster
-	sums []moment // free processors of all nodes over time; made when asked for
+	sums  []moment // free processors of all nodes over time; made when asked for
+	found []opened // memory for idleNodes
 }
 
 // place puts a running job on its nodes until its limit; one past its limit is

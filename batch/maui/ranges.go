@@ -39,10 +39,10 @@ func (v *room) begin(k int64) {
 
 // slots is how many tasks of a class a node may hold at once.
 func (n *node) slots(class string) int64 {
-	if class == "" {
-		return 0
+	if n.class != class {
+		n.class, n.tasks = class, n.Classes[class]
 	}
-	return n.Classes[class]
+	return n.tasks
 }
 
 // apply takes a begin or end of a hold in.
@@ -158,12 +158,9 @@ func parts(was, is, asked int64, fell bool) bool {
 // first fall, or the first change behind one growth.
 func (r *planner) opening(j *job, n *node, at int64) (tasks, span int64) {
 	per := max(1, j.TasksPerNode)
-	most := min(max(j.Tasks, j.TasksPerNode), r.room(j, n, at))
-	if most -= most % per; most <= 0 {
-		return 0, 0
-	}
 	if j.only {
-		return r.whole(j, n, most, at)
+		most := min(max(j.Tasks, j.TasksPerNode), r.room(j, n, at))
+		return r.whole(j, n, most-most%per, at)
 	}
 	// Which stretches there are does not depend on how many tasks of those that
 	// have room are asked for.
