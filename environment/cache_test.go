@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // definitionOf is an environment whose image is a layout with the given layers.
@@ -153,6 +156,27 @@ func cut(t *testing.T, name string) {
 	}
 	if err := os.Truncate(name, info.Size()/2); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A layer that makes its reader keep more than any image needs is refused.
+func TestWideWindow(t *testing.T) {
+	wide := func(t testing.TB, raw []byte) []byte {
+		var b bytes.Buffer
+		w, err := zstd.NewWriter(&b, zstd.WithWindowSize(zstd.MaxWindowSize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(raw)
+		w.Flush() // before the size is known: the header says the window
+		w.Close()
+		return b.Bytes()
+	}
+	dir := t.TempDir()
+	d := &Definition{Tag: "X", Image: "oci:" + dir}
+	d.Digest = layoutOf(t, dir, wide, tarOf(t, file("a", strings.Repeat("x", 1<<20))))
+	if tr, err := newCache(t).Tree(t.Context(), d); err == nil || !strings.Contains(err.Error(), "window") {
+		t.Errorf("%v, %v", tr, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
@@ -59,6 +60,55 @@ func TestJobsThatTryToGetOut(t *testing.T) {
 			t.Errorf("with network: %q", got)
 		}
 	})
+}
+
+// Every system call that leads out, or deep into the kernel, is refused to a job.
+func TestCallsOfAJobAreRefused(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "calls")
+	build := exec.Command("go", "build", "-o", program, "./testdata/calls")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		n.write("sandbox/calls", string(text))
+		os.Chmod(n.path("sandbox/calls"), 0o755)
+		if got, code := n.sh("./calls"); got != "tried" || code != 0 {
+			t.Errorf("not refused (exit code %d):\n%s", code, got)
+		}
+	})
+}
+
+// What an image says about how it is to be run is its author's wish, not the site's: none of it works.
+func TestImageConfigurationIsNotTaken(t *testing.T) {
+	n := newNode(t, "launchers = [\"namespaces\"]")
+	layout := n.path("layout")
+	old, _, _ := strings.Cut(n.read("definitions/x.toml")[strings.Index(n.read("definitions/x.toml"), "sha256:"):], "\"")
+	var m manifest
+	blob := func(digest string) string { return filepath.Join("layout/blobs/sha256", hexOf(digest)) }
+	if err := json.Unmarshal([]byte(n.read(blob(old))), &m); err != nil {
+		t.Fatal(err)
+	}
+	conf := strings.TrimSuffix(strings.TrimSpace(n.read(blob(m.Config.Digest))), "}") + `,"config":{"Env":["LD_PRELOAD=/evil.so","PATH=/evil","IMAGE=yes"],
+		"Entrypoint":["/bin/echo","evil"],"Cmd":["evil"],"User":"0:0","WorkingDir":"/evil","Volumes":{"/etc":{}},"StopSignal":"SIGKILL"}}`
+	put := func(text string) string {
+		digest := digestOf([]byte(text))
+		write(t, filepath.Join(layout, "blobs", "sha256", hexOf(digest)), text)
+		return digest
+	}
+	m.Config = descriptor{Digest: put(conf), Size: int64(len(conf))}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.write("definitions/x.toml", strings.Replace(n.read("definitions/x.toml"), old, put(string(text)), 1))
+	if out, code := n.sh(`echo "$LD_PRELOAD,$IMAGE,$PWD"; id -u; case $PATH in *evil*) echo evil;; esac`); code != 0 || strings.Contains(out, "evil") || !strings.HasPrefix(out, ",,/sandbox") {
+		t.Errorf("%q, %d", out, code)
+	}
 }
 
 // A folder that is exchanged between the look at it and the mount is found by process 1.

@@ -22,6 +22,7 @@ var made = time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 // entry is one entry of a test layer.
 type entry struct {
 	name, link, body string
+	records          map[string]string // of the PAX format
 	kind             byte
 	mode             int64
 }
@@ -43,7 +44,7 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode, ModTime: made, Size: int64(len(e.body))}
+		h := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode, ModTime: made, Size: int64(len(e.body)), PAXRecords: e.records}
 		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Layers of images that try to get out of the tree, or to fill the disk. Beside each tree lies a victim; whether the
@@ -52,6 +54,10 @@ func TestHostileLayers(t *testing.T) {
 		{"deep folders", "one too many", small, []entry{file("a/b/c/d/e/f/g", "")}},
 		{"very deep", "too deep", DefaultBudget, []entry{file(strings.Repeat("d/", maxDepth+1)+"x", "")}},
 		{"device", "", DefaultBudget, []entry{{name: "sda", kind: tar.TypeBlock, mode: 0o666}, {name: "p", kind: tar.TypeFifo}}},
+		{"modes without any right", "", DefaultBudget, []entry{{name: "d", kind: tar.TypeDir}, file("d/x", "x"), {name: "f", kind: tar.TypeReg, body: "x"}}},
+		{"hard link to a set-id file", "", DefaultBudget, []entry{{name: "su", body: "x", kind: tar.TypeReg, mode: 0o6755}, {name: "h", link: "su", kind: tar.TypeLink, mode: 0o6755}}},
+		{"file with capabilities", "", DefaultBudget, []entry{{name: "ping", body: "x", kind: tar.TypeReg, mode: 0o755,
+			records: map[string]string{"SCHILY.xattr.security.capability": "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"}}}},
 		{"set-id file", "", DefaultBudget, []entry{{name: "su", body: "x", kind: tar.TypeReg, mode: 0o6755}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -96,6 +102,14 @@ func checkHarmless(t *testing.T, tree string) {
 	filepath.Walk(tree, func(name string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode()&(os.ModeDevice|os.ModeNamedPipe|os.ModeSetuid|os.ModeSetgid|os.ModeSocket) != 0 {
 			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+		if err != nil {
+			t.Errorf("%s cannot be looked at, nor removed: %v", name, err)
+		} else if info.Mode().IsDir() && info.Mode()&0o700 != 0o700 {
+			t.Errorf("folder %s has mode %v: it cannot be removed", name, info.Mode())
+		}
+		if n, err := unix.Lgetxattr(name, "security.capability", nil); err == nil {
+			t.Errorf("%s has %d bytes of capabilities", name, n)
 		}
 		return nil
 	})
