@@ -44,6 +44,45 @@ type unpacker struct {
 	left   Budget
 	folder map[string]folderMeta // modes and times, applied last
 	layer  map[string]bool       // what the present layer made; opaque whiteouts spare it
+
+	at     *os.Root // the folder of the last entry, open: most entries lie where the one before did
+	atName string   // its path without links
+	asked  string   // its path in the archive
+	buffer []byte
+}
+
+// enter opens the folder of an entry, which stays open until an entry of another one comes or something is removed.
+func (u *unpacker) enter(dir string) (string, error) {
+	if u.at != nil && u.asked == dir {
+		return u.atName, nil
+	}
+	u.leave()
+	name, err := u.resolve(dir, true)
+	if err != nil {
+		return "", err
+	}
+	if u.at, err = u.root.OpenRoot(name); err != nil {
+		u.at = nil
+		return "", err
+	}
+	u.asked, u.atName = dir, name
+	return name, nil
+}
+
+// leave forgets the open folder.
+func (u *unpacker) leave() {
+	if u.at != nil {
+		u.at.Close()
+		u.at = nil
+	}
+}
+
+// in is the folder to reach a resolved path from, and the path from there.
+func (u *unpacker) in(name string) (*os.Root, string) {
+	if u.at != nil && path.Dir(name) == u.atName {
+		return u.at, path.Base(name)
+	}
+	return u.root, name
 }
 
 type folderMeta struct {
@@ -52,12 +91,13 @@ type folderMeta struct {
 }
 
 func newUnpacker(root *os.Root, budget Budget) *unpacker {
-	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}}
+	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}, buffer: make([]byte, 256<<10)}
 }
 
 // apply unpacks one layer's tar stream.
 func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
 	u.layer = map[string]bool{}
+	defer u.leave()
 	for r := tar.NewReader(layer); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -97,7 +137,7 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 		}
 		return nil // the top folder is ours: 0755
 	}
-	dir, err := u.resolve(path.Dir(name), true)
+	dir, err := u.enter(path.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -143,7 +183,8 @@ func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
 	case tar.TypeReg:
 		return u.file(h, r, name)
 	case tar.TypeSymlink:
-		return u.root.Symlink(h.Linkname, name)
+		folder, base := u.in(name)
+		return folder.Symlink(h.Linkname, base)
 	case tar.TypeLink:
 		return u.link(h, name)
 	}
@@ -151,7 +192,8 @@ func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
 }
 
 func (u *unpacker) mkdir(h *tar.Header, name string) error {
-	info, err := u.root.Lstat(name)
+	folder, base := u.in(name)
+	info, err := folder.Lstat(base)
 	switch {
 	case err == nil && !info.IsDir():
 		if err := u.clear(name); err != nil {
@@ -175,18 +217,19 @@ func (u *unpacker) file(h *tar.Header, r io.Reader, name string) error {
 		return &UnpackError{h.Name, "makes the image larger than is allowed"}
 	}
 	mode := h.FileInfo().Mode().Perm() | 0o400
-	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	folder, base := u.in(name)
+	f, err := folder.OpenFile(base, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
+	_, err = io.CopyBuffer(struct{ io.Writer }{f}, r, u.buffer)
 	if err == nil {
 		err = f.Chmod(mode)
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return u.root.Chtimes(name, h.ModTime, h.ModTime)
+	return folder.Chtimes(base, h.ModTime, h.ModTime)
 }
 
 // link makes a hard link to a file that the image brought itself.
@@ -209,7 +252,8 @@ func (u *unpacker) link(h *tar.Header, name string) error {
 
 // clear removes what a lower layer, or an earlier entry, left at name.
 func (u *unpacker) clear(name string) error {
-	info, err := u.root.Lstat(name)
+	folder, base := u.in(name)
+	info, err := folder.Lstat(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -219,6 +263,7 @@ func (u *unpacker) clear(name string) error {
 	if info.IsDir() {
 		u.forget(name)
 	}
+	u.leave() // its folder may be what is removed
 	return u.root.RemoveAll(name)
 }
 
