@@ -47,7 +47,7 @@ func (x Experience) tally(ctx context.Context, rs []*glue.Resource, now time.Tim
 		return tally
 	}
 	for _, r := range rs {
-		made := now.Add(-Age(r, now))
+		made := now.Add(-ageOf(r, now))
 		for _, s := range sent[r.ID] {
 			if s.At.After(made) {
 				tally.Earlier(r, s.Slots)

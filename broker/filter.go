@@ -126,9 +126,9 @@ func (r Rules) avoiding(avoid func(*jdl.Job) []string, job *jdl.Job) Rules {
 	return r
 }
 
-// DefaultMaxAge is for how long a record without own validity is believed:
+// defaultMaxAge is for how long a record without own validity is believed:
 // production information systems keep vanished entries for hours.
-const DefaultMaxAge = 12 * time.Hour
+const defaultMaxAge = 12 * time.Hour
 
 // DefaultFilters are all filters, cheapest first; what removes most stands
 // early.

@@ -162,17 +162,17 @@ func (r *Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
 func (r *Rules) age(_ *jdl.Job, res *glue.Resource) *Reason {
 	limit := max(r.MaxAge, res.Validity)
 	if r.MaxAge == 0 {
-		limit = max(DefaultMaxAge, res.Validity)
+		limit = max(defaultMaxAge, res.Validity)
 	}
-	if age := Age(res, r.Now); age > limit {
+	if age := ageOf(res, r.Now); age > limit {
 		return &Reason{Want: period(YoungerThan, limit), Have: period(AgeOf, age), Temporary: true}
 	}
 	return nil
 }
 
-// Age is how old the published state of a resource is, 0 where it cannot be
+// ageOf is how old the published state of a resource is, 0 where it cannot be
 // told and for files, which are pictures of their own time.
-func Age(res *glue.Resource, now time.Time) time.Duration {
+func ageOf(res *glue.Resource, now time.Time) time.Duration {
 	made := res.Created
 	if made.IsZero() {
 		made = res.Fetched

@@ -341,7 +341,7 @@ func (b *Broker) price(m *Match, j *JobPlan, rs []Relaxation, near []resourceSte
 	var cs []rank.Candidate
 	for _, n := range near {
 		e, _ := rules.endpoint(n.resource)
-		cs = append(cs, rank.Candidate{Resource: n.resource, Endpoint: e, Age: Age(n.resource, rules.Now)})
+		cs = append(cs, rank.Candidate{Resource: n.resource, Endpoint: e, Age: ageOf(n.resource, rules.Now)})
 	}
 	policy.Name = cmp.Or(map[bool]string{true: rank.Hybrid}[policy.Name == rank.JDL], policy.Name)
 	ranked, _ := policy.NewField(j.Job, rules.Now, cs, rank.NewTally(), nil).Order(rand.New(rand.NewPCG(b.Seed, 1)), 0)

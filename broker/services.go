@@ -142,7 +142,7 @@ func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 	cs := make([]rank.Candidate, len(m.Survivors))
 	for i, r := range m.Survivors {
 		e, _ := rules.endpoint(r)
-		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: Age(r, rules.Now), LRMSWaiting: m.lrms[rank.LRMS(r)]}
+		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now), LRMSWaiting: m.lrms[rank.LRMS(r)]}
 	}
 	return m.without(cs, func(c *rank.Candidate) *Reason { return advise(c, rules, answers) })
 }

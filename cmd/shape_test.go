@@ -31,6 +31,16 @@ var grown = []string{
 // parsed reads every Go file of the program itself.
 func parsed(t *testing.T, each func(dir string, set *token.FileSet, f *ast.File)) {
 	t.Helper()
+	parsedAll(t, func(dir string, test bool, set *token.FileSet, f *ast.File) {
+		if !test {
+			each(dir, set, f)
+		}
+	})
+}
+
+// parsedAll reads every Go file, those of tests too.
+func parsedAll(t *testing.T, each func(dir string, test bool, set *token.FileSet, f *ast.File)) {
+	t.Helper()
 	set := token.NewFileSet()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -39,12 +49,12 @@ func parsed(t *testing.T, each func(dir string, set *token.FileSet, f *ast.File)
 		if d.IsDir() && path != ".." && strings.HasPrefix(d.Name(), ".") {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return nil
 		}
 		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
 		if err == nil {
-			each(filepath.Dir(path), set, f)
+			each(filepath.Dir(path), strings.HasSuffix(path, "_test.go"), set, f)
 		}
 		return err
 	})

@@ -14,9 +14,9 @@ import (
 
 // This file holds the attributes that are put together from several fields.
 
-// CEUniqueID makes an identifier in the form GLUE 1.3 used for ARC:
+// ceUniqueID makes an identifier in the form GLUE 1.3 used for ARC:
 // host:port/nordugrid-LRMS-queue.
-func CEUniqueID(hostport, lrms, queue string) string {
+func ceUniqueID(hostport, lrms, queue string) string {
 	return hostport + "/nordugrid-" + strings.ToLower(lrms) + "-" + queue
 }
 

@@ -287,7 +287,7 @@ func (j *join20) identify(s *share20) {
 	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == InterfaceHTCondorCE:
 		r.CEID = hp + "/" + host + "-condor-" + r.Queue
 	case strings.HasPrefix(r.Implementation, "nordugrid"):
-		r.CEID = CEUniqueID(hp, r.LRMS, r.Queue)
+		r.CEID = ceUniqueID(hp, r.LRMS, r.Queue)
 	default:
 		r.CEID = hp + "/" + cmp.Or(strings.ToLower(r.LRMS), "lrms") + "-" + r.Queue
 	}

@@ -171,7 +171,7 @@ func (q *ngQueue) finish(c *ngCluster, tags *tagList) {
 	}
 	host, port := hostPort(c.contact)
 	host = cmp.Or(host, c.name)
-	r.CEID = CEUniqueID(host+":"+cmp.Or(port, "2811"), r.LRMS, r.Queue)
+	r.CEID = ceUniqueID(host+":"+cmp.Or(port, "2811"), r.LRMS, r.Queue)
 	r.ID, r.Name = r.CEID, host+"/"+r.Queue
 }
 

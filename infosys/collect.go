@@ -82,11 +82,6 @@ type Collector struct {
 	Rules    Rules // what the back-ends leave to sources that are not their own
 }
 
-// Collect asks all sources with a zero Collector.
-func Collect(ctx context.Context, srcs ...Source) Snapshot {
-	return (&Collector{}).Collect(ctx, srcs...)
-}
-
 // Collect asks all sources at once and returns when the last has answered or
 // the deadline has passed, whatever a source does: one that is dead, hangs or
 // talks nonsense costs its own resources alone.

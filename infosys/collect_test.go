@@ -44,7 +44,7 @@ func one(id string) []glue.Resource {
 func TestCollectIsPartial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := Collect(t.Context(),
+		s := (&Collector{}).Collect(t.Context(),
 			&fake{name: "fast", delay: time.Second, rs: one("a")},
 			&fake{name: "hangs", delay: time.Hour},
 			&fake{name: "deaf", delay: 20 * time.Second, deaf: true},
@@ -95,7 +95,7 @@ func TestFileAndSnapshot(t *testing.T) {
 	for _, f := range []string{"generated-10-sites.glue1.ldif.gz", "generated-10-sites.glue2.ldif.gz"} {
 		srcs = append(srcs, &File{URL: "file:" + f, Path: filepath.Join("../testdata/glue", f)})
 	}
-	s := Collect(t.Context(), srcs...)
+	s := (&Collector{}).Collect(t.Context(), srcs...)
 	for _, o := range s.Outcomes {
 		if o.Err != nil {
 			t.Fatal(o.Err)
@@ -105,7 +105,7 @@ func TestFileAndSnapshot(t *testing.T) {
 	if err := WriteSnapshot(path, s); err != nil {
 		t.Fatal(err)
 	}
-	back := Collect(t.Context(), &File{URL: "file:s", Path: path})
+	back := (&Collector{}).Collect(t.Context(), &File{URL: "file:s", Path: path})
 	if back.Outcomes[0].Err != nil || len(back.Resources) != len(s.Resources) {
 		t.Fatalf("%d resources became %d: %v", len(s.Resources), len(back.Resources), back.Outcomes[0].Err)
 	}

@@ -52,7 +52,7 @@ func TestPackedBombs(t *testing.T) {
 			}
 			f.Close()
 			testbed.Within(t, 2*time.Second, 200<<20, func() {
-				s := Collect(t.Context(), &File{URL: "file:bomb", Path: path})
+				s := (&Collector{}).Collect(t.Context(), &File{URL: "file:bomb", Path: path})
 				if len(s.Resources) > maxSnapshot {
 					t.Errorf("%d resources", len(s.Resources))
 				}
@@ -74,7 +74,7 @@ func TestEndlessInformation(t *testing.T) {
 		}
 		testbed.Within(t, 2*time.Second, 200<<20, func() {
 			well := &fake{name: "well", rs: one("well")}
-			s := Collect(t.Context(), src, well)
+			s := (&Collector{}).Collect(t.Context(), src, well)
 			if len(s.Resources) != 1 || s.Outcomes[0].Err == nil || !strings.Contains(s.Outcomes[0].Err.Error(), base) {
 				t.Errorf("%s: %+v", kind, s.Outcomes)
 			}

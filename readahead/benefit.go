@@ -7,7 +7,7 @@ package readahead
 // without look-ahead is measured, the better way is kept for a while, and then
 // the other is tried again; ever more seldom while look-ahead does not pay. Useless look-ahead (few portions used) and a
 // link that it fills beyond capacity are both found so, without a model of the
-// link. Times may be in any unit. The zero value is not usable; see NewBenefit.
+// link. Times may be in any unit. The zero value is not usable; see newBenefit.
 type Benefit struct {
 	upkeep float64 // cost of look-ahead per read that is not in the waits
 	off    bool
@@ -27,9 +27,9 @@ const (
 	benefitLong   = 1024
 )
 
-// NewBenefit returns a Benefit with look-ahead on. upkeep is what look-ahead
+// newBenefit returns a Benefit with look-ahead on. upkeep is what look-ahead
 // costs per read apart from waiting.
-func NewBenefit(upkeep float64) *Benefit { return &Benefit{upkeep: upkeep} }
+func newBenefit(upkeep float64) *Benefit { return &Benefit{upkeep: upkeep} }
 
 // On says whether to look ahead at the next read.
 func (b *Benefit) On() bool { return !b.off }

@@ -79,8 +79,8 @@ func Open(dir string, o Options) (*Cache, error) {
 		return nil, fmt.Errorf("read-ahead cache: %w", err)
 	}
 	c := &Cache{
-		options: o, gate: newGate(o.Fetches), store: st, table: NewTable(cells), flights: map[Slot]*flight{},
-		files: map[string]int{}, names: map[int]string{}, benefit: NewBenefit(0),
+		options: o, gate: newGate(o.Fetches), store: st, table: newTable(cells), flights: map[Slot]*flight{},
+		files: map[string]int{}, names: map[int]string{}, benefit: newBenefit(0),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.adopt()

@@ -33,7 +33,7 @@ type level struct {
 }
 
 func newLevel(cells int, b *Benefit) *level {
-	return &level{table: NewTable(cells), ready: make([]float64, cells), benefit: b}
+	return &level{table: newTable(cells), ready: make([]float64, cells), benefit: b}
 }
 
 func (l *level) insert(p Portion, ready float64, ahead bool) {
@@ -82,7 +82,7 @@ type model struct {
 func newModel(p *Params, seed uint64) *model {
 	var system, nodes *Benefit
 	if p.TurnOff {
-		system, nodes = NewBenefit(0), NewBenefit(0)
+		system, nodes = newBenefit(0), newBenefit(0)
 	}
 	m := &model{Params: p, system: newLevel(p.SystemCells, system)}
 	for i := range p.Branches {

@@ -33,7 +33,7 @@ type cell struct {
 }
 
 // Table is the directory of a cache: which cell holds which portion. It decides
-// what makes room and touches no data. The zero value is not usable; see NewTable.
+// what makes room and touches no data. The zero value is not usable; see newTable.
 type Table struct {
 	cells  []cell
 	where  map[Portion]Slot
@@ -43,8 +43,8 @@ type Table struct {
 	free   []Slot
 }
 
-// NewTable returns an empty table of the given number of cells, at least one.
-func NewTable(cells int) *Table {
+// newTable returns an empty table of the given number of cells, at least one.
+func newTable(cells int) *Table {
 	cells = max(1, cells)
 	return &Table{where: make(map[Portion]Slot, min(cells, 1024)), newest: None, oldest: None, room: cells}
 }

@@ -10,7 +10,7 @@ func FuzzTable(f *testing.F) {
 	f.Add(3, []byte{1, 2, 3, 4, 1, 0x81, 5, 0x42})
 	f.Fuzz(func(t *testing.T, cells int, calls []byte) {
 		cells = 1 + (cells&0xff)%9
-		table := NewTable(cells)
+		table := newTable(cells)
 		var order []Portion // most recently used first
 		for _, c := range calls {
 			p := Portion{File: int(c>>4) & 1, Index: int64(c & 0xf)}
@@ -52,7 +52,7 @@ func checkTable(t *testing.T, table *Table, order []Portion) {
 }
 
 func TestPinnedCellsStay(t *testing.T) {
-	table := NewTable(2)
+	table := newTable(2)
 	a, _, _, _ := table.Insert(Portion{Index: 1})
 	b, _, _, _ := table.Insert(Portion{Index: 2})
 	table.Pin(a)

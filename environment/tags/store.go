@@ -109,7 +109,7 @@ func (s *Store) All() ([]Tag, error) {
 // that differs from another in case alone is refused.
 func (s *Store) Add(c Caller, vo string, add []Tag) error {
 	for _, t := range add {
-		if err := Check(vo, t.Name); err != nil {
+		if err := check(vo, t.Name); err != nil {
 			return err
 		}
 	}

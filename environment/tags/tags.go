@@ -38,9 +38,9 @@ type Tag struct {
 	License     string `json:"license,omitempty"`
 }
 
-// Check tells whether a tag may be one of a VO, or of the site where vo is empty: a VO's begin with VO-<vo>-, as
+// check tells whether a tag may be one of a VO, or of the site where vo is empty: a VO's begin with VO-<vo>-, as
 // lcg-ManageVOTag asks for, and no others do.
-func Check(vo, name string) error {
+func check(vo, name string) error {
 	if err := environment.CheckTag(name); err != nil {
 		return err
 	}

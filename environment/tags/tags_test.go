@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 		{"", "VEE-Debian11", true}, {"", "VO-cms-x", false}, {"", "a b", false}, {"cms", "VO-cms-CMSSW_14", true},
 		{"cms", "vo-CMS-x", true}, {"cms", "VO-atlas-x", false}, {"cms", "VO-cms-", false}, {"cms", "VEE-x", false},
 	} {
-		if err := Check(tt.vo, tt.name); (err == nil) != tt.ok {
+		if err := check(tt.vo, tt.name); (err == nil) != tt.ok {
 			t.Errorf("%q of %q: %v", tt.name, tt.vo, err)
 		}
 	}

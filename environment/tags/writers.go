@@ -23,7 +23,7 @@ type Caller struct {
 	FQANs  []string // of a VOMS proxy, such as /cms/Role=lcgadmin
 }
 
-// Writers is who may change tags, in writers.toml:
+// writers is who may change tags, in writers.toml:
 //
 //	[site]
 //	groups = ["gridadm"]
@@ -31,13 +31,13 @@ type Caller struct {
 //	groups = ["cmssgm"]
 //	dn = ["/DC=org/DC=example/CN=Software Manager"]
 //	fqan = ["/cms/Role=lcgadmin"]
-type Writers struct {
-	Site Rule            `toml:"site"`
-	VO   map[string]Rule `toml:"vo"`
+type writers struct {
+	Site rule            `toml:"site"`
+	VO   map[string]rule `toml:"vo"`
 }
 
-// A Rule lets those through who have one of its groups, names or roles.
-type Rule struct {
+// A rule lets those through who have one of its groups, names or roles.
+type rule struct {
 	Groups []string `toml:"groups"`
 	DN     []string `toml:"dn"`
 	FQAN   []string `toml:"fqan"`
@@ -45,7 +45,7 @@ type Rule struct {
 
 // Allows tells whether one of the caller's identities is in the rule. FQANs are compared without the parts
 // /Role=NULL and /Capability=NULL that say nothing.
-func (r Rule) Allows(c Caller) bool {
+func (r rule) Allows(c Caller) bool {
 	for _, g := range c.Groups {
 		if slices.Contains(r.Groups, g) {
 			return true
@@ -86,7 +86,7 @@ func (s *Store) allowed(c Caller, vo string) error {
 	return nil
 }
 
-func (s *Store) writers() (w Writers, err error) {
+func (s *Store) writers() (w writers, err error) {
 	path := filepath.Join(s.Dir, "writers.toml")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

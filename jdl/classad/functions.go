@@ -36,8 +36,8 @@ func functionTable(groups ...[]function) map[string]*function {
 	return t
 }
 
-// Functions returns the names of all built-in functions, sorted.
-func Functions() []string {
+// functionNames returns the names of all built-in functions, sorted.
+func functionNames() []string {
 	var names []string
 	for _, f := range functions {
 		names = append(names, f.name)

@@ -17,7 +17,7 @@ func checkCall(p *parser, c *Call) Expr {
 	}
 	f := functions[Fold(c.Name)]
 	if f == nil {
-		p.warning(c.pos, "unknown-function", "unknown function "+c.Name, DidYouMean(c.Name, Functions()))
+		p.warning(c.pos, "unknown-function", "unknown function "+c.Name, DidYouMean(c.Name, functionNames()))
 		return c
 	}
 	c.fn = f

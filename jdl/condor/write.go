@@ -205,7 +205,7 @@ func (w *writer) kept(j *jdl.Job) {
 	if j.Ad == nil {
 		return
 	}
-	e, _ := j.Ad.Expr(Kept)
+	e, _ := j.Ad.Expr(keptBefore)
 	ad, ok := e.(*classad.Ad)
 	if !ok {
 		return

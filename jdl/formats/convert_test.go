@@ -177,7 +177,7 @@ func TestXRSLErrors(t *testing.T) {
 		{`&`, `a request is &(name=value)(name=value)...`},
 		{`+`, `no request`},
 	} {
-		_, err := ParseJob("t.xrsl", []byte(c.src))
+		_, err := parseJob("t.xrsl", []byte(c.src))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.60s: got %v\nwant %s", c.src, err, c.want)
 		}

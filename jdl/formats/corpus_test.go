@@ -40,7 +40,7 @@ func TestCorpusThereAndBack(t *testing.T) {
 			if err != nil {
 				continue // nor can everything be said
 			}
-			j, err := ParseJob(path, first, options...)
+			j, err := parseJob(path, first, options...)
 			if err != nil {
 				t.Errorf("%s as %s: %v\n%s", filepath.Base(path), f, err, first)
 				continue

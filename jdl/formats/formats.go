@@ -106,8 +106,8 @@ func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) 
 	return classad.ReadJSON(file, src)
 }
 
-// ParseJob reads a description of one job; one of many jobs is an error.
-func ParseJob(file string, src []byte, opts ...jdl.Option) (*jdl.Job, error) {
+// parseJob reads a description of one job; one of many jobs is an error.
+func parseJob(file string, src []byte, opts ...jdl.Option) (*jdl.Job, error) {
 	set, err := ParseJobs(file, src, opts...)
 	if err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func convertAll(t *testing.T, j *jdl.Job) {
 
 // sameProgram reads a converted job again.
 func sameProgram(t *testing.T, j *jdl.Job, text []byte) {
-	again, err := ParseJob("again", text, jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
+	again, err := parseJob("again", text, jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, text, j.Text())
 	}

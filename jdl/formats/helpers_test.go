@@ -13,7 +13,7 @@ import (
 
 func parseTest(t *testing.T, src string, files ...string) *jdl.Job {
 	t.Helper()
-	j, err := ParseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testbed.JobFiles(files...)))
+	j, err := parseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testbed.JobFiles(files...)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,9 +97,9 @@ func question(job *jdl.Job) Question {
 	}
 }
 
-// Horizon is how far ahead a start is believed. Batch systems that plan behind
+// horizon is how far ahead a start is believed. Batch systems that plan behind
 // jobs without a time limit name years in the far future.
-const Horizon = 60 * 24 * time.Hour
+const horizon = 60 * 24 * time.Hour
 
 // parse reads an answer. A queue whose forecast makes no sense, or lies beyond
 // the horizon, is left out: nothing is known of it.
@@ -176,7 +176,7 @@ func (s Start) quantiles() (list []rank.Quantile, ok bool) {
 
 // wait reads seconds; negative ones, NaN, and what is beyond the horizon are no wait.
 func wait(seconds float64) (time.Duration, bool) {
-	if math.IsNaN(seconds) || seconds < 0 || seconds > Horizon.Seconds() {
+	if math.IsNaN(seconds) || seconds < 0 || seconds > horizon.Seconds() {
 		return 0, false
 	}
 	return time.Duration(seconds * float64(time.Second)), true

@@ -86,7 +86,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, s := range a.Starts {
-			if f, ok := s.forecast("x", a.Made); ok && (f.Low < 0 || f.Low > f.Median || f.Median > f.High || f.High > Horizon) {
+			if f, ok := s.forecast("x", a.Made); ok && (f.Low < 0 || f.Low > f.Median || f.Median > f.High || f.High > horizon) {
 				t.Errorf("%+v", f)
 			}
 		}

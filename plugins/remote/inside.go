@@ -43,26 +43,26 @@ func (n *Nodes) Take(q url.Values) error {
 	return nil
 }
 
-// VRES is the tag of a site that deploys environments when jobs ask for them, and the name of its job manager in
+// vres is the tag of a site that deploys environments when jobs ask for them, and the name of its job manager in
 // GlueCEUniqueID.
-const VRES = "vres"
+const vres = "vres"
 
 // Deploys tells whether a site says so: by a feature of Slurm, or an attribute HasVRES of HTCondor.
 func Deploys(tags []string) bool {
 	return slices.ContainsFunc(tags, func(t string) bool {
-		return strings.EqualFold(t, VRES) || strings.EqualFold(t, "Has"+VRES)
+		return strings.EqualFold(t, vres) || strings.EqualFold(t, "Has"+vres)
 	})
 }
 
 // ManagerID is the GlueCEUniqueID of a share whose jobs run in environments.
-func ManagerID(host, queue string) string { return host + "/jobmanager-" + VRES + "-" + queue }
+func ManagerID(host, queue string) string { return host + "/jobmanager-" + vres + "-" + queue }
 
 // inside is how the job finds its environment on the node; nothing where it asks for none.
 func (n Nodes) inside(req plugins.Request) []string {
 	var tags []string
 	for _, tag := range req.Job.Demand.RuntimeEnvironments {
 		if !strings.HasSuffix(tag, environment.CachedSuffix) {
-			tags = append(tags, Quote(published(req.Resource, tag)))
+			tags = append(tags, quote(published(req.Resource, tag)))
 		}
 	}
 	if len(tags) == 0 {
@@ -72,7 +72,7 @@ func (n Nodes) inside(req plugins.Request) []string {
 	if req.Resource != nil && Deploys(req.Resource.RuntimeEnvironments) {
 		must = "yes"
 	}
-	return []string{"launcher=" + Quote(n.launcher), "node=" + Quote(n.settings), "must=" + must, "enter " + strings.Join(tags, " ")}
+	return []string{"launcher=" + quote(n.launcher), "node=" + quote(n.settings), "must=" + must, "enter " + strings.Join(tags, " ")}
 }
 
 // published is a tag as its site writes it: batch systems tell capital letters from small ones.

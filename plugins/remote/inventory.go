@@ -49,8 +49,8 @@ func (s *Site) Describe(ctx context.Context, ids []string) (map[string]*jdl.Job,
 // maxDescribed is how many descriptions are read by one command.
 const maxDescribed = 1000
 
-// DescribeAll is Describe for handles of any of a back-end's sites.
-func DescribeAll[S interface {
+// describeAll is Describe for handles of any of a back-end's sites.
+func describeAll[S interface {
 	Describe(context.Context, []string) (map[string]*jdl.Job, error)
 }](ctx context.Context, hs []plugins.Handle, split func(plugins.Handle) (s S, lrmsID, id string, ok bool, err error)) ([]*jdl.Job, error) {
 	out := make([]*jdl.Job, len(hs))

@@ -5,18 +5,18 @@ import "strings"
 // quote makes one word of a POSIX shell of any text without NUL bytes. Within
 // single quotes nothing is special but the single quote itself (POSIX.1-2017,
 // XCU 2.2.2); it is written as '\”.
-func Quote(word string) string {
+func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // commandLine joins words for a remote login shell, which may be a csh: plain
 // words stay bare.
-func CommandLine(argv []string) string {
+func commandLine(argv []string) string {
 	words := make([]string, len(argv))
 	for i, w := range argv {
 		words[i] = w
 		if !Plain(w) {
-			words[i] = Quote(w)
+			words[i] = quote(w)
 		}
 	}
 	return strings.Join(words, " ")
@@ -48,7 +48,7 @@ func ValidID(id string) bool {
 }
 
 // identifier reports whether name can be a variable of the shell.
-func Identifier(name string) bool {
+func identifier(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
 		if !letter && (i == 0 || c < '0' || c > '9') {

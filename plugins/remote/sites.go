@@ -82,5 +82,5 @@ func (b *Sites[S]) Where(h plugins.Handle) (s *Site, id string, err error) {
 
 // Describe implements plugins.Inventory.
 func (b *Sites[S]) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
-	return DescribeAll(ctx, hs, b.Split)
+	return describeAll(ctx, hs, b.Split)
 }

@@ -158,7 +158,7 @@ func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	defer s.Close()
 	stderr := &Answer{Max: maxStderr, Quiet: true}
 	s.Stdin, s.Stdout, s.Stderr = in, out, stderr
-	if err := s.Start(CommandLine(argv)); err != nil {
+	if err := s.Start(commandLine(argv)); err != nil {
 		return fmt.Errorf("ssh to %s: %w", m.conf.address(), err)
 	}
 	done := make(chan error, 1)

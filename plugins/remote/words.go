@@ -11,7 +11,7 @@ import (
 )
 
 // words writes words.sh: the job's own words as functions that steps.sh calls.
-// Every word goes through Quote. The caller has run unsuited first.
+// Every word goes through quote. The caller has run unsuited first.
 func words(req plugins.Request, n Nodes) string {
 	job := req.Job
 	var b strings.Builder
@@ -34,9 +34,9 @@ func function(b *strings.Builder, name, sep string, lines []string) {
 func variables(job *jdl.Job, cache string) []string {
 	var lines []string
 	for _, e := range job.Environment {
-		lines = append(lines, `export "${given}`+e.Name+`="`+Quote(Streamed(cache, e.Name, e.Value)))
+		lines = append(lines, `export "${given}`+e.Name+`="`+quote(Streamed(cache, e.Name, e.Value)))
 		if plugins.IsBrokerInfoVariable(e) {
-			lines = append(lines, `[ -n "$given" ] || export `+e.Name+`="$PWD/"`+Quote(e.Value))
+			lines = append(lines, `[ -n "$given" ] || export `+e.Name+`="$PWD/"`+quote(e.Value))
 		}
 	}
 	return lines
@@ -65,7 +65,7 @@ func puts(job *jdl.Job) [][2]string {
 func transfers(verb string, pairs [][2]string) []string {
 	var lines []string
 	for _, p := range pairs {
-		lines = append(lines, verb+" "+Quote(p[0])+" "+Quote(p[1]))
+		lines = append(lines, verb+" "+quote(p[0])+" "+quote(p[1]))
 	}
 	return lines
 }
@@ -76,20 +76,20 @@ func streams(job *jdl.Job) []string {
 	var lines []string
 	for _, name := range []string{job.StdOutput, job.StdError} {
 		if d := path.Dir(name); name != "" && d != "." {
-			lines = append(lines, "mkdir -p "+Quote("./"+d))
+			lines = append(lines, "mkdir -p "+quote("./"+d))
 		}
 	}
 	if job.StdInput != "" {
-		lines = append(lines, "exec <"+Quote(job.StdInput))
+		lines = append(lines, "exec <"+quote(job.StdInput))
 	}
 	if job.StdOutput != "" {
-		lines = append(lines, "exec >"+Quote("./"+job.StdOutput))
+		lines = append(lines, "exec >"+quote("./"+job.StdOutput))
 	}
 	switch {
 	case job.StdError != "" && job.StdError == job.StdOutput:
 		lines = append(lines, "exec 2>&1")
 	case job.StdError != "":
-		lines = append(lines, "exec 2>"+Quote("./"+job.StdError))
+		lines = append(lines, "exec 2>"+quote("./"+job.StdError))
 	}
 	return lines
 }
@@ -100,9 +100,9 @@ func steps(job *jdl.Job) []string {
 		if prog == "" {
 			return
 		}
-		line := "step " + Quote(prog)
+		line := "step " + quote(prog)
 		for _, a := range args {
-			line += " " + Quote(a)
+			line += " " + quote(a)
 		}
 		lines = append(lines, line)
 	}
@@ -133,7 +133,7 @@ func outputs(job *jdl.Job) []string {
 func unsuited(req plugins.Request) string {
 	job := req.Job
 	for _, e := range job.Environment {
-		if !Identifier(e.Name) {
+		if !identifier(e.Name) {
 			return fmt.Sprintf("environment variable %q has no valid name", e.Name)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 	"gridbroker/plugins"
 )
 
-// Handed is a cluster of which an external scheduler starts the jobs that were
+// handed is a cluster of which an external scheduler starts the jobs that were
 // submitted with a hold of their owner's (sbatch --hold): Slurm leaves them
 // alone until they are released. All others stay Slurm's own affair and are
 // shown as held. Commands act with the rights of the account that runs them. It
 // is safe for concurrent use.
-type Handed struct {
+type handed struct {
 	site *site
 
 	mu        sync.Mutex
@@ -25,13 +25,13 @@ type Handed struct {
 }
 
 // Handed opens the cluster of a reader for an external scheduler.
-func (q *Queue) Handed() plugins.QueueReader { return &Handed{site: q.site} }
+func (q *Queue) Handed() plugins.QueueReader { return &handed{site: q.site} }
 
 // ours is the reason of a job that waits for the external scheduler.
 const ours = "JobHeldUser"
 
 // Queue implements plugins.QueueReader.
-func (h *Handed) Queue(ctx context.Context) (batch.State, error) {
+func (h *handed) Queue(ctx context.Context) (batch.State, error) {
 	c, err := h.site.read(ctx)
 	if err != nil {
 		return batch.State{}, err
@@ -53,7 +53,7 @@ func (h *Handed) Queue(ctx context.Context) (batch.State, error) {
 }
 
 // Suspended tells whether a job was suspended when the queue was last read.
-func (h *Handed) Suspended(id string) bool {
+func (h *handed) Suspended(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.suspended[id]
@@ -62,7 +62,7 @@ func (h *Handed) Suspended(id string) bool {
 // Start lets Slurm start a job that waits for it, on nodes, of which each is
 // named once for every task; none: anywhere. A job that does not wait for it is
 // refused, so that nothing starts twice.
-func (h *Handed) Start(ctx context.Context, id string, tasks []string) error {
+func (h *handed) Start(ctx context.Context, id string, tasks []string) error {
 	reason, err := h.look(ctx, id, "%r")
 	if err != nil {
 		return err
@@ -90,21 +90,21 @@ func (h *Handed) Start(ctx context.Context, id string, tasks []string) error {
 }
 
 // Cancel ends a job; why is not told to Slurm.
-func (h *Handed) Cancel(ctx context.Context, id, _ string) error {
+func (h *handed) Cancel(ctx context.Context, id, _ string) error {
 	return h.do(ctx, id, "scancel", id)
 }
 
 // Suspend stops a running job, which keeps its memory and gives up its processors.
-func (h *Handed) Suspend(ctx context.Context, id string) error {
+func (h *handed) Suspend(ctx context.Context, id string) error {
 	return h.do(ctx, id, "scontrol", "suspend", id)
 }
 
 // Resume lets a suspended job go on.
-func (h *Handed) Resume(ctx context.Context, id string) error {
+func (h *handed) Resume(ctx context.Context, id string) error {
 	return h.do(ctx, id, "scontrol", "resume", id)
 }
 
-func (h *Handed) do(ctx context.Context, id string, argv ...string) error {
+func (h *handed) do(ctx context.Context, id string, argv ...string) error {
 	if _, err := h.look(ctx, id, "%T"); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (h *Handed) do(ctx context.Context, id string, argv ...string) error {
 }
 
 // look asks one thing about a job that is in the queue.
-func (h *Handed) look(ctx context.Context, id, what string) (string, error) {
+func (h *handed) look(ctx context.Context, id, what string) (string, error) {
 	if id == "" || strings.Trim(id, "0123456789_") != "" {
 		return "", h.refuse("look at", fmt.Errorf("%q is no job", id))
 	}
@@ -127,7 +127,7 @@ func (h *Handed) look(ctx context.Context, id, what string) (string, error) {
 	return text, nil
 }
 
-func (h *Handed) refuse(op string, err error) error {
+func (h *handed) refuse(op string, err error) error {
 	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: h.site.URL, Err: err}
 }
 
