@@ -11,9 +11,9 @@ import (
 	"gridbroker/jdl/classad"
 )
 
-// keptBefore is the attribute under which commands stay that only HTCondor
+// keptAttr is the attribute under which commands stay that only HTCondor
 // understands: a record of texts.
-const keptBefore = "CondorSubmit"
+const keptAttr = "CondorSubmit"
 
 // Read reads a submit description as records, one for each job it queues. The
 // number of the cluster is not known beforehand and is 0. The error is a
@@ -104,7 +104,7 @@ func (r *reader) read() *classad.Ad {
 	r.b.Pos = r.proc.pos
 	r.b.Finish(program)
 	if r.kept != nil {
-		r.b.Ad.Set(keptBefore, r.kept)
+		r.b.Ad.Set(keptAttr, r.kept)
 	}
 	return r.b.Ad
 }

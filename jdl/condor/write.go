@@ -97,9 +97,9 @@ func (w *writer) file(s string) string {
 // for.
 func Written(j *jdl.Job) []string {
 	if j.RetryAnyExit {
-		return []string{Kept, "RetryCount", "RetryOnExit"}
+		return []string{keptAttr, "RetryCount", "RetryOnExit"}
 	}
-	return []string{Kept}
+	return []string{keptAttr}
 }
 
 // Write writes the job as a submit description that queues it once. Memory is
@@ -205,7 +205,7 @@ func (w *writer) kept(j *jdl.Job) {
 	if j.Ad == nil {
 		return
 	}
-	e, _ := j.Ad.Expr(keptBefore)
+	e, _ := j.Ad.Expr(keptAttr)
 	ad, ok := e.(*classad.Ad)
 	if !ok {
 		return

@@ -180,7 +180,7 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		ba.failAll(ba.site.Fail("submit", err))
 		return nil, nil
 	}
-	out := &Answer{Max: maxAnswer}
+	out := &Answer{Max: MaxAnswer}
 	err = ba.site.Runner(ctx, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
 }

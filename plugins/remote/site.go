@@ -129,7 +129,7 @@ func (s *Site) Command(ctx context.Context, argv ...string) (string, error) {
 func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
 	defer cancel()
-	out := &Answer{Max: maxAnswer}
+	out := &Answer{Max: MaxAnswer}
 	var r io.Reader
 	if in != "" {
 		r = strings.NewReader(in)
@@ -145,7 +145,7 @@ func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, erro
 func (s *Site) Verb(ctx context.Context, verb string, ids []string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
 	defer cancel()
-	out := &Answer{Max: maxAnswer}
+	out := &Answer{Max: MaxAnswer}
 	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
 	if err := s.Runner(ctx, in, out, verb); err != nil {
 		return "", s.Fail(verb, err)
