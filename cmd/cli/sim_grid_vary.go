@@ -19,8 +19,9 @@ func (f simGridOptions) runVaried(ctx context.Context, d *deps, s *sim.Scenario)
 	if f.svg != "" || f.csv != "" {
 		return usageError(errors.New("--vary writes --html or --json, not --svg or --csv"))
 	}
-	for _, value := range values {
-		if _, err := s.With(key, value); err != nil {
+	for i := range values {
+		values[i] = strings.TrimSpace(values[i])
+		if _, err := s.With(key, values[i]); err != nil {
 			return usageError(fmt.Errorf("--vary: %w", err))
 		}
 	}

@@ -82,8 +82,9 @@ func (s *Scenario) set(key, value string) (err error) {
 		}
 	case "spread":
 		var x float64
-		number(&x)
-		err = s.speeds(x, err)
+		if number(&x); err == nil {
+			err = s.speeds(x)
+		}
 	default:
 		var names []string
 		for _, k := range Keys() {
@@ -99,9 +100,9 @@ func (s *Scenario) set(key, value string) (err error) {
 
 // speeds sets the sites' speeds from slow to fast in their order, each the same
 // factor above the one before, around 1.
-func (s *Scenario) speeds(spread float64, err error) error {
-	if err != nil || !(spread >= 1 && spread <= 1000) {
-		return fmt.Errorf("want a factor from 1 to 1000")
+func (s *Scenario) speeds(spread float64) error {
+	if !(spread >= 1 && spread <= 1000) {
+		return errors.New("want a factor from 1 to 1000")
 	}
 	for i := range s.Sites {
 		s.Sites[i].Speed = math.Pow(spread, float64(i)/float64(max(1, len(s.Sites)-1))-0.5)
@@ -112,13 +113,12 @@ func (s *Scenario) speeds(spread float64, err error) error {
 // Vary plays the scenario for every value; options gives those of one value.
 func (s *Scenario) Vary(ctx context.Context, key string, values []string, options func(*Scenario, string) (Options, error)) (*Variation, error) {
 	v := &Variation{Key: key}
-	var all []*Scenario
-	for _, value := range values {
-		c, err := s.With(key, strings.TrimSpace(value))
-		if err != nil {
+	all := make([]*Scenario, len(values)) // a wrong value is told before the first is played
+	for i, value := range values {
+		var err error
+		if all[i], err = s.With(key, value); err != nil {
 			return nil, err
 		}
-		all = append(all, c)
 	}
 	for i, c := range all {
 		o, err := options(c, values[i])
@@ -129,7 +129,7 @@ func (s *Scenario) Vary(ctx context.Context, key string, values []string, option
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", key, values[i], err)
 		}
-		v.Points = append(v.Points, Varied{Value: strings.TrimSpace(values[i]), Winner: r.Winner(), Result: r})
+		v.Points = append(v.Points, Varied{Value: values[i], Winner: r.Winner(), Result: r})
 	}
 	return v, nil
 }

@@ -26,15 +26,19 @@ func (t *trial) report() []Row {
 	for i := range t.rows {
 		r := &t.rows[i]
 		r.Looks = t.looks
-		for sum, over := range map[*float64]float64{&r.Found: r.Idle, &r.Held: r.Published, &r.Began: r.Published, &r.Withdrawn: r.Published,
-			&r.Chance: r.Published, &r.One: float64(r.Judged)} {
-			if over > 0 {
-				*sum /= over
-			}
+		for _, sum := range []*float64{&r.Held, &r.Began, &r.Withdrawn, &r.Chance} {
+			*sum = part(*sum, r.Published)
 		}
-		for _, mean := range []*float64{&r.Published, &r.Idle} {
-			*mean /= float64(max(r.all, 1))
-		}
+		r.Found, r.One = part(r.Found, r.Idle), part(r.One, float64(r.Judged))
+		r.Published, r.Idle = part(r.Published, float64(r.all)), part(r.Idle, float64(r.all))
 	}
 	return t.rows
+}
+
+// part is one sum over another; of nothing it is 0.
+func part(sum, of float64) float64 {
+	if of == 0 {
+		return 0
+	}
+	return sum / of
 }

@@ -174,7 +174,6 @@ func (t *trial) happened(e batch.Event) {
 		if len(t.ended) > 4096 {
 			t.ended = append([]batch.Ending(nil), t.ended[2048:]...)
 		}
-		return
 	}
 }
 
