@@ -39,7 +39,7 @@ func (a *Agent) Handler() http.Handler {
 	a.prepare()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /forecast", a.serveForecast)
-	mux.HandleFunc("GET /slots", a.serveSlots)
+	mux.HandleFunc("GET /slots", serveSlots(a))
 	mux.Handle("/queues", &queuelen.Server{MaxAge: time.Second, Now: a.Now, Read: func(context.Context) (queuelen.Answer, error) {
 		s, at := a.State()
 		if at.IsZero() {
@@ -51,16 +51,26 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-func (a *Agent) serveSlots(w http.ResponseWriter, _ *http.Request) {
+// Offer is what the agent tells now; an error until it has looked once.
+func (a *Agent) Offer() (Offer, error) {
 	_, looked := a.State()
-	o := Offer{OfferSchema, a.Conf.Cluster, looked.Unix(), int64(a.Conf.TTL / time.Second), nil}
-	o.Slots, _ = free(a, a.Now().Unix())
 	if looked.IsZero() {
-		http.Error(w, errNoLook.Error(), http.StatusServiceUnavailable)
-		return
+		return Offer{}, errNoLook
 	}
-	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(o)
+	slots, _ := free(a, a.Now().Unix())
+	return Offer{OfferSchema, a.Conf.Cluster, looked.Unix(), int64(a.Conf.TTL / time.Second), slots}, nil
+}
+
+func serveSlots(a *Agent) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		o, err := a.Offer()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(o)
+	}
 }
 
 // maxQuestion bounds a question, in bytes, and maxQueues how many queues one

@@ -5,15 +5,11 @@ package slots
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"time"
 
 	"gridbroker/batch"
@@ -129,9 +125,7 @@ func (t Trial) Run(ctx context.Context, tasks iter.Seq2[batch.Task, error]) ([]R
 			}
 			if !at.Before(judged.Add(t.Every)) && r.jobs >= t.Skip {
 				judged = at
-				if err := r.publish(); err != nil {
-					return nil, err
-				}
+				r.publish()
 			}
 		}
 		if err := r.submit(task); err != nil {
@@ -223,22 +217,17 @@ func (t *trial) look(ctx context.Context, at time.Time) error {
 	if err := t.agent.Step(ctx); err != nil && !errors.Is(err, errLost) {
 		return err
 	}
-	return t.recheck()
+	t.recheck()
+	return nil
 }
 
-// offer is what the agent tells those who ask it.
-func (t *trial) offer() (agent.Offer, error) {
-	var o agent.Offer
-	w := httptest.NewRecorder()
-	t.agent.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/slots", nil))
-	if w.Code != http.StatusOK { // no look so far showed anything
-		return o, nil
-	}
-	text, err := io.ReadAll(w.Body)
+// offered are the slots that the agent tells; none before its first look.
+func (t *trial) offered() []wire.Slot {
+	o, err := t.agent.Offer()
 	if err != nil {
-		return o, err
+		return nil
 	}
-	return o, json.Unmarshal(text, &o)
+	return o.Slots
 }
 
 // within is the least number of processors that slots offer over a stretch of time, and
@@ -275,23 +264,19 @@ func within(list []wire.Slot, from, to int64) (procs int, chance float64) {
 }
 
 // publish notes what is published now for each time ahead.
-func (t *trial) publish() error {
-	o, err := t.offer()
-	if err != nil {
-		return err
-	}
+func (t *trial) publish() {
+	list := t.offered()
 	for i, a := range t.Ahead {
 		from := t.now.Add(a).Unix()
 		m := &moment{row: i, from: from, to: from + int64(t.Length/time.Second), free: t.Procs}
-		m.procs, m.chance = within(o.Slots, m.from, m.to)
+		m.procs, m.chance = within(list, m.from, m.to)
 		m.now = m.procs
 		t.open = append(t.open, m)
 	}
-	return nil
 }
 
 // recheck looks what is still published of what is about to begin.
-func (t *trial) recheck() error {
+func (t *trial) recheck() {
 	soon := t.now.Add(t.Poll).Unix()
 	var list []wire.Slot
 	asked := false
@@ -300,13 +285,8 @@ func (t *trial) recheck() error {
 			continue
 		}
 		if !asked {
-			o, err := t.offer()
-			if err != nil {
-				return err
-			}
-			list, asked = o.Slots, true
+			list, asked = t.offered(), true
 		}
 		m.now, _ = within(list, m.from, m.to)
 	}
-	return nil
 }
