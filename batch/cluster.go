@@ -23,7 +23,8 @@ type cluster struct {
 	empty  *nodePlan // the nodes with nothing on them
 	// crowded: more runs on some node than it has processors.
 	crowded bool
-	arrays  map[string]int // see array
+	arrays  map[string]int   // see array
+	parts   map[string]int32 // numbers of arrays, from 1
 	order   lines
 	sets    map[string]string // see served
 	ids     map[string]int    // see byID; made when first asked for
@@ -141,8 +142,24 @@ func (c *cluster) task(i int) Task {
 	}
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j),
+		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), array: c.part(j),
 	}
+}
+
+// part is the number of a job's array.
+func (c *cluster) part(j *Job) int32 {
+	if j.Array == "" {
+		return 0
+	}
+	n, ok := c.parts[j.Array]
+	if !ok {
+		if c.parts == nil {
+			c.parts = map[string]int32{}
+		}
+		n = int32(len(c.parts) + 1)
+		c.parts[j.Array] = n
+	}
+	return n
 }
 
 // tier is by how much a queue's priority outweighs any job's own.

@@ -416,6 +416,7 @@ func TestSlurmParameters(t *testing.T) {
 	queue := func(q string) func(*batch.Job) { return func(j *batch.Job) { j.Queue = q } }
 	user := func(j *batch.Job) { j.User = "u" }
 	array := func(j *batch.Job) { j.Array, j.ArrayLimit = "a", 1 }
+	part := func(j *batch.Job) { j.Array = "a" }
 	wide, short := job("1", 4, 30), job("2", 1, 60)
 	for _, v := range []struct {
 		name  string
@@ -440,6 +441,14 @@ func TestSlurmParameters(t *testing.T) {
 		{"age", batch.Slurm{Multifactor: batch.Multifactor{Age: 10}}, []batch.Job{
 			job("1", 4, 30), job("2", 4, 30, func(j *batch.Job) { j.Submitted = now.Add(-2 * time.Hour) }),
 		}, "1 1h30m0s, 2 1h0m0s"},
+		{"bf_max_job_user_part", batch.Slurm{MaxJobUserPart: 1}, []batch.Job{job("1", 4, 30, user), job("2", 1, 60, user), job("3", 1, 50)}, "1 1h0m0s, 2 1h30m0s, 3 0s"},
+		{"bf_max_job_start: one a pass", batch.Slurm{Builtin: false, MaxJobStart: 1}, []batch.Job{wide, job("2", 1, 1), job("3", 1, 1)}, "1 1h0m0s, 2 0s, 3 1m0s"},
+		{"bf_min_prio_reserve: no place below it", batch.Slurm{MinPrioReserve: 5}, []batch.Job{job("1", 4, 30, priority(4)), job("2", 1, 90, priority(3))}, "1 1h30m0s, 2 0s"},
+		{"and one from it on", batch.Slurm{MinPrioReserve: 5}, []batch.Job{job("1", 4, 30, priority(5)), job("2", 1, 90, priority(3))}, "1 1h0m0s, 2 1h30m0s"},
+		{"bf_min_age_reserve: no place for the young", batch.Slurm{MinAgeReserve: 2 * time.Hour}, []batch.Job{wide, job("2", 1, 90)}, "1 1h30m0s, 2 0s"},
+		{"bf_max_job_array_resv: one place an array", batch.Slurm{MaxArrayReserve: 1}, []batch.Job{
+			job("1", 4, 30, part), job("2", 4, 30, part), job("3", 1, 110),
+		}, "1 1h0m0s, 2 3h20m0s, 3 1h30m0s"},
 		{"array limit", batch.Slurm{}, []batch.Job{job("1", 1, 20, array), job("2", 1, 20, array)}, "1 0s, 2 20m0s"},
 	} {
 		t.Run(v.name, func(t *testing.T) {

@@ -30,6 +30,21 @@ type Slurm struct {
 	MaxJobUser int
 	// MaxJobPart is bf_max_job_part (default 0, no limit): of one partition.
 	MaxJobPart int
+	// MaxJobUserPart is bf_max_job_user_part (default 0, no limit): of one user in one partition.
+	MaxJobUserPart int
+	// MaxJobStart is bf_max_job_start (default 0, no limit): jobs started in a pass.
+	MaxJobStart int
+	// MinAgeReserve is bf_min_age_reserve (default 0): younger jobs start where they
+	// fit now, and are given no place in the future.
+	MinAgeReserve time.Duration
+	// MinPrioReserve is bf_min_prio_reserve (default 0): the same for jobs of less priority.
+	MinPrioReserve float64
+	// PartCountReserve is bf_job_part_count_reserve (default 0, no limit): the same
+	// for all but so many jobs of a partition.
+	PartCountReserve int
+	// MaxArrayReserve is bf_max_job_array_resv (default 20): jobs of one array that
+	// are given places in the future.
+	MaxArrayReserve int
 	// Multifactor is PriorityType=priority/multifactor.
 	Multifactor Multifactor
 }
@@ -63,6 +78,9 @@ func (p Slurm) Defaults() Slurm {
 	if p.MaxJobTest == 0 {
 		p.MaxJobTest = 500
 	}
+	if p.MaxArrayReserve == 0 {
+		p.MaxArrayReserve = 20
+	}
 	return p
 }
 
@@ -71,14 +89,23 @@ func (p Slurm) check() error {
 		name  string
 		value time.Duration
 	}{
-		{"bf_interval", p.Interval}, {"bf_window", p.Window}, {"bf_resolution", p.Resolution}, {"PriorityMaxAge", p.Multifactor.MaxAge},
+		{"bf_interval", p.Interval}, {"bf_window", p.Window}, {"bf_resolution", p.Resolution}, {"bf_min_age_reserve", p.MinAgeReserve}, {"PriorityMaxAge", p.Multifactor.MaxAge},
 	} {
 		if c.value < 0 || c.value > 0 && c.value < time.Second {
 			return fmt.Errorf("%s %s: want a second or more", c.name, c.value)
 		}
 	}
-	if p.MaxJobTest < 0 || p.MaxJobUser < 0 || p.MaxJobPart < 0 {
-		return fmt.Errorf("bf_max_job_test %d, bf_max_job_user %d, bf_max_job_part %d: want 0 or more", p.MaxJobTest, p.MaxJobUser, p.MaxJobPart)
+	for _, c := range []struct {
+		name  string
+		value int
+	}{
+		{"bf_max_job_test", p.MaxJobTest}, {"bf_max_job_user", p.MaxJobUser}, {"bf_max_job_part", p.MaxJobPart},
+		{"bf_max_job_user_part", p.MaxJobUserPart}, {"bf_max_job_start", p.MaxJobStart},
+		{"bf_job_part_count_reserve", p.PartCountReserve}, {"bf_max_job_array_resv", p.MaxArrayReserve},
+	} {
+		if c.value < 0 {
+			return fmt.Errorf("%s %d: want 0 or more", c.name, c.value)
+		}
 	}
 	return nil
 }

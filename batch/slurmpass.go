@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -28,8 +27,7 @@ type slurm struct {
 	dirty    bool      // something has happened since the last pass
 	stale    bool      // places must be made anew
 	due      int64     // the first place that is not the first of its line, or never
-	users    map[int64]int
-	parts    []int
+	tally    tally
 	front    *frontier // of what was tried since places were last given up
 	loose    bool      // some have been since
 }
@@ -51,7 +49,7 @@ func (p *slurm) clone(into policy) policy {
 	for i := range p.lines {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
-	c.users, c.parts, c.front = maps.Clone(p.users), slices.Clone(p.parts), nil
+	c.tally, c.front = tally{}, nil // both are of one pass
 	return c
 }
 
@@ -274,7 +272,7 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
-	if p.stale || p.shrinks(m) {
+	if p.stale || p.sparing() || p.shrinks(m) {
 		p.anew(m)
 	} else if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
 		p.retry(m)
@@ -352,50 +350,4 @@ func (p *slurm) anew(m *Machine) {
 	p.held, p.stale, p.tried = p.held[:0], false, m.now
 	p.loose = true
 	p.sort(m)
-}
-
-// reach gives jobs places, in order, from the first that was not tried yet on,
-// until as many as may be were tried.
-func (p *slurm) reach(m *Machine) {
-	m.survey(&p.queue)
-	p.known(m)
-	p.users, p.parts = map[int64]int{}, make([]int, len(p.lines))
-	for _, id := range p.held {
-		p.count(&m.jobs[id])
-	}
-	at := place{}
-	if n := len(p.held); n > 0 {
-		at, _ = p.queue.find(*p.entry(m, p.held[n-1]))
-		at.i++
-	}
-	for len(p.held) < p.MaxJobTest {
-		e, here, ok := p.queue.at(at)
-		if !ok {
-			return
-		}
-		j := &m.jobs[e.job]
-		at = here
-		if !p.count(j) {
-			at.i++
-			continue
-		}
-		if p.place(m, j, m.now); j.planned == m.now {
-			p.start(m, e.job)
-			continue
-		}
-		at.i++
-		p.held = append(p.held, e.job)
-	}
-}
-
-// count counts a job that is tried; false: too many of its user or partition
-// were tried already.
-func (p *slurm) count(j *job) bool {
-	if p.MaxJobUser > 0 && p.users[j.User] >= p.MaxJobUser || p.MaxJobPart > 0 && p.parts[j.line] >= p.MaxJobPart {
-		return false
-	}
-	if p.parts[j.line]++; p.MaxJobUser > 0 {
-		p.users[j.User]++
-	}
-	return true
 }

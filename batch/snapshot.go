@@ -60,6 +60,7 @@ func (c *cluster) fork(users *names) *cluster {
 	f.Machine, f.users, f.empty = c.Clone(), users, nil
 	f.state.Jobs, f.at, f.refuse = slices.Clone(c.state.Jobs), slices.Clone(c.at), slices.Clone(c.refuse)
 	f.needs, f.sets, f.ids, f.arrays, f.places = maps.Clone(c.needs), maps.Clone(c.sets), nil, maps.Clone(c.arrays), maps.Clone(c.places)
+	f.parts = maps.Clone(c.parts)
 	f.kinds, f.order.number = maps.Clone(c.kinds), maps.Clone(c.order.number)
 	return &f
 }

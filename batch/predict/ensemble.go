@@ -54,6 +54,14 @@ type Outlook struct {
 	Waiting int     // jobs that wait on the cluster, this one among them
 	Waited  int64   // by this job so far, s
 	Waits   []int64 // from now on, s, as each member of an ensemble foretells; empty: the queue cannot be seen
+	Others  []Other `json:",omitempty"` // under policies that the cluster may have instead
+}
+
+// Other is the wait under another policy, with the mean of similar jobs, and the
+// chance that it is the cluster's. The chances of all are less than 1.
+type Other struct {
+	Wait   int64 // from now on, s
+	Chance float64
 }
 
 // seen tells whether the outlook is an ensemble's.

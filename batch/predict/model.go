@@ -66,7 +66,7 @@ func (m *Model) Foretell(o Outlook) Distribution { return m.foretell(o).told }
 func (m *Model) foretell(o Outlook) *promise {
 	p := &promise{outlook: o}
 	if o.idle() {
-		p.told, p.decided = m.idle.foretell(), nLevels
+		p.told, p.decided = mixed(m.idle.foretell(), &o), nLevels
 		return p
 	}
 	p.raw[byWaits] = m.waits.foretell(&o)
@@ -83,7 +83,7 @@ func (m *Model) foretell(o Outlook) *promise {
 	for k, shift := range m.correction.shifts(p.classes) {
 		at[k] += shift
 	}
-	p.told = spread(at)
+	p.told = mixed(spread(at), &o)
 	return p
 }
 

@@ -110,9 +110,17 @@ func (t *Tracker) Missing(s batch.State) (since int64, missing bool) {
 	return t.seen, false
 }
 
+// Doubt is a policy that the cluster may have instead of the one that is taken,
+// with the chance of that. Where the policies disagree about a start its quantiles
+// are those of either with its chance: wider.
+type Doubt struct {
+	Policy batch.Policy
+	Chance float64
+}
+
 // Promise foretells the start of every waiting job of a forecast that has no
 // promise yet.
-func (t *Tracker) Promise(f *batch.Forecast) {
+func (t *Tracker) Promise(f *batch.Forecast, doubts ...Doubt) {
 	t.mu.Lock()
 	var fresh []string
 	for i := range f.Jobs {
@@ -125,10 +133,26 @@ func (t *Tracker) Promise(f *batch.Forecast) {
 		return
 	}
 	list := f.Foresee(Members, fresh)
+	others := make([][]Other, len(list))
+	for _, d := range doubts {
+		waits := map[string]int64{}
+		if other, err := f.Under(d.Policy); err == nil {
+			for _, j := range other.Foresee(similar, fresh) {
+				waits[j.Job.ID] = j.Waits[0]
+			}
+		}
+		for i := range list {
+			if wait, ok := waits[list[i].Job.ID]; ok {
+				others[i] = append(others[i], Other{wait, d.Chance})
+			}
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range list {
-		t.model.Promise(list[i].Job.ID, f.At.Unix(), outlook(f, &list[i], len(f.Jobs)))
+		o := outlook(f, &list[i], len(f.Jobs))
+		o.Others = others[i]
+		t.model.Promise(list[i].Job.ID, f.At.Unix(), o)
 	}
 }
 
@@ -140,16 +164,29 @@ func outlook(f *batch.Forecast, j *batch.Foreseen, waiting int) Outlook {
 	}
 }
 
+// similar is the belief that doubts are run under.
+func similar(s *batch.Similar) []batch.Belief { return []batch.Belief{s} }
+
 // Ask says how long a job would wait that were submitted at the time of a
 // forecast, or why it would not start.
-func (t *Tracker) Ask(f *batch.Forecast, j batch.Job) (Distribution, batch.Refusal) {
+func (t *Tracker) Ask(f *batch.Forecast, j batch.Job, doubts ...Doubt) (Distribution, batch.Refusal) {
 	asked, why := f.AskAbout(Members, j)
 	if why.Cause != "" {
 		return Distribution{}, why
 	}
+	o := outlook(f, &asked, len(f.Jobs)+1)
+	for _, d := range doubts {
+		other, err := f.Under(d.Policy)
+		if err != nil {
+			continue
+		}
+		if said, why := other.AskAbout(similar, j); why.Cause == "" {
+			o.Others = append(o.Others, Other{said.Waits[0], d.Chance})
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.model.Foretell(outlook(f, &asked, len(f.Jobs)+1)), batch.Refusal{}
+	return t.model.Foretell(o), batch.Refusal{}
 }
 
 // Learned is the number of starts that it has learned from, Open that of the

@@ -70,7 +70,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringVar(&f.start, "start", "begin", "how guests get their slots: plain, begin, partition, reservation")
 	fl.StringVar(&f.partition, "partition", "", "the guests' `partition`, with --start partition")
 	fl.StringVar(&f.function, "function", "", "priority function: an `expression` of priority, procs, wall, hour, waiting ... (default: priority)")
-	fl.StringVar(&f.policy, "policy", "easy", "the batch system's own `policy`, as grid sim queue names it")
+	fl.StringVar(&f.policy, "policy", autoPolicy, "the batch system's own `policy`, as grid sim queue names it; auto: what it says, else what fits what is seen to start")
 	fl.StringVar(&f.gridmap, "gridmap", "", "grid-mapfile of who may run here (default: everybody)")
 	fl.StringSliceVar(&f.vos, "vo", nil, "`VO` or FQAN whose members may run here; may be repeated")
 	lengthVar(fl, &f.ttl, "ttl", 2*time.Minute, "for how long a schedule may be used")
@@ -132,9 +132,9 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	policy := batch.Policy{Name: f.policy}
-	if err := policy.Check(); err != nil {
-		return nil, nil, errors.Join(usageError(fmt.Errorf("--policy: %w", err)), end())
+	policy, err := f.local()
+	if err != nil {
+		return nil, nil, errors.Join(usageError(err), end())
 	}
 	level := slog.LevelWarn
 	if d.verbose > 0 {
@@ -149,6 +149,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		ag.Token = func() (string, error) { return readToken(abs(d, f.tokenFile)) }
 	}
 	ag.Account, _ = reader.(agent.Accountant)
+	f.govern(ag, reader)
 	if site.Start == wire.Reservation {
 		var can bool
 		if ag.Reserve, can = reader.(plugins.Reserver); !can {
@@ -156,6 +157,31 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		}
 	}
 	return ag, end, err
+}
+
+// autoPolicy is the policy that the batch system tells, or that is found out.
+const autoPolicy = "auto"
+
+// local is the policy that an agent begins with.
+func (f agentRunOptions) local() (batch.Policy, error) {
+	p := batch.Policy{Name: f.policy}
+	if f.policy == autoPolicy {
+		p = agent.Candidates()[0]
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("--policy: %w; or auto", err)
+	}
+	return p, nil
+}
+
+// govern says whence an agent knows the policy: one that is named stays, but for
+// the parameters of slurm.
+func (f agentRunOptions) govern(ag *agent.Agent, reader plugins.QueueReader) {
+	rules, tells := reader.(plugins.RulesReader)
+	if tells && (f.policy == autoPolicy || f.policy == "slurm") {
+		ag.Rules = rules
+	}
+	ag.Infer = !tells && f.policy == autoPolicy
 }
 
 func readToken(path string) (string, error) {

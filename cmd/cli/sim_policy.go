@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"gridbroker/batch"
 )
@@ -51,35 +49,10 @@ func (f queueOptions) policy(name string) (batch.Policy, error) {
 	if name == "slurm" {
 		for _, param := range f.slurm {
 			key, value, _ := strings.Cut(param, "=")
-			if err := setSlurm(&p.Slurm, key, value); err != nil {
-				return p, err
+			if err := p.Slurm.Set(key, value); err != nil {
+				return p, fmt.Errorf("--slurm: %w", err)
 			}
 		}
 	}
 	return p, p.Check()
-}
-
-// setSlurm sets a parameter by its name in SchedulerParameters.
-func setSlurm(s *batch.Slurm, key, value string) error {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > 1<<30 {
-		return fmt.Errorf("--slurm %s=%s: want KEY=VALUE with a number, 0 or more", key, value)
-	}
-	switch key {
-	case "bf_interval":
-		s.Interval = time.Duration(n) * time.Second
-	case "bf_resolution":
-		s.Resolution = time.Duration(n) * time.Second
-	case "bf_window":
-		s.Window = time.Duration(n) * time.Minute
-	case "bf_max_job_test":
-		s.MaxJobTest = n
-	case "bf_max_job_user":
-		s.MaxJobUser = n
-	case "bf_max_job_part":
-		s.MaxJobPart = n
-	default:
-		return fmt.Errorf("--slurm: parameter %q is not known", key)
-	}
-	return nil
 }

@@ -39,8 +39,10 @@ cluster of equal processors and prints waits, bounded slowdown and utilisation,
 for all jobs and by width.
 
 Policies: fcfs, easy, conservative, easy-sjbf, maui, slurm. Parameters of slurm
-are bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_user and
-bf_max_job_part, in the units of slurm.conf. Parameters of maui are given by
+are bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_user,
+bf_max_job_part, bf_max_job_user_part, bf_max_job_start, bf_max_job_array_resv,
+bf_min_age_reserve, bf_min_prio_reserve and bf_job_part_count_reserve, in the
+units of slurm.conf. Parameters of maui are given by
 Maui's own names: BACKFILLPOLICY, BACKFILLMETRIC, BACKFILLDEPTH,
 BACKFILLSEARCH (ours, of GREEDY: ENUMERATION, ANNEALING, GENETIC, EXACT),
 RESERVATIONDEPTH (a number or UNLIMITED), RESERVATIONPOLICY, and the weights

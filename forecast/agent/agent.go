@@ -44,33 +44,43 @@ type Agent struct {
 	Forecast *batch.Forecaster // the policy of the site; its Belief is Estimate
 	Account  Accountant        // nil: ends that were not seen are guessed
 	Reserve  plugins.Reserver  // nil: this site has none
-	HTTP     *http.Client
-	Token    func() (string, error) // bearer token; nil: the client shows a certificate
-	Now      func() time.Time
-	Log      *slog.Logger
-	Meter    *Metrics // nil: its own
+	// Rules tells by which policy the batch system decides; nil: Forecast's is gone by.
+	Rules plugins.RulesReader
+	// Infer: the policy is found out among Candidates, where Rules does not tell it.
+	Infer bool
+	HTTP  *http.Client
+	Token func() (string, error) // bearer token; nil: the client shows a certificate
+	Now   func() time.Time
+	Log   *slog.Logger
+	Meter *Metrics // nil: its own
 
 	once     sync.Once
 	live     *batch.Live
 	odds     *predict.Tracker // of the starts of local jobs
 	nextOdds time.Time        // when they may be worked out again
 	slotOdds *slotOdds
-	foretold atomic.Pointer[batch.Forecast]
-	known    *published // what the scheduler has; nil: not known
-	doubt    *published // sent, and not known whether it was taken
-	seq      uint64     // the last one used
-	sent     time.Time
-	saved    time.Time
-	retry    time.Time // the scheduler is not asked before
-	failed   int       // times in a row that it did not answer
-	recalled *memory
-	mu       sync.Mutex // for what follows, which others read
-	booked   []wire.Booking
-	slots    []wire.Slot
-	chances  Chances // by which they were promised
-	latest   batch.State
-	looked   time.Time
-	lookFor  time.Duration
+	foretold atomic.Pointer[outlook]
+	ruled    *plugins.Rules // the last that were told; nil: none
+	// nextRules is when the rules are asked for again, nextFit when candidates may
+	// be judged again.
+	nextRules, nextFit time.Time
+	fit                *batch.Fit     // nil: the policy is known
+	unjudged           []batch.Ending // since the last look that fit had
+	known              *published     // what the scheduler has; nil: not known
+	doubt              *published     // sent, and not known whether it was taken
+	seq                uint64         // the last one used
+	sent               time.Time
+	saved              time.Time
+	retry              time.Time // the scheduler is not asked before
+	failed             int       // times in a row that it did not answer
+	recalled           *memory
+	mu                 sync.Mutex // for what follows, which others read
+	booked             []wire.Booking
+	slots              []wire.Slot
+	chances            Chances // by which they were promised
+	latest             batch.State
+	looked             time.Time
+	lookFor            time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -127,6 +137,9 @@ func (a *Agent) prepare() {
 		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
 		if err := a.recall(); err != nil {
 			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
+		}
+		if a.Infer {
+			a.infer(Candidates())
 		}
 	})
 }

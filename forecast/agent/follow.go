@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/batch/predict"
 )
 
 // Accountant tells how jobs ended that the batch system's queue does not show
@@ -19,6 +20,12 @@ type Accountant interface {
 // endingsBack is how much further back than the last look accounting is asked:
 // it writes a little late.
 const endingsBack = time.Minute
+
+// outlook is a forecast and what its policy may be instead.
+type outlook struct {
+	forecast *batch.Forecast
+	doubts   []predict.Doubt
+}
 
 // follow brings the model up to date with a look, and foretells. The model is
 // kept from look to look: an event that happens as foretold changes nothing in
@@ -41,21 +48,25 @@ func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.
 		}
 		a.Meter.synced(did)
 	}
+	if err := a.rules(ctx, s, ended); err != nil {
+		return s, nil, err
+	}
 	f := a.live.Snapshot()
-	a.foretold.Store(f)
+	told := &outlook{f, doubts(a.fit)}
+	a.foretold.Store(told)
 	a.odds.Look(s, ended)
-	promise(a, f)
+	promise(a, told)
 	return a.live.State(), f, nil
 }
 
 // promise works out the odds of jobs that were not seen before, which costs
 // several runs of the schedule: a tenth of the time goes into it at most.
-func promise(a *Agent, f *batch.Forecast) {
+func promise(a *Agent, o *outlook) {
 	began := a.Now()
 	if began.Before(a.nextOdds) {
 		return
 	}
-	a.odds.Promise(f)
+	a.odds.Promise(o.forecast, o.doubts...)
 	a.nextOdds = began.Add(10 * a.Now().Sub(began))
 	a.Meter.odds(a.odds.Learned())
 }

@@ -20,6 +20,8 @@ type Metrics struct {
 	unaccounted         prometheus.Counter
 	learned, open       prometheus.Gauge
 	drifts              prometheus.Gauge
+	policies            *prometheus.GaugeVec
+	misses              prometheus.Gauge
 }
 
 // NewMetrics makes them.
@@ -41,7 +43,9 @@ func NewMetrics() *Metrics {
 		open:        prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_starts_promised", Help: "Local jobs foretold that have not started yet."}),
 		drifts:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_drifts", Help: "How often waits were found to come otherwise than before, of the last hundred times."}),
 	}
-	m.registry.MustRegister(m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	m.policies = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_agent_policy_weight", Help: "How likely the batch system decides by a policy, where that is found out."}, []string{"policy"})
+	m.misses = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_policy_misses", Help: "Share of local starts that the policy taken foretells otherwise than they come."})
+	m.registry.MustRegister(m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
 	return m
 }
 
@@ -62,4 +66,17 @@ func (m *Metrics) odds(learned int64, open, drifts int) {
 	m.learned.Set(float64(learned))
 	m.open.Set(float64(open))
 	m.drifts.Set(float64(drifts))
+}
+
+// fitted tells how likely each policy is.
+func (m *Metrics) fitted(f *batch.Fit) {
+	weights := map[string]float64{}
+	for _, w := range f.Weights() {
+		weights[w.Policy.Name] += w.Weight
+	}
+	for name, w := range weights {
+		m.policies.WithLabelValues(name).Set(w)
+	}
+	share, _ := f.Misses()
+	m.misses.Set(share)
 }

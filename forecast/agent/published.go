@@ -144,6 +144,7 @@ type memory struct {
 	Learned json.RawMessage `json:"learned,omitempty"` // of batch
 	Odds    json.RawMessage `json:"odds,omitempty"`    // of batch/predict
 	Held    *slotOdds       `json:"slot_odds,omitempty"`
+	Fit     json.RawMessage `json:"fit,omitempty"` // of policies
 	Seq     uint64          `json:"seq"`
 	Slots   []wire.Slot     `json:"slots"`
 	Jobs    []wire.Entry    `json:"jobs"`
@@ -172,6 +173,11 @@ func (a *Agent) save(atOnce bool) error {
 		return err
 	}
 	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Seq: a.seq}
+	if a.fit != nil {
+		if m.Fit, err = json.Marshal(a.fit); err != nil {
+			return err
+		}
+	}
 	if p := a.known; p != nil {
 		p.set.All(func(v wire.Slot) { m.Slots = append(m.Slots, v) })
 		m.Jobs, m.Queues, m.Load, m.Site = slices.Collect(maps.Values(p.jobs)), p.queues, p.load, p.site

@@ -112,10 +112,11 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 // local jobs started, and the slots that would serve, less what is booked.
 func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	answer := forecast.Answer{Schema: forecast.Schema}
-	f := a.foretold.Load()
-	if f == nil {
+	told := a.foretold.Load()
+	if told == nil {
 		return answer, errNoLook
 	}
+	f := told.forecast
 	state, looked := a.State()
 	answer.Made = f.At
 	names := q.Queues
@@ -127,7 +128,7 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	for _, name := range names {
 		j := batch.Job{ID: "asked", Queue: name, Procs: max(1, q.Procs), Nodes: q.Nodes, Memory: q.Memory, GPUs: q.GPUs, Features: q.Tags,
 			Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: f.At}
-		odds, no := a.odds.Ask(f, j)
+		odds, no := a.odds.Ask(f, j, told.doubts...)
 		if no.Cause == "" {
 			start := startOf(a, name, odds, looked)
 			bookedFuture(a, &start, state, j)

@@ -42,22 +42,19 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 	return c, ask.Wait()
 }
 
-// queue reads nodes, partitions, reservations and jobs.
-func (s *site) queue(ctx context.Context) (batch.State, error) {
-	c, err := s.read(ctx)
-	if err != nil {
-		return batch.State{}, err
-	}
-	return c.state(s.Options.Now(), s.URL), nil
-}
-
 func (c cluster) state(now time.Time, name string) batch.State {
 	state := batch.State{Now: now, Cluster: name}
 	for _, n := range c.nodes {
 		state.Nodes = append(state.Nodes, node(n))
 	}
+	most := 1
 	for _, p := range c.parts {
-		state.Queues = append(state.Queues, queue(p))
+		most = max(most, atoi(p["PriorityJobFactor"]))
+	}
+	for _, p := range c.parts {
+		q := queue(p)
+		q.Factor = float64(atoi(p["PriorityJobFactor"])) / float64(most)
+		state.Queues = append(state.Queues, q)
 	}
 	for _, r := range c.reserved {
 		if res, ok := reservation(r); ok {

@@ -67,26 +67,13 @@ func rightsOf(ctx context.Context, run func(context.Context, ...string) (string,
 
 // config reads scontrol show config.
 func (r *rights) config(text string) {
-	for line := range strings.Lines(text) {
-		key, value, ok := strings.Cut(line, "=")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "PrivateData":
-			r.privateJobs = slices.Contains(strings.Split(value, ","), "jobs")
-		case "AccountingStorageType":
-			r.accounting = strings.HasSuffix(value, "slurmdbd")
-		case "MinJobAge":
-			seconds, _, _ := strings.Cut(value, " ")
-			r.minJobAge = time.Duration(atoi(seconds)) * time.Second
-		case "PreemptType":
-			r.preemption = value
-		case "PreemptExemptTime":
-			r.exempt, _ = duration(value)
-		}
-	}
+	c := config(text)
+	r.privateJobs = slices.Contains(strings.Split(c["PrivateData"], ","), "jobs")
+	r.accounting = strings.HasSuffix(c["AccountingStorageType"], "slurmdbd")
+	seconds, _, _ := strings.Cut(c["MinJobAge"], " ")
+	r.minJobAge = time.Duration(atoi(seconds)) * time.Second
+	r.preemption = c["PreemptType"]
+	r.exempt, _ = duration(c["PreemptExemptTime"])
 }
 
 // partitions reads scontrol --oneliner show partition.

@@ -109,7 +109,10 @@ func (s *site) handle(slurmID, id string) plugins.Handle {
 const idBytes = "0123456789_"
 
 // Queue reads the whole queue of one site.
-type Queue struct{ site *site }
+type Queue struct {
+	site   *site
+	hidden hidden
+}
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
 func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
@@ -117,8 +120,17 @@ func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{s}, nil
+	return &Queue{site: s}, nil
 }
 
-// Queue implements plugins.QueueReader.
-func (q *Queue) Queue(ctx context.Context) (batch.State, error) { return q.site.queue(ctx) }
+// Queue implements plugins.QueueReader. Where Rules has found that jobs are
+// hidden, what their nodes have given away to them is held by jobs of nobody's.
+func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
+	c, err := q.site.read(ctx)
+	if err != nil {
+		return batch.State{}, err
+	}
+	s := c.state(q.site.Options.Now(), q.site.URL)
+	q.hidden.fill(&s, c.nodes)
+	return s, nil
+}

@@ -1,0 +1,56 @@
+package batch_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// With a place for the first job of the partition alone, a third starts where
+// it delays the second.
+func TestSlurmPartCountReserve(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	job := func(id string, procs, minutes int) batch.Job {
+		return batch.Job{ID: id, Procs: procs, Requested: time.Duration(minutes) * time.Minute, Submitted: now}
+	}
+	runs := func(id, node string, hours int) batch.Job {
+		return batch.Job{ID: id, Procs: 4, Requested: time.Duration(hours) * time.Hour, Submitted: now, Started: now, Placed: []batch.Placement{{Node: node, Procs: 4}}}
+	}
+	jobs := []batch.Job{job("1", 8, 30), job("2", 10, 30), job("3", 1, 180)}
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}, {Name: "n2", CPUs: 4, Up: true}, {Name: "n3", CPUs: 2, Up: true}},
+		Jobs: append([]batch.Job{runs("a", "n1", 1), runs("b", "n2", 2)}, jobs...)}
+	for count, want := range map[int]string{
+		0: "1 2h0m0s n1 n2, 2 2h30m0s n1 n2 n3, 3 3h0m0s n3", 1: "1 2h0m0s n1 n2, 2 3h0m0s n1 n2 n3, 3 0s n3",
+	} {
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{PartCountReserve: count}}}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := story(now, jobs, out); got != want {
+			t.Errorf("bf_job_part_count_reserve=%d: got %s, want %s", count, got, want)
+		}
+	}
+}
+
+// SchedulerParameters as slurm.conf(5) has them: what is modelled is set, what
+// decides nothing is passed over, all else is named.
+func TestSlurmSchedulerParameters(t *testing.T) {
+	var p batch.Slurm
+	left := p.Parameters("bf_interval=3,bf_continue,bf_window=20160,bf_max_job_user=7,defer,bf_min_prio_reserve=9,preempt_youngest_first,sched_interval=5,bf_resolution=x,wonder=1,batch_sched_delay=1")
+	if p.Interval != 3*time.Second || p.Window != 14*24*time.Hour || p.MaxJobUser != 7 || p.MinPrioReserve != 9 {
+		t.Errorf("%+v", p)
+	}
+	if want := []string{"bf_resolution=x", "defer", "preempt_youngest_first", "wonder=1"}; !slices.Equal(left, want) {
+		t.Errorf("not modelled: %q, want %q", left, want)
+	}
+	if left := p.Parameters("(null)"); len(left) > 0 {
+		t.Errorf("of nothing: %q", left)
+	}
+	if err := p.Set("bf_window", "-1"); fmt.Sprint(err) != "bf_window=-1: want KEY=VALUE with a number, 0 or more" {
+		t.Error(err)
+	}
+}

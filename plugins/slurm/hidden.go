@@ -1,0 +1,61 @@
+package slurm
+
+import (
+	"sync"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// hidden keeps since when processors of nodes are given to jobs that the account
+// is not shown (PrivateData=jobs). It is safe for concurrent use.
+type hidden struct {
+	mu    sync.Mutex
+	some  bool // the cluster hides jobs
+	since map[string]time.Time
+}
+
+// set notes whether the cluster hides jobs.
+func (h *hidden) set(some bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.some = some
+}
+
+// fill adds to a state what the nodes have given away to jobs that are not in it:
+// of each node one running job of nobody's, without a limit of its own.
+func (h *hidden) fill(s *batch.State, nodes []map[string]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.some {
+		return
+	}
+	left := map[string]int{}
+	for _, n := range nodes {
+		left[n["NodeName"]] = atoi(n["CPUAlloc"])
+	}
+	for _, j := range s.Jobs {
+		for _, p := range j.Placed {
+			left[p.Node] -= p.Procs
+		}
+	}
+	since := map[string]time.Time{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		procs := left[n.Name]
+		if procs <= 0 {
+			continue
+		}
+		from, ok := h.since[n.Name]
+		if !ok {
+			from = s.Now
+		}
+		since[n.Name] = from
+		j := batch.Job{ID: "hidden/" + n.Name, Procs: procs, Nodes: 1, Submitted: from, Started: from, Placed: []batch.Placement{{Node: n.Name, Procs: procs}}}
+		if len(n.Queues) > 0 {
+			j.Queue = n.Queues[0]
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	h.since = since
+}

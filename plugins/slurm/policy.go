@@ -1,0 +1,144 @@
+package slurm
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/plugins"
+)
+
+var _ plugins.RulesReader = (*Queue)(nil)
+
+// Rules implements plugins.RulesReader: the policy slurm with what "scontrol show
+// config" says, and where shares or QOS weigh, their factors from accounting.
+func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
+	text, err := q.site.Command(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return plugins.Rules{}, err
+	}
+	c := config(text)
+	r := c.rules()
+	if r.Hidden {
+		if who, err := rightsOf(ctx, q.site.Command); err == nil && who.operator() {
+			r.Hidden = false
+		}
+	}
+	q.hidden.set(r.Hidden)
+	f := &r.Policy.Slurm.Multifactor
+	if f.FairShare > 0 {
+		text, err := q.site.Command(ctx, "sshare", "--all", "--noheader", "--parsable2", "--format=User,FairShare")
+		if f.Shares = factors(text, false); err != nil || len(f.Shares) == 0 {
+			r.Unmodelled = append(r.Unmodelled, "PriorityWeightFairShare of jobs still to come: sshare tells no shares")
+		}
+	}
+	if f.QOS > 0 {
+		text, err := q.site.Command(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,Priority")
+		if f.QOSFactors = factors(text, true); err != nil || len(f.QOSFactors) == 0 {
+			r.Unmodelled = append(r.Unmodelled, "PriorityWeightQOS of jobs still to come: sacctmgr tells no QOS")
+		}
+	}
+	return r, nil
+}
+
+// settings are the lines of "scontrol show config", by name.
+type settings map[string]string
+
+func config(text string) settings {
+	c := settings{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, "="); ok {
+			c[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	return c
+}
+
+// weight reads a number; 0 where there is none.
+func (c settings) weight(key string) float64 {
+	n, err := strconv.ParseFloat(c[key], 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// rules are those that the settings tell of.
+func (c settings) rules() plugins.Rules {
+	r := plugins.Rules{Policy: batch.Policy{Name: "slurm"}}
+	s := &r.Policy.Slurm
+	s.Builtin = c["SchedulerType"] == "sched/builtin"
+	r.Unmodelled = s.Parameters(c["SchedulerParameters"])
+	if c["PriorityType"] == "priority/multifactor" {
+		f := &s.Multifactor
+		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
+		f.Partition, f.QOS = c.weight("PriorityWeightPartition"), c.weight("PriorityWeightQOS")
+		f.FavorSmall = strings.EqualFold(c["PriorityFavorSmall"], "Yes")
+		if age, ok := duration(c["PriorityMaxAge"]); ok && age >= time.Second {
+			f.MaxAge = age
+		}
+	}
+	if r.Policy.Check() != nil { // an interval of nothing, for one
+		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Multifactor: s.Multifactor}
+	}
+	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)
+	for what := range strings.SplitSeq(c["PrivateData"], ",") {
+		r.Hidden = r.Hidden || what == "jobs"
+	}
+	return r
+}
+
+// unmodelled names other settings that decide starts and are left out.
+func (c settings) unmodelled() (list []string) {
+	name := func(key string, plain ...string) {
+		for _, p := range append(plain, "") {
+			if strings.EqualFold(c[key], p) || c[key] == "(null)" {
+				return
+			}
+		}
+		list = append(list, key+"="+c[key])
+	}
+	name("PreemptType", "preempt/none")
+	name("CompleteWait", "0 sec")
+	name("PriorityWeightAssoc", "0")
+	name("PriorityWeightTRES")
+	name("PrioritySiteFactorPlugin", "site_factor/none")
+	name("SuspendTime", "INFINITE", "NONE", "-1 sec")
+	if !strings.HasPrefix(c["SelectType"], "select/cons_") && c["SelectType"] != "" {
+		list = append(list, "SelectType="+c["SelectType"]) // whole nodes
+	}
+	for flag := range strings.SplitSeq(c["PriorityFlags"], ",") {
+		switch flag {
+		case "SMALL_RELATIVE_TO_TIME", "NO_NORMAL_ALL", "NO_NORMAL_PART", "NO_NORMAL_QOS", "ACCRUE_ALWAYS":
+			list = append(list, "PriorityFlags="+flag)
+		}
+	}
+	return list
+}
+
+// factors reads lines of a name and a number; relative: to the greatest of them.
+func factors(text string, relative bool) map[string]float64 {
+	all, most := map[string]float64{}, 1.0
+	if relative {
+		most = 0
+	}
+	for _, f := range rows(text, "|", 2) {
+		n, err := strconv.ParseFloat(f[1], 64)
+		if f[0] == "" || err != nil || n < 0 {
+			continue
+		}
+		all[f[0]] = max(all[f[0]], n)
+		if relative {
+			most = max(most, n)
+		}
+	}
+	for name := range all {
+		if most > 0 {
+			all[name] = min(1, all[name]/most)
+		}
+	}
+	return all
+}
