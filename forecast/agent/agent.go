@@ -139,7 +139,7 @@ func (a *Agent) prepare() {
 			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
 		}
 		if a.Infer {
-			a.infer(Candidates())
+			infer(a, Candidates())
 		}
 	})
 }

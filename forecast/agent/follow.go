@@ -48,7 +48,7 @@ func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.
 		}
 		a.Meter.synced(did)
 	}
-	if err := a.rules(ctx, s, ended); err != nil {
+	if err := govern(ctx, a, s, ended); err != nil {
 		return s, nil, err
 	}
 	f := a.live.Snapshot()

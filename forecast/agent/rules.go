@@ -19,16 +19,16 @@ func Candidates() []batch.Policy {
 	return []batch.Policy{{Name: "easy"}, {Name: "fcfs"}, {Name: "conservative"}, {Name: "easy-sjbf"}, {Name: "slurm"}}
 }
 
-// rules asks the batch system by which rules it decides, now and then, and
+// govern asks the batch system by which rules it decides, now and then, and
 // changes the model's policy to them. Where it does not say, or does not show all
 // jobs, the policy is the one that fits best what was seen to start.
-func (a *Agent) rules(ctx context.Context, s batch.State, ended []batch.Ending) error {
+func govern(ctx context.Context, a *Agent, s batch.State, ended []batch.Ending) error {
 	policy := a.Forecast.Policy
-	if asked, ok := a.askRules(ctx); ok {
+	if asked, ok := askRules(ctx, a); ok {
 		policy = asked
 	}
 	if a.fit != nil {
-		a.judge(s, ended)
+		weigh(a, s, ended)
 		policy = a.fit.Best()
 	}
 	if reflect.DeepEqual(policy, a.Forecast.Policy) {
@@ -45,7 +45,7 @@ func (a *Agent) rules(ctx context.Context, s batch.State, ended []batch.Ending) 
 }
 
 // askRules is what the batch system says; false: nothing new.
-func (a *Agent) askRules(ctx context.Context) (batch.Policy, bool) {
+func askRules(ctx context.Context, a *Agent) (batch.Policy, bool) {
 	now := a.Now()
 	if a.Rules == nil || now.Before(a.nextRules) {
 		return batch.Policy{}, false
@@ -57,7 +57,7 @@ func (a *Agent) askRules(ctx context.Context) (batch.Policy, bool) {
 	if err != nil {
 		a.Log.Warn("the batch system does not tell its rules", "error", err)
 		if a.fit == nil && a.ruled == nil {
-			a.infer(Candidates())
+			infer(a, Candidates())
 		}
 		return batch.Policy{}, false
 	}
@@ -74,14 +74,14 @@ func (a *Agent) askRules(ctx context.Context) (batch.Policy, bool) {
 	case !r.Hidden:
 		a.fit = nil
 	case a.fit == nil:
-		a.infer(append([]batch.Policy{r.Policy}, Candidates()...))
+		infer(a, append([]batch.Policy{r.Policy}, Candidates()...))
 	}
 	return r.Policy, true
 }
 
 // infer begins to find out the policy among candidates, with what is remembered
 // of them.
-func (a *Agent) infer(candidates []batch.Policy) {
+func infer(a *Agent, candidates []batch.Policy) {
 	a.fit = batch.NewFit(candidates...)
 	if a.recalled != nil && len(a.recalled.Fit) > 0 {
 		if err := a.fit.UnmarshalJSON(a.recalled.Fit); err != nil {
@@ -90,9 +90,9 @@ func (a *Agent) infer(candidates []batch.Policy) {
 	}
 }
 
-// judge holds the candidates against what started, which costs a run of the
+// weigh holds the candidates against what started, which costs a run of the
 // schedule for each: a tenth of the time goes into it at most.
-func (a *Agent) judge(s batch.State, ended []batch.Ending) {
+func weigh(a *Agent, s batch.State, ended []batch.Ending) {
 	if a.Now().Before(a.nextFit) {
 		a.unjudged = append(a.unjudged, ended...)
 		return
