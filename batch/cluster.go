@@ -130,7 +130,7 @@ func (c *cluster) limit(j *Job) int64 {
 	if limit <= 0 {
 		limit = unlimited
 	}
-	return max(1, int64(limit/time.Second))
+	return c.cut(j, max(1, int64(limit/time.Second)))
 }
 
 // task is what the engine is told of a job; its ID is the place in state.Jobs.
@@ -214,7 +214,7 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, strings.Join(append([]string{j.Queue}, j.Also...), "\x00"),
-		strings.Join(j.Features, "\x00"), c.access(j), j.Reservation != "", j.Exclusive}
+		strings.Join(j.Features, "\x00"), c.access(j), c.inside(j), j.Exclusive}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}

@@ -30,6 +30,15 @@ func (c *cluster) access(j *Job) int32 {
 	return 0
 }
 
+// inside tells whether a job runs in its reservation only.
+func (c *cluster) inside(j *Job) bool {
+	if j.Reservation == "" {
+		return false
+	}
+	n := c.access(j)
+	return n == 0 || !c.state.Reservations[n-1].Flex
+}
+
 // shared tells whether any job of the state may use a reservation.
 func (s *State) shared() bool {
 	return slices.ContainsFunc(s.Reservations, func(r Reservation) bool {
@@ -54,12 +63,32 @@ func (c *cluster) barred(j *Job) verdict {
 		return refuse(NoReservation, "reservation %s does not admit it", j.Reservation)
 	}
 	r := c.state.Reservations[n-1]
+	if r.Flex {
+		return verdict{}
+	}
 	if left := r.End.Unix() - max(r.Start.Unix(), c.now); c.limit(j) > left {
 		v := refuse(NoReservation, "wall time %s, reservation %s has %s left", time.Duration(c.limit(j))*time.Second, r.Name, time.Duration(left)*time.Second)
 		v.until = r.End
 		return v
 	}
 	return verdict{}
+}
+
+// cut is the limit of a job that Slurm starts in its reservation however little
+// of that is left, and ends with it.
+func (c *cluster) cut(j *Job, limit int64) int64 {
+	if c.rules.Name != "slurm" || j.Reservation == "" {
+		return limit
+	}
+	n := c.access(j)
+	if n == 0 || c.state.Reservations[n-1].Flex {
+		return limit
+	}
+	r, from := c.state.Reservations[n-1], c.now
+	if !j.Started.IsZero() {
+		from = j.Started.Unix()
+	}
+	return max(1, min(limit, r.End.Unix()-max(r.Start.Unix(), from)))
 }
 
 // keep holds the reservations of named nodes. It comes before the running

@@ -40,6 +40,9 @@ func TestReservations(t *testing.T) {
 		{"named by one it does not admit", batch.Reservation{Users: []string{"ada"}}, []batch.Job{job("1", named)}, "1 refused: reservation r does not admit it"},
 		{"of another name", batch.Reservation{}, []batch.Job{job("1", func(j *batch.Job) { j.Reservation = "x" })}, "1 refused: there is no reservation x"},
 		{"too short", batch.Reservation{}, []batch.Job{job("1", func(j *batch.Job) { named(j); j.Requested = 5 * time.Hour })}, "1 refused: wall time 5h0m0s, reservation r has 4h0m0s left"},
+		// before it begins, and beside it
+		{"flex", batch.Reservation{Users: []string{"eve"}, ByName: true, Flex: true}, []batch.Job{job("1", nil), job("2", named), job("3", named)}, "1 0s a, 2 0s b, 3 2h0m0s a"},
+		{"flex, too long for it", batch.Reservation{ByName: true, Flex: true}, []batch.Job{job("1", func(j *batch.Job) { named(j); j.Requested = 5 * time.Hour })}, "1 0s a"},
 		// two of its own need one after the other
 		{"filled", batch.Reservation{Users: []string{"eve"}, ByName: true}, []batch.Job{job("1", named), job("2", named)}, "1 1h0m0s b, 2 3h0m0s b"},
 		// the second would not be done in time: it holds nobody up

@@ -54,3 +54,32 @@ func TestSlurmSchedulerParameters(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Slurm starts a job in its reservation however little of that is left, and ends
+// it with the reservation; a job in a flexible one keeps its limit.
+func TestSlurmReservationCuts(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for flex, want := range map[bool]string{false: "1 0s-1h0m0s n1, 2 1h0m0s-4h0m0s n1", true: "1 0s-3h0m0s n1, 2 3h0m0s-6h0m0s n1"} {
+		s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}},
+			Reservations: []batch.Reservation{{Name: "r", Start: now.Add(-time.Hour), End: now.Add(time.Hour), Nodes: []string{"n1"}, ByName: true, Flex: flex}},
+			Jobs: []batch.Job{
+				{ID: "1", Procs: 4, Requested: 3 * time.Hour, Submitted: now, Reservation: "r"},
+				{ID: "2", Procs: 4, Requested: 3 * time.Hour, Submitted: now},
+			}}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for i, e := range out.Jobs {
+			if i > 0 {
+				got += ", "
+			}
+			got += fmt.Sprint(e.ID, " ", e.Start.Sub(now), "-", e.End.Sub(now), " ", e.Placed[0].Node)
+		}
+		if got != want {
+			t.Errorf("flex %v: got %s, want %s", flex, got, want)
+		}
+	}
+}

@@ -107,4 +107,7 @@ type Reservation struct {
 	Accounts   []string
 	Queues     []string
 	ByName     bool // admits only jobs that name it
+	// Flex: jobs that name it may also begin before it, end after it, and use what
+	// is free beside it (Slurm's FLEX).
+	Flex bool
 }

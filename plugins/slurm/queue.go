@@ -58,7 +58,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	for _, r := range c.reserved {
 		if res, ok := reservation(r); ok {
-			state.Reservations = append(state.Reservations, res)
+			state.Reservations = append(state.Reservations, repeated(res, r["Flags"], now)...)
 		}
 	}
 	limits := arrayLimits(c.arrays)
@@ -187,9 +187,31 @@ func reservation(m map[string]string) (batch.Reservation, bool) {
 	if len(r.Nodes) == 0 {
 		r.Procs = atoi(m["CoreCnt"])
 	}
+	flags := strings.Split(strings.ToUpper(m["Flags"]), ",")
 	// A job gets in by naming it, but for magnetic ones (scontrol(1), Flags).
-	r.ByName = !slices.Contains(strings.Split(strings.ToUpper(m["Flags"]), ","), "MAGNETIC")
-	return r, r.Name != "" && r.End.After(r.Start)
+	r.ByName, r.Flex = !slices.Contains(flags, "MAGNETIC"), slices.Contains(flags, "FLEX")
+	return r, r.Name != "" && r.End.After(r.Start) && !slices.Contains(flags, "LICENSE_ONLY")
+}
+
+// repeatsAhead is how far ahead reservations that come again are foreseen.
+const repeatsAhead = 7 * 24 * time.Hour
+
+// repeated lists a reservation with those of the same name that follow it at the
+// same hour, day or week (scontrol(1), HOURLY, DAILY, WEEKLY), up to some time ahead.
+// Each day counts as 24 hours.
+func repeated(r batch.Reservation, flags string, now time.Time) []batch.Reservation {
+	list := []batch.Reservation{r}
+	every := map[string]time.Duration{"HOURLY": time.Hour, "DAILY": 24 * time.Hour, "WEEKLY": 7 * 24 * time.Hour}
+	for flag := range strings.SplitSeq(strings.ToUpper(flags), ",") {
+		step := every[flag]
+		for next := r; step > 0; list = append(list, next) {
+			next.Start, next.End = next.Start.Add(step), next.End.Add(step)
+			if next.Start.Sub(now) > repeatsAhead {
+				break
+			}
+		}
+	}
+	return list
 }
 
 // admitted lists who is let in; names with "-" are those who are not.

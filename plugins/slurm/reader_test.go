@@ -142,3 +142,28 @@ func TestUserLimits(t *testing.T) {
 		t.Errorf("without accounting: %+v", r)
 	}
 }
+
+// What a reservation's flags say: who may name it comes in before it begins, it
+// comes again, or it keeps no nodes at all.
+func TestReservationFlags(t *testing.T) {
+	now := time.Unix(1795235401, 0)
+	for flags, want := range map[string]struct {
+		there, flex bool
+		times       int
+	}{
+		"": {true, false, 1}, "FLEX,PURGE_COMP=00:01:00": {true, true, 1}, "DAILY,MAINT": {true, false, 8}, "WEEKLY": {true, false, 2},
+		"HOURLY": {true, false, 169}, "LICENSE_ONLY": {false, false, 0},
+	} {
+		r, ok := reservation(pairs("ReservationName=m StartTime=1795235401 EndTime=1795239001 Nodes=n1 Users=u Flags=" + flags))
+		if ok != want.there || r.Flex != want.flex && ok {
+			t.Errorf("%s: %+v, %v", flags, r, ok)
+		}
+		if !ok {
+			continue
+		}
+		list := repeated(r, flags, now)
+		if last := list[len(list)-1]; len(list) != want.times || last.End.Sub(last.Start) != time.Hour {
+			t.Errorf("%s: %d times, the last %+v", flags, len(list), last)
+		}
+	}
+}
