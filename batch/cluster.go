@@ -219,6 +219,8 @@ func (c *cluster) need(j *Job) *Need {
 		return n
 	}
 	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
+	q, _ := c.state.queue(j.Queue)
+	n.MaxNodes = q.MaxNodes
 	n.kind = c.kind(w)
 	for i, at := range c.up {
 		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {

@@ -74,6 +74,8 @@ func (c *cluster) refused(j *Job) verdict {
 		return refuse(Closed, "queue %s is closed", q.Name)
 	case q.MaxProcs > 0 && j.Procs > q.MaxProcs:
 		return refuse(OverLimit, "%d processors, queue %s allows %d", j.Procs, q.Name, q.MaxProcs)
+	case q.MaxNodes > 0 && j.Nodes > q.MaxNodes:
+		return refuse(OverLimit, "%d nodes, queue %s allows %d", j.Nodes, q.Name, q.MaxNodes)
 	case q.MaxWallTime > 0 && j.Requested > q.MaxWallTime:
 		return refuse(OverLimit, "wall time %s, queue %s allows %s", j.Requested, q.Name, q.MaxWallTime)
 	case j.Procs > c.procs:

@@ -438,7 +438,10 @@ func TestSlurmParameters(t *testing.T) {
 		{"fair share", batch.Slurm{Multifactor: batch.Multifactor{FairShare: 10, Shares: map[string]float64{"u2": 1}}}, []batch.Job{job("1", 4, 30), job("2", 4, 30)}, "1 1h30m0s, 2 1h0m0s"},
 		{"job size", batch.Slurm{Multifactor: batch.Multifactor{JobSize: 10}}, []batch.Job{job("1", 3, 30), job("2", 4, 30)}, "1 1h30m0s, 2 1h0m0s"},
 		{"favour small", batch.Slurm{Multifactor: batch.Multifactor{JobSize: 10, FavorSmall: true}}, []batch.Job{job("1", 4, 30), job("2", 3, 30)}, "1 1h30m0s, 2 1h0m0s"},
-		{"age", batch.Slurm{Multifactor: batch.Multifactor{Age: 10}}, []batch.Job{
+		{"age of less than one", batch.Slurm{Multifactor: batch.Multifactor{Age: 10}}, []batch.Job{
+			job("1", 4, 30), job("2", 4, 30, func(j *batch.Job) { j.Submitted = now.Add(-2 * time.Hour) }),
+		}, "1 1h0m0s, 2 1h30m0s"},
+		{"age", batch.Slurm{Multifactor: batch.Multifactor{Age: 1000}}, []batch.Job{
 			job("1", 4, 30), job("2", 4, 30, func(j *batch.Job) { j.Submitted = now.Add(-2 * time.Hour) }),
 		}, "1 1h30m0s, 2 1h0m0s"},
 		{"bf_max_job_user_part", batch.Slurm{MaxJobUserPart: 1}, []batch.Job{job("1", 4, 30, user), job("2", 1, 60, user), job("3", 1, 50)}, "1 1h0m0s, 2 1h30m0s, 3 0s"},

@@ -32,17 +32,20 @@ type nodePlan struct {
 
 // Need is what a job asks of nodes beyond processors.
 type Need struct {
-	Nodes  int      // number of nodes, processors spread evenly; 0: any
-	Memory int64    // MB per processor
-	Disk   int64    // MB per node
-	GPUs   int      // per node
-	Whole  bool     // shares its nodes with nobody
-	id     int      // its place among the needs of the cluster, from 1
-	kind   int      // the same of those that differ in Nodes alone
-	set    int      // its place in the sets of the plan, from 1; 0: all nodes
-	on     []int32  // the nodes that could serve it, in order
-	serve  []uint64 // the same, a bit for each node
-	access int32    // the reservation it may use, from 1; 0: none
+	Nodes int // number of nodes, processors spread evenly (under slurm: in any way); 0: any
+	// MaxNodes is how many nodes it may have at most, where Nodes is 0 and under
+	// slurm alone; 0: any number.
+	MaxNodes int
+	Memory   int64    // MB per processor
+	Disk     int64    // MB per node
+	GPUs     int      // per node
+	Whole    bool     // shares its nodes with nobody
+	id       int      // its place among the needs of the cluster, from 1
+	kind     int      // the same of those that differ in Nodes alone
+	set      int      // its place in the sets of the plan, from 1; 0: all nodes
+	on       []int32  // the nodes that could serve it, in order
+	serve    []uint64 // the same, a bit for each node
+	access   int32    // the reservation it may use, from 1; 0: none
 	// from and to are when it may run; to is 0 where it may at any time.
 	from, to int64
 }
@@ -208,6 +211,9 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 // pick lists nodes for j, given the room of each, in the order in which they
 // are taken.
 func (p *nodePlan) pick(j *job, free []int32) (found []share) {
+	if j.Need.Nodes > 0 && j.compact {
+		return widest(p.bySize(j.Need, free, 1<<30), j.Need.Nodes, j.procs)
+	}
 	if j.Need.Nodes > 0 {
 		each, left := j.each(), j.procs
 		for _, n := range j.Need.on {
@@ -254,6 +260,18 @@ func (p *nodePlan) bySize(need *Need, free []int32, procs int32) []share {
 			found[p.sizes[size]] = share{n, size}
 			p.sizes[size]++
 		}
+	}
+	return found
+}
+
+// widest takes so many of the nodes with the most room, and of each at least one
+// processor.
+func widest(found []share, nodes int, procs int32) []share {
+	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
+	found = found[:min(nodes, len(found))]
+	for i := range found {
+		found[i].procs = min(found[i].procs, procs-int32(len(found)-1-i))
+		procs -= found[i].procs
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -81,9 +82,11 @@ func (p *slurm) entry(m *Machine, id int32) *entry {
 	return &e
 }
 
-// priority is a job's at a time.
+// priority is a job's at a time: a whole number, as Slurm's are, so that a little
+// more age does not put one ahead of a lower job number.
 func (p *slurm) priority(j *job, now int64) float64 {
-	return j.Priority + p.Multifactor.age(max(j.Submit, j.Begin), now)
+	const rounding = 1e-4
+	return math.Floor(j.Priority + p.Multifactor.age(max(j.Submit, j.Begin), now) + rounding)
 }
 
 // sort orders the jobs anew where age counts.

@@ -83,3 +83,34 @@ func TestSlurmReservationCuts(t *testing.T) {
 		}
 	}
 }
+
+// Slurm parts the processors of a job over the nodes that it asks for as they are
+// free, and no job has more nodes than its partition allows.
+func TestSlurmNodes(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for name, c := range map[string]struct {
+		job  batch.Job
+		most int
+		want string
+	}{
+		"four and one":           {batch.Job{Procs: 5, Nodes: 2}, 0, "0s n1 n2"},
+		"not more than are free": {batch.Job{Procs: 6, Nodes: 2}, 0, "1h0m0s n1 n2"},
+		"three of one":           {batch.Job{Procs: 6}, 0, "0s n1 n2 n3"},
+		"two at most":            {batch.Job{Procs: 6}, 2, "1h0m0s n1 n2"},
+	} {
+		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
+		run := func(id, node string, procs int) batch.Job {
+			return batch.Job{ID: id, Queue: "p", Procs: procs, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: node, Procs: procs}}}
+		}
+		s := batch.State{Now: now, Queues: []batch.Queue{{Name: "p", MaxNodes: c.most}}, Jobs: []batch.Job{run("a", "n2", 3), run("b", "n3", 3), c.job},
+			Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}, {Name: "n2", CPUs: 4, Up: true}, {Name: "n3", CPUs: 4, Up: true}}}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := story(now, []batch.Job{c.job}, out); got != "1 "+c.want {
+			t.Errorf("%s: got %s, want 1 %s", name, got, c.want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type Queue struct {
 	Priority    int           // a higher one goes ahead of any job's own priority
 	MaxWallTime time.Duration // one job may ask for
 	MaxProcs    int           // one job may ask for
+	MaxNodes    int           // one job may have; the policy slurm goes by it
 	MaxRunning  int           // jobs running at once
 	Closed      bool          // takes no jobs
 	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1

@@ -22,6 +22,9 @@ func (p *nodePlan) begin(j *job, at int64) sweep {
 	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs)}
 	if j.Need.Nodes > 0 {
 		s.want, s.each = int64(j.Need.Nodes), j.each()
+		if j.compact {
+			s.each = 1
+		}
 	}
 	return s
 }
@@ -159,12 +162,42 @@ func (s *sweep) again() bool {
 			s.free[node] = room
 		}
 	}
-	return s.sum >= s.want
+	return s.sum >= s.want && s.holds()
+}
+
+// holds tells whether so many nodes as a compact job may have hold all of it.
+func (s *sweep) holds() bool {
+	most := s.j.most()
+	if most == 0 {
+		return true
+	}
+	sizes := make([]int32, s.p.widest+1)
+	for _, n := range s.j.Need.on {
+		sizes[min(s.free[n], s.p.widest)]++
+	}
+	left := s.j.procs
+	for size := s.p.widest; size > 0 && left > 0 && most > 0; size-- {
+		take := min(sizes[size], most)
+		most -= take
+		left -= min(left, take*size)
+	}
+	return left <= 0
+}
+
+// most is how many nodes a compact job may have at most; 0: any number.
+func (j *job) most() int32 {
+	switch {
+	case !j.compact:
+		return 0
+	case j.Need.Nodes > 0:
+		return int32(j.Need.Nodes)
+	}
+	return int32(j.Need.MaxNodes)
 }
 
 // beside tells the same of now, without keeping the rooms.
 func (s *sweep) beside(r *room) bool {
-	if s.p.shut != nil {
+	if s.p.shut != nil || s.j.most() > 0 {
 		return s.look()
 	}
 	sum, n := r.total, s.j.Need

@@ -2,6 +2,7 @@ package slurm_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -23,11 +24,16 @@ type agreement struct {
 	t      *testing.T
 	env    []string
 	reader plugins.QueueReader
-	policy batch.Policy
-	runs   map[string]time.Duration // what each job sleeps
-	seen   []batch.State
-	said   []map[string]time.Time // starts that Slurm plans, by picture
-	starts map[string]time.Time   // what came
+	recording
+}
+
+// recording is what was seen of a Slurm.
+type recording struct {
+	Policy batch.Policy
+	Runs   map[string]time.Duration // what each job sleeps
+	Seen   []batch.State
+	Said   []map[string]time.Time // starts that Slurm plans, by picture
+	Starts map[string]time.Time   // what came
 }
 
 // TestAgreement submits a mix of jobs to the partition long of the testbed's Slurm
@@ -45,9 +51,34 @@ func TestAgreement(t *testing.T) {
 	a := agreementHere(t)
 	a.submit(n)
 	a.watch(20 * time.Minute)
-	interval := a.policy.Slurm.Defaults().Interval
+	if file := os.Getenv("GRID_SLURM_RECORD"); file != "" {
+		text, err := json.Marshal(a.recording)
+		if err != nil || os.WriteFile(file, text, 0o600) != nil {
+			t.Fatal("not recorded", err)
+		}
+	}
+	a.report(n)
+}
+
+// TestAgreementRecorded does it again with what was recorded (GRID_SLURM_RECORDED).
+func TestAgreementRecorded(t *testing.T) {
+	text, err := os.ReadFile(os.Getenv("GRID_SLURM_RECORDED"))
+	if err != nil {
+		t.Skip("GRID_SLURM_RECORDED is no file that TestAgreement has written")
+	}
+	a := &agreement{t: t}
+	if err := json.Unmarshal(text, &a.recording); err != nil {
+		t.Fatal(err)
+	}
+	a.report(len(a.Starts))
+}
+
+// report scores and says.
+func (a *agreement) report(n int) {
+	t := a.t
+	interval := a.Policy.Slurm.Defaults().Interval
 	next := a.score(interval, a.afterLastStart)
-	t.Logf("bf_interval %v, %d starts, %d pictures", interval, len(a.starts), len(a.seen))
+	t.Logf("bf_interval %v, %d starts, %d pictures", interval, len(a.Starts), len(a.Seen))
 	t.Logf("next start: %.1f %% of %d in time and order (%.1f %% in time, %.1f %% in order), median off %v", next.both(), next.n, next.share(next.inTime), next.share(next.inOrder), next.median())
 	own := a.own(interval)
 	t.Logf("Slurm's own plan: %.1f %% in time, median off %v", own.share(own.inTime), own.median())
@@ -68,7 +99,8 @@ func agreementHere(t *testing.T) *agreement {
 	if conf == "" {
 		conf = filepath.Join(top, "slurm", "slurm.conf")
 	}
-	a := &agreement{t: t, env: append(os.Environ(), "SLURM_CONF="+conf), runs: map[string]time.Duration{}, starts: map[string]time.Time{}}
+	a := &agreement{t: t, env: append(os.Environ(), "SLURM_CONF="+conf),
+		recording: recording{Runs: map[string]time.Duration{}, Starts: map[string]time.Time{}}}
 	if bin := os.Getenv("GRID_SLURM_BIN"); bin != "" {
 		a.env = append(a.env, "PATH="+bin+":"+os.Getenv("PATH"))
 	}
@@ -82,7 +114,7 @@ func agreementHere(t *testing.T) *agreement {
 	if err != nil {
 		t.Skipf("no Slurm here: %v", err)
 	}
-	a.policy = rules.Policy
+	a.Policy = rules.Policy
 	t.Logf("left out: %q", rules.Unmodelled)
 	return a
 }
@@ -113,7 +145,7 @@ func (a *agreement) submit(n int) {
 		argv := append([]string{"sbatch", "--parsable", "-p", "long", "-J", "agree", "-o", "/dev/null", "--mem-per-cpu=10", "-t", fmt.Sprint(limit)}, more...)
 		id := a.command(a.t.Context(), append(argv, "--wrap", fmt.Sprint("exec sleep ", run))...)
 		all = append(all, id)
-		a.runs[id] = time.Duration(run) * time.Second
+		a.Runs[id] = time.Duration(run) * time.Second
 		return id
 	}
 	for i := range 4 {
@@ -136,7 +168,7 @@ func (a *agreement) submit(n int) {
 		case 11:
 			id := sbatch(run, limit, append(more, "--array=1-3%2")...)
 			for k := range 3 {
-				a.runs[fmt.Sprint(id, "_", k+1)] = a.runs[id]
+				a.Runs[fmt.Sprint(id, "_", k+1)] = a.Runs[id]
 			}
 			continue
 		}
@@ -159,16 +191,16 @@ func (a *agreement) watch(most time.Duration) {
 				plan[id] = time.Unix(at, 0)
 			}
 		}
-		a.seen, a.said = append(a.seen, s), append(a.said, plan)
+		a.Seen, a.Said = append(a.Seen, s), append(a.Said, plan)
 		waiting := 0
 		for _, j := range s.Jobs {
-			if _, ours := a.runs[j.ID]; !ours {
+			if _, ours := a.Runs[j.ID]; !ours {
 				continue
 			}
 			if j.Started.IsZero() {
 				waiting++
 			} else {
-				a.starts[j.ID] = j.Started
+				a.Starts[j.ID] = j.Started
 			}
 		}
 		if waiting == 0 || time.Now().After(end) {
@@ -180,7 +212,7 @@ func (a *agreement) watch(most time.Duration) {
 		var id, state string
 		var at int64
 		if n, _ := fmt.Sscan(line, &id, &state, &at); n == 3 && state != "PENDING" && state != "CANCELLED" {
-			a.starts[id] = time.Unix(at, 0)
+			a.Starts[id] = time.Unix(at, 0)
 		}
 	}
 }
@@ -188,14 +220,14 @@ func (a *agreement) watch(most time.Duration) {
 // afterLastStart is the first picture taken after the start before a job's own, -1:
 // none shows it waiting.
 func (a *agreement) afterLastStart(id string) int {
-	start, before := a.starts[id], time.Time{}
-	for _, at := range a.starts {
+	start, before := a.Starts[id], time.Time{}
+	for _, at := range a.Starts {
 		if at.Before(start) && at.After(before) {
 			before = at
 		}
 	}
 	found := -1
-	for i, s := range a.seen {
+	for i, s := range a.Seen {
 		if !s.Now.Before(start) {
 			break
 		}
@@ -215,7 +247,7 @@ type truth struct {
 
 // Run implements batch.Belief. Slurm needs a second to see an end.
 func (b truth) Run(t *batch.Task, elapsed int64) int64 {
-	if run, ok := b.runs[b.state.Jobs[t.ID].ID]; ok {
+	if run, ok := b.Runs[b.state.Jobs[t.ID].ID]; ok {
 		return max(int64(run/time.Second)+1, elapsed+1)
 	}
 	return max(t.Limit, elapsed+1)
@@ -229,7 +261,7 @@ func (truth) Learn(*batch.Task) {}
 // were foretold before it, and no others.
 func (a *agreement) score(interval time.Duration, picture func(string) int) (r result) {
 	plans := map[int]map[string]time.Time{}
-	for id, start := range a.starts {
+	for id, start := range a.Starts {
 		i := picture(id)
 		if i < 0 {
 			continue
@@ -244,7 +276,7 @@ func (a *agreement) score(interval time.Duration, picture func(string) int) (r r
 		early := start.Sub(at).Abs() <= interval
 		r.add(early, a.ordered(id, plans[i], interval), start.Sub(at).Abs())
 		if !early {
-			a.t.Logf("%s: started %v after the picture, foretold %v", id, start.Sub(a.seen[i].Now).Round(time.Second), at.Sub(a.seen[i].Now).Round(time.Second))
+			a.t.Logf("%s: started %v after the picture, foretold %v", id, start.Sub(a.Seen[i].Now).Round(time.Second), at.Sub(a.Seen[i].Now).Round(time.Second))
 		}
 	}
 	return r
@@ -252,11 +284,11 @@ func (a *agreement) score(interval time.Duration, picture func(string) int) (r r
 
 func (a *agreement) ordered(id string, plan map[string]time.Time, interval time.Duration) bool {
 	for other, at := range plan {
-		came, ok := a.starts[other]
+		came, ok := a.Starts[other]
 		if !ok || other == id {
 			continue
 		}
-		before, foretold := came.Sub(a.starts[id]), at.Sub(plan[id])
+		before, foretold := came.Sub(a.Starts[id]), at.Sub(plan[id])
 		if before < -interval && foretold > interval || before > interval && foretold < -interval {
 			return false
 		}
@@ -266,8 +298,8 @@ func (a *agreement) ordered(id string, plan map[string]time.Time, interval time.
 
 // foretell is the schedule from a picture.
 func (a *agreement) foretell(i int) map[string]time.Time {
-	f := batch.Forecaster{Policy: a.policy, Belief: truth{a, a.seen[i]}}
-	out, err := f.Forecast(a.seen[i])
+	f := batch.Forecaster{Policy: a.Policy, Belief: truth{a, a.Seen[i]}}
+	out, err := f.Forecast(a.Seen[i])
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -280,12 +312,12 @@ func (a *agreement) foretell(i int) map[string]time.Time {
 
 // own scores what Slurm planned itself after the start before.
 func (a *agreement) own(interval time.Duration) (r result) {
-	for id, start := range a.starts {
+	for id, start := range a.Starts {
 		i := a.afterLastStart(id)
 		if i < 0 {
 			continue
 		}
-		if at, ok := a.said[i][id]; ok {
+		if at, ok := a.Said[i][id]; ok {
 			r.add(start.Sub(at).Abs() <= interval, true, start.Sub(at).Abs())
 		}
 	}
