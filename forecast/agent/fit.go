@@ -14,7 +14,7 @@ import (
 // maxStarts bounds the times at which a job is tried in the slots.
 const maxStarts = 500
 
-// free is the slots that a job that nobody has booked may have: less what is
+// free gives the slots that a job that nobody has booked may have: less what is
 // booked and has not begun. What has begun is in the batch system itself.
 func free(a *Agent, now int64) (left, all []wire.Slot) {
 	a.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Band is a cluster's part of the overview: its processors over time, from below
@@ -264,15 +265,34 @@ func against(samples map[string][]Sample, from, to int64) Truth {
 	return t
 }
 
+// Overview is what the page shows of the clusters that a frame is of.
+type Overview struct {
+	Bands              []Band
+	Found              int   // by the frame; some of them are shown
+	CPUs, Free, Guests int64 // of all clusters
+}
+
+// First and Last are the places of those shown among those found, from 1 on.
+func (o Overview) First(f *Frame) int { return int(f.Page)*onPage + 1 }
+
+// Last is the place of the last one shown.
+func (o Overview) Last(f *Frame) int { return int(f.Page)*onPage + len(o.Bands) }
+
 // chart reads what the overview shows of a frame.
-func (s *Store) chart(ctx context.Context, f *Frame, clusters []ClusterInfo) (bands []Band, truth Truth, err error) {
-	day := f.Now - 86400
+func (s *Store) chart(ctx context.Context, f *Frame, members []Member) (o Overview, err error) {
+	names, found := f.choose(members)
+	o.Found = found
+	names = append(names, "") // none named would be all
+	clusters, err := s.Clusters(ctx, time.Unix(f.Now, 0), names...)
+	if err != nil {
+		return o, err
+	}
 	err = s.read(ctx, func(h handle) error {
-		was, err := h.samples(ctx, min(f.From, day)-3*sampleStep, f.Now)
+		was, err := h.samples(ctx, min(f.From, f.Now-86400)-3*sampleStep, f.Now, names...)
 		if err != nil {
 			return err
 		}
-		now, err := h.foreseen(ctx, f.At)
+		now, err := h.foreseen(ctx, f.At, names...)
 		if err != nil {
 			return err
 		}
@@ -286,36 +306,57 @@ func (s *Store) chart(ctx context.Context, f *Frame, clusters []ClusterInfo) (ba
 				before[name] = list[:i+1]
 			}
 		}
-		bands, truth = f.bands(clusters, before, after, now), against(was, day, f.Now)
+		o.Bands = f.bands(clusters, before, after, now)
+		for name, s := range now {
+			if f.Cluster == "" || f.Cluster == name {
+				o.CPUs, o.Free, o.Guests = o.CPUs+s.CPUs, o.Free+max(0, s.CPUs-s.Busy), o.Guests+s.Guests
+			}
+		}
 		return nil
 	})
-	return bands, truth, err
+	return o, err
+}
+
+// truth holds the forecasts of the last day against what came.
+func (s *Store) truth(ctx context.Context, now int64) (t Truth, err error) {
+	err = s.read(ctx, func(h handle) error {
+		was, err := h.samples(ctx, now-86400, now)
+		t = against(was, now-86400, now)
+		return err
+	})
+	return t, err
 }
 
 // charts draws overviews one after the other, and one for all who look at the
 // same within a second: a page that many keep open, or ask for in haste, takes
-// no more than one processor from the planning.
+// no more than one processor from the planning. What forecasts were worth is
+// worked out anew once a minute.
 type charts struct {
-	turn  chan struct{} // of one place
-	frame Frame         // of the last one
-	bands []Band
-	truth Truth
+	turn   chan struct{} // of one place
+	frame  Frame         // of the last one
+	drawn  Overview
+	minute int64 // of truth
+	truth  Truth
 }
 
-func (c *charts) get(ctx context.Context, s *Store, f *Frame, clusters []ClusterInfo) ([]Band, Truth, error) {
+func (c *charts) get(ctx context.Context, s *Store, f *Frame, members []Member) (o Overview, t Truth, err error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
-		return nil, Truth{}, ctx.Err()
+		return o, t, ctx.Err()
 	}
-	if c.frame == *f {
-		return c.bands, c.truth, nil
+	if c.minute != f.Now/60 {
+		if t, err = s.truth(ctx, f.Now); err != nil {
+			return o, t, err
+		}
+		c.truth, c.minute = t, f.Now/60
 	}
-	bands, truth, err := s.chart(ctx, f, clusters)
-	if err != nil {
-		return nil, Truth{}, err
+	if c.frame != *f {
+		if o, err = s.chart(ctx, f, members); err != nil {
+			return o, t, err
+		}
+		c.frame, c.drawn = *f, o
 	}
-	c.frame, c.bands, c.truth = *f, bands, truth
-	return bands, truth, nil
+	return c.drawn, c.truth, nil
 }

@@ -13,19 +13,19 @@ import (
 // his turn goes away with his request.
 func TestOverviewIsDrawnOnceForAll(t *testing.T) {
 	d := newDay(t, 2, 4, 1, 6*time.Hour)
-	clusters, err := d.store.Clusters(t.Context(), d.now)
+	members, err := d.store.Members(t.Context(), d.now.Unix())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := &charts{turn: make(chan struct{}, 1)}
 	look := func(query string) *Band {
 		q, _ := url.ParseQuery(query)
-		bands, _, err := c.get(t.Context(), d.store, frameOf(q, d.now.Unix()), clusters)
-		if err != nil || len(bands) != 2 {
-			t.Errorf("%d bands (%v)", len(bands), err)
+		o, _, err := c.get(t.Context(), d.store, frameOf(q, d.now.Unix()), members)
+		if err != nil || len(o.Bands) != 2 {
+			t.Errorf("%d bands (%v)", len(o.Bands), err)
 			return nil
 		}
-		return &bands[0]
+		return &o.Bands[0]
 	}
 	var wait sync.WaitGroup
 	first := look("")
@@ -43,7 +43,7 @@ func TestOverviewIsDrawnOnceForAll(t *testing.T) {
 	c.turn <- struct{}{} // somebody is at it
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, _, err := c.get(ctx, d.store, frameOf(nil, d.now.Unix()), clusters); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := c.get(ctx, d.store, frameOf(nil, d.now.Unix()), members); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting in vain: %v", err)
 	}
 }

@@ -72,6 +72,26 @@ func newDay(t testing.TB, clusters, nodes, kinds int, every time.Duration) *day 
 	return d
 }
 
+// multiply makes so many clusters of each one, alike but for their names.
+func (d *day) multiply(times int) {
+	d.t.Helper()
+	for _, table := range []struct{ name, columns string }{
+		{"cluster", "seq, digest, made, ttl, seen, resync, drained, hits, misses, launch_ms, site, queues, load"},
+		{"sample", "at, made, cpus, busy, guests, in5, in15, in30, in60, ahead"},
+		{"content", "id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task"},
+	} {
+		key := "name"
+		if table.name != "cluster" {
+			key = "cluster"
+		}
+		_, err := d.store.db.ExecContext(d.t.Context(), fmt.Sprintf(`with recursive k(n) as (select 1 union all select n + 1 from k where n < %d)
+			insert into %s (%s, %s) select %s || '-' || n, %s from %s, k`, times-1, table.name, key, table.columns, key, table.columns, table.name))
+		if err != nil {
+			d.t.Fatal(table.name, err)
+		}
+	}
+}
+
 // live is a day and a half of a cluster.
 func (d *day) live(nodes int, seed uint64, every time.Duration) *dayHistory {
 	r := rand.New(rand.NewPCG(seed, 5))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,7 +14,9 @@ type Frame struct {
 	From, Span, Now int64
 	At              int64 // what was known then; Now unless somebody travels
 	Cluster         string
-	moved           bool // From was asked for
+	Find            string // a part of clusters' names
+	Page            int64  // of those found, from 0 on
+	moved           bool   // From was asked for
 }
 
 // The shortest and longest frames.
@@ -25,7 +28,7 @@ const (
 
 // frameOf reads the query. The default is a day, a quarter of it ahead.
 func frameOf(q url.Values, now int64) *Frame {
-	f := &Frame{Span: daySpan, Now: now, At: now, Cluster: q.Get("cluster")}
+	f := &Frame{Span: daySpan, Now: now, At: now, Cluster: q.Get("cluster"), Find: q.Get("find")}
 	ask := func(name string, low, high int64, to *int64) bool {
 		n, err := strconv.ParseInt(q.Get(name), 10, 64)
 		if err != nil || n < low || n > high {
@@ -34,6 +37,7 @@ func frameOf(q url.Values, now int64) *Frame {
 		*to = n
 		return true
 	}
+	ask("page", 0, 1<<16, &f.Page)
 	ask("span", minSpan, maxSpan, &f.Span)
 	ask("at", now-daySpan, now, &f.At)
 	f.From = f.At - f.Span*3/4
@@ -66,6 +70,12 @@ func (f *Frame) link(change func(*Frame)) string {
 	}
 	if g.Cluster != "" {
 		q.Set("cluster", g.Cluster)
+	}
+	if g.Find != "" {
+		q.Set("find", g.Find)
+	}
+	if g.Page > 0 {
+		q.Set("page", fmt.Sprint(g.Page))
 	}
 	if len(q) == 0 {
 		return "/"
@@ -111,6 +121,28 @@ func (f *Frame) Before() string {
 // Only shows one cluster; "" all.
 func (f *Frame) Only(cluster string) string {
 	return f.link(func(g *Frame) { g.Cluster = cluster })
+}
+
+// onPage is how many clusters are shown at once.
+const onPage = 50
+
+// choose picks the clusters that are shown, and counts those that are found.
+func (f *Frame) choose(all []Member) (names []string, found int) {
+	for _, m := range all {
+		if f.Cluster != "" && m.Name != f.Cluster || !strings.Contains(strings.ToLower(m.Name), strings.ToLower(f.Find)) {
+			continue
+		}
+		if int64(found)/onPage == f.Page || f.Cluster != "" {
+			names = append(names, m.Name)
+		}
+		found++
+	}
+	return names, found
+}
+
+// Clusters shows another part of those found.
+func (f *Frame) Clusters(by int64) string {
+	return f.link(func(g *Frame) { g.Page = max(0, g.Page+by) })
 }
 
 // Spans are the lengths to choose from.

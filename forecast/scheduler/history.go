@@ -141,33 +141,47 @@ func (h handle) saveSamples(ctx context.Context, list []Sample) error {
 		in5 = excluded.in5, in15 = excluded.in15, in30 = excluded.in30, in60 = excluded.in60, ahead = excluded.ahead`, list)
 }
 
-// samples reads the samples of a time, by cluster and time, without what was
-// foreseen.
-func (h handle) samples(ctx context.Context, from, to int64) (map[string][]Sample, error) {
+// samples reads the samples of a time, of all clusters or of those named, by
+// cluster and time, without what was foreseen.
+func (h handle) samples(ctx context.Context, from, to int64, names ...string) (map[string][]Sample, error) {
+	text, err := jsonText(append([]string{}, names...))
+	if err != nil {
+		return nil, err
+	}
 	all := map[string][]Sample{}
-	err := h.rows(ctx, func(scan func(...any) error) error {
+	err = h.rows(ctx, func(scan func(...any) error) error {
 		var s Sample
 		err := scan(&s.Cluster, &s.At, &s.Made, &s.CPUs, &s.Busy, &s.Guests, &s.In[0], &s.In[1], &s.In[2], &s.In[3])
 		all[s.Cluster] = append(all[s.Cluster], s)
 		return err
-	}, `select cluster, at, made, cpus, busy, guests, in5, in15, in30, in60 from sample where at >= $1 and at <= $2 order by cluster, at`, from, to)
+	}, `select cluster, at, made, cpus, busy, guests, in5, in15, in30, in60 from sample where at >= $2 and at <= $3
+		and ($4 = 0 or cluster in (select t.value from {texts})) order by cluster, at`, text, from, to, len(names))
 	return all, err
 }
 
-// foreseen reads what was foreseen of all clusters at a time.
-func (h handle) foreseen(ctx context.Context, at int64) (map[string]Sample, error) {
+// foreseen reads how all clusters were at a time, and what was foreseen of those
+// named.
+func (h handle) foreseen(ctx context.Context, at int64, names ...string) (map[string]Sample, error) {
+	text, err := jsonText(append([]string{}, names...))
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]Sample{}
-	err := h.rows(ctx, func(scan func(...any) error) error {
+	err = h.rows(ctx, func(scan func(...any) error) error {
 		var s Sample
 		var ahead []byte
-		if err := scan(&s.Cluster, &s.At, &s.Made, &s.CPUs, &ahead); err != nil {
+		if err := scan(&s.Cluster, &s.At, &s.Made, &s.CPUs, &s.Busy, &s.Guests, &ahead); err != nil {
 			return err
 		}
+		defer func() { all[s.Cluster] = s }()
+		if len(ahead) == 0 {
+			return nil
+		}
 		s.Ahead = &Ahead{}
-		all[s.Cluster] = s
 		return json.Unmarshal(ahead, s.Ahead)
-	}, `select cluster, at, made, cpus, ahead from sample s where at = (select max(at) from sample o where o.cluster = s.cluster and o.at <= $1 and o.at > $2)`,
-		at, at-2*sampleStep)
+	}, `select cluster, at, made, cpus, busy, guests, case when cluster in (select t.value from {texts}) then ahead else '' end
+		from sample s where at = (select max(at) from sample o where o.cluster = s.cluster and o.at <= $2 and o.at > $3)`,
+		text, at, at-2*sampleStep)
 	return all, err
 }
 

@@ -99,11 +99,11 @@ func (a *API) index(w http.ResponseWriter, r *http.Request, tmpl *template.Templ
 
 // Look is all that the page shows.
 type Look struct {
-	Person  Person
-	Known   bool
-	Leads   bool
-	Frame   *Frame
-	Bands   []Band
+	Person Person
+	Known  bool
+	Leads  bool
+	Frame  *Frame
+	Overview
 	Rows    []Row // of the one cluster looked at
 	Truth   Truth
 	Queue   []Waitling
@@ -139,27 +139,24 @@ const shown = 60
 
 func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	v := &Look{Person: p, Known: p.Subject != "", Frame: f, Leads: a.S.Leads()}
-	clusters, err := a.S.store.Clusters(ctx, time.Unix(f.Now, 0))
+	members, err := a.S.store.Members(ctx, f.Now)
 	if err != nil {
 		return nil, err
 	}
-	if v.Bands, v.Truth, err = a.charts.get(ctx, a.S.store, f, clusters); err != nil {
+	if v.Overview, v.Truth, err = a.charts.get(ctx, a.S.store, f, members); err != nil {
 		return nil, err
 	}
-	for i := range clusters {
-		c := &clusters[i]
-		if v.Counts.Clusters++; c.Fresh {
+	for _, m := range members {
+		if v.Counts.Clusters++; m.Fresh {
 			v.Counts.Heard++
 		}
-		v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+c.Hits, v.Counts.Misses+c.Misses
-		if c.Name == f.Cluster {
-			if v.Rows, err = a.S.store.nodes(ctx, f, c, p); err != nil {
-				return nil, err
-			}
-		}
+		v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+m.Hits, v.Counts.Misses+m.Misses
 	}
-	for _, b := range v.Bands {
-		v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.Counts.CPUs+b.CPUs, v.Counts.Free+b.Free, v.Counts.Guests+b.Guests
+	v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.CPUs, v.Free, v.Guests
+	if f.Cluster != "" && len(v.Bands) == 1 {
+		if v.Rows, err = a.S.store.nodes(ctx, f, &v.Bands[0].Info, p); err != nil {
+			return nil, err
+		}
 	}
 	return v, a.people(ctx, p, v)
 }

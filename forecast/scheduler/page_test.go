@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -71,6 +72,51 @@ func TestPage(t *testing.T) {
 	b.size(1400, 900, "light")
 	pageKeys(b, d)
 	pageLive(b, d)
+}
+
+// A thousand clusters are shown fifty at a time, in less than a second of one
+// processor, and found by name.
+func TestPageOfManyClusters(t *testing.T) {
+	clusters := 1000
+	d := newDay(t, 20, 8, 3, 6*time.Hour)
+	d.multiply(clusters / 20)
+	for _, what := range []string{"first, with what forecasts were worth", "again"} {
+		d.now = d.now.Add(2 * time.Second)
+		began := time.Now()
+		resp, err := http.Get(d.server.URL + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		t.Logf("%s: %d kB in %v", what, len(text)/1000, time.Since(began))
+	}
+	b := newBrowser(t)
+	b.size(1400, 900, "light")
+	took := b.draws(d.server.URL + "/")
+	if took > time.Second {
+		t.Errorf("drawn in %v", took)
+	}
+	t.Logf("%d clusters: %v of one processor", clusters, took)
+	if text := eval[string](b, `document.querySelector(".find span").textContent + " " + document.querySelectorAll(".band").length`); text != fmt.Sprintf("1 to 50 of %d 50", clusters) {
+		t.Error(text)
+	}
+	if text := eval[string](b, `document.querySelector(".tiles dd").textContent`); text != fmt.Sprintf("%d of %d", clusters, clusters) {
+		t.Error(text)
+	}
+	b.shoot("many-light")
+	b.do(chromedp.Click(chromedp.CSS(".find a")))
+	b.until(`location.search === "?page=1" && document.querySelector(".find span").textContent.startsWith("51 to ")`)
+	b.do(chromedp.Focus(chromedp.CSS("#find")), chromedp.KeyEvent("Fjord"), chromedp.KeyEvent(kbEnter))
+	b.until(`location.search === "?find=Fjord" && document.querySelectorAll(".band").length === ` + fmt.Sprint(clusters/20))
+	b.size(400, 850, "dark")
+	b.do(chromedp.Navigate(d.server.URL + "/?find=fjord"))
+	if wide := eval[int64](b, "document.documentElement.scrollWidth"); wide > 400 {
+		t.Errorf("%d wide of 400", wide)
+	}
+	b.shoot("many-narrow")
+	b.do(chromedp.Navigate(d.server.URL + "/?find=nowhere"))
+	b.until(`document.querySelector(".empty").textContent === "No cluster is called so."`)
 }
 
 func pageKeys(b *browser, d *day) {

@@ -42,8 +42,34 @@ type ClusterInfo struct {
 	Load    wire.Load    `json:"load"`
 }
 
-// Clusters reads all clusters.
-func (s *Store) Clusters(ctx context.Context, now time.Time) (list []ClusterInfo, err error) {
+// Member is a cluster among many.
+type Member struct {
+	Name         string
+	Fresh        bool
+	Hits, Misses int64
+}
+
+// Members lists all clusters by name, without what costs to read.
+func (s *Store) Members(ctx context.Context, now int64) (list []Member, err error) {
+	err = s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var m Member
+			var made, ttl int64
+			err := scan(&m.Name, &made, &ttl, &m.Hits, &m.Misses)
+			m.Fresh = wire.Usable(made, ttl, now)
+			list = append(list, m)
+			return err
+		}, "select name, made, ttl, hits, misses from cluster order by name")
+	})
+	return list, err
+}
+
+// Clusters reads what is known of all clusters, or of those named.
+func (s *Store) Clusters(ctx context.Context, now time.Time, names ...string) (list []ClusterInfo, err error) {
+	text, err := jsonText(append([]string{}, names...))
+	if err != nil {
+		return nil, err
+	}
 	err = s.read(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var c ClusterInfo
@@ -62,7 +88,8 @@ func (s *Store) Clusters(ctx context.Context, now time.Time) (list []ClusterInfo
 			list = append(list, c)
 			return nil
 		}, `select name, seen, made, ttl, drained, hits, misses, launch_ms, site, queues, load,
-			(select count(*) from content where content.cluster = cluster.name) from cluster order by name`)
+			(select count(*) from content where content.cluster = cluster.name) from cluster
+			where $2 = 0 or name in (select t.value from {texts}) order by name`, text, len(names))
 	})
 	return list, err
 }

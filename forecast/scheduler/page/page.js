@@ -65,7 +65,13 @@
     $("#seen").textContent = +e.target.value ? "as of " + at.toISOString().slice(11, 16) : "now";
   });
   document.addEventListener("change", e => { if (e.target.id === "back") go(back(+e.target.value)); });
-  document.addEventListener("submit", e => e.preventDefault());
+  document.addEventListener("submit", e => {
+    e.preventDefault();
+    if (e.target.className !== "find") return;
+    const q = new URLSearchParams(location.search), v = $("#find").value.trim();
+    q.delete("page"); v ? q.set("find", v) : q.delete("find");
+    go("/?" + q);
+  });
 
   // Under the pointer, or chosen by keys.
   const clock = s => new Date(1000 * s).toISOString().slice(11, 16);
