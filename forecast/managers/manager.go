@@ -16,6 +16,7 @@ type Manager struct {
 	added     []int // places of jobs that joined the queue since the last look
 	out       Out
 	merged    []holder // work space of descriptions
+	spare     []holder // another, for merging
 	wake      int64
 	refreshed int64 // when it was last looked whether a refresh is due
 	shaped    bool  // systems or names may have come or gone since all neighbours were told

@@ -74,33 +74,34 @@ func (m *Manager) sendChange(now int64, n Neighbour) {
 func (m *Manager) merge() {
 	m.merged = m.merged[:0]
 	if m.system && m.drain == "" && m.free.CPUs > 0 {
-		m.mergeOne(&m.free, Here)
+		m.merged = append(m.merged, holder{amount: m.free, by: Here})
 	}
 	for i := range m.links {
-		if l := &m.links[i]; l.up {
-			for k := range l.rooms {
-				m.mergeOne(&l.rooms[k], Neighbour(i))
-			}
+		if l := &m.links[i]; l.up && len(l.rooms) > 0 {
+			m.mergeIn(l.rooms, Neighbour(i))
 		}
 	}
 }
 
-func (m *Manager) mergeOne(r *Resources, by Neighbour) {
-	at := len(m.merged)
-	for at > 0 {
-		c := compare(&m.merged[at-1].amount, r)
-		if c == 0 {
-			m.merged[at-1].more = true
-			return
+// mergeIn merges a neighbour's amounts into the table; both are in order.
+func (m *Manager) mergeIn(rooms Set, by Neighbour) {
+	old, table, i := m.merged, m.spare[:0], 0
+	for k := range rooms {
+		c := -1
+		for ; i < len(old); i++ {
+			if c = compare(&old[i].amount, &rooms[k]); c >= 0 {
+				break
+			}
+			table = append(table, old[i])
 		}
-		if c < 0 {
-			break
+		if c != 0 || i == len(old) {
+			table = append(table, holder{amount: rooms[k], by: by})
+			continue
 		}
-		at--
+		table = append(table, holder{amount: old[i].amount, by: old[i].by, more: true})
+		i++
 	}
-	m.merged = append(m.merged, holder{})
-	copy(m.merged[at+1:], m.merged[at:])
-	m.merged[at] = holder{amount: *r, by: by}
+	m.merged, m.spare = append(table, old[i:]...), old
 }
 
 // sameAsTold says whether the description for a neighbour is the one sent last.
