@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -22,9 +23,10 @@ import (
 
 // SQLite is a Store in one SQLite file.
 type SQLite struct {
-	db  *sql.DB
-	dir string
-	now func() time.Time
+	db   *sql.DB
+	dir  string
+	temp string // removed with all that is in it when a copy is closed
+	now  func() time.Time
 }
 
 var _ Store = (*SQLite)(nil)
@@ -111,7 +113,13 @@ func oneAtATime(dir string) (done func(), err error) {
 }
 
 // Close implements Store.
-func (s *SQLite) Close() error { return s.db.Close() }
+func (s *SQLite) Close() error {
+	err := s.db.Close()
+	if s.temp != "" {
+		err = errors.Join(err, os.RemoveAll(s.temp))
+	}
+	return err
+}
 
 // migrate brings an old file up to date; one of a newer program is refused.
 func (s *SQLite) migrate() error {

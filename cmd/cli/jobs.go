@@ -32,6 +32,16 @@ func openRecords(d *deps, c config) (*jobs.SQLite, error) {
 	return jobs.OpenStore(dir, d.env.Now)
 }
 
+// openRecordsCopy opens a copy of records that cannot be written, and says so.
+func openRecordsCopy(d *deps, c config, why error) (*jobs.SQLite, error) {
+	store, err := jobs.OpenCopy(stateDir(d, c), d.env.Now)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", why, err)
+	}
+	fmt.Fprintf(d.env.Err, "grid: %s: what is recorded is shown as it is, and nobody is asked\n", foreign.Message(why.Error()))
+	return store, nil
+}
+
 // openServices opens the services that are asked about resources. Without the
 // registry of tasks (nil) everything works.
 func openServices(d *deps, conf config, b *plugins.Registry, h *history.Registry, info []string) (broker.Services, error) {
@@ -114,7 +124,7 @@ func openJobs(ctx context.Context, d *deps, p planning, sel selection, n needs) 
 	if sel.asking != never {
 		warm(d) // a connection is likely to follow
 	}
-	n.records, n.learns = mustRecords, n.learns || sel.asks()
+	n.records, n.reads, n.learns = mustRecords, sel.reads, n.learns || sel.asks()
 	s, err := openSession(d, p, n)
 	if err != nil {
 		return nil, nil, err
@@ -137,7 +147,7 @@ func (s *session) selected(ctx context.Context, d *deps, sel selection) ([]*jobs
 	var stop func()
 	s.jobs.Progress, stop = showProgress(d)
 	s.ending = append(s.ending, stop)
-	if sel.asks() {
+	if sel.asks() && !s.copied {
 		if rs, err = refreshed(ctx, d, s, rs, sel); err != nil {
 			return nil, err
 		}

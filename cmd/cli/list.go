@@ -14,7 +14,7 @@ type listOptions struct {
 }
 
 func listCmd(d *deps) *cobra.Command {
-	var o listOptions
+	o := listOptions{sel: selection{reads: true}}
 	cmd := &cobra.Command{
 		Use:   "list [ID...]",
 		Short: "List the recorded jobs without asking anybody",

@@ -28,7 +28,7 @@ type logOptions struct {
 }
 
 func logCmd(d *deps) *cobra.Command {
-	var o logOptions
+	o := logOptions{sel: selection{reads: true}}
 	cmd := &cobra.Command{
 		Use:   "log ID...",
 		Short: "Show every action taken with a job, and its back-end's own log",

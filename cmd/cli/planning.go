@@ -52,6 +52,7 @@ type session struct {
 	backends *plugins.Registry
 	jobs     *jobs.Controller
 	history  *lateHistory
+	copied   bool     // the records are a copy that is thrown away
 	ending   []func() // what closing does besides
 }
 
@@ -69,6 +70,7 @@ func (s *session) close() {
 // needs are what a verb wants of a session beyond back-ends and policy.
 type needs struct {
 	records  records
+	reads    bool     // a copy of the records will do where these cannot be written
 	services bool     // to be asked about resources
 	learns   bool     // jobs may be seen to end: that is kept for later choices
 	scouts   scouting // jobs are sent
@@ -146,6 +148,11 @@ func newBroker(d *deps, conf config, p planning) (*broker.Broker, error) {
 func (s *session) fit(d *deps, info []string, n needs) error {
 	if n.records != noRecords {
 		store, err := openRecords(d, s.conf)
+		if err != nil && n.reads && jobs.Unwritable(err) {
+			if store, err = openRecordsCopy(d, s.conf, err); err == nil {
+				s.copied = true
+			}
+		}
 		switch {
 		case err == nil:
 			s.jobs.Store = store

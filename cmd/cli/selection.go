@@ -28,6 +28,7 @@ type selection struct {
 	yes    bool
 	sure   bool // the verb ends or removes jobs
 	asking asking
+	reads  bool     // the verb tells what is recorded, and changes nothing
 	ids    []string // the arguments
 	live   bool     // without any: all jobs that have not ended
 	verb   string

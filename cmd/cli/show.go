@@ -13,7 +13,7 @@ import (
 )
 
 func showCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always}
+	sel := selection{asking: always, reads: true}
 	cmd := &cobra.Command{
 		Use:   "show ID...",
 		Short: "Show all that is known of jobs: every attempt, times, what was used against what was asked for",

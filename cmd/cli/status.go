@@ -15,7 +15,7 @@ type statusOptions struct {
 }
 
 func statusCmd(d *deps) *cobra.Command {
-	o := statusOptions{sel: selection{asking: always, live: true}}
+	o := statusOptions{sel: selection{asking: always, live: true, reads: true}}
 	cmd := &cobra.Command{
 		Use:   "status [ID...]",
 		Short: "Ask the back-ends how jobs are",

@@ -26,7 +26,7 @@ type whyJob struct {
 }
 
 func whyCmd(d *deps) *cobra.Command {
-	sel := selection{asking: always}
+	sel := selection{asking: always, reads: true}
 	cmd := &cobra.Command{
 		Use:   "why ID...",
 		Short: "Say in a few sentences why jobs are where they are, and what to do",

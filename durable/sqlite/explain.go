@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -15,13 +16,16 @@ import (
 // write-ahead log, the log's index, and one to spare.
 const files = 4
 
-// Explain adds to SQLite's "unable to open database file", which tells no
-// more, what the system says when files are made beside the database at path:
-// too many open files, a read-only file system, a full disk. Other errors are
-// returned as they are.
+// page is what is written to see whether a disk is full, in bytes.
+const page = 64 << 10
+
+// Explain adds to SQLite's "unable to open database file" and "disk I/O error",
+// which tell no more, what the system says when files are made and written beside
+// the database at path: too many open files, a read-only file system, a full disk.
+// Other errors are returned as they are.
 func Explain(path string, err error) error {
 	e, ok := errors.AsType[*driver.Error](err)
-	if !ok || e.Code()&0xff != lib.SQLITE_CANTOPEN {
+	if !ok || e.Code()&0xff != lib.SQLITE_CANTOPEN && e.Code()&0xff != lib.SQLITE_IOERR {
 		return err
 	}
 	for range files {
@@ -31,6 +35,28 @@ func Explain(path string, err error) error {
 		}
 		defer os.Remove(f.Name())
 		defer f.Close()
+		if _, why := f.Write(make([]byte, page)); why != nil {
+			return fmt.Errorf("%w: %w", err, why)
+		}
 	}
 	return err
+}
+
+// Unwritable reports whether an error is that a database cannot be written where
+// it is: a read-only file system, a full disk, rights.
+func Unwritable(err error) bool {
+	for _, no := range []error{syscall.EROFS, syscall.ENOSPC, syscall.EDQUOT, syscall.EACCES, syscall.EPERM} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
+		return true
+	}
+	return e.Code() == lib.SQLITE_IOERR_SHMSIZE || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMOPEN
 }

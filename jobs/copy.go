@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"gridbroker/durable/sqlite"
+)
+
+// OpenCopy opens a copy of DIR/jobs.db that is thrown away when it is closed: what
+// is recorded can be read where nothing can be written, as on a full disk.
+func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
+	var failed error
+	for _, at := range []string{os.TempDir(), "/dev/shm"} {
+		discardKilled(at)
+		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", copies, os.Getpid()))
+		if err == nil {
+			if err = copyRecords(dir, temp); err == nil {
+				s, err := OpenStore(temp, now)
+				if err == nil {
+					s.temp = temp
+					return s, nil
+				}
+			}
+			os.RemoveAll(temp)
+		}
+		failed = cmp.Or(failed, err)
+	}
+	return nil, fmt.Errorf("a copy of the job records: %w", failed)
+}
+
+// copies begins the names of copies; the process that has it follows.
+const copies = "grid-records-"
+
+// discardKilled removes copies whose processes were killed.
+func discardKilled(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, copies+"*"))
+	for _, path := range left {
+		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), copies), "-")
+		pid, err := strconv.Atoi(text)
+		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			os.RemoveAll(path) // that of another user stays: no rights
+		}
+	}
+}
+
+// copyRecords copies the database and its write-ahead log.
+func copyRecords(from, to string) error {
+	for _, name := range []string{"jobs.db", "jobs.db-wal"} {
+		in, err := os.Open(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) && name != "jobs.db" {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		out, err := os.OpenFile(filepath.Join(to, name), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = io.Copy(out, in)
+			err = errors.Join(err, out.Close())
+		}
+		in.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unwritable reports whether an error of OpenStore is that nothing can be written,
+// while what is there may well be read.
+func Unwritable(err error) bool { return sqlite.Unwritable(err) }
