@@ -165,6 +165,10 @@ func (m *Machine) end(now int64, id int32) {
 	m.drop(id)
 	m.busy--
 	m.release(j.Queue)
+	if _, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
+		m.follow(m.gates.end, m.jobs[id].ID)
+		m.punctual()
+	}
 	m.policy.freed(m, now, j.start+j.limit, j.procs)
 	m.follow(m.gates.end, m.jobs[id].ID)
 }

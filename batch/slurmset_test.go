@@ -114,3 +114,23 @@ func TestSlurmNodes(t *testing.T) {
 		}
 	}
 }
+
+// A job that waited for one that ends is before the policy when that ends: it goes
+// ahead of those of greater number.
+func TestSlurmDependentFirst(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	jobs := []batch.Job{
+		{ID: "2", Procs: 4, Requested: time.Hour, Submitted: now, After: []batch.Dependency{{ID: "1", On: batch.OnEnd}}},
+		{ID: "3", Procs: 4, Requested: time.Hour, Submitted: now},
+	}
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}},
+		Jobs: append([]batch.Job{{ID: "1", Procs: 4, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: "n1", Procs: 4}}}}, jobs...)}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := story(now, jobs, out), "2 1h0m0s n1, 3 2h0m0s n1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -68,6 +68,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
+	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
 	place(state.Jobs, c.nodes)
 	return state
@@ -83,6 +84,28 @@ func arrayLimits(arrays [][]string) map[string]int {
 		}
 	}
 	return limits
+}
+
+// throttled finds the limit of arrays of which a single task is left, which squeue
+// prints without: where Slurm says that this task waits for the limit, as many run
+// as may.
+func throttled(jobs []batch.Job, rows [][]string) {
+	waits, running := map[string]bool{}, map[string]int{}
+	for _, f := range rows {
+		if array, _, ok := strings.Cut(f[0], "_"); ok && f[15] == "JobArrayTaskLimit" {
+			waits[array] = true
+		}
+	}
+	for _, j := range jobs {
+		if j.Array != "" && !j.Started.IsZero() {
+			running[j.Array]++
+		}
+	}
+	for i := range jobs {
+		if j := &jobs[i]; j.ArrayLimit == 0 && waits[j.Array] {
+			j.ArrayLimit = running[j.Array]
+		}
+	}
 }
 
 // onTasks makes of a dependency on an array one on each of its tasks.

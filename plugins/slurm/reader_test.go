@@ -167,3 +167,24 @@ func TestReservationFlags(t *testing.T) {
 		}
 	}
 }
+
+// The limit of an array of which one task is left is the number that run, where
+// Slurm says that it waits for that.
+func TestThrottled(t *testing.T) {
+	row := func(id, reason string) []string {
+		f := make([]string, len(queueColumns))
+		f[0], f[15] = id, reason
+		return f
+	}
+	for reason, want := range map[string]int{"JobArrayTaskLimit": 2, "Resources": 0} {
+		jobs := []batch.Job{
+			{ID: "9_3", Array: "9"}, {ID: "9_1", Array: "9", Started: time.Unix(1, 0)}, {ID: "9_2", Array: "9", Started: time.Unix(1, 0)}, {ID: "7"},
+		}
+		throttled(jobs, [][]string{row("9_3", reason), row("9_1", "None"), row("9_2", "None"), row("7", reason)})
+		for i, j := range jobs {
+			if j.ArrayLimit != want && i < 3 || i == 3 && j.ArrayLimit != 0 {
+				t.Errorf("%s: %s has limit %d", reason, j.ID, j.ArrayLimit)
+			}
+		}
+	}
+}
