@@ -227,13 +227,17 @@ func (m *memory) allowed(j *Job, key string, now int64) plan.Wish {
 	return w
 }
 
-// classesFor are the nodes that have the features and GPUs.
+// classesFor are the nodes that have the features, or one whose version is within a wish's bounds, and GPUs.
 func (m *memory) classesFor(j *Job) []uint64 {
 	set := make([]uint64, len(m.features)/64+1)
+	wishes := make([]jdl.EnvironmentWish, 0, len(j.Tags))
+	for _, tag := range j.Tags {
+		wishes = append(wishes, jdl.ParseEnvironmentWish(tag))
+	}
 	for i, class := range m.features {
 		ok := class.gpus >= j.GPUs
-		for _, tag := range j.Tags {
-			ok = ok && slices.ContainsFunc(class.features, func(f string) bool { return strings.EqualFold(f, tag) })
+		for _, wish := range wishes {
+			ok = ok && slices.ContainsFunc(class.features, wish.Meets)
 		}
 		if ok {
 			set[i/64] |= 1 << (i % 64)

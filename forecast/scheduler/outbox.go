@@ -206,13 +206,36 @@ func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.S
 		return 0
 	}
 	defer done()
+	for _, features := range featuresOf(j.Booking, site) {
+		job = job.InTags(features)
+	}
 	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: s.ahead(j, site),
-		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: j.Tags}}
+		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: job.Demand.RuntimeEnvironments}}
 	again := settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
 	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && s.now().Unix() < j.Booking.From+int64(s.conf.Grace/time.Second) {
 		r.Kind, again = 0, time.Second // until the agent has reserved the nodes, the site refuses
 	}
 	return again
+}
+
+// featuresOf gives first the features that all nodes of a booking have, then those of each: a wish for versions becomes the
+// highest one that all of them have, since a batch system that is asked for another one would choose other nodes.
+func featuresOf(p *Place, site *wire.Site) [][]string {
+	var lists [][]string
+	for _, part := range p.Parts {
+		at := slices.IndexFunc(site.Nodes, func(n wire.Node) bool { return n.Name == part.Node })
+		if at >= 0 {
+			lists = append(lists, site.Nodes[at].Features)
+		}
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	common := slices.Clone(lists[0])
+	for _, other := range lists[1:] {
+		common = slices.DeleteFunc(common, func(f string) bool { return !slices.Contains(other, f) })
+	}
+	return append([][]string{common}, lists...)
 }
 
 // queueFor is the partition of guests where the site has one.

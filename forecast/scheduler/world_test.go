@@ -82,6 +82,7 @@ type simSite struct {
 	skew   int64 // of its agent's clock
 	start  wire.Way
 	nodes  []simNode
+	tags   map[string][]string  // features of nodes
 	guests map[string]*simGuest // by request
 	runs   map[string]int       // ends by job: how often it ran to its end
 	live   map[string]int       // by job: how many of it run now
@@ -100,6 +101,7 @@ type simNode struct {
 }
 
 type simGuest struct {
+	tags                  []string
 	begin, deadline, wall int64
 	run                   int64
 	procs                 int
@@ -343,7 +345,7 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 func (s *simSite) site() *wire.Site {
 	site := &wire.Site{LRMS: "sim", Start: s.start}
 	for i := range s.nodes {
-		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true})
+		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true, Features: s.tags[fmt.Sprint("n", i)]})
 	}
 	return site
 }
@@ -368,7 +370,7 @@ func (s *simSite) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Pr
 			s.w.t.Errorf("request %s came twice", q.ID)
 		}
 		now, wall := s.w.now.Unix(), int64(q.Job.Demand.WallTime/time.Second)
-		g := &simGuest{state: plugins.Queued, native: "PENDING", wall: wall, procs: max(1, q.Job.Demand.Slots), run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
+		g := &simGuest{tags: q.Job.Demand.RuntimeEnvironments, state: plugins.Queued, native: "PENDING", wall: wall, procs: max(1, q.Job.Demand.Slots), run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
 		if q.Booking.Begin > 0 {
 			g.begin, g.deadline = now+int64(q.Booking.Begin/time.Second), now+int64(q.Booking.Deadline/time.Second)
 		}
