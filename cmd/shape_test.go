@@ -25,7 +25,7 @@ const (
 var grown = []string{
 	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm",
 	"../forecast/managers.Manager", "../forecast/scheduler.API", "../forecast/scheduler.Scheduler", "../forecast/scheduler.Store",
-	"../forecast/scheduler.handle", "../forecast/scheduler.work", "../forecast/scheduler/plan.index", "../plugins/wiki.Cluster",
+	"../forecast/scheduler.handle", "../forecast/scheduler.work", "../forecast/scheduler/plan.index",
 }
 
 // parsed reads every Go file of the program itself.

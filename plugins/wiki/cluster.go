@@ -18,10 +18,9 @@ type Cluster struct {
 	Keep time.Duration // ended jobs stay listed so long; 0: five minutes
 
 	mu    sync.Mutex
-	nodes []Node
+	farm  farm
 	jobs  []*simulated
 	index map[string]*simulated
-	used  map[string]int64
 	ends  time.Time // when the next job ends; zero: not known
 
 	journal *os.File // nil: nothing outlives the process
@@ -38,7 +37,7 @@ type simulated struct {
 
 // NewCluster makes a cluster of nodes without jobs.
 func NewCluster(nodes []Node, now func() time.Time) *Cluster {
-	return &Cluster{Now: now, nodes: slices.Clone(nodes), index: map[string]*simulated{}, used: map[string]int64{}}
+	return &Cluster{Now: now, farm: farm{slices.Clone(nodes), map[string]int64{}}, index: map[string]*simulated{}}
 }
 
 // Submit puts a job in the queue (or on its nodes, where it runs already) that
@@ -63,17 +62,10 @@ func (c *Cluster) submit(j Job, run time.Duration) error {
 	s := &simulated{Job: j, run: run}
 	if j.State == maui.JobRunning {
 		s.begun = time.Unix(j.Started, 0)
-		c.take(s, 1)
+		c.farm.take(s, 1)
 	}
 	c.jobs, c.index[j.ID], c.ends = append(c.jobs, s), s, time.Time{}
 	return nil
-}
-
-// take takes or gives back the processors of a job.
-func (c *Cluster) take(j *simulated, sign int64) {
-	for _, n := range j.TaskList {
-		c.used[n] += sign * max(1, j.TaskProcs)
-	}
 }
 
 // Nodes implements Manager.
@@ -81,18 +73,7 @@ func (c *Cluster) Nodes(context.Context) ([]Node, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tick()
-	now := c.Now()
-	list := slices.Clone(c.nodes)
-	for i := range list {
-		n := &list[i]
-		n.Updated, n.Free = now, max(0, n.Procs-c.used[n.Name])
-		if n.State == maui.NodeIdle && n.Free < n.Procs {
-			if n.State = maui.NodeRunning; n.Free == 0 {
-				n.State = maui.NodeBusy
-			}
-		}
-	}
-	return list, nil
+	return c.farm.list(c.Now()), nil
 }
 
 // Jobs implements Manager.
@@ -153,7 +134,7 @@ func sooner(a, b time.Time) time.Time {
 // end ends a job with a word.
 func (c *Cluster) end(j *simulated, word string, at time.Time) {
 	if j.State == maui.JobRunning {
-		c.take(j, -1)
+		c.farm.take(j, -1)
 	}
 	j.Word, j.Gone, j.Ended, j.Updated = word, true, at, c.Now()
 }
@@ -184,12 +165,12 @@ func (c *Cluster) start(id string, tasks []string) error {
 		return err
 	}
 	if len(tasks) == 0 {
-		tasks = c.anywhere(j)
+		tasks = c.farm.anywhere(j)
 	}
 	if int64(len(tasks)) < j.Tasks {
 		return &StatusError{CodeNoResources, fmt.Sprintf("%d tasks, job %s has %d", len(tasks), id, j.Tasks)}
 	}
-	if err := c.room(j, tasks); err != nil {
+	if err := c.farm.room(j, tasks); err != nil {
 		return err
 	}
 	if err := c.note(entry{Do: "start", ID: id, Tasks: tasks}); err != nil {
@@ -197,40 +178,8 @@ func (c *Cluster) start(id string, tasks []string) error {
 	}
 	now := c.Now()
 	j.State, j.begun, j.Started, j.TaskList, j.Updated = maui.JobRunning, now, now.Unix(), slices.Clone(tasks), now
-	c.take(j, 1)
+	c.farm.take(j, 1)
 	c.ends = time.Time{}
-	return nil
-}
-
-// anywhere finds nodes for a job that names none.
-func (c *Cluster) anywhere(j *simulated) (tasks []string) {
-	each := max(1, j.TaskProcs)
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		for free := n.Procs - c.used[n.Name]; n.State == maui.NodeIdle && free >= each && int64(len(tasks)) < j.Tasks; free -= each {
-			tasks = append(tasks, n.Name)
-		}
-	}
-	return tasks
-}
-
-// room checks that the nodes exist and have room.
-func (c *Cluster) room(j *simulated, tasks []string) error {
-	need := map[string]int64{}
-	for _, n := range tasks {
-		need[n] += max(1, j.TaskProcs)
-	}
-	for name, procs := range need {
-		i := slices.IndexFunc(c.nodes, func(n Node) bool { return n.Name == name })
-		switch {
-		case i < 0:
-			return &StatusError{CodeRefused, "no such node: " + name}
-		case c.nodes[i].State == maui.NodeDown || c.nodes[i].State == maui.NodeDraining:
-			return &StatusError{CodeRefused, "node " + name + " is " + nodeWords[c.nodes[i].State]}
-		case c.used[name]+procs > c.nodes[i].Procs:
-			return &StatusError{CodeNoResources, fmt.Sprintf("node %s has %d processors free", name, c.nodes[i].Procs-c.used[name])}
-		}
-	}
 	return nil
 }
 
@@ -268,7 +217,7 @@ func (c *Cluster) suspend(id string) error {
 	if err := c.note(entry{Do: "suspend", ID: id}); err != nil {
 		return err
 	}
-	c.take(j, -1)
+	c.farm.take(j, -1)
 	j.State, j.suspended, j.Updated = maui.JobSuspended, c.Now(), c.Now()
 	return nil
 }
@@ -285,13 +234,13 @@ func (c *Cluster) resume(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.room(j, j.TaskList); err != nil {
+	if err := c.farm.room(j, j.TaskList); err != nil {
 		return err
 	}
 	if err := c.note(entry{Do: "resume", ID: id}); err != nil {
 		return err
 	}
-	c.take(j, 1)
+	c.farm.take(j, 1)
 	j.away += c.Now().Sub(j.suspended)
 	j.State, j.Updated, c.ends = maui.JobRunning, c.Now(), time.Time{}
 	return nil
@@ -313,7 +262,7 @@ func (c *Cluster) requeue(id string) error {
 		return err
 	}
 	if j.State == maui.JobRunning {
-		c.take(j, -1)
+		c.farm.take(j, -1)
 	}
 	j.State, j.Started, j.TaskList, j.away, j.Updated = maui.JobIdle, 0, nil, 0, c.Now()
 	return nil

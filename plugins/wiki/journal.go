@@ -58,7 +58,7 @@ func (c *Cluster) Journal(path string) (jobs int, err error) {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	c.tick()
-	if err := c.compact(path, lines); err != nil {
+	if err := compact(path, lines, func(id string) bool { return c.index[id] != nil }); err != nil {
 		return 0, err
 	}
 	c.journal, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -116,10 +116,10 @@ func (c *Cluster) again(e entry) error {
 }
 
 // compact writes a journal anew, without the jobs that are forgotten.
-func (c *Cluster) compact(path string, lines []line) error {
+func compact(path string, lines []line, known func(id string) bool) error {
 	var out bytes.Buffer
 	for _, l := range lines {
-		if c.index[l.id] != nil {
+		if known(l.id) {
 			out.Write(l.text)
 		}
 	}
