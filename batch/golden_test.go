@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"gridbroker/batch"
 	"gridbroker/batch/swf"
+	"gridbroker/testdata/testbed"
 )
 
 // testdata is the directory of the large traces; the test is skipped where
@@ -140,28 +139,17 @@ func differ(t *testing.T, got, want []int64) {
 	}
 }
 
-// cpu is the CPU time this process has used, in seconds: on a busy machine a
-// fairer measure than the clock.
-func cpu(t testing.TB) float64 {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
-}
-
 func BenchmarkReplay(b *testing.B) {
 	dir := traces(b)
 	tasks, procs := load(b, filepath.Join(dir, "CTC-SP2-1996-3.1-cln.swf.gz"))
 	for _, policy := range batch.PolicyNames() {
 		b.Run("ctc/"+policy, func(b *testing.B) {
-			before := cpu(b)
+			before := testbed.Processor(b).Seconds()
 			for b.Loop() {
 				replay(b, tasks, procs, batch.Policy{Name: policy})
 			}
 			b.ReportMetric(float64(len(tasks)*b.N)/b.Elapsed().Seconds(), "jobs/s")
-			b.ReportMetric(float64(len(tasks)*b.N)/(cpu(b)-before), "jobs/cpu-s")
+			b.ReportMetric(float64(len(tasks)*b.N)/(testbed.Processor(b).Seconds()-before), "jobs/cpu-s")
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 
 	"gridbroker/credential"
+	"gridbroker/testdata/testbed"
 )
 
 // slapd is a real LDAP server of the test's own with the samples of both
@@ -78,7 +79,7 @@ func startSlapd(t *testing.T, limits string) slapd {
 		}
 	}
 	dir := t.TempDir()
-	s := slapd{plain: freeAddr(t), secure: freeAddr(t), cas: filepath.Join(dir, "cas"), empty: filepath.Join(dir, "empty")}
+	s := slapd{plain: testbed.FreeAddress(t), secure: testbed.FreeAddress(t), cas: filepath.Join(dir, "cas"), empty: filepath.Join(dir, "empty")}
 	makePKI(t, dir, s)
 	conf := filepath.Join(dir, "slapd.conf")
 	text := strings.NewReplacer("DIR", dir, "LIMITS", limits).Replace(slapdConf)
@@ -120,16 +121,6 @@ func load(t *testing.T, conf, suffix, schema, roots string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("slapadd: %v\n%s", err, out)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // makePKI makes the directories, a CA and a certificate for localhost (not for 127.0.0.1).

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 const resourceSample = `VERSION 230
@@ -148,11 +148,11 @@ func BenchmarkIterate(b *testing.B) {
 			if c.free {
 				jobs = jobs[1000:]
 			}
-			before, actions := cpu(b), 0
+			before, actions := testbed.Processor(b).Seconds(), 0
 			for b.Loop() {
 				actions = len(New(config).Iterate(1_000_000, nodes, jobs))
 			}
-			b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric((testbed.Processor(b).Seconds()-before)*1000/float64(b.N), "cpu-ms/op")
 			b.ReportMetric(float64(actions), "starts")
 		})
 	}
@@ -174,14 +174,4 @@ func busy(count, waiting int, widest int64) (nodes []Node, jobs []Job) {
 			Limit: 600 + int64(i*7919%80000), Queued: 900_000 + int64(i)})
 	}
 	return nodes, jobs
-}
-
-// cpu is the processor time of this process, in seconds.
-func cpu(t testing.TB) float64 {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

@@ -3,7 +3,6 @@ package htcondor_test
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,19 +154,8 @@ func TestCETokensRefused(t *testing.T) {
 func TestCEResources(t *testing.T) {
 	c := newCE(t)
 	b := c.backend(t, c.token(t, time.Hour, nil), nil)
-	u, err := url.Parse("condor://" + c.host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := b.Source(u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rs, err := src.Resources(t.Context())
-	if err != nil || len(rs) != 1 {
-		t.Fatalf("%v %v", rs, err)
-	}
-	r := &rs[0]
+	at := "condor://" + c.host
+	r := only(t, b, at)
 	if !r.Waiting.OK || !r.Running.OK || r.FreeSlots.OK || r.TotalSlots.OK || r.ImplVersion == "" || r.Endpoints[0].Interface != glue.InterfaceHTCondorCE {
 		t.Errorf("%+v", r)
 	}
@@ -179,7 +167,7 @@ func TestCEResources(t *testing.T) {
 	}
 	tagged.InputSandbox = append(tagged.InputSandbox, jdl.InputFile{Source: file, Name: "file"})
 	p := &pool{Backend: b}
-	hs, sts := p.run(t, u.String(), tagged)
+	hs, sts := p.run(t, at, tagged)
 	dir := t.TempDir()
 	f := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: hs[0], Dir: dir}}, nil)[0]
 	text, _ := os.ReadFile(filepath.Join(dir, "out"))

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gridbroker/batch/maui"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // serve starts a server before a cluster and returns a client of it.
@@ -387,15 +387,15 @@ func BenchmarkGetJobs(b *testing.B) {
 	ask := NewKey(42).Sign(time.Now(), "root", "CMD=GETJOBS ARG=0:ALL")
 	var answer []byte
 	b.Run("answer", func(b *testing.B) {
-		before := cpu(b)
+		before := testbed.Processor(b).Seconds()
 		for b.Loop() {
 			answer = s.Answer(context.Background(), nil, ask)
 		}
-		b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op")
+		b.ReportMetric((testbed.Processor(b).Seconds()-before)*1000/float64(b.N), "cpu-ms/op")
 	})
 	b.Run("read", func(b *testing.B) {
-		before := cpu(b)
-		defer func() { b.ReportMetric((cpu(b)-before)*1000/float64(b.N), "cpu-ms/op") }()
+		before := testbed.Processor(b).Seconds()
+		defer func() { b.ReportMetric((testbed.Processor(b).Seconds()-before)*1000/float64(b.N), "cpu-ms/op") }()
 		for b.Loop() {
 			body, err := ReadFrame(bytes.NewReader(answer), MaxReply)
 			if err != nil {
@@ -432,14 +432,4 @@ func BenchmarkStart(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "starts/s")
-}
-
-// cpu is the processor time of this process, in seconds.
-func cpu(t testing.TB) float64 {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

@@ -78,3 +78,14 @@ func Listen(t testing.TB, serve func(net.Conn)) string {
 	}()
 	return l.Addr().String()
 }
+
+// FreeAddress is a port of loopback, as host:port, where nothing listens yet.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

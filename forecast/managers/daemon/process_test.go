@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"gridbroker/forecast/managers"
+	"gridbroker/testdata/testbed"
 )
 
 // processConfig is what a manager process of the test gets on its standard input.
@@ -88,7 +89,7 @@ func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
 	}
 	f.client = Client(cfg)
 	for i := range parents {
-		c := processConfig{Listen: freeAddress(t), CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
+		c := processConfig{Listen: testbed.FreeAddress(t), CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
 		c.Name = "https://" + c.Listen
 		c.Cert, c.Key = ca.issue(t)
 		if cpus[i] > 0 {
@@ -105,16 +106,6 @@ func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
 		}
 	})
 	return f
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (f *forest) start(i int) {
@@ -353,7 +344,7 @@ func testBroker(t *testing.T, ca *authority, manager string) (*Broker, *record) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran, addr := &record{by: map[managers.ID][]string{}}, freeAddress(t)
+	ran, addr := &record{by: map[managers.ID][]string{}}, testbed.FreeAddress(t)
 	b := &Broker{Name: "https://" + addr, Manager: manager, Client: Client(cfg), Lease: 4 * time.Second}
 	b.Start = func(_ context.Context, j managers.Job, system string) error {
 		ran.mu.Lock()
