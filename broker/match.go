@@ -94,17 +94,26 @@ func allRows(n int) []int32 {
 
 // each asks a filter about every row that is left, and returns what passes.
 func (m *Match) each(f *Filter) []int32 {
-	left := make([]int32, 0, len(m.rows))
-	for _, row := range m.rows {
-		if f.Reject(m.Job, m.Resources[row]) == nil {
+	var left []int32
+	for i, row := range m.rows {
+		switch passes := f.Reject(m.Job, m.Resources[row]) == nil; {
+		case !passes && left == nil: // the first that does not
+			left = append(make([]int32, 0, len(m.rows)), m.rows[:i]...)
+		case passes && left != nil:
 			left = append(left, row)
 		}
+	}
+	if left == nil {
+		return m.rows
 	}
 	return left
 }
 
 // keep rejects the rows that the n-th filter has not let pass.
 func (m *Match) keep(n uint8, passed []int32) {
+	if len(passed) == len(m.rows) {
+		return
+	}
 	rest := passed
 	for _, row := range m.rows {
 		if len(rest) > 0 && rest[0] == row {
