@@ -58,7 +58,7 @@ func (v *View) WriteHTML(out io.Writer) error {
 		}
 	}
 	return page.Execute(out, map[string]any{
-		"View": v, "At": units(v.At), "Run": units(v.Job.Run), "Home": v.Managers[v.Job.Home].Name, "Width": width, "Height": height,
+		"View": v, "At": units(v.At), "Run": units(v.Job.Run), "Latency": units(v.Config.Latency), "Home": v.Managers[v.Job.Home].Name, "Width": width, "Height": height,
 		"Spots": spots, "Links": links, "Moves": v.moves(spots), "Steps": v.steps(), "Tables": v.tables(spots),
 	})
 }
