@@ -413,25 +413,20 @@ func (s *SQLite) records(ctx context.Context, where string, args ...any) ([]*Rec
 		return nil, err
 	}
 	defer rows.Close()
-	var out []*Record
-	var bad damage
+	var d decoding
+	defer d.work.Wait()
 	for rows.Next() {
 		var id string
 		var body row
 		if err := rows.Scan(&id, &body.body, &body.sum); err != nil {
 			return nil, err
 		}
-		r := &Record{}
-		if err := decode(body.body, body.sum, r); err != nil {
-			bad.add(id, err)
-			continue
-		}
-		out = append(out, r)
+		d.add(id, body)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	return out, bad.err()
+	return d.records()
 }
 
 // UnderWay implements Store.
