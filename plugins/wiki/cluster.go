@@ -24,6 +24,7 @@ type Cluster struct {
 	ends  time.Time // when the next job ends; zero: not known
 
 	journal *os.File // nil: nothing outlives the process
+	written int64    // bytes of it that hold
 }
 
 // simulated is a job of a Cluster.

@@ -114,22 +114,26 @@ func freeNow(nodes []Node, jobs []Job) map[string]int64 {
 }
 
 // places names a node for each task of a job, where it was placed or where
-// there is room, and takes it. The room is there unless a job was expected to
-// end that has not.
+// there is room, and takes it. Where the parts are not of whole tasks, the rest
+// goes to those of its nodes that have room. The room is there unless a job was
+// expected to end that has not.
 func places(j *Job, placed []batch.Placement, nodes []Node, free map[string]int64) (tasks []string, ok bool) {
 	if j == nil {
 		return nil, false
 	}
-	each, left := max(1, j.TaskProcs), j.Tasks
+	each, left, taken := max(1, j.TaskProcs), j.Tasks, map[string]int64{}
 	take := func(name string, most int64) {
-		n := min(left, most/each, max(0, free[name])/each)
+		n := min(left, most/each, max(0, free[name]-taken[name])/each)
 		for range n {
 			tasks = append(tasks, name)
 		}
-		left -= n
+		left, taken[name] = left-n, taken[name]+n*each
 	}
 	for _, p := range placed {
 		take(p.Node, int64(p.Procs))
+	}
+	for _, p := range placed {
+		take(p.Node, free[p.Node])
 	}
 	for i := 0; i < len(nodes) && len(placed) == 0 && left > 0; i++ {
 		take(nodes[i].Name, nodes[i].Procs)
@@ -137,8 +141,8 @@ func places(j *Job, placed []batch.Placement, nodes []Node, free map[string]int6
 	if left > 0 {
 		return nil, false
 	}
-	for _, name := range tasks {
-		free[name] -= each
+	for name, procs := range taken {
+		free[name] -= procs
 	}
 	return tasks, true
 }

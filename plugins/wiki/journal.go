@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"gridbroker/durable"
 )
 
 // entry is a line of a journal: what was done to a job, and when.
@@ -30,15 +32,19 @@ func (c *Cluster) note(e entry) error {
 	}
 	e.At = c.Now()
 	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = c.journal.Write(append(line, '\n'))
-	}
-	if err == nil {
-		err = c.journal.Sync()
-	}
 	if err != nil {
 		return &StatusError{CodeBackEnd, "the journal cannot be written"}
 	}
+	line = append(line, '\n')
+	_, err = c.journal.Write(line)
+	if err == nil {
+		err = c.journal.Sync()
+	}
+	if err != nil { // a part of the line would make all that follows unreadable
+		c.journal.Truncate(c.written)
+		return &StatusError{CodeBackEnd, "the journal cannot be written"}
+	}
+	c.written += int64(len(line))
 	return nil
 }
 
@@ -58,7 +64,7 @@ func (c *Cluster) Journal(path string) (jobs int, err error) {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	c.tick()
-	if err := compact(path, lines, func(id string) bool { return c.index[id] != nil }); err != nil {
+	if c.written, err = compact(path, lines, func(id string) bool { return c.index[id] != nil }); err != nil {
 		return 0, err
 	}
 	c.journal, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -115,23 +121,16 @@ func (c *Cluster) again(e entry) error {
 	return fmt.Errorf("%q: not an entry of this version", e.Do)
 }
 
-// compact writes a journal anew, without the jobs that are forgotten.
-func compact(path string, lines []line, known func(id string) bool) error {
+// compact writes a journal anew, without the jobs that are forgotten, and returns
+// its size.
+func compact(path string, lines []line, known func(id string) bool) (int64, error) {
 	var out bytes.Buffer
 	for _, l := range lines {
 		if known(l.id) {
 			out.Write(l.text)
 		}
 	}
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(out.Bytes())
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return int64(out.Len()), durable.WriteFile(path, out.Bytes())
 }
 
 // Close ends the journal.
