@@ -106,7 +106,7 @@ func TestForesee(t *testing.T) {
 			}
 			asked := sceneJob(rng, s, 99)
 			asked.ID, asked.Submitted = "asked", s.Now
-			about, no := out.AskAbout(func(*batch.Similar) []batch.Belief { return members }, asked)
+			about, no := out.AskAbout(func(*batch.Similar) []batch.Belief { return members }, asked, func() bool { return true })
 			list := out.Foresee(func(*batch.Similar) []batch.Belief { return members }, ids)
 			for n, b := range members {
 				alone := batch.Forecaster{Policy: p, Belief: b}

@@ -9,6 +9,7 @@ type Foreseen struct {
 	Limit int64   // seconds that the policy plans with
 	Run   int64   // seconds that the Forecaster's Beside believes; Limit where there is none
 	Waits []int64 // seconds, by belief
+	Ran   int     // of the beliefs, the first so many were gone by; the rest have no wait
 }
 
 // Members makes several beliefs of what similar jobs took.
@@ -31,11 +32,12 @@ func (f *Forecast) Foresee(members Members, ids []string) []Foreseen {
 			places = append(places, at)
 		}
 	}
-	return f.foresee(f.c, members, places)
+	return f.foresee(f.c, members, places, func() bool { return true })
 }
 
-// AskAbout is Ask under several beliefs.
-func (f *Forecast) AskAbout(members Members, j Job) (Foreseen, Refusal) {
+// AskAbout is Ask under several beliefs, one after the other: under the first in
+// any case, under the next as long as it is to go on.
+func (f *Forecast) AskAbout(members Members, j Job, goOn func() bool) (Foreseen, Refusal) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, id, done, why := f.enter(j)
@@ -43,7 +45,7 @@ func (f *Forecast) AskAbout(members Members, j Job) (Foreseen, Refusal) {
 	if why.Cause != "" {
 		return Foreseen{}, why
 	}
-	if list := f.foresee(c, members, []int32{id}); len(list) == 1 {
+	if list := f.foresee(c, members, []int32{id}, goOn); len(list) == 1 {
 		return list[0], Refusal{}
 	}
 	if _, why := f.await(c, id, 0); why.Cause != "" {
@@ -54,7 +56,7 @@ func (f *Forecast) AskAbout(members Members, j Job) (Foreseen, Refusal) {
 
 // foresee runs the schedule under each belief until the jobs at some places have
 // started.
-func (f *Forecast) foresee(c *cluster, members Members, places []int32) []Foreseen {
+func (f *Forecast) foresee(c *cluster, members Members, places []int32, goOn func() bool) []Foreseen {
 	beliefs := members(f.f.similar())
 	bySeq := make(map[int64]int, len(places))
 	var list []Foreseen
@@ -68,7 +70,12 @@ func (f *Forecast) foresee(c *cluster, members Members, places []int32) []Forese
 		list = append(list, Foreseen{Job: c.state.Jobs[j.ID], Limit: j.Limit, Run: f.f.similar().Run(&j.Task, 0), Waits: waits})
 	}
 	var run *forward
+	ran := 0
 	for n, b := range beliefs {
+		if n > 0 && !goOn() {
+			break
+		}
+		ran = n + 1
 		run = c.forward(b, run)
 		for left := len(list); left > 0; {
 			j, ok := run.next()
@@ -81,7 +88,10 @@ func (f *Forecast) foresee(c *cluster, members Members, places []int32) []Forese
 			}
 		}
 	}
-	return slices.DeleteFunc(list, func(f Foreseen) bool { return slices.Contains(f.Waits, never) })
+	for i := range list {
+		list[i].Ran = ran
+	}
+	return slices.DeleteFunc(list, func(f Foreseen) bool { return slices.Contains(f.Waits[:ran], never) })
 }
 
 // similar is what Beside has learned; what knows nothing where there is none.

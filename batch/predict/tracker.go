@@ -17,6 +17,10 @@ type Tracker struct {
 	model *Model
 	seen  int64           // Unix time of the last look; 0: there was none
 	just  map[string]bool // jobs that it showed to have started in that second
+
+	asking  sync.Mutex // held before mu
+	askedOf *batch.Forecast
+	asked   map[string]Outlook // what was worked out of that forecast, by job
 }
 
 // NewTracker has learned nothing.
@@ -166,28 +170,6 @@ func outlook(f *batch.Forecast, j *batch.Foreseen, waiting int) Outlook {
 
 // similar is the belief that doubts are run under.
 func similar(s *batch.Similar) []batch.Belief { return []batch.Belief{s} }
-
-// Ask says how long a job would wait that were submitted at the time of a
-// forecast, or why it would not start.
-func (t *Tracker) Ask(f *batch.Forecast, j batch.Job, doubts ...Doubt) (Distribution, batch.Refusal) {
-	asked, why := f.AskAbout(Members, j)
-	if why.Cause != "" {
-		return Distribution{}, why
-	}
-	o := outlook(f, &asked, len(f.Jobs)+1)
-	for _, d := range doubts {
-		other, err := f.Under(d.Policy)
-		if err != nil {
-			continue
-		}
-		if said, why := other.AskAbout(similar, j); why.Cause == "" {
-			o.Others = append(o.Others, Other{said.Waits[0], d.Chance})
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.model.Foretell(o), batch.Refusal{}
-}
 
 // Learned is the number of starts that it has learned from, Open that of the
 // promises whose outcome is still to come, and Drifts how often the world was

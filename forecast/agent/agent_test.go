@@ -289,7 +289,7 @@ func TestHandler(t *testing.T) {
 	if _, code := ask(`{"schema": "other"}`); code != http.StatusBadRequest {
 		t.Errorf("a question of another kind: %d", code)
 	}
-	for _, odd := range []string{`"procs": -8`, `"nodes": -1`, `"memory": -1`, `"wall_time": -1`, `"wall_time": 1e300`} {
+	for _, odd := range []string{`"procs": -8`, `"nodes": -1`, `"memory": -1`, `"wall_time": -1`, `"wall_time": 1e300`, `"user": "` + strings.Repeat("u", 300) + `"`} {
 		if _, code := ask(`{"schema": "grid.forecast/v1", "queues": ["all"], ` + odd + `}`); code != http.StatusBadRequest {
 			t.Errorf("%s: %d", odd, code)
 		}

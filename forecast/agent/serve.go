@@ -80,6 +80,10 @@ const (
 	maxQueues   = 200
 )
 
+// questionTime is how long a question is thought about, less what the run of the
+// schedule takes that is under way then.
+const questionTime = time.Second
+
 func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuestion))
 	if err != nil {
@@ -109,7 +113,8 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 
 // Answer says when a job would start in each queue, by the last look: the queue
 // replayed under several beliefs about run times, quantiles learned from how
-// local jobs started, and the slots that would serve, less what is booked.
+// local jobs started, and the slots that would serve, less what is booked. For as
+// many beliefs and queues as questionTime is enough for.
 func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 	answer := forecast.Answer{Schema: forecast.Schema}
 	told := a.foretold.Load()
@@ -125,10 +130,14 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 			names = append(names, queue.Name)
 		}
 	}
-	for _, name := range names {
-		j := batch.Job{ID: "asked", Queue: name, Procs: max(1, q.Procs), Nodes: q.Nodes, Memory: q.Memory, GPUs: q.GPUs, Features: q.Tags,
-			Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: f.At}
-		odds, no := a.odds.Ask(f, j, told.doubts...)
+	began := a.Now()
+	for i, name := range names {
+		share := questionTime * time.Duration(i+1) / time.Duration(len(names))
+		if i > 0 && a.Now().Sub(began) >= questionTime {
+			return answer, nil // nothing is known of the rest
+		}
+		j := asked(&q, name, f.At)
+		odds, no := a.odds.Ask(f, j, func() bool { return a.Now().Sub(began) < share }, told.doubts...)
 		if no.Cause == "" {
 			start := startOf(a, name, odds, looked)
 			bookedFuture(a, &start, state, j)
@@ -136,6 +145,14 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 		}
 	}
 	return answer, nil
+}
+
+// asked is the job of a question, submitted to a queue.
+func asked(q *forecast.Question, queue string, at time.Time) batch.Job {
+	return batch.Job{
+		ID: "asked", User: q.User, Group: q.Group, Account: q.Account, Queue: queue, Procs: max(1, q.Procs), Nodes: q.Nodes, Memory: q.Memory,
+		GPUs: q.GPUs, Features: q.Tags, Requested: time.Duration(q.WallTime * float64(time.Second)), Submitted: at,
+	}
 }
 
 // startOf is a distribution in the terms of the protocol.

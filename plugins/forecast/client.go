@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -59,8 +60,27 @@ func (c *Client) serviceOf(r *glue.Resource) string {
 	return ""
 }
 
+// userOf is who jobs would run as, where all of some resources are reached by a
+// login: the user that their URLs name; "" where they name none, or several.
+func userOf(rs []*glue.Resource) (user string) {
+	for i, r := range rs {
+		name := ""
+		for _, e := range r.Endpoints {
+			if u, err := url.Parse(e.URL); err == nil && u.User != nil && strings.HasSuffix(u.Scheme, "+ssh") {
+				name = u.User.Username()
+			}
+		}
+		if i > 0 && name != user {
+			return ""
+		}
+		user = name
+	}
+	return user
+}
+
 func (c *Client) one(ctx context.Context, u string, job *jdl.Job, rs []*glue.Resource) (map[string]rank.Forecast, error) {
 	q := question(job)
+	q.User = userOf(rs)
 	for _, r := range rs {
 		if !slices.Contains(q.Queues, r.Queue) {
 			q.Queues = append(q.Queues, r.Queue)

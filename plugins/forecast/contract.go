@@ -27,19 +27,29 @@ type Question struct {
 	GPUs     int      `json:"gpus,omitempty"`
 	Tags     []string `json:"tags,omitempty"` // runtime environments needed
 	VO       string   `json:"vo,omitempty"`
-	Queues   []string `json:"queues"` // LRMS queues; empty: every one the service knows
+	// User, Group and Account are the job's at the batch system, where the asker
+	// knows them: limits, priorities and reservations go by them.
+	User    string   `json:"user,omitempty"`
+	Group   string   `json:"group,omitempty"`
+	Account string   `json:"account,omitempty"`
+	Queues  []string `json:"queues"` // LRMS queues; empty: every one the service knows
 }
 
 // maxWallTime is the longest wall time that is asked about, in seconds: ten
 // years.
 const maxWallTime = 10 * 365 * 86400
 
+// maxName is the longest name of a user, group or account, in bytes.
+const maxName = 256
+
 // Check tells what a service need not try to answer: another schema, amounts
-// below zero, a wall time beyond ten years.
+// below zero, a wall time beyond ten years, endless names.
 func (q *Question) Check() error {
 	switch {
 	case q.Schema != Schema:
 		return errors.New("want a question of schema " + Schema)
+	case max(len(q.User), len(q.Group), len(q.Account)) > maxName:
+		return fmt.Errorf("user, group or account has more than %d bytes", maxName)
 	case q.Procs < 0 || q.Nodes < 0 || q.Memory < 0 || q.GPUs < 0:
 		return errors.New("procs, nodes, memory or gpus is below zero")
 	case !(q.WallTime >= 0 && q.WallTime <= maxWallTime):

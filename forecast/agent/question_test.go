@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/plugins/forecast"
+)
+
+// A question says whose job it is: of a reservation it is told who may use it.
+func TestQuestionsOfAUser(t *testing.T) {
+	b := newBench(t)
+	b.site.state.Reservations = []batch.Reservation{{
+		Name: "course", Nodes: []string{"n0", "n1", "n2", "n3"}, Users: []string{"alice"}, Groups: []string{"course"}, Accounts: []string{"lab"},
+		Start: b.now.Add(-time.Hour), End: b.now.Add(5 * time.Hour),
+	}}
+	a := b.agent()
+	if err := a.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []struct {
+		q    forecast.Question
+		want float64
+	}{
+		{forecast.Question{}, 5 * 3600}, {forecast.Question{User: "bob", Group: "b", Account: "a"}, 5 * 3600},
+		{forecast.Question{User: "alice"}, 0}, {forecast.Question{Group: "course"}, 0}, {forecast.Question{Account: "lab"}, 0},
+	} {
+		v.q.Schema, v.q.Procs, v.q.WallTime, v.q.Queues = forecast.Schema, 8, 600, []string{"all"}
+		answer, err := a.Answer(v.q)
+		if err != nil || len(answer.Starts) != 1 || answer.Starts[0].Median < v.want*0.9 || answer.Starts[0].Median > v.want*1.1 {
+			t.Errorf("%+v: %+v, %v; want a wait of %g s", v.q, answer.Starts, err, v.want)
+		}
+	}
+}
+
+// A question costs a second and a run of the schedule, however much it asks; the
+// same question again costs nothing.
+func TestQuestionsHaveABudget(t *testing.T) {
+	b := newBench(t)
+	b.site.state.Queues = nil
+	for i := range 50 {
+		b.site.state.Queues = append(b.site.state.Queues, batch.Queue{Name: fmt.Sprint("q", i)})
+	}
+	a := b.agent()
+	if err := a.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q := forecast.Question{Schema: forecast.Schema, Procs: 8, WallTime: 600}
+	if answer, err := a.Answer(q); err != nil || len(answer.Starts) != 50 {
+		t.Fatalf("while no time goes by: %d of 50 queues, %v", len(answer.Starts), err)
+	}
+	looks := 0
+	a.Now = func() time.Time {
+		looks++
+		return b.now.Add(time.Duration(looks) * 100 * time.Millisecond)
+	}
+	q.WallTime = 1200
+	answer, err := a.Answer(q)
+	if n := len(answer.Starts); err != nil || n < 1 || n > 10 || looks > 20 {
+		t.Errorf("where every look at the clock takes a tenth of a second: %d queues after %d looks, %v", n, looks, err)
+	}
+	q.WallTime, q.Queues, looks = 600, []string{"q7"}, 0
+	if answer, err := a.Answer(q); err != nil || len(answer.Starts) != 1 || looks > 1 {
+		t.Errorf("asked again: %d queues after %d looks, %v", len(answer.Starts), looks, err)
+	}
+}
