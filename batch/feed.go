@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -38,18 +39,31 @@ type feed struct {
 	offers  []Offer // by node and time
 	log     []SlotChange
 	from    int64 // the log begins after this version
+	current bool  // offers are of the present, up to the horizon
+	horizon time.Duration
+	run     *forward // the memory of the last run
 }
 
 // Slots lists the expected free time of the present up to the horizon, which is
 // to be the same in every call, and the version of the list. What has changed
-// since a version Changes says.
+// since a version Changes says. The schedule is worked out as far as the horizon
+// alone, and not at all where nothing has happened.
 func (l *Live) Slots(horizon time.Duration) ([]Offer, int64) {
-	l.feed.take(l.Snapshot().Slots(horizon), l.Now())
+	if l.fresh(); !l.feed.current || l.feed.horizon != horizon {
+		var out *Forecast
+		out, l.feed.run = l.f.before(l.c, l.c.now+int64(horizon/time.Second), l.feed.run)
+		l.feed.take(out.Slots(horizon), l.Now())
+		l.feed.current, l.feed.horizon = true, horizon
+	}
 	return slices.Clone(l.feed.offers), l.feed.version
 }
 
-// Earliest says when a job of each size would start if it were submitted now.
-func (l *Live) Earliest(sizes []Size) []time.Time { return l.Snapshot().Earliest(sizes) }
+// Earliest says when a job of each size would start if it were submitted now. It
+// costs a run of the schedule up to that start for each.
+func (l *Live) Earliest(sizes []Size) []time.Time {
+	l.fresh()
+	return (&Forecast{At: l.Now(), Cluster: l.c.state.Cluster, c: l.c, f: l.f}).Earliest(sizes)
+}
 
 // Changes lists what has become of the slots since a version; false: that is
 // too long ago, take the whole list.
@@ -62,29 +76,65 @@ func (l *Live) Changes(since int64) ([]SlotChange, bool) {
 	return slices.Clone(f.log[i:]), true
 }
 
-// take takes in a new list.
+// take takes in a new list. Nodes come in the order in which they came before as
+// long as it is known what they are; those of which nothing has changed cost a
+// comparison.
 func (f *feed) take(list []Slot, now time.Time) {
-	before := map[string][]Offer{}
-	for _, o := range f.offers {
-		before[o.Node] = append(before[o.Node], o)
-	}
+	old := f.offers
+	var before map[string][]Offer // made where the orders differ
 	var log []SlotChange
 	offers := make([]Offer, 0, len(list))
 	for len(list) > 0 {
-		name, n := list[0].Node, 0
-		for n < len(list) && list[n].Node == name {
-			n++
+		n := stretch(len(list), func(i int) bool { return list[i].Node == list[0].Node })
+		var was []Offer
+		switch {
+		case before == nil && len(old) > 0 && old[0].Node == list[0].Node:
+			k := stretch(len(old), func(i int) bool { return old[i].Node == old[0].Node })
+			was, old = old[:k], old[k:]
+		default:
+			if before == nil {
+				before = byNode(old)
+			}
+			was = before[list[0].Node]
+			delete(before, list[0].Node)
 		}
-		offers, log = f.match(list[:n], before[name], now, offers, log)
-		delete(before, name)
+		if unchanged(list[:n], was, now) {
+			offers = append(offers, was...)
+		} else {
+			offers, log = f.match(list[:n], slices.Clone(was), now, offers, log)
+		}
 		list = list[n:]
 	}
-	for _, gone := range before {
-		_, log = f.match(nil, gone, now, nil, log)
+	if before == nil {
+		before = byNode(old)
+	}
+	for _, node := range slices.Sorted(maps.Keys(before)) {
+		_, log = f.match(nil, before[node], now, nil, log)
 	}
 	if f.offers = offers; len(log) > 0 {
 		f.publish(log)
 	}
+}
+
+// stretch is how many of the first of a list are alike.
+func stretch(of int, alike func(i int) bool) (n int) {
+	for n < of && alike(n) {
+		n++
+	}
+	return n
+}
+
+func byNode(list []Offer) map[string][]Offer {
+	nodes := map[string][]Offer{}
+	for _, o := range list {
+		nodes[o.Node] = append(nodes[o.Node], o)
+	}
+	return nodes
+}
+
+// unchanged tells whether the slots of a node are those that were there before.
+func unchanged(list []Slot, was []Offer, now time.Time) bool {
+	return slices.EqualFunc(list, was, func(s Slot, o Offer) bool { return o.same(s, now) })
 }
 
 // match finds which slots of a node are those that were there before: the same,

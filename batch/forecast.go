@@ -71,6 +71,20 @@ func (f *Forecaster) Forecast(s State) (*Forecast, error) {
 	return f.forecast(c), nil
 }
 
+// before is a forecast of what starts before a time alone: what is expected later
+// is not in it.
+func (f *Forecaster) before(c *cluster, until int64, memory *forward) (*Forecast, *forward) {
+	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, c: c, f: f}
+	run := c.forward(f.belief(), memory)
+	for _, d := range run.ends {
+		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
+	}
+	for j, ok := run.next(); ok && j.start < until; j, ok = run.next() {
+		out.held = append(out.held, span{j.start, run.end(j, 0), *j})
+	}
+	return out, run
+}
+
 func (f *Forecaster) belief() Belief {
 	if f.Belief == nil {
 		return Estimate{}

@@ -163,7 +163,7 @@ func (l *Live) Advance(to time.Time) { l.advance(to, -1) }
 // advance moves the clock on; the job at the place ending is about to end and
 // does not outrun its limit.
 func (l *Live) advance(to time.Time, ending int32) {
-	l.snapped = false
+	l.snapped, l.feed.current = false, false
 	now := to.Unix()
 	if now <= l.c.now && ending < 0 {
 		return

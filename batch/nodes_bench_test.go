@@ -56,7 +56,7 @@ func bigState(running, waiting, nodes int) batch.State {
 }
 
 // BenchmarkNodes forecasts a queue of 10,000 on 1,000 nodes, and lets one event
-// happen and asks for the next 100 starts.
+// happen and asks for the next 100 starts, or the slots of six hours.
 func BenchmarkNodes(b *testing.B) {
 	for _, v := range []struct {
 		name   string
@@ -66,7 +66,8 @@ func BenchmarkNodes(b *testing.B) {
 		{"unlimited", batch.Policy{Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}}},
 	} {
 		b.Run(v.name+"/forecast", func(b *testing.B) { benchmarkNodes(b, v.policy) })
-		b.Run(v.name+"/event", func(b *testing.B) { benchmarkNodeEvents(b, v.policy) })
+		b.Run(v.name+"/event", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Starts(100) }) })
+		b.Run(v.name+"/slots", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Slots(6 * time.Hour) }) })
 	}
 }
 
@@ -92,20 +93,20 @@ func benchmarkNodes(b *testing.B, p batch.Policy) {
 	runtime.KeepAlive(out)
 }
 
-func benchmarkNodeEvents(b *testing.B, p batch.Policy) {
+func benchmarkNodeEvents(b *testing.B, p batch.Policy, ask func(*batch.Live)) {
 	s := bigState(benchRunning, benchWaiting, benchNodes)
 	f := batch.Forecaster{Policy: p}
 	live, err := f.Live(s)
 	if err != nil {
 		b.Fatal(err)
 	}
-	live.Starts(100)
+	ask(live)
 	before, i := testbed.Processor(b).Seconds(), 0
 	for b.Loop() { // a job that runs ends before its time
 		if err := live.End(fmt.Sprint(i%benchRunning), s.Now.Add(time.Duration(i)*time.Second)); err != nil {
 			b.Fatal(err)
 		}
-		live.Starts(100)
+		ask(live)
 		i++
 	}
 	b.ReportMetric((testbed.Processor(b).Seconds()-before)*1000/float64(b.N), "cpu-ms/op")

@@ -48,7 +48,7 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 		l.Advance(s.Now)
 		return d.Synced, nil
 	}
-	l.snapped = false
+	l.snapped, l.feed.current = false, false
 	clear(l.index)
 	for i := range s.Jobs {
 		l.index[s.Jobs[i].ID] = i
