@@ -181,6 +181,9 @@ func (s *sweep) byDay(end int64) int64 {
 // that may do. What the rooms were when a node was last looked at they have at
 // most.
 func (s *sweep) within(at, until int64) bool {
+	if !s.allDay(at, until) {
+		return false
+	}
 	s.at, s.sum = at, 0
 	clear(s.free)
 	s.candidates(func(node int32) {
@@ -206,6 +209,23 @@ func (s *sweep) within(at, until int64) bool {
 		}
 	}
 	return false
+}
+
+// allDay keeps, of the nodes that may do, those that have room for the part of the
+// job that is the same wherever in [from, to) it begins, and tells whether they
+// may be enough.
+func (s *sweep) allDay(from, to int64) bool {
+	if to >= from+s.j.limit {
+		return true
+	}
+	sum := int64(0)
+	s.candidates(func(node int32) {
+		gives := s.gives(s.p.nodes[node].room(to, from+s.j.limit, s.j.Need))
+		if sum += gives; gives == 0 {
+			s.p.calendar.open[node>>6] &^= 1 << (node & 63)
+		}
+	})
+	return sum >= s.want
 }
 
 // afresh looks once more at the nodes that have room, and tells whether there is

@@ -59,6 +59,10 @@ func (f *Forecast) Ask(j Job, run time.Duration) (Expected, Refusal) {
 	return f.await(c, id, run)
 }
 
+// Admitted tells whether a job may use what a reservation keeps from others: Slots
+// do not show that as free.
+func (f *Forecast) Admitted(j Job) bool { return f.c.access(&j) > 0 }
+
 // enter puts a job into the queue of a copy of the cluster; leave takes it out
 // of what the copy shares.
 func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refusal) {

@@ -140,7 +140,9 @@ func (a *Agent) Answer(q forecast.Question) (forecast.Answer, error) {
 		odds, no := a.odds.Ask(f, j, func() bool { return a.Now().Sub(began) < share }, told.doubts...)
 		if no.Cause == "" {
 			start := startOf(a, name, odds, looked)
-			bookedFuture(a, &start, state, j)
+			if !f.Admitted(j) {
+				bookedFuture(a, &start, state, j)
+			}
 			answer.Starts = append(answer.Starts, start)
 		}
 	}
