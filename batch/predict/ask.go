@@ -30,7 +30,7 @@ func (t *Tracker) ask(f *batch.Forecast, j batch.Job, goOn func() bool, doubts [
 	if t.askedOf != f || len(t.asked) >= mostAsked {
 		t.askedOf, t.asked = f, map[string]Outlook{}
 	}
-	key := fmt.Sprintf("%+v", j)
+	key := fmt.Sprintf("%+v %v", j, doubts)
 	if o, known := t.asked[key]; known {
 		return o, batch.Refusal{}
 	}
