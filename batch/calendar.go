@@ -190,7 +190,7 @@ func (s *sweep) within(at, until int64) bool {
 		s.free[node] = s.p.nodes[node].room(at, at+s.j.limit, s.j.Need)
 		s.sum += s.gives(s.free[node])
 	})
-	if s.sum >= s.want {
+	if s.sum >= s.want && s.holds() {
 		return true
 	}
 	here, _ := s.p.releases.find(entry{key: float64(at + 1), seq: -never})
@@ -236,7 +236,7 @@ func (s *sweep) afresh() bool {
 			s.renew(node)
 		}
 	})
-	return s.sum >= s.want
+	return s.sum >= s.want && s.holds()
 }
 
 // candidates visits the nodes that may do.
