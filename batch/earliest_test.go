@@ -80,7 +80,7 @@ func TestSlotsAreFree(t *testing.T) {
 				if i > 0 && slots[i-1].Node == x.Node && (slots[i-1].To.IsZero() || slots[i-1].To.After(x.From)) {
 					t.Fatalf("seed %d, %v: slots %+v and %+v overlap", seed, p, slots[i-1], x)
 				}
-				checkSlot(t, s, out, x)
+				checkSlot(t, s, p, out, x)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func TestForesee(t *testing.T) {
 	}
 }
 
-func checkSlot(t *testing.T, s batch.State, out *batch.Forecast, x batch.Slot) {
+func checkSlot(t *testing.T, s batch.State, policy batch.Policy, out *batch.Forecast, x batch.Slot) {
 	t.Helper()
 	var node batch.Node
 	for _, n := range s.Nodes {
@@ -159,7 +159,7 @@ func checkSlot(t *testing.T, s batch.State, out *batch.Forecast, x batch.Slot) {
 	}
 	for _, j := range s.Jobs {
 		for _, p := range j.Placed {
-			if p.Node == x.Node && j.Started.Add(j.Requested).After(x.From) {
+			if p.Node == x.Node && runsUntil(s, policy, j).After(x.From) {
 				cpus -= p.Procs
 			}
 		}
@@ -172,6 +172,17 @@ func checkSlot(t *testing.T, s batch.State, out *batch.Forecast, x batch.Slot) {
 			t.Fatalf("slot %+v lies in %+v", x, r)
 		}
 	}
+}
+
+// runsUntil is when a running job ends: under Slurm's rules with its reservation.
+func runsUntil(s batch.State, p batch.Policy, j batch.Job) time.Time {
+	end := j.Started.Add(j.Requested)
+	for _, r := range s.Reservations {
+		if p.Name == "slurm" && r.Name == j.Reservation && !r.Flex && r.End.Before(end) {
+			end = r.End
+		}
+	}
+	return end
 }
 
 // TestSync follows an engine by pictures alone, taken at random times: the model

@@ -84,11 +84,12 @@ func (c *cluster) cut(j *Job, limit int64) int64 {
 	if n == 0 || c.state.Reservations[n-1].Flex {
 		return limit
 	}
-	r, from := c.state.Reservations[n-1], c.now
+	r := c.state.Reservations[n-1]
+	from := max(r.Start.Unix(), c.now)
 	if !j.Started.IsZero() {
 		from = j.Started.Unix()
 	}
-	return max(1, min(limit, r.End.Unix()-max(r.Start.Unix(), from)))
+	return max(1, min(limit, r.End.Unix()-from))
 }
 
 // keep holds the reservations of named nodes. It comes before the running
