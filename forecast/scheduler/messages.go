@@ -114,12 +114,3 @@ func (h handle) take(ctx context.Context, limit int, kinds ...kind) ([]message, 
 	slices.SortFunc(list, func(a, b message) int { return cmp.Compare(a.id, b.id) })
 	return list, err
 }
-
-// textual writes numbers as texts, which both databases cast the same way.
-func textual(ids []int64) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = fmt.Sprint(id)
-	}
-	return list
-}

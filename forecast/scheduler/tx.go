@@ -91,16 +91,6 @@ func (h handle) flush(ctx context.Context) error {
 	return err
 }
 
-// each runs a statement over the elements of a JSON array, {each} in its text;
-// the array is its first argument.
-func (h handle) each(ctx context.Context, query string, list any, args ...any) (int64, error) {
-	text, err := jsonText(list)
-	if err != nil {
-		return 0, err
-	}
-	return h.exec(ctx, query, append([]any{text}, args...)...)
-}
-
 // tx runs f in a transaction that is committed where f has no error.
 func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	conn, tx, err := s.begin(ctx)
