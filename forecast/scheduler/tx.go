@@ -62,7 +62,8 @@ func (h handle) write(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// writeEach is a write over the elements of a JSON array: see each.
+// writeEach is a write over the elements of a JSON array, {each} in its text; the
+// array is its first argument.
 func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
 	text, err := jsonText(list)
 	if err != nil {
