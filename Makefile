@@ -26,7 +26,7 @@ test-long: ## a million jobs through a simulated grid with faults, kills at ever
 	GRID_LONG=1 $(GO) test -count=1 -timeout 4h -v -run Reference ./forecast/... ./readahead
 
 unit: ## every test that needs no server
-	$(GO) test -race -gcflags='modernc.org/...=-race=false' ./...
+	$(GO) test -race ./...
 
 release: ## archives, .deb and .rpm, licences, bills of materials and checksums in dist/: the same commit gives the same bytes
 	@testdata/release.sh dist

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -273,12 +274,14 @@ func termsTable(d *deps, policy string, j *broker.JobPlan, limit int) error {
 	return table(d, columns("RESOURCE", "TERM", "SOURCE", "RAW", ">SECONDS", ">UNCERTAINTY", ">WEIGHT", ">AGE", "NOTE"), rows)
 }
 
-// oddsText writes the quantiles of a wait nearest to 10, 50 and 90 %.
+// oddsText writes the quantiles of a wait nearest to 10, 50 and 90 %, each once.
 func oddsText(list []rank.Quantile) string {
 	var parts []string
 	for _, chance := range []float64{0.1, 0.5, 0.9} {
 		q := nearestQuantile(list, chance)
-		parts = append(parts, fmt.Sprintf("%.0f %% within %s", 100*q.Chance, span(q.Wait)))
+		if text := fmt.Sprintf("%.0f %% within %s", 100*q.Chance, span(q.Wait)); !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -37,12 +37,8 @@ fi
 # The tests stand on their own: whatever a grid user has in the environment.
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
 
-# The race detector watches our code and not the embedded database, C that was
-# made Go: that is most of what it would cost, and no data of ours.
-race=(-race -gcflags='modernc.org/...=-race=false')
-
 log=$(mktemp)
-go test "${race[@]}" -count=1 -timeout 30m -v ./... 2>&1 | tee "$log" |
+go test -race -count=1 -timeout 30m -v ./... 2>&1 | tee "$log" |
 	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
 code=${PIPESTATUS[0]}
 
@@ -72,7 +68,7 @@ if [ "$code" != 0 ]; then
 		grep -E -- '^ *--- FAIL' "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
-		GRID_ALONE=1 go test "${race[@]}" -count=1 -p 1 -timeout 20m -v "${failed[@]}" 2>&1 | tee -a "$log" |
+		GRID_ALONE=1 go test -race -count=1 -p 1 -timeout 20m -v "${failed[@]}" 2>&1 | tee -a "$log" |
 			grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)'
 		code=${PIPESTATUS[0]}
 	fi
