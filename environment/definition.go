@@ -37,6 +37,8 @@ type Definition struct {
 	Nested bool `toml:"nested" json:"nested,omitempty"`
 	// Open allows launchers that do not isolate, such as proot.
 	Open bool `toml:"open" json:"open,omitempty"`
+	// System makes the environment a machine of its own, with its image's kernel; nil: it runs under the node's.
+	System *System `toml:"system" json:"system,omitempty"`
 	// Limits bound one job.
 	Limits Limits `toml:"limits" json:"limits,omitzero"`
 	// Launchers is the order in which launchers are tried; empty: DefaultLaunchers.
@@ -169,6 +171,9 @@ func (d *Definition) checkRest() *valueError {
 		if err := checkVariable(name); err != nil {
 			return &valueError{"environment", err.Error()}
 		}
+	}
+	if err := d.checkSystem(); err != nil {
+		return err
 	}
 	if l := d.Limits; l.Processes < 0 || l.OpenFiles < 0 {
 		return &valueError{"limits", "a count is negative"}

@@ -97,8 +97,13 @@ func veil(argv []string) error {
 
 // stage runs one of the stages that our program has between a launcher and a job: "enter" or "veil PROGRAM ARG...".
 func stage(args []string, errs io.Writer) int {
-	if args[0] == "enter" {
+	switch args[0] {
+	case "enter":
 		return becomeJob()
+	case "machine":
+		return runMachine(errs)
+	case "guest":
+		return guest()
 	}
 	fmt.Fprintln(errs, "grid-launch:", veil(args[1:]))
 	return ExitNotDeployed

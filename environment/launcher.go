@@ -44,7 +44,9 @@ type process struct {
 
 	user   *jobUser // who the job is, where process 1 is somebody else
 	veiled bool     // the program is ours, and hides the node's control groups from the next
-	bundle *bundle  // what an OCI runtime reads; nil with others
+	bundle *bundle  // what an OCI runtime or a machine reads; nil with others
+
+	machine *machine // what the job is put into with a kernel of its own
 }
 
 // A jobUser is who a job is, where process 1 of its environment has to be somebody else.
@@ -56,7 +58,7 @@ type jobUser struct {
 // DefaultLaunchers is the order for definitions that name none.
 func DefaultLaunchers() []string { return []string{"bwrap", "namespaces", "crun", "runc"} }
 
-func launcherNames() []string { return append(DefaultLaunchers(), "proot") }
+func launcherNames() []string { return append(DefaultLaunchers(), "proot", "microvm") }
 
 func newLauncher(name, self string) Launcher {
 	switch name {
@@ -70,6 +72,8 @@ func newLauncher(name, self string) Launcher {
 		return runc(self)
 	case "proot":
 		return &proot{self}
+	case "microvm":
+		return &microvm{self}
 	}
 	return nil
 }
@@ -93,7 +97,10 @@ func (e *NoLauncherError) Error() string {
 func Launch(ctx context.Context, self string, job *Job, o RunOptions) (Outcome, error) {
 	d := job.Definition
 	names := d.Launchers
-	if len(names) == 0 {
+	switch {
+	case d.System != nil:
+		names = []string{"microvm"}
+	case len(names) == 0:
 		names = DefaultLaunchers()
 	}
 	failed := &NoLauncherError{Tag: d.Tag}

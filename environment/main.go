@@ -35,7 +35,7 @@ func Main(args []string, in, out, errs *os.File) int {
 	switch verb {
 	case "init":
 		return Init()
-	case "enter", "veil":
+	case "enter", "veil", "machine", "guest":
 		return stage(args[1:], errs)
 	case "run":
 		return runJob(args[2:], in, out, errs)

@@ -13,6 +13,11 @@ import (
 
 // attributes are the namespaces to start a process in; a launcher with a program of its own needs only a session.
 func (p *process) attributes() *syscall.SysProcAttr {
+	return p.attributesOf(jobUser{os.Geteuid(), os.Getegid()})
+}
+
+// attributesOf are those for a job of a user.
+func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 	if p.setup == nil && !p.veiled {
 		return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	}
@@ -23,7 +28,7 @@ func (p *process) attributes() *syscall.SysProcAttr {
 	if !p.veiled && !p.setup.Network {
 		flags |= unix.CLONE_NEWNET
 	}
-	uid, gid := os.Geteuid(), os.Getegid()
+	uid, gid := who.UID, who.GID
 	return &syscall.SysProcAttr{
 		Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags,
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}, // kept over exec until dropPrivileges

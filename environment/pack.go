@@ -17,6 +17,7 @@ import (
 type packer struct {
 	root *os.Root
 	w    *tar.Writer
+	want func(name string, info fs.FileInfo) bool
 	seen map[inode]string // names of files with several links
 }
 
@@ -24,12 +25,17 @@ type inode struct{ dev, ino uint64 }
 
 // writeTar writes what stands below dir, in the order of names, owned by root. Nothing is followed out of it.
 func writeTar(ctx context.Context, w io.Writer, dir string) error {
+	return writeSome(ctx, w, dir, func(string, fs.FileInfo) bool { return true })
+}
+
+// writeSome writes those entries below dir that are wanted.
+func writeSome(ctx context.Context, w io.Writer, dir string, want func(name string, info fs.FileInfo) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	p := &packer{root: root, w: tar.NewWriter(w), seen: map[inode]string{}}
+	p := &packer{root: root, want: want, w: tar.NewWriter(w), seen: map[inode]string{}}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -49,6 +55,9 @@ func (p *packer) entry(name string) error {
 	info, err := p.root.Lstat(name)
 	if err != nil {
 		return err
+	}
+	if !p.want(name, info) {
+		return nil
 	}
 	link := ""
 	switch info.Mode().Type() {

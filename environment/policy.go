@@ -34,15 +34,15 @@ func (e *PolicyError) Error() string {
 }
 
 // Check tells whether the site allows d. own says that the site wrote it; a user's definition may choose an image,
-// variables and limits, and never mounts, devices or launchers.
+// variables and limits, and never mounts, devices, launchers or a system.
 func (p *Policy) Check(d *Definition, own bool) error {
 	deny := func(format string, args ...any) error { return &PolicyError{d.Tag, fmt.Sprintf(format, args...)} }
 	if !own {
 		switch {
 		case !p.UserImages:
 			return deny("images of users")
-		case len(d.Mounts) > 0 || len(d.Devices) > 0 || len(d.Launchers) > 0 || d.Nested || d.Open:
-			return deny("users' definitions with mounts, devices, launchers, nested namespaces or open")
+		case len(d.Mounts) > 0 || len(d.Devices) > 0 || len(d.Launchers) > 0 || d.Nested || d.Open || d.System != nil:
+			return deny("users' definitions with mounts, devices, launchers, nested namespaces, open or a system")
 		}
 	}
 	if d.Network && !p.Network {

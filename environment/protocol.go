@@ -28,6 +28,8 @@ type task struct {
 	Nested bool     `json:"nested"`
 	Setup  *setup   `json:"setup,omitempty"`
 	User   *jobUser `json:"user,omitempty"` // who the job is; nil: who process 1 is
+
+	Machine *machine `json:"machine,omitempty"` // for the supervisor of a machine
 }
 
 func readTask(r *bufio.Reader) (*task, error) {

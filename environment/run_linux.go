@@ -44,6 +44,8 @@ type supervised struct {
 	control *os.File
 	status  *os.File
 	words   *os.File // what the launcher's own program said
+	gone    chan struct{}
+	linger  time.Duration // that it has to end by itself, after its control pipe has
 }
 
 func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
@@ -73,7 +75,10 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 	}
 	defer null.Close()
 	files := append([]*os.File{cmp.Or(o.Stdin, null), cmp.Or(o.Stdout, null), theirs[2], theirs[0], theirs[1], errs}, p.files...)
-	s = &supervised{control: ours[0], status: ours[1], words: ours[2]}
+	s = &supervised{control: ours[0], status: ours[1], words: ours[2], gone: make(chan struct{})}
+	if p.machine != nil {
+		s.linger = machineLinger
+	}
 	if s.pid, err = startClean(p, files, o.Signals); err != nil {
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func orNull(f *os.File) (*os.File, error) {
 func (s *supervised) send(p *process, job *Job) error {
 	t := task{
 		Argv: job.Argv, Env: variables(job), Dir: SandboxTarget, Limits: job.Definition.Limits,
-		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user,
+		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user, Machine: p.machine,
 	}
 	line, err := json.Marshal(t)
 	if err == nil {
@@ -172,6 +177,7 @@ func (s *supervised) reap() {
 	defer s.mu.Unlock()
 	syscall.Wait4(s.pid, nil, 0, nil)
 	s.reaped = true
+	close(s.gone)
 }
 
 // pass hands a signal on to the job.
@@ -194,6 +200,12 @@ func (s *supervised) end(grace time.Duration) {
 // kill ends the launcher; process 1 inside sees its control pipe end, and goes with all it started.
 func (s *supervised) kill() {
 	s.control.Close()
+	if s.linger > 0 {
+		select {
+		case <-s.gone:
+		case <-time.After(s.linger):
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.reaped {

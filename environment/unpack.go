@@ -42,6 +42,7 @@ const (
 type unpacker struct {
 	root   *os.Root
 	left   Budget
+	plain  bool                  // no layer of an image: names of whiteouts are files like others
 	folder map[string]folderMeta // modes and times, applied last
 	layer  map[string]bool       // what the present layer made; opaque whiteouts spare it
 
@@ -141,7 +142,7 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if base := path.Base(name); strings.HasPrefix(base, ".wh.") {
+	if base := path.Base(name); !u.plain && strings.HasPrefix(base, ".wh.") {
 		return u.whiteout(h.Name, dir, base)
 	}
 	return u.make(h, r, path.Join(dir, path.Base(name)))
