@@ -204,15 +204,17 @@ func (w *work) plan(ctx context.Context) error {
 	list := p.Plan(in.jobs, in.slots, &in.rules)
 	w.report.Planning = time.Since(began)
 	outlook := make(map[int32]bool, len(list))
+	var likely []foreseen
 	for _, b := range list {
 		place := in.place(b, w.now.Unix())
 		if b.Tentative {
 			outlook[b.Job] = true
-			w.outlook(in.of[b.Job], place)
+			likely = append(likely, foreseen{in.of[b.Job], place})
 		} else {
 			w.book(in.of[b.Job], place)
 		}
 	}
+	w.outlooks(likely)
 	w.explain(in, list)
 	passed := plan.Bypasses(in.jobs, list)
 	for i, j := range in.of {
@@ -246,17 +248,6 @@ func (w *work) pass(j *Job, by int32) {
 	before := j.Bypassed / step
 	if j.Bypassed += by; j.Bypassed/step != before {
 		w.change(j)
-	}
-}
-
-// outlook keeps where a job is likely to go. Small changes are not worth
-// writing.
-func (w *work) outlook(j *Job, p *Place) {
-	old := j.Outlook
-	if old == nil || old.Cluster != p.Cluster || max(old.From-p.From, p.From-old.From) > 60 {
-		j.Outlook = p
-		w.change(j)
-		w.report.Outlooks++
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"gridbroker/forecast/wire"
@@ -159,8 +160,9 @@ func (h handle) keepNodes(ctx context.Context, d *wire.Delta) error {
 // keepSlots changes the table of slots.
 func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 	if d.Full {
-		err = h.write(ctx, "delete from content where cluster = $1", d.Cluster)
-	} else if len(d.Drop) > 0 {
+		return h.fillSlots(ctx, d)
+	}
+	if len(d.Drop) > 0 {
 		ids := make([]string, len(d.Drop))
 		for i, id := range d.Drop {
 			ids[i] = fmt.Sprint(id)
@@ -179,6 +181,24 @@ func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 		on conflict (cluster, id) do update set node = excluded.node, cpus = excluded.cpus, gpus = excluded.gpus,
 		memory = excluded.memory, begins = excluded.begins, ends = excluded.ends, latest = excluded.latest,
 		chance = excluded.chance, hold = excluded.hold, priority = excluded.priority, task = excluded.task`, d.Put, d.Cluster)
+}
+
+// fillSlots puts a full set in the place of what the table has of a cluster.
+func (h handle) fillSlots(ctx context.Context, d *wire.Delta) error {
+	if err := h.write(ctx, "delete from content where cluster = $1", d.Cluster); err != nil || len(d.Put) == 0 {
+		return err
+	}
+	rows := make([][]any, len(d.Put))
+	for i := range d.Put {
+		v := &d.Put[i]
+		id := any(int64(v.ID)) // below 2^53
+		if h.d.driver == sqlite().driver {
+			id = strconv.FormatUint(v.ID, 10)
+		}
+		rows[i] = []any{d.Cluster, id, v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}
+	}
+	return h.fill(ctx, "content", []string{"cluster", "id", "node", "cpus", "gpus", "memory", "begins", "ends", "latest",
+		"chance", "hold", "priority", "task"}, rows)
 }
 
 // keepLocal changes the table of the site's own jobs.
@@ -208,7 +228,7 @@ func (h handle) slotsOf(ctx context.Context, cluster string) (*wire.Set, error) 
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Sscan(id, &v.ID); err != nil {
+		if v.ID, err = strconv.ParseUint(id, 10, 64); err != nil {
 			return err
 		}
 		set.Put(v)

@@ -6,7 +6,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gridbroker/jdl"
 	"gridbroker/plugins"
@@ -197,16 +200,37 @@ func (h handle) saveJobs(ctx context.Context, jobs []*Job) error {
 		from {each} where queue.id = t.value->>'id'`, rows)
 }
 
-// jobs reads jobs; where follows "select ... from queue".
+// jobs reads jobs; where follows "select ... from queue". Many are decoded on all
+// processors while the database goes on reading.
 func (h handle) jobs(ctx context.Context, where string, args ...any) (list []*Job, err error) {
+	const batch = 512
+	var decoding errgroup.Group
+	decoding.SetLimit(runtime.GOMAXPROCS(0))
+	bodies := make([][]byte, 0, batch)
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		j := &Job{}
 		var body []byte
 		if err := scan(&j.Seq, &body); err != nil {
 			return err
 		}
-		list = append(list, j)
-		return json.Unmarshal(body, j)
+		list, bodies = append(list, j), append(bodies, body)
+		if len(bodies) == batch {
+			jobs, texts := list[len(list)-batch:], bodies
+			decoding.Go(func() error { return decodeJobs(jobs, texts) })
+			bodies = make([][]byte, 0, batch)
+		}
+		return nil
 	}, "select seq, body from queue "+where, args...)
-	return list, err
+	last := decodeJobs(list[len(list)-len(bodies):], bodies)
+	return list, cmp.Or(err, decoding.Wait(), last)
+}
+
+// decodeJobs reads jobs out of what the table has of them.
+func decodeJobs(jobs []*Job, bodies [][]byte) error {
+	for i, j := range jobs {
+		if err := json.Unmarshal(bodies[i], j); err != nil {
+			return fmt.Errorf("job %d of the queue: %w", j.Seq, err)
+		}
+	}
+	return nil
 }

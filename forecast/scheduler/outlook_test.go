@@ -1,0 +1,61 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A cycle writes no more outlooks than its bound. Of those that have changed the
+// ones that no cycle has written yet are first, then the oldest: after some cycles
+// every job's is new.
+func TestOutlooksHaveTheirTurn(t *testing.T) {
+	const jobs = 2*maxOutlooks + maxOutlooks/2
+	queue := make([]*Job, jobs)
+	for i := range queue {
+		queue[i] = &Job{ID: fmt.Sprint("s", i), Seq: int64(i)}
+	}
+	cycle := func(now int64) int {
+		var list []foreseen
+		for _, j := range queue {
+			list = append(list, foreseen{j, &Place{Cluster: "c", From: 100 * now, Made: now}})
+		}
+		w := &work{changed: map[string]*Job{}}
+		w.outlooks(list)
+		if w.report.Outlooks != len(w.changed) {
+			t.Errorf("%d outlooks reported, %d written", w.report.Outlooks, len(w.changed))
+		}
+		return len(w.changed)
+	}
+	for now := int64(1); now <= 9; now++ {
+		if n := cycle(now); n != maxOutlooks {
+			t.Errorf("cycle %d wrote %d outlooks, want %d", now, n, maxOutlooks)
+		}
+		for _, j := range queue {
+			if made := j.Outlook.age(); now >= 3 && made <= now-3 {
+				t.Fatalf("in cycle %d the outlook of %s is of cycle %d", now, j.ID, made)
+			}
+		}
+	}
+}
+
+// What has moved by a minute or less is not written again.
+func TestOutlookThatHardlyMoved(t *testing.T) {
+	old := &Place{Cluster: "c", From: 1000, Made: 1}
+	for _, v := range []struct {
+		p     Place
+		write bool
+	}{
+		{Place{Cluster: "c", From: 1060}, false},
+		{Place{Cluster: "c", From: 940}, false},
+		{Place{Cluster: "c", From: 1061}, true},
+		{Place{Cluster: "c", From: 939}, true},
+		{Place{Cluster: "d", From: 1000}, true},
+	} {
+		j := &Job{ID: "s", Outlook: old}
+		w := &work{changed: map[string]*Job{}}
+		w.outlooks([]foreseen{{j, &v.p}})
+		if written := len(w.changed) == 1; written != v.write || (j.Outlook == &v.p) != v.write {
+			t.Errorf("%s at %d after %s at %d: written %v", v.p.Cluster, v.p.From, old.Cluster, old.From, written)
+		}
+	}
+}
