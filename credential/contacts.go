@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gridbroker/durable"
 )
 
 // Contacts remembers which authority spoke for a host at the first contact, as
@@ -38,7 +40,7 @@ func (c *Contacts) check(addr string, speakers []string) error {
 	}
 	file := c.file(addr)
 	text, err := readFileLimited(file, 64<<10)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // empty: whoever wrote it was killed, and had told nobody yet
 		return c.note(file, addr, speakers[0])
 	}
 	var was contact
@@ -72,7 +74,7 @@ func (c *Contacts) note(file, addr, authority string) error {
 		err = os.MkdirAll(c.Dir, 0o700)
 	}
 	if err == nil {
-		_ = os.WriteFile(file, text, 0o600)
+		_ = durable.WriteFile(file, text)
 	}
 	return nil
 }

@@ -33,6 +33,11 @@ func TestContacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	say("server.contact", "/CN=First")
+	if err := os.Truncate(c.file("ce.example.org:443"), 0); err != nil {
+		t.Fatal(err)
+	}
+	say("", "/CN=Third") // nothing was noted
+	say("server.changed", "/CN=First")
 	if err := os.Remove(c.file("ce.example.org:443")); err != nil {
 		t.Fatal(err)
 	}

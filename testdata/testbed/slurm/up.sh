@@ -178,7 +178,7 @@ Host gridlab
   GlobalKnownHostsFile /dev/null
 C
 
-for _ in $(seq 100); do
+for _ in $(seq 400); do
   s=$(timeout 3 sinfo -h -o %T 2>/dev/null || true)
   [ -n "$s" ] && ! grep -qE 'unk|down|inval|no_resp' <<<"$s" && { ok=1; break; }
   sleep .2
