@@ -124,6 +124,20 @@ func selects(t *testing.T, s Store) {
 			t.Errorf("%+v: %s %v, want %s", q, ids(got), err, want)
 		}
 	}
+	for want, q := range map[string]Query{
+		"1aaa 1bbb": {Limit: 2}, "1ccc 1bbb 1aaa": {Backwards: true}, "1ccc 1bbb": {Backwards: true, Limit: 2},
+		"1bbb": {Live: true, Backwards: true, Limit: 1}, "1aaa 1bbb 1ccc": {Limit: 9},
+	} {
+		got, err := s.Select(ctx, q)
+		if err != nil || ids(got) != want {
+			t.Errorf("%+v: %s %v, want %s", q, ids(got), err, want)
+		}
+	}
+	for want, q := range map[int]Query{3: {Limit: 1}, 2: {Live: true}, 1: {Since: lifeStart.Add(time.Minute), Backwards: true}, 0: {Parent: "1"}} {
+		if got, err := s.Count(ctx, q); err != nil || got != want {
+			t.Errorf("%+v: %d records %v, want %d", q, got, err, want)
+		}
+	}
 	for at, want := range map[time.Duration]string{0: "1aaa 1bbb", 2 * time.Hour: ""} {
 		if got, err := s.Select(ctx, Query{Loose: lifeStart.Add(at)}); err != nil || ids(got) != want {
 			t.Errorf("loose after %s: %s %v, want %s", at, ids(got), err, want)
@@ -178,6 +192,12 @@ func TestDamagedRecord(t *testing.T) {
 	damaged, ok := errors.AsType[*DamagedError](err)
 	if !ok || ids(left) != "1ccc" || strings.Join(damaged.IDs, " ") != "1aaa 1bbb" {
 		t.Fatalf("%s, %v", ids(left), err)
+	}
+	if got, err := s.Select(ctx, Query{Limit: 1}); ids(got) != "1ccc" || !errors.As(err, &damaged) || len(damaged.IDs) != 2 {
+		t.Errorf("the first that can be read: %s %v", ids(got), err)
+	}
+	if got, err := s.Select(ctx, Query{Limit: 1, Backwards: true}); ids(got) != "1ccc" || err != nil {
+		t.Errorf("the last, with damaged ones behind it: %s %v", ids(got), err)
 	}
 	errs, err := s.Update(ctx, rs, func(r *Record) (Change, error) { r.Host = "x"; return Change{}, nil })
 	if _, bad := errs[0].(*DamagedError); err != nil || !bad || errs[1] == nil || errs[2] != nil || rs[2].Host != "x" {

@@ -116,10 +116,26 @@ func (m *Memory) Log(_ context.Context, id string) ([]Entry, error) {
 
 // Select implements Store.
 func (m *Memory) Select(_ context.Context, q Query) ([]*Record, error) {
-	return m.where(func(r *Record) bool {
-		return (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (!q.Live || !r.Final()) &&
-			!r.Created.Before(q.Since) && (q.Parent == "" || q.Parent == r.Parent) && (q.Loose.IsZero() || r.loose().After(q.Loose))
-	})
+	rs, err := m.where(q.fits)
+	if q.Backwards {
+		slices.Reverse(rs)
+	}
+	if q.Limit > 0 {
+		rs = rs[:min(q.Limit, len(rs))]
+	}
+	return rs, err
+}
+
+// Count implements Store.
+func (m *Memory) Count(_ context.Context, q Query) (int, error) {
+	rs, err := m.where(q.fits)
+	return len(rs), err
+}
+
+// fits reports whether a record is one that the query asks for.
+func (q Query) fits(r *Record) bool {
+	return (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (!q.Live || !r.Final()) &&
+		!r.Created.Before(q.Since) && (q.Parent == "" || q.Parent == r.Parent) && (q.Loose.IsZero() || r.loose().After(q.Loose))
 }
 
 // where reads the records that fit, in the order of their ids.

@@ -368,6 +368,31 @@ func (s *SQLite) Log(ctx context.Context, id string) ([]Entry, error) {
 
 // Select implements Store.
 func (s *SQLite) Select(ctx context.Context, q Query) ([]*Record, error) {
+	where, args := q.where()
+	order := "id"
+	if q.Backwards {
+		order = "id DESC"
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY "+order, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if q.Limit > 0 {
+		return first(rows, q.Limit)
+	}
+	return allOf(rows)
+}
+
+// Count implements Store.
+func (s *SQLite) Count(ctx context.Context, q Query) (n int, err error) {
+	where, args := q.where()
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs WHERE "+where, args...).Scan(&n)
+	return n, err
+}
+
+// where is a query's condition in SQL.
+func (q Query) where() (string, []any) {
 	where, args := []string{"1"}, []any{}
 	if len(q.States) > 0 {
 		where = append(where, "state IN (?"+strings.Repeat(",?", len(q.States)-1)+")")
@@ -387,7 +412,7 @@ func (s *SQLite) Select(ctx context.Context, q Query) ([]*Record, error) {
 	if !q.Loose.IsZero() {
 		where, args = append(where, "loose > ? AND loose <> 0"), append(args, q.Loose.UnixMilli())
 	}
-	return s.records(ctx, strings.Join(where, " AND "), args...)
+	return strings.Join(where, " AND "), args
 }
 
 // Find implements Store.
@@ -413,6 +438,11 @@ func (s *SQLite) records(ctx context.Context, where string, args ...any) ([]*Rec
 		return nil, err
 	}
 	defer rows.Close()
+	return allOf(rows)
+}
+
+// allOf reads all records of an answer.
+func allOf(rows *sql.Rows) ([]*Record, error) {
 	var d decoding
 	defer d.work.Wait()
 	for rows.Next() {
@@ -427,6 +457,29 @@ func (s *SQLite) records(ctx context.Context, where string, args ...any) ([]*Rec
 		return nil, err
 	}
 	return d.records()
+}
+
+// first reads the first n records of an answer that can be read, and nothing behind them.
+func first(rows *sql.Rows, n int) ([]*Record, error) {
+	var out []*Record
+	var bad damage
+	for len(out) < n && rows.Next() {
+		var id string
+		var body row
+		if err := rows.Scan(&id, &body.body, &body.sum); err != nil {
+			return nil, err
+		}
+		r := &Record{}
+		if err := decode(body.body, body.sum, r); err != nil {
+			bad.add(id, err)
+			continue
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return out, bad.err()
 }
 
 // UnderWay implements Store.

@@ -28,9 +28,12 @@ type Store interface {
 	// Log returns the entries of a job, oldest first.
 	Log(ctx context.Context, id string) ([]Entry, error)
 	// Select returns jobs in the order of their ids, which is that of their
-	// submission. With records that cannot be read the others are returned,
-	// and a *DamagedError.
+	// submission, or the other way round. With records that cannot be read the
+	// others are returned, and a *DamagedError.
 	Select(ctx context.Context, q Query) ([]*Record, error)
+	// Count tells how many records a query finds, those that cannot be read
+	// among them; its Limit does not count.
+	Count(ctx context.Context, q Query) (int, error)
 	// Find returns the jobs with the given ids, in that order. An id may be
 	// cut to a beginning or an end that is its alone; the id of a collection
 	// means all its jobs. An id of none or of several is an *IDError.
@@ -67,6 +70,10 @@ type Query struct {
 	Parent string
 	Live   bool      // not final
 	Loose  time.Time // with an attempt that is looked up until later than that
+	// Limit is how many readable records are read at most; 0: all. What lies
+	// behind them is not looked at: a damaged one is not told of.
+	Limit     int
+	Backwards bool // the last ones first
 }
 
 // Entry is one line of the log of a job: an action of ours, or a change of

@@ -21,6 +21,7 @@ type jobView struct {
 	sort    string
 	limit   int
 	output  string
+	total   int // how many jobs there are where no more than the limit were read
 }
 
 func (v *jobView) register(cmd *cobra.Command) {
@@ -174,6 +175,12 @@ func (v *jobView) ordered(a *deps, rs []*jobs.Outcome) ([]*jobs.Outcome, error) 
 		rs = rs[:min(v.limit, len(rs))]
 	}
 	return rs, nil
+}
+
+// byID reports whether jobs are shown in the order of their ids, which is that
+// of the records, or backwards.
+func (v *jobView) byID() bool {
+	return v.sort == "" || strings.EqualFold(strings.TrimPrefix(v.sort, "-"), "id")
 }
 
 // check tells whether the flags mean something, before anything is asked.

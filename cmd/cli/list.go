@@ -38,5 +38,19 @@ func runList(ctx context.Context, d *deps, o listOptions) error {
 		return err
 	}
 	o.sel.all = o.sel.all || len(o.sel.ids) == 0 && !o.sel.given()
-	return withJobs(ctx, d, o.sel, func(_ *session, rs []*jobs.Outcome) error { return viewJobs(d, "list", rs, o.view) })
+	if o.view.limit > 0 && o.view.byID() && o.sel.stored() {
+		o.sel.first, o.sel.backwards = o.view.limit, o.view.sort != "" && o.view.sort[0] == '-'
+	}
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
+		if o.sel.first > 0 {
+			q, err := o.sel.query(d.env.Now())
+			if err != nil {
+				return usageError(err)
+			}
+			if o.view.total, err = s.jobs.Store.Count(ctx, q); err != nil {
+				return err
+			}
+		}
+		return viewJobs(d, "list", rs, o.view)
+	})
 }

@@ -32,6 +32,10 @@ type selection struct {
 	ids    []string // the arguments
 	live   bool     // without any: all jobs that have not ended
 	verb   string
+	// first is how many of the jobs are wanted, in the order of their ids or
+	// backwards; 0: all. Only where the records' own columns choose (stored).
+	first     int
+	backwards bool
 }
 
 // asking is when a verb asks the back-ends about the jobs before its own work.
@@ -132,19 +136,32 @@ func describedJobs(ctx context.Context, d *deps, store jobs.Store, sel selection
 	if !sel.given() && !live {
 		return nil, usageError(errors.New("name jobs by id, or say --all, --since, --state, --name, --at, --exit, --group or --where"))
 	}
-	wanted, err := parseStates(sel.states)
+	q, err := sel.query(d.env.Now())
 	if err != nil {
-		return nil, usageError(err)
-	}
-	q := jobs.Query{Live: !sel.given()}
-	if sel.asking == never {
-		q.States = wanted
-	}
-	if q.Since, err = parseSince(sel.since, d.env.Now()); err != nil {
 		return nil, usageError(err)
 	}
 	rs, err := store.Select(ctx, q)
 	return jobs.Outcomes(rs), sayDamaged(d, err)
+}
+
+// query is what the store is asked for, of which a chooser may keep a part.
+func (s *selection) query(now time.Time) (jobs.Query, error) {
+	q := jobs.Query{Live: !s.given(), Limit: s.first, Backwards: s.backwards}
+	wanted, err := parseStates(s.states)
+	if err != nil {
+		return q, err
+	}
+	if s.asking == never {
+		q.States = wanted
+	}
+	q.Since, err = parseSince(s.since, now)
+	return q, err
+}
+
+// stored reports whether the store itself can choose the jobs: nothing else is
+// known of them before they are read.
+func (s *selection) stored() bool {
+	return len(s.ids) == 0 && !s.asks() && s.name+s.site+s.exit+s.group+s.where == ""
 }
 
 // sayDamaged names records that cannot be read; the others go on.

@@ -67,8 +67,8 @@ func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 	if err := jobTable(d, rs, v); err != nil {
 		return err
 	}
-	if len(rs) < len(all) {
-		fmt.Fprintf(d.env.Err, "grid: %d of %d jobs\n", len(rs), len(all))
+	if total := max(v.total, len(all)); len(rs) < total {
+		fmt.Fprintf(d.env.Err, "grid: %d of %d jobs\n", len(rs), total)
 	}
 	return outcomeOf(d, all, jobErr)
 }

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"io"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
+	"strings"
 
 	"gridbroker/foreign"
 )
@@ -30,51 +27,60 @@ func columns(names ...string) []column {
 	return cols
 }
 
+// between stands between the columns of a table.
+const between = "  "
+
 // table prints aligned columns without lines, the same on a terminal (where
-// the headings are bold) and in a pipe.
+// the headings are bold) and in a pipe. A row may be shorter than the
+// headings; without rows the headings stand alone.
 func table(d *deps, cols []column, rows [][]string) error {
-	heads := make([]string, len(cols))
-	align := make(tw.Alignment, len(cols))
+	head := make([]string, len(cols))
 	for i, c := range cols {
-		heads[i], align[i] = cell(d, styled(d, bold, c.name)), tw.AlignLeft
-		if c.right {
-			align[i] = tw.AlignRight
+		head[i] = styled(d, bold, c.name)
+	}
+	lines := make([][]tableCell, 0, len(rows)+1)
+	widths := make([]int, len(cols))
+	for _, row := range append([][]string{head}, rows...) {
+		line := make([]tableCell, min(len(row), len(cols)))
+		for i := range line {
+			text := strings.TrimSpace(cell(d, row[i]))
+			line[i] = tableCell{text: text, width: displayed(text)}
+			widths[i] = max(widths[i], line[i].width)
 		}
+		lines = append(lines, line)
 	}
 	var out bytes.Buffer
-	t := tablewriter.NewTable(&out,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders: tw.BorderNone,
-			Settings: tw.Settings{
-				Separators: tw.Separators{BetweenColumns: tw.Off, BetweenRows: tw.Off, ShowHeader: tw.Off},
-				Lines:      tw.LinesNone,
-			},
-		})),
-		tablewriter.WithHeaderAutoFormat(tw.Off),
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}),
-		tablewriter.WithAlignment(align),
-	)
-	t.Header(heads)
-	safe := make([][]string, len(rows))
-	for i, row := range rows {
-		for _, text := range row {
-			safe[i] = append(safe[i], cell(d, text))
-		}
+	for _, line := range lines {
+		writeLine(&out, cols, widths, line)
 	}
-	if err := t.Bulk(safe); err != nil {
-		return err
-	}
-	if err := t.Render(); err != nil {
-		return err
-	}
-	text := make([]byte, 0, out.Len())
-	for line := range bytes.Lines(out.Bytes()) {
-		text = append(append(text, bytes.TrimRight(line, " \n")...), '\n')
-	}
-	_, err := rawOut(d).Write(text) // every cell was made safe
+	_, err := rawOut(d).Write(out.Bytes()) // every cell was made safe
 	return err
+}
+
+// tableCell is a cell as it is written, and how many columns of a terminal it takes.
+type tableCell struct {
+	text  string
+	width int
+}
+
+// writeLine writes a line of a table, without spaces at its end.
+func writeLine(out *bytes.Buffer, cols []column, widths []int, line []tableCell) {
+	blank := 0 // spaces that are due when more follows
+	for i, c := range line {
+		room := widths[i] - c.width
+		if cols[i].right {
+			blank, room = blank+room, 0
+		}
+		if c.text != "" {
+			for range blank {
+				out.WriteByte(' ')
+			}
+			out.WriteString(c.text)
+			blank = 0
+		}
+		blank += room + len(between)
+	}
+	out.WriteByte('\n')
 }
 
 // style is an ANSI select-graphic-rendition code (ECMA-48 section 8.3.117).
