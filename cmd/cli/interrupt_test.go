@@ -14,10 +14,11 @@ import (
 // second of a signal, whichever.
 func TestSignalsEndEverything(t *testing.T) {
 	dir := t.TempDir()
-	// Requirements that take minutes: an expression that runs into its bound is one of many.
+	// Requirements that take long to read and to judge: an expression that runs into its
+	// bound is one of many.
 	job := filepath.Join(dir, "slow.jdl")
 	slow := `regexp("(a*)*(a*)*(a*)*(a*)*b\\1\\2$", "` + strings.Repeat("a", 4000) + `")`
-	text := `Executable = "/bin/true"; Requirements = ` + slow + strings.Repeat(" || "+slow, 300) + `;`
+	text := `Executable = "/bin/true"; Requirements = ` + slow + strings.Repeat(" || "+slow, 3000) + `;`
 	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
