@@ -9,8 +9,9 @@ import (
 // room for jobs.
 type planner struct {
 	*cluster
-	sums  []moment // free processors of all nodes over time; made when asked for
-	found []opened // memory for idleNodes
+	sums  []moment  // free processors of all nodes over time; made when asked for
+	found []opened  // memory for idleNodes
+	steps stretches // memory for joined
 }
 
 // place puts a running job on its nodes until its limit; one past its limit is

@@ -33,8 +33,11 @@ type room struct {
 func (v *room) begin(k int64) {
 	v.free = v.n.have
 	v.free.slots = v.n.slots(v.j.Class)
+	if v.others = 0; k == 1 {
+		v.free.add(v.j.each, -1)
+		return
+	}
 	v.free.add(v.j.each.times(k), -1)
-	v.others = 0
 }
 
 // slots is how many tasks of a class a node may hold at once.
@@ -101,9 +104,9 @@ type stretches struct {
 	k      int64
 }
 
-// stretches begins at a time.
-func (r *planner) stretches(j *job, n *node, k, from int64) stretches {
-	s := stretches{room: room{r: r, j: j, n: n}, events: n.timeline(), asked: j.Tasks, k: k}
+// start begins at a time.
+func (s *stretches) start(r *planner, j *job, n *node, k, from int64) {
+	s.r, s.j, s.n, s.events, s.asked, s.k = r, j, n, n.timeline(), j.Tasks, k
 	s.begin(k)
 	for len(s.events) > 0 && s.events[0].at <= from {
 		s.apply(s.events[0])
@@ -112,7 +115,6 @@ func (r *planner) stretches(j *job, n *node, k, from int64) stretches {
 	if s.active = s.ok(); s.active {
 		s.now = stretch{from: from, tasks: k + s.more()}
 	}
-	return s
 }
 
 // next is the next stretch; false: there is none.
@@ -209,7 +211,8 @@ func (r *planner) room(j *job, n *node, at int64) int64 {
 // joined joins the stretches from a moment on until they last for the job's
 // limit: the least number of tasks and the length; 0: not long enough.
 func (r *planner) joined(j *job, n *node, k, at int64) (tasks, span int64) {
-	list := r.stretches(j, n, k, at)
+	list := &r.steps
+	list.start(r, j, n, k, at)
 	if !list.active {
 		return 0, 0
 	}
