@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // runInputs sorts what --in names into files and directories.
@@ -90,6 +91,7 @@ func packEntry(w *tar.Writer, name, rel string, e fs.DirEntry) error {
 		return err
 	}
 	h.Name, h.Uname, h.Gname, h.Uid, h.Gid = filepath.ToSlash(rel), "", "", 0, 0
+	h.ModTime = h.ModTime.Truncate(time.Second) // rounded up it may be in the future, and the job's tar would say so
 	if err := w.WriteHeader(h); err != nil || !info.Mode().IsRegular() {
 		return err
 	}
