@@ -16,7 +16,7 @@ import (
 func TestAgainstPCRE2(t *testing.T) {
 	program, err := exec.LookPath("pcre2test")
 	if err != nil {
-		t.Skip("pcre2test is not there (Debian's pcre2-utils)")
+		t.Skip("pcre2test is not installed (Debian's pcre2-utils)")
 	}
 	const patterns, texts = 6000, 4
 	g := patternMaker{rand.New(rand.NewPCG(3, 5)), 0}

@@ -17,7 +17,7 @@ import (
 // origin is asked for each once. Without a cache the address stays as it was.
 func TestJobsReadThroughTheCache(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl")
+		t.Skip("curl is not installed")
 	}
 	o := origin.Serve(t)
 	b := newBackend(t, local.Site{Name: "cached", Cache: o.Cache}, local.Site{Name: "bare"})

@@ -297,7 +297,7 @@ func TestJobsDoNotSeeTheCallersSecrets(t *testing.T) {
 // fails the job before it starts.
 func TestFilesByURL(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl")
+		t.Skip("curl is not installed")
 	}
 	l := newLab(t)
 	var sent string

@@ -18,7 +18,7 @@ import (
 func TestRealJobsReadThroughTheCache(t *testing.T) {
 	b, urls := testbed(t)
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl")
+		t.Skip("curl is not installed")
 	}
 	o := origin.Serve(t)
 	var reqs []plugins.Request

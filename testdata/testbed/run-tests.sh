@@ -11,17 +11,18 @@ cd "$top" || exit 1
 
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo -n -E)
-# tools installs the shells whose completion is tested, and strace, which makes
-# disks fail and records what was written; without them those tests are left out.
+# tools installs what tests use beside the servers: the shells whose completion
+# is tested, strace, which makes disks fail and records what was written, a
+# terminal, other programs to compare with, and the browser for the scheduler's
+# page. Without them those tests are left out.
 tools() {
-	command -v zsh >/dev/null && command -v fish >/dev/null && command -v strace >/dev/null && [ -e /usr/share/bash-completion/bash_completion ] && return
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends \
-		bash-completion zsh fish strace >/dev/null || true
-}
-# browser installs the one in which the scheduler's page is tested.
-browser() {
-	command -v chromium >/dev/null && return
-	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends chromium >/dev/null || true
+	local n missing=()
+	for n in zsh:zsh fish:fish strace:strace tmux:tmux curl:curl pcre2test:pcre2-utils skopeo:skopeo chromium:chromium; do
+		command -v "${n%%:*}" >/dev/null || missing+=("${n##*:}")
+	done
+	[ -e /usr/share/bash-completion/bash_completion ] || missing+=(bash-completion)
+	[ ${#missing[@]} = 0 ] || "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
+		--no-install-recommends "${missing[@]}" >/dev/null || true
 }
 stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 
@@ -29,7 +30,6 @@ if "${as_root[@]}" true 2>/dev/null; then
 	trap stop EXIT
 	"${as_root[@]}" "$here/testbed.sh" up
 	tools
-	browser
 else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
 fi
