@@ -11,6 +11,26 @@ action=${1:?usage: testbed.sh up|down}
 mkdir -p "$GRID_TESTBED_DIR"
 chmod 755 "$GRID_TESTBED_DIR"
 
+# reserve keeps the testbeds' fixed ports from being lent to an outgoing
+# connection, which would hinder a server that starts just then: where the
+# range of ephemeral ports covers them. down puts back what was there.
+reserved=/proc/sys/net/ipv4/ip_local_reserved_ports
+reserve() {
+	local kept=$GRID_TESTBED_DIR/reserved-ports
+	[ -w "$reserved" ] && [ "$(id -u)" = 0 ] || return 0
+	case $action in
+	up)
+		[ -e "$kept" ] || cat "$reserved" >"$kept"
+		{ tr '\n' , <"$kept" && echo 17800-17999,24100-24799,27800-28999,56432; } | sed 's/^,//' >"$reserved"
+		;;
+	down)
+		[ ! -e "$kept" ] || cat "$kept" >"$reserved"
+		rm -f "$kept"
+		;;
+	esac
+}
+reserve 2>/dev/null
+
 left_out() { # NAME REASON
 	printf '%s\n' "$2" >"$GRID_TESTBED_DIR/$1.left-out"
 	printf 'testbed %s: left out: %s\n' "$1" "$2" >&2
@@ -25,7 +45,8 @@ for script in "$here"/*/"$action".sh; do
 	fi
 	printf 'testbed %s: %s\n' "$name" "$action" >&2
 	log=$GRID_TESTBED_DIR/$name.$action.log
-	if ! timeout 900 "$script" >"$log" 2>&1; then
+	# A server that did not start has a second try: a port that was taken may be free again.
+	if ! timeout 900 "$script" >"$log" 2>&1 && sleep 3 && ! timeout 900 "$script" >>"$log" 2>&1; then
 		left_out "$name" "$(tail -n 3 "$log" | tr '\n' ' ')"
 	fi
 done
