@@ -22,11 +22,21 @@ func (p *nodePlan) begin(j *job, at int64) sweep {
 	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs)}
 	if j.Need.Nodes > 0 {
 		s.want, s.each = int64(j.Need.Nodes), j.each()
-		if j.compact {
-			s.each = 1
-		}
+	}
+	if j.compact {
+		s.each = j.rest(p.widest)
 	}
 	return s
+}
+
+// rest is what a compact job needs at least of each of its nodes, where the others
+// are all of the widest.
+func (j *job) rest(widest int32) int32 {
+	most := int64(j.most())
+	if most == 0 {
+		return 1
+	}
+	return int32(max(1, int64(j.procs)-(most-1)*int64(widest)))
 }
 
 // search returns the earliest start from at on, or a time of end or later.
