@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"testing"
 
 	"gridbroker/batch"
-	"gridbroker/batch/swf"
+	"gridbroker/batch/batchtest"
 	"gridbroker/testdata/testbed"
 )
 
@@ -26,27 +25,6 @@ func traces(t testing.TB) string {
 		t.Skip("GRID_TESTDATA does not name a directory with traces/")
 	}
 	return filepath.Join(dir, "traces")
-}
-
-// load reads and cleans a whole trace.
-func load(t testing.TB, path string) (tasks []batch.Task, procs int) {
-	t.Helper()
-	r, err := swf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	c := &swf.Cleaner{Source: r, Name: path}
-	for {
-		j, err := c.Next()
-		if err == io.EOF {
-			return tasks, c.Procs
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, batch.Task{ID: j.ID, Submit: j.Submit, Run: j.Run, Limit: j.Limit, Procs: j.Procs, User: j.User})
-	}
 }
 
 func stream(tasks []batch.Task) iter.Seq2[batch.Task, error] {
@@ -104,7 +82,7 @@ func TestGolden(t *testing.T) {
 	for _, trace := range []struct{ name, file string }{
 		{"nasa", "NASA-iPSC-1993-3.1-cln"}, {"kth", "KTH-SP2-1996-2.1-cln"}, {"sdscsp2", "SDSC-SP2-1998-4.2-cln"},
 	} {
-		tasks, procs := load(t, filepath.Join(dir, trace.file+".swf.gz"))
+		tasks, procs := batchtest.Load(t, filepath.Join(dir, trace.file+".swf.gz"))
 		for suffix, policy := range map[string]string{
 			"fcfs": "fcfs", "easy": "easy", "cons": "conservative", "sjbf": "easy-sjbf", "maui": "maui",
 		} {
@@ -141,7 +119,7 @@ func differ(t *testing.T, got, want []int64) {
 
 func BenchmarkReplay(b *testing.B) {
 	dir := traces(b)
-	tasks, procs := load(b, filepath.Join(dir, "CTC-SP2-1996-3.1-cln.swf.gz"))
+	tasks, procs := batchtest.Load(b, filepath.Join(dir, "CTC-SP2-1996-3.1-cln.swf.gz"))
 	for _, policy := range batch.PolicyNames() {
 		b.Run("ctc/"+policy, func(b *testing.B) {
 			before := testbed.Processor(b).Seconds()
@@ -179,7 +157,7 @@ func TestMauiTable(t *testing.T) {
 		{"BACKFILLPOLICY=GREEDY BACKFILLMETRIC=PROCSECONDS", [3][2]float64{{7220, 97.74}, {22456, 100.45}}},
 	}
 	for i, file := range []string{"KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln", "CTC-SP2-1996-3.1-cln"} {
-		tasks, procs := load(t, filepath.Join(dir, file+".swf.gz"))
+		tasks, procs := batchtest.Load(t, filepath.Join(dir, file+".swf.gz"))
 		for _, row := range rows {
 			if row.want[i] == [2]float64{} || testing.Short() && i > 0 {
 				continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gridbroker/batch"
+	"gridbroker/batch/batchtest"
 	"gridbroker/batch/swf"
 	"gridbroker/testdata/testbed"
 )
@@ -23,7 +24,7 @@ func generated(n, procs int, offered float64) iter.Seq2[batch.Task, error] {
 		l := &swf.Lublin{Procs: procs, Seed: 2, Load: load}
 		for range n {
 			j := l.Next()
-			if !yield(batch.Task{ID: j.ID, Submit: j.Submit, Run: j.Run, Limit: j.Limit, Procs: j.Procs, User: j.User}, nil) {
+			if !yield(batchtest.Task(j), nil) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gridbroker/batch"
+	"gridbroker/batch/batchtest"
 )
 
 // slow is a scheduler written to be obviously right: the plan is a list of
@@ -294,7 +295,7 @@ func overfull(t *testing.T, tasks []batch.Task, starts []int64, procs int) {
 
 // TestGenerated compares the policies on a generated trace of the repository.
 func TestGenerated(t *testing.T) {
-	tasks, procs := load(t, "../testdata/traces/lublin-64.swf")
+	tasks, procs := batchtest.Load(t, "../testdata/traces/lublin-64.swf")
 	for name, policy := range oracleCases() {
 		t.Run(name, func(t *testing.T) { compare(t, name, policy, tasks, procs) })
 	}

@@ -6,17 +6,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
-
 	"gridbroker/broker"
-	"gridbroker/durable"
 	"gridbroker/durable/sqlite"
 	"gridbroker/plugins"
 )
@@ -59,24 +55,17 @@ var migrations = []string{
 // commit is on disk when it returns: what was recorded before a request
 // survives the machine's crash, too. now dates the log.
 func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
-	}
 	path := filepath.Join(dir, "jobs.db")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
-	f.Close()
 	done, err := oneAtATime(dir)
 	if err != nil {
+		db.Close()
 		return nil, fmt.Errorf("job records: %w", err)
 	}
 	defer done()
-	db, err := sql.Open("sqlite", dataSource(path))
-	if err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
-	}
 	db.SetMaxOpenConns(4)
 	s := &SQLite{db: db, dir: dir, now: now}
 	if err := s.migrate(); err != nil {
@@ -84,12 +73,6 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 		return nil, fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
 	}
 	return s, nil
-}
-
-func dataSource(path string) string {
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"},
-	}.Encode()}).String()
 }
 
 // oneAtATime lets one process at a time open the file: the change to

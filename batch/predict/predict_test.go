@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,31 +13,10 @@ import (
 	"testing"
 
 	"gridbroker/batch"
-	"gridbroker/batch/swf"
+	"gridbroker/batch/batchtest"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
-
-// load reads and cleans a whole trace.
-func load(t testing.TB, path string) (tasks []batch.Task, procs int) {
-	t.Helper()
-	r, err := swf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	c := &swf.Cleaner{Source: r, Name: path}
-	for {
-		j, err := c.Next()
-		if err == io.EOF {
-			return tasks, c.Procs
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		tasks = append(tasks, batch.Task{ID: j.ID, Submit: j.Submit, Run: j.Run, Limit: j.Limit, Procs: j.Procs, User: j.User})
-	}
-}
 
 func evaluate(t testing.TB, tasks []batch.Task, procs int, policy string) Report {
 	t.Helper()
@@ -65,7 +43,7 @@ func evaluate(t testing.TB, tasks []batch.Task, procs int, policy string) Report
 // TestReport holds the whole report of a small trace against a golden file, and
 // that the calibrated quantiles are better than those from waits alone.
 func TestReport(t *testing.T) {
-	tasks, procs := load(t, "../../testdata/traces/lublin-64.swf")
+	tasks, procs := batchtest.Load(t, "../../testdata/traces/lublin-64.swf")
 	for _, policy := range []string{"easy", "conservative"} {
 		r := evaluate(t, tasks, procs, policy)
 		if r.Jobs != len(tasks)-len(tasks)/20 || r.Waiting == 0 {
@@ -126,7 +104,7 @@ func TestGoals(t *testing.T) {
 		{"KTH-SP2-1996-2.1-cln", 0.282}, {"SDSC-SP2-1998-4.2-cln", 0.262}, {"CTC-SP2-1996-3.1-cln", 0.300}, {"SDSC-DS-2004-2.1-cln", 0.300},
 	} {
 		t.Run(goal.file, func(t *testing.T) {
-			tasks, procs := load(t, filepath.Join(dir, "traces", goal.file+".swf.gz"))
+			tasks, procs := batchtest.Load(t, filepath.Join(dir, "traces", goal.file+".swf.gz"))
 			s := evaluate(t, tasks, procs, "easy").Scores[0]
 			t.Logf("loss %.4f of the mean wait, %.4f below, %.4f above", s.Share, s.Below, s.Above)
 			if s.Share > goal.most || s.Below < 0.09 || s.Below > 0.115 || s.Above < 0.09 || s.Above > 0.115 {

@@ -192,7 +192,7 @@ func (h handle) fillSlots(ctx context.Context, d *wire.Delta) error {
 	for i := range d.Put {
 		v := &d.Put[i]
 		id := any(int64(v.ID)) // below 2^53
-		if h.d.driver == sqlite().driver {
+		if h.d.driver == "sqlite" {
 			id = strconv.FormatUint(v.ID, 10)
 		}
 		rows[i] = []any{d.Cluster, id, v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing/fstest"
@@ -17,7 +15,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"gridbroker/durable/sqlite"
 )
 
 //go:embed schema/*.sql
@@ -30,7 +29,7 @@ type dialect struct {
 	words  *strings.Replacer
 }
 
-func postgres() dialect {
+func postgresDialect() dialect {
 	return dialect{"pgx", database.DialectPostgres, strings.NewReplacer(
 		"{u64}", "numeric(20)", "{real}", "double precision", "{bytes}", "bytea",
 		"{identity}", "bigint generated always as identity primary key",
@@ -40,7 +39,7 @@ func postgres() dialect {
 	)}
 }
 
-func sqlite() dialect {
+func sqliteDialect() dialect {
 	return dialect{"sqlite", database.DialectSQLite3, strings.NewReplacer(
 		"{u64}", "text", "{real}", "real", "{bytes}", "blob",
 		"{identity}", "integer primary key autoincrement",
@@ -67,26 +66,17 @@ type Store struct {
 // where it is missing. The schema must be there: see Migrate.
 func OpenStore(dsn string, seal *Seal) (*Store, error) {
 	s := &Store{dsn: dsn, seal: seal, commit: (*sql.Tx).Commit}
+	var err error
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-		s.d = sqlite()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, err
-		}
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		f.Close()
-		dsn = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-			"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, "_txlock": {"immediate"},
-		}.Encode()}).String()
+		s.d = sqliteDialect()
+		s.db, err = sqlite.Open(path, sqlite.Full, 20*time.Second)
 	} else if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		s.d = postgres()
+		s.d = postgresDialect()
+		s.db, err = sql.Open(s.d.driver, dsn)
 	} else {
 		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", dsn)
 	}
-	var err error
-	if s.db, err = sql.Open(s.d.driver, dsn); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	s.db.SetMaxOpenConns(connections)

@@ -5,14 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
-
-	"gridbroker/durable"
 	"gridbroker/durable/sqlite"
 	"gridbroker/plugins"
 )
@@ -76,21 +71,9 @@ const keep = 90 * 24 * time.Hour
 
 // Open opens or makes DIR/history.db, readable for its owner only.
 func Open(dir string, now func() time.Time) (*Registry, error) {
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("history: %w", err)
-	}
 	path := filepath.Join(dir, "history.db")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
-	}
-	f.Close()
-	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		// What is lost in a crash of the machine is some experience: no
-		// commit waits for the disk.
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)"}, "_txlock": {"immediate"},
-	}.Encode()}).String()
-	db, err := sql.Open("sqlite", dsn)
+	// What is lost in a crash of the machine is some experience: no commit waits for the disk.
+	db, err := sqlite.Open(path, sqlite.Normal, 10*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}

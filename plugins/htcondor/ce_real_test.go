@@ -155,7 +155,7 @@ func TestCEResources(t *testing.T) {
 	c := newCE(t)
 	b := c.backend(t, c.token(t, time.Hour, nil), nil)
 	at := "condor://" + c.host
-	r := only(t, b, at)
+	r := plugintest.Only(t, b, at)
 	if !r.Waiting.OK || !r.Running.OK || r.FreeSlots.OK || r.TotalSlots.OK || r.ImplVersion == "" || r.Endpoints[0].Interface != glue.InterfaceHTCondorCE {
 		t.Errorf("%+v", r)
 	}

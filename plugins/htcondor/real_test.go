@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,29 +188,11 @@ func TestRealEnds(t *testing.T) {
 	}
 }
 
-// only is the one resource that a URL shows.
-func only(t *testing.T, b *htcondor.Backend, raw string) *glue.Resource {
-	t.Helper()
-	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := b.Source(u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rs, err := src.Resources(t.Context())
-	if err != nil || len(rs) != 1 {
-		t.Fatalf("%v %v", rs, err)
-	}
-	return &rs[0]
-}
-
 // The pool describes itself, START is judged for the job at hand, and what can
 // never run is refused instead of waiting for ever.
 func TestRealResources(t *testing.T) {
 	p := newPool(t)
-	r := only(t, p.Backend, p.urls["ssh"])
+	r := plugintest.Only(t, p.Backend, p.urls["ssh"])
 	if r.Queue != "Debian13/X86_64" || r.TotalSlots != glue.Some[int64](16) || r.MaxMemory != glue.Some[int64](16000) || r.GPUs != glue.Some[int64](2) ||
 		r.Site != "TESTBED" || !slices.Contains(r.RuntimeEnvironments, "VEE-Debian13") || r.OSName != "Debian" || r.OSVersion != "13" {
 		t.Errorf("%+v", r)

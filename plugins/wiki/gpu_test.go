@@ -3,7 +3,6 @@ package wiki
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/batch/maui"
 	"gridbroker/glue"
+	"gridbroker/plugins/plugintest"
 )
 
 // TestGPUsAndSpeed: GPUs and SPEED come through the wire, to the engine and into
@@ -26,19 +26,7 @@ func TestGPUsAndSpeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, raw := opened(t, c, "42")
-	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := b.Source(u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rs, err := src.Resources(t.Context())
-	if err != nil || len(rs) != 1 {
-		t.Fatal(rs, err)
-	}
-	if r := rs[0]; r.GPUs != glue.Some[int64](2) || r.Benchmarks["hep-spec06"] != 15 {
+	if r := plugintest.Only(t, b, raw); r.GPUs != glue.Some[int64](2) || r.Benchmarks["hep-spec06"] != 15 {
 		t.Errorf("published: %v GPUs, %v", r.GPUs, r.Benchmarks)
 	}
 	s, _ := b.site(raw)

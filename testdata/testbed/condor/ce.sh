@@ -29,51 +29,24 @@ mkdir -p "$certs"; cp "$pki/ca.pem" "$certs/$(openssl x509 -hash -noout -in "$pk
 
 cat >"$tree/etc/condor-ce.conf" <<C
 $paths
+$(daemons "$dir" "$ce_port")
 NETWORK_HOSTNAME = $ce_name
 DEFAULT_DOMAIN_NAME = condor.test
 UID_DOMAIN = testbed
 TRUST_DOMAIN = $ce_name
-LOCAL_DIR = $dir
-LOG = $dir/log
-SPOOL = $dir/spool
-EXECUTE = $dir/execute
-LOCK = $dir/lock
-RUN = $dir/run
 COLLECTOR_HOST = $ce_name:$ce_port
 COLLECTOR_NAME = $ce_name
 DAEMON_LIST = MASTER, COLLECTOR, SCHEDD, JOB_ROUTER
 JOB_ROUTER = /usr/libexec/condor/condor_job_router
 SCHEDD_NAME = $ce_name
 MASTER_NAME = $ce_name
-USE_SHARED_PORT = True
-SHARED_PORT_PORT = $ce_port
-SCHEDD_SUPER_ADDRESS_FILE =
-COLLECTOR_SUPER_ADDRESS_FILE =
-IN_LOWPORT = $((ce_port + 1))
-IN_HIGHPORT = $((ce_port + 8))
-DAEMON_SOCKET_DIR = $dir/run/sock
-FILESYSTEM_DOMAIN = testbed
-TRUST_UID_DOMAIN = True
-SEC_DEFAULT_AUTHENTICATION = REQUIRED
-SEC_DEFAULT_ENCRYPTION = OPTIONAL
-SEC_DEFAULT_INTEGRITY = REQUIRED
 SEC_DEFAULT_AUTHENTICATION_METHODS = FS, SCITOKENS
 SEC_CLIENT_AUTHENTICATION_METHODS = FS
-SEC_TOKEN_SYSTEM_DIRECTORY = $dir/tokens.d
-SEC_PASSWORD_DIRECTORY = $dir/passwords.d
 SEC_SCITOKENS_CACHE = $dir/run/cache
 SCITOKENS_SERVER_AUDIENCE = $ce_name:$ce_port
 AUTH_SSL_SERVER_CERTFILE = $dir/pki/host.pem
 AUTH_SSL_SERVER_KEYFILE = $dir/pki/host.key
 CERTIFICATE_MAPFILE = /etc/condor-ce.map
-ALLOW_READ = *@testbed
-ALLOW_WRITE = *@testbed
-ALLOW_DAEMON = condor@testbed, root@testbed
-ALLOW_NEGOTIATOR = condor@testbed, root@testbed
-ALLOW_ADMINISTRATOR = condor@testbed, root@testbed
-ALLOW_ADVERTISE_MASTER = condor@testbed, root@testbed
-ALLOW_ADVERTISE_SCHEDD = condor@testbed, root@testbed
-ALLOW_CLIENT = *
 UPDATE_INTERVAL = 15
 QUEUE_SUPER_USERS = root, condor
 QUEUE_SUPER_USER_MAY_IMPERSONATE = .*

@@ -67,3 +67,38 @@ REQUIRE_LOCAL_CONFIG_FILE = false
 NETWORK_INTERFACE = 127.0.0.1
 BIND_ALL_INTERFACES = False
 ENABLE_IPV6 = False"
+
+# daemons is what the pool and the CE both say of themselves: the directory where all lies,
+# and the first of the ports.
+daemons() { # DIRECTORY PORT
+  cat <<C
+LOCAL_DIR = $1
+LOG = $1/log
+SPOOL = $1/spool
+EXECUTE = $1/execute
+LOCK = $1/lock
+RUN = $1/run
+USE_SHARED_PORT = True
+SHARED_PORT_PORT = $2
+SCHEDD_SUPER_ADDRESS_FILE =
+COLLECTOR_SUPER_ADDRESS_FILE =
+IN_LOWPORT = $(($2 + 1))
+IN_HIGHPORT = $(($2 + 8))
+DAEMON_SOCKET_DIR = $1/run/sock
+FILESYSTEM_DOMAIN = testbed
+TRUST_UID_DOMAIN = True
+SEC_DEFAULT_AUTHENTICATION = REQUIRED
+SEC_DEFAULT_ENCRYPTION = OPTIONAL
+SEC_DEFAULT_INTEGRITY = REQUIRED
+SEC_TOKEN_SYSTEM_DIRECTORY = $1/tokens.d
+SEC_PASSWORD_DIRECTORY = $1/passwords.d
+ALLOW_READ = *@testbed
+ALLOW_WRITE = *@testbed
+ALLOW_DAEMON = condor@testbed, root@testbed
+ALLOW_NEGOTIATOR = condor@testbed, root@testbed
+ALLOW_ADMINISTRATOR = condor@testbed, root@testbed
+ALLOW_ADVERTISE_MASTER = condor@testbed, root@testbed
+ALLOW_ADVERTISE_SCHEDD = condor@testbed, root@testbed
+ALLOW_CLIENT = *
+C
+}
