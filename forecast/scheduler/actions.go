@@ -47,8 +47,8 @@ func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) 
 const lease = 2 * time.Minute
 
 // claim leases actions that are due.
-func (s *Store) claim(ctx context.Context, who string, now time.Time, limit int) (list []action, err error) {
-	err = s.tx(ctx, func(h handle) error {
+func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int) (list []action, err error) {
+	err = o.store.tx(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var a action
 			if err := scan(&a.ID, &a.Key, &a.Job, &a.Verb, &a.Attempts); err != nil {
@@ -67,8 +67,8 @@ func (s *Store) claim(ctx context.Context, who string, now time.Time, limit int)
 var errLeaseLost = errors.New("the action is done already")
 
 // finish closes an action and tells the leader, in one transaction.
-func (s *Store) finish(ctx context.Context, a action, r result) error {
-	return s.tx(ctx, func(h handle) error {
+func (o outbox) finish(ctx context.Context, a action, r result) error {
+	return o.store.tx(ctx, func(h handle) error {
 		n, err := h.exec(ctx, "update action set done = 1, result = $1 where id = $2 and done = 0", r.Said, a.ID)
 		if err != nil {
 			return err
@@ -85,8 +85,8 @@ func (s *Store) finish(ctx context.Context, a action, r result) error {
 }
 
 // again gives an action back, to be tried later.
-func (s *Store) again(ctx context.Context, a action, due time.Time, said string) error {
-	return s.tx(ctx, func(h handle) error {
+func (o outbox) again(ctx context.Context, a action, due time.Time, said string) error {
+	return o.store.tx(ctx, func(h handle) error {
 		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2 where id = $3 and done = 0", due.Unix(), said, a.ID)
 		return err
 	})

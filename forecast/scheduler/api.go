@@ -26,7 +26,6 @@ type API struct {
 	Metrics []string
 	Rate    float64
 	limit   *limiter
-	charts  charts
 }
 
 type personKey struct{}
@@ -46,7 +45,6 @@ func (a *API) Handler() http.Handler {
 		a.Rate = 500
 	}
 	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
-	a.charts.turn = make(chan struct{}, 1)
 	mux := http.NewServeMux()
 	c := huma.DefaultConfig("grid scheduler", "1")
 	c.DocsPath = ""
@@ -89,14 +87,14 @@ func (a *API) register(api huma.API) {
 	huma.Register(api, put("PATCH", "/v1/jobs/{id}", "refresh", "Another description or priority for a job that waits", 2<<20), a.refresh)
 	huma.Register(api, put("DELETE", "/v1/jobs/{id}", "forget", "Remove a job that has ended and its files", small), a.forget)
 	huma.Register(api, put("GET", "/v1/jobs/{id}/files/{name...}", "file", "A file of a job's output", small), a.file)
-	huma.Register(api, put("POST", "/v1/clusters/{name}/slots", "slots", "A delta of a cluster's slots, from its agent", big), a.slots)
-	huma.Register(api, put("GET", "/v1/clusters/{name}/slots", "have", "What the scheduler has of a cluster: an agent goes on from there", small), a.have)
-	huma.Register(api, put("GET", "/v1/clusters", "clusters", "Clusters and the health of their agents", small), a.clusters)
-	huma.Register(api, put("POST", "/v1/clusters/{name}/drain", "drain", "Close or open a cluster for bookings", small), a.drain)
+	huma.Register(api, put("POST", "/v1/clusters/{name}/slots", "slots", "A delta of a cluster's slots, from its agent", big), desk{a}.slots)
+	huma.Register(api, put("GET", "/v1/clusters/{name}/slots", "have", "What the scheduler has of a cluster: an agent goes on from there", small), desk{a}.have)
+	huma.Register(api, put("GET", "/v1/clusters", "clusters", "Clusters and the health of their agents", small), desk{a}.clusters)
+	huma.Register(api, put("POST", "/v1/clusters/{name}/drain", "drain", "Close or open a cluster for bookings", small), desk{a}.drain)
 	huma.Register(api, put("GET", "/v1/budget", "budget", "Your budget; an administrator sees all", small), a.budget)
 	huma.Register(api, put("PUT", "/v1/budgets", "grant", "Set a user's budget", small), a.grant)
-	huma.Register(api, put("POST", "/v1/delegation", "delegate", "A certificate request to be signed as a proxy", small), a.delegate)
-	huma.Register(api, put("PUT", "/v1/delegation", "delegated", "The signed proxy", 256<<10), a.delegated)
+	huma.Register(api, put("POST", "/v1/delegation", "delegate", "A certificate request to be signed as a proxy", small), delegations{a}.delegate)
+	huma.Register(api, put("PUT", "/v1/delegation", "delegated", "The signed proxy", 256<<10), delegations{a}.delegated)
 }
 
 // guard finds out who asks, holds him to his rate, and sets the headers that

@@ -22,8 +22,11 @@ type slotsOut struct {
 	Body []byte
 }
 
+// desk answers those who look after clusters: agents and operators.
+type desk struct{ *API }
+
 // speaksFor tells whether the asker is the agent of a cluster.
-func (a *API) speaksFor(ctx context.Context, cluster string) error {
+func (a desk) speaksFor(ctx context.Context, cluster string) error {
 	p, err := person(ctx)
 	if err != nil {
 		return err
@@ -37,7 +40,7 @@ func (a *API) speaksFor(ctx context.Context, cluster string) error {
 	return nil
 }
 
-func (a *API) have(ctx context.Context, in *struct {
+func (a desk) have(ctx context.Context, in *struct {
 	Name string `path:"name" maxLength:"256"`
 }) (*slotsOut, error) {
 	if err := a.speaksFor(ctx, in.Name); err != nil {
@@ -51,7 +54,7 @@ func (a *API) have(ctx context.Context, in *struct {
 	return &slotsOut{"application/json", text}, err
 }
 
-func (a *API) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
+func (a desk) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
 	if err := a.speaksFor(ctx, in.Name); err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ type clustersOut struct {
 	}
 }
 
-func (a *API) clusters(ctx context.Context, _ *struct{}) (*clustersOut, error) {
+func (a desk) clusters(ctx context.Context, _ *struct{}) (*clustersOut, error) {
 	if _, err := person(ctx); err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ type drainIn struct {
 	}
 }
 
-func (a *API) drain(ctx context.Context, in *drainIn) (*struct{}, error) {
+func (a desk) drain(ctx context.Context, in *drainIn) (*struct{}, error) {
 	p, err := person(ctx)
 	if err != nil {
 		return nil, err

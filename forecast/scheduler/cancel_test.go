@@ -66,12 +66,12 @@ func TestCancelledWhileLaunched(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		w, id := booked(t)
 		w.now = w.now.Add(60e9)
-		list, err := w.store.claim(t.Context(), "sim", w.now, 10)
+		list, err := outbox{w.s}.claim(t.Context(), "sim", w.now, 10)
 		if err != nil || len(list) != 1 || list[0].Verb != launch {
 			t.Fatal(list, err)
 		}
 		if arrives { // and its sender dies before he can say so
-			w.s.attempt(t.Context(), list[0], &result{Action: list[0].ID, Job: id, Verb: launch, Key: list[0].Key})
+			outbox{w.s}.attempt(t.Context(), list[0], &result{Action: list[0].ID, Job: id, Verb: launch, Key: list[0].Key})
 		}
 		if err := w.s.Cancel(t.Context(), Person{Subject: "alice"}, id); err != nil {
 			t.Fatal(err)

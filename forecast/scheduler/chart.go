@@ -278,8 +278,11 @@ func (o Overview) First(f *Frame) int { return int(f.Page)*onPage + 1 }
 // Last is the place of the last one shown.
 func (o Overview) Last(f *Frame) int { return int(f.Page)*onPage + len(o.Bands) }
 
+// sight is a database as the page looks at it.
+type sight struct{ *Store }
+
 // chart reads what the overview shows of a frame.
-func (s *Store) chart(ctx context.Context, f *Frame, members []Member) (o Overview, err error) {
+func (s sight) chart(ctx context.Context, f *Frame, members []Member) (o Overview, err error) {
 	names, found := f.choose(members)
 	o.Found = found
 	names = append(names, "") // none named would be all
@@ -288,11 +291,11 @@ func (s *Store) chart(ctx context.Context, f *Frame, members []Member) (o Overvi
 		return o, err
 	}
 	err = s.read(ctx, func(h handle) error {
-		was, err := h.samples(ctx, min(f.From, f.Now-86400)-3*sampleStep, f.Now, names...)
+		was, err := past{h}.samples(ctx, min(f.From, f.Now-86400)-3*sampleStep, f.Now, names...)
 		if err != nil {
 			return err
 		}
-		now, err := h.foreseen(ctx, f.At, names...)
+		now, err := past{h}.foreseen(ctx, f.At, names...)
 		if err != nil {
 			return err
 		}
@@ -318,9 +321,9 @@ func (s *Store) chart(ctx context.Context, f *Frame, members []Member) (o Overvi
 }
 
 // truth holds the forecasts of the last day against what came.
-func (s *Store) truth(ctx context.Context, now int64) (t Truth, err error) {
+func (s sight) truth(ctx context.Context, now int64) (t Truth, err error) {
 	err = s.read(ctx, func(h handle) error {
-		was, err := h.samples(ctx, now-86400, now)
+		was, err := past{h}.samples(ctx, now-86400, now)
 		t = against(was, now-86400, now)
 		return err
 	})
@@ -339,7 +342,7 @@ type charts struct {
 	truth  Truth
 }
 
-func (c *charts) get(ctx context.Context, s *Store, f *Frame, members []Member) (o Overview, t Truth, err error) {
+func (c *charts) get(ctx context.Context, s sight, f *Frame, members []Member) (o Overview, t Truth, err error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()

@@ -20,7 +20,7 @@ func TestOverviewIsDrawnOnceForAll(t *testing.T) {
 	c := &charts{turn: make(chan struct{}, 1)}
 	look := func(query string) *Band {
 		q, _ := url.ParseQuery(query)
-		o, _, err := c.get(t.Context(), d.store, frameOf(q, d.now.Unix()), members)
+		o, _, err := c.get(t.Context(), sight{d.store}, frameOf(q, d.now.Unix()), members)
 		if err != nil || len(o.Bands) != 2 {
 			t.Errorf("%d bands (%v)", len(o.Bands), err)
 			return nil
@@ -43,7 +43,7 @@ func TestOverviewIsDrawnOnceForAll(t *testing.T) {
 	c.turn <- struct{}{} // somebody is at it
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, _, err := c.get(ctx, d.store, frameOf(nil, d.now.Unix()), members); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := c.get(ctx, sight{d.store}, frameOf(nil, d.now.Unix()), members); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting in vain: %v", err)
 	}
 }

@@ -16,12 +16,12 @@ const collectTries = 5
 
 // collect brings the output of a job, as much as is allowed, and lets the site
 // forget the job.
-func (s *Scheduler) collect(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	f, can := back.(plugins.Fetcher)
 	if !can || j.Started == 0 {
 		return 0
 	}
-	dir, err := os.MkdirTemp(s.conf.Spool, "out-")
+	dir, err := os.MkdirTemp(o.conf.Spool, "out-")
 	if err != nil {
 		r.Said = err.Error()
 		return 10 * time.Second
@@ -35,7 +35,7 @@ func (s *Scheduler) collect(ctx context.Context, a action, j *Job, back plugins.
 	if got[0].Err != nil {
 		r.Said = got[0].Err.Error()
 	}
-	if err := s.keepOutput(ctx, j, dir, got[0].Files, r); err != nil {
+	if err := o.keepOutput(ctx, j, dir, got[0].Files, r); err != nil {
 		r.Said = err.Error()
 		return 10 * time.Second
 	}
@@ -46,8 +46,8 @@ func (s *Scheduler) collect(ctx context.Context, a action, j *Job, back plugins.
 }
 
 // keepOutput keeps files up to the bound; the others are named.
-func (s *Scheduler) keepOutput(ctx context.Context, j *Job, dir string, files []string, r *result) error {
-	left := s.conf.MaxOutput
+func (o outbox) keepOutput(ctx context.Context, j *Job, dir string, files []string, r *result) error {
+	left := o.conf.MaxOutput
 	for _, name := range files {
 		body, err := readAtMost(filepath.Join(dir, filepath.FromSlash(name)), left)
 		if err != nil {
@@ -55,7 +55,7 @@ func (s *Scheduler) keepOutput(ctx context.Context, j *Job, dir string, files []
 			continue
 		}
 		left -= int64(len(body))
-		if err := s.store.tx(ctx, func(h handle) error { return s.store.keepFile(ctx, h, j.ID, "out", name, body) }); err != nil {
+		if err := o.store.tx(ctx, func(h handle) error { return o.store.keepFile(ctx, h, j.ID, "out", name, body) }); err != nil {
 			return err
 		}
 		r.Output = append(r.Output, name)

@@ -94,7 +94,7 @@ func (w *work) run(ctx context.Context) error {
 	}
 	w.report.Messages = len(list)
 	for _, m := range list {
-		if err := w.handle(ctx, m); err != nil {
+		if err := (news{w}).handle(ctx, m); err != nil {
 			return fmt.Errorf("message %d (%s): %w", m.id, m.kind, err)
 		}
 	}
@@ -191,7 +191,7 @@ func (w *work) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in := w.s.problem(w.mem, w.now, budgets)
+	in := w.s.conf.problem(w.mem, w.now, budgets)
 	w.report.Jobs, w.report.Slots = len(in.jobs), len(in.slots)
 	if len(in.jobs) == 0 {
 		return nil
@@ -324,8 +324,11 @@ func (w *work) late() {
 	}
 }
 
+// news is a cycle that takes in what it was told.
+type news struct{ *work }
+
 // handle takes in one message.
-func (w *work) handle(ctx context.Context, m message) error {
+func (w news) handle(ctx context.Context, m message) error {
 	switch m.kind {
 	case kindJob:
 		return w.submitted(ctx, m.body)

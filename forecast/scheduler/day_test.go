@@ -235,7 +235,7 @@ func (h *dayHistory) write(name string) {
 		h.samples[i].Cluster = name
 	}
 	err := h.d.store.tx(t.Context(), func(db handle) error {
-		if err := db.saveSamples(t.Context(), h.samples); err != nil {
+		if err := (past{db}).saveSamples(t.Context(), h.samples); err != nil {
 			return err
 		}
 		var jobs []jobRow
@@ -253,7 +253,7 @@ func (h *dayHistory) write(name string) {
 				jobs, booked = h.guest(name, jobs, booked, e, Running, "open")
 			}
 		}
-		if _, err := db.insertJobs(t.Context(), jobs); err != nil {
+		if _, err := (register{db}).insertJobs(t.Context(), jobs); err != nil {
 			return err
 		}
 		w := work{h: db, opened: booked}
@@ -300,7 +300,7 @@ func (d *day) guests(clusters int) {
 			d.t.Fatal(err, got)
 		}
 	}
-	epoch, err := d.store.takeOver(d.t.Context(), "page")
+	epoch, err := takeOver(d.t.Context(), d.store, "page")
 	if err != nil {
 		d.t.Fatal(err)
 	}

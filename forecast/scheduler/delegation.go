@@ -24,6 +24,8 @@ var errNoCSR = errors.New("no such delegation request")
 // signs it. The key waits inside the request's id, sealed, so that any replica
 // can take the second step and nothing is kept of those that are never taken.
 
+type delegations struct{ *API }
+
 type delegateOut struct {
 	Body struct {
 		ID  string `json:"id"`
@@ -31,7 +33,7 @@ type delegateOut struct {
 	}
 }
 
-func (a *API) delegate(ctx context.Context, _ *struct{}) (*delegateOut, error) {
+func (a delegations) delegate(ctx context.Context, _ *struct{}) (*delegateOut, error) {
 	p, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ type delegatedIn struct {
 	}
 }
 
-func (a *API) delegated(ctx context.Context, in *delegatedIn) (*struct{}, error) {
+func (a delegations) delegated(ctx context.Context, in *delegatedIn) (*struct{}, error) {
 	p, err := person(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func (a *API) delegated(ctx context.Context, in *delegatedIn) (*struct{}, error)
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity(errNoCSR.Error())
 	}
-	x, body, err := a.joined(in.Body.Chain, der)
+	x, body, err := joined(a.Door.Trust, in.Body.Chain, der)
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity(err.Error())
 	}
@@ -85,7 +87,7 @@ func (a *API) delegated(ctx context.Context, in *delegatedIn) (*struct{}, error)
 }
 
 // joined is a proxy file: certificate, key, chain.
-func (a *API) joined(chain string, key []byte) (*credential.X509, []byte, error) {
+func joined(trust *credential.Trust, chain string, key []byte) (*credential.X509, []byte, error) {
 	var b bytes.Buffer
 	own, rest := pem.Decode([]byte(chain))
 	if own == nil {
@@ -101,8 +103,8 @@ func (a *API) joined(chain string, key []byte) (*credential.X509, []byte, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.Door.Trust == nil {
+	if trust == nil {
 		return nil, nil, errNoTrust
 	}
-	return x, b.Bytes(), a.Door.Trust.Verify(x)
+	return x, b.Bytes(), trust.Verify(x)
 }

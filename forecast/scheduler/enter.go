@@ -107,12 +107,12 @@ func (n *entrance) write(s *Scheduler, group []*entering) {
 func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*entering) error {
 	for _, e := range group {
 		if _, known := n.known.Load(e.who.Subject); !known {
-			if err := s.welcome(ctx, h, e.who, e.now); err != nil {
+			if err := n.welcome(ctx, s, h, e.who, e.now); err != nil {
 				return err
 			}
 		}
 	}
-	if err := s.room(ctx, h, group); err != nil {
+	if err := n.room(ctx, s, h, group); err != nil {
 		return err
 	}
 	var rows []jobRow
@@ -131,19 +131,22 @@ func (n *entrance) enter(ctx context.Context, s *Scheduler, h handle, group []*e
 	if len(rows) == 0 {
 		return nil
 	}
-	ids, err := h.insertJobs(ctx, rows)
+	ids, err := register{h}.insertJobs(ctx, rows)
 	if err != nil {
 		return err
 	}
-	return s.entered(ctx, h, group, ids)
+	return n.entered(ctx, s, h, group, ids)
 }
+
+// register is a transaction that enters jobs into the queue.
+type register struct{ handle }
 
 // named is a job by its owner's name for it.
 type named struct{ owner, key string }
 
 // insertJobs enters jobs and gives the ids of those that are new; one whose owner
 // has used its key before stays out.
-func (h handle) insertJobs(ctx context.Context, rows []jobRow) (map[named]string, error) {
+func (h register) insertJobs(ctx context.Context, rows []jobRow) (map[named]string, error) {
 	text, err := jsonText(rows)
 	if err != nil {
 		return nil, err
@@ -161,7 +164,7 @@ func (h handle) insertJobs(ctx context.Context, rows []jobRow) (map[named]string
 }
 
 // before finds the ids of jobs that were taken earlier.
-func (h handle) before(ctx context.Context, e *entering, ids map[named]string) error {
+func (h register) before(ctx context.Context, e *entering, ids map[named]string) error {
 	var keys []string
 	for _, j := range e.jobs {
 		if j != nil && ids[named{j.Owner, j.Key}] == "" {
@@ -184,11 +187,11 @@ func (h handle) before(ctx context.Context, e *entering, ids map[named]string) e
 }
 
 // entered answers, and tells the leader of those that are new.
-func (s *Scheduler) entered(ctx context.Context, h handle, group []*entering, ids map[named]string) error {
+func (n *entrance) entered(ctx context.Context, s *Scheduler, h handle, group []*entering, ids map[named]string) error {
 	var fresh []string
 	var log []Entry
 	for _, e := range group {
-		if err := h.before(ctx, e, ids); err != nil {
+		if err := (register{h}).before(ctx, e, ids); err != nil {
 			return err
 		}
 		for i, j := range e.jobs {
@@ -219,7 +222,7 @@ func (s *Scheduler) entered(ctx context.Context, h handle, group []*entering, id
 }
 
 // welcome gives a new user the usual budget.
-func (s *Scheduler) welcome(ctx context.Context, h handle, who Person, now time.Time) error {
+func (n *entrance) welcome(ctx context.Context, s *Scheduler, h handle, who Person, now time.Time) error {
 	known := false
 	err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from person where name = $1", who.Subject)
 	if err != nil || known {
@@ -232,8 +235,8 @@ func (s *Scheduler) welcome(ctx context.Context, h handle, who Person, now time.
 type held struct{ open, disk int64 }
 
 // room holds users to what the scheduler keeps for one.
-func (s *Scheduler) room(ctx context.Context, h handle, group []*entering) error {
-	of, err := h.held(ctx, group)
+func (n *entrance) room(ctx context.Context, s *Scheduler, h handle, group []*entering) error {
+	of, err := register{h}.held(ctx, group)
 	if err != nil {
 		return err
 	}
@@ -243,7 +246,7 @@ func (s *Scheduler) room(ctx context.Context, h handle, group []*entering) error
 			if e.jobs[i] == nil {
 				continue
 			}
-			if why := s.full(has, e.list[i].Files); why != "" {
+			if why := s.conf.full(has, e.list[i].Files); why != "" {
 				e.out[i].Error, e.jobs[i] = why, nil
 			}
 		}
@@ -252,22 +255,22 @@ func (s *Scheduler) room(ctx context.Context, h handle, group []*entering) error
 }
 
 // full counts one more job and tells why it cannot be kept.
-func (s *Scheduler) full(has *held, files []File) string {
+func (c Config) full(has *held, files []File) string {
 	has.open++
 	for _, f := range files {
 		has.disk += int64(len(f.Body))
 	}
-	if has.open > int64(s.conf.MaxJobs) {
-		return fmt.Sprintf("you have %d jobs that have not ended, and may have %d", has.open-1, s.conf.MaxJobs)
+	if has.open > int64(c.MaxJobs) {
+		return fmt.Sprintf("you have %d jobs that have not ended, and may have %d", has.open-1, c.MaxJobs)
 	}
-	if len(files) > 0 && has.disk > s.conf.MaxDisk {
-		return fmt.Sprintf("your files at the scheduler would take %d bytes of %d: grid clean removes those of ended jobs", has.disk, s.conf.MaxDisk)
+	if len(files) > 0 && has.disk > c.MaxDisk {
+		return fmt.Sprintf("your files at the scheduler would take %d bytes of %d: grid clean removes those of ended jobs", has.disk, c.MaxDisk)
 	}
 	return ""
 }
 
 // held reads what is kept for the users of some submissions.
-func (h handle) held(ctx context.Context, group []*entering) (map[string]*held, error) {
+func (h register) held(ctx context.Context, group []*entering) (map[string]*held, error) {
 	of := map[string]*held{}
 	var names []string
 	files := false

@@ -59,7 +59,7 @@ func newFigure(b *testing.B, dsn string) *figure {
 func (f *figure) again() {
 	f.s = New(Config{Name: "figures", Budget: 1e9, MaxJobs: 1 << 30, Clusters: map[string]ClusterConfig{}}, f.store, nil, time.Now, slog.New(slog.DiscardHandler))
 	var err error
-	if f.epoch, err = f.store.takeOver(f.b.Context(), "figures"); err != nil {
+	if f.epoch, err = takeOver(f.b.Context(), f.store, "figures"); err != nil {
 		f.b.Fatal(err)
 	}
 }

@@ -7,12 +7,16 @@ import (
 	"gridbroker/plugins"
 )
 
-// follow asks the sites about their jobs. What has changed is a message.
-func (s *Scheduler) follow(ctx context.Context) error {
-	last := map[string]string{}
+// follower asks the sites about their jobs. What has changed is a message.
+type follower struct {
+	*Scheduler
+	last map[string]string // what was told of a booking, by its request
+}
+
+func (s follower) run(ctx context.Context) error {
 	for s.pause(ctx, s.conf.StatusEvery) {
 		for owner, list := range s.atSites() {
-			if err := s.ask(ctx, owner, list, last); err != nil && ctx.Err() == nil {
+			if err := s.ask(ctx, owner, list); err != nil && ctx.Err() == nil {
 				s.log.Warn("status", "owner", owner, "error", err)
 			}
 		}
@@ -21,7 +25,7 @@ func (s *Scheduler) follow(ctx context.Context) error {
 }
 
 // atSites lists the jobs that are at sites, by owner and endpoint, as copies.
-func (s *Scheduler) atSites() map[string]map[plugins.Handle][]Job {
+func (s follower) atSites() map[string]map[plugins.Handle][]Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[string]map[plugins.Handle][]Job{}
@@ -42,7 +46,7 @@ func (s *Scheduler) atSites() map[string]map[plugins.Handle][]Job {
 }
 
 // ask asks about the jobs of one owner, one request for each endpoint.
-func (s *Scheduler) ask(ctx context.Context, owner string, list map[plugins.Handle][]Job, last map[string]string) error {
+func (s follower) ask(ctx context.Context, owner string, list map[plugins.Handle][]Job) error {
 	reg, release, err := s.asOwner(ctx, owner)
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (s *Scheduler) ask(ctx context.Context, owner string, list map[plugins.Hand
 		asking, cancel := context.WithTimeout(ctx, lease)
 		states := back.Status(asking, hs)
 		cancel()
-		if err := s.tell(ctx, jobs, states, last); err != nil {
+		if err := s.tell(ctx, jobs, states); err != nil {
 			return err
 		}
 	}
@@ -68,7 +72,7 @@ func (s *Scheduler) ask(ctx context.Context, owner string, list map[plugins.Hand
 }
 
 // tell leaves a message for each job that has changed.
-func (s *Scheduler) tell(ctx context.Context, jobs []Job, states []plugins.Status, last map[string]string) error {
+func (s follower) tell(ctx context.Context, jobs []Job, states []plugins.Status) error {
 	var news []*seen
 	var marks []string
 	for i, st := range states {
@@ -77,7 +81,7 @@ func (s *Scheduler) tell(ctx context.Context, jobs []Job, states []plugins.Statu
 		}
 		v := seenOf(&jobs[i], st)
 		mark := fmt.Sprint(v.State, v.Native, v.Started)
-		if last[v.Request] != mark {
+		if s.last[v.Request] != mark {
 			news, marks = append(news, v), append(marks, mark)
 		}
 	}
@@ -97,7 +101,7 @@ func (s *Scheduler) tell(ctx context.Context, jobs []Job, states []plugins.Statu
 		return err
 	}
 	for i, v := range news {
-		last[v.Request] = marks[i]
+		s.last[v.Request] = marks[i]
 	}
 	s.poke()
 	return nil

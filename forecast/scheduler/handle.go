@@ -11,7 +11,7 @@ import (
 )
 
 // submitted takes a job into memory.
-func (w *work) submitted(ctx context.Context, body []byte) error {
+func (w news) submitted(ctx context.Context, body []byte) error {
 	var ids []string
 	if err := json.Unmarshal(body, &ids); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (w *work) submitted(ctx context.Context, body []byte) error {
 }
 
 // cancel ends a job wherever it is.
-func (w *work) cancel(ctx context.Context, id string) error {
+func (w news) cancel(ctx context.Context, id string) error {
 	j := w.mem.jobs[id]
 	if j == nil || j.Cancel {
 		return nil
@@ -54,7 +54,7 @@ const byOwner = "cancelled by its owner"
 // cancelBooked ends a job that nobody has begun to send, at once: its slot is free
 // and its fee given back. Where a launch is under way, or was tried, that finds
 // out what is at the site first; it is due now.
-func (w *work) cancelBooked(ctx context.Context, j *Job) error {
+func (w news) cancelBooked(ctx context.Context, j *Job) error {
 	key := string(launch) + "/" + j.request()
 	doubt, err := w.h.doubtful(ctx, j)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *work) cancelBooked(ctx context.Context, j *Job) error {
 }
 
 // remove forgets a job that has ended, its files and all.
-func (w *work) remove(ctx context.Context, id string) error {
+func (w news) remove(ctx context.Context, id string) error {
 	if j := w.mem.jobs[id]; j != nil {
 		return w.cancel(ctx, id)
 	}
@@ -91,7 +91,7 @@ func (w *work) remove(ctx context.Context, id string) error {
 
 // refresh gives a waiting job another description or priority. One that is
 // booked already keeps what it has.
-func (w *work) refresh(body []byte) error {
+func (w news) refresh(body []byte) error {
 	var r refreshed
 	if err := json.Unmarshal(body, &r); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (w *work) refresh(body []byte) error {
 }
 
 // drain opens or closes a cluster.
-func (w *work) drain(body []byte) error {
+func (w news) drain(body []byte) error {
 	var d drained
 	if err := json.Unmarshal(body, &d); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (w *work) drain(body []byte) error {
 
 // slots brings a cluster's slots up to date. Where the leader's and the agent's
 // sets have come apart, the agent is asked for all of them.
-func (w *work) slots(ctx context.Context, body []byte) error {
+func (w news) slots(ctx context.Context, body []byte) error {
 	var m slotsMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (w *work) slots(ctx context.Context, body []byte) error {
 }
 
 // result takes in what became of an action.
-func (w *work) result(r result) {
+func (w news) result(r result) {
 	j := w.mem.jobs[r.Job]
 	if j == nil || r.Key != string(r.Verb)+"/"+j.request() {
 		return // of a booking that is over

@@ -56,7 +56,7 @@ func (w *work) sample(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return w.h.saveSamples(ctx, list)
+	return past{w.h}.saveSamples(ctx, list)
 }
 
 // guests lists the places of the jobs that are or will be at each cluster.
@@ -129,9 +129,12 @@ func (s *steps) sums() []int32 {
 	return list
 }
 
+// past is a transaction that keeps and reads what was.
+type past struct{ handle }
+
 // saveSamples writes samples; later ones of the same five minutes take the place
 // of earlier ones.
-func (h handle) saveSamples(ctx context.Context, list []Sample) error {
+func (h past) saveSamples(ctx context.Context, list []Sample) error {
 	return h.writeEach(ctx, `insert into sample (cluster, at, made, cpus, busy, guests, in5, in15, in30, in60, ahead)
 		select t.value->>'cluster', cast(t.value->>'at' as {int}), cast(t.value->>'made' as {int}), cast(t.value->>'cpus' as {int}),
 		cast(t.value->>'busy' as {int}), cast(t.value->>'guests' as {int}),
@@ -143,7 +146,7 @@ func (h handle) saveSamples(ctx context.Context, list []Sample) error {
 
 // samples reads the samples of a time, of all clusters or of those named, by
 // cluster and time, without what was foreseen.
-func (h handle) samples(ctx context.Context, from, to int64, names ...string) (map[string][]Sample, error) {
+func (h past) samples(ctx context.Context, from, to int64, names ...string) (map[string][]Sample, error) {
 	text, err := jsonText(append([]string{}, names...))
 	if err != nil {
 		return nil, err
@@ -161,7 +164,7 @@ func (h handle) samples(ctx context.Context, from, to int64, names ...string) (m
 
 // foreseen reads how all clusters were at a time, and what was foreseen of those
 // named.
-func (h handle) foreseen(ctx context.Context, at int64, names ...string) (map[string]Sample, error) {
+func (h past) foreseen(ctx context.Context, at int64, names ...string) (map[string]Sample, error) {
 	text, err := jsonText(append([]string{}, names...))
 	if err != nil {
 		return nil, err
@@ -186,15 +189,15 @@ func (h handle) foreseen(ctx context.Context, at int64, names ...string) (map[st
 }
 
 // bury keeps the local jobs that a delta ends.
-func (h handle) bury(ctx context.Context, d *wire.Delta) error {
+func (h intake) bury(ctx context.Context) error {
 	running := func(e wire.Entry) bool { return e.State == "running" }
-	tasks, in := slices.Clone(d.JobsGone), "in"
-	for _, e := range d.Jobs {
-		if running(e) == d.Full {
+	tasks, in := slices.Clone(h.delta.JobsGone), "in"
+	for _, e := range h.delta.Jobs {
+		if running(e) == h.delta.Full {
 			tasks = append(tasks, e.Task)
 		}
 	}
-	if d.Full {
+	if h.delta.Full {
 		in = "not in"
 	} else if len(tasks) == 0 {
 		return nil
@@ -203,11 +206,11 @@ func (h handle) bury(ctx context.Context, d *wire.Delta) error {
 		select cluster, task, coalesce({body}->>'node', ''), coalesce({body}->>'spread', ''), cast({body}->>'procs' as {int}),
 		cast({body}->>'start' as {int}), cast($3 as {int}) from local_job where cluster = $2 and {body}->>'state' = 'running'
 		and cast({body}->>'start' as {int}) < cast($3 as {int}) and task `+in+` (select t.value from {texts}) on conflict do nothing`,
-		append([]string{}, tasks...), d.Cluster, d.Made)
+		append([]string{}, tasks...), h.delta.Cluster, h.delta.Made)
 }
 
 // forgetPast removes what is older than is kept.
-func (h handle) forgetPast(ctx context.Context, now int64) error {
+func (h past) forgetPast(ctx context.Context, now int64) error {
 	if _, err := h.exec(ctx, "delete from sample where at < $1", now-sampleKept); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		}
 	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
-	err := s.tx(ctx, func(h handle) error { return h.ingest(ctx, d, text, now.Unix(), ack) })
+	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix()}.ingest(ctx, text, ack) })
 	return ack, err
 }
 
@@ -57,44 +57,51 @@ func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.
 	return ack, err
 }
 
-func (h handle) ingest(ctx context.Context, d *wire.Delta, text []byte, now int64, ack *wire.Ack) error {
+// intake is a transaction that takes in one delta.
+type intake struct {
+	handle
+	delta *wire.Delta
+	now   int64 // seconds of Unix time
+}
+
+func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 	var resync int
 	known := false
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		known = true
 		return scan(&ack.Seq, &ack.Digest, &resync)
-	}, "select seq, digest, resync from cluster where name = $1 {for update}", d.Cluster)
+	}, "select seq, digest, resync from cluster where name = $1 {for update}", h.delta.Cluster)
 	if err != nil {
 		return err
 	}
-	if known && d.Seq == ack.Seq && d.Digest == ack.Digest && !d.Full { // sent again: the answer was lost
-		return h.bookingsOf(ctx, d.Cluster, now, ack)
+	if known && h.delta.Seq == ack.Seq && h.delta.Digest == ack.Digest && !h.delta.Full { // sent again: the answer was lost
+		return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack)
 	}
-	if !d.Full && (!known || resync != 0 || d.Base != ack.Digest || d.Seq != ack.Seq+1) {
+	if !h.delta.Full && (!known || resync != 0 || h.delta.Base != ack.Digest || h.delta.Seq != ack.Seq+1) {
 		if ack.Resync = true; ack.Digest == "" {
 			ack.Digest = (&wire.Set{}).Digest()
 		}
 		return nil
 	}
-	if err := h.keepCluster(ctx, d, now); err != nil {
+	if err := h.keepCluster(ctx); err != nil {
 		return err
 	}
-	if err := h.keepSlots(ctx, d); err != nil {
+	if err := h.keepSlots(ctx); err != nil {
 		return err
 	}
-	if err := h.keepLocal(ctx, d); err != nil {
+	if err := h.keepLocal(ctx); err != nil {
 		return err
 	}
-	ack.Seq, ack.Digest = d.Seq, d.Digest
-	m := slotsMessage{Cluster: d.Cluster, Full: d.Full}
-	if !d.Full {
+	ack.Seq, ack.Digest = h.delta.Seq, h.delta.Digest
+	m := slotsMessage{Cluster: h.delta.Cluster, Full: h.delta.Full}
+	if !h.delta.Full {
 		m.Delta = text
 	}
-	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", d.Cluster, d.Seq, d.Made), m); err != nil {
+	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", h.delta.Cluster, h.delta.Seq, h.delta.Made), m); err != nil {
 		return err
 	}
 	h.wake()
-	return h.bookingsOf(ctx, d.Cluster, now, ack)
+	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack)
 }
 
 // bookingsOf tells the agent what is booked at its cluster.
@@ -111,24 +118,24 @@ func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *
 	}, "select body from booking where cluster = $1 and state = 'open' and ends > $2 order by begins, key", cluster, now)
 }
 
-func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error {
-	if d.Full {
+func (h intake) keepCluster(ctx context.Context) error {
+	if h.delta.Full {
 		err := h.write(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
 			values ($1, $2, $3, $4, $5, $6, '{}', '[]', '{}')
-			on conflict (name) do update set seq = excluded.seq, resync = 0`, d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
+			on conflict (name) do update set seq = excluded.seq, resync = 0`, h.delta.Cluster, h.delta.Seq, h.delta.Digest, h.delta.Made, h.delta.TTL, h.now)
 		if err != nil {
 			return err
 		}
 	}
 	err := h.write(ctx, "update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6 where name = $1",
-		d.Cluster, d.Seq, d.Digest, d.Made, d.TTL, now)
+		h.delta.Cluster, h.delta.Seq, h.delta.Digest, h.delta.Made, h.delta.TTL, h.now)
 	if err != nil {
 		return err
 	}
 	for column, part := range map[string]struct {
 		there bool
 		v     any
-	}{"site": {d.Site != nil, d.Site}, "queues": {len(d.Queues) > 0, d.Queues}, "load": {d.Load != nil, d.Load}} {
+	}{"site": {h.delta.Site != nil, h.delta.Site}, "queues": {len(h.delta.Queues) > 0, h.delta.Queues}, "load": {h.delta.Load != nil, h.delta.Load}} {
 		if !part.there {
 			continue
 		}
@@ -136,40 +143,40 @@ func (h handle) keepCluster(ctx context.Context, d *wire.Delta, now int64) error
 		if err != nil {
 			return err
 		}
-		if err := h.write(ctx, "update cluster set "+column+" = $2 where name = $1", d.Cluster, string(text)); err != nil {
+		if err := h.write(ctx, "update cluster set "+column+" = $2 where name = $1", h.delta.Cluster, string(text)); err != nil {
 			return err
 		}
 	}
-	if d.Site == nil {
+	if h.delta.Site == nil {
 		return nil
 	}
-	return h.keepNodes(ctx, d)
+	return h.keepNodes(ctx)
 }
 
-func (h handle) keepNodes(ctx context.Context, d *wire.Delta) error {
-	if err := h.write(ctx, "delete from node where cluster = $1", d.Cluster); err != nil || len(d.Site.Nodes) == 0 {
+func (h intake) keepNodes(ctx context.Context) error {
+	if err := h.write(ctx, "delete from node where cluster = $1", h.delta.Cluster); err != nil || len(h.delta.Site.Nodes) == 0 {
 		return err
 	}
 	return h.writeEach(ctx, `insert into node (cluster, name, cpus, gpus, memory, disk, features, up)
 		select $2, t.value->>'name', cast(t.value->>'cpus' as {int}), cast(coalesce(t.value->>'gpus', '0') as {int}),
 		cast(coalesce(t.value->>'memory', '0') as {int}), cast(coalesce(t.value->>'disk', '0') as {int}),
 		coalesce(t.value->>'features', '[]'), case when t.value->>'up' in ('true', '1') then 1 else 0 end
-		from {each} where true on conflict do nothing`, d.Site.Nodes, d.Cluster)
+		from {each} where true on conflict do nothing`, h.delta.Site.Nodes, h.delta.Cluster)
 }
 
 // keepSlots changes the table of slots.
-func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
-	if d.Full {
-		return h.fillSlots(ctx, d)
+func (h intake) keepSlots(ctx context.Context) (err error) {
+	if h.delta.Full {
+		return h.fillSlots(ctx)
 	}
-	if len(d.Drop) > 0 {
-		ids := make([]string, len(d.Drop))
-		for i, id := range d.Drop {
+	if len(h.delta.Drop) > 0 {
+		ids := make([]string, len(h.delta.Drop))
+		for i, id := range h.delta.Drop {
 			ids[i] = fmt.Sprint(id)
 		}
-		err = h.writeEach(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, d.Cluster)
+		err = h.writeEach(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, h.delta.Cluster)
 	}
-	if err != nil || len(d.Put) == 0 {
+	if err != nil || len(h.delta.Put) == 0 {
 		return err
 	}
 	return h.writeEach(ctx, `insert into content (cluster, id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task)
@@ -180,42 +187,42 @@ func (h handle) keepSlots(ctx context.Context, d *wire.Delta) (err error) {
 		coalesce(t.value->>'task', '') from {each} where true
 		on conflict (cluster, id) do update set node = excluded.node, cpus = excluded.cpus, gpus = excluded.gpus,
 		memory = excluded.memory, begins = excluded.begins, ends = excluded.ends, latest = excluded.latest,
-		chance = excluded.chance, hold = excluded.hold, priority = excluded.priority, task = excluded.task`, d.Put, d.Cluster)
+		chance = excluded.chance, hold = excluded.hold, priority = excluded.priority, task = excluded.task`, h.delta.Put, h.delta.Cluster)
 }
 
 // fillSlots puts a full set in the place of what the table has of a cluster.
-func (h handle) fillSlots(ctx context.Context, d *wire.Delta) error {
-	if err := h.write(ctx, "delete from content where cluster = $1", d.Cluster); err != nil || len(d.Put) == 0 {
+func (h intake) fillSlots(ctx context.Context) error {
+	if err := h.write(ctx, "delete from content where cluster = $1", h.delta.Cluster); err != nil || len(h.delta.Put) == 0 {
 		return err
 	}
-	rows := make([][]any, len(d.Put))
-	for i := range d.Put {
-		v := &d.Put[i]
+	rows := make([][]any, len(h.delta.Put))
+	for i := range h.delta.Put {
+		v := &h.delta.Put[i]
 		id := any(int64(v.ID)) // below 2^53
 		if h.d.driver == "sqlite" {
 			id = strconv.FormatUint(v.ID, 10)
 		}
-		rows[i] = []any{d.Cluster, id, v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}
+		rows[i] = []any{h.delta.Cluster, id, v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}
 	}
 	return h.fill(ctx, "content", []string{"cluster", "id", "node", "cpus", "gpus", "memory", "begins", "ends", "latest",
 		"chance", "hold", "priority", "task"}, rows)
 }
 
 // keepLocal changes the table of the site's own jobs.
-func (h handle) keepLocal(ctx context.Context, d *wire.Delta) (err error) {
-	if err := h.bury(ctx, d); err != nil {
+func (h intake) keepLocal(ctx context.Context) (err error) {
+	if err := h.bury(ctx); err != nil {
 		return err
 	}
-	if d.Full {
-		err = h.write(ctx, "delete from local_job where cluster = $1", d.Cluster)
-	} else if len(d.JobsGone) > 0 {
-		err = h.writeEach(ctx, "delete from local_job where cluster = $2 and task in (select t.value from {texts})", d.JobsGone, d.Cluster)
+	if h.delta.Full {
+		err = h.write(ctx, "delete from local_job where cluster = $1", h.delta.Cluster)
+	} else if len(h.delta.JobsGone) > 0 {
+		err = h.writeEach(ctx, "delete from local_job where cluster = $2 and task in (select t.value from {texts})", h.delta.JobsGone, h.delta.Cluster)
 	}
-	if err != nil || len(d.Jobs) == 0 {
+	if err != nil || len(h.delta.Jobs) == 0 {
 		return err
 	}
 	return h.writeEach(ctx, `insert into local_job (cluster, task, body) select $2, t.value->>'task', cast(t.value as text) from {each} where true
-		on conflict (cluster, task) do update set body = excluded.body`, d.Jobs, d.Cluster)
+		on conflict (cluster, task) do update set body = excluded.body`, h.delta.Jobs, h.delta.Cluster)
 }
 
 // slotsOf reads a cluster's slots.

@@ -26,11 +26,11 @@ type slotRef struct {
 
 // problem states what is to be planned: the jobs that wait, and the slots less
 // what is booked of them.
-func (s *Scheduler) problem(m *memory, now time.Time, budgets []Budget) *inputs {
-	in := &inputs{rules: plan.Rules{Epoch: now, Horizon: int32(s.conf.Horizon / time.Second), MaxBypass: int32(s.conf.MaxBypass), Free: s.conf.Free}}
+func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
+	in := &inputs{rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
 	m.number()
 	for _, name := range m.order {
-		in.rules.Clusters = append(in.rules.Clusters, s.planned(m.clusters[name], now.Unix()))
+		in.rules.Clusters = append(in.rules.Clusters, c.planned(m.clusters[name], now.Unix()))
 	}
 	in.addJobs(m, now.Unix(), budgets)
 	if len(in.jobs) == 0 {
@@ -57,8 +57,8 @@ func (m *memory) number() {
 
 // times are T, tmin and tmax of the published cycle for one cluster: T is what
 // one cycle, booking and sending take, and T < tmin < tmax < 2T.
-func (s *Scheduler) times(c *cluster) (t, tmin, tmax time.Duration) {
-	t = s.conf.Cycle + time.Duration(c.launchMS)*time.Millisecond + minLead
+func (c Config) times(at *cluster) (t, tmin, tmax time.Duration) {
+	t = c.Cycle + time.Duration(at.launchMS)*time.Millisecond + minLead
 	return t, t + t/10, 2*t - t/10
 }
 
@@ -66,14 +66,14 @@ func (s *Scheduler) times(c *cluster) (t, tmin, tmax time.Duration) {
 const minLead = 4 * time.Second
 
 // planned is a cluster as planning sees it.
-func (s *Scheduler) planned(c *cluster, now int64) plan.Cluster {
-	_, tmin, tmax := s.times(c)
+func (c Config) planned(at *cluster, now int64) plan.Cluster {
+	_, tmin, tmax := c.times(at)
 	p := plan.Cluster{
-		TMin: int32(math.Ceil(tmin.Seconds())), TMax: int32(math.Ceil(tmax.Seconds())), Good: seconds(c.made + c.ttl - now),
-		MaxGuest: int32(min(c.site.MaxGuest, math.MaxInt32)), Speed: float32(c.site.Speed), OutOfTurn: c.site.OutOfTurn,
-		Drained: c.drained || c.formulaErr != nil, Local: c.formula,
+		TMin: int32(math.Ceil(tmin.Seconds())), TMax: int32(math.Ceil(tmax.Seconds())), Good: seconds(at.made + at.ttl - now),
+		MaxGuest: int32(min(at.site.MaxGuest, math.MaxInt32)), Speed: float32(at.site.Speed), OutOfTurn: at.site.OutOfTurn,
+		Drained: at.drained || at.formulaErr != nil, Local: at.formula,
 	}
-	p.Load = plan.Load{Waiting: c.load.Waiting, Running: c.load.Running, CPUs: c.load.CPUs, Busy: c.load.Busy}
+	p.Load = plan.Load{Waiting: at.load.Waiting, Running: at.load.Running, CPUs: at.load.CPUs, Busy: at.load.Busy}
 	return p
 }
 

@@ -38,7 +38,7 @@ const (
 // Campaign waits until this replica leads.
 func (s *Store) Campaign(ctx context.Context, name string) (*Leadership, error) {
 	if s.Embedded() {
-		return s.campaignFile(ctx, name)
+		return campaignFile(ctx, s, name)
 	}
 	conn, err := pgx.Connect(ctx, s.dsn)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) Campaign(ctx context.Context, name string) (*Leadership, error) 
 		conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
-	epoch, err := s.depose(ctx, conn, name)
+	epoch, err := depose(ctx, s, conn, name)
 	if err != nil {
 		conn.Close(context.WithoutCancel(ctx))
 		return nil, err
@@ -115,13 +115,13 @@ const inFlight = 500 * time.Millisecond
 // depose begins a new epoch. A cycle of the old leader that is in flight may
 // end; one that does not, since the leader hangs in the middle of it, is ended by
 // the server.
-func (s *Store) depose(ctx context.Context, conn *pgx.Conn, name string) (epoch int64, err error) {
+func depose(ctx context.Context, s *Store, conn *pgx.Conn, name string) (epoch int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	took := make(chan struct{})
 	go func() {
 		defer close(took)
-		epoch, err = s.takeOver(ctx, name)
+		epoch, err = takeOver(ctx, s, name)
 	}()
 	for {
 		select {
@@ -141,7 +141,7 @@ func (s *Store) depose(ctx context.Context, conn *pgx.Conn, name string) (epoch 
 
 // takeOver begins a new epoch. It waits for a cycle of the old leader that is
 // still in flight.
-func (s *Store) takeOver(ctx context.Context, name string) (epoch int64, err error) {
+func takeOver(ctx context.Context, s *Store, name string) (epoch int64, err error) {
 	err = s.tx(ctx, func(h handle) error {
 		if _, err := h.exec(ctx, "update leader set epoch = epoch + 1, holder = $1, since = $2", name, time.Now().Unix()); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (h handle) fence(ctx context.Context, epoch int64) error {
 }
 
 // campaignFile waits for a lock on a file beside the embedded database.
-func (s *Store) campaignFile(ctx context.Context, name string) (*Leadership, error) {
+func campaignFile(ctx context.Context, s *Store, name string) (*Leadership, error) {
 	path := filepath.Clean(strings.TrimPrefix(s.dsn, "sqlite:")) + ".leader"
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Store) campaignFile(ctx context.Context, name string) (*Leadership, err
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	epoch, err := s.takeOver(ctx, name)
+	epoch, err := takeOver(ctx, s, name)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -40,14 +40,14 @@ type stretch struct {
 
 // nodes draws a cluster node by node: local jobs as they were and are foreseen,
 // guests, and slots. names tells whose jobs are known to the asker.
-func (s *Store) nodes(ctx context.Context, f *Frame, c *ClusterInfo, p Person) (rows []Row, err error) {
+func (s sight) nodes(ctx context.Context, f *Frame, c *ClusterInfo, p Person) (rows []Row, err error) {
 	var list []stretch
 	err = s.read(ctx, func(h handle) error {
-		guests, native, err := h.guestsOf(ctx, f, c.Name, p)
+		guests, native, err := onNodes{h, f, c.Name}.guestsOf(ctx, p)
 		if err != nil {
 			return err
 		}
-		local, err := h.localOf(ctx, f, c.Name, native)
+		local, err := onNodes{h, f, c.Name}.localOf(ctx, native)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Store) nodes(ctx context.Context, f *Frame, c *ClusterInfo, p Person) (
 		if f.At < f.Now { // slots are known as they are, not as they were
 			return nil
 		}
-		slots, err := h.freeOf(ctx, f, c.Name)
+		slots, err := onNodes{h, f, c.Name}.freeOf(ctx)
 		list = append(list, slots...)
 		return err
 	})
@@ -73,10 +73,17 @@ func (s *Store) nodes(ctx context.Context, f *Frame, c *ClusterInfo, p Person) (
 	return rows, nil
 }
 
+// onNodes is a transaction that reads what is on the nodes of a cluster in a frame.
+type onNodes struct {
+	handle
+	f       *Frame
+	cluster string
+}
+
 // localOf reads the site's own jobs of a frame, the ended ones first.
-func (h handle) localOf(ctx context.Context, f *Frame, cluster string, guests map[string]bool) (list []stretch, err error) {
+func (h onNodes) localOf(ctx context.Context, guests map[string]bool) (list []stretch, err error) {
 	add := func(task, node, spread string, procs int32, from, to int64, kind, said string) {
-		if guests[task] || from == 0 || from >= f.From+f.Span || to <= f.From {
+		if guests[task] || from == 0 || from >= h.f.From+h.f.Span || to <= h.f.From {
 			return
 		}
 		for _, s := range wire.Shares(spread, node, procs) {
@@ -90,7 +97,7 @@ func (h handle) localOf(ctx context.Context, f *Frame, cluster string, guests ma
 		err := scan(&task, &node, &spread, &procs, &from, &to)
 		add(task, node, spread, procs, from, to, "local", "ended "+clock(to))
 		return err
-	}, "select task, node, spread, procs, begins, ends from past_job where cluster = $1 and ends > $2 and begins < $3", cluster, f.From, f.From+f.Span)
+	}, "select task, node, spread, procs, begins, ends from past_job where cluster = $1 and ends > $2 and begins < $3", h.cluster, h.f.From, h.f.From+h.f.Span)
 	if err != nil {
 		return nil, err
 	}
@@ -103,22 +110,22 @@ func (h handle) localOf(ctx context.Context, f *Frame, cluster string, guests ma
 		if err := json.Unmarshal(body, &e); err != nil {
 			return err
 		}
-		to := cmp.Or(e.Completion, f.From+f.Span)
+		to := cmp.Or(e.Completion, h.f.From+h.f.Span)
 		switch {
 		case e.State == "running":
-			add(e.Task, e.Node, e.Spread, e.Procs, e.Start, max(to, f.Now), "local", "runs, to "+clock(to)+" at most")
-		case f.At == f.Now:
+			add(e.Task, e.Node, e.Spread, e.Procs, e.Start, max(to, h.f.Now), "local", "runs, to "+clock(to)+" at most")
+		case h.f.At == h.f.Now:
 			add(e.Task, e.Node, e.Spread, e.Procs, e.Start, to, "next", "foreseen from "+clock(e.Start))
 		}
 		return nil
-	}, "select body from local_job where cluster = $1", cluster)
+	}, "select body from local_job where cluster = $1", h.cluster)
 	return list, err
 }
 
 func clock(t int64) string { return time.Unix(t, 0).UTC().Format("15:04") }
 
 // guestsOf reads the bookings of a frame, and by what names the site knows them.
-func (h handle) guestsOf(ctx context.Context, f *Frame, cluster string, p Person) (list []stretch, native map[string]bool, err error) {
+func (h onNodes) guestsOf(ctx context.Context, p Person) (list []stretch, native map[string]bool, err error) {
 	native = map[string]bool{}
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		var text, job []byte
@@ -153,13 +160,13 @@ func (h handle) guestsOf(ctx context.Context, f *Frame, cluster string, p Person
 		}
 		return nil
 	}, `select b.body, b.state, b.ends, q.owner, q.body from booking b join queue q on q.id = b.job
-		where b.cluster = $1 and b.begins < $2 and b.ends > $3`, cluster, f.From+f.Span, f.From)
+		where b.cluster = $1 and b.begins < $2 and b.ends > $3`, h.cluster, h.f.From+h.f.Span, h.f.From)
 	return list, native, err
 }
 
 // freeOf reads the slots of a frame.
-func (h handle) freeOf(ctx context.Context, f *Frame, cluster string) (list []stretch, err error) {
-	end := f.From + f.Span
+func (h onNodes) freeOf(ctx context.Context) (list []stretch, err error) {
+	end := h.f.From + h.f.Span
 	err = h.rows(ctx, func(scan func(...any) error) error {
 		v := stretch{order: 3}
 		var chance, hold float64
@@ -169,12 +176,12 @@ func (h handle) freeOf(ctx context.Context, f *Frame, cluster string) (list []st
 		if v.to == 0 {
 			v.to = end
 		}
-		v.from = max(v.from, f.Now)
+		v.from = max(v.from, h.f.Now)
 		v.kind = fmt.Sprint("slot s", point{chance: chance}.shade())
 		v.text = fmt.Sprintf("%d processors free from %s: %.0f %% sure at the start, %.0f %% for its length", v.cpus, clock(v.from), 100*chance, 100*hold)
 		list = append(list, v)
 		return nil
-	}, "select node, begins, ends, cpus, chance, hold from content where cluster = $1 and begins < $2 and (ends = 0 or ends > $3)", cluster, end, f.Now)
+	}, "select node, begins, ends, cpus, chance, hold from content where cluster = $1 and begins < $2 and (ends = 0 or ends > $3)", h.cluster, end, h.f.Now)
 	return list, err
 }
 

@@ -18,22 +18,24 @@ import (
 
 // outbox does what was decided: it leases actions, does them, and tells the
 // leader. It runs at every replica.
-func (s *Scheduler) outbox(ctx context.Context) error {
+type outbox struct{ *Scheduler }
+
+func (o outbox) run(ctx context.Context) error {
 	slots := make(chan struct{}, 8)
 	for ctx.Err() == nil {
-		list, err := s.store.claim(ctx, s.conf.Name, s.now(), 16)
+		list, err := o.claim(ctx, o.conf.Name, o.now(), 16)
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("outbox", "error", err)
+			o.log.Warn("outbox", "error", err)
 		}
 		for _, a := range list {
 			slots <- struct{}{}
 			go func() {
 				defer func() { <-slots }()
-				s.act(ctx, a)
+				o.act(ctx, a)
 			}()
 		}
 		if len(list) == 0 {
-			s.pause(ctx, 250*time.Millisecond)
+			o.pause(ctx, 250*time.Millisecond)
 		}
 	}
 	return nil
@@ -41,12 +43,12 @@ func (s *Scheduler) outbox(ctx context.Context) error {
 
 // act does one action and records what became of it. A fault of a back-end
 // costs the action, not the service.
-func (s *Scheduler) act(ctx context.Context, a action) {
+func (o outbox) act(ctx context.Context, a action) {
 	ctx, cancel := context.WithTimeout(ctx, lease-10*time.Second)
 	defer cancel()
 	r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
 	began := time.Now()
-	retry := s.attempt(ctx, a, &r)
+	retry := o.attempt(ctx, a, &r)
 	r.Seconds = time.Since(began).Seconds()
 	outcome := "done"
 	if retry > 0 {
@@ -54,29 +56,29 @@ func (s *Scheduler) act(ctx context.Context, a action) {
 	} else if r.Kind != 0 {
 		outcome = r.Kind.String()
 	}
-	s.meter.actions.WithLabelValues(string(a.Verb), outcome).Inc()
+	o.meter.actions.WithLabelValues(string(a.Verb), outcome).Inc()
 	done, cancel2 := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel2()
 	var err error
 	if retry > 0 {
-		err = s.store.again(done, a, s.now().Add(retry), r.Said)
+		err = o.again(done, a, o.now().Add(retry), r.Said)
 	} else {
-		err = s.store.finish(done, a, r)
+		err = o.finish(done, a, r)
 	}
 	if err != nil && !errors.Is(err, errLeaseLost) {
-		s.log.Warn("outbox", "action", a.Key, "error", err) // the lease ends, and it is tried again
+		o.log.Warn("outbox", "action", a.Key, "error", err) // the lease ends, and it is tried again
 	}
-	s.poke()
+	o.poke()
 }
 
-func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry time.Duration) {
+func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Duration) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Said, retry = fmt.Sprint("internal error: ", p), time.Minute
 		}
 	}()
 	var j *Job
-	err := s.store.read(ctx, func(h handle) error {
+	err := o.store.read(ctx, func(h handle) error {
 		list, err := h.jobs(ctx, "where id = $1", a.Job)
 		if len(list) == 1 {
 			j = list[0]
@@ -91,7 +93,7 @@ func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry tim
 		r.Kind, r.Said = plugins.Refused, "the booking is over"
 		return 0
 	}
-	reg, release, err := s.asOwner(ctx, j.Owner)
+	reg, release, err := o.asOwner(ctx, j.Owner)
 	if err != nil {
 		r.Said = err.Error()
 		if a.Verb != launch && a.Attempts < maxRenewTries { // the site still has it: until the owner renews
@@ -101,7 +103,7 @@ func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry tim
 		return 0
 	}
 	defer release()
-	at := s.conf.Clusters[j.Booking.Cluster].Interface
+	at := o.conf.Clusters[j.Booking.Cluster].Interface
 	if j.Handle.ID != "" {
 		at = j.Handle.Interface
 	}
@@ -111,17 +113,17 @@ func (s *Scheduler) attempt(ctx context.Context, a action, r *result) (retry tim
 		return 0
 	}
 	if a.Verb == launch {
-		if again, known := s.known(ctx, a, j, reg, r); known {
+		if again, known := o.known(ctx, a, j, reg, r); known {
 			return again
 		}
 	}
-	return s.perform(ctx, a, j, back, r)
+	return o.perform(ctx, a, j, back, r)
 }
 
 // known asks whether a job is at a site already: the one of its booking before a
 // second attempt, every one where the database is an older copy.
-func (s *Scheduler) known(ctx context.Context, a action, j *Job, reg *plugins.Registry, r *result) (again time.Duration, known bool) {
-	doubt, err := s.store.doubtful(ctx, j)
+func (o outbox) known(ctx context.Context, a action, j *Job, reg *plugins.Registry, r *result) (again time.Duration, known bool) {
+	doubt, err := o.store.doubtful(ctx, j)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second, true
@@ -129,8 +131,8 @@ func (s *Scheduler) known(ctx context.Context, a action, j *Job, reg *plugins.Re
 	if j.State != Booked || a.Attempts == 1 && !doubt {
 		return 0, false
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.conf.Clusters)) {
-		to := s.conf.Clusters[name]
+	for _, name := range slices.Sorted(maps.Keys(o.conf.Clusters)) {
+		to := o.conf.Clusters[name]
 		back, ok := reg.For(to.Interface)
 		if !ok || !doubt && name != j.Booking.Cluster {
 			continue
@@ -155,16 +157,16 @@ const (
 	maxRenewTries = 24 * 60
 )
 
-func (s *Scheduler) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	switch a.Verb {
 	case launch:
-		return s.launch(ctx, a, j, back, r)
+		return o.launch(ctx, a, j, back, r)
 	case withdraw:
-		return s.withdraw(ctx, j, back, r)
+		return o.withdraw(ctx, j, back, r)
 	case end:
-		return s.cancelAt(ctx, a, j, back, r)
+		return o.cancelAt(ctx, a, j, back, r)
 	case collect:
-		return s.collect(ctx, a, j, back, r)
+		return o.collect(ctx, a, j, back, r)
 	}
 	r.Kind, r.Said = plugins.Invalid, "no such action"
 	return 0
@@ -180,27 +182,27 @@ func (s *Scheduler) asOwner(ctx context.Context, owner string) (*plugins.Registr
 }
 
 // launch sends a job ahead of its slot.
-func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	if j.State != Booked {
 		r.Kind, r.Said = plugins.Refused, "it is not to be sent any more"
 		return 0
 	}
-	site, err := s.store.Site(ctx, j.Booking.Cluster)
+	site, err := o.store.Site(ctx, j.Booking.Cluster)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second
 	}
-	to := s.conf.Clusters[j.Booking.Cluster]
+	to := o.conf.Clusters[j.Booking.Cluster]
 	endpoint := glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}
 	if j.Cancel {
 		r.Kind, r.Said = plugins.Unavailable, "it was cancelled before it was sent"
 		return 0
 	}
-	if s.now().Unix() > j.Booking.From+int64(s.conf.Grace/time.Second) {
+	if o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
 		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
 		return 0
 	}
-	job, done, err := s.unpack(ctx, j)
+	job, done, err := o.unpack(ctx, j)
 	if err != nil {
 		r.Kind, r.Said = plugins.Invalid, err.Error()
 		return 0
@@ -209,10 +211,10 @@ func (s *Scheduler) launch(ctx context.Context, a action, j *Job, back plugins.S
 	for _, features := range featuresOf(j.Booking, site) {
 		job = job.InTags(features)
 	}
-	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: s.ahead(j, site),
+	req := plugins.Request{ID: j.request(), Job: job, Endpoint: endpoint, Booking: o.ahead(j, site),
 		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: job.Demand.RuntimeEnvironments}}
 	again := settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
-	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && s.now().Unix() < j.Booking.From+int64(s.conf.Grace/time.Second) {
+	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && o.now().Unix() < j.Booking.From+int64(o.conf.Grace/time.Second) {
 		r.Kind, again = 0, time.Second // until the agent has reserved the nodes, the site refuses
 	}
 	return again
@@ -250,12 +252,12 @@ func queueFor(to ClusterConfig, site *wire.Site) string {
 const nice = 100
 
 // ahead is what the site is told of the slot.
-func (s *Scheduler) ahead(j *Job, site *wire.Site) *plugins.Booking {
+func (o outbox) ahead(j *Job, site *wire.Site) *plugins.Booking {
 	b := &plugins.Booking{Nice: nice}
 	switch site.Start {
 	case wire.Begin:
-		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(s.now()))
-		b.Deadline = b.Begin + (time.Duration(j.Wall)*time.Second + time.Minute - 1).Truncate(time.Minute) + s.conf.Grace
+		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(o.now()))
+		b.Deadline = b.Begin + (time.Duration(j.Wall)*time.Second + time.Minute - 1).Truncate(time.Minute) + o.conf.Grace
 	case wire.Reservation:
 		b.Reservation = ReservationName(j.request())
 	}
@@ -298,7 +300,7 @@ func find(ctx context.Context, back plugins.Submitter, e glue.Endpoint, id strin
 }
 
 // unpack makes the job's description, its files in a directory of their own.
-func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
+func (o outbox) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
 	job, err := jdl.LoadJob(j.JDL)
 	if err == nil {
 		err = j.brought(job)
@@ -306,7 +308,7 @@ func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error
 	if err != nil || len(j.Inputs) == 0 {
 		return job, func() {}, err
 	}
-	dir, err := os.MkdirTemp(s.conf.Spool, "in-")
+	dir, err := os.MkdirTemp(o.conf.Spool, "in-")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -316,7 +318,7 @@ func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error
 		if f.IsURL() || f.Text != "" {
 			continue
 		}
-		body, err := s.store.File(ctx, j.ID, "in", f.Name)
+		body, err := o.store.File(ctx, j.ID, "in", f.Name)
 		if err == nil {
 			f.Source = filepath.Join(dir, filepath.Base(f.Name))
 			err = os.WriteFile(f.Source, body, 0o600)
@@ -330,7 +332,7 @@ func (s *Scheduler) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error
 }
 
 // withdraw takes a job back that is not in its slot, unless it has started.
-func (s *Scheduler) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r *result) time.Duration {
+func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r *result) time.Duration {
 	hs := []plugins.Handle{j.Handle}
 	st := back.Status(ctx, hs)[0]
 	if st.State == plugins.Unknown {
@@ -343,7 +345,7 @@ func (s *Scheduler) withdraw(ctx context.Context, j *Job, back plugins.Submitter
 			return 5 * time.Second
 		}
 		for range 20 {
-			if st = back.Status(ctx, hs)[0]; st.State.Final() || !s.pause(ctx, 500*time.Millisecond) {
+			if st = back.Status(ctx, hs)[0]; st.State.Final() || !o.pause(ctx, 500*time.Millisecond) {
 				break
 			}
 		}
@@ -356,7 +358,7 @@ func (s *Scheduler) withdraw(ctx context.Context, j *Job, back plugins.Submitter
 }
 
 // cancelAt ends a job at its site.
-func (s *Scheduler) cancelAt(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
+func (o outbox) cancelAt(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
 	if err := back.Cancel(ctx, []plugins.Handle{j.Handle})[0]; err != nil {
 		r.Said = err.Error()
 		return time.Duration(min(a.Attempts, 10)) * 2 * time.Second

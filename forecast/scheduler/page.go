@@ -13,10 +13,17 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
+// board is the page: what is drawn for all who look at it is drawn once.
+type board struct {
+	*API
+	charts charts
+}
+
 // page serves what an operator keeps open: everything is rendered here; the
 // script fetches it anew when something has changed, and tells what is under the
 // pointer.
 func (a *API) page(mux *http.ServeMux) {
+	b := &board{API: a, charts: charts{turn: make(chan struct{}, 1)}}
 	tmpl := template.Must(template.New("index.html").Funcs(template.FuncMap{
 		"at":      func(t int64) string { return time.Unix(t, 0).UTC().Format("Jan 2 15:04:05") },
 		"clock":   clock,
@@ -39,7 +46,7 @@ func (a *API) page(mux *http.ServeMux) {
 			w.Write(body)
 		})
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { a.index(w, r, tmpl) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { b.index(w, r, tmpl) })
 }
 
 // bandIn is a band and the frame it is drawn in.
@@ -74,7 +81,7 @@ func thousands(n int64) string {
 	return text
 }
 
-func (a *API) index(w http.ResponseWriter, r *http.Request, tmpl *template.Template) {
+func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Template) {
 	p, err := person(r.Context())
 	if err != nil && !a.Public {
 		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
@@ -137,13 +144,13 @@ type Waitling struct {
 // shown is how many jobs of the queue the page shows.
 const shown = 60
 
-func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
+func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	v := &Look{Person: p, Known: p.Subject != "", Frame: f, Leads: a.S.Leads()}
 	members, err := a.S.store.Members(ctx, f.Now)
 	if err != nil {
 		return nil, err
 	}
-	if v.Overview, v.Truth, err = a.charts.get(ctx, a.S.store, f, members); err != nil {
+	if v.Overview, v.Truth, err = a.charts.get(ctx, sight{a.S.store}, f, members); err != nil {
 		return nil, err
 	}
 	for _, m := range members {
@@ -154,7 +161,7 @@ func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	}
 	v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.CPUs, v.Free, v.Guests
 	if f.Cluster != "" && len(v.Bands) == 1 {
-		if v.Rows, err = a.S.store.nodes(ctx, f, &v.Bands[0].Info, p); err != nil {
+		if v.Rows, err = (sight{a.S.store}).nodes(ctx, f, &v.Bands[0].Info, p); err != nil {
 			return nil, err
 		}
 	}
@@ -163,17 +170,17 @@ func (a *API) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 
 // people adds what only those who signed in may see, and how many jobs there
 // are.
-func (a *API) people(ctx context.Context, p Person, v *Look) (err error) {
-	if err := a.S.store.counts(ctx, &v.Counts); err != nil || !v.Known {
+func (a *board) people(ctx context.Context, p Person, v *Look) (err error) {
+	if err := (sight{a.S.store}).counts(ctx, &v.Counts); err != nil || !v.Known {
 		return err
 	}
-	list, err := a.S.store.queue(ctx, p, shown, v.Counts.Waiting <= sorted)
+	list, err := sight{a.S.store}.queue(ctx, p, shown, v.Counts.Waiting <= sorted)
 	if err != nil {
 		return err
 	}
 	place := 0
 	for _, j := range list {
-		w := a.waitling(j, v.Frame.Now)
+		w := waitling(j, v.Frame.Now)
 		if j.State == Waiting {
 			place++
 			w.Place = place
@@ -189,7 +196,7 @@ func (a *API) people(ctx context.Context, p Person, v *Look) (err error) {
 }
 
 // counts counts the jobs by state.
-func (s *Store) counts(ctx context.Context, c *Counts) error {
+func (s sight) counts(ctx context.Context, c *Counts) error {
 	return s.read(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var state State
@@ -213,7 +220,7 @@ func (s *Store) counts(ctx context.Context, c *Counts) error {
 const sorted = 5000
 
 // queue reads the jobs that wait, dearest first, and those that have slots.
-func (s *Store) queue(ctx context.Context, p Person, limit int, dearest bool) (list []*Job, err error) {
+func (s sight) queue(ctx context.Context, p Person, limit int, dearest bool) (list []*Job, err error) {
 	by := "seq"
 	if dearest {
 		by = "cast({body}->>'priority' as {real}) desc, seq"
@@ -227,7 +234,7 @@ func (s *Store) queue(ctx context.Context, p Person, limit int, dearest bool) (l
 	return list, err
 }
 
-func (a *API) waitling(j *Job, now int64) Waitling {
+func waitling(j *Job, now int64) Waitling {
 	w := Waitling{ID: j.ID, Name: j.Name, Owner: j.Owner, State: j.State, Procs: j.Procs, Wall: int64(j.Wall), Priority: j.Priority, Submitted: j.Submitted}
 	switch {
 	case j.State == Running:

@@ -164,7 +164,7 @@ func pageLive(b *browser, d *day) {
 	if err != nil || got[0].Error != "" {
 		t.Fatal(err, got)
 	}
-	epoch, err := d.store.takeOver(t.Context(), "page")
+	epoch, err := takeOver(t.Context(), d.store, "page")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func TestHungLeader(t *testing.T) {
 	if err := lock(t.Context(), conn); err != nil {
 		t.Fatal(err)
 	}
-	epoch, err := w.store.takeOver(t.Context(), "first")
+	epoch, err := takeOver(t.Context(), w.store, "first")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // the sites while this replica leads.
 func (s *Scheduler) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.outbox(ctx) })
+	g.Go(func() error { return outbox{s}.run(ctx) })
 	g.Go(func() error { return s.tidy(ctx) })
 	g.Go(func() error { return s.relay(ctx) })
 	g.Go(func() error {
@@ -48,7 +48,7 @@ func (s *Scheduler) term(ctx context.Context) error {
 	}(ctx.Done())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.cycles(ctx, l) })
-	g.Go(func() error { return s.follow(ctx) })
+	g.Go(func() error { return follower{s, map[string]string{}}.run(ctx) })
 	return g.Wait()
 }
 
@@ -137,7 +137,7 @@ func (s *Scheduler) tidy(ctx context.Context) error {
 			if _, err := h.exec(ctx, "delete from action where done = 1 and due < $1", old.Unix()); err != nil {
 				return err
 			}
-			if err := h.forgetPast(ctx, s.now().Unix()); err != nil {
+			if err := (past{h}).forgetPast(ctx, s.now().Unix()); err != nil {
 				return err
 			}
 			_, err := h.exec(ctx, `delete from file where job in (select distinct job from log where at < $1 and event in ('done', 'failed', 'cancelled'))`, old.UnixMilli())

@@ -76,7 +76,7 @@ func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*pictur
 			return err
 		}
 		budgets, err := h.budgets(ctx, "")
-		p.in = s.problem(p.mem, now, budgets)
+		p.in = s.conf.problem(p.mem, now, budgets)
 		return err
 	})
 	if err != nil {

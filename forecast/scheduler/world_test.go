@@ -159,7 +159,7 @@ func (w *world) restart() {
 	}
 	w.s = New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
 	w.survives(func() (err error) {
-		w.epoch, err = w.store.takeOver(w.t.Context(), "sim")
+		w.epoch, err = takeOver(w.t.Context(), w.store, "sim")
 		return err
 	})
 }
@@ -187,7 +187,7 @@ func (w *world) step(seconds int64) {
 		w.restart()
 	}
 	w.survives(func() error { _, err := w.s.Cycle(ctx, w.epoch); return err })
-	list, err := w.store.claim(ctx, "sim", w.now, 1000)
+	list, err := outbox{w.s}.claim(ctx, "sim", w.now, 1000)
 	if errors.Is(err, errDatabase) {
 		list = nil // leased to nobody, until that ends
 	} else if err != nil {
@@ -199,17 +199,18 @@ func (w *world) step(seconds int64) {
 				continue // killed before: the lease ends
 			}
 			r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
-			w.s.attempt(ctx, a, &r) // done, and killed before it could say so
+			outbox{w.s}.attempt(ctx, a, &r) // done, and killed before it could say so
 			continue
 		}
-		w.s.act(ctx, a)
+		outbox{w.s}.act(ctx, a)
 	}
 }
 
 // follow asks the sites, as the leader does.
 func (w *world) follow(ctx context.Context) {
-	for owner, list := range w.s.atSites() {
-		if err := w.s.ask(ctx, owner, list, map[string]string{}); err != nil && !errors.Is(err, errDatabase) && !errors.Is(err, errExpired) {
+	sites := follower{w.s, map[string]string{}} // of whom nothing is remembered
+	for owner, list := range sites.atSites() {
+		if err := sites.ask(ctx, owner, list); err != nil && !errors.Is(err, errDatabase) && !errors.Is(err, errExpired) {
 			w.t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ const (
 // gangs holds the slots by cluster and start, for jobs that take several at
 // once.
 type gangs struct {
+	*index
 	of     [][]int32 // slots by cluster; sorted once they are used
 	sorted []bool
 	fresh  [][]int32 // left of divided slots since then
@@ -26,7 +27,7 @@ func (p *index) gangIndex() *gangs {
 		return p.gangs
 	}
 	n := len(p.r.Clusters)
-	g := &gangs{of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n)}
+	g := &gangs{index: p, of: make([][]int32, n), sorted: make([]bool, n), fresh: make([][]int32, n)}
 	count := make([]int, n)
 	for i := range p.work {
 		count[p.work[i].Cluster]++
@@ -48,32 +49,32 @@ func (p *index) gangIndex() *gangs {
 	return g
 }
 
-func (g *gangs) add(p *index, i int32) {
-	c := p.work[i].Cluster
+func (g *gangs) add(i int32) {
+	c := g.work[i].Cluster
 	g.fresh[c] = append(g.fresh[c], i)
 }
 
 // list is a cluster's slots by start, some of those that are gone among them.
 // Left-overs are entered a few at a time.
-func (g *gangs) list(p *index, c int) []int32 {
+func (g *gangs) list(c int) []int32 {
 	if g.sorted[c] && len(g.fresh[c]) <= len(g.of[c])/16 {
 		return g.of[c]
 	}
-	list, fresh := p.alive(g.of[c]), p.alive(g.fresh[c])
+	list, fresh := g.alive(g.of[c]), g.alive(g.fresh[c])
 	if !g.sorted[c] {
-		g.spare = p.byStart(list, g.spare)
+		g.spare = byStart(g.work, list, g.spare)
 	}
-	g.spare = p.byStart(fresh, g.spare)
-	g.of[c], g.fresh[c], g.sorted[c] = p.merge(list, fresh), g.fresh[c][:0], true
+	g.spare = byStart(g.work, fresh, g.spare)
+	g.of[c], g.fresh[c], g.sorted[c] = g.merge(list, fresh), g.fresh[c][:0], true
 	return g.of[c]
 }
 
 // alive drops the slots that are gone.
-func (p *index) alive(list []int32) []int32 {
+func (g *gangs) alive(list []int32) []int32 {
 	n := 0
 	for _, i := range list {
 		list[n] = i
-		if p.work[i].CPUs > 0 {
+		if g.work[i].CPUs > 0 {
 			n++
 		}
 	}
@@ -81,11 +82,11 @@ func (p *index) alive(list []int32) []int32 {
 }
 
 // merge enters left-overs into a list; they are the younger ones.
-func (p *index) merge(list, fresh []int32) []int32 {
+func (g *gangs) merge(list, fresh []int32) []int32 {
 	at := len(list) - 1
 	list = append(list, fresh...)
 	for to, k := len(list)-1, len(fresh)-1; k >= 0; to-- {
-		if at >= 0 && p.work[list[at]].From > p.work[fresh[k]].From {
+		if at >= 0 && g.work[list[at]].From > g.work[fresh[k]].From {
 			list[to] = list[at]
 			at--
 			continue
@@ -96,22 +97,18 @@ func (p *index) merge(list, fresh []int32) []int32 {
 	return list
 }
 
-// gang finds slots of one cluster for a job that no single slot can take.
-func (p *index) gang(j *Job) (best Booking, ok bool) {
-	if j.Procs <= 1 {
-		return best, false
-	}
-	g := p.gangIndex()
+// place finds slots of one cluster for a job that no single slot can take.
+func (g *gangs) place(j *Job) (best Booking, ok bool) {
 	looked, found := 0, 0
-	for k := range p.r.Clusters {
-		c := (g.cursor + k) % len(p.r.Clusters)
-		cl := &p.r.Clusters[c]
-		if !cl.open() || !bit(p.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+	for k := range g.r.Clusters {
+		c := (g.cursor + k) % len(g.r.Clusters)
+		cl := &g.r.Clusters[c]
+		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
 			continue
 		}
-		b, yes := p.together(j, c)
+		b, yes := g.together(j, c)
 		if yes {
-			if found++; !ok || float32(b.Done-p.r.Now)/b.Chance < float32(best.Done-p.r.Now)/best.Chance {
+			if found++; !ok || float32(b.Done-g.r.Now)/b.Chance < float32(best.Done-g.r.Now)/best.Chance {
 				best, ok = b, true
 			}
 		}
@@ -120,24 +117,24 @@ func (p *index) gang(j *Job) (best Booking, ok bool) {
 			break
 		}
 	}
-	if !ok && looked == tries && len(p.r.Clusters) > tries {
-		return p.anywhere(j)
+	if !ok && looked == tries && len(g.r.Clusters) > tries {
+		return g.anywhere(j)
 	}
 	if ok {
-		p.seize(j, best)
+		g.seize(j, best)
 	}
 	return best, ok
 }
 
 // anywhere looks at every cluster: a job is only told "nowhere" where that is so.
-func (p *index) anywhere(j *Job) (b Booking, ok bool) {
-	for c := range p.r.Clusters {
-		cl := &p.r.Clusters[c]
-		if !cl.open() || !bit(p.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+func (g *gangs) anywhere(j *Job) (b Booking, ok bool) {
+	for c := range g.r.Clusters {
+		cl := &g.r.Clusters[c]
+		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
 			continue
 		}
-		if b, ok = p.together(j, c); ok {
-			p.seize(j, b)
+		if b, ok = g.together(j, c); ok {
+			g.seize(j, b)
 			return b, true
 		}
 	}
@@ -146,27 +143,27 @@ func (p *index) anywhere(j *Job) (b Booking, ok bool) {
 
 // together finds the earliest time at which enough slots of a cluster are free
 // for the job's whole wall time.
-func (p *index) together(j *Job, c int) (Booking, bool) {
-	g, end := p.gangs, p.r.Now+p.r.Horizon
-	w := &p.r.Wishes[j.Wish]
+func (g *gangs) together(j *Job, c int) (Booking, bool) {
+	end := g.r.Now + g.r.Horizon
+	w := &g.r.Wishes[j.Wish]
 	open, got, soonest := g.open[:0], int32(0), int32(Never)
 	g.cpus.clear()
-	for _, i := range g.list(p, c) {
-		s := &p.work[i]
-		if s.From > max(end, p.r.Clusters[c].TMax) {
+	for _, i := range g.list(c) {
+		s := &g.work[i]
+		if s.From > max(end, g.r.Clusters[c].TMax) {
 			break
 		}
-		if s.CPUs == 0 || s.To-s.From < j.Wall || !w.Allows(s.Cluster, s.Class) || !p.joins(j, s, i) {
+		if s.CPUs == 0 || s.To-s.From < j.Wall || !w.Allows(s.Cluster, s.Class) || !g.joins(j, s, i) {
 			continue
 		}
 		if soonest-j.Wall < s.From {
-			open, soonest = p.stillOpen(j, open, s.From)
-			got = g.count(p, j, open)
+			open, soonest = g.stillOpen(j, open, s.From)
+			got = g.count(j, open)
 		}
 		open, soonest = append(open, i), min(soonest, s.To)
-		if got += g.gain(p, j, i); got >= j.wants() {
+		if got += g.gain(j, i); got >= j.wants() {
 			g.open = open
-			return p.bookTogether(j, open, s.From), true
+			return g.bookTogether(j, open, s.From), true
 		}
 	}
 	g.open = open
@@ -182,19 +179,19 @@ func (j *Job) wants() int32 {
 }
 
 // joins tells whether a slot may be part of the job at all.
-func (p *index) joins(j *Job, s *Slot, i int32) bool {
-	if p.limit[i] >= j.Priority || s.Memory > 0 && int64(s.Memory)*int64(j.perNode()) < int64(j.Memory)*int64(min(int32(s.CPUs), j.perNode())) {
+func (g *gangs) joins(j *Job, s *Slot, i int32) bool {
+	if g.limit[i] >= j.Priority || s.Memory > 0 && int64(s.Memory)*int64(j.perNode()) < int64(j.Memory)*int64(min(int32(s.CPUs), j.perNode())) {
 		return false
 	}
-	c := &p.r.Clusters[s.Cluster]
-	return c.Local == nil || !c.Local.perJob || p.r.outranks(j, s)
+	c := &g.r.Clusters[s.Cluster]
+	return c.Local == nil || !c.Local.perJob || g.r.outranks(j, s)
 }
 
 // stillOpen drops the slots that end before a job that starts at a time does.
-func (p *index) stillOpen(j *Job, open []int32, at int32) (kept []int32, soonest int32) {
+func (g *gangs) stillOpen(j *Job, open []int32, at int32) (kept []int32, soonest int32) {
 	kept, soonest = open[:0], Never
 	for _, i := range open {
-		if to := p.work[i].To; to-j.Wall >= at {
+		if to := g.work[i].To; to-j.Wall >= at {
 			kept, soonest = append(kept, i), min(soonest, to)
 		}
 	}
@@ -202,8 +199,8 @@ func (p *index) stillOpen(j *Job, open []int32, at int32) (kept []int32, soonest
 }
 
 // gain is by how much a slot brings the job nearer.
-func (g *gangs) gain(p *index, j *Job, i int32) int32 {
-	s := &p.work[i]
+func (g *gangs) gain(j *Job, i int32) int32 {
+	s := &g.work[i]
 	if j.Nodes == 0 {
 		return int32(s.CPUs)
 	}
@@ -216,26 +213,26 @@ func (g *gangs) gain(p *index, j *Job, i int32) int32 {
 	return 0
 }
 
-func (g *gangs) count(p *index, j *Job, open []int32) (got int32) {
+func (g *gangs) count(j *Job, open []int32) (got int32) {
 	g.cpus.clear()
 	for _, i := range open {
-		got += g.gain(p, j, i)
+		got += g.gain(j, i)
 	}
 	return got
 }
 
 // bookTogether chooses the parts. The chance is that of the least sure of them:
 // slots of one cluster come and go together.
-func (p *index) bookTogether(j *Job, open []int32, at int32) Booking {
-	b := Booking{From: at, Chance: 1, Parts: p.gangs.parts[:0]}
-	p.gangs.taken.clear()
+func (g *gangs) bookTogether(j *Job, open []int32, at int32) Booking {
+	b := Booking{From: at, Chance: 1, Parts: g.parts[:0]}
+	g.taken.clear()
 	nodes, left := int32(0), j.Procs
 	for _, i := range open {
-		s := &p.work[i]
+		s := &g.work[i]
 		cpus := min(int32(s.CPUs), left)
 		if j.Nodes > 0 {
-			had := p.gangs.taken.at(s.Node)
-			if *p.gangs.cpus.at(s.Node) < j.perNode() || *had == 0 && nodes == j.Nodes {
+			had := g.taken.at(s.Node)
+			if *g.cpus.at(s.Node) < j.perNode() || *had == 0 && nodes == j.Nodes {
 				continue
 			}
 			if *had == 0 {
@@ -251,16 +248,16 @@ func (p *index) bookTogether(j *Job, open []int32, at int32) Booking {
 		b.Chance = min(b.Chance, float32(max(1, s.Start))/100)
 		b.Parts = append(b.Parts, Part{i, uint16(cpus)})
 	}
-	p.gangs.parts = b.Parts
-	b.Parts = append(p.newParts(len(b.Parts)), b.Parts...)
-	b.Done = at + int32(float32(j.Wall)/p.r.Clusters[p.work[open[0]].Cluster].speed())
+	g.parts = b.Parts
+	b.Parts = append(g.newParts(len(b.Parts)), b.Parts...)
+	b.Done = at + int32(float32(j.Wall)/g.r.Clusters[g.work[open[0]].Cluster].speed())
 	return b
 }
 
 // seize takes the parts of a booking out of their slots.
-func (p *index) seize(j *Job, b Booking) {
+func (g *gangs) seize(j *Job, b Booking) {
 	for _, part := range b.Parts {
 		share := int32(int64(j.Memory) * int64(part.CPUs) / int64(max(1, j.perNode())))
-		p.split(part.Slot, b.From, j.Wall, part.CPUs, share)
+		g.split(part.Slot, b.From, j.Wall, part.CPUs, share)
 	}
 }

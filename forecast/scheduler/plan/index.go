@@ -30,8 +30,7 @@ type index struct {
 	heads   []int32 // by bucket: the place of its first slot, plus one
 	masks   []uint64
 	soonest []int32 // first window of a room that ever held anything
-	bounds  [windows + 1]int32
-	guess   guess
+	ahead   calendar
 	pairs   pairs
 	groups  []int32 // by pair
 	kinds   []roomKind
@@ -40,7 +39,7 @@ type index struct {
 	costs   []offer
 	perJob  bool // a formula looks at more than priority
 
-	misses   map[demand]ceiling
+	misses   misses
 	left     []float64
 	bookings []Booking
 	parts    []Part  // of bookings to come
@@ -104,7 +103,7 @@ var region = func() (m [sizes][lengths]uint64) {
 }()
 
 func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
-	p := &index{r: r, jobs: jobs, given: len(slots), misses: map[demand]ceiling{}, left: r.purses(), deep: 10_000 + len(slots)/4}
+	p := &index{r: r, jobs: jobs, given: len(slots), misses: misses{}, left: r.purses(), deep: 10_000 + len(slots)/4}
 	p.pairs.number = map[uint32]int32{}
 	// A job leaves at most three slots of each of its parts.
 	room := min(6*len(jobs), 2*len(slots)) + 64
@@ -114,7 +113,7 @@ func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
 	copy(p.work, slots)
 	p.limit = make([]float32, len(slots), cap(p.work))
 	p.next = make([]int32, len(slots), cap(p.work))
-	p.windowBounds()
+	p.ahead = newCalendar(r)
 	p.enter(p.thresholds())
 	p.wishes()
 	return p
@@ -152,43 +151,45 @@ func (p *index) enter(usable []int32) {
 	p.spare = usable
 }
 
-// windowBounds cuts the time ahead: half of the windows lie in what this cycle
+// calendar is the time ahead, cut into windows.
+type calendar struct {
+	bounds [windows + 1]int32
+	step   int32
+	guess  [256]uint8 // of equal steps of time: in which window each begins
+}
+
+// newCalendar cuts the time ahead: half of the windows lie in what this cycle
 // books, the others grow towards the horizon.
-func (p *index) windowBounds() {
-	from, to := int32(math.MaxInt32), p.r.Now+1
-	for i := range p.r.Clusters {
-		from, to = min(from, p.r.Clusters[i].TMin), max(to, p.r.Clusters[i].TMax)
+func newCalendar(r *Rules) (a calendar) {
+	from, to := int32(math.MaxInt32), r.Now+1
+	for i := range r.Clusters {
+		from, to = min(from, r.Clusters[i].TMin), max(to, r.Clusters[i].TMax)
 	}
 	from = min(from, to)
 	for k := range int32(windows / 2) {
-		p.bounds[k] = from + int32(int64(to-from)*int64(k)/(windows/2))
+		a.bounds[k] = from + int32(int64(to-from)*int64(k)/(windows/2))
 	}
-	end := max(to+1, p.r.Now+p.r.Horizon)
+	end := max(to+1, r.Now+r.Horizon)
 	for k := range int32(windows/2 + 1) {
 		share := math.Pow(float64(k)/(windows/2), 2)
-		p.bounds[windows/2+k] = to + 1 + int32(share*float64(end-to))
+		a.bounds[windows/2+k] = to + 1 + int32(share*float64(end-to))
 	}
-	p.guess.step = (p.bounds[windows]-p.bounds[0])/int32(len(p.guess.window)) + 1
+	a.step = (a.bounds[windows]-a.bounds[0])/int32(len(a.guess)) + 1
 	w := uint8(0)
-	for k := range p.guess.window {
-		for w < windows-1 && p.bounds[w+1] <= p.bounds[0]+int32(k)*p.guess.step {
+	for k := range a.guess {
+		for w < windows-1 && a.bounds[w+1] <= a.bounds[0]+int32(k)*a.step {
 			w++
 		}
-		p.guess.window[k] = w
+		a.guess[k] = w
 	}
+	return a
 }
 
-// guess tells of equal steps of time in which window each begins.
-type guess struct {
-	step   int32
-	window [256]uint8
-}
-
-// windowOf is the window in which a time lies.
-func (p *index) windowOf(at int32) int32 {
-	k := (at - p.bounds[0]) / p.guess.step
-	w := int32(p.guess.window[min(max(0, k), int32(len(p.guess.window)-1))])
-	for w < windows-1 && p.bounds[w+1] <= at {
+// window is the one in which a time lies.
+func (a *calendar) window(at int32) int32 {
+	k := (at - a.bounds[0]) / a.step
+	w := int32(a.guess[min(max(0, k), int32(len(a.guess)-1))])
+	for w < windows-1 && a.bounds[w+1] <= at {
 		w++
 	}
 	return w
@@ -276,7 +277,7 @@ func (p *index) group(s *Slot) int32 { return p.groups[p.pairs.of(s)] }
 func (p *index) newGroup(s *Slot) int32 {
 	speed := p.r.Clusters[s.Cluster].speed()
 	for g := range p.kinds {
-		if kind := &p.kinds[g]; kind.mixed || kind.speed == speed && p.equal(kind, s) {
+		if kind := &p.kinds[g]; kind.mixed || kind.speed == speed && p.r.equal(kind, s) {
 			return int32(g)
 		}
 	}
@@ -286,9 +287,9 @@ func (p *index) newGroup(s *Slot) int32 {
 }
 
 // equal tells whether every wish treats a slot as it treats a group.
-func (p *index) equal(kind *roomKind, s *Slot) bool {
-	for i := range p.r.Wishes {
-		w := &p.r.Wishes[i]
+func (r *Rules) equal(kind *roomKind, s *Slot) bool {
+	for i := range r.Wishes {
+		w := &r.Wishes[i]
 		if w.Allows(kind.cluster, kind.class) != w.Allows(s.Cluster, s.Class) {
 			return false
 		}
@@ -317,7 +318,7 @@ func (p *index) wishes() {
 // bucket is where a slot of a group belongs; it is marked as not empty.
 func (p *index) bucket(s *Slot, group int32) int32 {
 	at := group*chances + chanceClass(s.Start)
-	w := p.windowOf(s.From)
+	w := p.ahead.window(s.From)
 	k := sizeClass(int32(s.CPUs))*lengths + lengthClass(s.To-s.From)
 	p.masks[at*windows+w] |= 1 << k
 	p.soonest[at] = min(p.soonest[at], w)

@@ -35,15 +35,15 @@ func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 // that this one cannot outrank are dropped for good.
 func (p *index) place(i int32, falling bool) {
 	j := &p.jobs[i]
-	if !p.r.affords(j, p.left) || p.hopeless(j) {
+	if !p.r.affords(j, p.left) || !p.perJob && p.misses.hopeless(j) {
 		return
 	}
 	b, ok := p.single(j, falling)
-	if !ok {
-		b, ok = p.gang(j)
+	if !ok && j.Procs > 1 {
+		b, ok = p.gangIndex().place(j)
 	}
 	if !ok {
-		p.failed(j)
+		p.misses.failed(j)
 		return
 	}
 	b.Job = i
@@ -59,6 +59,9 @@ func (p *index) place(i int32, falling bool) {
 // demand is what decides whether a failure says something of another job.
 type demand struct{ wish, procs, nodes int32 }
 
+// misses are the demands that found nothing in this cycle, and the least of each.
+type misses map[demand]ceiling
+
 type ceiling struct {
 	wall, memory int32
 	priority     float32
@@ -66,15 +69,15 @@ type ceiling struct {
 
 // hopeless tells whether a job that asked for no more and could outrank as much
 // has found nothing in this cycle.
-func (p *index) hopeless(j *Job) bool {
-	c, ok := p.misses[demand{j.Wish, j.Procs, j.Nodes}]
-	return ok && j.Wall >= c.wall && j.Memory >= c.memory && j.Priority <= c.priority && !p.perJob
+func (m misses) hopeless(j *Job) bool {
+	c, ok := m[demand{j.Wish, j.Procs, j.Nodes}]
+	return ok && j.Wall >= c.wall && j.Memory >= c.memory && j.Priority <= c.priority
 }
 
-func (p *index) failed(j *Job) {
+func (m misses) failed(j *Job) {
 	d := demand{j.Wish, j.Procs, j.Nodes}
-	if c, ok := p.misses[d]; !ok || j.Wall <= c.wall && j.Memory <= c.memory {
-		p.misses[d] = ceiling{j.Wall, j.Memory, j.Priority}
+	if c, ok := m[d]; !ok || j.Wall <= c.wall && j.Memory <= c.memory {
+		m[d] = ceiling{j.Wall, j.Memory, j.Priority}
 	}
 }
 
@@ -124,7 +127,7 @@ func (p *index) cost(room room, w int32, j *Job) offer {
 	if w >= windows {
 		return offer{float32(math.Inf(1)), w}
 	}
-	wait := max(0, p.bounds[w]-p.r.Now)
+	wait := max(0, p.ahead.bounds[w]-p.r.Now)
 	return offer{(float32(wait) + float32(j.Wall)/room.speed) * room.weight, w}
 }
 

@@ -37,11 +37,11 @@ const few = 48
 
 // byStart sorts slots by start, those of one start as they were. It uses memory
 // that it returns.
-func (p *index) byStart(list, spare []int32) []int32 {
+func byStart(work []Slot, list, spare []int32) []int32 {
 	if len(list) <= few {
 		for k := 1; k < len(list); k++ {
 			i, at := list[k], k
-			for ; at > 0 && p.work[list[at-1]].From > p.work[i].From; at-- {
+			for ; at > 0 && work[list[at-1]].From > work[i].From; at-- {
 				list[at] = list[at-1]
 			}
 			list[at] = i
@@ -50,20 +50,20 @@ func (p *index) byStart(list, spare []int32) []int32 {
 	}
 	low, high := int32(Never), int32(-Never)
 	for _, i := range list {
-		low, high = min(low, p.work[i].From), max(high, p.work[i].From)
+		low, high = min(low, work[i].From), max(high, work[i].From)
 	}
 	spare = append(spare[:0], list...)
 	from, to := spare, list
 	for shift, span := 0, uint32(high)-uint32(low); span>>shift > 0; shift += 8 {
 		var count [257]int32
 		for _, i := range from {
-			count[(uint32(p.work[i].From)-uint32(low))>>shift&255+1]++
+			count[(uint32(work[i].From)-uint32(low))>>shift&255+1]++
 		}
 		for k := 1; k < len(count); k++ {
 			count[k] += count[k-1]
 		}
 		for _, i := range from {
-			k := (uint32(p.work[i].From) - uint32(low)) >> shift & 255
+			k := (uint32(work[i].From) - uint32(low)) >> shift & 255
 			to[count[k]] = i
 			count[k]++
 		}

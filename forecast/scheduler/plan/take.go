@@ -132,6 +132,6 @@ func (p *index) leave(s Slot, of int32) {
 	p.parent = append(p.parent, p.origin(of))
 	p.put(i, p.group(&s))
 	if p.gangs != nil {
-		p.gangs.add(p, i)
+		p.gangs.add(i)
 	}
 }
