@@ -12,6 +12,8 @@
 # Ports, all on 127.0.0.1, unless GRID_TESTBED_SLURM_PORT names another first one:
 # slurmctld 17801, slurmdbd 17802, MariaDB 17803, sshd 17804, slurmd 17811-17818.
 # GRID_TESTBED_SLURM_MINJOBAGE is for how many seconds ended jobs are remembered.
+# GRID_TESTBED_SLURM_GUESTS=SECONDS adds a partition "guest" over all nodes, whose
+# jobs are safe for so long and then give way to those of the others.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
@@ -122,6 +124,7 @@ GresTypes=gpu
 $([ -n "$dbd" ] && printf 'AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=%s\nAccountingStoragePass=%s/munge/sock\n' $((base + 1)) "$st")
 NodeName=n[1-7] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((base + 10))-$((base + 16))] CPUs=8 RealMemory=16000 TmpDisk=20000 Feature=debian12,VEE-Debian11 State=UNKNOWN
 NodeName=n8 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 17)) CPUs=8 RealMemory=32000 TmpDisk=20000 Feature=debian12,bigmem Gres=gpu:2 State=UNKNOWN
+$([ -z "${GRID_TESTBED_SLURM_GUESTS:-}" ] || printf 'PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPreemptExemptTime=00:00:%02d\nPartitionName=guest Nodes=n[1-8] PriorityTier=1 PreemptMode=REQUEUE MaxTime=00:30:00 DefaultTime=00:01:00 State=UP\n' "$GRID_TESTBED_SLURM_GUESTS")
 PartitionName=short    Nodes=n[1-8] Default=YES MaxTime=01:00:00 DefaultTime=00:10:00 PriorityTier=10 State=UP
 PartitionName=long     Nodes=n[1-4] MaxTime=3-00:00:00 DefaultTime=12:00:00 MaxNodes=2 State=UP
 PartitionName=infinite Nodes=n8 MaxTime=INFINITE State=UP
