@@ -20,10 +20,9 @@ const (
 )
 
 // grown are the types that have more methods than that: of the models of a
-// cluster and the tree of managers. One that keeps to the bound leaves the list.
+// cluster. One that keeps to the bound leaves the list.
 var grown = []string{
 	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm",
-	"../forecast/managers.Manager",
 }
 
 // parsed reads every Go file of the program itself.

@@ -73,8 +73,8 @@ func (l *link) learn(m *Message) (better bool) {
 }
 
 // choose returns the index of the amount by which this row is compared with others, or -1 if none has room.
-func (l *link) choose(need *Resources, rules *Rules) int {
-	if rules.Worst {
+func (l *link) choose(need *Resources, worst bool) int {
+	if worst {
 		return l.rooms.largest(need)
 	}
 	return l.rooms.smallest(need)
@@ -87,5 +87,14 @@ func (l *link) reset(up bool) { *l = link{role: l.role, up: up, fresh: up} }
 func (l *link) expect(need *Resources) {
 	if i := l.told.smallest(need); i >= 0 {
 		l.told = append(make(Set, 0, len(l.told)+1), l.told...).without(i, need)
+	}
+}
+
+// asked counts a request that came over the link, and what it is to be answered with.
+func (l *link) asked(j *Job, rules *Rules) {
+	l.seen++
+	l.owes = rules.Mark == MarkAck && !rules.Silent
+	if rules.Silent && !j.Placed {
+		l.expect(&j.Need)
 	}
 }

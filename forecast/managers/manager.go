@@ -5,95 +5,111 @@ import "slices"
 // Manager is one manager of the tree. The zero value is not usable; see NewManager.
 // It is for one goroutine at a time.
 type Manager struct {
-	rules     Rules
-	system    bool
-	total     Resources // of the own system
-	free      Resources
-	links     []link
-	queue     queue
-	drain     ID    // the aged job that the own system is drained for
-	inc       bool  // there may be room now for jobs that found none
-	added     []int // places of jobs that joined the queue since the last look
-	out       Out
-	merged    []holder // work space of descriptions
-	spare     []holder // another, for merging
-	wake      int64
-	refreshed int64 // when it was last looked whether a refresh is due
-	shaped    bool  // systems or names may have come or gone since all neighbours were told
-	heal      healing
+	dispatch dispatch // what is free, and which job gets it
+	waiting  waiting  // jobs without a place
+	telling  telling  // what the neighbours have yet to hear
+	heal     healing  // the place in the tree
+	wake     alarm
+}
+
+// alarm is when something is due next; 0 for never.
+type alarm int64
+
+// at makes it go off at a time or before.
+func (a *alarm) at(t int64) {
+	if *a == 0 || alarm(t) < *a {
+		*a = alarm(t)
+	}
 }
 
 // NewManager returns the manager of a system with these resources.
 func NewManager(rules Rules, total Resources) *Manager {
-	return &Manager{rules: withDefaults(rules), system: true, total: total, free: total}
+	m := NewDomain(rules)
+	m.dispatch.tables.own = system{there: true, total: total, free: total}
+	return m
 }
 
 // NewDomain returns a manager without a system of its own.
-func NewDomain(rules Rules) *Manager { return &Manager{rules: withDefaults(rules)} }
-
-func withDefaults(r Rules) Rules {
-	if r.Mark == "" {
-		r.Mark = MarkAck
+func NewDomain(rules Rules) *Manager {
+	if rules.Mark == "" {
+		rules.Mark = MarkAck
 	}
-	return r
+	return &Manager{dispatch: dispatch{rules: rules}}
 }
 
 // Free returns what the own system has free.
-func (m *Manager) Free() Resources { return m.free }
+func (m *Manager) Free() Resources { return m.dispatch.tables.own.free }
 
 // Waiting returns the jobs that wait here, in order.
 func (m *Manager) Waiting() []Job {
-	jobs := make([]Job, len(m.queue))
-	for i, j := range m.queue {
+	jobs := make([]Job, len(m.waiting.queue))
+	for i, j := range m.waiting.queue {
 		jobs[i] = *j
 	}
 	return jobs
 }
 
 // Len returns how many jobs wait here.
-func (m *Manager) Len() int { return len(m.queue) }
+func (m *Manager) Len() int { return len(m.waiting.queue) }
 
 // Row returns what is known to be free in a neighbour's direction.
-func (m *Manager) Row(n Neighbour) Set { return slices.Clone(m.links[n].rooms) }
+func (m *Manager) Row(n Neighbour) Set { return slices.Clone(m.dispatch.tables.links[n].rooms) }
 
 // Describe returns what a neighbour should know to be free in this manager's direction.
 func (m *Manager) Describe(n Neighbour) Set {
-	m.merge()
-	return m.describe(n)
+	m.dispatch.tables.merge()
+	return m.dispatch.tables.describe(n, m.dispatch.rules.Keep)
 }
 
 // Told returns the description last sent to a neighbour.
-func (m *Manager) Told(n Neighbour) Set { return slices.Clone(m.links[n].told) }
+func (m *Manager) Told(n Neighbour) Set { return slices.Clone(m.dispatch.tables.links[n].told) }
+
+// Possible says whether some system of the tree could run a job when empty, as far as is known here.
+func (m *Manager) Possible(need Resources) bool { return m.dispatch.tables.possible(&need) }
 
 // SetInterval changes the least time between two changes on a link.
-func (m *Manager) SetInterval(interval int64) { m.rules.Interval = interval }
+func (m *Manager) SetInterval(interval int64) { m.dispatch.rules.Interval = interval }
 
 // Wake returns when Tick is to be called next, 0 for never.
-func (m *Manager) Wake() int64 { return m.wake }
+func (m *Manager) Wake() int64 { return int64(m.wake) }
 
 // AddLink adds a neighbour whose link is down and returns its number. Children
 // are tried in the order in which they are added, before the parent.
 func (m *Manager) AddLink(role Role) Neighbour {
-	m.links = append(m.links, link{role: role})
-	return Neighbour(len(m.links) - 1)
+	t := &m.dispatch.tables
+	t.links = append(t.links, link{role: role})
+	return Neighbour(len(t.links) - 1)
 }
 
 // SetRole changes what a neighbour is; its link must be down.
-func (m *Manager) SetRole(n Neighbour, role Role) { m.links[n].role = role }
+func (m *Manager) SetRole(n Neighbour, role Role) { m.dispatch.tables.links[n].role = role }
+
+// SetName gives the manager its name: the address at which others find it.
+func (m *Manager) SetName(name string) { m.heal.name = name }
+
+// SetNeighbour tells a neighbour's name.
+func (m *Manager) SetNeighbour(n Neighbour, name string) { m.heal.call(n, name) }
+
+// Shape returns what is known of the tree above.
+func (m *Manager) Shape() Shape { return m.heal.shape }
+
+// Above says whether a name is the manager's own or that of one of its
+// ancestors: such a one must not become its child.
+func (m *Manager) Above(name string) bool { return m.heal.above(name, &m.dispatch.tables) }
 
 // Up says that a link is there, empty of messages: both sides tell everything.
 func (m *Manager) Up(now int64, n Neighbour) *Out {
 	m.begin()
-	m.links[n].reset(true)
-	m.shaped = true
+	m.dispatch.tables.links[n].reset(true)
+	m.telling.shaped = true
 	return m.finish(now)
 }
 
 // Down says that a link is gone with whatever was on it.
 func (m *Manager) Down(now int64, n Neighbour) *Out {
 	m.begin()
-	m.links[n].reset(false)
-	m.shaped = true
+	m.dispatch.tables.links[n].reset(false)
+	m.telling.shaped = true
 	return m.finish(now)
 }
 
@@ -101,7 +117,7 @@ func (m *Manager) Down(now int64, n Neighbour) *Out {
 func (m *Manager) Submit(now int64, j Job) *Out {
 	m.begin()
 	j.from, j.block = Here, false
-	m.enqueue(&j)
+	m.waiting.enqueue(&j)
 	return m.finish(now)
 }
 
@@ -109,20 +125,18 @@ func (m *Manager) Submit(now int64, j Job) *Out {
 // it ended, or its broker refused the assignment, or never answered.
 func (m *Manager) Ended(now int64, need Resources) *Out {
 	m.begin()
-	m.free = m.free.Plus(need)
-	m.inc = true
+	t := &m.dispatch.tables
+	t.own.free, t.better = t.own.free.Plus(need), true
 	return m.finish(now)
 }
 
 // Withdraw takes a job out of the queue. It returns whether it was there.
 func (m *Manager) Withdraw(id ID) bool {
-	at := slices.IndexFunc(m.queue, func(j *Job) bool { return j.ID == id })
-	if at < 0 {
+	if !m.waiting.remove(id) {
 		return false
 	}
-	m.queue = slices.Delete(m.queue, at, at+1)
-	if m.drain == id {
-		m.drain, m.inc = "", true
+	if t := &m.dispatch.tables; t.own.undrain(id) {
+		t.better = true
 	}
 	return true
 }
@@ -130,39 +144,36 @@ func (m *Manager) Withdraw(id ID) bool {
 // Resize says what the own system has and has free, as its agent tells it.
 func (m *Manager) Resize(now int64, total, free Resources) *Out {
 	m.begin()
-	m.total, m.free, m.inc, m.shaped = total, free, true, true
+	t := &m.dispatch.tables
+	t.own.total, t.own.free, t.better = total, free, true
+	m.telling.shaped = true
 	return m.finish(now)
 }
 
 // Handle takes a message of a neighbour in. A message that makes no sense, or
 // that comes over a link that is not up, changes nothing.
 func (m *Manager) Handle(now int64, from Neighbour, msg Message) (*Out, error) {
-	if from < 0 || int(from) >= len(m.links) || !m.links[from].up {
+	t, rules := &m.dispatch.tables, &m.dispatch.rules
+	if !t.isUp(from) {
 		return nil, &CheckError{errNoLink}
 	}
 	if err := msg.Check(); err != nil {
 		return nil, err
 	}
 	m.begin()
-	l := &m.links[from]
+	l := &t.links[from]
 	if msg.Job != nil {
-		l.seen++
-		l.owes = m.rules.Mark == MarkAck && !m.rules.Silent
-		if m.rules.Silent && !msg.Job.Placed {
-			l.expect(&msg.Job.Need)
-		}
+		l.asked(msg.Job, rules)
 		j := *msg.Job
-		j.from, j.block = from, m.rules.NoReturn
-		m.enqueue(&j)
+		j.from, j.block = from, rules.NoReturn
+		m.waiting.enqueue(&j)
 		return m.finish(now), nil
 	}
-	if l.learn(&msg) {
-		m.inc = true
-	}
-	m.shaped = m.shaped || msg.Whole != nil || msg.Shape != nil
-	m.inc = m.inc || msg.Whole != nil
-	m.unblock(from)
-	m.learnShape(from, msg.Shape)
+	better := l.learn(&msg) || msg.Whole != nil
+	unblocked := rules.NoReturn && m.waiting.unblock(from)
+	t.better = t.better || better || unblocked
+	m.telling.shaped = m.telling.shaped || msg.Whole != nil || msg.Shape != nil
+	m.heal.learn(msg.Shape, l.role)
 	return m.finish(now), nil
 }
 
@@ -173,56 +184,19 @@ func (m *Manager) Tick(now int64) *Out {
 }
 
 func (m *Manager) begin() {
-	m.out.Sends, m.out.Starts = m.out.Sends[:0], m.out.Starts[:0]
-	m.out.Queued = m.out.Queued[:0]
+	m.dispatch.out.reset()
 	m.wake = 0
 }
 
 // finish looks through the queue and tells the neighbours what is new.
 func (m *Manager) finish(now int64) *Out {
-	m.age(now)
-	m.look()
-	requests := len(m.out.Sends)
-	m.tell(now)
-	if !m.rules.RequestsFirst && requests > 0 {
-		rotate(m.out.Sends, requests)
+	d := &m.dispatch
+	m.waiting.age(now, d, &m.wake)
+	m.waiting.look(d)
+	requests := len(d.out.Sends)
+	m.telling.tell(now, d, &m.heal, &m.wake)
+	if !d.rules.RequestsFirst && requests > 0 {
+		d.out.requestsLast(requests)
 	}
-	return &m.out
-}
-
-// rotate moves the first n sends behind the others.
-func rotate(s []Send, n int) {
-	slices.Reverse(s[:n])
-	slices.Reverse(s[n:])
-	slices.Reverse(s)
-}
-
-// later makes Wake return at most at.
-func (m *Manager) later(at int64) {
-	if m.wake == 0 || at < m.wake {
-		m.wake = at
-	}
-}
-
-// enqueue puts a job into the queue.
-func (m *Manager) enqueue(j *Job) {
-	at := m.queue.add(j)
-	for i, a := range m.added {
-		if a >= at {
-			m.added[i]++
-		}
-	}
-	m.added = append(m.added, at)
-}
-
-// unblock lets jobs go back over a link from which a change came.
-func (m *Manager) unblock(from Neighbour) {
-	if !m.rules.NoReturn {
-		return
-	}
-	for _, j := range m.queue {
-		if j.block && j.from == from {
-			j.block, m.inc = false, true
-		}
-	}
+	return &d.out
 }

@@ -3,6 +3,7 @@ package managers
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ID names a job. Among jobs of one moment the shorter, then the lesser in bytes, is first.
@@ -68,6 +69,23 @@ type Out struct {
 	Sends  []Send
 	Starts []Assignment
 	Queued []Job // jobs that came to wait here, for their brokers to know
+}
+
+// reset empties it for the next event.
+func (o *Out) reset() { o.Sends, o.Starts, o.Queued = o.Sends[:0], o.Starts[:0], o.Queued[:0] }
+
+// arrived reports a job that came to wait here.
+func (o *Out) arrived(j *Job, isNew bool) {
+	if isNew {
+		o.Queued = append(o.Queued, *j)
+	}
+}
+
+// requestsLast moves the first n sends behind the others.
+func (o *Out) requestsLast(n int) {
+	slices.Reverse(o.Sends[:n])
+	slices.Reverse(o.Sends[n:])
+	slices.Reverse(o.Sends)
 }
 
 var (

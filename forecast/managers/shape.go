@@ -39,65 +39,59 @@ type healing struct {
 	told  []Shape // by neighbour
 }
 
-// SetName gives the manager its name: the address at which others find it.
-func (m *Manager) SetName(name string) { m.heal.name = name }
-
-// SetNeighbour tells a neighbour's name.
-func (m *Manager) SetNeighbour(n Neighbour, name string) {
-	for len(m.heal.names) <= int(n) {
-		m.heal.names = append(m.heal.names, "")
-		m.heal.told = append(m.heal.told, Shape{})
+// call tells a neighbour's name.
+func (h *healing) call(n Neighbour, name string) {
+	for len(h.names) <= int(n) {
+		h.names = append(h.names, "")
+		h.told = append(h.told, Shape{})
 	}
-	m.heal.names[n] = name
+	h.names[n] = name
 }
 
-// Shape returns what is known of the tree above.
-func (m *Manager) Shape() Shape { return m.heal.shape }
-
-// Above says whether a name is the manager's own or that of one of its
-// ancestors: such a one must not become its child.
-func (m *Manager) Above(name string) bool {
-	return name == m.heal.name || m.parent() != Here && slices.Contains(m.heal.shape.Path, name)
+// above says whether a name is the manager's own or that of one of its ancestors.
+func (h *healing) above(name string, t *tables) bool {
+	return name == h.name || t.parent() != Here && slices.Contains(h.shape.Path, name)
 }
 
-// learnShape takes in what the parent tells of the tree.
-func (m *Manager) learnShape(from Neighbour, s *Shape) {
-	if s != nil && m.links[from].role == Parent {
-		m.heal.shape = Shape{Path: slices.Clone(s.Path), Children: slices.Clone(s.Children)}
+// learn takes in what the parent tells of the tree.
+func (h *healing) learn(s *Shape, role Role) {
+	if s != nil && role == Parent {
+		h.shape = Shape{Path: slices.Clone(s.Path), Children: slices.Clone(s.Children)}
 	}
 }
 
-// shapeNow returns what a child is to know; it has no path without a name.
-func (m *Manager) shapeNow() (s Shape) {
-	if m.heal.name == "" {
+// below returns what a child is to know; it has no path without a name.
+func (h *healing) below(t *tables) (s Shape) {
+	if h.name == "" {
 		return s
 	}
-	s.Path = []string{m.heal.name}
-	if m.parent() != Here {
-		s.Path = append(s.Path, m.heal.shape.Path...)
+	s.Path = []string{h.name}
+	if t.parent() != Here {
+		s.Path = append(s.Path, h.shape.Path...)
 	}
-	for i := range m.links {
-		if m.links[i].up && m.links[i].role == Child && i < len(m.heal.names) {
-			s.Children = append(s.Children, m.heal.names[i])
+	for i := range t.links {
+		if t.links[i].up && t.links[i].role == Child && i < len(h.names) {
+			s.Children = append(s.Children, h.names[i])
 		}
 	}
 	return s
 }
 
-// shapeFor returns what a child is to be told, nil if it knows.
-func (m *Manager) shapeFor(n Neighbour) *Shape {
-	if !m.shapeDiffers(n) {
+// news returns what a child is to be told, nil if it knows.
+func (h *healing) news(n Neighbour, t *tables) *Shape {
+	if !h.differs(n, t) {
 		return nil
 	}
-	s := m.shapeNow()
-	m.heal.told[n] = s
+	s := h.below(t)
+	h.told[n] = s
 	return &s
 }
 
-func (m *Manager) shapeDiffers(n Neighbour) bool {
-	if m.heal.name == "" || int(n) >= len(m.heal.told) || m.links[n].role != Child {
+// differs says whether a child knows another tree than there is.
+func (h *healing) differs(n Neighbour, t *tables) bool {
+	if h.name == "" || int(n) >= len(h.told) || t.links[n].role != Child {
 		return false
 	}
-	s, told := m.shapeNow(), &m.heal.told[n]
-	return m.links[n].fresh || !slices.Equal(s.Path, told.Path) || !slices.Equal(s.Children, told.Children)
+	s, told := h.below(t), &h.told[n]
+	return t.links[n].fresh || !slices.Equal(s.Path, told.Path) || !slices.Equal(s.Children, told.Children)
 }

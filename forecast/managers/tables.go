@@ -1,0 +1,173 @@
+package managers
+
+import "slices"
+
+// tables are what a manager knows of free resources: its own system's, and per
+// neighbour the amounts that are free in some single system in that direction.
+type tables struct {
+	own    system
+	links  []link
+	better bool     // there may be room now for jobs that found none
+	merged []holder // work space of descriptions
+	spare  []holder // another, for merging
+}
+
+// holder is one amount of the merged table and who has it.
+type holder struct {
+	amount Resources
+	by     Neighbour // the first holder; Here for the own system
+	more   bool      // there are others
+}
+
+// isUp says whether there is such a link and it is up.
+func (t *tables) isUp(n Neighbour) bool { return n >= 0 && int(n) < len(t.links) && t.links[n].up }
+
+// parent returns the neighbour above, Here at a root.
+func (t *tables) parent() Neighbour {
+	for i := range t.links {
+		if t.links[i].role == Parent && t.links[i].up {
+			return Neighbour(i)
+		}
+	}
+	return Here
+}
+
+// choose returns the neighbour that a job goes to and the amount in its row
+// that decided: the smallest that fits (or the largest, by the rules), children
+// before the parent, the earlier child first.
+func (t *tables) choose(j *Job, worst bool) (n Neighbour, at int) {
+	n = Here
+	for _, role := range []Role{Child, Parent} {
+		for i := range t.links {
+			l := &t.links[i]
+			if l.role != role || !l.up || j.block && j.from == Neighbour(i) {
+				continue
+			}
+			k := l.choose(&j.Need, worst)
+			if k >= 0 && (n == Here || preferred(&l.rooms[k], &t.links[n].rooms[at], worst)) {
+				n, at = Neighbour(i), k
+			}
+		}
+	}
+	return n, at
+}
+
+// preferred says whether a job takes amount a rather than b.
+func preferred(a, b *Resources, worst bool) bool {
+	c := compare(a, b)
+	return c < 0 && !worst || c > 0 && worst
+}
+
+// towards returns the neighbour in whose direction a system could run a job
+// when empty: the one that it came from last, Here where there is none.
+func (t *tables) towards(j *Job) Neighbour {
+	back := Here
+	for _, role := range []Role{Child, Parent} {
+		for i := range t.links {
+			l := &t.links[i]
+			if l.role != role || !l.up || l.whole.smallest(&j.Need) < 0 {
+				continue
+			}
+			if j.from != Neighbour(i) {
+				return Neighbour(i)
+			}
+			back = j.from
+		}
+	}
+	return back
+}
+
+// possible says whether some system of the tree could run a job when empty, as far as is known here.
+func (t *tables) possible(need *Resources) bool {
+	return t.own.could(need) || slices.ContainsFunc(t.links, func(l link) bool {
+		return l.up && l.whole.smallest(need) >= 0
+	})
+}
+
+// merge makes the table of all amounts with their holders.
+func (t *tables) merge() {
+	t.merged = t.merged[:0]
+	if t.own.offers() {
+		t.merged = append(t.merged, holder{amount: t.own.free, by: Here})
+	}
+	for i := range t.links {
+		if l := &t.links[i]; l.up && len(l.rooms) > 0 {
+			t.mergeIn(l.rooms, Neighbour(i))
+		}
+	}
+}
+
+// mergeIn merges a neighbour's amounts into the table; both are in order.
+func (t *tables) mergeIn(rooms Set, by Neighbour) {
+	old, table, i := t.merged, t.spare[:0], 0
+	for k := range rooms {
+		c := -1
+		for ; i < len(old); i++ {
+			if c = compare(&old[i].amount, &rooms[k]); c >= 0 {
+				break
+			}
+			table = append(table, old[i])
+		}
+		if c != 0 || i == len(old) {
+			table = append(table, holder{amount: rooms[k], by: by})
+			continue
+		}
+		table = append(table, holder{amount: old[i].amount, by: old[i].by, more: true})
+		i++
+	}
+	t.merged, t.spare = append(table, old[i:]...), old
+}
+
+// sameAsTold says whether the description for a neighbour is the one sent last.
+func (t *tables) sameAsTold(n Neighbour, keep int) bool {
+	told := t.links[n].told
+	if keep > 0 {
+		return told.Equal(t.describe(n, keep))
+	}
+	k := 0
+	for i := range t.merged {
+		h := &t.merged[i]
+		if h.by == n && !h.more {
+			continue
+		}
+		if k >= len(told) || told[k] != h.amount {
+			return false
+		}
+		k++
+	}
+	return k == len(told)
+}
+
+// describe returns the description for a neighbour, of the merged table.
+// Nothing of what came from it is in it (split horizon).
+func (t *tables) describe(n Neighbour, keep int) Set {
+	s := make(Set, 0, len(t.merged))
+	for i := range t.merged {
+		if h := &t.merged[i]; h.by != n || h.more {
+			s = append(s, h.amount)
+		}
+	}
+	if keep > 0 {
+		s = s.widest(keep)
+	}
+	return s
+}
+
+// maxWhole bounds how many kinds of systems are told.
+const maxWhole = 16
+
+// whole returns what systems have when empty, as seen from a neighbour.
+func (t *tables) whole(n Neighbour) Set {
+	s := Set{}
+	if t.own.there {
+		s = s.with(&t.own.total)
+	}
+	for i := range t.links {
+		if l := &t.links[i]; l.up && Neighbour(i) != n {
+			for k := range l.whole {
+				s = s.with(&l.whole[k])
+			}
+		}
+	}
+	return s.widest(maxWhole)
+}
