@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/forecast/sim"
 )
@@ -23,15 +24,50 @@ func BenchmarkYear(b *testing.B) {
 	}
 }
 
+// BenchmarkClusters plays jobs over a thousand clusters: what one more job costs.
+func BenchmarkClusters(b *testing.B) {
+	for _, policy := range []string{"random", "fastest-queue", "paper", "hybrid", sim.Tree} {
+		b.Run(policy, func(b *testing.B) {
+			few, many := clusters(b, 100), clusters(b, 1100)
+			for b.Loop() {
+				begin := time.Now()
+				play(b, few, policy)
+				between := time.Now()
+				play(b, many, policy)
+				b.ReportMetric((time.Since(between) - between.Sub(begin)).Seconds()*1000/1000, "ms/job")
+			}
+		})
+	}
+}
+
+func play(b *testing.B, s *sim.Scenario, policy string) {
+	if _, err := s.Play(b.Context(), policy, 1); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func clusters(b *testing.B, jobs int) *sim.Scenario {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "policies = [\"random\"]\n[jobs]\ncount = %d\nload = 0.35\nmax_procs = 64\n", jobs)
+	for i := range 1000 {
+		fmt.Fprintf(text, "[[site]]\nname = \"c%d\"\nprocs = %d\nlocal_load = 0.35\nrefresh = \"5m\"\n", i, 64*(1+i%8))
+	}
+	return parsed(b, text.String())
+}
+
+func parsed(b *testing.B, text string) *sim.Scenario {
+	s, err := sim.Parse("bench.toml", []byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
 func year(b *testing.B, jobs int) *sim.Scenario {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "policies = [\"random\"]\n[jobs]\ncount = %d\nload = 0.35\nmax_procs = 64\n", jobs)
 	for procs := 256; procs <= 1280; procs += 256 {
 		fmt.Fprintf(text, "[[site]]\nname = \"c%d\"\nprocs = %d\nlocal_load = 0.35\n", procs, procs)
 	}
-	s, err := sim.Parse("year.toml", []byte(text.String()))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s
+	return parsed(b, text.String())
 }
