@@ -34,7 +34,7 @@ func BenchmarkClusters(b *testing.B) {
 				play(b, few, policy)
 				between := time.Now()
 				play(b, many, policy)
-				b.ReportMetric((time.Since(between) - between.Sub(begin)).Seconds()*1000/1000, "ms/job")
+				b.ReportMetric((time.Since(between)-between.Sub(begin)).Seconds()*1000/1000, "ms/job")
 			}
 		})
 	}
