@@ -26,6 +26,8 @@ type API struct {
 	Metrics []string
 	Rate    float64
 	limit   *limiter
+	turns   turns
+	streams streams
 }
 
 type personKey struct{}
@@ -54,7 +56,7 @@ func (a *API) Handler() http.Handler {
 	mux.HandleFunc("GET /metrics", a.metrics)
 	mux.HandleFunc("GET /v1/events", a.events)
 	a.page(mux)
-	return a.guard(mux)
+	return http.NewCrossOriginProtection().Handler(a.guard(mux))
 }
 
 // metrics tells how many jobs there are and of which clusters: nobody's business
@@ -97,8 +99,8 @@ func (a *API) register(api huma.API) {
 	huma.Register(api, put("PUT", "/v1/delegation", "delegated", "The signed proxy", 256<<10), delegations{a}.delegated)
 }
 
-// guard finds out who asks, holds him to his rate, and sets the headers that
-// keep browsers from mischief.
+// guard finds out who asks, holds him to his rate and to what he may send, and
+// sets the headers that keep browsers from mischief.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -119,6 +121,10 @@ func (a *API) guard(next http.Handler) http.Handler {
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 			return
 		}
+		if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
+			http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
+			return
+		}
 		ctx, cancel := r.Context(), func() {}
 		if r.URL.Path != "/v1/events" {
 			ctx, cancel = context.WithTimeout(ctx, time.Minute)
@@ -127,7 +133,14 @@ func (a *API) guard(next http.Handler) http.Handler {
 		if err == nil {
 			ctx = context.WithValue(ctx, personKey{}, p)
 		}
-		next.ServeHTTP(w, r.WithContext(ctx))
+		r = r.WithContext(ctx)
+		end, ok := a.turns.bounded(w, r, subject)
+		if end != nil {
+			defer end()
+		}
+		if ok {
+			next.ServeHTTP(w, r)
+		}
 	})
 }
 

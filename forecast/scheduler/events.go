@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -16,13 +17,18 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
 		return
 	}
+	if !a.streams.open(p.Subject) {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many streams of events", http.StatusTooManyRequests)
+		return
+	}
+	defer a.streams.close(p.Subject)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	out := http.NewResponseController(w)
 	out.SetWriteDeadline(time.Time{})
 	list, end := a.S.hub.subscribe()
 	defer end()
-	owners := map[string]bool{}
 	fmt.Fprint(w, ": hello\n\n")
 	out.Flush()
 	keep := time.NewTicker(15 * time.Second)
@@ -34,10 +40,10 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		case <-keep.C:
 			fmt.Fprint(w, ": still here\n\n")
 		case e := <-list:
-			if !p.Admin && !a.his(r, p, e, owners) {
-				e = Entry{ID: e.ID, At: e.At, Event: "change"}
+			if !p.Admin && (e.owner == "" || e.owner != p.Subject) {
+				e.Entry = Entry{ID: e.ID, At: e.At, Event: "change"}
 			}
-			text, err := json.Marshal(e)
+			text, err := json.Marshal(e.Entry)
 			if err != nil {
 				return
 			}
@@ -49,16 +55,36 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// his tells whether an entry is of a job of the watcher's.
-func (a *API) his(r *http.Request, p Person, e Entry, known map[string]bool) bool {
-	if e.Job == "" || p.Subject == "" {
+// Streams last: so many may one subject have, and so many all strangers together.
+const (
+	ownStreams     = 16
+	strangeStreams = 256
+)
+
+// streams counts the streams of each subject; "" are strangers.
+type streams struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+// open tells whether a subject may have one more, which close ends.
+func (s *streams) open(subject string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]int{}
+	}
+	if n := s.of[subject]; n >= ownStreams && (subject != "" || n >= strangeStreams) {
 		return false
 	}
-	mine, ok := known[e.Job]
-	if !ok {
-		list, err := a.S.Jobs(r.Context(), p, []string{e.Job})
-		mine = err == nil && len(list) == 1
-		known[e.Job] = mine
+	s.of[subject]++
+	return true
+}
+
+func (s *streams) close(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[subject]--; s.of[subject] == 0 {
+		delete(s.of, subject)
 	}
-	return mine
 }

@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,14 +12,20 @@ import (
 // some, and is told so by their numbers.
 type hub struct {
 	mu   sync.Mutex
-	subs map[chan Entry]bool
+	subs map[chan watched]bool
 }
 
-func newHub() *hub { return &hub{subs: map[chan Entry]bool{}} }
+// watched is an entry, and whose job it is about; "" where it is about none.
+type watched struct {
+	Entry
+	owner string
+}
+
+func newHub() *hub { return &hub{subs: map[chan watched]bool{}} }
 
 // subscribe returns a channel of entries and what ends it.
-func (h *hub) subscribe() (<-chan Entry, func()) {
-	c := make(chan Entry, 256)
+func (h *hub) subscribe() (<-chan watched, func()) {
+	c := make(chan watched, 256)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.subs[c] = true
@@ -28,7 +36,7 @@ func (h *hub) subscribe() (<-chan Entry, func()) {
 	}
 }
 
-func (h *hub) publish(list []Entry) {
+func (h *hub) publish(list []watched) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for c := range h.subs {
@@ -41,8 +49,8 @@ func (h *hub) publish(list []Entry) {
 	}
 }
 
-// watched tells whether anybody listens.
-func (h *hub) watched() bool {
+// listened tells whether anybody listens.
+func (h *hub) listened() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.subs) > 0
@@ -52,7 +60,7 @@ func (h *hub) watched() bool {
 func (s *Scheduler) relay(ctx context.Context) error {
 	last := int64(-1)
 	for s.pause(ctx, 300*time.Millisecond) {
-		if !s.hub.watched() {
+		if !s.hub.listened() {
 			last = -1
 			continue
 		}
@@ -65,10 +73,40 @@ func (s *Scheduler) relay(ctx context.Context) error {
 		if err != nil || len(list) == 0 {
 			continue
 		}
+		about, err := owned(ctx, s.store, list)
+		if err != nil {
+			continue
+		}
 		last = list[len(list)-1].ID
-		s.hub.publish(list)
+		s.hub.publish(about)
 	}
 	return nil
+}
+
+// owned finds whose jobs entries are about: once for all who listen.
+func owned(ctx context.Context, s *Store, list []Entry) ([]watched, error) {
+	out, of := make([]watched, len(list)), map[string]string{}
+	for i, e := range list {
+		if out[i].Entry = e; e.Job != "" {
+			of[e.Job] = ""
+		}
+	}
+	ids, err := jsonText(slices.Collect(maps.Keys(of)))
+	if err != nil || len(of) == 0 {
+		return out, err
+	}
+	err = s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var id, owner string
+			err := scan(&id, &owner)
+			of[id] = owner
+			return err
+		}, "select id, owner from queue where id in (select t.value from {texts})", ids)
+	})
+	for i := range out {
+		out[i].owner = of[out[i].Job]
+	}
+	return out, err
 }
 
 // lastEntry is the number of the newest entry; -1 where that is not known.

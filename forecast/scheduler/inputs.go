@@ -16,6 +16,7 @@ type inputs struct {
 	jobs  []plan.Job
 	slots []plan.Slot
 	of    []*Job    // by place in jobs
+	late  []*Job    // whose requirements are yet to be judged: their owner's time for that was over
 	refs  []slotRef // by place in slots
 }
 
@@ -92,6 +93,7 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		}
 	}
 	slices.SortFunc(in.of, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	in.of = in.judged(m, now)
 	for _, j := range in.of {
 		user, known := users[j.Owner]
 		if !known {
@@ -109,6 +111,34 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
 			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed})
 	}
+}
+
+// judgeTime is how long the requirements of one user's jobs are judged in a
+// cycle. What was judged is remembered: the next cycle goes on.
+const judgeTime = 200 * time.Millisecond
+
+// judged are the jobs of which it is known where they may run. Requirements may
+// be made to take long; who has such waits for it, and nobody else does.
+func (in *inputs) judged(m *memory, now int64) []*Job {
+	if len(m.rights) > 4*len(m.jobs)+1000 { // of jobs that have gone
+		clear(m.rights)
+	}
+	spent := map[string]time.Duration{}
+	list := in.of[:0]
+	for _, j := range in.of {
+		key := j.wish(now)
+		if _, known := m.rights[key]; !known {
+			if spent[j.Owner] >= judgeTime {
+				in.late = append(in.late, j)
+				continue
+			}
+			began := time.Now()
+			m.allowed(j, key, now)
+			spent[j.Owner] += time.Since(began)
+		}
+		list = append(list, j)
+	}
+	return list
 }
 
 func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use, now int64) {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -150,7 +152,13 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if job.VO != "" && !j.member(job.VO) {
+		return nil, fmt.Errorf("it is for VO %q: your credential does not show you to be a member of that", job.VO)
+	}
 	d := job.Demand
+	if most := max(d.Slots, d.Nodes, d.GPUs); most > maxAsked {
+		return nil, fmt.Errorf("it asks for %d processors, nodes or GPUs: no cluster has more than %d", most, maxAsked)
+	}
 	j.Priority = cmp.Or(job.Priority, j.Priority, 1)
 	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
 	j.VO = cmp.Or(job.VO, j.VO)
@@ -168,6 +176,17 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 	}
 	j.Memory = int32(min(d.Memory*int64(each), 1<<30))
 	return job, nil
+}
+
+// maxAsked is above what any cluster has, and far below what the numbers here hold.
+const maxAsked = 100_000_000
+
+// member tells whether the owner has shown that he belongs to a VO.
+func (j *Job) member(vo string) bool {
+	return vo == j.VO || slices.ContainsFunc(j.FQANs, func(f string) bool {
+		of, _, _ := strings.Cut(strings.TrimPrefix(f, "/"), "/")
+		return of == vo
+	})
 }
 
 // jobRow is a job for a bulk statement.

@@ -28,9 +28,9 @@ type ledgerRow struct {
 	Why     string `json:"why"`
 }
 
-// fee is what a booking costs, in thousandths.
+// fee is what a booking costs, in thousandths: more than anybody has where it is beyond all numbers.
 func fee(priority float64, procs, seconds int32) int64 {
-	return int64(math.Ceil(plan.Fee(priority, procs, seconds) * 1000))
+	return int64(min(math.Ceil(plan.Fee(priority, procs, seconds)*1000), 1<<60))
 }
 
 // deal moves an amount from one account to another.

@@ -16,7 +16,9 @@ func TestRestoredCopy(t *testing.T) {
 				if more && i%3 == 0 {
 					jobs[w.submit("alice", w.now.String(), 120+w.r.IntN(1200))] = true
 				}
-				w.step(30)
+				if w.step(30); !more && len(w.s.mem.jobs) == 0 {
+					return
+				}
 			}
 		}
 		day(40, true)

@@ -224,7 +224,7 @@ func (s *Scheduler) Refresh(ctx context.Context, who Person, id, text string, pr
 		return &RefusedError{fmt.Sprintf("job %s is %s: only one that waits in the global queue can be changed", id, list[0].State)}
 	}
 	if text != "" {
-		job, err := (&Job{}).describe(text)
+		job, err := (&Job{VO: list[0].VO, FQANs: list[0].FQANs}).describe(text)
 		if err != nil {
 			return &RefusedError{err.Error()}
 		}

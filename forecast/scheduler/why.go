@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gridbroker/forecast/scheduler/plan"
@@ -38,6 +39,10 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 		return r, nil
 	}
 	in := p.in
+	if slices.ContainsFunc(in.late, func(l *Job) bool { return l.ID == j.ID }) {
+		r.Text = []string{isLate}
+		return r, nil
+	}
 	for i, other := range in.of {
 		if other.ID == j.ID {
 			r.Counts = plan.Explain(in.jobs[i], in.slots, &in.rules)
@@ -144,6 +149,12 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		placed[b.Job] = true
 	}
 	left := min(explained, explainMost/max(1, len(in.slots)))
+	for _, j := range in.late[:min(left, len(in.late))] {
+		if j.Blocked != isLate {
+			j.Blocked = isLate
+			w.change(j)
+		}
+	}
 	for _, i := range plan.Order(in.jobs, &in.rules) {
 		j := in.of[i]
 		if placed[i] {
@@ -158,6 +169,9 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		}
 	}
 }
+
+// isLate is said of a job that was not looked at because its owner's jobs take long.
+const isLate = "the requirements of its owner's jobs take long to judge; a later cycle goes on with them"
 
 // blocked is the weightiest reason in words that do not change with every slot.
 func blocked(c plan.Why, j *Job) string {
