@@ -154,11 +154,15 @@ func (t *task) supervise(control *bufio.Reader, status io.Writer) int {
 		return 126
 	}
 	fmt.Fprintln(status, "started")
+	for _, n := range []int{0, 1, stderrFD} { // the job's alone: whoever reads them sees its end
+		unix.Close(n)
+	}
 	go obey(control, child)
 	if t.Limits.Memory > 0 {
 		go watchMemory(int64(t.Limits.Memory), status)
 	}
 	ws := reap(child)
+	endRest()
 	if ws.Signaled() {
 		fmt.Fprintf(status, "signal %d\n", ws.Signal())
 		return 128 + int(ws.Signal())
@@ -202,6 +206,20 @@ func reap(child int) syscall.WaitStatus {
 		pid, err := syscall.Wait4(-1, &ws, 0, nil)
 		if pid == child || err != nil && !errors.Is(err, syscall.EINTR) {
 			return ws
+		}
+	}
+}
+
+// endRest kills what the job left behind and waits until it is gone, so that what is said of the job's end is the end of
+// all that it started.
+func endRest() {
+	if os.Getpid() != 1 {
+		return
+	}
+	killAll()
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+			return // no child is left
 		}
 	}
 }

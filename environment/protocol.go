@@ -47,6 +47,7 @@ type Outcome struct {
 	Signal     syscall.Signal // the signal that ended it
 	OutOfTime  bool           // its wall time was over
 	OutOfSpace bool           // it had more memory than its limit
+	Cut        bool           // process 1 was killed before it could tell
 }
 
 // Code is the outcome as a shell tells it: the exit code, or 128 plus the signal's number.
@@ -76,11 +77,11 @@ type StartError struct{ Why string }
 
 func (e *StartError) Error() string { return "the job was not started: " + e.Why }
 
-// readOutcome reads the status pipe to its end.
+// readOutcome reads the status pipe to the outcome, or to its end.
 func readOutcome(r io.Reader) (Outcome, error) {
 	var out Outcome
 	started, ended := false, false
-	for s := bufio.NewScanner(io.LimitReader(r, 64<<10)); s.Scan(); {
+	for s := bufio.NewScanner(io.LimitReader(r, 64<<10)); !ended && s.Scan(); {
 		word, rest, _ := strings.Cut(s.Text(), " ")
 		switch word {
 		case "started":
@@ -101,7 +102,7 @@ func readOutcome(r io.Reader) (Outcome, error) {
 	case !started:
 		return out, errNoInit
 	case !ended:
-		out.Signal = syscall.SIGKILL // process 1 was killed, and with it the job
+		out.Signal, out.Cut = syscall.SIGKILL, true // process 1 was killed, and with it the job
 	}
 	return out, nil
 }

@@ -46,6 +46,7 @@ type supervised struct {
 	words   *os.File // what the launcher's own program said
 	gone    chan struct{}
 	linger  time.Duration // that it has to end by itself, after its control pipe has
+	brief   bool          // nothing of it is needed once process 1 has told the outcome
 }
 
 func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
@@ -76,6 +77,7 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 	defer null.Close()
 	files := append([]*os.File{cmp.Or(o.Stdin, null), cmp.Or(o.Stdout, null), theirs[2], theirs[0], theirs[1], errs}, p.files...)
 	s = &supervised{control: ours[0], status: ours[1], words: ours[2], gone: make(chan struct{})}
+	s.brief = p.bundle == nil && p.machine == nil
 	if p.machine != nil {
 		s.linger = machineLinger
 	}
@@ -134,11 +136,14 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 		out Outcome
 		err error
 	}
-	ended := make(chan result, 1)
+	ended := make(chan result, 2)
 	go func() {
 		out, err := readOutcome(s.status)
-		s.status.Close()
+		if err == nil && s.brief && !out.Cut { // process 1 is alone and ends, which takes its namespaces a while
+			ended <- result{out, err}
+		}
 		s.reap()
+		s.status.Close()
 		ended <- result{out, err}
 	}()
 	var deadline <-chan time.Time

@@ -41,7 +41,7 @@ func newNodeOf(t testing.TB, definitions string, more ...entry) *testNode {
 		os.Chmod(d, 0o755)
 	}
 	entries := []entry{dir("bin"), {name: "bin/busybox", body: string(busybox), kind: '0', mode: 0o755}, dir("mnt"), dir("data")}
-	for _, name := range strings.Fields("sh cat ls id sleep touch head dd ps kill grep wget env nproc mount unshare mkdir seq true") {
+	for _, name := range strings.Fields("sh cat ls id sleep touch head dd ps kill grep wget env nproc mount unshare mkdir seq setsid true") {
 		entries = append(entries, symlink("bin/"+name, "busybox"))
 	}
 	entries = append(entries, more...)
@@ -248,6 +248,17 @@ func TestNothingIsLeft(t *testing.T) {
 	})
 }
 
+// When a job's end is told, what it left behind is gone already.
+func TestTheEndOfAJobIsTheEndOfAll(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		mark := fmt.Sprintf("28%d.25", os.Getpid())
+		out, code := n.sh(fmt.Sprintf(`for i in 1 2 3; do (trap '' TERM; exec setsid sleep %s) >/dev/null 2>&1 & done; exit 4`, mark))
+		if left := processesWith("sleep\x00" + mark); code != 4 || left != 0 {
+			t.Errorf("exit code %d (%s), %d processes are left", code, out, left)
+		}
+	})
+}
+
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct{ name, more, script, want string }{
 		{"wall time", `wall_time = "1s"`, "sleep 30", "reached the wall time"},
@@ -414,31 +425,56 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// BenchmarkLaunch is the time of a whole job that does nothing, in an environment that is cached: grid-launch, the
-// launcher's probe and the job.
+// BenchmarkLaunch is the time of a whole job that does nothing, in an environment that is cached, over the bare job:
+// grid-launch, started as back-ends do, the launcher and the job. The launchers take turns, so that a node's other work
+// falls on all of them alike.
 func BenchmarkLaunch(b *testing.B) {
+	commands := []func() *exec.Cmd{func() *exec.Cmd { return exec.Command("/bin/busybox", "true") }}
+	names := []string{"bare"}
 	for _, name := range DefaultLaunchers() {
-		b.Run(name, func(b *testing.B) {
-			need(b, name)
-			n := newNode(b, fmt.Sprintf("launchers = [%q]", name))
-			n.sh("true")
-			median(b, func() *exec.Cmd { return n.command("/bin/true") })
+		if _, err := lookProgram(name); err != nil && name != "namespaces" {
+			continue
+		}
+		n := newNode(b, fmt.Sprintf("launchers = [%q]", name))
+		n.sh("true")
+		names = append(names, name)
+		commands = append(commands, func() *exec.Cmd {
+			cmd := n.command("/bin/true")
+			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+			return cmd
 		})
 	}
-	b.Run("bare", func(b *testing.B) {
-		median(b, func() *exec.Cmd { return exec.Command("/bin/busybox", "true") })
-	})
+	took := make([][]time.Duration, len(names))
+	for b.Loop() {
+		for i, command := range commands {
+			took[i] = append(took[i], timed(b, command()))
+		}
+	}
+	var bare time.Duration
+	for i, list := range took {
+		slices.Sort(list)
+		if i == 0 {
+			bare = list[len(list)/2]
+		}
+		b.ReportMetric((list[len(list)/2]-bare).Seconds()*1e3, names[i]+"-ms-median-over-bare")
+		b.ReportMetric((list[0]-took[0][0]).Seconds()*1e3, names[i]+"-ms-least-over-bare")
+	}
+	b.ReportMetric(bare.Seconds()*1e3, "bare-ms-median")
+}
+
+func timed(b *testing.B, cmd *exec.Cmd) time.Duration {
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(begin)
 }
 
 // median reports the median and the least time of a command.
 func median(b *testing.B, command func() *exec.Cmd) {
 	var took []time.Duration
 	for b.Loop() {
-		cmd, begin := command(), time.Now()
-		if err := cmd.Run(); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, time.Since(begin))
+		took = append(took, timed(b, command()))
 	}
 	slices.Sort(took)
 	b.ReportMetric(took[len(took)/2].Seconds()*1e3, "ms-median")
