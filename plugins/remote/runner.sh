@@ -35,6 +35,11 @@ LC_ALL=C; export LC_ALL
 PATH=$PATH:/usr/local/bin:/usr/bin:/bin; export PATH
 base=$1 verb=$2
 shift 2
+# A command of the batch system needs no file of ours.
+case $verb in
+exec) cd / && exec "$@" ;;
+said) cd / && exec "$@" 2>&1 ;;
+esac
 mkdir -p "$base/jobs" "$base/batches" && cd "$base" || exit 71
 
 # unsafe tells of a directory that others could have put files into. The first
@@ -187,8 +192,6 @@ clean() {
 }
 
 case $verb in
-exec) exec "$@" ;;
-said) exec "$@" 2>&1 ;;
 submit) submit "$1" ;;
 check) ;;
 find) find_ids ;;

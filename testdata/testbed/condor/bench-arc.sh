@@ -8,6 +8,8 @@
 #   bench-arc.sh [speed kill]      both by default
 #   ARC_BENCH_N     jobs (100)
 #   ARC_BENCH_RUNS  turns (3)
+#   KILL_AT         ids known when the grid universe's manager is killed (30 % and half of the jobs)
+#   KILL_AFTER      seconds after which grid is killed
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 arc=$top/arc
@@ -80,7 +82,7 @@ gone_theirs() {
   local end=$((SECONDS + 240))
   until [ -z "$(condor q "$cluster" -af ProcId)" ] || [ $SECONDS -ge $end ]; do sleep .3; done
 }
-known_ours() { "$W/grid" list --all --json --jq '.jobs[] | .handle.id // empty' | sort; }
+known_ours() { "$W/grid" list --all --json --jq '.jobs[].handle.id | select(. != "" and . != null)' | sort; }
 away_ours() { "$W/grid" cancel --all --yes >/dev/null 2>&1 || true; sleep 8; "$W/grid" clean --all --yes --forget >/dev/null 2>&1 || true; rm -rf "$GRID_STATE_DIR"; }
 
 # HTCondor takes its jobs from the CE with the proxy: that goes when they are gone.
@@ -145,8 +147,8 @@ kill_ours() { # after so many seconds
 kills() {
   row "| killed | ids recorded by then | recorded in the end | at the CE | of these in no record | held or failed |"; row "|---|---|---|---|---|---|"
   local s
-  for s in $((N * 3 / 10)) $((N / 2)); do kill_theirs "$s"; done
-  for s in ${KILL_AFTER:-0.6 0.9 1.2 1.6}; do kill_ours "$s"; done
+  for s in ${KILL_AT-$((N * 3 / 10)) $((N / 2))}; do kill_theirs "$s"; done
+  for s in ${KILL_AFTER:-0.3 0.4 0.5 0.6 0.8}; do kill_ours "$s"; done
 }
 for part in ${*:-speed kill}; do case $part in speed) speed ;; kill) kills ;; *) echo "no part $part" >&2; exit 2 ;; esac; done >&2
 cat "$W/table"
