@@ -65,6 +65,15 @@ type scene struct {
 	named   bool     // the job names its wall time
 	inputs  []string // hosts of the remote input files, "" where not known
 	wishes  []jdl.EnvironmentWish
+	spare   []Term // where terms are written that nobody keeps; nil: they are kept
+}
+
+// terms is where a score's terms go.
+func (sc *scene) terms() []Term {
+	if sc.spare == nil {
+		return make([]Term, 0, 6)
+	}
+	return sc.spare[:0]
 }
 
 func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
@@ -90,12 +99,22 @@ func newScene(p *Policy, job *jdl.Job, now time.Time) *scene {
 
 // entry is one candidate in a field.
 type entry struct {
-	ranked  Ranked
-	base    Candidate
-	load    *Load
+	base    *Candidate
+	load    *Load // of its pool of slots; nil: nothing is placed there
+	by      Load  // what it was scored with
+	score   score
 	scored  bool
+	kept    bool    // its terms are its own
 	primary float64 // the JDL rank where it decides, else 0
 	why     string  // not empty: cannot be ranked
+}
+
+// placed is what the call has sent to the resource's slots.
+func (e *entry) placed() Load {
+	if e.load == nil {
+		return Load{}
+	}
+	return *e.load
 }
 
 // Field holds the candidates of equal jobs, scored once; scores of those
@@ -107,13 +126,17 @@ type Field struct {
 	scene   *scene
 	ranks   bool // the JDL rank decides
 	rank    func(*glue.Resource) classad.Value
+	tally   *Tally
+	pools   int // of the tally, when loads were last looked for
 	entries []entry
+	spare   []Term
 	ks      []key // of the last order; kept for the next
 	order   []int
 	over    []int // those over their limit
 }
 
-// NewField prepares the candidates of a job. Their order does not matter.
+// NewField prepares the candidates of a job, which are the field's from then on.
+// Their order does not matter; to have them by ID saves the sorting.
 // Where jobs were placed since, rankOf evaluates the job's Rank again, with
 // corrected counters. It may be nil where Candidate.JDLRank stays as it is.
 func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, rankOf func(*glue.Resource) classad.Value) *Field {
@@ -123,17 +146,16 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 	if p.Name == "" {
 		p.Name = Hybrid
 	}
-	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf}
+	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf, tally: t, spare: make([]Term, 0, 16)}
 	kind := kinds[p.Name]
 	f.ranks = kind.usesRank && (job.Rank != nil || p.Name == JDL)
-	at := make([]*Candidate, len(cs)) // sorted in the place of the entries, which are large
-	for i := range cs {
-		at[i] = &cs[i]
-	}
-	slices.SortFunc(at, func(a, b *Candidate) int { return cmp.Compare(a.Resource.ID, b.Resource.ID) })
 	f.entries = make([]entry, len(cs))
-	for i, c := range at {
-		f.entries[i] = entry{base: *c, load: t.load(c.Resource)}
+	for i := range cs {
+		f.entries[i].base = &cs[i]
+	}
+	byID := func(a, b entry) int { return cmp.Compare(a.base.Resource.ID, b.base.Resource.ID) }
+	if !slices.IsSortedFunc(f.entries, byID) {
+		slices.SortFunc(f.entries, byID)
 	}
 	return f
 }
@@ -141,7 +163,7 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 // Order returns the best n candidates (all where n <= 0), best first, and
 // those that cannot be ranked. It draws one number per candidate.
 func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
-	f.refresh()
+	f.refresh(n <= 0 || 2*n > len(f.entries))
 	keys := f.keys(draws)
 	order, over := f.order[:0], f.over[:0]
 	var dropped []Dropped
@@ -174,19 +196,22 @@ func (f *Field) Order(draws Source, n int) ([]Ranked, []Dropped) {
 // have until it has shown that it works again.
 func (e *entry) onTrial() bool {
 	h := e.base.History
-	return h != nil && h.AtMost > 0 && e.load.Jobs >= h.AtMost
+	return h != nil && h.AtMost > 0 && e.placed().Jobs >= h.AtMost
 }
 
 // full reports whether the resource has all the jobs it may have before it
 // has shown that it runs them.
 func (e *entry) full() bool {
-	return e.base.Limit.On && e.load.Jobs >= e.base.Limit.Jobs
+	return e.base.Limit.On && e.placed().Jobs >= e.base.Limit.Jobs
 }
 
 func (f *Field) take(order []int, keys []key) []Ranked {
 	out := make([]Ranked, len(order))
 	for i, at := range order {
-		out[i] = f.entries[at].ranked
+		e := &f.entries[at]
+		f.mark(e, true)
+		out[i] = Ranked{Candidate: *e.base, Score: e.score.value, Uncertainty: e.score.sigma, Terms: e.score.terms, Unranked: e.score.unranked}
+		out[i].Placed = e.by
 		if f.policy.Name == Paper {
 			mark(&out[i], keys[at].u)
 		}
@@ -194,24 +219,51 @@ func (f *Field) take(order []int, keys []key) []Ranked {
 	return out
 }
 
-// refresh scores what is new or has changed.
-func (f *Field) refresh() {
+// refresh scores what is new or has changed. keep: all terms will be asked for.
+func (f *Field) refresh(keep bool) {
+	f.findLoads()
 	for i := range f.entries {
-		e := &f.entries[i]
-		if e.scored && e.ranked.Placed == *e.load {
-			continue
+		f.mark(&f.entries[i], keep)
+	}
+}
+
+// findLoads looks for what was placed since on the pools of the candidates.
+func (f *Field) findLoads() {
+	if f.pools == len(f.tally.loads) {
+		return
+	}
+	f.pools = len(f.tally.loads)
+	for i := range f.entries {
+		if e := &f.entries[i]; e.load == nil {
+			e.load = f.tally.loads[pool(e.base.Resource)]
 		}
-		c := e.base
-		c.Placed = *e.load
-		if f.rank != nil && c.Placed != (Load{}) {
-			c.JDLRank = f.rank(placedOn(c.Resource, c.Placed))
-		}
-		e.ranked = kinds[f.policy.Name].score(&f.policy, f.scene, &c)
-		if e.full() && f.policy.Name == Hybrid {
-			e.ranked.keepBack()
-		}
-		e.primary, e.why = f.verdict(&e.ranked)
-		e.scored = true
+	}
+}
+
+// mark scores one candidate where its score is not as it was. The terms are kept
+// for those whose terms are asked for: of most candidates nobody does.
+func (f *Field) mark(e *entry, keep bool) {
+	placed := e.placed()
+	if e.scored && e.by == placed && (e.kept || !keep) {
+		return
+	}
+	c := e.base
+	c.Placed = placed
+	if f.rank != nil && placed != (Load{}) && (!e.scored || e.by != placed) {
+		c.JDLRank = f.rank(placedOn(c.Resource, placed))
+	}
+	f.scene.spare = f.spare
+	if keep {
+		f.scene.spare = nil
+	}
+	e.score = kinds[f.policy.Name].score(&f.policy, f.scene, c)
+	if e.full() && f.policy.Name == Hybrid {
+		e.score.keepBack(c.Limit.Jobs)
+	}
+	e.primary, e.why = f.verdict(c, &e.score)
+	e.by, e.scored, e.kept = placed, true, keep
+	if !keep {
+		e.score.terms = nil
 	}
 }
 
@@ -219,19 +271,18 @@ func (f *Field) refresh() {
 // for which the Rank is no number comes last and is not lost: the commonest
 // Rank of all, -other.GlueCEStateEstimatedResponseTime, is published by few.
 // Only what the user's own formula cannot score is dropped.
-func (f *Field) verdict(r *Ranked) (primary float64, why string) {
-	r.Unranked = ""
+func (f *Field) verdict(c *Candidate, s *score) (primary float64, why string) {
 	if f.ranks {
-		v, ok := r.JDLRank.Number()
+		v, ok := c.JDLRank.Number()
 		switch {
 		case !ok:
-			v, r.Unranked = math.Inf(-1), describe(r.JDLRank)
+			v, s.unranked = math.Inf(-1), describe(c.JDLRank)
 		case math.IsNaN(v) || math.IsInf(v, 0):
-			v, r.Unranked = math.Inf(-1), fmt.Sprint(v)
+			v, s.unranked = math.Inf(-1), fmt.Sprint(v)
 		}
 		primary = v
 	}
-	if math.IsNaN(r.Score) || math.IsInf(r.Score, 0) {
+	if math.IsNaN(s.value) || math.IsInf(s.value, 0) {
 		return 0, "the formula gives no number"
 	}
 	return primary, ""

@@ -62,12 +62,12 @@ func CompileFormula(text string) (*Formula, error) {
 // String returns the text.
 func (f *Formula) String() string { return f.text }
 
-func scoreFormula(p *Policy, sc *scene, c *Candidate) Ranked {
+func scoreFormula(p *Policy, sc *scene, c *Candidate) score {
 	done := p.Model.complete(sc, c)
-	out := Ranked{Candidate: *c, Score: math.NaN(), Uncertainty: done.sigma, Terms: done.terms}
+	out := score{value: math.NaN(), sigma: done.sigma, terms: done.terms}
 	v, err := expr.Run(p.Formula.program, formulaEnv(p, c, done))
 	if f, ok := v.(float64); err == nil && ok {
-		out.Score = f
+		out.value = f
 	}
 	return out
 }

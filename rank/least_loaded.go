@@ -6,7 +6,7 @@ package rank
 // goes on growing where nothing is free any more, so that of two full clusters
 // the one with the shorter queue is chosen. One that does not publish its slots
 // comes last.
-func scoreMetacluster(_ *Policy, _ *scene, c *Candidate) Ranked {
+func scoreMetacluster(_ *Policy, sc *scene, c *Candidate) score {
 	r := c.Resource
 	waiting, ok := c.published()
 	if c.Queue != nil {
@@ -15,9 +15,9 @@ func scoreMetacluster(_ *Policy, _ *scene, c *Candidate) Ranked {
 	t := Term{Name: "load", Unit: "jobs per slot", Source: r.Source, Age: c.Age, Weight: 1}
 	if !ok || !r.FreeSlots.OK || !r.TotalSlots.OK || r.TotalSlots.V <= 0 {
 		t.Source = "prior"
-		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{t}}
+		return score{value: -worst, terms: append(sc.terms(), t)}
 	}
 	busy := float64(max(0, r.TotalSlots.V-count(r.FreeSlots.V)))
 	t.Raw, t.OK = (busy+float64(waiting)+float64(c.Placed.slots()))/float64(r.TotalSlots.V), true
-	return Ranked{Candidate: *c, Score: clamp(0-t.Raw, -worst, worst), Terms: []Term{t}}
+	return score{value: clamp(0-t.Raw, -worst, worst), terms: append(sc.terms(), t)}
 }

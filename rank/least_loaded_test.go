@@ -26,10 +26,10 @@ func TestMetacluster(t *testing.T) {
 	list := []Candidate{cluster(100, 50, 0), cluster(10, 2, 0), placed, cluster(100, 0, 20), cluster(10, 0, 3), silent}
 	last := 1.0
 	for i := range list {
-		r := scoreMetacluster(&p, nil, &list[i])
-		if r.Score >= last {
-			t.Errorf("cluster %d: %g, the one before %g", i, r.Score, last)
+		r := scoreMetacluster(&p, &scene{}, &list[i])
+		if r.value >= last {
+			t.Errorf("cluster %d: %g, the one before %g", i, r.value, last)
 		}
-		last = r.Score
+		last = r.value
 	}
 }

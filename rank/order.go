@@ -36,7 +36,7 @@ func (f *Field) keys(draws Source) []key {
 	near := f.near()
 	for i := range ks {
 		e := &f.entries[i]
-		ks[i].first, ks[i].second = e.primary, e.ranked.Score+near*ks[i].u
+		ks[i].first, ks[i].second = e.primary, e.score.value+near*ks[i].u
 	}
 	return ks
 }
@@ -56,7 +56,7 @@ func (f *Field) fuzzyKeys(ks []key) {
 	var ranks []float64
 	for i := range f.entries {
 		ks[i].first = math.Inf(-1)
-		if f.entries[i].why == "" && f.entries[i].ranked.Unranked == "" {
+		if f.entries[i].why == "" && f.entries[i].score.unranked == "" {
 			at = append(at, i)
 			ranks = append(ranks, f.entries[i].primary)
 		}

@@ -15,7 +15,7 @@ import (
 // the fewest waiting jobs comes first. L_j and L_a are the service's; a service
 // that does not tell L_a leaves it to the information system, and without one
 // both are as published, L_j over all queues of the batch system.
-func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
+func scorePaper(_ *Policy, sc *scene, c *Candidate) score {
 	queue := Term{Name: "total queue", Unit: "jobs", Source: c.Resource.Source, Age: c.Age, Weight: 1}
 	var n int64
 	if c.Queue != nil {
@@ -31,7 +31,7 @@ func scorePaper(_ *Policy, _ *scene, c *Candidate) Ranked {
 	if c.Queue == nil {
 		s++
 	}
-	return Ranked{Candidate: *c, Score: 1 / float64(max(s, 1)), Terms: []Term{queue}}
+	return score{value: 1 / float64(max(s, 1)), terms: append(sc.terms(), queue)}
 }
 
 // held is L_a, the jobs that the computing element itself holds: by the
@@ -65,11 +65,11 @@ func (f *Field) paperKeys(ks []key) {
 		} else {
 			drawn[name] = ks[i].u
 		}
-		waiting := int64(e.load.Jobs)
+		waiting := int64(e.placed().Jobs)
 		if !e.base.Resource.StateIsPlaceholder {
 			waiting += count(e.base.Resource.Waiting.Or(0))
 		}
-		ks[i].first, ks[i].second = e.ranked.Score*ks[i].u, -float64(waiting)
+		ks[i].first, ks[i].second = e.score.value*ks[i].u, -float64(waiting)
 	}
 }
 

@@ -29,8 +29,15 @@ const (
 	FormulaName  = "formula"           // the user's own expression
 )
 
-// scorer gives one candidate's score.
-type scorer func(p *Policy, sc *scene, c *Candidate) Ranked
+// score is what a policy makes of a candidate; see Ranked.
+type score struct {
+	value, sigma float64
+	terms        []Term
+	unranked     string
+}
+
+// scorer gives one candidate's score. Its terms lie where the scene says.
+type scorer func(p *Policy, sc *scene, c *Candidate) score
 
 // kinds is the table of policies.
 var kinds = map[string]struct {
@@ -72,50 +79,50 @@ func ParsePolicy(s string, m Model) (Policy, error) {
 // UsesRank reports whether a Rank in the job decides.
 func (p Policy) UsesRank() bool { return kinds[p.Name].usesRank || p.Name == "" }
 
-func scoreHybrid(p *Policy, sc *scene, c *Candidate) Ranked {
+func scoreHybrid(p *Policy, sc *scene, c *Candidate) score {
 	done := p.Model.complete(sc, c)
-	return Ranked{Candidate: *c, Score: -done.total, Uncertainty: done.sigma, Terms: done.terms}
+	return score{value: -done.total, sigma: done.sigma, terms: done.terms}
 }
 
-func scoreForecast(p *Policy, sc *scene, c *Candidate) Ranked {
+func scoreForecast(p *Policy, sc *scene, c *Candidate) score {
 	wait, sigma, terms := p.Model.wait(sc, c)
-	return Ranked{Candidate: *c, Score: -clamp(wait, 0, worst), Uncertainty: sigma, Terms: terms}
+	return score{value: -clamp(wait, 0, worst), sigma: sigma, terms: terms}
 }
 
-func scoreData(p *Policy, sc *scene, c *Candidate) Ranked {
+func scoreData(p *Policy, sc *scene, c *Candidate) score {
 	t := p.Model.stageIn(sc, c)
-	return Ranked{Candidate: *c, Score: 0 - t.Seconds, Terms: []Term{t}}
+	return score{value: 0 - t.Seconds, terms: append(sc.terms(), t)}
 }
 
-func scoreNone(_ *Policy, _ *scene, c *Candidate) Ranked { return Ranked{Candidate: *c} }
+func scoreNone(*Policy, *scene, *Candidate) score { return score{} }
 
 // scoreFastestQueue is what ARC's broker of that name means to do: among
 // resources with nothing waiting the one with most free slots, else the
 // least waiting jobs per slot. One that does not publish all three numbers
 // comes last.
-func scoreFastestQueue(p *Policy, _ *scene, c *Candidate) Ranked {
+func scoreFastestQueue(_ *Policy, sc *scene, c *Candidate) score {
 	r := c.Resource
 	waiting, ok := c.published()
 	if !ok || !r.Waiting.OK || !r.FreeSlots.OK || !r.TotalSlots.OK || r.TotalSlots.V <= 0 {
-		return Ranked{Candidate: *c, Score: -worst, Terms: []Term{{Name: "queue per slot", Unit: "jobs per slot", Source: "prior"}}}
+		return score{value: -worst, terms: append(sc.terms(), Term{Name: "queue per slot", Unit: "jobs per slot", Source: "prior"})}
 	}
 	free := float64(r.FreeSlots.V) - float64(c.Placed.slots())
 	queue := (float64(waiting) + max(0, -free)) / float64(r.TotalSlots.V)
 	t := Term{Name: "queue per slot", Raw: queue, Unit: "jobs per slot", Source: r.Source, Age: c.Age, Weight: 1, OK: true}
-	score := -queue
+	value := -queue
 	if queue == 0 {
-		score = free
+		value = free
 	}
-	return Ranked{Candidate: *c, Score: clamp(score, -worst, worst), Terms: []Term{t}}
+	return score{value: clamp(value, -worst, worst), terms: append(sc.terms(), t)}
 }
 
 // scoreARCFastest is the order of ARC's FastestQueueBroker as its clients of
 // versions 6.17 and 7.0 have it: waiting jobs per slot, and among idle
 // resources the one with fewer free slots first.
-func scoreARCFastest(p *Policy, sc *scene, c *Candidate) Ranked {
+func scoreARCFastest(p *Policy, sc *scene, c *Candidate) score {
 	r := scoreFastestQueue(p, sc, c)
-	if r.Score > 0 {
-		r.Score = 1 / (1 + r.Score)
+	if r.value > 0 {
+		r.value = 1 / (1 + r.value)
 	}
 	return r
 }

@@ -15,9 +15,9 @@ const (
 
 // keepBack adds to a hybrid score the time that jobs beyond the limit are kept
 // back: until the first there have shown what the resource is.
-func (r *Ranked) keepBack() {
+func (s *score) keepBack(limit int) {
 	var wait, run float64
-	for _, t := range r.Terms {
+	for _, t := range s.terms {
 		switch {
 		case t.Name == TermRun:
 			run = t.Seconds
@@ -26,6 +26,6 @@ func (r *Ranked) keepBack() {
 		}
 	}
 	proof := min(wait+min(run, ProofRun.Seconds()), ProofWait.Seconds())
-	r.Terms = append(r.Terms, Term{Name: TermProof, Raw: float64(r.Limit.Jobs), Unit: "jobs at first", Seconds: proof, Source: "prior", Weight: 1})
-	r.Score -= proof
+	s.terms = append(s.terms, Term{Name: TermProof, Raw: float64(limit), Unit: "jobs at first", Seconds: proof, Source: "prior", Weight: 1})
+	s.value -= proof
 }

@@ -26,7 +26,7 @@ func (m *Model) wait(sc *scene, c *Candidate) (seconds, sigma float64, terms []T
 }
 
 func (m *Model) waits(sc *scene, c *Candidate) []Term {
-	terms := make([]Term, 0, 6)
+	terms := sc.terms()
 	for i := range c.Forecasts {
 		if t, ok := m.forecast(sc, c, &c.Forecasts[i]); ok {
 			terms = append(terms, t)
