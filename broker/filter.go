@@ -47,6 +47,8 @@ type Filter struct {
 	// Of, where there is one, names what the filter looks at of a job: jobs for
 	// which it is equal are judged alike. all: every resource passes.
 	Of func(*jdl.Job) (key string, all bool)
+	// Timed filters may judge the same record differently at another time.
+	Timed bool
 }
 
 // Reason says why a resource is rejected.
@@ -135,22 +137,22 @@ const defaultMaxAge = 12 * time.Hour
 func DefaultFilters(rules Rules) []Filter {
 	r := &rules // one copy for all
 	return []Filter{
-		{BySite, r.site, nil, r.ofSite},                      // only those the user named
-		{ByTried, r.tried, nil, r.ofTried},                   // not where the job failed before
-		{ByState, r.state, nil, ofNothing},                   // takes jobs now
-		{ByView, r.view, nil, ofVO},                          // not the whole where the VO has its own view
-		{ByAccess, r.access, nil, ofVO},                      // this VO may run there
-		{ByProtocol, r.protocol, nil, ofNothing},             // we can talk to it
-		{ByWallTime, r.wallTime, nil, ofWallTime},            // fits the queue's limit
-		{ByCPUTime, r.cpuTime, nil, ofCPUTime},               //
-		{ByMemory, r.memory, nil, ofMemory},                  // fits share and node
-		{ByDisk, r.disk, nil, ofDisk},                        // and the share's working space
-		{BySlots, r.slots, nil, ofSlots},                     // wide enough
-		{ByQueueLimit, r.queueLimit, nil, ofNothing},         // not full
-		{ByEnvironment, r.environments, nil, ofEnvironments}, // software is installed
-		{ByDowntime, r.downtime, nil, ofDowntime},            // up while the job runs
-		{ByAge, r.age, nil, ofNothing},                       // the record is believable
-		requirementsFilter(),                                 // the job's expression: dearest, so last
+		{BySite, r.site, nil, r.ofSite, false},                      // only those the user named
+		{ByTried, r.tried, nil, r.ofTried, false},                   // not where the job failed before
+		{ByState, r.state, nil, ofNothing, false},                   // takes jobs now
+		{ByView, r.view, nil, ofVO, false},                          // not the whole where the VO has its own view
+		{ByAccess, r.access, nil, ofVO, false},                      // this VO may run there
+		{ByProtocol, r.protocol, nil, ofNothing, false},             // we can talk to it
+		{ByWallTime, r.wallTime, nil, ofWallTime, false},            // fits the queue's limit
+		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false},               //
+		{ByMemory, r.memory, nil, ofMemory, false},                  // fits share and node
+		{ByDisk, r.disk, nil, ofDisk, false},                        // and the share's working space
+		{BySlots, r.slots, nil, ofSlots, false},                     // wide enough
+		{ByQueueLimit, r.queueLimit, nil, ofNothing, false},         // not full
+		{ByEnvironment, r.environments, nil, ofEnvironments, false}, // software is installed
+		{ByDowntime, r.downtime, nil, ofDowntime, true},             // up while the job runs
+		{ByAge, r.age, nil, ofNothing, true},                        // the record is believable
+		requirementsFilter(),                                        // the job's expression: dearest, so last
 	}
 }
 

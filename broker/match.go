@@ -52,22 +52,22 @@ func (r *Rejection) Reason(job *jdl.Job) *Reason {
 }
 
 // match runs the filters one after the other, each over what the ones before
-// have left. known are verdicts found before, nil for none.
-func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *classad.Table, known verdicts) *Match {
+// have left. known are verdicts found before, nil
+// for none; an expression is judged for many resources at once where there are no
+// plans to come.
+func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *classad.Table, known *verdicts) *Match {
 	m := &Match{Job: job, Resources: rs, filters: again(), again: again, table: table, rows: allRows(len(rs)), by: make([]uint8, len(rs))}
 	for i := range m.filters {
 		f, n := &m.filters[i], uint8(i+1)
-		if f.Pass != nil && len(m.rows) > fewRows {
-			m.keep(n, f.Pass(job, table, m.rows))
-			continue
-		}
 		key, all := "", false
-		if f.Of != nil {
+		if f.Of != nil && (f.Pass == nil || known.standing()) {
 			key, all = f.Of(job)
 		}
 		switch {
 		case all:
-		case known != nil && f.Of != nil:
+		case f.Pass != nil && key == "" && len(m.rows) > fewRows:
+			m.keep(n, f.Pass(job, table, m.rows))
+		case known.knows(f) && (f.Pass == nil || key != ""):
 			m.keep(n, known.pass(m, f, key))
 		default:
 			m.keep(n, m.each(f))

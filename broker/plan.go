@@ -39,14 +39,20 @@ func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource)
 
 // PlanWith is Plan by what the caller knows beyond what is published.
 func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience) (*Plan, error) {
+	if len(jobs) == 1 {
+		return b.plan(ctx, jobs, rs, x, nil)
+	}
+	return b.plan(ctx, jobs, rs, x, &verdicts{of: map[FilterName]map[string]*verdict{}})
+}
+
+// plan plans with the verdicts that are known, nil for none.
+func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience, known *verdicts) (*Plan, error) {
 	rules := b.rules()
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	w := &planner{Broker: b, rules: rules, experience: x, resources: rs, table: classad.NewTable(rs),
 		tally: x.tally(ctx, rs, rules.Now), draws: rand.New(rand.NewPCG(b.Seed, 0x67726964))}
 	w.asked, w.classOf = map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
-	if len(jobs) > 1 {
-		w.verdicts = verdicts{}
-	}
+	w.verdicts = known
 	if b.Policy.Name == rank.Paper {
 		w.lrms = lrmsWaiting(rs)
 	}
@@ -59,7 +65,7 @@ func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resou
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			p.Jobs[i] = w.place(jobs[i], of[w.classOf[i]], len(jobs) == 1)
+			p.Jobs[i] = w.place(jobs[i], of[w.classOf[i]], len(jobs) == 1 && !known.standing())
 		}
 		if at > 0 || end < len(jobs) {
 			for _, c := range of {

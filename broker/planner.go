@@ -36,7 +36,7 @@ type planner struct {
 	draws      *rand.Rand
 	lrms       map[string]glue.Opt[int64] // jobs waiting in each batch system
 	classOf    []int                      // of each job
-	verdicts   verdicts                   // of filters, for jobs that are alike in what these look at; nil for a single job
+	verdicts   *verdicts                  // of filters, for jobs that are alike in what these look at; nil for a single job
 	asked      map[*glue.Resource]bool
 	common     []answer // what holds for every job, about those asked
 	spent      time.Duration
@@ -97,6 +97,9 @@ func (w *planner) field(m *Match, answers []answer) *rank.Field {
 // every job once, about those not asked about before; what depends on the job
 // class by class. All the asking of a plan takes at most AskFor.
 func (w *planner) askAbout(ctx context.Context, matches []*Match) [][]answer {
+	if w.Services.none() {
+		return make([][]answer, len(matches))
+	}
 	if w.AskFor > 0 {
 		within, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -20,6 +20,11 @@ type Services struct {
 	Monitors       []plugins.Monitor
 }
 
+// none says whether there is nobody to ask.
+func (s Services) none() bool {
+	return len(s.Forecasters)+len(s.QueueLengthers)+len(s.Historians)+len(s.Monitors) == 0
+}
+
 // Outcome is what came of asking one service.
 type Outcome struct {
 	Name    string        `json:"name"`
@@ -142,7 +147,13 @@ func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 	cs := make([]rank.Candidate, len(m.Survivors))
 	for i, r := range m.Survivors {
 		e, _ := rules.endpoint(r)
-		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now), LRMSWaiting: m.lrms[rank.LRMS(r)]}
+		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now)}
+		if m.lrms != nil {
+			cs[i].LRMSWaiting = m.lrms[rank.LRMS(r)]
+		}
+	}
+	if len(answers) == 0 {
+		return cs
 	}
 	return m.without(cs, func(c *rank.Candidate) *Reason { return advise(c, rules, answers) })
 }

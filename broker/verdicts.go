@@ -11,37 +11,77 @@ import (
 
 // verdicts are what filters said of every resource, for jobs that are alike in
 // what the filter looks at: of many jobs with different Requirements most are
-// alike in all else.
-type verdicts map[FilterName]map[string][]uint64
+// alike in all else. Those of several plans are renewed for records that changed.
+type verdicts struct {
+	of    map[FilterName]map[string]*verdict
+	since []int // by row: the plan from which on its record is this one; nil: there is one plan
+	plan  int
+}
+
+// verdict is what one filter said for jobs that are alike.
+type verdict struct {
+	passes []uint64 // a bit a resource
+	plan   int      // the last one for which it was looked at
+}
+
+func (v *verdict) put(row int, passes bool) {
+	if v.passes[row/64] &^= 1 << (row % 64); passes {
+		v.passes[row/64] |= 1 << (row % 64)
+	}
+}
 
 // maxVerdicts bounds how many a filter may have; each is a bit a resource.
 const maxVerdicts = 64
 
+// knows says whether verdicts of a filter are kept.
+func (v *verdicts) knows(f *Filter) bool {
+	return v != nil && f.Of != nil && (v.since == nil || !f.Timed)
+}
+
+// standing says whether verdicts are kept for plans to come.
+func (v *verdicts) standing() bool { return v != nil && v.since != nil }
+
 // pass returns the rows that are left and that the filter lets pass. The first
 // jobs are judged over all resources, for those that come after them.
-func (v verdicts) pass(m *Match, f *Filter, key string) []int32 {
-	of := v[f.Name]
+func (v *verdicts) pass(m *Match, f *Filter, key string) []int32 {
+	of := v.of[f.Name]
 	if of == nil {
-		of = map[string][]uint64{}
-		v[f.Name] = of
+		of = map[string]*verdict{}
+		v.of[f.Name] = of
 	}
-	passes, known := of[key]
-	if !known && len(of) < maxVerdicts {
-		passes, known = make([]uint64, (len(m.Resources)+63)/64), true
+	known := of[key]
+	switch {
+	case known != nil:
+		v.renew(known, m, f)
+	case len(of) < maxVerdicts:
+		known = &verdict{passes: make([]uint64, (len(m.Resources)+63)/64), plan: v.plan}
 		for i, r := range m.Resources {
-			if f.Reject(m.Job, r) == nil {
-				passes[i/64] |= 1 << (i % 64)
-			}
+			known.put(i, f.Reject(m.Job, r) == nil)
 		}
-		of[key] = passes
+		of[key] = known
+	default:
+		return m.each(f)
 	}
 	left := make([]int32, 0, len(m.rows))
 	for _, row := range m.rows {
-		if known && passes[row/64]>>(row%64)&1 == 1 || !known && f.Reject(m.Job, m.Resources[row]) == nil {
+		if known.passes[row/64]>>(row%64)&1 == 1 {
 			left = append(left, row)
 		}
 	}
 	return left
+}
+
+// renew judges the records anew that have changed since a verdict was last looked at.
+func (v *verdicts) renew(known *verdict, m *Match, f *Filter) {
+	if known.plan == v.plan {
+		return
+	}
+	for i, since := range v.since {
+		if since > known.plan {
+			known.put(i, f.Reject(m.Job, m.Resources[i]) == nil)
+		}
+	}
+	known.plan = v.plan
 }
 
 // What the default filters look at of a job: a key that is equal for jobs they

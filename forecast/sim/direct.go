@@ -72,8 +72,9 @@ func (d *direct) foresee(j *job) (best *site, err error) {
 // sends it there; nothing fails.
 type brokered struct {
 	*grid
-	broker *broker.Broker
-	parsed descriptions
+	broker   *broker.Broker
+	standing *broker.Standing
+	parsed   descriptions
 }
 
 func (b *brokered) wake() int64                { return never }
@@ -88,7 +89,7 @@ func (b *brokered) arrive(ctx context.Context, number int) error {
 		return err
 	}
 	b.broker.Seed = b.run.Seed<<32 + uint64(number)
-	plan, err := b.broker.Plan(ctx, []*jdl.Job{described}, b.resources)
+	plan, err := b.standing.Plan(ctx, described, b.resources)
 	if err != nil {
 		return err
 	}

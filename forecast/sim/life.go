@@ -40,7 +40,7 @@ func newLife(g *grid, b *broker.Broker) (*life, error) {
 	b.Registry = reg
 	l.controller = &jobs.Controller{Broker: b, Store: jobs.NewMemory(g.Now), AtOnce: 1}
 	for _, c := range g.sites {
-		c.begun, c.kept = l.begun, true
+		c.begun = l.begun
 	}
 	return l, nil
 }

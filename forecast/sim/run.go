@@ -76,6 +76,9 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 			g.served[c.Name] = c
 		}
 	}
+	for place, c := range slices.SortedFunc(slices.Values(g.sites), func(a, b *site) int { return cmp.Compare(a.Name, b.Name) }) {
+		c.place = place
+	}
 	var err error
 	if g.dispatch, err = g.newDispatcher(); err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func (g *grid) newDispatcher() (dispatcher, error) {
 	if g.eager || g.scenario.Life || g.policy == Replan {
 		return newLife(g, b)
 	}
-	return &brokered{grid: g, broker: b}, nil
+	return &brokered{grid: g, broker: b, standing: b.Standing()}, nil
 }
 
 // play lets everything happen in the order of time: troubles, what the
@@ -159,7 +162,7 @@ func (g *grid) arrive(ctx context.Context) error {
 
 // see renews what sites publish, where it is due, and in a grid with troubles lets ends be seen.
 func (g *grid) see() error {
-	for k, c := range g.sites {
+	for _, c := range g.sites {
 		due := c.due(g.now)
 		if due || g.eager {
 			if err := c.advance(g.now); err != nil {
@@ -170,10 +173,10 @@ func (g *grid) see() error {
 			c.publish(g.now)
 			g.run.Messages++
 		}
-		if g.resources[k] == nil && c.told < 0 {
+		if g.resources[c.place] == nil && c.told < 0 {
 			c.publish(g.now) // down from the beginning: what is known of it is older
 		}
-		g.resources[k] = c.resource
+		g.resources[c.place] = c.resource
 	}
 	return nil
 }

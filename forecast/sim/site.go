@@ -28,7 +28,7 @@ type site struct {
 	nextOwn  int
 	coming   []arrival // global jobs on their way, in order
 	resource *glue.Resource
-	kept     bool  // what was published before is still looked at: by records of jobs
+	place    int // of its record among those of all sites, which are in the order of their IDs
 	told     int64 // when the state was published; -1: never
 	says     int   // how often it was published
 	busy     int   // processors in use
@@ -215,10 +215,7 @@ func (c *site) due(now int64) bool {
 func (c *site) publish(now int64) {
 	c.told = now
 	c.says++
-	r := c.resource
-	if c.kept {
-		r = new(*r)
-	}
+	r := new(*c.resource) // records do not change; those of jobs keep the older ones
 	busy, waiting := int64(c.busy), int64(c.engine.Waiting())
 	switch c.Lie {
 	case "idle":
