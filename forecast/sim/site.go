@@ -28,7 +28,7 @@ type site struct {
 	nextOwn  int
 	coming   []arrival // global jobs on their way, in order
 	resource *glue.Resource
-	place    int // of its record among those of all sites, which are in the order of their IDs
+	place    int   // of its record among those of all sites, which are in the order of their IDs
 	told     int64 // when the state was published; -1: never
 	says     int   // how often it was published
 	busy     int   // processors in use
