@@ -67,8 +67,8 @@ func (c guestTrial) run(t *testing.T, length time.Duration) {
 	guests := s.guests(db, end)
 	n := <-locals
 	o := outcomesOf(t, db)
-	t.Logf("%s: %d local jobs, %d guests handed in; of %d bookings %d began within a minute of their time (%.1f %%), %d within 2 s; %d gave way later",
-		c.way, n, guests, o.all, o.kept, 100*float64(o.kept)/float64(o.all), o.exact, o.gaveWay)
+	t.Logf("%s: %d local jobs, %d guests handed in; of %d bookings %d began within a minute of their time (%.1f %%), mean chance told %.1f %%, %d within 2 s; %d gave way later",
+		c.way, n, guests, o.all, o.kept, 100*float64(o.kept)/float64(o.all), 100*o.told/float64(o.all), o.exact, o.gaveWay)
 	for why, n := range o.missed {
 		t.Logf("%s: missed %d: %s", c.way, n, why)
 	}
@@ -162,43 +162,62 @@ func (s *scene) guests(db *sql.DB, end time.Time) (n int) {
 // outcomes are what became of the bookings whose time has come.
 type outcomes struct {
 	all, kept, exact, gaveWay int
+	told                      float64        // sum of the chances they were told with
 	missed                    map[string]int // by why
 }
 
 func outcomesOf(t *testing.T, db *sql.DB) outcomes {
 	t.Helper()
 	o := outcomes{missed: map[string]int{}}
-	rows, err := db.Query("select event, said from log where event in ('running', 'replan') order by id")
+	rows, err := db.Query("select job, event, said from log where event in ('booked', 'running', 'replan') order by id")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer rows.Close()
+	chance := map[string]float64{} // of the booking that a job has
 	for rows.Next() {
-		var event, said string
-		if err := rows.Scan(&event, &said); err != nil {
+		var job, event, said string
+		if err := rows.Scan(&job, &event, &said); err != nil {
 			t.Fatal(err)
 		}
-		var off int
-		switch {
-		case strings.Contains(said, "gave way"):
+		if event == "booked" {
+			chance[job] = chanceIn(t, said)
+			continue
+		}
+		if strings.Contains(said, "gave way") {
 			o.gaveWay++
 			continue
-		case event == "replan":
-			o.missed[said]++
-		default:
-			if _, err := fmt.Sscanf(said, "%d s", &off); err != nil {
-				t.Fatal(said, err)
-			}
-			if off > 60 {
-				o.missed["began later"]++
-				break
-			}
-			o.kept++
-			if off <= 2 {
-				o.exact++
-			}
 		}
 		o.all++
+		o.told += chance[job]
+		if event == "replan" {
+			o.missed[said]++
+			continue
+		}
+		var off int
+		if _, err := fmt.Sscanf(said, "%d s", &off); err != nil {
+			t.Fatal(said, err)
+		}
+		switch {
+		case off > 60 || off < -60:
+			o.missed["began at another time"]++
+		case off <= 2 && off >= -2:
+			o.exact++
+			fallthrough
+		default:
+			o.kept++
+		}
 	}
 	return o
+}
+
+// chanceIn is the chance told with a booking.
+func chanceIn(t *testing.T, said string) float64 {
+	t.Helper()
+	_, after, ok := strings.Cut(said, ", chance ")
+	var percent float64
+	if _, err := fmt.Sscanf(after, "%f", &percent); !ok || err != nil {
+		t.Fatal(said, err)
+	}
+	return percent / 100
 }

@@ -46,7 +46,11 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	}
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
 	sum, err := store.Audit(ctx)
-	say(err == nil && sum == 0, "ledger adds up to %d", sum)
+	if err != nil {
+		say(false, "ledger: %v", err)
+	} else {
+		say(sum == 0, "ledger adds up to %d", sum)
+	}
 	list, err := store.Clusters(ctx, d.env.Now())
 	say(err == nil, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
 	heard := map[string]bool{}

@@ -46,6 +46,16 @@ func (c Chances) at(ahead time.Duration) (start, hold float64) {
 	return 1, 1
 }
 
+// told are the chances by which slots were promised last, as the scheduler has them.
+func (a *Agent) told() (list []wire.Chance) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, ahead := range a.chances.Ahead {
+		list = append(list, wire.Chance{Ahead: int64(ahead / time.Second), Start: round(a.chances.Start[i])})
+	}
+	return list
+}
+
 // round keeps chances from changing with every second.
 func round(v float64) float64 { return float64(int(v*50+0.5)) / 50 }
 

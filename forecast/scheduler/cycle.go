@@ -163,8 +163,8 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if !c.changed {
 			continue
 		}
-		err := w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5 where name = $1",
-			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS)
+		err := w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5, told = $6 where name = $1",
+			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS, c.told)
 		if err != nil {
 			return err
 		}
@@ -255,6 +255,7 @@ func (w *work) pass(j *Job, by int32) {
 func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
 	j.Tries++
+	p.Told = min(1, p.Chance/c.sure())
 	p.Key = j.request()
 	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""
 	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""
@@ -316,8 +317,7 @@ func (w *work) late() {
 		}
 		j.Withdraw = true
 		c := w.mem.clusters[j.Booking.Cluster]
-		c.misses++
-		c.changed = true
+		c.count(j.Booking, false)
 		w.do(j, withdraw, w.now.Unix())
 		w.change(j)
 		w.say(j, j.Booking.Cluster, "late", "not running %d s after its slot began", w.now.Unix()-j.Booking.From)

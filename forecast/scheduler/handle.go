@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -268,6 +269,9 @@ func (w *work) seen(v seen) {
 		return
 	}
 	if j.State != Running && !j.Cancel && v.State != plugins.Lost { // ended without having begun
+		if !j.Withdraw {
+			c.count(j.Booking, false)
+		}
 		w.unbook(j, "the site ended it before it began: "+v.Native+" "+v.Reason, avoidBusy)
 		return
 	}
@@ -290,13 +294,23 @@ func (w *work) started(j *Job, c *cluster, v seen) {
 	}
 	off := j.Started - j.Booking.From
 	if off <= int64(w.s.conf.Grace/time.Second) {
-		c.hits++
+		c.count(j.Booking, true)
 	} else if !j.Withdraw {
-		c.misses++
+		c.count(j.Booking, false)
 	}
-	c.changed = true
 	w.s.meter.start(c.name, off)
 	w.say(j, c.name, "running", "%+d s from the booked start", off)
+}
+
+// count learns from a booking whose time has come.
+func (c *cluster) count(p *Place, kept bool) {
+	if kept {
+		c.hits++
+	} else {
+		c.misses++
+	}
+	c.told += cmp.Or(p.Told, p.Chance)
+	c.changed = true
 }
 
 // ended closes the booking, gives back what was not used, and has the output

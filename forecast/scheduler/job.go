@@ -112,6 +112,7 @@ type Place struct {
 	To      int64   `json:"to"`   // From + wall time
 	Done    int64   `json:"done"` // expected completion
 	Chance  float64 `json:"chance"`
+	Told    float64 `json:"told,omitempty"` // the chance as the agent told it
 	Made    int64   `json:"made"`
 	Parts   []Share `json:"parts,omitempty"`
 }

@@ -69,8 +69,8 @@ func (h handle) budgets(ctx context.Context, user string) (list []Budget, err er
 		b.Used = b.Given - b.Left
 		list = append(list, b)
 		return nil
-	}, `select p.name, p.roles, p.budget, coalesce((select sum(amount) from ledger where account = 'budget/' || p.name), 0)
-		from person p where p.name = $1 or $1 = '' order by p.name`, user)
+	}, `select p.name, p.roles, p.budget, coalesce(b.amount, 0) from person p
+		left join balance b on b.account = 'budget/' || p.name where p.name = $1 or $1 = '' order by p.name`, user)
 	return list, err
 }
 
@@ -106,10 +106,23 @@ func (h handle) grant(ctx context.Context, at int64, user string, budget float64
 	return h.saveLedger(ctx, deal(at, "grant/"+user+"/"+key, bank, purse(user), amount, "", "budget"))
 }
 
-// Audit adds up the ledger: the sum of all accounts is zero.
+// Audit adds up the ledger: the sum of all accounts is zero. It is an error where a
+// balance is not the sum of its account's entries.
 func (s *Store) Audit(ctx context.Context) (sum int64, err error) {
 	err = s.read(ctx, func(h handle) error {
-		return h.tx.QueryRowContext(ctx, "select coalesce(sum(amount), 0) from ledger").Scan(&sum)
+		if err := h.tx.QueryRowContext(ctx, "select coalesce(sum(amount), 0) from ledger").Scan(&sum); err != nil {
+			return err
+		}
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var account string
+			var kept, entered int64
+			if err := scan(&account, &kept, &entered); err != nil {
+				return err
+			}
+			return fmt.Errorf("account %s holds %d thousandths, and its entries add up to %d", account, kept, entered)
+		}, `select account, sum(kept), sum(entered) from (
+				select account, amount as kept, 0 as entered from balance union all select account, 0, amount from ledger
+			) as both_sides group by account having sum(kept) <> sum(entered) order by account limit 1`)
 	})
 	return sum, err
 }

@@ -47,6 +47,7 @@ type cluster struct {
 	made, ttl    int64
 	drained      bool
 	hits, misses int64
+	told         float64 // by agents: the sum of the chances of these, hits and misses
 	launchMS     int64
 	formula      *plan.Formula
 	formulaErr   error
@@ -90,8 +91,8 @@ func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Co
 	var site, load string
 	var drained int
 	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
-		"select seq, made, ttl, drained, hits, misses, launch_ms, site, load from cluster where name = $1"), name).
-		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &site, &load)
+		"select seq, made, ttl, drained, hits, misses, launch_ms, told, site, load from cluster where name = $1"), name).
+		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &c.told, &site, &load)
 	if err != nil {
 		return err
 	}

@@ -255,7 +255,7 @@ const nice = 100
 func (o outbox) ahead(j *Job, site *wire.Site) *plugins.Booking {
 	b := &plugins.Booking{Nice: nice}
 	switch site.Start {
-	case wire.Begin:
+	case wire.Begin, wire.Partition:
 		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(o.now()))
 		b.Deadline = b.Begin + (time.Duration(j.Wall)*time.Second + time.Minute - 1).Truncate(time.Minute) + o.conf.Grace
 	case wire.Reservation:

@@ -197,6 +197,9 @@ func TestRollingUpgrade(t *testing.T) {
 			if j := w.job(id); j.State != Done {
 				t.Errorf("on a schema one version newer a job is %s", j.State)
 			}
+			if sum, err := w.store.Audit(t.Context()); err != nil || sum != 0 { // entries of before the upgrade among them
+				t.Errorf("the ledger adds up to %d, %v", sum, err)
+			}
 			if _, err := w.store.db.Exec(strings.Replace("insert into goose_db_version (version_id, is_applied) select V, is_applied from goose_db_version limit 1", "V", fmt.Sprint(last+2), 1)); err != nil {
 				t.Fatal(err)
 			}

@@ -36,6 +36,12 @@ func postgresDialect() dialect {
 		"{each}", "json_array_elements(cast($1 as json)) as t(value)",
 		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{body}", "cast(body as json)", "{int}", "bigint",
 		"{for update}", "for update", "{skip locked}", "for update skip locked", "{for share}", "for share",
+		"{on entry}", `create function keep_balance() returns trigger language plpgsql as $body$ begin
+			insert into balance (account, amount) select account, sum(amount) from entered group by account order by account
+			on conflict (account) do update set amount = balance.amount + excluded.amount; return null; end $body$;`,
+		"{at entry}", `create trigger keep_balance after insert on ledger referencing new table as entered
+			for each statement execute function keep_balance();`,
+		"{no entry}", "drop trigger keep_balance on ledger; drop function keep_balance();",
 	)}
 }
 
@@ -45,6 +51,11 @@ func sqliteDialect() dialect {
 		"{identity}", "integer primary key autoincrement",
 		"{each}", "json_each(?1) as t", "{texts}", "json_each(?1) as t", "{body}", "body", "{int}", "integer",
 		"{for update}", "", "{skip locked}", "", "{for share}", "", "$", "?",
+		"{on entry}", "select 1;",
+		"{at entry}", `create trigger keep_balance after insert on ledger begin
+			insert into balance (account, amount) values (new.account, new.amount)
+			on conflict (account) do update set amount = balance.amount + excluded.amount; end;`,
+		"{no entry}", "drop trigger keep_balance;",
 	)}
 }
 

@@ -109,6 +109,7 @@ func (c *checker) site(s *Site) {
 	c.count("site.nodes", len(s.Nodes), c.l.Nodes)
 	c.count("site.users", len(s.Users), c.l.Users)
 	c.count("site.vos", len(s.VOs), c.l.Users)
+	c.count("site.chances", len(s.Chances), maxChances)
 	if c.err != nil {
 		return
 	}
@@ -118,10 +119,20 @@ func (c *checker) site(s *Site) {
 	for _, v := range s.VOs {
 		c.name("site.vos", v, false)
 	}
+	for i, v := range s.Chances {
+		c.between("site.chances.ahead", float64(v.Ahead), 0, maxSpan)
+		c.between("site.chances.start", v.Start, 0, 1)
+		if i > 0 && v.Ahead <= s.Chances[i-1].Ahead {
+			c.fail("site.chances.ahead", "%d s come after %d s", v.Ahead, s.Chances[i-1].Ahead)
+		}
+	}
 	for i := range s.Nodes {
 		c.node(&s.Nodes[i])
 	}
 }
+
+// maxChances bounds the times ahead that a site tells chances of.
+const maxChances = 100
 
 func (c *checker) node(n *Node) {
 	c.name("site.nodes.name", n.Name, false)

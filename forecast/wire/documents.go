@@ -118,6 +118,32 @@ type Site struct {
 	// lower priority.
 	OutOfTurn bool   `json:"out_of_turn,omitempty"`
 	Agent     string `json:"agent,omitempty"` // version
+	// Chances tell how sure slots are by how far ahead they begin, the nearest
+	// first: who divides a slot has them for the part that begins later.
+	Chances []Chance `json:"chances,omitempty"`
+}
+
+// Chance is how sure slots are that begin some time ahead.
+type Chance struct {
+	Ahead int64   `json:"ahead"` // seconds
+	Start float64 `json:"start"` // the chance to be free then, 0 to 1
+}
+
+// StartChance is that of a slot that begins so many seconds ahead, between those
+// told in proportion; 1 where nothing is told.
+func (s *Site) StartChance(ahead int64) float64 {
+	list := s.Chances
+	for i, c := range list {
+		if ahead > c.Ahead && i+1 < len(list) {
+			continue
+		}
+		if i == 0 || ahead >= c.Ahead {
+			return c.Start
+		}
+		before := list[i-1]
+		return before.Start + (c.Start-before.Start)*float64(ahead-before.Ahead)/float64(c.Ahead-before.Ahead)
+	}
+	return 1
 }
 
 // Node is one machine of a cluster.

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -92,6 +93,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"chance above 1": {`{` + good + `,"put":[{"id":1,"node":"n","cpus":1,"from":1800000100,"start":2,"hold":1}]}`, "put.start"},
 		"no processors":  {`{` + good + `,"put":[{"id":1,"node":"n","cpus":-4,"from":1800000100,"start":1,"hold":1}]}`, "put.cpus"},
 		"control":        {`{` + good + `,"jobs":[{"task":"a\u0007","state":"running","procs":1}]}`, "jobs.task"},
+		"chances back":   {`{` + good + `,"site":{"start":"plain","chances":[{"ahead":60,"start":1},{"ahead":60,"start":1}]}}`, "site.chances.ahead"},
+		"chance above":   {`{` + good + `,"site":{"start":"plain","chances":[{"ahead":60,"start":1.5}]}}`, "site.chances.start"},
 		"full, no site":  {`{` + good + `,"full":true}`, "site"},
 	} {
 		if _, err := DecodeDelta([]byte(c.doc), DefaultLimits()); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -147,4 +150,16 @@ func FuzzDecodeAck(f *testing.F) {
 			t.Fatal("an answer without a digest was taken")
 		}
 	})
+}
+
+func TestStartChance(t *testing.T) {
+	s := &Site{Chances: []Chance{{60, 0.9}, {120, 0.8}, {180, 0.6}}}
+	for ahead, want := range map[int64]float64{-5: 0.9, 0: 0.9, 60: 0.9, 90: 0.85, 120: 0.8, 150: 0.7, 180: 0.6, 999: 0.6} {
+		if got := s.StartChance(ahead); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d s ahead: %v, want %v", ahead, got, want)
+		}
+	}
+	if got := (&Site{}).StartChance(5); got != 1 {
+		t.Errorf("where nothing is told: %v", got)
+	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // windows of start, classes of size and length, classes of chance.
@@ -297,16 +298,20 @@ func (r *Rules) equal(kind *roomKind, s *Slot) bool {
 	return true
 }
 
-// wishes lists for every wish the rooms it may use.
+// wishes lists for every wish the rooms it may use: those that hold slots, and
+// those that what is left of these may come to.
 func (p *index) wishes() {
+	later := slices.ContainsFunc(p.r.Clusters, func(c Cluster) bool { return len(c.Later) > 0 })
 	p.rooms = make([][]room, len(p.r.Wishes))
 	for i := range p.r.Wishes {
 		for g, kind := range p.kinds {
 			if !kind.mixed && !p.r.Wishes[i].Allows(kind.cluster, kind.class) {
 				continue
 			}
+			held := false
 			for c := range int32(chances) {
-				if at := int32(g)*chances + c; p.soonest[at] < windows {
+				at := int32(g)*chances + c
+				if held = held && later || p.soonest[at] < windows; held {
 					p.rooms[i] = append(p.rooms[i], room{at, kind.speed, weights[c]})
 				}
 			}

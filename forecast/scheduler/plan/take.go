@@ -118,6 +118,7 @@ func (p *index) split(i, from, wall int32, cpus uint16, memory int32) {
 		p.leave(before, i)
 	}
 	if after.From = from + wall; after.To-after.From >= shortest && after.From <= p.r.Now+p.r.Horizon {
+		after.Start = p.r.Clusters[s.Cluster].startAt(after.From-p.r.Now, s.Start)
 		p.leave(after, i)
 	}
 }

@@ -56,6 +56,31 @@ type Cluster struct {
 	Drained    bool
 	Local      *Formula // nil: local and global priorities are equal
 	Load       Load
+	// Later tells how sure slots are that begin some time from now, the nearest
+	// first: of what is left behind a booking. None: as sure as the slot.
+	Later []Later
+}
+
+// Later is how sure slots are that begin some time from now.
+type Later struct {
+	After int32 // seconds
+	Start uint8 // chance in percent
+}
+
+// startAt is how sure a part of a slot is that begins later than the slot.
+func (c *Cluster) startAt(from int32, slot uint8) uint8 {
+	for i, v := range c.Later {
+		if from > v.After && i+1 < len(c.Later) {
+			continue
+		}
+		if i == 0 || from >= v.After {
+			return min(slot, v.Start)
+		}
+		before := c.Later[i-1]
+		share := float32(from-before.After) / float32(v.After-before.After)
+		return min(slot, uint8(float32(before.Start)+share*(float32(v.Start)-float32(before.Start))+0.5))
+	}
+	return slot
 }
 
 // Wish is where jobs of one kind may run: rights, features, GPUs.
