@@ -241,7 +241,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances = nodes(s), a.told()
+	site.Nodes, site.Chances = nodes(s), toldChances(a)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

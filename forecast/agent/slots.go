@@ -46,8 +46,8 @@ func (c Chances) at(ahead time.Duration) (start, hold float64) {
 	return 1, 1
 }
 
-// told are the chances by which slots were promised last, as the scheduler has them.
-func (a *Agent) told() (list []wire.Chance) {
+// toldChances are those by which slots were promised last, as the scheduler has them.
+func toldChances(a *Agent) (list []wire.Chance) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, ahead := range a.chances.Ahead {
