@@ -97,7 +97,7 @@ func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classa
 	c := newClause(blame)
 	why := &Reason{Want: Fact{Kind: ExpressionHolding, Name: c.Text}, Have: Fact{Kind: ValueOf, Verdict: verdictOf(v)}, Clause: &c, Unknown: v.IsUndefined()}
 	var have []Published
-	for _, name := range references(blame) {
+	for _, name := range references(job, blame) {
 		got, ok := res.Lookup(name)
 		have = append(have, Published{name, got, ok})
 		why.Temporary = why.Temporary || isState(name)
@@ -157,17 +157,26 @@ func isState(name string) bool {
 }
 
 // references lists the attributes of the other ad that an expression names
-// as other.X or target.X, in order, each once.
-func references(e classad.Expr) []string {
+// as other.X or target.X, itself or through attributes of the job, in order,
+// each once.
+func references(job *jdl.Job, e classad.Expr) []string {
 	var names []string
-	seen := map[string]bool{}
-	classad.Walk(e, func(e classad.Expr) bool {
+	seen, own := map[string]bool{}, map[string]bool{}
+	var look func(e classad.Expr) bool
+	look = func(e classad.Expr) bool {
 		if name, ok := otherName(e); ok && !seen[strings.ToLower(name)] {
 			seen[strings.ToLower(name)] = true
 			names = append(names, name)
 		}
+		if ref, ok := e.(*classad.AttrRef); ok && job.Ad != nil && !own[strings.ToLower(ref.Name)] {
+			own[strings.ToLower(ref.Name)] = true
+			if x, has := job.Ad.Expr(ref.Name); has {
+				classad.Walk(x, look)
+			}
+		}
 		return true
-	})
+	}
+	classad.Walk(e, look)
 	return names
 }
 

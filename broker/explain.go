@@ -164,7 +164,7 @@ func (m *Match) verdicts() []judged {
 	}
 	var cs []judged
 	for _, e := range classad.Conjuncts(m.Job.Requirements) {
-		c := judged{Clause: newClause(e), names: references(e), values: make([]classad.Value, len(m.Resources))}
+		c := judged{Clause: newClause(e), names: references(m.Job, e), values: make([]classad.Value, len(m.Resources))}
 		program := classad.Compile(e, m.Job.Ad, m.table)
 		for row := range m.Resources {
 			c.values[row] = program.Eval(row)
@@ -229,9 +229,9 @@ func (m *Match) reachedClauses() map[*glue.Resource]bool {
 }
 
 func (m *Match) unpublished() []Unpublished {
-	names := references(m.Job.Requirements)
+	names := references(m.Job, m.Job.Requirements)
 	if m.Job.Rank != nil {
-		names = append(names, references(m.Job.Rank)...)
+		names = append(names, references(m.Job, m.Job.Rank)...)
 	}
 	var out []Unpublished
 	for i, name := range names {

@@ -316,3 +316,22 @@ func TestRequirementsFilterOfOneAndOfMany(t *testing.T) {
 		}
 	}
 }
+
+// What a clause lacks is told, also where only an attribute of the job's own
+// asks for it.
+func TestWhatOwnAttributesAskFor(t *testing.T) {
+	job := newJob(t, `[enough = other.GlueCEPolicyMaxCPUTime > need; need = 500 / other.GlueHostBenchmarkSI00; Requirements = enough]`)
+	rs := []*glue.Resource{site("a", func(r *glue.Resource) { r.MaxCPUTime = glue.Some(time.Hour) })}
+	p := plan(t, newBroker(), rs, job)
+	e, ok := errors.AsType[*broker.NoMatchError](p.Jobs[0].Err)
+	if !ok {
+		t.Fatalf("error %v", p.Jobs[0].Err)
+	}
+	x := e.Explanation()
+	if got := x.Rejected[0].Reason.String(); got != "want enough, have GlueCEPolicyMaxCPUTime 60, GlueHostBenchmarkSI00 not published" {
+		t.Errorf("reason %q", got)
+	}
+	if len(x.Unpublished) != 1 || x.Unpublished[0].Name != "GlueHostBenchmarkSI00" {
+		t.Errorf("unpublished %+v", x.Unpublished)
+	}
+}

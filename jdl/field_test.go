@@ -1,6 +1,7 @@
 package jdl
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -10,6 +11,32 @@ import (
 	"gridbroker/jdl/classad"
 	"gridbroker/testdata/testbed"
 )
+
+// TestOwnClauses: what Requirements are made of by names of the user's own is
+// judged clause by clause, at the place where it is written; each name once.
+func TestOwnClauses(t *testing.T) {
+	src := "Executable = \"/bin/ls\";\nsites = member(other.GlueSiteUniqueID, {\"A\", \"B\"});\nenough = other.GlueCEPolicyMaxCPUTime > n && sites;\n" +
+		"n = 60;\nflag = true;\nRequirements = enough && flag && !sites && enough;"
+	j, err := ParseJob("t.jdl", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := classad.Unparse(j.Requirements), `other.GlueCEPolicyMaxCPUTime > n && member(other.GlueSiteUniqueID,{ "A","B" }) && flag &&  !sites && enough && other.GlueCEStateStatus == "Production"`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if line := firstPos(classad.Conjuncts(j.Requirements)[0]).Line; line != 3 {
+		t.Errorf("the first clause stands in line %d", line)
+	}
+	var b strings.Builder
+	for i := range 60 { // each names the next twice: 2^60 without a bound
+		fmt.Fprintf(&b, "a%d = a%d && a%d; ", i, i+1, i+1)
+	}
+	b.WriteString(`a60 = other.GlueCEStateFreeCPUs > 1; Executable = "/bin/ls"; Requirements = a0;`)
+	if _, err := ParseJob("t.jdl", []byte(b.String())); err != nil {
+		t.Error(err)
+	}
+	Lint("t.jdl", []byte(b.String()))
+}
 
 // TestAsWritten has descriptions as people write them: what Lint must say of
 // each, as "error" or "warning", code and a part of the message or its hint. An
@@ -21,6 +48,8 @@ func TestAsWritten(t *testing.T) {
 		{`Executable = "start.sh";`, `error not-in-sandbox write its absolute path`},
 		{`Executable = "$(CMS)/bin/sum.exe";`, `error relative-path let a shell do it`},
 		{`Executable = "/bin/ls"; InputSandbox = {"here.dat"};`, `warning other-directory /home/here.dat is taken`},
+		{`Executable = "/bin/ls"; InputSandbox = {"file://run.sh"};`, `warning file-url names a host; the file run.sh is taken`},
+		{`Executable = "/bin/ls"; InputSandbox = {"file://job/run.sh", "file://localhost/home/here.dat"};`, ``},
 		{`Executable = "/bin/ls"; InputSandbox = {"nowhere.dat"};`, `error no-file does not exist`},
 		{`Executable = "/bin/ls"; OutputSandbox = {"a", ""};`, `warning empty-name OutputSandbox: an empty name is ignored`},
 		{`Executable = "/bin/ls"; JobName = "x\ny";`, `error bad-name holds a control character`},

@@ -87,6 +87,16 @@ func alien(ad *classad.Ad) (at classad.Attr, found bool) {
 	return at, names > 1
 }
 
+// clientSettings finds what only the configuration of gLite's client has.
+func clientSettings(ad *classad.Ad) (at classad.Attr, found bool) {
+	for _, name := range []string{"WMProxyEndPoints", "WmsClient", "NSAddresses", "LBAddresses"} {
+		if at, found = ad.Attr(name); found {
+			return at, true
+		}
+	}
+	return at, false
+}
+
 // hasLF reports whether a string, or one of a list, begins with LF: or PF:.
 func hasLF(e classad.Expr) bool {
 	if l, ok := e.(*classad.ListExpr); ok {

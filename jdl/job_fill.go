@@ -87,7 +87,10 @@ func unknown(r *jobReader, a classad.Attr) {
 // program reads the executable, its arguments, prologue and epilogue.
 func program(r *jobReader) {
 	j := r.job
-	if !r.has("Executable") {
+	if a, is := clientSettings(r.ad); is && !r.has("Executable") {
+		r.fail(a.NamePos, "other-file", "name it in no command: sources and vo in grid.toml say the same",
+			"%s: these are settings of gLite's client, and no job", a.Name)
+	} else if !r.has("Executable") {
 		r.fail(r.ad.Pos(), "missing", `say what to run: Executable = "/bin/hostname";`, "the job has no Executable")
 	}
 	j.Executable = programFile(r, "Executable")

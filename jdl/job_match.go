@@ -28,7 +28,7 @@ func requirements(r *jobReader) classad.Expr {
 	var clauses []classad.Expr
 	for _, name := range []string{"Requirements", "CERequirements"} {
 		if e, ok := r.matchExpr(name); ok {
-			clauses = append(clauses, e)
+			clauses = append(clauses, ownClauses(r.ad, e, map[string]bool{}))
 		}
 	}
 	if !r.cfg.stored {
@@ -37,6 +37,31 @@ func requirements(r *jobReader) classad.Expr {
 		}
 	}
 	return joinClauses(clauses)
+}
+
+// ownClauses puts the clauses of an attribute of the user's own in place of a
+// clause that is only its name, as pilots write them: Requirements = siteList
+// && enoughTime. So each is judged and told by itself. A name is replaced
+// once; those in seen have been.
+func ownClauses(ad *classad.Ad, e classad.Expr, seen map[string]bool) classad.Expr {
+	parts := classad.Conjuncts(e)
+	if len(parts) > 1 {
+		var whole classad.Expr
+		for _, c := range parts {
+			whole = classad.And(whole, ownClauses(ad, c, seen))
+		}
+		return whole
+	}
+	ref, ok := parts[0].(*classad.AttrRef)
+	if !ok || ref.Absolute || findAttr(ref.Name) != nil || seen[classad.Fold(ref.Name)] {
+		return e
+	}
+	x, has := ad.Expr(ref.Name)
+	if !has || isConstant(ad, x, map[string]bool{}) {
+		return e
+	}
+	seen[classad.Fold(ref.Name)] = true
+	return ownClauses(ad, x, seen)
 }
 
 // matchExpr is a user's expression over resources. A string that holds an

@@ -89,7 +89,7 @@ func sources(r *jobReader, e inputEntry, base string) []string {
 		return nil
 	}
 	if isFileURL(s) {
-		s = "/" + strings.TrimLeft(strings.TrimPrefix(s[len(fileURL):], "localhost"), "/")
+		s = fileName(r, e)
 	}
 	if scheme, rest, _ := strings.Cut(s, ":"); slices.Contains(catalogueSchemes, classad.Fold(scheme)) && !r.cfg.stored {
 		s = classad.Fold(scheme) + ":" + rest // DIRAC writes LFN:
@@ -107,6 +107,21 @@ func sources(r *jobReader, e inputEntry, base string) []string {
 		return []string{path.Clean(s)}
 	}
 	return localFiles(r, e, path.Clean(s))
+}
+
+// fileName is the file that a file: URL names. gLite also took file://NAME,
+// which names a host, for a file beside the description: where that is there,
+// it is meant.
+func fileName(r *jobReader, e inputEntry) string {
+	s := e.text[len(fileURL):]
+	if s != "" && s[0] != '/' && !r.cfg.stored && !r.cfg.noFiles {
+		info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(path.Join(r.dir, s), "/"))
+		if err == nil && info.Mode().IsRegular() {
+			r.warn(e.pos, "file-url", "write "+s, "InputSandbox: %s names a host; the file %s is taken", e.text, s)
+			return s
+		}
+	}
+	return "/" + strings.TrimLeft(strings.TrimPrefix(s, "localhost"), "/")
 }
 
 // localFiles looks for the file or files that an absolute path means.

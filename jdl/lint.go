@@ -80,6 +80,11 @@ func (l *linter) record(ad *classad.Ad, dialect Dialect) {
 				l.matchExpr(ad, a)
 			}
 		}
+		for _, a := range ad.Attrs() { // what Requirements and Rank are made of
+			if findAttr(a.Name) == nil && l.refs[classad.Fold(a.Name)] && !isConstant(ad, a.Expr, map[string]bool{}) {
+				operands(l, ad, a.Expr)
+			}
+		}
 	}
 	l.own(ad, dialect)
 	if dialect == DIRAC {

@@ -10,7 +10,21 @@ import (
 // matchExpr checks an expression that is evaluated against a resource.
 func (l *linter) matchExpr(ad *classad.Ad, a classad.Attr) {
 	isRank := classad.EqualFold(a.Name, "Rank")
-	classad.Walk(a.Expr, func(e classad.Expr) bool {
+	operands(l, ad, a.Expr)
+	if isRank {
+		l.constant(ad, a.Expr, "Rank", isRank)
+		return
+	}
+	clauses := classad.Conjuncts(a.Expr)
+	for _, c := range clauses {
+		l.constant(ad, c, "this clause", isRank)
+	}
+	l.ranges(ad, clauses)
+}
+
+// operands checks what an expression over resources names and compares.
+func operands(l *linter, ad *classad.Ad, e classad.Expr) {
+	classad.Walk(e, func(e classad.Expr) bool {
 		switch e := e.(type) {
 		case *classad.Select:
 			l.otherAttr(e)
@@ -24,15 +38,6 @@ func (l *linter) matchExpr(ad *classad.Ad, a classad.Attr) {
 		}
 		return true
 	})
-	if isRank {
-		l.constant(ad, a.Expr, "Rank", isRank)
-		return
-	}
-	clauses := classad.Conjuncts(a.Expr)
-	for _, c := range clauses {
-		l.constant(ad, c, "this clause", isRank)
-	}
-	l.ranges(ad, clauses)
 }
 
 // otherAttr checks that the resource's attribute exists.
@@ -73,7 +78,7 @@ func (l *linter) bareName(ad *classad.Ad, e *classad.AttrRef) {
 
 // constant evaluates an expression that does not look at the resource.
 func (l *linter) constant(ad *classad.Ad, e classad.Expr, what string, isRank bool) {
-	if !isConstant(e) {
+	if !isConstant(ad, e, map[string]bool{}) {
 		return
 	}
 	v := ad.Eval(e, nil)
@@ -90,14 +95,19 @@ func (l *linter) constant(ad *classad.Ad, e classad.Expr, what string, isRank bo
 }
 
 // isConstant reports whether an expression has the same value for every
-// resource, at any time.
-func isConstant(e classad.Expr) bool {
+// resource, at any time. The job's attributes that it names count with what
+// they say; those in seen have been looked at.
+func isConstant(ad *classad.Ad, e classad.Expr, seen map[string]bool) bool {
 	same := true
 	classad.Walk(e, func(e classad.Expr) bool {
 		switch e := e.(type) {
 		case *classad.AttrRef:
 			name := classad.Fold(e.Name)
 			same = same && name != "other" && name != "target"
+			if x, own := ad.Expr(e.Name); same && own && !seen[name] {
+				seen[name] = true
+				same = isConstant(ad, x, seen)
+			}
 		case *classad.Call:
 			switch classad.Fold(e.Name) {
 			case "random", "time", "currenttime", "daytime", "abstime", "timezoneoffset", "unparse", "eval":

@@ -28,7 +28,7 @@ func (l *linter) ranges(ad *classad.Ad, clauses []classad.Expr) {
 		if name == "" {
 			name, bound, op = otherName(e.Y), e.X, e.Op.Mirrored()
 		}
-		if name == "" || !isConstant(bound) {
+		if name == "" || !isConstant(ad, bound, map[string]bool{}) {
 			continue
 		}
 		b := seen[classad.Fold(name)]

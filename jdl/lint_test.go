@@ -46,6 +46,11 @@ func TestLint(t *testing.T) {
 		{`Executable = "/bin/ls"; LBAddress = "h";`, `no-effect: LBAddress is known, and has no effect here`},
 		{`Executable = "/bin/ls"; Rank = GlueCEStateFreeCPUs;`, `other-missing: GlueCEStateFreeCPUs is an attribute of the resource, not of the job (write other.GlueCEStateFreeCPUs) | always-undefined: Rank is always UNDEFINED (no resource can match)`},
 		{`Arguments = "x"; RetryCount = "3";`, `missing: the job has no Executable | type: RetryCount must be an integer`},
+		{`Executable = "/bin/ls"; ours = enough && other.GlueCEStateFreeCPU > 2; enough = other.GlueCEPolicyMaxCPUTime > 60; Requirements = ours && !enough;`,
+			`unknown-glue-name: no schema has an attribute GlueCEStateFreeCPU (did you mean other.GlueCEStateFreeCPUs?)`},
+		{`Executable = "/bin/ls"; a = b; b = a; Requirements = a;`, `always-undefined: this clause is always UNDEFINED (no resource can match)`},
+		{`WMProxyEndPoints = {"https://wms:7443/w"}; jdlDefaultAttributes = [ Rank = 1; ];`,
+			`other-file: WMProxyEndPoints: these are settings of gLite's client, and no job (name it in no command: sources and vo in grid.toml say the same) | unknown-attribute: WMProxyEndPoints is not a known attribute (nothing in this file uses it) | unknown-attribute: jdlDefaultAttributes is not a known attribute (nothing in this file uses it)`},
 		{`Executable = `, `syntax`},
 	} {
 		src := c.src

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,7 +23,18 @@ func TestForeignAsWritten(t *testing.T) {
 		{`&(executable=/bin/ls)(join=yes)`, `error xrsl 1 join needs stdout`},
 		{`&(executable=/bin/ls)(countPerNode=2)`, `error xrsl 1 countPerNode needs count`},
 		{`&(arguments=a)`, `error xrsl 1 a request needs executable`},
-		{`&(executable=/bin/ls)(rerun=9)`, `error xrsl 1 rerun is at most 5`},
+		{`&(executable=/bin/ls)(rerun=9)`, `warning not-used 1 rerun is at most 5: that is taken`},
+		{`&("executable"="/bin/ls")('arguments'=x)`, ``},
+		{`&(executable=/bin/ls)(arguments=)`, `warning not-used 1 arguments has no value`},
+		{`&(&(executable=/bin/ls)(count=2))(&(arguments=a))`, ``},
+		{`&(executable=/bin/ls)(memory>=2000)(disk>=1)(count>=2)(cputime<=60)(walltime<=60)`, ``},
+		{`&(executable=/bin/ls)(memory<=2000)`, `error xrsl 1 memory <=: this operator is not supported`},
+		{`&(executable=/bin/ls)(environment=("A" "1"))(environment=("B" "2"))(inputfiles=(a ""))(inputfiles=(b ""))`, ``},
+		{`&(executable=/bin/ls)(environment=("A" "1" "2"))`, `error xrsl 1 environment wants pairs`},
+		{`&(executable=/bin/ls)(inputfiles=(a))`, `error xrsl 1 inputfiles wants pairs`},
+		{`&(executable=/bin/ls)(dryrun=yes)`, `error xrsl 1 dryRun=yes: a job would be sent all the same`},
+		{`&(executable=/bin/ls)(cache=copy)`, `warning not-used 1 cache=copy is not used`},
+		{`&(executable=/bin/ls)(cache=yes)(dryrun=no)`, ``},
 		{`&(executable=/bin/ls)(nodeAccess=sideways)`, `error xrsl 1 nodeAccess is inbound or outbound`},
 		{"&(executable=/bin/ls)\n(gmlog=log)", `warning not-used 2 gmlog is not used`},
 		{"&(executable=/bin/ls)\n(inputFiles=(a \"gsiftp://h/a\" \"threads=4\"))", `warning not-used 2 options of inputfiles are not used`},
@@ -55,6 +67,23 @@ func TestAlternativesOfQueues(t *testing.T) {
 	if got := classad.Unparse(j.Requirements); !strings.HasPrefix(got, `(other.GlueCEName == "q1" || other.GlueCEName == "q 2")`) {
 		t.Error(got)
 	}
+}
+
+// TestAdjacentTexts: texts with nothing between them are one, as arcsub reads
+// them, and values of variables may be made of others.
+func TestAdjacentTexts(t *testing.T) {
+	j := parseTest(t, `&(rsl_substitution=("T" "/home/n"))(rsl_substitution=("N" $(T)/y))(executable=/bin/echo)(arguments=$(N) $(T)/z a$(T) "q"$(T)"r" a"b" c # d $(T) / x)`)
+	testbed.Equal(t, "arguments", strings.Join(j.Args, "|"), "/home/n/y|/home/n/z|a/home/n|q/home/nr|ab|cd|/home/n|/|x")
+}
+
+// TestQueuesLeftOut: queue!= leaves a queue out, and gridTime of one slot is
+// both times, as arcsub has them.
+func TestQueuesLeftOut(t *testing.T) {
+	j := parseTest(t, `&(executable=/bin/ls)(queue!=short)(queue!=test)(gridTime="2 hours")`)
+	if got := classad.Unparse(j.Requirements); !strings.HasPrefix(got, `(other.GlueCEName == "short") isnt true && (other.GlueCEName == "test") isnt true`) {
+		t.Error(got)
+	}
+	testbed.Equal(t, "times", fmt.Sprint(j.Demand.WallTime, j.Demand.CPUTime), "2h0m0s 2h0m0s")
 }
 
 // TestWishes: platform, host and network of a node go through both of ARC's

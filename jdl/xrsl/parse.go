@@ -87,7 +87,25 @@ func (p *xrslParser) request() []xrslRelation {
 	p.take('&')
 	p.vars = map[string]string{}
 	var out []xrslRelation
+	out = p.relations(out)
+	if p.err == nil && len(out) == 0 {
+		p.fail(p.at, "", "a request is &(name=value)(name=value)...")
+	}
+	return out
+}
+
+// relations reads (name=value)(name=value)...; one that is itself &(...)(...)
+// adds its own.
+func (p *xrslParser) relations(out []xrslRelation) []xrslRelation {
+	p.depth++
+	defer func() { p.depth-- }()
 	for p.skip(); p.err == nil && p.take('('); p.skip() {
+		if p.skip(); p.peek('&') && p.depth <= xrslDepth {
+			p.take('&')
+			out = p.relations(out)
+			p.expect(')', "after the nested request")
+			continue
+		}
 		r := p.relation()
 		p.expect(')', "after the values of "+r.name)
 		if r.name == "rslsubstitution" {
@@ -95,9 +113,6 @@ func (p *xrslParser) request() []xrslRelation {
 			continue
 		}
 		out = append(out, r)
-	}
-	if p.err == nil && len(out) == 0 {
-		p.fail(p.at, "", "a request is &(name=value)(name=value)...")
 	}
 	return out
 }
@@ -112,7 +127,13 @@ func (p *xrslParser) relation() xrslRelation {
 		return xrslRelation{}
 	}
 	start := p.at
-	r := xrslRelation{pos: p.posAt(start), name: strings.ReplaceAll(classad.Fold(p.word()), "_", "")}
+	name := ""
+	if p.peek('"') || p.peek('\'') {
+		name = p.text()
+	} else {
+		name = p.word()
+	}
+	r := xrslRelation{pos: p.posAt(start), name: strings.ReplaceAll(classad.Fold(name), "_", "")}
 	if r.name == "" {
 		p.fail(start, "", "expected the name of an attribute, found %s", p.found())
 		return r
@@ -120,9 +141,6 @@ func (p *xrslParser) relation() xrslRelation {
 	p.skip()
 	r.op = p.operator()
 	r.values = p.values()
-	if p.err == nil && len(r.values) == 0 {
-		p.fail(p.at, "", "%s has no value", r.name)
-	}
 	return r
 }
 
@@ -169,7 +187,8 @@ func (p *xrslParser) values() []xrslValue {
 	return out
 }
 
-// value is a list, or texts joined by #.
+// value is a list, or texts joined by # or by nothing: $(TOP)/file is one text,
+// and so is "a"b.
 func (p *xrslParser) value() xrslValue {
 	v := xrslValue{pos: p.posAt(p.at)}
 	if p.take('(') {
@@ -179,14 +198,25 @@ func (p *xrslParser) value() xrslValue {
 	}
 	var b strings.Builder
 	for p.part(&b); p.err == nil; p.part(&b) {
+		end := p.at
 		p.skip()
-		if !p.take('#') {
-			break
+		switch {
+		case p.take('#'):
+			p.skip()
+			continue
+		case p.at == end && p.begins():
+			continue
 		}
-		p.skip()
+		break
 	}
 	v.text = b.String()
 	return v
+}
+
+// begins reports whether another text stands here.
+func (p *xrslParser) begins() bool {
+	return p.at < len(p.src) && (strings.IndexByte("\"'^", p.src[p.at]) >= 0 ||
+		strings.HasPrefix(p.src[p.at:], "$(") || strings.IndexByte(notInWords, p.src[p.at]) < 0)
 }
 
 // part appends one text to a value.
@@ -273,9 +303,12 @@ func (p *xrslParser) substitution(r xrslRelation) {
 	}
 }
 
+// notInWords are the characters that end a text without quotes.
+const notInWords = " \t\r\n\v\f+&|()=<>!\"'^#$\x00"
+
 // word reads characters that need no quotes.
 func (p *xrslParser) word() string {
-	n := strings.IndexAny(p.src[p.at:], " \t\r\n\v\f+&|()=<>!\"'^#$\x00")
+	n := strings.IndexAny(p.src[p.at:], notInWords)
 	if n < 0 {
 		n = len(p.src) - p.at
 	}

@@ -2,6 +2,7 @@ package xrsl
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,24 +92,37 @@ func (r *xrslReader) fail(pos classad.Pos, format string, args ...any) {
 }
 
 // xrslRepeatable are attributes that may be given several times.
-var xrslRepeatable = map[string]bool{"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true, orRelation: true}
+var xrslRepeatable = map[string]bool{
+	"runtimeenvironment": true, "notify": true, "cluster": true, "middleware": true, "opsys": true, orRelation: true,
+	"inputfiles": true, "outputfiles": true, "executables": true, "environment": true,
+}
+
+// xrslBounds are the operators besides = that ARC takes, by attribute; its
+// reader takes memory>=2000 for memory=2000.
+var xrslBounds = map[string][]string{
+	"memory": {">="}, "disk": {">="}, "count": {">="}, "cputime": {"<="}, "walltime": {"<="}, "gridtime": {"<="},
+	"queue": {"!="}, "cluster": {"!=", "<", "<=", ">", ">="}, "runtimeenvironment": {"!=", "<", "<=", ">", ">="},
+	"opsys": {"!=", "<", "<=", ">", ">="}, "middleware": {"!=", "<", "<=", ">", ">="},
+}
 
 // xrslSilent are attributes that only concern the client or its log.
 var xrslSilent = map[string]bool{
 	"stdlog": true, "clientxrsl": true, "clientsoftware": true, "hostname": true, "action": true,
-	"savestate": true, "jobid": true, "ftpthreads": true, "cache": true, "delegationid": true, "middleware": true,
+	"savestate": true, "jobid": true, "ftpthreads": true, "delegationid": true, "middleware": true,
 }
 
 func (r *xrslReader) relation(rel xrslRelation) {
-	if r.seen[rel.name] && !xrslRepeatable[rel.name] {
+	if r.seen[rel.name] && !xrslRepeatable[rel.name] && (rel.name != "queue" || rel.op == "=") {
 		r.fail(rel.pos, "%s is given twice", rel.name)
 	}
 	r.seen[rel.name] = true
-	if rel.op != "=" && rel.name != "cluster" && rel.name != "runtimeenvironment" {
-		r.fail(rel.pos, "%s %s: only = is supported here", rel.name, rel.op)
+	if rel.op != "=" && !slices.Contains(xrslBounds[rel.name], rel.op) {
+		r.fail(rel.pos, "%s %s: this operator is not supported here", rel.name, rel.op)
 		return
 	}
 	switch {
+	case len(rel.values) == 0 && len(rel.or) == 0:
+		r.notUsed(rel.pos, rel.name+" has no value", "")
 	case r.text(rel) || r.quantity(rel) || r.files(rel) || r.wish(rel) || xrslSilent[rel.name]:
 	default:
 		r.notUsed(rel.pos, rel.name+" is not used", classad.DidYouMean(rel.name, xrslNames))
@@ -143,7 +157,7 @@ func (r *xrslReader) refused(rels []xrslRelation) {
 var xrslNames = []string{
 	"executable", "arguments", "stdin", "stdout", "stderr", "join", "jobname", "queue", "environment", "inputfiles",
 	"outputfiles", "executables", "cputime", "walltime", "memory", "disk", "count", "countpernode", "exclusiveexecution",
-	"runtimeenvironment", "cluster", "architecture", "nodeaccess", "rerun",
+	"runtimeenvironment", "cluster", "architecture", "nodeaccess", "rerun", "gridtime",
 }
 
 // text reads attributes that are plain texts, and reports whether it was one.
@@ -165,6 +179,10 @@ func (r *xrslReader) text(rel xrslRelation) bool {
 	case "jobname":
 		r.b.Str("JobName", r.one(rel))
 	case "queue":
+		if rel.op == "!=" {
+			r.b.Require("(other.GlueCEName == " + jdl.Quote(r.one(rel)) + ") isnt true")
+			break
+		}
 		r.b.Str("Queue", r.one(rel))
 	default:
 		return false
@@ -179,6 +197,11 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 		r.cpu = r.time(rel)
 	case "walltime":
 		r.b.Number("WallTime", jdl.Seconds(r.time(rel)))
+	case "gridtime":
+		// Of one slot it bounds both times; of several, their sum.
+		if r.cpu = r.time(rel); !r.seen["count"] {
+			r.b.Number("WallTime", jdl.Seconds(r.cpu))
+		}
 	case "memory":
 		r.b.Number("Memory", r.integer(rel))
 	case "disk":
@@ -193,9 +216,9 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 	case "rerun":
 		n := r.integer(rel)
 		if n > maxRerun {
-			r.fail(rel.pos, "rerun is at most %d", maxRerun)
+			r.notUsed(rel.pos, fmt.Sprintf("rerun is at most %d: that is taken", maxRerun), "")
 		}
-		r.b.Set("RetryCount", classad.IntValue(n))
+		r.b.Set("RetryCount", classad.IntValue(min(n, maxRerun)))
 	default:
 		return false
 	}
@@ -224,7 +247,7 @@ func (r *xrslReader) files(rel xrslRelation) bool {
 			}
 		}
 	case "executables":
-		r.executables = rel.values
+		r.executables = append(r.executables, rel.values...)
 	default:
 		return false
 	}
@@ -269,6 +292,14 @@ func (r *xrslReader) wish(rel xrslRelation) bool {
 	case "exclusiveexecution":
 		if r.yes(rel) {
 			r.b.Set("WholeNodes", classad.BoolValue(true))
+		}
+	case "dryrun":
+		if r.yes(rel) {
+			r.fail(rel.pos, "dryRun=yes: a job would be sent all the same (take it out, and say grid submit --dry-run)")
+		}
+	case "cache":
+		if how := r.one(rel); !slices.Contains([]string{"yes", "true", ""}, classad.Fold(how)) {
+			r.notUsed(rel.pos, "cache="+how+" is not used: the computing element caches as it is set up", "")
 		}
 	default:
 		return false
@@ -337,15 +368,13 @@ func (r *xrslReader) time(rel xrslRelation) time.Duration {
 	return d
 }
 
-// pair is "(a b)", or "(a)" with an empty second text.
+// pair is "(a b)".
 func (r *xrslReader) pair(rel xrslRelation, v xrslValue) (first, second string, ok bool) {
-	if !v.isList || len(v.list) == 0 || v.list[0].isList || len(v.list) > 1 && v.list[1].isList {
+	if !v.isList || len(v.list) < 2 || v.list[0].isList || v.list[1].isList || rel.name == "environment" && len(v.list) > 2 {
 		r.fail(v.pos, `%s wants pairs: ("name" "value")`, rel.name)
 		return "", "", false
 	}
-	if len(v.list) > 1 {
-		second = v.list[1].text
-	}
+	second = v.list[1].text
 	if len(v.list) > 2 {
 		r.notUsed(v.list[2].pos, "options of "+rel.name+" are not used", "")
 	}

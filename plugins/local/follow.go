@@ -1,13 +1,17 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -111,41 +115,77 @@ func (b *Backend) locate(h plugins.Handle) (*site, error) {
 }
 
 // Cancel implements plugins.Submitter.
-func (b *Backend) Cancel(_ context.Context, hs []plugins.Handle) []error {
+func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
+	at := map[*site][]int{}
 	for i, h := range hs {
 		s, err := b.locate(h)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case err == nil:
+			at[s] = append(at[s], i)
+		case !errors.Is(err, fs.ErrNotExist):
+			errs[i] = err
 		}
-		if err == nil {
-			err = cancel(s, h.ID)
-			s.read.drop()
+	}
+	for s, mine := range at {
+		for some := range slices.Chunk(mine, cancelledAtOnce) {
+			var err error
+			if gone := ctx.Err(); gone != nil {
+				err = &plugins.Error{Kind: plugins.Unavailable, Op: "cancel", Endpoint: EndpointURL(s.Name), Err: gone}
+			} else {
+				err = cancelSome(s, hs, some, errs)
+			}
+			for _, i := range some {
+				errs[i] = cmp.Or(errs[i], err)
+			}
 		}
-		errs[i] = err
+		s.read.drop()
 	}
 	return errs
 }
 
-// cancel takes a waiting job out of the queue, or leaves word for the
-// supervisor of a started one.
-func cancel(s *site, id string) error {
+// So many jobs are taken out of the queue while nothing is started from it,
+// by so many writers: each state is on disk before its job leaves the queue.
+const (
+	cancelledAtOnce = 128
+	cancelWriters   = 16
+)
+
+// cancelSome cancels the jobs of a site that have these indexes.
+func cancelSome(s *site, hs []plugins.Handle, some []int, errs []error) error {
 	return s.withQueue(func() error {
-		if _, err := os.Stat(s.queued(id)); err == nil {
-			// The state first: a job that has one is not started, whatever
-			// happens to this process before it leaves the queue.
-			end := status{State: plugins.Cancelled, Reason: "cancelled by the user before it started", Ended: s.now()}
-			if err := writeJSON(filepath.Join(s.job(id), "status.json"), end); err != nil {
-				return err
-			}
-			return os.Remove(s.queued(id))
+		var g errgroup.Group
+		g.SetLimit(cancelWriters)
+		for _, i := range some {
+			g.Go(func() error {
+				errs[i] = cancel(s, hs[i].ID)
+				return nil
+			})
 		}
-		st, err := s.status(id)
-		if err != nil || st.State.Final() {
+		return g.Wait()
+	})
+}
+
+// cancel takes a waiting job out of the queue, or leaves word for the
+// supervisor of a started one. The caller holds the queue.
+func cancel(s *site, id string) error {
+	if exists(s.queued(id)) {
+		// The state first: a job that has one is not started, whatever
+		// happens to this process before it leaves the queue.
+		end := status{State: plugins.Cancelled, Reason: "cancelled by the user before it started", Ended: s.now()}
+		if err := writeJSON(filepath.Join(s.job(id), "status.json"), end); err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(s.job(id), "cancel"), nil, 0o600)
-	})
+		if err := os.Remove(s.queued(id)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	st, err := s.status(id)
+	if err != nil || st.State.Final() {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.job(id), "cancel"), nil, 0o600)
 }
 
 // Clean implements plugins.Cleaner. A job that has not ended is refused.

@@ -134,7 +134,7 @@ func (h *Handed) Cancel(_ context.Context, id, _ string) error {
 	if !siteName.MatchString(id) {
 		return h.fail(plugins.Refused, "cancel", fmt.Errorf("%.40q is no job", id))
 	}
-	err := cancel(h.site, id)
+	err := h.site.withQueue(func() error { return cancel(h.site, id) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return h.fail(plugins.Refused, "cancel", fmt.Errorf("no such job: %s", id))
 	}

@@ -3,6 +3,7 @@ package local_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -64,7 +65,7 @@ func stopAll(t *testing.T, b *local.Backend, dir string) {
 		site := filepath.Base(filepath.Dir(filepath.Dir(j)))
 		hs = append(hs, plugins.Handle{Interface: glue.InterfaceLocal, Endpoint: local.EndpointURL(site), ID: filepath.Base(j)})
 	}
-	b.Cancel(t.Context(), hs)
+	b.Cancel(context.WithoutCancel(t.Context()), hs) // that of a test has ended by now
 	for _, h := range hs {
 		wait(t, b, h, plugins.State.Final)
 	}
@@ -242,6 +243,34 @@ func TestCancelWaitingAndRunning(t *testing.T) {
 	}
 	if st := b.Status(t.Context(), hs)[0]; st.State != plugins.Lost || st.Err == nil {
 		t.Errorf("after clean: %s, %v", st.State, st.Err)
+	}
+}
+
+// TestCancelMany: hundreds of jobs are cancelled together, one named twice;
+// what an interrupted call has not come to goes on waiting.
+func TestCancelMany(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a", Slots: 1})
+	var reqs []plugins.Request
+	for i := range 300 {
+		reqs = append(reqs, request("a", fmt.Sprintf("j%03d", i), shell("sleep 300")))
+	}
+	hs := submit(t, b, reqs...)
+	gone, stop := context.WithCancel(t.Context())
+	stop()
+	for _, err := range b.Cancel(gone, hs) {
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("interrupted: %v", err)
+		}
+	}
+	for i, err := range b.Cancel(t.Context(), append(hs, hs[7], plugins.Handle{Endpoint: hs[0].Endpoint, ID: "nosuch"})) {
+		if err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for _, h := range hs {
+		if st := wait(t, b, h, plugins.State.Final); st.State != plugins.Cancelled {
+			t.Fatalf("%s: %s %q", h.ID, st.State, st.Reason)
+		}
 	}
 }
 
