@@ -25,6 +25,7 @@ type slowNodes struct {
 	starts  []string
 	last    int64 // slurm: the last pass
 	dirty   bool
+	since   int64
 }
 
 // slowHeld is a job's part of nodes for a time.
@@ -306,7 +307,7 @@ func TestNodeOracle(t *testing.T) {
 
 // slurm goes from event to event, making all places anew in every pass.
 func (s *slowNodes) slurm(interval int64) {
-	s.last, s.dirty = -1<<40, true
+	s.last, s.dirty, s.since = -1<<40, true, -1<<40
 	s.heads()
 	for {
 		end, tick := int64(1)<<60, int64(1)<<60
@@ -315,7 +316,7 @@ func (s *slowNodes) slurm(interval int64) {
 		}
 		if len(s.waiting) > 0 {
 			if s.dirty {
-				tick = max(s.last+interval, s.now)
+				tick = max(s.last+interval, s.since+1, s.now)
 			}
 			for _, p := range s.places {
 				tick = min(tick, max(p.from, s.last+interval))
@@ -327,7 +328,9 @@ func (s *slowNodes) slurm(interval int64) {
 		if s.now = min(end, tick); end <= tick {
 			i := slices.IndexFunc(s.running, func(h slowHeld) bool { return h.to == end })
 			s.running = slices.Delete(s.running, i, i+1)
-			s.dirty = true
+			if !s.dirty { // backfill sees it a second later
+				s.dirty, s.since = true, s.now
+			}
 			s.heads()
 			continue
 		}

@@ -21,8 +21,9 @@ type nodePlan struct {
 	spares   []int32 // places there that are not in use
 	sweep    []int32 // memory for the method of this name, with what swept says
 	swept    swept
-	sizes    []int32 // memory for bySize and wide
-	ws       windows // memory for wide
+	sizes    []int32   // memory for bySize and wide
+	runs     []nodeRun // memory for compact
+	ws       windows   // memory for wide
 	rooms    rooms
 	later    later
 	reserved bool // there are reservations
@@ -211,8 +212,8 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 // pick lists nodes for j, given the room of each, in the order in which they
 // are taken.
 func (p *nodePlan) pick(j *job, free []int32) (found []share) {
-	if j.Need.Nodes > 0 && j.compact {
-		return widest(p.bySize(j.Need, free, 1<<30), j.Need.Nodes, j.procs)
+	if j.compact {
+		return p.compact(j, free)
 	}
 	if j.Need.Nodes > 0 {
 		each, left := j.each(), j.procs
@@ -223,9 +224,6 @@ func (p *nodePlan) pick(j *job, free []int32) (found []share) {
 			}
 		}
 		return found
-	}
-	if j.compact {
-		return fewest(p.bySize(j.Need, free, 1<<30), j.procs)
 	}
 	return p.bySize(j.Need, free, j.procs)
 }

@@ -26,6 +26,7 @@ type slurm struct {
 	last     int64     // time of the last pass
 	tried    int64     // when all places were last made
 	dirty    bool      // something has happened since the last pass
+	since    int64     // the first time that it did
 	stale    bool      // places must be made anew
 	due      int64     // the first place that is not the first of its line, or never
 	tally    tally
@@ -35,7 +36,7 @@ type slurm struct {
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, due: never, stale: true, dirty: true}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, due: never, stale: true, dirty: true, since: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -74,7 +75,14 @@ func (p *slurm) enter(m *Machine, id int32) {
 	if n := len(p.held); n > 0 && !e.after(p.entry(m, p.held[n-1])) {
 		p.stale = true // it goes ahead of jobs that have places
 	}
-	p.dirty = true
+	p.happened(m)
+}
+
+// happened notes that there is something new for the next pass.
+func (p *slurm) happened(m *Machine) {
+	if !p.dirty {
+		p.dirty, p.since = true, m.now
+	}
 }
 
 func (p *slurm) entry(m *Machine, id int32) *entry {
@@ -114,7 +122,7 @@ func (p *slurm) left(m *Machine, id int32) {
 	}
 	p.lift(m, j)
 	j.limit, j.blocks = j.Limit, false
-	p.dirty = true
+	p.happened(m)
 }
 
 // take takes a job out of the queue.
@@ -137,7 +145,7 @@ func (p *slurm) lift(m *Machine, j *job) {
 }
 
 func (p *slurm) decide(m *Machine) {
-	p.dirty = true
+	p.happened(m)
 	p.heads(m)
 }
 
@@ -156,7 +164,7 @@ func (p *slurm) next(m *Machine) int64 {
 	}
 	at := never
 	if p.dirty {
-		at = max(p.last+p.interval, m.now)
+		at = max(p.last+p.interval, p.since+1, m.now)
 	}
 	if p.due < never {
 		at = min(at, max(p.due, p.last+p.interval))
@@ -218,6 +226,9 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	}
 	p.stale = p.stale || was < never && (was > m.now || j.limit != j.Limit) // it leaves some of its place
 	p.start(m, id)
+	if was <= p.due {
+		p.await(m)
+	}
 	return true
 }
 
@@ -284,6 +295,11 @@ func (p *slurm) pass(m *Machine) {
 		p.anew(m)
 	}
 	p.reach(m)
+	p.await(m)
+}
+
+// await finds out when the first place is due.
+func (p *slurm) await(m *Machine) {
 	p.due = never
 	for _, id := range p.held {
 		p.due = min(p.due, m.jobs[id].planned)

@@ -97,6 +97,7 @@ func TestSlurmNodes(t *testing.T) {
 		"not more than are free": {batch.Job{Procs: 6, Nodes: 2}, 0, "1h0m0s n1 n2"},
 		"three of one":           {batch.Job{Procs: 6}, 0, "0s n1 n2 n3"},
 		"two at most":            {batch.Job{Procs: 6}, 2, "1h0m0s n1 n2"},
+		"the first of a run":     {batch.Job{Procs: 2, Nodes: 2}, 0, "0s n1 n2"},
 	} {
 		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
 		run := func(id, node string, procs int) batch.Job {
@@ -114,6 +115,85 @@ func TestSlurmNodes(t *testing.T) {
 		}
 	}
 }
+
+// Slurm takes the run of neighbouring nodes that is the least to hold a job, in it the
+// single node that is the least to hold it or else the nodes in their order, and
+// leaves out those with the least room where so many nodes as it may have do not do.
+func TestSlurmRuns(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	for _, c := range []struct {
+		name string
+		free []int // of eight processors, node by node
+		job  batch.Job
+		most int
+		want string
+	}{
+		{"the node with the least room", []int{8, 3, 2, 4}, batch.Job{Procs: 3}, 0, "[{n2 3}]"},
+		{"of the run with the least room", []int{8, 0, 4, 3, 0, 5}, batch.Job{Procs: 3}, 0, "[{n6 3}]"},
+		{"nodes in order", []int{2, 4, 3}, batch.Job{Procs: 6, Nodes: 2}, 0, "[{n1 2} {n2 4}]"},
+		{"one for each of the others", []int{8, 8, 8}, batch.Job{Procs: 5, Nodes: 3}, 0, "[{n1 3} {n2 1} {n3 1}]"},
+		{"a run that holds it before one that begins earlier", []int{4, 0, 3, 3}, batch.Job{Procs: 6}, 0, "[{n3 3} {n4 3}]"},
+		{"the greatest runs first where none does", []int{2, 0, 3, 0, 4}, batch.Job{Procs: 8}, 0, "[{n5 4} {n3 3} {n1 1}]"},
+		{"without the least where few nodes are allowed", []int{2, 1, 3}, batch.Job{Procs: 5}, 2, "[{n3 3} {n1 2}]"},
+		{"and those with the most room at last", []int{5, 5, 6}, batch.Job{Procs: 11, Nodes: 2}, 0, "[{n3 6} {n1 5}]"},
+	} {
+		s := batch.State{Now: now, Queues: []batch.Queue{{Name: "p", MaxNodes: c.most}}}
+		for i, free := range c.free {
+			name := fmt.Sprint("n", i+1)
+			s.Nodes = append(s.Nodes, batch.Node{Name: name, CPUs: 8, Up: true})
+			if free < 8 {
+				s.Jobs = append(s.Jobs, batch.Job{ID: "r" + name, Queue: "p", Procs: 8 - free, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: name, Procs: 8 - free}}})
+			}
+		}
+		c.job.ID, c.job.Queue, c.job.Requested, c.job.Submitted = "1", "p", time.Hour, now
+		s.Jobs = append(s.Jobs, c.job)
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		out, err := f.Forecast(s)
+		if err != nil || len(out.Jobs) != 1 {
+			t.Fatal(c.name, err)
+		}
+		if got := fmt.Sprint(out.Jobs[0].Placed); got != c.want || !out.Jobs[0].Start.Equal(now) {
+			t.Errorf("%s: %s at %v, want %s", c.name, got, out.Jobs[0].Start.Sub(now), c.want)
+		}
+	}
+}
+
+// Backfill sees what has happened a second later: of two ends in turn the job at the
+// head gets what both leave.
+func TestSlurmBackfillLater(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	run := func(id, node string, procs int, left time.Duration) batch.Job {
+		return batch.Job{ID: id, Procs: procs, Requested: left, Started: now, Placed: []batch.Placement{{Node: node, Procs: procs}}}
+	}
+	wait := func(id string, procs int, limit time.Duration) batch.Job {
+		return batch.Job{ID: id, Procs: procs, Requested: limit, Submitted: now.Add(-time.Minute)}
+	}
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true}}, Jobs: []batch.Job{
+		run("a", "n1", 2, 1000*time.Second), run("b", "n1", 2, 1001*time.Second), wait("1", 4, time.Minute), wait("2", 2, 5*time.Minute),
+	}}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}, Belief: early{}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := story(now, s.Jobs[2:], out); got != "1 8m21s n1, 2 9m21s n1" {
+		t.Errorf("%s", got)
+	}
+}
+
+// early believes that jobs that run take half of their limit, and a bit.
+type early struct{}
+
+// Run implements batch.Belief.
+func (early) Run(t *batch.Task, elapsed int64) int64 {
+	if t.Limit >= 1000 && t.Limit <= 1001 {
+		return t.Limit - 500
+	}
+	return max(t.Limit, elapsed+1)
+}
+
+// Learn implements batch.Belief.
+func (early) Learn(*batch.Task) {}
 
 // A job that waited for one that ends is before the policy when that ends: it goes
 // ahead of those of greater number.

@@ -70,7 +70,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
-	place(state.Jobs, c.nodes)
+	place(state.Jobs, c.nodes, nil)
 	return state
 }
 

@@ -93,12 +93,12 @@ func TestPlaces(t *testing.T) {
 		return batch.Job{Procs: procs, Placed: spread(names, procs)}
 	}
 	jobs := []batch.Job{on(2, "n1"), on(10, "n1", "n2"), on(3, "n3"), on(1, "n9")}
-	place(jobs, nodes)
+	place(jobs, nodes, nil)
 	if p := jobs[1].Placed; p[0].Procs != 6 || p[1].Procs != 4 {
 		t.Errorf("%+v, want 6 and 4", p)
 	}
 	jobs = []batch.Job{on(6, "n1", "n2"), on(6, "n1", "n2"), on(9, "n2", "n3")}
-	place(jobs, nodes)
+	place(jobs, nodes, nil)
 	for _, j := range jobs {
 		sum := 0
 		for _, p := range j.Placed {

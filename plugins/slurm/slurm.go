@@ -112,6 +112,7 @@ const idBytes = "0123456789_"
 type Queue struct {
 	site   *site
 	hidden hidden
+	parts  parts
 }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
@@ -131,6 +132,7 @@ func (q *Queue) Queue(ctx context.Context) (batch.State, error) {
 		return batch.State{}, err
 	}
 	s := c.state(q.site.Options.Now(), q.site.URL)
+	q.parts.learn(ctx, q.site, s.Jobs, c.nodes)
 	q.hidden.fill(&s, c.nodes)
 	return s, nil
 }

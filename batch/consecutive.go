@@ -1,0 +1,108 @@
+package batch
+
+import "math"
+
+// nearby is the choice of nodes for a compact job, as Slurm makes it: of the runs of
+// neighbouring nodes that have room, the one that is the least to hold all of it,
+// else the one with the most; in that the single node that is the least to hold
+// all, else the nodes in their order, as much of each as it has; then the next run.
+// Where so many nodes as it may have do not do, the nodes with the least room are
+// left out, and it is tried again.
+type nearby struct {
+	on    []int32 // nodes, in order
+	free  []int32 // by node
+	procs int32
+	least int32 // nodes it must have
+	most  int32 // nodes it may have
+	runs  []nodeRun
+}
+
+// nodeRun is neighbouring nodes, by their places in nearby.on.
+type nodeRun struct {
+	from, to int
+	room     int64
+	used     bool
+}
+
+// compact chooses nodes for a compact job, given the room of each.
+func (p *nodePlan) compact(j *job, free []int32) []share {
+	k := nearby{on: j.Need.on, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: p.runs[:0]}
+	defer func() { p.runs = k.runs }()
+	if k.most == 0 {
+		k.most = math.MaxInt32
+	}
+	for room := j.rest(p.widest); room <= p.widest; room++ { // with less a node is of no use
+		if found, ok := k.choose(room); ok {
+			return found
+		}
+	}
+	list := p.bySize(j.Need, free, 1<<30) // Slurm would not find those with the most room
+	if j.Need.Nodes > 0 {
+		return widest(list, j.Need.Nodes, j.procs)
+	}
+	return fewest(list, j.procs)
+}
+
+// choose chooses among the nodes that have room for so many processors.
+func (k *nearby) choose(room int32) (found []share, ok bool) {
+	k.divide(room)
+	procs, least, most := k.procs, k.least, k.most
+	for procs > 0 || least > 0 {
+		run := k.best(procs, least)
+		if run == nil || most == 0 {
+			return nil, false
+		}
+		run.used = true
+		if node := k.single(run, room, procs); least <= 1 && node >= 0 {
+			return append(found, share{node, procs}), true
+		}
+		for i := run.from; i < run.to && most > 0 && (procs > 0 || least > 0); i++ {
+			node := k.on[i]
+			part := min(k.free[node], procs-max(0, least-1)) // each of the others gets one at least
+			found = append(found, share{node, part})
+			procs, least, most = procs-part, least-1, most-1
+		}
+	}
+	return found, true
+}
+
+// divide finds the runs of nodes with room for so many processors.
+func (k *nearby) divide(room int32) {
+	k.runs = k.runs[:0]
+	for i, node := range k.on {
+		if k.free[node] < room {
+			continue
+		}
+		if n := len(k.runs); n == 0 || k.runs[n-1].to != i || k.on[i-1]+1 != node {
+			k.runs = append(k.runs, nodeRun{from: i})
+		}
+		run := &k.runs[len(k.runs)-1]
+		run.to, run.room = i+1, run.room+int64(k.free[node])
+	}
+}
+
+// best is the run that is the least to hold so much, else the one with the most
+// room; nil: there is none left.
+func (k *nearby) best(procs, least int32) (best *nodeRun) {
+	enough := func(r *nodeRun) bool { return r.room >= int64(procs) && int32(r.to-r.from) >= least }
+	for i := range k.runs {
+		r := &k.runs[i]
+		switch {
+		case r.used:
+		case best == nil, enough(r) && (!enough(best) || r.room < best.room), !enough(r) && !enough(best) && r.room > best.room:
+			best = r
+		}
+	}
+	return best
+}
+
+// single is the node of a run that is the least to hold all, or -1.
+func (k *nearby) single(run *nodeRun, room, procs int32) int32 {
+	best := int32(-1)
+	for _, node := range k.on[run.from:run.to] {
+		if free := k.free[node]; free >= max(room, procs) && (best < 0 || free < k.free[best]) {
+			best = node
+		}
+	}
+	return best
+}
