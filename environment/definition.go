@@ -142,6 +142,9 @@ func (d *Definition) check() *valueError {
 	if err := CheckTag(d.Tag); err != nil {
 		return &valueError{"tag", err.Error()}
 	}
+	if d.File != "" && SameTag(d.Tag, UserImageTag) {
+		return &valueError{"tag", UserImageTag + " stands for images that jobs bring: the policy's UserImages and UserRegistries allow it"}
+	}
 	if !validDigest(d.Digest) {
 		return &valueError{"digest", fmt.Sprintf("%q is not sha256: and 64 hexadecimal digits", d.Digest)}
 	}

@@ -20,8 +20,9 @@ const (
 
 // Main is the program of a node:
 //
-//	grid-launch run [--node FILE] [--sandbox DIR] [--report FILE] [--env NAME]... [--env-prefix PREFIX] TAG -- COMMAND...
-//	grid-launch which [--node FILE] TAG...
+//	grid-launch run [--node FILE] [--sandbox DIR] [--report FILE] [--env NAME]... [--env-prefix PREFIX] [--image IMAGE]
+//	    TAG -- COMMAND...
+//	grid-launch which [--node FILE] [--image IMAGE] TAG...
 //
 // Variables of a job are given to it under a prefix, so that none of them (PATH, LD_PRELOAD) works on the launcher.
 // Run supervises one job and passes on its exit code, or 128 plus the number of the signal that ended it. What it has to
@@ -66,13 +67,14 @@ func which(args []string, out, errs *os.File) int {
 	f := flag.NewFlagSet("grid-launch which", flag.ContinueOnError)
 	f.SetOutput(errs)
 	file := f.String("node", DefaultNode, "the node's settings")
+	image := f.String("image", "", "image that the job brings")
 	if f.Parse(args) != nil {
 		return 2
 	}
 	node, err := ReadNode(*file)
 	if err == nil {
 		var d *Definition
-		if d, err = node.Among(f.Args()); err == nil && d != nil {
+		if d, err = node.chosen(f.Args(), *image); err == nil && d != nil {
 			fmt.Fprintln(out, d.Tag)
 		}
 	}
@@ -90,6 +92,7 @@ type launch struct {
 	report  string // file that says why a job did not run
 	env     []string
 	prefix  string // of variables to pass on without it
+	image   string // that the job brings; the tag is UserImageTag
 	tag     string
 	argv    []string
 }
@@ -108,6 +111,7 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 		l.env = append(l.env, name)
 		return nil
 	})
+	f.StringVar(&l.image, "image", "", "image that the job brings, docker://HOST/NAME@sha256:DIGEST")
 	f.StringVar(&l.prefix, "env-prefix", "", "pass on the variables that begin so, without it")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	if err != nil {
 		return ExitNotDeployed, err
 	}
-	d, err := node.Definition(l.tag)
+	d, err := l.definition(node)
 	if err != nil {
 		return ExitNotDeployed, err
 	}
@@ -135,6 +139,18 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	}
 	job := &Job{Definition: d, Sandbox: Sandbox{Dir: dir, Env: l.variables()}, Argv: l.argv}
 	return node.Supervise(job, in, out, errs)
+}
+
+func (l *launch) definition(node *Node) (*Definition, error) {
+	switch {
+	case l.image != "" && !SameTag(l.tag, UserImageTag):
+		return nil, fmt.Errorf("the job asks for environment %s and brings an image: it can run in one", l.tag)
+	case l.image == "" && SameTag(l.tag, UserImageTag):
+		return nil, fmt.Errorf("%s stands for images that jobs bring, and the job names none", UserImageTag)
+	case l.image != "":
+		return node.UserImage(l.image)
+	}
+	return node.Definition(l.tag)
 }
 
 // tell writes the report of a job that did not run: "deploy WHY" or "start WHY". A job that ran to a limit has none.
@@ -168,32 +184,44 @@ func (l *launch) variables() []string {
 	return env
 }
 
-// Deploy is the program that fills a node's cache: [--node FILE] TAG...
+// Deploy is the program that fills a node's cache: [--node FILE] [--image IMAGE] TAG...
 func Deploy(ctx context.Context, args []string, fetch Fetch, errs io.Writer) int {
 	f := flag.NewFlagSet("grid-deploy", flag.ContinueOnError)
 	f.SetOutput(errs)
 	file := f.String("node", DefaultNode, "the node's settings")
+	image := f.String("image", "", "image that a job brings")
 	if f.Parse(args) != nil {
 		return 2
 	}
-	if err := deployAll(ctx, *file, f.Args(), fetch); err != nil {
+	if err := deployAll(ctx, *file, f.Args(), *image, fetch); err != nil {
 		fmt.Fprintln(errs, "grid-deploy:", err)
 		return ExitNotDeployed
 	}
 	return 0
 }
 
-func deployAll(ctx context.Context, file string, tags []string, fetch Fetch) error {
+func deployAll(ctx context.Context, file string, tags []string, image string, fetch Fetch) error {
 	node, err := ReadNode(file)
 	if err != nil {
 		return err
 	}
 	node.Fetch = fetch
+	var list []*Definition
+	if image != "" {
+		d, err := node.UserImage(image)
+		if err != nil {
+			return err
+		}
+		list = append(list, d)
+	}
 	for _, tag := range tags {
 		d, err := node.Definition(tag)
 		if err != nil {
 			return err
 		}
+		list = append(list, d)
+	}
+	for _, d := range list {
 		tree, err := node.Tree(ctx, d)
 		if err != nil {
 			return err

@@ -146,7 +146,11 @@ func (n *Node) Tree(ctx context.Context, d *Definition) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), "grid-deploy"), "--node", n.file, d.Tag)
+	args := []string{"--node", n.file, d.Tag}
+	if d.Tag == UserImageTag {
+		args = []string{"--node", n.file, "--image", d.Image + "@" + d.Digest}
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), "grid-deploy"), args...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, &DeployError{d.Tag, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))}
 	}

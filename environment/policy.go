@@ -24,6 +24,9 @@ type Policy struct {
 	Signers []Signer `json:",omitempty"`
 	// UserImages allows definitions that are not the site's own: an image by digest, variables, nothing of the node.
 	UserImages bool
+	// UserRegistries are the places in registries, HOST or HOST/NAME, that images of jobs come from; an image lies there
+	// or below. None: jobs bring no images.
+	UserRegistries []string `json:",omitempty"`
 }
 
 // A PolicyError is a definition that the site does not allow.

@@ -174,7 +174,11 @@ func (j *Job) EnvironmentClause(wish string) (attribute string, e classad.Expr) 
 			}
 		}
 	}
-	for _, name := range []string{"RunTimeEnvironment", "Tags", "Tag"} {
+	names := []string{"RunTimeEnvironment", "Tags", "Tag"}
+	if classad.EqualFold(wish, UserImageTag) {
+		names = append([]string{"ContainerImage"}, names...)
+	}
+	for _, name := range names {
 		if e, ok := j.Ad.Expr(name); ok {
 			return name, e
 		}

@@ -172,6 +172,7 @@ var attrTable = []attrDef{
 	{"VirtualMemory", tSize, inOurs, noMin},
 	{"Disk", tSize, inOurs, noMin},
 	{"RunTimeEnvironment", tStrings, inOurs, noMin},
+	{"ContainerImage", tString, inOurs, noMin},
 	{"Queue", tString, inOurs, noMin},
 	{"ExecutableFiles", tStrings, inOurs, noMin},
 	{"DependsOn", tStrings, inOurs, noMin},

@@ -20,6 +20,7 @@ func demand(r *jobReader) {
 	d.VirtualMemory = size(r, "VirtualMemory")
 	d.Disk = size(r, "Disk")
 	environments(r)
+	userImage(r)
 	d.Queue = r.str("Queue")
 	if d.Queue == "" {
 		d.Queue = r.str("QueueName")

@@ -36,6 +36,7 @@ type Launch struct {
 // RTE is the script of an ARC runtime environment that makes the job run inside: `arcctl rte enable TAG` after it was
 // written to the runtime directory under the tag's name. In stage 0 it puts grid-launch before the command line that
 // A-REX has quoted already, and names the variables that the job's description sets. Options that a job gives ($2 and on) are not looked at: nothing of theirs reaches a shell.
+// The tag of images that jobs bring has one option, the image, of letters, digits and . _ : / @ - alone.
 func RTE(t Tag, l Launch) (string, error) {
 	for _, p := range []string{l.Program, l.Node} {
 		if !plainPath(p) {
@@ -45,6 +46,10 @@ func RTE(t Tag, l Launch) (string, error) {
 	if err := environment.CheckTag(t.Name); err != nil {
 		return "", err
 	}
+	image, option := "", ""
+	if environment.SameTag(t.Name, environment.UserImageTag) {
+		image, option = givenImage, " --image $grid_image"
+	}
 	return fmt.Sprintf(`# description: %s
 # Written by grid tags publish; a change is lost at the next one.
 if [ "x$1" = "x0" ]; then
@@ -53,11 +58,17 @@ if [ "x$1" = "x0" ]; then
         grid_name=${grid_v%%%%=*} grid_n=$((grid_n + 1))
         case $grid_name in '' | [0-9]* | *[!A-Za-z0-9_]*) ;; *) grid_env="$grid_env --env $grid_name" ;; esac
     done
-    joboption_args="%s run --node %s --sandbox \"\${RUNTIME_JOB_DIR}\"$grid_env %s -- $joboption_args"
+%s    joboption_args="%s run --node %s --sandbox \"\${RUNTIME_JOB_DIR}\"$grid_env%s %s -- $joboption_args"
 %sfi
 true
-`, oneLine(t.Description, t.Name), l.Program, l.Node, t.Name, accounting(t.Digest)), nil
+`, oneLine(t.Description, t.Name), image, l.Program, l.Node, option, t.Name, accounting(t.Digest)), nil
 }
+
+// givenImage takes the image that a job brings from its first option, if it is made of what images' names are made of:
+// the command line is read by a shell again.
+const givenImage = `    grid_image=$2
+    case $grid_image in '' | *[!A-Za-z0-9._:/@-]*) grid_image=none ;; esac
+`
 
 // accounting names the image in the usage record.
 func accounting(digest string) string {

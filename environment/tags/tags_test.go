@@ -249,6 +249,25 @@ func TestRTE(t *testing.T) {
 	}
 }
 
+// The runtime environment of images that jobs bring takes the image from its option, and nothing that a shell would read.
+func TestRTEOfImagesOfJobs(t *testing.T) {
+	text, err := RTE(Tag{Name: environment.UserImageTag}, Launch{"/opt/grid-launch", "/etc/node.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "rte"), []byte(text), 0o644)
+	image := "docker://reg.example.org:5000/me/x@sha256:" + strings.Repeat("a", 64)
+	for option, want := range map[string]string{image: image, "": "none", "$(touch " + dir + "/owned)": "none", "x;id": "none", "a b": "none", "--node": "--node"} {
+		cmd := exec.Command("sh", "-c", `joboption_args='"./a.sh"'; f=$2; set -- 0 "$1"; . "$f"; echo "$joboption_args"`, "sh", option, filepath.Join(dir, "rte"))
+		out, err := cmd.CombinedOutput()
+		want = `/opt/grid-launch run --node /etc/node.json --sandbox "${RUNTIME_JOB_DIR}" --image ` + want + ` VEE-UserImage -- "./a.sh"` + "\n"
+		if err != nil || string(out) != want {
+			t.Errorf("%q: %v: %s", option, err, out)
+		}
+	}
+}
+
 func TestSlurmFeatures(t *testing.T) {
 	argv, err := SlurmFeatures("n[1-4]", []string{"gpu"}, published())
 	want := []string{"scontrol", "update", "NodeName=n[1-4]", "AvailableFeatures=gpu,VEE-CentOS-7,VEE-Debian11", "ActiveFeatures=gpu,VEE-CentOS-7,VEE-Debian11"}

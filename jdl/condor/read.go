@@ -111,15 +111,19 @@ func (r *reader) read() *classad.Ad {
 
 func (r *reader) universe() {
 	switch u := classad.Fold(r.get("universe")); u {
-	case "", "vanilla", "5":
+	case "", "vanilla", "5", "container":
 	default:
-		r.fail(r.b.Pos, "universe %s is not supported: only vanilla is", u)
+		r.fail(r.b.Pos, "universe %s is not supported: only vanilla and container are", u)
 	}
-	for _, name := range []string{"container_image", "docker_image"} {
-		if r.get(name) != "" {
-			r.fail(r.b.Pos, "%s: containers are not supported; ask for a runtime environment", name)
-		}
+	if r.get("docker_image") != "" {
+		r.fail(r.b.Pos, "docker_image: write container_image = docker://HOST/NAME@sha256:DIGEST")
 	}
+	image := unquoted(r.get("container_image"))
+	if why := jdl.CheckImage(image); image != "" && why != "" {
+		r.fail(r.b.Pos, "container_image %s: %s", image, why)
+		return
+	}
+	r.b.Str("ContainerImage", image)
 }
 
 // local is a file on this machine, as initialdir has it.

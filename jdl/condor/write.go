@@ -3,6 +3,7 @@ package condor
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl"
@@ -25,7 +26,8 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	}
 	lose(d.CPUTime > 0 && (d.WallTime == 0 || d.WallTime < d.CPUTime), "CPUTime", "give WallTime", "HTCondor limits the time of execution alone")
 	lose(d.VirtualMemory > 0, "VirtualMemory", "", "HTCondor cannot ask for virtual memory")
-	lose(len(d.RuntimeEnvironments) > 0, "RunTimeEnvironment", "load the software in the job's own script", "HTCondor does not know %s", strings.Join(d.RuntimeEnvironments, ", "))
+	tags := withoutImage(d.RuntimeEnvironments)
+	lose(len(tags) > 0, "RunTimeEnvironment", "load the software in the job's own script", "HTCondor does not know %s", strings.Join(tags, ", "))
 	lose(d.Nodes > 1, "HostNumber", "", "a job of the vanilla universe has one machine")
 	lose(d.SlotsPerNode > 0 && d.SlotsPerNode < d.Slots, "SMPGranularity", "", "a job of the vanilla universe has one machine")
 	lose(d.WholeNodes, "WholeNodes", "", "HTCondor has no word for it")
@@ -39,6 +41,11 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 		lose(f.DestURL != "", "OutputSandboxDestURI", "", "HTCondor cannot send %s alone to %s: it comes back", f.Name, f.DestURL)
 	}
 	return out
+}
+
+// withoutImage leaves out the tag of images that jobs bring, which the container universe takes.
+func withoutImage(tags []string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return strings.EqualFold(tag, jdl.UserImageTag) })
 }
 
 type writer struct {
@@ -109,7 +116,12 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 		return nil, err
 	}
 	w := &writer{}
-	w.set("universe", "vanilla")
+	if image := j.UserImage(); image != "" && jdl.CheckImage(image) == "" {
+		w.set("universe", "container")
+		w.set("container_image", image)
+	} else {
+		w.set("universe", "vanilla")
+	}
 	w.set("JobBatchName", w.literal(j.Name))
 	w.program(j)
 	w.files(j)

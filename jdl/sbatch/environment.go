@@ -38,7 +38,7 @@ func (w *sbatchWriter) enter() {
 		words[i] = w.quote(tag)
 	}
 	list := strings.Join(words, " ")
-	w.line("inside=$(grid-launch which", list+") && [ -n \"$inside\" ] || { echo 'this node has none of the environments:'", list, ">&2; exit 125; }")
+	w.line("inside=$(grid-launch which", w.image()+list+") && [ -n \"$inside\" ] || { echo 'this node has none of the environments:'", list, ">&2; exit 125; }")
 }
 
 // entered is a command line as it runs: inside the environment, with the job's variables, where it asks for one. The
@@ -52,5 +52,13 @@ func (w *sbatchWriter) entered(words []string) string {
 	for _, v := range w.job.Environment {
 		names = append(names, v.Name)
 	}
-	return "grid-launch run --env " + strings.Join(names, " --env ") + " \"$inside\" -- " + line
+	return "grid-launch run " + w.image() + "--env " + strings.Join(names, " --env ") + " \"$inside\" -- " + line
+}
+
+// image is the option of grid-launch for an image that the job brings.
+func (w *sbatchWriter) image() string {
+	if image := w.job.UserImage(); image != "" {
+		return "--image " + w.quote(image) + " "
+	}
+	return ""
 }

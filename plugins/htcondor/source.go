@@ -204,6 +204,10 @@ func meanWait(schedd ad) (time.Duration, bool) {
 // name is that of the environment.
 const tagPrefix = "Has"
 
+// hasContainer is the attribute of slots whose startd found a container runtime: they take jobs of the container
+// universe, and with them images of users.
+const hasContainer = "HasContainer"
+
 // tags lists what a slot offers, with the requirement that asks for it.
 func (s slot) tags() map[string]string {
 	tags := map[string]string{}
@@ -216,9 +220,12 @@ func (s slot) tags() map[string]string {
 			if v {
 				tags[name] = "TARGET." + name
 			}
+			if v && name == hasContainer { // wins over our launcher, which a list may tell of
+				tags[jdl.UserImageTag] = "TARGET." + name
+			}
 		case string:
 			for tag := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || c == ' ' }) {
-				if remote.Plain(tag) {
+				if remote.Plain(tag) && tags[tag] != "TARGET."+hasContainer {
 					tags[tag] = fmt.Sprintf("stringListIMember(%q, TARGET.%s)", tag, name)
 				}
 			}

@@ -140,8 +140,8 @@ func (s *site) head(req plugins.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := []string{
-		"universe = vanilla", "executable = $(jobfile)", "arguments = $(wall)", "initialdir = ../../jobs/$(gid)",
+	lines := slices.Concat(s.universe(req.Job), []string{
+		"executable = $(jobfile)", "arguments = $(wall)", "initialdir = ../../jobs/$(gid)",
 		"should_transfer_files = YES", "when_to_transfer_output = ON_EXIT",
 		"transfer_input_files = words.sh,outputs,streams,work", "transfer_output_files = out",
 		"output = stdout", "error = stderr", "log = events", `My.GridBrokerId = "$(gid)"`,
@@ -149,7 +149,7 @@ func (s *site) head(req plugins.Request) (string, error) {
 		"request_cpus = $(cpus)", "request_memory = $(mem)MB", "request_disk = $(disk)KB", "request_gpus = $(gpus)",
 		"requirements = " + strings.Join(append([]string{"((NumJobStarts =?= 0) || isUndefined(NumJobStarts))"}, needs...), " && "),
 		"leave_in_queue = JobStatus == 4 && time() - CompletionDate < 864000",
-	}
+	})
 	if req.Job.Demand.WallTime > 0 {
 		lines = append(lines, "allowed_job_duration = $(net)")
 	}
@@ -163,6 +163,19 @@ func (s *site) head(req plugins.Request) (string, error) {
 		lines = append(lines, "accounting_group = "+s.account)
 	}
 	return remote.Lines(lines), nil
+}
+
+// universe is that of containers for a job that brings its image, where slots of the pool take them. The steps then run
+// inside the container, and enter no environment of ours.
+func (s *site) universe(job *jdl.Job) []string {
+	image := job.UserImage()
+	if image == "" || jdl.CheckImage(image) != "" {
+		return []string{"universe = vanilla"}
+	}
+	if need, ok := s.seen.need(jdl.UserImageTag); !ok || need != "TARGET."+hasContainer {
+		return []string{"universe = vanilla"}
+	}
+	return []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`}
 }
 
 // requirements pin a job to the kind of slot it was planned for, and to those

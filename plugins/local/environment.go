@@ -19,6 +19,7 @@ type inside struct {
 	Launcher string `json:"launcher"` // path of grid-launch
 	Node     string `json:"node"`     // file of the node's settings
 	Tag      string `json:"tag"`
+	Image    string `json:"image,omitempty"` // that the job brings
 }
 
 // findLauncher finds grid-launch: beside this program, else in PATH; "" where there is none.
@@ -87,6 +88,9 @@ func tags(s *site) ([]string, error) {
 			tags = append(tags, d.Tag+environment.CachedSuffix)
 		}
 	}
+	if s.node.Policy.TakesImages() {
+		tags = append(tags, environment.UserImageTag)
+	}
 	return tags, nil
 }
 
@@ -97,10 +101,14 @@ func environmentOf(s *site, job *jdl.Job) (*inside, error) {
 		return nil, nil
 	}
 	found, err := s.node.Among(job.Demand.RuntimeEnvironments)
+	image := job.UserImage()
+	if err == nil && found == nil && image != "" {
+		found, err = s.node.UserImage(image)
+	}
 	if err != nil || found == nil {
 		return nil, err
 	}
-	return &inside{s.launcher, s.nodeFile(), found.Tag}, nil
+	return &inside{s.launcher, s.nodeFile(), found.Tag, image}, nil
 }
 
 // givenPrefix begins the variables of a job on their way through the launcher, which must not take them for its own:
@@ -124,6 +132,9 @@ func (sv *supervisor) prepared(st step) (*exec.Cmd, error) {
 	}
 	args := []string{"grid-launch", "run", "--node", sv.spec.Inside.Node, "--sandbox", work,
 		"--report", sv.report(), "--env-prefix", givenPrefix}
+	if image := sv.spec.Inside.Image; image != "" {
+		args = append(args, "--image", image)
+	}
 	args = append(append(args, sv.spec.Inside.Tag, "--", path), st.Args...)
 	cmd := &exec.Cmd{Path: sv.spec.Inside.Launcher, Args: args, Dir: work}
 	if err := os.Remove(sv.report()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -72,7 +72,12 @@ func (n Nodes) inside(req plugins.Request) []string {
 	if req.Resource != nil && Deploys(req.Resource.RuntimeEnvironments) {
 		must = "yes"
 	}
-	return []string{"launcher=" + quote(n.launcher), "node=" + quote(n.settings), "must=" + must, "enter " + strings.Join(tags, " ")}
+	image := req.Job.UserImage()
+	if image != "" {
+		must = "yes"
+	}
+	return []string{"launcher=" + quote(n.launcher), "node=" + quote(n.settings), "must=" + must, "image=" + quote(image),
+		"enter " + strings.Join(tags, " ")}
 }
 
 // published is a tag as its site writes it: batch systems tell capital letters from small ones.

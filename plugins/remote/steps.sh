@@ -12,14 +12,15 @@ end() { echo "ended $(date +%s) $1 $2" >>"$outcome"; leave "$1" "$2"; }
 # enter finds which of the tags that the job asks for is an environment of the node: its programs then run inside. A
 # node without our launcher may have the software just so, unless the site says that it deploys environments ("must").
 # What keeps a job from running is told by the step "deploy".
-inside= given= launched=../launched
+inside= given= image= launched=../launched
 enter() {
+  [ -z "${GRID_CONTAINER:-}" ] || return 0 # the batch system has put the job into its image already
   program=$(PATH=$PATH:/usr/local/bin:/opt/grid/bin; command -v "$launcher") && [ -e "$node" ] || {
     [ -n "$must" ] || return 0
     echo "this node has no $launcher or no $node, and the site says that it deploys environments"
     end 125 deploy
   }
-  inside=$("$program" which --node "$node" "$@") || end 125 deploy
+  inside=$("$program" which --node "$node" ${image:+--image "$image"} "$@") || end 125 deploy
   case "$must$inside $*" in
   yes\ VEE-*|yes\ *\ VEE-*) echo "this node has no definition for any of: $*"; end 125 deploy ;;
   esac
@@ -48,7 +49,7 @@ launch() {
   set -- "$inside" -- "$@"
   for name in SLURM_JOB_ID SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_NTASKS SLURM_CPUS_ON_NODE SLURM_JOB_NUM_NODES \
     SLURM_JOB_NODELIST CUDA_VISIBLE_DEVICES OMP_NUM_THREADS; do set -- --env "$name" "$@"; done
-  GOMAXPROCS=1 "$program" run --node "$node" --sandbox . --report "$launched" --env-prefix GRID_GIVEN_ "$@"
+  GOMAXPROCS=1 "$program" run --node "$node" --sandbox . --report "$launched" --env-prefix GRID_GIVEN_ ${image:+--image "$image"} "$@"
 }
 
 # get and put move files by URL with what the node has.

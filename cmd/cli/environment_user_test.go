@@ -1,0 +1,95 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	served "github.com/google/go-containerregistry/pkg/registry"
+
+	"gridbroker/environment"
+)
+
+// A user brings an image by the job's description: it runs inside where the site takes images from that registry, and
+// where it takes none the broker, the node and `grid why` say so.
+func TestImageOfAJob(t *testing.T) {
+	if testing.Short() || os.Getuid() != 0 {
+		t.Skip("takes some seconds, as root")
+	}
+	f := newFarm(t)
+	server := httptest.NewServer(served.New(served.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	f.grid("env", "push", "VEE-Debian11", "docker://"+host+"/users/debian", "--node", f.path("node.json"))
+	image := "docker://" + host + "/users/debian@" + f.digest(t)
+	f.userNode("takes.json", environment.Policy{UserImages: true, UserRegistries: []string{host + "/users"}})
+	f.userNode("takesnot.json", environment.Policy{})
+	f.write("look.sh", "#!/bin/sh\n. /etc/os-release\necho $VERSION_ID $GRID_ENVIRONMENT $PWD\n")
+	f.write("job.jdl", fmt.Sprintf("Executable = \"look.sh\";\nInputSandbox = {\"look.sh\"};\nStdOutput = \"out\";\nOutputSandbox = {\"out\"};\nContainerImage = %q;\n", image))
+
+	f.userSite("takesnot.json")
+	out, err := f.try("match", "--explain", "job.jdl")
+	if err == nil || !strings.Contains(out+err.Error(), "VEE-UserImage") || !strings.Contains(out+err.Error(), "ContainerImage") {
+		t.Errorf("where no images are taken: %v\n%s", err, out)
+	}
+	f.userSite("takes.json")
+	if out := f.grid("match", "--explain", "job.jdl"); !strings.Contains(out, "VEE-UserImage (ContainerImage") {
+		t.Errorf("match --explain:\n%s", out)
+	}
+	id, _, _ := strings.Cut(f.grid("submit", "--wait", "job.jdl"), " ")
+	got := t.TempDir()
+	f.grid("output", "--dir", got, id)
+	files, _ := filepath.Glob(filepath.Join(got, "*", "out"))
+	if len(files) != 1 {
+		t.Fatalf("output: %v", files)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "11 VEE-UserImage /sandbox\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	f.write("job.jdl", strings.Replace(f.read("job.jdl"), host+"/users/", host+"/others/", 1))
+	out, err = f.try("submit", "--wait", "job.jdl")
+	if err == nil || !strings.Contains(out+err.Error(), "allowed: "+host+"/users") {
+		t.Errorf("from another place of the registry: %v\n%s", err, out)
+	}
+}
+
+func (f *farm) read(name string) string {
+	text, err := os.ReadFile(f.path(name))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// digest is that of the farm's image.
+func (f *farm) digest(t *testing.T) string {
+	for line := range strings.Lines(f.read("definitions/VEE-Debian11.toml")) {
+		if value, ok := strings.CutPrefix(line, "digest = "); ok {
+			return strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	t.Fatal("the definition has no digest")
+	return ""
+}
+
+// userNode is a node with an empty cache and no definitions.
+func (f *farm) userNode(name string, policy environment.Policy) {
+	for _, dir := range []string{"none", name + ".cache"} {
+		os.MkdirAll(f.path(dir), 0o755)
+	}
+	text, err := json.Marshal(environment.Node{Definitions: f.path("none"), Cache: f.path(name + ".cache"), Policy: policy})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.write(name, string(text))
+}
+
+func (f *farm) userSite(node string) {
+	f.write("home/.config/grid/grid.toml", fmt.Sprintf("sources = [\"local:\"]\n[[local]]\nname = \"boxes\"\nenvironments = %q\n", f.path(node)))
+}
