@@ -112,13 +112,14 @@ func mixedGroups() bool {
 	return err == nil
 }
 
-// lookProgram finds a launcher's program, also where administrators' programs lie, which users' PATH often lacks.
+// lookProgram finds a launcher's program, also where administrators' programs lie, which users' PATH often lacks; batch
+// systems such as HTCondor start jobs without any.
 func lookProgram(name string) (string, error) {
 	program, err := exec.LookPath(name)
 	if err == nil {
 		return program, nil
 	}
-	for _, dir := range []string{"/usr/local/sbin", "/usr/sbin", "/sbin"} {
+	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"} {
 		if full := filepath.Join(dir, name); executable(full) == nil {
 			return full, nil
 		}

@@ -29,7 +29,7 @@ trap umount_tree EXIT
 inroot $apt update
 # The package's script fails where CONDOR_CONFIG names a file that is not there.
 inroot env -u CONDOR_CONFIG DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends \
-  condor procps openssh-server openssh-client ca-certificates curl python3-minimal
+  condor procps openssh-server openssh-client ca-certificates curl python3-minimal proot
 # "*" is no password, but not a locked account, which sshd without PAM refuses.
 inroot id $user >/dev/null 2>&1 || inroot useradd -u 5017 -U -m -s /bin/bash -p '*' $user
 touch "$tree/.complete"
