@@ -123,11 +123,10 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 	case !o.Done && k.acctErr != nil:
 		st.Err = k.acctErr
 		return
+	case o.Cancelled: // of an array that never started, Slurm keeps one record for all
+		st.State, st.Native = plugins.Cancelled, "gone"
 	default:
 		st.State, st.Native, st.Reason = plugins.Lost, "gone", "Slurm no longer knows the job and it wrote no outcome"
-		if o.Cancelled {
-			st.State = plugins.Cancelled
-		}
 	}
 	fillOutcome(o, st)
 }

@@ -146,7 +146,9 @@ fi
 slurmctld
 for i in $(seq 8); do mkdir -p "$st/d/n$i"; slurmd -N "n$i"; done
 
-# sshd: keys only, loopback only. id2 is a key that is not let in.
+# sshd: keys only, loopback only. id2 is a key that is not let in. Its users have an empty
+# home: what the caller's shell does at its start is no part of a test.
+mkdir -p "$st/ssh/home"
 ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/host"; ssh-keygen -q -t ecdsa -N '' -f "$st/ssh/host_ecdsa"
 ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/id"; ssh-keygen -q -t ed25519 -N '' -f "$st/ssh/id2"
 cp "$st/ssh/id.pub" "$st/ssh/authorized_keys"
@@ -164,7 +166,7 @@ UsePAM no
 StrictModes no
 MaxSessions 100
 MaxStartups 100
-SetEnv SLURM_CONF=$SLURM_CONF
+SetEnv SLURM_CONF=$SLURM_CONF HOME=$st/ssh/home
 Subsystem sftp internal-sftp
 C
 [ "$(id -u)" != 0 ] || mkdir -p /run/sshd

@@ -1,0 +1,57 @@
+package slurm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
+)
+
+// TestJudge holds what is said of a job against what the queue, accounting and
+// our own files say of it, each of which may say nothing or speak of another
+// job that has the same number.
+func TestJudge(t *testing.T) {
+	away := errors.New("slurmdbd is away")
+	ended := remote.Outcome{Done: true, Step: "-", Code: 3}
+	in := func(name, state string) *row { return &row{name: name, state: state, reason: "None"} }
+	for name, c := range map[string]struct {
+		queue, acct *row
+		acctErr     error
+		files       *remote.Outcome // nil: no directory
+		want        plugins.State
+		reason      string // a part of it; "": none
+		err         bool
+	}{
+		"waits":                         {queue: in("b", "PENDING"), files: &remote.Outcome{}, want: plugins.Queued},
+		"runs, accounting is away":      {queue: in("b", "RUNNING"), acctErr: away, files: &remote.Outcome{}, want: plugins.Running},
+		"ran, in accounting":            {acct: in("b", "COMPLETED"), files: &remote.Outcome{}, want: plugins.Done},
+		"ran, by its files alone":       {files: &ended, want: plugins.Done},
+		"ran, accounting is away":       {acctErr: away, files: &ended, want: plugins.Done},
+		"ended for the controller only": {queue: in("b", "COMPLETED"), files: &ended, want: plugins.Done},
+		"alive for accounting only":     {acct: in("b", "RUNNING"), files: &remote.Outcome{}, want: plugins.Running},
+		"another job has its number":    {queue: in("a stranger's", "RUNNING"), files: &ended, want: plugins.Done},
+		"cancelled, in accounting":      {acct: in("b", "CANCELLED"), files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
+		"cancelled before it started":   {files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
+		"known to nobody":               {files: &remote.Outcome{}, want: plugins.Lost, reason: "no longer knows"},
+		"nobody could be asked":         {acctErr: away, files: &remote.Outcome{}, want: plugins.Unknown, err: true},
+		"cleaned":                       {acct: in("b", "COMPLETED"), want: plugins.Lost, err: true},
+	} {
+		k := known{queue: map[string]row{}, acct: map[string]row{}, outcomes: map[string]remote.Outcome{}, acctErr: c.acctErr, read: true}
+		if c.queue != nil {
+			k.queue["7"] = *c.queue
+		}
+		if c.acct != nil {
+			k.acct["7"] = *c.acct
+		}
+		if c.files != nil {
+			k.outcomes["b"] = *c.files
+		}
+		st := plugins.Status{State: plugins.Unknown}
+		k.judge(&st, "7", "b")
+		if st.State != c.want || (st.Err != nil) != c.err || (st.Reason == "") != (c.reason == "") || !strings.Contains(st.Reason, c.reason) {
+			t.Errorf("%s: %s, reason %q, error %v; want %s, %q", name, st.State, st.Reason, st.Err, c.want, c.reason)
+		}
+	}
+}
