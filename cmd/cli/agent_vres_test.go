@@ -13,6 +13,7 @@ import (
 // The agent deploys, at the real Slurm, what waiting jobs will ask for, the one that starts first first; it publishes
 // what is cached as features of its nodes and among the site's tags, and takes back what the cache has lost.
 func TestAgentDeploysAheadOnSlurm(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || os.Getuid() != 0 {
 		t.Skip("takes some seconds, as root")
 	}

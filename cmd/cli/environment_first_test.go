@@ -21,6 +21,7 @@ import (
 // The first job of a node that asks for an image in a registry, and a hundred jobs that ask for one at once: the layer
 // is fetched and unpacked once, and all run.
 func TestFirstUseOfAnImage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || os.Getuid() != 0 {
 		t.Skip("takes some seconds, as root")
 	}

@@ -26,6 +26,7 @@ type farm struct {
 // A job that needs Debian 11, on nodes of another system: by its tag it finds its site, runs inside, and its output and
 // exit code come back. Where the testbed has no tree made by debootstrap, one of busybox stands for it.
 func TestEnvironmentsOnRealSites(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || os.Getuid() != 0 {
 		t.Skip("takes a minute, as root")
 	}

@@ -15,17 +15,21 @@ import (
 // grid submit dies at any moment of sending a hundred jobs. Afterwards grid
 // status knows of every job that the CE has, and none is there twice.
 func TestARCKilledSubmission(t *testing.T) {
-	for _, after := range []time.Duration{50, 150, 300, 500, 800, 1200, 2000} {
-		t.Run(fmt.Sprintf("after %d ms", after), func(t *testing.T) { killed(t, after*time.Millisecond) })
+	t.Parallel()
+	for i, after := range []time.Duration{50, 150, 300, 500, 800, 1200, 2000} {
+		t.Run(fmt.Sprintf("after %d ms", after), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			all := w.bed.All()
+			w.killed(all[(len(all)-1+i)%len(all)], after*time.Millisecond)
+		})
 	}
 }
 
-func killed(t *testing.T, after time.Duration) {
-	w := newWorld(t)
-	url := w.bed.REST10[0]
-	if len(w.bed.REST11) > 0 {
-		url = w.bed.REST11[0]
-	}
+// killed sends jobs to a CE and dies after a while.
+func (w *world) killed(url string, after time.Duration) {
+	t := w.t
+	t.Helper()
 	const n = 100
 	args := append([]string{"submit", "--no-cache", "--info", url}, w.jobs(n, "sleep 600")...)
 	cmd := w.command(args...)

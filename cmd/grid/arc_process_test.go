@@ -158,6 +158,7 @@ func expired(t *testing.T, bed *testbed.ARC) *tls.Config {
 // Whatever is wrong with the credential is said before anything is sent, with
 // the exit code for it.
 func TestARCCredentials(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	job := w.jobs(1, "echo #")[0]
 	submit := append([]string{"submit", "--no-cache"}, append(w.infos(w.bed.REST11...), job)...)

@@ -85,6 +85,7 @@ const sweep = `[
 // Twenty jobs with an input file, brokered over all real CEs of both
 // versions, by proxy and by token; every byte of their output is compared.
 func TestBrokeredOverRealARC(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	var sources []string
 	for _, url := range bed.All() {
@@ -126,6 +127,7 @@ func TestBrokeredOverRealARC(t *testing.T) {
 // The best resource is out of order in all the ways there are: the jobs go
 // on to the next best, and it is asked once.
 func TestFailureOfTheBestCE(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	good := bed.REST10[0]
 	for name, serve := range map[string]func(net.Conn){

@@ -15,6 +15,7 @@ import (
 // What a CE is given lives as long as our own credential where nobody renews it,
 // a day where grid follow does, and as configured where that is said.
 func TestDelegationsAreShort(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p, err := aliceOf(t, testbed.NeedARC(t)).NewProxy(credential.ProxyOptions{Lifetime: 5 * 24 * time.Hour})
 	if err != nil {

@@ -41,6 +41,7 @@ func (u *patient) tokenFile() string {
 // From the login to the output of a job, at CEs of both versions, with nothing
 // but a token of the device flow.
 func TestLoginToOutput(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, ce := range []string{bed.REST10[2], bed.REST11[0]} {
 		t.Run(strings.TrimPrefix(ce, "https://"), func(t *testing.T) {
@@ -98,6 +99,7 @@ func (u *patient) noBrowserTwice(d *testbed.DeviceIssuer, aud string) {
 // A CE that takes only tokens with one scope (ARC 7.0.0 with tokenscopes) lets
 // in a token that the stored login gives for just that.
 func TestLoginWhereScopesCount(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	u, d := newTokenUser(t, bed)
 	ce := bed.REST11[1]
@@ -119,6 +121,7 @@ func TestLoginWhereScopesCount(t *testing.T) {
 // The token in its file is renewed before it expires, for the same audience
 // and scopes, and not while it lives long enough.
 func TestWatchRenewsTokenFile(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for life, renewed := range map[time.Duration]bool{time.Minute: true, time.Hour: false} {
 		u, d := newTokenUser(t, bed)

@@ -113,6 +113,7 @@ var wrongs = []wrong{
 // Every way in which a credential is wrong has a message of its own, at CEs of
 // both versions, that names the finding; and the doctor finds it.
 func TestMessagesAboutCredentials(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	ces := append([]string{bed.REST10[0]}, bed.REST11...)
 	for _, tt := range wrongs {

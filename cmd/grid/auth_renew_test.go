@@ -17,6 +17,7 @@ var requests = regexp.MustCompile(`(?m)^(GET|POST|PUT|DELETE) https://([a-z0-9.]
 // however many jobs there are: the versions, whose delegations they are, a key
 // from the CE, and the proxy signed for it.
 func TestRenewInBulk(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	u := &patient{user: newUser(t, bed)}
 	u.proxy(bed, credential.ProxyOptions{Lifetime: 20 * time.Hour})
@@ -51,6 +52,7 @@ func TestRenewInBulk(t *testing.T) {
 // A credential that ends before the job's wall time is said at submission and
 // at renewal; one that does not is not.
 func TestCredentialShorterThanJob(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for wall, warned := range map[string]bool{"5h": true, "30m": false} {
 		u := &patient{user: newUser(t, bed)}

@@ -99,6 +99,7 @@ func (s *secrets) files() {
 // refresh token, no passphrase in what they say or leave behind, but in the
 // files that are there for it.
 func TestSecretsStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, by := range []string{"token", "proxy"} {
 		t.Run(by, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 // nothing but a token for that CE: its address stands in GLUE 1.3 among the
 // capabilities, in GLUE 2.0 among the other information.
 func TestBDIINamesHTCondorCE(t *testing.T) {
+	t.Parallel()
 	env := testbed.Env(t, "condor")
 	ce := env["GRID_CONDOR_CE"]
 	if ce == "" {

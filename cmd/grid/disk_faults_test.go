@@ -17,8 +17,8 @@ import (
 // it says; then the disk is well again, and all jobs can be followed to their
 // end: none is lost, none ran twice.
 func TestDiskFails(t *testing.T) {
+	t.Parallel()
 	needStrace(t)
-	b := newBench(t, program(t))
 	steps := []int{1, 4, 11} // each some 0.7 s
 	if os.Getenv("GRID_LONG") != "" {
 		steps = nil
@@ -30,12 +30,15 @@ func TestDiskFails(t *testing.T) {
 		{"fsync,fdatasync", "EIO"}, {"pwrite64", "ENOSPC"}, {"renameat,renameat2", "EIO"}, {"openat,open", "EMFILE"},
 		{"mkdirat", "ENOSPC"}, {"write", "EIO"}, {"unlinkat,unlink", "EIO"},
 	} {
-		for _, n := range steps {
-			b.fails(t, fault.calls, fault.as, n)
-			if t.Failed() {
-				return
+		t.Run(fault.calls+" "+fault.as, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, program(t))
+			for _, n := range steps {
+				if b.fails(t, fault.calls, fault.as, n); t.Failed() {
+					return
+				}
 			}
-		}
+		})
 	}
 }
 

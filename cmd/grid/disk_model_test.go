@@ -68,6 +68,21 @@ func seen(*change) bool { return true }
 // kept is what was synchronised: the worst that a loss of power may leave.
 func kept(c *change) bool { return c.durable }
 
+// without is everything but a file's name where nothing has synchronised it.
+func without(name string) func(*change) bool {
+	return func(c *change) bool {
+		if c.durable {
+			return true
+		}
+		for _, names := range c.named {
+			if _, ok := names[name]; ok {
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // some is what was synchronised and a random part of the rest.
 func some(rng *rand.Rand) func(*change) bool {
 	lost := map[*change]bool{}

@@ -208,6 +208,11 @@ func (d *disk) applyName(t *testing.T, c call) {
 	}
 }
 
+// queues tells whether the call puts a job of this machine into the queue.
+func (c call) queues() bool {
+	return c.name == "openat" && len(c.args) > 2 && strings.Contains(parts(c), "/queue/") && strings.Contains(c.args[2], "O_CREAT")
+}
+
 // parts is the path of a call with or without a directory's descriptor.
 func parts(c call) string {
 	if strings.HasSuffix(c.name, "at") {

@@ -84,6 +84,7 @@ func (w *world) killedAt(step killStep, info string, there func() map[string]int
 // A submission to a real A-REX that is killed at any of its calls leaves
 // records that agree with what the CE has.
 func TestARCKilledAtCalls(t *testing.T) {
+	t.Parallel()
 	testbed.NeedARC(t)
 	for _, step := range killSteps(t) {
 		t.Run(fmt.Sprintf("%s/%d", step.call, step.n), func(t *testing.T) {
@@ -100,6 +101,7 @@ func TestARCKilledAtCalls(t *testing.T) {
 
 // The same at a real Slurm.
 func TestSlurmKilledAtCalls(t *testing.T) {
+	t.Parallel()
 	conf := filepath.Join(testbed.Dir(), "slurm", "slurm.conf")
 	if out, err := (&exec.Cmd{Path: "/usr/bin/sinfo", Args: []string{"sinfo"}, Env: []string{"SLURM_CONF=" + conf}}).CombinedOutput(); err != nil {
 		t.Skipf("no Slurm here: %v %s", err, out)

@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 )
@@ -21,7 +23,15 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
+// waiting is how many tests run at once, however few processors there are: they
+// wait for servers and for what strace(1) does, each in a home of its own.
+const waiting = "6"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if p := flag.Lookup("test.parallel"); p.Value.String() == fmt.Sprint(runtime.GOMAXPROCS(0)) {
+		_ = p.Value.Set(waiting)
+	}
 	var err error
 	if programDir, err = os.MkdirTemp("", "grid-programs-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

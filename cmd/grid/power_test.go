@@ -125,6 +125,7 @@ type moment struct {
 // be done is done; output that was said to be brought is there, whole. And all
 // jobs can be followed to their end.
 func TestPowerLost(t *testing.T) {
+	t.Parallel()
 	needStrace(t)
 	exe := program(t)
 	b := newBench(t, exe)
@@ -159,6 +160,11 @@ func TestPowerLost(t *testing.T) {
 		synced := strings.Contains(c.name, "sync") && d.marks > before
 		if outside || synced && rng.IntN(syncs) == 0 || d.marks > before && i%stride == 0 {
 			m.have = kept
+			b.after(t, d, m)
+			checked++
+		}
+		if c.queues() { // a job has its place
+			m.have = without("in.txt")
 			b.after(t, d, m)
 			checked++
 		}

@@ -33,6 +33,7 @@ GlueCEAccessControlBaseRule: DENY:/VONAME/students
 // Who is let in with a real VOMS server's attributes, with a plain proxy, with
 // the job's own word on the VO, and with nothing.
 func TestMatchWithVOMS(t *testing.T) {
+	t.Parallel()
 	env := testbed.Env(t, "voms")
 	vo := env["GRID_VOMS_VO"]
 	dir := t.TempDir()

@@ -77,10 +77,7 @@ func TestPage(t *testing.T) {
 // A thousand clusters are shown fifty at a time, in less than a second of one
 // processor, and found by name.
 func TestPageOfManyClusters(t *testing.T) {
-	clusters := 1000
-	if racing {
-		clusters = 120
-	}
+	clusters := unlessRacing(1000, 120)
 	d := newDay(t, 20, 8, 3, 6*time.Hour)
 	d.multiply(clusters / 20)
 	for _, what := range []string{"first, with what forecasts were worth", "again"} {

@@ -136,7 +136,7 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []
 	return files, err
 }
 
-// syncDirs puts the names of files that were brought on disk.
+// syncDirs puts the names of files on disk.
 func syncDirs(dst *os.Root, files []string) error {
 	dirs := map[string]bool{".": true}
 	for _, name := range files {

@@ -122,6 +122,7 @@ func stage(req plugins.Request, work string) error {
 		return err
 	}
 	defer root.Close()
+	var names []string
 	for _, f := range req.Job.InputSandbox {
 		mode := fs.FileMode(0o600)
 		if f.Executable || f.Name == req.Job.Executable || f.Name == req.Job.Prologue || f.Name == req.Job.Epilogue {
@@ -136,8 +137,12 @@ func stage(req plugins.Request, work string) error {
 		if err != nil {
 			return fmt.Errorf("input file %s: %w", f.Name, err)
 		}
+		names = append(names, f.Name)
 	}
-	return nil
+	if len(names) == 0 {
+		return nil
+	}
+	return syncDirs(root, names) // or the job might find its place on disk, and start, without them
 }
 
 // copyInto writes a file below root, making directories on the way.

@@ -26,6 +26,10 @@ tools() {
 }
 stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 
+# The tests are compiled while the servers start.
+nice go list -race -test -export ./... >/dev/null 2>&1 &
+compiling=$!
+
 if "${as_root[@]}" true 2>/dev/null; then
 	trap stop EXIT
 	"${as_root[@]}" "$here/testbed.sh" up
@@ -34,18 +38,24 @@ else
 	echo 'neither root nor sudo: the tests of real servers are left out' >&2
 fi
 
+wait "$compiling"
+
 # The tests stand on their own: whatever a grid user has in the environment.
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
 
+# What takes longest begins first. One package more than there are processors:
+# those that wait for servers leave them free.
+long=(./cmd/grid ./forecast/scheduler ./cmd/cli ./batch ./plugins/arcrest ./plugins/htcondor ./plugins/slurm ./jobs)
 log=$(mktemp)
-go test -race -count=1 -timeout 30m -v ./... 2>&1 | tee "$log" |
+go test -race -count=1 -p $(($(nproc) + 1)) -timeout 30m -v "${long[@]}" ./... 2>&1 | tee "$log" |
 	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
 code=${PIPESTATUS[0]}
 
 # The replays of traces, and the simulation of sending and following, in full:
 # the race detector leaves time for a fraction.
 if [ "$code" = 0 ]; then
-	go test -count=1 -timeout 20m -v -run 'TestSimulation|TestMauiTable|TestLive$' ./jobs/simtest ./batch 2>&1 |
+	go test -count=1 -timeout 20m -v -run 'TestSimulation|TestMauiTable|TestLive$|TestPlain|TestFeed|TestPageOfManyClusters|TestNobodyStarves' \
+		./jobs/simtest ./batch ./forecast/scheduler 2>&1 |
 		tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|submissions in|GRID_SIM_SEED'
 	code=${PIPESTATUS[0]}
 fi

@@ -5,3 +5,7 @@ package testbed
 // slower is how many times longer bounded work may take here: the race detector
 // makes it five to ten times as long.
 const slower = 1
+
+// Racing tells that the race detector watches: what has one goroutine and takes
+// minutes then does a part of its work, and all of it without, in the same make test.
+const Racing = false

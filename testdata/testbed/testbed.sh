@@ -36,6 +36,23 @@ left_out() { # NAME REASON
 	printf 'testbed %s: left out: %s\n' "$1" "$2" >&2
 }
 
+# All start at once: each has directories and ports of its own. They install
+# packages one after the other, whose lists are locked as well.
+tools=$GRID_TESTBED_DIR/bin
+mkdir -p "$tools"
+real=$(command -v apt-get || echo /usr/bin/apt-get)
+printf '#!/bin/sh\nexec flock -o %q %q "$@"\n' "$GRID_TESTBED_DIR/apt.lock" "$real" >"$tools/apt-get"
+chmod 755 "$tools" "$tools/apt-get"
+
+# run runs a script. A server that did not start has a second try: a port that
+# was taken may be free again.
+run() { # NAME SCRIPT
+	local log=$GRID_TESTBED_DIR/$1.$action.log
+	PATH=$tools:$PATH timeout 900 "$2" >"$log" 2>&1 && return
+	sleep 3
+	PATH=$tools:$PATH timeout 900 "$2" >>"$log" 2>&1 || left_out "$1" "$(tail -n 3 "$log" | tr '\n' ' ')"
+}
+
 for script in "$here"/*/"$action".sh; do
 	name=$(basename "$(dirname "$script")")
 	rm -f "$GRID_TESTBED_DIR/$name.left-out"
@@ -44,9 +61,6 @@ for script in "$here"/*/"$action".sh; do
 		continue
 	fi
 	printf 'testbed %s: %s\n' "$name" "$action" >&2
-	log=$GRID_TESTBED_DIR/$name.$action.log
-	# A server that did not start has a second try: a port that was taken may be free again.
-	if ! timeout 900 "$script" >"$log" 2>&1 && sleep 3 && ! timeout 900 "$script" >>"$log" 2>&1; then
-		left_out "$name" "$(tail -n 3 "$log" | tr '\n' ' ')"
-	fi
+	run "$name" "$script" 9>&- &
 done
+wait
