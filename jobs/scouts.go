@@ -26,6 +26,7 @@ type Scouts struct {
 
 	mu   sync.Mutex
 	by   map[string]*trust    // by resource
+	at   map[string]string    // the computing element of each resource
 	mute map[string]time.Time // endpoints that did not answer: not tried until then
 	held map[string]bool      // jobs that were kept back, by id
 	news bool                 // since they were kept back
@@ -53,8 +54,14 @@ const muteFor = 10 * time.Minute
 // NewScouts allows that many jobs per resource that is not proven. With wait
 // the others are kept back for Wait to send.
 func NewScouts(jobs int, wait bool) *Scouts {
-	return &Scouts{jobs: jobs, wait: wait, by: map[string]*trust{}, mute: map[string]time.Time{}, held: map[string]bool{}}
+	return &Scouts{jobs: jobs, wait: wait, by: map[string]*trust{}, at: map[string]string{}, mute: map[string]time.Time{}, held: map[string]bool{}}
 }
+
+// Most is how many jobs a resource gets before it is proven.
+func (s *Scouts) Most() int { return s.jobs }
+
+// Waits reports whether the others are kept back to be sent later.
+func (s *Scouts) Waits() bool { return s.wait }
 
 func (s *Scouts) trust(resource string) *trust {
 	t := s.by[resource]
@@ -63,6 +70,39 @@ func (s *Scouts) trust(resource string) *trust {
 		s.by[resource] = t
 	}
 	return t
+}
+
+// places sums up what is known of the resources of each computing element: its
+// queues have the same nodes and the same faults, so a call's first jobs are
+// few for all of them together. One of them that is proven speaks for none of
+// the others, and then each is judged by itself.
+func (s *Scouts) places() map[string]trust {
+	all := map[string]trust{}
+	for id, t := range s.by {
+		at := s.at[id]
+		if at == "" {
+			continue
+		}
+		sum := all[at]
+		all[at] = trust{sent: sum.sent + t.sent, bad: sum.bad + t.bad, proven: sum.proven || t.proven}
+	}
+	return all
+}
+
+// within is what is known of a resource and, where nothing there is proven, of
+// its computing element.
+func within(t, place trust) trust {
+	if !t.proven && !place.proven && place.sent > 0 {
+		t.sent, t.bad = max(t.sent, place.sent), max(t.bad, place.bad)
+	}
+	return t
+}
+
+// stands remembers where a resource is.
+func (s *Scouts) stands(resource string, e glue.Endpoint) {
+	if s.at[resource] == "" && e.URL != "" {
+		s.at[resource] = placeOf(e)
+	}
 }
 
 // known is what is known of a resource without beginning to remember it.
@@ -81,18 +121,23 @@ func (s *Scouts) caution(cs []rank.Candidate, now time.Time) []*broker.Reason {
 	defer s.mu.Unlock()
 	s.learn(cs)
 	against := make([]*broker.Reason, len(cs))
+	known := make([]trust, len(cs))
+	places := s.places()
 	left, proven := false, false
-	for i := range cs {
-		if against[i] = s.against(&cs[i], now); against[i] == nil {
+	for i, c := range cs {
+		if known[i] = s.known(c.Resource); len(places) > 0 {
+			known[i] = within(known[i], places[placeOf(c.Endpoint)])
+		}
+		if against[i] = s.against(known[i], c.Endpoint, now); against[i] == nil {
 			left = true
-			proven = proven || s.known(cs[i].Resource).proven
+			proven = proven || known[i].proven
 		}
 	}
 	if !left || !choice(cs) {
 		return nil
 	}
 	for i := range cs {
-		if t := s.known(cs[i].Resource); against[i] == nil && !s.off && !t.proven && (s.wait || proven) {
+		if t := known[i]; against[i] == nil && !s.off && !t.proven && (s.wait || proven) {
 			cs[i].Limit = rank.Limit{On: true, Jobs: max(0, s.jobs-t.sent), Wait: s.wait}
 		}
 	}
@@ -116,16 +161,16 @@ func choice(cs []rank.Candidate) bool {
 }
 
 // against is what the call itself has seen against a candidate.
-func (s *Scouts) against(c *rank.Candidate, now time.Time) *broker.Reason {
+func (s *Scouts) against(t trust, e glue.Endpoint, now time.Time) *broker.Reason {
 	no := func(have broker.Fact) *broker.Reason {
 		return &broker.Reason{Filter: broker.ByHealth, Want: broker.Fact{Kind: broker.WorkingResource}, Have: have, Temporary: true}
 	}
-	switch t := s.known(c.Resource); {
+	switch {
 	case t.odd:
 		return no(broker.Fact{Kind: broker.EndedTooSoon})
 	case t.failed(s.jobs):
 		return no(broker.Fact{Kind: broker.FirstJobsFailed, Amount: float64(t.bad)})
-	case s.mute[c.Endpoint.URL].After(now):
+	case s.mute[e.URL].After(now):
 		return no(broker.Fact{Kind: broker.Mute})
 	}
 	return nil
@@ -148,8 +193,10 @@ func (s *Scouts) choose(r *Record) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := 0
+	places := s.places()
 	for i, c := range r.Choices {
-		if t := s.trust(c.Resource); !c.Unproven || s.off || t.proven || t.sent < s.jobs {
+		s.stands(c.Resource, c.Endpoint)
+		if t := within(*s.trust(c.Resource), places[s.at[c.Resource]]); !c.Unproven || s.off || t.proven || t.sent < s.jobs {
 			at = i
 			break
 		}
@@ -192,7 +239,7 @@ func (s *Scouts) see(rs []*Record, now time.Time) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := map[string]trust{}
+	before, then := map[string]trust{}, s.places()
 	for name, t := range s.by {
 		before[name] = *t
 		t.sent, t.bad = 0, 0
@@ -209,6 +256,9 @@ func (s *Scouts) see(rs []*Record, now time.Time) {
 		b := before[name]
 		s.news = s.news || t.proven != b.proven || t.failed(s.jobs) != b.failed(s.jobs)
 	}
+	for name, t := range s.places() {
+		s.news = s.news || t.failed(s.jobs) != then[name].failed(s.jobs)
+	}
 }
 
 // count adds a job's attempts, where they were, to what is known of the places.
@@ -217,6 +267,7 @@ func (s *Scouts) count(r *Record, now time.Time) {
 		if p.Handle.ID == "" || p.State == plugins.Cancelled {
 			continue // it was not there, or ended as we wished
 		}
+		s.stands(p.Resource, glue.Endpoint{URL: p.Handle.Endpoint})
 		t := s.trust(p.Resource)
 		t.sent++
 		t.bad++
@@ -224,6 +275,7 @@ func (s *Scouts) count(r *Record, now time.Time) {
 	if r.State == plugins.Intended || r.Resource == "" {
 		return
 	}
+	s.stands(r.Resource, glue.Endpoint{URL: r.Handle.Endpoint})
 	t := s.trust(r.Resource)
 	t.sent++
 	switch {

@@ -174,6 +174,35 @@ func TestBlackHole(t *testing.T) {
 	}
 }
 
+// A black hole with several queues is one: five jobs for all of them, and what
+// the first queues' failures tell is believed of the others.
+func TestBlackHoleOfSeveralQueues(t *testing.T) {
+	for _, memory := range []bool{true, false} {
+		x := newExpedition(t, true)
+		if memory {
+			x.remembering()
+		}
+		x.ends = func(endpoint string) (time.Duration, time.Duration, plugins.Status) {
+			if strings.Contains(endpoint, "hole") {
+				return 0, time.Second, plugins.Status{State: plugins.Failed, Reason: "Job submission to LRMS failed"}
+			}
+			return 0, 5 * time.Minute, wellDone
+		}
+		found := []*glue.Resource{site("a"), site("b")}
+		for _, queue := range []string{"short", "long", "night", "grid"} {
+			q := best("hole")
+			q.ID, q.Name, q.Queue = "hole/"+queue, "hole/"+queue, queue
+			found = append(found, q)
+		}
+		rs := x.sweep(300, "RetryCount = 0; Rank = RegExp(\"^hole\", other.GlueCEUniqueID) ? 2 : 1;", found...)
+		x.follow(rs, found...)
+		lost, well := count(rs)
+		if _, jobs := x.requestsTo("hole"); jobs > 5 || lost > 5 || lost+well != 300 {
+			t.Errorf("memory %v: %d jobs sent to a black hole, %d lost, %d well", memory, jobs, lost, well)
+		}
+	}
+}
+
 // Jobs that fail there are sent again elsewhere, and the next call does
 // without scouts where the first has seen success.
 func TestBlackHoleLosesNothingWithRetries(t *testing.T) {

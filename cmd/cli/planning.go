@@ -178,7 +178,7 @@ func (s *session) fit(d *deps, info []string, n needs) error {
 			most = n.scouts.most
 		}
 		if most > 0 {
-			s.jobs.Scouts = jobs.NewScouts(most, n.scouts.follow)
+			s.jobs.Scouts = jobs.NewScouts(most, n.scouts.follow || followed(s))
 		}
 	}
 	return nil

@@ -222,6 +222,7 @@ func sendPlan(ctx context.Context, d *deps, s *session, p *broker.Plan, files []
 	s.jobs.Progress = nil
 	warnShortLife(d, s, rs)
 	sayScouts(d, p, rs)
+	sayUntried(d, s, p, rs)
 	if !d.json {
 		printSent(d, p, rs) // what was sent has its id said, whatever else went wrong
 	}
@@ -258,18 +259,50 @@ func sayUnsent(d *deps, s *session, rs []*jobs.Outcome) {
 			group = cmp.Or(group, r.Parent)
 		}
 	}
-	if n == 0 || followed(s) {
+	if n == 0 {
+		return
+	}
+	count, them := waits(n)
+	if followed(s) {
+		fmt.Fprintf(d.env.Err, "grid: %s for others; grid follow, which is at work, sends %s\n", count, them)
 		return
 	}
 	hint := "grid watch"
 	if group != "" {
 		hint += " " + group
 	}
-	verb, them := "wait", "them"
+	fmt.Fprintf(d.env.Err, "grid: %s until somebody follows: %s sends %s while it runs, grid follow always\n", count, hint, them)
+}
+
+// waits is "2 jobs wait", and how they are called after that.
+func waits(n int) (count, them string) {
 	if n == 1 {
-		verb, them = "waits", "it"
+		return counted(n, "job") + " waits", "it"
 	}
-	fmt.Fprintf(d.env.Err, "grid: %s %s until somebody follows: %s sends %s while it runs, grid follow always\n", counted(n, "job"), verb, hint, them)
+	return counted(n, "job") + " wait", "them"
+}
+
+// sayUntried names a resource that got all jobs of a sweep though nothing is
+// known of it, because nobody will be there to send the others later.
+func sayUntried(d *deps, s *session, p *broker.Plan, rs []*jobs.Outcome) {
+	if s.jobs.Scouts == nil || s.jobs.Scouts.Waits() {
+		return
+	}
+	got := map[string]int{}
+	for _, r := range rs {
+		got[r.Resource]++
+	}
+	for _, j := range p.Jobs {
+		if j.Err != nil || len(j.Choices) < 2 || j.Choices[0].Limit.On {
+			continue
+		}
+		c := j.Choices[0]
+		if n := got[c.Resource.ID]; n > s.jobs.Scouts.Most() && (c.History == nil || !c.History.Proven) {
+			fmt.Fprintf(d.env.Err, "grid: %d jobs went to %s at once, of which nothing is known; with --wait, or while grid follow runs, %d go first\n",
+				n, foreign.Text(c.Resource.Name), s.jobs.Scouts.Most())
+			return
+		}
+	}
 }
 
 // sayScouts names resources that got a few jobs only, where that sent others
