@@ -39,7 +39,8 @@ policy, marked * where its interval does not hold zero.
 
 Policies: those of the broker (grid match --policy); replan (hybrid, and jobs that
 wait for long are planned anew); gras, gras-paper (a central scheduler books slots
-that the sites' agents publish: our planner, the published one); tree (managers of
+that the sites' agents publish: our planner, the published one); scheduler (the same
+scheduler whole, with its database, outbox and agents); tree (managers of
 sites and domains); independent (every job stays at its user's site); oracle (the
 start of each job is known at every site, run times included; what comes later is
 not). Where the scenario has failures, or life = true, jobs of the broker's policies

@@ -17,11 +17,12 @@ const (
 	Tree        = "tree"        // managers of sites and domains share free processors
 	GrAS        = "gras"        // a central scheduler books slots that agents publish; our planner
 	GrASPaper   = "gras-paper"  // the same with the published matching
+	Stored      = "scheduler"   // the central scheduler whole, its database and its sites' agents included
 	Replan      = "replan"      // the hybrid policy; jobs that wait for long are planned anew
 )
 
 // own are the policies that are not the broker's.
-var own = map[string]bool{Independent: true, Oracle: true, Tree: true, GrAS: true, GrASPaper: true, Replan: true}
+var own = map[string]bool{Independent: true, Oracle: true, Tree: true, GrAS: true, GrASPaper: true, Stored: true, Replan: true}
 
 // Check finds values that make no scenario, and fills in what was left out.
 func (s *Scenario) Check() error {
@@ -42,7 +43,7 @@ func (s *Scenario) Check() error {
 	}
 	for _, p := range s.Policies {
 		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !own[p] {
-			return wrong("policies", "%w; and %s, %s, %s, %s, %s, %s", err, Independent, Oracle, Tree, GrAS, GrASPaper, Replan)
+			return wrong("policies", "%w; and %s, %s, %s, %s, %s, %s, %s", err, Independent, Oracle, Tree, GrAS, GrASPaper, Stored, Replan)
 		}
 	}
 	seen := map[string]bool{}

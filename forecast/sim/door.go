@@ -7,11 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
 // door is the back-end of all sites of a run.
-type door struct{ *life }
+type door struct {
+	*grid
+	numbers map[string]int            // of jobs, by record
+	states  map[string]plugins.Status // by attempt
+	limits  map[string]time.Time      // by attempt that was sent ahead: when it counts as late
+}
+
+func newDoor(g *grid) door {
+	return door{g, map[string]int{}, map[string]plugins.Status{}, map[string]time.Time{}}
+}
 
 // at finds the site of an endpoint.
 func (d door) at(url string) *site {
@@ -32,8 +42,16 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 			continue
 		}
 		j := &d.jobs[number]
-		id := d.send(number, c, time.Time{})
+		begin := time.Time{}
+		if q.Booking != nil {
+			begin = d.Now().Add(q.Booking.Begin)
+			d.run.Booked++
+		}
+		id := d.send(number, c, begin)
 		j.tries++
+		if !begin.IsZero() {
+			d.limits[id] = begin.Add(d.scenario.Latency.Duration).Add(missedAfter)
+		}
 		d.states[id] = plugins.Status{State: plugins.Queued}
 		out[i].Handle = plugins.Handle{Interface: q.Endpoint.Interface, Endpoint: q.Endpoint.URL, ID: id}
 	}
@@ -95,6 +113,29 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 			continue
 		}
 		d.states[h.ID] = plugins.Status{State: plugins.Cancelled}
+		if _, booked := d.limits[h.ID]; booked {
+			d.run.Missed++
+			delete(d.limits, h.ID)
+		}
 	}
 	return errs
+}
+
+// begun is told of every start.
+func (d door) begun(_ int, id string, _ *site, start time.Time) {
+	d.states[id] = plugins.Status{State: plugins.Running, Started: start}
+	if limit, booked := d.limits[id]; booked && start.After(limit) {
+		d.run.Missed++
+	}
+	delete(d.limits, id)
+}
+
+// left is told of every end.
+func (d door) left(_ int, id string, _ *site, start, end time.Time, well bool) {
+	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Started: start, Ended: end}
+	if !well {
+		st = plugins.Status{State: plugins.Failed, Fault: plugins.SitesFault, Reason: "lost with its node", Started: start, Ended: end}
+		d.run.Again++
+	}
+	d.states[id] = st
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"slices"
-	"time"
 
 	"gridbroker/broker"
 	"gridbroker/glue"
@@ -15,13 +14,11 @@ import (
 // life brings jobs to sites as the command does: recorded, sent, followed, and
 // sent again elsewhere when they failed.
 type life struct {
-	*grid
+	door
 	controller *jobs.Controller
 	parsed     descriptions
 	open       []*followed
-	numbers    map[string]int            // of jobs, by record
-	states     map[string]plugins.Status // by attempt
-	at         int64                     // of the next look
+	at         int64 // of the next look
 }
 
 // followed is one job under way.
@@ -31,9 +28,9 @@ type followed struct {
 }
 
 func newLife(g *grid, b *broker.Broker) (*life, error) {
-	l := &life{grid: g, numbers: map[string]int{}, states: map[string]plugins.Status{}, at: never}
+	l := &life{door: newDoor(g), at: never}
 	backend := plugins.Backend{Name: "simulated", Interfaces: []string{glue.InterfaceARCREST}}
-	reg, err := plugins.NewRegistry(plugins.Opened{Backend: backend, Submitter: door{l}})
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: backend, Submitter: l.door})
 	if err != nil {
 		return nil, err
 	}
@@ -146,18 +143,3 @@ func (l *life) forget(f *followed) {
 
 // maxMoves bounds how often one job is taken back from a queue.
 const maxMoves = 3
-
-// begun is told of every start.
-func (l *life) begun(_ int, id string, _ *site, start time.Time) {
-	l.states[id] = plugins.Status{State: plugins.Running, Started: start}
-}
-
-// left is told of every end.
-func (l *life) left(id string, _ *site, start, end time.Time, well bool) {
-	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Started: start, Ended: end}
-	if !well {
-		st = plugins.Status{State: plugins.Failed, Fault: plugins.SitesFault, Reason: "lost with its node", Started: start, Ended: end}
-		l.run.Again++
-	}
-	l.states[id] = st
-}

@@ -80,8 +80,11 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 		c.place = place
 	}
 	var err error
-	if g.dispatch, err = g.newDispatcher(); err != nil {
+	if g.dispatch, err = g.newDispatcher(ctx); err != nil {
 		return nil, err
+	}
+	if c, ok := g.dispatch.(*stored); ok {
+		defer c.close()
 	}
 	if err := g.play(ctx); err != nil {
 		return nil, fmt.Errorf("policy %s, seed %d: %w", policy, seed, err)
@@ -89,7 +92,7 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 	return &g.run, nil
 }
 
-func (g *grid) newDispatcher() (dispatcher, error) {
+func (g *grid) newDispatcher(ctx context.Context) (dispatcher, error) {
 	switch g.policy {
 	case Independent, Oracle:
 		return &direct{grid: g, lookUp: g.policy == Oracle}, nil
@@ -97,6 +100,8 @@ func (g *grid) newDispatcher() (dispatcher, error) {
 		return newForest(g), nil
 	case GrAS, GrASPaper:
 		return newCentral(g), nil
+	case Stored:
+		return newStored(ctx, g)
 	}
 	b, err := newBroker(g)
 	if err != nil {
@@ -202,7 +207,7 @@ func (g *grid) send(number int, c *site, begin time.Time) string {
 func (g *grid) ended(number int, id string, c *site, start, end time.Time, well bool) {
 	j := &g.jobs[number]
 	if d, ok := g.dispatch.(watcher); ok {
-		d.left(id, c, start, end, well)
+		d.left(number, id, c, start, end, well)
 	}
 	switch {
 	case well:
@@ -217,13 +222,16 @@ func (g *grid) ended(number int, id string, c *site, start, end time.Time, well 
 
 // watcher is a dispatcher that wants to know of ends itself.
 type watcher interface {
-	left(id string, c *site, start, end time.Time, well bool)
+	left(number int, id string, c *site, start, end time.Time, well bool)
 }
 
 // followed says whether failed jobs are sent again by the dispatcher itself.
 func (g *grid) followed() bool {
-	_, ok := g.dispatch.(*life)
-	return ok
+	switch g.dispatch.(type) {
+	case *life, *stored:
+		return true
+	}
+	return false
 }
 
 // failed hands a job in again, as often as its user does that.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 )
@@ -52,6 +53,30 @@ func TestFewerMessages(t *testing.T) {
 		if held.Ratio < mine.Ratio-loss || sunk.Ratio > 0.62 {
 			t.Errorf("%d ticks a message: ratio %.4f, star %.4f", cost, held.Ratio, sunk.Ratio)
 		}
+	}
+}
+
+// Where messages are dear, domains of four and a unit between two changes lose
+// nothing to speak of at a cost at which the star has sunk. More seeds: GRID_LONG.
+func TestDearMessages(t *testing.T) {
+	seeds := 2
+	if os.Getenv("GRID_LONG") != "" {
+		seeds = 10
+	}
+	w := workB(256, 500)
+	free := Ours(paper(4))
+	free.Coalesce = TicksPerUnit
+	dear, star := free, paper(256)
+	dear.Service, star.Service = 200, 200
+	var ratio, costly, sunk, messages float64
+	for seed := range uint64(seeds) {
+		a, b, c := runB(t, free, w, seed+1), runB(t, dear, w, seed+1), runB(t, star, w, seed+1)
+		n := float64(seeds)
+		ratio, costly, sunk, messages = ratio+a.Ratio/n, costly+b.Ratio/n, sunk+c.Ratio/n, messages+(a.ChangesPerJob+a.RequestsPerJob)/n
+	}
+	t.Logf("ratio %.4f, at 0.2 units a message %.4f (star %.4f); %.1f messages per job", ratio, costly, sunk, messages)
+	if costly < ratio-0.01 || sunk > 0.6 || messages >= 10 {
+		t.Errorf("ratio %.4f, at 0.2 units a message %.4f (star %.4f), %.1f messages per job: want a loss of at most 0.01 and fewer than 10", ratio, costly, sunk, messages)
 	}
 }
 

@@ -1,0 +1,52 @@
+package scheduler
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// Turns are a leader's rounds, one after the other, for a caller that keeps the
+// time itself. Run does the same by the clock, at once.
+type Turns struct {
+	s     *Scheduler
+	epoch int64
+	sites follower
+}
+
+// NewTurns makes a replica the leader of its database: whoever led is deposed.
+func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
+	epoch, err := takeOver(ctx, s.store, s.conf.Name)
+	if err != nil {
+		return nil, err
+	}
+	s.setLead(epoch)
+	return &Turns{s, epoch, follower{s, map[string]string{}}}, nil
+}
+
+// Take is one round: the sites are asked about their jobs, a cycle plans by what
+// agents and sites have told, and what is due in the outbox is done.
+func (t *Turns) Take(ctx context.Context) (Report, error) {
+	all := t.sites.atSites()
+	for _, owner := range slices.Sorted(maps.Keys(all)) {
+		if err := t.sites.ask(ctx, owner, all[owner]); err != nil {
+			return Report{}, err
+		}
+	}
+	r, err := t.s.Cycle(ctx, t.epoch)
+	if err != nil {
+		return r, err
+	}
+	for {
+		list, err := outbox{t.s}.claim(ctx, t.s.conf.Name, t.s.now(), actionsAtOnce)
+		if err != nil || len(list) == 0 {
+			return r, err
+		}
+		for _, a := range list {
+			outbox{t.s}.act(ctx, a)
+		}
+	}
+}
+
+// actionsAtOnce is how many actions of the outbox are leased at a time.
+const actionsAtOnce = 1000

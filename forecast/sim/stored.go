@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/agent"
+	"gridbroker/forecast/scheduler"
+	"gridbroker/forecast/wire"
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// stored is the central scheduler as it serves: agents look at their sites' queues
+// and publish deltas, jobs are taken into a database, each cycle is a
+// transaction, and what it decides goes through the outbox to the sites.
+type stored struct {
+	door
+	scheduler *scheduler.Scheduler
+	store     *scheduler.Store
+	turns     *scheduler.Turns
+	dir       string
+	agents    []*agent.Agent // by site
+	looked    []int64        // by site: when its agent last did
+	failures  map[int]int    // by job: how often it failed
+	handed    map[int]bool   // jobs that the scheduler has and that have not ended
+	at        int64
+	last      int64 // when anything was sent or ended
+}
+
+func newStored(ctx context.Context, g *grid) (*stored, error) {
+	dir, err := os.MkdirTemp("", "grid-sim-")
+	if err != nil {
+		return nil, err
+	}
+	c := &stored{door: newDoor(g), dir: dir, at: never, failures: map[int]int{}, handed: map[int]bool{}}
+	if err := c.open(ctx); err != nil {
+		c.close()
+		return nil, fmt.Errorf("the scheduler's database in %s: %w", dir, err)
+	}
+	for _, s := range g.sites {
+		s.begun = c.begun
+		c.agents, c.looked = append(c.agents, c.agentOf(s)), append(c.looked, -1)
+	}
+	return c, nil
+}
+
+// open makes the database and the scheduler that leads it.
+func (c *stored) open(ctx context.Context) error {
+	seal, err := scheduler.NewSeal(scheduler.NewKey())
+	if err != nil {
+		return err
+	}
+	if c.store, err = scheduler.OpenStore("sqlite:"+filepath.Join(c.dir, "scheduler.db"), seal); err != nil {
+		return err
+	}
+	if err := c.store.Migrate(ctx); err != nil {
+		return err
+	}
+	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Name: "simulated", Interfaces: []string{glue.InterfaceARCREST}}, Submitter: c.door})
+	if err != nil {
+		return err
+	}
+	conf := scheduler.Config{
+		Name: "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true,
+		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: len(c.jobs) * (1 + c.scenario.Jobs.Retries),
+	}
+	for _, s := range c.sites {
+		e := s.resource.Endpoints[0]
+		conf.Clusters[s.Name] = scheduler.ClusterConfig{Interface: e.Interface, Endpoint: e.URL}
+	}
+	back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
+	c.scheduler = scheduler.New(conf, c.store, back, c.Now, slog.New(slog.DiscardHandler))
+	c.turns, err = scheduler.NewTurns(ctx, c.scheduler)
+	return err
+}
+
+// close gives the database back.
+func (c *stored) close() {
+	if c.store != nil {
+		c.store.Close()
+	}
+	os.RemoveAll(c.dir)
+}
+
+// agentOf is the agent of a site, which talks to the scheduler by wire.
+func (c *stored) agentOf(s *site) *agent.Agent {
+	return &agent.Agent{
+		Conf: agent.Config{Cluster: s.Name, Scheduler: "http://scheduler", Horizon: horizon, TTL: max(2*time.Minute, 3*s.Refresh.Duration, 3*c.scenario.Cycle.Duration),
+			Site: wire.Site{LRMS: "slurm", Speed: s.Speed}},
+		Reader: queueOf{s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
+		HTTP: &http.Client{Transport: counter{c}}, Now: c.Now, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func (c *stored) wake() int64 { return c.at }
+
+// arrive hands a job to the scheduler.
+func (c *stored) arrive(ctx context.Context, number int) error {
+	c.run.Messages++
+	j := &c.jobs[number]
+	if !slices.ContainsFunc(c.sites, func(s *site) bool { return s.Procs >= j.procs }) {
+		c.run.Unplaced++
+		return nil
+	}
+	who := scheduler.Person{Subject: fmt.Sprint("user", j.user)}
+	text := fmt.Sprintf("[ Executable = \"/bin/job\"; CPUNumber = %d; WallTime = %d; Requirements = true; ]", j.procs, j.limit)
+	taken, err := c.scheduler.Submit(ctx, who, []scheduler.Submission{{Key: fmt.Sprint(number, ".", c.failures[number]), JDL: text, Priority: 1}})
+	if err != nil {
+		return err
+	}
+	if taken[0].Error != "" {
+		return fmt.Errorf("job %d: the scheduler says: %s", number, taken[0].Error)
+	}
+	c.numbers[taken[0].ID], c.handed[number], c.last = number, true, c.now
+	if c.at == never {
+		cycle := int64(c.scenario.Cycle.Seconds())
+		c.at = (c.now/cycle + 1) * cycle
+	}
+	return nil
+}
+
+// turn lets the agents look and the scheduler take its turn.
+func (c *stored) turn(ctx context.Context) error {
+	for i, s := range c.sites {
+		if err := s.advance(c.now); err != nil {
+			return err
+		}
+		if s.down || s.mute || c.looked[i] >= 0 && c.now < c.looked[i]+int64(s.Refresh.Seconds()) {
+			continue
+		}
+		c.looked[i] = c.now
+		if err := c.agents[i].Step(ctx); err != nil {
+			return fmt.Errorf("agent of %s: %w", s.Name, err)
+		}
+	}
+	sent := c.run.Booked
+	if _, err := c.turns.Take(ctx); err != nil {
+		return err
+	}
+	if c.run.Booked > sent {
+		c.last = c.now
+	}
+	c.at += int64(c.scenario.Cycle.Seconds())
+	if c.stuck() {
+		c.run.Unplaced += len(c.handed)
+		clear(c.handed)
+	}
+	if len(c.handed) == 0 {
+		c.at = never
+	}
+	return nil
+}
+
+// stuck says whether nothing was sent or ended for so long that nothing will be.
+func (c *stored) stuck() bool {
+	if c.next < len(c.jobs) || len(c.again) > 0 || len(c.troubles) > 0 || c.now < c.last+2*int64(horizon.Seconds()) {
+		return false
+	}
+	return !slices.ContainsFunc(c.sites, func(s *site) bool { return s.next() != never })
+}
+
+// left is told of every end; users hand in again what failed.
+func (c *stored) left(number int, id string, s *site, start, end time.Time, well bool) {
+	c.door.left(number, id, s, start, end, well)
+	c.last = c.now
+	if !well && c.states[id].State == plugins.Cancelled {
+		return // taken back by the scheduler, which plans it anew
+	}
+	delete(c.handed, number)
+	if well {
+		return
+	}
+	if c.failures[number] >= c.scenario.Jobs.Retries {
+		c.run.Failed++
+		return
+	}
+	c.failures[number]++
+	c.later(number, max(end.Unix()-epoch.Unix(), c.now)+retryAfter)
+}
+
+// counter is where agents reach the scheduler: the messages are those of the
+// wire, and there is no network below them.
+type counter struct{ *stored }
+
+// RoundTrip implements http.RoundTripper.
+func (c counter) RoundTrip(q *http.Request) (*http.Response, error) {
+	cluster, _, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/v1/clusters/"), "/")
+	c.run.Messages++
+	ack, err := c.taken(q, cluster)
+	if err != nil {
+		return answer(http.StatusConflict, []byte(err.Error())), nil
+	}
+	text, err := json.Marshal(ack)
+	return answer(http.StatusOK, text), err
+}
+
+func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
+	if q.Method == http.MethodGet {
+		return c.store.Have(q.Context(), cluster, c.Now())
+	}
+	text, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	d, err := wire.DecodeDelta(text, wire.DefaultLimits())
+	if err != nil {
+		return nil, err
+	}
+	return c.store.Ingest(q.Context(), d, text, c.Now())
+}
+
+func answer(code int, text []byte) *http.Response {
+	return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text))}
+}
+
+// queueOf shows an agent the queue of its site, or what the site says of itself.
+type queueOf struct{ *site }
+
+// Queue implements plugins.QueueReader.
+func (q queueOf) Queue(context.Context) (batch.State, error) {
+	state := q.engine.State()
+	switch q.Lie {
+	case "idle":
+		state.Jobs = nil
+	case "full":
+		state.Nodes = q.nodes(false)
+	}
+	return state, nil
+}
