@@ -68,7 +68,10 @@ func (l EnvironmentLine) String() string {
 	if l.Installed.Count > 0 {
 		where = append(where, fmt.Sprintf("installed at %s", l.Installed))
 	}
-	if len(where) == 0 {
+	switch {
+	case len(where) == 0 && strings.EqualFold(l.Wish, jdl.UserImageTag):
+		where = []string{"no site that was seen takes images that jobs bring"}
+	case len(where) == 0:
 		where = []string{"published nowhere"}
 	}
 	return l.Wish + l.at() + ": " + strings.Join(where, "; ")

@@ -129,7 +129,7 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	if err != nil {
 		return ExitNotDeployed, err
 	}
-	d, err := l.definition(node)
+	d, err := node.Wanted(l.tag, l.image)
 	if err != nil {
 		return ExitNotDeployed, err
 	}
@@ -139,18 +139,6 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	}
 	job := &Job{Definition: d, Sandbox: Sandbox{Dir: dir, Env: l.variables()}, Argv: l.argv}
 	return node.Supervise(job, in, out, errs)
-}
-
-func (l *launch) definition(node *Node) (*Definition, error) {
-	switch {
-	case l.image != "" && !SameTag(l.tag, UserImageTag):
-		return nil, fmt.Errorf("the job asks for environment %s and brings an image: it can run in one", l.tag)
-	case l.image == "" && SameTag(l.tag, UserImageTag):
-		return nil, fmt.Errorf("%s stands for images that jobs bring, and the job names none", UserImageTag)
-	case l.image != "":
-		return node.UserImage(l.image)
-	}
-	return node.Definition(l.tag)
 }
 
 // tell writes the report of a job that did not run: "deploy WHY" or "start WHY". A job that ran to a limit has none.

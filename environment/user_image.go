@@ -45,6 +45,19 @@ func (p *Policy) checkRegistry(d *Definition) error {
 	return &PolicyError{d.Tag, fmt.Sprintf("images of jobs from %s (allowed: %s)", d.Image, strings.Join(p.UserRegistries, ", "))}
 }
 
+// Wanted is the definition of a tag, or of the image that a job brings under UserImageTag; image is empty with other tags.
+func (n *Node) Wanted(tag, image string) (*Definition, error) {
+	switch {
+	case image != "" && !SameTag(tag, UserImageTag):
+		return nil, fmt.Errorf("the job asks for environment %s and brings an image: it can run in one", tag)
+	case image == "" && SameTag(tag, UserImageTag):
+		return nil, fmt.Errorf("%s stands for images that jobs bring, and the job names none", UserImageTag)
+	case image != "":
+		return n.UserImage(image)
+	}
+	return n.Definition(tag)
+}
+
 // chosen is the one environment that a job asks for: by a list of tags, or by an image that it brings.
 func (n *Node) chosen(tags []string, image string) (*Definition, error) {
 	found, err := n.Among(tags)

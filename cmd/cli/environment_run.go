@@ -13,7 +13,7 @@ import (
 )
 
 func envRunCmd(d *deps, open openNode) *cobra.Command {
-	var sandbox string
+	var sandbox, image string
 	var vars []string
 	cmd := &cobra.Command{
 		Use:   "run TAG [-- COMMAND [ARG...]]",
@@ -24,7 +24,8 @@ as a job: isolated, bounded, in a sandbox folder. Without a command it is
 signal that ended it; 125 says that the environment could not be made, 126 that
 the command does not start.`,
 		Example: `  grid env run VEE-Debian11 -- cat /etc/os-release
-  grid env run VEE-Debian11 --sandbox work --env SEED -- ./analyse.sh`,
+  grid env run VEE-Debian11 --sandbox work --env SEED -- ./analyse.sh
+  grid env run VEE-UserImage --image docker://registry.example.org/me/tool@sha256:... -- tool`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			node, err := open()
@@ -39,10 +40,14 @@ the command does not start.`,
 				argv = []string{"/bin/sh"}
 			}
 			job := &environment.Job{Argv: argv, Sandbox: environment.Sandbox{Dir: abs(d, sandbox), Env: chosenVariables(d, vars)}}
-			return runEnvironment(d, node, args[0], job)
+			if job.Definition, err = node.Wanted(args[0], image); err != nil {
+				return err
+			}
+			return runEnvironment(d, node, job)
 		},
 	}
 	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the command sees as its working directory")
+	cmd.Flags().StringVar(&image, "image", "", "`IMAGE` that a job brings, docker://HOST/NAME@sha256:DIGEST, with the tag VEE-UserImage")
 	cmd.Flags().StringArrayVar(&vars, "env", nil, "`NAME` of a variable to pass on, or NAME=VALUE; may be repeated")
 	return cmd
 }
@@ -63,11 +68,7 @@ func chosenVariables(d *deps, vars []string) []string {
 	return env
 }
 
-func runEnvironment(d *deps, node *environment.Node, tag string, job *environment.Job) error {
-	var err error
-	if job.Definition, err = node.Definition(tag); err != nil {
-		return err
-	}
+func runEnvironment(d *deps, node *environment.Node, job *environment.Job) error {
 	code, err := node.Supervise(job, streamFile(d.env.In, os.Stdin), streamFile(rawOut(d), os.Stdout), streamFile(d.rawErr, os.Stderr))
 	if err != nil {
 		return &exitError{code, err}

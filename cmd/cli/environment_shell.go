@@ -25,7 +25,10 @@ send signals act on the whole of it.`,
 				return err
 			}
 			job := &environment.Job{Argv: []string{"/bin/sh", "-i"}, Sandbox: environment.Sandbox{Dir: abs(d, sandbox)}}
-			return runEnvironment(d, node, args[0], job)
+			if job.Definition, err = node.Wanted(args[0], ""); err != nil {
+				return err
+			}
+			return runEnvironment(d, node, job)
 		},
 	}
 	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the shell sees as its working directory")

@@ -35,12 +35,15 @@ func TestImageOfAJob(t *testing.T) {
 
 	f.userSite("takesnot.json")
 	out, err := f.try("match", "--explain", "job.jdl")
-	if err == nil || !strings.Contains(out+err.Error(), "VEE-UserImage") || !strings.Contains(out+err.Error(), "ContainerImage") {
+	if err == nil || !strings.Contains(out+err.Error(), "VEE-UserImage") || !strings.Contains(out+err.Error(), "): no site that was seen takes images that jobs bring") {
 		t.Errorf("where no images are taken: %v\n%s", err, out)
 	}
 	f.userSite("takes.json")
 	if out := f.grid("match", "--explain", "job.jdl"); !strings.Contains(out, "VEE-UserImage (ContainerImage") {
 		t.Errorf("match --explain:\n%s", out)
+	}
+	if out := f.grid("env", "run", "VEE-UserImage", "--image", image, "--node", f.path("takes.json"), "--", "/bin/sh", "-c", "echo $GRID_ENVIRONMENT"); out != "VEE-UserImage\n" {
+		t.Errorf("tried by hand: %q", out)
 	}
 	id, _, _ := strings.Cut(f.grid("submit", "--wait", "job.jdl"), " ")
 	got := t.TempDir()
