@@ -2,41 +2,11 @@ package scheduler
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"gridbroker/forecast/wire"
 )
-
-// Where fewer starts are kept than an agent tells, or as many, what is published
-// with bookings comes to be within 3 % of what is kept: in every class of chance
-// where the agent is off by one factor, and what it tells well is left alone.
-func TestChancesOfBookingsAreCalibrated(t *testing.T) {
-	for _, factor := range []float64{1, 0.8} {
-		r := rand.New(rand.NewPCG(3, 15))
-		c := &cluster{}
-		type class struct{ n, told, kept float64 }
-		var of [11]class
-		for n := range 20_000 {
-			told := 0.5 + 0.5*r.Float64()
-			published := float64(percent(told*c.sure())) / 100
-			kept := r.Float64() < told*factor
-			c.count(&Place{Chance: published, Told: told}, kept)
-			if n < 1000 { // until then it learns
-				continue
-			}
-			k := &of[int(10*published)]
-			k.n, k.told, k.kept = k.n+1, k.told+published, k.kept+float64(b2i(kept))
-		}
-		for i, k := range of {
-			if k.n > 1000 && math.Abs(k.told-k.kept) > 0.03*k.n {
-				t.Errorf("factor %v, tenth %d: %.3f told, %.3f kept", factor, i, k.told/k.n, k.kept/k.n)
-			}
-		}
-	}
-}
 
 // Of a slot that is partly booked the rest begins later, and is told with the chance
 // of slots that begin then.

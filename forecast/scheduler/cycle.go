@@ -163,8 +163,12 @@ func (w *work) saveClusters(ctx context.Context) error {
 		if !c.changed {
 			continue
 		}
-		err := w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5, told = $6 where name = $1",
-			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS, c.told)
+		trust, err := json.Marshal(c.trust)
+		if err != nil {
+			return err
+		}
+		err = w.h.write(ctx, "update cluster set drained = $2, hits = $3, misses = $4, launch_ms = $5, trust = $6 where name = $1",
+			c.name, b2i(c.drained), c.hits, c.misses, c.launchMS, string(trust))
 		if err != nil {
 			return err
 		}
@@ -232,12 +236,14 @@ func (w *work) plan(ctx context.Context) error {
 // place writes a booking in the terms of the sites.
 func (in *inputs) place(b plan.Booking, now int64) *Place {
 	j := in.of[b.Job]
-	p := &Place{Cluster: in.refs[b.Parts[0].Slot].cluster.name, From: now + int64(b.From), Done: now + int64(b.Done), Chance: float64(b.Chance), Made: now}
+	p := &Place{Cluster: in.refs[b.Parts[0].Slot].cluster.name, From: now + int64(b.From), Done: now + int64(b.Done), Told: 1, Made: now}
 	p.To = p.From + int64(j.Wall)
 	for _, part := range b.Parts {
 		ref := in.refs[part.Slot].slot
+		p.Told = min(p.Told, ref.Start, in.refs[part.Slot].cluster.site.StartChance(int64(b.From)))
 		p.Parts = append(p.Parts, Share{Slot: ref.ID, Node: ref.Node, CPUs: int32(part.CPUs)})
 	}
+	p.Chance = in.refs[b.Parts[0].Slot].cluster.trust.Believe(p.Told)
 	return p
 }
 
@@ -255,7 +261,6 @@ func (w *work) pass(j *Job, by int32) {
 func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
 	j.Tries++
-	p.Told = min(1, p.Chance/c.sure())
 	p.Key = j.request()
 	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""
 	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""

@@ -309,7 +309,7 @@ func (c *cluster) count(p *Place, kept bool) {
 	} else {
 		c.misses++
 	}
-	c.told += cmp.Or(p.Told, p.Chance)
+	c.trust.Count(cmp.Or(p.Told, p.Chance), kept)
 	c.changed = true
 }
 

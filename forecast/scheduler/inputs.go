@@ -75,15 +75,11 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 		Drained: at.drained || at.formulaErr != nil, Local: at.formula,
 	}
 	for _, v := range at.site.Chances {
-		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(v.Start * at.sure())})
+		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start))})
 	}
 	p.Load = plan.Load{Waiting: at.load.Waiting, Running: at.load.Running, CPUs: at.load.CPUs, Busy: at.load.Busy}
 	return p
 }
-
-// sure is how far what an agent tells of chances is to be believed: what was kept
-// of its bookings against what it had told, as if nine more had come as told.
-func (c *cluster) sure() float64 { return (float64(c.hits) + 9) / (c.told + 9) }
 
 // percent is a chance as planning has it.
 func percent(chance float64) uint8 { return uint8(math.Round(100 * min(1, chance))) }
@@ -155,7 +151,6 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.set.Len() == 0 {
 		return
 	}
-	sure := c.sure()
 	var list []wire.Slot
 	c.set.All(func(v wire.Slot) { list = append(list, v) })
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
@@ -172,7 +167,7 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 		in.refs = append(in.refs, slotRef{c, v})
 		in.slots = append(in.slots, plan.Slot{From: seconds(v.From - now), To: to, Node: node, Memory: int32(min(v.Memory, math.MaxInt32)),
 			Priority: float32(v.Priority), Cluster: number, CPUs: uint16(min(v.CPUs, math.MaxUint16)), Class: c.class[v.Node],
-			Start: percent(chance * sure), Hold: percent(v.Hold)})
+			Start: percent(c.trust.Believe(chance)), Hold: percent(v.Hold)})
 	}
 }
 

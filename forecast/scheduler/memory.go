@@ -47,7 +47,7 @@ type cluster struct {
 	made, ttl    int64
 	drained      bool
 	hits, misses int64
-	told         float64 // by agents: the sum of the chances of these, hits and misses
+	trust        plan.Trust
 	launchMS     int64
 	formula      *plan.Formula
 	formulaErr   error
@@ -88,16 +88,19 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 // loadCluster reads one cluster and its slots.
 func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config) error {
 	c := &cluster{name: name}
-	var site, load string
+	var site, load, trust string
 	var drained int
 	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
-		"select seq, made, ttl, drained, hits, misses, launch_ms, told, site, load from cluster where name = $1"), name).
-		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &c.told, &site, &load)
+		"select seq, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster where name = $1"), name).
+		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &trust, &site, &load)
 	if err != nil {
 		return err
 	}
 	c.drained = drained != 0
 	if err := json.Unmarshal([]byte(load), &c.load); err != nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(trust), &c.trust); err != nil {
 		return err
 	}
 	if c.set, err = h.slotsOf(ctx, name); err != nil {

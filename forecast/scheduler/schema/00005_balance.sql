@@ -11,12 +11,10 @@ insert into balance (account, amount) select account, sum(amount) from ledger gr
 {at entry}
 -- +goose StatementEnd
 
--- What the agents told of the starts that were booked: with hits and misses, how
--- far their chances are to be believed.
-alter table cluster add column told {real} not null default 0;
-update cluster set told = hits + misses;
+-- How far what the agents tell of chances was right (plan.Trust).
+alter table cluster add column trust text not null default '{}';
 
 -- +goose Down
-alter table cluster drop column told;
+alter table cluster drop column trust;
 {no entry}
 drop table balance;
