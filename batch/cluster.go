@@ -137,12 +137,13 @@ func (c *cluster) limit(j *Job) int64 {
 func (c *cluster) task(i int) Task {
 	j := &c.state.Jobs[i]
 	_, place := c.state.queue(j.Queue)
+	part := int32(place + 1)
 	if j.ArrayLimit > 0 {
 		place = c.array(j)
 	}
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), array: c.part(j),
+		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: c.part(j),
 	}
 }
 

@@ -17,6 +17,7 @@ type Task struct {
 	Begin    int64 // it may not start before
 	After    []After
 	line     int32 // see lines
+	part     int32 // number of its queue, from 1, whatever throttle holds it back; 0: of none
 	array    int32 // number of the array that it is a part of, from 1; 0: of none
 }
 

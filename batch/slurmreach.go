@@ -9,9 +9,9 @@ import (
 type tally struct {
 	started  int
 	users    map[int64]int    // jobs tried, by user
-	parts    []int            // by line
-	both     map[[2]int64]int // by user and line
-	reserved []int            // places in the future, by line
+	parts    map[int32]int    // by partition
+	both     map[[2]int64]int // by user and partition
+	reserved map[int32]int    // places in the future, by partition
 	ofArray  map[int32]int    // the same, by array
 }
 
@@ -27,7 +27,7 @@ func (p *slurm) reach(m *Machine) {
 	m.survey(&p.queue)
 	p.known(m)
 	p.tally = tally{
-		users: map[int64]int{}, parts: make([]int, len(p.lines)), both: map[[2]int64]int{}, reserved: make([]int, len(p.lines)), ofArray: map[int32]int{},
+		users: map[int64]int{}, parts: map[int32]int{}, both: map[[2]int64]int{}, reserved: map[int32]int{}, ofArray: map[int32]int{},
 	}
 	for _, id := range p.held {
 		p.count(&m.jobs[id])
@@ -83,13 +83,13 @@ func (p *slurm) reserves(m *Machine, j *job) bool {
 	case p.MinAgeReserve > 0 && m.now-max(j.Submit, j.Begin) < int64(p.MinAgeReserve/time.Second):
 		return false
 	}
-	return p.PartCountReserve == 0 || p.tally.reserved[j.line] < p.PartCountReserve
+	return p.PartCountReserve == 0 || p.tally.reserved[j.part] < p.PartCountReserve
 }
 
 // reserved counts a job's place.
 func (p *slurm) reserved(j *job) {
 	if j.planned < never {
-		p.tally.reserved[j.line]++
+		p.tally.reserved[j.part]++
 		p.tally.ofArray[j.array]++
 	}
 }
@@ -97,12 +97,12 @@ func (p *slurm) reserved(j *job) {
 // count counts a job that is tried; false: too many of its user or partition
 // were tried already.
 func (p *slurm) count(j *job) bool {
-	t, both := &p.tally, [2]int64{j.User, int64(j.line)}
-	if p.MaxJobUser > 0 && t.users[j.User] >= p.MaxJobUser || p.MaxJobPart > 0 && t.parts[j.line] >= p.MaxJobPart ||
+	t, both := &p.tally, [2]int64{j.User, int64(j.part)}
+	if p.MaxJobUser > 0 && t.users[j.User] >= p.MaxJobUser || p.MaxJobPart > 0 && t.parts[j.part] >= p.MaxJobPart ||
 		p.MaxJobUserPart > 0 && t.both[both] >= p.MaxJobUserPart {
 		return false
 	}
-	t.parts[j.line]++
+	t.parts[j.part]++
 	if p.MaxJobUser > 0 {
 		t.users[j.User]++
 	}

@@ -116,6 +116,28 @@ func TestSlurmNodes(t *testing.T) {
 	}
 }
 
+// bf_max_job_part counts by partition, also where two are served by the same nodes.
+func TestSlurmMaxJobPart(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	s := batch.State{Now: now, Nodes: []batch.Node{{Name: "n1", CPUs: 4, Up: true, Queues: []string{"p", "q"}}}, Queues: []batch.Queue{{Name: "p"}, {Name: "q"}}}
+	s.Jobs = []batch.Job{{ID: "r", Queue: "p", Procs: 2, Requested: time.Hour, Started: now, Placed: []batch.Placement{{Node: "n1", Procs: 2}}}}
+	for i, queue := range []string{"p", "p", "q", "q"} {
+		j := batch.Job{ID: fmt.Sprint(i + 1), Queue: queue, Procs: 1, Requested: time.Minute, Submitted: now.Add(-time.Minute)}
+		if i == 0 {
+			j.Procs = 4 // does not fit
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Slurm{MaxJobPart: 1}}}
+	out, err := f.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := story(now, s.Jobs[1:], out); got != "1 1h0m0s n1, 2 1h1m0s n1, 3 0s n1, 4 1m1s n1" {
+		t.Errorf("%s", got)
+	}
+}
+
 // Slurm takes the run of neighbouring nodes that is the least to hold a job, in it the
 // single node that is the least to hold it or else the nodes in their order, and
 // leaves out those with the least room where so many nodes as it may have do not do.

@@ -38,7 +38,7 @@ type recording struct {
 
 // leastAgreed is below what was measured (docs/scheduling.md), in percent; the
 // goal is 95.
-const leastAgreed = 65.0
+const leastAgreed = 75.0
 
 // TestAgreement submits a mix of jobs to the partition long of the testbed's Slurm
 // (or of the one whose commands lie in GRID_SLURM_BIN, with GRID_SLURM_CONF) and
