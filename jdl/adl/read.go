@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"gridbroker/jdl"
@@ -89,6 +90,9 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		if !ok || start.Name.Local == "ActivityDescriptions" {
 			continue
 		}
+		if start.Name.Local == "JobDefinition" {
+			return nil, fail("this is JSDL, which is not read here: write it as ADL, xRSL or JDL")
+		}
 		if start.Name.Local != "ActivityDescription" {
 			return nil, fail("<%s> is not an ActivityDescription", start.Name.Local)
 		}
@@ -109,6 +113,11 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 func xmlReason(err error) string {
 	if se, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return se.Msg
+	}
+	if ne, ok := errors.AsType[*strconv.NumError](err); ok && ne.Func == "ParseBool" {
+		return fmt.Sprintf("%q is neither true nor false", ne.Num)
+	} else if ok {
+		return fmt.Sprintf("%q is no whole number", ne.Num)
 	}
 	return strings.TrimPrefix(err.Error(), "xml: ")
 }

@@ -80,12 +80,30 @@ func TestSbatchArray(t *testing.T) {
 	}
 }
 
+// TestSbatchTasks: the tasks that squeue lists for such arrays.
+func TestSbatchTasks(t *testing.T) {
+	for array, want := range map[string]string{
+		"1-10:2%3,20": "1 3 5 7 9 20", "5,1,5": "1 5", "1-3,2": "1 2 3", "1,,2": "1 2", "007": "7", "1-2%0": "1 2",
+	} {
+		set, err := ParseJobs("a.sh", []byte("#!/bin/sh\n#SBATCH --array="+array+"\n./a $SLURM_ARRAY_TASK_ID\n"), jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, j := range set.Jobs {
+			got = append(got, j.Environment[0].Value)
+		}
+		testbed.Equal(t, array, strings.Join(got, " "), want)
+	}
+}
+
 func TestSbatchErrors(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"--time=soon", `t.sh:2:9: --time: "soon" is no time`},
 		{"-n 0", `--ntasks: "0" is no number`},
 		{"--mem", `--mem wants a value`},
 		{"-d afterok:7", `--dependency: only JDL can say that a job waits`},
+		{"--array=,%3", `",%3" is no array of tasks`},
 		{"--array=5-1", `"5-1" is no array of tasks`},
 		{"--array=0-999999999", `has more than 100000 tasks`},
 		{"hetjob", `heterogeneous jobs are not supported`},

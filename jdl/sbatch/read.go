@@ -91,7 +91,7 @@ func (r *reader) array() ([]task, error) {
 	if err != nil {
 		return nil, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err)
 	}
-	if limit != "" {
+	if limit != "" && limit != "0" {
 		r.tell(o.pos, "--array: that %s tasks run at once is not used", limit)
 	}
 	out := make([]task, len(list))

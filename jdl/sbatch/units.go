@@ -1,7 +1,9 @@
 package sbatch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,12 +109,16 @@ func generic(s string) (gpu, other []string) {
 // maxTasks is how many tasks an array may have.
 const maxTasks = 100_000
 
-// tasks reads the indexes of an array: "0-15", "1,3,5-7", "0-15:4", each with
-// "%4" behind it for how many run at once. least and most are those of all.
+// tasks reads the indexes of an array: "0-15", "1,3,5-7", "0-15:4", with "%4"
+// behind any part for how many run at once. As in Slurm they are in order, each
+// once, and a part may be empty.
 func tasks(s string) (list []int64, limit string, err error) {
 	wrong := fmt.Errorf("%q is no array of tasks: 0-15, 1,3,5-7 or 0-15:4", s)
-	text, limit, _ := strings.Cut(s, "%")
-	for part := range strings.SplitSeq(text, ",") {
+	for part := range strings.SplitSeq(s, ",") {
+		part, most, _ := strings.Cut(part, "%")
+		if limit = cmp.Or(most, limit); part == "" {
+			continue
+		}
 		span, by, stepped := strings.Cut(part, ":")
 		low, high, ranged := strings.Cut(span, "-")
 		a, err := strconv.ParseUint(low, 10, 31)
@@ -135,5 +141,9 @@ func tasks(s string) (list []int64, limit string, err error) {
 			list = append(list, int64(i))
 		}
 	}
-	return list, limit, nil
+	if len(list) == 0 {
+		return nil, "", wrong
+	}
+	slices.Sort(list)
+	return slices.Compact(list), limit, nil
 }
