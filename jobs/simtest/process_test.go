@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"gridbroker/broker"
@@ -17,8 +18,12 @@ import (
 func (p *process) Now() time.Time { return p.now.Add(*p.shift) }
 
 // After implements clock.Clock: it waits at once, since a process does one
-// thing at a time.
+// thing at a time. One that was killed ends here: with no call to the store on
+// its way it would look at its jobs for ever.
 func (p *process) After(d time.Duration) <-chan time.Time {
+	if p.dead {
+		runtime.Goexit()
+	}
 	p.sleep(d)
 	c := make(chan time.Time, 1)
 	c <- p.Now()

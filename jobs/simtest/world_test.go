@@ -95,9 +95,11 @@ func (w *world) start(t time.Time, name string, killAt int, shift *time.Duration
 	w.at(t, func() {
 		go func() {
 			<-p.go_
+			defer func() {
+				p.dead = true
+				p.out <- struct{}{}
+			}()
 			main(p)
-			p.dead = true
-			p.out <- struct{}{}
 		}()
 		p.resume()
 	})

@@ -204,12 +204,23 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 
 // Submit takes jobs from a broker.
 func (d *Daemon) Submit(jobs []managers.Job) {
+	for some := range slices.Chunk(jobs, 1000) { // others have their turn in between
+		d.submit(some)
+	}
+}
+
+func (d *Daemon) submit(jobs []managers.Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	waits := map[managers.ID]bool{}
+	for _, j := range d.manager.Waiting() {
+		waits[j.ID] = true
+	}
 	for _, j := range jobs {
-		d.mu.Lock()
-		if d.held[j.ID] == nil && !slices.ContainsFunc(d.manager.Waiting(), func(w managers.Job) bool { return w.ID == j.ID }) {
+		if d.held[j.ID] == nil && !waits[j.ID] {
+			waits[j.ID] = true
 			d.carryOut(d.manager.Submit(now(), j))
 		}
-		d.mu.Unlock()
 	}
 }
 

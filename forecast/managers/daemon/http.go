@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -26,7 +28,7 @@ func (d *Daemon) Handler() http.Handler {
 			return
 		}
 		for i := range jobs {
-			if err := jobs[i].Check(); err != nil {
+			if err := errors.Join(jobs[i].Check(), checkBroker(jobs[i].Broker)); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
@@ -43,7 +45,21 @@ func (d *Daemon) Handler() http.Handler {
 		}
 	})
 	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) { writeBody(w, d.State()) })
-	return mux
+	return http.NewCrossOriginProtection().Handler(mux) // browsers show their user's certificate to every page
+}
+
+// maxBroker bounds the address of a broker, in bytes: it is kept and sent on with
+// each of its jobs.
+const maxBroker = 1024
+
+// checkBroker wants https://HOST:PORT and nothing behind it: managers post to it
+// with their own certificate.
+func checkBroker(name string) error {
+	u, err := url.Parse(name)
+	if err != nil || len(name) > maxBroker || u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("broker %.80q: want https://HOST:PORT", name)
+	}
+	return nil
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, into any) bool {
