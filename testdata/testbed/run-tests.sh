@@ -43,11 +43,12 @@ wait "$compiling"
 # The tests stand on their own: whatever a grid user has in the environment.
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
 
-# What takes longest begins first. One package more than there are processors:
-# those that wait for servers leave them free.
+# What takes longest begins first. Where there are few processors, one package
+# more than they are: those that wait for servers leave them free.
 long=(./cmd/grid ./forecast/scheduler ./cmd/cli ./batch ./plugins/arcrest ./plugins/htcondor ./plugins/slurm ./jobs)
 log=$(mktemp)
-go test -race -count=1 -p $(($(nproc) + 1)) -timeout 30m -v "${long[@]}" ./... 2>&1 | tee "$log" |
+processors=$(nproc)
+go test -race -count=1 -p $((processors < 4 ? processors + 1 : processors)) -timeout 30m -v "${long[@]}" ./... 2>&1 | tee "$log" |
 	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
 code=${PIPESTATUS[0]}
 

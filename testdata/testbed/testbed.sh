@@ -36,8 +36,9 @@ left_out() { # NAME REASON
 	printf 'testbed %s: left out: %s\n' "$1" "$2" >&2
 }
 
-# All start at once: each has directories and ports of its own. They install
-# packages one after the other, whose lists are locked as well.
+# The computing elements, which take longest, start beside the others: each
+# testbed has directories and ports of its own. Packages are installed one after
+# the other, since their lists are locked as well.
 tools=$GRID_TESTBED_DIR/bin
 mkdir -p "$tools"
 real=$(command -v apt-get || echo /usr/bin/apt-get)
@@ -53,14 +54,21 @@ run() { # NAME SCRIPT
 	PATH=$tools:$PATH timeout 900 "$2" >>"$log" 2>&1 || left_out "$1" "$(tail -n 3 "$log" | tr '\n' ' ')"
 }
 
-for script in "$here"/*/"$action".sh; do
-	name=$(basename "$(dirname "$script")")
+# one starts or stops a testbed.
+one() { # SCRIPT
+	local name
+	name=$(basename "$(dirname "$1")")
 	rm -f "$GRID_TESTBED_DIR/$name.left-out"
 	if [ "$(id -u)" != 0 ]; then
 		left_out "$name" "needs root"
-		continue
+		return
 	fi
 	printf 'testbed %s: %s\n' "$name" "$action" >&2
-	run "$name" "$script" 9>&- &
+	run "$name" "$1"
+}
+
+one "$here/arc/$action.sh" &
+for script in "$here"/*/"$action".sh; do
+	[ "$script" = "$here/arc/$action.sh" ] || one "$script"
 done
 wait
