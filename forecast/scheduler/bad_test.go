@@ -32,7 +32,7 @@ func TestBadSlots(t *testing.T) {
 		name, want string
 		body       []byte
 	}{
-		{"too many slots", "long", million},
+		{"too many slots", unlessRacing("long", "are more than"), million},
 		{"of yesterday", "was made 86400 s ago and good for 600 s", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at - 86400 })},
 		{"of tomorrow", "s in the future; set the clocks", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at + 86400 })},
 		{"a negative time", "put.from: -5 is no time of this century", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].From = -5 })},
