@@ -31,7 +31,7 @@ mkdir -p "$W/home/.ssh"; chmod 711 "$bed/slurm/munge"; chmod -R go-w "$W"
 (cd "$here/../../.." && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$W/grid" ./cmd/grid)
 install -m 600 "$bed/slurm/ssh/config" "$W/home/.ssh/config"
 . "$bed/slurm/env"; export SLURM_CONF
-sbatch -Q -N8 --exclusive -t 60 --wrap 'sleep 3600'
+sbatch -Q -o /dev/null -N8 --exclusive -t 60 --wrap 'sleep 3600'
 
 # Slurm in the pool's tree: this machine's programs, configuration and key server.
 libs=/usr/lib/x86_64-linux-gnu
