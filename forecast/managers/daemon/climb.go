@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -124,8 +126,11 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 			return errors.New("no greeting")
 		}
 		first := newConn(ctx, f.Hello)
-		var err error
-		if n, err = d.attach(first, managers.Child); err != nil {
+		err := named(r.TLS, f.Hello)
+		if err == nil {
+			n, err = d.attach(first, managers.Child)
+		}
+		if err != nil {
 			json.NewEncoder(w).Encode(frame{Refused: err.Error()})
 			return err
 		}
@@ -145,4 +150,20 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 		d.detach(n, c, err)
 	}
 	<-written // the stream is not to be touched once this has returned
+}
+
+// named checks that a child has the certificate of the host in its name: what
+// it says of what is free, and the jobs it is given, are that host's.
+func named(state *tls.ConnectionState, name string) error {
+	u, err := url.Parse(name)
+	if err != nil || u.Hostname() == "" {
+		return fmt.Errorf("the name %.80q is no address of a manager", name)
+	}
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return errors.New("no certificate was shown")
+	}
+	if err := state.PeerCertificates[0].VerifyHostname(u.Hostname()); err != nil {
+		return fmt.Errorf("the certificate is not that of %s: %w", u.Hostname(), err)
+	}
+	return nil
 }

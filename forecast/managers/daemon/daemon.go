@@ -110,13 +110,17 @@ func (d *Daemon) do(decide func(now int64) *managers.Out) {
 
 // carryOut does what the manager decided; the mutex is held.
 func (d *Daemon) carryOut(out *managers.Out) {
+	var starts []*assignment
 	for i := range out.Starts {
 		d.figures.starts.Inc()
 		a := &assignment{Job: out.Starts[i].Job}
 		d.held[a.Job.ID] = a
-		if err := d.keep.put(a); err != nil {
-			d.config.Log.Error("assignment not kept", "job", a.Job.ID, "error", err)
-		}
+		starts = append(starts, a)
+	}
+	if err := d.keep.put(starts...); err != nil {
+		d.config.Log.Error("assignments not kept", "jobs", len(starts), "error", err)
+	}
+	for _, a := range starts {
 		d.work.Go(func() { d.offer(*a) })
 	}
 	for _, s := range out.Sends {
@@ -233,7 +237,7 @@ func (d *Daemon) release(id managers.ID) {
 		return
 	}
 	delete(d.held, id)
-	if err := d.keep.drop(id); err != nil {
+	if err := d.keep.drop(id, d.held); err != nil {
 		d.config.Log.Error("end of an assignment not kept", "job", id, "error", err)
 	}
 	d.carryOut(d.manager.Ended(now(), a.Job.Need))

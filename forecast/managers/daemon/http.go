@@ -18,7 +18,8 @@ const maxBody = 16 << 20
 
 // Handler returns what the manager answers over HTTPS: links of children
 // (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state).
-// Whoever has a certificate that the server accepts may ask.
+// Whoever has a certificate that the server accepts may ask; a child is who its
+// certificate says, and of an end that somebody tells the job's own broker is asked.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/link", d.serveLink)
@@ -40,7 +41,7 @@ func (d *Daemon) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {
 		var e Ended
 		if readBody(w, r, &e) {
-			d.release(e.Job)
+			d.ask(e.Job)
 			writeBody(w, struct{}{})
 		}
 	})

@@ -9,11 +9,17 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"gridbroker/durable"
 	"gridbroker/forecast/managers"
 )
 
-// keeper keeps assignments in a file of lines, each written before the offer leaves.
-type keeper struct{ file *os.File }
+// keeper keeps assignments in a file of lines. An assignment is on disk before
+// its offer leaves; an end that a loss of power forgets is learned again from the broker.
+type keeper struct {
+	name       string
+	file, lock *os.File
+	lines      int
+}
 
 // keptLine says that a job has resources, or has none any more.
 type keptLine struct {
@@ -24,18 +30,37 @@ type keptLine struct {
 // openKeeper opens a manager's directory, which belongs to one process, and
 // returns the assignments it tells of. A line that a crash left half written is dropped.
 func openKeeper(dir string) (*keeper, map[managers.ID]*assignment, error) {
-	held := map[managers.ID]*assignment{}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	name := filepath.Join(dir, "assignments")
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: another manager has this directory", dir), f.Close())
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: another manager has this directory", dir), lock.Close())
 	}
+	k := &keeper{name: filepath.Join(dir, "assignments"), lock: lock}
+	held, err := k.read()
+	if err == nil {
+		err = k.rewrite(held)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return k, held, nil
+}
+
+func (k *keeper) read() (map[managers.ID]*assignment, error) {
+	held := map[managers.ID]*assignment{}
+	f, err := os.Open(k.name)
+	if errors.Is(err, os.ErrNotExist) {
+		return held, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -48,41 +73,76 @@ func openKeeper(dir string) (*keeper, map[managers.ID]*assignment, error) {
 		}
 		delete(held, l.Drop)
 	}
-	k := &keeper{file: f}
-	return k, held, errors.Join(lines.Err(), k.rewrite(held))
+	return held, lines.Err()
 }
 
-// rewrite leaves only what is held. The file stays the same one: it is locked.
+// rewrite leaves only what is held: the file is a new one, whole or not there.
 func (k *keeper) rewrite(held map[managers.ID]*assignment) error {
-	var text []byte
+	var list []keptLine
 	for _, a := range held {
-		line, err := json.Marshal(keptLine{Put: a})
-		if err != nil {
-			return err
-		}
-		text = append(append(text, line...), '\n')
+		list = append(list, keptLine{Put: a})
 	}
-	if _, err := k.file.WriteAt(text, 0); err != nil {
-		return err
-	}
-	if err := k.file.Truncate(int64(len(text))); err != nil {
-		return err
-	}
-	_, err := k.file.Seek(0, 2)
-	return err
-}
-
-func (k *keeper) put(a *assignment) error { return k.line(keptLine{Put: a}) }
-
-func (k *keeper) drop(id managers.ID) error { return k.line(keptLine{Drop: id}) }
-
-func (k *keeper) line(l keptLine) error {
-	text, err := json.Marshal(l)
+	text, err := linesOf(list)
 	if err != nil {
 		return err
 	}
-	_, err = k.file.Write(append(text, '\n'))
+	if err := durable.WriteFile(k.name, text); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(k.name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	if k.file != nil {
+		k.file.Close() // its name is another file's now
+	}
+	k.file, k.lines = f, len(held)
+	return nil
+}
+
+func linesOf(list []keptLine) (text []byte, err error) {
+	for _, l := range list {
+		line, err := json.Marshal(l)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return text, nil
+}
+
+// put keeps assignments; they are on disk when it returns.
+func (k *keeper) put(list ...*assignment) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var lines []keptLine
+	for _, a := range list {
+		lines = append(lines, keptLine{Put: a})
+	}
+	return errors.Join(k.add(lines), k.file.Sync())
+}
+
+// drop keeps that a job has no resources any more. What is held are all that
+// have; the file never grows far beyond them.
+func (k *keeper) drop(id managers.ID, held map[managers.ID]*assignment) error {
+	if k.lines > slack+2*len(held) {
+		return k.rewrite(held)
+	}
+	return k.add([]keptLine{{Drop: id}})
+}
+
+// slack is how many lines of ended jobs are left in the file at least.
+const slack = 1000
+
+func (k *keeper) add(lines []keptLine) error {
+	text, err := linesOf(lines)
+	if err != nil {
+		return err
+	}
+	k.lines += len(lines)
+	_, err = k.file.Write(text)
 	return err
 }
 
-func (k *keeper) close() error { return k.file.Close() }
+func (k *keeper) close() error { return errors.Join(k.file.Close(), k.lock.Close()) }

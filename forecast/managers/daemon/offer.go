@@ -82,6 +82,19 @@ func (d *Daemon) reports() map[string]*Report {
 	return byBroker
 }
 
+// ask asks a job's broker about it, since somebody says that it has ended.
+func (d *Daemon) ask(id managers.ID) {
+	d.mu.Lock()
+	broker := ""
+	if a := d.held[id]; a != nil {
+		broker = a.Job.Broker
+	}
+	d.mu.Unlock()
+	if broker != "" {
+		d.report(broker, &Report{Manager: d.config.Name, Running: []managers.ID{id}})
+	}
+}
+
 func (d *Daemon) report(broker string, r *Report) {
 	var orders Orders
 	if err := call(d.ctx, d.config.Client, broker+"/v1/report", r, &orders, callPatience); err != nil {
