@@ -1,37 +1,109 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"gridbroker/batch"
+	"gridbroker/credential/voms"
+	"gridbroker/environment/tags"
+	"gridbroker/forecast/sim"
+	"gridbroker/foreign"
+	"gridbroker/glue"
+	"gridbroker/jobs"
 	"gridbroker/rank"
 )
 
-// complete teaches the shell the values of the planning flags. Names of
-// resources come from the cache as far as it has them.
+// completeFlags teaches the shell the values of a verb's flags and of those
+// below it. What a verb has registered itself stays.
 func completeFlags(d *deps, cmd *cobra.Command) {
-	fixed := func(flag string, values ...string) {
-		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	known := flagValues(d)
+	_, verb, _ := strings.Cut(cmd.CommandPath(), " ")
+	chooses := cmd.Flags().Lookup("exit") != nil && cmd.Flags().Lookup("since") != nil
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		values := known[verb+" --"+f.Name]
+		if values == nil && chooses {
+			values = known["JOBS --"+f.Name]
 		}
-	}
-	for _, flag := range []string{"info", "lrms"} {
-		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace))
+		if values == nil {
+			values = known["--"+f.Name]
 		}
+		if values != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, values)
+		}
+	})
+	for _, below := range cmd.Commands() {
+		completeFlags(d, below)
 	}
-	fixed("policy", rank.Names()...)
-	fixed("unknown", "keep", "reject")
-	var names []string
+}
+
+// flagValues are the values of flags: "VERB --FLAG" of one verb, "JOBS --FLAG"
+// of those that choose among the jobs, "--FLAG" of all others. Names of resources
+// come from the cache as far as it has them.
+func flagValues(d *deps) map[string]cobra.CompletionFunc {
+	queue, urls := fixed(batch.PolicyNames()...), cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace)
+	agent := fixed(append([]string{autoPolicy}, batch.PolicyNames()...)...)
+	return map[string]cobra.CompletionFunc{
+		"--info":    urls,
+		"--lrms":    urls,
+		"--policy":  fixed(rank.Names()...),
+		"--unknown": fixed("keep", "reject"),
+		"--cas":     fixed("any", "grid", "system"),
+		"--key":     fixed("rsa2048", "rsa3072", "rsa4096", "ecdsa", "ecdsa384", "ecdsa521"),
+		"--dialect": fixed("any", "glite", "dirac"),
+		"--start":   fixed("plain", "begin", "partition", "reservation"),
+		"--via":     completeScheduler(d),
+		"--vo":      completeVOs(d),
+		"--voms":    completeVOs(d),
+		"--site":    completeSites(d),
+		"--rte":     ofResources(d, func(r *glue.Resource) []cobra.Completion { return r.RuntimeEnvironments }),
+
+		"JOBS --state": fixed(stateNames()...),
+		"JOBS --at":    ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
+		"JOBS --site":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
+		"JOBS --name":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.Name} }),
+		"JOBS --group": ofJobs(d, func(r *jobs.Record) []string { return []string{r.Parent} }),
+		"JOBS --exit":  ofJobs(d, exitCodes),
+		"JOBS --since": fixed("1h", "12h", "1d", "7d", "30d"),
+
+		"output --attempt":   completeAttempts(d),
+		"agent run --policy": agent, "agent doctor --policy": agent, "agent schedule --policy": queue,
+		"sim queue --policy": queue, "sim forecast --policy": queue, "sim grid --policy": fixed(sim.PolicyNames()...),
+		"sim queue --belief": fixed(batch.BeliefNames()...), "sim queue --show": fixed(shows...), "sim queue --plot-format": fixed("svg", "png"),
+		"sim tree --protocol": fixed("paper", "ours"),
+		"tags add --state": fixed(string(tags.Installable), string(tags.InstalledNotVerified), string(tags.InstalledVerified),
+			string(tags.InstalledBroken)),
+	}
+}
+
+func fixed(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+func described(name, text string) cobra.Completion {
+	return cobra.CompletionWithDesc(strings.TrimSpace(name), text)
+}
+
+func stateNames() (names []string) {
 	for _, s := range states {
 		names = append(names, string(s))
 	}
-	fixed("state", names...)
-	if cmd.Flags().Lookup("site") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("site", completeSites(d))
+	return names
+}
+
+func exitCodes(r *jobs.Record) []string {
+	if r.ExitCode == nil {
+		return nil
 	}
+	return []string{strconv.Itoa(*r.ExitCode)}
 }
 
 // urlBeginnings are what the URLs of all back-ends begin with.
@@ -48,24 +120,120 @@ func urlBeginnings(d *deps) []string {
 	return all
 }
 
-func completeSites(d *deps) cobra.CompletionFunc {
+// offered are values in order, each once, without empty ones and those that
+// would be other than they look: what a site publishes ends up on a command line.
+func offered(values []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	values = slices.DeleteFunc(values, func(v cobra.Completion) bool {
+		name, text, _ := strings.Cut(v, "\t")
+		return name == "" || foreign.Text(name) != name || foreign.Text(text) != text
+	})
+	slices.Sort(values)
+	return slices.Compact(values), cobra.ShellCompDirectiveNoFileComp
+}
+
+// ofResources offers what the resources say that the last discovery has left, or
+// that the sources answer within a second.
+func ofResources(d *deps, say func(*glue.Resource) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		where := discovery{deadline: time.Second, maxAge: 24 * time.Hour}
 		s, err := openSession(d, planning{discovery: where}, needs{})
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return offered(nil)
 		}
 		defer s.close()
 		snap, err := discover(cmd.Context(), d, s.conf, s.backends, where)
 		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+			return offered(nil)
 		}
 		var out []cobra.Completion
-		for _, r := range snap.Resources {
-			if name := strings.TrimSpace(r.Name); name != "" {
-				out = append(out, cobra.CompletionWithDesc(name, r.Site))
+		for i := range snap.Resources {
+			out = append(out, say(&snap.Resources[i])...)
+		}
+		return offered(out)
+	}
+}
+
+func completeSites(d *deps) cobra.CompletionFunc {
+	return ofResources(d, func(r *glue.Resource) []cobra.Completion { return []cobra.Completion{described(r.Name, r.Site)} })
+}
+
+// completePins offers resources, then what may be said of one.
+func completePins(d *deps, then ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return completeSites(d)(cmd, args, begun)
+		}
+		return then, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// ofJobs offers what the records of jobs say.
+func ofJobs(d *deps, say func(*jobs.Record) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var out []cobra.Completion
+		for _, r := range recordsOf(cmd.Context(), d) {
+			out = append(out, say(r)...)
+		}
+		return offered(out)
+	}
+}
+
+// recordsOf are all records that can be read; none where there is no store.
+func recordsOf(ctx context.Context, d *deps) []*jobs.Record {
+	conf, err := loadConfig(d)
+	if err != nil {
+		return nil
+	}
+	store, err := openRecords(d, conf)
+	if err != nil {
+		return nil
+	}
+	defer store.Close()
+	rs, _ := store.Select(ctx, jobs.Query{}) // the readable ones come beside the error, too
+	return rs
+}
+
+// completeIDs offers job ids to the shell.
+func completeIDs(d *deps) cobra.CompletionFunc {
+	return ofJobs(d, func(r *jobs.Record) []string { return []string{described(r.ID, r.Name+" "+string(r.State))} })
+}
+
+// completeAttempts offers the attempts of the job that was named, or of the one that has most.
+func completeAttempts(d *deps) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, ids []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		most := 0
+		for _, r := range recordsOf(cmd.Context(), d) {
+			if len(ids) == 0 || slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(r.ID, id) }) {
+				most = max(most, r.Attempts)
 			}
 		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+		var out []cobra.Completion
+		for n := range most {
+			out = append(out, strconv.Itoa(n+1))
+		}
+		return offered(out)
+	}
+}
+
+// completeScheduler offers the scheduler of the configuration.
+func completeScheduler(d *deps) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		conf, err := loadConfig(d)
+		if err != nil {
+			return offered(nil)
+		}
+		return offered([]cobra.Completion{cmp.Or(conf.Scheduler, "grid://")})
+	}
+}
+
+// completeVOs offers the VOs whose VOMS servers are known here.
+func completeVOs(d *deps) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		servers, _ := voms.ReadVomses(credentialEnv(d).VOMSES()...)
+		vos := map[cobra.Completion]bool{}
+		for _, s := range servers {
+			vos[s.VO] = true
+		}
+		return offered(slices.Collect(maps.Keys(vos)))
 	}
 }

@@ -115,6 +115,8 @@ func healthPinCmd(d *deps) *cobra.Command {
 		Long:    "Pin overrides what experience says: up never bans the resource, down never uses it. A resource is named by id, name, site or host, or by a pattern, as with --site.",
 		Example: "  grid health pin ce.example.org/long down\n  grid health pin 'cern*' up",
 		Args:    usageArgs(cobra.ExactArgs(2)),
+
+		ValidArgsFunction: completePins(d, "up", "down"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[1] != "up" && args[1] != "down" {
 				return usageError(fmt.Errorf("%q: say up or down", args[1]))
@@ -137,6 +139,8 @@ func healthUnpinCmd(d *deps) *cobra.Command {
 		Long:    "Unpin leaves the resource to experience again. There being no pin is no error.",
 		Example: "  grid health unpin ce.example.org/long",
 		Args:    usageArgs(cobra.ExactArgs(1)),
+
+		ValidArgsFunction: completePins(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withHistory(d, func(h *history.Registry) error {
 				ids, err := resourceIDs(cmd.Context(), d, h, args[0])

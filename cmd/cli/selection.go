@@ -303,30 +303,6 @@ func ids(d *deps, args []string) ([]string, error) {
 	return ids, nil
 }
 
-// completeIDs offers job ids to the shell.
-func completeIDs(d *deps) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		conf, err := loadConfig(d)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		store, err := openRecords(d, conf)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer store.Close()
-		rs, err := store.Select(cmd.Context(), jobs.Query{})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var out []cobra.Completion
-		for _, r := range rs {
-			out = append(out, cobra.CompletionWithDesc(r.ID, r.Name+" "+string(r.State)))
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
 // confirm asks at a terminal before a verb that ends or removes jobs is let at jobs that were not named one by one.
 func confirm(d *deps, verb string, sel selection, named bool, n int) error {
 	if !sel.sure || sel.yes || named || n == 0 || !d.env.InTerminal {

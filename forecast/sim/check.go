@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/batch"
@@ -22,7 +24,11 @@ const (
 )
 
 // own are the policies that are not the broker's.
-var own = map[string]bool{Independent: true, Oracle: true, Tree: true, GrAS: true, GrASPaper: true, Stored: true, Replan: true}
+var own = []string{Independent, Oracle, Tree, GrAS, GrASPaper, Stored, Replan}
+
+// PolicyNames lists the policies that a simulated grid can have: those of the
+// broker, and those that are not its.
+func PolicyNames() []string { return slices.Concat(rank.Names(), own) }
 
 // Check finds values that make no scenario, and fills in what was left out.
 func (s *Scenario) Check() error {
@@ -42,8 +48,8 @@ func (s *Scenario) Check() error {
 		return err
 	}
 	for _, p := range s.Policies {
-		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !own[p] {
-			return wrong("policies", "%w; and %s, %s, %s, %s, %s, %s, %s", err, Independent, Oracle, Tree, GrAS, GrASPaper, Stored, Replan)
+		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {
+			return wrong("policies", "%w; and %s", err, strings.Join(own, ", "))
 		}
 	}
 	seen := map[string]bool{}
