@@ -12,6 +12,7 @@
 #   KILL_AFTER      seconds after which grid is killed
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+. "$here/peer.sh"
 arc=$top/arc
 for bed in "$st" "$arc"; do [ -f "$bed/env" ] || { echo "not up: $bed" >&2; exit 1; }; done
 set -a; . "$arc/env"; . "$st/env"; set +a
@@ -32,30 +33,9 @@ certs=$tree/etc/grid-security/certificates
 mkdir -p "$certs"; cp -L "$X509_CERT_DIR"/*.0 "$X509_CERT_DIR"/*.signing_policy "$certs/"
 install -m 600 "$X509_USER_PROXY" "$J/proxy.pem"; chown -R 5017:5017 "$J"
 
-for i in $(seq 1 "$N"); do
-  n=$(printf 'b%03d' "$i")
-  echo "JobName=\"$n\"; Executable=\"/bin/sleep\"; Arguments=\"600\"; StdOutput=\"out.txt\"; StdError=\"err.txt\";" >"$W/$n.jdl"
-done
-cat >"$J/jobs.sub" <<C
-universe = grid
-grid_resource = arc $CE/rest/1.0
-use_x509userproxy = true
-x509userproxy = $J/proxy.pem
-executable = /bin/sleep
-transfer_executable = false
-arguments = 600
-output = out.\$(Process)
-error = err.\$(Process)
-log = jobs.log
-request_memory = 100MB
-queue $N
-C
+write_jobs "arc $CE/rest/1.0" "use_x509userproxy = true
+x509userproxy = $J/proxy.pem"
 
-now() { date +%s%N; }
-since() { awk -v n=$((($(now) - $1) / 1000000)) 'BEGIN{printf "%.1f", n / 1000}'; }
-load() { cut -d' ' -f1 /proc/loadavg; }
-row() { echo "$*" | tee -a "$W/table"; }
-condor() { (cd "$J" && "$GRID_CONDOR_BIN/condor_$1" "${@:2}"); }
 at_ce() { # ids of bob's jobs there
   curl -s -m 60 --retry 3 --retry-all-errors --cacert "$GRID_ARC_CA_CERT" --cert "$X509_USER_PROXY" -H 'Accept: application/xml' "$CE/rest/1.0/jobs" |
     grep -o '<id>[^<]*' | cut -c5- | sort
@@ -68,15 +48,7 @@ remove_at_ce() { # file of ids
   done
 }
 
-# Theirs: condor_submit only queues; a job has arrived when it has an id of the CE, or is held for a person.
-cluster=
-submit_theirs() { cluster=$(condor submit -terse jobs.sub | sed 's/\..*//'); }
 known_theirs() { condor q "$cluster" -af GridJobId 2>/dev/null | awk '$1=="arc" && NF==3{print $3}' | sort; }
-held_theirs() { condor q "$cluster" -hold -af ProcId 2>/dev/null | wc -l; }
-settle_theirs() { # seconds at most
-  local end=$((SECONDS + $1))
-  until [ $(($(known_theirs | wc -l) + $(held_theirs))) -ge "$N" ] || [ $SECONDS -ge $end ]; do sleep .3; done
-}
 gone_theirs() {
   condor rm "$cluster" >/dev/null
   local end=$((SECONDS + 240))

@@ -10,14 +10,13 @@
 #   BENCH_RUNS  turns (3)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
+. "$here/peer.sh"
 [ -f "$st/env" ] || { echo "not up: $st" >&2; exit 1; }
 set -a; . "$st/env"; set +a
 N=${BENCH_N:-100} RUNS=${BENCH_RUNS:-3}
 bed=$top/condor-slurm W=$top/condor-slurm/bench J=$GRID_CONDOR_JOBS/bench-slurm
 exec 9>"$st/bench-slurm.lock"; flock -n 9 || { echo "another run is going on" >&2; exit 1; }
 
-cluster=
-condor() { (cd "$J" && "$GRID_CONDOR_BIN/condor_$1" "${@:2}"); }
 finish() {
   [ -z "$cluster" ] || condor rm "$cluster" >/dev/null 2>&1 || true
   umount "$tree$bed/slurm" 2>/dev/null || true
@@ -45,31 +44,9 @@ sed -i 's/self\.readfp(vfile)/self.read_file(vfile)/' "$tree/usr/libexec/blahp/b
 sed -i 's#^slurm_binpath=.*#slurm_binpath=/usr/local/bin#' "$tree/etc/blah.config"
 inuser /usr/local/bin/squeue -h >/dev/null
 
-for i in $(seq 1 "$N"); do
-  n=$(printf 'b%03d' "$i")
-  echo "JobName=\"$n\"; Executable=\"/bin/sleep\"; Arguments=\"600\"; StdOutput=\"out.txt\"; StdError=\"err.txt\";" >"$W/$n.jdl"
-done
-cat >"$J/jobs.sub" <<C
-universe = grid
-grid_resource = batch slurm
-executable = /bin/sleep
-transfer_executable = false
-arguments = 600
-output = out.\$(Process)
-error = err.\$(Process)
-log = jobs.log
-request_memory = 100MB
-queue $N
-C
-now() { date +%s%N; }
-since() { awk -v n=$((($(now) - $1) / 1000000)) 'BEGIN{printf "%.2f", n / 1000}'; }
-load() { cut -d' ' -f1 /proc/loadavg; }
-row() { echo "$*" | tee -a "$W/table"; }
-# Theirs: a job has arrived when it has an id of Slurm, "... slurm/DATE/ID", or is held for a person.
-submit_theirs() { cluster=$(condor submit -terse jobs.sub | sed 's/\..*//'); }
-known_theirs() { condor q "$cluster" -af GridJobId 2>/dev/null | grep -c 'slurm/[0-9]*/[0-9]' || true; }
-held_theirs() { condor q "$cluster" -hold -af ProcId 2>/dev/null | wc -l; }
-settle() { local end=$((SECONDS + $1)); until [ $(($(known_theirs) + $(held_theirs))) -ge "$N" ] || [ $SECONDS -ge $end ]; do sleep .2; done; }
+write_jobs "batch slurm"
+# Theirs has arrived with an id such as "... slurm/DATE/ID".
+known_theirs() { condor q "$cluster" -af GridJobId 2>/dev/null | grep 'slurm/[0-9]*/[0-9]' || true; }
 waits() { squeue -h -t PD -o %i -r | wc -l; }
 gone() { local end=$((SECONDS + 240)); until [ "$(waits)" = 0 ] || [ $SECONDS -ge $end ]; do sleep .2; done; }
 ours() { (cd "$W" && env -u SLURM_CONF HOME="$W/home" XDG_CACHE_HOME="$W/cache" GRID_CONFIG="$W/home/grid.toml" GRID_STATE_DIR="$W/state" ./grid "$@"); }
@@ -77,7 +54,7 @@ ours() { (cd "$W" && env -u SLURM_CONF HOME="$W/home" XDG_CACHE_HOME="$W/cache" 
 
 row "| turn | who | all ids of $N | recorded, held; at Slurm | cancelled | load |"; row "|---|---|---|---|---|---|"
 for i in $(seq 1 "$RUNS"); do
-  t=$(now); submit_theirs; settle 600; s=$(since "$t"); k="$(known_theirs), $(held_theirs); $(waits)"
+  t=$(now); submit_theirs; settle_theirs 600; s=$(since "$t"); k="$(known_theirs | wc -l), $(held_theirs); $(waits)"
   t=$(now); condor rm "$cluster" >/dev/null; gone; row "| $i | batch slurm | $s s | $k | $(since "$t") s | $(load) |"
   until [ -z "$(condor q "$cluster" -af ProcId)" ]; do sleep .5; done; cluster=
   t=$(now); ours submit --no-cache --scouts 0 --info "slurm+ssh://gridlab$bed/slurm/job" "$W"/b*.jdl >"$W/out" 2>&1 || tail -3 "$W/out" >&2
