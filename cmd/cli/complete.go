@@ -68,7 +68,6 @@ func flagValues(d *deps) map[string]cobra.CompletionFunc {
 
 		"JOBS --state": fixed(stateNames()...),
 		"JOBS --at":    ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
-		"JOBS --site":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
 		"JOBS --name":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.Name} }),
 		"JOBS --group": ofJobs(d, func(r *jobs.Record) []string { return []string{r.Parent} }),
 		"JOBS --exit":  ofJobs(d, exitCodes),

@@ -89,15 +89,12 @@ func (k *keeper) rewrite(held map[managers.ID]*assignment) error {
 	if err := durable.WriteFile(k.name, text); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(k.name, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
 	if k.file != nil {
-		k.file.Close() // its name is another file's now
+		k.file.Close() // its name is another file's now: what was written to it would be lost
 	}
-	k.file, k.lines = f, len(held)
-	return nil
+	k.lines = len(held)
+	k.file, err = os.OpenFile(k.name, os.O_WRONLY|os.O_APPEND, 0)
+	return err
 }
 
 func linesOf(list []keptLine) (text []byte, err error) {

@@ -324,8 +324,8 @@ func TestGuestsStartWhenTold(t *testing.T) {
 	}
 }
 
-// The same on real traces, held to what was reached. GRID_GUEST_JOBS is of how many jobs of each.
-func TestGuestsOnTraces(t *testing.T) {
+// onTraces runs a part of a test on the first jobs of each real trace.
+func onTraces(t *testing.T, part func(t *testing.T, list []batch.Task, procs int)) {
 	dir := os.Getenv("GRID_TESTDATA")
 	if dir == "" || os.Getenv("GRID_LONG") == "" {
 		t.Skip("GRID_LONG and GRID_TESTDATA, with traces/, are not set")
@@ -333,23 +333,29 @@ func TestGuestsOnTraces(t *testing.T) {
 	for _, name := range []string{"KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"} {
 		t.Run(name, func(t *testing.T) {
 			list, procs := batchtest.Load(t, filepath.Join(dir, "traces", name+".swf.gz"))
-			list = list[:min(mostJobs(t), len(list))]
-			plain := replay(t, list, procs, 0)
-			for lead, least := range map[int64]float64{300: 0.98, 900: 0.96, 1800: 0.93, 3600: 0.87} {
-				o := replay(t, list, procs, lead)
-				t.Logf("%d min ahead: %.4f of %d bookings kept; chance off by %.3f at most; guests use %.1f of %.1f processors idle; local wait %.0f s, %.0f s without",
-					lead/60, o.share(), o.booked, o.calibrated(), o.guests, plain.idle, o.localWait, plain.localWait)
-				o.tell(t)
-				off := 0.03
-				if lead > 900 { // what agents learn lags behind by the time ahead
-					off = 0.1
-				}
-				if o.share() < least || o.calibrated() > off {
-					t.Errorf("%d min ahead: %.4f kept, want %.2f; the chance told is off by %.3f", lead/60, o.share(), least, o.calibrated())
-				}
-			}
+			part(t, list[:min(mostJobs(t), len(list))], procs)
 		})
 	}
+}
+
+// The same on real traces, held to what was reached. GRID_GUEST_JOBS is of how many jobs of each.
+func TestGuestsOnTraces(t *testing.T) {
+	onTraces(t, func(t *testing.T, list []batch.Task, procs int) {
+		plain := replay(t, list, procs, 0)
+		for lead, least := range map[int64]float64{300: 0.98, 900: 0.96, 1800: 0.93, 3600: 0.87} {
+			o := replay(t, list, procs, lead)
+			t.Logf("%d min ahead: %.4f of %d bookings kept; chance off by %.3f at most; guests use %.1f of %.1f processors idle; local wait %.0f s, %.0f s without",
+				lead/60, o.share(), o.booked, o.calibrated(), o.guests, plain.idle, o.localWait, plain.localWait)
+			o.tell(t)
+			off := 0.03
+			if lead > 900 { // what agents learn lags behind by the time ahead
+				off = 0.1
+			}
+			if o.share() < least || o.calibrated() > off {
+				t.Errorf("%d min ahead: %.4f kept, want %.2f; the chance told is off by %.3f", lead/60, o.share(), least, o.calibrated())
+			}
+		}
+	})
 }
 
 // tell logs how each tenth of the chances told came out.
@@ -371,30 +377,22 @@ func mostJobs(t *testing.T) int {
 
 // Local jobs wait at most 3 % longer over ten shaken traces.
 func TestGuestsHardlyDelayLocalJobs(t *testing.T) {
-	dir := os.Getenv("GRID_TESTDATA")
-	if dir == "" || os.Getenv("GRID_LONG") == "" {
-		t.Skip("GRID_LONG and GRID_TESTDATA, with traces/, are not set")
-	}
-	for _, name := range []string{"KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"} {
-		t.Run(name, func(t *testing.T) {
-			list, procs := batchtest.Load(t, filepath.Join(dir, "traces", name+".swf.gz"))
-			list = list[:min(mostJobs(t), len(list))]
-			var with, without float64
-			for seed := range uint64(10) {
-				shaken := slices.Clone(list)
-				r := rand.New(rand.NewPCG(seed, 3))
-				for i := range shaken {
-					shaken[i].Submit += r.Int64N(7200) - 3600
-				}
-				slices.SortStableFunc(shaken, func(a, b batch.Task) int { return cmp.Compare(a.Submit, b.Submit) })
-				a, b := replay(t, shaken, procs, 300).localWait, replay(t, shaken, procs, 0).localWait
-				t.Logf("shaken by %d: %.0f s with guests, %.0f s without", seed, a, b)
-				with, without = with+a, without+b
+	onTraces(t, func(t *testing.T, list []batch.Task, procs int) {
+		var with, without float64
+		for seed := range uint64(10) {
+			shaken := slices.Clone(list)
+			r := rand.New(rand.NewPCG(seed, 3))
+			for i := range shaken {
+				shaken[i].Submit += r.Int64N(7200) - 3600
 			}
-			t.Logf("mean: %.0f s with guests, %.0f s without: %+.1f %%", with/10, without/10, 100*(with/without-1))
-			if with > 1.03*without {
-				t.Errorf("local jobs wait %+.1f %%", 100*(with/without-1))
-			}
-		})
-	}
+			slices.SortStableFunc(shaken, func(a, b batch.Task) int { return cmp.Compare(a.Submit, b.Submit) })
+			a, b := replay(t, shaken, procs, 300).localWait, replay(t, shaken, procs, 0).localWait
+			t.Logf("shaken by %d: %.0f s with guests, %.0f s without", seed, a, b)
+			with, without = with+a, without+b
+		}
+		t.Logf("mean: %.0f s with guests, %.0f s without: %+.1f %%", with/10, without/10, 100*(with/without-1))
+		if with > 1.03*without {
+			t.Errorf("local jobs wait %+.1f %%", 100*(with/without-1))
+		}
+	})
 }
