@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -26,8 +24,9 @@ type entering struct {
 type entrance struct {
 	mu    sync.Mutex
 	queue []*entering
-	turn  chan struct{} // of who writes
-	known sync.Map      // users that have a budget
+	turn  chan struct{}   // of who writes
+	known sync.Map        // users that have a budget
+	kept  map[string]held // for users, as last counted; of who has the turn
 }
 
 // maxTogether bounds the submissions of one transaction, maxTogetherJobs their
@@ -49,8 +48,10 @@ func (n *entrance) pass(ctx context.Context, s *Scheduler, e *entering) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case n.turn <- struct{}{}:
-			n.write(s, n.next())
-			<-n.turn
+			func() {
+				defer func() { <-n.turn }()
+				n.write(s, n.next())
+			}()
 		}
 	}
 }
@@ -97,6 +98,7 @@ func (n *entrance) write(s *Scheduler, group []*entering) {
 	for _, e := range group {
 		if err == nil {
 			n.known.Store(e.who.Subject, true)
+			n.keep(e)
 		}
 		e.err = err
 		close(e.done)
@@ -229,76 +231,4 @@ func (n *entrance) welcome(ctx context.Context, s *Scheduler, h handle, who Pers
 		return err
 	}
 	return h.grant(ctx, now.Unix(), who.Subject, s.conf.Budget, "first")
-}
-
-// held is what the scheduler keeps for a user already.
-type held struct{ open, disk int64 }
-
-// room holds users to what the scheduler keeps for one.
-func (n *entrance) room(ctx context.Context, s *Scheduler, h handle, group []*entering) error {
-	of, err := register{h}.held(ctx, group)
-	if err != nil {
-		return err
-	}
-	for _, e := range group {
-		has := of[e.who.Subject]
-		for i := range e.jobs {
-			if e.jobs[i] == nil {
-				continue
-			}
-			if why := s.conf.full(has, e.list[i].Files); why != "" {
-				e.out[i].Error, e.jobs[i] = why, nil
-			}
-		}
-	}
-	return nil
-}
-
-// full counts one more job and tells why it cannot be kept.
-func (c Config) full(has *held, files []File) string {
-	has.open++
-	for _, f := range files {
-		has.disk += int64(len(f.Body))
-	}
-	if has.open > int64(c.MaxJobs) {
-		return fmt.Sprintf("you have %d jobs that have not ended, and may have %d", has.open-1, c.MaxJobs)
-	}
-	if len(files) > 0 && has.disk > c.MaxDisk {
-		return fmt.Sprintf("your files at the scheduler would take %d bytes of %d: grid clean removes those of ended jobs", has.disk, c.MaxDisk)
-	}
-	return ""
-}
-
-// held reads what is kept for the users of some submissions.
-func (h register) held(ctx context.Context, group []*entering) (map[string]*held, error) {
-	of := map[string]*held{}
-	var names []string
-	files := false
-	for _, e := range group {
-		if of[e.who.Subject] == nil {
-			of[e.who.Subject] = &held{}
-			names = append(names, e.who.Subject)
-		}
-		files = files || slices.ContainsFunc(e.list, func(sub Submission) bool { return len(sub.Files) > 0 })
-	}
-	text, err := jsonText(names)
-	if err != nil {
-		return nil, err
-	}
-	take := func(to func(*held) *int64) func(scan func(...any) error) error {
-		return func(scan func(...any) error) error {
-			var owner string
-			var n int64
-			err := scan(&owner, &n)
-			*to(of[owner]) = n
-			return err
-		}
-	}
-	err = h.rows(ctx, take(func(k *held) *int64 { return &k.open }), `select owner, count(*) from queue
-		where owner in (select t.value from {texts}) and state not in ('done', 'failed', 'cancelled') group by owner`, text)
-	if err != nil || !files {
-		return of, err
-	}
-	return of, h.rows(ctx, take(func(k *held) *int64 { return &k.disk }), `select q.owner, coalesce(sum(f.size), 0)
-		from file f join queue q on q.id = f.job where q.owner in (select t.value from {texts}) group by q.owner`, text)
 }

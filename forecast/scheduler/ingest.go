@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"gridbroker/forecast/wire"
@@ -118,50 +119,61 @@ func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *
 	}, "select body from booking where cluster = $1 and state = 'open' and ends > $2 order by begins, key", cluster, now)
 }
 
+// keepCluster changes what the tables have of a cluster itself.
 func (h intake) keepCluster(ctx context.Context) error {
 	if h.delta.Full {
 		err := h.write(ctx, `insert into cluster (name, seq, digest, made, ttl, seen, site, queues, load)
-			values ($1, $2, $3, $4, $5, $6, '{}', '[]', '{}')
-			on conflict (name) do update set seq = excluded.seq, resync = 0`, h.delta.Cluster, h.delta.Seq, h.delta.Digest, h.delta.Made, h.delta.TTL, h.now)
+			values ($1, 0, '', 0, 0, 0, '{}', '[]', '{}') on conflict (name) do update set resync = 0`, h.delta.Cluster)
 		if err != nil {
 			return err
 		}
 	}
-	err := h.write(ctx, "update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6 where name = $1",
-		h.delta.Cluster, h.delta.Seq, h.delta.Digest, h.delta.Made, h.delta.TTL, h.now)
-	if err != nil {
-		return err
-	}
-	for column, part := range map[string]struct {
+	args := []any{h.delta.Cluster, h.delta.Seq, h.delta.Digest, h.delta.Made, h.delta.TTL, h.now}
+	for _, part := range []struct {
 		there bool
 		v     any
-	}{"site": {h.delta.Site != nil, h.delta.Site}, "queues": {len(h.delta.Queues) > 0, h.delta.Queues}, "load": {h.delta.Load != nil, h.delta.Load}} {
+	}{{h.delta.Site != nil, h.delta.Site}, {len(h.delta.Queues) > 0, h.delta.Queues}, {h.delta.Load != nil, h.delta.Load}} {
 		if !part.there {
+			args = append(args, nil)
 			continue
 		}
 		text, err := json.Marshal(part.v)
 		if err != nil {
 			return err
 		}
-		if err := h.write(ctx, "update cluster set "+column+" = $2 where name = $1", h.delta.Cluster, string(text)); err != nil {
-			return err
-		}
+		args = append(args, string(text))
 	}
-	if h.delta.Site == nil {
-		return nil
+	err := h.write(ctx, `update cluster set seq = $2, digest = $3, made = $4, ttl = $5, seen = $6,
+		site = coalesce($7, site), queues = coalesce($8, queues), load = coalesce($9, load) where name = $1`, args...)
+	if err != nil || h.delta.Site == nil {
+		return err
 	}
 	return h.keepNodes(ctx)
 }
 
+// keepNodes puts the nodes of a site in the place of what the table has of them.
 func (h intake) keepNodes(ctx context.Context) error {
 	if err := h.write(ctx, "delete from node where cluster = $1", h.delta.Cluster); err != nil || len(h.delta.Site.Nodes) == 0 {
 		return err
 	}
-	return h.writeEach(ctx, `insert into node (cluster, name, cpus, gpus, memory, disk, features, up)
-		select $2, t.value->>'name', cast(t.value->>'cpus' as {int}), cast(coalesce(t.value->>'gpus', '0') as {int}),
-		cast(coalesce(t.value->>'memory', '0') as {int}), cast(coalesce(t.value->>'disk', '0') as {int}),
-		coalesce(t.value->>'features', '[]'), case when t.value->>'up' in ('true', '1') then 1 else 0 end
-		from {each} where true on conflict do nothing`, h.delta.Site.Nodes, h.delta.Cluster)
+	rows := make([][]any, 0, len(h.delta.Site.Nodes))
+	seen := make(map[string]bool, len(h.delta.Site.Nodes))
+	for _, n := range h.delta.Site.Nodes {
+		if seen[n.Name] { // the first counts
+			continue
+		}
+		seen[n.Name] = true
+		features := "[]"
+		if len(n.Features) > 0 {
+			text, err := jsonText(n.Features)
+			if err != nil {
+				return err
+			}
+			features = strings.TrimSpace(text)
+		}
+		rows = append(rows, []any{h.delta.Cluster, n.Name, n.CPUs, n.GPUs, n.Memory, n.Disk, features, b2i(n.Up)})
+	}
+	return h.fill(ctx, "node", []string{"cluster", "name", "cpus", "gpus", "memory", "disk", "features", "up"}, rows)
 }
 
 // keepSlots changes the table of slots.

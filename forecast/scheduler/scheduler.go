@@ -105,5 +105,5 @@ type Scheduler struct {
 
 // New makes a replica. The store is migrated already.
 func New(conf Config, store *Store, open Backends, now func() time.Time, log *slog.Logger) *Scheduler {
-	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1)}}
+	return &Scheduler{conf: conf.withDefaults(), store: store, open: open, now: now, log: log, meter: newMetrics(), hub: newHub(), wake: make(chan struct{}, 1), entrance: entrance{turn: make(chan struct{}, 1), kept: map[string]held{}}}
 }

@@ -99,6 +99,7 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 		return err
 	}
 	defer conn.Close()
+	defer tx.Rollback() // where it was not committed; conn.Close waits for that
 	h := handle{tx, &s.d, &waiting{}}
 	if !s.Embedded() {
 		h.wait.conn = conn
@@ -108,7 +109,6 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 		err = h.flush(ctx)
 	}
 	if err != nil {
-		tx.Rollback()
 		return err
 	}
 	if err := s.commit(tx); err != nil {

@@ -54,7 +54,7 @@ func DecodeDelta(text []byte, l Limits) (*Delta, error) {
 		return nil, err
 	}
 	d := &Delta{}
-	if err := decode(plain, DeltaSchema, d); err != nil {
+	if err := decode(plain, DeltaSchema, d, &d.Schema); err != nil {
 		return nil, err
 	}
 	return d, d.check(l)
@@ -66,7 +66,7 @@ func DecodeAck(text []byte, l Limits) (*Ack, error) {
 		return nil, ErrTooLong
 	}
 	a := &Ack{}
-	if err := decode(text, AckSchema, a); err != nil {
+	if err := decode(text, AckSchema, a, &a.Schema); err != nil {
 		return nil, err
 	}
 	c := checker{l: l}
@@ -97,21 +97,20 @@ func inflate(text []byte, limit int64) ([]byte, error) {
 	return plain, err
 }
 
-// decode reads one JSON document that names its schema.
-func decode(text []byte, schema string, to any) error {
+// decode reads one JSON document that names its schema; whatever else is wrong
+// with one that names another, that is what is said.
+func decode(text []byte, schema string, to any, named *string) error {
+	err := json.Unmarshal(text, to)
+	if err == nil && *named == schema {
+		return nil
+	}
 	var head struct {
 		Schema string `json:"schema"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return fmt.Errorf("not a document of schema %s: %w", schema, err)
-	}
-	if head.Schema != schema {
+	if herr := json.Unmarshal(text, &head); herr == nil && head.Schema != schema {
 		return &FieldError{"schema", fmt.Sprintf("want %s, have %.40q", schema, head.Schema)}
 	}
-	if err := json.Unmarshal(text, to); err != nil {
-		return fmt.Errorf("not a document of schema %s: %w", schema, err)
-	}
-	return nil
+	return fmt.Errorf("not a document of schema %s: %w", schema, err)
 }
 
 // checker keeps the first thing that is wrong.
