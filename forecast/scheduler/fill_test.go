@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,56 @@ func TestJobsOfALongQueue(t *testing.T) {
 				t.Errorf("a job that cannot be read: %v", err)
 			}
 			put(string(good))
+		}
+	})
+}
+
+// What was counted of a cluster's bookings is saved, also where the agent sends all
+// its slots anew in the same cycle; and a leader that has just read the table does
+// not read it again for the message about it.
+func TestFullSetsKeepCounts(t *testing.T) {
+	eachStore(t, func(t *testing.T, store *Store) {
+		now := time.Now()
+		s := New(Config{Clusters: map[string]ClusterConfig{}}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+		epoch, err := takeOver(t.Context(), store, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		full := func(seq uint64, id uint64) {
+			t.Helper()
+			var set wire.Set
+			v := wire.Slot{ID: id, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1}
+			set.Put(v)
+			d := &wire.Delta{Cluster: "c", Seq: seq, Made: now.Unix(), TTL: 600, Full: true, Site: &wire.Site{}, Put: []wire.Slot{v}, Digest: set.Digest()}
+			if _, err := store.Ingest(t.Context(), d, nil, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cycle := func() *cluster {
+			t.Helper()
+			if _, err := s.Cycle(t.Context(), epoch); err != nil {
+				t.Fatal(err)
+			}
+			return s.mem.clusters["c"]
+		}
+		full(1, 1)
+		c := cycle()
+		full(2, 2)
+		c.count(&Place{Chance: 1, Told: 1}, true)
+		if c = cycle(); c.set.Len() != 1 || c.seq != 2 || c.hits != 1 {
+			t.Errorf("%d slots of delta %d, %d hits", c.set.Len(), c.seq, c.hits)
+		}
+		s.mem = nil
+		if c = cycle(); c.hits != 1 {
+			t.Errorf("%d hits saved", c.hits)
+		}
+		full(2, 2)
+		if again := cycle(); again != c {
+			t.Error("what was read already was read again")
+		}
+		full(2, 3)
+		if _, there := cycle().set.Slot(3); !there {
+			t.Error("another set with the same number was not read")
 		}
 	})
 }

@@ -144,8 +144,11 @@ func (w news) slots(ctx context.Context, body []byte) error {
 		return err
 	}
 	c := w.mem.clusters[m.Cluster]
+	if c != nil && m.Full && m.Seq == uint64(c.seq) && m.Made == c.made && m.Digest == c.set.Digest() { // read with the table already
+		return nil
+	}
 	if m.Full || c == nil {
-		return w.mem.loadCluster(ctx, w.h, m.Cluster, w.s.conf)
+		return w.reload(ctx, m.Cluster, c)
 	}
 	d, err := wire.DecodeDelta(m.Delta, wire.DefaultLimits())
 	if err != nil {
@@ -171,6 +174,16 @@ func (w news) slots(ctx context.Context, body []byte) error {
 		}
 		return w.mem.settle(c, string(text), w.s.conf)
 	}
+	return nil
+}
+
+// reload reads a cluster anew. What was counted of its bookings in this cycle stays.
+func (w news) reload(ctx context.Context, name string, was *cluster) error {
+	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf); err != nil || was == nil || !was.changed {
+		return err
+	}
+	c := w.mem.clusters[name]
+	c.drained, c.hits, c.misses, c.trust, c.launchMS, c.changed = was.drained, was.hits, was.misses, was.trust, was.launchMS, true
 	return nil
 }
 

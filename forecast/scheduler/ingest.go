@@ -94,9 +94,9 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	ack.Seq, ack.Digest = h.delta.Seq, h.delta.Digest
-	m := slotsMessage{Cluster: h.delta.Cluster, Full: h.delta.Full}
-	if !h.delta.Full {
-		m.Delta = text
+	m := slotsMessage{Cluster: h.delta.Cluster, Delta: text}
+	if h.delta.Full {
+		m = slotsMessage{Cluster: h.delta.Cluster, Full: true, Seq: h.delta.Seq, Made: h.delta.Made, Digest: h.delta.Digest}
 	}
 	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", h.delta.Cluster, h.delta.Seq, h.delta.Made), m); err != nil {
 		return err

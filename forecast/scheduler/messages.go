@@ -52,6 +52,10 @@ type slotsMessage struct {
 	Cluster string `json:"cluster"`
 	Full    bool   `json:"full,omitempty"`
 	Delta   []byte `json:"delta,omitempty"` // wire.Delta, gzipped
+	// Seq, Made and Digest are those of a full set.
+	Seq    uint64 `json:"seq,omitempty"`
+	Made   int64  `json:"made,omitempty"`
+	Digest string `json:"digest,omitempty"`
 }
 
 // seen is what a site says of a job.
