@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,7 +97,8 @@ func (n *Node) named(tag string) (*Definition, error) {
 }
 
 // Among gives the one definition that a list of tags asks for, nil where the node defines none of them: tags also stand
-// for software that is simply there. Soft tags count for what they are about.
+// for software that is simply there. Soft tags count for what they are about. Two environments are an error, also where
+// the second is one that the node does not define.
 func (n *Node) Among(tags []string) (*Definition, error) {
 	var found *Definition
 	for _, tag := range tags {
@@ -111,6 +113,11 @@ func (n *Node) Among(tags []string) (*Definition, error) {
 			return nil, fmt.Errorf("the job asks for environments %s and %s: it can run in one", found.Tag, d.Tag)
 		}
 		found = d
+	}
+	if i := slices.IndexFunc(tags, func(tag string) bool {
+		return found != nil && IsVirtual(tag) && !SameTag(strings.TrimSuffix(tag, CachedSuffix), found.Tag)
+	}); i >= 0 {
+		return nil, fmt.Errorf("the job asks for environments %s and %s: it can run in one", found.Tag, tags[i])
 	}
 	return found, nil
 }

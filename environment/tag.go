@@ -47,3 +47,12 @@ func (e *TagError) Error() string { return fmt.Sprintf("tag %q %s", e.Tag, e.Why
 // SameTag compares two tags as LDAP and ClassAds do, without regard to case. A-REX and Slurm do regard it: a site that
 // publishes two tags which differ in case alone is refused by the definitions' reader.
 func SameTag(a, b string) bool { return strings.EqualFold(a, b) }
+
+// virtual begins the tags of environments that are always entered.
+const virtual = "VEE-"
+
+// IsVirtual tells whether a tag is that of a virtual execution environment (VEE-Debian11): a job that asks for it runs
+// inside or not at all. Other tags also stand for software that is simply there.
+func IsVirtual(tag string) bool {
+	return len(tag) > len(virtual) && strings.EqualFold(tag[:len(virtual)], virtual)
+}

@@ -69,11 +69,8 @@ func (n Nodes) inside(req plugins.Request) []string {
 		return nil
 	}
 	must := ""
-	if req.Resource != nil && Deploys(req.Resource.RuntimeEnvironments) {
-		must = "yes"
-	}
 	image := req.Job.UserImage()
-	if image != "" {
+	if image != "" || req.Resource != nil && Deploys(req.Resource.RuntimeEnvironments) || slices.ContainsFunc(req.Job.Demand.RuntimeEnvironments, environment.IsVirtual) {
 		must = "yes"
 	}
 	return []string{"launcher=" + quote(n.launcher), "node=" + quote(n.settings), "must=" + must, "image=" + quote(image),

@@ -10,19 +10,20 @@ begin() { echo "started $(date +%s) $(uname -n)" >>"$outcome"; }
 end() { echo "ended $(date +%s) $1 $2" >>"$outcome"; leave "$1" "$2"; }
 
 # enter finds which of the tags that the job asks for is an environment of the node: its programs then run inside. A
-# node without our launcher may have the software just so, unless the site says that it deploys environments ("must").
+# node without our launcher may have the software just so, unless a tag is VEE-..., the job brings an image or the site
+# says that it deploys environments ("must"): what is to run inside never runs outside.
 # What keeps a job from running is told by the step "deploy".
 inside= given= image= launched=../launched
 enter() {
   [ -z "${GRID_CONTAINER:-}" ] || return 0 # the batch system has put the job into its image already
   program=$(PATH=$PATH:/usr/local/bin:/opt/grid/bin; command -v "$launcher") && [ -e "$node" ] || {
     [ -n "$must" ] || return 0
-    echo "this node has no $launcher or no $node, and the site says that it deploys environments"
+    echo "this node has no $launcher or no $node, and the job runs inside or not at all: $*"
     end 125 deploy
   }
   inside=$("$program" which --node "$node" ${image:+--image "$image"} "$@") || end 125 deploy
   case "$must$inside $*" in
-  yes\ VEE-*|yes\ *\ VEE-*) echo "this node has no definition for any of: $*"; end 125 deploy ;;
+  yes\ [Vv][Ee][Ee]-*|yes\ *\ [Vv][Ee][Ee]-*) echo "this node has no definition for any of: $*"; end 125 deploy ;;
   esac
   [ -z "$inside" ] || given=GRID_GIVEN_
 }
