@@ -111,15 +111,15 @@ func (a *API) guard(next http.Handler) http.Handler {
 		p, err := a.Door.Who(r)
 		subject := p.Subject
 		if err != nil {
-			subject = "stranger"
-			if !errors.Is(err, ErrStranger) {
-				a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
-			}
+			subject = stranger(r)
 		}
 		if !a.limit.allow(subject) {
 			h.Set("Retry-After", "1")
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 			return
+		}
+		if err != nil && !errors.Is(err, ErrStranger) {
+			a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
 		}
 		if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
 			http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)

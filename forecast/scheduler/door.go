@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,14 +111,6 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	return p, nil
 }
 
-// How long an issuer may take to answer, for how long one that did not is not
-// asked again, and how much it may say, in bytes.
-const (
-	issuerTime  = 10 * time.Second
-	issuerPause = 10 * time.Second
-	issuerSays  = 1 << 20
-)
-
 // issuer is one that tokens are verified with.
 type issuer struct {
 	once     sync.Mutex // held while it is asked
@@ -146,7 +137,7 @@ func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier
 	if i.verifier != nil || i.err != nil && time.Since(i.asked) < issuerPause {
 		return i.verifier, i.err
 	}
-	client := &http.Client{Timeout: issuerTime, Transport: shortAnswers{http.DefaultTransport}}
+	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: http.DefaultTransport}}
 	ctx = oidc.ClientContext(context.WithoutCancel(ctx), client)
 	provider, err := oidc.NewProvider(ctx, name)
 	if i.err, i.asked = err, time.Now(); err != nil {
@@ -154,19 +145,4 @@ func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier
 	}
 	i.verifier = provider.VerifierContext(ctx, &oidc.Config{ClientID: d.Audience})
 	return i.verifier, nil
-}
-
-// shortAnswers cuts what an issuer says.
-type shortAnswers struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (s shortAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := s.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, issuerSays), resp.Body}
-	}
-	return resp, err
 }

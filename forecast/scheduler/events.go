@@ -17,12 +17,16 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
 		return
 	}
-	if !a.streams.open(p.Subject) {
+	subject := p.Subject
+	if err != nil {
+		subject = stranger(r)
+	}
+	if !a.streams.open(subject) {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many streams of events", http.StatusTooManyRequests)
 		return
 	}
-	defer a.streams.close(p.Subject)
+	defer a.streams.close(subject)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	out := http.NewResponseController(w)
@@ -55,16 +59,18 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Streams last: so many may one subject have, and so many all strangers together.
+// Streams last: so many may one subject or one stranger's address have, and so
+// many all strangers together.
 const (
 	ownStreams     = 16
 	strangeStreams = 256
 )
 
-// streams counts the streams of each subject; "" are strangers.
+// streams counts the streams of each subject.
 type streams struct {
-	mu sync.Mutex
-	of map[string]int
+	mu        sync.Mutex
+	of        map[string]int
+	strangers int
 }
 
 // open tells whether a subject may have one more, which close ends.
@@ -74,10 +80,14 @@ func (s *streams) open(subject string) bool {
 	if s.of == nil {
 		s.of = map[string]int{}
 	}
-	if n := s.of[subject]; n >= ownStreams && (subject != "" || n >= strangeStreams) {
+	strange := isStranger(subject)
+	if s.of[subject] >= ownStreams || strange && s.strangers >= strangeStreams {
 		return false
 	}
 	s.of[subject]++
+	if strange {
+		s.strangers++
+	}
 	return true
 }
 
@@ -86,5 +96,8 @@ func (s *streams) close(subject string) {
 	defer s.mu.Unlock()
 	if s.of[subject]--; s.of[subject] == 0 {
 		delete(s.of, subject)
+	}
+	if isStranger(subject) {
+		s.strangers--
 	}
 }

@@ -1,0 +1,73 @@
+package scheduler
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long an issuer may take to answer, for how long it is not asked the same
+// again, and how much it may say, in bytes.
+const (
+	issuerTime  = 10 * time.Second
+	issuerPause = 10 * time.Second
+	issuerSays  = 1 << 20
+)
+
+// issuerAnswers bounds what is asked of an issuer and what it says. Whoever
+// makes a token up chooses its key's name, and each name that is not known has
+// the keys fetched anew, as the rules of OpenID Connect want it: within a pause
+// the answer, or the error, is the one that was had.
+type issuerAnswers struct {
+	http.RoundTripper
+	mu sync.Mutex
+	of map[string]*issuerAnswer // by URL
+}
+
+type issuerAnswer struct {
+	once sync.Mutex // held while it is asked
+	at   time.Time
+	resp http.Response
+	body []byte
+	err  error
+}
+
+// RoundTrip implements http.RoundTripper.
+func (i *issuerAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	i.mu.Lock()
+	if i.of == nil {
+		i.of = map[string]*issuerAnswer{}
+	}
+	a := i.of[r.URL.String()]
+	if a == nil {
+		a = &issuerAnswer{}
+		i.of[r.URL.String()] = a
+	}
+	i.mu.Unlock()
+	a.once.Lock()
+	defer a.once.Unlock()
+	if a.at.IsZero() || time.Since(a.at) >= issuerPause {
+		a.ask(i.RoundTripper, r)
+		a.at = time.Now()
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	resp := a.resp
+	resp.Header, resp.Request = resp.Header.Clone(), r
+	resp.Body = io.NopCloser(bytes.NewReader(a.body))
+	return &resp, nil
+}
+
+func (a *issuerAnswer) ask(t http.RoundTripper, r *http.Request) {
+	a.body = nil
+	resp, err := t.RoundTrip(r)
+	if a.err = err; err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	a.resp = *resp
+	a.body, a.err = io.ReadAll(io.LimitReader(resp.Body, issuerSays))
+}
