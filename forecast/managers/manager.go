@@ -130,15 +130,15 @@ func (m *Manager) Ended(now int64, need Resources) *Out {
 	return m.finish(now)
 }
 
-// Withdraw takes a job out of the queue. It returns whether it was there.
-func (m *Manager) Withdraw(id ID) bool {
-	if !m.waiting.remove(id) {
-		return false
+// Withdraw takes jobs out of the queue. It returns how many were there.
+func (m *Manager) Withdraw(ids ...ID) int {
+	gone := m.waiting.remove(ids)
+	for _, id := range gone {
+		if t := &m.dispatch.tables; t.own.undrain(id) {
+			t.better = true
+		}
 	}
-	if t := &m.dispatch.tables; t.own.undrain(id) {
-		t.better = true
-	}
-	return true
+	return len(gone)
 }
 
 // Resize says what the own system has and has free, as its agent tells it.

@@ -124,7 +124,10 @@ func (m *Message) Check() error {
 	return nil
 }
 
-const maxSet = 1 << 16
+const (
+	maxSet  = 1 << 16 // amounts in a set
+	maxTags = 4096    // bytes of a job's tags, which go along with it from manager to manager
+)
 
 // Check finds passports that make no sense.
 func (j *Job) Check() error {
@@ -133,6 +136,8 @@ func (j *Job) Check() error {
 		return fmt.Errorf("job id of %d bytes: want 1 to 256", len(j.ID))
 	case j.Need.CPUs < 1:
 		return fmt.Errorf("job %q: needs no cpus", j.ID)
+	case len(j.Need.Tags) > maxTags:
+		return fmt.Errorf("job %.80q: %d bytes of tags: want %d at most", j.ID, len(j.Need.Tags), maxTags)
 	case j.Hops < 0 || j.Attempt < 0:
 		return fmt.Errorf("job %q: hops %d, attempt %d", j.ID, j.Hops, j.Attempt)
 	}

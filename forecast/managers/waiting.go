@@ -19,14 +19,19 @@ func (w *waiting) enqueue(j *Job) {
 	w.added = append(w.added, at)
 }
 
-// remove takes a job out. It says whether it was there.
-func (w *waiting) remove(id ID) bool {
-	at := slices.IndexFunc(w.queue, func(j *Job) bool { return j.ID == id })
-	if at < 0 {
-		return false
+// remove takes jobs out and returns those that were there.
+func (w *waiting) remove(ids []ID) (gone []ID) {
+	out := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
 	}
-	w.queue = slices.Delete(w.queue, at, at+1)
-	return true
+	w.queue = slices.DeleteFunc(w.queue, func(j *Job) bool {
+		if out[j.ID] {
+			gone = append(gone, j.ID)
+		}
+		return out[j.ID]
+	})
+	return gone
 }
 
 // unblock lets jobs go back over a link. It says whether there are any that it concerns.

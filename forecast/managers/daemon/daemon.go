@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -39,6 +40,8 @@ type Daemon struct {
 	conns   map[managers.Neighbour]*conn
 	held    map[managers.ID]*assignment
 	keep    *keeper
+	closed  bool // the own system: what would start there cannot be kept
+	brokers map[string]*acquaintance
 	timer   *time.Timer
 
 	figures *figures
@@ -58,7 +61,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}}
+	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}, brokers: map[string]*acquaintance{}}
 	d.figures = newFigures(d.State)
 	d.manager = managers.NewDomain(c.Rules)
 	if c.System != "" {
@@ -69,12 +72,8 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if d.keep, d.held, err = openKeeper(c.Dir); err != nil {
 		return nil, fmt.Errorf("manager %s: %w", c.Name, err)
 	}
-	free := c.Total
-	for _, a := range d.held {
-		free = free.Less(a.Job.Need)
-	}
 	if c.System != "" {
-		d.manager.Resize(now(), c.Total, free)
+		d.manager.Resize(now(), c.Total, d.free())
 	}
 	return d, nil
 }
@@ -112,22 +111,25 @@ func (d *Daemon) do(decide func(now int64) *managers.Out) {
 func (d *Daemon) carryOut(out *managers.Out) {
 	var starts []*assignment
 	for i := range out.Starts {
-		d.figures.starts.Inc()
 		a := &assignment{Job: out.Starts[i].Job}
 		d.held[a.Job.ID] = a
 		starts = append(starts, a)
 	}
-	if err := d.keep.put(starts...); err != nil {
-		d.config.Log.Error("assignments not kept", "jobs", len(starts), "error", err)
-	}
+	err := d.keep.put(d.held, starts...)
 	for _, a := range starts {
-		d.work.Go(func() { d.offer(*a) })
+		if err == nil {
+			d.figures.starts.Inc()
+			d.work.Go(func() { d.offer(*a) })
+		}
 	}
 	for _, s := range out.Sends {
 		if c := d.conns[s.To]; c != nil {
 			d.figures.messages.Inc()
 			c.send(frame{Message: &s.Message})
 		}
+	}
+	if err != nil {
+		d.close(starts, err)
 	}
 	if at := d.manager.Wake(); at > 0 && d.timer != nil {
 		d.timer.Reset(time.Duration(max(1, at-now())) * time.Millisecond)
@@ -190,6 +192,11 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	if f.Message == nil {
 		return nil
 	}
+	if j := f.Message.Job; j != nil {
+		if err := checkBroker(j.Broker); err != nil {
+			return err
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.conns[n] != c {
@@ -206,11 +213,24 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	return nil
 }
 
-// Submit takes jobs from a broker.
-func (d *Daemon) Submit(jobs []managers.Job) {
+// ErrFull is the answer to a broker where too many jobs wait already.
+var ErrFull = errors.New("too many jobs wait here; try again")
+
+// maxWaiting bounds the jobs that brokers hand in.
+const maxWaiting = 200_000
+
+// Submit takes jobs from a broker, or none of them (ErrFull).
+func (d *Daemon) Submit(jobs []managers.Job) error {
+	d.mu.Lock()
+	full := d.manager.Len()+len(jobs) > maxWaiting
+	d.mu.Unlock()
+	if full {
+		return ErrFull
+	}
 	for some := range slices.Chunk(jobs, 1000) { // others have their turn in between
 		d.submit(some)
 	}
+	return nil
 }
 
 func (d *Daemon) submit(jobs []managers.Job) {
@@ -240,7 +260,9 @@ func (d *Daemon) release(id managers.ID) {
 	if err := d.keep.drop(id, d.held); err != nil {
 		d.config.Log.Error("end of an assignment not kept", "job", id, "error", err)
 	}
-	d.carryOut(d.manager.Ended(now(), a.Job.Need))
+	if !d.closed { // else its resources are counted when the system opens
+		d.carryOut(d.manager.Ended(now(), a.Job.Need))
+	}
 }
 
 // State returns what the manager knows.

@@ -35,7 +35,10 @@ func (d *Daemon) Handler() http.Handler {
 			}
 			jobs[i].Hops, jobs[i].Placed, jobs[i].Submitted = 0, false, min(jobs[i].Submitted, now())
 		}
-		d.Submit(jobs)
+		if err := d.Submit(jobs); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 		writeBody(w, struct{}{})
 	})
 	mux.HandleFunc("POST /v1/ended", func(w http.ResponseWriter, r *http.Request) {

@@ -19,6 +19,7 @@ type keeper struct {
 	name       string
 	file, lock *os.File
 	lines      int
+	broken     bool // a write failed: what the file holds is not known, and the next one is of all that is held
 }
 
 // keptLine says that a job has resources, or has none any more.
@@ -86,6 +87,7 @@ func (k *keeper) rewrite(held map[managers.ID]*assignment) error {
 	if err != nil {
 		return err
 	}
+	k.broken = true
 	if err := durable.WriteFile(k.name, text); err != nil {
 		return err
 	}
@@ -94,6 +96,7 @@ func (k *keeper) rewrite(held map[managers.ID]*assignment) error {
 	}
 	k.lines = len(held)
 	k.file, err = os.OpenFile(k.name, os.O_WRONLY|os.O_APPEND, 0)
+	k.broken = err != nil
 	return err
 }
 
@@ -108,22 +111,31 @@ func linesOf(list []keptLine) (text []byte, err error) {
 	return text, nil
 }
 
-// put keeps assignments; they are on disk when it returns.
-func (k *keeper) put(list ...*assignment) error {
+// put keeps some of the assignments that are held; they are on disk when it
+// returns without an error.
+func (k *keeper) put(held map[managers.ID]*assignment, list ...*assignment) error {
 	if len(list) == 0 {
 		return nil
+	}
+	if k.broken {
+		return k.rewrite(held)
 	}
 	var lines []keptLine
 	for _, a := range list {
 		lines = append(lines, keptLine{Put: a})
 	}
-	return errors.Join(k.add(lines), k.file.Sync())
+	err := k.add(lines)
+	if err == nil {
+		err = k.file.Sync()
+	}
+	k.broken = err != nil
+	return err
 }
 
 // drop keeps that a job has no resources any more. What is held are all that
 // have; the file never grows far beyond them.
 func (k *keeper) drop(id managers.ID, held map[managers.ID]*assignment) error {
-	if k.lines > slack+2*len(held) {
+	if k.broken || k.lines > slack+2*len(held) {
 		return k.rewrite(held)
 	}
 	return k.add([]keptLine{{Drop: id}})
@@ -139,6 +151,7 @@ func (k *keeper) add(lines []keptLine) error {
 	}
 	k.lines += len(lines)
 	_, err = k.file.Write(text)
+	k.broken = err != nil
 	return err
 }
 

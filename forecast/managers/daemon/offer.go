@@ -39,13 +39,14 @@ func (d *Daemon) granted(id managers.ID) {
 	defer d.mu.Unlock()
 	if a := d.held[id]; a != nil && !a.Granted {
 		a.Granted = true
-		if err := d.keep.put(a); err != nil {
+		if err := d.keep.put(d.held, a); err != nil {
 			d.config.Log.Error("grant not kept", "job", id, "error", err)
 		}
 	}
 }
 
-// reportForever tells every broker which of its jobs are here.
+// reportForever tells every broker which of its jobs are here, and sees to what
+// could not be kept.
 func (d *Daemon) reportForever() {
 	for {
 		select {
@@ -53,7 +54,8 @@ func (d *Daemon) reportForever() {
 			return
 		case <-time.After(d.config.Beat):
 		}
-		for broker, r := range d.reports() {
+		d.reopen()
+		for broker, r := range d.due() {
 			d.work.Go(func() { d.report(broker, r) })
 		}
 	}
@@ -92,21 +94,5 @@ func (d *Daemon) ask(id managers.ID) {
 	d.mu.Unlock()
 	if broker != "" {
 		d.report(broker, &Report{Manager: d.config.Name, Running: []managers.ID{id}})
-	}
-}
-
-func (d *Daemon) report(broker string, r *Report) {
-	var orders Orders
-	if err := call(d.ctx, d.config.Client, broker+"/v1/report", r, &orders, callPatience); err != nil {
-		d.config.Log.Warn("report not taken", "broker", broker, "cause", err)
-		return
-	}
-	for _, id := range orders.Ended {
-		d.release(id)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, id := range orders.Drop {
-		d.manager.Withdraw(id)
 	}
 }

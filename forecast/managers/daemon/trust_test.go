@@ -110,7 +110,7 @@ func TestKeeper(t *testing.T) {
 	put := func(id string) {
 		a := &assignment{Job: managers.Job{ID: managers.ID(id)}}
 		held[a.Job.ID] = a
-		if err := k.put(a); err != nil {
+		if err := k.put(held, a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestKeeper(t *testing.T) {
 	}
 	held["granted"].Granted = true
 	delete(held, "goes")
-	if err := errors.Join(k.put(held["granted"]), k.drop("goes", held), k.close()); err != nil {
+	if err := errors.Join(k.put(held, held["granted"]), k.drop("goes", held), k.close()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "assignments"), os.O_WRONLY|os.O_APPEND, 0)
