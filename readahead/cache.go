@@ -51,7 +51,7 @@ type Cache struct {
 	table   *Table
 	flights map[Slot]*flight
 	files   map[string]int // number by name and version
-	names   map[int]string
+	next    int            // the next file's number
 	benefit *Benefit
 	stats   Stats
 }
@@ -80,7 +80,7 @@ func Open(dir string, o Options) (*Cache, error) {
 	}
 	c := &Cache{
 		options: o, gate: newGate(o.Fetches), store: st, table: newTable(cells), flights: map[Slot]*flight{},
-		files: map[string]int{}, names: map[int]string{}, benefit: newBenefit(0),
+		files: map[string]int{}, benefit: newBenefit(0),
 	}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.adopt()
@@ -121,10 +121,28 @@ func (c *Cache) adopt() {
 func (c *Cache) number(name string) int {
 	n, ok := c.files[name]
 	if !ok {
-		n = len(c.files)
-		c.files[name], c.names[n] = n, name
+		if len(c.files) > 2*c.table.room+4096 {
+			c.forgetFiles()
+		}
+		n = c.next
+		c.files[name], c.next = n, n+1
 	}
 	return n
+}
+
+// forgetFiles forgets the numbers of files of which nothing is held: whoever
+// names files without end does not fill the memory. One that comes again gets
+// another number.
+func (c *Cache) forgetFiles() {
+	held := map[int]bool{}
+	for p := range c.table.where {
+		held[p.File] = true
+	}
+	for name, n := range c.files {
+		if !held[n] {
+			delete(c.files, name)
+		}
+	}
 }
 
 // Close waits for fetches under way and gives the directory free.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -291,4 +293,61 @@ func FuzzIndex(f *testing.F) {
 		}
 		c.Close()
 	})
+}
+
+// A directory that others can put files into is not used: what lies there would
+// be believed, and a link there would be written through.
+func TestCacheDirectoryOfOthers(t *testing.T) {
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func(dir string) error{
+		"all can write":         func(dir string) error { return os.Chmod(dir, 0o777) },
+		"all can write, sticky": func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) },
+		"a group can write":     func(dir string) error { return os.Chmod(dir, 0o770) },
+		"another's":             func(dir string) error { return os.Chown(dir, 4711, 4711) },
+	} {
+		dir := t.TempDir()
+		if err := open(dir); err != nil {
+			t.Logf("%s: %v", name, err) // chown takes root
+			continue
+		}
+		for _, file := range []string{"cells", "index.new", "lock"} {
+			if err := os.Symlink(precious, filepath.Join(dir, file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err := Open(dir, Options{}); err == nil {
+			c.Close()
+			t.Errorf("%s: used", name)
+		}
+		if text, _ := os.ReadFile(precious); string(text) != "precious" {
+			t.Errorf("%s: the file that a link names is %q now", name, text)
+		}
+	}
+}
+
+// Files without end do not fill the memory, and what is held of one is found
+// after others were forgotten.
+func TestFilesWithoutEnd(t *testing.T) {
+	c, err := Open(t.TempDir(), Options{Portion: 10, Quota: 1000, Ahead: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	kept := File{Name: "kept", Size: 10, From: strings.NewReader("0123456789")}
+	b := make([]byte, 10)
+	if _, err := c.Reader(kept).ReadAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20_000 {
+		c.Reader(File{Name: fmt.Sprint("f", i), Size: 10, From: strings.NewReader("xxxxxxxxxx")})
+	}
+	if len(c.files) > 5000 {
+		t.Errorf("%d files are remembered, with 100 cells", len(c.files))
+	}
+	if _, err := c.Reader(kept).ReadAt(b, 0); err != nil || string(b) != "0123456789" || c.Stats().Hits != 1 {
+		t.Errorf("%q %v %+v", b, err, c.Stats())
+	}
 }

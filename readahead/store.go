@@ -45,6 +45,9 @@ func openStore(dir string, portion int64, cells int) (s *store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	if err := checkOwner(dir); err != nil {
+		return nil, err
+	}
 	s = &store{dir: dir, portion: portion, live: map[Slot]entry{}}
 	defer func() {
 		if err != nil {
@@ -64,6 +67,22 @@ func openStore(dir string, portion int64, cells int) (s *store, err error) {
 		return s, err
 	}
 	return s, s.compact()
+}
+
+// checkOwner wants a directory that nobody else can put files into: what lies in
+// it is believed, and what is a link there is written through.
+func checkOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to user %d: a cache directory is its own user's or root's", dir, st.Uid)
+	}
+	if info.Mode()&0o022 != 0 {
+		return fmt.Errorf("others can write to %s (mode %04o): chmod go-w", dir, info.Mode().Perm())
+	}
+	return nil
 }
 
 func (s *store) close() error {

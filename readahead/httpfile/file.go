@@ -57,12 +57,18 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 	return &File{client: client, url: url, size: resp.ContentLength, version: version(resp), wait: wait}, nil
 }
 
+// maxVersion bounds what a server may call a version, in bytes.
+const maxVersion = 1024
+
 // version names the content: the strong ETag, else the time of the last change.
 func version(resp *http.Response) string {
-	if tag := resp.Header.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
+	if tag := resp.Header.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") && len(tag) <= maxVersion {
 		return tag
 	}
-	return resp.Header.Get("Last-Modified")
+	if at := resp.Header.Get("Last-Modified"); len(at) <= maxVersion {
+		return at
+	}
+	return ""
 }
 
 // Size returns the file's size in bytes.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,5 +128,48 @@ func TestChangedFileIsNotMixed(t *testing.T) {
 	var changed *ChangedError
 	if _, err := f.ReadAt(make([]byte, 10), 0); !errors.As(err, &changed) {
 		t.Errorf("read of a changed file: %v", err)
+	}
+}
+
+// Requests that cost much and bring nothing are refused: ranges without end,
+// addresses without end, bodies that never come.
+func TestHostileReaders(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 30_000, 1)
+	s, file := setup(t, o)
+	ranges := "bytes=0-0"
+	for i := range 5000 {
+		ranges += fmt.Sprintf(",%d-%d", i%30_000, i%30_000)
+	}
+	if code, _ := get(t, s.URL, file, "t0", ranges); code != http.StatusRequestedRangeNotSatisfiable || o.gets.Load() > 0 {
+		t.Errorf("5000 ranges: %d, %d requests to the origin", code, o.gets.Load())
+	}
+	if code, body := get(t, s.URL, file, "t0", "bytes=0-1,5-6"); code != http.StatusPartialContent || !bytes.Contains(body, []byte("0-1/30000")) {
+		t.Errorf("two ranges: %d %q", code, body)
+	}
+	if code, _ := get(t, s.URL, file+"?"+strings.Repeat("a", 10_000), "t0", ""); code != http.StatusForbidden {
+		t.Errorf("a long address: %d", code)
+	}
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	fmt.Fprintf(conn, "GET /stats HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t0\r\nContent-Length: 100\r\n\r\n")
+	if text, err := io.ReadAll(conn); err != nil || !bytes.HasPrefix(text, []byte("HTTP/1.1 400")) {
+		t.Errorf("a body that never comes: %q %v", text, err)
+	}
+}
+
+// What a server calls a version is bounded; a long one names nothing.
+func TestVersionsAreBounded(t *testing.T) {
+	for tag, want := range map[string]string{`"v"`: `"v"`, `W/"v"`: "then", strings.Repeat("a", 2000): "then", "": "then"} {
+		if got := version(&http.Response{Header: http.Header{"Etag": {tag}, "Last-Modified": {"then"}}}); got != want {
+			t.Errorf("%.20q: %.20q", tag, got)
+		}
+	}
+	if got := version(&http.Response{Header: http.Header{"Last-Modified": {strings.Repeat("a", 2000)}}}); got != "" {
+		t.Errorf("%.20q", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -35,13 +36,24 @@ type opened struct {
 	at   time.Time
 }
 
-// maxOpened bounds how many files' sizes are remembered.
-const maxOpened = 4096
+// What a reader may ask for: maxOpened bounds how many files' sizes are
+// remembered, maxName an address in bytes, maxRanges the ranges of one request.
+const (
+	maxOpened = 4096
+	maxName   = 8192
+	maxRanges = 1024
+)
 
 // ServeHTTP answers a reader.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Token != "" && subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.Token)) != 1 {
 		http.Error(w, "no or wrong token", http.StatusUnauthorized)
+		return
+	}
+	w = patient{w, http.NewResponseController(w), 2*s.Wait + time.Minute}
+	if r.ContentLength != 0 { // nobody reads it, and it is not waited for
+		http.NewResponseController(w).SetReadDeadline(time.Now())
+		http.Error(w, "no body is wanted", http.StatusBadRequest)
 		return
 	}
 	switch {
@@ -58,6 +70,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {
+	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
+		http.Error(w, fmt.Sprintf("more than %d ranges at once", maxRanges), http.StatusRequestedRangeNotSatisfiable)
+		return
+	}
 	if !s.allowed(name) {
 		http.Error(w, "this cache does not serve that address", http.StatusForbidden)
 		return
@@ -74,6 +90,23 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 	http.ServeContent(w, r, "", time.Time{}, section)
 }
 
+// patient gives a reader so long for each piece of an answer: who takes none
+// does not hold his connection for ever.
+type patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	wait    time.Duration
+}
+
+// Write sends a piece.
+func (p patient) Write(b []byte) (int, error) {
+	p.control.SetWriteDeadline(time.Now().Add(p.wait))
+	return p.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (p patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
 // bound reads until a context ends.
 type bound struct {
 	reader *readahead.Reader
@@ -86,7 +119,7 @@ func (b bound) ReadAt(p []byte, off int64) (int, error) { return b.reader.ReadAt
 // allowed says whether an address lies under an origin.
 func (s *Server) allowed(name string) bool {
 	u, err := url.Parse(name)
-	if err != nil || u.User != nil || u.Fragment != "" || u.Path != path.Clean(u.Path) {
+	if err != nil || len(name) > maxName || u.User != nil || u.Fragment != "" || u.Path != path.Clean(u.Path) {
 		return false
 	}
 	for _, o := range s.Origins {
