@@ -265,11 +265,15 @@ func splitRequest(request string) (id string, attempt int, ours bool) {
 		return id, 1, true
 	}
 	n, err := strconv.Atoi(number)
-	if err != nil || n < 2 || strconv.Itoa(n) != number {
+	if err != nil || n < 2 || n > lastAttempt || strconv.Itoa(n) != number {
 		return "", 0, false
 	}
 	return id, n, true
 }
+
+// lastAttempt bounds the number that a back-end says an attempt has: counted on
+// from the greatest number there is, the next would be the first again.
+const lastAttempt = 1_000_000
 
 // oldestID is before any id was made.
 var oldestID = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

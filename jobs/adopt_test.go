@@ -194,3 +194,23 @@ func TestAdoptUnreachable(t *testing.T) {
 		t.Errorf("%v, errors %v", err, got.Errs)
 	}
 }
+
+// A place that says a job's attempt has the greatest number there is does not
+// make the next one the first again, whose name has been used.
+func TestAdoptNumbersWithoutEnd(t *testing.T) {
+	b, f := rig(t)
+	one := site("one")
+	rs := submit(t, b, []*glue.Resource{one}, set(stored(t, `Executable = "/bin/true";`)))
+	for _, number := range []string{"9223372036854775807", "9223372036854775800", "1000001", "1000000"} {
+		if err := f.accept(plugins.Request{ID: rs[0].ID + "-" + number, Endpoint: one.Endpoints[0]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := adopt(t, forgotten(t, b), adoption(one))
+	if len(got.Jobs) != 1 || got.Foreign != 3 {
+		t.Fatalf("adopted %d, foreign %d", len(got.Jobs), got.Foreign)
+	}
+	if r := got.Jobs[0]; r.Attempts != 1_000_000 || r.Attempts+r.Spared < r.Attempts {
+		t.Errorf("%d attempts, %d spared", r.Attempts, r.Spared)
+	}
+}

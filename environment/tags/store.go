@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (s *Store) Tags(vo string) ([]Tag, error) {
 		return nil, err
 	}
 	var list []Tag
-	text, err := os.ReadFile(path)
+	text, err := s.read(filepath.Base(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -184,17 +185,52 @@ func (s *Store) change(c Caller, vo, verb string, names []string, edit func([]Ta
 	return replace(path, list)
 }
 
+// lock keeps other writers out. Who cannot change tags cannot open the file
+// either, and so cannot hold the lock.
 func (s *Store) lock() (*os.File, error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(s.Dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o664)
+	f, err := s.open(".lock", os.O_RDWR|os.O_CREATE, 0o660)
 	if err != nil {
 		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().Perm()&0o007 != 0 {
+		f.Chmod(0o660) // fails for whom it does not belong to
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		f.Close()
 		return nil, err
+	}
+	return f, nil
+}
+
+// maxFile bounds a file of the folder, in bytes.
+const maxFile = 64 << 20
+
+// read reads a file of the folder.
+func (s *Store) read(name string) ([]byte, error) {
+	f, err := s.open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s has more than %d bytes", f.Name(), maxFile)
+	}
+	return text, err
+}
+
+// open opens a file of the folder, which others may write to: it is no link to
+// somewhere else, and no pipe that never opens.
+func (s *Store) open(name string, how int, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.Dir, name), how|unix.O_NOFOLLOW|unix.O_NONBLOCK, mode)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is no file", f.Name()), err, f.Close())
 	}
 	return f, nil
 }
@@ -204,7 +240,7 @@ func (s *Store) record(c Change) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(s.Dir, "history.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o664)
+	f, err := s.open("history.jsonl", os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o664)
 	if err != nil {
 		return err
 	}
@@ -214,7 +250,7 @@ func (s *Store) record(c Change) error {
 
 // History gives every change, the first one first. A last line that a crash cut is left out.
 func (s *Store) History() ([]Change, error) {
-	text, err := os.ReadFile(filepath.Join(s.Dir, "history.jsonl"))
+	text, err := s.read("history.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

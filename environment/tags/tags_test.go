@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gridbroker/environment"
 	"gridbroker/glue"
 )
@@ -320,5 +322,59 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	}
 	if _, ok := errors.AsType[*DeniedError](s.ReportCached(Caller{User: "x", UID: -1}, "n3", []string{"VEE-B"})); !ok {
 		t.Error("anybody may report")
+	}
+}
+
+// Who may write to the folder, a VO's manager, leads nobody out of it by links
+// and keeps nobody waiting at pipes; who may not, holds no lock.
+func TestStoreOfSeveralHands(t *testing.T) {
+	s := newStore(t)
+	add := func() error { return s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}}) }
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(s.Dir, ".lock")
+	if err := os.Chmod(lock, 0o664); err != nil { // as older versions left it
+		t.Fatal(err)
+	}
+	if err := add(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(lock); err != nil || info.Mode().Perm()&0o007 != 0 {
+		t.Errorf("everybody can open the lock: %v %v", info.Mode(), err)
+	}
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".lock", "history.jsonl", "site.json"} {
+		path := filepath.Join(s.Dir, name)
+		for kind, plant := range map[string]func() error{
+			"link": func() error { return os.Symlink(precious, path) },
+			"pipe": func() error { return unix.Mkfifo(path, 0o666) },
+		} {
+			if err := errors.Join(os.Rename(path, path+".away"), plant()); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- add() }()
+			select {
+			case err := <-done:
+				if err == nil {
+					t.Errorf("%s is a %s: used", name, kind)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatalf("%s is a %s: waits for ever", name, kind)
+			}
+			if text, _ := os.ReadFile(precious); string(text) != "[]" {
+				t.Errorf("%s is a %s: it was written through: %q", name, kind, text)
+			}
+			if err := os.Rename(path+".away", path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := add(); err != nil {
+		t.Error(err)
 	}
 }

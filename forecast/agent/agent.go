@@ -55,6 +55,7 @@ type Agent struct {
 	Meter *Metrics // nil: its own
 
 	once     sync.Once
+	askers   askers
 	live     *batch.Live
 	odds     *predict.Tracker // of the starts of local jobs
 	nextOdds time.Time        // when they may be worked out again

@@ -1,7 +1,14 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,5 +71,66 @@ func TestQuestionsHaveABudget(t *testing.T) {
 	q.WallTime, q.Queues, looks = 600, []string{"q7"}, 0
 	if answer, err := a.Answer(q); err != nil || len(answer.Starts) != 1 || looks > 1 {
 		t.Errorf("asked again: %d queues after %d looks, %v", len(answer.Starts), looks, err)
+	}
+}
+
+// Questions without end from one address keep nobody else from an answer, and
+// what an asker has left behind is not worked out.
+func TestFloodOfQuestions(t *testing.T) {
+	b := newBench(t)
+	a := b.agent()
+	if err := a.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	a.Now = func() time.Time { // each look at the clock takes a while, and so does each question
+		time.Sleep(50 * time.Millisecond)
+		return b.now.Add(time.Since(began))
+	}
+	server := httptest.NewServer(a.Handler())
+	defer server.Close()
+	ask := func(ctx context.Context, from string, wall int) error {
+		c := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext, DisableKeepAlives: true}}
+		body := fmt.Sprintf(`{"schema":%q,"procs":8,"wall_time":%d,"queues":["all"]}`, forecast.Schema, wall)
+		req, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/forecast", strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != 200 {
+			return errors.New(resp.Status)
+		}
+		return nil
+	}
+	alone := time.Now()
+	if err := ask(t.Context(), "127.0.0.1", 500); err != nil {
+		t.Fatal(err)
+	}
+	one := time.Since(alone)
+	ctx, cancel := context.WithCancel(t.Context())
+	var flood sync.WaitGroup
+	for i := range 60 {
+		flood.Go(func() { ask(ctx, "127.0.0.2", 600+i) })
+	}
+	time.Sleep(100 * time.Millisecond)
+	since := time.Now()
+	if err := ask(t.Context(), "127.0.0.1", 5000); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(since); took > 6*one+time.Second {
+		t.Errorf("one question takes %v, beside a flood %v", one, took)
+	}
+	cancel()
+	flood.Wait()
+	since = time.Now()
+	if err := ask(t.Context(), "127.0.0.2", 7000); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(since); took > 6*one+time.Second {
+		t.Errorf("one question takes %v, after an abandoned flood %v", one, took)
 	}
 }

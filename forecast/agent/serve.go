@@ -102,6 +102,11 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	end := a.askers.take(r.Context(), r.RemoteAddr) // that the asker goes is seen once his question is read
+	if end == nil {
+		return
+	}
+	defer end()
 	answer, err := a.Answer(q)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
