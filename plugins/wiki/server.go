@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,13 +52,12 @@ type Server struct {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	slots := make(chan struct{}, s.most())
+	var silent silent
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for {
-		slots <- struct{}{}
 		conn, err := l.Accept()
 		if err != nil {
-			<-slots
 			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
@@ -67,9 +67,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return err
 		}
+		silent.room(conn, slots)
 		wait.Go(func() {
 			defer func() { <-slots }()
-			s.serve(ctx, conn)
+			s.serve(ctx, conn, func() { silent.drop(conn) })
 		})
 	}
 }
@@ -87,9 +88,61 @@ func (s *Server) most() int {
 	return 64
 }
 
-// serve answers one connection.
-func (s *Server) serve(ctx context.Context, conn net.Conn) {
+// silent are the connections whose message has not come yet, the oldest first:
+// who connects and says nothing keeps nobody else out for long.
+type silent struct {
+	mu   sync.Mutex
+	list []silence
+}
+
+type silence struct {
+	conn net.Conn
+	ends time.Time // when it makes room for another
+}
+
+// patience is how long a connection may be silent where others wait.
+const patience = 500 * time.Millisecond
+
+// room waits for a place for a connection.
+func (s *silent) room(conn net.Conn, places chan<- struct{}) {
+	for {
+		select {
+		case places <- struct{}{}:
+			s.mu.Lock()
+			s.list = append(s.list, silence{conn, time.Now().Add(patience)})
+			s.mu.Unlock()
+			return
+		case <-time.After(s.end()):
+		}
+	}
+}
+
+// end closes the oldest connection if it has been silent for too long, and says
+// when the next one will have been.
+func (s *silent) end() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) > 0 && time.Until(s.list[0].ends) <= 0 {
+		s.list[0].conn.SetReadDeadline(time.Now())
+		s.list = s.list[1:]
+	}
+	if len(s.list) == 0 {
+		return patience
+	}
+	return max(time.Until(s.list[0].ends), time.Millisecond)
+}
+
+// drop takes out a connection whose message has come.
+func (s *silent) drop(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(v silence) bool { return v.conn == c })
+}
+
+// serve answers one connection; heard is called when its message has come.
+func (s *Server) serve(ctx context.Context, conn net.Conn, heard func()) {
 	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })()
 	timeout := s.Timeout
 	if timeout <= 0 {
 		timeout = 10 * time.Second
@@ -98,6 +151,7 @@ func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	body, err := ReadFrame(conn, MaxRequest)
+	heard()
 	var answer []byte
 	if err != nil {
 		answer = s.sign(s.refuse(conn.RemoteAddr(), err))
