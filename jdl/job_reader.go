@@ -24,10 +24,15 @@ type jobReader struct {
 	absent   map[string]bool   // last parts of the input files that cannot be had
 	outNames map[string]string // output file of each base name
 	refs     map[string]bool   // names the record's expressions use, folded; made when first needed
+	unknown  int               // attributes that are none of ours
 }
 
 // maxFindings bounds the errors, and the warnings, said of one record.
 const maxFindings = 100
+
+// maxUnknown bounds the unknown attributes for which a known one is sought that
+// is nearly the same.
+const maxUnknown = 10_000
 
 func newJobReader(file, src string, cfg jobConfig, ad *classad.Ad) *jobReader {
 	return &jobReader{

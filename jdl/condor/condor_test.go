@@ -1,13 +1,16 @@
 package condor_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/condor"
+	"gridbroker/testdata/testbed"
 )
 
 func jobs(t *testing.T, src string) []*jdl.Job {
@@ -161,4 +164,25 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Few lines that become much: macros of macros are counted by what they make, in
+// queue statements too.
+func TestMacroBombs(t *testing.T) {
+	bomb := "executable = /bin/true\na0 = xxxxxxxxxx\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d = %s\n", i+1, strings.Repeat(fmt.Sprintf("$(a%d)", i), 10))
+	}
+	for name, text := range map[string]string{
+		"value": bomb + "arguments = $(a7)\nqueue\n", "values": bomb + "arguments = $(a6)\nqueue 100\n",
+		"queue": bomb + strings.Repeat("queue $(a6)\n", 1000), "circle": "executable = /bin/true\na = $(a)$(a)\narguments = $(a)\nqueue\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			testbed.Within(t, 2*time.Second, 200<<20, func() {
+				if _, err := condor.Read("bomb.sub", []byte(text), func(*classad.Diagnostic) {}); err == nil {
+					t.Error("it is read")
+				}
+			})
+		})
+	}
 }

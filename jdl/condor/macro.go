@@ -34,7 +34,11 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 	var out strings.Builder
 	for {
 		i := strings.IndexByte(s, '$')
-		if b.left -= max(1, i); b.left < 0 {
+		made := i
+		if i < 0 {
+			made = len(s)
+		}
+		if b.left -= max(1, made); b.left < 0 {
 			return "", fmt.Errorf("macros make more than %d MB", maxText>>20)
 		}
 		if i < 0 {

@@ -13,7 +13,7 @@ import (
 // Bounds of one description.
 const (
 	maxProcs = 100_000
-	maxText  = 64 << 20 // bytes of all values together, macros replaced
+	maxText  = 16 << 20 // bytes of all values together, macros replaced
 	maxMacro = 30       // macros inside macros
 )
 
@@ -58,6 +58,7 @@ type parser struct {
 	n         int // of the next line
 	set       []command
 	procs     []proc
+	left      budget // for what macros make in queue statements
 	err       error
 }
 
@@ -82,7 +83,7 @@ func (p *parser) line() (text string, number int, ok bool) {
 }
 
 func parse(file string, src []byte) ([]proc, error) {
-	p := &parser{file: file, src: string(src), lines: strings.Split(string(src), "\n")}
+	p := &parser{file: file, src: string(src), lines: strings.Split(string(src), "\n"), left: budget{maxText}}
 	if i := strings.IndexByte(p.src, 0); i >= 0 {
 		p.fail(1+strings.Count(p.src[:i], "\n"), "", "NUL byte in the text")
 	}
@@ -177,7 +178,7 @@ func orIn(how string) string {
 // constant replaces macros that are set so far.
 func (p *parser) constant(s string) string {
 	b := proc{sheet: newSheet(p.set)}
-	out, err := b.expand(s, &budget{maxText})
+	out, err := b.expand(s, &p.left)
 	if err != nil {
 		return s
 	}
