@@ -3,7 +3,7 @@ package daemon
 import "gridbroker/forecast/managers"
 
 // free is what the own system has beside what is held; the mutex is held.
-func (d *Daemon) free() managers.Resources {
+func free(d *Daemon) managers.Resources {
 	free := d.config.Total
 	for _, a := range d.held {
 		free = free.Less(a.Job.Need)
@@ -11,9 +11,9 @@ func (d *Daemon) free() managers.Resources {
 	return free
 }
 
-// close keeps the own system from jobs, since assignments could not be kept,
+// shut keeps the own system from jobs, since assignments could not be kept,
 // and lets these jobs wait or go elsewhere: nothing was offered. The mutex is held.
-func (d *Daemon) close(starts []*assignment, cause error) {
+func shut(d *Daemon, starts []*assignment, cause error) {
 	d.config.Log.Error("assignments not kept: the system takes no jobs until they can be", "jobs", len(starts), "error", cause)
 	d.closed = true
 	for _, a := range starts {
@@ -28,7 +28,7 @@ func (d *Daemon) close(starts []*assignment, cause error) {
 
 // reopen writes all that is held anew after a write has failed, and lets jobs in
 // again.
-func (d *Daemon) reopen() {
+func reopen(d *Daemon) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.keep.broken || d.keep.rewrite(d.held) != nil || !d.closed {
@@ -36,5 +36,5 @@ func (d *Daemon) reopen() {
 	}
 	d.config.Log.Info("assignments are kept again: the system takes jobs")
 	d.closed = false
-	d.carryOut(d.manager.Resize(now(), d.config.Total, d.free()))
+	d.carryOut(d.manager.Resize(now(), d.config.Total, free(d)))
 }

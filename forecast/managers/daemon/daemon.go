@@ -73,7 +73,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 		return nil, fmt.Errorf("manager %s: %w", c.Name, err)
 	}
 	if c.System != "" {
-		d.manager.Resize(now(), c.Total, d.free())
+		d.manager.Resize(now(), c.Total, free(d))
 	}
 	return d, nil
 }
@@ -129,7 +129,7 @@ func (d *Daemon) carryOut(out *managers.Out) {
 		}
 	}
 	if err != nil {
-		d.close(starts, err)
+		shut(d, starts, err)
 	}
 	if at := d.manager.Wake(); at > 0 && d.timer != nil {
 		d.timer.Reset(time.Duration(max(1, at-now())) * time.Millisecond)

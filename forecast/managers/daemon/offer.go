@@ -54,7 +54,7 @@ func (d *Daemon) reportForever() {
 			return
 		case <-time.After(d.config.Beat):
 		}
-		d.reopen()
+		reopen(d)
 		for broker, r := range d.due() {
 			d.work.Go(func() { d.report(broker, r) })
 		}

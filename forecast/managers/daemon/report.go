@@ -46,7 +46,7 @@ func (d *Daemon) due() map[string]*Report {
 			d.brokers[name] = a
 		}
 		if time.Since(a.heard) > brokerSilence {
-			d.forget(name, r)
+			forget(d, name, r)
 		}
 		switch {
 		case a.asked, len(r.Waiting)+len(r.Running) == 0:
@@ -61,7 +61,7 @@ func (d *Daemon) due() map[string]*Report {
 
 // forget takes jobs out of the queue of whose broker nothing was heard, and
 // leaves them out of the report; the mutex is held.
-func (d *Daemon) forget(broker string, r *Report) {
+func forget(d *Daemon, broker string, r *Report) {
 	if len(r.Waiting) > 0 {
 		d.config.Log.Warn("jobs of a silent broker do not wait any more", "broker", broker, "jobs", len(r.Waiting))
 	}
