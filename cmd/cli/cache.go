@@ -114,6 +114,9 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 			return usageError(fmt.Errorf("%s: no token in it", f.token))
 		}
 	}
+	if err := ownedDir(d, abs(d, f.dir)); err != nil {
+		return err
+	}
 	cache, err := readahead.Open(abs(d, f.dir), readahead.Options{
 		Portion: f.portion << 10, Quota: f.quota << 20, Ahead: f.ahead, Fetches: f.fetches,
 	})

@@ -87,6 +87,9 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
+	if err := ownedDir(d, abs(d, f.dir)); err != nil {
+		return err
+	}
 	cfg, err := f.config(d)
 	if err != nil {
 		return err

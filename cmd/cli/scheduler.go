@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/forecast/scheduler"
 	"gridbroker/plugins"
 )
@@ -74,6 +75,9 @@ shortly before their slot. See docs/operators.md.`,
 func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	c := schedulerConfig{Listen: "127.0.0.1:6120"}
 	path := abs(d, file)
+	if err := credential.Owned(credentialEnv(d), path); err != nil { // it names administrators
+		return c, usageError(err)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return c, usageError(err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -53,7 +52,7 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 		return usageError(fmt.Errorf("%s: %w", file, err))
 	}
 	if conf.Spool != "" {
-		if err := os.MkdirAll(conf.Spool, 0o700); err != nil {
+		if err := ownedDir(d, conf.Spool); err != nil {
 			return err
 		}
 	}
