@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -100,19 +99,25 @@ func (f cacheServeOptions) check() error {
 	return nil
 }
 
+// readersToken is what readers must show; "" where nothing.
+func (f cacheServeOptions) readersToken(d *deps) (string, error) {
+	if f.token == "" {
+		return "", nil
+	}
+	token, err := readToken(abs(d, f.token))
+	if err == nil && token == "" {
+		err = usageError(fmt.Errorf("%s: no token in it", f.token))
+	}
+	return token, err
+}
+
 func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 	if err := f.check(); err != nil {
 		return usageError(err)
 	}
-	token := ""
-	if f.token != "" {
-		text, err := os.ReadFile(abs(d, f.token))
-		if err != nil {
-			return err
-		}
-		if token = strings.TrimSpace(string(text)); token == "" {
-			return usageError(fmt.Errorf("%s: no token in it", f.token))
-		}
+	token, err := f.readersToken(d)
+	if err != nil {
+		return err
 	}
 	if err := ownedDir(d, abs(d, f.dir)); err != nil {
 		return err
