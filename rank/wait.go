@@ -32,7 +32,8 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 			terms = append(terms, t)
 		}
 	}
-	if q := c.Queue; q != nil {
+	told := len(terms) // by forecasts
+	if q := c.Queue; q != nil && !toldBy(terms[:told], q.Source, sc.now.Sub(q.At)) {
 		t := m.word(TermQueue, unitJobs, q.Source, sc.now.Sub(q.At), m.QueueError)
 		n := count(q.Total() - count(q.CE) + c.held())
 		if q.Own.OK { // the other queues' jobs go to slots of their own, mostly
@@ -42,13 +43,13 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 		t.Seconds = m.drain(sc, c, n, c.Placed.Slots)
 		terms = append(terms, t)
 	}
-	if n, ok := c.published(); ok {
+	if n, ok := c.published(); ok && !toldBy(terms[:told], c.Resource.Source, c.Age) {
 		t := m.word(TermCounters, unitJobs, c.Resource.Source, c.Age, m.CountersError)
 		t.Raw = float64(n)
 		t.Seconds = m.drain(sc, c, n, c.Placed.slots())
 		terms = append(terms, t)
 	}
-	if r := c.Resource; r.EstimatedWait.OK && !r.EstimatedWaitIsPlaceholder {
+	if r := c.Resource; r.EstimatedWait.OK && !r.EstimatedWaitIsPlaceholder && !toldBy(terms[:told], r.Source, c.Age) {
 		t := m.word(TermResponse, unitSeconds, r.Source, c.Age, m.PublishedError)
 		t.Raw = r.EstimatedWait.V.Seconds()
 		t.Seconds = max(0, t.Raw) + m.overflow(sc, c, c.Placed.slots())
@@ -57,6 +58,22 @@ func (m *Model) waits(sc *scene, c *Candidate) []Term {
 	return append(terms, Term{Name: TermPrior, Source: "prior", Raw: m.PriorWait.Seconds(), Unit: unitSeconds,
 		Seconds: m.PriorWait.Seconds() + m.overflow(sc, c, c.Placed.slots()), Uncertainty: max(1, m.PriorError.Seconds())})
 }
+
+// toldBy reports whether one of the forecasts is by this source and not much older
+// than its other word: one who foretells the start from a queue has counted the jobs
+// in it, and what he counted is no second opinion. It would speak against him most
+// where few wait behind jobs that take long.
+func toldBy(forecasts []Term, source string, age time.Duration) bool {
+	for i := range forecasts {
+		if forecasts[i].Source == source && forecasts[i].Age <= age+sameLook {
+			return true
+		}
+	}
+	return false
+}
+
+// sameLook is how far apart the answers to one look at a queue are made.
+const sameLook = 30 * time.Second
 
 // word starts a term said by somebody some time ago.
 func (m *Model) word(name, unit, source string, age, fresh time.Duration) Term {

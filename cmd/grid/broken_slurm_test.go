@@ -64,18 +64,31 @@ func (s *slurm) script(top, name string, args ...string) {
 // user is somebody who reaches the cluster over SSH, and the cluster's URL.
 func (s *slurm) user(t *testing.T) (*world, string) {
 	t.Helper()
-	w := newMachine(t)
-	config, err := os.ReadFile(filepath.Join(s.dir, "ssh", "config"))
-	if err != nil {
-		t.Fatal(err)
+	w, urls := userOf(t, s)
+	return w, urls[0]
+}
+
+// userOf is somebody who reaches all the clusters over SSH, and their URLs.
+func userOf(t *testing.T, clusters ...*slurm) (w *world, urls []string) {
+	t.Helper()
+	w = newMachine(t)
+	var config strings.Builder
+	for i, s := range clusters {
+		text, err := os.ReadFile(filepath.Join(s.dir, "ssh", "config"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		host := fmt.Sprint("cluster", i)
+		config.WriteString(strings.Replace(string(text), "Host gridlab", "Host "+host, 1))
+		urls = append(urls, "slurm+ssh://"+host+filepath.Join(w.dir, "jobs"+strconv.Itoa(i)))
 	}
 	if err := os.Mkdir(filepath.Join(w.dir, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, ".ssh", "config"), config, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, ".ssh", "config"), []byte(config.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return w, "slurm+ssh://gridlab" + filepath.Join(w.dir, "jobs")
+	return w, urls
 }
 
 func (s *slurm) queued(t *testing.T) int {

@@ -35,6 +35,11 @@ const horizon = 60 * 24 * time.Hour
 // scheduler, which runs every 30 s by default and can take minutes.
 const goodFor = 10 * time.Minute
 
+// pass is how long Slurm may take to look at a job that could start: what it plans
+// for now it starts in its next pass, half a minute apart by default and longer
+// where many wait.
+const pass = time.Minute
+
 // testsAtOnce bounds the sbatch --test-only at one cluster; each locks the
 // controller for some milliseconds.
 const testsAtOnce = 4
@@ -125,7 +130,7 @@ func planned(said string, now time.Time) (rank.Forecast, bool) {
 		return rank.Forecast{}, false
 	}
 	wait := max(0, start.Sub(now).Round(time.Second))
-	return rank.Forecast{Made: now, GoodUntil: now.Add(goodFor), Median: wait, High: wait}, true
+	return rank.Forecast{Made: now, GoodUntil: now.Add(goodFor), Median: wait, High: wait + pass}, true
 }
 
 // QueueLengths implements plugins.QueueLengther for partitions reached

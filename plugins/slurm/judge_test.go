@@ -34,6 +34,7 @@ func TestJudge(t *testing.T) {
 		"another job has its number":    {queue: in("a stranger's", "RUNNING"), files: &ended, want: plugins.Done},
 		"cancelled, in accounting":      {acct: in("b", "CANCELLED"), files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
 		"cancelled before it started":   {files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
+		"cancelled, accounting is away": {acctErr: away, files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
 		"known to nobody":               {files: &remote.Outcome{}, want: plugins.Lost, reason: "no longer knows"},
 		"nobody could be asked":         {acctErr: away, files: &remote.Outcome{}, want: plugins.Unknown, err: true},
 		"cleaned":                       {acct: in("b", "COMPLETED"), want: plugins.Lost, err: true},

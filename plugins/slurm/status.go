@@ -120,11 +120,11 @@ func (k *known) judge(st *plugins.Status, slurmID, id string) {
 		// Accounting still has it alive, the controller does not: the end
 		// is on its way to the database.
 		a.fill(st)
+	case o.Cancelled: // the controller has ended it; of an array that never started, accounting keeps one record for all
+		st.State, st.Native = plugins.Cancelled, "gone"
 	case !o.Done && k.acctErr != nil:
 		st.Err = k.acctErr
 		return
-	case o.Cancelled: // of an array that never started, Slurm keeps one record for all
-		st.State, st.Native = plugins.Cancelled, "gone"
 	default:
 		st.State, st.Native, st.Reason = plugins.Lost, "gone", "Slurm no longer knows the job and it wrote no outcome"
 	}
