@@ -166,11 +166,8 @@ func (s *sweep) byDay(end int64) int64 {
 			return s.through(end)
 		}
 		next := min(c.tomorrow(at), end)
-		most := int64(c.nodes(s.j.Need, at, s.j.limit)) // that they give
-		if s.j.Need.Nodes == 0 {
-			most *= int64(s.p.widest)
-		}
-		if most >= s.want && s.within(at, next) {
+		most := int64(c.nodes(s.j.Need, at, s.j.limit)) * s.best()
+		if most >= s.want && s.within(at, next, most) {
 			return s.at
 		}
 		at = next
@@ -180,8 +177,8 @@ func (s *sweep) byDay(end int64) int64 {
 // within looks for a start from a time on until the end of its day, on the nodes
 // that may do. What the rooms were when a node was last looked at they have at
 // most.
-func (s *sweep) within(at, until int64) bool {
-	if !s.allDay(at, until) {
+func (s *sweep) within(at, until, most int64) bool {
+	if !s.allDay(at, until, most) {
 		return false
 	}
 	s.at, s.sum = at, 0
@@ -193,11 +190,10 @@ func (s *sweep) within(at, until int64) bool {
 	if s.sum >= s.want && s.holds() {
 		return true
 	}
-	here, _ := s.p.releases.find(entry{key: float64(at + 1), seq: -never})
-	e, here, ok := s.p.releases.at(here)
+	e, here, ok := s.p.releases.at(s.p.releases.after(at))
 	for ok && int64(e.key) < until {
 		for s.at = int64(e.key); ok && int64(e.key) == s.at; e, here, ok = s.p.releases.at(here) {
-			for _, part := range s.p.parts[e.job] {
+			for _, part := range s.p.releases.parts[e.job] {
 				if s.p.calendar.open[part.node>>6]>>(part.node&63)&1 != 0 {
 					s.renew(part.node)
 				}
@@ -212,20 +208,22 @@ func (s *sweep) within(at, until int64) bool {
 }
 
 // allDay keeps, of the nodes that may do, those that have room for the part of the
-// job that is the same wherever in [from, to) it begins, and tells whether they
-// may be enough.
-func (s *sweep) allDay(from, to int64) bool {
+// job that is the same wherever in [from, to) it begins, and tells whether they,
+// of which it is known that they give so much at most, may be enough.
+func (s *sweep) allDay(from, to, most int64) bool {
 	if to >= from+s.j.limit {
 		return true
 	}
-	sum := int64(0)
-	s.candidates(func(node int32) {
-		gives := s.gives(s.p.nodes[node].room(to, from+s.j.limit, s.j.Need))
-		if sum += gives; gives == 0 {
-			s.p.calendar.open[node>>6] &^= 1 << (node & 63)
+	for i, w := range s.p.calendar.open {
+		for ; w != 0 && most >= s.want; w &= w - 1 {
+			node := int32(i<<6 + bits.TrailingZeros64(w))
+			gives := s.gives(s.p.nodes[node].room(to, from+s.j.limit, s.j.Need))
+			if most += gives - s.best(); gives == 0 {
+				s.p.calendar.open[i] &^= w & -w
+			}
 		}
-	})
-	return sum >= s.want
+	}
+	return most >= s.want
 }
 
 // afresh looks once more at the nodes that have room, and tells whether there is

@@ -210,7 +210,7 @@ type wish struct {
 
 // need lists what a job asks of nodes and the nodes that could serve it.
 func (c *cluster) need(j *Job) *Need {
-	_, byNode := c.plan.(*nodePlan)
+	nodes, byNode := c.plan.(*nodePlan)
 	if !byNode {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (c *cluster) need(j *Job) *Need {
 		}
 	}
 	n.serve = append(n.serve, make([]uint64, (len(c.up)+64)/64-len(n.serve))...)
-	c.plan.(*nodePlan).classify(n)
+	nodes.sets.classify(nodes, n)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]
 		n.from, n.to = r.Start.Unix(), r.End.Unix()

@@ -25,18 +25,18 @@ type nodeRun struct {
 }
 
 // compact chooses nodes for a compact job, given the room of each.
-func (p *nodePlan) compact(j *job, free []int32) []share {
-	k := nearby{on: j.Need.on, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: p.runs[:0]}
-	defer func() { p.runs = k.runs }()
+func (c *chooser) compact(j *job, free []int32) []share {
+	k := nearby{on: j.Need.on, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0]}
+	defer func() { c.runs = k.runs }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
 	}
-	for room := j.rest(p.widest); room <= p.widest; room++ { // with less a node is of no use
+	for room := j.rest(c.widest); room <= c.widest; room++ { // with less a node is of no use
 		if found, ok := k.choose(room); ok {
 			return found
 		}
 	}
-	list := p.bySize(j.Need, free, 1<<30) // Slurm would not find those with the most room
+	list := c.bySize(j.Need, free, 1<<30) // Slurm would not find those with the most room
 	if j.Need.Nodes > 0 {
 		return widest(list, j.Need.Nodes, j.procs)
 	}

@@ -89,6 +89,12 @@ func (j *job) entry(id int32) entry {
 	return entry{key: j.key, seq: j.seq, limit: j.limit, procs: j.procs, job: id}
 }
 
+// entry is that of a waiting job.
+func (m *Machine) entry(id int32) *entry {
+	e := m.jobs[id].entry(id)
+	return &e
+}
+
 // NewMachine makes an idle machine of procs equal processors.
 func NewMachine(procs int, p Policy) (*Machine, error) {
 	if err := p.Check(); err != nil {

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -9,21 +8,15 @@ import (
 // nodePlan is the plan of a machine of unlike nodes: every job is placed on
 // nodes by processors, memory, disk, GPUs and features.
 type nodePlan struct {
-	now    int64
-	sum    *profile // processors of all nodes together: what no placement can exceed
-	sets   []nodeSet
-	nodes  []timeline
-	widest int32 // the most processors of a node
-	// releases are the times at which something comes free; the job of an entry
-	// is the place in parts of what does.
-	releases waiting
-	parts    [][]share
-	spares   []int32 // places there that are not in use
+	now   int64
+	sum   *profile // processors of all nodes together: what no placement can exceed
+	sets  nodeSets
+	nodes []timeline
+	chooser
+	releases releases
 	sweep    []int32 // memory for the method of this name, with what swept says
 	swept    swept
-	sizes    []int32   // memory for bySize and wide
-	runs     []nodeRun // memory for compact
-	ws       windows   // memory for wide
+	ws       windows // memory for wide
 	rooms    rooms
 	later    later
 	reserved bool // there are reservations
@@ -88,10 +81,9 @@ func (p *nodePlan) clone(into plan) plan {
 		c = &nodePlan{nodes: make([]timeline, len(p.nodes))}
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
-	c.cloneSets(p)
+	c.sets = p.sets.clone(c.sets)
 	c.calendar = nil
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
-	c.parts, c.spares = append(c.parts[:0], p.parts...), append(c.spares[:0], p.spares...)
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...)}
 	for i := range p.nodes {
 		into, t := &c.nodes[i], &p.nodes[i]
@@ -134,12 +126,8 @@ func (p *nodePlan) forget(now int64) {
 	p.now = now
 	p.rooms.version++
 	p.sum.forget(now)
-	for i := range p.sets {
-		p.sets[i].free.forget(now)
-	}
-	for e, ok := p.releases.head(); ok && e.key < float64(now); e, ok = p.releases.head() {
-		p.pass(place{})
-	}
+	p.sets.forget(now)
+	p.releases.forget(now)
 }
 
 func (p *nodePlan) earliest(j *job, from, before int64) int64 {
@@ -209,81 +197,6 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 	return left <= 0
 }
 
-// pick lists nodes for j, given the room of each, in the order in which they
-// are taken.
-func (p *nodePlan) pick(j *job, free []int32) (found []share) {
-	if j.compact {
-		return p.compact(j, free)
-	}
-	if j.Need.Nodes > 0 {
-		each, left := j.each(), j.procs
-		for _, n := range j.Need.on {
-			if free[n] >= each && left > 0 {
-				found = append(found, share{n, each})
-				left -= each
-			}
-		}
-		return found
-	}
-	return p.bySize(j.Need, free, j.procs)
-}
-
-// each is the processors that a job which asks for a number of nodes wants on
-// every one.
-func (j *job) each() int32 {
-	n := int32(j.Need.Nodes)
-	return (j.procs + n - 1) / n
-}
-
-// bySize lists nodes by their room, least first, as many as have so many
-// processors.
-func (p *nodePlan) bySize(need *Need, free []int32, procs int32) []share {
-	p.sizes = append(p.sizes[:0], make([]int32, p.widest+2)...)
-	for _, n := range need.on {
-		p.sizes[free[n]]++
-	}
-	most, at, left := int32(0), int32(0), procs
-	for size := int32(1); size <= p.widest; size++ { // numbers of nodes become places in the list
-		count := p.sizes[size]
-		p.sizes[size] = at
-		if left > 0 {
-			at += count
-			most = size
-		}
-		left -= min(left, count*size)
-	}
-	found := make([]share, at)
-	for _, n := range need.on {
-		if size := free[n]; size > 0 && size <= most {
-			found[p.sizes[size]] = share{n, size}
-			p.sizes[size]++
-		}
-	}
-	return found
-}
-
-// widest takes so many of the nodes with the most room, and of each at least one
-// processor.
-func widest(found []share, nodes int, procs int32) []share {
-	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
-	found = found[:min(nodes, len(found))]
-	for i := range found {
-		found[i].procs = min(found[i].procs, procs-int32(len(found)-1-i))
-		procs -= found[i].procs
-	}
-	return found
-}
-
-// fewest puts, of nodes by their room, the one first that is the least to hold
-// all, else those with the most room.
-func fewest(found []share, procs int32) []share {
-	if i := slices.IndexFunc(found, func(s share) bool { return s.procs >= procs }); i >= 0 {
-		return found[i : i+1]
-	}
-	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
-	return found
-}
-
 func (p *nodePlan) occupy(j *job, from, to int64) {
 	var shares []share
 	p.choose(j, from, &shares)
@@ -307,9 +220,9 @@ func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 		p.put(s.node, holding{from, to, j.seq, 0, s.procs, part}, j.Need.access)
 		total += s.procs
 	}
-	p.release(to, j.seq, shares)
+	p.releases.add(to, j.seq, shares)
 	p.sum.change(from, to, -total)
-	p.count(from, to, shares, -1)
+	p.sets.count(from, to, shares, -1)
 }
 
 // put takes a part of a node, of which what lies in the reservation access is
@@ -338,7 +251,7 @@ func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 	for _, s := range shares {
 		p.take(s.node, holding{from, to, -int64(reservation), reservation, 0, amounts{procs: s.procs}})
 	}
-	p.release(to, -int64(reservation), shares)
+	p.releases.add(to, -int64(reservation), shares)
 }
 
 // part is what so many processors of a job hold on a node.
@@ -365,36 +278,6 @@ func (p *nodePlan) take(node int32, h holding) {
 	p.calendar.set(node, t, h.from, h.to)
 }
 
-// release notes that what an owner has on nodes comes free.
-func (p *nodePlan) release(at, owner int64, shares []share) {
-	if at >= never {
-		return
-	}
-	i := int32(len(p.parts))
-	if n := len(p.spares); n > 0 {
-		i, p.spares = p.spares[n-1], p.spares[:n-1]
-		p.parts[i] = shares
-	} else {
-		p.parts = append(p.parts, shares)
-	}
-	p.releases.insert(entry{key: float64(at), seq: owner, job: i})
-}
-
-// unrelease takes that back.
-func (p *nodePlan) unrelease(at, owner int64) {
-	if here, ok := p.releases.find(entry{key: float64(at), seq: owner}); ok {
-		p.pass(here)
-	}
-}
-
-// pass takes a release out.
-func (p *nodePlan) pass(here place) {
-	i := p.releases.blocks[here.b].jobs[here.i].job
-	p.parts[i] = nil
-	p.spares = append(p.spares, i)
-	p.releases.removeAt(here)
-}
-
 // vacate ends what j holds at from; what j held before is past.
 func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
@@ -409,7 +292,7 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 		p.rooms.change(s.node, was) // what follows without a gap is a change now
 		total += s.procs
 	}
-	p.unrelease(to, j.seq)
+	p.releases.remove(to, j.seq)
 	p.sum.change(from, to, total)
-	p.count(from, to, j.shares, 1)
+	p.sets.count(from, to, j.shares, 1)
 }

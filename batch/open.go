@@ -23,24 +23,33 @@ func (l *later) add(node int32, of int) {
 }
 
 // planned lists the nodes on which something is to begin.
-func (p *nodePlan) planned() []int32 {
-	kept := p.later.nodes[:0]
-	for _, n := range p.later.nodes {
+func (l *later) planned(p *nodePlan) []int32 {
+	kept := l.nodes[:0]
+	for _, n := range l.nodes {
 		if p.nodes[n].begin > p.now {
 			kept = append(kept, n)
 		} else {
-			p.later.in[n] = false
+			l.in[n] = false
 		}
 	}
-	p.later.nodes = kept
+	l.nodes = kept
 	return kept
 }
 
 // open are the windows of a need: what can start now.
 func (p *nodePlan) open(n *Need) windows {
+	if ws := p.spans(n); n.Nodes == 0 {
+		return ws
+	}
+	return p.room(n).wide(p, int64(n.Nodes))
+}
+
+// spans are the windows of all nodes of a need together, in whatever way a job
+// is spread over them.
+func (p *nodePlan) spans(n *Need) windows {
 	r := p.room(n)
 	if r.at != p.rooms.version {
-		r.at, r.falls = p.rooms.version, p.falling(r, n)
+		r.at, r.falls = p.rooms.version, r.falling(p, n)
 		r.ws = r.ws[:0]
 		left := int32(min(r.total, math.MaxInt32))
 		for i := 0; i < len(r.falls); {
@@ -55,9 +64,6 @@ func (p *nodePlan) open(n *Need) windows {
 			r.ws = append(r.ws, window{left, never})
 		}
 	}
-	if n.Nodes > 0 {
-		return p.wide(r, int64(n.Nodes))
-	}
 	return r.ws
 }
 
@@ -68,9 +74,9 @@ type fall struct {
 }
 
 // falling lists how the room for a need becomes less, the next first.
-func (p *nodePlan) falling(r *room, n *Need) []fall {
+func (r *room) falling(p *nodePlan, n *Need) []fall {
 	falls := r.falls[:0]
-	for _, node := range p.planned() {
+	for _, node := range p.later.planned(p) {
 		left := r.free[node]
 		if left <= 0 {
 			continue
@@ -93,7 +99,7 @@ func (p *nodePlan) falling(r *room, n *Need) []fall {
 
 // wide are the windows of jobs that ask for a number of nodes: as many processors
 // as so many nodes have each.
-func (p *nodePlan) wide(r *room, nodes int64) windows {
+func (r *room) wide(p *nodePlan, nodes int64) windows {
 	p.sizes = append(p.sizes[:0], r.count...)
 	ws := p.ws[:0]
 	each, have := r.most(p.sizes, int32(len(p.sizes)-1), 0, nodes)

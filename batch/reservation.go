@@ -130,7 +130,7 @@ func (c *cluster) reserve() {
 			continue
 		}
 		j.procs = max(0, j.procs-c.within(&r))
-		j.Need = p.all()
+		j.Need = anyNode(len(p.nodes))
 		var shares []share
 		p.choose(j, from, &shares)
 		p.keep(int32(i+1), from, to, shares)
@@ -148,10 +148,10 @@ func (c *cluster) within(r *Reservation) (procs int32) {
 	return procs
 }
 
-// all is the need that every node could serve.
-func (p *nodePlan) all() *Need {
+// anyNode is the need that each of so many nodes could serve.
+func anyNode(nodes int) *Need {
 	n := &Need{}
-	for i := range p.nodes {
+	for i := range nodes {
 		n.allow(int32(i))
 	}
 	return n

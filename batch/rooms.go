@@ -10,7 +10,8 @@ type rooms struct {
 	n       int     // of kinds that have a room
 	dropped int     // changes no longer in the list
 	next    []int64 // by node: nothing held begins or ends before, by the plan
-	soonest int64   // the least of them
+	soonest []int64 // the least of them, of 64 nodes each
+	at      int64   // when that was last looked at
 	version int64   // of all that is held, and of the time
 }
 
@@ -68,8 +69,8 @@ func (r *rooms) change(node int32, when int64) {
 	r.version++
 	if int(node) < len(r.next) {
 		r.next[node] = min(r.next[node], when)
+		r.soonest[node>>6] = min(r.soonest[node>>6], when)
 	}
-	r.soonest = min(r.soonest, when)
 	if len(r.kinds) > 0 {
 		r.changed = append(r.changed, node)
 	}
@@ -77,8 +78,8 @@ func (r *rooms) change(node int32, when int64) {
 
 // room is the room for a need at this moment.
 func (p *nodePlan) room(n *Need) *room {
-	p.expire()
 	r := &p.rooms
+	r.expire(p)
 	if len(r.changed) > len(p.nodes)+64 {
 		r.dropped += len(r.changed)
 		r.changed = r.changed[:0]
@@ -95,12 +96,12 @@ func (p *nodePlan) room(n *Need) *room {
 		known = &room{free: make([]int32, len(p.nodes)), count: make([]int32, p.widest+1), seen: -1, at: -1}
 		r.kinds[n.kind] = known
 	}
-	p.renew(known, n)
+	known.renew(p, n)
 	return known
 }
 
 // renew takes the changes in.
-func (p *nodePlan) renew(known *room, n *Need) {
+func (known *room) renew(p *nodePlan, n *Need) {
 	r := &p.rooms
 	if known.seen < r.dropped {
 		known.total = 0
@@ -145,28 +146,36 @@ func (t *timeline) current(now int64, access int32) amounts {
 // expire notes the nodes on which time alone has changed something: where
 // what is held has ended by the plan and is still to be taken away, or where
 // it has begun.
-func (p *nodePlan) expire() {
-	r := &p.rooms
-	if p.now < r.soonest {
+func (r *rooms) expire(p *nodePlan) {
+	if r.at == p.now {
 		return
 	}
-	if r.next == nil {
-		r.next = make([]int64, len(p.nodes))
+	if r.at = p.now; r.next == nil {
+		r.next, r.soonest = make([]int64, len(p.nodes)), make([]int64, (len(p.nodes)+63)/64)
 	}
-	r.soonest = never
-	for i, at := range r.next {
-		if at <= p.now {
-			t := &p.nodes[i]
-			t.learn()
-			at = never
-			if k := t.past(p.now); k < len(t.steps) {
-				at = t.steps[k]
-			}
-			r.next[i] = at
-			if len(r.kinds) > 0 {
-				r.changed = append(r.changed, int32(i))
-			}
+	for block, soonest := range r.soonest {
+		if soonest > p.now {
+			continue
 		}
-		r.soonest = min(r.soonest, at)
+		soonest = never
+		for i := block << 6; i < min(block<<6+64, len(r.next)); i++ {
+			if r.next[i] <= p.now {
+				r.next[i] = p.nodes[i].turn(p.now)
+				if len(r.kinds) > 0 {
+					r.changed = append(r.changed, int32(i))
+				}
+			}
+			soonest = min(soonest, r.next[i])
+		}
+		r.soonest[block] = soonest
 	}
+}
+
+// turn is when what is held on a node changes next by the plan, after a time.
+func (t *timeline) turn(now int64) int64 {
+	t.learn()
+	if k := t.past(now); k < len(t.steps) {
+		return t.steps[k]
+	}
+	return never
 }

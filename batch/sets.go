@@ -9,16 +9,19 @@ type nodeSet struct {
 	free  *profile
 }
 
+// nodeSets are the sets of nodes that are counted by themselves.
+type nodeSets []nodeSet
+
 // mostSets bounds the sets of nodes that are counted by themselves.
 const mostSets = 8
 
 // classify finds the set of a need's nodes. What is held there already is
 // taken in.
-func (p *nodePlan) classify(n *Need) {
+func (list *nodeSets) classify(p *nodePlan, n *Need) {
 	if len(n.on) == len(p.nodes) {
 		return
 	}
-	if i := slices.IndexFunc(p.sets, func(s nodeSet) bool { return slices.Equal(s.serve, n.serve) }); i >= 0 || len(p.sets) == mostSets {
+	if i := slices.IndexFunc(*list, func(s nodeSet) bool { return slices.Equal(s.serve, n.serve) }); i >= 0 || len(*list) == mostSets {
 		n.set = i + 1
 		return
 	}
@@ -34,32 +37,40 @@ func (p *nodePlan) classify(n *Need) {
 			}
 		}
 	}
-	p.sets = append(p.sets, s)
-	n.set = len(p.sets)
+	*list = append(*list, s)
+	n.set = len(*list)
 }
 
-func (p *nodePlan) cloneSets(from *nodePlan) {
-	old := p.sets
-	p.sets = make([]nodeSet, len(from.sets))
-	for i, s := range from.sets {
+// clone copies the sets, into the memory of an older copy.
+func (list nodeSets) clone(old nodeSets) nodeSets {
+	c := make(nodeSets, len(list))
+	for i, s := range list {
 		var memory *profile
 		if i < len(old) {
 			memory = old[i].free
 		}
-		p.sets[i] = nodeSet{s.serve, s.free.clone(memory)}
+		c[i] = nodeSet{s.serve, s.free.clone(memory)}
 	}
+	return c
 }
 
 // count takes what a job holds from the sets, or gives it back.
-func (p *nodePlan) count(from, to int64, shares []share, sign int32) {
-	for i := range p.sets {
-		s, total := &p.sets[i], int32(0)
+func (list nodeSets) count(from, to int64, shares []share, sign int32) {
+	for i := range list {
+		s, total := &list[i], int32(0)
 		for _, part := range shares {
 			if s.serve[part.node>>6]>>(part.node&63)&1 != 0 {
 				total += part.procs
 			}
 		}
 		s.free.change(from, to, sign*total)
+	}
+}
+
+// forget drops what is known of times before now.
+func (list nodeSets) forget(now int64) {
+	for i := range list {
+		list[i].free.forget(now)
 	}
 }
 

@@ -15,28 +15,30 @@ import (
 // only: a place keeps all others off its nodes, a running job off what it has.
 //
 // Slurm makes all places anew in every pass. Here that is done where a job came,
-// went or ended before its time since; otherwise the places would be the same,
-// and only jobs that come into reach are given one.
+// went or ended before its time since, and where few jobs have places, where one
+// started in its own: of whole nodes that leaves a part to others. Where many
+// have, those that fit now beside all places are started instead. Otherwise the
+// places would be the same, and only jobs that come into reach are given one.
 type slurm struct {
 	Slurm
+	places
 	interval int64
 	queue    waiting   // in order of priority
 	lines    []waiting // the same by line
-	held     []int32   // jobs that were tried, in order; some without a place
 	last     int64     // time of the last pass
 	tried    int64     // when all places were last made
 	dirty    bool      // something has happened since the last pass
 	since    int64     // the first time that it did
 	stale    bool      // places must be made anew
-	due      int64     // the first place that is not the first of its line, or never
 	tally    tally
-	front    *frontier // of what was tried since places were last given up
-	loose    bool      // some have been since
 }
+
+// fewPlaces is up to how many jobs with places all are made anew after a start.
+const fewPlaces = 64
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, due: never, stale: true, dirty: true, since: -never}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -46,12 +48,12 @@ func (p *slurm) clone(into policy) policy {
 	}
 	old := *c
 	*c = *p
-	c.queue, c.held = p.queue.clone(old.queue), append(old.held[:0], p.held...)
+	c.queue, c.places = p.queue.clone(old.queue), p.places.clone(old.places)
 	c.lines = make([]waiting, len(p.lines))
 	for i := range p.lines {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
-	c.tally, c.front = tally{}, nil // both are of one pass
+	c.tally.clear() // of one pass
 	return c
 }
 
@@ -62,6 +64,7 @@ func (p *slurm) lead(*Machine) {}
 func (p *slurm) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
+	p.tally.arrays = p.tally.arrays || j.array > 0
 	j.planned, j.blocks, j.compact = never, true, true
 	if res := int64(p.Resolution / time.Second); j.Need == nil || j.Need.to == 0 {
 		j.limit = (j.Limit + res - 1) / res * res
@@ -72,7 +75,7 @@ func (p *slurm) enter(m *Machine, id int32) {
 		p.lines = append(p.lines, waiting{})
 	}
 	p.lines[j.line].insert(e)
-	if n := len(p.held); n > 0 && !e.after(p.entry(m, p.held[n-1])) {
+	if n := len(p.held); n > 0 && !e.after(m.entry(p.held[n-1])) {
 		p.stale = true // it goes ahead of jobs that have places
 	}
 	p.happened(m)
@@ -85,14 +88,9 @@ func (p *slurm) happened(m *Machine) {
 	}
 }
 
-func (p *slurm) entry(m *Machine, id int32) *entry {
-	e := m.jobs[id].entry(id)
-	return &e
-}
-
 // priority is a job's at a time: a whole number, as Slurm's are, so that a little
 // more age does not put one ahead of a lower job number.
-func (p *slurm) priority(j *job, now int64) float64 {
+func (p *Slurm) priority(j *job, now int64) float64 {
 	const rounding = 1e-4
 	return math.Floor(j.Priority + p.Multifactor.age(max(j.Submit, j.Begin), now) + rounding)
 }
@@ -120,7 +118,7 @@ func (p *slurm) left(m *Machine, id int32) {
 	if j.planned < never {
 		p.stale = true
 	}
-	p.lift(m, j)
+	p.lift(m, id)
 	j.limit, j.blocks = j.Limit, false
 	p.happened(m)
 }
@@ -130,18 +128,7 @@ func (p *slurm) take(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.queue.remove(j.entry(id))
 	p.lines[j.line].remove(j.entry(id))
-	if i := slices.Index(p.held, id); i >= 0 {
-		p.held = slices.Delete(p.held, i, i+1)
-	}
-}
-
-// lift takes a job's place out of the plan.
-func (p *slurm) lift(m *Machine, j *job) {
-	if j.planned < never {
-		p.loose = true // it may start elsewhere, and leave others room
-		m.plan.vacate(j, j.planned, j.planned+j.limit)
-		j.planned, j.shares = never, nil
-	}
+	p.places.take(id)
 }
 
 func (p *slurm) decide(m *Machine) {
@@ -166,8 +153,8 @@ func (p *slurm) next(m *Machine) int64 {
 	if p.dirty {
 		at = max(p.last+p.interval, p.since+1, m.now)
 	}
-	if p.due < never {
-		at = min(at, max(p.due, p.last+p.interval))
+	if due := p.due.next(); due < never {
+		at = min(at, max(due, p.last+p.interval))
 	}
 	return at
 }
@@ -187,7 +174,7 @@ func (p *slurm) heads(m *Machine) {
 		return
 	}
 	done := make([]bool, len(p.lines))
-	for line := p.first(done); line >= 0; line = p.first(done) {
+	for line := first(p.lines, done); line >= 0; line = first(p.lines, done) {
 		e, _ := p.lines[line].head()
 		done[line] = !p.head(m, e.job)
 		if done[line] && p.Builtin {
@@ -199,10 +186,10 @@ func (p *slurm) heads(m *Machine) {
 
 // first is the line, of those that are not done, whose first job is first of
 // all; -1: there is none.
-func (p *slurm) first(done []bool) int {
+func first(lines []waiting, done []bool) int {
 	best, found := -1, entry{}
-	for i := range p.lines {
-		if e, ok := p.lines[i].head(); ok && !done[i] && (best < 0 || found.after(&e)) {
+	for i := range lines {
+		if e, ok := lines[i].head(); ok && !done[i] && (best < 0 || found.after(&e)) {
 			best, found = i, e
 		}
 	}
@@ -212,23 +199,20 @@ func (p *slurm) first(done []bool) int {
 // head starts a job if it fits now beside the places that others have.
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	was, shares, loose := j.planned, j.shares, p.loose
-	if was > m.now && was < never && !p.stale {
+	was, loose := j.planned, p.loose
+	if was > m.now && was < never && !p.stale && len(p.rests) == 0 {
 		return false // nothing has come free before its time
 	}
-	p.lift(m, j)
+	shares := p.lift(m, id)
 	if m.plan.earliest(j, m.now, m.now+1) != m.now {
 		if was < never {
-			p.put(m, j, was, shares)
+			p.put(m, id, was, shares)
 			p.loose = loose
 		}
 		return false
 	}
 	p.stale = p.stale || was < never && (was > m.now || j.limit != j.Limit) // it leaves some of its place
-	p.start(m, id)
-	if was <= p.due {
-		p.await(m)
-	}
+	p.start(m, id, shares)
 	return true
 }
 
@@ -250,34 +234,15 @@ func (m *Machine) shut(n *Need) {
 	}
 }
 
-// put gives a job the place it had.
-func (p *slurm) put(m *Machine, j *job, at int64, shares []share) {
-	if plan, ok := m.plan.(*nodePlan); ok {
-		plan.hold(j, at, at+j.limit, shares)
-		j.shares = shares
-	} else {
-		m.plan.occupy(j, at, at+j.limit)
-	}
-	j.planned = at
-}
-
-// start starts a waiting job now.
-func (p *slurm) start(m *Machine, id int32) {
+// start starts a waiting job now that had a place on some nodes, which is not in
+// the plan any more.
+func (p *slurm) start(m *Machine, id int32, was []share) {
 	j := &m.jobs[id]
-	p.lift(m, j)
 	p.take(m, id)
 	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
+	p.leave(m, j, was)
 	m.begin(id)
-}
-
-// known sees to it that what is known of how early jobs can start is true: the plan
-// has only become fuller since, or nothing is.
-func (p *slurm) known(m *Machine) {
-	if p.loose || p.front == nil || p.front.strange {
-		p.front = p.front.anew(&p.queue, m)
-	}
-	p.loose = false
 }
 
 // pass is one pass of backfill.
@@ -286,51 +251,63 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
-	if p.stale || p.sparing() || p.shrinks(m) {
+	ripe := p.ripe(m)
+	few := len(p.held) <= fewPlaces && len(ripe)+len(p.rests) > 0
+	switch {
+	case p.stale, p.sparing(), few, slices.ContainsFunc(ripe, m.shrinks):
 		p.anew(m)
-	} else if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
-		p.retry(m)
+	default:
+		if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
+			p.retry(m)
+		}
+		if !p.punctual(m, ripe) {
+			p.anew(m)
+		}
+		p.beside(m)
 	}
-	if !p.punctual(m) {
-		p.anew(m)
-	}
+	p.rests = p.rests[:0]
 	p.reach(m)
-	p.await(m)
 }
 
-// await finds out when the first place is due.
-func (p *slurm) await(m *Machine) {
-	p.due = never
-	for _, id := range p.held {
-		p.due = min(p.due, m.jobs[id].planned)
-	}
-}
+// shrinks tells whether a job whose place is due will hold less than that.
+func (m *Machine) shrinks(e entry) bool { return m.jobs[e.job].limit != m.jobs[e.job].Limit }
 
 // punctual starts the jobs whose places are due. One whose place began before
 // this pass and that does not fit any more, as others have places behind it,
 // makes all places void: false.
-func (p *slurm) punctual(m *Machine) bool {
-	for _, id := range slices.Clone(p.held) {
-		j := &m.jobs[id]
-		if j.planned > m.now {
-			continue
-		}
+func (p *slurm) punctual(m *Machine, ripe []entry) bool {
+	for _, e := range ripe {
+		j := &m.jobs[e.job]
 		late := j.planned < m.now
-		p.lift(m, j)
+		shares := p.lift(m, e.job)
 		if late && m.plan.earliest(j, m.now, m.now+1) != m.now {
 			return false
 		}
-		p.start(m, id)
+		p.start(m, e.job, shares)
 	}
 	return true
 }
 
-// shrinks tells whether a job whose place is due will hold less than that.
-func (p *slurm) shrinks(m *Machine) bool {
-	return slices.ContainsFunc(p.held, func(id int32) bool {
+// beside starts jobs whose places are later and that fit now beside all places,
+// on nodes of which others have left something.
+func (p *slurm) beside(m *Machine) {
+	nodes, ok := m.plan.(*nodePlan)
+	if !ok || len(p.rests) == 0 {
+		return
+	}
+	for _, id := range slices.Clone(p.held) {
 		j := &m.jobs[id]
-		return j.planned <= m.now && j.limit != j.Limit
-	})
+		if !nodes.helps(j, p.rests) || !nodes.blocks(j) && (!nodes.spans(j.Need).admit(j.procs, j.limit) || !m.fits(id)) {
+			continue
+		}
+		was := j.planned
+		shares := p.lift(m, id)
+		if m.plan.earliest(j, m.now, m.now+1) == m.now {
+			p.start(m, id, shares)
+		} else if was < never {
+			p.put(m, id, was, shares)
+		}
+	}
 }
 
 // retry gives the jobs places that were beyond the window and may not be any
@@ -338,35 +315,17 @@ func (p *slurm) shrinks(m *Machine) bool {
 func (p *slurm) retry(m *Machine) {
 	from := p.tried + int64(p.Window/time.Second)
 	p.tried = m.now
-	p.known(m)
+	p.known(m, &p.queue)
 	for _, id := range p.held {
-		if j := &m.jobs[id]; j.planned == never {
-			p.place(m, j, from)
+		if m.jobs[id].planned == never {
+			p.give(m, id, max(m.now, from), m.now+int64(p.Window/time.Second))
 		}
-	}
-}
-
-// place gives a job the earliest place from a time on within the window, if
-// there is one.
-func (p *slurm) place(m *Machine, j *job, from int64) {
-	end := m.now + int64(p.Window/time.Second)
-	if j.planned = p.front.least(j); j.planned < end {
-		j.planned = m.plan.earliest(j, max(m.now, from, j.planned), end)
-	}
-	p.front.learn(j)
-	if j.planned >= end {
-		j.planned = never
-	} else {
-		m.plan.occupy(j, j.planned, j.planned+j.limit)
 	}
 }
 
 // anew takes all places away.
 func (p *slurm) anew(m *Machine) {
-	for _, id := range p.held {
-		p.lift(m, &m.jobs[id])
-	}
-	p.held, p.stale, p.tried = p.held[:0], false, m.now
-	p.loose = true
+	p.clear(m)
+	p.stale, p.tried = false, m.now
 	p.sort(m)
 }

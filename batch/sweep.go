@@ -88,7 +88,7 @@ func (s *sweep) far(at place, before int64) bool {
 func (s *sweep) reach(at place) place {
 	e, at, ok := s.p.releases.at(at)
 	for ; ok && int64(e.key) == s.at; e, at, ok = s.p.releases.at(at) {
-		for _, part := range s.p.parts[e.job] {
+		for _, part := range s.p.releases.parts[e.job] {
 			s.renew(part.node)
 		}
 		at.i++
@@ -122,7 +122,7 @@ func (s *sweep) set() {
 	at := place{}
 	e, here, ok := s.p.releases.at(at)
 	for ; ok && int64(e.key) <= s.at; e, here, ok = s.p.releases.at(at) {
-		for _, part := range s.p.parts[e.job] {
+		for _, part := range s.p.releases.parts[e.job] {
 			if s.at > s.p.now {
 				s.renew(part.node)
 			}
@@ -158,14 +158,14 @@ func (s *sweep) all() {
 			s.sum += s.gives(s.free[n])
 		}
 	}
-	s.from, _ = s.p.releases.find(entry{key: float64(s.at + 1), seq: -never})
+	s.from = s.p.releases.after(s.at)
 }
 
 // again looks once more at the nodes on which something is to begin and tells
 // whether there is enough.
 func (s *sweep) again() bool {
 	n := s.j.Need
-	for _, node := range s.p.planned() {
+	for _, node := range s.p.later.planned(s.p) {
 		if s.free[node] > 0 && n.serves(node) {
 			room := s.p.nodes[node].room(s.at, s.at+s.j.limit, n)
 			s.sum += s.gives(room) - s.gives(s.free[node])
@@ -214,7 +214,7 @@ func (s *sweep) beside(r *room) bool {
 	if n.Nodes > 0 {
 		sum = r.atLeast(s.each)
 	}
-	for _, node := range s.p.planned() {
+	for _, node := range s.p.later.planned(s.p) {
 		if sum < s.want {
 			return false
 		}
@@ -234,6 +234,14 @@ func (s *sweep) gives(room int32) int64 {
 		return 1
 	}
 	return int64(room)
+}
+
+// best is the most that a node can give towards want.
+func (s *sweep) best() int64 {
+	if s.j.Need.Nodes > 0 {
+		return 1
+	}
+	return int64(s.p.widest)
 }
 
 // renew works out the room of one node on which something has come free.

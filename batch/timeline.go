@@ -149,13 +149,13 @@ func (t *timeline) room(from, to int64, n *Need) int32 {
 }
 
 // room is how many processors of a job fit beside what is used.
-func (a amounts) room(used amounts, n *Need) int32 {
+func (a *amounts) room(used amounts, n *Need) int32 {
 	room := a.procs - used.procs
 	if n.Whole && used != (amounts{}) {
 		return 0
 	}
-	if n.Memory > 0 {
-		room = int32(min(int64(room), max(0, a.memory-used.memory)/n.Memory))
+	if left := a.memory - used.memory; n.Memory > 0 && (n.Memory >= 1<<31 || int64(room)*n.Memory > left) {
+		room = int32(min(int64(room), max(0, left)/n.Memory))
 	}
 	if n.Disk > a.disk-used.disk || int32(n.GPUs) > a.gpus-used.gpus {
 		return 0

@@ -22,7 +22,7 @@ const (
 // grown are the types that have more methods than that: of the models of a
 // cluster. One that keeps to the bound leaves the list.
 var grown = []string{
-	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster", "../batch.nodePlan", "../batch.slurm",
+	"../batch.Live", "../batch.Machine", "../batch.backfill", "../batch.cluster",
 }
 
 // parsed reads every Go file of the program itself.

@@ -1,0 +1,88 @@
+package batch
+
+import (
+	"cmp"
+	"slices"
+)
+
+// chooser picks nodes for jobs, given the room of each.
+type chooser struct {
+	widest int32     // the most processors of a node
+	sizes  []int32   // memory for bySize and wide
+	runs   []nodeRun // memory for compact
+}
+
+// pick lists nodes for j, given the room of each, in the order in which they
+// are taken.
+func (c *chooser) pick(j *job, free []int32) (found []share) {
+	if j.compact {
+		return c.compact(j, free)
+	}
+	if j.Need.Nodes > 0 {
+		each, left := j.each(), j.procs
+		for _, n := range j.Need.on {
+			if free[n] >= each && left > 0 {
+				found = append(found, share{n, each})
+				left -= each
+			}
+		}
+		return found
+	}
+	return c.bySize(j.Need, free, j.procs)
+}
+
+// each is the processors that a job which asks for a number of nodes wants on
+// every one.
+func (j *job) each() int32 {
+	n := int32(j.Need.Nodes)
+	return (j.procs + n - 1) / n
+}
+
+// bySize lists nodes by their room, least first, as many as have so many
+// processors.
+func (c *chooser) bySize(need *Need, free []int32, procs int32) []share {
+	c.sizes = append(c.sizes[:0], make([]int32, c.widest+2)...)
+	for _, n := range need.on {
+		c.sizes[free[n]]++
+	}
+	most, at, left := int32(0), int32(0), procs
+	for size := int32(1); size <= c.widest; size++ { // numbers of nodes become places in the list
+		count := c.sizes[size]
+		c.sizes[size] = at
+		if left > 0 {
+			at += count
+			most = size
+		}
+		left -= min(left, count*size)
+	}
+	found := make([]share, at)
+	for _, n := range need.on {
+		if size := free[n]; size > 0 && size <= most {
+			found[c.sizes[size]] = share{n, size}
+			c.sizes[size]++
+		}
+	}
+	return found
+}
+
+// widest takes so many of the nodes with the most room, and of each at least one
+// processor.
+func widest(found []share, nodes int, procs int32) []share {
+	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
+	found = found[:min(nodes, len(found))]
+	for i := range found {
+		found[i].procs = min(found[i].procs, procs-int32(len(found)-1-i))
+		procs -= found[i].procs
+	}
+	return found
+}
+
+// fewest puts, of nodes by their room, the one first that is the least to hold
+// all, else those with the most room.
+func fewest(found []share, procs int32) []share {
+	if i := slices.IndexFunc(found, func(s share) bool { return s.procs >= procs }); i >= 0 {
+		return found[i : i+1]
+	}
+	slices.SortStableFunc(found, func(a, b share) int { return cmp.Compare(b.procs, a.procs) })
+	return found
+}
