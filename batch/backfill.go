@@ -335,7 +335,7 @@ func (p *backfill) frontier(m *Machine) *frontier {
 	if _, byNode := m.plan.(*nodePlan); !byNode || p.depth < 8 {
 		return nil
 	}
-	m.survey(&p.queue)
+	survey(m, &p.queue)
 	return newFrontier(&p.queue, m)
 }
 

@@ -25,6 +25,16 @@ const (
 	leastDay   = 60 // seconds
 )
 
+// manyJobs is from how many on it pays to prepare.
+const manyJobs = 64
+
+// survey prepares the plan for many jobs of a queue to be placed.
+func survey(m *Machine, queue *waiting) {
+	if p, byNode := m.plan.(*nodePlan); byNode && queue.n >= manyJobs && !m.plain {
+		p.survey(queue)
+	}
+}
+
 // survey makes the calendar, where there is none or half of it is past, for jobs
 // of a queue that are to be placed one after the other.
 func (p *nodePlan) survey(queue *waiting) {

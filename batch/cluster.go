@@ -175,8 +175,8 @@ func (s *State) queue(name string) (Queue, int) {
 	return Queue{}, -1
 }
 
-func (s *State) throttles() []throttle {
-	list := make([]throttle, len(s.Queues))
+func (s *State) throttles() throttles {
+	list := make(throttles, len(s.Queues))
 	for i, q := range s.Queues {
 		list[i].most = q.MaxRunning
 	}
@@ -284,7 +284,7 @@ func (c *cluster) run(i int) {
 	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
 	j := &c.jobs[id]
-	if q := c.throttled(t.Queue); q != nil {
+	if q := c.queues.of(t.Queue); q != nil {
 		q.active++
 	}
 	c.put(j, c.state.Jobs[i].Placed)

@@ -78,7 +78,7 @@ func (p *conservative) enter(m *Machine, id int32) {
 // lead gives every job its first place. While jobs are only put in, one that
 // asks for as much as another cannot have an earlier place than that.
 func (p *conservative) lead(m *Machine) {
-	m.survey(&p.queue)
+	survey(m, &p.queue)
 	f := newFrontier(&p.queue, m)
 	for _, b := range p.queue.blocks {
 		for i := range b.jobs {

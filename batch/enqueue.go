@@ -59,7 +59,7 @@ func (c *cluster) stand(i int) int32 {
 	c.at[i] = id
 	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
-	c.bound(id)
+	c.gates.bound(id, &c.jobs[id])
 	return id
 }
 

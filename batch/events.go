@@ -86,7 +86,7 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	j := &l.c.state.Jobs[i]
 	l.unshape(j)
 	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false
-	if l.stale || l.c.at[i] < 0 || l.c.jobs[l.c.at[i]].gates > 0 || l.c.unpark(l.c.at[i]) {
+	if l.stale || l.c.at[i] < 0 || l.c.jobs[l.c.at[i]].gates > 0 || l.c.queues.unpark(l.c.at[i], l.machineJob(i)) {
 		l.stale = true
 		return nil
 	}
@@ -140,7 +140,7 @@ func (l *Live) End(id string, at time.Time) error {
 	l.advance(at, place)
 	j := &l.c.jobs[place]
 	end := min(at.Unix(), l.c.now)
-	if !l.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.holdsBack() {
+	if !l.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.gates.linked() || l.c.queues.busy() {
 		l.touch()
 	}
 	t := j.Task

@@ -19,7 +19,7 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0]}
 	for id := range f.m.jobs {
 		if j := &f.m.jobs[id]; j.state == running {
-			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.m.ticket(j), int32(id)})
+			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.ticket(j), int32(id)})
 		}
 	}
 	f.ends.order()
@@ -28,16 +28,6 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 		f.m.policy.lead(f.m)
 	}
 	return f
-}
-
-// ticket orders the ends of running jobs at one instant. Of a cluster that is
-// followed the order of the starts is known by their times only; equal ones
-// are as the state lists them. All are before those of jobs started later.
-func (m *Machine) ticket(j *job) int64 {
-	if m.following {
-		return (j.start-m.now-1)<<24 + j.ID
-	}
-	return j.order
 }
 
 // end is when a job is believed to end that has run for elapsed seconds.
@@ -72,14 +62,12 @@ func (f *forward) collect() {
 	}
 }
 
-// foretell says when a waiting job will start if nothing more arrives; never
-// where it does not.
-func (m *Machine) foretell(id int32, b Belief) int64 {
-	seq, f := m.jobs[id].seq, m.forward(b, nil)
-	for j, ok := f.next(); ok; j, ok = f.next() {
-		if j.seq == seq {
-			return j.start
-		}
+// ticket orders the ends of running jobs at one instant. Of a cluster that is
+// followed the order of the starts is known by their times only; equal ones
+// are as the state lists them. All are before those of jobs started later.
+func (f *forward) ticket(j *job) int64 {
+	if f.m.following {
+		return (j.start-f.m.now-1)<<24 + j.ID
 	}
-	return never
+	return j.order
 }

@@ -1,16 +1,15 @@
 package batch
 
-import (
-	"maps"
-	"slices"
-)
+import "maps"
 
 // gates keep waiting jobs from the policy until their time has come or the jobs
-// they depend on have started or ended.
+// they depend on have started or ended, and know those that must be done by a
+// time.
 type gates struct {
-	later agenda // jobs that may not start before a time
-	start map[int64][]gated
-	end   map[int64][]gated
+	later   agenda // jobs that may not start before a time
+	start   map[int64][]gated
+	end     map[int64][]gated
+	bounded []gated // waiting jobs that must be done by a time
 }
 
 // gated is a job at a gate: its place and, as places are used again, its seq.
@@ -20,8 +19,26 @@ type gated struct {
 }
 
 // clone copies the gates into the memory of an older copy.
-func (g gates) clone(old gates) gates {
-	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end)}
+func (g *gates) clone(old gates) gates {
+	return gates{append(old.later[:0], g.later...), maps.Clone(g.start), maps.Clone(g.end), append(old.bounded[:0], g.bounded...)}
+}
+
+// bound notes a job that must be done by a time.
+func (g *gates) bound(id int32, j *job) {
+	if n := j.Need; n != nil && n.to > 0 {
+		g.bounded = append(g.bounded, gated{id, j.seq})
+	}
+}
+
+// linked tells whether jobs wait for others.
+func (g *gates) linked() bool { return len(g.start)+len(g.end) > 0 }
+
+// next is the first time that a job waits for, or never.
+func (g *gates) next() int64 {
+	if len(g.later) == 0 {
+		return never
+	}
+	return g.later[0].at
 }
 
 // arrive brings a waiting job before its gates, or through them to the policy.
@@ -52,25 +69,28 @@ func (g *gates) await(a After, job gated) {
 }
 
 // punctual lets the jobs in whose time has come and tells whether there were any.
-func (m *Machine) punctual() (any bool) {
-	for len(m.gates.later) > 0 && m.gates.later[0].at <= m.now {
-		d := m.gates.later.pop()
-		any = m.open(gated{d.job, d.ticket}) || any
+func (g *gates) punctual(m *Machine) (any bool) {
+	for g.next() <= m.now {
+		d := g.later.pop()
+		any = open(m, gated{d.job, d.ticket}) || any
 	}
 	return any
 }
 
-// follow lets the jobs in that waited for one to start or end: at this instant,
-// after all else that happens at it.
-func (m *Machine) follow(of map[int64][]gated, id int64) {
-	for _, g := range of[id] {
-		m.gates.later.push(due{m.now, g.seq, g.job})
+// started and ended let the jobs in that waited for one to start or end: at this
+// instant, after all else that happens at it.
+func (g *gates) started(now, id int64) { g.follow(g.start, now, id) }
+func (g *gates) ended(now, id int64)   { g.follow(g.end, now, id) }
+
+func (g *gates) follow(of map[int64][]gated, now, id int64) {
+	for _, w := range of[id] {
+		g.later.push(due{now, w.seq, w.job})
 	}
 	delete(of, id)
 }
 
 // open takes one gate from before a job; true: it was the last.
-func (m *Machine) open(g gated) bool {
+func open(m *Machine, g gated) bool {
 	j := &m.jobs[g.job]
 	if j.seq != g.seq || j.state != queued || j.gates == 0 {
 		return false // gone, or started by others
@@ -84,34 +104,17 @@ func (m *Machine) open(g gated) bool {
 
 // expire sets the jobs aside that can no longer be done by the end of the
 // reservation they are to run in.
-func (m *Machine) expire() (any bool) {
-	kept := m.bounded[:0]
-	for _, g := range m.bounded {
-		j := &m.jobs[g.job]
+func (g *gates) expire(m *Machine) {
+	kept := g.bounded[:0]
+	for _, b := range g.bounded {
+		j := &m.jobs[b.job]
 		switch {
-		case j.seq != g.seq || j.state != queued:
+		case j.seq != b.seq || j.state != queued:
 		case j.gates > 0 || j.Need.to-j.limit >= m.now:
-			kept = append(kept, g)
+			kept = append(kept, b)
 		default:
-			m.strand(g.job)
-			any = true
+			m.strand(b.job)
 		}
 	}
-	m.bounded = kept
-	return any
-}
-
-// strand takes a job from before the policy that will not start any more.
-func (m *Machine) strand(id int32) {
-	j := &m.jobs[id]
-	if !m.unpark(id) {
-		m.policy.left(m, id)
-		m.release(j.Queue)
-	}
-	j.state = stuck
-}
-
-// holdsBack tells whether jobs may come before the policy when another ends.
-func (m *Machine) holdsBack() bool {
-	return len(m.gates.start)+len(m.gates.end) > 0 || slices.ContainsFunc(m.queues, func(t throttle) bool { return t.parked.n > 0 })
+	g.bounded = kept
 }

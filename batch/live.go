@@ -100,7 +100,7 @@ func (l *Live) touch() {
 }
 
 func (l *Live) tangled() bool {
-	return len(l.c.state.Reservations) > 0 || l.homeless || l.c.crowded || len(l.c.gates.start)+len(l.c.gates.end) > 0
+	return len(l.c.state.Reservations) > 0 || l.homeless || l.c.crowded || l.c.gates.linked()
 }
 
 // fresh sets the model up anew where that is due.
@@ -175,7 +175,7 @@ func (l *Live) advance(to time.Time, ending int32) {
 		}
 		l.c.advance(now)
 		l.c.state.Now = time.Unix(now, 0)
-		if later := l.c.gates.later; len(later) > 0 && later[0].at <= now {
+		if l.c.gates.next() <= now {
 			l.valid, l.stale = false, true
 		}
 	}

@@ -1,7 +1,5 @@
 package batch
 
-import "slices"
-
 // Task is a job as the engine sees it. Times and durations in seconds.
 type Task struct {
 	ID     int64 // the caller's number for it
@@ -38,61 +36,23 @@ type After struct {
 // several things happen at one instant the order that reference results are
 // made with is: submissions, ends in the order of the starts, then Wake.
 type Machine struct {
-	now       int64
-	procs     int
-	jobs      []job
-	unused    []int32 // places of jobs that are gone
+	now   int64
+	procs int
+	table
 	seq       int64
 	plan      plan
 	policy    policy
 	starts    []int32
-	queues    []throttle // limits by queue; may be empty
-	wakes     []int64    // times at which advance reservations begin and end, sorted
-	reserved  bool       // there are advance reservations
-	plain     bool       // nothing is remembered that only makes it faster: what tests hold the rest against
-	following bool       // others decide what starts: policies only keep the queue
-	wait      int        // jobs waiting
-	busy      int        // jobs running
-	begun     int64      // jobs started so far
-	lines     int        // lines of jobs, 0 counts as one: see lines
+	queues    throttles // limits by queue; may be empty
+	wakes     []int64   // times at which advance reservations begin and end, sorted
+	reserved  bool      // there are advance reservations
+	plain     bool      // nothing is remembered that only makes it faster: what tests hold the rest against
+	following bool      // others decide what starts: policies only keep the queue
+	wait      int       // jobs waiting
+	busy      int       // jobs running
+	begun     int64     // jobs started so far
+	lines     int       // lines of jobs, 0 counts as one: see lines
 	gates     gates
-	bounded   []gated // waiting jobs that must be done by a time
-}
-
-type jobState uint8
-
-const (
-	gone jobState = iota
-	queued
-	running
-	stuck // waits, and will not start any more
-)
-
-type job struct {
-	Task
-	seq      int64   // order of submission
-	key      float64 // order of priority, smallest first; equal ones by seq
-	limit    int64
-	procs    int32
-	state    jobState
-	start    int64   // of a running job
-	planned  int64   // of a waiting job that has a place in the plan
-	order    int64   // of the start, among all starts
-	shares   []share // where it runs or is planned, on a machine of nodes; never changed in place
-	foretold int64   // the start that Foretell forecast at submission
-	gates    int32   // before the policy sees it
-	compact  bool    // it is put on as few nodes as may be: see slurm
-	blocks   bool    // what it is planned on is for nobody else: see slurm
-}
-
-func (j *job) entry(id int32) entry {
-	return entry{key: j.key, seq: j.seq, limit: j.limit, procs: j.procs, job: id}
-}
-
-// entry is that of a waiting job.
-func (m *Machine) entry(id int32) *entry {
-	e := m.jobs[id].entry(id)
-	return &e
 }
 
 // NewMachine makes an idle machine of procs equal processors.
@@ -111,15 +71,10 @@ func (m *Machine) Clone() *Machine { return m.clone(&Machine{}) }
 // clone copies the machine into the memory of an older copy.
 func (m *Machine) clone(old *Machine) *Machine {
 	c := *m
-	c.jobs = append(old.jobs[:0], m.jobs...)
-	c.unused = append(old.unused[:0], m.unused...)
+	c.table = m.table.clone(old.table)
 	c.starts = append(old.starts[:0], m.starts...)
-	c.bounded = append(old.bounded[:0], m.bounded...)
 	c.gates = m.gates.clone(old.gates)
-	c.queues = slices.Clone(m.queues)
-	for i := range c.queues {
-		c.queues[i].parked = m.queues[i].parked.clone(waiting{})
-	}
+	c.queues = m.queues.clone()
 	c.plan = m.plan.clone(old.plan)
 	c.policy = m.policy.clone(old.policy)
 	*old = c
@@ -140,28 +95,10 @@ func (m *Machine) submit(now int64, t Task) int32 {
 	m.seq++
 	m.jobs[id] = job{Task: t, seq: m.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
 	m.wait++
-	m.bound(id)
+	m.gates.bound(id, &m.jobs[id])
 	m.arrive(id)
 	m.policy.decide(m)
 	return id
-}
-
-// bound notes a job that must be done by a time.
-func (m *Machine) bound(id int32) {
-	if n := m.jobs[id].Need; n != nil && n.to > 0 {
-		m.bounded = append(m.bounded, gated{id, m.jobs[id].seq})
-	}
-}
-
-// place finds room for a job.
-func (m *Machine) place() int32 {
-	if n := len(m.unused); n > 0 {
-		id := m.unused[n-1]
-		m.unused = m.unused[:n-1]
-		return id
-	}
-	m.jobs = append(m.jobs, job{})
-	return int32(len(m.jobs) - 1)
 }
 
 // end takes a running job off the machine and decides.
@@ -173,25 +110,20 @@ func (m *Machine) end(now int64, id int32) {
 	m.busy--
 	m.release(j.Queue)
 	if _, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
-		m.follow(m.gates.end, m.jobs[id].ID)
-		m.punctual()
+		m.gates.ended(m.now, m.jobs[id].ID)
+		m.gates.punctual(m)
 	}
 	m.policy.freed(m, now, j.start+j.limit, j.procs)
-	m.follow(m.gates.end, m.jobs[id].ID)
-}
-
-func (m *Machine) drop(id int32) {
-	m.jobs[id].state = gone
-	m.unused = append(m.unused, id)
+	m.gates.ended(m.now, m.jobs[id].ID)
 }
 
 // cancel takes a waiting job out of the queue and decides.
 func (m *Machine) cancel(now int64, id int32) {
 	m.advance(now)
 	m.wait--
-	m.follow(m.gates.end, m.jobs[id].ID)
-	m.follow(m.gates.start, m.jobs[id].ID)
-	if j := &m.jobs[id]; j.state == stuck || j.gates > 0 || m.unpark(id) {
+	m.gates.ended(m.now, m.jobs[id].ID)
+	m.gates.started(m.now, m.jobs[id].ID)
+	if j := &m.jobs[id]; j.state == stuck || j.gates > 0 || m.queues.unpark(id, j) {
 		m.drop(id)
 		return
 	}
@@ -209,8 +141,8 @@ func (m *Machine) wake(now int64) {
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}
-	m.expire()
-	m.punctual()
+	m.gates.expire(m)
+	m.gates.punctual(m)
 	m.policy.wake(m)
 }
 
@@ -220,21 +152,32 @@ func (m *Machine) next() int64 {
 	if len(m.wakes) > 0 {
 		t = min(t, m.wakes[0])
 	}
-	if len(m.gates.later) > 0 {
-		t = min(t, m.gates.later[0].at)
-	}
-	return t
+	return min(t, m.gates.next())
 }
 
-// survey prepares the plan for many jobs of a queue to be placed.
-func (m *Machine) survey(queue *waiting) {
-	if p, byNode := m.plan.(*nodePlan); byNode && queue.n >= manyJobs && !m.plain {
-		p.survey(queue)
+// admit brings a waiting job before the policy, or parks it.
+func (m *Machine) admit(id int32) {
+	if !m.queues.park(id, &m.jobs[id]) {
+		m.policy.enter(m, id)
 	}
 }
 
-// manyJobs is from how many on it pays to prepare.
-const manyJobs = 64
+// release lets the next parked job of a queue in for one that is gone.
+func (m *Machine) release(queue int) {
+	if id, ok := m.queues.release(queue); ok {
+		m.policy.enter(m, id)
+	}
+}
+
+// strand takes a job from before the policy that will not start any more.
+func (m *Machine) strand(id int32) {
+	j := &m.jobs[id]
+	if !m.queues.unpark(id, j) {
+		m.policy.left(m, id)
+		m.release(j.Queue)
+	}
+	j.state = stuck
+}
 
 func (m *Machine) advance(now int64) {
 	if now > m.now {
@@ -251,7 +194,7 @@ func (m *Machine) begin(id int32) {
 	m.wait--
 	m.busy++
 	m.starts = append(m.starts, id)
-	m.follow(m.gates.start, j.ID)
+	m.gates.started(m.now, j.ID)
 }
 
 // started returns the jobs started since the last call, in order.

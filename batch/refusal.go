@@ -67,18 +67,8 @@ func (c *cluster) stranded(m *Machine, at int32) verdict {
 		return v
 	case j.gates > 0:
 		return refuse(Dependent, "a job that it waits for does not start")
-	case m.parks(at):
+	case m.queues.parks(at, j):
 		return refuse(Throttled, "the jobs that count towards its limit of running ones do not start")
 	}
 	return refuse(NoRoom, "at no time is there room for it beside what is held")
-}
-
-// parks tells whether a throttle holds a job back.
-func (m *Machine) parks(id int32) bool {
-	t := m.throttled(m.jobs[id].Queue)
-	if t == nil {
-		return false
-	}
-	_, ok := t.parked.find(m.parkedAs(id))
-	return ok
 }

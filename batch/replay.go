@@ -102,11 +102,11 @@ func (r *replay) give() bool {
 // foretell forecasts the start of a job just submitted.
 func (r *replay) foretell(id int32) {
 	j := &r.m.jobs[id]
-	if j.foretold = r.m.now; r.belief != nil && j.state == queued {
-		j.foretold = r.m.foretell(id, r.belief)
+	r.prospect.id = id
+	if j.foretold = r.m.now; r.belief != nil {
+		j.foretold = r.prospect.Start(r.belief)
 	}
 	if r.watcher != nil {
-		r.prospect.id = id
 		r.watcher.Submitted(j.Task, &r.prospect)
 	}
 }

@@ -178,10 +178,10 @@ func (p *slurm) heads(m *Machine) {
 		e, _ := p.lines[line].head()
 		done[line] = !p.head(m, e.job)
 		if done[line] && p.Builtin {
-			m.shut(m.jobs[e.job].Need)
+			shut(m, m.jobs[e.job].Need)
 		}
 	}
-	m.shut(nil)
+	shut(m, nil)
 }
 
 // first is the line, of those that are not done, whose first job is first of
@@ -211,13 +211,13 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
-	p.stale = p.stale || was < never && (was > m.now || j.limit != j.Limit) // it leaves some of its place
+	p.stale = p.stale || was < never && (was > m.now || j.shrinks()) // it leaves some of its place
 	p.start(m, id, shares)
 	return true
 }
 
 // shut keeps jobs off the nodes that serve a need; nil: off none any more.
-func (m *Machine) shut(n *Need) {
+func shut(m *Machine, n *Need) {
 	p, byNode := m.plan.(*nodePlan)
 	if !byNode {
 		return
@@ -254,7 +254,7 @@ func (p *slurm) pass(m *Machine) {
 	ripe := p.ripe(m)
 	few := len(p.held) <= fewPlaces && len(ripe)+len(p.rests) > 0
 	switch {
-	case p.stale, p.sparing(), few, slices.ContainsFunc(ripe, m.shrinks):
+	case p.stale, p.sparing(), few, slices.ContainsFunc(ripe, func(e entry) bool { return m.jobs[e.job].shrinks() }):
 		p.anew(m)
 	default:
 		if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
@@ -269,8 +269,8 @@ func (p *slurm) pass(m *Machine) {
 	p.reach(m)
 }
 
-// shrinks tells whether a job whose place is due will hold less than that.
-func (m *Machine) shrinks(e entry) bool { return m.jobs[e.job].limit != m.jobs[e.job].Limit }
+// shrinks tells whether a job will not hold its place to the end.
+func (j *job) shrinks() bool { return j.limit != j.Limit }
 
 // punctual starts the jobs whose places are due. One whose place began before
 // this pass and that does not fit any more, as others have places behind it,

@@ -14,7 +14,7 @@ func (p *Slurm) sparing() bool {
 // reach gives jobs places, in order, from the first that was not tried yet on,
 // until as many as may be were tried, or started.
 func (p *slurm) reach(m *Machine) {
-	m.survey(&p.queue)
+	survey(m, &p.queue)
 	p.known(m, &p.queue)
 	p.tally.clear()
 	for _, id := range p.held {

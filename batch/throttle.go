@@ -1,5 +1,7 @@
 package batch
 
+import "slices"
+
 // throttle holds back the jobs of a queue that may run only so many at once:
 // as many as still may start stand before the policy, in order of priority,
 // the others are parked.
@@ -9,50 +11,82 @@ type throttle struct {
 	parked waiting
 }
 
-// throttled returns the throttle of a queue, or nil.
-func (m *Machine) throttled(queue int) *throttle {
-	if queue < 0 || queue >= len(m.queues) || m.queues[queue].most == 0 {
+// throttles are those of the queues, by place.
+type throttles []throttle
+
+// clone copies the throttles.
+func (list throttles) clone() throttles {
+	c := slices.Clone(list)
+	for i := range c {
+		c[i].parked = list[i].parked.clone(waiting{})
+	}
+	return c
+}
+
+// of is the throttle of a queue, or nil.
+func (list throttles) of(queue int) *throttle {
+	if queue < 0 || queue >= len(list) || list[queue].most == 0 {
 		return nil
 	}
-	return &m.queues[queue]
+	return &list[queue]
 }
 
-// admit brings a waiting job before the policy, or parks it.
-func (m *Machine) admit(id int32) {
-	j := &m.jobs[id]
-	if t := m.throttled(j.Queue); t != nil {
-		if t.active >= t.most {
-			t.parked.insert(m.parkedAs(id))
-			return
-		}
-		t.active++
-	}
-	m.policy.enter(m, id)
-}
-
-// parkedAs is the entry of a parked job.
-func (m *Machine) parkedAs(id int32) entry {
-	e := m.jobs[id].entry(id)
-	e.key = -m.jobs[id].Priority
+// parked is the entry of a parked job.
+func (j *job) parked(id int32) entry {
+	e := j.entry(id)
+	e.key = -j.Priority
 	return e
 }
 
-// release lets the next parked job of a queue in for one that is gone.
-func (m *Machine) release(queue int) {
-	t := m.throttled(queue)
+// park parks a job where so many of its queue run that it may not; else it
+// counts as one of these.
+func (list throttles) park(id int32, j *job) bool {
+	t := list.of(j.Queue)
 	if t == nil {
-		return
+		return false
 	}
-	t.active--
-	if e, ok := t.parked.head(); ok && t.active < t.most {
-		t.parked.remove(e)
-		t.active++
-		m.policy.enter(m, e.job)
+	if t.active >= t.most {
+		t.parked.insert(j.parked(id))
+		return true
 	}
+	t.active++
+	return false
+}
+
+// parks tells whether a job is parked.
+func (list throttles) parks(id int32, j *job) bool {
+	t := list.of(j.Queue)
+	if t == nil {
+		return false
+	}
+	_, ok := t.parked.find(j.parked(id))
+	return ok
 }
 
 // unpark takes a job out of the parked ones; false: it is not parked.
-func (m *Machine) unpark(id int32) bool {
-	t := m.throttled(m.jobs[id].Queue)
-	return t != nil && t.parked.remove(m.parkedAs(id))
+func (list throttles) unpark(id int32, j *job) bool {
+	t := list.of(j.Queue)
+	return t != nil && t.parked.remove(j.parked(id))
+}
+
+// release takes the next parked job of a queue out for one that is gone; false:
+// there is none.
+func (list throttles) release(queue int) (id int32, ok bool) {
+	t := list.of(queue)
+	if t == nil {
+		return 0, false
+	}
+	t.active--
+	e, ok := t.parked.head()
+	if !ok || t.active >= t.most {
+		return 0, false
+	}
+	t.parked.remove(e)
+	t.active++
+	return e.job, true
+}
+
+// busy tells whether any job is parked.
+func (list throttles) busy() bool {
+	return slices.ContainsFunc(list, func(t throttle) bool { return t.parked.n > 0 })
 }
