@@ -1,9 +1,6 @@
 package batch
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // backfill is the family of policies that replan at every event: start jobs
 // in order of priority while they fit; give the first that do not fit a
@@ -16,26 +13,14 @@ import (
 // Maui scheduler").
 type backfill struct {
 	Maui
-	depth    int
-	queue    waiting            // in order of priority
-	shortest bool               // backfill the shortest first, not by priority
-	byLimit  waiting            // the queue in order of limit, where shortest
-	kinds    []waiting          // the list that is backfilled from, by Need.id
-	lines    []int              // jobs in the queue, by line
-	keep     map[int32]struct{} // jobs that once held one, under HIGHEST
-	light    bool               // the reservation of this pass is not in the plan: see look
-	held     []int32            // jobs that hold a reservation in this pass
-	given    []int              // reservations in this pass by line
-	counted  bool               // a start was counted as a reservation in this pass
-	settled  bool               // held and given are what the next pass would find: see settle
-	ws       windows
-	tips     []tip     // memory for fillNodes
-	free     []int32   // processors of all nodes that are free as it begins, and of each set of them
-	due      timetable // of the reservations, where all that wait have one
+	ranks
+	reservations
+	ws   windows
+	tips tips // memory for fillNodes
 }
 
 func newBackfill(p Maui, shortest bool) *backfill {
-	b := &backfill{Maui: p, depth: p.ReservationDepth, shortest: shortest, keep: map[int32]struct{}{}}
+	b := &backfill{Maui: p, ranks: ranks{shortest: shortest}, reservations: reservations{depth: p.ReservationDepth, keep: map[int32]struct{}{}}}
 	switch {
 	case p.ReservationPolicy == "NEVER":
 		b.depth = 0
@@ -54,15 +39,8 @@ func (p *backfill) clone(into policy) policy {
 	}
 	old := *c
 	*c = *p
-	c.queue, c.byLimit = p.queue.clone(old.queue), p.byLimit.clone(old.byLimit)
-	c.kinds = slices.Grow(old.kinds[:0], len(p.kinds))[:len(p.kinds)]
-	for i := range p.kinds {
-		c.kinds[i] = p.kinds[i].clone(c.kinds[i])
-	}
-	c.lines = append(old.lines[:0], p.lines...)
-	c.keep, c.due = maps.Clone(p.keep), p.due.clone()
-	c.held, c.ws, c.tips, c.free = append(old.held[:0], p.held...), old.ws, old.tips, old.free
-	c.given = append(old.given[:0], p.given...)
+	c.ranks, c.reservations = p.ranks.clone(old.ranks), p.reservations.clone(old.reservations)
+	c.ws, c.tips = old.ws, old.tips
 	return c
 }
 
@@ -70,22 +48,12 @@ func (p *backfill) lead(*Machine) {}
 
 func (p *backfill) enter(m *Machine, id int32) {
 	j := &m.jobs[id]
-	j.key = -p.priority(j, m.now)
+	j.key = -p.Weights.priority(j, m.now)
 	e := j.entry(id)
 	p.insert(j, e)
-	if p.settled && (p.given[min(int(j.line), len(p.given)-1)] < p.depth || int(j.line) >= len(p.given) || !p.behind(m, e)) {
+	if p.settled && (int(j.line) >= len(p.given) || p.given[j.line] < p.depth || !p.behind(m, e)) {
 		p.unsettle(m)
 	}
-}
-
-// behind tells whether a job comes after all that hold a reservation.
-func (p *backfill) behind(m *Machine, e entry) bool {
-	for _, id := range p.held {
-		if first := m.jobs[id].entry(id); first.after(&e) {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *backfill) left(m *Machine, id int32) {
@@ -93,56 +61,10 @@ func (p *backfill) left(m *Machine, id int32) {
 	p.drop(m, id)
 }
 
-// insert puts a job in the queue.
-func (p *backfill) insert(j *job, e entry) {
-	p.queue.insert(e)
-	for int(j.line) >= len(p.lines) {
-		p.lines = append(p.lines, 0)
-	}
-	p.lines[j.line]++
-	if p.shortest {
-		p.byLimit.insert(byLimit(e))
-	}
-	p.kind(j, e)
-}
-
-// kind puts a job in the list of its kind.
-func (p *backfill) kind(j *job, e entry) {
-	if j.Need == nil {
-		return
-	}
-	for j.Need.id >= len(p.kinds) {
-		p.kinds = append(p.kinds, waiting{})
-	}
-	p.kinds[j.Need.id].insert(p.filled(e))
-}
-
-// filled is the entry of a job in the list that is backfilled from.
-func (p *backfill) filled(e entry) entry {
-	if p.shortest {
-		return byLimit(e)
-	}
-	return e
-}
-
 // drop takes a job out of the queue.
 func (p *backfill) drop(m *Machine, id int32) {
-	j := &m.jobs[id]
-	e := j.entry(id)
-	p.queue.remove(e)
-	p.lines[j.line]--
-	if p.shortest {
-		p.byLimit.remove(byLimit(e))
-	}
-	p.unkind(j, e)
+	p.remove(&m.jobs[id], id)
 	delete(p.keep, id)
-}
-
-// unkind takes a job out of the list of its kind.
-func (p *backfill) unkind(j *job, e entry) {
-	if j.Need != nil {
-		p.kinds[j.Need.id].remove(p.filled(e))
-	}
 }
 
 func (p *backfill) decide(m *Machine)     { p.pass(m) }
@@ -160,25 +82,19 @@ func (p *backfill) wake(m *Machine) {
 	p.pass(m)
 }
 
-// byLimit is the entry of a job in the shortest-first list.
-func byLimit(e entry) entry {
-	e.key = float64(e.limit)
-	return e
-}
-
 // pass is one scheduling iteration.
 func (p *backfill) pass(m *Machine) {
 	if m.following {
 		return
 	}
 	if p.Weights.changing() {
-		p.sort(m)
+		p.sort(m, p.Weights)
 	}
 	if !p.holds(m) && !p.punctual(m) {
 		p.unsettle(m)
-		p.light = p.single() && m.steady()
+		p.light = p.Maui.single() && m.steady()
 		p.walk(m)
-		p.settle(m)
+		p.settle(m, p.Weights.changing())
 	}
 	if p.queue.n > len(p.held) {
 		p.choose(m)
@@ -187,31 +103,6 @@ func (p *backfill) pass(m *Machine) {
 		p.release(m)
 	}
 }
-
-// settle notes that the reservations just made may stay as they are until
-// something happens by which they could be others: a job that comes before them
-// or leaves, something that comes free before its time, a reservation of the
-// machine that begins or ends, or that one of them is due. What starts beside
-// them makes none of them earlier or later: each stays on its nodes. Where a start was counted as a reservation,
-// the next pass may make another.
-func (p *backfill) settle(m *Machine) {
-	_, byNode := m.plan.(*nodePlan)
-	p.settled = byNode && (!p.counted || p.all()) && p.depth > 0 && len(p.held) > 0 && !p.Weights.changing()
-	if p.settled && p.all() {
-		p.due = timetable{}
-		for _, id := range p.held {
-			p.due.set(id, m.jobs[id].planned)
-		}
-	}
-}
-
-// holds tells whether the reservations made in an earlier pass hold still.
-func (p *backfill) holds(m *Machine) bool {
-	return p.settled && p.soonest(m) > m.now
-}
-
-// all tells whether every job that waits gets a reservation.
-func (p *backfill) all() bool { return p.depth == 1<<30 }
 
 // punctual starts, where all that wait have reservations, those that are due
 // where they are: the others would get theirs again. It tells whether it could.
@@ -236,38 +127,6 @@ func (p *backfill) punctual(m *Machine) bool {
 		return slices.ContainsFunc(list, func(e entry) bool { return e.job == id })
 	})
 	return true
-}
-
-// soonest is when the first reservation begins.
-func (p *backfill) soonest(m *Machine) int64 {
-	at := never
-	if p.all() {
-		return p.due.next()
-	}
-	for _, id := range p.held {
-		at = min(at, m.jobs[id].planned)
-	}
-	return at
-}
-
-// unsettle takes reservations of an earlier pass out of the plan.
-func (p *backfill) unsettle(m *Machine) {
-	if p.settled {
-		p.settled = false
-		p.release(m)
-	}
-}
-
-// release gives the reservations back.
-func (p *backfill) release(m *Machine) {
-	for _, id := range p.held {
-		if p.light {
-			break
-		}
-		j := &m.jobs[id]
-		m.plan.vacate(j, j.planned, j.planned+j.limit)
-	}
-	p.held = p.held[:0]
 }
 
 // choose starts jobs beside the reservations as BACKFILLPOLICY says.
@@ -320,7 +179,7 @@ func (p *backfill) walk(m *Machine) {
 			at.i++
 			continue
 		default:
-			p.reserve(m, e.job)
+			p.reserve(m, e.job, p.ReservationPolicy == "HIGHEST")
 			at.i++
 		}
 		if *given++; *given == most {
@@ -339,29 +198,9 @@ func (p *backfill) frontier(m *Machine) *frontier {
 	return newFrontier(&p.queue, m)
 }
 
-// reserve gives a job that does not fit now a reservation, unless the policy
-// knows none.
-func (p *backfill) reserve(m *Machine, id int32) {
-	if p.depth == 0 {
-		return
-	}
-	if j := &m.jobs[id]; !p.light {
-		m.plan.occupy(j, j.planned, j.planned+j.limit)
-	}
-	p.held = append(p.held, id)
-	if p.ReservationPolicy == "HIGHEST" {
-		p.keep[id] = struct{}{}
-	}
-}
-
 // start starts the job at a place of the queue.
 func (p *backfill) start(m *Machine, e entry, at place) {
-	p.queue.removeAt(at)
-	p.lines[m.jobs[e.job].line]--
-	if p.shortest {
-		p.byLimit.remove(byLimit(e))
-	}
-	p.unkind(&m.jobs[e.job], e)
+	p.removeAt(&m.jobs[e.job], e, at)
 	delete(p.keep, e.job)
 	p.launch(m, e.job)
 }
@@ -401,11 +240,6 @@ func (p *backfill) fill(m *Machine) {
 		p.launch(m, e.job)
 		p.look(m)
 	}
-}
-
-// single tells whether one reservation is all there can be in a pass.
-func (p *backfill) single() bool {
-	return p.depth == 1 && p.Backfill != "BESTFIT" && p.Backfill != "GREEDY" && p.ReservationPolicy != "HIGHEST"
 }
 
 // steady tells whether nothing but running jobs is in the plan of a plain

@@ -4,7 +4,7 @@ package batch
 const combinations = 2000
 
 // weigh is the job's worth by BACKFILLMETRIC.
-func (p *backfill) weigh(j *job) int64 {
+func (p *Maui) weigh(j *job) int64 {
 	switch p.Metric {
 	case "SECONDS":
 		return j.limit
@@ -12,6 +12,12 @@ func (p *backfill) weigh(j *job) int64 {
 		return j.limit * int64(j.procs)
 	}
 	return int64(j.procs)
+}
+
+// single tells whether one reservation is all there can be in a pass.
+func (p *Maui) single() bool {
+	return (p.ReservationDepth == 0 || p.ReservationDepth == 1) && p.ReservationPolicy != "NEVER" &&
+		p.Backfill != "BESTFIT" && p.Backfill != "GREEDY" && p.ReservationPolicy != "HIGHEST"
 }
 
 // candidates lists, in order of priority, the jobs without a reservation that
@@ -86,7 +92,7 @@ func (p *backfill) greedy(m *Machine) {
 		s.perfect = int64(p.ws[0].procs)
 	}
 	if p.Search != "" {
-		p.searched(m, list, s.perfect)
+		waiters{p, m, list}.start(s.perfect)
 		return
 	}
 	s.visit(0, 0)

@@ -7,24 +7,15 @@ import "slices"
 // is tried. What does not fit does not fit later in the pass: there is less and
 // less room.
 func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
-	p.free = nodes.idle(p.free[:0])
-	p.tips = p.tips[:0]
+	p.tips.clear(nodes)
 	for kind := range p.kinds {
 		if p.kinds[kind].n > 0 {
-			p.tip(m, nodes, tip{kind: kind})
+			p.tips.add(m, nodes, tip{kind: kind}, &p.kinds[kind])
 		}
 	}
 	end := p.depthEnd()
-	for len(p.tips) > 0 {
-		first := 0
-		for i := range p.tips {
-			if p.tips[first].after(&p.tips[i].entry) {
-				first = i
-			}
-		}
-		t := p.tips[first]
-		p.tips[first] = p.tips[len(p.tips)-1]
-		p.tips = p.tips[:len(p.tips)-1]
+	for len(p.tips.list) > 0 {
+		t := p.tips.first()
 		if end.job >= 0 && t.compare(end) > 0 {
 			return
 		}
@@ -33,7 +24,7 @@ func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
 		} else {
 			p.take(m, t.job)
 		}
-		p.tip(m, nodes, t)
+		p.tips.add(m, nodes, t, &p.kinds[t.kind])
 	}
 }
 
@@ -61,9 +52,32 @@ type tip struct {
 	at   place
 }
 
-// tip finds the next job of a kind that its windows admit, if there is one.
-func (p *backfill) tip(m *Machine, nodes *nodePlan, t tip) {
-	list := &p.kinds[t.kind]
+// tips are the next jobs of all kinds.
+type tips struct {
+	list []tip
+	free []int32 // processors of all nodes that were free as the filling began, and of each set of them
+}
+
+// clear begins anew.
+func (p *tips) clear(nodes *nodePlan) { p.list, p.free = p.list[:0], nodes.idle(p.free[:0]) }
+
+// first takes out the one that is first in order.
+func (p *tips) first() tip {
+	first, last := 0, len(p.list)-1
+	for i := range p.list {
+		if p.list[first].after(&p.list[i].entry) {
+			first = i
+		}
+	}
+	t := p.list[first]
+	p.list[first] = p.list[last]
+	p.list = p.list[:last]
+	return t
+}
+
+// add finds the next job of a kind that its windows admit, if there is one, from
+// the place of a tip on.
+func (p *tips) add(m *Machine, nodes *nodePlan, t tip, list *waiting) {
 	e, _, ok := list.at(place{})
 	if !ok {
 		return
@@ -76,7 +90,7 @@ func (p *backfill) tip(m *Machine, nodes *nodePlan, t tip) {
 	if ok {
 		e, t.at, _ = list.at(at)
 		t.entry = e
-		p.tips = append(p.tips, t)
+		p.list = append(p.list, t)
 	}
 }
 

@@ -21,8 +21,8 @@ type Weights struct {
 }
 
 // priority is higher for jobs that go ahead.
-func (p *backfill) priority(j *job, now int64) float64 {
-	w, wait := p.Weights, float64(now-j.Submit)
+func (w *Weights) priority(j *job, now int64) float64 {
+	wait := float64(now - j.Submit)
 	minutes := wait / 60
 	if w.QueueTime != 0 && w.QueueTimeCap == 0 {
 		// All jobs gain alike by waiting: only the time of submission
@@ -42,25 +42,6 @@ func (p *backfill) priority(j *job, now int64) float64 {
 // changing tells whether the order of waiting jobs changes with time.
 func (w Weights) changing() bool {
 	return w.XFactor != 0 || w.QueueTime != 0 && w.QueueTimeCap > 0
-}
-
-// sort works out every priority anew.
-func (p *backfill) sort(m *Machine) {
-	old := p.queue
-	p.queue = waiting{}
-	if !p.shortest {
-		clear(p.kinds)
-	}
-	for _, b := range old.blocks {
-		for _, e := range b.jobs {
-			j := &m.jobs[e.job]
-			j.key = -p.priority(j, m.now)
-			p.queue.insert(j.entry(e.job))
-			if !p.shortest {
-				p.kind(j, j.entry(e.job))
-			}
-		}
-	}
 }
 
 func (w *Weights) set(name, value string) error {

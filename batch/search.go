@@ -233,11 +233,11 @@ func (q waiters) drop(i int) {
 	q.m.plan.vacate(j, q.m.now, q.m.now+j.limit)
 }
 
-// searched starts the set that the search finds.
-func (p *backfill) searched(m *Machine, list []int32, perfect int64) {
-	for _, i := range pick(p.Search, waiters{p, m, list}, perfect, uint64(m.now)) {
-		if m.fits(list[i]) {
-			p.take(m, list[i])
+// start starts the set that the search finds.
+func (q waiters) start(perfect int64) {
+	for _, i := range pick(q.p.Search, q, perfect, uint64(q.m.now)) {
+		if q.m.fits(q.list[i]) {
+			q.p.take(q.m, q.list[i])
 		}
 	}
 }
