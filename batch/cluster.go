@@ -16,18 +16,16 @@ type cluster struct {
 	at     []int32 // place in the machine by place in state.Jobs; -1: not there
 	refuse []Refusal
 	users  *names
-	up     []int          // places in state.Nodes of the nodes of the plan
-	places map[string]int // place in the plan by node name
+	nodes  upNodes
 	needs  map[wish]*Need
-	kinds  map[wish]int
+	kinds  numbers[wish]
 	empty  *nodePlan // the nodes with nothing on them
 	// crowded: more runs on some node than it has processors.
 	crowded bool
-	arrays  map[string]int   // see array
-	parts   map[string]int32 // numbers of arrays, from 1
-	order   lines
-	sets    map[string]string // see served
-	ids     map[string]int    // see byID; made when first asked for
+	arrays  map[string]int  // see array
+	parts   numbers[string] // of arrays
+	order   numbers[string] // see line
+	ids     map[string]int  // see byID; made when first asked for
 }
 
 // names numbers strings, each by the same number for ever.
@@ -59,17 +57,13 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	for i, n := range s.Nodes {
-		if n.Up && n.CPUs > 0 {
-			c.up = append(c.up, i)
-			c.procs += n.CPUs
-		}
-	}
+	c.nodes = newUpNodes(s.Nodes)
+	c.procs = c.nodes.procs()
 	c.policy, c.following = p.build(), true
 	c.jobs = make([]job, 0, len(s.Jobs)+64)
 	c.queues = s.throttles()
-	if always || c.byNode() {
-		nodes := newNodePlan(c.now, c.amounts())
+	if always || s.byNode(p) {
+		nodes := newNodePlan(c.now, c.nodes.amounts())
 		c.plan = nodes
 		c.keep(nodes)
 	} else {
@@ -89,19 +83,19 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 }
 
 // byNode tells whether jobs or queues care which node they get.
-func (c *cluster) byNode() bool {
-	if c.rules.Name == "slurm" {
+func (s *State) byNode(p Policy) bool {
+	if p.Name == "slurm" {
 		return true // places are of whole nodes
 	}
-	for _, n := range c.state.Nodes {
-		if len(n.Queues) > 0 && len(c.state.Queues) > 1 {
+	for _, n := range s.Nodes {
+		if len(n.Queues) > 0 && len(s.Queues) > 1 {
 			return true
 		}
 	}
-	if c.state.shared() || slices.ContainsFunc(c.state.Reservations, func(r Reservation) bool { return len(r.Nodes) > 0 }) {
+	if s.shared() || slices.ContainsFunc(s.Reservations, func(r Reservation) bool { return len(r.Nodes) > 0 }) {
 		return true
 	}
-	return slices.ContainsFunc(c.state.Jobs, func(j Job) bool {
+	return slices.ContainsFunc(s.Jobs, func(j Job) bool {
 		return j.Started.IsZero() && j.placed()
 	})
 }
@@ -109,15 +103,6 @@ func (c *cluster) byNode() bool {
 // placed tells whether it matters to a job which nodes it gets.
 func (j *Job) placed() bool {
 	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive
-}
-
-func (c *cluster) amounts() []amounts {
-	list := make([]amounts, len(c.up))
-	for i, at := range c.up {
-		n := c.state.Nodes[at]
-		list[i] = amounts{int32(n.CPUs), n.Memory, n.Disk, int32(n.GPUs)}
-	}
-	return list
 }
 
 // limit is the wall time planned with, in seconds.
@@ -143,24 +128,16 @@ func (c *cluster) task(i int) Task {
 	}
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: c.part(j),
+		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j),
 	}
 }
 
-// part is the number of a job's array.
-func (c *cluster) part(j *Job) int32 {
+// arrayNumber is the number of a job's array, from 1; 0: it is of none.
+func arrayNumber(of *numbers[string], j *Job) int32 {
 	if j.Array == "" {
 		return 0
 	}
-	n, ok := c.parts[j.Array]
-	if !ok {
-		if c.parts == nil {
-			c.parts = map[string]int32{}
-		}
-		n = int32(len(c.parts) + 1)
-		c.parts[j.Array] = n
-	}
-	return n
+	return int32(of.of(j.Array))
 }
 
 // tier is by how much a queue's priority outweighs any job's own.
@@ -214,21 +191,25 @@ func (c *cluster) need(j *Job) *Need {
 	if !byNode {
 		return nil
 	}
-	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, strings.Join(append([]string{j.Queue}, j.Also...), "\x00"),
-		strings.Join(j.Features, "\x00"), c.access(j), c.inside(j), j.Exclusive}
+	access := c.state.access(j, c.now)
+	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), access, c.state.inside(j, access), j.Exclusive}
+	if len(j.Also) > 0 {
+		w.queue += "\x00" + strings.Join(j.Also, "\x00")
+	}
 	if n, ok := c.needs[w]; ok {
 		return n
 	}
 	n := &Need{Nodes: j.Nodes, Memory: j.Memory, Disk: j.Disk, GPUs: j.GPUs, Whole: j.Exclusive, id: len(c.needs) + 1, access: w.access}
 	q, _ := c.state.queue(j.Queue)
 	n.MaxNodes = q.MaxNodes
-	n.kind = c.kind(w)
-	for i, at := range c.up {
-		if c.state.Nodes[at].serves(j) && (!w.inside || c.keeps(w.access, i)) {
+	n.kind = c.kinds.of(w.anyNumber())
+	for i := range c.nodes.up {
+		_, _, kept := nodes.nodes[i].kept(w.access)
+		if c.nodes.at(i).serves(j) && (!w.inside || kept) {
 			n.allow(int32(i))
 		}
 	}
-	n.serve = append(n.serve, make([]uint64, (len(c.up)+64)/64-len(n.serve))...)
+	n.serve = append(n.serve, make([]uint64, (len(c.nodes.up)+64)/64-len(n.serve))...)
 	nodes.sets.classify(nodes, n)
 	if w.inside && w.access > 0 {
 		r := c.state.Reservations[w.access-1]
@@ -241,27 +222,10 @@ func (c *cluster) need(j *Job) *Need {
 	return n
 }
 
-// kind numbers the wishes that differ in the number of nodes alone.
-func (c *cluster) kind(w wish) int {
+// anyNumber is the wish that differs in the number of nodes alone.
+func (w wish) anyNumber() wish {
 	w.nodes = 0
-	n, ok := c.kinds[w]
-	if !ok {
-		if c.kinds == nil {
-			c.kinds = map[wish]int{}
-		}
-		n = len(c.kinds) + 1
-		c.kinds[w] = n
-	}
-	return n
-}
-
-// keeps tells whether a reservation keeps something of a node.
-func (c *cluster) keeps(reservation int32, node int) bool {
-	if reservation == 0 {
-		return false
-	}
-	_, _, ok := c.plan.(*nodePlan).nodes[node].kept(reservation)
-	return ok
+	return w
 }
 
 func (n *Node) serves(j *Job) bool {
@@ -297,7 +261,7 @@ func (c *cluster) put(j *job, placed []Placement) {
 	if len(placed) > 0 {
 		known := int32(0)
 		for _, p := range placed {
-			i, ok := c.node(p.Node)
+			i, ok := c.nodes.find(p.Node)
 			if !ok {
 				continue
 			}
@@ -318,16 +282,4 @@ func (c *cluster) put(j *job, placed []Placement) {
 		return
 	}
 	c.plan.occupy(j, c.now, end)
-}
-
-// node is the place in the plan of a node that is up.
-func (c *cluster) node(name string) (int, bool) {
-	if c.places == nil {
-		c.places = map[string]int{}
-		for i, at := range c.up {
-			c.places[c.state.Nodes[at].Name] = i
-		}
-	}
-	i, ok := c.places[name]
-	return i, ok
 }

@@ -61,20 +61,20 @@ func (f *Forecast) Ask(j Job, run time.Duration) (Expected, Refusal) {
 
 // Admitted tells whether a job may use what a reservation keeps from others: Slots
 // do not show that as free.
-func (f *Forecast) Admitted(j Job) bool { return f.c.access(&j) > 0 }
+func (f *Forecast) Admitted(j Job) bool { return f.c.state.access(&j, f.c.now) > 0 }
 
 // enter puts a job into the queue of a copy of the cluster; leave takes it out
 // of what the copy shares.
 func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refusal) {
 	c := f.c
 	j.Submitted, j.Started, j.Placed = f.At, time.Time{}, nil
-	if why := c.asked(&j); why.Cause != "" {
+	if why := f.asked(&j); why.Cause != "" {
 		return nil, 0, func() {}, why.of(j.ID)
 	}
 	machine, jobs, at := c.Machine, c.state.Jobs, c.at
 	leave = func() { c.Machine, c.state.Jobs, c.at = machine, jobs, at }
-	if c.limited(&j) || j.ArrayLimit > 0 || len(j.After) > 0 || c.shapes(&j) {
-		fresh, err := c.with(j)
+	if c.state.limited(&j) || j.ArrayLimit > 0 || len(j.After) > 0 || c.shapes(&j) {
+		fresh, err := with(c, j)
 		if err != nil {
 			return nil, 0, leave, refuse(NoRoom, "%v", err).of(j.ID)
 		}
@@ -91,7 +91,7 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 }
 
 // with is the cluster with one more job, set up anew.
-func (c *cluster) with(j Job) (*cluster, error) {
+func with(c *cluster, j Job) (*cluster, error) {
 	s := c.state
 	s.Jobs = append(s.Jobs[:len(s.Jobs):len(s.Jobs)], j)
 	return newCluster(s, c.rules, c.users, false)
@@ -115,11 +115,11 @@ func (f *Forecast) await(c *cluster, id int32, run time.Duration) (Expected, Ref
 }
 
 // asked says why a job could not be submitted.
-func (c *cluster) asked(j *Job) verdict {
-	if _, i := c.state.queue(j.Queue); i < 0 && j.Queue != "" && len(c.state.Queues) > 0 {
+func (f *Forecast) asked(j *Job) verdict {
+	if _, i := f.c.state.queue(j.Queue); i < 0 && j.Queue != "" && len(f.c.state.Queues) > 0 {
 		return refuse(Closed, "there is no queue %s", j.Queue)
 	}
-	return c.refused(j)
+	return f.c.refused(j)
 }
 
 // asking believes what the asker says of the job asked about.

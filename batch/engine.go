@@ -261,17 +261,9 @@ func (e *Engine) announce() {
 		e.ends.push(due{j.start + run, j.order, id})
 		i := int(j.ID)
 		e.c.state.Jobs[i].Started = time.Unix(j.start, 0).UTC()
-		e.c.state.Jobs[i].Placed = e.c.placed(j.shares)
+		e.c.state.Jobs[i].Placed = e.c.nodes.placed(j.shares)
 		e.event(Started, i, j.start)
 	}
-}
-
-// placed names the nodes of shares.
-func (c *cluster) placed(shares []share) (list []Placement) {
-	for _, s := range shares {
-		list = append(list, Placement{c.state.Nodes[c.up[s.node]].Name, int(s.procs)})
-	}
-	return list
 }
 
 func (e *Engine) tell(kind EventKind, i int) { e.event(kind, i, e.m.now) }

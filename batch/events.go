@@ -24,7 +24,7 @@ func (l *Live) Submit(j Job) error {
 	l.index[j.ID] = i
 	switch c := l.c; {
 	case l.stale:
-	case c.shapes(&j), j.Submitted.Unix() < c.now, c.limited(&j), len(j.After) > 0, i > 2*len(l.index)+1024:
+	case c.shapes(&j), j.Submitted.Unix() < c.now, c.state.limited(&j), len(j.After) > 0, i > 2*len(l.index)+1024:
 		l.stale = true // late, of a new kind, or too much is past
 	default:
 		if why := c.refused(&j); why.Cause != "" {
@@ -45,24 +45,9 @@ func (c *cluster) shapes(j *Job) bool {
 	return !byNode && (j.placed() || s.shared())
 }
 
-// shape and unshape count the waiting jobs to which it matters which nodes they
-// get: without any the model may be simpler.
-func (l *Live) shape(j *Job) {
-	if j.Started.IsZero() && j.placed() {
-		l.shaped++
-	}
-}
-
-func (l *Live) unshape(j *Job) {
-	if j.Started.IsZero() && j.placed() {
-		l.shaped--
-		l.stale = l.stale || l.shaped == 0
-	}
-}
-
 // limited tells whether the queue of a job lets only so many run.
-func (c *cluster) limited(j *Job) bool {
-	q, _ := c.state.queue(j.Queue)
+func (s *State) limited(j *Job) bool {
+	q, _ := s.queue(j.Queue)
 	return q.MaxRunning > 0
 }
 
@@ -82,7 +67,7 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	if !l.foretold(id, l.machineJob(i), start, placed) {
 		l.touch()
 	}
-	l.keptPromise(id, time.Unix(start, 0))
+	l.first.kept(id, time.Unix(start, 0), l.f.Errors)
 	j := &l.c.state.Jobs[i]
 	l.unshape(j)
 	j.Started, j.Placed, j.Held = time.Unix(start, 0).UTC(), slices.Clone(placed), false
@@ -112,18 +97,6 @@ func (l *Live) foretold(id string, j *job, start int64, placed []Placement) bool
 	return true
 }
 
-// whole tells whether a job has all its processors on nodes that are up, or
-// it is not known where.
-func (l *Live) whole(placed []Placement, procs int) bool {
-	known := 0
-	for _, p := range placed {
-		if _, up := l.c.node(p.Node); up {
-			known += p.Procs
-		}
-	}
-	return len(placed) == 0 || known == procs
-}
-
 // End takes in that a running job ended, and learns from it. Of a job that is
 // known to wait the start was missed: it is taken off, and nothing is learned.
 func (l *Live) End(id string, at time.Time) error {
@@ -140,7 +113,7 @@ func (l *Live) End(id string, at time.Time) error {
 	l.advance(at, place)
 	j := &l.c.jobs[place]
 	end := min(at.Unix(), l.c.now)
-	if !l.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.gates.linked() || l.c.queues.busy() {
+	if !l.f.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.gates.linked() || l.c.queues.busy() {
 		l.touch()
 	}
 	t := j.Task

@@ -85,6 +85,12 @@ func (f *Forecaster) before(c *cluster, until int64, memory *forward) (*Forecast
 	return out, run
 }
 
+// fixed tells whether beliefs do not change as time goes by.
+func (f *Forecaster) fixed() bool {
+	_, ok := f.belief().(Estimate)
+	return ok
+}
+
 func (f *Forecaster) belief() Belief {
 	if f.Belief == nil {
 		return Estimate{}
@@ -96,6 +102,7 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 	b := f.belief()
 	out := &Forecast{At: time.Unix(c.now, 0).UTC(), Cluster: c.state.Cluster, Refused: slices.Clone(c.refuse), c: c, f: f}
 	run := c.forward(b, nil)
+	out.held, out.Jobs = make([]span, 0, len(run.ends)+run.m.wait), make([]Expected, 0, run.m.wait)
 	for _, d := range run.ends {
 		out.held = append(out.held, span{c.now, d.at, run.m.jobs[d.job]})
 	}
@@ -104,13 +111,13 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 		out.held = append(out.held, span{j.start, end, *j})
 		out.Jobs = append(out.Jobs, f.expected(c, j, end))
 	}
-	out.Refused = append(out.Refused, c.left(run.m)...)
+	out.Refused = append(out.Refused, left(c, run.m)...)
 	return out
 }
 
 func (f *Forecaster) expected(c *cluster, j *job, end int64) Expected {
 	e := Expected{ID: c.state.Jobs[j.ID].ID, Start: time.Unix(j.start, 0).UTC(), End: time.Unix(end, 0).UTC()}
-	e.Placed = c.placed(j.shares)
+	e.Placed = c.nodes.placed(j.shares)
 	if f.Errors == nil {
 		return e
 	}
@@ -121,31 +128,4 @@ func (f *Forecaster) expected(c *cluster, j *job, end int64) Expected {
 		e.High = time.Unix(c.now+max(0, wait+max(high, 0)), 0).UTC()
 	}
 	return e
-}
-
-// expect is the plan of what is expected to run, with the reservations.
-func (c *cluster) expect(held []span) plan {
-	nodes, byNode := c.plan.(*nodePlan)
-	if !byNode {
-		p := newPool(c.now, c.procs)
-		for i := range held {
-			p.occupy(&held[i].job, held[i].from, held[i].to)
-		}
-		for _, r := range c.state.Reservations {
-			p.occupy(&job{procs: int32(min(r.Procs, c.procs))}, max(c.now, r.Start.Unix()), r.End.Unix())
-		}
-		return p
-	}
-	p := newNodePlan(c.now, c.amounts())
-	for i := range nodes.nodes {
-		for _, h := range nodes.nodes[i].held {
-			if h.owner < 0 {
-				p.keep(h.within, h.from, h.to, []share{{int32(i), h.procs}})
-			}
-		}
-	}
-	for i := range held {
-		p.hold(&held[i].job, held[i].from, held[i].to, held[i].job.shares)
-	}
-	return p
 }

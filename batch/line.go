@@ -1,56 +1,21 @@
 package batch
 
-import "strings"
-
-// lines numbers the lines in which jobs wait, from 0: the jobs of queues that
-// are served by the same nodes stand in one line, in order of priority; those
-// that name a reservation stand in one of their own. Policies that hold jobs up
-// behind one that does not fit, or reserve for the first of them, do so line by
-// line. On a plain pool there is one line.
-type lines struct{ number map[string]int32 }
-
-// line is the line of a job.
+// line is the line in which a job waits, from 0: the jobs of queues that are
+// served by the same nodes stand in one line, in order of priority; those that
+// name a reservation stand in one of their own. Policies that hold jobs up behind
+// one that does not fit, or reserve for the first of them, do so line by line. On
+// a plain pool there is one line.
 func (c *cluster) line(j *Job) int32 {
 	if _, byNode := c.plan.(*nodePlan); !byNode {
 		return 0
 	}
-	key := c.served(j.Queue)
+	key := c.nodes.serving(j.Queue)
 	if j.Reservation != "" {
 		key = "reservation " + j.Reservation
 	}
-	n, ok := c.order.number[key]
-	if !ok {
-		if c.order.number == nil {
-			c.order.number = map[string]int32{}
-		}
-		n = int32(len(c.order.number))
-		c.order.number[key] = n
-		c.lines = len(c.order.number)
-	}
-	return n
-}
-
-// served names the set of nodes that serve a queue: by the nodes that name it,
-// "" where all nodes serve it.
-func (c *cluster) served(queue string) string {
-	if key, ok := c.sets[queue]; ok {
-		return key
-	}
-	var names []string
-	for _, at := range c.up {
-		if n := &c.state.Nodes[at]; n.serves(&Job{Queue: queue}) {
-			names = append(names, n.Name)
-		}
-	}
-	key := "nodes " + strings.Join(names, " ")
-	if len(names) == len(c.up) {
-		key = ""
-	}
-	if c.sets == nil {
-		c.sets = map[string]string{}
-	}
-	c.sets[queue] = key
-	return key
+	n := c.order.of(key)
+	c.lines = len(c.order.number)
+	return int32(n - 1)
 }
 
 // await tells a task of the jobs and the time it waits for.

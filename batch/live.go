@@ -22,17 +22,12 @@ import (
 // A Live is not safe for concurrent use but for Published, whose forecasts any
 // goroutine may read.
 type Live struct {
-	f        *Forecaster
-	c        *cluster
-	shaped   int                // waiting jobs that ask for more than processors
-	homeless bool               // there are running jobs the model has no room for
-	stale    bool               // c must be made anew from its state
-	index    map[string]int     // place in c.state.Jobs by job ID
-	limits   agenda             // when running jobs reach their limits; some out of date
-	run      *forward           // the schedule still to be worked out
-	valid    bool               // run and expected are of the present
-	expected []Expected         // the schedule as far as it is worked out
-	first    map[string]promise // the first forecast of each waiting job, where errors are learned
+	f *Forecaster
+	model
+	run      *forward   // the schedule still to be worked out
+	valid    bool       // run and expected are of the present
+	expected []Expected // the schedule as far as it is worked out
+	first    promises
 
 	published atomic.Pointer[Forecast]
 	version   int64 // of the latest snapshot
@@ -40,12 +35,9 @@ type Live struct {
 	feed      feed
 }
 
-// promise is a start foretold, and when it was.
-type promise struct{ made, start int64 }
-
 // Live begins to follow a cluster from a state.
 func (f *Forecaster) Live(s State) (*Live, error) {
-	l := &Live{f: f, first: map[string]promise{}, index: make(map[string]int, len(s.Jobs))}
+	l := &Live{f: f, first: promises{}, model: model{index: make(map[string]int, len(s.Jobs))}}
 	s.Jobs = slices.Clone(s.Jobs)
 	for i := range s.Jobs {
 		if _, twice := l.index[s.Jobs[i].ID]; twice {
@@ -53,42 +45,7 @@ func (f *Forecaster) Live(s State) (*Live, error) {
 		}
 		l.index[s.Jobs[i].ID] = i
 	}
-	return l, l.adopt(s)
-}
-
-// adopt sets the model up from a state.
-func (l *Live) adopt(s State) (err error) {
-	if l.c, err = newCluster(s, l.f.Policy, &l.f.users, false); err != nil {
-		return err
-	}
-	l.stale, l.valid, l.limits, l.shaped = false, false, l.limits[:0], 0
-	l.homeless = false
-	for i := range s.Jobs {
-		l.shape(&s.Jobs[i])
-		l.watch(i)
-		l.settle(i)
-	}
-	return nil
-}
-
-// settle keeps where the model has put a running job of which the cluster does
-// not say where it is.
-func (l *Live) settle(i int) {
-	j := l.machineJob(i)
-	if j == nil || j.state != running || len(l.c.state.Jobs[i].Placed) > 0 {
-		return
-	}
-	procs := int32(0)
-	for _, s := range j.shares {
-		procs += s.procs
-	}
-	if _, byNode := l.c.plan.(*nodePlan); byNode && procs < j.procs {
-		l.homeless = true
-		return
-	}
-	for _, s := range j.shares {
-		l.c.state.Jobs[i].Placed = append(l.c.state.Jobs[i].Placed, Placement{l.c.state.Nodes[l.c.up[s.node]].Name, int(s.procs)})
-	}
+	return l, l.adopt(f, s)
 }
 
 // touch notes that something has happened. Reservations, jobs that wait for
@@ -99,39 +56,15 @@ func (l *Live) touch() {
 	l.valid, l.stale = false, l.stale || l.tangled()
 }
 
-func (l *Live) tangled() bool {
-	return len(l.c.state.Reservations) > 0 || l.homeless || l.c.crowded || l.c.gates.linked()
-}
-
 // fresh sets the model up anew where that is due.
 func (l *Live) fresh() {
 	if !l.stale {
 		return
 	}
-	s := l.c.state
-	s.Jobs = slices.DeleteFunc(slices.Clone(s.Jobs), func(j Job) bool { return j.ID == "" })
-	clear(l.index)
-	for i := range s.Jobs {
-		l.index[s.Jobs[i].ID] = i
-	}
-	if l.adopt(s) != nil {
+	l.valid = false
+	if l.renew(l.f, l.c.state.copy()) != nil {
 		panic("batch: a policy that was valid no longer is")
 	}
-}
-
-// watch notes when a running job reaches its limit.
-func (l *Live) watch(i int) {
-	if j := l.machineJob(i); j != nil && j.state == running {
-		l.limits.push(due{j.start + j.limit, j.seq, l.c.at[i]})
-	}
-}
-
-// machineJob is the job at a place of the state as the machine has it, or nil.
-func (l *Live) machineJob(i int) *job {
-	if l.c.at[i] < 0 {
-		return nil
-	}
-	return &l.c.jobs[l.c.at[i]]
 }
 
 // Now is the time of the latest event.
@@ -154,7 +87,7 @@ func (s State) copy() State {
 // the state that are not among all Starts.
 func (l *Live) Refused() []Refusal {
 	l.Starts(0)
-	return append(slices.Clone(l.c.refuse), l.c.left(l.run.m)...)
+	return append(slices.Clone(l.c.refuse), left(l.c, l.run.m)...)
 }
 
 // Advance moves the clock on where nothing else has happened.
@@ -170,7 +103,7 @@ func (l *Live) advance(to time.Time, ending int32) {
 	}
 	now = max(now, l.c.now)
 	if now > l.c.now {
-		if !l.fixed() || l.tangled() {
+		if !l.f.fixed() || l.tangled() {
 			l.touch()
 		}
 		l.c.advance(now)
@@ -192,12 +125,6 @@ func (l *Live) advance(to time.Time, ending int32) {
 	if l.valid && (len(l.expected) > 0 || l.more()) && l.expected[0].Start.Unix() < now {
 		l.valid = false // something should have started
 	}
-}
-
-// fixed tells whether beliefs do not change as time goes by.
-func (l *Live) fixed() bool {
-	_, ok := l.f.belief().(Estimate)
-	return ok
 }
 
 // Starts returns the first n starts expected (0: all that wait). The list is

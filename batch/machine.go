@@ -14,7 +14,7 @@ type Task struct {
 	Need     *Need // what it asks of nodes; not used for a plain pool
 	Begin    int64 // it may not start before
 	After    []After
-	line     int32 // see lines
+	line     int32 // see cluster.line
 	part     int32 // number of its queue, from 1, whatever throttle holds it back; 0: of none
 	array    int32 // number of the array that it is a part of, from 1; 0: of none
 }
@@ -51,7 +51,7 @@ type Machine struct {
 	wait      int       // jobs waiting
 	busy      int       // jobs running
 	begun     int64     // jobs started so far
-	lines     int       // lines of jobs, 0 counts as one: see lines
+	lines     int       // lines of jobs, 0 counts as one: see cluster.line
 	gates     gates
 }
 

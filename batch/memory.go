@@ -64,7 +64,7 @@ func (l *Live) Recall(document []byte) error {
 		if i, ok := l.index[id]; ok {
 			l.first[id] = promise{p.Made, p.Start}
 			if start := l.c.state.Jobs[i].Started; !start.IsZero() {
-				l.keptPromise(id, start)
+				l.first.kept(id, start, l.f.Errors)
 			}
 		}
 	}

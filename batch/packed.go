@@ -7,34 +7,50 @@ import (
 
 // packed puts everything that is expected to run on nodes: where it is known
 // to be, else on the first nodes that have room when it starts.
-func (c *cluster) packed(held []span) *nodePlan {
-	if _, ok := c.plan.(*nodePlan); ok {
-		return c.expect(held).(*nodePlan)
+func (f *Forecast) packed() *nodePlan {
+	if nodes, ok := f.c.plan.(*nodePlan); ok {
+		return f.expect(nodes)
 	}
-	p := newNodePlan(c.now, c.amounts())
-	order := make([]*span, len(held))
-	for i := range held {
-		order[i] = &held[i]
+	p := newNodePlan(f.c.now, f.c.nodes.amounts())
+	order := make([]*span, len(f.held))
+	for i := range f.held {
+		order[i] = &f.held[i]
 	}
 	slices.SortStableFunc(order, func(a, b *span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(len(b.job.shares), len(a.job.shares)))
 	})
-	f := filler{free: make([]int32, len(p.nodes))}
+	fill := filler{free: make([]int32, len(p.nodes))}
 	for i := range p.nodes {
-		f.free[i] = p.nodes[i].have.procs
+		fill.free[i] = p.nodes[i].have.procs
 	}
 	for _, s := range order {
-		f.until(s.from)
+		fill.until(s.from)
 		shares := s.job.shares
 		if len(shares) == 0 {
-			shares = f.first(s.job.procs)
+			shares = fill.first(s.job.procs)
 		}
 		for _, sh := range shares {
-			f.free[sh.node] -= sh.procs
+			fill.free[sh.node] -= sh.procs
 			p.take(sh.node, holding{s.from, s.to, s.job.seq, 0, sh.procs, amounts{procs: sh.procs}})
 		}
-		f.shares = append(f.shares, shares)
-		f.ends.push(due{s.to, int64(len(f.shares)), int32(len(f.shares) - 1)})
+		fill.shares = append(fill.shares, shares)
+		fill.ends.push(due{s.to, int64(len(fill.shares)), int32(len(fill.shares) - 1)})
+	}
+	return p
+}
+
+// expect is the plan by nodes of what is expected to run, with the reservations.
+func (f *Forecast) expect(nodes *nodePlan) *nodePlan {
+	p := newNodePlan(f.c.now, f.c.nodes.amounts())
+	for i := range nodes.nodes {
+		for _, h := range nodes.nodes[i].held {
+			if h.owner < 0 {
+				p.keep(h.within, h.from, h.to, []share{{int32(i), h.procs}})
+			}
+		}
+	}
+	for i := range f.held {
+		p.hold(&f.held[i].job, f.held[i].from, f.held[i].to, f.held[i].job.shares)
 	}
 	return p
 }

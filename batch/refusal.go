@@ -45,7 +45,7 @@ func (v verdict) of(id string) Refusal { return Refusal{id, v.Cause, v.reason, v
 
 // left lists the jobs that still wait on a machine on which nothing more will
 // happen.
-func (c *cluster) left(m *Machine) (list []Refusal) {
+func left(c *cluster, m *Machine) (list []Refusal) {
 	for at := range m.jobs {
 		if j := &m.jobs[at]; j.state == queued || j.state == stuck {
 			list = append(list, c.stranded(m, int32(at)).of(c.state.Jobs[j.ID].ID))
@@ -61,7 +61,7 @@ func (c *cluster) stranded(m *Machine, at int32) verdict {
 	switch {
 	case job.Reservation != "":
 		v := refuse(NoReservation, "reservation %s has no room for it before it ends", job.Reservation)
-		if n := c.access(job); n > 0 {
+		if n := c.state.access(job, c.now); n > 0 {
 			v.until = c.state.Reservations[n-1].End
 		}
 		return v

@@ -21,22 +21,18 @@ func (r *Reservation) admits(j *Job) bool {
 
 // access is the number, from 1, of the reservation a job may use: the first
 // that admits it and is not over; 0: none.
-func (c *cluster) access(j *Job) int32 {
-	for i := range c.state.Reservations {
-		if r := &c.state.Reservations[i]; r.End.Unix() > c.now && r.admits(j) {
+func (s *State) access(j *Job, now int64) int32 {
+	for i := range s.Reservations {
+		if r := &s.Reservations[i]; r.End.Unix() > now && r.admits(j) {
 			return int32(i + 1)
 		}
 	}
 	return 0
 }
 
-// inside tells whether a job runs in its reservation only.
-func (c *cluster) inside(j *Job) bool {
-	if j.Reservation == "" {
-		return false
-	}
-	n := c.access(j)
-	return n == 0 || !c.state.Reservations[n-1].Flex
+// inside tells whether a job runs in its reservation, of the number access, only.
+func (s *State) inside(j *Job, access int32) bool {
+	return j.Reservation != "" && (access == 0 || !s.Reservations[access-1].Flex)
 }
 
 // shared tells whether any job of the state may use a reservation.
@@ -51,7 +47,7 @@ func (c *cluster) barred(j *Job) verdict {
 	if j.Reservation == "" {
 		return verdict{}
 	}
-	n := c.access(j)
+	n := c.state.access(j, c.now)
 	if n == 0 {
 		i := slices.IndexFunc(c.state.Reservations, func(r Reservation) bool { return r.Name == j.Reservation })
 		switch {
@@ -80,7 +76,7 @@ func (c *cluster) cut(j *Job, limit int64) int64 {
 	if c.rules.Name != "slurm" || j.Reservation == "" {
 		return limit
 	}
-	n := c.access(j)
+	n := c.state.access(j, c.now)
 	if n == 0 || c.state.Reservations[n-1].Flex {
 		return limit
 	}
@@ -102,7 +98,7 @@ func (c *cluster) keep(p *nodePlan) {
 		}
 		var shares []share
 		for _, name := range r.Nodes {
-			if n, ok := c.node(name); ok {
+			if n, ok := c.nodes.find(name); ok {
 				shares = append(shares, share{int32(n), p.nodes[n].have.procs})
 			}
 		}

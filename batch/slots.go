@@ -28,12 +28,12 @@ type Slot struct {
 func (f *Forecast) Slots(horizon time.Duration) []Slot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	p := f.c.packed(f.held)
+	p := f.packed()
 	f.crowd(p)
 	end := f.c.now + int64(horizon/time.Second)
 	var list []Slot
 	for i := range p.nodes {
-		n := &f.c.state.Nodes[f.c.up[i]]
+		n := f.c.nodes.at(i)
 		of := Slot{Node: n.Name, Features: n.Features, Queues: n.Queues}
 		list = p.nodes[i].slots(of, f.c.now, end, list)
 	}
@@ -52,7 +52,7 @@ func (f *Forecast) crowd(p *nodePlan) {
 			continue
 		}
 		for _, at := range j.Placed {
-			if n, up := f.c.node(at.Node); up {
+			if n, up := f.c.nodes.find(at.Node); up {
 				p.take(int32(n), holding{s.from, s.to, s.job.seq, 0, int32(at.Procs), amounts{procs: int32(at.Procs)}})
 			}
 		}

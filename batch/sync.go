@@ -49,11 +49,8 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 		return d.Synced, nil
 	}
 	l.snapped, l.feed.current = false, false
-	clear(l.index)
-	for i := range s.Jobs {
-		l.index[s.Jobs[i].ID] = i
-	}
-	return d.Synced, l.adopt(s)
+	l.valid = false
+	return d.Synced, l.renew(l.f, s)
 }
 
 // unique finds jobs that are named twice.
@@ -125,7 +122,7 @@ func (d *difference) changed(was, is *Job) {
 	switch {
 	case was.Started.IsZero() && !is.Started.IsZero():
 		d.Started++
-		d.l.keptPromise(is.ID, is.Started)
+		d.l.first.kept(is.ID, is.Started, d.l.f.Errors)
 	case !was.Started.IsZero() && is.Started.IsZero():
 		d.Requeued++
 	case !was.Started.IsZero() && !was.Started.Equal(is.Started):
@@ -150,7 +147,7 @@ func (d *difference) vanished(j *Job) {
 	switch {
 	case j.Started.IsZero() && told && !e.Started.IsZero(): // started and ended between the pictures
 		d.Started, d.Ended = d.Started+1, d.Ended+1
-		d.l.keptPromise(j.ID, e.Started)
+		d.l.first.kept(j.ID, e.Started, d.l.f.Errors)
 		d.learn(j, e)
 	case j.Started.IsZero():
 		d.Cancelled++
@@ -186,12 +183,4 @@ func (d *difference) guess(j *Job) {
 	if run := middle.Sub(j.Started); run > 0 && last.Sub(first) < run/5 {
 		d.l.f.Learn(*j, run)
 	}
-}
-
-// keptPromise learns how the first forecast of a job came out.
-func (l *Live) keptPromise(id string, start time.Time) {
-	if p, ok := l.first[id]; ok && l.f.Errors != nil {
-		l.f.Errors.Learn(p.start-p.made, start.Unix()-p.made)
-	}
-	delete(l.first, id)
 }
