@@ -16,7 +16,10 @@ import (
 // and limits and compares the starts that its backfill plans with those that
 // the policy slurm foretells from one reading of the queue: the share that
 // agrees within a pass and a step of its plan, and the share of neighbours in
-// the order of starts that are in the same order.
+// the order of starts that are in the same order. Slurm tells the plan of one pass,
+// the forecast what all passes to come would make of it: the jobs have their nodes
+// for themselves, so that none leaves anything of its place by which the next pass
+// would plan otherwise.
 func TestCalibration(t *testing.T) {
 	b, urls := testbed(t)
 	const jobs = 60
@@ -25,7 +28,7 @@ func TestCalibration(t *testing.T) {
 	t.Cleanup(func() { slurmCommand(t, append([]string{"scancel"}, ids...)...) })
 	for range jobs {
 		out := slurmCommand(t, "sbatch", "--parsable", "-p", "long", "-J", "calibrate", "-o", "/dev/null", "-n", fmt.Sprint(1+rng.IntN(8)),
-			"-t", fmt.Sprint(1+rng.IntN(40)), "--wrap", "sleep 3000")
+			"--exclusive", "-t", fmt.Sprint(1+rng.IntN(40)), "--wrap", "sleep 3000")
 		ids = append(ids, strings.TrimSpace(out))
 	}
 	time.Sleep(12 * time.Second) // some passes
