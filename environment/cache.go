@@ -29,6 +29,8 @@ type Cache struct {
 	Budget Budget
 	// Fetch opens registries, for images of docker:// references; nil: those that are not cached are ErrNoRegistry.
 	Fetch Fetch
+	// Codec reads layers; nil: what is not cached is not made.
+	Codec Codec
 	// SpotCheck is how many uses go unchecked between two looks at a tree's listing, on average, see Tree.Check. 0: 50.
 	SpotCheck int
 	// Rand draws for SpotCheck; nil: the process's generator.
@@ -139,6 +141,9 @@ func (t *Tree) Check() error {
 
 // make unpacks under the exclusive lock; fresh is false where another did it meanwhile.
 func (c *Cache) make(ctx context.Context, d *Definition) (fresh bool, err error) {
+	if c.Codec == nil {
+		return false, errNoCodec
+	}
 	lock, err := c.lock(ctx, d.Digest, unix.F_WRLCK)
 	if err != nil {
 		return false, err
@@ -157,6 +162,7 @@ func (c *Cache) make(ctx context.Context, d *Definition) (fresh bool, err error)
 	if err != nil {
 		return false, err
 	}
+	img.codec = c.Codec
 	if err := c.makeRoom(ctx, img); err != nil {
 		return false, err
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"gridbroker/environment/layers"
 )
 
 // definitionOf is an environment whose image is a layout with the given layers.
@@ -24,7 +26,7 @@ func definitionOf(t testing.TB, tag string, layers ...[]byte) *Definition {
 }
 
 func newCache(t testing.TB) *Cache {
-	return &Cache{Dir: filepath.Join(t.TempDir(), "cache"), Rand: func(int) int { return 1 }}
+	return &Cache{Dir: filepath.Join(t.TempDir(), "cache"), Codec: layers.Codec{}, Rand: func(int) int { return 1 }}
 }
 
 func tree(t testing.TB, c *Cache, d *Definition) *Tree {
@@ -44,7 +46,7 @@ func TestManyJobsOneUnpacking(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			c := &Cache{Dir: dir}
+			c := &Cache{Dir: dir, Codec: layers.Codec{}}
 			tr, err := c.Tree(context.Background(), d)
 			if err != nil {
 				t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,6 +105,30 @@ func Parse(file string, text []byte) (*Definition, error) {
 		return nil, &ParseError{File: file, Line: line, Column: min(line, 1), Why: err.Error()}
 	}
 	return d, nil
+}
+
+// Renewed is the definition's text with other values of top-level keys, such as image and digest; all else that was written
+// there stays. What it gives is to be parsed again.
+func (d *Definition) Renewed(values map[string]string) []byte {
+	var out bytes.Buffer
+	done, top := map[string]bool{}, true
+	for line := range bytes.Lines(d.text) {
+		key, _, _ := strings.Cut(string(line), "=")
+		key = strings.TrimSpace(key)
+		top = top && !strings.HasPrefix(key, "[")
+		if value, ok := values[key]; ok && top {
+			line = fmt.Appendf(nil, "%s = %q\n", key, value)
+			done[key] = true
+		}
+		out.Write(line)
+	}
+	text := out.Bytes()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !done[key] {
+			text = append(fmt.Appendf(nil, "%s = %q\n", key, values[key]), text...)
+		}
+	}
+	return text
 }
 
 // decodeError gives a TOML error its position.

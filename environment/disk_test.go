@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/environment/layers"
 )
 
 // On a disk without room an environment is not made, with a reason, and nothing of it stays.
@@ -26,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		layout := t.TempDir()
 		digest := layoutOf(t, layout, zstdOf, tarOf(t, file("big", body)))
-		_, err := (&Cache{Dir: filepath.Join(dir, "cache")}).Tree(t.Context(), &Definition{Tag: "X", Image: "oci:" + layout, Digest: digest})
+		_, err := (&Cache{Dir: filepath.Join(dir, "cache"), Codec: layers.Codec{}}).Tree(t.Context(), &Definition{Tag: "X", Image: "oci:" + layout, Digest: digest})
 		if _, ok := errors.AsType[*DeployError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}

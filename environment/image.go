@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,9 +11,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // A reference says where an image lies.
@@ -51,6 +47,7 @@ func validDigest(d string) bool {
 
 // An image is the layers of a definition's image; blobs come as they were stored, digests unchecked.
 type image struct {
+	codec  Codec
 	layers []layer
 	blob   func(ctx context.Context, digest string) (io.ReadCloser, error)
 }
@@ -105,6 +102,15 @@ type Fetch func(place string) (Blobs, error)
 
 // ErrNoRegistry is an image in a registry, asked of a program that cannot reach registries.
 var ErrNoRegistry = errors.New("the image lies in a registry, and this program does not fetch from registries")
+
+// A Codec reads and writes the layers of images; layers.Codec is one.
+type Codec interface {
+	Reader(io.Reader) (io.ReadCloser, error)  // of zstd, gzip or a plain archive
+	Writer(io.Writer) (io.WriteCloser, error) // zstd
+}
+
+// errNoCodec is an image that was to be unpacked by a program that starts jobs and no more.
+var errNoCodec = errors.New("this program does not unpack images")
 
 // openManifest reads manifest and configuration of an image and checks both digests. An index leads to the image of
 // this platform.
@@ -211,7 +217,7 @@ func (img *image) unpackLayer(ctx context.Context, u *unpacker, l layer) error {
 	}
 	defer r.Close()
 	blob := &hashing{r: r, sum: sha256.New(), left: l.size}
-	plain, err := decompress(blob)
+	plain, err := img.codec.Reader(blob)
 	if err != nil {
 		return fmt.Errorf("image layer %s: %w", l.digest, err)
 	}
@@ -264,27 +270,3 @@ func (h *hashing) Read(p []byte) (int, error) {
 }
 
 func (h *hashing) digest() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
-
-// maxWindow bounds the memory of a zstd decoder in bytes: frames that want a larger window are refused.
-const maxWindow = 128 << 20
-
-// decompress tells zstd, gzip and plain tar apart by their first bytes.
-func decompress(r io.Reader) (io.ReadCloser, error) {
-	head := make([]byte, 4)
-	n, err := io.ReadFull(r, head)
-	if err != nil && n == 0 {
-		return nil, err
-	}
-	all := io.MultiReader(bytes.NewReader(head[:n]), r)
-	switch {
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		d, err := zstd.NewReader(all, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(2))
-		if err != nil {
-			return nil, err
-		}
-		return d.IOReadCloser(), nil
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(all)
-	}
-	return io.NopCloser(all), nil
-}

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 )
 
@@ -29,11 +28,18 @@ const (
 
 // A Layout is an OCI image layout folder (image-spec v1, image-layout.md) that images are added to. What it holds
 // already is never changed; index.json is replaced whole.
-type Layout struct{ Dir string }
+type Layout struct {
+	Dir string
+	// Codec compresses what is built; nil: nothing can be built, only imported.
+	Codec Codec
+}
 
 // Build adds an image of one zstd layer with what stands below tree, and gives the digest of its manifest. The same
 // tree with the same times gives the same digest. Owners are left out, and so are devices, pipes and sockets.
 func (l Layout) Build(ctx context.Context, tree string) (digest string, err error) {
+	if l.Codec == nil {
+		return "", errNoCodec
+	}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(writeTar(ctx, w, tree)) }()
 	defer r.Close()
@@ -42,12 +48,15 @@ func (l Layout) Build(ctx context.Context, tree string) (digest string, err erro
 
 // BuildArchive adds an image of one layer from a tar archive: plain, gzip or zstd.
 func (l Layout) BuildArchive(archive string) (digest string, err error) {
+	if l.Codec == nil {
+		return "", errNoCodec
+	}
 	f, err := os.Open(archive)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	raw, err := decompress(f)
+	raw, err := l.Codec.Reader(f)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", archive, err)
 	}
@@ -135,7 +144,7 @@ func (l Layout) add(raw io.Reader) (string, error) {
 	}
 	diff := sha256.New()
 	layer, size, err := l.store(func(w io.Writer) error {
-		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(2))
+		z, err := l.Codec.Writer(w)
 		if err != nil {
 			return err
 		}

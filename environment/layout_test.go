@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"gridbroker/environment/layers"
 )
 
 // A tree built into a layout, copied to another one and unpacked is the tree again.
@@ -20,7 +22,7 @@ func TestBuildImportUnpack(t *testing.T) {
 	os.Link(filepath.Join(tree, "etc/os-release"), filepath.Join(tree, "etc/twin"))
 	os.Symlink("../os-release", filepath.Join(tree, "etc/deep/link"))
 	unix.Mkfifo(filepath.Join(tree, "etc/pipe"), 0o644)
-	a, b := Layout{filepath.Join(t.TempDir(), "a")}, Layout{filepath.Join(t.TempDir(), "b")}
+	a, b := Layout{filepath.Join(t.TempDir(), "a"), layers.Codec{}}, Layout{filepath.Join(t.TempDir(), "b"), layers.Codec{}}
 	digest, err := a.Build(context.Background(), tree)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +33,7 @@ func TestBuildImportUnpack(t *testing.T) {
 	if got, err := b.Import(context.Background(), "oci:"+a.Dir, digest, nil); err != nil || got != digest {
 		t.Fatalf("%s, %v", got, err)
 	}
-	c := &Cache{Dir: filepath.Join(t.TempDir(), "cache")}
+	c := &Cache{Dir: filepath.Join(t.TempDir(), "cache"), Codec: layers.Codec{}}
 	tr, err := c.Tree(t.Context(), &Definition{Tag: "X", Image: "oci:" + b.Dir, Digest: digest})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +62,7 @@ func TestImportRefusesExchangedBlobs(t *testing.T) {
 	for _, blob := range blobs {
 		text, _ := os.ReadFile(blob)
 		os.WriteFile(blob, bytes.Replace(append([]byte(nil), text...), text[:1], []byte("~"), 1), 0o644)
-		into := Layout{filepath.Join(t.TempDir(), "l")}
+		into := Layout{Dir: filepath.Join(t.TempDir(), "l")}
 		if _, err := into.Import(t.Context(), "oci:"+dir, digest, nil); err == nil {
 			t.Errorf("%s: imported", blob)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -99,7 +98,7 @@ func (h *host) give(t *task, sandbox string, control io.Reader) error {
 	go h.obey(control, out)
 	go func() {
 		io.Copy(h.input, os.Stdin) // a job that reads no more needs no more
-		h.input.CloseWrite()
+		shutWrite(h.input)
 	}()
 	return nil
 }
@@ -108,7 +107,7 @@ func (h *host) give(t *task, sandbox string, control io.Reader) error {
 type host struct {
 	cmd         *exec.Cmd
 	dir         string
-	link, input *net.UnixConn
+	link, input *os.File
 }
 
 // start runs QEMU in the bundle. Signals that batch systems send to every process would end it: it has them blocked.
@@ -122,7 +121,7 @@ func (m *machine) start() (*host, error) {
 	}
 	defer said.Close()
 	h.cmd.Stdout, h.cmd.Stderr = said, said
-	for _, ours := range []**net.UnixConn{&h.link, &h.input} {
+	for _, ours := range []**os.File{&h.link, &h.input} {
 		theirs, err := pair(ours)
 		if err != nil {
 			return nil, err
@@ -146,19 +145,22 @@ func (m *machine) start() (*host, error) {
 }
 
 // pair makes a socket of ours and the other end of it.
-func pair(ours **net.UnixConn) (*os.File, error) {
+func pair(ours **os.File) (*os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fds[0]), "socket")
-	defer f.Close()
-	c, err := net.FileConn(f)
-	if err != nil {
-		return nil, errors.Join(err, unix.Close(fds[1]))
+	theirs := os.NewFile(uintptr(fds[1]), "socket")
+	err = unix.SetNonblock(fds[0], true) // and so it has deadlines
+	*ours = os.NewFile(uintptr(fds[0]), "socket")
+	return theirs, err
+}
+
+// shutWrite tells the other end of a socket that no more comes.
+func shutWrite(f *os.File) {
+	if raw, err := f.SyscallConn(); err == nil {
+		raw.Control(func(n uintptr) { unix.Shutdown(int(n), unix.SHUT_WR) }) // an end that is gone needs none
 	}
-	*ours = c.(*net.UnixConn)
-	return os.NewFile(uintptr(fds[1]), "socket"), nil
 }
 
 // arguments are those of QEMU 7.2 or newer: no device but a disk that is read alone and two serial lines. The kernel's

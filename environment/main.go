@@ -173,7 +173,7 @@ func (l *launch) variables() []string {
 }
 
 // Deploy is the program that fills a node's cache: [--node FILE] [--image IMAGE] TAG...
-func Deploy(ctx context.Context, args []string, fetch Fetch, errs io.Writer) int {
+func Deploy(ctx context.Context, args []string, fetch Fetch, codec Codec, errs io.Writer) int {
 	f := flag.NewFlagSet("grid-deploy", flag.ContinueOnError)
 	f.SetOutput(errs)
 	file := f.String("node", DefaultNode, "the node's settings")
@@ -181,19 +181,19 @@ func Deploy(ctx context.Context, args []string, fetch Fetch, errs io.Writer) int
 	if f.Parse(args) != nil {
 		return 2
 	}
-	if err := deployAll(ctx, *file, f.Args(), *image, fetch); err != nil {
+	if err := deployAll(ctx, *file, f.Args(), *image, fetch, codec); err != nil {
 		fmt.Fprintln(errs, "grid-deploy:", err)
 		return ExitNotDeployed
 	}
 	return 0
 }
 
-func deployAll(ctx context.Context, file string, tags []string, image string, fetch Fetch) error {
+func deployAll(ctx context.Context, file string, tags []string, image string, fetch Fetch, codec Codec) error {
 	node, err := ReadNode(file)
 	if err != nil {
 		return err
 	}
-	node.Fetch = fetch
+	node.Fetch, node.Codec = fetch, codec
 	var list []*Definition
 	if image != "" {
 		d, err := node.UserImage(image)

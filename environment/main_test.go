@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"gridbroker/environment/layers"
 )
 
 // launcherProgram is grid-launch, built once for the tests that run it.
@@ -24,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Chmod(dir, 0o755)
 	launcherProgram = filepath.Join(dir, "grid-launch")
-	build := exec.Command("go", "build", "-o", launcherProgram, "gridbroker/cmd/grid-launch")
+	build := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
@@ -45,7 +47,7 @@ func unpackForTest(spec string) int {
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
 		return 1
 	}
-	t, err := (&Cache{Dir: s.Dir}).Tree(context.Background(), s.D)
+	t, err := (&Cache{Dir: s.Dir, Codec: layers.Codec{}}).Tree(context.Background(), s.D)
 	if err != nil {
 		return 1
 	}

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,15 +10,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
-// kernelEntries are the files of a kernel that an image needs for a machine: from the folder GRID_KERNEL_TREE, where a
-// package linux-image of Debian was unpacked and depmod(8) run.
+// kernelEntries are the files of a kernel that an image needs for a machine: from the folder GRID_KERNEL_TREE, else the
+// testbed's, where a package linux-image of Debian was unpacked and depmod(8) run.
 func kernelEntries(t testing.TB) []entry {
 	t.Helper()
-	from := os.Getenv("GRID_KERNEL_TREE")
-	if from == "" {
-		t.Skip("no kernel to boot: GRID_KERNEL_TREE names no folder with boot/vmlinuz-* and lib/modules")
+	from := cmp.Or(os.Getenv("GRID_KERNEL_TREE"), filepath.Join(testbed.Dir(), "environment", "kernel"))
+	if _, err := os.Stat(filepath.Join(from, "boot")); err != nil {
+		t.Skip("no kernel to boot, neither in GRID_KERNEL_TREE nor in the testbed")
 	}
 	for _, program := range []string{"qemu-system-x86_64", "mksquashfs"} {
 		if _, err := lookProgram(program); err != nil {
@@ -59,11 +62,12 @@ func kernelEntries(t testing.TB) []entry {
 func newMachine(t testing.TB, more string) *testNode {
 	t.Helper()
 	n := newNodeOf(t, more, kernelEntries(t)...)
-	t.Setenv("TMPDIR", n.mkdir("tmp", ordinary)) // of the bundles
+	n.env = []string{"TMPDIR=" + n.mkdir("tmp", ordinary)} // of the bundles
 	return n
 }
 
 func TestMachine(t *testing.T) {
+	t.Parallel()
 	n := newMachine(t, "environment = { SITE = \"here\" }\n[system]\nmemory = \"256 MiB\"\n[limits]\nscratch = \"1 MB\"")
 	n.write("sandbox/input", "given")
 	n.write("sandbox/gone", "x")
@@ -112,6 +116,7 @@ mkdir d; echo made > d/out; dd if=/dev/zero of=d/large bs=1M count=5 2>/dev/null
 
 // A job in a machine sees what it sees under every launcher; all in one machine, since each takes its time.
 func TestMachineShowsWhatOtherLaunchersShow(t *testing.T) {
+	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
 	write(t, secret, "x")
 	n := newMachine(t, "environment = { SITE = \"here\" }\n[system]")
@@ -132,6 +137,7 @@ func TestMachineShowsWhatOtherLaunchersShow(t *testing.T) {
 }
 
 func TestMachineLimits(t *testing.T) {
+	t.Parallel()
 	n := newMachine(t, "[system]\nmemory = \"200 MiB\"\nprocessors = 2\n[limits]\nmemory = \"20 MB\"\nfile_size = \"1 MB\"\nopen_files = 20\nprocesses = 5")
 	out, code := n.sh(`nproc; dd if=/dev/zero of=big bs=1M count=3 2>/dev/null || ls -l big | grep -c 1000000
 cat /proc/self/limits | grep -c 'open files *20 *20'; (for i in $(seq 20); do sleep 5 & done) 2>&1 | grep -c fork
@@ -147,6 +153,7 @@ dd if=/dev/zero bs=60M count=1000 of=/dev/null 2>/dev/null; sleep 30`)
 }
 
 func TestMachineEnds(t *testing.T) {
+	t.Parallel()
 	n := newMachine(t, "[system]\n[limits]\nwall_time = \"5m\"")
 	for script, want := range map[string]int{"kill -9 $$": 137, "sleep 100 & exit 0": 0} {
 		if out, code := n.sh(script); code != want {
@@ -208,6 +215,7 @@ func machinesOf(dir string) []int {
 
 // The wall time of a job that ignores SIGTERM ends it, and what it wrote comes back.
 func TestMachineOutOfTime(t *testing.T) {
+	t.Parallel()
 	n := newMachine(t, "[system]\n[limits]\nwall_time = \"30s\"")
 	if out, code := n.sh("echo before > f; sleep 100"); !strings.Contains(out, "reached the wall time") || code == 0 || n.read("sandbox/f") != "before\n" {
 		t.Errorf("%q, %d", out, code)

@@ -31,7 +31,7 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 	uid, gid := who.UID, who.GID
 	return &syscall.SysProcAttr{
 		Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags,
-		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}, // kept over exec until dropPrivileges
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}, // kept over exec until dropPrivileges
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 	}
@@ -49,7 +49,7 @@ func (s *setup) make() error {
 	if err := bind(s.Tree, s.Tree, true); err != nil {
 		return err
 	}
-	if err := inOrder(s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.enter); err != nil {
+	if err := inOrder(s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.loopback, s.enter); err != nil {
 		return err
 	}
 	return unix.Sethostname([]byte(s.Hostname))
@@ -135,6 +135,27 @@ func (s *setup) hide() error {
 	return nil
 }
 
+// loopback brings the interface of a network of its own up, so that a job reaches itself at 127.0.0.1.
+func (s *setup) loopback() error {
+	if s.Network {
+		return nil
+	}
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	lo.SetUint16(unix.IFF_UP)
+	err = unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo)
+	if err = errors.Join(err, unix.Close(socket)); err != nil {
+		return fmt.Errorf("loopback: %w", err)
+	}
+	return nil
+}
+
 // devices makes a /dev of its own: a few harmless nodes, terminals, and what the definition names. In a tree that was
 // entered already it is put together at /tmp, beside the node's own, and takes its place.
 func (s *setup) devices() error {
@@ -209,7 +230,9 @@ func putFile(name, text string) error {
 	if err != nil {
 		return fmt.Errorf("make %s: %w", name, err)
 	}
-	_, err = unix.Write(f, []byte(text))
+	if text != "" {
+		_, err = unix.Write(f, []byte(text))
+	}
 	return errors.Join(err, unix.Close(f))
 }
 

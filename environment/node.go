@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,12 +24,17 @@ type Node struct {
 	Definitions string `json:"definitions"` // folder of *.toml
 	Cache       string `json:"cache"`       // folder of the node's cache
 	Quota       int64  `json:"quota"`       // bytes; 0: 40 GB
-	Policy      Policy `json:"policy"`
+	// UserCache is a folder that users may write, with a cache of each user below it by his uid: images that jobs bring are
+	// unpacked there. Empty: they lie in Cache, as definitions' images do, and only its owner can bring any.
+	UserCache string `json:"userCache,omitempty"`
+	Policy    Policy `json:"policy"`
 
 	// Program is grid-launch, which goes along into every environment; empty: this very process's program.
 	Program string `json:"-"`
-	// Fetch opens registries; nil: the program grid-deploy beside Program is run for an image that lies in one.
+	// Fetch opens registries and Codec reads layers; where they are nil the program grid-deploy beside Program is run for an
+	// image that is not cached.
 	Fetch Fetch `json:"-"`
+	Codec Codec `json:"-"`
 
 	file string // where the settings were read
 }
@@ -48,6 +54,9 @@ func ReadNode(file string) (*Node, error) {
 	}
 	if !cleanAbsolute(n.Definitions) || !cleanAbsolute(n.Cache) {
 		return nil, fmt.Errorf("%s: definitions %q and cache %q must be absolute paths", file, n.Definitions, n.Cache)
+	}
+	if n.UserCache != "" && !cleanAbsolute(n.UserCache) {
+		return nil, fmt.Errorf("%s: userCache %q must be an absolute path", file, n.UserCache)
 	}
 	return n, nil
 }
@@ -123,7 +132,18 @@ func (n *Node) Among(tags []string) (*Definition, error) {
 }
 
 // Store is the node's cache.
-func (n *Node) Store() *Cache { return &Cache{Dir: n.Cache, Quota: n.Quota, Fetch: n.Fetch} }
+func (n *Node) Store() *Cache {
+	return &Cache{Dir: n.Cache, Quota: n.Quota, Fetch: n.Fetch, Codec: n.Codec}
+}
+
+// storeOf is the cache that a definition's image lies in, or comes to lie in.
+func (n *Node) storeOf(d *Definition) *Cache {
+	c := n.Store()
+	if n.UserCache != "" && d.Tag == UserImageTag && !c.usable(d.Digest) {
+		c.Dir = filepath.Join(n.UserCache, strconv.Itoa(os.Geteuid()))
+	}
+	return c
+}
 
 func (n *Node) program() (string, error) {
 	if n.Program != "" {
@@ -132,44 +152,54 @@ func (n *Node) program() (string, error) {
 	return os.Executable()
 }
 
-// fetching names the lock of those who want an image fetched: one of them runs grid-deploy, the others wait.
+// fetching names the lock of those who want an image that is not here: one of them runs grid-deploy, the others wait.
 const fetching = ".fetch"
 
 // Tree gives the unpacked image of a definition, see Cache.Tree.
 func (n *Node) Tree(ctx context.Context, d *Definition) (*Tree, error) {
-	t, err := n.Store().Tree(ctx, d)
-	if !errors.Is(err, ErrNoRegistry) || n.file == "" {
+	store := n.storeOf(d)
+	t, err := store.Tree(ctx, d)
+	if !errors.Is(err, ErrNoRegistry) && !errors.Is(err, errNoCodec) || n.file == "" {
 		return t, err
 	}
-	alone, err := n.Store().lock(ctx, d.Digest+fetching, unix.F_WRLCK)
+	alone, err := store.lock(ctx, d.Digest+fetching, unix.F_WRLCK)
 	if err != nil {
 		return nil, &DeployError{d.Tag, err}
 	}
 	defer alone.Close()
-	if n.Store().usable(d.Digest) { // another one fetched it meanwhile
-		return n.Store().Tree(ctx, d)
+	if store.usable(d.Digest) { // another one fetched it meanwhile
+		return store.Tree(ctx, d)
 	}
+	if err := n.deploy(ctx, d); err != nil {
+		return nil, &DeployError{d.Tag, err}
+	}
+	return store.Tree(ctx, d)
+}
+
+// deploy has grid-deploy, which lies beside our program, fetch and unpack an image.
+func (n *Node) deploy(ctx context.Context, d *Definition) error {
 	self, err := n.program()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	args := []string{"--node", n.file, d.Tag}
 	if d.Tag == UserImageTag {
 		args = []string{"--node", n.file, "--image", d.Image + "@" + d.Digest}
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), "grid-deploy"), args...)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, &DeployError{d.Tag, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))}
+	said, err := cmd.CombinedOutput()
+	if _, ended := errors.AsType[*exec.ExitError](err); ended && len(said) > 0 {
+		why := strings.TrimPrefix(strings.TrimSpace(string(said)), "grid-deploy: ")
+		return errors.New(strings.TrimPrefix(why, (&DeployError{d.Tag, errors.New("")}).Error()))
 	}
-	return n.Store().Tree(ctx, d)
+	return err
 }
 
 // Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
 // is the job's own, or says with the error that it did not run, or ran to a limit.
 func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, PassedSignals()...)
-	defer signal.Stop(signals)
+	defer func() { go signal.Stop(signals) }() // which takes longer than a launcher's process lives now
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go watchParent(ctx, os.Getppid(), cancel)

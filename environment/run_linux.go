@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -96,13 +97,13 @@ func startClean(p *process, files []*os.File, signals chan os.Signal) (pid int, 
 		attr.Files = append(attr.Files, f.Fd())
 	}
 	signal.Ignore(syscall.SIGTERM)
-	defer func() {
+	pid, err = syscall.ForkExec(p.argv[0], p.argv, attr)
+	if signals == nil {
 		signal.Reset(syscall.SIGTERM)
-		if signals != nil {
-			signal.Notify(signals, syscall.SIGTERM)
-		}
-	}()
-	return syscall.ForkExec(p.argv[0], p.argv, attr)
+	} else {
+		signal.Notify(signals, PassedSignals()...) // which takes as long as our program inside to begin: both at once
+	}
+	return pid, err
 }
 
 // orNull is a descriptor of its own for a stream, or for /dev/null.
@@ -141,6 +142,7 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 		out, err := readOutcome(s.status)
 		if err == nil && s.brief && !out.Cut { // process 1 is alone and ends, which takes its namespaces a while
 			ended <- result{out, err}
+			runtime.Gosched() // the only thread would stay with the launcher
 		}
 		s.reap()
 		s.status.Close()

@@ -22,6 +22,7 @@ type testNode struct {
 	t       testing.TB
 	dir     string
 	sandbox string
+	env     []string // more of the launcher's
 }
 
 func newNode(t testing.TB, definitions string) *testNode {
@@ -92,7 +93,7 @@ func (n *testNode) read(name string) string {
 func (n *testNode) command(argv ...string) *exec.Cmd {
 	args := append([]string{"run", "--node", n.path("node.json"), "--sandbox", n.sandbox, "--env", "GIVEN", "VEE-X", "--"}, argv...)
 	cmd := exec.Command(launcherProgram, args...)
-	cmd.Env = append(os.Environ(), "GIVEN=value of a job", "SECRET=not for jobs")
+	cmd.Env = append(append(os.Environ(), "GIVEN=value of a job", "SECRET=not for jobs"), n.env...)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinary, Gid: ordinary}}
 	}
@@ -168,6 +169,7 @@ func sights(secret string) []sight {
 		{"no descriptors", "ls /proc/self/fd | grep -c .", "4"},
 		{"no disks", "ls /dev | grep -E '^(sd|vd|mem|kmsg|fuse|kvm)'; echo none", "none"},
 		{"nobody else's signals", "kill -0 -1 2>/dev/null; kill -9 1 2>/dev/null; echo alive", "alive"},
+		{"loopback", "busybox nc -l -p 5000 -e echo hello & for i in $(seq 50); do busybox nc 127.0.0.1 5000 </dev/null 2>/dev/null && break; sleep 0.1; done", "hello"},
 	}
 }
 

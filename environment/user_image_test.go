@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,5 +88,20 @@ func TestImageOfAJobOnANode(t *testing.T) {
 	}
 	if _, err := os.Stat(n.path("cache/trees")); err == nil {
 		t.Error("the cache was touched")
+	}
+	// Where users have caches of their own, the image would lie there.
+	users := n.mkdir("users", 0)
+	os.Chmod(users, 0o1777)
+	settings.UserCache, settings.Policy.UserRegistries = users, []string{"127.0.0.1:1"}
+	text, _ = json.Marshal(settings)
+	n.write("node.json", string(text))
+	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != ExitNotDeployed || !strings.Contains(out, "127.0.0.1:1") || strings.Contains(out, "grid-deploy") {
+		t.Errorf("%d: %s", code, out)
+	}
+	if own, _ := filepath.Glob(filepath.Join(users, "*", "locks", "*")); len(own) == 0 {
+		t.Error("the user has no cache")
+	}
+	if _, err := os.Stat(n.path("cache/trees")); err == nil {
+		t.Error("the site's cache was touched")
 	}
 }

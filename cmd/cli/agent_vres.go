@@ -13,6 +13,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 	"gridbroker/foreign"
 	"gridbroker/plugins"
@@ -114,7 +115,7 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 	if err != nil {
 		return doc, err
 	}
-	node.Fetch = registry.Client{}.Blobs
+	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
 	catalog, err := environment.ReadCatalog(node.Definitions)
 	if err != nil {
 		return doc, err

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 )
 
@@ -29,10 +32,13 @@ the cache of unpacked images. Settings are read from --node.`,
 	cmd.PersistentFlags().StringVar(&node, "node", environment.DefaultNode, "the node's settings, `FILE`")
 	open := func() (*environment.Node, error) {
 		n, err := environment.ReadNode(abs(d, node))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the node's settings: %w; they are such as {\"definitions\": \"/etc/grid/environments\", \"cache\": \"/var/cache/grid-environments\"}, and --node names another file", err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the node's settings: %w", err)
 		}
-		n.Fetch = registry.Client{}.Blobs
+		n.Fetch, n.Codec = registry.Client{}.Blobs, layers.Codec{}
 		return n, nil
 	}
 	cmd.AddCommand(envListCmd(d, open), envRunCmd(d, open), envBuildCmd(d, open), envImportCmd(d, open), envVerifyCmd(d, open), envGCCmd(d, open),
@@ -111,39 +117,65 @@ func printEnvironments(d *deps, list []environmentView) error {
 	return table(d, columns("TAG", "STATE", "IMAGE", "DIGEST", "DESCRIPTION"), rows)
 }
 
-// define writes the definition of an image that was made.
+// defineEnvironment writes the definition of an image that was made.
 func defineEnvironment(d *deps, node *environment.Node, def *environment.Definition, replace bool) error {
-	text, err := toml.Marshal(struct {
-		Tag         string `toml:"tag"`
-		Image       string `toml:"image"`
-		Digest      string `toml:"digest"`
-		Description string `toml:"description,omitempty"`
-	}{def.Tag, def.Image, def.Digest, def.Description})
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(node.Definitions, environment.FileOfTag(def.Tag))
-	if _, err := environment.Parse(path, text); err != nil {
-		return err
-	}
-	how := os.O_CREATE | os.O_WRONLY | os.O_EXCL
-	if replace {
-		how = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, how, 0o644)
+	text, err := definitionText(path, def, replace)
 	if err != nil {
 		return fmt.Errorf("the image is %s of %s; its definition: %w", def.Digest, def.Image, err)
 	}
-	_, err = f.Write(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	made, err := environment.Parse(path, text)
 	if err != nil {
+		return err
+	}
+	if made.Image != def.Image || made.Digest != def.Digest {
+		return fmt.Errorf("%s: write image = %q and digest = %q there yourself", path, def.Image, def.Digest)
+	}
+	if err := writeWhole(path, text); err != nil {
 		return err
 	}
 	if d.json {
 		return printJSON(d, "env.image", imageDocument{def.Tag, def.Image, def.Digest, path})
 	}
 	fmt.Fprintf(d.env.Out, "%s %s\n  %s\n", def.Tag, def.Digest, path)
+	if _, err := os.Lstat(path + ".sig"); err == nil {
+		fmt.Fprintf(d.env.Err, "its signature is of what it was: ssh-keygen -Y sign -n %s -f KEY %s\n", environment.SignatureNamespace, path)
+	}
 	return nil
+}
+
+// definitionText is a new definition, or the one that is there with the image in it.
+func definitionText(path string, def *environment.Definition, replace bool) ([]byte, error) {
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil && !replace:
+		return nil, fmt.Errorf("%s is there already: --replace puts the image into it", path)
+	case err == nil:
+		was, err := environment.Parse(path, old)
+		if err != nil {
+			return nil, err
+		}
+		values := map[string]string{"image": def.Image, "digest": def.Digest}
+		if def.Description != "" {
+			values["description"] = def.Description
+		}
+		return was.Renewed(values), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return toml.Marshal(struct {
+		Tag         string `toml:"tag"`
+		Image       string `toml:"image"`
+		Digest      string `toml:"digest"`
+		Description string `toml:"description,omitempty"`
+	}{def.Tag, def.Image, def.Digest, def.Description})
+}
+
+// writeWhole gives a file its text by a rename: nobody reads half of it.
+func writeWhole(path string, text []byte) error {
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 )
 
@@ -23,7 +24,7 @@ func (f *imageOptions) add(cmd *cobra.Command) {
 	fl.StringVar(&f.tag, "tag", "", "`TAG` that the definition is for")
 	fl.StringVar(&f.layout, "layout", "", "OCI layout `DIR` for the image (default: images in the folder of definitions)")
 	fl.StringVar(&f.description, "description", "", "`TEXT` that is published with the tag")
-	fl.BoolVar(&f.replace, "replace", false, "replace the tag's definition")
+	fl.BoolVar(&f.replace, "replace", false, "put the image into the definition that the tag has")
 }
 
 // place opens the node and the layout that an image goes to.
@@ -36,9 +37,9 @@ func (f *imageOptions) place(a *deps, open openNode) (*environment.Node, environ
 		return nil, environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
 	}
 	if f.layout != "" {
-		return node, environment.Layout{Dir: abs(a, f.layout)}, nil
+		return node, environment.Layout{Dir: abs(a, f.layout), Codec: layers.Codec{}}, nil
 	}
-	return node, environment.Layout{Dir: filepath.Join(node.Definitions, "images")}, nil
+	return node, environment.Layout{Dir: filepath.Join(node.Definitions, "images"), Codec: layers.Codec{}}, nil
 }
 
 func (f *imageOptions) define(a *deps, node *environment.Node, l environment.Layout, digest string) error {

@@ -166,6 +166,17 @@ func (f *farm) slurm(t *testing.T) {
 
 // arex publishes the environment under another tag at the testbed's first CE, as its administrator would.
 func (f *farm) arex(t *testing.T, tag string) {
+	text, err := os.ReadFile(f.path("definitions/VEE-Debian11.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("definitions/"+tag+".toml", strings.Replace(string(text), "VEE-Debian11", tag, 1))
+	f.grid("tags", "add", tag, "--store", "tags", "--node", "node.json")
+	f.enable(t, tag, f.grid("tags", "publish", "rte", tag, "--store", "tags", "--node", "node.json", "--launcher", f.path("grid-launch")))
+}
+
+// enable gives the testbed's first CE the script of a tag, and waits until the user sees it published.
+func (f *farm) enable(t *testing.T, tag, script string) {
 	ce := testbed.NeedARC(t)
 	for name, value := range testbed.Env(t, "arc") {
 		if strings.HasPrefix(name, "X509_") {
@@ -173,13 +184,6 @@ func (f *farm) arex(t *testing.T, tag string) {
 		}
 	}
 	root := filepath.Join(testbed.Dir(), "arc", "ce", "arex1")
-	text, err := os.ReadFile(f.path("definitions/VEE-Debian11.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.write("definitions/"+tag+".toml", strings.Replace(string(text), "VEE-Debian11", tag, 1))
-	f.grid("tags", "add", tag, "--store", "tags", "--node", "node.json")
-	script := f.grid("tags", "publish", "rte", tag, "--store", "tags", "--node", "node.json", "--launcher", f.path("grid-launch"))
 	file := filepath.Join(root, "runtime", tag)
 	if err := os.WriteFile(file, []byte(script), 0o755); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,54 @@ func TestImageOfAJob(t *testing.T) {
 	if out := f.grid("env", "run", "VEE-UserImage", "--image", image, "--node", f.path("takes.json"), "--", "/bin/sh", "-c", "echo $GRID_ENVIRONMENT"); out != "VEE-UserImage\n" {
 		t.Errorf("tried by hand: %q", out)
 	}
-	id, _, _ := strings.Cut(f.grid("submit", "--wait", "job.jdl"), " ")
+	f.broughtImage(t)
+	f.write("job.jdl", strings.Replace(f.read("job.jdl"), host+"/users/", host+"/others/", 1))
+	out, err = f.try("submit", "--wait", "job.jdl")
+	if err == nil || !strings.Contains(out+err.Error(), "allowed: "+host+"/users") {
+		t.Errorf("from another place of the registry: %v\n%s", err, out)
+	}
+}
+
+// On real sites whose nodes take images and whose cache is root's, the job's user brings his: it lies in a cache of his
+// own, and the job runs in it.
+func TestImageOfAJobOnRealSites(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || os.Getuid() != 0 {
+		t.Skip("takes a minute, as root")
+	}
+	f := newFarm(t)
+	server := httptest.NewServer(served.New(served.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	f.grid("env", "push", "VEE-Debian11", "docker://"+host+"/users/debian", "--node", f.path("node.json"))
+	f.userNode("takes.json", environment.Policy{UserImages: true, UserRegistries: []string{host + "/users"}})
+	f.write("look.sh", "#!/bin/sh\n. /etc/os-release\necho $VERSION_ID $GRID_ENVIRONMENT $PWD\n")
+	f.write("job.jdl", fmt.Sprintf("Executable = \"look.sh\";\nInputSandbox = {\"look.sh\"};\nStdOutput = \"out\";\nOutputSandbox = {\"out\"};\nContainerImage = \"docker://%s/users/debian@%s\";\n", host, f.digest(t)))
+	t.Run("slurm", func(t *testing.T) {
+		f.slurm(t)
+		had := f.features(t, "n7")
+		feature := func(list string) {
+			f.tool(t, "scontrol", "update", "NodeName=n7", "AvailableFeatures="+list, "ActiveFeatures="+list)
+		}
+		t.Cleanup(func() { feature(had) })
+		feature(strings.TrimPrefix(strings.TrimSuffix(had, "(null)")+",", ",") + "VEE-UserImage")
+		f.write("home/.config/grid/grid.toml", fmt.Sprintf("sources = [\"slurm+ssh://gridlab%[1]s/there?launcher=%[1]s/grid-launch&node=%[1]s/takes.json\"]\n", f.dir))
+		f.broughtImage(t)
+		if own, _ := filepath.Glob(f.path("users/*/trees/*")); len(own) == 0 {
+			t.Error("the image does not lie in the user's cache")
+		}
+	})
+	t.Run("arex", func(t *testing.T) {
+		f.grid("tags", "add", "VEE-UserImage", "--store", "tags")
+		f.enable(t, "VEE-UserImage", f.grid("tags", "publish", "rte", "VEE-UserImage", "--store", "tags", "--node", "takes.json", "--launcher", f.path("grid-launch")))
+		f.broughtImage(t)
+	})
+}
+
+// broughtImage sends the job and looks whether it ran in its image.
+func (f *farm) broughtImage(t *testing.T) {
+	t.Helper()
+	id, _, _ := strings.Cut(f.grid("submit", "--wait", "--max-age", "1s", "--deadline", "60s", "job.jdl"), " ")
 	got := t.TempDir()
 	f.grid("output", "--dir", got, id)
 	files, _ := filepath.Glob(filepath.Join(got, "*", "out"))
@@ -54,11 +101,6 @@ func TestImageOfAJob(t *testing.T) {
 	}
 	if text, err := os.ReadFile(files[0]); err != nil || string(text) != "11 VEE-UserImage /sandbox\n" {
 		t.Errorf("%q, %v", text, err)
-	}
-	f.write("job.jdl", strings.Replace(f.read("job.jdl"), host+"/users/", host+"/others/", 1))
-	out, err = f.try("submit", "--wait", "job.jdl")
-	if err == nil || !strings.Contains(out+err.Error(), "allowed: "+host+"/users") {
-		t.Errorf("from another place of the registry: %v\n%s", err, out)
 	}
 }
 
@@ -83,10 +125,11 @@ func (f *farm) digest(t *testing.T) string {
 
 // userNode is a node with an empty cache and no definitions.
 func (f *farm) userNode(name string, policy environment.Policy) {
-	for _, dir := range []string{"none", name + ".cache"} {
+	for dir, mode := range map[string]os.FileMode{"none": 0o755, name + ".cache": 0o755, "users": 0o777 | os.ModeSticky} {
 		os.MkdirAll(f.path(dir), 0o755)
+		os.Chmod(f.path(dir), mode)
 	}
-	text, err := json.Marshal(environment.Node{Definitions: f.path("none"), Cache: f.path(name + ".cache"), Policy: policy})
+	text, err := json.Marshal(environment.Node{Definitions: f.path("none"), Cache: f.path(name + ".cache"), UserCache: f.path("users"), Policy: policy})
 	if err != nil {
 		f.t.Fatal(err)
 	}

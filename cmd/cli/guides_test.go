@@ -28,6 +28,9 @@ func TestGuides(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := guide{t: t, page: page, dir: t.TempDir()}
+			if strings.Contains(string(text), "grid env ") {
+				g.launcher()
+			}
 			for _, b := range blocks(string(text)) {
 				g.play(b)
 			}
@@ -57,7 +60,21 @@ func blocks(page string) (out []block) {
 type guide struct {
 	t         *testing.T
 	page, dir string
+	bin       string // of more programs
 	ran       int
+}
+
+// launcher builds what a node has for environments, and needs what the page makes one of.
+func (g *guide) launcher() {
+	if _, err := os.Stat("/bin/busybox"); err != nil {
+		g.t.Skip("no /bin/busybox: Debian package busybox-static")
+	}
+	g.bin = g.t.TempDir()
+	build := exec.Command("go", "build", "-o", g.bin+"/", "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		g.t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 func (g *guide) play(b block) {
@@ -106,7 +123,7 @@ func (g *guide) run(e example) {
 	g.ran++
 	cmd := exec.Command("sh", "-c", e.command)
 	cmd.Dir = g.dir
-	cmd.Env = []string{"HOME=" + filepath.Join(g.dir, "home"), "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "COLUMNS=160"}
+	cmd.Env = []string{"HOME=" + filepath.Join(g.dir, "home"), "PATH=" + strings.TrimPrefix(g.bin+":"+os.Getenv("PATH"), ":"), "LANG=C.UTF-8", "COLUMNS=160"}
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, _ := cmd.Output() // a failure shows in the exit code

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 	"gridbroker/environment/tags"
 )
@@ -82,6 +83,7 @@ as installednotverified, or as --state says.`,
 			list := make([]tags.Tag, len(names))
 			for i, name := range names {
 				list[i] = describe(node, name)
+				undefined(d, node, f.node, name)
 				if state != "" {
 					list[i].State = tags.State(state)
 				}
@@ -91,6 +93,17 @@ as installednotverified, or as --state says.`,
 	}
 	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0")
 	return cmd
+}
+
+// undefined warns of an environment's tag that the node has no definition of: jobs that are sent there would fail.
+func undefined(d *deps, node *environment.Node, file, name string) {
+	if node == nil || len(name) < 4 || !strings.EqualFold(name[:4], "VEE-") || environment.SameTag(name, environment.UserImageTag) {
+		return
+	}
+	var unknown *environment.UnknownTagError
+	if _, err := node.Definition(name); errors.As(err, &unknown) {
+		fmt.Fprintf(d.env.Err, "%s: %v, which %s names: it is published as software that is there\n", name, err, file)
+	}
 }
 
 // describe is a tag with what a node knows of its environment.
@@ -197,13 +210,13 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 	if err != nil {
 		return err
 	}
-	node.Fetch = registry.Client{}.Blobs
+	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
 	def, err := node.Definition(name)
 	if err != nil {
 		return err
 	}
 	if len(def.Test) == 0 {
-		return fmt.Errorf("%s: the definition names no test", def.File)
+		return fmt.Errorf("%s: the definition names no test, such as test = [\"/bin/sh\", \"-c\", \"grep -q bullseye /etc/os-release\"]", def.File)
 	}
 	if node.Program, err = launchProgram(d); err != nil {
 		return err

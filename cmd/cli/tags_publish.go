@@ -48,7 +48,7 @@ prints the site's static LDIF with the tags in it, for a BDII without plugins.`,
   chmod 755 tags.new && mv tags.new /var/lib/bdii/gip/plugin/tags`,
 		RunE: func(*cobra.Command, []string) error {
 			if !strings.Contains(dn, "=") {
-				return usageError(fmt.Errorf("--subcluster %q is no DN", dn))
+				return usageError(fmt.Errorf("--subcluster %q is no DN, such as GlueSubClusterUniqueID=ce.example.org,...,mds-vo-name=resource,o=grid: ldapsearch -x -b o=grid '(objectClass=GlueSubCluster)' dn shows it", dn))
 			}
 			if static != "" {
 				return publishStatic(d, f, dn, static)
@@ -162,7 +162,7 @@ and the node's settings lie at the same paths on every node.`,
 				}
 				return printText(d, "tags.publish", "rte", text)
 			}
-			return fmt.Errorf("%s is not published here; A-REX tells capital letters from small ones", names[0])
+			return fmt.Errorf("%s is not among the tags of %s: grid tags add; A-REX tells capital letters from small ones", names[0], abs(d, f.store))
 		},
 	}
 	cmd.Flags().StringVar(&l.Program, "launcher", "/usr/local/bin/grid-launch", "`PATH` of grid-launch on the nodes")

@@ -1,4 +1,4 @@
-// Command grid-deploy unpacks environments into a node's cache; grid-launch runs it for images that lie in a registry.
+// Command grid-deploy fetches and unpacks environments into a node's cache; grid-launch runs it for those that are not there.
 package main
 
 import (
@@ -8,11 +8,12 @@ import (
 	"syscall"
 
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(environment.Deploy(ctx, os.Args[1:], registry.Client{}.Blobs, os.Stderr))
+	os.Exit(environment.Deploy(ctx, os.Args[1:], registry.Client{}.Blobs, layers.Codec{}, os.Stderr))
 }

@@ -16,7 +16,7 @@ var programDir string
 
 // build builds grid and what it starts, once for all tests.
 var build = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-o", programDir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", programDir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

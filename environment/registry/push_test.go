@@ -12,6 +12,7 @@ import (
 	served "github.com/google/go-containerregistry/pkg/registry"
 
 	"gridbroker/environment"
+	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
 )
 
@@ -24,7 +25,7 @@ func TestPushAndImport(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tree, "a"), []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	from, to := environment.Layout{Dir: t.TempDir()}, environment.Layout{Dir: t.TempDir()}
+	from, to := environment.Layout{Dir: t.TempDir(), Codec: layers.Codec{}}, environment.Layout{Dir: t.TempDir()}
 	digest, err := from.Build(t.Context(), tree)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestPushAndImport(t *testing.T) {
 	if _, err := to.Import(t.Context(), "docker://"+place, other, client.Blobs); err == nil {
 		t.Error("a digest that the registry does not have")
 	}
-	cache := &environment.Cache{Dir: filepath.Join(t.TempDir(), "cache"), Fetch: client.Blobs}
+	cache := &environment.Cache{Dir: filepath.Join(t.TempDir(), "cache"), Fetch: client.Blobs, Codec: layers.Codec{}}
 	out, err := cache.Tree(t.Context(), &environment.Definition{Tag: "VEE-Box", Image: "docker://" + place, Digest: digest})
 	if err != nil {
 		t.Fatal(err)

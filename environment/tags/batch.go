@@ -12,7 +12,7 @@ import (
 // that is asked for: such tags are an error.
 func SlurmFeatures(nodes string, other []string, list []Tag) ([]string, error) {
 	if nodes == "" || strings.ContainsAny(nodes, " \t\n=") {
-		return nil, fmt.Errorf("%q names no nodes", nodes)
+		return nil, fmt.Errorf("nodes %q: name them as Slurm does, such as n[1-4]", nodes)
 	}
 	features := append([]string(nil), other...)
 	for _, t := range list {

@@ -1,18 +1,40 @@
 #!/usr/bin/env bash
-# Installs what the tests of runtime environments need: launchers, a registry, a shell that needs no libraries, and
-# a tree of Debian 11 in $GRID_TESTBED_DIR/environment/debian11 where a mirror has it; without one the tests take busybox.
+# Installs what the tests of runtime environments need: launchers, a registry, a shell that needs no libraries, and in
+# $GRID_TESTBED_DIR/environment a tree of Debian 11, where a mirror has it (without one the tests take busybox), and a
+# kernel for machines of their own, unpacked from its package and not installed.
 set -euo pipefail
 need=(bwrap:bubblewrap proot:proot crun:crun runc:runc busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
+machines=
+if [ "$(dpkg --print-architecture)" = amd64 ]; then
+	machines=yes
+	need+=(qemu-system-x86_64:qemu-system-x86 mksquashfs:squashfs-tools depmod:kmod)
+fi
 missing=()
 for n in "${need[@]}"; do
-	PATH=$PATH:/usr/sbin command -v "${n%%:*}" >/dev/null || missing+=("${n##*:}")
+	PATH=$PATH:/usr/sbin:/sbin command -v "${n%%:*}" >/dev/null || missing+=("${n##*:}")
 done
 [ ${#missing[@]} = 0 ] || DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq \
 	--no-install-recommends "${missing[@]}"
 st=${GRID_TESTBED_DIR:-/tmp/grid-testbed}/environment
+mkdir -p "$st"
+
+# kernel unpacks the kernel that Debian makes for machines of clouds, the smallest.
+kernel() {
+	local new=$st/kernel.new package version
+	package=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')
+	rm -rf "$new"
+	mkdir "$new"
+	(cd "$new" && apt-get -qq -o APT::Sandbox::User=root download "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb)
+	version=$(basename "$new"/lib/modules/*)
+	PATH=$PATH:/usr/sbin:/sbin depmod -b "$new" "$version"
+	mv "$new" "$st/kernel"
+}
+if [ -n "$machines" ] && [ ! -e "$st/kernel" ]; then
+	kernel || echo 'no kernel from the mirror'
+fi
+
 [ ! -e "$st/debian11/etc/debian_version" ] || exit 0
 mirror=$(awk '/^URIs:/{print $2; exit}' /etc/apt/sources.list.d/debian.sources 2>/dev/null || true)
-mkdir -p "$st"
 rm -rf "$st/new"
 if PATH=$PATH:/usr/sbin timeout 600 debootstrap --variant=minbase bullseye "$st/new" "${mirror:-http://deb.debian.org/debian}" >"$st/log" 2>&1; then
 	rm -rf "$st"/new/var/cache/apt/archives/*.deb "$st"/new/var/lib/apt/lists/*
