@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"gridbroker/environment/layers"
 )
 
 // What is wanted first is deployed and stays; what does not fit beside it within the quota is left out, and room is made
@@ -18,7 +20,7 @@ func TestPrepareKeepsWithinTheQuota(t *testing.T) {
 		digest := layoutOf(t, layout, gzipOf, tarOf(t, entry{name: "file", body: name + body, kind: '0', mode: 0o644}))
 		n.write("definitions/"+name+".toml", fmt.Sprintf("tag = \"VEE-%s\"\nimage = \"oci:%s\"\ndigest = %q\n", name, layout, digest))
 	}
-	node := &Node{Definitions: n.path("definitions"), Cache: n.path("ahead"), Quota: 2_500_000}
+	node := &Node{Definitions: n.path("definitions"), Cache: n.path("ahead"), Quota: 2_500_000, Codec: layers.Codec{}}
 	state := func(tags ...string) string {
 		var out []string
 		for _, p := range node.Prepare(context.Background(), tags) {

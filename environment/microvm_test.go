@@ -59,6 +59,14 @@ func kernelEntries(t testing.TB) []entry {
 	return list
 }
 
+// manyMachines is for tests that boot one machine after another, each of which takes half a minute where all processors are
+// busy with other tests.
+func manyMachines(t *testing.T) {
+	if os.Getenv("GRID_LONG") == "" && os.Getenv("GRID_KERNEL_TREE") == "" {
+		t.Skip("takes minutes on a busy machine: set GRID_LONG=1")
+	}
+}
+
 func newMachine(t testing.TB, more string) *testNode {
 	t.Helper()
 	n := newNodeOf(t, more, kernelEntries(t)...)
@@ -138,6 +146,7 @@ func TestMachineShowsWhatOtherLaunchersShow(t *testing.T) {
 
 func TestMachineLimits(t *testing.T) {
 	t.Parallel()
+	manyMachines(t)
 	n := newMachine(t, "[system]\nmemory = \"200 MiB\"\nprocessors = 2\n[limits]\nmemory = \"20 MB\"\nfile_size = \"1 MB\"\nopen_files = 20\nprocesses = 5")
 	out, code := n.sh(`nproc; dd if=/dev/zero of=big bs=1M count=3 2>/dev/null || ls -l big | grep -c 1000000
 cat /proc/self/limits | grep -c 'open files *20 *20'; (for i in $(seq 20); do sleep 5 & done) 2>&1 | grep -c fork
@@ -154,6 +163,7 @@ dd if=/dev/zero bs=60M count=1000 of=/dev/null 2>/dev/null; sleep 30`)
 
 func TestMachineEnds(t *testing.T) {
 	t.Parallel()
+	manyMachines(t)
 	n := newMachine(t, "[system]\n[limits]\nwall_time = \"5m\"")
 	for script, want := range map[string]int{"kill -9 $$": 137, "sleep 100 & exit 0": 0} {
 		if out, code := n.sh(script); code != want {
@@ -216,6 +226,7 @@ func machinesOf(dir string) []int {
 // The wall time of a job that ignores SIGTERM ends it, and what it wrote comes back.
 func TestMachineOutOfTime(t *testing.T) {
 	t.Parallel()
+	manyMachines(t)
 	n := newMachine(t, "[system]\n[limits]\nwall_time = \"30s\"")
 	if out, code := n.sh("echo before > f; sleep 100"); !strings.Contains(out, "reached the wall time") || code == 0 || n.read("sandbox/f") != "before\n" {
 		t.Errorf("%q, %d", out, code)

@@ -67,7 +67,7 @@ func TestImageOfAJobOnRealSites(t *testing.T) {
 	f.grid("env", "push", "VEE-Debian11", "docker://"+host+"/users/debian", "--node", f.path("node.json"))
 	f.userNode("takes.json", environment.Policy{UserImages: true, UserRegistries: []string{host + "/users"}})
 	f.write("look.sh", "#!/bin/sh\n. /etc/os-release\necho $VERSION_ID $GRID_ENVIRONMENT $PWD\n")
-	f.write("job.jdl", fmt.Sprintf("Executable = \"look.sh\";\nInputSandbox = {\"look.sh\"};\nStdOutput = \"out\";\nOutputSandbox = {\"out\"};\nContainerImage = \"docker://%s/users/debian@%s\";\n", host, f.digest(t)))
+	f.write("job.jdl", fmt.Sprintf("Executable = \"look.sh\";\nInputSandbox = {\"look.sh\"};\nStdOutput = \"out\";\nStdError = \"err\";\nOutputSandbox = {\"out\", \"err\"};\nContainerImage = \"docker://%s/users/debian@%s\";\n", host, f.digest(t)))
 	t.Run("slurm", func(t *testing.T) {
 		f.slurm(t)
 		had := f.features(t, "n7")
@@ -92,9 +92,18 @@ func TestImageOfAJobOnRealSites(t *testing.T) {
 // broughtImage sends the job and looks whether it ran in its image.
 func (f *farm) broughtImage(t *testing.T) {
 	t.Helper()
-	id, _, _ := strings.Cut(f.grid("submit", "--wait", "--max-age", "1s", "--deadline", "60s", "job.jdl"), " ")
+	said, err := f.try("submit", "--wait", "--max-age", "1s", "--deadline", "60s", "job.jdl")
+	id, _, _ := strings.Cut(said, " ")
 	got := t.TempDir()
-	f.grid("output", "--dir", got, id)
+	f.try("output", "--dir", got, id)
+	if err != nil {
+		words, _ := filepath.Glob(filepath.Join(got, "*", "err"))
+		for _, name := range words {
+			text, _ := os.ReadFile(name)
+			t.Logf("its standard error: %s", text)
+		}
+		t.Fatal(err)
+	}
 	files, _ := filepath.Glob(filepath.Join(got, "*", "out"))
 	if len(files) != 1 {
 		t.Fatalf("output: %v", files)

@@ -65,8 +65,9 @@ true
 }
 
 // givenImage takes the image that a job brings from its first option, if it is made of what images' names are made of:
-// the command line is read by a shell again.
-const givenImage = `    grid_image=$2
+// the command line is read by a shell again. A-REX gives options to this stage with quotes around them.
+const givenImage = `    grid_image=${2#\"}
+    grid_image=${grid_image%\"}
     case $grid_image in '' | *[!A-Za-z0-9._:/@-]*) grid_image=none ;; esac
 `
 

@@ -260,7 +260,7 @@ func TestRTEOfImagesOfJobs(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "rte"), []byte(text), 0o644)
 	image := "docker://reg.example.org:5000/me/x@sha256:" + strings.Repeat("a", 64)
-	for option, want := range map[string]string{image: image, "": "none", "$(touch " + dir + "/owned)": "none", "x;id": "none", "a b": "none", "--node": "--node"} {
+	for option, want := range map[string]string{image: image, `"` + image + `"`: image, `"$(id)"`: "none", `"` + image + `";id"`: "none", "": "none", "$(touch " + dir + "/owned)": "none", "x;id": "none", "a b": "none", "--node": "--node"} {
 		cmd := exec.Command("sh", "-c", `joboption_args='"./a.sh"'; f=$2; set -- 0 "$1"; . "$f"; echo "$joboption_args"`, "sh", option, filepath.Join(dir, "rte"))
 		out, err := cmd.CombinedOutput()
 		want = `/opt/grid-launch run --node /etc/node.json --sandbox "${RUNTIME_JOB_DIR}" --image ` + want + ` VEE-UserImage -- "./a.sh"` + "\n"
