@@ -31,7 +31,7 @@ type dialect struct {
 
 func postgresDialect() dialect {
 	return dialect{"pgx", database.DialectPostgres, strings.NewReplacer(
-		"{u64}", "bigint", "{real}", "double precision", "{bytes}", "bytea",
+		"{u64}", "numeric(20)", "{real}", "double precision", "{bytes}", "bytea",
 		"{identity}", "bigint generated always as identity primary key",
 		"{each}", "json_array_elements(cast($1 as json)) as t(value)",
 		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{body}", "cast(body as json)", "{int}", "bigint",
@@ -42,7 +42,6 @@ func postgresDialect() dialect {
 		"{at entry}", `create trigger keep_balance after insert on ledger referencing new table as entered
 			for each statement execute function keep_balance();`,
 		"{no entry}", "drop trigger keep_balance on ledger; drop function keep_balance();",
-		"{slots by number}", "alter table content alter column id type bigint;",
 	)}
 }
 
@@ -56,7 +55,7 @@ func sqliteDialect() dialect {
 		"{at entry}", `create trigger keep_balance after insert on ledger begin
 			insert into balance (account, amount) values (new.account, new.amount)
 			on conflict (account) do update set amount = balance.amount + excluded.amount; end;`,
-		"{no entry}", "drop trigger keep_balance;", "{slots by number}", "select 1;",
+		"{no entry}", "drop trigger keep_balance;",
 	)}
 }
 
