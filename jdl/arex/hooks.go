@@ -65,11 +65,14 @@ func unhook(program string, args []string) (lists [3][]string, ok bool) {
 }
 
 // Program writes what is to be run, taking a command of ours apart. It returns
-// the name of the program.
-func Program(b *jdl.Builder, path string, args []string) string {
-	lists, ok := unhook(path, args)
-	if !ok {
+// the name of the program where that is a file; "" for one of the node's PATH.
+func Program(b *jdl.Builder, path string, args []string) (file string) {
+	lists, hooked := unhook(path, args)
+	if !hooked {
 		lists[1] = slices.Concat([]string{path}, args)
+	}
+	if !hooked || strings.Contains(lists[1][0], "/") {
+		file = strings.TrimPrefix(lists[1][0], "./")
 	}
 	for i, name := range []string{"Prologue", "Executable", "Epilogue"} {
 		if words := lists[i]; len(words) > 0 {
@@ -82,5 +85,5 @@ func Program(b *jdl.Builder, path string, args []string) string {
 			b.Str(attr, jdl.JoinArgs(words[1:]))
 		}
 	}
-	return lists[1][0]
+	return file
 }

@@ -50,6 +50,9 @@ func TestQueue(t *testing.T) {
 		{"arguments = a \\\"b\\\"  c\nqueue", `a "\"b\"" c`},
 		{"arguments = one \\\n  two\nqueue", "one two"},
 		{"arguments = $(DOLLAR)(x)\nqueue", "$(x)"},
+		{"arguments = $Fp(f) $Fd(f) $Fdn(f) $Fpnx(f) $Fq(f)\nf = /a/b/c.txt\nqueue", "/a/b/ b/ b/c /a/b/c.txt /a/b/c.txt"},
+		{"arguments = $Fd(f).\nf = c.txt\nqueue", "."},
+		{"arguments = $$ $$x US$ $5 $$(DOLLARDOLLAR)(Memory)\nqueue", "$$ $$x US$ $5 $$(Memory)"},
 	} {
 		if got := argsOf(jobs(t, "executable = /bin/x\n"+c.src)); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.src, got, c.want)
@@ -72,6 +75,10 @@ func TestErrors(t *testing.T) {
 		"executable = a\nqueue 1000000":                     "more than 100000 jobs",
 		"executable a\nqueue":                               "expected name = value",
 		"executable = a\narguments = $$(Memory)\nqueue":     "replaced at match time",
+		"executable = a\narguments = $$([1+1])\nqueue":      "replaced at match time",
+		"executable = a\narguments = $ENV(HOME)\nqueue":     "$ENV(HOME) is not supported",
+		"executable = a\narguments = $Fz(a)\nqueue":         "$Fz(a) is not supported",
+		"executable = a\narguments = $INT2(a)\nqueue":       "$INT2(a) is not supported",
 	} {
 		if _, err := condor.Read("t.sub", []byte(src), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v\nwant %s", src, err, want)
@@ -184,5 +191,54 @@ func TestMacroBombs(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestNothingIsReplaced: texts of a job that condor_submit or the negotiator
+// would replace, with the submitter's own environment among them, reach the job
+// as they are, or there is an error.
+func TestNothingIsReplaced(t *testing.T) {
+	for text, want := range map[string]string{
+		"$ENV(HOME)": "$(DOLLAR)ENV(HOME)", "$(Cluster)": "$(DOLLAR)(Cluster)", "$$(Name)": "$$(DOLLARDOLLAR)(Name)",
+		"$$ENV(HOME)": "$(DOLLAR)$(DOLLAR)ENV(HOME)", "$RANDOM_CHOICE(a,b)": "$(DOLLAR)RANDOM_CHOICE(a,b)", "$INT2(x)": "$(DOLLAR)INT2(x)",
+		"a$b (c)": "a$b (c)", "$": "$", "$$": "$$", "$5": "$5", "$$([1])$(x)": "$$(DOLLARDOLLAR)([1])$(DOLLAR)(x)",
+	} {
+		job := &jdl.Job{Executable: "/bin/echo", Args: []string{text}, Environment: []jdl.EnvVar{{Name: "V", Value: text}}}
+		out, err := condor.Write(job, condor.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		for _, line := range []string{`arguments = "'` + want + `'"`, `environment = "V='` + want + `'"`} {
+			if !strings.Contains(string(out), line+"\n") {
+				t.Errorf("%s: no line %s in\n%s", text, line, out)
+			}
+		}
+		if again := jobs(t, string(out))[0]; again.Args[0] != text || again.Environment[0].Value != text {
+			t.Errorf("%s became %q and %q", text, again.Args, again.Environment)
+		}
+	}
+}
+
+// TestLinesThatCannotBe: what would end in the next line, or lose its ends, is refused.
+func TestLinesThatCannotBe(t *testing.T) {
+	in := func(source string) []jdl.InputFile { return []jdl.InputFile{{Source: source, Name: "f"}} }
+	for want, job := range map[string]*jdl.Job{
+		"executable: no line of a submit description can end in a backslash": {Executable: `/opt/run\`},
+		"executable: a submit description does not keep the blanks":          {Executable: "/opt/run "},
+		"output: no line of a submit description can end":                    {Executable: "/bin/ls", StdOutput: `o\`},
+		"cannot hold the control character":                                  {Executable: "/bin/ls", Name: "a\nqueue 100"},
+		"Arguments: a submit description cannot hold the $$$( of":            {Executable: "/bin/ls", Args: []string{"$$$(x)"}},
+		`file "/d/a,b": a submit description cannot name it`:                 {Executable: "/bin/ls", InputSandbox: in("/d/a,b")},
+		`file "/d/a\"b": a submit`:                                           {Executable: "/bin/ls", InputSandbox: in(`/d/a"b`)},
+		`file " /d/a": a submit`:                                             {Executable: "/bin/ls", InputSandbox: in(" /d/a")},
+	} {
+		if text, err := condor.Write(job, condor.Options{Lossy: true}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s\n%s", err, want, text)
+		}
+	}
+	text, err := condor.Write(&jdl.Job{Executable: "/bin/ls", Name: " n "}, condor.Options{})
+	if err != nil || !strings.Contains(string(text), "\nJobBatchName = n\n") {
+		t.Errorf("a name with blanks: %v\n%s", err, text)
 	}
 }

@@ -23,6 +23,9 @@ func (p *proc) value(name string) (s string, ok bool) {
 	return p.commands[i].value, true
 }
 
+// twoDollars is what the negotiator makes "$$" of, and replaces nothing else in.
+const twoDollars = "$$(DOLLARDOLLAR)"
+
 // expand replaces $(name), $(name:default) and $F(name). What is not set is
 // empty, as for condor_submit.
 func (p *proc) expand(s string, b *budget) (string, error) { return p.expandIn(s, b, 0) }
@@ -47,7 +50,12 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 		}
 		out.WriteString(s[:i])
 		s = s[i:]
-		if strings.HasPrefix(s, "$$") {
+		if rest, ok := strings.CutPrefix(s, twoDollars); ok {
+			out.WriteString("$$")
+			s = rest
+			continue
+		}
+		if strings.HasPrefix(s, "$$(") {
 			return "", fmt.Errorf("%.40s: what is replaced at match time is not supported", s)
 		}
 		function, name, rest, ok := cutMacro(s)
@@ -68,7 +76,7 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 // cutMacro takes "$F(name)" off the front.
 func cutMacro(s string) (function, name, rest string, ok bool) {
 	open := strings.IndexByte(s, '(')
-	if open < 0 || strings.ContainsFunc(s[1:open], func(r rune) bool { return r|0x20 < 'a' && r != '_' || r|0x20 > 'z' && r != '_' }) {
+	if open < 0 || strings.TrimLeftFunc(s[1:open], inMacroName) != "" {
 		return "", "", "", false
 	}
 	depth := 0
@@ -99,26 +107,35 @@ func (p *proc) macro(function, name string, b *budget, depth int) (string, error
 	case function == "":
 		return s, nil
 	case function[0] == 'F':
-		return filePart(function[1:], s), nil
+		if part, ok := filePart(function[1:], s); ok {
+			return part, nil
+		}
 	}
 	return "", fmt.Errorf("$%s(%s) is not supported", function, name)
 }
 
-// filePart is $Fpnx and the like: d the last directory, p the directories, n
-// the name without and x its ending; q in quotes is left out.
-func filePart(letters, s string) string {
+// filePart is $Fpnx and the like: p the directories, d the last of them, n the
+// name without and x its ending; q, which quotes, is left out. Letters that
+// nobody here knows are not ok.
+func filePart(letters, s string) (part string, ok bool) {
+	letters = strings.ReplaceAll(letters, "q", "")
+	if letters == "" {
+		return s, true
+	}
 	dir, base := path.Split(s)
 	ext := path.Ext(base)
-	out := ""
-	for _, part := range []struct{ letter, text string }{{"p", dir}, {"n", strings.TrimSuffix(base, ext)}, {"x", ext}} {
-		if strings.Contains(letters, part.letter) {
-			out += part.text
+	for _, p := range []struct{ letter, text string }{{"p", dir}, {"d", lastDirectory(dir)}, {"n", strings.TrimSuffix(base, ext)}, {"x", ext}} {
+		if strings.Contains(letters, p.letter) {
+			part += p.text
+			letters = strings.ReplaceAll(letters, p.letter, "")
 		}
 	}
-	if strings.Trim(letters, "q") == "" {
-		return s
-	}
-	return out
+	return part, letters == ""
+}
+
+// lastDirectory of "a/b/" is "b/".
+func lastDirectory(dir string) string {
+	return dir[strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1:]
 }
 
 // splitWords splits arguments: in double quotes the new syntax, where '...'

@@ -64,6 +64,12 @@ func (w *writer) set(name, value string) {
 	if strings.ContainsAny(value, "\n\r\x00") {
 		w.fail("%s: a submit description cannot hold the control character in %q", name, value)
 	}
+	if strings.TrimSpace(value) != value {
+		w.fail("%s: a submit description does not keep the blanks around %q", name, value)
+	}
+	if strings.HasSuffix(value, `\`) { // the next line would be a part of this one
+		w.fail("%s: no line of a submit description can end in a backslash, as %q does", name, value)
+	}
 	if value != "" {
 		w.b.WriteString(name + " = " + value + "\n")
 	}
@@ -76,20 +82,41 @@ func (w *writer) number(name string, n int64, unit string) {
 }
 
 // literal keeps condor_submit and the negotiator from replacing anything in a
-// text.
-func (w *writer) literal(s string) string {
-	if strings.Contains(s, "$$$(") {
-		w.fail("%q: a submit description cannot hold $$$(", s)
+// text of an attribute: neither $(name) nor $ENV(name) nor $$(name).
+func (w *writer) literal(attr, s string) string {
+	var b strings.Builder
+	for s != "" {
+		i := strings.IndexByte(s, '$')
+		if i < 0 {
+			break
+		}
+		b.WriteString(s[:i])
+		rest := strings.TrimLeft(s[i:], "$")
+		dollars := s[i : len(s)-len(rest)]
+		name := rest[:len(rest)-len(strings.TrimLeftFunc(rest, inMacroName))]
+		switch called := strings.HasPrefix(rest[len(name):], "("); {
+		case !called:
+		case name != "" || dollars == "$":
+			dollars = strings.Repeat("$(DOLLAR)", len(dollars))
+		case dollars == "$$":
+			dollars = twoDollars
+		default:
+			w.fail("%s: a submit description cannot hold the $$$( of %q", attr, s[i:])
+		}
+		b.WriteString(dollars)
+		s = rest
 	}
-	const mark = "\x00"
-	s = strings.ReplaceAll(s, "$$(", mark)
-	s = strings.ReplaceAll(s, "$(", "$(DOLLAR)(")
-	return strings.ReplaceAll(s, mark, "$$(DOLLARDOLLAR)(")
+	return b.String() + s
+}
+
+// inMacroName reports whether a character may stand between $ and (.
+func inMacroName(r rune) bool {
+	return r == '_' || 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
 }
 
 // word is a word of the new syntax of arguments and environment.
-func (w *writer) word(s string) string {
-	return "'" + strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(w.literal(s)) + "'"
+func (w *writer) word(attr, s string) string {
+	return "'" + strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(w.literal(attr, s)) + "'"
 }
 
 // file is a name in a list, which commas part.
@@ -97,7 +124,7 @@ func (w *writer) file(s string) string {
 	if strings.ContainsAny(s, ",\"") || strings.TrimSpace(s) != s {
 		w.fail("file %q: a submit description cannot name it", s)
 	}
-	return w.literal(s)
+	return w.literal("file", s)
 }
 
 // Written names what only a broker acts on and a submit description has a word
@@ -122,7 +149,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	} else {
 		w.set("universe", "vanilla")
 	}
-	w.set("JobBatchName", w.literal(j.Name))
+	w.set("JobBatchName", strings.TrimSpace(w.literal("JobName", j.Name)))
 	w.program(j)
 	w.files(j)
 	d := j.Demand
@@ -151,20 +178,20 @@ func (w *writer) program(j *jdl.Job) {
 	if !moved && !strings.HasPrefix(name, "/") { // one of the node's PATH
 		name, args = "/usr/bin/env", append([]string{name}, args...)
 	}
-	w.set("executable", w.literal(name))
+	w.set("executable", w.literal("Executable", name))
 	if !moved {
 		w.set("transfer_executable", "false")
 	}
 	words := make([]string, len(args))
 	for i, a := range args {
-		words[i] = w.word(a)
+		words[i] = w.word("Arguments", a)
 	}
 	if len(words) > 0 {
 		w.set("arguments", `"`+strings.Join(words, " ")+`"`)
 	}
 	pairs := make([]string, len(j.Environment))
 	for i, v := range j.Environment {
-		pairs[i] = v.Name + "=" + w.word(v.Value)
+		pairs[i] = v.Name + "=" + w.word("Environment", v.Value)
 	}
 	if len(pairs) > 0 {
 		w.set("environment", `"`+strings.Join(pairs, " ")+`"`)
@@ -191,12 +218,12 @@ func (w *writer) files(j *jdl.Job) {
 			out = append(out, w.file(f.Name))
 		}
 	}
-	w.set("input", w.literal(stdin))
+	w.set("input", w.literal("StdInput", stdin))
 	if strings.HasPrefix(j.StdInput, "/") {
 		w.set("transfer_input", "false")
 	}
-	w.set("output", w.literal(j.StdOutput))
-	w.set("error", w.literal(j.StdError))
+	w.set("output", w.literal("StdOutput", j.StdOutput))
+	w.set("error", w.literal("StdError", j.StdError))
 	w.set("should_transfer_files", "YES")
 	w.set("when_to_transfer_output", "ON_EXIT")
 	w.set("transfer_input_files", strings.Join(in, ","))

@@ -149,14 +149,18 @@ func checkLosses(t *testing.T, f Format, l language, j *jdl.Job, opts ...jdl.Opt
 func same(f Format, name string, j, again *jdl.Job, said map[string]bool) bool {
 	d, e := j.Demand, again.Demand
 	switch name {
+	case "JobName": // a label, without the blanks around it
+		return f == Condor && strings.TrimSpace(j.Name) == again.Name
 	case "RetryCount":
 		return !j.Given(name)
+	case "InputSandbox": // a file that only a hook needs executable
+		return (said["Prologue"] || said["Epilogue"]) && len(j.InputSandbox) == len(again.InputSandbox)
 	case "OutputSandbox":
 		return brought(again)[0] == "*" || said["OutputSandboxDestURI"]
 	case "HostNumber":
 		return d.PerNode() == e.PerNode() // the number of nodes follows
 	case "SMPGranularity":
-		return said["HostNumber"]
+		return said["HostNumber"] || f == Condor && d.PerNode() >= d.Slots // all on one machine, as there
 	case "CPUTime": // implied by a wall time that is as long, or rounded up to minutes
 		return e.WallTime >= d.CPUTime && e.CPUTime == 0 || f == XRSL && e.CPUTime >= d.CPUTime && e.CPUTime < d.CPUTime+time.Minute
 	case "WallTime":
@@ -203,7 +207,7 @@ func TestNothingIsLostSilently(t *testing.T) {
 
 // namesAttribute reports whether a message says which attribute it is about.
 func namesAttribute(msg string) bool {
-	for _, name := range []string{"Arguments", "Environment", "StdOutput", "StdError", "StdInput", "Executable", "InputSandbox", "OutputSandbox", "file ", "Queue"} {
+	for _, name := range []string{"Arguments", "Environment", "StdOutput", "StdError", "StdInput", "Executable", "InputSandbox", "OutputSandbox", "file ", "Queue", "JobName", "JobBatchName"} {
 		if strings.Contains(msg, name) {
 			return true
 		}

@@ -144,18 +144,23 @@ func (r *reader) read(s script) {
 
 var pattern = regexp.MustCompile(`%(?:%|[0-9]*[A-Za-z])`)
 
+// maxDigits is how far sbatch fills a number up with zeros.
+const maxDigits = 10
+
 // fileName replaces what sbatch replaces in the name of a file.
 func (r *reader) fileName(s, job string) string {
 	return pattern.ReplaceAllStringFunc(s, func(p string) string {
+		number := int64(0)
 		switch p[len(p)-1] {
 		case '%':
 			return "%"
 		case 'x':
 			return job
 		case 'a':
-			return strconv.FormatInt(r.task.index, 10)
+			number = r.task.index
 		}
-		return "0"
+		digits, _ := strconv.Atoi(p[1 : len(p)-1])
+		return fmt.Sprintf("%0*d", min(digits, maxDigits), number)
 	})
 }
 
@@ -215,9 +220,9 @@ func (r *reader) environment(s script, job string) {
 			known["SLURM_ARRAY_TASK_"+name] = strconv.FormatInt(n, 10)
 		}
 	}
-	for name, option := range map[string]string{"SLURM_NTASKS": "ntasks", "SLURM_CPUS_PER_TASK": "cpus-per-task", "SLURM_NTASKS_PER_NODE": "ntasks-per-node"} {
-		if n := r.number(option); n > 0 {
-			known[name] = strconv.FormatInt(n, 10)
+	for _, v := range [][2]string{{"SLURM_NTASKS", "ntasks"}, {"SLURM_CPUS_PER_TASK", "cpus-per-task"}, {"SLURM_NTASKS_PER_NODE", "ntasks-per-node"}} {
+		if n := r.number(v[1]); n > 0 {
+			known[v[0]] = strconv.FormatInt(n, 10)
 		}
 	}
 	r.b.Pos = classad.Pos{Line: 1, Col: 1}
@@ -335,9 +340,12 @@ func (r *reader) accelerators() {
 		}
 		total = max(total, n*times)
 	}
-	for name, times := range map[string]int64{"gpus": 1, "gpus-per-node": max(1, r.nodes), "gpus-per-task": max(1, r.slots/max(1, r.number("cpus-per-task")))} {
-		if s := r.get(name); s != "" {
-			add(name, s, times)
+	for _, o := range []struct {
+		name  string
+		times int64
+	}{{"gpus", 1}, {"gpus-per-node", max(1, r.nodes)}, {"gpus-per-task", max(1, r.slots/max(1, r.number("cpus-per-task")))}} {
+		if s := r.get(o.name); s != "" {
+			add(o.name, s, o.times)
 		}
 	}
 	if s := r.get("gres"); s != "" {

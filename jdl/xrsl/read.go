@@ -59,8 +59,9 @@ func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
 	for _, v := range r.env {
 		r.b.Add("Environment", v.Name+"="+v.Value)
 	}
+	file := ""
 	if r.program != "" {
-		r.program = arex.Program(&r.b, r.program, r.args)
+		file = arex.Program(&r.b, r.program, r.args)
 	}
 	if r.refused(rels); r.join {
 		r.stderr = r.stdout
@@ -79,7 +80,7 @@ func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
 		}
 		r.b.Programs = append(r.b.Programs, v.text)
 	}
-	r.b.Finish(r.program)
+	r.b.Finish(file)
 	return r.b.Ad, r.err
 }
 

@@ -167,8 +167,8 @@ func (w *xrslWriter) demand(d jdl.Demand) {
 	w.number("cpuTime", jdl.Minutes(d.CPUTime)*int64(max(1, d.Slots))) // of all slots together
 	w.number("memory", d.Memory)
 	w.number("disk", (d.Disk+1023)/1024)
-	if d.Slots > 1 {
-		w.number("count", int64(d.Slots))
+	if d.Slots > 1 || d.PerNode() > 0 { // ARC takes countPerNode only beside count
+		w.number("count", int64(max(1, d.Slots)))
 	}
 	w.number("countPerNode", int64(d.PerNode()))
 	if d.WholeNodes {

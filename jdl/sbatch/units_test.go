@@ -1,0 +1,252 @@
+package sbatch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+)
+
+// TestUnits has the forms of sbatch(1): times, sizes, counts, GPUs.
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"5": 5 * time.Minute, "5:30": 330 * time.Second, "100:00": 100 * time.Minute, "1:00:00": time.Hour, "36:00:00": 36 * time.Hour, "2-0": 48 * time.Hour,
+		"2-03": 51 * time.Hour, "2-03:04": 51*time.Hour + 4*time.Minute, "2-03:04:05": 51*time.Hour + 4*time.Minute + 5*time.Second, "infinite": 0, "Unlimited": 0,
+		"": -1, "-": -1, "1-": -1, "-5": -1, "1:2:3:4": -1, "1-2:3:4:5": -1, "5m": -1, "1.5": -1, ":30": -1, "99999999999": -1, "70000-0": -1, "1-99999999": -1, " 5": -1,
+	} {
+		d, err := parseTime(text)
+		if err != nil {
+			d = -1
+		}
+		if d != want {
+			t.Errorf("time %q: %v, want %v", text, d, want)
+		}
+	}
+	for text, want := range map[string]int64{"100": 100, "100M": 100, "2G": 2048, "1T": 1 << 20, "2048K": 2, "1K": 1, "0": 0, "": -1, "x": -1, "-1": -1, "1Q": -1} {
+		mb, err := parseMemory(text)
+		if err != nil {
+			mb = -1
+		}
+		if mb != want {
+			t.Errorf("memory %q: %d, want %d", text, mb, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"2": "2 false", "a100:2": "2 true", "a100": "1 true", "a100:1,v100:3": "4 true", "a:b:2": "2 true", "0": "", "a:0": "", ":": "", "99999999999": "",
+	} {
+		n, kind, err := gpus(text)
+		got := fmt.Sprint(n, kind)
+		if err != nil {
+			got = ""
+		}
+		if got != want {
+			t.Errorf("GPUs %q: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"gpu": "[1] []", "gpu:2": "[2] []", "gres/gpu:a:2,nvme:1": "[a:2] [nvme:1]", "gpux:1": "[] [gpux:1]", "gpu:1,gpu:b:2": "[1 b:2] []",
+	} {
+		if gpu, other := generic(text); fmt.Sprint(gpu, other) != want {
+			t.Errorf("gres %q: %v %v, want %s", text, gpu, other, want)
+		}
+	}
+}
+
+// TestTasksOfArrays: drawn arrays have the tasks that counting them up gives,
+// in order, each once.
+func TestTasksOfArrays(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		var parts []string
+		want := map[int64]bool{}
+		for range 1 + rng.IntN(4) {
+			low, length, step := rng.Int64N(30), rng.Int64N(20), 1+rng.Int64N(4)
+			switch rng.IntN(3) {
+			case 0:
+				parts, want[low] = append(parts, fmt.Sprint(low)), true
+			default:
+				parts = append(parts, fmt.Sprintf("%d-%d:%d", low, low+length, step))
+				for i := low; i <= low+length; i += step {
+					want[i] = true
+				}
+			}
+		}
+		text := strings.Join(parts, ",")
+		list, limit, err := tasks(text + "%7")
+		if err != nil || limit != "7" || len(list) != len(want) || !slices.IsSorted(list) || slices.ContainsFunc(list, func(n int64) bool { return !want[n] }) {
+			t.Fatalf("%s: %v, limit %q, %v", text, list, limit, err)
+		}
+	}
+	for _, bad := range []string{"", ",", "%4", "a", "1-", "-1", "3-1", "1-5:0", "1-5:x", "1:2:3x", "0-99999999999", "0-100001", strings.Repeat("0-99999,", 2)} {
+		if list, _, err := tasks(bad); err == nil {
+			t.Errorf("%q: %d tasks", bad, len(list))
+		}
+	}
+}
+
+// script is read as the jobs of a script with some lines of options.
+func readScript(t *testing.T, lines ...string) (ads []*classad.Ad, warnings []string, err error) {
+	t.Helper()
+	ads, err = Read("job.sh", []byte("#!/bin/sh\n"+strings.Join(lines, "\n")+"\n./a\n"), func(d *classad.Diagnostic) { warnings = append(warnings, d.Msg) })
+	return ads, warnings, err
+}
+
+// TestNamesOfFiles: what sbatch replaces in them, filled up with zeros as the
+// number before the letter says.
+func TestNamesOfFiles(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"o-%j": "o-0", "%x.%a": "n.7", "%3a": "007", "%A_%4a": "0_0007", "%%a": "%a", "100%": "100%", "%99a": "0000000007", "%u-%N": "0-0", "%5%": "%5%", "%2x": "n",
+	} {
+		ads, _, err := readScript(t, "#SBATCH -J n -a 7", "#SBATCH -o "+pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := ads[0].EvalAttr("StdOutput", nil).Str(); got != want {
+			t.Errorf("%s: %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+// TestStreamsOfScripts: one file for both unless two are named; none for /dev/null.
+func TestStreamsOfScripts(t *testing.T) {
+	for options, want := range map[string]string{
+		"-J n":                             "slurm-0.out slurm-0.out ",
+		"-o o":                             "o o ",
+		"-e e":                             "slurm-0.out e ",
+		"-o o -e e -i in/x":                "o e x",
+		"-o /dev/null":                     "  ",
+		"-o /dev/null -e e":                " e ",
+		"-e /dev/null":                     "slurm-0.out  ",
+		"-i /dev/null":                     "slurm-0.out slurm-0.out ",
+		"-i /data/in":                      "slurm-0.out slurm-0.out /data/in",
+		"--output=a --output=b -o \"c d\"": "c d c d ",
+	} {
+		ads, _, err := readScript(t, "#SBATCH "+options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, name := range []string{"StdOutput", "StdError", "StdInput"} {
+			s, _ := ads[0].EvalAttr(name, nil).Str()
+			got = append(got, s)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", options, strings.Join(got, " "), want)
+		}
+	}
+}
+
+// TestProcessors: tasks, processors and nodes in all the ways in which people ask for them.
+func TestProcessors(t *testing.T) {
+	for options, want := range map[string]string{
+		"-n 4":                          "slots 4 nodes 0 per node 0",
+		"-c 8":                          "slots 8 nodes 0 per node 8",
+		"-n 2 -c 4":                     "slots 8 nodes 0 per node 4",
+		"-N 2":                          "slots 2 nodes 2 per node 1",
+		"-N 2 --ntasks-per-node=3 -c 2": "slots 12 nodes 2 per node 6",
+		"-n 6 --ntasks-per-node=3":      "slots 6 nodes 0 per node 3",
+		"--nodes=2-4 -n 8":              "slots 8 nodes 2 per node 4; --nodes: the most of 2-4 is not used",
+		"--mem=8G -n 4":                 "slots 4 nodes 0 per node 0 memory 2048",
+		"--mem=8G -n 4 -N 2":            "slots 4 nodes 2 per node 2 memory 4096",
+		"--mem-per-cpu=1000 -n 4":       "slots 4 nodes 0 per node 0 memory 1000",
+		"--mem=0":                       "slots 1 nodes 0 per node 0; --mem=0: all that the node has cannot be asked for",
+		"--gpus-per-node=2 -N 3":        "slots 3 nodes 3 per node 1 gpus 6",
+		"--gpus-per-task=1 -n 4 -c 2":   "slots 8 nodes 0 per node 2 gpus 4",
+		"--gres=gpu:2 -N 2":             "slots 2 nodes 2 per node 1 gpus 4",
+		"-G a100:2 --gres=gpu:1":        "slots 1 nodes 0 per node 0 gpus 2; --gpus: the kind of GPU in a100:2 is not used",
+		"-n4 -c2 -N1":                   "slots 8 nodes 1 per node 8",
+		"-p a,b -n 2":                   "slots 2 nodes 0 per node 0",
+	} {
+		ads, warnings, err := readScript(t, "#SBATCH "+options)
+		if err != nil {
+			t.Errorf("%s: %v", options, err)
+			continue
+		}
+		set, err := jdl.FromRecords("job.sh", nil, ads, jdl.WithoutFiles(), jdl.WithDir("/job"), jdl.WithDialect(jdl.GLite))
+		if err != nil {
+			t.Errorf("%s: %v", options, err)
+			continue
+		}
+		d := set.Jobs[0].Demand
+		got := fmt.Sprintf("slots %d nodes %d per node %d", max(1, d.Slots), d.Nodes, d.PerNode())
+		if d.Memory > 0 {
+			got += fmt.Sprint(" memory ", d.Memory)
+		}
+		if d.GPUs > 0 {
+			got += fmt.Sprint(" gpus ", d.GPUs)
+		}
+		if got = strings.Join(append([]string{got}, warnings...), "; "); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", options, got, want)
+		}
+	}
+}
+
+// TestSameWords: a script with several faults or warnings is told about in the same words each time.
+func TestSameWords(t *testing.T) {
+	for _, options := range []string{"-n x -c y --ntasks-per-node=z", "--gpus=0 --gpus-per-node=x --gpus-per-task=y", "-G a:1 --gpus-per-node=b:1 --gpus-per-task=c:1"} {
+		_, first, want := readScript(t, "#SBATCH "+options)
+		for range 30 {
+			if _, warnings, err := readScript(t, "#SBATCH "+options); fmt.Sprint(err) != fmt.Sprint(want) || !reflect.DeepEqual(warnings, first) {
+				t.Fatalf("%s: %v %q, then %v %q", options, want, first, err, warnings)
+			}
+		}
+	}
+}
+
+// TestExports: variables with a value go along, those of the shell are named.
+func TestExports(t *testing.T) {
+	ads, warnings, err := readScript(t, "#SBATCH --export=A=1,B=x=y,NONE,HOME,9=2,,NIL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := classad.Unparse(ads[0]); !strings.Contains(got, `"A=1", "B=x=y"`) && !strings.Contains(got, `"A=1","B=x=y"`) {
+		t.Error(got)
+	}
+	if text := strings.Join(warnings, "; "); len(warnings) != 2 || !strings.Contains(text, "--export: HOME of your shell") || !strings.Contains(text, "9=2") {
+		t.Errorf("%q", warnings)
+	}
+}
+
+// TestUnquote: words are taken apart as sbatch does it with a line of options.
+func TestUnquote(t *testing.T) {
+	for line, want := range map[string]string{
+		`#SBATCH -J "a b"`: "a b", `#SBATCH -J 'a "b"'`: `a "b"`, `#SBATCH -J a\ b`: "a b", `#SBATCH --job-name="a"'b'c`: "abc", `#SBATCH -J "a\"b"`: `a"b`,
+		`#SBATCH -Jx`: "x", `#SBATCH -J=x`: "x", "#SBATCH\t-J\ttab": "tab", `#SBATCH -J a # -J b`: "a", `#SBATCH -J a#b`: "a#b", `#SBATCH -J ''`: "job.sh",
+	} {
+		ads, _, err := readScript(t, line)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if got, _ := ads[0].EvalAttr("JobName", nil).Str(); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestDependent: the jobs of a DAG are submitted in an order in which those they
+// wait for have their number already, with scripts whatever it is called.
+func TestDependent(t *testing.T) {
+	set := &jdl.JobSet{Jobs: []*jdl.Job{{Node: "last", After: []string{"left", "right"}}, {Node: "left", After: []string{"first"}}, {Node: "right", After: []string{"first"}}, {Node: "first"}}}
+	got := string(Dependent(set, []string{"3.sh", "1.sh", "2.sh", "0.sh"}))
+	want := `#!/bin/sh
+cd "$(dirname "$0")" || exit
+job3=$(sbatch --parsable ./0.sh) || exit
+job3=${job3%%;*}
+job1=$(sbatch --parsable --dependency=afterok:$job3 --kill-on-invalid-dep=yes ./1.sh) || exit
+job1=${job1%%;*}
+job2=$(sbatch --parsable --dependency=afterok:$job3 --kill-on-invalid-dep=yes ./2.sh) || exit
+job2=${job2%%;*}
+job0=$(sbatch --parsable --dependency=afterok:$job1:$job2 --kill-on-invalid-dep=yes ./3.sh) || exit
+job0=${job0%%;*}
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
