@@ -113,6 +113,9 @@ func (s *Site) submit(ctx context.Context, lrms LRMS, reqs []plugins.Request, jo
 		s.findTaken(ctx, lrms, taken, reqs, jobs, results)
 		jobs = slices.DeleteFunc(jobs, func(i int) bool { return results[i].Err != nil || results[i].Handle.ID != "" })
 	}
+	for _, i := range jobs {
+		results[i].Err = s.Fail("submit", errors.New("somebody else sends or looks up jobs of these names; nothing was submitted"))
+	}
 }
 
 // findTaken gives the jobs that were submitted before their handles.
@@ -185,8 +188,8 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 	return ba.read(out.String(), err)
 }
 
-// read takes the answers line by line: "ok GROUP ID", "no GROUP CODE TEXT",
-// "dup ID", "gone ID", "fail TEXT". What has no answer is uncertain when the
+// read takes the answers line by line: "ok GROUP ID", "lost GROUP" (taken, and
+// under no id that was said), "no GROUP CODE TEXT", "dup ID", "gone ID", "fail TEXT". What has no answer is uncertain when the
 // connection was cut, and was not submitted when the command ended.
 func (ba *batch) read(out string, err error) (taken, gone []string) {
 	said := ""
@@ -198,6 +201,8 @@ func (ba *batch) read(out string, err error) (taken, gone []string) {
 		switch f[0] {
 		case "ok":
 			ba.accept(f[1], f[len(f)-1])
+		case "lost":
+			ba.lose(f[1])
 		case "no":
 			ba.refuse(f)
 		case "dup":
@@ -252,6 +257,13 @@ func (ba *batch) accept(name, lrmsID string) {
 	g := ba.group(name)
 	for n, i := range g.Jobs {
 		ba.results[i].Handle = ba.lrms.Handle(lrmsID, g.Line(n), ba.reqs[i].ID)
+	}
+}
+
+// lose notes a group that was taken without an id: it is to be looked up.
+func (ba *batch) lose(name string) {
+	for _, i := range ba.group(name).Jobs {
+		ba.results[i].Err = ba.site.uncertain(fmt.Errorf("%s took it and named no id", ba.site.System.Name))
 	}
 }
 

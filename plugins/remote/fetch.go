@@ -73,6 +73,8 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	if err != nil {
 		return nil, s.Fail("fetch", err)
 	}
+	// A file is brought before one of the name that it has while it is brought.
+	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	var got []string
 	for _, f := range all {
 		if !plugins.Wanted(f.Name, want) {
@@ -84,7 +86,6 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 		}
 		got = append(got, f.Name)
 	}
-	slices.Sort(got)
 	for _, name := range job.Want {
 		if !slices.ContainsFunc(got, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
 			return got, s.Fail("fetch "+name, fs.ErrNotExist)
@@ -116,11 +117,14 @@ func list(ctx context.Context, open sessions, h plugins.Handle, where Where) ([]
 		return nil, err
 	}
 	all, err := fsys.List(s.work(id))
-	var names []string
-	for _, f := range all {
-		names = append(names, f.Name)
+	if err != nil {
+		return nil, s.Fail("list", err)
 	}
-	return names, err
+	names := make([]string, len(all))
+	for i, f := range all {
+		names[i] = f.Name
+	}
+	return names, nil
 }
 
 // outputList reads the names the job was submitted with.

@@ -91,10 +91,13 @@ one() {
   if [ -e stop ]; then rm -f busy; return 1; fi
   job=$(send_one "$group" "$PWD/job.sh" 2>"$group.err" </dev/null)
   code=$?
-  if [ $code = 0 ]; then
+  if [ $code = 0 ] && [ -n "$job" ]; then
     echo "$job" >"$group.id"
     rm -f busy
     echo "ok $group $job"
+  elif [ $code = 0 ]; then
+    rm -f busy
+    echo "lost $group"
   else
     rm -f busy
     echo "no $group $code $(tr '\n\r' '  ' <"$group.err" | cut -c1-1000)"
@@ -152,6 +155,7 @@ describe() {
     id_ok "$id" && [ -f "jobs/$id/jdl" ] || continue
     echo "job $id"
     sed 's/^/|/' "jobs/$id/jdl"
+    echo
   done
 }
 
@@ -167,6 +171,7 @@ outcomes() {
     [ ! -e "jobs/$id/cancelled" ] || echo cancelled
     if [ -e "jobs/$id/outcome" ]; then cat "jobs/$id/outcome"
     elif [ -e "jobs/$id/out/outcome" ]; then cat "jobs/$id/out/outcome"; fi
+    echo # ends a line that was cut
   done
 }
 
