@@ -1,6 +1,10 @@
 package glue
 
-import "strings"
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
 
 // Entry is one directory entry on its way into a Decoder. Its bytes belong to
 // whoever reads the stream and are valid during one call only.
@@ -153,8 +157,7 @@ func (p pool) str(b []byte) string {
 }
 
 // rdn returns the value of the first relative DN in dn whose attribute is attr
-// (lower-cased), leaving out those whose value is in skip. The escaping
-// backslash before a character is taken off (RFC 4514).
+// (lower-cased), leaving out those whose value is in skip. Escapes are taken off.
 func rdn(dn []byte, attr string, skip ...string) []byte {
 	for len(dn) > 0 {
 		part, rest := cutRDN(dn)
@@ -208,18 +211,27 @@ func trimSpace(b []byte) []byte {
 	return b
 }
 
+// unescape takes the escapes of RFC 4514 off: a backslash before a character, or
+// before the two hexadecimal digits of a byte.
 func unescape(b []byte) []byte {
-	for i, c := range b {
-		if c == '\\' {
-			out := append([]byte(nil), b[:i]...)
-			for ; i < len(b); i++ {
-				if b[i] == '\\' && i+1 < len(b) {
+	i := bytes.IndexByte(b, '\\')
+	if i < 0 {
+		return b
+	}
+	out := append([]byte(nil), b[:i]...)
+	for ; i < len(b); i++ {
+		c := b[i]
+		if c == '\\' && i+1 < len(b) {
+			i++
+			c = b[i]
+			if two := b[i:min(i+2, len(b))]; len(two) == 2 {
+				if n, err := strconv.ParseUint(string(two), 16, 8); err == nil {
+					c = byte(n)
 					i++
 				}
-				out = append(out, b[i])
 			}
-			return out
 		}
+		out = append(out, c)
 	}
-	return b
+	return out
 }

@@ -196,6 +196,7 @@ func inherit(rs []*Resource) []*Resource {
 			whole.addView(r)
 		}
 	}
+	slices.Sort(whole.Views) // sources send their entries in any order
 	for _, r := range rs {
 		if r.ViewOf != "" {
 			all := filler{dst: r, src: whole}

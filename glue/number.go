@@ -115,10 +115,10 @@ func real(b []byte) (float64, bool) {
 	return f, err == nil && f > 0 && f < 1e12
 }
 
-// timestamp decodes an LDAP generalized time or an ISO 8601 time; the zero
-// time when it is neither.
+// timestamp decodes an LDAP generalized time (RFC 4517, 3.3.13) or an ISO 8601
+// time; the zero time when it is neither.
 func timestamp(b []byte) time.Time {
-	for _, layout := range [...]string{time.RFC3339, "20060102150405Z"} {
+	for _, layout := range [...]string{time.RFC3339, "20060102150405Z0700", "200601021504Z0700", "2006010215Z0700"} {
 		if t, err := time.Parse(layout, string(b)); err == nil {
 			return t
 		}

@@ -39,6 +39,11 @@ func (d *Delta) check(l Limits) error {
 		c.between("queues.waiting", float64(q.Waiting), 0, maxAmount)
 		c.between("queues.running", float64(q.Running), 0, maxAmount)
 	}
+	if d.Load != nil {
+		for _, n := range []int{d.Load.Waiting, d.Load.Running, d.Load.CPUs, d.Load.Busy} {
+			c.between("load", float64(n), 0, maxAmount)
+		}
+	}
 	if d.Full && d.Site == nil {
 		c.fail("site", "a full set comes with it")
 	}
@@ -47,9 +52,7 @@ func (d *Delta) check(l Limits) error {
 }
 
 func (c *checker) slot(s *Slot) {
-	if s.ID >= 1<<53 {
-		c.fail("put.id", "%d is more than 2^53", s.ID)
-	}
+	c.id("put.id", s.ID)
 	c.name("put.node", s.Node, false)
 	c.name("put.task", s.Task, true)
 	c.between("put.cpus", float64(s.CPUs), 1, 1<<20)
@@ -72,7 +75,7 @@ func (c *checker) entry(e *Entry) {
 		c.name("jobs", s, true)
 	}
 	c.name("jobs.state", e.State, false)
-	c.count("jobs.spread", len(e.Spread), maxSpread)
+	c.text("jobs.spread", e.Spread, maxSpread)
 	c.time("jobs.queued", e.Queued, true)
 	c.time("jobs.start", e.Start, true)
 	c.time("jobs.completion", e.Completion, true)
@@ -85,6 +88,9 @@ func (c *checker) entry(e *Entry) {
 // maxSpread bounds the list of one job's nodes, in bytes.
 const maxSpread = 1 << 20
 
+// maxEndpoint bounds the URL that jobs are sent to, in bytes.
+const maxEndpoint = 2048
+
 // maxFunction bounds the owner's formula, in bytes.
 const maxFunction = 4096
 
@@ -95,15 +101,9 @@ func (c *checker) site(s *Site) {
 	for _, v := range []string{s.LRMS, s.Interface, s.Queue, s.Partition, s.Agent} {
 		c.name("site", v, true)
 	}
-	if len(s.Endpoint) > 2048 {
-		c.fail("site.endpoint", "is too long")
-	}
-	if len(s.Function) > maxFunction {
-		c.fail("site.function", "%d bytes are more than %d", len(s.Function), maxFunction)
-	}
-	if s.Start != Plain && s.Start != Begin && s.Start != Partition && s.Start != Reservation {
-		c.fail("site.start", "%.20q is not plain, begin, partition or reservation", string(s.Start))
-	}
+	c.text("site.endpoint", s.Endpoint, maxEndpoint)
+	c.count("site.function", len(s.Function), maxFunction)
+	c.way("site.start", s.Start)
 	c.between("site.max_guest", float64(s.MaxGuest), 0, maxSpan)
 	c.between("site.speed", s.Speed, 0, 1e6)
 	c.count("site.nodes", len(s.Nodes), c.l.Nodes)
@@ -153,7 +153,9 @@ func (c *checker) booking(b *Booking) {
 	c.time("bookings.to", b.To, false)
 	c.between("bookings.procs", float64(b.Procs), 1, 1<<24)
 	c.count("bookings.slots", len(b.Slots), c.l.Nodes)
+	c.way("bookings.way", b.Way)
 	for _, p := range b.Slots {
+		c.id("bookings.slots.slot", p.Slot)
 		c.name("bookings.slots.node", p.Node, false)
 		c.between("bookings.slots.cpus", float64(p.CPUs), 1, 1<<20)
 	}

@@ -131,13 +131,19 @@ func (c *checker) count(field string, n, most int) {
 	}
 }
 
-// name is one line of printable text.
+// name is one line of printable text, as long as a name may be.
 func (c *checker) name(field, s string, empty bool) {
-	switch {
-	case s == "" && !empty:
+	if s == "" && !empty {
 		c.fail(field, "is empty")
-	case len(s) > c.l.Name:
-		c.fail(field, "%d bytes are more than %d", len(s), c.l.Name)
+	}
+	c.text(field, s, c.l.Name)
+}
+
+// text is one line of printable text.
+func (c *checker) text(field, s string, most int) {
+	switch {
+	case len(s) > most:
+		c.fail(field, "%d bytes are more than %d", len(s), most)
 	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }):
 		c.fail(field, "holds a control character")
 	}
@@ -159,6 +165,19 @@ func (c *checker) time(field string, t int64, zero bool) {
 func (c *checker) between(field string, v, low, high float64) {
 	if math.IsNaN(v) || v < low || v > high {
 		c.fail(field, "%v is not between %v and %v", v, low, high)
+	}
+}
+
+// id is one that a number of JSON holds exactly.
+func (c *checker) id(field string, id uint64) {
+	if id >= 1<<53 {
+		c.fail(field, "%d is more than 2^53", id)
+	}
+}
+
+func (c *checker) way(field string, w Way) {
+	if w != Plain && w != Begin && w != Partition && w != Reservation {
+		c.fail(field, "%.20q is not plain, begin, partition or reservation", string(w))
 	}
 }
 
