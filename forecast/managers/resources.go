@@ -32,15 +32,12 @@ func (r *Resources) Has(need *Resources) bool {
 // hasTags says whether every one of the sorted tags in want is among have.
 func hasTags(have, want string) bool {
 	for tag := range strings.SplitSeq(want, ",") {
-		for have != "" {
-			var next string
+		next := ""
+		for next < tag && have != "" {
 			next, have, _ = strings.Cut(have, ",")
-			if next == tag {
-				break
-			}
-			if next > tag || have == "" {
-				return false
-			}
+		}
+		if next != tag {
+			return false
 		}
 	}
 	return true

@@ -126,14 +126,14 @@ func TestNamesOfOthers(t *testing.T) {
 // TestFindAnswers: an answer that is not whole is an error and never "not there".
 func TestFindAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
-		"none a\nnone b\n":                         "",
-		"at a b-x g0 1 7\nnone b\n":                "a=7.1/a",
-		"at a b-x g0 1 7\nat b b-x g0 2 7\n":       "a=7.1/a b=7.2/b",
-		"at a b-x g0 1 -\nnone b\n":                "", // asked by its name, and not known
-		"none a\n":                                 "!",
-		"":                                         "!",
-		"busy a\nnone b\n":                         "!",
-		"none a\nno":                               "!",
+		"none a\nnone b\n":                   "",
+		"at a b-x g0 1 7\nnone b\n":          "a=7.1/a",
+		"at a b-x g0 1 7\nat b b-x g0 2 7\n": "a=7.1/a b=7.2/b",
+		"at a b-x g0 1 -\nnone b\n":          "", // asked by its name, and not known
+		"none a\n":                           "!",
+		"":                                   "!",
+		"busy a\nnone b\n":                   "!",
+		"none a\nno":                         "!",
 		"welcome to the cluster\nnone a\nnone b\n": "",
 	} {
 		c, _ := answering(t, map[string]string{"find": answer}, nil)
@@ -200,19 +200,19 @@ func TestCutOutcome(t *testing.T) {
 // TestOutcomes reads what jobs write of themselves.
 func TestOutcomes(t *testing.T) {
 	for text, want := range map[string]string{
-		"job a\nstarted 5 n\nended 9 0 -\n":                     "done 0 ran",
-		"job a\nstarted 5 n\nended 9 3 run\n":                   "done 3 ran",
-		"job a\nstarted 5 n\nended 9 1 stage-in\n":              "done 1 stage-in failed",
-		"job a\nstarted 5 n\nended 9 1 limit\n":                 "done 1 the wall time was used up job",
-		"job a\nstarted 5 n\nended 9 1 start\n":                 "done 1 the environment does not have the program, or cannot run it job",
-		"job a\nstarted 5 n\nended 9 1 deploy\n":                "done 1 the node could not make the environment that the job asks for site",
-		"job a\nstarted 5 n\n":                                  "0 failed",
-		"job a\nstarted 5 n\nended 9 1 limit\nstarted 20 m\n":   "0 failed", // it was started again
-		"job a\ncancelled\nstarted 5 n\nstarted 20 m\n":         "cancelled 0 failed",
-		"job a\nstarted x n\nended y z -\n":                     "done 0 ran",
-		"job a\nstarted 5\nended 9 0\nended\nfoo bar\n\n":       "0 failed",
-		"started 5 n\nended 9 7 -\njob a\nended 9 0 -\n":        "done 0 ran", // what no job is named for is nobody's
-		"job a b\nended 9 7 -\njob a\n":                         "0 failed",
+		"job a\nstarted 5 n\nended 9 0 -\n":                      "done 0 ran",
+		"job a\nstarted 5 n\nended 9 3 run\n":                    "done 3 ran",
+		"job a\nstarted 5 n\nended 9 1 stage-in\n":               "done 1 stage-in failed",
+		"job a\nstarted 5 n\nended 9 1 limit\n":                  "done 1 the wall time was used up job",
+		"job a\nstarted 5 n\nended 9 1 start\n":                  "done 1 the environment does not have the program, or cannot run it job",
+		"job a\nstarted 5 n\nended 9 1 deploy\n":                 "done 1 the node could not make the environment that the job asks for site",
+		"job a\nstarted 5 n\n":                                   "0 failed",
+		"job a\nstarted 5 n\nended 9 1 limit\nstarted 20 m\n":    "0 failed", // it was started again
+		"job a\ncancelled\nstarted 5 n\nstarted 20 m\n":          "cancelled 0 failed",
+		"job a\nstarted x n\nended y z -\n":                      "done 0 ran",
+		"job a\nstarted 5\nended 9 0\nended\nfoo bar\n\n":        "0 failed",
+		"started 5 n\nended 9 7 -\njob a\nended 9 0 -\n":         "done 0 ran", // what no job is named for is nobody's
+		"job a b\nended 9 7 -\njob a\n":                          "0 failed",
 		"job a\nended 9 99999999999999999999 -\nended 9 2 run\n": "done 2 ran",
 	} {
 		o := ParseOutcomes(text)["a"]

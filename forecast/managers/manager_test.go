@@ -1,0 +1,567 @@
+package managers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// drawResources draws an amount of a few of everything, so that equal ones occur.
+func drawResources(r *rand.Rand) Resources {
+	v := Resources{CPUs: 1 + r.IntN(4), GPUs: r.IntN(2), Memory: int64(r.IntN(3)), Wall: int64(r.IntN(3))}
+	var tags []string
+	for _, tag := range []string{"a", "ab", "b", "c"} {
+		if r.IntN(4) == 0 {
+			tags = append(tags, tag)
+		}
+	}
+	v.Tags = Tags(tags...)
+	return v
+}
+
+// fits is Has, spelt out.
+func fits(r, need Resources) bool {
+	have := strings.Split(r.Tags, ",")
+	for _, tag := range strings.Split(need.Tags, ",") {
+		if tag != "" && !slices.Contains(have, tag) {
+			return false
+		}
+	}
+	return r.CPUs >= need.CPUs && r.GPUs >= need.GPUs && r.Memory >= need.Memory && (r.Wall == 0 || need.Wall <= r.Wall)
+}
+
+// TestHas: what fits, against its definition; a tag that a system does not have
+// is wanted in vain, also where it has none at all.
+func TestHas(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 20_000 {
+		r, need := drawResources(rng), drawResources(rng)
+		if got := r.Has(&need); got != fits(r, need) {
+			t.Fatalf("%v has room for %v: %v", r, need, got)
+		}
+	}
+	for _, c := range []struct {
+		have, want string
+		ok         bool
+	}{{"", "a", false}, {"a", "a,b", false}, {"a,b", "a,b", true}, {"a,b", "b", true}, {"b", "a", false}, {"ab", "a", false}, {"a", "", true}, {"a,c", "a,b,c", false}} {
+		if r := (&Resources{CPUs: 1, Tags: c.have}); r.Has(&Resources{CPUs: 1, Tags: c.want}) != c.ok {
+			t.Errorf("tags %q for %q: not %v", c.have, c.want, c.ok)
+		}
+	}
+}
+
+// TestCovers: what covers another amount has room for whatever that has room
+// for; a need that is known to fail is passed over only where it must fail, too.
+func TestCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	covered, failing := 0, 0
+	for range 50_000 {
+		a, b, c := drawResources(rng), drawResources(rng), drawResources(rng)
+		if a.covers(&b) {
+			if covered++; fits(b, c) && !fits(a, c) {
+				t.Fatalf("%v covers %v and has no room for %v", a, b, c)
+			}
+		}
+		var f failed
+		f.add(&a)
+		if f.covers(&b) {
+			if failing++; fits(c, b) && !fits(c, a) {
+				t.Fatalf("%v fits %v, though %v does not and is no more", b, c, a)
+			}
+		}
+	}
+	if covered < 500 || failing < 500 {
+		t.Errorf("%d and %d cases", covered, failing)
+	}
+}
+
+// TestSets: descriptions are in order, each amount once, and find what looking
+// at every amount finds.
+func TestSets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 3000 {
+		var all []Resources
+		for range rng.IntN(8) {
+			all = append(all, drawResources(rng))
+		}
+		s, need := NewSet(all...), drawResources(rng)
+		if err := s.Check(); err != nil {
+			t.Fatalf("%v: %v", s, err)
+		}
+		for _, r := range all {
+			if !slices.Contains(s, r) {
+				t.Fatalf("%v is not in %v", r, s)
+			}
+		}
+		first, last := -1, -1
+		for i, r := range s {
+			if fits(r, need) {
+				if last = i; first < 0 {
+					first = i
+				}
+			}
+		}
+		if s.smallest(&need) != first || s.largest(&need) != last {
+			t.Fatalf("%v for %v: %d and %d, want %d and %d", s, need, s.smallest(&need), s.largest(&need), first, last)
+		}
+		wide := slices.Clone(s).widest(len(s))
+		if (wide.smallest(&need) >= 0) != (first >= 0) || wide.Check() != nil {
+			t.Fatalf("%v for %v: what is left of it by covering, %v, says otherwise", s, need, wide)
+		}
+		if few := slices.Clone(s).widest(2); len(few) > 2 || few.Check() != nil {
+			t.Fatalf("two of %v: %v", s, few)
+		}
+		if first >= 0 {
+			rest := slices.Clone(s).without(first, &need)
+			want := append(slices.Delete(slices.Clone(s), first, first+1), s[first].Less(need))
+			if !rest.Equal(NewSet(want...)) {
+				t.Fatalf("%v without %v: %v", s, need, rest)
+			}
+		}
+	}
+}
+
+// TestMessagesThatMakeNoSense change nothing, whatever they are about.
+func TestMessagesThatMakeNoSense(t *testing.T) {
+	one := Resources{CPUs: 1}
+	for what, m := range map[string]Message{
+		"a job without a name":      {Job: &Job{Need: one}},
+		"a name beyond all bounds":  {Job: &Job{ID: ID(strings.Repeat("x", 257)), Need: one}},
+		"a job that needs nothing":  {Job: &Job{ID: "j"}},
+		"less than nothing":         {Job: &Job{ID: "j", Need: Resources{CPUs: 1, Memory: -1}}},
+		"hops below nothing":        {Job: &Job{ID: "j", Need: one, Hops: -1}},
+		"an attempt below nothing":  {Job: &Job{ID: "j", Need: one, Attempt: -1}},
+		"tags out of order":         {Job: &Job{ID: "j", Need: Resources{CPUs: 1, Tags: "b,a"}}},
+		"a tag twice":               {Job: &Job{ID: "j", Need: Resources{CPUs: 1, Tags: "a,a"}}},
+		"rooms out of order":        {Rooms: Set{{CPUs: 2}, {CPUs: 1}}},
+		"a room twice":              {Rooms: Set{one, one}},
+		"rooms beyond all bounds":   {Rooms: Set{{CPUs: 1 << 31}}},
+		"too many rooms":            {Rooms: make(Set, maxSet+1)},
+		"systems below nothing":     {Whole: Set{{CPUs: -1}}},
+		"a tree without a way up":   {Shape: &Shape{}},
+		"a tree beyond all heights": {Shape: &Shape{Path: make([]string, 1001)}},
+		"a tree beyond all breadth": {Shape: &Shape{Path: []string{"p"}, Children: make([]string, 100_001)}},
+	} {
+		m0 := NewManager(Rules{}, Resources{CPUs: 4})
+		n := m0.AddLink(Parent)
+		m0.Up(1, n)
+		out, err := m0.Handle(2, n, m)
+		if e, ok := errors.AsType[*CheckError](err); !ok || out != nil || e.Unwrap() == nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if m0.Len() != 0 || m0.Free().CPUs != 4 || len(m0.Row(n)) != 0 || m0.Shape().Path != nil {
+			t.Errorf("%s has changed something", what)
+		}
+	}
+	m := NewManager(Rules{}, Resources{CPUs: 4})
+	n := m.AddLink(Parent)
+	for _, from := range []Neighbour{n, Here, 7} {
+		if _, err := m.Handle(1, from, Message{Rooms: Set{one}}); !errors.Is(err, errNoLink) {
+			t.Errorf("over link %d, which is not up: %v", from, err)
+		}
+	}
+}
+
+// TestCandidates: whom an orphan asks for a place can never be below it.
+func TestCandidates(t *testing.T) {
+	for _, c := range []struct {
+		shape Shape
+		self  string
+		want  []string
+	}{
+		{Shape{Path: []string{"p", "g", "root"}, Children: []string{"a", "b"}}, "a", []string{"g", "root"}},
+		{Shape{Path: []string{"root"}, Children: []string{"a", "b", "c"}}, "c", []string{"a", "b"}},
+		{Shape{Path: []string{"root"}, Children: []string{"a", "b", "c"}}, "a", nil},
+		{Shape{Path: []string{"root"}, Children: []string{"b"}}, "a", nil},
+		{Shape{}, "a", nil},
+	} {
+		if got := c.shape.Candidates(c.self); !slices.Equal(got, c.want) {
+			t.Errorf("%s of %+v: %q, want %q", c.self, c.shape, got, c.want)
+		}
+	}
+}
+
+// forest is a tree of managers whose links are queues of messages: in order, and
+// lost with their link.
+type forest struct {
+	*testing.T
+	rng      *rand.Rand
+	managers []*Manager
+	parents  []int // by manager; -1: none
+	links    map[[2]int]*pipe
+	now      int64
+	state    map[ID]string // of every job: "on its way", "runs", "lost", "withdrawn"
+	running  []running
+	total    []Resources
+	drained  int
+}
+
+// pipe is one direction of a link.
+type pipe struct {
+	to   int
+	at   Neighbour // at the receiver
+	text [][]byte  // messages, as they go over a wire
+	up   bool
+}
+
+type running struct {
+	at  int
+	job Job
+}
+
+func newForest(t *testing.T, seed uint64, rules Rules) *forest {
+	f := &forest{T: t, rng: rand.New(rand.NewPCG(seed, 7)), links: map[[2]int]*pipe{}, now: 1000, state: map[ID]string{}}
+	for i := range 2 + f.rng.IntN(6) {
+		if i > 0 && f.rng.IntN(4) > 0 {
+			total := Resources{CPUs: 1 + f.rng.IntN(8), Memory: 4, GPUs: f.rng.IntN(2)}
+			f.managers, f.total = append(f.managers, NewManager(rules, total)), append(f.total, total)
+		} else {
+			f.managers, f.total = append(f.managers, NewDomain(rules)), append(f.total, Resources{})
+		}
+		f.managers[i].SetName(fmt.Sprint("m", i))
+		f.parents = append(f.parents, i-1-f.rng.IntN(max(1, i)))
+		if p := f.parents[i]; p >= 0 {
+			up, down := f.managers[i].AddLink(Parent), f.managers[p].AddLink(Child)
+			f.managers[i].SetNeighbour(up, fmt.Sprint("m", p))
+			f.managers[p].SetNeighbour(down, fmt.Sprint("m", i))
+			f.links[[2]int{i, p}], f.links[[2]int{p, i}] = &pipe{to: p, at: down}, &pipe{to: i, at: up}
+		}
+	}
+	return f
+}
+
+// end is the link of a manager to a neighbour.
+func (f *forest) end(from int, n Neighbour) *pipe {
+	for ends, p := range f.links {
+		if ends[0] == from && f.links[[2]int{ends[1], ends[0]}].at == n {
+			return p
+		}
+	}
+	f.Fatalf("m%d has no link %d", from, n)
+	return nil
+}
+
+// take does what a manager says.
+func (f *forest) take(from int, out *Out) {
+	for _, s := range out.Sends {
+		p := f.end(from, s.To)
+		if !p.up {
+			f.Fatalf("m%d sends over a link that is down", from)
+		}
+		if err := s.Message.Check(); err != nil {
+			f.Fatalf("m%d sends what makes no sense: %v", from, err)
+		}
+		text, err := json.Marshal(s.Message)
+		if err != nil {
+			f.Fatal(err)
+		}
+		p.text = append(p.text, text)
+	}
+	for _, a := range out.Starts {
+		if f.state[a.Job.ID] != "on its way" {
+			f.Fatalf("job %s starts at m%d and is %q", a.Job.ID, from, f.state[a.Job.ID])
+		}
+		f.state[a.Job.ID] = "runs"
+		f.running = append(f.running, running{from, a.Job})
+	}
+	if free := f.managers[from].Free(); free.CPUs < 0 || free.GPUs < 0 || free.Memory < 0 || free.CPUs > f.total[from].CPUs {
+		f.Fatalf("m%d has %v free of %v", from, free, f.total[from])
+	}
+}
+
+// deliver hands the next message of a link over.
+func (f *forest) deliver(p *pipe) {
+	var m Message
+	if err := json.Unmarshal(p.text[0], &m); err != nil {
+		f.Fatal(err)
+	}
+	p.text = p.text[1:]
+	out, err := f.managers[p.to].Handle(f.now, p.at, m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.take(p.to, out)
+}
+
+// settle delivers everything, and lets what waits for a time go.
+func (f *forest) settle() {
+	for round := 0; ; round++ {
+		if round > 20_000 {
+			f.Fatal("messages without an end")
+		}
+		busy := false
+		for _, p := range f.ordered() {
+			if len(p.text) > 0 {
+				f.deliver(p)
+				busy = true
+			}
+		}
+		if !busy {
+			return
+		}
+	}
+}
+
+func (f *forest) ordered() (list []*pipe) {
+	for i, p := range f.parents {
+		if p >= 0 {
+			list = append(list, f.links[[2]int{i, p}], f.links[[2]int{p, i}])
+		}
+	}
+	return list
+}
+
+// connect makes the link of a manager to its parent, or cuts it; requests on
+// it are lost.
+func (f *forest) connect(i int, up bool) {
+	p := f.parents[i]
+	if p < 0 || f.links[[2]int{i, p}].up == up {
+		return
+	}
+	for _, ends := range [][2]int{{i, p}, {p, i}} {
+		l := f.links[ends]
+		for _, text := range l.text {
+			var m Message
+			if json.Unmarshal(text, &m); m.Job != nil {
+				f.state[m.Job.ID] = "lost"
+			}
+		}
+		l.text, l.up = nil, up
+	}
+	for _, ends := range [][2]int{{i, p}, {p, i}} {
+		l := f.links[ends]
+		if up {
+			f.take(l.to, f.managers[l.to].Up(f.now, l.at))
+		} else {
+			f.take(l.to, f.managers[l.to].Down(f.now, l.at))
+		}
+	}
+}
+
+// step does one thing that may happen.
+func (f *forest) step(n int) {
+	f.now += f.rng.Int64N(20)
+	i := f.rng.IntN(len(f.managers))
+	switch k := f.rng.IntN(12); {
+	case k < 4:
+		j := Job{ID: ID(fmt.Sprint("j", n)), Need: Resources{CPUs: 1 + f.rng.IntN(6), Memory: f.rng.Int64N(3), GPUs: f.rng.IntN(8) / 7}, Priority: f.rng.IntN(3), Submitted: f.now}
+		f.state[j.ID] = "on its way"
+		f.take(i, f.managers[i].Submit(f.now, j))
+	case k < 6 && len(f.running) > 0:
+		at := f.rng.IntN(len(f.running))
+		r := f.running[at]
+		f.running = slices.Delete(f.running, at, at+1)
+		f.take(r.at, f.managers[r.at].Ended(f.now, r.job.Need))
+	case k == 6 && f.rng.IntN(4) == 0:
+		f.connect(i, false)
+	case k == 7:
+		f.connect(i, true)
+	case k == 8:
+		if list := f.managers[i].Waiting(); len(list) > 0 {
+			if id := list[f.rng.IntN(len(list))].ID; !f.managers[i].Withdraw(id) || f.managers[i].Withdraw(id) {
+				f.Fatalf("job %s cannot be withdrawn, or twice", id)
+			} else {
+				f.state[id] = "withdrawn"
+			}
+		}
+	default:
+		if due := f.managers[i].Wake(); due > 0 && due <= f.now {
+			f.take(i, f.managers[i].Tick(f.now))
+		}
+		for _, p := range f.ordered() {
+			if len(p.text) > 0 && f.rng.IntN(2) == 0 {
+				f.deliver(p)
+			}
+		}
+	}
+}
+
+// places counts where the jobs that are on their way wait.
+func (f *forest) places() map[ID]int {
+	n := map[ID]int{}
+	for _, m := range f.managers {
+		for _, j := range m.Waiting() {
+			n[j.ID]++
+		}
+	}
+	return n
+}
+
+// TestNoJobIsLostInTheTree: whatever the rules, whatever comes and goes, every
+// job runs once, or waits at one manager, or was on a link that broke; nothing
+// is free that is not, and when all is said, neighbours know what there is.
+func TestNoJobIsLostInTheTree(t *testing.T) {
+	kinds := []Rules{{}, Serving(), Reference(), {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
+		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
+	ran := 0
+	for seed := range uint64(220) {
+		rules := kinds[int(seed)%len(kinds)]
+		f := newForest(t, seed, rules)
+		for i := range f.managers {
+			f.connect(i, true)
+		}
+		for n := range 120 {
+			f.step(n)
+		}
+		for i := range f.managers {
+			f.connect(i, true)
+		}
+		f.settle()
+		for id, n := range f.places() {
+			if n != 1 || f.state[id] != "on its way" {
+				t.Fatalf("seed %d: job %s waits at %d places and is %q", seed, id, n, f.state[id])
+			}
+		}
+		for id, state := range f.state {
+			if state == "on its way" && f.places()[id] != 1 {
+				t.Fatalf("seed %d, %+v: job %s is nowhere", seed, rules, id)
+			}
+			if state == "runs" {
+				ran++
+			}
+		}
+		f.balanced(seed)
+		f.told(seed, rules)
+	}
+	if ran < 3000 {
+		t.Errorf("only %d jobs ran", ran)
+	}
+}
+
+// balanced compares what managers believe free with what runs there.
+func (f *forest) balanced(seed uint64) {
+	used := make([]Resources, len(f.managers))
+	for _, r := range f.running {
+		used[r.at] = used[r.at].Plus(r.job.Need)
+	}
+	for i, m := range f.managers {
+		if got, want := m.Free(), f.total[i].Less(used[i]); got != want {
+			f.Fatalf("seed %d: m%d has %v free, want %v", seed, i, got, want)
+		}
+	}
+}
+
+// told compares what neighbours know with what there is, where nothing is held
+// back on purpose.
+func (f *forest) told(seed uint64, rules Rules) {
+	if rules.Interval > 0 || rules.Silent || rules.Pool || rules.Mark == MarkNone || rules.Mark == MarkTake {
+		return
+	}
+	for ends, p := range f.links {
+		back := f.links[[2]int{ends[1], ends[0]}]
+		if got, want := f.managers[p.to].Row(p.at), f.managers[ends[0]].Describe(back.at); !got.Equal(want) {
+			f.Fatalf("seed %d, %+v: m%d knows %v of m%d, which has %v", seed, rules, p.to, got, ends[0], want)
+		}
+	}
+}
+
+// TestDescriptionsAgainstAll: what a neighbour is told is what the own system
+// has and what came from all others, each amount once.
+func TestDescriptionsAgainstAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for range 2000 {
+		own := drawResources(rng)
+		m := NewManager(Rules{}, own)
+		rows := make([]Set, 1+rng.IntN(4))
+		for i := range rows {
+			m.AddLink(Child)
+			m.Up(1, Neighbour(i))
+			for range rng.IntN(5) {
+				rows[i] = rows[i].with(new(drawResources(rng)))
+			}
+			if _, err := m.Handle(2, Neighbour(i), Message{Rooms: rows[i]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range rows {
+			want := NewSet(own)
+			for i, row := range rows {
+				for k := range row {
+					if i != n {
+						want = want.with(&row[k])
+					}
+				}
+			}
+			if got := m.Describe(Neighbour(n)); !got.Equal(want) {
+				t.Fatalf("own %v, rows %v: %d is told %v, want %v", own, rows, n, got, want)
+			}
+			if got := m.Told(Neighbour(n)); !got.Equal(want) {
+				t.Fatalf("own %v, rows %v: %d was told %v, want %v", own, rows, n, got, want)
+			}
+		}
+	}
+}
+
+// TestAgedJob: a system is kept for a job that has waited too long, others do
+// not pass it, and when it is withdrawn they go on.
+func TestAgedJob(t *testing.T) {
+	m := NewManager(Rules{MaxAge: 100}, Resources{CPUs: 4})
+	start := func(out *Out) (ids []ID) {
+		for _, a := range out.Starts {
+			ids = append(ids, a.Job.ID)
+		}
+		return ids
+	}
+	job := func(id ID, cpus int, at int64) Job { return Job{ID: id, Need: Resources{CPUs: cpus}, Submitted: at} }
+	if got := start(m.Submit(0, job("small", 2, 0))); !reflect.DeepEqual(got, []ID{"small"}) {
+		t.Fatal(got)
+	}
+	m.Submit(10, job("wide", 4, 10))
+	if m.Wake() != 110 {
+		t.Errorf("it wakes at %d", m.Wake())
+	}
+	if got := start(m.Submit(50, job("passes", 1, 50))); len(got) != 1 {
+		t.Errorf("before it is old, others pass: %v", got)
+	}
+	m.Tick(110)
+	if got := start(m.Submit(120, job("held", 1, 120))); len(got) != 0 {
+		t.Errorf("past its age %v started", got)
+	}
+	if n := len(m.Describe(Here)); n != 0 {
+		t.Errorf("what is drained is told: %d amounts", n)
+	}
+	m.Ended(130, Resources{CPUs: 1})
+	if got := start(m.Ended(140, Resources{CPUs: 2})); !reflect.DeepEqual(got, []ID{"wide"}) {
+		t.Errorf("empty: %v", got)
+	}
+	if got := start(m.Ended(150, Resources{CPUs: 4})); !reflect.DeepEqual(got, []ID{"held"}) {
+		t.Errorf("behind it: %v", got)
+	}
+	m.Submit(200, job("again", 4, 0)) // old already
+	if got := start(m.Submit(201, job("later", 1, 201))); len(got) != 0 {
+		t.Errorf("%v passed", got)
+	}
+	if !m.Withdraw("again") || m.Len() != 1 {
+		t.Error("it cannot be withdrawn")
+	}
+	if got := start(m.Tick(202)); !reflect.DeepEqual(got, []ID{"later"}) {
+		t.Errorf("after that: %v", got)
+	}
+}
+
+// TestOrderOfQueue: by priority, then submission, then name; the shorter first.
+func TestOrderOfQueue(t *testing.T) {
+	m := NewManager(Rules{}, Resources{CPUs: 1})
+	for _, j := range []Job{{ID: "j10", Submitted: 5}, {ID: "j9", Submitted: 5}, {ID: "late", Submitted: 9}, {ID: "urgent", Priority: 2, Submitted: 99}, {ID: "j1", Submitted: 5}} {
+		j.Need = Resources{CPUs: 2}
+		m.Submit(100, j)
+	}
+	var got []string
+	for _, j := range m.Waiting() {
+		got = append(got, string(j.ID))
+	}
+	if text := strings.Join(got, " "); text != "urgent j1 j9 j10 late" {
+		t.Error(text)
+	}
+	if m.Possible(Resources{CPUs: 2}) || !m.Possible(Resources{CPUs: 1}) {
+		t.Error("what is possible")
+	}
+	if out := m.Resize(101, Resources{CPUs: 2}, Resources{CPUs: 2}); len(out.Starts) != 1 || out.Starts[0].Job.ID != "urgent" {
+		t.Errorf("a larger system: %+v", out.Starts)
+	}
+}
