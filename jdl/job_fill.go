@@ -226,7 +226,7 @@ func outputName(r *jobReader, attr string) string {
 	}
 	clean, why := cleanName(name)
 	if why != "" {
-		r.failAttr(attr, "bad-name", "", "%s %q %s", attr, name, why)
+		r.failAttr(attr, "bad-name", backHint(name), "%s %q %s", attr, name, why)
 	} else if hasMeta(name) {
 		r.failAttr(attr, "wildcard", "", "%s %q: wildcards are not allowed here", attr, name)
 	}

@@ -22,15 +22,26 @@ func cleanName(name string) (clean, why string) {
 	case strings.ContainsAny(name, "\x00\n\r"):
 		return "", "holds a control character"
 	case isURL(name):
-		return "", "is a URL; where files go is said by OutputSandboxDestURI"
+		return "", "is a URL"
 	case strings.HasPrefix(name, "/"):
-		return "", "is an absolute path; only files of the job's own directory can be brought back"
+		return "", "is an absolute path"
 	}
 	clean = path.Clean(name)
 	if clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
 		return "", "leads out of the job's directory"
 	}
 	return clean, ""
+}
+
+// backHint helps with the name of a file that is to be brought back.
+func backHint(name string) string {
+	switch {
+	case isURL(name):
+		return "where files go is said by OutputSandboxDestURI"
+	case strings.HasPrefix(name, "/"):
+		return "only files of the job's own directory can be brought back"
+	}
+	return ""
 }
 
 // inputEntry is one entry of InputSandbox as written.
@@ -276,7 +287,14 @@ func outputs(r *jobReader) {
 
 // isCEServer reports whether a destination means the computing element's own
 // file server (CREAM's gsiftp://localhost), that is: the user fetches.
-func isCEServer(url string) bool { return strings.Contains(url, "://localhost") }
+func isCEServer(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	host := rest
+	if end := strings.IndexAny(rest, ":/"); end >= 0 {
+		host = rest[:end]
+	}
+	return host == "localhost"
+}
 
 func checkDest(r *jobReader, entries []inputEntry, dest []string, base string) {
 	switch {
@@ -305,7 +323,7 @@ func addOutput(r *jobReader, e inputEntry, url string) {
 		why = "has wildcards, and a destination needs a name"
 	}
 	if why != "" {
-		r.fail(e.pos, "bad-name", "", "OutputSandbox: %q %s", e.text, why)
+		r.fail(e.pos, "bad-name", backHint(e.text), "OutputSandbox: %q %s", e.text, why)
 		return
 	}
 	if url != "" && !isURL(url) {

@@ -73,7 +73,7 @@ func TestJobErrors(t *testing.T) {
 		{"directory", `Executable = "/bin/ls"; InputSandbox = {"data"};`, `InputSandbox: data is a directory (name its files, or "data/*")`},
 		{"same name", `Executable = "/bin/ls"; InputSandbox = {"data/a", "b/a"};`, `InputSandbox: /job/data/a and /job/b/a would both be called a`},
 		{"escape", `Executable = "/bin/ls"; OutputSandbox = {"../../etc/passwd"};`, `OutputSandbox: "../../etc/passwd" leads out of the job's directory`},
-		{"output URL", `Executable = "/bin/ls"; OutputSandbox = {"gsiftp://h/x"};`, `OutputSandbox: "gsiftp://h/x" is a URL; where files go is said by OutputSandboxDestURI`},
+		{"output URL", `Executable = "/bin/ls"; OutputSandbox = {"gsiftp://h/x"};`, `OutputSandbox: "gsiftp://h/x" is a URL (where files go is said by OutputSandboxDestURI)`},
 		{"absolute output", `Executable = "/bin/ls"; StdOutput = "/etc/passwd";`, `StdOutput "/etc/passwd" is an absolute path`},
 		{"dest escape", `Executable = "/bin/ls"; InputSandbox = {"run.sh"}; InputSandboxDestFileName = {"../x"};`, `InputSandbox: the name "../x" leads out of the job's directory`},
 		{"arguments", `Executable = "/bin/ls"; Arguments = "a > b";`, `Arguments: '>' stands outside quotes, and no shell reads the arguments`},

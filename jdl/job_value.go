@@ -78,11 +78,18 @@ func ParseDuration(s string, unit time.Duration) (time.Duration, bool) {
 	if strings.Contains(t, ":") {
 		return parseClock(t)
 	}
-	if len(t) > 1 && (t[0] == 'P' || t[0] == 'p') {
-		t = strings.Replace(t[1:], "T", "", 1)
+	if t = classad.Fold(t); strings.HasPrefix(t, "p") {
+		days, hours, _ := strings.Cut(t[1:], "t")
+		if strings.Contains(days, "m") { // months
+			return 0, false
+		}
+		t = days + hours
+	}
+	if t = strings.Trim(t, " ,"); t == "" {
+		return 0, false
 	}
 	total := 0.0
-	for t = strings.TrimLeft(t, " ,"); t != ""; t = strings.TrimLeft(t, " ,") {
+	for ; t != ""; t = strings.TrimLeft(t, " ,") {
 		f, sec, rest, ok := cutQuantity(t)
 		if !ok {
 			return 0, false
