@@ -102,12 +102,12 @@ func (d *memory) check() error {
 		}
 	}
 	for name, r := range d.Waits.Classes {
-		if r == nil || len(r.Last) > keptWaits || r.N < len(r.Last) {
+		if r == nil || !r.fit(keptWaits) {
 			return fmt.Errorf("waits of class %q", name)
 		}
 	}
-	if len(d.Idle.Last) > keptWaits || d.Idle.N < len(d.Idle.Last) {
-		return fmt.Errorf("waits of those that start at once")
+	if !d.Waits.All.fit(keptOfAll) || !d.Idle.fit(keptWaits) {
+		return fmt.Errorf("waits of all, or of those that start at once")
 	}
 	for _, p := range d.Open {
 		if p.Decided < 0 || p.Decided > nLevels || p.ID == "" {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"gridbroker/batch"
@@ -297,6 +298,64 @@ func TestDistribution(t *testing.T) {
 	if now.Quantile(0.99) != 0 || now.Chance(0) != 1 || now.Chance(-1) != 0 {
 		t.Error("a job that starts at once is foretold to wait")
 	}
+}
+
+// TestDamagedMemory: what no model has written is refused, and what is not
+// refused can be gone on with for as long as a ring is round.
+func TestDamagedMemory(t *testing.T) {
+	m, w := NewModel(), newWorld(7)
+	w.run(m, 60, patient)
+	id, o, _ := w.next()
+	m.Promise(id, w.now, o)
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damage := range map[string]func(doc, waits, open map[string]any){
+		"another schema":             func(doc, _, _ map[string]any) { doc["schema"] = "grid.predict-memory/v0" },
+		"no corrections":             func(doc, _, _ map[string]any) { doc["correction"] = map[string]any{"shift": nil} },
+		"a correction of nothing":    func(doc, _, _ map[string]any) { doc["correction"] = map[string]any{"shift": map[string]any{"x": nil}} },
+		"no classes":                 func(_, waits, _ map[string]any) { waits["classes"] = nil },
+		"a class of nothing":         func(_, waits, _ map[string]any) { waits["classes"] = map[string]any{"x": nil} },
+		"a class that counts less":   func(_, waits, _ map[string]any) { waits["classes"] = map[string]any{"x": ring(3, 2)} },
+		"a class of too many":        func(_, waits, _ map[string]any) { waits["classes"] = map[string]any{"x": ring(keptWaits+1, 999)} },
+		"all, counted backwards":     func(_, waits, _ map[string]any) { waits["all"] = ring(keptOfAll, -5) },
+		"all, too many":              func(_, waits, _ map[string]any) { waits["all"] = ring(keptOfAll+1, 9999) },
+		"idle, counted backwards":    func(doc, _, _ map[string]any) { doc["idle"] = ring(keptWaits, -1) },
+		"a mean of nothing":          func(doc, _, _ map[string]any) { doc["regression"].(map[string]any)["mean"] = 0 },
+		"samples below nothing":      func(doc, _, _ map[string]any) { doc["regression"].(map[string]any)["count"] = -1 },
+		"a promise to nobody":        func(_, _, open map[string]any) { open["id"] = "" },
+		"outcomes beyond all levels": func(_, _, open map[string]any) { open["decided"] = nLevels + 1 },
+		"outcomes below nothing":     func(_, _, open map[string]any) { open["decided"] = -1 },
+		"a number that is a text":    func(doc, _, _ map[string]any) { doc["judged"] = "many" },
+	} {
+		var doc map[string]any
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		damage(doc, doc["waits"].(map[string]any), doc["open"].([]any)[0].(map[string]any))
+		bad, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded := NewModel()
+		if err := json.Unmarshal(bad, loaded); err == nil || !strings.HasPrefix(err.Error(), "memory of a model: ") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if loaded.Learned() != 0 || len(loaded.Open()) > 0 {
+			t.Errorf("%s: a part of it was taken in", what)
+		}
+	}
+	for n := 0; n < len(text); n += 97 {
+		if err := json.Unmarshal(text[:n], NewModel()); err == nil {
+			t.Fatalf("%d bytes of %d are taken", n, len(text))
+		}
+	}
+}
+
+// ring is a list of so many waits that says that there were n.
+func ring(length, n int) map[string]any {
+	return map[string]any{"last": make([]float64, length), "n": n}
 }
 
 // FuzzMemory reads documents that nobody wrote.

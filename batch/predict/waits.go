@@ -19,7 +19,8 @@ type recent struct {
 }
 
 const (
-	keptWaits  = 200  // of a class
+	keptWaits  = 200 // of a class
+	keptOfAll  = 5 * keptWaits
 	leastWaits = 20   // that a quantile needs
 	maxClasses = 4096 // beyond, the waits of all stand in
 )
@@ -33,6 +34,9 @@ func (r *recent) add(wait float64, keep int) {
 	r.N++
 }
 
+// fit says whether it can be a ring of at most so many waits.
+func (r *recent) fit(keep int) bool { return len(r.Last) <= keep && r.N >= len(r.Last) }
+
 // class is the class of a job by its size: powers of two of width and limit.
 func class(procs int, limit int64) string {
 	return fmt.Sprintf("%d/%d", bits.Len(uint(max(procs, 0))), bits.Len64(uint64(max(limit, 0))))
@@ -41,7 +45,7 @@ func class(procs int, limit int64) string {
 func newWaits() waits { return waits{Classes: map[string]*recent{}} }
 
 func (w *waits) learn(o *Outlook, wait float64) {
-	w.All.add(wait, 5*keptWaits)
+	w.All.add(wait, keptOfAll)
 	key := class(o.Procs, o.Limit)
 	r := w.Classes[key]
 	if r == nil {

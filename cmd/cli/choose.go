@@ -53,7 +53,7 @@ func exitTest(text string) (func(int) bool, error) {
 		op   string
 		test func(have, want int) bool
 	}{
-		{"!=", func(h, w int) bool { return h != w }}, {">=", func(h, w int) bool { return h >= w }},
+		{"!=", func(h, w int) bool { return h != w }}, {"==", func(h, w int) bool { return h == w }}, {">=", func(h, w int) bool { return h >= w }},
 		{"<=", func(h, w int) bool { return h <= w }}, {">", func(h, w int) bool { return h > w }},
 		{"<", func(h, w int) bool { return h < w }}, {"!", func(h, w int) bool { return h != w }},
 		{"=", func(h, w int) bool { return h == w }}, {"", func(h, w int) bool { return h == w }},

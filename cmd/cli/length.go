@@ -33,8 +33,14 @@ func parseLength(s string) (time.Duration, error) {
 			return 0, wrong
 		}
 	}
-	return d + time.Duration(n*float64(24*time.Hour)), nil
+	if d += time.Duration(n * float64(24*time.Hour)); d < 0 { // beyond what a Duration holds
+		return 0, wrong
+	}
+	return d, nil
 }
+
+// mostHours bounds what stands before a colon: a Duration holds no more than 292 years.
+const mostHours = 2_400_000
 
 func clockLength(s string, wrong error) (time.Duration, error) {
 	parts := strings.Split(s, ":")
@@ -45,7 +51,7 @@ func clockLength(s string, wrong error) (time.Duration, error) {
 	var sum time.Duration
 	for i, p := range parts {
 		n, err := strconv.ParseUint(p, 10, 32)
-		if err != nil || i > 0 && n > 59 {
+		if err != nil || n > mostHours || i > 0 && n > 59 {
 			return 0, wrong
 		}
 		sum += time.Duration(n) * units[i]

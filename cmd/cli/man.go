@@ -62,11 +62,9 @@ func manPages(cmd *cobra.Command, dir string) error {
 
 // roff writes text so that nothing in it is a request of the formatter.
 func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text
-	}
-	return text
+	text = "\n" + strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	text = strings.NewReplacer("\n.", "\n\\&.", "\n'", "\n\\&'").Replace(text) // in every line
+	return text[1:]
 }
 
 func manList(title string, rows [][2]string) string {

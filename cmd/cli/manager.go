@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +162,7 @@ func fetchState(ctx context.Context, client *http.Client, name string) (*daemon.
 // checkManagerURL wants https://host:port and nothing behind it.
 func checkManagerURL(what, name string) error {
 	u, err := url.Parse(name)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Host != strings.TrimPrefix(name, "https://") {
 		return fmt.Errorf("%s %q: want https://HOST:PORT", what, name)
 	}
 	return nil

@@ -198,7 +198,6 @@ type forest struct {
 	state    map[ID]string // of every job: "on its way", "runs", "lost", "withdrawn"
 	running  []running
 	total    []Resources
-	drained  int
 }
 
 // pipe is one direction of a link.
