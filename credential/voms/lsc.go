@@ -21,7 +21,8 @@ type LSC [][]string
 func ParseLSC(file string, r io.Reader) (LSC, error) {
 	lsc := LSC{nil}
 	sc := bufio.NewScanner(io.LimitReader(r, maxVomses))
-	for n := 1; sc.Scan(); n++ {
+	n := 1
+	for ; sc.Scan(); n++ {
 		line := strings.TrimSpace(sc.Text())
 		switch {
 		case line == "" || line[0] == '#':
@@ -33,6 +34,9 @@ func ParseLSC(file string, r io.Reader) (LSC, error) {
 			lsc[len(lsc)-1] = append(lsc[len(lsc)-1], line)
 		}
 	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+	}
 	// a separator may stand before the first chain and after the last
 	lsc = slices.DeleteFunc(lsc, func(chain []string) bool { return len(chain) == 0 })
 	if len(lsc) == 0 {
@@ -43,7 +47,7 @@ func ParseLSC(file string, r io.Reader) (LSC, error) {
 			return nil, fmt.Errorf("%s: a chain with %d names; want the server's DN and its issuer's at least", file, len(chain))
 		}
 	}
-	return lsc, sc.Err()
+	return lsc, nil
 }
 
 // Match reports whether the certificates are one of the chains: their subjects

@@ -102,7 +102,7 @@ func askLegacy(conn net.Conn, _ Server, req Request) (*Answer, error) {
 	}
 	order := make([]string, len(req.FQANs))
 	for i, f := range req.FQANs {
-		order[i] = strings.TrimLeft(command(f), "GBR")
+		order[i] = command(f)[1:] // without the letter
 	}
 	writeElement(&b, "order", strings.Join(order, ","))
 	if len(req.Targets) > 0 {

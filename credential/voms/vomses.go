@@ -35,7 +35,8 @@ const maxVomses = 1 << 20
 func parseVomses(file string, r io.Reader) ([]Server, error) {
 	var servers []Server
 	sc := bufio.NewScanner(io.LimitReader(r, maxVomses))
-	for n := 1; sc.Scan(); n++ {
+	n := 1
+	for ; sc.Scan(); n++ {
 		fields, err := splitQuoted(sc.Text())
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
@@ -52,7 +53,10 @@ func parseVomses(file string, r io.Reader) ([]Server, error) {
 		}
 		servers = append(servers, Server{Alias: fields[0], Host: fields[1], Port: port, DN: fields[3], VO: fields[4], File: file, Line: n})
 	}
-	return servers, sc.Err()
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, n, err)
+	}
+	return servers, nil
 }
 
 // splitQuoted splits a line at white space, except inside quotes.

@@ -49,7 +49,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("fit = %q: want best or worst", c.Fit)
 	case c.Mark != "" && c.Mark != managers.MarkNone && c.Mark != managers.MarkTake && c.Mark != managers.MarkAck:
 		return fmt.Errorf("mark = %q: want none, take or ack", c.Mark)
-	case c.Loss < 0 || c.Loss > 1:
+	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss = %g: want a probability", c.Loss)
 	case min(c.Latency, c.Service, c.Scan, c.Refresh, c.Coalesce, c.FailAt, c.Detect, c.MaxAge) < 0:
 		return fmt.Errorf("a time below 0")

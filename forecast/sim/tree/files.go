@@ -14,7 +14,7 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
 	err := readRows(in, 6, func(line int, n []int64) error {
 		j := Job{ID: int(n[0]), Home: int(n[1]), Submit: n[2], Run: n[3], Width: int(n[4]), Priority: int(n[5])}
-		if j.Home < 0 || j.Home > 1e6 || j.Submit < 0 || j.Run < 1 || j.Width < 1 || n[2] > 1<<52 || n[3] > 1<<52 {
+		if j.Home < 0 || j.Home > 1e6 || j.Submit < 0 || j.Run < 1 || j.Width < 1 || n[2] > longestRun || n[3] > longestRun {
 			return fmt.Errorf("line %d: no job has home %d, submission %d, run %d, width %d", line, j.Home, j.Submit, j.Run, j.Width)
 		}
 		if len(jobs) > 0 && j.Submit < jobs[len(jobs)-1].Submit {

@@ -47,6 +47,9 @@ type Job struct {
 	Priority int
 }
 
+// longestRun bounds run times, in ticks, and submissions in files.
+const longestRun = 1 << 52
+
 // splitmix is the generator SplitMix64 (Steele, Lea, Flood 2014).
 type splitmix uint64
 
@@ -94,6 +97,9 @@ func (w *Work) Check() error {
 		if !(s >= 0 && s < 1e12) {
 			return fmt.Errorf("share = %g: want a weight", s)
 		}
+	}
+	if slices.Max(w.sharesOf()) == 0 {
+		return fmt.Errorf("share = %v: no system gets a job", w.Share)
 	}
 	_, err := widthsOf(w.Width)
 	return err
@@ -146,12 +152,18 @@ func pick(c []float64, u float64) int {
 	return min(sort.Search(len(c), func(i int) bool { return c[i] > u }), len(c)-1)
 }
 
-// shares returns the running sums of the systems' shares.
-func (w *Work) shares() []float64 {
+// sharesOf returns the share of every system.
+func (w *Work) sharesOf() []float64 {
 	s := make([]float64, w.Systems)
 	for i := range s {
 		s[i] = w.Share[i%len(w.Share)]
 	}
+	return s
+}
+
+// shares returns the running sums of the systems' shares.
+func (w *Work) shares() []float64 {
+	s := w.sharesOf()
 	if strings.Contains(w.Shares, "sorted") {
 		slices.SortFunc(s, func(a, b float64) int { return -compareFloat(a, b) })
 	}
@@ -197,7 +209,7 @@ func (w *Work) Draw(seed uint64) ([]Job, error) {
 		j.Submit = int64(rng.unit() * w.Horizon * TicksPerUnit)
 		j.Home = pick(shares, rng.unit())
 		j.Width = 1 + pick(widths, rng.unit())
-		j.Run = max(1, int64(w.run(&rng)*mean*TicksPerUnit))
+		j.Run = max(1, int64(min(w.run(&rng)*mean*TicksPerUnit, longestRun)))
 		if w.Prios > 1 {
 			j.Priority = int(rng.unit() * float64(w.Prios))
 		}
