@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"time"
 
 	"gridbroker/credential/voms"
@@ -123,24 +124,12 @@ func limited(chain []*x509.Certificate) bool {
 
 // NotAfter is when the first certificate of the chain expires.
 func (x *X509) NotAfter() time.Time {
-	end := x.chain[0].NotAfter
-	for _, c := range x.chain[1:] {
-		if c.NotAfter.Before(end) {
-			end = c.NotAfter
-		}
-	}
-	return end
+	return slices.MinFunc(x.chain, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
 }
 
 // NotBefore is when the whole chain begins to be valid.
 func (x *X509) NotBefore() time.Time {
-	begin := x.chain[0].NotBefore
-	for _, c := range x.chain[1:] {
-		if c.NotBefore.After(begin) {
-			begin = c.NotBefore
-		}
-	}
-	return begin
+	return slices.MaxFunc(x.chain, func(a, b *x509.Certificate) int { return a.NotBefore.Compare(b.NotBefore) }).NotBefore
 }
 
 // EntityEnd is when the person's own certificate expires.

@@ -109,13 +109,19 @@ func duration(r *jobReader, name string) time.Duration {
 	} else if rel, isRel := v.RelTime(); isRel {
 		d, ok, inRange = rel, true, rel >= 0
 	}
+	return believed(r, name, tDuration, d, ok, inRange)
+}
+
+// believed is the value of an attribute; 0 where it is none of its type, or
+// beyond all bounds.
+func believed[T ~int64](r *jobReader, name string, want attrType, v T, ok, inRange bool) T {
 	switch {
 	case !ok:
-		r.wrongType(name, tDuration)
+		r.wrongType(name, want)
 	case !inRange:
 		r.failAttr(name, "range", "", "%s is out of range", name)
 	default:
-		return d
+		return v
 	}
 	return 0
 }
@@ -137,15 +143,7 @@ func size(r *jobReader, name string) int64 {
 		mb, ok = ParseSize(s)
 		inRange = true
 	}
-	switch {
-	case !ok:
-		r.wrongType(name, tSize)
-	case !inRange:
-		r.failAttr(name, "range", "", "%s is out of range", name)
-	default:
-		return mb
-	}
-	return 0
+	return believed(r, name, tSize, mb, ok, inRange)
 }
 
 // diracTags reads DIRAC's Tags: those with a meaning of their own (8Processors,

@@ -362,7 +362,7 @@ func (f *forest) step(n int) {
 		f.connect(i, true)
 	case k == 8:
 		if list := f.managers[i].Waiting(); len(list) > 0 {
-			if id := list[f.rng.IntN(len(list))].ID; !f.managers[i].Withdraw(id) || f.managers[i].Withdraw(id) {
+			if id := list[f.rng.IntN(len(list))].ID; f.managers[i].Withdraw(id) != 1 || f.managers[i].Withdraw(id) != 0 {
 				f.Fatalf("job %s cannot be withdrawn, or twice", id)
 			} else {
 				f.state[id] = "withdrawn"
@@ -535,7 +535,7 @@ func TestAgedJob(t *testing.T) {
 	if got := start(m.Submit(201, job("later", 1, 201))); len(got) != 0 {
 		t.Errorf("%v passed", got)
 	}
-	if !m.Withdraw("again") || m.Len() != 1 {
+	if m.Withdraw("again", "nobody") != 1 || m.Len() != 1 {
 		t.Error("it cannot be withdrawn")
 	}
 	if got := start(m.Tick(202)); !reflect.DeepEqual(got, []ID{"later"}) {

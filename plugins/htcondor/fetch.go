@@ -123,10 +123,7 @@ func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
 // job.sh wrote on the node; of a job that waits, why it does. While the log lies in the spool of a schedd over
 // the network, the job's ad is shown instead.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	s, jobID, id, ok, err := b.Split(h)
-	if err == nil && !ok {
-		err = remote.NoJob("log", h)
-	}
+	s, jobID, id, err := b.Job("log", h)
 	if err != nil {
 		return err
 	}

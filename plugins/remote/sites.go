@@ -68,12 +68,19 @@ func (b *Sites[S]) Split(h plugins.Handle) (s S, lrmsID, id string, ok bool, err
 	return s, lrmsID, id, ok, err
 }
 
+// Job is Split where a handle that the back-end never gave out is an error, of
+// what was to be done.
+func (b *Sites[S]) Job(op string, h plugins.Handle) (s S, lrmsID, id string, err error) {
+	s, lrmsID, id, ok, err := b.Split(h)
+	if err == nil && !ok {
+		err = NoJob(op, h)
+	}
+	return s, lrmsID, id, err
+}
+
 // Where finds a job's directory.
 func (b *Sites[S]) Where(h plugins.Handle) (s *Site, id string, err error) {
-	at, _, id, ok, err := b.Split(h)
-	if err == nil && !ok {
-		err = NoJob("fetch", h)
-	}
+	at, _, id, err := b.Job("fetch", h)
 	if err != nil {
 		return nil, "", err
 	}

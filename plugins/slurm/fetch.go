@@ -36,10 +36,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 
 // Log implements plugins.Logger: the log of job.sh, then what Slurm has to say.
 func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error {
-	s, slurmID, id, ok, err := b.Split(h)
-	if err == nil && !ok {
-		err = remote.NoJob("log", h)
-	}
+	s, slurmID, id, err := b.Job("log", h)
 	if err != nil {
 		return err
 	}
