@@ -57,7 +57,8 @@ func TestBookedFuture(t *testing.T) {
 	if s := start(240); s.Median != 0 || s.Slot.Wait != 0 {
 		t.Errorf("a short job: %+v %+v", s, s.Slot)
 	}
-	if s := start(600); s.Median != 3900 || s.Slot.Wait != 3900 || s.Slot.Chance > 0.8 {
+	sure, _ := DefaultChances().at(3900 * time.Second)
+	if s := start(600); s.Median != 3900 || s.Slot.Wait != 3900 || s.Slot.Chance > sure {
 		t.Errorf("a job that does not fit before what is booked: %+v %+v", s, s.Slot)
 	}
 	if n := offered(); n != 8 {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -38,7 +39,9 @@ type watchedSlot struct {
 	From  int64  `json:"from"`
 	Until int64  `json:"until"`
 	Began bool   `json:"began,omitempty"`
-	cpus  uint64
+	// Weight is what it counts for in a tally, 0 to 1; 0: 1.
+	Weight float64 `json:"weight,omitempty"`
+	cpus   uint64
 }
 
 const (
@@ -46,6 +49,7 @@ const (
 	slotsLately = 500              // slots that a tally is of
 	slotWatched = 30 * time.Minute // how long a slot is watched
 	slotDraw    = 30 * time.Second // one slot of each kind is drawn so often
+	slotAlike   = 2 * time.Minute  // those drawn within this, or the time ahead, count for one
 	slotMissed  = 5 * time.Minute  // looks further apart tell nothing
 	slotRenewed = 10 * time.Minute // published chances change no more often
 )
@@ -79,69 +83,53 @@ func (o *slotOdds) learned() Chances {
 	return c
 }
 
-// watch draws some of the slots about to be published, each the likelier the more
-// processors it has.
+// watch draws, for each time ahead, one of the processors that are about to be
+// published as free then: of a slot that begins then, or goes on.
 func (o *slotOdds) watch(slots []wire.Slot, now time.Time) {
 	if now.Sub(o.drawn) < slotDraw && !now.Before(o.drawn) {
 		return
 	}
+	since := now.Sub(o.drawn)
 	o.drawn = now
-	kinds, cpus := make([][]watchedSlot, len(o.Tallies)), make([]uint64, len(o.Tallies))
-	for i, level := range levelsOf(slots) {
-		v := &slots[i]
-		ahead := max(0, time.Unix(v.From, 0).Sub(now))
-		k := o.kind(ahead)
-		if k < 0 {
-			continue
-		}
-		w := watchedSlot{Node: v.Node, Level: level, Ahead: k, From: max(v.From, now.Unix())}
-		if w.Until = w.From + int64(slotWatched/time.Second); v.To > 0 {
-			w.Until = min(w.Until, v.To)
-		}
-		w.cpus = uint64(v.CPUs)
-		kinds[k], cpus[k] = append(kinds[k], w), cpus[k]+w.cpus
-	}
-	for k, list := range kinds {
+	for k, ahead := range o.prior.Ahead {
+		list, cpus := coverOf(slots, now.Add(ahead).Unix())
 		if len(list) == 0 {
 			continue
 		}
 		o.Turn++
-		n := o.Turn * 0x9e3779b97f4a7c15 >> 33 % cpus[k]
+		n := o.Turn * 0x9e3779b97f4a7c15 >> 33 % cpus
 		i := 0
 		for ; n >= list[i].cpus; i++ {
 			n -= list[i].cpus
 		}
-		o.Open = append(o.Open, list[i])
+		w := list[i]
+		w.Ahead, w.Weight = k, min(1, max(0.01, since.Seconds()/max(ahead, slotAlike).Seconds()))
+		o.Open = append(o.Open, w)
 	}
 }
 
-// kind is the place of the time ahead that a slot counts for: within a quarter of it.
-func (o *slotOdds) kind(ahead time.Duration) int {
-	return slices.IndexFunc(o.prior.Ahead, func(a time.Duration) bool { return ahead >= a*3/4 && ahead <= a*5/4 })
-}
-
-// levelsOf tells of each slot how many processors of its node are free when it begins if it
-// is: its own and those of the slots listed before it.
-func levelsOf(slots []wire.Slot) []int {
-	levels := make([]int, len(slots))
-	first := 0
+// coverOf lists the slots that are there at a time, each as it is watched from then
+// on, and counts their processors.
+func coverOf(slots []wire.Slot, at int64) (list []watchedSlot, cpus uint64) {
 	for i := range slots {
 		v := &slots[i]
-		if v.Node != slots[first].Node {
-			first = i
+		if v.From > at || v.To != 0 && v.To <= at {
+			continue
 		}
-		levels[i] = int(v.CPUs)
-		for k := first; k < i; k++ {
-			if below := &slots[k]; below.From <= v.From && (below.To == 0 || below.To > v.From) {
-				levels[i] += int(below.CPUs)
-			}
+		w := watchedSlot{Node: v.Node, Level: int(v.CPUs), From: at, Until: at + int64(slotWatched/time.Second), cpus: uint64(v.CPUs)}
+		if v.To > 0 {
+			w.Until = min(w.Until, v.To)
 		}
+		if last := len(list) - 1; last >= 0 && list[last].Node == v.Node { // with those before it
+			w.Level += list[last].Level
+		}
+		list, cpus = append(list, w), cpus+w.cpus
 	}
-	return levels
+	return list, cpus
 }
 
-// look takes in what is free now. Of nodes with guests nothing is learned while
-// they are booked: guests are what slots are for.
+// look takes in what is free now. What guests have is: they are what slots are for.
+// To leave out nodes where guests are would leave those where none found room.
 func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
 	if len(o.Open) == 0 {
 		return
@@ -153,8 +141,8 @@ func (o *slotOdds) look(s batch.State, booked []wire.Booking, now time.Time) {
 	}
 	for _, b := range booked {
 		for _, p := range b.Slots {
-			if b.From <= now.Unix() && now.Unix() < b.To {
-				delete(free, p.Node)
+			if n, known := free[p.Node]; known && b.Running {
+				free[p.Node] = n + int(p.CPUs)
 			}
 		}
 	}
@@ -188,17 +176,17 @@ func (o *slotOdds) outcome(w *watchedSlot, free map[string]int, now int64) bool 
 }
 
 func (o *slotOdds) count(w *watchedSlot, began, held bool) {
-	t := &o.Tallies[w.Ahead]
+	t, weight := &o.Tallies[w.Ahead], cmp.Or(w.Weight, 1)
 	if t.N >= slotsLately {
-		keep := 1 - 1/t.N
+		keep := 1 - weight/t.N
 		t.N, t.Began, t.Held = t.N*keep, t.Began*keep, t.Held*keep
 	}
-	t.N++
+	t.N += weight
 	if began {
-		t.Began++
+		t.Began += weight
 	}
 	if held {
-		t.Held++
+		t.Held += weight
 	}
 }
 

@@ -257,3 +257,32 @@ func TestSlotOdds(t *testing.T) {
 		}
 	}
 }
+
+// Slots that guests have were free, those in which a booked guest found no room were
+// not: both are learned.
+func TestGuestsTellOfSlots(t *testing.T) {
+	began := time.Unix(1_800_000_000, 0)
+	from := began.Add(5 * time.Minute)
+	slot := []wire.Slot{{Node: "n", CPUs: 2, From: from.Unix(), To: from.Add(time.Hour).Unix()}}
+	job := func(id string, procs int) batch.Job {
+		return batch.Job{ID: id, Procs: procs, Started: began, Placed: []batch.Placement{{Node: "n", Procs: procs}}}
+	}
+	for name, c := range map[string]struct {
+		jobs    []batch.Job
+		running bool
+		want    tally
+	}{
+		"guests run":        {[]batch.Job{job("local", 2), job("guest", 2)}, true, tally{1, 1, 1}},
+		"they find no room": {[]batch.Job{job("local", 4)}, false, tally{N: 1}},
+	} {
+		o := newSlotOdds(DefaultChances())
+		o.watch(slot, began)
+		booked := []wire.Booking{{From: from.Unix(), To: from.Add(time.Hour).Unix(), Running: c.running, Slots: []wire.Part{{Node: "n", CPUs: 2}}}}
+		for at := from.Add(time.Second); at.Before(from.Add(slotWatched + 2*time.Minute)); at = at.Add(time.Minute) {
+			o.look(batch.State{Now: at, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Jobs: c.jobs}, booked, at)
+		}
+		if o.Tallies[1] != c.want {
+			t.Errorf("%s: %+v", name, o.Tallies)
+		}
+	}
+}

@@ -32,3 +32,29 @@ func TestSlotsBehindBookings(t *testing.T) {
 		t.Errorf("planning is told %v", p.Later)
 	}
 }
+
+// An agent is told which of the bookings at its site are of jobs that run: it learns
+// from them what its slots were worth.
+func TestAgentsHearWhichGuestsRun(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 1, 0, 4)
+	id := w.submit("alice", "k", 600)
+	ran := false
+	for range 40 {
+		w.step(10)
+		j := w.job(id)
+		if j.Booking == nil || j.State == Collecting || j.State.Final() {
+			continue
+		}
+		ack, err := w.store.Have(t.Context(), j.Booking.Cluster, w.now)
+		if err != nil || len(ack.Bookings) != 1 {
+			t.Fatalf("%s: %+v, %v", j.State, ack.Bookings, err)
+		}
+		if ack.Bookings[0].Running != (j.State == Running) {
+			t.Errorf("of a job that is %s the agent hears %+v", j.State, ack.Bookings[0])
+		}
+		ran = ran || j.State == Running
+	}
+	if !ran {
+		t.Error("the job never ran")
+	}
+}

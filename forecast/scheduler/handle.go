@@ -322,7 +322,7 @@ func (c *cluster) count(p *Place, kept bool) {
 	} else {
 		c.misses++
 	}
-	c.trust.Count(cmp.Or(p.Told, p.Chance), kept)
+	c.trust.Count(cmp.Or(p.Told, p.Chance), kept, p.From)
 	c.changed = true
 }
 

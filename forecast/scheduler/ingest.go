@@ -109,14 +109,17 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *wire.Ack) error {
 	return h.rows(ctx, func(scan func(...any) error) error {
 		var body []byte
-		if err := scan(&body); err != nil {
+		var state State
+		if err := scan(&body, &state); err != nil {
 			return err
 		}
 		var b wire.Booking
 		err := json.Unmarshal(body, &b)
+		b.Running = state == Running
 		ack.Bookings = append(ack.Bookings, b)
 		return err
-	}, "select body from booking where cluster = $1 and state = 'open' and ends > $2 order by begins, key", cluster, now)
+	}, `select b.body, q.state from booking b join queue q on q.id = b.job
+		where b.cluster = $1 and b.state = 'open' and b.ends > $2 order by b.begins, b.key`, cluster, now)
 }
 
 // keepCluster changes what the tables have of a cluster itself.

@@ -189,6 +189,8 @@ type Booking struct {
 	To     int64  `json:"to"` // From + wall time
 	Procs  int32  `json:"procs"`
 	Way    Way    `json:"way"`
+	// Running tells that the job runs in its place, as the scheduler knows it.
+	Running bool `json:"running,omitempty"`
 }
 
 // Part is what a booking takes of one slot.

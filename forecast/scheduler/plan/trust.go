@@ -1,12 +1,15 @@
 package plan
 
 // trusts is into how many classes the chances that are told are cut; trusted, how
-// many bookings that came as told each is worth at first; lately, of how many a class
-// is at most: older ones count less.
+// many bunches of bookings that came as told each is worth at first; lately, of how
+// many bookings a class is at most: older ones count less. Bookings that begin
+// within a bunch, in seconds, mostly come or fail together: many at a time tell not
+// much more than one.
 const (
 	trusts  = 20
-	trusted = 9
+	trusted = 10
 	lately  = 20_000
+	bunch   = 1800
 )
 
 // Trust is what was learned of the chances that a cluster's agent tells: of the
@@ -21,6 +24,9 @@ type Trust struct {
 type TrustClass struct {
 	N    float64 `json:"n"`    // bookings
 	Kept float64 `json:"kept"` // of these
+	// Bunches is how many bunches they came in; Since, when the last of them began.
+	Bunches float64 `json:"bunches,omitempty"`
+	Since   int64   `json:"since,omitempty"`
 }
 
 func (t *Trust) class(told float64) *TrustClass {
@@ -30,14 +36,20 @@ func (t *Trust) class(told float64) *TrustClass {
 // Believe is the chance, 0 to 1, that a booking is kept of which the agent tells one.
 func (t *Trust) Believe(told float64) float64 {
 	c := t.class(told)
-	return min(1, (trusted*told+c.Kept)/(trusted+c.N))
+	prior := trusted * max(1, c.N/max(1, c.Bunches))
+	return min(1, (prior*told+c.Kept)/(prior+c.N))
 }
 
-// Count learns from a booking whose time has come.
-func (t *Trust) Count(told float64, kept bool) {
+// Count learns from a booking whose time has come; it began then, or was to, in
+// seconds of Unix time.
+func (t *Trust) Count(told float64, kept bool, began int64) {
 	c := t.class(told)
 	if c.N >= lately {
-		c.N, c.Kept = c.N*(1-1.0/lately), c.Kept*(1-1.0/lately)
+		const keep = 1 - 1.0/lately
+		c.N, c.Kept, c.Bunches = c.N*keep, c.Kept*keep, c.Bunches*keep
+	}
+	if max(began-c.Since, c.Since-began) >= bunch {
+		c.Bunches, c.Since = c.Bunches+1, began
 	}
 	c.N++
 	if kept {

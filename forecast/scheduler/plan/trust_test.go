@@ -22,7 +22,7 @@ func TestTrustCalibrates(t *testing.T) {
 			told := r.Float64()
 			published := trust.Believe(told)
 			kept := r.Float64() < truth(told)
-			trust.Count(told, kept)
+			trust.Count(told, kept, int64(n)*bunch)
 			if n < 10_000 { // until then it learns
 				continue
 			}

@@ -55,6 +55,7 @@ type guestTrial struct {
 	engine   *batch.Engine
 	agent    *agent.Agent
 	set      wire.Set
+	site     wire.Site
 	seq      uint64
 	guests   map[string]*guest
 	coming   []*guest // by time
@@ -91,12 +92,14 @@ func (g *guestTrial) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.seq = d.Seq
+		if g.seq = d.Seq; d.Site != nil {
+			g.site = *d.Site
+		}
 	}
 	ack := wire.Ack{Schema: wire.AckSchema, Seq: g.seq, Digest: g.set.Digest()}
 	for _, v := range g.guests {
 		ack.Bookings = append(ack.Bookings, wire.Booking{Schema: wire.BookingSchema, Job: v.id, Key: v.id, From: v.from, To: v.from + v.wall, Procs: 1,
-			Way: wire.Plain, Slots: []wire.Part{{Node: "cluster", CPUs: 1}}})
+			Way: wire.Plain, Slots: []wire.Part{{Node: "cluster", CPUs: 1}}, Running: v.began})
 	}
 	text, err := json.Marshal(ack)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text)), Request: r}, err
@@ -185,7 +188,7 @@ func (g *guestTrial) count(v *guest, kept bool) {
 	g.sum.booked++
 	k := &g.sum.told[int(10*v.chance)]
 	k.n, k.chance = k.n+1, k.chance+v.chance
-	g.trust.Count(v.told, kept)
+	g.trust.Count(v.told, kept, v.from)
 	if kept {
 		g.sum.kept++
 		k.kept++
@@ -262,13 +265,16 @@ func (g *guestTrial) look(at int64) {
 func (g *guestTrial) book(at int64, free []wire.Slot) {
 	rules := &plan.Rules{Horizon: 4 * 3600, Free: true, Users: []plan.User{{Weight: 1}}, Wishes: []plan.Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}},
 		Clusters: []plan.Cluster{{TMin: int32(g.lead), TMax: int32(g.lead + g.cycle - 1), Good: math.MaxInt32}}}
+	for _, v := range g.site.Chances {
+		rules.Clusters[0].Later = append(rules.Clusters[0].Later, plan.Later{After: int32(v.Ahead), Start: percent(g.trust.Believe(v.Start))})
+	}
 	var slots []plan.Slot
 	for _, v := range free {
 		to := int64(plan.Never)
 		if v.To != 0 {
 			to = v.To - at
 		}
-		slots = append(slots, plan.Slot{From: int32(v.From - at), To: int32(min(to, plan.Never)), CPUs: uint16(v.CPUs), Start: uint8(math.Round(100 * v.Start))})
+		slots = append(slots, plan.Slot{From: int32(v.From - at), To: int32(min(to, plan.Never)), CPUs: uint16(v.CPUs), Start: percent(g.trust.Believe(min(v.Start, g.site.StartChance(v.From-at))))})
 	}
 	jobs := make([]plan.Job, g.procs)
 	for i := range jobs {
@@ -280,13 +286,16 @@ func (g *guestTrial) book(at int64, free []wire.Slot) {
 		}
 		wall := int64(jobs[b.Job].Wall)
 		v := &guest{id: fmt.Sprint("g", at, "-", b.Job), from: at + int64(b.From), wall: wall, run: max(1, int64(float64(wall)*(0.3+0.7*g.rng.Float64())))}
-		v.told = float64(b.Chance)
+		v.told = min(free[b.Parts[0].Slot].Start, g.site.StartChance(int64(b.From)))
 		v.chance = g.trust.Believe(v.told)
 		g.guests[v.id] = v
 		k, _ := slices.BinarySearchFunc(g.coming, v, func(a, b *guest) int { return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.id, b.id)) })
 		g.coming = slices.Insert(g.coming, k, v)
 	}
 }
+
+// percent is a chance as plans have it.
+func percent(chance float64) uint8 { return uint8(math.Round(100 * chance)) }
 
 // reader shows an agent the engine as it is.
 type reader struct{ engine *batch.Engine }
