@@ -11,6 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"gridbroker/durable"
 	"gridbroker/environment"
 	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
@@ -131,7 +132,7 @@ func defineEnvironment(d *deps, node *environment.Node, def *environment.Definit
 	if made.Image != def.Image || made.Digest != def.Digest {
 		return fmt.Errorf("%s: write image = %q and digest = %q there yourself", path, def.Image, def.Digest)
 	}
-	if err := writeWhole(path, text); err != nil {
+	if err := durable.Replace(path, ".new-*", 0o644, text); err != nil {
 		return err
 	}
 	if d.json {
@@ -169,13 +170,4 @@ func definitionText(path string, def *environment.Definition, replace bool) ([]b
 		Digest      string `toml:"digest"`
 		Description string `toml:"description,omitempty"`
 	}{def.Tag, def.Image, def.Digest, def.Description})
-}
-
-// writeWhole gives a file its text by a rename: nobody reads half of it.
-func writeWhole(path string, text []byte) error {
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

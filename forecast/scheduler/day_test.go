@@ -273,7 +273,7 @@ func (h *dayHistory) guest(name string, jobs []jobRow, booked []bookingRow, e wi
 	if err != nil {
 		h.d.t.Fatal(err)
 	}
-	body := wire.Booking{Schema: wire.BookingSchema, Job: j.ID, Key: j.request(), From: e.Start, To: e.Completion, Procs: e.Procs}
+	body := wire.Booking{Schema: wire.BookingSchema, Job: j.ID, Key: j.request(), From: e.Start, To: e.Completion, Procs: e.Procs, Way: wire.Begin}
 	for _, s := range e.Shares() {
 		body.Slots = append(body.Slots, wire.Part{Node: s.Node, CPUs: s.CPUs})
 		j.Booking.Parts = append(j.Booking.Parts, Share{Node: s.Node, CPUs: s.CPUs})
