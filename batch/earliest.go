@@ -61,7 +61,11 @@ func (f *Forecast) Ask(j Job, run time.Duration) (Expected, Refusal) {
 
 // Admitted tells whether a job may use what a reservation keeps from others: Slots
 // do not show that as free.
-func (f *Forecast) Admitted(j Job) bool { return f.c.state.access(&j, f.c.now) > 0 }
+func (f *Forecast) Admitted(j Job) bool {
+	f.mu.Lock() // others may ask now, of the same cluster
+	defer f.mu.Unlock()
+	return f.c.state.access(&j, f.c.now) > 0
+}
 
 // enter puts a job into the queue of a copy of the cluster; leave takes it out
 // of what the copy shares.

@@ -35,9 +35,28 @@ type sshd struct {
 	command func(line string, ch ssh.Channel) (done bool)
 	noFiles bool // it has no sftp
 
-	mu    sync.Mutex
+	mu    sync.Mutex // of all that is told it, and of what follows
 	conns []net.Conn
 	dials int
+}
+
+// tell changes what the server does.
+func (d *sshd) tell(how func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	how()
+}
+
+// dialled is how many connections there have been.
+func (d *sshd) dialled() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dials
+}
+
+// answers makes the server answer commands so; nil: it runs them.
+func (d *sshd) answers(command func(line string, ch ssh.Channel) (done bool)) {
+	d.tell(func() { d.command = command })
 }
 
 func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
@@ -87,13 +106,16 @@ func (d *sshd) cut() {
 }
 
 func (d *sshd) serve(conn net.Conn) {
+	d.mu.Lock()
+	host, user := d.host, d.user
+	d.mu.Unlock()
 	conf := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-		if bytes.Equal(key.Marshal(), d.user.PublicKey().Marshal()) {
+		if bytes.Equal(key.Marshal(), user.PublicKey().Marshal()) {
 			return nil, nil
 		}
 		return nil, errors.New("no such key")
 	}}
-	conf.AddHostKey(d.host)
+	conf.AddHostKey(host)
 	_, chans, reqs, err := ssh.NewServerConn(conn, conf)
 	if err != nil {
 		return
@@ -111,7 +133,10 @@ func (d *sshd) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 	for r := range reqs {
 		var text struct{ S string }
 		ssh.Unmarshal(r.Payload, &text)
-		ok := r.Type == "exec" || r.Type == "subsystem" && !d.noFiles
+		d.mu.Lock()
+		command, noFiles := d.command, d.noFiles
+		d.mu.Unlock()
+		ok := r.Type == "exec" || r.Type == "subsystem" && !noFiles
 		r.Reply(ok, nil)
 		switch {
 		case !ok:
@@ -122,7 +147,7 @@ func (d *sshd) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 				}
 				ch.Close()
 			}()
-		case d.command != nil && d.command(text.S, ch):
+		case command != nil && command(text.S, ch):
 		default:
 			go d.run(text.S, ch)
 		}
@@ -143,7 +168,7 @@ func (d *sshd) home() string {
 	d.Helper()
 	home := d.TempDir()
 	var key ed25519.PrivateKey
-	d.user, key = newKey(d.T)
+	d.tell(func() { d.user, key = newKey(d.T) })
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {
 		d.Fatal(err)
@@ -222,8 +247,8 @@ func TestOverSSH(t *testing.T) {
 	if n, err := c.site.Read(t.Context(), "jobs/a/work/"+odd, int64(len(content)-5), &tail); n != 5 || err != nil || tail.String() != content[len(content)-5:] {
 		t.Errorf("from an offset on: %d %q %v", n, tail.String(), err)
 	}
-	if d.dials != 1 {
-		t.Errorf("%d connections", d.dials)
+	if n := d.dialled(); n != 1 {
+		t.Errorf("%d connections", n)
 	}
 }
 
@@ -252,10 +277,10 @@ func TestCommandsOverSSH(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	d.command = func(_ string, ch ssh.Channel) bool { ch.Close(); return true }
+	d.answers(func(_ string, ch ssh.Channel) bool { ch.Close(); return true })
 	_, err = run(t.Context(), "true")
 	unknown("no code", err)
-	d.command = func(_ string, ch ssh.Channel) bool {
+	d.answers(func(_ string, ch ssh.Channel) bool {
 		ch.SendRequest("exit-signal", false, ssh.Marshal(struct {
 			Signal    string
 			Core      bool
@@ -263,20 +288,20 @@ func TestCommandsOverSSH(t *testing.T) {
 		}{Signal: "KILL"}))
 		ch.Close()
 		return true
-	}
+	})
 	_, err = run(t.Context(), "true")
 	unknown("killed", err)
-	d.command = func(_ string, ch ssh.Channel) bool { io.WriteString(ch, "ok g0"); d.cut(); return true }
+	d.answers(func(_ string, ch ssh.Channel) bool { io.WriteString(ch, "ok g0"); d.cut(); return true })
 	out, err := run(t.Context(), "true")
 	unknown("cut", err)
 	if out != "ok g0" {
 		t.Errorf("what was said before: %q", out)
 	}
-	d.command = nil
+	d.answers(nil)
 	if out, err := run(t.Context(), "echo", "again"); err != nil || out != "again\n" {
 		t.Errorf("a new connection: %q %v", out, err)
 	}
-	d.command = func(string, ssh.Channel) bool { return true } // never an answer
+	d.answers(func(string, ssh.Channel) bool { return true }) // never
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	began := time.Now()
@@ -298,8 +323,8 @@ func TestDeadConnection(t *testing.T) {
 		}
 		d.cut()
 	}
-	if d.dials < 3 {
-		t.Errorf("%d connections", d.dials)
+	if n := d.dialled(); n < 3 {
+		t.Errorf("%d connections", n)
 	}
 }
 
@@ -328,7 +353,7 @@ func TestNotLetIn(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			d := newSSHD(t)
 			home := d.home()
-			c.prepare(d, home)
+			d.tell(func() { c.prepare(d, home) })
 			s := d.open(home)
 			err := s.Machine.Run(t.Context(), []string{"true"}, nil, io.Discard)
 			if _, unsent := errors.AsType[*DialError](err); !unsent || !strings.Contains(err.Error(), c.said) || kindOf(err) != c.kind {
@@ -364,7 +389,7 @@ func TestNoAnswerToTheHandshake(t *testing.T) {
 // TestNoFiles: a host without sftp is told so, and its commands go on.
 func TestNoFiles(t *testing.T) {
 	d := newSSHD(t)
-	d.noFiles = true
+	d.tell(func() { d.noFiles = true })
 	s := d.open(d.home())
 	if _, err := s.Machine.Files(t.Context()); err == nil || !strings.Contains(err.Error(), "sftp on "+d.addr.String()) {
 		t.Errorf("%v", err)

@@ -44,11 +44,12 @@ wait "$compiling"
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
 
 # What takes longest begins first. Where there are few processors, one package
-# more than they are: those that wait for servers leave them free.
+# more than they are, and four tests of a package: those that wait for servers
+# leave them free.
 long=(./cmd/grid ./forecast/scheduler ./cmd/cli ./batch ./plugins/arcrest ./plugins/htcondor ./plugins/slurm ./jobs)
 log=$(mktemp)
 processors=$(nproc)
-go test -race -count=1 -p $((processors < 4 ? processors + 1 : processors)) -timeout 30m -v "${long[@]}" ./... 2>&1 | tee "$log" |
+go test -race -count=1 -p $((processors < 4 ? processors + 1 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m -v "${long[@]}" ./... 2>&1 | tee "$log" |
 	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
 code=${PIPESTATUS[0]}
 
@@ -79,7 +80,7 @@ if [ "$code" != 0 ]; then
 		grep -E -- '^ *--- FAIL' "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
-		GRID_ALONE=1 go test -race -count=1 -p 1 -timeout 20m -v "${failed[@]}" 2>&1 | tee -a "$log" |
+		GRID_ALONE=1 go test -race -count=1 -p 1 -timeout 30m -v "${failed[@]}" 2>&1 | tee -a "$log" |
 			grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)'
 		code=${PIPESTATUS[0]}
 	fi
