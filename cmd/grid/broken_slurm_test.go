@@ -91,17 +91,6 @@ func userOf(t *testing.T, clusters ...*slurm) (w *world, urls []string) {
 	return w, urls
 }
 
-func (s *slurm) queued(t *testing.T) int {
-	t.Helper()
-	cmd := exec.Command("squeue", "--noheader", "--array")
-	cmd.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Count(out, []byte("\n"))
-}
-
 // Where there is no accounting and the controller has forgotten a job, its end
 // and its exit code are known all the same, and its output is brought.
 func TestSlurmWithoutAccounting(t *testing.T) {
@@ -148,7 +137,6 @@ func TestSSHDDies(t *testing.T) {
 	s := newSlurm(t, 28801)
 	for _, taken := range []int{0, 1, 20} {
 		w, url := s.user(t)
-		before := s.queued(t)
 		var said bytes.Buffer
 		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
 		cmd.Stderr = &said
@@ -156,7 +144,7 @@ func TestSSHDDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			if taken == 0 && len(s.sessions(t)) > 1 || taken > 0 && s.queued(t)-before >= taken {
+			if taken == 0 && len(s.sessions(t)) > 1 || taken > 0 && s.ours(t, w) >= taken {
 				break
 			}
 			if time.Now().After(end) {
