@@ -19,6 +19,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/batch/predict"
+	"gridbroker/forecast/turns"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 )
@@ -55,7 +56,7 @@ type Agent struct {
 	Meter *Metrics // nil: its own
 
 	once     sync.Once
-	askers   askers
+	askers   turns.Turns
 	live     *batch.Live
 	odds     *predict.Tracker // of the starts of local jobs
 	nextOdds time.Time        // when they may be worked out again

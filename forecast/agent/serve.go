@@ -12,10 +12,15 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/batch/predict"
+	"gridbroker/forecast/turns"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins/forecast"
 	"gridbroker/plugins/queuelen"
 )
+
+// questionsAtOnce is how many questions of one address are worked on; further
+// ones of it wait, and are dropped when their asker goes.
+const questionsAtOnce = 2
 
 // Offer is what an agent tells brokers of its slots, less what the scheduler has
 // booked of them. They bear no names.
@@ -102,7 +107,7 @@ func (a *Agent) serveForecast(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	end := a.askers.take(r.Context(), r.RemoteAddr) // that the asker goes is seen once his question is read
+	end := a.askers.Take(r.Context(), turns.Address(r.RemoteAddr), questionsAtOnce) // that the asker goes is seen once his question is read
 	if end == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"gridbroker/forecast/turns"
 	"gridbroker/plugins"
 )
 
@@ -26,7 +27,7 @@ type API struct {
 	Metrics []string
 	Rate    float64
 	limit   *limiter
-	turns   turns
+	turns   turns.Turns
 	streams streams
 }
 
@@ -134,7 +135,7 @@ func (a *API) guard(next http.Handler) http.Handler {
 			ctx = context.WithValue(ctx, personKey{}, p)
 		}
 		r = r.WithContext(ctx)
-		end, ok := a.turns.bounded(w, r, subject)
+		end, ok := bounded(&a.turns, w, r, subject)
 		if end != nil {
 			defer end()
 		}

@@ -156,14 +156,3 @@ func TestFloodOfStrangers(t *testing.T) {
 		t.Errorf("a stream of a stranger from elsewhere: %d", code)
 	}
 }
-
-func TestStrangersByAddress(t *testing.T) {
-	for addr, want := range map[string]string{
-		"192.0.2.7:1": "192.0.2.7", "192.0.2.8:2": "192.0.2.8", "[::ffff:192.0.2.7]:3": "192.0.2.7",
-		"[2001:db8:1:2:3:4:5:6]:4": "2001:db8:1:2::", "[2001:db8:1:2::1]:5": "2001:db8:1:2::", "[fe80::1%eth0]:6": "fe80::", "@": "",
-	} {
-		if got := stranger(&http.Request{RemoteAddr: addr}); got != "\x00"+want || !isStranger(got) {
-			t.Errorf("%s: %q, want %q", addr, got, want)
-		}
-	}
-}

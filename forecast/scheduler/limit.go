@@ -2,10 +2,11 @@ package scheduler
 
 import (
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"gridbroker/forecast/turns"
 )
 
 // limiter gives every subject so many requests a second, and a burst. It keeps
@@ -61,19 +62,8 @@ func (l *limiter) shrink(now time.Time) {
 }
 
 // stranger names who asks without a credential that is good here, for the bounds
-// of strangers: by the address, of IPv6 by the network that one machine has. No
-// subject begins like it, since none has a control character.
-func stranger(r *http.Request) string {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return "\x00"
-	}
-	addr := at.Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		network, _ := addr.Prefix(64)
-		addr = network.Addr()
-	}
-	return "\x00" + addr.String()
-}
+// of strangers: by the address. No subject begins like it, since none has a control
+// character.
+func stranger(r *http.Request) string { return "\x00" + turns.Address(r.RemoteAddr) }
 
 func isStranger(subject string) bool { return strings.HasPrefix(subject, "\x00") }
