@@ -62,6 +62,18 @@ type Forecast struct {
 	PastError glue.Opt[time.Duration]
 }
 
+// schedulerPass is how long a scheduler may take to look at a job that could start:
+// what it plans for now it starts in its next pass, half a minute apart by default
+// and longer where many wait.
+const schedulerPass = time.Minute
+
+// AtMost is the forecast of one who plans with the time limits of the jobs ahead: a
+// wait that is rarely exceeded, but by a pass of the scheduler.
+func AtMost(made, goodUntil time.Time, wait time.Duration) Forecast {
+	wait = max(0, wait)
+	return Forecast{Made: made, GoodUntil: goodUntil, Median: wait, High: wait + schedulerPass}
+}
+
 // Quantile is a wait that is not exceeded with some chance.
 type Quantile struct {
 	Chance float64       `json:"chance"` // above 0, below 1

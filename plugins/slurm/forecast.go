@@ -35,11 +35,6 @@ const horizon = 60 * 24 * time.Hour
 // scheduler, which runs every 30 s by default and can take minutes.
 const goodFor = 10 * time.Minute
 
-// pass is how long Slurm may take to look at a job that could start: what it plans
-// for now it starts in its next pass, half a minute apart by default and longer
-// where many wait.
-const pass = time.Minute
-
 // testsAtOnce bounds the sbatch --test-only at one cluster; each locks the
 // controller for some milliseconds.
 const testsAtOnce = 4
@@ -129,8 +124,7 @@ func planned(said string, now time.Time) (rank.Forecast, bool) {
 	if start.IsZero() || start.Sub(now) > horizon {
 		return rank.Forecast{}, false
 	}
-	wait := max(0, start.Sub(now).Round(time.Second))
-	return rank.Forecast{Made: now, GoodUntil: now.Add(goodFor), Median: wait, High: wait + pass}, true
+	return rank.AtMost(now, now.Add(goodFor), start.Sub(now).Round(time.Second)), true
 }
 
 // QueueLengths implements plugins.QueueLengther for partitions reached

@@ -77,9 +77,10 @@ func (b *backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 			return err
 		}
 		e, no := f.Ask(asked(job, r.Queue), 0)
-		wait := max(0, e.Start.Sub(f.At))
-		if no.Cause == "" && wait <= horizon {
-			all[r.ID] = rank.Forecast{Source: s.url, Made: at.at, GoodUntil: at.at.Add(goodFor), Median: wait, High: wait}
+		if wait := e.Start.Sub(f.At); no.Cause == "" && wait <= horizon {
+			told := rank.AtMost(at.at, at.at.Add(goodFor), wait)
+			told.Source = s.url
+			all[r.ID] = told
 		}
 		return nil
 	})

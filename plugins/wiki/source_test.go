@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
 // classed is a cluster of two classes: n1 and n2 serve batch, n2 also debug.
@@ -129,6 +131,33 @@ func TestForecasts(t *testing.T) {
 	wide := &jdl.Job{Demand: jdl.Demand{Slots: 400}}
 	if fs, err := b.Forecast(t.Context(), wide, about); err != nil || len(fs) != 0 {
 		t.Error("a job that never fits has a forecast:", fs, err)
+	}
+}
+
+// TestForecastOfAnEmptyCluster: a start at once is unsure by a pass of the
+// scheduler, not by the half hour of a number of unknown worth, for which
+// replanning would never take a job back.
+func TestForecastOfAnEmptyCluster(t *testing.T) {
+	b, raw := opened(t, NewCluster([]Node{node("n1", 2)}, time.Now), "42")
+	rs, err := resources(t, b, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs, err := b.Forecast(t.Context(), &jdl.Job{Demand: jdl.Demand{Slots: 1}}, []*glue.Resource{&rs[0]})
+	f, ok := fs[rs[0].ID]
+	if err != nil || !ok || f.Median != 0 || f.Source != raw {
+		t.Fatal(fs, err)
+	}
+	p, err := rank.ParsePolicy("hybrid", rank.DefaultModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := []rank.Candidate{{Resource: &rs[0], Forecasts: []rank.Forecast{f}}}
+	ranked, _ := p.NewField(&jdl.Job{}, f.Made, cs, rank.NewTally(), nil).Order(rand.New(rand.NewPCG(1, 1)), 0)
+	for _, term := range ranked[0].Terms {
+		if term.Name == rank.TermForecast && term.Uncertainty > 60 {
+			t.Errorf("a start at once is unsure by %.0f s", term.Uncertainty)
+		}
 	}
 }
 
