@@ -7,16 +7,15 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestFeed holds the slots of a Live after each of many events against those of a
 // whole forecast, what the feed says against the lists, and what it says of a job
 // against what a whole forecast says.
 func TestFeed(t *testing.T) {
+	testbed.Computes(t)
 	said, seeds := 0, 3
-	if racing { // one goroutine: all of it runs without the race detector, in the same make test
-		seeds = 1
-	}
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range []batch.Policy{{Name: "easy"}, {Name: "conservative"}, {Name: "slurm"}} {
 			for seed := range uint64(seeds) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // watched runs a cluster of so many processors under a policy, with random jobs,
@@ -69,6 +70,7 @@ func fitCandidates() []batch.Policy {
 // is seen it is one that foretells what starts; what was learned outlasts a
 // restart.
 func TestFit(t *testing.T) {
+	testbed.Computes(t)
 	for _, truth := range fitCandidates() {
 		for seed := range uint64(2) {
 			f := batch.NewFit(fitCandidates()...)
@@ -107,6 +109,7 @@ func weights(f *batch.Fit) (list []float64) {
 // Where three of ten jobs are not seen waiting, and run as nobody's, the policy is
 // still held for likely, and more starts come otherwise than foretold.
 func TestFitHidden(t *testing.T) {
+	testbed.Computes(t)
 	for _, truth := range fitCandidates() {
 		f, open := batch.NewFit(fitCandidates()...), batch.NewFit(fitCandidates()...)
 		watched(t, truth, 1, 36, 0.3, func(s batch.State, ended []batch.Ending) { f.Look(s, ended) })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestLive follows random events, some as foretold, some late or impossible,
@@ -18,7 +19,7 @@ func TestLive(t *testing.T) {
 		{Name: "maui", Maui: batch.Maui{ReservationDepth: 3, Weights: batch.Weights{QueueTime: 1, XFactor: 50}}},
 	}
 	seeds := uint64(6)
-	if racing {
+	if !testbed.Whole(t) {
 		seeds = 1
 	}
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {

@@ -78,6 +78,7 @@ func golden(t testing.TB, path string) (starts []int64) {
 // TestGolden compares the start of every job with those that two independent
 // simulators agree on.
 func TestGolden(t *testing.T) {
+	testbed.Computes(t)
 	dir := traces(t)
 	for _, trace := range []struct{ name, file string }{
 		{"nasa", "NASA-iPSC-1993-3.1-cln"}, {"kth", "KTH-SP2-1996-2.1-cln"}, {"sdscsp2", "SDSC-SP2-1998-4.2-cln"},
@@ -135,9 +136,7 @@ func BenchmarkReplay(b *testing.B) {
 // TestMauiTable compares mean wait (s) and bounded slowdown of Maui's
 // variants with those of an independent simulator.
 func TestMauiTable(t *testing.T) {
-	if racing {
-		t.Skip("one goroutine, minutes under the race detector: run-tests.sh runs it without")
-	}
+	testbed.Computes(t)
 	dir := traces(t)
 	rows := []struct {
 		params string

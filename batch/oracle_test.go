@@ -9,6 +9,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/batch/batchtest"
+	"gridbroker/testdata/testbed"
 )
 
 // slow is a scheduler written to be obviously right: the plan is a list of
@@ -223,6 +224,7 @@ func oracleCases() map[string]batch.Policy {
 }
 
 func TestOracle(t *testing.T) {
+	testbed.Computes(t)
 	for name, policy := range oracleCases() {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(40) {
@@ -295,6 +297,7 @@ func overfull(t *testing.T, tasks []batch.Task, starts []int64, procs int) {
 
 // TestGenerated compares the policies on a generated trace of the repository.
 func TestGenerated(t *testing.T) {
+	testbed.Computes(t)
 	tasks, procs := batchtest.Load(t, "../testdata/traces/lublin-64.swf")
 	for name, policy := range oracleCases() {
 		t.Run(name, func(t *testing.T) { compare(t, name, policy, tasks, procs) })

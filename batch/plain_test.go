@@ -72,10 +72,8 @@ func ask(rng *rand.Rand, j *Job) {
 // TestPlain holds every schedule against that of a machine which remembers
 // nothing: starts, nodes and refusals are to be the same.
 func TestPlain(t *testing.T) {
+	testbed.Computes(t)
 	compared, seeds := 0, 8
-	if testbed.Racing { // one goroutine: all of it runs without the race detector, in the same make test
-		seeds = 1
-	}
 	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 99))
 		s := crowdedState(rng, 12+rng.IntN(120), 100+rng.IntN(300))

@@ -270,10 +270,13 @@ func TestLimits(t *testing.T) {
 		{"processes", `processes = 5`, "for i in $(seq 20); do sleep 5 & done 2>&1 | grep -c fork", "1"},
 		{"open files", `open_files = 20`, "cat /proc/self/limits | grep -c 'open files *20 *20'", "1"},
 	} {
-		eachIsolating(t, "[limits]\n"+tt.more, func(t *testing.T, n *testNode) {
-			if out, code := n.sh(tt.script); !strings.Contains(out, tt.want) {
-				t.Errorf("%s: %q (exit code %d), want %q", tt.name, out, code, tt.want)
-			}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			eachIsolating(t, "[limits]\n"+tt.more, func(t *testing.T, n *testNode) {
+				if out, code := n.sh(tt.script); !strings.Contains(out, tt.want) {
+					t.Errorf("%q (exit code %d), want %q", out, code, tt.want)
+				}
+			})
 		})
 	}
 }

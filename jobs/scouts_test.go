@@ -14,6 +14,7 @@ import (
 	"gridbroker/plugins"
 	"gridbroker/plugins/history"
 	"gridbroker/rank"
+	"gridbroker/testdata/testbed"
 )
 
 // expedition is a call with scouts over a fake back-end, with a clock that
@@ -142,9 +143,13 @@ func TestBlackHole(t *testing.T) {
 		"failed":            {State: plugins.Failed, Reason: "cannot stage in"},
 		"vanished":          {State: plugins.Lost},
 	}
+	whole := testbed.Whole(t)
 	for name, end := range failures {
 		for _, memory := range []bool{true, false} {
 			for _, policy := range []string{rank.Hybrid, rank.Random, rank.FastestQueue} {
+				if !whole && policy != rank.Hybrid {
+					continue
+				}
 				t.Run(fmt.Sprint(name, memory, policy), func(t *testing.T) {
 					x := newExpedition(t, true)
 					x.Policy.Name = policy
@@ -159,7 +164,9 @@ func TestBlackHole(t *testing.T) {
 					}
 					all := 40
 					if memory && policy == rank.Hybrid && name == "program not found" {
-						all = 1000
+						if all = 1000; !whole {
+							all = 200
+						}
 					}
 					found := []*glue.Resource{best("hole"), site("a"), site("b")}
 					rs := x.sweep(all, "", found...)
@@ -232,6 +239,10 @@ func TestBlackHoleLosesNothingWithRetries(t *testing.T) {
 // While the best resource does not answer, a thousand jobs ask it twice at
 // most, however often they are planned anew.
 func TestDeadResourceWithScouts(t *testing.T) {
+	all := 1000
+	if !testbed.Whole(t) {
+		all = 200
+	}
 	for _, memory := range []bool{true, false} {
 		x := newExpedition(t, true)
 		if memory {
@@ -245,10 +256,10 @@ func TestDeadResourceWithScouts(t *testing.T) {
 		}
 		x.ends = func(string) (time.Duration, time.Duration, plugins.Status) { return 0, 2 * time.Minute, wellDone }
 		found := []*glue.Resource{best("dead"), site("a"), site("b")}
-		rs := x.sweep(1000, "", found...)
+		rs := x.sweep(all, "", found...)
 		x.follow(rs, found...)
 		requests, _ := x.requestsTo("dead")
-		if _, well := count(rs); requests > 2 || well != 1000 {
+		if _, well := count(rs); requests > 2 || well != all {
 			t.Errorf("memory %v: %d requests to the dead resource, %d well", memory, requests, well)
 		}
 	}

@@ -61,9 +61,10 @@ func newFarm(t *testing.T) *farm {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := nodePrograms(dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(f.tree, "etc", "debian_version")); err != nil {

@@ -19,6 +19,7 @@ import (
 // A user brings an image by the job's description: it runs inside where the site takes images from that registry, and
 // where it takes none the broker, the node and `grid why` say so.
 func TestImageOfAJob(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || os.Getuid() != 0 {
 		t.Skip("takes some seconds, as root")
 	}

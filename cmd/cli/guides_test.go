@@ -70,9 +70,7 @@ func (g *guide) launcher() {
 		g.t.Skip("no /bin/busybox: Debian package busybox-static")
 	}
 	g.bin = g.t.TempDir()
-	build := exec.Command("go", "build", "-o", g.bin+"/", "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := nodePrograms(g.bin).CombinedOutput(); err != nil {
 		g.t.Fatalf("%v\n%s", err, out)
 	}
 }
@@ -123,7 +121,7 @@ func (g *guide) run(e example) {
 	g.ran++
 	cmd := exec.Command("sh", "-c", e.command)
 	cmd.Dir = g.dir
-	cmd.Env = []string{"HOME=" + filepath.Join(g.dir, "home"), "PATH=" + strings.TrimPrefix(g.bin+":"+os.Getenv("PATH"), ":"), "LANG=C.UTF-8", "COLUMNS=160"}
+	cmd.Env = []string{"HOME=" + filepath.Join(g.dir, "home"), "PATH=" + strings.TrimPrefix(g.bin+":"+os.Getenv("PATH"), ":"), "LANG=C.UTF-8", "COLUMNS=160", "GORACE=" + quickExit}
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, _ := cmd.Output() // a failure shows in the exit code

@@ -13,6 +13,7 @@ import (
 // A command that is busy with something that does not listen ends within a
 // second of a signal, whichever.
 func TestSignalsEndEverything(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	// Requirements that take long to read and to judge: an expression that runs into its
 	// bound is one of many.

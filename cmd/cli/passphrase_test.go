@@ -20,6 +20,7 @@ const passphrase = "open sesame"
 // An encrypted key is opened with a passphrase from standard input, a file, a
 // descriptor and a terminal; each tells when it has none or a wrong one.
 func TestPassphrase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	id := testbed.NewCA(t, "CA", time.Now(), nil).Issue("Alice", nil)
 	der, err := pkcs8.MarshalPrivateKey(id.Key, []byte(passphrase), nil)

@@ -38,6 +38,7 @@ type scene struct {
 // The leader is killed, the database is stopped hard and started again, while
 // jobs are under way: every job runs once, and its output comes back.
 func TestSchedulerOnPostgresAndSlurm(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
 	for i := range s.replicas {
 		s.serve(i)
@@ -101,7 +102,7 @@ func newScene(t *testing.T) *scene {
 		}
 	}
 	s.grid = filepath.Join(s.dir, "grid")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", s.grid, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", s.grid, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	os.Mkdir(filepath.Join(s.dir, "ran"), 0o777)

@@ -17,6 +17,9 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
+// quickExit is GORACE of the commands: each would sleep for a second as it exits.
+const quickExit = "atexit_sleep_ms=10"
+
 // TestMain gives the scripts a command "grid" that is this very binary.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "grid" { // the tests themselves, not the command they run
@@ -31,6 +34,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs every script of testdata/script, in an empty home.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	samples, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +65,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TESTDATA", samples) // the repository's testdata
 			env.Setenv(schemasSeen, seen)
 			env.Setenv("XDG_RUNTIME_DIR", filepath.Join(home, "run"))
+			env.Setenv("GORACE", quickExit)
 			return os.MkdirAll(home, 0o700)
 		},
 	})

@@ -20,6 +20,7 @@ const (
 // Tags go through a real BDII, in both schemas, by the plugin and the provider that we print: ldapsearch reads them back
 // and so does our own broker; a test that ran is seen as the state.
 func TestTagsInARealBDII(t *testing.T) {
+	t.Parallel()
 	testbed.Env(t, "bdii") // its packages are here
 	if testing.Short() || os.Getuid() != 0 {
 		t.Skip("takes half a minute, as root")

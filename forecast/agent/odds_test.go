@@ -16,6 +16,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins/forecast"
+	"gridbroker/testdata/testbed"
 )
 
 // cluster is a busy one in virtual time, whose users ask for far more time than
@@ -150,6 +151,7 @@ func (b *bettor) live(jobs int) {
 // waited, and the median is nearer than the replay with the limits. An agent that was started
 // again from its memory says the same to the last byte.
 func TestOdds(t *testing.T) {
+	testbed.Computes(t)
 	c := newCluster(t, 2)
 	centre := httptest.NewServer(&centre{t: t, jobs: map[string]wire.Entry{}})
 	defer centre.Close()

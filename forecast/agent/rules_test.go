@@ -13,6 +13,7 @@ import (
 	"gridbroker/forecast/wire"
 	"gridbroker/plugins"
 	"gridbroker/plugins/forecast"
+	"gridbroker/testdata/testbed"
 )
 
 // told is a batch system that tells its rules.
@@ -60,6 +61,7 @@ func follower(t *testing.T, policy string, seed uint64) *bettor {
 // An agent at a batch system that does not say its policy finds it out, says how
 // sure it is, and knows it still when it is started again.
 func TestInferredPolicy(t *testing.T) {
+	testbed.Computes(t)
 	for _, truth := range []string{"fcfs", "easy", "easy-sjbf"} {
 		b := follower(t, truth, 5)
 		b.agent.Infer = true
@@ -115,6 +117,7 @@ func TestToldRules(t *testing.T) {
 // finds the policy, and about as many starts lie outside of its quantiles as should;
 // doubt goes into what brokers are told.
 func TestHiddenUsers(t *testing.T) {
+	testbed.Computes(t)
 	b := follower(t, "fcfs", 2)
 	b.agent.Reader, b.agent.Rules = veiled{b.cluster}, &told{rules: plugins.Rules{Policy: batch.Policy{Name: "slurm"}, Hidden: true}}
 	b.live(300)

@@ -24,7 +24,7 @@ func TestBadSlots(t *testing.T) {
 	at := f.now.Unix()
 	million := f.delta("c0", 0, func(d *wire.Delta) {
 		d.Site.Nodes = []wire.Node{{Name: "n", CPUs: 1, Up: true}}
-		for i := range unlessRacing(1_000_000, 250_000) {
+		for i := range unlessRacing(t, 1_000_000, 250_000) {
 			d.Put = append(d.Put, wire.Slot{ID: uint64(i), Node: "n", CPUs: 1, From: at})
 		}
 	})
@@ -32,7 +32,7 @@ func TestBadSlots(t *testing.T) {
 		name, want string
 		body       []byte
 	}{
-		{"too many slots", unlessRacing("long", "are more than"), million},
+		{"too many slots", unlessRacing(t, "long", "are more than"), million},
 		{"of yesterday", "was made 86400 s ago and good for 600 s", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at - 86400 })},
 		{"of tomorrow", "s in the future; set the clocks", f.delta("c0", 1, func(d *wire.Delta) { d.Made = at + 86400 })},
 		{"a negative time", "put.from: -5 is no time of this century", f.delta("c0", 1, func(d *wire.Delta) { d.Put[0].From = -5 })},

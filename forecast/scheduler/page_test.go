@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"gridbroker/testdata/testbed"
 )
 
 // faint lists the texts whose contrast is below WCAG AA: 4.5, or 3 where they
@@ -34,7 +36,7 @@ const faint = `(() => {
 // and follows what happens.
 func TestPage(t *testing.T) {
 	clusters, nodes := 20, 500
-	if racing {
+	if !testbed.Whole(t) {
 		clusters, nodes = 3, 20
 	}
 	kinds, every := 1, 6*time.Hour
@@ -77,7 +79,8 @@ func TestPage(t *testing.T) {
 // A thousand clusters are shown fifty at a time, in less than a second of one
 // processor, and found by name.
 func TestPageOfManyClusters(t *testing.T) {
-	clusters := unlessRacing(1000, 120)
+	testbed.Computes(t)
+	const clusters = 1000
 	d := newDay(t, 20, 8, 3, 6*time.Hour)
 	d.multiply(clusters / 20)
 	for _, what := range []string{"first, with what forecasts were worth", "again"} {

@@ -1,15 +1,18 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 var (
-	seeds = flag.Uint64("seeds", unlessRacing(uint64(5), 2), "seeds of the simulation")
+	seeds = flag.Uint64("seeds", 0, "seeds of the simulation; 0: five, or one under the race detector")
 	first = flag.Uint64("first", 0, "the first of them")
 	hours = flag.Int("hours", 1, "hours it runs for")
 )
@@ -20,12 +23,14 @@ var (
 // leaders and senders are killed; the database undoes what it was told, or does
 // not say that it has done it.
 func TestSimulation(t *testing.T) {
-	for seed := *first; seed < *first+*seeds; seed++ {
+	n := cmp.Or(*seeds, unlessRacing(t, uint64(5), 1))
+	for seed := *first; seed < *first+n; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, sqliteDSN(t), seed, 0.03, *hours) })
 	}
 }
 
 func TestSimulationWithoutFaults(t *testing.T) {
+	testbed.Computes(t)
 	w := simulate(t, sqliteDSN(t), 99, 0, 2)
 	var hits, misses int64
 	for _, c := range w.s.mem.clusters {
@@ -41,7 +46,8 @@ func TestSimulationWithoutFaults(t *testing.T) {
 // no bound to those that go before it; with it, it is booked after those, the ones
 // of the cycle in which the bound was reached, and what leaders forgot that died.
 func TestNobodyStarves(t *testing.T) {
-	for _, bound := range []int{20, 1_000_000}[:unlessRacing(2, 1)] {
+	testbed.Computes(t)
+	for _, bound := range []int{20, 1_000_000} {
 		w := newWorld(t, sqliteDSN(t), 5, 0.03, 12)
 		w.conf.MaxBypass = bound
 		w.restart()
@@ -140,4 +146,13 @@ func (w *world) settled(jobs map[string]bool) {
 	if sum, err := w.store.Audit(ctx); err != nil || sum != 0 {
 		t.Errorf("the ledger adds up to %d, %v", sum, err)
 	}
+}
+
+// unlessRacing is the whole of a thing, or a part of it: what the race detector
+// makes long runs whole without it, in the same make test.
+func unlessRacing[T any](t *testing.T, whole, part T) T {
+	if testbed.Whole(t) {
+		return whole
+	}
+	return part
 }

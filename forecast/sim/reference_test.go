@@ -14,6 +14,7 @@ import (
 
 	"gridbroker/forecast/sim/tree"
 	"gridbroker/testdata/reference"
+	"gridbroker/testdata/testbed"
 )
 
 // outcome counts what became of the points of a group.
@@ -26,6 +27,7 @@ type outcome struct{ all, good, left int }
 // left out and said so: one of every kind has its turn first, the dearest come last.
 // GRID_LONG runs all points, however long it takes (go test -timeout 4h).
 func TestReferencePoints(t *testing.T) {
+	testbed.Computes(t)
 	points := readPoints(reference.Objects(t, pointKeys...))
 	ctx, cancel := referenceContext(t)
 	defer cancel()
@@ -78,6 +80,10 @@ func report(groups map[string]*outcome) {
 	}
 	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)\n", sum.good, sum.all, sum.left)
 }
+
+// referenceTime is how long points of the reference are run for unless GRID_LONG
+// is set: they take turns among the groups, and each group has its first ones.
+const referenceTime = 40 * time.Second
 
 // referenceContext ends when no more points are to be run, in time for the package's other tests.
 func referenceContext(t *testing.T) (context.Context, context.CancelFunc) {

@@ -5,12 +5,15 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // The scheduler whole, with its database, outbox and the agents of its sites,
 // does what the planner alone does, a cycle or so later: it must not plan for
 // earlier than a cycle takes. A seed gives the same bytes.
 func TestWholeScheduler(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "gras.toml")
 	s.Seeds, s.Jobs.Count, s.Policies = 1, 40, []string{GrAS, Stored}
 	a, b := compare(t, s), compare(t, s)

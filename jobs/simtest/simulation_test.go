@@ -17,6 +17,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
 )
 
 // story is one run of the simulation.
@@ -305,7 +306,10 @@ func TestSimulation(t *testing.T) {
 		}
 		return
 	}
-	submissions := defaultSubmissions
+	submissions := 100_000
+	if !testbed.Whole(t) {
+		submissions = 2_000
+	}
 	if text := os.Getenv("GRID_SIM_SUBMISSIONS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 // TestRealArguments: every argument arrives as it is, between a prologue and an
 // epilogue that run too; the exit code is the program's.
 func TestRealArguments(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, url := range bed.Versions() {
 		t.Run(url, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // A submission ends between the answer to the POST and the uploads. Its jobs
 // are found by our ids, completed, and run; what they write comes back.
 func TestRealComplete(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	input := filepath.Join(t.TempDir(), "in.txt")
 	write(t, input, []byte("late but whole\n"))

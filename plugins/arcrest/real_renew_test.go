@@ -14,6 +14,7 @@ import (
 
 // What the CE keeps for a job lives longer after Renew: read back from it.
 func TestRealRenew(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, url := range bed.Versions() {
 		t.Run(url, func(t *testing.T) {

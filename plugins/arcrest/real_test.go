@@ -114,6 +114,7 @@ func await(t testing.TB, b *Backend, hs []plugins.Handle) []plugins.Status {
 }
 
 func TestRealJobs(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, url := range bed.All() {
 		t.Run("proxy "+url, func(t *testing.T) { t.Parallel(); roundTrip(t, as(t, bed, "alice"), url) })
@@ -184,6 +185,7 @@ func same(t *testing.T, name string, want []byte) {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	urls := map[string]string{"1.0": bed.REST10[len(bed.REST10)-1]} // the last ones have the most slots
 	if len(bed.REST11) > 0 {
@@ -232,6 +234,7 @@ func TestRealOwners(t *testing.T) {
 
 // A job that another client has sent without a name hides none of ours.
 func TestRealNameless(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, url := range bed.All() {
 		t.Run(url, func(t *testing.T) {

@@ -145,6 +145,7 @@ func TestTokenAtHand(t *testing.T) {
 // A user who has logged in at an issuer and has neither proxy nor token file:
 // also the CE that asks for scopes takes tokens of exactly one.
 func TestRealTokenForEachEndpoint(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	if len(bed.REST11) < 2 {
 		t.Skip("there is no ARC 7 in the testbed")

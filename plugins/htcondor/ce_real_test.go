@@ -77,6 +77,7 @@ func (c *ce) backend(t testing.TB, token string, minter credential.Minter) *htco
 
 // A CE as a BDII names it does all that a back-end does, with a token for it.
 func TestCEConformance(t *testing.T) {
+	t.Parallel()
 	c := newCE(t)
 	b := c.backend(t, c.token(t, time.Hour, map[string]any{"aud": c.host}), nil)
 	plugintest.TestSubmitter(t, plugintest.Target{
@@ -152,6 +153,7 @@ func TestCETokensRefused(t *testing.T) {
 
 // A CE asked about itself shows its queue; the slots are those behind it.
 func TestCEResources(t *testing.T) {
+	t.Parallel()
 	c := newCE(t)
 	b := c.backend(t, c.token(t, time.Hour, nil), nil)
 	at := "condor://" + c.host

@@ -35,7 +35,7 @@ func environmentNode(t *testing.T, root, at string) (query string) {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
+	build := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid-launch", "gridbroker/cmd/grid-deploy")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -65,6 +65,7 @@ func environmentNode(t *testing.T, root, at string) (query string) {
 // A job that asks for an environment of the pool runs in it on the slot, by our launcher; a node that cannot make it
 // fails as the site's fault, and a program that is not in it as the job's.
 func TestRealEnvironment(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	if _, err := os.Stat(filepath.Join(p.env["GRID_CONDOR_TREE"], "usr/bin/proot")); err != nil {
 		t.Skip("no proot in the pool: its installation is older than this test")

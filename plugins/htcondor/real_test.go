@@ -77,6 +77,7 @@ func (p *pool) conformance(t *testing.T, b *htcondor.Backend, url, iface, dead s
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	for _, name := range []string{"local", "ssh"} {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +128,7 @@ func sh(line string) *jdl.Job {
 
 // Words and environment arrive byte for byte.
 func TestRealHostileWords(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	words := []string{"", "a b", "it's", `say "hi"`, "$(HOME)", "$$(Name)", "$$([1+1])", "$ENV(PATH)", "new\nline", "tab\t", "*;#%&|<>", `\`, "ü€𝄞", "\x01\x1f\x7f", "\xff\xfe", ")", "# x", "-n"}
 	job := &jdl.Job{Executable: "show.sh", Args: words, StdOutput: "out $(HOME) 'x'", Demand: jdl.Demand{Slots: 1}}
@@ -154,6 +156,7 @@ func TestRealHostileWords(t *testing.T) {
 // How jobs end: by code, by a signal of their program, over the wall time, by a
 // missing file by URL; what there is of output comes back from all.
 func TestRealEnds(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	limited := sh("echo before; sleep 100")
 	limited.Demand.WallTime = 3 * time.Second

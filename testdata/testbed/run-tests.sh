@@ -26,8 +26,11 @@ tools() {
 }
 stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 
-# The tests are compiled while the servers start.
-nice go list -race -test -export ./... >/dev/null 2>&1 &
+# The tests are compiled while the servers start, and the programs that they run.
+{
+	nice go list -race -test -export ./... && nice go list -export ./cmd/... &&
+		CGO_ENABLED=0 nice go list -export ./cmd/grid-launch ./cmd/grid-deploy
+} >/dev/null 2>&1 &
 compiling=$!
 
 if "${as_root[@]}" true 2>/dev/null; then
@@ -43,46 +46,83 @@ wait "$compiling"
 # The tests stand on their own: whatever a grid user has in the environment.
 while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
 
-# What takes longest begins first. Where there are few processors, one package
-# more than they are, and four tests of a package: those that wait for servers
-# leave them free.
-long=(./cmd/grid ./forecast/scheduler ./cmd/cli ./batch ./plugins/arcrest ./plugins/htcondor ./plugins/slurm ./jobs)
 log=$(mktemp)
 processors=$(nproc)
-go test -race -count=1 -p $((processors < 4 ? processors + 1 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m -v "${long[@]}" ./... 2>&1 | tee "$log" |
-	grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)'
-code=${PIPESTATUS[0]}
+# Each process that the race detector watches would sleep for a second as it ends.
+export GORACE=${GORACE:-atexit_sleep_ms=10}
 
-# The replays of traces, and the simulation of sending and following, in full:
-# the race detector leaves time for a fraction.
-if [ "$code" = 0 ]; then
-	go test -count=1 -timeout 20m -v -run 'TestSimulation|TestMauiTable|TestLive$|TestPlain|TestFeed|TestPageOfManyClusters|TestNobodyStarves' \
-		./jobs/simtest ./batch ./forecast/scheduler 2>&1 |
-		tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|submissions in|GRID_SIM_SEED'
-	code=${PIPESTATUS[0]}
-fi
+# phase runs tests, keeps what they print in a log and shows what tells how they
+# go. "make check" has run vet.
+phase() { # LOG [ARGUMENTS OF GO TEST...]
+	local out=$1
+	shift
+	go test -vet=off -count=1 -v "$@" 2>&1 | tee "$out" |
+		grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)|submissions in|GRID_SIM_SEED'
+	return "${PIPESTATUS[0]}"
+}
+# failed_in names the packages that failed, or in which tests failed, in a log.
+failed_in() { awk '$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2}' "$1" | sort -u; }
 
-# What freezes, kills or fills servers runs when nobody else needs them.
-if [ "$code" = 0 ]; then
-	GRID_ALONE=1 go test -count=1 -timeout 10m -v -run 'TestFrozenARC|TestKilledARC|TestFullARC' ./cmd/grid 2>&1 |
-		tee -a "$log" | grep -E '^(ok|FAIL|--- FAIL)|_test\.go:[0-9]+:'
-	code=${PIPESTATUS[0]}
-fi
+# What takes longest begins first. Where there are few processors, two packages
+# more than they are, and four tests of a package: those that wait for servers
+# leave them free.
+long=(./cmd/grid ./cmd/cli ./forecast/scheduler ./plugins/arcrest ./environment ./plugins/htcondor ./forecast/agent ./forecast/sim ./jobs ./plugins/slurm)
+racing() {
+	phase "$log.race" -race -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
+}
+
+# What computes alone, and replays and simulations in full: the race detector
+# leaves time for a fraction, or for nothing. Which tests those are they say
+# themselves in the log (testbed.Whole).
+computing() {
+	local names packages
+	: >"$log.whole"
+	names=$(grep -o 'run-tests.sh runs all of [A-Za-z0-9_]*' "$log.race" | awk '{print $5}' | sort -u | paste -sd'|')
+	mapfile -t packages < <(awk '/run-tests.sh runs all of/ {some = 1} ($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {if (some) print $2; some = 0}' "$log.race" | sort -u)
+	[ -n "$names" ] || return
+	phase "$log.whole" -p "$processors" -timeout 20m -run "^($names)\$" "${packages[@]}"
+	local code=$? name
+	for name in ${names//|/ }; do
+		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" && code=1; }
+	done
+	return "$code"
+}
+
+# What freezes, kills or fills servers runs when nobody else needs them. What
+# computes does not, and leaves them time.
+alone() { GRID_ALONE=1 phase "$log.alone" -timeout 10m -run 'TestFrozenARC|TestKilledARC|TestFullARC' ./cmd/grid; }
+
+bad=() # phases that failed
+racing || bad+=(racing)
+computing &
+computed=$!
+alone || bad+=(alone)
+wait "$computed" || bad+=(computing)
+cat "$log.race" "$log.whole" "$log.alone" >"$log"
+code=0
 
 # Real servers on a busy machine miss a beat now and then: what failed runs
 # once more, alone. What fails twice has failed; what passes then is flaky, is
 # listed with its output, and more than three of them fail the run.
 flaky=()
-if [ "$code" != 0 ]; then
-	mapfile -t failed < <(awk '$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2}' "$log" | sort -u)
-	if [ ${#failed[@]} -gt 0 ] && ! grep -q 'DATA RACE\|build failed\|setup failed' "$log"; then
-		printf '\nFailed, and run once more: %s\n' "${failed[*]}"
+if [ ${#bad[@]} -gt 0 ]; then
+	code=1
+	mapfile -t failed < <(failed_in "$log.race")
+	if ! grep -q 'DATA RACE\|build failed\|setup failed' "$log" && { [[ " ${bad[*]} " != *" racing "* ]] || [ ${#failed[@]} -gt 0 ]; }; then
+		printf '\nFailed, and run once more: %s\n' "$(failed_in "$log" | paste -sd' ')"
 		grep -E -- '^ *--- FAIL' "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
-		GRID_ALONE=1 go test -race -count=1 -p 1 -timeout 30m -v "${failed[@]}" 2>&1 | tee -a "$log" |
-			grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)'
-		code=${PIPESTATUS[0]}
+		code=0
+		for again in "${bad[@]}"; do
+			case $again in
+			racing) GRID_ALONE=1 phase "$log.again" -race -p 1 -timeout 30m "${failed[@]}" || code=1 ;;
+			*) "$again" || code=1 ;;
+			esac
+		done
+		for part in again whole alone; do
+			[ ! -e "$log.$part" ] || cat "$log.$part" >>"$log"
+		done
 	fi
 fi
 
@@ -93,7 +133,8 @@ echo 'Left out:'
 		[ -e "$f" ] && printf '  testbed %s: %s\n' "$(basename "$f" .left-out)" "$(cat "$f")"
 	done
 	# A skipped test prints its reason in the line before "--- SKIP".
-	awk '/_test\.go:[0-9]+: / {why=$0} /--- SKIP/ {sub(/^ +/,"",why); print "  " $3 ": " why}' "$log"
+	awk '/_test\.go:[0-9]+: / {why=$0} /--- SKIP/ {sub(/^ +/,"",why); print "  " $3 ": " why}' "$log" |
+		grep -v 'computes in one goroutine: run without the race detector'
 } | sort | uniq | sed 's/^$/  nothing/'
 if [ "$code" = 0 ] && [ ${#flaky[@]} -gt 0 ]; then
 	printf '\nFlaky: failed, and passed the second time; the output is in %s:\n' "$log.first"
@@ -120,6 +161,6 @@ if [ "$code" != 0 ]; then
 	echo "Failed; the whole output is in $log:"
 	grep -E -A12 -- '--- FAIL|^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 200
 else
-	rm -f "$log"
+	rm -f "$log" "$log".{race,whole,alone,again}
 fi
 exit "$code"

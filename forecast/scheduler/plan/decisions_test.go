@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // digest is the sum of all that a plan says.
@@ -27,6 +29,7 @@ func digest(list []Booking) uint64 {
 // for slots is no part of it. The sums were written by its first version; one
 // that differs is a change of decisions, to be meant (-update).
 func TestDecisionsStay(t *testing.T) {
+	testbed.Computes(t)
 	const file = "testdata/decisions.sums"
 	var out strings.Builder
 	for seed := range uint64(400) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // workB is the published workload B for a number of systems.
@@ -36,6 +38,7 @@ func runB(t *testing.T, c Config, w Work, seed uint64) *Result {
 
 // Our protocol does as much, within 0.01, with a ninth of the messages.
 func TestFewerMessages(t *testing.T) {
+	testbed.Computes(t)
 	w := workB(256, 500)
 	ours := Ours(paper(8))
 	ours.MaxAge = 0
@@ -59,6 +62,7 @@ func TestFewerMessages(t *testing.T) {
 // Where messages are dear, domains of four and a unit between two changes lose
 // nothing to speak of at a cost at which the star has sunk. More seeds: GRID_LONG.
 func TestDearMessages(t *testing.T) {
+	testbed.Computes(t)
 	seeds := 2
 	if os.Getenv("GRID_LONG") != "" {
 		seeds = 10

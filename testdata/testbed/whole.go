@@ -1,0 +1,26 @@
+package testbed
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whole reports whether a test is to do all of its work. Under the race detector,
+// which makes what computes in one goroutine ten times as long, it is not: by the
+// words of the log run-tests.sh knows the test and runs it again, without.
+func Whole(t testing.TB) bool {
+	t.Helper()
+	if Racing {
+		name, _, _ := strings.Cut(t.Name(), "/")
+		t.Logf("run-tests.sh runs all of %s without the race detector", name)
+	}
+	return !Racing
+}
+
+// Computes leaves a test of one goroutine to the run without the race detector.
+func Computes(t testing.TB) {
+	t.Helper()
+	if !Whole(t) {
+		t.Skip("computes in one goroutine: run without the race detector")
+	}
+}
