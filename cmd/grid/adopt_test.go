@@ -21,6 +21,7 @@ const adoptable = `[
 // Jobs at a real A-REX of either version come back into lost records under
 // their ids, with their descriptions, once, and go on as if nothing had been.
 func TestAdoptARC(t *testing.T) {
+	t.Parallel()
 	bed := testbed.NeedARC(t)
 	for _, url := range []string{bed.REST10[0], bed.REST11[0]} {
 		t.Run(url, func(t *testing.T) {

@@ -57,44 +57,47 @@ func TestRealToken(t *testing.T) {
 func TestRealBulk(t *testing.T) {
 	bed := testbed.NeedARC(t)
 	for _, url := range append([]string{bed.REST10[2]}, bed.REST11[:min(1, len(bed.REST11))]...) {
-		b := as(t, bed, "alice")
-		var reqs []plugins.Request
-		for i := range 100 {
-			reqs = append(reqs, shell(fmt.Sprintf("bulk%d-%d", time.Now().UnixNano(), i), "sleep 600"))
-		}
-		reqs[50].Resource = &glue.Resource{Queue: "no-such-queue"}
-		var posts atomic.Int32
-		b.o.Logf = func(_ string, args ...any) {
-			if args[0] == http.MethodPost && strings.Contains(fmt.Sprint(args[1]), "jobs?action=new") {
-				posts.Add(1)
-			}
-		}
-		var hs []plugins.Handle
-		for i, r := range b.Submit(t.Context(), at(url, reqs...), nil) {
-			switch {
-			case i == 50 && (r.Err == nil || kindOf(t, r.Err) != plugins.Refused || !strings.Contains(r.Err.Error(), "no-such-queue")):
-				t.Errorf("job for an unknown queue: %+v", r)
-			case i != 50 && r.Err != nil:
-				t.Fatal(r.Err)
-			case i != 50:
-				hs = append(hs, r.Handle)
-			}
-		}
-		if n := posts.Load(); n != batchesAtOnce {
-			t.Errorf("%d requests", n)
-		}
-		for _, errs := range [][]error{b.Cancel(t.Context(), hs), b.Renew(t.Context(), hs[:3])} {
-			if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-				t.Error(errs[i])
-			}
-		}
-		for _, st := range await(t, b, hs) {
-			if st.State != plugins.Cancelled {
-				t.Fatalf("%+v", st)
-			}
-		}
-		b.Clean(t.Context(), hs)
+		t.Run(url, func(t *testing.T) { t.Parallel(); bulk(t, as(t, bed, "alice"), url) })
 	}
+}
+
+func bulk(t *testing.T, b *Backend, url string) {
+	var reqs []plugins.Request
+	for i := range 100 {
+		reqs = append(reqs, shell(fmt.Sprintf("bulk%d-%d", time.Now().UnixNano(), i), "sleep 600"))
+	}
+	reqs[50].Resource = &glue.Resource{Queue: "no-such-queue"}
+	var posts atomic.Int32
+	b.o.Logf = func(_ string, args ...any) {
+		if args[0] == http.MethodPost && strings.Contains(fmt.Sprint(args[1]), "jobs?action=new") {
+			posts.Add(1)
+		}
+	}
+	var hs []plugins.Handle
+	for i, r := range b.Submit(t.Context(), at(url, reqs...), nil) {
+		switch {
+		case i == 50 && (r.Err == nil || kindOf(t, r.Err) != plugins.Refused || !strings.Contains(r.Err.Error(), "no-such-queue")):
+			t.Errorf("job for an unknown queue: %+v", r)
+		case i != 50 && r.Err != nil:
+			t.Fatal(r.Err)
+		case i != 50:
+			hs = append(hs, r.Handle)
+		}
+	}
+	if n := posts.Load(); n != batchesAtOnce {
+		t.Errorf("%d requests", n)
+	}
+	for _, errs := range [][]error{b.Cancel(t.Context(), hs), b.Renew(t.Context(), hs[:3])} {
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			t.Error(errs[i])
+		}
+	}
+	for _, st := range await(t, b, hs) {
+		if st.State != plugins.Cancelled {
+			t.Fatalf("%+v", st)
+		}
+	}
+	b.Clean(t.Context(), hs)
 }
 
 // A CE with a limit on jobs says so, and what does not fit is told from what

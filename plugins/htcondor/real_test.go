@@ -81,10 +81,12 @@ func TestConformance(t *testing.T) {
 	p := newPool(t)
 	for _, name := range []string{"local", "ssh"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p.conformance(t, p.Backend, p.urls[name], glue.InterfaceCondor, "condor+ssh://condorlab:1")
 		})
 	}
 	t.Run("network", func(t *testing.T) {
+		t.Parallel()
 		b, url := p.network(t)
 		p.conformance(t, b, url, glue.InterfaceHTCondorCE, "condor://127.0.0.1:1"+strings.SplitN(url, p.env["GRID_CONDOR_REMOTE"], 2)[1])
 	})

@@ -14,6 +14,7 @@ import (
 // that was done, one that failed, one cancelled while it ran and one cancelled while it waited; and
 // none that ended before the time asked about.
 func TestRealEndings(t *testing.T) {
+	t.Parallel()
 	b, urls := testbed(t)
 	for name, url := range urls {
 		t.Run(name, func(t *testing.T) {

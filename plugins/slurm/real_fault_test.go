@@ -20,9 +20,11 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	b, urls := testbed(t)
 	for _, name := range []string{"local", "ssh"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ep := glue.Endpoint{URL: urls[name], Interface: glue.InterfaceSlurm}
 			plugintest.TestSubmitter(t, plugintest.Target{
 				Submitter: b, Endpoint: ep, Resource: &glue.Resource{Queue: "short"},
@@ -129,6 +131,7 @@ func different(t testing.TB, b *slurm.Backend, url, prefix string, n int) []plug
 // known to be there, known not to be there, or uncertain and found; none is
 // there twice.
 func TestRealCutConnection(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	reached := map[string]int{}
 	for _, at := range []int64{1500, 2500, 3500, 3700, 3900, 4200, 4600, 5200} {

@@ -122,6 +122,7 @@ func (j *jump) backend(key string) (b *slurm.Backend, url string) {
 // A cluster behind a jump host is reached by the user's own ssh: jobs go there
 // and back, and every connection to the cluster comes through the jump host.
 func TestRealJumpHost(t *testing.T) {
+	t.Parallel()
 	testbed(t)
 	j := startJump(t)
 	b, url := j.backend(filepath.Join(sshDir(), "id"))
@@ -143,6 +144,7 @@ func TestRealJumpHost(t *testing.T) {
 // The jump host dies at many moments of a bulk submission: every job is there,
 // not there, or uncertain and found; none is there twice.
 func TestRealJumpHostDies(t *testing.T) {
+	t.Parallel()
 	testbed(t)
 	const n = 10
 	outcomes := map[string]int{}

@@ -106,6 +106,7 @@ func waitFinal(t testing.TB, b *slurm.Backend, hs []plugins.Handle) []plugins.St
 }
 
 func TestRealSlurm(t *testing.T) {
+	t.Parallel()
 	b, urls := testbed(t)
 	for name, url := range urls {
 		t.Run(name, func(t *testing.T) { roundTrip(t, b, url, name) })
