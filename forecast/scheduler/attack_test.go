@@ -149,7 +149,7 @@ func TestCostlyRequirements(t *testing.T) {
 	w := newWorld(t, sqliteDSN(t), 3, 0, 40, 40)
 	w.step(30)
 	var ids []string
-	for i := range unlessRacing(t, 60, 12) {
+	for i := range unlessRacing(t, 60, 6) {
 		ids = append(ids, w.submitJob("mallory", fmt.Sprint("m", i), fmt.Sprintf(`[ Executable = "/bin/true"; JobName = "j"; WallTime = 60;
 			Requirements = regexp("(a*)(a*)(a*)(a*)(a*)b\\1\\2%d$", "%s") || true; ]`, i, strings.Repeat("a", 400)), 1))
 	}
