@@ -66,7 +66,7 @@ failed_in() { awk '$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2}' "$1" | sort -u
 # What takes longest begins first. Where there are few processors, two packages
 # more than they are, and four tests of a package: those that wait for servers
 # leave them free.
-long=(./cmd/grid ./cmd/cli ./forecast/scheduler ./plugins/arcrest ./environment ./plugins/htcondor ./forecast/agent ./forecast/sim ./jobs ./plugins/slurm)
+long=(./cmd/grid ./cmd/cli ./forecast/scheduler ./environment ./plugins/arcrest ./plugins/htcondor ./forecast/agent ./forecast/sim ./jobs ./plugins/slurm)
 racing() {
 	phase "$log.race" -race -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
 }
