@@ -23,6 +23,9 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 		}
 	}
 	f.ends.order()
+	if p, ok := f.m.policy.(*slurm); ok {
+		p.foretells(f.m)
+	}
 	if f.m.following {
 		f.m.following = false
 		f.m.policy.lead(f.m)

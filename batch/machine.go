@@ -109,7 +109,10 @@ func (m *Machine) end(now int64, id int32) {
 	m.drop(id)
 	m.busy--
 	m.release(j.Queue)
-	if _, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
+	if p, ok := m.policy.(*slurm); ok { // who waited for it may start in its place
+		if until := j.start + j.limit; now < until {
+			p.opens(m, j.shares, until)
+		}
 		m.gates.ended(m.now, m.jobs[id].ID)
 		m.gates.punctual(m)
 	}

@@ -184,17 +184,27 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 		s.look()
 		p.swept = swept{}
 	}
+	list, ok := p.parts(j, p.sweep)
+	*into = append(*into, list...)
+	return ok
+}
+
+// parts are those of the nodes picked for j, given the room of each, and whether
+// they are enough.
+func (p *nodePlan) parts(j *job, free []int32) (list []share, ok bool) {
 	left := j.procs
-	for _, s := range p.pick(j, p.sweep) {
+	list = p.pick(j, free)
+	kept := list[:0]
+	for _, s := range list {
 		if s.procs = min(s.procs, left); s.procs > 0 {
 			left -= s.procs
 			if j.Need.Whole {
 				s.procs = p.nodes[s.node].have.procs
 			}
-			*into = append(*into, s)
+			kept = append(kept, s)
 		}
 	}
-	return left <= 0
+	return kept, left <= 0
 }
 
 func (p *nodePlan) occupy(j *job, from, to int64) {

@@ -14,11 +14,11 @@ import (
 // A place that begins now is a start. Slurm's table of places knows whole nodes
 // only: a place keeps all others off its nodes, a running job off what it has.
 //
-// Slurm makes all places anew in every pass. Here that is done where a job came,
-// went or ended before its time since, and where few jobs have places, where one
-// started in its own: of whole nodes that leaves a part to others. Where many
-// have, those that fit now beside all places are started instead. Otherwise the
-// places would be the same, and only jobs that come into reach are given one.
+// Slurm makes all places anew in every pass. Here a pass goes through the jobs
+// that have been tried in their order, starts those whose places are due, and makes
+// places anew from the first on that might get another one: see keep. That is the
+// same as far ahead as bf_window; behind that jobs start on what has come free
+// where they fit now, and the places of others stay: see walk.
 type slurm struct {
 	Slurm
 	places
@@ -30,15 +30,15 @@ type slurm struct {
 	dirty    bool      // something has happened since the last pass
 	since    int64     // the first time that it did
 	stale    bool      // places must be made anew
+	sorted   int64     // when priorities were last worked out
+	near     int64     // until when a pass makes anew what might be another
+	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
 }
 
-// fewPlaces is up to how many jobs with places all are made anew after a start.
-const fewPlaces = 64
-
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, near: never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -58,6 +58,10 @@ func (p *slurm) clone(into policy) policy {
 }
 
 func (p *slurm) lead(*Machine) {}
+
+// foretells bounds for how long passes are exact in a run forward: as far as places
+// are looked for.
+func (p *slurm) foretells(m *Machine) { p.near = m.now + int64(p.Window/time.Second) }
 
 // enter puts a job in the queue. Age grows alike for all but those that have
 // reached the greatest: the key is the priority at the end of time less that.
@@ -95,27 +99,10 @@ func (p *Slurm) priority(j *job, now int64) float64 {
 	return math.Floor(j.Priority + p.Multifactor.age(max(j.Submit, j.Begin), now) + rounding)
 }
 
-// sort orders the jobs anew where age counts.
-func (p *slurm) sort(m *Machine) {
-	if p.Multifactor.Age == 0 {
-		return
-	}
-	old := p.queue
-	p.queue, p.lines = waiting{}, make([]waiting, len(p.lines))
-	for _, b := range old.blocks {
-		for _, e := range b.jobs {
-			j := &m.jobs[e.job]
-			j.key = -p.priority(j, m.now)
-			p.queue.insert(j.entry(e.job))
-			p.lines[j.line].insert(j.entry(e.job))
-		}
-	}
-}
-
 func (p *slurm) left(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.take(m, id)
-	if j.planned < never {
+	if j.planned < never || p.refused {
 		p.stale = true
 	}
 	p.lift(m, id)
@@ -137,8 +124,8 @@ func (p *slurm) decide(m *Machine) {
 }
 
 func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
-	if max(from, m.now) < to {
-		p.stale = true // before its time
+	if _, byNode := m.plan.(*nodePlan); !byNode && max(from, m.now) < to {
+		p.stale = true // before its time; of nodes see opens
 	}
 	p.decide(m)
 }
@@ -199,8 +186,8 @@ func first(lines []waiting, done []bool) int {
 // head starts a job if it fits now beside the places that others have.
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	was, loose := j.planned, p.loose
-	if was > m.now && was < never && !p.stale && len(p.rests) == 0 {
+	was, loose, shrinks := j.planned, p.loose, j.shrinks()
+	if was > m.now && was < never && !p.stale && len(p.opened) == 0 {
 		return false // nothing has come free before its time
 	}
 	shares := p.lift(m, id)
@@ -211,8 +198,14 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
-	p.stale = p.stale || was < never && (was > m.now || j.shrinks()) // it leaves some of its place
-	p.start(m, id, shares)
+	p.start(m, id)
+	if nodes, ok := m.plan.(*nodePlan); !ok {
+		p.stale = p.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
+	} else if was != m.now || shrinks || p.refused || !slices.Equal(shares, j.shares) {
+		p.stale = true
+	} else {
+		p.opened, p.loose = append(p.opened, nodes.leaves(j)...), loose
+	}
 	return true
 }
 
@@ -234,15 +227,14 @@ func shut(m *Machine, n *Need) {
 	}
 }
 
-// start starts a waiting job now that had a place on some nodes, which is not in
-// the plan any more.
-func (p *slurm) start(m *Machine, id int32, was []share) {
+// start starts a waiting job now that has no place in the plan.
+func (p *slurm) start(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.take(m, id)
 	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
-	p.leave(m, j, was)
 	m.begin(id)
+	p.takes(m, id)
 }
 
 // pass is one pass of backfill.
@@ -251,81 +243,16 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
-	ripe := p.ripe(m)
-	few := len(p.held) <= fewPlaces && len(ripe)+len(p.rests) > 0
-	switch {
-	case p.stale, p.sparing(), few, slices.ContainsFunc(ripe, func(e entry) bool { return m.jobs[e.job].shrinks() }):
-		p.anew(m)
-	default:
-		if m.now-p.tried >= max(int64(p.Window/time.Second)/24, p.interval) {
-			p.retry(m)
+	p.sort(m)
+	if from := p.keep(m); from < len(p.held) || p.stale {
+		p.renew(m, from)
+		if from == 0 {
+			p.stale, p.refused, p.tried = false, false, m.now
 		}
-		if !p.punctual(m, ripe) {
-			p.anew(m)
-		}
-		p.beside(m)
 	}
-	p.rests = p.rests[:0]
+	p.opened = p.opened[:0]
 	p.reach(m)
 }
 
 // shrinks tells whether a job will not hold its place to the end.
 func (j *job) shrinks() bool { return j.limit != j.Limit }
-
-// punctual starts the jobs whose places are due. One whose place began before
-// this pass and that does not fit any more, as others have places behind it,
-// makes all places void: false.
-func (p *slurm) punctual(m *Machine, ripe []entry) bool {
-	for _, e := range ripe {
-		j := &m.jobs[e.job]
-		late := j.planned < m.now
-		shares := p.lift(m, e.job)
-		if late && m.plan.earliest(j, m.now, m.now+1) != m.now {
-			return false
-		}
-		p.start(m, e.job, shares)
-	}
-	return true
-}
-
-// beside starts jobs whose places are later and that fit now beside all places,
-// on nodes of which others have left something.
-func (p *slurm) beside(m *Machine) {
-	nodes, ok := m.plan.(*nodePlan)
-	if !ok || len(p.rests) == 0 {
-		return
-	}
-	for _, id := range slices.Clone(p.held) {
-		j := &m.jobs[id]
-		if !nodes.helps(j, p.rests) || !nodes.blocks(j) && (!nodes.spans(j.Need).admit(j.procs, j.limit) || !m.fits(id)) {
-			continue
-		}
-		was := j.planned
-		shares := p.lift(m, id)
-		if m.plan.earliest(j, m.now, m.now+1) == m.now {
-			p.start(m, id, shares)
-		} else if was < never {
-			p.put(m, id, was, shares)
-		}
-	}
-}
-
-// retry gives the jobs places that were beyond the window and may not be any
-// more: nothing has come free since but what has come within the window.
-func (p *slurm) retry(m *Machine) {
-	from := p.tried + int64(p.Window/time.Second)
-	p.tried = m.now
-	p.known(m, &p.queue)
-	for _, id := range p.held {
-		if m.jobs[id].planned == never {
-			p.give(m, id, max(m.now, from), m.now+int64(p.Window/time.Second))
-		}
-	}
-}
-
-// anew takes all places away.
-func (p *slurm) anew(m *Machine) {
-	p.clear(m)
-	p.stale, p.tried = false, m.now
-	p.sort(m)
-}

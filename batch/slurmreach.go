@@ -15,7 +15,7 @@ func (p *Slurm) sparing() bool {
 // until as many as may be were tried, or started.
 func (p *slurm) reach(m *Machine) {
 	survey(m, &p.queue)
-	p.known(m, &p.queue)
+	p.known(m, &p.queue, p.horizon(m.now))
 	p.tally.clear()
 	for _, id := range p.held {
 		if !p.tally.counts(&p.Slurm) {
@@ -44,19 +44,31 @@ func (p *slurm) reach(m *Machine) {
 	}
 }
 
+// horizon is up to when places are looked for: bf_window ahead, in steps of a part
+// of it, between which nothing comes within it.
+func (p *slurm) horizon(now int64) int64 {
+	window := int64(p.Window / time.Second)
+	step := max(window/stepsOfWindow, p.interval)
+	return (now+step-1)/step*step + window
+}
+
+// stepsOfWindow is in how many steps places come within bf_window.
+const stepsOfWindow = 24
+
 // try gives one job a place, or starts it: true.
 func (p *slurm) try(m *Machine, id int32) bool {
 	j := &m.jobs[id]
 	if j.array > 0 && p.tally.ofArray[j.array] >= p.MaxArrayReserve || !p.tally.count(&p.Slurm, j) {
+		p.refused = true
 		return false
 	}
 	if p.reserves(m, j) {
-		p.give(m, id, m.now, m.now+int64(p.Window/time.Second))
+		p.give(m, id, m.now, p.horizon(m.now))
 	} else if m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
 	}
 	if j.planned == m.now {
-		p.start(m, id, nil)
+		p.start(m, id)
 		p.tally.started++
 		return true
 	}

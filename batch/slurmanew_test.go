@@ -1,0 +1,130 @@
+package batch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// TestSlurmAnew compares, event by event, what starts and the places of all jobs
+// with those of a machine that makes all places anew in every pass: with more than
+// 64 jobs tried, on unlike nodes, where jobs end when they are to or early, come
+// and are cancelled, as far ahead as bf_window.
+func TestSlurmAnew(t *testing.T) {
+	testbed.Computes(t)
+	passes, starts := 0, 0
+	for seed := range uint64(25) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		s := crowdedState(rng, 12+rng.IntN(20), 130+rng.IntN(80))
+		p := Slurm{Window: 24 * time.Hour}
+		switch seed % 5 {
+		case 1:
+			p.MaxJobTest, p.Window = 80, 3*time.Hour
+		case 2:
+			p.MaxJobUser = 12
+		case 3:
+			aging(rng, &s, &p)
+		case 4:
+			p.Interval, p.Resolution, p.Window = time.Duration(1+rng.IntN(900))*time.Second, time.Second, 200*time.Hour
+		}
+		quick, anew := passing(t, s, p, seed), passing(t, s, p, seed)
+		for until, at := s.Now.Add(p.Window).Unix(), int64(0); quick.clock.next() < until; {
+			anew.m.policy.(*slurm).stale = true
+			quick.step()
+			anew.step()
+			happens(rng, quick, anew)
+			if got, want := placed(quick), placed(anew); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, after %d s: %s", seed, quick.m.now-s.Now.Unix(), unlike(got, want))
+			}
+			starts += len(quick.started)
+			if last := quick.m.policy.(*slurm).last; last > at && len(quick.m.policy.(*slurm).held) > 64 {
+				passes, at = passes+1, last
+			}
+		}
+	}
+	if passes < 1000 || starts < 2000 {
+		t.Errorf("only %d passes with more than 64 jobs tried, %d starts", passes, starts)
+	}
+}
+
+// aging makes the order of jobs change as time goes by; some may not begin yet, or
+// are of an array of which not all are given places.
+func aging(rng *rand.Rand, s *State, p *Slurm) {
+	p.Multifactor = Multifactor{Age: 1000, MaxAge: 2 * time.Hour}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; j.Started.IsZero() {
+			j.Submitted = s.Now.Add(-time.Duration(rng.IntN(3*60)) * time.Minute)
+			j.Priority = p.Multifactor.age(j.Submitted.Unix(), s.Now.Unix()) + float64(rng.IntN(600))
+			switch rng.IntN(8) {
+			case 0:
+				j.Begin = s.Now.Add(time.Duration(rng.IntN(600)) * time.Minute)
+			case 1:
+				j.Array = "a"
+			}
+		}
+	}
+}
+
+// passing begins a run of a cluster.
+func passing(t *testing.T, s State, p Slurm, seed uint64) *forward {
+	t.Helper()
+	f := Forecaster{Policy: Policy{Name: "slurm", Slurm: p}, Belief: []Belief{Estimate{}, halves{}}[seed/5%2]}
+	c, err := newCluster(s, f.Policy, &f.users, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := c.forward(f.belief(), nil)
+	run.m.policy.decide(run.m)
+	return run
+}
+
+// happens lets the same happen to two runs, now and then: a job comes or is
+// cancelled.
+func happens(rng *rand.Rand, runs ...*forward) {
+	what, which := rng.IntN(60), rng.Int()
+	for _, r := range runs {
+		var waiting []int32
+		for id := range r.m.jobs {
+			if j := &r.m.jobs[id]; j.state == queued && j.gates == 0 {
+				waiting = append(waiting, int32(id))
+			}
+		}
+		switch {
+		case len(waiting) == 0:
+		case what == 0:
+			r.m.cancel(r.m.now, waiting[which%len(waiting)])
+		case what == 1:
+			task := r.m.jobs[waiting[which%len(waiting)]].Task
+			task.ID, task.Submit = int64(len(r.m.jobs)), r.m.now
+			r.m.submit(r.m.now, task)
+		}
+		r.collect()
+	}
+}
+
+// placed is what has just started and what has places, line by line.
+func placed(r *forward) (lines []string) {
+	for _, id := range r.started {
+		j := &r.m.jobs[id]
+		lines = append(lines, fmt.Sprint("start ", j.ID, j.start, j.shares))
+	}
+	for _, id := range r.m.policy.(*slurm).held {
+		j := &r.m.jobs[id]
+		lines = append(lines, fmt.Sprint(j.ID, j.planned, j.shares))
+	}
+	return lines
+}
+
+// unlike is the first line that is another.
+func unlike(got, want []string) string {
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			return fmt.Sprintf("line %d of %d is %s, want %s", i, len(got), got[i], want[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(got), len(want))
+}

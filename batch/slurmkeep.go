@@ -1,0 +1,151 @@
+package batch
+
+import "slices"
+
+// ripeJob is a job whose place is due, and the place.
+type ripeJob struct {
+	entry
+	at     int64
+	shares []share
+}
+
+// ripe takes the jobs whose places are due out of the plan, in order of priority.
+func (p *places) ripe(m *Machine) (list []ripeJob) {
+	for p.due.next() <= m.now {
+		id := p.due.pop()
+		r := ripeJob{*m.entry(id), m.jobs[id].planned, nil}
+		r.shares = p.lift(m, id)
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b ripeJob) int { return a.compare(b.entry) })
+	return list
+}
+
+// keep goes through the jobs that have been tried, in order, and starts those
+// whose places are due in them. It returns the place of the first of which it is
+// not certain that a pass that makes all places anew would give it the place that
+// it has: from that one on they are to be made anew.
+func (p *slurm) keep(m *Machine) int {
+	retry := p.horizon(m.now) > p.horizon(p.tried)
+	due := p.due.next() <= m.now
+	switch {
+	case p.stale, m.plain && m.now < p.near, p.sparing(), (due || len(p.opened)+len(p.taken) > 0) && (m.reserved || p.refused):
+		p.taken = p.taken[:0]
+		return 0
+	case !due && !retry && len(p.opened)+len(p.taken) == 0:
+		return len(p.held)
+	}
+	nodes, _ := m.plan.(*nodePlan)
+	p.offer.begin(nodes, p.horizon(m.now))
+	p.offer.rough = m.now >= p.near
+	p.offer.add(p.opened)
+	p.offer.add(p.taken)
+	p.taken = p.taken[:0]
+	loose := p.loose
+	w := walk{p, m, p.offer.rough}
+	from := w.from(p.ripe(m), retry)
+	p.loose = loose || w.rough
+	if retry {
+		p.tried = m.now
+	}
+	return from
+}
+
+// walk goes through the jobs that have been tried. In the rough part of a run a job
+// that could start on what has come free does so if it fits beside all places, and
+// nothing is made anew for one that might only get another place in the future.
+type walk struct {
+	p     *slurm
+	m     *Machine
+	rough bool
+}
+
+// from is keep, where some jobs are due; retry: those that have no place may have
+// come within the window.
+func (w *walk) from(ripe []ripeJob, retry bool) int {
+	p, m := w.p, w.m
+	for i := 0; i < len(p.held); {
+		id := p.held[i]
+		if len(ripe) > 0 && ripe[0].job == id {
+			if w.rough && !w.near(id, ripe[0]) || !w.rough && !w.there(i, ripe[0]) {
+				return i
+			}
+			ripe = ripe[1:]
+			continue
+		}
+		j := &m.jobs[id]
+		if retry && j.planned == never {
+			return i
+		}
+		if p.offer.matters(m, p.held, i, j.planned, j.shares) {
+			if !w.rough {
+				return i
+			}
+			if w.beside(id) {
+				continue
+			}
+		}
+		p.offer.pass(j)
+		i++
+	}
+	return len(p.held)
+}
+
+// there starts a job where it had its place, unless it is not certain that a
+// pass that makes all places anew would do so.
+func (w *walk) there(i int, r ripeJob) bool {
+	p, m := w.p, w.m
+	j := &m.jobs[r.job]
+	if j.shrinks() || p.offer.matters(m, p.held, i, m.now, r.shares) || r.at < m.now && !p.offer.late(m, p.held, i, r.shares) {
+		return false
+	}
+	p.take(m, r.job)
+	j.limit, j.blocks = j.Limit, false
+	hold(m.plan, j, m.now, r.shares)
+	m.begin(r.job)
+	p.takes(m, r.job)
+	p.offer.begun(j, r.at)
+	return true
+}
+
+// near starts a job whose place is due on nodes that it may have beside all
+// other places.
+func (w *walk) near(id int32, r ripeJob) bool {
+	p, m := w.p, w.m
+	j := &m.jobs[id]
+	if m.plan.earliest(j, m.now, m.now+1) != m.now {
+		return false
+	}
+	until := m.now + j.limit
+	p.start(m, id)
+	p.offer.begun(j, m.now)
+	for _, s := range r.shares {
+		if !j.on(s.node) {
+			p.offer.add([]outlet{{node: s.node, until: until, end: never, taken: never}})
+		}
+	}
+	return true
+}
+
+// beside starts a job that fits now beside all other places.
+func (w *walk) beside(id int32) bool {
+	p, m := w.p, w.m
+	j := &m.jobs[id]
+	was, loose := j.planned, p.loose
+	shares := p.lift(m, id)
+	if m.plan.earliest(j, m.now, m.now+1) == m.now {
+		p.start(m, id)
+		p.offer.hold(j, m.now)
+		return true
+	}
+	if was < never {
+		p.put(m, id, was, shares)
+	}
+	p.loose = loose
+	return false
+}
+
+// on tells whether a job has a part of a node.
+func (j *job) on(node int32) bool {
+	return slices.ContainsFunc(j.shares, func(s share) bool { return s.node == node })
+}

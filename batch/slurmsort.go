@@ -1,0 +1,66 @@
+package batch
+
+import "math"
+
+// calcPeriod is Slurm's PriorityCalcPeriod, in seconds: how often it works out the
+// priorities of jobs that wait, which grow with their age.
+const calcPeriod = 300
+
+// sort works out priorities and orders the jobs by them, where age counts and it is
+// time to. Places are to be made anew where the order of those tried is another.
+func (p *slurm) sort(m *Machine) {
+	if p.Multifactor.Age == 0 || m.now < p.sorted+calcPeriod {
+		return
+	}
+	p.sorted = m.now
+	if p.rekey(m) {
+		return
+	}
+	old := p.queue
+	p.queue, p.lines = waiting{}, make([]waiting, len(p.lines))
+	for _, b := range old.blocks {
+		for _, e := range b.jobs {
+			p.queue.insert(e)
+			p.lines[m.jobs[e.job].line].insert(e)
+		}
+	}
+	p.stale = p.stale || !p.ahead()
+}
+
+// rekey works out the priorities and tells whether the order is still right; where
+// it is not, the lists are to be made anew.
+func (p *slurm) rekey(m *Machine) bool {
+	last, right := entry{key: math.Inf(-1)}, true
+	for _, b := range p.queue.blocks {
+		for i := range b.jobs {
+			e := &b.jobs[i]
+			j := &m.jobs[e.job]
+			j.key = -p.priority(j, m.now)
+			e.key = j.key
+			right = right && !last.after(e)
+			last = *e
+		}
+	}
+	for i := range p.lines {
+		for _, b := range p.lines[i].blocks {
+			for k := range b.jobs {
+				b.jobs[k].key = m.jobs[b.jobs[k].job].key
+			}
+		}
+	}
+	return right
+}
+
+// ahead tells whether the jobs that have been tried are the first of the queue, in
+// their order.
+func (p *slurm) ahead() bool {
+	at := place{}
+	for _, id := range p.held {
+		e, here, ok := p.queue.at(at)
+		if !ok || e.job != id {
+			return false
+		}
+		at = place{here.b, here.i + 1}
+	}
+	return true
+}
