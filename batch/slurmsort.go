@@ -7,7 +7,7 @@ import "math"
 const calcPeriod = 300
 
 // sort works out priorities and orders the jobs by them, where age counts and it is
-// time to. Places are to be made anew where the order of those tried is another.
+// time to. Places are made anew from the first job on that has another before it.
 func (p *slurm) sort(m *Machine) {
 	if p.Multifactor.Age == 0 || m.now < p.sorted+calcPeriod {
 		return
@@ -16,19 +16,17 @@ func (p *slurm) sort(m *Machine) {
 	if p.rekey(m) {
 		return
 	}
-	old := p.queue
-	p.queue, p.lines = waiting{}, make([]waiting, len(p.lines))
-	for _, b := range old.blocks {
-		for _, e := range b.jobs {
-			p.queue.insert(e)
-			p.lines[m.jobs[e.job].line].insert(e)
-		}
+	p.queue.sort()
+	for i := range p.lines {
+		p.lines[i].sort()
 	}
-	p.stale = p.stale || !p.ahead()
+	if n := p.ahead(); n < len(p.held) {
+		p.renew(m, n)
+	}
 }
 
 // rekey works out the priorities and tells whether the order is still right; where
-// it is not, the lists are to be made anew.
+// it is not, the lists are to be sorted.
 func (p *slurm) rekey(m *Machine) bool {
 	last, right := entry{key: math.Inf(-1)}, true
 	for _, b := range p.queue.blocks {
@@ -51,16 +49,16 @@ func (p *slurm) rekey(m *Machine) bool {
 	return right
 }
 
-// ahead tells whether the jobs that have been tried are the first of the queue, in
+// ahead is how many of the jobs that have been tried are the first of the queue, in
 // their order.
-func (p *slurm) ahead() bool {
+func (p *slurm) ahead() int {
 	at := place{}
-	for _, id := range p.held {
+	for i, id := range p.held {
 		e, here, ok := p.queue.at(at)
 		if !ok || e.job != id {
-			return false
+			return i
 		}
 		at = place{here.b, here.i + 1}
 	}
-	return true
+	return len(p.held)
 }

@@ -107,6 +107,19 @@ func (b *queueBlock) bound() {
 	}
 }
 
+// sort orders the list anew, after keys have changed.
+func (w *waiting) sort() {
+	all := make([]entry, 0, w.n)
+	for _, b := range w.blocks {
+		all = append(all, b.jobs...)
+	}
+	slices.SortFunc(all, entry.compare)
+	for _, b := range w.blocks {
+		all = all[copy(b.jobs, all):]
+		b.bound()
+	}
+}
+
 // head returns the first job.
 func (w *waiting) head() (entry, bool) {
 	if w.n == 0 {
