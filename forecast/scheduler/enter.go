@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -83,6 +84,7 @@ func (n *entrance) write(s *Scheduler, group []*entering) {
 	if len(group) == 0 {
 		return
 	}
+	defer abandon(group)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(group[0].ctx), time.Minute)
 	defer cancel()
 	if len(group) == 1 {
@@ -102,6 +104,23 @@ func (n *entrance) write(s *Scheduler, group []*entering) {
 		}
 		e.err = err
 		close(e.done)
+	}
+}
+
+// errAbandoned is the answer to those whose submission was among others when one of
+// them made the program panic.
+var errAbandoned = errors.New("the scheduler failed while it wrote the jobs down: ask whether they were taken, or submit again under the same keys")
+
+// abandon answers those whose submissions were not seen through: others must not
+// wait, nor look for a turn for ever, where writing panics for one.
+func abandon(group []*entering) {
+	for _, e := range group {
+		select {
+		case <-e.done:
+		default:
+			e.err = errAbandoned
+			close(e.done)
+		}
 	}
 }
 

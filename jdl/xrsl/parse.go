@@ -274,6 +274,11 @@ func (p *xrslParser) quoted(quote byte) string {
 // variable reads $(NAME) or $(NAME default).
 func (p *xrslParser) variable() string {
 	start := p.at
+	if p.depth++; p.depth > xrslDepth {
+		p.fail(start, "", "parentheses are nested too deeply")
+		return ""
+	}
+	defer func() { p.depth-- }()
 	p.at += len("$(")
 	p.skip()
 	name := p.word()

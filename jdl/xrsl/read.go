@@ -45,11 +45,13 @@ type xrslReader struct {
 	stdout, stderr string
 	join           bool
 	count          int64
+	several        bool // count is given
 	cpu            time.Duration
 	executables    []xrslValue
 }
 
 func (r *xrslReader) read(rels []xrslRelation) (*classad.Ad, error) {
+	r.several = slices.ContainsFunc(rels, func(rel xrslRelation) bool { return rel.name == "count" })
 	for _, rel := range rels {
 		r.b.Pos = rel.pos
 		r.relation(rel)
@@ -200,7 +202,7 @@ func (r *xrslReader) quantity(rel xrslRelation) bool {
 		r.b.Number("WallTime", jdl.Seconds(r.time(rel)))
 	case "gridtime":
 		// Of one slot it bounds both times; of several, their sum.
-		if r.cpu = r.time(rel); !r.seen["count"] {
+		if r.cpu = r.time(rel); !r.several {
 			r.b.Number("WallTime", jdl.Seconds(r.cpu))
 		}
 	case "memory":
