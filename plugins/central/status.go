@@ -57,6 +57,12 @@ func at(seconds int64) time.Time {
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
 	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.Node, Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
+	switch v.Plugins {
+	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing, plugins.Done, plugins.Failed, plugins.Cancelled, plugins.Lost:
+	default: // of a later version: kept in a record, no event could move the job again
+		s.State = plugins.Unknown
+		s.Err = &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: h.Endpoint, Said: fmt.Sprintf("it says that the job is %q", v.Plugins)}
+	}
 	if v.ExitCode != nil {
 		s.ExitCode = glue.Some(*v.ExitCode)
 	}

@@ -2,6 +2,7 @@ package central
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +31,12 @@ type taken struct {
 	Error string `json:"error"`
 }
 
-// atOnce is the number of jobs of one request.
-const atOnce = 500
+// atOnce is the number of jobs of one request, maxRequest the bytes that they may
+// have together where they are several: half of what schedulers read.
+const (
+	atOnce     = 500
+	maxRequest = 32 << 20
+)
 
 // Submit implements plugins.Submitter. A job is known to the scheduler by our
 // id: sent twice it is taken once.
@@ -63,34 +68,57 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	return results
 }
 
+// submit sends jobs in as few requests as their sizes allow.
 func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []plugins.Result) {
-	var in struct {
-		Jobs []submission `json:"jobs"`
-	}
-	at := map[string]int{}
+	var jobs []submission
+	size, at := 0, map[string]int{}
 	for i, q := range reqs {
 		files, err := sandbox(q.Job)
 		if err != nil {
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Err: err, Hint: "name them by URL, or submit directly: --via \"\""}
 			continue
 		}
+		s := submission{q.ID, q.Job.Text(), files}
+		if n := s.size(); size+n > maxRequest && len(jobs) > 0 {
+			c.send(ctx, jobs, at, results)
+			jobs, size, at = nil, n, map[string]int{}
+		} else {
+			size += n
+		}
 		at[q.ID] = i
-		in.Jobs = append(in.Jobs, submission{q.ID, q.Job.Text(), files})
+		jobs = append(jobs, s)
 	}
-	if len(in.Jobs) == 0 {
-		return
+	if len(jobs) > 0 {
+		c.send(ctx, jobs, at, results)
 	}
+}
+
+// size is about how many bytes a submission takes in a request.
+func (s *submission) size() int {
+	n := 2 * len(s.JDL) // quotes and ends of lines take more in JSON
+	for _, f := range s.Files {
+		n += base64.StdEncoding.EncodedLen(len(f.Body))
+	}
+	return n
+}
+
+// send sends jobs in one request; at has the places of their results.
+func (c *client) send(ctx context.Context, jobs []submission, at map[string]int, results []plugins.Result) {
 	var out struct {
 		Jobs []taken `json:"jobs"`
 	}
-	err := c.do(ctx, "submit", "POST", "/v1/jobs", in, &out)
-	if err == nil && len(out.Jobs) != len(in.Jobs) {
-		err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: fmt.Sprintf("%d answers for %d jobs", len(out.Jobs), len(in.Jobs))}
+	err := c.do(ctx, "submit", "POST", "/v1/jobs", map[string]any{"jobs": jobs}, &out)
+	if err == nil && len(out.Jobs) != len(jobs) {
+		err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: fmt.Sprintf("%d answers for %d jobs", len(out.Jobs), len(jobs))}
+	}
+	unanswered := err
+	if err == nil {
+		unanswered = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: "no answer for this job"}
+	}
+	for _, i := range at {
+		results[i].Err = unanswered
 	}
 	if err != nil {
-		for _, i := range at {
-			results[i].Err = err
-		}
 		return
 	}
 	for _, t := range out.Jobs {
@@ -100,7 +128,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 		case t.Error != "" || t.ID == "":
 			results[i].Err = &plugins.Error{Kind: plugins.Refused, Op: "submit", Endpoint: c.endpoint, Said: t.Error}
 		default:
-			results[i].Handle = c.handle(t.ID)
+			results[i].Handle, results[i].Err = c.handle(t.ID), nil
 		}
 	}
 }
