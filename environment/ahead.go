@@ -53,13 +53,13 @@ func (n *Node) Prepare(ctx context.Context, tags []string) []Prepared {
 func (p *preparing) bound(out []Prepared) {
 	last := len(out) - 1
 	for {
-		p.store.Shrink(p.store.quota()) // what cannot be removed is seen in what is left
+		p.store.Shrink(p.store.Bound()) // what cannot be removed is seen in what is left
 		list, err := p.store.List()
 		sum := int64(0)
 		for _, e := range list {
 			sum += e.Bytes
 		}
-		if err != nil || sum <= p.store.quota() || len(p.held) == 0 {
+		if err != nil || sum <= p.store.Bound() || len(p.held) == 0 {
 			return
 		}
 		for last >= 0 && !out[last].Cached {
@@ -71,7 +71,7 @@ func (p *preparing) bound(out []Prepared) {
 		if _, err := p.store.remove(tree.Digest); err != nil || last < 0 {
 			return
 		}
-		out[last].Cached, out[last].Err = false, &QuotaError{sum - p.store.quota(), sum, p.store.quota()}
+		out[last].Cached, out[last].Err = false, &QuotaError{sum - p.store.Bound(), sum, p.store.Bound()}
 	}
 }
 
@@ -89,8 +89,8 @@ func (p *preparing) tree(ctx context.Context, tag string) (*Tree, error) {
 		return nil, err
 	}
 	if !p.store.Cached(d.Digest) {
-		if need := p.store.need(ctx, d); p.bytes+need > p.store.quota() {
-			return nil, &QuotaError{need, p.bytes, p.store.quota()}
+		if need := p.need(ctx, d); p.bytes+need > p.store.Bound() {
+			return nil, &QuotaError{need, p.bytes, p.store.Bound()}
 		}
 	}
 	tree, err := p.node.Tree(ctx, d)
@@ -111,8 +111,8 @@ func (p *preparing) close() {
 }
 
 // need is about how many bytes an image takes unpacked; 0 where that is not known before it is fetched.
-func (c *Cache) need(ctx context.Context, d *Definition) int64 {
-	img, err := c.open(ctx, d)
+func (p *preparing) need(ctx context.Context, d *Definition) int64 {
+	img, err := p.store.open(ctx, d)
 	if err != nil {
 		return 0
 	}
@@ -128,7 +128,8 @@ func (img *image) unpacked() int64 {
 	return need
 }
 
-func (c *Cache) quota() int64 {
+// Bound is how many bytes all trees together may have.
+func (c *Cache) Bound() int64 {
 	if c.Quota == 0 {
 		return 40e9
 	}

@@ -157,7 +157,7 @@ func (c *Cache) make(ctx context.Context, d *Definition) (fresh bool, err error)
 			return false, err
 		}
 	}
-	c.sweep(d.Digest)
+	sweep(c, d.Digest)
 	img, err := c.open(ctx, d)
 	if err != nil {
 		return false, err

@@ -115,8 +115,8 @@ func (c *Cache) List() ([]Entry, error) {
 			rec = listing{} // counts as nothing, and is looked at when it is used
 		}
 		e := Entry{Digest: digest, Bytes: rec.Bytes, Files: rec.Entries, Made: rec.Made, Used: rec.Made}
-		if info, err := os.Stat(filepath.Join(c.sub("locks"), n.Name())); err == nil {
-			e.Used = info.ModTime()
+		if used, err := lastUse(c, digest); err == nil {
+			e.Used = used
 		}
 		list = append(list, e)
 	}
@@ -126,30 +126,83 @@ func (c *Cache) List() ([]Entry, error) {
 	return list, nil
 }
 
-// Shrink removes the longest unused trees until all together have at most keep bytes. Trees in use stay.
-func (c *Cache) Shrink(keep int64) (removed []Entry, err error) {
+// Surplus are the trees that would go so that all together have at most keep bytes: first those that unwanted tells of
+// (nil: none), then the longest unused. Trees in use are not among them.
+func (c *Cache) Surplus(keep int64, unwanted func(Entry) bool) (surplus []Entry, err error) {
 	list, err := c.List()
 	if err != nil {
 		return nil, err
 	}
 	var sum int64
+	var rest []Entry
 	for _, e := range list {
 		sum += e.Bytes
 	}
+	take := func(e Entry) error {
+		lock, err := c.tryLock(e.Digest, unix.F_WRLCK)
+		if errors.Is(err, errLocked) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if used, err := lastUse(c, e.Digest); err == nil {
+			e.Used = used // of a lock that was just made, too
+		}
+		sum, surplus = sum-e.Bytes, append(surplus, e)
+		return lock.Close()
+	}
 	for _, e := range list {
+		if unwanted == nil || !unwanted(e) {
+			rest = append(rest, e)
+		} else if err := take(e); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range rest {
 		if sum <= keep {
 			break
+		}
+		if err := take(e); err != nil {
+			return nil, err
+		}
+	}
+	return surplus, nil
+}
+
+// Remove takes trees away; those that somebody uses, or has used since they were listed, stay.
+func (c *Cache) Remove(list []Entry) (removed []Entry, err error) {
+	for _, e := range list {
+		if used, err := lastUse(c, e.Digest); err == nil && used.After(e.Used) {
+			continue
 		}
 		ok, err := c.remove(e.Digest)
 		if err != nil {
 			return removed, err
 		}
 		if ok {
-			sum -= e.Bytes
 			removed = append(removed, e)
 		}
 	}
 	return removed, nil
+}
+
+// lastUse is when a job last took a tree.
+func lastUse(c *Cache, digest string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(c.sub("locks"), hexOf(digest)))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
+}
+
+// Shrink removes the longest unused trees until all together have at most keep bytes. Trees in use stay.
+func (c *Cache) Shrink(keep int64) (removed []Entry, err error) {
+	list, err := c.Surplus(keep, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.Remove(list)
 }
 
 // remove takes a tree away unless somebody uses or makes it.
@@ -176,10 +229,24 @@ func (c *Cache) discard(digest string) error {
 }
 
 // sweep removes what unpackings of this digest that died left over; the caller has its exclusive lock.
-func (c *Cache) sweep(digest string) {
+func sweep(c *Cache, digest string) {
 	left, _ := filepath.Glob(filepath.Join(c.sub("tmp"), hexOf(digest)+".*"))
 	for _, dir := range left {
 		removeTree(dir)
+	}
+}
+
+// Sweep removes what unpackings and removals that died left over. Those that somebody is about stay.
+func (c *Cache) Sweep() {
+	left, _ := os.ReadDir(c.sub("tmp"))
+	for _, e := range left {
+		hex, _, _ := strings.Cut(e.Name(), ".")
+		lock, err := c.tryLock("sha256:"+hex, unix.F_WRLCK)
+		if err != nil {
+			continue
+		}
+		removeTree(filepath.Join(c.sub("tmp"), e.Name()))
+		lock.Close()
 	}
 }
 
@@ -214,12 +281,16 @@ func (e *SpaceError) Error() string {
 // makeRoom shrinks the cache to its quota and to what the disk has, before anything is written.
 func (c *Cache) makeRoom(ctx context.Context, img *image) error {
 	need := img.unpacked()
-	if _, err := c.Shrink(max(c.quota()-need, 0)); err != nil {
+	if _, err := c.Shrink(max(c.Bound()-need, 0)); err != nil {
 		return err
 	}
 	free, err := freeBytes(c.Dir)
+	if err == nil && free < need {
+		c.Sweep()
+		free, err = freeBytes(c.Dir)
+	}
 	for err == nil && free < need && ctx.Err() == nil {
-		removed, shrinkErr := c.shrinkOne()
+		removed, shrinkErr := removeOne(c)
 		if shrinkErr != nil {
 			return shrinkErr
 		}
@@ -231,8 +302,8 @@ func (c *Cache) makeRoom(ctx context.Context, img *image) error {
 	return err
 }
 
-// shrinkOne removes the longest unused tree that nobody uses.
-func (c *Cache) shrinkOne() (bool, error) {
+// removeOne removes the longest unused tree that nobody uses.
+func removeOne(c *Cache) (bool, error) {
 	list, err := c.List()
 	if err != nil {
 		return false, err

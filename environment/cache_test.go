@@ -216,6 +216,47 @@ func TestLeastRecentlyUsedGoes(t *testing.T) {
 	}
 }
 
+// What nobody wants goes before what was used earlier; what is in use, or was used since the list was made, stays; what
+// died half-way is swept, of whatever digest.
+func TestSurplusOfACache(t *testing.T) {
+	c := newCache(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c.Now = func() time.Time { now = now.Add(time.Minute); return now }
+	var list []*Definition
+	for _, name := range []string{"a", "b", "c", "d"} {
+		d := definitionOf(t, "X", tarOf(t, file(name, strings.Repeat(name, 100_000))))
+		list = append(list, d)
+		tree(t, c, d).Close()
+	}
+	held := tree(t, c, list[3])
+	defer held.Close()
+	unwanted := func(e Entry) bool { return e.Digest == list[2].Digest || e.Digest == list[3].Digest }
+	surplus, err := c.Surplus(250_000, unwanted)
+	if err != nil || len(surplus) != 2 || surplus[0].Digest != list[2].Digest || surplus[1].Digest != list[0].Digest {
+		t.Fatalf("%v, %v: want c, which is not wanted, and a, the oldest", surplus, err)
+	}
+	if all, err := c.List(); err != nil || len(all) != 4 {
+		t.Errorf("to look removed something: %v, %v", all, err)
+	}
+	tree(t, c, list[0]).Close()
+	if removed, err := c.Remove(surplus); err != nil || len(removed) != 1 || !c.Cached(list[0].Digest) || c.Cached(list[2].Digest) {
+		t.Errorf("removed %v, %v: want c alone, a was used meanwhile", removed, err)
+	}
+	left, being := filepath.Join(c.Dir, "tmp", strings.Repeat("0", 64)+".17"), filepath.Join(c.Dir, "tmp", hexOf(list[3].Digest)+".18")
+	for _, dir := range []string{left, being} {
+		if err := os.MkdirAll(filepath.Join(dir, "usr"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Sweep()
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what died half-way is still there")
+	}
+	if _, err := os.Stat(being); err != nil {
+		t.Error("what somebody is about was swept")
+	}
+}
+
 func TestPoisonedTreeIsMadeAnew(t *testing.T) {
 	d := definitionOf(t, "X", tarOf(t, file("a", "good")))
 	c := newCache(t)

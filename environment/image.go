@@ -216,13 +216,13 @@ func (img *image) unpackLayer(ctx context.Context, u *unpacker, l layer) error {
 		return fmt.Errorf("image layer %s: %w", l.digest, err)
 	}
 	defer r.Close()
-	blob := &hashing{r: r, sum: sha256.New(), left: l.size}
+	blob := &hashing{r: r, sum: sha256.New(), left: l.size, alive: ctx.Err}
 	plain, err := img.codec.Reader(blob)
 	if err != nil {
 		return fmt.Errorf("image layer %s: %w", l.digest, err)
 	}
 	defer plain.Close()
-	diff := &hashing{r: plain, sum: sha256.New(), left: -1}
+	diff := &hashing{r: plain, sum: sha256.New(), left: -1, alive: ctx.Err}
 	if err := u.apply(ctx, diff); err != nil {
 		return err
 	}
@@ -256,9 +256,14 @@ type hashing struct {
 	r    io.Reader
 	sum  hash.Hash
 	left int64
+
+	alive func() error // why nobody wants the rest
 }
 
 func (h *hashing) Read(p []byte) (int, error) {
+	if err := h.alive(); err != nil {
+		return 0, err
+	}
 	n, err := h.r.Read(p)
 	h.sum.Write(p[:n])
 	if h.left >= 0 {

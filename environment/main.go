@@ -141,9 +141,11 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 	return node.Supervise(job, in, out, errs)
 }
 
-// tell writes the report of a job that did not run: "deploy WHY" or "start WHY". A job that ran to a limit has none.
+// tell writes the report of a job that did not run: "deploy WHY" or "start WHY". A job that ran to a limit has
+// none, nor has one that was told to end.
 func (l *launch) tell(err error) {
-	if _, limit := errors.AsType[*LimitError](err); l.report == "" || limit {
+	_, limit := errors.AsType[*LimitError](err)
+	if _, told := errors.AsType[*endedError](err); l.report == "" || limit || told {
 		return
 	}
 	line := "deploy " + oneLine(err)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -187,6 +188,9 @@ func (n *Node) deploy(ctx context.Context, d *Definition) error {
 		args = []string{"--node", n.file, "--image", d.Image + "@" + d.Digest}
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(self), "grid-deploy"), args...)
+	cmd.SysProcAttr = endsWithParent()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes away what it has made so far
+	cmd.WaitDelay = 10 * time.Second
 	said, err := cmd.CombinedOutput()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended && len(said) > 0 {
 		why := strings.TrimPrefix(strings.TrimSpace(string(said)), "grid-deploy: ")
@@ -204,7 +208,10 @@ func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 	defer cancel()
 	go watchParent(ctx, os.Getppid(), cancel)
 
-	tree, err := n.Tree(ctx, job.Definition)
+	tree, err := n.deployed(ctx, job.Definition, signals)
+	if told, ok := errors.AsType[*endedError](err); ok {
+		return 128 + int(told.by), err
+	}
 	if err != nil {
 		return ExitNotDeployed, err
 	}
@@ -225,6 +232,43 @@ func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 		fmt.Fprintln(errs, "grid-launch:", err)
 	}
 	return outcome.Code(), explainLimits(job.Definition, outcome)
+}
+
+// An endedError is a job that was told to end before its environment was there.
+type endedError struct{ by syscall.Signal }
+
+func (e *endedError) Error() string {
+	return fmt.Sprintf("told to end (%v) while the environment was deployed", e.by)
+}
+
+// deployed is Tree for a job that is told to end by signals: deploying ends then as well, and takes away what it made.
+func (n *Node) deployed(ctx context.Context, d *Definition, signals chan os.Signal) (*Tree, error) {
+	if n.storeOf(d).usable(d.Digest) {
+		return n.Tree(ctx, d) // no time to be told anything
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	done, listened := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(listened)
+		select {
+		case sig := <-signals:
+			number, _ := sig.(syscall.Signal)
+			cancel(&endedError{number})
+		case <-done:
+		}
+	}()
+	tree, err := n.Tree(ctx, d)
+	close(done)
+	<-listened // signals are the job's from here on
+	if told, ok := errors.AsType[*endedError](context.Cause(ctx)); ok {
+		if tree != nil {
+			tree.Close()
+		}
+		return nil, told
+	}
+	return tree, err
 }
 
 // A LimitError is a job that its environment's definition ended.

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,3 +17,6 @@ func syncDisk(dir *os.File) error { return unix.Syncfs(int(dir.Fd())) }
 func lockFile(f *os.File, how int16) error {
 	return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: how})
 }
+
+// endsWithParent has a process told to end when the one that started it is gone (prctl(2), PR_SET_PDEATHSIG).
+func endsWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,6 +34,9 @@ func plainSource(string) (int, error) { return -1, supported() }
 
 // syncDisk is for trees, of which there are none here.
 func syncDisk(*os.File) error { return supported() }
+
+// endsWithParent is for deploying, which is not done here.
+func endsWithParent() *syscall.SysProcAttr { return nil }
 
 // lockFile takes a lock of an open file without waiting, shared (unix.F_RDLCK) or alone (unix.F_WRLCK), see flock(2).
 func lockFile(f *os.File, how int16) error {

@@ -67,7 +67,7 @@ func TestAgentDeploysAheadOnSlurm(t *testing.T) {
 	if glue := f.grid("tags", "publish", "glue1", "--subcluster", "GlueSubClusterUniqueID=x", "--store", "tags"); !strings.Contains(glue, soon+".cached") {
 		t.Errorf("not among the tags:\n%s", glue)
 	}
-	f.grid("env", "gc", "--node", "node.json")
+	f.grid("env", "gc", "--keep", "0", "--yes", "--node", "node.json")
 	f.grid("agent", "vres", "--once", "--lrms", "slurm:", "--node", "node.json", "--nodes", "n8", "--ahead", "1m")
 	if features = f.features(t, "n8"); strings.Contains(features, soon+".cached") || !strings.Contains(features, soon) {
 		t.Errorf("after the cache was emptied: %s", features)

@@ -239,6 +239,7 @@ type verifiedTree struct {
 
 type removedDocument struct {
 	Removed []environment.Entry `json:"removed"`
+	Surplus []environment.Entry `json:"surplus,omitempty"` // would go; nothing was removed
 }
 
 type tagsDocument struct {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -159,36 +158,4 @@ func verifyTrees(d *deps, cache *environment.Cache, digests []string) error {
 		return errReported
 	}
 	return nil
-}
-
-func envGCCmd(d *deps, open openNode) *cobra.Command {
-	var keep string
-	cmd := &cobra.Command{
-		Use: "gc", Short: "Remove the longest unused environments from the cache",
-		Long: `Gc removes unpacked images, the longest unused first, until those that stay have
-at most --keep bytes. What a job runs in stays. Images are not touched: a removed
-environment is unpacked again when a job asks for it.`,
-		Example: "  grid env gc --keep 20GB",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			var size environment.Size
-			if err := size.UnmarshalText([]byte(keep)); err != nil {
-				return usageError(fmt.Errorf("--keep: %w", err))
-			}
-			node, err := open()
-			if err != nil {
-				return err
-			}
-			removed, err := node.Store().Shrink(int64(size))
-			if d.json {
-				return cmp.Or(printJSON(d, "env.gc", removedDocument{removed}), err)
-			}
-			for _, e := range removed {
-				fmt.Fprintf(d.env.Out, "removed %s, %d bytes, last used %s\n", e.Digest, e.Bytes, e.Used.Format("2006-01-02 15:04"))
-			}
-			return err
-		},
-	}
-	cmd.Flags().StringVar(&keep, "keep", "0", "`SIZE` that all together may keep")
-	return cmd
 }
