@@ -178,7 +178,7 @@ func (c *Cache) open(ctx context.Context, d *Definition) (*image, error) {
 	case "tree":
 		return openTree(ref.place, d.Digest), nil
 	case "oci":
-		return openManifest(ctx, openLayout(ref.place), d.Digest, runtime.GOARCH)
+		return openManifest(ctx, OpenLayout(ref.place), d.Digest, runtime.GOARCH)
 	}
 	if c.Fetch == nil {
 		return nil, ErrNoRegistry

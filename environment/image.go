@@ -10,7 +10,11 @@ import (
 	"hash"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // A reference says where an image lies.
@@ -112,32 +116,67 @@ type Codec interface {
 // errNoCodec is an image that was to be unpacked by a program that starts jobs and no more.
 var errNoCodec = errors.New("this program does not unpack images")
 
-// openManifest reads manifest and configuration of an image and checks both digests. An index leads to the image of
-// this platform.
-func openManifest(ctx context.Context, get Blobs, digest, arch string) (*image, error) {
-	var m manifest
-	if err := readDocument(ctx, get.Manifest, "manifest", digest, &m); err != nil {
-		return nil, err
-	}
-	if len(m.Manifests) > 0 {
-		for _, d := range m.Manifests {
-			if d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == arch && d.Digest != digest {
-				return openManifest(ctx, get, d.Digest, arch)
-			}
+// Bounds of an image's structure: what one image may consist of, and how many indexes lead to it.
+const (
+	maxLayers  = 500
+	maxIndexes = 4
+)
+
+// platformManifest reads an image's manifest and checks its digest. An index leads to the image of this platform.
+func platformManifest(ctx context.Context, get Blobs, digest, arch string) (m manifest, at string, err error) {
+	for range maxIndexes {
+		m = manifest{}
+		if err := readDocument(ctx, get.Manifest, "manifest", digest, &m); err != nil {
+			return m, "", err
 		}
-		return nil, fmt.Errorf("image %s has no form for linux/%s", digest, arch)
+		if len(m.Manifests) == 0 {
+			return m, digest, m.check(digest)
+		}
+		i := slices.IndexFunc(m.Manifests, func(d descriptor) bool {
+			return d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == arch
+		})
+		if i < 0 {
+			return m, "", fmt.Errorf("image %s has no form for linux/%s", digest, arch)
+		}
+		digest = m.Manifests[i].Digest
+	}
+	return m, "", fmt.Errorf("image %s: more than %d indexes lead to it", digest, maxIndexes)
+}
+
+// check bounds what a manifest says of its blobs, of whose sizes no more is read.
+func (m *manifest) check(digest string) error {
+	if len(m.Layers) == 0 || len(m.Layers) > maxLayers {
+		return fmt.Errorf("image %s has %d layers: want 1 to %d", digest, len(m.Layers), maxLayers)
+	}
+	left := DefaultBudget.Bytes
+	for i, d := range append(slices.Clone(m.Layers), m.Config) {
+		if !validDigest(d.Digest) || d.Size < 0 {
+			return fmt.Errorf("image %s: layer %d has no valid digest or size", digest, i+1)
+		}
+		if left -= d.Size; d.Size > DefaultBudget.Bytes || left < 0 {
+			return fmt.Errorf("image %s is larger than the %d MB that are allowed", digest, DefaultBudget.Bytes/1e6)
+		}
+	}
+	return nil
+}
+
+// openManifest reads manifest and configuration of an image and checks both digests.
+func openManifest(ctx context.Context, get Blobs, digest, arch string) (*image, error) {
+	m, digest, err := platformManifest(ctx, get, digest, arch)
+	if err != nil {
+		return nil, err
 	}
 	var c config
 	if err := readDocument(ctx, get.Blob, "configuration", m.Config.Digest, &c); err != nil {
 		return nil, err
 	}
-	if len(c.RootFS.DiffIDs) != len(m.Layers) || len(m.Layers) == 0 {
+	if len(c.RootFS.DiffIDs) != len(m.Layers) {
 		return nil, fmt.Errorf("image %s has %d layers and %d diff ids", digest, len(m.Layers), len(c.RootFS.DiffIDs))
 	}
 	img := &image{blob: get.Blob}
 	for i, d := range m.Layers {
-		if !validDigest(d.Digest) || !validDigest(c.RootFS.DiffIDs[i]) || d.Size < 0 {
-			return nil, fmt.Errorf("image %s: layer %d has no valid digest or size", digest, i+1)
+		if !validDigest(c.RootFS.DiffIDs[i]) {
+			return nil, fmt.Errorf("image %s: layer %d has no valid diff id", digest, i+1)
 		}
 		img.layers = append(img.layers, layer{d.Digest, c.RootFS.DiffIDs[i], d.Size})
 	}
@@ -175,15 +214,24 @@ func digestOf(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// openLayout gives the blobs of an OCI image layout folder.
-func openLayout(dir string) Blobs {
+// OpenLayout gives the blobs of an OCI image layout folder: regular files that lie in it.
+func OpenLayout(dir string) Blobs {
 	get := func(_ context.Context, digest string) (io.ReadCloser, error) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			return nil, err
 		}
 		defer root.Close()
-		return root.Open("blobs/sha256/" + strings.TrimPrefix(digest, "sha256:"))
+		name := "blobs/sha256/" + hexOf(digest)
+		f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would wait for its writer
+		if err != nil {
+			return nil, err
+		}
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			f.Close()
+			return nil, errors.Join(err, fmt.Errorf("%s is no regular file", filepath.Join(dir, name)))
+		}
+		return f, nil
 	}
 	return Blobs{get, get}
 }
@@ -260,6 +308,9 @@ type hashing struct {
 	alive func() error // why nobody wants the rest
 }
 
+// errTooLong is a blob of more bytes than its descriptor says.
+var errTooLong = errors.New("is longer than its manifest says")
+
 func (h *hashing) Read(p []byte) (int, error) {
 	if err := h.alive(); err != nil {
 		return 0, err
@@ -268,7 +319,7 @@ func (h *hashing) Read(p []byte) (int, error) {
 	h.sum.Write(p[:n])
 	if h.left >= 0 {
 		if h.left -= int64(n); h.left < 0 {
-			return 0, fmt.Errorf("is longer than its manifest says")
+			return 0, errTooLong
 		}
 	}
 	return n, err

@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,7 +71,7 @@ func (l Layout) Import(ctx context.Context, image, digest string, from Fetch) (s
 	if err != nil {
 		return "", err
 	}
-	get := openLayout(ref.place)
+	get := OpenLayout(ref.place)
 	switch ref.scheme {
 	case "tree":
 		return "", fmt.Errorf("%s: an archive is built, not imported", image)
@@ -87,28 +87,22 @@ func (l Layout) Import(ctx context.Context, image, digest string, from Fetch) (s
 }
 
 func (l Layout) copyImage(ctx context.Context, get Blobs, digest string) (string, error) {
-	var m manifest
-	if err := readDocument(ctx, get.Manifest, "manifest", digest, &m); err != nil {
+	m, digest, err := platformManifest(ctx, get, digest, runtime.GOARCH)
+	if err != nil {
 		return "", err
-	}
-	if len(m.Manifests) > 0 {
-		i := slices.IndexFunc(m.Manifests, func(d descriptor) bool {
-			return d.Platform != nil && d.Platform.OS == "linux" && d.Platform.Architecture == runtime.GOARCH
-		})
-		if i < 0 || m.Manifests[i].Digest == digest {
-			return "", fmt.Errorf("image %s has no form for linux/%s", digest, runtime.GOARCH)
-		}
-		return l.copyImage(ctx, get, m.Manifests[i].Digest)
 	}
 	if err := l.prepare(); err != nil {
 		return "", err
 	}
+	if err := l.room(m); err != nil {
+		return "", err
+	}
 	for _, d := range append(m.Layers, m.Config) {
-		if err := l.copyBlob(ctx, get.Blob, d.Digest); err != nil {
+		if err := l.copyBlob(ctx, get.Blob, d.Digest, d.Size); err != nil {
 			return "", err
 		}
 	}
-	if err := l.copyBlob(ctx, get.Manifest, digest); err != nil {
+	if err := l.copyBlob(ctx, get.Manifest, digest, maxManifest); err != nil {
 		return "", err
 	}
 	info, err := os.Stat(l.blob(digest))
@@ -118,7 +112,21 @@ func (l Layout) copyImage(ctx context.Context, get Blobs, digest string) (string
 	return digest, l.enter(digest, info.Size())
 }
 
-func (l Layout) copyBlob(ctx context.Context, get func(context.Context, string) (io.ReadCloser, error), digest string) error {
+// room sees that the disk has what an image's blobs take.
+func (l Layout) room(m manifest) error {
+	need := m.Config.Size
+	for _, d := range m.Layers {
+		need += d.Size
+	}
+	free, err := freeBytes(l.Dir)
+	if err == nil && free < need {
+		err = &SpaceError{l.Dir, need, free}
+	}
+	return err
+}
+
+// copyBlob copies a blob of at most so many bytes.
+func (l Layout) copyBlob(ctx context.Context, get func(context.Context, string) (io.ReadCloser, error), digest string, most int64) error {
 	if !validDigest(digest) {
 		return fmt.Errorf("%q is no sha256 digest", digest)
 	}
@@ -130,11 +138,15 @@ func (l Layout) copyBlob(ctx context.Context, get func(context.Context, string) 
 		return err
 	}
 	defer r.Close()
-	got, _, err := l.store(func(w io.Writer) error { _, err := io.Copy(w, r); return err }, digest)
-	if err == nil && got != digest {
-		err = &DigestError{"blob", digest, got}
+	bounded := &hashing{r: r, sum: sha256.New(), left: most, alive: ctx.Err}
+	got, _, err := l.store(func(w io.Writer) error { _, err := io.Copy(w, bounded); return err }, digest)
+	if err != nil {
+		return fmt.Errorf("blob %s: %w", digest, err)
 	}
-	return err
+	if got != digest {
+		return &DigestError{"blob", digest, got}
+	}
+	return nil
 }
 
 // add makes an image of a plain tar.
@@ -182,7 +194,7 @@ func (l Layout) document(v any) (digest string, size int64, err error) {
 
 // store writes a blob beside its place and names it by what it is; with want it is named only where that agrees.
 func (l Layout) store(write func(io.Writer) error, want string) (digest string, size int64, err error) {
-	tmp, err := os.CreateTemp(filepath.Join(l.Dir, "blobs", "sha256"), ".new-*")
+	tmp, err := os.CreateTemp(filepath.Join(l.Dir, "blobs", "sha256"), newBlob+"*")
 	if err != nil {
 		return "", 0, err
 	}
@@ -211,8 +223,22 @@ func (l Layout) prepare() error {
 	if err := os.MkdirAll(filepath.Join(l.Dir, "blobs", "sha256"), 0o755); err != nil {
 		return err
 	}
+	l.sweep()
 	return l.replace("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
 }
+
+// sweep removes what writers that died left over, a day ago or more.
+func (l Layout) sweep() {
+	left, _ := filepath.Glob(filepath.Join(l.Dir, "blobs", "sha256", newBlob+"*"))
+	for _, name := range left {
+		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			os.Remove(name)
+		}
+	}
+}
+
+// newBlob begins the names of blobs that are being written.
+const newBlob = ".new-"
 
 // enter names an image in index.json, so that other programs and a garbage collector find it.
 func (l Layout) enter(digest string, size int64) error {

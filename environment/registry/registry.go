@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"time"
 
@@ -35,14 +34,14 @@ func (r Client) Blobs(place string) (environment.Blobs, error) {
 	}
 	return environment.Blobs{
 		Manifest: func(ctx context.Context, digest string) (io.ReadCloser, error) {
-			d, err := remote.Get(repo.Digest(digest), r.options(ctx)...)
+			d, err := remote.Get(repo.Digest(digest), r.options(ctx, place)...)
 			if err != nil {
 				return nil, err
 			}
 			return io.NopCloser(bytes.NewReader(d.Manifest)), nil
 		},
 		Blob: func(ctx context.Context, digest string) (io.ReadCloser, error) {
-			l, err := remote.Layer(repo.Digest(digest), r.options(ctx)...)
+			l, err := remote.Layer(repo.Digest(digest), r.options(ctx, place)...)
 			if err != nil {
 				return nil, err
 			}
@@ -51,7 +50,7 @@ func (r Client) Blobs(place string) (environment.Blobs, error) {
 	}, nil
 }
 
-func (r Client) options(ctx context.Context) []remote.Option {
+func (r Client) options(ctx context.Context, place string) []remote.Option {
 	keys := r.Keychain
 	if keys == nil {
 		keys = authn.DefaultKeychain
@@ -60,20 +59,30 @@ func (r Client) options(ctx context.Context) []remote.Option {
 	if timeout == 0 {
 		timeout = 30 * time.Second
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.ResponseHeaderTimeout = timeout
-	t.DialContext = (&net.Dialer{Timeout: timeout}).DialContext
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(keys), remote.WithTransport(t)}
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithAuthFromKeychain(keys), remote.WithTransport(newGuard(hostOf(place), timeout)),
+		remote.WithRetryBackoff(remote.Backoff{Duration: timeout / 30, Factor: 3, Jitter: 0.1, Steps: 3}),
+	}
+}
+
+// hostOf is the host of a repository HOST/NAME, without its port.
+func hostOf(place string) string {
+	host, _, _ := strings.Cut(place, "/")
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	return strings.Trim(host, "[]")
 }
 
 // insecure allows plain HTTP for this machine's own registry, and for no other.
 func insecure(place string) []name.Option {
-	host, _, _ := strings.Cut(place, "/")
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if loopback(hostOf(place)) {
 		return []name.Option{name.Insecure}
 	}
 	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
