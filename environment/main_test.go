@@ -32,9 +32,25 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		os.Exit(1)
 	}
+	if err := install(launcherProgram); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// install lays a program down as installing it does: what the linker wrote piece by piece starts 0.25 ms later.
+func install(program string) error {
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(program); err != nil {
+		return err
+	}
+	return os.WriteFile(program, text, 0o755)
 }
 
 type unpackSpec struct {

@@ -26,10 +26,11 @@ kernel() {
 	mkdir "$new"
 	(cd "$new" && apt-get -qq -o APT::Sandbox::User=root download "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb)
 	version=$(basename "$new"/lib/modules/*)
-	PATH=$PATH:/usr/sbin:/sbin depmod -b "$new" "$version"
+	PATH=$PATH:/usr/sbin:/sbin depmod -b "$new" "$version" || return 1 # set -e does not hold in a function before "||"
 	mv "$new" "$st/kernel"
 }
-if [ -n "$machines" ] && [ ! -e "$st/kernel" ]; then
+if [ -n "$machines" ] && ! compgen -G "$st/kernel/lib/modules/*/modules.dep" >/dev/null; then
+	rm -rf "$st/kernel"
 	kernel || echo 'no kernel from the mirror'
 fi
 
