@@ -10,7 +10,7 @@ func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
 	p.tips.clear(nodes)
 	for kind := range p.kinds {
 		if p.kinds[kind].n > 0 {
-			p.tips.add(m, nodes, tip{kind: kind}, &p.kinds[kind])
+			p.tips.add(nodes, tip{kind: kind}, &p.kinds[kind])
 		}
 	}
 	end := p.depthEnd()
@@ -24,7 +24,7 @@ func (p *backfill) fillNodes(m *Machine, nodes *nodePlan) {
 		} else {
 			p.take(m, t.job)
 		}
-		p.tips.add(m, nodes, t, &p.kinds[t.kind])
+		p.tips.add(nodes, t, &p.kinds[t.kind])
 	}
 }
 
@@ -77,29 +77,35 @@ func (p *tips) first() tip {
 
 // add finds the next job of a kind that its windows admit, if there is one, from
 // the place of a tip on.
-func (p *tips) add(m *Machine, nodes *nodePlan, t tip, list *waiting) {
-	e, _, ok := list.at(place{})
-	if !ok {
+func (p *tips) add(nodes *nodePlan, t tip, list *alike) {
+	n := list.need
+	if list.n == 0 {
 		return
 	}
-	n := m.jobs[e.job].Need
-	if !list.narrow(p.free[n.set]) {
+	if least := list.narrowest(); least > p.free[n.set] || !nodes.room(n).holds(n, least) {
 		return
 	}
 	at, ok := list.next(t.at, nodes.open(n))
 	if ok {
-		e, t.at, _ = list.at(at)
-		t.entry = e
+		t.entry, t.at, _ = list.at(at)
 		p.list = append(p.list, t)
 	}
 }
 
-// narrow tells whether some job may be so narrow.
-func (w *waiting) narrow(procs int32) bool {
-	for _, b := range w.blocks {
-		if b.procs <= procs {
-			return true
-		}
+// narrowest is a width than which no job is narrower.
+func (w *waiting) narrowest() int32 {
+	least := w.blocks[0].procs
+	for _, b := range w.blocks[1:] {
+		least = min(least, b.procs)
 	}
-	return false
+	return least
+}
+
+// holds tells whether a job so wide may have room at this moment.
+func (r *room) holds(n *Need, procs int32) bool {
+	nodes := int64(n.Nodes)
+	if nodes == 0 {
+		return r.total >= int64(procs)
+	}
+	return r.atLeast(int32((int64(procs)+nodes-1)/nodes)) >= nodes
 }

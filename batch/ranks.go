@@ -5,11 +5,17 @@ import "slices"
 // ranks are the jobs that wait, in order of priority and in the other orders in
 // which backfill looks for them.
 type ranks struct {
-	queue    waiting   // in order of priority
-	shortest bool      // backfill the shortest first, not by priority
-	byLimit  waiting   // the queue in order of limit, where shortest
-	kinds    []waiting // the list that is backfilled from, by Need.id
-	lines    []int     // jobs in the queue, by line
+	queue    waiting // in order of priority
+	shortest bool    // backfill the shortest first, not by priority
+	byLimit  waiting // the queue in order of limit, where shortest
+	kinds    []alike // the list that is backfilled from, by Need.id
+	lines    []int   // jobs in the queue, by line
+}
+
+// alike are the waiting jobs that have one need.
+type alike struct {
+	waiting
+	need *Need
 }
 
 // clone copies the ranks into the memory of an older copy.
@@ -17,7 +23,7 @@ func (p *ranks) clone(old ranks) ranks {
 	c := ranks{p.queue.clone(old.queue), p.shortest, p.byLimit.clone(old.byLimit), nil, append(old.lines[:0], p.lines...)}
 	c.kinds = slices.Grow(old.kinds[:0], len(p.kinds))[:len(p.kinds)]
 	for i := range p.kinds {
-		c.kinds[i] = p.kinds[i].clone(c.kinds[i])
+		c.kinds[i] = alike{p.kinds[i].clone(c.kinds[i].waiting), p.kinds[i].need}
 	}
 	return c
 }
@@ -41,9 +47,11 @@ func (p *ranks) kind(j *job, e entry) {
 		return
 	}
 	for j.Need.id >= len(p.kinds) {
-		p.kinds = append(p.kinds, waiting{})
+		p.kinds = append(p.kinds, alike{})
 	}
-	p.kinds[j.Need.id].insert(p.filled(e))
+	k := &p.kinds[j.Need.id]
+	k.need = j.Need
+	k.insert(p.filled(e))
 }
 
 // filled is the entry of a job in the list that is backfilled from.

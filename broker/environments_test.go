@@ -54,7 +54,7 @@ func TestEnvironmentVersionsAndNowhere(t *testing.T) {
 	}
 	job = brokertest.ParseJob(t, `Executable = "/bin/ls"; RunTimeEnvironment = "APPS/ATLAS >= 2";`)
 	plan = brokertest.Plan(t, brokertest.New(), rs, job)
-	if err := plan.Jobs[0].Err; err == nil || !strings.HasSuffix(err.Error(), "APPS/ATLAS>=2 (RunTimeEnvironment, 1:46): published nowhere") {
+	if err := plan.Jobs[0].Err; err == nil || !strings.HasSuffix(err.Error(), "APPS/ATLAS>=2 (RunTimeEnvironment, 1:47): published nowhere") {
 		t.Errorf("%v", err)
 	}
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gridbroker/broker/clock"
@@ -17,12 +18,13 @@ type Services struct {
 	Forecasters    []plugins.Forecaster
 	QueueLengthers []plugins.QueueLengther
 	Historians     []plugins.Historian
+	Estimators     []plugins.Estimator
 	Monitors       []plugins.Monitor
 }
 
 // none says whether there is nobody to ask.
 func (s Services) none() bool {
-	return len(s.Forecasters)+len(s.QueueLengthers)+len(s.Historians)+len(s.Monitors) == 0
+	return len(s.Forecasters)+len(s.QueueLengthers)+len(s.Historians)+len(s.Estimators)+len(s.Monitors) == 0
 }
 
 // Outcome is what came of asking one service.
@@ -42,6 +44,7 @@ type answer struct {
 	lengths   map[string]rank.QueueLength
 	histories map[string]rank.History
 	troubles  map[string]plugins.Trouble
+	usage     rank.Usage
 }
 
 // asker is one service's question, kind by kind.
@@ -75,6 +78,12 @@ func (s Services) aboutResources(rs []*glue.Resource) []asker {
 		out = append(out, asker{q.Name(), "queue length", func(ctx context.Context, a *answer) (n int, err error) {
 			a.lengths, err = q.QueueLengths(ctx, rs)
 			return len(a.lengths), err
+		}})
+	}
+	for _, e := range s.Estimators {
+		out = append(out, asker{e.Name(), "history", func(ctx context.Context, a *answer) (n int, err error) {
+			a.usage, err = e.Usage(ctx)
+			return 0, err // it is no word on any resource
 		}})
 	}
 	for _, m := range s.Monitors {
@@ -145,9 +154,13 @@ func (q asker) answer(ctx context.Context, order int, c clock.Clock) (a answer) 
 // critical alarm rejects, for now.
 func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 	cs := make([]rank.Candidate, len(m.Survivors))
+	var usage rank.Usage
+	if at := slices.IndexFunc(answers, func(a answer) bool { return a.usage.Jobs > 0 }); at >= 0 {
+		usage = answers[at].usage
+	}
 	for i, r := range m.Survivors {
 		e, _ := rules.endpoint(r)
-		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now)}
+		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now), Usage: usage}
 		if m.lrms != nil {
 			cs[i].LRMSWaiting = m.lrms[rank.LRMS(r)]
 		}

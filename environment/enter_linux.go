@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 
@@ -18,6 +19,9 @@ type jobEntry struct {
 	Argv    []string `json:"argv"`
 	Env     []string `json:"env"`
 	Nested  bool     `json:"nested"`
+	// Processes bounds those of the job; 0: unlimited. The kernel counts those of a user in a namespace of users, and in the
+	// one above there may be a launcher's.
+	Processes int `json:"processes,omitempty"`
 }
 
 // Descriptors of the second stage: its jobEntry comes in at one, what kept it from starting goes out at the other.
@@ -51,7 +55,7 @@ func (t *task) enter(program string) (child int, err error) {
 		err = keepCapabilities(0)
 	}
 	if err == nil {
-		err = json.NewEncoder(fd(in[1])).Encode(jobEntry{program, t.Argv, t.Env, t.Nested})
+		err = json.NewEncoder(fd(in[1])).Encode(jobEntry{program, t.Argv, t.Env, t.Nested, t.Limits.Processes})
 	}
 	unix.Close(in[1])
 	if err != nil {
@@ -73,21 +77,30 @@ func becomeJob() int {
 	var e jobEntry
 	err := json.NewDecoder(fd(entryFD)).Decode(&e)
 	if err == nil {
-		err = inOrder(dropPrivileges, func() error { return filterCalls(e.Nested) },
+		err = inOrder(dropPrivileges, func() error { return filterCalls(e.Nested) }, e.limit,
 			func() error { return syscall.Exec(e.Program, e.Argv, e.Env) })
 	}
 	fmt.Fprint(fd(refuseFD), err)
 	return 126
 }
 
+// limit comes last: nothing of ours may start a thread after it.
+func (e *jobEntry) limit() error {
+	if e.Processes == 0 {
+		return nil
+	}
+	n := uint64(e.Processes)
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+		return fmt.Errorf("limit of processes: %w", err)
+	}
+	return nil
+}
+
 // veil is a stage before a runtime that refuses nodes with control groups of both versions, in a mount namespace of its
 // own: it sees none, and then makes none.
 func veil(argv []string) error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("private mounts: %w", err)
-	}
-	if err := unix.Mount("tmpfs", "/sys/fs/cgroup", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=4k"); err != nil {
-		return fmt.Errorf("hide the control groups: %w", err)
+	if err := cover("/sys/fs/cgroup", "tmpfs", "size=4k"); err != nil {
+		return err
 	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("ambient capabilities: %w", err)
@@ -95,16 +108,48 @@ func veil(argv []string) error {
 	return syscall.Exec(argv[0], argv, os.Environ())
 }
 
-// stage runs one of the stages that our program has between a launcher and a job: "enter" or "veil PROGRAM ARG...".
+// box is a stage before podman, as process 1 of namespaces made for it: it sees its own processes alone, no control groups,
+// and an empty folder for all that it writes.
+func box(argv []string) error {
+	err := inOrder(
+		func() error { return cover("/proc", "proc", "") },
+		func() error { return cover("/sys/fs/cgroup", "tmpfs", "size=4k") },
+		func() error { return cover(podDir, "tmpfs", "size=64m") },
+		func() error { return os.Mkdir(podDir+"/root", 0o755) },
+	)
+	if err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGTERM) // which it passes on, and the job gets from its supervisor alone
+	return syscall.Exec(argv[0], argv, podmanEnv())
+}
+
+// cover mounts something new over a folder of the node, for a launcher's program alone; what is not there needs none.
+func cover(at, kind, data string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	err := unix.Mount(kind, at, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, data)
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("mount %s at %s: %w", kind, at, err)
+	}
+	return nil
+}
+
+// stage runs one of the stages that our program has between a launcher and a job: "enter", "veil PROGRAM ARG..." or
+// "box PROGRAM ARG...".
 func stage(args []string, errs io.Writer) int {
 	switch args[0] {
 	case "enter":
 		return becomeJob()
+	case "box":
+		fmt.Fprintln(errs, "grid-launch:", box(args[1:]))
+		return exitNotDeployed
 	case "machine":
 		return runMachine(errs)
 	case "guest":
 		return guest()
 	}
 	fmt.Fprintln(errs, "grid-launch:", veil(args[1:]))
-	return ExitNotDeployed
+	return exitNotDeployed
 }

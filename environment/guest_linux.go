@@ -28,7 +28,7 @@ const (
 // guest is the first program of a machine. It ends by being turned off with it.
 func guest() int {
 	if os.Getpid() != 1 {
-		return ExitNotDeployed // on a node this would mount and load
+		return exitNotDeployed // on a node this would mount and load
 	}
 	runtime.LockOSThread()
 	link, input, err := guestLines()

@@ -91,6 +91,9 @@ func (t *task) prepare() error {
 			return err
 		}
 	}
+	if err := t.takeStreams(); err != nil {
+		return err
+	}
 	closeFrom(firstFile)
 	if err := leaveKeys(); err != nil {
 		return err
@@ -104,6 +107,19 @@ func (t *task) prepare() error {
 	return inOrder(dropPrivileges, func() error { return filterCalls(t.Nested) })
 }
 
+// takeStreams puts the job's standard input and output in their places.
+func (t *task) takeStreams() error {
+	for n := range 2 {
+		if t.Streams == 0 {
+			return nil
+		}
+		if err := unix.Dup3(t.Streams+n, n, 0); err != nil {
+			return fmt.Errorf("the job's streams: %w", err)
+		}
+	}
+	return nil
+}
+
 // closeFrom sees to it that no descriptor from outside reaches the job.
 func closeFrom(first uint) {
 	unix.CloseRange(first, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
@@ -111,6 +127,10 @@ func closeFrom(first uint) {
 
 // limit sets what setrlimit can bound; memory is watched, since an address space says little about it.
 func (t *task) limit() error {
+	processes := withOwn(t.Limits.Processes)
+	if t.User != nil {
+		processes = 0 // see jobEntry
+	}
 	for _, l := range []struct {
 		name  string
 		which int
@@ -118,7 +138,7 @@ func (t *task) limit() error {
 	}{
 		{"core", unix.RLIMIT_CORE, 0},
 		{"file size", unix.RLIMIT_FSIZE, int64(t.Limits.FileSize)},
-		{"processes", unix.RLIMIT_NPROC, withOwn(t.Limits.Processes)},
+		{"processes", unix.RLIMIT_NPROC, processes},
 		{"open files", unix.RLIMIT_NOFILE, int64(t.Limits.OpenFiles)},
 	} {
 		if l.value == 0 && l.which != unix.RLIMIT_CORE {

@@ -43,10 +43,27 @@ type process struct {
 	files []*os.File
 
 	user   *jobUser // who the job is, where process 1 is somebody else
-	veiled bool     // the program is ours, and hides the node's control groups from the next
+	around around   // what our own program, which is the one to start, makes for the launcher's
 	bundle *bundle  // what an OCI runtime or a machine reads; nil with others
 
 	machine *machine // what the job is put into with a kernel of its own
+}
+
+// around is what a launcher's program is started in, besides a session of its own.
+type around int
+
+const (
+	nothing around = iota
+	veiled         // a view of the files without control groups
+	boxed          // besides, processes of its own, of which it is the first and user 0; its standard streams are not the job's
+)
+
+// streams is the number of the descriptor at which a job's standard input is found, followed by its output.
+func (p *process) streams() int {
+	if p.around == boxed {
+		return firstFile + len(p.files)
+	}
+	return 0
 }
 
 // A jobUser is who a job is, where process 1 of its environment has to be somebody else.
@@ -58,7 +75,7 @@ type jobUser struct {
 // DefaultLaunchers is the order for definitions that name none.
 func DefaultLaunchers() []string { return []string{"bwrap", "namespaces", "crun", "runc"} }
 
-func launcherNames() []string { return append(DefaultLaunchers(), "proot", "microvm") }
+func launcherNames() []string { return append(DefaultLaunchers(), "podman", "proot", "microvm") }
 
 func newLauncher(name, self string) Launcher {
 	switch name {
@@ -70,6 +87,8 @@ func newLauncher(name, self string) Launcher {
 		return crun(self)
 	case "runc":
 		return runc(self)
+	case "podman":
+		return &podman{self}
 	case "proot":
 		return &proot{self}
 	case "microvm":

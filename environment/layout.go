@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"archive/tar"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,7 +48,7 @@ func (l Layout) Build(ctx context.Context, tree string) (digest string, err erro
 }
 
 // BuildArchive adds an image of one layer from a tar archive: plain, gzip or zstd.
-func (l Layout) BuildArchive(archive string) (digest string, err error) {
+func (l Layout) BuildArchive(ctx context.Context, archive string) (digest string, err error) {
 	if l.Codec == nil {
 		return "", errNoCodec
 	}
@@ -61,7 +62,67 @@ func (l Layout) BuildArchive(archive string) (digest string, err error) {
 		return "", fmt.Errorf("%s: %w", archive, err)
 	}
 	defer raw.Close()
-	return l.add(raw)
+	whole := newWholeTar(raw, ctx.Err)
+	defer whole.copy.Close()
+	if digest, err = l.add(whole); err != nil {
+		return "", fmt.Errorf("%s: %w", archive, err)
+	}
+	return digest, nil
+}
+
+// wholeTar reads a tar archive until somebody says that it is enough. Its end is an error where it was none, or was cut: no
+// job could be run in it.
+type wholeTar struct {
+	r     io.Reader
+	alive func() error
+	copy  *io.PipeWriter
+	found chan error
+}
+
+func newWholeTar(r io.Reader, alive func() error) *wholeTar {
+	out, in := io.Pipe()
+	w := &wholeTar{r, alive, in, make(chan error, 1)}
+	go func() {
+		err := readTar(out)
+		out.CloseWithError(err)
+		w.found <- err
+	}()
+	return w
+}
+
+// Read implements io.Reader.
+func (w *wholeTar) Read(p []byte) (int, error) {
+	if err := w.alive(); err != nil {
+		return 0, err
+	}
+	n, err := w.r.Read(p)
+	if n > 0 {
+		if _, bad := w.copy.Write(p[:n]); bad != nil {
+			return 0, bad
+		}
+	}
+	if err == io.EOF {
+		w.copy.Close()
+		if bad := <-w.found; bad != nil {
+			return 0, bad
+		}
+	}
+	return n, err
+}
+
+// readTar reads an archive and what follows it to the end.
+func readTar(r io.Reader) error {
+	entries := 0
+	for t := tar.NewReader(r); ; entries++ {
+		_, err := t.Next()
+		if err == io.EOF && entries > 0 {
+			_, err = io.Copy(io.Discard, r)
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("no whole tar archive, after %d entries: %w", entries, err)
+		}
+	}
 }
 
 // Import copies an image of another layout ("oci:DIR") or a registry ("docker://HOST/NAME") by its digest, every blob
@@ -199,6 +260,7 @@ func (l Layout) store(write func(io.Writer) error, want string) (digest string, 
 		return "", 0, err
 	}
 	defer os.Remove(tmp.Name()) // gone where it got its name
+	lockFile(tmp, unix.F_WRLCK) // for sweep; a file system without locks has its blobs swept late
 	sum := sha256.New()
 	err = write(io.MultiWriter(tmp, sum))
 	if err == nil {
@@ -227,13 +289,22 @@ func (l Layout) prepare() error {
 	return l.replace("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
 }
 
-// sweep removes what writers that died left over, a day ago or more.
+// sweep removes what writers left over that died: nobody has it locked, or it is a day old.
 func (l Layout) sweep() {
 	left, _ := filepath.Glob(filepath.Join(l.Dir, "blobs", "sha256", newBlob+"*"))
 	for _, name := range left {
-		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+		info, err := os.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < time.Minute { // its writer may not have locked it yet
+			continue
+		}
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if lockFile(f, unix.F_WRLCK) == nil || time.Since(info.ModTime()) > 24*time.Hour {
 			os.Remove(name)
 		}
+		f.Close()
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +53,64 @@ func TestBuildImportUnpack(t *testing.T) {
 		t.Log("no skopeo here to read the layout with: Debian package skopeo")
 	} else if out, err := exec.Command("skopeo", "inspect", "--raw", "oci:"+b.Dir).CombinedOutput(); err != nil {
 		t.Errorf("skopeo: %v\n%s", err, out)
+	}
+}
+
+// What is no archive, or was cut, becomes no image; nor does one whose making was interrupted.
+func TestBuildTakesWholeArchives(t *testing.T) {
+	whole := tarOf(t, file("a", "text"), file("b", strings.Repeat("x", 5000)))
+	told, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name, text string
+		ctx        context.Context
+		ok         bool
+	}{
+		{"whole", string(whole), t.Context(), true},
+		{"gzip", string(gzipOf(t, whole)), t.Context(), true},
+		{"followed by zeros", string(whole) + strings.Repeat("\x00", 9000), t.Context(), true},
+		{"cut", string(whole[:3000]), t.Context(), false},
+		{"text", strings.Repeat("no archive at all\n", 100), t.Context(), false},
+		{"short", "{}", t.Context(), false},
+		{"empty", "", t.Context(), false},
+		{"interrupted", string(whole), told, false},
+	} {
+		archive, l := filepath.Join(t.TempDir(), "a.tar"), Layout{filepath.Join(t.TempDir(), "l"), layers.Codec{}}
+		write(t, archive, tt.text)
+		_, err := l.BuildArchive(tt.ctx, archive)
+		left, _ := filepath.Glob(filepath.Join(l.Dir, "blobs/sha256/*"))
+		if (err == nil) != tt.ok || (len(left) > 0) != tt.ok {
+			t.Errorf("%s: %v, blobs %v", tt.name, err, left)
+		}
+	}
+}
+
+// Blobs whose writers died go with the next image that is made; those that are being written stay.
+func TestBlobsOfDeadWriters(t *testing.T) {
+	l := Layout{filepath.Join(t.TempDir(), "l"), layers.Codec{}}
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, name := range []string{"dead", "alive"} {
+		f, err := os.Create(l.blob("sha256:" + newBlob + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		os.Chtimes(f.Name(), long, long)
+		if name == "alive" {
+			if err := lockFile(f, unix.F_WRLCK); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(l.blob("sha256:*"))
+	if len(left) != 1 || filepath.Base(left[0]) != newBlob+"alive" {
+		t.Errorf("left: %v", left)
 	}
 }
 

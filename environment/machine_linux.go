@@ -39,7 +39,7 @@ func runMachine(errs io.Writer) int {
 	}
 	if err != nil {
 		fmt.Fprintln(errs, oneLine(err))
-		return ExitNotDeployed
+		return exitNotDeployed
 	}
 	return 0
 }

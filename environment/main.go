@@ -14,8 +14,8 @@ import (
 // Exit codes of a launch that did not run the job, as env(1) and the shells have them. A job may end with 125 or 126
 // itself: the file of --report tells one from the other.
 const (
-	ExitNotDeployed = 125 // no tree, no launcher, a definition that is refused
-	ExitNotStarted  = 126 // the job's program is not there or does not start
+	exitNotDeployed = 125 // no tree, no launcher, a definition that is refused
+	exitNotStarted  = 126 // the job's program is not there or does not start
 )
 
 // Main is the program of a node:
@@ -36,7 +36,7 @@ func Main(args []string, in, out, errs *os.File) int {
 	switch verb {
 	case "init":
 		return Init()
-	case "enter", "veil", "machine", "guest":
+	case "enter", "veil", "box", "machine", "guest":
 		return stage(args[1:], errs)
 	case "run":
 		return runJob(args[2:], in, out, errs)
@@ -80,7 +80,7 @@ func which(args []string, out, errs *os.File) int {
 	}
 	if err != nil {
 		fmt.Fprintln(errs, "grid-launch:", err)
-		return ExitNotDeployed
+		return exitNotDeployed
 	}
 	return 0
 }
@@ -127,15 +127,15 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 func (l *launch) run(in, out, errs *os.File) (int, error) {
 	node, err := ReadNode(l.node)
 	if err != nil {
-		return ExitNotDeployed, err
+		return exitNotDeployed, err
 	}
 	d, err := node.Wanted(l.tag, l.image)
 	if err != nil {
-		return ExitNotDeployed, err
+		return exitNotDeployed, err
 	}
 	dir, err := filepath.Abs(l.sandbox)
 	if err != nil {
-		return ExitNotDeployed, err
+		return exitNotDeployed, err
 	}
 	job := &Job{Definition: d, Sandbox: Sandbox{Dir: dir, Env: l.variables()}, Argv: l.argv}
 	return node.Supervise(job, in, out, errs)
@@ -145,7 +145,7 @@ func (l *launch) run(in, out, errs *os.File) (int, error) {
 // none, nor has one that was told to end.
 func (l *launch) tell(err error) {
 	_, limit := errors.AsType[*LimitError](err)
-	if _, told := errors.AsType[*endedError](err); l.report == "" || limit || told {
+	if _, told := errors.AsType[*EndedError](err); l.report == "" || limit || told {
 		return
 	}
 	line := "deploy " + oneLine(err)
@@ -185,7 +185,7 @@ func Deploy(ctx context.Context, args []string, fetch Fetch, codec Codec, errs i
 	}
 	if err := deployAll(ctx, *file, f.Args(), *image, fetch, codec); err != nil {
 		fmt.Fprintln(errs, "grid-deploy:", err)
-		return ExitNotDeployed
+		return exitNotDeployed
 	}
 	return 0
 }

@@ -156,7 +156,7 @@ dd if=/dev/zero bs=60M count=1000 of=/dev/null 2>/dev/null; sleep 30`)
 		t.Errorf("%q, %d", out, code)
 	}
 	n.write("sandbox/large", strings.Repeat("x", 150<<20))
-	if out, code := n.sh("true"); code != ExitNotDeployed || !strings.Contains(out, "the sandbox does not fit") {
+	if out, code := n.sh("true"); code != exitNotDeployed || !strings.Contains(out, "the sandbox does not fit") {
 		t.Errorf("a sandbox larger than the machine: %q, %d", out, code)
 	}
 }
@@ -242,7 +242,7 @@ func TestMachineWithoutAKernelSaysSo(t *testing.T) {
 			missing = program
 		}
 	}
-	if code != ExitNotDeployed || !strings.Contains(out, "microvm: ") || !strings.Contains(out, missing) {
+	if code != exitNotDeployed || !strings.Contains(out, "microvm: ") || !strings.Contains(out, missing) {
 		t.Errorf("%q, %d", out, code)
 	}
 }

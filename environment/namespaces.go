@@ -34,7 +34,7 @@ type setup struct {
 	// Entered is that the launcher's program has entered the tree already and mounted what lies outside of it; the
 	// node's /dev is at /dev.
 	Entered bool
-	// Given are the folders that it mounted, as they were when the definition's paths were looked at.
+	// Given are the folders that a launcher's program mounted, as they were when the definition's paths were looked at.
 	Given []givenFolder
 }
 

@@ -18,22 +18,26 @@ func (p *process) attributes() *syscall.SysProcAttr {
 
 // attributesOf are those for a job of a user.
 func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
-	if p.setup == nil && !p.veiled {
+	if p.setup == nil && p.around == nothing {
 		return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	}
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
-	if !p.veiled {
+	inside := who
+	switch {
+	case p.around == boxed:
+		flags |= unix.CLONE_NEWPID
+		inside = jobUser{}
+	case p.around == nothing:
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+		if !p.setup.Network {
+			flags |= unix.CLONE_NEWNET
+		}
 	}
-	if !p.veiled && !p.setup.Network {
-		flags |= unix.CLONE_NEWNET
-	}
-	uid, gid := who.UID, who.GID
 	return &syscall.SysProcAttr{
 		Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: flags,
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_NET_ADMIN}, // kept over exec until dropPrivileges
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: inside.UID, HostID: who.UID, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: inside.GID, HostID: who.GID, Size: 1}},
 	}
 }
 
@@ -49,7 +53,7 @@ func (s *setup) make() error {
 	if err := bind(s.Tree, s.Tree, true); err != nil {
 		return err
 	}
-	if err := inOrder(s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.loopback, s.enter); err != nil {
+	if err := inOrder(s.given, s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.loopback, s.enter); err != nil {
 		return err
 	}
 	return unix.Sethostname([]byte(s.Hostname))

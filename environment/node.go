@@ -202,6 +202,26 @@ func (n *Node) deploy(ctx context.Context, d *Definition) error {
 // Supervise deploys a job's environment, runs the job in it and passes on the signals that this process gets. The code
 // is the job's own, or says with the error that it did not run, or ran to a limit.
 func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
+	_, code, err := n.supervise(job, in, out, errs)
+	return code, err
+}
+
+// Try runs a job, such as a definition's test, for what it shows of its environment: its exit code. It is an *EndedError
+// where this process was told to end meanwhile, and another error where the environment could not be made: neither shows
+// anything.
+func (n *Node) Try(job *Job, out *os.File) (int, error) {
+	outcome, code, err := n.supervise(job, nil, out, out)
+	_, ended := errors.AsType[*EndedError](err)
+	switch {
+	case outcome.Told != 0:
+		return code, &EndedError{outcome.Told}
+	case ended || code == exitNotDeployed && err != nil:
+		return code, err
+	}
+	return code, nil
+}
+
+func (n *Node) supervise(job *Job, in, out, errs *os.File) (outcome Outcome, code int, err error) {
 	signals := make(chan os.Signal, 16)
 	defer func() { go signal.Stop(signals) }() // which takes longer than a launcher's process lives now
 	ctx, cancel := context.WithCancel(context.Background())
@@ -209,37 +229,35 @@ func (n *Node) Supervise(job *Job, in, out, errs *os.File) (int, error) {
 	go watchParent(ctx, os.Getppid(), cancel)
 
 	tree, err := n.deployed(ctx, job.Definition, signals)
-	if told, ok := errors.AsType[*endedError](err); ok {
-		return 128 + int(told.by), err
+	if told, ok := errors.AsType[*EndedError](err); ok {
+		return outcome, 128 + int(told.By), err
 	}
 	if err != nil {
-		return ExitNotDeployed, err
+		return outcome, exitNotDeployed, err
 	}
 	defer tree.Close()
 	job.Tree = tree.Path
 	self, err := n.program()
 	if err != nil {
-		return ExitNotDeployed, err
+		return outcome, exitNotDeployed, err
 	}
-	outcome, err := Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
+	outcome, err = Launch(ctx, self, job, RunOptions{Stdin: in, Stdout: out, Stderr: errs, Signals: signals})
 	if _, ok := errors.AsType[*StartError](err); ok {
-		return ExitNotStarted, err
+		return outcome, exitNotStarted, err
 	}
 	if err != nil {
-		return ExitNotDeployed, err
+		return outcome, exitNotDeployed, err
 	}
 	if err := tree.Check(); err != nil {
 		fmt.Fprintln(errs, "grid-launch:", err)
 	}
-	return outcome.Code(), explainLimits(job.Definition, outcome)
+	return outcome, outcome.Code(), explainLimits(job.Definition, outcome)
 }
 
-// An endedError is a job that was told to end before its environment was there.
-type endedError struct{ by syscall.Signal }
+// An EndedError is a job that was told to end before its environment was there, or before it had shown what it was to show.
+type EndedError struct{ By syscall.Signal }
 
-func (e *endedError) Error() string {
-	return fmt.Sprintf("told to end (%v) while the environment was deployed", e.by)
-}
+func (e *EndedError) Error() string { return fmt.Sprintf("told to end (%v)", e.By) }
 
 // deployed is Tree for a job that is told to end by signals: deploying ends then as well, and takes away what it made.
 func (n *Node) deployed(ctx context.Context, d *Definition, signals chan os.Signal) (*Tree, error) {
@@ -255,14 +273,14 @@ func (n *Node) deployed(ctx context.Context, d *Definition, signals chan os.Sign
 		select {
 		case sig := <-signals:
 			number, _ := sig.(syscall.Signal)
-			cancel(&endedError{number})
+			cancel(&EndedError{number})
 		case <-done:
 		}
 	}()
 	tree, err := n.Tree(ctx, d)
 	close(done)
 	<-listened // signals are the job's from here on
-	if told, ok := errors.AsType[*endedError](context.Cause(ctx)); ok {
+	if told, ok := errors.AsType[*EndedError](context.Cause(ctx)); ok {
 		if tree != nil {
 			tree.Close()
 		}

@@ -67,7 +67,7 @@ func (r *ociRuntime) Command(job *Job) (*process, error) {
 	p.argv = append([]string{program, "--root", b.sub("state")}, r.flags...)
 	p.argv = append(p.argv, "run", "--bundle", b.dir, "--preserve-fds", fmt.Sprint(firstFile-2), filepath.Base(b.dir))
 	if r.veiled && mixedGroups() {
-		p.veiled = true
+		p.around = veiled
 		p.argv = append([]string{r.self, "veil"}, p.argv...)
 	}
 	return p, nil

@@ -28,6 +28,8 @@ type task struct {
 	Nested bool     `json:"nested"`
 	Setup  *setup   `json:"setup,omitempty"`
 	User   *jobUser `json:"user,omitempty"` // who the job is; nil: who process 1 is
+	// Streams is the descriptor of the job's standard input, followed by that of its output; 0: they are process 1's own.
+	Streams int `json:"streams,omitempty"`
 
 	Machine *machine `json:"machine,omitempty"` // for the supervisor of a machine
 }
@@ -47,6 +49,7 @@ type Outcome struct {
 	Signal     syscall.Signal // the signal that ended it
 	OutOfTime  bool           // its wall time was over
 	OutOfSpace bool           // it had more memory than its limit
+	Told       syscall.Signal // the last signal that was passed on to it; 0: none
 	Cut        bool           // process 1 was killed before it could tell
 }
 

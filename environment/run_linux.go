@@ -48,6 +48,7 @@ type supervised struct {
 	gone    chan struct{}
 	linger  time.Duration // that it has to end by itself, after its control pipe has
 	brief   bool          // nothing of it is needed once process 1 has told the outcome
+	boxed   bool          // neither is it then, but it would go on for a while
 }
 
 func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
@@ -76,9 +77,15 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 		return nil, err
 	}
 	defer null.Close()
-	files := append([]*os.File{cmp.Or(o.Stdin, null), cmp.Or(o.Stdout, null), theirs[2], theirs[0], theirs[1], errs}, p.files...)
+	in, out := cmp.Or(o.Stdin, null), cmp.Or(o.Stdout, null)
+	files := append([]*os.File{in, out, theirs[2], theirs[0], theirs[1], errs}, p.files...)
+	if p.around == boxed {
+		files[0], files[1] = null, null
+		files = append(files, in, out)
+	}
 	s = &supervised{control: ours[0], status: ours[1], words: ours[2], gone: make(chan struct{})}
-	s.brief = p.bundle == nil && p.machine == nil
+	s.boxed = p.around == boxed
+	s.brief = p.bundle == nil && p.machine == nil && !s.boxed
 	if p.machine != nil {
 		s.linger = machineLinger
 	}
@@ -118,7 +125,7 @@ func orNull(f *os.File) (*os.File, error) {
 func (s *supervised) send(p *process, job *Job) error {
 	t := task{
 		Argv: job.Argv, Env: variables(job), Dir: SandboxTarget, Limits: job.Definition.Limits,
-		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user, Machine: p.machine,
+		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user, Streams: p.streams(), Machine: p.machine,
 	}
 	line, err := json.Marshal(t)
 	if err == nil {
@@ -144,6 +151,9 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 			ended <- result{out, err}
 			runtime.Gosched() // the only thread would stay with the launcher
 		}
+		if err == nil && s.boxed && !out.Cut {
+			s.kill() // what podman would still do, tidy up, goes with its namespaces
+		}
 		s.reap()
 		s.status.Close()
 		ended <- result{out, err}
@@ -154,14 +164,15 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 		defer t.Stop()
 		deadline = t.C
 	}
-	outOfTime := false
+	outOfTime, told := false, syscall.Signal(0)
 	for {
 		select {
 		case r := <-ended:
-			r.out.OutOfTime = outOfTime
+			r.out.OutOfTime, r.out.Told = outOfTime, told
 			return r.out, r.err
 		case sig := <-o.Signals:
 			s.pass(sig)
+			told, _ = sig.(syscall.Signal)
 		case <-deadline:
 			outOfTime, deadline = true, nil
 			go s.end(o.Grace)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,13 +119,16 @@ func need(t testing.TB, launcher string) {
 		return
 	}
 	if _, err := lookProgram(launcher); err != nil {
-		t.Skipf("no %s: Debian packages bubblewrap, crun, runc, proot", launcher)
+		t.Skipf("no %s: Debian packages bubblewrap, crun, runc, podman, proot", launcher)
 	}
 }
 
+// isolating are the launchers that isolate under the node's own kernel.
+func isolating() []string { return append(DefaultLaunchers(), "podman") }
+
 // eachIsolating runs a test with every launcher that isolates.
 func eachIsolating(t *testing.T, more string, test func(t *testing.T, n *testNode)) {
-	for _, name := range DefaultLaunchers() {
+	for _, name := range isolating() {
 		t.Run(name, func(t *testing.T) {
 			need(t, name)
 			test(t, newNode(t, fmt.Sprintf("launchers = [%q]\n%s", name, more)))
@@ -185,7 +189,7 @@ func TestExitCodes(t *testing.T) {
 		}
 		cmd := n.command("/no/such/program")
 		out, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != ExitNotStarted || !strings.Contains(string(out), "/no/such/program") {
+		if cmd.ProcessState.ExitCode() != exitNotStarted || !strings.Contains(string(out), "/no/such/program") {
 			t.Errorf("missing program: %d, %s", cmd.ProcessState.ExitCode(), out)
 		}
 	})
@@ -250,6 +254,57 @@ func TestNothingIsLeft(t *testing.T) {
 	})
 }
 
+// Batch systems such as Slurm signal every process of a job: what belongs to the launcher lives on until the job, which was
+// asked itself, has ended.
+func TestSignalsToEveryProcess(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		cmd := n.command("sh", "-c", `trap 'sleep 1; exit 5' TERM; touch ready; while :; do sleep 0.05; done`)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "ready", func() bool { _, err := os.Stat(filepath.Join(n.sandbox, "ready")); return err == nil })
+		for _, pid := range append(descendants(cmd.Process.Pid), cmd.Process.Pid) {
+			syscall.Kill(pid, syscall.SIGTERM)
+		}
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 5 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
+
+// descendants are the processes that one has started, and theirs.
+func descendants(pid int) (all []int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	for _, word := range strings.Fields(string(text)) {
+		if child, err := strconv.Atoi(word); err == nil {
+			all = append(append(all, child), descendants(child)...)
+		}
+	}
+	return all
+}
+
+// A launch leaves the tree as it was unpacked, and nothing in the node's folder of temporary files.
+func TestLaunchesLeaveNothingOnDisk(t *testing.T) {
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
+		n.env = append(n.env, "TMPDIR="+n.mkdir("tmp", ordinary))
+		if out, code := n.sh("touch /new /etc/new /tmp/new 2>/dev/null; exit 3"); code != 3 {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		cache := &Cache{Dir: n.path("cache")}
+		list, err := cache.List()
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		if err := cache.Verify(list[0].Digest); err != nil {
+			t.Error(err)
+		}
+		if left, _ := filepath.Glob(n.path("tmp/*")); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
 // When a job's end is told, what it left behind is gone already.
 func TestTheEndOfAJobIsTheEndOfAll(t *testing.T) {
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
@@ -268,6 +323,7 @@ func TestLimits(t *testing.T) {
 		{"file size", `file_size = "1 MB"`, "dd if=/dev/zero of=big bs=1M count=3 2>/dev/null || echo cut; ls -l big | grep -c 1000000", "1"},
 		{"scratch", `scratch = "1 MB"`, "dd if=/dev/zero of=/tmp/big bs=1M count=3 2>&1 | grep -c 'No space'", "1"},
 		{"processes", `processes = 5`, "for i in $(seq 20); do sleep 5 & done 2>&1 | grep -c fork", "1"},
+		{"processes within the limit", `processes = 5`, "sleep 1 & sleep 1 & sleep 1 & wait; echo three", "three"},
 		{"open files", `open_files = 20`, "cat /proc/self/limits | grep -c 'open files *20 *20'", "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -285,7 +341,7 @@ func TestMounts(t *testing.T) {
 	data := t.TempDir()
 	os.Chmod(data, 0o755)
 	os.Chmod(filepath.Dir(data), 0o755)
-	for _, name := range DefaultLaunchers() {
+	for _, name := range isolating() {
 		if _, err := lookProgram(name); err != nil && name != "namespaces" {
 			continue
 		}
@@ -302,7 +358,7 @@ func TestMounts(t *testing.T) {
 		// The folder becomes a link: what the site allowed is not what would be mounted.
 		os.Rename(n.path("shared"), n.path("real"))
 		os.Symlink("/etc", n.path("shared"))
-		if out, code := n.sh("ls /data"); code < ExitNotDeployed || !strings.Contains(out, "symbolic links") {
+		if out, code := n.sh("ls /data"); code < exitNotDeployed || !strings.Contains(out, "symbolic links") {
 			t.Errorf("%s: a link: %q, %d", name, out, code)
 		}
 	}
@@ -351,7 +407,7 @@ func TestBundlesOfKilledLaunchesAreSwept(t *testing.T) {
 
 func TestProotOnlyWhereOpen(t *testing.T) {
 	need(t, "proot")
-	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != ExitNotDeployed || !strings.Contains(out, "open = true") {
+	if out, code := newNode(t, `launchers = ["proot"]`).sh("true"); code != exitNotDeployed || !strings.Contains(out, "open = true") {
 		t.Errorf("without open: %q, %d", out, code)
 	}
 	if out, code := newNode(t, "launchers = [\"proot\"]\nopen = true").sh("pwd; exit 6"); code != 6 || out != "/sandbox" {
@@ -436,7 +492,7 @@ func FuzzDefinition(f *testing.F) {
 func BenchmarkLaunch(b *testing.B) {
 	commands := []func() *exec.Cmd{func() *exec.Cmd { return exec.Command("/bin/busybox", "true") }}
 	names := []string{"bare"}
-	for _, name := range DefaultLaunchers() {
+	for _, name := range isolating() {
 		if _, err := lookProgram(name); err != nil && name != "namespaces" {
 			continue
 		}

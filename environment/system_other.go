@@ -24,10 +24,10 @@ func Run(_ context.Context, l Launcher, _ *Job, _ RunOptions) (Outcome, error) {
 	return Outcome{}, &LauncherError{l.Name(), supported()}
 }
 
-// Init is process 1 inside an environment, which this system cannot make: it says so and gives ExitNotDeployed.
+// Init is process 1 inside an environment, which this system cannot make: it says so and gives exitNotDeployed.
 func Init() int {
 	fmt.Fprintln(os.Stderr, "grid-launch:", supported())
-	return ExitNotDeployed
+	return exitNotDeployed
 }
 
 func plainSource(string) (int, error) { return -1, supported() }
@@ -49,5 +49,5 @@ func lockFile(f *os.File, how int16) error {
 // stage is for launchers, of which there are none here.
 func stage(_ []string, errs io.Writer) int {
 	fmt.Fprintln(errs, "grid-launch:", supported())
-	return ExitNotDeployed
+	return exitNotDeployed
 }

@@ -67,13 +67,13 @@ func TestImageOfAJobOnANode(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()
 	}
-	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != ExitNotDeployed || !strings.Contains(out, "does not allow images of users") {
+	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != exitNotDeployed || !strings.Contains(out, "does not allow images of users") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, code := run("docker://127.0.0.1:1/x"+someDigest, "VEE-X"); code != ExitNotDeployed || !strings.Contains(out, "can run in one") {
+	if out, code := run("docker://127.0.0.1:1/x"+someDigest, "VEE-X"); code != exitNotDeployed || !strings.Contains(out, "can run in one") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, code := run("", UserImageTag); code != ExitNotDeployed || !strings.Contains(out, "names none") {
+	if out, code := run("", UserImageTag); code != exitNotDeployed || !strings.Contains(out, "names none") {
 		t.Errorf("%d: %s", code, out)
 	}
 	var settings Node
@@ -83,7 +83,7 @@ func TestImageOfAJobOnANode(t *testing.T) {
 	settings.Policy.UserImages, settings.Policy.UserRegistries = true, []string{"registry.example.org"}
 	text, _ := json.Marshal(settings)
 	n.write("node.json", string(text))
-	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != ExitNotDeployed || !strings.Contains(out, "allowed: registry.example.org") {
+	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != exitNotDeployed || !strings.Contains(out, "allowed: registry.example.org") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if _, err := os.Stat(n.path("cache/trees")); err == nil {
@@ -95,7 +95,7 @@ func TestImageOfAJobOnANode(t *testing.T) {
 	settings.UserCache, settings.Policy.UserRegistries = users, []string{"127.0.0.1:1"}
 	text, _ = json.Marshal(settings)
 	n.write("node.json", string(text))
-	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != ExitNotDeployed || !strings.Contains(out, "127.0.0.1:1") || strings.Contains(out, "grid-deploy") {
+	if out, code := run("docker://127.0.0.1:1/x"+someDigest, UserImageTag); code != exitNotDeployed || !strings.Contains(out, "127.0.0.1:1") || strings.Contains(out, "grid-deploy") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if own, _ := filepath.Glob(filepath.Join(users, "*", "locks", "*")); len(own) == 0 {

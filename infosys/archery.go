@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,29 +69,10 @@ func (a *Archery) Resources(ctx context.Context) ([]glue.Resource, error) {
 	if err != nil && len(urls) == 0 {
 		return nil, fmt.Errorf("%s: %w", a.url, contextError(ctx, err))
 	}
-	var (
-		mu   sync.Mutex
-		all  []glue.Resource
-		errs []error
-	)
+	all, errs := fanOut(urls, func(u string) ([]glue.Resource, error) { return a.ask(ctx, u) })
 	if err != nil {
-		errs = append(errs, err)
+		errs = slices.Insert(errs, 0, err)
 	}
-	var g errgroup.Group
-	g.SetLimit(registryFanOut)
-	for _, u := range urls {
-		g.Go(func() error {
-			rs, err := a.ask(ctx, u)
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, rs...)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
 	return glue.Merge(a.now(), all), partial(errs, len(urls))
 }
 
@@ -153,27 +135,36 @@ func (a *Archery) endpoints(ctx context.Context) ([]string, error) {
 
 // readLevel reads the records of one level's names.
 func (a *Archery) readLevel(ctx context.Context, names []string) (out []archeryRecord, errs []error) {
+	return fanOut(names, func(name string) (records []archeryRecord, err error) {
+		texts, err := a.lookup(ctx, name)
+		for _, text := range texts {
+			if rec, ok := parseArchery(text); ok {
+				records = append(records, rec)
+			}
+		}
+		return records, err
+	})
+}
+
+// fanOut asks about all names, so many at once, and puts together what is said.
+func fanOut[T any](names []string, ask func(name string) ([]T, error)) (all []T, errs []error) {
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(registryFanOut)
 	for _, name := range names {
 		g.Go(func() error {
-			texts, err := a.lookup(ctx, name)
+			some, err := ask(name)
 			mu.Lock()
 			defer mu.Unlock()
+			all = append(all, some...)
 			if err != nil {
 				errs = append(errs, err)
-			}
-			for _, text := range texts {
-				if rec, ok := parseArchery(text); ok {
-					out = append(out, rec)
-				}
 			}
 			return nil
 		})
 	}
 	_ = g.Wait()
-	return out, errs
+	return all, errs
 }
 
 // archeryRecord is a record that leads somewhere we can go.

@@ -118,8 +118,8 @@ func implied(r *jobReader) []string {
 	if r.boolean("ShortDeadlineJob") {
 		add(`regexp("sdj$", other.GlueCEUniqueID)`)
 	}
-	if def := r.cfg.defaults.Requirements; def != "" {
-		add("%s", def)
+	if !r.cfg.stored {
+		add("%s", gliteRequirements)
 	}
 	return out
 }
@@ -217,13 +217,13 @@ func rank(r *jobReader) {
 		j.Rank = e
 		dataRank(r, e)
 	}
-	text := r.cfg.defaults.Rank
+	text := gliteRank
 	if r.has("CPUNumber") {
 		text = "other.GlueCEStateFreeCPUs"
 	}
 	if e, ok := r.ad.Expr("DefaultRank"); ok {
 		j.DefaultRank = e
-	} else if text != "" && !r.cfg.stored {
+	} else if !r.cfg.stored {
 		j.DefaultRank = fixedExpr(r, text)
 	}
 }

@@ -25,6 +25,7 @@ type nodeSet struct {
 
 // nodes makes the jobs of a collection or DAG.
 func (s *JobSet) nodes(r *jobReader) error {
+	s.Name = jobName(r)
 	nodes, deps := nodeList(r, s.Kind)
 	after := dependencies(r, nodes.list, deps)
 	s.MaxRunning = r.integer("Max_Nodes_Running", 0)
@@ -211,8 +212,8 @@ func addNode(r *jobReader, nodes *nodeSet, name string, e classad.Expr) {
 		r.fail(e.Pos(), "same-name", "", "two nodes are called %s", name)
 		return
 	}
-	if len(nodes.list) >= r.cfg.maxJobs {
-		r.failAttr("Nodes", "limit", "", "more than %d jobs", r.cfg.maxJobs)
+	if len(nodes.list) >= maxJobs {
+		r.failAttr("Nodes", "limit", "", "more than %d jobs", maxJobs)
 		return
 	}
 	nodes.names[classad.Fold(name)] = true

@@ -216,10 +216,10 @@ func gliteParams(r *jobReader) []param {
 }
 
 func (r *jobReader) room(n int) bool {
-	if n >= r.cfg.maxJobs {
-		r.failAttr("Parameters", "limit", "", "more than %d jobs", r.cfg.maxJobs)
+	if n >= maxJobs {
+		r.failAttr("Parameters", "limit", "", "more than %d jobs", maxJobs)
 	}
-	return n < r.cfg.maxJobs
+	return n < maxJobs
 }
 
 // paramInt is a whole number of a parametric job's counting attributes.

@@ -25,6 +25,7 @@ const (
 // come first; there is no cycle.
 type JobSet struct {
 	Kind       SetKind
+	Name       string // JobName of a collection or DAG; "": it has none
 	Jobs       []*Job
 	MaxRunning int  // Max_Nodes_Running; 0: no limit
 	Collocated bool // NodesCollocation: all jobs go to one resource
@@ -61,7 +62,7 @@ func ParseJobs(file string, src []byte, opts ...Option) (*JobSet, error) {
 	cfg := newJobConfig(opts)
 	set := &JobSet{Kind: SingleJob}
 	warn := func(d *classad.Diagnostic) { set.Warnings = append(set.Warnings, d) }
-	ad, err := classad.ReadAd(file, src, classad.WithWarnings(warn), classad.WithLimits(cfg.limits))
+	ad, err := classad.ReadAd(file, src, classad.WithWarnings(warn))
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func ParseJobs(file string, src []byte, opts ...Option) (*JobSet, error) {
 // for messages.
 func FromRecords(file string, src []byte, ads []*classad.Ad, opts ...Option) (*JobSet, error) {
 	cfg := newJobConfig(opts)
-	if len(ads) > cfg.maxJobs {
-		return nil, &classad.Diagnostic{Severity: classad.Fatal, File: file, Code: "limit", Msg: fmt.Sprintf("more than %d jobs", cfg.maxJobs)}
+	if len(ads) > maxJobs {
+		return nil, &classad.Diagnostic{Severity: classad.Fatal, File: file, Code: "limit", Msg: fmt.Sprintf("more than %d jobs", maxJobs)}
 	}
 	cfg.foreign = true
 	set := &JobSet{Kind: Collection}

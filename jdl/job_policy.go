@@ -10,20 +10,18 @@ import (
 
 // policy reads retries, expiry, proxy server and the like.
 func policy(r *jobReader) {
-	j, def := r.job, r.cfg.defaults
+	j := r.job
 	j.VO = r.str("VirtualOrganisation")
 	if j.VO == "" {
 		j.VO = r.str("VirtualOrganization")
 	}
-	if j.VO == "" && !r.cfg.stored {
-		j.VO = def.VO
-	}
-	if r.cfg.stored {
-		def = Defaults{}
-	}
 	priority(r)
-	j.RetryCount = retries(r, "RetryCount", def.RetryCount)
-	j.ShallowRetry = retries(r, "ShallowRetryCount", def.ShallowRetry)
+	again := gliteRetries
+	if r.cfg.stored {
+		again = 0
+	}
+	j.RetryCount = retries(r, "RetryCount", again)
+	j.ShallowRetry = retries(r, "ShallowRetryCount", 0)
 	j.Perusal = r.boolean("PerusalFileEnable")
 	j.PerusalEvery = duration(r, "PerusalTimeInterval")
 	j.AutoOutput = r.boolean("AutoOutput")
@@ -32,7 +30,7 @@ func policy(r *jobReader) {
 	j.Significant = r.strs("SignificantAttributes")
 	j.After = r.strs("DependsOn")
 	j.Node = r.str("NodeName")
-	expiry(r, def)
+	expiry(r)
 	proxyServer(r)
 	userTags(r)
 }
@@ -80,17 +78,14 @@ func retryOnExit(r *jobReader) {
 	}
 }
 
-func expiry(r *jobReader, def Defaults) {
-	now := r.cfg.now()
+func expiry(r *jobReader) {
 	at := r.integer("ExpiryTime", 0)
-	switch {
-	case at > 0:
-		r.job.Expiry = time.Unix(int64(at), 0)
-		if !r.cfg.stored && r.job.Expiry.Before(now) {
-			r.warn(r.pos("ExpiryTime"), "expired", "it counts seconds since 1970", "ExpiryTime %d is in the past", at)
-		}
-	case def.Lifetime > 0:
-		r.job.Expiry = now.Add(def.Lifetime).Truncate(time.Second)
+	if at <= 0 {
+		return
+	}
+	r.job.Expiry = time.Unix(int64(at), 0)
+	if !r.cfg.stored && r.job.Expiry.Before(r.cfg.now()) {
+		r.warn(r.pos("ExpiryTime"), "expired", "it counts seconds since 1970", "ExpiryTime %d is in the past", at)
 	}
 }
 

@@ -147,3 +147,29 @@ func TestSetErrors(t *testing.T) {
 		t.Errorf("ParseJob of two: %v", err)
 	}
 }
+
+// The JobName of a collection or DAG is the set's, and no node's; like any other it holds no control characters.
+func TestNamesOfSets(t *testing.T) {
+	const nodes = `Nodes = [ a = [ Description = [ Executable = "/bin/true"; ]; ]; b = [ Description = [ JobName = "own"; Executable = "/bin/true"; ]; ]; ];`
+	for text, want := range map[string]string{
+		`Type = "dag"; JobName = "chain"; ` + nodes: "chain", `Type = "dag"; ` + nodes: "",
+		`Type = "collection"; JobName = "pair"; Nodes = { [ Executable = "/bin/true"; ], [ Executable = "/bin/true"; ] };`: "pair",
+		`JobName = "one"; Executable = "/bin/true";`: "", `JobType = "Parametric"; JobName = "sweep"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 2;`: "",
+	} {
+		set, err := ParseJobs("t.jdl", []byte(text))
+		if err != nil || set.Name != want {
+			t.Errorf("%s: %v, %+v", text, err, set)
+			continue
+		}
+		for _, j := range set.Jobs {
+			if want != "" && j.Name == want {
+				t.Errorf("%s: a node is called %s", text, j.Name)
+			}
+		}
+	}
+	for _, name := range []string{`"a\nb"`, `"a\033[31m"`, `5`} {
+		if set, err := ParseJobs("t.jdl", []byte(`Type = "dag"; JobName = `+name+`; `+nodes)); err == nil {
+			t.Errorf("a DAG is called %s: %+v", name, set)
+		}
+	}
+}

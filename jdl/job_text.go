@@ -132,7 +132,7 @@ func (s *JobSet) dependencyText() string {
 // at: the job is what it was, except for Warnings and Dialect.
 func LoadJob(text string) (*Job, error) {
 	cfg := newJobConfig(nil)
-	cfg.stored, cfg.dialect, cfg.defaults = true, GLite, Defaults{}
+	cfg.stored, cfg.dialect = true, GLite
 	ad, err := classad.ParseAd("", []byte(text))
 	if err != nil {
 		return nil, err

@@ -136,9 +136,6 @@ func (j *Job) BrokerOnly(except ...string) []*classad.Diagnostic {
 	return out
 }
 
-// gliteRank is DefaultRank where nobody has written one.
-const gliteRank = "-other.GlueCEStateEstimatedResponseTime"
-
 // written is the name of an attribute as the text has it.
 func (j *Job) written(key string) string {
 	if a, ok := j.Ad.Attr(key); ok {

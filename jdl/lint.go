@@ -53,7 +53,7 @@ type linter struct {
 func (l *linter) text(src []byte, opts []Option) {
 	cfg := newJobConfig(opts)
 	warn := classad.WithWarnings(func(d *classad.Diagnostic) { l.out = append(l.out, d) })
-	ad, err := classad.ReadAd(l.file, src, warn, classad.WithLimits(cfg.limits))
+	ad, err := classad.ReadAd(l.file, src, warn)
 	if err != nil {
 		return // ParseJobs said so
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gridbroker/broker/clock"
@@ -174,22 +175,45 @@ func (r *Record) missed(asked clock.Reading, now time.Time) bool {
 
 // tell writes what the back-end says of the job, but for its state.
 func (r *Record) tell(st plugins.Status) {
-	r.Native, r.Reason, r.Fault = st.Native, st.Reason, st.Fault
+	r.Native, r.Reason, r.Fault = bounded(st.Native), bounded(st.Reason), st.Fault
 	if st.Err != nil && r.Reason == "" {
-		r.Reason = st.Err.Error()
+		r.Reason = bounded(st.Err.Error())
 	}
 	if st.ExitCode.OK {
 		code := st.ExitCode.V
 		r.ExitCode = &code
 	}
-	keep(&r.Host, st.Node)
-	keep(&r.Started, st.Started)
-	keep(&r.Ended, st.Ended)
-	keep(&r.Expires, st.Expires)
+	keep(&r.Host, bounded(st.Node))
+	keep(&r.Started, sensible(st.Started))
+	keep(&r.Ended, sensible(st.Ended))
+	keep(&r.Expires, sensible(st.Expires))
 	keep(&r.WallTime, st.WallTime)
 	keep(&r.CPUTime, st.CPUTime)
 	keep(&r.MaxMemory, st.MaxMemory)
 }
+
+// mostSaid bounds a text of a back-end's that a record keeps, in bytes.
+const mostSaid = 4 << 10
+
+func bounded(text string) string {
+	if len(text) <= mostSaid {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostSaid], "") + "..."
+}
+
+// sensible is a time of a back-end's that a record can keep, else none: JSON
+// has no years beyond 9999, and one record that cannot be written would keep
+// those from being written that are written with it.
+func sensible(t time.Time) time.Time {
+	if t.Unix() < 0 || t.Unix() > latest {
+		return time.Time{}
+	}
+	return t
+}
+
+// latest is the year 9000, in seconds since 1970.
+const latest = 221_845_392_000
 
 // keep replaces old by new where that is known.
 func keep[T comparable](old *T, new T) {

@@ -54,7 +54,7 @@ func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
 	byNode := map[string]*Record{}
 	for _, job := range set.Jobs {
 		if r := at[job]; r != nil {
-			r.Parent, r.MaxRunning = parent, set.MaxRunning
+			r.Parent, r.ParentName, r.MaxRunning = parent, set.Name, set.MaxRunning
 			byNode[job.Node] = r
 		} else if set.Kind == jdl.DAG {
 			return fmt.Errorf("%s: node %s matches no resource, so the DAG is not begun", job.File, job.Node)

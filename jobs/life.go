@@ -333,10 +333,11 @@ func (TakenUp) name() string          { return "adopt" }
 func (TakenUp) from() []plugins.State { return slices.Concat(kept, taken, over) }
 func (e TakenUp) apply(r *Record, _ time.Time) string {
 	r.State, r.Handle, r.Attempt, r.Attempts = plugins.Accepted, e.Handle, e.Attempt, e.Attempt
-	r.Sent, r.Submitted, r.NoRetry, r.Adopted = e.Submitted, e.Submitted, true, true
-	if e.Submitted.IsZero() {
-		r.Sent, r.Submitted = r.Created, r.Created // the first was sent as soon as it was made
+	at := sensible(e.Submitted)
+	if at.IsZero() {
+		at = r.Created // the first was sent as soon as it was made
 	}
+	r.Sent, r.Submitted, r.NoRetry, r.Adopted = at, at, true, true
 	return "as " + e.Handle.ID
 }
 
@@ -351,13 +352,15 @@ func (Seen) from() []plugins.State { return taken }
 func (e Seen) apply(r *Record, now time.Time) string {
 	st := e.Status
 	switch st.State {
-	case plugins.Unknown, plugins.Intended, plugins.Submitting, "":
-		r.certain() // that it was not known before counts no more
-		return silent
+	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing,
+		plugins.Done, plugins.Failed, plugins.Cancelled:
 	case plugins.Lost:
 		if !r.missed(e.At, now) {
 			return silent
 		}
+	default: // unknown, or what no back-end can say: no verdict
+		r.certain() // that it was not known before counts no more
+		return silent
 	}
 	was := r.State
 	r.State = st.State

@@ -78,6 +78,7 @@ func TestLife(t *testing.T) {
 		{"seen failed", seen(plugins.Status{State: plugins.Failed}), at, plugins.Failed},
 		{"not known, at first", seen(plugins.Status{State: plugins.Lost}), at, same},
 		{"no verdict", seen(plugins.Status{State: plugins.Unknown}), at, same},
+		{"a word that is no state", seen(plugins.Status{State: "\x1b[2Jdone"}), at, same},
 		{"back-ends do not take back", seen(plugins.Status{State: plugins.Intended}), at, same},
 		{"cancel", CancelAsked{}, append(one(plugins.Submitting), at...), same},
 		{"cancel before", CancelAsked{}, one(plugins.Intended), plugins.Cancelled},

@@ -76,8 +76,11 @@ func (c *Controller) Output(ctx context.Context, os []*Outcome, w Wanted) (map[s
 		return nil, err
 	}
 	for _, s := range have {
-		if s.Err == nil {
+		switch {
+		case s.Err == nil:
 			out[s.ID] = Fetched{Attempt: s.attempt, Dir: s.dir, Files: s.files, Missing: s.missing(w.Files)}
+		case len(s.files) > 0: // brought all the same, before what went wrong
+			out[s.ID] = Fetched{Attempt: s.attempt, Dir: s.dir, Files: s.files}
 		}
 	}
 	return out, nil

@@ -159,14 +159,19 @@ func (f *following) waitingLong() []*Outcome {
 	return due
 }
 
-// better says why a job is to be taken back; "": it stays.
+// better says why a job is to be taken back; "": it stays. What is not known to run
+// jobs is no place to move one to.
 func (f *following) better(o *Outcome, p placing) string {
-	if p.err != nil || len(p.ranked) == 0 {
+	if p.err != nil {
 		return ""
 	}
-	best := p.ranked[0]
-	if best.Resource.ID == o.Resource || best.Endpoint.URL == o.Handle.Endpoint || best.Limit.On {
-		return "" // where it is, in the same batch system, or where nothing is known to run
+	known := slices.IndexFunc(p.ranked, func(r rank.Ranked) bool { return !r.Limit.On })
+	if known < 0 {
+		return ""
+	}
+	best := p.ranked[known]
+	if best.Resource.ID == o.Resource || best.Endpoint.URL == o.Handle.Endpoint {
+		return "" // where it is, or in the same batch system
 	}
 	var there *rank.Ranked
 	for i := range p.ranked {
@@ -175,8 +180,8 @@ func (f *following) better(o *Outcome, p placing) string {
 		}
 	}
 	now, ok := stay(o.Record, there, f.now())
-	move, known := broker.Parts(best).Seconds()
-	if !ok || !known {
+	move, said := broker.Parts(best).Seconds()
+	if !ok || !said {
 		return ""
 	}
 	gain := gainOf(now, estimate{seconds: move, sigma: waitError(best)})
@@ -193,23 +198,23 @@ func placedBefore(r *Record) []string {
 	return slices.DeleteFunc(slices.Clone(r.Tried), func(id string) bool { return id == r.Resource })
 }
 
-// elsewhere puts where a job was taken back from behind the other choices: it is
-// left only for a place that takes the job.
+// elsewhere puts what is not known to run jobs, and then where a job was taken back
+// from, behind the other choices: it is left only for a place that takes the job.
 func elsewhere(r *Record, cs []Choice) []Choice {
 	n := len(r.Past)
 	if r.TakenBack.IsZero() || n == 0 {
 		return cs
 	}
 	from := r.Past[n-1].Resource
-	slices.SortStableFunc(cs, func(a, b Choice) int {
-		return cmp.Compare(btoi(a.Resource == from), btoi(b.Resource == from))
-	})
-	return cs
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
+	last := func(c Choice) int {
+		switch {
+		case c.Resource == from:
+			return 2
+		case c.Unproven:
+			return 1
+		}
+		return 0
 	}
-	return 0
+	slices.SortStableFunc(cs, func(a, b Choice) int { return cmp.Compare(last(a), last(b)) })
+	return cs
 }

@@ -8,8 +8,10 @@ import (
 
 	"gridbroker/broker/clock"
 	"gridbroker/glue"
+	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
+	"gridbroker/rank"
 )
 
 // queueing is a job that waits at "one", where the queue is long now, while
@@ -78,6 +80,36 @@ func TestReplanMovesOnce(t *testing.T) {
 	if len(o.Past) != 1 || o.Past[0].State != plugins.Cancelled || o.Past[0].Resource != "one" || o.Retries != 0 {
 		t.Errorf("past %+v", o.Past)
 	}
+}
+
+// A place that looks best and is not known to run jobs neither draws a job out of a
+// queue nor keeps it from going to the best of those that are.
+func TestReplanToWhatIsKnown(t *testing.T) {
+	for known, want := range map[string]int{"two": 2, "one": 1} {
+		q := newQueueing(t)
+		q.Scouts = jobs.NewScouts(5, true)
+		q.Services.Historians = []plugins.Historian{proven(known)}
+		discover := q.wait.Discover
+		q.wait.Discover = func(ctx context.Context, o jobs.Origin) ([]*glue.Resource, error) {
+			rs, err := discover(ctx, o)
+			return append(rs, site("new", func(r *glue.Resource) {
+				r.Created, r.EstimatedWait, r.Benchmarks = q.now, glue.Some[time.Duration](0), map[string]float64{"hep-spec06": 100}
+			})), err
+		}
+		q.run(t, 6*time.Hour)
+		if o := q.os[0]; len(q.accepted()) != want || o.Resource != known {
+			t.Errorf("%s is known: sent %v, it is at %s", known, q.accepted(), o.Resource)
+		}
+	}
+}
+
+// proven is a history of one resource where jobs end well.
+type proven string
+
+func (proven) Name() string { return "history" }
+
+func (p proven) History(context.Context, *jdl.Job, []*glue.Resource) (map[string]rank.History, error) {
+	return map[string]rank.History{string(p): {Proven: true, Jobs: 10, Success: glue.Some(1.0)}}, nil
 }
 
 // Without --replan nothing moves.

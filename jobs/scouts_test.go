@@ -82,8 +82,11 @@ func (x *expedition) status(h plugins.Handle) plugins.Status {
 // sweep submits that many jobs and, where they are followed, waits for them.
 func (x *expedition) sweep(jobs int, more string, found ...*glue.Resource) []*jobs.Outcome {
 	x.t.Helper()
+	if !strings.Contains(more, "RetryCount") {
+		more += " RetryCount = 0;"
+	}
 	text := fmt.Sprintf(`JobType = "Parametric"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = %d; WallTime = "1 h"; %s`, jobs, more)
-	sweep, err := jdl.ParseJobs("sweep.jdl", []byte(text), jdl.WithDefaults(jdl.Defaults{}))
+	sweep, err := jdl.ParseJobs("sweep.jdl", []byte(text))
 	if err != nil {
 		x.t.Fatal(err)
 	}

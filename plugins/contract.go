@@ -183,6 +183,14 @@ type Historian interface {
 	History(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (map[string]rank.History, error)
 }
 
+// Estimator knows how much of the time that they ask for a user's jobs use,
+// whatever the job and the resource; a Historian usually is one. It is safe for
+// concurrent use.
+type Estimator interface {
+	Name() string
+	Usage(ctx context.Context) (rank.Usage, error)
+}
+
 // Recorder learns from what becomes of jobs; a Historian usually is one. It is
 // told after the fact, in bulk; its errors never stop anything.
 type Recorder interface {

@@ -1,6 +1,8 @@
 package plugins
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +20,21 @@ func Wanted(name string, patterns []string) bool {
 		}
 	}
 	return false
+}
+
+// longestName is what file systems take for the name of a file, in bytes.
+const longestName = 255
+
+// PartName is the name beside a file under which it grows until it is whole:
+// the file's own with a suffix, and where that is too long a shorter one that
+// no other file has.
+func PartName(name, suffix string) string {
+	dir, base := path.Split(name)
+	if len(base)+len(suffix) <= longestName {
+		return name + suffix
+	}
+	sum := sha256.Sum256([]byte(name))
+	return dir + base[:longestName/2] + "-" + hex.EncodeToString(sum[:16]) + suffix
 }
 
 // OutputNames lists the names and globs of the files a job leaves for the user.

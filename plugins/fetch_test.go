@@ -39,3 +39,26 @@ func TestMissingOutputs(t *testing.T) {
 		}
 	}
 }
+
+// The name of a part is one that a file system takes, and that of no other file.
+func TestPartNames(t *testing.T) {
+	long := strings.Repeat("n", 250)
+	for name, want := range map[string]string{"a": "a.part", "dir/a": "dir/a.part", long: "", "dir/" + long: "", "": ".part"} {
+		got := plugins.PartName(name, ".part")
+		if want != "" && got != want {
+			t.Errorf("%.20q: %q, want %q", name, got, want)
+		}
+		if base := got[strings.LastIndexByte(got, '/')+1:]; len(base) > 255 || !strings.HasSuffix(got, ".part") || strings.HasPrefix(name, "dir/") != strings.HasPrefix(got, "dir/") {
+			t.Errorf("%.20q: %q", name, got)
+		}
+	}
+	seen := map[string]bool{}
+	for _, end := range []string{"", "a", "b"} {
+		for _, suffix := range []string{".part", ".part-of"} {
+			seen[plugins.PartName(long+end, suffix)] = true
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("names that differ behind the cut share a part: %v", seen)
+	}
+}

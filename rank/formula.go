@@ -74,7 +74,7 @@ func scoreFormula(p *Policy, sc *scene, c *Candidate) score {
 
 func formulaEnv(p *Policy, c *Candidate, done completion) FormulaEnv {
 	r := c.Resource
-	speed, _ := p.Model.speed(c)
+	speed, _ := p.Model.Speed(c.Resource)
 	env := FormulaEnv{
 		Wait: done.wait, StageIn: done.stageIn, Run: done.run, Success: done.success, Overhead: done.overhead,
 		Completion: done.total, Uncertainty: done.sigma, Age: c.Age.Seconds(),

@@ -93,6 +93,9 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 	if deploy.OK {
 		out.terms = append(out.terms, deploy)
 	}
+	if used, ok := sc.used(c); ok {
+		out.terms = append(out.terms, Term{Name: TermUsage, Raw: used, Unit: unitAsked, Source: "history", Weight: 1, OK: true})
+	}
 	if over.OK {
 		out.terms = append(out.terms, over)
 	}

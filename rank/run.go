@@ -8,16 +8,16 @@ import (
 )
 
 // run is the expected run time on this hardware: as measured there before,
-// else what the job asks for at the machine's published speed.
+// else the usual share of what the job asks for, at the machine's published speed.
 func (m *Model) run(sc *scene, c *Candidate) Term {
 	t := Term{Name: TermRun, Weight: 1}
 	if c.measured() {
 		t.Raw, t.Source, t.OK = c.History.RunTime.V.Seconds(), "history", true
 		t.Seconds, t.Unit = t.Raw, unitSeconds
 	} else {
-		speed, source := m.speed(c)
+		speed, source := m.Speed(c.Resource)
 		t.Raw, t.Source, t.OK = speed, source, source != "prior"
-		t.Seconds, t.Unit = sc.runTime/speed, "times reference speed"
+		t.Seconds, t.Unit = sc.expected(c)/speed, "times reference speed"
 		t.Age = c.Age
 	}
 	t.Seconds = clamp(t.Seconds*m.RunWeight, 0, worst)
@@ -30,13 +30,31 @@ func (c *Candidate) measured() bool {
 	return c.History != nil && c.History.RunTime.OK && c.History.RunTime.V > 0
 }
 
+// expected is the run time at the reference speed of a job of a kind that was not
+// seen before, in seconds: what it asks for, or as much of that as its user's jobs use.
+func (sc *scene) expected(c *Candidate) float64 {
+	if used, ok := sc.used(c); ok {
+		return sc.runTime * used
+	}
+	return sc.runTime
+}
+
+// used is the part of the wall time asked for that counts as the run time, where
+// history says one.
+func (sc *scene) used(c *Candidate) (float64, bool) {
+	if !sc.named || c.measured() || c.Usage.Jobs == 0 {
+		return 1, false
+	}
+	return c.Usage.Share(), true
+}
+
 // own is how long jobs of this kind hold their slots at a candidate, in seconds:
-// as measured there, else what the job asks for.
+// as measured there, else as expected.
 func (sc *scene) own(c *Candidate) float64 {
 	if c.measured() {
 		return c.History.RunTime.V.Seconds()
 	}
-	return sc.runTime
+	return sc.expected(c)
 }
 
 // benchmark is a published one and what one unit of HEP-SPEC06 is in it. 4
@@ -47,11 +65,10 @@ var benchmarks = []struct {
 	unit float64
 }{{"hepscore23", 1}, {"hep-spec06", 1}, {"specint2000", 250}, {"specfp2000", 250}}
 
-// speed compares a core of the resource with the reference machine. Published
-// speeds beyond a factor of ten are taken as ten: they are mostly mistakes of
-// unit.
-func (m *Model) speed(c *Candidate) (speed float64, source string) {
-	r := c.Resource
+// Speed compares a core of the resource with the reference machine, and says who
+// published it. Published speeds beyond a factor of ten are taken as ten: they are
+// mostly mistakes of unit.
+func (m *Model) Speed(r *glue.Resource) (speed float64, source string) {
 	for _, b := range benchmarks {
 		if v := r.Benchmarks[b.name]; v > 0 {
 			return clamp(v/b.unit/m.ReferenceHEPSPEC, 0.1, 10), r.Source

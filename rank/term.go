@@ -20,6 +20,7 @@ type Candidate struct {
 	// system, as published; not known: the resource's own are taken.
 	LRMSWaiting glue.Opt[int64]
 	History     *History // nil: nothing known
+	Usage       Usage    // by this user's jobs; no jobs: nothing known
 	Trouble     string   // a monitoring system's warning; "" when it is well
 	Placed      Load     // what this call has already sent to the resource's slots
 	Limit       Limit    // of jobs; the zero Limit is none
@@ -139,6 +140,7 @@ const (
 	TermPrior       = "prior"    // the wait where nobody says anything
 	TermStageIn     = "stage-in"
 	TermRun         = "run"
+	TermUsage       = "usage" // the part of the wall time asked for that the run is expected to take, within run
 	TermSuccess     = "success"
 	TermOverhead    = "overhead"
 	TermEnvironment = "environment" // the time to deploy runtime environments, a part of the stage-in
@@ -151,6 +153,7 @@ const (
 	unitSeconds = "s"
 	unitJobs    = "jobs ahead"
 	unitChance  = "chance"
+	unitAsked   = "of the time asked for"
 )
 
 // OnWait reports whether the term is a word on the wait.

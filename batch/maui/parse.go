@@ -16,8 +16,6 @@ type Warning struct {
 	Why  string
 }
 
-func (w Warning) String() string { return fmt.Sprintf("line %d: %s: %s", w.Line, w.Name, w.Why) }
-
 // LineError is a line of a maui.cfg whose value cannot be.
 type LineError struct {
 	Line  int
@@ -149,7 +147,9 @@ func (p *parser) number(name, index, value string) bool {
 	case ints[name] != nil:
 		*ints[name] = int(p.count(name, value))
 	case name == "FSDECAY":
-		c.FairShare.Decay = p.float(name, value)
+		if c.FairShare.Decay = p.float(name, value); c.FairShare.Decay < 0 || c.FairShare.Decay > 1 {
+			p.fail(name, value, "a number of 0 to 1") // beyond it, old use would grow until it is no number
+		}
 	case name == "RESERVATIONDEPTH":
 		if b := p.bucket(index); b != nil {
 			b.Depth = int(p.count(name, value))

@@ -204,18 +204,6 @@ func readTrace(r io.Reader, width int, take func(*fields)) error {
 	return lines.Err()
 }
 
-// WriteResources writes a resource trace.
-func WriteResources(w io.Writer, nodes []TraceNode) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, traceVersion)
-	for _, n := range nodes {
-		fmt.Fprintln(out, "COMPUTENODE", textOr(n.Availability), n.At, textOr(n.Name), textOr(n.Manager), n.Swap, n.Memory, n.Disk, n.Procs,
-			n.Frame, n.Slot, n.Slots, textOr(n.OS), textOr(n.Arch), brackets(n.Features), classWords(n.Classes), textOr(n.Networks), textOr(n.Generic),
-			textOr(n.Reserved[0]), textOr(n.Reserved[1]), textOr(n.Reserved[2]))
-	}
-	return out.Flush()
-}
-
 // WriteWorkload writes a workload trace.
 func WriteWorkload(w io.Writer, jobs []TraceJob) error {
 	out := bufio.NewWriter(w)

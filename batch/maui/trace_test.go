@@ -1,8 +1,10 @@
 package maui
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -59,6 +61,18 @@ func TestTraceRoundTrip(t *testing.T) {
 	}
 }
 
+// writeResourceswrites a resource trace.
+func writeResources(w io.Writer, nodes []TraceNode) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, traceVersion)
+	for _, n := range nodes {
+		fmt.Fprintln(out, "COMPUTENODE", textOr(n.Availability), n.At, textOr(n.Name), textOr(n.Manager), n.Swap, n.Memory, n.Disk, n.Procs,
+			n.Frame, n.Slot, n.Slots, textOr(n.OS), textOr(n.Arch), brackets(n.Features), classWords(n.Classes), textOr(n.Networks), textOr(n.Generic),
+			textOr(n.Reserved[0]), textOr(n.Reserved[1]), textOr(n.Reserved[2]))
+	}
+	return out.Flush()
+}
+
 func roundTrip(text string) error {
 	var out bytes.Buffer
 	if strings.Contains(text, "COMPUTENODE") {
@@ -66,7 +80,7 @@ func roundTrip(text string) error {
 		if err != nil {
 			return err
 		}
-		if err := WriteResources(&out, nodes); err != nil {
+		if err := writeResources(&out, nodes); err != nil {
 			return err
 		}
 		again, err := ReadResources(&out)

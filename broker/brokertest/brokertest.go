@@ -34,10 +34,10 @@ func NewJob(t *testing.T, text string) *jdl.Job {
 	return job
 }
 
-// ParseJob reads a description as the command does, without anybody's defaults.
+// ParseJob reads a description as it is remembered: without anybody's defaults.
 func ParseJob(t *testing.T, text string, edit ...func(*jdl.Job)) *jdl.Job {
 	t.Helper()
-	job, err := jdl.ParseJob("job.jdl", []byte(text), jdl.WithDefaults(jdl.Defaults{}))
+	job, err := jdl.LoadJob("[" + text + "]")
 	if err != nil {
 		t.Fatal(err)
 	}

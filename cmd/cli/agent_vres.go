@@ -36,7 +36,8 @@ waiting jobs ask for, those that start first first, and keeps the node's cache
 within its quota. What is defined here it publishes as features of --nodes, what
 is cached as VEE-X.cached, which takes the rights of the batch system's operator;
 without --nodes it publishes no features. With --store it reports what is cached
-to the site's tags.
+to the site's tags. With --once it ends with exit code 5 where something is not
+deployed that is wanted.
 
 Run it on every node that has a cache of its own, as the cache's owner.`,
 		Example: `  grid agent vres --lrms slurm: --nodes $(hostname -s)
@@ -60,6 +61,14 @@ Run it on every node that has a cache of its own, as the cache's owner.`,
 type vresDocument struct {
 	Wanted       []vresWanted      `json:"wanted"` // first those that are needed first
 	Environments []vresEnvironment `json:"environments"`
+}
+
+// failed tells a script that something is not deployed; what, was printed.
+func (v vresDocument) failed() error {
+	if slices.ContainsFunc(v.Environments, func(e vresEnvironment) bool { return e.Error != "" }) {
+		return &exitError{exitPartial, errReported}
+	}
+	return nil
 }
 
 type vresWanted struct {
@@ -92,7 +101,10 @@ func runAgentVRES(ctx context.Context, d *deps, f agentVRESOptions) error {
 	for {
 		doc, err := lookVRES(ctx, d, f, reader, marker)
 		if f.once {
-			return errors.Join(err, printVRES(d, doc))
+			if err = errors.Join(err, printVRES(d, doc), ctx.Err()); err != nil {
+				return err
+			}
+			return doc.failed()
 		}
 		if err == nil {
 			err = printVRES(d, doc)

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,6 +67,10 @@ func TestAgentDeploysAheadOnSlurm(t *testing.T) {
 	}
 	if glue := f.grid("tags", "publish", "glue1", "--subcluster", "GlueSubClusterUniqueID=x", "--store", "tags"); !strings.Contains(glue, soon+".cached") {
 		t.Errorf("not among the tags:\n%s", glue)
+	}
+	out, err := f.try(append(look, "--always", "VEE-None")...)
+	if x, ok := errors.AsType[*exec.ExitError](err); !ok || x.ExitCode() != 5 || !strings.Contains(err.Error(), "no environment") {
+		t.Errorf("what is not defined cannot be deployed: %s, %v", out, err)
 	}
 	f.grid("env", "gc", "--keep", "0", "--yes", "--node", "node.json")
 	f.grid("agent", "vres", "--once", "--lrms", "slurm:", "--node", "node.json", "--nodes", "n8", "--ahead", "1m")

@@ -102,11 +102,31 @@ func catJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name stri
 
 // catJSON prints what there is of a file now.
 func catJSON(ctx context.Context, d *deps, s *session, o *jobs.Outcome, name string) error {
-	var text strings.Builder
+	var text shownText
 	if err := (&catFile{name: name, to: &text}).more(ctx, s.jobs, o); err != nil {
 		return err
 	}
 	return printJSON(d, "cat", catDocument{ID: o.ID, File: name, Text: text.String()})
+}
+
+// maxShown bounds what a document holds of one file of a job, in bytes.
+const maxShown = 16 << 20
+
+// shownText is the text of a file for a document.
+type shownText struct {
+	strings.Builder
+	cut bool // there is more
+}
+
+// Write implements io.Writer.
+func (t *shownText) Write(p []byte) (int, error) {
+	room := maxShown - t.Len()
+	if len(p) <= room {
+		return t.Builder.Write(p)
+	}
+	t.cut = true
+	n, _ := t.Builder.Write(p[:room])
+	return n, fmt.Errorf("it is longer than the %d MiB that a document holds of it", maxShown>>20)
 }
 
 // catFile is a file of a job as far as it was shown.

@@ -104,7 +104,7 @@ func (c *chooser) keep(rs []*jobs.Outcome) []*jobs.Outcome {
 func (c *chooser) still(r *jobs.Outcome) bool {
 	return (c.name == "" || like(c.name, r.Name)) &&
 		(c.site == "" || like(c.site, r.Site) || like(c.site, r.At) || like(c.site, r.Resource)) &&
-		(c.group == "" || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, c.group))
+		(c.group == "" || r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, c.group))
 }
 
 // like compares with a pattern; a text without wildcards must be equal.

@@ -69,7 +69,7 @@ func flagValues(d *deps) map[string]cobra.CompletionFunc {
 		"JOBS --state": fixed(stateNames()...),
 		"JOBS --at":    ofJobs(d, func(r *jobs.Record) []string { return []string{r.At, r.Site} }),
 		"JOBS --name":  ofJobs(d, func(r *jobs.Record) []string { return []string{r.Name} }),
-		"JOBS --group": ofJobs(d, func(r *jobs.Record) []string { return []string{r.Parent} }),
+		"JOBS --group": ofJobs(d, func(r *jobs.Record) []string { return []string{r.Parent, r.ParentName} }),
 		"JOBS --exit":  ofJobs(d, exitCodes),
 		"JOBS --since": fixed("1h", "12h", "1d", "7d", "30d"),
 
@@ -78,8 +78,7 @@ func flagValues(d *deps) map[string]cobra.CompletionFunc {
 		"sim queue --policy": queue, "sim forecast --policy": queue, "sim grid --policy": fixed(sim.PolicyNames()...),
 		"sim queue --belief": fixed(batch.BeliefNames()...), "sim queue --show": fixed(shows...), "sim queue --plot-format": fixed("svg", "png"),
 		"sim tree --protocol": fixed("paper", "ours"),
-		"tags add --state": fixed(string(tags.Installable), string(tags.InstalledNotVerified), string(tags.InstalledVerified),
-			string(tags.InstalledBroken)),
+		"tags add --state":    fixed(tagStates()...),
 	}
 }
 
@@ -93,6 +92,13 @@ func described(name, text string) cobra.Completion {
 
 func stateNames() (names []string) {
 	for _, s := range states {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+func tagStates() (names []string) {
+	for _, s := range tags.States() {
 		names = append(names, string(s))
 	}
 	return names

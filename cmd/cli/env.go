@@ -33,6 +33,8 @@ type Env struct {
 	ErrTerminal bool // Err is a terminal: progress bars
 	InTerminal  bool // In is a terminal: questions are asked
 	Width       int  // columns of the terminal; 0 where there is none
+	// Release gives SIGINT and SIGTERM back to whoever asks for them next; nil: nobody else has them.
+	Release func()
 	// Backends are what jobs can be run by; nil: all there are.
 	Backends []plugins.Backend
 }

@@ -49,6 +49,28 @@ the cache of unpacked images. Settings are read from --node.`,
 
 type openNode func() (*environment.Node, error)
 
+// completeTags offers the tags that the node defines: as the first argument or, with each, as every one.
+func completeTags(open openNode, each bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 && !each {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		node, err := open()
+		if err != nil {
+			return offered(nil)
+		}
+		catalog, err := environment.ReadCatalog(node.Definitions)
+		if err != nil {
+			return offered(nil)
+		}
+		var out []cobra.Completion
+		for _, def := range catalog.All() {
+			out = append(out, described(def.Tag, def.Description))
+		}
+		return offered(out)
+	}
+}
+
 // launchProgram finds grid-launch: beside this program, else in PATH.
 func launchProgram(d *deps) (string, error) {
 	if beside := filepath.Join(filepath.Dir(d.env.Exe), "grid-launch"); isProgram(beside) {

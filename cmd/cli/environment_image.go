@@ -36,6 +36,10 @@ func (f *imageOptions) place(a *deps, open openNode) (*environment.Node, environ
 	if err := environment.CheckTag(f.tag); err != nil {
 		return nil, environment.Layout{}, usageError(fmt.Errorf("--tag: %w", err))
 	}
+	path := filepath.Join(node.Definitions, environment.FileOfTag(f.tag)) // before an image is made for nothing
+	if _, err := definitionText(path, &environment.Definition{Tag: f.tag}, f.replace); err != nil {
+		return nil, environment.Layout{}, err
+	}
 	if f.layout != "" {
 		return node, environment.Layout{Dir: abs(a, f.layout), Codec: layers.Codec{}}, nil
 	}
@@ -72,7 +76,7 @@ tag that names it by digest. The same tree gives the same digest.`,
 			if info.IsDir() {
 				digest, err = l.Build(cmd.Context(), abs(d, args[0]))
 			} else {
-				digest, err = l.BuildArchive(abs(d, args[0]))
+				digest, err = l.BuildArchive(cmd.Context(), abs(d, args[0]))
 			}
 			if err != nil {
 				return err

@@ -17,7 +17,7 @@ func envPushCmd(d *deps, open openNode) *cobra.Command {
 credentials of ~/.docker/config.json, and prints what other sites import: the
 image by its digest. Blobs that the registry has are not sent again.`,
 		Example: "  grid env push VEE-Debian11 docker://registry.example.org/site/debian11",
-		Args:    usageArgs(cobra.ExactArgs(2)),
+		Args:    usageArgs(cobra.ExactArgs(2)), ValidArgsFunction: completeTags(open, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place, ok := strings.CutPrefix(args[1], "docker://")
 			if !ok {

@@ -21,11 +21,11 @@ func envRunCmd(d *deps, open openNode) *cobra.Command {
 as a job: isolated, bounded, in a sandbox folder. Without a command it is
 /bin/sh. The exit code is the command's own, or 128 plus the number of the
 signal that ended it; 125 says that the environment could not be made, 126 that
-the command does not start.`,
+the command does not start. SIGTERM, SIGINT and SIGHUP are passed on to it.`,
 		Example: `  grid env run VEE-Debian11 -- cat /etc/os-release
   grid env run VEE-Debian11 --sandbox work --env SEED -- ./analyse.sh
   grid env run VEE-UserImage --image docker://registry.example.org/me/tool@sha256:... -- tool`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Args: usageArgs(cobra.MinimumNArgs(1)), ValidArgsFunction: completeTags(open, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			node, err := open()
 			if err != nil {
@@ -38,7 +38,13 @@ the command does not start.`,
 			if len(argv) == 0 {
 				argv = []string{"/bin/sh"}
 			}
-			job := &environment.Job{Argv: argv, Sandbox: environment.Sandbox{Dir: abs(d, sandbox), Env: chosenVariables(d, vars)}}
+			job := &environment.Job{Argv: argv}
+			if job.Sandbox.Env, err = chosenVariables(d, vars); err != nil {
+				return err
+			}
+			if job.Sandbox.Dir, err = openSandbox(d, sandbox); err != nil {
+				return err
+			}
 			if job.Definition, err = node.Wanted(args[0], image); err != nil {
 				return err
 			}
@@ -51,23 +57,44 @@ the command does not start.`,
 	return cmd
 }
 
-// chosen are the variables that a command line names.
-func chosenVariables(d *deps, vars []string) []string {
-	var env []string
+// chosenVariables are those that a command line names. One that is not set is left out.
+func chosenVariables(d *deps, vars []string) (env []string, err error) {
 	for _, v := range vars {
-		if !strings.Contains(v, "=") {
-			value := d.env.Getenv(v)
-			if value == "" {
-				continue
-			}
-			v += "=" + value
+		name, _, given := strings.Cut(v, "=")
+		if name == "" {
+			return nil, usageError(fmt.Errorf("--env %q: want NAME or NAME=VALUE", v))
 		}
-		env = append(env, v)
+		if given {
+			env = append(env, v)
+			continue
+		}
+		for _, set := range d.env.Environ {
+			if strings.HasPrefix(set, name+"=") {
+				env = append(env, set)
+			}
+		}
 	}
-	return env
+	return env, nil
 }
 
+// openSandbox is the folder that a command works in.
+func openSandbox(d *deps, dir string) (string, error) {
+	dir = abs(d, dir)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", dir)
+	}
+	if err != nil {
+		return "", usageError(fmt.Errorf("--sandbox: %w", err))
+	}
+	return dir, nil
+}
+
+// runEnvironment runs a command as long as it takes: signals are the command's own from here on.
 func runEnvironment(d *deps, node *environment.Node, job *environment.Job) error {
+	if d.env.Release != nil {
+		d.env.Release()
+	}
 	code, err := node.Supervise(job, streamFile(d.env.In, os.Stdin), streamFile(rawOut(d), os.Stdout), streamFile(d.rawErr, os.Stderr))
 	if err != nil {
 		return &exitError{code, err}
@@ -92,7 +119,7 @@ func envVerifyCmd(d *deps, open openNode) *cobra.Command {
 		Long: `Verify compares the unpacked images of the node's cache with what was unpacked:
 every name, mode, size, time and link. One that was changed is reported, and
 exit code 1 says so; the next job that asks for it unpacks it anew.`,
-		Example: "  grid env verify",
+		Example: "  grid env verify", ValidArgsFunction: completeTags(open, true),
 		RunE: func(_ *cobra.Command, tags []string) error {
 			node, err := open()
 			if err != nil {
@@ -131,7 +158,7 @@ func cachedDigests(node *environment.Node, tags []string) (digests []string, err
 
 func verifyTrees(d *deps, cache *environment.Cache, digests []string) error {
 	bad := 0
-	var doc verifiedDocument
+	doc := verifiedDocument{Environments: []verifiedTree{}}
 	for _, digest := range digests {
 		err := cache.Verify(digest)
 		poisoned, ok := errors.AsType[*environment.PoisonedError](err)

@@ -15,7 +15,7 @@ func envShellCmd(d *deps, open openNode) *cobra.Command {
 working directory. It has no terminal of its own, as jobs have none: keys that
 send signals act on the whole of it.`,
 		Example: "  grid env shell VEE-Debian11",
-		Args:    usageArgs(cobra.ExactArgs(1)),
+		Args:    usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: completeTags(open, false),
 		RunE: func(_ *cobra.Command, args []string) error {
 			node, err := open()
 			if err != nil {
@@ -24,7 +24,10 @@ send signals act on the whole of it.`,
 			if node.Program, err = launchProgram(d); err != nil {
 				return err
 			}
-			job := &environment.Job{Argv: []string{"/bin/sh", "-i"}, Sandbox: environment.Sandbox{Dir: abs(d, sandbox)}}
+			job := &environment.Job{Argv: []string{"/bin/sh", "-i"}}
+			if job.Sandbox.Dir, err = openSandbox(d, sandbox); err != nil {
+				return err
+			}
 			if job.Definition, err = node.Wanted(args[0], ""); err != nil {
 				return err
 			}

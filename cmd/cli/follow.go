@@ -84,6 +84,12 @@ type follower struct {
 }
 
 func runFollow(ctx context.Context, d *deps, flags followOptions) error {
+	switch {
+	case flags.moves < 0:
+		return usageError(fmt.Errorf("--replan-moves %d: say how often", flags.moves))
+	case flags.pause <= 0: // it would look without end, and at nothing
+		return usageError(errors.New("--pause: say a time above 0"))
+	}
 	s, err := openSession(d, flags.planning, needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}})
 	if err != nil {
 		return err

@@ -121,12 +121,8 @@ func healthPinCmd(d *deps) *cobra.Command {
 			if args[1] != "up" && args[1] != "down" {
 				return usageError(fmt.Errorf("%q: say up or down", args[1]))
 			}
-			return withHistory(d, func(h *history.Registry) error {
-				ids, err := resourceIDs(cmd.Context(), d, h, args[0])
-				if err != nil {
-					return err
-				}
-				return eachPin(d, ids, args[1], func(id string) error { return h.Pin(cmd.Context(), id, args[1] == "up") })
+			return pinEach(cmd.Context(), d, args[0], args[1], func(h *history.Registry, id string) error {
+				return h.Pin(cmd.Context(), id, args[1] == "up")
 			})
 		},
 	}
@@ -142,12 +138,8 @@ func healthUnpinCmd(d *deps) *cobra.Command {
 
 		ValidArgsFunction: completePins(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withHistory(d, func(h *history.Registry) error {
-				ids, err := resourceIDs(cmd.Context(), d, h, args[0])
-				if err != nil {
-					return err
-				}
-				return eachPin(d, ids, "unpinned", func(id string) error { return h.Unpin(cmd.Context(), id) })
+			return pinEach(cmd.Context(), d, args[0], "unpinned", func(h *history.Registry, id string) error {
+				return h.Unpin(cmd.Context(), id)
 			})
 		},
 	}
@@ -186,12 +178,22 @@ func resourceIDs(ctx context.Context, d *deps, h *history.Registry, name string)
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// eachPin pins resources and says which.
-func eachPin(d *deps, ids []string, how string, pin func(id string) error) error {
-	for _, id := range ids {
-		if err := pin(id); err != nil {
+// pinEach pins, or unpins, the resources that a name or pattern means, and says which.
+func pinEach(ctx context.Context, d *deps, name, how string, pin func(h *history.Registry, id string) error) error {
+	var ids []string
+	err := withHistory(d, func(h *history.Registry) (err error) {
+		if ids, err = resourceIDs(ctx, d, h, name); err != nil {
 			return err
 		}
+		for _, id := range ids {
+			if err := pin(h, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if d.json {
 		return printJSON(d, "health.pin", pinDocument{how, ids})

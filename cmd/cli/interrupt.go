@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -54,9 +55,9 @@ func Signals(exit func(code int)) (ctx context.Context, stop func()) {
 		}
 		exit(interruption(ctx))
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(told)
 		close(done)
 		cancel(nil)
-	}
+	})
 }

@@ -69,11 +69,16 @@ func jobColumns() []jobColumn {
 		{"started", ">STARTED", at(started), byTime(started), stamp(started)},
 		{"ended", ">ENDED", at(ended), byTime(ended), stamp(ended)},
 		{"ran", ">RAN", func(a *deps, r *jobs.Outcome) string { return ranText(a, r) }, func(a, b *jobs.Outcome) int { return cmp.Compare(a.WallTime, b.WallTime) }, func(r *jobs.Outcome) string { return strconv.FormatFloat(r.WallTime.Seconds(), 'f', -1, 64) }},
-		{"group", "GROUP", func(_ *deps, r *jobs.Outcome) string { return r.Parent }, nil, nil},
+		{"group", "GROUP", func(_ *deps, r *jobs.Outcome) string { return groupText(r) }, nil, func(r *jobs.Outcome) string { return r.Parent }},
 		{"retries", ">RETRIES", func(_ *deps, r *jobs.Outcome) string { return strconv.Itoa(r.Retries + r.Shallow) },
 			func(a, b *jobs.Outcome) int { return cmp.Compare(a.Retries+a.Shallow, b.Retries+b.Shallow) }, nil},
 		{"note", "NOTE", func(_ *deps, r *jobs.Outcome) string { return note(r) }, nil, nil},
 	}
+}
+
+// groupText is the id of a job's collection or DAG, and its name if it has one.
+func groupText(r *jobs.Outcome) string {
+	return strings.TrimSpace(r.Parent + "  " + cut(r.ParentName, 30))
 }
 
 // stamp writes a time as RFC 3339 has it, nothing where there is none.

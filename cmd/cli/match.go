@@ -53,6 +53,9 @@ are ranked with the others and marked; grid submit leaves them out.`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded, f.limited = cmd.Flags().Changed("seed"), cmd.Flags().Changed("limit")
+			if f.limit < 0 {
+				return usageError(fmt.Errorf("--limit %d: say a number of resources", f.limit))
+			}
 			return runMatch(cmd.Context(), d, args, f)
 		},
 	}

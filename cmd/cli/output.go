@@ -58,6 +58,9 @@ NAME-ID.attemptN.
 }
 
 func runOutput(ctx context.Context, d *deps, o outputOptions) error {
+	if o.attempt < 0 {
+		return usageError(fmt.Errorf("--attempt %d: the first is 1", o.attempt))
+	}
 	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
 		got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, o.dir), Files: o.files, Attempt: o.attempt})
 		if err != nil {

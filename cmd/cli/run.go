@@ -58,6 +58,9 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
+			if f.cpus < 0 || f.gpus < 0 {
+				return usageError(fmt.Errorf("--cpus %d, --gpu %d: say how many", f.cpus, f.gpus))
+			}
 			return runCommand(cmd.Context(), d, f, args)
 		},
 	}
@@ -131,7 +134,7 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		fmt.Fprintf(d.env.Err, "grid: %s at %s\n", o.ID, o.At)
 	}
 	st := &streams{deps: d, session: s, out: terminalSafe(d, d.env.Out), err: terminalSafe(d, d.env.Err)}
-	var out, said strings.Builder
+	var out, said shownText
 	if d.json {
 		st.out, st.err = &out, &said
 	}
@@ -149,6 +152,9 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 		return err
 	}
 	if d.json {
+		if out.cut || said.cut {
+			fmt.Fprintf(d.env.Err, "grid: the job wrote more than the document holds: grid cat %s\n", o.ID)
+		}
 		if err := printJSON(d, "run", runDocument{&jobsJSON([]*jobs.Outcome{o}).Jobs[0], out.String(), said.String()}); err != nil {
 			return err
 		}
@@ -156,13 +162,20 @@ func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOpti
 	return runExit(o)
 }
 
+// mostExit is the greatest exit code that a process can end with.
+const mostExit = 255
+
 // runExit passes the job's exit code on.
 func runExit(o *jobs.Outcome) error {
 	if o.ExitCode != nil {
 		if *o.ExitCode == 0 {
 			return nil
 		}
-		return &exitError{*o.ExitCode, fmt.Errorf("%w: exit code %d", errReported, *o.ExitCode)}
+		code := *o.ExitCode
+		if code < 0 || code > mostExit {
+			code = mostExit // the system would keep its lowest bits, which may be 0
+		}
+		return &exitError{code, fmt.Errorf("%w: exit code %d", errReported, *o.ExitCode)}
 	}
 	return &exitError{exitNoJob, fmt.Errorf("job %s: %s: %s", o.ID, o.State, o.Reason)}
 }

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"archive/tar"
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -56,15 +58,19 @@ func packDir(file, dir string) (err error) {
 		}
 	}()
 	w := tar.NewWriter(out)
-	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+	top, err := filepath.EvalSymlinks(dir) // WalkDir does not enter a link
+	if err != nil {
+		return err
+	}
+	err = filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(filepath.Dir(filepath.Clean(dir)), name)
+		rel, err := filepath.Rel(top, name)
 		if err != nil {
 			return err
 		}
-		return packEntry(w, name, rel, e)
+		return packEntry(w, name, cmp.Or(strings.TrimPrefix(filepath.Join(filepath.Base(dir), rel), "/"), "."), e)
 	})
 	if err != nil {
 		return err

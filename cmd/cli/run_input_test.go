@@ -2,6 +2,8 @@ package cli
 
 import (
 	"archive/tar"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,6 +42,50 @@ func TestPackedFilesAreNotFromTheFuture(t *testing.T) {
 				t.Errorf("packed as of %v, it is of %v", h.ModTime, at)
 			}
 			return
+		}
+	}
+}
+
+// A directory that is named by a link is packed with what is in it, under the name that was given; links within it stay links,
+// and lead nobody's files into the archive.
+func TestPackedLinks(t *testing.T) {
+	base := t.TempDir()
+	for name, text := range map[string]string{"real/file": "in", "secret": "out"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"data": "real", "real/up": "..", "real/away": "../secret", "real/round": "round", "again": "data"} {
+		if err := os.Symlink(to, filepath.Join(base, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"data", "data/", "again", "real/up/data"} {
+		file := filepath.Join(t.TempDir(), "in.tar")
+		if err := packDir(file, base+"/"+dir); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for r := tar.NewReader(f); ; {
+			h, err := r.Next()
+			if err != nil {
+				break
+			}
+			text, _ := io.ReadAll(r)
+			got[h.Name] = h.Linkname + string(text)
+		}
+		name := filepath.Base(dir)
+		want := map[string]string{name: "", name + "/file": "in", name + "/up": "..", name + "/away": "../secret", name + "/round": "round"}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", dir, got, want)
 		}
 	}
 }

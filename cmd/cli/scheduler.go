@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,7 +240,7 @@ func schedulerDrainCmd(d *deps) *cobra.Command {
 		Example: "  grid scheduler drain cluster1",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+args[0]+"/drain", map[string]bool{"drain": !open}, nil)
+			return callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+url.PathEscape(args[0])+"/drain", map[string]bool{"drain": !open}, nil)
 		},
 	}
 	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler")
@@ -257,7 +258,7 @@ func schedulerExplainCmd(d *deps) *cobra.Command {
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var out scheduler.Reasons
-			if err := callScheduler(cmd.Context(), d, to, "explain", "GET", "/v1/jobs/"+args[0]+"/why", nil, &out); err != nil {
+			if err := callScheduler(cmd.Context(), d, to, "explain", "GET", "/v1/jobs/"+url.PathEscape(args[0])+"/why", nil, &out); err != nil {
 				return err
 			}
 			if d.json {

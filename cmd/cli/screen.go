@@ -83,7 +83,7 @@ func newScreen(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int, me
 		if !ok {
 			i = len(s.groups)
 			groups[name] = i
-			s.groups = append(s.groups, screenGroup{name: cmp.Or(name, "jobs")})
+			s.groups = append(s.groups, screenGroup{name: cmp.Or(foreign.Text(o.ParentName), name, "jobs")})
 		}
 		p := phaseOf(o)
 		s.groups[i].phase[p]++

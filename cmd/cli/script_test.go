@@ -28,7 +28,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"grid": func() {
 		ctx, stop := cli.Signals(os.Exit)
 		defer stop()
-		os.Exit(strictly(func(env cli.Env) int { return cli.Main(ctx, env, os.Args[1:]) }))
+		os.Exit(strictly(func(env cli.Env) int {
+			env.Release = stop
+			return cli.Main(ctx, env, os.Args[1:])
+		}))
 	}})
 }
 

@@ -40,7 +40,7 @@ func newServices(d *deps, c config, b *plugins.Registry, h *history.Registry) (b
 		for i, f := range s.Forecasters {
 			s.Forecasters[i] = forecast.Corrected{Forecaster: f, Correct: h.Correct}
 		}
-		s.Historians = []plugins.Historian{h}
+		s.Historians, s.Estimators = []plugins.Historian{h}, []plugins.Estimator{h}
 	}
 	for _, raw := range c.Services.Monitors {
 		m, err := monitor.Open(raw, monitor.Options{Ask: client, Now: d.env.Now})

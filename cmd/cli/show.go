@@ -67,7 +67,7 @@ func showJob(d *deps, o *jobs.Outcome, advice []string) {
 	say("at", "%s", strings.TrimSpace(o.At+"  "+o.Site))
 	say("host", "%s", o.Host)
 	say("job there", "%s", strings.TrimSpace(o.Handle.Endpoint+" "+o.Handle.ID))
-	say("group", "%s %s", o.Parent, o.Node)
+	say("group", "%s", strings.Join(strings.Fields(groupText(o)+" "+o.Node), " "))
 	say("after", "%s", strings.Join(o.After, " "))
 	say("file", "%s", o.File)
 	say("output", "%s", o.Output)

@@ -80,6 +80,9 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	if err == nil {
 		err = f.apply(s)
 	}
+	if err == nil && f.parallel < 1 {
+		err = fmt.Errorf("--jobs %d: say how many runs at once", f.parallel)
+	}
 	if err != nil {
 		return usageError(err)
 	}

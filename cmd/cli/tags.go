@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,12 @@ import (
 
 // tagOptions are shared by the verbs of grid tags.
 type tagOptions struct{ store, vo, node string }
+
+// What --vo means to verbs that change tags, and to those that show them.
+const (
+	voInstead = "tags of this `VO` instead of the site's"
+	voAlone   = "those of this `VO` alone"
+)
 
 func tagsCmd(d *deps) *cobra.Command {
 	f := &tagOptions{}
@@ -35,10 +42,27 @@ root and the store's owner always may. Every change is kept.`,
 	}
 	fl := cmd.PersistentFlags()
 	fl.StringVar(&f.store, "store", "/var/lib/grid/tags", "`DIR` of the tags")
-	fl.StringVar(&f.vo, "vo", "", "tags of this `VO` instead of the site's")
 	fl.StringVar(&f.node, "node", environment.DefaultNode, "settings of a node that has the environments, `FILE`")
 	cmd.AddCommand(tagsAddCmd(d, f), tagsRemoveCmd(d, f), tagsListCmd(d, f), tagsHistoryCmd(d, f), tagsValidateCmd(d, f), tagsPublishCmd(d, f))
 	return cmd
+}
+
+// ofVO gives a verb the flag --vo.
+func (f *tagOptions) ofVO(cmd *cobra.Command, usage string) *cobra.Command {
+	cmd.Flags().StringVar(&f.vo, "vo", "", usage)
+	return cmd
+}
+
+// completePublished offers the tags of the store.
+func completePublished(d *deps, f *tagOptions) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		list, _ := listedTags(d, f) // what cannot be read is not offered
+		var out []cobra.Completion
+		for _, t := range list {
+			out = append(out, described(t.Name, t.Description))
+		}
+		return offered(out)
+	}
 }
 
 func tagStore(d *deps, f *tagOptions) *tags.Store {
@@ -67,6 +91,7 @@ func tagsAddCmd(d *deps, f *tagOptions) *cobra.Command {
 	var state string
 	cmd := &cobra.Command{
 		Use: "add TAG...", Short: "Publish tags", Args: usageArgs(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeTags(func() (*environment.Node, error) { return environment.ReadNode(abs(d, f.node)) }, true),
 		Long: `Add publishes tags, all of them or none. What the node's settings define is
 published as installable, with its image, licence and description; anything else
 as installednotverified, or as --state says.`,
@@ -91,8 +116,8 @@ as installednotverified, or as --state says.`,
 			return tagsChanged(d, "add", f.vo, names, tagStore(d, f).Add(c, f.vo, list))
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0")
-	return cmd
+	cmd.Flags().StringVar(&state, "state", "", "publish in this `STATE` of GLUE 2.0: "+strings.Join(tagStates(), ", "))
+	return f.ofVO(cmd, voInstead)
 }
 
 // undefined warns of an environment's tag that the node has no definition of: jobs that are sent there would fail.
@@ -121,22 +146,30 @@ func describe(node *environment.Node, name string) tags.Tag {
 	return t
 }
 
-// tagsChanged is how a change of tags ends: with a document for machines, else without a word.
-func tagsChanged(d *deps, change, vo string, names []string, err error) error {
-	if _, bad := errors.AsType[*environment.TagError](err); bad {
+// tagsMistake makes what nobody could publish or ask for a mistake on the command line.
+func tagsMistake(err error) error {
+	_, tag := errors.AsType[*environment.TagError](err)
+	_, state := errors.AsType[*tags.StateError](err)
+	if _, vo := errors.AsType[*tags.VOError](err); tag || state || vo {
 		return usageError(err)
 	}
+	return err
+}
+
+// tagsChanged is how a change of tags ends: with a document for machines, else without a word.
+func tagsChanged(d *deps, change, vo string, names []string, err error) error {
 	if err != nil || !d.json {
-		return err
+		return tagsMistake(err)
 	}
 	return printJSON(d, "tags.change", tagsChangeDocument{change, vo, names})
 }
 
 func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
-	return &cobra.Command{
+	return f.ofVO(&cobra.Command{
 		Use: "remove TAG...", Short: "Take tags back", Args: usageArgs(cobra.MinimumNArgs(1)),
-		Long:    "Remove takes tags back, all of them or none: one that is not published is an error.",
-		Example: "  grid tags remove VEE-Debian10",
+		ValidArgsFunction: completePublished(d, f),
+		Long:              "Remove takes tags back, all of them or none: one that is not published is an error.",
+		Example:           "  grid tags remove VEE-Debian10",
 		RunE: func(_ *cobra.Command, names []string) error {
 			c, err := tagCaller(d)
 			if err != nil {
@@ -144,17 +177,17 @@ func tagsRemoveCmd(d *deps, f *tagOptions) *cobra.Command {
 			}
 			return tagsChanged(d, "remove", f.vo, names, tagStore(d, f).Remove(c, f.vo, names))
 		},
-	}
+	}, voInstead)
 }
 
 func tagsListCmd(d *deps, f *tagOptions) *cobra.Command {
-	return &cobra.Command{
+	return f.ofVO(&cobra.Command{
 		Use: "list", Short: "List the published tags", Args: usageArgs(cobra.NoArgs),
 		Long: "List shows the tags of the site and of every VO, with their state.", Example: "  grid tags list",
 		RunE: func(*cobra.Command, []string) error {
-			list, err := tagStore(d, f).All()
+			list, err := listedTags(d, f)
 			if err != nil {
-				return err
+				return tagsMistake(err)
 			}
 			if d.json {
 				return printJSON(d, "tags.list", tagsDocument{list})
@@ -165,11 +198,19 @@ func tagsListCmd(d *deps, f *tagOptions) *cobra.Command {
 			}
 			return table(d, columns("TAG", "STATE", "BY", "ADDED", "DESCRIPTION"), rows)
 		},
+	}, voAlone)
+}
+
+// listedTags are those of the VO that was asked for, else all.
+func listedTags(d *deps, f *tagOptions) ([]tags.Tag, error) {
+	if f.vo != "" {
+		return tagStore(d, f).Tags(f.vo)
 	}
+	return tagStore(d, f).All()
 }
 
 func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
-	return &cobra.Command{
+	return f.ofVO(&cobra.Command{
 		Use: "history", Short: "Show who changed which tags and when", Args: usageArgs(cobra.NoArgs),
 		Long: "History shows every change of the store, the first one first.", Example: "  grid tags history",
 		RunE: func(*cobra.Command, []string) error {
@@ -177,6 +218,7 @@ func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = slices.DeleteFunc(list, func(c tags.Change) bool { return f.vo != "" && c.VO != f.vo })
 			if d.json {
 				return printJSON(d, "tags.history", changesDocument{list})
 			}
@@ -186,19 +228,20 @@ func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
 			}
 			return table(d, columns("AT", "BY", "VO", "CHANGE", "TAGS"), rows)
 		},
-	}
+	}, voAlone)
 }
 
 func tagsValidateCmd(d *deps, f *tagOptions) *cobra.Command {
-	return &cobra.Command{
+	return f.ofVO(&cobra.Command{
 		Use: "validate TAG", Short: "Run an environment's own test and publish what it showed", Args: usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: completePublished(d, f),
 		Long: `Validate deploys the environment of a tag on this machine and runs the test that
 its definition names. The tag's state becomes installedverified, or
 installedbroken where the test failed; where the environment could not be made
-here the state stays.`,
+here, or validating was interrupted, the state stays.`,
 		Example: "  grid tags validate VEE-Debian11",
 		RunE:    func(_ *cobra.Command, names []string) error { return runTagsValidate(d, f, names[0]) },
-	}
+	}, voInstead)
 }
 
 func runTagsValidate(d *deps, f *tagOptions, name string) error {
@@ -206,29 +249,11 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 	if err != nil {
 		return err
 	}
-	node, err := environment.ReadNode(abs(d, f.node))
+	code, err := tryEnvironment(d, f, name)
+	if told, ok := errors.AsType[*environment.EndedError](err); ok {
+		return &exitError{code: 128 + int(told.By), err: err}
+	}
 	if err != nil {
-		return err
-	}
-	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
-	def, err := node.Definition(name)
-	if err != nil {
-		return err
-	}
-	if len(def.Test) == 0 {
-		return fmt.Errorf("%s: the definition names no test, such as test = [\"/bin/sh\", \"-c\", \"grep -q bullseye /etc/os-release\"]", def.File)
-	}
-	if node.Program, err = launchProgram(d); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "grid-validate")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	job := &environment.Job{Definition: def, Argv: def.Test, Sandbox: environment.Sandbox{Dir: dir}}
-	code, err := node.Supervise(job, nil, os.Stderr, os.Stderr)
-	if err != nil && code == environment.ExitNotDeployed {
 		return err
 	}
 	state := tags.InstalledVerified
@@ -250,4 +275,29 @@ func runTagsValidate(d *deps, f *tagOptions, name string) error {
 		return fmt.Errorf("the test of %s ended with exit code %d", name, code)
 	}
 	return nil
+}
+
+// tryEnvironment runs the test of a tag's definition and gives its exit code.
+func tryEnvironment(d *deps, f *tagOptions, name string) (code int, err error) {
+	node, err := environment.ReadNode(abs(d, f.node))
+	if err != nil {
+		return 0, err
+	}
+	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
+	def, err := node.Definition(name)
+	if err != nil {
+		return 0, err
+	}
+	if len(def.Test) == 0 {
+		return 0, fmt.Errorf("%s: the definition names no test, such as test = [\"/bin/sh\", \"-c\", \"grep -q bullseye /etc/os-release\"]", def.File)
+	}
+	if node.Program, err = launchProgram(d); err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp("", "grid-validate")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	return node.Try(&environment.Job{Definition: def, Argv: def.Test, Sandbox: environment.Sandbox{Dir: dir}}, os.Stderr)
 }

@@ -142,6 +142,7 @@ func publishRTECmd(d *deps, f *tagOptions) *cobra.Command {
 	l := tags.Launch{}
 	cmd := &cobra.Command{
 		Use: "rte TAG", Short: "ARC: the script of a runtime environment that makes jobs run inside", Args: usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: completePublished(d, f),
 		Long: `Rte prints the script for a tag: write it to A-REX's runtimedir under the tag's
 name, then arcctl rte enable TAG. Its options are never looked at. grid-launch
 and the node's settings lie at the same paths on every node.`,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -96,7 +97,7 @@ func changeLines(d *deps, rs []*jobs.Outcome, quiet bool) func([]*jobs.Outcome) 
 		for _, r := range rs {
 			if now := line(r); now != last[r.ID] {
 				last[r.ID] = now
-				fmt.Fprintf(out, "%s  %s  %s\n", d.env.Now().Format("15:04:05"), r.ID, now)
+				fmt.Fprintf(out, "%s  %s  %s\n", d.env.Now().Format("15:04:05"), r.ID, foreign.Text(now))
 			}
 		}
 	}

@@ -14,7 +14,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "grid: interrupted at once; grid status looks up what was under way")
 		os.Exit(code)
 	})
-	code := cli.Main(ctx, cli.OSEnv(), os.Args[1:])
+	env := cli.OSEnv()
+	env.Release = stop
+	code := cli.Main(ctx, env, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -15,7 +15,7 @@ func SlurmFeatures(nodes string, other []string, list []Tag) ([]string, error) {
 		return nil, fmt.Errorf("nodes %q: name them as Slurm does, such as n[1-4]", nodes)
 	}
 	features := append([]string(nil), other...)
-	for _, t := range list {
+	for _, t := range usable(list) {
 		features = append(features, t.Name)
 	}
 	for _, f := range features {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,19 +12,22 @@ import (
 // GLUE1 writes what a GIP plugin prints for a BDII: the tags to add to a GlueSubCluster that its site's other providers
 // describe. The values are added; plain attribute lines would replace all others.
 func GLUE1(subCluster string, list []Tag) string {
-	if len(list) == 0 {
+	if list = usable(list); len(list) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	line(&b, "dn", subCluster)
 	b.WriteString("changetype: modify\nadd: GlueHostApplicationSoftwareRunTimeEnvironment\n")
 	for _, t := range list {
-		if t.State != InstalledBroken {
-			line(&b, "GlueHostApplicationSoftwareRunTimeEnvironment", t.Name)
-		}
+		line(&b, "GlueHostApplicationSoftwareRunTimeEnvironment", t.Name)
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// usable are the tags for systems that have no word for a broken one.
+func usable(list []Tag) []Tag {
+	return slices.DeleteFunc(slices.Clone(list), func(t Tag) bool { return t.State == InstalledBroken })
 }
 
 // Place is where GLUE 2.0 entries stand: a ComputingManager of a ComputingService.

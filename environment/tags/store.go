@@ -53,7 +53,7 @@ func (s *Store) file(vo string) (string, error) {
 		return filepath.Join(s.Dir, "site.json"), nil
 	}
 	if !voName.MatchString(vo) {
-		return "", fmt.Errorf("%q is no name of a VO: small letters, digits, '.', '-', '_'", vo)
+		return "", &VOError{vo}
 	}
 	return filepath.Join(s.Dir, "vo-"+vo+".json"), nil
 }
@@ -109,9 +109,15 @@ func (s *Store) All() ([]Tag, error) {
 // Add publishes tags of a VO: all of them or, where one is refused, none. One that is there already is replaced; one
 // that differs from another in case alone is refused.
 func (s *Store) Add(c Caller, vo string, add []Tag) error {
+	if _, err := s.file(vo); err != nil {
+		return err
+	}
 	for _, t := range add {
 		if err := check(vo, t.Name); err != nil {
 			return err
+		}
+		if !slices.Contains(States(), t.State) {
+			return &StateError{t.State}
 		}
 	}
 	return s.change(c, vo, "add", names(add), func(list []Tag) ([]Tag, error) {

@@ -25,6 +25,23 @@ const (
 	InstalledBroken      State = "installedbroken"      // its own test failed
 )
 
+// States are those that a tag can be published in.
+func States() []State {
+	return []State{Installable, InstalledNotVerified, InstalledVerified, InstalledBroken}
+}
+
+// A StateError is a tag that is to be published in a state which the store does not know.
+type StateError struct{ State State }
+
+func (e *StateError) Error() string { return fmt.Sprintf("state %q is none of %v", e.State, States()) }
+
+// A VOError is a name that no VO has.
+type VOError struct{ VO string }
+
+func (e *VOError) Error() string {
+	return fmt.Sprintf("%q is no name of a VO: small letters, digits, '.', '-', '_'", e.VO)
+}
+
 // A Tag is one published name.
 type Tag struct {
 	Name  string    `json:"name"`

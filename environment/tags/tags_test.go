@@ -79,7 +79,7 @@ func TestAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := s.Add(owner(), "x", []Tag{{Name: fmt.Sprintf("VO-x-%d", i)}}); err != nil {
+			if err := s.Add(owner(), "x", []Tag{{Name: fmt.Sprintf("VO-x-%d", i), State: Installable}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -122,13 +122,13 @@ fqan = ["/cms/Role=lcgadmin"]
 		if tt.vo != "" {
 			name = "VO-" + tt.vo + "-X"
 		}
-		err := s.Add(tt.c, tt.vo, []Tag{{Name: name}})
+		err := s.Add(tt.c, tt.vo, []Tag{{Name: name, State: Installable}})
 		if denied, ok := errors.AsType[*DeniedError](err); ok == tt.ok || !ok && err != nil {
 			t.Errorf("%+v of %q: %v %v", tt.c, tt.vo, err, denied)
 		}
 	}
 	os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte("[vo.cms]\ngroop = []\n"), 0o644)
-	if err := s.Add(Caller{UID: -1, Groups: []string{"cmssgm"}}, "cms", []Tag{{Name: "VO-cms-Y"}}); err == nil {
+	if err := s.Add(Caller{UID: -1, Groups: []string{"cmssgm"}}, "cms", []Tag{{Name: "VO-cms-Y", State: Installable}}); err == nil {
 		t.Error("an unknown key is accepted")
 	}
 }
@@ -276,6 +276,13 @@ func TestSlurmFeatures(t *testing.T) {
 	if err != nil || !slices.Equal(argv, want) {
 		t.Errorf("%q, %v", argv, err)
 	}
+	broken := []Tag{{Name: "VEE-X", State: InstalledBroken}}
+	if argv, err = SlurmFeatures("n1", nil, broken); err != nil || strings.Contains(strings.Join(argv, " "), "VEE-X") {
+		t.Errorf("a broken tag is a feature: %q, %v", argv, err)
+	}
+	if text := GLUE1("GlueSubClusterUniqueID=x", broken); text != "" {
+		t.Errorf("a change without values: %q", text)
+	}
 	_, err = SlurmFeatures("n1", nil, []Tag{{Name: "ENV/X"}})
 	if _, ok := errors.AsType[*environment.TagError](err); !ok {
 		t.Error(err)
@@ -295,7 +302,7 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	now := at()
 	s := newStore(t)
 	s.Now = func() time.Time { return now }
-	if err := s.Add(owner(), "", []Tag{{Name: "VEE-A"}, {Name: "VEE-B"}, {Name: "VEE-C", State: InstalledBroken}}); err != nil {
+	if err := s.Add(owner(), "", []Tag{{Name: "VEE-A", State: Installable}, {Name: "VEE-B", State: Installable}, {Name: "VEE-C", State: InstalledBroken}}); err != nil {
 		t.Fatal(err)
 	}
 	published := func() string {

@@ -395,7 +395,7 @@ func (f *forest) places() map[ID]int {
 // job runs once, or waits at one manager, or was on a link that broke; nothing
 // is free that is not, and when all is said, neighbours know what there is.
 func TestNoJobIsLostInTheTree(t *testing.T) {
-	kinds := []Rules{{}, Serving(), Reference(), {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
+	kinds := []Rules{{}, Serving(), {Mark: MarkAck, StayAtBound: true}, {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
 		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
 	ran := 0
 	for seed := range uint64(220) {

@@ -31,6 +31,3 @@ type Rules struct {
 
 // Serving returns the rules of managers that serve: the protocol that needs fewer messages.
 func Serving() Rules { return Rules{Pool: true, Silent: true, MaxHops: 100} }
-
-// Reference returns the protocol as it was published and simulated.
-func Reference() Rules { return Rules{Mark: MarkAck, StayAtBound: true} }

@@ -71,6 +71,36 @@ func (s *Scenario) Check() error {
 			return err
 		}
 	}
+	return s.checkTimes()
+}
+
+// longest bounds the times of a scenario. What is done again and again takes a
+// second at least, for that is the simulation's own grain.
+const longest = 10 * 365 * 24 * time.Hour
+
+// checkTimes finds times that cannot be.
+func (s *Scenario) checkTimes() error {
+	type length struct {
+		path  string
+		value Duration
+		least time.Duration
+	}
+	all := []length{
+		{"latency", s.Latency, 0}, {"jobs.max_run", s.Jobs.MaxRun, 0},
+		{"follow", s.Follow, time.Second}, {"cycle", s.Cycle, time.Second}, {"replan", s.Replan, time.Second},
+	}
+	for i := range s.Sites {
+		all = append(all, length{fmt.Sprint("site.", i+1, ".refresh"), s.Sites[i].Refresh, 0})
+	}
+	for i, f := range s.Failures {
+		path := fmt.Sprint("failure.", i+1)
+		all = append(all, length{path + ".from", f.From, 0}, length{path + ".for", f.For, time.Second})
+	}
+	for _, l := range all {
+		if l.value.Duration < l.least || l.value.Duration > longest {
+			return wrong(l.path, "%v: want a time of %v to %v", l.value, l.least, longest)
+		}
+	}
 	return nil
 }
 
@@ -103,8 +133,6 @@ func (f *Failure) check(path string, sites map[string]bool) error {
 		return wrong(path+".kind", "%q: want %s, %s, %s or %s", f.Kind, SiteFails, ServiceFails, BlackHole, Credential)
 	case f.Site != "" && !sites[f.Site]:
 		return wrong(path+".site", "no site is called %q", f.Site)
-	case f.For.Duration <= 0:
-		return wrong(path+".for", "want a time")
 	}
 	return nil
 }

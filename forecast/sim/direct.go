@@ -88,6 +88,7 @@ func (b *brokered) arrive(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
+	b.habits.plan(b.jobs[number].user)
 	b.broker.Seed = b.run.Seed<<32 + uint64(number)
 	plan, err := b.standing.Plan(ctx, described, b.resources)
 	if err != nil {
@@ -117,6 +118,10 @@ func newBroker(g *grid) (*broker.Broker, error) {
 		return nil, err
 	}
 	b := &broker.Broker{Policy: p, Seed: g.run.Seed, Clock: g}
+	if name == rank.Hybrid {
+		g.habits = &habits{of: map[int]rank.Usage{}}
+		b.Services.Estimators = []plugins.Estimator{g.habits}
+	}
 	if len(g.served) == 0 {
 		return b, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Journal keeps runs in a file, a line of JSON for each, so that a comparison
@@ -69,8 +70,11 @@ func (j *Journal) read(digest string) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if err != nil {
-			break // what has no end was cut off
+		if err != nil { // what has no end was cut off
+			if first && !strings.HasPrefix(`{"scenario":"`+digest+`"}`, string(line)) {
+				return &OtherScenarioError{j.file.Name()} // and no heading of ours
+			}
+			break
 		}
 		if first {
 			var h heading

@@ -52,6 +52,7 @@ func (l *life) arrive(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
+	l.habits.plan(l.jobs[number].user)
 	l.controller.Seed = l.run.Seed<<32 + uint64(number)
 	plan, err := l.controller.Plan(ctx, []*jdl.Job{described}, l.resources)
 	if err != nil {
@@ -93,6 +94,7 @@ func (l *life) turn(ctx context.Context) error {
 	if l.policy == Replan {
 		w.Replan = jobs.Replanning{After: l.scenario.Replan.Duration, Moves: maxMoves}
 	}
+	l.habits.planAll()
 	before := moved(os)
 	if _, err := l.controller.Step(ctx, os, w); err != nil {
 		return err

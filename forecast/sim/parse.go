@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,9 +49,20 @@ func wrong(path, format string, args ...any) error {
 	return &FieldError{path, fmt.Errorf(format, args...)}
 }
 
+// longestText bounds a scenario's text, in bytes.
+const longestText = 16 << 20
+
 // Load reads a scenario and the traces that it names.
 func Load(file string) (*Scenario, error) {
-	text, err := os.ReadFile(file)
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, longestText+1))
+	if err == nil && len(text) > longestText {
+		err = fmt.Errorf("%s: longer than %d MiB", file, longestText>>20)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ type grid struct {
 	again     []retry
 	troubles  []trouble
 	asking    sync.Mutex // services are asked by several goroutines
+	habits    *habits
 	tally     tally
 	run       Run
 }
@@ -212,6 +213,7 @@ func (g *grid) ended(number int, id string, c *site, start, end time.Time, well 
 	switch {
 	case well:
 		g.tally.add(j, c.number, start, end)
+		g.habits.ended(j, end.Sub(start), c.Speed)
 		if c.number != j.home {
 			g.run.Away++
 		}

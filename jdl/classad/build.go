@@ -9,9 +9,6 @@ func NewAttrRef(name string) *AttrRef { return &AttrRef{Name: name, key: Fold(na
 // NewSelect returns x.name, for instance other.GlueCEUniqueID.
 func NewSelect(x Expr, name string) *Select { return &Select{X: x, Name: name} }
 
-// NewUnary returns op x.
-func NewUnary(op Op, x Expr) *Unary { return &Unary{Op: op, X: x} }
-
 // NewList returns a list.
 func NewList(elems ...Expr) *ListExpr { return &ListExpr{Elems: elems} }
 

@@ -90,10 +90,6 @@ func (p *Program) referenceOf(e Expr, row int) Value {
 	return v
 }
 
-// Err tells why calls of regexp and its kin were ERROR for some rows: nil when
-// none was because the program's regular expressions took too many steps.
-func (p *Program) Err() error { return p.ev.searches.err }
-
 // Filter keeps those of the given rows for which the expression is the
 // boolean true. It works in place.
 func (p *Program) Filter(rows []int32) []int32 {

@@ -76,7 +76,11 @@ func ExampleCompile() {
 	table := classad.NewTable(ces)
 	p := classad.Compile(requirements, nil, table)
 	fmt.Println(p.Filter([]int32{0, 1, 2}))
-	rank := classad.NewUnary(classad.OpMinus, classad.NewSelect(classad.NewAttrRef("other"), "rank"))
+	rank, err := classad.ParseExpr("", []byte(`-other.rank`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, v := range classad.Compile(rank, nil, table).Values([]int32{0, 1}) {
 		fmt.Println(classad.UnparseValue(v))
 	}

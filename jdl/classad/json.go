@@ -199,7 +199,7 @@ func (r *jsonReader) fail(format string, args ...any) error {
 }
 
 func (r *jsonReader) value(depth int) (Expr, error) {
-	if depth > DefaultLimits().Depth {
+	if depth > mostNested {
 		return nil, r.fail("nested too deeply")
 	}
 	tok, err := r.token()

@@ -4,9 +4,7 @@ package classad
 type Option func(*config)
 
 type config struct {
-	warn  func(*Diagnostic)
-	limit Limits
-
+	warn     func(*Diagnostic)
 	tolerant bool // read as ReadAd does
 }
 
@@ -15,23 +13,15 @@ func WithWarnings(f func(*Diagnostic)) Option {
 	return func(c *config) { c.warn = f }
 }
 
-// Limits bound what a text may make the parser do.
-type Limits struct {
-	Bytes int // size of the text
-	Depth int // nesting of brackets, prefix operators and conditionals
-	Chain int // height of a tree: operators in a row, as in a+b+c
-}
-
-// DefaultLimits are far above any real description.
-func DefaultLimits() Limits { return Limits{Bytes: 256 << 20, Depth: 500, Chain: 100_000} }
-
-// WithLimits replaces DefaultLimits.
-func WithLimits(l Limits) Option {
-	return func(c *config) { c.limit = l }
-}
+// What a text may make the parser do: far above any real description.
+const (
+	mostText    = 256 << 20 // size of the text
+	mostNested  = 500       // nesting of brackets, prefix operators and conditionals
+	mostChained = 100_000   // height of a tree: operators in a row, as in a+b+c
+)
 
 func newConfig(opts []Option) config {
-	c := config{warn: func(*Diagnostic) {}, limit: DefaultLimits()}
+	c := config{warn: func(*Diagnostic) {}}
 	for _, o := range opts {
 		o(&c)
 	}

@@ -56,9 +56,9 @@ type parser struct {
 
 func newParser(file string, src []byte, opts []Option) (*parser, error) {
 	p := &parser{lexer: lexer{file: file, config: newConfig(opts)}}
-	if len(src) > p.limit.Bytes {
+	if len(src) > mostText {
 		return nil, &Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "limit",
-			Msg: fmt.Sprintf("text of %d bytes is longer than the limit of %d", len(src), p.limit.Bytes)}
+			Msg: fmt.Sprintf("text of %d bytes is longer than the limit of %d", len(src), mostText)}
 	}
 	if what, hint := otherFile(src); what != "" {
 		return nil, &Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Msg: what, Hint: hint}
@@ -84,8 +84,8 @@ func otherFile(src []byte) (what, hint string) {
 
 // enter guards the recursion; leave undoes it.
 func (p *parser) enter() bool {
-	if p.depth++; p.depth > p.limit.Depth && p.err == nil {
-		p.err = p.diagnostic(Fatal, p.pos, "limit", fmt.Sprintf("nesting deeper than %d", p.limit.Depth), "")
+	if p.depth++; p.depth > mostNested && p.err == nil {
+		p.err = p.diagnostic(Fatal, p.pos, "limit", fmt.Sprintf("nesting deeper than %d", mostNested), "")
 		p.fail(p.pos, "", "")
 	}
 	return p.err == nil
@@ -99,8 +99,8 @@ func (p *parser) grew(heights ...int) {
 	for _, n := range heights {
 		h = max(h, n)
 	}
-	if p.height = h + 1; p.height > p.limit.Chain && p.err == nil {
-		p.err = p.diagnostic(Fatal, p.pos, "limit", fmt.Sprintf("more than %d operators in a row", p.limit.Chain), "")
+	if p.height = h + 1; p.height > mostChained && p.err == nil {
+		p.err = p.diagnostic(Fatal, p.pos, "limit", fmt.Sprintf("more than %d operators in a row", mostChained), "")
 		p.fail(p.pos, "", "")
 	}
 }

@@ -106,15 +106,6 @@ func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) 
 	return classad.ReadJSON(file, src)
 }
 
-// parseJob reads a description of one job; one of many jobs is an error.
-func parseJob(file string, src []byte, opts ...jdl.Option) (*jdl.Job, error) {
-	set, err := ParseJobs(file, src, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return set.Only(file)
-}
-
 // Lint says all that is wrong or doubtful in a description, as jdl.Lint does
 // of JDL; of other languages, what reading them finds.
 func Lint(file string, src []byte, opts ...jdl.Option) []*classad.Diagnostic {

@@ -11,6 +11,15 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
+// parseJob reads a description of one job; one of many jobs is an error.
+func parseJob(file string, src []byte, opts ...jdl.Option) (*jdl.Job, error) {
+	set, err := ParseJobs(file, src, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return set.Only(file)
+}
+
 func parseTest(t *testing.T, src string, files ...string) *jdl.Job {
 	t.Helper()
 	j, err := parseJob("test.jdl", []byte(src), jdl.WithDir("/job"), jdl.WithRoot(testbed.JobFiles(files...)))

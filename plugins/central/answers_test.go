@@ -117,6 +117,27 @@ func TestAnswersByKey(t *testing.T) {
 	}
 }
 
+// What nobody asked for is not found, nor is a job without a name.
+func TestFoundIsWhatWasAskedFor(t *testing.T) {
+	b, url := against(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"jobs":[{"key":"a","id":"1"},{"key":"b","id":""},{"key":"other","id":"2"},{"key":"","id":"3"}]}`)
+	})
+	found, err := b.Find(t.Context(), glue.Endpoint{URL: url, Interface: central.Interface}, []string{"a", "b"})
+	if err != nil || len(found) != 1 || found["a"].ID != "1" {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// A job is gone where the scheduler says so, not where it will not remove it.
+func TestCleanedIsGone(t *testing.T) {
+	for status, gone := range map[int]bool{204: true, 404: true, 410: true, 409: false, 403: false, 503: false} {
+		b, url := against(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
+		if err := b.Clean(t.Context(), []plugins.Handle{{Interface: central.Interface, Endpoint: url, ID: "1"}})[0]; (err == nil) != gone {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
 // Jobs with files go in requests that a scheduler reads: it refuses longer ones whole.
 func TestRequestsOfBoundedSize(t *testing.T) {
 	var sent, most atomic.Int64

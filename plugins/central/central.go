@@ -59,7 +59,8 @@ func parseURL(raw string) (endpoint, base string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+	raw = redacted(raw)
+	if u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
 	}
 	switch u.Scheme {
@@ -72,6 +73,14 @@ func parseURL(raw string) (endpoint, base string, err error) {
 		return PlainScheme + "://" + u.Host, "http://" + u.Host, nil
 	}
 	return "", "", fmt.Errorf("%s: a scheduler is grid://host:port", raw)
+}
+
+// redacted is a URL without its password.
+func redacted(raw string) string {
+	if u, err := url.Parse(raw); err == nil {
+		return u.Redacted()
+	}
+	return raw
 }
 
 // client speaks to one scheduler.
@@ -87,7 +96,7 @@ const answerTime = time.Minute
 func (b *Backend) client(raw string) (*client, error) {
 	endpoint, base, err := parseURL(raw)
 	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: raw, Err: err}
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: "use", Endpoint: redacted(raw), Err: err}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -74,6 +74,9 @@ func (c *client) raw(ctx context.Context, op, method, path string, body io.Reade
 	return nil, &plugins.Error{Kind: kind, Op: op, Endpoint: c.endpoint, Err: err}
 }
 
+// errGone is the cause where the scheduler has nothing of that name.
+var errGone = errors.New("not there")
+
 // verdict reads a status code.
 func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	if resp.StatusCode/100 == 2 {
@@ -92,6 +95,8 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	}
 	e := &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: fmt.Sprintf("%s (%d)", said, resp.StatusCode)}
 	switch resp.StatusCode {
+	case http.StatusNotFound, http.StatusGone:
+		e.Err = errGone
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Kind = plugins.Credential
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -9,9 +9,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -54,6 +56,9 @@ func at(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
+// longestRun is a hundred years, in seconds: what is longer is no run time.
+const longestRun = 100 * 365 * 86400
+
 // status is the job in the words of all back-ends.
 func (v view) status(h plugins.Handle) plugins.Status {
 	s := plugins.Status{Handle: h, State: v.Plugins, Native: v.words(), Reason: v.Reason, Node: v.Node, Submitted: at(v.Submitted), Started: at(v.Started), Ended: at(v.Ended)}
@@ -66,7 +71,7 @@ func (v view) status(h plugins.Handle) plugins.Status {
 	if v.ExitCode != nil {
 		s.ExitCode = glue.Some(*v.ExitCode)
 	}
-	if v.Started > 0 && v.Ended > v.Started {
+	if v.Started > 0 && v.Ended > v.Started && v.Ended-v.Started < longestRun {
 		s.WallTime = time.Duration(v.Ended-v.Started) * time.Second
 	}
 	return s
@@ -174,8 +179,8 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 		if err == nil {
 			_, err = c.raw(ctx, "clean", http.MethodDelete, "/v1/jobs/"+url.PathEscape(h.ID), nil)
 		}
-		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused {
-			err = nil // not there any more
+		if errors.Is(err, errGone) {
+			err = nil
 		}
 		errs[i] = err
 	}
@@ -199,7 +204,7 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	}
 	for _, e := range out.Entries {
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %s", time.UnixMilli(e.At).UTC().Format("2006-01-02T15:04:05.000Z"), e.Event, e.Cluster, e.Said))
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if _, err := fmt.Fprintln(w, foreign.Text(line)); err != nil {
 			return err
 		}
 	}
@@ -282,9 +287,8 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		return plugins.FetchResult{Err: err}
 	}
 	defer root.Close()
-	there := map[string]bool{}
 	for _, name := range v.Output {
-		if there[name] = true; !wanted(q.Want, name) {
+		if len(q.Want) > 0 && !plugins.Wanted(name, q.Want) {
 			continue
 		}
 		body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(v.ID)+"/files/"+escaped(name), nil)
@@ -298,20 +302,11 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		r.Files = append(r.Files, name)
 	}
 	for _, want := range q.Want {
-		if !there[want] && !strings.ContainsAny(want, "*?[") {
+		if !slices.ContainsFunc(r.Files, func(name string) bool { return plugins.Wanted(name, []string{want}) }) {
 			r.Err = &plugins.Error{Kind: plugins.Refused, Op: "fetch " + want, Endpoint: c.endpoint, Said: "the scheduler does not keep it", Hint: "grid log tells why"}
 		}
 	}
 	return r
-}
-
-func wanted(want []string, name string) bool {
-	for _, w := range want {
-		if ok, err := filepath.Match(w, name); w == name || err == nil && ok {
-			return true
-		}
-	}
-	return len(want) == 0
 }
 
 func escaped(name string) string {

@@ -177,7 +177,9 @@ func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[
 			return nil, err
 		}
 		for _, v := range out.Jobs {
-			found[v.Key] = c.handle(v.ID)
+			if v.ID != "" && slices.Contains(part, v.Key) {
+				found[v.Key] = c.handle(v.ID)
+			}
 		}
 	}
 	return found, nil

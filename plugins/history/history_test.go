@@ -366,7 +366,7 @@ func TestShortTasksAreNeverOdd(t *testing.T) {
 func TestMigration(t *testing.T) {
 	b := newBench(t)
 	b.run(simulate, resource("a"), 0, time.Hour, 0)
-	for _, old := range []string{"ALTER TABLE resources DROP COLUMN overhead", "ALTER TABLE resources DROP COLUMN good_at", "ALTER TABLE resources DROP COLUMN odd", "DROP TABLE odd", "PRAGMA user_version = 1"} {
+	for _, old := range []string{"ALTER TABLE resources DROP COLUMN overhead", "ALTER TABLE resources DROP COLUMN good_at", "ALTER TABLE resources DROP COLUMN odd", "DROP TABLE odd", "DROP TABLE usage", "ALTER TABLE open DROP COLUMN asked", "PRAGMA user_version = 1"} {
 		if _, err := b.db.Exec(old); err != nil {
 			t.Fatal(err)
 		}

@@ -97,15 +97,24 @@ func remember(tx *sql.Tx, now time.Time, a plugins.Attempt) error {
 		return err
 	}
 	hardware, speed := hardwareOf(a.Resource)
-	_, err = tx.Exec("INSERT OR IGNORE INTO open VALUES (?,?,?,?,?,?,0,?)",
-		a.ID, taskOf(a.Job), hardware, speed, a.Resource.ID, now.Unix(), string(text))
+	_, err = tx.Exec("INSERT OR IGNORE INTO open VALUES (?,?,?,?,?,?,0,?,?)",
+		a.ID, taskOf(a.Job), hardware, speed, a.Resource.ID, now.Unix(), string(text), askedOf(a).Seconds())
 	return err
+}
+
+// askedOf is the wall time that a job asks for, at the speed of where it was sent;
+// 0 where it asks for none.
+func askedOf(a plugins.Attempt) time.Duration {
+	m := rank.DefaultModel()
+	speed, _ := m.Speed(a.Resource)
+	return time.Duration(float64(a.Job.Demand.WallTime) / speed)
 }
 
 // openJob is a row of "open".
 type openJob struct {
 	task, hardware, resource string
 	speed                    float64
+	asked                    time.Duration // of wall time; 0: none
 	sent                     int64
 	forecasts                []said
 }
@@ -140,8 +149,10 @@ func (r *Registry) Ended(ctx context.Context, ends []plugins.End) error {
 
 func takeOpen(tx *sql.Tx, id string) (job openJob, err error) {
 	var text string
-	err = tx.QueryRow("DELETE FROM open WHERE id = ? RETURNING task, hardware, speed, resource, sent, forecasts", id).
-		Scan(&job.task, &job.hardware, &job.speed, &job.resource, &job.sent, &text)
+	var asked float64
+	err = tx.QueryRow("DELETE FROM open WHERE id = ? RETURNING task, hardware, speed, resource, sent, forecasts, asked", id).
+		Scan(&job.task, &job.hardware, &job.speed, &job.resource, &job.sent, &text, &asked)
+	job.asked = time.Duration(asked * float64(time.Second))
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &job.forecasts)
 	}
@@ -154,6 +165,7 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 	if st.State == plugins.Cancelled {
 		return nil
 	}
+	st = believable(st, moment(job.sent), now)
 	if err := learnWait(tx, now, job, st); err != nil {
 		return err
 	}
@@ -172,7 +184,7 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 		if odd, err := learnOdd(tx, now, job, run, u); err != nil || odd {
 			return err
 		}
-		return errors.Join(learnSuccess(tx, now, job, run), learnOverhead(tx, now, job, st, run))
+		return errors.Join(learnSuccess(tx, now, job, run), learnOverhead(tx, now, job, st, run), learnUsage(tx, run, job.asked))
 	}
 	known := u.last.After(now.Add(-24 * time.Hour))
 	fast := run <= max(fastRun, u.part())
@@ -184,6 +196,24 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 	}
 	return learnFastFailure(tx, now, job, st, known)
 }
+
+// believable leaves out times of a job's end that cannot be: a start or an end
+// before it was sent or after now, and a run that is longer than that.
+func believable(st plugins.Status, sent, now time.Time) plugins.Status {
+	earliest, latest := sent.Add(-clocksDiffer), now.Add(clocksDiffer)
+	for _, t := range []*time.Time{&st.Started, &st.Ended} {
+		if t.Before(earliest) || t.After(latest) {
+			*t = time.Time{}
+		}
+	}
+	if st.WallTime < 0 || st.WallTime > latest.Sub(earliest) {
+		st.WallTime = 0
+	}
+	return st
+}
+
+// clocksDiffer is by how much the clock of a computing element may be wrong.
+const clocksDiffer = time.Hour
 
 func learnSuccess(tx *sql.Tx, now time.Time, job openJob, run time.Duration) error {
 	if err := addEnd(tx, now, job.resource, true); err != nil {
@@ -200,6 +230,31 @@ func learnSuccess(tx *sql.Tx, now time.Time, job openJob, run time.Duration) err
 		runs = runs + 1, mean = mean + (excluded.mean - mean) / min(runs + 1, 20), last = excluded.last`,
 		job.task, job.hardware, run.Seconds(), job.speed, now.Unix())
 	return err
+}
+
+// learnUsage takes in what a job that ended well used of what it had asked for.
+func learnUsage(tx *sql.Tx, used, asked time.Duration) error {
+	u, err := loadUsage(tx)
+	if err != nil {
+		return err
+	}
+	u.Add(used, asked)
+	_, err = tx.Exec("UPDATE usage SET used = ?, asked = ?, jobs = ?", u.Used, u.Asked, u.Jobs)
+	return err
+}
+
+func loadUsage(tx *sql.Tx) (u rank.Usage, err error) {
+	err = tx.QueryRow("SELECT used, asked, jobs FROM usage").Scan(&u.Used, &u.Asked, &u.Jobs)
+	return u, err
+}
+
+// Usage implements plugins.Estimator.
+func (r *Registry) Usage(ctx context.Context) (u rank.Usage, err error) {
+	err = r.tx(ctx, func(tx *sql.Tx) (err error) {
+		u, err = loadUsage(tx)
+		return err
+	})
+	return u, err
 }
 
 // cannotRun is the first exit code by which a shell or a batch system says that

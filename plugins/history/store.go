@@ -21,10 +21,11 @@ type Registry struct {
 
 var (
 	_ plugins.Historian = (*Registry)(nil)
+	_ plugins.Estimator = (*Registry)(nil)
 	_ plugins.Recorder  = (*Registry)(nil)
 )
 
-// schema is version 3. Version 1 had none of good_at, odd and overhead, version 2 not the last. Times are Unix seconds, durations seconds. Sums in
+// schema is version 4. Version 1 had none of good_at, odd and overhead, version 2 not the last, version 3 nothing of what jobs ask for. Times are Unix seconds, durations seconds. Sums in
 // "resources" and "sources" decay (see decay), so that old times are forgotten.
 const schema = `
 CREATE TABLE tasks (          -- run times by kind of task and of hardware
@@ -40,7 +41,8 @@ CREATE TABLE sources (        -- absolute errors of forecasts by who made them
 	source TEXT PRIMARY KEY, at INTEGER NOT NULL, error REAL NOT NULL, n REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE open (           -- jobs that have not ended
 	id TEXT PRIMARY KEY, task TEXT NOT NULL, hardware TEXT NOT NULL, speed REAL NOT NULL,
-	resource TEXT NOT NULL, sent INTEGER NOT NULL, trial INTEGER NOT NULL, forecasts TEXT NOT NULL) WITHOUT ROWID;
+	resource TEXT NOT NULL, sent INTEGER NOT NULL, trial INTEGER NOT NULL, forecasts TEXT NOT NULL,
+	asked REAL NOT NULL DEFAULT 0) WITHOUT ROWID; -- wall time asked for, at the resource's speed; 0: none
 CREATE INDEX open_sent ON open (sent);
 CREATE TABLE breakers (
 	resource TEXT NOT NULL, op TEXT NOT NULL, failures INTEGER NOT NULL, first INTEGER NOT NULL,
@@ -50,20 +52,27 @@ CREATE TABLE pins (resource TEXT PRIMARY KEY, up INTEGER NOT NULL) WITHOUT ROWID
 CREATE TABLE failing (        -- where a kind of task failed fast, and when last
 	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
 	PRIMARY KEY (task, resource)) WITHOUT ROWID;
-` + tableOdd
+` + tableOdd + tableUsage
 
-// tableOdd ends the schema.
+// tableUsage ends the schema: one row, of all jobs of this user (see rank.Usage).
+const tableUsage = `
+CREATE TABLE usage (used REAL NOT NULL, asked REAL NOT NULL, jobs REAL NOT NULL);
+INSERT INTO usage VALUES (0, 0, 0);
+PRAGMA user_version = 4;`
+
+// tableOdd came with version 2.
 const tableOdd = `
 CREATE TABLE odd (            -- where a kind of task ended well too soon, and when last
 	task TEXT NOT NULL, resource TEXT NOT NULL, last INTEGER NOT NULL,
 	PRIMARY KEY (task, resource)) WITHOUT ROWID;
-PRAGMA user_version = 3;`
+`
 
 // upgrades bring a file of an older version, counted from 1, to the next.
 var upgrades = []string{`
 ALTER TABLE resources ADD COLUMN good_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE resources ADD COLUMN odd REAL NOT NULL DEFAULT 0;` + tableOdd,
-	"ALTER TABLE resources ADD COLUMN overhead REAL NOT NULL DEFAULT -1; PRAGMA user_version = 3",
+	"ALTER TABLE resources ADD COLUMN overhead REAL NOT NULL DEFAULT -1",
+	"ALTER TABLE open ADD COLUMN asked REAL NOT NULL DEFAULT 0;" + tableUsage,
 }
 
 // keep is how long a job is waited for, and what is not used is remembered.

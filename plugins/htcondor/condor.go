@@ -69,16 +69,15 @@ var jobText string
 // here. None of it reaches jobs: HTCondor gives them nothing of it.
 var kept = []string{"CONDOR_CONFIG", "_CONDOR_*", "_condor_*"}
 
-var system = remote.System{Name: "HTCondor", Send: sendText, Job: jobText, Work: "out/work", KeptEnv: kept}
+var system = remote.System{Name: "HTCondor", Interface: glue.InterfaceCondor, Send: sendText, Job: jobText, Work: "out/work", KeptEnv: kept}
 
 // networkSystem is the same with the places where the tools look for a token.
-var networkSystem = remote.System{Name: "HTCondor", Send: sendText, Job: jobText, Work: "out/work",
+var networkSystem = remote.System{Name: "HTCondor", Interface: glue.InterfaceHTCondorCE, Send: sendText, Job: jobText, Work: "out/work",
 	KeptEnv: append([]string{"BEARER_TOKEN", "BEARER_TOKEN_FILE", "XDG_RUNTIME_DIR", "X509_CERT_DIR"}, kept...)}
 
 // site is one schedd as one user reaches it.
 type site struct {
 	*remote.Site
-	iface   string
 	network bool
 	name    []string // -name SCHEDD
 	pool    []string // -pool HOST:PORT
@@ -155,11 +154,11 @@ func (b *Backend) open(raw string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	sys, iface := system, glue.InterfaceCondor
+	sys := system
 	if a.network {
-		sys, iface = networkSystem, glue.InterfaceHTCondorCE
+		sys = networkSystem
 	}
-	s := &site{iface: iface, network: a.network, account: a.accounting}
+	s := &site{network: a.network, account: a.accounting}
 	if a.network && b.opts.Credentials != nil {
 		s.ticket = &ticket{set: b.opts.Credentials, environ: b.opts.Environ, pool: a.pool, foreign: a.foreign, now: b.opts.Now}
 		sys.Env = s.ticket.env
@@ -206,7 +205,7 @@ func (s *site) schedd(ctx context.Context, command string, args ...string) (stri
 
 // Handle implements remote.LRMS: CLUSTER.PROC/ID.
 func (s *site) Handle(cluster string, line int, id string) plugins.Handle {
-	return plugins.Handle{Interface: s.iface, Endpoint: s.URL, ID: cluster + "." + strconv.Itoa(max(0, line-1)) + "/" + id}
+	return plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: cluster + "." + strconv.Itoa(max(0, line-1)) + "/" + id}
 }
 
 // idBytes are those of HTCondor's ids of jobs, CLUSTER.PROC.

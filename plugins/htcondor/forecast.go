@@ -26,18 +26,6 @@ const cycle = time.Minute
 // goodFor is how long a forecast is used.
 const goodFor = 5 * time.Minute
 
-// direct is the site of a resource that our own source described; nil: it is not.
-func (b *Backend) direct(r *glue.Resource) *site {
-	for _, e := range r.Endpoints {
-		if (e.Interface == glue.InterfaceCondor || e.Interface == glue.InterfaceHTCondorCE) && r.Schema == "self" && r.Source == e.URL {
-			if s, err := b.At(e.URL); err == nil {
-				return s
-			}
-		}
-	}
-	return nil
-}
-
 // Forecast implements plugins.Forecaster for pools reached directly. HTCondor
 // plans nothing; the wait is that of the jobs that started of late, at most a
 // negotiation cycle where this very job has a free slot; where it has none, at
@@ -47,7 +35,7 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 	var errs []error
 	schedds := map[*site]ad{}
 	for _, r := range rs {
-		s := b.direct(r)
+		s := b.Direct(r, glue.InterfaceCondor, glue.InterfaceHTCondorCE)
 		if s == nil {
 			continue
 		}
@@ -105,7 +93,7 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 	schedds := map[*site]rank.QueueLength{}
 	var errs []error
 	for _, r := range rs {
-		s := b.direct(r)
+		s := b.Direct(r, glue.InterfaceCondor, glue.InterfaceHTCondorCE)
 		if s == nil {
 			continue
 		}

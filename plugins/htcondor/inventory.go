@@ -22,7 +22,7 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Inventory(ctx, s)
+	all, err := b.Sites.Inventory(ctx, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	}
 	for id, job := range queued {
 		if remote.ValidID(id) {
-			h := plugins.Handle{Interface: s.iface, Endpoint: s.URL, ID: fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), id)}
+			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), id)}
 			all = append(all, plugins.Present{ID: id, Handle: h})
 		}
 	}

@@ -4,42 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"gridbroker/glue"
-	"gridbroker/infosys"
 	"gridbroker/jdl"
-	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
-
-// Source publishes the slots of one pool as resources, one per kind.
-type Source struct{ site *site }
-
-var (
-	_ infosys.Source = (*Source)(nil)
-	_ infosys.Owner  = (*Source)(nil)
-)
-
-// Source opens an HTCondor URL as a source of resources.
-func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
-	s, err := b.At(u.String())
-	if err != nil {
-		return nil, err
-	}
-	return &Source{s}, nil
-}
-
-// Name implements infosys.Source.
-func (s *Source) Name() string { return s.site.URL }
-
-// Owns implements infosys.Owner: the schedd of this very URL.
-func (s *Source) Owns(e glue.Endpoint) bool {
-	return e.Interface == s.site.iface && e.URL == s.site.URL
-}
 
 // scheddAd reads the counts and statistics of the schedd.
 func (s *site) scheddAd(ctx context.Context) (ad, error) {
@@ -62,14 +34,14 @@ func (s *site) scheddAd(ctx context.Context) (ad, error) {
 	return ads[0], nil
 }
 
-// Resources implements infosys.Source: one resource per operating system and
+// Resources implements remote.AnySite: one resource per operating system and
 // architecture among the slots.
-func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
-	slots, err := s.site.readSlots(ctx)
+func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
+	slots, err := s.readSlots(ctx)
 	if err != nil {
 		return nil, err
 	}
-	schedd, err := s.site.scheddAd(ctx)
+	schedd, err := s.scheddAd(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +49,12 @@ func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
 	for _, sl := range slots {
 		kinds[kind(sl)] = append(kinds[kind(sl)], sl)
 	}
-	if len(slots) == 0 && s.site.network { // an HTCondor-CE: the slots are those of the cluster behind it
-		return []glue.Resource{s.site.resource("", nil, schedd)}, nil
+	if len(slots) == 0 && s.network { // an HTCondor-CE: the slots are those of the cluster behind it
+		return []glue.Resource{s.resource("", nil, schedd)}, nil
 	}
 	var rs []glue.Resource
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
-		rs = append(rs, s.site.resource(name, kinds[name], schedd))
+		rs = append(rs, s.resource(name, kinds[name], schedd))
 	}
 	return rs, nil
 }
@@ -112,7 +84,7 @@ func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
 	if name == "" {
 		r.ID, r.Name = s.URL, host
 	}
-	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.iface, Health: "ok", Serving: r.Serving}}
+	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.System.Interface, Health: "ok", Serving: r.Serving}}
 	if len(slots) > 0 {
 		size(&r, slots)
 	}

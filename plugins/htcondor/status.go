@@ -64,29 +64,10 @@ var asked = strings.Join([]string{"GridBrokerId", "ClusterId", "ProcId", "JobSta
 	"JobCurrentStartDate", "CompletionDate", "NumJobStarts", "RemoteHost", "LastRemoteHost", "RemoteWallClockTime",
 	"RemoteUserCpu", "RemoteSysCpu", "MemoryUsage", "ResidentSetSize", "RemoveReason", "StageInFinish", "StageInStart"}, ",")
 
-// Status implements plugins.Submitter. A sweep is one condor_q for all jobs of
-// a site, and for those that it does not have one condor_history and one read
+// Status implements remote.AnySite. A sweep is one condor_q for all jobs of
+// the site, and for those that it does not have one condor_history and one read
 // of our own files.
-func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
-	out := make([]plugins.Status, len(hs))
-	at := map[*site][]int{}
-	for i, h := range hs {
-		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
-		s, _, _, ok, err := b.Split(h)
-		if err == nil && !ok {
-			out[i].State, err = plugins.Lost, remote.NoJob("status", h)
-		}
-		if out[i].Err = err; err == nil {
-			at[s] = append(at[s], i)
-		}
-	}
-	for s, is := range at {
-		s.status(ctx, out, is)
-	}
-	return out
-}
-
-func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
+func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	jobs, err := s.queued(ctx)
 	var missing []int
 	for _, i := range is {

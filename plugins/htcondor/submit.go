@@ -62,23 +62,7 @@ func never(slots []slot, req plugins.Request) string {
 
 // Group implements remote.LRMS: jobs with equal requirements.
 func (s *site) Group(batch string, reqs []plugins.Request, jobs []int) ([]*remote.Group, map[int]error) {
-	var groups []*remote.Group
-	heads := map[*remote.Group]string{}
-	open := map[string]*remote.Group{}
-	errs := map[int]error{}
-	for _, i := range jobs {
-		head, err := s.head(reqs[i])
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		g := open[head]
-		if g == nil {
-			g = &remote.Group{Name: "g" + strconv.Itoa(len(groups))}
-			open[head], heads[g], groups = g, head, append(groups, g)
-		}
-		g.Jobs = append(g.Jobs, i)
-	}
+	groups, errs := remote.GroupBy(jobs, len(jobs), func(i int) (string, error) { return s.head(reqs[i]) })
 	for _, g := range groups {
 		name := batch + "." + g.Name
 		if len(g.Jobs) == 1 {
@@ -89,7 +73,7 @@ func (s *site) Group(batch string, reqs []plugins.Request, jobs []int) ([]*remot
 			rows.WriteString(row(reqs[i]))
 		}
 		g.Files = map[string]string{
-			"sub":  heads[g] + "JobBatchName = " + name + "\nqueue " + columns + " from (\n" + rows.String() + ")\n",
+			"sub":  g.Shared + "JobBatchName = " + name + "\nqueue " + columns + " from (\n" + rows.String() + ")\n",
 			"args": remote.Lines(s.submitArgs()),
 		}
 	}
@@ -140,7 +124,7 @@ func (s *site) head(req plugins.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := slices.Concat(s.universe(req.Job), []string{
+	lines := slices.Concat(universe(&s.seen, req.Job), []string{
 		"executable = $(jobfile)", "arguments = $(wall)", "initialdir = ../../jobs/$(gid)",
 		"should_transfer_files = YES", "when_to_transfer_output = ON_EXIT",
 		"transfer_input_files = words.sh,outputs,streams,work", "transfer_output_files = out",
@@ -167,12 +151,12 @@ func (s *site) head(req plugins.Request) (string, error) {
 
 // universe is that of containers for a job that brings its image, where slots of the pool take them. The steps then run
 // inside the container, and enter no environment of ours.
-func (s *site) universe(job *jdl.Job) []string {
+func universe(pool *seen, job *jdl.Job) []string {
 	image := job.UserImage()
 	if image == "" || jdl.CheckImage(image) != "" {
 		return []string{"universe = vanilla"}
 	}
-	if need, ok := s.seen.need(jdl.UserImageTag); !ok || need != "TARGET."+hasContainer {
+	if need, ok := pool.need(jdl.UserImageTag); !ok || need != "TARGET."+hasContainer {
 		return []string{"universe = vanilla"}
 	}
 	return []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`}
@@ -220,7 +204,7 @@ func (s *site) Refusal(said string) plugins.Kind {
 	return plugins.Refused
 }
 
-// Find implements plugins.Finder, see remote.Site.Find.
+// Find implements plugins.Finder, see remote.Sites.Find.
 func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
 	s, err := b.At(endpoint.URL)
 	if err != nil {
@@ -231,7 +215,7 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 			return nil, err
 		}
 	}
-	return s.Find(ctx, s, ids)
+	return b.Sites.Find(ctx, endpoint, ids)
 }
 
 // Lookup implements remote.LRMS. The queue is asked before the history, for

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"gridbroker/durable"
 	"gridbroker/plugins"
@@ -159,22 +160,38 @@ func syncDirs(dst *os.Root, files []string) error {
 // partSuffix ends the name of a file that is not whole yet.
 const partSuffix = ".grid-part"
 
-func copyFile(src, dst *os.Root, name string) error {
-	info, err := src.Stat(name)
+// openRegular opens a file that a job has left. What is none is an error at
+// once: a pipe would keep who opens it waiting for a writer.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("is not a regular file")
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
-	in, err := src.Open(name)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func copyFile(src, dst *os.Root, name string) error {
+	in, err := openRegular(src, name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := copyInto(dst, name+partSuffix, info.Mode().Perm()&0o755|0o600, in); err != nil {
-		_ = dst.Remove(name + partSuffix) // a file that is not whole is none
+	info, err := in.Stat()
+	if err != nil {
 		return err
 	}
-	return dst.Rename(name+partSuffix, name)
+	part := plugins.PartName(name, partSuffix)
+	if err := copyInto(dst, part, info.Mode().Perm()&0o755|0o600, in); err != nil {
+		_ = dst.Remove(part) // a file that is not whole is none
+		return err
+	}
+	return dst.Rename(part, name)
 }

@@ -237,7 +237,7 @@ func (b *Backend) Peek(_ context.Context, h plugins.Handle, name string, offset 
 		return 0, err
 	}
 	defer root.Close()
-	f, err := root.Open(name)
+	f, err := openRegular(root, name)
 	if err != nil {
 		return 0, err
 	}

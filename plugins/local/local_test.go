@@ -382,6 +382,34 @@ func TestSiteNoLongerConfigured(t *testing.T) {
 	}
 }
 
+// A job that leaves a pipe where a file is asked for keeps nobody waiting for a writer.
+func TestPeekAtOddFiles(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	h := submit(t, b, request("a", "j1", shell("mkfifo pipe; ln -s pipe link; ln -s /etc/passwd away; mkdir dir; echo yes >file")))[0]
+	wait(t, b, h, plugins.State.Final)
+	for name, want := range map[string]string{"pipe": "not a regular file", "link": "not a regular file", "away": "escapes", "dir": "not a regular file",
+		".": "not a regular file", "": "empty path", "../spec.json": "escapes", "/etc/passwd": "escapes", "nothing": "no such file", strings.Repeat("n", 300): "too long"} {
+		got := make(chan error, 1)
+		var text bytes.Buffer
+		go func() {
+			_, err := b.Peek(t.Context(), h, name, 0, &text)
+			got <- err
+		}()
+		select {
+		case err := <-got:
+			if err == nil || !strings.Contains(err.Error(), want) || text.Len() > 0 {
+				t.Errorf("%q: %v, want %s; %q", name, err, want, text.String())
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q: no answer", name)
+		}
+	}
+	var text bytes.Buffer
+	if _, err := b.Peek(t.Context(), h, "file", 1, &text); err != nil || text.String() != "es\n" {
+		t.Errorf("%q %v", text.String(), err)
+	}
+}
+
 func TestPeekAndLog(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a"})
 	h := submit(t, b, request("a", "j1", shell("echo hello; sleep 300")))[0]

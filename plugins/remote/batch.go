@@ -23,6 +23,8 @@ const BatchPrefix = "b-"
 type Group struct {
 	Name string // g0, g1 ...
 	Jobs []int  // indices of requests
+	// Shared is what all of its jobs say alike.
+	Shared string
 	// Files describe the group to send_one: each is GROUP.SUFFIX in the
 	// batch's directory.
 	Files map[string]string
@@ -34,6 +36,27 @@ func (g *Group) Line(n int) int {
 		return 0
 	}
 	return n + 1
+}
+
+// GroupBy parts jobs into groups of at most so many that say the same; a job of
+// which that cannot be told gets the error instead, by its index.
+func GroupBy(jobs []int, most int, say func(job int) (string, error)) (groups []*Group, errs map[int]error) {
+	errs = map[int]error{}
+	open := map[string]*Group{} // that have room
+	for _, i := range jobs {
+		shared, err := say(i)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		g := open[shared]
+		if g == nil || len(g.Jobs) == most {
+			g = &Group{Name: "g" + strconv.Itoa(len(groups)), Shared: shared}
+			open[shared], groups = g, append(groups, g)
+		}
+		g.Jobs = append(g.Jobs, i)
+	}
+	return groups, errs
 }
 
 // LRMS is the batch system of one site.

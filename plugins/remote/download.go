@@ -34,7 +34,7 @@ func (d *download) run(ctx context.Context) error {
 	if err := d.root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	part, mark := name+".part", name+".part-of"
+	part, mark := plugins.PartName(name, ".part"), plugins.PartName(name, ".part-of")
 	dst, err := d.open(part, mark)
 	if err != nil {
 		return err

@@ -90,11 +90,15 @@ func (disk) Put(path string, mode fs.FileMode, r io.Reader) error {
 }
 
 func (disk) Get(path string, offset int64) (io.ReadCloser, int64, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no writer to wait for
 	if err != nil {
 		return nil, 0, err
 	}
-	return regular(f, path, offset)
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errOdd(path)
+	}
+	return opened(f, info, err, offset)
 }
 
 func (disk) List(dir string) ([]File, error) {

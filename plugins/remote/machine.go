@@ -46,16 +46,14 @@ func fileOf(name string, info fs.FileInfo) File {
 	return File{Name: name, Size: info.Size(), Modified: info.ModTime(), Mode: info.Mode().Perm()}
 }
 
-// regular goes to an offset of an open file that must be a regular one, and
-// tells its whole size. It closes the file where it fails.
-func regular(f interface {
-	io.ReadSeekCloser
-	Stat() (fs.FileInfo, error)
-}, name string, offset int64) (io.ReadCloser, int64, error) {
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
+// errOdd is what is no regular file.
+type errOdd string
+
+func (name errOdd) Error() string { return string(name) + " is not a regular file" }
+
+// opened goes to an offset of a file that was looked at, and tells its whole
+// size. It closes the file where it fails, or looking at it did.
+func opened(f io.ReadSeekCloser, info fs.FileInfo, err error, offset int64) (io.ReadCloser, int64, error) {
 	if err == nil {
 		_, err = f.Seek(offset, io.SeekStart)
 	}

@@ -53,11 +53,19 @@ func (r *remoteFiles) mkdirs(dir string) error {
 }
 
 func (r *remoteFiles) Get(name string, offset int64) (io.ReadCloser, int64, error) {
+	// Looked at before it is opened: the server would wait for a pipe's writer.
+	info, err := r.client.Stat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errOdd(name)
+	}
 	f, err := r.client.Open(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	return regular(f, name, offset)
+	return opened(f, info, nil, offset)
 }
 
 func (r *remoteFiles) List(dir string) ([]File, error) {

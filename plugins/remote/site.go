@@ -22,8 +22,9 @@ var stepsText string
 
 // System is what one batch system adds to the common part.
 type System struct {
-	Name    string   // as users call it: "Slurm"
-	KeptEnv []string // names of the caller's environment that its commands here may see; a final * is a prefix
+	Name      string   // as users call it: "Slurm"
+	Interface string   // of its endpoints, as glue names it
+	KeptEnv   []string // names of the caller's environment that its commands here may see; a final * is a prefix
 	// Env is what commands on this machine see besides, made anew for each,
 	// as NAME=VALUE; it wins. Nil: nothing.
 	Env func(ctx context.Context) []string

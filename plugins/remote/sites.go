@@ -2,8 +2,10 @@ package remote
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
@@ -14,6 +16,10 @@ type AnySite interface {
 	LRMS
 	Common() *Site
 	Describe(ctx context.Context, ids []string) (map[string]*jdl.Job, error)
+	// Resources reads what the site publishes now.
+	Resources(ctx context.Context) ([]glue.Resource, error)
+	// Status fills in the jobs of the site among out, those at the indices.
+	Status(ctx context.Context, out []plugins.Status, at []int)
 	Close() error
 }
 
@@ -90,4 +96,56 @@ func (b *Sites[S]) Where(h plugins.Handle) (s *Site, id string, err error) {
 // Describe implements plugins.Inventory.
 func (b *Sites[S]) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job, error) {
 	return describeAll(ctx, hs, b.Split)
+}
+
+// Inventory implements plugins.Inventory, see Site.Inventory.
+func (b *Sites[S]) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plugins.Present, error) {
+	s, err := b.At(endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	return s.Common().Inventory(ctx, s)
+}
+
+// Find implements plugins.Finder, see Site.Find.
+func (b *Sites[S]) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	s, err := b.At(endpoint.URL)
+	if err != nil {
+		return nil, err
+	}
+	return s.Common().Find(ctx, s, ids)
+}
+
+// Status implements plugins.Submitter: a sweep per site. A handle that the
+// back-end never gave out is a lost job's.
+func (b *Sites[S]) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
+	out := make([]plugins.Status, len(hs))
+	at := map[S][]int{}
+	for i, h := range hs {
+		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
+		s, _, _, ok, err := b.Split(h)
+		if err == nil && !ok {
+			out[i].State, err = plugins.Lost, NoJob("status", h)
+		}
+		if out[i].Err = err; err == nil {
+			at[s] = append(at[s], i)
+		}
+	}
+	for s, is := range at {
+		s.Status(ctx, out, is)
+	}
+	return out
+}
+
+// Direct is the site of a resource that the site's own source described, as
+// one of these interfaces; the zero S where there is none.
+func (b *Sites[S]) Direct(r *glue.Resource, interfaces ...string) (none S) {
+	for _, e := range r.Endpoints {
+		if slices.Contains(interfaces, e.Interface) && r.Schema == "self" && r.Source == e.URL {
+			if s, err := b.At(e.URL); err == nil {
+				return s
+			}
+		}
+	}
+	return none
 }

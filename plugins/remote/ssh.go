@@ -23,7 +23,33 @@ type shell struct {
 	opts *Options
 
 	mu     sync.Mutex
-	client *ssh.Client
+	client *connection
+}
+
+// connection is one to the machine.
+type connection struct {
+	*ssh.Client
+	ended chan struct{} // closed with it
+}
+
+// open opens a channel. One that is asked for while the connection ends the library
+// may have taken off its books before: it is never answered, nor told of the end.
+func (c *connection) open() (*ssh.Session, error) {
+	type answer struct {
+		session *ssh.Session
+		err     error
+	}
+	opened := make(chan answer, 1)
+	go func() {
+		s, err := c.NewSession()
+		opened <- answer{s, err}
+	}()
+	select {
+	case a := <-opened:
+		return a.session, a.err
+	case <-c.ended:
+		return nil, net.ErrClosed
+	}
 }
 
 // keepAlive is how often an idle connection is tried, and how long an answer
@@ -31,17 +57,19 @@ type shell struct {
 const keepAlive = 15 * time.Second
 
 // connect returns the living connection, or makes one.
-func (m *shell) connect(ctx context.Context) (*ssh.Client, error) {
+func (m *shell) connect(ctx context.Context) (*connection, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.client != nil {
 		return m.client, nil
 	}
-	client, err := m.dial(ctx)
+	dialled, err := m.dial(ctx)
 	if err != nil {
 		return nil, &DialError{err}
 	}
+	client := &connection{dialled, make(chan struct{})}
 	m.client = client
+	go func() { client.Wait(); close(client.ended) }()
 	go m.watch(client)
 	return client, nil
 }
@@ -82,13 +110,11 @@ func (m *shell) explain(ctx context.Context, err error) error {
 }
 
 // watch drops the connection when it ends or no longer answers.
-func (m *shell) watch(client *ssh.Client) {
-	ended := make(chan struct{})
-	go func() { client.Wait(); close(ended) }()
+func (m *shell) watch(client *connection) {
 	defer m.drop(client)
 	for {
 		select {
-		case <-ended:
+		case <-client.ended:
 			return
 		case <-time.After(keepAlive):
 		}
@@ -102,7 +128,7 @@ func (m *shell) watch(client *ssh.Client) {
 			if err != nil {
 				return
 			}
-		case <-ended:
+		case <-client.ended:
 			return
 		case <-time.After(keepAlive):
 			return
@@ -110,7 +136,7 @@ func (m *shell) watch(client *ssh.Client) {
 	}
 }
 
-func (m *shell) drop(client *ssh.Client) {
+func (m *shell) drop(client *connection) {
 	client.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +164,7 @@ func (m *shell) session(ctx context.Context) (*ssh.Session, error) {
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { m.drop(client) })
-		s, err := client.NewSession()
+		s, err := client.open()
 		stop()
 		if err == nil {
 			return s, nil
@@ -158,23 +184,9 @@ func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	defer s.Close()
 	stderr := &Answer{Max: maxStderr, Quiet: true}
 	s.Stdin, s.Stdout, s.Stderr = in, out, stderr
-	if err := s.Start(commandLine(argv)); err != nil {
-		return fmt.Errorf("ssh to %s: %w", m.conf.address(), err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Wait() }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		// Ask for the end, but do not wait for a host that may be dead.
-		go func() { s.Signal(ssh.SIGKILL); s.Close() }()
-		select {
-		case <-done:
-		case <-time.After(time.Second):
-			m.Close()
-			<-done // every channel of a closed connection ends
-		}
-		return fmt.Errorf("%s: %w", m.conf.address(), context.Cause(ctx))
+	err = m.await(ctx, s, func() error { return s.Run(commandLine(argv)) })
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return fmt.Errorf("%s: %w", m.conf.address(), err)
 	}
 	if e, ok := errors.AsType[*ssh.ExitError](err); ok && e.Signal() == "" {
 		return &ExitError{e.ExitStatus(), strings.TrimSpace(stderr.String())}
@@ -185,6 +197,26 @@ func (m *shell) Run(ctx context.Context, argv []string, in io.Reader, out io.Wri
 	return nil
 }
 
+// await does what waits for the other side's answers, until ctx ends.
+func (m *shell) await(ctx context.Context, s *ssh.Session, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	// Ask for the end, but do not wait for a host that may be dead.
+	go func() { s.Signal(ssh.SIGKILL); s.Close() }()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+		m.Close()
+		<-done // every channel of a closed connection ends
+	}
+	return context.Cause(ctx)
+}
+
 func (m *shell) Files(ctx context.Context) (Files, error) {
 	s, err := m.session(ctx)
 	if err != nil {
@@ -192,11 +224,22 @@ func (m *shell) Files(ctx context.Context) (Files, error) {
 	}
 	in, err1 := s.StdinPipe()
 	out, err2 := s.StdoutPipe()
-	if err := errors.Join(err1, err2, s.RequestSubsystem("sftp")); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		s.Close()
 		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
 	}
-	return newRemote(ctx, out, in, s.Close)
+	var files Files
+	err = m.await(ctx, s, func() (err error) {
+		if err = s.RequestSubsystem("sftp"); err == nil {
+			files, err = newRemote(ctx, out, in, s.Close)
+		}
+		return err
+	})
+	if err != nil {
+		s.Close()
+		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
+	}
+	return files, nil
 }
 
 // newRemote speaks SFTP over two pipes. The end of ctx ends the session.

@@ -33,7 +33,8 @@ type sshd struct {
 	host    ssh.Signer
 	user    ssh.Signer // whose key it takes
 	command func(line string, ch ssh.Channel) (done bool)
-	noFiles bool // it has no sftp
+	noFiles bool                      // it has no sftp
+	ignores func(r *ssh.Request) bool // requests that it does not answer
 
 	mu    sync.Mutex // of all that is told it, and of what follows
 	conns []net.Conn
@@ -57,6 +58,11 @@ func (d *sshd) dialled() int {
 // answers makes the server answer commands so; nil: it runs them.
 func (d *sshd) answers(command func(line string, ch ssh.Channel) (done bool)) {
 	d.tell(func() { d.command = command })
+}
+
+// requests makes the server leave requests without an answer.
+func (d *sshd) requests(ignored func(r *ssh.Request) bool) {
+	d.tell(func() { d.ignores = ignored })
 }
 
 func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
@@ -134,8 +140,11 @@ func (d *sshd) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 		var text struct{ S string }
 		ssh.Unmarshal(r.Payload, &text)
 		d.mu.Lock()
-		command, noFiles := d.command, d.noFiles
+		command, noFiles, ignores := d.command, d.noFiles, d.ignores
 		d.mu.Unlock()
+		if ignores != nil && ignores(r) {
+			continue
+		}
 		ok := r.Type == "exec" || r.Type == "subsystem" && !noFiles
 		r.Reply(ok, nil)
 		switch {

@@ -53,7 +53,7 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 	var g errgroup.Group
 	g.SetLimit(testsAtOnce)
 	for _, r := range rs {
-		s := b.direct(r)
+		s := b.Direct(r, glue.InterfaceSlurm)
 		req := plugins.Request{Job: job, Resource: r}
 		// A partition that is down would get a start as if it were up, a
 		// job over the limit one that never comes.
@@ -73,19 +73,6 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 	}
 	g.Wait()
 	return all, errors.Join(errs...)
-}
-
-// direct is the site of a resource that is a partition of ours, as our own
-// source described it; nil: it is not.
-func (b *Backend) direct(r *glue.Resource) *site {
-	for _, e := range r.Endpoints {
-		if e.Interface == glue.InterfaceSlurm && r.Schema == "self" && r.Source == e.URL {
-			if s, err := b.At(e.URL); err == nil {
-				return s
-			}
-		}
-	}
-	return nil
 }
 
 // startsAt finds the planned start in what sbatch says:
@@ -133,7 +120,7 @@ func planned(said string, now time.Time) (rank.Forecast, bool) {
 func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[string]rank.QueueLength, error) {
 	about := map[*site][]*glue.Resource{}
 	for _, r := range rs {
-		if s := b.direct(r); s != nil {
+		if s := b.Direct(r, glue.InterfaceSlurm); s != nil {
 			about[s] = append(about[s], r)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -53,6 +54,32 @@ func TestJudge(t *testing.T) {
 		k.judge(&st, "7", "b")
 		if st.State != c.want || (st.Err != nil) != c.err || (st.Reason == "") != (c.reason == "") || !strings.Contains(st.Reason, c.reason) {
 			t.Errorf("%s: %s, reason %q, error %v; want %s, %q", name, st.State, st.Reason, st.Err, c.want, c.reason)
+		}
+	}
+}
+
+// TestCodesOfFailures holds that a code of 0 is believed of no failure: accounting has
+// it for a moment of a job that ended with another, and for good of one that never ran.
+func TestCodesOfFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		state string
+		exit  int
+		files remote.Outcome
+		want  plugins.State
+		code  glue.Opt[int]
+	}{
+		"the end is on its way to accounting": {"FAILED", 0, remote.Outcome{Done: true, Step: "run", Code: 3}, plugins.Done, glue.Some(3)},
+		"the end is there":                    {"FAILED", 3, remote.Outcome{Done: true, Step: "run", Code: 3}, plugins.Done, glue.Some(3)},
+		"it ended well":                       {"COMPLETED", 0, remote.Outcome{Done: true, Step: "-"}, plugins.Done, glue.Some(0)},
+		"nothing was written down":            {"FAILED", 0, remote.Outcome{}, plugins.Failed, glue.Opt[int]{}},
+		"the node died":                       {"NODE_FAIL", 0, remote.Outcome{}, plugins.Failed, glue.Opt[int]{}},
+	} {
+		k := known{queue: map[string]row{"7": {name: "b", state: c.state}}, outcomes: map[string]remote.Outcome{"b": c.files}, read: true,
+			acct: map[string]row{"7": {name: "b", state: c.state, exit: c.exit, hasExit: true}}}
+		st := plugins.Status{State: plugins.Unknown}
+		k.judge(&st, "7", "b")
+		if st.State != c.want || st.ExitCode != c.code {
+			t.Errorf("%s: %s with code %v, want %s, %v", name, st.State, st.ExitCode, c.want, c.code)
 		}
 	}
 }

@@ -34,6 +34,7 @@ var (
 	_ plugins.Logger      = (*Backend)(nil)
 	_ plugins.Peeker      = (*Backend)(nil)
 	_ plugins.Pinger      = (*Backend)(nil)
+	_ plugins.Inventory   = (*Backend)(nil)
 	_ plugins.QueueReader = (*Queue)(nil)
 	_ remote.LRMS         = (*site)(nil)
 )
@@ -62,7 +63,7 @@ var sendText string
 var jobText string
 
 var system = remote.System{
-	Name: "Slurm", Send: sendText, Job: jobText, Work: "work",
+	Name: "Slurm", Interface: glue.InterfaceSlurm, Send: sendText, Job: jobText, Work: "work",
 	KeptEnv: []string{"SLURM_CONF", "SLURM_CLUSTERS", "MODULEPATH", "MODULESHOME"},
 }
 

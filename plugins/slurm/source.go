@@ -3,63 +3,35 @@ package slurm
 import (
 	"context"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
 	"gridbroker/batch"
 	"gridbroker/glue"
-	"gridbroker/infosys"
-	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
 
-// Source publishes the partitions of one cluster as resources.
-type Source struct{ site *site }
-
-var (
-	_ infosys.Source = (*Source)(nil)
-	_ infosys.Owner  = (*Source)(nil)
-)
-
-// Source opens a Slurm URL as a source of resources.
-func (b *Backend) Source(u *url.URL) (plugins.Source, error) {
-	s, err := b.At(u.String())
-	if err != nil {
-		return nil, err
-	}
-	return &Source{s}, nil
-}
-
-// Name implements infosys.Source.
-func (s *Source) Name() string { return s.site.URL }
-
-// Owns implements infosys.Owner: the cluster of this very URL.
-func (s *Source) Owns(e glue.Endpoint) bool {
-	return e.Interface == glue.InterfaceSlurm && e.URL == s.site.URL
-}
-
-// Resources implements infosys.Source: one resource per partition that is not
+// Resources implements remote.AnySite: one resource per partition that is not
 // hidden from the user.
-func (s *Source) Resources(ctx context.Context) ([]glue.Resource, error) {
-	c, err := s.site.read(ctx)
+func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
+	c, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.site.Command(ctx, "id", "-Gn")
+	groups, err := s.Command(ctx, "id", "-Gn")
 	if err != nil {
 		return nil, err
 	}
-	user, err := s.site.Command(ctx, "id", "-un")
+	user, err := s.Command(ctx, "id", "-un")
 	if err != nil {
 		return nil, err
 	}
-	rules := s.site.rules(ctx, strings.TrimSpace(user))
-	now := s.site.Options.Now()
-	state := c.state(now, s.site.URL)
+	rules := s.rules(ctx, strings.TrimSpace(user))
+	now := s.Options.Now()
+	state := c.state(now, s.URL)
 	var rs []glue.Resource
 	for _, p := range c.parts {
-		r := partition(p, state, s.site, strings.Fields(groups))
+		r := partition(p, state, s, strings.Fields(groups))
 		describe(&r, c.nodes, p["PartitionName"])
 		if remote.Deploys(r.RuntimeEnvironments) {
 			r.CEID = remote.ManagerID(r.CE, r.Queue)

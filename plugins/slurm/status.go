@@ -13,29 +13,6 @@ import (
 	"gridbroker/plugins/remote"
 )
 
-// Status implements plugins.Submitter. A sweep is one squeue for all jobs of a
-// site, one sacct for those it says have ended or does not know, and one read
-// of our own outcome files where there is no accounting.
-func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
-	out := make([]plugins.Status, len(hs))
-	bySite := map[*site][]int{}
-	for i, h := range hs {
-		out[i] = plugins.Status{Handle: h, State: plugins.Unknown}
-		s, err := b.At(h.Endpoint)
-		if _, _, ok := remote.SplitHandle(h, idBytes); err == nil && !ok {
-			out[i].State = plugins.Lost
-			err = &plugins.Error{Kind: plugins.Refused, Op: "status", Endpoint: h.Endpoint, Said: "no such job: " + h.ID}
-		}
-		if out[i].Err = err; err == nil {
-			bySite[s] = append(bySite[s], i)
-		}
-	}
-	for s, is := range bySite {
-		s.status(ctx, out, is)
-	}
-	return out
-}
-
 // known is what a sweep has learnt of a site's jobs.
 type known struct {
 	queue    map[string]row // squeue, by Slurm id
@@ -55,7 +32,10 @@ type row struct {
 	rss                        int64 // kB
 }
 
-func (s *site) status(ctx context.Context, out []plugins.Status, is []int) {
+// Status implements remote.AnySite. A sweep is one squeue for all jobs of the
+// site, one sacct for those it says have ended or does not know, and one read
+// of our own outcome files where there is no accounting.
+func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	queue, err := s.squeue(ctx)
 	if err != nil {
 		for _, i := range is {
@@ -147,7 +127,9 @@ func (r row) fill(st *plugins.Status) {
 	if !st.Started.IsZero() && st.Ended.After(st.Started) {
 		st.WallTime = st.Ended.Sub(st.Started)
 	}
-	if r.hasExit && r.signal == 0 && st.State.Final() && st.State != plugins.Cancelled {
+	// A failure with code 0 is none of the program's: nothing ran, or accounting has
+	// written the record of the start after the end and has yet to write that of the end.
+	if r.hasExit && r.signal == 0 && (st.State == plugins.Done || st.State == plugins.Failed && r.exit != 0) {
 		st.ExitCode = glue.Some(r.exit)
 	}
 	if r.signal != 0 && (st.Reason == "" || st.Reason == "None") {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gridbroker/glue"
 	"gridbroker/plugins"
 	"gridbroker/plugins/remote"
 )
@@ -42,32 +41,18 @@ func (b *Backend) check(req plugins.Request) (*site, *remote.Site, error) {
 // Group implements remote.LRMS: one job, or an array of jobs with equal
 // options, whatever their own words.
 func (s *site) Group(batch string, reqs []plugins.Request, jobs []int) ([]*remote.Group, map[int]error) {
-	var groups []*remote.Group
-	args := map[*remote.Group][]string{}
-	errs := map[int]error{}
-	open := map[string]*remote.Group{} // by options: the group that has room
-	for _, i := range jobs {
+	groups, errs := remote.GroupBy(jobs, maxArray, func(i int) (string, error) {
 		options, err := sbatchArgs(reqs[i], s.extra)
-		if err != nil {
-			errs[i] = err
-			continue
-		}
-		key := strings.Join(options, "\n")
-		g := open[key]
-		if g == nil || len(g.Jobs) == maxArray {
-			g = &remote.Group{Name: "g" + strconv.Itoa(len(groups))}
-			open[key], args[g], groups = g, options, append(groups, g)
-		}
-		g.Jobs = append(g.Jobs, i)
-	}
+		return remote.Lines(options), err
+	})
 	for _, g := range groups {
-		options := slices.Clone(args[g])
+		var options []string
 		if len(g.Jobs) == 1 {
 			options = append(options, "--job-name="+reqs[g.Jobs[0]].ID)
 		} else {
 			options = append(options, "--job-name="+batch+"."+g.Name, "--array=1-"+strconv.Itoa(len(g.Jobs)))
 		}
-		g.Files = map[string]string{"args": remote.Lines(options)}
+		g.Files = map[string]string{"args": g.Shared + remote.Lines(options)}
 	}
 	return groups, errs
 }
@@ -88,15 +73,6 @@ func (s *site) Refusal(said string) plugins.Kind {
 		}
 	}
 	return plugins.Refused
-}
-
-// Find implements plugins.Finder, see remote.Site.Find.
-func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
-	s, err := b.At(endpoint.URL)
-	if err != nil {
-		return nil, err
-	}
-	return s.Find(ctx, s, ids)
 }
 
 // Lookup implements remote.LRMS: single jobs have our id for a name, arrays

@@ -4,6 +4,7 @@ package httpfile
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,7 +31,8 @@ type File struct {
 	client  *http.Client
 	url     string
 	size    int64
-	version string
+	version string // what the server says; "": nothing
+	opened  string // names this opening where the server names no version
 	wait    time.Duration
 }
 
@@ -54,7 +56,11 @@ func Open(ctx context.Context, client *http.Client, url string, wait time.Durati
 	if resp.ContentLength < 0 || !strings.Contains(resp.Header.Get("Accept-Ranges"), "bytes") {
 		return nil, &StatusError{url, "the server tells no size or serves no ranges"}
 	}
-	return &File{client: client, url: url, size: resp.ContentLength, version: version(resp), wait: wait}, nil
+	f := &File{client: client, url: url, size: resp.ContentLength, version: version(resp), wait: wait}
+	if f.version == "" { // another file of this size would look the same
+		f.opened = rand.Text()
+	}
+	return f, nil
 }
 
 // maxVersion bounds what a server may call a version, in bytes.
@@ -74,8 +80,9 @@ func version(resp *http.Response) string {
 // Size returns the file's size in bytes.
 func (f *File) Size() int64 { return f.size }
 
-// Version names the content as far as the server does.
-func (f *File) Version() string { return f.version + " " + strconv.FormatInt(f.size, 10) }
+// Version names the content: as the server does, or, of one that names none, as what
+// was there when it was opened.
+func (f *File) Version() string { return f.version + f.opened + " " + strconv.FormatInt(f.size, 10) }
 
 // ReadAt fetches a range.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {

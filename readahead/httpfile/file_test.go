@@ -133,6 +133,20 @@ func TestChangedFileIsNotMixed(t *testing.T) {
 
 // Requests that cost much and bring nothing are refused: ranges without end,
 // addresses without end, bodies that never come.
+// A file that a server names no version of is not taken for another one of its size.
+func TestFilesWithoutVersion(t *testing.T) {
+	o := &origin{}
+	for _, tag := range []string{"", `W/"weak"`} {
+		s, file := setup(t, o)
+		for _, fill := range []byte{1, 50} {
+			o.set(tag, 3000, fill)
+			if status, body := get(t, s.URL, file, "t0", ""); status != http.StatusOK || !bytes.Equal(body, *o.data.Load()) {
+				t.Errorf("ETag %q, filled with %d: %d, begins with %v", tag, fill, status, body[:min(3, len(body))])
+			}
+		}
+	}
+}
+
 func TestHostileReaders(t *testing.T) {
 	o := &origin{}
 	o.set(`"v1"`, 30_000, 1)

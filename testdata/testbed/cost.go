@@ -82,10 +82,19 @@ func Listen(t testing.TB, serve func(net.Conn)) string {
 // FreeAddress is a port of loopback, as host:port, where nothing listens yet.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return FreeAddresses(t, 1)[0]
+}
+
+// FreeAddresses are several of them, no two alike.
+func FreeAddresses(t testing.TB, n int) (list []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close() // all of them at the end, so that none is lent twice
+		list = append(list, l.Addr().String())
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return list
 }

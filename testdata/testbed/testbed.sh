@@ -7,7 +7,14 @@
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 export GRID_TESTBED_DIR=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
-action=${1:?usage: testbed.sh up|down}
+action=${1:-}
+case $action in
+up | down) ;;
+*)
+	echo 'usage: testbed.sh up|down' >&2
+	exit 2
+	;;
+esac
 mkdir -p "$GRID_TESTBED_DIR"
 chmod 755 "$GRID_TESTBED_DIR"
 

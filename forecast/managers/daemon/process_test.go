@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -88,8 +89,9 @@ func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
 		t.Fatal(err)
 	}
 	f.client = Client(cfg)
+	addresses := testbed.FreeAddresses(t, len(parents))
 	for i := range parents {
-		c := processConfig{Listen: testbed.FreeAddress(t), CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
+		c := processConfig{Listen: addresses[i], CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
 		c.Name = "https://" + c.Listen
 		c.Cert, c.Key = ca.issue(t)
 		if cpus[i] > 0 {
@@ -112,7 +114,12 @@ func (f *forest) start(i int) {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "GRID_TEST_MANAGER=1", "GOMAXPROCS=1")
-	if os.Getenv("GRID_TEST_LOG") != "" {
+	log, err := os.OpenFile(f.logOf(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer log.Close()
+	if cmd.Stderr = log; os.Getenv("GRID_TEST_LOG") != "" {
 		cmd.Stderr = os.Stderr
 	}
 	in, err := cmd.StdinPipe()
@@ -126,6 +133,21 @@ func (f *forest) start(i int) {
 		f.t.Fatal(err)
 	}
 	f.procs[i] = cmd
+}
+
+// logOf is the file of a manager's messages.
+func (f *forest) logOf(i int) string { return f.configs[i].Dir + ".log" }
+
+// tellRoots shows what managers without a parent said last.
+func (f *forest) tellRoots() {
+	for i := range f.configs {
+		if s, err := f.state(i); err != nil || s.Parent != "" {
+			continue
+		}
+		text, err := os.ReadFile(f.logOf(i))
+		lines := strings.Split(string(text), "\n")
+		f.t.Logf("manager %d, %s, parent %s, %v:\n%s", i, f.configs[i].Name, f.configs[i].Parent, err, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
 }
 
 // kill is kill -9.
@@ -190,6 +212,7 @@ func (f *forest) settle(within time.Duration) {
 			return
 		}
 	}
+	f.tellRoots()
 	f.t.Fatalf("not at rest: %s", what)
 }
 

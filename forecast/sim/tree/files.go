@@ -26,16 +26,6 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 	return jobs, err
 }
 
-// ReadStarts reads a schedule in CSV: id, system, start in ticks; -1 and -1 for a job that did not start.
-func ReadStarts(in io.Reader) ([]Start, error) {
-	var starts []Start
-	err := readRows(in, 3, func(_ int, n []int64) error {
-		starts = append(starts, Start{System: int(n[1]), At: n[2]})
-		return nil
-	})
-	return starts, err
-}
-
 // readRows reads lines of whole numbers.
 func readRows(in io.Reader, fields int, take func(line int, n []int64) error) error {
 	r := csv.NewReader(in)
@@ -63,7 +53,7 @@ func readRows(in io.Reader, fields int, take func(line int, n []int64) error) er
 	}
 }
 
-// WriteStarts writes a schedule as ReadStarts reads it.
+// WriteStarts writes a schedule in CSV: id, system, start in ticks; -1 and -1 for a job that did not start.
 func WriteStarts(out io.Writer, jobs []Job, starts []Start) error {
 	w := csv.NewWriter(out)
 	if err := w.Write([]string{"id", "system", "start"}); err != nil {

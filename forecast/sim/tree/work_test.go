@@ -163,10 +163,6 @@ func TestFiles(t *testing.T) {
 	if got, want := b.String(), "id,system,start\n5,2,100\n7,-1,-1\n9,0,0\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	again, err := ReadStarts(&b)
-	if starts[1].At = -1; err != nil || !reflect.DeepEqual(again, starts) {
-		t.Errorf("%v %v", again, err)
-	}
 	const head = "id,home,submit,run,width,priority\n"
 	list, err := ReadJobs(strings.NewReader("# a comment\n" + head + "1,0,0,5,2,0\n# another\n2,1,0,7,1,3\n"))
 	if want := []Job{{1, 0, 0, 5, 2, 0}, {2, 1, 0, 7, 1, 3}}; err != nil || !reflect.DeepEqual(list, want) {

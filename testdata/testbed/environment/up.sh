@@ -3,7 +3,7 @@
 # $GRID_TESTBED_DIR/environment a tree of Debian 11, where a mirror has it (without one the tests take busybox), and a
 # kernel for machines of their own, unpacked from its package and not installed.
 set -euo pipefail
-need=(bwrap:bubblewrap proot:proot crun:crun runc:runc busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
+need=(bwrap:bubblewrap proot:proot crun:crun runc:runc podman:podman busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
 machines=
 if [ "$(dpkg --print-architecture)" = amd64 ]; then
 	machines=yes

@@ -1,0 +1,156 @@
+package cli_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver of the records
+
+	"gridbroker/glue"
+	"gridbroker/plugins"
+)
+
+// TestListsWithDamagedRecords: damaged records are named where they lie among what is shown, count among the jobs there are, and
+// stop no verb from dealing with the others; set aside they are gone from all lists.
+func TestListsWithDamagedRecords(t *testing.T) {
+	t.Parallel()
+	l := &liar{says: plugins.Status{State: plugins.Done, Native: "ended", ExitCode: glue.Some(0)}}
+	dir := t.TempDir()
+	sweep := `JobType = "Parametric"; JobName = "sweep"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 5;`
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(sweep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := atLiarIn(t, dir, l, "submit", "--wait", "j.jdl"); code != 0 {
+		t.Fatal(out, errs)
+	}
+	_, text, _ := atLiarIn(t, dir, l, "list", "--jq", ".jobs[].id")
+	ids := strings.Fields(text)
+	if len(ids) != 5 {
+		t.Fatal(ids)
+	}
+	damage(t, filepath.Join(dir, ".local/state/grid/jobs.db"), ids[1], ids[3])
+	for _, c := range []struct {
+		args    string
+		code    int
+		shown   string // places of the jobs
+		damaged string
+		says    string
+	}{
+		{"list", 0, "0 2 4", "1 3", ""},
+		{"list --limit 1", 0, "0", "", "1 of 5 jobs"},
+		{"list --limit 2", 0, "0 2", "1", "2 of 5 jobs"},
+		{"list --limit 3", 0, "0 2 4", "1 3", "3 of 5 jobs"},
+		{"list --limit 9", 0, "0 2 4", "1 3", "3 of 5 jobs"},
+		{"list --limit 1 --sort -id", 0, "4", "", "1 of 5 jobs"},
+		{"list --limit 2 --sort -id", 0, "4 2", "3", "2 of 5 jobs"},
+		{"list --limit 1 --sort name", 0, "0", "1 3", ""},
+		{"list --limit 2 --name sw*", 0, "0 2", "1 3", ""},
+		{"list --state done --limit 2", 0, "0 2", "1", "2 of 5 jobs"},
+		{"status --all", 0, "0 2 4", "1 3", ""},
+		{"log --all", 0, "0 2 4", "1 3", ""},
+		{"store check", 1, "", "", ""},
+		{"clean --all --forget", 0, "0 2 4", "1 3", ""},
+		{"list", 0, "", "1 3", "no jobs"},
+		{"store repair", 0, "", "", ""},
+		{"store check", 0, "", "", ""},
+		{"list", 0, "", "", "no jobs"},
+	} {
+		code, out, errs := atLiarIn(t, dir, l, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(errs, c.says) {
+			t.Errorf("grid %s: code %d, want %d and %q\n%s%s", c.args, code, c.code, c.says, out, errs)
+		}
+		if strings.HasPrefix(c.args, "store") {
+			continue
+		}
+		var order, named []string
+		for line := range strings.Lines(out) {
+			for i, id := range ids {
+				if at := string(rune('0' + i)); strings.Contains(line, id) && (len(order) == 0 || order[len(order)-1] != at) {
+					order = append(order, at)
+				}
+			}
+		}
+		for i, id := range ids {
+			if strings.Contains(errs, id) && strings.Contains(errs, "is damaged") {
+				named = append(named, string(rune('0'+i)))
+			}
+		}
+		if got := strings.Join(order, " "); got != c.shown {
+			t.Errorf("grid %s: shows %s, want %s\n%s", c.args, got, c.shown, out)
+		}
+		if got := strings.Join(named, " "); got != c.damaged {
+			t.Errorf("grid %s: names %s as damaged, want %s\n%s", c.args, got, c.damaged, errs)
+		}
+	}
+}
+
+// damage changes a byte of records behind the program's back.
+func damage(t *testing.T, file string, ids ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, id := range ids {
+		if _, err := db.Exec("UPDATE jobs SET body = replace(body, 'sweep', 'swept') WHERE id = ?", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStateThatIsNone: whatever lies where records, memory and configuration should, a verb that needs it says so at once and changes
+// nothing of it; one that can do without does.
+func TestStateThatIsNone(t *testing.T) {
+	t.Parallel()
+	l := &liar{says: plugins.Status{State: plugins.Done, Native: "ended", ExitCode: glue.Some(0)}}
+	noise := strings.Repeat("\x00\xff noise", 5000)
+	for _, c := range []struct {
+		file string // below the state directory
+		text string // "": a directory
+		args string
+		code int
+		says string
+	}{
+		{"jobs.db", "garbage", "list", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "submit j.jdl", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "clean --all", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "run -- true", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "store repair", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "match j.jdl", 0, ""},
+		{"jobs.db", "", "list", 1, "jobs.db: is a directory"},
+		{"history.db", noise, "health", 1, "history.db: file is not a database"},
+		{"history.db", noise, "health pin den up", 1, "history.db: file is not a database"},
+		{"history.db", noise, "match j.jdl", 0, "history.db: file is not a database"},
+		{"history.db", noise, "submit --wait j.jdl", 0, "history.db: file is not a database"},
+		{"leases", "a file", "submit j.jdl", 1, "leases"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, ".local/state/grid", c.file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if c.text == "" {
+			err = os.Mkdir(file, 0o700)
+		} else {
+			err = os.WriteFile(file, []byte(c.text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := atLiarIn(t, dir, l, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(errs, c.says) {
+			t.Errorf("%s, grid %s: code %d, want %d and %q\n%s%s", c.file, c.args, code, c.code, c.says, out, errs)
+		}
+		if now, err := os.ReadFile(file); c.text != "" && (err != nil || string(now) != c.text) {
+			t.Errorf("%s, grid %s: it has been changed: %v", c.file, c.args, err)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const small = "[jobs]\ncount = 10\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n"
+
+// TestImpossibleTimes: a time below the simulation's grain, below zero or beyond all bounds is a mistake with its place; as a
+// division by nothing, or a cycle that never ends, it would be found too late.
+func TestImpossibleTimes(t *testing.T) {
+	for text, want := range map[string]string{
+		"cycle = \"500ms\"\n" + small:                                          "1:1: cycle: 500ms: want a time of 1s to",
+		"cycle = \"-1m\"\n" + small:                                            "1:9: toml: -1m: below zero",
+		"cycle = \"800000h\"\n" + small:                                        "1:1: cycle: 800000h",
+		"follow = \"1ns\"\n" + small:                                           "1:1: follow: 1ns",
+		"replan = \"-5m\"\n" + small:                                           "1:10: toml: -5m: below zero",
+		"latency = \"-5s\"\n" + small:                                          "1:11: toml: -5s: below zero",
+		small + "refresh = \"-1h\"\n":                                          "7:11: toml: -1h: below zero",
+		"[jobs]\nmax_run = \"-1h\"\n" + small[7:]:                              "2:11: toml: -1h: below zero",
+		small + "[[failure]]\nkind = \"site\"\nfrom = \"-1h\"\nfor = \"1h\"\n": "9:8: toml: -1h: below zero",
+		small + "[[failure]]\nkind = \"site\"\nfor = \"10ms\"\n":               "9:1: failure.1.for: 10ms",
+		small + "[[failure]]\nkind = \"site\"\n":                               "7:3: failure.1.for: 0s",
+	} {
+		_, err := Parse("s.toml", []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:"+want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	for _, policy := range []string{"random", GrAS, GrASPaper, Replan} {
+		s, err := Parse("s.toml", []byte("cycle = \"1s\"\nfollow = \"1s\"\nreplan = \"1s\"\n"+small))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		r, err := s.Play(ctx, policy, 1)
+		cancel()
+		if err != nil || r.Jobs+r.Unplaced != 10 {
+			t.Errorf("%s with the least times: %+v %v", policy, r, err)
+		}
+	}
+}
+
+// TestImpossibleNumbers: NaN, infinity and what is beyond the bounds is refused wherever a number stands.
+func TestImpossibleNumbers(t *testing.T) {
+	for _, where := range []struct{ key, low, high string }{
+		{"jobs.load", "0", "11"}, {"jobs.estimate", "-1", "1001"}, {"jobs.input_mb", "-1", "1e10"}, {"jobs.users", "-1", "1000001"}, {"jobs.retries", "-1", "1001"},
+		{"jobs.max_procs", "-1", ""}, {"network.loss", "-0.1", "1"}, {"network.bandwidth", "-1", "1e10"},
+		{"site.procs", "0", "16777217"}, {"site.speed", "-1", "101"}, {"site.local_load", "-1", "11"}, {"site.home", "-1", "1e10"}, {"seeds", "0", "10001"},
+	} {
+		for _, value := range []string{where.low, where.high, "nan", "inf", "-inf"} {
+			if value == "" {
+				continue
+			}
+			if _, err := Parse("s.toml", []byte(written(where.key, value))); err == nil {
+				t.Errorf("%s = %s was taken", where.key, value)
+			}
+		}
+	}
+}
+
+// written is a small scenario with one value.
+func written(key, value string) string {
+	tables := map[string][]string{"jobs": {"count = 10", "load = 0.5"}, "site": {`name = "a"`, "procs = 4"}, "network": nil, "": nil}
+	table, name := "", key
+	if at := strings.IndexByte(key, '.'); at > 0 {
+		table, name = key[:at], key[at+1:]
+	}
+	lines := []string{name + " = " + value}
+	for _, l := range tables[table] {
+		if !strings.HasPrefix(l, name+" ") {
+			lines = append(lines, l)
+		}
+	}
+	tables[table] = lines
+	var text []string
+	for _, table := range []string{"", "jobs", "network", "site"} {
+		if head := "[" + table + "]"; table == "site" {
+			text = append(text, "["+head+"]")
+		} else if table != "" {
+			text = append(text, head)
+		}
+		text = append(text, tables[table]...)
+	}
+	return strings.Join(text, "\n") + "\n"
+}
+
+// TestVariedValues: what is varied is told from what cannot be, before anything is played, and the scenario itself stays as it is.
+func TestVariedValues(t *testing.T) {
+	s, err := Parse("s.toml", []byte(small+"[[site]]\nname = \"b\"\nprocs = 8\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := json.Marshal(s)
+	for _, c := range [][3]string{
+		{"load", "many", `load: "many": want a number`}, {"load", "nan", "jobs.load: NaN"}, {"load", "-1", "jobs.load: -1"}, {"loss", "1", "network.loss"},
+		{"estimate", "0", ""}, {"estimate", "1e9", "jobs.estimate"}, {"max-procs", "1.5", "want a whole number"}, {"max-procs", "-2", "jobs.max_procs"},
+		{"refresh", "5", `refresh: "5"`}, {"refresh", "-5m", "site.1.refresh"}, {"refresh", "5m", ""}, {"spread", "0.5", "want a factor from 1 to 1000"},
+		{"spread", "nan", "want a factor"}, {"spread", "16", ""}, {"local-load", "inf", "site.1.local_load"}, {"colour", "red", "cannot be varied; load, "},
+	} {
+		varied, err := s.With(c[0], c[1])
+		if c[2] == "" && err != nil || c[2] != "" && (err == nil || !strings.Contains(err.Error(), c[2])) {
+			t.Errorf("%s = %s: %v, want %q", c[0], c[1], err, c[2])
+		}
+		if c[0] == "spread" && c[2] == "" && math.Abs(varied.Sites[1].Speed/varied.Sites[0].Speed-16) > 1e-9 {
+			t.Errorf("speeds %g and %g", varied.Sites[0].Speed, varied.Sites[1].Speed)
+		}
+		played := false
+		_, err = s.Vary(t.Context(), c[0], []string{"1", c[1]}, func(*Scenario, string) (Options, error) {
+			played = true
+			return Options{}, errors.New("not here")
+		})
+		if c[2] != "" && (err == nil || played) {
+			t.Errorf("%s = %s is found when it is played: %v", c[0], c[1], err)
+		}
+	}
+	if after, _ := json.Marshal(s); string(after) != string(before) {
+		t.Errorf("the scenario has changed:\n%s\n%s", before, after)
+	}
+}
+
+// TestEndlessScenarios: a file without an end is refused when it is longer than any scenario.
+func TestEndlessScenarios(t *testing.T) {
+	if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: longer than 16 MiB") {
+		t.Error(err)
+	}
+}
+
+// TestJournals: a journal goes on where it was cut off; one of another scenario, and a file that is no journal at all, are left as
+// they are.
+func TestJournals(t *testing.T) {
+	s, err := Parse("s.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "journal")
+	open := func() (*Journal, error) {
+		j, err := OpenJournal(name, s)
+		if err == nil {
+			t.Cleanup(func() { j.Close() })
+		}
+		return j, err
+	}
+	j, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(3) {
+		if err := j.Keep(RunID{}, &Run{Policy: "random", Seed: seed, Jobs: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Cut off anywhere, what is whole of it is kept, and what comes is written behind that.
+	ends := 0
+	for cut := range whole {
+		if err := os.WriteFile(name, whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if cut > 0 && whole[cut-1] == '\n' {
+			ends++
+		}
+		j, err := open()
+		if err != nil || len(j.Have) != max(0, ends-1) {
+			t.Fatalf("cut at %d: %v, %d runs, want %d", cut, err, len(j.Have), max(0, ends-1))
+		}
+		if err := j.Keep(RunID{}, &Run{Policy: "hybrid", Seed: 9}); err != nil {
+			t.Fatal(err)
+		}
+		if j, err = open(); err != nil || j.Have[RunID{"hybrid", 9}] == nil || len(j.Have) != max(0, ends-1)+1 {
+			t.Fatalf("cut at %d, written to and read again: %v", cut, err)
+		}
+	}
+	for _, text := range []string{"my notes", "my notes\n", `{"scenario":"other"}` + "\n", "{", `{"scenario":"` + strings.Repeat("0", 64), string(whole) + "{}x\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := open()
+		now, _ := os.ReadFile(name)
+		if text == "{" { // may be the beginning of ours
+			continue
+		}
+		if err == nil || string(now) != text {
+			t.Errorf("%.40q: %v, and the file is %.40q", text, err, now)
+		}
+	}
+}
