@@ -5,6 +5,7 @@
 package foreign
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -37,6 +38,9 @@ func harmless(r rune, keep string) bool {
 
 func escape(s, keep string) string {
 	at := 0
+	for at < len(s) && s[at] >= ' ' && s[at] < 0x7f { // most texts are no more than that
+		at++
+	}
 	for at < len(s) {
 		r, n := utf8.DecodeRuneInString(s[at:])
 		if r == utf8.RuneError && n == 1 || !harmless(r, keep) {
@@ -134,7 +138,7 @@ func incomplete(s string) int {
 // DEL, C1 and characters without a shape. The document stays the same to whom
 // parses it.
 func JSON(doc []byte) []byte {
-	if !strings.ContainsFunc(string(doc), hidden) {
+	if !bytes.ContainsFunc(doc, hidden) {
 		return doc
 	}
 	var b strings.Builder
@@ -154,5 +158,5 @@ func JSON(doc []byte) []byte {
 
 // hidden tells characters without a shape beyond ASCII's line ends and tabs.
 func hidden(r rune) bool {
-	return r >= 0x7f && r != utf8.RuneError && !unicode.IsPrint(r) && !unicode.IsSpace(r) || r >= 0x80 && r <= 0x9f || r == '\u2028' || r == '\u2029'
+	return r >= 0x7f && (r != utf8.RuneError && !unicode.IsPrint(r) && !unicode.IsSpace(r) || r <= 0x9f || r == '\u2028' || r == '\u2029')
 }

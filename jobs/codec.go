@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	fastjson "github.com/go-json-experiment/json/v1"
+	fastjson "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // encode writes a record as it is stored, and its checksum.
@@ -28,12 +29,13 @@ var errChecksum = errors.New("its checksum is wrong")
 
 // decode reads a stored record. Records of older versions have no checksum. It
 // reads with what is to become the standard library's own decoder, set to the rules
-// of encoding/json: a list of all records takes a third less processor time by it.
+// of encoding/json, which takes a third less processor time. Unlike encoding/json it
+// reads the text once: of a text that is wrong at its end, the beginning is in r.
 func decode(body []byte, sum string, r *Record) error {
 	if sum != "" && sum != checksum(body) {
 		return errChecksum
 	}
-	return fastjson.Unmarshal(body, r)
+	return fastjson.Unmarshal(body, r, jsonv1.DefaultOptionsV1(), jsonv1.ReportErrorsWithLegacySemantics(false))
 }
 
 // damage collects records that cannot be read.

@@ -429,12 +429,9 @@ func allOf(rows *sql.Rows) ([]*Record, error) {
 	var d decoding
 	defer d.work.Wait()
 	for rows.Next() {
-		var id string
-		var body row
-		if err := rows.Scan(&id, &body.body, &body.sum); err != nil {
+		if err := d.take(rows); err != nil {
 			return nil, err
 		}
-		d.add(id, body)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -1,6 +1,10 @@
 package jobs
 
-import "sync"
+import (
+	"database/sql"
+	"fmt"
+	"sync"
+)
 
 // decoding reads many records at once, on all processors, while more come from the
 // database. The zero decoding is ready.
@@ -8,43 +12,71 @@ type decoding struct {
 	work   sync.WaitGroup
 	chunks []*chunk
 	next   *chunk
+	size   int // of the text of a chunk
 }
 
 // chunkRows is how many rows one task reads: much less would cost more in handing
 // over than it saves.
 const chunkRows = 256
 
-// chunk is some rows, and what became of them.
+// chunk is some rows, and what became of them. All its texts and all its records
+// lie in one piece each: making a hundred thousand of both takes a fifth of a list's time.
 type chunk struct {
-	ids    []string
-	bodies []row
-	read   []*Record // nil: damaged
-	errs   []error
+	rows []found
+	text text
+	read []Record
+	errs []error
 }
 
-// add takes one row; its bytes are the decoding's.
-func (d *decoding) add(id string, body row) {
+// found is a row whose text ends there.
+type found struct {
+	id, sum string
+	end     int
+}
+
+// text gathers what is scanned into it, one behind the other.
+type text []byte
+
+// Scan implements sql.Scanner.
+func (t *text) Scan(from any) error {
+	switch from := from.(type) {
+	case []byte:
+		*t = append(*t, from...)
+	case string: // an older program's
+		*t = append(*t, from...)
+	default:
+		return fmt.Errorf("a record is text, not %T", from)
+	}
+	return nil
+}
+
+// take reads the row that a query stands at.
+func (d *decoding) take(rows *sql.Rows) error {
 	if d.next == nil {
-		d.next = &chunk{}
+		d.next = &chunk{rows: make([]found, 0, chunkRows), text: make(text, 0, d.size)}
 		d.chunks = append(d.chunks, d.next)
 	}
 	c := d.next
-	c.ids, c.bodies = append(c.ids, id), append(c.bodies, body)
-	if len(c.ids) == chunkRows {
-		d.next = nil
+	var f found
+	if err := rows.Scan(&f.id, &c.text, &f.sum); err != nil {
+		return err
+	}
+	f.end = len(c.text)
+	if c.rows = append(c.rows, f); len(c.rows) == chunkRows {
+		d.next, d.size = nil, len(c.text)+len(c.text)/8 // the next is likely to be as large
 		d.work.Go(c.decode)
 	}
+	return nil
 }
 
 func (c *chunk) decode() {
-	c.read, c.errs = make([]*Record, len(c.ids)), make([]error, len(c.ids))
-	for i, b := range c.bodies {
-		r := &Record{}
-		if c.errs[i] = decode(b.body, b.sum, r); c.errs[i] == nil {
-			c.read[i] = r
-		}
+	c.read, c.errs = make([]Record, len(c.rows)), make([]error, len(c.rows))
+	begin := 0
+	for i, f := range c.rows {
+		c.errs[i] = decode(c.text[begin:f.end], f.sum, &c.read[i])
+		begin = f.end
 	}
-	c.bodies = nil
+	c.text = nil
 }
 
 // records are all that could be read, in the order they were added; the error
@@ -54,15 +86,15 @@ func (d *decoding) records() ([]*Record, error) {
 		d.next.decode()
 	}
 	d.work.Wait()
-	var out []*Record
+	out := make([]*Record, 0, len(d.chunks)*chunkRows)
 	var bad damage
 	for _, c := range d.chunks {
-		for i, r := range c.read {
-			if r == nil {
-				bad.add(c.ids[i], c.errs[i])
+		for i := range c.read {
+			if c.errs[i] != nil {
+				bad.add(c.rows[i].id, c.errs[i])
 				continue
 			}
-			out = append(out, r)
+			out = append(out, &c.read[i])
 		}
 	}
 	return out, bad.err()

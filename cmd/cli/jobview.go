@@ -217,9 +217,10 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	for _, c := range cols {
 		heads = append(heads, c.head)
 	}
-	rows := make([][]string, 0, len(rs))
+	rows, cells := make([][]string, 0, len(rs)), make([]string, len(rs)*len(cols))
 	for _, r := range rs {
-		row := make([]string, len(cols))
+		var row []string
+		row, cells = cells[:len(cols)], cells[len(cols):]
 		for i, c := range cols {
 			row[i] = c.text(d, r)
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -308,14 +309,15 @@ func span(d time.Duration) string {
 		sign, s = "-", -s
 	}
 	two := func(n int64, unit string, m int64, sub string) string {
+		text := sign + strconv.FormatInt(n, 10) + unit
 		if m == 0 {
-			return fmt.Sprintf("%s%d%s", sign, n, unit)
+			return text
 		}
-		return fmt.Sprintf("%s%d%s%d%s", sign, n, unit, m, sub)
+		return text + strconv.FormatInt(m, 10) + sub
 	}
 	switch {
 	case s < 60:
-		return fmt.Sprintf("%s%ds", sign, s)
+		return two(s, "s", 0, "")
 	case s < 600:
 		return two(s/60, "m", s%60, "s")
 	case s < 3600:

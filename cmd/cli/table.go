@@ -39,9 +39,11 @@ func table(d *deps, cols []column, rows [][]string) error {
 		head[i] = styled(d, bold, c.name)
 	}
 	lines := make([][]tableCell, 0, len(rows)+1)
+	cells := make([]tableCell, (len(rows)+1)*len(cols))
 	widths := make([]int, len(cols))
 	for _, row := range append([][]string{head}, rows...) {
-		line := make([]tableCell, min(len(row), len(cols)))
+		var line []tableCell
+		line, cells = cells[:min(len(row), len(cols))], cells[len(cols):]
 		for i := range line {
 			text := strings.TrimSpace(cell(d, row[i]))
 			line[i] = tableCell{text: text, width: displayed(text)}

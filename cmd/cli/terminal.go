@@ -19,7 +19,10 @@ func paint(d *deps, s style, text string) string {
 // displayed is how many columns a text takes on a terminal, escape sequences of ours left out.
 func displayed(text string) int {
 	n, inside := 0, false
-	for _, r := range text {
+	for n < len(text) && text[n] >= ' ' && text[n] < 0x7f { // ASCII: one column each
+		n++
+	}
+	for _, r := range text[n:] {
 		switch {
 		case r == '\x1b':
 			inside = true

@@ -167,7 +167,7 @@ func (e *encoder) object(v reflect.Value) error {
 			e.b = append(e.b, ',')
 		}
 		first = false
-		e.b = append(strconv.AppendQuote(e.b, f.name), ':')
+		e.b = append(e.b, f.key...)
 		if err := e.value(x); err != nil {
 			return err
 		}

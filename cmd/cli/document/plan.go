@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -20,6 +21,7 @@ var (
 // field is one field of an object.
 type field struct {
 	name   string // as written
+	key    string // the same, quoted, with its colon
 	goName string
 	owner  reflect.Type // the struct that declares it
 	index  []int
@@ -81,6 +83,7 @@ func outermost(all []field) []field {
 	out := all[:0]
 	for _, f := range all {
 		if len(f.index) == depth[f.name] {
+			f.key = strconv.Quote(f.name) + ":"
 			out = append(out, f)
 		}
 	}
