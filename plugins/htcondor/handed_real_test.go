@@ -119,7 +119,10 @@ func (p *pool) awaitStatus(t *testing.T, ctx context.Context, id, want string) {
 	for p.ask(t, id, "JobStatus") != want {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("job %s has status %s, want %s", id, p.ask(t, id, "JobStatus"), want)
+			t.Fatalf("job %s has status %s, want %s\n%s\n%s\n%s", id, p.ask(t, id, "JobStatus"), want,
+				p.tool(t, "", "condor_status", "-af", "Name", "State", "Activity", "Start", "JobId", "RemoteUser"),
+				p.tool(t, "", "condor_q", "-allusers", "-af:j", "JobStatus", "Owner", "Cmd", "RemoteHost"),
+				p.tool(t, "", "condor_q", "-allusers", "-better-analyze", id))
 		case <-time.After(300 * time.Millisecond):
 		}
 	}

@@ -162,11 +162,12 @@ func (s *suite) clean(t *testing.T) {
 			}
 		}
 	}
-	for range 50 { // a service may take a moment
-		time.Sleep(50 * time.Millisecond)
-		if st := s.Submitter.Status(t.Context(), hs)[0]; st.State == plugins.Lost {
-			return
+	st := plugins.Status{}
+	for until := time.Now().Add(s.Patience); st.State != plugins.Lost; { // a service may take a moment
+		if time.Now().After(until) {
+			t.Fatalf("after cleaning: %+v", st)
 		}
+		time.Sleep(50 * time.Millisecond)
+		st = s.Submitter.Status(t.Context(), hs)[0]
 	}
-	t.Errorf("after cleaning: %+v", s.Submitter.Status(t.Context(), hs)[0])
 }

@@ -60,8 +60,35 @@ phase() { # LOG [ARGUMENTS OF GO TEST...]
 		grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)|submissions in|GRID_SIM_SEED'
 	return "${PIPESTATUS[0]}"
 }
-# failed_in names the packages that failed, or in which tests failed, in a log.
-failed_in() { awk '$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2}' "$1" | sort -u; }
+# failed_in names the packages that failed in a log, each with a pattern of its
+# tests that did; of one that died or did not start, of all.
+failed_in() {
+	awk '/^panic: / {died = 1}
+		/^--- FAIL: / {names = names "|" $3}
+		$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2, died || names == "" ? "." : "^(" substr(names, 2) ")$"}
+		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {died = 0; names = ""}' "$1"
+}
+# again runs once more what failed under the race detector, package by package.
+again() {
+	local code=0 package pattern
+	while read -r package pattern; do
+		GRID_ALONE=1 phase "$log.part" -race -timeout 30m -run "$pattern" "$package" </dev/null || code=1
+		cat "$log.part" >>"$log.again"
+	done < <(failed_in "$log.race")
+	return "$code"
+}
+# tell prints what the tests that failed in a log said, thirty lines each.
+tell() {
+	awk '/^=== / {test = $3; next}
+		/^ *--- FAIL: / {failed[++n] = $3; took[n] = $4; next}
+		/^ *--- / {next}
+		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {
+			for (i = 1; i <= n; i++) printf "--- FAIL: %s %s of %s\n%s", failed[i], took[i], $2, said[failed[i]]
+			n = 0; delete said; delete lines; test = ""
+			next
+		}
+		lines[test]++ < 30 {said[test] = said[test] $0 "\n"}' "$1"
+}
 
 # What takes longest begins first. Where there are few processors, two packages
 # more than they are, and four tests of a package: those that wait for servers
@@ -107,18 +134,15 @@ code=0
 flaky=()
 if [ ${#bad[@]} -gt 0 ]; then
 	code=1
-	mapfile -t failed < <(failed_in "$log.race")
-	if ! grep -q 'DATA RACE\|build failed\|setup failed' "$log" && { [[ " ${bad[*]} " != *" racing "* ]] || [ ${#failed[@]} -gt 0 ]; }; then
-		printf '\nFailed, and run once more: %s\n' "$(failed_in "$log" | paste -sd' ')"
-		grep -E -- '^ *--- FAIL' "$log"
+	failed=$(failed_in "$log" | awk '{print $1}' | sort -u | paste -sd' ')
+	if ! grep -q 'DATA RACE\|build failed\|setup failed' "$log" && { [[ " ${bad[*]} " != *" racing "* ]] || [ -n "$(failed_in "$log.race")" ]; }; then
+		printf '\nFailed, and run once more: %s\n' "$failed"
+		tell "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
 		code=0
-		for again in "${bad[@]}"; do
-			case $again in
-			racing) GRID_ALONE=1 phase "$log.again" -race -p 1 -timeout 30m "${failed[@]}" || code=1 ;;
-			*) "$again" || code=1 ;;
-			esac
+		for part in "${bad[@]/racing/again}"; do
+			"$part" || code=1
 		done
 		for part in again whole alone; do
 			[ ! -e "$log.$part" ] || cat "$log.$part" >>"$log"
@@ -159,8 +183,9 @@ fi
 if [ "$code" != 0 ]; then
 	echo
 	echo "Failed; the whole output is in $log:"
-	grep -E -A12 -- '--- FAIL|^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 200
+	tell "$log" | head -n 400
+	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,whole,alone,again}
+	rm -f "$log" "$log".{race,whole,alone,again,part}
 fi
 exit "$code"
