@@ -94,20 +94,12 @@ func (b *Backend) eachName(ctx context.Context, endpoint glue.Endpoint, visit fu
 
 // visit calls do for the names of jobs; it returns whether none said false.
 func (c *client) visit(ctx context.Context, ids []string, do func(id, name string) bool) (more bool, err error) {
-	more = true
 	for chunk := range slices.Chunk(ids, findChunk) {
-		names, err := names(ctx, c, chunk)
-		if err != nil {
+		if more, err := names(ctx, c, chunk, do); err != nil || !more {
 			return false, err
 		}
-		for id, name := range names {
-			more = do(id, name) && more
-		}
-		if !more {
-			break
-		}
 	}
-	return more, nil
+	return true, nil
 }
 
 // pause waits, or less when the context ends.
@@ -126,29 +118,29 @@ const (
 	nameWait  = 100 * time.Millisecond
 )
 
-// names returns the names of jobs by the CE's ids.
-func names(ctx context.Context, c *client, ids []string) (map[string]string, error) {
-	names := make(map[string]string, len(ids))
+// names calls do for the names of jobs by the CE's ids, as they become known,
+// until all are or it says false.
+func names(ctx context.Context, c *client, ids []string, do func(id, name string) bool) (more bool, err error) {
 	for range nameTries {
 		items, err := c.bulk(ctx, "look up jobs", "info", scopeRead, ids)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		ids = ids[:0:0]
+		ids, more = ids[:0:0], true
 		for id, item := range items {
 			switch {
 			case item.Info.Name != "", item.Info.Submitted != "": // the whole document: the job has no other name
-				names[id] = item.Info.Name
+				more = do(id, item.Info.Name) && more
 			case item.Code/100 == 2 && !stateOf(item.Info.rest()).Final():
 				ids = append(ids, id)
 			}
 		}
-		if len(ids) == 0 {
-			return names, nil
+		if !more || len(ids) == 0 {
+			return more, nil
 		}
 		pause(ctx, nameWait)
 	}
-	return nil, c.fail(plugins.Unavailable, "look up jobs", "it does not tell the names of jobs it is accepting yet", nil)
+	return false, c.fail(plugins.Unavailable, "look up jobs", "it does not tell the names of jobs it is accepting yet", nil)
 }
 
 // list returns the ids of the user's jobs.

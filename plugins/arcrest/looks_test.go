@@ -1,6 +1,7 @@
 package arcrest
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -96,6 +97,35 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	}
 	found, err := b.Find(t.Context(), glue.Endpoint{URL: f.url()}, []string{"ours"})
 	if err != nil || found["ours"].ID != "job1" {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// A job that another client is sending has no name yet, and may have none for long:
+// ours are found beside it; those that are not there stay unknown until it has one.
+func TestNamelessBesideOurs(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		switch {
+		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/jobs"):
+			fmt.Fprint(w, "<jobs><job><id>job1</id><state>RUNNING</state></job><job><id>job2</id><state>ACCEPTING</state></job></jobs>")
+		case r.URL.Query().Get("action") == "info":
+			body = strings.Replace(body, "job2</id>", "job2</id><status-code>200</status-code><reason>OK</reason><info_document><ComputingActivity><State>arcrest:ACCEPTING</State></ComputingActivity></info_document>", 1)
+			body = strings.Replace(body, "job1</id>", "job1</id><status-code>200</status-code><reason>OK</reason><info_document><ComputingActivity><Name>ours name</Name><State>arcrest:RUNNING</State></ComputingActivity></info_document>", 1)
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, body)
+		default:
+			return false
+		}
+		return true
+	})
+	b := f.backend(t)
+	found, err := b.Find(t.Context(), glue.Endpoint{URL: f.url()}, []string{"ours"})
+	if err != nil || found["ours"].ID != "job1" {
+		t.Errorf("%v, %v", found, err)
+	}
+	found, err = b.Find(t.Context(), glue.Endpoint{URL: f.url()}, []string{"ours", "other"})
+	if e, ok := errors.AsType[*plugins.Error](err); !ok || e.Kind != plugins.Unavailable {
 		t.Errorf("%v, %v", found, err)
 	}
 }

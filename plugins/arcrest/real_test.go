@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -142,13 +141,8 @@ func roundTrip(t *testing.T, b *Backend, url string) {
 	}
 	req.Job.OutputSandbox = []jdl.OutputFile{{Name: "sub.bin"}}
 	hs := submit(t, b, at(url, req))
-	var found map[string]plugins.Handle
-	err := errors.New("not asked")
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); { // a busy CE does not tell the names of new jobs at once
-		found, err = b.Find(t.Context(), glue.Endpoint{URL: url}, []string{req.ID, "not-there"})
-	}
-	if err != nil || len(found) != 1 || found[req.ID] != hs[0] {
-		t.Errorf("Find: %v, %v", found, err)
+	if found := findLater(t, b, url, []string{req.ID, "not-there"}); len(found) != 1 || found[req.ID] != hs[0] {
+		t.Errorf("Find: %v", found)
 	}
 	st := await(t, b, hs)[0]
 	if st.State != plugins.Done || st.ExitCode != glue.Some(7) {
