@@ -1,10 +1,13 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -13,7 +16,7 @@ const filled = 50
 
 // fill enters rows into a table that has none of their keys. PostgreSQL is sent
 // them by its own protocol for that, which costs it less than half of what reading them
-// out of JSON does.
+// out of JSON does. A value's type has as many bits as its column's.
 func (h handle) fill(ctx context.Context, table string, columns []string, rows [][]any) error {
 	if err := h.flush(ctx); err != nil {
 		return err
@@ -22,13 +25,38 @@ func (h handle) fill(ctx context.Context, table string, columns []string, rows [
 		return h.fillEmbedded(ctx, table, columns, rows)
 	}
 	err := h.wait.conn.Raw(func(c any) error {
-		_, err := c.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+		query := "copy " + table + " (" + strings.Join(columns, ", ") + ") from stdin binary"
+		_, err := c.(*stdlib.Conn).Conn().PgConn().CopyFrom(ctx, bytes.NewReader(binaryRows(rows)), query)
 		return err
 	})
 	if err != nil {
 		return failed("copy "+table, err)
 	}
 	return nil
+}
+
+// binaryRows are rows as PostgreSQL copies them in: each value after its length.
+func binaryRows(rows [][]any) []byte {
+	b := append(make([]byte, 0, 160*len(rows)), "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"...)
+	order := binary.BigEndian
+	for _, row := range rows {
+		b = order.AppendUint16(b, uint16(len(row)))
+		for _, v := range row {
+			switch v := v.(type) {
+			case string:
+				b = append(order.AppendUint32(b, uint32(len(v))), v...)
+			case int32:
+				b = order.AppendUint32(order.AppendUint32(b, 4), uint32(v))
+			case int64:
+				b = order.AppendUint64(order.AppendUint32(b, 8), uint64(v))
+			case float64:
+				b = order.AppendUint64(order.AppendUint32(b, 8), math.Float64bits(v))
+			default:
+				panic(fmt.Sprintf("a value of type %T for a table", v))
+			}
+		}
+	}
+	return order.AppendUint16(b, math.MaxUint16)
 }
 
 // fillEmbedded enters rows some at a time.

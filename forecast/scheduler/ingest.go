@@ -32,7 +32,7 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", at-d.Made, d.TTL)}
 	}
 	if d.Full { // a set that is not what it says would be taken for the agent's until the next delta
-		if err := new(wire.Set).Apply(d); err != nil {
+		if err := d.Agrees(); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func (h intake) keepNodes(ctx context.Context) error {
 			}
 			features = strings.TrimSpace(text)
 		}
-		rows = append(rows, []any{h.delta.Cluster, n.Name, n.CPUs, n.GPUs, n.Memory, n.Disk, features, b2i(n.Up)})
+		rows = append(rows, []any{h.delta.Cluster, n.Name, n.CPUs, n.GPUs, n.Memory, n.Disk, features, int32(b2i(n.Up))})
 	}
 	return h.fill(ctx, "node", []string{"cluster", "name", "cpus", "gpus", "memory", "disk", "features", "up"}, rows)
 }
@@ -187,15 +187,15 @@ func (h intake) keepSlots(ctx context.Context) (err error) {
 	if len(h.delta.Drop) > 0 {
 		ids := make([]string, len(h.delta.Drop))
 		for i, id := range h.delta.Drop {
-			ids[i] = fmt.Sprint(id)
+			ids[i] = strconv.FormatUint(id, 10)
 		}
-		err = h.writeEach(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {u64}) from {texts})", ids, h.delta.Cluster)
+		err = h.writeEach(ctx, "delete from content where cluster = $2 and id in (select cast(t.value as {id}) from {texts})", ids, h.delta.Cluster)
 	}
 	if err != nil || len(h.delta.Put) == 0 {
 		return err
 	}
 	return h.writeEach(ctx, `insert into content (cluster, id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task)
-		select $2, cast(t.value->>'id' as {u64}), t.value->>'node', cast(t.value->>'cpus' as {int}),
+		select $2, cast(t.value->>'id' as {id}), t.value->>'node', cast(t.value->>'cpus' as {int}),
 		cast(coalesce(t.value->>'gpus', '0') as {int}), cast(coalesce(t.value->>'memory', '0') as {int}),
 		cast(t.value->>'from' as {int}), cast(coalesce(t.value->>'to', '0') as {int}), cast(coalesce(t.value->>'latest', '0') as {int}),
 		cast(t.value->>'start' as {real}), cast(t.value->>'hold' as {real}), cast(coalesce(t.value->>'priority', '0') as {real}),
@@ -213,11 +213,7 @@ func (h intake) fillSlots(ctx context.Context) error {
 	rows := make([][]any, len(h.delta.Put))
 	for i := range h.delta.Put {
 		v := &h.delta.Put[i]
-		id := any(int64(v.ID)) // below 2^53
-		if h.d.driver == "sqlite" {
-			id = strconv.FormatUint(v.ID, 10)
-		}
-		rows[i] = []any{h.delta.Cluster, id, v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}
+		rows[i] = []any{h.delta.Cluster, int64(v.ID), v.Node, v.CPUs, v.GPUs, v.Memory, v.From, v.To, v.Latest, v.Start, v.Hold, v.Priority, v.Task}
 	}
 	return h.fill(ctx, "content", []string{"cluster", "id", "node", "cpus", "gpus", "memory", "begins", "ends", "latest",
 		"chance", "hold", "priority", "task"}, rows)
@@ -245,17 +241,12 @@ func (h handle) slotsOf(ctx context.Context, cluster string) (*wire.Set, error) 
 	set := &wire.Set{}
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		var v wire.Slot
-		var id string
-		err := scan(&id, &v.Node, &v.CPUs, &v.GPUs, &v.Memory, &v.From, &v.To, &v.Latest, &v.Start, &v.Hold, &v.Priority, &v.Task)
-		if err != nil {
-			return err
+		err := scan(&v.ID, &v.Node, &v.CPUs, &v.GPUs, &v.Memory, &v.From, &v.To, &v.Latest, &v.Start, &v.Hold, &v.Priority, &v.Task)
+		if err == nil {
+			set.Put(v)
 		}
-		if v.ID, err = strconv.ParseUint(id, 10, 64); err != nil {
-			return err
-		}
-		set.Put(v)
-		return nil
-	}, `select cast(id as text), node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task from content where cluster = $1`, cluster)
+		return err
+	}, `select id, node, cpus, gpus, memory, begins, ends, latest, chance, hold, priority, task from content where cluster = $1`, cluster)
 	return set, err
 }
 

@@ -31,7 +31,7 @@ type dialect struct {
 
 func postgresDialect() dialect {
 	return dialect{"pgx", database.DialectPostgres, strings.NewReplacer(
-		"{u64}", "numeric(20)", "{real}", "double precision", "{bytes}", "bytea",
+		"{u64}", "numeric(20)", "{id}", "bigint", "{real}", "double precision", "{bytes}", "bytea",
 		"{identity}", "bigint generated always as identity primary key",
 		"{each}", "json_array_elements(cast($1 as json)) as t(value)",
 		"{texts}", "json_array_elements_text(cast($1 as json)) as t(value)", "{body}", "cast(body as json)", "{int}", "bigint",
@@ -42,12 +42,14 @@ func postgresDialect() dialect {
 		"{at entry}", `create trigger keep_balance after insert on ledger referencing new table as entered
 			for each statement execute function keep_balance();`,
 		"{no entry}", "drop trigger keep_balance on ledger; drop function keep_balance();",
+		"{whole ids}", "alter table content alter column id type bigint;",
+		"{long ids}", "alter table content alter column id type numeric(20);",
 	)}
 }
 
 func sqliteDialect() dialect {
 	return dialect{"sqlite", database.DialectSQLite3, strings.NewReplacer(
-		"{u64}", "text", "{real}", "real", "{bytes}", "blob",
+		"{u64}", "text", "{id}", "text", "{real}", "real", "{bytes}", "blob",
 		"{identity}", "integer primary key autoincrement",
 		"{each}", "json_each(?1) as t", "{texts}", "json_each(?1) as t", "{body}", "body", "{int}", "integer",
 		"{for update}", "", "{skip locked}", "", "{for share}", "", "$", "?",
@@ -56,6 +58,7 @@ func sqliteDialect() dialect {
 			insert into balance (account, amount) values (new.account, new.amount)
 			on conflict (account) do update set amount = balance.amount + excluded.amount; end;`,
 		"{no entry}", "drop trigger keep_balance;",
+		"{whole ids}", "select 1;", "{long ids}", "select 1;",
 	)}
 }
 

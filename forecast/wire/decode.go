@@ -54,8 +54,15 @@ func DecodeDelta(text []byte, l Limits) (*Delta, error) {
 		return nil, err
 	}
 	d := &Delta{}
-	if err := decode(plain, DeltaSchema, d, &d.Schema); err != nil {
+	slots, rest, ok := cutSlots(plain)
+	if !ok {
+		rest = plain
+	}
+	if err := decode(rest, DeltaSchema, d, &d.Schema); err != nil {
 		return nil, err
+	}
+	if len(d.Put) == 0 { // else they come twice, and the last counts
+		d.Put = slots
 	}
 	return d, d.check(l)
 }

@@ -8,6 +8,19 @@ type Mismatch struct{ Why string }
 // Error implements error.
 func (e *Mismatch) Error() string { return "out of step: " + e.Why }
 
+// Agrees tells what is wrong with a full set whose slots, none of which comes
+// twice, are not those of its digest.
+func (d *Delta) Agrees() error {
+	var sum hash
+	for i := range d.Put {
+		sum = sum.plus(d.Put[i].hash())
+	}
+	if sum.String() != d.Digest {
+		return &Mismatch{"the full set has another digest than it says"}
+	}
+	return nil
+}
+
 // Apply brings a set up to date. After a *Mismatch a set to which the delta did
 // not apply is as it was.
 func (s *Set) Apply(d *Delta) error {
