@@ -14,7 +14,7 @@ func whyNever(slots []slot, r request) string {
 	job := r.record()
 	large, in := false, false
 	for _, s := range slots {
-		fits, open := s.couldHold(r), s.letsIn(job)
+		fits, open := s.couldHold(r), s.takes(job)
 		if fits && open {
 			return ""
 		}

@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"math"
+	"sync"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -12,6 +13,7 @@ import (
 type slot struct {
 	ad
 	record *classad.Ad
+	asked  func() *classad.Ad // the record, with a request on the other side (see withFallback)
 }
 
 // parseSlots reads the output of condor_status -json.
@@ -24,9 +26,9 @@ func parseSlots(text string) ([]slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	slots := make([]slot, len(ads))
+	slots, all := make([]slot, len(ads)), request{wall: 1, owner: "-"}.record()
 	for i := range ads {
-		slots[i] = slot{ads[i], records[i]}
+		slots[i] = slot{ads[i], records[i], sync.OnceValue(func() *classad.Ad { return withFallback(records[i], all) })}
 	}
 	return slots, nil
 }
@@ -71,13 +73,19 @@ func (s slot) starts(job *classad.Ad) classad.Value {
 }
 
 // letsIn reports whether START does not refuse the job.
-func (s slot) letsIn(job *classad.Ad) bool {
-	v := s.starts(job)
+func (s slot) letsIn(job *classad.Ad) bool { return !refuses(s.starts(job)) }
+
+// takes is letsIn for the record of a request. What such a record says is known
+// beforehand, so that the slot is made ready for all of them at once.
+func (s slot) takes(r *classad.Ad) bool { return !refuses(s.asked().EvalAttr("Start", r)) }
+
+// refuses reports whether a value of START refuses.
+func refuses(v classad.Value) bool {
 	b, isBool := v.Bool()
 	if n, isNumber := v.Number(); isNumber && !isBool {
-		return n != 0
+		return n == 0
 	}
-	return !isBool || b
+	return isBool && !b
 }
 
 // withFallback gives a record the attributes that only the other side has, for
@@ -122,7 +130,7 @@ func room(slots []slot, r request) int64 {
 	var n int64
 	job := r.record()
 	for _, s := range slots {
-		if k := s.roomFor(r); k > 0 && s.letsIn(job) {
+		if k := s.roomFor(r); k > 0 && s.takes(job) {
 			n += k
 		}
 	}
