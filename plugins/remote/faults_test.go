@@ -368,7 +368,8 @@ func TestListThatFails(t *testing.T) {
 }
 
 // TestDescriptionsComeBack: the descriptions of jobs at the site are those that
-// were sent, with lines that look like the marks between them.
+// were sent, with lines that look like the marks between them; also of jobs that
+// an older program sent.
 func TestDescriptionsComeBack(t *testing.T) {
 	c := newCounter(t)
 	reqs := c.requests("a", "b", "c")
@@ -387,6 +388,16 @@ func TestDescriptionsComeBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.base, "jobs", "c", "jdl"), []byte("half a descri"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	at, err := os.ReadFile(filepath.Join(c.base, "jobs", "b", "at"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, text, _ := strings.Cut(string(at), "\n")
+	for file, text := range map[string]string{"jdl": text, "at": place + "\n"} {
+		if err := os.WriteFile(filepath.Join(c.base, "jobs", "b", file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got, err := c.site.Describe(t.Context(), []string{"c", "a", "b", "nobody", "../a"})
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v %v", got, err)
@@ -399,6 +410,25 @@ func TestDescriptionsComeBack(t *testing.T) {
 	all, err := c.site.Inventory(t.Context(), c)
 	if err != nil || len(all) != 3 || all[0].ID != "a" || all[2].ID != "c" {
 		t.Errorf("%+v %v", all, err)
+	}
+}
+
+// TestBatchesTravelPacked: over a thin line a thousand jobs are a matter of a
+// second, not of their 6 MB of blanks.
+func TestBatchesTravelPacked(t *testing.T) {
+	c := newCounter(t)
+	var ids []string
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprintf("1m81m5y0p0%05x", i))
+	}
+	reqs := c.requests(ids...)
+	all := make([]int, len(reqs))
+	for i := range all {
+		all[i] = i
+	}
+	text, err := newBatch(c.site, c, reqs, all, make([]plugins.Result, len(reqs))).tar(nil)
+	if err != nil || len(text) > 400_000 {
+		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
 

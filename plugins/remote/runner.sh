@@ -10,7 +10,7 @@
 #
 #   sh runner.sh BASE exec COMMAND ARG...   one of the batch system's commands
 #   sh runner.sh BASE said COMMAND ARG...   the same, standard error as well
-#   sh runner.sh BASE submit BATCH          standard input: a tar of the batch
+#   sh runner.sh BASE submit BATCH          standard input: a tar of the batch, packed by gzip
 #   sh runner.sh BASE check                 is BASE fit for use?
 #   sh runner.sh BASE find                  standard input: our ids
 #   sh runner.sh BASE list                  all jobs that were sent from here
@@ -18,8 +18,8 @@
 #   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
 #
 # BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
-#   at        batch, group and line of the job in the group
-#   jdl       its description
+#   at        batch, group and line of the job in the group; then its description,
+#             which older programs put into a file of its own, jdl
 #   words.sh  the job's own words, as functions for job.sh
 #   outputs   names of the files to be fetched, a line each
 #   streams   names of standard output and standard error, "" for none
@@ -68,7 +68,7 @@ id_ok() { case $1 in ''|.*|-*|*[!A-Za-z0-9._-]*) return 1 ;; esac; }
 submit() {
   id_ok "$1" || exit 64
   mkdir -p "batches/$1" && cd "batches/$1" || exit 73
-  tar -xf - && [ -e end ] || { echo "fail the description did not arrive whole"; exit 74; }
+  tar -xzf - && [ -e end ] || { echo "fail the description did not arrive whole"; exit 74; }
   dup=
   while read -r id; do
     if [ -e "../../jobs/$id/gone" ]; then echo "gone $id"; dup=1
@@ -152,9 +152,9 @@ list() {
 # describe prints descriptions, each with a mark before its lines.
 describe() {
   while read -r id; do
-    id_ok "$id" && [ -f "jobs/$id/jdl" ] || continue
+    id_ok "$id" && [ -f "jobs/$id/at" ] || continue
     echo "job $id"
-    sed 's/^/|/' "jobs/$id/jdl"
+    if [ -f "jobs/$id/jdl" ]; then sed 's/^/|/' "jobs/$id/jdl"; else sed '1d;s/^/|/' "jobs/$id/at"; fi
     echo
   done
 }

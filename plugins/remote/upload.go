@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -109,10 +111,15 @@ func send(ctx context.Context, fsys Files, src *source, to string) error {
 }
 
 // tar packs the description of the batch; its last file, "end", proves that it
-// arrived whole.
+// arrived whole. Files of a line each are mostly blanks and heads in a tar: packed
+// closer, a thousand jobs are 0.2 MB and not 6.
 func (ba *batch) tar(copies []copied) ([]byte, error) {
 	var buf bytes.Buffer
-	t := &packer{w: tar.NewWriter(&buf)}
+	packed, err := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	t := &packer{w: tar.NewWriter(packed)}
 	var ids, plan, list []string
 	for _, g := range ba.groups {
 		plan = append(plan, g.Name)
@@ -127,8 +134,7 @@ func (ba *batch) tar(copies []copied) ([]byte, error) {
 			t.dir(dir)
 			t.dir(dir + "/work")
 			t.dirs(dir+"/work", copies, id)
-			t.lines(dir+"/at", []string{ba.name + " " + g.Name + " " + strconv.Itoa(g.Line(n))})
-			t.text(dir+"/jdl", ba.reqs[i].Job.Text())
+			t.text(dir+"/at", ba.name+" "+g.Name+" "+strconv.Itoa(g.Line(n))+"\n"+ba.reqs[i].Job.Text())
 			t.text(dir+"/words.sh", words(ba.reqs[i], ba.site.nodes))
 			t.lines(dir+"/outputs", outputs(ba.reqs[i].Job))
 			t.text(dir+"/streams", ba.reqs[i].Job.StdOutput+"\n"+ba.reqs[i].Job.StdError+"\n")
@@ -145,7 +151,7 @@ func (ba *batch) tar(copies []copied) ([]byte, error) {
 	t.lines("copy", list)
 	t.text("end", "")
 	if t.err == nil {
-		t.err = t.w.Close()
+		t.err = errors.Join(t.w.Close(), packed.Close())
 	}
 	return buf.Bytes(), t.err
 }
