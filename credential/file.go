@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -119,8 +120,41 @@ func readFileLimited(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadSecret reads a file of at most 1 MiB that only its owner may read; the
-// caller clears it. The error is a *Finding.
+// ReadSecret reads a file of at most 1 MiB that only its owner may read, in
+// directories where nobody else can exchange it (see Owned); the caller clears
+// it. One of root's may be open to a group, which root has chosen then. What is
+// wrong with the file is told as a *Finding.
 func ReadSecret(env Env, path string) ([]byte, error) {
-	return readSecret(env, "file", "the file", path)
+	const kind, what = "file", "the file"
+	if err := Owned(env, path); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && ofRoot(env, info) {
+		return readPublic(kind, what, path)
+	}
+	return readSecret(env, kind, what, path)
+}
+
+// ofRoot tells whether a file is one that root lets a daemon's group read.
+func ofRoot(env Env, info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Uid == 0 && env.UID != 0 && info.Mode().IsRegular() && info.Mode().Perm()&0o037 == 0
+}
+
+// KeyPair reads a certificate and its private key, a file that ReadSecret takes.
+func KeyPair(env Env, certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := readPublic("file", "the certificate", certFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := ReadSecret(env, keyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	defer clear(key)
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return pair, fmt.Errorf("%s and %s: %w", certFile, keyFile, err)
+	}
+	return pair, nil
 }

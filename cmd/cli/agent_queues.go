@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -53,13 +52,18 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		return usageError(err)
 	}
 	defer end()
-	l, err := listen(ctx, f.listen, f.cert != "")
+	secured, err := serverTLS(d, f.cert, f.key)
+	if err != nil {
+		return err
+	}
+	l, err := listen(ctx, f.listen, secured != nil)
 	if err != nil {
 		return err
 	}
 	srv := &http.Server{
 		Handler:     &queuelen.Server{Read: read, MaxAge: f.maxAge, Now: d.env.Now},
 		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		TLSConfig: secured,
 	}
 	defer context.AfterFunc(ctx, func() {
 		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -67,15 +71,7 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		srv.Shutdown(done)
 	})()
 	serving(d, "agent queues", l.Addr().String(), fmt.Sprintf("grid: queue lengths of %s on %s", f.lrms, l.Addr()))
-	if f.cert != "" {
-		err = srv.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
-	} else {
-		err = srv.Serve(l)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return serveOn(srv, l)
 }
 
 // listen opens the port. Without TLS only this machine may ask.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/batch"
+	"gridbroker/credential"
 	"gridbroker/forecast/agent"
 	"gridbroker/forecast/scheduler"
 	"gridbroker/forecast/wire"
@@ -146,7 +148,12 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}
 	if f.tokenFile != "" {
-		ag.Token = func() (string, error) { return readToken(abs(d, f.tokenFile)) }
+		ag.Token = func() (string, error) { return secretText(d, abs(d, f.tokenFile)) }
+	}
+	if ag.Token != nil {
+		if _, err := ag.Token(); err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
 	}
 	ag.Account, _ = reader.(agent.Accountant)
 	f.govern(ag, reader)
@@ -184,15 +191,10 @@ func (f agentRunOptions) govern(ag *agent.Agent, reader plugins.QueueReader) {
 	ag.Infer = !tells && f.policy == autoPolicy
 }
 
-func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	return strings.TrimSpace(string(text)), err
-}
-
 // agentMemory is the file that an agent keeps its memory in.
 func agentMemory(d *deps, f agentRunOptions) (string, error) {
 	if f.memory != "" {
-		return abs(d, f.memory), nil
+		return abs(d, f.memory), credential.Owned(credentialEnv(d), abs(d, f.memory))
 	}
 	c, err := loadConfig(d)
 	if err != nil {
@@ -205,7 +207,7 @@ func agentMemory(d *deps, f agentRunOptions) (string, error) {
 		}
 		return r
 	}, f.cluster)
-	return filepath.Join(dir, "agent-"+name+".json"), os.MkdirAll(dir, 0o700)
+	return filepath.Join(dir, "agent-"+name+".json"), ownedDir(d, dir)
 }
 
 // lrmsReader opens a batch system for looking at it.
@@ -284,11 +286,15 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 		return err
 	}
 	if f.listen != "" {
-		l, err := listen(ctx, f.listen, f.cert != "")
+		secured, err := serverTLS(d, f.cert, f.key)
 		if err != nil {
 			return err
 		}
-		go serveAgent(ctx, d, l, ag, f)
+		l, err := listen(ctx, f.listen, secured != nil)
+		if err != nil {
+			return err
+		}
+		go serveAgent(ctx, d, l, ag, secured)
 		f.listen = l.Addr().String()
 	}
 	text := fmt.Sprintf("grid: agent of %s (%s)", f.cluster, f.lrms)
@@ -303,16 +309,10 @@ func runAgent(ctx context.Context, d *deps, f agentRunOptions) error {
 }
 
 // serveAgent tells brokers what the model says.
-func serveAgent(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, f agentRunOptions) {
-	srv := &http.Server{Handler: ag.Handler(), ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+func serveAgent(ctx context.Context, d *deps, l net.Listener, ag *agent.Agent, secured *tls.Config) {
+	srv := &http.Server{Handler: ag.Handler(), ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, MaxHeaderBytes: 16 << 10, TLSConfig: secured}
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
-	var err error
-	if f.cert != "" {
-		err = srv.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
-	} else {
-		err = srv.Serve(l)
-	}
-	if !errors.Is(err, http.ErrServerClosed) {
+	if err := serveOn(srv, l); err != nil {
 		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 	}
 }

@@ -137,14 +137,14 @@ func wikiListen(ctx context.Context, d *deps, f wikiServeOptions) (net.Listener,
 	if network == "unix" {
 		os.Chmod(address, 0o600)
 	}
-	if f.cert == "" {
+	secured, err := serverTLS(d, f.cert, f.key)
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, l.Close())
+	case secured == nil:
 		return l, nil
 	}
-	cert, err := tls.LoadX509KeyPair(abs(d, f.cert), abs(d, f.key))
-	if err != nil {
-		return nil, errors.Join(usageError(err), l.Close())
-	}
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}), nil
+	return tls.NewListener(l, secured), nil
 }
 
 // wikiManager opens the cluster to present.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -104,7 +103,7 @@ func (f cacheServeOptions) readersToken(d *deps) (string, error) {
 	if f.token == "" {
 		return "", nil
 	}
-	token, err := readToken(abs(d, f.token))
+	token, err := secretText(d, abs(d, f.token))
 	if err == nil && token == "" {
 		err = usageError(fmt.Errorf("%s: no token in it", f.token))
 	}
@@ -129,6 +128,10 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		return err
 	}
 	defer cache.Close()
+	secured, err := serverTLS(d, f.cert, f.key)
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return err
@@ -138,7 +141,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 			Cache: cache, Client: &http.Client{CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
 		},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSConfig: secured,
 	}
 	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
 	stop := context.AfterFunc(ctx, func() {
@@ -147,15 +150,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		server.Shutdown(end)
 	})
 	defer stop()
-	if f.cert != "" {
-		err = server.ServeTLS(l, abs(d, f.cert), abs(d, f.key))
-	} else {
-		err = server.Serve(l)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return serveOn(server, l)
 }
 
 // noRedirect keeps an origin from sending the cache to places that are not its own.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/forecast/managers/daemon"
 )
 
@@ -36,7 +37,7 @@ func (f *managerTLS) config(a *deps) (*tls.Config, error) {
 	if f.cert == "" || f.key == "" || f.ca == "" {
 		return nil, usageError(errors.New("managers and brokers know each other by certificates: give --cert, --key and --ca"))
 	}
-	own, err := tls.LoadX509KeyPair(abs(a, f.cert), abs(a, f.key))
+	own, err := credential.KeyPair(credentialEnv(a), abs(a, f.cert), abs(a, f.key))
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,9 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 			*p = filepath.Join(dir, *p)
 		}
 	}
+	if err := databaseSecrets(d, path, c.Database); err != nil {
+		return c, err
+	}
 	if db, ok := strings.CutPrefix(c.Database, "sqlite:"); ok && !filepath.IsAbs(db) {
 		c.Database = "sqlite:" + filepath.Join(dir, db)
 	}
@@ -126,9 +129,13 @@ func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store,
 	if err != nil {
 		return c, nil, err
 	}
-	seal, err := scheduler.ReadSeal(c.KeyFile)
+	key, err := secretText(d, c.KeyFile)
 	if err != nil {
-		return c, nil, usageError(fmt.Errorf("key_file: %w", err))
+		return c, nil, fmt.Errorf("key_file: %w", err)
+	}
+	seal, err := scheduler.NewSeal(key)
+	if err != nil {
+		return c, nil, usageError(fmt.Errorf("key_file %s: %w", c.KeyFile, err))
 	}
 	s, err := scheduler.OpenStore(c.Database, seal)
 	if err != nil {

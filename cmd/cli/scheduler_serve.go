@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -77,12 +76,20 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 
 // serveAPI listens until the context ends.
 func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) error {
-	l, err := listen(ctx, c.Listen, c.Cert != "")
+	var secured *tls.Config
+	if c.Cert != "" {
+		own, err := credential.KeyPair(credentialEnv(d), c.Cert, c.Key)
+		if err != nil {
+			return err
+		}
+		secured = credential.ServerConfig(own)
+	}
+	l, err := listen(ctx, c.Listen, secured != nil)
 	if err != nil {
 		return err
 	}
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: secured}
 	defer context.AfterFunc(ctx, func() {
 		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 		defer cancel()
@@ -91,20 +98,7 @@ func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) e
 		}
 	})()
 	serving(d, "scheduler serve", l.Addr().String(), fmt.Sprintf("grid: scheduler %s on %s", c.Name, l.Addr()))
-	if c.Cert == "" {
-		err = srv.Serve(l)
-	} else {
-		own, cerr := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if cerr != nil {
-			return usageError(cerr)
-		}
-		srv.TLSConfig = credential.ServerConfig(own)
-		err = srv.ServeTLS(l, "", "")
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return serveOn(srv, l)
 }
 
 // asUsers opens the back-ends for users, each with his delegated credential,

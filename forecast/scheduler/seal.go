@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"os"
 	"strings"
 )
 
@@ -35,26 +33,6 @@ func NewSeal(text string) (*Seal, error) {
 	}
 	aead, err := cipher.NewGCM(block)
 	return &Seal{aead}, err
-}
-
-// ReadSeal reads the key file, which must be its owner's alone.
-func ReadSeal(path string) (*Seal, error) {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s: mode %v lets others read it; run: chmod 600 %s", path, fi.Mode().Perm(), path)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	s, err := NewSeal(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
 }
 
 // Close encrypts.

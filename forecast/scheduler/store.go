@@ -88,7 +88,7 @@ func OpenStore(dsn string, seal *Seal) (*Store, error) {
 		s.d = postgresDialect()
 		s.db, err = sql.Open(s.d.driver, dsn)
 	} else {
-		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", dsn)
+		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", Redacted(dsn))
 	}
 	if err != nil {
 		return nil, err

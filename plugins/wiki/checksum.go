@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"gridbroker/credential"
 )
 
 // Key is the shared secret: a 32-bit number. It prints as dots.
@@ -35,19 +37,12 @@ const keyBytes = 256
 
 // ReadKey reads a key file, which must be readable by its owner only.
 func ReadKey(path string) (Key, error) {
-	info, err := os.Stat(path)
+	text, err := credential.ReadSecret(credential.Env{UID: os.Geteuid()}, path)
 	if err != nil {
 		return Key{}, err
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return Key{}, fmt.Errorf("%s: others may read the key (mode %04o, want 0600)", path, info.Mode().Perm())
-	}
-	if info.Size() > keyBytes {
-		return Key{}, fmt.Errorf("%s: %d bytes are no key", path, info.Size())
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Key{}, err
+	if len(text) > keyBytes {
+		return Key{}, fmt.Errorf("%s: %d bytes are no key", path, len(text))
 	}
 	k, err := ParseKey(string(text))
 	if err != nil {

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gridbroker/credential"
+)
+
+// secretText reads a file with a secret of one line, which others can neither
+// read nor exchange.
+func secretText(d *deps, path string) (string, error) {
+	text, err := credential.ReadSecret(credentialEnv(d), path)
+	if err != nil {
+		return "", err
+	}
+	defer clear(text)
+	return strings.TrimSpace(string(text)), nil
+}
+
+// serverTLS is a server's configuration with its certificate and key; nil
+// without a certificate.
+func serverTLS(d *deps, cert, key string) (*tls.Config, error) {
+	if cert == "" {
+		return nil, nil
+	}
+	own, err := credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key))
+	return &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, err
+}
+
+// serveOn serves until the server is closed, with TLS where it has a certificate.
+func serveOn(srv *http.Server, l net.Listener) (err error) {
+	if srv.TLSConfig != nil {
+		err = srv.ServeTLS(l, "", "")
+	} else {
+		err = srv.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// databaseSecrets checks the files that hold the way into a PostgreSQL: the
+// configuration where the address has a password, and those that the driver
+// reads for the address.
+func databaseSecrets(d *deps, config, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
+		return nil
+	}
+	home, get := d.env.Getenv("HOME"), u.Query().Get
+	files := []string{cmp.Or(get("passfile"), d.env.Getenv("PGPASSFILE"), filepath.Join(home, ".pgpass")), cmp.Or(get("sslkey"), d.env.Getenv("PGSSLKEY"))}
+	if _, secret := u.User.Password(); secret || get("password") != "" {
+		files = append(files, config)
+	}
+	for _, f := range files {
+		if _, err := os.Stat(f); err != nil {
+			continue // the driver tells of it where it matters
+		}
+		if _, err := credential.ReadSecret(credentialEnv(d), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
