@@ -138,7 +138,7 @@ func ReadSecret(env Env, path string) ([]byte, error) {
 // ofRoot tells whether a file is one that root lets a daemon's group read.
 func ofRoot(env Env, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && st.Uid == 0 && env.UID != 0 && info.Mode().IsRegular() && info.Mode().Perm()&0o037 == 0
+	return ok && st.Uid == 0 && env.UID != 0 && info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0o040
 }
 
 // KeyPair reads a certificate and its private key, a file that ReadSecret takes.

@@ -1,0 +1,94 @@
+package scheduler
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A reader of events who does not read is given up after a while, whoever he is,
+// and one who reads slowly or hears nothing for long is not.
+func TestReadersWhoDoNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &API{S: &Scheduler{hub: newHub()}, Public: true}
+		there, here := net.Pipe()
+		l := &oneConn{conns: make(chan net.Conn, 1)}
+		l.conns <- there
+		srv := &http.Server{Handler: http.HandlerFunc(a.events), WriteTimeout: 2 * time.Minute}
+		go srv.Serve(l)
+		defer srv.Close()
+		fmt.Fprint(here, "GET /v1/events HTTP/1.1\r\nHost: here\r\n\r\n")
+		in := bufio.NewReader(here)
+		readUntil := func(until time.Time) {
+			here.SetReadDeadline(until)
+			for {
+				if _, err := in.ReadByte(); err != nil {
+					return
+				}
+			}
+		}
+		readUntil(time.Now().Add(time.Hour))
+		if !a.S.hub.listened() {
+			t.Fatal("one who reads was cut off")
+		}
+		time.Sleep(15*time.Second + readerPatience + time.Second)
+		synctest.Wait()
+		if a.S.hub.listened() {
+			t.Errorf("one who does not read holds his stream")
+		}
+	})
+}
+
+type oneConn struct{ conns chan net.Conn }
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	c, ok := <-l.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (l *oneConn) Close() error   { close(l.conns); return nil }
+func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A few addresses of strangers do not hold all streams: others get theirs, none
+// of a subject's own is lost, and nobody takes them back and forth.
+
+// A few addresses of strangers do not hold all streams: others get theirs, none
+// of a subject's own is lost, and nobody takes them back and forth.
+func TestStreamsOfStrangers(t *testing.T) {
+	var s streams
+	lost := map[string]int{}
+	open := func(subject string) func() { return s.open(subject, func() { lost[subject]++ }) }
+	if open("alice") == nil {
+		t.Fatal("alice has no stream")
+	}
+	var closed []func()
+	for i := range strangeStreams / ownStreams {
+		for range ownStreams {
+			closed = append(closed, open(fmt.Sprintf("\x00%d", i)))
+		}
+	}
+	for i := range 240 {
+		if open(fmt.Sprintf("\x00late%d", i)) == nil {
+			t.Fatalf("late comer %d was refused", i)
+		}
+	}
+	if open("\x00late0") != nil {
+		t.Error("one who has as many as the others took one from them")
+	}
+	if lost["alice"] != 0 || lost["\x000"] != 15 || s.strangers != strangeStreams {
+		t.Error(lost, s.strangers)
+	}
+	for _, end := range closed {
+		end()
+		end()
+	}
+	if s.strangers != 240 || len(s.of) != 241 {
+		t.Error(s.strangers, len(s.of))
+	}
+}
