@@ -50,14 +50,20 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" && !(loopback(g.home) && loopback(r.URL.Hostname())) {
 		return nil, fmt.Errorf("registry %s leads to %s://%s: only HTTPS is followed", g.home, r.URL.Scheme, r.URL.Host)
 	}
-	resp, err := g.inner.RoundTrip(r)
-	if err == nil && !(asksForBlob(r) && resp.StatusCode/100 == 2) {
+	ctx, cancel := context.WithCancel(r.Context())
+	resp, err := g.inner.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &paced{body: resp.Body, cancel: cancel, window: 2 * g.timeout}
+	if !(asksForBlob(r) && resp.StatusCode/100 == 2) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
 		}{&short{resp.Body, 2 * maxDocument}, resp.Body}
 	}
-	return resp, err
+	return resp, nil
 }
 
 // asksForBlob tells whether it was a blob that was asked for, before any redirects: whoever reads it knows its size.

@@ -141,6 +141,14 @@ func TestHostileRegistries(t *testing.T) {
 		return true
 	}
 	dead := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+	drips := func(w http.ResponseWriter, r *http.Request) bool {
+		for r.Context().Err() == nil {
+			w.Write([]byte("."))
+			w.(http.Flusher).Flush()
+			time.Sleep(100 * time.Millisecond)
+		}
+		return true
+	}
 	cases := []struct {
 		name, want string
 		trick      func(http.ResponseWriter, *http.Request) bool
@@ -154,6 +162,8 @@ func TestHostileRegistries(t *testing.T) {
 		{"other manifest", "", on("/manifests/", text(`{"schemaVersion": 2}`))},
 		{"silent within a blob", "timeout", blobs(silent)},
 		{"silent at once", "timeout", blobs(dead)},
+		{"a byte now and then of a blob", "the registry sends less than 64 kB in", blobs(drips)},
+		{"a byte now and then of a manifest", "the registry sends less than 64 kB in", on("/manifests/", drips)},
 	}
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
