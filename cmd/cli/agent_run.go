@@ -147,13 +147,8 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}
-	if f.tokenFile != "" {
-		ag.Token = func() (string, error) { return secretText(d, abs(d, f.tokenFile)) }
-	}
-	if ag.Token != nil {
-		if _, err := ag.Token(); err != nil {
-			return nil, nil, errors.Join(err, end())
-		}
+	if ag.Token, err = f.token(d); err != nil {
+		return nil, nil, errors.Join(err, end())
 	}
 	ag.Account, _ = reader.(agent.Accountant)
 	f.govern(ag, reader)
@@ -164,6 +159,15 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		}
 	}
 	return ag, end, err
+}
+
+// token reads the token file anew at each call; nil without one.
+func (f agentRunOptions) token(d *deps) (read func() (string, error), err error) {
+	if f.tokenFile != "" {
+		read = func() (string, error) { return secretText(d, abs(d, f.tokenFile)) }
+		_, err = read()
+	}
+	return read, err
 }
 
 // autoPolicy is the policy that the batch system tells, or that is found out.
