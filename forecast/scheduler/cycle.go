@@ -38,6 +38,7 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 			if mem, err = h.load(ctx, epoch, s.conf); err != nil {
 				return err
 			}
+			w.first = true
 		}
 		w.mem, w.h = mem, h
 		return w.run(ctx)
@@ -60,6 +61,7 @@ type work struct {
 	mem    *memory
 	now    time.Time
 	epoch  int64
+	first  bool // memory was read for it: what can wait for the next one does
 	report Report
 
 	changed map[string]*Job
@@ -218,14 +220,16 @@ func (w *work) plan(ctx context.Context) error {
 			w.book(in.of[b.Job], place)
 		}
 	}
-	w.outlooks(likely)
+	if !w.first {
+		w.outlooks(likely)
+	}
 	w.explain(in, list)
 	passed := plan.Bypasses(in.jobs, list)
 	for i, j := range in.of {
 		if passed[i] > 0 {
 			w.pass(j, passed[i])
 		}
-		if j.Outlook != nil && !outlook[int32(i)] && j.State == Waiting {
+		if !w.first && j.Outlook != nil && !outlook[int32(i)] && j.State == Waiting {
 			j.Outlook = nil
 			w.change(j)
 		}

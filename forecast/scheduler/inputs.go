@@ -99,15 +99,16 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		}
 	}
 	slices.SortFunc(in.of, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
-	in.of = in.judged(m, now)
-	for _, j := range in.of {
+	var keys []string
+	in.of, keys = in.judged(m, now)
+	for i, j := range in.of {
 		user, known := users[j.Owner]
 		if !known {
 			user = int32(len(in.rules.Users))
 			users[j.Owner] = user
 			in.rules.Users = append(in.rules.Users, plan.User{Name: j.Owner})
 		}
-		key := j.wish(now)
+		key := keys[i]
 		wish, known := wishes[key]
 		if !known {
 			wish = int32(len(in.rules.Wishes))
@@ -123,14 +124,15 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 // cycle. What was judged is remembered: the next cycle goes on.
 const judgeTime = 200 * time.Millisecond
 
-// judged are the jobs of which it is known where they may run. Requirements may
-// be made to take long; who has such waits for it, and nobody else does.
-func (in *inputs) judged(m *memory, now int64) []*Job {
+// judged are the jobs of which it is known where they may run, and their wishes.
+// Requirements may be made to take long; who has such waits for it, and nobody else
+// does.
+func (in *inputs) judged(m *memory, now int64) (list []*Job, keys []string) {
 	if len(m.rights) > 4*len(m.jobs)+1000 { // of jobs that have gone
 		clear(m.rights)
 	}
 	spent := map[string]time.Duration{}
-	list := in.of[:0]
+	list, keys = in.of[:0], make([]string, 0, len(in.of))
 	for _, j := range in.of {
 		key := j.wish(now)
 		if _, known := m.rights[key]; !known {
@@ -142,9 +144,9 @@ func (in *inputs) judged(m *memory, now int64) []*Job {
 			m.allowed(j, key, now)
 			spent[j.Owner] += time.Since(began)
 		}
-		list = append(list, j)
+		list, keys = append(list, j), append(keys, key)
 	}
-	return list
+	return list, keys
 }
 
 func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use, now int64) {

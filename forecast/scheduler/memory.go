@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -200,7 +201,7 @@ func (j *Job) wish(now int64) string {
 		}
 	}
 	slices.Sort(avoid)
-	return strings.Join([]string{j.Owner, j.VO, strings.Join(j.FQANs, "\x01"), strings.Join(j.Tags, "\x01"), fmt.Sprint(j.GPUs),
+	return strings.Join([]string{j.Owner, j.VO, strings.Join(j.FQANs, "\x01"), strings.Join(j.Tags, "\x01"), strconv.Itoa(int(j.GPUs)),
 		strings.Join(avoid, "\x01"), j.Match}, "\x00")
 }
 

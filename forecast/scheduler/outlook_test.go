@@ -2,7 +2,11 @@ package scheduler
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
+	"time"
+
+	"gridbroker/forecast/wire"
 )
 
 // A cycle writes no more outlooks than its bound. Of those that have changed the
@@ -56,6 +60,46 @@ func TestOutlookThatHardlyMoved(t *testing.T) {
 		w.outlooks([]foreseen{{j, &v.p}})
 		if written := len(w.changed) == 1; written != v.write || (j.Outlook == &v.p) != v.write {
 			t.Errorf("%s at %d after %s at %d: written %v", v.p.Cluster, v.p.From, old.Cluster, old.From, written)
+		}
+	}
+}
+
+// The first cycle of a leader, for which all is read, writes no outlooks: jobs get
+// their slots before. The next one does.
+func TestFirstCycleOnlyBooks(t *testing.T) {
+	seal, err := NewSeal(NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := OpenStore(sqliteDSN(t), seal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	slot := wire.Slot{ID: 1, Node: "n", CPUs: 1, From: now.Unix() + 1800, To: now.Unix() + 7200, Start: 0.97, Hold: 0.9}
+	var set wire.Set
+	set.Put(slot)
+	d := set.Whole()
+	d.Cluster, d.Seq, d.Made, d.TTL = "c", 1, now.Unix(), 3600
+	d.Site = &wire.Site{LRMS: "slurm", Start: wire.Begin, Nodes: []wire.Node{{Name: "n", CPUs: 1, Up: true}}}
+	if _, err := store.Ingest(t.Context(), d, nil, now); err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Name: "first", Clusters: map[string]ClusterConfig{}}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	if _, err := s.Submit(t.Context(), Person{Subject: "alice"}, []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; WallTime = 600; ]`}}); err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := takeOver(t.Context(), store, "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cycle, want := range []int{0, 1} {
+		if r, err := s.Cycle(t.Context(), epoch); err != nil || r.Jobs != 1 || r.Slots != 1 || r.Outlooks != want {
+			t.Errorf("cycle %d: %+v, %v; want %d outlooks", cycle, r, err, want)
 		}
 	}
 }
