@@ -103,6 +103,9 @@ func jobsVerb(d *deps, cmd *cobra.Command, sel *selection, run func(context.Cont
 	cmd.Args, cmd.ValidArgsFunction = cobra.ArbitraryArgs, completeIDs(d)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		sel.ids, sel.verb = ids, cmd.Name()
+		if err := sel.meant(d.env.Now()); err != nil {
+			return usageError(err)
+		}
 		return run(cmd.Context())
 	}
 	return cmd

@@ -155,9 +155,6 @@ func columnOf(name string) (jobColumn, error) {
 
 // ordered sorts and cuts jobs as the view says.
 func (v *jobView) ordered(a *deps, rs []*jobs.Outcome) ([]*jobs.Outcome, error) {
-	if v.limit < 0 {
-		return nil, usageError(fmt.Errorf("--limit %d: say a number of jobs", v.limit))
-	}
 	if v.sort != "" {
 		name, back := strings.CutPrefix(v.sort, "-")
 		c, err := columnOf(name)
@@ -194,6 +191,9 @@ func (v *jobView) check() error {
 	case "", "wide", "json", "csv":
 	default:
 		return usageError(fmt.Errorf("--output %s: say wide, json or csv", v.output))
+	}
+	if v.limit < 0 {
+		return usageError(fmt.Errorf("--limit %d: say a number of jobs", v.limit))
 	}
 	if v.sort != "" {
 		if _, err := columnOf(strings.TrimPrefix(v.sort, "-")); err != nil {

@@ -110,6 +110,17 @@ func selectJobs(ctx context.Context, d *deps, store jobs.Store, args []string, s
 	return nowOnly(rs, choose)
 }
 
+// meant refuses what cannot be meant, before any records are opened.
+func (s *selection) meant(now time.Time) error {
+	if _, err := s.chooser(); err != nil {
+		return err
+	}
+	if _, err := s.query(now); err != nil {
+		return err
+	}
+	return s.check(len(s.ids) > 0)
+}
+
 // check refuses what says two things at once.
 func (s *selection) check(named bool) error {
 	if s.all && named {
