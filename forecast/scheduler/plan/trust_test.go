@@ -42,3 +42,25 @@ func TestTrustCalibrates(t *testing.T) {
 		t.Errorf("before anything is known: %v", got)
 	}
 }
+
+// One bad hour of chances that are seldom told is no reason to tell them apart from
+// what many others came to; what is long known is told for itself.
+func TestTrustWantsEnough(t *testing.T) {
+	var trust Trust
+	for n := range int64(4000) {
+		trust.Count(0.92, n%10 != 0, n/40*bunch)
+	}
+	for range 40 {
+		trust.Count(0.62, false, 0)
+	}
+	if got := trust.Believe(0.62); got < 0.85 {
+		t.Errorf("after one bad hour %.3f, of nine in ten kept", got)
+	}
+	for n := range int64(2 * telling) {
+		trust.Count(0.62, n%2 == 0, n*bunch)
+		trust.Count(0.92, n%10 != 0, n*bunch)
+	}
+	if low, high := trust.Believe(0.62), trust.Believe(0.92); low > 0.53 || high < 0.89 {
+		t.Errorf("of a half and nine tenths: %.3f, %.3f", low, high)
+	}
+}
