@@ -27,22 +27,42 @@ func TestPackedFilesAreNotFromTheFuture(t *testing.T) {
 	if err := packDir(file, dir); err != nil {
 		t.Fatal(err)
 	}
+	h, there := packed(t, file)["data/file"]
+	if !there {
+		t.Fatal("the file is not in the archive")
+	}
+	if h.ModTime.After(at) {
+		t.Errorf("packed as of %v, it is of %v", h.ModTime, at)
+	}
+}
+
+// member is one of an archive.
+type member struct {
+	*tar.Header
+	text string
+}
+
+func packed(t *testing.T, file string) map[string]member {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	all := map[string]member{}
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
+		if err == io.EOF {
+			return all
+		}
 		if err != nil {
-			t.Fatal("the file is not in the archive: ", err)
+			t.Fatal(err)
 		}
-		if h.Name == "data/file" {
-			if h.ModTime.After(at) {
-				t.Errorf("packed as of %v, it is of %v", h.ModTime, at)
-			}
-			return
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
 		}
+		all[h.Name] = member{h, string(text)}
 	}
 }
 
@@ -69,18 +89,8 @@ func TestPackedLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		for r := tar.NewReader(f); ; {
-			h, err := r.Next()
-			if err != nil {
-				break
-			}
-			text, _ := io.ReadAll(r)
-			got[h.Name] = h.Linkname + string(text)
+		for name, m := range packed(t, file) {
+			got[name] = m.Linkname + m.text
 		}
 		name := filepath.Base(dir)
 		want := map[string]string{name: "", name + "/file": "in", name + "/up": "..", name + "/away": "../secret", name + "/round": "round"}
