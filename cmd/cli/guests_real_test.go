@@ -46,11 +46,12 @@ func TestGuestsStartInTheirSlots(t *testing.T) {
 }
 
 func (c guestTrial) run(t *testing.T, length time.Duration) {
-	s := newScene(t)
+	s := newScene(t, "/tmp")
 	if out, err := s.slurm("scontrol", "-o", "show", "partition", "guest"); err != nil {
 		t.Skipf("this Slurm has no partition of guests: %s", out)
 	}
 	defer s.slurm("scancel", "--user", strconv.Itoa(os.Getuid()))
+	s.configure("", "slurm1 slurm:")
 	for i := range s.replicas {
 		s.serve(i)
 	}

@@ -33,12 +33,14 @@ func pingCmd(d *deps) *cobra.Command {
 		Short: "Is this service up, and am I let in",
 		Long: `Asks each computing element for the versions of its interface, which everybody
 is told, and for the list of your jobs, which it gives only to those who may
-submit. Shows what it said, and as whom you were presented to it.
+submit. Shows what it said, and as whom you were presented to it. A central
+scheduler is asked by the URL that --via takes.
 
 The exit code is 0 when all are up and let you in, 4 when one is up and does not
 let you in, 1 when one is down.`,
 		Example: `  grid ping https://ce.example.org/arex
-  grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex`,
+  grid ping --json https://ce1.example.org/arex https://ce2.example.org/arex
+  grid ping https://scheduler.example.org:6120`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
@@ -64,10 +66,25 @@ func runPing(ctx context.Context, d *deps, urls []string) error {
 	pongs := make([]pong, len(urls))
 	var wg sync.WaitGroup
 	for i, url := range urls {
-		wg.Go(func() { pongs[i] = pingOne(ctx, d, backs, url) })
+		wg.Go(func() { pongs[i] = pingAny(ctx, d, backs, url) })
 	}
 	wg.Wait()
 	return printPongs(d, pongs)
+}
+
+// pingAny asks what a URL names, and where that is not there, or no such kind is
+// known, the scheduler that has this URL.
+func pingAny(ctx context.Context, d *deps, reg *plugins.Registry, url string) pong {
+	p, as := pingOne(ctx, d, reg, url), asScheduler(url)
+	if p.Up || as == url {
+		return p
+	}
+	q := pingOne(ctx, d, reg, as)
+	if _, known := reg.ForURL(url); known && !q.Up {
+		return p
+	}
+	q.URL = url
+	return q
 }
 
 func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) pong {

@@ -32,6 +32,8 @@ type scene struct {
 	pgBin    string
 	pgPort   int
 	ports    [2]int
+	scheme   string // of the replicas' URLs
+	client   *http.Client
 	replicas [2]*exec.Cmd
 }
 
@@ -39,7 +41,8 @@ type scene struct {
 // jobs are under way: every job runs once, and its output comes back.
 func TestSchedulerOnPostgresAndSlurm(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
+	s := newScene(t, "/tmp")
+	s.configure("", "slurm1 slurm:")
 	for i := range s.replicas {
 		s.serve(i)
 	}
@@ -47,7 +50,7 @@ func TestSchedulerOnPostgresAndSlurm(t *testing.T) {
 	var ids []string
 	for round := range 3 {
 		for n := range 4 {
-			ids = append(ids, s.submit(fmt.Sprintf("job%d%d", round, n)))
+			ids = append(ids, s.submit(fmt.Sprintf("job%d%d", round, n), ""))
 		}
 		switch round {
 		case 0:
@@ -62,17 +65,21 @@ func TestSchedulerOnPostgresAndSlurm(t *testing.T) {
 	}
 	for round := range 3 {
 		for n := range 4 {
-			name := fmt.Sprintf("job%d%d", round, n)
-			ran, err := os.ReadFile(filepath.Join(s.dir, "ran", name))
-			if err != nil || string(ran) != "x\n" {
-				t.Errorf("%s ran %q times, %v", name, ran, err)
-			}
+			s.ranOnce(fmt.Sprintf("job%d%d", round, n))
 		}
 	}
 	s.balanced()
 }
 
-func newScene(t *testing.T) *scene {
+func (s *scene) ranOnce(name string) {
+	ran, err := os.ReadFile(filepath.Join(s.dir, "ran", name))
+	if err != nil || string(ran) != "x\n" {
+		s.t.Errorf("%s ran %q times, %v", name, ran, err)
+	}
+}
+
+// newScene has a database; base is where its directory is made.
+func newScene(t *testing.T, base string) *scene {
 	if testing.Short() {
 		t.Skip("short tests only")
 	}
@@ -88,9 +95,9 @@ func newScene(t *testing.T) *scene {
 	if len(bins) == 0 || os.Getuid() != 0 {
 		t.Skip("PostgreSQL is not installed, or this is not root")
 	}
-	s := &scene{t: t, pgBin: bins[len(bins)-1]}
+	s := &scene{t: t, pgBin: bins[len(bins)-1], scheme: "http", client: http.DefaultClient}
 	// Slurm's jobs run as this user, on this machine: the directory is shared.
-	if s.dir, err = os.MkdirTemp("/tmp", "grid-scene-"); err != nil {
+	if s.dir, err = os.MkdirTemp(base, "grid-scene-"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(s.dir) })
@@ -106,8 +113,8 @@ func newScene(t *testing.T) *scene {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	os.Mkdir(filepath.Join(s.dir, "ran"), 0o777)
+	os.Chmod(filepath.Join(s.dir, "ran"), 0o777) // jobs run as several users
 	s.database()
-	s.configure()
 	return s
 }
 
@@ -148,20 +155,26 @@ func (s *scene) dsn() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", s.pgPort)
 }
 
-func (s *scene) url(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", s.ports[i]) }
+func (s *scene) url(i int) string { return fmt.Sprintf("%s://127.0.0.1:%d", s.scheme, s.ports[i]) }
 
-func (s *scene) configure() {
-	tokens := ""
+// configure writes the replicas' configurations, with more settings and with
+// clusters: name and endpoint.
+func (s *scene) configure(more string, clusters ...string) {
+	tables := ""
 	for _, who := range []string{"agent", "user"} {
 		token := scheduler.NewKey()
 		s.write(who+".token", token+"\n")
-		tokens += fmt.Sprintf("[[token]]\nsha256 = %q\nsubject = %q\n", scheduler.HashToken(token), who)
+		tables += fmt.Sprintf("[[token]]\nsha256 = %q\nsubject = %q\n", scheduler.HashToken(token), who)
+	}
+	for _, c := range clusters {
+		name, endpoint, _ := strings.Cut(c, " ")
+		tables += fmt.Sprintf("[[cluster]]\nname = %q\nendpoint = %q\nagents = [\"agent\"]\n", name, endpoint)
 	}
 	s.write("scheduler.key", scheduler.NewKey()+"\n")
 	for i := range s.ports {
 		s.ports[i] = freePort(s.t)
-		s.write(fmt.Sprintf("s%d.toml", i), fmt.Sprintf("name = \"replica%d\"\ndatabase = %q\nkey_file = \"scheduler.key\"\nlisten = \"127.0.0.1:%d\"\ncycle = \"1s\"\nstatus_every = \"1s\"\n%s"+
-			"[[cluster]]\nname = \"slurm1\"\nendpoint = \"slurm:\"\nagents = [\"agent\"]\n", i, s.dsn(), s.ports[i], tokens))
+		s.write(fmt.Sprintf("s%d.toml", i), fmt.Sprintf("name = \"replica%d\"\ndatabase = %q\nkey_file = \"scheduler.key\"\nlisten = \"127.0.0.1:%d\"\ncycle = \"1s\"\nstatus_every = \"1s\"\n%s%s",
+			i, s.dsn(), s.ports[i], more, tables))
 	}
 	s.must("scheduler", "init", "--file", "s0.toml")
 }
@@ -222,7 +235,7 @@ func (s *scene) leads(i int) (leads, up bool) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return false, false
 	}
@@ -265,10 +278,10 @@ func (s *scene) crashDatabase() {
 	s.t.Logf("after the database is back somebody leads in %v", time.Since(back).Round(time.Millisecond))
 }
 
-func (s *scene) submit(name string) string {
+func (s *scene) submit(name, more string) string {
 	s.write(name+".in", "hello "+name+"\n")
-	s.write(name+".jdl", fmt.Sprintf(`[ JobName = %q; Executable = "/bin/sh"; Arguments = "-c \"cat %s.in; echo x >> %s; sleep 2\""; InputSandbox = {%q}; StdOutput = "out.txt"; OutputSandbox = {"out.txt"}; WallTime = 120; ]`,
-		name, name, filepath.Join(s.dir, "ran", name), name+".in"))
+	s.write(name+".jdl", fmt.Sprintf(`[ JobName = %q; Executable = "/bin/sh"; Arguments = "-c \"cat %s.in; echo x >> %s; sleep 2\""; InputSandbox = {%q}; StdOutput = "out.txt"; OutputSandbox = {"out.txt"}; WallTime = 120; %s ]`,
+		name, name, filepath.Join(s.dir, "ran", name), name+".in", more))
 	var out struct {
 		Jobs []struct{ ID string }
 	}

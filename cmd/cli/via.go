@@ -32,8 +32,18 @@ func schedulerURL(flag string, set bool, c config) string {
 	if set {
 		raw = flag
 	}
-	raw = strings.Replace(raw, "https://", "grid://", 1)
-	return strings.Replace(raw, "http://", "grid+http://", 1)
+	return asScheduler(raw)
+}
+
+// asScheduler is a scheduler's URL in the form that tells it from a CE's.
+func asScheduler(raw string) string {
+	if rest, ok := strings.CutPrefix(raw, "https://"); ok {
+		return "grid://" + rest
+	}
+	if rest, ok := strings.CutPrefix(raw, "http://"); ok {
+		return "grid+http://" + rest
+	}
+	return raw
 }
 
 // prioritise gives all jobs a priority at the scheduler; 0: each its own.

@@ -1,0 +1,86 @@
+package cli_test
+
+import (
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
+)
+
+// A user with a proxy hands jobs to two replicas over TLS, which book them at a
+// Slurm, an HTCondor pool and, with what the user delegates, an A-REX. The leader
+// is killed while they are under way. Every job runs once, where it wants to.
+func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
+	t.Parallel()
+	arc, condor := testbed.NeedARC(t), testbed.Env(t, "condor")
+	s := newScene(t, condor["GRID_CONDOR_JOBS"]) // the pool's tools see this directory alone
+	s.secure(arc)
+	for _, name := range []string{"GRID_CONDOR_BIN", "GRID_CONDOR_JOBS"} {
+		s.env = append(s.env, name+"="+condor[name])
+	}
+	s.env = append(s.env, "PATH="+condor["GRID_CONDOR_BIN"]+":"+os.Getenv("PATH"))
+	sites := map[string]string{"slurm1": "slurm:", "pool": "condor:", "arex1": arc.REST10[0]}
+	var clusters []string
+	for name, endpoint := range sites {
+		clusters = append(clusters, name+" "+endpoint)
+	}
+	s.configure("cert = \"host.pem\"\nkey = \"host.key\"\n", clusters...)
+	for i := range s.replicas {
+		s.serve(i)
+	}
+	for name, lrms := range map[string]string{"slurm1": "slurm:", "pool": "condor:", "arex1": "local:"} {
+		s.start("agent of "+name, "agent", "run", "--lrms", lrms, "--cluster", name, "--scheduler", s.url(1), "--start", "plain", "--token-file", "agent.token")
+	}
+	if said := s.must("ping", s.url(0)); !strings.Contains(said, "let in as /DC=test/DC=grid/CN=Alice") {
+		t.Error(said)
+	}
+	wants := map[string]string{} // by job: the site
+	var ids []string
+	for round := range 2 {
+		for site := range sites {
+			name := fmt.Sprintf("%s-%d", site, round)
+			id := s.submit(name, fmt.Sprintf("Requirements = other.GlueCEUniqueID == %q;", site))
+			wants[id], ids = site, append(ids, id)
+		}
+		if round == 0 {
+			s.killLeader()
+		}
+	}
+	s.wait(ids)
+	for id, site := range wants {
+		s.must("output", id)
+		// A job in the pool has a /tmp of its own: what it did shows in the log alone.
+		if said := s.must("log", id); strings.Count(said, " sent ") != 1 || !strings.Contains(said, " ended "+site+" done") {
+			t.Errorf("a job that wants %s:\n%s", site, said)
+		}
+	}
+	for round := range 2 {
+		s.ranOnce(fmt.Sprintf("slurm1-%d", round))
+		s.ranOnce(fmt.Sprintf("arex1-%d", round))
+	}
+	s.balanced()
+}
+
+// secure gives the replicas a certificate and the user alice's proxy.
+func (s *scene) secure(arc *testbed.ARC) {
+	ca := testbed.OpenCA(s.t, arc.CACert, arc.CAKey, time.Now())
+	names := slices.Clone(ca.Cert.Subject.Names) // the authority may sign names like its own
+	names[len(names)-1].Value = "localhost"
+	host := ca.Server(func(c *x509.Certificate) { c.Subject = pkix.Name{ExtraNames: names} })
+	s.write("host.pem", string(testbed.PEM(host.Leaf, ca.Cert)))
+	s.write("host.key", string(testbed.KeyPEM(s.t, host.PrivateKey.(crypto.Signer))))
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Cert)
+	s.scheme = "https"
+	s.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	s.env = append(s.env, "BEARER_TOKEN_FILE=", "X509_CERT_DIR="+arc.CADir, "X509_USER_PROXY="+arc.Proxy("alice"))
+}
