@@ -140,7 +140,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		Handler: &httpfile.Server{
 			Cache: cache, Client: &http.Client{CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
 		},
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d),
 		TLSConfig: secured,
 	}
 	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
