@@ -62,3 +62,18 @@ func Replace(path, pattern string, mode fs.FileMode, data []byte) error {
 	}
 	return syncDir(filepath.Dir(path))
 }
+
+// Rename puts a file in another's place, what is in it included.
+func Rename(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}

@@ -56,24 +56,27 @@ func discardKilled(dir string) {
 // copyRecords copies the database and its write-ahead log.
 func copyRecords(from, to string) error {
 	for _, name := range []string{"jobs.db", "jobs.db-wal"} {
-		in, err := os.Open(filepath.Join(from, name))
-		if errors.Is(err, fs.ErrNotExist) && name != "jobs.db" {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		out, err := os.OpenFile(filepath.Join(to, name), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
-		if err == nil {
-			_, err = io.Copy(out, in)
-			err = errors.Join(err, out.Close())
-		}
-		in.Close()
-		if err != nil {
+		err := copyFile(filepath.Join(from, name), filepath.Join(to, name))
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && name != "jobs.db") {
 			return err
 		}
 	}
 	return nil
+}
+
+// copyFile copies to a new file, which is its owner's alone.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // Unwritable reports whether an error of OpenStore is that nothing can be written,

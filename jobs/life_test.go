@@ -60,6 +60,7 @@ func TestLife(t *testing.T) {
 		{"unmatched, none", Unmatched{Why: "no such tag"}, one(plugins.Intended), plugins.Failed},
 		{"blocked", Blocked{}, one(plugins.Intended), plugins.Failed},
 		{"gave up", GaveUp{Why: "full"}, one(plugins.Intended), plugins.Failed},
+		{"unsure", Unsure{}, one(plugins.Intended), plugins.Failed},
 		{"claimed", Claimed{Owner: "me", Choice: Choice{Resource: "c", Endpoint: glue.Endpoint{URL: "https://c"}}}, one(plugins.Intended), plugins.Submitting},
 		{"released", Released{}, one(plugins.Intended), same},
 		{"withdrawn", Withdrawn{Choice: Choice{Resource: "b"}}, one(plugins.Submitting), plugins.Intended},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gridbroker/broker"
+	"gridbroker/durable"
 	"gridbroker/durable/sqlite"
 	"gridbroker/plugins"
 )
@@ -56,16 +57,21 @@ var migrations = []string{
 // survives the machine's crash, too. now dates the log.
 func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 	path := filepath.Join(dir, "jobs.db")
-	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
-	if err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
 	}
 	done, err := oneAtATime(dir)
 	if err != nil {
-		db.Close()
 		return nil, fmt.Errorf("job records: %w", err)
 	}
 	defer done()
+	if emptied(dir) {
+		return nil, fmt.Errorf("job records %s: %w", path, errEmptied)
+	}
+	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
 	db.SetMaxOpenConns(4)
 	s := &SQLite{db: db, dir: dir, now: now}
 	if err := s.migrate(); err != nil {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,9 +120,9 @@ func TestStateThatIsNone(t *testing.T) {
 		{"jobs.db", noise, "submit j.jdl", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "clean --all", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "run -- true", 1, "jobs.db: file is not a database"},
-		{"jobs.db", noise, "store repair", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "match j.jdl", 0, ""},
 		{"jobs.db", "", "list", 1, "jobs.db: is a directory"},
+		{"jobs.db", noise, "store repair --backup j.jdl", 1, "j.jdl: job records"},
 		{"history.db", noise, "health", 1, "history.db: file is not a database"},
 		{"history.db", noise, "health pin den up", 1, "history.db: file is not a database"},
 		{"history.db", noise, "match j.jdl", 0, "history.db: file is not a database"},
@@ -152,5 +153,61 @@ func TestStateThatIsNone(t *testing.T) {
 		if now, err := os.ReadFile(file); c.text != "" && (err != nil || string(now) != c.text) {
 			t.Errorf("%s, grid %s: it has been changed: %v", c.file, c.args, err)
 		}
+	}
+}
+
+// Records whose file is no database any more are made anew, with those of a
+// backup; what was there is kept, what is lost is said, and nothing is sent twice.
+func TestRecordsThatAreNoDatabase(t *testing.T) {
+	t.Parallel()
+	l := &liar{says: plugins.Status{State: plugins.Running, Native: "running"}}
+	for name, spoil := range map[string]func(file string) error{
+		"noise": func(file string) error {
+			return os.WriteFile(file, []byte(strings.Repeat("\x00\xff noise", 5000)), 0o600)
+		},
+		"nothing":   func(file string) error { return os.Truncate(file, 0) },
+		"directory": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		grid := func(want int, args string) string {
+			t.Helper()
+			code, out, errs := atLiarIn(t, dir, l, strings.Fields(args)...)
+			if code != want {
+				t.Fatalf("%s, grid %s: code %d\n%s%s", name, args, code, out, errs)
+			}
+			return out + errs
+		}
+		grid(0, "submit j.jdl")
+		grid(0, "store backup copy.db")
+		grid(0, "submit j.jdl")
+		grid(2, "store repair --backup copy.db")
+		file := filepath.Join(dir, ".local/state/grid/jobs.db")
+		if err := spoil(file); err != nil {
+			t.Fatal(err)
+		}
+		grid(1, "list")
+		said := grid(0, "store repair --backup copy.db")
+		for _, want := range []string{"1 records taken from the backup", "recorded since, is lost", "grid adopt", "jobs.db.damaged-"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %q is not said:\n%s", name, want, said)
+			}
+		}
+		if kept, _ := filepath.Glob(file + ".damaged-*"); len(kept) == 0 {
+			t.Errorf("%s: what was there is gone", name)
+		}
+		if list := grid(0, "list"); strings.Count(list, "accepted") != 1 {
+			t.Errorf("%s: %s", name, list)
+		}
+		grid(0, "store check")
+		if err := spoil(file); err != nil {
+			t.Fatal(err)
+		}
+		if said := grid(0, "store repair"); !strings.Contains(said, "All job records are lost") {
+			t.Errorf("%s: %s", name, said)
+		}
+		grid(0, "list")
 	}
 }

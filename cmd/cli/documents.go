@@ -203,6 +203,11 @@ type pathDocument struct {
 
 type asideDocument struct {
 	Aside []jobs.Damage `json:"aside"`
+	// Lost is that the file was no database and new records were made.
+	Lost   bool   `json:"lost"`
+	File   string `json:"file,omitempty"` // where it is now
+	Taken  int    `json:"taken"`          // records of the backup
+	Unsure int    `json:"unsure"`         // of them, those of jobs that may have been sent since
 }
 
 type servingDocument struct {

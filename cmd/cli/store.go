@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
+	"gridbroker/foreign"
 	"gridbroker/jobs"
 )
 
@@ -79,29 +82,82 @@ func storeHealth(d *deps, h jobs.Health) error {
 }
 
 func storeRepairCmd(d *deps) *cobra.Command {
-	return &cobra.Command{
+	backup := ""
+	cmd := &cobra.Command{
 		Use:   "repair",
-		Short: "Set records aside that cannot be read, and make the indexes anew",
+		Short: "Set aside what cannot be read, and make the indexes anew",
 		Long: `Repair moves records that cannot be read into a table of their own, where they
-and their logs are kept, and makes the indexes of the file anew. Make a backup first.`,
-		Example: "  grid store backup jobs.before && grid store repair",
-		Args:    usageArgs(cobra.NoArgs),
+and their logs are kept, and makes the indexes of the file anew. Make a backup first.
+
+A file that is no database any more gets another name beside its place, and new
+records are made, with those of --backup where one is named. Nothing of them is
+sent again by itself: what was done since the backup was made, they do not know.
+grid adopt takes up jobs that are at computing elements and in no record. End
+grid follow before.`,
+		Example: `  grid store backup jobs.before && grid store repair
+  grid store repair --backup ~/jobs-2026-11-21.db && grid adopt --dry-run https://ce.example.org/arex local:`,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
+			err := withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
+				if backup != "" {
+					return usageError(errors.New("the records can be read: --backup is for those that cannot"))
+				}
 				aside, err := s.Repair(ctx)
 				if err != nil {
 					return err
 				}
-				if d.json {
-					return printJSON(d, "store.repair", asideDocument{aside})
-				}
-				for _, damage := range aside {
-					fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
-				}
-				return nil
+				return storeRepaired(d, asideDocument{Aside: aside})
 			})
+			if !jobs.Ruined(err) {
+				return err
+			}
+			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
+			return storeRebuild(cmd.Context(), d, backup)
 		},
 	}
+	cmd.Flags().StringVar(&backup, "backup", "", "take over the records of this `FILE` of grid store backup, where the file of the records is no database any more")
+	return cmd
+}
+
+func storeRebuild(ctx context.Context, d *deps, backup string) error {
+	c, err := loadConfig(d)
+	if err != nil {
+		return err
+	}
+	if backup != "" {
+		backup = abs(d, backup)
+		if err := credential.Owned(credentialEnv(d), backup); err != nil { // it says where jobs are, as the records do
+			return usageError(err)
+		}
+	}
+	b, err := jobs.Rebuild(ctx, stateDir(d, c), backup, d.env.Now)
+	if err != nil {
+		return err
+	}
+	return storeRepaired(d, asideDocument{Aside: b.Damaged, File: b.Aside, Taken: b.Taken, Unsure: b.Unsure, Lost: true})
+}
+
+func storeRepaired(d *deps, doc asideDocument) error {
+	if d.json {
+		return printJSON(d, "store.repair", doc)
+	}
+	for _, damage := range doc.Aside {
+		fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
+	}
+	if !doc.Lost {
+		return nil
+	}
+	fmt.Fprintf(d.env.Out, "%s: what was in the place of the records is there now\n", doc.File)
+	if doc.Taken > 0 {
+		fmt.Fprintf(d.env.Out, "%d records taken from the backup; what became of their jobs since, and jobs recorded since, is lost\n", doc.Taken)
+	} else {
+		fmt.Fprintln(d.env.Out, "All job records are lost: the new ones are empty")
+	}
+	if doc.Unsure > 0 {
+		fmt.Fprintf(d.env.Out, "%d of them had not been sent then, and may have been since: they stand as failed\n", doc.Unsure)
+	}
+	fmt.Fprintln(d.env.Out, "Jobs that are at computing elements and in no record are taken up by grid adopt URL...; try grid adopt --dry-run first")
+	return nil
 }
 
 func storeBackupCmd(d *deps) *cobra.Command {

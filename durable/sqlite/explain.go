@@ -42,6 +42,13 @@ func Explain(path string, err error) error {
 	return err
 }
 
+// Ruined reports whether an error is that a file is no database, or one that
+// cannot be read any more.
+func Ruined(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (e.Code()&0xff == lib.SQLITE_NOTADB || e.Code()&0xff == lib.SQLITE_CORRUPT) || errors.Is(err, syscall.EISDIR)
+}
+
 // Unwritable reports whether an error is that a database cannot be written where
 // it is: a read-only file system, a full disk, rights.
 func Unwritable(err error) bool {

@@ -1,0 +1,120 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gridbroker/durable"
+	"gridbroker/durable/sqlite"
+	"gridbroker/plugins"
+)
+
+// errEmptied is that a file of records has lost all that was in it.
+var errEmptied = errors.New("the file is empty, and jobs have been submitted by it")
+
+// emptied tells whether DIR/jobs.db was cut to nothing: one that is only just
+// made has nothing beside it.
+func emptied(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, "jobs.db"))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, "leases"))
+	return err == nil
+}
+
+// Ruined reports whether an error of the store is that its file is no database
+// any more: Rebuild is what is left then.
+func Ruined(err error) bool { return errors.Is(err, errEmptied) || sqlite.Ruined(err) }
+
+// Rebuilt is what Rebuild has done.
+type Rebuilt struct {
+	Aside   string   // where the file is now that was no database
+	Taken   int      // records of the backup
+	Unsure  int      // of them, those of jobs that had not been sent then
+	Damaged []Damage // records of the backup that cannot be read
+}
+
+// Rebuild makes new job records in DIR in the place of a file that is no
+// database, which is set aside beside it, with the records of a backup; "" where
+// there is none. What the backup does not know may have happened since: its jobs
+// are followed where they are, and none is sent again by itself.
+func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out *Rebuilt, err error) {
+	temp, err := os.MkdirTemp(dir, "rebuild-*")
+	if err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	defer os.RemoveAll(temp)
+	out = &Rebuilt{}
+	if backup != "" {
+		err = copyFile(backup, filepath.Join(temp, "jobs.db"))
+	}
+	if err == nil {
+		err = out.take(ctx, temp, now)
+	}
+	if err != nil && backup != "" {
+		err = fmt.Errorf("backup %s: %w", backup, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	done, err := oneAtATime(dir)
+	if err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	defer done()
+	if out.Aside, err = setAside(dir, now()); err != nil {
+		return nil, fmt.Errorf("job records: %w", err)
+	}
+	return out, durable.Rename(filepath.Join(temp, "jobs.db"), filepath.Join(dir, "jobs.db"))
+}
+
+// take makes the records in DIR fit to go on with.
+func (b *Rebuilt) take(ctx context.Context, dir string, now func() time.Time) (err error) {
+	s, err := OpenStore(dir, now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }() // all is in the one file then
+	if b.Damaged, err = s.Repair(ctx); err != nil {
+		return err
+	}
+	rs, err := s.Select(ctx, Query{})
+	if err != nil {
+		return err
+	}
+	b.Taken = len(rs)
+	_, err = s.Update(ctx, rs, func(r *Record) (Change, error) {
+		r.NoRetry = true
+		if r.State != plugins.Intended {
+			return Change{}, nil
+		}
+		b.Unsure++
+		return r.Apply(Unsure{}, now())
+	})
+	return err
+}
+
+// setAside gives what lies in the place of the records another name.
+func setAside(dir string, now time.Time) (aside string, err error) {
+	for n := 0; ; n++ {
+		aside = filepath.Join(dir, "jobs.db.damaged-"+now.UTC().Format("20060102T150405"))
+		if n > 0 {
+			aside += fmt.Sprintf("-%d", n)
+		}
+		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	for _, part := range []string{"-wal", "-shm", ""} {
+		err := os.Rename(filepath.Join(dir, "jobs.db"+part), aside+part)
+		if err != nil && !(errors.Is(err, os.ErrNotExist) && part != "") {
+			return "", err
+		}
+	}
+	return aside, nil
+}
