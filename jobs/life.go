@@ -149,8 +149,8 @@ func (e GaveUp) apply(r *Record, now time.Time) string {
 	return r.Reason
 }
 
-// Unsure is that the record comes from a backup, in which the job had not been
-// sent: it may have been since, so it does not go by itself, and where it is sent
+// Unsure is that the record comes from a backup or a damaged file, in which the job
+// had not been sent: it may have been since, so it does not go by itself, and where it is sent
 // again by a name that was surely never used.
 type Unsure struct{}
 
@@ -158,7 +158,7 @@ func (Unsure) name() string          { return "from backup" }
 func (Unsure) from() []plugins.State { return kept }
 func (Unsure) apply(r *Record, now time.Time) string {
 	r.State, r.Owner, r.Choices, r.Ended, r.Spared = plugins.Failed, "", nil, now, r.Spared+otherAttempts
-	r.Reason = "the record comes from a backup, in which the job was not yet sent; it may have been since: look there before grid resubmit"
+	r.Reason = "the record comes from a backup or a damaged file, in which the job was not yet sent; it may have been since: look there before grid resubmit"
 	return r.Reason
 }
 

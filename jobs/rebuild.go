@@ -33,16 +33,19 @@ func Ruined(err error) bool { return errors.Is(err, errEmptied) || sqlite.Ruined
 
 // Rebuilt is what Rebuild has done.
 type Rebuilt struct {
-	Aside   string   // where the file is now that was no database
-	Taken   int      // records of the backup
-	Unsure  int      // of them, those of jobs that had not been sent then
-	Damaged []Damage // records of the backup that cannot be read
+	Aside    string   // where the file is now that was damaged
+	Salvaged int      // records that could be read in it
+	Lost     int      // records of which it has but the ids
+	Taken    int      // records of the backup alone
+	Unsure   int      // of all these, those of jobs that had not been sent then
+	Damaged  []Damage // records of the backup that cannot be read
 }
 
 // Rebuild makes new job records in DIR in the place of a file that is no
-// database, which is set aside beside it, with the records of a backup; "" where
-// there is none. What the backup does not know may have happened since: its jobs
-// are followed where they are, and none is sent again by itself.
+// database any more or has pages that cannot be read. It is set aside beside them;
+// what can be read of it they have, and of a backup, "" where there is none, the
+// rest. What neither knows may have happened since: the jobs are followed where
+// they are, and none is sent again by itself.
 func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out *Rebuilt, err error) {
 	temp, err := os.MkdirTemp(dir, "rebuild-*")
 	if err != nil {
@@ -54,7 +57,7 @@ func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out
 		err = copyFile(backup, filepath.Join(temp, "jobs.db"))
 	}
 	if err == nil {
-		err = out.take(ctx, temp, now)
+		err = out.take(ctx, temp, dir, now)
 	}
 	if err != nil && backup != "" {
 		err = fmt.Errorf("backup %s: %w", backup, err)
@@ -73,9 +76,10 @@ func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out
 	return out, durable.Rename(filepath.Join(temp, "jobs.db"), filepath.Join(dir, "jobs.db"))
 }
 
-// take makes the records in DIR fit to go on with.
-func (b *Rebuilt) take(ctx context.Context, dir string, now func() time.Time) (err error) {
-	s, err := OpenStore(dir, now)
+// take makes the records in TEMP, of a backup or new, fit to go on with, with what
+// can be read in DIR.
+func (b *Rebuilt) take(ctx context.Context, temp, dir string, now func() time.Time) (err error) {
+	s, err := OpenStore(temp, now)
 	if err != nil {
 		return err
 	}
@@ -83,11 +87,14 @@ func (b *Rebuilt) take(ctx context.Context, dir string, now func() time.Time) (e
 	if b.Damaged, err = s.Repair(ctx); err != nil {
 		return err
 	}
+	if b.Salvaged, b.Lost, err = s.salvageCopy(ctx, dir, filepath.Join(temp, "damaged")); err != nil {
+		return err
+	}
 	rs, err := s.Select(ctx, Query{})
 	if err != nil {
 		return err
 	}
-	b.Taken = len(rs)
+	b.Taken = len(rs) - b.Salvaged
 	_, err = s.Update(ctx, rs, func(r *Record) (Change, error) {
 		r.NoRetry = true
 		if r.State != plugins.Intended {

@@ -211,3 +211,50 @@ func TestRecordsThatAreNoDatabase(t *testing.T) {
 		grid(0, "list")
 	}
 }
+
+// One page of the records cannot be read: repair keeps the rest, and lists go on.
+func TestRecordsWithABadPage(t *testing.T) {
+	t.Parallel()
+	l := &liar{says: plugins.Status{State: plugins.Running, Native: "running"}}
+	dir := t.TempDir()
+	grid := func(args string) (int, string) {
+		code, out, errs := atLiarIn(t, dir, l, strings.Fields(args)...)
+		return code, out + errs
+	}
+	sweep := `JobType = "parametric"; Parameters = 60; Executable = "/bin/true";`
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(sweep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := grid("submit j.jdl"); code != 0 {
+		t.Fatal(said)
+	}
+	file := filepath.Join(dir, ".local/state/grid/jobs.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for at := 4096; at < len(whole) && tried < 3; at += 4096 {
+		bad := append(append(append([]byte(nil), whole[:at]...), strings.Repeat("\xaa", 4096)...), whole[at+4096:]...)
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _ := grid("list --all --columns id,state"); code == 0 {
+			continue
+		}
+		code, said := grid("store repair")
+		if strings.Contains(said, "All job records are lost") {
+			continue // it was the root of the table
+		}
+		tried++
+		if code != 0 || !strings.Contains(said, "could be read in it and are kept") {
+			t.Fatalf("page %d: code %d\n%s", at/4096, code, said)
+		}
+		if code, list := grid("list --all --columns id,state"); code != 0 || strings.Count(list, "accepted") < 40 {
+			t.Errorf("page %d: code %d, %d jobs\n%s", at/4096, code, strings.Count(list, "accepted"), list)
+		}
+	}
+	if tried == 0 {
+		t.Error("no page is needed for a list")
+	}
+}

@@ -89,9 +89,10 @@ func storeRepairCmd(d *deps) *cobra.Command {
 		Long: `Repair moves records that cannot be read into a table of their own, where they
 and their logs are kept, and makes the indexes of the file anew. Make a backup first.
 
-A file that is no database any more gets another name beside its place, and new
-records are made, with those of --backup where one is named. Nothing of them is
-sent again by itself: what was done since the backup was made, they do not know.
+A file that is no database any more, or has pages that cannot be read, gets another
+name beside its place, and new records are made: what can be read of the old ones,
+and those of --backup where one is named. Nothing of them is sent again by itself:
+what was done since they were written, they do not know.
 grid adopt takes up jobs that are at computing elements and in no record. End
 grid follow before.`,
 		Example: `  grid store backup jobs.before && grid store repair
@@ -99,7 +100,7 @@ grid follow before.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := withRecords(d, cmd, func(ctx context.Context, s *jobs.SQLite) error {
-				if backup != "" {
+				if h, err := s.Check(ctx); err == nil && h.Well() && backup != "" {
 					return usageError(errors.New("the records can be read: --backup is for those that cannot"))
 				}
 				aside, err := s.Repair(ctx)
@@ -134,7 +135,7 @@ func storeRebuild(ctx context.Context, d *deps, backup string) error {
 	if err != nil {
 		return err
 	}
-	return storeRepaired(d, asideDocument{Aside: b.Damaged, File: b.Aside, Taken: b.Taken, Unsure: b.Unsure, Lost: true})
+	return storeRepaired(d, asideDocument{Aside: b.Damaged, Lost: true, File: b.Aside, Salvaged: b.Salvaged, Unread: b.Lost, Taken: b.Taken, Unsure: b.Unsure})
 }
 
 func storeRepaired(d *deps, doc asideDocument) error {
@@ -144,20 +145,30 @@ func storeRepaired(d *deps, doc asideDocument) error {
 	for _, damage := range doc.Aside {
 		fmt.Fprintf(d.env.Out, "%s set aside: %s\n", damage.ID, damage.Why)
 	}
-	if !doc.Lost {
-		return nil
+	if doc.Lost {
+		storeRebuilt(d, doc)
 	}
+	return nil
+}
+
+func storeRebuilt(d *deps, doc asideDocument) {
 	fmt.Fprintf(d.env.Out, "%s: what was in the place of the records is there now\n", doc.File)
+	if doc.Salvaged > 0 {
+		fmt.Fprintf(d.env.Out, "%d records could be read in it and are kept\n", doc.Salvaged)
+	}
+	if doc.Unread > 0 {
+		fmt.Fprintf(d.env.Out, "%d more are named in it and cannot be read\n", doc.Unread)
+	}
 	if doc.Taken > 0 {
 		fmt.Fprintf(d.env.Out, "%d records taken from the backup; what became of their jobs since, and jobs recorded since, is lost\n", doc.Taken)
-	} else {
+	}
+	if doc.Taken+doc.Salvaged == 0 {
 		fmt.Fprintln(d.env.Out, "All job records are lost: the new ones are empty")
 	}
 	if doc.Unsure > 0 {
 		fmt.Fprintf(d.env.Out, "%d of them had not been sent then, and may have been since: they stand as failed\n", doc.Unsure)
 	}
 	fmt.Fprintln(d.env.Out, "Jobs that are at computing elements and in no record are taken up by grid adopt URL...; try grid adopt --dry-run first")
-	return nil
 }
 
 func storeBackupCmd(d *deps) *cobra.Command {
