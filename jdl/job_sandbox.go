@@ -117,7 +117,11 @@ func sources(r *jobReader, e inputEntry, base string) []string {
 	if r.cfg.noFiles {
 		return []string{path.Clean(s)}
 	}
-	return localFiles(r, e, path.Clean(s))
+	names := localFiles(r, e, path.Clean(s))
+	for _, name := range names {
+		warnPrivate(r, e, name)
+	}
+	return names
 }
 
 // fileName is the file that a file: URL names. gLite also took file://NAME,
