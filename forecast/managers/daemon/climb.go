@@ -116,6 +116,7 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 	var c *conn
 	var n managers.Neighbour
 	flush := func() { control.Flush() }
+	var ended <-chan struct{}
 	written := make(chan struct{})
 	close(written)
 	err := readFrames(r.Body, func(f frame) error {
@@ -137,19 +138,30 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 		c = first
 		c.send(frame{Welcome: true})
 		d.up(n)
-		written = make(chan struct{})
-		done := written
-		d.work.Go(func() {
-			defer close(done)
-			c.write(w, flush, d.config.Beat)
-			control.SetReadDeadline(time.Unix(1, 0)) // ends the reading too
-		})
+		ended = endWith(c.ctx, control)
+		done := make(chan struct{})
+		written = done
+		d.work.Go(func() { defer close(done); c.write(w, flush, d.config.Beat) })
 		return nil
 	})
 	if c != nil {
 		d.detach(n, c, err)
+		c.end()
+		<-ended
 	}
 	<-written // the stream is not to be touched once this has returned
+}
+
+// endWith ends what waits to be read from a stream or written to it when ctx ends;
+// the channel is closed after that.
+func endWith(ctx context.Context, stream *http.ResponseController) <-chan struct{} {
+	ended := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(ended)
+		stream.SetReadDeadline(time.Unix(1, 0))
+		stream.SetWriteDeadline(time.Unix(1, 0))
+	})
+	return ended
 }
 
 // named checks that a child has the certificate of the host in its name: what

@@ -38,14 +38,18 @@ func (c *conn) send(f frame) {
 	}
 }
 
-// write sends what is queued, and signs of life, until the link ends.
+// write sends what is queued, and signs of life, until the link ends, which it does
+// where the neighbour takes nothing for four beats.
 func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
 	defer c.end()
 	enc := json.NewEncoder(out)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
+	stuck := time.AfterFunc(4*beat, c.end)
+	defer stuck.Stop()
 	for {
 		f := frame{}
+		stuck.Stop()
 		select {
 		case <-c.ctx.Done():
 			return
@@ -55,6 +59,7 @@ func (c *conn) write(out io.Writer, flush func(), beat time.Duration) {
 				return
 			}
 		}
+		stuck.Reset(4 * beat)
 		if enc.Encode(f) != nil {
 			return
 		}
