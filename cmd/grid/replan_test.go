@@ -150,6 +150,8 @@ func TestReplannedAtAnotherCluster(t *testing.T) {
 	t.Logf("all had ended %v after the second cluster became free; the first would have taken them after 20 minutes", took.Round(time.Second))
 	if t.Failed() {
 		t.Log(said.String())
+		terms, msg, _ := w.try(append(append([]string{"match", "--terms"}, sources...), files[0])...) // what is thought of the two, errors included
+		t.Log(terms, msg)
 	}
 }
 
