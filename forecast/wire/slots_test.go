@@ -58,7 +58,7 @@ func FuzzSlots(f *testing.F) {
 	f.Add(`,"put":[`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Count(strings.ToLower(text), `put"`) > 1 { // the last counts, however it is written
-			t.Skip()
+			return
 		}
 		got, gotErr := DecodeDelta([]byte(text), DefaultLimits())
 		want, wantErr := slow([]byte(text))
