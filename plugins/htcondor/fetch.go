@@ -1,7 +1,6 @@
 package htcondor
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -104,15 +103,14 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 
 // stream are the options by which condor_tail shows a file of a job.
 func (s *site) stream(ctx context.Context, id, name string) ([]string, error) {
-	var names bytes.Buffer
-	if _, err := s.Read(ctx, path.Join("jobs", id, "streams"), 0, &names); err != nil {
+	stdout, stderr, err := s.Streams(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	stdout, rest, _ := strings.Cut(names.String(), "\n")
 	switch path.Clean(name) {
 	case path.Clean(stdout):
 		return nil, nil
-	case path.Clean(strings.TrimSuffix(rest, "\n")):
+	case path.Clean(stderr):
 		return []string{"-stderr"}, nil
 	}
 	return nil, &plugins.Error{Kind: plugins.Refused, Op: "peek", Endpoint: s.URL,

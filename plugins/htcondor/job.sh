@@ -1,6 +1,6 @@
 # What HTCondor runs on the node, after the text of the steps, in a directory of
-# the node: words.sh, outputs, streams and work/ were brought there, and out/ is
-# brought back. HTCondor's own streams are the job's, so that it can show them
+# the node: words.sh and, of a job with input files, work/ were brought there, and
+# out/ is brought back. HTCondor's own streams are the job's, so that it can show them
 # while the job runs; they are put in their place when it has ended. A step
 # that failed is told by the signal that ends this script, since HTCondor keeps
 # that: USR1 stage-in, USR2 stage-out, XCPU the wall time was used up, HUP the
@@ -13,7 +13,10 @@ exec </dev/null >>out/log 2>&1
 outcome=$top/out/outcome
 begin
 . ./words.sh
-{ read -r stdout; read -r stderr; } <streams
+# names prints those of one kind from the head of words.sh.
+names() { sed -n "/^#/!q; s/^#$1 //p" words.sh; }
+stdout=$(names stdout) stderr=$(names stderr)
+names output >outputs
 
 # show makes a stream of HTCondor the file of the job's directory.
 show() {

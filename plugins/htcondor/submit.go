@@ -124,10 +124,14 @@ func (s *site) head(req plugins.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	brought := "words.sh"
+	if remote.Sends(req.Job) {
+		brought += ",work"
+	}
 	lines := slices.Concat(universe(&s.seen, req.Job), []string{
 		"executable = $(jobfile)", "arguments = $(wall)", "initialdir = ../../jobs/$(gid)",
 		"should_transfer_files = YES", "when_to_transfer_output = ON_EXIT",
-		"transfer_input_files = words.sh,outputs,streams,work", "transfer_output_files = out",
+		"transfer_input_files = " + brought, "transfer_output_files = out",
 		"output = stdout", "error = stderr", "log = events", `My.GridBrokerId = "$(gid)"`,
 		"job_ad_information_attrs = GridBrokerId,ExitCode",
 		"request_cpus = $(cpus)", "request_memory = $(mem)MB", "request_disk = $(disk)KB", "request_gpus = $(gpus)",

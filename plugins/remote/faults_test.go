@@ -1,6 +1,9 @@
 package remote
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -269,7 +272,7 @@ func fetched(t *testing.T, s shelf, want ...string) (dir string, r plugins.Fetch
 // outside of the job's directory, and are told.
 func TestFetchOfOddNames(t *testing.T) {
 	for _, name := range []string{"../evil", "/etc/evil", "a/../../evil", "..", "", "a\x00b"} {
-		s := shelf{list: []File{{Name: name, Size: 3}}, text: map[string]string{"outputs": "*\n", "evil": "bad", "b": "bad"}}
+		s := shelf{list: []File{{Name: name, Size: 3}}, text: map[string]string{"words.sh": "#stdout \n#stderr \n#output *\n", "evil": "bad", "b": "bad"}}
 		dir, r := fetched(t, s, name)
 		if r.Err == nil || len(r.Files) > 0 {
 			t.Errorf("%q: %+v", name, r)
@@ -316,7 +319,8 @@ func TestNamesOfParts(t *testing.T) {
 // TestFetchThatFails: what fails is told with its place, and what was brought
 // before it stays.
 func TestFetchThatFails(t *testing.T) {
-	text := map[string]string{"outputs": "one\nthree\n", "one": "1", "two": "22"}
+	text := map[string]string{"words.sh": "#stdout \n#stderr \n#output one\n#output three\njob_run() {\n#output two\n}\n", "one": "1", "two": "22"}
+	older := map[string]string{"words.sh": "job_run() {\n#output two\n}\n", "outputs": "one\nthree\n", "one": "1", "two": "22"}
 	list := []File{{Name: "one", Size: 1}, {Name: "two", Size: 2}, {Name: "three", Size: 3}}
 	for _, c := range []struct {
 		what  string
@@ -326,6 +330,8 @@ func TestFetchThatFails(t *testing.T) {
 		said  string
 	}{
 		{"what was asked for at submission", shelf{list: list[:2], text: text}, nil, "one", ""},
+		{"the same of a job that an older program sent", shelf{list: list[:2], text: older}, nil, "one", ""},
+		{"a job of an older program that has lost its list", shelf{list: list, text: map[string]string{"words.sh": ":\n"}}, nil, "", "fetch"},
 		{"a pattern", shelf{list: list[:2], text: text}, []string{"*"}, "one two", ""},
 		{"one that is not there", shelf{list: list[:2], text: text}, []string{"one", "four"}, "one", "fetch four"},
 		{"one that is listed and gone", shelf{list: list, text: text}, nil, "one", "fetch three"},
@@ -429,6 +435,48 @@ func TestBatchesTravelPacked(t *testing.T) {
 	text, err := newBatch(c.site, c, reqs, all, make([]plugins.Result, len(reqs))).tar(nil)
 	if err != nil || len(text) > 400_000 {
 		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+// TestFilesOfAJob: a file more for each job is a thousand requests to the file server of a site.
+func TestFilesOfAJob(t *testing.T) {
+	with := func(job *jdl.Job) *jdl.Job { job.InputSandbox = []jdl.InputFile{{Name: "in", Text: "x"}}; return job }
+	for _, c := range []struct {
+		works string
+		job   *jdl.Job
+		want  string
+	}{
+		{"work", &jdl.Job{Executable: "/bin/true", StdOutput: "out"}, " at words.sh work/"},
+		{"out/work", &jdl.Job{Executable: "/bin/true", StdOutput: "out"}, " at words.sh"},
+		{"out/work", with(&jdl.Job{Executable: "/bin/true"}), " at words.sh work/"},
+		{"out/work", &jdl.Job{Executable: "/bin/true", InputSandbox: []jdl.InputFile{{Name: "in", Source: "https://se.example.org/in"}}}, " at words.sh"},
+	} {
+		n := newCounter(t)
+		n.site.System.Work = c.works
+		reqs := n.requests("a")
+		reqs[0].Job = c.job
+		text, err := newBatch(n.site, n, reqs, []int{0}, make([]plugins.Result, 1)).tar(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := gzip.NewReader(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for r := tar.NewReader(packed); ; {
+			h, err := r.Next()
+			if err != nil {
+				break
+			}
+			if name, ok := strings.CutPrefix(h.Name, "new/a/"); ok {
+				got = append(got, name)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("a job that works in %s, of %v: %q, want %q", c.works, c.job.InputSandbox, got, c.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -65,9 +66,11 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	defer root.Close()
 	want := job.Want
 	if len(want) == 0 {
-		if want, err = s.outputList(fsys, id); err != nil {
+		names, err := s.fileNames(fsys, id)
+		if err != nil {
 			return nil, s.Fail("fetch", err)
 		}
+		want = names.outputs
 	}
 	all, err := fsys.List(s.work(id))
 	if err != nil {
@@ -127,15 +130,51 @@ func list(ctx context.Context, open sessions, h plugins.Handle, where Where) ([]
 	return names, nil
 }
 
-// outputList reads the names the job was submitted with.
-func (s *Site) outputList(fsys Files, id string) ([]string, error) {
-	r, _, err := fsys.Get(s.Dir("jobs", id, "outputs"), 0)
+// fileNames reads the names the job was submitted with: at the head of words.sh,
+// or in files of their own, as older programs sent them.
+func (s *Site) fileNames(fsys Files, id string) (fileNames, error) {
+	text, err := s.head(fsys, id, "words.sh")
+	names, ok := parseNames(text)
+	if err != nil || ok {
+		return names, err
+	}
+	list, err := s.head(fsys, id, "outputs")
 	if err != nil {
-		return nil, err
+		return names, err
+	}
+	streams, err := s.head(fsys, id, "streams")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return names, err
+	}
+	names.outputs = strings.FieldsFunc(list, func(c rune) bool { return c == '\n' })
+	names.stdout, names.stderr, _ = strings.Cut(strings.TrimSuffix(streams, "\n"), "\n")
+	return names, nil
+}
+
+// head reads the first megabyte of a file of a job.
+func (s *Site) head(fsys Files, id, name string) (string, error) {
+	r, _, err := fsys.Get(s.Dir("jobs", id, name), 0)
+	if err != nil {
+		return "", err
 	}
 	defer r.Close()
 	text, err := io.ReadAll(io.LimitReader(r, 1<<20))
-	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' }), err
+	return string(text), err
+}
+
+// Streams are the names of a job's standard output and standard error, "" for none.
+func (s *Site) Streams(ctx context.Context, id string) (stdout, stderr string, err error) {
+	open := sessions{}
+	defer open.close()
+	fsys, err := open.of(ctx, s)
+	if err != nil {
+		return "", "", err
+	}
+	names, err := s.fileNames(fsys, id)
+	if err != nil {
+		return "", "", s.Fail("read the names of streams", err)
+	}
+	return names.stdout, names.stderr, nil
 }
 
 // Read copies a file below the site's directory from an offset on.

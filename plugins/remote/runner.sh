@@ -20,10 +20,11 @@
 # BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
 #   at        batch, group and line of the job in the group; then its description,
 #             which older programs put into a file of its own, jdl
-#   words.sh  the job's own words, as functions for job.sh
-#   outputs   names of the files to be fetched, a line each
-#   streams   names of standard output and standard error, "" for none
-#   work/     the job's directory
+#   words.sh  at its head the names of standard output and standard error, "" for
+#             none, and of the files to be fetched, a line each, which older programs
+#             put into files of their own, streams and outputs; then the job's own
+#             words, as functions for job.sh
+#   work/     the job's directory; where jobs run in one of the node only if it has input files
 #   log, outcome, cancelled, gone; of jobs that run in a directory of the node
 #   out/ is what came back: work, log, outcome
 # A job's directory is made whole and moved to its place by one rename, so

@@ -68,6 +68,11 @@ func (ba *batch) upload(ctx context.Context) ([]copied, error) {
 	return copies, nil
 }
 
+// Sends reports whether files of this machine go with a job.
+func Sends(job *jdl.Job) bool {
+	return slices.ContainsFunc(job.InputSandbox, func(f jdl.InputFile) bool { return !f.IsURL() })
+}
+
 // sources lists the files to send, each once, in the order of the jobs.
 func (ba *batch) sources() []*source {
 	var order []*source
@@ -132,12 +137,12 @@ func (ba *batch) tar(copies []copied) ([]byte, error) {
 			members = append(members, id)
 			dir := "new/" + id
 			t.dir(dir)
-			t.dir(dir + "/work")
+			if ba.site.System.Work == "work" || Sends(ba.reqs[i].Job) {
+				t.dir(dir + "/work")
+			}
 			t.dirs(dir+"/work", copies, id)
 			t.text(dir+"/at", ba.name+" "+g.Name+" "+strconv.Itoa(g.Line(n))+"\n"+ba.reqs[i].Job.Text())
 			t.text(dir+"/words.sh", words(ba.reqs[i], ba.site.nodes))
-			t.lines(dir+"/outputs", outputs(ba.reqs[i].Job))
-			t.text(dir+"/streams", ba.reqs[i].Job.StdOutput+"\n"+ba.reqs[i].Job.StdError+"\n")
 		}
 		t.lines(g.Name+".ids", members)
 		ids = append(ids, members...)

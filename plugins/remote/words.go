@@ -10,11 +10,14 @@ import (
 	"gridbroker/plugins"
 )
 
-// words writes words.sh: the job's own words as functions that steps.sh calls.
-// Every word goes through quote. The caller has run unsuited first.
+// words writes words.sh: the names of the job's files, then its own words as
+// functions that steps.sh calls. Every word goes through quote. The caller has
+// run unsuited first. A job has few files at the site, since making one costs a
+// file server more than writing it.
 func words(req plugins.Request, n Nodes) string {
 	job := req.Job
 	var b strings.Builder
+	b.WriteString(namesOf(job).text())
 	function(&b, "job_inside", "\n", n.inside(req))
 	function(&b, "job_environment", "\n", variables(job, n.cache))
 	function(&b, "job_get", " &&\n", transfers("get", gets(job)))
@@ -110,6 +113,45 @@ func steps(job *jdl.Job) []string {
 	add(job.Executable, job.Args)
 	add(job.Epilogue, job.EpilogueArgs)
 	return lines
+}
+
+// fileNames are those of a job's files: its streams, "" for none, and what Fetch
+// brings when it is told no names. At the site they stand at the head of
+// words.sh, where the shell passes over them.
+type fileNames struct {
+	stdout, stderr string
+	outputs        []string
+}
+
+func namesOf(job *jdl.Job) fileNames {
+	return fileNames{job.StdOutput, job.StdError, outputs(job)}
+}
+
+func (n fileNames) text() string {
+	lines := []string{"#stdout " + n.stdout, "#stderr " + n.stderr}
+	for _, name := range n.outputs {
+		lines = append(lines, "#output "+name)
+	}
+	return Lines(lines)
+}
+
+// parseNames reads the head of a words.sh; ok is false where it has none, as
+// that of a job which an older program has sent.
+func parseNames(text string) (n fileNames, ok bool) {
+	for line := range strings.Lines(text) {
+		word, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch {
+		case word == "#stdout" && found:
+			n.stdout, ok = name, true
+		case word == "#stderr" && found:
+			n.stderr = name
+		case word == "#output" && found:
+			n.outputs = append(n.outputs, name)
+		default:
+			return n, ok
+		}
+	}
+	return n, ok
 }
 
 // outputs lists what Fetch brings when it is told no names: the output sandbox
