@@ -69,6 +69,15 @@ func roundTrip(t *testing.T, s Store) {
 	if err != nil || len(sent["b"]) != 1 || sent["b"][0].Slots != 4 || !sent["b"][0].At.Equal(lifeStart) {
 		t.Errorf("under way: %v %v", sent, err)
 	}
+	// A job that was adopted where nobody said which queue it is in counts for none, and hides no other.
+	adopted := fullRecord("1zzz")
+	adopted.Resource, adopted.Sent = "", time.Time{}
+	if err := s.Add(ctx, []*Record{adopted}); err != nil {
+		t.Fatal(err)
+	}
+	if sent, err := s.UnderWay(ctx, lifeStart); err != nil || len(sent) != 1 || len(sent["b"]) != 1 {
+		t.Errorf("under way beside an adopted one: %v %v", sent, err)
+	}
 }
 
 func updates(t *testing.T, s Store) {

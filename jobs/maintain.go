@@ -26,11 +26,12 @@ func (h Health) Well() bool { return len(h.Damaged) == 0 && len(h.File) == 0 }
 
 // Check reads the whole file: its pages and indexes, and every record against
 // its checksum.
-func (s *SQLite) Check(ctx context.Context) (Health, error) {
+func (s *SQLite) Check(ctx context.Context) (_ Health, err error) {
+	defer s.tell(&err)
 	h := Health{Damaged: []Damage{}, File: []string{}}
 	said, err := s.db.QueryContext(ctx, "PRAGMA integrity_check(20)")
 	if err != nil {
-		return h, fmt.Errorf("job records: %w", err)
+		return h, err
 	}
 	defer said.Close()
 	for said.Next() {
@@ -111,7 +112,7 @@ func (s *SQLite) Repair(ctx context.Context) ([]Damage, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
+		return nil, err
 	}
 	return out, nil
 }
@@ -126,7 +127,8 @@ func (s *SQLite) Backup(ctx context.Context, path string) error {
 	f.Close()
 	if _, err := s.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		os.Remove(path)
-		return fmt.Errorf("job records: %w", err)
+		s.tell(&err)
+		return fmt.Errorf("copy job records to %s: %w", path, err)
 	}
 	return nil
 }

@@ -176,6 +176,9 @@ func (m *Memory) UnderWay(ctx context.Context, since time.Time) (map[string][]br
 		States: []plugins.State{plugins.Submitting, plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running}})
 	all := map[string][]broker.Sent{}
 	for _, r := range rs {
+		if r.Resource == "" {
+			continue
+		}
 		all[r.Resource] = append(all[r.Resource], broker.Sent{At: r.Sent, Slots: max(1, r.Slots)})
 	}
 	return all, err

@@ -27,9 +27,24 @@ func emptied(dir string) bool {
 	return err == nil
 }
 
-// Ruined reports whether an error of the store is that its file is no database
-// any more: Rebuild is what is left then.
-func Ruined(err error) bool { return errors.Is(err, errEmptied) || sqlite.Ruined(err) }
+// A RuinedError is that the file of the records is no database any more, or has
+// pages that cannot be read: Rebuild is what is left then.
+type RuinedError struct {
+	File string
+	Err  error
+}
+
+func (e *RuinedError) Error() string { return fmt.Sprintf("job records %s: %v", e.File, e.Err) }
+
+// Unwrap is what SQLite says.
+func (e *RuinedError) Unwrap() error { return e.Err }
+
+// tell makes an error of SQLite that the file is ruined one of the records.
+func (s *SQLite) tell(err *error) {
+	if _, told := errors.AsType[*RuinedError](*err); sqlite.Ruined(*err) && !told {
+		*err = &RuinedError{filepath.Join(s.dir, "jobs.db"), *err}
+	}
+}
 
 // Rebuilt is what Rebuild has done.
 type Rebuilt struct {

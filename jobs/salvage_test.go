@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,6 +50,9 @@ func TestSalvage(t *testing.T) {
 			bad[at+i] = byte(i*31 + 7)
 		}
 		write(t, filepath.Join(dir, "jobs.db"), bad)
+		if at/page%3 == 0 {
+			readAll(t, dir, rs)
+		}
 		if repair(t, dir) {
 			continue // nothing but an index was there
 		}
@@ -70,6 +74,51 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
+func ruined(err error) bool {
+	_, ok := errors.AsType[*jobs.RuinedError](err)
+	return ok
+}
+
+// readAll reads a store in every way that verbs do. Whatever of it cannot be read is told as ruined, since that says what
+// to do; that one record is damaged or gone is told as such.
+func readAll(t *testing.T, dir string, rs []*jobs.Record) {
+	t.Helper()
+	s, err := jobs.OpenStore(dir, func() time.Time { return start })
+	if err != nil {
+		if !ruined(err) {
+			t.Errorf("open: %v", err)
+		}
+		return
+	}
+	defer s.Close()
+	ctx := t.Context()
+	for what, read := range map[string]func() error{
+		"all":       func() error { _, err := s.Select(ctx, jobs.Query{}); return err },
+		"the last":  func() error { _, err := s.Select(ctx, jobs.Query{Backwards: true, Limit: 3}); return err },
+		"count":     func() error { _, err := s.Count(ctx, jobs.Query{Live: true}); return err },
+		"one":       func() error { _, err := s.Find(ctx, []string{rs[7].ID}); return err },
+		"log":       func() error { _, err := s.Log(ctx, rs[7].ID); return err },
+		"under way": func() error { _, err := s.UnderWay(ctx, start); return err },
+		"check":     func() error { _, err := s.Check(ctx); return err },
+		"backup":    func() error { return s.Backup(ctx, filepath.Join(t.TempDir(), "backup.db")) },
+		"note":      func() error { return s.Note(ctx, rs[:1], "note", func(*jobs.Record) string { return "" }) },
+		"update": func() error {
+			_, err := s.Update(ctx, rs, func(*jobs.Record) (jobs.Change, error) { return jobs.Change{}, nil })
+			return err
+		},
+	} {
+		err := read()
+		_, damaged := errors.AsType[*jobs.DamagedError](err)
+		_, missing := errors.AsType[*jobs.IDError](err)
+		if err != nil && !ruined(err) && !damaged && !missing {
+			t.Errorf("%s: %T %v", what, err, err)
+		}
+		if ruined(err) && !strings.Contains(err.Error(), filepath.Join(dir, "jobs.db")) {
+			t.Errorf("%s: %v does not name the file", what, err)
+		}
+	}
+}
+
 // repair is what store repair tries first.
 func repair(t *testing.T, dir string) bool {
 	t.Helper()
@@ -78,7 +127,7 @@ func repair(t *testing.T, dir string) bool {
 		_, err = s.Repair(t.Context())
 		s.Close()
 	}
-	if err != nil && !jobs.Ruined(err) {
+	if err != nil && !ruined(err) {
 		t.Fatal(err)
 	}
 	return err == nil

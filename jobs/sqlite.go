@@ -66,16 +66,20 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 	}
 	defer done()
 	if emptied(dir) {
-		return nil, fmt.Errorf("job records %s: %w", path, errEmptied)
+		return nil, &RuinedError{path, errEmptied}
 	}
 	db, err := sqlite.Open(path, sqlite.Full, 20*time.Second)
-	if err != nil {
-		return nil, fmt.Errorf("job records: %w", err)
-	}
-	db.SetMaxOpenConns(4)
 	s := &SQLite{db: db, dir: dir, now: now}
-	if err := s.migrate(); err != nil {
-		db.Close()
+	if err == nil {
+		db.SetMaxOpenConns(4)
+		if err = s.migrate(); err != nil {
+			db.Close()
+		}
+	}
+	if s.tell(&err); sqlite.Ruined(err) {
+		return nil, err
+	}
+	if err != nil {
 		return nil, fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
 	}
 	return s, nil
@@ -139,7 +143,8 @@ func (s *SQLite) migrate() error {
 	})
 }
 
-func (s *SQLite) tx(ctx context.Context, f func(*sql.Tx) error) error {
+func (s *SQLite) tx(ctx context.Context, f func(*sql.Tx) error) (err error) {
+	defer s.tell(&err)
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -337,7 +342,8 @@ func (s *SQLite) Delete(ctx context.Context, rs []*Record) error {
 }
 
 // Log implements Store.
-func (s *SQLite) Log(ctx context.Context, id string) ([]Entry, error) {
+func (s *SQLite) Log(ctx context.Context, id string) (_ []Entry, err error) {
+	defer s.tell(&err)
 	rows, err := s.db.QueryContext(ctx, "SELECT at, action, text FROM log WHERE job = ? ORDER BY at, rowid", id)
 	if err != nil {
 		return nil, err
@@ -356,7 +362,8 @@ func (s *SQLite) Log(ctx context.Context, id string) ([]Entry, error) {
 }
 
 // Select implements Store.
-func (s *SQLite) Select(ctx context.Context, q Query) ([]*Record, error) {
+func (s *SQLite) Select(ctx context.Context, q Query) (_ []*Record, err error) {
+	defer s.tell(&err)
 	where, args := q.where()
 	order := "id"
 	if q.Backwards {
@@ -375,6 +382,7 @@ func (s *SQLite) Select(ctx context.Context, q Query) ([]*Record, error) {
 
 // Count implements Store.
 func (s *SQLite) Count(ctx context.Context, q Query) (n int, err error) {
+	defer s.tell(&err)
 	where, args := q.where()
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs WHERE "+where, args...).Scan(&n)
 	return n, err
@@ -421,7 +429,8 @@ func (s *SQLite) Find(ctx context.Context, ids []string) ([]*Record, error) {
 	})
 }
 
-func (s *SQLite) records(ctx context.Context, where string, args ...any) ([]*Record, error) {
+func (s *SQLite) records(ctx context.Context, where string, args ...any) (_ []*Record, err error) {
+	defer s.tell(&err)
 	rows, err := s.db.QueryContext(ctx, "SELECT id, body, sum FROM jobs WHERE "+where+" ORDER BY id", args...)
 	if err != nil {
 		return nil, err
@@ -469,9 +478,10 @@ func first(rows *sql.Rows, n int) ([]*Record, error) {
 }
 
 // UnderWay implements Store.
-func (s *SQLite) UnderWay(ctx context.Context, since time.Time) (map[string][]broker.Sent, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT json_extract(body, '$.resource'), json_extract(body, '$.sent'), coalesce(json_extract(body, '$.slots'), 1)
-		FROM jobs WHERE state IN (?,?,?,?,?) AND created >= ? AND json_valid(body)`,
+func (s *SQLite) UnderWay(ctx context.Context, since time.Time) (_ map[string][]broker.Sent, err error) {
+	defer s.tell(&err)
+	rows, err := s.db.QueryContext(ctx, `SELECT json_extract(body, '$.resource'), coalesce(json_extract(body, '$.sent'), ''), coalesce(json_extract(body, '$.slots'), 1)
+		FROM jobs WHERE state IN (?,?,?,?,?) AND created >= ? AND json_valid(body) AND json_extract(body, '$.resource') <> ''`,
 		plugins.Submitting, plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, since.UnixMilli())
 	if err != nil {
 		return nil, err
@@ -484,8 +494,10 @@ func (s *SQLite) UnderWay(ctx context.Context, since time.Time) (map[string][]br
 		if err := rows.Scan(&resource, &at, &j.Slots); err != nil {
 			return nil, err
 		}
-		if j.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			return nil, err
+		if at != "" {
+			if j.At, err = time.Parse(time.RFC3339Nano, at); err != nil {
+				return nil, err
+			}
 		}
 		all[resource] = append(all[resource], j)
 	}

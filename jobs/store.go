@@ -39,7 +39,7 @@ type Store interface {
 	// means all its jobs. An id of none or of several is an *IDError.
 	Find(ctx context.Context, ids []string) ([]*Record, error)
 	// UnderWay lists the jobs made since a time that a back-end has or may
-	// have, by resource ID.
+	// have, by resource ID; those of which it is not known are not among them.
 	UnderWay(ctx context.Context, since time.Time) (map[string][]broker.Sent, error)
 	// Lease is held by a process while it submits, so that another one does
 	// not take its jobs for those of a process that died.

@@ -46,7 +46,7 @@ func Main(ctx context.Context, env Env, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if err != nil {
+	if err = remedied(err); err != nil {
 		failedJSON(a, err, code)
 	}
 	if err != nil && !errors.Is(err, errReported) {

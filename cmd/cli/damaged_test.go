@@ -116,7 +116,7 @@ func TestStateThatIsNone(t *testing.T) {
 		code int
 		says string
 	}{
-		{"jobs.db", "garbage", "list", 1, "jobs.db: file is not a database"},
+		{"jobs.db", "garbage", "list", 1, "jobs.db: file is not a database (26)\n  grid store repair "},
 		{"jobs.db", noise, "submit j.jdl", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "clean --all", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "run -- true", 1, "jobs.db: file is not a database"},
@@ -153,6 +153,60 @@ func TestStateThatIsNone(t *testing.T) {
 		if now, err := os.ReadFile(file); c.text != "" && (err != nil || string(now) != c.text) {
 			t.Errorf("%s, grid %s: it has been changed: %v", c.file, c.args, err)
 		}
+	}
+}
+
+// TestBadPageIsTold: a verb that meets a page which cannot be read says what helps, and that does help.
+func TestBadPageIsTold(t *testing.T) {
+	t.Parallel()
+	l := &liar{says: plugins.Status{State: plugins.Done, Native: "ended", ExitCode: glue.Some(0)}}
+	dir := t.TempDir()
+	sweep := `JobType = "Parametric"; Executable = "/bin/true"; Arguments = "_PARAM_"; Parameters = 60;`
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(sweep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := atLiarIn(t, dir, l, "submit", "--wait", "j.jdl"); code != 0 {
+		t.Fatal(out, errs)
+	}
+	file := filepath.Join(dir, ".local/state/grid/jobs.db")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// From the last page on: somewhere there is a page of records.
+	const page = 4096
+	for at := info.Size() - page; ; at -= page {
+		if at <= 0 {
+			t.Fatal("every page of the records can do without what it says")
+		}
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := make([]byte, page)
+		_, err = f.ReadAt(was, at)
+		if _, again := f.WriteAt([]byte(strings.Repeat("\xf5 noise ", page/8)), at); err != nil || again != nil {
+			t.Fatal(err, again)
+		}
+		f.Close()
+		code, out, errs := atLiarIn(t, dir, l, "list", "--json")
+		if code != 0 && strings.Contains(errs, "malformed") {
+			if !strings.Contains(errs, "jobs.db") || !strings.Contains(errs, "\n  grid store repair ") || !strings.Contains(out, "grid store repair") {
+				t.Errorf("list says:\n%s%s", out, errs)
+			}
+			break
+		}
+		if f, err = os.OpenFile(file, os.O_RDWR, 0); err != nil {
+			t.Fatal(err)
+		}
+		f.WriteAt(was, at)
+		f.Close()
+	}
+	if code, out, errs := atLiarIn(t, dir, l, "store", "repair"); code != 0 {
+		t.Fatal(out, errs)
+	}
+	if code, out, errs := atLiarIn(t, dir, l, "list"); code != 0 || !strings.Contains(out, "done") {
+		t.Errorf("list after repair: %d\n%s%s", code, out, errs)
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"gridbroker/credential"
 	"gridbroker/jdl/classad"
@@ -53,6 +54,14 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
+
+// remedied adds to an error what helps, where that is one verb for whatever was asked.
+func remedied(err error) error {
+	if _, ok := errors.AsType[*jobs.RuinedError](err); ok {
+		return fmt.Errorf("%w\ngrid store repair keeps what can be read of them, and takes the rest from a backup: see grid store repair --help", err)
+	}
+	return err
+}
 
 // usageError is a mistake on the command line.
 func usageError(err error) error { return &exitError{exitUsage, err} }

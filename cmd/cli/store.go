@@ -109,7 +109,7 @@ grid follow before.`,
 				}
 				return storeRepaired(d, asideDocument{Aside: aside})
 			})
-			if !jobs.Ruined(err) {
+			if _, ruined := errors.AsType[*jobs.RuinedError](err); !ruined {
 				return err
 			}
 			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(err.Error()))
