@@ -13,7 +13,6 @@ import (
 type Broker struct {
 	Registry *plugins.Registry // back-ends; nil: plans are made but nothing is submitted
 	Rules    Rules             // circumstances; Now is set by each Plan
-	Filters  func(Rules) []Filter
 	Policy   rank.Policy
 	Seed     uint64 // of the draws among equals
 	Clock    clock.Clock
@@ -36,13 +35,6 @@ func (b *Broker) Offers() int {
 		return b.Alternatives
 	}
 	return 10
-}
-
-func (b *Broker) filters(r Rules) []Filter {
-	if b.Filters != nil {
-		return b.Filters(r)
-	}
-	return DefaultFilters(r)
 }
 
 // rules are the circumstances of one plan.

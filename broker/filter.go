@@ -49,6 +49,9 @@ type Filter struct {
 	Of func(*jdl.Job) (key string, all bool)
 	// Timed filters may judge the same record differently at another time.
 	Timed bool
+	// Reads, where there is one, names the published attributes that the filter
+	// looks at for jobs with a key, of a record nothing else.
+	Reads func(*jdl.Job) []string
 }
 
 // Reason says why a resource is rejected.
@@ -134,25 +137,27 @@ const defaultMaxAge = 12 * time.Hour
 
 // DefaultFilters are all filters, cheapest first; what removes most stands
 // early.
-func DefaultFilters(rules Rules) []Filter {
-	r := &rules // one copy for all
+func DefaultFilters(rules Rules) []Filter { return filtersBy(&rules) }
+
+// filtersBy are DefaultFilters by rules that may change from one plan to the next.
+func filtersBy(r *Rules) []Filter {
 	return []Filter{
-		{BySite, r.site, nil, r.ofSite, false},                      // only those the user named
-		{ByTried, r.tried, nil, r.ofTried, false},                   // not where the job failed before
-		{ByState, r.state, nil, ofNothing, false},                   // takes jobs now
-		{ByView, r.view, nil, ofVO, false},                          // not the whole where the VO has its own view
-		{ByAccess, r.access, nil, ofVO, false},                      // this VO may run there
-		{ByProtocol, r.protocol, nil, ofNothing, false},             // we can talk to it
-		{ByWallTime, r.wallTime, nil, ofWallTime, false},            // fits the queue's limit
-		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false},               //
-		{ByMemory, r.memory, nil, ofMemory, false},                  // fits share and node
-		{ByDisk, r.disk, nil, ofDisk, false},                        // and the share's working space
-		{BySlots, r.slots, nil, ofSlots, false},                     // wide enough
-		{ByQueueLimit, r.queueLimit, nil, ofNothing, false},         // not full
-		{ByEnvironment, r.environments, nil, ofEnvironments, false}, // software is installed
-		{ByDowntime, r.downtime, nil, ofDowntime, true},             // up while the job runs
-		{ByAge, r.age, nil, ofNothing, true},                        // the record is believable
-		requirementsFilter(),                                        // the job's expression: dearest, so last
+		{BySite, r.site, nil, r.ofSite, false, nil},                      // only those the user named
+		{ByTried, r.tried, nil, r.ofTried, false, nil},                   // not where the job failed before
+		{ByState, r.state, nil, ofNothing, false, nil},                   // takes jobs now
+		{ByView, r.view, nil, ofVO, false, nil},                          // not the whole where the VO has its own view
+		{ByAccess, r.access, nil, ofVO, false, nil},                      // this VO may run there
+		{ByProtocol, r.protocol, nil, ofNothing, false, nil},             // we can talk to it
+		{ByWallTime, r.wallTime, nil, ofWallTime, false, nil},            // fits the queue's limit
+		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false, nil},               //
+		{ByMemory, r.memory, nil, ofMemory, false, nil},                  // fits share and node
+		{ByDisk, r.disk, nil, ofDisk, false, nil},                        // and the share's working space
+		{BySlots, r.slots, nil, ofSlots, false, nil},                     // wide enough
+		{ByQueueLimit, r.queueLimit, nil, ofNothing, false, nil},         // not full
+		{ByEnvironment, r.environments, nil, ofEnvironments, false, nil}, // software is installed
+		{ByDowntime, r.downtime, nil, ofDowntime, true, nil},             // up while the job runs
+		{ByAge, r.age, nil, ofNothing, true, nil},                        // the record is believable
+		requirementsFilter(),                                             // the job's expression: dearest, so last
 	}
 }
 

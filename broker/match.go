@@ -55,19 +55,20 @@ func (r *Rejection) Reason(job *jdl.Job) *Reason {
 // have left. known are verdicts found before, nil
 // for none; an expression is judged for many resources at once where there are no
 // plans to come.
-func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *classad.Table, known *verdicts) *Match {
-	m := &Match{Job: job, Resources: rs, filters: again(), again: again, table: table, rows: allRows(len(rs)), by: make([]uint8, len(rs))}
+func match(job *jdl.Job, rs []*glue.Resource, filters []Filter, table *classad.Table, known *verdicts) *Match {
+	m := &Match{Job: job, Resources: rs, filters: filters, table: table, rows: allRows(len(rs)), by: make([]uint8, len(rs))}
+	many := len(rs) > fewRows
 	for i := range m.filters {
 		f, n := &m.filters[i], uint8(i+1)
 		key, all := "", false
-		if f.Of != nil && (f.Pass == nil || known.standing()) {
+		if f.Of != nil && (f.Pass == nil && many || f.Pass != nil && known.standing()) {
 			key, all = f.Of(job)
 		}
 		switch {
 		case all:
 		case f.Pass != nil && key == "" && len(m.rows) > fewRows:
 			m.keep(n, f.Pass(job, table, m.rows))
-		case known.knows(f) && (f.Pass == nil || key != ""):
+		case known.knows(f) && (f.Pass == nil && many || key != ""):
 			m.keep(n, known.pass(m, f, key))
 		default:
 			m.keep(n, m.each(f))
@@ -81,7 +82,8 @@ func match(job *jdl.Job, rs []*glue.Resource, again func() []Filter, table *clas
 }
 
 // fewRows is up to how many rows a filter is asked one by one although it could
-// judge many at once: to prepare that costs as much as so many answers.
+// judge many at once or has judged them before: to prepare that, or to look it up,
+// costs as much as so many answers.
 const fewRows = 16
 
 func allRows(n int) []int32 {

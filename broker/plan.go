@@ -40,19 +40,25 @@ func (b *Broker) Plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource)
 // PlanWith is Plan by what the caller knows beyond what is published.
 func (b *Broker) PlanWith(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience) (*Plan, error) {
 	if len(jobs) == 1 {
-		return b.plan(ctx, jobs, rs, x, nil)
+		return b.plan(ctx, jobs, rs, x, basis{rules: b.rules()})
 	}
-	return b.plan(ctx, jobs, rs, x, &verdicts{of: map[FilterName]map[string]*verdict{}})
+	return b.plan(ctx, jobs, rs, x, basis{rules: b.rules(), known: &verdicts{of: map[FilterName]map[string]*verdict{}}})
 }
 
-// plan plans with the verdicts that are known, nil for none.
-func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience, known *verdicts) (*Plan, error) {
-	rules := b.rules()
+// basis is what a plan begins with.
+type basis struct {
+	rules   Rules
+	known   *verdicts // of filters; nil for none
+	filters []Filter  // that judge by these rules; nil: every class has its own
+}
+
+func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource, x Experience, on basis) (*Plan, error) {
+	rules, known := on.rules, on.known
 	p := &Plan{Made: rules.Now, Seed: b.Seed, Policy: b.Policy.Name, Jobs: make([]JobPlan, len(jobs))}
 	w := &planner{Broker: b, rules: rules, experience: x, resources: rs, table: classad.NewTable(rs),
 		tally: x.tally(ctx, rs, rules.Now), draws: rand.New(rand.NewPCG(b.Seed, 0x67726964))}
 	w.asked, w.classOf = map[*glue.Resource]bool{}, classes(jobs, x.Avoid)
-	w.verdicts = known
+	w.verdicts, w.filters = known, on.filters
 	if b.Policy.Name == rank.Paper {
 		w.lrms = lrmsWaiting(rs)
 	}
@@ -66,6 +72,9 @@ func (b *Broker) plan(ctx context.Context, jobs []*jdl.Job, rs []*glue.Resource,
 				return nil, ctx.Err()
 			}
 			p.Jobs[i] = w.place(jobs[i], of[w.classOf[i]], len(jobs) == 1 && !known.standing())
+			if cs := p.Jobs[i].Choices; len(cs) > 0 && i+1 < len(jobs) { // the others see it
+				w.tally.Place(cs[0].Resource, jobs[i].Demand.Slots)
+			}
 		}
 		if at > 0 || end < len(jobs) {
 			for _, c := range of {

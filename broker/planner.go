@@ -37,6 +37,7 @@ type planner struct {
 	lrms       map[string]glue.Opt[int64] // jobs waiting in each batch system
 	classOf    []int                      // of each job
 	verdicts   *verdicts                  // of filters, for jobs that are alike in what these look at; nil for a single job
+	filters    []Filter                   // of a Standing; nil: every class has its own
 	asked      map[*glue.Resource]bool
 	common     []answer // what holds for every job, about those asked
 	spent      time.Duration
@@ -80,8 +81,13 @@ func (w *planner) stretch(ctx context.Context, jobs []*jdl.Job, at int) (of map[
 
 // match is what the filters say of all resources for the class of a job.
 func (w *planner) match(job *jdl.Job) *Match {
-	filters := func() []Filter { return w.filters(w.rules.avoiding(w.experience.Avoid, job)) }
+	again := func() []Filter { return DefaultFilters(w.rules.avoiding(w.experience.Avoid, job)) }
+	filters := w.filters
+	if filters == nil {
+		filters = again()
+	}
 	m := match(job, w.resources, filters, w.table, w.verdicts)
+	m.again = again
 	m.who, m.lrms, m.deploy = w.rules.who(job), w.lrms, cmp.Or(w.policyFor(job).Model, rank.DefaultModel()).Deploy
 	return m
 }
@@ -152,7 +158,7 @@ func lrmsWaiting(rs []*glue.Resource) map[string]glue.Opt[int64] {
 	return sums
 }
 
-// place orders the choices of a job and counts it where it goes.
+// place orders the choices of a job.
 func (w *planner) place(job *jdl.Job, c *class, alone bool) JobPlan {
 	n := w.Offers()
 	if w.WholeOrder || alone {
@@ -161,7 +167,6 @@ func (w *planner) place(job *jdl.Job, c *class, alone bool) JobPlan {
 	jp := JobPlan{Job: job, Match: c.match}
 	jp.Choices, jp.Dropped = c.field.Order(w.draws, n)
 	if len(jp.Choices) > 0 {
-		w.tally.Place(jp.Choices[0].Resource, job.Demand.Slots)
 		return jp
 	}
 	if c.unmatched == nil {

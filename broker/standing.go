@@ -12,12 +12,15 @@ import (
 // which few have news between two plans, as a service does that is handed job
 // after job. What filters said of a record is not asked again as long as it is
 // the same record: records must not change, news are a new one. The plans are
-// those of Broker.Plan, with as many choices as a job may be offered. A Standing
-// is for one goroutine at a time.
+// those of Broker.Plan, with as many choices as a job may be offered. What a Match
+// works out when it is asked is by the time of the last plan. A Standing is for one
+// goroutine at a time.
 type Standing struct {
-	broker *Broker
-	rows   []*glue.Resource
-	known  verdicts
+	broker  *Broker
+	rows    []*glue.Resource
+	known   verdicts
+	rules   Rules    // of the last plan
+	filters []Filter // that judge by them
 }
 
 // Standing returns a planner that has made no plan yet.
@@ -26,7 +29,12 @@ func (b *Broker) Standing() *Standing { return &Standing{broker: b} }
 // Plan plans one job; see Broker.Plan.
 func (s *Standing) Plan(ctx context.Context, job *jdl.Job, rs []*glue.Resource) (*Plan, error) {
 	s.note(rs)
-	return s.broker.plan(ctx, []*jdl.Job{job}, rs, Experience{}, &s.known)
+	s.rules = s.broker.rules()
+	if s.filters == nil {
+		s.filters = filtersBy(&s.rules)
+	}
+	s.filters[len(s.filters)-1] = requirementsFilter() // every plan has an allowance of its own
+	return s.broker.plan(ctx, []*jdl.Job{job}, rs, Experience{}, basis{s.rules, &s.known, s.filters})
 }
 
 // note finds the rows whose record is another than in the last plan.
@@ -69,4 +77,15 @@ func ofRequirements(job *jdl.Job) (key string, all bool) {
 		return "", false
 	}
 	return exprText(job.Requirements), false
+}
+
+// readByRequirements are the names in an expression that ofRequirements has a text of.
+func readByRequirements(job *jdl.Job) (names []string) {
+	classad.Walk(job.Requirements, func(e classad.Expr) bool {
+		if name, ok := otherName(e); ok {
+			names = append(names, name)
+		}
+		return true
+	})
+	return names
 }

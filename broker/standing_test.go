@@ -16,42 +16,45 @@ import (
 // change, time passes, downtimes come and go, and jobs want different things.
 func TestStandingPlansAreTheSame(t *testing.T) {
 	for _, policy := range []string{rank.Random, rank.Hybrid, rank.Paper, rank.FastestQueue, rank.Metacluster} {
-		t.Run(policy, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(7, 11))
-			p, err := rank.ParsePolicy(policy, rank.DefaultModel())
-			if err != nil {
-				t.Fatal(err)
-			}
-			now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-			b := &Broker{Policy: p, Clock: clock.Set(func() time.Time { return now }), Alternatives: 1000}
-			rs := make([]*glue.Resource, 60)
-			for i := range rs {
-				rs[i] = drawnResource(rng, i, now)
-			}
-			s, chosen := b.Standing(), 0
-			for n := range 300 {
-				now = now.Add(time.Duration(rng.IntN(600)) * time.Second)
-				for range rng.IntN(5) {
-					i := rng.IntN(len(rs))
-					rs[i] = drawnResource(rng, i, now)
-				}
-				job := drawnJob(t, rng)
-				b.Seed = uint64(n)
-				got, err1 := s.Plan(t.Context(), job, rs)
-				want, err2 := b.Plan(t.Context(), []*jdl.Job{job}, rs)
-				if err1 != nil || err2 != nil {
-					t.Fatal(err1, err2)
-				}
-				g, w := summary(got), summary(want)
-				if g != w {
-					t.Fatalf("plan %d:\n%s\nwant\n%s", n, g, w)
-				}
-				chosen += len(got.Jobs[0].Choices)
-			}
-			if chosen < 1000 {
-				t.Errorf("only %d choices in all", chosen)
-			}
-		})
+		t.Run(policy, func(t *testing.T) { standingPlans(t, policy, 60, 1000) })
+	}
+	t.Run("few", func(t *testing.T) { standingPlans(t, rank.Hybrid, 5, 200) })
+}
+
+func standingPlans(t *testing.T, policy string, resources, least int) {
+	rng := rand.New(rand.NewPCG(7, 11))
+	p, err := rank.ParsePolicy(policy, rank.DefaultModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	b := &Broker{Policy: p, Clock: clock.Set(func() time.Time { return now }), Alternatives: 1000}
+	rs := make([]*glue.Resource, resources)
+	for i := range rs {
+		rs[i] = drawnResource(rng, i, now)
+	}
+	s, chosen := b.Standing(), 0
+	for n := range 300 {
+		now = now.Add(time.Duration(rng.IntN(600)) * time.Second)
+		for range rng.IntN(5) {
+			i := rng.IntN(len(rs))
+			rs[i] = drawnResource(rng, i, now)
+		}
+		job := drawnJob(t, rng)
+		b.Seed = uint64(n)
+		got, err1 := s.Plan(t.Context(), job, rs)
+		want, err2 := b.Plan(t.Context(), []*jdl.Job{job}, rs)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		g, w := summary(got), summary(want)
+		if g != w {
+			t.Fatalf("plan %d:\n%s\nwant\n%s", n, g, w)
+		}
+		chosen += len(got.Jobs[0].Choices)
+	}
+	if chosen < least {
+		t.Errorf("only %d choices in all", chosen)
 	}
 }
 
@@ -90,7 +93,7 @@ func drawnJob(t *testing.T, rng *rand.Rand) *jdl.Job {
 	text := fmt.Sprintf(`Executable = "x"; CPUNumber = %d; WallTime = %d;`, 1+rng.IntN(40), 600*(1+rng.IntN(100)))
 	switch rng.IntN(5) {
 	case 0:
-		text += fmt.Sprintf(` Requirements = other.GlueCEStateFreeCPUs > %d;`, rng.IntN(60))
+		text += fmt.Sprintf(` Requirements = other.GlueCEStateFreeCPUs > %d && other.GlueCEInfoTotalCPUs > 9;`, 10*rng.IntN(6))
 	case 1:
 		text += ` Requirements = other.GlueCEStateFreeCPUs >= CPUNumber;`
 	case 2:

@@ -13,15 +13,17 @@ import (
 // what the filter looks at: of many jobs with different Requirements most are
 // alike in all else. Those of several plans are renewed for records that changed.
 type verdicts struct {
-	of    map[FilterName]map[string]*verdict
-	since []int // by row: the plan from which on its record is this one; nil: there is one plan
-	plan  int
+	of        map[FilterName]map[string]*verdict
+	since     []int // by row: the plan from which on its record is this one; nil: there is one plan
+	plan      int
+	published map[string]*published // by name in lower case, what filters read
 }
 
 // verdict is what one filter said for jobs that are alike.
 type verdict struct {
 	passes []uint64 // a bit a resource
 	plan   int      // the last one for which it was looked at
+	reads  []*published
 }
 
 func (v *verdict) put(row int, passes bool) {
@@ -54,7 +56,7 @@ func (v *verdicts) pass(m *Match, f *Filter, key string) []int32 {
 	case known != nil:
 		v.renew(known, m, f)
 	case len(of) < maxVerdicts:
-		known = &verdict{passes: make([]uint64, (len(m.Resources)+63)/64), plan: v.plan}
+		known = &verdict{passes: make([]uint64, (len(m.Resources)+63)/64), plan: v.plan, reads: v.read(m, f)}
 		for i, r := range m.Resources {
 			known.put(i, f.Reject(m.Job, r) == nil)
 		}
@@ -76,8 +78,11 @@ func (v *verdicts) renew(known *verdict, m *Match, f *Filter) {
 	if known.plan == v.plan {
 		return
 	}
+	for _, p := range known.reads {
+		p.look(v, m.Resources)
+	}
 	for i, since := range v.since {
-		if since > known.plan {
+		if since > known.plan && known.touched(i) {
 			known.put(i, f.Reject(m.Job, m.Resources[i]) == nil)
 		}
 	}

@@ -26,7 +26,7 @@ func (m *Match) whole() *Match {
 	if !m.released {
 		return m
 	}
-	again := match(m.Job, m.Resources, m.again, m.table, nil)
+	again := match(m.Job, m.Resources, m.again(), m.table, nil)
 	again.who, again.deploy = m.who, m.deploy
 	against := map[*glue.Resource]bool{}
 	for _, r := range m.later {

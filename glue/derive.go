@@ -110,8 +110,11 @@ func closeStorage(r *Resource) []string {
 
 // status13 is the serving state as GLUE 1.3 writes it: Production.
 func status13(r *Resource) string {
-	if r.Serving == Unknown {
+	switch r.Serving {
+	case Unknown:
 		return ""
+	case Production: // nearly all
+		return "Production"
 	}
 	return strings.ToUpper(string(r.Serving[:1])) + string(r.Serving[1:])
 }

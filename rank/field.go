@@ -65,7 +65,7 @@ type scene struct {
 	named   bool     // the job names its wall time
 	inputs  []string // hosts of the remote input files, "" where not known
 	wishes  []jdl.EnvironmentWish
-	spare   []Term // where terms are written that nobody keeps; nil: they are kept
+	spare   []Term // where terms are written that nobody keeps; nil: in a place of their own
 }
 
 // terms is where a score's terms go.
@@ -146,7 +146,7 @@ func (p Policy) NewField(job *jdl.Job, now time.Time, cs []Candidate, t *Tally, 
 	if p.Name == "" {
 		p.Name = Hybrid
 	}
-	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf, tally: t, spare: make([]Term, 0, 16)}
+	f := &Field{policy: p, job: job, scene: newScene(&p, job, now), rank: rankOf, tally: t}
 	kind := kinds[p.Name]
 	f.ranks = kind.usesRank && (job.Rank != nil || p.Name == JDL)
 	f.entries = make([]entry, len(cs))
@@ -263,7 +263,7 @@ func (f *Field) mark(e *entry, keep bool) {
 	e.primary, e.why = f.verdict(c, &e.score)
 	e.by, e.scored, e.kept = placed, true, keep
 	if !keep {
-		e.score.terms = nil
+		f.spare, e.score.terms = e.score.terms[:0], nil
 	}
 }
 

@@ -111,6 +111,10 @@ func (g *grid) newDispatcher(ctx context.Context) (dispatcher, error) {
 	if g.eager || g.scenario.Life || g.policy == Replan {
 		return newLife(g, b)
 	}
+	b.Alternatives = 1 // no site refuses
+	for _, c := range g.sites {
+		c.spare = new(*c.resource) // a plan is forgotten before the next one, which knows the last record from the one before
+	}
 	return &brokered{grid: g, broker: b, standing: b.Standing()}, nil
 }
 

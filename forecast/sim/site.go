@@ -28,15 +28,17 @@ type site struct {
 	nextOwn  int
 	coming   []arrival // global jobs on their way, in order
 	resource *glue.Resource
-	place    int   // of its record among those of all sites, which are in the order of their IDs
-	told     int64 // when the state was published; -1: never
-	says     int   // how often it was published
-	busy     int   // processors in use
-	asked    int   // processors that waiting jobs ask for
-	used     float64
-	locals   waits
-	running  []string // global jobs
-	events   int      // on the machine so far
+	// spare is where the next record is written, as nobody looks at what is there; nil: older records are kept.
+	spare   *glue.Resource
+	place   int   // of its record among those of all sites, which are in the order of their IDs
+	told    int64 // when the state was published; -1: never
+	says    int   // how often it was published
+	busy    int   // processors in use
+	asked   int   // processors that waiting jobs ask for
+	used    float64
+	locals  waits
+	running []string // global jobs
+	events  int      // on the machine so far
 
 	down, mute, hole, closed bool // failures under way
 
@@ -215,7 +217,12 @@ func (c *site) due(now int64) bool {
 func (c *site) publish(now int64) {
 	c.told = now
 	c.says++
-	r := new(*c.resource) // records do not change; those of jobs keep the older ones
+	r := c.spare
+	if r == nil {
+		r = new(*c.resource) // records do not change; those of jobs keep the older ones
+	} else {
+		c.spare = c.resource
+	}
 	busy, waiting := int64(c.busy), int64(c.engine.Waiting())
 	switch c.Lie {
 	case "idle":

@@ -13,6 +13,7 @@ import (
 // where a tree made by hand needs them.
 func Unparse(e Expr) string {
 	var u unparser
+	u.Grow(96) // most are shorter
 	u.expr(e, 0)
 	return u.String()
 }
