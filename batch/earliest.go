@@ -76,6 +76,9 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 		return nil, 0, func() {}, why.of(j.ID)
 	}
 	machine, jobs, at := c.Machine, c.state.Jobs, c.at
+	if f.paper == nil { // what lies behind the lists may be others'
+		jobs, at = jobs[:len(jobs):len(jobs)], at[:len(at):len(at)]
+	}
 	leave = func() { c.Machine, c.state.Jobs, c.at = machine, jobs, at }
 	if c.state.limited(&j) || j.ArrayLimit > 0 || len(j.After) > 0 || c.shapes(&j) {
 		fresh, err := with(c, j)
@@ -87,8 +90,8 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 		}
 		return fresh, fresh.at[len(jobs)], leave, Refusal{}
 	}
-	c.Machine = machine.Clone()
-	c.state.Jobs, c.at = append(jobs[:len(jobs):len(jobs)], j), append(at[:len(at):len(at)], -1)
+	c.Machine = machine.clone(f.paper.machine())
+	c.state.Jobs, c.at = append(jobs, j), append(at, -1)
 	id = c.stand(len(jobs))
 	c.arrive(id)
 	return c, id, leave, Refusal{}
@@ -104,7 +107,8 @@ func with(c *cluster, j Job) (*cluster, error) {
 // await runs the schedule until a job starts.
 func (f *Forecast) await(c *cluster, id int32, run time.Duration) (Expected, Refusal) {
 	seq, name, place := c.jobs[id].seq, c.state.Jobs[c.jobs[id].ID].ID, c.jobs[id].ID
-	ahead := c.forward(asking{f.f.belief(), int64(run / time.Second), place}, nil)
+	ahead := c.forward(asking{f.f.belief(), int64(run / time.Second), place}, f.paper.last())
+	f.paper.keep(ahead)
 	for k, ok := ahead.next(); ok; k, ok = ahead.next() {
 		if k.seq == seq {
 			return f.f.expected(c, k, ahead.end(k, 0)), Refusal{}

@@ -22,6 +22,7 @@ type Engine struct {
 	index     map[string]int // place in c.state.Jobs
 	vacant    []int          // places there that are not in use
 	observers []func(Event)
+	paper     paper
 }
 
 // Event is something that happened on a cluster.
@@ -301,10 +302,20 @@ func (e *Engine) State() State {
 	return s
 }
 
-// Forecast foretells the jobs that wait, as Forecaster.Forecast does from
-// State, but knowing what the policy has promised already. It is valid until
-// the next event.
-func (e *Engine) Forecast(f *Forecaster) *Forecast { return f.forecast(e.c) }
+// Slots lists what is expected to be free, as Forecast.Slots of a forecast from
+// State does, but knowing what the policy has promised already.
+func (e *Engine) Slots(f *Forecaster, horizon time.Duration) []Slot {
+	out, run := f.before(e.c, e.m.now+int64(horizon/time.Second), e.paper.last())
+	e.paper.keep(run)
+	return out.Slots(horizon)
+}
+
+// Earliest says when a job of each size would start if it came now, as
+// Forecast.Earliest does, knowing what the policy has promised.
+func (e *Engine) Earliest(f *Forecaster, sizes []Size) []time.Time {
+	e.c.state.Jobs, e.c.at = slices.Grow(e.c.state.Jobs, 1), slices.Grow(e.c.at, 1) // for the one asked about
+	return (&Forecast{At: e.Now(), Cluster: e.c.state.Cluster, c: e.c, f: f, paper: &e.paper}).Earliest(sizes)
+}
 
 // Configure takes in that nodes, queues or reservations are no longer what they
 // were: the lists given take the place of the old. Jobs on nodes that are gone

@@ -44,6 +44,7 @@ type Forecast struct {
 	f       *Forecaster
 	held    []span // all that is expected to run, by start
 	mu      sync.Mutex
+	paper   *paper // of an Engine; nil: every question is worked out in memory of its own
 }
 
 // Expected is when a waiting job is expected to run. Low and High bound the

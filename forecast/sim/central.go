@@ -147,9 +147,9 @@ func (c *central) publishSlots(i int, s *site) error {
 	}
 	c.looked[i], c.known[i] = c.now, s.events
 	c.run.Messages++
-	f := s.engine.Forecast(&batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}})
+	f := &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}}
 	c.slots[i] = c.slots[i][:0]
-	for _, v := range agent.Gaps(f.Slots(horizon), c.Now(), agent.DefaultChances()) {
+	for _, v := range agent.Gaps(s.engine.Slots(f, horizon), c.Now(), agent.DefaultChances()) {
 		to := int64(plan.Never)
 		if v.To != 0 {
 			to = v.To - epoch.Unix()

@@ -253,11 +253,10 @@ func (c *site) fail(down bool, at time.Time) error {
 // starts says when a job would start if it came now, by a belief in run times.
 func (c *site) starts(j *job, belief batch.Belief) (time.Time, bool) {
 	run, limit := j.at(c.Speed)
-	f := c.engine.Forecast(&batch.Forecaster{Policy: batch.Policy{Name: c.Scheduler}, Belief: belief})
 	size := batch.Size{Procs: j.procs, Limit: max(limit, run)}
 	if _, perfect := belief.(batch.Perfect); perfect {
 		size.Duration = run
 	}
-	at := f.Earliest([]batch.Size{size})[0]
+	at := c.engine.Earliest(&batch.Forecaster{Policy: batch.Policy{Name: c.Scheduler}, Belief: belief}, []batch.Size{size})[0]
 	return at, !at.IsZero()
 }
