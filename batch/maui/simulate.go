@@ -2,6 +2,7 @@ package maui
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -19,8 +20,9 @@ type Simulation struct {
 }
 
 // Simulate sets a simulation up. What the trace says of starts and ends counts
-// only as the run time.
-func Simulate(c *Config, nodes []TraceNode, jobs []TraceJob) *Simulation {
+// only as the run time. A job that is there twice is an error: what Maui says of
+// it would be said of both.
+func Simulate(c *Config, nodes []TraceNode, jobs []TraceJob) (*Simulation, error) {
 	s := &Simulation{Scheduler: New(c), Jobs: slices.Clone(jobs), index: make(map[string]int, len(jobs))}
 	for i := range nodes {
 		s.nodes = append(s.nodes, nodes[i].Node)
@@ -29,12 +31,15 @@ func Simulate(c *Config, nodes []TraceNode, jobs []TraceJob) *Simulation {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		s.left = append(s.left, max(1, j.Ended-j.Started))
+		if _, twice := s.index[j.ID]; twice {
+			return nil, fmt.Errorf("job %.40q is in the trace twice", j.ID)
+		}
 		s.index[j.ID] = i
 		j.Started, j.Dispatched, j.Ended, j.TaskList, j.State, j.Outcome, j.Partitions = 0, 0, 0, nil, JobIdle, "NotRun", nil
 		s.events = append(s.events, j.Queued)
 	}
 	s.events = slices.Compact(s.events)
-	return s
+	return s, nil
 }
 
 // Step goes on to the next thing that happens, with Maui's iteration there;

@@ -50,18 +50,41 @@ run --time later -- true                                        | WallTime must 
 sim cache --seeds 0                                             | --seeds 0: want a number from 1
 sim forecast                                                    | no trace: give --trace FILE
 sim forecast --trace t --load 0                                 | --load 0: want a factor from 0.001 to 1000
+sim cache --set nope=3                                          | nope = 3: no such parameter or value
 sim forecast --trace t --skip 100                               | --skip 100: want a percentage from 0 to less than 100
 sim queue --policy fcfs                                         | no trace: give --trace FILE
+sim queue --at 5 --trace t                                      | --show, --at, --ask, --outcome and --maui-cfg are for Maui's traces
+sim queue --trace t --ask 1@2                                   | --show, --at, --ask, --outcome and --maui-cfg are for Maui's traces
+sim queue --trace t --maui X=1                                  | --maui applies only with --policy maui
+sim queue --trace t --memory 5                                  | --memory applies only with --nodes
+sim queue --trace t --plot-format gif                           | --plot-format "gif": want svg or png
+sim queue --trace t --plots p --plot-size nanxinf               | --plot-size "nanxinf": want WIDTHxHEIGHT in centimetres
+sim queue --trace t --policy nope                               | policy "nope": want one of fcfs, easy
+sim queue --trace t --queue 1:max-wall=5                        | --queue applies only with --nodes
+sim queue --trace t --resources r --show start --ask 1          | --ask "1": want PROCS@SECONDS
+sim queue --resources r --show start                            | no trace: give --trace FILE, a workload trace of Maui's
 sim queue --trace t --policy fcfs --load 0                      | --load 0: want a factor from 0.001 to 1000
 sim queue --trace t --policy fcfs --nodes -1                    | --nodes -1, --memory 0: want 0 or more
 sim queue --trace t --policy fcfs --procs -1                    | --procs -1: want a number from 1 to 2^30
 sim queue --trace t --policy fcfs,easy --starts s               | --starts is for one policy, not 2
 sim queue --show x                                              | want one of backfill, start, priority
+sim tree --html w --sweep service=0,50                          | --starts and --html are for one combination, not 2
+sim tree --job 5                                                | --job 5: want the number of a job whose way --html shows
+sim tree --protocol both                                        | --protocol "both": want paper or ours
+sim tree --set horizon=0                                        | horizon = 0: want a time up to 1e9 units
+sim tree --set load=nan                                         | load = nan: no such parameter or value
+sim tree --set systems=0                                        | systems = 0: want 1 to 100000
+sim tree --set width=zero                                       | width = "zero": want one, uniform:N
 sim tree --seeds 0                                              | --seeds 0: want a number from 1
 sim tree --set colour=3                                         | colour = 3: no such parameter or value
 sim tree --sweep systems                                        | want KEY=V1,V2 and so on
 sim workload --jobs 0                                           | --jobs 0: want a number from 1 to 2^30
 status --limit -1                                               | --limit -1: say a number of jobs
+tags add                                                        | requires at least 1 arg
+tags add --store s -- -x                                        | tag "-x" does not begin with a letter
+tags add --store s VO-x-y                                       | tag "VO-x-y" is a VO's: say which VO
+tags publish glue1 --store s --subcluster x                     | --subcluster "x" is no DN, such as GlueSubClusterUniqueID=
+tags publish slurm --store s                                    | nodes "": name them as Slurm does
 submit --or-direct job.jdl                                      | there is no scheduler to go past; name one with --via
 submit --scouts -1 job.jdl                                      | --scouts -1: say a number of jobs; 0: no limit
 submit --via ftp://x job.jdl                                    | not a scheduler; want grid://host:port

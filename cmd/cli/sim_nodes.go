@@ -132,7 +132,13 @@ func simNodes(ctx context.Context, d *deps, f queueOptions, p batch.Policy, in *
 	return run, errors.Join(ctx.Err(), r.report(d.env.Err))
 }
 
+// longestTask bounds what a job takes on nodes, in seconds: a century.
+const longestTask = 100 * 365 * 86400
+
 func (r *nodeReplay) submit(t batch.Task, j swf.Job, memory bool) error {
+	if max(t.Run, t.Limit) > longestTask {
+		return fmt.Errorf("line %d: job %d takes %d s, longer than a century: no nodes hold it", j.Line, j.Original, max(t.Run, t.Limit))
+	}
 	id := strconv.FormatInt(t.ID, 10)
 	job := batch.Job{
 		ID: id, User: strconv.FormatInt(j.User, 10), Group: strconv.FormatInt(j.Group, 10), Procs: t.Procs,

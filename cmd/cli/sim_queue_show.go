@@ -51,7 +51,7 @@ func (f showOptions) check(trace string) error {
 
 // on tells whether Maui's traces are meant.
 func (f showOptions) on() bool {
-	return f.resources != "" || f.show != "" || f.config != "" || f.ask != "" || f.outcome != ""
+	return f.resources != "" || f.show != "" || f.config != "" || f.ask != "" || f.outcome != "" || f.at >= 0
 }
 
 // asked reads PROCS@SECONDS.
@@ -89,13 +89,19 @@ func simMaui(ctx context.Context, d *deps, f queueOptions) error {
 	if len(jobs) == 0 {
 		return fmt.Errorf("%s: no job", f.trace)
 	}
-	s := maui.Simulate(config, nodes, jobs)
+	s, err := maui.Simulate(config, nodes, jobs)
+	if err != nil {
+		return usageError(fmt.Errorf("%s: %w", f.trace, err))
+	}
 	begin, until := s.Jobs[0].Queued, int64(math.MaxInt64)
 	if f.at >= 0 && f.show != "" {
 		until = begin + f.at
 	}
 	for at, more := s.Next(); more && at <= until && ctx.Err() == nil; at, more = s.Next() {
 		s.Step()
+	}
+	if err := ctx.Err(); err != nil {
+		return err // half a simulation is no outcome
 	}
 	if f.outcome != "" {
 		if err := writeOutcome(abs(d, f.outcome), s.Jobs); err != nil {

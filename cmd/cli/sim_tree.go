@@ -141,7 +141,7 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 	}
 	if f.html != "" {
 		if err := points[0].page(ctx, d, f, list); err != nil {
-			return usageError(err)
+			return err
 		}
 	}
 	if d.json {
@@ -154,12 +154,12 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 func (p *treePoint) page(ctx context.Context, d *deps, f treeOptions, jobs []tree.Job) (err error) {
 	if jobs == nil {
 		if jobs, err = p.Work.Draw(1); err != nil {
-			return err
+			return usageError(err)
 		}
 	}
 	v, err := tree.Watch(ctx, p.Config, p.Work.NodesOf(), jobs, p.Work.Horizon, 1, f.job)
 	if err != nil {
-		return err
+		return usageError(err)
 	}
 	return writeTo(d, f.html, v.WriteHTML)
 }

@@ -39,13 +39,16 @@ func (s *Scenario) Check() error {
 		return wrong("policies", "none")
 	case s.Seeds < 1 || s.Seeds > 10_000:
 		return wrong("seeds", "%d: want 1 to 10000", s.Seeds)
-	case !(s.Network.Loss >= 0 && s.Network.Loss < 1):
-		return wrong("network.loss", "%g: want a share below 1", s.Network.Loss)
+	case !(s.Network.Loss >= 0 && s.Network.Loss <= 0.99): // what is lost is sent again, until it is not
+		return wrong("network.loss", "%g: want a share up to 0.99", s.Network.Loss)
 	case !(s.Network.Bandwidth >= 0 && s.Network.Bandwidth < 1e9):
 		return wrong("network.bandwidth", "%g: want MB/s", s.Network.Bandwidth)
 	}
 	if err := s.Jobs.check(); err != nil {
 		return err
+	}
+	if b := s.Network.Bandwidth; b > 0 && s.Jobs.InputMB/b > longest.Seconds() {
+		return wrong("network.bandwidth", "%g: %g MB of input would take more than %v", b, s.Jobs.InputMB, longest)
 	}
 	for _, p := range s.Policies {
 		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {

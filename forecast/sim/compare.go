@@ -109,10 +109,16 @@ func (s *Scenario) summarise(runs []*Run) *Result {
 		mine := runs[i*s.Seeds : (i+1)*s.Seeds]
 		c := Compared{Policy: policy, Figures: map[string]Figure{}}
 		for name := range figureNames(mine) {
-			values, diffs := make([]float64, s.Seeds), make([]float64, s.Seeds)
+			var values, diffs []float64 // of the seeds that have the figure: not every one has jobs of every size
 			for k := range mine {
-				values[k] = mine[k].figures()[name]
-				diffs[k] = values[k] - runs[k].figures()[name]
+				value, ok := mine[k].figures()[name]
+				if !ok {
+					continue
+				}
+				values = append(values, value)
+				if first, ok := runs[k].figures()[name]; ok {
+					diffs = append(diffs, value-first)
+				}
 			}
 			var f Figure
 			f.Mean, f.Half = interval(values)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -38,6 +39,9 @@ func OpenJournal(name string, s *Scenario) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // a device has no end
+		return nil, errors.Join(cmp.Or(err, fmt.Errorf("%s: no plain file", name)), file.Close())
+	}
 	j := &Journal{file: file, Have: map[RunID]*Run{}}
 	if err := j.read(s.digest()); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -55,7 +59,7 @@ func (s *Scenario) digest() string {
 	for _, name := range append(s.siteTraces(), s.Jobs.Trace) {
 		for i := range s.Sites {
 			if t := s.traces[traceKey(name, s.Sites[i].Procs)]; t != nil {
-				fmt.Fprintln(h, name, t.report, len(t.jobs))
+				fmt.Fprintln(h, name, t.report, t.jobs)
 			}
 		}
 	}

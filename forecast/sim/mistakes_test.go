@@ -132,6 +132,15 @@ func TestEndlessScenarios(t *testing.T) {
 	if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: longer than 16 MiB") {
 		t.Error(err)
 	}
+	s, err := Parse("s.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"/dev/zero", "/dev/full"} {
+		if _, err := OpenJournal(name, s); err == nil || !strings.Contains(err.Error(), name+": no plain file") {
+			t.Errorf("a journal %s: %v", name, err)
+		}
+	}
 }
 
 // TestJournals: a journal goes on where it was cut off; one of another scenario, and a file that is no journal at all, are left as

@@ -40,7 +40,8 @@ type site struct {
 	running []string // global jobs
 	events  int      // on the machine so far
 
-	down, mute, hole, closed bool // failures under way
+	down, mute, hole, closed bool           // failures under way
+	lasting                  map[string]int // how many of each kind
 
 	// ended is told of every global job that leaves the machine: with success,
 	// or lost with the site or in a black hole.

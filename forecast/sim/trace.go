@@ -11,12 +11,18 @@ import (
 
 // trace is a workload from a file, with what cleaning found wrong in it.
 type trace struct {
-	jobs   []job
-	report swf.Report
+	jobs       []job
+	report     swf.Report
+	unreadable int
+	first      string // of the lines that cannot be read
 }
 
 // maxTrace bounds the jobs of a trace.
 const maxTrace = 1e7
+
+// longestRun bounds what a job of a trace runs and asks for, in seconds: beyond a year no
+// description may ask, and at the least speed of a site a hundred of them are what a clock holds.
+const longestRun = 365 * 86400
 
 // readTraces reads the traces that a scenario names.
 func (s *Scenario) readTraces(dir string) error {
@@ -49,6 +55,11 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 	}
 	defer r.Close()
 	t := &trace{}
+	r.Problem = func(e *swf.LineError) {
+		if t.unreadable++; t.unreadable == 1 {
+			t.first = fmt.Sprintf("line %d: %s", e.Line, e.Said)
+		}
+	}
 	clean := swf.Cleaner{Source: r, Name: name, Procs: procs}
 	for {
 		j, err := clean.Next()
@@ -61,7 +72,12 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 		if len(t.jobs) >= maxTrace {
 			return fmt.Errorf("%s: more than %d jobs", name, int(maxTrace))
 		}
-		t.jobs = append(t.jobs, job{submit: j.Submit, run: j.Run, limit: max(60, j.Limit), procs: j.Procs, user: int(max(0, j.User))})
+		if j.Run > longestRun || j.Submit > int64(longest.Seconds()) {
+			clean.Report.Kept--
+			clean.Report.Endless++
+			continue
+		}
+		t.jobs = append(t.jobs, job{submit: j.Submit, run: j.Run, limit: min(max(60, j.Limit), longestRun), procs: j.Procs, user: int(max(0, j.User))})
 	}
 	if len(t.jobs) == 0 {
 		return fmt.Errorf("%s: no job of it can run here (%d read)", name, clean.Report.Read)
@@ -82,6 +98,9 @@ func (s *Scenario) Left() (lines []string) {
 				continue
 			}
 			seen[key] = true
+			if t.unreadable > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %d lines that cannot be read; the first is %s", name, t.unreadable, t.first))
+			}
 			if gone := t.report.Read - t.report.Kept; gone > 0 {
 				lines = append(lines, fmt.Sprintf("%s: %d of %d jobs left out: %d without run time, %d without processors, %d wider than any site, %d at no time",
 					name, gone, t.report.Read, t.report.NoRunTime, t.report.NoProcs, t.report.TooWide, t.report.NoSubmit+t.report.Endless))

@@ -58,17 +58,29 @@ func (g *grid) strike(at int64) error {
 	return nil
 }
 
-// suffer changes the state of a site.
+// suffer changes the state of a site. Where failures of a kind overlap, it ends
+// with the last of them.
 func (c *site) suffer(t trouble) error {
+	if c.lasting == nil {
+		c.lasting = map[string]int{}
+	}
+	if t.on {
+		c.lasting[t.kind]++
+	} else {
+		c.lasting[t.kind]--
+	}
+	on := c.lasting[t.kind] > 0
 	switch t.kind {
 	case ServiceFails:
-		c.mute = t.on
+		c.mute = on
 	case BlackHole:
-		c.hole = t.on
+		c.hole = on
 	case Credential:
-		c.closed = t.on
+		c.closed = on
 	case SiteFails:
-		return c.fail(t.on, epoch.Add(time.Duration(t.at)*time.Second))
+		if on != c.down {
+			return c.fail(on, epoch.Add(time.Duration(t.at)*time.Second))
+		}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (s *Scenario) draw(seed uint64) []job {
 	for i := range jobs {
 		j := &jobs[i]
 		j.home = draw(rng, weights)
-		j.limit = max(60, int64(float64(j.limit)*s.Jobs.Estimate))
+		j.limit = min(max(60, int64(float64(j.limit)*s.Jobs.Estimate)), longestRun)
 		if s.Jobs.InputMB > 0 {
 			j.input = rng.ExpFloat64() * s.Jobs.InputMB
 		}
