@@ -105,6 +105,9 @@ func (m *Machine) submit(now int64, t Task) int32 {
 func (m *Machine) end(now int64, id int32) {
 	m.advance(now)
 	j := &m.jobs[id]
+	if p, ok := m.policy.(*slurm); ok && now < j.start+j.limit {
+		p.settle(m)
+	}
 	m.plan.vacate(j, now, j.start+j.limit)
 	m.drop(id)
 	m.busy--

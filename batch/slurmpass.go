@@ -22,6 +22,7 @@ import (
 type slurm struct {
 	Slurm
 	places
+	rest
 	interval int64
 	queue    waiting   // in order of priority
 	lines    []waiting // the same by line
@@ -54,6 +55,7 @@ func (p *slurm) clone(into policy) policy {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
 	c.tally.clear() // of one pass
+	c.may = old.may
 	return c
 }
 
@@ -66,6 +68,7 @@ func (p *slurm) foretells(m *Machine) { p.near = m.now + int64(p.Window/time.Sec
 // enter puts a job in the queue. Age grows alike for all but those that have
 // reached the greatest: the key is the priority at the end of time less that.
 func (p *slurm) enter(m *Machine, id int32) {
+	p.settle(m)
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
 	p.tally.arrays = p.tally.arrays || j.array > 0
@@ -100,6 +103,7 @@ func (p *Slurm) priority(j *job, now int64) float64 {
 }
 
 func (p *slurm) left(m *Machine, id int32) {
+	p.settle(m)
 	j := &m.jobs[id]
 	p.take(m, id)
 	if j.planned < never || p.refused {
@@ -136,9 +140,13 @@ func (p *slurm) next(m *Machine) int64 {
 	if p.Builtin || p.queue.n == 0 {
 		return never
 	}
+	p.look(m)
 	at := never
+	if p.pending {
+		at = p.soonest
+	}
 	if p.dirty {
-		at = max(p.last+p.interval, p.since+1, m.now)
+		at = min(at, max(p.last+p.interval, p.since+1, m.now))
 	}
 	if due := p.due.next(); due < never {
 		at = min(at, max(due, p.last+p.interval))
@@ -147,6 +155,9 @@ func (p *slurm) next(m *Machine) int64 {
 }
 
 func (p *slurm) wake(m *Machine) {
+	if p.pending && p.soonest == m.now && p.next(m) > m.now {
+		return // only to look
+	}
 	at := p.next(m)
 	p.heads(m)
 	if at <= m.now {
@@ -198,6 +209,14 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
+	if p.pending { // it may not fit beside all places
+		if was < never {
+			p.put(m, id, was, shares)
+		}
+		p.loose = loose
+		p.settle(m)
+		return p.head(m, id)
+	}
 	p.start(m, id)
 	if nodes, ok := m.plan.(*nodePlan); !ok {
 		p.stale = p.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
@@ -242,16 +261,24 @@ func (p *slurm) pass(m *Machine) {
 	if m.following {
 		return
 	}
+	if m.now >= p.near {
+		p.settle(m)
+	}
 	p.last, p.dirty = m.now, false
 	p.sort(m)
-	if from := p.keep(m); from < len(p.held) || p.stale {
+	begun := m.begun
+	from := p.keep(m)
+	if from < len(p.held) || p.stale {
 		p.renew(m, from)
 		if from == 0 {
 			p.stale, p.refused, p.tried = false, false, m.now
 		}
+	} else if p.pending && m.begun == begun {
+		p.opened = p.opened[:0]
+		return
 	}
 	p.opened = p.opened[:0]
-	p.reach(m)
+	p.reach(m, true)
 }
 
 // shrinks tells whether a job will not hold its place to the end.

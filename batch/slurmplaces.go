@@ -20,18 +20,18 @@ func (p *places) clone(old places) places {
 	return places{held: append(old.held[:0], p.held...), due: p.due.clone(), loose: p.loose, opened: append(old.opened[:0], p.opened...), taken: append(old.taken[:0], p.taken...)}
 }
 
-// give gives a job the earliest place from a time on and before another, if there
-// is one. One that begins now is not put into the plan: the job is to be started.
-func (p *places) give(m *Machine, id int32, from, end int64) {
+// give gives a job the earliest place before a time, if there is one. One that begins
+// at the time of the pass is not put into the plan: the job is to be started.
+func (p *places) give(m *Machine, id int32, pass, end int64) {
 	j := &m.jobs[id]
 	if j.planned = p.front.least(j); j.planned < end {
-		j.planned = m.plan.earliest(j, max(from, j.planned), end)
+		j.planned = m.plan.earliest(j, max(m.now, j.planned), end)
 	}
 	p.front.learn(j)
 	switch {
 	case j.planned >= end:
 		j.planned = never
-	case j.planned > m.now:
+	case j.planned > pass:
 		m.plan.occupy(j, j.planned, j.planned+j.limit)
 		p.due.set(id, j.planned)
 	}

@@ -12,35 +12,55 @@ func (p *Slurm) sparing() bool {
 }
 
 // reach gives jobs places, in order, from the first that was not tried yet on,
-// until as many as may be were tried, or started.
-func (p *slurm) reach(m *Machine) {
+// until as many as may be were tried, or started, or where it may leave the rest for
+// later until none of them could start now.
+func (p *slurm) reach(m *Machine, lazy bool) {
 	survey(m, &p.queue)
-	p.known(m, &p.queue, p.horizon(m.now))
-	p.tally.clear()
-	for _, id := range p.held {
-		if !p.tally.counts(&p.Slurm) {
-			break
-		}
-		p.tally.count(&p.Slurm, &m.jobs[id])
-		p.tally.reserve(&m.jobs[id])
-	}
+	p.known(m, &p.queue, p.horizon(p.last))
+	p.count(m)
+	p.pending = false
 	at := place{}
 	if n := len(p.held); n > 0 {
 		at, _ = p.queue.find(*m.entry(p.held[n-1]))
 		at.i++
+	}
+	if lazy = lazy && p.lazy(m); lazy {
+		p.list(at)
 	}
 	for len(p.held) < p.MaxJobTest {
 		e, here, ok := p.queue.at(at)
 		if !ok {
 			return
 		}
+		if lazy && p.asked%looks == 0 && p.idle(m) {
+			p.postpone(m.plan.(*nodePlan))
+			return
+		}
+		p.asked++
 		if at = here; !p.try(m, e.job) {
 			at.i++
+		} else if lazy {
+			p.list(at)
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
 			return
 		}
+	}
+}
+
+// looks is after how many places it pays to see whether the rest may be left.
+const looks = 8
+
+// count counts the jobs that have been tried, as far as limits ask for it.
+func (p *slurm) count(m *Machine) {
+	p.tally.clear()
+	for _, id := range p.held {
+		if !p.tally.counts(&p.Slurm) {
+			return
+		}
+		p.tally.count(&p.Slurm, &m.jobs[id])
+		p.tally.reserve(&m.jobs[id])
 	}
 }
 
@@ -63,11 +83,11 @@ func (p *slurm) try(m *Machine, id int32) bool {
 		return false
 	}
 	if p.reserves(m, j) {
-		p.give(m, id, m.now, p.horizon(m.now))
+		p.give(m, id, p.last, p.horizon(p.last))
 	} else if m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
 	}
-	if j.planned == m.now {
+	if j.planned == p.last {
 		p.start(m, id)
 		p.tally.started++
 		return true

@@ -16,6 +16,7 @@ func (p *slurm) sort(m *Machine) {
 	if p.rekey(m) {
 		return
 	}
+	p.pending = false // others may be left
 	p.queue.sort()
 	for i := range p.lines {
 		p.lines[i].sort()
