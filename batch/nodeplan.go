@@ -84,7 +84,7 @@ func (p *nodePlan) clone(into plan) plan {
 	c.sets = p.sets.clone(c.sets)
 	c.calendar = nil
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
-	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...)}
+	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
 	for i := range p.nodes {
 		into, t := &c.nodes[i], &p.nodes[i]
 		held, steps, used := append(into.held[:0], t.held...), append(into.steps[:0], t.steps...), append(into.used[:0], t.used...)

@@ -10,6 +10,7 @@ import (
 type later struct {
 	nodes []int32
 	in    []bool
+	known int64 // of this version, from 1, they are all
 }
 
 func (l *later) add(node int32, of int) {
@@ -24,6 +25,10 @@ func (l *later) add(node int32, of int) {
 
 // planned lists the nodes on which something is to begin.
 func (l *later) planned(p *nodePlan) []int32 {
+	if l.known == p.rooms.version+1 {
+		return l.nodes
+	}
+	l.known = p.rooms.version + 1
 	kept := l.nodes[:0]
 	for _, n := range l.nodes {
 		if p.nodes[n].begin > p.now {

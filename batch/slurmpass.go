@@ -39,7 +39,7 @@ type slurm struct {
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, near: never}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, near: never, rest: rest{longest: never}}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -55,7 +55,7 @@ func (p *slurm) clone(into policy) policy {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
 	c.tally.clear() // of one pass
-	c.may = old.may
+	c.may, c.free = old.may, append(old.rest.free[:0], p.free...)
 	return c
 }
 

@@ -7,7 +7,9 @@ package batch
 type rest struct {
 	pending bool    // there are some
 	soonest int64   // none of them can start before
-	may     []int32 // memory of reach: those that may start now, and some that may not, in order
+	longest int64   // how long those can last that may start now; never: any time
+	free    []int32 // nodes of which something comes free at soonest
+	may     []int32 // those that may start now, and some that may not, in order
 	asked   int     // so many of them have been tried
 }
 
@@ -34,7 +36,7 @@ func (p *slurm) list(at place) {
 // fuller: who could not start does not later.
 func (r *rest) idle(m *Machine) bool {
 	for len(r.may) > r.asked {
-		if m.fits(r.may[len(r.may)-1]) {
+		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= r.longest && m.fits(id) {
 			return false
 		}
 		r.may = r.may[:len(r.may)-1]
@@ -44,9 +46,16 @@ func (r *rest) idle(m *Machine) bool {
 
 // postpone leaves the jobs not tried yet for later.
 func (r *rest) postpone(p *nodePlan) {
-	r.pending, r.soonest = true, never
-	if e, _, ok := p.releases.at(p.releases.after(p.now)); ok {
+	r.pending, r.soonest, r.free = true, never, r.free[:0]
+	e, here, ok := p.releases.at(p.releases.after(p.now))
+	if ok {
 		r.soonest = int64(e.key)
+	}
+	for ; ok && int64(e.key) == r.soonest; e, here, ok = p.releases.at(here) {
+		for _, s := range p.releases.parts[e.job] {
+			r.free = append(r.free, s.node)
+		}
+		here.i++
 	}
 }
 
@@ -59,9 +68,35 @@ func (p *slurm) settle(m *Machine) {
 }
 
 // look gives places to those that the last pass left which might start now, when
-// something comes free.
+// something comes free: on one of the nodes of which it does.
 func (p *slurm) look(m *Machine) {
-	if p.pending && p.soonest <= m.now {
+	if !p.pending || p.soonest > m.now {
+		return
+	}
+	nodes := m.plan.(*nodePlan)
+	p.longest = 0
+	for _, n := range p.free {
+		p.longest = max(p.longest, nodes.nodes[n].gap(m.now))
+	}
+	if p.longest == 0 {
+		p.postpone(nodes)
+	} else {
 		p.reach(m, true)
 	}
+	p.longest = never
+}
+
+// gap is for how long a node has a processor free from now on.
+func (t *timeline) gap(now int64) int64 {
+	t.learn()
+	i := t.past(now)
+	if i > 0 && t.full(i-1) {
+		return 0
+	}
+	for ; i < len(t.steps); i++ {
+		if t.full(i) {
+			return t.steps[i] - now
+		}
+	}
+	return never
 }
