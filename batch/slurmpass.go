@@ -18,7 +18,8 @@ import (
 // that have been tried in their order, starts those whose places are due, and makes
 // places anew from the first on that might get another one: see keep. That is the
 // same as far ahead as bf_window; behind that jobs start on what has come free
-// where they fit now, and the places of others stay: see walk.
+// where they fit now, and the places of others stay: see walk. It leaves the places of
+// jobs that could not start now for later: see rest.
 type slurm struct {
 	Slurm
 	places
@@ -209,7 +210,7 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
-	if p.pending { // it may not fit beside all places
+	if p.pending && !p.rough() { // it may not fit beside all places
 		if was < never {
 			p.put(m, id, was, shares)
 		}
@@ -220,9 +221,9 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	p.start(m, id)
 	if nodes, ok := m.plan.(*nodePlan); !ok {
 		p.stale = p.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
-	} else if was != m.now || shrinks || p.refused || !slices.Equal(shares, j.shares) {
+	} else if p.refused || was != m.now && (was < never || p.rough()) || was == m.now && (shrinks || !slices.Equal(shares, j.shares)) {
 		p.stale = true
-	} else {
+	} else if was < never {
 		p.opened, p.loose = append(p.opened, nodes.leaves(j)...), loose
 	}
 	return true
@@ -273,7 +274,7 @@ func (p *slurm) pass(m *Machine) {
 		if from == 0 {
 			p.stale, p.refused, p.tried = false, false, m.now
 		}
-	} else if p.pending && m.begun == begun {
+	} else if p.pending && m.begun == begun && !p.rough() {
 		p.opened = p.opened[:0]
 		return
 	}

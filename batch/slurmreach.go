@@ -33,7 +33,7 @@ func (p *slurm) reach(m *Machine, lazy bool) {
 			return
 		}
 		if lazy && p.asked%looks == 0 && p.idle(m) {
-			p.postpone(m.plan.(*nodePlan))
+			p.postpone(m.plan.(*nodePlan), p.rough())
 			return
 		}
 		p.asked++

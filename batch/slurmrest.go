@@ -16,7 +16,7 @@ type rest struct {
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
 	_, byNode := m.plan.(*nodePlan)
-	return byNode && !m.plain && !m.reserved && m.now < p.near && !p.sparing() && !p.tally.counts(&p.Slurm)
+	return byNode && (!m.plain || p.rough()) && !m.reserved && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
 
 // list lists the jobs that a pass goes through from a place of the queue on.
@@ -45,8 +45,11 @@ func (r *rest) idle(m *Machine) bool {
 }
 
 // postpone leaves the jobs not tried yet for later.
-func (r *rest) postpone(p *nodePlan) {
+func (r *rest) postpone(p *nodePlan, rough bool) {
 	r.pending, r.soonest, r.free = true, never, r.free[:0]
+	if rough {
+		return
+	}
 	e, here, ok := p.releases.at(p.releases.after(p.now))
 	if ok {
 		r.soonest = int64(e.key)
@@ -60,12 +63,15 @@ func (r *rest) postpone(p *nodePlan) {
 }
 
 // settle gives places to all that the last pass left, before anything happens that
-// was not planned.
+// was not planned. In the rough part of a run that is left to the next pass.
 func (p *slurm) settle(m *Machine) {
-	if p.pending {
+	if p.pending && !p.rough() {
 		p.reach(m, false)
 	}
 }
+
+// rough tells whether the last pass was beyond the time for which passes are exact.
+func (p *slurm) rough() bool { return p.last >= p.near }
 
 // look gives places to those that the last pass left which might start now, when
 // something comes free: on one of the nodes of which it does.
@@ -79,7 +85,7 @@ func (p *slurm) look(m *Machine) {
 		p.longest = max(p.longest, nodes.nodes[n].gap(m.now))
 	}
 	if p.longest == 0 {
-		p.postpone(nodes)
+		p.postpone(nodes, p.rough())
 	} else {
 		p.reach(m, true)
 	}
