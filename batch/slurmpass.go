@@ -24,23 +24,22 @@ type slurm struct {
 	Slurm
 	places
 	rest
+	course
 	interval int64
 	queue    waiting   // in order of priority
 	lines    []waiting // the same by line
-	last     int64     // time of the last pass
 	tried    int64     // when all places were last made
 	dirty    bool      // something has happened since the last pass
 	since    int64     // the first time that it did
 	stale    bool      // places must be made anew
 	sorted   int64     // when priorities were last worked out
-	near     int64     // until when a pass makes anew what might be another
 	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
 }
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), last: -never, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, near: never, rest: rest{longest: never}}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, rest: rest{longest: never}}
 }
 
 func (p *slurm) clone(into policy) policy {

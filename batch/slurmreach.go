@@ -17,7 +17,7 @@ func (p *Slurm) sparing() bool {
 func (p *slurm) reach(m *Machine, lazy bool) {
 	survey(m, &p.queue)
 	p.known(m, &p.queue, p.horizon(p.last))
-	p.count(m)
+	p.tally.begin(m, &p.Slurm, p.held)
 	p.pending = false
 	at := place{}
 	if n := len(p.held); n > 0 {
@@ -25,7 +25,7 @@ func (p *slurm) reach(m *Machine, lazy bool) {
 		at.i++
 	}
 	if lazy = lazy && p.lazy(m); lazy {
-		p.list(at)
+		p.list(&p.queue, at, p.MaxJobTest-len(p.held))
 	}
 	for len(p.held) < p.MaxJobTest {
 		e, here, ok := p.queue.at(at)
@@ -40,7 +40,7 @@ func (p *slurm) reach(m *Machine, lazy bool) {
 		if at = here; !p.try(m, e.job) {
 			at.i++
 		} else if lazy {
-			p.list(at)
+			p.list(&p.queue, at, p.MaxJobTest-len(p.held))
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
@@ -52,23 +52,11 @@ func (p *slurm) reach(m *Machine, lazy bool) {
 // looks is after how many places it pays to see whether the rest may be left.
 const looks = 8
 
-// count counts the jobs that have been tried, as far as limits ask for it.
-func (p *slurm) count(m *Machine) {
-	p.tally.clear()
-	for _, id := range p.held {
-		if !p.tally.counts(&p.Slurm) {
-			return
-		}
-		p.tally.count(&p.Slurm, &m.jobs[id])
-		p.tally.reserve(&m.jobs[id])
-	}
-}
-
 // horizon is up to when places are looked for: bf_window ahead, in steps of a part
 // of it, between which nothing comes within it.
-func (p *slurm) horizon(now int64) int64 {
+func (p *Slurm) horizon(now int64) int64 {
 	window := int64(p.Window / time.Second)
-	step := max(window/stepsOfWindow, p.interval)
+	step := max(window/stepsOfWindow, int64(p.Interval/time.Second))
 	return (now+step-1)/step*step + window
 }
 

@@ -13,21 +13,30 @@ type rest struct {
 	asked   int     // so many of them have been tried
 }
 
+// course is when passes are, and how far they are exact.
+type course struct {
+	last int64 // time of the last pass
+	near int64 // until when a pass makes anew what might be another
+}
+
+// rough tells whether the last pass was beyond the time for which passes are exact.
+func (c *course) rough() bool { return c.last >= c.near }
+
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
 	_, byNode := m.plan.(*nodePlan)
 	return byNode && (!m.plain || p.rough()) && !m.reserved && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
 
-// list lists the jobs that a pass goes through from a place of the queue on.
-func (p *slurm) list(at place) {
-	p.may, p.asked = p.may[:0], 0
-	for len(p.held)+len(p.may) < p.MaxJobTest {
-		e, here, ok := p.queue.at(at)
+// list lists so many jobs, those that a pass goes through from a place of the queue on.
+func (r *rest) list(queue *waiting, at place, n int) {
+	r.may, r.asked = r.may[:0], 0
+	for len(r.may) < n {
+		e, here, ok := queue.at(at)
 		if !ok {
 			return
 		}
-		p.may = append(p.may, e.job)
+		r.may = append(r.may, e.job)
 		at = place{here.b, here.i + 1}
 	}
 }
@@ -69,9 +78,6 @@ func (p *slurm) settle(m *Machine) {
 		p.reach(m, false)
 	}
 }
-
-// rough tells whether the last pass was beyond the time for which passes are exact.
-func (p *slurm) rough() bool { return p.last >= p.near }
 
 // look gives places to those that the last pass left which might start now, when
 // something comes free: on one of the nodes of which it does.

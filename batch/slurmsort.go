@@ -21,7 +21,7 @@ func (p *slurm) sort(m *Machine) {
 	for i := range p.lines {
 		p.lines[i].sort()
 	}
-	if n := p.ahead(); n < len(p.held) {
+	if n := p.ahead(&p.queue); n < len(p.held) {
 		p.renew(m, n)
 	}
 }
@@ -52,10 +52,10 @@ func (p *slurm) rekey(m *Machine) bool {
 
 // ahead is how many of the jobs that have been tried are the first of the queue, in
 // their order.
-func (p *slurm) ahead() int {
+func (p *places) ahead(queue *waiting) int {
 	at := place{}
 	for i, id := range p.held {
-		e, here, ok := p.queue.at(at)
+		e, here, ok := queue.at(at)
 		if !ok || e.job != id {
 			return i
 		}

@@ -17,6 +17,18 @@ func (t *tally) clear() {
 	}
 }
 
+// begin counts the jobs that have been tried before, as far as limits ask for it.
+func (t *tally) begin(m *Machine, p *Slurm, tried []int32) {
+	t.clear()
+	for _, id := range tried {
+		if !t.counts(p) {
+			return
+		}
+		t.count(p, &m.jobs[id])
+		t.reserve(&m.jobs[id])
+	}
+}
+
 // counts tells whether anything must be counted.
 func (t *tally) counts(p *Slurm) bool {
 	return t.arrays || p.MaxJobUser > 0 || p.MaxJobPart > 0 || p.MaxJobUserPart > 0 || p.PartCountReserve > 0
