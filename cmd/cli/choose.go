@@ -26,8 +26,8 @@ type chooser struct {
 
 // chooser reads the flags; its errors are the user's.
 func (s *selection) chooser() (*chooser, error) {
-	c := &chooser{name: s.name, site: s.site, group: strings.ToLower(s.group)}
-	for _, pattern := range []string{s.name, s.site} {
+	c := &chooser{name: s.name, site: s.site, group: s.group}
+	for _, pattern := range []string{s.name, s.site, s.group} {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return nil, fmt.Errorf("%q is no pattern: %w", pattern, err)
 		}
@@ -104,7 +104,7 @@ func (c *chooser) keep(rs []*jobs.Outcome) []*jobs.Outcome {
 func (c *chooser) still(r *jobs.Outcome) bool {
 	return (c.name == "" || like(c.name, r.Name)) &&
 		(c.site == "" || like(c.site, r.Site) || like(c.site, r.At) || like(c.site, r.Resource)) &&
-		(c.group == "" || r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, c.group))
+		(c.group == "" || r.ParentName != "" && like(c.group, r.ParentName) || len(c.group) >= jobs.ShortestID && strings.HasPrefix(r.Parent, strings.ToLower(c.group)))
 }
 
 // like compares with a pattern; a text without wildcards must be equal.
