@@ -124,6 +124,9 @@ func TestShowStartOfKnownJobs(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s", id, got, ok, want)
 		}
 	}
+	if r, ok := s.Start(Job{ID: "new", User: "u", Tasks: 1, Limit: 30}); !ok || r.From != 1000 {
+		t.Errorf("a job beside them: %+v %v", r, ok)
+	}
 	if len(s.known) != 2 {
 		t.Errorf("%d jobs are known, want 2", len(s.known))
 	}
