@@ -98,8 +98,8 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	if db, ok := strings.CutPrefix(c.Database, "sqlite:"); ok && !filepath.IsAbs(db) {
 		c.Database = "sqlite:" + filepath.Join(dir, db)
 	}
-	if c.Planner != "" && c.Planner != "lookahead" && c.Planner != "pairwise" {
-		return c, usageError(fmt.Errorf("%s: planner = %q: say lookahead or pairwise", path, c.Planner))
+	if err := c.check(); err != nil {
+		return c, usageError(fmt.Errorf("%s: %w", path, err))
 	}
 	if c.Name == "" {
 		host, _ := os.Hostname()

@@ -1,0 +1,86 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gridbroker/forecast/scheduler"
+	"gridbroker/plugins/all"
+)
+
+// TestSchedulerSettingsThatCannotBe: a setting of the central scheduler that cannot be
+// meant is named, with its file and, where it is written wrongly, line and column, before
+// the database is opened: a budget that is no number would be in the ledger for good, and a
+// token that two people have would make one of them the other.
+func TestSchedulerSettingsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	const (
+		base    = "database = \"sqlite:s.db\"\nkey_file = \"scheduler.key\"\n"
+		cluster = "[[cluster]]\nname = \"a\"\nendpoint = \"slurm:\"\n"
+	)
+	hash, other := scheduler.HashToken("one"), scheduler.HashToken("two")
+	token := func(hash, subject string) string {
+		return "[[token]]\nsha256 = \"" + hash + "\"\nsubject = \"" + subject + "\"\n"
+	}
+	for text, want := range map[string]string{
+		base + "cycle = \"-1m\"\n":                                      ":3:9: -1m is negative",
+		base + "cycle = \"soon\"\n":                                     ":3:9: \"soon\" is no length of time",
+		base + "cycle = \"1ns\"\n":                                      ": cycle = \"1ns\": say 10ms or more",
+		base + "status_every = \"1us\"\n":                               ": status_every = \"1µs\": say 10ms or more",
+		base + "horizon = \"-2h\"\n":                                    ":3:11: -2h is negative",
+		base + "colour = 1\n":                                           ":3:1: no such setting: colour",
+		base + "planner = \"best\"\n":                                   ": planner = \"best\": say lookahead or pairwise",
+		base + "max_bypass = -5\n":                                      ": max_bypass = -5: say 0 or more",
+		base + "max_bypass = 1.5\n":                                     ":3:14: ",
+		base + "budget = nan\n":                                         ": budget = NaN: say a number",
+		base + "budget = -1.0\n":                                        ": budget = -1: say a number",
+		base + "budget = inf\n":                                         ": budget = +Inf: say a number",
+		base + "budget = \"much\"\n":                                    ":3:10: ",
+		base + "requests_per_second = nan\n":                            ": requests_per_second = NaN: say a number",
+		base + "requests_per_second = -0.5\n":                           ": requests_per_second = -0.5: say a number",
+		base + "admins = \"me\"\n":                                      ":3:10: ",
+		base + token("abc", "ann"):                                      ": token 1 of \"ann\": sha256 = \"abc\": say the 64 digits",
+		base + token("", "ann"):                                         ": token 1 of \"ann\": sha256 = \"\": say the 64 digits",
+		base + token(hash+"0", "ann"):                                   ": token 1 of \"ann\": sha256 = ",
+		base + token(hash, ""):                                          ": token 1: say whose it is with subject",
+		base + token(hash, "ann") + token(hash, "bob"):                  ": token 2 of \"bob\" is that of \"ann\" as well",
+		base + token(strings.ToUpper(hash), "ann") + token(hash, "bob"): ": token 2 of \"bob\" is that of \"ann\" as well",
+		base + cluster + cluster:                                        ": cluster \"a\" is there twice",
+		base + "[[cluster]]\nendpoint = \"slurm:\"\n":                   ": cluster 1, endpoint \"slurm:\": say its name",
+		base + "[[cluster]]\nname = \"a\"\n":                            ": cluster \"a\": say its endpoint",
+		base + "[[cluster]]\nname = 5\n":                                ":4:8: ",
+		base + cluster + "[cluster]\n":                                  ":6:",
+		"database = \"\n":                                               ":1:",
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "scheduler.toml")
+		for name, text := range map[string]string{file: text, filepath.Join(dir, "scheduler.key"): scheduler.NewKey()} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, verb := range []string{"serve", "doctor", "export", "init"} {
+			code, out, errs := oneShotWith(t, dir, all.Backends(), "scheduler", verb, "--file", file)
+			if code != 2 || out != "" || !strings.HasPrefix(errs, "grid: "+file+want) {
+				t.Errorf("grid scheduler %s of\n%scode %d, want 2 and %s\n%s%s", verb, text, code, want, out, errs)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "s.db")); err == nil {
+				t.Errorf("grid scheduler %s made a database", verb)
+			}
+		}
+	}
+	// What can be meant goes on to the database.
+	for _, text := range []string{base, base + cluster + token(hash, "ann") + token(other, "ann"), base + token(strings.ToUpper(hash), "ann"),
+		base + "cycle = \"10ms\"\nbudget = 0.0\nmax_bypass = 0\nrequests_per_second = 0.5\nplanner = \"pairwise\"\n"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "scheduler.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := oneShotWith(t, dir, all.Backends(), "scheduler", "init", "--file", file); code != 0 {
+			t.Errorf("%s: code %d\n%s", text, code, errs)
+		}
+	}
+}
