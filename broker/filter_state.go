@@ -72,8 +72,8 @@ func (r *Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
 		return nil // protocol says it better
 	}
 	var said Fact
-	for _, e := range res.Endpoints {
-		if said = ill(e); said.Kind == Unspoken {
+	for i := range res.Endpoints {
+		if said = ill(&res.Endpoints[i]); said.Kind == Unspoken {
 			return nil
 		}
 	}
@@ -81,7 +81,7 @@ func (r *Rules) state(_ *jdl.Job, res *glue.Resource) *Reason {
 }
 
 // ill says what is wrong with an endpoint; Unspoken is nothing.
-func ill(e glue.Endpoint) Fact {
+func ill(e *glue.Endpoint) Fact {
 	switch {
 	case e.Health == "critical":
 		return Fact{Kind: EndpointHealth, Name: e.Health}
@@ -93,15 +93,15 @@ func ill(e glue.Endpoint) Fact {
 
 // endpoint is where the job would be sent: the first that is spoken and well.
 func (r *Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
-	for _, e := range res.Endpoints {
-		if r.speaks(e) && ill(e).Kind == Unspoken {
-			return e, true
+	for i := range res.Endpoints {
+		if e := &res.Endpoints[i]; r.speaks(e) && ill(e).Kind == Unspoken {
+			return *e, true
 		}
 	}
 	return glue.Endpoint{}, r.Speaks == nil && len(res.Endpoints) == 0
 }
 
-func (r *Rules) speaks(e glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
+func (r *Rules) speaks(e *glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
 
 // protocol keeps what there is a back-end for.
 func (r *Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
@@ -109,7 +109,8 @@ func (r *Rules) protocol(_ *jdl.Job, res *glue.Resource) *Reason {
 		return nil
 	}
 	have := Fact{Kind: Listed}
-	for _, e := range res.Endpoints {
+	for i := range res.Endpoints {
+		e := &res.Endpoints[i]
 		if r.speaks(e) {
 			return &Reason{Want: Fact{Kind: HealthyEndpoint}, Have: ill(e), Temporary: true}
 		}

@@ -120,14 +120,7 @@ func (w *planner) askAbout(ctx context.Context, matches []*Match) [][]answer {
 		ctx = within
 	}
 	start := w.Clock.Now()
-	var unasked []*glue.Resource
-	for _, r := range survivors(matches) {
-		if !w.asked[r] {
-			w.asked[r] = true
-			unasked = append(unasked, r)
-		}
-	}
-	answers, common := w.askAll(ctx, matches, unasked)
+	answers, common := w.askAll(ctx, matches, w.unasked(survivors(matches)))
 	for i := range answers {
 		w.outcomes = summed(w.outcomes, answers[i])
 	}
@@ -138,6 +131,20 @@ func (w *planner) askAbout(ctx context.Context, matches []*Match) [][]answer {
 	}
 	w.spent += w.Clock.Now().Sub(start)
 	return answers
+}
+
+// unasked are those of some resources that no stretch before has asked about.
+func (w *planner) unasked(rs []*glue.Resource) (list []*glue.Resource) {
+	if len(w.classOf) == 1 {
+		return rs // there is no other stretch
+	}
+	for _, r := range rs {
+		if !w.asked[r] {
+			w.asked[r] = true
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // lrmsWaiting sums up what is published to wait in the queues of each batch

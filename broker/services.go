@@ -159,10 +159,11 @@ func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 		usage = answers[at].usage
 	}
 	for i, r := range m.Survivors {
-		e, _ := rules.endpoint(r)
-		cs[i] = rank.Candidate{Resource: r, Endpoint: e, Age: ageOf(r, rules.Now), Usage: usage}
+		c := &cs[i]
+		c.Resource, c.Age, c.Usage = r, ageOf(r, rules.Now), usage
+		c.Endpoint, _ = rules.endpoint(r)
 		if m.lrms != nil {
-			cs[i].LRMSWaiting = m.lrms[rank.LRMS(r)]
+			c.LRMSWaiting = m.lrms[rank.LRMS(r)]
 		}
 	}
 	if len(answers) == 0 {
@@ -174,16 +175,22 @@ func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 // without takes out the survivors against which something is said. cs are
 // their candidates, in the same order.
 func (m *Match) without(cs []rank.Candidate, against func(*rank.Candidate) *Reason) []rank.Candidate {
-	left, kept, rows := cs[:0], m.Survivors[:0:0], m.rows[:0:0]
+	n := 0 // that stay so far
 	for i := range cs {
 		if why := against(&cs[i]); why != nil {
+			if n == i { // the first: a service that is late may still look at the lists
+				m.Survivors, m.rows = slices.Clone(m.Survivors), slices.Clone(m.rows)
+			}
 			m.later = append(m.later, &Rejection{Resource: cs[i].Resource, Filter: why.Filter, reason: why})
 			continue
 		}
-		left, kept, rows = append(left, cs[i]), append(kept, m.Survivors[i]), append(rows, m.rows[i])
+		if n < i {
+			cs[n], m.Survivors[n], m.rows[n] = cs[i], m.Survivors[i], m.rows[i]
+		}
+		n++
 	}
-	m.Survivors, m.rows = kept, rows
-	return left
+	m.Survivors, m.rows = m.Survivors[:n], m.rows[:n]
+	return cs[:n]
 }
 
 // advise fills in one candidate; a reason means that it must not be used.
