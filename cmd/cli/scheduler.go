@@ -16,6 +16,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/forecast/scheduler"
+	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -292,14 +293,16 @@ func schedulerExportCmd(d *deps, file *string) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			enc := json.NewEncoder(d.env.Out)
+			if err := s.Check(cmd.Context()); err != nil {
+				return err
+			}
 			for last := int64(0); ; {
 				list, err := s.Log(cmd.Context(), "", last, 1000)
 				if err != nil || len(list) == 0 {
 					return err
 				}
 				for _, e := range list {
-					if err := enc.Encode(e); err != nil {
+					if err := printEntry(d, e); err != nil {
 						return err
 					}
 				}
@@ -307,4 +310,17 @@ func schedulerExportCmd(d *deps, file *string) *cobra.Command {
 			}
 		},
 	}
+}
+
+// printEntry prints a line of the log, or what a jq program makes of it.
+func printEntry(d *deps, e scheduler.Entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if d.jq != "" {
+		return printQuery(d, line)
+	}
+	_, err = fmt.Fprintf(d.env.Out, "%s\n", foreign.JSON(line))
+	return err
 }
