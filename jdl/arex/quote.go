@@ -50,6 +50,9 @@ func Command(j *jdl.Job) (program string, args []string, env []jdl.EnvVar, err e
 	var pairs []string
 	for _, m := range marks {
 		if strings.Contains(all, m.text) {
+			if slices.ContainsFunc(env, func(v jdl.EnvVar) bool { return v.Name == m.variable.Name && v.Value != m.variable.Value }) {
+				return "", nil, nil, fmt.Errorf("variable %s: A-REX cannot pass %s in an argument on without it; give yours another name", m.variable.Name, m.text)
+			}
 			pairs = append(pairs, m.text, m.written)
 			env = append(env, m.variable)
 		}
