@@ -12,6 +12,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
+
+	"gridbroker/plugins"
 )
 
 type configDocument struct {
@@ -124,11 +126,31 @@ func runConfigCheck(d *deps, args []string) error {
 	if err != nil {
 		return err
 	}
-	backends.Close()
+	defer backends.Close()
+	if err := checkPlaces(d, c, backends); err != nil {
+		return usageError(fmt.Errorf("%s: %w", path, err))
+	}
 	if d.json {
 		return printJSON(d, "config.check", pathDocument{path})
 	}
 	fmt.Fprintf(d.env.Out, "%s: good\n", path)
+	return nil
+}
+
+// checkPlaces finds sources, services and a scheduler that are none. Nobody is asked.
+func checkPlaces(d *deps, c config, b *plugins.Registry) error {
+	if _, err := opener(d, c, b, discovery{}).OpenAll(c.Sources); err != nil {
+		return err
+	}
+	if _, err := newServices(d, c, b, nil); err != nil {
+		return err
+	}
+	if to := schedulerURL("", false, c); to != "" {
+		back, ok := b.ForURL(to)
+		if _, whole := back.Submitter.(caller); !ok || !whole {
+			return fmt.Errorf("scheduler = %q: not a scheduler; want grid://host:port", to)
+		}
+	}
 	return nil
 }
 

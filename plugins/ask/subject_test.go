@@ -45,6 +45,9 @@ func TestSubjects(t *testing.T) {
 		if strings.Contains(s.URL, "*") || !strings.HasPrefix(s.URL, "http") {
 			t.Errorf("%s: the service is %s", entry, s.URL)
 		}
+		if slashed := s.About(&glue.Resource{ID: "ce:8443/queue"}); slashed != strings.HasPrefix(entry, "*=") {
+			t.Errorf("%s: about an ID with a slash: %v", entry, slashed)
+		}
 		if s.About(&glue.Resource{}) != strings.HasPrefix(entry, "*=") && s.About(&glue.Resource{}) {
 			t.Errorf("%s is about what has no name", entry)
 		}

@@ -110,8 +110,8 @@ func New(opts Options) (*Backend, error) {
 		if _, dup := b.sites[s.Name]; dup {
 			return nil, fmt.Errorf("local site %q is configured twice", s.Name)
 		}
-		if s.Slots < 0 || s.Speed < 0 || s.MaxWall < 0 || s.Memory < 0 {
-			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative", s.Name)
+		if s.Slots < 0 || !(s.Speed >= 0 && s.Speed <= 1e6) || s.MaxWall < 0 || s.Memory < 0 {
+			return nil, fmt.Errorf("local site %q: slots, speed, memory and wall time must not be negative, nor a speed beyond 1e6", s.Name)
 		}
 		if err := remote.CheckCache(s.Cache); err != nil {
 			return nil, fmt.Errorf("local site %q: %w", s.Name, err)
