@@ -39,7 +39,7 @@ type slurm struct {
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never, rest: rest{longest: never}}
+	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -273,12 +273,14 @@ func (p *slurm) pass(m *Machine) {
 		if from == 0 {
 			p.stale, p.refused, p.tried = false, false, m.now
 		}
-	} else if p.pending && m.begun == begun && !p.rough() {
-		p.opened = p.opened[:0]
+	} else if p.pending && m.begun == begun && len(p.opened) == 0 {
+		if p.longest > 0 {
+			p.reach(m, true, p.longest)
+		}
 		return
 	}
 	p.opened = p.opened[:0]
-	p.reach(m, true)
+	p.reach(m, true, never)
 }
 
 // shrinks tells whether a job will not hold its place to the end.

@@ -13,12 +13,13 @@ func (p *Slurm) sparing() bool {
 
 // reach gives jobs places, in order, from the first that was not tried yet on,
 // until as many as may be were tried, or started, or where it may leave the rest for
-// later until none of them could start now.
-func (p *slurm) reach(m *Machine, lazy bool) {
+// later until none of them could start now. Of those it is known that they could not
+// where they last longer than a time.
+func (p *slurm) reach(m *Machine, lazy bool, longest int64) {
 	survey(m, &p.queue)
 	p.known(m, &p.queue, p.horizon(p.last))
 	p.tally.begin(m, &p.Slurm, p.held)
-	p.pending = false
+	p.pending, p.longest = false, 0
 	at := place{}
 	if n := len(p.held); n > 0 {
 		at, _ = p.queue.find(*m.entry(p.held[n-1]))
@@ -32,8 +33,8 @@ func (p *slurm) reach(m *Machine, lazy bool) {
 		if !ok {
 			return
 		}
-		if lazy && p.asked%looks == 0 && p.idle(m) {
-			p.postpone(m.plan.(*nodePlan), p.rough())
+		if lazy && p.asked%looks == 0 && p.idle(m, longest) {
+			p.postpone(m.plan.(*nodePlan))
 			return
 		}
 		p.asked++

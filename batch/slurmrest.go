@@ -7,10 +7,10 @@ package batch
 type rest struct {
 	pending bool    // there are some
 	soonest int64   // none of them can start before
-	longest int64   // how long those can last that may start now; never: any time
 	free    []int32 // nodes of which something comes free at soonest
 	may     []int32 // those that may start now, and some that may not, in order
 	asked   int     // so many of them have been tried
+	longest int64   // for how long what came free since the last pass did, in the rough part of a run
 }
 
 // course is when passes are, and how far they are exact.
@@ -41,11 +41,11 @@ func (r *rest) list(queue *waiting, at place, n int) {
 	}
 }
 
-// idle tells whether none of the jobs not tried yet could start now. The plan gets
-// fuller: who could not start does not later.
-func (r *rest) idle(m *Machine) bool {
+// idle tells whether none of the jobs not tried yet could start now that last so long
+// at most. The plan gets fuller: who could not start does not later.
+func (r *rest) idle(m *Machine, longest int64) bool {
 	for len(r.may) > r.asked {
-		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= r.longest && m.fits(id) {
+		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= longest && m.fits(id) {
 			return false
 		}
 		r.may = r.may[:len(r.may)-1]
@@ -54,11 +54,8 @@ func (r *rest) idle(m *Machine) bool {
 }
 
 // postpone leaves the jobs not tried yet for later.
-func (r *rest) postpone(p *nodePlan, rough bool) {
+func (r *rest) postpone(p *nodePlan) {
 	r.pending, r.soonest, r.free = true, never, r.free[:0]
-	if rough {
-		return
-	}
 	e, here, ok := p.releases.at(p.releases.after(p.now))
 	if ok {
 		r.soonest = int64(e.key)
@@ -72,30 +69,33 @@ func (r *rest) postpone(p *nodePlan, rough bool) {
 }
 
 // settle gives places to all that the last pass left, before anything happens that
-// was not planned. In the rough part of a run that is left to the next pass.
+// was not planned. In the rough part of a run the next pass looks at all.
 func (p *slurm) settle(m *Machine) {
-	if p.pending && !p.rough() {
-		p.reach(m, false)
+	switch {
+	case p.rough():
+		p.pending = false
+	case p.pending:
+		p.reach(m, false, never)
 	}
 }
 
 // look gives places to those that the last pass left which might start now, when
-// something comes free: on one of the nodes of which it does.
+// something comes free: on one of the nodes of which it does. In the rough part of a
+// run the next pass does so.
 func (p *slurm) look(m *Machine) {
 	if !p.pending || p.soonest > m.now {
 		return
 	}
 	nodes := m.plan.(*nodePlan)
-	p.longest = 0
+	longest := int64(0)
 	for _, n := range p.free {
-		p.longest = max(p.longest, nodes.nodes[n].gap(m.now))
+		longest = max(longest, nodes.nodes[n].gap(m.now))
 	}
-	if p.longest == 0 {
-		p.postpone(nodes, p.rough())
+	if p.longest = max(p.longest, longest); longest == 0 || p.rough() {
+		p.postpone(nodes)
 	} else {
-		p.reach(m, true)
+		p.reach(m, true, longest)
 	}
-	p.longest = never
 }
 
 // gap is for how long a node has a processor free from now on.
