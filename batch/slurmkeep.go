@@ -21,12 +21,20 @@ func (p *places) ripe(m *Machine) (list []ripeJob) {
 	return list
 }
 
+// roughSteps is after how many steps jobs without a place are tried again in the rough
+// part of a run.
+const roughSteps = 4
+
 // keep goes through the jobs that have been tried, in order, and starts those
 // whose places are due in them. It returns the place of the first of which it is
 // not certain that a pass that makes all places anew would give it the place that
 // it has: from that one on they are to be made anew.
 func (p *slurm) keep(m *Machine) int {
-	retry := p.horizon(m.now) > p.horizon(p.tried)
+	step := p.step()
+	if p.rough() {
+		step *= roughSteps
+	}
+	retry := upTo(m.now, step) > upTo(p.tried, step)
 	due := p.due.next() <= m.now
 	switch {
 	case p.stale, m.plain && m.now < p.near, p.sparing(), (due || len(p.opened)+len(p.taken) > 0) && (m.reserved || p.refused):

@@ -55,11 +55,15 @@ const looks = 8
 
 // horizon is up to when places are looked for: bf_window ahead, in steps of a part
 // of it, between which nothing comes within it.
-func (p *Slurm) horizon(now int64) int64 {
-	window := int64(p.Window / time.Second)
-	step := max(window/stepsOfWindow, int64(p.Interval/time.Second))
-	return (now+step-1)/step*step + window
+func (p *Slurm) horizon(now int64) int64 { return upTo(now, p.step()) + int64(p.Window/time.Second) }
+
+// step is a step of it.
+func (p *Slurm) step() int64 {
+	return int64(max(p.Window/time.Second/stepsOfWindow, p.Interval/time.Second))
 }
+
+// upTo is a time rounded up to steps.
+func upTo(at, step int64) int64 { return (at + step - 1) / step * step }
 
 // stepsOfWindow is in how many steps places come within bf_window.
 const stepsOfWindow = 24
