@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"batch":                    {},
 	"credential":               {"durable", "foreign"},
 	"environment":              {},
-	"environment/registry":     {"environment"},
+	"environment/registry":     {"credential", "environment"},
 	"environment/tags":         {"durable", "environment"},
 	"readahead":                {},
 	"foreign":                  {},

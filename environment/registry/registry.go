@@ -20,7 +20,8 @@ import (
 
 // A Client is how registries are reached.
 type Client struct {
-	// Keychain finds the credentials of a registry; nil: those of ~/.docker/config.json or REGISTRY_AUTH_FILE.
+	// Keychain finds the credentials of a registry; nil: those of ~/.docker/config.json or REGISTRY_AUTH_FILE, files that
+	// are closed to others.
 	Keychain authn.Keychain
 	// Timeout bounds one request's silence; 0: 30 s.
 	Timeout time.Duration
@@ -53,7 +54,7 @@ func (r Client) Blobs(place string) (environment.Blobs, error) {
 func (r Client) options(ctx context.Context, place string) []remote.Option {
 	keys := r.Keychain
 	if keys == nil {
-		keys = authn.DefaultKeychain
+		keys = careful{}
 	}
 	timeout := r.Timeout
 	if timeout == 0 {
