@@ -247,7 +247,7 @@ func submitTraced(c *wiki.Cluster, jobs []maui.TraceJob, at time.Time) error {
 		}
 		j.Queued += at.Unix() - jobs[0].Queued
 		j.State, j.Started, j.TaskList, j.Partitions = maui.JobIdle, 0, nil, nil
-		if err := c.Submit(wiki.Job{Job: j}, time.Duration(run)*time.Second); err != nil {
+		if err := c.Submit(wiki.Job{Job: j}, time.Duration(min(run, longestTask))*time.Second); err != nil {
 			return err
 		}
 	}
