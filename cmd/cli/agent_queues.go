@@ -65,13 +65,8 @@ func runAgentQueues(ctx context.Context, d *deps, f agentQueuesOptions) error {
 		ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: complaints(d),
 		TLSConfig: secured,
 	}
-	defer context.AfterFunc(ctx, func() {
-		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		srv.Shutdown(done)
-	})()
 	serving(d, "agent queues", l.Addr().String(), fmt.Sprintf("grid: queue lengths of %s on %s", f.lrms, l.Addr()))
-	return serveOn(srv, l)
+	return serveOn(ctx, srv, l)
 }
 
 // listen opens the port. Without TLS only this machine may ask.

@@ -144,13 +144,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 		TLSConfig: secured,
 	}
 	serving(d, "cache serve", l.Addr().String(), fmt.Sprintf("serving %s at %s", strings.Join(f.origins, ", "), l.Addr()))
-	stop := context.AfterFunc(ctx, func() {
-		end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		server.Shutdown(end)
-	})
-	defer stop()
-	return serveOn(server, l)
+	return serveOn(ctx, server, l)
 }
 
 // noRedirect keeps an origin from sending the cache to places that are not its own.

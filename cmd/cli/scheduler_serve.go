@@ -90,15 +90,8 @@ func serveAPI(ctx context.Context, d *deps, c schedulerConfig, h http.Handler) e
 	}
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, WriteTimeout: 2 * time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: complaints(d), TLSConfig: secured}
-	defer context.AfterFunc(ctx, func() {
-		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-		defer cancel()
-		if srv.Shutdown(done) != nil {
-			srv.Close()
-		}
-	})()
 	serving(d, "scheduler serve", l.Addr().String(), fmt.Sprintf("grid: scheduler %s on %s", c.Name, l.Addr()))
-	return serveOn(srv, l)
+	return serveOn(ctx, srv, l)
 }
 
 // asUsers opens the back-ends for users, each with his delegated credential,

@@ -3,9 +3,6 @@ package cli
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -33,19 +30,6 @@ func serverTLS(d *deps, cert, key string) (*tls.Config, error) {
 	}
 	own, err := credential.KeyPair(credentialEnv(d), abs(d, cert), abs(d, key))
 	return &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, err
-}
-
-// serveOn serves until the server is closed, with TLS where it has a certificate.
-func serveOn(srv *http.Server, l net.Listener) (err error) {
-	if srv.TLSConfig != nil {
-		err = srv.ServeTLS(l, "", "")
-	} else {
-		err = srv.Serve(l)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 // databaseSecrets checks the files that hold the way into a PostgreSQL: the

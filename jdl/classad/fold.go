@@ -19,7 +19,7 @@ func upper(c byte) byte {
 	return c
 }
 
-// fold returns s in lower case, s itself when it has no capital.
+// Fold returns s in lower case, s itself when it has no capital.
 func Fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; 'A' <= c && c <= 'Z' {

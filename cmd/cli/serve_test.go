@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestDaemonsEnd: who has asked a daemon that is told to end gets the answer, and one whose answer has no end does not keep it.
+func TestDaemonsEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		whole  bool
+	}{
+		"nobody asks": {},
+		"a slow answer": {func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(300 * time.Millisecond)
+			io.WriteString(w, "whole")
+		}, true},
+		"a stream of events": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, end := context.WithCancel(t.Context())
+			began, got := make(chan bool), make(chan string, 1)
+			srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				close(began)
+				c.answer(w, r)
+			})}
+			ended := make(chan error, 1)
+			go func() { ended <- serveOn(ctx, srv, l) }()
+			if c.answer != nil {
+				go func() {
+					resp, err := http.Get("http://" + l.Addr().String())
+					if err != nil {
+						got <- err.Error()
+						return
+					}
+					defer resp.Body.Close()
+					text, _ := io.ReadAll(resp.Body)
+					got <- string(text)
+				}()
+				<-began
+			}
+			end()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("it does not end")
+			}
+			if c.answer == nil {
+				return
+			}
+			select {
+			case text := <-got:
+				if (text == "whole") != c.whole {
+					t.Errorf("%q", text)
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("it has ended, and its client waits")
+			}
+		})
+	}
+}
+
+// TestPortThatIsClosed: a port that cannot be served is an error, not an end.
+func TestPortThatIsClosed(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if err := serveOn(t.Context(), &http.Server{}, l); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
