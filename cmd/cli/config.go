@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -119,10 +121,33 @@ func loadConfig(d *deps) (config, error) {
 	if err := withoutTables(d, dec.Decode(&c)); err != nil {
 		return c, usageError(configError(path, err))
 	}
-	if c.Unknown != "keep" && c.Unknown != "reject" {
-		return c, usageError(fmt.Errorf("%s: unknown = %q: say keep or reject", path, c.Unknown))
+	if err := c.check(); err != nil {
+		return c, usageError(fmt.Errorf("%s: %w", path, err))
 	}
 	return c, nil
+}
+
+// check finds values that nothing can be made of.
+func (c config) check() error {
+	switch {
+	case c.Unknown != "keep" && c.Unknown != "reject":
+		return fmt.Errorf("unknown = %q: say keep or reject", c.Unknown)
+	case c.Scouts < 0:
+		return fmt.Errorf("scouts = %d: say a number of jobs; 0: no limit", c.Scouts)
+	case c.Deadline == 0:
+		return errors.New("deadline = 0: no source can answer in no time")
+	}
+	for name, patterns := range map[string][]string{"public_cas": c.Auth.PublicCAs, "any_token": c.Auth.AnyToken} {
+		for _, p := range patterns {
+			if _, err := path.Match(p, ""); err != nil {
+				return fmt.Errorf("auth.%s: %q is no pattern of hosts, such as *.example.org", name, p)
+			}
+		}
+	}
+	if u, err := url.Parse(c.Auth.Issuer); err != nil || c.Auth.Issuer != "" && (u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("auth.issuer = %q: say https://HOST/...", c.Auth.Issuer)
+	}
+	return nil
 }
 
 // withoutTables takes the settings of back-ends from those that are not known:

@@ -54,6 +54,12 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 		"deadline = 'soon'\n":                 "grid.toml:1:",
 		"sources = [\n":                       "grid.toml:1:",
 		"unknown = 'maybe'\n":                 "say keep or reject",
+		"scouts = -3\n":                       "scouts = -3: say a number of jobs",
+		"deadline = '0s'\n":                   "deadline = 0",
+		"[auth]\npublic_cas = ['a', '[']\n":   `auth.public_cas: "[" is no pattern of hosts`,
+		"[auth]\nany_token = ['*.[a']\n":      `auth.any_token: "*.[a" is no pattern of hosts`,
+		"[auth]\nissuer = 'x'\n":              `auth.issuer = "x": say https://HOST/...`,
+		"[auth]\nissuer = 'http://i.org'\n":   "say https://HOST/...",
 		"deadline = '-1s'\n":                  "negative",
 	} {
 		_, err := loadText(t, text)

@@ -153,6 +153,9 @@ func tagsMistake(err error) error {
 	if _, vo := errors.AsType[*tags.VOError](err); tag || state || vo {
 		return usageError(err)
 	}
+	if _, none := errors.AsType[*tags.MissingError](err); none {
+		return usageError(fmt.Errorf("%w: --store names another, grid tags add makes one", err))
+	}
 	return err
 }
 
@@ -216,7 +219,7 @@ func tagsHistoryCmd(d *deps, f *tagOptions) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			list, err := tagStore(d, f).History()
 			if err != nil {
-				return err
+				return tagsMistake(err)
 			}
 			list = slices.DeleteFunc(list, func(c tags.Change) bool { return f.vo != "" && c.VO != f.vo })
 			if d.json {

@@ -30,7 +30,7 @@ func ldif(d *deps, f *tagOptions, script bool, args []string, write func([]tags.
 	}
 	list, err := tagStore(d, f).Published()
 	if err != nil {
-		return err
+		return tagsMistake(err)
 	}
 	return printText(d, "tags.publish", args[0], write(list))
 }
@@ -71,7 +71,7 @@ func publishStatic(d *deps, f *tagOptions, dn, file string) error {
 	}
 	list, err := tagStore(d, f).Published()
 	if err != nil {
-		return err
+		return tagsMistake(err)
 	}
 	out, err := tags.GLUE1Static(string(text), dn, list)
 	if err != nil {
@@ -117,7 +117,7 @@ slurm.conf as well is gone at the next scontrol reconfigure.`,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := tagStore(d, f).All()
 			if err != nil {
-				return err
+				return tagsMistake(err)
 			}
 			argv, err := tags.SlurmFeatures(nodes, other, list)
 			if err != nil {
@@ -150,7 +150,7 @@ and the node's settings lie at the same paths on every node.`,
 		RunE: func(_ *cobra.Command, names []string) error {
 			list, err := tagStore(d, f).All()
 			if err != nil {
-				return err
+				return tagsMistake(err)
 			}
 			for _, t := range list {
 				if t.Name != names[0] {

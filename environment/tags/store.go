@@ -58,9 +58,13 @@ func (s *Store) file(vo string) (string, error) {
 	return filepath.Join(s.Dir, "vo-"+vo+".json"), nil
 }
 
-// Tags gives the tags of a VO, of the site where vo is empty, by name.
+// Tags gives the tags of a VO, of the site where vo is empty, by name. Where
+// there is no store it is a *MissingError, here as in All, Published and History.
 func (s *Store) Tags(vo string) ([]Tag, error) {
 	path, err := s.file(vo)
+	if err == nil {
+		err = s.there()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +80,14 @@ func (s *Store) Tags(vo string) ([]Tag, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return list, nil
+}
+
+func (s *Store) there() error {
+	_, err := os.Stat(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &MissingError{s.Dir}
+	}
+	return err
 }
 
 // VOs are those that have tags here; the empty name is the site.
@@ -139,6 +151,9 @@ func (s *Store) Add(c Caller, vo string, add []Tag) error {
 
 // Remove takes tags back; one that is not there is an error, and none is removed.
 func (s *Store) Remove(c Caller, vo string, remove []string) error {
+	if err := s.there(); err != nil {
+		return err
+	}
 	return s.change(c, vo, "remove", remove, func(list []Tag) ([]Tag, error) {
 		for _, name := range remove {
 			i := find(list, name)
@@ -153,6 +168,9 @@ func (s *Store) Remove(c Caller, vo string, remove []string) error {
 
 // SetState records what a test of a tag showed.
 func (s *Store) SetState(c Caller, vo, name string, to State) error {
+	if err := s.there(); err != nil {
+		return err
+	}
 	return s.change(c, vo, "state "+string(to), []string{name}, func(list []Tag) ([]Tag, error) {
 		i := find(list, name)
 		if i < 0 {
@@ -256,6 +274,9 @@ func (s *Store) record(c Change) error {
 
 // History gives every change, the first one first. A last line that a crash cut is left out.
 func (s *Store) History() ([]Change, error) {
+	if err := s.there(); err != nil {
+		return nil, err
+	}
 	text, err := s.read("history.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -42,6 +42,14 @@ func (e *VOError) Error() string {
 	return fmt.Sprintf("%q is no name of a VO: small letters, digits, '.', '-', '_'", e.VO)
 }
 
+// A MissingError is a store that is not there: its name is wrong, or the disk it
+// is on is away. It is not one without tags, or all of a site's would be taken back.
+type MissingError struct{ Dir string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s: there is no store of tags", e.Dir)
+}
+
 // A Tag is one published name.
 type Tag struct {
 	Name  string    `json:"name"`

@@ -74,6 +74,39 @@ func TestChangesAreWholeAndKept(t *testing.T) {
 	}
 }
 
+// TestStoreThatIsNotThere: a store whose name is wrong, or whose disk is away, is none without tags, and nothing but Add
+// makes one.
+func TestStoreThatIsNotThere(t *testing.T) {
+	s := newStore(t)
+	me := owner()
+	for what, ask := range map[string]func() error{
+		"list":      func() error { _, err := s.Tags(""); return err },
+		"of a VO":   func() error { _, err := s.Tags("cms"); return err },
+		"all":       func() error { _, err := s.All(); return err },
+		"published": func() error { _, err := s.Published(); return err },
+		"history":   func() error { _, err := s.History(); return err },
+		"remove":    func() error { return s.Remove(me, "", []string{"VEE-A"}) },
+		"state":     func() error { return s.SetState(me, "", "VEE-A", InstalledNotVerified) },
+	} {
+		missing, ok := errors.AsType[*MissingError](ask())
+		if !ok || missing.Dir != s.Dir {
+			t.Errorf("%s: %v", what, missing)
+		}
+		if _, err := os.Stat(s.Dir); err == nil {
+			t.Errorf("%s has made the store", what)
+		}
+	}
+	if err := s.Add(me, "", []Tag{{Name: "VEE-A", State: InstalledNotVerified}}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Published(); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if list, err := s.Tags("cms"); err != nil || len(list) != 0 {
+		t.Errorf("a VO without tags in a store: %v, %v", list, err)
+	}
+}
+
 func TestAtOnce(t *testing.T) {
 	s := newStore(t)
 	var wg sync.WaitGroup
