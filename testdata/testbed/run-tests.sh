@@ -150,15 +150,21 @@ if [ ${#bad[@]} -gt 0 ]; then
 	fi
 fi
 
+# skipped prints NAME: REASON for every test that was left out. A test says why
+# after "=== RUN NAME", or after "=== NAME NAME" where others had the word between.
+skipped() {
+	awk '/^=== (RUN|CONT|NAME) / {at = $3}
+		/^ +[A-Za-z0-9_]+\.go:[0-9]+: / {why[at] = $0}
+		/^ *--- SKIP: / {said = why[$3]; sub(/^ +/, "", said); print $3 ": " said}' "$log"
+}
+
 echo
 echo 'Left out:'
 {
 	for f in "$GRID_TESTBED_DIR"/*.left-out; do
 		[ -e "$f" ] && printf '  testbed %s: %s\n' "$(basename "$f" .left-out)" "$(cat "$f")"
 	done
-	# A skipped test prints its reason in the line before "--- SKIP".
-	awk '/_test\.go:[0-9]+: / {why=$0} /--- SKIP/ {sub(/^ +/,"",why); print "  " $3 ": " why}' "$log" |
-		grep -v 'computes in one goroutine: run without the race detector'
+	skipped | sed 's/^/  /' | grep -v 'computes in one goroutine: run without the race detector'
 } | sort | uniq | sed 's/^$/  nothing/'
 if [ "$code" = 0 ] && [ ${#flaky[@]} -gt 0 ]; then
 	printf '\nFlaky: failed, and passed the second time; the output is in %s:\n' "$log.first"
@@ -172,8 +178,7 @@ fi
 # Strict: in CI a test of a real server that was left out is a failure, unless
 # skips.txt says why it may be.
 if [ "${CI:-}" = true ] && [ "$code" = 0 ]; then
-	missing=$(awk '/_test\.go:[0-9]+: / {why=$0} /--- SKIP/ {sub(/^ +/,"",why); print $3 ": " why}' "$log" |
-		grep -E "$(sed -n 's/^server //p' "$here/skips.txt" | paste -sd'|')" |
+	missing=$(skipped | grep -E "$(sed -n 's/^server //p' "$here/skips.txt" | paste -sd'|')" |
 		grep -vE "$(sed -n 's/^may //p' "$here/skips.txt" | sed 's/  .*//' | paste -sd'|')" | sort -u)
 	if [ -n "$missing" ]; then
 		printf '\nLeft out without a reason in testdata/testbed/skips.txt:\n%s\n' "$missing"
