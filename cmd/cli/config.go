@@ -145,7 +145,7 @@ func (c config) check() error {
 		}
 	}
 	if u, err := url.Parse(c.Auth.Issuer); err != nil || c.Auth.Issuer != "" && (u.Scheme != "https" || u.Host == "") {
-		return fmt.Errorf("auth.issuer = %q: say https://HOST/...", c.Auth.Issuer)
+		return fmt.Errorf("auth.issuer = %q: say an https:// URL", c.Auth.Issuer)
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 		"deadline = '0s'\n":                   "deadline = 0",
 		"[auth]\npublic_cas = ['a', '[']\n":   `auth.public_cas: "[" is no pattern of hosts`,
 		"[auth]\nany_token = ['*.[a']\n":      `auth.any_token: "*.[a" is no pattern of hosts`,
-		"[auth]\nissuer = 'x'\n":              `auth.issuer = "x": say https://HOST/...`,
-		"[auth]\nissuer = 'http://i.org'\n":   "say https://HOST/...",
+		"[auth]\nissuer = 'x'\n":              `auth.issuer = "x": say an https:// URL`,
+		"[auth]\nissuer = 'http://i.org'\n":   "say an https:// URL",
 		"deadline = '-1s'\n":                  "negative",
 	} {
 		_, err := loadText(t, text)
