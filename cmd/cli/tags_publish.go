@@ -115,6 +115,9 @@ whole: name those that the nodes have besides by --other. What is not written to
 slurm.conf as well is gone at the next scontrol reconfigure.`,
 		Example: "  grid tags publish slurm --nodes 'n[1-4]' --other gpu",
 		RunE: func(*cobra.Command, []string) error {
+			if _, err := tags.SlurmFeatures(nodes, other, nil); err != nil { // before the store is read
+				return usageError(err)
+			}
 			list, err := tagStore(d, f).All()
 			if err != nil {
 				return tagsMistake(err)
