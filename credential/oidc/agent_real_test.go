@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,17 @@ func realAgent(t *testing.T, d *testbed.DeviceIssuer) (socket string) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+	// The agent says where it listens before it does.
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 	run("oidc-gen", "grid", "--issuer", d.URL, "--cert-path", d.CACert, "--manual", "--client-id", "grid-client", "--client-secret", "", "--redirect-uri", "http://localhost:4242",
 		"--scope", "compute.read compute.create", "--flow", "device", "--prompt", "none", "--pw-file", filepath.Join(home, "password"), "--confirm-yes", "--device-authorization-endpoint", d.URL+"/device")
 	return socket
