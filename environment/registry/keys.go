@@ -59,18 +59,18 @@ func join(dir, name string) string {
 
 func isFile(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && !info.IsDir()
+	return err == nil && info.Mode().IsRegular() // a pipe would be waited for
 }
 
 // closed refuses a file that others can write to, and one with a secret that others can read.
 func closed(env credential.Env, file string) error {
-	if err := credential.Owned(env, file); err != nil {
-		return err
-	}
 	text, err := credential.ReadSecret(env, file)
 	if err == nil {
 		clear(text)
 		return nil
+	}
+	if err := credential.Owned(env, file); err != nil {
+		return err
 	}
 	open, again := os.ReadFile(file)
 	if again != nil {
