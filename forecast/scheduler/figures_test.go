@@ -63,6 +63,7 @@ func (f *figure) again() {
 	if f.epoch, err = takeOver(f.b.Context(), f.store, "figures"); err != nil {
 		f.b.Fatal(err)
 	}
+	f.s.setLead(f.epoch)
 }
 
 func (f *figure) cycle() Report {

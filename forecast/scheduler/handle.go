@@ -145,6 +145,7 @@ func (w news) slots(ctx context.Context, body []byte) error {
 	}
 	c := w.mem.clusters[m.Cluster]
 	if c != nil && m.Full && m.Seq == uint64(c.seq) && m.Made == c.made && m.Digest == c.set.Digest() { // read with the table already
+		w.s.store.whole.take(m.Cluster, m.Digest)
 		return nil
 	}
 	if m.Full || c == nil {
@@ -179,7 +180,7 @@ func (w news) slots(ctx context.Context, body []byte) error {
 
 // reload reads a cluster anew. What was counted of its bookings in this cycle stays.
 func (w news) reload(ctx context.Context, name string, was *cluster) error {
-	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf); err != nil || was == nil || !was.changed {
+	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf, &w.s.store.whole); err != nil || was == nil || !was.changed {
 		return err
 	}
 	c := w.mem.clusters[name]

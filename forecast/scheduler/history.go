@@ -74,12 +74,17 @@ func (m *memory) guests() map[string][]*Job {
 func (c *cluster) sample(now int64, busy map[string][]wire.Use, guests []*Job) Sample {
 	s := Sample{Cluster: c.name, At: now - now%sampleStep, Made: c.made, CPUs: int64(c.load.CPUs), Busy: int64(c.load.Busy)}
 	free, sure, booked := newSteps(now), newSteps(now), newSteps(now)
-	var list []wire.Slot
-	c.set.All(func(v wire.Slot) { list = append(list, v) })
-	for _, v := range wire.Subtract(list, busy) {
+	add := func(v wire.Slot) {
 		if v.Priority <= 0 {
 			free.add(v.From, v.To, float64(v.CPUs))
 			sure.add(v.From, v.To, float64(v.CPUs)*v.Start)
+		}
+	}
+	if len(busy) == 0 { // as in most of many clusters: nothing is to be copied
+		c.set.All(add)
+	} else {
+		for _, v := range wire.Subtract(c.slots(), busy) {
+			add(v)
 		}
 	}
 	for _, j := range guests {
@@ -92,6 +97,13 @@ func (c *cluster) sample(now int64, busy map[string][]wire.Use, guests []*Job) S
 		s.In[k] = float64(s.Ahead.Sure[lead/sampleStep])
 	}
 	return s
+}
+
+// slots lists a cluster's slots, in no order.
+func (c *cluster) slots() []wire.Slot {
+	list := make([]wire.Slot, 0, c.set.Len())
+	c.set.All(func(v wire.Slot) { list = append(list, v) })
+	return list
 }
 
 // steps adds up amounts over stretches of time.

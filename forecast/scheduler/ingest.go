@@ -32,12 +32,17 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", at-d.Made, d.TTL)}
 	}
 	if d.Full { // a set that is not what it says would be taken for the agent's until the next delta
-		if err := d.Agrees(); err != nil {
+		set, err := d.Set()
+		if err != nil {
 			return nil, err
 		}
+		s.whole.put(d.Cluster, set)
 	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
 	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix()}.ingest(ctx, text, ack) })
+	if err != nil && d.Full {
+		s.whole.take(d.Cluster, d.Digest)
+	}
 	return ack, err
 }
 

@@ -153,8 +153,7 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.set.Len() == 0 {
 		return
 	}
-	var list []wire.Slot
-	c.set.All(func(v wire.Slot) { list = append(list, v) })
+	list := c.slots()
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
 	for _, v := range wire.Subtract(list, busy) {
 		node, known := c.number[v.Node]

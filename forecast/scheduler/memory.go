@@ -72,7 +72,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 		return nil, err
 	}
 	for _, name := range names {
-		if err := m.loadCluster(ctx, h, name, conf); err != nil {
+		if err := m.loadCluster(ctx, h, name, conf, &wholeSets{}); err != nil {
 			return nil, err
 		}
 	}
@@ -86,14 +86,14 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 	return m, err
 }
 
-// loadCluster reads one cluster and its slots.
-func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config) error {
+// loadCluster reads one cluster and its slots, unless they are among those given.
+func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config, known *wholeSets) error {
 	c := &cluster{name: name}
-	var site, load, trust string
+	var site, load, trust, digest string
 	var drained int
 	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
-		"select seq, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster where name = $1"), name).
-		Scan(&c.seq, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &trust, &site, &load)
+		"select seq, digest, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster where name = $1"), name).
+		Scan(&c.seq, &digest, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &trust, &site, &load)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,10 @@ func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Co
 	if err := json.Unmarshal([]byte(trust), &c.trust); err != nil {
 		return err
 	}
-	if c.set, err = h.slotsOf(ctx, name); err != nil {
-		return err
+	if c.set = known.take(name, digest); c.set == nil {
+		if c.set, err = h.slotsOf(ctx, name); err != nil {
+			return err
+		}
 	}
 	m.clusters[name] = c
 	return m.settle(c, site, conf)

@@ -74,6 +74,7 @@ type Store struct {
 	// commit ends transactions; a simulation lets it fail.
 	commit func(*sql.Tx) error
 	bell   bell
+	whole  wholeSets
 }
 
 // OpenStore opens a database: postgres://..., or sqlite:FILE, which is made

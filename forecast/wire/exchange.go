@@ -8,32 +8,28 @@ type Mismatch struct{ Why string }
 // Error implements error.
 func (e *Mismatch) Error() string { return "out of step: " + e.Why }
 
-// Agrees tells what is wrong with a full set whose slots, none of which comes
-// twice, are not those of its digest.
-func (d *Delta) Agrees() error {
-	var sum hash
+// Set is the slots of a full delta; a *Mismatch tells that they are not those of its
+// digest.
+func (d *Delta) Set() (*Set, error) {
+	set := &Set{slots: make(map[uint64]Slot, len(d.Put))}
 	for i := range d.Put {
-		sum = sum.plus(d.Put[i].hash())
+		set.Put(d.Put[i])
 	}
-	if sum.String() != d.Digest {
-		return &Mismatch{"the full set has another digest than it says"}
+	if set.Digest() != d.Digest {
+		return nil, &Mismatch{"the full set has another digest than it says"}
 	}
-	return nil
+	return set, nil
 }
 
 // Apply brings a set up to date. After a *Mismatch a set to which the delta did
 // not apply is as it was.
 func (s *Set) Apply(d *Delta) error {
 	if d.Full {
-		var next Set
-		for _, v := range d.Put {
-			next.Put(v)
+		next, err := d.Set()
+		if err == nil {
+			*s = *next
 		}
-		if next.Digest() != d.Digest {
-			return &Mismatch{"the full set has another digest than it says"}
-		}
-		*s = next
-		return nil
+		return err
 	}
 	if s.Digest() != d.Base {
 		return &Mismatch{"the delta is for another set"}

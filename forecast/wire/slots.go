@@ -15,7 +15,7 @@ func cutSlots(text []byte) (list []Slot, rest []byte, ok bool) {
 	if at < 1 || bytes.ContainsAny(text[1:at], "{[") { // not one of the delta's own fields
 		return nil, nil, false
 	}
-	c := &cursor{text: text[at+len(put):]}
+	c := &cursor{text: text[at+len(put):], names: map[string]string{}}
 	for !c.bad {
 		var s Slot
 		c.slot(&s)
@@ -31,8 +31,9 @@ func cutSlots(text []byte) (list []Slot, rest []byte, ok bool) {
 
 // cursor reads from the beginning of a text.
 type cursor struct {
-	text []byte
-	bad  bool // it is not as we write it
+	text  []byte
+	bad   bool              // it is not as we write it
+	names map[string]string // kept once, however often they come
 }
 
 // slot reads one with its fields in their order.
@@ -132,7 +133,11 @@ func (c *cursor) string() string {
 	for i, b := range c.text {
 		switch {
 		case b == '"':
-			s := string(c.text[:i])
+			s, known := c.names[string(c.text[:i])]
+			if !known {
+				s = string(c.text[:i])
+				c.names[s] = s
+			}
 			c.text = c.text[i+1:]
 			return s
 		case b < ' ' || b == '\\' || b > '~':
