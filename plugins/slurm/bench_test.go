@@ -39,14 +39,15 @@ const bulkJobs = 500
 
 func bulk(b *testing.B, singles bool, prefix string) {
 	b.StopTimer()
-	back, urls := testbed(b)
+	c := testbed(b)
+	back := c.Backend
 	var reqs []plugins.Request
 	for i := range bulkJobs {
 		job := &jdl.Job{Executable: "/bin/echo", Args: []string{"job", fmt.Sprint(i)}, StdOutput: "out"}
 		if singles {
 			job.Demand.Memory = int64(100 + i)
 		}
-		req := request(b, back, urls["ssh"], fmt.Sprintf("%s-%d", prefix, i), job)
+		req := request(b, back, c.urls["ssh"], fmt.Sprintf("%s-%d", prefix, i), job)
 		req.Resource.Queue = "closed"
 		reqs = append(reqs, req)
 	}
@@ -68,7 +69,7 @@ func bulk(b *testing.B, singles bool, prefix string) {
 // travelling beside the command.
 func oneByOne(b *testing.B, kept bool) {
 	b.StopTimer()
-	testbed(b)
+	c := testbed(b)
 	top := os.Getenv("GRID_TESTBED_DIR")
 	if top == "" {
 		top = "/tmp/grid-testbed"
@@ -87,6 +88,6 @@ func oneByOne(b *testing.B, kept bool) {
 		}
 	}
 	b.StopTimer()
-	slurmCommand(b, "scancel", "--name=onebyone")
+	c.command(b, "scancel", "--name=onebyone")
 	b.StartTimer()
 }

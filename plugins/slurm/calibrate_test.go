@@ -20,25 +20,26 @@ import (
 // the forecast what all passes to come would make of it: the jobs have their nodes
 // for themselves, so that none leaves anything of its place by which the next pass
 // would plan otherwise.
-func TestCalibration(t *testing.T) {
-	b, urls := testbed(t)
+func TestCalibration(t *testing.T) { clusters(t, calibrated) }
+
+func calibrated(t *testing.T, c *cluster) {
 	const jobs = 60
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ids []string
-	t.Cleanup(func() { slurmCommand(t, append([]string{"scancel"}, ids...)...) })
+	t.Cleanup(func() { c.command(t, append([]string{"scancel"}, ids...)...) })
 	for range jobs {
-		out := slurmCommand(t, "sbatch", "--parsable", "-p", "long", "-J", "calibrate", "-o", "/dev/null", "-n", fmt.Sprint(1+rng.IntN(8)),
+		out := c.command(t, "sbatch", "--parsable", "-p", "long", "-J", "calibrate", "-o", "/dev/null", "-n", fmt.Sprint(1+rng.IntN(8)),
 			"--exclusive", "-t", fmt.Sprint(1+rng.IntN(40)), "--wrap", "sleep 3000")
 		ids = append(ids, strings.TrimSpace(out))
 	}
 	time.Sleep(12 * time.Second) // some passes
-	reader, err := b.QueueReader(urls["local"])
+	reader, err := c.QueueReader(c.urls["ssh"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	within, ordered, n := 0, 0, 0
 	for range 3 { // others may have used the cluster between two readings
-		if within, ordered, n = calibrate(t, reader); within*100 >= 95*n {
+		if within, ordered, n = calibrate(t, c, reader); within*100 >= 95*n {
 			break
 		}
 		time.Sleep(5 * time.Second)
@@ -50,13 +51,13 @@ func TestCalibration(t *testing.T) {
 }
 
 // calibrate compares once.
-func calibrate(t *testing.T, reader plugins.QueueReader) (within, ordered, n int) {
+func calibrate(t *testing.T, c *cluster, reader plugins.QueueReader) (within, ordered, n int) {
 	t.Helper()
 	state, err := reader.Queue(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := slurmCommand(t, "squeue", "-h", "-t", "PD", "-n", "calibrate", "-o", "%i %S")
+	said := c.command(t, "squeue", "-h", "-t", "PD", "-n", "calibrate", "-o", "%i %S")
 	p := batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: 3 * time.Second, Window: 14 * 24 * time.Hour, MaxJobTest: 5000}}
 	f := batch.Forecaster{Policy: p}
 	out, err := f.Forecast(state)

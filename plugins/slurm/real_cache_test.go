@@ -16,13 +16,14 @@ import (
 // Jobs of a cluster whose URL names a read-ahead cache read through it, and
 // share its blocks: the origin is asked for each once, however many jobs read.
 func TestRealJobsReadThroughTheCache(t *testing.T) {
-	b, urls := testbed(t)
+	c := testbed(t)
+	b := c.Backend
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
 	o := origin.Serve(t)
 	var reqs []plugins.Request
-	for i, url := range []string{urls["local"], urls["ssh"]} {
+	for i, url := range []string{c.urls["local"], c.urls["ssh"]} {
 		reqs = append(reqs, request(t, b, url+"?cache="+o.Cache, fmt.Sprint("cached-", i), &jdl.Job{
 			Executable: "/bin/sh", Args: []string{"-c", origin.Script},
 			StdOutput: "o", StdError: "o", Demand: jdl.Demand{WallTime: 5 * time.Minute, Memory: 50},

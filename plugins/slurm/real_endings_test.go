@@ -15,10 +15,13 @@ import (
 // none that ended before the time asked about.
 func TestRealEndings(t *testing.T) {
 	t.Parallel()
-	b, urls := testbed(t)
-	for name, url := range urls {
-		t.Run(name, func(t *testing.T) {
-			reader, err := b.QueueReader(url)
+	clusters(t, accounted)
+}
+
+func accounted(t *testing.T, c *cluster) {
+	for way, url := range c.urls {
+		t.Run(way, func(t *testing.T) {
+			reader, err := c.QueueReader(url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,18 +30,18 @@ func TestRealEndings(t *testing.T) {
 			})
 			began := time.Now()
 			submit := func(argv ...string) string {
-				return strings.TrimSpace(slurmCommand(t, append([]string{"sbatch", "--parsable", "-J", "endings", "-o", "/dev/null", "-t", "5"}, argv...)...))
+				return strings.TrimSpace(c.command(t, append([]string{"sbatch", "--parsable", "-J", "endings", "-o", "/dev/null", "-t", "5"}, argv...)...))
 			}
 			want := map[string]string{submit("--wrap", "sleep 1"): "done", submit("--wrap", "exit 3"): "failed"}
 			runs, waits := submit("--wrap", "sleep 300"), submit("--begin=now+1hour", "--wrap", "sleep 1")
 			want[runs], want[waits] = "cancelled running", "cancelled waiting"
-			t.Cleanup(func() { slurmCommand(t, "scancel", "-n", "endings") })
-			for end := time.Now().Add(time.Minute); !strings.Contains(slurmCommand(t, "squeue", "-h", "-j", runs, "-t", "all", "-o", "%T"), "RUNNING"); time.Sleep(300 * time.Millisecond) {
+			t.Cleanup(func() { c.command(t, "scancel", "-n", "endings") })
+			for end := time.Now().Add(time.Minute); !strings.Contains(c.command(t, "squeue", "-h", "-j", runs, "-t", "all", "-o", "%T"), "RUNNING"); time.Sleep(300 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the job does not start")
 				}
 			}
-			slurmCommand(t, "scancel", runs, waits)
+			c.command(t, "scancel", runs, waits)
 			checkEndings(t, account.Endings, began, want)
 		})
 	}
@@ -76,11 +79,12 @@ func checkEndings(t *testing.T, endings func(context.Context, time.Time) ([]batc
 }
 
 // What an account may do is asked of the real Slurm, here and over SSH.
-func TestRealGuestRights(t *testing.T) {
-	b, urls := testbed(t)
-	for name, url := range urls {
-		t.Run(name, func(t *testing.T) {
-			reader, err := b.QueueReader(url)
+func TestRealGuestRights(t *testing.T) { clusters(t, guestRights) }
+
+func guestRights(t *testing.T, c *cluster) {
+	for way, url := range c.urls {
+		t.Run(way, func(t *testing.T) {
+			reader, err := c.QueueReader(url)
 			if err != nil {
 				t.Fatal(err)
 			}

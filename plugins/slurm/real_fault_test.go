@@ -21,18 +21,22 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	b, urls := testbed(t)
-	for _, name := range []string{"local", "ssh"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ep := glue.Endpoint{URL: urls[name], Interface: glue.InterfaceSlurm}
-			plugintest.TestSubmitter(t, plugintest.Target{
-				Submitter: b, Endpoint: ep, Resource: &glue.Resource{Queue: "short"},
-				Stray: plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: ep.URL, ID: "999999/stray"},
-				Dead:  glue.Endpoint{URL: "slurm+ssh://gridlab:1", Interface: glue.InterfaceSlurm},
+	clusters(t, func(t *testing.T, c *cluster) {
+		for _, way := range []string{"local", "ssh"} {
+			if c.urls[way] == "" {
+				continue
+			}
+			t.Run(way, func(t *testing.T) {
+				t.Parallel()
+				ep := glue.Endpoint{URL: c.urls[way], Interface: glue.InterfaceSlurm}
+				plugintest.TestSubmitter(t, plugintest.Target{
+					Submitter: c, Endpoint: ep, Resource: &glue.Resource{Queue: "short"},
+					Stray: plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: ep.URL, ID: "999999/stray"},
+					Dead:  glue.Endpoint{URL: "slurm+ssh://gridlab:1", Interface: glue.InterfaceSlurm},
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // cutter passes bytes on to sshd and hangs up when the server has sent a
@@ -88,7 +92,7 @@ func (c *cutter) pass(client net.Conn) {
 // a key of the caller's choice.
 func behind(t testing.TB, port string, change func(known, key string) (string, string)) (b *slurm.Backend, url string) {
 	t.Helper()
-	_, urls := testbed(t)
+	c := testbed(t)
 	dir := os.Getenv("GRID_TESTBED_DIR")
 	if dir == "" {
 		dir = "/tmp/grid-testbed"
@@ -114,7 +118,7 @@ func behind(t testing.TB, port string, change func(known, key string) (string, s
 		port, key, write("known", known)))
 	b = slurm.New(slurm.Options{Environ: append(os.Environ(), "SSH_AUTH_SOCK="), Home: home, SSHConfig: conf})
 	t.Cleanup(func() { b.Close() })
-	return b, strings.Replace(urls["ssh"], "gridlab", "lab", 1)
+	return b, strings.Replace(c.urls["ssh"], "gridlab", "lab", 1)
 }
 
 // different makes n jobs each of which goes by a call of sbatch of its own.
@@ -132,6 +136,7 @@ func different(t testing.TB, b *slurm.Backend, url, prefix string, n int) []plug
 // there twice.
 func TestRealCutConnection(t *testing.T) {
 	t.Parallel()
+	slurm := testbed(t)
 	const n = 20
 	reached := map[string]int{}
 	for _, at := range []int64{1500, 2500, 3500, 3700, 3900, 4200, 4600, 5200} {
@@ -185,7 +190,7 @@ func TestRealCutConnection(t *testing.T) {
 			hs = append(hs, h)
 		}
 		waitFinal(t, b, hs)
-		if there := named(t, prefix); there != n || len(handles) != n {
+		if there := slurm.named(t, prefix); there != n || len(handles) != n {
 			t.Errorf("cut at %d: Slurm had %d jobs of this name, we know %d, want %d", at, there, len(handles), n)
 		}
 		b.Clean(t.Context(), hs)
@@ -197,9 +202,9 @@ func TestRealCutConnection(t *testing.T) {
 }
 
 // named counts the jobs Slurm has or had whose names begin with prefix.
-func named(t *testing.T, prefix string) int {
+func (c *cluster) named(t *testing.T, prefix string) int {
 	t.Helper()
-	out := slurmCommand(t, "squeue", "-h", "-r", "-t", "all", "-o", "%j")
+	out := c.command(t, "squeue", "-h", "-r", "-t", "all", "-o", "%j")
 	n := 0
 	for name := range strings.FieldsSeq(out) {
 		if strings.HasPrefix(name, prefix+"-") {

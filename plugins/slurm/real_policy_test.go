@@ -8,10 +8,11 @@ import (
 )
 
 // The rules are those of slurm.conf, by either way of asking.
-func TestRealRules(t *testing.T) {
-	b, urls := testbed(t)
-	for way, url := range urls {
-		q, err := b.QueueReader(url)
+func TestRealRules(t *testing.T) { clusters(t, rules) }
+
+func rules(t *testing.T, c *cluster) {
+	for way, url := range c.urls {
+		q, err := c.QueueReader(url)
 		if err != nil {
 			t.Fatal(err)
 		}

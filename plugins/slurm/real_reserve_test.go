@@ -14,12 +14,15 @@ import (
 // Reservations are made where the cluster is, over SSH too, at the very time
 // whatever the time zone here, found by their names and removed.
 func TestRealReserve(t *testing.T) {
-	b, urls := testbed(t)
 	zone := time.Local
 	time.Local = time.FixedZone("far", 5*3600)
 	t.Cleanup(func() { time.Local = zone })
-	for way, url := range urls {
-		q, err := b.QueueReader(url)
+	clusters(t, reserves)
+}
+
+func reserves(t *testing.T, c *cluster) {
+	for way, url := range c.urls {
+		q, err := c.QueueReader(url)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func TestRealJumpHost(t *testing.T) {
 // not there, or uncertain and found; none is there twice.
 func TestRealJumpHostDies(t *testing.T) {
 	t.Parallel()
-	testbed(t)
+	slurm := testbed(t)
 	const n = 10
 	outcomes := map[string]int{}
 	for _, after := range []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 2 * time.Second} {
@@ -203,7 +203,7 @@ func TestRealJumpHostDies(t *testing.T) {
 			hs = append(hs, h)
 		}
 		waitFinal(t, direct, hs)
-		if got := named(t, prefix); got != n {
+		if got := slurm.named(t, prefix); got != n {
 			t.Errorf("after %v: Slurm had %d jobs of this name, want %d", after, got, n)
 		}
 	}

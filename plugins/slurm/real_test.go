@@ -18,55 +18,88 @@ import (
 	"gridbroker/plugins/slurm"
 )
 
-// testbed opens the real Slurm that testdata/testbed/slurm/up.sh starts, once
-// through this machine's commands and once through sshd.
-func testbed(t testing.TB) (b *slurm.Backend, urls map[string]string) {
+// cluster is a real Slurm of the testbed.
+type cluster struct {
+	*slurm.Backend
+	urls map[string]string // by the way to it
+	bin  string            // its own commands, as the truth to compare with; "": those of PATH
+	conf string            // their slurm.conf; "": their own
+}
+
+// testbed opens the Slurm 22.05 that testdata/testbed/slurm/up.sh starts, through
+// this machine's commands and through sshd.
+func testbed(t testing.TB) *cluster {
+	t.Helper()
+	dir := up(t, "slurm")
+	c := &cluster{conf: filepath.Join(dir, "slurm.conf")}
+	c.Backend = slurm.New(slurm.Options{
+		Environ: append(os.Environ(), "SLURM_CONF="+c.conf, "SSH_AUTH_SOCK="),
+		Home:    t.TempDir(), SSHConfig: filepath.Join(dir, "ssh", "config"),
+	})
+	t.Cleanup(func() { c.Close() })
+	base := t.TempDir()
+	c.urls = map[string]string{
+		"local":    "slurm:" + base + "/l",
+		"ssh":      "slurm+ssh://gridlab" + base + "/s",
+		"external": "slurm+ssh://gridlab" + base + "/x?ssh=external",
+	}
+	return c
+}
+
+// newer opens the Slurm 24.11 that testdata/testbed/slurm24/up.sh starts, through
+// the sshd of its tree.
+func newer(t testing.TB) *cluster {
+	t.Helper()
+	dir := up(t, "slurm24")
+	c := &cluster{bin: filepath.Join(dir, "bin")}
+	c.Backend = slurm.New(slurm.Options{
+		Environ: append(os.Environ(), "SSH_AUTH_SOCK="), Home: t.TempDir(), SSHConfig: filepath.Join(dir, "ssh_config"),
+	})
+	t.Cleanup(func() { c.Close() })
+	c.urls = map[string]string{"ssh": "slurm+ssh://slurm24/home/condorjob" + t.TempDir()}
+	return c
+}
+
+// clusters runs a test on the Slurms of every version.
+func clusters(t *testing.T, test func(t *testing.T, c *cluster)) {
+	t.Run("22.05", func(t *testing.T) { test(t, testbed(t)) })
+	t.Run("24.11", func(t *testing.T) { test(t, newer(t)) })
+}
+
+// up is the directory of a Slurm of the testbed, which is up.
+func up(t testing.TB, name string) string {
 	t.Helper()
 	top := os.Getenv("GRID_TESTBED_DIR")
 	if top == "" {
 		top = "/tmp/grid-testbed"
 	}
-	dir := filepath.Join(top, "slurm")
-	conf := filepath.Join(dir, "slurm.conf")
-	cmd := exec.Command("sinfo", "-h")
-	cmd.Env = append(os.Environ(), "SLURM_CONF="+conf)
-	if _, err := os.Stat(filepath.Join(dir, "env")); err != nil || cmd.Run() != nil {
+	dir := filepath.Join(top, name)
+	if _, err := os.Stat(filepath.Join(dir, "env")); err != nil {
 		if os.Getenv("GRID_TESTBED") == "require" {
-			t.Fatal("the Slurm testbed is not up")
+			t.Fatalf("the testbed %s is not up", name)
 		}
-		t.Skip("no Slurm here: testdata/testbed/slurm/up.sh starts one")
+		t.Skipf("no Slurm here: testdata/testbed/%s/up.sh starts one", name)
 	}
-	b = slurm.New(slurm.Options{
-		Environ: append(os.Environ(), "SLURM_CONF="+conf, "SSH_AUTH_SOCK="),
-		Home:    t.TempDir(), SSHConfig: filepath.Join(dir, "ssh", "config"),
-	})
-	t.Cleanup(func() { b.Close() })
-	base := t.TempDir()
-	return b, map[string]string{
-		"local":    "slurm:" + base + "/l",
-		"ssh":      "slurm+ssh://gridlab" + base + "/s",
-		"external": "slurm+ssh://gridlab" + base + "/x?ssh=external",
-	}
+	return dir
 }
 
-// slurmCommand runs one of Slurm's own commands, as the truth to compare with.
-func source(t testing.TB, b *slurm.Backend, raw string) (plugins.Source, error) {
+func source(t testing.TB, c *cluster, raw string) (plugins.Source, error) {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.Source(u)
+	return c.Source(u)
 }
 
-func slurmCommand(t testing.TB, argv ...string) string {
+// command runs one of Slurm's own commands.
+func (c *cluster) command(t testing.TB, argv ...string) string {
 	t.Helper()
-	top := os.Getenv("GRID_TESTBED_DIR")
-	if top == "" {
-		top = "/tmp/grid-testbed"
+	cmd := exec.Command(filepath.Join(c.bin, argv[0]), argv[1:]...)
+	if c.bin == "" {
+		cmd = exec.Command(argv[0], argv[1:]...)
+		cmd.Env = append(os.Environ(), "SLURM_CONF="+c.conf)
 	}
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "SLURM_CONF="+filepath.Join(top, "slurm", "slurm.conf"))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", argv, err)
@@ -107,10 +140,11 @@ func waitFinal(t testing.TB, b *slurm.Backend, hs []plugins.Handle) []plugins.St
 
 func TestRealSlurm(t *testing.T) {
 	t.Parallel()
-	b, urls := testbed(t)
-	for name, url := range urls {
-		t.Run(name, func(t *testing.T) { roundTrip(t, b, url, name) })
-	}
+	clusters(t, func(t *testing.T, c *cluster) {
+		for way, url := range c.urls {
+			t.Run(way, func(t *testing.T) { roundTrip(t, c.Backend, url, way) })
+		}
+	})
 }
 
 func roundTrip(t *testing.T, b *slurm.Backend, url, prefix string) {
@@ -190,8 +224,10 @@ func roundTrip(t *testing.T, b *slurm.Backend, url, prefix string) {
 }
 
 func TestRealCancel(t *testing.T) {
-	b, urls := testbed(t)
-	url := urls["ssh"]
+	clusters(t, func(t *testing.T, c *cluster) { cancels(t, c.Backend, c.urls["ssh"]) })
+}
+
+func cancels(t *testing.T, b *slurm.Backend, url string) {
 	var reqs []plugins.Request
 	for _, id := range []string{"c1", "c2", "c3"} {
 		reqs = append(reqs, request(t, b, url, id, &jdl.Job{Executable: "sleep", Args: []string{"600"}}))
@@ -217,9 +253,10 @@ func TestRealCancel(t *testing.T) {
 	}
 }
 
-func TestRealResources(t *testing.T) {
-	b, urls := testbed(t)
-	src, err := source(t, b, urls["ssh"])
+func TestRealResources(t *testing.T) { clusters(t, resources) }
+
+func resources(t *testing.T, c *cluster) {
+	src, err := source(t, c, c.urls["ssh"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,15 +277,16 @@ func TestRealResources(t *testing.T) {
 			t.Errorf("infinite: %v", r.MaxWallTime)
 		}
 	}
-	pong, err := b.Ping(t.Context(), urls["ssh"])
+	pong, err := c.Ping(t.Context(), c.urls["ssh"])
 	if err != nil || !pong.LetIn {
 		t.Errorf("%+v %v", pong, err)
 	}
 }
 
-func TestRealForecast(t *testing.T) {
-	b, urls := testbed(t)
-	src, err := source(t, b, urls["ssh"])
+func TestRealForecast(t *testing.T) { clusters(t, forecasts) }
+
+func forecasts(t *testing.T, c *cluster) {
+	src, err := source(t, c, c.urls["ssh"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,24 +299,25 @@ func TestRealForecast(t *testing.T) {
 		ps = append(ps, &rs[i])
 	}
 	job := &jdl.Job{Demand: jdl.Demand{Slots: 2, WallTime: 30 * time.Minute}}
-	fs, err := b.Forecast(t.Context(), job, ps)
+	fs, err := c.Forecast(t.Context(), job, ps)
 	if err != nil || len(fs) != 3 { // closed is down, drained takes none
 		t.Fatalf("%+v %v", fs, err)
 	}
 	job.Demand.WallTime = 2 * time.Hour
-	if fs, err = b.Forecast(t.Context(), job, ps); err != nil || len(fs) != 2 {
+	if fs, err = c.Forecast(t.Context(), job, ps); err != nil || len(fs) != 2 {
 		t.Errorf("two hours do not fit in short: %+v %v", fs, err)
 	}
-	if qs, err := b.QueueLengths(t.Context(), ps); err != nil || len(qs) != 5 {
+	if qs, err := c.QueueLengths(t.Context(), ps); err != nil || len(qs) != 5 {
 		t.Errorf("%+v %v", qs, err)
 	}
 }
 
 // Behind a job without a time limit Slurm plans for the year 7130.
-func TestRealForecastBehindJobWithoutLimit(t *testing.T) {
-	b, urls := testbed(t)
-	url := urls["local"]
-	endless := request(t, b, url, "endless", &jdl.Job{Executable: "sleep", Args: []string{"300"}, Demand: jdl.Demand{Slots: 8}})
+func TestRealForecastBehindJobWithoutLimit(t *testing.T) { clusters(t, behindEndless) }
+
+func behindEndless(t *testing.T, c *cluster) {
+	b := c.Backend
+	endless := request(t, b, c.urls["ssh"], "endless", &jdl.Job{Executable: "sleep", Args: []string{"300"}, Demand: jdl.Demand{Slots: 8}})
 	endless.Resource = &glue.Resource{ID: "infinite", Queue: "infinite", Serving: glue.Production, Endpoints: []glue.Endpoint{endless.Endpoint}}
 	r := b.Submit(t.Context(), []plugins.Request{endless}, nil)[0]
 	if r.Err != nil {

@@ -2,6 +2,7 @@
 # down.sh - stops what up.sh started, by its own pid files, and unmounts. The
 # tree with the packages stays. Idempotent.
 . "$(dirname "$0")/common.sh"
+"$here/../slurm24/down.sh" # it runs in the same tree
 kids() { local c; for c in $(cat /proc/"$1"/task/*/children 2>/dev/null); do echo "$c"; kids "$c"; done; }
 for master in "$tree"/var/lib/condor-{ce,pool}/run/master.pid; do
   all=

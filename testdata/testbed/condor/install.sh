@@ -1,9 +1,10 @@
 #!/bin/bash
-# Makes a Debian 13 tree with HTCondor in it: Debian 12 has no package of it.
+# Makes a Debian 13 tree with HTCondor and Slurm 24.11 in it: Debian 12 has no package of the
+# first, and 22.05 of the second.
 # Idempotent. Needs root and debootstrap; a machine without says so and fails.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
-[ -e "$tree/.complete" ] && exit 0
+[ -e "$tree/.complete" ] && [ -x "$tree/usr/sbin/slurmdbd" ] && exit 0
 [ "$(id -u)" = 0 ] || { echo "must run as root" >&2; exit 3; }
 apt="apt-get -q -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3"
 command -v debootstrap >/dev/null || { $apt update; $apt install -y --no-install-recommends debootstrap debian-archive-keyring; }
@@ -29,7 +30,8 @@ trap umount_tree EXIT
 inroot $apt update
 # The package's script fails where CONDOR_CONFIG names a file that is not there.
 inroot env -u CONDOR_CONFIG DEBIAN_FRONTEND=noninteractive $apt install -y --no-install-recommends \
-  condor procps openssh-server openssh-client ca-certificates curl python3-minimal proot
+  condor procps openssh-server openssh-client ca-certificates curl python3-minimal proot \
+  slurmctld slurmd slurmdbd slurm-client munge mariadb-server
 # "*" is no password, but not a locked account, which sshd without PAM refuses.
 inroot id $user >/dev/null 2>&1 || inroot useradd -u 5017 -U -m -s /bin/bash -p '*' $user
 touch "$tree/.complete"

@@ -16,6 +16,7 @@
 # jobs are safe for so long and then give way to those of the others.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/cluster.sh"
 top=${GRID_TESTBED_DIR:-/tmp/grid-testbed}
 st=$top/slurm
 base=${GRID_TESTBED_SLURM_PORT:-17801}
@@ -105,14 +106,7 @@ TaskPlugin=task/none
 SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU_Memory
-DefMemPerCPU=100
-SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=3,bf_continue,bf_max_job_test=5000,bf_window=20160,bf_resolution=60,default_queue_depth=1000
-PriorityType=priority/multifactor
-PriorityWeightAge=1000
-PriorityWeightPartition=1000
+$(scheduling)
 JobCompType=jobcomp/none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=2
@@ -122,14 +116,9 @@ MaxArraySize=1001
 KillWait=3
 GresTypes=gpu
 $([ -n "$dbd" ] && printf 'AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\nAccountingStoragePort=%s\nAccountingStoragePass=%s/munge/sock\n' $((base + 1)) "$st")
-NodeName=n[1-7] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((base + 10))-$((base + 16))] CPUs=8 RealMemory=16000 TmpDisk=20000 Feature=debian12,VEE-Debian11 State=UNKNOWN
-NodeName=n8 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((base + 17)) CPUs=8 RealMemory=32000 TmpDisk=20000 Feature=debian12,bigmem Gres=gpu:2 State=UNKNOWN
+$(nodes "$host" $((base + 10)))
 $([ -z "${GRID_TESTBED_SLURM_GUESTS:-}" ] || printf 'PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\nPreemptExemptTime=00:00:%02d\nPartitionName=guest Nodes=n[1-8] PriorityTier=1 PreemptMode=REQUEUE MaxTime=00:30:00 DefaultTime=00:01:00 State=UP\n' "$GRID_TESTBED_SLURM_GUESTS")
-PartitionName=short    Nodes=n[1-8] Default=YES MaxTime=01:00:00 DefaultTime=00:10:00 PriorityTier=10 State=UP
-PartitionName=long     Nodes=n[1-4] MaxTime=3-00:00:00 DefaultTime=12:00:00 MaxNodes=2 State=UP
-PartitionName=infinite Nodes=n8 MaxTime=INFINITE State=UP
-PartitionName=closed   Nodes=n8 MaxTime=01:00:00 State=DOWN
-PartitionName=drained  Nodes=n8 MaxTime=01:00:00 State=DRAIN
+$(partitions)
 C
 touch "$st/gpu0" "$st/gpu1" # stand for device files
 printf 'NodeName=n8 Name=gpu File=%s/gpu[0-1]\n' "$st" >"$st/gres.conf"
