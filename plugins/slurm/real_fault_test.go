@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 				plugintest.TestSubmitter(t, plugintest.Target{
 					Submitter: c, Endpoint: ep, Resource: &glue.Resource{Queue: "short"},
 					Stray: plugins.Handle{Interface: glue.InterfaceSlurm, Endpoint: ep.URL, ID: "999999/stray"},
-					Dead:  glue.Endpoint{URL: "slurm+ssh://gridlab:1", Interface: glue.InterfaceSlurm},
+					Dead:  glue.Endpoint{URL: c.dead, Interface: glue.InterfaceSlurm},
 				})
 			})
 		}

@@ -22,6 +22,7 @@ import (
 type cluster struct {
 	*slurm.Backend
 	urls map[string]string // by the way to it
+	dead string            // a URL that nobody answers at
 	bin  string            // its own commands, as the truth to compare with; "": those of PATH
 	conf string            // their slurm.conf; "": their own
 }
@@ -31,7 +32,7 @@ type cluster struct {
 func testbed(t testing.TB) *cluster {
 	t.Helper()
 	dir := up(t, "slurm")
-	c := &cluster{conf: filepath.Join(dir, "slurm.conf")}
+	c := &cluster{dead: "slurm+ssh://gridlab:1", conf: filepath.Join(dir, "slurm.conf")}
 	c.Backend = slurm.New(slurm.Options{
 		Environ: append(os.Environ(), "SLURM_CONF="+c.conf, "SSH_AUTH_SOCK="),
 		Home:    t.TempDir(), SSHConfig: filepath.Join(dir, "ssh", "config"),
@@ -51,7 +52,7 @@ func testbed(t testing.TB) *cluster {
 func newer(t testing.TB) *cluster {
 	t.Helper()
 	dir := up(t, "slurm24")
-	c := &cluster{bin: filepath.Join(dir, "bin")}
+	c := &cluster{dead: "slurm+ssh://slurm24:1", bin: filepath.Join(dir, "bin")}
 	c.Backend = slurm.New(slurm.Options{
 		Environ: append(os.Environ(), "SSH_AUTH_SOCK="), Home: t.TempDir(), SSHConfig: filepath.Join(dir, "ssh_config"),
 	})

@@ -25,7 +25,9 @@ const reservationGrace = time.Minute
 // cluster's time zone. IGNORE_JOBS is needed wherever running jobs' limits reach
 // into the time: they are expected to end before. Of each node as many cores are
 // taken as the job needs; where Slurm does not grant that (cores of several
-// processors), the nodes are.
+// processors; in 24.11 a list of them for several nodes), the nodes are. Whether
+// one that is refused is there already is looked up: 24.11 says of it
+// that it overlaps with another, which is itself.
 func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error {
 	nodes := slices.Sorted(maps.Keys(k.CPUs))
 	for _, word := range append([]string{name}, nodes...) {
@@ -46,13 +48,18 @@ func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error 
 		most = max(most, n)
 	}
 	cores := "corecnt=" + strings.TrimSuffix(strings.Repeat(fmt.Sprint(most, ","), len(nodes)), ",")
-	said, err := q.control(ctx, append(slices.Clone(argv), cores)...)
-	if refused(err) && !there(said) {
-		said, err = q.control(ctx, argv...)
+	_, err = q.control(ctx, append(slices.Clone(argv), cores)...)
+	if !refused(err) {
+		return err
 	}
-	if refused(err) && there(said) {
+	names, failed := q.Reserved(ctx, name)
+	if failed != nil {
+		return failed
+	}
+	if slices.Contains(names, name) {
 		return nil
 	}
+	_, err = q.control(ctx, argv...)
 	return err
 }
 
@@ -80,11 +87,6 @@ func (q *Queue) refusal(op, said string) error {
 func refused(err error) bool {
 	e, ok := errors.AsType[*plugins.Error](err)
 	return ok && e.Kind == plugins.Refused
-}
-
-// there tells whether Slurm says that a reservation exists.
-func there(said string) bool {
-	return strings.Contains(said, "already") || strings.Contains(said, "Duplicate")
 }
 
 // Reserved implements plugins.Reserver.

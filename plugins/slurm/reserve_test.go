@@ -19,13 +19,16 @@ func TestReserve(t *testing.T) {
 	k := plugins.Kept{From: time.Unix(1_800_000_000, 0), To: time.Unix(1_800_000_600, 0), CPUs: map[string]int{"n2": 2, "n1": 1}}
 	for name, c := range map[string]struct {
 		says   []string // to each call; "": done
+		shown  string   // the reservations that are there
 		calls  int
 		failed bool
 	}{
-		"granted":       {[]string{""}, 1, false},
-		"there already": {[]string{"Error creating the reservation: Duplicate reservation name"}, 1, false},
-		"whole nodes":   {[]string{"Error creating the reservation: Invalid core count", ""}, 2, false},
-		"refused":       {[]string{"Invalid user id", "Invalid user id"}, 2, true},
+		"granted":       {[]string{""}, "", 1, false},
+		"there already": {[]string{"Error creating the reservation: Duplicate reservation name"}, "ReservationName=gras_x StartTime=", 2, false},
+		"there, 24.11":  {[]string{"Error creating the reservation: Requested reservation overlaps with another reservation"}, "ReservationName=gras_x StartTime=", 2, false},
+		"whole nodes":   {[]string{"Error creating the reservation: Invalid core count", "", ""}, "ReservationName=gras_xy StartTime=", 3, false},
+		"refused":       {[]string{"Invalid user id", "", "Invalid user id"}, "", 3, true},
+		"not looked up": {[]string{"overlaps with another reservation", "slurm_load_reservations error: Unable to contact slurm controller"}, "", 2, true},
 	} {
 		l := newLab(t)
 		l.opts.Command = 20 * time.Second
@@ -34,13 +37,14 @@ func TestReserve(t *testing.T) {
 				l.write(fmt.Sprint("said-", i+1), said+"\n")
 			}
 		}
+		l.write("config", c.shown+"\n")
 		q, err := l.QueueReader(l.url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = q.(plugins.Reserver).Reserve(t.Context(), "gras_x", k)
 		calls := l.lines("scontrol-calls")
-		if (err != nil) != c.failed || c.failed && !refused(err) || len(calls) != c.calls {
+		if (err != nil) != c.failed || c.failed && name == "refused" != refused(err) || len(calls) != c.calls {
 			t.Errorf("%s: %v after %q", name, err, calls)
 		}
 		for _, want := range []string{"UTC0 create", "starttime=2027-01-15T08:00:00", "endtime=2027-01-15T08:11:00", "users=" + me.Username, "nodes=n1,n2", "flags=IGNORE_JOBS"} {
@@ -48,7 +52,7 @@ func TestReserve(t *testing.T) {
 				t.Errorf("%s: no %s in %s", name, want, calls[0])
 			}
 		}
-		if !strings.HasSuffix(calls[0], "corecnt=2,2") || c.calls > 1 && strings.Contains(calls[1], "corecnt") {
+		if !strings.HasSuffix(calls[0], "corecnt=2,2") || c.calls > 2 && strings.Contains(calls[2], "corecnt") {
 			t.Errorf("%s: %q", name, calls)
 		}
 	}
