@@ -19,11 +19,12 @@ import (
 
 // A user with a proxy hands jobs to two replicas over TLS, which book them at two
 // Slurms, 22.05 here and 24.11 over SSH, an HTCondor pool and, with what the user
-// delegates, an A-REX. The leader
+// delegates, an A-REX in front of the first Slurm. The leader
 // is killed while they are under way. Every job runs once, where it wants to.
 func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	t.Parallel()
 	arc, condor, newer := testbed.NeedARC(t), testbed.Env(t, "condor"), testbed.Env(t, "slurm24")
+	ce := testbed.Env(t, "slurmce")["GRID_ARC_SLURM"]
 	s := newScene(t, condor["GRID_CONDOR_JOBS"]) // the pool's tools see this directory alone
 	s.secure(arc)
 	for _, name := range []string{"GRID_CONDOR_BIN", "GRID_CONDOR_JOBS"} {
@@ -32,7 +33,7 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	s.env = append(s.env, "PATH="+condor["GRID_CONDOR_BIN"]+":"+os.Getenv("PATH"))
 	s.login(newer["GRID_SLURM24_SSH_CONFIG"])
 	over := "slurm+ssh://slurm24/home/condorjob/" + filepath.Base(s.dir)
-	sites := map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex1": arc.REST10[0]}
+	sites := map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex": ce}
 	var clusters []string
 	for name, endpoint := range sites {
 		clusters = append(clusters, name+" "+endpoint)
@@ -41,7 +42,7 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	for i := range s.replicas {
 		s.serve(i)
 	}
-	for name, lrms := range map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex1": "local:"} {
+	for name, lrms := range map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex": "slurm:"} {
 		s.start("agent of "+name, "agent", "run", "--lrms", lrms, "--cluster", name, "--scheduler", s.url(1), "--start", "plain", "--token-file", "agent.token")
 	}
 	if said := s.must("ping", s.url(0)); !strings.Contains(said, "let in as /DC=test/DC=grid/CN=Alice") {
@@ -70,7 +71,7 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	for round := range 2 {
 		s.ranOnce(fmt.Sprintf("slurm1-%d", round))
 		s.ranOnce(fmt.Sprintf("slurm24-%d", round))
-		s.ranOnce(fmt.Sprintf("arex1-%d", round))
+		s.ranOnce(fmt.Sprintf("arex-%d", round))
 	}
 	s.balanced()
 }

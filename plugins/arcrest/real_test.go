@@ -118,6 +118,10 @@ func TestRealJobs(t *testing.T) {
 	for _, url := range bed.All() {
 		t.Run("proxy "+url, func(t *testing.T) { t.Parallel(); roundTrip(t, as(t, bed, "alice"), url) })
 	}
+	t.Run("before Slurm", func(t *testing.T) {
+		t.Parallel()
+		roundTrip(t, as(t, bed, "alice"), testbed.Env(t, "slurmce")["GRID_ARC_SLURM"])
+	})
 	for i, url := range bed.All() {
 		if i == len(bed.All())-1 && len(bed.REST11) > 0 {
 			continue // the last one asks for scopes, and ARC 7.0 cannot read several
@@ -188,14 +192,22 @@ func TestConformance(t *testing.T) {
 	for name, url := range urls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plugintest.TestSubmitter(t, plugintest.Target{
-				Submitter: as(t, bed, "alice"),
-				Endpoint:  glue.Endpoint{URL: url, Interface: glue.InterfaceARCREST},
-				Stray:     plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: url, ID: "0123456789ab"},
-				Dead:      glue.Endpoint{URL: "https://127.0.0.1:9/arex", Interface: glue.InterfaceARCREST},
-			})
+			conforms(t, bed, url)
 		})
 	}
+	t.Run("before Slurm", func(t *testing.T) {
+		t.Parallel()
+		conforms(t, bed, testbed.Env(t, "slurmce")["GRID_ARC_SLURM"])
+	})
+}
+
+func conforms(t *testing.T, bed *testbed.ARC, url string) {
+	plugintest.TestSubmitter(t, plugintest.Target{
+		Submitter: as(t, bed, "alice"),
+		Endpoint:  glue.Endpoint{URL: url, Interface: glue.InterfaceARCREST},
+		Stray:     plugins.Handle{Interface: glue.InterfaceARCREST, Endpoint: url, ID: "0123456789ab"},
+		Dead:      glue.Endpoint{URL: "https://127.0.0.1:9/arex", Interface: glue.InterfaceARCREST},
+	})
 }
 
 // A proxy and a token are two users to A-REX. A job of the one must not look

@@ -125,7 +125,9 @@ func (s *suite) peek(t *testing.T, p plugins.Peeker, h plugins.Handle) {
 	t.Helper()
 	hs := []plugins.Handle{h}
 	var b bytes.Buffer
-	for range 100 { // the line takes a moment to get there
+	// The line takes a moment to get there, longer where a CE calls a job running that its
+	// batch system has not begun.
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		b.Reset()
 		if _, err := p.Peek(t.Context(), hs[0], "out.txt", 0, &b); err == nil && b.Len() > 0 {
 			break

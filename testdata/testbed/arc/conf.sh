@@ -18,6 +18,12 @@ X
   [ "$2" != gpu ] || printf 'osname=ubuntu\nosversion=22.04\nosfamily=linux\n'
 }
 
+# Who runs the jobs: this machine, or the testbed's Slurm, whose commands know where it is.
+lrms_conf() { # CE
+  [ "$1" = "$CE_SLURM" ] || { echo lrms=fork; return; }
+  printf 'lrms=slurm\nslurm_bin_path=%s/ce/slurm-bin\nslurm_wakeupperiod=2\nslurm_use_sacct=yes\n' "$STATE"
+}
+
 # What only 6.17 knows. Without the gridftpd blocks it publishes neither the NorduGrid nor the GLUE 1 schema.
 only6() { # CE dir
   cat <<X
@@ -65,7 +71,7 @@ authtokens=* $ISSUER/ * * *
 map_to_user=testers $GRIDUSER:$GRIDUSER
 
 [lrms]
-lrms=fork
+$(lrms_conf "$ce")
 gnu_time=/usr/bin/time
 
 [arex]
@@ -127,7 +133,7 @@ showactivities=no
 
 [infosys/cluster]
 alias=Testbed $ce
-comment=a fork cluster with ${SLOTS[$ce]} slots
+comment=a cluster with ${SLOTS[$ce]} slots
 cluster_location=DK-2100
 cluster_owner=testbed
 clustersupport=admin@$ce.$DOM

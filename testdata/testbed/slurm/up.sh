@@ -40,7 +40,7 @@ fi
 "$here/down.sh" >/dev/null
 rm -rf "$st"
 mkdir -p "$top"; chmod 755 "$top"
-mkdir -p "$st"/{munge,ctld,log,run,d,mysql,ssh,job}; chmod 700 "$st/munge" "$st/mysql" "$st/ssh"
+mkdir -p "$st"/{munge,ctld,log,run,d,mysql,ssh,job}; chmod 700 "$st/mysql" "$st/ssh"; chmod 711 "$st/munge" # other users submit, too
 me=$(id -un); host=$(hostname -s)
 
 # Munge with its own key and socket.
