@@ -99,7 +99,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	if db, ok := strings.CutPrefix(c.Database, "sqlite:"); ok && !filepath.IsAbs(db) {
 		c.Database = "sqlite:" + filepath.Join(dir, db)
 	}
-	if err := c.check(); err != nil {
+	if err := c.check(d.env.Backends); err != nil {
 		return c, usageError(fmt.Errorf("%s: %w", path, err))
 	}
 	if c.Name == "" {
@@ -110,16 +110,16 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 }
 
 // settings is the scheduler's part of it.
-func (c schedulerConfig) settings(reg *plugins.Registry) (scheduler.Config, error) {
+func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
 	s := scheduler.Config{Name: c.Name, Cycle: time.Duration(c.Cycle), Grace: time.Duration(c.Grace), Horizon: time.Duration(c.Horizon),
 		StatusEvery: time.Duration(c.StatusEvery), MaxBypass: c.MaxBypass, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
 		Clusters: map[string]scheduler.ClusterConfig{}}
 	for _, cl := range c.Clusters {
-		back, ok := reg.ForURL(cl.Endpoint)
-		if !ok || len(back.Interfaces) == 0 || cl.Name == "" {
-			return s, fmt.Errorf("cluster %q: its endpoint %q is of no known kind", cl.Name, cl.Endpoint)
+		by, err := sentBy(backends, cl.Endpoint)
+		if err != nil {
+			return s, fmt.Errorf("cluster %q: %w", cl.Name, err)
 		}
-		s.Clusters[cl.Name] = scheduler.ClusterConfig{Agents: cl.Agents, Interface: back.Interfaces[0], Endpoint: cl.Endpoint, Queue: cl.Queue}
+		s.Clusters[cl.Name] = scheduler.ClusterConfig{Agents: cl.Agents, Interface: by, Endpoint: cl.Endpoint, Queue: cl.Queue}
 	}
 	return s, nil
 }

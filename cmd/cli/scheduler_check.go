@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"gridbroker/plugins"
 )
 
 // aHash is how a token's SHA-256 is written.
@@ -12,7 +16,7 @@ var aHash = regexp.MustCompile("^[0-9a-f]{64}$")
 
 // check finds settings of a scheduler that cannot be meant. Hashes of tokens may be
 // written in capitals as well.
-func (c *schedulerConfig) check() error {
+func (c *schedulerConfig) check(backends []plugins.Backend) error {
 	switch {
 	case c.Planner != "" && c.Planner != "lookahead" && c.Planner != "pairwise":
 		return fmt.Errorf("planner = %q: say lookahead or pairwise", c.Planner)
@@ -34,7 +38,7 @@ func (c *schedulerConfig) check() error {
 	if err := c.checkTokens(); err != nil {
 		return err
 	}
-	return c.checkClusters()
+	return c.checkClusters(backends)
 }
 
 // checkTokens finds tokens that could never be shown, or are two people's.
@@ -57,8 +61,9 @@ func (c *schedulerConfig) checkTokens() error {
 	return nil
 }
 
-// checkClusters finds clusters without a name, and two of one name.
-func (c *schedulerConfig) checkClusters() error {
+// checkClusters finds clusters without a name, two of one name, and those that no jobs
+// can be sent to.
+func (c *schedulerConfig) checkClusters(backends []plugins.Backend) error {
 	seen := map[string]bool{}
 	for i, cl := range c.Clusters {
 		switch {
@@ -69,7 +74,23 @@ func (c *schedulerConfig) checkClusters() error {
 		case seen[cl.Name]:
 			return fmt.Errorf("cluster %q is there twice", cl.Name)
 		}
+		if _, err := sentBy(backends, cl.Endpoint); err != nil {
+			return fmt.Errorf("cluster %q: endpoint = %q: %w", cl.Name, cl.Endpoint, err)
+		}
 		seen[cl.Name] = true
 	}
 	return nil
+}
+
+// sentBy is the interface by which jobs go to an endpoint.
+func sentBy(backends []plugins.Backend, endpoint string) (string, error) {
+	scheme, _, _ := strings.Cut(endpoint, ":")
+	at := slices.IndexFunc(backends, func(b plugins.Backend) bool { return slices.Contains(b.Schemes, strings.ToLower(scheme)) })
+	switch {
+	case at < 0:
+		return "", errors.New("it is of no known kind")
+	case backends[at].ReadOnly, len(backends[at].Interfaces) == 0:
+		return "", errors.New("no jobs can be sent there, it is only read")
+	}
+	return backends[at].Interfaces[0], nil
 }

@@ -50,6 +50,8 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 		base + cluster + cluster:                                        ": cluster \"a\" is there twice",
 		base + "[[cluster]]\nendpoint = \"slurm:\"\n":                   ": cluster 1, endpoint \"slurm:\": say its name",
 		base + "[[cluster]]\nname = \"a\"\n":                            ": cluster \"a\": say its endpoint",
+		base + "[[cluster]]\nname = \"a\"\nendpoint = \"vms://x\"\n":    ": cluster \"a\": endpoint = \"vms://x\": it is of no known kind",
+		base + "[[cluster]]\nname = \"a\"\nendpoint = \"wiki://x\"\n":   ": cluster \"a\": endpoint = \"wiki://x\": no jobs can be sent there",
 		base + "[[cluster]]\nname = 5\n":                                ":4:8: ",
 		base + cluster + "[cluster]\n":                                  ":6:",
 		"database = \"\n":                                               ":1:",

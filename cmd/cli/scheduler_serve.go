@@ -42,11 +42,10 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	}
 	opened := &asUsers{a: d, of: map[string]userBackends{}}
 	defer opened.close()
-	reg, err := opened.registry("", nil)
-	if err != nil {
+	if _, err := opened.registry("", nil); err != nil {
 		return err
 	}
-	conf, err := c.settings(reg)
+	conf, err := c.settings(d.env.Backends)
 	if err != nil {
 		return usageError(fmt.Errorf("%s: %w", file, err))
 	}
