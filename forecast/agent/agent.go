@@ -265,7 +265,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 // freeSlots are the slots foreseen; how those of before came out is learned from.
 func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
-	a.slotOdds.look(s, bookedNow(a), now)
+	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
 	chances := a.slotOdds.chances(now)
 	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, chances)
 	a.slotOdds.watch(slots, now)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -225,4 +226,29 @@ func bookedNow(a *Agent) []wire.Booking {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.booked
+}
+
+// begunNow marks as running what is due and of whose size a job has begun since: the
+// scheduler tells it later, and a guest that has just begun would look like a local job.
+func begunNow(booked []wire.Booking, s batch.State, now time.Time) []wire.Booking {
+	list, earliest := slices.Clone(booked), int64(math.MaxInt64)
+	due := func(b *wire.Booking) bool { return !b.Running && b.From <= now.Unix() && now.Unix() < b.To }
+	for i := range list {
+		if due(&list[i]) {
+			earliest = min(earliest, list[i].From)
+		}
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Started.IsZero() || j.Started.Unix() < earliest {
+			continue
+		}
+		k := slices.IndexFunc(list, func(b wire.Booking) bool {
+			return due(&b) && int(b.Procs) == j.Procs && b.From <= j.Started.Unix()
+		})
+		if k >= 0 {
+			list[k].Running = true
+		}
+	}
+	return list
 }

@@ -269,19 +269,27 @@ func TestGuestsTellOfSlots(t *testing.T) {
 	job := func(id string, procs int) batch.Job {
 		return batch.Job{ID: id, Procs: procs, Started: began, Placed: []batch.Placement{{Node: "n", Procs: procs}}}
 	}
+	begun := func(id string, procs int) batch.Job {
+		j := job(id, procs)
+		j.Started = from.Add(time.Second)
+		return j
+	}
 	for name, c := range map[string]struct {
 		jobs    []batch.Job
 		running bool
 		want    tally
 	}{
-		"guests run":        {[]batch.Job{job("local", 2), job("guest", 2)}, true, tally{1, 1, 1}},
-		"they find no room": {[]batch.Job{job("local", 4)}, false, tally{N: 1}},
+		"guests run":              {[]batch.Job{job("local", 2), job("guest", 2)}, true, tally{1, 1, 1}},
+		"one that is not told of": {[]batch.Job{job("local", 2), begun("guest", 2)}, false, tally{1, 1, 1}},
+		"they find no room":       {[]batch.Job{job("local", 4)}, false, tally{N: 1}},
+		"another takes it":        {[]batch.Job{job("local", 1), begun("other", 3)}, false, tally{N: 1}},
 	} {
 		o := newSlotOdds(DefaultChances())
 		o.watch(slot, began)
-		booked := []wire.Booking{{From: from.Unix(), To: from.Add(time.Hour).Unix(), Running: c.running, Slots: []wire.Part{{Node: "n", CPUs: 2}}}}
+		booked := []wire.Booking{{From: from.Unix(), To: from.Add(time.Hour).Unix(), Procs: 2, Running: c.running, Slots: []wire.Part{{Node: "n", CPUs: 2}}}}
 		for at := from.Add(time.Second); at.Before(from.Add(slotWatched + 2*time.Minute)); at = at.Add(time.Minute) {
-			o.look(batch.State{Now: at, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Jobs: c.jobs}, booked, at)
+			state := batch.State{Now: at, Nodes: []batch.Node{{Name: "n", CPUs: 4, Up: true}}, Jobs: c.jobs}
+			o.look(state, begunNow(booked, state, at), at)
 		}
 		if o.Tallies[1] != c.want {
 			t.Errorf("%s: %+v", name, o.Tallies)
