@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/forecast/scheduler/plan"
 	"gridbroker/forecast/wire"
 )
 
 // Of a slot that is partly booked the rest begins later, and is told with the chance
-// of slots that begin then.
+// of slots that begin then, 0.89, and of its risk as the only one.
 func TestSlotsBehindBookings(t *testing.T) {
 	now := int64(1_000_000)
 	c := &cluster{name: "c", set: &wire.Set{}, made: now, ttl: 100, number: map[string]int32{"n": 0}, class: map[string]uint16{},
@@ -18,13 +19,13 @@ func TestSlotsBehindBookings(t *testing.T) {
 	m := &memory{clusters: map[string]*cluster{"c": c}, jobs: map[string]*Job{
 		"j": {ID: "j", State: Sent, Wall: 1800, Booking: &Place{Cluster: "c", From: now + 60, To: now + 1860, Parts: []Share{{Slot: 1, Node: "n", CPUs: 1}}}},
 	}}
-	in := &inputs{}
+	in := &inputs{rules: plan.Rules{Clusters: []plan.Cluster{{TMin: 30}}}}
 	in.addSlots(c, 0, m.busy(now)["c"], now)
 	got := ""
 	for _, v := range in.slots {
 		got += fmt.Sprintln(v.From, v.To, v.Start)
 	}
-	if want := "0 60 98\n1860 10000 89\n"; got != want {
+	if want := "1860 10000 91\n0 60 98\n"; got != want {
 		t.Errorf("slots:\n%swant:\n%s", got, want)
 	}
 	p := Config{}.withDefaults().planned(c, now)

@@ -244,10 +244,11 @@ func (in *inputs) place(b plan.Booking, now int64) *Place {
 	p.To = p.From + int64(j.Wall)
 	for _, part := range b.Parts {
 		ref := in.refs[part.Slot].slot
+		p.Risk = max(p.Risk, ref.Risk)
 		p.Told = min(p.Told, ref.Start, in.refs[part.Slot].cluster.site.StartChance(int64(b.From)))
 		p.Parts = append(p.Parts, Share{Slot: ref.ID, Node: ref.Node, CPUs: int32(part.CPUs)})
 	}
-	p.Chance = in.refs[b.Parts[0].Slot].cluster.trust.Believe(p.Told)
+	p.Chance = in.refs[b.Parts[0].Slot].cluster.trust.Believe(p.Told, p.Risk)
 	return p
 }
 

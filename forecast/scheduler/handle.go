@@ -323,7 +323,7 @@ func (c *cluster) count(p *Place, kept bool) {
 	} else {
 		c.misses++
 	}
-	c.trust.Count(cmp.Or(p.Told, p.Chance), kept, p.From)
+	c.trust.Count(cmp.Or(p.Told, p.Chance), cmp.Or(p.Risk, 1), kept, p.From)
 	c.changed = true
 }
 

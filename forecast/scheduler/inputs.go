@@ -22,7 +22,7 @@ type inputs struct {
 
 type slotRef struct {
 	cluster *cluster
-	slot    wire.Slot
+	slot    wire.Deep
 }
 
 // problem states what is to be planned: the jobs that wait, and the slots less
@@ -75,7 +75,7 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 		Drained: at.drained || at.formulaErr != nil, Local: at.formula,
 	}
 	for _, v := range at.site.Chances {
-		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start))})
+		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start, 1))})
 	}
 	p.Load = plan.Load{Waiting: at.load.Waiting, Running: at.load.Running, CPUs: at.load.CPUs, Busy: at.load.Busy}
 	return p
@@ -155,7 +155,8 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 	}
 	list := c.slots()
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
-	for _, v := range wire.Subtract(list, busy) {
+	first := now + int64(in.rules.Clusters[number].TMin)
+	for _, v := range wire.Deepen(wire.Subtract(list, busy), busy, first, c.load.CPUs) {
 		node, known := c.number[v.Node]
 		if !known || v.To != 0 && v.To <= now {
 			continue
@@ -164,11 +165,11 @@ func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use
 		if v.To != 0 {
 			to = seconds(v.To - now)
 		}
-		chance := min(v.Start, c.site.StartChance(v.From-now)) // of what is behind a booking, too
+		chance := min(v.Start, c.site.StartChance(max(v.From, first)-now)) // of what is behind a booking, too
 		in.refs = append(in.refs, slotRef{c, v})
 		in.slots = append(in.slots, plan.Slot{From: seconds(v.From - now), To: to, Node: node, Memory: int32(min(v.Memory, math.MaxInt32)),
 			Priority: float32(v.Priority), Cluster: number, CPUs: uint16(min(v.CPUs, math.MaxUint16)), Class: c.class[v.Node],
-			Start: percent(c.trust.Believe(chance)), Hold: percent(v.Hold)})
+			Start: percent(c.trust.Believe(chance, v.Risk)), Hold: percent(v.Hold)})
 	}
 }
 

@@ -113,6 +113,7 @@ type Place struct {
 	Done    int64   `json:"done"` // expected completion
 	Chance  float64 `json:"chance"`
 	Told    float64 `json:"told,omitempty"` // the chance as the agent told it
+	Risk    float64 `json:"risk,omitempty"` // as wire.Deep has it; 0: 1
 	Made    int64   `json:"made"`
 	Parts   []Share `json:"parts,omitempty"`
 }

@@ -1,77 +1,88 @@
 package plan
 
-// trusts is into how many classes the chances that are told are cut; telling, how
-// many bunches of bookings make a class speak for itself: with fewer its neighbours
-// are asked, too; trusted, how many bunches that came as told what is told is worth;
-// lately, of how many bunches a class is at most: older ones count less. Bookings
-// that begin within a bunch, in seconds, mostly come or fail together: many at a time
-// tell not much more than one.
+// trusts is into how many classes foretold chances are cut; trusted, how many bunches
+// of bookings that came as foretold what is foretold is worth; telling, how many of a class
+// it takes to tell it apart from the others; lately, of how many bunches a class is at
+// most: older ones count less. Bookings that begin within a bunch, in seconds, mostly come
+// or fail together: many at a time tell not much more than one.
 const (
 	trusts  = 20
-	telling = 300
-	trusted = 10
+	trusted = 100
+	telling = 150
 	lately  = 3000
 	bunch   = 1800
 )
 
-// Trust is what was learned of the chances that a cluster's agent tells: of the
-// bookings by the chance they were told with, how many were kept. So the chances
-// published come to be the shares kept, whatever the agent is wrong by. The zero Trust
-// believes all.
+// Trust is what was learned of what a cluster's agent tells: how many bookings were
+// missed of those that were to be by the chances told and the bookings' risks, in all and by
+// the chance foretold. So the chances published come to be the shares kept, whatever the
+// agent is wrong by. The zero Trust believes all.
 type Trust struct {
-	Classes [trusts]TrustClass `json:"classes"`
+	All     TrustClass         `json:"all"`
+	Classes [trusts]TrustClass `json:"by_chance"`
 }
 
-// TrustClass is one class of chances told, the first from 0 to a twentieth.
+// TrustClass is bookings of one class, or all.
 type TrustClass struct {
-	N    float64 `json:"n"`    // bookings
-	Kept float64 `json:"kept"` // of these
+	N        float64 `json:"n"`
+	Foretold float64 `json:"foretold"` // how many of them were to be missed
+	Missed   float64 `json:"missed"`
 	// Bunches is how many bunches they came in; Since, when the last of them began.
-	Bunches float64 `json:"bunches,omitempty"`
-	Since   int64   `json:"since,omitempty"`
+	Bunches float64 `json:"bunches"`
+	Since   int64   `json:"since"`
 }
 
-func (t *Trust) class(told float64) int { return max(0, min(trusts-1, int(told*trusts))) }
-
-// Believe is the chance, 0 to 1, that a booking is kept of which the agent tells one.
-// Chances that too little is known of to tell them apart are told as one.
-func (t *Trust) Believe(told float64) float64 {
-	c, middle := t.around(told)
-	prior := trusted * max(1, c.N/max(1, c.Bunches))
-	told = (prior*told + middle) / (prior + c.N)
-	return min(1, (prior*told+c.Kept)/(prior+c.N))
+// foretell is the chance, 0 to 1, that a booking is missed by what the agent tells of its
+// slot and its own risk (see wire.Deep), and the class that it is in.
+func foretell(told, risk float64) (missed float64, class int) {
+	missed = min(1, max(0.005, 1-told)*risk)
+	return missed, max(0, min(trusts-1, int((1-missed)*trusts)))
 }
 
-// around is the class of a chance with as many of its neighbours on both sides as it
-// takes to have enough, and the sum of what was told with their bookings, about.
-func (t *Trust) around(told float64) (all TrustClass, middle float64) {
-	at := t.class(told)
-	for far := 0; far < trusts && all.Bunches < telling; far++ {
-		for _, i := range []int{at - far, at + far}[:min(2, far+1)] {
-			if i < 0 || i >= trusts {
-				continue
-			}
-			c := &t.Classes[i]
-			all.N, all.Kept, all.Bunches = all.N+c.N, all.Kept+c.Kept, all.Bunches+c.Bunches
-			middle += c.N * (float64(i) + 0.5) / trusts
-		}
+// Believe is the chance, 0 to 1, that a booking of a risk is kept of whose slot the agent
+// tells one.
+func (t *Trust) Believe(told, risk float64) float64 {
+	missed, class := foretell(told, risk)
+	times, c := t.All.times(), &t.Classes[class]
+	return min(1, max(0, 1-times*missed-c.off(times)))
+}
+
+// times is how many times as often as foretold bookings were missed.
+func (c *TrustClass) times() float64 {
+	if c.N <= 0 {
+		return 1
 	}
-	return all, middle
+	prior := trusted * c.Foretold / max(1, c.Bunches)
+	return (prior + c.Missed) / (prior + c.Foretold)
+}
+
+// off is by how much more often bookings were missed than so many times what was foretold.
+func (c *TrustClass) off(times float64) float64 {
+	if c.N <= 0 {
+		return 0
+	}
+	return (c.Missed - times*c.Foretold) / (c.N + telling*c.N/max(1, c.Bunches))
 }
 
 // Count learns from a booking whose time has come; it began then, or was to, in
 // seconds of Unix time.
-func (t *Trust) Count(told float64, kept bool, began int64) {
-	c := &t.Classes[t.class(told)]
+func (t *Trust) Count(told, risk float64, kept bool, began int64) {
+	missed, class := foretell(told, risk)
+	for _, c := range []*TrustClass{&t.All, &t.Classes[class]} {
+		c.count(missed, kept, began)
+	}
+}
+
+func (c *TrustClass) count(missed float64, kept bool, began int64) {
 	if max(began-c.Since, c.Since-began) >= bunch {
 		if c.Bunches >= lately {
 			const keep = 1 - 1.0/lately
-			c.N, c.Kept, c.Bunches = c.N*keep, c.Kept*keep, c.Bunches*keep
+			c.N, c.Foretold, c.Missed, c.Bunches = c.N*keep, c.Foretold*keep, c.Missed*keep, c.Bunches*keep
 		}
 		c.Bunches, c.Since = c.Bunches+1, began
 	}
 	c.N++
-	if kept {
-		c.Kept++
+	if c.Foretold += missed; !kept {
+		c.Missed++
 	}
 }

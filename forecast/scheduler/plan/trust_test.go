@@ -19,11 +19,11 @@ func TestTrustCalibrates(t *testing.T) {
 		var trust Trust
 		var of [11]struct{ n, told, kept float64 }
 		for n := range 100_000 {
-			told := r.Float64()
-			published := trust.Believe(told)
-			kept := r.Float64() < truth(told)
-			trust.Count(told, kept, int64(n)*bunch)
-			if n < 10_000 { // until then it learns
+			told, risk := r.Float64(), 0.5+r.Float64()
+			published := trust.Believe(told, risk)
+			kept := r.Float64() < truth(max(0, 1-risk*(1-told)))
+			trust.Count(told, risk, kept, int64(n)*bunch)
+			if n < 20_000 { // until then it learns
 				continue
 			}
 			k := &of[int(10*published)]
@@ -38,29 +38,29 @@ func TestTrustCalibrates(t *testing.T) {
 			}
 		}
 	}
-	if got := new(Trust).Believe(0.7); math.Abs(got-0.7) > 1e-12 {
-		t.Errorf("before anything is known: %v", got)
+	if plain, deep := new(Trust).Believe(0.7, 1), new(Trust).Believe(0.7, 1.5); math.Abs(plain-0.7) > 1e-12 || math.Abs(deep-0.55) > 1e-12 {
+		t.Errorf("before anything is known: %v, %v", plain, deep)
 	}
 }
 
-// One bad hour of chances that are seldom told is no reason to tell them apart from
-// what many others came to; what is long known is told for itself.
+// One bad hour of a chance that is seldom told is no reason to tell it apart from what
+// many others came to; what is long known is told for itself.
 func TestTrustWantsEnough(t *testing.T) {
 	var trust Trust
 	for n := range int64(4000) {
-		trust.Count(0.92, n%10 != 0, n/40*bunch)
+		trust.Count(0.9, 1, n%10 != 0, n/40*bunch)
 	}
 	for range 40 {
-		trust.Count(0.62, false, 0)
+		trust.Count(0.62, 1, false, 0)
 	}
-	if got := trust.Believe(0.62); got < 0.85 {
-		t.Errorf("after one bad hour %.3f, of nine in ten kept", got)
+	if got := trust.Believe(0.62, 1); got < 0.55 {
+		t.Errorf("after one bad hour of 0.62 told %.3f", got)
 	}
-	for n := range int64(2 * telling) {
-		trust.Count(0.62, n%2 == 0, n*bunch)
-		trust.Count(0.92, n%10 != 0, n*bunch)
+	for n := range int64(10 * telling) {
+		trust.Count(0.62, 1, n%4 == 0, n*bunch)
+		trust.Count(0.9, 1, n%10 != 0, n*bunch)
 	}
-	if low, high := trust.Believe(0.62), trust.Believe(0.92); low > 0.53 || high < 0.89 {
-		t.Errorf("of a half and nine tenths: %.3f, %.3f", low, high)
+	if low, high := trust.Believe(0.62, 1), trust.Believe(0.9, 1); math.Abs(low-0.25) > 0.05 || math.Abs(high-0.9) > 0.03 {
+		t.Errorf("of a quarter and nine tenths: %.3f, %.3f", low, high)
 	}
 }

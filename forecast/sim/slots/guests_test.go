@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,8 +28,10 @@ import (
 // guest is a booked job of one processor.
 type guest struct {
 	id              string
+	turn            int // in which it was booked, and is put in
 	from, wall, run int64
 	told, chance    float64 // by the agent, and as it was published
+	risk            float64
 	began           bool
 }
 
@@ -68,6 +69,7 @@ type guestTrial struct {
 	idles    int
 	busy     float64 // processor-seconds of guests
 	trust    plan.Trust
+	turn     int
 	started  int
 	waitings float64
 }
@@ -188,7 +190,7 @@ func (g *guestTrial) count(v *guest, kept bool) {
 	g.sum.booked++
 	k := &g.sum.told[int(10*v.chance)]
 	k.n, k.chance = k.n+1, k.chance+v.chance
-	g.trust.Count(v.told, kept, v.from)
+	g.trust.Count(v.told, v.risk, kept, v.from)
 	if kept {
 		g.sum.kept++
 		k.kept++
@@ -258,15 +260,16 @@ func (g *guestTrial) look(at int64) {
 	var list []wire.Slot
 	g.set.All(func(v wire.Slot) { list = append(list, v) })
 	slices.SortFunc(list, func(a, b wire.Slot) int { return cmp.Compare(a.ID, b.ID) })
-	g.book(at, wire.Subtract(list, map[string][]wire.Use{"cluster": ahead}))
+	busy := map[string][]wire.Use{"cluster": ahead}
+	g.book(at, wire.Deepen(wire.Subtract(list, busy), busy, at+g.lead, g.procs))
 }
 
 // book gives guests of five to thirty minutes all that begins within a cycle after the lead.
-func (g *guestTrial) book(at int64, free []wire.Slot) {
+func (g *guestTrial) book(at int64, free []wire.Deep) {
 	rules := &plan.Rules{Horizon: 4 * 3600, Free: true, Users: []plan.User{{Weight: 1}}, Wishes: []plan.Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}},
 		Clusters: []plan.Cluster{{TMin: int32(g.lead), TMax: int32(g.lead + g.cycle - 1), Good: math.MaxInt32}}}
 	for _, v := range g.site.Chances {
-		rules.Clusters[0].Later = append(rules.Clusters[0].Later, plan.Later{After: int32(v.Ahead), Start: percent(g.trust.Believe(v.Start))})
+		rules.Clusters[0].Later = append(rules.Clusters[0].Later, plan.Later{After: int32(v.Ahead), Start: percent(g.trust.Believe(v.Start, 1))})
 	}
 	var slots []plan.Slot
 	for _, v := range free {
@@ -274,7 +277,7 @@ func (g *guestTrial) book(at int64, free []wire.Slot) {
 		if v.To != 0 {
 			to = v.To - at
 		}
-		slots = append(slots, plan.Slot{From: int32(v.From - at), To: int32(min(to, plan.Never)), CPUs: uint16(v.CPUs), Start: percent(g.trust.Believe(min(v.Start, g.site.StartChance(v.From-at))))})
+		slots = append(slots, plan.Slot{From: int32(v.From - at), To: int32(min(to, plan.Never)), CPUs: uint16(v.CPUs), Start: percent(g.trust.Believe(min(v.Start, g.site.StartChance(max(v.From-at, g.lead))), v.Risk))})
 	}
 	jobs := make([]plan.Job, g.procs)
 	for i := range jobs {
@@ -285,11 +288,13 @@ func (g *guestTrial) book(at int64, free []wire.Slot) {
 			continue
 		}
 		wall := int64(jobs[b.Job].Wall)
-		v := &guest{id: fmt.Sprint("g", at, "-", b.Job), from: at + int64(b.From), wall: wall, run: max(1, int64(float64(wall)*(0.3+0.7*g.rng.Float64())))}
-		v.told = min(free[b.Parts[0].Slot].Start, g.site.StartChance(int64(b.From)))
-		v.chance = g.trust.Believe(v.told)
+		g.turn++
+		v := &guest{id: fmt.Sprint("g", at, "-", b.Job), turn: g.turn, from: at + int64(b.From), wall: wall, run: max(1, int64(float64(wall)*(0.3+0.7*g.rng.Float64())))}
+		of := free[b.Parts[0].Slot]
+		v.told, v.risk = min(of.Start, g.site.StartChance(int64(b.From))), of.Risk
+		v.chance = g.trust.Believe(v.told, v.risk)
 		g.guests[v.id] = v
-		k, _ := slices.BinarySearchFunc(g.coming, v, func(a, b *guest) int { return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.id, b.id)) })
+		k, _ := slices.BinarySearchFunc(g.coming, v, func(a, b *guest) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.turn, b.turn)) })
 		g.coming = slices.Insert(g.coming, k, v)
 	}
 }
