@@ -35,6 +35,8 @@ type schedulerConfig struct {
 	Horizon      duration              `toml:"horizon"`
 	StatusEvery  duration              `toml:"status_every"`
 	MaxBypass    int                   `toml:"max_bypass"`
+	Sure         float64               `toml:"sure"` // least chance of a slot for a job that has not waited for patience
+	Patience     duration              `toml:"patience"`
 	Budget       float64               `toml:"budget"`  // of a new user
 	Free         bool                  `toml:"free"`    // budgets do not count
 	Public       bool                  `toml:"public"`  // the page shows strangers slots and loads
@@ -112,7 +114,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 // settings is the scheduler's part of it.
 func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
 	s := scheduler.Config{Name: c.Name, Cycle: time.Duration(c.Cycle), Grace: time.Duration(c.Grace), Horizon: time.Duration(c.Horizon),
-		StatusEvery: time.Duration(c.StatusEvery), MaxBypass: c.MaxBypass, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
+		StatusEvery: time.Duration(c.StatusEvery), MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: time.Duration(c.Patience), Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
 		Clusters: map[string]scheduler.ClusterConfig{}}
 	for _, cl := range c.Clusters {
 		by, err := sentBy(backends, cl.Endpoint)

@@ -22,6 +22,8 @@ func (c *schedulerConfig) check(backends []plugins.Backend) error {
 		return fmt.Errorf("planner = %q: say lookahead or pairwise", c.Planner)
 	case c.MaxBypass < 0:
 		return fmt.Errorf("max_bypass = %d: say 0 or more", c.MaxBypass)
+	case !(c.Sure >= 0 && c.Sure <= 1):
+		return fmt.Errorf("sure = %g: say a number from 0 to 1", c.Sure)
 	case !(c.Budget >= 0 && c.Budget <= 1e15):
 		return fmt.Errorf("budget = %g: say a number from 0 to 1e15", c.Budget)
 	case !(c.RequestsPerS >= 0 && c.RequestsPerS <= 1e9):

@@ -34,6 +34,7 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 		base + "planner = \"best\"\n":                                   ": planner = \"best\": say lookahead or pairwise",
 		base + "max_bypass = -5\n":                                      ": max_bypass = -5: say 0 or more",
 		base + "max_bypass = 1.5\n":                                     ":3:14: ",
+		base + "sure = 90.0\n":                                          ": sure = 90: say a number from 0 to 1",
 		base + "budget = nan\n":                                         ": budget = NaN: say a number",
 		base + "budget = -1.0\n":                                        ": budget = -1: say a number",
 		base + "budget = inf\n":                                         ": budget = +Inf: say a number",
@@ -75,7 +76,7 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 	}
 	// What can be meant goes on to the database.
 	for _, text := range []string{base, base + cluster + token(hash, "ann") + token(other, "ann"), base + token(strings.ToUpper(hash), "ann"),
-		base + "cycle = \"10ms\"\nbudget = 0.0\nmax_bypass = 0\nrequests_per_second = 0.5\nplanner = \"pairwise\"\n"} {
+		base + "cycle = \"10ms\"\nbudget = 0.0\nmax_bypass = 0\nrequests_per_second = 0.5\nsure = 0.9\npatience = \"1h\"\nplanner = \"pairwise\"\n"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "scheduler.toml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -57,5 +58,44 @@ func TestAgentsHearWhichGuestsRun(t *testing.T) {
 	}
 	if !ran {
 		t.Error("the job never ran")
+	}
+}
+
+// A slot that is not sure enough is an outlook for a job until its patience ends, and
+// then booked.
+func TestSureSlotsFirst(t *testing.T) {
+	store, err := OpenStore(sqliteDSN(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	var set wire.Set
+	set.Put(wire.Slot{ID: 1, Node: "n", CPUs: 1, From: now.Unix(), Start: 0.8, Hold: 0.7})
+	d := set.Whole()
+	d.Cluster, d.Seq, d.Made, d.TTL = "c", 1, now.Unix(), 3600
+	d.Load, d.Site = &wire.Load{CPUs: 1}, &wire.Site{LRMS: "slurm", Start: wire.Begin, Nodes: []wire.Node{{Name: "n", CPUs: 1, Up: true}}}
+	if _, err := store.Ingest(t.Context(), d, nil, now); err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Sure: 0.95, Patience: time.Minute}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	if _, err := s.Submit(t.Context(), Person{Subject: "alice"}, []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; WallTime = 600; ]`}}); err != nil {
+		t.Fatal(err)
+	}
+	turns, err := NewTurns(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []Report{{}, {Outlooks: 1}, {Booked: 1}} { // the first cycle of a leader writes no outlooks
+		if want.Booked > 0 {
+			now = now.Add(time.Minute)
+		}
+		r, err := s.Cycle(t.Context(), turns.epoch)
+		if err != nil || r.Jobs != 1 || r.Booked != want.Booked || r.Outlooks != want.Outlooks {
+			t.Errorf("%+v, %v; want %+v", r, err, want)
+		}
 	}
 }

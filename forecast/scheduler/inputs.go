@@ -34,6 +34,11 @@ func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
 		in.rules.Clusters = append(in.rules.Clusters, c.planned(m.clusters[name], now.Unix()))
 	}
 	in.addJobs(m, now.Unix(), budgets)
+	for i, j := range in.of {
+		if now.Unix()-j.Submitted < int64(c.Patience/time.Second) {
+			in.jobs[i].Least = percent(c.Sure)
+		}
+	}
 	if len(in.jobs) == 0 {
 		return in
 	}

@@ -29,6 +29,10 @@ type Config struct {
 	Clusters    map[string]ClusterConfig
 	Admins      []string // subjects that are administrators
 	MaxJobs     int      // not ended, of one user; default 100,000
+	// Sure is the least chance, 0 to 1, of a slot that is booked for a job that was
+	// submitted less than Patience ago; default 0, and 10 min.
+	Sure     float64
+	Patience time.Duration
 }
 
 // ClusterConfig is a site that may take part. Where its jobs are sent is said
@@ -56,6 +60,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Horizon, 6*time.Hour)
 	set(&c.StatusEvery, 5*time.Second)
 	set(&c.KeepOutput, 7*24*time.Hour)
+	set(&c.Patience, 10*time.Minute)
 	bytes(&c.MaxSandbox, 1<<20)
 	bytes(&c.MaxOutput, 16<<20)
 	bytes(&c.MaxDisk, 256<<20)

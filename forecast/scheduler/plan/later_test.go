@@ -31,3 +31,23 @@ func TestBehindABookingIsLessSure(t *testing.T) {
 		}
 	}
 }
+
+// A slot that is less sure than a job asks for is an outlook that keeps its place; who
+// asks for no more than it has is booked.
+func TestLeastChance(t *testing.T) {
+	r := &Rules{Horizon: 3600, Free: true, Users: []User{{Weight: 1}}, Wishes: []Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}},
+		Clusters: []Cluster{{TMax: 100, Good: 1000}}}
+	slots := []Slot{{To: 1000, CPUs: 1, Start: 80}, {To: 1000, CPUs: 2, Start: 96}}
+	jobs := []Job{{Seq: 1, Priority: 9, Wall: 900, Procs: 3, Least: 90}, {Seq: 2, Priority: 8, Wall: 900, Procs: 1}}
+	if list := (Lookahead{}).Plan(jobs, slots, r); len(list) != 1 || !list[0].Tentative {
+		t.Errorf("three processors of which one is not sure: %+v", list)
+	}
+	jobs[0].Procs = 1
+	if list := (Lookahead{}).Plan(jobs, slots, r); len(list) != 2 || list[0].Tentative || list[0].Parts[0].Slot != 1 || list[1].Tentative {
+		t.Errorf("one that is sure: %+v", list)
+	}
+	jobs[0].Procs, jobs[0].Least = 3, 80
+	if list := (Lookahead{}).Plan(jobs, slots, r); len(list) != 1 || list[0].Tentative {
+		t.Errorf("as sure as it is asked for: %+v", list)
+	}
+}

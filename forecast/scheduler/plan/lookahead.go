@@ -47,7 +47,8 @@ func (p *index) place(i int32, falling bool) {
 		return
 	}
 	b.Job = i
-	if b.Tentative = b.From > p.r.Clusters[p.work[b.Parts[0].Slot].Cluster].TMax; !b.Tentative {
+	later := b.From > p.r.Clusters[p.work[b.Parts[0].Slot].Cluster].TMax
+	if b.Tentative = later || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
 		p.left[j.User] -= p.r.fee(j)
 	}
 	for k := range b.Parts {

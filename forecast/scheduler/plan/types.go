@@ -33,6 +33,7 @@ type Job struct {
 	User     int32 // place in Rules.Users
 	Wish     int32 // place in Rules.Wishes
 	Bypassed int32 // jobs that came later and were booked before it
+	Least    uint8 // chance in percent: what is less sure is an outlook, not a booking
 }
 
 // perNode is the number of processors on each node.
@@ -135,7 +136,7 @@ type Booking struct {
 	From      int32
 	Done      int32 // expected completion
 	Chance    float32
-	Tentative bool // later than this cycle books: an outlook, to be planned again
+	Tentative bool // later than this cycle books, or not sure enough: an outlook, to be planned again
 	Parts     []Part
 }
 

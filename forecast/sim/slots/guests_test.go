@@ -50,6 +50,7 @@ type outcome struct {
 type guestTrial struct {
 	procs       int
 	lead, cycle int64 // seconds; lead 0: no guests
+	sure        uint8 // the least chance booked, in percent
 	t           testing.TB
 
 	rng      *rand.Rand
@@ -281,7 +282,7 @@ func (g *guestTrial) book(at int64, free []wire.Deep) {
 	}
 	jobs := make([]plan.Job, g.procs)
 	for i := range jobs {
-		jobs[i] = plan.Job{Seq: int64(i), Priority: 1, Wall: 300 + g.rng.Int32N(1501), Procs: 1}
+		jobs[i] = plan.Job{Seq: int64(i), Priority: 1, Wall: 300 + g.rng.Int32N(1501), Procs: 1, Least: g.sure}
 	}
 	for _, b := range (plan.Lookahead{}).Plan(jobs, slots, rules) {
 		if b.Tentative {
