@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestEarliestIsSubmission asks when a job would start and then really submits
 // it, for random scenes, jobs and policies.
 func TestEarliestIsSubmission(t *testing.T) {
+	testbed.Computes(t)
 	starts := 0
 	for seed := range uint64(250) {
 		rng := rand.New(rand.NewPCG(seed, 23))

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestEngineForecast runs random scenes to their end, every job to its limit:
 // what starts when and where is what a forecast that believes the limits says.
 func TestEngineForecast(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(200) {
 		s := scene(rand.New(rand.NewPCG(seed, 17)))
 		s.Nodes[0].Queues = []string{"p1", "p2"} // so that both plan by nodes

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // slowNodes is a scheduler of nodes written to be obviously right: what is held
@@ -270,6 +271,7 @@ func plainScene(seed uint64) batch.State {
 
 // TestNodeOracle compares starts and nodes with those of the slow scheduler.
 func TestNodeOracle(t *testing.T) {
+	testbed.Computes(t)
 	started := 0
 	for seed := range uint64(400) {
 		s := plainScene(seed)

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestEngineAsked asks engines while jobs come and go: the answers are those of a
 // whole forecast made anew each time, and what starts when is as without questions.
 func TestEngineAsked(t *testing.T) {
+	testbed.Computes(t)
 	asked, later := 0, 0
 	for seed := range uint64(40) {
 		for n, p := range scenePolicies() {

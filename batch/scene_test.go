@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // scene is a random cluster with nodes, queues, reservations and jobs of every
@@ -112,6 +113,7 @@ func scenePolicies() []batch.Policy {
 // that wait, each once; what starts keeps within its nodes, its reservation, its
 // begin and its dependencies.
 func TestNothingVanishes(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		s := scene(rng)

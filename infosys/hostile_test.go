@@ -27,6 +27,7 @@ func pour(w io.Writer, head, text, tail string, size int) {
 
 // Small files that unpack to much more.
 func TestPackedBombs(t *testing.T) {
+	testbed.Computes(t)
 	for name, c := range map[string]struct{ head, text, tail string }{
 		"resources":       {`{"schema":"grid.snapshot/v2","resources":[`, "{},", "{}]}"},
 		"named resources": {`{"schema":"grid.snapshot/v2","resources":[`, `{"id":"a"},`, "{}]}"},

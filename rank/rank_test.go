@@ -12,6 +12,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/rank"
+	"gridbroker/testdata/testbed"
 )
 
 var now = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
@@ -157,6 +158,7 @@ func idle(n int) []rank.Candidate {
 // Each of n equal candidates is first in 1/n of the draws: chi-squared with 9
 // degrees of freedom is below 33.7 but once in 10,000.
 func TestTiesAreUniform(t *testing.T) {
+	testbed.Computes(t)
 	for _, name := range []string{rank.Hybrid, rank.Paper, rank.JDL, rank.FastestQueue, rank.ARCFastest, rank.ForecastOnly, rank.Data, rank.Random,
 		"formula:free - wait"} {
 		t.Run(name, func(t *testing.T) {

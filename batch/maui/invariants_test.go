@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // settings are lines of maui.cfg, of which a world has one of each group.
@@ -216,6 +218,7 @@ func (w *world) round(s, twin *Scheduler) bool {
 // may, nodes hold no more than they can, hard limits hold, and the same input has
 // the same answer.
 func TestInvariants(t *testing.T) {
+	testbed.Computes(t)
 	worlds, rounds, starts := uint64(150), 0, 0
 	if testing.Short() {
 		worlds = 30

@@ -15,6 +15,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/batch/batchtest"
+	"gridbroker/testdata/testbed"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -44,6 +45,7 @@ func evaluate(t testing.TB, tasks []batch.Task, procs int, policy string) Report
 // TestReport holds the whole report of a small trace against a golden file, and
 // that the calibrated quantiles are better than those from waits alone.
 func TestReport(t *testing.T) {
+	testbed.Computes(t)
 	tasks, procs := batchtest.Load(t, "../../testdata/traces/lublin-64.swf")
 	for _, policy := range []string{"easy", "conservative"} {
 		r := evaluate(t, tasks, procs, policy)
@@ -191,6 +193,7 @@ func within(t *testing.T, what string, v, low, high float64) {
 
 // TestCalibration learns a spread that nobody foretold.
 func TestCalibration(t *testing.T) {
+	testbed.Computes(t)
 	m, w := NewModel(), newWorld(1)
 	w.run(m, 1000, patient)
 	below, above := w.run(m, 2000, patient)
@@ -204,6 +207,7 @@ func TestCalibration(t *testing.T) {
 // TestCensored lets those who wait long leave: what they would have waited must
 // not be forgotten.
 func TestCensored(t *testing.T) {
+	testbed.Computes(t)
 	m, w := NewModel(), newWorld(2)
 	rnd := rand.New(rand.NewPCG(3, 3))
 	patience := func() int64 { return int64(3600 * 3 * rnd.ExpFloat64()) }
@@ -215,6 +219,7 @@ func TestCensored(t *testing.T) {
 
 // TestDrift lets waits become eight times as long overnight.
 func TestDrift(t *testing.T) {
+	testbed.Computes(t)
 	m, w := NewModel(), newWorld(4)
 	w.run(m, 1500, patient)
 	if n := len(m.Drifts()); n > 0 {
@@ -233,6 +238,7 @@ func TestDrift(t *testing.T) {
 
 // TestMemory saves and loads in the middle: nothing may come out otherwise.
 func TestMemory(t *testing.T) {
+	testbed.Computes(t)
 	kept, w := NewModel(), newWorld(5)
 	w.run(kept, 700, patient)
 	for range 50 { // promises whose outcome is open

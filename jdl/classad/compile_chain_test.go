@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // TestLongChains compares both evaluators on lists of 20,000 names, which the
 // rows meet in the middle, at the end, or not at all.
 func TestLongChains(t *testing.T) {
+	testbed.Computes(t)
 	const n = 20000
 	chain := func(join, format string) string {
 		terms := make([]string, n)

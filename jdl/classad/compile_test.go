@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // generator makes random expressions over a small vocabulary, so that names
@@ -118,6 +119,7 @@ type byName struct{ ad *classad.Ad }
 func (b byName) Lookup(name string) (classad.Value, bool) { return b.ad.Lookup(name) }
 
 func TestCompiledAgainstEvaluator(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(60) {
 		g := generator{rand.New(rand.NewPCG(seed, 7))}
 		self, err := classad.ParseAd("own", []byte(ownAd))

@@ -10,10 +10,12 @@ import (
 
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/pcre"
+	"gridbroker/testdata/testbed"
 )
 
 // Texts made to break a parser give a positioned error.
 func TestHostileText(t *testing.T) {
+	testbed.Computes(t)
 	const n = 10 << 20
 	for _, unit := range []string{"(", "[", "{", "[a=", "!", "-", "a?", "1?1:", "x.", "x[", "f(", "1+", "a&&", "a?:", "\"", "'", "\"\" ", "'a'\n", "/*", "{1,", "a=1;", "a==", "#", "\\", "\x00", "\xff", "1e", "[[", "{{1},"} {
 		text := []byte(strings.Repeat(unit, n/len(unit)))
@@ -54,6 +56,7 @@ func doubling(start, format string, n int) string {
 // Expressions made to break an evaluator end soon, in bounded memory, with
 // ERROR, or UNDEFINED where an attribute refers to itself.
 func TestHostileEvaluation(t *testing.T) {
+	testbed.Computes(t)
 	tests := []struct{ name, ad, expr, want string }{
 		{"self", "[A = A]", "A", "undefined"},
 		{"self in list", "[A = {A}]", "A", "{ undefined }"},
