@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -152,6 +154,9 @@ func (a *API) grant(ctx context.Context, in *grantIn) (*struct{}, error) {
 	}
 	if !p.Admin {
 		return nil, huma.Error403Forbidden("only administrators may do that")
+	}
+	if strings.ContainsFunc(in.Body.User, unicode.IsControl) {
+		return nil, huma.Error422UnprocessableEntity("a user's name has no control characters")
 	}
 	return nil, a.problem(a.S.store.Grant(ctx, a.S.now().Unix(), in.Body.User, in.Body.Budget, newID(a.S.now())))
 }

@@ -26,7 +26,7 @@ import (
 // front is a replica's API over TLS, with an authority of its own for hosts and
 // users. Nobody leads: what is asked waits as a message.
 type front struct {
-	t      *testing.T
+	t      testing.TB
 	ca     *testbed.CA
 	trust  *credential.Trust
 	store  *Store
@@ -36,7 +36,13 @@ type front struct {
 	now    time.Time
 }
 
-func newFront(t *testing.T, change func(*Config, *API)) *front {
+func newFront(t testing.TB, change func(*Config, *API)) *front {
+	t.Helper()
+	return newFrontOn(t, sqliteDSN(t), change)
+}
+
+// newFrontOn is a front over a database.
+func newFrontOn(t testing.TB, dsn string, change func(*Config, *API)) *front {
 	t.Helper()
 	f := &front{t: t, now: time.Now(), ca: testbed.NewCA(t, "Test CA", time.Now(), nil)}
 	dir := t.TempDir()
@@ -49,7 +55,7 @@ func newFront(t *testing.T, change func(*Config, *API)) *front {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.store, err = OpenStore(sqliteDSN(t), seal); err != nil {
+	if f.store, err = OpenStore(dsn, seal); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.store.Close() })

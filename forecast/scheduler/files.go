@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"reflect"
 )
 
 // keepFile keeps a file of a job, encrypted.
@@ -34,10 +35,15 @@ func (s *Store) File(ctx context.Context, job, side, name string) ([]byte, error
 // ErrNoFile is a file that is not kept.
 var ErrNoFile = errors.New("no such file")
 
-func jsonText(v any) (string, error) {
+// jsonText writes a list as the databases read lists: one that is nil, too, which
+// JSON would call null.
+func jsonText(list any) (string, error) {
+	if v := reflect.ValueOf(list); v.Kind() == reflect.Slice && v.IsNil() {
+		return "[]", nil
+	}
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
+	err := enc.Encode(list)
 	return text.String(), err
 }

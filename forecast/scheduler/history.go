@@ -159,7 +159,7 @@ func (h past) saveSamples(ctx context.Context, list []Sample) error {
 // samples reads the samples of a time, of all clusters or of those named, by
 // cluster and time, without what was foreseen.
 func (h past) samples(ctx context.Context, from, to int64, names ...string) (map[string][]Sample, error) {
-	text, err := jsonText(append([]string{}, names...))
+	text, err := jsonText(names)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (h past) samples(ctx context.Context, from, to int64, names ...string) (map
 // foreseen reads how all clusters were at a time, and what was foreseen of those
 // named.
 func (h past) foreseen(ctx context.Context, at int64, names ...string) (map[string]Sample, error) {
-	text, err := jsonText(append([]string{}, names...))
+	text, err := jsonText(names)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (s *Store) Members(ctx context.Context, now int64) (list []Member, err erro
 
 // Clusters reads what is known of all clusters, or of those named.
 func (s *Store) Clusters(ctx context.Context, now time.Time, names ...string) (list []ClusterInfo, err error) {
-	text, err := jsonText(append([]string{}, names...))
+	text, err := jsonText(names)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,9 @@ func (s *Store) Clusters(ctx context.Context, now time.Time, names ...string) (l
 
 // Drain opens or closes a cluster for new bookings.
 func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close bool) error {
+	if unheld(cluster) {
+		return ErrNoCluster
+	}
 	known := false
 	err := s.store.tx(ctx, func(h handle) error {
 		err := h.rows(ctx, func(scan func(...any) error) error { known = true; var n string; return scan(&n) }, "select name from cluster where name = $1", cluster)

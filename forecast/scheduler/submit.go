@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"gridbroker/jdl"
 )
@@ -129,6 +130,9 @@ func plainName(name string) error {
 	return nil
 }
 
+// unheld tells text that no database holds, and nothing is named by.
+func unheld(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) }
+
 // poke wakes the leader of this process.
 func (s *Scheduler) poke() {
 	select {
@@ -142,7 +146,7 @@ var ErrNoJob = errors.New("no such job")
 
 // Jobs reads jobs of a user by id; those that are not his are left out.
 func (s *Scheduler) Jobs(ctx context.Context, who Person, ids []string) (list []*Job, err error) {
-	text, err := jsonText(ids)
+	text, err := jsonText(slices.DeleteFunc(slices.Clone(ids), unheld))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +159,7 @@ func (s *Scheduler) Jobs(ctx context.Context, who Person, ids []string) (list []
 
 // ByKey reads jobs of a user by his own names for them.
 func (s *Scheduler) ByKey(ctx context.Context, who Person, keys []string) (list []*Job, err error) {
-	text, err := jsonText(keys)
+	text, err := jsonText(slices.DeleteFunc(slices.Clone(keys), unheld))
 	if err != nil {
 		return nil, err
 	}
