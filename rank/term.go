@@ -109,7 +109,7 @@ func (q QueueLength) Total() int64 {
 type History struct {
 	// RunTime is the mean run time of such jobs on this hardware. A
 	// Historian that knows them from other hardware only gives the time
-	// scaled to this one.
+	// scaled to this one, where the speeds of both are known.
 	RunTime        glue.Opt[time.Duration]
 	WaitCorrection glue.Opt[float64] // actual over predicted wait so far
 	// Overhead is what a job takes there beside its run even when it waits for

@@ -13,13 +13,14 @@ import (
 // TestDaemonsEnd: who has asked a daemon that is told to end gets the answer, and one whose answer has no end does not keep it.
 func TestDaemonsEnd(t *testing.T) {
 	t.Parallel()
+	told := make(chan bool) // to end, the daemon with the slow answer
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		whole  bool
 	}{
 		"nobody asks": {},
 		"a slow answer": {func(w http.ResponseWriter, _ *http.Request) {
-			time.Sleep(300 * time.Millisecond)
+			<-told
 			io.WriteString(w, "whole")
 		}, true},
 		"a stream of events": {func(w http.ResponseWriter, r *http.Request) {
@@ -40,6 +41,9 @@ func TestDaemonsEnd(t *testing.T) {
 				close(began)
 				c.answer(w, r)
 			})}
+			if c.whole {
+				srv.RegisterOnShutdown(func() { close(told) })
+			}
 			ended := make(chan error, 1)
 			go func() { ended <- serveOn(ctx, srv, l) }()
 			if c.answer != nil {

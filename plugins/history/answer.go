@@ -135,23 +135,36 @@ func (k knowledge) about(r *glue.Resource, now time.Time) (h rank.History, ok bo
 	return h, ok || h.Proven || !h.BannedUntil.IsZero() || h.AtMost > 0
 }
 
-// runTime is the mean on this hardware, or that on others scaled by speed.
+// runTime is the mean on this hardware, or that on others scaled by speed; where
+// the speeds cannot be compared, that on others as it stands: the same program ran
+// there, and what jobs ask for is mostly many times what they take.
 func (k knowledge) runTime(r *glue.Resource) (time.Duration, bool) {
 	hardware, speed := hardwareOf(r)
 	if t, ok := k.runs[hardware]; ok {
 		return time.Duration(t.mean * float64(time.Second)), true
 	}
-	sum, n := 0.0, 0.0
+	var scaled, plain mean
 	for _, t := range k.runs {
+		plain.add(t.mean, t.runs)
 		if t.speed > 0 && speed > 0 {
-			sum += t.mean * t.speed / speed * t.runs
-			n += t.runs
+			scaled.add(t.mean*t.speed/speed, t.runs)
 		}
 	}
-	if n == 0 {
+	if scaled.n > 0 {
+		plain = scaled
+	}
+	if plain.n == 0 {
 		return 0, false
 	}
-	return time.Duration(sum / n * float64(time.Second)), true
+	return time.Duration(plain.sum / plain.n * float64(time.Second)), true
+}
+
+// mean is a weighted one under way.
+type mean struct{ sum, n float64 }
+
+func (m *mean) add(v, weight float64) {
+	m.sum += v * weight
+	m.n += weight
 }
 
 // forever is the end of a ban that a person spoke.

@@ -41,15 +41,27 @@ func resource(id string) *glue.Resource {
 // run sends a job, lets it start and end, and tells the registry.
 func (b *bench) run(job *jdl.Job, r *glue.Resource, wait, took time.Duration, code int, fs ...rank.Forecast) {
 	b.t.Helper()
-	b.n++
-	id := fmt.Sprint("job", b.n)
-	if err := b.Sent(b.t.Context(), []plugins.Attempt{{ID: id, Job: job, Resource: r, Forecasts: fs}}); err != nil {
-		b.t.Fatal(err)
-	}
+	id := b.sent(job, r, fs...)
 	b.clock = b.clock.Add(wait)
 	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(code), Started: b.clock}
 	b.clock = b.clock.Add(took)
 	st.Ended = b.clock
+	b.ended(id, st)
+}
+
+func (b *bench) sent(job *jdl.Job, r *glue.Resource, fs ...rank.Forecast) (id string) {
+	b.t.Helper()
+	b.n++
+	id = fmt.Sprint("job", b.n)
+	if err := b.Sent(b.t.Context(), []plugins.Attempt{{ID: id, Job: job, Resource: r, Forecasts: fs}}); err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// ended tells of an end twice, as two commands may.
+func (b *bench) ended(id string, st plugins.Status) {
+	b.t.Helper()
 	if err := b.Ended(b.t.Context(), []plugins.End{{ID: id, Status: st}, {ID: id, Status: st}}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -85,13 +97,23 @@ func TestRunTimes(t *testing.T) {
 	if got := b.of(simulate, fast).RunTime; got != glue.Some(100*time.Minute) {
 		t.Errorf("on hardware twice as fast: %v", got)
 	}
-	if got := b.of(simulate, unknown).RunTime; got.OK {
+	if got := b.of(simulate, unknown).RunTime; got != glue.Some(200*time.Minute) {
 		t.Errorf("on hardware without a speed: %v", got)
+	}
+	brief := &jdl.Job{Executable: "brief"}
+	b.run(brief, unknown, 0, 0, 0)
+	if got := b.of(brief, slow).RunTime; got != glue.Some(time.Second) {
+		t.Errorf("began and ended in one second: %v", got)
+	}
+	untold := &jdl.Job{Executable: "untold"}
+	b.ended(b.sent(untold, slow), plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Ended: b.clock})
+	if got := b.of(untold, slow); got.RunTime.OK {
+		t.Errorf("nobody said how long it ran: %v", got.RunTime)
 	}
 	if got := b.of(&jdl.Job{Executable: "other"}, slow).RunTime; got.OK {
 		t.Errorf("of another task: %v", got)
 	}
-	if got := b.of(simulate, slow); got.Jobs != 2 || got.Success != glue.Some(1.0) {
+	if got := b.of(simulate, slow); got.Jobs != 3 || got.Success != glue.Some(1.0) {
 		t.Errorf("an end told twice counts once: %+v", got)
 	}
 }
@@ -319,7 +341,7 @@ func TestProven(t *testing.T) {
 	}
 	for i := range inARow {
 		b.run(simulate, hole, 0, time.Second, 0)
-		if h := b.of(simulate, hole); h.Proven || h.Odd != i+1 || h.RunTime.OK {
+		if h := b.of(simulate, hole); h.Proven || h.Odd != i+1 || h.RunTime.V != time.Hour {
 			t.Errorf("after %d ends too soon: %+v", i+1, h)
 		}
 	}

@@ -172,19 +172,19 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 	if st.Fault == plugins.JobsFault {
 		return nil // it would have failed anywhere
 	}
-	run := st.WallTime
-	if run <= 0 && !st.Started.IsZero() {
-		run = max(0, st.Ended.Sub(st.Started))
-	}
+	run, timed := ranFor(st)
 	u, err := usual(tx, job.task)
 	if err != nil {
 		return err
 	}
 	if st.State == plugins.Done && st.ExitCode.Or(0) == 0 {
+		if !timed {
+			return learnSuccess(tx, now, job)
+		}
 		if odd, err := learnOdd(tx, now, job, run, u); err != nil || odd {
 			return err
 		}
-		return errors.Join(learnSuccess(tx, now, job, run), learnOverhead(tx, now, job, st, run), learnUsage(tx, run, job.asked))
+		return errors.Join(learnSuccess(tx, now, job), learnRun(tx, now, job, run), learnOverhead(tx, now, job, st, run), learnUsage(tx, run, job.asked))
 	}
 	known := u.last.After(now.Add(-24 * time.Hour))
 	fast := run <= max(fastRun, u.part())
@@ -195,6 +195,18 @@ func learn(tx *sql.Tx, now time.Time, job openJob, st plugins.Status) error {
 		return err
 	}
 	return learnFastFailure(tx, now, job, st, known)
+}
+
+// ranFor is how long a job ran: of one that began and ended within the second in
+// which its times are told, a second; ok is false where nobody says.
+func ranFor(st plugins.Status) (run time.Duration, ok bool) {
+	if st.WallTime > 0 {
+		return st.WallTime, true
+	}
+	if st.Started.IsZero() || st.Ended.Before(st.Started) {
+		return 0, false
+	}
+	return max(time.Second, st.Ended.Sub(st.Started)), true
 }
 
 // believable leaves out times of a job's end that cannot be: a start or an end
@@ -215,17 +227,20 @@ func believable(st plugins.Status, sent, now time.Time) plugins.Status {
 // clocksDiffer is by how much the clock of a computing element may be wrong.
 const clocksDiffer = time.Hour
 
-func learnSuccess(tx *sql.Tx, now time.Time, job openJob, run time.Duration) error {
+func learnSuccess(tx *sql.Tx, now time.Time, job openJob) error {
 	if err := addEnd(tx, now, job.resource, true); err != nil {
 		return err
 	}
 	if _, err := tx.Exec("DELETE FROM breakers WHERE resource = ? AND op = ?", job.resource, opRun); err != nil {
 		return err
 	}
-	if _, err := tx.Exec("DELETE FROM failing WHERE task = ? AND resource = ?", job.task, job.resource); err != nil {
-		return err
-	}
-	// The mean follows the last twenty or so runs.
+	_, err := tx.Exec("DELETE FROM failing WHERE task = ? AND resource = ?", job.task, job.resource)
+	return err
+}
+
+// learnRun takes in how long a kind of task ran on a kind of hardware: the mean
+// follows the last twenty or so runs.
+func learnRun(tx *sql.Tx, now time.Time, job openJob, run time.Duration) error {
 	_, err := tx.Exec(`INSERT INTO tasks VALUES (?,?,1,?,?,?) ON CONFLICT DO UPDATE SET
 		runs = runs + 1, mean = mean + (excluded.mean - mean) / min(runs + 1, 20), last = excluded.last`,
 		job.task, job.hardware, run.Seconds(), job.speed, now.Unix())
