@@ -368,6 +368,8 @@ func TestHostileLayouts(t *testing.T) {
 			if err := (registry.Client{}).Push(t.Context(), dir, digest, g.host()+"/x"); err == nil {
 				t.Error("pushed")
 			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
 			if strings.Contains(sent.String(), "not for others") {
 				t.Error("a file from outside of the layout went to the registry")
 			}
