@@ -13,15 +13,16 @@ type nodePlan struct {
 	sets  nodeSets
 	nodes []timeline
 	chooser
-	releases releases
-	sweep    []int32 // memory for the method of this name, with what swept says
-	swept    swept
-	ws       windows // memory for wide
-	rooms    rooms
-	later    later
-	reserved bool // there are reservations
-	shut     []bool
-	calendar *calendar // where many places are made one after the other
+	releases  releases
+	sweep     []int32 // memory for the method of this name, with what swept says
+	swept     swept
+	ws        windows // memory for wide
+	rooms     rooms
+	later     later
+	reserved  bool // there are reservations
+	shut      []bool
+	clearings clearings
+	calendar  *calendar // where many places are made one after the other
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -82,7 +83,7 @@ func (p *nodePlan) clone(into plan) plan {
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
 	c.sets = p.sets.clone(c.sets)
-	c.calendar = nil
+	c.calendar, c.clearings = nil, clearings{any: c.clearings.any}
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
 	for i := range p.nodes {

@@ -17,8 +17,9 @@ type rooms struct {
 
 // room is one kind's room on each node.
 type room struct {
-	free  []int32 // by node; 0 on nodes that do not serve it
-	count []int32 // nodes by their room
+	free  []int32  // by node; 0 on nodes that do not serve it
+	count []int32  // nodes by their room
+	some  []uint64 // a bit for each node that has some
 	total int64
 	seen  int // changes taken in, dropped ones counted
 	ws    windows
@@ -93,7 +94,7 @@ func (p *nodePlan) room(n *Need) *room {
 			r.n = 1
 			clear(r.kinds)
 		}
-		known = &room{free: make([]int32, len(p.nodes)), count: make([]int32, p.widest+1), seen: -1, at: -1}
+		known = &room{free: make([]int32, len(p.nodes)), count: make([]int32, p.widest+1), some: make([]uint64, len(p.nodes)/64+1), seen: -1, at: -1}
 		r.kinds[n.kind] = known
 	}
 	known.renew(p, n)
@@ -106,11 +107,12 @@ func (known *room) renew(p *nodePlan, n *Need) {
 	if known.seen < r.dropped {
 		known.total = 0
 		clear(known.count)
+		clear(known.some)
 		for _, node := range n.on {
 			free := p.nodes[node].have.room(p.nodes[node].current(p.now, n.access), n)
-			known.free[node] = free
 			known.total += int64(free)
 			known.count[free]++
+			known.set(node, free)
 		}
 	} else {
 		for _, node := range r.changed[known.seen-r.dropped:] {
@@ -121,10 +123,20 @@ func (known *room) renew(p *nodePlan, n *Need) {
 			known.total += int64(free - was)
 			known.count[was]--
 			known.count[free]++
-			known.free[node] = free
+			known.set(node, free)
 		}
 	}
 	known.seen = r.dropped + len(r.changed)
+}
+
+// set notes the room on a node.
+func (r *room) set(node, free int32) {
+	r.free[node] = free
+	if bit := uint64(1) << (node & 63); free > 0 {
+		r.some[node>>6] |= bit
+	} else {
+		r.some[node>>6] &^= bit
+	}
 }
 
 // atLeast counts the nodes with so much room.

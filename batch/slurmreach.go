@@ -68,6 +68,9 @@ func upTo(at, step int64) int64 { return (at + step - 1) / step * step }
 // stepsOfWindow is in how many steps places come within bf_window.
 const stepsOfWindow = 24
 
+// roughPlaces is how many jobs get places in the rough part of a run.
+const roughPlaces = 100
+
 // try gives one job a place, or starts it: true.
 func (p *slurm) try(m *Machine, id int32) bool {
 	j := &m.jobs[id]
@@ -77,7 +80,7 @@ func (p *slurm) try(m *Machine, id int32) bool {
 	}
 	if p.reserves(m, j) {
 		p.give(m, id, p.last, p.horizon(p.last))
-	} else if m.plan.earliest(j, m.now, m.now+1) == m.now {
+	} else if n, byNode := m.plan.(*nodePlan); (!byNode || n.clearings.admit(n, j)) && m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
 	}
 	if j.planned == p.last {
@@ -93,6 +96,8 @@ func (p *slurm) try(m *Machine, id int32) bool {
 // reserves tells whether a job may be given a place in the future.
 func (p *slurm) reserves(m *Machine, j *job) bool {
 	switch {
+	case p.rough() && len(p.held) >= roughPlaces:
+		return false
 	case p.MinPrioReserve > 0 && math.Mod(p.priority(j, m.now), tier) < p.MinPrioReserve:
 		return false
 	case p.MinAgeReserve > 0 && m.now-max(j.Submit, j.Begin) < int64(p.MinAgeReserve/time.Second):

@@ -44,8 +44,9 @@ func (r *rest) list(queue *waiting, at place, n int) {
 // idle tells whether none of the jobs not tried yet could start now that last so long
 // at most. The plan gets fuller: who could not start does not later.
 func (r *rest) idle(m *Machine, longest int64) bool {
+	nodes := m.plan.(*nodePlan)
 	for len(r.may) > r.asked {
-		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= longest && m.fits(id) {
+		if id := r.may[len(r.may)-1]; m.jobs[id].limit <= longest && nodes.clearings.admit(nodes, &m.jobs[id]) && m.fits(id) {
 			return false
 		}
 		r.may = r.may[:len(r.may)-1]
