@@ -79,8 +79,8 @@ func TestReplannedAtAnotherCluster(t *testing.T) {
 	first, second := newSlurm(t, 27831), newSlurm(t, 27861)
 	w, urls := userOf(t, first, second)
 	sources := append(w.infos(urls...), "--no-cache", "--site", "*/short")
-	for _, url := range urls { // both are known to run jobs
-		if _, msg, code := w.try(append([]string{"submit", "--wait", "--info", url, "--site", "*/short"}, w.jobs(1, "true")...)...); code != 0 {
+	for i, url := range urls { // both are known to run jobs: one that takes a second here and none there
+		if _, msg, code := w.try(append([]string{"submit", "--wait", "--info", url, "--site", "*/short"}, w.jobs(1, []string{"sleep 1", "true"}[i])...)...); code != 0 {
 			t.Fatal(msg)
 		}
 	}
