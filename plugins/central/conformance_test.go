@@ -21,6 +21,7 @@ import (
 	"gridbroker/plugins/central"
 	"gridbroker/plugins/local"
 	"gridbroker/plugins/plugintest"
+	"gridbroker/testdata/testbed"
 )
 
 // TestMain lets the test binary stand in for the helpers of the local back-end.
@@ -48,14 +49,13 @@ type service struct {
 	url   string // grid+http://...
 }
 
-func newService(t *testing.T) *service {
+func newService(t *testing.T, dir, database string) *service {
 	t.Helper()
-	dir := t.TempDir()
 	seal, err := scheduler.NewSeal(scheduler.NewKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := scheduler.OpenStore("sqlite:"+filepath.Join(dir, "s.db"), seal)
+	store, err := scheduler.OpenStore(database, seal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +118,20 @@ func (s *service) as(who string) *central.Backend {
 }
 
 // The back-end behaves as all others, over a scheduler that sends its jobs to
-// a site on this machine.
+// a site on this machine, with either database.
 func TestConformance(t *testing.T) {
-	s := newService(t)
+	for name, database := range map[string]func(t *testing.T, dir string) string{
+		"SQLite":     func(_ *testing.T, dir string) string { return "sqlite:" + filepath.Join(dir, "s.db") },
+		"PostgreSQL": func(t *testing.T, _ string) string { return testbed.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			conforms(t, newService(t, dir, database(t, dir)))
+		})
+	}
+}
+
+func conforms(t *testing.T, s *service) {
 	const dead = "grid+http://127.0.0.1:1"
 	plugintest.TestSubmitter(t, plugintest.Target{
 		Submitter: s.as("alice"),
