@@ -1,16 +1,20 @@
 package cli_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 // guestTrial is a way of starting guests and the share of starts within a minute
@@ -22,9 +26,8 @@ type guestTrial struct {
 }
 
 // Local users keep a Slurm busy, guests come by the scheduler: a share of the
-// bookings is kept that depends on the way. It takes a Slurm for itself alone, with
-// a partition of guests (docs/benchmarks.md has how to start one) and minutes of
-// time: GRID_LONG, GRID_GUESTS=30m for how long each way is tried.
+// bookings is kept that depends on the way. It takes the second Slurm for itself alone and
+// minutes of time: GRID_LONG, GRID_GUESTS=30m for how long each way is tried.
 func TestGuestsStartInTheirSlots(t *testing.T) {
 	if os.Getenv("GRID_LONG") == "" {
 		t.Skip("long tests only: GRID_LONG is not set")
@@ -46,10 +49,7 @@ func TestGuestsStartInTheirSlots(t *testing.T) {
 }
 
 func (c guestTrial) run(t *testing.T, length time.Duration) {
-	s := newScene(t, "/tmp")
-	if out, err := s.slurm("scontrol", "-o", "show", "partition", "guest"); err != nil {
-		t.Skipf("this Slurm has no partition of guests: %s", out)
-	}
+	s := newScene(t, "/tmp").on(testbed.Env(t, "slurm2")["GRID_SLURM2_CONF"])
 	defer s.slurm("scancel", "--user", strconv.Itoa(os.Getuid()))
 	s.configure("", "slurm1 slurm:")
 	for i := range s.replicas {
@@ -63,8 +63,9 @@ func (c guestTrial) run(t *testing.T, length time.Duration) {
 	}
 	defer db.Close()
 	end := time.Now().Add(length)
-	locals := make(chan int)
-	go func() { locals <- s.localUsers(end) }()
+	ctx, cancel := context.WithDeadline(t.Context(), end)
+	defer cancel()
+	locals := s.localUsers(ctx, "0.9")
 	guests := s.guests(db, end)
 	n := <-locals
 	o := outcomesOf(t, db)
@@ -78,6 +79,13 @@ func (c guestTrial) run(t *testing.T, length time.Duration) {
 	}
 }
 
+// on is the scene as users of another Slurm here see it.
+func (s *scene) on(conf string) *scene {
+	other := *s
+	other.env = append(slices.Clone(s.env), "SLURM_CONF="+conf)
+	return &other
+}
+
 // slurm runs a command of Slurm's.
 func (s *scene) slurm(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
@@ -86,39 +94,51 @@ func (s *scene) slurm(name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// localUsers hands in a generated trace of 64 processors, 120 times as fast, from its
-// first morning until the end, and counts the jobs.
-func (s *scene) localUsers(end time.Time) (n int) {
-	const faster, morning = 120, 36_000
-	if out, err := s.command("sim", "workload", "--jobs", "3000", "--procs", "64", "--load", "0.9", "--seed", "4", "--out", "local.swf").CombinedOutput(); err != nil {
-		s.t.Errorf("%v\n%s", err, out)
-		return 0
-	}
+// localUsers begin to hand in a generated trace of 64 processors and a load, 120 times as
+// fast, from its first morning until the context ends. Their jobs are counted then.
+func (s *scene) localUsers(ctx context.Context, load string) <-chan int {
+	s.must("sim", "workload", "--jobs", "3000", "--procs", "64", "--load", load, "--seed", "4", "--out", "local.swf")
 	text, err := os.ReadFile(filepath.Join(s.dir, "local.swf"))
 	if err != nil {
-		s.t.Error(err)
-		return 0
+		s.t.Fatal(err)
 	}
-	began := time.Now()
-	for line := range strings.Lines(string(text)) {
-		f := numbers(line)
-		if len(f) < 9 || f[1] < morning {
-			continue
+	count := make(chan int, 1)
+	go func() {
+		n, began := 0, time.Now()
+		for line := range strings.Lines(string(text)) {
+			due, args := localJob(line)
+			if args == nil {
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				count <- n
+				return
+			case <-time.After(time.Until(began.Add(due))):
+			}
+			if out, err := s.slurm("sbatch", args...); err != nil {
+				s.t.Errorf("sbatch: %v\n%s", err, out)
+			}
+			n++
 		}
-		submit, run, procs, limit := (f[1]-morning)/faster, max(1, f[3]/faster), f[4], max(f[3], f[8])/faster
-		time.Sleep(time.Until(began.Add(time.Duration(submit * float64(time.Second)))))
-		if time.Now().After(end) {
-			break
-		}
-		minutes := min(60, int(limit/60)+1)
-		run = min(run, float64(60*minutes-5))
-		if out, err := s.slurm("sbatch", "--output=/dev/null", "--partition=short", fmt.Sprint("--ntasks=", procs), fmt.Sprint("--time=", minutes), fmt.Sprintf("--wrap=sleep %.1f", run)); err != nil {
-			s.t.Errorf("sbatch: %v\n%s", err, out)
-			return n
-		}
-		n++
+		count <- n
+	}()
+	return count
+}
+
+// localJob is when a job of a trace is handed in, and what sbatch is told; nil: before
+// the morning, or no job.
+func localJob(line string) (due time.Duration, args []string) {
+	const faster, morning = 120, 36_000
+	f := numbers(line)
+	if len(f) < 9 || f[1] < morning {
+		return 0, nil
 	}
-	return n
+	submit, run, procs, limit := (f[1]-morning)/faster, max(1, f[3]/faster), f[4], max(f[3], f[8])/faster
+	minutes := min(60, int(limit/60)+1)
+	run = min(run, float64(60*minutes-5))
+	return time.Duration(submit * float64(time.Second)), []string{"--output=/dev/null", "--partition=short",
+		fmt.Sprint("--ntasks=", procs), fmt.Sprint("--time=", minutes), fmt.Sprintf("--wrap=sleep %.1f", run)}
 }
 
 // numbers are the fields of a line of a trace; none of a comment.

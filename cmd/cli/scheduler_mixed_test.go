@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,13 +18,14 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// A user with a proxy hands jobs to two replicas over TLS, which book them at two
-// Slurms, 22.05 here and 24.11 over SSH, an HTCondor pool and, with what the user
-// delegates, an A-REX in front of the first Slurm. The leader
-// is killed while they are under way. Every job runs once, where it wants to.
+// A user with a proxy hands jobs to two replicas over TLS, which book them at three
+// Slurms, 22.05 here, another 22.05 that local users keep busy and 24.11, both over SSH,
+// an HTCondor pool and, with what the user delegates, an A-REX in front of the first
+// Slurm. The leader is killed while they are under way. Every job runs once, where it
+// wants to.
 func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	t.Parallel()
-	arc, condor, newer := testbed.NeedARC(t), testbed.Env(t, "condor"), testbed.Env(t, "slurm24")
+	arc, condor, busy, newer := testbed.NeedARC(t), testbed.Env(t, "condor"), testbed.Env(t, "slurm2"), testbed.Env(t, "slurm24")
 	ce := testbed.Env(t, "slurmce")["GRID_ARC_SLURM"]
 	s := newScene(t, condor["GRID_CONDOR_JOBS"]) // the pool's tools see this directory alone
 	s.secure(arc)
@@ -31,9 +33,10 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 		s.env = append(s.env, name+"="+condor[name])
 	}
 	s.env = append(s.env, "PATH="+condor["GRID_CONDOR_BIN"]+":"+os.Getenv("PATH"))
-	s.login(newer["GRID_SLURM24_SSH_CONFIG"])
+	s.login(newer["GRID_SLURM24_SSH_CONFIG"], busy["GRID_SLURM2_SSH_CONFIG"])
 	over := "slurm+ssh://slurm24/home/condorjob/" + filepath.Base(s.dir)
-	sites := map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex": ce}
+	beside := "slurm+ssh://slurm2" + s.dir + "/slurm2"
+	sites := map[string]string{"slurm1": "slurm:", "slurm2": beside, "slurm24": over, "pool": "condor:", "arex": ce}
 	var clusters []string
 	for name, endpoint := range sites {
 		clusters = append(clusters, name+" "+endpoint)
@@ -42,8 +45,11 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	for i := range s.replicas {
 		s.serve(i)
 	}
-	for name, lrms := range map[string]string{"slurm1": "slurm:", "slurm24": over, "pool": "condor:", "arex": "slurm:"} {
-		s.start("agent of "+name, "agent", "run", "--lrms", lrms, "--cluster", name, "--scheduler", s.url(1), "--start", "plain", "--token-file", "agent.token")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	locals := s.on(busy["GRID_SLURM2_CONF"]).localUsers(ctx, "0.5")
+	for name, lrms := range map[string][]string{"slurm1": {"slurm:"}, "slurm2": {beside, "--start", "partition", "--partition", "guest", "--ttl", "30s"}, "slurm24": {over}, "pool": {"condor:"}, "arex": {"slurm:"}} {
+		s.start("agent of "+name, append([]string{"agent", "run", "--cluster", name, "--scheduler", s.url(1), "--start", "plain", "--token-file", "agent.token", "--lrms"}, lrms...)...)
 	}
 	if said := s.must("ping", s.url(0)); !strings.Contains(said, "let in as /DC=test/DC=grid/CN=Alice") {
 		t.Error(said)
@@ -64,28 +70,36 @@ func TestSchedulerOverThreeKindsOfSites(t *testing.T) {
 	for id, site := range wants {
 		s.must("output", id)
 		// A job in the pool has a /tmp of its own: what it did shows in the log alone.
-		if said := s.must("log", id); strings.Count(said, " sent ") != 1 || !strings.Contains(said, " ended "+site+" done") {
+		if said := s.must("log", id); strings.Count(said, "Z sent ") != 1 || !strings.Contains(said, " ended "+site+" done") {
 			t.Errorf("a job that wants %s:\n%s", site, said)
 		}
 	}
 	for round := range 2 {
-		s.ranOnce(fmt.Sprintf("slurm1-%d", round))
-		s.ranOnce(fmt.Sprintf("slurm24-%d", round))
-		s.ranOnce(fmt.Sprintf("arex-%d", round))
+		for _, site := range []string{"slurm1", "slurm2", "slurm24", "arex"} {
+			s.ranOnce(fmt.Sprintf("%s-%d", site, round))
+		}
 	}
 	s.balanced()
+	cancel()
+	if n := <-locals; n == 0 {
+		t.Error("no local user handed in a job")
+	}
 }
 
-// login gives all the SSH configuration of a user.
-func (s *scene) login(config string) {
-	text, err := os.ReadFile(config)
-	if err != nil {
-		s.t.Fatal(err)
+// login gives all the SSH configurations of a user.
+func (s *scene) login(configs ...string) {
+	var all []byte
+	for _, name := range configs {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(append(all, text...), '\n')
 	}
 	if err := os.Mkdir(filepath.Join(s.dir, ".ssh"), 0o700); err != nil {
 		s.t.Fatal(err)
 	}
-	s.write(".ssh/config", string(text))
+	s.write(".ssh/config", string(all))
 }
 
 // secure gives the replicas a certificate and the user alice's proxy.
