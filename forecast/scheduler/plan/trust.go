@@ -1,88 +1,71 @@
 package plan
 
-// trusts is into how many classes foretold chances are cut; trusted, how many bunches
-// of bookings that came as foretold what is foretold is worth; telling, how many of a class
-// it takes to tell it apart from the others; lately, of how many bunches a class is at
-// most: older ones count less. Bookings that begin within a bunch, in seconds, mostly come
-// or fail together: many at a time tell not much more than one.
+// leveled is how many bunches of bookings that were missed as often as foretold what is
+// foretold is worth; sloped, how many in which chances that differ by spread, in the mean,
+// made slope of the difference: of bookings that are foretold to be surer or less sure than others,
+// replays of KTH SP2 and SDSC SP2 kept that part of it. lately is of how many bunches
+// Trust is at most: older ones count less. Bookings that begin within a bunch, in seconds, mostly
+// come or fail together: many at a time tell not much more than one.
 const (
-	trusts  = 20
-	trusted = 100
-	telling = 150
+	leveled = 100
+	sloped  = 300
+	spread  = 0.07
+	slope   = 0.7
 	lately  = 3000
 	bunch   = 1800
 )
 
-// Trust is what was learned of what a cluster's agent tells: how many bookings were
-// missed of those that were to be by the chances told and the bookings' risks, in all and by
-// the chance foretold. So the chances published come to be the shares kept, whatever the
-// agent is wrong by. The zero Trust believes all.
+// Trust is what was learned of what a cluster's agent tells: the straight line from how
+// likely bookings were foretold to be missed, by the chances told and the bookings' risks, to
+// how often they were. So the chances published come to be the shares kept, and differ no
+// more than these. The zero Trust believes all.
 type Trust struct {
-	All     TrustClass         `json:"all"`
-	Classes [trusts]TrustClass `json:"by_chance"`
-}
-
-// TrustClass is bookings of one class, or all.
-type TrustClass struct {
-	N        float64 `json:"n"`
+	N        float64 `json:"n"`        // bookings
 	Foretold float64 `json:"foretold"` // how many of them were to be missed
 	Missed   float64 `json:"missed"`
+	// Square sums up the squares of what Foretold sums up, Both those of what was missed.
+	Square float64 `json:"square"`
+	Both   float64 `json:"both"`
 	// Bunches is how many bunches they came in; Since, when the last of them began.
 	Bunches float64 `json:"bunches"`
 	Since   int64   `json:"since"`
 }
 
 // foretell is the chance, 0 to 1, that a booking is missed by what the agent tells of its
-// slot and its own risk (see wire.Deep), and the class that it is in.
-func foretell(told, risk float64) (missed float64, class int) {
-	missed = min(1, max(0.005, 1-told)*risk)
-	return missed, max(0, min(trusts-1, int((1-missed)*trusts)))
-}
+// slot and its own risk (see wire.Deep).
+func foretell(told, risk float64) float64 { return min(1, max(0.005, 1-told)*risk) }
 
 // Believe is the chance, 0 to 1, that a booking of a risk is kept of whose slot the agent
 // tells one.
 func (t *Trust) Believe(told, risk float64) float64 {
-	missed, class := foretell(told, risk)
-	times, c := t.All.times(), &t.Classes[class]
-	return min(1, max(0, 1-times*missed-c.off(times)))
-}
-
-// times is how many times as often as foretold bookings were missed.
-func (c *TrustClass) times() float64 {
-	if c.N <= 0 {
-		return 1
+	foretold := foretell(told, risk)
+	if t.N <= 0 {
+		return 1 - foretold
 	}
-	prior := trusted * c.Foretold / max(1, c.Bunches)
-	return (prior + c.Missed) / (prior + c.Foretold)
-}
-
-// off is by how much more often bookings were missed than so many times what was foretold.
-func (c *TrustClass) off(times float64) float64 {
-	if c.N <= 0 {
-		return 0
-	}
-	return (c.Missed - times*c.Foretold) / (c.N + telling*c.N/max(1, c.Bunches))
+	of := t.N / max(1, t.Bunches) // bookings in a bunch
+	mean := t.Foretold / t.N
+	level := (leveled*of*mean + t.Missed) / (leveled*of + t.N)
+	known := sloped * of * spread * spread
+	steep := max(0, (known*slope+t.Both-mean*t.Missed)/(known+t.Square-mean*t.Foretold))
+	return min(1, max(0, 1-level-steep*(foretold-mean)))
 }
 
 // Count learns from a booking whose time has come; it began then, or was to, in
 // seconds of Unix time.
 func (t *Trust) Count(told, risk float64, kept bool, began int64) {
-	missed, class := foretell(told, risk)
-	for _, c := range []*TrustClass{&t.All, &t.Classes[class]} {
-		c.count(missed, kept, began)
-	}
-}
-
-func (c *TrustClass) count(missed float64, kept bool, began int64) {
-	if max(began-c.Since, c.Since-began) >= bunch {
-		if c.Bunches >= lately {
-			const keep = 1 - 1.0/lately
-			c.N, c.Foretold, c.Missed, c.Bunches = c.N*keep, c.Foretold*keep, c.Missed*keep, c.Bunches*keep
+	if max(began-t.Since, t.Since-began) >= bunch {
+		if t.Bunches >= lately {
+			for _, sum := range []*float64{&t.N, &t.Foretold, &t.Missed, &t.Square, &t.Both, &t.Bunches} {
+				*sum *= 1 - 1.0/lately
+			}
 		}
-		c.Bunches, c.Since = c.Bunches+1, began
+		t.Bunches, t.Since = t.Bunches+1, began
 	}
-	c.N++
-	if c.Foretold += missed; !kept {
-		c.Missed++
+	foretold := foretell(told, risk)
+	t.N++
+	t.Foretold += foretold
+	if t.Square += foretold * foretold; !kept {
+		t.Missed++
+		t.Both += foretold
 	}
 }

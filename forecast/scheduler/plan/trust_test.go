@@ -56,7 +56,7 @@ func TestTrustWantsEnough(t *testing.T) {
 	if got := trust.Believe(0.62, 1); got < 0.55 {
 		t.Errorf("after one bad hour of 0.62 told %.3f", got)
 	}
-	for n := range int64(10 * telling) {
+	for n := range int64(1500) {
 		trust.Count(0.62, 1, n%4 == 0, n*bunch)
 		trust.Count(0.9, 1, n%10 != 0, n*bunch)
 	}
