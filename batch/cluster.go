@@ -20,6 +20,9 @@ type cluster struct {
 	needs  map[wish]*Need
 	kinds  numbers[wish]
 	empty  *nodePlan // the nodes with nothing on them
+	ranks  []int64   // see number; while the machine is set up
+	// standings are how jobs take and give way, by queue and QOS.
+	standings standings
 	// crowded: more runs on some node than it has processors.
 	crowded bool
 	arrays  map[string]int  // see array
@@ -53,7 +56,7 @@ const unlimited = 30 * 24 * time.Hour
 // policy starts at once is in the first step forward. Always: plan by nodes even
 // where nothing in the state asks for it.
 func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) {
-	c := &cluster{state: s, users: users, rules: p, Machine: &Machine{now: s.Now.Unix()}}
+	c := &cluster{state: s, users: users, rules: p, standings: standings{}, Machine: &Machine{now: s.Now.Unix()}}
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -70,6 +73,8 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 		c.plan = newPool(c.now, c.procs)
 	}
 	c.at = slices.Repeat([]int32{-1}, len(s.Jobs))
+	c.ranks = byID(&s, p)
+	c.seq = int64(len(c.ranks))
 	for _, known := range []bool{true, false} { // first those of which it is known where
 		for i := range s.Jobs {
 			if !s.Jobs[i].Started.IsZero() && known == (len(s.Jobs[i].Placed) > 0) {
@@ -79,7 +84,34 @@ func newCluster(s State, p Policy, users *names, always bool) (*cluster, error) 
 	}
 	c.reserve()
 	c.enqueue()
+	c.ranks = nil
 	return c, nil
+}
+
+// byID numbers the jobs of a state of which some may have to wait again: by their IDs.
+func byID(s *State, p Policy) []int64 {
+	if p.Name != "slurm" || p.Slurm.Preemption.Type == "" {
+		return nil
+	}
+	order := make([]int, len(s.Jobs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareIDs(s.Jobs[a].ID, s.Jobs[b].ID) })
+	ranks := make([]int64, len(order))
+	for i, at := range order {
+		ranks[at] = int64(i + 1)
+	}
+	return ranks
+}
+
+// number is a job's among all: by when it came where they have no ranks.
+func number(c *cluster, i int) int64 {
+	if i < len(c.ranks) {
+		return c.ranks[i]
+	}
+	c.seq++
+	return c.seq
 }
 
 // byNode tells whether jobs or queues care which node they get.
@@ -121,14 +153,14 @@ func (c *cluster) limit(j *Job) int64 {
 // task is what the engine is told of a job; its ID is the place in state.Jobs.
 func (c *cluster) task(i int) Task {
 	j := &c.state.Jobs[i]
-	_, place := c.state.queue(j.Queue)
+	q, place := c.state.queue(j.Queue)
 	part := int32(place + 1)
 	if j.ArrayLimit > 0 {
 		place = c.array(j)
 	}
 	return Task{
 		ID: int64(i), Submit: j.Submitted.Unix(), Limit: c.limit(j), Procs: max(1, j.Procs), User: c.users.of(j.User),
-		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j),
+		Queue: place, Need: c.need(j), Priority: c.weight(i), line: c.line(j), part: part, array: arrayNumber(&c.parts, j), standing: c.standings.of(&c.rules, j, &q),
 	}
 }
 
@@ -242,11 +274,10 @@ func (c *cluster) run(i int) {
 	start := min(c.state.Jobs[i].Started.Unix(), c.now)
 	t.Limit = outrun(t.Limit, c.now-start)
 	id := c.place()
-	c.seq++
 	c.begun++
 	c.busy++
 	c.at[i] = id
-	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
+	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: running, start: start, order: c.begun}
 	j := &c.jobs[id]
 	if q := c.queues.of(t.Queue); q != nil {
 		q.active++

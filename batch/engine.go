@@ -36,7 +36,7 @@ type Event struct {
 type EventKind string
 
 // What happens. A job that is TimedOut has reached its limit; one that is
-// NodeLost ran on a node that went down.
+// NodeLost ran on a node that went down; one that was Preempted gave way to another.
 const (
 	Submitted EventKind = "submitted"
 	Started   EventKind = "started"
@@ -44,6 +44,7 @@ const (
 	TimedOut  EventKind = "timed out"
 	NodeLost  EventKind = "node lost"
 	Cancelled EventKind = "cancelled"
+	Preempted EventKind = "preempted"
 )
 
 // RefusedError says that a job was not taken in because it could not start.
@@ -251,10 +252,27 @@ func (e *Engine) forget(i int) {
 	e.vacant = append(e.vacant, i)
 }
 
-// announce takes in the jobs just started.
+// yielded takes in the jobs that have given way before a start, and returns the others.
+func yielded(e *Engine, list []eviction, before int64) []eviction {
+	for ; len(list) > 0 && list[0].begun < before; list = list[1:] {
+		gone := list[0]
+		e.event(Preempted, gone.id, gone.at)
+		if gone.mode == PreemptCancel {
+			e.forget(gone.id)
+			continue
+		}
+		j := &e.c.state.Jobs[gone.id]
+		j.Started, j.Placed, j.Begin = time.Time{}, nil, time.Unix(gone.at+requeueDelay, 0).UTC()
+	}
+	return list
+}
+
+// announce takes in the jobs that have just started and given way.
 func (e *Engine) announce() {
+	gone := e.m.gone()
 	for _, id := range e.m.started() {
 		j := &e.m.jobs[id]
+		gone = yielded(e, gone, j.order)
 		run := j.limit
 		if j.Run > 0 {
 			run = min(run, j.Run)
@@ -265,6 +283,7 @@ func (e *Engine) announce() {
 		e.c.state.Jobs[i].Placed = e.c.nodes.placed(j.shares)
 		e.event(Started, i, j.start)
 	}
+	yielded(e, gone, never)
 }
 
 func (e *Engine) tell(kind EventKind, i int) { e.event(kind, i, e.m.now) }

@@ -55,9 +55,8 @@ func (c *cluster) stand(i int) int32 {
 	t := c.task(i)
 	c.await(i, &t)
 	id := c.place()
-	c.seq++
 	c.at[i] = id
-	c.jobs[id] = job{Task: t, seq: c.seq, limit: t.Limit, procs: int32(t.Procs), state: queued}
+	c.jobs[id] = job{Task: t, seq: number(c, i), limit: t.Limit, procs: int32(t.Procs), state: queued}
 	c.wait++
 	c.gates.bound(id, &c.jobs[id])
 	return id

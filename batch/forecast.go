@@ -83,6 +83,7 @@ func (f *Forecaster) before(c *cluster, until int64, memory *forward) (*Forecast
 	for j, ok := run.next(); ok && j.start < until; j, ok = run.next() {
 		out.held = append(out.held, span{j.start, run.end(j, 0), *j})
 	}
+	out.held = run.cut(out.held)
 	return out, run
 }
 
@@ -112,6 +113,7 @@ func (f *Forecaster) forecast(c *cluster) *Forecast {
 		out.held = append(out.held, span{j.start, end, *j})
 		out.Jobs = append(out.Jobs, f.expected(c, j, end))
 	}
+	out.held = run.cut(out.held)
 	out.Refused = append(out.Refused, left(c, run.m)...)
 	return out
 }

@@ -8,6 +8,8 @@ type forward struct {
 	started []int32 // not yet given
 	begun   bool
 	place   int32 // of the job next gave last
+	gone    []eviction
+	again   []span // of jobs that gave way and started again
 }
 
 // forward starts a run from the machine's present state, in the memory of an
@@ -37,7 +39,7 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 func (f *forward) end(j *job, elapsed int64) int64 { return j.start + f.belief.Run(&j.Task, elapsed) }
 
 // next runs on to the next start and returns the job, valid until the next
-// call, or false when no more jobs will start.
+// call, or false when no more jobs will start. Who gave way and starts again is not told.
 func (f *forward) next() (*job, bool) {
 	if !f.begun { // what was there before the first event may start at once
 		f.begun = true
@@ -53,12 +55,31 @@ func (f *forward) next() (*job, bool) {
 	}
 	f.place = f.started[0]
 	f.started = f.started[1:]
-	return &f.m.jobs[f.place], true
+	j := &f.m.jobs[f.place]
+	if j.again {
+		f.again = append(f.again, span{j.start, f.end(j, 0), *j})
+		return f.next()
+	}
+	return j, true
+}
+
+// cut ends the times of jobs that gave way, and adds those of their later runs.
+func (f *forward) cut(list []span) []span {
+	list = append(list, f.again...)
+	for _, e := range f.gone {
+		for i := range list {
+			if s := &list[i]; s.job.seq == e.seq && s.from <= e.at && e.at < s.to {
+				s.to = e.at
+			}
+		}
+	}
+	return list
 }
 
 // collect takes in the jobs just started.
 func (f *forward) collect() {
 	f.started = append(f.started[:0], f.m.started()...)
+	f.gone = append(f.gone, f.m.gone()...)
 	for _, id := range f.started {
 		j := &f.m.jobs[id]
 		f.ends.push(due{f.end(j, 0), j.order, id})

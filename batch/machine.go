@@ -14,9 +14,10 @@ type Task struct {
 	Need     *Need // what it asks of nodes; not used for a plain pool
 	Begin    int64 // it may not start before
 	After    []After
-	line     int32 // see cluster.line
-	part     int32 // number of its queue, from 1, whatever throttle holds it back; 0: of none
-	array    int32 // number of the array that it is a part of, from 1; 0: of none
+	line     int32     // see cluster.line
+	part     int32     // number of its queue, from 1, whatever throttle holds it back; 0: of none
+	standing *standing // who gives way to it, and it to whom
+	array    int32     // number of the array that it is a part of, from 1; 0: of none
 }
 
 // After keeps a job from starting until another has started or ended.
@@ -43,15 +44,16 @@ type Machine struct {
 	plan      plan
 	policy    policy
 	starts    []int32
-	queues    throttles // limits by queue; may be empty
-	wakes     []int64   // times at which advance reservations begin and end, sorted
-	reserved  bool      // there are advance reservations
-	plain     bool      // nothing is remembered that only makes it faster: what tests hold the rest against
-	following bool      // others decide what starts: policies only keep the queue
-	wait      int       // jobs waiting
-	busy      int       // jobs running
-	begun     int64     // jobs started so far
-	lines     int       // lines of jobs, 0 counts as one: see cluster.line
+	evicted   []eviction // jobs that gave way, like starts
+	queues    throttles  // limits by queue; may be empty
+	wakes     []int64    // times at which advance reservations begin and end, sorted
+	reserved  bool       // there are advance reservations
+	plain     bool       // nothing is remembered that only makes it faster: what tests hold the rest against
+	following bool       // others decide what starts: policies only keep the queue
+	wait      int        // jobs waiting
+	busy      int        // jobs running
+	begun     int64      // jobs started so far
+	lines     int        // lines of jobs, 0 counts as one: see cluster.line
 	gates     gates
 }
 
@@ -72,7 +74,7 @@ func (m *Machine) Clone() *Machine { return m.clone(&Machine{}) }
 func (m *Machine) clone(old *Machine) *Machine {
 	c := *m
 	c.table = m.table.clone(old.table)
-	c.starts = append(old.starts[:0], m.starts...)
+	c.starts, c.evicted = append(old.starts[:0], m.starts...), append(old.evicted[:0], m.evicted...)
 	c.gates = m.gates.clone(old.gates)
 	c.queues = m.queues.clone()
 	c.plan = m.plan.clone(old.plan)

@@ -44,10 +44,10 @@ func refuse(c Cause, format string, values ...any) verdict {
 func (v verdict) of(id string) Refusal { return Refusal{id, v.Cause, v.reason, v.until} }
 
 // left lists the jobs that still wait on a machine on which nothing more will
-// happen.
+// happen, and have not run.
 func left(c *cluster, m *Machine) (list []Refusal) {
 	for at := range m.jobs {
-		if j := &m.jobs[at]; j.state == queued || j.state == stuck {
+		if j := &m.jobs[at]; (j.state == queued || j.state == stuck) && !j.again {
 			list = append(list, c.stranded(m, int32(at)).of(c.state.Jobs[j.ID].ID))
 		}
 	}

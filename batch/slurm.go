@@ -45,6 +45,8 @@ type Slurm struct {
 	// MaxArrayReserve is bf_max_job_array_resv (default 20): jobs of one array that
 	// are given places in the future.
 	MaxArrayReserve int
+	// Preemption is PreemptType and what belongs to it.
+	Preemption Preemption
 	// Multifactor is PriorityType=priority/multifactor.
 	Multifactor Multifactor
 }
@@ -107,7 +109,7 @@ func (p Slurm) check() error {
 			return fmt.Errorf("%s %d: want 0 or more", c.name, c.value)
 		}
 	}
-	return nil
+	return p.Preemption.check()
 }
 
 // static is a job's multifactor priority without its age: of a job that says

@@ -109,7 +109,7 @@ func (w *walk) there(i int, r ripeJob) bool {
 	}
 	p.take(m, r.job)
 	j.limit, j.blocks = j.Limit, false
-	hold(m.plan, j, m.now, r.shares)
+	hold(m.plan, j, m.now, r.shares, j.limit)
 	m.begin(r.job)
 	p.takes(m, r.job)
 	p.offer.begun(j, r.at)

@@ -35,11 +35,12 @@ type slurm struct {
 	sorted   int64     // when priorities were last worked out
 	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
+	yielding
 }
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
+	return &slurm{Slurm: p, yielding: yielding{exempted: never}, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -55,6 +56,7 @@ func (p *slurm) clone(into policy) policy {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
 	c.tally.clear() // of one pass
+	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
 	c.may, c.free = old.may, append(old.rest.free[:0], p.free...)
 	return c
 }
@@ -125,6 +127,7 @@ func (p *slurm) take(m *Machine, id int32) {
 func (p *slurm) decide(m *Machine) {
 	p.happened(m)
 	p.heads(m)
+	p.repay(m)
 }
 
 func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
@@ -134,9 +137,22 @@ func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
 	p.decide(m)
 }
 
-// next is when backfill runs next: an interval after the last pass where
-// something has happened since, or when a place is due.
+// next is when backfill runs next, or the grace of a job that gives way is over, or
+// one no longer is exempt from giving way.
 func (p *slurm) next(m *Machine) int64 {
+	at := backfills(p, m)
+	if len(p.leaving) > 0 {
+		at = min(at, p.leaving[0].at)
+	}
+	if p.queue.n > 0 {
+		at = min(at, p.exempted)
+	}
+	return at
+}
+
+// backfills is when backfill runs next: an interval after the last pass where
+// something has happened since, or when a place is due.
+func backfills(p *slurm, m *Machine) int64 {
 	if p.Builtin || p.queue.n == 0 {
 		return never
 	}
@@ -158,11 +174,19 @@ func (p *slurm) wake(m *Machine) {
 	if p.pending && p.soonest == m.now && p.next(m) > m.now {
 		return // only to look
 	}
-	at := p.next(m)
+	at := backfills(p, m)
+	if (preemptor{p, m}).leave() {
+		p.happened(m)
+	}
+	if p.exempted <= m.now {
+		p.exempted = never
+		p.happened(m)
+	}
 	p.heads(m)
 	if at <= m.now {
 		p.pass(m)
 	}
+	p.repay(m)
 }
 
 // heads starts the first jobs of each partition, in order of priority, while
@@ -198,11 +222,14 @@ func first(lines []waiting, done []bool) int {
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
 	was, loose, shrinks := j.planned, p.loose, j.shrinks()
-	if was > m.now && was < never && !p.stale && len(p.opened) == 0 {
+	if was > m.now && was < never && !p.stale && len(p.opened) == 0 && p.Preemption.Type == "" {
 		return false // nothing has come free before its time
 	}
 	shares := p.lift(m, id)
 	if m.plan.earliest(j, m.now, m.now+1) != m.now {
+		if (preemptor{p, m}).start(id) {
+			return true
+		}
 		if was < never {
 			p.put(m, id, was, shares)
 			p.loose = loose

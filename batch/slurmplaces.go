@@ -40,7 +40,7 @@ func (p *places) give(m *Machine, id int32, pass, end int64) {
 // put gives a job the place it had.
 func (p *places) put(m *Machine, id int32, at int64, shares []share) {
 	j := &m.jobs[id]
-	hold(m.plan, j, at, shares)
+	hold(m.plan, j, at, shares, j.limit)
 	j.planned = at
 	p.due.set(id, at)
 }
@@ -77,12 +77,12 @@ func (p *places) renew(m *Machine, from int) {
 }
 
 // hold puts a job where it is known to be.
-func hold(p plan, j *job, from int64, shares []share) {
+func hold(p plan, j *job, from int64, shares []share, limit int64) {
 	if nodes, ok := p.(*nodePlan); ok {
-		nodes.hold(j, from, from+j.limit, shares)
+		nodes.hold(j, from, from+limit, shares)
 		j.shares = shares
 	} else {
-		p.occupy(j, from, from+j.limit)
+		p.occupy(j, from, from+limit)
 	}
 }
 

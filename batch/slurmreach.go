@@ -6,9 +6,10 @@ import (
 )
 
 // sparing tells whether not every job that is tried is given a place, or not
-// every one that fits is started: such places are made anew in each pass.
+// every one that fits is started, or others may give way: such places are made anew in
+// each pass.
 func (p *Slurm) sparing() bool {
-	return p.MinAgeReserve > 0 || p.MinPrioReserve > 0 || p.PartCountReserve > 0 || p.MaxJobStart > 0
+	return p.MinAgeReserve > 0 || p.MinPrioReserve > 0 || p.PartCountReserve > 0 || p.MaxJobStart > 0 || p.Preemption.Type != ""
 }
 
 // reach gives jobs places, in order, from the first that was not tried yet on,
@@ -77,6 +78,10 @@ func (p *slurm) try(m *Machine, id int32) bool {
 	if j.array > 0 && p.tally.ofArray[j.array] >= p.MaxArrayReserve || !p.tally.count(&p.Slurm, j) {
 		p.refused = true
 		return false
+	}
+	if p.Preemption.Type != "" && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
+		p.tally.started++
+		return true
 	}
 	if p.reserves(m, j) {
 		p.give(m, id, p.last, p.horizon(p.last))

@@ -61,6 +61,10 @@ func (p *Slurm) Parameters(text string) (unmodelled []string) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(word), "=")
+		if key == "preempt_youngest_first" {
+			p.Preemption.YoungestFirst = true
+			continue
+		}
 		if key == "" || slices.Contains(noDecision(), strings.ToLower(key)) || p.Set(key, value) == nil {
 			continue
 		}

@@ -40,11 +40,11 @@ func TestSlurmPartCountReserve(t *testing.T) {
 // decides nothing is passed over, all else is named.
 func TestSlurmSchedulerParameters(t *testing.T) {
 	var p batch.Slurm
-	left := p.Parameters("bf_interval=3,bf_continue,bf_window=20160,bf_max_job_user=7,defer,bf_min_prio_reserve=9,preempt_youngest_first,sched_interval=5,bf_resolution=x,wonder=1,batch_sched_delay=1")
+	left := p.Parameters("bf_interval=3,bf_continue,bf_window=20160,bf_max_job_user=7,defer,bf_min_prio_reserve=9,preempt_strict_order,sched_interval=5,bf_resolution=x,wonder=1,batch_sched_delay=1")
 	if p.Interval != 3*time.Second || p.Window != 14*24*time.Hour || p.MaxJobUser != 7 || p.MinPrioReserve != 9 {
 		t.Errorf("%+v", p)
 	}
-	if want := []string{"bf_resolution=x", "defer", "preempt_youngest_first", "wonder=1"}; !slices.Equal(left, want) {
+	if want := []string{"bf_resolution=x", "defer", "preempt_strict_order", "wonder=1"}; !slices.Equal(left, want) {
 		t.Errorf("not modelled: %q, want %q", left, want)
 	}
 	if left := p.Parameters("(null)"); len(left) > 0 {

@@ -59,7 +59,7 @@ func (c *cluster) fork(users *names) *cluster {
 	f := *c
 	f.Machine, f.users, f.empty = c.Clone(), users, nil
 	f.state.Jobs, f.at, f.refuse = slices.Clone(c.state.Jobs), slices.Clone(c.at), slices.Clone(c.refuse)
-	f.needs, f.ids, f.arrays = maps.Clone(c.needs), nil, maps.Clone(c.arrays)
+	f.needs, f.ids, f.arrays, f.standings = maps.Clone(c.needs), nil, maps.Clone(c.arrays), maps.Clone(c.standings)
 	f.nodes.sets = maps.Clone(c.nodes.sets)
 	f.parts, f.kinds, f.order = c.parts.clone(), c.kinds.clone(), c.order.clone()
 	return &f

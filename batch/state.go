@@ -34,6 +34,8 @@ type Queue struct {
 	MaxNodes    int           // one job may have; the policy slurm goes by it
 	MaxRunning  int           // jobs running at once
 	Closed      bool          // takes no jobs
+	PreemptMode PreemptMode   // what becomes of a job that gives way to one of a queue of greater Priority; see Preemption
+	GraceTime   time.Duration // for how long it then still runs
 	Factor      float64       // Slurm's PriorityJobFactor over the greatest, 0 to 1
 }
 

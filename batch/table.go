@@ -23,6 +23,9 @@ type job struct {
 	foretold int64   // the start that Foretell forecast at submission
 	gates    int32   // before the policy sees it
 	compact  bool    // it is put on as few nodes as may be: see slurm
+	awaits   int64   // until then those leave that give way to it
+	yields   bool    // it runs, and gives way when its grace is over
+	again    bool    // it gave way once, and waits or runs again
 	blocks   bool    // what it is planned on is for nobody else: see slurm
 }
 

@@ -15,29 +15,44 @@ var _ plugins.RulesReader = (*Queue)(nil)
 // Rules implements plugins.RulesReader: the policy slurm with what "scontrol show
 // config" says, and where shares or QOS weigh, their factors from accounting.
 func (q *Queue) Rules(ctx context.Context) (plugins.Rules, error) {
-	text, err := q.site.Command(ctx, "scontrol", "show", "config")
+	r, err := readRules(ctx, q.site.Command)
+	if err == nil {
+		q.hidden.set(r.Hidden)
+	}
+	return r, err
+}
+
+// readRules asks for the configuration, and accounting for what that leaves to it.
+func readRules(ctx context.Context, ask func(context.Context, ...string) (string, error)) (plugins.Rules, error) {
+	text, err := ask(ctx, "scontrol", "show", "config")
 	if err != nil {
 		return plugins.Rules{}, err
 	}
 	c := config(text)
 	r := c.rules()
 	if r.Hidden {
-		if who, err := rightsOf(ctx, q.site.Command); err == nil && who.operator() {
+		if who, err := rightsOf(ctx, ask); err == nil && who.operator() {
 			r.Hidden = false
 		}
 	}
-	q.hidden.set(r.Hidden)
-	f := &r.Policy.Slurm.Multifactor
+	f, p := &r.Policy.Slurm.Multifactor, &r.Policy.Slurm.Preemption
 	if f.FairShare > 0 {
-		text, err := q.site.Command(ctx, "sshare", "--all", "--noheader", "--parsable2", "--format=User,FairShare")
+		text, err := ask(ctx, "sshare", "--all", "--noheader", "--parsable2", "--format=User,FairShare")
 		if f.Shares = factors(text, false); err != nil || len(f.Shares) == 0 {
 			r.Unmodelled = append(r.Unmodelled, "PriorityWeightFairShare of jobs still to come: sshare tells no shares")
 		}
 	}
 	if f.QOS > 0 {
-		text, err := q.site.Command(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,Priority")
+		text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,Priority")
 		if f.QOSFactors = factors(text, true); err != nil || len(f.QOSFactors) == 0 {
 			r.Unmodelled = append(r.Unmodelled, "PriorityWeightQOS of jobs still to come: sacctmgr tells no QOS")
+		}
+	}
+	if p.Type == "qos" {
+		text, err := ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,Priority,Preempt,PreemptMode,GraceTime")
+		if p.QOS = preemptQOS(text, c["PreemptMode"]); err != nil || len(p.QOS) == 0 {
+			*p = batch.Preemption{}
+			r.Unmodelled = append(r.Unmodelled, "PreemptType=preempt/qos: sacctmgr tells no QOS")
 		}
 	}
 	return r, nil
@@ -82,8 +97,9 @@ func (c settings) rules() plugins.Rules {
 	}
 	if r.Policy.Check() != nil { // an interval of nothing, for one
 		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
-		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Multifactor: s.Multifactor}
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Multifactor: s.Multifactor, Preemption: s.Preemption}
 	}
+	r.Unmodelled = append(r.Unmodelled, c.preemption(&s.Preemption)...)
 	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)
 	for what := range strings.SplitSeq(c["PrivateData"], ",") {
 		r.Hidden = r.Hidden || what == "jobs"
@@ -101,7 +117,7 @@ func (c settings) unmodelled() (list []string) {
 		}
 		list = append(list, key+"="+c[key])
 	}
-	name("PreemptType", "preempt/none")
+	name("PreemptType", "preempt/none", "preempt/partition_prio", "preempt/qos")
 	name("CompleteWait", "0 sec")
 	name("PriorityWeightAssoc", "0")
 	name("PriorityWeightTRES")

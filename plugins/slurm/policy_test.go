@@ -38,8 +38,8 @@ SuspendTime             = INFINITE
 	}{
 		"plain":         {plain, batch.Slurm{Interval: 5 * time.Second, Multifactor: weights}, nil, false},
 		"last one wins": {plain + "SchedulerType = sched/builtin\nPrivateData = users,jobs\n", batch.Slurm{Builtin: true, Interval: 5 * time.Second, Multifactor: weights}, nil, true},
-		"what is left out": {plain + "PreemptType = preempt/qos\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
-			batch.Slurm{Multifactor: weights}, []string{"PreemptType=preempt/qos", "PriorityFlags=ACCRUE_ALWAYS", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
+		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
+			batch.Slurm{Multifactor: weights}, []string{"PreemptType=preempt/other", "PriorityFlags=ACCRUE_ALWAYS", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
 		"basic priority": {"PriorityType = priority/basic\nPriorityWeightAge = 9\n", batch.Slurm{}, nil, false},
 	} {
 		r := config(c.text).rules()

@@ -198,6 +198,7 @@ func nodeUp(state string) bool {
 func queue(m map[string]string) batch.Queue {
 	q := batch.Queue{Name: m["PartitionName"], Priority: atoi(m["PriorityTier"]), Closed: m["State"] != "UP"}
 	q.MaxWallTime, _ = duration(m["MaxTime"])
+	q.PreemptMode, q.GraceTime = preemptMode(m["PreemptMode"]), time.Duration(atoi(m["GraceTime"]))*time.Second
 	q.MaxNodes = atoi(m["MaxNodes"])
 	if nodes, each := atoi(m["MaxNodes"]), atoi(m["MaxCPUsPerNode"]); nodes > 0 && each > 0 {
 		q.MaxProcs = nodes * each
