@@ -50,6 +50,7 @@ type Machine struct {
 	reserved  bool       // there are advance reservations
 	plain     bool       // nothing is remembered that only makes it faster: what tests hold the rest against
 	following bool       // others decide what starts: policies only keep the queue
+	prompted  bool       // it is woken for another reason than that the policy asked for it
 	wait      int        // jobs waiting
 	busy      int        // jobs running
 	begun     int64      // jobs started so far
@@ -146,6 +147,7 @@ func (m *Machine) cancel(now int64, id int32) {
 // at that instant.
 func (m *Machine) wake(now int64) {
 	m.advance(now)
+	m.prompted = m.gates.next() <= now || len(m.wakes) > 0 && m.wakes[0] <= now
 	for len(m.wakes) > 0 && m.wakes[0] <= now {
 		m.wakes = m.wakes[1:]
 	}

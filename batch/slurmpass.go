@@ -171,7 +171,7 @@ func backfills(p *slurm, m *Machine) int64 {
 }
 
 func (p *slurm) wake(m *Machine) {
-	if p.pending && p.soonest == m.now && p.next(m) > m.now {
+	if p.pending && p.soonest == m.now && !m.prompted && p.next(m) > m.now {
 		return // only to look
 	}
 	at := backfills(p, m)
