@@ -17,16 +17,13 @@ type Event interface {
 	name() string
 	// from are the states in which it can happen.
 	from() []plugins.State
-	// apply writes it into the record, and returns the text for the log.
-	// Silent is that it is not worth a line.
-	apply(r *Record, now time.Time) (text string)
+	// apply writes it into the record, and returns the text for the log and
+	// whether it is worth a line there.
+	apply(r *Record, now time.Time) (text string, told bool)
 }
 
 // Change is what an event did to a job, for its log; empty: nothing.
 type Change struct{ Action, Text string }
-
-// silent is the text of what is not worth a line in the log.
-const silent = "\x00"
 
 // IllegalError is an event that cannot happen to a job in its state.
 type IllegalError struct {
@@ -46,8 +43,8 @@ func (r *Record) Apply(e Event, now time.Time) (Change, error) {
 	if !slices.Contains(e.from(), r.State) {
 		return Change{}, &IllegalError{ID: r.ID, Event: e.name(), State: r.State}
 	}
-	text := e.apply(r, now)
-	if text == silent {
+	text, told := e.apply(r, now)
+	if !told {
 		return Change{}, nil
 	}
 	return Change{e.name(), text}, nil
@@ -69,9 +66,9 @@ type Recorded struct{}
 
 func (Recorded) name() string          { return "intend" }
 func (Recorded) from() []plugins.State { return fresh }
-func (Recorded) apply(r *Record, now time.Time) string {
+func (Recorded) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Created = plugins.Intended, now
-	return r.Name
+	return r.Name, true
 }
 
 // Planned is that a job has got its choices.
@@ -79,9 +76,9 @@ type Planned struct{ Choices []Choice }
 
 func (Planned) name() string          { return "plan" }
 func (Planned) from() []plugins.State { return kept }
-func (e Planned) apply(r *Record, _ time.Time) string {
+func (e Planned) apply(r *Record, _ time.Time) (string, bool) {
 	r.Choices = e.Choices
-	return silent
+	return "", false
 }
 
 // KeptBack is that a job waits for the first ones at a resource.
@@ -89,9 +86,9 @@ type KeptBack struct{ At string }
 
 func (KeptBack) name() string          { return "keep back" }
 func (KeptBack) from() []plugins.State { return kept }
-func (e KeptBack) apply(r *Record, _ time.Time) string {
+func (e KeptBack) apply(r *Record, _ time.Time) (string, bool) {
 	r.Reason = "waits until the first jobs at " + e.At + " have shown that it runs them"
-	return silent
+	return "", false
 }
 
 // Unmatched is that no resource takes the job. It fails, unless there is hope
@@ -106,7 +103,7 @@ type Unmatched struct {
 
 func (Unmatched) name() string          { return "no match" }
 func (Unmatched) from() []plugins.State { return kept }
-func (e Unmatched) apply(r *Record, now time.Time) string {
+func (e Unmatched) apply(r *Record, now time.Time) (string, bool) {
 	r.Reason = e.Why
 	first := r.Unmatched.IsZero()
 	if first {
@@ -118,13 +115,13 @@ func (e Unmatched) apply(r *Record, now time.Time) string {
 	}
 	if !e.Hope || !now.Before(end) {
 		r.State, r.Ended, r.NoRetry = plugins.Failed, now, true
-		return r.Reason
+		return r.Reason, true
 	}
 	r.NotBefore = now.Add(e.Next)
 	if !first {
-		return silent
+		return "", false
 	}
-	return r.Reason + "; looked for again"
+	return r.Reason + "; looked for again", true
 }
 
 // Blocked is that a job this one comes after has failed.
@@ -132,10 +129,10 @@ type Blocked struct{}
 
 func (Blocked) name() string          { return "failed" }
 func (Blocked) from() []plugins.State { return kept }
-func (Blocked) apply(r *Record, now time.Time) string {
+func (Blocked) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Ended, r.NoRetry = plugins.Failed, now, true
 	r.Reason = "a job it comes after has failed"
-	return r.Reason
+	return r.Reason, true
 }
 
 // GaveUp is that no resource is left to offer the job to.
@@ -143,10 +140,10 @@ type GaveUp struct{ Why string }
 
 func (GaveUp) name() string          { return "give up" }
 func (GaveUp) from() []plugins.State { return kept }
-func (e GaveUp) apply(r *Record, now time.Time) string {
+func (e GaveUp) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Choices, r.Ended = plugins.Failed, "", nil, now
 	r.Reason = "nobody took it; the last said: " + e.Why
-	return r.Reason
+	return r.Reason, true
 }
 
 // Unsure is that the record comes from a backup or a damaged file, in which the job
@@ -156,10 +153,10 @@ type Unsure struct{}
 
 func (Unsure) name() string          { return "from backup" }
 func (Unsure) from() []plugins.State { return kept }
-func (Unsure) apply(r *Record, now time.Time) string {
+func (Unsure) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Choices, r.Ended, r.Spared = plugins.Failed, "", nil, now, r.Spared+otherAttempts
 	r.Reason = "the record comes from a backup or a damaged file, in which the job was not yet sent; it may have been since: look there before grid resubmit"
-	return r.Reason
+	return r.Reason, true
 }
 
 // Claimed is that a process is about to send the job. Nothing leaves before it
@@ -172,7 +169,7 @@ type Claimed struct {
 
 func (Claimed) name() string          { return "send" }
 func (Claimed) from() []plugins.State { return kept }
-func (e Claimed) apply(r *Record, now time.Time) string {
+func (e Claimed) apply(r *Record, now time.Time) (string, bool) {
 	c := e.Choice
 	r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, e.Owner, now, "", ""
 	r.Resource, r.At, r.Site, r.Predicted, r.StartOdds = c.Resource, c.At, c.Site, c.Predicted, c.StartOdds
@@ -185,7 +182,7 @@ func (e Claimed) apply(r *Record, now time.Time) string {
 	r.Choices = after(r.Choices, c.Resource)
 	r.Unmatched, r.NotBefore, r.TakenBack = time.Time{}, time.Time{}, time.Time{}
 	r.certain()
-	return "to " + c.At + " at " + c.Endpoint.URL + " as " + r.requestID()
+	return "to " + c.At + " at " + c.Endpoint.URL + " as " + r.requestID(), true
 }
 
 // Released is that the process that held the job has ended before it sent it.
@@ -193,9 +190,9 @@ type Released struct{}
 
 func (Released) name() string          { return "release" }
 func (Released) from() []plugins.State { return kept }
-func (Released) apply(r *Record, _ time.Time) string {
+func (Released) apply(r *Record, _ time.Time) (string, bool) {
 	r.Owner = ""
-	return silent
+	return "", false
 }
 
 // Withdrawn is that the user interrupted before the request left: it is as if
@@ -204,12 +201,12 @@ type Withdrawn struct{ Choice Choice }
 
 func (Withdrawn) name() string          { return "interrupted" }
 func (Withdrawn) from() []plugins.State { return asked }
-func (e Withdrawn) apply(r *Record, _ time.Time) string {
+func (e Withdrawn) apply(r *Record, _ time.Time) (string, bool) {
 	r.State, r.Owner, r.Sent = plugins.Intended, "", time.Time{}
 	r.Choices = append([]Choice{e.Choice}, r.Choices...)
 	r.untry(e.Choice.Resource)
 	r.nowhere()
-	return "before it was sent to " + e.Choice.At
+	return "before it was sent to " + e.Choice.At, true
 }
 
 // Accepted is that the back-end has taken the job.
@@ -217,10 +214,10 @@ type Accepted struct{ Handle plugins.Handle }
 
 func (Accepted) name() string          { return "accepted" }
 func (Accepted) from() []plugins.State { return asked }
-func (e Accepted) apply(r *Record, now time.Time) string {
+func (e Accepted) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Handle, r.Submitted, r.Reason, r.Choices = plugins.Accepted, "", e.Handle, now, "", nil
 	r.certain()
-	return "as " + e.Handle.ID
+	return "as " + e.Handle.ID, true
 }
 
 // Refused is that the job was not taken: it may be offered to the next.
@@ -231,10 +228,10 @@ type Refused struct {
 
 func (e Refused) name() string        { return e.Kind.String() }
 func (Refused) from() []plugins.State { return asked }
-func (e Refused) apply(r *Record, now time.Time) string {
+func (e Refused) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Reason = plugins.Intended, "", e.Why
 	r.keepPast(Past{State: plugins.Failed, Reason: e.Why, Ended: now})
-	return e.Why
+	return e.Why, true
 }
 
 // Invalid is that the job cannot run anywhere as it is described.
@@ -242,9 +239,9 @@ type Invalid struct{ Why string }
 
 func (Invalid) name() string          { return "invalid" }
 func (Invalid) from() []plugins.State { return asked }
-func (e Invalid) apply(r *Record, now time.Time) string {
+func (e Invalid) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Reason, r.Ended, r.NoRetry = plugins.Failed, "", e.Why, now, true
-	return e.Why
+	return e.Why, true
 }
 
 // Unanswered is that the request left and no answer came: it may have
@@ -256,9 +253,9 @@ type Unanswered struct {
 
 func (Unanswered) name() string          { return "uncertain" }
 func (Unanswered) from() []plugins.State { return asked }
-func (e Unanswered) apply(r *Record, now time.Time) string {
+func (e Unanswered) apply(r *Record, now time.Time) (string, bool) {
 	r.Owner, r.Reason, r.Uncertain, r.Since = "", e.Why, now, e.At
-	return e.Why
+	return e.Why, true
 }
 
 // NotFound is that the back-end was asked and does not have the job. It stays
@@ -272,22 +269,22 @@ type NotFound struct {
 
 func (NotFound) name() string          { return "not found" }
 func (NotFound) from() []plugins.State { return asked }
-func (e NotFound) apply(r *Record, now time.Time) string {
+func (e NotFound) apply(r *Record, now time.Time) (string, bool) {
 	passed, ok := e.Asked.Since(r.Since)
 	if r.Uncertain.IsZero() || !ok {
 		// Nobody has noted when, or another machine has: it counts from now.
 		r.Uncertain, r.Since = now, e.Asked
-		return silent
+		return "", false
 	}
 	if passed < e.Settle {
-		return silent
+		return "", false
 	}
 	why := "never arrived at " + r.Handle.Endpoint
 	r.stray(why, now)
 	r.untry(r.Resource)
 	r.State, r.Owner, r.Reason = plugins.Intended, "", why
 	r.nowhere()
-	return why
+	return why, true
 }
 
 // Found is that the back-end has the job under the name of an attempt: the
@@ -300,7 +297,7 @@ type Found struct {
 
 func (Found) name() string          { return "found" }
 func (Found) from() []plugins.State { return slices.Concat(kept, asked) }
-func (e Found) apply(r *Record, now time.Time) string {
+func (e Found) apply(r *Record, now time.Time) (string, bool) {
 	if e.Attempt != r.number() || r.State != plugins.Submitting {
 		if r.State == plugins.Submitting {
 			r.stray("another attempt has arrived", now)
@@ -313,7 +310,7 @@ func (e Found) apply(r *Record, now time.Time) string {
 	if r.Submitted.IsZero() {
 		r.Submitted = r.Sent
 	}
-	return "it had arrived as " + e.Handle.ID
+	return "it had arrived as " + e.Handle.ID, true
 }
 
 // StrayEnded is that an attempt which was given up, and turned up when the job
@@ -325,14 +322,14 @@ type StrayEnded struct {
 
 func (StrayEnded) name() string          { return "stray" }
 func (StrayEnded) from() []plugins.State { return every }
-func (e StrayEnded) apply(r *Record, now time.Time) string {
+func (e StrayEnded) apply(r *Record, now time.Time) (string, bool) {
 	for i := range r.Past {
 		if p := &r.Past[i]; p.Number == e.Attempt {
 			p.State, p.Handle, p.Ended, p.Until = plugins.Cancelled, e.Handle, now, time.Time{}
 			p.Reason = "it arrived late and was cancelled"
 		}
 	}
-	return "attempt " + requestID(r.ID, e.Attempt) + " arrived late as " + e.Handle.ID + " and was cancelled"
+	return "attempt " + requestID(r.ID, e.Attempt) + " arrived late as " + e.Handle.ID + " and was cancelled", true
 }
 
 // TakenUp is that a job was found at a back-end which no record knew.
@@ -344,14 +341,14 @@ type TakenUp struct {
 
 func (TakenUp) name() string          { return "adopt" }
 func (TakenUp) from() []plugins.State { return slices.Concat(kept, taken, over) }
-func (e TakenUp) apply(r *Record, _ time.Time) string {
+func (e TakenUp) apply(r *Record, _ time.Time) (string, bool) {
 	r.State, r.Handle, r.Attempt, r.Attempts = plugins.Accepted, e.Handle, e.Attempt, e.Attempt
 	at := sensible(e.Submitted)
 	if at.IsZero() {
 		at = r.Created // the first was sent as soon as it was made
 	}
 	r.Sent, r.Submitted, r.NoRetry, r.Adopted = at, at, true, true
-	return "as " + e.Handle.ID
+	return "as " + e.Handle.ID, true
 }
 
 // Seen is what the back-end says of the job.
@@ -362,18 +359,18 @@ type Seen struct {
 
 func (e Seen) name() string        { return string(e.Status.State) }
 func (Seen) from() []plugins.State { return taken }
-func (e Seen) apply(r *Record, now time.Time) string {
+func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	st := e.Status
 	switch st.State {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing,
 		plugins.Done, plugins.Failed, plugins.Cancelled:
 	case plugins.Lost:
 		if !r.missed(e.At, now) {
-			return silent
+			return "", false
 		}
 	default: // unknown, or what no back-end can say: no verdict
 		r.certain() // that it was not known before counts no more
-		return silent
+		return "", false
 	}
 	was := r.State
 	r.State = st.State
@@ -382,7 +379,7 @@ func (e Seen) apply(r *Record, now time.Time) string {
 		r.Ended = now
 	}
 	if r.State == plugins.Cancelled && !r.TakenBack.IsZero() && r.Cancelled.IsZero() {
-		return r.moveOn(now)
+		return r.moveOn(now), true
 	}
 	if r.State == plugins.Running {
 		r.TakenBack = time.Time{} // it began before that could be done
@@ -394,9 +391,9 @@ func (e Seen) apply(r *Record, now time.Time) string {
 		r.Updated = now
 	}
 	if r.State == was {
-		return silent
+		return "", false
 	}
-	return r.summary()
+	return r.summary(), true
 }
 
 // TakeBack is that a job in a queue is about to be cancelled there, to be sent
@@ -407,9 +404,9 @@ type TakeBack struct{ Why string }
 
 func (TakeBack) name() string          { return "take back" }
 func (TakeBack) from() []plugins.State { return []plugins.State{plugins.Queued} }
-func (e TakeBack) apply(r *Record, now time.Time) string {
+func (e TakeBack) apply(r *Record, now time.Time) (string, bool) {
 	r.TakenBack = now
-	return e.Why
+	return e.Why, true
 }
 
 // moveOn makes a job that was taken back ready to be sent elsewhere.
@@ -430,12 +427,12 @@ type CancelAsked struct{}
 
 func (CancelAsked) name() string          { return "cancel" }
 func (CancelAsked) from() []plugins.State { return living }
-func (CancelAsked) apply(r *Record, now time.Time) string {
+func (CancelAsked) apply(r *Record, now time.Time) (string, bool) {
 	r.Cancelled = now
 	if r.State == plugins.Intended {
 		r.State, r.Ended, r.Reason = plugins.Cancelled, now, "cancelled before it was sent"
 	}
-	return ""
+	return "", true
 }
 
 // Retried is that a job which failed is to be sent again as its retry counts
@@ -451,7 +448,7 @@ func (e Retried) name() string {
 func (Retried) from() []plugins.State {
 	return []plugins.State{plugins.Failed, plugins.Lost, plugins.Done}
 }
-func (e Retried) apply(r *Record, now time.Time) string {
+func (e Retried) apply(r *Record, now time.Time) (string, bool) {
 	if e.Shallow {
 		r.Shallow++
 	} else {
@@ -461,7 +458,7 @@ func (e Retried) apply(r *Record, now time.Time) string {
 	r.Tried = r.avoided()
 	r.again(now)
 	r.State = plugins.Intended
-	return text
+	return text, true
 }
 
 // NotRetried is that a job which failed could be sent again and there is no
@@ -472,14 +469,14 @@ func (NotRetried) name() string { return "no retry" }
 func (NotRetried) from() []plugins.State {
 	return []plugins.State{plugins.Failed, plugins.Lost, plugins.Done}
 }
-func (e NotRetried) apply(r *Record, _ time.Time) string {
+func (e NotRetried) apply(r *Record, _ time.Time) (string, bool) {
 	r.NoRetry = true
 	text := "nowhere else to try it: " + e.Why
 	if r.Reason != "" {
 		text = r.Reason + "; " + text
 	}
 	r.Reason = text
-	return r.Reason
+	return r.Reason, true
 }
 
 // Resubmitted is that the user wants the job to be sent anew.
@@ -489,13 +486,13 @@ type Resubmitted struct {
 
 func (Resubmitted) name() string          { return "resubmit" }
 func (Resubmitted) from() []plugins.State { return slices.Concat(kept, over) }
-func (e Resubmitted) apply(r *Record, now time.Time) string {
+func (e Resubmitted) apply(r *Record, now time.Time) (string, bool) {
 	r.again(now)
 	r.State = plugins.Intended
 	if e.Anywhere {
 		r.Tried = nil
 	}
-	return "by the user"
+	return "by the user", true
 }
 
 // Brought is that output has been brought.
@@ -506,32 +503,32 @@ type Brought struct {
 
 func (Brought) name() string          { return "output" }
 func (Brought) from() []plugins.State { return every }
-func (e Brought) apply(r *Record, _ time.Time) string {
+func (e Brought) apply(r *Record, _ time.Time) (string, bool) {
 	if e.Attempt == r.number() {
 		r.Output = e.Dir
-		return "to " + e.Dir
+		return "to " + e.Dir, true
 	}
 	for i := range r.Past {
 		if r.Past[i].Number == e.Attempt {
 			r.Past[i].Output = e.Dir
 		}
 	}
-	return fmt.Sprintf("of attempt %d to %s", e.Attempt, e.Dir)
+	return fmt.Sprintf("of attempt %d to %s", e.Attempt, e.Dir), true
 }
 
 // Renewed is that the credential delegated for the job is a new one.
 type Renewed struct{}
 
-func (Renewed) name() string                    { return "renew" }
-func (Renewed) from() []plugins.State           { return taken }
-func (Renewed) apply(*Record, time.Time) string { return "delegated credential renewed" }
+func (Renewed) name() string                            { return "renew" }
+func (Renewed) from() []plugins.State                   { return taken }
+func (Renewed) apply(*Record, time.Time) (string, bool) { return "delegated credential renewed", true }
 
 // Vanished is that another process has removed the job's record.
 type Vanished struct{}
 
 func (Vanished) name() string          { return "removed" }
 func (Vanished) from() []plugins.State { return every }
-func (Vanished) apply(r *Record, _ time.Time) string {
+func (Vanished) apply(r *Record, _ time.Time) (string, bool) {
 	r.State, r.Reason = plugins.Lost, "its record was removed meanwhile"
-	return r.Reason
+	return r.Reason, true
 }
