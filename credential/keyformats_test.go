@@ -70,12 +70,16 @@ func (p *pki) user(name string, genpkey ...string) {
 
 func (p *pki) find(cert, key, pass string) (*credential.X509, int, error) {
 	asked := 0
-	o := credential.Options{Cert: p.path(cert), Passphrase: func(string) ([]byte, error) { asked++; return []byte(pass), nil }}
+	x, err := p.ask(cert, key, func(string) ([]byte, error) { asked++; return []byte(pass), nil })
+	return x, asked, err
+}
+
+func (p *pki) ask(cert, key string, ask func(string) ([]byte, error)) (*credential.X509, error) {
+	o := credential.Options{Cert: p.path(cert), Passphrase: ask}
 	if key != "" {
 		o.Key = p.path(key)
 	}
-	x, err := credential.FindUserCert(credential.Env{UID: os.Getuid(), Now: time.Now}, o)
-	return x, asked, err
+	return credential.FindUserCert(credential.Env{UID: os.Getuid(), Now: time.Now}, o)
 }
 
 var keyKinds = map[string][]string{
@@ -122,6 +126,10 @@ func TestKeyFormats(t *testing.T) {
 			if asked > 0 {
 				if _, n, err := p.find(cert, key, "wrong"); !has(err, "x509.passphrase") || n != 3 {
 					t.Errorf("%s %s with a wrong passphrase, asked %d times: %v", kind, form, n, err)
+				}
+				nobody := errors.New("nobody is there")
+				if _, err := p.ask(cert, key, func(string) ([]byte, error) { return nil, nobody }); !has(err, "x509.passphrase") || !errors.Is(err, nobody) {
+					t.Errorf("%s %s where nobody can be asked: %v", kind, form, err)
 				}
 			}
 			if form == "plain" {

@@ -19,6 +19,13 @@ const maxCerts = 32
 // errEncrypted says that a key needs a passphrase and there was none to ask for.
 var errEncrypted = errors.New("the private key is encrypted")
 
+// passphraseError says that there was no passphrase to be had, or none that
+// opens the key or the file.
+type passphraseError struct{ error }
+
+// Unwrap is what was wrong with the last passphrase, or with asking for it.
+func (e *passphraseError) Unwrap() error { return e.error }
+
 // askFunc asks for a passphrase.
 type askFunc func(prompt string) ([]byte, error)
 
@@ -83,7 +90,7 @@ func openKey(path string, ask askFunc, open func([]byte) (any, error)) (crypto.S
 	for range 3 {
 		pass, err := ask("Passphrase for " + path + ": ")
 		if err != nil {
-			return nil, err
+			return nil, &passphraseError{err}
 		}
 		var key any
 		key, last = open(pass)
@@ -92,7 +99,7 @@ func openKey(path string, ask askFunc, open func([]byte) (any, error)) (crypto.S
 			return signer(key, nil)
 		}
 	}
-	return nil, fmt.Errorf("the passphrase does not open the key: %w", last)
+	return nil, &passphraseError{fmt.Errorf("the passphrase does not open the key: %w", last)}
 }
 
 func parseKeyDER(der []byte) (any, error) {
@@ -127,7 +134,7 @@ func parseP12(path string, data []byte, ask askFunc) ([]*x509.Certificate, crypt
 	for range 3 {
 		pass, err := ask("Passphrase for " + path + ": ")
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, &passphraseError{err}
 		}
 		key, cert, cas, err := pkcs12.DecodeChain(data, string(pass))
 		clear(pass)
@@ -140,7 +147,7 @@ func parseP12(path string, data []byte, ask askFunc) ([]*x509.Certificate, crypt
 		}
 	}
 	if errors.Is(last, pkcs12.ErrIncorrectPassword) && len(data) > 0 {
-		return nil, nil, fmt.Errorf("the passphrase does not open the file: %w", last)
+		return nil, nil, &passphraseError{fmt.Errorf("the passphrase does not open the file: %w", last)}
 	}
 	return nil, nil, last
 }
@@ -160,7 +167,7 @@ func keyProblem(path string, err error) *Finding {
 	if errors.Is(err, errEncrypted) {
 		return problem("x509.key-encrypted", path, "the private key needs a passphrase", "", "grid auth proxy").because(err)
 	}
-	if strings.Contains(err.Error(), "passphrase") {
+	if _, ok := errors.AsType[*passphraseError](err); ok {
 		return problem("x509.passphrase", path, "the private key could not be opened", "", "try again; a forgotten passphrase cannot be found again: ask for a new certificate").because(err)
 	}
 	return problem("x509.malformed", path, "cannot make sense of the file", "", "copy it again from where it came, or make it anew").because(err)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // errNoHTTP says that the server does not speak HTTP.
@@ -87,7 +88,7 @@ func askREST(conn net.Conn, s Server, req Request) (*Answer, error) {
 // silence tells a server that hangs up on HTTP from one that refuses the
 // handshake late (TLS 1.3 reports a refused certificate at the first read).
 func silence(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "connection reset") {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return errNoHTTP
 	}
 	return err

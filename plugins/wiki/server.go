@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -77,8 +77,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // temporary tells whether accepting may work again soon.
 func temporary(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Err != nil && strings.Contains(op.Err.Error(), "too many open files")
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 func (s *Server) most() int {
