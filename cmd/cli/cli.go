@@ -87,7 +87,7 @@ func rootCmd(d *deps) *cobra.Command {
 	f.CountVarP(&d.verbose, "verbose", "v", "say more on standard error; twice: every request")
 	f.StringVar(&d.config, "config", "", "configuration `file` (default ~/.config/grid/grid.toml)")
 	f.StringVar(&d.state, "state-dir", "", "`directory` of the job records (default ~/.local/state/grid)")
-	root.AddCommand(verbs(d)...)
+	addVerbs(d, root)
 	root.AddCommand(helperCmds(d)...)
 	for _, verb := range root.Commands() {
 		completeFlags(d, verb)
@@ -107,43 +107,43 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	return usageError(fmt.Errorf("%s\n  see: grid --help", text))
 }
 
-// verbs lists every verb, in the order of the help text.
-func verbs(d *deps) []*cobra.Command {
-	return []*cobra.Command{
-		authCmd(d),
-		jdlCmd(d),
-		manCmd(d),
-		simCmd(d),
-		resourcesCmd(d),
-		submitCmd(d),
-		matchCmd(d),
-		statusCmd(d),
-		listCmd(d),
-		showCmd(d),
-		whyCmd(d),
-		catCmd(d),
-		runCmd(d),
-		followCmd(d),
-		configCmd(d),
-		watchCmd(d),
-		adoptCmd(d),
-		logCmd(d),
-		outputCmd(d),
-		cancelCmd(d),
-		cleanCmd(d),
-		resubmitCmd(d),
-		refreshCmd(d),
-		pingCmd(d),
-		probeCmd(d),
-		healthCmd(d),
-		agentCmd(d),
-		cacheCmd(d),
-		environmentCmd(d),
-		tagsCmd(d),
-		storeCmd(d),
-		managerCmd(d),
-		schedulerCmd(d),
-		budgetCmd(d),
+// group is a part of the list of verbs in the help text.
+type group struct {
+	title string
+	verbs []*cobra.Command
+}
+
+// groups lists every verb, in the groups of the help text, which sorts those of
+// a group by their names.
+func groups(d *deps) []group {
+	return []group{
+		{"Find resources and send jobs:", []*cobra.Command{
+			submitCmd(d), runCmd(d), matchCmd(d), resourcesCmd(d), jdlCmd(d),
+		}},
+		{"Follow and control jobs:", []*cobra.Command{
+			statusCmd(d), listCmd(d), showCmd(d), whyCmd(d), logCmd(d), catCmd(d), outputCmd(d), watchCmd(d), followCmd(d),
+			cancelCmd(d), resubmitCmd(d), refreshCmd(d), cleanCmd(d), adoptCmd(d),
+		}},
+		{"Credentials, settings, records, and what is known of resources:", []*cobra.Command{
+			authCmd(d), pingCmd(d), healthCmd(d), probeCmd(d), configCmd(d), storeCmd(d), budgetCmd(d),
+		}},
+		{"For sites, operators and planners:", []*cobra.Command{
+			agentCmd(d), environmentCmd(d), tagsCmd(d), cacheCmd(d), managerCmd(d), schedulerCmd(d), simCmd(d),
+		}},
+		{"Help:", []*cobra.Command{manCmd(d)}},
+	}
+}
+
+// addVerbs adds every verb, and cobra's own to the last group.
+func addVerbs(d *deps, root *cobra.Command) {
+	for _, g := range groups(d) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		root.SetHelpCommandGroupID(g.title)
+		root.SetCompletionCommandGroupID(g.title)
+		for _, verb := range g.verbs {
+			verb.GroupID = g.title
+			root.AddCommand(verb)
+		}
 	}
 }
 

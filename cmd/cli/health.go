@@ -17,7 +17,7 @@ import (
 func healthCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "What is known of how resources behave; lift and speak bans",
+		Short: "What is known of how resources behave; impose and lift bans",
 		Long: `Lists every resource jobs were sent to, and every service that was asked: how
 many jobs ended there, how many of them well, actual over predicted wait, and
 whether it is banned. A ban comes after failures (a host that does not answer, a
