@@ -44,6 +44,7 @@ func TestJobsThatTryToGetOut(t *testing.T) {
 			{"a terminal to push input to", "(: </dev/tty) 2>/dev/null || echo no", "no"},
 			{"the node's servers", fetch, "no"},
 			{"abstract sockets", "grep -c grid-test /proc/net/unix", "0"},
+			{"networks of other threads", "for i in $(seq 1 40); do cat /proc/$i/net/unix /proc/1/task/$i/net/unix 2>/dev/null; done | grep -c grid-test", "0"},
 			{"set-id programs", "grep -v -E 'nosuid|^devpts|^devtmpfs /dev/[a-z]+ ' /proc/mounts; echo none", "none"},
 			{"devices of the image", "grep ' / ' /proc/mounts | grep -c nodev", "1"},
 			{"higher limits", "ulimit -c unlimited 2>/dev/null || echo no", "no"},

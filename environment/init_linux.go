@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,8 +24,12 @@ import (
 // the kernel then kills what is left in its process namespace.
 //
 // It is started for every job, and so does without files that Go's poller watches, and with as few threads as it can.
-func Init() int {
+func Init(args []string) int {
 	runtime.LockOSThread() // the job inherits what this thread gives up
+	var joinNetwork func() error
+	if slices.Contains(args, withNetwork) {
+		joinNetwork = ownNetwork()
+	}
 	status := fd(statusFD)
 	for _, n := range []int{controlFD, statusFD, stderrFD} {
 		unix.CloseOnExec(n)
@@ -33,11 +38,11 @@ func Init() int {
 	control := bufio.NewReader(fd(controlFD))
 	t, err := readTask(control)
 	if err == nil {
-		err = t.prepare()
+		err = t.prepare(joinNetwork)
 	}
 	if err != nil {
-		fmt.Fprintf(status, "failed %s\n", oneLine(err))
-		return 125
+		fmt.Fprintf(status, "unfit %s\n", oneLine(err))
+		return exitNotDeployed
 	}
 	if len(t.Argv) == 0 {
 		fmt.Fprint(status, "started\nexit 0\n")
@@ -85,9 +90,9 @@ func keepSignals() {
 	}
 }
 
-func (t *task) prepare() error {
+func (t *task) prepare(joinNetwork func() error) error {
 	if t.Setup != nil {
-		if err := t.Setup.make(); err != nil {
+		if err := t.Setup.make(joinNetwork); err != nil {
 			return err
 		}
 	}

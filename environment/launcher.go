@@ -40,7 +40,9 @@ type process struct {
 	argv  []string
 	setup *setup // mounts that our own init makes itself, in namespaces to be made for it; nil with a launcher's program
 	rest  *setup // what a launcher's program leaves to our init
-	files []*os.File
+	// network is that process 1 makes itself a network, and needs a second processor for that.
+	network bool
+	files   []*os.File
 
 	user   *jobUser // who the job is, where process 1 is somebody else
 	around around   // what our own program, which is the one to start, makes for the launcher's

@@ -8,7 +8,11 @@ func (*namespaces) Name() string   { return "namespaces" }
 func (*namespaces) Isolates() bool { return true }
 
 func (n *namespaces) Command(job *Job) (*process, error) {
-	return &process{argv: []string{n.self, "init"}, setup: newSetup(job)}, nil
+	p := &process{argv: []string{n.self, "init"}, setup: newSetup(job)}
+	if allThreads && !job.Definition.Network {
+		p.argv, p.network = append(p.argv, withNetwork), true
+	}
+	return p, nil
 }
 
 func newSetup(job *Job) *setup {

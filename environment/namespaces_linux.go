@@ -29,7 +29,7 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 		inside = jobUser{}
 	case p.around == nothing:
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-		if !p.setup.Network {
+		if !p.setup.Network && !p.network {
 			flags |= unix.CLONE_NEWNET
 		}
 	}
@@ -41,11 +41,15 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 	}
 }
 
-// make builds the tree's view and enters it.
-func (s *setup) make() error {
+// make builds the tree's view and enters it; joinNetwork is its step into a network that is made already,
+// nil where process 1 is in its network.
+func (s *setup) make(joinNetwork func() error) error {
 	if s.Entered {
 		s.Tree = "/"
 		return inOrder(s.given, s.closeRoot, s.hide, s.devices, s.scratch, s.files)
+	}
+	if joinNetwork == nil {
+		joinNetwork = s.loopback
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("private mounts: %w", err)
@@ -53,7 +57,7 @@ func (s *setup) make() error {
 	if err := bind(s.Tree, s.Tree, true); err != nil {
 		return err
 	}
-	if err := inOrder(s.given, s.system, s.hide, s.devices, s.scratch, s.files, s.folders, s.loopback, s.enter); err != nil {
+	if err := inOrder(s.given, s.system, s.hide, s.devices, s.scratch, s.files, s.folders, joinNetwork, s.enter); err != nil {
 		return err
 	}
 	return unix.Sethostname([]byte(s.Hostname))
@@ -139,25 +143,11 @@ func (s *setup) hide() error {
 	return nil
 }
 
-// loopback brings the interface of a network of its own up, so that a job reaches itself at 127.0.0.1.
 func (s *setup) loopback() error {
 	if s.Network {
 		return nil
 	}
-	lo, err := unix.NewIfreq("lo")
-	if err != nil {
-		return err
-	}
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("loopback: %w", err)
-	}
-	lo.SetUint16(unix.IFF_UP)
-	err = unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo)
-	if err = errors.Join(err, unix.Close(socket)); err != nil {
-		return fmt.Errorf("loopback: %w", err)
-	}
-	return nil
+	return loopback()
 }
 
 // devices makes a /dev of its own: a few harmless nodes, terminals, and what the definition names. In a tree that was

@@ -12,7 +12,8 @@ import (
 
 // The supervisor outside and process 1 inside talk over two pipes. Control carries one line of JSON, the task, and then
 // a byte for each signal to pass on; its end means that the supervisor is gone. Status carries one line for what
-// happened: "started", then "exit N", "signal N" or "memory", or "failed WHY" where the job never ran.
+// happened: "started", then "exit N", "signal N" or "memory", or "unfit WHY" where the environment could not be made of what
+// the launcher gave, or "failed WHY" where it was and the job's program did not start.
 const (
 	controlFD = 3
 	statusFD  = 4
@@ -75,7 +76,7 @@ func (e *LauncherError) Error() string { return e.Launcher + ": " + e.Err.Error(
 // Unwrap gives the cause.
 func (e *LauncherError) Unwrap() error { return e.Err }
 
-// A StartError is a job that never ran: its program is not there, or a limit or a door could not be set.
+// A StartError is a job that never ran: its program is not there or does not start.
 type StartError struct{ Why string }
 
 func (e *StartError) Error() string { return "the job was not started: " + e.Why }
@@ -89,6 +90,8 @@ func readOutcome(r io.Reader) (Outcome, error) {
 		switch word {
 		case "started":
 			started = true
+		case "unfit":
+			return out, &LauncherError{Err: errors.New(rest)}
 		case "failed":
 			return out, &StartError{rest}
 		case "memory":

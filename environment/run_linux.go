@@ -32,7 +32,10 @@ func Run(ctx context.Context, l Launcher, job *Job, o RunOptions) (Outcome, erro
 	}
 	out, err := s.wait(ctx, job.Definition.Limits.WallTime, o)
 	if errors.Is(err, errNoInit) {
-		err = &LauncherError{l.Name(), errors.New(s.said())}
+		err = &LauncherError{Err: errors.New(s.said())}
+	}
+	if e, ok := errors.AsType[*LauncherError](err); ok {
+		e.Launcher = l.Name()
 	}
 	return out, err
 }
@@ -97,9 +100,12 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 
 // startClean starts a launcher with SIGTERM ignored until our own program inside takes it: batch systems signal every
 // process of a job at once, and the launcher's program must not die before the job was asked. It gets no variables
-// that could leak; our program waits, mostly, and needs neither a second processor nor a collector of garbage.
+// that could leak; our program waits, mostly, and needs no collector of garbage and, but for its network, one processor.
 func startClean(p *process, files []*os.File, signals chan os.Signal) (pid int, err error) {
-	attr := &syscall.ProcAttr{Env: []string{"PATH=/usr/bin:/bin", "GOMAXPROCS=1", "GOGC=off"}, Sys: p.attributes()}
+	attr := &syscall.ProcAttr{Env: []string{"PATH=/usr/bin:/bin", "GOGC=off", "GOMAXPROCS=1"}, Sys: p.attributes()}
+	if p.network {
+		attr.Env[2] = "GOMAXPROCS=2"
+	}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}

@@ -9,6 +9,8 @@ import (
 )
 
 func main() {
-	runtime.GOMAXPROCS(1) // it waits, mostly, and is started for every job
+	if len(os.Args) < 2 || os.Args[1] != "init" { // which is told
+		runtime.GOMAXPROCS(1) // it waits, mostly, and is started for every job
+	}
 	os.Exit(environment.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
