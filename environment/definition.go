@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,7 +92,7 @@ const maxDefinition = 64 << 10
 // Parse reads a definition from TOML. Unknown keys, wrong types and values out of range are *ParseError.
 func Parse(file string, text []byte) (*Definition, error) {
 	if len(text) > maxDefinition {
-		return nil, &ParseError{File: file, Why: fmt.Sprintf("is larger than %d bytes", maxDefinition)}
+		return nil, tooLarge(file)
 	}
 	d := &Definition{File: file, text: text}
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
@@ -269,51 +268,6 @@ func (d *Duration) UnmarshalText(text []byte) error {
 
 // MarshalText writes a duration in Go's form.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// A Catalog is the definitions of a site, by tag.
-type Catalog struct{ byTag map[string]*Definition }
-
-// ReadCatalog reads every *.toml of a folder. Two definitions of one tag, or of tags that differ in case alone, are an
-// error, since LDAP and ClassAds could not tell them apart.
-func ReadCatalog(dir string) (*Catalog, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.toml"))
-	if err != nil {
-		return nil, err
-	}
-	c := &Catalog{byTag: map[string]*Definition{}}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		d, err := Parse(file, text)
-		if err != nil {
-			return nil, err
-		}
-		key := strings.ToLower(d.Tag)
-		if twin := c.byTag[key]; twin != nil {
-			return nil, &ParseError{File: file, Why: fmt.Sprintf("tag %q is %q of %s already", d.Tag, twin.Tag, twin.File)}
-		}
-		c.byTag[key] = d
-	}
-	return c, nil
-}
-
-// Find gives the definition of a tag; ok is false where the site has none.
-func (c *Catalog) Find(tag string) (d *Definition, ok bool) {
-	d, ok = c.byTag[strings.ToLower(tag)]
-	return d, ok
-}
-
-// All lists the definitions by tag.
-func (c *Catalog) All() []*Definition {
-	list := make([]*Definition, 0, len(c.byTag))
-	for _, d := range c.byTag {
-		list = append(list, d)
-	}
-	slices.SortFunc(list, func(a, b *Definition) int { return strings.Compare(a.Tag, b.Tag) })
-	return list
-}
 
 // Document is the length of time as the command's JSON has it.
 func (d Duration) Document() time.Duration { return time.Duration(d) }

@@ -240,7 +240,7 @@ func OpenLayout(dir string) Blobs {
 func openTree(file, digest string) *image {
 	return &image{
 		layers: []layer{{digest: digest, size: -1}},
-		blob:   func(context.Context, string) (io.ReadCloser, error) { return os.Open(file) },
+		blob:   func(context.Context, string) (io.ReadCloser, error) { return openRegular(file) },
 	}
 }
 

@@ -66,6 +66,9 @@ func (u *unpacker) step(name string, create bool) (target string, err error) {
 	case !info.IsDir():
 		return "", &UnpackError{name, fmt.Sprintf("is a %s where a folder is needed", info.Mode().Type())}
 	}
+	if create {
+		u.layer[name] = true // with what comes to lie in it
+	}
 	return "", nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 )
@@ -55,7 +54,7 @@ func (n *Node) Allow(d *Definition) error {
 
 // signature reads the signature of a definition's file.
 func signature(file string) ([]byte, error) {
-	f, err := os.Open(file + ".sig")
+	f, err := openRegular(file + ".sig")
 	if err != nil {
 		return nil, err
 	}

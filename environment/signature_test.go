@@ -89,4 +89,24 @@ func TestSignedDefinitions(t *testing.T) {
 	if got := why("VEE-Greedy"); !strings.Contains(got, "nested") {
 		t.Errorf("a user's that asks for more: %q", got)
 	}
+	define("VEE-E", "network = true\n")
+	sign(filepath.Join(dir, "VEE-E.toml"), "site", SignatureNamespace)
+	if err := os.Rename(filepath.Join(dir, "VEE-E.toml"), filepath.Join(dir, "site.toml")); err != nil {
+		t.Fatal(err)
+	}
+	os.Rename(filepath.Join(dir, "VEE-E.toml.sig"), filepath.Join(dir, "site.toml.sig"))
+	define("VEE-E", "")
+	os.Rename(define("vee-e", ""), filepath.Join(dir, "a.toml"))
+	if err := os.WriteFile(filepath.Join(dir, "VEE-Broken.toml"), []byte("tag = "), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range []string{"VEE-E", "vee-e"} {
+		if d, err := node.Definition(tag); err != nil || !d.Network {
+			t.Errorf("%s, which users define besides the site: %+v, %v", tag, d, err)
+		}
+	}
+	sign(filepath.Join(dir, "VEE-Broken.toml"), "site", SignatureNamespace)
+	if got := why("VEE-E"); !strings.Contains(got, "VEE-Broken.toml") {
+		t.Errorf("the site's own broken one: %q", got)
+	}
 }

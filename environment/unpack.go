@@ -172,7 +172,7 @@ func entryName(name string) (string, error) {
 func (u *unpacker) make(h *tar.Header, r io.Reader, name string) error {
 	switch h.Typeflag {
 	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
-		return nil // the launcher gives its own /dev
+		return u.clear(name) // the launcher gives its own /dev
 	case tar.TypeDir:
 		return u.mkdir(h, name)
 	}
@@ -288,23 +288,31 @@ func (u *unpacker) whiteout(entry, dir, base string) error {
 	if hidden == "" || hidden == "." || hidden == ".." || strings.HasPrefix(hidden, ".wh.") {
 		return &UnpackError{entry, "hides no name"}
 	}
-	return u.clear(path.Join(dir, hidden))
+	return u.hide(path.Join(dir, hidden))
 }
 
-// empty removes from a folder what the present layer has not made.
+// empty hides all that lower layers put into a folder.
 func (u *unpacker) empty(dir string) error {
 	list, err := fs.ReadDir(u.root.FS(), dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		name := path.Join(dir, e.Name())
-		if u.layer[name] {
-			continue
-		}
-		if err := u.clear(name); err != nil {
+		if err := u.hide(path.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hide removes what lower layers put at a path and below. What the present layer made stays, wherever in it the whiteout
+// stands, and so do the folders on the way to that (see step).
+func (u *unpacker) hide(name string) error {
+	if !u.layer[name] {
+		return u.clear(name)
+	}
+	if info, err := u.root.Lstat(name); err != nil || !info.IsDir() {
+		return err
+	}
+	return u.empty(name)
 }

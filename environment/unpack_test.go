@@ -140,6 +140,28 @@ func TestLayersUponEachOther(t *testing.T) {
 	}
 }
 
+// A whiteout hides what lower layers made, wherever it stands in its own layer, and nothing of that (image-spec v1, layer.md);
+// what is no file or folder hides, too, what it takes the place of.
+func TestWhiteoutsHideLowerLayersAlone(t *testing.T) {
+	base := tarOf(t, dir("a"), dir("a/b"), file("a/b/old", "1"), file("a/old", "1"), dir("i"), dir("i/b"), file("i/b/old", "1"), dir("c"), file("c/old", "1"), file("f", "1"),
+		dir("d"), file("d/old", "1"), file("dev", "1"), dir("pipe"), file("pipe/old", "1"))
+	top := tarOf(t, dir("a"), dir("a/b"), file("a/b/new", "2"), file("a/"+opaque, ""), file("c/e/new", "2"), file("c/"+opaque, ""), file("i/b/new", "2"), file("i/"+opaque, ""),
+		file("f", "2"), file(".wh.f", ""), file("d/new", "2"), file(".wh.d", ""),
+		entry{name: "dev", kind: tar.TypeChar}, entry{name: "pipe", kind: tar.TypeFifo})
+	tree, err := unpackLayers(t, DefaultBudget, base, top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"a/b/old": "", "a/old": "", "i/b/old": "", "i/b/new": "2", "a/b/new": "2", "c/old": "", "c/e/new": "2", "f": "2", "d/old": "", "d/new": "2", "dev": "", "pipe/old": "",
+	} {
+		got, err := os.ReadFile(filepath.Join(tree, name))
+		if want == "" && err == nil || string(got) != want {
+			t.Errorf("%s is %q (%v), want %q", name, got, err, want)
+		}
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	f.Add(tarOf(f, dir("a"), file("a/b", "x"), symlink("l", "/a"), file("l/c", "y"), hardlink("h", "a/b"), file("a/.wh.b", "")))
 	f.Add(tarOf(f, symlink("l", "../../.."), file("l/x", "x"), file(".wh...", "")))

@@ -128,7 +128,7 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 		return doc, err
 	}
 	node.Fetch, node.Codec = registry.Client{}.Blobs, layers.Codec{}
-	catalog, err := environment.ReadCatalog(node.Definitions)
+	catalog, err := node.Catalog()
 	if err != nil {
 		return doc, err
 	}

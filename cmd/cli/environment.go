@@ -59,7 +59,7 @@ func completeTags(open openNode, each bool) cobra.CompletionFunc {
 		if err != nil {
 			return offered(nil)
 		}
-		catalog, err := environment.ReadCatalog(node.Definitions)
+		catalog, err := node.Catalog()
 		if err != nil {
 			return offered(nil)
 		}
@@ -105,7 +105,7 @@ func envListCmd(d *deps, open openNode) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			catalog, err := environment.ReadCatalog(node.Definitions)
+			catalog, err := node.Catalog()
 			if err != nil {
 				return err
 			}

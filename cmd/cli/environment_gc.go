@@ -69,7 +69,7 @@ func (f *gcOptions) surplus(node *environment.Node, cache *environment.Cache) ([
 		}
 		keep = int64(size)
 	}
-	catalog, err := environment.ReadCatalog(node.Definitions)
+	catalog, err := node.Catalog()
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func tags(s *site) ([]string, error) {
 	if s.node == nil {
 		return s.Tags, nil
 	}
-	catalog, err := environment.ReadCatalog(s.node.Definitions)
+	catalog, err := s.node.Catalog()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,110 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Catalog is the definitions of a site, by tag.
+type Catalog struct{ byTag map[string]*Definition }
+
+// Catalog reads the node's definitions, every *.toml of their folder. Two of one tag, or of tags that differ in case alone,
+// are an error, since LDAP and ClassAds could not tell them apart. Where the policy has signers others write in the folder:
+// what nobody has signed is passed over there where it cannot be read, and where it has the tag of another definition.
+func (n *Node) Catalog() (*Catalog, error) {
+	return readCatalog(n.Definitions, func(d *Definition) bool {
+		if len(n.Policy.Signers) == 0 {
+			return true
+		}
+		text, err := signature(d.File)
+		return err == nil && n.Policy.signed(d, text) == nil
+	})
+}
+
+// readCatalog reads a folder; own tells what the site answers for.
+func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.toml"))
+	if err != nil {
+		return nil, err
+	}
+	c, owned := &Catalog{byTag: map[string]*Definition{}}, map[string]bool{}
+	for _, file := range files {
+		text, err := readDefinition(file)
+		var d *Definition
+		if err == nil {
+			d, err = Parse(file, text)
+		}
+		if err != nil {
+			if own(&Definition{File: file, text: text}) {
+				return nil, err
+			}
+			continue
+		}
+		key, mine := strings.ToLower(d.Tag), own(d)
+		switch twin := c.byTag[key]; {
+		case twin == nil || mine && !owned[key]:
+			c.byTag[key], owned[key] = d, mine
+		case mine:
+			return nil, &ParseError{File: file, Why: fmt.Sprintf("tag %q is %q of %s already", d.Tag, twin.Tag, twin.File)}
+		}
+	}
+	return c, nil
+}
+
+// readDefinition reads a file that may lie in a folder where others write: no pipe that waits for its writer, no device,
+// and no more than a definition has.
+func readDefinition(file string) ([]byte, error) {
+	f, err := openRegular(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxDefinition+1))
+	if err == nil && len(text) > maxDefinition {
+		return nil, tooLarge(file)
+	}
+	return text, err
+}
+
+func tooLarge(file string) error {
+	return &ParseError{File: file, Why: fmt.Sprintf("is larger than %d bytes", maxDefinition)}
+}
+
+// openRegular opens a file for reading that is nothing else, whoever gave its name.
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, &fs.PathError{Op: "open", Path: name, Err: errNotRegular})
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("is no regular file")
+
+// Find gives the definition of a tag; ok is false where the site has none.
+func (c *Catalog) Find(tag string) (d *Definition, ok bool) {
+	d, ok = c.byTag[strings.ToLower(tag)]
+	return d, ok
+}
+
+// All lists the definitions by tag.
+func (c *Catalog) All() []*Definition {
+	list := make([]*Definition, 0, len(c.byTag))
+	for _, d := range c.byTag {
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b *Definition) int { return strings.Compare(a.Tag, b.Tag) })
+	return list
+}

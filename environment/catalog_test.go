@@ -1,0 +1,76 @@
+package environment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gridbroker/environment/layers"
+)
+
+// within fails a test whose step takes longer than anything that waits for nobody.
+func within(t *testing.T, what string, step func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); step() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal(what + ": still waiting")
+	}
+}
+
+func definitionText(tag string) string {
+	return fmt.Sprintf("tag = %q\nimage = \"oci:/i\"\ndigest = \"sha256:%064d\"\n", tag, 0)
+}
+
+// What lies among the definitions and is none is refused, without waiting for it or reading it to its end.
+func TestWhatIsNoDefinition(t *testing.T) {
+	for name, make := range map[string]func(file string) error{
+		"pipe":     func(file string) error { return unix.Mkfifo(file, 0o644) },
+		"device":   func(file string) error { return os.Symlink("/dev/zero", file) },
+		"folder":   func(file string) error { return os.Mkdir(file, 0o755) },
+		"terabyte": func(file string) error { return os.WriteFile(file, nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "VEE-A.toml")
+			if err := make(file); err != nil {
+				t.Fatal(err)
+			}
+			if name == "terabyte" {
+				if err := os.Truncate(file, 1<<40); err != nil {
+					t.Fatal(err)
+				}
+			}
+			within(t, name, func() {
+				if _, err := (&Node{Definitions: dir}).Catalog(); err == nil || !strings.Contains(err.Error(), file) {
+					t.Errorf("catalog: %v", err)
+				}
+				if _, err := (&Node{Definitions: dir}).Definition("VEE-A"); err == nil {
+					t.Error("it defines a tag")
+				}
+			})
+		})
+	}
+}
+
+// An archive that is a pipe keeps nobody waiting, such as root who deploys for users.
+func TestArchiveThatIsAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "image.tar")
+	if err := unix.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := &Cache{Dir: filepath.Join(t.TempDir(), "cache"), Codec: layers.Codec{}}
+	within(t, "pipe", func() {
+		_, err := c.Tree(t.Context(), &Definition{Tag: "VEE-A", Image: "tree:" + pipe, Digest: digestOf(nil)})
+		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Error(err)
+		}
+	})
+}
