@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func (s *Store) ReportCached(c Caller, node string, cached []string) error {
 		return err
 	}
 	for name, r := range all {
-		if s.Now().Sub(r.At) > reportLife {
+		if !s.counts(r) {
 			delete(all, name)
 		}
 	}
@@ -52,11 +51,15 @@ func (s *Store) ReportCached(c Caller, node string, cached []string) error {
 	return durable.Replace(s.cachedFile(), ".new-*", 0o664, append(text, '\n'))
 }
 
+// counts tells whether a report is of the last ten minutes, or of the next: nodes' clocks differ. One of a clock that was
+// far ahead would count for long.
+func (s *Store) counts(r report) bool { return s.Now().Sub(r.At).Abs() <= reportLife }
+
 func (s *Store) cachedFile() string { return filepath.Join(s.Dir, "cached.json") }
 
 func (s *Store) reports() (map[string]report, error) {
 	all := map[string]report{}
-	text, err := os.ReadFile(s.cachedFile())
+	text, err := s.read(filepath.Base(s.cachedFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
@@ -81,7 +84,7 @@ func (s *Store) Published() ([]Tag, error) {
 		return nil, err
 	}
 	for node, r := range reports {
-		if s.Now().Sub(r.At) > reportLife {
+		if !s.counts(r) {
 			continue
 		}
 		for _, name := range r.Tags {

@@ -134,6 +134,9 @@ func (s *Store) Add(c Caller, vo string, add []Tag) error {
 	}
 	return s.change(c, vo, "add", names(add), func(list []Tag) ([]Tag, error) {
 		for _, t := range add {
+			if err := s.ofAnother(vo, t.Name); err != nil {
+				return nil, err
+			}
 			t.Added, t.By = s.Now().UTC().Truncate(time.Second), c.User
 			i := find(list, t.Name)
 			switch {

@@ -38,6 +38,37 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// A VO whose name begins another's does not write the other's tags, which begin alike.
+func TestTagsOfAVOWhoseNameGoesOn(t *testing.T) {
+	s := newStore(t)
+	tag := func(name string) []Tag { return []Tag{{Name: name, State: Installable}} }
+	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-grilles.fr-early")); err != nil {
+		t.Fatal(err) // nobody has heard of the other
+	}
+	if err := s.Add(owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-early")); err == nil {
+		t.Error("one tag of two VOs")
+	}
+	if err := s.Add(owner(), "vo.france-grilles.fr", tag("VO-vo.france-grilles.fr-A")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-grilles.fr-B")); err == nil || !strings.Contains(err.Error(), "VO vo.france-grilles.fr") {
+		t.Errorf("another VO's tag: %v", err)
+	}
+	writers := "[vo.\"vo.france-x\"]\ngroups = [\"x\"]\n"
+	if err := os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte(writers), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-x-B")); err == nil {
+		t.Error("a tag of a VO that has none yet")
+	}
+	if err := s.Add(owner(), "vo.france", tag("VO-vo.france-C")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove(owner(), "vo.france", []string{"VO-vo.france-grilles.fr-early"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestChangesAreWholeAndKept(t *testing.T) {
 	s := newStore(t)
 	add := func(vo string, names ...string) error {
@@ -356,7 +387,17 @@ func TestCachedTagsArePublishedWhileReported(t *testing.T) {
 	if all, _ := s.All(); len(all) != 3 {
 		t.Errorf("%d tags in the store", len(all))
 	}
-	now = now.Add(11 * time.Minute)
+	now = now.Add(-11 * time.Minute)
+	if got := published(); got != "VEE-A VEE-B VEE-C" {
+		t.Errorf("by a clock that was ahead, or has jumped back: %s", got)
+	}
+	if err := s.ReportCached(owner(), "n4", []string{"VEE-B"}); err != nil {
+		t.Fatal(err)
+	}
+	if reports, _ := s.reports(); len(reports) != 1 {
+		t.Errorf("%d reports, those of the future among them", len(reports))
+	}
+	now = now.Add(22 * time.Minute)
 	if got := published(); got != "VEE-A VEE-B VEE-C" {
 		t.Errorf("of agents that are gone: %s", got)
 	}
@@ -387,8 +428,26 @@ func TestStoreOfSeveralHands(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".lock", "history.jsonl", "site.json"} {
+	if err := s.ReportCached(owner(), "n", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, "writers.toml"), []byte("[site]\ngroups = [\"admins\"]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".lock", "history.jsonl", "site.json", "cached.json", "writers.toml"} {
 		path := filepath.Join(s.Dir, name)
+		use := add
+		switch name {
+		case "cached.json":
+			use = func() error { _, err := s.Published(); return err }
+		case "writers.toml":
+			use = func() error {
+				return s.Add(Caller{User: "x", UID: -1, Groups: []string{"admins"}}, "", []Tag{{Name: "VEE-A", State: Installable}})
+			}
+		}
+		if err := use(); err != nil {
+			t.Fatal(err)
+		}
 		for kind, plant := range map[string]func() error{
 			"link": func() error { return os.Symlink(precious, path) },
 			"pipe": func() error { return unix.Mkfifo(path, 0o666) },
@@ -397,7 +456,7 @@ func TestStoreOfSeveralHands(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := make(chan error, 1)
-			go func() { done <- add() }()
+			go func() { done <- use() }()
 			select {
 			case err := <-done:
 				if err == nil {

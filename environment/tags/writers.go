@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"gridbroker/environment"
 )
 
 // A Caller is who wants to change tags, as whoever asks on its behalf has authenticated it.
@@ -88,7 +91,7 @@ func (s *Store) allowed(c Caller, vo string) error {
 
 func (s *Store) writers() (w writers, err error) {
 	path := filepath.Join(s.Dir, "writers.toml")
-	text, err := os.ReadFile(path)
+	text, err := s.read("writers.toml")
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, nil
 	}
@@ -100,4 +103,33 @@ func (s *Store) writers() (w writers, err error) {
 		return w, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
+}
+
+// ofAnother tells which other VO a tag belongs to. VO-a-b-c is one of VO a's by its name and of VO a-b's too: it is the
+// latter's where the store knows that VO, or has the tag there.
+func (s *Store) ofAnother(vo, name string) error {
+	w, err := s.writers()
+	if err != nil {
+		return err
+	}
+	vos, err := s.VOs()
+	if err != nil {
+		return err
+	}
+	for _, other := range slices.AppendSeq(vos, maps.Keys(w.VO)) {
+		if other == vo || other == "" || check(other, name) != nil {
+			continue
+		}
+		if len(other) > len(vo) {
+			return &environment.TagError{Tag: name, Why: "belongs to VO " + other}
+		}
+		list, err := s.Tags(other)
+		if err != nil {
+			return err
+		}
+		if find(list, name) >= 0 {
+			return &environment.TagError{Tag: name, Why: "is published by VO " + other + " already"}
+		}
+	}
+	return nil
 }
