@@ -46,7 +46,7 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 func (s *setup) make(joinNetwork func() error) error {
 	if s.Entered {
 		s.Tree = "/"
-		return inOrder(s.given, s.closeRoot, s.hide, s.devices, s.scratch, s.files)
+		return inOrder(s.plainSandbox, s.given, s.closeRoot, s.hide, s.devices, s.scratch, s.files)
 	}
 	if joinNetwork == nil {
 		joinNetwork = s.loopback
@@ -61,6 +61,13 @@ func (s *setup) make(joinNetwork func() error) error {
 		return err
 	}
 	return unix.Sethostname([]byte(s.Hostname))
+}
+
+// plainSandbox sees that the launcher's program mounted the sandbox at its own place, and not where a link of the image
+// leads, which may be a place that something else is mounted upon.
+func (s *setup) plainSandbox() error {
+	_, err := s.in(SandboxTarget)
+	return err
 }
 
 // given sees that the folders which the launcher's program mounted by their paths are those that were looked at.

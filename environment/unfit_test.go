@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,5 +43,20 @@ func TestLauncherBuiltWithCgo(t *testing.T) {
 	out, _ := cmd.CombinedOutput()
 	if !strings.HasPrefix(strings.TrimSpace(string(out)), "lo:") || strings.Count(string(out), "\n") != 2 || !strings.Contains(string(out), "refused") {
 		t.Errorf("%s", out)
+	}
+}
+
+// An image in which the sandbox's place is a link would have a job write its output to where nobody looks for it.
+func TestSandboxThatIsALink(t *testing.T) {
+	for _, target := range []string{"/tmp", "mnt", "/dev/shm"} {
+		for _, name := range isolating() {
+			t.Run(name+target, func(t *testing.T) {
+				need(t, name)
+				n := newNodeOf(t, fmt.Sprintf("launchers = [%q]", name), symlink("sandbox", target))
+				if out, code := n.sh("echo x >/sandbox/out; echo ran"); code != exitNotDeployed {
+					t.Errorf("%d: %s", code, out)
+				}
+			})
+		}
 	}
 }

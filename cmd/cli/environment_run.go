@@ -26,26 +26,21 @@ the command does not start. SIGTERM, SIGINT and SIGHUP are passed on to it.`,
   grid env run VEE-Debian11 --sandbox work --env SEED -- ./analyse.sh
   grid env run VEE-UserImage --image docker://registry.example.org/me/tool@sha256:... -- tool`,
 		Args: usageArgs(cobra.MinimumNArgs(1)), ValidArgsFunction: completeTags(open, false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			node, err := open()
-			if err != nil {
-				return err
-			}
-			if node.Program, err = launchProgram(d); err != nil {
-				return err
-			}
+		RunE: func(_ *cobra.Command, args []string) error {
 			argv := args[1:]
 			if len(argv) == 0 {
 				argv = []string{"/bin/sh"}
 			}
 			job := &environment.Job{Argv: argv}
+			var err error
 			if job.Sandbox.Env, err = chosenVariables(d, vars); err != nil {
 				return err
 			}
 			if job.Sandbox.Dir, err = openSandbox(d, sandbox); err != nil {
 				return err
 			}
-			if job.Definition, err = node.Wanted(args[0], image); err != nil {
+			node, err := wanted(d, open, job, args[0], image)
+			if err != nil {
 				return err
 			}
 			return runEnvironment(d, node, job)
@@ -55,6 +50,21 @@ the command does not start. SIGTERM, SIGINT and SIGHUP are passed on to it.`,
 	cmd.Flags().StringVar(&image, "image", "", "`IMAGE` that a job brings, docker://HOST/NAME@sha256:DIGEST, with the tag VEE-UserImage")
 	cmd.Flags().StringArrayVar(&vars, "env", nil, "`NAME` of a variable to pass on, or NAME=VALUE; may be repeated")
 	return cmd
+}
+
+// wanted gives a job its environment. What keeps it from that is no exit code of a command.
+func wanted(d *deps, open openNode, job *environment.Job, tag, image string) (*environment.Node, error) {
+	node, err := open()
+	if err == nil {
+		node.Program, err = launchProgram(d)
+	}
+	if err == nil {
+		job.Definition, err = node.Wanted(tag, image)
+	}
+	if err != nil {
+		return nil, &exitError{exitNoJob, err}
+	}
+	return node, nil
 }
 
 // chosenVariables are those that a command line names. One that is not set is left out.

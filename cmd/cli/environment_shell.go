@@ -17,18 +17,13 @@ send signals act on the whole of it.`,
 		Example: "  grid env shell VEE-Debian11",
 		Args:    usageArgs(cobra.ExactArgs(1)), ValidArgsFunction: completeTags(open, false),
 		RunE: func(_ *cobra.Command, args []string) error {
-			node, err := open()
-			if err != nil {
-				return err
-			}
-			if node.Program, err = launchProgram(d); err != nil {
-				return err
-			}
 			job := &environment.Job{Argv: []string{"/bin/sh", "-i"}}
+			var err error
 			if job.Sandbox.Dir, err = openSandbox(d, sandbox); err != nil {
 				return err
 			}
-			if job.Definition, err = node.Wanted(args[0], ""); err != nil {
+			node, err := wanted(d, open, job, args[0], "")
+			if err != nil {
 				return err
 			}
 			return runEnvironment(d, node, job)
