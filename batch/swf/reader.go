@@ -12,10 +12,12 @@ import (
 	"strconv"
 )
 
-// maxLine is the longest line taken, in bytes; maxLabels bounds the header.
+// maxLine is the longest line taken, in bytes, and maxSkipped the longest one that
+// is passed over: what is longer is no trace; maxLabels bounds the header.
 const (
-	maxLine   = 1 << 16
-	maxLabels = 10000
+	maxLine    = 1 << 16
+	maxSkipped = 64 << 20
+	maxLabels  = 10000
 )
 
 // byteOrderMark begins files that some editors have written.
@@ -136,10 +138,13 @@ func (r *Reader) next() ([]byte, error) {
 }
 
 func (r *Reader) skipLine() error {
-	for {
-		_, err := r.src.ReadSlice('\n')
+	for skipped := maxLine; ; {
+		part, err := r.src.ReadSlice('\n')
 		if err == nil || err == io.EOF {
 			return nil
+		}
+		if skipped += len(part); skipped > maxSkipped {
+			return fmt.Errorf("%s: line %d is longer than %d bytes: no trace", r.name, r.line, maxSkipped)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("%s: in line %d: %w", r.name, r.line, err)

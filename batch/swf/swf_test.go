@@ -340,3 +340,18 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// A line without end, as of /dev/zero or of a packed file of little, is an error.
+func TestLineWithoutEnd(t *testing.T) {
+	r, err := NewReader("/dev/zero", zeros{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read(); err == nil || !strings.Contains(err.Error(), "/dev/zero: line 1 is longer") {
+		t.Error(err)
+	}
+}

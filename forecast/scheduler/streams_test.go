@@ -57,9 +57,6 @@ func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A few addresses of strangers do not hold all streams: others get theirs, none
 // of a subject's own is lost, and nobody takes them back and forth.
-
-// A few addresses of strangers do not hold all streams: others get theirs, none
-// of a subject's own is lost, and nobody takes them back and forth.
 func TestStreamsOfStrangers(t *testing.T) {
 	var s streams
 	lost := map[string]int{}
@@ -91,4 +88,50 @@ func TestStreamsOfStrangers(t *testing.T) {
 	if s.strangers != 240 || len(s.of) != 241 {
 		t.Error(s.strangers, len(s.of))
 	}
+}
+
+// Addresses without end do not push each other's streams out all the time: each
+// that is let in has its turn; and those of one network count together, and take
+// their turns from each other alone.
+func TestStreamsOfManyAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s streams
+		lost := map[string]int{}
+		open := func(address string) bool {
+			return s.open("\x00"+address, func() { lost[address]++ }) != nil
+		}
+		apart := func(i int) string { return fmt.Sprintf("10.%d.%d.1", i/256, i%256) }
+		for i := range strangeStreams {
+			if !open(apart(i)) {
+				t.Fatalf("address %d got none", i)
+			}
+		}
+		for i := range 1000 {
+			if open(apart(1000 + i)) {
+				t.Fatalf("one that has just begun gave way: %v", lost)
+			}
+		}
+		time.Sleep(strangeTurn)
+		for i := range 3 * strangeStreams {
+			open(apart(3000 + i))
+		}
+		if len(lost) != strangeStreams || lost[apart(3000)] != 0 {
+			t.Errorf("%d lost theirs, %d of them who had just come", len(lost), lost[apart(3000)])
+		}
+
+		s, lost = streams{}, map[string]int{}
+		open("203.0.113.9")
+		for range 4 {
+			for i := range 256 {
+				open(fmt.Sprintf("192.0.2.%d", i))
+			}
+			time.Sleep(strangeTurn)
+		}
+		if lost["203.0.113.9"] != 0 {
+			t.Error("a network of many pushed out one from elsewhere")
+		}
+		if !open("198.51.100.3") || len(lost) == 0 {
+			t.Error("a network of many keeps others out")
+		}
+	})
 }

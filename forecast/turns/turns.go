@@ -74,3 +74,18 @@ func Address(remote string) string {
 	}
 	return addr.String()
 }
+
+// Network is the network of an address that Address has named, as large as those
+// that one owner often has: of IPv4 24 bits, of IPv6 48. What is no address is its own.
+func Network(address string) string {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	network, _ := addr.Prefix(bits)
+	return network.String()
+}

@@ -86,3 +86,13 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestNetwork(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.7": "192.0.2.0/24", "2001:db8:1:2::": "2001:db8:1::/48", "": "", "7": "7",
+	} {
+		if got := Network(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}

@@ -194,6 +194,23 @@ func TestMacroBombs(t *testing.T) {
 	}
 }
 
+// Words without end are written about as fast as they are copied.
+func TestManyWords(t *testing.T) {
+	words := make([]string, 100_000)
+	for i := range words {
+		words[i] = "a"
+	}
+	job := &jdl.Job{Executable: "/bin/echo", Args: words}
+	each := testing.AllocsPerRun(1, func() {
+		if _, err := condor.Write(job, condor.Options{}); err != nil {
+			t.Error(err)
+		}
+	}) / float64(len(words))
+	if each > 2 {
+		t.Errorf("%.1f allocations for a word", each)
+	}
+}
+
 // TestNothingIsReplaced: texts of a job that condor_submit or the negotiator
 // would replace, with the submitter's own environment among them, reach the job
 // as they are, or there is an error.

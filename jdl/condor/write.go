@@ -116,7 +116,7 @@ func inMacroName(r rune) bool {
 
 // word is a word of the new syntax of arguments and environment.
 func (w *writer) word(attr, s string) string {
-	return "'" + strings.NewReplacer(`'`, `''`, `"`, `""`).Replace(w.literal(attr, s)) + "'"
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(w.literal(attr, s), `'`, `''`), `"`, `""`) + "'"
 }
 
 // file is a name in a list, which commas part.

@@ -13,6 +13,9 @@ import (
 func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
 	err := readRows(in, 6, func(line int, n []int64) error {
+		if len(jobs) == mostJobs {
+			return fmt.Errorf("line %d: more than %d jobs", line, mostJobs)
+		}
 		j := Job{ID: int(n[0]), Home: int(n[1]), Submit: n[2], Run: n[3], Width: int(n[4]), Priority: int(n[5])}
 		if j.Home < 0 || j.Home > 1e6 || j.Submit < 0 || j.Run < 1 || j.Width < 1 || n[2] > longestRun || n[3] > longestRun {
 			return fmt.Errorf("line %d: no job has home %d, submission %d, run %d, width %d", line, j.Home, j.Submit, j.Run, j.Width)
@@ -26,9 +29,39 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 	return jobs, err
 }
 
+// A list of jobs has lines of at most so many bytes, and so many jobs: a file
+// without end is an error, and not all memory.
+const (
+	longestLine = 1 << 16
+	mostJobs    = 10_000_000
+)
+
+// bounded reads lines, until one is too long or there are too many of them.
+type bounded struct {
+	in     io.Reader
+	lines  int
+	inLine int // bytes of the line that was begun
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	for _, c := range p[:n] {
+		if b.inLine++; c == '\n' {
+			b.lines, b.inLine = b.lines+1, 0
+		}
+		if b.inLine > longestLine {
+			return 0, fmt.Errorf("line %d: longer than %d bytes", b.lines+1, longestLine)
+		}
+	}
+	if b.lines > 2*mostJobs { // of comments, too
+		return 0, fmt.Errorf("more than %d lines", 2*mostJobs)
+	}
+	return n, err
+}
+
 // readRows reads lines of whole numbers.
 func readRows(in io.Reader, fields int, take func(line int, n []int64) error) error {
-	r := csv.NewReader(in)
+	r := csv.NewReader(&bounded{in: in})
 	r.Comment, r.FieldsPerRecord, r.ReuseRecord = '#', fields, true
 	if _, err := r.Read(); err != nil {
 		return fmt.Errorf("no headings: %w", err)

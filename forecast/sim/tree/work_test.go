@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/forecast/managers"
+	"gridbroker/testdata/testbed"
 )
 
 // drawnWork is a description of jobs that tests change.
@@ -196,3 +198,20 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 var errFull = errors.New("no space left on device")
+
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	return copy(p, strings.Repeat(string(e), 1+len(p)/len(e))), nil
+}
+
+// A list of jobs without end is an error, and not all memory.
+func TestJobsWithoutEnd(t *testing.T) {
+	for _, text := range []endless{"\x00", "1,", "#"} {
+		testbed.Within(t, 2*time.Second, 200<<20, func() {
+			if _, err := ReadJobs(text); err == nil || !strings.Contains(err.Error(), "longer than") {
+				t.Errorf("%q: %v", text, err)
+			}
+		})
+	}
+}
