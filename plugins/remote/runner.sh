@@ -16,6 +16,7 @@
 #   sh runner.sh BASE list                  all jobs that were sent from here
 #   sh runner.sh BASE describe              standard input: our ids
 #   sh runner.sh BASE absent|revive|outcomes|cancelled|clean   the same
+#   sh runner.sh BASE members               standard input: names of arrays, BATCH.GROUP
 #
 # BASE/batches/BATCH/ holds what is being submitted, BASE/jobs/ID/ a job:
 #   at        batch, group and line of the job in the group; then its description,
@@ -160,8 +161,13 @@ describe() {
   done
 }
 
-# absent takes the names of jobs that the batch system was asked about and does not have.
-absent() { while read -r id; do id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/gone"; done; }
+# absent takes the names of jobs that the batch system was asked about and does not have. One that it takes in later
+# all the same, from a submission that waited in its network, finds nothing to run.
+absent() {
+  while read -r id; do
+    id_ok "$id" && [ -d "jobs/$id" ] && : >"jobs/$id/gone" && rm -f "jobs/$id/words.sh"
+  done
+}
 
 revive() { while read -r id; do id_ok "$id" && [ -e "jobs/$id/gone" ] && rm -rf "jobs/$id"; done; }
 
@@ -172,6 +178,16 @@ outcomes() {
     [ ! -e "jobs/$id/cancelled" ] || echo cancelled
     if [ -e "jobs/$id/outcome" ]; then cat "jobs/$id/outcome"
     elif [ -e "jobs/$id/out/outcome" ]; then cat "jobs/$id/out/outcome"; fi
+    echo # ends a line that was cut
+  done
+}
+
+# members prints the jobs of arrays in their order, after a line with the array's name.
+members() {
+  while read -r name; do
+    id_ok "$name" || continue
+    echo "array $name"
+    cat "batches/${name%.*}/${name##*.}.ids" 2>/dev/null
     echo # ends a line that was cut
   done
 }
@@ -206,6 +222,7 @@ describe) describe ;;
 absent) absent ;;
 revive) revive ;;
 outcomes) outcomes ;;
+members) members ;;
 cancelled) cancelled ;;
 clean) clean ;;
 *) exit 64 ;;

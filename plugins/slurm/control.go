@@ -14,12 +14,15 @@ import (
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	return remote.Each(hs, b.Split, func(s *site, slurmIDs, ids []string) error {
 		queue, err := s.squeue(ctx)
+		if err == nil {
+			queue, err = s.ours(ctx, queue, slurmIDs, ids)
+		}
 		if err != nil {
 			return err
 		}
 		var end, mark []string
 		for i, slurmID := range slurmIDs {
-			if r, ok := mine(queue, slurmID, ids[i]); ok && !stateOf(r.state, r.reason).Final() {
+			if r, ok := queue[ids[i]]; ok && !stateOf(r.state, r.reason).Final() {
 				end, mark = append(end, slurmID), append(mark, ids[i])
 			}
 		}

@@ -263,6 +263,84 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A Slurm that has lost its state gives its numbers anew: a job whose number another
+// of ours has now, alone or in an array, keeps its own end, and nothing of it ends the other.
+func TestNumbersThatBeginAnew(t *testing.T) {
+	l := newLab(t)
+	old := append(l.requests("a", 3), l.requests("c", 1)...)
+	old[3].Job.Demand.WallTime = time.Hour // a group of its own
+	hs := l.submit(old)
+	l.outcomes(4)
+	l.write("jobs", "")
+	anew := append(l.requests("b", 4), l.requests("d", 1)...)
+	anew[4].Job.Demand.WallTime = time.Hour
+	if got := l.submit(anew); got[1].ID != "1_2/b1" || got[4].ID != "2/d0" {
+		t.Fatal(got)
+	}
+	for i, st := range l.Status(t.Context(), hs) {
+		if st.State != plugins.Done || st.ExitCode != glue.Some(i%3) {
+			t.Errorf("job %d: %+v", i, st)
+		}
+	}
+	l.Cancel(t.Context(), hs)
+	if got := l.lines("cancelled"); len(got) != 1 || got[0] != "" {
+		t.Errorf("told scancel %q", got)
+	}
+}
+
+// A job whose submission left no id, and that had ended and was forgotten by a Slurm
+// without accounting before it was looked for, is found all the same: it ran.
+func TestEndedBeforeItIsLookedFor(t *testing.T) {
+	l := newLab(t)
+	l.write("lost", "")
+	reqs := append(l.requests("a", 1), l.requests("b", 3)...)
+	reqs[0].Job.Demand.WallTime = time.Hour // a group of its own
+	for _, r := range l.Submit(t.Context(), reqs, nil) {
+		if kind(t, r.Err) != plugins.Uncertain {
+			t.Errorf("%+v", r)
+		}
+	}
+	l.outcomes(4)
+	l.write("forgotten", "")
+	found, err := l.Find(t.Context(), reqs[0].Endpoint, []string{"a0", "b0", "b1", "b2"})
+	if err != nil || len(found) != 4 || found["a0"].ID != "1/a0" || found["b2"].ID != "2_3/b2" {
+		t.Fatalf("%v %v", found, err)
+	}
+	for i, st := range l.Status(t.Context(), []plugins.Handle{found["b0"], found["b1"], found["b2"]}) {
+		if st.State != plugins.Done || st.ExitCode != glue.Some(i) {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// What Slurm was asked about and did not have runs nothing when it comes all the
+// same, from a submission that had waited on its way.
+func TestLateArrivalsRunNothing(t *testing.T) {
+	l := newLab(t)
+	l.write("timeout", "")
+	reqs := l.requests("a", 1)
+	ran := filepath.Join(t.TempDir(), "ran")
+	reqs[0].Job.Args = []string{"-c", "touch " + ran}
+	l.Submit(t.Context(), reqs, nil)
+	l.write("jobs", "") // it is on its way
+	if found, err := l.Find(t.Context(), reqs[0].Endpoint, []string{"a0"}); err != nil || len(found) != 0 {
+		t.Fatal(found, err)
+	}
+	base := strings.TrimPrefix(l.url, "slurm:")
+	batches, _ := filepath.Glob(base + "/batches/*")
+	if len(batches) != 1 {
+		t.Fatal(batches)
+	}
+	cmd := exec.Command("sh", "job.sh", "g0")
+	cmd.Dir = batches[0]
+	if err := cmd.Run(); err == nil {
+		t.Error("it ran to its end")
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the job's program ran")
+	}
+}
+
 // Only jobs that the queue shows as ours are named to scancel.
 func TestCancelNamesOwnJobsOnly(t *testing.T) {
 	l := newLab(t)

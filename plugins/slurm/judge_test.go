@@ -32,7 +32,6 @@ func TestJudge(t *testing.T) {
 		"ran, accounting is away":       {acctErr: away, files: &ended, want: plugins.Done},
 		"ended for the controller only": {queue: in("b", "COMPLETED"), files: &ended, want: plugins.Done},
 		"alive for accounting only":     {acct: in("b", "RUNNING"), files: &remote.Outcome{}, want: plugins.Running},
-		"another job has its number":    {queue: in("a stranger's", "RUNNING"), files: &ended, want: plugins.Done},
 		"cancelled, in accounting":      {acct: in("b", "CANCELLED"), files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
 		"cancelled before it started":   {files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
 		"cancelled, accounting is away": {acctErr: away, files: &remote.Outcome{Cancelled: true}, want: plugins.Cancelled},
@@ -42,16 +41,16 @@ func TestJudge(t *testing.T) {
 	} {
 		k := known{queue: map[string]row{}, acct: map[string]row{}, outcomes: map[string]remote.Outcome{}, acctErr: c.acctErr, read: true}
 		if c.queue != nil {
-			k.queue["7"] = *c.queue
+			k.queue["b"] = *c.queue
 		}
 		if c.acct != nil {
-			k.acct["7"] = *c.acct
+			k.acct["b"] = *c.acct
 		}
 		if c.files != nil {
 			k.outcomes["b"] = *c.files
 		}
 		st := plugins.Status{State: plugins.Unknown}
-		k.judge(&st, "7", "b")
+		k.judge(&st, "b")
 		if st.State != c.want || (st.Err != nil) != c.err || (st.Reason == "") != (c.reason == "") || !strings.Contains(st.Reason, c.reason) {
 			t.Errorf("%s: %s, reason %q, error %v; want %s, %q", name, st.State, st.Reason, st.Err, c.want, c.reason)
 		}
@@ -74,10 +73,10 @@ func TestCodesOfFailures(t *testing.T) {
 		"nothing was written down":            {"FAILED", 0, remote.Outcome{}, plugins.Failed, glue.Opt[int]{}},
 		"the node died":                       {"NODE_FAIL", 0, remote.Outcome{}, plugins.Failed, glue.Opt[int]{}},
 	} {
-		k := known{queue: map[string]row{"7": {name: "b", state: c.state}}, outcomes: map[string]remote.Outcome{"b": c.files}, read: true,
+		k := known{queue: map[string]row{"b": {name: "b", state: c.state}}, outcomes: map[string]remote.Outcome{"b": c.files}, read: true,
 			acct: map[string]row{"7": {name: "b", state: c.state, exit: c.exit, hasExit: true}}}
 		st := plugins.Status{State: plugins.Unknown}
-		k.judge(&st, "7", "b")
+		k.judge(&st, "b")
 		if st.State != c.want || st.ExitCode != c.code {
 			t.Errorf("%s: %s with code %v, want %s, %v", name, st.State, st.ExitCode, c.want, c.code)
 		}

@@ -54,6 +54,8 @@ type site struct {
 	mu       sync.Mutex
 	acctDown time.Time // accounting did not answer: not asked again before
 	acctOff  bool      // the cluster keeps no accounting
+
+	arrays map[string][]string // the jobs of arrays that the last sweep met, by their names
 }
 
 //go:embed send.sh

@@ -15,8 +15,8 @@ import (
 
 // known is what a sweep has learnt of a site's jobs.
 type known struct {
-	queue    map[string]row // squeue, by Slurm id
-	acct     map[string]row // sacct, by Slurm id
+	queue    map[string]row // squeue, by our id
+	acct     map[string]row // sacct, by our id
 	acctErr  error
 	outcomes map[string]remote.Outcome // our own files, by our id
 	read     bool                      // they were read: a job without one has no directory
@@ -36,7 +36,15 @@ type row struct {
 // site, one sacct for those it says have ended or does not know, and one read
 // of our own outcome files where there is no accounting.
 func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
+	var slurmIDs, ids []string
+	for _, i := range is {
+		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
+		slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
+	}
 	queue, err := s.squeue(ctx)
+	if err == nil {
+		queue, err = s.ours(ctx, queue, slurmIDs, ids)
+	}
 	if err != nil {
 		for _, i := range is {
 			out[i].Err = err
@@ -44,15 +52,9 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 		return
 	}
 	k := known{queue: queue}
-	var slurmIDs, ids []string
-	for _, i := range is {
-		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
-		if r, ok := k.live(slurmID, id); !ok || stateOf(r.state, r.reason).Final() {
-			slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
-		}
-	}
+	slurmIDs, ids = k.over(slurmIDs, ids)
 	if len(ids) > 0 {
-		k.acct, k.acctErr = s.sacct(ctx, slurmIDs)
+		k.acct, k.acctErr = s.accounts(ctx, slurmIDs, ids)
 		text, err := s.Verb(ctx, "outcomes", ids)
 		if err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
@@ -60,31 +62,27 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 		k.outcomes, k.read = remote.ParseOutcomes(text), err == nil
 	}
 	for _, i := range is {
-		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
-		k.judge(&out[i], slurmID, id)
+		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
+		k.judge(&out[i], id)
 	}
 }
 
-// live finds a job in the queue.
-func (k *known) live(slurmID, id string) (row, bool) { return mine(k.queue, slurmID, id) }
-
-// mine finds a job in a table by Slurm's id, if it is ours: Slurm's ids can
-// start anew. A single job carries our id as its name, an array that of its
-// batch.
-func mine(table map[string]row, slurmID, id string) (row, bool) {
-	r, ok := table[slurmID]
-	if strings.Contains(slurmID, "_") {
-		return r, ok && strings.HasPrefix(r.name, remote.BatchPrefix)
+// over are the jobs that the queue does not have, or has as ended.
+func (k *known) over(slurmIDs, ids []string) (overSlurm, over []string) {
+	for n, id := range ids {
+		if r, ok := k.queue[id]; !ok || stateOf(r.state, r.reason).Final() {
+			overSlurm, over = append(overSlurm, slurmIDs[n]), append(over, id)
+		}
 	}
-	return r, ok && r.name == id
+	return overSlurm, over
 }
 
 // judge puts the tables together: the queue for living jobs, accounting for
 // ended ones, our own files where there is none. What nobody could be asked
 // about stays Unknown.
-func (k *known) judge(st *plugins.Status, slurmID, id string) {
-	q, inQueue := k.live(slurmID, id)
-	a, inAcct := mine(k.acct, slurmID, id)
+func (k *known) judge(st *plugins.Status, id string) {
+	q, inQueue := k.queue[id]
+	a, inAcct := k.acct[id]
 	o, hasOutcome := k.outcomes[id]
 	switch {
 	case inQueue && !stateOf(q.state, q.reason).Final():
