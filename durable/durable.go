@@ -41,6 +41,27 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// SyncNames puts the names of files below a root on disk, those of the directories
+// that they lie in included.
+func SyncNames(root *os.Root, files []string) error {
+	dirs := map[string]bool{".": true}
+	for _, name := range files {
+		for dir := filepath.Dir(name); !dirs[dir]; dir = filepath.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for dir := range dirs {
+		d, err := root.Open(dir)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(d.Sync(), d.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // WriteFile replaces a file atomically: readers see the old or the new one,
 // also after a loss of power. Its mode is 0600.
 func WriteFile(path string, data []byte) error { return Replace(path, ".new-*", 0o600, data) }

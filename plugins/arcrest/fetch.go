@@ -246,7 +246,7 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 			return nil, d.c.fail(plugins.Invalid, "output", "", err)
 		}
 	}
-	if err := d.settle(names); err != nil {
+	if err := durable.SyncNames(d.root, names); err != nil {
 		return nil, d.local(err)
 	}
 	return names, d.local(errors.Join(d.root.RemoveAll(staging), d.root.RemoveAll(staging+partSuffix)))

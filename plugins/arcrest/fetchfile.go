@@ -210,27 +210,6 @@ func validator(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-// settle makes sure that what was put into place is on disk before it counts
-// as brought.
-func (d *download) settle(names []string) error {
-	dirs := map[string]bool{".": true}
-	for _, name := range names {
-		for dir := path.Dir(name); !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	for dir := range dirs {
-		f, err := d.root.Open(dir)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // counted tells the meter of every write.
 type counted struct {
 	w io.Writer

@@ -4,6 +4,7 @@
 package central
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -88,6 +89,34 @@ type client struct {
 	base, endpoint, host string
 	http                 *http.Client
 	set                  *credential.Set
+}
+
+// plain tells that nobody has shown who is at the other end, only that it is on
+// this machine.
+func (c *client) plain() bool { return strings.HasPrefix(c.base, "http:") }
+
+// owner is whom the scheduler takes us for, as whom it shows us our jobs; it stays
+// the same when the credential is renewed.
+func (c *client) owner() string {
+	if t := c.set.Token; t != nil && t.For(c.base) {
+		if t.Subject() == "" {
+			return ""
+		}
+		return t.Subject() + " of " + t.Issuer()
+	}
+	if c.set.X509 != nil && !c.plain() {
+		return c.set.X509.Identity()
+	}
+	return ""
+}
+
+// notOurs is the error about a job that another credential of ours was submitted
+// with: to the scheduler it is another's, and not there.
+func (c *client) notOurs(op string, h plugins.Handle) error {
+	if own := c.owner(); h.Owner != "" && own != h.Owner {
+		return &plugins.Error{Kind: plugins.Credential, Op: op, Endpoint: c.endpoint, Said: fmt.Sprintf("the job belongs to %s, and you are %s now", h.Owner, cmp.Or(own, "nobody"))}
+	}
+	return nil
 }
 
 // answerTime bounds one request.

@@ -34,7 +34,7 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 	if err != nil || out == nil {
 		return err
 	}
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := json.Unmarshal(c.redact(text), out); err != nil {
 		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Said: "the answer cannot be read", Err: err}
 	}
 	return nil
@@ -74,6 +74,24 @@ func (c *client) raw(ctx context.Context, op, method, path string, body io.Reade
 	return nil, &plugins.Error{Kind: kind, Op: op, Endpoint: c.endpoint, Err: err}
 }
 
+// redact takes our token out of a document that the scheduler has said, however it is written.
+func (c *client) redact(text []byte) []byte {
+	if c.set.Token == nil {
+		return text
+	}
+	if bytes.Contains(text, []byte(`\u00`)) || bytes.Contains(text, []byte(`\/`)) { // letters that need none of this
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var v any
+		if dec.Decode(&v) == nil {
+			if plain, err := json.Marshal(v); err == nil {
+				text = plain
+			}
+		}
+	}
+	return bytes.ReplaceAll(text, []byte(c.set.Token.Raw()), []byte("[our token]"))
+}
+
 // errGone is the cause where the scheduler has nothing of that name.
 var errGone = errors.New("not there")
 
@@ -82,6 +100,7 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
+	text = c.redact(text)
 	var problem struct {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`

@@ -1,6 +1,7 @@
 package central
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"gridbroker/durable"
 	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -126,6 +129,8 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 			switch {
 			case err != nil:
 				out[i] = plugins.Status{Handle: hs[i], State: plugins.Unknown, Err: err}
+			case !known && c.notOurs("status", hs[i]) != nil:
+				out[i] = plugins.Status{Handle: hs[i], State: plugins.Unknown, Err: c.notOurs("status", hs[i])}
 			case !known:
 				out[i] = plugins.Status{Handle: hs[i], State: plugins.Lost, Err: c.unknown("status")}
 			default:
@@ -157,15 +162,20 @@ func (c *client) views(ctx context.Context, hs []plugins.Handle, places []int) (
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	errs := make([]error, len(hs))
 	b.each(hs, func(c *client, err error, places []int) {
-		ids := make([]string, len(places))
-		for k, i := range places {
-			ids[k] = hs[i].ID
+		var ids []string
+		for _, i := range places {
+			if err == nil {
+				errs[i] = c.notOurs("cancel", hs[i])
+			}
+			if errs[i] == nil {
+				ids = append(ids, hs[i].ID)
+			}
 		}
-		if err == nil { // ending one that has ended or is not known is no error
+		if err == nil && len(ids) > 0 { // ending one that has ended or is not known is no error
 			err = c.do(ctx, "cancel", "POST", "/v1/jobs/cancel", map[string]any{"ids": ids}, nil)
 		}
 		for _, i := range places {
-			errs[i] = err
+			errs[i] = cmp.Or(errs[i], err)
 		}
 	})
 	return errs
@@ -180,7 +190,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 			_, err = c.raw(ctx, "clean", http.MethodDelete, "/v1/jobs/"+url.PathEscape(h.ID), nil)
 		}
 		if errors.Is(err, errGone) {
-			err = nil
+			err = c.notOurs("clean", h)
 		}
 		errs[i] = err
 	}
@@ -263,7 +273,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 			case err != nil:
 				out[i].Err = err
 			case !known:
-				out[i].Err = c.unknown("fetch")
+				out[i].Err = cmp.Or(c.notOurs("fetch", hs[i]), c.unknown("fetch"))
 			default:
 				out[i] = c.fetch(ctx, jobs[i], v)
 			}
@@ -277,9 +287,16 @@ func (c *client) unknown(op string) error {
 	return &plugins.Error{Kind: plugins.Refused, Op: op, Endpoint: c.endpoint, Said: "no such job"}
 }
 
-// fetch brings the files of one job that the scheduler has kept.
+// maxOutput is how many files of a job are brought.
+const maxOutput = 100_000
+
+// fetch brings the files of one job that the scheduler has kept. A name that cannot
+// be, or a file that is gone, keeps none of the others back.
 func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r plugins.FetchResult) {
-	if err := os.MkdirAll(q.Dir, 0o700); err != nil {
+	if len(v.Output) > maxOutput {
+		return plugins.FetchResult{Err: &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("it lists %d files", len(v.Output))}}
+	}
+	if err := durable.MkdirAll(q.Dir, 0o700); err != nil {
 		return plugins.FetchResult{Err: err}
 	}
 	root, err := os.OpenRoot(q.Dir)
@@ -291,22 +308,36 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		if len(q.Want) > 0 && !plugins.Wanted(name, q.Want) {
 			continue
 		}
-		body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(v.ID)+"/files/"+escaped(name), nil)
+		err := c.bring(ctx, root, v.ID, name)
 		if err == nil {
-			err = write(root, filepath.FromSlash(name), body)
+			r.Files = append(r.Files, name)
+			continue
 		}
-		if err != nil {
-			r.Err = err
-			return r
+		r.Err = cmp.Or(r.Err, err)
+		if e, ok := errors.AsType[*plugins.Error](err); ctx.Err() != nil || !ok || e.Kind != plugins.Refused {
+			break
 		}
-		r.Files = append(r.Files, name)
 	}
+	r.Err = cmp.Or(r.Err, durable.SyncNames(root, r.Files))
 	for _, want := range q.Want {
-		if !slices.ContainsFunc(r.Files, func(name string) bool { return plugins.Wanted(name, []string{want}) }) {
+		if r.Err == nil && !slices.ContainsFunc(r.Files, func(name string) bool { return plugins.Wanted(name, []string{want}) }) {
 			r.Err = &plugins.Error{Kind: plugins.Refused, Op: "fetch " + want, Endpoint: c.endpoint, Said: "the scheduler does not keep it", Hint: "grid log tells why"}
 		}
 	}
 	return r
+}
+
+// bring brings one file.
+func (c *client) bring(ctx context.Context, root *os.Root, job, name string) error {
+	local, err := filepath.Localize(path.Clean(name))
+	if err != nil || name == "" || local == "." {
+		return &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("no file of a job is called %q", name)}
+	}
+	body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(job)+"/files/"+escaped(name), nil)
+	if err != nil {
+		return err
+	}
+	return write(root, local, body)
 }
 
 func escaped(name string) string {
@@ -317,20 +348,25 @@ func escaped(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// write puts a file below a directory, and never outside of it.
+// write puts a file below a directory, and never outside of it: whole, or not at all.
 func write(root *os.Root, name string, body []byte) error {
-	if dir := filepath.Dir(name); dir != "." {
-		if err := root.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
 	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	part := plugins.PartName(name, ".grid-part")
+	f, err := root.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(body)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(part, name)
+	}
+	if err != nil {
+		_ = root.Remove(part)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -134,7 +135,7 @@ func (c *client) send(ctx context.Context, jobs []submission, at map[string]int,
 }
 
 func (c *client) handle(id string) plugins.Handle {
-	return plugins.Handle{Interface: Interface, Endpoint: c.endpoint, ID: id}
+	return plugins.Handle{Interface: Interface, Endpoint: c.endpoint, ID: id, Owner: c.owner()}
 }
 
 // maxSandbox bounds the small files that travel with a job, in bytes: as much
@@ -148,16 +149,16 @@ func sandbox(job *jdl.Job) (files []file, err error) {
 		if f.IsURL() || f.Text != "" { // what a broker makes is the scheduler's own to make
 			continue
 		}
-		fi, err := os.Stat(f.Source)
+		in, err := os.Open(f.Source)
 		if err != nil {
 			return nil, err
 		}
-		if size += fi.Size(); size > maxSandbox {
+		body, err := io.ReadAll(io.LimitReader(in, maxSandbox-size+1)) // it may grow
+		if err := errors.Join(err, in.Close()); err != nil {
+			return nil, err
+		}
+		if size += int64(len(body)); size > maxSandbox {
 			return nil, errors.New("its input files are larger than 1 MB, and do not pass through a scheduler")
-		}
-		body, err := os.ReadFile(f.Source)
-		if err != nil {
-			return nil, err
 		}
 		files = append(files, file{f.Name, body})
 	}
@@ -185,11 +186,12 @@ func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[
 	return found, nil
 }
 
-// delegate gives the scheduler a proxy of ours to act with, where we have one.
+// delegate gives the scheduler a proxy of ours to act with, where we have one and
+// the scheduler has shown who it is: whoever listens at this machine's port gets none.
 // Tokens are not passed on: the scheduler's own are for its sites.
 func (c *client) delegate(ctx context.Context) error {
 	x := c.set.X509
-	if x == nil || c.set.Token != nil {
+	if x == nil || c.set.Token != nil || c.plain() {
 		return nil
 	}
 	var ask struct {

@@ -129,32 +129,12 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []
 		return nil
 	})
 	if err == nil {
-		err = syncDirs(dst, files)
+		err = durable.SyncNames(dst, files)
 	}
 	if err == nil && odd.names != nil {
 		err = odd
 	}
 	return files, err
-}
-
-// syncDirs puts the names of files on disk.
-func syncDirs(dst *os.Root, files []string) error {
-	dirs := map[string]bool{".": true}
-	for _, name := range files {
-		for dir := filepath.Dir(name); !dirs[dir]; dir = filepath.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	for dir := range dirs {
-		d, err := dst.Open(dir)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(d.Sync(), d.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // partSuffix ends the name of a file that is not whole yet.

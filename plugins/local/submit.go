@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"gridbroker/durable"
 	"gridbroker/glue"
 	"gridbroker/plugins"
 )
@@ -142,7 +143,7 @@ func stage(req plugins.Request, work string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return syncDirs(root, names) // or the job might find its place on disk, and start, without them
+	return durable.SyncNames(root, names) // or the job might find its place on disk, and start, without them
 }
 
 // copyInto writes a file below root, making directories on the way.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +40,10 @@ func (d *download) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(d.copyRest(dst), dst.Close()); err != nil {
+	if err = d.copyRest(dst); err == nil {
+		err = dst.Sync()
+	}
+	if err = errors.Join(err, dst.Close()); err != nil {
 		return err
 	}
 	if err := d.root.Rename(part, name); err != nil {
@@ -72,6 +76,14 @@ func (d *download) open(part, mark string) (*os.File, error) {
 	return dst, nil
 }
 
+// errChanged is a file that grew or shrank while it was brought.
+var errChanged = errors.New("it changed meanwhile")
+
+// ofOneFile tells errors that say nothing of the job's other files.
+func ofOneFile(err error) bool {
+	return errors.Is(err, errChanged) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
+}
+
 // mode is the file's own, as far as the user is concerned: readable and
 // writable by the user, executable where it was.
 func (d *download) mode() os.FileMode { return 0o600 | d.file.Mode&0o100 }
@@ -98,7 +110,7 @@ func (d *download) copyRest(dst *os.File) error {
 		d.progress.Step("fetch", offset+n, d.file.Size)
 	}
 	if err == nil && (offset+n != d.file.Size || size != d.file.Size) {
-		err = fmt.Errorf("%s has %d bytes and was listed with %d: it changed meanwhile", strings.TrimSpace(d.file.Name), max(size, offset+n), d.file.Size)
+		err = fmt.Errorf("%s has %d bytes and was listed with %d: %w", strings.TrimSpace(d.file.Name), max(size, offset+n), d.file.Size, errChanged)
 	}
 	return err
 }

@@ -335,6 +335,7 @@ func TestFetchThatFails(t *testing.T) {
 		{"a pattern", shelf{list: list[:2], text: text}, []string{"*"}, "one two", ""},
 		{"one that is not there", shelf{list: list[:2], text: text}, []string{"one", "four"}, "one", "fetch four"},
 		{"one that is listed and gone", shelf{list: list, text: text}, nil, "one", "fetch three"},
+		{"one that has changed, and one that is gone, between others", shelf{list: []File{{Name: "a", Size: 1}, {Name: "one", Size: 9}, {Name: "two", Size: 2}}, text: text}, []string{"*"}, "two", "and 1 more files"},
 		{"a list that fails", shelf{list: list, text: text, err: io.ErrUnexpectedEOF}, nil, "", "unexpected EOF"},
 		{"no list of outputs", shelf{list: list}, nil, "", "fetch"},
 		{"one that is shorter than listed", shelf{list: []File{{Name: "one", Size: 5}}, text: text}, nil, "", "changed meanwhile"},

@@ -78,16 +78,13 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	}
 	// A file is brought before one of the name that it has while it is brought.
 	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	var got []string
-	for _, f := range all {
-		if !plugins.Wanted(f.Name, want) {
-			continue
-		}
+	all = slices.DeleteFunc(slices.Clone(all), func(f File) bool { return !plugins.Wanted(f.Name, want) })
+	got, err := s.bring(ctx, all, func(f File) error {
 		d := download{fsys: fsys, from: s.Dir("jobs", id, s.System.Work, f.Name), root: root, file: f, progress: p}
-		if err := d.run(ctx); err != nil {
-			return got, s.Fail("fetch "+f.Name, err)
-		}
-		got = append(got, f.Name)
+		return d.run(ctx)
+	})
+	if err := errors.Join(err, durable.SyncNames(root, got)); err != nil {
+		return got, err
 	}
 	for _, name := range job.Want {
 		if !slices.ContainsFunc(got, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
@@ -95,6 +92,29 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 		}
 	}
 	return got, nil
+}
+
+// bring brings files one after the other. One that cannot be brought keeps none of
+// the others back; which it was is told at the end.
+func (s *Site) bring(ctx context.Context, files []File, one func(File) error) (got []string, first error) {
+	more := 0
+	for _, f := range files {
+		err := one(f)
+		switch {
+		case err == nil:
+			got = append(got, f.Name)
+		case ctx.Err() != nil || !ofOneFile(err):
+			return got, s.Fail("fetch "+f.Name, err)
+		case first == nil:
+			first = s.Fail("fetch "+f.Name, err)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		first = fmt.Errorf("%w, and %d more files", first, more)
+	}
+	return got, first
 }
 
 func (s *Site) work(id string) string { return s.Dir("jobs", id, s.System.Work) }

@@ -104,6 +104,10 @@ func (disk) Get(path string, offset int64) (io.ReadCloser, int64, error) {
 func (disk) List(dir string) ([]File, error) {
 	var found []File
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) && path != dir { // told when it is to be brought
+			found = append(found, File{Name: strings.TrimPrefix(path, dir+"/")})
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pkg/sftp"
 )
@@ -14,7 +16,30 @@ import (
 // remoteFiles are the files of a machine over SFTP.
 type remoteFiles struct {
 	client *sftp.Client
+	said   *bounded
 	end    func() error
+}
+
+// What a list of files may take: names of a hundred thousand with what is known of
+// each, in so many directories.
+const (
+	maxListed = 64 << 20
+	maxDirs   = 5_000
+)
+
+// bounded is what a server says; it is told to be quiet when that is too much.
+type bounded struct {
+	in   io.Reader
+	left atomic.Int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left.Load() <= 0 {
+		return 0, errTooLong
+	}
+	n, err := b.in.Read(p)
+	b.left.Add(int64(-n))
+	return n, err
 }
 
 func (r *remoteFiles) Put(name string, mode fs.FileMode, src io.Reader) error {
@@ -69,12 +94,26 @@ func (r *remoteFiles) Get(name string, offset int64) (io.ReadCloser, int64, erro
 }
 
 func (r *remoteFiles) List(dir string) ([]File, error) {
+	r.said.left.Store(maxListed)
+	defer r.said.left.Store(math.MaxInt64)
 	var found []File
+	dirs := 0
 	for w := r.client.Walk(dir); w.Step(); {
-		if err := w.Err(); err != nil {
+		if err := w.Err(); errors.Is(err, fs.ErrPermission) && w.Path() != dir { // told when it is to be brought
+			found = append(found, File{Name: strings.TrimPrefix(w.Path(), dir+"/")})
+			continue
+		} else if err != nil {
+			if r.said.left.Load() <= 0 {
+				err = errTooLong
+			}
 			return nil, err
 		}
 		info := w.Stat()
+		if info.IsDir() {
+			if dirs++; dirs > maxDirs {
+				return nil, errTooLong
+			}
+		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			var err error
 			if info, err = r.client.Stat(w.Path()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -242,14 +243,28 @@ func (m *shell) Files(ctx context.Context) (Files, error) {
 	return files, nil
 }
 
-// newRemote speaks SFTP over two pipes. The end of ctx ends the session.
+// newRemote speaks SFTP over two pipes. The end of ctx, and closing the files, end
+// the session, whatever the server does: one that stays silent keeps nobody.
 func newRemote(ctx context.Context, out io.Reader, in io.WriteCloser, end func() error) (Files, error) {
-	stop := context.AfterFunc(ctx, func() { in.Close(); end() })
-	client, err := sftp.NewClientPipe(out, in)
+	answers, said := io.Pipe()
+	go func() {
+		_, err := io.Copy(said, out)
+		said.CloseWithError(err)
+	}()
+	quit := func() error { return errors.Join(answers.Close(), in.Close(), end()) }
+	stop := context.AfterFunc(ctx, func() { _ = quit() })
+	heard := &bounded{in: answers}
+	heard.left.Store(math.MaxInt64)
+	client, err := sftp.NewClientPipe(heard, in)
 	if err != nil {
 		stop()
-		end()
+		_ = quit()
 		return nil, &DialError{fmt.Errorf("sftp: %w", err)}
 	}
-	return &remoteFiles{client, func() error { stop(); client.Close(); return end() }}, nil
+	return &remoteFiles{client, heard, func() error {
+		stop()
+		_ = answers.Close()
+		_ = client.Close()
+		return end()
+	}}, nil
 }
