@@ -326,6 +326,50 @@ func TestRealLogOfWaiting(t *testing.T) {
 	}
 }
 
+// A job whose submission left no id, and that neither the queue nor a history that
+// was rotated knows any more, is found by its own log: it has been there.
+func TestRealForgotten(t *testing.T) {
+	p := newPool(t)
+	var reqs []plugins.Request
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, fmt.Sprintf("f%d-%d", time.Now().UnixNano(), i))
+		reqs = append(reqs, plugins.Request{ID: ids[i], Endpoint: glue.Endpoint{URL: p.urls["local"]}, Job: sh("true")})
+	}
+	want := map[string]plugins.Handle{}
+	for _, r := range p.Submit(t.Context(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		want[r.ID] = r.Handle
+	}
+	base := strings.TrimPrefix(p.urls["local"], "condor:")
+	kept, err := filepath.Glob(base + "/batches/*/*.id")
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for _, name := range []string{"condor_q", "condor_history"} {
+		if err := os.WriteFile(filepath.Join(empty, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forgetful := htcondor.New(htcondor.Options{Options: remote.Options{Environ: []string{"PATH=" + empty + ":" + p.env["GRID_CONDOR_BIN"] + ":" + os.Getenv("PATH")}, Home: t.TempDir()}})
+	defer forgetful.Close()
+	found, err := forgetful.Find(t.Context(), reqs[0].Endpoint, append(ids, "never"))
+	if err != nil || !maps.Equal(found, want) {
+		t.Errorf("found %v, %v; want %v", found, err, want)
+	}
+	for _, err := range p.Clean(t.Context(), slices.Collect(maps.Values(want))) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A submission whose end is not seen is found, and never made twice: the
 // connection is cut at many moments.
 func TestRealUncertain(t *testing.T) {

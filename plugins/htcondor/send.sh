@@ -10,3 +10,13 @@ send_one() {
 }
   echo "${ids%%.*}"
 }
+
+# sent_id tells the number that HTCondor gave a job, by the job's own event log: its first line is that it was
+# submitted. It is there also where the queue and its history have forgotten the job.
+sent_id() {
+  read -r code at rest <"jobs/$1/events" && [ "$code" = 000 ] || return 1
+  at=${at#"("} at=${at%%.*}
+  while :; do case $at in 0?*) at=${at#0} ;; *) break ;; esac; done
+  case $at in ''|*[!0-9]*) return 1 ;; esac
+  echo "$at"
+}

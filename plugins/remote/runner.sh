@@ -7,6 +7,8 @@
 #
 #   send_one GROUP JOB   run in BASE/batches/BATCH: submits one group, whose
 #                        jobs run the file JOB; prints the batch system's id
+#   sent_id ID           run in BASE, if it is there: prints the batch system's id of
+#                        a job's group where the job's own files tell it
 #
 #   sh runner.sh BASE exec COMMAND ARG...   one of the batch system's commands
 #   sh runner.sh BASE said COMMAND ARG...   the same, standard error as well
@@ -134,7 +136,8 @@ find_ids() {
       calm="$calm $batch" ;;
     esac
     job=-
-    [ ! -s "batches/$batch/$group.id" ] || read -r job <"batches/$batch/$group.id"
+    if [ -s "batches/$batch/$group.id" ]; then read -r job <"batches/$batch/$group.id"
+    elif command -v sent_id >/dev/null; then job=$(sent_id "$id" 2>/dev/null) || job=-; fi
     echo "at $id $batch $group $line $job"
   done
 }
