@@ -253,7 +253,7 @@ func agentClient(d *deps, raw string) (*http.Client, string, error) {
 	case u.Scheme != "http" || net.ParseIP(host) == nil && host != "localhost" || host != "localhost" && !net.ParseIP(host).IsLoopback():
 		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
 	}
-	return &http.Client{Transport: t, Timeout: time.Minute}, u.Scheme + "://" + u.Host, nil
+	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, u.Scheme + "://" + u.Host, nil
 }
 
 // gridmap reads the subjects of a grid-mapfile: "subject" account.

@@ -305,9 +305,9 @@ func (a *Agent) call(ctx context.Context, method string, body []byte) ([]byte, e
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
+	token := ""
 	if a.Token != nil {
-		token, err := a.Token()
-		if err != nil {
+		if token, err = a.Token(); err != nil {
 			return nil, err
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
@@ -319,7 +319,7 @@ func (a *Agent) call(ctx context.Context, method string, body []byte) ([]byte, e
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, wire.DefaultLimits().Bytes))
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = &RefusedError{resp.StatusCode, said(text)}
+		err = &RefusedError{resp.StatusCode, said(text, token)}
 	}
 	return text, err
 }
@@ -335,15 +335,20 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the scheduler says %d: %s", e.Code, e.Said)
 }
 
-// said is the detail of a problem document, or the beginning of the text.
-func said(text []byte) string {
+// said is the detail of a problem document, or the beginning of the text, without
+// the token that was shown.
+func said(text []byte, token string) string {
 	var problem struct {
 		Detail string `json:"detail"`
 	}
+	words := string(text)
 	if json.Unmarshal(text, &problem) == nil && problem.Detail != "" {
-		return problem.Detail
+		words = problem.Detail
 	}
-	return string(text[:min(len(text), 200)])
+	if token != "" {
+		words = strings.ReplaceAll(words, token, "[our token]")
+	}
+	return words[:min(len(words), 1000)]
 }
 
 // reserves tells whether bookings are reserved here.
