@@ -138,6 +138,7 @@ func FuzzTables(f *testing.F) {
 			t.Errorf("%q: %v", text, d)
 		}
 		planned(text, time.Unix(0, 0))
+		parseMembers(text, map[string][]string{})
 	})
 }
 
