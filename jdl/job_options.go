@@ -27,6 +27,7 @@ type jobConfig struct {
 	dir     string // absolute; "": the directory of the file
 	here    string // absolute; where the user is; "": not known
 	now     func() time.Time
+	getenv  func(string) string // nil: there is no environment
 	noFiles bool
 	foreign bool // the record is made of another language, which no shell reads
 	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
@@ -60,6 +61,11 @@ func WithDir(dir string) Option { return func(c *jobConfig) { c.dir = dir } }
 // start in dir, the directory the user is in, too; finding it there is a
 // warning. dir is absolute.
 func WithFallbackDir(dir string) Option { return func(c *jobConfig) { c.here = dir } }
+
+// WithEnvironment is where HTCondor's $ENV and getenv find variables.
+func WithEnvironment(getenv func(string) string) Option {
+	return func(c *jobConfig) { c.getenv = getenv }
+}
 
 // WithClock replaces time.Now, against which ExpiryTime is judged.
 func WithClock(now func() time.Time) Option { return func(c *jobConfig) { c.now = now } }

@@ -105,7 +105,7 @@ func jobOptions(d *deps, path string) []jdl.Option {
 	if path != "-" {
 		dir = filepath.Dir(abs(d, path))
 	}
-	return []jdl.Option{jdl.WithClock(d.env.Now), jdl.WithDir(dir), jdl.WithFallbackDir(d.env.Dir)}
+	return []jdl.Option{jdl.WithClock(d.env.Now), jdl.WithDir(dir), jdl.WithFallbackDir(d.env.Dir), jdl.WithEnvironment(d.env.Getenv)}
 }
 
 func sayWarnings(d *deps, set *jdl.JobSet) {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gridbroker/jdl"
@@ -15,7 +16,7 @@ import (
 
 func jobs(t *testing.T, src string) []*jdl.Job {
 	t.Helper()
-	ads, err := condor.Read("t.sub", []byte(src), func(*classad.Diagnostic) {})
+	ads, err := condor.Read("t.sub", []byte(src), near(), func(*classad.Diagnostic) {})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
@@ -24,6 +25,18 @@ func jobs(t *testing.T, src string) []*jdl.Job {
 		t.Fatalf("%v\n%s", err, src)
 	}
 	return set.Jobs
+}
+
+// near has files and variables for descriptions.
+func near() *jdl.Nearby {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{"two.txt": "a, b, c\nd e\n", "odd.txt": "\xef\xbb\xbf lead 1\r\n\r\n#x\r\nq\\\n r\n", "i.inc": "arguments = from inc\ny = 2\n",
+		"i2.inc": "if true\ninclude : i.inc\nendif\n", "d/n.inc": "arguments = in d\n", "circle.inc": "include : circle.inc\n", "open.inc": "if true\n",
+		"m/f1": "", "m/f2": "", "m/.hid": "", "m/sub/x": "", "m/sub2/x": ""} {
+		files["job/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	getenv := func(name string) string { return map[string]string{"HOME": "/home/alice", "LANG": "C"}[name] }
+	return jdl.NewNearby("t.sub", jdl.WithRoot(files), jdl.WithDir("/job"), jdl.WithEnvironment(getenv))
 }
 
 func argsOf(js []*jdl.Job) string {
@@ -60,27 +73,115 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// TestAsCondorSubmit has what condor_submit 24 was seen to make of these with
+// -dry-run: lists and patterns outside of the description, slices, conditions, texts
+// that are included, functions.
+func TestAsCondorSubmit(t *testing.T) {
+	const row = "arguments = \"[$(item)] [$(x)] [$(y)] $(Row) $(Step)\"\n"
+	for src, want := range map[string]string{
+		row + "queue x in a b, c":                               "[] [a] [] 0 0|[] [b] [] 1 0|[] [c] [] 2 0",
+		row + "queue x from two.txt":                            "[] [a, b, c] [] 0 0|[] [d e] [] 1 0",
+		row + "queue x y from two.txt":                          "[] [a] [b, c] 0 0|[] [d] [e] 1 0",
+		row + "queue 2 from [1:] two.txt":                       "[d e] [] [] 1 0|[d e] [] [] 1 1",
+		row + "queue x,y,item from two.txt":                     "[c] [a] [b] 0 0|[] [d] [e] 1 0",
+		row + "queue x,y in (a)":                                "[] [a] [] 0 0",
+		row + "queue x in [::2] (a b c d)":                      "[] [a] [] 0 0|[] [c] [] 2 0",
+		row + "queue x in [-2:] (a b c d)":                      "[] [c] [] 2 0|[] [d] [] 3 0",
+		row + "queue x in [1] (a b c)":                          "[] [b] [] 1 0|[] [c] [] 2 0",
+		row + "queue x from (a)":                                "[] [a] [] 0 0",
+		row + "queue x matching m/*":                            "[] [m/f1] [] 0 0|[] [m/f2] [] 1 0|[] [m/sub/] [] 2 0|[] [m/sub2/] [] 3 0",
+		row + "queue x matching files m/*, m/f1":                "[] [m/f1] [] 0 0|[] [m/f2] [] 1 0",
+		row + "queue matching dirs (m/sub* none*)":              "[m/sub/] [] [] 0 0|[m/sub2/] [] [] 1 0",
+		row + "queue 1+1":                                       "[] [] [] 0 0|[] [] [] 0 1",
+		row + "queue $(none)":                                   "[] [] [] 0 0",
+		"arguments = <$(x)>\nqueue x from odd.txt":              `"<lead" "1>"|"<>"|"<#x>"|"<qr>"`,
+		"if true\narguments=a\nelse\narguments=b\nendif\nqueue": "a",
+		"x=0\nif $(x)\narguments=a\nelif 1\narguments=b\nelse\narguments=c\nendif\nqueue":      "b",
+		"zz=\nif defined zz\narguments=a\nelse\narguments=n\nendif\nqueue":                     "n",
+		"x=zz\nzz=1\nif defined $(x)\narguments=a\nendif\nqueue":                               "a",
+		"if ! defined zz\narguments=a\nendif\nqueue":                                           "a",
+		"if version >= 8.1\narguments=a\nendif\nqueue":                                         "a",
+		"if false\nif true\narguments=a\nqueue\nendif\nelse\narguments=b\nendif\nqueue":        "b",
+		"if false\narguments @=e\nendif\n@e\nendif\nqueue":                                     "",
+		"include : i.inc\narguments=$(arguments) $(y)\nqueue":                                  "from inc 2",
+		"include : i2.inc\nqueue":                                                              "from inc",
+		"@include ifexist : none.inc\nqueue":                                                   "",
+		"include : d/n.inc\nqueue":                                                             "in d",
+		"arguments @=e\n\"a b\nc\"\n@e\nqueue":                                                 "a b c",
+		"x = $(x) y\nX = $(x)$(x:no)z\narguments=$(x)\nqueue":                                  "y yz",
+		"v=10\narguments=$INT(v) $INT(v,%05d) $REAL(v,%.2f) $INT(2+3)\nqueue":                  "10 00010 10.00 5",
+		"v=a/b/c.txt\narguments=$BASENAME(v) $DIRNAME(v) $BASENAME(/q/w.e)\nqueue":             "c.txt a/b/ w.e",
+		"v=abcdef\narguments=$SUBSTR(v,2) $SUBSTR(v,1,3) $SUBSTR(v,-2) $SUBSTR(v,0,-1)\nqueue": "cdef bcd ef abcde",
+		"l=a,b,c\ni=1\narguments=$CHOICE(i,l) $CHOICE(2,x,y,z)\nqueue":                         "b z",
+		"arguments=$RANDOM_CHOICE(7,7) $RANDOM_INTEGER(5,5) $RANDOM_INTEGER(2,9,100)\nqueue":   "7 5 2",
+		"arguments=$ENV(NOPE:def) $ENV(HOME)\nqueue":                                           "def /home/alice",
+		"v=\"x\"\narguments=$STRING(v) $EVAL(1+2)\nqueue":                                      "x 3",
+		"arguments=$(a:$(b:c)) $(a:) $(SUBMIT_FILE)\nqueue":                                    "c t.sub",
+		"args=1 2\nqueue": "1 2",
+	} {
+		if got := argsOf(jobs(t, "executable = /bin/x\n"+src)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
+		}
+	}
+}
+
+// TestAskedFor: amounts that are worked out, names without underscores, variables
+// that are taken along, and the limit that CERN's pool gives by JobFlavour.
+func TestAskedFor(t *testing.T) {
+	j := jobs(t, "executable = /bin/x\nRequestMemory = 2*1024\nrequest_cpus = 1+1\nRequestGpus = 1\n+JobFlavour = \"workday\"\ngetenv = LANG, NONE\nstdout = o\n"+
+		"queue")[0]
+	if got, want := fmt.Sprint(j.Demand.Memory, j.Demand.Slots, j.Demand.GPUs, j.Demand.WallTime, j.Environment, j.StdOutput, " ", len(j.OutputSandbox)),
+		"1024 2 1 8h0m0s [{LANG C}]o 1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for value, want := range map[string]string{"": "*", `""`: "", "a, b": "a b"} {
+		j := jobs(t, "executable = /bin/x\ntransfer_output_files = "+value+"\nqueue")[0]
+		var names []string
+		for _, f := range j.OutputSandbox {
+			names = append(names, f.Name)
+		}
+		if strings.Join(names, " ") != want {
+			t.Errorf("transfer_output_files = %s brings %q, want %s", value, names, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
-		"executable = a\n":                                  "the description has no queue statement",
-		"queue":                                             "t.sub:1:1: the description has no executable",
-		"executable = a\nuniverse = java\nqueue":            "t.sub:2:1: universe java is not supported",
-		"executable = a\nqueue x from list.txt":             "with a list outside of the description",
-		"executable = a\nqueue f matching *.dat":            "with a list outside of the description",
-		"executable = a\nqueue x in (a":                     "is not closed by )",
-		"executable = a\nif true\nqueue":                    "if is not supported",
-		"executable = a\narguments = $(a)\na = $(a)\nqueue": "circle",
-		"executable = a\narguments = \"'x\"\nqueue":         "a single quote is not closed",
-		"executable = a\nrequest_cpus = 2 * 3\nqueue":       "expressions are not supported",
-		"executable = a\nqueue 1000000":                     "more than 100000 jobs",
-		"executable a\nqueue":                               "expected name = value",
-		"executable = a\narguments = $$(Memory)\nqueue":     "replaced at match time",
-		"executable = a\narguments = $$([1+1])\nqueue":      "replaced at match time",
-		"executable = a\narguments = $ENV(HOME)\nqueue":     "$ENV(HOME) is not supported",
-		"executable = a\narguments = $Fz(a)\nqueue":         "$Fz(a) is not supported",
-		"executable = a\narguments = $INT2(a)\nqueue":       "$INT2(a) is not supported",
+		"executable = a\n":                                            "the description has no queue statement",
+		"queue":                                                       "t.sub:1:1: the description has no executable",
+		"executable = a\nuniverse = java\nqueue":                      "t.sub:2:1: universe java is not supported",
+		"executable = a\nqueue x from none.txt":                       "queue from none.txt: file does not exist",
+		"executable = a\nqueue x from seq 3 |":                        "queue from a program is not supported",
+		"executable = a\nqueue x in [a:b] (1)":                        "the slice is not understood",
+		"executable = a\nqueue f matching *.none":                     "t.sub:2:1: the queue statements make no job",
+		"executable = a\nqueue 0":                                     "the queue statements make no job",
+		"executable = a\nelse\nqueue":                                 "t.sub:2:1: else without an if",
+		"executable = a\nif $(x) == 3\nendif\nqueue":                  "is not supported",
+		"executable = a\ninclude : none.inc\nqueue":                   "include none.inc: file does not exist",
+		"executable = a\ninclude : circle.inc\nqueue":                 "circle.inc:1:1: more than 8 texts include each other",
+		"executable = a\ninclude : open.inc\nendif\nqueue":            "open.inc:1:1: an if has no endif",
+		"executable = a\ninclude command : ls\nqueue":                 "include of a program is not supported",
+		"executable = a\nuse feature : x\nqueue":                      "use is not supported",
+		"executable = a\narguments @=x\n1\nqueue":                     "the value is not closed by @x",
+		"executable = a\narguments = $(ARCH)\nqueue":                  "only the pool knows it",
+		"executable = a\narguments = $INT(none)\nqueue":               `"none" is no number`,
+		"executable = a\narguments = $INT(1,%s)\nqueue":               `"%s" is no format`,
+		"executable = a\narguments = $CHOICE(3,a,b)\nqueue":           "is no place in the list",
+		"executable = a\nqueue x in (a":                               "is not closed by )",
+		"executable = a\nif true\nqueue":                              "an if has no endif",
+		"executable = a\narguments = $(a)\na = $(b)\nb = $(a)\nqueue": "circle",
+		"executable = a\narguments = \"'x\"\nqueue":                   "a single quote is not closed",
+		"executable = a\nrequest_cpus = 2 * x\nqueue":                 "expressions of what the pool knows are not supported",
+		"executable = a\nqueue 1000000":                               "more than 100000 jobs",
+		"executable a\nqueue":                                         "expected name = value",
+		"executable = a\narguments = $$(Memory)\nqueue":               "replaced at match time",
+		"executable = a\narguments = $$([1+1])\nqueue":                "replaced at match time",
+		"executable = a\narguments = $ENV(NOPE)\nqueue":               "the variable is not set",
+		"executable = a\narguments = $Fz(a)\nqueue":                   "$Fz(a) is not supported",
+		"executable = a\narguments = $INT2(a)\nqueue":                 "$INT2(a) is not supported",
 	} {
-		if _, err := condor.Read("t.sub", []byte(src), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := condor.Read("t.sub", []byte(src), near(), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v\nwant %s", src, err, want)
 		}
 	}
@@ -152,7 +253,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("executable=a\narguments=$(x)\nqueue 2 x,y from (\n1 2\n)")
 	f.Add("executable=/bin/a\ntransfer_executable=false\nenvironment=A=1;B=2\nqueue in (a b)")
 	f.Fuzz(func(t *testing.T, src string) {
-		ads, err := condor.Read("f", []byte(src), func(*classad.Diagnostic) {})
+		ads, err := condor.Read("f", []byte(src), near(), func(*classad.Diagnostic) {})
 		if err != nil || len(ads) > 50 {
 			return
 		}
@@ -182,11 +283,11 @@ func TestMacroBombs(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"value": bomb + "arguments = $(a7)\nqueue\n", "values": bomb + "arguments = $(a6)\nqueue 100\n",
-		"queue": bomb + strings.Repeat("queue $(a6)\n", 1000), "circle": "executable = /bin/true\na = $(a)$(a)\narguments = $(a)\nqueue\n",
+		"queue": bomb + strings.Repeat("queue $(a6)\n", 1000), "circle": "executable = /bin/true\na = $(b)$(b)\nb = $(a)$(a)\narguments = $(a)\nqueue\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			testbed.Within(t, 2*time.Second, 200<<20, func() {
-				if _, err := condor.Read("bomb.sub", []byte(text), func(*classad.Diagnostic) {}); err == nil {
+				if _, err := condor.Read("bomb.sub", []byte(text), near(), func(*classad.Diagnostic) {}); err == nil {
 					t.Error("it is read")
 				}
 			})

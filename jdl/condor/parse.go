@@ -4,9 +4,9 @@ package condor
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 )
 
@@ -38,7 +38,9 @@ func newSheet(commands []command) *sheet {
 			if _, name, ok := strings.Cut(part, "("); ok {
 				name, _, _ = strings.Cut(name, ")")
 				name, _, _ = strings.Cut(name, ":")
-				s.used[classad.Fold(strings.TrimSpace(name))] = true
+				for arg := range strings.SplitSeq(name, ",") { // of a function
+					s.used[classad.Fold(strings.TrimSpace(arg))] = true
+				}
 			}
 		}
 	}
@@ -50,64 +52,90 @@ type proc struct {
 	*sheet
 	macros map[string]string
 	pos    classad.Pos
+	near   *jdl.Nearby
 }
 
 type parser struct {
-	file, src string
-	lines     []string
-	n         int // of the next line
-	set       []command
-	procs     []proc
-	left      budget // for what macros make in queue statements
-	err       error
+	text  *source   // of the description itself
+	in    []*source // where the next line comes from, the innermost last
+	near  *jdl.Nearby
+	ifs   []branch
+	set   []command
+	procs []proc
+	empty bool   // a queue statement made no job
+	left  budget // for what macros make outside of commands
+	warn  func(*classad.Diagnostic)
+	err   error
+}
+
+func (p *parser) diagnostic(severity classad.Severity, line int, hint, format string, args ...any) *classad.Diagnostic {
+	from := p.in[len(p.in)-1]
+	return (&classad.Diagnostic{Severity: severity, File: from.name, Pos: classad.Pos{Line: line, Col: 1}, Code: "condor",
+		Msg: fmt.Sprintf(format, args...), Hint: hint}).ShowLine(from.src)
 }
 
 func (p *parser) fail(line int, hint, format string, args ...any) {
 	if p.err == nil {
-		p.err = (&classad.Diagnostic{Severity: classad.Fatal, File: p.file, Pos: classad.Pos{Line: line, Col: 1}, Code: "condor",
-			Msg: fmt.Sprintf(format, args...), Hint: hint}).ShowLine(p.src)
+		p.err = p.diagnostic(classad.Fatal, line, hint, format, args...)
 	}
 }
 
-// line is the next logical line, with the number of its first.
-func (p *parser) line() (text string, number int, ok bool) {
-	if p.n >= len(p.lines) || p.err != nil {
-		return "", p.n, false
+func (p *parser) tell(line int, format string, args ...any) {
+	if p.warn != nil {
+		p.warn(p.diagnostic(classad.Warning, line, "", format, args...))
 	}
-	number = p.n + 1
-	text = strings.TrimSuffix(p.lines[p.n], "\r")
-	for p.n++; strings.HasSuffix(text, `\`) && p.n < len(p.lines); p.n++ {
-		text = strings.TrimSuffix(text, `\`) + strings.TrimSpace(strings.TrimSuffix(p.lines[p.n], "\r"))
-	}
-	return strings.TrimSpace(text), number, true
 }
 
-func parse(file string, src []byte) ([]proc, error) {
-	p := &parser{file: file, src: string(src), lines: strings.Split(string(src), "\n"), left: budget{maxText}}
-	if i := strings.IndexByte(p.src, 0); i >= 0 {
-		p.fail(1+strings.Count(p.src[:i], "\n"), "", "NUL byte in the text")
+func parse(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]proc, error) {
+	text := newSource(file, src)
+	p := &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn}
+	p.read()
+	switch {
+	case p.err != nil:
+	case len(p.procs) == 0 && p.empty:
+		p.fail(max(1, len(text.lines)), "", "the queue statements make no job")
+	case len(p.procs) == 0:
+		p.fail(max(1, len(text.lines)), "queue", "the description has no queue statement")
 	}
-	for {
-		text, number, ok := p.line()
+	return p.procs, p.err
+}
+
+// read takes the statements of the innermost text, to its end.
+func (p *parser) read() {
+	from, open := p.in[len(p.in)-1], len(p.ifs)
+	if i := strings.IndexByte(from.src, 0); i >= 0 {
+		p.fail(1+strings.Count(from.src[:i], "\n"), "", "NUL byte in the text")
+	}
+	for p.err == nil {
+		text, number, ok := from.line()
 		if !ok {
 			break
 		}
 		p.statement(text, number)
 	}
-	if p.err == nil && len(p.procs) == 0 {
-		p.fail(max(1, len(p.lines)), "queue", "the description has no queue statement")
+	if len(p.ifs) > open {
+		p.fail(max(1, len(from.lines)), "endif", "an if has no endif")
 	}
-	return p.procs, p.err
 }
 
 func (p *parser) statement(text string, number int) {
 	word, rest := cutWord(text)
-	switch low := classad.Fold(word); {
-	case text == "" || text[0] == '#':
-	case low == "queue" && !strings.HasPrefix(rest, "="):
+	if word, _, _ = strings.Cut(classad.Fold(word), ":"); text == "" || text[0] == '#' {
+		return
+	}
+	switch {
+	case word == "if" || word == "elif" || word == "else" || word == "endif":
+		p.condition(word, rest, number)
+	case len(p.ifs) > 0 && !p.ifs[len(p.ifs)-1].holds:
+		if _, tag, ok := multiline(text); ok {
+			p.block(tag, number)
+		}
+	case word == "queue" && !strings.HasPrefix(rest, "="):
 		p.queue(rest, number)
-	case low == "if" || low == "elif" || low == "else" || low == "endif" || low == "include" || low == "use":
-		p.fail(number, "", "%s is not supported", low)
+	case word == "include" || word == "@include":
+		p.include(strings.TrimSpace(text[len(word):]), number)
+	case word == "use" && !strings.HasPrefix(rest, "="):
+		p.fail(number, "", "use is not supported: what it stands for is in the pool's configuration")
 	default:
 		p.assign(text, number)
 	}
@@ -115,6 +143,9 @@ func (p *parser) statement(text string, number int) {
 
 func (p *parser) assign(text string, number int) {
 	name, value, ok := strings.Cut(text, "=")
+	if before, tag, several := multiline(text); several {
+		name, value, ok = before, p.block(tag, number), true
+	}
 	name = classad.Fold(strings.TrimSpace(name))
 	if !ok || name == "" || strings.ContainsAny(name, " \t") {
 		p.fail(number, "", "expected name = value or queue")
@@ -123,156 +154,46 @@ func (p *parser) assign(text string, number int) {
 	if own, isOwn := strings.CutPrefix(name, "my."); isOwn {
 		name = "+" + own
 	}
-	c := command{name, strings.TrimSpace(value), classad.Pos{Line: number, Col: 1}}
+	// A position is one of the description, also for what an included text says.
+	c := command{name, strings.TrimSpace(value), classad.Pos{Line: p.outerLine(number), Col: 1}}
 	for i := range p.set {
 		if p.set[i].name == name {
+			c.value = p.own(c.value, p.set[i])
 			p.set = append(append(append([]command(nil), p.set[:i]...), p.set[i+1:]...), c)
 			return
 		}
 	}
+	c.value = p.own(c.value, command{name: name})
 	p.set = append(p.set[:len(p.set):len(p.set)], c)
 }
 
-// queue reads "queue [N] [names] [in|from (items)]".
-func (p *parser) queue(text string, number int) {
-	count := 1
-	word, rest := cutWord(text)
-	if n, err := strconv.Atoi(p.constant(word)); err == nil {
-		if count, text = n, rest; n < 0 {
-			p.fail(number, "", "queue %d", n)
-		}
-	}
-	names, how, items := cutItems(text)
-	if strings.TrimSpace(text) != "" && how == "" {
-		p.fail(number, "queue 10; queue x in (a, b); queue x, y from ( ... )", "queue %s is not understood", text)
-		return
-	}
-	if how == "matching" || how != "" && !strings.HasPrefix(items, "(") {
-		p.fail(number, "write the items into the description: queue x "+orIn(how)+" ( ... )", "queue %s with a list outside of the description is not supported", how)
-		return
-	}
-	if how == "" {
-		p.add(newSheet(p.set), count, nil, nil, number)
-		return
-	}
-	if len(names) == 0 {
-		names = []string{"item"}
-	}
-	sheet := newSheet(p.set)
-	for row, item := range p.items(how, strings.TrimPrefix(items, "("), number) {
-		values := []string{item}
-		if how == "from" {
-			values = cells(item, len(names))
-		}
-		p.add(sheet, count, names, append(values, strconv.Itoa(row)), number)
-	}
-}
-
-func orIn(how string) string {
-	if how == "from" {
-		return how
-	}
-	return "in"
-}
-
-// constant replaces macros that are set so far.
-func (p *parser) constant(s string) string {
-	b := proc{sheet: newSheet(p.set)}
-	out, err := b.expand(s, &p.left)
-	if err != nil {
-		return s
-	}
-	return out
-}
-
-// cutItems takes "x, y in (a b" apart.
-func cutItems(text string) (names []string, how, items string) {
-	rest := text
-	for rest != "" {
-		word, after := cutWord(rest)
-		switch low := classad.Fold(strings.Trim(word, ",")); low {
-		case "in", "from", "matching":
-			return names, low, after
-		case "":
-		default:
-			if i := strings.IndexByte(word, '('); i > 0 && orFrom(word[:i]) {
-				return names, classad.Fold(word[:i]), word[i:] + " " + after
-			}
-			names = append(names, strings.Split(low, ",")...)
-		}
-		rest = after
-	}
-	return names, "", ""
-}
-
-func orFrom(s string) bool { return classad.EqualFold(s, "in") || classad.EqualFold(s, "from") }
-
-// items reads the list of a queue statement, which ends at ")".
-func (p *parser) items(how, first string, number int) []string {
-	var rows []string
-	text, closed := strings.CutSuffix(strings.TrimSpace(first), ")")
+// own replaces $(name) in the value of that name by its value so far.
+func (p *parser) own(value string, before command) string {
+	var out strings.Builder
 	for {
-		if how == "from" {
-			if text != "" {
-				rows = append(rows, text)
-			}
-		} else {
-			rows = append(rows, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })...)
-		}
-		if closed || len(rows) > maxProcs {
-			return rows
-		}
-		line, _, ok := p.line()
-		if !ok {
-			p.fail(number, "", "the list of queue is not closed by )")
-			return nil
-		}
-		text, closed = line, line == ")"
-		if closed || strings.HasPrefix(line, "#") {
-			text = ""
-		}
-		if how == "in" && !closed {
-			text, closed = strings.CutSuffix(text, ")")
-		}
-	}
-}
-
-// cells are the values of a row: they end at a blank or comma, the last takes
-// the rest.
-func cells(row string, n int) []string {
-	out := make([]string, 0, n)
-	for len(out) < n-1 {
-		row = strings.TrimLeft(row, " \t,")
-		i := strings.IndexAny(row, " \t,")
+		i := strings.IndexByte(value, '$')
 		if i < 0 {
-			break
+			out.WriteString(value)
+			return out.String()
 		}
-		out, row = append(out, row[:i]), row[i:]
-	}
-	out = append(out, strings.Trim(row, " \t,"))
-	for len(out) < n {
-		out = append(out, "")
-	}
-	return out
-}
-
-// add queues jobs; the last of values is the number of the row.
-func (p *parser) add(sheet *sheet, count int, names, values []string, number int) {
-	for step := range count {
-		if len(p.procs) >= maxProcs {
-			p.fail(number, "", "more than %d jobs", maxProcs)
-			return
+		out.WriteString(value[:i])
+		value = value[i:]
+		function, name, rest, ok := cutMacro(value)
+		name, def, _ := strings.Cut(name, ":")
+		if !ok || function != "" || classad.Fold(strings.TrimSpace(name)) != before.name {
+			out.WriteByte('$')
+			value = value[1:]
+			continue
 		}
-		n := strconv.Itoa(len(p.procs))
-		m := map[string]string{"process": n, "procid": n, "cluster": "0", "clusterid": "0", "step": strconv.Itoa(step), "dollar": "$", "itemindex": "0", "row": "0"}
-		for i, name := range names {
-			m[name] = values[i]
+		if before.value != "" {
+			def = before.value
 		}
-		if len(values) > 0 {
-			m["itemindex"] = values[len(values)-1]
-			m["row"] = m["itemindex"]
+		if p.left.left -= len(def); p.left.left < 0 {
+			p.fail(before.pos.Line, "", "macros make more than %d MB", maxText>>20)
+			return ""
 		}
-		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: number, Col: 1}})
+		out.WriteString(def)
+		value = rest
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,11 +16,12 @@ import (
 // understands: a record of texts.
 const keptAttr = "CondorSubmit"
 
-// Read reads a submit description as records, one for each job it queues. The
+// Read reads a submit description as records, one for each job it queues; near has
+// the files that it includes and takes lists from. The
 // number of the cluster is not known beforehand and is 0. The error is a
 // *classad.Diagnostic.
-func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
-	procs, err := parse(file, src)
+func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+	procs, err := parse(file, src, near, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (r *reader) read() *classad.Ad {
 
 func (r *reader) universe() {
 	switch u := classad.Fold(r.get("universe")); u {
-	case "", "vanilla", "5", "container":
+	case "", "vanilla", "5", "container", "docker":
 	default:
 		r.fail(r.b.Pos, "universe %s is not supported: only vanilla and container are", u)
 	}
@@ -128,7 +130,7 @@ func (r *reader) universe() {
 
 // local is a file on this machine, as initialdir has it.
 func (r *reader) local(name string) string {
-	dir := r.get("initialdir", "initial_dir")
+	dir := r.get("initialdir", "initial_dir", "iwd", "job_iwd")
 	if dir == "" || strings.HasPrefix(name, "/") || strings.Contains(name, "://") {
 		return name
 	}
@@ -166,7 +168,7 @@ func (r *reader) program() string {
 }
 
 func (r *reader) words() {
-	s := r.get("arguments")
+	s := r.get("arguments", "args")
 	words, err := splitWords(s)
 	if err != nil {
 		r.fail(r.b.Pos, "arguments: %v", err)
@@ -179,21 +181,39 @@ func (r *reader) words() {
 	for _, pair := range pairs {
 		r.b.Add("Environment", pair)
 	}
-	if yes(r.get("getenv"), false) {
-		r.tell(r.b.Pos, "getenv is not used: name the variables in environment")
+	r.getenv(pairs)
+}
+
+// getenv takes variables of whoever submits along, where they are named.
+func (r *reader) getenv(given []string) {
+	s := r.get("getenv")
+	if yes(s, false) {
+		r.tell(r.b.Pos, "getenv is not used: name the variables, getenv = A, B")
+		return
+	}
+	for _, name := range commas(s) {
+		value := r.proc.near.Getenv(name)
+		set := slices.ContainsFunc(given, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+		switch {
+		case set || !yes(s, true):
+		case !jdl.IsName(name):
+			r.tell(r.b.Pos, "getenv: %s is not used: name the variables one by one", name)
+		case value != "":
+			r.b.Add("Environment", name+"="+value)
+		}
 	}
 }
 
 func (r *reader) streams() {
-	if in := r.get("input"); in != "" && in != "/dev/null" {
+	if in := r.get("input", "stdin"); in != "" && in != "/dev/null" {
 		if yes(r.get("transfer_input"), true) {
 			r.b.Input(r.local(in), path.Base(in), false)
 			in = path.Base(in)
 		}
 		r.b.Str("StdInput", in)
 	}
-	for _, x := range [][2]string{{"output", "StdOutput"}, {"error", "StdError"}} {
-		name := r.get(x[0])
+	for _, x := range [][3]string{{"output", "StdOutput", "stdout"}, {"error", "StdError", "stderr"}} {
+		name := r.get(x[0], x[2])
 		if base := path.Base(name); name != "" && name != "/dev/null" {
 			if base != name {
 				r.tell(r.b.Pos, "%s: %s comes back as %s", x[0], name, base)
@@ -222,14 +242,15 @@ func (r *reader) files() {
 			r.b.Input(source, base, false)
 		}
 	}
-	outs, given := r.proc.value("transfer_output_files")
-	switch {
-	case given:
-		for _, name := range commas(r.get("transfer_output_files")) {
-			r.b.Output(name, "")
-		}
-	case yes(r.get("should_transfer_files"), true) && outs == "":
+	if s := r.get("should_transfer_files", "shouldtransferfiles"); !yes(s, true) {
+		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", s)
+	}
+	outs := r.get("transfer_output_files", "transferoutputfiles")
+	if outs == "" {
 		r.b.Output("*", "") // all that the job makes
+	}
+	for _, name := range commas(outs) { // "" in quotes is none
+		r.b.Output(name, "")
 	}
 }
 
@@ -248,31 +269,40 @@ func (r *reader) requests() {
 	if s := r.get("request_disk", "requestdisk"); s != "" {
 		r.b.Number("Disk", r.quantity("request_disk", s, 1.0/1024))
 	}
-	if s := r.get("request_gpus"); s != "" {
+	if s := r.get("request_gpus", "requestgpus"); s != "" {
 		r.b.Number("GPUNumber", r.quantity("request_gpus", s, 0))
 	}
 	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime"); s != "" {
 		r.b.Number("WallTime", r.quantity("duration", s, 0))
+	} else if hours, ok := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]; ok {
+		r.b.Number("WallTime", int64(hours*3600))
 	}
 }
+
+// flavours are the limits of CERN's pool by JobFlavour, in hours.
+var flavours = map[string]float64{"espresso": 1.0 / 3, "microcentury": 1, "longlunch": 2, "workday": 8, "tomorrow": 24, "testmatch": 72, "nextweek": 168}
 
 // quantity is a whole number; with a unit, MB: a number without one counts in
 // unit.
 func (r *reader) quantity(name, s string, unit float64) int64 {
 	n, err := strconv.ParseFloat(s, 64)
+	bare := err == nil
+	if !bare {
+		n, bare = arithmetic(s)
+	}
 	if unit == 0 {
-		if err != nil || n < 0 || n != math.Trunc(n) || n > 1<<40 {
-			r.fail(r.b.Pos, "%s = %s is no whole number: expressions are not supported", name, s)
+		if !bare || n < 0 || n != math.Trunc(n) || n > 1<<40 {
+			r.fail(r.b.Pos, "%s = %s is no whole number: expressions of what the pool knows are not supported", name, s)
 			return 0
 		}
 		return int64(n)
 	}
-	if err == nil {
+	if bare {
 		s = strconv.FormatFloat(n*unit, 'f', -1, 64)
 	}
 	mb, ok := jdl.ParseSize(s)
 	if !ok {
-		r.fail(r.b.Pos, "%s = %s is no size: expressions are not supported", name, s)
+		r.fail(r.b.Pos, "%s = %s is no size: expressions of what the pool knows are not supported", name, s)
 	}
 	return mb
 }
@@ -295,7 +325,9 @@ func known(name string) bool {
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
 		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
-		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "leave_in_queue":
+		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "leave_in_queue",
+		"args", "stdin", "stdout", "stderr", "iwd", "job_iwd", "requestgpus", "shouldtransferfiles", "transferoutputfiles", "whentotransferoutput",
+		"max_materialize", "max_idle", "copy_to_spool":
 		return true
 	}
 	return false
@@ -313,7 +345,7 @@ func (r *reader) others() {
 			continue
 		}
 		value := r.get(c.name)
-		kept := strings.HasPrefix(c.name, "+") || strings.HasPrefix(c.name, "periodic_") || strings.HasPrefix(c.name, "on_exit_")
+		kept := strings.HasPrefix(c.name, "+") || strings.HasPrefix(c.name, "periodic_") || strings.HasPrefix(c.name, "on_exit_") || strings.HasPrefix(c.name, "gpus_")
 		for _, name := range keptNames {
 			kept = kept || c.name == name
 		}

@@ -76,7 +76,7 @@ func ParseJobsAs(f Format, file string, src []byte, opts ...jdl.Option) (*jdl.Jo
 		return jdl.ParseJobs(file, src, opts...)
 	}
 	var warnings []*classad.Diagnostic
-	ads, err := records(f, file, src, func(d *classad.Diagnostic) { warnings = append(warnings, d) })
+	ads, err := records(f, file, src, jdl.NewNearby(file, opts...), func(d *classad.Diagnostic) { warnings = append(warnings, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func ParseJobsAs(f Format, file string, src []byte, opts ...jdl.Option) (*jdl.Jo
 }
 
 // records reads another language than JDL: each job becomes a record.
-func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
+func records(f Format, file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
 	switch f {
 	case XRSL:
 		return xrsl.Read(file, src, warn)
@@ -101,7 +101,7 @@ func records(f Format, file string, src []byte, warn func(*classad.Diagnostic)) 
 	case Sbatch:
 		return sbatch.Read(file, src, warn)
 	case Condor:
-		return condor.Read(file, src, warn)
+		return condor.Read(file, src, near, warn)
 	}
 	return classad.ReadJSON(file, src)
 }

@@ -134,8 +134,8 @@ func (r *reader) read(s script) {
 	r.streams(name)
 	r.environment(s, name)
 	r.processors()
-	r.limits()
 	r.accelerators()
+	r.limits()
 	r.features()
 	r.others(s)
 	r.b.Pos = classad.Pos{Line: 1, Col: 1}
@@ -360,6 +360,27 @@ func (r *reader) accelerators() {
 	if total > 0 {
 		r.b.Number("GPUNumber", total)
 	}
+	r.perGPU(total)
+}
+
+// perGPU reads processors and memory that are asked for with every GPU.
+func (r *reader) perGPU(gpus int64) {
+	if n := r.number("cpus-per-gpu"); n*gpus > r.slots {
+		r.slots = n * gpus
+		r.b.Number("CPUNumber", r.slots)
+	}
+	s := r.get("mem-per-gpu")
+	if s == "" {
+		return
+	}
+	mb, err := parseMemory(s)
+	if err != nil {
+		r.fail(r.b.Pos, "--mem-per-gpu: %v", err)
+	}
+	if gpus == 0 {
+		r.tell(r.b.Pos, "--mem-per-gpu is not used: no GPU is asked for")
+	}
+	r.b.Number("Memory", (mb*gpus+r.slots-1)/r.slots)
 }
 
 // features reads --constraint: names of environments that a cluster deploys are
@@ -380,7 +401,7 @@ func (r *reader) features() {
 
 // readOptions are those that become part of the job.
 var readOptions = []string{"job-name", "output", "error", "input", "array", "export", "ntasks", "cpus-per-task", "ntasks-per-node", "nodes", "exclusive",
-	"time", "mem", "mem-per-cpu", "tmp", "partition", "gpus", "gpus-per-node", "gpus-per-task", "gres", "constraint"}
+	"time", "mem", "mem-per-cpu", "tmp", "partition", "gpus", "gpus-per-node", "gpus-per-task", "gres", "constraint", "cpus-per-gpu", "mem-per-gpu"}
 
 // ofNoMeaning are those that concern sbatch itself.
 var ofNoMeaning = []string{"parsable", "quiet", "verbose", "wait", "comment", "ignore-pbs", "get-user-env", "test-only", "kill-on-invalid-dep", "open-mode"}

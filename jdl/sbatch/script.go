@@ -3,6 +3,7 @@ package sbatch
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -46,7 +47,55 @@ var flags = map[string]string{
 	"H": "hold", "h": "help", "I": "immediate", "k": "no-kill", "O": "overcommit", "Q": "quiet", "s": "oversubscribe", "v": "verbose", "W": "wait",
 	"contiguous": "", "hold": "", "ignore-pbs": "", "no-requeue": "", "overcommit": "", "parsable": "", "quiet": "", "reboot": "", "requeue": "",
 	"spread-job": "", "test-only": "", "use-min-nodes": "", "verbose": "", "wait": "", "exclusive": "", "oversubscribe": "", "propagate": "",
-	"get-user-env": "", "kill-on-invalid-dep": "", "no-kill": "", "nice": "",
+	"get-user-env": "", "no-kill": "", "nice": "", "share": "", "immediate": "", "resv-ports": "", "external": "", "help": "", "usage": "", "wrap": "",
+}
+
+// others are the options with a value that have no short name.
+var others = []string{"acctg-freq", "batch", "bb", "bbf", "cluster-constraint", "comment", "consolidate-segments", "container", "container-id",
+	"cores-per-socket", "cpu-freq", "cpus-per-gpu", "deadline", "delay-boot", "export", "export-file", "gid", "gpu-bind", "gpu-freq", "gpus-per-node",
+	"gpus-per-socket", "gpus-per-task", "gres", "gres-flags", "hint", "jobid", "kill-on-invalid-dep", "mail-type", "mail-user", "mcs-label", "mem", "mem-bind",
+	"mem-per-cpu", "mem-per-gpu", "mincpus", "network", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "ntasks-per-tres",
+	"oom-kill-step", "open-mode", "power", "prefer", "priority", "profile", "reservation", "segment", "signal", "sockets-per-node", "stepmgr", "switches",
+	"thread-spec", "threads-per-core", "time-min", "tmp", "tres-bind", "tres-per-job", "tres-per-node", "tres-per-task", "uid", "wckey"}
+
+// longNames are all options of sbatch.
+func longNames() []string {
+	names := slices.Clone(others)
+	for name := range flags {
+		if len(name) > 1 {
+			names = append(names, name)
+		}
+	}
+	for _, name := range shorts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// whole is the name that a beginning of one stands for, as getopt takes it, and
+// the name itself where sbatch does not have it. What it would refuse, because it is
+// the beginning of several or nearly a name, is an error.
+func whole(name string, all []string) (full string, err error) {
+	var begun []string
+	for _, known := range all {
+		if known == name {
+			return name, nil
+		}
+		if name != "" && strings.HasPrefix(known, name) {
+			begun = append(begun, known)
+		}
+	}
+	hint := classad.DidYouMean(name, all)
+	switch {
+	case len(begun) == 1:
+		return begun[0], nil
+	case len(begun) > 1:
+		return name, fmt.Errorf("--%s is the beginning of several options: %s", name, strings.Join(begun, ", "))
+	case hint != "":
+		return name, fmt.Errorf("sbatch has no option --%s (%s)", name, hint)
+	}
+	return name, nil
 }
 
 // script is a text taken apart: the options that sbatch reads, which stand above
@@ -107,40 +156,51 @@ func (s *script) take(text string, n int) error {
 		words = append(words, option{value: unquote(word), pos: classad.Pos{Line: n, Col: head + at[0] + 1}})
 	}
 	for i := 0; i < len(words); i++ {
-		o, needs, err := named(words[i])
+		found, needs, err := named(words[i])
 		if err != nil {
 			return err
 		}
 		if needs {
+			o := &found[len(found)-1]
 			if i++; i >= len(words) {
 				return &optionError{o.pos, "--" + o.name + " wants a value"}
 			}
 			o.value = words[i].value
 		}
-		s.options = append(s.options, o)
+		s.options = append(s.options, found...)
 	}
 	return nil
 }
 
-// named reads the name of an option, and whether its value is the next word.
-func named(w option) (o option, needsValue bool, err error) {
+// named reads the name of an option, or of several short ones, and whether the
+// value of the last is the next word.
+func named(w option) (found []option, needsValue bool, err error) {
 	word := w.value
 	switch {
 	case strings.HasPrefix(word, "--"):
+		all := longNames()
 		name, value, has := strings.Cut(word[2:], "=")
+		if name, err = whole(name, all); err != nil {
+			return nil, false, &optionError{w.pos, err.Error()}
+		}
 		_, flag := flags[name]
-		return option{name, value, w.pos}, !has && !flag, nil
+		return []option{{name, value, w.pos}}, !has && !flag && slices.Contains(all, name), nil
 	case strings.HasPrefix(word, "-") && len(word) > 1:
-		if name := shorts[word[1]]; name != "" {
-			return option{name, strings.TrimPrefix(word[2:], "="), w.pos}, len(word) == 2, nil
+		for i := 1; i < len(word); i++ {
+			if name := shorts[word[i]]; name != "" {
+				return append(found, option{name, strings.TrimPrefix(word[i+1:], "="), w.pos}), i+1 == len(word), nil
+			}
+			name := flags[word[i:i+1]]
+			if name == "" {
+				return nil, false, &optionError{w.pos, fmt.Sprintf("%q is no option of sbatch", word)}
+			}
+			found = append(found, option{name, "", w.pos})
 		}
-		if name := flags[word[1:]]; name != "" {
-			return option{name, "", w.pos}, false, nil
-		}
+		return found, false, nil
 	case word == "hetjob" || word == "packjob":
-		return w, false, &optionError{w.pos, word + ": heterogeneous jobs are not supported: describe a collection"}
+		return nil, false, &optionError{w.pos, word + ": heterogeneous jobs are not supported: describe a collection"}
 	}
-	return w, false, &optionError{w.pos, fmt.Sprintf("%q is no option of sbatch", word)}
+	return nil, false, &optionError{w.pos, fmt.Sprintf("%q is no option of sbatch", word)}
 }
 
 // unquote takes quotes and backslashes off a word.

@@ -63,11 +63,19 @@ func parseCount(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// parseNodes reads a number of nodes, or the least of a range.
+// parseNodes reads a number of nodes, or the least of a range; k and m stand for
+// 1024 and its square.
 func parseNodes(s string) (n int64, ranged bool, err error) {
-	low, _, ranged := strings.Cut(s, "-")
-	n, err = parseCount(low)
-	return n, ranged, err
+	low, high, ranged := strings.Cut(s, "-")
+	digits, times := low, int64(1)
+	switch last := len(low) - 1; {
+	case last > 0 && (low[last] == 'k' || low[last] == 'K'):
+		digits, times = low[:last], 1<<10
+	case last > 0 && (low[last] == 'm' || low[last] == 'M'):
+		digits, times = low[:last], 1<<20
+	}
+	n, err = parseCount(digits)
+	return n * times, ranged && high != low, err
 }
 
 // gpus reads a number of GPUs: "2", "a100:2", "a100"; of several kinds their

@@ -162,6 +162,12 @@ func TestProcessors(t *testing.T) {
 		"-G a100:2 --gres=gpu:1":        "slots 1 nodes 0 per node 0 gpus 2; --gpus: the kind of GPU in a100:2 is not used",
 		"-n4 -c2 -N1":                   "slots 8 nodes 1 per node 8",
 		"-p a,b -n 2":                   "slots 2 nodes 0 per node 0",
+		"-N 1k":                         "slots 1024 nodes 1024 per node 1",
+		"-N 2-2 -n 2":                   "slots 2 nodes 2 per node 1",
+		"--gpus=2 --cpus-per-gpu=4 --mem-per-gpu=16G": "slots 8 nodes 0 per node 0 memory 4096 gpus 2",
+		"-N 2 --gres=gpu:2 --cpus-per-gpu=2 --mem=8G": "slots 8 nodes 2 per node 4 memory 2048 gpus 4",
+		"-n 16 --gpus=2 --cpus-per-gpu=4":             "slots 16 nodes 0 per node 0 gpus 2",
+		"--mem-per-gpu=1G":                            "slots 1 nodes 0 per node 0; --mem-per-gpu is not used: no GPU is asked for",
 	} {
 		ads, warnings, err := readScript(t, "#SBATCH "+options)
 		if err != nil {
@@ -248,5 +254,38 @@ job0=${job0%%;*}
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestOptionsOfSbatch: options are taken as sbatch takes them: cut short as far as
+// they are still one's alone, short ones together. What sbatch would refuse for a
+// mistake in a name is no warning, since the job would run without what it needs.
+func TestOptionsOfSbatch(t *testing.T) {
+	for line, want := range map[string]string{
+		"--job-n=x":                      "job-name=x",
+		"--exclusiv":                     "exclusive=",
+		"--mail-t END --time 5":          "mail-type=END time=5",
+		"-vv -Qv -HJ name":               "verbose= verbose= quiet= verbose= hold= job-name=name",
+		"-kJname":                        "no-kill= job-name=name",
+		"--spankopt --time=5":            "spankopt= time=5",
+		"--mem 10 --mem-per-c=5":         "mem=10 mem-per-cpu=5",
+		"--kill-on-invalid-dep yes -n 2": "kill-on-invalid-dep=yes ntasks=2",
+		"--ntask=4":                      "--ntask is the beginning of several options: ntasks, ntasks-per-core,",
+		"--cpus-per-tasks=4":             "sbatch has no option --cpus-per-tasks (did you mean cpus-per-task?)",
+		"--meme=4":                       "sbatch has no option --meme (did you mean mem?)",
+		"-Zv":                            `"-Zv" is no option of sbatch`,
+		"--time":                         "--time wants a value",
+	} {
+		s, err := parse("#!/bin/sh\n#SBATCH " + line + "\n")
+		var got []string
+		for _, o := range s.options {
+			got = append(got, o.name+"="+o.value)
+		}
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		if !strings.HasPrefix(strings.Join(got, " "), want) {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
 	}
 }

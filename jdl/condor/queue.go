@@ -1,0 +1,294 @@
+package condor
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
+
+// queue reads "queue [N] [names] [in|from|matching [slice] items]".
+func (p *parser) queue(text string, number int) {
+	count := 1
+	if n, rest, ok := p.count(text); ok {
+		if count, text = n, rest; n < 0 {
+			p.fail(number, "", "queue %d", n)
+		}
+	}
+	names, how, items := cutItems(text)
+	if strings.TrimSpace(text) != "" && how == "" {
+		p.fail(number, "queue 10; queue x in (a, b); queue x, y from FILE; queue x matching *.dat", "queue %s is not understood", text)
+		return
+	}
+	p.empty = true
+	if how == "" {
+		p.add(newSheet(p.set), count, nil, nil, number)
+		return
+	}
+	if len(names) == 0 {
+		names = []string{"item"}
+	}
+	slice, items, ok := cutSlice(items)
+	if !ok {
+		p.fail(number, "[0:10], [::2], [-3:]", "queue: the slice is not understood")
+		return
+	}
+	rows, sheet := p.rows(how, items, number), newSheet(p.set)
+	for row, item := range rows {
+		if !slice.has(row, len(rows)) {
+			continue
+		}
+		values := []string{item}
+		if how == "from" {
+			values = cells(item, len(names))
+		}
+		for len(values) < len(names) {
+			values = append(values, "")
+		}
+		p.add(sheet, count, names, append(values, strconv.Itoa(row)), number)
+	}
+}
+
+// count takes a number, or an expression of numbers, off the front.
+func (p *parser) count(text string) (n int, rest string, ok bool) {
+	word, rest := cutWord(text)
+	made := p.constant(word)
+	if made == "" && word != "" { // a macro that is not set
+		return 1, rest, true
+	}
+	number, ok := arithmetic(made)
+	if !ok || number != float64(int(number)) {
+		return 0, text, false
+	}
+	return int(number), rest, true
+}
+
+// arithmetic is the value of an expression that refers to nothing.
+func arithmetic(s string) (float64, bool) {
+	if n, err := strconv.Atoi(s); err == nil {
+		return float64(n), true
+	}
+	e, err := classad.ParseExpr("", []byte(s))
+	if err != nil {
+		return 0, false
+	}
+	v := classad.NewAd().Eval(e, nil)
+	if _, truth := v.Bool(); truth {
+		return 0, false
+	}
+	return v.Number()
+}
+
+// constant replaces macros that are set so far.
+func (p *parser) constant(s string) string {
+	b := proc{sheet: newSheet(p.set), near: p.near}
+	out, err := b.expand(s, &p.left)
+	if err != nil {
+		return s
+	}
+	return out
+}
+
+// cutItems takes "x, y in (a b" apart.
+func cutItems(text string) (names []string, how, items string) {
+	rest := text
+	for rest != "" {
+		word, after := cutWord(rest)
+		low := classad.Fold(strings.Trim(word, ","))
+		if i := strings.IndexAny(low, "(["); i > 0 { // in(a b)
+			low, after = low[:i], strings.TrimSpace(word[i:]+" "+after)
+		}
+		switch low {
+		case "in", "from", "matching":
+			return names, low, after
+		case "":
+		default:
+			names = append(names, strings.FieldsFunc(low, func(r rune) bool { return r == ',' })...)
+		}
+		rest = after
+	}
+	return names, "", ""
+}
+
+// slice is "[low:high:step]", as in Python.
+type slice struct {
+	low, high, step *int
+}
+
+func cutSlice(items string) (s slice, rest string, ok bool) {
+	inside, found := strings.CutPrefix(items, "[")
+	if !found {
+		return s, items, true
+	}
+	inside, rest, ok = strings.Cut(inside, "]")
+	parts := strings.Split(inside, ":")
+	if !ok || len(parts) > 3 {
+		return s, rest, false
+	}
+	for i, at := range []**int{&s.low, &s.high, &s.step}[:len(parts)] {
+		if text := strings.TrimSpace(parts[i]); text != "" {
+			n, err := strconv.Atoi(text)
+			if *at = &n; err != nil || i == 2 && n < 1 {
+				return s, rest, false
+			}
+		}
+	}
+	return s, strings.TrimSpace(rest), true
+}
+
+func (s slice) has(row, of int) bool {
+	place := func(at *int, def int) int {
+		switch {
+		case at == nil:
+			return def
+		case *at < 0:
+			return max(0, of+*at)
+		}
+		return *at
+	}
+	low, step := place(s.low, 0), 1
+	if s.step != nil {
+		step = *s.step
+	}
+	return row >= low && row < place(s.high, of) && (row-low)%step == 0
+}
+
+// rows are the items of a queue statement: in the description itself, in a file, or
+// the names of files.
+func (p *parser) rows(how, items string, number int) []string {
+	inline, here := strings.CutPrefix(items, "(")
+	switch {
+	case how == "matching":
+		return p.matching(items, number)
+	case here:
+		return p.items(how, inline, number)
+	case how == "in":
+		return words(items)
+	case strings.HasSuffix(items, "|"):
+		p.fail(number, "let it write a file and say: queue x from FILE", "queue from a program is not supported")
+		return nil
+	}
+	name := p.constant(items)
+	text, err := p.near.Read(name)
+	if err != nil {
+		p.fail(number, "", "queue from %s: %v", name, err)
+		return nil
+	}
+	list := newSource(name, text)
+	var rows []string
+	for {
+		row, _, ok := list.line()
+		if !ok {
+			return rows
+		}
+		if rows = append(rows, row); row == "" || row[0] == '#' {
+			p.tell(number, "line %d of %s is %q: HTCondor makes a job of it, too", len(rows), name, row)
+		}
+	}
+}
+
+// matching are the files and directories that patterns match, each once.
+func (p *parser) matching(items string, number int) []string {
+	word, rest := cutWord(items)
+	kind := classad.Fold(word)
+	if kind == "files" || kind == "dirs" || kind == "any" {
+		items = rest
+	}
+	patterns := words(items)
+	if inline, ok := strings.CutPrefix(items, "("); ok {
+		patterns = p.items("in", inline, number)
+	}
+	var rows []string
+	for _, pattern := range patterns {
+		found, err := p.near.Glob(p.constant(pattern))
+		if err != nil {
+			p.fail(number, "", "queue matching %s: %v", pattern, err)
+			return nil
+		}
+		before := len(rows)
+		for _, name := range found {
+			if dir := strings.HasSuffix(name, "/"); (kind == "files" && dir) || (kind == "dirs" && !dir) || slices.Contains(rows, name) {
+				continue
+			}
+			rows = append(rows, name)
+		}
+		if len(rows) == before {
+			p.tell(number, "queue matching %s: nothing more matches", pattern)
+		}
+	}
+	return rows
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+// items reads the list of a queue statement, which ends at ")".
+func (p *parser) items(how, first string, number int) []string {
+	var rows []string
+	text, closed := strings.CutSuffix(strings.TrimSpace(first), ")")
+	begun := strings.TrimSpace(text) != ""
+	for {
+		switch {
+		case how != "from":
+			rows = append(rows, words(text)...)
+		case begun:
+			rows = append(rows, strings.TrimSpace(text))
+		}
+		if closed || len(rows) > maxProcs {
+			return rows
+		}
+		line, _, ok := p.in[len(p.in)-1].line()
+		if !ok {
+			p.fail(number, "", "the list of queue is not closed by ) in a line of its own")
+			return nil
+		}
+		text, closed = line, line == ")"
+		begun = !closed && line != "" && !strings.HasPrefix(line, "#")
+		if !begun {
+			text = ""
+		}
+	}
+}
+
+// cells are the values of a row: they end at a blank or comma, the last takes
+// the rest.
+func cells(row string, n int) []string {
+	out := make([]string, 0, n)
+	for len(out) < n-1 {
+		row = strings.TrimLeft(row, " \t,")
+		i := strings.IndexAny(row, " \t,")
+		if i < 0 {
+			break
+		}
+		out, row = append(out, row[:i]), row[i:]
+	}
+	out = append(out, strings.Trim(row, " \t,"))
+	for len(out) < n {
+		out = append(out, "")
+	}
+	return out
+}
+
+// add queues jobs; the last of values is the number of the row.
+func (p *parser) add(sheet *sheet, count int, names, values []string, number int) {
+	now := p.near.Now()
+	for step := range count {
+		if len(p.procs) >= maxProcs {
+			p.fail(number, "", "more than %d jobs", maxProcs)
+			return
+		}
+		n := strconv.Itoa(len(p.procs))
+		m := map[string]string{"process": n, "procid": n, "cluster": "0", "clusterid": "0", "step": strconv.Itoa(step), "dollar": "$", "itemindex": "0", "row": "0", "submit_file": p.text.name,
+			"year": now.Format("2006"), "month": now.Format("01"), "day": now.Format("02"), "submit_time": strconv.FormatInt(now.Unix(), 10)}
+		for i, name := range names {
+			m[name] = values[i]
+		}
+		if len(values) > 0 {
+			m["itemindex"] = values[len(values)-1]
+			m["row"] = m["itemindex"]
+		}
+		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: p.outerLine(number), Col: 1}, p.near})
+	}
+}

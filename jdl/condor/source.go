@@ -1,0 +1,159 @@
+package condor
+
+import (
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
+
+// maxDepth is how many texts may include each other.
+const maxDepth = 8
+
+// source is a text that is read line by line.
+type source struct {
+	name, src string
+	lines     []string
+	n         int // of the next line
+	at        int // the line of the description that includes it
+}
+
+func newSource(name string, text []byte) *source {
+	src := strings.TrimPrefix(string(text), "\xef\xbb\xbf")
+	lines := strings.Split(src, "\n")
+	if last := len(lines) - 1; last > 0 && lines[last] == "" {
+		lines = lines[:last]
+	}
+	return &source{name: name, src: src, lines: lines}
+}
+
+// line is the next logical line, with the number of its first.
+func (s *source) line() (text string, number int, ok bool) {
+	if s.n >= len(s.lines) {
+		return "", s.n, false
+	}
+	number = s.n + 1
+	text = strings.TrimSuffix(s.lines[s.n], "\r")
+	for s.n++; strings.HasSuffix(text, `\`) && s.n < len(s.lines); s.n++ {
+		text = strings.TrimSuffix(text, `\`) + strings.TrimSpace(strings.TrimSuffix(s.lines[s.n], "\r"))
+	}
+	return strings.TrimSpace(text), number, true
+}
+
+// outerLine is the line of the description for one of the innermost text.
+func (p *parser) outerLine(number int) int {
+	if len(p.in) > 1 {
+		return p.in[1].at
+	}
+	return number
+}
+
+// multiline takes "name @=tag" apart: the value ends at a line "@tag".
+func multiline(text string) (name, tag string, ok bool) {
+	name, tag, ok = strings.Cut(text, "@=")
+	name, tag = strings.TrimSpace(name), strings.TrimSpace(tag)
+	return name, tag, ok && tag != "" && !strings.ContainsAny(name, "= \t")
+}
+
+// block is the lines up to "@tag", joined by blanks: a value has one line here.
+func (p *parser) block(tag string, number int) string {
+	from := p.in[len(p.in)-1]
+	var lines []string
+	for from.n < len(from.lines) {
+		line := strings.TrimSpace(from.lines[from.n])
+		if from.n++; line == "@"+tag {
+			return strings.Join(lines, " ")
+		}
+		lines = append(lines, line)
+	}
+	p.fail(number, "", "the value is not closed by @%s", tag)
+	return ""
+}
+
+// include reads "include [ifexist] : FILE".
+func (p *parser) include(text string, number int) {
+	how, name, ok := strings.Cut(text, ":")
+	how, name = classad.Fold(strings.TrimSpace(how)), strings.Trim(strings.TrimSpace(p.constant(name)), `"`)
+	switch {
+	case how == "command" || strings.HasSuffix(name, "|"):
+		p.fail(number, "let it write a file and include that", "include of a program is not supported")
+		return
+	case !ok || name == "" || how != "" && how != "ifexist":
+		p.fail(number, "include : FILE", "include is not understood")
+		return
+	case len(p.in) > maxDepth:
+		p.fail(number, "", "more than %d texts include each other", maxDepth)
+		return
+	}
+	src, err := p.near.Read(name)
+	if err != nil {
+		if how == "" {
+			p.fail(number, "", "include %s: %v", name, err)
+		}
+		return
+	}
+	if p.left.left -= len(src); p.left.left < 0 {
+		p.fail(number, "", "more than %d MB are included", maxText>>20)
+		return
+	}
+	from := newSource(name, src)
+	from.at = p.outerLine(number)
+	p.in = append(p.in, from)
+	p.read()
+	p.in = p.in[:len(p.in)-1]
+}
+
+// branch is an if that is open.
+type branch struct {
+	outer, holds, done bool // the one around it holds; this branch does; one of its branches did
+}
+
+// condition reads if, elif, else and endif.
+func (p *parser) condition(word, text string, number int) {
+	last := len(p.ifs) - 1
+	if word != "if" && last < 0 {
+		p.fail(number, "", "%s without an if", word)
+		return
+	}
+	switch word {
+	case "if":
+		outer := last < 0 || p.ifs[last].holds
+		holds := outer && p.holds(text, number)
+		p.ifs = append(p.ifs, branch{outer, holds, holds})
+	case "elif":
+		b := &p.ifs[last]
+		b.holds = b.outer && !b.done && p.holds(text, number)
+		b.done = b.done || b.holds
+	case "else":
+		b := &p.ifs[last]
+		b.holds, b.done = b.outer && !b.done, true
+	case "endif":
+		p.ifs = p.ifs[:last]
+	}
+}
+
+// holds judges a condition as condor_submit does: a truth, a number, defined NAME,
+// version, with a ! before it.
+func (p *parser) holds(text string, number int) bool {
+	text, not := strings.CutPrefix(strings.TrimSpace(text), "!")
+	word, rest := cutWord(text)
+	switch classad.Fold(word) {
+	case "defined":
+		b := proc{sheet: newSheet(p.set), near: p.near}
+		value, _ := b.value(classad.Fold(p.constant(rest)))
+		return not != (value != "")
+	case "version": // of HTCondor: a new one
+		return not != strings.HasPrefix(rest, ">")
+	}
+	switch value := classad.Fold(strings.TrimSpace(p.constant(text))); value {
+	case "true", "yes", "t", "y":
+		return !not
+	case "false", "no", "f", "n", "":
+		return not
+	default:
+		if n, ok := arithmetic(value); ok {
+			return not != (n != 0)
+		}
+		p.fail(number, "a truth, a number, defined NAME", "if %s is not supported", text)
+		return false
+	}
+}
