@@ -101,7 +101,9 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if here := elsewhere(args[0]); here != "" {
+		text += "; it is grid " + here + " here"
+	} else if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usageError(fmt.Errorf("%s\n  see: grid --help", text))

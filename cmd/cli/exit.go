@@ -20,6 +20,7 @@ const (
 	exitCredential  = 4
 	exitPartial     = 5
 	exitUncertain   = 6
+	exitTimeout     = 124
 	exitInterrupted = 130
 	exitTerminated  = 143
 )
@@ -40,6 +41,7 @@ func ExitCodes() []ExitCode {
 		{exitCredential, "Credentials are missing or were refused; grid auth doctor tells more."},
 		{exitPartial, "Some of several failed."},
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
+		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
 		{exitNoJob, "Of grid run: there was no job to get an exit code from. Otherwise it ends with the command's own."},
 		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
 		{exitTerminated, "Ended by SIGTERM; what was recorded stays."},

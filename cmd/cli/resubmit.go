@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,7 @@ type resubmitOptions struct {
 	same     bool // where it was tried before, too
 	force    bool // also what is done
 	wait     bool
+	timeout  time.Duration
 }
 
 func resubmitCmd(d *deps) *cobra.Command {
@@ -40,7 +43,11 @@ that failed, and grid watch sends those after them.
 	cmd.Flags().BoolVar(&o.same, "same", false, "also to resources where the job was tried before")
 	cmd.Flags().BoolVar(&o.force, "force", false, "also jobs that are done, with exit code 0")
 	cmd.Flags().BoolVarP(&o.wait, "wait", "w", false, "follow the jobs to their end")
+	timeoutVar(cmd.Flags(), &o.timeout)
 	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error {
+		if err := needsWait(o.wait, o.timeout); err != nil {
+			return err
+		}
 		o.planning.seeded = cmd.Flags().Changed("seed")
 		return runResubmit(ctx, d, o)
 	})
@@ -60,7 +67,10 @@ func runResubmit(ctx context.Context, d *deps, o resubmitOptions) error {
 		tellSame(d, rs)
 	}
 	if o.wait {
-		if err := followJobs(ctx, d, s, o.planning.discovery, rs, true); err != nil {
+		if err := followJobs(ctx, d, s, waitOptions{o.planning.discovery, o.timeout, true}, rs); err != nil {
+			if d.json {
+				return cmp.Or(showJobs(d, "resubmit", rs), err)
+			}
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,11 @@ import (
 
 type submitOptions struct {
 	planning
-	dryRun bool
-	wait   bool
-	scouts int
-	via    via
+	dryRun  bool
+	wait    bool
+	timeout time.Duration
+	scouts  int
+	via     via
 
 	priority          float64
 	scoutsSet, viaSet bool
@@ -60,6 +62,9 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 			if f.scouts < 0 {
 				return usageError(fmt.Errorf("--scouts %d: say a number of jobs; 0: no limit", f.scouts))
 			}
+			if err := needsWait(f.wait, f.timeout); err != nil {
+				return err
+			}
 			f.scoutsSet, f.viaSet = cmd.Flags().Changed("scouts"), cmd.Flags().Changed("via")
 			return runSubmit(cmd.Context(), d, args, f)
 		},
@@ -67,6 +72,7 @@ at once costs five jobs and not the whole sweep. --scouts N sets another number,
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the plan and send nothing")
 	cmd.Flags().BoolVarP(&f.wait, "wait", "w", false, "follow the jobs to their end")
+	timeoutVar(cmd.Flags(), &f.timeout)
 	cmd.Flags().IntVar(&f.scouts, "scouts", 0, "send at most `N` jobs to a resource that is not known to run jobs; 0: no limit (default 5)")
 	cmd.Flags().StringVar(&f.via.url, "via", "", "hand the jobs to the central scheduler at this `URL`, grid://host:port; \"\": to none")
 	cmd.Flags().BoolVar(&f.via.orDirect, "or-direct", false, "with --via: what the scheduler does not take is sent directly")
@@ -110,7 +116,7 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	switch {
 	case err != nil:
 	case f.wait:
-		err = followJobs(ctx, d, s, f.discovery, rs, true)
+		err = followJobs(ctx, d, s, waitOptions{f.discovery, f.timeout, true}, rs)
 	default:
 		sayUnsent(d, s, rs)
 	}

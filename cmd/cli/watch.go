@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gridbroker/foreign"
 	"gridbroker/jobs"
@@ -17,6 +18,12 @@ import (
 type watchOptions struct {
 	planning planning
 	sel      selection
+	timeout  time.Duration
+}
+
+// timeoutVar registers how long a verb waits for jobs at most.
+func timeoutVar(f *pflag.FlagSet, timeout *time.Duration) {
+	lengthVar(f, timeout, "timeout", 0, "wait no longer than this `time`: then the exit code is 124, and the jobs go on")
 }
 
 func watchCmd(d *deps) *cobra.Command {
@@ -32,11 +39,12 @@ of a DAG start when those before them are done.
 ` + selectionHelp + `
 Without any, all jobs that have not ended.`,
 		Example: `  grid watch
-  grid watch --since 1h
+  grid watch --since 1h --timeout 12h
   grid submit sweep.jdl | grid watch -`,
 	}
 	o.planning.register(cmd.Flags())
 	o.sel.register(cmd)
+	timeoutVar(cmd.Flags(), &o.timeout)
 	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error {
 		o.planning.seeded = cmd.Flags().Changed("seed")
 		return runWatch(ctx, d, o)
@@ -49,7 +57,7 @@ func runWatch(ctx context.Context, d *deps, o watchOptions) error {
 		return err
 	}
 	defer s.close()
-	err = followJobs(ctx, d, s, o.planning.discovery, rs, false)
+	err = followJobs(ctx, d, s, waitOptions{o.planning.discovery, o.timeout, false}, rs)
 	if d.json {
 		if jerr := printJSON(d, "watch", jobsJSON(rs)); jerr != nil {
 			return jerr
@@ -61,14 +69,45 @@ func runWatch(ctx context.Context, d *deps, o watchOptions) error {
 	return outcomeOf(d, rs, endErr)
 }
 
+// needsWait refuses a time-out of a verb that does not wait.
+func needsWait(wait bool, timeout time.Duration) error {
+	if timeout > 0 && !wait {
+		return usageError(errors.New("--timeout bounds how long --wait waits: say --wait too"))
+	}
+	return nil
+}
+
+// waitOptions is how a verb waits for jobs.
+type waitOptions struct {
+	where   discovery
+	timeout time.Duration // 0: to the end
+	brief   bool          // only what changes is shown
+}
+
 // followJobs waits for jobs and shows them meanwhile.
-func followJobs(ctx context.Context, d *deps, s *session, where discovery, rs []*jobs.Outcome, brief bool) error {
-	show := changeLines(d, rs, brief)
+func followJobs(ctx context.Context, d *deps, s *session, o waitOptions, rs []*jobs.Outcome) error {
+	show := changeLines(d, rs, o.brief)
 	if d.env.Terminal && !d.json {
 		show = liveTable(d)
 	}
-	err := s.jobs.Wait(ctx, rs, jobs.Waiting{Discover: rediscover(d, s, where), Seen: show, Pause: 5 * time.Second})
-	if errors.Is(err, context.Canceled) {
+	// Time that is over ends the command as the user would: what is under way is
+	// looked up later, and no site is taken for one that does not answer.
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	if o.timeout > 0 {
+		defer time.AfterFunc(o.timeout, stop).Stop()
+	}
+	err := s.jobs.Wait(within, rs, jobs.Waiting{Discover: rediscover(d, s, o.where), Seen: show, Pause: 5 * time.Second})
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() == nil:
+		left := 0
+		for _, r := range rs {
+			if !r.Final() {
+				left++
+			}
+		}
+		return &exitError{exitTimeout, fmt.Errorf("after %s %d of %s had not ended; grid watch follows on", o.timeout, left, counted(len(rs), "job"))}
+	case errors.Is(err, context.Canceled):
 		return interrupted{"interrupted; the jobs go on, and grid watch follows them"}
 	}
 	return err

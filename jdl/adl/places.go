@@ -9,7 +9,7 @@ import (
 
 // elements finds where the elements of each description stand, by name.
 func elements(src []byte) map[int]map[string][]classad.Pos {
-	dec := xml.NewDecoder(bytes.NewReader(src))
+	dec := newDecoder(bytes.NewReader(src))
 	out := map[int]map[string][]classad.Pos{}
 	places, n := classad.Places{Src: string(src)}, -1
 	for {

@@ -1,6 +1,7 @@
 package adl
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/xml"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/arex"
@@ -70,7 +72,7 @@ type xmlName struct{ XMLName xml.Name }
 // Read reads one ActivityDescription or a list of them as records. What no
 // job of ours can say is a warning. The error is a *classad.Diagnostic.
 func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
-	dec := xml.NewDecoder(bytes.NewReader(src))
+	dec := newDecoder(bytes.NewReader(src))
 	fail := func(format string, args ...any) error {
 		line, col := dec.InputPos()
 		d := &classad.Diagnostic{Severity: classad.Fatal, File: file, Pos: classad.Pos{Line: line, Col: col}, Code: "adl", Msg: fmt.Sprintf(format, args...)}
@@ -107,6 +109,41 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		return nil, fail("no ActivityDescription in the text")
 	}
 	return ads, nil
+}
+
+// newDecoder reads Latin-1 and its part, ASCII, besides UTF-8.
+func newDecoder(src io.Reader) *xml.Decoder {
+	dec := xml.NewDecoder(src)
+	dec.CharsetReader = func(name string, in io.Reader) (io.Reader, error) {
+		switch strings.ToLower(name) {
+		case "iso-8859-1", "latin1", "us-ascii", "ascii":
+			return &latin1{in: bufio.NewReader(in)}, nil
+		}
+		return nil, fmt.Errorf("the encoding %s is not supported: write UTF-8", name)
+	}
+	return dec
+}
+
+// latin1 is a text in Latin-1 as UTF-8.
+type latin1 struct {
+	in   io.ByteReader
+	rest []byte
+}
+
+// Read implements io.Reader.
+func (l *latin1) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(l.rest) == 0 {
+			b, err := l.in.ReadByte()
+			if err != nil {
+				return n, err
+			}
+			l.rest = utf8.AppendRune(nil, rune(b))
+		}
+		m := copy(p[n:], l.rest)
+		n, l.rest = n+m, l.rest[m:]
+	}
+	return n, nil
 }
 
 // xmlReason drops the package's prefix and line, which are said elsewhere.

@@ -111,3 +111,19 @@ func TestCeil(t *testing.T) {
 		}
 	}
 }
+
+// TestLatin1: an old editor's encoding is read, an unknown one is named.
+func TestLatin1(t *testing.T) {
+	const text = `<ActivityDescription><Application><Executable><Path>/bin/echo</Path><Argument>caf` + "\xe9" + `</Argument></Executable></Application></ActivityDescription>`
+	ads, err := Read("a.adl", []byte(`<?xml version="1.0" encoding="ISO-8859-1"?>`+text), func(*classad.Diagnostic) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args, _ := ads[0].EvalAttr("Arguments", nil).Str(); args != "café" {
+		t.Errorf("the argument is %q", args)
+	}
+	_, err = Read("a.adl", []byte(`<?xml version="1.0" encoding="EBCDIC"?>`+text), func(*classad.Diagnostic) {})
+	if err == nil || !strings.Contains(err.Error(), "the encoding EBCDIC is not supported: write UTF-8") {
+		t.Errorf("EBCDIC: %v", err)
+	}
+}
