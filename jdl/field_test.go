@@ -175,3 +175,36 @@ func clauses(j *Job) []string {
 	slices.Sort(out)
 	return out
 }
+
+// TestFilesOfTheRoot: nodes take the parent's files as gLite's examples write it,
+// among their own too; another node's output is refused by that name.
+func TestFilesOfTheRoot(t *testing.T) {
+	const text = `Type = "collection"; InputSandbox = %s; Nodes = { [ Executable = "b.sh"; InputSandbox = %s; ] };`
+	for _, c := range [][3]string{
+		{`{"a.sh", "c.sh"}`, `{root.InputSandbox, "b.sh"}`, "a.sh b.sh c.sh"},
+		{`{"a.sh"}`, `{"b.sh", root.InputSandbox[0]}`, "a.sh b.sh"},
+		{`"a.sh"`, `{"b.sh", root.InputSandbox[0]}`, "a.sh b.sh"},
+		{`"a.sh"`, `{"b.sh", root.InputSandbox}`, "a.sh b.sh"},
+		{`"a.sh"`, `{"b.sh", root.nodes.first.description.OutputSandbox[0]}`, "the output of node first does not go to other nodes"},
+		{`"a.sh"`, `"b.sh,c.sh"`, `b.sh,c.sh does not exist (several names are a list: {"a", "b"})`},
+	} {
+		files := fstest.MapFS{}
+		for _, name := range []string{"a.sh", "b.sh", "c.sh"} {
+			files["job/"+name] = &fstest.MapFile{}
+		}
+		set, err := ParseJobs("c.jdl", fmt.Appendf(nil, text, c[0], c[1]), WithRoot(files), WithDir("/job"))
+		if err != nil {
+			if !strings.Contains(err.Error(), c[2]) {
+				t.Errorf("%s in %s: %v", c[1], c[0], err)
+			}
+			continue
+		}
+		var names []string
+		for _, f := range set.Jobs[0].InputSandbox {
+			names = append(names, f.Name)
+		}
+		if slices.Sort(names); strings.Join(names, " ") != c[2] {
+			t.Errorf("%s in %s: %v, want %s", c[1], c[0], names, c[2])
+		}
+	}
+}

@@ -111,6 +111,7 @@ var attrTable = []attrDef{
 	{"GPUModel", tString, inGLite | gliteOnly | isIgnored, noMin},
 	{"ShortDeadlineJob", tBool, inGLite | gliteOnly, noMin},
 	{"EnableWmsFeedback", tBool, inGLite | gliteOnly | isIgnored, noMin},
+	{"node_type", tString, inGLite | gliteOnly | isIgnored, noMin},
 	{"FuzzyRank", tBool, inGLite | gliteOnly, noMin},
 	{"FuzzyFactor", tNumber, inGLite | gliteOnly, noMin},
 	{"fuzzy_factor", tNumber, inGLite | gliteOnly, noMin},

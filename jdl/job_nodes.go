@@ -128,6 +128,11 @@ func child(r *jobReader, file, src, dir string, ad *classad.Ad) *jobReader {
 	sub.dir = dir
 	sub.cfg.dialect = GLite
 	for _, a := range sub.ad.Attrs() {
+		if other := takesOutput(a.Expr); other != "" {
+			sub.fail(a.Expr.Pos(), "node-output", "let "+other+" send it to a URL (OutputSandboxDestURI), and take it from there",
+				"%s: the output of node %s does not go to other nodes", a.Name, other)
+			a.Expr = classad.NewList()
+		}
 		sub.ad.Put(classad.Attr{Name: a.Name, Expr: replaceRoot(a.Expr, r.ad), NamePos: a.NamePos})
 	}
 	return sub

@@ -1,6 +1,10 @@
 package jdl
 
-import "gridbroker/jdl/classad"
+import (
+	"regexp"
+
+	"gridbroker/jdl/classad"
+)
 
 // references are the names that the expressions of a record use, folded, those
 // in a SignificantAttributes list too.
@@ -32,12 +36,21 @@ func replaceRoot(e classad.Expr, parent *classad.Ad) classad.Expr {
 	case *classad.ListExpr:
 		out := make([]classad.Expr, 0, len(e.Elems))
 		for _, x := range e.Elems {
+			_, named := x.(*classad.Select)
+			if l, isList := replaceRoot(x, parent).(*classad.ListExpr); named && isList { // {"own", root.InputSandbox}
+				out = append(out, l.Elems...)
+				continue
+			}
 			out = append(out, replaceRoot(x, parent))
 		}
 		return classad.Placed(classad.NewList(out...), e.Pos())
 	case *classad.Index:
-		l, isList := rootAttr(e.X, parent).(*classad.ListExpr)
+		of := rootAttr(e.X, parent)
+		l, isList := of.(*classad.ListExpr)
 		i, isInt := intLiteral(e.Sub)
+		if only, ok := of.(*classad.Literal); ok && isInt && i == 0 {
+			return only
+		}
 		if isList && isInt && i >= 0 && i < int64(len(l.Elems)) {
 			return l.Elems[i]
 		}
@@ -60,6 +73,17 @@ func rootAttr(e classad.Expr, parent *classad.Ad) classad.Expr {
 	}
 	x, _ := parent.Expr(s.Name)
 	return x
+}
+
+var ofAnotherNode = regexp.MustCompile(`(?i)root\.nodes\.(\w+)\.(?:\w+\.)*OutputSandbox`)
+
+// takesOutput is the other node whose output a node asks for by
+// root.nodes.NAME.description.OutputSandbox, or "".
+func takesOutput(e classad.Expr) string {
+	if m := ofAnotherNode.FindStringSubmatch(classad.Unparse(e)); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 func intLiteral(e classad.Expr) (int64, bool) {

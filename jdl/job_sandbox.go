@@ -210,6 +210,9 @@ func missingHint(r *jobReader, text string) string {
 	if strings.ContainsAny(text, "$~") {
 		return "variables and ~ are not replaced in names"
 	}
+	if strings.Contains(text, ",") {
+		return `several names are a list: {"a", "b"}`
+	}
 	if strings.HasPrefix(text, "/") {
 		return ""
 	}

@@ -37,7 +37,7 @@ func TestContainerImage(t *testing.T) {
 	if err != nil || !strings.Contains(string(submit), "universe = container\ncontainer_image = "+ownImage+"\n") {
 		t.Errorf("%v\n%s", err, submit)
 	}
-	again, err := condor.Read("x.sub", submit, func(*classad.Diagnostic) {})
+	again, err := condor.Read("x.sub", submit, jdl.NewNearby("", jdl.WithDir("/")), func(*classad.Diagnostic) {})
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%v, %v", err, again)
 	}
