@@ -72,7 +72,11 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(o.Past); n > 0 {
 		last := o.Past[n-1]
-		add("It was tried before, %s; the last time at %s, where it ended as %s%s.", counted(n, "time"), firstOf(last.At, last.Resource), last.State, because(last.Reason))
+		how := "ended as " + string(last.State) + because(last.Reason)
+		if last.ExitCode != nil && last.State == plugins.Done {
+			how = fmt.Sprintf("its exit code was %d", *last.ExitCode)
+		}
+		add("It was tried before, %s; the last time at %s, where %s.", counted(n, "time"), firstOf(last.At, last.Resource), strings.Replace(how, "ended", "it ended", 1))
 	}
 	switch {
 	case o.State == plugins.Intended:
@@ -187,9 +191,12 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 	out = append(out, whyNotYet(d, o)...)
 	if o.Predicted > 0 {
 		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(d.env.Now())
-		if left > 0 {
+		switch {
+		case left > 0:
 			out = append(out, fmt.Sprintf("It is expected to be done in %s.", span(left)))
-		} else {
+		case o.State == plugins.Running:
+			out = append(out, fmt.Sprintf("It was expected to be done %s ago.", span(-left)))
+		default:
 			out = append(out, fmt.Sprintf("It was expected to be done %s ago; the queue there was slower than foretold.", span(-left)))
 		}
 	}
@@ -241,6 +248,9 @@ func whyEnded(d *deps, o *jobs.Outcome) []string {
 }
 
 func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
+	if o.Sent.IsZero() && len(o.Past) == 0 {
+		return whyNeverSent(o)
+	}
 	out := []string{fmt.Sprintf("It failed at %s%s.", at, because(o.Reason))}
 	if o.Fault == plugins.JobsFault {
 		return append(out, "That is the job's own fault: another site would do the same. Mend the description and submit it anew.")
@@ -249,6 +259,16 @@ func whyFailed(d *deps, o *jobs.Outcome, at string) []string {
 		out = append(out, "Nothing was left to try.")
 	}
 	return append(out, fmt.Sprintf("grid resubmit %s sends it elsewhere, with --same there too; grid log %s has what the site said.", o.ID, o.ID))
+}
+
+// whyNeverSent tells of a job that was given up before anything took it.
+func whyNeverSent(o *jobs.Outcome) []string {
+	out := []string{fmt.Sprintf("It was never sent%s.", because(o.Reason))}
+	if len(o.After) == 0 {
+		return append(out, fmt.Sprintf("grid match --explain on its description tells what is in the way; grid resubmit %s tries again.", o.ID))
+	}
+	return append(out, fmt.Sprintf("It comes after %s: grid why %s tells what became of them.", strings.Join(o.After, ", "), strings.Join(o.After, " ")),
+		fmt.Sprintf("When that is mended, grid resubmit %s goes on from where it stopped.", firstOf(o.Parent, o.ID)))
 }
 
 // width is how wide text may be.
