@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,10 +22,6 @@ func within(t *testing.T, what string, step func()) {
 	case <-time.After(20 * time.Second):
 		t.Fatal(what + ": still waiting")
 	}
-}
-
-func definitionText(tag string) string {
-	return fmt.Sprintf("tag = %q\nimage = \"oci:/i\"\ndigest = \"sha256:%064d\"\n", tag, 0)
 }
 
 // What lies among the definitions and is none is refused, without waiting for it or reading it to its end.

@@ -15,6 +15,9 @@ func (n *namespaces) Command(job *Job) (*process, error) {
 	return p, nil
 }
 
+// withNetwork is the argument with which process 1 is to make itself a network.
+const withNetwork = "network"
+
 func newSetup(job *Job) *setup {
 	d := job.Definition
 	s := &setup{

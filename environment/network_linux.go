@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withNetwork is the argument with which process 1 is to make itself a network.
-const withNetwork = "network"
-
 // ownNetwork makes this process a network of its own, in which it reaches itself alone, on another thread: the kernel takes
 // as long for that as for all mounts, which are made meanwhile. What it gives waits for the network and puts every thread
 // of the process into it, since a job sees the network of each in /proc. Go moves no threads of programs that are built with
