@@ -104,7 +104,7 @@ func nearestMisses(d *deps, x *broker.Explanation) error {
 	}
 	heading(d, "What more would match")
 	for _, m := range x.Nearest {
-		fmt.Fprintf(d.env.Out, "  %s\n", m)
+		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(fmt.Sprint(m)))
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func rejectedRow(r *broker.RejectedLine, n int) []string {
 func relaxations(d *deps, rs []broker.Relaxation) {
 	heading(d, "What small changes of the job would open")
 	for _, r := range rs {
-		fmt.Fprintf(d.env.Out, "  %s\n", r)
+		fmt.Fprintf(d.env.Out, "  %s\n", foreign.Text(fmt.Sprint(r)))
 	}
 	if len(rs) == 0 {
 		fmt.Fprintln(d.env.Out, "  no change of one or two things opens more")

@@ -20,6 +20,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/forecast/managers/daemon"
+	"gridbroker/foreign"
 )
 
 // managerTLS are the flags of certificates that managers and brokers share.
@@ -122,7 +123,7 @@ func runManagerShow(ctx context.Context, d *deps, f managerShowOptions, name str
 	if d.json {
 		return printJSON(d, "manager.show", *s)
 	}
-	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", s.Name, orDash(s.Parent), s.Free, s.Total, len(s.Waiting), len(s.Running))
+	fmt.Fprintf(d.env.Out, "%s\nparent: %s\nfree: %s of %s\nwaiting: %d, running: %d\n", foreign.Text(s.Name), foreign.Text(orDash(s.Parent)), s.Free, s.Total, len(s.Waiting), len(s.Running))
 	var rows [][]string
 	for _, r := range s.Rows {
 		state := "down"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -128,19 +129,20 @@ func printPongs(d *deps, pongs []pong) error {
 func printPong(d *deps, p pong) {
 	out := d.env.Out
 	if !p.Up {
-		fmt.Fprintf(out, "%s\n  down: %s\n", p.URL, p.Error)
+		fmt.Fprintf(out, "%s\n  down: %s\n", foreign.Text(p.URL), foreign.Message(p.Error))
 		return
 	}
-	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms\n", p.URL, strings.Join(append([]string{p.Interface}, p.Versions...), " "), p.Seconds*1000)
+	speaks := foreign.Text(strings.Join(append([]string{p.Interface}, p.Versions...), " "))
+	fmt.Fprintf(out, "%s\n  up: %s, answered in %.0f ms\n", foreign.Text(p.URL), speaks, p.Seconds*1000)
 	who := ""
 	if p.Identity != "" {
-		who = " as " + p.Identity
+		who = " as " + foreign.Text(p.Identity)
 	}
 	if p.LetIn {
 		fmt.Fprintf(out, "  let in%s\n", who)
 		return
 	}
-	fmt.Fprintf(out, "  not let in%s: %s\n", who, p.Said)
+	fmt.Fprintf(out, "  not let in%s: %s\n", who, foreign.Message(p.Said))
 }
 
 // verdict is the error that gives the exit code; all has been said already.

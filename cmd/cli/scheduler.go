@@ -274,7 +274,9 @@ func schedulerExplainCmd(d *deps) *cobra.Command {
 			if d.json {
 				return printJSON(d, "scheduler.explain", out)
 			}
-			fmt.Fprintln(d.env.Out, strings.Join(out.Text, "\n"))
+			for _, line := range out.Text {
+				fmt.Fprintln(d.env.Out, foreign.Text(line))
+			}
 			return nil
 		},
 	}
