@@ -27,9 +27,9 @@ func (s *site) remove(ctx context.Context, jobIDs, ids []string, ended bool) err
 	}
 	var end, mark []string
 	for i, id := range ids {
-		job, ok := jobs[id]
 		h := plugins.Handle{ID: jobIDs[i] + "/" + id}
-		if !ok || !mine(job, h) {
+		job, ok := jobs[h.ID]
+		if !ok {
 			continue
 		}
 		st := plugins.Status{Handle: h}

@@ -2,7 +2,6 @@ package htcondor
 
 import (
 	"context"
-	"fmt"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -26,12 +25,13 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	if err != nil {
 		return nil, err
 	}
+	ours := map[string]bool{}
 	for _, p := range all {
-		delete(queued, p.ID)
+		ours[p.ID] = true
 	}
-	for id, job := range queued {
-		if remote.ValidID(id) {
-			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), id)}
+	for handle, job := range queued {
+		if id := job.text("GridBrokerId"); remote.ValidID(id) && !ours[id] {
+			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: handle}
 			all = append(all, plugins.Present{ID: id, Handle: h})
 		}
 	}

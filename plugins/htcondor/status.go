@@ -71,11 +71,10 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	jobs, err := s.queued(ctx)
 	var missing []int
 	for _, i := range is {
-		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
-		switch job, ok := jobs[id]; {
+		switch job, ok := jobs[out[i].Handle.ID]; {
 		case err != nil:
 			out[i].Err = err
-		case ok && mine(job, out[i].Handle):
+		case ok:
 			fill(&out[i], job)
 		default:
 			missing = append(missing, i)
@@ -86,13 +85,12 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	}
 }
 
-// mine reports whether an ad is the handle's very job.
-func mine(job ad, h plugins.Handle) bool {
-	jobID, _, _ := remote.SplitHandle(h, idBytes)
-	return jobID == fmt.Sprintf("%d.%d", job.integer("ClusterId"), job.integer("ProcId"))
+// handleID is a job as handles name it: CLUSTER.PROC/ID.
+func handleID(job ad) string {
+	return fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), job.text("GridBrokerId"))
 }
 
-// queued reads our jobs in the queue, by our ids.
+// queued reads our jobs in the queue, by handleID.
 func (s *site) queued(ctx context.Context) (map[string]ad, error) {
 	text, err := s.schedd(ctx, "condor_q", "-json", "-attributes", asked, "-constraint", "GridBrokerId isnt undefined")
 	if err != nil {
@@ -101,6 +99,8 @@ func (s *site) queued(ctx context.Context) (map[string]ad, error) {
 	return s.byID("condor_q", text)
 }
 
+// byID reads ads by handleID. Our id alone would not do: a neighbour whose jobs are
+// shown can give one of his the id of one of ours, and would hide it.
 func (s *site) byID(command, text string) (map[string]ad, error) {
 	ads, err := parseAds(text)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *site) byID(command, text string) (map[string]ad, error) {
 	}
 	jobs := make(map[string]ad, len(ads))
 	for _, a := range ads {
-		jobs[a.text("GridBrokerId")] = a
+		jobs[handleID(a)] = a
 	}
 	return jobs, nil
 }
@@ -125,19 +125,25 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 	outcomes := remote.ParseOutcomes(text)
 	var past map[string]ad
 	if err == nil {
-		past, err = s.past(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, ok := outcomes[id]; return !ok }))
+		var there []plugins.Handle
+		for n, i := range is {
+			if _, ok := outcomes[ids[n]]; ok {
+				there = append(there, out[i].Handle)
+			}
+		}
+		past, err = s.past(ctx, there)
 	}
 	for n, i := range is {
 		st := &out[i]
 		o, there := outcomes[ids[n]]
-		job, known := past[ids[n]]
+		job, known := past[st.Handle.ID]
 		switch {
 		case err != nil:
 			st.Err = err
 		case !there:
 			st.State = plugins.Lost
 			st.Err = remote.NoJob("status", st.Handle)
-		case known && mine(job, st.Handle):
+		case known:
 			fill(st, job)
 		case o.Cancelled:
 			st.State, st.Native = plugins.Cancelled, "gone"
@@ -151,11 +157,16 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 }
 
 // past reads ended jobs from the history.
-func (s *site) past(ctx context.Context, ids []string) (map[string]ad, error) {
+func (s *site) past(ctx context.Context, hs []plugins.Handle) (map[string]ad, error) {
 	all := map[string]ad{}
-	for part := range slices.Chunk(ids, maxAsked) {
+	for part := range slices.Chunk(hs, maxAsked) {
+		var jobIDs, ids []string
+		for _, h := range part {
+			jobID, id, _ := remote.SplitHandle(h, idBytes)
+			jobIDs, ids = append(jobIDs, jobID), append(ids, id)
+		}
 		text, err := s.schedd(ctx, "condor_history", "-json", "-attributes", asked, "-limit", strconv.Itoa(len(part)), "-scanlimit", scanLimit,
-			"-constraint", fmt.Sprintf("stringListMember(GridBrokerId, %q)", strings.Join(part, ",")))
+			"-constraint", fmt.Sprintf("stringListMember(GridBrokerId, %q) && stringListMember(strcat(ClusterId, \".\", ProcId), %q)", strings.Join(ids, ","), strings.Join(jobIDs, ",")))
 		if err != nil {
 			return nil, err
 		}

@@ -180,3 +180,11 @@ func FuzzAds(f *testing.F) {
 		}
 	})
 }
+
+// A neighbour who gives a job of his the id of one of ours does not hide ours.
+func TestIDsOfNeighbours(t *testing.T) {
+	jobs, err := (&site{}).byID("condor_q", `[{"GridBrokerId":"a","ClusterId":7,"ProcId":0,"JobStatus":2},{"GridBrokerId":"a","ClusterId":9,"ProcId":0,"JobStatus":3}]`)
+	if err != nil || jobs["7.0/a"].integer("JobStatus") != 2 || len(jobs) != 2 {
+		t.Errorf("%v %v", jobs, err)
+	}
+}

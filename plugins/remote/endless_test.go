@@ -20,7 +20,7 @@ type endless struct{ deep bool }
 
 func (e endless) Filelist(r *sftp.Request) (sftp.ListerAt, error) {
 	if r.Method == "List" {
-		return lister{e.deep}, nil
+		return lister(e), nil
 	}
 	return one{entry{path.Base(r.Filepath), true}}, nil
 }
