@@ -26,7 +26,7 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 	}
 	f.ends.order()
 	if p, ok := f.m.policy.(*slurm); ok {
-		p.foretells(f.m)
+		p.foretells(f.m, b)
 	}
 	if f.m.following {
 		f.m.following = false

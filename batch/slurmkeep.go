@@ -21,23 +21,16 @@ func (p *places) ripe(m *Machine) (list []ripeJob) {
 	return list
 }
 
-// roughSteps is after how many steps jobs without a place are tried again in the rough
-// part of a run.
-const roughSteps = 4
-
 // keep goes through the jobs that have been tried, in order, and starts those
 // whose places are due in them. It returns the place of the first of which it is
 // not certain that a pass that makes all places anew would give it the place that
 // it has: from that one on they are to be made anew.
 func (p *slurm) keep(m *Machine) int {
 	step := p.step()
-	if p.rough() {
-		step *= roughSteps
-	}
 	retry := upTo(m.now, step) > upTo(p.tried, step)
 	due := p.due.next() <= m.now
 	switch {
-	case p.stale, m.plain && m.now < p.near, p.sparing(), (due || len(p.opened)+len(p.taken) > 0) && (m.reserved || p.refused):
+	case p.stale, m.plain, p.sparing(), (due || len(p.opened)+len(p.taken) > 0) && (m.reserved || p.refused):
 		p.taken = p.taken[:0]
 		return 0
 	case !due && !retry && len(p.opened)+len(p.taken) == 0:
@@ -45,27 +38,23 @@ func (p *slurm) keep(m *Machine) int {
 	}
 	nodes, _ := m.plan.(*nodePlan)
 	p.offer.begin(nodes, p.horizon(m.now))
-	p.offer.rough = m.now >= p.near
 	p.offer.add(p.opened)
 	p.offer.add(p.taken)
 	p.taken = p.taken[:0]
 	loose := p.loose
-	w := walk{p, m, p.offer.rough}
+	w := walk{p, m}
 	from := w.from(p.ripe(m), retry)
-	p.loose = loose || w.rough
+	p.loose = loose
 	if retry {
 		p.tried = m.now
 	}
 	return from
 }
 
-// walk goes through the jobs that have been tried. In the rough part of a run a job
-// that could start on what has come free does so if it fits beside all places, and
-// nothing is made anew for one that might only get another place in the future.
+// walk goes through the jobs that have been tried.
 type walk struct {
-	p     *slurm
-	m     *Machine
-	rough bool
+	p *slurm
+	m *Machine
 }
 
 // from is keep, where some jobs are due; retry: those that have no place may have
@@ -75,7 +64,7 @@ func (w *walk) from(ripe []ripeJob, retry bool) int {
 	for i := 0; i < len(p.held); {
 		id := p.held[i]
 		if len(ripe) > 0 && ripe[0].job == id {
-			if w.rough && !w.near(id, ripe[0]) || !w.rough && !w.there(i, ripe[0]) {
+			if !w.there(i, ripe[0]) {
 				return i
 			}
 			ripe = ripe[1:]
@@ -86,12 +75,7 @@ func (w *walk) from(ripe []ripeJob, retry bool) int {
 			return i
 		}
 		if p.offer.matters(m, p.held, i, j.planned, j.shares) {
-			if !w.rough {
-				return i
-			}
-			if w.beside(id) {
-				continue
-			}
+			return i
 		}
 		p.offer.pass(j)
 		i++
@@ -114,46 +98,4 @@ func (w *walk) there(i int, r ripeJob) bool {
 	p.takes(m, r.job)
 	p.offer.begun(j, r.at)
 	return true
-}
-
-// near starts a job whose place is due on nodes that it may have beside all
-// other places.
-func (w *walk) near(id int32, r ripeJob) bool {
-	p, m := w.p, w.m
-	j := &m.jobs[id]
-	if m.plan.earliest(j, m.now, m.now+1) != m.now {
-		return false
-	}
-	until := m.now + j.limit
-	p.start(m, id)
-	p.offer.begun(j, m.now)
-	for _, s := range r.shares {
-		if !j.on(s.node) {
-			p.offer.add([]outlet{{node: s.node, until: until, end: never, taken: never}})
-		}
-	}
-	return true
-}
-
-// beside starts a job that fits now beside all other places.
-func (w *walk) beside(id int32) bool {
-	p, m := w.p, w.m
-	j := &m.jobs[id]
-	was, loose := j.planned, p.loose
-	shares := p.lift(m, id)
-	if m.plan.earliest(j, m.now, m.now+1) == m.now {
-		p.start(m, id)
-		p.offer.hold(j, m.now)
-		return true
-	}
-	if was < never {
-		p.put(m, id, was, shares)
-	}
-	p.loose = loose
-	return false
-}
-
-// on tells whether a job has a part of a node.
-func (j *job) on(node int32) bool {
-	return slices.ContainsFunc(j.shares, func(s share) bool { return s.node == node })
 }

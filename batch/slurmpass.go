@@ -17,17 +17,17 @@ import (
 // Slurm makes all places anew in every pass. Here a pass goes through the jobs
 // that have been tried in their order, starts those whose places are due, and makes
 // places anew from the first on that might get another one: see keep. That is the
-// same as far ahead as bf_window; behind that jobs start on what has come free
-// where they fit now, and the places of others stay: see walk. It leaves the places of
-// jobs that could not start now for later: see rest.
+// same. It leaves the places of jobs that could not start now for later: see rest.
+// A run forward does so as far ahead as bf_window, and is rough behind that: see far.
 type slurm struct {
 	Slurm
 	places
 	rest
-	course
+	far
 	interval int64
 	queue    waiting   // in order of priority
 	lines    []waiting // the same by line
+	last     int64     // time of the last pass
 	tried    int64     // when all places were last made
 	dirty    bool      // something has happened since the last pass
 	since    int64     // the first time that it did
@@ -40,7 +40,7 @@ type slurm struct {
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, yielding: yielding{exempted: never}, interval: int64(p.Interval / time.Second), course: course{last: -never, near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
+	return &slurm{Slurm: p, yielding: yielding{exempted: never}, interval: int64(p.Interval / time.Second), last: -never, far: far{near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -56,16 +56,13 @@ func (p *slurm) clone(into policy) policy {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
 	c.tally.clear() // of one pass
+	c.far.ends = append(old.far.ends[:0], p.far.ends...)
 	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
 	c.may, c.free = old.may, append(old.rest.free[:0], p.free...)
 	return c
 }
 
 func (p *slurm) lead(*Machine) {}
-
-// foretells bounds for how long passes are exact in a run forward: as far as places
-// are looked for.
-func (p *slurm) foretells(m *Machine) { p.near = m.now + int64(p.Window/time.Second) }
 
 // enter puts a job in the queue. Age grows alike for all but those that have
 // reached the greatest: the key is the priority at the end of time less that.
@@ -75,9 +72,7 @@ func (p *slurm) enter(m *Machine, id int32) {
 	j.key = -p.priority(j, m.now)
 	p.tally.arrays = p.tally.arrays || j.array > 0
 	j.planned, j.blocks, j.compact = never, true, true
-	if res := int64(p.Resolution / time.Second); j.Need == nil || j.Need.to == 0 {
-		j.limit = (j.Limit + res - 1) / res * res
-	}
+	j.limit = p.rounded(j)
 	e := j.entry(id)
 	p.queue.insert(e)
 	for int(j.line) >= len(p.lines) {
@@ -88,6 +83,20 @@ func (p *slurm) enter(m *Machine, id int32) {
 		p.stale = true // it goes ahead of jobs that have places
 	}
 	p.happened(m)
+	if p.beyond(m) && p.until > 0 {
+		if p.loose {
+			p.front = nil
+		}
+		p.settleFar(m, id, p.until)
+	}
+}
+
+// rounded is how long a place for a job lasts.
+func (p *Slurm) rounded(j *job) int64 {
+	if j.Need != nil && j.Need.to > 0 {
+		return j.Limit
+	}
+	return upTo(j.Limit, int64(p.Resolution/time.Second))
 }
 
 // happened notes that there is something new for the next pass.
@@ -125,6 +134,9 @@ func (p *slurm) take(m *Machine, id int32) {
 }
 
 func (p *slurm) decide(m *Machine) {
+	if p.beyond(m) {
+		return
+	}
 	p.happened(m)
 	p.heads(m)
 	p.repay(m)
@@ -140,7 +152,13 @@ func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
 // next is when backfill runs next, or the grace of a job that gives way is over, or
 // one no longer is exempt from giving way.
 func (p *slurm) next(m *Machine) int64 {
+	if p.beyond(m) {
+		return p.after(m)
+	}
 	at := backfills(p, m)
+	if p.queue.n > 0 && p.coarse() {
+		at = min(at, p.near) // the first step begins
+	}
 	if len(p.leaving) > 0 {
 		at = min(at, p.leaving[0].at)
 	}
@@ -171,6 +189,10 @@ func backfills(p *slurm, m *Machine) int64 {
 }
 
 func (p *slurm) wake(m *Machine) {
+	if p.beyond(m) {
+		p.proceed(m)
+		return
+	}
 	if p.pending && p.soonest == m.now && !m.prompted && p.next(m) > m.now {
 		return // only to look
 	}
@@ -236,7 +258,7 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		}
 		return false
 	}
-	if p.pending && !p.rough() { // it may not fit beside all places
+	if p.pending { // it may not fit beside all places
 		if was < never {
 			p.put(m, id, was, shares)
 		}
@@ -247,7 +269,7 @@ func (p *slurm) head(m *Machine, id int32) bool {
 	p.start(m, id)
 	if nodes, ok := m.plan.(*nodePlan); !ok {
 		p.stale = p.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
-	} else if p.refused || was != m.now && (was < never || p.rough()) || was == m.now && (shrinks || !slices.Equal(shares, j.shares)) {
+	} else if p.refused || was != m.now && was < never || was == m.now && (shrinks || !slices.Equal(shares, j.shares)) {
 		p.stale = true
 	} else if was < never {
 		p.opened, p.loose = append(p.opened, nodes.leaves(j)...), loose
@@ -288,9 +310,6 @@ func (p *slurm) pass(m *Machine) {
 	if m.following {
 		return
 	}
-	if m.now >= p.near {
-		p.settle(m)
-	}
 	p.last, p.dirty = m.now, false
 	p.sort(m)
 	begun := m.begun
@@ -301,9 +320,6 @@ func (p *slurm) pass(m *Machine) {
 			p.stale, p.refused, p.tried = false, false, m.now
 		}
 	} else if p.pending && m.begun == begun && len(p.opened) == 0 {
-		if p.longest > 0 {
-			p.reach(m, true, p.longest)
-		}
 		return
 	}
 	p.opened = p.opened[:0]

@@ -93,9 +93,6 @@ func (p *places) known(m *Machine, queue *waiting, before int64) {
 	if p.loose || p.front == nil || p.front.strange {
 		p.front = p.front.anew(queue, m)
 		for _, id := range p.held {
-			if p.offer.rough {
-				break
-			}
 			j := &m.jobs[id]
 			at := j.planned
 			j.planned = min(at, before)

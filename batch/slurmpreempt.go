@@ -194,3 +194,8 @@ func (m *Machine) gone() []eviction {
 	m.evicted = m.evicted[:0]
 	return list
 }
+
+// on tells whether a job has a part of a node.
+func (j *job) on(node int32) bool {
+	return slices.ContainsFunc(j.shares, func(s share) bool { return s.node == node })
+}

@@ -20,7 +20,7 @@ func (p *slurm) reach(m *Machine, lazy bool, longest int64) {
 	survey(m, &p.queue)
 	p.known(m, &p.queue, p.horizon(p.last))
 	p.tally.begin(m, &p.Slurm, p.held)
-	p.pending, p.longest = false, 0
+	p.pending = false
 	at := place{}
 	if n := len(p.held); n > 0 {
 		at, _ = p.queue.find(*m.entry(p.held[n-1]))
@@ -69,14 +69,13 @@ func upTo(at, step int64) int64 { return (at + step - 1) / step * step }
 // stepsOfWindow is in how many steps places come within bf_window.
 const stepsOfWindow = 24
 
-// roughPlaces is how many jobs get places in the rough part of a run.
+// roughPlaces is how many jobs get places in a pass farther ahead than a run is exact.
 const roughPlaces = 100
 
 // try gives one job a place, or starts it: true.
 func (p *slurm) try(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	if j.array > 0 && p.tally.ofArray[j.array] >= p.MaxArrayReserve || !p.tally.count(&p.Slurm, j) {
-		p.refused = true
+	if !p.tries(j) {
 		return false
 	}
 	if p.Preemption.Type != "" && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
@@ -98,10 +97,19 @@ func (p *slurm) try(m *Machine, id int32) bool {
 	return false
 }
 
+// tries counts a job that is to be tried; false: too many of its kind were.
+func (p *slurm) tries(j *job) bool {
+	if j.array > 0 && p.tally.ofArray[j.array] >= p.MaxArrayReserve || !p.tally.count(&p.Slurm, j) {
+		p.refused = true
+		return false
+	}
+	return true
+}
+
 // reserves tells whether a job may be given a place in the future.
 func (p *slurm) reserves(m *Machine, j *job) bool {
 	switch {
-	case p.rough() && len(p.held) >= roughPlaces:
+	case p.last >= p.near && len(p.held) >= roughPlaces:
 		return false
 	case p.MinPrioReserve > 0 && math.Mod(p.priority(j, m.now), tier) < p.MinPrioReserve:
 		return false

@@ -10,22 +10,12 @@ type rest struct {
 	free    []int32 // nodes of which something comes free at soonest
 	may     []int32 // those that may start now, and some that may not, in order
 	asked   int     // so many of them have been tried
-	longest int64   // for how long what came free since the last pass did, in the rough part of a run
 }
-
-// course is when passes are, and how far they are exact.
-type course struct {
-	last int64 // time of the last pass
-	near int64 // until when a pass makes anew what might be another
-}
-
-// rough tells whether the last pass was beyond the time for which passes are exact.
-func (c *course) rough() bool { return c.last >= c.near }
 
 // lazy tells whether a pass may leave places for later: where they would be the same.
 func (p *slurm) lazy(m *Machine) bool {
 	_, byNode := m.plan.(*nodePlan)
-	return byNode && (!m.plain || p.rough()) && !m.reserved && !p.sparing() && !p.tally.counts(&p.Slurm)
+	return byNode && !m.plain && !m.reserved && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
 
 // list lists so many jobs, those that a pass goes through from a place of the queue on.
@@ -70,19 +60,15 @@ func (r *rest) postpone(p *nodePlan) {
 }
 
 // settle gives places to all that the last pass left, before anything happens that
-// was not planned. In the rough part of a run the next pass looks at all.
+// was not planned.
 func (p *slurm) settle(m *Machine) {
-	switch {
-	case p.rough():
-		p.pending = false
-	case p.pending:
+	if p.pending {
 		p.reach(m, false, never)
 	}
 }
 
 // look gives places to those that the last pass left which might start now, when
-// something comes free: on one of the nodes of which it does. In the rough part of a
-// run the next pass does so.
+// something comes free: on one of the nodes of which it does.
 func (p *slurm) look(m *Machine) {
 	if !p.pending || p.soonest > m.now {
 		return
@@ -92,7 +78,7 @@ func (p *slurm) look(m *Machine) {
 	for _, n := range p.free {
 		longest = max(longest, nodes.nodes[n].gap(m.now))
 	}
-	if p.longest = max(p.longest, longest); longest == 0 || p.rough() {
+	if longest == 0 {
 		p.postpone(nodes)
 	} else {
 		p.reach(m, true, longest)

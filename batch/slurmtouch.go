@@ -20,7 +20,7 @@ type outlet struct {
 
 // opens notes that what a job has had on nodes has come free before its time.
 func (p *slurm) opens(m *Machine, shares []share, until int64) {
-	if m.following || p.stale {
+	if m.following || p.stale || p.beyond(m) {
 		return
 	}
 	for _, s := range shares {
@@ -32,7 +32,6 @@ func (p *slurm) opens(m *Machine, shares []share, until int64) {
 type offer struct {
 	p      *nodePlan
 	before int64 // places are looked for before
-	rough  bool  // only what could start now matters
 	list   []outlet
 	by     []int32    // place in the list of the last, from 1, by node
 	free   []*profile // processors free beside the places ahead: of all nodes, and of each set; nil: not asked for
@@ -76,17 +75,14 @@ func (o *offer) matters(m *Machine, held []int32, i int, at int64, shares []shar
 			continue
 		}
 		if n.taken < never {
-			doubt = doubt || !o.rough && at >= n.from && at < min(n.until, n.end-j.limit+1) && n.starter.after(e) && o.p.nodes[n.node].lasting(n.taken, at, j.Need) > 0
+			doubt = doubt || at >= n.from && at < min(n.until, n.end-j.limit+1) && n.starter.after(e) && o.p.nodes[n.node].lasting(n.taken, at, j.Need) > 0
 			continue
 		}
 		last := min(n.until-1, n.end-j.limit, at, o.before-1)
-		if o.rough {
-			last = min(last, o.p.now)
-		}
 		if last < o.p.now || o.p.nodes[n.node].lasting(o.p.now+1, last, j.Need) == 0 {
 			continue
 		}
-		doubt = doubt || last == at && !o.rough
+		doubt = doubt || last == at
 		if last = min(last, at-1); last >= o.p.now && o.beside(m, j, held[i:]).earliest(o.p.now, last+1, never, j.limit, j.procs) <= last {
 			return true
 		}

@@ -1,0 +1,65 @@
+package batch_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
+)
+
+// partly believes that jobs run any part of their limit, by their number.
+type partly struct{ batch.Estimate }
+
+// Run implements batch.Belief.
+func (partly) Run(t *batch.Task, elapsed int64) int64 {
+	part := uint64(t.ID+1) * 0x9e3779b97f4a7c15 >> 11
+	return max(t.Limit/10+int64(float64(t.Limit)*0.9*float64(part)/(1<<53)), elapsed+1)
+}
+
+// TestSlurmFar holds what a forecast says beyond bf_window, where it goes by steps,
+// against a Slurm all of whose passes are exact: the mean error of all starts, and of
+// those of the next day, as a part of their mean wait, where jobs take their limit and
+// where they end before. Within bf_window the starts are the same.
+func TestSlurmFar(t *testing.T) {
+	testbed.Computes(t)
+	const nodes, day = 200, 24 * 3600
+	for name, c := range map[string]struct {
+		belief         batch.Belief
+		all, soon, off float64 // of all, of those of the second day, and by how much the mean wait may be another
+	}{
+		"by limits": {batch.Estimate{}, 0.03, 0.06, 0.02}, "before their limits": {partly{}, 0.1, 0.2, 0.08},
+	} {
+		s := bigState(5*nodes, 10*nodes, nodes)
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}, Belief: c.belief}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := batch.Exactly(&f, s)
+		if err != nil || len(exact) != len(out.Jobs) || len(exact) != 10*nodes {
+			t.Fatalf("%s: %d starts, %d exactly, %v", name, len(out.Jobs), len(exact), err)
+		}
+		var n, off, wait, told [2]float64
+		for _, e := range out.Jobs {
+			got, want, in := int64(e.Start.Sub(s.Now)/time.Second), exact[e.ID], []int{1}
+			switch {
+			case want < day && got != want:
+				t.Fatalf("%s: job %s starts after %d s, want %d", name, e.ID, got, want)
+			case want >= day && want < 2*day:
+				in = append(in, 0)
+			}
+			for _, i := range in {
+				n[i]++
+				off[i] += math.Abs(float64(got - want))
+				wait[i] += float64(want)
+				told[i] += float64(got)
+			}
+		}
+		t.Logf("%s: of %.0f starts of the second day %.1f %% off, of all %.1f %% (mean wait %.0f s, told %.0f)", name, n[0], 100*off[0]/wait[0], 100*off[1]/wait[1], wait[1]/n[1], told[1]/n[1])
+		if n[0] < 50 || off[0] > c.soon*wait[0] || off[1] > c.all*wait[1] || math.Abs(told[1]-wait[1]) > c.off*wait[1] {
+			t.Errorf("%s: too far off", name)
+		}
+	}
+}
