@@ -35,6 +35,11 @@ func TestSlurmAnew(t *testing.T) {
 		anew.m.plain = true
 		for until, at := s.Now.Add(p.Window).Unix(), int64(0); quick.clock.next() < until; {
 			anew.m.policy.(*slurm).stale = true
+			for quick.clock.next() < anew.clock.next() { // only to look
+				if quick.step(); len(quick.m.starts) > 0 {
+					t.Fatalf("seed %d, after %d s: a start where nothing happens", seed, quick.m.now-s.Now.Unix())
+				}
+			}
 			quick.step()
 			anew.step()
 			happens(rng, quick, anew)

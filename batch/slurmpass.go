@@ -58,6 +58,7 @@ func (p *slurm) clone(into policy) policy {
 	c.tally.clear() // of one pass
 	c.far.ends = append(old.far.ends[:0], p.far.ends...)
 	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
+	c.early = append(old.rest.early[:0], p.early...)
 	c.may, c.free = old.may, append(old.rest.free[:0], p.free...)
 	return c
 }
@@ -322,7 +323,7 @@ func (p *slurm) pass(m *Machine) {
 	} else if p.pending && m.begun == begun && len(p.opened) == 0 {
 		return
 	}
-	p.opened = p.opened[:0]
+	p.opened, p.early = p.opened[:0], p.early[:0]
 	p.reach(m, true, never)
 }
 

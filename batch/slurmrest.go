@@ -10,6 +10,7 @@ type rest struct {
 	free    []int32 // nodes of which something comes free at soonest
 	may     []int32 // those that may start now, and some that may not, in order
 	asked   int     // so many of them have been tried
+	early   []job   // those that have ended early since the pass, which had reckoned with them
 }
 
 // lazy tells whether a pass may leave places for later: where they would be the same.
@@ -63,7 +64,38 @@ func (r *rest) postpone(p *nodePlan) {
 // was not planned.
 func (p *slurm) settle(m *Machine) {
 	if p.pending {
-		p.reach(m, false, never)
+		p.before(m, func() { p.reach(m, false, never) })
+	}
+}
+
+// outlive notes that a job ends before its limit. As long as none of the jobs left for
+// later could have begun by then this may wait until it matters what they had.
+func (p *slurm) outlive(m *Machine, id int32) {
+	if !p.pending {
+		return
+	}
+	if p.soonest <= m.now {
+		p.settle(m)
+		return
+	}
+	p.early = append(p.early, m.jobs[id])
+}
+
+// before lets something happen as if no job had ended early since the last pass.
+func (p *slurm) before(m *Machine, do func()) {
+	for i := range p.early {
+		if j := &p.early[i]; m.now < j.start+j.limit {
+			hold(m.plan, j, m.now, j.shares, j.start+j.limit-m.now)
+		}
+	}
+	do()
+	for i := range p.early {
+		if j := &p.early[i]; m.now < j.start+j.limit {
+			m.plan.vacate(j, m.now, j.start+j.limit)
+		}
+	}
+	if !p.pending {
+		p.early = p.early[:0]
 	}
 }
 
@@ -73,16 +105,18 @@ func (p *slurm) look(m *Machine) {
 	if !p.pending || p.soonest > m.now {
 		return
 	}
-	nodes := m.plan.(*nodePlan)
-	longest := int64(0)
-	for _, n := range p.free {
-		longest = max(longest, nodes.nodes[n].gap(m.now))
-	}
-	if longest == 0 {
-		p.postpone(nodes)
-	} else {
-		p.reach(m, true, longest)
-	}
+	p.before(m, func() {
+		nodes := m.plan.(*nodePlan)
+		longest := int64(0)
+		for _, n := range p.free {
+			longest = max(longest, nodes.nodes[n].gap(m.now))
+		}
+		if longest == 0 {
+			p.postpone(nodes)
+		} else {
+			p.reach(m, true, longest)
+		}
+	})
 }
 
 // gap is for how long a node has a processor free from now on.
