@@ -56,7 +56,8 @@ func bigState(running, waiting, nodes int) batch.State {
 }
 
 // BenchmarkNodes forecasts a queue of 10,000 on 1,000 nodes, and lets one event
-// happen and asks for the next 100 starts, or the slots of six hours.
+// happen and asks for the next 100 starts, or the slots of six hours; early: of jobs
+// that end before their limits.
 func BenchmarkNodes(b *testing.B) {
 	for _, v := range []struct {
 		name   string
@@ -65,15 +66,16 @@ func BenchmarkNodes(b *testing.B) {
 		{"easy", batch.Policy{Name: "easy"}}, {"slurm", batch.Policy{Name: "slurm"}}, {"conservative", batch.Policy{Name: "conservative"}},
 		{"unlimited", batch.Policy{Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}}},
 	} {
-		b.Run(v.name+"/forecast", func(b *testing.B) { benchmarkNodes(b, v.policy) })
+		b.Run(v.name+"/forecast", func(b *testing.B) { benchmarkNodes(b, v.policy, batch.Estimate{}) })
 		b.Run(v.name+"/event", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Starts(100) }) })
 		b.Run(v.name+"/slots", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Slots(6 * time.Hour) }) })
 	}
+	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
 }
 
-func benchmarkNodes(b *testing.B, p batch.Policy) {
+func benchmarkNodes(b *testing.B, p batch.Policy, belief batch.Belief) {
 	s := bigState(benchRunning, benchWaiting, benchNodes)
-	f := batch.Forecaster{Policy: p}
+	f := batch.Forecaster{Policy: p, Belief: belief}
 	before := testbed.Processor(b).Seconds()
 	var out *batch.Forecast
 	for b.Loop() {

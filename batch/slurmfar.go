@@ -9,14 +9,17 @@ type far struct {
 	near   int64  // until when passes are exact
 	began  int64  // when the run did
 	until  int64  // end of the step; 0: it is not that far yet
+	steps  int64  // how many of this length go into the time since near
 	belief Belief // how long jobs run
 	ends   agenda // of the jobs that run
 }
 
-// The steps are a part of the time since passes were last exact, and this at least;
-// so many jobs get places behind the step, so that others leave them room.
+// The steps are a part of the time since passes were last exact, and this at least:
+// where jobs end before their limits, which then comes as a surprise, they are shorter.
+// So many jobs get places behind the step, so that others leave them room.
 const (
 	farSteps  = 25
+	surprises = 2
 	farStep   = 300
 	farPlaces = 40
 )
@@ -24,18 +27,36 @@ const (
 // foretells makes ready for a run forward in which jobs run as believed: passes are
 // exact as far ahead as places are looked for.
 func (p *slurm) foretells(m *Machine, b Belief) {
-	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, belief: b, ends: p.far.ends[:0]}
+	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, steps: farSteps, belief: b, ends: p.far.ends[:0]}
+	if a, ok := b.(asking); ok { // with the same steps as without the job asked about
+		b = a.Belief
+	}
+	if _, ok := b.(Estimate); !ok {
+		p.steps *= surprises
+	}
 }
 
-// beyond tells whether the machine has come to that part of the run. Parameters for
-// which all places are made anew in each pass have it only in part: see reserves.
-func (p *slurm) beyond(m *Machine) bool { return m.now >= p.near && p.coarse() }
+// strides goes by steps.
+type strides struct {
+	p *slurm
+	m *Machine
+}
 
-// coarse tells whether there is such a part.
-func (p *slurm) coarse() bool { return !p.sparing() && !p.Builtin }
+// begin is when the steps do; never: there are none. Parameters for which all places
+// are made anew in each pass are rough in another way: see reserves.
+func (w strides) begin() int64 {
+	if w.p.sparing() || w.p.Builtin {
+		return never
+	}
+	return w.p.near
+}
 
-// after is when something is to be done next in it.
-func (p *slurm) after(m *Machine) int64 {
+// over tells whether the part of the run is over in which passes are exact.
+func (w strides) over() bool { return w.m.now >= w.begin() }
+
+// next is when something is to be done next in it.
+func (w strides) next() int64 {
+	p, m := w.p, w.m
 	if p.queue.n == 0 {
 		return never
 	}
@@ -43,44 +64,50 @@ func (p *slurm) after(m *Machine) int64 {
 }
 
 // proceed starts the jobs that are to start now, and begins a step when it is time.
-func (p *slurm) proceed(m *Machine) {
+func (w strides) proceed() {
+	p, m := w.p, w.m
 	if p.until == 0 {
-		p.depart(m)
+		w.depart()
 	}
 	for p.due.next() <= m.now && p.due.next() < p.until {
 		id := p.due.pop()
 		p.take(m, id)
 		m.begin(id)
-		p.expect(m, id)
+		w.expect(id)
 	}
 	if m.now >= p.until || p.until == never && m.prompted {
-		p.stride(m)
+		w.stride()
 	}
 }
 
 // depart leaves the part in which passes are exact.
-func (p *slurm) depart(m *Machine) {
+func (w strides) depart() {
+	p, m := w.p, w.m
 	p.renew(m, 0)
-	p.pending, p.until = false, m.now
+	p.pending, p.early, p.until = false, p.early[:0], m.now
 	for id := range m.jobs {
 		if m.jobs[id].state == running {
-			p.expect(m, int32(id))
+			w.expect(int32(id))
 		}
 	}
 }
 
 // runs is how long a job runs that starts at a time.
-func (f *far) runs(j *job, at int64) int64 { return max(1, f.belief.Run(&j.Task, max(0, f.began-at))) }
+func (w strides) runs(j *job, at int64) int64 {
+	return max(1, w.p.belief.Run(&j.Task, max(0, w.p.began-at)))
+}
 
 // expect notes when a job that runs will end.
-func (p *slurm) expect(m *Machine, id int32) {
+func (w strides) expect(id int32) {
+	p, m := w.p, w.m
 	j := &m.jobs[id]
-	p.ends.push(due{j.start + p.runs(j, j.start), j.order, id})
+	p.ends.push(due{j.start + w.runs(j, j.start), j.order, id})
 }
 
 // reveal lets the plan know which jobs end before their limit within the step: all else
 // is planned with limits, as Slurm does.
-func (p *slurm) reveal(m *Machine) {
+func (w strides) reveal() {
+	p, m := w.p, w.m
 	for len(p.ends) > 0 && p.ends[0].at < p.until {
 		d := p.ends.pop()
 		j := &m.jobs[d.job]
@@ -97,31 +124,33 @@ func (p *slurm) reveal(m *Machine) {
 // stride begins a step: the jobs that a pass would try get places, in order, and those
 // whose places begin within the step keep them. Slurm's main loop comes last: the
 // first jobs of each partition start within the step, up to one that does not.
-func (p *slurm) stride(m *Machine) {
+func (w strides) stride() {
+	p, m := w.p, w.m
 	p.renew(m, 0)
 	p.last, p.dirty, p.stale, p.refused = m.now, false, false, false
 	p.sort(m)
-	p.until = m.now + max(p.interval, farStep, (m.now-p.near)/farSteps)
-	p.reveal(m)
+	p.until = m.now + max(p.interval, farStep, (m.now-p.near)/p.steps)
+	w.reveal()
 	survey(m, &p.queue)
 	p.front, p.loose = p.front.anew(&p.queue, m), false
-	begins := p.backfillFar(m)
+	begins := w.backfill()
 	for i := range p.lines {
-		begins = p.headsFar(m, &p.lines[i]) || begins
+		begins = w.heads(&p.lines[i]) || begins
 	}
 	if !begins && m.busy == 0 {
 		p.until = p.due.next() // or a reservation ends, or another job comes
 	}
 }
 
-// backfillFar gives places and tells whether any begins within the step.
-func (p *slurm) backfillFar(m *Machine) (begins bool) {
+// backfill gives places and tells whether any begins within the step.
+func (w strides) backfill() (begins bool) {
+	p, m := w.p, w.m
 	p.tally.begin(m, &p.Slurm, nil)
 	ahead := 0
 	e, at, ok := p.queue.at(place{})
 	for tried := 0; ok && tried < p.MaxJobTest; e, at, ok = p.queue.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
-		if !p.tries(j) {
+		if !p.tally.tries(&p.Slurm, j) {
 			continue
 		}
 		tried++
@@ -129,7 +158,7 @@ func (p *slurm) backfillFar(m *Machine) (begins bool) {
 		if ahead < farPlaces {
 			end = p.horizon(m.now)
 		}
-		p.settleFar(m, e.job, end)
+		w.settle(e.job, end)
 		if begins = begins || j.planned < p.until; j.planned >= p.until && j.planned < never {
 			ahead++
 			p.tally.reserve(j)
@@ -138,13 +167,14 @@ func (p *slurm) backfillFar(m *Machine) (begins bool) {
 	return begins
 }
 
-// headsFar gives the first jobs of a partition places within the step, up to one that
+// heads gives the first jobs of a partition places within the step, up to one that
 // has none, and tells whether there were any.
-func (p *slurm) headsFar(m *Machine, line *waiting) (begins bool) {
+func (w strides) heads(line *waiting) (begins bool) {
+	p, m := w.p, w.m
 	for e, at, ok := line.at(place{}); ok; e, at, ok = line.at(place{at.b, at.i + 1}) {
 		j := &m.jobs[e.job]
 		if j.planned == never {
-			p.settleFar(m, e.job, p.until)
+			w.settle(e.job, p.until)
 		}
 		if j.planned >= p.until {
 			return begins
@@ -154,12 +184,13 @@ func (p *slurm) headsFar(m *Machine, line *waiting) (begins bool) {
 	return begins
 }
 
-// settleFar gives a job the earliest place before a time, if there is one. Where that
+// settle gives a job the earliest place before a time, if there is one. Where that
 // begins within the step it is what the job will have: a part of its nodes, and where
 // it ends within the step, no longer than it runs.
-func (p *slurm) settleFar(m *Machine, id int32, end int64) {
+func (w strides) settle(id int32, end int64) {
+	p, m := w.p, w.m
 	j := &m.jobs[id]
-	j.limit, j.blocks = p.rounded(j), true
+	j.limit, j.blocks = j.rounded(&p.Slurm), true
 	if j.planned = max(m.now, p.front.least(j)); j.planned < end {
 		j.planned = m.plan.earliest(j, j.planned, end)
 	}
@@ -180,8 +211,16 @@ func (p *slurm) settleFar(m *Machine, id int32, end int64) {
 		nodes.choose(j, j.planned, &shares)
 	}
 	j.limit, j.blocks = j.Limit, false
-	if run := p.runs(j, j.planned); j.planned+run < p.until {
+	if run := w.runs(j, j.planned); j.planned+run < p.until {
 		j.limit = min(run, j.limit)
 	}
 	hold(m.plan, j, j.planned, shares, j.limit)
+}
+
+// enter gives a job that comes between two steps a place within this one.
+func (w strides) enter(id int32) {
+	if w.p.loose { // something may have come free
+		w.p.front = nil
+	}
+	w.settle(id, w.p.until)
 }

@@ -73,7 +73,7 @@ func (p *slurm) enter(m *Machine, id int32) {
 	j.key = -p.priority(j, m.now)
 	p.tally.arrays = p.tally.arrays || j.array > 0
 	j.planned, j.blocks, j.compact = never, true, true
-	j.limit = p.rounded(j)
+	j.limit = j.rounded(&p.Slurm)
 	e := j.entry(id)
 	p.queue.insert(e)
 	for int(j.line) >= len(p.lines) {
@@ -84,16 +84,13 @@ func (p *slurm) enter(m *Machine, id int32) {
 		p.stale = true // it goes ahead of jobs that have places
 	}
 	p.happened(m)
-	if p.beyond(m) && p.until > 0 {
-		if p.loose {
-			p.front = nil
-		}
-		p.settleFar(m, id, p.until)
+	if w := (strides{p, m}); w.over() && p.until > 0 {
+		w.enter(id)
 	}
 }
 
 // rounded is how long a place for a job lasts.
-func (p *Slurm) rounded(j *job) int64 {
+func (j *job) rounded(p *Slurm) int64 {
 	if j.Need != nil && j.Need.to > 0 {
 		return j.Limit
 	}
@@ -135,7 +132,7 @@ func (p *slurm) take(m *Machine, id int32) {
 }
 
 func (p *slurm) decide(m *Machine) {
-	if p.beyond(m) {
+	if (strides{p, m}).over() {
 		return
 	}
 	p.happened(m)
@@ -151,20 +148,18 @@ func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
 }
 
 // next is when backfill runs next, or the grace of a job that gives way is over, or
-// one no longer is exempt from giving way.
+// one no longer is exempt from giving way, or steps begin.
 func (p *slurm) next(m *Machine) int64 {
-	if p.beyond(m) {
-		return p.after(m)
+	w := strides{p, m}
+	if w.over() {
+		return w.next()
 	}
 	at := backfills(p, m)
-	if p.queue.n > 0 && p.coarse() {
-		at = min(at, p.near) // the first step begins
-	}
 	if len(p.leaving) > 0 {
 		at = min(at, p.leaving[0].at)
 	}
 	if p.queue.n > 0 {
-		at = min(at, p.exempted)
+		at = min(at, p.exempted, w.begin())
 	}
 	return at
 }
@@ -190,8 +185,8 @@ func backfills(p *slurm, m *Machine) int64 {
 }
 
 func (p *slurm) wake(m *Machine) {
-	if p.beyond(m) {
-		p.proceed(m)
+	if w := (strides{p, m}); w.over() {
+		w.proceed()
 		return
 	}
 	if p.pending && p.soonest == m.now && !m.prompted && p.next(m) > m.now {

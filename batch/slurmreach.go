@@ -75,7 +75,8 @@ const roughPlaces = 100
 // try gives one job a place, or starts it: true.
 func (p *slurm) try(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	if !p.tries(j) {
+	if !p.tally.tries(&p.Slurm, j) {
+		p.refused = true
 		return false
 	}
 	if p.Preemption.Type != "" && m.plan.earliest(j, m.now, m.now+1) != m.now && (preemptor{p, m}).start(id) {
@@ -95,15 +96,6 @@ func (p *slurm) try(m *Machine, id int32) bool {
 	p.held = append(p.held, id)
 	p.tally.reserve(j)
 	return false
-}
-
-// tries counts a job that is to be tried; false: too many of its kind were.
-func (p *slurm) tries(j *job) bool {
-	if j.array > 0 && p.tally.ofArray[j.array] >= p.MaxArrayReserve || !p.tally.count(&p.Slurm, j) {
-		p.refused = true
-		return false
-	}
-	return true
 }
 
 // reserves tells whether a job may be given a place in the future.

@@ -64,13 +64,20 @@ func (r *rest) postpone(p *nodePlan) {
 // was not planned.
 func (p *slurm) settle(m *Machine) {
 	if p.pending {
-		p.before(m, func() { p.reach(m, false, never) })
+		(hindsight{p, m}).before(func() { p.reach(m, false, never) })
 	}
 }
 
-// outlive notes that a job ends before its limit. As long as none of the jobs left for
+// hindsight is what was planned before jobs ended early.
+type hindsight struct {
+	p *slurm
+	m *Machine
+}
+
+// ended notes that a job ends before its limit. As long as none of the jobs left for
 // later could have begun by then this may wait until it matters what they had.
-func (p *slurm) outlive(m *Machine, id int32) {
+func (h hindsight) ended(id int32) {
+	p, m := h.p, h.m
 	if !p.pending {
 		return
 	}
@@ -82,7 +89,8 @@ func (p *slurm) outlive(m *Machine, id int32) {
 }
 
 // before lets something happen as if no job had ended early since the last pass.
-func (p *slurm) before(m *Machine, do func()) {
+func (h hindsight) before(do func()) {
+	p, m := h.p, h.m
 	for i := range p.early {
 		if j := &p.early[i]; m.now < j.start+j.limit {
 			hold(m.plan, j, m.now, j.shares, j.start+j.limit-m.now)
@@ -105,7 +113,7 @@ func (p *slurm) look(m *Machine) {
 	if !p.pending || p.soonest > m.now {
 		return
 	}
-	p.before(m, func() {
+	(hindsight{p, m}).before(func() {
 		nodes := m.plan.(*nodePlan)
 		longest := int64(0)
 		for _, n := range p.free {

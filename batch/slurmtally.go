@@ -64,3 +64,9 @@ func (t *tally) count(p *Slurm, j *job) bool {
 	}
 	return true
 }
+
+// tries counts a job that is to be tried; false: too many of its kind were, or of its
+// array have places.
+func (t *tally) tries(p *Slurm, j *job) bool {
+	return (j.array == 0 || t.ofArray[j.array] < p.MaxArrayReserve) && t.count(p, j)
+}

@@ -20,7 +20,7 @@ type outlet struct {
 
 // opens notes that what a job has had on nodes has come free before its time.
 func (p *slurm) opens(m *Machine, shares []share, until int64) {
-	if m.following || p.stale || p.beyond(m) {
+	if m.following || p.stale || (strides{p, m}).over() {
 		return
 	}
 	for _, s := range shares {
