@@ -15,10 +15,12 @@ import (
 type Sync string
 
 // Full waits until the commit is on disk; with Normal a crash of the machine
-// may take the last commits, and leaves the database whole.
+// may take the last commits, and leaves the database whole. Off waits for nothing:
+// a crash of the machine, not one of the program, may damage it. For scratch.
 const (
 	Full   Sync = "FULL"
 	Normal Sync = "NORMAL"
+	Off    Sync = "OFF"
 )
 
 // Open opens the database at path, with a write-ahead log, and makes it and its

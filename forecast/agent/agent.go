@@ -71,6 +71,7 @@ type Agent struct {
 	known              *published     // what the scheduler has; nil: not known
 	doubt              *published     // sent, and not known whether it was taken
 	seq                uint64         // the last one used
+	packer             wire.Packer
 	sent               time.Time
 	saved              time.Time
 	retry              time.Time // the scheduler is not asked before

@@ -101,7 +101,7 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	if d.Full {
 		kind = "full"
 	}
-	body, err := wire.EncodeDelta(d)
+	body, err := a.packer.Delta(d)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ const (
 type link struct {
 	role    Role
 	up      bool
+	pace    int    // by how many doublings it wants changes further apart
 	leaf    bool   // a system that hands its waiting jobs over
 	rooms   Set    // free in that direction, with marks
 	whole   Set    // systems in that direction when empty
@@ -53,7 +54,7 @@ func (l *link) count(need *Resources, keep bool) {
 // learn takes a neighbour's description in and marks it again with what it has not seen.
 // better says whether there may be room now where there was none.
 func (l *link) learn(m *Message) (better bool) {
-	l.leaf = m.Leaf
+	l.leaf, l.pace = m.Leaf, m.Pace
 	kept := l.pending[:0]
 	for _, p := range l.pending {
 		if p.number > m.Seen {

@@ -34,7 +34,7 @@ func NewDomain(rules Rules) *Manager {
 	if rules.Mark == "" {
 		rules.Mark = MarkAck
 	}
-	return &Manager{dispatch: dispatch{rules: rules}}
+	return &Manager{dispatch: dispatch{rules: rules, tables: tables{coarse: rules.Coarse}}}
 }
 
 // Free returns what the own system has free.
@@ -69,6 +69,9 @@ func (m *Manager) Possible(need Resources) bool { return m.dispatch.tables.possi
 
 // SetInterval changes the least time between two changes on a link.
 func (m *Manager) SetInterval(interval int64) { m.dispatch.rules.Interval = interval }
+
+// Behind tells how many messages wait for the manager while it handles one.
+func (m *Manager) Behind(messages int) { m.telling.pace.see(messages) }
 
 // Wake returns when Tick is to be called next, 0 for never.
 func (m *Manager) Wake() int64 { return int64(m.wake) }
@@ -163,6 +166,9 @@ func (m *Manager) Handle(now int64, from Neighbour, msg Message) (*Out, error) {
 	m.begin()
 	l := &t.links[from]
 	if msg.Job != nil {
+		if msg.With {
+			t.better = l.learn(&msg) || t.better
+		}
 		l.asked(msg.Job, rules)
 		j := *msg.Job
 		j.from, j.block = from, rules.NoReturn

@@ -396,7 +396,7 @@ func (f *forest) places() map[ID]int {
 // is free that is not, and when all is said, neighbours know what there is.
 func TestNoJobIsLostInTheTree(t *testing.T) {
 	kinds := []Rules{{}, Serving(), {Mark: MarkAck, StayAtBound: true}, {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
-		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
+		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
 	ran := 0
 	for seed := range uint64(220) {
 		rules := kinds[int(seed)%len(kinds)]
@@ -540,6 +540,151 @@ func TestAgedJob(t *testing.T) {
 	}
 	if got := start(m.Tick(202)); !reflect.DeepEqual(got, []ID{"later"}) {
 		t.Errorf("after that: %v", got)
+	}
+}
+
+// TestCoarse: of what is free a neighbour is told amounts that are there, so that
+// some told one has room where any has, in a class of its own each, and every amount
+// up to sixteen processors; systems of 1,024 processors need no more than 64.
+func TestCoarse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	tell := func(amounts []Resources) Set {
+		d := NewDomain(Rules{Coarse: true})
+		from, to := d.AddLink(Child), d.AddLink(Child)
+		d.Up(0, from)
+		d.Up(0, to)
+		if _, err := d.Handle(0, from, Message{Rooms: NewSet(amounts...)}); err != nil {
+			t.Fatal(err)
+		}
+		return d.Told(to)
+	}
+	dropped := 0
+	for range 500 {
+		var amounts []Resources
+		for range 1 + rng.IntN(40) {
+			r := drawResources(rng)
+			r.CPUs = 1 + rng.IntN(200)
+			amounts = append(amounts, r)
+		}
+		told := tell(amounts)
+		dropped += len(amounts) - len(told)
+		for i := range told {
+			if !slices.Contains(amounts, told[i]) {
+				t.Fatalf("told %v, which is nowhere free", told[i])
+			}
+		}
+		for i := range amounts {
+			a := &amounts[i]
+			k := slices.IndexFunc(told, func(r Resources) bool { return r.covers(a) && class(r.CPUs) == class(a.CPUs) })
+			if k < 0 || a.CPUs < exact && told[k].CPUs != a.CPUs {
+				t.Fatalf("%v is not told, nor anything like it: %v of %v", *a, told, amounts)
+			}
+		}
+	}
+	if dropped < 500 {
+		t.Errorf("only %d amounts were left out", dropped)
+	}
+	var all []Resources
+	for cpus := 1; cpus <= 1024; cpus++ {
+		all = append(all, Resources{CPUs: cpus})
+	}
+	if told := tell(all); len(told) > 65 || told[len(told)-1].CPUs != 1024 {
+		t.Errorf("%d amounts told, the largest %v", len(told), told[len(told)-1])
+	}
+}
+
+// TestChangeAlongside: a request carries the change that is due on its link, held
+// back or not, and the neighbour learns both; a change follows later only if there is more to tell.
+func TestChangeAlongside(t *testing.T) {
+	rules := Rules{Mark: MarkAck, Alongside: true, Interval: 1000}
+	d := NewDomain(rules)
+	a, b := d.AddLink(Child), d.AddLink(Child)
+	d.Up(0, a)
+	d.Up(0, b)
+	tell := func(now int64, n Neighbour, cpus int) *Out {
+		out, err := d.Handle(now, n, Message{Rooms: NewSet(Resources{CPUs: cpus})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	tell(1, a, 4)
+	if out := tell(2, b, 2); len(out.Sends) != 0 {
+		t.Fatalf("told before the interval is over: %+v", out.Sends)
+	}
+	out := d.Submit(3, Job{ID: "1", Need: Resources{CPUs: 3}})
+	if len(out.Sends) != 1 || out.Sends[0].To != a || out.Sends[0].Message.Job == nil {
+		t.Fatalf("%+v, want one request to the first child", out.Sends)
+	}
+	request := out.Sends[0].Message
+	if !request.With || !request.Rooms.Equal(NewSet(Resources{CPUs: 2})) {
+		t.Errorf("the request says %+v, want that the other child has 2 free", request)
+	}
+	m := NewManager(rules, Resources{CPUs: 4})
+	up := m.AddLink(Parent)
+	m.Up(0, up)
+	got, err := m.Handle(4, up, request)
+	if err != nil || len(got.Starts) != 1 || !m.Row(up).Equal(NewSet(Resources{CPUs: 2})) {
+		t.Errorf("%+v, %v, row %v: want the job started and the change learned", got, err, m.Row(up))
+	}
+	if d.Tick(5); d.Wake() >= 1003 || !d.Told(a).Equal(NewSet(Resources{CPUs: 2})) {
+		t.Errorf("told %v, wakes at %d", d.Told(a), d.Wake())
+	}
+}
+
+// TestPaced: who is behind with its messages says so with its changes, is told
+// changes less often, and as often as before when it has caught up.
+func TestPaced(t *testing.T) {
+	rules := Rules{Mark: MarkAck, Paced: true, Interval: 100}
+	busy, child := NewDomain(rules), NewManager(rules, Resources{CPUs: 16})
+	other := busy.AddLink(Child)
+	down, up := busy.AddLink(Child), child.AddLink(Parent)
+	busy.Up(0, other)
+	busy.Up(0, down)
+	child.Up(0, up)
+	pass := func(now int64, behind, cpus int) {
+		for range 300 {
+			busy.Behind(behind)
+		}
+		out, err := busy.Handle(now, other, Message{Rooms: NewSet(Resources{CPUs: cpus})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range out.Sends {
+			if s.To == down {
+				if _, err := child.Handle(now, up, s.Message); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	next := func(now int64) int64 { // when the child tells that it has less
+		if out := child.Submit(now, Job{ID: ID(fmt.Sprint(now)), Need: Resources{CPUs: 1}}); len(out.Sends) != 0 {
+			return now
+		}
+		return child.Wake()
+	}
+	for i, c := range []struct{ behind, factor int }{{0, 1}, {1, 2}, {3, 4}, {1000, 8}, {0, 1}} {
+		now := int64(10_000 * (i + 1))
+		pass(now, c.behind, i+1)
+		child.Tick(now)
+		at := next(now)
+		if at != now {
+			t.Fatalf("behind by %d: the first change after a long time comes at %d, want at once, %d", c.behind, at, now)
+		}
+		if got := next(now+1) - now; got != int64(100*c.factor) {
+			t.Errorf("behind by %d: the next change after %d, want %d", c.behind, got, 100*c.factor)
+		}
+		child.Tick(now + 1000)
+	}
+	for _, pace := range []int{-1, maxPace + 1} {
+		if err := (&Message{Pace: pace}).Check(); err == nil {
+			t.Errorf("a pace of %d is taken", pace)
+		}
+	}
+	bad := Set{{CPUs: 2}, {CPUs: 1}}
+	if err := (&Message{Job: &Job{ID: "1", Need: Resources{CPUs: 1}}, With: true, Rooms: bad}).Check(); err == nil {
+		t.Error("a request is taken whose change makes no sense")
 	}
 }
 

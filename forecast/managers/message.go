@@ -43,12 +43,14 @@ type Neighbour int
 // Here is the neighbour of events that came over no link.
 const Here Neighbour = -1
 
-// Message goes over a link: a change if Job is nil, else a request.
+// Message goes over a link: a change if Job is nil, else a request, which may carry a change.
 type Message struct {
 	Job   *Job   `json:"job,omitempty"`
 	Rooms Set    `json:"rooms,omitempty"` // of a change: what is free in the sender's direction
 	Whole Set    `json:"whole,omitempty"` // of a change: what systems there have when empty; nil if as before
 	Seen  uint64 `json:"seen,omitempty"`  // of a change: requests received over this link since it is up
+	Pace  int    `json:"pace,omitempty"`  // of a change: the sender is behind and wants changes this many times halved in number
+	With  bool   `json:"with,omitempty"`  // of a request: it carries a change
 	Leaf  bool   `json:"leaf,omitempty"`  // of a change: the sender is a system that hands its waiting jobs over
 	Shape *Shape `json:"shape,omitempty"` // of a change: the tree above; nil if as before
 }
@@ -108,7 +110,12 @@ func (m *Message) Check() error {
 		if err := j.Check(); err != nil {
 			return &CheckError{err}
 		}
-		return nil
+		if !m.With {
+			return nil
+		}
+	}
+	if m.Pace < 0 || m.Pace > maxPace {
+		return &CheckError{fmt.Errorf("pace %d: want 0 to %d", m.Pace, maxPace)}
 	}
 	for _, s := range []Set{m.Rooms, m.Whole} {
 		if err := s.Check(); err != nil {

@@ -22,12 +22,17 @@ type Rules struct {
 	Interval      int64 // least time between two changes on a link
 	Refresh       int64 // a full description goes out so often; 0: never
 	Keep          int   // only so many of the largest amounts are told; 0: all
+	Coarse        bool  // of amounts of nearly as many processors only the largest is told
 	MaxAge        int64 // a job that waits longer has a system drained for it; 0: never
 	AnswersOnly   bool  // changes go out as answers only: the centre of a dispatcher
 	Pool          bool  // a system's jobs that find no room there wait at the domain above, and it is told nothing
 	Silent        bool  // a request is not answered where the sender's own mark says already what is left
+	Alongside     bool  // a request carries the change that is due on its link
+	Paced         bool  // a neighbour that is behind with its messages is told changes less often
 	ForwardAll    bool  // jobs of this manager's own brokers go to the parent at once
 }
 
 // Serving returns the rules of managers that serve: the protocol that needs fewer messages.
-func Serving() Rules { return Rules{Pool: true, Silent: true, MaxHops: 100} }
+func Serving() Rules {
+	return Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Coarse: true, MaxHops: 100}
+}

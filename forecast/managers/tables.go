@@ -1,12 +1,17 @@
 package managers
 
-import "slices"
+import (
+	"iter"
+	"math/bits"
+	"slices"
+)
 
 // tables are what a manager knows of free resources: its own system's, and per
 // neighbour the amounts that are free in some single system in that direction.
 type tables struct {
 	own    system
 	links  []link
+	coarse bool     // see Rules.Coarse
 	better bool     // there may be room now for jobs that found none
 	merged []holder // work space of descriptions
 	spare  []holder // another, for merging
@@ -125,12 +130,8 @@ func (t *tables) sameAsTold(n Neighbour, keep int) bool {
 		return told.Equal(t.describe(n, keep))
 	}
 	k := 0
-	for i := range t.merged {
-		h := &t.merged[i]
-		if h.by == n && !h.more {
-			continue
-		}
-		if k >= len(told) || told[k] != h.amount {
+	for r := range t.seenFrom(n) {
+		if k >= len(told) || told[k] != *r {
 			return false
 		}
 		k++
@@ -138,14 +139,54 @@ func (t *tables) sameAsTold(n Neighbour, keep int) bool {
 	return k == len(told)
 }
 
+// seenFrom goes over what a neighbour is told of the merged table: nothing of
+// what came from it (split horizon), and where descriptions are coarse of amounts
+// of nearly as many processors only the largest, where that has room for whatever has room in the others.
+func (t *tables) seenFrom(n Neighbour) iter.Seq[*Resources] {
+	return func(yield func(*Resources) bool) {
+		var last *Resources
+		for i := range t.merged {
+			h := &t.merged[i]
+			if h.by == n && !h.more {
+				continue
+			}
+			if last != nil && !(t.coarse && class(last.CPUs) == class(h.amount.CPUs) && h.amount.covers(last)) && !yield(last) {
+				return
+			}
+			last = &h.amount
+		}
+		if last != nil {
+			yield(last)
+		}
+	}
+}
+
+// count returns how many amounts a neighbour is told.
+func (t *tables) count(n Neighbour) (amounts int) {
+	for range t.seenFrom(n) {
+		amounts++
+	}
+	return amounts
+}
+
+// exact is up to how many processors every amount is a class of its own.
+const exact = 16
+
+// class returns the class of a number of processors: there are eight in each doubling.
+func class(cpus int) int {
+	if cpus < exact {
+		return cpus
+	}
+	shift := bits.Len(uint(cpus)) - bits.Len(uint(exact-1))
+	return shift*exact + cpus>>shift
+}
+
 // describe returns the description for a neighbour, of the merged table.
 // Nothing of what came from it is in it (split horizon).
 func (t *tables) describe(n Neighbour, keep int) Set {
-	s := make(Set, 0, len(t.merged))
-	for i := range t.merged {
-		if h := &t.merged[i]; h.by != n || h.more {
-			s = append(s, h.amount)
-		}
+	s := make(Set, 0, t.count(n))
+	for r := range t.seenFrom(n) {
+		s = append(s, *r)
 	}
 	if keep > 0 {
 		s = s.widest(keep)

@@ -4,6 +4,7 @@ package managers
 type telling struct {
 	refreshed int64 // when it was last looked whether a refresh is due
 	shaped    bool  // systems or names may have come or gone since all neighbours were told
+	pace      pace
 }
 
 // tell sends every neighbour what it does not know: the generalisation of what
@@ -23,9 +24,13 @@ func (t *telling) tell(now int64, d *dispatch, h *healing, wake *alarm) {
 			continue
 		}
 		n := Neighbour(i)
+		if d.rules.Alongside && t.alongside(now, n, d) {
+			continue
+		}
+		interval := d.rules.Interval << l.pace
 		differs := l.fresh || !d.tables.sameAsTold(n, d.rules.Keep) || t.shaped && (wholeDiffers(n, &d.tables) || h.differs(n, &d.tables))
-		if differs && !l.owes && !l.fresh && !refresh && d.rules.Interval > 0 && now < l.toldAt+d.rules.Interval {
-			wake.at(l.toldAt + d.rules.Interval)
+		if differs && !l.owes && !l.fresh && !refresh && interval > 0 && now < l.toldAt+interval {
+			wake.at(l.toldAt + interval)
 			differs, waits = false, true
 		}
 		if differs || l.owes || refresh {
@@ -33,6 +38,26 @@ func (t *telling) tell(now int64, d *dispatch, h *healing, wake *alarm) {
 		}
 	}
 	t.shaped = t.shaped && waits
+}
+
+// alongside lets a request that leaves for a neighbour now carry the change
+// that is due there, so that it needs no message of its own.
+func (t *telling) alongside(now int64, n Neighbour, d *dispatch) bool {
+	l := &d.tables.links[n]
+	if l.fresh || t.shaped || d.tables.sameAsTold(n, d.rules.Keep) {
+		return false
+	}
+	for i := range d.out.Sends {
+		s := &d.out.Sends[i]
+		if s.To != n || s.Message.Job == nil {
+			continue
+		}
+		l.told, l.toldAt, l.owes = d.tables.describe(n, d.rules.Keep), now, false
+		s.Message.With, s.Message.Rooms, s.Message.Seen = true, l.told, l.seen
+		s.Message.Leaf, s.Message.Pace = d.pools(), t.pace.wanted(&d.rules)
+		return true
+	}
+	return false
 }
 
 // refreshDue says whether everybody is to be told everything again, so often.
@@ -50,7 +75,7 @@ func (t *telling) refreshDue(now, every int64, wake *alarm) bool {
 func (t *telling) sendChange(now int64, n Neighbour, d *dispatch, h *healing) {
 	l := &d.tables.links[n]
 	l.told = d.tables.describe(n, d.rules.Keep)
-	msg := Message{Rooms: l.told, Seen: l.seen, Leaf: d.pools()}
+	msg := Message{Rooms: l.told, Seen: l.seen, Leaf: d.pools(), Pace: t.pace.wanted(&d.rules)}
 	if l.fresh || t.shaped && wholeDiffers(n, &d.tables) {
 		l.toldWhole = d.tables.whole(n)
 		msg.Whole = l.toldWhole

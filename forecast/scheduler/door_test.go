@@ -599,7 +599,7 @@ func (f *front) delta(cluster string, n int, change func(*wire.Delta)) []byte {
 		}
 		d.Digest = set.Digest()
 	}
-	text, err := wire.EncodeDelta(d)
+	text, err := new(wire.Packer).Delta(d)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (f *figure) delta(set *wire.Set, name string, seq uint64, from, n int) (*wi
 		set.Put(v)
 	}
 	d.Digest = set.Digest()
-	text, err := wire.EncodeDelta(d)
+	text, err := new(wire.Packer).Delta(d)
 	if err != nil {
 		f.b.Fatal(err)
 	}

@@ -77,27 +77,43 @@ type Store struct {
 	whole  wholeSets
 }
 
-// OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
-// where it is missing. The schema must be there: see Migrate.
-func OpenStore(dsn string, seal *Seal) (*Store, error) {
-	s := &Store{dsn: dsn, seal: seal, commit: (*sql.Tx).Commit}
-	var err error
-	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
-		s.d = sqliteDialect()
-		s.db, err = sqlite.Open(path, sqlite.Full, 20*time.Second)
-	} else if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		s.d = postgresDialect()
-		s.db, err = sql.Open(s.d.driver, dsn)
-	} else {
-		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", Redacted(dsn))
-	}
+// OpenScratch opens a database in a file that nobody needs after a crash of the
+// machine: it is that of OpenStore, and nothing waits for the disk.
+func OpenScratch(path string, seal *Seal) (*Store, error) { return openFile(path, sqlite.Off, seal) }
+
+// openFile opens a database that is a file.
+func openFile(path string, sync sqlite.Sync, seal *Seal) (*Store, error) {
+	db, err := sqlite.Open(path, sync, 20*time.Second)
 	if err != nil {
 		return nil, err
 	}
+	return ready(&Store{db: db, d: sqliteDialect(), dsn: "sqlite:" + path, seal: seal}), nil
+}
+
+// ready sets up the connections of a database that is open.
+func ready(s *Store) *Store {
+	s.commit = (*sql.Tx).Commit
 	s.db.SetMaxOpenConns(connections)
 	s.db.SetMaxIdleConns(connections) // a new one costs PostgreSQL a process, and every statement its preparation
 	s.db.SetConnMaxIdleTime(time.Minute)
-	return s, nil
+	return s
+}
+
+// OpenStore opens a database: postgres://..., or sqlite:FILE, which is made
+// where it is missing. The schema must be there: see Migrate.
+func OpenStore(dsn string, seal *Seal) (*Store, error) {
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		return openFile(path, sqlite.Full, seal)
+	}
+	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
+		return nil, fmt.Errorf("database %s: want postgres://USER@HOST/NAME or sqlite:FILE", Redacted(dsn))
+	}
+	s := &Store{d: postgresDialect(), dsn: dsn, seal: seal}
+	var err error
+	if s.db, err = sql.Open(s.d.driver, dsn); err != nil {
+		return nil, err
+	}
+	return ready(s), nil
 }
 
 // Close closes all connections.

@@ -28,7 +28,7 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 		}
 		take := func(to *Store, d *wire.Delta, seq uint64) error {
 			d.Cluster, d.Seq, d.Made, d.TTL, d.Site = "c", seq, now.Unix(), 600, &wire.Site{Start: wire.Begin}
-			text, err := wire.EncodeDelta(d)
+			text, err := new(wire.Packer).Delta(d)
 			if err != nil {
 				t.Fatal(err)
 			}

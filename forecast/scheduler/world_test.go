@@ -319,7 +319,7 @@ func (s *simSite) publish(ctx context.Context) {
 }
 
 func (s *simSite) send(ctx context.Context, d *wire.Delta) {
-	text, err := wire.EncodeDelta(d)
+	text, err := new(wire.Packer).Delta(d)
 	if err != nil {
 		s.w.t.Fatal(err)
 	}

@@ -24,6 +24,26 @@ func BenchmarkYear(b *testing.B) {
 	}
 }
 
+// BenchmarkStored plays jobs of one processor through the central scheduler with its database.
+func BenchmarkStored(b *testing.B) {
+	s := stored(b, 400)
+	for b.Loop() {
+		if _, err := s.Play(b.Context(), sim.Stored, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*1000/400, "ms/job")
+}
+
+func stored(b *testing.B, jobs int) *sim.Scenario {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "policies = [\"scheduler\"]\nlatency = \"10s\"\ncycle = \"1m\"\n[jobs]\ncount = %d\nload = 0.25\nmax_procs = 1\nmax_run = \"2h\"\nusers = 8\n", jobs)
+	for _, procs := range []int{32, 48, 64} {
+		fmt.Fprintf(text, "[[site]]\nname = \"c%d\"\nprocs = %d\nlocal_load = 0.55\nrefresh = \"60s\"\n", procs, procs)
+	}
+	return parsed(b, text.String())
+}
+
 // BenchmarkClusters plays jobs over a thousand clusters: what one more job costs.
 func BenchmarkClusters(b *testing.B) {
 	for _, policy := range []string{"random", "fastest-queue", "paper", "hybrid", sim.Tree} {

@@ -32,7 +32,7 @@ func whole() *Delta {
 // newer version adds is passed over.
 func TestWholeDeltaComesBack(t *testing.T) {
 	want := whole()
-	text, err := EncodeDelta(want)
+	text, err := new(Packer).Delta(want)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 	edge := whole()
 	edge.TTL, edge.Put[0].ID, edge.Put[0].CPUs, edge.Put[0].Start, edge.Put[0].To, edge.Put[0].Latest = maxSpan, 1<<53-1, 1<<20, 0, 0, 0
 	edge.Cluster, edge.Site.Function, edge.Jobs[0].State, edge.Made = long[:256], strings.Repeat("1", maxFunction), "held", maxTime
-	text, err := EncodeDelta(edge)
+	text, err := new(Packer).Delta(edge)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestAcks(t *testing.T) {
 // TestCutDeltas: no beginning of a delta, packed or not, is taken for one, and
 // none brings more out of it than may be.
 func TestCutDeltas(t *testing.T) {
-	packed, err := EncodeDelta(whole())
+	packed, err := new(Packer).Delta(whole())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,15 +35,22 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Why }
 // ErrTooLong is a document longer than its limit.
 var ErrTooLong = errors.New("the document is too long")
 
-// EncodeDelta writes a delta as gzipped JSON.
-func EncodeDelta(d *Delta) ([]byte, error) {
+// Packer writes one delta after another: what packing needs, most of a megabyte,
+// is made once. It is for one goroutine at a time; the zero value is ready.
+type Packer struct{ z *gzip.Writer }
+
+// Delta writes a delta as gzipped JSON.
+func (p *Packer) Delta(d *Delta) ([]byte, error) {
 	d.Schema = DeltaSchema
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if err := json.NewEncoder(z).Encode(d); err != nil {
+	if p.z == nil {
+		p.z = gzip.NewWriter(&b)
+	}
+	p.z.Reset(&b)
+	if err := json.NewEncoder(p.z).Encode(d); err != nil {
 		return nil, err
 	}
-	err := z.Close()
+	err := p.z.Close()
 	return b.Bytes(), err
 }
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// cutSlots takes the slots out of a delta as EncodeDelta writes it: a full set is
+// cutSlots takes the slots out of a delta as Packer writes it: a full set is
 // little else, and reading it so takes a fifth of what encoding/json does. rest is
 // the document without them. It is false, and all is encoding/json's, where the
 // text is not exactly so.

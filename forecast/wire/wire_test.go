@@ -33,7 +33,7 @@ func TestDeltasKeepTwoSetsEqual(t *testing.T) {
 				next[r.IntN(len(next))].To += 60
 			}
 			next = append(next[:r.IntN(len(next))], someSlots(r, 120)[100:]...)
-			text, err := EncodeDelta(complete(here.Diff(next)))
+			text, err := new(Packer).Delta(complete(here.Diff(next)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestAMillionSlotsInOneMessageAreRefused(t *testing.T) {
 	var s Set
 	d := complete(s.Diff(nil))
 	d.Drop = make([]uint64, 1_000_000)
-	text, err := EncodeDelta(d)
+	text, err := new(Packer).Delta(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func FuzzDecodeDelta(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := EncodeDelta(d)
+		again, err := new(Packer).Delta(d)
 		if err != nil {
 			t.Fatal(err)
 		}

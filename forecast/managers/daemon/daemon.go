@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -31,6 +32,8 @@ type Daemon struct {
 	config Config
 	ctx    context.Context
 	work   sync.WaitGroup
+
+	waiting atomic.Int64 // messages of neighbours that nobody has taken in yet
 
 	mu      sync.Mutex
 	manager *managers.Manager
@@ -197,8 +200,10 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 			return err
 		}
 	}
+	d.waiting.Add(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.manager.Behind(int(d.waiting.Add(-1)))
 	if d.conns[n] != c {
 		return errSilent
 	}

@@ -32,7 +32,7 @@ type processConfig struct {
 const testBeat = 500 * time.Millisecond
 
 func testRules() managers.Rules {
-	return managers.Rules{Pool: true, Silent: true, Interval: 100, MaxAge: 30_000, MaxHops: 60}
+	return managers.Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Coarse: true, Interval: 100, MaxAge: 30_000, MaxHops: 60}
 }
 
 // TestMain makes this binary a manager when it is asked to be one.

@@ -32,6 +32,8 @@ type Config struct {
 	Keep       int   `json:"keep,omitempty"`        // see managers.Rules.Keep
 	Pool       bool  `json:"pool,omitempty"`        // see managers.Rules.Pool
 	Silent     bool  `json:"silent,omitempty"`      // see managers.Rules.Silent
+	Alongside  bool  `json:"alongside,omitempty"`   // see managers.Rules.Alongside
+	Paced      bool  `json:"paced,omitempty"`       // see managers.Rules.Paced
 	MaxAge     int64 `json:"max_age,omitempty"`     // see managers.Rules.MaxAge
 	PlaceBound bool  `json:"place_bound,omitempty"` // at the bound of hops a job is placed
 }
@@ -63,16 +65,18 @@ func (c *Config) rules() managers.Rules {
 	return managers.Rules{
 		Strict: c.Discipline == "fcfs", Worst: c.Fit == "worst", Mark: c.Mark, RequestsFirst: c.ReqFirst,
 		NoReturn: c.Block, MaxHops: c.MaxHops, StayAtBound: !c.PlaceBound, Refresh: c.Refresh,
-		Pool: c.Pool, Silent: c.Silent, Keep: c.Keep, MaxAge: c.MaxAge,
+		Pool: c.Pool, Silent: c.Silent, Keep: c.Keep, MaxAge: c.MaxAge, Alongside: c.Alongside, Paced: c.Paced,
 	}
 }
 
 // Ours changes a configuration to the protocol that needs fewer messages: jobs
 // that find no room at their system wait at the domain above, which is told no
 // more than what is new; requests are answered only where the mark was wrong;
-// half a unit passes between two changes on a link; nobody is stranded by a
+// half a unit passes between two changes on a link, more where the neighbour is
+// behind with its messages; a request carries the change that is due; nobody is stranded by a
 // bound of hops, and a job that waits for 400 units has a system drained for it.
 func Ours(c Config) Config {
+	c.Alongside, c.Paced = true, true
 	c.Pool, c.Silent, c.Coalesce, c.PlaceBound, c.MaxAge = true, true, TicksPerUnit/2, true, 400*TicksPerUnit
 	return c
 }
