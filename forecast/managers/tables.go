@@ -42,17 +42,25 @@ func (t *tables) parent() Neighbour {
 // before the parent, the earlier child first.
 func (t *tables) choose(j *Job, worst bool) (n Neighbour, at int) {
 	n = Here
-	for _, role := range []Role{Child, Parent} {
-		for i := range t.links {
-			l := &t.links[i]
-			if l.role != role || !l.up || j.block && j.from == Neighbour(i) {
-				continue
-			}
-			k := l.choose(&j.Need, worst)
-			if k >= 0 && (n == Here || preferred(&l.rooms[k], &t.links[n].rooms[at], worst)) {
-				n, at = Neighbour(i), k
-			}
+	up, upAt := Here, 0
+	for i := range t.links {
+		l := &t.links[i]
+		if most := len(l.rooms) - 1; most < 0 || l.rooms[most].CPUs < j.Need.CPUs || !l.up || j.block && j.from == Neighbour(i) {
+			continue
 		}
+		k := l.choose(&j.Need, worst)
+		switch {
+		case k < 0:
+		case l.role == Parent:
+			if up == Here || preferred(&l.rooms[k], &t.links[up].rooms[upAt], worst) {
+				up, upAt = Neighbour(i), k
+			}
+		case n == Here || preferred(&l.rooms[k], &t.links[n].rooms[at], worst):
+			n, at = Neighbour(i), k
+		}
+	}
+	if up != Here && (n == Here || preferred(&t.links[up].rooms[upAt], &t.links[n].rooms[at], worst)) {
+		return up, upAt
 	}
 	return n, at
 }
