@@ -13,8 +13,9 @@ import (
 // usable; see NewDecoder.
 type Decoder struct {
 	source string
-	extra  map[string]bool
+	extra  []string // lower-cased
 	pool   pool
+	store  store
 	glue1  glue13
 	glue2  glue20
 	ng     nordugrid
@@ -34,11 +35,8 @@ const (
 // attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
 func NewDecoder(source string, extra ...string) *Decoder {
 	d := &Decoder{source: source, pool: pool{}}
-	if len(extra) > 0 {
-		d.extra = make(map[string]bool, len(extra))
-	}
 	for _, name := range extra {
-		d.extra[string(lowerInto(nil, name))] = true
+		d.extra = append(d.extra, string(lowerInto(nil, name)))
 	}
 	d.glue1.init(d)
 	d.glue2.init(d)
@@ -50,7 +48,7 @@ func NewDecoder(source string, extra ...string) *Decoder {
 // of Err shares are left out.
 func (d *Decoder) Add(e *Entry) {
 	k := kindOf(e)
-	if k == kindCE || k == kindView || k == kindShare || k == kindNGQueue {
+	if d.big <= maxResources && (k == kindCE || k == kindView || k == kindShare || k == kindNGQueue) {
 		d.big++
 	}
 	switch {
@@ -88,22 +86,44 @@ func (d *Decoder) Resources(now time.Time) []Resource { return Join(now, d) }
 // Join is Resources of several decoders at once, each of which took in a part
 // of one source's entries that needs no other part: a tree of a directory.
 func Join(now time.Time, ds ...*Decoder) []Resource {
+	n := 0
+	for _, d := range ds {
+		n += d.big
+	}
+	rs := make([]Resource, n) // the only one: two of them would be most of the memory
 	parts := make([][]*Resource, len(ds))
 	var wg sync.WaitGroup
+	free := rs
 	for i, d := range ds {
-		wg.Go(func() { parts[i] = d.joined(now) })
+		own := &room{free[:d.big]}
+		free = free[d.big:]
+		wg.Go(func() { parts[i] = d.joined(now, own) })
 	}
 	wg.Wait()
-	return mergeSorted(now, slices.Concat(parts...))
+	return mergeSorted(now, rs, slices.Concat(parts...))
 }
 
-// joined puts the shares of every schema together from their entries.
-func (d *Decoder) joined(now time.Time) []*Resource {
-	rs := slices.Concat(d.glue2.resources(), d.glue1.resources(), d.ng.resources())
+// joined puts the shares of every schema together from their entries, which
+// are given up on the way.
+func (d *Decoder) joined(now time.Time, own *room) []*Resource {
+	rs := d.glue2.resources(own)
+	d.glue2 = glue20{}
+	rs = append(rs, d.glue1.resources(own)...)
+	d.glue1, d.store = glue13{}, store{}
+	rs = append(rs, d.ng.resources(own)...)
 	for _, r := range rs {
 		r.Source, r.Fetched = d.source, now
 	}
 	return rs
+}
+
+// room hands out the resources of an array one after the other.
+type room struct{ free []Resource }
+
+func (o *room) next() *Resource {
+	r := &o.free[0]
+	o.free = o.free[1:]
+	return r
 }
 
 // key names an object within its site: identifiers are not unique on a grid.
@@ -112,7 +132,8 @@ type key struct{ site, id string }
 // setter takes one value of an attribute into x.
 type setter[T any] func(d *Decoder, x *T, value []byte)
 
-// setters is a table of attributes by lower-cased name.
+// setters is a table of attributes by lower-cased name. One without a setter
+// is read when the entry comes.
 type setters[T any] map[string]setter[T]
 
 // apply runs the setters over the entry's values. What the table does not
@@ -125,26 +146,33 @@ func apply[T any](d *Decoder, table setters[T], x *T, e *Entry, attrs *map[strin
 			continue
 		}
 		name := lowerInto(buf[:0], a.Name)
-		if set, ok := table[string(name)]; ok {
+		if set := table[string(name)]; set != nil {
 			for _, v := range a.Values {
 				if len(v) <= maxValue {
 					set(d, x, v)
 				}
 			}
 		}
-		if attrs != nil && d.extra[string(name)] {
-			d.keepExtra(attrs, string(name), a.Values)
+		if i := d.extraNumber(name); attrs != nil && i >= 0 {
+			for _, v := range a.Values {
+				d.keepExtra(attrs, i, v)
+			}
 		}
 	}
 }
 
-func (d *Decoder) keepExtra(attrs *map[string][]string, name string, values [][]byte) {
+// extraNumber is which of the attributes asked for besides the name is; below
+// 0: none.
+func (d *Decoder) extraNumber(lower []byte) int {
+	return slices.IndexFunc(d.extra, func(name string) bool { return name == string(lower) })
+}
+
+func (d *Decoder) keepExtra(attrs *map[string][]string, i int, v []byte) {
 	if *attrs == nil {
 		*attrs = map[string][]string{}
 	}
-	for _, v := range values {
-		(*attrs)[name] = append((*attrs)[name], d.pool.str(v))
-	}
+	name := d.extra[i]
+	(*attrs)[name] = append((*attrs)[name], d.pool.str(v))
 }
 
 // slab keeps many values of one type in chunks, so that pointers to them hold
@@ -167,14 +195,16 @@ func (s *slab[T]) add() *T {
 	return &(*last)[len(*last)-1]
 }
 
-func (s *slab[T]) all() iter.Seq[*T] {
+// take goes through the values and gives each chunk up behind it.
+func (s *slab[T]) take() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
-		for _, chunk := range s.chunks {
+		for i, chunk := range s.chunks {
 			for i := range chunk {
 				if !yield(&chunk[i]) {
 					return
 				}
 			}
+			s.chunks[i] = nil
 		}
 	}
 }

@@ -2,6 +2,7 @@ package glue
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -68,6 +69,22 @@ var kindsByRDN = map[string]kind{
 	"glue2applicationenvironmentid": kindApplication, "glue2benchmarkid": kindBenchmark,
 	"glue2policyid":          kindMapping,
 	"nordugrid-cluster-name": kindNGCluster, "nordugrid-queue-name": kindNGQueue,
+}
+
+// values gives those of an attribute by its lower-cased name.
+func (e *Entry) values(lower string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range e.Attrs {
+			if !foldEqual(e.Attrs[i].Name, lower) {
+				continue
+			}
+			for _, v := range e.Attrs[i].Values {
+				if len(v) <= maxValue && !yield(v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // kindOf tells what e describes.

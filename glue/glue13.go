@@ -8,8 +8,8 @@ import (
 // glue13 collects the entries of GLUE Schema 1.3 (LDAP rendering).
 type glue13 struct {
 	d           *Decoder
-	ces         slab[ce13]
-	views       slab[view13]
+	ces         slab[part]
+	views       slab[part] // by the key of their CE
 	subclusters slab[subcluster13]
 	clusters    map[key]cluster13
 	binds       map[key][]StorageBinding
@@ -20,7 +20,7 @@ type glue13 struct {
 
 // ce13 is one GlueCE, a queue.
 type ce13 struct {
-	r         Resource
+	r         *Resource
 	key       key
 	cluster   string
 	contacts  []string
@@ -31,8 +31,7 @@ type ce13 struct {
 
 // view13 is a VO's view of a GlueCE: its own access rules and state.
 type view13 struct {
-	r       Resource
-	key     key // the CE
+	r       Resource // what the view says itself
 	localID string
 	free    Opt[int64]
 }
@@ -59,19 +58,19 @@ func (g *glue13) add(k kind, e *Entry) {
 	site := g.d.site13(e.DN)
 	switch k {
 	case kindCE:
-		c := g.ces.add()
-		c.key.site = site
-		apply(g.d, ceAttrs, c, e, &c.r.Attrs)
-		if c.key.id == "" {
-			c.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
+		var id []byte
+		for v := range e.values("glueceuniqueid") {
+			id = trimSpace(v)
 		}
+		*g.ces.add() = part{g.d.keyOf(site, id, e, "glueceuniqueid"), ces13.keep(g.d, e)}
 	case kindView:
-		v := g.views.add()
-		v.key.site = site
-		apply(g.d, viewAttrs, v, e, &v.r.Attrs)
-		if v.key.id == "" {
-			v.key.id = g.d.pool.str(rdn(e.DN, "glueceuniqueid"))
+		var id []byte
+		for v := range e.values("gluechunkkey") {
+			if ce := foreign(v, "glueceuniqueid"); ce != nil {
+				id = ce
+			}
 		}
+		*g.views.add() = part{g.d.keyOf(site, id, e, "glueceuniqueid"), views13.keep(g.d, e)}
 	case kindSubCluster:
 		s := g.subclusters.add()
 		s.key.site = site
@@ -95,6 +94,14 @@ func (g *glue13) add(k kind, e *Entry) {
 		k := key{site, b.ce}
 		g.binds[k] = append(g.binds[k], StorageBinding{SE: b.se, Mount: b.mount})
 	}
+}
+
+// keyOf names an object by its identifier, or without one by what its DN says.
+func (d *Decoder) keyOf(site string, id []byte, e *Entry, attr string) key {
+	if len(id) == 0 {
+		id = rdn(e.DN, attr)
+	}
+	return key{site, d.pool.str(id)}
 }
 
 // foreign returns the value of a "Name=value" key when the name is want
@@ -150,7 +157,7 @@ var seAttrs = func() setters[se13] {
 }()
 
 var ceAttrs = setters[ce13]{
-	"glueceuniqueid":              func(d *Decoder, c *ce13, v []byte) { c.key.id = string(trimSpace(v)) },
+	"glueceuniqueid":              nil,
 	"gluecename":                  func(d *Decoder, c *ce13, v []byte) { c.r.Queue = d.queue(v) },
 	"gluecehostingcluster":        func(d *Decoder, c *ce13, v []byte) { c.setCluster(d.pool.str(v), false) },
 	"glueceinfohostname":          func(d *Decoder, c *ce13, v []byte) { c.r.CE = d.host(v) },
@@ -228,12 +235,10 @@ var viewAttrs = setters[view13]{
 	"gluecestatefreecpus":              func(d *Decoder, w *view13, v []byte) { w.free = count(v) },
 	"gluecestateestimatedresponsetime": func(d *Decoder, w *view13, v []byte) { w.r.setEstimate(v) },
 	"gluecestateworstresponsetime":     func(d *Decoder, w *view13, v []byte) { w.r.WorstWait = span(v, time.Second) },
-	"gluechunkkey": func(d *Decoder, w *view13, v []byte) {
-		if id := foreign(v, "glueceuniqueid"); id != nil {
-			w.key.id = d.pool.str(id)
-		}
-	},
+	"gluechunkkey":                     nil,
 }
+
+var ces13, views13 = numberOf(ceAttrs), numberOf(viewAttrs)
 
 var subclusterAttrs = setters[subcluster13]{
 	"gluechunkkey": func(d *Decoder, s *subcluster13, v []byte) {

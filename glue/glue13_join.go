@@ -9,22 +9,27 @@ import (
 
 // resources joins CE, cluster, subcluster and VO views. A CE with views gives
 // one resource for itself and one for each view.
-func (g *glue13) resources() []*Resource {
+func (g *glue13) resources(own *room) []*Resource {
 	g.findElsewhere()
 	nodes := g.environments()
-	views := map[key][]*view13{}
-	for v := range g.views.all() {
-		views[v.key] = append(views[v.key], v)
+	views := map[key][]published{}
+	for v := range g.views.take() {
+		views[v.key] = append(views[v.key], v.text)
 	}
 	out := make([]*Resource, 0, g.ces.n+g.views.n)
-	for c := range g.ces.all() {
-		g.finish(c, nodes)
-		out = append(out, &c.r)
-		for _, v := range views[c.key] {
-			v.complete(&c.r)
-			if v.r.ViewOf != "" {
-				out = append(out, &v.r)
-				c.r.addView(&v.r)
+	for p := range g.ces.take() {
+		c := ce13{r: own.next(), key: p.key}
+		ces13.apply(g.d, &c, p.text, &c.r.Attrs)
+		g.finish(&c, nodes)
+		out = append(out, c.r)
+		for _, text := range views[c.key] {
+			var v view13
+			views13.apply(g.d, &v, text, &v.r.Attrs)
+			if vo := v.vo(); vo != "" {
+				r := own.next()
+				v.complete(r, c.r, vo)
+				out = append(out, r)
+				c.r.addView(r)
 			}
 		}
 	}
@@ -50,7 +55,7 @@ func (g *glue13) findElsewhere() {
 // is found without the site, too.
 func (g *glue13) environments() map[key]*Resource {
 	best := map[key]*Resource{}
-	for s := range g.subclusters.all() {
+	for s := range g.subclusters.take() {
 		s.r.RuntimeEnvironments, s.r.tags = s.tags, newTagList(s.tags)
 		if b := best[s.key]; b == nil || s.r.LogicalCPUs.V > b.LogicalCPUs.V {
 			best[s.key] = &s.r
@@ -70,7 +75,7 @@ func (g *glue13) environments() map[key]*Resource {
 
 // finish fills in a CE's identity, endpoint and nodes.
 func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
-	r := &c.r
+	r := c.r
 	r.Schema, r.ID, r.CEID, r.Cluster = "glue1.3", c.key.id, c.key.id, c.cluster
 	cluster := g.cluster(c)
 	r.Site = cmp.Or(c.key.site, cluster.site)
@@ -167,14 +172,13 @@ func (c *ce13) endpoint() Endpoint {
 	return e
 }
 
-// complete makes a VO's view of a CE whole: the CE with the view's own access
+// complete makes r a VO's view of a CE whole: the CE with the view's own access
 // rules and state. What the view does not publish is the CE's. DENY rules of
 // the CE hold for its views too.
-func (v *view13) complete(ce *Resource) {
-	own := v.r
-	r := &v.r
+func (v *view13) complete(r, ce *Resource, vo string) {
+	own := &v.r
 	*r = *ce
-	r.ViewOf, r.Views = v.vo(own.Access), nil
+	r.ViewOf, r.Views = vo, nil
 	r.deadEstimate = own.deadEstimate && !ce.live()
 	r.ID = ce.ID + "#" + v.localID
 	r.Access = own.Access
@@ -205,8 +209,8 @@ func override[T any](dst *Opt[T], v Opt[T]) {
 }
 
 // vo is the VO the view is for: of its rules, else its name.
-func (v *view13) vo(rules []string) string {
-	for _, rule := range rules {
+func (v *view13) vo() string {
+	for _, rule := range v.r.Access {
 		if vo := VOOf(rule); vo != "" {
 			return vo
 		}

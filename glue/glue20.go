@@ -13,7 +13,7 @@ type glue20 struct {
 	d          *Decoder
 	services   map[key]*service20
 	endpoints  []endpoint20
-	shares     slab[share20]
+	shares     slab[part]
 	managers   []manager20
 	envs       slab[env20]
 	tags       map[key][]string // by manager
@@ -35,7 +35,7 @@ type endpoint20 struct {
 }
 
 type share20 struct {
-	r         Resource
+	r         *Resource
 	id        key
 	service   string
 	name      string
@@ -101,12 +101,11 @@ func (g *glue20) add(k kind, e *Entry) {
 		apply(d, endpointAttrs, &p, e, nil)
 		g.endpoints = append(g.endpoints, p)
 	case kindShare:
-		s := g.shares.add()
-		s.id.site = site
-		apply(d, shareAttrs, s, e, &s.r.Attrs)
-		if s.id.id == "" {
-			s.id.id = string(rdn(e.DN, "glue2shareid"))
+		var id []byte
+		for v := range e.values("glue2shareid") {
+			id = v
 		}
+		*g.shares.add() = part{d.keyOf(site, id, e, "glue2shareid"), shares20.keep(d, e)}
 	case kindManager:
 		m := manager20{id: key{site: site}}
 		apply(d, managerAttrs, &m, e, &m.attrs)
@@ -205,7 +204,7 @@ func takesJobs(v []byte) bool {
 }
 
 var shareAttrs = setters[share20]{
-	"glue2shareid":            func(d *Decoder, s *share20, v []byte) { s.id.id = string(v) },
+	"glue2shareid":            nil,
 	"glue2entityname":         func(d *Decoder, s *share20, v []byte) { s.name = d.pool.str(v) },
 	"glue2entitycreationtime": func(d *Decoder, s *share20, v []byte) { s.r.Created = timestamp(v) },
 	"glue2entityvalidity":     func(d *Decoder, s *share20, v []byte) { s.r.Validity = spanLimit(v, time.Second).V },
@@ -254,6 +253,8 @@ var shareAttrs = setters[share20]{
 	"glue2computingsharemaxdiskspace":                   func(d *Decoder, s *share20, v []byte) { s.r.MaxDisk = gigabytes(v) },
 	"glue2computingsharepreemption":                     func(d *Decoder, s *share20, v []byte) { s.r.Preemption = boolean(v) },
 }
+
+var shares20 = numberOf(shareAttrs)
 
 // appendNew appends v unless it is there.
 func (d *Decoder) appendNew(list []string, v []byte) []string {

@@ -8,16 +8,18 @@ import (
 
 // resources joins shares with the endpoints, manager, nodes, tags and rules of
 // their service.
-func (g *glue20) resources() []*Resource {
+func (g *glue20) resources(own *room) []*Resource {
 	j := g.index()
 	out := make([]*Resource, 0, g.shares.n)
 	type queue struct{ site, service, name string }
 	groups := map[queue][]*Resource{}
-	for s := range g.shares.all() {
-		j.finish(s)
+	for p := range g.shares.take() {
+		s := share20{r: own.next(), id: p.key}
+		shares20.apply(g.d, &s, p.text, &s.r.Attrs)
+		j.finish(&s)
 		q := queue{s.id.site, s.service, s.r.Queue}
-		groups[q] = append(groups[q], &s.r)
-		out = append(out, &s.r)
+		groups[q] = append(groups[q], s.r)
+		out = append(out, s.r)
 	}
 	for _, group := range groups {
 		if len(group) > 1 {
@@ -104,7 +106,7 @@ func (g *glue20) index() *join20 {
 	for k, names := range g.tags {
 		j.tags[k] = newTagList(names)
 	}
-	for x := range g.envs.all() {
+	for x := range g.envs.take() {
 		j.finishEnv(x)
 		j.envs[x.id] = x
 		k := key{x.id.site, x.manager}
@@ -137,7 +139,7 @@ func (p *endpoint20) finish() {
 
 // finish fills in a share's identity, endpoints, manager and nodes.
 func (j *join20) finish(s *share20) {
-	r, g := &s.r, j.g
+	r, g := s.r, j.g
 	service := key{s.id.site, s.service}
 	r.Schema, r.Site = "glue2.0", s.id.site
 	svc := g.services[service]
@@ -268,7 +270,7 @@ func sortEndpoints(es []Endpoint) {
 // identify sets host, name and identifiers. GLUE 2.0 has no GlueCEUniqueID:
 // CREAM publishes it beside, for the others it is made up in their usual form.
 func (j *join20) identify(s *share20) {
-	r := &s.r
+	r := s.r
 	host, port := "", ""
 	if len(r.Endpoints) > 0 {
 		host, port = hostPort(r.Endpoints[0].URL)

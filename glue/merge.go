@@ -17,16 +17,19 @@ import (
 // share knows and they do not. IDs are unique afterwards.
 // The result is sorted by ID; the parts are used up.
 func Merge(now time.Time, parts ...[]Resource) []Resource {
-	var pointers []*Resource
-	for _, rs := range parts {
-		for i := range rs {
-			pointers = append(pointers, &rs[i])
-		}
+	all := slices.Concat(parts...)
+	pointers := make([]*Resource, len(all))
+	for i := range all {
+		pointers[i] = &all[i]
 	}
-	return mergeSorted(now, pointers)
+	return mergeSorted(now, all, pointers)
 }
 
-func mergeSorted(now time.Time, rs []*Resource) []Resource {
+// mergeSorted merges the resources rs, which lie in all, and makes all them.
+func mergeSorted(now time.Time, all []Resource, rs []*Resource) []Resource {
+	for i := range all {
+		all[i].at = int32(i)
+	}
 	groups := make(map[key][]*Resource, len(rs)/2)
 	var order []key
 	for _, r := range rs {
@@ -46,11 +49,40 @@ func mergeSorted(now time.Time, rs []*Resource) []Resource {
 	}
 	makeUnique(merged)
 	slices.SortFunc(merged, func(a, b *Resource) int { return strings.Compare(a.ID, b.ID) })
-	out := make([]Resource, len(merged))
-	for i, r := range merged {
-		out[i] = *r
+	arrange(all, merged)
+	clear(all[len(merged):])
+	return all[:len(merged):len(merged)]
+}
+
+// arrange puts those resources of all first, in their order, that first lists.
+func arrange(all []Resource, first []*Resource) {
+	from := make([]int32, 0, len(all)) // what comes to lie there
+	listed := make([]bool, len(all))
+	for _, r := range first {
+		from = append(from, r.at)
+		listed[r.at] = true
 	}
-	return out
+	for i := range all {
+		if all[i].at = 0; !listed[i] {
+			from = append(from, int32(i))
+		}
+	}
+	const done = -1
+	for start := range from { // each cycle of the permutation from where it is met
+		if from[start] == done {
+			continue
+		}
+		out := all[start]
+		for i := start; from[i] != done; {
+			next := int(from[i])
+			if from[i] = done; next == start {
+				all[i] = out
+				break
+			}
+			all[i] = all[next]
+			i = next
+		}
+	}
 }
 
 // mergeGroup merges resources of one host and queue.

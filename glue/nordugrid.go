@@ -128,7 +128,7 @@ func (r *Resource) setNodeAccess(v []byte) {
 }
 
 // resources joins queues with their cluster.
-func (g *nordugrid) resources() []*Resource {
+func (g *nordugrid) resources(own *room) []*Resource {
 	tags := map[string]*tagList{}
 	for name, c := range g.clusters {
 		tags[name] = newTagList(c.tags)
@@ -141,7 +141,9 @@ func (g *nordugrid) resources() []*Resource {
 			c = &ngCluster{name: q.cluster}
 		}
 		q.finish(c, tags[c.name])
-		out = append(out, &q.r)
+		r := own.next()
+		*r = q.r
+		out = append(out, r)
 	}
 	return out
 }

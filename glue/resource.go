@@ -187,6 +187,7 @@ type Resource struct {
 
 	tags         *tagList // RuntimeEnvironments as a value, shared; see Seal
 	deadEstimate bool     // the response time is what a dead dynamic provider leaves
+	at           int32    // where it lies while resources are merged
 }
 
 // Conflict is a field on which two views of one share disagree.

@@ -34,7 +34,7 @@ type pending struct {
 
 func newLDAPSession(conn net.Conn, page uint32) *ldapSession {
 	return &ldapSession{conn: conn, page: page, open: map[int64]*pending{}, stream: berStream{
-		r: conn, buf: make([]byte, 64<<10), maxMessage: maxLDAPMessage, left: maxLDAPTotal}}
+		r: &gatherer{conn: conn}, buf: make([]byte, 256<<10), maxMessage: maxLDAPMessage, left: maxLDAPTotal}}
 }
 
 // send starts a search.
