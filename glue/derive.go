@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gridbroker/jdl/classad"
@@ -154,10 +155,16 @@ func freeSlotsWithDuration(r *Resource) string {
 }
 
 // tagList is a list of runtime environments as a value, made once for all the
-// resources that share it.
+// resources that share it, when one is first asked for it: most never are.
 type tagList struct {
 	names []string
+	once  sync.Once
 	value classad.Value
+}
+
+func (t *tagList) asValue() classad.Value {
+	t.once.Do(func() { t.value = classad.StringsValue(t.names) })
+	return t.value
 }
 
 // Seal makes one tag value for each list that resources share. Their lists are
@@ -178,7 +185,7 @@ func Seal(rs []Resource) {
 }
 
 func newTagList(names []string) *tagList {
-	return &tagList{names: names, value: classad.StringsValue(names)}
+	return &tagList{names: names}
 }
 
 func runtimeEnvironments(r *Resource) (classad.Value, bool) {
@@ -186,7 +193,7 @@ func runtimeEnvironments(r *Resource) (classad.Value, bool) {
 		return classad.Value{}, false
 	}
 	if t := r.tags; t != nil && sameSlice(t.names, r.RuntimeEnvironments) {
-		return t.value, true
+		return t.asValue(), true
 	}
 	return classad.StringsValue(r.RuntimeEnvironments), true
 }

@@ -162,14 +162,18 @@ func foldEqual(name []byte, lower string) bool {
 }
 
 // pool keeps one copy of strings that occur again and again.
-type pool map[string]string
+type pool struct {
+	strings map[string]string
+	bytes   int
+}
 
-func (p pool) str(b []byte) string {
-	if s, ok := p[string(b)]; ok {
+func (p *pool) str(b []byte) string {
+	if s, ok := p.strings[string(b)]; ok {
 		return s
 	}
 	s := string(b)
-	p[s] = s
+	p.strings[s] = s
+	p.bytes += len(s)
 	return s
 }
 

@@ -16,7 +16,8 @@ type glue20 struct {
 	shares     slab[part]
 	managers   []manager20
 	envs       slab[env20]
-	tags       map[key][]string // by manager
+	tags       map[key]*tags20 // by manager
+	lastTags   *tags20         // of them, those added to last: a manager's come one after the other
 	benchmarks []benchmark20
 	rules      map[key][]string // mapping policies, by share
 }
@@ -68,12 +69,19 @@ type benchmark20 struct {
 	hasParent bool
 }
 
-type app20 struct{ manager, name, version, state string }
+// tags20 are the tags of a manager.
+type tags20 struct {
+	of    key
+	names []string
+}
+
+// app20 is text of the entry at hand.
+type app20 struct{ manager, name, version, state []byte }
 
 // usable tells whether jobs can have it: not what is broken or going (AppEnvState_t, GFD.147, B.2). What says nothing
 // is taken to be there.
 func (a *app20) usable() bool {
-	switch a.state {
+	switch string(a.state) {
 	case "installationfailed", "installedbroken", "pendingremoval", "removed", "removing":
 		return false
 	}
@@ -85,7 +93,7 @@ type rule20 struct {
 }
 
 func (g *glue20) init(d *Decoder) {
-	g.d, g.services, g.tags, g.rules = d, map[key]*service20{}, map[key][]string{}, map[key][]string{}
+	g.d, g.services, g.tags, g.rules = d, map[key]*service20{}, map[key]*tags20{}, map[key][]string{}
 }
 
 func (g *glue20) add(k kind, e *Entry) {
@@ -129,12 +137,12 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 	case kindApplication:
 		var a app20
 		apply(d, appAttrs, &a, e, nil)
-		if a.manager == "" {
-			a.manager = d.pool.str(rdn(e.DN, "glue2managerid"))
+		if len(a.manager) == 0 {
+			a.manager = rdn(e.DN, "glue2managerid")
 		}
-		k := key{site, a.manager}
 		if a.usable() {
-			g.tags[k] = append(g.tags[k], d.tag(a.name, a.version))
+			tags := g.tagsOf(site, a.manager)
+			tags.names = append(tags.names, d.tag(a.name, a.version))
 		}
 	case kindBenchmark:
 		b := benchmark20{env: key{site: site}}
@@ -153,12 +161,25 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 	}
 }
 
+// tagsOf are the tags of a manager so far.
+func (g *glue20) tagsOf(site string, manager []byte) *tags20 {
+	if t := g.lastTags; t != nil && t.of.site == site && t.of.id == string(manager) {
+		return t
+	}
+	k := key{site, g.d.pool.str(manager)}
+	if g.tags[k] == nil {
+		g.tags[k] = &tags20{of: k}
+	}
+	g.lastTags = g.tags[k]
+	return g.lastTags
+}
+
 // tag is the whole name of a runtime environment. ARC publishes name and
 // version apart (APPS/HEP/ATLAS, 23.0.1), gLite the whole name with the
 // version repeated.
-func (d *Decoder) tag(name, version string) string {
-	if version == "" || strings.HasSuffix(name, version) {
-		return name
+func (d *Decoder) tag(name, version []byte) string {
+	if bytes.HasSuffix(name, version) {
+		return d.pool.str(name)
 	}
 	var buf [128]byte
 	b := append(buf[:0], name...)
@@ -332,10 +353,10 @@ var benchmarkAttrs = setters[benchmark20]{
 }
 
 var appAttrs = setters[app20]{
-	"glue2applicationenvironmentappname":                    func(d *Decoder, a *app20, v []byte) { a.name = d.pool.str(v) },
-	"glue2applicationenvironmentappversion":                 func(d *Decoder, a *app20, v []byte) { a.version = d.pool.str(v) },
-	"glue2applicationenvironmentstate":                      func(d *Decoder, a *app20, v []byte) { a.state = d.pool.str(v) },
-	"glue2applicationenvironmentcomputingmanagerforeignkey": func(d *Decoder, a *app20, v []byte) { a.manager = d.pool.str(v) },
+	"glue2applicationenvironmentappname":                    func(d *Decoder, a *app20, v []byte) { a.name = v },
+	"glue2applicationenvironmentappversion":                 func(d *Decoder, a *app20, v []byte) { a.version = v },
+	"glue2applicationenvironmentstate":                      func(d *Decoder, a *app20, v []byte) { a.state = v },
+	"glue2applicationenvironmentcomputingmanagerforeignkey": func(d *Decoder, a *app20, v []byte) { a.manager = v },
 }
 
 var mappingAttrs = setters[rule20]{

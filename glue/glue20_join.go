@@ -103,8 +103,8 @@ func (g *glue20) index() *join20 {
 	for i := range g.benchmarks {
 		j.benchmarks[g.benchmarks[i].env] = append(j.benchmarks[g.benchmarks[i].env], &g.benchmarks[i])
 	}
-	for k, names := range g.tags {
-		j.tags[k] = newTagList(names)
+	for k, t := range g.tags {
+		j.tags[k] = newTagList(t.names)
 	}
 	for x := range g.envs.take() {
 		j.finishEnv(x)

@@ -19,7 +19,10 @@ type part struct {
 }
 
 // store is where published texts lie, many in one stretch of memory.
-type store struct{ last []byte }
+type store struct {
+	last  []byte
+	bytes int
+}
 
 const storeChunk = 64 << 10
 
@@ -28,6 +31,7 @@ func (s *store) keep(text []byte) published {
 		s.last = make([]byte, 0, max(storeChunk, len(text)))
 	}
 	at := len(s.last)
+	s.bytes += len(text)
 	s.last = append(s.last, text...)
 	return published(s.last[at:len(s.last):len(s.last)])
 }
