@@ -32,7 +32,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s: %v", p.ID, err)
 			continue
 		}
-		if sameDigits(with, p.With) && sameDigits(without, p.No) {
+		if sameDigits(with, p.With) && (p.No == 0 || sameDigits(without, p.No)) {
 			exact++
 		} else {
 			t.Logf("%s: with %.5g, want %.5g; without %.5g, want %.5g", p.ID, with, p.With, without, p.No)
@@ -61,6 +61,11 @@ func readPoints(objects []reference.Object) (points []*referencePoint) {
 		if p.err == nil && p.Seeds < 1 {
 			p.err = errors.New("a point has at least one seed")
 		}
+		if p.Ratio == 0 && p.No > 0 {
+			p.Ratio = p.With / p.No
+		} else if p.err == nil && p.Ratio == 0 {
+			p.err = errors.New("a point has a ratio, or a time without the cache")
+		}
 		p.ID = o.ID
 		points = append(points, p)
 	}
@@ -72,18 +77,22 @@ func readPoints(objects []reference.Object) (points []*referencePoint) {
 func TestDecodePoints(t *testing.T) {
 	objects, err := reference.List("x.json", []byte(`[
 		{"id":"new","extra":1,"params":{"remote":2.0,"p":0.33,"m":3,"q":2,"ahead":3,"think":7.5,"node_cells":9,"colour":"red"},"seeds":2,"with_cache":1.0,"ratio":0.5},
+		{"id":"times","params":{"p":0.5},"seeds":1,"with_cache":17000,"without":34000},
 		{"params":{"ops":"many"},"with_cache":1},
 		{"work":{},"config":{}}]`), pointKeys...)
-	if err != nil || len(objects) != 2 {
-		t.Fatalf("%d points, %v; want 2", len(objects), err)
+	if err != nil || len(objects) != 3 {
+		t.Fatalf("%d points, %v; want 3", len(objects), err)
 	}
 	points := readPoints(objects)
 	p := points[0]
 	if _, _, err := meanRun(p); err != nil || p.Params.Ahead != 3 || p.Params.Wide != 108 {
 		t.Errorf("%+v: %v", p, err)
 	}
-	if points[1].err == nil || points[1].ID != "x.json, point 2" {
-		t.Errorf("a broken point reads as %+v", points[1])
+	if points[1].err != nil || points[1].Ratio != 0.5 {
+		t.Errorf("a point without a ratio reads as %+v", points[1])
+	}
+	if points[2].err == nil || points[2].ID != "x.json, point 3" {
+		t.Errorf("a broken point reads as %+v", points[2])
 	}
 }
 

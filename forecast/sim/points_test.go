@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,10 +21,23 @@ type referencePoint struct {
 	Work    tree.Work
 	Config  tree.Config
 	Seeds   int
-	Metrics struct{ Ratio []float64 } // mean, standard deviation
+	Metrics struct{ Ratio meanAndSpread }
 
 	file string
 	err  error
+}
+
+// meanAndSpread are a mean and its standard deviation, or a mean alone, as a list or a number.
+type meanAndSpread []float64
+
+// UnmarshalJSON reads a number or a list.
+func (m *meanAndSpread) UnmarshalJSON(data []byte) error {
+	var mean float64
+	if err := json.Unmarshal(data, &mean); err == nil {
+		*m = meanAndSpread{mean}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]float64)(m))
 }
 
 // kind is what a sample has of each: one group of one file in one structure at one size.
@@ -88,22 +102,27 @@ func TestDecodePoints(t *testing.T) {
 	objects, err := reference.List("x.json", []byte(`[
 		{"id":"new","extra":1,"work":{"jobs":5,"horizon":20.5,"nodes":[4.0,8],"share":[1],"width":"powers:4","run":"hyper","load":2,"prios":2,"systems":3.0,"colour":"red"},
 		 "config":{"mode":"tree","fanout":2,"discipline":"fcfs","mark":"take","later":true},"seeds":2,"metrics":{"ratio":[0.5,0.1],"other":7}},
+		{"id":"plain","work":{"jobs":5,"horizon":20,"nodes":8,"share":[1],"width":"one","run":"exp","load":1,"systems":1},
+		 "config":{"mode":"independent","discipline":"fcfs","coalesce":null},"seeds":1,"metrics":{"ratio":0.25}},
 		{"id":"broken","work":{"jobs":"many"},"config":{}},
 		{"params":{},"ratio":1}]`), pointKeys...)
-	if err != nil || len(objects) != 2 {
-		t.Fatalf("%d points, %v; want 2", len(objects), err)
+	if err != nil || len(objects) != 3 {
+		t.Fatalf("%d points, %v; want 3", len(objects), err)
 	}
-	points := readPoints(objects)
-	if points[0].ID != "new" {
-		points[0], points[1] = points[1], points[0]
+	points := map[string]*referencePoint{}
+	for _, p := range readPoints(objects) {
+		points[p.ID] = p
 	}
-	if p := points[0]; p.err != nil || p.Work.Systems != 3 || p.Metrics.Ratio[0] != 0.5 {
+	if p := points["new"]; p == nil || p.err != nil || p.Work.Systems != 3 || p.Metrics.Ratio[0] != 0.5 {
 		t.Errorf("%+v", p)
 	} else if _, err := meanRatio(t.Context(), p, 2); err != nil {
 		t.Error(err)
 	}
-	if points[1].err == nil || points[1].ID != "broken" {
-		t.Errorf("a broken point reads as %+v", points[1])
+	if p := points["plain"]; p == nil || p.err != nil || p.Metrics.Ratio[0] != 0.25 {
+		t.Errorf("a mean alone reads as %+v", p)
+	}
+	if p := points["broken"]; p == nil || p.err == nil {
+		t.Errorf("a broken point reads as %+v", p)
 	}
 	for _, other := range []string{`{"a":1}`, `[1,2]`, `[{"predictor":"x"}]`} {
 		if more, err := reference.List("o.json", []byte(other), pointKeys...); err != nil || len(more) != 0 {
