@@ -17,14 +17,15 @@ func (g *glue13) resources(own *room) []*Resource {
 		views[v.key] = append(views[v.key], v.text)
 	}
 	out := make([]*Resource, 0, g.ces.n+g.views.n)
+	c, v := &ce13{}, &view13{} // one of each for all: they are of use for a moment
 	for p := range g.ces.take() {
-		c := ce13{r: own.next(), key: p.key}
-		ces13.apply(g.d, &c, p.text, &c.r.Attrs)
-		g.finish(&c, nodes)
+		*c = ce13{r: own.next(), key: p.key}
+		ces13.apply(g.d, c, p.text, &c.r.Attrs)
+		g.finish(c, nodes)
 		out = append(out, c.r)
 		for _, text := range views[c.key] {
-			var v view13
-			views13.apply(g.d, &v, text, &v.r.Attrs)
+			*v = view13{}
+			views13.apply(g.d, v, text, &v.r.Attrs)
 			if vo := v.vo(); vo != "" {
 				r := own.next()
 				v.complete(r, c.r, vo)

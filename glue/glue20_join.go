@@ -13,10 +13,11 @@ func (g *glue20) resources(own *room) []*Resource {
 	out := make([]*Resource, 0, g.shares.n)
 	type queue struct{ site, service, name string }
 	groups := map[queue][]*Resource{}
+	s := &share20{} // one for all: it is of use for a moment
 	for p := range g.shares.take() {
-		s := share20{r: own.next(), id: p.key}
-		shares20.apply(g.d, &s, p.text, &s.r.Attrs)
-		j.finish(&s)
+		*s = share20{r: own.next(), id: p.key}
+		shares20.apply(g.d, s, p.text, &s.r.Attrs)
+		j.finish(s)
 		q := queue{s.id.site, s.service, s.r.Queue}
 		groups[q] = append(groups[q], s.r)
 		out = append(out, s.r)
