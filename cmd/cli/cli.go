@@ -36,6 +36,10 @@ func Main(ctx context.Context, env Env, args []string) int {
 	if env.Backends == nil {
 		env.Backends = all.Backends()
 	}
+	out := &written{to: env.Out}
+	if !env.Terminal { // which is never full, and is asked for its size
+		env.Out = out
+	}
 	a := &deps{env: env}
 	guard(a)
 	if !filepath.IsAbs(env.Getenv("HOME")) {
@@ -45,6 +49,9 @@ func Main(ctx context.Context, env Env, args []string) int {
 	root := rootCmd(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.lost()
+	}
 	code := exitCode(ctx, err)
 	if err = remedied(err); err != nil {
 		failedJSON(a, err, code)

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -102,6 +103,37 @@ func (o *oneByOne) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)
+}
+
+// written is standard output, which may be on a full disk: what is lost there is told
+// at the end, whatever the verb made of it.
+type written struct {
+	to  io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (w *written) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.err == nil {
+			w.err = err
+		}
+	}
+	return n, err
+}
+
+// lost is that not all could be written; what was to be done is done.
+func (w *written) lost() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		return nil
+	}
+	return fmt.Errorf("what this command prints could not be written: %w (what it did is done: grid list has the jobs)", w.err)
 }
 
 // executable is the path by which this program was called. The name is kept

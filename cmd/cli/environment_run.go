@@ -117,6 +117,9 @@ func runEnvironment(d *deps, node *environment.Node, job *environment.Job) error
 
 // streamFile is the file behind a stream, which a process can be given.
 func streamFile(stream any, or *os.File) *os.File {
+	if w, ok := stream.(*written); ok {
+		stream = w.to
+	}
 	if f, ok := stream.(*os.File); ok {
 		return f
 	}

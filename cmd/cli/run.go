@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/foreign"
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/jdl/formats"
@@ -202,10 +203,13 @@ func outputOfRun(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f ru
 // runInterrupted asks, at a terminal, whether the job shall go on.
 func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) error {
 	code := interruption(ctx)
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer stop()
-	sel := selection{sure: true}
-	if d.env.InTerminal && !o.Final() && confirm(d, "cancel "+o.ID+" of", sel, false, 1) == nil {
+	ask := d.env.InTerminal && !o.Final()
+	if ask && d.env.Release != nil {
+		d.env.Release() // whoever thinks about the answer is not to be ended for being slow
+	}
+	if ask && agreed(d, fmt.Sprintf("cancel %s (%s)", o.ID, foreign.Text(o.Name))) {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer stop()
 		if err := s.jobs.Cancel(ctx, []*jobs.Outcome{o}); err != nil {
 			return err
 		}

@@ -217,15 +217,28 @@ func (s *screen) head(width int) string {
 	if s.left > 0 {
 		text += ", about " + span(s.left) + " left"
 	}
+	if runewidth.StringWidth(text) > width {
+		text = strings.TrimSuffix(text, " left")
+	}
 	if clock := s.at.Format(time.TimeOnly) + "  "; runewidth.StringWidth(clock+text) <= width {
 		text = clock + text
 	}
 	return s.style(bold, runewidth.Truncate(text, width, "…"))
 }
 
+// middle shortens a name in its middle: those of a sweep differ at their ends.
+func middle(name string, width int) string {
+	all := runewidth.StringWidth(name)
+	if all <= width {
+		return name
+	}
+	end := (width - 1) / 2
+	return runewidth.Truncate(name, width-end, "…") + runewidth.TruncateLeft(name, all-end, "")
+}
+
 // bar draws a group: a letter and a colour for each phase, as much of the width as its share.
 func (s *screen) bar(g screenGroup, width int) string {
-	label := runewidth.FillRight(runewidth.Truncate(g.name, 16, "…"), 16)
+	label := runewidth.FillRight(middle(g.name, 16), 16)
 	count := fmt.Sprintf(" %d/%d", g.phase[phaseDone]+g.phase[phaseFailed], g.total)
 	room := max(4, width-len(count)-18)
 	var out strings.Builder
@@ -260,7 +273,7 @@ func (s *screen) table(width, room int) []string {
 	var lines []string
 	for _, r := range s.rows[:shown] {
 		look := phaseLook[r.phase]
-		name := runewidth.Truncate(strings.Repeat("  ", r.depth)+r.name, nameWidth, "…")
+		name := strings.Repeat("  ", r.depth) + middle(r.name, max(2, nameWidth-2*r.depth))
 		state := runewidth.FillRight(r.state, 10)
 		rest := strings.Join(slices.DeleteFunc([]string{r.at, r.time, r.note}, func(s string) bool { return s == "" }), "  ")
 		head := fmt.Sprintf("%s  %s  ", runewidth.FillRight(r.id, 15), runewidth.FillRight(name, nameWidth))

@@ -103,3 +103,19 @@ func golden(t *testing.T, name string, lines []string) {
 		t.Errorf("%s (%v):\n%s", name, err, got)
 	}
 }
+
+// TestNamesAreToldApart: where a name is cut its end stays, by which the jobs of a sweep differ.
+func TestNamesAreToldApart(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		width int
+		want  string
+	}{
+		{"a-rather-long-name-of-a-sweep-17", 16, "a-rather…weep-17"}, {"a-rather-long-name-of-a-sweep-17", 15, "a-rathe…weep-17"},
+		{"short", 16, "short"}, {"abcdef", 5, "ab…ef"}, {"日本語の名前です", 9, "日本…です"}, {"abc", 2, "a…"},
+	} {
+		if got := middle(c.name, c.width); got != c.want {
+			t.Errorf("%s in %d: %q, want %q", c.name, c.width, got, c.want)
+		}
+	}
+}

@@ -319,12 +319,18 @@ func confirm(d *deps, verb string, sel selection, named bool, n int) error {
 	if !sel.sure || sel.yes || named || n == 0 || !d.env.InTerminal {
 		return nil
 	}
-	fmt.Fprintf(d.env.Err, "%s %s? [y/N] ", verb, counted(n, "job"))
-	line, err := bufio.NewReader(d.env.In).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); err == nil && (answer == "y" || answer == "yes") {
+	if agreed(d, fmt.Sprintf("%s %s", verb, counted(n, "job"))) {
 		return nil
 	}
 	return &exitError{exitInterrupted, errors.New("nothing was done")}
+}
+
+// agreed asks a question at the terminal.
+func agreed(d *deps, question string) bool {
+	fmt.Fprintf(d.env.Err, "%s? [y/N] ", question)
+	line, err := bufio.NewReader(d.env.In).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (answer == "y" || answer == "yes")
 }
 
 // counted writes a number of things.

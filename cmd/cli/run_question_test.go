@@ -1,0 +1,96 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pseudoTerminal is both ends of one.
+func pseudoTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals: %v", err)
+	}
+	fd := int(master.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close(); slave.Close() })
+	return master, slave
+}
+
+// told collects what a command says.
+type told struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (s *told) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *told) has(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.text.String(), text)
+}
+
+func (s *told) wait(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !s.has(text); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing says %q within a minute", text)
+		}
+	}
+}
+
+// TestInterruptedRunWaitsForTheAnswer: who interrupts grid run at a terminal is asked
+// whether to cancel, and may take longer to answer than a command that was told to end has.
+func TestInterruptedRunWaitsForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"y\n": "cancelled", "n\n": "the job goes on"} {
+		master, slave := pseudoTerminal(t)
+		var out, errs told
+		cmd := exec.Command("grid", "run", "--name", "thinker", "--", "sh", "-c", "echo begun; sleep 60")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+		out.wait(t, "begun")
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		errs.wait(t, "(thinker)? [y/N]")
+		time.Sleep(1500 * time.Millisecond) // twice what a command has that was told to end
+		if _, err := master.WriteString(answer); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // its exit code is judged
+		if code := cmd.ProcessState.ExitCode(); code != 130 || !errs.has(want) {
+			t.Errorf("answer %q: exit code %d: %s", answer, code, errs.text.String())
+		}
+	}
+}
