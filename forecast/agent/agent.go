@@ -66,6 +66,7 @@ type Agent struct {
 	// nextRules is when the rules are asked for again, nextFit when candidates may
 	// be judged again.
 	nextRules, nextFit time.Time
+	nextTurns          time.Time      // when turns may be worked out again
 	fit                *batch.Fit     // nil: the policy is known
 	unjudged           []batch.Ending // since the last look that fit had
 	known              *published     // what the scheduler has; nil: not known
@@ -240,7 +241,11 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	if !slices.Equal(next.queues, was.queues) {
 		d.Queues = next.queues
 	}
-	if was.load == nil || *next.load != *was.load {
+	if was.load != nil {
+		next.load.Turns = was.load.Turns
+	}
+	next.load.Turns = a.turns(s, f, next.load.Turns)
+	if was.load == nil || !next.load.Equal(was.load) {
 		d.Load = next.load
 	}
 	site := a.Conf.Site

@@ -9,6 +9,7 @@ import (
 	"gridbroker/batch"
 	"gridbroker/forecast/agent"
 	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
 )
 
 // central keeps jobs in a global queue and books the slots that the sites'
@@ -18,9 +19,12 @@ type central struct {
 	planner plan.Planner
 	piece   int64 // processors of the slots that the planner is given: the published matching divides none
 	queue   []int // jobs, in order of arrival
+	widest  int
 	at      int64
 	late    map[string]time.Time // by attempt: when its slot begins
 	slots   [][]plan.Slot        // by site, as its agent published them last
+	turns   [][]wire.Turn        // the same of its queue
+	queued  []map[string]int64   // by site: jobs that wait in its queue, and when they were sent
 	looked  []int64              // by site: when that was
 	known   []int                // by site: what had happened there by then
 }
@@ -32,13 +36,19 @@ const horizon = 4 * time.Hour
 const missedAfter = time.Minute
 
 func newCentral(g *grid) *central {
-	c := &central{grid: g, planner: plan.Lookahead{}, at: never, piece: math.MaxUint16, late: map[string]time.Time{}, slots: make([][]plan.Slot, len(g.sites)), looked: make([]int64, len(g.sites)), known: make([]int, len(g.sites))}
+	n := len(g.sites)
+	c := &central{grid: g, planner: plan.Lookahead{}, at: never, piece: math.MaxUint16, late: map[string]time.Time{},
+		slots: make([][]plan.Slot, n), turns: make([][]wire.Turn, n), looked: make([]int64, n), known: make([]int, n)}
 	if g.policy == GrASPaper {
 		c.planner, c.piece = plan.Pairwise{}, 1
+	}
+	for i := range g.jobs {
+		c.widest = max(c.widest, g.jobs[i].procs)
 	}
 	for i, s := range g.sites {
 		s.begun = c.begun
 		c.looked[i] = -1
+		c.queued = append(c.queued, map[string]int64{})
 	}
 	return c
 }
@@ -70,7 +80,11 @@ func (c *central) turn(context.Context) error {
 		cycle := int32(c.scenario.Cycle.Seconds())
 		rules.Clusters = append(rules.Clusters, plan.Cluster{
 			TMin: int32(c.scenario.Latency.Seconds()) + 4, TMax: 2*cycle + 4, Good: math.MaxInt32, Speed: float32(s.Speed), Drained: !s.takes(),
+			Load: plan.Load{CPUs: s.Procs},
 		})
+		if c.policy == GrAS {
+			c.addTurns(i, &rules.Clusters[i])
+		}
 		slots = append(slots, shifted(c.slots[i], c.now)...)
 	}
 	plan.Clip(slots, rules)
@@ -82,7 +96,11 @@ func (c *central) turn(context.Context) error {
 		}
 		number := planned[b.Job]
 		taken[number] = true
-		c.book(number, c.sites[slots[b.Parts[0].Slot].Cluster], max(b.From, 0))
+		if b.Queued {
+			c.enqueue(number, int(b.Cluster))
+		} else {
+			c.book(number, c.sites[b.Cluster], max(b.From, 0))
+		}
 	}
 	c.queue = slices.DeleteFunc(c.queue, func(n int) bool { return taken[n] })
 	if len(taken) == 0 && c.stuck() {
@@ -161,10 +179,11 @@ func (c *central) publishSlots(i int, s *site) error {
 			})
 		}
 	}
+	c.askTurns(i, f)
 	if s.Lie == "idle" {
 		c.slots[i] = []plan.Slot{{To: plan.Never, Node: int32(i), Cluster: uint16(i), CPUs: uint16(min(s.Procs, math.MaxUint16)), Start: 100, Hold: 100}}
 	} else if s.Lie == "full" {
-		c.slots[i] = nil
+		c.slots[i], c.turns[i] = nil, nil
 	}
 	return nil
 }
@@ -196,8 +215,48 @@ func (c *central) book(number int, s *site, from int32) {
 	c.late[id] = c.Now().Add(time.Duration(from) * time.Second).Add(c.scenario.Latency.Duration).Add(missedAfter)
 }
 
+// askTurns lets a site's agent tell when the turn of jobs would come in its queue, as
+// wide as jobs of this run are.
+func (c *central) askTurns(i int, f *batch.Forecaster) {
+	s := c.sites[i]
+	if c.policy != GrAS || s.places() == 0 {
+		return
+	}
+	c.turns[i] = agent.Turns(c.Now(), min(c.widest, s.Procs), 0, func(procs int, wall time.Duration) (time.Time, bool) {
+		if s.Lie == "idle" {
+			return c.Now(), true
+		}
+		at := s.engine.Earliest(f, []batch.Size{{Procs: procs, Limit: wall}})[0]
+		return at, !at.IsZero()
+	})
+}
+
+// addTurns tells the planner when jobs would start that are put into a site's queue.
+func (c *central) addTurns(i int, to *plan.Cluster) {
+	s := c.sites[i]
+	to.Room = int32(s.places() - len(c.queued[i]))
+	for _, t := range c.turns[i] {
+		to.Turns = append(to.Turns, plan.Turn{Procs: t.Procs, Wall: int32(t.Wall), From: int32(max(0, t.From-epoch.Unix()-c.now))})
+	}
+	behind := int64(0)
+	for id, sent := range c.queued[i] {
+		if sent+int64(c.scenario.Latency.Seconds()) >= c.looked[i] {
+			j := &c.jobs[numberOf(id)]
+			behind += j.limit * int64(j.procs)
+		}
+	}
+	to.Behind = int32(behind / int64(s.Procs))
+}
+
+// enqueue sends a job to a site for its turn there.
+func (c *central) enqueue(number, at int) {
+	c.run.Messages++
+	c.queued[at][c.send(number, c.sites[at], time.Time{})] = c.now
+}
+
 // begun counts bookings that were missed.
-func (c *central) begun(_ int, id string, _ *site, start time.Time) {
+func (c *central) begun(_ int, id string, s *site, start time.Time) {
+	delete(c.queued[s.number], id)
 	if limit, ok := c.late[id]; ok && start.After(limit) {
 		c.run.Missed++
 	}

@@ -251,6 +251,14 @@ func (c *site) fail(down bool, at time.Time) error {
 	return c.engine.Configure(c.nodes(!down), nil, nil, at)
 }
 
+// places is how many guests of a central scheduler may wait in the queue.
+func (c *site) places() int {
+	if c.Turns != nil {
+		return *c.Turns
+	}
+	return c.Procs
+}
+
 // starts says when a job would start if it came now, by a belief in run times.
 func (c *site) starts(j *job, belief batch.Belief) (time.Time, bool) {
 	run, limit := j.at(c.Speed)

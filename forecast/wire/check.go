@@ -43,6 +43,12 @@ func (d *Delta) check(l Limits) error {
 		for _, n := range []int{d.Load.Waiting, d.Load.Running, d.Load.CPUs, d.Load.Busy} {
 			c.between("load", float64(n), 0, maxAmount)
 		}
+		c.count("load.turns", len(d.Load.Turns), maxTurns)
+		for _, t := range d.Load.Turns {
+			c.between("load.turns.procs", float64(t.Procs), 1, 1<<24)
+			c.between("load.turns.wall", float64(t.Wall), 1, maxSpan)
+			c.time("load.turns.from", t.From, false)
+		}
 	}
 	if d.Full && d.Site == nil {
 		c.fail("site", "a full set comes with it")
@@ -106,6 +112,7 @@ func (c *checker) site(s *Site) {
 	c.way("site.start", s.Start)
 	c.between("site.max_guest", float64(s.MaxGuest), 0, maxSpan)
 	c.between("site.speed", s.Speed, 0, 1e6)
+	c.between("site.turns", float64(s.Turns), 0, 1<<24)
 	c.count("site.nodes", len(s.Nodes), c.l.Nodes)
 	c.count("site.users", len(s.Users), c.l.Users)
 	c.count("site.vos", len(s.VOs), c.l.Users)
@@ -131,6 +138,9 @@ func (c *checker) site(s *Site) {
 	}
 }
 
+// maxTurns bounds the sizes of jobs that a site tells turns of.
+const maxTurns = 1000
+
 // maxChances bounds the times ahead that a site tells chances of.
 const maxChances = 100
 
@@ -153,7 +163,9 @@ func (c *checker) booking(b *Booking) {
 	c.time("bookings.to", b.To, false)
 	c.between("bookings.procs", float64(b.Procs), 1, 1<<24)
 	c.count("bookings.slots", len(b.Slots), c.l.Nodes)
-	c.way("bookings.way", b.Way)
+	if b.Way != InTurn {
+		c.way("bookings.way", b.Way)
+	}
 	for _, p := range b.Slots {
 		c.id("bookings.slots.slot", p.Slot)
 		c.name("bookings.slots.node", p.Node, false)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,12 +86,28 @@ type Queue struct {
 	Running int    `json:"running"`
 }
 
-// Load is what the owner's priority function may ask of the cluster's state.
+// Load is the cluster's state: what the owner's priority function may ask of it, and
+// when the turn of jobs would come that are put into its queue.
 type Load struct {
 	Waiting int `json:"waiting"` // local jobs
 	Running int `json:"running"`
 	CPUs    int `json:"cpus"`
 	Busy    int `json:"busy"` // CPUs
+	// Turns are of jobs that came to the queue now, where guests may (Site.Turns).
+	Turns []Turn `json:"turns,omitempty"`
+}
+
+// Equal tells whether two states are the same.
+func (l *Load) Equal(o *Load) bool {
+	return l.Waiting == o.Waiting && l.Running == o.Running && l.CPUs == o.CPUs && l.Busy == o.Busy && slices.Equal(l.Turns, o.Turns)
+}
+
+// Turn is when a job of a size, or a smaller one, would start that came to the queue
+// now.
+type Turn struct {
+	Procs int32 `json:"procs"`
+	Wall  int64 `json:"wall"` // seconds
+	From  int64 `json:"from"`
 }
 
 // Site is what a cluster publishes of itself.
@@ -116,8 +133,11 @@ type Site struct {
 	Speed float64 `json:"speed,omitempty"`
 	// OutOfTurn tells that a guest may be given the turn of a local job of
 	// lower priority.
-	OutOfTurn bool   `json:"out_of_turn,omitempty"`
-	Agent     string `json:"agent,omitempty"` // version
+	OutOfTurn bool `json:"out_of_turn,omitempty"`
+	// Turns is how many guests may wait in the site's own queue, for their turn among
+	// the local jobs; 0: guests have slots alone.
+	Turns int32  `json:"turns,omitempty"`
+	Agent string `json:"agent,omitempty"` // version
 	// Chances tell how sure slots are by how far ahead they begin, the nearest
 	// first: who divides a slot has them for the part that begins later.
 	Chances []Chance `json:"chances,omitempty"`
@@ -166,6 +186,7 @@ const (
 	Begin       Way = "begin"       // sent ahead with a begin time and a deadline
 	Partition   Way = "partition"   // into a guest partition that gives way after TTL
 	Reservation Way = "reservation" // the agent reserves the nodes for it
+	InTurn      Way = "turn"        // it has no slot: it waits in the queue, of bookings alone
 )
 
 // Ack answers a delta.

@@ -97,8 +97,9 @@ func (g *gangs) merge(list, fresh []int32) []int32 {
 	return list
 }
 
-// place finds slots of one cluster for a job that no single slot can take.
-func (g *gangs) place(j *Job) (best Booking, ok bool) {
+// place finds slots of one cluster for a job that no single slot can take, better
+// than a turn.
+func (g *gangs) place(j *Job, than *turn) (best Booking, ok bool) {
 	looked, found := 0, 0
 	for k := range g.r.Clusters {
 		c := (g.cursor + k) % len(g.r.Clusters)
@@ -107,8 +108,8 @@ func (g *gangs) place(j *Job) (best Booking, ok bool) {
 			continue
 		}
 		b, yes := g.together(j, c)
-		if yes {
-			if found++; !ok || float32(b.Done-g.r.Now)/b.Chance < float32(best.Done-g.r.Now)/best.Chance {
+		if yes = yes && than.worse(g.bill(b), b.From > cl.TMax); yes {
+			if found++; !ok || g.bill(b) < g.bill(best) {
 				best, ok = b, true
 			}
 		}
@@ -118,7 +119,7 @@ func (g *gangs) place(j *Job) (best Booking, ok bool) {
 		}
 	}
 	if !ok && looked == tries && len(g.r.Clusters) > tries {
-		return g.anywhere(j)
+		return g.anywhere(j, than)
 	}
 	if ok {
 		g.seize(j, best)
@@ -126,14 +127,17 @@ func (g *gangs) place(j *Job) (best Booking, ok bool) {
 	return best, ok
 }
 
+// bill is what a booking costs, as an offer does.
+func (g *gangs) bill(b Booking) float32 { return float32(b.Done-g.r.Now) / b.Chance }
+
 // anywhere looks at every cluster: a job is only told "nowhere" where that is so.
-func (g *gangs) anywhere(j *Job) (b Booking, ok bool) {
+func (g *gangs) anywhere(j *Job, than *turn) (b Booking, ok bool) {
 	for c := range g.r.Clusters {
 		cl := &g.r.Clusters[c]
 		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
 			continue
 		}
-		if b, ok = g.together(j, c); ok {
+		if b, ok = g.together(j, c); ok && than.worse(g.bill(b), b.From > cl.TMax) {
 			g.seize(j, b)
 			return b, true
 		}

@@ -47,6 +47,7 @@ type index struct {
 	spare    []int32 // memory
 	gangs    *gangs
 	deep     int // looks left beyond the usual few a job
+	queues   queues
 }
 
 // room is a group of equal clusters at one class of chance.
@@ -114,7 +115,7 @@ func newIndex(jobs []Job, slots []Slot, r *Rules) *index {
 	copy(p.work, slots)
 	p.limit = make([]float32, len(slots), cap(p.work))
 	p.next = make([]int32, len(slots), cap(p.work))
-	p.ahead = newCalendar(r)
+	p.ahead, p.queues = newCalendar(r), newQueues(r)
 	p.enter(p.thresholds())
 	p.wishes()
 	return p

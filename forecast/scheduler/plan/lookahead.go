@@ -12,6 +12,10 @@ import (
 // those that can outrank no other. What a job leaves of a slot, in processors or
 // in time, serves the next.
 //
+// Where a cluster lets guests wait in its own queue, and a job is expected to end
+// sooner there than in any slot, it is put there at once: who waits for a slot is
+// passed meanwhile by all that come to the queue.
+//
 // Jobs that were passed by MaxBypass times come first, in order of arrival.
 type Lookahead struct{}
 
@@ -35,19 +39,25 @@ func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 // that this one cannot outrank are dropped for good.
 func (p *index) place(i int32, falling bool) {
 	j := &p.jobs[i]
-	if !p.r.affords(j, p.left) || !p.perJob && p.misses.hopeless(j) {
+	if !p.r.affords(j, p.left) {
 		return
 	}
-	b, ok := p.single(j, falling)
-	if !ok && j.Procs > 1 {
-		b, ok = p.gangIndex().place(j)
+	turn := p.turn(j)
+	queues := !math.IsInf(float64(turn.cost), 1)
+	b, ok := Booking{}, false
+	if p.perJob || !p.misses.hopeless(j) {
+		if b, ok = p.slots(j, falling, &turn); !ok && !queues {
+			p.misses.failed(j)
+		}
+	}
+	if !ok && queues {
+		p.queue(i, turn)
 	}
 	if !ok {
-		p.misses.failed(j)
 		return
 	}
-	b.Job = i
-	later := b.From > p.r.Clusters[p.work[b.Parts[0].Slot].Cluster].TMax
+	b.Job, b.Cluster = i, p.work[b.Parts[0].Slot].Cluster
+	later := b.From > p.r.Clusters[b.Cluster].TMax
 	if b.Tentative = later || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
 		p.left[j.User] -= p.r.fee(j)
 	}
@@ -55,6 +65,14 @@ func (p *index) place(i int32, falling bool) {
 		b.Parts[k].Slot = p.origin(b.Parts[k].Slot)
 	}
 	p.bookings = append(p.bookings, b)
+}
+
+// slots finds slots for a job that are better than a turn.
+func (p *index) slots(j *Job, falling bool, than *turn) (b Booking, ok bool) {
+	if b, ok = p.single(j, falling, than); !ok && j.Procs > 1 {
+		b, ok = p.gangIndex().place(j, than)
+	}
+	return b, ok
 }
 
 // demand is what decides whether a failure says something of another job.
@@ -83,7 +101,7 @@ func (m misses) failed(j *Job) {
 }
 
 // single finds one slot for all of a job.
-func (p *index) single(j *Job, falling bool) (b Booking, ok bool) {
+func (p *index) single(j *Job, falling bool, than *turn) (b Booking, ok bool) {
 	if j.Nodes > 1 {
 		return b, false
 	}
@@ -95,7 +113,7 @@ func (p *index) single(j *Job, falling bool) (b Booking, ok bool) {
 	}
 	for {
 		best := cheapest(cost)
-		if best < 0 {
+		if best < 0 || !than.worse(cost[best].seconds, cost[best].window >= windows/2) {
 			return b, false
 		}
 		room := rooms[best]

@@ -75,7 +75,7 @@ func (r *Rules) fits(j *Job, s *Slot) bool {
 // whole books all of a slot.
 func (r *Rules) whole(i int32, j *Job, at int32, s *Slot) Booking {
 	done := s.From + int32(float32(j.Wall)/r.Clusters[s.Cluster].speed())
-	return Booking{Job: i, From: s.From, Done: done, Chance: float32(s.Start) / 100, Parts: []Part{{at, s.CPUs}}}
+	return Booking{Job: i, From: s.From, Done: done, Chance: float32(s.Start) / 100, Parts: []Part{{at, s.CPUs}}, Cluster: s.Cluster}
 }
 
 // Clip makes slots that have begun already begin at the earliest time at which

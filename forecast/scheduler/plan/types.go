@@ -57,6 +57,14 @@ type Cluster struct {
 	Drained    bool
 	Local      *Formula // nil: local and global priorities are equal
 	Load       Load
+	// Turns tell when jobs would start that are put into the cluster's own queue, Room
+	// how many more may be, and Behind by how much later they start for what was put
+	// there since Turns were made.
+	Turns   []Turn
+	Room    int32
+	Behind  int32
+	Classes []uint64 // bit set over classes: those of its nodes
+	Memory  int32    // MB of its largest node; 0: not known
 	// Later tells how sure slots are that begin some time from now, the nearest
 	// first: of what is left behind a booking. None: as sure as the slot.
 	Later []Later
@@ -138,6 +146,10 @@ type Booking struct {
 	Chance    float32
 	Tentative bool // later than this cycle books, or not sure enough: an outlook, to be planned again
 	Parts     []Part
+	// Cluster is where it is. Queued: not in slots, but in its turn in the
+	// cluster's own queue, which is expected to come at From.
+	Cluster uint16
+	Queued  bool
 }
 
 // Planner gives jobs their slots. No slot is given to two jobs at once, and

@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/wire"
+)
+
+// turnLengths are the wall times of the jobs of which an agent tells when their turn
+// in its queue would come.
+var turnLengths = [...]time.Duration{30 * time.Minute, 2 * time.Hour, 8 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+
+// Turns are when jobs of some widths and lengths would start that came to a queue now,
+// as ask tells it; of more than a number of processors or a wall time (0: any)
+// nothing is told. A longer job that may start at once tells the same of the shorter.
+func Turns(now time.Time, procs int, longest time.Duration, ask func(procs int, wall time.Duration) (time.Time, bool)) (list []wire.Turn) {
+	for width := 1; procs > 0; width *= 2 {
+		width = min(width, procs)
+		for _, wall := range slices.Backward(lengthsTo(longest)) {
+			at, ok := ask(width, wall)
+			if !ok {
+				continue
+			}
+			list = append(list, wire.Turn{Procs: int32(width), Wall: int64(wall / time.Second), From: max(at.Unix(), now.Unix())})
+			if !at.After(now) {
+				break
+			}
+		}
+		if width == procs {
+			break
+		}
+	}
+	return list
+}
+
+// lengthsTo are the lengths up to the longest that is let in, and that itself.
+func lengthsTo(longest time.Duration) []time.Duration {
+	if longest <= 0 {
+		return turnLengths[:]
+	}
+	var list []time.Duration
+	for _, wall := range turnLengths {
+		if wall < longest {
+			list = append(list, wall)
+		}
+	}
+	return append(list, longest)
+}
+
+// How often turns are worked out: a tenth of the time at most goes into it, and a
+// second at a time; what is told of them is renewed where it is off by more than a
+// share of the wait.
+const (
+	turnTime  = time.Second
+	turnShare = 10
+	turnLeast = 30 // seconds
+)
+
+// turns are those to be published, where the site lets guests queue: those told last
+// while they are near enough.
+func (a *Agent) turns(s batch.State, f *batch.Forecast, told []wire.Turn) []wire.Turn {
+	began := a.Now()
+	if a.Conf.Site.Turns <= 0 {
+		return nil
+	}
+	if began.Before(a.nextTurns) {
+		return told
+	}
+	cpus := 0
+	for _, n := range s.Nodes {
+		if n.Up {
+			cpus += n.CPUs
+		}
+	}
+	list := Turns(f.At, cpus, time.Duration(a.Conf.Site.MaxGuest)*time.Second, func(procs int, wall time.Duration) (time.Time, bool) {
+		if a.Now().Sub(began) >= turnTime {
+			return time.Time{}, false
+		}
+		want, no := f.Ask(batch.Job{ID: "asked", Queue: a.Conf.Queue, Procs: procs, Requested: wall, Submitted: f.At}, 0)
+		return want.Start, no.Cause == ""
+	})
+	a.nextTurns = began.Add(turnShare * a.Now().Sub(began))
+	if near(list, told, f.At.Unix()) {
+		return told
+	}
+	return list
+}
+
+// near tells whether what was told is as good as what is foretold now.
+func near(list, told []wire.Turn, now int64) bool {
+	if len(list) != len(told) {
+		return false
+	}
+	for i, t := range list {
+		was := told[i]
+		off := t.From - max(was.From, now)
+		if t.Procs != was.Procs || t.Wall != was.Wall || max(off, -off) > max(turnLeast, (t.From-now)/turnShare) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,123 @@
+package plan
+
+import "math"
+
+// Turn is when a job would start that is put into a cluster's own queue now: of so
+// many processors and of so long a wall time, or less.
+type Turn struct{ Procs, Wall, From int32 }
+
+// turnWeight is what a completion in a queue's turn counts for, against one of a
+// slot: of two that end equally soon the slot is taken, which is promised, and
+// keeps no local job waiting.
+const turnWeight = 1 / 0.9
+
+// laterWeight is by how much less an outlook must cost than a turn: who waits for a
+// slot is passed meanwhile by all that come to the queue, and may find the slot gone.
+const laterWeight = 0.7
+
+// worse tells whether a turn is worse than slots that cost so much; later: that make an
+// outlook.
+func (t *turn) worse(cost float32, later bool) bool {
+	if later {
+		return cost < t.cost*laterWeight
+	}
+	return cost < t.cost
+}
+
+// turnLooks bounds, in turns that are looked at, what a cycle spends on queues.
+// Jobs that come after that have slots alone, until the next cycle.
+const turnLooks = 20_000_000
+
+// queues is what is left of the clusters' queues while a cycle is planned.
+type queues struct {
+	open   []int   // clusters that let guests queue
+	room   []int32 // by cluster
+	behind []int32 // by cluster
+	looks  int
+}
+
+func newQueues(r *Rules) (q queues) {
+	for k := range r.Clusters {
+		c := &r.Clusters[k]
+		if c.Room <= 0 || len(c.Turns) == 0 || !c.open() {
+			continue
+		}
+		if q.room == nil {
+			q.room, q.behind, q.looks = make([]int32, len(r.Clusters)), make([]int32, len(r.Clusters)), turnLooks
+		}
+		q.open, q.room[k], q.behind[k] = append(q.open, k), c.Room, c.Behind
+	}
+	return q
+}
+
+// turn is the place in a queue in which a job is expected to end first.
+type turn struct {
+	cluster    int
+	from, done int32
+	cost       float32 // as an offer's
+}
+
+// turn finds it; a cost without end: there is none.
+func (p *index) turn(j *Job) turn {
+	best := turn{cost: float32(math.Inf(1))}
+	if j.Nodes > 0 && j.Procs > 1 { // how they are spread is not foretold
+		return best
+	}
+	for _, k := range p.queues.open {
+		c := &p.r.Clusters[k]
+		if p.queues.looks -= len(c.Turns); p.queues.looks < 0 {
+			break
+		}
+		if p.queues.room[k] <= 0 || !p.r.queues(j, uint16(k)) {
+			continue
+		}
+		from := c.turn(j)
+		if from == Never {
+			continue
+		}
+		from = max(c.TMin, int32(min(int64(from)+int64(p.queues.behind[k]), Never-1)))
+		rest := float32(from-p.r.Now) + float32(j.Wall)/c.speed()
+		if cost := rest * turnWeight; cost < best.cost {
+			best = turn{k, from, int32(min(float32(p.r.Now)+rest, Never/2)), cost}
+		}
+	}
+	return best
+}
+
+// turn is when a job of a size may start; Never: that is not told.
+func (c *Cluster) turn(j *Job) int32 {
+	first := int32(Never)
+	for _, t := range c.Turns {
+		if t.Procs >= j.Procs && t.Wall >= j.Wall {
+			first = min(first, t.From)
+		}
+	}
+	return first
+}
+
+// queues tells whether a job may wait in a cluster's queue. The queue chooses the
+// nodes: all of them must do for the job.
+func (r *Rules) queues(j *Job, cluster uint16) bool {
+	c, w := &r.Clusters[cluster], &r.Wishes[j.Wish]
+	if !bit(w.Clusters, cluster) || c.MaxGuest > 0 && j.Wall > c.MaxGuest || c.Memory > 0 && j.Memory/max(1, j.Procs) > c.Memory {
+		return false
+	}
+	for k, set := range c.Classes {
+		if k >= len(w.Classes) && set != 0 || k < len(w.Classes) && set&^w.Classes[k] != 0 {
+			return false
+		}
+	}
+	return r.outranks(j, &Slot{Cluster: cluster})
+}
+
+// queue gives a job its place in a cluster's queue. Those that are put there after it
+// wait for the work that it brings.
+func (p *index) queue(i int32, t turn) {
+	j := &p.jobs[i]
+	p.queues.room[t.cluster]--
+	if cpus := p.r.Clusters[t.cluster].Load.CPUs; cpus > 0 {
+		p.queues.behind[t.cluster] += int32(min(int64(j.Wall)*int64(j.Procs)/int64(cpus), Never/2-int64(p.queues.behind[t.cluster])))
+	}
+	p.left[j.User] -= p.r.fee(j)
+	p.bookings = append(p.bookings, Booking{Job: i, From: t.from, Done: t.done, Chance: 1, Queued: true, Cluster: uint16(t.cluster)})
+}
