@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -24,9 +26,15 @@ type central struct {
 	late    map[string]time.Time // by attempt: when its slot begins
 	slots   [][]plan.Slot        // by site, as its agent published them last
 	turns   [][]wire.Turn        // the same of its queue
-	queued  []map[string]int64   // by site: jobs that wait in its queue, and when they were sent
+	queued  []map[int]waitsFor   // by site: jobs that wait in its queue
 	looked  []int64              // by site: when that was
 	known   []int                // by site: what had happened there by then
+}
+
+// waitsFor is what a job in a site's queue was told: its turn, and when that was.
+type waitsFor struct {
+	id         string
+	turn, sent int64
 }
 
 // horizon is how far ahead agents look.
@@ -48,7 +56,7 @@ func newCentral(g *grid) *central {
 	for i, s := range g.sites {
 		s.begun = c.begun
 		c.looked[i] = -1
-		c.queued = append(c.queued, map[string]int64{})
+		c.queued = append(c.queued, map[int]waitsFor{})
 	}
 	return c
 }
@@ -89,18 +97,23 @@ func (c *central) turn(context.Context) error {
 	}
 	plan.Clip(slots, rules)
 	planned, jobs := c.ask(rules)
+	var err error
 	taken := map[int]bool{}
 	for _, b := range c.planner.Plan(jobs, slots, rules) {
 		if b.Tentative {
 			continue
 		}
 		number := planned[b.Job]
-		taken[number] = true
-		if b.Queued {
-			c.enqueue(number, int(b.Cluster))
-		} else {
+		switch j := &jobs[b.Job]; {
+		case j.Queued:
+			err = errors.Join(err, c.recall(number, int(j.At)))
+			continue
+		case b.Queued:
+			c.enqueue(number, int(b.Cluster), b.From)
+		default:
 			c.book(number, c.sites[b.Cluster], max(b.From, 0))
 		}
+		taken[number] = true
 	}
 	c.queue = slices.DeleteFunc(c.queue, func(n int) bool { return taken[n] })
 	if len(taken) == 0 && c.stuck() {
@@ -108,10 +121,10 @@ func (c *central) turn(context.Context) error {
 		c.queue = nil
 	}
 	c.at += int64(c.scenario.Cycle.Seconds())
-	if len(c.queue) == 0 {
+	if len(c.queue) == 0 && !slices.ContainsFunc(c.queued, func(of map[int]waitsFor) bool { return len(of) > 0 }) {
 		c.at = never
 	}
-	return nil
+	return err
 }
 
 // stuck says whether nothing will ever change any more: what is not booked now never will be.
@@ -139,7 +152,7 @@ func (c *central) ask(r *plan.Rules) (numbers []int, jobs []plan.Job) {
 		all[i] = math.MaxUint64
 	}
 	r.Wishes = []plan.Wish{{Clusters: all, Classes: []uint64{1}}}
-	for i, n := range numbers {
+	of := func(n int) plan.Job {
 		j := &c.jobs[n]
 		u, known := users[j.user]
 		if !known {
@@ -147,7 +160,19 @@ func (c *central) ask(r *plan.Rules) (numbers []int, jobs []plan.Job) {
 			users[j.user] = u
 			r.Users = append(r.Users, plan.User{Weight: 1})
 		}
-		jobs = append(jobs, plan.Job{Seq: int64(i), Priority: 1, Wall: int32(min(j.limit, math.MaxInt32)), Procs: int32(j.procs), User: u})
+		return plan.Job{Seq: int64(n), Priority: 1, Wall: int32(min(j.limit, math.MaxInt32)), Procs: int32(j.procs), User: u}
+	}
+	for _, n := range numbers {
+		jobs = append(jobs, of(n))
+	}
+	numbers = numbers[:len(numbers):len(numbers)]
+	for i, list := range c.queued {
+		for _, n := range slices.Sorted(maps.Keys(list)) {
+			j, told := of(n), list[n]
+			j.Queued, j.At = true, uint16(i)
+			j.Due = r.Clusters[i].Due(&j, int32(told.turn-c.now), int32(told.sent-c.now))
+			numbers, jobs = append(numbers, n), append(jobs, j)
+		}
 	}
 	return numbers, jobs
 }
@@ -239,9 +264,9 @@ func (c *central) addTurns(i int, to *plan.Cluster) {
 		to.Turns = append(to.Turns, plan.Turn{Procs: t.Procs, Wall: int32(t.Wall), From: int32(max(0, t.From-epoch.Unix()-c.now))})
 	}
 	behind := int64(0)
-	for id, sent := range c.queued[i] {
-		if sent+int64(c.scenario.Latency.Seconds()) >= c.looked[i] {
-			j := &c.jobs[numberOf(id)]
+	for n, told := range c.queued[i] {
+		if told.sent+int64(c.scenario.Latency.Seconds()) >= c.looked[i] {
+			j := &c.jobs[n]
 			behind += j.limit * int64(j.procs)
 		}
 	}
@@ -249,14 +274,29 @@ func (c *central) addTurns(i int, to *plan.Cluster) {
 }
 
 // enqueue sends a job to a site for its turn there.
-func (c *central) enqueue(number, at int) {
+func (c *central) enqueue(number, at int, turn int32) {
 	c.run.Messages++
-	c.queued[at][c.send(number, c.sites[at], time.Time{})] = c.now
+	c.queued[at][number] = waitsFor{c.send(number, c.sites[at], time.Time{}), c.now + int64(turn), c.now}
+}
+
+// recall takes a job out of a site's queue; it is planned anew in the next cycle.
+func (c *central) recall(number, at int) error {
+	s, told := c.sites[at], c.queued[at][number]
+	c.run.Messages += 2
+	c.run.Moved++
+	delete(c.queued[at], number)
+	i, _ := slices.BinarySearch(c.queue, number)
+	c.queue = slices.Insert(c.queue, i, number)
+	if k := slices.IndexFunc(s.coming, func(a arrival) bool { return a.id == told.id }); k >= 0 {
+		s.coming = slices.Delete(s.coming, k, k+1)
+		return nil
+	}
+	return s.engine.Cancel(told.id, c.Now())
 }
 
 // begun counts bookings that were missed.
-func (c *central) begun(_ int, id string, s *site, start time.Time) {
-	delete(c.queued[s.number], id)
+func (c *central) begun(number int, id string, s *site, start time.Time) {
+	delete(c.queued[s.number], number)
 	if limit, ok := c.late[id]; ok && start.After(limit) {
 		c.run.Missed++
 	}

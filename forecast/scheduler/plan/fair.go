@@ -80,7 +80,7 @@ func Bypasses(jobs []Job, bookings []Booking) []int32 {
 	slices.Sort(later)
 	passed := make([]int32, len(jobs))
 	for i := range jobs {
-		if !placed[i] {
+		if !placed[i] && !jobs[i].Queued {
 			at, _ := slices.BinarySearch(later, jobs[i].Seq+1)
 			passed[i] = int32(len(later) - at)
 		}

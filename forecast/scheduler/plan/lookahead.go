@@ -32,6 +32,11 @@ func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 	for _, i := range rest {
 		p.place(i, true)
 	}
+	for i := range jobs {
+		if jobs[i].Queued {
+			p.place(int32(i), false)
+		}
+	}
 	return p.bookings
 }
 
@@ -39,14 +44,14 @@ func (Lookahead) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 // that this one cannot outrank are dropped for good.
 func (p *index) place(i int32, falling bool) {
 	j := &p.jobs[i]
-	if !p.r.affords(j, p.left) {
+	if !j.Queued && !p.r.affords(j, p.left) {
 		return
 	}
 	turn := p.turn(j)
-	queues := !math.IsInf(float64(turn.cost), 1)
+	queues := turn.cluster != none
 	b, ok := Booking{}, false
 	if p.perJob || !p.misses.hopeless(j) {
-		if b, ok = p.slots(j, falling, &turn); !ok && !queues {
+		if b, ok = p.slots(j, falling, &turn); !ok && !queues && !j.Queued {
 			p.misses.failed(j)
 		}
 	}
@@ -59,12 +64,19 @@ func (p *index) place(i int32, falling bool) {
 	b.Job, b.Cluster = i, p.work[b.Parts[0].Slot].Cluster
 	later := b.From > p.r.Clusters[b.Cluster].TMax
 	if b.Tentative = later || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
-		p.left[j.User] -= p.r.fee(j)
+		p.pay(j)
 	}
 	for k := range b.Parts {
 		b.Parts[k].Slot = p.origin(b.Parts[k].Slot)
 	}
 	p.bookings = append(p.bookings, b)
+}
+
+// pay takes a job's fee out of its owner's purse; one that is moved has paid.
+func (p *index) pay(j *Job) {
+	if !j.Queued {
+		p.left[j.User] -= p.r.fee(j)
+	}
 }
 
 // slots finds slots for a job that are better than a turn.
@@ -168,10 +180,13 @@ func Order(jobs []Job, r *Rules) []int32 {
 }
 
 // order is in which jobs are placed: first those that were passed by too often,
-// by arrival; then by falling priority, among equals by who has used least of
+// by arrival, without those that wait in queues; then by falling priority, among equals by who has used least of
 // his budget, then by arrival.
 func order(jobs []Job, r *Rules) (first, rest []int32) {
 	for _, i := range byPriority(jobs) {
+		if jobs[i].Queued {
+			continue
+		}
 		if r.MaxBypass > 0 && jobs[i].Bypassed >= r.MaxBypass {
 			first = append(first, i)
 		} else {

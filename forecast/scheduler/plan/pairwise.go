@@ -27,7 +27,7 @@ func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 	var list []Booking
 	for _, i := range byPriority(jobs) {
 		j := &jobs[i]
-		if !r.affords(j, left) {
+		if j.Queued || !r.affords(j, left) {
 			continue
 		}
 		for k, at := range free {

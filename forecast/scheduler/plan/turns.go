@@ -15,9 +15,26 @@ const turnWeight = 1 / 0.9
 // slot is passed meanwhile by all that come to the queue, and may find the slot gone.
 const laterWeight = 0.7
 
+// A move must gain so many seconds, and a share of the wait that is left: the turn at the old
+// place is lost with it, and forecasts err.
+const (
+	moveGain  = 300
+	moveShare = 0.25
+)
+
+// held is the turn that a job has, less what a move must gain.
+func (p *index) held(j *Job) turn {
+	left := float32(max(0, j.Due-p.r.Now))
+	gain := moveGain + moveShare*left
+	return turn{none, 0, 0, (left + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain) * turnWeight, true}
+}
+
 // worse tells whether a turn is worse than slots that cost so much; later: that make an
 // outlook.
 func (t *turn) worse(cost float32, later bool) bool {
+	if later && t.held {
+		return false
+	}
 	if later {
 		return cost < t.cost*laterWeight
 	}
@@ -52,14 +69,20 @@ func newQueues(r *Rules) (q queues) {
 
 // turn is the place in a queue in which a job is expected to end first.
 type turn struct {
-	cluster    int
+	cluster    int // none: that in which it is
 	from, done int32
 	cost       float32 // as an offer's
+	held       bool    // the job has one already
 }
 
-// turn finds it; a cost without end: there is none.
+const none = -1
+
+// turn finds it.
 func (p *index) turn(j *Job) turn {
-	best := turn{cost: float32(math.Inf(1))}
+	best := turn{cluster: none, cost: float32(math.Inf(1))}
+	if j.Queued {
+		best = p.held(j)
+	}
 	if j.Nodes > 0 && j.Procs > 1 { // how they are spread is not foretold
 		return best
 	}
@@ -68,7 +91,7 @@ func (p *index) turn(j *Job) turn {
 		if p.queues.looks -= len(c.Turns); p.queues.looks < 0 {
 			break
 		}
-		if p.queues.room[k] <= 0 || !p.r.queues(j, uint16(k)) {
+		if p.queues.room[k] <= 0 || j.Queued && k == int(j.At) || !p.r.queues(j, uint16(k)) {
 			continue
 		}
 		from := c.turn(j)
@@ -78,7 +101,7 @@ func (p *index) turn(j *Job) turn {
 		from = max(c.TMin, int32(min(int64(from)+int64(p.queues.behind[k]), Never-1)))
 		rest := float32(from-p.r.Now) + float32(j.Wall)/c.speed()
 		if cost := rest * turnWeight; cost < best.cost {
-			best = turn{k, from, int32(min(float32(p.r.Now)+rest, Never/2)), cost}
+			best = turn{k, from, int32(min(float32(p.r.Now)+rest, Never/2)), cost, j.Queued}
 		}
 	}
 	return best
@@ -93,6 +116,24 @@ func (c *Cluster) turn(j *Job) int32 {
 		}
 	}
 	return first
+}
+
+// overdue is for how long a turn that does not come as foretold is expected any moment,
+// in seconds: or as long as it was foretold to take, where that is more.
+const overdue = 600
+
+// Due is when the turn of a job is to be expected that waits in a cluster's queue, in
+// seconds from now: it was foretold for from, which may be past, at made. A turn that
+// is long overdue is expected when that of a newcomer is.
+func (c *Cluster) Due(j *Job, from, made int32) int32 {
+	newcomer := c.turn(j)
+	switch {
+	case from >= 0:
+		return min(from, newcomer)
+	case newcomer == Never || -from < max(overdue, from-made):
+		return 0
+	}
+	return newcomer
 }
 
 // queues tells whether a job may wait in a cluster's queue. The queue chooses the
@@ -118,6 +159,6 @@ func (p *index) queue(i int32, t turn) {
 	if cpus := p.r.Clusters[t.cluster].Load.CPUs; cpus > 0 {
 		p.queues.behind[t.cluster] += int32(min(int64(j.Wall)*int64(j.Procs)/int64(cpus), Never/2-int64(p.queues.behind[t.cluster])))
 	}
-	p.left[j.User] -= p.r.fee(j)
+	p.pay(j)
 	p.bookings = append(p.bookings, Booking{Job: i, From: t.from, Done: t.done, Chance: 1, Queued: true, Cluster: uint16(t.cluster)})
 }

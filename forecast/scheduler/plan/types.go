@@ -34,6 +34,11 @@ type Job struct {
 	Wish     int32 // place in Rules.Wishes
 	Bypassed int32 // jobs that came later and were booked before it
 	Least    uint8 // chance in percent: what is less sure is an outlook, not a booking
+	// Queued: it waits in the queue of cluster At already, where its turn is expected
+	// at Due. It is booked only to be moved to where it is sure to gain.
+	Queued bool
+	At     uint16
+	Due    int32
 }
 
 // perNode is the number of processors on each node.
