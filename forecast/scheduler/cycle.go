@@ -213,6 +213,12 @@ func (w *work) plan(ctx context.Context) error {
 	var likely []foreseen
 	for _, b := range list {
 		place := in.place(b, w.now.Unix())
+		if in.jobs[b.Job].Queued {
+			if !b.Tentative {
+				w.move(in.of[b.Job], place)
+			}
+			continue
+		}
 		if b.Tentative {
 			outlook[b.Job] = true
 			likely = append(likely, foreseen{in.of[b.Job], place})
@@ -240,15 +246,19 @@ func (w *work) plan(ctx context.Context) error {
 // place writes a booking in the terms of the sites.
 func (in *inputs) place(b plan.Booking, now int64) *Place {
 	j := in.of[b.Job]
-	p := &Place{Cluster: in.refs[b.Parts[0].Slot].cluster.name, From: now + int64(b.From), Done: now + int64(b.Done), Told: 1, Made: now}
+	at := in.clusters[b.Cluster]
+	p := &Place{Cluster: at.name, From: now + int64(b.From), Done: now + int64(b.Done), Told: 1, Made: now, Turn: b.Queued}
 	p.To = p.From + int64(j.Wall)
+	if p.Turn {
+		return p
+	}
 	for _, part := range b.Parts {
 		ref := in.refs[part.Slot].slot
 		p.Risk = max(p.Risk, ref.Risk)
-		p.Told = min(p.Told, ref.Start, in.refs[part.Slot].cluster.site.StartChance(int64(b.From)))
+		p.Told = min(p.Told, ref.Start, at.site.StartChance(int64(b.From)))
 		p.Parts = append(p.Parts, Share{Slot: ref.ID, Node: ref.Node, CPUs: int32(part.CPUs)})
 	}
-	p.Chance = in.refs[b.Parts[0].Slot].cluster.trust.Believe(p.Told, p.Risk)
+	p.Chance = at.trust.Believe(p.Told, p.Risk)
 	return p
 }
 
@@ -273,6 +283,9 @@ func (w *work) book(j *Job, p *Place) {
 	j.Charged = fee(j.Priority, j.Procs, j.Wall)
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "charge/"+p.Key, purse(j.Owner), fees, j.Charged, j.ID, "booked")...)
 	way := c.site.Start
+	if p.Turn {
+		way = wire.InTurn
+	}
 	body := wire.Booking{Schema: wire.BookingSchema, Job: j.ID, Key: p.Key, From: p.From, To: p.To, Procs: j.Procs, Way: way}
 	for _, part := range p.Parts {
 		body.Slots = append(body.Slots, wire.Part{Slot: part.Slot, Node: part.Node, CPUs: part.CPUs})
@@ -285,7 +298,12 @@ func (w *work) book(j *Job, p *Place) {
 	w.do(j, launch, due)
 	w.change(j)
 	w.report.Booked++
-	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, time.Unix(p.From, 0).UTC().Format(time.RFC3339), 100*p.Chance, float64(j.Charged)/1000)
+	from := time.Unix(p.From, 0).UTC().Format(time.RFC3339)
+	if p.Turn {
+		w.say(j, p.Cluster, "booked", "in the queue of %s, its turn expected at %s, fee %.3f", p.Cluster, from, float64(j.Charged)/1000)
+		return
+	}
+	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, from, 100*p.Chance, float64(j.Charged)/1000)
 }
 
 // unbook puts a job back into the queue and gives the fee back.
@@ -322,7 +340,7 @@ func (w *work) final(j *Job, state State, why string) {
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
 	for _, j := range w.mem.jobs {
-		if j.State != Sent || j.Booking.From > limit || j.Withdraw || j.Fallback == Stay {
+		if j.State != Sent || j.Booking.Turn || j.Booking.From > limit || j.Withdraw || j.Fallback == Stay {
 			continue
 		}
 		j.Withdraw = true

@@ -256,7 +256,11 @@ func (w *work) withdrawn(j *Job, r result) {
 		return
 	}
 	if r.Status.Started == 0 && (r.Status.State == plugins.Cancelled || r.Status.State == plugins.Lost) {
-		w.unbook(j, "it did not start in its slot", avoidBusy)
+		why, avoid := "it did not start in its slot", avoidBusy
+		if j.Booking.Turn {
+			why, avoid = "taken out of the queue: there is a better place", time.Duration(0)
+		}
+		w.unbook(j, why, avoid)
 		return
 	}
 	w.seen(*r.Status)
@@ -312,12 +316,19 @@ func (w *work) started(j *Job, c *cluster, v seen) {
 	} else if !j.Withdraw {
 		c.count(j.Booking, false)
 	}
+	if j.Booking.Turn {
+		w.say(j, c.name, "running", "%+d s from the turn foretold", off)
+		return
+	}
 	w.s.meter.start(c.name, off)
 	w.say(j, c.name, "running", "%+d s from the booked start", off)
 }
 
 // count learns from a booking whose time has come.
 func (c *cluster) count(p *Place, kept bool) {
+	if p.Turn { // no slot was promised
+		return
+	}
 	if kept {
 		c.hits++
 	} else {

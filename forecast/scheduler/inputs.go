@@ -12,7 +12,8 @@ import (
 
 // inputs is a planning problem, and what its numbers stand for.
 type inputs struct {
-	rules plan.Rules
+	rules    plan.Rules
+	clusters []*cluster // by number
 	jobs  []plan.Job
 	slots []plan.Slot
 	of    []*Job    // by place in jobs
@@ -31,8 +32,10 @@ func (c Config) problem(m *memory, now time.Time, budgets []Budget) *inputs {
 	in := &inputs{rules: plan.Rules{Epoch: now, Horizon: int32(c.Horizon / time.Second), MaxBypass: int32(c.MaxBypass), Free: c.Free}}
 	m.number()
 	for _, name := range m.order {
+		in.clusters = append(in.clusters, m.clusters[name])
 		in.rules.Clusters = append(in.rules.Clusters, c.planned(m.clusters[name], now.Unix()))
 	}
+	in.queues(m, now.Unix())
 	in.addJobs(m, now.Unix(), budgets)
 	for i, j := range in.of {
 		if now.Unix()-j.Submitted < int64(c.Patience/time.Second) {
@@ -82,6 +85,10 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 	for _, v := range at.site.Chances {
 		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start, 1))})
 	}
+	p.Memory, p.Classes = at.memory, at.classes
+	for _, t := range at.load.Turns {
+		p.Turns = append(p.Turns, plan.Turn{Procs: t.Procs, Wall: seconds(t.Wall), From: max(0, seconds(t.From-now))})
+	}
 	p.Load = plan.Load{Waiting: at.load.Waiting, Running: at.load.Running, CPUs: at.load.CPUs, Busy: at.load.Busy}
 	return p
 }
@@ -99,7 +106,7 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		in.rules.Users = append(in.rules.Users, plan.User{Name: b.User, Left: b.Left, Weight: b.Given, Used: b.Used})
 	}
 	for _, j := range m.jobs {
-		if j.State == Waiting && !j.Cancel && !m.expired(j.Owner, now) {
+		if (j.State == Waiting || j.movable() && m.clusters[j.Booking.Cluster] != nil) && !j.Cancel && !m.expired(j.Owner, now) {
 			in.of = append(in.of, j)
 		}
 	}
@@ -122,6 +129,9 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 		}
 		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
 			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed})
+		if j.State == Sent {
+			in.inQueue(j, now)
+		}
 	}
 }
 

@@ -98,6 +98,7 @@ type Job struct {
 	Tries    int              `json:"tries,omitempty"`  // bookings made
 	Misses   int              `json:"misses,omitempty"` // of them not kept
 	Withdraw bool             `json:"withdraw,omitempty"`
+	Moved    int              `json:"moved,omitempty"` // times it was taken out of a queue for a better place
 	Avoid    map[string]int64 `json:"avoid,omitempty"`   // clusters, until when
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`
@@ -116,6 +117,8 @@ type Place struct {
 	Risk    float64 `json:"risk,omitempty"` // as wire.Deep has it; 0: 1
 	Made    int64   `json:"made"`
 	Parts   []Share `json:"parts,omitempty"`
+	// Turn: no slot, but its turn in the site's own queue, which is foretold for From.
+	Turn bool `json:"turn,omitempty"`
 }
 
 // Share is what a booking takes of one node.

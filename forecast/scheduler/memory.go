@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,8 @@ type cluster struct {
 	formulaErr   error
 	number       map[string]int32  // of nodes
 	class        map[string]uint16 // of nodes
+	classes      []uint64          // bit set: those of its nodes
+	memory       int32             // MB of its largest node; 0: not known
 	resource     *glue.Resource
 	changed      bool // counters are to be saved
 }
@@ -123,11 +126,17 @@ func (m *memory) settle(c *cluster, site string, conf Config) error {
 	if c.site.Function != "" {
 		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)
 	}
-	c.number, c.class = map[string]int32{}, map[string]uint16{}
+	c.number, c.class, c.classes, c.memory = map[string]int32{}, map[string]uint16{}, nil, 0
 	for i := range c.site.Nodes {
 		n := &c.site.Nodes[i]
 		c.number[n.Name] = m.nodes
-		c.class[n.Name] = m.classOf(n)
+		class := m.classOf(n)
+		c.class[n.Name] = class
+		for len(c.classes) <= int(class/64) {
+			c.classes = append(c.classes, 0)
+		}
+		c.classes[class/64] |= 1 << (class % 64)
+		c.memory = max(c.memory, int32(min(n.Memory, math.MaxInt32)))
 		m.nodes++
 	}
 	c.resource = c.describe(conf.Clusters[c.name])

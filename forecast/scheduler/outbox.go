@@ -198,7 +198,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 		r.Kind, r.Said = plugins.Unavailable, "it was cancelled before it was sent"
 		return 0
 	}
-	if o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
+	if !j.Booking.Turn && o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
 		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
 		return 0
 	}
@@ -254,6 +254,9 @@ const nice = 100
 // ahead is what the site is told of the slot.
 func (o outbox) ahead(j *Job, site *wire.Site) *plugins.Booking {
 	b := &plugins.Booking{Nice: nice}
+	if j.Booking.Turn {
+		return b
+	}
 	switch site.Start {
 	case wire.Begin, wire.Partition:
 		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(o.now()))

@@ -98,7 +98,10 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 		w.step(30)
 		w.check()
 	}
-	t.Logf("the longest wait for a first slot: %d s", w.longest)
+	t.Logf("the longest wait for a first slot: %d s; %d times put into a queue", w.longest, w.turns)
+	if fault > 0 && w.turns == 0 {
+		t.Error("nobody was put into a queue")
+	}
 	w.fault = 0
 	for range 600 {
 		w.step(30)

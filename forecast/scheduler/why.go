@@ -46,7 +46,7 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	for i, other := range in.of {
 		if other.ID == j.ID {
 			r.Counts = plan.Explain(in.jobs[i], in.slots, &in.rules)
-		} else if other.Priority > j.Priority || other.Priority == j.Priority && other.Seq < j.Seq {
+		} else if other.State == Waiting && (other.Priority > j.Priority || other.Priority == j.Priority && other.Seq < j.Seq) {
 			r.Ahead++
 		}
 	}
@@ -150,7 +150,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 	}
 	left := min(explained, explainMost/max(1, len(in.slots)))
 	for _, j := range in.late[:min(left, len(in.late))] {
-		if j.Blocked != isLate {
+		if j.Blocked != isLate && j.State == Waiting {
 			j.Blocked = isLate
 			w.change(j)
 		}

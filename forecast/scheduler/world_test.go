@@ -33,6 +33,7 @@ type world struct {
 	broke map[string]int
 
 	longest int64 // seconds that a job waited for its first slot
+	turns   int   // bookings that were seen in sites' queues
 }
 
 // patience is how long, in seconds, any job may wait for its first slot while others
@@ -81,6 +82,7 @@ type simSite struct {
 	name   string
 	skew   int64 // of its agent's clock
 	start  wire.Way
+	turns  int32 // guests that may wait in its queue
 	nodes  []simNode
 	tags   map[string][]string  // features of nodes
 	guests map[string]*simGuest // by request
@@ -123,6 +125,7 @@ func newWorld(t *testing.T, dsn string, seed uint64, fault float64, sites ...int
 		if fault > 0 {
 			if i%2 == 1 {
 				site.start = wire.Plain // launches wait in the outbox for their slots
+				site.turns = 3
 			}
 			site.skew = int64(w.r.IntN(61)) - 30
 		}
@@ -304,6 +307,7 @@ func (s *simSite) publish(ctx context.Context) {
 		d = s.set.Whole()
 		d.Site = s.site()
 	}
+	d.Load = s.load(now)
 	s.seq++
 	d.Cluster, d.Seq, d.Made, d.TTL = s.name, s.seq, now+s.skew, 120
 	s.full = false
@@ -316,6 +320,24 @@ func (s *simSite) publish(ctx context.Context) {
 	if s.w.unlucky() && len(s.sent) > 2 { // one of long ago arrives
 		s.send(ctx, s.sent[len(s.sent)-2-s.w.r.IntN(min(20, len(s.sent)-2))])
 	}
+}
+
+// load tells when the turn of jobs would come that are put into the queue: of one node
+// or of three.
+func (s *simSite) load(now int64) *wire.Load {
+	l := &wire.Load{CPUs: len(s.nodes)}
+	if s.turns == 0 {
+		return l
+	}
+	var free []int64
+	for _, n := range s.nodes {
+		free = append(free, max(now, n.until))
+	}
+	slices.Sort(free)
+	for _, procs := range []int{1, 3} {
+		l.Turns = append(l.Turns, wire.Turn{Procs: int32(procs), Wall: 7200, From: free[procs-1]})
+	}
+	return l
 }
 
 func (s *simSite) send(ctx context.Context, d *wire.Delta) {
@@ -344,7 +366,7 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 }
 
 func (s *simSite) site() *wire.Site {
-	site := &wire.Site{LRMS: "sim", Start: s.start}
+	site := &wire.Site{LRMS: "sim", Start: s.start, Turns: s.turns}
 	for i := range s.nodes {
 		site.Nodes = append(site.Nodes, wire.Node{Name: fmt.Sprint("n", i), CPUs: 1, Up: true, Features: s.tags[fmt.Sprint("n", i)]})
 	}
@@ -450,6 +472,7 @@ func (w *world) check() {
 	}
 	type held struct{ from, to int64 }
 	busy := map[string][]held{}
+	queued := map[string]int32{}
 	now := w.now.Unix()
 	for _, j := range w.s.mem.jobs {
 		if p := j.Booking; p != nil && p.Made == now {
@@ -463,7 +486,18 @@ func (w *world) check() {
 		if j.Tries == 0 {
 			w.longest = max(w.longest, now-j.Submitted)
 		}
-		if j.Booking == nil || j.State != Booked && j.State != Sent || j.Booking.To <= now {
+		if j.Booking == nil || j.State != Booked && j.State != Sent {
+			continue
+		}
+		if p := j.Booking; p.Turn {
+			if w.turns += b2i(p.Made == now); len(p.Parts) > 0 {
+				w.t.Fatalf("job %s has slots and waits in a queue: %+v", j.ID, p)
+			}
+			if queued[p.Cluster]++; queued[p.Cluster] > w.sites[p.Cluster].turns {
+				w.t.Fatalf("more than %d guests in the queue of %s", w.sites[p.Cluster].turns, p.Cluster)
+			}
+		}
+		if j.Booking.To <= now {
 			continue
 		}
 		for _, p := range j.Booking.Parts {
