@@ -31,6 +31,7 @@ type agentRunOptions struct {
 	ttl, poll, maxGuest, horizon                                        time.Duration
 	speed                                                               float64
 	names, outOfTurn                                                    bool
+	turns                                                               int
 	vos                                                                 []string
 }
 
@@ -77,6 +78,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringSliceVar(&f.vos, "vo", nil, "`VO` or FQAN whose members may run here; may be repeated")
 	lengthVar(fl, &f.ttl, "ttl", 2*time.Minute, "for how long a schedule may be used")
 	lengthVar(fl, &f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
+	fl.IntVar(&f.turns, "turns", ownTurns, "`N` guests may wait in the queue for their turn, where no slot is as good; 0: none, guests have slots alone (default: as many as there are processors, with --start plain and begin)")
 	lengthVar(fl, &f.poll, "poll", time.Second, "at least this `time` between two looks")
 	lengthVar(fl, &f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
 	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
@@ -88,6 +90,9 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` for --listen")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
 }
+
+// ownTurns leaves it to the agent how many guests may wait in the queue.
+const ownTurns = -1
 
 // site is what is published of the site besides its nodes.
 func (f agentRunOptions) site(users []string) (wire.Site, error) {
@@ -103,6 +108,12 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 		}
 	default:
 		return s, fmt.Errorf("--start %s: say plain, begin, partition or reservation", f.start)
+	}
+	if f.turns < ownTurns || f.turns > 1<<20 {
+		return s, fmt.Errorf("--turns %d: say 0 to %d", f.turns, 1<<20)
+	}
+	if f.turns > 0 && s.Start != wire.Plain && s.Start != wire.Begin {
+		return s, fmt.Errorf("--turns %d: with --start %s guests do not wait among local jobs", f.turns, s.Start)
 	}
 	if f.ttl < time.Second || f.ttl > 24*time.Hour {
 		return s, fmt.Errorf("--ttl %v: say 1s to 24h", f.ttl)
@@ -143,7 +154,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		level = slog.LevelInfo
 	}
 	ag = &agent.Agent{
-		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names},
+		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns},
 		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}

@@ -34,8 +34,12 @@ type Config struct {
 	Horizon   time.Duration // how far ahead slots are published; default 6 h
 	Site      wire.Site     // what is published besides the nodes
 	Names     bool          // whether users' names are published
-	Memory    string        // file that keeps what was learned and published; "": none
-	Chances   Chances
+	// Turns is how many guests may wait in the queue for their turn among the local
+	// jobs, where guests are ordinary jobs (Plain, Begin); below 0: as many as there are
+	// processors.
+	Turns   int
+	Memory  string // file that keeps what was learned and published; "": none
+	Chances Chances
 }
 
 // Agent follows one batch system.
@@ -244,12 +248,12 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	if was.load != nil {
 		next.load.Turns = was.load.Turns
 	}
-	next.load.Turns = a.turns(s, f, next.load.Turns)
+	next.load.Turns = a.turns(f, next.load)
 	if was.load == nil || !next.load.Equal(was.load) {
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances = nodes(s), toldChances(a)
+	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), a.places(next.load.CPUs)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

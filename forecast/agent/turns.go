@@ -58,23 +58,28 @@ const (
 	turnLeast = 30 // seconds
 )
 
-// turns are those to be published, where the site lets guests queue: those told last
-// while they are near enough.
-func (a *Agent) turns(s batch.State, f *batch.Forecast, told []wire.Turn) []wire.Turn {
-	began := a.Now()
-	if a.Conf.Site.Turns <= 0 {
+// places is how many guests may wait in the queue.
+func (a *Agent) places(cpus int) int32 {
+	switch way := a.Conf.Site.Start; {
+	case way != wire.Plain && way != wire.Begin:
+		return 0
+	case a.Conf.Turns < 0:
+		return int32(cpus)
+	}
+	return int32(a.Conf.Turns)
+}
+
+// turns are those to be published, where the site lets guests queue: those told last,
+// which the load has, while they are near enough.
+func (a *Agent) turns(f *batch.Forecast, l *wire.Load) []wire.Turn {
+	began, told := a.Now(), l.Turns
+	if a.places(l.CPUs) <= 0 {
 		return nil
 	}
 	if began.Before(a.nextTurns) {
 		return told
 	}
-	cpus := 0
-	for _, n := range s.Nodes {
-		if n.Up {
-			cpus += n.CPUs
-		}
-	}
-	list := Turns(f.At, cpus, time.Duration(a.Conf.Site.MaxGuest)*time.Second, func(procs int, wall time.Duration) (time.Time, bool) {
+	list := Turns(f.At, l.CPUs, time.Duration(a.Conf.Site.MaxGuest)*time.Second, func(procs int, wall time.Duration) (time.Time, bool) {
 		if a.Now().Sub(began) >= turnTime {
 			return time.Time{}, false
 		}

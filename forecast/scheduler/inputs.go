@@ -14,11 +14,11 @@ import (
 type inputs struct {
 	rules    plan.Rules
 	clusters []*cluster // by number
-	jobs  []plan.Job
-	slots []plan.Slot
-	of    []*Job    // by place in jobs
-	late  []*Job    // whose requirements are yet to be judged: their owner's time for that was over
-	refs  []slotRef // by place in slots
+	jobs     []plan.Job
+	slots    []plan.Slot
+	of       []*Job    // by place in jobs
+	late     []*Job    // whose requirements are yet to be judged: their owner's time for that was over
+	refs     []slotRef // by place in slots
 }
 
 type slotRef struct {

@@ -98,7 +98,7 @@ type Job struct {
 	Tries    int              `json:"tries,omitempty"`  // bookings made
 	Misses   int              `json:"misses,omitempty"` // of them not kept
 	Withdraw bool             `json:"withdraw,omitempty"`
-	Moved    int              `json:"moved,omitempty"` // times it was taken out of a queue for a better place
+	Moved    int              `json:"moved,omitempty"`   // times it was taken out of a queue for a better place
 	Avoid    map[string]int64 `json:"avoid,omitempty"`   // clusters, until when
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`

@@ -239,6 +239,8 @@ func waitling(j *Job, now int64) Waitling {
 	switch {
 	case j.State == Running:
 		w.Where = fmt.Sprintf("runs on %s since %s", j.Booking.Cluster, clock(j.Started))
+	case j.Booking != nil && j.Booking.Turn:
+		w.Where = fmt.Sprintf("in the queue of %s, its turn expected at %s", j.Booking.Cluster, clock(j.Booking.From))
 	case j.Booking != nil:
 		w.Where = fmt.Sprintf("%s at %s, chance %.0f\u00a0%%", j.Booking.Cluster, clock(j.Booking.From), 100*j.Booking.Chance)
 	case j.Outlook != nil:

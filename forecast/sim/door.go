@@ -43,7 +43,7 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 		}
 		j := &d.jobs[number]
 		begin := time.Time{}
-		if q.Booking != nil {
+		if q.Booking != nil && q.Booking.Deadline > 0 { // in a slot
 			begin = d.Now().Add(q.Booking.Begin)
 			d.run.Booked++
 		}

@@ -46,6 +46,7 @@ type place struct {
 	Cluster string  `json:"cluster"`
 	From    int64   `json:"from"`
 	Chance  float64 `json:"chance"`
+	Turn    bool    `json:"turn"` // in the site's own queue, which is expected to let it begin then
 }
 
 type viewList struct {
@@ -87,6 +88,9 @@ func (v view) words() string {
 		said += " " + v.Native
 	}
 	when := func(p *place) string {
+		if p.Turn {
+			return fmt.Sprintf(" %s in its queue, turn expected %s", p.Cluster, at(p.From).Format("15:04:05Z"))
+		}
 		return fmt.Sprintf(" %s %s %.0f%%", p.Cluster, at(p.From).Format("15:04:05Z"), 100*p.Chance)
 	}
 	switch {
