@@ -36,6 +36,8 @@ type centre struct {
 	full, deltas int
 	asked        int
 	lose, refuse bool
+	load         *wire.Load // told last
+	site         *wire.Site
 	mu           sync.Mutex // the server's goroutines are others
 }
 
@@ -87,6 +89,12 @@ func (c *centre) take(text []byte) {
 		c.t.Error(err)
 	}
 	c.seq = d.Seq
+	if d.Load != nil {
+		c.load = d.Load
+	}
+	if d.Site != nil {
+		c.site = d.Site
+	}
 	for _, e := range d.Jobs {
 		c.jobs[e.Task] = e
 	}

@@ -133,7 +133,7 @@ func (c *central) stuck() bool {
 		return false
 	}
 	for i, s := range c.sites {
-		if s.next() != never || c.now < c.looked[i]+int64(s.Refresh.Seconds()) {
+		if s.next() != never || c.now < c.looked[i]+int64(s.looks().Seconds()) {
 			return false
 		}
 	}
@@ -182,7 +182,7 @@ func (c *central) publishSlots(i int, s *site) error {
 	if err := s.advance(c.now); err != nil {
 		return err
 	}
-	if s.down || s.mute || c.looked[i] >= 0 && c.now < c.looked[i]+int64(s.Refresh.Seconds()) {
+	if s.down || s.mute || c.looked[i] >= 0 && c.now < c.looked[i]+int64(s.looks().Seconds()) {
 		return nil
 	}
 	if c.looked[i] >= 0 && c.known[i] == s.events && c.now < c.looked[i]+int64(horizon.Seconds())/4 {
@@ -279,9 +279,14 @@ func (c *central) enqueue(number, at int, turn int32) {
 	c.queued[at][number] = waitsFor{c.send(number, c.sites[at], time.Time{}), c.now + int64(turn), c.now}
 }
 
-// recall takes a job out of a site's queue; it is planned anew in the next cycle.
+// recall takes a job out of a site's queue; it is planned anew in the next cycle. One
+// that has started since, as another was taken out before it, stays.
 func (c *central) recall(number, at int) error {
-	s, told := c.sites[at], c.queued[at][number]
+	s := c.sites[at]
+	told, waits := c.queued[at][number]
+	if !waits {
+		return nil
+	}
 	c.run.Messages += 2
 	c.run.Moved++
 	delete(c.queued[at], number)

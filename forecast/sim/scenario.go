@@ -69,6 +69,7 @@ type Site struct {
 	LocalLoad float64  `toml:"local_load" json:"local_load"` // node time that local jobs ask for / node time there is
 	Refresh   Duration `toml:"refresh" json:"refresh"`       // how often state is published
 	Services  bool     `toml:"services" json:"services"`     // live queue lengths and forecasts are served
+	Agent     Duration `toml:"agent" json:"agent"`           // how often a central scheduler's agent looks and tells; 0: as refresh
 	Turns     *int     `toml:"turns" json:"turns,omitempty"` // guests of a central scheduler that may wait in the queue at once; none: as many as processors
 	Home      float64  `toml:"home" json:"home"`             // weight of users who have this site as their own; 0: 1
 	Lie       string   `toml:"lie" json:"lie"`               // idle, full: what it tells of itself, whatever is true

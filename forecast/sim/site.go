@@ -251,6 +251,14 @@ func (c *site) fail(down bool, at time.Time) error {
 	return c.engine.Configure(c.nodes(!down), nil, nil, at)
 }
 
+// looks is how often a central scheduler's agent looks at the queue.
+func (c *site) looks() time.Duration {
+	if c.Agent.Duration > 0 {
+		return c.Agent.Duration
+	}
+	return c.Refresh.Duration
+}
+
 // places is how many guests of a central scheduler may wait in the queue.
 func (c *site) places() int {
 	if c.Turns != nil {

@@ -125,11 +125,18 @@ func (p *index) single(j *Job, falling bool, than *turn) (b Booking, ok bool) {
 	}
 	for {
 		best := cheapest(cost)
-		if best < 0 || !than.worse(cost[best].seconds, cost[best].window >= windows/2) {
+		if best < 0 {
 			return b, false
 		}
 		room := rooms[best]
 		w := cost[best].window
+		seconds, later := cost[best].seconds, w >= windows/2
+		if later && than.exists() { // these windows are long: the slot may begin at its end
+			seconds = p.cost(room, w+1, j).seconds
+		}
+		if !than.worse(seconds, later) {
+			return b, false
+		}
 		if b, ok = p.take(j, room, w, need, falling); ok {
 			return b, true
 		}

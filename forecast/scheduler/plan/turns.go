@@ -26,7 +26,7 @@ const (
 func (p *index) held(j *Job) turn {
 	left := float32(max(0, j.Due-p.r.Now))
 	gain := moveGain + moveShare*left
-	return turn{none, 0, 0, (left + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain) * turnWeight, true}
+	return turn{none, 0, 0, left + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain, true}
 }
 
 // worse tells whether a turn is worse than slots that cost so much; later: that make an
@@ -77,11 +77,14 @@ type turn struct {
 
 const none = -1
 
+// exists tells whether there is such a turn.
+func (t *turn) exists() bool { return t.held || t.cluster != none }
+
 // turn finds it.
 func (p *index) turn(j *Job) turn {
-	best := turn{cluster: none, cost: float32(math.Inf(1))}
+	best, weight := turn{cluster: none, cost: float32(math.Inf(1))}, float32(turnWeight)
 	if j.Queued {
-		best = p.held(j)
+		best, weight = p.held(j), 1
 	}
 	if j.Nodes > 0 && j.Procs > 1 { // how they are spread is not foretold
 		return best
@@ -100,7 +103,7 @@ func (p *index) turn(j *Job) turn {
 		}
 		from = max(c.TMin, int32(min(int64(from)+int64(p.queues.behind[k]), Never-1)))
 		rest := float32(from-p.r.Now) + float32(j.Wall)/c.speed()
-		if cost := rest * turnWeight; cost < best.cost {
+		if cost := rest * weight; cost < best.cost {
 			best = turn{k, from, int32(min(float32(p.r.Now)+rest, Never/2)), cost, j.Queued}
 		}
 	}
