@@ -248,12 +248,12 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	if was.load != nil {
 		next.load.Turns = was.load.Turns
 	}
-	next.load.Turns = a.turns(f, next.load)
+	next.load.Turns = turnsOf(a, f, next.load)
 	if was.load == nil || !next.load.Equal(was.load) {
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), a.places(next.load.CPUs)
+	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a, next.load.CPUs)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

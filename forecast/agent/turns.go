@@ -59,7 +59,7 @@ const (
 )
 
 // places is how many guests may wait in the queue.
-func (a *Agent) places(cpus int) int32 {
+func places(a *Agent, cpus int) int32 {
 	switch way := a.Conf.Site.Start; {
 	case way != wire.Plain && way != wire.Begin:
 		return 0
@@ -69,11 +69,11 @@ func (a *Agent) places(cpus int) int32 {
 	return int32(a.Conf.Turns)
 }
 
-// turns are those to be published, where the site lets guests queue: those told last,
+// turnsOf are those to be published, where the site lets guests queue: those told last,
 // which the load has, while they are near enough.
-func (a *Agent) turns(f *batch.Forecast, l *wire.Load) []wire.Turn {
+func turnsOf(a *Agent, f *batch.Forecast, l *wire.Load) []wire.Turn {
 	began, told := a.Now(), l.Turns
-	if a.places(l.CPUs) <= 0 {
+	if places(a, l.CPUs) <= 0 {
 		return nil
 	}
 	if began.Before(a.nextTurns) {

@@ -39,22 +39,27 @@ func (d *Delta) check(l Limits) error {
 		c.between("queues.waiting", float64(q.Waiting), 0, maxAmount)
 		c.between("queues.running", float64(q.Running), 0, maxAmount)
 	}
-	if d.Load != nil {
-		for _, n := range []int{d.Load.Waiting, d.Load.Running, d.Load.CPUs, d.Load.Busy} {
-			c.between("load", float64(n), 0, maxAmount)
-		}
-		c.count("load.turns", len(d.Load.Turns), maxTurns)
-		for _, t := range d.Load.Turns {
-			c.between("load.turns.procs", float64(t.Procs), 1, 1<<24)
-			c.between("load.turns.wall", float64(t.Wall), 1, maxSpan)
-			c.time("load.turns.from", t.From, false)
-		}
-	}
+	c.load(d.Load)
 	if d.Full && d.Site == nil {
 		c.fail("site", "a full set comes with it")
 	}
 	c.site(d.Site)
 	return c.err
+}
+
+func (c *checker) load(l *Load) {
+	if l == nil {
+		return
+	}
+	for _, n := range []int{l.Waiting, l.Running, l.CPUs, l.Busy} {
+		c.between("load", float64(n), 0, maxAmount)
+	}
+	c.count("load.turns", len(l.Turns), maxTurns)
+	for _, t := range l.Turns {
+		c.between("load.turns.procs", float64(t.Procs), 1, 1<<24)
+		c.between("load.turns.wall", float64(t.Wall), 1, maxSpan)
+		c.time("load.turns.from", t.From, false)
+	}
 }
 
 func (c *checker) slot(s *Slot) {

@@ -47,16 +47,16 @@ func (p *index) place(i int32, falling bool) {
 	if !j.Queued && !p.r.affords(j, p.left) {
 		return
 	}
-	turn := p.turn(j)
+	turn := turnFor(p, j)
 	queues := turn.cluster != none
 	b, ok := Booking{}, false
 	if p.perJob || !p.misses.hopeless(j) {
-		if b, ok = p.slots(j, falling, &turn); !ok && !queues && !j.Queued {
+		if b, ok = slotsFor(p, j, falling, &turn); !ok && !queues && !j.Queued {
 			p.misses.failed(j)
 		}
 	}
 	if !ok && queues {
-		p.queue(i, turn)
+		queue(p, i, turn)
 	}
 	if !ok {
 		return
@@ -64,7 +64,7 @@ func (p *index) place(i int32, falling bool) {
 	b.Job, b.Cluster = i, p.work[b.Parts[0].Slot].Cluster
 	later := b.From > p.r.Clusters[b.Cluster].TMax
 	if b.Tentative = later || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
-		p.pay(j)
+		pay(p, j)
 	}
 	for k := range b.Parts {
 		b.Parts[k].Slot = p.origin(b.Parts[k].Slot)
@@ -73,14 +73,14 @@ func (p *index) place(i int32, falling bool) {
 }
 
 // pay takes a job's fee out of its owner's purse; one that is moved has paid.
-func (p *index) pay(j *Job) {
+func pay(p *index, j *Job) {
 	if !j.Queued {
 		p.left[j.User] -= p.r.fee(j)
 	}
 }
 
-// slots finds slots for a job that are better than a turn.
-func (p *index) slots(j *Job, falling bool, than *turn) (b Booking, ok bool) {
+// slotsFor finds slots for a job that are better than a turn.
+func slotsFor(p *index, j *Job, falling bool, than *turn) (b Booking, ok bool) {
 	if b, ok = p.single(j, falling, than); !ok && j.Procs > 1 {
 		b, ok = p.gangIndex().place(j, than)
 	}

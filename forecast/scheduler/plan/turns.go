@@ -23,7 +23,7 @@ const (
 )
 
 // held is the turn that a job has, less what a move must gain.
-func (p *index) held(j *Job) turn {
+func held(p *index, j *Job) turn {
 	left := float32(max(0, j.Due-p.r.Now))
 	gain := moveGain + moveShare*left
 	return turn{none, 0, 0, left + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain, true}
@@ -80,11 +80,11 @@ const none = -1
 // exists tells whether there is such a turn.
 func (t *turn) exists() bool { return t.held || t.cluster != none }
 
-// turn finds it.
-func (p *index) turn(j *Job) turn {
+// turnFor finds it.
+func turnFor(p *index, j *Job) turn {
 	best, weight := turn{cluster: none, cost: float32(math.Inf(1))}, float32(turnWeight)
 	if j.Queued {
-		best, weight = p.held(j), 1
+		best, weight = held(p, j), 1
 	}
 	if j.Nodes > 0 && j.Procs > 1 { // how they are spread is not foretold
 		return best
@@ -156,12 +156,12 @@ func (r *Rules) queues(j *Job, cluster uint16) bool {
 
 // queue gives a job its place in a cluster's queue. Those that are put there after it
 // wait for the work that it brings.
-func (p *index) queue(i int32, t turn) {
+func queue(p *index, i int32, t turn) {
 	j := &p.jobs[i]
 	p.queues.room[t.cluster]--
 	if cpus := p.r.Clusters[t.cluster].Load.CPUs; cpus > 0 {
 		p.queues.behind[t.cluster] += int32(min(int64(j.Wall)*int64(j.Procs)/int64(cpus), Never/2-int64(p.queues.behind[t.cluster])))
 	}
-	p.pay(j)
+	pay(p, j)
 	p.bookings = append(p.bookings, Booking{Job: i, From: t.from, Done: t.done, Chance: 1, Queued: true, Cluster: uint16(t.cluster)})
 }
