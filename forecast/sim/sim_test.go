@@ -160,3 +160,21 @@ func TestSlotsSpareLocalUsers(t *testing.T) {
 		t.Errorf("the published matching leaves %g single-processor jobs out", paper)
 	}
 }
+
+// Jobs that may wait in the sites' queues wait less than those that have slots alone, and
+// less than those of a broker that sees an old state.
+func TestQueuesBeatWaitingForSlots(t *testing.T) {
+	s := scenario(t, "gras-stale.toml")
+	s.Seeds, s.Jobs.Count, s.Policies = 3, 700, []string{"hybrid", GrAS}
+	r := compare(t, s)
+	hybrid, ours := r.figure("hybrid", "wait_mean").Mean, r.figure(GrAS, "wait_mean").Mean
+	none := 0
+	for i := range s.Sites {
+		s.Sites[i].Turns = &none
+	}
+	s.Policies = []string{GrAS}
+	alone := compare(t, s).figure(GrAS, "wait_mean").Mean
+	if ours > 0.7*hybrid || ours > alone {
+		t.Errorf("mean waits: %.0f s, %.0f s with slots alone, %.0f s of a broker", ours, alone, hybrid)
+	}
+}
