@@ -71,7 +71,7 @@ func (m *Manager) Possible(need Resources) bool { return m.dispatch.tables.possi
 func (m *Manager) SetInterval(interval int64) { m.dispatch.rules.Interval = interval }
 
 // Behind tells how many messages wait for the manager while it handles one.
-func (m *Manager) Behind(messages int) { m.telling.pace.see(messages) }
+func Behind(m *Manager, messages int) { m.telling.pace.see(messages) }
 
 // Wake returns when Tick is to be called next, 0 for never.
 func (m *Manager) Wake() int64 { return int64(m.wake) }

@@ -644,7 +644,7 @@ func TestPaced(t *testing.T) {
 	child.Up(0, up)
 	pass := func(now int64, behind, cpus int) {
 		for range 300 {
-			busy.Behind(behind)
+			Behind(busy, behind)
 		}
 		out, err := busy.Handle(now, other, Message{Rooms: NewSet(Resources{CPUs: cpus})})
 		if err != nil {

@@ -203,7 +203,7 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	d.waiting.Add(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.manager.Behind(int(d.waiting.Add(-1)))
+	managers.Behind(d.manager, int(d.waiting.Add(-1)))
 	if d.conns[n] != c {
 		return errSilent
 	}

@@ -229,7 +229,7 @@ func (s *sim) serveNext(who int) {
 	s.cal.add(s.now+took, served, who, 0)
 	p := s.take(n.inbox[0])
 	n.inbox = n.inbox[1:]
-	n.manager.Behind(len(n.inbox))
+	managers.Behind(n.manager, len(n.inbox))
 	if !s.lost(who, &p) {
 		s.handle(who, p)
 	}
