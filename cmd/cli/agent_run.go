@@ -78,7 +78,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringSliceVar(&f.vos, "vo", nil, "`VO` or FQAN whose members may run here; may be repeated")
 	lengthVar(fl, &f.ttl, "ttl", 2*time.Minute, "for how long a schedule may be used")
 	lengthVar(fl, &f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
-	fl.IntVar(&f.turns, "turns", ownTurns, "`N` guests may wait in the queue for their turn, where no slot is as good; 0: none, guests have slots alone (default: as many as there are processors, with --start plain and begin)")
+	fl.IntVar(&f.turns, "turns", 0, "`N` guests may wait in the queue for their turn among the local jobs, where no slot is as good (with --start plain and begin; 0: none, guests have slots alone)")
 	lengthVar(fl, &f.poll, "poll", time.Second, "at least this `time` between two looks")
 	lengthVar(fl, &f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
 	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
@@ -90,9 +90,6 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl.StringVar(&f.cert, "cert", "", "TLS certificate `file` for --listen")
 	fl.StringVar(&f.key, "key", "", "its private key `file`")
 }
-
-// ownTurns leaves it to the agent how many guests may wait in the queue.
-const ownTurns = -1
 
 // site is what is published of the site besides its nodes.
 func (f agentRunOptions) site(users []string) (wire.Site, error) {
@@ -109,7 +106,7 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	default:
 		return s, fmt.Errorf("--start %s: say plain, begin, partition or reservation", f.start)
 	}
-	if f.turns < ownTurns || f.turns > 1<<20 {
+	if f.turns < 0 || f.turns > 1<<20 {
 		return s, fmt.Errorf("--turns %d: say 0 to %d", f.turns, 1<<20)
 	}
 	if f.turns > 0 && s.Start != wire.Plain && s.Start != wire.Begin {

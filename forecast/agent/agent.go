@@ -35,8 +35,7 @@ type Config struct {
 	Site      wire.Site     // what is published besides the nodes
 	Names     bool          // whether users' names are published
 	// Turns is how many guests may wait in the queue for their turn among the local
-	// jobs, where guests are ordinary jobs (Plain, Begin); below 0: as many as there are
-	// processors.
+	// jobs, where guests are ordinary jobs (Plain, Begin); 0: guests have slots alone.
 	Turns   int
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
@@ -253,7 +252,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a, next.load.CPUs)
+	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

@@ -59,12 +59,9 @@ const (
 )
 
 // places is how many guests may wait in the queue.
-func places(a *Agent, cpus int) int32 {
-	switch way := a.Conf.Site.Start; {
-	case way != wire.Plain && way != wire.Begin:
+func places(a *Agent) int32 {
+	if way := a.Conf.Site.Start; way != wire.Plain && way != wire.Begin {
 		return 0
-	case a.Conf.Turns < 0:
-		return int32(cpus)
 	}
 	return int32(a.Conf.Turns)
 }
@@ -73,7 +70,7 @@ func places(a *Agent, cpus int) int32 {
 // which the load has, while they are near enough.
 func turnsOf(a *Agent, f *batch.Forecast, l *wire.Load) []wire.Turn {
 	began, told := a.Now(), l.Turns
-	if places(a, l.CPUs) <= 0 {
+	if places(a) <= 0 {
 		return nil
 	}
 	if began.Before(a.nextTurns) {

@@ -244,7 +244,7 @@ func (c *central) book(number int, s *site, from int32) {
 // wide as jobs of this run are.
 func (c *central) askTurns(i int, f *batch.Forecaster) {
 	s := c.sites[i]
-	if c.policy != GrAS || s.places() == 0 {
+	if c.policy != GrAS || s.Turns == 0 {
 		return
 	}
 	c.turns[i] = agent.Turns(c.Now(), min(c.widest, s.Procs), 0, func(procs int, wall time.Duration) (time.Time, bool) {
@@ -259,7 +259,7 @@ func (c *central) askTurns(i int, f *batch.Forecaster) {
 // addTurns tells the planner when jobs would start that are put into a site's queue.
 func (c *central) addTurns(i int, to *plan.Cluster) {
 	s := c.sites[i]
-	to.Room = int32(s.places() - len(c.queued[i]))
+	to.Room = int32(s.Turns - len(c.queued[i]))
 	for _, t := range c.turns[i] {
 		to.Turns = append(to.Turns, plan.Turn{Procs: t.Procs, Wall: int32(t.Wall), From: int32(max(0, t.From-epoch.Unix()-c.now))})
 	}

@@ -157,8 +157,8 @@ func (s *Site) check(path string) error {
 		return wrong(path+".local_load", "%g: want 0 to 10", s.LocalLoad)
 	case !(s.Home >= 0 && s.Home < 1e9):
 		return wrong(path+".home", "%g: want a weight", s.Home)
-	case s.Turns != nil && (*s.Turns < 0 || *s.Turns > 1<<24):
-		return wrong(path+".turns", "%d: want 0 to %d", *s.Turns, 1<<24)
+	case s.Turns < 0 || s.Turns > 1<<24:
+		return wrong(path+".turns", "%d: want 0 to %d", s.Turns, 1<<24)
 	case s.Lie != "" && s.Lie != "idle" && s.Lie != "full":
 		return wrong(path+".lie", "%q: want idle or full", s.Lie)
 	}

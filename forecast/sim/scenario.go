@@ -70,7 +70,7 @@ type Site struct {
 	Refresh   Duration `toml:"refresh" json:"refresh"`       // how often state is published
 	Services  bool     `toml:"services" json:"services"`     // live queue lengths and forecasts are served
 	Agent     Duration `toml:"agent" json:"agent"`           // how often a central scheduler's agent looks and tells; 0: as refresh
-	Turns     *int     `toml:"turns" json:"turns,omitempty"` // guests of a central scheduler that may wait in the queue at once; none: as many as processors
+	Turns     int      `toml:"turns" json:"turns,omitempty"` // guests of a central scheduler that may wait in the queue at once; 0: they have slots alone
 	Home      float64  `toml:"home" json:"home"`             // weight of users who have this site as their own; 0: 1
 	Lie       string   `toml:"lie" json:"lie"`               // idle, full: what it tells of itself, whatever is true
 	Trace     string   `toml:"trace" json:"trace"`           // local jobs from a file in SWF instead of the model

@@ -259,14 +259,6 @@ func (c *site) looks() time.Duration {
 	return c.Refresh.Duration
 }
 
-// places is how many guests of a central scheduler may wait in the queue.
-func (c *site) places() int {
-	if c.Turns != nil {
-		return *c.Turns
-	}
-	return c.Procs
-}
-
 // starts says when a job would start if it came now, by a belief in run times.
 func (c *site) starts(j *job, belief batch.Belief) (time.Time, bool) {
 	run, limit := j.at(c.Speed)
