@@ -42,7 +42,7 @@ func ExitCodes() []ExitCode {
 		{exitPartial, "Some of several failed."},
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
 		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
-		{exitNoJob, "Of grid run: there was no job to get an exit code from. Otherwise it ends with the command's own."},
+		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from. Otherwise they end with the command's own."},
 		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
 		{exitTerminated, "Ended by SIGTERM; what was recorded stays."},
 	}
