@@ -135,7 +135,7 @@ func TestErrors(t *testing.T) {
 		"nagios:/x?critical=[":                  "syntax error in pattern",
 		"nagios:/x?criticl=a":                   "no such parameter: criticl",
 		"ganglia://h?silent=-1":                 "no number of seconds",
-		"nagios:/nonexistent":                   "no such file",
+		"nagios:" + t.TempDir() + "/missing":    "no such file",
 		"prometheus+" + web + "?critical=up+==": "parse error",
 		"prometheus+" + web + "?critical=1":     "gives a scalar",
 		"nagios+" + web + "/nothing":            "",
