@@ -23,9 +23,12 @@ var (
 // leaders and senders are killed; the database undoes what it was told, or does
 // not say that it has done it.
 func TestSimulation(t *testing.T) {
-	n := cmp.Or(*seeds, unlessRacing(t, uint64(5), 1))
+	n, turns := cmp.Or(*seeds, unlessRacing(t, uint64(5), 1)), 0
 	for seed := *first; seed < *first+n; seed++ {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, sqliteDSN(t), seed, 0.03, *hours) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { turns += simulate(t, sqliteDSN(t), seed, 0.03, *hours).turns })
+	}
+	if n >= 5 && turns == 0 { // an hour has a few, or none
+		t.Error("nobody was put into a queue")
 	}
 }
 
@@ -99,9 +102,6 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 		w.check()
 	}
 	t.Logf("the longest wait for a first slot: %d s; %d times put into a queue", w.longest, w.turns)
-	if fault > 0 && w.turns == 0 {
-		t.Error("nobody was put into a queue")
-	}
 	w.fault = 0
 	for range 600 {
 		w.step(30)
