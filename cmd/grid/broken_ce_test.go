@@ -14,25 +14,34 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// alone skips a test that breaks a server which others use.
-func alone(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GRID_ALONE") == "" {
-		t.Skip("breaks a server: run-tests.sh runs it when nothing else does")
-	}
+// breakable is the CE that only TestBrokenARC uses.
+const breakable = "arex7"
+
+// A real A-REX that freezes, that is killed and that is full: what it took is
+// found, and there is nothing twice. It has a CE of its own, which it starts,
+// as no other test may meet one that is broken.
+func TestBrokenARC(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to break a server")
 	}
+	url := testbed.NeedARC(t).Break
+	startARC(t)
+	t.Cleanup(func() {
+		if out, err := exec.Command("../../testdata/testbed/arc/down.sh", breakable).CombinedOutput(); err != nil {
+			t.Errorf("A-REX does not end: %v: %s", err, out)
+		}
+	})
+	t.Run("killed", func(t *testing.T) { killedARC(t, url) })
+	t.Run("frozen", func(t *testing.T) { frozenARC(t, url) })
+	t.Run("full", func(t *testing.T) { fullARC(t, url) })
 }
 
 // A real A-REX is killed in the middle of a submission in bulk and started
 // again: what it had taken is found, and there is nothing twice.
-func TestKilledARC(t *testing.T) {
-	alone(t)
-	bed := testbed.NeedARC(t)
-	url := bed.REST10[0]
+func killedARC(t *testing.T, url string) {
 	t.Cleanup(func() { startARC(t) })
-	session := filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "session")
+	session := filepath.Join(testbed.Dir(), "arc", "ce", breakable, "session")
 	for _, taken := range []int{1, 8, 25} {
 		w := newWorld(t)
 		before := entries(t, session)
@@ -47,7 +56,7 @@ func TestKilledARC(t *testing.T) {
 				t.Fatalf("the CE does not take %d jobs", taken)
 			}
 		}
-		for _, pid := range serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "run")) {
+		for _, pid := range serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", breakable, "run")) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}
@@ -86,21 +95,18 @@ func entries(t *testing.T, dir string) int {
 	return len(es)
 }
 
-// startARC starts the first CE where it is not up.
+// startARC starts the CE where it is not up.
 func startARC(t *testing.T) {
 	t.Helper()
-	if out, err := exec.Command("../../testdata/testbed/arc/up.sh", "arex1").CombinedOutput(); err != nil {
+	if out, err := exec.Command("../../testdata/testbed/arc/up.sh", breakable).CombinedOutput(); err != nil {
 		t.Fatalf("A-REX does not come up: %v: %s", err, out)
 	}
 }
 
 // The disk of a real A-REX is full: no job starts with half its input, each is
 // told about, and when there is room again they are sent again and run.
-func TestFullARC(t *testing.T) {
-	alone(t)
-	bed := testbed.NeedARC(t)
-	url := bed.REST10[0]
-	session, err := filepath.EvalSymlinks(filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "session"))
+func fullARC(t *testing.T, url string) {
+	session, err := filepath.EvalSymlinks(filepath.Join(testbed.Dir(), "arc", "ce", breakable, "session"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,9 @@ import (
 
 // A real A-REX that is frozen in the middle of a submission in bulk, and goes
 // on when the user has long given up: what it took then is found, and there is
-// nothing twice. It freezes a server that other tests use: it runs alone.
-func TestFrozenARC(t *testing.T) {
-	alone(t)
-	bed := testbed.NeedARC(t)
-	url := bed.REST10[0]
-	pids := serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", "arex1", "run"))
+// nothing twice.
+func frozenARC(t *testing.T, url string) {
+	pids := serverPids(t, filepath.Join(testbed.Dir(), "arc", "ce", breakable, "run"))
 	signal := func(s syscall.Signal) {
 		for _, pid := range pids {
 			if err := syscall.Kill(pid, s); err != nil {

@@ -76,7 +76,7 @@ failed_in() {
 again() {
 	local code=0 package pattern
 	while read -r package pattern; do
-		GRID_ALONE=1 phase "$log.part" "${race[@]}" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
+		phase "$log.part" "${race[@]}" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
 		cat "$log.part" >>"$log.again"
 	done < <(failed_in "$log.race")
 	return "$code"
@@ -94,12 +94,12 @@ tell() {
 		lines[test]++ < 30 {said[test] = said[test] $0 "\n"}' "$1"
 }
 
-# What takes longest begins first. Where there are few processors, two packages
+# What takes longest begins first. Where there are few processors, three packages
 # more than they are, and four tests of a package: those that wait for servers
 # leave them free.
 long=(./cmd/grid ./cmd/cli ./forecast/scheduler ./environment ./plugins/arcrest ./plugins/htcondor ./forecast/agent ./forecast/sim ./jobs ./plugins/slurm)
 racing() {
-	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 2 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
+	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
 }
 
 # What computes alone, and replays and simulations in full: the race detector
@@ -119,17 +119,10 @@ computing() {
 	return "$code"
 }
 
-# What freezes, kills or fills servers runs when nobody else needs them. What
-# computes does not, and leaves them time.
-alone() { GRID_ALONE=1 phase "$log.alone" -timeout 10m -run 'TestFrozenARC|TestKilledARC|TestFullARC' ./cmd/grid; }
-
 bad=() # phases that failed
 racing || bad+=(racing)
-computing &
-computed=$!
-alone || bad+=(alone)
-wait "$computed" || bad+=(computing)
-cat "$log.race" "$log.whole" "$log.alone" >"$log"
+computing || bad+=(computing)
+cat "$log.race" "$log.whole" >"$log"
 code=0
 
 # Real servers on a busy machine miss a beat now and then: what failed runs
@@ -148,7 +141,7 @@ if [ ${#bad[@]} -gt 0 ]; then
 		for part in "${bad[@]/racing/again}"; do
 			"$part" || code=1
 		done
-		for part in again whole alone; do
+		for part in again whole; do
 			[ ! -e "$log.$part" ] || cat "$log.$part" >>"$log"
 		done
 	fi
@@ -195,6 +188,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{race,whole,alone,again,part}
+	rm -f "$log" "$log".{race,whole,again,part}
 fi
 exit "$code"

@@ -50,6 +50,7 @@ type ARC struct {
 	CACert, CAKey  string   // the CA itself, for tests that make their own certificates
 	Users          string   // directory with alice, bob and mallory
 	Issuer         *Issuer
+	Break          string // the CE for tests that freeze, kill and fill one, which start it
 	Chroot         string // Debian 13 tree with ARC 7's clients; "" without
 }
 
@@ -65,7 +66,7 @@ func NeedARC(t testing.TB) *ARC {
 		REST10: strings.Fields(env["GRID_ARC_REST10"]), REST11: strings.Fields(env["GRID_ARC_REST11"]),
 		LDAP: strings.Fields(env["GRID_ARC_LDAP"]), CADir: env["X509_CERT_DIR"],
 		CACert: env["GRID_ARC_CA_CERT"], CAKey: env["GRID_ARC_CA_KEY"],
-		Users: env["GRID_ARC_USERS"], Issuer: issuer, Chroot: env["GRID_ARC_CHROOT"],
+		Users: env["GRID_ARC_USERS"], Issuer: issuer, Break: env["GRID_ARC_BREAK"], Chroot: env["GRID_ARC_CHROOT"],
 	}
 }
 

@@ -13,18 +13,20 @@ MARK='# grid-testbed-arc'              # tags our lines in /etc/hosts
 CES6="arex1 arex2 arex3"
 CES7="arex4 arex5"
 CE_SLURM=arex6                         # of 6.17, in front of the testbed's Slurm: slurmce/up.sh starts it
+CE_BREAK=arex7                         # of 6.17, for the tests that freeze, kill and fill one: they start it
 ISSUER=https://issuer.$DOM:$((PORT0 + 9))
-declare -A SLOTS=([arex1]=2 [arex2]=4 [arex3]=8 [arex4]=2 [arex5]=8 [arex6]=64)
-declare -A QUEUES=([arex1]="short long" [arex2]="main" [arex3]="batch gpu" [arex4]="short long" [arex5]="batch gpu" [arex6]="short long")
+declare -A SLOTS=([arex1]=2 [arex2]=4 [arex3]=8 [arex4]=2 [arex5]=8 [arex6]=64 [arex7]=2)
+declare -A QUEUES=([arex1]="short long" [arex2]="main" [arex3]="batch gpu" [arex4]="short long" [arex5]="batch gpu" [arex6]="short long" [arex7]="short long")
 # jobs of all states that the CE keeps at most (-1: no limit); 6.17 does not look at it for REST
-declare -A LIMIT=([arex1]=-1 [arex2]=-1 [arex3]=-1 [arex4]=-1 [arex5]=300 [arex6]=-1)
+declare -A LIMIT=([arex1]=-1 [arex2]=-1 [arex3]=-1 [arex4]=-1 [arex5]=300 [arex6]=-1 [arex7]=-1)
 declare -A RTES=(
   [arex1]="APPS/BIO/BLAST-2.14.0 APPS/HEP/ATLAS-23.0.1"
   [arex2]="APPS/HEP/ATLAS-23.0.1 APPS/HEP/ATLAS-22.0.0 APPS/MATH/R-4.2"
   [arex3]="APPS/HEP/GEANT4-11.1 APPS/ML/PYTORCH-2.1"
   [arex4]="APPS/BIO/BLAST-2.14.0 APPS/HEP/ATLAS-23.0.1"
   [arex5]="APPS/HEP/GEANT4-11.1 APPS/HEP/ATLAS-22.0.0 APPS/ML/PYTORCH-2.1"
-  [arex6]="APPS/HEP/ATLAS-23.0.1")
+  [arex6]="APPS/HEP/ATLAS-23.0.1"
+  [arex7]="APPS/HEP/ATLAS-23.0.1")
 
 rest_port() { echo $((PORT0 + 30 + ${1#arex})); }
 ldap_port() { echo $((PORT0 + 50 + ${1#arex})); }

@@ -28,13 +28,13 @@ leftovers() { # CE
 }
 
 # All are asked to end before any is waited for.
-for ce in ${*:-$CES6 $CES7}; do
+for ce in ${*:-$CES6 $CES7 $CE_BREAK}; do
   d=$(outside "$ce")/$ce
   for f in "$d"/run/arex.pid "$d"/run/arex-ws.pid "$d"/ldap/bdiirun/bdii-update.pid "$d"/ldap/bdiirun/db/slapd.pid; do
     ! alive "$f" || kill "$(pid_in "$f")" 2>/dev/null
   done
 done
-for ce in ${*:-$CES6 $CES7}; do
+for ce in ${*:-$CES6 $CES7 $CE_BREAK}; do
   d=$(outside "$ce")/$ce
   [ -d "$d" ] || continue
   stop "$d/run/arex.pid"; stop "$d/run/arex-ws.pid"

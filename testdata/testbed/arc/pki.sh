@@ -30,7 +30,7 @@ sign() { # common-name extensions certificate key
 
 make_hosts() {
   local n
-  for n in $CES6 $CES7 $CE_SLURM issuer; do
+  for n in $CES6 $CES7 $CE_SLURM $CE_BREAK issuer; do
     sign "$n.$DOM" "extendedKeyUsage=serverAuth,clientAuth
 subjectAltName=DNS:$n.$DOM,DNS:localhost,IP:127.0.0.1" "$PKI/host/$n.pem" "$PKI/host/$n.key"
   done

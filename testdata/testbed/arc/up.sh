@@ -2,7 +2,7 @@
 # Starts real ARC computing elements on loopback: three of 6.17 (REST 1.0) and two of 7.0 (REST 1.1), each a web
 # service, a grid manager and an LDAP server, with a fork back-end, a test CA and a token issuer.
 # Idempotent: what is up stays up. Writes $GRID_TESTBED_DIR/arc/env (KEY=VALUE) and prints it.
-#   up.sh [CE...]              all, or only the named (arex1 ... arex5; slurmce/up.sh names arex6)
+#   up.sh [CE...]              all, or only the named (arex1 ... arex5; slurmce/up.sh names arex6, the tests that break one arex7)
 #   GRID_TESTBED_DIR           state, default /tmp/grid-testbed
 #   GRID_TESTBED_ARC_PORT      first port, default 24400
 #   GRID_TESTBED_ARC_INFO      seconds between infoprovider runs, default 15 (stock 60)
@@ -32,7 +32,7 @@ user_and_names() {
   id "$GRIDUSER" >/dev/null 2>&1 || useradd --system --no-create-home --shell /bin/bash "$GRIDUSER"
   ! have7 || jailed id "$GRIDUSER" >/dev/null 2>&1 ||
     jailed useradd --system --uid 960 --no-create-home --shell /bin/bash "$GRIDUSER"
-  for n in $CES6 $CES7 $CE_SLURM issuer; do
+  for n in $CES6 $CES7 $CE_SLURM $CE_BREAK issuer; do
     grep -q "[[:space:]]$n\.$DOM\b" /etc/hosts || echo "127.0.0.1 $n.$DOM $MARK" >>/etc/hosts
   done
   ! have7 || { echo "127.0.0.1 localhost $(hostname)"; grep -F "$MARK" /etc/hosts; } >"$CHROOT/etc/hosts"
@@ -142,6 +142,7 @@ GRID_ARC_STATE=$STATE
 GRID_ARC_REST10="${rest6# }"
 GRID_ARC_REST11="${rest7# }"
 GRID_ARC_LDAP="${ldap# }"
+GRID_ARC_BREAK=https://$CE_BREAK.$DOM:$(rest_port $CE_BREAK)/arex
 GRID_ARC_USERS=$PKI/user
 GRID_ARC_CA_CERT=$CACERT
 GRID_ARC_CA_KEY=$CADIR/testca.key
