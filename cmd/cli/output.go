@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,7 +97,7 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		if err := printJSON(d, "output", doc); err != nil {
 			return err
 		}
-		return outcomeOf(d, rs, failed)
+		return outputOutcome(d, rs, got, failed)
 	}
 	for _, o := range doc.Jobs {
 		for _, f := range o.Files {
@@ -112,7 +114,18 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 		}
 		return fmt.Errorf("job %s has no output files", r.ID)
 	})
-	return outcomeOf(d, rs, failed)
+	return outputOutcome(d, rs, got, failed)
+}
+
+// outputOutcome is outcomeOf, for which a job's files count as well: where some were
+// brought, not all failed.
+func outputOutcome(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, failed func(*jobs.Outcome) error) error {
+	err := outcomeOf(d, rs, failed)
+	brought := slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return len(got[r.ID].Files) > 0 })
+	if errors.Is(err, errReported) && brought && exitCode(context.Background(), err) != exitUncertain {
+		return &exitError{exitPartial, err}
+	}
+	return err
 }
 
 func errNotYet(r *jobs.Outcome) error {
