@@ -21,6 +21,9 @@ type jobView struct {
 	sort    string
 	limit   int
 	output  string
+	expand  bool // a line for each job, of groups too
+	mayFold bool // no job or group was named
+	verb    string
 	total   int // how many jobs there are where no more than the limit were read
 }
 
@@ -30,6 +33,7 @@ func (v *jobView) register(cmd *cobra.Command) {
 	f.StringVar(&v.sort, "sort", "", "by this `column`; a minus before it turns the order round")
 	f.IntVar(&v.limit, "limit", 0, "the first `N` jobs; 0: all")
 	f.StringVarP(&v.output, "output", "o", "", "`form`: wide, json, csv")
+	f.BoolVar(&v.expand, "expand", false, "a line for each job of a collection, sweep or DAG; those of many jobs have one on a terminal")
 	for _, flag := range []string{"columns", "sort"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(columnNames(), cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -217,16 +221,21 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	for _, c := range cols {
 		heads = append(heads, c.head)
 	}
-	rows, cells := make([][]string, 0, len(rs)), make([]string, len(rs)*len(cols))
-	for _, r := range rs {
+	lines := v.lines(d, rs)
+	rows, cells := make([][]string, 0, len(lines)), make([]string, len(lines)*len(cols))
+	for _, l := range lines {
 		var row []string
 		row, cells = cells[:len(cols)], cells[len(cols):]
 		for i, c := range cols {
-			row[i] = c.text(d, r)
+			row[i] = l.text(d, c)
 		}
 		rows = append(rows, row)
 	}
-	return table(d, columns(heads...), fitRows(d, rows, v))
+	if err := table(d, columns(heads...), fitRows(d, rows, v)); err != nil || len(lines) == len(rs) {
+		return err
+	}
+	_, err = fmt.Fprintln(d.env.Err, "grid: groups of jobs are a line each: --expand shows all jobs, grid", v.verb, "ID those of one group")
+	return err
 }
 
 // fit cuts the last column to the terminal's width; elsewhere, and in wide tables, nothing is cut.

@@ -90,8 +90,12 @@ func atLiarIn(t *testing.T, dir string, l *liar, args ...string) (code int, out,
 	if err := os.WriteFile(conf, []byte(`sources = ["liar:den"]`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return oneShotWith(t, dir, []plugins.Backend{{Name: "liar", Schemes: []string{"liar"}, URLs: []string{"liar:DEN"}, Interfaces: []string{liarInterface},
-		Open: func(plugins.Config) (plugins.Submitter, error) { return l, nil }}}, args...)
+	return oneShotWith(t, dir, liars(l), args...)
+}
+
+func liars(l *liar) []plugins.Backend {
+	return []plugins.Backend{{Name: "liar", Schemes: []string{"liar"}, URLs: []string{"liar:DEN"}, Interfaces: []string{liarInterface},
+		Open: func(plugins.Config) (plugins.Submitter, error) { return l, nil }}}
 }
 
 // oneShot runs one command in an empty home.

@@ -54,7 +54,7 @@ func showJob(d *deps, o *jobs.Outcome, advice []string) {
 	fmt.Fprintf(d.env.Out, "%s  %s\n", styled(d, bold, o.ID), foreign.Text(o.Name))
 	say := func(label, format string, args ...any) {
 		if text := strings.TrimSpace(fmt.Sprintf(format, args...)); text != "" {
-			fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, cell(d, text))
+			fmt.Fprintf(d.env.Out, "  %-12s %s\n", label, oneLine(d, text))
 		}
 	}
 	state := stateText(d, o)

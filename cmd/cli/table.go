@@ -122,7 +122,18 @@ func marks(d *deps) map[string]string {
 	return own
 }
 
-// cell makes a cell of a table safe: one line, no escape sequences but ours.
+// oneLine makes text one line of what goes through the writer of standard output,
+// which shows our own styles and no other escape sequences.
+func oneLine(d *deps, text string) string {
+	same := map[string]string{}
+	for m := range marks(d) {
+		same[m] = m
+	}
+	return foreign.Between(text, same, foreign.Text)
+}
+
+// cell makes a cell of a table, which is written as it is, safe: one line, no escape
+// sequences but ours.
 func cell(d *deps, text string) string {
 	if !d.env.Terminal {
 		return foreign.Text(text)
