@@ -72,11 +72,14 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(o.Past); n > 0 {
 		last := o.Past[n-1]
-		how := "ended as " + string(last.State) + because(last.Reason)
+		how := "ended as " + string(last.State)
+		if last.Reason == "" || !strings.Contains(o.Reason, last.Reason) { // which is told below
+			how += because(last.Reason)
+		}
 		if last.ExitCode != nil && last.State == plugins.Done {
 			how = fmt.Sprintf("its exit code was %d", *last.ExitCode)
 		}
-		add("It was tried before, %s; the last time at %s, where %s.", counted(n, "time"), firstOf(last.At, last.Resource), strings.Replace(how, "ended", "it ended", 1))
+		add("It was tried %s before; the last time at %s, where %s.", often(n), firstOf(last.At, last.Resource), strings.Replace(how, "ended", "it ended", 1))
 	}
 	switch {
 	case o.State == plugins.Intended:
@@ -93,6 +96,17 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 		add("Asked just now, %s could not say: %v.", firstOf(o.At, "its computing element"), o.Err)
 	}
 	return out
+}
+
+// often says a number of times.
+func often(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // theirReasons are those of the back-end that has the job.
