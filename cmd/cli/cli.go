@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gridbroker/foreign"
+	"gridbroker/jdl/classad"
 	"gridbroker/plugins/all"
 )
 
@@ -85,7 +87,7 @@ func rootCmd(d *deps) *cobra.Command {
 	root.SetErr(d.env.Err)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
+		return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, meantFlag(cmd, err), cmd.CommandPath()))
 	})
 	f := root.PersistentFlags()
 	root.Flags().BoolVar(&d.version, "version", false, "print the version")
@@ -100,6 +102,24 @@ func rootCmd(d *deps) *cobra.Command {
 		completeFlags(d, verb)
 	}
 	return root
+}
+
+// meantFlag says which flag one that there is not may have been meant for.
+func meantFlag(cmd *cobra.Command, err error) string {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := classad.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return "; did you mean --" + near + "?"
+	}
+	return ""
 }
 
 // knownVerb refuses a word that is no verb, and says which it may have been meant for.
@@ -160,7 +180,7 @@ func addVerbs(d *deps, root *cobra.Command) {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError(fmt.Errorf("%s: %w\n  see: %s --help", cmd.CommandPath(), err, cmd.CommandPath()))
+			return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, meantFlag(cmd, err), cmd.CommandPath()))
 		}
 		return nil
 	}

@@ -59,8 +59,8 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
-			if f.cpus < 0 || f.gpus < 0 {
-				return usageError(fmt.Errorf("--cpus %d, --gpu %d: say how many", f.cpus, f.gpus))
+			if err := f.sensible(); err != nil {
+				return usageError(err)
 			}
 			return runCommand(cmd.Context(), d, f, args)
 		},
@@ -82,6 +82,22 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 	g.StringVar(&f.dir, "dir", ".", "`directory` below which output files go")
 	g.BoolVar(&f.show, "show", false, "print the description and send nothing")
 	return cmd
+}
+
+// sensible tells whether the flags say amounts; what else is wrong the description tells.
+func (f *runOptions) sensible() error {
+	if f.cpus < 0 || f.gpus < 0 {
+		return fmt.Errorf("--cpus %d, --gpu %d: say how many", f.cpus, f.gpus)
+	}
+	for _, size := range []struct{ flag, text string }{{"--mem", f.memory}, {"--disk", f.disk}} {
+		if _, ok := jdl.ParseSize(size.text); !ok && size.text != "" {
+			return fmt.Errorf("%s %s: say a size, such as 2GB or 500MB; a number alone counts in MB", size.flag, size.text)
+		}
+	}
+	if length, ok := jdl.ParseDuration(f.wall, time.Second); f.wall != "" && (!ok || length <= 0) {
+		return fmt.Errorf("--time %s: say a length, such as 90m, 2h or 1:30:00; a number alone counts in seconds", f.wall)
+	}
+	return nil
 }
 
 // exitNoJob is what run ends with where no job has ended that could give an exit code.
