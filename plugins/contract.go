@@ -124,11 +124,6 @@ type Renewer interface {
 	Renew(ctx context.Context, hs []Handle) []error
 }
 
-// Restarter runs failed jobs again at the same place.
-type Restarter interface {
-	Restart(ctx context.Context, hs []Handle) []error
-}
-
 // Pinger tells whether an endpoint is up and lets the user in.
 type Pinger interface {
 	Ping(ctx context.Context, endpoint string) (Pong, error)

@@ -139,7 +139,7 @@ type adlApplication struct {
 	Output      string        `xml:"Output,omitempty"`
 	Error       string        `xml:"Error,omitempty"`
 	Environment []adlVariable `xml:"Environment"`
-	Rerun       *int          `xml:"Rerun"`
+	Rerun       *int          `xml:"nordugrid-adl:Rerun"`
 }
 
 type adlRTE struct {

@@ -103,6 +103,9 @@ func TestWishes(t *testing.T) {
 	if text, err = adl.Write(j, adl.Options{Alone: true}); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(text), "<nordugrid-adl:Rerun>2</nordugrid-adl:Rerun>") { // without its namespace's prefix A-REX passes it over
+		t.Errorf("adl: %s", text)
+	}
 	again = parseTest(t, string(text))
 	w, _ := again.Wishes()
 	testbed.Equal(t, "adl", w, jdl.Wishes{Platform: "x86_64", Inbound: true, Outbound: true})

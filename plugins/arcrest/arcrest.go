@@ -57,7 +57,6 @@ var (
 	_ plugins.Logger    = (*Backend)(nil)
 	_ plugins.Peeker    = (*Backend)(nil)
 	_ plugins.Renewer   = (*Backend)(nil)
-	_ plugins.Restarter = (*Backend)(nil)
 	_ plugins.Pinger    = (*Backend)(nil)
 )
 
