@@ -26,7 +26,10 @@ const (
 	tagControls    = 0xa0
 )
 
-var errBER = errors.New("not an LDAP message")
+var (
+	errBER     = errors.New("not an LDAP message")
+	errTooMany = errors.New("more messages than a server has to say")
+)
 
 // berStream cuts a byte stream into LDAP messages.
 type berStream struct {
@@ -34,6 +37,7 @@ type berStream struct {
 	buf        []byte
 	start, end int // unread part of buf
 	maxMessage int
+	messages   int   // that may still be read
 	left       int64 // bytes that may still be read
 }
 
@@ -42,6 +46,9 @@ type berStream struct {
 func (s *berStream) next() ([]byte, error) {
 	if err := s.need(2); err != nil {
 		return nil, err
+	}
+	if s.messages--; s.messages < 0 {
+		return nil, errTooMany
 	}
 	if s.buf[s.start] != tagSequence {
 		return nil, fmt.Errorf("%w: it starts with %.16q", errBER, s.buf[s.start:s.end])
@@ -183,19 +190,23 @@ func parseEntry(b []byte, e *glue.Entry) (err error) {
 		return err
 	}
 	e.Attrs = e.Attrs[:0]
-	for len(attrs) > 0 {
+	for values := 0; len(attrs) > 0; values += len(e.Attrs[len(e.Attrs)-1].Values) {
 		var attr []byte
 		if attr, attrs, err = berWant(attrs, tagSequence); err != nil {
 			return err
 		}
-		if err = parseAttr(attr, e); err != nil {
+		if len(e.Attrs) == maxLDAPNames {
+			return fmt.Errorf("an entry of more than %d attributes", maxLDAPNames)
+		}
+		if err = parseAttr(attr, e, maxLDAPValues-values); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func parseAttr(b []byte, e *glue.Entry) error {
+// parseAttr adds an attribute, of so many values at most.
+func parseAttr(b []byte, e *glue.Entry, most int) error {
 	name, b, err := berWant(b, tagOctetString)
 	if err != nil {
 		return err
@@ -215,6 +226,9 @@ func parseAttr(b []byte, e *glue.Entry) error {
 		var v []byte
 		if v, set, err = berWant(set, tagOctetString); err != nil {
 			return err
+		}
+		if len(a.Values) == most {
+			return fmt.Errorf("an entry of more than %d values", maxLDAPValues)
 		}
 		a.Values = append(a.Values, v)
 	}
@@ -240,6 +254,6 @@ func parseResult(b []byte) (r result, err error) {
 		return r, err
 	}
 	text, _, err := berWant(b, tagOctetString)
-	r.message = string(text)
+	r.message = string(text[:min(len(text), maxLDAPWords)])
 	return r, err
 }

@@ -22,9 +22,16 @@ import (
 
 // Limits on what an LDAP server may send.
 const (
-	maxLDAPMessage = 16 << 20
-	maxLDAPTotal   = 192 << 20 // through one connection
-	pageSize       = 1000
+	maxLDAPMessage  = 4 << 20
+	maxLDAPMessages = 1 << 20   // through one connection
+	maxLDAPTotal    = 192 << 20 // of bytes, too
+	maxLDAPNames    = 1 << 12   // different attributes of one entry
+	maxLDAPValues   = 1 << 17   // of one entry
+	maxLDAPTrees    = 100       // that a server says it has
+	maxLDAPCookie   = 4 << 10   // which is sent back for the next page
+	maxLDAPWords    = 1 << 10   // of what a server says of a failure
+	emptyPages      = 16        // that are borne with a word that there are more
+	pageSize        = 1000
 )
 
 const startTLSScheme = "ldap+starttls"
@@ -263,7 +270,8 @@ func (l *LDAP) bases(ctx context.Context) ([]base, error) {
 		out = append(out, base{dn: "o=glue", optional: true})
 	}
 	if out == nil && len(contexts) > 0 {
-		return nil, fmt.Errorf("no tree of GLUE's: the server offers %s", strings.Join(contexts, "; "))
+		offers := strings.Join(contexts, "; ")
+		return nil, fmt.Errorf("no tree of GLUE's: the server offers %s", offers[:min(len(offers), maxLDAPWords)])
 	}
 	if out == nil { // the server does not say: try
 		out = []base{{dn: "o=grid", optional: true}, {dn: "o=glue", optional: true}}

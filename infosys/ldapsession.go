@@ -30,16 +30,18 @@ type pending struct {
 	scope    int
 	query    glue.Query
 	optional bool
+	entries  int // of the page at hand
+	empty    int // pages without any
 }
 
 func newLDAPSession(conn net.Conn, page uint32) *ldapSession {
 	return &ldapSession{conn: conn, page: page, open: map[int64]*pending{}, stream: berStream{
-		r: &gatherer{conn: conn}, buf: make([]byte, 256<<10), maxMessage: maxLDAPMessage, left: maxLDAPTotal}}
+		r: &gatherer{conn: conn}, buf: make([]byte, 256<<10), maxMessage: maxLDAPMessage, messages: maxLDAPMessages, left: maxLDAPTotal}}
 }
 
 // send starts a search.
 func (s *ldapSession) send(base string, scope int, q glue.Query, optional bool) error {
-	return s.request(&pending{base, scope, q, optional}, nil)
+	return s.request(&pending{base: base, scope: scope, query: q, optional: optional}, nil)
 }
 
 // request sends a search, or its next page when there is a cookie.
@@ -104,9 +106,11 @@ func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error 
 		}
 		switch m.tag {
 		case tagEntry:
-			if s.open[m.id] == nil {
+			p := s.open[m.id]
+			if p == nil {
 				return fmt.Errorf("%w: entry for a search %d that was not asked", errBER, m.id)
 			}
+			p.entries++
 			if err := parseEntry(m.body, &e); err != nil {
 				return err
 			}
@@ -161,9 +165,24 @@ func (s *ldapSession) done(m message, missing *int) error {
 		return nil
 	}
 	if cookie := pagingCookie(m.controls); len(cookie) > 0 {
-		return s.request(p, bytes.Clone(cookie))
+		return s.nextPage(p, cookie)
 	}
 	return nil
+}
+
+// nextPage asks for more of what a search finds. A server that always says
+// that there is more, and sends nothing, is not asked for ever.
+func (s *ldapSession) nextPage(p *pending, cookie []byte) error {
+	if p.entries == 0 {
+		p.empty++
+	}
+	if p.entries = 0; p.empty > emptyPages {
+		return fmt.Errorf("more than %d pages without an entry", emptyPages)
+	}
+	if len(cookie) > maxLDAPCookie {
+		return fmt.Errorf("a cookie of %d bytes for the next page", len(cookie))
+	}
+	return s.request(p, bytes.Clone(cookie))
 }
 
 // pagingCookie finds the cookie of the paging control (RFC 2696) in a
@@ -230,6 +249,9 @@ func (s *ldapSession) namingContexts() ([]string, error) {
 			for _, v := range a.Values {
 				contexts = append(contexts, string(v))
 			}
+		}
+		if len(contexts) > maxLDAPTrees {
+			return fmt.Errorf("more than %d trees", maxLDAPTrees)
 		}
 		return nil
 	}, new(int))

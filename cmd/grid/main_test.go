@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // program is the path of the grid that was built.
-func program(t *testing.T) string {
+func program(t testing.TB) string {
 	t.Helper()
 	if err := build(); err != nil {
 		t.Fatal(err)
