@@ -50,6 +50,9 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 			if nodes += 1 + len(tok.Attr); nodes > maxNodes {
 				return errTooManyNodes
 			}
+			if err := d.account.Take(nodeCost * int64(1+len(tok.Attr))); err != nil {
+				return err
+			}
 			n := &node{name: tok.Name.Local}
 			for _, a := range tok.Attr {
 				n.children = append(n.children, &node{name: a.Name.Local, text: a.Value})
@@ -72,7 +75,7 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
 	dec := json.NewDecoder(r)
 	dec.UseNumber()
-	t := &jsonTree{dec: dec}
+	t := &jsonTree{dec: dec, account: d.account}
 	root := &node{}
 	if err := t.add(root, "", 0); err != nil {
 		return err
@@ -85,8 +88,9 @@ func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
 
 // jsonTree makes nodes of a JSON text as it is read.
 type jsonTree struct {
-	dec   *json.Decoder
-	nodes int
+	dec     *json.Decoder
+	nodes   int
+	account *Account
 }
 
 // add reads the next value and adds it to n as children of that name: one for
@@ -102,6 +106,9 @@ func (t *jsonTree) add(n *node, name string, depth int) error {
 	}
 	if t.nodes++; t.nodes > maxNodes {
 		return errTooManyNodes
+	}
+	if err := t.account.Take(nodeCost); err != nil {
+		return err
 	}
 	switch tok {
 	case json.Delim('['):

@@ -21,7 +21,19 @@ type Decoder struct {
 	ng     nordugrid
 	n      int
 	big    int // CEs, views, shares and queues
+
+	account *Account
+	paid    int64
 }
+
+// What a resource and an element of a document cost an account.
+const (
+	resourceCost = 1280
+	nodeCost     = 128
+)
+
+// Charge has the decoder pay for what it keeps.
+func (d *Decoder) Charge(a *Account) { d.account = a }
 
 // Limits on what one source may publish, several times the largest grid there
 // is: shares, entries of all kinds, bytes of one value and of all that is kept
@@ -78,7 +90,20 @@ func (d *Decoder) Err() error {
 	if d.pool.bytes+d.store.bytes > maxBytes {
 		return fmt.Errorf("more than %d MB of text", maxBytes>>20)
 	}
-	return nil
+	return d.pay()
+}
+
+// pay settles what is kept and not paid for.
+func (d *Decoder) pay() error {
+	cost := int64(d.pool.bytes+d.store.bytes) + resourceCost*int64(d.big)
+	if d.account == nil || cost <= d.paid {
+		return nil
+	}
+	err := d.account.keep(cost - d.paid)
+	if err == nil {
+		d.paid = cost
+	}
+	return err
 }
 
 // Entries is how many entries of use were taken in.

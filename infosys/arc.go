@@ -30,6 +30,7 @@ type ARC struct {
 	Dialer func(withCredential bool) (*credential.Dialer, error)
 	Token  func(ctx context.Context, url string) (string, error) // nil or "": none
 	Now    func() time.Time
+	guest
 }
 
 // newARC takes an https URL, without a query.
@@ -78,11 +79,12 @@ func (a *ARC) get(ctx context.Context, withCredential bool) ([]glue.Resource, er
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body := &limited{ctx: ctx, r: resp.Body, left: maxInfo}
+	body := &limited{ctx: ctx, r: &paid{resp.Body, a.account}, left: maxInfo}
 	if resp.StatusCode != http.StatusOK {
 		return nil, httpError(resp, body)
 	}
 	d := glue.NewDecoder(a.URL, a.Extra...)
+	d.Charge(a.account)
 	if err := addInfo(d, resp.Header.Get("Content-Type"), body); err != nil {
 		return nil, fmt.Errorf("information document: %w", err)
 	}
@@ -93,10 +95,14 @@ func (a *ARC) get(ctx context.Context, withCredential bool) ([]glue.Resource, er
 // credential is meant for this host.
 func (a *ARC) client(req *http.Request, withCredential bool) (*http.Client, error) {
 	transport := &http.Transport{ForceAttemptHTTP2: false, MaxResponseHeaderBytes: 64 << 10, Proxy: http.ProxyFromEnvironment}
+	transport.DialContext = a.dialer().DialContext
 	if a.Dialer != nil {
 		d, err := a.Dialer(withCredential)
 		if err != nil {
 			return nil, err
+		}
+		if a.only != nil {
+			d.Control, transport.Proxy = a.control(), nil // a proxy would go where we do not
 		}
 		transport.DialTLSContext = d.DialTLS
 	}

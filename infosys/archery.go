@@ -6,30 +6,21 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"gridbroker/glue"
 )
 
-// Limits on a registry.
-const (
-	maxRegistryDepth = 8
-	maxRegistries    = 1000
-	maxEndpoints     = 5000
-	registryFanOut   = 32 // questions under way at once
-)
+// maxRegistryDepth bounds how deep registries may be nested.
+const maxRegistryDepth = 8
 
 // Archery is a Source that reads an ARCHERY registry (the ARC Hierarchical
 // Endpoints Registry: TXT records in DNS) and asks the endpoints it finds.
 type Archery struct {
 	url    string
 	start  string // name to ask first
-	open   func(rawURL string) (Source, error)
+	open   func(rawURL string, a *glue.Account) (Source, error)
 	lookup func(ctx context.Context, name string) ([]string, error)
 	now    func() time.Time
 	asked  string // what the answers depend on besides the registry
@@ -48,7 +39,7 @@ func newArchery(rawURL, domain string, o *Opener) (*Archery, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, server)
 		}
 	}
-	a := &Archery{url: rawURL, start: "_archery." + domain, open: o.Open, lookup: r.LookupTXT, now: o.env.Now,
+	a := &Archery{url: rawURL, start: "_archery." + domain, open: o.openGuest, lookup: r.LookupTXT, now: o.env.Now,
 		asked: " vo=" + o.env.VO + " extra=" + strings.Join(o.env.Extra, ",")}
 	if a.now == nil {
 		a.now = time.Now
@@ -65,106 +56,33 @@ func (a *Archery) CacheKey() string { return a.url + a.asked }
 // Resources implements Source. Endpoints that do not answer leave their
 // resources out; the error then says which.
 func (a *Archery) Resources(ctx context.Context) ([]glue.Resource, error) {
-	urls, err := a.endpoints(ctx)
-	if err != nil && len(urls) == 0 {
-		return nil, fmt.Errorf("%s: %w", a.url, contextError(ctx, err))
+	ctx, cancel := within(ctx)
+	defer cancel()
+	w := newWalk(ctx, a)
+	w.visit(a.start, w.root, 0)
+	found, errs, asked := w.wait()
+	if asked == 0 && len(errs) > 0 {
+		return nil, fmt.Errorf("%s: %w", a.url, contextError(ctx, firstOf(errs)))
 	}
-	all, errs := fanOut(urls, func(u string) ([]glue.Resource, error) { return a.ask(ctx, u) })
-	if err != nil {
-		errs = slices.Insert(errs, 0, err)
-	}
-	return glue.Merge(a.now(), all), partial(errs, len(urls))
+	return glue.Merge(a.now(), found...), partial(errs, asked)
 }
 
-func (a *Archery) ask(ctx context.Context, u string) ([]glue.Resource, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", u, err)
-	}
-	src, err := a.open(u)
-	if err != nil {
-		return nil, err
-	}
-	return src.Resources(ctx)
-}
-
-// partial sums up what failed; three in full.
+// partial sums up what failed.
 func partial(errs []error, of int) error {
 	if len(errs) == 0 {
 		return nil
 	}
+	return fmt.Errorf("%d of %d endpoints failed: %w", len(errs), of, firstOf(errs))
+}
+
+// firstOf joins three errors in full and counts the others.
+func firstOf(errs []error) error {
 	shown := errs[:min(3, len(errs))]
-	err := fmt.Errorf("%d of %d endpoints failed: %w", len(errs), of, errors.Join(shown...))
+	err := errors.Join(shown...)
 	if more := len(errs) - len(shown); more > 0 {
 		err = fmt.Errorf("%w\nand %d more", err, more)
 	}
 	return err
-}
-
-// endpoints walks the registry, level by level.
-func (a *Archery) endpoints(ctx context.Context) ([]string, error) {
-	var urls []string
-	var errs []error
-	seen := map[string]bool{strings.ToLower(a.start): true}
-	level := []string{a.start}
-	for depth := 0; len(level) > 0; depth++ {
-		if depth == maxRegistryDepth {
-			errs = append(errs, fmt.Errorf("registries nested deeper than %d: %s left out", depth, level[0]))
-			break
-		}
-		answers, failed := a.readLevel(ctx, level)
-		errs = append(errs, failed...)
-		level = nil
-		for _, rec := range answers {
-			key := strings.ToLower(rec.target)
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
-			if rec.registry {
-				level = append(level, rec.target)
-			} else {
-				urls = append(urls, rec.target)
-			}
-		}
-		if len(seen) > maxRegistries+maxEndpoints {
-			return urls, fmt.Errorf("registry of more than %d records", maxRegistries+maxEndpoints)
-		}
-	}
-	return urls, errors.Join(errs...)
-}
-
-// readLevel reads the records of one level's names.
-func (a *Archery) readLevel(ctx context.Context, names []string) (out []archeryRecord, errs []error) {
-	return fanOut(names, func(name string) (records []archeryRecord, err error) {
-		texts, err := a.lookup(ctx, name)
-		for _, text := range texts {
-			if rec, ok := parseArchery(text); ok {
-				records = append(records, rec)
-			}
-		}
-		return records, err
-	})
-}
-
-// fanOut asks about all names, so many at once, and puts together what is said.
-func fanOut[T any](names []string, ask func(name string) ([]T, error)) (all []T, errs []error) {
-	var mu sync.Mutex
-	var g errgroup.Group
-	g.SetLimit(registryFanOut)
-	for _, name := range names {
-		g.Go(func() error {
-			some, err := ask(name)
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, some...)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
-	return all, errs
 }
 
 // archeryRecord is a record that leads somewhere we can go.

@@ -120,7 +120,7 @@ func FuzzArchery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, one, two string) {
 		a := &Archery{url: "archery:x", start: "x", now: time.Now,
 			lookup: func(context.Context, string) ([]string, error) { return []string{one, two}, nil },
-			open:   func(string) (Source, error) { return &fake{rs: []glue.Resource{{}}}, nil }}
+			open:   func(string, *glue.Account) (Source, error) { return &fake{rs: []glue.Resource{{}}}, nil }}
 		_, _ = a.Resources(t.Context())
 	})
 }

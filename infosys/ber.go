@@ -39,6 +39,7 @@ type berStream struct {
 	maxMessage int
 	messages   int   // that may still be read
 	left       int64 // bytes that may still be read
+	account    *glue.Account
 }
 
 // next returns the content of the next message; it is valid until the next
@@ -80,7 +81,11 @@ func (s *berStream) need(n int) error {
 	}
 	if s.start+n > len(s.buf) {
 		if n > len(s.buf) {
-			grown := make([]byte, max(2*len(s.buf), n))
+			size := max(2*len(s.buf), n)
+			if err := s.account.Take(int64(size)); err != nil {
+				return err
+			}
+			grown := make([]byte, size)
 			copy(grown, s.buf[s.start:s.end])
 			s.buf, s.start, s.end = grown, 0, s.end-s.start
 		} else {

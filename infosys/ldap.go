@@ -51,6 +51,7 @@ type LDAP struct {
 	// new dialer.
 	Secure   func() (*credential.Dialer, error)
 	StartTLS bool
+	guest
 }
 
 // newLDAP takes apart ldap://host[:port][/base]; ldaps:// is LDAP through TLS,
@@ -132,6 +133,7 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 	var wg sync.WaitGroup
 	for i, b := range trees {
 		answers[i] = glue.NewDecoder(l.URL, l.Extra...)
+		answers[i].Charge(l.account)
 		wg.Go(func() {
 			var there bool
 			there, errs[i] = l.read(ctx, b, page, answers[i])
@@ -211,17 +213,22 @@ func (l *LDAP) connect(ctx context.Context, page uint32) (s *ldapSession, end fu
 		return nil, nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return newLDAPSession(conn, page), func() { stop(); conn.Close() }, nil
+	s = newLDAPSession(conn, page)
+	if l.account != nil {
+		s.stream.buf, s.stream.account = make([]byte, guestBuffer), l.account
+	}
+	return s, func() { stop(); conn.Close() }, nil
 }
 
 func (l *LDAP) dial(ctx context.Context) (net.Conn, error) {
 	if l.Secure == nil {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr)
+		return l.dialer().DialContext(ctx, "tcp", l.Addr)
 	}
 	d, err := l.Secure()
 	if err != nil {
 		return nil, err
 	}
+	d.Control = l.control()
 	if l.StartTLS {
 		d.Before = startTLS
 	}

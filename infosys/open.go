@@ -27,6 +27,9 @@ type Env struct {
 	VO       string   // ask for what this VO may use, where a source can tell; "": all
 	Extra    []string // attributes to keep besides those of glue's table
 	Now      func() time.Time
+	// Named are URLs of the user's: endpoints that a registry names are asked
+	// at public addresses alone, but those on these hosts wherever they are.
+	Named []string
 }
 
 // Opener makes sources of URLs.

@@ -93,7 +93,7 @@ func claimRules(backends []plugins.Opened) infosys.Rules {
 func opener(d *deps, c config, b *plugins.Registry, where discovery) *infosys.Opener {
 	find := sync.OnceValues(func() (*credential.Set, error) { return credentialSet(d) })
 	o := infosys.NewOpener(infosys.Env{
-		Dir: d.env.Dir, Resolver: c.Resolver, Now: d.env.Now, VO: where.onlyVO, Extra: where.extra,
+		Dir: d.env.Dir, Resolver: c.Resolver, Now: d.env.Now, VO: where.onlyVO, Extra: where.extra, Named: slices.Concat(where.info, named(c)),
 		Dialer: func(withCredential bool) (*credential.Dialer, error) {
 			set, err := trusting(find())
 			switch {

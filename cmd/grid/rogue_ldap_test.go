@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +52,26 @@ type search struct {
 	paged bool
 }
 
-func (s search) say(parts ...[]byte) { _, _ = s.conn.Write(bytes.Join(parts, nil)) }
+// say tells whether somebody still listens.
+func (s search) say(parts ...[]byte) bool {
+	for _, part := range parts {
+		if _, err := s.conn.Write(part); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// giants are operations that are large to make: each is made once.
+var (
+	emptyAttributes = sync.OnceValue(func() []byte {
+		return tlv(0x64, tlv(0x04), tlv(0x30, bytes.Repeat([]byte{0x30, 4, 4, 0, 0x31, 0}, 4_000_000/6)))
+	})
+	emptyValues = sync.OnceValue(func() []byte {
+		return tlv(0x64, tlv(0x04), tlv(0x30, tlv(0x30, tlv(0x04, []byte("objectClass")), tlv(0x31, bytes.Repeat([]byte{4, 0}, 4_000_000/2)))))
+	})
+	giantWords = sync.OnceValue(func() []byte { return ldapDone(1, strings.Repeat("\x1b[31m\n", 1<<19)) })
+)
 
 // pour says one thing again and again for so many bytes.
 func (s search) pour(what []byte, size int) {
@@ -92,7 +112,7 @@ var rogueDirectories = map[string]func(search){
 	},
 	"empty entries": func(s search) { s.pour(ldapMessage(s.id, ldapEntry("")), 1<<40) },
 	"empty attributes": func(s search) {
-		s.say(ldapMessage(s.id, tlv(0x64, tlv(0x04), tlv(0x30, bytes.Repeat([]byte{0x30, 4, 4, 0, 0x31, 0}, 4_000_000/6)))))
+		s.say(ldapMessage(s.id, emptyAttributes()))
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
 	"empty values": func(s search) {
@@ -103,7 +123,7 @@ var rogueDirectories = map[string]func(search){
 		s.say(ldapMessage(s.id, ldapEntry("o=glue", ldapAttr("GLUE2ShareID", strings.Repeat("x", 3<<20)))), ldapMessage(s.id, ldapDone(0, "")))
 	},
 	"a giant message":  func(s search) { s.say([]byte{0x30, 0x84, 0x7f, 0xff, 0xff, 0xff}); s.pour([]byte("x"), 1<<40) },
-	"giant words":      func(s search) { s.say(ldapMessage(s.id, ldapDone(1, strings.Repeat("\x1b[31m\n", 1<<19)))) },
+	"giant words":      func(s search) { s.say(ldapMessage(s.id, giantWords())) },
 	"giant words, cut": func(s search) { s.say(ldapMessage(s.id, ldapDone(4, strings.Repeat("\x01", 3<<20)))) },
 	"always cut": func(s search) {
 		s.pour(ldapMessage(s.id, ldapEntry("")), 1<<20)
@@ -139,7 +159,10 @@ var rogueDirectories = map[string]func(search){
 	"no LDAP":           func(s search) { s.say([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")); s.conn.Close() },
 	"much, then cut": func(s search) {
 		for i := range 4000 {
-			s.say(ldapMessage(s.id, ldapEntry(fmt.Sprint("GLUE2ShareID=", i, ",o=glue"), ldapAttr("objectClass", "GLUE2ComputingShare"), ldapAttr("GLUE2ShareID", strings.Repeat("x", 15<<10)+fmt.Sprint(i)))))
+			there := s.say(ldapMessage(s.id, ldapEntry(fmt.Sprint("GLUE2ShareID=", i, ",o=glue"), ldapAttr("objectClass", "GLUE2ComputingShare"), ldapAttr("GLUE2ShareID", strings.Repeat("x", 15<<10)+fmt.Sprint(i)))))
+			if !there {
+				return
+			}
 		}
 		s.say(ldapMessage(s.id, ldapDone(4, "")))
 	},

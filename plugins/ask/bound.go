@@ -2,10 +2,8 @@ package ask
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -60,7 +58,9 @@ func (b *bound) proxy(req *http.Request) (*url.URL, error) {
 func (b *bound) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	var d net.Dialer
 	if host, _, err := net.SplitHostPort(addr); err != nil || !b.knows(host) {
-		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error { return public(address) }
+		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			return credential.PublicAddress(address)
+		}
 	}
 	return d.DialContext(ctx, network, addr)
 }
@@ -72,32 +72,7 @@ func (b *bound) dialTLS(ctx context.Context, network, addr string) (net.Conn, er
 	}
 	d := &credential.Dialer{Trust: trust}
 	if host, _, err := net.SplitHostPort(addr); err != nil || !b.knows(host) {
-		d.Control = func(_ context.Context, address string) error { return public(address) }
+		d.Control = func(_ context.Context, address string) error { return credential.PublicAddress(address) }
 	}
 	return d.DialTLS(ctx, network, addr)
-}
-
-// NotPublicError is that a service was named at an address that only this
-// machine or its neighbours can reach.
-type NotPublicError struct{ Address string }
-
-func (e *NotPublicError) Error() string {
-	return fmt.Sprintf("%s is no public address, and the user did not name the host", e.Address)
-}
-
-// carrierNAT is shared address space (RFC 6598).
-var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
-
-// public refuses loopback, private (RFC 1918, RFC 4193), link-local, shared,
-// multicast and unspecified addresses.
-func public(address string) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	a := ap.Addr().Unmap()
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierNAT.Contains(a) {
-		return &NotPublicError{address}
-	}
-	return nil
 }

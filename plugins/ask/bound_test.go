@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"gridbroker/credential"
 )
 
 // Services that others name are not asked at this machine's own ports, neither
@@ -32,7 +34,7 @@ func TestBound(t *testing.T) {
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"} {
 		err := ask([]string{"ldap://bdii.example.org:2170/o=glue"}, "http://"+host+":"+u.Port()+"/x")
-		if e, ok := errors.AsType[*NotPublicError](err); !ok {
+		if e, ok := errors.AsType[*credential.NotPublicError](err); !ok {
 			t.Errorf("%s: %v, %v", host, err, e)
 		}
 	}
@@ -47,7 +49,7 @@ func TestBound(t *testing.T) {
 	}
 	for address, ok := range map[string]bool{"192.0.2.1:80": true, "10.0.0.1:80": false, "192.168.1.1:80": false, "172.16.0.1:80": false, "169.254.169.254:80": false,
 		"100.64.0.1:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "[2001:db8::1]:80": true, "224.0.0.1:80": false, "[::]:80": false} {
-		if err := public(address); (err == nil) != ok {
+		if err := credential.PublicAddress(address); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -47,7 +47,7 @@ func TestBoundTrust(t *testing.T) {
 	}
 	if _, err := get(nil, ours); err == nil {
 		t.Error("a host that nobody named is asked at a loopback address")
-	} else if _, ok := errors.AsType[*NotPublicError](err); !ok {
+	} else if _, ok := errors.AsType[*credential.NotPublicError](err); !ok {
 		t.Errorf("a host that nobody named: %v", err)
 	}
 }
