@@ -44,6 +44,9 @@ func (t *Trust) Verify(x *X509) error { return t.VerifyChain(x.chain) }
 func verifyEntity(t *Trust, c *x509.Certificate, others []*x509.Certificate) error {
 	pool := x509.NewCertPool()
 	for _, o := range others {
+		if err := voms.Checkable(o); err != nil {
+			return explainVerify(t, o, err)
+		}
 		pool.AddCert(o)
 	}
 	chains, err := c.Verify(x509.VerifyOptions{Roots: t.Roots(), Intermediates: pool, CurrentTime: t.now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})

@@ -1,9 +1,11 @@
 package voms
 
 import (
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
+	"fmt"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -46,6 +48,22 @@ func (ac *AC) parseExtension(oid asn1.ObjectIdentifier, critical bool, value cry
 	return err
 }
 
+// Bounds of the certificates that others show: how many, and the bits of an RSA
+// key, whose square is what a signature costs to check. TLS has its own.
+const (
+	maxCerts   = 20
+	maxKeyBits = 16384
+)
+
+// Checkable refuses a certificate whose key is so large that to check what it
+// has signed would take long: a megabyte of it takes hours.
+func Checkable(c *x509.Certificate) error {
+	if key, ok := c.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > maxKeyBits {
+		return fmt.Errorf("a certificate has a key of %d bits, more than %d", key.N.BitLen(), maxKeyBits)
+	}
+	return nil
+}
+
 // parseCertList reads SEQUENCE OF SEQUENCE OF Certificate.
 func parseCertList(in cryptobyte.String) ([]*x509.Certificate, error) {
 	var outer, list cryptobyte.String
@@ -67,7 +85,12 @@ func parseCertList(in cryptobyte.String) ([]*x509.Certificate, error) {
 			if err != nil {
 				return nil, err
 			}
-			certs = append(certs, c)
+			if err := Checkable(c); err != nil {
+				return nil, err
+			}
+			if certs = append(certs, c); len(certs) > maxCerts {
+				return nil, fmt.Errorf("more than %d certificates of the server", maxCerts)
+			}
 		}
 	}
 	return certs, nil

@@ -19,8 +19,12 @@ import (
 // errNoHTTP says that the server does not speak HTTP.
 var errNoHTTP = errors.New("the server closed the connection without an answer")
 
-// maxAnswer bounds a server's answer.
-const maxAnswer = 1 << 20
+// Bounds of a server's answer: of all of it, and of its remarks, which are for people.
+const (
+	maxAnswer  = 1 << 20
+	maxRemarks = 10
+	maxWords   = 1 << 10
+)
 
 // reply is the answer of both protocols: <voms> over HTTP, <vomsans> before.
 type reply struct {
@@ -188,7 +192,7 @@ func parseReply(body []byte, status string) (*Answer, error) {
 		if len(notes) > 0 {
 			return nil, &ServerError{Code: notes[0].Code, Said: notes[0].Message}
 		}
-		return nil, &ServerError{Said: status, Err: err}
+		return nil, &ServerError{Said: "it answers " + status + ": " + err.Error(), Err: err}
 	}
 	a := &Answer{AC: ac}
 	for _, n := range notes {
@@ -206,18 +210,25 @@ func decodeAC(text string) (*AC, error) {
 	return Parse(der)
 }
 
-func remarks(rep reply) []remark {
-	var all []remark
+// remarks are the first of what the server remarks, each cut.
+func remarks(rep reply) (all []remark) {
+	add := func(code, message string) {
+		if len(all) < maxRemarks {
+			all = append(all, remark{Code: cut(code), Message: cut(message)})
+		}
+	}
 	for _, r := range append(rep.Errors, rep.Warnings...) {
 		if r.Message != "" || r.Code != "" {
-			all = append(all, r)
+			add(r.Code, r.Message)
 		}
 		for _, it := range r.Items {
-			all = append(all, remark{Code: it.Number, Message: strings.TrimSpace(it.Message)})
+			add(it.Number, strings.TrimSpace(it.Message))
 		}
 	}
 	return all
 }
+
+func cut(words string) string { return words[:min(len(words), maxWords)] }
 
 func noSpace(r rune) rune {
 	if r == ' ' || r == '\n' || r == '\r' || r == '\t' {
