@@ -41,6 +41,9 @@ func (s *Set) TokenFor(ctx context.Context, endpoint string, scopes ...string) (
 	if f, ok := err.(*Finding); ok && f.ID == "login.absent" {
 		return nil, lack
 	}
+	if err == nil && !s.due(t, endpoint) { // an issuer need not give what it was asked for
+		return nil, t.Fits(endpoint)
+	}
 	return t, err
 }
 
@@ -111,16 +114,16 @@ func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes [
 // nobody, unless the user named the host: who gets it could use it there.
 func (s *Set) TokenOrAny(ctx context.Context, endpoint string, scopes ...string) (*Token, error) {
 	t, err := s.TokenFor(ctx, endpoint, scopes...)
-	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil && s.meant(endpoint) {
+	if err != nil && s.Token != nil && s.Token.Valid(s.clock()) == nil && s.due(s.Token, endpoint) {
 		return s.Token, nil
 	}
 	return t, err
 }
 
-// meant reports whether the discovered token may be given to an endpoint.
-func (s *Set) meant(endpoint string) bool {
+// due reports whether a token may be given to an endpoint.
+func (s *Set) due(t *Token, endpoint string) bool {
 	u, err := url.Parse(endpoint)
-	return s.Token.For(endpoint) || err == nil && s.AnyToken != nil && s.AnyToken(u.Hostname())
+	return t.For(endpoint) || err == nil && s.AnyToken != nil && s.AnyToken(u.Hostname())
 }
 
 // Valid says whether the token is in its time; the error is a *Finding.

@@ -12,6 +12,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/credential/oidc"
+	"gridbroker/foreign"
 )
 
 // computeScopes are those of the WLCG token profile 1.3 for computing.
@@ -146,7 +147,7 @@ func showCode(d *deps, url, code, complete string) {
 	if complete != "" {
 		url = complete
 	}
-	fmt.Fprintf(d.env.Err, "Open %s\nand enter the code %s\n", styled(d, bold, url), styled(d, bold, code))
+	fmt.Fprintf(d.env.Err, "Open %s\nand enter the code %s\n", styled(d, bold, foreign.Text(url)), styled(d, bold, foreign.Text(code)))
 }
 
 func clientSecret(d *deps, file string) (string, error) {

@@ -23,8 +23,13 @@ func finding(id, subject, what, mend string, err error) *credential.Finding {
 }
 
 // said is the issuer's own words: an error of OAuth 2 (RFC 6749 section 5.2),
-// never a response body, which may hold secrets.
+// never a response body, which may hold secrets; cut.
 func said(err error) string {
+	words := wordsOf(err)
+	return words[:min(len(words), maxWords)]
+}
+
+func wordsOf(err error) string {
 	e, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {
 		return err.Error()

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	gooidc "github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -59,7 +60,7 @@ func discover(ctx context.Context, client *http.Client, issuer string) (*provide
 	d := &provider{endpoint: p.Endpoint(), registration: more.Registration}
 	for _, end := range []string{d.endpoint.TokenURL, d.endpoint.DeviceAuthURL, d.registration} {
 		if end != "" && !strings.HasPrefix(end, "https://") {
-			return nil, finding("login.discovery", issuer, "the issuer names an endpoint without https: "+end, "", nil)
+			return nil, finding("login.discovery", issuer, "the issuer names an endpoint without https: "+end[:min(len(end), maxWords)], "", nil)
 		}
 	}
 	return d, nil
@@ -69,6 +70,7 @@ func discover(ctx context.Context, client *http.Client, issuer string) (*provide
 // waits for the user until the issuer's limit or the context ends. Errors are
 // a *credential.Finding.
 func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
+	l.HTTP = bounded(l.HTTP)
 	p, err := discover(ctx, l.HTTP, l.Issuer)
 	if err != nil {
 		return nil, nil, err
@@ -89,12 +91,29 @@ func (l Login) Run(ctx context.Context) (*Session, *credential.Token, error) {
 	if err != nil {
 		return nil, nil, finding("login.refused", l.Issuer, "the issuer does not start a device flow for client "+l.ClientID, "--client-id with a client that may use the device flow", err)
 	}
+	if err := l.checked(code); err != nil {
+		return nil, nil, err
+	}
 	l.Show(code.VerificationURI, code.UserCode, code.VerificationURIComplete)
 	tok, err := cfg.DeviceAccessToken(ctx, code, audienceParam(l.Audience)...)
 	if err != nil {
 		return nil, nil, l.explain(ctx, err)
 	}
 	return s.accept(tok)
+}
+
+// checked refuses an answer that would lead the user astray.
+func (l Login) checked(code *oauth2.DeviceAuthResponse) error {
+	patient(code, time.Now())
+	for _, page := range []string{code.VerificationURI, code.VerificationURIComplete} {
+		if u, err := url.Parse(page); page != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(page) > maxWords) {
+			return finding("login.discovery", l.Issuer, "the page to log in at is no https URL", "", nil)
+		}
+	}
+	if code.VerificationURI == "" || len(code.UserCode) > maxWords || len(code.DeviceCode) > maxSecret {
+		return finding("login.discovery", l.Issuer, "the issuer's answer has no page to log in at, or a code without end", "", nil)
+	}
+	return nil
 }
 
 func audienceParam(aud string) []oauth2.AuthCodeOption {
@@ -154,7 +173,7 @@ func (l *Login) register(ctx context.Context, endpoint string) error {
 		Secret string `json:"client_secret"`
 	}
 	err = json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&client)
-	if resp.StatusCode/100 != 2 || err != nil || client.ID == "" {
+	if resp.StatusCode/100 != 2 || err != nil || client.ID == "" || len(client.ID)+len(client.Secret) > maxSecret {
 		need.Why = fmt.Sprintf("the issuer refused to register one: %s", resp.Status)
 		return need
 	}

@@ -49,6 +49,9 @@ func (s *Session) config(scopes []string) *oauth2.Config {
 
 // accept takes an answer of the token endpoint in.
 func (s *Session) accept(tok *oauth2.Token) (*Session, *credential.Token, error) {
+	if len(tok.AccessToken) > maxSecret || len(tok.RefreshToken) > maxSecret {
+		return nil, nil, finding("login.failed", s.Issuer, "the issuer gave a token without end", "", nil)
+	}
 	t, err := credential.ParseToken(s.Issuer, tok.AccessToken)
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +78,7 @@ func (s *Session) Refresh(ctx context.Context, client *http.Client, audience str
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
-	tok, err := s.post(ctx, client, form)
+	tok, err := s.post(ctx, bounded(client), form)
 	if err != nil {
 		mend := "grid auth login --issuer " + s.Issuer
 		if code(err) == "invalid_scope" {
