@@ -122,6 +122,33 @@ func TestOddOutputIsLeftOut(t *testing.T) {
 	}
 }
 
+// A file that cannot be read keeps no other from being brought, and is told.
+// That it cannot be read holds for root, too: somebody has a lease on it.
+func TestUnreadableOutputIsLeftOut(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "a"})
+	h := submit(t, b, request("a", "j", shell("mkdir d; echo a >d/a; echo b >d/b; echo c >d/c; pwd; chmod 000 d/b")))[0]
+	wait(t, b, h, plugins.State.Final)
+	unread := filepath.Join(strings.TrimSpace(fetched(t, b, h, "out")), "d", "b")
+	held, err := os.OpenFile(unread, os.O_WRONLY, 0)
+	if err != nil { // not root: nobody can open it anyway
+		held, err = os.Open(os.DevNull)
+	} else if _, _, no := syscall.Syscall(syscall.SYS_FCNTL, held.Fd(), syscall.F_SETLEASE, syscall.F_WRLCK); no != 0 {
+		t.Fatal(no)
+	}
+	check(t, err)
+	defer held.Close()
+	out := t.TempDir()
+	r := b.Fetch(context.Background(), []plugins.FetchRequest{{Handle: h, Dir: out, Want: []string{"d/*"}}}, nil)[0]
+	for _, want := range []string{"a", "c"} {
+		if _, err := os.Stat(filepath.Join(out, "d", want)); err != nil {
+			t.Error(err)
+		}
+	}
+	if r.Err == nil || !strings.Contains(r.Err.Error(), `cannot be read: ["d/b"]`) || len(r.Files) != 2 {
+		t.Errorf("%v, brought %q", r.Err, r.Files)
+	}
+}
+
 // A full disk leaves no half of a file under its name.
 func TestFullDiskLeavesNoHalfFile(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a"})

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"gridbroker/durable"
@@ -88,41 +90,69 @@ func regular(fsys fs.FS) (names []string, err error) {
 }
 
 // leftOut are files of a job that are not brought: links that lead out of its
-// directory, sockets and the like.
-type leftOut struct{ names []string }
+// directory, sockets and the like, and what cannot be read.
+type leftOut struct {
+	odd, unread []string
+	why         error // the first that cannot be read
+}
 
 const leftOutShown = 5
 
 func (l *leftOut) Error() string {
-	text := fmt.Sprintf("not brought, for they are no files of the job's directory: %q", l.names[:min(len(l.names), leftOutShown)])
-	if n := len(l.names) - leftOutShown; n > 0 {
+	var parts []string
+	if l.odd != nil {
+		parts = append(parts, "not brought, for they are no files of the job's directory: "+few(l.odd))
+	}
+	if l.unread != nil {
+		parts = append(parts, fmt.Sprintf("not brought, for they cannot be read: %s (%v)", few(l.unread), l.why))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// few names the first of several files.
+func few(names []string) string {
+	text := fmt.Sprintf("%q", names[:min(len(names), leftOutShown)])
+	if n := len(names) - leftOutShown; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
 	return text
 }
 
+func (l *leftOut) cannotRead(name string, err error) {
+	l.unread = append(l.unread, name)
+	l.why = cmp.Or(l.why, err)
+}
+
+// err is the report, where something was left out.
+func (l *leftOut) err() error {
+	if l.odd == nil && l.unread == nil {
+		return nil
+	}
+	return l
+}
+
 // copyWanted copies the regular files that match. Both ends are rooted, so
-// that a link the job has left cannot lead outside; what is no file there is
-// left out, and reported when all others are brought.
+// that a link the job has left cannot lead outside; what is no file there, or
+// cannot be read, is left out, and reported when all others are brought.
 func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []string, err error) {
-	odd := &leftOut{}
+	left := &leftOut{}
 	err = fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && name != "." {
+			left.cannotRead(name, err)
+			return nil
+		}
 		if err != nil || d.IsDir() || !plugins.Wanted(name, want) {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
+		in, err := left.open(src, name, d)
+		if in == nil || err != nil {
 			return err
 		}
-		if info, err := src.Stat(name); err != nil || !info.Mode().IsRegular() {
-			if err == nil || d.Type()&fs.ModeSymlink != 0 {
-				if err != nil || !info.IsDir() {
-					odd.names = append(odd.names, name)
-				}
-				return nil
-			}
-			return err
-		}
-		if err := copyFile(src, dst, name); err != nil {
+		defer in.Close()
+		if err := copyFile(in, dst, name); err != nil {
 			return fmt.Errorf("output file %s: %w", name, err)
 		}
 		files = append(files, name)
@@ -131,10 +161,32 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []
 	if err == nil {
 		err = durable.SyncNames(dst, files)
 	}
-	if err == nil && odd.names != nil {
-		err = odd
+	if err == nil {
+		err = left.err()
 	}
 	return files, err
+}
+
+// open opens a file of the job's; nil: it is left out, or a link to a directory.
+func (l *leftOut) open(src *os.Root, name string, d fs.DirEntry) (*os.File, error) {
+	info, err := src.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, nil
+	case err == nil && !info.Mode().IsRegular(), err != nil && d.Type()&fs.ModeSymlink != 0:
+		l.odd = append(l.odd, name)
+		return nil, nil
+	case err == nil:
+		var in *os.File
+		if in, err = openRegular(src, name); err == nil {
+			return in, nil
+		}
+	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return nil, err // nothing can be opened: that is no fault of this file
+	}
+	l.cannotRead(name, err)
+	return nil, nil
 }
 
 // partSuffix ends the name of a file that is not whole yet.
@@ -158,12 +210,7 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-func copyFile(src, dst *os.Root, name string) error {
-	in, err := openRegular(src, name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
+func copyFile(in *os.File, dst *os.Root, name string) error {
 	info, err := in.Stat()
 	if err != nil {
 		return err
