@@ -48,6 +48,7 @@ func (a *API) Handler() http.Handler {
 		a.Rate = 500
 	}
 	a.limit = &limiter{rate: a.Rate, burst: 5 * a.Rate, now: time.Now}
+	a.streams.now = a.S.now
 	mux := http.NewServeMux()
 	c := huma.DefaultConfig("grid scheduler", "1")
 	c.DocsPath = ""

@@ -339,10 +339,9 @@ func (w *work) final(j *Job, state State, why string) {
 // late looks for jobs that are not in their slots.
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
-	for _, j := range w.mem.jobs {
-		if j.State != Sent || j.Booking.Turn || j.Booking.From > limit || j.Withdraw || j.Fallback == Stay {
-			continue
-		}
+	for _, j := range w.mem.pick(func(j *Job) bool {
+		return j.State == Sent && !j.Booking.Turn && j.Booking.From <= limit && !j.Withdraw && j.Fallback != Stay
+	}) {
 		j.Withdraw = true
 		c := w.mem.clusters[j.Booking.Cluster]
 		c.count(j.Booking, false)

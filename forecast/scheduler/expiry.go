@@ -30,11 +30,11 @@ func (m *memory) expired(owner string, now int64) bool {
 // credential: they go on, and wait for the next one where it is needed.
 func (w *work) credentials() {
 	now := w.now.Unix()
-	for _, j := range w.mem.jobs {
+	for _, j := range w.mem.pick(func(j *Job) bool {
 		until, has := w.mem.expires[j.Owner]
-		if !has || j.Told == until {
-			continue
-		}
+		return has && j.Told != until
+	}) {
+		until := w.mem.expires[j.Owner]
 		at := time.Unix(until, 0).UTC().Format(time.RFC3339)
 		switch {
 		case until <= now:

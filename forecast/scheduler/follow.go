@@ -3,6 +3,9 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"gridbroker/plugins"
 )
@@ -32,10 +35,7 @@ func (s follower) atSites() map[string]map[plugins.Handle][]Job {
 	if s.mem == nil {
 		return all
 	}
-	for _, j := range s.mem.jobs {
-		if j.State != Sent && j.State != Running {
-			continue
-		}
+	for _, j := range s.mem.pick(func(j *Job) bool { return j.State == Sent || j.State == Running }) {
 		if all[j.Owner] == nil {
 			all[j.Owner] = map[plugins.Handle][]Job{}
 		}
@@ -52,7 +52,9 @@ func (s follower) ask(ctx context.Context, owner string, list map[plugins.Handle
 		return err
 	}
 	defer release()
-	for at, jobs := range list {
+	byURL := func(a, b plugins.Handle) int { return strings.Compare(a.Endpoint, b.Endpoint) }
+	for _, at := range slices.SortedFunc(maps.Keys(list), byURL) {
+		jobs := list[at]
 		back, ok := reg.For(at.Interface)
 		if !ok {
 			return fmt.Errorf("no back-end for %s", at.Interface)

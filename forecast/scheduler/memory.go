@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,18 @@ type memory struct {
 	nodes     int32               // numbers given so far
 	rights    map[string][]uint64 // clusters that will do, by wish
 	order     []string            // names of clusters by their number in plans
+}
+
+// pick lists the jobs that a rule holds for in the order in which they came, so
+// that what is done with them has one order, too.
+func (m *memory) pick(rule func(*Job) bool) (list []*Job) {
+	for _, j := range m.jobs {
+		if rule(j) {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list
 }
 
 // nodeClass is what nodes are told apart by.

@@ -15,7 +15,7 @@ func TestQueuesUnderLoad(t *testing.T) {
 	moved := 0
 	for seed := range uint64(3) {
 		w := newWorld(t, sqliteDSN(t), seed, 0.03, 5, 6)
-		jobs := map[string]bool{}
+		var jobs []string
 		for _, s := range w.sites { // local jobs have all, and those of c0 end long before their time
 			for i := range s.nodes {
 				s.nodes[i].until = w.now.Unix() + 5400
@@ -29,7 +29,7 @@ func TestQueuesUnderLoad(t *testing.T) {
 				w.step(30)
 				continue
 			}
-			jobs[w.submit(fmt.Sprint("user", n%3), fmt.Sprint("k", n), 300+w.r.IntN(900))] = true
+			jobs = append(jobs, w.submit(fmt.Sprint("user", n%3), fmt.Sprint("k", n), 300+w.r.IntN(900)))
 			w.step(30)
 			w.check()
 		}
@@ -43,7 +43,7 @@ func TestQueuesUnderLoad(t *testing.T) {
 		if w.turns < 5 {
 			t.Errorf("seed %d: %d times put into a queue", seed, w.turns)
 		}
-		for id := range jobs {
+		for _, id := range jobs {
 			list, err := w.s.Jobs(t.Context(), Person{Admin: true}, []string{id})
 			if err != nil || len(list) != 1 {
 				t.Fatal("a job is lost:", id, err)

@@ -10,11 +10,11 @@ import (
 func TestRestoredCopy(t *testing.T) {
 	for seed := range uint64(3) {
 		w := newWorld(t, sqliteDSN(t), seed, 0, 8, 4)
-		jobs := map[string]bool{}
+		var jobs []string
 		day := func(steps int, more bool) {
 			for i := range steps {
 				if more && i%3 == 0 {
-					jobs[w.submit("alice", w.now.String(), 120+w.r.IntN(1200))] = true
+					jobs = append(jobs, w.submit("alice", w.now.String(), 120+w.r.IntN(1200)))
 				}
 				if w.step(30); !more && len(w.s.mem.jobs) == 0 {
 					return

@@ -3,9 +3,12 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"gridbroker/testdata/testbed"
@@ -29,6 +32,36 @@ func TestSimulation(t *testing.T) {
 	}
 	if n >= 5 && turns == 0 { // an hour has a few, or none
 		t.Error("nobody was put into a queue")
+	}
+}
+
+// TestSimulationIsDecidedByItsSeed: a story is the same whenever it is told, to
+// the last entry of the log, so that a fault that it finds can be looked at again.
+func TestSimulationIsDecidedByItsSeed(t *testing.T) {
+	testbed.Computes(t)
+	var before string
+	for range 3 {
+		t.Run("", func(t *testing.T) {
+			cryptotest.SetGlobalRandom(t, 7) // the ids of jobs
+			w := simulate(t, sqliteDSN(t), 7, 0.05, 2)
+			log, err := w.store.Log(t.Context(), "", 0, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(log)
+			if err != nil || len(log) < 100 {
+				t.Fatal(len(log), err)
+			}
+			if now := string(text); before == "" {
+				before = now
+			} else if now != before {
+				at := 0
+				for at < min(len(now), len(before)) && now[at] == before[at] {
+					at++
+				}
+				t.Errorf("another story from byte %d of %d: %.300s\nwas %.300s", at, len(now), now[max(0, at-100):], before[max(0, at-100):])
+			}
+		})
 	}
 }
 
@@ -77,26 +110,29 @@ func TestNobodyStarves(t *testing.T) {
 
 func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *world {
 	w := newWorld(t, dsn, seed, fault, 12, 5)
-	jobs := map[string]bool{}
+	var jobs []string // each once, as submitted
+	taken := func(id string) {
+		if !slices.Contains(jobs, id) {
+			jobs = append(jobs, id)
+		}
+	}
 	n := 0
 	for second := 0; second < hours*3600; second += 30 {
 		if w.r.IntN(4) == 0 {
 			n++
 			if n%15 == 0 { // three nodes at once, and everybody else goes ahead
 				text := "[ Executable = \"/bin/true\"; JobName = \"wide\"; WallTime = 900; Requirements = true; CpuNumber = 3; ]"
-				jobs[w.submitJob("user0", fmt.Sprint("w", n), text, 0.5)] = true
+				taken(w.submitJob("user0", fmt.Sprint("w", n), text, 0.5))
 			}
-			jobs[w.submit(fmt.Sprint("user", w.r.IntN(3)), fmt.Sprint("k", n), 120+w.r.IntN(1200))] = true
+			taken(w.submit(fmt.Sprint("user", w.r.IntN(3)), fmt.Sprint("k", n), 120+w.r.IntN(1200)))
 		}
 		if len(jobs) > 0 && w.r.IntN(60) == 0 {
-			for id := range jobs {
-				list, err := w.s.Jobs(t.Context(), Person{Admin: true}, []string{id})
-				if err != nil || len(list) != 1 {
-					t.Fatal("a job is lost", id, err)
-				}
-				w.survives(func() error { return w.s.Cancel(t.Context(), Person{Subject: list[0].Owner}, id) })
-				break
+			id := jobs[w.r.IntN(len(jobs))]
+			list, err := w.s.Jobs(t.Context(), Person{Admin: true}, []string{id})
+			if err != nil || len(list) != 1 {
+				t.Fatal("a job is lost", id, err)
 			}
+			w.survives(func() error { return w.s.Cancel(t.Context(), Person{Subject: list[0].Owner}, id) })
 		}
 		w.step(30)
 		w.check()
@@ -117,11 +153,11 @@ func simulate(t *testing.T, dsn string, seed uint64, fault float64, hours int) *
 }
 
 // settled checks the ends of all jobs.
-func (w *world) settled(jobs map[string]bool) {
+func (w *world) settled(jobs []string) {
 	t := w.t
 	ctx := context.Background()
 	done := 0
-	for id := range jobs {
+	for _, id := range jobs {
 		list, err := w.s.Jobs(ctx, Person{Admin: true}, []string{id})
 		if err != nil || len(list) != 1 {
 			t.Fatal("a job is lost:", id, err)

@@ -20,6 +20,7 @@ const (
 
 // streams are those open, of each subject the oldest first.
 type streams struct {
+	now       func() time.Time
 	mu        sync.Mutex
 	of        map[string][]*opened
 	strangers int
@@ -46,7 +47,7 @@ func (s *streams) open(subject string, end func()) (closed func()) {
 		s.of = map[string][]*opened{}
 	}
 	s.last++
-	o := &opened{s.last, time.Now(), end}
+	o := &opened{s.last, s.now(), end}
 	s.of[subject] = append(s.of[subject], o)
 	if isStranger(subject) {
 		s.strangers++
@@ -77,7 +78,7 @@ func (s *streams) makeRoom(comer string) bool {
 	if home == there {
 		fewer = own+2 <= len(s.of[giver])
 	}
-	if !fewer && (own > 0 || time.Since(oldest.since) < strangeTurn) {
+	if !fewer && (own > 0 || s.now().Sub(oldest.since) < strangeTurn) {
 		return false
 	}
 	s.drop(giver, oldest)

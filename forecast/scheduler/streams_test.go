@@ -3,6 +3,7 @@ package scheduler
 import (
 	"bufio"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // and one who reads slowly or hears nothing for long is not.
 func TestReadersWhoDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &API{S: &Scheduler{hub: newHub()}, Public: true}
+		a := &API{S: &Scheduler{hub: newHub()}, Public: true, streams: streams{now: time.Now}}
 		there, here := net.Pipe()
 		l := &oneConn{conns: make(chan net.Conn, 1)}
 		l.conns <- there
@@ -58,7 +59,7 @@ func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 // A few addresses of strangers do not hold all streams: others get theirs, none
 // of a subject's own is lost, and nobody takes them back and forth.
 func TestStreamsOfStrangers(t *testing.T) {
-	var s streams
+	s := streams{now: time.Now}
 	lost := map[string]int{}
 	open := func(subject string) func() { return s.open(subject, func() { lost[subject]++ }) }
 	if open("alice") == nil {
@@ -95,7 +96,7 @@ func TestStreamsOfStrangers(t *testing.T) {
 // their turns from each other alone.
 func TestStreamsOfManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s streams
+		s := streams{now: time.Now}
 		lost := map[string]int{}
 		open := func(address string) bool {
 			return s.open("\x00"+address, func() { lost[address]++ }) != nil
@@ -119,7 +120,7 @@ func TestStreamsOfManyAddresses(t *testing.T) {
 			t.Errorf("%d lost theirs, %d of them who had just come", len(lost), lost[apart(3000)])
 		}
 
-		s, lost = streams{}, map[string]int{}
+		s, lost = streams{now: time.Now}, map[string]int{}
 		open("203.0.113.9")
 		for range 4 {
 			for i := range 256 {
@@ -134,4 +135,23 @@ func TestStreamsOfManyAddresses(t *testing.T) {
 			t.Error("a network of many keeps others out")
 		}
 	})
+}
+
+// How long a stream has lasted is told by the scheduler's clock, as all else is.
+func TestStreamsGoByTheSchedulersClock(t *testing.T) {
+	now := simEpoch
+	a := &API{S: New(Config{}, nil, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))}
+	a.Handler()
+	for i := range strangeStreams {
+		if a.streams.open(fmt.Sprintf("\x0010.%d.0.1", i), func() {}) == nil {
+			t.Fatal("no room for", i)
+		}
+	}
+	if a.streams.open("\x0011.0.0.1", func() {}) != nil {
+		t.Error("one had to go before its turn was over")
+	}
+	now = now.Add(strangeTurn)
+	if a.streams.open("\x0011.0.0.1", func() {}) == nil {
+		t.Error("nobody went when a turn was over")
+	}
 }

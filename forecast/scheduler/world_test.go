@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -212,7 +213,9 @@ func (w *world) step(seconds int64) {
 // follow asks the sites, as the leader does.
 func (w *world) follow(ctx context.Context) {
 	sites := follower{w.s, map[string]string{}} // of whom nothing is remembered
-	for owner, list := range sites.atSites() {
+	all := sites.atSites()
+	for _, owner := range slices.Sorted(maps.Keys(all)) {
+		list := all[owner]
 		if err := sites.ask(ctx, owner, list); err != nil && !errors.Is(err, errDatabase) && !errors.Is(err, errExpired) {
 			w.t.Fatal(err)
 		}
