@@ -11,6 +11,9 @@ import (
 	"gridbroker/glue"
 )
 
+// clockGrain is how far clocks of one machine's processes may seem to differ.
+const clockGrain = time.Second
+
 // DefaultDeadline bounds a collection when the Collector names no other.
 const DefaultDeadline = 8 * time.Second
 
@@ -163,7 +166,8 @@ type answer struct {
 func (c *Collector) ask(ctx context.Context, src Source) answer {
 	start := c.now()
 	if c.MaxAge > 0 {
-		if a, ok := c.cached(src, start.Add(-c.MaxAge)); ok {
+		a, ok := c.cached(src, start.Add(-c.MaxAge))
+		if ok && !a.Fetched.After(start.Add(clockGrain)) { // else the clock was set back, and its age is not known
 			a.Took = c.now().Sub(start)
 			return a
 		}

@@ -90,6 +90,23 @@ func TestCollectCache(t *testing.T) {
 	}
 }
 
+// An answer of the time before the clock was set back is not taken for fresh until
+// the clock has come there again.
+func TestCacheOfALaterTime(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	c := &Collector{Cache: NewCache(filepath.Join(t.TempDir(), "c")), MaxAge: time.Minute, Now: func() time.Time { return now }}
+	src := &fake{name: "x", rs: one("a")}
+	c.Collect(t.Context(), src)
+	src.rs, now = one("b"), now.Add(-3*time.Hour)
+	if s := c.Collect(t.Context(), src); s.Outcomes[0].Cached || s.Resources[0].ID != "b" {
+		t.Errorf("%+v", s)
+	}
+	src.err = errors.New("down")
+	if s := c.Collect(t.Context(), src); !s.Outcomes[0].Cached || s.Outcomes[0].Age(now) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestFileAndSnapshot(t *testing.T) {
 	var srcs []Source
 	for _, f := range []string{"generated-10-sites.glue1.ldif.gz", "generated-10-sites.glue2.ldif.gz"} {

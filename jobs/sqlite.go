@@ -117,12 +117,12 @@ func (s *SQLite) migrate() error {
 		return err
 	}
 	if version > len(migrations) {
-		return fmt.Errorf("written by a newer version of this program (schema %d, this one knows %d)", version, len(migrations))
+		return newer(version)
 	}
 	if version == len(migrations) {
 		return nil
 	}
-	return s.tx(context.Background(), func(tx *sql.Tx) error {
+	return s.anyTx(context.Background(), func(tx *sql.Tx) error {
 		// Another process may have been faster.
 		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -139,7 +139,27 @@ func (s *SQLite) migrate() error {
 	})
 }
 
-func (s *SQLite) tx(ctx context.Context, f func(*sql.Tx) error) (err error) {
+// newer is the error about records of a newer program.
+func newer(version int) error {
+	return fmt.Errorf("written by a newer version of this program (schema %d, this one knows %d)", version, len(migrations))
+}
+
+// tx is a transaction that writes. A newer program may have brought the file up to
+// date since it was opened: what this one would write has not what that one keeps.
+func (s *SQLite) tx(ctx context.Context, f func(*sql.Tx) error) error {
+	return s.anyTx(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		if version > len(migrations) {
+			return fmt.Errorf("job records %s: %w: nothing is changed by this one any more; start it again", filepath.Join(s.dir, "jobs.db"), newer(version))
+		}
+		return f(tx)
+	})
+}
+
+func (s *SQLite) anyTx(ctx context.Context, f func(*sql.Tx) error) (err error) {
 	defer s.tell(&err)
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -63,6 +63,45 @@ func TestStoreRefusesTheFuture(t *testing.T) {
 	}
 }
 
+// A program that runs while a newer one brings its records up to date changes
+// nothing any more, sends nothing, and says why; it can still read.
+func TestNewerVersionMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	r := &jobs.Record{ID: "1aaa", Name: "n", JDL: "[]", State: plugins.Intended, Created: time.Now()}
+	if err := s.Add(t.Context(), []*jobs.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range []string{"ALTER TABLE jobs ADD COLUMN later TEXT NOT NULL DEFAULT ''", "PRAGMA user_version = 99"} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rs, err := s.Select(t.Context(), jobs.Query{})
+	if err != nil || len(rs) != 1 {
+		t.Fatalf("%d records, %v", len(rs), err)
+	}
+	asked := false
+	_, err = s.Update(t.Context(), rs, func(*jobs.Record) (jobs.Change, error) { asked = true; return jobs.Change{}, nil })
+	if asked || err == nil || !strings.Contains(err.Error(), "newer version") || !strings.Contains(err.Error(), "jobs.db") {
+		t.Errorf("asked: %v, %v", asked, err)
+	}
+	for what, err := range map[string]error{"add": s.Add(t.Context(), []*jobs.Record{{ID: "1bbb", State: plugins.Intended}}), "delete": s.Delete(t.Context(), rs),
+		"note": s.Note(t.Context(), rs, "said", func(*jobs.Record) string { return "x" })} {
+		if err == nil || !strings.Contains(err.Error(), "newer version") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n, err := s.Count(t.Context(), jobs.Query{}); err != nil || n != 1 {
+		t.Errorf("%d records, %v", n, err)
+	}
+}
+
 func TestStoreNotADatabase(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "jobs.db"), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {

@@ -62,12 +62,12 @@ func banFor(earlier int, t time.Duration) time.Duration {
 
 // state tells until when nothing may be sent, and whether one canary may.
 func (b breaker) state(now time.Time) (until time.Time, reason string, canary bool) {
-	switch {
+	switch { // what lies too far ahead is of a clock that was set back since
 	case b.until.IsZero():
 		return time.Time{}, "", false
-	case b.until.After(now):
+	case b.until.After(now) && b.until.Sub(now) <= longestBan:
 		return b.until, fmt.Sprintf("%s (%d in a row)", b.reason, b.failures), false
-	case !b.trial.IsZero() && now.Sub(b.trial) < trialTime:
+	case !b.trial.IsZero() && now.Sub(b.trial).Abs() < trialTime:
 		return b.trial.Add(trialTime), "one job is on trial there after: " + b.reason, false
 	}
 	return time.Time{}, "", true
