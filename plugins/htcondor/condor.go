@@ -84,7 +84,8 @@ type site struct {
 	account string   // accounting group
 	ticket  *ticket  // for a schedd over the network; nil: none is needed
 
-	mu   sync.Mutex // of name
+	mu   sync.Mutex // of name and me
+	me   string     // our name as an owner of jobs; "": not asked, or not told
 	seen seen
 }
 

@@ -29,8 +29,9 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	for _, p := range all {
 		ours[p.ID] = true
 	}
+	me := s.identity(ctx)
 	for handle, job := range queued {
-		if id := job.text("GridBrokerId"); remote.ValidID(id) && !ours[id] {
+		if id := job.text("GridBrokerId"); remote.ValidID(id) && !ours[id] && isOurs(me, job.text("Owner")) {
 			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: handle}
 			all = append(all, plugins.Present{ID: id, Handle: h})
 		}

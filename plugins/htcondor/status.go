@@ -59,7 +59,7 @@ func parseAds(text string) ([]ad, error) {
 }
 
 // asked are the attributes that a sweep reads.
-var asked = strings.Join([]string{"GridBrokerId", "ClusterId", "ProcId", "JobStatus", "LastJobStatus", "HoldReasonCode",
+var asked = strings.Join([]string{"GridBrokerId", "Owner", "ClusterId", "ProcId", "JobStatus", "LastJobStatus", "HoldReasonCode",
 	"HoldReasonSubCode", "HoldReason", "ExitBySignal", "ExitCode", "ExitSignal", "EnteredCurrentStatus", "QDate", "JobStartDate",
 	"JobCurrentStartDate", "CompletionDate", "NumJobStarts", "RemoteHost", "LastRemoteHost", "RemoteWallClockTime",
 	"RemoteUserCpu", "RemoteSysCpu", "MemoryUsage", "ResidentSetSize", "RemoveReason", "StageInFinish", "StageInStart"}, ",")

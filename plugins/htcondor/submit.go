@@ -223,33 +223,53 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 }
 
 // Lookup implements remote.LRMS. The queue is asked before the history, for
-// jobs go from the one to the other.
+// jobs go from the one to the other. What a neighbour has under one of the names is
+// not ours; where it is all that is there, it is not known whether ours arrived.
 func (s *site) Lookup(ctx context.Context, names []string) (map[string]string, error) {
-	found := map[string]string{}
-	text, err := s.schedd(ctx, "condor_q", "-af", "ClusterId", "JobBatchName", "-constraint", "GridBrokerId isnt undefined")
+	b := batches{me: s.identity(ctx), names: names, found: map[string]string{}, others: map[string]string{}}
+	text, err := s.schedd(ctx, "condor_q", "-af", "ClusterId", "JobBatchName", "Owner", "-constraint", "GridBrokerId isnt undefined")
 	if err != nil {
 		return nil, err
 	}
-	take := func(text string) {
-		for line := range strings.Lines(text) {
-			if f := strings.Fields(line); len(f) == 2 && slices.Contains(names, f[1]) {
-				found[f[1]] = f[0]
-			}
-		}
-	}
-	take(text)
-	if len(found) == len(names) {
-		return found, nil
+	b.take(text)
+	if len(b.found) == len(names) {
+		return b.found, nil
 	}
 	for part := range slices.Chunk(names, maxAsked) {
-		text, err := s.schedd(ctx, "condor_history", "-af", "ClusterId", "JobBatchName", "-scanlimit", scanLimit,
+		text, err := s.schedd(ctx, "condor_history", "-af", "ClusterId", "JobBatchName", "Owner", "-scanlimit", scanLimit,
 			"-constraint", fmt.Sprintf("stringListMember(JobBatchName, %q)", strings.Join(part, ",")))
 		if err != nil {
 			return nil, err
 		}
-		take(text)
+		b.take(text)
 	}
-	return found, nil
+	for name, owner := range b.others {
+		if b.found[name] == "" {
+			return nil, s.Fail("condor_q", fmt.Errorf("%s is there as a job of %s, and we are %s: it is not known whether ours is", name, owner, b.me))
+		}
+	}
+	return b.found, nil
+}
+
+// batches are those looked for, by name.
+type batches struct {
+	me            string
+	names         []string
+	found, others map[string]string // clusters; owners who are not me
+}
+
+// take reads lines of cluster, batch name and owner.
+func (b batches) take(text string) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) != 3 || !slices.Contains(b.names, f[1]):
+		case isOurs(b.me, f[2]):
+			b.found[f[1]] = f[0]
+		default:
+			b.others[f[1]] = f[2]
+		}
+	}
 }
 
 const (

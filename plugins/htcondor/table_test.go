@@ -1,8 +1,13 @@
 package htcondor
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +15,7 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 func TestURLs(t *testing.T) {
@@ -186,5 +192,44 @@ func TestIDsOfNeighbours(t *testing.T) {
 	jobs, err := (&site{}).byID("condor_q", `[{"GridBrokerId":"a","ClusterId":7,"ProcId":0,"JobStatus":2},{"GridBrokerId":"a","ClusterId":9,"ProcId":0,"JobStatus":3}]`)
 	if err != nil || jobs["7.0/a"].integer("JobStatus") != 2 || len(jobs) != 2 {
 		t.Errorf("%v %v", jobs, err)
+	}
+}
+
+// neighbours is a cluster whose commands answer with fixed texts.
+type neighbours map[string]string
+
+func (n neighbours) Run(_ context.Context, argv []string, _ io.Reader, out io.Writer) error {
+	for name, text := range n {
+		if slices.Contains(argv, name) {
+			_, err := io.WriteString(out, text)
+			return err
+		}
+	}
+	return fmt.Errorf("%q is not there", argv)
+}
+
+func (n neighbours) Files(context.Context) (remote.Files, error) { return nil, errors.New("no files") }
+
+func (n neighbours) Close() error { return nil }
+
+// A neighbour's batch with the name of one of ours is not taken for ours, before ours
+// or after it; and where it is all there is, nobody says that ours is not there.
+func TestBatchesOfNeighbours(t *testing.T) {
+	const ping = "Destination: local schedd\nRemote Mapping:              alice@pool\nAuthorized: TRUE\n"
+	at := func(queue, ping string) *site {
+		return &site{Site: &remote.Site{URL: "condor:", Options: &remote.Options{Command: time.Minute}, System: &remote.System{Name: "HTCondor"},
+			Machine: neighbours{"condor_q": queue, "condor_history": "", "condor_ping": ping}}}
+	}
+	for _, c := range []struct{ queue, ping, want, err string }{
+		{"7 a1 alice\n9 a1 mallory\n", ping, "map[a1:7]", ""},
+		{"6 a1 mallory\n7 a1 alice\n", ping, "map[a1:7]", ""},
+		{"6 a1 mallory\n", ping, "map[]", "job of mallory"},
+		{"6 b1 mallory\n", ping, "map[]", ""},
+		{"6 a1 bob\n", "Remote Mapping: unauthenticated@unmapped\n", "map[a1:6]", ""}, // it does not say who we are
+	} {
+		found, err := at(c.queue, c.ping).Lookup(t.Context(), []string{"a1"})
+		if fmt.Sprint(found) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%q: %v %v", c.queue, found, err)
+		}
 	}
 }
