@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// identity is who we are to the schedd, as it names the owners of jobs: what an
+// identityAt is who we are to the schedd, as it names the owners of jobs: what an
 // ad says of its batch or id anybody can have written, but not whose it is.
 // "": the schedd does not say, and then all ads count.
-func (s *site) identity(ctx context.Context) string {
+func identityAt(ctx context.Context, s *site) string {
 	s.mu.Lock()
 	known := s.me
 	s.mu.Unlock()

@@ -29,7 +29,7 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	for _, p := range all {
 		ours[p.ID] = true
 	}
-	me := s.identity(ctx)
+	me := identityAt(ctx, s)
 	for handle, job := range queued {
 		if id := job.text("GridBrokerId"); remote.ValidID(id) && !ours[id] && isOurs(me, job.text("Owner")) {
 			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: handle}

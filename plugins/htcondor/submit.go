@@ -226,7 +226,7 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 // jobs go from the one to the other. What a neighbour has under one of the names is
 // not ours; where it is all that is there, it is not known whether ours arrived.
 func (s *site) Lookup(ctx context.Context, names []string) (map[string]string, error) {
-	b := batches{me: s.identity(ctx), names: names, found: map[string]string{}, others: map[string]string{}}
+	b := batches{me: identityAt(ctx, s), names: names, found: map[string]string{}, others: map[string]string{}}
 	text, err := s.schedd(ctx, "condor_q", "-af", "ClusterId", "JobBatchName", "Owner", "-constraint", "GridBrokerId isnt undefined")
 	if err != nil {
 		return nil, err
