@@ -70,7 +70,7 @@ func (p *backfill) drop(m *Machine, id int32) {
 func (p *backfill) decide(m *Machine)     { p.pass(m) }
 func (p *backfill) next(m *Machine) int64 { return never }
 
-func (p *backfill) freed(m *Machine, from, to int64, _ int32) {
+func (p *backfill) freed(m *Machine, from, to int64, _ *job) {
 	if max(from, m.now) < to {
 		p.unsettle(m)
 	}

@@ -21,6 +21,7 @@ type conservative struct {
 	before []opening // of the pass before, with the hull of all that followed
 	opened []opening // of this pass
 	vain   vain      // since anything was moved in this pass
+	vents  vents     // the same as the openings, on a machine of nodes
 }
 
 // opening is a time in which resources came free while a job was moved.
@@ -61,6 +62,7 @@ func (p *conservative) clone(into policy) policy {
 	c.due = p.due.clone()
 	c.before = append(c.before[:0], p.before...)
 	c.opened = c.opened[:0]
+	c.vents = vents{parts: append(c.vents.parts[:0], p.vents.parts...)}
 	return c
 }
 
@@ -109,16 +111,21 @@ func (p *conservative) left(m *Machine, id int32) {
 		return
 	}
 	m.plan.vacate(j, j.planned, j.planned+j.limit)
-	p.freed(m, j.planned, j.planned+j.limit, j.procs)
+	p.freed(m, j.planned, j.planned+j.limit, j)
 }
 
-func (p *conservative) freed(m *Machine, from, to int64, procs int32) {
+func (p *conservative) freed(m *Machine, from, to int64, j *job) {
 	if m.following {
 		return
 	}
+	from = max(from, m.now)
+	if nodes, byNode := m.plan.(*nodePlan); byNode {
+		p.compress(m, nodes, from, to, j.shares)
+		return
+	}
 	open := nothing()
-	if from = max(from, m.now); from < to {
-		open = opened(m.plan, from, to, procs)
+	if from < to {
+		open = opened(m.plan, from, to, j.procs)
 	}
 	p.vain = vain{}
 	next := 0 // the first opening of the pass before that this job has not seen

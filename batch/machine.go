@@ -122,7 +122,7 @@ func (m *Machine) end(now int64, id int32) {
 		m.gates.ended(m.now, m.jobs[id].ID)
 		m.gates.punctual(m)
 	}
-	m.policy.freed(m, now, j.start+j.limit, j.procs)
+	m.policy.freed(m, now, j.start+j.limit, j)
 	m.gates.ended(m.now, m.jobs[id].ID)
 }
 

@@ -34,6 +34,7 @@ type slowHeld struct {
 	job      batch.Job
 	from, to int64
 	on       map[string]int
+	set      int // conservative: it was given its place after so many others
 }
 
 func (s *slowNodes) limit(j batch.Job) int64 {
@@ -80,7 +81,7 @@ func (s *slowNodes) room(n batch.Node, j batch.Job, at int64) int {
 	least := s.free(n, j, at)
 	for _, list := range [][]slowHeld{s.running, s.places} {
 		for _, h := range list {
-			if h.from > at && h.from < at+s.limit(j) {
+			if h.on[n.Name] > 0 && h.from > at && h.from < at+s.limit(j) {
 				least = min(least, s.free(n, j, h.from))
 			}
 		}
@@ -148,7 +149,7 @@ func (s *slowNodes) earliest(j batch.Job) (int64, map[string]int) {
 func (s *slowNodes) start(i int, on map[string]int) {
 	j := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
-	s.running = append(s.running, slowHeld{j, s.now, s.now + int64(j.Requested/time.Second), on})
+	s.running = append(s.running, slowHeld{job: j, from: s.now, to: s.now + int64(j.Requested/time.Second), on: on})
 	s.starts = append(s.starts, fmt.Sprint(j.ID, " ", s.now-s.state.Now.Unix(), " ", on))
 }
 
@@ -185,7 +186,7 @@ func (s *slowNodes) pass(depth int) {
 			}
 			continue
 		case at > s.now:
-			s.places = append(s.places, slowHeld{j, at, at + s.limit(j), on})
+			s.places = append(s.places, slowHeld{job: j, from: at, to: at + s.limit(j), on: on})
 			held[j.ID] = true
 			given[line]++
 		}
@@ -364,7 +365,7 @@ func (s *slowNodes) backfill() {
 			s.start(i, on)
 			continue
 		}
-		s.places = append(s.places, slowHeld{s.waiting[i], at, at + s.limit(s.waiting[i]), on})
+		s.places = append(s.places, slowHeld{job: s.waiting[i], from: at, to: at + s.limit(s.waiting[i]), on: on})
 		i++
 	}
 }

@@ -154,6 +154,9 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 }
 
 func (p *nodePlan) earlier(j *job, from, before int64) int64 {
+	if p.free(j.Need).earliest(from, before, j.planned, j.limit, j.procs) >= before {
+		return j.planned // even with what it has
+	}
 	shares := slices.Clone(j.shares)
 	p.vacate(j, j.planned, j.planned+j.limit)
 	at := p.earliest(j, from, before)

@@ -71,10 +71,16 @@ func BenchmarkNodes(b *testing.B) {
 		b.Run(v.name+"/slots", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Slots(6 * time.Hour) }) })
 	}
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
+	b.Run("conservative/early", func(b *testing.B) {
+		benchmarkForecast(b, batch.Policy{Name: "conservative"}, partly{}, bigState(benchRunning/5, benchWaiting/5, benchNodes/5))
+	})
 }
 
 func benchmarkNodes(b *testing.B, p batch.Policy, belief batch.Belief) {
-	s := bigState(benchRunning, benchWaiting, benchNodes)
+	benchmarkForecast(b, p, belief, bigState(benchRunning, benchWaiting, benchNodes))
+}
+
+func benchmarkForecast(b *testing.B, p batch.Policy, belief batch.Belief, s batch.State) {
 	f := batch.Forecaster{Policy: p, Belief: belief}
 	before := testbed.Processor(b).Seconds()
 	var out *batch.Forecast
@@ -83,7 +89,7 @@ func benchmarkNodes(b *testing.B, p batch.Policy, belief batch.Belief) {
 		if out, err = f.Forecast(s); err != nil {
 			b.Fatal(err)
 		}
-		if len(out.Jobs) != benchWaiting {
+		if len(out.Jobs)+len(out.Refused) != len(s.Jobs)-len(s.Nodes)*5 || len(out.Refused) > 0 {
 			b.Fatalf("%d jobs foretold, %d refused: %+v", len(out.Jobs), len(out.Refused), out.Refused[0])
 		}
 	}

@@ -14,8 +14,8 @@ type policy interface {
 	decide(m *Machine)
 	// left tells of a waiting job that is cancelled; decide follows.
 	left(m *Machine, id int32)
-	// freed tells that procs processors came free in [from, to).
-	freed(m *Machine, from, to int64, procs int32)
+	// freed tells that what a job had came free in [from, to).
+	freed(m *Machine, from, to int64, j *job)
 	// next is the instant at which wake wants to be called, or never.
 	next(m *Machine) int64
 	wake(m *Machine)

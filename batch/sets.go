@@ -86,9 +86,13 @@ func (p *nodePlan) idle(list []int32) []int32 {
 // bound is a time before which a job cannot start: the first at which the nodes
 // that serve it have enough processors free for all of its time.
 func (p *nodePlan) bound(j *job, from, end int64) int64 {
-	free := p.sum
-	if j.Need.set > 0 {
-		free = p.sets[j.Need.set-1].free
+	return p.free(j.Need).earliest(from, end, never, j.limit, j.procs)
+}
+
+// free are the processors free of the nodes that serve a need, or of all.
+func (p *nodePlan) free(n *Need) *profile {
+	if n.set > 0 {
+		return p.sets[n.set-1].free
 	}
-	return free.earliest(from, end, never, j.limit, j.procs)
+	return p.sum
 }

@@ -140,7 +140,7 @@ func (p *slurm) decide(m *Machine) {
 	p.repay(m)
 }
 
-func (p *slurm) freed(m *Machine, from, to int64, _ int32) {
+func (p *slurm) freed(m *Machine, from, to int64, _ *job) {
 	if _, byNode := m.plan.(*nodePlan); !byNode && max(from, m.now) < to {
 		p.stale = true // before its time; of nodes see opens
 	}

@@ -101,7 +101,7 @@ func (s *slowPreempt) preempt(i int) bool {
 		if grace := int64(s.queue(v.job).GraceTime / time.Second); grace > 0 {
 			k := slices.IndexFunc(s.running, func(h slowHeld) bool { return h.job.ID == v.job.ID })
 			s.running[k].to = min(s.running[k].to, s.now+grace)
-			s.leaving = append(s.leaving, slowHeld{v.job, 0, s.running[k].to, nil})
+			s.leaving = append(s.leaving, slowHeld{job: v.job, from: 0, to: s.running[k].to})
 			later = max(later, s.running[k].to)
 			continue
 		}
@@ -119,7 +119,7 @@ func (s *slowPreempt) evict(j batch.Job) {
 	s.running = slices.DeleteFunc(s.running, func(h slowHeld) bool { return h.job.ID == j.ID })
 	s.tell(batch.Preempted, j)
 	if s.queue(j).PreemptMode == batch.PreemptRequeue {
-		s.back = append(s.back, slowHeld{j, s.now + 121, 0, nil})
+		s.back = append(s.back, slowHeld{job: j, from: s.now + 121})
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *slowPreempt) backfill() {
 			s.begin(i, on)
 			continue
 		}
-		s.places = append(s.places, slowHeld{s.waiting[i], at, at + s.limit(s.waiting[i]), on})
+		s.places = append(s.places, slowHeld{job: s.waiting[i], from: at, to: at + s.limit(s.waiting[i]), on: on})
 		i++
 	}
 }
@@ -274,7 +274,7 @@ func TestSlurmPreemptOracle(t *testing.T) {
 			if j.Started.IsZero() {
 				slow.waiting = append(slow.waiting, j)
 			} else {
-				slow.running = append(slow.running, slowHeld{j, j.Started.Unix(), j.Started.Add(j.Requested).Unix(), map[string]int{"n": j.Procs}})
+				slow.running = append(slow.running, slowHeld{job: j, from: j.Started.Unix(), to: j.Started.Add(j.Requested).Unix(), on: map[string]int{"n": j.Procs}})
 			}
 		}
 		slow.run(int64(p.Slurm.Interval / time.Second))
