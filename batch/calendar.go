@@ -1,13 +1,17 @@
 package batch
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // calendar says of every day, a stretch of time of one length, which nodes have
-// no processor free at some moment of it, and which at none. A job that would
-// last the whole of a day has no room on the first, one that would begin in it
-// none on the second; so most nodes need not be looked at, and most days not at
-// all. A node of which nothing is said may be full nevertheless.
+// not so many processors free at some moment of it, and which at none: those are
+// full. A job that would last the whole of a day has no room on the first, one that
+// would begin in it none on the second; so most nodes need not be looked at, and most
+// days not at all. A node of which nothing is said may be full nevertheless.
 type calendar struct {
+	least     int32 // so many processors
 	base, day int64 // the first day's begin, and the length of a day
 	days      int
 	words     int      // of a day
@@ -28,32 +32,84 @@ const (
 // manyJobs is from how many on it pays to prepare.
 const manyJobs = 64
 
+// calendars are for jobs that need more and more of each of their nodes: the first for
+// those to which any processor is of use.
+type calendars []*calendar
+
+// Bounds of them: how many there are at most, and how small a part of the jobs has one.
+const (
+	mostCalendars = 2
+	fewJobs       = 32
+)
+
+// of is the calendar for jobs to which nodes are of use that have so many processors.
+func (list calendars) of(each int32) *calendar {
+	best := list[0]
+	for _, c := range list[1:] {
+		if c.least <= each {
+			best = c
+		}
+	}
+	return best
+}
+
 // survey prepares the plan for many jobs of a queue to be placed.
 func survey(m *Machine, queue *waiting) {
 	if p, byNode := m.plan.(*nodePlan); byNode && queue.n >= manyJobs && !m.plain {
-		p.survey(queue)
+		p.survey(m, queue)
 	}
 }
 
-// survey makes the calendar, where there is none or half of it is past, for jobs
-// of a queue that are to be placed one after the other.
-func (p *nodePlan) survey(queue *waiting) {
-	if c := p.calendar; c != nil && p.now-c.base < c.day*int64(c.days)/2 {
+// survey makes the calendars, where there are none or half of their time is past, for
+// jobs of a queue that are to be placed one after the other.
+func (p *nodePlan) survey(m *Machine, queue *waiting) {
+	if len(p.calendars) > 0 {
+		if c := p.calendars[0]; p.now-c.base < c.day*int64(c.days)/2 {
+			return
+		}
+	}
+	p.calendars = p.calendars[:0]
+	day, words := max(leastDay, queue.meanLimit()/daysOfAJob), (len(p.nodes)+63)/64
+	days := min(mostDays, mostFull/max(1, words))
+	if days < daysOfAJob {
 		return
 	}
-	words := (len(p.nodes) + 63) / 64
-	c := &calendar{
-		base: p.now, day: max(leastDay, queue.meanLimit()/daysOfAJob), words: words,
-		days: min(mostDays, mostFull/max(1, words)), open: make([]uint64, words),
+	for _, least := range p.portions(m, queue) {
+		c := &calendar{
+			least: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words),
+			full: make([]uint64, days*words), shut: make([]uint64, days*words),
+		}
+		for i := range p.nodes {
+			c.set(int32(i), &p.nodes[i], p.now, never)
+		}
+		p.calendars = append(p.calendars, c)
 	}
-	if p.calendar = nil; c.days < daysOfAJob {
-		return
+}
+
+// portions lists, from one on, how many processors jobs of a queue need of each of their
+// nodes, as far as many need as much.
+func (p *nodePlan) portions(m *Machine, queue *waiting) []int32 {
+	count := make([]int, p.widest+1)
+	for _, b := range queue.blocks {
+		for i := range b.jobs {
+			count[min(p.portion(&m.jobs[b.jobs[i].job]), p.widest)]++
+		}
 	}
-	c.full, c.shut = make([]uint64, c.days*words), make([]uint64, c.days*words)
-	for i := range p.nodes {
-		c.set(int32(i), &p.nodes[i], p.now, never)
+	list := []int32{1}
+	for len(list) < mostCalendars {
+		best := int32(0)
+		for n := int32(2); n <= p.widest; n++ {
+			if count[n] > count[best] {
+				best = n
+			}
+		}
+		if count[best]*fewJobs < queue.n {
+			break
+		}
+		list, count[best] = append(list, best), 0
 	}
-	p.calendar = c
+	slices.Sort(list)
+	return list
 }
 
 // meanLimit is how long the jobs of a queue last on average.
@@ -79,23 +135,29 @@ func (c *calendar) set(node int32, t *timeline, from, to int64) {
 		return
 	}
 	t.learn()
+	dawn, dusk := c.base+c.day*int64(c.at(from)), c.tomorrow(end-1) // what else is held makes these days full
 	i := max(0, t.past(from)-1)
-	for i > 0 && t.steps[i-1] >= c.base && t.full(i-1) {
+	for i > 0 && t.steps[i] > dawn && c.fills(t, i-1) {
 		i--
 	}
 	for i < len(t.steps) && t.steps[i] < end {
-		if !t.full(i) {
+		if !c.fills(t, i) {
 			i++
 			continue
 		}
-		first, until := max(t.steps[i], c.base), never
-		for i++; i < len(t.steps) && until == never; i++ {
-			if !t.full(i) {
+		first, until := max(t.steps[i], dawn), dusk
+		for i++; i < len(t.steps) && t.steps[i] < until; i++ {
+			if !c.fills(t, i) {
 				until = t.steps[i]
 			}
 		}
 		c.mark(node, first, until)
 	}
+}
+
+// fills tells whether a node is full in a step.
+func (c *calendar) fills(t *timeline, step int) bool {
+	return t.have.procs-t.used[step].procs < c.least
 }
 
 // full tells whether a node has no processor free in a step.
@@ -165,7 +227,7 @@ func (c *calendar) wipe(node int32) {
 
 // byDay is search day by day.
 func (s *sweep) byDay(end int64) int64 {
-	c := s.p.calendar
+	c := s.calendar
 	s.memory()
 	for at := s.at; ; {
 		if at = s.p.bound(s.j, at, end); at >= end {
@@ -204,7 +266,7 @@ func (s *sweep) within(at, until, most int64) bool {
 	for ok && int64(e.key) < until {
 		for s.at = int64(e.key); ok && int64(e.key) == s.at; e, here, ok = s.p.releases.at(here) {
 			for _, part := range s.p.releases.parts[e.job] {
-				if s.p.calendar.open[part.node>>6]>>(part.node&63)&1 != 0 {
+				if s.calendar.open[part.node>>6]>>(part.node&63)&1 != 0 {
 					s.renew(part.node)
 				}
 			}
@@ -224,12 +286,12 @@ func (s *sweep) allDay(from, to, most int64) bool {
 	if to >= from+s.j.limit {
 		return true
 	}
-	for i, w := range s.p.calendar.open {
+	for i, w := range s.calendar.open {
 		for ; w != 0 && most >= s.want; w &= w - 1 {
 			node := int32(i<<6 + bits.TrailingZeros64(w))
 			gives := s.gives(s.p.nodes[node].room(to, from+s.j.limit, s.j.Need))
 			if most += gives - s.best(); gives == 0 {
-				s.p.calendar.open[i] &^= w & -w
+				s.calendar.open[i] &^= w & -w
 			}
 		}
 	}
@@ -249,7 +311,7 @@ func (s *sweep) afresh() bool {
 
 // candidates visits the nodes that may do.
 func (s *sweep) candidates(visit func(node int32)) {
-	for i, w := range s.p.calendar.open {
+	for i, w := range s.calendar.open {
 		for ; w != 0; w &= w - 1 {
 			visit(int32(i<<6 + bits.TrailingZeros64(w)))
 		}

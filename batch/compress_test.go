@@ -104,19 +104,10 @@ func TestConservativeNodeOracle(t *testing.T) {
 			slow := slowNodes{state: s, policy: p, now: s.Now.Unix(), waiting: slices.Clone(s.Jobs)}
 			slow.compressing(b)
 			f := batch.Forecaster{Policy: p, Belief: b}
-			out, err := f.Forecast(s)
+			got, err := batch.Placed(&f, s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			for _, e := range out.Jobs {
-				on := map[string]int{}
-				for _, x := range e.Placed {
-					on[x.Node] = x.Procs
-				}
-				got = append(got, fmt.Sprint(e.ID, " ", int64(e.Start.Sub(s.Now)/time.Second), " ", on))
-			}
-			slices.Sort(got)
 			slices.Sort(slow.starts)
 			if started += len(got); fmt.Sprint(got) != fmt.Sprint(slow.starts) {
 				for i := range got {

@@ -22,6 +22,7 @@ type conservative struct {
 	opened []opening // of this pass
 	vain   vain      // since anything was moved in this pass
 	vents  vents     // the same as the openings, on a machine of nodes
+	far
 }
 
 // opening is a time in which resources came free while a job was moved.
@@ -61,7 +62,7 @@ func (p *conservative) clone(into policy) policy {
 	c.queue = p.queue.clone(c.queue)
 	c.due = p.due.clone()
 	c.before = append(c.before[:0], p.before...)
-	c.opened = c.opened[:0]
+	c.opened, c.far = c.opened[:0], far{ends: c.far.ends[:0]}
 	c.vents = vents{parts: append(c.vents.parts[:0], p.vents.parts...)}
 	return c
 }
@@ -120,7 +121,9 @@ func (p *conservative) freed(m *Machine, from, to int64, j *job) {
 	}
 	from = max(from, m.now)
 	if nodes, byNode := m.plan.(*nodePlan); byNode {
-		p.compress(m, nodes, from, to, j.shares)
+		if p.vents.gather(from, to, j.shares); !p.over(m) {
+			p.compress(m, nodes)
+		}
 		return
 	}
 	open := nothing()
@@ -208,12 +211,23 @@ func (p *conservative) remember() {
 	p.before, p.opened = p.opened, p.before[:0]
 }
 
-func (p *conservative) next(*Machine) int64 { return p.due.next() }
+func (p *conservative) next(m *Machine) int64 {
+	if p.steps == 0 || p.near == never || p.queue.n == 0 {
+		return p.due.next()
+	}
+	return min(p.due.next(), max(m.now, p.near, p.until))
+}
 
 func (p *conservative) wake(m *Machine) {
+	if p.over(m) && m.now >= p.until {
+		p.stride(m)
+	}
 	for p.due.next() <= m.now {
 		id := p.due.pop()
 		p.queue.remove(m.jobs[id].entry(id))
 		m.begin(id)
+		if p.over(m) {
+			p.expect(m, id)
+		}
 	}
 }

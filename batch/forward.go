@@ -25,7 +25,7 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 		}
 	}
 	f.ends.order()
-	if p, ok := f.m.policy.(*slurm); ok {
+	if p, ok := f.m.policy.(interface{ foretells(*Machine, Belief) }); ok {
 		p.foretells(f.m, b)
 	}
 	if f.m.following {

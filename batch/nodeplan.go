@@ -22,7 +22,7 @@ type nodePlan struct {
 	reserved  bool // there are reservations
 	shut      []bool
 	clearings clearings
-	calendar  *calendar // where many places are made one after the other
+	calendars calendars // where many places are made one after the other
 }
 
 // Need is what a job asks of nodes beyond processors.
@@ -83,7 +83,7 @@ func (p *nodePlan) clone(into plan) plan {
 	}
 	c.now, c.sum, c.rooms, c.reserved, c.widest = p.now, p.sum.clone(c.sum), rooms{}, p.reserved, p.widest
 	c.sets = p.sets.clone(c.sets)
-	c.calendar, c.clearings = nil, clearings{any: c.clearings.any}
+	c.calendars, c.clearings = nil, clearings{any: c.clearings.any}
 	c.releases, c.swept = p.releases.clone(c.releases), swept{}
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
 	for i := range p.nodes {
@@ -283,13 +283,12 @@ func (p *nodePlan) take(node int32, h holding) {
 		p.later.add(node, len(p.nodes))
 	}
 	p.rooms.change(node, when)
-	if p.calendar == nil {
-		return
+	for _, c := range p.calendars {
+		if h.within > 0 {
+			c.wipe(node)
+		}
+		c.set(node, t, h.from, h.to)
 	}
-	if h.within > 0 {
-		p.calendar.wipe(node)
-	}
-	p.calendar.set(node, t, h.from, h.to)
 }
 
 // vacate ends what j holds at from; what j held before is past.
@@ -297,8 +296,8 @@ func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
 	for _, s := range j.shares {
 		was, until := p.nodes[s.node].drop(p.now, j.seq)
-		if p.calendar != nil {
-			p.calendar.clear(s.node, &p.nodes[s.node], max(was, p.now), until)
+		for _, c := range p.calendars {
+			c.clear(s.node, &p.nodes[s.node], max(was, p.now), until)
 		}
 		if was <= p.now {
 			was = until

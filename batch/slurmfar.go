@@ -8,6 +8,7 @@ import "time"
 type far struct {
 	near   int64  // until when passes are exact
 	began  int64  // when the run did
+	first  int64  // it is exact for many starts: until the machine has begun so many jobs
 	until  int64  // end of the step; 0: it is not that far yet
 	steps  int64  // how many of this length go into the time since near
 	belief Belief // how long jobs run
@@ -24,10 +25,17 @@ const (
 	farPlaces = 40
 )
 
+// On a small cluster little starts within bf_window: passes are exact for so many starts,
+// but for so many times bf_window at most.
+const (
+	nearStarts = 450
+	nearSpans  = 4
+)
+
 // foretells makes ready for a run forward in which jobs run as believed: passes are
 // exact as far ahead as places are looked for.
 func (p *slurm) foretells(m *Machine, b Belief) {
-	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, steps: farSteps, belief: b, ends: p.far.ends[:0]}
+	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, first: m.begun + nearStarts, steps: farSteps, belief: b, ends: p.far.ends[:0]}
 	if a, ok := b.(asking); ok { // with the same steps as without the job asked about
 		b = a.Belief
 	}
@@ -52,7 +60,13 @@ func (w strides) begin() int64 {
 }
 
 // over tells whether the part of the run is over in which passes are exact.
-func (w strides) over() bool { return w.m.now >= w.begin() }
+func (w strides) over() bool {
+	p, m := w.p, w.m
+	for span := int64(p.Window / time.Second); m.now >= p.near && p.until == 0 && m.begun < p.first && p.near < p.began+nearSpans*span; {
+		p.near += max(1, span/stepsOfWindow)
+	}
+	return m.now >= w.begin()
+}
 
 // next is when something is to be done next in it.
 func (w strides) next() int64 {

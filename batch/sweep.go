@@ -7,26 +7,35 @@ package batch
 // Where the rooms kept suffice, those are looked at again on which something is
 // to begin.
 type sweep struct {
-	p    *nodePlan
-	j    *job
-	at   int64
-	each int32 // least room of use on a node
-	want int64 // processors, or nodes where the job asks for a number of them
-	free []int32
-	sum  int64 // of what the nodes give towards want
-	from place // of the first release after at
+	p        *nodePlan
+	j        *job
+	at       int64
+	each     int32 // least room of use on a node
+	want     int64 // processors, or nodes where the job asks for a number of them
+	free     []int32
+	sum      int64     // of what the nodes give towards want
+	from     place     // of the first release after at
+	calendar *calendar // where it goes by days
 }
 
 // begin sets a sweep up.
 func (p *nodePlan) begin(j *job, at int64) sweep {
-	s := sweep{p: p, j: j, at: at, each: 1, want: int64(j.procs)}
+	s := sweep{p: p, j: j, at: at, each: p.portion(j), want: int64(j.procs)}
 	if j.Need.Nodes > 0 {
-		s.want, s.each = int64(j.Need.Nodes), j.each()
-	}
-	if j.compact {
-		s.each = j.rest(p.widest)
+		s.want = int64(j.Need.Nodes)
 	}
 	return s
+}
+
+// portion is how many processors of a node are of use to a job, at least.
+func (p *nodePlan) portion(j *job) int32 {
+	switch {
+	case j.compact:
+		return j.rest(p.widest)
+	case j.Need.Nodes > 0:
+		return j.each()
+	}
+	return 1
 }
 
 // rest is what a compact job needs at least of each of its nodes, where the others
@@ -41,7 +50,8 @@ func (j *job) rest(widest int32) int32 {
 
 // search returns the earliest start from at on, or a time of end or later.
 func (s *sweep) search(end int64) int64 {
-	if s.p.shut == nil && s.p.calendar != nil {
+	if s.p.shut == nil && len(s.p.calendars) > 0 {
+		s.calendar = s.p.calendars.of(s.each)
 		return s.byDay(end)
 	}
 	return s.through(end)

@@ -39,8 +39,17 @@ type gapList struct {
 	longest int64 // of them
 }
 
-// begin is for a new pass, at which something came free on nodes.
-func (v *vents) begin(p *nodePlan, from, to int64, shares []share) {
+// gather takes in, between passes, that something came free on nodes.
+func (v *vents) gather(from, to int64, shares []share) {
+	for _, s := range shares {
+		if from < to {
+			v.parts = append(v.parts, vent{s.node, from, to})
+		}
+	}
+}
+
+// begin is for a new pass.
+func (v *vents) begin(p *nodePlan) {
 	v.p = p
 	if len(v.ends) < len(p.nodes) {
 		v.ends, v.begins = make([]int64, len(p.nodes)), make([]int64, len(p.nodes))
@@ -55,9 +64,6 @@ func (v *vents) begin(p *nodePlan, from, to int64, shares []share) {
 	v.parts = v.parts[:0]
 	for _, part := range was {
 		v.add(max(part.from, p.now), part.to, part.node)
-	}
-	for _, s := range shares {
-		v.add(from, to, s.node)
 	}
 	v.old = len(v.parts)
 }
@@ -210,9 +216,9 @@ func (t *timeline) some(step int, n *Need, procs int32) bool {
 }
 
 // compress moves jobs to earlier places, in order, where parts of nodes came free.
-func (p *conservative) compress(m *Machine, nodes *nodePlan, from, to int64, shares []share) {
+func (p *conservative) compress(m *Machine, nodes *nodePlan) {
 	v := &p.vents
-	v.begin(nodes, from, to, shares)
+	v.begin(nodes)
 	if len(v.parts) == 0 {
 		return
 	}
