@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -121,5 +122,41 @@ func TestConservativeNodeOracle(t *testing.T) {
 	}
 	if started < 5000 {
 		t.Errorf("only %d starts compared", started)
+	}
+}
+
+// TestConservativeFar holds what a forecast of conservative backfill by nodes says beyond
+// a day, where jobs end before their limits and it goes by steps, against one in which
+// every end counts: the mean error as a part of the mean wait. Within the day, and where
+// jobs take their limits, nothing differs.
+func TestConservativeFar(t *testing.T) {
+	testbed.Computes(t)
+	const nodes, day = 40, 24 * 3600
+	for _, b := range []batch.Belief{batch.Estimate{}, partly{}} {
+		s := bigState(5*nodes, 10*nodes, nodes)
+		f := batch.Forecaster{Policy: batch.Policy{Name: "conservative"}, Belief: b}
+		out, err := f.Forecast(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := batch.Exactly(&f, s)
+		if err != nil || len(exact) != len(out.Jobs) {
+			t.Fatalf("%T: %d starts, %d exactly, %v", b, len(out.Jobs), len(exact), err)
+		}
+		soon, off, wait := 0, 0.0, 0.0
+		for _, e := range out.Jobs {
+			got, want := int64(e.Start.Sub(s.Now)/time.Second), exact[e.ID]
+			if want < day {
+				soon++
+			}
+			if got != want && (want < day || b == batch.Belief(batch.Estimate{})) {
+				t.Fatalf("%T: job %s starts after %d s, want %d", b, e.ID, got, want)
+			}
+			off, wait = off+math.Abs(float64(got-want)), wait+float64(want)
+		}
+		t.Logf("%T: %d starts in a day, of all %d %.1f %% off", b, soon, len(exact), 100*off/wait)
+		if soon < 40 || off > 0.2*wait {
+			t.Errorf("%T: too far off", b)
+		}
 	}
 }

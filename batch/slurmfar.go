@@ -8,7 +8,7 @@ import "time"
 type far struct {
 	near   int64  // until when passes are exact
 	began  int64  // when the run did
-	first  int64  // it is exact for many starts: until the machine has begun so many jobs
+	first  int64  // near is put off until the machine has begun so many jobs
 	until  int64  // end of the step; 0: it is not that far yet
 	steps  int64  // how many of this length go into the time since near
 	belief Belief // how long jobs run
