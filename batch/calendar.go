@@ -88,17 +88,17 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 
 // portions lists, from one on, how many processors jobs of a queue need of each of their
 // nodes, as far as many need as much.
-func (p *nodePlan) portions(m *Machine, queue *waiting) []int32 {
-	count := make([]int, p.widest+1)
+func (c *chooser) portions(m *Machine, queue *waiting) []int32 {
+	count := make([]int, c.widest+1)
 	for _, b := range queue.blocks {
 		for i := range b.jobs {
-			count[min(p.portion(&m.jobs[b.jobs[i].job]), p.widest)]++
+			count[min(c.portion(&m.jobs[b.jobs[i].job]), c.widest)]++
 		}
 	}
 	list := []int32{1}
 	for len(list) < mostCalendars {
 		best := int32(0)
-		for n := int32(2); n <= p.widest; n++ {
+		for n := int32(2); n <= c.widest; n++ {
 			if count[n] > count[best] {
 				best = n
 			}
@@ -169,12 +169,14 @@ func (c *calendar) mark(node int32, from, to int64) {
 		return
 	}
 	first, last := c.at(from), min(c.at(to-1), c.days-1)
-	word, bit := int(node>>6), uint64(1)<<(node&63)
+	whole, part := c.at(from+c.day-1), c.at(to) // the days from whole on, up to the one of part
+	i, bit := first*c.words+int(node>>6), uint64(1)<<(node&63)
 	for d := first; d <= last; d++ {
-		c.full[d*c.words+word] |= bit
-		if begin := c.base + c.day*int64(d); from <= begin && begin+c.day <= to {
-			c.shut[d*c.words+word] |= bit
+		c.full[i] |= bit
+		if whole <= d && d < part {
+			c.shut[i] |= bit
 		}
+		i += c.words
 	}
 }
 

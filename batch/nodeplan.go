@@ -154,7 +154,7 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 }
 
 func (p *nodePlan) earlier(j *job, from, before int64) int64 {
-	if p.free(j.Need).earliest(from, before, j.planned, j.limit, j.procs) >= before {
+	if p.sets.free(j.Need, p.sum).earliest(from, before, j.planned, j.limit, j.procs) >= before {
 		return j.planned // even with what it has
 	}
 	shares := slices.Clone(j.shares)

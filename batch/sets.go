@@ -86,13 +86,13 @@ func (p *nodePlan) idle(list []int32) []int32 {
 // bound is a time before which a job cannot start: the first at which the nodes
 // that serve it have enough processors free for all of its time.
 func (p *nodePlan) bound(j *job, from, end int64) int64 {
-	return p.free(j.Need).earliest(from, end, never, j.limit, j.procs)
+	return p.sets.free(j.Need, p.sum).earliest(from, end, never, j.limit, j.procs)
 }
 
 // free are the processors free of the nodes that serve a need, or of all.
-func (p *nodePlan) free(n *Need) *profile {
+func (list nodeSets) free(n *Need, all *profile) *profile {
 	if n.set > 0 {
-		return p.sets[n.set-1].free
+		return list[n.set-1].free
 	}
-	return p.sum
+	return all
 }

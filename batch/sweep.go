@@ -28,10 +28,10 @@ func (p *nodePlan) begin(j *job, at int64) sweep {
 }
 
 // portion is how many processors of a node are of use to a job, at least.
-func (p *nodePlan) portion(j *job) int32 {
+func (c *chooser) portion(j *job) int32 {
 	switch {
 	case j.compact:
-		return j.rest(p.widest)
+		return j.rest(c.widest)
 	case j.Need.Nodes > 0:
 		return j.each()
 	}
