@@ -37,7 +37,7 @@ func Open(path string, sync Sync, wait time.Duration) (*sql.DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+	return pool((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", sync)},
 		"_txlock": {"immediate"},
 	}.Encode()}).String())

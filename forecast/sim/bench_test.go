@@ -35,6 +35,17 @@ func BenchmarkStored(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*1000/400, "ms/job")
 }
 
+// BenchmarkStoredYear plays a day and more of BenchmarkYear through the central scheduler with its database.
+func BenchmarkStoredYear(b *testing.B) {
+	s := year(b, 1000)
+	for b.Loop() {
+		if _, err := s.Play(b.Context(), sim.Stored, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "ms/job")
+}
+
 func stored(b *testing.B, jobs int) *sim.Scenario {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "policies = [\"scheduler\"]\nlatency = \"10s\"\ncycle = \"1m\"\n[jobs]\ncount = %d\nload = 0.25\nmax_procs = 1\nmax_run = \"2h\"\nusers = 8\n", jobs)
