@@ -45,6 +45,9 @@ func (t *Turns) Take(ctx context.Context) (Report, error) {
 		for _, a := range list {
 			outbox{t.s}.act(ctx, a)
 		}
+		if len(list) < actionsAtOnce { // what is done here makes nothing due
+			return r, nil
+		}
 	}
 }
 

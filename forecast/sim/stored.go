@@ -73,7 +73,7 @@ func (c *stored) open(ctx context.Context) error {
 		return err
 	}
 	conf := scheduler.Config{
-		Name: "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true,
+		Name: "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
 		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: len(c.jobs) * (1 + c.scenario.Jobs.Retries),
 	}
 	for _, s := range c.sites {
@@ -108,6 +108,7 @@ func (c *stored) wake() int64 { return c.at }
 
 // arrive hands a job to the scheduler.
 func (c *stored) arrive(ctx context.Context, number int) error {
+	ctx = context.WithoutCancel(ctx) // see turn
 	c.run.Messages++
 	j := &c.jobs[number]
 	if !slices.ContainsFunc(c.sites, func(s *site) bool { return s.Procs >= j.procs }) {
@@ -133,6 +134,7 @@ func (c *stored) arrive(ctx context.Context, number int) error {
 
 // turn lets the agents look and the scheduler take its turn.
 func (c *stored) turn(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx) // each statement of the database would watch it; between turns it is asked
 	for i, s := range c.sites {
 		if err := s.advance(c.now); err != nil {
 			return err
@@ -210,6 +212,7 @@ func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
 	if q.Method == http.MethodGet {
 		return c.store.Have(q.Context(), cluster, c.Now())
 	}
+	ctx := context.WithoutCancel(q.Context())
 	text, err := io.ReadAll(q.Body)
 	if err != nil {
 		return nil, err
@@ -218,7 +221,7 @@ func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.store.Ingest(q.Context(), d, text, c.Now())
+	return c.store.Ingest(ctx, d, text, c.Now())
 }
 
 func answer(code int, text []byte) *http.Response {
