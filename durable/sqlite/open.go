@@ -15,15 +15,15 @@ import (
 type Sync string
 
 // Full waits until the commit is on disk; with Normal a crash of the machine
-// may take the last commits, and leaves the database whole. Off waits for nothing:
-// a crash of the machine, not one of the program, may damage it. For scratch.
+// may take the last commits, and leaves the database whole. Off waits for nothing, keeps
+// its journal in memory and the file to one connection: a crash may damage it. For scratch.
 const (
 	Full   Sync = "FULL"
 	Normal Sync = "NORMAL"
 	Off    Sync = "OFF"
 )
 
-// Open opens the database at path, with a write-ahead log, and makes it and its
+// Open opens the database at path, with a write-ahead log unless it is scratch, and makes it and its
 // directory, for the owner alone, where they are missing. Who finds it locked waits at
 // most that long. Nothing is read before the first statement.
 func Open(path string, sync Sync, wait time.Duration) (*sql.DB, error) {
@@ -37,8 +37,12 @@ func Open(path string, sync Sync, wait time.Duration) (*sql.DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
+	journal := []string{"journal_mode(WAL)"}
+	if sync == Off { // nothing to be kept, and nobody else
+		journal = []string{"locking_mode(EXCLUSIVE)", "journal_mode(MEMORY)", "temp_store(MEMORY)"}
+	}
 	return pool((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", sync)},
+		"_pragma": append(journal, fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), fmt.Sprintf("synchronous(%s)", sync)),
 		"_txlock": {"immediate"},
 	}.Encode()}).String())
 }

@@ -27,13 +27,14 @@ func open(t *testing.T, path string, sync sqlite.Sync, wait time.Duration) *sql.
 // A database is the owner's alone, has a write-ahead log and waits for the disk
 // as was said, whatever its name has in it.
 func TestOpen(t *testing.T) {
+	journals := map[sqlite.Sync]string{sqlite.Full: "wal", sqlite.Normal: "wal", sqlite.Off: "memory"}
 	for sync, level := range map[sqlite.Sync]int{sqlite.Full: 2, sqlite.Normal: 1, sqlite.Off: 0} {
 		path := filepath.Join(t.TempDir(), "a b", "100% ?x=1#y", "jobs.db")
 		db := open(t, path, sync, time.Second)
 		var mode string
 		var got, wait int
 		if err := errors.Join(db.QueryRow("pragma journal_mode").Scan(&mode), db.QueryRow("pragma synchronous").Scan(&got),
-			db.QueryRow("pragma busy_timeout").Scan(&wait)); err != nil || mode != "wal" || got != level || wait != 1000 {
+			db.QueryRow("pragma busy_timeout").Scan(&wait)); err != nil || mode != journals[sync] || got != level || wait != 1000 {
 			t.Errorf("%s: journal %q, synchronous %d, busy %d ms: %v", sync, mode, got, wait, err)
 		}
 		for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {

@@ -77,9 +77,15 @@ type Store struct {
 	whole  wholeSets
 }
 
-// OpenScratch opens a database in a file that nobody needs after a crash of the
-// machine: it is that of OpenStore, and nothing waits for the disk.
-func OpenScratch(path string, seal *Seal) (*Store, error) { return openFile(path, sqlite.Off, seal) }
+// OpenScratch opens a database in a file that nobody needs after a crash: it is that
+// of OpenStore, of one connection, and nothing waits for the disk.
+func OpenScratch(path string, seal *Seal) (*Store, error) {
+	s, err := openFile(path, sqlite.Off, seal)
+	if err == nil {
+		s.db.SetMaxOpenConns(1)
+	}
+	return s, err
+}
 
 // openFile opens a database that is a file.
 func openFile(path string, sync sqlite.Sync, seal *Seal) (*Store, error) {

@@ -39,18 +39,26 @@ var ErrTooLong = errors.New("the document is too long")
 // is made once. It is for one goroutine at a time; the zero value is ready.
 type Packer struct{ z *gzip.Writer }
 
-// Delta writes a delta as gzipped JSON.
+// short is what is not gzipped, in bytes: it goes in one packet either way, and
+// most deltas say only that all is as it was.
+const short = 1200
+
+// Delta writes a delta as JSON, gzipped where it is long.
 func (p *Packer) Delta(d *Delta) ([]byte, error) {
 	d.Schema = DeltaSchema
+	plain, err := json.Marshal(d)
+	if err != nil || len(plain) <= short {
+		return plain, err
+	}
 	var b bytes.Buffer
 	if p.z == nil {
 		p.z = gzip.NewWriter(&b)
 	}
 	p.z.Reset(&b)
-	if err := json.NewEncoder(p.z).Encode(d); err != nil {
+	if _, err := p.z.Write(plain); err != nil {
 		return nil, err
 	}
-	err := p.z.Close()
+	err = p.z.Close()
 	return b.Bytes(), err
 }
 
