@@ -90,8 +90,19 @@ func (d *dispatch) send(n Neighbour, j *Job) {
 // pools says whether waiting jobs are handed over to the domain above.
 func (d *dispatch) pools() bool { return d.rules.Pool && d.tables.own.there }
 
+// pooledHops is the bound of hops where jobs wait at the domain above and the
+// rules name none: a system that stands above systems would be sent a job by one
+// that has no room for it, and send it back, for ever.
+const pooledHops = 100
+
 // bound says whether a job has gone as far as it may.
-func (d *dispatch) bound(j *Job) bool { return d.rules.MaxHops > 0 && j.Hops >= d.rules.MaxHops }
+func (d *dispatch) bound(j *Job) bool {
+	most := d.rules.MaxHops
+	if most == 0 && d.rules.Pool {
+		most = pooledHops
+	}
+	return most > 0 && j.Hops >= most
+}
 
 // stays says whether a job has gone as far as it may and is to stay where it is.
 func (d *dispatch) stays(j *Job) bool { return d.rules.StayAtBound && d.bound(j) }

@@ -396,7 +396,7 @@ func (f *forest) places() map[ID]int {
 // is free that is not, and when all is said, neighbours know what there is.
 func TestNoJobIsLostInTheTree(t *testing.T) {
 	kinds := []Rules{{}, Serving(), {Mark: MarkAck, StayAtBound: true}, {Strict: true}, {Worst: true, NoReturn: true}, {Mark: MarkNone, MaxHops: 8}, {Mark: MarkTake, RequestsFirst: true},
-		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
+		{MaxAge: 50, Interval: 10}, {Keep: 2, Refresh: 100}, {Alongside: true, Interval: 5, Paced: true, Coarse: true}, {Pool: true, MaxHops: 10, Alongside: true}, {Pool: true}, {Pool: true, Silent: true, Alongside: true}, {Pool: true, Silent: true, MaxHops: 3, MaxAge: 30}, {ForwardAll: true, MaxHops: 20}}
 	ran := 0
 	for seed := range uint64(220) {
 		rules := kinds[int(seed)%len(kinds)]

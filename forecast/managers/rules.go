@@ -17,7 +17,7 @@ type Rules struct {
 	Mark          Mark  // "" is MarkAck
 	RequestsFirst bool  // requests leave before changes
 	NoReturn      bool  // a job goes back over a link only after a change came from there
-	MaxHops       int   // a job that has gone so far is placed, or stays; 0: no bound
+	MaxHops       int   // a job that has gone so far is placed, or stays; 0: no bound, with Pool 100
 	StayAtBound   bool  // it stays, even at a domain: to reproduce results
 	Interval      int64 // least time between two changes on a link
 	Refresh       int64 // a full description goes out so often; 0: never
@@ -34,5 +34,5 @@ type Rules struct {
 
 // Serving returns the rules of managers that serve: the protocol that needs fewer messages.
 func Serving() Rules {
-	return Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Coarse: true, MaxHops: 100}
+	return Rules{Pool: true, Silent: true, Alongside: true, Paced: true, Coarse: true, MaxHops: pooledHops}
 }
