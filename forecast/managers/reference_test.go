@@ -44,9 +44,10 @@ func compare(t *testing.T, file string) (same, all int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	want := readFile(t, file, readStarts)
-	if len(want) != len(jobs) {
-		return 0, len(want), fmt.Errorf("%d starts of %d jobs", len(want), len(jobs))
+	starts := readFile(t, file, readStarts)
+	want, err := ofJobs(starts, jobs)
+	if err != nil {
+		return 0, len(starts), err
 	}
 	nodes, horizon := frame(jobs, want)
 	if c.Mode == "tree" && c.Fanout == 0 {
@@ -69,24 +70,49 @@ func compare(t *testing.T, file string) (same, all int, err error) {
 	return same, len(want), err
 }
 
-// readStarts reads a schedule as tree.WriteStarts writes it.
-func readStarts(in io.Reader) ([]tree.Start, error) {
+// readStarts reads a schedule as tree.WriteStarts writes it: by job, whatever the
+// order of its lines and columns, and whatever columns it has besides.
+func readStarts(in io.Reader) (map[int]tree.Start, error) {
 	r := csv.NewReader(in)
-	r.Comment, r.FieldsPerRecord = '#', 3
+	r.Comment, r.TrimLeadingSpace = '#', true
 	rows, err := r.ReadAll()
 	if err != nil || len(rows) == 0 {
 		return nil, fmt.Errorf("%d lines: %w", len(rows), err)
 	}
-	var starts []tree.Start
+	starts := map[int]tree.Start{}
+	id, system, at := slices.Index(rows[0], "id"), slices.Index(rows[0], "system"), slices.Index(rows[0], "start")
+	if min(id, system, at) < 0 {
+		return nil, fmt.Errorf("the first line names %q, want id, system and start", rows[0])
+	}
 	for _, row := range rows[1:] {
-		system, err := strconv.Atoi(row[1])
-		at, err2 := strconv.ParseInt(row[2], 10, 64)
-		if err := errors.Join(err, err2); err != nil {
+		n, err := strconv.Atoi(row[id])
+		where, err2 := strconv.Atoi(row[system])
+		when, err3 := strconv.ParseInt(row[at], 10, 64)
+		if _, twice := starts[n]; twice && err == nil {
+			err = fmt.Errorf("job %d has two starts", n)
+		}
+		if err := errors.Join(err, err2, err3); err != nil {
 			return nil, err
 		}
-		starts = append(starts, tree.Start{System: system, At: at})
+		starts[n] = tree.Start{System: where, At: when}
 	}
 	return starts, nil
+}
+
+// ofJobs puts starts into the order of the jobs.
+func ofJobs(starts map[int]tree.Start, jobs []tree.Job) ([]tree.Start, error) {
+	list := make([]tree.Start, len(jobs))
+	for i := range jobs {
+		s, ok := starts[jobs[i].ID]
+		if !ok {
+			return nil, fmt.Errorf("no start of job %d", jobs[i].ID)
+		}
+		list[i] = s
+	}
+	if len(starts) != len(jobs) {
+		return nil, fmt.Errorf("%d starts of %d jobs", len(starts), len(jobs))
+	}
+	return list, nil
 }
 
 // setting reads the jobs and the configuration that a schedule's name tells:
@@ -110,18 +136,12 @@ func setting(t *testing.T, file string) ([]tree.Job, tree.Config, error) {
 }
 
 // frame finds what neither file tells: how many systems there are, of how many
-// nodes, and when the run ended: at 1, 2 or 5 times a power of ten.
+// nodes, and until when the run is to go: right after the last that happened in
+// it, for whoever had started until its end would be in the schedule.
 func frame(jobs []tree.Job, starts []tree.Start) (nodes []int, horizon int64) {
-	systems, last := 1, int64(0)
+	systems := 1
 	for i, s := range starts {
-		systems, last = max(systems, jobs[i].Home+1, s.System+1), max(last, jobs[i].Submit, s.At)
-	}
-	for ten := int64(1); horizon < last; ten *= 10 {
-		for _, by := range []int64{1, 2, 5} {
-			if horizon < last {
-				horizon = by * ten
-			}
-		}
+		systems, horizon = max(systems, jobs[i].Home+1, s.System+1), max(horizon, jobs[i].Submit+1, s.At+1)
 	}
 	return slices.Repeat([]int{nodesOf(jobs, starts, systems)}, systems), horizon
 }
@@ -155,21 +175,47 @@ func nodesOf(jobs []tree.Job, starts []tree.Start, systems int) int {
 	return most
 }
 
-// Schedules of other grids than the published four systems of ten nodes are
-// recognised by themselves.
+// Schedules of other grids than the published four systems of ten nodes, over any
+// time, are recognised by themselves, and every start agrees.
 func TestFrame(t *testing.T) {
-	w := tree.Work{Jobs: 800, Horizon: 2000, Nodes: tree.PerSystem{6}, Share: []float64{1}, Width: "uniform:6", Run: "exp", Load: 1.4, Prios: 1, Systems: 7}
-	jobs, err := w.Draw(3)
+	for _, horizon := range []float64{2000, 2345, 3000} {
+		w := tree.Work{Jobs: 800, Horizon: horizon, Nodes: tree.PerSystem{6}, Share: []float64{1}, Width: "uniform:6", Run: "exp", Load: 1.4, Prios: 1, Systems: 7}
+		jobs, err := w.Draw(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"full", "independent"} {
+			c := tree.Config{Mode: mode, Discipline: "firstfit"}
+			r, err := tree.Run(t.Context(), c, w.NodesOf(), jobs, w.Horizon, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes, end := frame(jobs, r.Starts)
+			again, err := tree.Run(t.Context(), c, nodes, jobs, float64(end)/tree.TicksPerUnit, 1)
+			if err != nil || !slices.Equal(nodes, w.NodesOf()) || !slices.Equal(again.Starts, r.Starts) {
+				t.Errorf("%s over %g units: %v nodes until %d, the same starts: %v; %v", mode, horizon, nodes, end, slices.Equal(again.Starts, r.Starts), err)
+			}
+		}
+	}
+}
+
+// A schedule is read by its jobs' numbers and its columns' names.
+func TestReadStarts(t *testing.T) {
+	jobs := []tree.Job{{ID: 7}, {ID: 3}}
+	got, err := readStarts(strings.NewReader("# a note\nstart, id, colour, system\n12,3,red,1\n-1,7,,-1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := tree.Config{Mode: "full", Discipline: "firstfit"}
-	r, err := tree.Run(t.Context(), c, w.NodesOf(), jobs, w.Horizon, 3)
-	if err != nil {
-		t.Fatal(err)
+	if list, err := ofJobs(got, jobs); err != nil || list[0].System != -1 || list[1] != (tree.Start{System: 1, At: 12}) {
+		t.Errorf("read as %v, %v", list, err)
 	}
-	if nodes, horizon := frame(jobs, r.Starts); !slices.Equal(nodes, w.NodesOf()) || horizon != 2_000_000 {
-		t.Errorf("%v nodes until %d, want 7 systems of 6 until 2000000", nodes, horizon)
+	for _, bad := range []string{"", "a,b,c\n1,2,3\n", "id,system,start\n1,0,5\n1,0,6\n", "id,system,start\nx,0,5\n"} {
+		if got, err := readStarts(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is read as %v", bad, got)
+		}
+	}
+	if _, err := ofJobs(got, jobs[:1]); err == nil {
+		t.Error("a start too many is no error")
 	}
 }
 
