@@ -110,3 +110,27 @@ func TestInterruptedSimulationLeavesNoOutcome(t *testing.T) {
 		t.Errorf("code %d, printed %q, outcome: %v\n%s", code, out.String(), err, errs.String())
 	}
 }
+
+// TestReportsThatCannotBeWritten: where a report cannot be written is told before
+// anything is played, and nothing is left of the trial.
+func TestReportsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	scenario := "policies = [\"scheduler\"]\nseeds = 1000\n[jobs]\ncount = 3000\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n"
+	if err := os.WriteFile(filepath.Join(dir, "s.toml"), []byte(scenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"sim grid s.toml --csv good --html none/x", "sim grid s.toml --svg .", "sim grid s.toml --vary load=0.1,0.2 --html none/x",
+		"sim tree --set jobs=2000000 --set systems=1000 --seeds 20 --html none/x", "sim tree --set jobs=2000000 --set systems=1000 --starts none/x",
+	} {
+		began := time.Now()
+		code, out, errs := oneShotWith(t, dir, all.Backends(), strings.Fields(line)...)
+		if took := time.Since(began); code != 1 || out != "" || !strings.Contains(errs, "no such file") && !strings.Contains(errs, "is a directory") || took > time.Minute {
+			t.Errorf("grid %s: code %d after %s, %s%s", line, code, took, out, errs)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v %v are left, want the scenario alone", left, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -86,6 +87,9 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	if err != nil {
 		return usageError(err)
 	}
+	if err := writable(d, f.csv, f.html, f.svg); err != nil {
+		return err
+	}
 	for _, line := range s.Left() {
 		fmt.Fprintln(d.env.Err, "grid:", line)
 	}
@@ -154,6 +158,26 @@ func writeTo(d *deps, name string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(out), out.Close())
+}
+
+// writable tells before hours of simulation which of the files that are to be
+// written after it, where they are named, cannot be.
+func writable(d *deps, names ...string) (errs error) {
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		_, before := os.Lstat(abs(d, name))
+		out, err := os.OpenFile(abs(d, name), os.O_WRONLY|os.O_CREATE, 0o666)
+		if err == nil {
+			err = out.Close()
+		}
+		if err == nil && errors.Is(before, fs.ErrNotExist) {
+			err = os.Remove(abs(d, name))
+		}
+		errs = errors.Join(errs, err)
+	}
+	return errs
 }
 
 func printGrid(d *deps, r *sim.Result) error {

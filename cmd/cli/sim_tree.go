@@ -128,6 +128,9 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 		}
 		f.seeds = 1
 	}
+	if err := writable(d, f.html, f.starts); err != nil {
+		return err
+	}
 	for _, p := range points {
 		last, jobs, err := p.run(ctx, list, f.seeds)
 		if err != nil {
