@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -177,6 +178,13 @@ type Reader struct {
 	file   File
 	name   string
 	number int
+	last   atomic.Pointer[piece] // what was read last: small reads of a portion are one read of it
+}
+
+// piece is a portion in memory.
+type piece struct {
+	index int64
+	data  []byte
 }
 
 // Size returns the size of the file.
@@ -198,7 +206,7 @@ func (r *Reader) ReadAtContext(ctx context.Context, p []byte, off int64) (n int,
 		if at >= r.file.Size {
 			return n, io.EOF
 		}
-		data, err := r.cache.read(ctx, r, at/size)
+		data, err := r.portion(ctx, at/size)
 		if err != nil {
 			return n, err
 		}
@@ -208,6 +216,18 @@ func (r *Reader) ReadAtContext(ctx context.Context, p []byte, off int64) (n int,
 		n += copy(p[n:], data[at%size:])
 	}
 	return n, nil
+}
+
+// portion returns a portion: the one read last, or through the cache.
+func (r *Reader) portion(ctx context.Context, index int64) ([]byte, error) {
+	if p := r.last.Load(); p != nil && p.index == index && r.cache.life.Err() == nil {
+		return p.data, ctx.Err()
+	}
+	data, err := r.cache.read(ctx, r, index)
+	if err == nil {
+		r.last.Store(&piece{index, data})
+	}
+	return data, err
 }
 
 // length returns how many bytes a portion has.

@@ -351,3 +351,28 @@ func TestFilesWithoutEnd(t *testing.T) {
 		t.Errorf("%q %v %+v", b, err, c.Stats())
 	}
 }
+
+// Small reads of a portion are one read of it, also where the disk is full and no
+// portion can be kept: the file is fetched once and not once for each of them.
+func TestSmallReadsOnAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	f := testFile(64_000)
+	c := open(t, t.TempDir(), Options{Portion: 8000, Ahead: -1})
+	defer c.Close()
+	c.store.cells.Close()
+	c.store.cells = full
+	r, got, piece := c.Reader(File{Name: "f", Size: 64_000, From: f}), []byte(nil), make([]byte, 1000)
+	for off := int64(0); off < 64_000; off += 1000 {
+		n, err := r.ReadAt(piece, off)
+		if err != nil {
+			t.Fatal(off, err)
+		}
+		got = append(got, piece[:n]...)
+	}
+	if s := c.Stats(); !bytes.Equal(got, f.data) || s.Fetched != 64_000 || s.Unwritten == 0 {
+		t.Errorf("the same: %v; %+v", bytes.Equal(got, f.data), s)
+	}
+}

@@ -131,8 +131,40 @@ func TestChangedFileIsNotMixed(t *testing.T) {
 	}
 }
 
-// Requests that cost much and bring nothing are refused: ranges without end,
-// addresses without end, bodies that never come.
+// A file that changes between two looks at its version is served as it is now, and an
+// origin that says it serves ranges and then does not is told by a status.
+func TestChangesBetweenLooks(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 30_000, 1)
+	whole := false
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if whole {
+			r.Header.Del("Range")
+		}
+		o.ServeHTTP(w, r)
+	}))
+	t.Cleanup(source.Close)
+	c, err := readahead.Open(t.TempDir(), readahead.Options{Portion: 1000, Quota: 100_000, Ahead: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	s := httptest.NewServer(&Server{Cache: c, Client: source.Client(), Origins: []string{source.URL + "/data/"}, Wait: time.Second, Recheck: time.Hour})
+	t.Cleanup(s.Close)
+	file := source.URL + "/data/a.bin"
+	if code, _ := get(t, s.URL, file, "", "bytes=0-99"); code != 206 {
+		t.Fatal(code)
+	}
+	o.set(`"v2"`, 30_000, 9)
+	if code, body := get(t, s.URL, file, "", "bytes=5000-5999"); code != 206 || !bytes.Equal(body, (*o.data.Load())[5000:6000]) {
+		t.Errorf("a changed file: status %d, %d bytes", code, len(body))
+	}
+	whole = true
+	if code, body := get(t, s.URL, file, "", "bytes=9000-9999"); code != http.StatusBadGateway || !strings.Contains(string(body), "200 OK") {
+		t.Errorf("ranges that are not served: status %d, %s", code, body)
+	}
+}
+
 // A file that a server names no version of is not taken for another one of its size.
 func TestFilesWithoutVersion(t *testing.T) {
 	o := &origin{}
@@ -147,6 +179,8 @@ func TestFilesWithoutVersion(t *testing.T) {
 	}
 }
 
+// Requests that cost much and bring nothing are refused: ranges without end,
+// addresses without end, bodies that never come.
 func TestHostileReaders(t *testing.T) {
 	o := &origin{}
 	o.set(`"v1"`, 30_000, 1)

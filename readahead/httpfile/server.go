@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,16 +79,54 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 		http.Error(w, "this cache does not serve that address", http.StatusForbidden)
 		return
 	}
-	f, err := s.open(r.Context(), name)
+	f, reader, err := s.begin(r, name)
+	if _, changed := errors.AsType[*ChangedError](err); changed { // since its version was last asked for
+		s.forget(name)
+		f, reader, err = s.begin(r, name)
+	}
 	if err != nil {
 		answer(w, err)
 		return
 	}
-	reader := s.Cache.Reader(readahead.File{Name: name, Version: f.Version(), Size: f.Size(), From: f})
 	section := io.NewSectionReader(bound{reader, r.Context()}, 0, f.Size())
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("ETag", `"`+url.QueryEscape(f.Version())+`"`)
 	http.ServeContent(w, r, "", time.Time{}, section)
+}
+
+// begin opens a file and reads where the answer begins: what the origin refuses is
+// told by a status, which cannot be taken back later.
+func (s *Server) begin(r *http.Request, name string) (*File, *readahead.Reader, error) {
+	f, err := s.open(r.Context(), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	reader := s.Cache.Reader(readahead.File{Name: name, Version: f.Version(), Size: f.Size(), From: f})
+	if from, asked := asks(r); asked && from < f.Size() {
+		_, err = reader.ReadAtContext(r.Context(), make([]byte, 1), from)
+	}
+	return f, reader, err
+}
+
+// asks is the first byte that a request is sure to be answered with.
+func asks(r *http.Request) (from int64, asked bool) {
+	if r.Method != http.MethodGet || r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Match") != "" || r.Header.Get("If-Range") != "" {
+		return 0, false
+	}
+	text := r.Header.Get("Range")
+	if text == "" {
+		return 0, true
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(text, "bytes="), "-")
+	from, err := strconv.ParseInt(first, 10, 64)
+	return from, err == nil && from >= 0
+}
+
+// forget makes a file's size and version be asked for again.
+func (s *Server) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.files, name)
 }
 
 // patient gives a reader so long for each piece of an answer: who takes none
@@ -155,6 +194,10 @@ func answer(w http.ResponseWriter, err error) {
 	var status *StatusError
 	if errors.As(err, &status) {
 		http.Error(w, "the origin answered: "+status.Status, http.StatusBadGateway)
+		return
+	}
+	if _, changed := errors.AsType[*ChangedError](err); changed {
+		http.Error(w, "the file changes while it is read", http.StatusBadGateway)
 		return
 	}
 	http.Error(w, "the origin cannot be reached", http.StatusBadGateway)
