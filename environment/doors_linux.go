@@ -1,9 +1,6 @@
 package environment
 
 import (
-	"fmt"
-	"os"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,13 +9,8 @@ import (
 // leaveKeys gives the calling thread a session keyring of its own, so that the job does not hold the starter's. A user's
 // number of keys is bounded (200 by default): where there is none left, the filter of calls still keeps the job from
 // every key.
-func leaveKeys() error {
-	_, _, e := unix.Syscall(unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0) // 0: a new one without a name
-	switch e {
-	case 0, unix.ENOSYS, unix.EPERM, unix.EDQUOT:
-		return nil
-	}
-	return fmt.Errorf("session keyring: %w", e)
+func leaveKeys(c *calls) {
+	c.add(nil, unix.SYS_KEYCTL, unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0).always = true // 0: a new one without a name
 }
 
 // dropPrivileges takes every capability and the way to get new ones from the calling thread, which must be locked, and
@@ -27,39 +19,30 @@ func leaveKeys() error {
 // To take them from all threads of Go's would stop each of them in turn, for every job. Instead the process is made
 // undumpable: the job, which runs as the same user, can neither trace it nor open its memory (ptrace(2), "Ptrace access
 // mode checking"). filterCalls bounds the other threads too.
-func dropPrivileges() error {
-	if err := shut(); err != nil {
-		return err
-	}
-	return keepCapabilities(0)
+func dropPrivileges(c *calls) {
+	shut(c)
+	keepCapabilities(c, 0)
 }
 
 // shut is all of dropPrivileges but for the capabilities that the thread has now.
-func shut() error {
-	if os.Getpid() == 1 { // proot, which traces, has no namespace and gives no capabilities
-		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-			return fmt.Errorf("not dumpable: %w", err)
-		}
+func shut(c *calls) {
+	c.add(saying("not dumpable"), unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	noNewPrivileges(c)
+}
+
+// noNewPrivileges takes the ways to get capabilities.
+func noNewPrivileges(c *calls) {
+	c.add(saying("no new privileges"), unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	for n := range unix.CAP_LAST_CAP + 1 { // some may not be held, or not known to this kernel
+		c.add(nil, unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, n, 0, 0, 0).always = true
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no new privileges: %w", err)
-	}
-	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
-			break // none held, or no more known to this kernel
-		}
-	}
-	return nil
 }
 
 // keepCapabilities takes all capabilities but those of a mask of the first 32 from the calling thread.
-func keepCapabilities(mask uint32) error {
-	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	data := [2]unix.CapUserData{{Effective: mask, Permitted: mask}}
-	if err := unix.Capset(&head, &data[0]); err != nil {
-		return fmt.Errorf("capabilities: %w", err)
-	}
-	return nil
+func keepCapabilities(c *calls, mask uint32) {
+	head := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	data := &[2]unix.CapUserData{{Effective: mask, Permitted: mask}}
+	c.add(saying("capabilities"), unix.SYS_CAPSET, unsafe.Pointer(head), unsafe.Pointer(data))
 }
 
 // Numbers of system calls that a job has no use for and that open the kernel or the starter's keys.
@@ -75,16 +58,11 @@ func deniedCalls() []uint32 {
 // filterCalls installs a seccomp filter: another architecture's calls kill, the denied ones fail with EPERM, and
 // unless nested is allowed so do new user namespaces. clone3 hides its flags from a filter: it is said to be missing,
 // and the C library takes clone.
-func filterCalls(nested bool) error {
+func filterCalls(c *calls, nested bool) {
 	prog := callFilter(nested)
-	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	fprog := &unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
 	const setModeFilter, tsync = 1, 1
-	_, _, e := unix.Syscall(unix.SYS_SECCOMP, setModeFilter, tsync, uintptr(unsafe.Pointer(&fprog)))
-	runtime.KeepAlive(prog)
-	if e != 0 {
-		return fmt.Errorf("seccomp: %w", e)
-	}
-	return nil
+	c.add(saying("seccomp"), unix.SYS_SECCOMP, setModeFilter, tsync, unsafe.Pointer(fprog))
 }
 
 // Offsets in struct seccomp_data (linux/seccomp.h), and its verdicts.

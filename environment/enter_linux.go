@@ -52,7 +52,9 @@ func (t *task) enter(program string) (child int, err error) {
 	unix.Close(in[0])
 	unix.Close(refused[1])
 	if err == nil {
-		err = keepCapabilities(0)
+		c := &calls{}
+		keepCapabilities(c, 0)
+		err = c.run()
 	}
 	if err == nil {
 		err = json.NewEncoder(fd(in[1])).Encode(jobEntry{program, t.Argv, t.Env, t.Nested, t.Limits.Processes})
@@ -77,8 +79,11 @@ func becomeJob() int {
 	var e jobEntry
 	err := json.NewDecoder(fd(entryFD)).Decode(&e)
 	if err == nil {
-		err = inOrder(dropPrivileges, func() error { return filterCalls(e.Nested) }, e.limit,
-			func() error { return syscall.Exec(e.Program, e.Argv, e.Env) })
+		c := &calls{}
+		noNewPrivileges(c)
+		keepCapabilities(c, 0)
+		filterCalls(c, e.Nested)
+		err = inOrder(c.run, e.limit, func() error { return syscall.Exec(e.Program, e.Argv, e.Env) })
 	}
 	fmt.Fprint(fd(refuseFD), err)
 	return 126

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,12 +23,8 @@ import (
 // the kernel then kills what is left in its process namespace.
 //
 // It is started for every job, and so does without files that Go's poller watches, and with as few threads as it can.
-func Init(args []string) int {
+func Init() int {
 	runtime.LockOSThread() // the job inherits what this thread gives up
-	var joinNetwork func() error
-	if slices.Contains(args, withNetwork) {
-		joinNetwork = ownNetwork()
-	}
 	status := fd(statusFD)
 	for _, n := range []int{controlFD, statusFD, stderrFD} {
 		unix.CloseOnExec(n)
@@ -38,7 +33,7 @@ func Init(args []string) int {
 	control := bufio.NewReader(fd(controlFD))
 	t, err := readTask(control)
 	if err == nil {
-		err = t.prepare(joinNetwork)
+		err = t.prepare()
 	}
 	if err != nil {
 		fmt.Fprintf(status, "unfit %s\n", oneLine(err))
@@ -90,9 +85,9 @@ func keepSignals() {
 	}
 }
 
-func (t *task) prepare(joinNetwork func() error) error {
+func (t *task) prepare() error {
 	if t.Setup != nil {
-		if err := t.Setup.make(joinNetwork); err != nil {
+		if err := t.Setup.make(); err != nil {
 			return err
 		}
 	}
@@ -100,16 +95,25 @@ func (t *task) prepare(joinNetwork func() error) error {
 		return err
 	}
 	closeFrom(firstFile)
-	if err := leaveKeys(); err != nil {
-		return err
-	}
 	if err := t.limit(); err != nil {
 		return err
 	}
-	if t.User != nil { // the job gets a namespace of its user, and the rest there
-		return inOrder(shut, func() error { return keepCapabilities(1 << unix.CAP_SETFCAP) }, func() error { return filterCalls(true) })
+	c := &calls{}
+	leaveKeys(c)
+	switch {
+	case t.User != nil: // the job gets a namespace of its user, and the rest there
+		shut(c)
+		keepCapabilities(c, 1<<unix.CAP_SETFCAP)
+		filterCalls(c, true)
+	case os.Getpid() != 1: // proot, which traces, has no namespace and gives no capabilities
+		noNewPrivileges(c)
+		keepCapabilities(c, 0)
+		filterCalls(c, t.Nested)
+	default:
+		dropPrivileges(c)
+		filterCalls(c, t.Nested)
 	}
-	return inOrder(dropPrivileges, func() error { return filterCalls(t.Nested) })
+	return c.run()
 }
 
 // takeStreams puts the job's standard input and output in their places.
@@ -132,38 +136,44 @@ func closeFrom(first uint) {
 
 // limit sets what setrlimit can bound; memory is watched, since an address space says little about it.
 func (t *task) limit() error {
-	processes := withOwn(t.Limits.Processes)
+	own, _ := os.ReadDir("/proc/self/task")
+	processes := withOwn(t.Limits.Processes, len(own))
 	if t.User != nil {
 		processes = 0 // see jobEntry
 	}
-	for _, l := range []struct {
-		name  string
-		which int
-		value int64
-	}{
-		{"core", unix.RLIMIT_CORE, 0},
-		{"file size", unix.RLIMIT_FSIZE, int64(t.Limits.FileSize)},
-		{"processes", unix.RLIMIT_NPROC, processes},
-		{"open files", unix.RLIMIT_NOFILE, int64(t.Limits.OpenFiles)},
-	} {
-		if l.value == 0 && l.which != unix.RLIMIT_CORE {
-			continue
-		}
-		v := uint64(l.value)
-		if err := unix.Setrlimit(l.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
-			return fmt.Errorf("limit of %s: %w", l.name, err)
+	for _, b := range t.Limits.bounds(processes) {
+		v := uint64(b.value)
+		if err := unix.Setrlimit(b.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {
+			return fmt.Errorf("limit of %s: %w", b.name, err)
 		}
 	}
 	return nil
 }
 
+// A bound is a limit of the kernel's.
+type bound struct {
+	name  string
+	which int
+	value int64
+}
+
+// bounds are those of the kernel's limits that are set.
+func (l *Limits) bounds(processes int64) []bound {
+	list := []bound{
+		{"file size", unix.RLIMIT_FSIZE, int64(l.FileSize)},
+		{"processes", unix.RLIMIT_NPROC, processes},
+		{"open files", unix.RLIMIT_NOFILE, int64(l.OpenFiles)},
+	}
+	list = slices.DeleteFunc(list, func(b bound) bool { return b.value == 0 })
+	return append(list, bound{"core", unix.RLIMIT_CORE, 0})
+}
+
 // withOwn adds to a limit of processes what process 1 itself takes: the kernel counts threads.
-func withOwn(n int) int64 {
+func withOwn(n, threads int) int64 {
 	if n == 0 {
 		return 0
 	}
-	own, _ := os.ReadDir("/proc/self/task")
-	return int64(n + len(own) + 4)
+	return int64(n + threads + 4)
 }
 
 // supervise starts the job and passes on what comes over the control pipe.
@@ -253,33 +263,11 @@ func endRest() {
 func watchMemory(limit int64, status io.Writer) {
 	for {
 		time.Sleep(500 * time.Millisecond)
-		if residentBytes() > limit {
+		if residentBytes(processesInside()) > limit {
 			fmt.Fprintln(status, "memory")
 			killAll()
 		}
 	}
-}
-
-// residentBytes sums the proportional share of memory of all processes that /proc shows, this one left out.
-func residentBytes() int64 {
-	var sum int64
-	files, _ := filepath.Glob("/proc/[0-9]*/smaps_rollup")
-	for _, file := range files {
-		if file == "/proc/1/smaps_rollup" {
-			continue
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // ended meanwhile
-		}
-		for line := range strings.Lines(string(text)) {
-			if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-				kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-				sum += kb << 10
-			}
-		}
-	}
-	return sum
 }
 
 // lookPath finds a program as execvp does, by the job's own PATH, inside the tree.

@@ -40,9 +40,9 @@ type process struct {
 	argv  []string
 	setup *setup // mounts that our own init makes itself, in namespaces to be made for it; nil with a launcher's program
 	rest  *setup // what a launcher's program leaves to our init
-	// network is that process 1 makes itself a network, and needs a second processor for that.
-	network bool
-	files   []*os.File
+	// forked is that process 1 is a fork of this one, and argv nothing.
+	forked bool
+	files  []*os.File
 
 	user   *jobUser // who the job is, where process 1 is somebody else
 	around around   // what our own program, which is the one to start, makes for the launcher's
@@ -84,7 +84,7 @@ func newLauncher(name, self string) Launcher {
 	case "bwrap":
 		return &bubblewrap{self}
 	case "namespaces":
-		return &namespaces{self}
+		return &namespaces{}
 	case "crun":
 		return crun(self)
 	case "runc":

@@ -35,7 +35,7 @@ func Main(args []string, in, out, errs *os.File) int {
 	}
 	switch verb {
 	case "init":
-		return Init(args[2:])
+		return Init()
 	case "enter", "veil", "box", "machine", "guest":
 		return stage(args[1:], errs)
 	case "run":

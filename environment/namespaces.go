@@ -1,22 +1,15 @@
 package environment
 
-// namespaces launches by our own program alone: it is started in new user, mount, process, network, IPC, UTS and
-// cgroup namespaces and makes the mounts itself.
-type namespaces struct{ self string }
+// namespaces launches by our own program alone: a fork of it, in new user, mount, process, network, IPC, UTS and cgroup
+// namespaces, makes the mounts itself.
+type namespaces struct{}
 
 func (*namespaces) Name() string   { return "namespaces" }
 func (*namespaces) Isolates() bool { return true }
 
-func (n *namespaces) Command(job *Job) (*process, error) {
-	p := &process{argv: []string{n.self, "init"}, setup: newSetup(job)}
-	if allThreads && !job.Definition.Network {
-		p.argv, p.network = append(p.argv, withNetwork), true
-	}
-	return p, nil
+func (*namespaces) Command(job *Job) (*process, error) {
+	return &process{setup: newSetup(job), forked: true}, nil
 }
-
-// withNetwork is the argument with which process 1 is to make itself a network.
-const withNetwork = "network"
 
 func newSetup(job *Job) *setup {
 	d := job.Definition

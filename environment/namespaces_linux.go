@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +30,7 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 		inside = jobUser{}
 	case p.around == nothing:
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
-		if !p.setup.Network && !p.network {
+		if !p.setup.Network {
 			flags |= unix.CLONE_NEWNET
 		}
 	}
@@ -41,26 +42,44 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 	}
 }
 
-// make builds the tree's view and enters it; joinNetwork is its step into a network that is made already,
-// nil where process 1 is in its network.
-func (s *setup) make(joinNetwork func() error) error {
+// make builds the tree's view and enters it.
+func (s *setup) make() error {
 	if s.Entered {
 		s.Tree = "/"
-		return inOrder(s.plainSandbox, s.given, s.closeRoot, s.hide, s.devices, s.scratch, s.files)
+		if err := inOrder(s.plainSandbox, s.closeRoot); err != nil {
+			return err
+		}
 	}
-	if joinNetwork == nil {
-		joinNetwork = s.loopback
-	}
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("private mounts: %w", err)
-	}
-	if err := bind(s.Tree, s.Tree, true); err != nil {
+	if err := s.given(); err != nil {
 		return err
 	}
-	if err := inOrder(s.given, s.system, s.hide, s.devices, s.scratch, s.files, s.folders, joinNetwork, s.enter); err != nil {
-		return err
+	c := &calls{}
+	s.plan(c)
+	return c.run()
+}
+
+// plan lists the system calls that build the tree's view and enter it.
+func (s *setup) plan(c *calls) {
+	if s.Entered {
+		s.hide(c)
+		s.devices(c)
+		s.scratch(c)
+		s.files(c)
+		return
 	}
-	return unix.Sethostname([]byte(s.Hostname))
+	c.mount(saying("private mounts"), "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	c.bind(s.Tree, s.Tree, keptOf(s.Tree)|unix.MS_RDONLY, 0)
+	s.mount(c, "proc", "/proc", unix.MS_NODEV|unix.MS_NOEXEC, "")
+	s.hide(c)
+	s.devices(c)
+	s.scratch(c)
+	s.files(c)
+	s.folders(c)
+	if !s.Network {
+		loopback(c)
+	}
+	s.enter(c)
+	c.add(saying("host name"), unix.SYS_SETHOSTNAME, s.Hostname, len(s.Hostname))
 }
 
 // plainSandbox sees that the launcher's program mounted the sandbox at its own place, and not where a link of the image
@@ -125,203 +144,110 @@ func (s *setup) in(name string) (string, error) {
 	return full, unix.Close(fd)
 }
 
-func (s *setup) mount(kind, name string, flags uintptr, data string) error {
-	at, err := s.in(name)
-	if err != nil {
-		return err
-	}
-	if err := unix.Mount(kind, at, kind, flags|unix.MS_NOSUID, data); err != nil {
-		return fmt.Errorf("mount %s at %s: %w", kind, name, err)
-	}
-	return nil
-}
-
-func (s *setup) system() error {
-	return s.mount("proc", "/proc", unix.MS_NODEV|unix.MS_NOEXEC, "")
+func (s *setup) mount(c *calls, kind, name string, flags uintptr, data string) {
+	at := filepath.Join(s.Tree, name)
+	c.place(at, name)
+	c.mount(saying("mount %s at %s", kind, name), kind, at, kind, flags|unix.MS_NOSUID, data)
 }
 
 // hide keeps the names and sizes of the user's keys from the job.
-func (s *setup) hide() error {
+func (s *setup) hide(c *calls) {
 	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
-		if err := bind("/dev/null", filepath.Join(s.Tree, name), true); err != nil && !errors.Is(err, unix.ENOENT) {
-			return err
-		}
+		c.bind(os.DevNull, filepath.Join(s.Tree, name), keptOf(os.DevNull)|unix.MS_RDONLY, unix.ENOENT)
 	}
-	return nil
 }
 
-func (s *setup) loopback() error {
-	if s.Network {
-		return nil
+// loopback brings the interface of a network of its own up, so that a job reaches itself at 127.0.0.1.
+func loopback(c *calls) {
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		c.err = errors.Join(c.err, err)
+		return
 	}
-	return loopback()
+	lo.SetUint16(unix.IFF_UP)
+	c.add(saying("loopback"), unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0).keep = 1
+	c.add(saying("loopback"), unix.SYS_IOCTL, 0, unix.SIOCSIFFLAGS, unsafe.Pointer(lo)).take = 1
+	c.close(1)
 }
 
 // devices makes a /dev of its own: a few harmless nodes, terminals, and what the definition names. In a tree that was
 // entered already it is put together at /tmp, beside the node's own, and takes its place.
-func (s *setup) devices() error {
+func (s *setup) devices(c *calls) {
 	place := "/dev"
 	if s.Entered {
 		place = "/tmp"
 	}
-	if err := s.mount("tmpfs", place, unix.MS_NOEXEC, "mode=755,size=1m"); err != nil {
-		return err
-	}
+	s.mount(c, "tmpfs", place, unix.MS_NOEXEC, "mode=755,size=1m")
 	dev := filepath.Join(s.Tree, place)
-	nodes := append([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, s.Devices...)
+	nodes := append([]string{os.DevNull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, s.Devices...)
 	for _, node := range nodes {
-		at := filepath.Join(dev, strings.TrimPrefix(node, "/dev/"))
-		if err := putFile(at, ""); err != nil {
-			return err
-		}
-		if err := unix.Mount(node, at, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("device %s: %w", node, err)
-		}
+		name := strings.TrimPrefix(node, "/dev/")
+		c.file(dev, name, "")
+		c.mount(saying("device %s", node), node, filepath.Join(dev, name), "", unix.MS_BIND, "")
 	}
-	if err := furnish(dev); err != nil {
-		return err
-	}
+	furnish(c, dev)
 	if s.Entered {
-		if err := unix.Unmount("/dev", unix.MNT_DETACH); err != nil {
-			return fmt.Errorf("unmount the node's /dev: %w", err)
-		}
-		if err := unix.Mount(dev, "/dev", "", unix.MS_MOVE, ""); err != nil {
-			return fmt.Errorf("put /dev in its place: %w", err)
-		}
+		c.add(saying("unmount the node's /dev"), unix.SYS_UMOUNT2, "/dev", unix.MNT_DETACH)
+		c.mount(saying("put /dev in its place"), dev, "/dev", "", unix.MS_MOVE, "")
 	}
-	return s.mount("devpts", "/dev/pts", unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	s.mount(c, "devpts", "/dev/pts", unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 }
 
 // furnish makes the links and folders of a /dev.
-func furnish(dev string) error {
+func furnish(c *calls, dev string) {
 	for name, target := range map[string]string{
 		"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
 		"ptmx": "pts/ptmx",
 	} {
-		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil {
-			return err
-		}
+		c.add(saying("link %s", name), unix.SYS_SYMLINKAT, target, unix.AT_FDCWD, filepath.Join(dev, name))
 	}
 	for _, name := range []string{"pts", "shm"} {
-		if err := os.Mkdir(filepath.Join(dev, name), 0o755); err != nil {
-			return err
-		}
+		c.add(saying("make %s", name), unix.SYS_MKDIRAT, unix.AT_FDCWD, filepath.Join(dev, name), 0o755)
 	}
-	return nil
 }
 
-func (s *setup) scratch() error {
+func (s *setup) scratch(c *calls) {
 	data := fmt.Sprintf("mode=1777,size=%d", s.Scratch)
-	if err := s.mount("tmpfs", "/dev/shm", unix.MS_NODEV, data); err != nil {
-		return err
-	}
-	return s.mount("tmpfs", "/tmp", unix.MS_NODEV, data)
-}
-
-// putFile makes a file of /dev, and its folder where /dev has none yet.
-func putFile(name, text string) error {
-	const how = unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC
-	f, err := unix.Open(name, how, 0o644)
-	if errors.Is(err, unix.ENOENT) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		f, err = unix.Open(name, how, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("make %s: %w", name, err)
-	}
-	if text != "" {
-		_, err = unix.Write(f, []byte(text))
-	}
-	return errors.Join(err, unix.Close(f))
+	s.mount(c, "tmpfs", "/dev/shm", unix.MS_NODEV, data)
+	s.mount(c, "tmpfs", "/tmp", unix.MS_NODEV, data)
 }
 
 // files puts the generated files of /etc over the tree's.
-func (s *setup) files() error {
+func (s *setup) files(c *calls) {
+	const flags = unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC // the last is that of the /dev they are made in
 	for i, f := range s.Files {
-		made := filepath.Join(s.Tree, "dev", fmt.Sprintf(".etc%d", i))
-		if err := putFile(made, f.Text); err != nil {
-			return err
-		}
-		at, err := s.in(f.Name)
-		if err != nil {
-			return err
-		}
-		if err := bind(made, at, true); err != nil {
-			return err
-		}
-		if err := os.Remove(made); err != nil {
-			return err
-		}
+		dev, name := filepath.Join(s.Tree, "dev"), fmt.Sprintf(".etc%d", i)
+		made, at := filepath.Join(dev, name), filepath.Join(s.Tree, f.Name)
+		c.file(dev, name, f.Text)
+		c.place(at, f.Name)
+		c.bind(made, at, flags, 0)
+		c.add(saying("remove %s", made), unix.SYS_UNLINKAT, unix.AT_FDCWD, made, 0)
 	}
-	return nil
 }
 
-// folders mounts the sandbox and what the definition gives.
-func (s *setup) folders() error {
-	at, err := s.in(SandboxTarget)
-	if err != nil {
-		return err
-	}
-	if err := bind(s.Sandbox, at, false); err != nil {
-		return err
-	}
+// folders mounts the sandbox and what the definition gives: by a descriptor, so that what was checked to be no link is
+// what gets mounted.
+func (s *setup) folders(c *calls) {
+	at := filepath.Join(s.Tree, SandboxTarget)
+	c.place(at, SandboxTarget)
+	c.bind(s.Sandbox, at, keptOf(s.Sandbox), 0)
 	for _, m := range s.Mounts {
-		if err := s.folder(m); err != nil {
-			return err
+		at, flags := filepath.Join(s.Tree, m.Target), keptOf(m.Source)
+		if !m.Writable {
+			flags |= unix.MS_RDONLY
 		}
+		c.place(at, m.Target)
+		how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+		c.add(func(err error) error { return sourceError(m.Source, err) },
+			unix.SYS_OPENAT2, unix.AT_FDCWD, m.Source, unsafe.Pointer(how), int(unix.SizeofOpenHow)).keep = 1
+		c.bindOpened(m.Source, at, flags)
 	}
-	return nil
-}
-
-// folder mounts by a descriptor, so that what was checked to be no link is what gets mounted.
-func (s *setup) folder(m Mount) error {
-	fd, err := plainSource(m.Source)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	at, err := s.in(m.Target)
-	if err != nil {
-		return err
-	}
-	return bind(fmt.Sprintf("/proc/self/fd/%d", fd), at, !m.Writable)
-}
-
-// bind mounts source at target without set-id bits and devices; flags that the source's own mount has stay, since a
-// user namespace may not clear them.
-func bind(source, target string, readOnly bool) error {
-	if err := unix.Mount(source, target, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-		return fmt.Errorf("bind %s at %s: %w", source, target, err)
-	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(target, &st); err != nil {
-		return fmt.Errorf("bind %s: %w", target, err)
-	}
-	flags := uintptr(st.Flags&keptFlags) | unix.MS_NOSUID | unix.MS_NODEV
-	if source == "/dev/null" {
-		flags = uintptr(st.Flags&(keptFlags|unix.ST_NODEV)) | unix.MS_NOSUID
-	}
-	if readOnly {
-		flags |= unix.MS_RDONLY
-	}
-	if err := unix.Mount("", target, "", unix.MS_BIND|unix.MS_REMOUNT|flags, ""); err != nil {
-		return fmt.Errorf("bind %s read-only=%t: %w", target, readOnly, err)
-	}
-	return nil
 }
 
 // enter makes the tree the root and lets go of the node's.
-func (s *setup) enter() error {
-	if err := unix.Chdir(s.Tree); err != nil {
-		return err
-	}
-	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("pivot_root: %w", err)
-	}
-	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("unmount the node's root: %w", err)
-	}
-	return unix.Chdir("/")
+func (s *setup) enter(c *calls) {
+	c.add(saying("enter the tree"), unix.SYS_CHDIR, s.Tree)
+	c.add(saying("pivot_root"), unix.SYS_PIVOT_ROOT, ".", ".")
+	c.add(saying("unmount the node's root"), unix.SYS_UMOUNT2, ".", unix.MNT_DETACH)
+	c.add(saying("enter the tree"), unix.SYS_CHDIR, "/")
 }

@@ -81,8 +81,8 @@ type StartError struct{ Why string }
 
 func (e *StartError) Error() string { return "the job was not started: " + e.Why }
 
-// readOutcome reads the status pipe to the outcome, or to its end.
-func readOutcome(r io.Reader) (Outcome, error) {
+// readOutcome reads the status pipe to the outcome, or to its end. Explain tells what other words mean, nil: nothing.
+func readOutcome(r io.Reader, explain func(word, rest string) error) (Outcome, error) {
 	var out Outcome
 	started, ended := false, false
 	for s := bufio.NewScanner(io.LimitReader(r, 64<<10)); !ended && s.Scan(); {
@@ -102,6 +102,10 @@ func readOutcome(r io.Reader) (Outcome, error) {
 		case "signal":
 			_, err := fmt.Sscan(rest, &out.Signal)
 			ended = err == nil
+		default:
+			if err := explain(word, rest); err != nil {
+				return out, err
+			}
 		}
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,6 +53,9 @@ type supervised struct {
 	linger  time.Duration // that it has to end by itself, after its control pipe has
 	brief   bool          // nothing of it is needed once process 1 has told the outcome
 	boxed   bool          // neither is it then, but it would go on for a while
+	first   *first        // process 1, where that is a fork of this process
+	argv0   string        // the job's program
+	over    atomic.Bool   // the job had more memory than its limit
 }
 
 func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
@@ -92,20 +96,40 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 	if p.machine != nil {
 		s.linger = machineLinger
 	}
+	if p.forked {
+		return s, s.fork(p, job, [5]*os.File{in, out, errs, theirs[0], theirs[1]}, o.Signals)
+	}
 	if s.pid, err = startClean(p, files, o.Signals); err != nil {
 		return nil, err
 	}
 	return s, s.send(p, job)
 }
 
+// fork starts process 1 without a program of its own.
+func (s *supervised) fork(p *process, job *Job, files [5]*os.File, signals chan os.Signal) (err error) {
+	limit := int64(job.Definition.Limits.Memory)
+	if err := tellsChildren(); err != nil && limit > 0 {
+		return err
+	}
+	if s.first, err = newFirst(p.setup, job, files); err != nil {
+		return err
+	}
+	s.argv0 = job.Argv[0]
+	s.pid, err = s.first.start(p.attributes().Cloneflags)
+	if err == nil && limit > 0 {
+		go s.watchMemory(limit)
+	}
+	if signals != nil {
+		signal.Notify(signals, PassedSignals()...)
+	}
+	return err
+}
+
 // startClean starts a launcher with SIGTERM ignored until our own program inside takes it: batch systems signal every
 // process of a job at once, and the launcher's program must not die before the job was asked. It gets no variables
-// that could leak; our program waits, mostly, and needs no collector of garbage and, but for its network, one processor.
+// that could leak; our program waits, mostly, and needs no collector of garbage and one processor.
 func startClean(p *process, files []*os.File, signals chan os.Signal) (pid int, err error) {
 	attr := &syscall.ProcAttr{Env: []string{"PATH=/usr/bin:/bin", "GOGC=off", "GOMAXPROCS=1"}, Sys: p.attributes()}
-	if p.network {
-		attr.Env[2] = "GOMAXPROCS=2"
-	}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
@@ -152,7 +176,7 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 	}
 	ended := make(chan result, 2)
 	go func() {
-		out, err := readOutcome(s.status)
+		out, err := readOutcome(s.status, s.explain)
 		if err == nil && s.brief && !out.Cut { // process 1 is alone and ends, which takes its namespaces a while
 			ended <- result{out, err}
 			runtime.Gosched() // the only thread would stay with the launcher
@@ -175,6 +199,7 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 		select {
 		case r := <-ended:
 			r.out.OutOfTime, r.out.Told = outOfTime, told
+			r.out.OutOfSpace = r.out.OutOfSpace || s.over.Load()
 			return r.out, r.err
 		case sig := <-o.Signals:
 			s.pass(sig)
@@ -187,6 +212,30 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 			go s.end(o.Grace)
 		}
 	}
+}
+
+// watchMemory kills a job that holds more than its limit, looked at twice a second.
+func (s *supervised) watchMemory(limit int64) {
+	for tick := time.Tick(500 * time.Millisecond); ; {
+		select {
+		case <-s.gone:
+			return
+		case <-tick:
+		}
+		if residentBytes(processesBelow(s.pid)) > limit {
+			s.over.Store(true)
+			s.kill()
+			return
+		}
+	}
+}
+
+// explain tells what a word of process 1 means that readOutcome does not know; nil: nothing.
+func (s *supervised) explain(word, rest string) error {
+	if s.first == nil || word != wordCall && word != wordStart {
+		return nil
+	}
+	return s.first.explain(word, rest, s.argv0)
 }
 
 // reap waits for the launcher itself. Its number stays its own until it is reaped under the lock.

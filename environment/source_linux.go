@@ -13,11 +13,15 @@ func plainSource(path string) (int, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
-	if errors.Is(err, unix.ELOOP) {
-		return -1, fmt.Errorf("mount %s: its path passes symbolic links, which are not followed", path)
-	}
 	if err != nil {
-		return -1, fmt.Errorf("mount %s: %w", path, err)
+		return -1, sourceError(path, err)
 	}
 	return fd, nil
+}
+
+func sourceError(path string, err error) error {
+	if errors.Is(err, unix.ELOOP) {
+		return fmt.Errorf("mount %s: its path passes symbolic links, which are not followed", path)
+	}
+	return fmt.Errorf("mount %s: %w", path, err)
 }

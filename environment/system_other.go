@@ -25,7 +25,7 @@ func Run(_ context.Context, l Launcher, _ *Job, _ RunOptions) (Outcome, error) {
 }
 
 // Init is process 1 inside an environment, which this system cannot make: it says so and gives exitNotDeployed.
-func Init([]string) int {
+func Init() int {
 	fmt.Fprintln(os.Stderr, "grid-launch:", supported())
 	return exitNotDeployed
 }
