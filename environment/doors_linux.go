@@ -52,12 +52,13 @@ func deniedCalls() []uint32 {
 		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEXEC_LOAD,
 		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_SETNS, unix.SYS_MOVE_MOUNT,
 		unix.SYS_OPEN_TREE, unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_MOUNT_SETATTR,
+		unix.SYS_FSPICK, unix.SYS_FSCONFIG, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_KEXEC_FILE_LOAD,
 	}
 }
 
-// filterCalls installs a seccomp filter: another architecture's calls kill, the denied ones fail with EPERM, and
-// unless nested is allowed so do new user namespaces. clone3 hides its flags from a filter: it is said to be missing,
-// and the C library takes clone.
+// filterCalls installs a seccomp filter: another architecture's calls kill, the denied ones fail with EPERM, as does
+// input that is pushed into a terminal, which the starter's shell would read, and unless nested is allowed so do new user
+// namespaces. clone3 hides its flags from a filter: it is said to be missing, and the C library takes clone.
 func filterCalls(c *calls, nested bool) {
 	prog := callFilter(nested)
 	fprog := &unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
@@ -67,7 +68,7 @@ func filterCalls(c *calls, nested bool) {
 
 // Offsets in struct seccomp_data (linux/seccomp.h), and its verdicts.
 const (
-	offCall, offArch, offArg0 = 0, 4, 16
+	offCall, offArch, offArg0, offArg1 = 0, 4, 16, 24 // of the arguments the lower half: both architectures begin with it
 
 	verdictAllow = 0x7fff0000
 	verdictKill  = 0x80000000
@@ -90,6 +91,8 @@ func callFilter(nested bool) []unix.SockFilter {
 	for _, n := range deniedCalls() {
 		prog = append(prog, jump(unix.BPF_JEQ, n, 0, 1), ret(verdictErrno|uint32(unix.EPERM)))
 	}
+	prog = append(prog, jump(unix.BPF_JEQ, unix.SYS_IOCTL, 0, 5), load(offArg1), // the kernel takes 32 bits of it
+		jump(unix.BPF_JEQ, unix.TIOCSTI, 1, 0), jump(unix.BPF_JEQ, unix.TIOCLINUX, 0, 1), ret(verdictErrno|uint32(unix.EPERM)), ret(verdictAllow))
 	if !nested {
 		prog = append(prog, jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(verdictErrno|uint32(unix.ENOSYS)))
 		for _, n := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {

@@ -96,8 +96,7 @@ func takeFiles(c *calls, files [5]*os.File) {
 	c.add(saying("descriptors"), unix.SYS_CLOSE_RANGE, len(files), int(^uint32(0)), 0)
 }
 
-// limits sets what setrlimit can bound. A program of Go's has raised its own number of open files and does not tell what
-// it was (package syscall): what started it has the same, or it is the usual one.
+// limits sets what setrlimit can bound.
 func limits(c *calls, l *Limits) {
 	set := func(name string, which int, lim unix.Rlimit) {
 		c.add(saying("limit of %s", name), unix.SYS_PRLIMIT64, 0, which, unsafe.Pointer(&lim), 0)
@@ -105,15 +104,24 @@ func limits(c *calls, l *Limits) {
 	for _, b := range l.bounds(withOwn(l.Processes, 1)) {
 		set(b.name, b.which, unix.Rlimit{Cur: uint64(b.value), Max: uint64(b.value)})
 	}
+	if lim, ok := startersFiles(); ok && l.OpenFiles == 0 {
+		set("open files", unix.RLIMIT_NOFILE, lim)
+	}
+}
+
+// startersFiles is the number of open files that this process was started with, where that is known to be another one. A
+// program of Go's raises its own and does not tell what it was (package syscall): what started it has the same, or it is the
+// usual one.
+func startersFiles() (lim unix.Rlimit, ok bool) {
 	const usual = 1024
-	var own, starters unix.Rlimit
-	if l.OpenFiles != 0 || unix.Getrlimit(unix.RLIMIT_NOFILE, &own) != nil || own.Cur != own.Max-1 {
-		return
+	var starters unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) != nil || lim.Cur != lim.Max-1 {
+		return lim, false
 	}
 	if unix.Prlimit(os.Getppid(), unix.RLIMIT_NOFILE, nil, &starters) != nil || starters.Cur == starters.Max-1 {
 		starters.Cur = usual
 	}
-	set("open files", unix.RLIMIT_NOFILE, unix.Rlimit{Cur: min(starters.Cur, own.Max), Max: own.Max})
+	return unix.Rlimit{Cur: min(starters.Cur, lim.Max), Max: lim.Max}, true
 }
 
 // programPaths are those at which execvp would look for a program, by the job's own PATH.

@@ -141,6 +141,15 @@ func (t *task) limit() error {
 	if t.User != nil {
 		processes = 0 // see jobEntry
 	}
+	if t.Limits.OpenFiles == 0 && t.Files > 0 { // some launchers' programs raise it
+		var lim unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+			return err
+		}
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: min(t.Files, lim.Max), Max: lim.Max}); err != nil {
+			return fmt.Errorf("limit of open files: %w", err)
+		}
+	}
 	for _, b := range t.Limits.bounds(processes) {
 		v := uint64(b.value)
 		if err := unix.Setrlimit(b.which, &unix.Rlimit{Cur: v, Max: v}); err != nil {

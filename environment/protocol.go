@@ -32,6 +32,8 @@ type task struct {
 	// Streams is the descriptor of the job's standard input, followed by that of its output; 0: they are process 1's own.
 	Streams int `json:"streams,omitempty"`
 
+	Files uint64 `json:"files,omitempty"` // that the job may have open, where that is known to be another number than process 1's
+
 	Machine *machine `json:"machine,omitempty"` // for the supervisor of a machine
 }
 

@@ -133,6 +133,10 @@ func startClean(p *process, files []*os.File, signals chan os.Signal) (pid int, 
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
+	// What this process was started with, such as a folder that somebody left open, is of use to nobody further on.
+	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) {
+		return 0, err
+	}
 	signal.Ignore(syscall.SIGTERM)
 	pid, err = syscall.ForkExec(p.argv[0], p.argv, attr)
 	if signals == nil {
@@ -156,6 +160,9 @@ func (s *supervised) send(p *process, job *Job) error {
 	t := task{
 		Argv: job.Argv, Env: variables(job), Dir: SandboxTarget, Limits: job.Definition.Limits,
 		Nested: job.Definition.Nested, Setup: cmp.Or(p.setup, p.rest), User: p.user, Streams: p.streams(), Machine: p.machine,
+	}
+	if lim, ok := startersFiles(); ok {
+		t.Files = lim.Cur
 	}
 	line, err := json.Marshal(t)
 	if err == nil {
