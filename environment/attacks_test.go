@@ -232,3 +232,37 @@ func TestTerminalOfTheStarter(t *testing.T) {
 		}
 	})
 }
+
+// Devices as drivers of GPUs make them, some in folders of their own and some that the user may not open: those that the
+// definition names are there, work as they do on the node, and no others are.
+func TestDevicesInFolders(t *testing.T) {
+	dir := fmt.Sprintf("/dev/grid-test-%d", os.Getpid())
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Skip("takes root: ", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for name, mode := range map[string]uint32{"card0": 0o666, "card1": 0o600, "other": 0o666} {
+		if err := unix.Mknod(filepath.Join(dir, name), unix.S_IFCHR|mode, int(unix.Mkdev(1, 5))); err != nil { // as /dev/zero
+			t.Skip("takes device nodes: ", err)
+		}
+		os.Chmod(filepath.Join(dir, name), os.FileMode(mode))
+	}
+	eachIsolating(t, fmt.Sprintf("devices = [%q]", dir+"/card*"), func(t *testing.T, n *testNode) {
+		n.write("node.json", strings.Replace(n.read("node.json"), `"/dev/fuse"`, fmt.Sprintf("%q", dir+"/card*"), 1))
+		script := fmt.Sprintf("ls %[1]s; dd if=%[1]s/card0 bs=7 count=1 2>/dev/null | wc -c; cat %[1]s/card1 2>/dev/null || echo closed", dir)
+		if out, code := n.sh(strings.Replace(script, "wc", "busybox wc", 1)); out != "card0\ncard1\n7\nclosed" || code != 0 {
+			t.Errorf("%q, %d", out, code)
+		}
+	})
+}
+
+// Which GPUs are the job's a batch system says by variables, whatever the job's own are called; the job's own word counts first.
+func TestVariablesOfAllottedGPUs(t *testing.T) {
+	n := newNode(t, `launchers = ["namespaces"]`)
+	cmd := n.command("sh", "-c", "echo $CUDA_VISIBLE_DEVICES,$ROCR_VISIBLE_DEVICES,$ZE_AFFINITY_MASK,$OTHER")
+	cmd.Args = append([]string{cmd.Args[0], "run", "--env-prefix", "GIVEN_"}, cmd.Args[2:]...)
+	cmd.Env = append(cmd.Env, "CUDA_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=2,3", "ZE_AFFINITY_MASK=4", "GIVEN_ZE_AFFINITY_MASK=5", "OTHER=x")
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "1,2,3,5,\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -171,7 +172,19 @@ func (l *launch) variables() []string {
 			env = append(env, name+"="+v)
 		}
 	}
+	for _, name := range allotted() {
+		v, ok := os.LookupEnv(name)
+		if ok && !slices.ContainsFunc(env, func(given string) bool { return strings.HasPrefix(given, name+"=") }) {
+			env = append(env, name+"="+v)
+		}
+	}
 	return env
+}
+
+// allotted are the variables by which batch systems say which of a node's GPUs are the job's. Whoever starts the launcher,
+// they are the job's as well: without them it would take those of others.
+func allotted() []string {
+	return []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"}
 }
 
 // Deploy is the program that fills a node's cache: [--node FILE] [--image IMAGE] TAG...
