@@ -221,8 +221,11 @@ func (l Layout) add(raw io.Reader) (string, error) {
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(z, io.TeeReader(raw, diff))
-		return errors.Join(err, z.Close())
+		if _, err = io.Copy(z, io.TeeReader(raw, diff)); err != nil {
+			z.Close() // which says the same once more
+			return err
+		}
+		return z.Close()
 	}, "")
 	if err != nil {
 		return "", err

@@ -3,11 +3,13 @@ package environment
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -130,5 +132,13 @@ func TestImportRefusesExchangedBlobs(t *testing.T) {
 			t.Error("it is in the index")
 		}
 		os.WriteFile(blob, text, 0o644)
+	}
+}
+
+// What keeps an image from being made is said once.
+func TestErrorOfABuildIsSaidOnce(t *testing.T) {
+	l := Layout{Dir: t.TempDir(), Codec: layers.Codec{}}
+	if _, err := l.add(iotest.ErrReader(errors.New("etc/secret: permission denied"))); err == nil || err.Error() != "etc/secret: permission denied" {
+		t.Errorf("%v", err)
 	}
 }
