@@ -111,7 +111,7 @@ func TestLauncherCannotBeOverwritten(t *testing.T) {
 // Links of the image in the place of what launchers mount lead nowhere.
 func TestImagesWithLinksForPlaces(t *testing.T) {
 	for _, place := range []string{"proc", "dev", "tmp", "etc"} {
-		for _, target := range []string{"/sandbox", "../../..", "mnt"} {
+		for _, target := range []string{"/sandbox", "../../.."} {
 			for _, name := range isolating() {
 				t.Run(fmt.Sprint(name, place, strings.ReplaceAll(target, "/", "_")), func(t *testing.T) {
 					need(t, name)
