@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Submit takes in a job that was submitted at j.Submitted.
-func (l *Live) Submit(j Job) error {
+// submit takes in a job that was submitted at j.Submitted.
+func (l *Live) submit(j Job) error {
 	switch {
 	case j.ID == "":
 		return fmt.Errorf("a job without an ID was submitted")
@@ -17,7 +17,7 @@ func (l *Live) Submit(j Job) error {
 	if _, ok := l.index[j.ID]; ok {
 		return fmt.Errorf("job %s is there already", j.ID)
 	}
-	l.Advance(j.Submitted)
+	l.advance(j.Submitted, -1)
 	l.touch()
 	i := len(l.c.state.Jobs)
 	l.c.state.Jobs, l.c.at = append(l.c.state.Jobs, j), append(l.c.at, -1)
@@ -51,8 +51,8 @@ func (s *State) limited(j *Job) bool {
 	return q.MaxRunning > 0
 }
 
-// Start takes in that a waiting job was started at a time; placed may be empty.
-func (l *Live) Start(id string, at time.Time, placed []Placement) error {
+// start takes in that a waiting job was started at a time; placed may be empty.
+func (l *Live) start(id string, at time.Time, placed []Placement) error {
 	i, ok := l.index[id]
 	switch {
 	case !ok:
@@ -60,7 +60,7 @@ func (l *Live) Start(id string, at time.Time, placed []Placement) error {
 	case !l.c.state.Jobs[i].Started.IsZero():
 		return fmt.Errorf("job %s is running already", id)
 	}
-	l.Advance(at)
+	l.advance(at, -1)
 	l.fresh()
 	i = l.index[id]
 	start := min(at.Unix(), l.c.now)
@@ -93,40 +93,27 @@ func (l *Live) foretold(id string, j *job, start int64, placed []Placement) bool
 	if e.ID != id || e.Start.Unix() != start || start != l.c.now || !l.whole(placed, int(j.procs)) {
 		return false
 	}
-	l.expected = l.expected[1:]
+	l.expected, l.spans = l.expected[1:], l.spans[1:]
 	return true
 }
 
-// End takes in that a running job ended, and learns from it. Of a job that is
-// known to wait the start was missed: it is taken off, and nothing is learned.
-func (l *Live) End(id string, at time.Time) error {
-	i, ok := l.index[id]
-	if !ok {
-		return fmt.Errorf("job %s is not known", id)
-	}
-	if l.c.state.Jobs[i].Started.IsZero() {
-		return l.Cancel(id, at)
-	}
+// end takes in that a running job ended. What it teaches is not learned here.
+func (l *Live) end(id string, at time.Time) {
 	l.fresh()
-	i = l.index[id]
+	i := l.index[id]
 	place := l.c.at[i]
 	l.advance(at, place)
 	j := &l.c.jobs[place]
-	end := min(at.Unix(), l.c.now)
-	if !l.f.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.gates.linked() || l.c.queues.busy() {
+	if end := min(at.Unix(), l.c.now); !l.f.fixed() || end != l.c.now || end != j.start+j.limit || l.tangled() || l.c.gates.linked() || l.c.queues.busy() {
 		l.touch()
 	}
-	t := j.Task
-	t.Run = max(1, end-j.start)
-	l.f.learn(&t)
 	l.c.end(l.c.now, place)
 	l.remove(i)
-	return nil
 }
 
-// Cancel takes in that a waiting job left the queue. A running one was ended
+// cancel takes in that a waiting job left the queue. A running one was ended
 // before its time: nothing is learned from it.
-func (l *Live) Cancel(id string, at time.Time) error {
+func (l *Live) cancel(id string, at time.Time) error {
 	if _, ok := l.index[id]; !ok {
 		return fmt.Errorf("job %s is not known", id)
 	}
@@ -154,27 +141,4 @@ func (l *Live) remove(i int) {
 	delete(l.index, id)
 	delete(l.first, id)
 	l.c.state.Jobs[i], l.c.at[i] = Job{}, -1
-}
-
-// Change takes in that a job is no longer what it was: its limit, priority or
-// queue was altered, it was held or released. What j.Started and j.Placed say
-// is not looked at.
-func (l *Live) Change(j Job, at time.Time) error {
-	i, ok := l.index[j.ID]
-	if !ok {
-		return fmt.Errorf("job %s is not known", j.ID)
-	}
-	l.Advance(at)
-	was := &l.c.state.Jobs[i]
-	j.Started, j.Placed = was.Started, was.Placed
-	*was, l.stale = j, true
-	return nil
-}
-
-// Configure takes in that nodes went up or down or changed, or that queues and
-// their limits or reservations did: the lists given take the place of the old.
-func (l *Live) Configure(nodes []Node, queues []Queue, reservations []Reservation, at time.Time) {
-	l.Advance(at)
-	s := &l.c.state
-	s.Nodes, s.Queues, s.Reservations, l.stale = slices.Clone(nodes), slices.Clone(queues), slices.Clone(reservations), true
 }

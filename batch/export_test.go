@@ -3,6 +3,7 @@ package batch
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Whole is the forecast of all that waits in an engine, in memory of its own.
@@ -50,4 +51,64 @@ func Placed(f *Forecaster, s State) (lines []string, err error) {
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+// Starts are the first n starts that a Live expects (0: all that wait).
+func (l *Live) Starts(n int) []Expected {
+	l.foretell(func() bool { return n > 0 && len(l.expected) >= n })
+	if n > 0 && len(l.expected) > n {
+		return l.expected[:n]
+	}
+	return l.expected
+}
+
+// Refused are the waiting jobs that are not among all Starts.
+func (l *Live) Refused() []Refusal {
+	l.Starts(0)
+	return append(slices.Clone(l.c.refuse), left(l.c, l.run.m)...)
+}
+
+// The events of which Sync makes a difference, and those for which it sets the model
+// up anew.
+
+func (l *Live) Advance(to time.Time) { l.advance(to, -1) }
+
+func (l *Live) Submit(j Job) error { return l.submit(j) }
+
+func (l *Live) Start(id string, at time.Time, placed []Placement) error {
+	return l.start(id, at, placed)
+}
+
+func (l *Live) Cancel(id string, at time.Time) error { return l.cancel(id, at) }
+
+// End teaches, too, as Sync does of its own.
+func (l *Live) End(id string, at time.Time) error {
+	i, ok := l.index[id]
+	if !ok || l.c.state.Jobs[i].Started.IsZero() {
+		return l.cancel(id, at)
+	}
+	l.fresh()
+	j := l.c.state.Jobs[l.index[id]]
+	l.advance(at, l.c.at[l.index[id]])
+	l.end(id, at)
+	l.f.Learn(j, max(time.Second, time.Unix(min(at.Unix(), l.c.now), 0).Sub(j.Started)))
+	return nil
+}
+
+func (l *Live) Change(j Job, at time.Time) error {
+	i, ok := l.index[j.ID]
+	if !ok {
+		return &UnknownJobError{j.ID}
+	}
+	l.advance(at, -1)
+	was := &l.c.state.Jobs[i]
+	j.Started, j.Placed = was.Started, was.Placed
+	*was, l.stale = j, true
+	return nil
+}
+
+func (l *Live) Configure(nodes []Node, queues []Queue, reservations []Reservation, at time.Time) {
+	l.advance(at, -1)
+	s := &l.c.state
+	s.Nodes, s.Queues, s.Reservations, l.stale = slices.Clone(nodes), slices.Clone(queues), slices.Clone(reservations), true
 }

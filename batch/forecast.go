@@ -37,7 +37,6 @@ func (f *Forecaster) learn(t *Task) {
 type Forecast struct {
 	At      time.Time
 	Cluster string
-	Version int64      // of a Live's snapshot, from 1
 	Jobs    []Expected // waiting jobs in the order in which they start
 	Refused []Refusal  // waiting jobs that will not start as things are
 	c       *cluster

@@ -3,36 +3,31 @@ package batch
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
-// Live follows a real cluster event by event and always has a forecast. The
-// cluster decides what starts; the model follows it. The forecast is at every
+// Live follows a real cluster from picture to picture and always has a forecast.
+// The cluster decides what starts; the model follows it. The forecast is at every
 // moment the one a Forecaster would make of the cluster's state, but the state
-// is kept rather than set up anew, and only as many starts are worked out as
-// are asked for. Under the belief Estimate an event that happens as foretold
+// is kept rather than set up anew where few events lie between two pictures, and
+// only as many starts are worked out as are asked for. Under the belief Estimate an event that happens as foretold
 // leaves the schedule as it is. Where the Forecaster has Errors they learn how
 // each job's first forecast came out.
 //
 // Events may come late: the clock never goes back, and what is told of the
-// past is taken as it was. An event that cannot be (of an unknown job, say) is
-// an error and changes nothing but the clock.
+// past is taken as it was.
 //
-// A Live is not safe for concurrent use but for Published, whose forecasts any
-// goroutine may read.
+// A Live is not safe for concurrent use but for what Fork sets apart.
 type Live struct {
 	f *Forecaster
 	model
 	run      *forward   // the schedule still to be worked out
 	valid    bool       // run and expected are of the present
 	expected []Expected // the schedule as far as it is worked out
+	spans    []span     // of expected
 	first    promises
 
-	published atomic.Pointer[Forecast]
-	version   int64 // of the latest snapshot
-	snapped   bool  // which is of the present
-	feed      feed
+	near upcoming
 }
 
 // Live begins to follow a cluster from a state.
@@ -83,20 +78,10 @@ func (s State) copy() State {
 	return s
 }
 
-// Refused lists the waiting jobs that will not start as things are: those of
-// the state that are not among all Starts.
-func (l *Live) Refused() []Refusal {
-	l.Starts(0)
-	return append(slices.Clone(l.c.refuse), left(l.c, l.run.m)...)
-}
-
-// Advance moves the clock on where nothing else has happened.
-func (l *Live) Advance(to time.Time) { l.advance(to, -1) }
-
 // advance moves the clock on; the job at the place ending is about to end and
 // does not outrun its limit.
 func (l *Live) advance(to time.Time, ending int32) {
-	l.snapped, l.feed.current = false, false
+	l.near.current = false
 	now := to.Unix()
 	if now <= l.c.now && ending < 0 {
 		return
@@ -127,19 +112,14 @@ func (l *Live) advance(to time.Time, ending int32) {
 	}
 }
 
-// Starts returns the first n starts expected (0: all that wait). The list is
-// valid until the next call.
-func (l *Live) Starts(n int) []Expected {
+// foretell works the schedule out as far as is enough, or to its end.
+func (l *Live) foretell(enough func() bool) {
 	l.fresh()
 	if !l.valid {
-		l.run, l.expected, l.valid = l.c.forward(l.f.belief(), l.run), l.expected[:0], true
+		l.run, l.expected, l.spans, l.valid = l.c.forward(l.f.belief(), l.run), l.expected[:0], l.spans[:0], true
 	}
-	for (n == 0 || len(l.expected) < n) && l.more() {
+	for !enough() && l.more() {
 	}
-	if n > 0 && len(l.expected) > n {
-		return l.expected[:n]
-	}
-	return l.expected
 }
 
 // more works out one more start.
@@ -148,8 +128,9 @@ func (l *Live) more() bool {
 	if !ok {
 		return false
 	}
-	e := l.f.expected(l.c, j, l.run.end(j, 0))
-	l.expected = append(l.expected, e)
+	end := l.run.end(j, 0)
+	e := l.f.expected(l.c, j, end)
+	l.expected, l.spans = append(l.expected, e), append(l.spans, span{j.start, end, *j})
 	if l.f.Errors != nil {
 		if _, ok := l.first[e.ID]; !ok {
 			l.first[e.ID] = promise{l.c.now, j.start}

@@ -68,7 +68,7 @@ func (l *Live) Recall(document []byte) error {
 			}
 		}
 	}
-	l.stale, l.valid, l.snapped, l.feed.current = true, false, false, false // users may have other numbers
+	l.stale, l.valid, l.near.current = true, false, false // users may have other numbers
 	return nil
 }
 

@@ -68,7 +68,9 @@ func BenchmarkNodes(b *testing.B) {
 	} {
 		b.Run(v.name+"/forecast", func(b *testing.B) { benchmarkNodes(b, v.policy, batch.Estimate{}) })
 		b.Run(v.name+"/event", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Starts(100) }) })
-		b.Run(v.name+"/slots", func(b *testing.B) { benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Slots(6 * time.Hour) }) })
+		b.Run(v.name+"/slots", func(b *testing.B) {
+			benchmarkNodeEvents(b, v.policy, func(l *batch.Live) { l.Near(6 * time.Hour).Slots(6 * time.Hour) })
+		})
 	}
 	b.Run("slurm/early", func(b *testing.B) { benchmarkNodes(b, batch.Policy{Name: "slurm"}, partly{}) })
 	b.Run("conservative/early", func(b *testing.B) {

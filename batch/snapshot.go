@@ -3,6 +3,7 @@ package batch
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // Copier is a Belief that can be copied: what one learns the other does not.
@@ -18,25 +19,15 @@ func (h *History) Copy() Belief {
 	return &c
 }
 
-// Snapshot is the forecast of this moment, which later events leave as it is: it
-// may be read by other goroutines while the Live goes on. It becomes what
-// Published gives. A Belief that learns must be a Copier.
-func (l *Live) Snapshot() *Forecast {
+// Fork sets a forecast of this moment apart, which later events leave as it is: the
+// function works it out, whole, at once or later, and any goroutine may call it
+// while the Live goes on. A Belief that learns must be a Copier.
+func (l *Live) Fork() func() *Forecast {
 	l.fresh()
-	if s := l.published.Load(); s != nil && l.snapped {
-		return s
-	}
 	f := l.f.fork()
-	s := f.forecast(l.c.fork(&f.users))
-	l.version++
-	s.Version, l.snapped = l.version, true
-	l.published.Store(s)
-	return s
+	c := l.c.fork(&f.users)
+	return sync.OnceValue(func() *Forecast { return f.forecast(c) })
 }
-
-// Published is the latest Snapshot, nil where there was none. Any goroutine may
-// ask.
-func (l *Live) Published() *Forecast { return l.published.Load() }
 
 // fork copies a forecaster.
 func (f *Forecaster) fork() *Forecaster {

@@ -34,35 +34,33 @@ func (l *Live) Sync(s State, endings ...Ending) (Synced, error) {
 	if s.Now.Before(l.Now()) {
 		return Synced{}, &PastError{s.Now, l.Now()}
 	}
-	if err := s.unique(); err != nil {
-		return Synced{}, err
-	}
 	l.fresh()
 	d := difference{l: l, was: l.c.state, now: s, ended: map[string]Ending{}}
 	for _, e := range endings {
 		d.ended[e.ID] = e
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	d.compare(s.Jobs)
-	if !d.any() {
-		l.Advance(s.Now)
-		return d.Synced, nil
+	if err := d.compare(s.Jobs); err != nil {
+		return Synced{}, err
 	}
-	l.snapped, l.feed.current = false, false
-	l.valid = false
-	return d.Synced, l.renew(l.f, s)
+	l.near.current = false
+	if d.any() && !d.play() {
+		l.valid = false
+		return d.Synced, l.renew(l.f, s)
+	}
+	l.advance(s.Now, -1)
+	return d.Synced, nil
 }
 
-// unique finds jobs that are named twice.
-func (s *State) unique() error {
-	seen := make(map[string]bool, len(s.Jobs))
+// Missing tells whether a job that was there at the last picture is not in this one.
+func (l *Live) Missing(s State) bool {
+	there := 0
 	for i := range s.Jobs {
-		if id := s.Jobs[i].ID; seen[id] || id == "" {
-			return &TwiceError{id}
+		if _, known := l.index[s.Jobs[i].ID]; known {
+			there++
 		}
-		seen[s.Jobs[i].ID] = true
 	}
-	return nil
+	return there < len(l.index)
 }
 
 // TwiceError names a job that a state has twice, or that has no name.
@@ -79,43 +77,74 @@ type difference struct {
 	l        *Live
 	was, now State
 	ended    map[string]Ending
+	events   []event // the differences one by one
+	anew     bool    // they do not say all
 }
 
 func (d *difference) any() bool { return d.Synced != Synced{} }
 
 // compare takes in what is different. Jobs that run where nobody says stay where
 // the model had put them.
-func (d *difference) compare(jobs []Job) {
-	known := map[string]bool{}
+func (d *difference) compare(jobs []Job) error {
+	places, known, err := d.places(jobs)
+	if err != nil {
+		return err
+	}
 	for i := range jobs {
-		j := &jobs[i]
-		known[j.ID] = true
-		at, ok := d.l.index[j.ID]
-		if !ok {
-			d.appeared(j)
-			continue
+		if at := places[i]; at < 0 {
+			d.appeared(&jobs[i])
+		} else {
+			d.changed(&d.was.Jobs[at], &jobs[i])
 		}
-		d.changed(&d.was.Jobs[at], j)
+	}
+	fresh := make(map[string]bool)
+	for i, at := range places {
+		if at < 0 {
+			fresh[jobs[i].ID] = true
+		}
 	}
 	for i := range d.was.Jobs {
-		if j := &d.was.Jobs[i]; j.ID != "" && !known[j.ID] {
+		if j := &d.was.Jobs[i]; j.ID != "" && !known[i] {
 			d.vanished(j)
 		}
 	}
 	for _, e := range d.ended { // those that came and went between the pictures
-		if _, was := d.l.index[e.ID]; !was && !known[e.ID] && !e.Started.IsZero() && e.Started.After(d.was.Now) {
+		if _, was := d.l.index[e.ID]; !was && !fresh[e.ID] && !e.Started.IsZero() && e.Started.After(d.was.Now) {
 			d.Submitted, d.Started, d.Ended = d.Submitted+1, d.Started+1, d.Ended+1
 		}
 	}
 	d.Configured = !reflect.DeepEqual(d.was.Nodes, d.now.Nodes) || !reflect.DeepEqual(d.was.Queues, d.now.Queues) ||
 		!reflect.DeepEqual(d.was.Reservations, d.now.Reservations)
+	return nil
+}
+
+// places finds where the jobs of a picture were in the one before, -1: nowhere, and
+// which of those have been found.
+func (d *difference) places(jobs []Job) (places []int, known []bool, err error) {
+	places, known = make([]int, len(jobs)), make([]bool, len(d.was.Jobs))
+	fresh := map[string]bool{}
+	for i := range jobs {
+		id := jobs[i].ID
+		at, ok := d.l.index[id]
+		if id == "" || ok && known[at] || !ok && fresh[id] {
+			return nil, nil, &TwiceError{id}
+		}
+		if places[i] = at; ok {
+			known[at] = true
+		} else {
+			places[i], fresh[id] = -1, true
+		}
+	}
+	return places, known, nil
 }
 
 func (d *difference) appeared(j *Job) {
 	d.Submitted++
 	if !j.Started.IsZero() {
 		d.Started++
+		d.anew = true
 	}
+	d.events = append(d.events, event{j.Submitted, submission, j})
 }
 
 func (d *difference) changed(was, is *Job) {
@@ -123,6 +152,7 @@ func (d *difference) changed(was, is *Job) {
 	case was.Started.IsZero() && !is.Started.IsZero():
 		d.Started++
 		d.l.first.kept(is.ID, is.Started, d.l.f.Errors)
+		d.events = append(d.events, event{is.Started, start, is})
 	case !was.Started.IsZero() && is.Started.IsZero():
 		d.Requeued++
 	case !was.Started.IsZero() && !was.Started.Equal(is.Started):
@@ -131,19 +161,44 @@ func (d *difference) changed(was, is *Job) {
 	if len(is.Placed) == 0 && was.Started.Equal(is.Started) {
 		is.Placed = was.Placed
 	}
-	if w := *was; !reflect.DeepEqual(w.told(is), *is) {
+	if !was.same(is) {
 		d.Changed++
 	}
 }
 
-// told is a job with what is not compared taken from another.
-func (j Job) told(is *Job) Job {
-	j.Started = is.Started
-	return j
+// same tells whether nothing but a start, and where it was, is new of a job.
+func (j *Job) same(is *Job) bool {
+	a := *j
+	if a.Started.IsZero() && !is.Started.IsZero() {
+		a.Placed = is.Placed
+	}
+	same := slices.Equal(a.Placed, is.Placed) && slices.Equal(a.Features, is.Features) && slices.Equal(a.After, is.After) &&
+		slices.Equal(a.Also, is.Also) && a.Submitted.Equal(is.Submitted) && a.Begin.Equal(is.Begin)
+	return same && a.plain() == is.plain()
+}
+
+// plain is what a job is but for lists and times, to be compared.
+type plain struct {
+	id, user, group, queue, account, qos, array, reservation string
+	procs, nodes, gpus, arrayLimit                           int
+	memory, disk                                             int64
+	requested                                                time.Duration
+	held, exclusive                                          bool
+	priority                                                 float64
+}
+
+func (j *Job) plain() plain {
+	return plain{j.ID, j.User, j.Group, j.Queue, j.Account, j.QOS, j.Array, j.Reservation, j.Procs, j.Nodes, j.GPUs, j.ArrayLimit,
+		j.Memory, j.Disk, j.Requested, j.Held, j.Exclusive, j.Priority}
 }
 
 func (d *difference) vanished(j *Job) {
 	e, told := d.ended[j.ID]
+	gone := event{d.was.Now, end, j}
+	if told && !j.Started.IsZero() && e.Ended.After(gone.at) {
+		gone.at = e.Ended
+	}
+	d.events = append(d.events, gone)
 	switch {
 	case j.Started.IsZero() && told && !e.Started.IsZero(): // started and ended between the pictures
 		d.Started, d.Ended = d.Started+1, d.Ended+1

@@ -62,10 +62,13 @@ type Agent struct {
 	askers   turns.Turns
 	live     *batch.Live
 	odds     *predict.Tracker // of the starts of local jobs
-	nextOdds time.Time        // when they may be worked out again
 	slotOdds *slotOdds
 	foretold atomic.Pointer[outlook]
-	ruled    *plugins.Rules // the last that were told; nil: none
+	// pondering is held while the whole queue is worked out, and guards when that may
+	// be done again.
+	pondering  sync.Mutex
+	nextPonder time.Time
+	ruled      *plugins.Rules // the last that were told; nil: none
 	// nextRules is when the rules are asked for again, nextFit when candidates may
 	// be judged again.
 	nextRules, nextFit time.Time
@@ -115,7 +118,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	blind := 0 // looks in a row that failed
 	for {
 		before := a.looked
-		err := a.Step(ctx)
+		err := a.tell(ctx)
+		if work := a.ponder(); work != nil { // looks go on meanwhile
+			go work()
+		}
 		wait := max(a.Conf.Poll, 10*a.lookFor)
 		if err != nil && ctx.Err() == nil {
 			a.Log.Warn("not published", "error", err)
@@ -154,11 +160,20 @@ func (a *Agent) prepare() {
 // askTime bounds one look at the batch system, and one request.
 const askTime = 30 * time.Second
 
-// Step looks once, and publishes where there is news or a third of the TTL has
-// gone by. A scheduler that does not answer is left alone for a while; looks go on,
-// for brokers ask this agent.
+// Step looks once, publishes, and ponders what need not be told at once.
 func (a *Agent) Step(ctx context.Context) error {
 	a.prepare()
+	err := a.tell(ctx)
+	if work := a.ponder(); work != nil {
+		work()
+	}
+	return err
+}
+
+// tell looks once, and publishes where there is news or a third of the TTL has
+// gone by. A scheduler that does not answer is left alone for a while; looks go on,
+// for brokers ask this agent.
+func (a *Agent) tell(ctx context.Context) error {
 	state, err := a.look(ctx)
 	if err != nil {
 		return fmt.Errorf("looking at the batch system: %w", err)
@@ -240,7 +255,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	next := &published{set: was.set.Clone(), queues: queues(s), load: load(s)}
 	slots := hold(freeSlots(a, s, f), &next.set, now.Unix())
 	d := next.set.Diff(slots)
-	next.schedule(d, was, local(s, f, a.Conf.Names))
+	next.schedule(d, was, local(a, s, f, was.jobs))
 	if !slices.Equal(next.queues, was.queues) {
 		d.Queues = next.queues
 	}

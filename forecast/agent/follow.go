@@ -3,11 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"gridbroker/batch"
-	"gridbroker/batch/predict"
 )
 
 // Accountant tells how jobs ended that the batch system's queue does not show
@@ -21,15 +19,9 @@ type Accountant interface {
 // it writes a little late.
 const endingsBack = time.Minute
 
-// outlook is a forecast and what its policy may be instead.
-type outlook struct {
-	forecast *batch.Forecast
-	doubts   []predict.Doubt
-}
-
-// follow brings the model up to date with a look, and foretells. The model is
-// kept from look to look: an event that happens as foretold changes nothing in
-// it, and what it learned stays.
+// follow brings the model up to date with a look, and foretells what will start
+// within the horizon: that is what slots are made of, and costs a part of what the
+// whole queue does. What the model has learned stays from look to look.
 func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.Forecast, error) {
 	ended := a.endings(ctx, s)
 	if a.live == nil {
@@ -39,7 +31,7 @@ func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.
 	} else {
 		did, err := a.live.Sync(s, ended...)
 		if past, is := errors.AsType[*batch.PastError](err); is && past.Now.Sub(past.At) <= a.Conf.TTL { // a look that came out of order
-			return a.live.State(), a.live.Snapshot(), nil
+			return a.live.State(), a.live.Near(a.Conf.Horizon), nil
 		} else if is { // its clock was set back
 			err = a.begin(s)
 		}
@@ -51,24 +43,8 @@ func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.
 	if err := govern(ctx, a, s, ended); err != nil {
 		return s, nil, err
 	}
-	f := a.live.Snapshot()
-	told := &outlook{f, doubts(a.fit)}
-	a.foretold.Store(told)
 	a.odds.Look(s, ended)
-	promise(a, told)
-	return a.live.State(), f, nil
-}
-
-// promise works out the odds of jobs that were not seen before, which costs
-// several runs of the schedule: a tenth of the time goes into it at most.
-func promise(a *Agent, o *outlook) {
-	began := a.Now()
-	if began.Before(a.nextOdds) {
-		return
-	}
-	a.odds.Promise(o.forecast, o.doubts...)
-	a.nextOdds = began.Add(10 * a.Now().Sub(began))
-	a.Meter.odds(a.odds.Learned())
+	return a.live.State(), a.live.Near(a.Conf.Horizon), nil
 }
 
 // begin sets the model up, with what was learned so far.
@@ -118,10 +94,5 @@ func gone(a *Agent, s batch.State) (since time.Time, missing bool) {
 		last, missing := a.odds.Missing(s)
 		return time.Unix(last, 0), missing
 	}
-	there := make(map[string]bool, len(s.Jobs))
-	for i := range s.Jobs {
-		there[s.Jobs[i].ID] = true
-	}
-	was := a.live.State()
-	return was.Now, slices.ContainsFunc(was.Jobs, func(j batch.Job) bool { return !there[j.ID] })
+	return a.live.Now(), a.live.Missing(s)
 }

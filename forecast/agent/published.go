@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,11 +34,13 @@ func (p *published) schedule(d *wire.Delta, was *published, list []wire.Entry) {
 			d.Jobs = append(d.Jobs, e)
 		}
 	}
-	for _, task := range slices.Sorted(maps.Keys(was.jobs)) {
+	for task := range was.jobs {
 		if _, there := p.jobs[task]; !there {
 			d.JobsGone = append(d.JobsGone, task)
 		}
 	}
+	slices.SortFunc(d.Jobs, func(a, b wire.Entry) int { return cmp.Compare(a.Task, b.Task) })
+	slices.Sort(d.JobsGone)
 }
 
 // is tells whether an answer is of this state.

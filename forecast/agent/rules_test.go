@@ -130,8 +130,8 @@ func TestHiddenUsers(t *testing.T) {
 	other, doubtful := 0, doubts(batch.NewFit(Candidates()...))
 	for range 50 {
 		j, _ := b.drawn()
-		sure, _ := b.agent.odds.Ask(b.agent.live.Snapshot(), j, func() bool { return true })
-		if unsure, _ := b.agent.odds.Ask(b.agent.live.Snapshot(), j, func() bool { return true }, doubtful...); sure != unsure {
+		sure, _ := b.agent.odds.Ask(b.agent.live.Fork()(), j, func() bool { return true })
+		if unsure, _ := b.agent.odds.Ask(b.agent.live.Fork()(), j, func() bool { return true }, doubtful...); sure != unsure {
 			other++
 		}
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,22 +10,21 @@ import (
 )
 
 // local is the local schedule in the published fields: the running jobs, and
-// the waiting ones with the start foreseen.
-func local(s batch.State, f *batch.Forecast, names bool) []wire.Entry {
-	start := map[string]batch.Expected{}
-	for _, e := range f.Jobs {
-		start[e.ID] = e
-	}
-	var list []wire.Entry
+// the waiting ones with the start foreseen: of those that start within the horizon
+// by this look, of others by the last time that the whole queue was worked out. What
+// was told of a job stays while it is near enough.
+func local(a *Agent, s batch.State, f *batch.Forecast, told map[string]wire.Entry) []wire.Entry {
+	starts := startsOf(a, f)
+	list := make([]wire.Entry, 0, len(s.Jobs))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		e := wire.Entry{Task: j.ID, State: "waiting", Queued: unix(j.Submitted), Procs: int32(j.Procs), Memory: j.Memory, Disk: j.Disk,
 			Priority: j.Priority, Reserved: j.Reservation != ""}
-		if names {
+		if a.Conf.Names {
 			e.User, e.Group = j.User, j.Group
 		}
 		placed := j.Placed
-		switch want, ok := start[j.ID]; {
+		switch want, ok := starts(j.ID); {
 		case !j.Started.IsZero():
 			e.State, e.Start = "running", unix(j.Started)
 			if j.Requested > 0 {
@@ -37,21 +35,66 @@ func local(s batch.State, f *batch.Forecast, names bool) []wire.Entry {
 		case ok:
 			e.Start, e.Completion, placed = unix(want.Start), unix(want.End), want.Placed
 		}
-		if len(placed) > 0 {
-			e.Node = placed[0].Node
+		if was := told[j.ID]; !stays(&was, &e, f.At.Unix()) {
+			list = append(list, on(e, placed))
+		} else {
+			list = append(list, was)
 		}
-		if len(placed) > 1 {
-			e.Spread = spread(placed)
-		}
-		list = append(list, e)
 	}
-	slices.SortFunc(list, func(a, b wire.Entry) int {
-		if a.Task < b.Task {
-			return -1
-		}
-		return 1
-	})
 	return list
+}
+
+// startsOf finds when a job is expected to start.
+func startsOf(a *Agent, f *batch.Forecast) func(id string) (batch.Expected, bool) {
+	near := make(map[string]int, len(f.Jobs))
+	for i := range f.Jobs {
+		near[f.Jobs[i].ID] = i
+	}
+	whole := a.foretold.Load()
+	end := f.At.Add(a.Conf.Horizon)
+	return func(id string) (batch.Expected, bool) {
+		if i, ok := near[id]; ok {
+			return f.Jobs[i], true
+		}
+		if whole == nil {
+			return batch.Expected{}, false
+		}
+		e, ok := whole.starts[id]
+		if late := end.Sub(e.Start); ok && late > 0 { // it would start within the horizon, were it so still
+			e.Start, e.End = end, e.End.Add(late)
+		}
+		return e, ok
+	}
+}
+
+// The start told of a job stays where it is off by less than half a minute, or by less
+// than a share of the time until then: nodes and order change with every event.
+const (
+	startOff   = 30 // seconds
+	startShare = 20
+	startSoon  = 600 // seconds ahead, from which on jobs' nodes are told
+)
+
+// stays tells whether what was told of a job is as good as what is foreseen now, of
+// which it is not said yet where.
+func stays(was, is *wire.Entry, now int64) bool {
+	e := *was
+	if e.Start, e.Completion, e.Node, e.Spread = is.Start, is.Completion, "", ""; e != *is || is.State != "waiting" || (was.Start == 0) != (is.Start == 0) {
+		return false
+	}
+	off := is.Start - max(was.Start, now)
+	return is.Start-now > startSoon && max(off, -off) <= max(startOff, (is.Start-now)/startShare)
+}
+
+// on is an entry with where it is.
+func on(e wire.Entry, placed []batch.Placement) wire.Entry {
+	if len(placed) > 0 {
+		e.Node = placed[0].Node
+	}
+	if len(placed) > 1 {
+		e.Spread = spread(placed)
+	}
+	return e
 }
 
 // spread writes where a job of several nodes is.

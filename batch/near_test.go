@@ -1,0 +1,48 @@
+package batch_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
+)
+
+// TestNear holds the near future of a Live after each of many events against that of
+// a whole forecast: its slots, what starts, and what it says of a job.
+func TestNear(t *testing.T) {
+	testbed.Computes(t)
+	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
+		for _, policy := range []batch.Policy{{Name: "easy"}, {Name: "conservative"}, {Name: "slurm"}} {
+			for seed := range uint64(3) {
+				w := newWorld(t, kind, policy, seed)
+				for i := range 30 {
+					w.step(i)
+					w.near(fmt.Sprint(kind, " ", policy.Name, " ", seed, ", event ", i))
+				}
+			}
+		}
+	}
+}
+
+func (w *world) near(what string) {
+	w.t.Helper()
+	const horizon = 6 * time.Hour
+	near, whole := w.live.Near(horizon), w.live.Fork()()
+	if got, want := fmt.Sprint(near.Slots(horizon)), fmt.Sprint(whole.Slots(horizon)); got != want {
+		w.t.Fatalf("%s: slots\n%v\nwant\n%v", what, got, want)
+	}
+	soon := slices.DeleteFunc(slices.Clone(whole.Jobs), func(e batch.Expected) bool { return !e.Start.Before(whole.At.Add(horizon)) })
+	if got, want := fmt.Sprint(near.Jobs), fmt.Sprint(soon); got != want {
+		w.t.Fatalf("%s: jobs\n%v\nwant\n%v", what, got, want)
+	}
+	sizes := []batch.Size{{Procs: 3, Duration: time.Hour, User: "u1"}, {Procs: 40, Duration: 3 * time.Hour, Memory: 1024}}
+	if a, b := fmt.Sprint(near.Earliest(sizes)), fmt.Sprint(whole.Earliest(sizes)); a != b {
+		w.t.Fatalf("%s: jobs could start at %s, by a whole forecast at %s", what, a, b)
+	}
+	if again := w.live.Near(horizon); again != near {
+		w.t.Fatalf("%s: nothing has happened, and the schedule was worked out again", what)
+	}
+}

@@ -1,0 +1,66 @@
+package batch
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// event is one thing that happened between two pictures.
+type event struct {
+	at   time.Time
+	what happening
+	job  *Job // as it is now; of one that is gone as it was
+}
+
+// happening is what an event is. Of one second submissions come first, then ends.
+type happening int
+
+const (
+	submission happening = iota
+	end
+	start
+)
+
+// mostEvents are played one by one: to set the model up anew costs as much as some
+// hundreds.
+const mostEvents = 200
+
+// play lets the events happen that a difference is made of; false: the model is to
+// be set up anew, as there are too many or they do not say all. Under slurm priorities
+// and the order of jobs depend on all of a picture.
+func (d *difference) play() bool {
+	l := d.l
+	if d.anew || d.Requeued+d.Changed > 0 || d.Configured || len(d.events) > mostEvents || l.f.Policy.Name == "slurm" || l.tangled() {
+		return false
+	}
+	slices.SortStableFunc(d.events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at.Unix(), b.at.Unix()), cmp.Compare(a.what, b.what))
+	})
+	for _, e := range d.events {
+		late := e.what == submission && e.at.Unix() <= d.was.Now.Unix() // its place is among those that are known
+		if late || e.at.After(d.now.Now) || !d.happen(e) || l.stale {
+			return false
+		}
+	}
+	return true
+}
+
+// happen lets one event happen; false: it cannot.
+func (d *difference) happen(e event) bool {
+	l, id := d.l, e.job.ID
+	var err error
+	switch {
+	case e.what == submission:
+		err = l.submit(*e.job)
+	case e.what == end && e.job.Started.IsZero():
+		err = l.cancel(id, e.at)
+	case e.what == end:
+		l.end(id, e.at)
+	default:
+		if err = l.start(id, e.at, e.job.Placed); err == nil && !l.stale {
+			l.c.state.Jobs[l.index[id]].Started = e.job.Started
+		}
+	}
+	return err == nil
+}
