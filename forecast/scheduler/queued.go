@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"time"
 
+	"gridbroker/forecast/scheduler/plan"
 	"gridbroker/forecast/wire"
 )
 
@@ -36,6 +39,48 @@ const maxMoves = 5
 // movable tells whether a job waits in a site's queue and may be taken out of it.
 func (j *Job) movable() bool {
 	return j.State == Sent && j.Booking.Turn && !j.Withdraw && j.Fallback != Stay && j.Moved < maxMoves
+}
+
+// awaits tells whether a job is in a site's queue and has not started, or on its way there.
+func (j *Job) awaits() bool {
+	return (j.State == Booked || j.State == Sent) && j.Booking != nil && j.Booking.Turn
+}
+
+// turnWords say of a job in a site's queue what it waits for, and what would take it
+// out of there.
+func (p *picture) turnWords(j *Job, now time.Time) []string {
+	at, to := j.Booking, now.Unix()
+	seconds := func(n int64) string { return short(time.Duration(n) * time.Second) }
+	due := fmt.Sprintf("its turn is expected in %s, at %s", seconds(at.From-to), clock(at.From))
+	if late := to - at.From; late >= 0 {
+		due = fmt.Sprintf("its turn was expected %s ago, at %s", seconds(late), clock(at.From))
+	}
+	list := []string{fmt.Sprintf("it waits in the queue of %s, among the local jobs, as no slot was as good: %s, as it was foreseen %s ago", at.Cluster, due, seconds(to-at.Made))}
+	guests, ahead := 0, 0
+	for _, other := range p.mem.jobs {
+		if other.awaits() && other.Booking.Cluster == at.Cluster {
+			if guests++; other.ID != j.ID && (other.Booking.Made < at.Made || other.Booking.Made == at.Made && other.Seq < j.Seq) {
+				ahead++
+			}
+		}
+	}
+	if c := p.mem.clusters[at.Cluster]; c != nil {
+		list = append(list, fmt.Sprintf("%d local and other jobs wait there; of %d guests of this scheduler, of which the site lets in %d, %d came before it", max(0, c.load.Waiting-guests), guests, c.site.Turns, ahead))
+	}
+	switch {
+	case j.Withdraw:
+		list = append(list, "it is being taken out of the queue")
+	case j.State == Booked:
+		list = append(list, "it is on its way there")
+	case j.Fallback == Stay:
+		list = append(list, "it stays there, as its fallback says")
+	case j.Moved >= maxMoves:
+		list = append(list, fmt.Sprintf("it stays there: it was moved %d times", j.Moved))
+	default:
+		least := plan.MoveGain(max(0, at.From-to))
+		list = append(list, fmt.Sprintf("it is taken out where a slot or another queue would end it %s sooner; it was moved %d of %d times", seconds(least), j.Moved, maxMoves))
+	}
+	return list
 }
 
 // inQueue tells the planner of the last job that it waits in a queue.

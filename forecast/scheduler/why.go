@@ -12,7 +12,7 @@ import (
 
 var errNoTrust = errors.New("this scheduler knows no certificate authorities: it takes no proxies")
 
-// Reasons is why a job has no slot yet.
+// Reasons is why a job has no slot yet, or its turn in a site's queue has not come.
 type Reasons struct {
 	State   State    `json:"state"`
 	Ahead   int      `json:"ahead" doc:"jobs of as high a priority that came before"`
@@ -25,14 +25,18 @@ type Reasons struct {
 // Why looks at every slot for a job, as the next cycle will.
 func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	r := Reasons{State: j.State, Booking: j.Booking, Outlook: j.Outlook}
-	if j.State != Waiting {
+	now := s.now()
+	if j.State != Waiting && !j.awaits() {
 		r.Text = []string{fmt.Sprintf("the job is %s", j.State)}
 		return r, nil
 	}
-	now := s.now()
 	p, err := s.picture(ctx, j, now)
 	if err != nil {
 		return r, err
+	}
+	if j.awaits() {
+		r.Text = p.turnWords(j, now)
+		return r, nil
 	}
 	if p.mem.expired(j.Owner, now.Unix()) {
 		r.Text = []string{errExpired.Error()}

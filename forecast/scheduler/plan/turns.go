@@ -22,11 +22,15 @@ const (
 	moveShare = 0.25
 )
 
+// MoveGain is by how many seconds sooner a job that waits for its turn must end
+// elsewhere to be taken out of its queue, where its turn is so many seconds ahead.
+func MoveGain(left int64) int64 { return int64(moveGain + moveShare*float32(left)) }
+
 // held is the turn that a job has, less what a move must gain.
 func held(p *index, j *Job) turn {
-	left := float32(max(0, j.Due-p.r.Now))
-	gain := moveGain + moveShare*left
-	return turn{none, 0, 0, left + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain, true}
+	left := max(0, j.Due-p.r.Now)
+	gain := float32(MoveGain(int64(left)))
+	return turn{none, 0, 0, float32(left) + float32(j.Wall)/p.r.Clusters[j.At].speed() - gain, true}
 }
 
 // worse tells whether a turn is worse than slots that cost so much; later: that make an
