@@ -172,7 +172,7 @@ func (m *memory) classOf(n *wire.Node) uint16 {
 
 // describe is the cluster as requirements of jobs see it.
 func (c *cluster) describe(to ClusterConfig) *glue.Resource {
-	r := &glue.Resource{ID: c.name, CEID: c.name, Name: c.name, Site: c.name, CE: c.name, Queue: to.Queue, LRMS: c.site.LRMS, Serving: glue.Production}
+	r := &glue.Resource{ID: c.name, CEID: c.name, Name: c.name, Site: c.name, CE: c.name, Queue: queueFor(to, &c.site), LRMS: c.site.LRMS, Serving: glue.Production}
 	r.Endpoints = []glue.Endpoint{{URL: to.Endpoint, Interface: to.Interface, Health: "ok", Serving: glue.Production}}
 	total, memory := int64(0), int64(0)
 	for _, n := range c.site.Nodes {

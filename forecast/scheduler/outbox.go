@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,12 +241,14 @@ func featuresOf(p *Place, site *wire.Site) [][]string {
 	return append([][]string{common}, lists...)
 }
 
-// queueFor is the partition of guests where the site has one.
+// queueFor is the queue that guests are sent to: the partition of guests where the site
+// has one, what the operator of the scheduler has named, or the queue whose nodes and
+// turns the agent tells of.
 func queueFor(to ClusterConfig, site *wire.Site) string {
 	if site.Start == wire.Partition && site.Partition != "" {
 		return site.Partition
 	}
-	return to.Queue
+	return cmp.Or(to.Queue, site.Queue)
 }
 
 // nice marks a guest for the site's own policy (Slurm's --nice).

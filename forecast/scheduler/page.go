@@ -32,6 +32,7 @@ func (a *API) page(mux *http.ServeMux) {
 		"round":   func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) },
 		"units":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"many":    thousands,
+		"most":    func(given float64) float64 { return 0.9 * given }, // a budget of which more is used is nearly gone
 		"add":     func(a, b int64) int64 { return a + b },
 		"ago":     func(now, then int64) int64 { return max(0, now-then) },
 		"pair":    func(b Band, f *Frame) bandIn { return bandIn{b, f} },

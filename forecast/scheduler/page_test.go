@@ -69,6 +69,9 @@ func TestPage(t *testing.T) {
 		if wide := eval[int64](b, "document.documentElement.scrollWidth"); wide > v.width {
 			t.Errorf("%s: %d wide of %d", v.name, wide, v.width)
 		}
+		if cut := eval[[]string](b, `[...document.querySelectorAll(".wide")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label") + " " + e.scrollWidth)`); len(cut) > 0 {
+			t.Errorf("%s: cut off: %v", v.name, cut)
+		}
 		b.shoot(v.name)
 	}
 	b.size(1400, 900, "light")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"gridbroker/forecast/wire"
 	"gridbroker/testdata/testbed"
 )
 
@@ -105,5 +106,23 @@ func TestQueuedJobIsSentAndMoved(t *testing.T) {
 	}
 	if c := w.s.mem.clusters["c1"]; c.hits+c.misses != 0 {
 		t.Errorf("%d kept and %d missed of slots that nobody promised", c.hits, c.misses)
+	}
+}
+
+// Guests go to the queue that the agent tells of, where the operator of the scheduler
+// names no other: slots of one queue's nodes, and turns in it, are for its jobs.
+func TestGuestsGoToTheAgentsQueue(t *testing.T) {
+	for _, v := range []struct {
+		named string
+		site  wire.Site
+		want  string
+	}{
+		{"", wire.Site{Queue: "long", Start: wire.Begin}, "long"}, {"short", wire.Site{Queue: "long", Start: wire.Begin}, "short"},
+		{"short", wire.Site{Queue: "long", Start: wire.Partition, Partition: "guest"}, "guest"}, {"", wire.Site{Start: wire.Plain}, ""},
+	} {
+		c := cluster{name: "c", site: v.site}
+		if got := c.describe(ClusterConfig{Queue: v.named}).Queue; got != v.want || queueFor(ClusterConfig{Queue: v.named}, &v.site) != v.want {
+			t.Errorf("%+v: sent to %q, want %q", v, got, v.want)
+		}
 	}
 }
