@@ -118,8 +118,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	blind := 0 // looks in a row that failed
 	for {
 		before := a.looked
-		err := a.tell(ctx)
-		if work := a.ponder(); work != nil { // looks go on meanwhile
+		err := tell(ctx, a)
+		if work := ponder(a); work != nil { // looks go on meanwhile
 			go work()
 		}
 		wait := max(a.Conf.Poll, 10*a.lookFor)
@@ -163,8 +163,8 @@ const askTime = 30 * time.Second
 // Step looks once, publishes, and ponders what need not be told at once.
 func (a *Agent) Step(ctx context.Context) error {
 	a.prepare()
-	err := a.tell(ctx)
-	if work := a.ponder(); work != nil {
+	err := tell(ctx, a)
+	if work := ponder(a); work != nil {
 		work()
 	}
 	return err
@@ -173,7 +173,7 @@ func (a *Agent) Step(ctx context.Context) error {
 // tell looks once, and publishes where there is news or a third of the TTL has
 // gone by. A scheduler that does not answer is left alone for a while; looks go on,
 // for brokers ask this agent.
-func (a *Agent) tell(ctx context.Context) error {
+func tell(ctx context.Context, a *Agent) error {
 	state, err := a.look(ctx)
 	if err != nil {
 		return fmt.Errorf("looking at the batch system: %w", err)

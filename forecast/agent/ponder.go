@@ -19,7 +19,7 @@ const ponderShare = 10
 // queue, far jobs' starts among it, and the odds of jobs that were not seen before,
 // which costs several runs of the schedule. A tenth of the time goes into it at
 // most; nil: it is not due. The work may be done beside further looks.
-func (a *Agent) ponder() func() {
+func ponder(a *Agent) func() {
 	if a.live == nil || !a.pondering.TryLock() {
 		return nil
 	}

@@ -36,13 +36,13 @@ func TestEventsAreToldFirst(t *testing.T) {
 		t.Error("nothing was worked out")
 	}
 	b.same(a)
-	work := a.ponder() // of this look; not yet done
+	work := ponder(a) // of this look; not yet done
 	b.later("another", true)
-	if err := a.tell(t.Context()); err != nil {
+	if err := tell(t.Context(), a); err != nil {
 		t.Error(err)
 	}
 	b.same(a)
-	if a.ponder() != nil {
+	if ponder(a) != nil {
 		t.Error("two ponder at once")
 	}
 	if work == nil {

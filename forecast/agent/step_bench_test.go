@@ -70,7 +70,7 @@ func benchmarkStep(b *testing.B, policy string) {
 		site.state.Now = now
 		site.state.Jobs = site.state.Jobs[1:]
 		site.state.Jobs = append(site.state.Jobs, batch.Job{ID: fmt.Sprint("new", n), User: "u1", Queue: "all", Procs: 4, Requested: time.Hour, Submitted: now})
-		if err := a.tell(context.Background()); err != nil {
+		if err := tell(context.Background(), a); err != nil {
 			b.Fatal(err)
 		}
 		n++
