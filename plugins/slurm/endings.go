@@ -33,7 +33,7 @@ func (q *Queue) Endings(ctx context.Context, since time.Time) ([]batch.Ending, e
 func endings(text string) (list []batch.Ending) {
 	for _, f := range rows(text, "|", 5) {
 		e := batch.Ending{ID: f[0], Started: unix(f[1]), Ended: unix(f[2]), Cancelled: strings.HasPrefix(f[3], "CANCELLED") || strings.HasPrefix(f[3], "PREEMPTED")}
-		if f[4] == "" || f[4] == "None assigned" {
+		if nowhere(f[4]) {
 			e.Started = time.Time{}
 		}
 		if e.ID != "" && !e.Ended.IsZero() {
@@ -42,3 +42,6 @@ func endings(text string) (list []batch.Ending) {
 	}
 	return list
 }
+
+// nowhere tells whether a list of nodes is that of a job which was ended while it waited.
+func nowhere(nodes string) bool { return nodes == "" || nodes == "None assigned" || nodes == "(null)" }

@@ -3,6 +3,8 @@ package slurm
 import (
 	"testing"
 	"time"
+
+	"gridbroker/plugins"
 )
 
 func TestEndings(t *testing.T) {
@@ -10,5 +12,18 @@ func TestEndings(t *testing.T) {
 		"15|1795309560|1795309560|CANCELLED by 0|None assigned\n")
 	if len(list) != 3 || !list[2].Started.IsZero() || list[0].ID != "12" || list[0].Ended.Sub(list[0].Started) != 5*time.Minute || !list[1].Cancelled || !list[1].Started.IsZero() {
 		t.Errorf("%+v", list)
+	}
+}
+
+// TestEndedWhileItWaited: Slurm gives such a job the time of its end as its start; it
+// has not begun, and who moves a job out of a queue may send it elsewhere.
+func TestEndedWhileItWaited(t *testing.T) {
+	at := time.Unix(1_795_000_000, 0)
+	for nodes, began := range map[string]bool{"": false, "None assigned": false, "(null)": false, "n5": true} {
+		st := plugins.Status{}
+		row{state: "CANCELLED by 0", nodes: nodes, submitted: at.Add(-time.Minute), started: at, ended: at}.fill(&st)
+		if st.State != plugins.Cancelled || st.Started.IsZero() == began || st.Ended.IsZero() {
+			t.Errorf("on %q: %+v", nodes, st)
+		}
 	}
 }

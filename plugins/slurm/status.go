@@ -119,6 +119,9 @@ func (r row) fill(st *plugins.Status) {
 	if st.State == plugins.Queued || st.State == plugins.Held {
 		st.Started, st.Ended = time.Time{}, time.Time{} // only planned
 	}
+	if st.State.Final() && nowhere(r.nodes) {
+		st.Started, st.Node = time.Time{}, "" // it has the time of its end as its start
+	}
 	if !st.State.Final() {
 		st.Ended = time.Time{}
 	}
