@@ -79,16 +79,23 @@ func (d *Decoder) Add(e *Entry) {
 	d.n++
 }
 
-// Err is an error once more shares or entries were added than a Decoder takes in.
+// LimitError is that a source publishes more than is taken in of one. To ask it
+// again brings no more.
+type LimitError string
+
+// Error implements error.
+func (e LimitError) Error() string { return string(e) }
+
+// Err is a LimitError once more shares or entries were added than a Decoder takes in.
 func (d *Decoder) Err() error {
 	if d.big > maxResources {
-		return fmt.Errorf("more than %d shares", maxResources)
+		return LimitError(fmt.Sprintf("more than %d shares", maxResources))
 	}
 	if d.n > maxEntries {
-		return fmt.Errorf("more than %d entries", maxEntries)
+		return LimitError(fmt.Sprintf("more than %d entries", maxEntries))
 	}
 	if d.pool.bytes+d.store.bytes > maxBytes {
-		return fmt.Errorf("more than %d MB of text", maxBytes>>20)
+		return LimitError(fmt.Sprintf("more than %d MB of text", maxBytes>>20))
 	}
 	return d.pay()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -34,45 +35,63 @@ func (c *Cache) path(key string) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:12])+".grid")
 }
 
+// saved is an answer in the cache. err is a glue.LimitError, if any.
+type saved struct {
+	fetched time.Time
+	rs      []glue.Resource
+	err     error
+}
+
 // A file is the key's length and text, the time of fetching in Unix
-// nanoseconds (both little-endian), and what packed.Pack made of the resources.
+// nanoseconds (both little-endian), the text of the error and its length in
+// two bytes before it, and what packed.Pack made of the resources.
 
 // load reads an answer that is not older than since.
-func (c *Cache) load(key string, since time.Time) (fetched time.Time, rs []glue.Resource, ok bool) {
+func (c *Cache) load(key string, since time.Time) (a saved, ok bool) {
 	f, err := os.Open(c.path(key))
 	if err != nil {
-		return time.Time{}, nil, false
+		return saved{}, false
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() > maxCacheFile || !info.Mode().IsRegular() {
-		return time.Time{}, nil, false
+		return saved{}, false
 	}
 	want := cacheHead(key, time.Time{})
 	head := make([]byte, len(want))
 	if _, err := io.ReadFull(f, head); err != nil || !bytes.Equal(head[:len(head)-8], want[:len(want)-8]) {
-		return time.Time{}, nil, false
+		return saved{}, false
 	}
-	fetched = time.Unix(0, int64(binary.LittleEndian.Uint64(head[len(head)-8:])))
-	if fetched.Before(since) {
-		return time.Time{}, nil, false
+	a.fetched = time.Unix(0, int64(binary.LittleEndian.Uint64(head[len(head)-8:])))
+	if a.fetched.Before(since) {
+		return saved{}, false
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxCacheFile))
-	if err != nil {
-		return time.Time{}, nil, false
+	if err != nil || len(data) < 2 || len(data)-2 < int(binary.LittleEndian.Uint16(data)) {
+		return saved{}, false
 	}
-	rs, err = packed.Unpack(data)
-	return fetched, rs, err == nil
+	remark, data := data[2:2+binary.LittleEndian.Uint16(data)], data[2+binary.LittleEndian.Uint16(data):]
+	if len(remark) > 0 {
+		a.err = glue.LimitError(remark)
+	}
+	a.rs, err = packed.Unpack(data)
+	return a, err == nil
 }
 
 // save keeps an answer, and removes what has long been of no use.
-func (c *Cache) save(key string, fetched time.Time, rs []glue.Resource) {
-	data := append(cacheHead(key, fetched), packed.Pack(rs)...)
+func (c *Cache) save(key string, a saved) {
+	var remark string
+	if a.err != nil {
+		remark = a.err.Error()
+		remark = remark[:min(len(remark), math.MaxUint16)]
+	}
+	data := binary.LittleEndian.AppendUint16(cacheHead(key, a.fetched), uint16(len(remark)))
+	data = append(append(data, remark...), packed.Pack(a.rs)...)
 	if len(data) > maxCacheFile || writeFile(c.path(key), data) != nil {
 		return
 	}
 	old, _ := filepath.Glob(filepath.Join(c.dir, "*.grid"))
 	for _, path := range old {
-		if info, err := os.Lstat(path); err == nil && fetched.Sub(info.ModTime()) > cacheKeep {
+		if info, err := os.Lstat(path); err == nil && a.fetched.Sub(info.ModTime()) > cacheKeep {
 			_ = os.Remove(path)
 		}
 	}

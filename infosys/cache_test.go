@@ -1,26 +1,29 @@
 package infosys
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"gridbroker/glue"
 )
 
 func TestCacheFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	c := NewCache(dir)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	c.save("key", now, one("a"))
+	c.save("key", saved{fetched: now, rs: one("a")})
 	path := c.path("key")
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if fetched, rs, ok := c.load("key", time.Time{}); !ok || !fetched.Equal(now) || len(rs) != 1 || rs[0].ID != "a" {
-		t.Errorf("%v %v %v", fetched, rs, ok)
+	if a, ok := c.load("key", time.Time{}); !ok || !a.fetched.Equal(now) || len(a.rs) != 1 || a.rs[0].ID != "a" || a.err != nil {
+		t.Errorf("%v %v", a, ok)
 	}
-	if _, _, ok := c.load("key", now.Add(time.Nanosecond)); ok {
+	if _, ok := c.load("key", now.Add(time.Nanosecond)); ok {
 		t.Error("an answer older than asked for was given")
 	}
 	// One that was cut, spoilt, or is another source's is not used.
@@ -34,14 +37,14 @@ func TestCacheFiles(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, rs, ok := c.load("key", time.Time{}); ok {
-			t.Errorf("%s: gave %v", name, rs)
+		if a, ok := c.load("key", time.Time{}); ok {
+			t.Errorf("%s: gave %v", name, a)
 		}
 	}
 	if err := os.WriteFile(c.path("other"), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok := c.load("other", time.Time{}); ok {
+	if _, ok := c.load("other", time.Time{}); ok {
 		t.Error("gave another source's answer")
 	}
 	// What nobody renews goes.
@@ -49,7 +52,7 @@ func TestCacheFiles(t *testing.T) {
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}
-	c.save("new", time.Now(), one("b"))
+	c.save("new", saved{fetched: time.Now(), rs: one("b")})
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the old file is still there: %v", err)
 	}
@@ -64,5 +67,19 @@ func TestCacheUnwritable(t *testing.T) {
 	c := &Collector{Cache: NewCache(filepath.Join(file, "below")), MaxAge: time.Hour}
 	if s := c.Collect(t.Context(), &fake{name: "x", rs: one("a")}); s.Outcomes[0].Err != nil || len(s.Resources) != 1 {
 		t.Errorf("%+v", s.Outcomes)
+	}
+}
+
+// A source that publishes more than is taken in gives the same answer again:
+// it is kept, with the word that it is cut short.
+func TestCutAnswersAreKept(t *testing.T) {
+	src := &fake{name: "big", rs: one("a"), err: fmt.Errorf("host: %w", glue.LimitError("more than 65536 shares"))}
+	c := &Collector{Cache: NewCache(t.TempDir()), MaxAge: time.Hour}
+	for i, cached := range []bool{false, true} {
+		s := c.Collect(t.Context(), src)
+		o := s.Outcomes[0]
+		if o.Cached != cached || o.Stale || o.Err == nil || o.Err.Error() != "host: more than 65536 shares" || len(s.Resources) != 1 {
+			t.Errorf("%d: %+v, %d resources", i, o, len(s.Resources))
+		}
 	}
 }

@@ -162,7 +162,8 @@ type answer struct {
 }
 
 // ask gets one source's answer: a fresh one of the cache, the source's, or an
-// old one of the cache.
+// old one of the cache. One that is cut short because there is too much of it
+// is as good as any that the source will give.
 func (c *Collector) ask(ctx context.Context, src Source) answer {
 	start := c.now()
 	if c.MaxAge > 0 {
@@ -174,7 +175,8 @@ func (c *Collector) ask(ctx context.Context, src Source) answer {
 	}
 	rs, err := src.Resources(ctx)
 	a := answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Err: err, Took: c.now().Sub(start)}}
-	if err != nil {
+	_, most := errors.AsType[glue.LimitError](err)
+	if err != nil && !most {
 		return c.fallback(src, a)
 	}
 	a.Fetched = c.now()
@@ -186,7 +188,7 @@ func (c *Collector) ask(ctx context.Context, src Source) answer {
 		}
 	}
 	if c.Cache != nil && !uncached(src) {
-		c.Cache.save(cacheKey(src), a.Fetched, rs)
+		c.Cache.save(cacheKey(src), saved{fetched: a.Fetched, rs: rs, err: err})
 	}
 	return a
 }
@@ -223,8 +225,8 @@ func (c *Collector) cached(src Source, since time.Time) (answer, bool) {
 	if c.Cache == nil || uncached(src) {
 		return answer{}, false
 	}
-	fetched, rs, ok := c.Cache.load(cacheKey(src), since)
-	return answer{done: true, rs: rs, Outcome: Outcome{Source: src.Name(), Fetched: fetched, Cached: true}}, ok
+	a, ok := c.Cache.load(cacheKey(src), since)
+	return answer{done: true, rs: a.rs, Outcome: Outcome{Source: src.Name(), Fetched: a.fetched, Cached: true, Err: a.err}}, ok
 }
 
 // snapshot merges what the sources were allowed to say, those that the cache

@@ -143,7 +143,7 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 		})
 	}
 	wg.Wait()
-	err = cmp.Or(errs...)
+	err = gravest(errs)
 	if int(missing.Load()) == len(trees) && err == nil {
 		err = fmt.Errorf("there is no tree of GLUE's: neither %s nor %s", trees[0].dn, trees[len(trees)-1].dn)
 	}
@@ -180,7 +180,17 @@ func (l *LDAP) read(ctx context.Context, b base, page uint32, d *glue.Decoder) (
 		})
 	}
 	wg.Wait()
-	return int(missing.Load()) < len(queries), cmp.Or(errs...)
+	return int(missing.Load()) < len(queries), gravest(errs)
+}
+
+// gravest is the first error that another question may mend, else the first.
+func gravest(errs []error) error {
+	for _, err := range errs {
+		if _, most := errors.AsType[glue.LimitError](err); err != nil && !most {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
 }
 
 // search sends queries at once through one connection; with paging one after
