@@ -44,6 +44,10 @@ func (p *proc) call(work function, name, text string, b *budget, depth int) (str
 			return "", err
 		}
 	}
+	if name == "ENV" {
+		variable, _, _ := strings.Cut(args[0], ":")
+		p.asked = append(p.asked, variable)
+	}
 	s, err := work(p.near, args)
 	if err != nil {
 		return "", fmt.Errorf("$%s(%s): %w", name, text, err)

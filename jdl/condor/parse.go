@@ -53,6 +53,7 @@ type proc struct {
 	macros map[string]string
 	pos    classad.Pos
 	near   *jdl.Nearby
+	asked  []string // variables of whoever submits that $ENV took
 }
 
 type parser struct {
@@ -62,8 +63,9 @@ type parser struct {
 	ifs   []branch
 	set   []command
 	procs []proc
-	empty bool   // a queue statement made no job
-	left  budget // for what macros make outside of commands
+	empty bool      // a queue statement made no job
+	late  []command // set at each queue statement
+	left  budget    // for what macros make outside of commands
 	warn  func(*classad.Diagnostic)
 	err   error
 }
@@ -155,15 +157,19 @@ func (p *parser) assign(text string, number int) {
 		name = "+" + own
 	}
 	// A position is one of the description, also for what an included text says.
-	c := command{name, strings.TrimSpace(value), classad.Pos{Line: p.outerLine(number), Col: 1}}
+	p.put(command{name, strings.TrimSpace(value), classad.Pos{Line: p.outerLine(number), Col: 1}})
+}
+
+// put sets a command, behind all that were set before.
+func (p *parser) put(c command) {
 	for i := range p.set {
-		if p.set[i].name == name {
+		if p.set[i].name == c.name {
 			c.value = p.own(c.value, p.set[i])
 			p.set = append(append(append([]command(nil), p.set[:i]...), p.set[i+1:]...), c)
 			return
 		}
 	}
-	c.value = p.own(c.value, command{name: name})
+	c.value = p.own(c.value, command{name: c.name})
 	p.set = append(p.set[:len(p.set):len(p.set)], c)
 }
 

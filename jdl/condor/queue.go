@@ -1,7 +1,6 @@
 package condor
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,9 @@ import (
 // queue reads "queue [N] [names] [in|from|matching [slice] items]".
 func (p *parser) queue(text string, number int) {
 	count := 1
+	for _, c := range p.late {
+		p.put(c)
+	}
 	if n, rest, ok := p.count(text); ok {
 		if count, text = n, rest; n < 0 {
 			p.fail(number, "", "queue %d", n)
@@ -200,6 +202,7 @@ func (p *parser) matching(items string, number int) []string {
 		patterns = p.items("in", inline, number)
 	}
 	var rows []string
+	seen := map[string]bool{}
 	for _, pattern := range patterns {
 		found, err := p.near.Glob(p.constant(pattern))
 		if err != nil {
@@ -208,9 +211,10 @@ func (p *parser) matching(items string, number int) []string {
 		}
 		before := len(rows)
 		for _, name := range found {
-			if dir := strings.HasSuffix(name, "/"); (kind == "files" && dir) || (kind == "dirs" && !dir) || slices.Contains(rows, name) {
+			if dir := strings.HasSuffix(name, "/"); (kind == "files" && dir) || (kind == "dirs" && !dir) || seen[name] {
 				continue
 			}
+			seen[name] = true
 			rows = append(rows, name)
 		}
 		if len(rows) == before {
@@ -289,6 +293,6 @@ func (p *parser) add(sheet *sheet, count int, names, values []string, number int
 			m["itemindex"] = values[len(values)-1]
 			m["row"] = m["itemindex"]
 		}
-		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: p.outerLine(number), Col: 1}, p.near})
+		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: p.outerLine(number), Col: 1}, p.near, nil})
 	}
 }

@@ -25,10 +25,15 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 	if err != nil {
 		return nil, err
 	}
-	left := &budget{maxText}
+	return records(reader{file: file, src: string(src), left: &budget{maxText}, warn: warn}, procs)
+}
+
+// records makes a record of each job.
+func records(text reader, procs []proc) ([]*classad.Ad, error) {
 	var ads []*classad.Ad
 	for i := range procs {
-		r := reader{file: file, src: string(src), proc: &procs[i], left: left, warn: warn}
+		r := text
+		r.proc = &procs[i]
 		if i > 0 {
 			r.warn = nil // the same was said of the first
 		}
@@ -42,6 +47,7 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 
 type reader struct {
 	file, src string
+	dir       string // where names hang below; "": the description's
 	proc      *proc
 	left      *budget
 	warn      func(*classad.Diagnostic)
@@ -80,6 +86,10 @@ func (r *reader) get(names ...string) string {
 		if err != nil {
 			r.fail(c.pos, "%s: %v", name, err)
 		}
+		for _, variable := range r.proc.asked {
+			r.tell(c.pos, "%s: $ENV(%s) is replaced by what the variable holds here, and goes along", name, variable)
+		}
+		r.proc.asked = nil
 		return strings.TrimSpace(s)
 	}
 	return ""
@@ -131,6 +141,13 @@ func (r *reader) universe() {
 // local is a file on this machine, as initialdir has it.
 func (r *reader) local(name string) string {
 	dir := r.get("initialdir", "initial_dir", "iwd", "job_iwd")
+	return r.below(below(dir, name))
+}
+
+// below is a name in the directory that names hang below.
+func (r *reader) below(name string) string { return below(r.dir, name) }
+
+func below(dir, name string) string {
 	if dir == "" || strings.HasPrefix(name, "/") || strings.Contains(name, "://") {
 		return name
 	}
@@ -163,7 +180,7 @@ func (r *reader) program() string {
 	}
 	r.b.Pos = at
 	r.b.Str("Executable", path.Base(name))
-	r.b.Input(name, path.Base(name), true)
+	r.b.Input(r.below(name), path.Base(name), true)
 	return path.Base(name)
 }
 
