@@ -27,6 +27,15 @@ func NewNearby(file string, opts ...Option) *Nearby {
 	return n
 }
 
+// In is what is near a description in a directory, which may be relative.
+func (n *Nearby) In(dir string) *Nearby {
+	in := &Nearby{cfg: n.cfg}
+	for _, d := range n.dirs {
+		in.dirs = append(in.dirs, "/"+below(d, dir))
+	}
+	return in
+}
+
 // Getenv is a variable of whoever submits; "" where there is none.
 func (n *Nearby) Getenv(name string) string {
 	if n.cfg.getenv == nil {

@@ -45,8 +45,8 @@ them in order.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.to, "to", "", "`language` to write: adl, xrsl, sbatch, condor, json or jdl")
-	f.StringVar(&c.from, "from", "", "`language` of FILE: jdl, xrsl, adl, json, condor or sbatch")
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"jdl", "xrsl", "adl", "json", "condor", "sbatch"}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&c.from, "from", "", "`language` of FILE: jdl, xrsl, adl, json, condor, dagman or sbatch")
+	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"jdl", "xrsl", "adl", "json", "condor", "dagman", "sbatch"}, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&c.out, "out", "", "write to this `file`, or for sbatch directory, instead of standard output")
 	f.BoolVar(&c.stageIn, "stage-in", false, "sbatch: copy the input files at the start of the script")
 	f.BoolVar(&c.lossy, "lossy", false, "leave out what the other language cannot say, with a warning")
@@ -99,14 +99,14 @@ func (c *converter) read(path string, opts []jdl.Option) (*jdl.JobSet, error) {
 		return readJobFile(c.deps, path, opts...)
 	}
 	switch f := formats.Format(c.from); f {
-	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor, formats.Sbatch:
+	case formats.JDL, formats.XRSL, formats.ADL, formats.JSON, formats.Condor, formats.DAGMan, formats.Sbatch:
 		name, text, err := readText(c.deps, path)
 		if err != nil {
 			return nil, err
 		}
 		return formats.ParseJobsAs(f, name, text, append(jobOptions(c.deps, path), opts...)...)
 	}
-	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json, condor or sbatch", c.from))
+	return nil, usageError(fmt.Errorf("--from %s: it is jdl, xrsl, adl, json, condor, dagman or sbatch", c.from))
 }
 
 func (c *converter) write(text []byte) error {

@@ -344,7 +344,7 @@ func known(name string) bool {
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
 		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "leave_in_queue",
 		"args", "stdin", "stdout", "stderr", "iwd", "job_iwd", "requestgpus", "shouldtransferfiles", "transferoutputfiles", "whentotransferoutput",
-		"max_materialize", "max_idle", "copy_to_spool":
+		"max_materialize", "max_idle", "copy_to_spool", "dag_node_name":
 		return true
 	}
 	return false

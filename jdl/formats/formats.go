@@ -1,6 +1,6 @@
 // Package formats reads descriptions of jobs in any language: JDL, xRSL, ADL,
-// JSON, HTCondor's submit descriptions and Slurm's scripts, told apart by how they
-// begin.
+// JSON, HTCondor's submit descriptions and files for its DAGMan, Slurm's scripts, told
+// apart by how they begin.
 package formats
 
 import (
@@ -26,13 +26,14 @@ const (
 	JSON Format = "json"
 
 	Condor Format = "condor"
+	DAGMan Format = "dagman"
 	Sbatch Format = "sbatch"
 )
 
 // Detect tells the language of a description by its first character that is
 // not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON; of the
-// others a script with options for sbatch is Slurm's, a text with a queue
-// statement HTCondor's, the rest JDL.
+// others a script with options for sbatch is Slurm's, a text that begins with a
+// statement of DAGMan a DAG, one with a queue statement HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
 	const blanks = " \t\r\n\v\f"
 	src = bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")), blanks)
@@ -55,6 +56,9 @@ func Detect(src []byte) Format {
 	if sbatch.Looks(src) {
 		return Sbatch
 	}
+	if condor.LooksDAG(src) {
+		return DAGMan
+	}
 	if condor.Looks(src) {
 		return Condor
 	}
@@ -63,7 +67,7 @@ func Detect(src []byte) Format {
 
 // ParseJobs reads a description of any number of jobs: what jdl.ParseJobs
 // reads, several requests in xRSL, several ActivityDescriptions in ADL, an
-// object or a list of objects in JSON, a submit description of HTCondor, a script for
+// object or a list of objects in JSON, a submit description of HTCondor, a file for its DAGMan, a script for
 // Slurm. file is the name used in messages. The
 // error is a *classad.Diagnostic, or several joined.
 func ParseJobs(file string, src []byte, opts ...jdl.Option) (*jdl.JobSet, error) {
@@ -100,6 +104,8 @@ func records(f Format, file string, src []byte, near *jdl.Nearby, warn func(*cla
 		return adl.Read(file, src, warn)
 	case Sbatch:
 		return sbatch.Read(file, src, warn)
+	case DAGMan:
+		return condor.ReadDAG(file, src, near, warn)
 	case Condor:
 		return condor.Read(file, src, near, warn)
 	}

@@ -1,0 +1,133 @@
+package condor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+	"gridbroker/jdl/condor"
+)
+
+const diamond = `# made by hand
+CONFIG dagman.config
+JOB A a.sub
+Job B b.sub DIR sub
+JOB C {
+  executable = /bin/echo
+  arguments = $(dag_node_name)
+}
+PARENT A CHILD B
+PARENT B CHILD C
+VARS A x="1 \"\"2\"\" \\" y = "in $(JOB)"
+VARS A APPEND z="last"
+RETRY B 2
+`
+
+// readDAG reads a file for DAGMan beside some submit files.
+func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"a.sub":     "executable = a.sh\ny = own\nz = own\narguments = \"'$(x)' $(y) $(z)\"\nqueue",
+		"sub/b.sub": "executable = b.sh\ntransfer_input_files = in, /abs/in2\narguments = $(Process)\nqueue 2",
+		"bad.sub":   "executable = b.sh\nqueue x from none",
+		"none.sub":  "executable = b.sh\n",
+		"more.dag":  "JOB D a.sub\nPARENT A CHILD D\n",
+		"loop.dag":  "INCLUDE loop.dag\n",
+	} {
+		files["job/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	var warnings []string
+	near := jdl.NewNearby("t.dag", jdl.WithRoot(files), jdl.WithDir("/job"))
+	ads, err := condor.ReadDAG("t.dag", []byte(src), near, func(d *classad.Diagnostic) { warnings = append(warnings, d.Error()) })
+	if err != nil {
+		return nil, warnings, err
+	}
+	set, err := jdl.FromRecords("t.dag", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"), jdl.WithDialect(jdl.GLite))
+	return set, warnings, err
+}
+
+// TestDAGMan: nodes with their files, order, variables and retries; a node whose
+// description queues two jobs is two.
+func TestDAGMan(t *testing.T) {
+	set, warnings, err := readDAG(t, diamond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range set.Jobs {
+		var in []string
+		for _, f := range j.InputSandbox {
+			in = append(in, f.Source)
+		}
+		got = append(got, fmt.Sprintf("%s after %v: %s %q, %v, %d %v", j.Node, j.After, j.Executable, j.Args, in, j.RetryCount, j.RetryAnyExit))
+	}
+	want := []string{
+		`A after []: a.sh ["1 \"2\" \\" "own" "last"], [/job/a.sh], 3 false`,
+		`B.0 after [A]: b.sh ["0"], [/job/sub/b.sh /job/sub/in /abs/in2], 2 true`,
+		`B.1 after [A]: b.sh ["1"], [/job/sub/b.sh /job/sub/in /abs/in2], 2 true`,
+		`C after [B.0 B.1]: echo ["C"], [/bin/echo], 3 false`,
+	}
+	if set.Kind != jdl.DAG || strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s, got\n%s\nwant\n%s", set.Kind, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "t.dag:2:1: CONFIG is not used") {
+		t.Errorf("warnings %q", warnings)
+	}
+	set, _, err = readDAG(t, diamond+"DONE A\nINCLUDE more.dag\n")
+	if err != nil || len(set.Jobs) != 4 || set.Jobs[0].Node != "B.0" || set.Jobs[0].After != nil || set.Jobs[3].After != nil {
+		t.Errorf("with A done: %v, %+v", err, set)
+	}
+	if condor.LooksDAG([]byte("executable = a\nqueue")) || condor.LooksDAG([]byte("Job = 1;")) || !condor.LooksDAG([]byte("\n# x\nsubdag external a b")) {
+		t.Error("a file for DAGMan is mistaken")
+	}
+}
+
+// TestDAGManErrors: what would be another DAG without it is refused, by its line.
+func TestDAGManErrors(t *testing.T) {
+	for add, want := range map[string]string{
+		"SCRIPT PRE A x.sh":        "t.dag:14:1: SCRIPT is not supported (DAGMan runs it where it runs itself",
+		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG is not supported",
+		"FINAL F a.sub":            "t.dag:14:1: FINAL is not supported",
+		"PARENT A CHILD X":         "t.dag:14:1: no JOB is called X",
+		"PARENT A":                 "PARENT is not understood",
+		"RETRY A 3 UNLESS-EXIT 2":  "t.dag:14:1: RETRY: UNLESS-EXIT is not supported",
+		"RETRY A x":                "x is no number of times",
+		"VARS A x=1":               "VARS: x=1 is not understood",
+		`VARS A x="1`:              "the quote of x is not closed",
+		"JOB A a.sub":              "two nodes are called A",
+		"JOB E a.sub NOOP":         "NOOP is not supported",
+		"JOB E {\nexecutable = a":  "is not closed by }",
+		"JOB E no.sub":             "t.dag:14:1: node E: no.sub: file does not exist",
+		"JOB E bad.sub":            "bad.sub:2:1: queue from none: file does not exist",
+		"JOB E none.sub":           "none.sub:1:1: the submit description queues no job",
+		"PARNT A CHILD B":          "PARNT is no statement of DAGMan",
+		"INCLUDE loop.dag":         "loop.dag:1:1: more than 8 texts include each other",
+		"PARENT C CHILD A":         "Dependencies go in a circle",
+		"JOB E a.sub DIR":          "DIR without a directory",
+		"RETRY ALL_NODES 1\nx = 3": "x is no statement of DAGMan",
+	} {
+		if _, _, err := readDAG(t, diamond+add+"\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v\nwant %s", add, err, want)
+		}
+	}
+	if _, _, err := readDAG(t, "CONFIG x"); err == nil || !strings.Contains(err.Error(), "the DAG has no JOB") {
+		t.Error(err)
+	}
+}
+
+// TestEnvironmentIsTold: what a description takes of the environment of whoever
+// submits goes along, so it is told.
+func TestEnvironmentIsTold(t *testing.T) {
+	var told []string
+	src := "executable = /bin/x\narguments = $ENV(HOME) $ENV(NOPE:none)\nqueue 2"
+	if _, err := condor.Read("t.sub", []byte(src), near(), func(d *classad.Diagnostic) { told = append(told, d.Error()) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "t.sub:2:1: arguments: $ENV(HOME) is replaced by what the variable holds here") {
+		t.Errorf("told %q", told)
+	}
+}

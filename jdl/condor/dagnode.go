@@ -1,0 +1,107 @@
+package condor
+
+import (
+	"cmp"
+	"fmt"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/classad"
+)
+
+// read makes the jobs of a node's submit description, each a node.
+func (d *dagReader) read(n *dagNode) []classad.Expr {
+	near, src := d.near, n.text
+	if n.dir != "" {
+		near = near.In(n.dir)
+	}
+	if n.file != "" {
+		var err error
+		if src, err = near.Read(n.file); err != nil {
+			d.fail(n.line, "", "node %s: %s: %v", n.name, n.file, err)
+			return nil
+		}
+	}
+	if d.budget.left -= len(src); d.budget.left < 0 {
+		d.fail(n.line, "", "the nodes' descriptions are longer than %d MB", maxText>>20)
+		return nil
+	}
+	from := newSource(cmp.Or(n.file, d.text.name), src)
+	from.at = n.line
+	warn := d.warn
+	if key := n.dir + "\x00" + n.file; n.file != "" {
+		if d.said[key] {
+			warn = nil // the same was said of another node
+		}
+		d.said[key] = true
+	}
+	p := &parser{text: d.text, in: []*source{d.text, from}, near: near, left: budget{maxText}, warn: warn}
+	at := classad.Pos{Line: n.line, Col: 1}
+	p.put(command{"dag_node_name", n.name, at})
+	for _, c := range n.early {
+		p.put(c)
+	}
+	p.late = n.late
+	p.read()
+	if n.file == "" && p.err == nil && len(p.procs) == 0 {
+		p.queue("", n.line)
+	}
+	if p.err == nil && len(p.procs) == 0 {
+		p.fail(max(1, len(from.lines)), "queue", "the submit description queues no job")
+	}
+	if d.err = p.err; d.err != nil {
+		return nil
+	}
+	return d.jobs(n, p, warn)
+}
+
+// jobs are the records of what a node's description queues.
+func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) []classad.Expr {
+	ads, err := records(reader{file: d.text.name, src: d.text.src, dir: n.dir, left: d.budget, warn: warn}, p.procs)
+	if err != nil {
+		d.err = fmt.Errorf("node %s: %w", n.name, err)
+		return nil
+	}
+	out := make([]classad.Expr, len(ads))
+	for i, ad := range ads {
+		b := jdl.Builder{Ad: ad, Pos: classad.Pos{Line: n.line, Col: 1}}
+		name := n.name
+		if len(ads) > 1 {
+			name = fmt.Sprintf("%s.%d", n.name, i)
+		}
+		b.Str("NodeName", name)
+		if n.retries > 0 {
+			b.Number("RetryCount", n.retries)
+			b.Set("RetryOnExit", classad.BoolValue(true))
+		}
+		n.parts = append(n.parts, name)
+		out[i] = ad
+	}
+	return out
+}
+
+// dependencies are pairs of lists: the jobs of a parent, those of a child. What
+// is done is waited for by nobody.
+func (d *dagReader) dependencies() classad.Expr {
+	pairs := classad.NewList()
+	for _, n := range d.nodes {
+		var before []string
+		for _, name := range n.parents {
+			before = append(before, d.byName[name].parts...)
+		}
+		if len(before) > 0 && len(n.parts) > 0 {
+			at := classad.Pos{Line: n.line, Col: 1}
+			pair := classad.Placed(classad.NewList(), at)
+			pair.Elems = []classad.Expr{names(before, at), names(n.parts, at)}
+			pairs.Elems = append(pairs.Elems, pair)
+		}
+	}
+	return pairs
+}
+
+func names(list []string, at classad.Pos) *classad.ListExpr {
+	l := classad.Placed(classad.NewList(), at)
+	for _, name := range list {
+		l.Elems = append(l.Elems, classad.Placed(classad.NewLiteral(classad.StringValue(name)), at))
+	}
+	return l
+}
