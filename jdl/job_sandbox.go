@@ -83,13 +83,20 @@ func inputs(r *jobReader) {
 			dest = names[i]
 		}
 		for _, src := range sources(r, e, base) {
+			if dir, is := strings.CutSuffix(src, "/"); is && !isURL(src) && !r.cfg.stored {
+				addTree(r, e, dir, dest)
+				continue
+			} else if dest == "." { // what is in it, were it a directory
+				dest = ""
+			}
 			addInput(r, e, src, dest)
 		}
 	}
 	stdInput(r)
 }
 
-// sources turns an entry into absolute paths or URLs.
+// sources turns an entry into absolute paths or URLs; those of directories end in
+// a slash.
 func sources(r *jobReader, e inputEntry, base string) []string {
 	s := e.text
 	if s == "" {
@@ -119,7 +126,9 @@ func sources(r *jobReader, e inputEntry, base string) []string {
 	}
 	names := localFiles(r, e, path.Clean(s))
 	for _, name := range names {
-		warnPrivate(r, e, name)
+		if !strings.HasSuffix(name, "/") {
+			warnPrivate(r, e, name)
+		}
 	}
 	return names
 }
@@ -145,7 +154,7 @@ func localFiles(r *jobReader, e inputEntry, abs string) []string {
 	info, err := fs.Stat(r.cfg.root, rel)
 	switch {
 	case err == nil && info.IsDir():
-		r.fail(e.pos, "directory", `name its files, or "`+e.text+`/*"`, "InputSandbox: %s is a directory", e.text)
+		return []string{abs + "/"}
 	case err == nil && !info.Mode().IsRegular():
 		r.fail(e.pos, "no-file", "", "InputSandbox: %s is not a regular file", e.text)
 	case err == nil:
@@ -175,16 +184,20 @@ func cause(err error) error {
 	return err
 }
 
-// isHere is the file of a relative name in the directory the user is in, or "".
+// isHere is the file or directory of a relative name in the directory the user is in, or "".
 func isHere(r *jobReader, name string) string {
 	if r.cfg.here == "" || strings.HasPrefix(name, "/") {
 		return ""
 	}
 	abs := path.Join(r.cfg.here, name)
-	if info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(abs, "/")); err != nil || !info.Mode().IsRegular() {
-		return ""
+	info, err := fs.Stat(r.cfg.root, strings.TrimPrefix(abs, "/"))
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return abs
+	case err == nil && info.IsDir():
+		return abs + "/"
 	}
-	return abs
+	return ""
 }
 
 // goodURL refuses what looks like a URL and is none that a site could fetch.

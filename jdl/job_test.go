@@ -70,7 +70,7 @@ func TestJobErrors(t *testing.T) {
 		{"negative", `Executable = "/bin/ls"; RetryCount = -1;`, `RetryCount is -1, less than 0`},
 		{"missing file", `Executable = "/bin/ls"; InputSandbox = {"run.sh", "nope"};`, `InputSandbox: nope does not exist (names are relative to /job)`},
 		{"glob of nothing", `Executable = "/bin/ls"; InputSandbox = {"*.txt"};`, `InputSandbox: no file matches *.txt`},
-		{"directory", `Executable = "/bin/ls"; InputSandbox = {"data"};`, `InputSandbox: data is a directory (name its files, or "data/*")`},
+		{"directory", `Executable = "/bin/ls"; InputSandbox = {"data"}; InputSandboxDestFileName = {"../x"};`, `InputSandbox: the name "../x/a" leads out of the job's directory`},
 		{"same name", `Executable = "/bin/ls"; InputSandbox = {"data/a", "b/a"};`, `InputSandbox: /job/data/a and /job/b/a would both be called a`},
 		{"escape", `Executable = "/bin/ls"; OutputSandbox = {"../../etc/passwd"};`, `OutputSandbox: "../../etc/passwd" leads out of the job's directory`},
 		{"output URL", `Executable = "/bin/ls"; OutputSandbox = {"gsiftp://h/x"};`, `OutputSandbox: "gsiftp://h/x" is a URL (where files go is said by OutputSandboxDestURI)`},

@@ -104,8 +104,7 @@ func (f *runOptions) sensible() error {
 const exitNoJob = 125
 
 func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error {
-	text, clean, err := describeCommand(d, f, argv)
-	defer clean()
+	text, err := describeCommand(d, f, argv)
 	if err != nil {
 		return usageError(err)
 	}
@@ -234,27 +233,20 @@ func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) e
 	return &exitError{code, fmt.Errorf("interrupted; the job goes on: grid watch %s, grid cancel %s", o.ID, o.ID)}
 }
 
-// describe writes the description of a command's job. clean removes what was packed for it.
-func describeCommand(d *deps, f runOptions, argv []string) (text string, clean func(), err error) {
-	clean = func() {}
-	inputs, dirs, err := runInputs(d, f.inputs)
-	if err != nil {
-		return "", clean, err
+// describeCommand writes the description of a command's job.
+func describeCommand(d *deps, f runOptions, argv []string) (string, error) {
+	for _, name := range f.inputs {
+		if _, err := os.Stat(abs(d, name)); err != nil {
+			return "", fmt.Errorf("--in %s: %w", name, err)
+		}
 	}
+	inputs := slices.Clone(f.inputs)
 	executable, args := argv[0], argv[1:]
 	if info, err := os.Stat(abs(d, executable)); err == nil && strings.Contains(executable, "/") && !info.IsDir() && !filepath.IsAbs(executable) {
 		inputs = append(inputs, executable)
 		executable = filepath.Base(executable)
 	} else if !strings.Contains(executable, "/") {
 		executable, args = "/usr/bin/env", argv
-	}
-	if len(dirs) > 0 {
-		var packed []string
-		if packed, clean, err = packDirs(d, dirs); err != nil {
-			return "", clean, err
-		}
-		inputs = append(inputs, packed...)
-		executable, args = unpackAndRun(executable, args)
 	}
 	desc := &description{}
 	desc.text("JobName", cmp.Or(f.name, filepath.Base(argv[0])))
@@ -269,16 +261,7 @@ func describeCommand(d *deps, f runOptions, argv []string) (text string, clean f
 	}
 	desc.list("InputSandbox", inputs)
 	desc.list("OutputSandbox", append([]string{"stdout.txt", "stderr.txt"}, f.outputs...))
-	return desc.needs(d, f), clean, nil
-}
-
-// unpackAndRun is the command line that unpacks directories before the command.
-func unpackAndRun(executable string, args []string) (string, []string) {
-	if !strings.Contains(executable, "/") {
-		executable = "./" + executable
-	}
-	const script = `for t in grid-in-*.tar; do tar -xf "$t" || exit 126; done; exec "$0" "$@"`
-	return "/bin/sh", append([]string{"-c", script, executable}, args...)
+	return desc.needs(d, f), nil
 }
 
 // description is a JDL in the making, an attribute a line.

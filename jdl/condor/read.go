@@ -255,7 +255,11 @@ func (r *reader) files() {
 		at := r.b.Pos
 		source := r.local(name)
 		r.b.Pos = at
-		if base := path.Base(strings.TrimSuffix(name, "/")); !r.b.HasInput(base) {
+		base := path.Base(name)
+		if strings.HasSuffix(name, "/") && !strings.Contains(name, "://") { // what is in it
+			base = "."
+		}
+		if base == "." || !r.b.HasInput(base) {
 			r.b.Input(source, base, false)
 		}
 	}
