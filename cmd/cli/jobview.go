@@ -231,33 +231,20 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := table(d, columns(heads...), fitRows(d, rows, v)); err != nil || len(lines) == len(rs) {
+	if v.output == "wide" {
+		whole := *d
+		whole.env.Width = 0
+		d = &whole
+	}
+	made := columns(heads...)
+	if len(v.columns) == 0 {
+		made = spare(made, "RAN", "SUBMITTED", "NOTE", "EXIT", "NAME")
+	}
+	if err := table(d, made, rows); err != nil || len(lines) == len(rs) {
 		return err
 	}
 	_, err = fmt.Fprintln(d.env.Err, "grid: groups of jobs are a line each: --expand shows all jobs, grid", v.verb, "ID those of one group")
 	return err
-}
-
-// fit cuts the last column to the terminal's width; elsewhere, and in wide tables, nothing is cut.
-func fitRows(d *deps, rows [][]string, v jobView) [][]string {
-	if !d.env.Terminal || d.env.Width == 0 || v.output == "wide" || len(rows) == 0 {
-		return rows
-	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], displayed(text), 8)
-		}
-	}
-	used := 0
-	for _, w := range widths[:len(widths)-1] {
-		used += w + 2
-	}
-	room := max(d.env.Width-used, 8)
-	for _, row := range rows {
-		row[len(row)-1] = cut(row[len(row)-1], room)
-	}
-	return rows
 }
 
 // jobCSV prints jobs as RFC 4180 has it.

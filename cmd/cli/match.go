@@ -206,8 +206,9 @@ func sayUnranked(d *deps, p *broker.Plan) {
 func choicesTable(d *deps, j *broker.JobPlan, f matchOptions) error {
 	cols := columns(">#", "RESOURCE", "SITE", ">SCORE", ">EXPECTED", ">WAIT", ">STAGE-IN", ">RUN", ">SUCCESS", ">FREE", ">WAITING", ">AGE")
 	if j.Job.Rank != nil {
-		cols = append(cols, column{"RANK", true})
+		cols = append(cols, column{name: "RANK", right: true})
 	}
+	cols = spare(cols, "AGE", "STAGE-IN", "SUCCESS", "SCORE", "WAITING", "RUN", "SITE", "FREE")
 	var rows [][]string
 	for i, r := range j.Choices {
 		if f.limit > 0 && i == f.limit {

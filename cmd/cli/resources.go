@@ -108,6 +108,7 @@ func printResources(d *deps, b *plugins.Registry, s infosys.Snapshot, saved stri
 			rows[i] = resourceRow(d, &s.Resources[i], b.ReadOnly)
 		}
 		cols := columns("NAME", "SITE", "STATE", "VO", ">FREE", ">TOTAL", ">WAITING", ">WALL", "SOURCE", ">AGE")
+		cols = spare(cols, "AGE", "SOURCE", "TOTAL", "SITE", "WALL", "VO")
 		if err := table(d, cols, rows); err != nil {
 			return err
 		}

@@ -9,10 +9,12 @@ import (
 	"gridbroker/foreign"
 )
 
-// column is a heading of a table; right aligns numbers.
+// column is a heading of a table; right aligns numbers. A column that is spare
+// above 0 a narrow terminal does without, the greatest first.
 type column struct {
 	name  string
 	right bool
+	spare int
 }
 
 // columns makes headings; a name that starts with ">" is aligned right.
@@ -31,7 +33,7 @@ func columns(names ...string) []column {
 const between = "  "
 
 // table prints aligned columns without lines, the same on a terminal (where
-// the headings are bold) and in a pipe. A row may be shorter than the
+// the headings are bold and nothing is wider than it) and in a pipe. A row may be shorter than the
 // headings; without rows the headings stand alone.
 func table(d *deps, cols []column, rows [][]string) error {
 	head := make([]string, len(cols))
@@ -50,6 +52,9 @@ func table(d *deps, cols []column, rows [][]string) error {
 			widths[i] = max(widths[i], line[i].width)
 		}
 		lines = append(lines, line)
+	}
+	if d.env.Terminal && d.env.Width > 0 {
+		fit(d, cols, widths, lines)
 	}
 	var out bytes.Buffer
 	for _, line := range lines {
