@@ -35,7 +35,7 @@ or the file that is named. With --follow it goes on until the job has ended.`,
   grid cat --err 01k9x
   grid cat 01k9x histograms.log | tail`,
 		Args:              usageArgs(cobra.RangeArgs(1, 2)),
-		ValidArgsFunction: completeIDs(d),
+		ValidArgsFunction: completeOneID(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.id, o.named = args[0], args[1:]
 			return runCat(cmd.Context(), d, o)

@@ -49,6 +49,9 @@ func Main(ctx context.Context, env Env, args []string) int {
 		return exitUsage
 	}
 	root := rootCmd(a)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		plainUsages(root)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

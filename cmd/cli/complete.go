@@ -198,9 +198,37 @@ func recordsOf(ctx context.Context, d *deps) []*jobs.Record {
 	return rs
 }
 
-// completeIDs offers job ids to the shell.
+// completeIDs offers the ids of jobs that are not named yet.
 func completeIDs(d *deps) cobra.CompletionFunc {
-	return ofJobs(d, func(r *jobs.Record) []string { return []string{described(r.ID, r.Name+" "+string(r.State))} })
+	return func(cmd *cobra.Command, named []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return ofJobs(d, func(r *jobs.Record) []string {
+			if slices.Contains(named, r.ID) {
+				return nil
+			}
+			return []string{described(r.ID, r.Name+" "+string(r.State))}
+		})(cmd, named, begun)
+	}
+}
+
+// completeOneID offers the id of a job; which files it has nobody knows here.
+func completeOneID(d *deps) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, named []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(named) > 0 {
+			return offered(nil)
+		}
+		return completeIDs(d)(cmd, named, begun)
+	}
+}
+
+// plainUsages takes the quotes off the texts of flags, by which help finds the name of
+// a value: shells show the texts as they are.
+func plainUsages(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }
+	cmd.Flags().VisitAll(plain)
+	cmd.PersistentFlags().VisitAll(plain)
+	for _, below := range cmd.Commands() {
+		plainUsages(below)
+	}
 }
 
 // completeAttempts offers the attempts of the job that was named, or of the one that has most.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -36,5 +39,25 @@ func TestFlagValuesHaveFlags(t *testing.T) {
 	walk(rootCmd(d))
 	for key := range unused {
 		t.Errorf("%s: no verb has this flag", key)
+	}
+}
+
+// TestManPages holds what a page tells of flags: the name of the value, once.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if err := manPages(rootCmd(&deps{env: OSEnv()}), dir); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "grid-list.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\\fB\\-\\-since time\\fP\njobs submitted since a time (2h", ".SH GLOBAL OPTIONS\n", "\\fB\\-v, \\-\\-verbose\\fP\n"} {
+		if strings.Count(string(page), want) != 1 {
+			t.Errorf("%q is not there once", want)
+		}
+	}
+	if strings.Contains(string(page), "\n\t") || strings.Contains(string(page), "PARENT COMMANDS") {
+		t.Error("the page has the flags as cobra writes them")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 // manCmd writes the man pages, made from the same texts as --help.
@@ -50,8 +51,9 @@ func manPages(cmd *cobra.Command, dir string) error {
 	}
 	// A page says the same whenever it is made.
 	text := strings.Replace(page.String(), `"`+header.Date.Format("Jan 2006")+`"`, `""`, 1)
-	text = strings.NewReplacer(`[=false]`, "", "\\fP=\"\"\n", "\\fP\n", "\\fP=[]\n", "\\fP\n", "\\fP=\n", "\\fP\n").Replace(text)
-	more := manCommands(cmd) + manExit() + manEnvironment() + manFiles()
+	text = withoutSections(text, "OPTIONS", "OPTIONS INHERITED FROM PARENT COMMANDS")
+	more := manOptions("OPTIONS", cmd.NonInheritedFlags()) + manOptions("GLOBAL OPTIONS", cmd.InheritedFlags()) +
+		manCommands(cmd) + manExit() + manEnvironment() + manFiles()
 	if head, see, ok := strings.Cut(text, ".SH SEE ALSO"); ok {
 		text = head + more + ".SH SEE ALSO" + see
 	} else {
@@ -74,6 +76,45 @@ func manList(title string, rows [][2]string) string {
 		fmt.Fprintf(&out, ".TP\n\\fB%s\\fP\n%s\n", roff(row[0]), roff(row[1]))
 	}
 	return out.String()
+}
+
+// withoutSections leaves sections of a page out.
+func withoutSections(page string, titles ...string) string {
+	for _, title := range titles {
+		head, rest, ok := strings.Cut(page, ".SH "+title+"\n")
+		if !ok {
+			continue
+		}
+		if end := strings.Index(rest, "\n.SH "); end >= 0 {
+			page = head + rest[end+1:]
+		} else {
+			page = head
+		}
+	}
+	return page
+}
+
+// manOptions lists flags with the names of their values.
+func manOptions(title string, flags *pflag.FlagSet) string {
+	var rows [][2]string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if f.NoOptDefVal == "" {
+			name += " " + value
+		}
+		rows = append(rows, [2]string{name, usage})
+	})
+	if len(rows) == 0 {
+		return ""
+	}
+	return manList(title, rows)
 }
 
 // manCommands lists the verbs below one.

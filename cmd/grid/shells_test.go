@@ -1,0 +1,41 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestShellsComplete runs the script that is made for fish, where there is one, in
+// an empty home: verbs, flags with their texts, values of flags.
+func TestShellsComplete(t *testing.T) {
+	fish, err := exec.LookPath("fish")
+	if err != nil {
+		t.Skip("no fish on this machine")
+	}
+	exe := program(t)
+	script := filepath.Join(t.TempDir(), "grid.fish")
+	text, err := exec.Command(exe, "completion", "fish").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(script, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"grid subm":                 "submit\tSend jobs to the best resources",
+		"grid list --since":         "--since\tjobs submitted since a time (2h, 3d, 2026-11-21, 2026-11-21T06:00)",
+		"grid list --state runn":    "running",
+		"grid jdl convert --to xrs": "xrsl",
+		"grid cat 1m87kh7z4b73jsw ": "",
+	} {
+		cmd := exec.Command(fish, "--no-config", "-c", "source "+script+"; complete -C '"+line+"'")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "PATH="+filepath.Dir(exe)+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSpace(string(out)); err != nil || got != want {
+			t.Errorf("%s: %v\n got %q\nwant %q", line, err, got, want)
+		}
+	}
+}
