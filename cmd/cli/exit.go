@@ -22,6 +22,7 @@ const (
 	exitUncertain   = 6
 	exitTimeout     = 124
 	exitInterrupted = 130
+	exitHungUp      = 129
 	exitTerminated  = 143
 )
 
@@ -43,6 +44,7 @@ func ExitCodes() []ExitCode {
 		{exitUncertain, "The outcome is not known: a request was sent and no answer came. Do not send it again; grid status looks it up."},
 		{exitTimeout, "The time that --timeout gives was over before all jobs had ended; they go on."},
 		{exitNoJob, "Of grid run and grid env run: there was no job to get an exit code from. Otherwise they end with the command's own."},
+		{exitHungUp, "The terminal was closed; what was recorded stays."},
 		{exitInterrupted, "Interrupted by the user; what was recorded stays."},
 		{exitTerminated, "Ended by SIGTERM; what was recorded stays."},
 	}

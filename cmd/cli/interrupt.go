@@ -14,36 +14,44 @@ import (
 // under way then is in the records and is looked up later, as after a crash.
 const grace = 700 * time.Millisecond
 
-// A terminated error is the cause of a context that SIGTERM ended: not the
-// user at the terminal, but whoever runs the command, a batch system or
-// systemd for example.
-type terminated struct{}
+// A terminated error is the cause of a context that SIGTERM or SIGHUP ended: not the
+// user at the terminal, but whoever runs the command, a batch system or systemd for
+// example, or a terminal that is no more. Nobody is there to be asked anything.
+type terminated struct{ code int }
 
 func (terminated) Error() string { return "terminated" }
 
 // interruption is the exit code for a context that a signal has ended, as
 // shells give it: 128 and the signal's number.
 func interruption(ctx context.Context) int {
-	if errors.Is(context.Cause(ctx), terminated{}) {
-		return exitTerminated
+	if t, ok := errors.AsType[terminated](context.Cause(ctx)); ok {
+		return t.code
 	}
 	return exitInterrupted
 }
 
-// Signals gives a context that SIGINT and SIGTERM end. A command that goes on
+// Signals gives a context that SIGINT, SIGTERM and SIGHUP end; nohup(1) keeps the last
+// away. A command that goes on
 // regardless, or is told twice, is ended by exit; stop gives the signals back.
 func Signals(exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	told := make(chan os.Signal, 2)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(told, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {
 		case sig := <-told:
-			if sig == syscall.SIGTERM {
-				cancel(terminated{})
+			switch sig {
+			case syscall.SIGTERM:
+				cancel(terminated{exitTerminated})
+			case syscall.SIGHUP:
+				cancel(terminated{exitHungUp})
+			default:
+				cancel(nil)
 			}
-			cancel(nil)
 		case <-done:
 			return
 		}

@@ -27,7 +27,7 @@ func TestSignalsEndEverything(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		for _, args := range [][]string{{"match", "--info", "local:", job}, {"jdl", "check", fifo}, {"resources", "--info", "file:" + fifo}} {
 			code, took := signalled(t, dir, sig, 700*time.Millisecond, args)
 			if code == -1 { // the machine is so busy that the program had not begun

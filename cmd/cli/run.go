@@ -218,7 +218,7 @@ func outputOfRun(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f ru
 // runInterrupted asks, at a terminal, whether the job shall go on.
 func runInterrupted(ctx context.Context, d *deps, s *session, o *jobs.Outcome) error {
 	code := interruption(ctx)
-	ask := d.env.InTerminal && !o.Final()
+	ask := d.env.InTerminal && !o.Final() && code == exitInterrupted
 	if ask && d.env.Release != nil {
 		d.env.Release() // whoever thinks about the answer is not to be ended for being slow
 	}
