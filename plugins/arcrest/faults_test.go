@@ -279,6 +279,18 @@ func TestExpiredCredentialStaysHere(t *testing.T) {
 	}
 }
 
+// A proxy that expires while a command follows jobs is told of as what it is.
+func TestExpiresMeanwhile(t *testing.T) {
+	f := newFake(t, nil)
+	f.pki.user = f.pki.person(t, time.Now().Add(time.Minute))
+	set, _ := credential.Discover(credential.Env{}, f.pki.user)
+	b := New(Options{Credentials: func() (*credential.Set, error) { return set, nil }, Now: func() time.Time { return time.Now().Add(3 * time.Minute) }})
+	err := b.Submit(t.Context(), at(f.url(), shell("j", "x")), nil)[0].Err
+	if kindOf(t, err) != plugins.Credential || !strings.Contains(err.Error(), "the proxy expired 2 min ago; make a new one: grid auth proxy") {
+		t.Error(err)
+	}
+}
+
 // A-REX sometimes sends the closing alert of one connection into the next.
 func TestSpoiltHandshake(t *testing.T) {
 	f := newFake(t, nil)

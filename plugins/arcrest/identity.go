@@ -123,15 +123,19 @@ func identify(ctx context.Context, set *credential.Set, base, name string, now t
 		}
 	}
 	if other == nil {
-		return nil, unusable(set, err)
+		return nil, unusable(set, err, now)
 	}
 	return nil, fmt.Errorf("the job belongs to %s, and you are %s now", name, other.name())
 }
 
 // unusable says why there is no credential to use, about each kind. err is
-// what getting a token came to.
-func unusable(set *credential.Set, err error) error {
+// what getting a token came to. What expired since it was found has no finding yet.
+func unusable(set *credential.Set, err error, now time.Time) error {
 	lack := &noCredential{}
+	f := set.Finding("x509")
+	if x := set.X509; x != nil && (f == nil || f.Severity != credential.Problem) && !now.Before(x.NotAfter()) {
+		lack.add(fmt.Errorf("the proxy expired %s ago; make a new one: grid auth proxy", credential.Span(now.Sub(x.NotAfter()))))
+	}
 	for _, kind := range []string{"x509", "token"} {
 		if f := set.Finding(kind); f != nil && f.Severity == credential.Problem {
 			lack.add(f)
