@@ -115,10 +115,11 @@ func (v *victim) boundedBy(h harm, name string, memory int64) {
 	}
 }
 
-// interrupted types Ctrl-C in the middle: the command ends within a second.
+// interrupted types Ctrl-C in the middle: the command ends within a second, and
+// within three where the machine has much other work.
 func (v *victim) interrupted(args ...string) {
 	v.t.Helper()
-	if h := v.grid(700*time.Millisecond, args...); h.took > 2*time.Second {
+	if h := v.grid(700*time.Millisecond, args...); h.took > 3*time.Second {
 		v.t.Errorf("%v after Ctrl-C", h.took)
 	}
 }
