@@ -152,8 +152,7 @@ func TestRogueIssuer(t *testing.T) {
 func TestRefreshTokenStays(t *testing.T) {
 	var stolen atomic.Int32
 	var turned atomic.Bool
-	var lab map[string]http.HandlerFunc
-	lab = map[string]http.HandlerFunc{}
+	lab := map[string]http.HandlerFunc{}
 	v, url := newIssuerLab(t, lab)
 	if h := v.grid(0, "auth", "login", "--issuer", url, "--client-id", "c"); h.code != 0 {
 		t.Fatalf("the login failed:\n%s", h.errs)

@@ -116,7 +116,7 @@ var rogueDirectories = map[string]func(search){
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
 	"empty values": func(s search) {
-		s.say(ldapMessage(s.id, tlv(0x64, tlv(0x04), tlv(0x30, tlv(0x30, tlv(0x04, []byte("objectClass")), tlv(0x31, bytes.Repeat([]byte{4, 0}, 4_000_000/2)))))))
+		s.say(ldapMessage(s.id, emptyValues()))
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
 	"one giant value": func(s search) {

@@ -171,7 +171,7 @@ func (lab *vomsLab) giantKey() attributes {
 	leaf := other.Issue("localhost", nil)
 	raw := *leaf.Cert
 	raw.Raw = rsaSigned(raw.RawTBSCertificate, 1<<17)
-	return attributes{certs: []*x509.Certificate{&raw, cert}, key: leaf.Key.(crypto.Signer)}
+	return attributes{certs: []*x509.Certificate{&raw, cert}, key: leaf.Key}
 }
 
 // rsaSigned is a certificate with another signature: RSA's, of so many bytes.
@@ -207,7 +207,7 @@ func TestRogueVOMS(t *testing.T) {
 		"a stranger's authority": {func(l *vomsLab, w http.ResponseWriter) {
 			fake := testbed.NewCA(l.t, "Lab CA", time.Now(), nil)
 			leaf := fake.Issue("localhost", nil)
-			l.gives(w, attributes{certs: []*x509.Certificate{leaf.Cert, fake.Cert}, key: leaf.Key.(crypto.Signer)})
+			l.gives(w, attributes{certs: []*x509.Certificate{leaf.Cert, fake.Cert}, key: leaf.Key})
 		}, "not trusted"},
 		"a giant key":  {func(l *vomsLab, w http.ResponseWriter) { l.gives(w, l.giantKey()) }, "a key of 1048576 bits"},
 		"endless":      {func(_ *vomsLab, w http.ResponseWriter) { flood(w, "<voms><ac>AAAA", "AAAA") }, "VOMS server"},
