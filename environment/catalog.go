@@ -14,11 +14,19 @@ import (
 )
 
 // A Catalog is the definitions of a site, by tag.
-type Catalog struct{ byTag map[string]*Definition }
+type Catalog struct {
+	byTag  map[string]*Definition
+	broken []error
+}
 
-// Catalog reads the node's definitions, every *.toml of their folder. Two of one tag, or of tags that differ in case alone,
-// are an error, since LDAP and ClassAds could not tell them apart. Where the policy has signers others write in the folder:
-// what nobody has signed is passed over there where it cannot be read, and where it has the tag of another definition.
+// Broken says what is wrong with definitions that the site answers for and that are left out; nil: nothing is. A tag that
+// is not found may be that of one of them.
+func (c *Catalog) Broken() error { return errors.Join(c.broken...) }
+
+// Catalog reads the node's definitions, every *.toml of their folder. One that cannot be read keeps no other from being
+// used: see Broken. Nor does one of two that have one tag, or tags that differ in case alone, which LDAP and ClassAds could
+// not tell apart: neither is used. Where the policy has signers others write in the folder: what nobody has signed is passed
+// over there where it cannot be read, and where it has the tag of another definition. The error is that of the folder.
 func (n *Node) Catalog() (*Catalog, error) {
 	return readCatalog(n.Definitions, func(d *Definition) bool {
 		if len(n.Policy.Signers) == 0 {
@@ -36,6 +44,7 @@ func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
 		return nil, err
 	}
 	c, owned := &Catalog{byTag: map[string]*Definition{}}, map[string]bool{}
+	var doubled []string
 	for _, file := range files {
 		text, err := readDefinition(file)
 		var d *Definition
@@ -44,7 +53,7 @@ func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
 		}
 		if err != nil {
 			if own(&Definition{File: file, text: text}) {
-				return nil, err
+				c.broken = append(c.broken, err)
 			}
 			continue
 		}
@@ -53,8 +62,12 @@ func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
 		case twin == nil || mine && !owned[key]:
 			c.byTag[key], owned[key] = d, mine
 		case mine:
-			return nil, &ParseError{File: file, Why: fmt.Sprintf("tag %q is %q of %s already", d.Tag, twin.Tag, twin.File)}
+			c.broken = append(c.broken, &ParseError{File: file, Why: fmt.Sprintf("tag %q is %q of %s already", d.Tag, twin.Tag, twin.File)})
+			doubled = append(doubled, key)
 		}
+	}
+	for _, key := range doubled {
+		delete(c.byTag, key)
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,7 @@ func TestWhatIsNoDefinition(t *testing.T) {
 				}
 			}
 			within(t, name, func() {
-				if _, err := (&Node{Definitions: dir}).Catalog(); err == nil || !strings.Contains(err.Error(), file) {
+				if c, err := (&Node{Definitions: dir}).Catalog(); err != nil || c.Broken() == nil || !strings.Contains(c.Broken().Error(), file) {
 					t.Errorf("catalog: %v", err)
 				}
 				if _, err := (&Node{Definitions: dir}).Definition("VEE-A"); err == nil {
@@ -52,6 +53,39 @@ func TestWhatIsNoDefinition(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// One definition that cannot be read keeps no other from being used, and none is taken for one that is not there; of two
+// with one tag neither is used.
+func TestBrokenDefinitionsKeepNoOther(t *testing.T) {
+	dir := t.TempDir()
+	for name, tag := range map[string]string{"a": "VEE-A", "b": "VEE-B", "twin": "vee-b", "c": "no tag"} {
+		text := fmt.Sprintf("tag = %q\nimage = \"oci:/i\"\ndigest = \"sha256:%s\"\n", tag, strings.Repeat("ab", 32))
+		if err := os.WriteFile(filepath.Join(dir, name+".toml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := &Node{Definitions: dir}
+	c, err := node.Catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := c.All(); len(list) != 1 || list[0].Tag != "VEE-A" {
+		t.Errorf("used: %v", list)
+	}
+	for _, file := range []string{"c.toml", "twin.toml"} {
+		if c.Broken() == nil || !strings.Contains(c.Broken().Error(), file) {
+			t.Errorf("nothing is said of %s: %v", file, c.Broken())
+		}
+	}
+	if d, err := node.Definition("VEE-A"); err != nil || d.Tag != "VEE-A" {
+		t.Error(d, err)
+	}
+	for _, tag := range []string{"VEE-B", "VEE-C"} {
+		if d, err := node.Among([]string{tag}); err == nil {
+			t.Errorf("%s may be one of the broken ones, and is taken for one that is not there: %v", tag, d)
+		}
 	}
 }
 

@@ -77,7 +77,10 @@ func (n *Node) Definition(tag string) (d *Definition, err error) {
 	if d == nil && err == nil {
 		var catalog *Catalog
 		if catalog, err = n.Catalog(); err == nil {
-			d, _ = catalog.Find(tag)
+			var ok bool
+			if d, ok = catalog.Find(tag); !ok {
+				err = catalog.Broken() // one of these may define it
+			}
 		}
 	}
 	switch {

@@ -132,6 +132,9 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 	if err != nil {
 		return doc, err
 	}
+	if err := catalog.Broken(); err != nil {
+		fmt.Fprintf(d.env.Err, "grid: left out: %s\n", foreign.Message(err.Error()))
+	}
 	state, err := reader.Queue(ctx)
 	if err != nil {
 		return doc, err

@@ -98,7 +98,7 @@ type environmentView struct {
 func envListCmd(d *deps, open openNode) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the environments of this node", Args: usageArgs(cobra.NoArgs),
-		Long:    "List shows every definition of the node: its tag, whether it is cached, and whether the node's policy allows it.",
+		Long:    "List shows every definition of the node: its tag, whether it is cached, and whether the node's policy allows it. What is wrong with a definition is told and makes the exit code 1; the others can be used.",
 		Example: "  grid env list --node node.json",
 		RunE: func(*cobra.Command, []string) error {
 			node, err := open()
@@ -117,7 +117,10 @@ func envListCmd(d *deps, open openNode) *cobra.Command {
 				}
 				list = append(list, v)
 			}
-			return printEnvironments(d, list)
+			if err := printEnvironments(d, list); err != nil {
+				return err
+			}
+			return catalog.Broken()
 		},
 	}
 }

@@ -70,6 +70,9 @@ func (f *gcOptions) surplus(node *environment.Node, cache *environment.Cache) ([
 		keep = int64(size)
 	}
 	catalog, err := node.Catalog()
+	if err == nil {
+		err = catalog.Broken() // what these name would be taken for surplus
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -130,6 +130,17 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 			t.Errorf("grid %s: code %d after %s, %s%s", line, code, took, out, errs)
 		}
 	}
+	for _, line := range []string{
+		"sim grid s.toml --html s.toml", "sim grid s.toml --csv ./s.toml", "sim grid s.toml --csv x --svg x", "sim grid s.toml --resume j --html j",
+		"sim grid s.toml --seeds 0", "sim grid s.toml --count 0",
+	} {
+		if code, out, errs := oneShotWith(t, dir, all.Backends(), strings.Fields(line)...); code != 2 || out != "" || !strings.Contains(errs, "named twice") && !strings.Contains(errs, "0: say how many") {
+			t.Errorf("grid %s: code %d, %s%s", line, code, out, errs)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "s.toml")); err != nil || string(text) != scenario {
+		t.Errorf("the scenario is %q now (%v)", text, err)
+	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v %v are left, want the scenario alone", left, err)
 	}

@@ -56,7 +56,14 @@ over that of the slowest), max-procs, loss.`,
   grid sim grid testdata/scenarios/hybrid.toml --vary load=0.1,0.3,0.5,0.7 --html winners.html
   grid sim grid scenario.toml --json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runSimGrid(cmd.Context(), d, f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"seeds", "count"} {
+				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "0" {
+					return usageError(fmt.Errorf("--%s 0: say how many", name))
+				}
+			}
+			return runSimGrid(cmd.Context(), d, f, args[0])
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.policies, "policy", nil, "compare these `POLICIES` instead of the scenario's")
@@ -87,7 +94,7 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 	if err != nil {
 		return usageError(err)
 	}
-	if err := writable(d, f.csv, f.html, f.svg); err != nil {
+	if err := errors.Join(namedTwice(d, name, f.journal, f.csv, f.html, f.svg), writable(d, f.csv, f.html, f.svg)); err != nil {
 		return err
 	}
 	for _, line := range s.Left() {
@@ -158,6 +165,26 @@ func writeTo(d *deps, name string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(out), out.Close())
+}
+
+// namedTwice refuses to write a file that is read, or that another result goes to.
+func namedTwice(d *deps, names ...string) error {
+	var before []string
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		name = abs(d, name)
+		info, err := os.Stat(name)
+		for _, other := range before {
+			is, otherErr := os.Stat(other)
+			if name == other || err == nil && otherErr == nil && os.SameFile(info, is) && info.Mode().IsRegular() {
+				return usageError(fmt.Errorf("%s is named twice: it would be overwritten", name))
+			}
+		}
+		before = append(before, name)
+	}
+	return nil
 }
 
 // writable tells before hours of simulation which of the files that are to be

@@ -69,14 +69,15 @@ func writeNode(s *site) error {
 	return writeJSON(s.nodeFile(), s.node)
 }
 
-// tags are the site's own, those of its environments, and the soft ones of what is cached.
+// tags are the site's own, those of its environments, and the soft ones of what is cached. The error tells of
+// definitions that are left out.
 func tags(s *site) ([]string, error) {
 	if s.node == nil {
 		return s.Tags, nil
 	}
 	catalog, err := s.node.Catalog()
 	if err != nil {
-		return nil, err
+		return s.Tags, err
 	}
 	tags := slices.Clone(s.Tags)
 	for _, d := range catalog.All() {
@@ -91,7 +92,7 @@ func tags(s *site) ([]string, error) {
 	if s.node.Policy.TakesImages() {
 		tags = append(tags, environment.UserImageTag)
 	}
-	return tags, nil
+	return tags, catalog.Broken()
 }
 
 // environmentOf is the environment that a job asks for; nil where it asks for none, or for tags that the site has

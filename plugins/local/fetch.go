@@ -79,14 +79,22 @@ func (b *Backend) List(_ context.Context, hs []plugins.Handle) []plugins.FetchRe
 	return out
 }
 
+// regular lists what is no directory. What cannot be read keeps nothing else out of the
+// list; the error tells of it.
 func regular(fsys fs.FS) (names []string, err error) {
+	var unread []error
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		switch {
+		case err != nil && name == ".":
+			return err
+		case err != nil:
+			unread = append(unread, err)
+		case !d.IsDir():
 			names = append(names, name)
 		}
-		return err
+		return nil
 	})
-	return names, err
+	return names, errors.Join(append(unread, err)...)
 }
 
 // leftOut are files of a job that are not brought: links that lead out of its

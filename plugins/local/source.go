@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -45,27 +47,34 @@ func (s *Source) Owns(e glue.Endpoint) bool {
 	return isLocal && e.Interface == glue.InterfaceLocal && s.backend.sites[name] != nil && (s.only == "" || s.only == name)
 }
 
-// Resources implements infosys.Source.
+// Resources implements infosys.Source. A site of which something cannot be read keeps
+// none of the others away.
 func (s *Source) Resources(context.Context) ([]glue.Resource, error) {
 	var rs []glue.Resource
+	var errs []error
 	for _, conf := range s.backend.opts.Sites {
 		if s.only != "" && conf.Name != s.only {
 			continue
 		}
 		r, err := s.backend.sites[conf.Name].resource()
 		if err != nil {
-			return rs, err
+			errs = append(errs, fmt.Errorf("site %s: %w", conf.Name, err))
+		}
+		if r.ID == "" {
+			continue
 		}
 		r.Source = s.Name()
 		rs = append(rs, r)
 	}
-	return rs, nil
+	return rs, errors.Join(errs...)
 }
 
 // benchmarkPerSpeed is the HEP-SPEC06 of one slot at speed 1.0: that of a
 // common core, so that local sites compare with published ones.
 const benchmarkPerSpeed = 10.0
 
+// resource describes the site. With an error it has no ID, or lacks what the error tells
+// of.
 func (s *site) resource() (glue.Resource, error) {
 	running, used, waiting, err := s.counts()
 	if err != nil {
@@ -75,10 +84,7 @@ func (s *site) resource() (glue.Resource, error) {
 	if s.Disabled {
 		state = glue.Draining
 	}
-	tags, err := tags(s)
-	if err != nil {
-		return glue.Resource{}, err
-	}
+	tags, broken := tags(s)
 	now := s.now()
 	r := glue.Resource{
 		ID: EndpointURL(s.Name), Name: s.Name, Site: s.Name, CE: s.Name + ".localhost", Queue: s.Name, LRMS: "fork",
@@ -101,7 +107,7 @@ func (s *site) resource() (glue.Resource, error) {
 	if s.Memory > 0 {
 		r.MainMemory = glue.Some(s.Memory)
 	}
-	return r, nil
+	return r, broken
 }
 
 // counts reads the queue: running and waiting jobs, and the slots in use.
