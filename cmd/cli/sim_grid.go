@@ -57,10 +57,8 @@ over that of the slowest), max-procs, loss.`,
   grid sim grid scenario.toml --json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range []string{"seeds", "count"} {
-				if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "0" {
-					return usageError(fmt.Errorf("--%s 0: say how many", name))
-				}
+			if err := notZero(cmd, "seeds", "count"); err != nil {
+				return err
 			}
 			return runSimGrid(cmd.Context(), d, f, args[0])
 		},
@@ -76,6 +74,16 @@ over that of the slowest), max-procs, loss.`,
 	fl.StringVar(&f.vary, "vary", "", "`KEY=V1,V2,...`: compare for each of these values")
 	fl.StringVar(&f.journal, "resume", "", "keep runs in `FILE`, and play only those that it does not have")
 	return cmd
+}
+
+// notZero refuses numbers that stand for the scenario's own where they are not given.
+func notZero(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "0" {
+			return usageError(fmt.Errorf("--%s 0: say how many", name))
+		}
+	}
+	return nil
 }
 
 // garbage is how much of the heap, in per cent of what is in use, may be garbage
