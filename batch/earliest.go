@@ -85,10 +85,10 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 		if err != nil {
 			return nil, 0, leave, refuse(NoRoom, "%v", err).of(j.ID)
 		}
-		if fresh.at[len(jobs)] < 0 {
-			return nil, 0, leave, fresh.refuse[len(fresh.refuse)-1]
+		if last := fresh.at[len(fresh.at)-1]; last >= 0 {
+			return fresh, last, leave, Refusal{}
 		}
-		return fresh, fresh.at[len(jobs)], leave, Refusal{}
+		return nil, 0, leave, fresh.refuse[len(fresh.refuse)-1]
 	}
 	c.Machine = machine.clone(f.paper.machine())
 	c.state.Jobs, c.at = append(jobs, j), append(at, -1)
@@ -97,10 +97,10 @@ func (f *Forecast) enter(j Job) (into *cluster, id int32, leave func(), why Refu
 	return c, id, leave, Refusal{}
 }
 
-// with is the cluster with one more job, set up anew.
+// with is the cluster with one more job, its last, set up anew.
 func with(c *cluster, j Job) (*cluster, error) {
-	s := c.state
-	s.Jobs = append(s.Jobs[:len(s.Jobs):len(s.Jobs)], j)
+	s := c.state.copy()
+	s.Jobs = append(s.Jobs, j)
 	return newCluster(s, c.rules, c.users, false)
 }
 

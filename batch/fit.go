@@ -277,7 +277,7 @@ func (f *Forecast) Under(p Policy) (*Forecast, error) {
 	defer f.mu.Unlock()
 	other := f.f.fork()
 	other.Policy = p
-	c, err := newCluster(f.c.state, p, &other.users, false)
+	c, err := newCluster(f.c.state.copy(), p, &other.users, false)
 	if err != nil {
 		return nil, err
 	}

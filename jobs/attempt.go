@@ -127,7 +127,7 @@ func (r *Record) again(now time.Time) {
 	r.ExitCode, r.Host, r.Output = nil, "", ""
 	r.Submitted, r.Started, r.Ended, r.Expires, r.Cancelled = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	r.WallTime, r.CPUTime, r.MaxMemory, r.NoRetry = 0, 0, 0, false
-	r.Unmatched, r.NotBefore, r.TakenBack = time.Time{}, time.Time{}, time.Time{}
+	r.Unmatched, r.NotBefore, r.TakenBack, r.Restarted = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 }
 
 // nowhere is that no back-end has the job.

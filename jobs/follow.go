@@ -103,6 +103,9 @@ func refresh(ctx context.Context, c *Controller, backend plugins.Submitter, os [
 		if !ok || r.Final() || r.Handle.ID == "" || st.Handle != r.Handle {
 			return nil // another process has gone on with it
 		}
+		if r.stale(st, c.now()) {
+			return nil
+		}
 		if st.State.Final() && st.State != plugins.Lost {
 			mu.Lock()
 			ends = append(ends, plugins.End{ID: r.requestID(), Status: st})

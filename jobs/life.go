@@ -361,6 +361,9 @@ func (e Seen) name() string        { return string(e.Status.State) }
 func (Seen) from() []plugins.State { return taken }
 func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	st := e.Status
+	if r.stale(st, now) {
+		return "", false
+	}
 	switch st.State {
 	case plugins.Accepted, plugins.Preparing, plugins.Queued, plugins.Running, plugins.Held, plugins.Finishing,
 		plugins.Done, plugins.Failed, plugins.Cancelled:
@@ -386,6 +389,7 @@ func (e Seen) apply(r *Record, now time.Time) (string, bool) {
 	}
 	if st.State != plugins.Lost {
 		r.certain()
+		r.Restarted = time.Time{}
 	}
 	if now.Sub(r.Updated) >= updateStep || r.State != was {
 		r.Updated = now
@@ -493,6 +497,36 @@ func (e Resubmitted) apply(r *Record, now time.Time) (string, bool) {
 		r.Tried = nil
 	}
 	return "by the user", true
+}
+
+// Restarted is that a job which failed is about to be asked to go on where it is. It is on
+// disk before the request leaves: whether or not an answer comes, the job is followed. How
+// it had failed stays among the past attempts.
+type Restarted struct{}
+
+func (Restarted) name() string          { return "restart" }
+func (Restarted) from() []plugins.State { return []plugins.State{plugins.Failed} }
+func (Restarted) apply(r *Record, now time.Time) (string, bool) {
+	text, handle, submitted := "at "+r.At+", where it failed: "+r.why(), r.Handle, r.Submitted
+	r.again(now)
+	r.State, r.Handle, r.Submitted, r.Restarted = plugins.Accepted, handle, submitted, now
+	return text, true
+}
+
+// NotRestarted is that the back-end does not let the job go on: it is what it was.
+type NotRestarted struct {
+	Was *Record
+	Why string
+}
+
+func (NotRestarted) name() string          { return "not restarted" }
+func (NotRestarted) from() []plugins.State { return []plugins.State{plugins.Accepted} }
+func (e NotRestarted) apply(r *Record, _ time.Time) (string, bool) {
+	w := e.Was
+	r.State, r.Native, r.Reason, r.Fault, r.ExitCode, r.Host, r.Output = w.State, w.Native, w.Reason, w.Fault, w.ExitCode, w.Host, w.Output
+	r.Started, r.Ended, r.Expires, r.WallTime, r.CPUTime, r.MaxMemory = w.Started, w.Ended, w.Expires, w.WallTime, w.CPUTime, w.MaxMemory
+	r.NoRetry, r.Past, r.Restarted = w.NoRetry, w.Past, time.Time{}
+	return e.Why, true
 }
 
 // Brought is that output has been brought.

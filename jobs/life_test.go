@@ -89,6 +89,8 @@ func TestLife(t *testing.T) {
 		{"brought", Brought{Attempt: 2, Dir: "d"}, every, same},
 		{"renewed", Renewed{}, at, same},
 		{"vanished", Vanished{}, every, plugins.Lost},
+		{"restarted", Restarted{}, one(plugins.Failed), plugins.Accepted},
+		{"not restarted", NotRestarted{Was: &Record{State: plugins.Failed}}, one(plugins.Accepted), plugins.Failed},
 	} {
 		for _, st := range allStates {
 			if c.name == "cancel" && st == plugins.Intended || c.name == "cancel before" && (st == plugins.Submitting || slices.Contains(at, st)) {

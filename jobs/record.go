@@ -63,6 +63,9 @@ type Record struct {
 	Moves        int       `json:"moves,omitempty"` // how often it was taken back from a queue
 	// TakenBack is since when it is being taken back, or is on its way elsewhere.
 	TakenBack time.Time `json:"taken_back,omitzero"`
+	// Restarted is since when a job that failed is asked to go on where it is, until it
+	// has been seen to.
+	Restarted time.Time `json:"restarted,omitzero"`
 	NoRetry   bool      `json:"no_retry,omitempty"` // nothing is left to try
 	// Adopted is that the job was found at its back-end: what the record says of
 	// it, the description too, is the back-end's word.

@@ -124,6 +124,12 @@ type Renewer interface {
 	Renew(ctx context.Context, hs []Handle) []error
 }
 
+// Restarter lets jobs that failed go on at the same place, from the step that failed. A
+// back-end may say for a while after that they have failed.
+type Restarter interface {
+	Restart(ctx context.Context, hs []Handle) []error
+}
+
 // Pinger tells whether an endpoint is up and lets the user in.
 type Pinger interface {
 	Ping(ctx context.Context, endpoint string) (Pong, error)

@@ -22,6 +22,7 @@ func elsewhere(word string) string {
 		{"cancel", []string{"kill", "stop", "abort", "rm", "qdel", "scancel", "condor_rm", "arckill"}},
 		{"clean", []string{"delete", "remove", "purge", "arcclean"}},
 		{"resubmit", []string{"retry", "rerun", "reschedule", "arcresub"}},
+		{"restart", []string{"resume", "arcresume"}},
 		{"refresh", []string{"renew", "arcrenew"}},
 		{"adopt", []string{"sync", "arcsync"}},
 		{"probe", []string{"test", "arctest"}},

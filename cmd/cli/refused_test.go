@@ -45,8 +45,8 @@ manager run -- true                                             | --via "": want
 match --limit -1 job.jdl                                        | --limit -1: say a number of resources
 refresh --jdl job.jdl                                           | name jobs by id
 run --cpus -1 -- true                                           | --cpus -1, --gpu 0: say how many
-run --mem lots -- true                                          | Memory must be a number of MB
-run --time later -- true                                        | WallTime must be a number of seconds
+run --mem lots -- true                                          | --mem lots: say a size, such as 2GB
+run --time later -- true                                        | --time later: say a length, such as 90m
 sim cache --seeds 0                                             | --seeds 0: want a number from 1
 sim forecast                                                    | no trace: give --trace FILE
 sim forecast --trace t --load 0                                 | --load 0: want a factor from 0.001 to 1000

@@ -141,7 +141,7 @@ func TestRegistriesNameNoPrivateHosts(t *testing.T) {
 			"u=https://0x7f000001:" + port + "/arex t=org.nordugrid.arcrest", "u=ldap://169.254.169.254/o=grid t=bdii_site", "u=file:///etc/passwd t=org.nordugrid.arcrest",
 			"u=local: t=org.nordugrid.arcrest", "u=slurm+ssh://" + trap + " t=bdii_top"}, false
 	}))
-	h := v.grid(0, "resources", "--no-cache", "--deadline", "4s", "--info", "archery:example.org", "--info", v.well())
+	h := v.grid(0, "resources", "--no-cache", "--deadline", "30s", "--info", "archery:example.org", "--info", v.well())
 	v.bounded(h, "archery:example.org")
 	select {
 	case what := <-came:
@@ -151,7 +151,7 @@ func TestRegistriesNameNoPrivateHosts(t *testing.T) {
 	if !strings.Contains(h.errs, "is no public address") {
 		t.Errorf("nothing says why: %s", h.errs)
 	}
-	v.grid(0, "resources", "--no-cache", "--deadline", "2s", "--info", "archery:example.org", "--info", "ldap://"+trap)
+	v.grid(0, "resources", "--no-cache", "--deadline", "6s", "--info", "archery:example.org", "--info", "ldap://"+trap)
 	if len(came) < 2 {
 		t.Errorf("a host that the user named is not asked")
 	}

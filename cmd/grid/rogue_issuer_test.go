@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,9 +17,27 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
+// oddPaths are paths at which an issuer answers as it likes, from some moment on.
+type oddPaths struct {
+	mu sync.Mutex
+	do map[string]http.HandlerFunc
+}
+
+func (o *oddPaths) at(path string) http.HandlerFunc {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.do[path]
+}
+
+func (o *oddPaths) set(do map[string]http.HandlerFunc) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.do = do
+}
+
 // newIssuerLab is an issuer of tokens that answers some paths as it likes, and
 // somebody who trusts its certificate.
-func newIssuerLab(t *testing.T, odd map[string]http.HandlerFunc) (v *victim, url string) {
+func newIssuerLab(t *testing.T, odd *oddPaths) (v *victim, url string) {
 	t.Helper()
 	signer, err := testbed.OpenIssuer(t.TempDir(), "https://issuer.example.org/")
 	if err != nil {
@@ -26,7 +45,7 @@ func newIssuerLab(t *testing.T, odd map[string]http.HandlerFunc) (v *victim, url
 	}
 	var srv *httptest.Server
 	srv = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if do := odd[r.URL.Path]; do != nil {
+		if do := odd.at(r.URL.Path); do != nil {
 			do(w, r)
 			return
 		}
@@ -124,7 +143,7 @@ func TestRogueIssuer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, url := newIssuerLab(t, odd)
+			v, url := newIssuerLab(t, &oddPaths{do: odd})
 			h := v.grid(0, "auth", "login", "--issuer", url, "--client-id", "c")
 			v.bounded(h, url)
 			if h.code == 0 {
@@ -152,17 +171,19 @@ func TestRogueIssuer(t *testing.T) {
 func TestRefreshTokenStays(t *testing.T) {
 	var stolen atomic.Int32
 	var turned atomic.Bool
-	lab := map[string]http.HandlerFunc{}
+	lab := &oddPaths{}
 	v, url := newIssuerLab(t, lab)
 	if h := v.grid(0, "auth", "login", "--issuer", url, "--client-id", "c"); h.code != 0 {
 		t.Fatalf("the login failed:\n%s", h.errs)
 	}
-	lab["/token"] = func(w http.ResponseWriter, r *http.Request) {
-		turned.Store(true)
-		http.Redirect(w, r, url+"/stolen", http.StatusTemporaryRedirect)
-	}
-	lab["/stolen"] = func(_ http.ResponseWriter, r *http.Request) { stolen.Add(1) }
-	lab["/device"] = says(map[string]any{})
+	lab.set(map[string]http.HandlerFunc{
+		"/token": func(w http.ResponseWriter, r *http.Request) {
+			turned.Store(true)
+			http.Redirect(w, r, url+"/stolen", http.StatusTemporaryRedirect)
+		},
+		"/stolen": func(http.ResponseWriter, *http.Request) { stolen.Add(1) },
+		"/device": says(map[string]any{}),
+	})
 	h := v.grid(0, "auth", "login", "--issuer", url, "--client-id", "c")
 	if !turned.Load() || stolen.Load() > 0 || h.code == 0 || !strings.Contains(h.errs, url) {
 		t.Errorf("asked: %v, sent on: %d, exit code %d\n%s", turned.Load(), stolen.Load(), h.code, h.errs)

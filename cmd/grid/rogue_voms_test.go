@@ -41,7 +41,6 @@ func newVOMSLab(t *testing.T, answer func(*vomsLab, http.ResponseWriter)) *vomsL
 	lab := &vomsLab{ca: ca, member: ca.Issue("Alice", nil), server: ca.Server(nil)}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(lab, w) }))
 	srv.TLS = &tls.Config{Certificates: []tls.Certificate{lab.server}, ClientAuth: tls.RequireAnyClientCert}
-	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	lab.addr = srv.Listener.Addr().String()
 	dir := t.TempDir()
@@ -54,6 +53,7 @@ func newVOMSLab(t *testing.T, answer func(*vomsLab, http.ResponseWriter)) *vomsL
 	testbed.WriteFile(t, filepath.Join(dir, "key.pem"), testbed.KeyPEM(t, lab.member.Key), 0o600)
 	lab.victim = newVictim(t, "X509_CERT_DIR="+filepath.Join(dir, "certificates"), "X509_VOMSES="+filepath.Join(dir, "vomses"), "X509_VOMS_DIR="+filepath.Join(dir, "vomsdir"),
 		"X509_USER_CERT="+filepath.Join(dir, "cert.pem"), "X509_USER_KEY="+filepath.Join(dir, "key.pem"), "X509_USER_PROXY="+filepath.Join(dir, "proxy"))
+	srv.StartTLS()
 	return lab
 }
 

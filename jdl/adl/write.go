@@ -28,6 +28,7 @@ type Options struct {
 	Name         string // the job's name at the CE; "": Job.Name
 	DelegationID string // credential already delegated to the CE
 	Queue        string // "": the one the job asks for
+	Restarts     int    // how often the CE lets the job go on when it has failed, if it is asked to
 	Lossy        bool   // leave out what Losses names, instead of failing
 	Alone        bool   // no broker stands before the CE: write Written, too
 }
@@ -85,8 +86,12 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc.Application = app; o.Alone && j.Given("RetryCount") {
+	doc.Application = app
+	switch {
+	case o.Alone && j.Given("RetryCount"):
 		doc.Application.Rerun = &j.RetryCount
+	case o.Restarts > 0:
+		doc.Application.Rerun = &o.Restarts
 	}
 	if doc.Resources = resources(j, o); o.Alone {
 		doc.Resources.wish(j)

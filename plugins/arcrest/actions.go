@@ -18,6 +18,12 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	return b.each(ctx, "clean", hs, (*client).clean)
 }
 
+// Restart implements plugins.Restarter. The CE refuses for jobs that have not
+// failed, or have no restarts left; it takes some seconds to begin.
+func (b *Backend) Restart(ctx context.Context, hs []plugins.Handle) []error {
+	return b.each(ctx, "restart", hs, (*client).restart)
+}
+
 func unknownIsFine(item jobItem) bool { return item.Code == http.StatusNotFound }
 
 // kill asks again for jobs that the CE refuses to cancel or does not know: for
@@ -58,6 +64,10 @@ func refused(errs []error) (at []int) {
 
 func (c *client) clean(ctx context.Context, ids []string) []error {
 	return c.act(ctx, "clean", "clean", scopeCancel, ids, unknownIsFine)
+}
+
+func (c *client) restart(ctx context.Context, ids []string) []error {
+	return c.act(ctx, "restart", "restart", scopeModify, ids, nil)
 }
 
 func (c *client) act(ctx context.Context, op, action, scope string, ids []string, accept func(jobItem) bool) []error {

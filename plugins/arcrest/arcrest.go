@@ -56,6 +56,7 @@ var (
 	_ plugins.Cleaner   = (*Backend)(nil)
 	_ plugins.Logger    = (*Backend)(nil)
 	_ plugins.Peeker    = (*Backend)(nil)
+	_ plugins.Restarter = (*Backend)(nil)
 	_ plugins.Renewer   = (*Backend)(nil)
 	_ plugins.Pinger    = (*Backend)(nil)
 )
