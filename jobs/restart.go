@@ -38,7 +38,7 @@ func (r *Record) mayRestart() error {
 
 // Restart lets jobs that failed go on at the same place from the step that failed, such as
 // the transfer of a file, where the back-end can.
-func (c *Controller) Restart(ctx context.Context, os []*Outcome) error {
+func Restart(ctx context.Context, c *Controller, os []*Outcome) error {
 	var may []*Outcome
 	for _, o := range os {
 		if o.Err = o.mayRestart(); o.Err == nil {

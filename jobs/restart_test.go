@@ -52,7 +52,7 @@ func look(t *testing.T, b *jobs.Controller, o *jobs.Outcome) {
 
 func restart(t *testing.T, b *jobs.Controller, o *jobs.Outcome) {
 	t.Helper()
-	if err := b.Restart(t.Context(), []*jobs.Outcome{o}); err != nil {
+	if err := jobs.Restart(t.Context(), b, []*jobs.Outcome{o}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -29,7 +29,7 @@ again. How the job had failed stays in its record: grid show.
 
 func runRestart(ctx context.Context, d *deps, sel selection) error {
 	return withJobs(ctx, d, sel, func(s *session, rs []*jobs.Outcome) error {
-		if err := s.jobs.Restart(ctx, rs); err != nil {
+		if err := jobs.Restart(ctx, s.jobs, rs); err != nil {
 			return err
 		}
 		return showJobs(d, "restart", rs)
