@@ -26,7 +26,8 @@ func (c *Catalog) Broken() error { return errors.Join(c.broken...) }
 // Catalog reads the node's definitions, every *.toml of their folder. One that cannot be read keeps no other from being
 // used: see Broken. Nor does one of two that have one tag, or tags that differ in case alone, which LDAP and ClassAds could
 // not tell apart: neither is used. Where the policy has signers others write in the folder: what nobody has signed is passed
-// over there where it cannot be read, and where it has the tag of another definition. The error is that of the folder.
+// over there where it cannot be read, and where it has the tag of another definition; all of it while one that the site answers
+// for is broken. The error is that of the folder.
 func (n *Node) Catalog() (*Catalog, error) {
 	return readCatalog(n.Definitions, func(d *Definition) bool {
 		if len(n.Policy.Signers) == 0 {
@@ -68,6 +69,11 @@ func readCatalog(dir string, own func(*Definition) bool) (*Catalog, error) {
 	}
 	for _, key := range doubled {
 		delete(c.byTag, key)
+	}
+	for key := range c.byTag { // another's may have the tag of what the site answers for and cannot be read
+		if len(c.broken) > 0 && !owned[key] {
+			delete(c.byTag, key)
+		}
 	}
 	return c, nil
 }

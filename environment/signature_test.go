@@ -106,7 +106,12 @@ func TestSignedDefinitions(t *testing.T) {
 		}
 	}
 	sign(filepath.Join(dir, "VEE-Broken.toml"), "site", SignatureNamespace)
-	if got := why("VEE-E"); !strings.Contains(got, "VEE-Broken.toml") {
-		t.Errorf("the site's own broken one: %q", got)
+	if got := why("VEE-E"); got != "" {
+		t.Errorf("the site's own, beside a broken one: %q", got)
+	}
+	for _, tag := range []string{"VEE-Broken", "VEE-User"} { // a user's could be in the place of the broken one
+		if got := why(tag); !strings.Contains(got, "VEE-Broken.toml") {
+			t.Errorf("%s, where the site's own is broken: %q", tag, got)
+		}
 	}
 }
