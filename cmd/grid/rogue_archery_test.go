@@ -97,7 +97,7 @@ func TestRogueRegistry(t *testing.T) {
 				}
 				return c.branch(name, directory)
 			}))
-			args := []string{"resources", "--no-cache", "--deadline", "6s", "--info", "archery:example.org", "--info", v.well(), "--info", "ldap://" + good}
+			args := []string{"resources", "--no-cache", "--deadline", "12s", "--info", "archery:example.org", "--info", v.well(), "--info", "ldap://" + good}
 			h := v.grid(0, args...)
 			v.bounded(h, "archery:example.org")
 			for _, want := range []string{"well.example.org", "good.example.org"} {
@@ -151,7 +151,7 @@ func TestRegistriesNameNoPrivateHosts(t *testing.T) {
 	if !strings.Contains(h.errs, "is no public address") {
 		t.Errorf("nothing says why: %s", h.errs)
 	}
-	v.grid(0, "resources", "--no-cache", "--deadline", "6s", "--info", "archery:example.org", "--info", "ldap://"+trap)
+	v.grid(0, "resources", "--no-cache", "--deadline", "30s", "--info", "archery:example.org", "--info", "ldap://"+trap)
 	if len(came) < 2 {
 		t.Errorf("a host that the user named is not asked")
 	}
