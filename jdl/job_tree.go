@@ -89,8 +89,10 @@ func (t *tree) walk(dir string) error { // fs.WalkDir does not enter a link, as 
 // the user may not choose what else of the user's is sent.
 func (t *tree) add(name string, link bool) error {
 	short := strings.TrimPrefix(name, t.root+"/")
-	if at := realPath(t.disk, "/"+name); link && !strings.HasPrefix(at, t.real+"/") {
-		return fmt.Errorf("the link %s leads out of it, to %s", short, at)
+	if link {
+		if at := realPath(t.disk, "/"+name); !strings.HasPrefix(at, t.real+"/") {
+			return fmt.Errorf("the link %s leads out of it, to %s", short, at)
+		}
 	}
 	info, err := fs.Stat(t.disk, name)
 	switch {

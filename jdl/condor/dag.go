@@ -32,7 +32,7 @@ type dagNode struct {
 	done            bool
 	early, late     []command // macros set before and behind the description
 	retries         int64
-	parents         []string
+	parents         []*dagNode
 	parts           []string // names of the jobs that it becomes
 }
 
@@ -196,16 +196,25 @@ func (d *dagReader) description(words []string, _ string, line int) {
 	d.shared[words[0]] = d.braces(line)
 }
 
-// named are nodes by name; ALL_NODES is all of them.
-func (d *dagReader) named(name string, line int) []*dagNode {
+// named are the nodes of these names.
+func (d *dagReader) named(names []string, line int) (list []*dagNode) {
+	for _, name := range names {
+		n := d.byName[name]
+		if n == nil {
+			d.fail(line, classad.DidYouMean(name, slices.Sorted(maps.Keys(d.byName))), "no JOB is called %s", name)
+			return nil
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// meant are the nodes that a statement about some of them is about: ALL_NODES is all.
+func (d *dagReader) meant(name string, line int) []*dagNode {
 	if classad.EqualFold(name, "all_nodes") {
 		return d.nodes
 	}
-	if n := d.byName[name]; n != nil {
-		return []*dagNode{n}
-	}
-	d.fail(line, classad.DidYouMean(name, slices.Collect(maps.Keys(d.byName))), "no JOB is called %s", name)
-	return nil
+	return d.named([]string{name}, line)
 }
 
 func (d *dagReader) parent(words []string, _ string, line int) {
@@ -214,18 +223,13 @@ func (d *dagReader) parent(words []string, _ string, line int) {
 		d.fail(line, "PARENT a b CHILD c d", "PARENT is not understood")
 		return
 	}
-	parents, children := words[:at], words[at+1:]
+	parents, children := d.named(words[:at], line), d.named(words[at+1:], line)
 	if d.edges += len(parents) * len(children); d.edges > maxEdges {
 		d.fail(line, "", "more than %d dependencies", maxEdges)
 		return
 	}
-	for _, name := range parents {
-		d.named(name, line)
-	}
-	for _, name := range children {
-		for _, n := range d.named(name, line) {
-			n.parents = append(n.parents, parents...)
-		}
+	for _, n := range children {
+		n.parents = append(n.parents, parents...)
 	}
 }
 
@@ -243,7 +247,7 @@ func (d *dagReader) vars(words []string, rest string, line int) {
 	if late || classad.EqualFold(words[1], "prepend") {
 		_, rest = cutWord(rest)
 	}
-	nodes := d.named(words[0], line)
+	nodes := d.meant(words[0], line)
 	for rest != "" && d.err == nil {
 		var name, value string
 		if name, value, rest = d.assignment(rest, line); d.err != nil {
@@ -306,13 +310,13 @@ func (d *dagReader) retry(words []string, _ string, line int) {
 		d.fail(line, "RetryOnExit of JDL lists exit codes", "RETRY: %s is not supported", words[2])
 		return
 	}
-	for _, node := range d.named(words[0], line) {
+	for _, node := range d.meant(words[0], line) {
 		node.retries = n
 	}
 }
 
 func (d *dagReader) doneNode(_ []string, rest string, line int) {
-	for _, n := range d.named(rest, line) {
+	for _, n := range d.meant(rest, line) {
 		n.done = true
 	}
 }
@@ -320,22 +324,10 @@ func (d *dagReader) doneNode(_ []string, rest string, line int) {
 // includeDAG reads on in another file.
 func (d *dagReader) includeDAG(rest string, line int) {
 	name := strings.Trim(rest, `"`)
-	if len(d.in) > maxDepth {
-		d.fail(line, "", "more than %d texts include each other", maxDepth)
-		return
-	}
 	src, err := d.near.Read(name)
 	if err != nil {
 		d.fail(line, "", "INCLUDE %s: %v", name, err)
 		return
 	}
-	if d.left.left -= len(src); d.left.left < 0 {
-		d.fail(line, "", "more than %d MB are included", maxText>>20)
-		return
-	}
-	from := newSource(name, src)
-	from.at = d.outerLine(line)
-	d.in = append(d.in, from)
-	d.statements()
-	d.in = d.in[:len(d.in)-1]
+	d.within(name, src, line, d.statements)
 }

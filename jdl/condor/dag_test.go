@@ -1,6 +1,7 @@
 package condor_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -93,6 +94,8 @@ func TestDAGManErrors(t *testing.T) {
 		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG is not supported",
 		"FINAL F a.sub":            "t.dag:14:1: FINAL is not supported",
 		"PARENT A CHILD X":         "t.dag:14:1: no JOB is called X",
+		"PARENT ALL_NODES CHILD B": "t.dag:14:1: no JOB is called ALL_NODES",
+		"PARENT B CHILD ALL_NODES": "t.dag:14:1: no JOB is called ALL_NODES",
 		"PARENT A":                 "PARENT is not understood",
 		"RETRY A 3 UNLESS-EXIT 2":  "t.dag:14:1: RETRY: UNLESS-EXIT is not supported",
 		"RETRY A x":                "x is no number of times",
@@ -106,7 +109,7 @@ func TestDAGManErrors(t *testing.T) {
 		"JOB E none.sub":           "none.sub:1:1: the submit description queues no job",
 		"PARNT A CHILD B":          "PARNT is no statement of DAGMan",
 		"INCLUDE loop.dag":         "loop.dag:1:1: more than 8 texts include each other",
-		"PARENT C CHILD A":         "Dependencies go in a circle",
+		"PARENT C CHILD A":         "t.dag:3:1: Dependencies go in a circle",
 		"JOB E a.sub DIR":          "DIR without a directory",
 		"RETRY ALL_NODES 1\nx = 3": "x is no statement of DAGMan",
 	} {
@@ -117,6 +120,19 @@ func TestDAGManErrors(t *testing.T) {
 	if _, _, err := readDAG(t, "CONFIG x"); err == nil || !strings.Contains(err.Error(), "the DAG has no JOB") {
 		t.Error(err)
 	}
+}
+
+// FuzzDAG: whatever stands in a file for DAGMan is a DAG or an error that names a line.
+func FuzzDAG(f *testing.F) {
+	f.Add(diamond)
+	f.Add("JOB A a.sub\nPARENT ALL_NODES CHILD A\n")
+	f.Add("SUBMIT-DESCRIPTION s {\nexecutable = a\nqueue 2\n}\nJOB A s DONE\nJOB B s\nPARENT A CHILD B\nRETRY ALL_NODES 2\nVARS ALL_NODES PREPEND x=\"1\"\nINCLUDE more.dag\n")
+	f.Fuzz(func(t *testing.T, src string) {
+		_, _, err := readDAG(t, src)
+		if d, ok := errors.AsType[*classad.Diagnostic](err); err != nil && (!ok || d.Pos.Line < 1) {
+			t.Fatalf("%T: %v", err, err)
+		}
+	})
 }
 
 // TestEnvironmentIsTold: what a description takes of the environment of whoever

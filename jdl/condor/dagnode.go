@@ -82,11 +82,11 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 // dependencies are pairs of lists: the jobs of a parent, those of a child. What
 // is done is waited for by nobody.
 func (d *dagReader) dependencies() classad.Expr {
-	pairs := classad.NewList()
+	pairs := classad.Placed(classad.NewList(), classad.Pos{Line: d.nodes[0].line, Col: 1})
 	for _, n := range d.nodes {
 		var before []string
-		for _, name := range n.parents {
-			before = append(before, d.byName[name].parts...)
+		for _, parent := range n.parents {
+			before = append(before, parent.parts...)
 		}
 		if len(before) > 0 && len(n.parts) > 0 {
 			at := classad.Pos{Line: n.line, Col: 1}

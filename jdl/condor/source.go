@@ -80,15 +80,21 @@ func (p *parser) include(text string, number int) {
 	case !ok || name == "" || how != "" && how != "ifexist":
 		p.fail(number, "include : FILE", "include is not understood")
 		return
-	case len(p.in) > maxDepth:
-		p.fail(number, "", "more than %d texts include each other", maxDepth)
-		return
 	}
 	src, err := p.near.Read(name)
 	if err != nil {
 		if how == "" {
 			p.fail(number, "", "include %s: %v", name, err)
 		}
+		return
+	}
+	p.within(name, src, number, p.read)
+}
+
+// within reads a text that a line includes.
+func (p *parser) within(name string, src []byte, number int, read func()) {
+	if len(p.in) > maxDepth {
+		p.fail(number, "", "more than %d texts include each other", maxDepth)
 		return
 	}
 	if p.left.left -= len(src); p.left.left < 0 {
@@ -98,7 +104,7 @@ func (p *parser) include(text string, number int) {
 	from := newSource(name, src)
 	from.at = p.outerLine(number)
 	p.in = append(p.in, from)
-	p.read()
+	read()
 	p.in = p.in[:len(p.in)-1]
 }
 
