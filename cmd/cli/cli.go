@@ -90,7 +90,7 @@ func rootCmd(d *deps) *cobra.Command {
 	root.SetErr(d.env.Err)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, meantFlag(cmd, err), cmd.CommandPath()))
+		return misused(cmd, err, meantFlag(cmd, err))
 	})
 	f := root.PersistentFlags()
 	root.Flags().BoolVar(&d.version, "version", false, "print the version")
@@ -105,6 +105,11 @@ func rootCmd(d *deps) *cobra.Command {
 		completeFlags(d, verb)
 	}
 	return root
+}
+
+// misused is a mistake on the command line of a verb.
+func misused(cmd *cobra.Command, err error, hint string) error {
+	return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, hint, cmd.CommandPath()))
 }
 
 // meantFlag says which flag one that there is not may have been meant for.
@@ -183,7 +188,7 @@ func addVerbs(d *deps, root *cobra.Command) {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, meantFlag(cmd, err), cmd.CommandPath()))
+			return misused(cmd, err, "")
 		}
 		return nil
 	}

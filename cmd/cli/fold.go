@@ -14,6 +14,11 @@ const foldedFrom = 4
 // A jobLine is what stands in one line of a list: a job, or those of one group.
 type jobLine []*jobs.Outcome
 
+// of says which jobs are shown: those of a group that is named stay apart.
+func (v *jobView) of(sel *selection) {
+	v.verb, v.mayFold = sel.verb, len(sel.ids) == 0 && sel.group == ""
+}
+
 // lines are the lines of a list: of each group that is folded one, where the first
 // of its jobs would be.
 func (v *jobView) lines(d *deps, rs []*jobs.Outcome) []jobLine {

@@ -37,7 +37,7 @@ func runList(ctx context.Context, d *deps, o listOptions) error {
 	if err := o.view.check(); err != nil {
 		return err
 	}
-	o.view.verb, o.view.mayFold = "list", len(o.sel.ids) == 0 && o.sel.group == ""
+	o.view.of(&o.sel)
 	o.sel.all = o.sel.all || len(o.sel.ids) == 0 && !o.sel.given()
 	if o.view.limit > 0 && o.view.byID() && o.sel.stored() {
 		o.sel.first, o.sel.backwards = o.view.limit, o.view.sort != "" && o.view.sort[0] == '-'

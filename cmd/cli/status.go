@@ -39,7 +39,7 @@ func runStatus(ctx context.Context, d *deps, o statusOptions) error {
 	if err := o.view.check(); err != nil {
 		return err
 	}
-	o.view.verb, o.view.mayFold = "status", len(o.sel.ids) == 0 && o.sel.group == ""
+	o.view.of(&o.sel)
 	return withJobs(ctx, d, o.sel, func(_ *session, rs []*jobs.Outcome) error { return viewJobs(d, "status", rs, o.view) })
 }
 
