@@ -37,9 +37,9 @@ func (d *Decoder) host(v []byte) string {
 // hostIn is the host name in a text that should be nothing else but may have
 // a scheme before it, a port or a path behind it, or stand in a urn.
 func hostIn(s string) string {
-	s = strings.ToLower(strings.TrimSpace(s))
-	if rest, ok := strings.CutPrefix(s, "urn:"); ok {
-		return hostInURN(rest)
+	s = strings.TrimSpace(s)
+	if len(s) >= 4 && strings.EqualFold(s[:4], "urn:") {
+		return hostInURN(s[4:])
 	}
 	if _, rest, ok := strings.Cut(s, "://"); ok {
 		s = rest
@@ -47,7 +47,18 @@ func hostIn(s string) string {
 	if end := strings.IndexAny(s, "/: "); end >= 0 {
 		s = s[:end]
 	}
-	return strings.TrimSuffix(s, ".")
+	return hostName(strings.TrimSuffix(s, "."))
+}
+
+// maxHost is the longest name of a host (RFC 1035 section 2.3.4).
+const maxHost = 253
+
+// hostName is the name of a host, in lower case; "" where it is longer than any.
+func hostName(s string) string {
+	if len(s) > maxHost {
+		return ""
+	}
+	return strings.ToLower(s)
 }
 
 // hostInURN is the first part of a urn that looks like a host name, "" if none
@@ -55,7 +66,7 @@ func hostIn(s string) string {
 func hostInURN(urn string) string {
 	for part := range strings.SplitSeq(urn, ":") {
 		if strings.Contains(part, ".") && !strings.ContainsAny(part, " /") {
-			return strings.ToLower(part)
+			return hostName(part)
 		}
 	}
 	return ""

@@ -38,7 +38,7 @@ func (d *Decoder) accessRule(b []byte) string {
 	s := d.pool.str(trimSpace(b))
 	scheme, rest, ok := strings.Cut(s, ":")
 	if up := strings.ToUpper(scheme); ok && up != scheme && len(up) <= 4 {
-		return up + ":" + rest
+		return d.pool.str([]byte(up + ":" + rest))
 	}
 	return s
 }
@@ -67,7 +67,7 @@ var platforms = map[string]string{
 }
 
 func (d *Decoder) platform(b []byte) string {
-	s := strings.ToLower(d.pool.str(trimSpace(b)))
+	s := d.pool.str(bytes.ToLower(trimSpace(b)))
 	if p, ok := platforms[s]; ok {
 		return p
 	}

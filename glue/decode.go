@@ -61,8 +61,18 @@ func NewDecoder(source string, extra ...string) *Decoder {
 
 // Add takes in one entry; nothing of it is kept but copies. Beyond the limit
 // of Err shares are left out.
-func (d *Decoder) Add(e *Entry) {
-	k := kindOf(e)
+func (d *Decoder) Add(e *Entry) { d.add(kindOf(e), e) }
+
+// Found is Add for what a query has found: an entry of another kind, which was not
+// asked for, is passed over. So a server that answers every query with the same is
+// believed once.
+func (d *Decoder) Found(q *Query, e *Entry) {
+	if k := kindOf(e); k == q.kind {
+		d.add(k, e)
+	}
+}
+
+func (d *Decoder) add(k kind, e *Entry) {
 	if d.big <= maxResources && (k == kindCE || k == kindView || k == kindShare || k == kindNGQueue) {
 		d.big++
 	}

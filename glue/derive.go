@@ -18,7 +18,23 @@ import (
 // ceUniqueID makes an identifier in the form GLUE 1.3 used for ARC:
 // host:port/nordugrid-LRMS-queue.
 func ceUniqueID(hostport, lrms, queue string) string {
-	return hostport + "/nordugrid-" + strings.ToLower(lrms) + "-" + queue
+	return named(hostport, "/nordugrid-", strings.ToLower(lrms), "-", queue)
+}
+
+// maxName is longer than any name of a queue with its host is.
+const maxName = 1024
+
+// named makes a name of its parts. Where that were longer than names are the last stands
+// alone: one long text that many shares have is kept once, and no copy of it in each name.
+func named(parts ...string) string {
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	if n > maxName {
+		return parts[len(parts)-1]
+	}
+	return strings.Join(parts, "")
 }
 
 // hostPort returns the host and port of a URL, with the scheme's usual port

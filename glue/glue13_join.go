@@ -87,7 +87,7 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	if r.Queue == "" {
 		r.Queue = queueInID(c.key.id)
 	}
-	r.Name = r.CE + "/" + r.Queue
+	r.Name = named(r.CE, "/", r.Queue)
 	if !r.FreeSlots.OK {
 		r.FreeSlots = c.free
 	}
@@ -181,7 +181,7 @@ func (v *view13) complete(r, ce *Resource, vo string) {
 	*r = *ce
 	r.ViewOf, r.Views = vo, nil
 	r.deadEstimate = own.deadEstimate && !ce.live()
-	r.ID = ce.ID + "#" + v.localID
+	r.ID = named(ce.ID, "#", v.localID)
 	r.Access = own.Access
 	for _, rule := range ce.Access {
 		if strings.HasPrefix(rule, "DENY:") {

@@ -37,7 +37,7 @@ func markViews(group []*Resource) {
 	var whole *Resource
 	for _, r := range group {
 		if vo := onlyVO(r.Access); vo != "" {
-			r.ViewOf, r.ID = vo, r.CEID+"#"+vo
+			r.ViewOf, r.ID = vo, named(r.CEID, "#", vo)
 		} else {
 			whole = r
 		}
@@ -283,16 +283,16 @@ func (j *join20) identify(s *share20) {
 	if port != "" {
 		hp = host + ":" + port
 	}
-	r.CE, r.Name = host, host+"/"+r.Queue
+	r.CE, r.Name = host, named(host, "/", r.Queue)
 	switch {
 	case s.ceID != "" || s.condorID != "":
 		r.CEID = cmp.Or(s.ceID, s.condorID)
 	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == InterfaceHTCondorCE:
-		r.CEID = hp + "/" + host + "-condor-" + r.Queue
+		r.CEID = named(hp, "/", host, "-condor-", r.Queue)
 	case strings.HasPrefix(r.Implementation, "nordugrid"):
 		r.CEID = ceUniqueID(hp, r.LRMS, r.Queue)
 	default:
-		r.CEID = hp + "/" + cmp.Or(strings.ToLower(r.LRMS), "lrms") + "-" + r.Queue
+		r.CEID = named(hp, "/", cmp.Or(strings.ToLower(r.LRMS), "lrms"), "-", r.Queue)
 	}
 	r.ID = r.CEID
 }
@@ -307,5 +307,5 @@ func hostInID(id string) string {
 	if end < 0 {
 		end = len(id)
 	}
-	return strings.ToLower(id[:end])
+	return hostName(id[:end])
 }

@@ -89,11 +89,12 @@ func arrange(all []Resource, first []*Resource) {
 func mergeGroup(now time.Time, group []*Resource) []*Resource {
 	slices.SortStableFunc(group, func(a, b *Resource) int { return compareBase(now, a, b) })
 	var shares []*share
-	first := map[string]*share{} // by view and identifier
+	type name struct{ view, id string }
+	first := map[name]*share{}
 	for _, r := range group {
-		k := strings.ToLower(r.ViewOf) + "\n" + r.CEID
+		k := name{strings.ToLower(r.ViewOf), r.CEID}
 		if r.Schema == "self" { // not published by others: only the very same is the same
-			k = "self\n" + r.ID
+			k = name{"self\n", r.ID}
 		}
 		s := first[k]
 		if r.Schema != "self" && (s == nil || s.has(r)) {

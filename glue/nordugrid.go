@@ -88,7 +88,7 @@ var ngQueueAttrs = setters[ngQueue]{
 	"nordugrid-queue-acl":          func(d *Decoder, q *ngQueue, v []byte) { q.r.Access = append(q.r.Access, d.accessRule(v)) },
 	"nordugrid-queue-benchmark": func(d *Decoder, q *ngQueue, v []byte) {
 		if name, value, ok := bytes.Cut(v, []byte("@")); ok {
-			q.r.setBenchmark(string(name), value)
+			q.r.setBenchmark(d.pool.str(bytes.ToLower(name)), value)
 		}
 	},
 	"mds-validfrom": func(d *Decoder, q *ngQueue, v []byte) { q.from = timestamp(v) },
@@ -174,7 +174,7 @@ func (q *ngQueue) finish(c *ngCluster, tags *tagList) {
 	host, port := hostPort(c.contact)
 	host = cmp.Or(host, c.name)
 	r.CEID = ceUniqueID(host+":"+cmp.Or(port, "2811"), r.LRMS, r.Queue)
-	r.ID, r.Name = r.CEID, host+"/"+r.Queue
+	r.ID, r.Name = r.CEID, named(host, "/", r.Queue)
 }
 
 func (c *ngCluster) endpoints(serving ServingState) []Endpoint {

@@ -13,6 +13,7 @@ type Query struct {
 	What   string // for messages: GlueCE, GLUE2ComputingShare ...
 	Filter string
 	Attrs  []string
+	kind   kind // of the entries that it finds; kindNone: of no kind that is told by its name
 }
 
 // Queries13 are the searches below o=grid that tell all a Decoder uses of GLUE
@@ -63,7 +64,7 @@ func query[T any](class, also string, table setters[T], extra []string) Query {
 	if also != "" {
 		filter = "(&" + filter + also + ")"
 	}
-	return Query{What: class, Filter: filter, Attrs: slices.Concat(slices.Sorted(maps.Keys(table)), extra)}
+	return Query{What: class, Filter: filter, Attrs: slices.Concat(slices.Sorted(maps.Keys(table)), extra), kind: kinds[strings.ToLower(class)]}
 }
 
 // escapeFilter escapes a value in a filter (RFC 4515 section 3).

@@ -159,10 +159,10 @@ const perTree = 2
 func (l *LDAP) read(ctx context.Context, b base, page uint32, d *glue.Decoder) (there bool, err error) {
 	queries := l.queries(b.dn)
 	var mu sync.Mutex // of d
-	add := func(e *glue.Entry) error {
+	add := func(q *glue.Query, e *glue.Entry) error {
 		mu.Lock()
 		defer mu.Unlock()
-		d.Add(e)
+		d.Found(q, e)
 		return d.Err()
 	}
 	errs := make([]error, perTree)
@@ -196,7 +196,7 @@ func gravest(errs []error) error {
 // search sends queries at once through one connection; with paging one after
 // the other, because servers keep one paged search per connection. missing is
 // how many of them found no tree.
-func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Entry) error) (missing int, err error) {
+func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Query, *glue.Entry) error) (missing int, err error) {
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
 		return 0, err

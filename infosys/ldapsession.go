@@ -97,7 +97,7 @@ func (s *ldapSession) message() (message, error) {
 // receive reads until no search is open. Entries go to each; missing counts
 // optional bases that are not there. A search that the server refuses or cuts
 // is noted in s.failed: the others go on.
-func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error {
+func (s *ldapSession) receive(each func(*glue.Query, *glue.Entry) error, missing *int) error {
 	var e glue.Entry
 	for len(s.open) > 0 {
 		m, err := s.message()
@@ -114,7 +114,7 @@ func (s *ldapSession) receive(each func(*glue.Entry) error, missing *int) error 
 			if err := parseEntry(m.body, &e); err != nil {
 				return err
 			}
-			if err := each(&e); err != nil {
+			if err := each(&p.query, &e); err != nil {
 				return err
 			}
 		case tagDone:
@@ -244,7 +244,7 @@ func (s *ldapSession) namingContexts() ([]string, error) {
 		return nil, err
 	}
 	var contexts []string
-	err := s.receive(func(e *glue.Entry) error {
+	err := s.receive(func(_ *glue.Query, e *glue.Entry) error {
 		for _, a := range e.Attrs {
 			for _, v := range a.Values {
 				contexts = append(contexts, string(v))

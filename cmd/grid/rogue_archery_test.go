@@ -62,6 +62,7 @@ func goodDirectory(t testing.TB) string {
 // TestRogueRegistry: whatever is in a registry, it costs no more than was said,
 // is named, and keeps back neither another branch of it nor another source.
 func TestRogueRegistry(t *testing.T) {
+	testbed.Measures(t)
 	for name, c := range map[string]struct {
 		branch   func(name, directory string) ([]string, bool)
 		endpoint func(search)
@@ -97,7 +98,7 @@ func TestRogueRegistry(t *testing.T) {
 				}
 				return c.branch(name, directory)
 			}))
-			args := []string{"resources", "--no-cache", "--deadline", "12s", "--info", "archery:example.org", "--info", v.well(), "--info", "ldap://" + good}
+			args := []string{"resources", "--no-cache", "--deadline", "6s", "--info", "archery:example.org", "--info", v.well(), "--info", "ldap://" + good}
 			h := v.grid(0, args...)
 			v.bounded(h, "archery:example.org")
 			for _, want := range []string{"well.example.org", "good.example.org"} {
@@ -126,6 +127,7 @@ func endpointsAt(directory string) (out []string) {
 // beside it is not asked, whatever its name resolves to, and gets no
 // credential; but a host that the user named is.
 func TestRegistriesNameNoPrivateHosts(t *testing.T) {
+	testbed.Measures(t)
 	came := make(chan string, 100)
 	trap := testbed.Listen(t, func(conn net.Conn) { came <- "a connection" })
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

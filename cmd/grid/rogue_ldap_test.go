@@ -172,6 +172,7 @@ var rogueDirectories = map[string]func(search){
 // TestRogueLDAP: whatever a directory answers, it costs no more than was said,
 // is named, and keeps no other source back.
 func TestRogueLDAP(t *testing.T) {
+	testbed.Measures(t)
 	for name, answer := range rogueDirectories {
 		t.Run(name, func(t *testing.T) {
 			addr := rogueLDAP(t, func(s search) {
@@ -197,6 +198,7 @@ func TestRogueLDAP(t *testing.T) {
 
 // TestRogueRoots: nor does what it says of its trees, nor of StartTLS.
 func TestRogueRoots(t *testing.T) {
+	testbed.Measures(t)
 	trees := func(size, n int) []byte {
 		values := make([]string, n)
 		for i := range values {

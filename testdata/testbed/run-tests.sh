@@ -161,7 +161,7 @@ echo 'Left out:'
 	for f in "$GRID_TESTBED_DIR"/*.left-out; do
 		[ -e "$f" ] && printf '  testbed %s: %s\n' "$(basename "$f" .left-out)" "$(cat "$f")"
 	done
-	skipped | sed 's/^/  /' | grep -v 'computes in one goroutine: run without the race detector'
+	skipped | sed 's/^/  /' | grep -v ': run without the race detector'
 } | sort | uniq | sed 's/^$/  nothing/'
 if [ "$code" = 0 ] && [ ${#flaky[@]} -gt 0 ]; then
 	printf '\nFlaky: failed, and passed the second time; the output is in %s:\n' "$log.first"

@@ -17,6 +17,15 @@ func Whole(t testing.TB) bool {
 	return !Racing
 }
 
+// Measures leaves a test that bounds the time, processor time or memory of another
+// program to the run without the race detector, beside which less else is at work.
+func Measures(t testing.TB) {
+	t.Helper()
+	if !Whole(t) {
+		t.Skip("measures another program: run without the race detector")
+	}
+}
+
 // Computes leaves a test of one goroutine to the run without the race detector.
 func Computes(t testing.TB) {
 	t.Helper()
