@@ -7,16 +7,24 @@ import (
 )
 
 // Purse is the memory that many sources may cost together, where others chose
-// how many there are.
+// how many there are, and what they may say in all: to read it takes time, whether
+// or not any of it is kept.
 type Purse struct {
-	left atomic.Int64
-	of   *Purse
+	left, words atomic.Int64
+	of          *Purse
 }
 
-// NewPurse makes a purse of so many bytes.
+// How many bytes may be said for each that may be kept: by one source, and by all.
+const (
+	ownWords = 2
+	allWords = 4
+)
+
+// NewPurse makes a purse of so many bytes of memory.
 func NewPurse(bytes int64) *Purse {
 	p := &Purse{}
 	p.left.Store(bytes)
+	p.words.Store(allWords * bytes)
 	return p
 }
 
@@ -39,6 +47,15 @@ func (p *Purse) take(n int64) bool {
 	return true
 }
 
+// hear takes what was said, which nobody gives back; false once it is too much.
+func (p *Purse) hear(n int64) bool {
+	well := true
+	for ; p != nil; p = p.of {
+		well = p.words.Add(-n) >= 0 && well
+	}
+	return well
+}
+
 func (p *Purse) give(n int64) {
 	for ; p != nil; p = p.of {
 		p.left.Add(n)
@@ -52,6 +69,7 @@ type Account struct {
 	most         int64
 	mu           sync.Mutex
 	passing, own int64 // taken for a while, and for what stays
+	heard        int64
 }
 
 // Account opens an account for so many bytes at most.
@@ -80,6 +98,19 @@ func (a *Account) take(passing, own int64) error {
 		return ErrPurse
 	}
 	a.passing, a.own = a.passing+passing, a.own+own
+	return nil
+}
+
+// Hear pays for bytes that the source said, of which nothing need be kept.
+func (a *Account) Hear(bytes int64) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.heard += bytes; !a.purse.hear(bytes) || a.heard > ownWords*a.most {
+		return ErrPurse
+	}
 	return nil
 }
 

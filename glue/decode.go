@@ -104,7 +104,7 @@ func (d *Decoder) Err() error {
 	if d.n > maxEntries {
 		return LimitError(fmt.Sprintf("more than %d entries", maxEntries))
 	}
-	if d.pool.bytes+d.store.bytes > maxBytes {
+	if d.Kept() > maxBytes {
 		return LimitError(fmt.Sprintf("more than %d MB of text", maxBytes>>20))
 	}
 	return d.pay()
@@ -112,7 +112,7 @@ func (d *Decoder) Err() error {
 
 // pay settles what is kept and not paid for.
 func (d *Decoder) pay() error {
-	cost := int64(d.pool.bytes+d.store.bytes) + resourceCost*int64(d.big)
+	cost := int64(d.Kept()) + resourceCost*int64(d.big)
 	if d.account == nil || cost <= d.paid {
 		return nil
 	}
@@ -122,6 +122,9 @@ func (d *Decoder) pay() error {
 	}
 	return err
 }
+
+// Kept is how many bytes of text are kept of what was taken in.
+func (d *Decoder) Kept() int { return d.pool.bytes + d.store.bytes }
 
 // Entries is how many entries of use were taken in.
 func (d *Decoder) Entries() int { return d.n }

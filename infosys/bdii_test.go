@@ -191,11 +191,11 @@ func TestBDIIWrongBase(t *testing.T) {
 func TestBDIIPaged(t *testing.T) {
 	b := needBDII(t)
 	l := ldapSource(t, b.url)
-	whole, err := l.ask(t.Context(), 0)
+	whole, _, err := l.ask(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	paged, err := l.ask(t.Context(), 7)
+	paged, _, err := l.ask(t.Context(), 7)
 	if err != nil || len(paged) != len(whole) {
 		t.Errorf("%d resources in pages, %d without: %v", len(paged), len(whole), err)
 	}

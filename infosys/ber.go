@@ -99,6 +99,9 @@ func (s *berStream) need(n int) error {
 		if s.left -= int64(got); s.left < 0 {
 			return errTooLong
 		}
+		if over := s.account.Hear(int64(got)); over != nil {
+			return over
+		}
 		if err != nil && s.end-s.start < n {
 			if errors.Is(err, io.EOF) && s.end > s.start {
 				err = io.ErrUnexpectedEOF

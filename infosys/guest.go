@@ -1,6 +1,7 @@
 package infosys
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -55,7 +56,8 @@ type paid struct {
 // Read implements io.Reader.
 func (p *paid) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
-	if over := p.account.Take(documentCost * int64(n)); over != nil {
+	cost := documentCost * int64(n)
+	if over := cmp.Or(p.account.Take(cost), p.account.Hear(cost)); over != nil {
 		return 0, over
 	}
 	return n, err

@@ -84,6 +84,11 @@ func (l *LDAP) CacheKey() string {
 	return l.URL + " vo=" + l.VO + " extra=" + strings.Join(l.Extra, ",")
 }
 
+// maxCut is the most text in an answer that a server cut after which it is asked
+// again: those with a limit say less, and another 60 MB of one that does not are
+// not to be had twice.
+const maxCut = 16 << 20
+
 // Resources implements Source. A server that cuts its answers is asked again,
 // in pages, and in smaller ones if it says that these are too large. What came
 // of the fullest answer is returned with the error about the rest.
@@ -91,7 +96,7 @@ func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
 	var fullest []glue.Resource
 	var err error
 	for _, page := range []uint32{0, pageSize, pageSize / 10} {
-		rs, failed := l.ask(ctx, page)
+		rs, kept, failed := l.ask(ctx, page)
 		if failed == nil {
 			return rs, nil
 		}
@@ -99,7 +104,7 @@ func (l *LDAP) Resources(ctx context.Context) ([]glue.Resource, error) {
 			fullest, err = rs, failed
 		}
 		e, ok := errors.AsType[*LDAPError](failed)
-		if !ok || !e.cut() || page > 0 && e.Code != ldap.LDAPResultAdminLimitExceeded {
+		if !ok || !e.cut() || kept > maxCut || page > 0 && e.Code != ldap.LDAPResultAdminLimitExceeded {
 			break
 		}
 	}
@@ -121,11 +126,11 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// ask reads every tree, all at once.
-func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
+// ask reads every tree, all at once. kept is how many bytes of text the answer holds.
+func (l *LDAP) ask(ctx context.Context, page uint32) (rs []glue.Resource, kept int, err error) {
 	trees, err := l.bases(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	answers := make([]*glue.Decoder, len(trees))
 	errs := make([]error, len(trees))
@@ -143,11 +148,14 @@ func (l *LDAP) ask(ctx context.Context, page uint32) ([]glue.Resource, error) {
 		})
 	}
 	wg.Wait()
+	for _, d := range answers {
+		kept += d.Kept()
+	}
 	err = gravest(errs)
 	if int(missing.Load()) == len(trees) && err == nil {
 		err = fmt.Errorf("there is no tree of GLUE's: neither %s nor %s", trees[0].dn, trees[len(trees)-1].dn)
 	}
-	return glue.Join(l.now(), answers...), err
+	return glue.Join(l.now(), answers...), kept, err
 }
 
 // perTree is how many connections a tree is read through at once: a server

@@ -186,6 +186,9 @@ func (w *walk) ask(rawURL string, b *branch) {
 		account := b.purse.Account(guestMemory)
 		var rs []glue.Resource
 		err := w.turn(func(b *branch) chan struct{} { return b.asks }, b, func() error {
+			if err := account.Hear(0); err != nil { // others have said all that is due to the branch
+				return fmt.Errorf("%s: not asked: %w", rawURL, err)
+			}
 			src, err := w.a.open(rawURL, account)
 			if err == nil {
 				rs, err = src.Resources(w.ctx)

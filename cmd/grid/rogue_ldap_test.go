@@ -183,7 +183,7 @@ func TestRogueLDAP(t *testing.T) {
 				answer(s)
 			})
 			v := newVictim(t)
-			h := v.grid(0, "resources", "--no-cache", "--info", "ldap://"+addr, "--info", v.well())
+			h := v.grid(0, "resources", "--no-cache", "--deadline", "30s", "--info", "ldap://"+addr, "--info", v.well())
 			memory := int64(harmMemory)
 			if name == "shares without names" { // as many as a source may have, merged with another's
 				memory = 2 * harmMemory
