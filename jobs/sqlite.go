@@ -24,7 +24,9 @@ type SQLite struct {
 
 var _ Store = (*SQLite)(nil)
 
-// migrations bring the schema from one user_version to the next.
+// migrations bring the schema from one user_version to the next. A program writes back
+// what it knows of a record, so each new field of Record needs one, if an empty one: an
+// older program that is at work then, a follower for one, stops and takes none away.
 var migrations = []string{
 	`CREATE TABLE jobs (
 		id TEXT PRIMARY KEY,
@@ -46,6 +48,7 @@ var migrations = []string{
 	ALTER TABLE jobs ADD COLUMN loose INTEGER NOT NULL DEFAULT 0;   -- ms: attempts are looked up until then
 	CREATE INDEX jobs_by_loose ON jobs (loose) WHERE loose <> 0;
 	CREATE TABLE damaged (id TEXT, body TEXT, sum TEXT, why TEXT);  -- records set aside by "store repair"`,
+	`-- Records tell of restarts, moves and clocks that nobody sets.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -82,33 +83,31 @@ func listen(ctx context.Context, address string, tls bool) (net.Listener, error)
 	return l, nil
 }
 
-// queueReader opens a batch system by its URL.
+// queueReader opens a batch system, or a source that publishes lengths, by its URL.
 func queueReader(d *deps, raw string) (read func(context.Context) (queuelen.Answer, error), end func() error, err error) {
-	c, err := loadConfig(d)
+	l, err := openLRMS(d, raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := openBackends(d, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	back, ok := b.ForURL(raw)
-	if !ok {
-		return nil, nil, fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, urlForms(d))
-	}
-	if o, ok := back.Submitter.(plugins.QueueOpener); ok {
+	if o, ok := l.back.Submitter.(plugins.QueueOpener); ok {
 		q, err := o.QueueReader(raw)
-		lrms := back.Name
+		if err != nil {
+			return nil, nil, errors.Join(err, l.reg.Close())
+		}
+		lrms := l.back.Name
 		if named, ok := q.(interface{ LRMS() string }); ok {
 			lrms = named.LRMS()
 		}
 		return func(ctx context.Context) (queuelen.Answer, error) {
 			state, err := q.Queue(ctx)
 			return queuelen.FromState(state, lrms), err
-		}, b.Close, err
+		}, l.reg.Close, nil
 	}
-	src, err := opener(d, c, b, discovery{}).Open(raw)
-	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, d.env.Now()) }, b.Close, err
+	src, err := opener(d, l.config, l.reg, discovery{}).Open(raw)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.reg.Close())
+	}
+	return func(ctx context.Context) (queuelen.Answer, error) { return sourceLengths(ctx, src, d.env.Now()) }, l.reg.Close, nil
 }
 
 // sourceLengths counts the queues a source publishes.

@@ -222,26 +222,45 @@ func agentMemory(d *deps, f agentRunOptions) (string, error) {
 	return filepath.Join(dir, "agent-"+name+".json"), ownedDir(d, dir)
 }
 
-// lrmsReader opens a batch system for looking at it.
-func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) {
+// lrms is a batch system that an agent looks at.
+type lrms struct {
+	config config
+	reg    *plugins.Registry // to be closed
+	back   plugins.Opened
+}
+
+// openLRMS finds the back-end for a batch system's URL.
+func openLRMS(d *deps, raw string) (*lrms, error) {
 	c, err := loadConfig(d)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	reg, err := openBackends(d, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	back, ok := reg.ForURL(raw)
-	o, can := back.Submitter.(plugins.QueueOpener)
-	if !ok || !can {
-		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", raw, urlForms(d)), reg.Close())
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, urlForms(d)), reg.Close())
+	}
+	return &lrms{config: c, reg: reg, back: back}, nil
+}
+
+// lrmsReader opens a batch system for looking at its jobs.
+func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) {
+	l, err := openLRMS(d, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, ok := l.back.Submitter.(plugins.QueueOpener)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: a batch system whose queue cannot be read", raw), l.reg.Close())
 	}
 	q, err := o.QueueReader(raw)
 	if err != nil {
-		return nil, nil, errors.Join(err, reg.Close())
+		return nil, nil, errors.Join(err, l.reg.Close())
 	}
-	return q, reg.Close, nil
+	return q, l.reg.Close, nil
 }
 
 // agentClient speaks to the scheduler with the credential at hand.

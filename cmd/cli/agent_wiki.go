@@ -164,30 +164,22 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 		s.Manager = c
 		return c.Close, nil
 	}
-	c, err := loadConfig(d)
+	q, end, err := lrmsReader(d, f.lrms)
 	if err != nil {
-		return nil, err
+		return nil, usageError(err)
 	}
-	b, err := openBackends(d, c)
-	if err != nil {
-		return nil, err
-	}
-	back, _ := b.ForURL(f.lrms)
-	o, ok := back.Submitter.(plugins.QueueOpener)
-	if !ok {
-		return nil, usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", f.lrms, urlForms(d)))
-	}
-	q, err := o.QueueReader(f.lrms)
-	if err == nil && f.control {
-		q, err = handed(q, f.lrms)
+	if f.control {
+		if q, err = handed(q, f.lrms); err != nil {
+			return nil, errors.Join(err, end())
+		}
 	}
 	s.Manager = &wiki.Presented{Reader: q}
 	return func() error {
 		if c, ok := q.(io.Closer); ok {
-			return errors.Join(c.Close(), b.Close())
+			return errors.Join(c.Close(), end())
 		}
-		return b.Close()
-	}, err
+		return end()
+	}, nil
 }
 
 // handed is a batch system that starts jobs when it is told to.
