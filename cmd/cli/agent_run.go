@@ -241,7 +241,7 @@ func openLRMS(d *deps, raw string) (*lrms, error) {
 	}
 	back, ok := reg.ForURL(raw)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, urlForms(d)), reg.Close())
+		return nil, errors.Join(usageError(fmt.Errorf("--lrms %s: no such kind of batch system (%s)", raw, urlForms(d))), reg.Close())
 	}
 	return &lrms{config: c, reg: reg, back: back}, nil
 }
@@ -254,7 +254,7 @@ func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) 
 	}
 	o, ok := l.back.Submitter.(plugins.QueueOpener)
 	if !ok {
-		return nil, nil, errors.Join(fmt.Errorf("--lrms %s: a batch system whose queue cannot be read", raw), l.reg.Close())
+		return nil, nil, errors.Join(usageError(fmt.Errorf("--lrms %s: a batch system whose queue cannot be read", raw)), l.reg.Close())
 	}
 	q, err := o.QueueReader(raw)
 	if err != nil {
