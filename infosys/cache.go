@@ -44,7 +44,7 @@ type saved struct {
 
 // A file is the key's length and text, the time of fetching in Unix
 // nanoseconds (both little-endian), the text of the error and its length in
-// two bytes before it, and what packed.Pack made of the resources.
+// two bytes before it, and what packed.Write made of the resources.
 
 // load reads an answer that is not older than since.
 func (c *Cache) load(key string, since time.Time) (a saved, ok bool) {
@@ -84,9 +84,16 @@ func (c *Cache) save(key string, a saved) {
 		remark = a.err.Error()
 		remark = remark[:min(len(remark), math.MaxUint16)]
 	}
-	data := binary.LittleEndian.AppendUint16(cacheHead(key, a.fetched), uint16(len(remark)))
-	data = append(append(data, remark...), packed.Pack(a.rs)...)
-	if len(data) > maxCacheFile || writeFile(c.path(key), data) != nil {
+	head := binary.LittleEndian.AppendUint16(cacheHead(key, a.fetched), uint16(len(remark)))
+	head = append(head, remark...)
+	err := writeFile(c.path(key), func(w io.Writer) error {
+		w = &atMost{w, maxCacheFile}
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		return packed.Write(w, a.rs)
+	})
+	if err != nil {
 		return
 	}
 	old, _ := filepath.Glob(filepath.Join(c.dir, "*.grid"))
@@ -103,22 +110,36 @@ func cacheHead(key string, fetched time.Time) []byte {
 	return binary.LittleEndian.AppendUint64(head, uint64(fetched.UnixNano()))
 }
 
+// atMost is a writer that takes so many bytes.
+type atMost struct {
+	w    io.Writer
+	room int
+}
+
+// Write implements io.Writer.
+func (a *atMost) Write(b []byte) (int, error) {
+	if a.room -= len(b); a.room < 0 {
+		return 0, errTooLong
+	}
+	return a.w.Write(b)
+}
+
 // writeFile replaces a file in one step, mode 0600, making its directory.
-func writeFile(path string, data []byte) error {
+func writeFile(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return replaceFile(path, data)
+	return replaceFile(path, write)
 }
 
 // replaceFile is writeFile for a directory that is there.
-func replaceFile(path string, data []byte) error {
+func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(data)
+	err = write(f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -301,5 +301,8 @@ func WriteSnapshot(path string, s Snapshot) error {
 		}
 		text = buf.Bytes()
 	}
-	return replaceFile(path, text)
+	return replaceFile(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

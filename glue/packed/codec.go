@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
+	"io"
 	"reflect"
 	"sync"
 
 	"gridbroker/glue"
 )
 
-const codecMagic = "GRIDRES2"
+const codecMagic = "GRIDRES3"
 
-// codecHead is the length of magic, fingerprint and checksum.
-const codecHead = len(codecMagic) + 8 + 4
+// codecHead is the length of magic and fingerprint, codecEnd that of the
+// checksum of what is between.
+const (
+	codecHead = len(codecMagic) + 8
+	codecEnd  = 4
+)
 
 // codecFingerprint is a hash of the names and kinds of all that is packed.
 var codecFingerprint = sync.OnceValue(func() uint64 {
@@ -39,31 +44,41 @@ var codecFingerprint = sync.OnceValue(func() uint64 {
 	return h.Sum64()
 })
 
-// Pack writes resources in the form that Unpack reads.
-func Pack(rs []glue.Resource) []byte {
-	p := &packer{strings: make(map[string]uint64, len(rs)), shared: map[sharedKey]uint64{}}
-	p.buf = append(make([]byte, 0, 384*len(rs)+64), codecMagic...)
-	p.buf = binary.LittleEndian.AppendUint64(p.buf, codecFingerprint())
-	p.buf = binary.LittleEndian.AppendUint32(p.buf, 0) // checksum
+// Write writes resources in the form that Unpack reads.
+func Write(w io.Writer, rs []glue.Resource) error {
+	head := binary.LittleEndian.AppendUint64([]byte(codecMagic), codecFingerprint())
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	p := &packer{w: w, strings: map[string]uint64{}, shared: map[sharedKey]uint64{}}
 	p.uint(uint64(len(rs)))
 	for i := range rs {
 		coder{p: p}.resource(&rs[i])
+		if len(p.buf) >= packBuffer {
+			p.flush()
+		}
 	}
-	binary.LittleEndian.PutUint32(p.buf[codecHead-4:], crc32.ChecksumIEEE(p.buf[codecHead:]))
-	return p.buf
+	p.flush()
+	if p.err == nil {
+		_, p.err = w.Write(binary.LittleEndian.AppendUint32(nil, p.sum))
+	}
+	return p.err
 }
 
 var errPacked = errors.New("not a list of resources of this version")
 
-// Unpack reads what Pack wrote. The resources refer to data's text, which must
+// Unpack reads what Write wrote. The resources refer to data's text, which must
 // not be changed afterwards.
 func Unpack(data []byte) ([]glue.Resource, error) {
-	if len(data) < codecHead || string(data[:len(codecMagic)]) != codecMagic ||
-		binary.LittleEndian.Uint64(data[len(codecMagic):]) != codecFingerprint() ||
-		binary.LittleEndian.Uint32(data[codecHead-4:]) != crc32.ChecksumIEEE(data[codecHead:]) {
+	if len(data) < codecHead+codecEnd || string(data[:len(codecMagic)]) != codecMagic ||
+		binary.LittleEndian.Uint64(data[len(codecMagic):]) != codecFingerprint() {
 		return nil, errPacked
 	}
-	u := &unpacker{data: data[codecHead:]}
+	body, sum := data[codecHead:len(data)-codecEnd], data[len(data)-codecEnd:]
+	if binary.LittleEndian.Uint32(sum) != crc32.ChecksumIEEE(body) {
+		return nil, errPacked
+	}
+	u := &unpacker{data: body}
 	rs := make([]glue.Resource, u.count(1))
 	for i := range rs {
 		if (coder{u: u}).resource(&rs[i]); u.bad {

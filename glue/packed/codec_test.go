@@ -1,8 +1,11 @@
 package packed
 
 import (
+	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -40,7 +43,7 @@ func TestPack(t *testing.T) {
 	rs := published(t)
 	rs[0].Attrs = map[string][]string{"a": {"b", "c"}}
 	rs[1].Views = []string{}
-	data := Pack(rs)
+	data := pack(t, rs)
 	back, err := Unpack(data)
 	if err != nil || len(back) != len(rs) {
 		t.Fatalf("%d of %d, %v", len(back), len(rs), err)
@@ -62,6 +65,36 @@ func TestPack(t *testing.T) {
 			break
 		}
 	}
+}
+
+// pack is what Write writes.
+func pack(t testing.TB, rs []glue.Resource) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, rs); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What cannot be written is told, whenever that is.
+func TestWriteFails(t *testing.T) {
+	rs := published(t)
+	for _, room := range []int{0, 10, 20, packBuffer, 2 * packBuffer, len(pack(t, rs)) - 1} {
+		if err := Write(&full{room}, rs); !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("room for %d bytes: %v", room, err)
+		}
+	}
+}
+
+// full is a writer with room for so many bytes.
+type full struct{ room int }
+
+func (f *full) Write(b []byte) (int, error) {
+	if f.room -= len(b); f.room < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(b), nil
 }
 
 // fill sets everything exported below v to values that differ from each other.
@@ -105,7 +138,7 @@ func TestPackEveryField(t *testing.T) {
 	fill(reflect.ValueOf(&rs[0]).Elem(), &n)
 	fill(reflect.ValueOf(&rs[1]).Elem(), &n)
 	rs[1].Endpoints, rs[1].Attrs = rs[0].Endpoints, rs[0].Attrs // shared
-	back, err := Unpack(Pack(rs))
+	back, err := Unpack(pack(t, rs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +158,9 @@ func BenchmarkPack(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Pack(rs)
+		if err := Write(io.Discard, rs); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -134,7 +169,7 @@ func BenchmarkUnpack(b *testing.B) {
 	for len(rs) < 12000 {
 		rs = append(rs, rs...)
 	}
-	data := Pack(rs)
+	data := pack(b, rs)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Unpack(data); err != nil {
@@ -146,7 +181,7 @@ func BenchmarkUnpack(b *testing.B) {
 
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte("x"))
-	f.Add(Pack([]glue.Resource{{ID: "a", Benchmarks: map[string]float64{"x": 1}, RuntimeEnvironments: []string{"t"}}})[20:])
+	f.Add(pack(f, []glue.Resource{{ID: "a", Benchmarks: map[string]float64{"x": 1}, RuntimeEnvironments: []string{"t"}}})[codecHead:])
 	f.Fuzz(func(t *testing.T, text []byte) {
 		u := &unpacker{data: text}
 		var r glue.Resource

@@ -2,6 +2,8 @@ package packed
 
 import (
 	"encoding/binary"
+	"hash/crc32"
+	"io"
 	"math"
 	"time"
 	"unsafe"
@@ -9,8 +11,12 @@ import (
 
 // packer writes values; what an unpacker reads.
 type packer struct {
+	w       io.Writer
+	err     error // of writing
 	buf     []byte
+	sum     uint32
 	strings map[string]uint64
+	recent  [recentTexts]recentText
 	shared  map[sharedKey]uint64
 }
 
@@ -18,6 +24,28 @@ type packer struct {
 type sharedKey struct {
 	at  unsafe.Pointer
 	len int
+}
+
+// recentTexts is of how many texts it is known where they lie: most texts of a
+// resource are those of the one before.
+const recentTexts = 1 << 10
+
+// recentText is a text that lies somewhere, and its number.
+type recentText struct {
+	sharedKey
+	number uint64
+}
+
+// packBuffer is how much is written at once.
+const packBuffer = 64 << 10
+
+// flush writes what there is.
+func (p *packer) flush() {
+	p.sum = crc32.Update(p.sum, crc32.IEEETable, p.buf)
+	if p.err == nil {
+		_, p.err = p.w.Write(p.buf)
+	}
+	p.buf = p.buf[:0]
 }
 
 func (p *packer) uint(n uint64)  { p.buf = binary.AppendUvarint(p.buf, n) }
@@ -43,11 +71,21 @@ func (p *packer) time(t time.Time) {
 
 // text writes a string the first time, later its number.
 func (p *packer) text(s string) {
-	if n, ok := p.strings[s]; ok {
+	at := sharedKey{unsafe.Pointer(unsafe.StringData(s)), len(s)}
+	known := &p.recent[(uintptr(at.at)>>4^uintptr(at.len))%recentTexts]
+	if known.number > 0 && known.sharedKey == at {
+		p.uint(known.number)
+		return
+	}
+	n, ok := p.strings[s]
+	if !ok {
+		n = uint64(len(p.strings)) + 1
+		p.strings[s] = n
+	}
+	if *known = (recentText{at, n}); ok {
 		p.uint(n)
 		return
 	}
-	p.strings[s] = uint64(len(p.strings)) + 1
 	p.uint(0)
 	p.uint(uint64(len(s)))
 	p.buf = append(p.buf, s...)

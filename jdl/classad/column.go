@@ -9,7 +9,7 @@ type column struct {
 	str   []string // cells that are String; nil if there are none
 	exact []uint32 // number of the text, of cells that are String
 	fold  []uint32 // number of the text in lower case
-	off   []uint32 // cell r, if a List, is elems[off[r]:off[r+1]]
+	lists []span   // cell r, if a List, is elems[lists[r].from:lists[r].to]; nil if there are none
 	elems []uint32 // numbers of texts in lower case, 0 for what is no text
 
 	longest  int  // elements of the longest list
@@ -18,6 +18,9 @@ type column struct {
 	reals    bool // some cells are Real
 	evaluate bool // some cells are dynamic
 }
+
+// span is a stretch of elems. Rows that have one and the same list share it.
+type span struct{ from, to uint32 }
 
 // dynamic marks a cell whose value depends on the other side, or is too large
 // to be looked at without counting.
@@ -33,7 +36,7 @@ const (
 func (t *Table) newColumn(name string) *column {
 	c := &column{name: name, table: t, kinds: make([]Kind, len(t.rows))}
 	key := Fold(name)
-	seen := make(map[uint32]bool)
+	seen, lists := make(map[uint32]bool), make(map[*box]span)
 	for r, row := range t.rows {
 		v, ok := cell(row, name, key)
 		if !ok {
@@ -52,14 +55,11 @@ func (t *Table) newColumn(name string) *column {
 			seen[c.exact[r]] = true
 			c.mixed = true
 		case List:
-			c.list(r, v.box.list)
+			c.list(r, v.box, lists)
 			c.mixed = true
 		case Undefined:
 		default:
 			c.mixed = true
-		}
-		if c.off != nil {
-			c.off[r+1] = uint32(len(c.elems))
 		}
 	}
 	c.distinct = len(seen)
@@ -138,18 +138,26 @@ func (c *column) text(r int, s string) {
 	c.exact[r], c.fold[r] = c.table.texts.add(s)
 }
 
-func (c *column) list(r int, vs []Value) {
-	if c.off == nil {
-		c.off = make([]uint32, len(c.kinds)+1)
+// list enters a list; known are those that are in the column.
+func (c *column) list(r int, b *box, known map[*box]span) {
+	if c.lists == nil {
+		c.lists = make([]span, len(c.kinds))
 	}
-	c.longest = max(c.longest, len(vs))
-	for _, v := range vs {
-		id := uint32(0)
-		if v.kind == String {
-			_, id = c.table.texts.add(v.str)
+	at, ok := known[b]
+	if !ok {
+		at.from = uint32(len(c.elems))
+		c.longest = max(c.longest, len(b.list))
+		for _, v := range b.list {
+			id := uint32(0)
+			if v.kind == String {
+				_, id = c.table.texts.add(v.str)
+			}
+			c.elems = append(c.elems, id)
 		}
-		c.elems = append(c.elems, id)
+		at.to = uint32(len(c.elems))
+		known[b] = at
 	}
+	c.lists[r] = at
 }
 
 // value is a cell; ok is false for one that has to be evaluated.
@@ -173,7 +181,7 @@ func (c *column) value(r int) (v Value, ok bool) {
 // has reports whether a list cell holds a text, given by the number of its
 // lower case.
 func (c *column) has(r int, folded uint32) bool {
-	for _, id := range c.elems[c.off[r]:c.off[r+1]] {
+	for _, id := range c.elems[c.lists[r].from:c.lists[r].to] {
 		if id == folded {
 			return true
 		}

@@ -49,13 +49,13 @@ func (c *compiler) callFilter(e *Call, k code) filter {
 }
 
 func memberFilter(col *column, want uint32) filter {
-	if want == 0 || col.off == nil {
+	if want == 0 || col.lists == nil {
 		return func([]int32) []int32 { return nil }
 	}
 	return func(rows []int32) []int32 {
 		out := rows[:0]
 		for _, r := range rows {
-			for _, id := range col.elems[col.off[r]:col.off[r+1]] {
+			for _, id := range col.elems[col.lists[r].from:col.lists[r].to] {
 				if id == want {
 					out = append(out, r)
 					break
