@@ -89,33 +89,37 @@ func benchmarkName(s string) string {
 	return s
 }
 
-func (r *Resource) setBenchmark(name string, value []byte) {
+// benchmarks are values by the type's lower-case name; nil for none.
+type benchmarks map[string]float64
+
+func (b *benchmarks) set(name string, value []byte) {
 	f, ok := real(value)
 	if !ok {
 		return
 	}
-	if r.Benchmarks == nil {
-		r.Benchmarks = map[string]float64{}
+	if *b == nil {
+		*b = benchmarks{}
 	}
-	r.Benchmarks[benchmarkName(name)] = f
+	(*b)[benchmarkName(name)] = f
 }
 
 // gpuNames are the names by which free text (OtherInfo, OtherDescription) gives
 // the GPUs of a node: no attribute of GLUE 1.3 and 2.0 does.
 var gpuNames = map[string]bool{"gpu": true, "gpus": true, "gpunumber": true, "gpuspernode": true}
 
-// setGPUs reads the number of GPUs out of comma-separated name=value pairs, as
-// "Cores=16,GPUs=4".
-func (r *Resource) setGPUs(text []byte) {
+// gpusIn reads the number of GPUs out of comma-separated name=value pairs, as
+// "Cores=16,GPUs=4"; before is what is known without it.
+func gpusIn(text []byte, before Opt[int64]) Opt[int64] {
 	for pair := range bytes.SplitSeq(text, []byte{','}) {
 		name, value, ok := cutByte(pair, '=')
 		if !ok || !gpuNames[strings.ToLower(string(trimSpace(name)))] {
 			continue
 		}
 		if n := count(trimSpace(value)); n.OK {
-			r.GPUs = n
+			before = n
 		}
 	}
+	return before
 }
 
 // live reports whether a count of the state says that somebody counts.
@@ -164,21 +168,6 @@ func (r *Resource) raiseTotal() {
 	if n := r.Running.V; r.TotalSlots.OK && n > r.TotalSlots.V {
 		r.TotalSlots.V = n
 	}
-}
-
-// copyEnvironment fills dst's environment with src's.
-func copyEnvironment(dst, src *Resource) {
-	dst.Platform, dst.OSFamily, dst.OSName = src.Platform, src.OSFamily, src.OSName
-	dst.OSVersion, dst.OSCodename = src.OSVersion, src.OSCodename
-	dst.CPUModel, dst.CPUVendor, dst.CPUClock = src.CPUModel, src.CPUVendor, src.CPUClock
-	dst.MainMemory, dst.VirtualMemory = src.MainMemory, src.VirtualMemory
-	dst.PhysicalCPUs, dst.LogicalCPUs, dst.SMPSize = src.PhysicalCPUs, src.LogicalCPUs, src.SMPSize
-	dst.ConnectivityIn, dst.ConnectivityOut = src.ConnectivityIn, src.ConnectivityOut
-	dst.Benchmarks, dst.RuntimeEnvironments, dst.tags = src.Benchmarks, src.RuntimeEnvironments, src.tags
-	if src.GPUs.OK {
-		dst.GPUs = src.GPUs
-	}
-	dst.Attrs = mergedAttrs(dst.Attrs, src.Attrs)
 }
 
 // mergedAttrs returns the attributes of both; a's win.

@@ -15,6 +15,8 @@ type Decoder struct {
 	source string
 	extra  []string // lower-cased
 	pool   pool
+	lists  lists
+	texts  []string // room for those of the entry at hand
 	store  store
 	glue1  glue13
 	glue2  glue20

@@ -219,7 +219,7 @@ func TestWordsOfProviders(t *testing.T) {
 	}
 	for text, want := range map[string]int64{"Cores=16,GPUs=4": 4, "gpu=2": 2, " GPUNumber = 8 ": 8, "GPUs=": 0, "GPUs=many": 0, "GPUs=-1": 0, "xGPUs=4": 0, "4 GPUs": 0} {
 		var r Resource
-		if r.setGPUs([]byte(text)); r.GPUs.V != want || r.GPUs.OK != (want > 0) {
+		if r.GPUs = gpusIn([]byte(text), r.GPUs); r.GPUs.V != want || r.GPUs.OK != (want > 0) {
 			t.Errorf("GPUs in %q: %v", text, r.GPUs)
 		}
 	}

@@ -38,7 +38,7 @@ type view13 struct {
 
 // subcluster13 is the environment of some nodes of a cluster.
 type subcluster13 struct {
-	r    Resource
+	r    nodes
 	key  key // the cluster
 	tags []string
 }
@@ -73,8 +73,9 @@ func (g *glue13) add(k kind, e *Entry) {
 		*g.views.add() = part{g.d.keyOf(site, id, e, "glueceuniqueid"), views13.keep(g.d, e)}
 	case kindSubCluster:
 		s := g.subclusters.add()
-		s.key.site = site
+		s.key.site, s.tags = site, g.d.texts[:0]
 		apply(g.d, subclusterAttrs, s, e, &s.r.Attrs)
+		g.d.texts, s.tags = s.tags[:0], g.d.lists.one(s.tags)
 		if s.key.id == "" {
 			s.key.id = g.d.pool.str(rdn(e.DN, "glueclusteruniqueid"))
 		}
@@ -260,14 +261,14 @@ var subclusterAttrs = setters[subcluster13]{
 	"gluehostprocessorclockspeed":      func(d *Decoder, s *subcluster13, v []byte) { s.r.CPUClock = limit(v) },
 	"gluehostprocessorotherdescription": func(d *Decoder, s *subcluster13, v []byte) {
 		if value, name, ok := benchmarkIn(v); ok {
-			s.r.setBenchmark(name, value)
+			s.r.Benchmarks.set(name, value)
 		}
-		s.r.setGPUs(v)
+		s.r.GPUs = gpusIn(v, s.r.GPUs)
 	},
 	"gluehostnetworkadapterinboundip":               func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityIn = boolean(v) },
 	"gluehostnetworkadapteroutboundip":              func(d *Decoder, s *subcluster13, v []byte) { s.r.ConnectivityOut = boolean(v) },
-	"gluehostbenchmarksi00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.setBenchmark("specint2000", v) },
-	"gluehostbenchmarksf00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.setBenchmark("specfp2000", v) },
+	"gluehostbenchmarksi00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.Benchmarks.set("specint2000", v) },
+	"gluehostbenchmarksf00":                         func(d *Decoder, s *subcluster13, v []byte) { s.r.Benchmarks.set("specfp2000", v) },
 	"gluehostapplicationsoftwareruntimeenvironment": func(d *Decoder, s *subcluster13, v []byte) { s.tags = append(s.tags, d.pool.str(v)) },
 }
 

@@ -11,7 +11,7 @@ import (
 // one resource for itself and one for each view.
 func (g *glue13) resources(own *room) []*Resource {
 	g.findElsewhere()
-	nodes := g.environments()
+	kinds := g.environments()
 	views := map[key][]published{}
 	for v := range g.views.take() {
 		views[v.key] = append(views[v.key], v.text)
@@ -20,12 +20,15 @@ func (g *glue13) resources(own *room) []*Resource {
 	c, v := &ce13{}, &view13{} // one of each for all: they are of use for a moment
 	for p := range g.ces.take() {
 		*c = ce13{r: own.next(), key: p.key}
+		c.r.Access = g.d.texts[:0]
 		ces13.apply(g.d, c, p.text, &c.r.Attrs)
-		g.finish(c, nodes)
+		g.d.texts, c.r.Access = c.r.Access[:0], g.d.lists.one(c.r.Access)
+		g.finish(c, kinds)
 		out = append(out, c.r)
 		for _, text := range views[c.key] {
-			*v = view13{}
+			*v = view13{r: Resource{Access: g.d.texts[:0]}}
 			views13.apply(g.d, v, text, &v.r.Attrs)
+			g.d.texts, v.r.Access = v.r.Access[:0], g.d.lists.one(v.r.Access)
 			if vo := v.vo(); vo != "" {
 				r := own.next()
 				v.complete(r, c.r, vo)
@@ -54,10 +57,10 @@ func (g *glue13) findElsewhere() {
 // environments picks for each cluster the subcluster with the most CPUs: one
 // resource stands for one kind of node. A cluster whose name only one site has
 // is found without the site, too.
-func (g *glue13) environments() map[key]*Resource {
-	best := map[key]*Resource{}
+func (g *glue13) environments() map[key]*nodes {
+	best := map[key]*nodes{}
 	for s := range g.subclusters.take() {
-		s.r.RuntimeEnvironments, s.r.tags = s.tags, newTagList(s.tags)
+		s.r.tags = newTagList(s.tags)
 		if b := best[s.key]; b == nil || s.r.LogicalCPUs.V > b.LogicalCPUs.V {
 			best[s.key] = &s.r
 		}
@@ -75,7 +78,7 @@ func (g *glue13) environments() map[key]*Resource {
 }
 
 // finish fills in a CE's identity, endpoint and nodes.
-func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
+func (g *glue13) finish(c *ce13, kinds map[key]*nodes) {
 	r := c.r
 	r.Schema, r.ID, r.CEID, r.Cluster = "glue1.3", c.key.id, c.key.id, c.cluster
 	cluster := g.cluster(c)
@@ -99,12 +102,12 @@ func (g *glue13) finish(c *ce13, nodes map[key]*Resource) {
 	r.Services = g.servicesOf(c)
 	r.CloseSEs = g.close(c)
 	r.raiseTotal()
-	env := nodes[key{c.key.site, c.cluster}]
+	env := kinds[key{c.key.site, c.cluster}]
 	if env == nil {
-		env = nodes[key{"", c.cluster}]
+		env = kinds[key{"", c.cluster}]
 	}
 	if env != nil {
-		copyEnvironment(r, env)
+		r.setNodes(env)
 	}
 }
 

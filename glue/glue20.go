@@ -12,14 +12,16 @@ import (
 type glue20 struct {
 	d          *Decoder
 	services   map[key]*service20
-	endpoints  []endpoint20
+	endpoints  slab[endpoint20]
 	shares     slab[part]
-	managers   []manager20
+	managers   slab[manager20]
 	envs       slab[env20]
 	tags       map[key]*tags20 // by manager
 	lastTags   *tags20         // of them, those added to last: a manager's come one after the other
-	benchmarks []benchmark20
+	newTags    []string        // that are to be added to these
+	benchmarks slab[benchmark20]
 	rules      map[key][]string // mapping policies, by share
+	rule       rule20           // the one at hand
 }
 
 type service20 struct {
@@ -56,7 +58,7 @@ type manager20 struct {
 }
 
 type env20 struct {
-	r         Resource
+	r         nodes
 	id        key
 	manager   string
 	instances Opt[int64]
@@ -105,9 +107,9 @@ func (g *glue20) add(k kind, e *Entry) {
 		apply(d, serviceAttrs, s, e, nil)
 		g.services[key{site, s.id}] = s
 	case kindEndpoint:
-		p := endpoint20{id: key{site: site}, service: key{site: site}}
-		apply(d, endpointAttrs, &p, e, nil)
-		g.endpoints = append(g.endpoints, p)
+		p := g.endpoints.add()
+		p.id.site, p.service.site = site, site
+		apply(d, endpointAttrs, p, e, nil)
 	case kindShare:
 		var id []byte
 		for v := range e.values("glue2shareid") {
@@ -115,9 +117,9 @@ func (g *glue20) add(k kind, e *Entry) {
 		}
 		*g.shares.add() = part{d.keyOf(site, id, e, "glue2shareid"), shares20.keep(d, e)}
 	case kindManager:
-		m := manager20{id: key{site: site}}
-		apply(d, managerAttrs, &m, e, &m.attrs)
-		g.managers = append(g.managers, m)
+		m := g.managers.add()
+		m.id.site = site
+		apply(d, managerAttrs, m, e, &m.attrs)
 	case kindEnvironment:
 		v := g.envs.add()
 		v.id.site = site
@@ -141,37 +143,55 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 			a.manager = rdn(e.DN, "glue2managerid")
 		}
 		if a.usable() {
-			tags := g.tagsOf(site, a.manager)
-			tags.names = append(tags.names, d.tag(a.name, a.version))
+			g.tagsOf(site, a.manager)
+			g.newTags = append(g.newTags, d.tag(a.name, a.version))
 		}
 	case kindBenchmark:
-		b := benchmark20{env: key{site: site}}
-		apply(d, benchmarkAttrs, &b, e, nil)
+		b := g.benchmarks.add()
+		b.env.site = site
+		apply(d, benchmarkAttrs, b, e, nil)
 		if !b.hasParent {
 			b.env.id = d.pool.str(rdn(e.DN, "glue2resourceid"))
 		}
-		g.benchmarks = append(g.benchmarks, b)
 	case kindMapping:
-		var p rule20
-		apply(d, mappingAttrs, &p, e, nil)
+		p := &g.rule
+		p.shares, p.rules = p.shares[:0], p.rules[:0]
+		apply(d, mappingAttrs, p, e, nil)
 		for _, share := range p.shares {
 			k := key{site, share}
-			g.rules[k] = append(g.rules[k], p.rules...)
+			if have := g.rules[k]; have == nil {
+				g.rules[k] = d.lists.one(p.rules)
+			} else {
+				g.rules[k] = append(have, p.rules...)
+			}
 		}
 	}
 }
 
-// tagsOf are the tags of a manager so far.
-func (g *glue20) tagsOf(site string, manager []byte) *tags20 {
+// tagsOf makes the tags that come those of a manager.
+func (g *glue20) tagsOf(site string, manager []byte) {
 	if t := g.lastTags; t != nil && t.of.site == site && t.of.id == string(manager) {
-		return t
+		return
 	}
+	g.keepTags()
 	k := key{site, g.d.pool.str(manager)}
 	if g.tags[k] == nil {
 		g.tags[k] = &tags20{of: k}
 	}
 	g.lastTags = g.tags[k]
-	return g.lastTags
+}
+
+// keepTags adds the new tags to those of their manager.
+func (g *glue20) keepTags() {
+	if len(g.newTags) == 0 {
+		return
+	}
+	if t := g.lastTags; t.names == nil {
+		t.names = g.d.lists.one(g.newTags)
+	} else {
+		t.names = append(t.names, g.newTags...)
+	}
+	g.newTags = g.newTags[:0]
 }
 
 // tag is the whole name of a runtime environment. ARC publishes name and
@@ -236,7 +256,7 @@ var shareAttrs = setters[share20]{
 		if id := foreign(v, "htcondorceid"); id != nil {
 			s.condorID = d.pool.str(id)
 		}
-		s.r.setGPUs(v)
+		s.r.GPUs = gpusIn(v, s.r.GPUs)
 	},
 	"glue2shareserviceforeignkey":                       func(d *Decoder, s *share20, v []byte) { s.service = d.pool.str(v) },
 	"glue2computingsharecomputingserviceforeignkey":     func(d *Decoder, s *share20, v []byte) { s.service = d.pool.str(v) },
@@ -327,7 +347,7 @@ var envAttrs = setters[env20]{
 	"glue2resourceid":                                     func(d *Decoder, x *env20, v []byte) { x.id.id = d.pool.str(v) },
 	"glue2resourcemanagerforeignkey":                      func(d *Decoder, x *env20, v []byte) { x.manager = d.pool.str(v) },
 	"glue2executionenvironmentcomputingmanagerforeignkey": func(d *Decoder, x *env20, v []byte) { x.manager = d.pool.str(v) },
-	"glue2entityotherinfo":                                func(_ *Decoder, x *env20, v []byte) { x.r.setGPUs(v) },
+	"glue2entityotherinfo":                                func(_ *Decoder, x *env20, v []byte) { x.r.GPUs = gpusIn(v, x.r.GPUs) },
 	"glue2executionenvironmentplatform":                   func(d *Decoder, x *env20, v []byte) { x.r.Platform = d.platform(v) },
 	"glue2executionenvironmenttotalinstances":             func(d *Decoder, x *env20, v []byte) { x.instances = limit(v) },
 	"glue2executionenvironmentlogicalcpus":                func(d *Decoder, x *env20, v []byte) { x.r.LogicalCPUs = limit(v) },

@@ -88,22 +88,21 @@ func (g *glue20) index() *join20 {
 	j := &join20{g: g, endpoints: map[key]*endpoint20{}, ofService: map[key][]*endpoint20{},
 		managers: map[key]*manager20{}, envs: map[key]*env20{}, ofManager: map[key][]*env20{},
 		benchmarks: map[key][]*benchmark20{}, tags: map[key]*tagList{}}
-	for i := range g.endpoints {
-		p := &g.endpoints[i]
+	for p := range g.endpoints.take() {
 		p.finish()
 		j.endpoints[p.id] = p
 		j.ofService[p.service] = append(j.ofService[p.service], p)
 	}
-	for i := range g.managers {
-		m := &g.managers[i]
+	for m := range g.managers.take() {
 		k := key{m.id.site, m.service}
 		if have := j.managers[k]; have == nil || m.totalSlots.V > have.totalSlots.V {
 			j.managers[k] = m
 		}
 	}
-	for i := range g.benchmarks {
-		j.benchmarks[g.benchmarks[i].env] = append(j.benchmarks[g.benchmarks[i].env], &g.benchmarks[i])
+	for b := range g.benchmarks.take() {
+		j.benchmarks[b.env] = append(j.benchmarks[b.env], b)
 	}
+	g.keepTags()
 	for k, t := range g.tags {
 		j.tags[k] = newTagList(t.names)
 	}
@@ -125,11 +124,9 @@ func (j *join20) finishEnv(x *env20) {
 		x.r.PhysicalCPUs.V *= x.instances.V
 	}
 	for _, b := range j.benchmarks[x.id] {
-		x.r.setBenchmark(b.name, b.value)
+		x.r.Benchmarks.set(b.name, b.value)
 	}
-	if t := j.tags[key{x.id.site, x.manager}]; t != nil {
-		x.r.RuntimeEnvironments, x.r.tags = t.names, t
-	}
+	x.r.tags = j.tags[key{x.id.site, x.manager}]
 }
 
 func (p *endpoint20) finish() {
@@ -158,10 +155,10 @@ func (j *join20) finish(s *share20) {
 		}
 		r.Attrs = mergedAttrs(r.Attrs, m.attrs)
 		if env := j.environment(s, m); env != nil {
-			copyEnvironment(r, &env.r)
+			r.setNodes(&env.r)
 		}
 	} else if env := j.environment(s, nil); env != nil {
-		copyEnvironment(r, &env.r)
+		r.setNodes(&env.r)
 	}
 	r.dropPlaceholderState()
 	r.raiseTotal()

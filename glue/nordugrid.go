@@ -88,7 +88,7 @@ var ngQueueAttrs = setters[ngQueue]{
 	"nordugrid-queue-acl":          func(d *Decoder, q *ngQueue, v []byte) { q.r.Access = append(q.r.Access, d.accessRule(v)) },
 	"nordugrid-queue-benchmark": func(d *Decoder, q *ngQueue, v []byte) {
 		if name, value, ok := bytes.Cut(v, []byte("@")); ok {
-			q.r.setBenchmark(d.pool.str(bytes.ToLower(name)), value)
+			(*benchmarks)(&q.r.Benchmarks).set(d.pool.str(bytes.ToLower(name)), value)
 		}
 	},
 	"mds-validfrom": func(d *Decoder, q *ngQueue, v []byte) { q.from = timestamp(v) },
