@@ -1,12 +1,15 @@
 package glue
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // lists keeps one copy of lists of texts that occur again and again: the access
 // rules of a site's queues are mostly alike.
 type lists struct {
-	of   map[string][]string
-	room []byte
+	of   map[uint64][]string // by a hash of the texts, which are kept once, in the lists
+	hash maphash.Hash
 }
 
 // one is a list that is equal to this one, and the same for all that are: nothing
@@ -16,26 +19,22 @@ func (l *lists) one(list []string) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	l.room = l.room[:0]
+	l.hash.Reset()
 	for _, s := range list {
-		l.room = append(append(l.room, s...), 0)
+		l.hash.WriteString(s)
+		l.hash.WriteByte(0)
 	}
-	if len(l.room) > maxListText {
-		return slices.Clone(list)
-	}
-	have, ok := l.of[string(l.room)]
-	if ok && slices.Equal(have, list) { // texts may hold what is between them
+	sum := l.hash.Sum64()
+	have, ok := l.of[sum]
+	if ok && slices.Equal(have, list) {
 		return have
 	}
-	if have = slices.Clip(slices.Clone(list)); !ok {
+	own := slices.Clip(slices.Clone(list))
+	if !ok { // of two with one hash, the first
 		if l.of == nil {
-			l.of = map[string][]string{}
+			l.of = map[uint64][]string{}
 		}
-		l.of[string(l.room)] = have
+		l.of[sum] = own
 	}
-	return have
+	return own
 }
-
-// maxListText bounds the text of a list that is compared with others: each is
-// kept twice.
-const maxListText = 4 << 10
