@@ -3,7 +3,6 @@ package condor
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gridbroker/jdl"
@@ -19,7 +18,12 @@ func LooksDAG(src []byte) bool {
 		}
 		word, rest := cutWord(line)
 		word = classad.Fold(word)
-		return (dagWords[word] != nil || dagIgnored[word] || dagRefused[word] != "") && rest != "" && rest[0] != '='
+		switch known := dagFirst[word] || dagWords[word] != nil || dagIgnored[word] != "" || dagRefused[word] != ""; {
+		case !known || rest != "" && (rest[0] == '=' || rest[0] == ':'):
+			return false
+		case rest != "":
+			return true
+		}
 	}
 	return false
 }
@@ -29,88 +33,138 @@ type dagNode struct {
 	name, file, dir string
 	text            []byte // the description, where it stands in the file itself
 	line            int
-	done            bool
+	done, noop      bool
 	early, late     []command // macros set before and behind the description
 	retries         int64
+	unless          int64 // the exit code after which there is no other try, where it is not 0
 	parents         []*dagNode
 	parts           []string // names of the jobs that it becomes
+	passing         bool     // its parts are being found, of a node without a job
+}
+
+// dagFile is one file for DAGMan, with what it includes: names are its own.
+type dagFile struct {
+	dir, prefix string // of a SPLICE
+	place       *jdl.Nearby
+	nodes       []*dagNode
+	byName      map[string]*dagNode
+	splices     map[string]*dagFile
+	shared      map[string][]byte // SUBMIT-DESCRIPTION by name
+	later       []dagStatement
+}
+
+// dagStatement is one that is about nodes, which may stand behind it.
+type dagStatement struct {
+	word, rest string
+	line       int
+	in         []*source
 }
 
 // dagReader reads a file for DAGMan.
 type dagReader struct {
 	*parser
-	nodes  []*dagNode
-	byName map[string]*dagNode
-	shared map[string][]byte // SUBMIT-DESCRIPTION by name
+	*dagFile
+	all    []*dagNode      // those of splices, too
+	folded map[string]bool // their names, as JDL tells them apart
 	edges  int
 	said   map[string]bool // submit files whose warnings were told
 	budget *budget
 }
 
-// dagWords are the statements that have an effect here.
-var dagWords = map[string]func(d *dagReader, words []string, rest string, line int){
-	"job": (*dagReader).job, "node": (*dagReader).job, "parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry,
-	"done": (*dagReader).doneNode, "submit-description": (*dagReader).description,
+// dagFirst are the statements that make nodes, which DAGMan reads first of all.
+var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": true, "include": true, "splice": true, "subdag": true}
+
+// dagWords are those about nodes that have an effect here.
+var dagWords = map[string]func(d *dagReader, rest string, line int){
+	"parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry, "done": (*dagReader).doneNode,
 }
 
-// dagIgnored are those without one: how DAGMan itself is run and what it writes.
-var dagIgnored = map[string]bool{"config": true, "dot": true, "jobstate_log": true, "node_status_file": true, "save_point_file": true,
-	"priority": true, "category": true, "maxjobs": true, "set_job_attr": true}
+// dagIgnored are those without one, with what stands in them: how DAGMan itself is
+// run and what it writes.
+var dagIgnored = map[string]string{"config": "file", "dot": "file ...", "jobstate_log": "file", "node_status_file": "file ...", "save_point_file": "node ...",
+	"priority": "node number", "category": "node name", "maxjobs": "name count", "set_job_attr": "name ..."}
 
 // dagRefused are those without which the DAG would be another one, and the way out.
 var dagRefused = map[string]string{
 	"script":       "DAGMan runs it where it runs itself; for what belongs to the job, Prologue and Epilogue of JDL run on the node",
-	"subdag":       "submit the inner file by itself, or write its nodes into this one",
-	"splice":       "write its nodes into this file",
-	"connect":      "write the nodes of the splices into this file",
-	"pin_in":       "write the nodes of the splices into this file",
-	"pin_out":      "write the nodes of the splices into this file",
+	"connect":      "write PARENT and CHILD between the splices",
+	"pin_in":       "write PARENT and CHILD between the splices",
+	"pin_out":      "write PARENT and CHILD between the splices",
 	"final":        "make it a node behind all others: it runs only if these went well",
 	"provisioner":  "make it a node before all others",
 	"service":      "run it beside the DAG",
 	"pre_skip":     "there are no PRE scripts here",
 	"abort-dag-on": "what comes after a node that failed is not run; cancel the rest by grid cancel --group",
 	"env":          "set variables by environment in the submit files",
-	"reject":       "",
+	"reject":       "the file says itself that it must not be run",
 }
 
 // ReadDAG reads a file for DAGMan as the record of a DAG, whose nodes are the
 // jobs of the submit files that it names. A node whose submit file queues
-// several jobs becomes several nodes. The error is a *classad.Diagnostic.
+// several jobs becomes several nodes; the nodes of splices and inner DAGs are
+// among its own. The error is a *classad.Diagnostic.
 func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnostic)) ([]*classad.Ad, error) {
 	text := newSource(file, src)
 	d := &dagReader{parser: &parser{text: text, in: []*source{text}, near: near, left: budget{maxText}, warn: warn},
-		byName: map[string]*dagNode{}, shared: map[string][]byte{}, said: map[string]bool{}, budget: &budget{maxText}}
-	d.statements()
-	if d.err == nil && len(d.nodes) == 0 {
-		d.fail(max(1, len(text.lines)), "JOB name file.sub", "the DAG has no JOB")
-	}
+		folded: map[string]bool{}, said: map[string]bool{}, budget: &budget{maxText}}
+	d.file(newDAGFile(near))
 	nodes := classad.Placed(classad.NewList(), classad.Pos{Line: 1, Col: 1})
-	for _, n := range d.nodes {
-		if d.err == nil && !n.done {
+	for _, n := range d.all {
+		if d.err == nil && !n.done && !n.noop {
 			nodes.Elems = append(nodes.Elems, d.read(n)...)
 		}
 	}
 	if d.err == nil && len(nodes.Elems) == 0 {
-		d.fail(d.nodes[0].line, "", "all nodes are marked DONE")
+		d.fail(d.all[0].line, "", "no node is left to run: all are marked DONE or NOOP")
 	}
+	edges := d.dependencies()
 	if d.err != nil {
 		return nil, d.err
 	}
 	ad := classad.NewAd()
 	ad.Set("Type", classad.NewLiteral(classad.StringValue("dag")))
 	ad.Set("Nodes", nodes)
-	ad.Set("Dependencies", d.dependencies())
+	ad.Set("Dependencies", edges)
 	return []*classad.Ad{ad}, nil
 }
 
-// statements reads those of the innermost text, to its end. As for DAGMan, a
-// node's JOB stands before what else is said of it.
+func newDAGFile(near *jdl.Nearby) *dagFile {
+	return &dagFile{place: near, byName: map[string]*dagNode{}, splices: map[string]*dagFile{}, shared: map[string][]byte{}}
+}
+
+// file reads the innermost text as a file of its own: first what makes nodes,
+// then, as DAGMan does, what is said of them, wherever it stands.
+func (d *dagReader) file(f *dagFile) {
+	outer, in, before := d.dagFile, d.in, len(d.all)
+	d.dagFile = f
+	d.statements()
+	for _, n := range f.nodes {
+		if text, ok := f.shared[n.file]; ok {
+			n.text, n.file = text, ""
+		}
+	}
+	if d.err == nil && len(d.all) == before {
+		d.fail(max(1, len(d.in[len(d.in)-1].lines)), "JOB name file.sub", "the DAG has no JOB")
+	}
+	for _, s := range f.later {
+		if d.err == nil {
+			d.in = s.in
+			d.about(s)
+		}
+	}
+	f.later, d.in = nil, in
+	if outer != nil {
+		d.dagFile = outer
+	}
+}
+
+// statements reads those of the innermost text, to its end.
 func (d *dagReader) statements() {
 	from := d.in[len(d.in)-1]
 	if i := strings.IndexByte(from.src, 0); i >= 0 {
 		d.fail(1+strings.Count(from.src[:i], "\n"), "", "NUL byte in the text")
 	}
+	in := slices.Clone(d.in)
 	for d.err == nil {
 		text, number, ok := from.line()
 		if !ok {
@@ -120,214 +174,89 @@ func (d *dagReader) statements() {
 			continue
 		}
 		word, rest := cutWord(text)
-		key := classad.Fold(word)
-		hint, refused := dagRefused[key]
-		switch read := dagWords[key]; {
-		case read != nil:
-			read(d, strings.Fields(rest), rest, number)
-		case key == "include":
-			d.includeDAG(rest, number)
-		case refused:
-			d.fail(number, hint, "%s is not supported", word)
-		case dagIgnored[key]:
-			d.tell(number, "%s is not used", word)
-		default:
-			d.fail(number, classad.DidYouMean(word, slices.Sorted(maps.Keys(dagWords))), "%s is no statement of DAGMan", word)
+		if s := (dagStatement{word, rest, number, in}); !d.first(s) {
+			d.later = append(d.later, s)
 		}
 	}
 }
 
-// job reads "JOB name file [DIR directory] [NOOP] [DONE]", where the file may be
-// a description in braces.
-func (d *dagReader) job(words []string, _ string, line int) {
-	if len(words) < 2 {
-		d.fail(line, "JOB name file.sub", "JOB is not understood")
+// first reads a statement that makes nodes; false: it is another one.
+func (d *dagReader) first(s dagStatement) bool {
+	switch classad.Fold(s.word) {
+	case "job", "node":
+		d.job(s.rest, s.line)
+	case "submit-description":
+		d.description(s.rest, s.line)
+	case "include":
+		d.includeDAG(s.rest, s.line)
+	case "splice":
+		d.inner("SPLICE", dagFields(s.rest), s.line)
+	case "subdag":
+		d.subdag(s.rest, s.line)
+	default:
+		return false
+	}
+	return true
+}
+
+// about reads a statement that makes no node.
+func (d *dagReader) about(s dagStatement) {
+	key := classad.Fold(s.word)
+	hint, refused := dagRefused[key]
+	switch read := dagWords[key]; {
+	case read != nil:
+		read(d, s.rest, s.line)
+	case refused:
+		d.fail(s.line, hint, "%s is not supported", s.word)
+	case dagIgnored[key] != "":
+		d.ignored(s, dagIgnored[key])
+	default:
+		known := append(slices.Collect(maps.Keys(dagWords)), slices.Collect(maps.Keys(dagFirst))...)
+		slices.Sort(known)
+		d.fail(s.line, classad.DidYouMean(s.word, known), "%s is no statement of DAGMan", s.word)
+	}
+}
+
+// ignored warns of a statement that has no effect here, and refuses one that
+// DAGMan itself would not take.
+func (d *dagReader) ignored(s dagStatement, form string) {
+	words, want := strings.Fields(s.rest), strings.Fields(form)
+	open := want[len(want)-1] == "..."
+	if open {
+		want = want[:len(want)-1]
+	}
+	if len(words) < len(want) || len(words) > len(want) && !open {
+		d.fail(s.line, strings.ToUpper(s.word)+" "+form, "%s is not understood", s.word)
 		return
 	}
-	n := &dagNode{name: words[0], file: words[1], line: d.outerLine(line)}
-	if n.file == "{" {
-		n.text, n.file = d.braces(line), ""
-	} else if text, ok := d.shared[n.file]; ok {
-		n.text, n.file = text, ""
-	}
-	for i := 2; i < len(words); i++ {
-		switch classad.Fold(words[i]) {
-		case "dir":
-			if i++; i < len(words) {
-				n.dir = words[i]
-				continue
-			}
-			d.fail(line, "DIR directory", "DIR without a directory")
-		case "done":
-			n.done = true
-		case "noop":
-			d.fail(line, "let the nodes before it be parents of those behind it", "NOOP is not supported")
-		default:
-			d.fail(line, "", "JOB: %s is not understood", words[i])
+	for i, what := range want {
+		number := strings.TrimLeft(words[i], "+")
+		if what == "number" {
+			number = strings.TrimLeft(number, "-")
+		}
+		switch {
+		case what == "node":
+			d.meant(words[i], s.line)
+		case (what == "number" || what == "count") && strings.Trim(number, ".0123456789") != "":
+			d.fail(s.line, "", "%s: %s is no %s", s.word, words[i], what)
 		}
 	}
-	if d.byName[n.name] != nil {
-		d.fail(line, "", "two nodes are called %s", n.name)
-	}
-	d.byName[n.name] = n
-	d.nodes = append(d.nodes, n)
-}
-
-// braces is the text up to the line "}".
-func (d *dagReader) braces(line int) []byte {
-	from := d.in[len(d.in)-1]
-	begin := from.n
-	for ; from.n < len(from.lines); from.n++ {
-		if strings.TrimSpace(from.lines[from.n]) == "}" {
-			text := strings.Join(from.lines[begin:from.n], "\n")
-			from.n++
-			return []byte(text)
-		}
-	}
-	d.fail(line, "", "the description is not closed by } in a line of its own")
-	return nil
-}
-
-func (d *dagReader) description(words []string, _ string, line int) {
-	if len(words) != 2 || words[1] != "{" {
-		d.fail(line, "SUBMIT-DESCRIPTION name {", "SUBMIT-DESCRIPTION is not understood")
-		return
-	}
-	d.shared[words[0]] = d.braces(line)
-}
-
-// named are the nodes of these names.
-func (d *dagReader) named(names []string, line int) (list []*dagNode) {
-	for _, name := range names {
-		n := d.byName[name]
-		if n == nil {
-			d.fail(line, classad.DidYouMean(name, slices.Sorted(maps.Keys(d.byName))), "no JOB is called %s", name)
-			return nil
-		}
-		list = append(list, n)
-	}
-	return list
-}
-
-// meant are the nodes that a statement about some of them is about: ALL_NODES is all.
-func (d *dagReader) meant(name string, line int) []*dagNode {
-	if classad.EqualFold(name, "all_nodes") {
-		return d.nodes
-	}
-	return d.named([]string{name}, line)
-}
-
-func (d *dagReader) parent(words []string, _ string, line int) {
-	at := slices.IndexFunc(words, func(w string) bool { return classad.EqualFold(w, "child") })
-	if at < 1 || at == len(words)-1 {
-		d.fail(line, "PARENT a b CHILD c d", "PARENT is not understood")
-		return
-	}
-	parents, children := d.named(words[:at], line), d.named(words[at+1:], line)
-	if d.edges += len(parents) * len(children); d.edges > maxEdges {
-		d.fail(line, "", "more than %d dependencies", maxEdges)
-		return
-	}
-	for _, n := range children {
-		n.parents = append(n.parents, parents...)
+	if d.err == nil {
+		d.tell(s.line, "%s is not used", s.word)
 	}
 }
 
-// maxEdges bounds the dependencies of a DAG.
-const maxEdges = 1_000_000
-
-// vars reads `VARS node [PREPEND|APPEND] name="value" ...`.
-func (d *dagReader) vars(words []string, rest string, line int) {
-	if len(words) < 2 {
-		d.fail(line, `VARS node name="value"`, "VARS is not understood")
-		return
-	}
-	_, rest = cutWord(rest)
-	late := classad.EqualFold(words[1], "append")
-	if late || classad.EqualFold(words[1], "prepend") {
-		_, rest = cutWord(rest)
-	}
-	nodes := d.meant(words[0], line)
-	for rest != "" && d.err == nil {
-		var name, value string
-		if name, value, rest = d.assignment(rest, line); d.err != nil {
-			return
-		}
-		for _, n := range nodes {
-			c := command{name, strings.ReplaceAll(value, "$(JOB)", n.name), classad.Pos{Line: d.outerLine(line), Col: 1}}
-			if d.budget.left -= len(c.value) + 1; d.budget.left < 0 {
-				d.fail(line, "", "variables of more than %d MB", maxText>>20)
-				return
-			}
-			if late {
-				n.late = append(n.late, c)
-			} else {
-				n.early = append(n.early, c)
-			}
-		}
-	}
-}
-
-// assignment takes name="value" off the front; in the value a backslash guards
-// a quote and itself.
-func (d *dagReader) assignment(s string, line int) (name, value, rest string) {
-	name, rest, ok := strings.Cut(s, "=")
-	name, rest = classad.Fold(strings.TrimSpace(name)), strings.TrimSpace(rest)
-	if own, isOwn := strings.CutPrefix(name, "my."); isOwn {
-		name = "+" + own
-	}
-	if !ok || name == "" || strings.ContainsAny(name, " \t\"") || !strings.HasPrefix(rest, `"`) {
-		d.fail(line, `VARS node name="value"`, "VARS: %.40s is not understood", s)
-		return "", "", ""
-	}
-	var out strings.Builder
-	for i := 1; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '\\' && i+1 < len(rest) && (rest[i+1] == '"' || rest[i+1] == '\\'):
-			i++
-			out.WriteByte(rest[i])
-		case c == '"':
-			return name, out.String(), strings.TrimLeft(rest[i+1:], " \t,")
-		default:
-			out.WriteByte(c)
-		}
-	}
-	d.fail(line, "", "VARS: the quote of %s is not closed", name)
-	return "", "", ""
-}
-
-func (d *dagReader) retry(words []string, _ string, line int) {
-	if len(words) < 2 {
-		d.fail(line, "RETRY node 3", "RETRY is not understood")
-		return
-	}
-	n, err := strconv.ParseInt(words[1], 10, 32)
-	if err != nil || n < 0 {
-		d.fail(line, "RETRY node 3", "RETRY: %s is no number of times", words[1])
-		return
-	}
-	if len(words) > 2 {
-		d.fail(line, "RetryOnExit of JDL lists exit codes", "RETRY: %s is not supported", words[2])
-		return
-	}
-	for _, node := range d.meant(words[0], line) {
-		node.retries = n
-	}
-}
-
-func (d *dagReader) doneNode(_ []string, rest string, line int) {
-	for _, n := range d.meant(rest, line) {
-		n.done = true
-	}
-}
-
-// includeDAG reads on in another file.
+// includeDAG reads on in another file, as if it stood here.
 func (d *dagReader) includeDAG(rest string, line int) {
-	name := strings.Trim(rest, `"`)
-	src, err := d.near.Read(name)
-	if err != nil {
-		d.fail(line, "", "INCLUDE %s: %v", name, err)
+	words := dagFields(rest)
+	if len(words) != 1 {
+		d.fail(line, "INCLUDE file.dag", "INCLUDE is not understood")
 		return
 	}
-	d.within(name, src, line, d.statements)
+	src, err := d.place.Read(words[0])
+	if err != nil {
+		d.fail(line, "", "INCLUDE %s: %v", words[0], err)
+		return
+	}
+	d.within(words[0], src, line, d.statements)
 }

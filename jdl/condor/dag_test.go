@@ -38,6 +38,12 @@ func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
 		"none.sub":  "executable = b.sh\n",
 		"more.dag":  "JOB D a.sub\nPARENT A CHILD D\n",
 		"loop.dag":  "INCLUDE loop.dag\n",
+		"in.dag":    "JOB X a.sub\nJOB Y a.sub DIR sub\nPARENT X CHILD Y\n",
+		"nest.dag":  "SPLICE T in.dag\nJOB Z a.sub\nPARENT Z CHILD T\n",
+		"self.dag":  "JOB A a.sub\nSPLICE S self.dag\n",
+		"none.dag":  "# nothing\n",
+		"sub/s.dag": "JOB X b.sub\n",
+		"sub/a.sub": "executable = sub.sh\nqueue",
 	} {
 		files["job/"+name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -91,18 +97,18 @@ func TestDAGMan(t *testing.T) {
 func TestDAGManErrors(t *testing.T) {
 	for add, want := range map[string]string{
 		"SCRIPT PRE A x.sh":        "t.dag:14:1: SCRIPT is not supported (DAGMan runs it where it runs itself",
-		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG is not supported",
+		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG e.dag: file does not exist",
 		"FINAL F a.sub":            "t.dag:14:1: FINAL is not supported",
 		"PARENT A CHILD X":         "t.dag:14:1: no JOB is called X",
 		"PARENT ALL_NODES CHILD B": "t.dag:14:1: no JOB is called ALL_NODES",
 		"PARENT B CHILD ALL_NODES": "t.dag:14:1: no JOB is called ALL_NODES",
 		"PARENT A":                 "PARENT is not understood",
-		"RETRY A 3 UNLESS-EXIT 2":  "t.dag:14:1: RETRY: UNLESS-EXIT is not supported",
+		"RETRY A 3 UNLESS-EXIT x":  "t.dag:14:1: RETRY: UNLESS-EXIT x is not understood",
 		"RETRY A x":                "x is no number of times",
 		"VARS A x=1":               "VARS: x=1 is not understood",
 		`VARS A x="1`:              "the quote of x is not closed",
 		"JOB A a.sub":              "two nodes are called A",
-		"JOB E a.sub NOOP":         "NOOP is not supported",
+		"JOB E a.sub DONE NOOP":    "JOB: NOOP is not understood",
 		"JOB E {\nexecutable = a":  "is not closed by }",
 		"JOB E no.sub":             "t.dag:14:1: node E: no.sub: file does not exist",
 		"JOB E bad.sub":            "bad.sub:2:1: queue from none: file does not exist",
@@ -124,6 +130,7 @@ func TestDAGManErrors(t *testing.T) {
 
 // FuzzDAG: whatever stands in a file for DAGMan is a DAG or an error that names a line.
 func FuzzDAG(f *testing.F) {
+	f.Add("SPLICE S nest.dag\nSUBDAG EXTERNAL D s.dag DIR sub DONE\nJOB N none NOOP\nPARENT S CHILD N\nPARENT N CHILD D\n")
 	f.Add(diamond)
 	f.Add("JOB A a.sub\nPARENT ALL_NODES CHILD A\n")
 	f.Add("SUBMIT-DESCRIPTION s {\nexecutable = a\nqueue 2\n}\nJOB A s DONE\nJOB B s\nPARENT A CHILD B\nRETRY ALL_NODES 2\nVARS ALL_NODES PREPEND x=\"1\"\nINCLUDE more.dag\n")

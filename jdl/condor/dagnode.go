@@ -10,7 +10,7 @@ import (
 
 // read makes the jobs of a node's submit description, each a node.
 func (d *dagReader) read(n *dagNode) []classad.Expr {
-	near, src := d.near, n.text
+	near, src := d.parser.near, n.text
 	if n.dir != "" {
 		near = near.In(n.dir)
 	}
@@ -42,7 +42,10 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 	}
 	p.late = n.late
 	p.read()
-	if n.file == "" && p.err == nil && len(p.procs) == 0 {
+	if n.file == "" && p.err == nil {
+		if len(p.procs) > 0 || p.empty {
+			p.fail(n.line, "leave it out, or write a submit file", "a description in the DAG has no queue statement")
+		}
 		p.queue("", n.line)
 	}
 	if p.err == nil && len(p.procs) == 0 {
@@ -73,22 +76,43 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 			b.Number("RetryCount", n.retries)
 			b.Set("RetryOnExit", classad.BoolValue(true))
 		}
+		if n.retries > 0 && n.unless > 0 {
+			ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
+		}
 		n.parts = append(n.parts, name)
 		out[i] = ad
 	}
 	return out
 }
 
+// exitsBut is the list of all exit codes of failure but one.
+func exitsBut(code int64, at classad.Pos) *classad.ListExpr {
+	l := classad.Placed(classad.NewList(), at)
+	for i := int64(1); i <= maxExit; i++ {
+		if i != code {
+			l.Elems = append(l.Elems, classad.Placed(classad.NewLiteral(classad.IntValue(i)), at))
+		}
+	}
+	return l
+}
+
 // dependencies are pairs of lists: the jobs of a parent, those of a child. What
-// is done is waited for by nobody.
+// is done is waited for by nobody, and behind a node without a job everything
+// waits for what that waits for.
 func (d *dagReader) dependencies() classad.Expr {
-	pairs := classad.Placed(classad.NewList(), classad.Pos{Line: d.nodes[0].line, Col: 1})
-	for _, n := range d.nodes {
+	if d.err != nil {
+		return nil
+	}
+	pairs := classad.Placed(classad.NewList(), classad.Pos{Line: d.all[0].line, Col: 1})
+	for _, n := range d.all {
 		var before []string
 		for _, parent := range n.parents {
-			before = append(before, parent.parts...)
+			before = append(before, d.jobsOf(parent)...)
 		}
-		if len(before) > 0 && len(n.parts) > 0 {
+		if d.err != nil {
+			return nil
+		}
+		if len(before) > 0 && len(n.parts) > 0 && !n.noop {
 			at := classad.Pos{Line: n.line, Col: 1}
 			pair := classad.Placed(classad.NewList(), at)
 			pair.Elems = []classad.Expr{names(before, at), names(n.parts, at)}
@@ -96,6 +120,34 @@ func (d *dagReader) dependencies() classad.Expr {
 		}
 	}
 	return pairs
+}
+
+// jobsOf are the jobs that whatever comes after a node waits for.
+func (d *dagReader) jobsOf(n *dagNode) []string {
+	if !n.noop || n.done || n.parts != nil || d.err != nil {
+		return n.parts
+	}
+	if n.passing {
+		d.fail(n.line, "", "Dependencies go in a circle: through %s", n.name)
+		return nil
+	}
+	n.passing = true
+	parts := []string{}
+	known := map[string]bool{}
+	for _, parent := range n.parents {
+		for _, name := range d.jobsOf(parent) {
+			if !known[name] {
+				known[name] = true
+				parts = append(parts, name)
+			}
+		}
+	}
+	n.passing = false
+	if d.edges += len(parts); d.edges > maxEdges {
+		d.fail(n.line, "", "more than %d dependencies", maxEdges)
+	}
+	n.parts = parts
+	return parts
 }
 
 func names(list []string, at classad.Pos) *classad.ListExpr {
