@@ -32,6 +32,7 @@ type client struct {
 	served     atomic.Bool              // it has answered in the assumed version
 	turn       chan struct{}            // held while versions or delegation are found out
 	delegation delegation
+	listing    atomic.Pointer[listing]
 	shown      sync.Map // tokens that were sent there, as text
 }
 

@@ -28,7 +28,11 @@ func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Hand
 	if s.c, err = b.client(ctx, "complete", s.reqs[0].Endpoint.URL, hs[0].Owner); err != nil {
 		return err
 	}
-	live, err := s.c.live(ctx)
+	ids := make([]string, len(hs))
+	for i, h := range hs {
+		ids[i] = h.ID
+	}
+	live, err := s.c.states(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,9 @@ func delegate(ctx context.Context, c *client, op string) (string, error) {
 	return c.delegation.ID, err
 }
 
+// delegations is the kind of file in which they are kept.
+const delegations = "arc-delegations"
+
 // fresh reports whether a delegation has at least half of the life that a new
 // one would get.
 func fresh(c *client, d delegation) bool {
@@ -154,20 +157,20 @@ func stillThere(ctx context.Context, c *client, op, version, id string) bool {
 	return err == nil && fresh(c, delegation{ID: id, Expires: cert.NotAfter})
 }
 
-// file is where the delegation of this identity at this endpoint is kept.
-func file(c *client) string {
+// file is where something of this identity at this endpoint is kept.
+func (c *client) file(kind string) string {
 	owner := c.who.key
 	if c.who.x509 != nil { // the same for every proxy of a person: they share their delegations
 		owner = digest([]byte(c.who.x509.Identity()))
 	}
-	return filepath.Join(c.o.StateDir, "arc-delegations", digest([]byte(c.base+" "+owner))+".json")
+	return filepath.Join(c.o.StateDir, kind, digest([]byte(c.base+" "+owner))+".json")
 }
 
 func recall(c *client) (d delegation) {
 	if c.o.StateDir == "" {
 		return d
 	}
-	if text, err := os.ReadFile(file(c)); err == nil {
+	if text, err := os.ReadFile(c.file(delegations)); err == nil {
 		if json.Unmarshal(text, &d) != nil || !validID(d.ID) {
 			return delegation{}
 		}
@@ -180,14 +183,14 @@ func keep(c *client, d delegation) {
 	if c.o.StateDir == "" {
 		return
 	}
-	if err := c.write(d); err != nil {
+	if err := replace(c.file(delegations), d); err != nil {
 		c.o.Logf("keep the delegation at %s: %v", c.host, err)
 	}
 }
 
-func (c *client) write(d delegation) error {
-	name := file(c)
-	text, err := json.Marshal(d)
+// replace puts a small document in the place of the one that is there.
+func replace(name string, v any) error {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 		pong.Said = stranger.Err.Error()
 		return pong, nil
 	}
-	_, err = c.live(ctx)
+	_, err = c.list(ctx)
 	if e := turnedAway(err); e != nil {
 		pong.Said = e.Said
 		return pong, nil

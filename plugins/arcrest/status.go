@@ -13,8 +13,8 @@ import (
 )
 
 // Status implements plugins.Submitter. Two requests per endpoint bring all:
-// the list of live states, and the details of jobs that the batch system has
-// or had. Details are a cycle of the infoprovider old; for jobs that ended
+// the list of live states (where it is long, the states one by one), and the
+// details of jobs that the batch system has or had. Details are a cycle of the infoprovider old; for jobs that ended
 // since, the CE's own record is read.
 func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Status {
 	out := make([]plugins.Status, len(hs))
@@ -55,7 +55,7 @@ func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.
 // ask looks once. It returns also the ids that another look may change.
 func ask(ctx context.Context, c *client, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
 	// one after the other: another connection would cost more than the wait
-	live, err := c.live(ctx)
+	live, err := c.states(ctx, ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,17 +109,6 @@ func waiting(live string) bool {
 
 func ended(s plugins.State) bool {
 	return s == plugins.Done || s == plugins.Failed || s == plugins.Cancelled
-}
-
-// live lists the state of every job we have there.
-func (c *client) live(ctx context.Context) (map[string]string, error) {
-	out := map[string]string{}
-	ca := &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}
-	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) { out[j.ID] = j.State })
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // combine makes one status of the live state and the details.

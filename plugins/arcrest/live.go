@@ -1,0 +1,151 @@
+package arcrest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gridbroker/plugins"
+)
+
+// A list makes A-REX read the files of every job of ours that it remembers, long
+// after it has ended. Asking for one state by itself costs as much as that for
+// this many of them.
+const worthOne = 6
+
+// listLife is how long the length of a list is believed.
+const listLife = 24 * time.Hour
+
+// listing is how many jobs of ours the CE had in its list.
+type listing struct {
+	Jobs int       `json:"jobs"`
+	Seen time.Time `json:"seen"`
+}
+
+// states are the live states of jobs: by the list of all, or one by one where
+// these are few of those that the CE remembers.
+func (c *client) states(ctx context.Context, ids []string) (map[string]string, error) {
+	kept := c.listed()
+	if kept.Jobs > worthOne*len(ids) {
+		return c.oneByOne(ctx, ids)
+	}
+	live, err := c.live(ctx)
+	if err == nil && (len(live) > worthOne*len(ids) || kept.Jobs > 0) {
+		c.keepListing(kept, len(live))
+	}
+	return live, err
+}
+
+// live lists the state of every job we have there.
+func (c *client) live(ctx context.Context) (map[string]string, error) {
+	out := map[string]string{}
+	ca := &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}
+	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) { out[j.ID] = j.State })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// listings is the kind of file in which the length of lists is kept.
+const listings = "arc-lists"
+
+// listed is the length of the last list, of this command or an earlier one;
+// zero where it is not known or too long ago.
+func (c *client) listed() (l listing) {
+	if p := c.listing.Load(); p != nil {
+		l = *p
+	} else if c.o.StateDir != "" {
+		if text, err := os.ReadFile(c.file(listings)); err == nil && json.Unmarshal(text, &l) != nil {
+			l = listing{}
+		}
+	}
+	if age := c.o.Now().Sub(l.Seen); age < 0 || age > listLife {
+		return listing{}
+	}
+	return l
+}
+
+// keepListing remembers the length, on disk where it is not about the same as the
+// one that is known. Failing to only costs the longer way next time.
+func (c *client) keepListing(was listing, jobs int) {
+	l := listing{Jobs: jobs, Seen: c.o.Now()}
+	c.listing.Store(&l)
+	if c.o.StateDir == "" || 2*jobs > was.Jobs && jobs < 2*was.Jobs {
+		return
+	}
+	if err := replace(c.file(listings), l); err != nil {
+		c.o.Logf("keep the number of jobs at %s: %v", c.host, err)
+	}
+}
+
+// perConnection is how many states are asked for one after the other: fewer are
+// not worth another connection.
+const perConnection = 25
+
+// oneByOne asks for the states of jobs one by one; one that is not there has none.
+func (c *client) oneByOne(ctx context.Context, ids []string) (map[string]string, error) {
+	var mu sync.Mutex
+	out := make(map[string]string, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(min(c.o.Connections, 1+len(ids)/perConnection))
+	for _, id := range ids {
+		g.Go(func() error {
+			state, err := c.state(ctx, id)
+			if err == nil && state != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				out[id] = state
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// internal are the grid manager's own words for states, as the list has them;
+// behind "PENDING:" where there is another one.
+var internal = map[string]struct{ state, pending string }{
+	"ACCEPTED":  {"ACCEPTED", "ACCEPTED"},
+	"PREPARING": {"PREPARING", "PREPARED"},
+	"SUBMIT":    {"SUBMITTING", "SUBMITTING"},
+	"INLRMS":    {"RUNNING", "EXITINGLRMS"},
+	"FINISHING": {"FINISHING", "FINISHING"},
+	"FINISHED":  {"FINISHED", "EXECUTED"},
+	"CANCELING": {"KILLING", "KILLING"},
+	"DELETED":   {"WIPED", "WIPED"},
+}
+
+// state is what the list would say of one job; "" where there is none.
+func (c *client) state(ctx context.Context, id string) (string, error) {
+	text, err := c.diagnose(ctx, "status", id, "status")
+	if err != nil {
+		return "", err
+	}
+	word, pending := strings.CutPrefix(strings.TrimSpace(string(text)), "PENDING:")
+	known, ok := internal[word]
+	switch {
+	case word == "":
+		return "", nil
+	case !ok:
+		return "", c.fail(plugins.Unavailable, "status", "job "+id+" is in a state that is not known: "+word, errMalformed)
+	case pending:
+		return known.pending, nil
+	case word != "FINISHED":
+		return known.state, nil
+	}
+	failed, err := c.diagnose(ctx, "status", id, "failed")
+	if err == nil && len(failed) > 0 {
+		return "FAILED", nil
+	}
+	return known.state, err
+}
