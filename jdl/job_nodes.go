@@ -1,7 +1,6 @@
 package jdl
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -116,9 +115,11 @@ func nodeReader(r *jobReader, n node) (*jobReader, error) {
 		ad = d
 	}
 	sub := child(r, r.file, r.src, r.dir, ad)
-	if kind, err := sub.setKind(); err != nil || kind != SingleJob {
+	if kind, err := sub.setKind(); err != nil {
+		return nil, err
+	} else if kind != SingleJob {
 		msg := fmt.Sprintf("node %s must be one job, and it is a %s", n.name, kind)
-		return nil, errors.Join(err, r.diagnostic(classad.Fatal, ad.Pos(), "node-kind", msg, ""))
+		return nil, r.diagnostic(classad.Fatal, ad.Pos(), "node-kind", msg, "")
 	}
 	return sub, nil
 }

@@ -32,7 +32,7 @@ func (s *submission) complete(ctx context.Context, b *Backend, hs []plugins.Hand
 	for i, h := range hs {
 		ids[i] = h.ID
 	}
-	live, err := s.c.states(ctx, ids)
+	live, err := looker{s.c}.states(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func stillThere(ctx context.Context, c *client, op, version, id string) bool {
 }
 
 // file is where something of this identity at this endpoint is kept.
-func (c *client) file(kind string) string {
+func file(c *client, kind string) string {
 	owner := c.who.key
 	if c.who.x509 != nil { // the same for every proxy of a person: they share their delegations
 		owner = digest([]byte(c.who.x509.Identity()))
@@ -170,7 +170,7 @@ func recall(c *client) (d delegation) {
 	if c.o.StateDir == "" {
 		return d
 	}
-	if text, err := os.ReadFile(c.file(delegations)); err == nil {
+	if text, err := os.ReadFile(file(c, delegations)); err == nil {
 		if json.Unmarshal(text, &d) != nil || !validID(d.ID) {
 			return delegation{}
 		}
@@ -183,7 +183,7 @@ func keep(c *client, d delegation) {
 	if c.o.StateDir == "" {
 		return
 	}
-	if err := replace(c.file(delegations), d); err != nil {
+	if err := replace(file(c, delegations), d); err != nil {
 		c.o.Logf("keep the delegation at %s: %v", c.host, err)
 	}
 }

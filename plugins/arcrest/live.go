@@ -28,9 +28,12 @@ type listing struct {
 	Seen time.Time `json:"seen"`
 }
 
+// looker looks for the live states of jobs.
+type looker struct{ *client }
+
 // states are the live states of jobs: by the list of all, or one by one where
 // these are few of those that the CE remembers.
-func (c *client) states(ctx context.Context, ids []string) (map[string]string, error) {
+func (c looker) states(ctx context.Context, ids []string) (map[string]string, error) {
 	kept := c.listed()
 	if kept.Jobs > worthOne*len(ids) {
 		return c.oneByOne(ctx, ids)
@@ -43,7 +46,7 @@ func (c *client) states(ctx context.Context, ids []string) (map[string]string, e
 }
 
 // live lists the state of every job we have there.
-func (c *client) live(ctx context.Context) (map[string]string, error) {
+func (c looker) live(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
 	ca := &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}
 	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) { out[j.ID] = j.State })
@@ -58,11 +61,11 @@ const listings = "arc-lists"
 
 // listed is the length of the last list, of this command or an earlier one;
 // zero where it is not known or too long ago.
-func (c *client) listed() (l listing) {
+func (c looker) listed() (l listing) {
 	if p := c.listing.Load(); p != nil {
 		l = *p
 	} else if c.o.StateDir != "" {
-		if text, err := os.ReadFile(c.file(listings)); err == nil && json.Unmarshal(text, &l) != nil {
+		if text, err := os.ReadFile(file(c.client, listings)); err == nil && json.Unmarshal(text, &l) != nil {
 			l = listing{}
 		}
 	}
@@ -74,13 +77,13 @@ func (c *client) listed() (l listing) {
 
 // keepListing remembers the length, on disk where it is not about the same as the
 // one that is known. Failing to only costs the longer way next time.
-func (c *client) keepListing(was listing, jobs int) {
+func (c looker) keepListing(was listing, jobs int) {
 	l := listing{Jobs: jobs, Seen: c.o.Now()}
 	c.listing.Store(&l)
 	if c.o.StateDir == "" || 2*jobs > was.Jobs && jobs < 2*was.Jobs {
 		return
 	}
-	if err := replace(c.file(listings), l); err != nil {
+	if err := replace(file(c.client, listings), l); err != nil {
 		c.o.Logf("keep the number of jobs at %s: %v", c.host, err)
 	}
 }
@@ -90,7 +93,7 @@ func (c *client) keepListing(was listing, jobs int) {
 const perConnection = 25
 
 // oneByOne asks for the states of jobs one by one; one that is not there has none.
-func (c *client) oneByOne(ctx context.Context, ids []string) (map[string]string, error) {
+func (c looker) oneByOne(ctx context.Context, ids []string) (map[string]string, error) {
 	var mu sync.Mutex
 	out := make(map[string]string, len(ids))
 	g, ctx := errgroup.WithContext(ctx)
@@ -126,7 +129,7 @@ var internal = map[string]struct{ state, pending string }{
 }
 
 // state is what the list would say of one job; "" where there is none.
-func (c *client) state(ctx context.Context, id string) (string, error) {
+func (c looker) state(ctx context.Context, id string) (string, error) {
 	text, err := c.diagnose(ctx, "status", id, "status")
 	if err != nil {
 		return "", err

@@ -88,11 +88,11 @@ func TestRealOneByOne(t *testing.T) {
 		check(t, err)
 		b.Cancel(t.Context(), hs[2:])
 		await(t, b, hs)
-		before, err := c.live(t.Context())
+		before, err := looker{c}.live(t.Context())
 		check(t, err)
-		one, err := c.oneByOne(t.Context(), slices.Collect(maps.Keys(before)))
+		one, err := looker{c}.oneByOne(t.Context(), slices.Collect(maps.Keys(before)))
 		check(t, err)
-		after, err := c.live(t.Context())
+		after, err := looker{c}.live(t.Context())
 		check(t, err)
 		for id, state := range before {
 			if after[id] == state && one[id] != state {
@@ -104,7 +104,7 @@ func TestRealOneByOne(t *testing.T) {
 				t.Errorf("%s: job %d is %q, want %s", url, i, one[hs[i].ID], want)
 			}
 		}
-		none, err := c.oneByOne(t.Context(), []string{"nosuchjob"})
+		none, err := looker{c}.oneByOne(t.Context(), []string{"nosuchjob"})
 		if err != nil || len(none) > 0 {
 			t.Errorf("%v, %v", none, err)
 		}

@@ -55,7 +55,7 @@ func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.
 // ask looks once. It returns also the ids that another look may change.
 func ask(ctx context.Context, c *client, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
 	// one after the other: another connection would cost more than the wait
-	live, err := c.states(ctx, ids)
+	live, err := looker{c}.states(ctx, ids)
 	if err != nil {
 		return nil, nil, err
 	}
