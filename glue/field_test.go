@@ -67,6 +67,15 @@ GLUE2ComputingShareMaxDiskSpace: 20
 	}
 }
 
+// TestHTCondorCEByContact: in GLUE 1 its contact is what condor_submit -remote takes.
+func TestHTCondorCEByContact(t *testing.T) {
+	r := one(t, ce13Text("ce503.cern.ch:9619/ce503.cern.ch-condor-grid", "CERN-PROD", "GlueCEInfoContactString: condor ce503.cern.ch ce503.cern.ch:9620"))
+	want := Endpoint{ID: "ce503.cern.ch:9619/ce503.cern.ch-condor-grid", URL: "https://ce503.cern.ch:9620", Interface: InterfaceHTCondorCE}
+	if len(r.Endpoints) != 1 || r.Endpoints[0].URL != want.URL || r.Endpoints[0].Interface != want.Interface {
+		t.Errorf("%+v, want %+v", r.Endpoints, want)
+	}
+}
+
 // TestHTCondorCEByOtherInfo: the schedd's address stands among the free text.
 func TestHTCondorCEByOtherInfo(t *testing.T) {
 	r := one(t, `dn: GLUE2ShareID=ce503_ilc,GLUE2ServiceID=ce503.cern.ch,GLUE2GroupID=resource,GLUE2DomainID=CERN-PROD,o=glue

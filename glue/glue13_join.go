@@ -160,6 +160,10 @@ func (c *ce13) endpoint() Endpoint {
 	if len(c.contacts) > 0 {
 		e.URL = c.contacts[0]
 	}
+	if words := strings.Fields(e.URL); len(words) == 3 && words[0] == "condor" { // the schedd's name and its collector
+		e.URL, e.Interface = condorEndpoint(words[2]).URL, InterfaceHTCondorCE
+		return e
+	}
 	_, tail, _ := strings.Cut(c.key.id, "/")
 	switch {
 	case strings.HasPrefix(tail, "nordugrid-") && strings.HasPrefix(e.URL, "https://"):
