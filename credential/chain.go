@@ -44,7 +44,7 @@ func (t *Trust) Verify(x *X509) error { return t.VerifyChain(x.chain) }
 func verifyEntity(t *Trust, c *x509.Certificate, others []*x509.Certificate) error {
 	pool := x509.NewCertPool()
 	for _, o := range others {
-		if err := voms.Checkable(o); err != nil {
+		if err := voms.Checkable(o.PublicKey); err != nil {
 			return explainVerify(t, o, err)
 		}
 		pool.AddCert(o)

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"gridbroker/credential/voms"
 )
 
 // issueOptions describe a proxy to sign.
@@ -60,6 +62,9 @@ func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	}
 	req, err := x509.ParseCertificateRequest(data)
 	if err != nil {
+		return nil, err
+	}
+	if err := voms.Checkable(req.PublicKey); err != nil {
 		return nil, err
 	}
 	return req, req.CheckSignature()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/youmark/pkcs8"
 	"software.sslmate.com/src/go-pkcs12"
+
+	"gridbroker/credential/voms"
 )
 
 // maxCerts bounds a chain.
@@ -38,6 +40,9 @@ func parsePEM(path string, data []byte, ask askFunc) (certs []*x509.Certificate,
 			c, err := x509.ParseCertificate(block.Bytes)
 			if err != nil {
 				return nil, nil, fmt.Errorf("certificate %d: %w", len(certs)+1, err)
+			}
+			if err := voms.Checkable(c.PublicKey); err != nil {
+				return nil, nil, err
 			}
 			if certs = append(certs, c); len(certs) > maxCerts {
 				return nil, nil, fmt.Errorf("more than %d certificates", maxCerts)

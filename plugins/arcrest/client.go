@@ -32,7 +32,7 @@ type client struct {
 	served     atomic.Bool              // it has answered in the assumed version
 	turn       chan struct{}            // held while versions or delegation are found out
 	delegation delegation
-	listing    atomic.Pointer[listing]
+	listing    atomic.Pointer[listLength]
 	shown      sync.Map // tokens that were sent there, as text
 }
 
@@ -152,7 +152,7 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 	if resp.StatusCode == ca.also {
 		return nil, nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(c.paced(resp.Body), maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = errTooLong
 	}

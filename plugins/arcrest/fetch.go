@@ -24,11 +24,12 @@ const (
 	maxFiles = 100_000
 	maxDirs  = 5000
 	maxDepth = 32
+	maxName  = 255 // bytes: no file system has longer ones
 )
 
 // Fetch implements plugins.Fetcher. Files arrive in a hidden directory of the
 // job's, which keeps what an interrupted download has got, and are moved into
-// their place when all are there.
+// their place when all are there that the server gives.
 func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
 	out := make([]plugins.FetchResult, len(jobs))
 	hs := make([]plugins.Handle, len(jobs))
@@ -87,7 +88,14 @@ type download struct {
 	outputs []string // declared by the job
 	meter   *meter
 	root    *os.Root
-	listing struct{ files, dirs int } // seen so far
+	listing listing
+	odd     []string // names that no file can have
+}
+
+// listing is how much of the session directory was seen so far.
+type listing struct {
+	files, dirs int
+	room        int64 // bytes that further lists may have
 }
 
 // remote is one file of the session directory.
@@ -112,10 +120,29 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 	}
 	files, missing := d.wanted(files)
 	got, err := d.all(ctx, files)
-	if err == nil && len(missing) > 0 {
+	switch {
+	case err != nil:
+	case len(missing) > 0:
 		err = d.c.fail(plugins.Refused, "output", "the job has no file "+strings.Join(missing, ", "), nil)
+	default:
+		err = d.oddNames()
 	}
 	return got, err
+}
+
+// oddShown is how many names that cannot be taken a message has.
+const oddShown = 5
+
+// oddNames tells of what was listed and is not taken.
+func (d *download) oddNames() error {
+	if len(d.odd) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("not brought, for no file can have such a name: %q", d.odd[:min(len(d.odd), oddShown)])
+	if n := len(d.odd) - oddShown; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return d.c.fail(plugins.Refused, "output", text, nil)
 }
 
 // List implements plugins.Lister.
@@ -139,8 +166,8 @@ func (d *download) names(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// list walks the session directory. Names that could lead out of a directory
-// are an error: no honest server has them.
+// list walks the session directory. What has a name that leads out of a
+// directory is left out, and told when the rest is there.
 func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, error) {
 	at := d.c.jobs("/" + d.id + "/session/" + escape(dir))
 	files, dirs, err := d.entries(ctx, strings.TrimSuffix(at, "/"))
@@ -150,19 +177,15 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 	if d.listing.dirs++; d.listing.dirs > maxDirs || d.listing.files > maxFiles || depth > maxDepth {
 		return nil, d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("too many files, or too many or too deep directories, at %q", dir), nil)
 	}
+	files = slices.DeleteFunc(files, func(f remote) bool { return !d.inside(dir, f.Name) })
 	for i := range files {
-		name, err := d.inside(dir, files[i].Name)
-		if err != nil {
-			return nil, err
-		}
-		files[i].Name = name
+		files[i].Name = path.Join(dir, files[i].Name)
 	}
 	for _, sub := range dirs {
-		name, err := d.inside(dir, sub)
-		if err != nil {
-			return nil, err
+		if !d.inside(dir, sub) {
+			continue
 		}
-		more, err := d.list(ctx, name, depth+1)
+		more, err := d.list(ctx, path.Join(dir, sub), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +197,10 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 // entries reads one directory of the session.
 func (d *download) entries(ctx context.Context, path string) (files []remote, dirs []string, err error) {
 	ca := &call{op: "list the output", method: http.MethodGet, path: path, scope: scopeRead}
-	err = d.c.each(ctx, ca, budget{items: maxFiles}, func(e *element) error {
+	if d.listing.dirs == 0 {
+		d.listing.room = maxList
+	}
+	err = d.c.each(ctx, ca, budget{items: maxFiles, room: &d.listing.room}, func(e *element) error {
 		var f remote
 		if err := e.decode(&f); err != nil {
 			return err
@@ -191,13 +217,15 @@ func (d *download) entries(ctx context.Context, path string) (files []remote, di
 	return files, dirs, err
 }
 
-func (d *download) inside(dir, name string) (string, error) {
-	plain := name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00\n\r")
-	full := path.Join(dir, name)
-	if !plain || !filepath.IsLocal(full) {
-		return "", d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("the server names a file %q, which is not taken", name), nil)
+// inside tells whether a name is one of a file in its directory, and notes it
+// where it is not.
+func (d *download) inside(dir, name string) bool {
+	plain := name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && len(name) <= maxName
+	if !plain || !filepath.IsLocal(name) {
+		d.odd = append(d.odd, path.Join(dir, name[:min(len(name), maxName)]))
+		return false
 	}
-	return full, nil
+	return true
 }
 
 // wanted keeps the files that were asked for, and tells which plain names are
@@ -234,22 +262,40 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 		bytes += max(f.Size, 0)
 	}
 	d.meter.expect(bytes)
+	var names []string
+	var refused []error
 	for _, f := range files {
-		if err := d.file(ctx, path.Join(staging, f.Name), f); err != nil {
+		err := d.file(ctx, path.Join(staging, f.Name), f)
+		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused && ctx.Err() == nil {
+			refused = append(refused, e)
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		names = append(names, f.Name)
 	}
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.Name
-		if err := d.place(path.Join(staging, f.Name), f.Name); err != nil {
+	for _, name := range names {
+		if err := d.place(path.Join(staging, name), name); err != nil {
 			return nil, d.c.fail(plugins.Invalid, "output", "", err)
 		}
 	}
 	if err := durable.SyncNames(d.root, names); err != nil {
 		return nil, d.local(err)
 	}
-	return names, d.local(errors.Join(d.root.RemoveAll(staging), d.root.RemoveAll(staging+partSuffix)))
+	if err := errors.Join(d.root.RemoveAll(staging), d.root.RemoveAll(staging+partSuffix)); err != nil {
+		return names, d.local(err)
+	}
+	return names, d.few(refused)
+}
+
+// few is the first of the errors about files that the server does not give,
+// and how many more there are.
+func (d *download) few(errs []error) error {
+	if len(errs) < 2 {
+		return errors.Join(errs...)
+	}
+	return d.c.fail(plugins.Refused, "output", fmt.Sprintf("%v; %d more are not brought", errs[0], len(errs)-1), errs[0])
 }
 
 func (d *download) place(from, to string) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -42,27 +43,61 @@ func TestFailedUploadTakesJobBack(t *testing.T) {
 }
 
 func TestServerNamesStayInside(t *testing.T) {
-	for _, name := range []string{"../evil", "/etc/evil", "..", "a/../../evil", "a\\b", "x\ny", ""} {
-		f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
-			if !strings.HasSuffix(r.URL.Path, "/session") {
-				return false
-			}
-			fmt.Fprintf(w, `<list><file size="4">%s</file></list>`, name)
-			return true
-		})
+	for _, name := range []string{"../evil", "/etc/evil", "..", ".", "a/../../evil", "", strings.Repeat("n", 256)} {
 		top := t.TempDir()
-		dir := filepath.Join(top, "job")
-		b := f.backend(t)
-		c, err := b.client(t.Context(), "x", f.url(), "")
-		check(t, err)
-		r := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}, nil)[0]
-		if r.Err == nil {
-			t.Errorf("%q was taken: %v", name, r.Files)
+		r := fetchNamed(t, filepath.Join(top, "job"), name, "good")
+		if r.Err == nil || !slices.Equal(r.Files, []string{"good"}) {
+			t.Errorf("%.20q: %v, %v", name, r.Files, r.Err)
 		}
 		if all, _ := filepath.Glob(filepath.Join(top, "*")); len(all) != 1 {
 			t.Errorf("%q wrote %v", name, all)
 		}
+		if all, _ := os.ReadDir(filepath.Join(top, "job")); len(all) != 1 {
+			t.Errorf("%q wrote %v", name, all)
+		}
 	}
+}
+
+// Names that a job may give its files are taken, however odd, as those of local jobs are.
+func TestOddNamesAreNames(t *testing.T) {
+	for _, name := range []string{`a\b`, "x\ny", "--help", "\u009b31m", strings.Repeat("n", 255)} {
+		if r := fetchNamed(t, t.TempDir(), name); r.Err != nil || !slices.Equal(r.Files, []string{name}) {
+			t.Errorf("%.20q: %q, %v", name, r.Files, r.Err)
+		}
+	}
+}
+
+// A file that the server lists and does not give keeps none of the others back.
+func TestRefusedFileKeepsNoOther(t *testing.T) {
+	r := fetchNamed(t, t.TempDir(), "a", "forbidden", "gone", "z")
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "forbidden") || !strings.Contains(r.Err.Error(), "1 more") || !slices.Equal(r.Files, []string{"a", "z"}) {
+		t.Errorf("%v, %v", r.Files, r.Err)
+	}
+}
+
+// fetchNamed brings the output of a job that has left these files, of four bytes each.
+func fetchNamed(t *testing.T, dir string, names ...string) plugins.FetchResult {
+	t.Helper()
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/session"):
+			fmt.Fprint(w, "<list>")
+			for _, name := range names {
+				fmt.Fprintf(w, `<file size="4">%s</file>`, name)
+			}
+			fmt.Fprint(w, "</list>")
+		case strings.HasSuffix(r.URL.Path, "/forbidden"):
+			http.Error(w, "Permission denied", http.StatusInternalServerError)
+		case strings.HasSuffix(r.URL.Path, "/gone"):
+			http.NotFound(w, r)
+		case strings.Contains(r.URL.Path, "/session/"):
+			fmt.Fprint(w, "text")
+		default:
+			return false
+		}
+		return true
+	})
+	return f.fetch(t, dir)
 }
 
 // A download that breaks is gone on with, in the same call and in the next.

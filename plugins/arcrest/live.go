@@ -22,8 +22,8 @@ const worthOne = 6
 // listLife is how long the length of a list is believed.
 const listLife = 24 * time.Hour
 
-// listing is how many jobs of ours the CE had in its list.
-type listing struct {
+// listLength is how many jobs of ours the CE had in its list.
+type listLength struct {
 	Jobs int       `json:"jobs"`
 	Seen time.Time `json:"seen"`
 }
@@ -38,22 +38,28 @@ func (c looker) states(ctx context.Context, ids []string) (map[string]string, er
 	if kept.Jobs > worthOne*len(ids) {
 		return c.oneByOne(ctx, ids)
 	}
-	live, err := c.live(ctx)
-	if err == nil && (len(live) > worthOne*len(ids) || kept.Jobs > 0) {
-		c.keepListing(kept, len(live))
+	live, jobs, err := c.live(ctx, setOf(ids))
+	if err == nil && (jobs > worthOne*len(ids) || kept.Jobs > 0) {
+		c.keepListing(kept, jobs)
 	}
 	return live, err
 }
 
-// live lists the state of every job we have there.
-func (c looker) live(ctx context.Context) (map[string]string, error) {
-	out := map[string]string{}
+// live brings the states of jobs from the list of all that we have there, and how
+// many these are.
+func (c looker) live(ctx context.Context, asked map[string]bool) (states map[string]string, jobs int, err error) {
+	states = make(map[string]string, len(asked))
 	ca := &call{op: "status", method: http.MethodGet, path: c.jobs("?state=" + everyState), scope: scopeRead}
-	err := c.eachJob(ctx, ca, maxListed, func(j *jobItem) { out[j.ID] = j.State })
+	err = c.eachJob(ctx, ca, maxListed, func(j *jobItem) {
+		jobs++
+		if asked[j.ID] {
+			states[j.ID] = j.State
+		}
+	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return out, nil
+	return states, jobs, nil
 }
 
 // listings is the kind of file in which the length of lists is kept.
@@ -61,24 +67,24 @@ const listings = "arc-lists"
 
 // listed is the length of the last list, of this command or an earlier one;
 // zero where it is not known or too long ago.
-func (c looker) listed() (l listing) {
+func (c looker) listed() (l listLength) {
 	if p := c.listing.Load(); p != nil {
 		l = *p
 	} else if c.o.StateDir != "" {
 		if text, err := os.ReadFile(file(c.client, listings)); err == nil && json.Unmarshal(text, &l) != nil {
-			l = listing{}
+			l = listLength{}
 		}
 	}
 	if age := c.o.Now().Sub(l.Seen); age < 0 || age > listLife {
-		return listing{}
+		return listLength{}
 	}
 	return l
 }
 
 // keepListing remembers the length, on disk where it is not about the same as the
 // one that is known. Failing to only costs the longer way next time.
-func (c looker) keepListing(was listing, jobs int) {
-	l := listing{Jobs: jobs, Seen: c.o.Now()}
+func (c looker) keepListing(was listLength, jobs int) {
+	l := listLength{Jobs: jobs, Seen: c.o.Now()}
 	c.listing.Store(&l)
 	if c.o.StateDir == "" || 2*jobs > was.Jobs && jobs < 2*was.Jobs {
 		return

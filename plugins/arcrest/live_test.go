@@ -88,11 +88,16 @@ func TestRealOneByOne(t *testing.T) {
 		check(t, err)
 		b.Cancel(t.Context(), hs[2:])
 		await(t, b, hs)
-		before, err := looker{c}.live(t.Context())
+		there, err := c.list(t.Context())
 		check(t, err)
+		before, jobs, err := looker{c}.live(t.Context(), setOf(there))
+		check(t, err)
+		if jobs < len(before) || len(before) < len(hs) {
+			t.Errorf("%s: %d jobs in the list, %d of them asked about", url, jobs, len(before))
+		}
 		one, err := looker{c}.oneByOne(t.Context(), slices.Collect(maps.Keys(before)))
 		check(t, err)
-		after, err := looker{c}.live(t.Context())
+		after, _, err := looker{c}.live(t.Context(), setOf(there))
 		check(t, err)
 		for id, state := range before {
 			if after[id] == state && one[id] != state {

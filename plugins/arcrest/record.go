@@ -27,7 +27,7 @@ func record(ctx context.Context, c *client, id string, st *plugins.Status) error
 		if err != nil {
 			return err
 		}
-		st.Reason = c.redact(strings.TrimSpace(string(failed)))
+		st.Reason = short(c.redact(strings.TrimSpace(string(failed))))
 	}
 	settle(st)
 	if st.State == plugins.Failed && st.Reason == "" { // it is just writing it: whether cancelled or failed is not known yet
@@ -57,7 +57,7 @@ func fillDiag(st *plugins.Status, diag []byte) {
 		case "exitcode":
 			st.ExitCode = exitCode(value)
 		case "nodename":
-			st.Node = value
+			st.Node = short(value)
 		case "walltime":
 			st.WallTime = seconds(value)
 		case "usertime", "kerneltime":

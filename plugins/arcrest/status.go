@@ -36,6 +36,8 @@ func (b *Backend) Status(ctx context.Context, hs []plugins.Handle) []plugins.Sta
 
 // status asks, and asks again about jobs whose answer is in doubt.
 func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime*c.o.Timeout)
+	defer cancel()
 	all, doubtful, err := ask(ctx, c, ids)
 	for range looks - 1 {
 		if err != nil || len(doubtful) == 0 {
@@ -51,6 +53,10 @@ func (c *client) status(ctx context.Context, ids []string) (map[string]*plugins.
 	}
 	return all, nil
 }
+
+// statusTime is how many of its timeouts an endpoint may take in all to say how
+// our jobs are: it could bring every answer late, and others wait for it.
+const statusTime = 5
 
 // ask looks once. It returns also the ids that another look may change.
 func ask(ctx context.Context, c *client, ids []string) (all map[string]*plugins.Status, doubtful []string, err error) {
@@ -181,7 +187,7 @@ func settle(st *plugins.Status) {
 
 // complete reads the grid manager's records of jobs, several at once.
 func complete(ctx context.Context, c *client, stale map[string]*plugins.Status) error {
-	var g errgroup.Group
+	g, ctx := errgroup.WithContext(ctx) // where one fails the others would, too, each after its time
 	g.SetLimit(c.o.Connections)
 	for id, st := range stale {
 		g.Go(func() error { return record(ctx, c, id, st) })

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 )
 
 // budget bounds an answer that is a list. An endpoint that exceeds it fails,
@@ -15,10 +13,12 @@ import (
 type budget struct {
 	root  string // name of the outermost element; "": any
 	items int    // children of the root
+	room  *int64 // bytes that are left for it and others like it; nil: maxList for it alone
 }
 
 const (
-	maxItem     = 1 << 20 // bytes of one child with all it holds
+	maxItem     = 1 << 20  // bytes of one child with all it holds
+	maxList     = 64 << 20 // bytes of all of it: 100,000 jobs have some 15
 	maxVersions = 100
 	// maxListed is how many jobs of one user an endpoint may list beside
 	// those that are asked about, and elementSlack what else may stand in
@@ -51,7 +51,7 @@ func (c *client) each(ctx context.Context, ca *call, b budget, visit func(*eleme
 	if resp.StatusCode == ca.also {
 		return nil
 	}
-	switch err := walk(resp, b, visit); {
+	switch err := walk(c.paced(resp.Body), b, visit); {
 	case errors.Is(err, errOverBudget), err == nil:
 		if err != nil {
 			err = c.failed(ca, err, true)
@@ -75,8 +75,13 @@ func isSyntax(err error) bool {
 	return errors.Is(err, errMalformed)
 }
 
-func walk(resp *http.Response, b budget, visit func(*element) error) error {
-	in := &allowance{r: resp.Body, left: maxItem}
+func walk(answer io.Reader, b budget, visit func(*element) error) error {
+	room := b.room
+	if room == nil {
+		room = new(int64)
+		*room = maxList
+	}
+	in := &allowance{r: answer, left: maxItem, room: room}
 	dec := xml.NewDecoder(in)
 	dec.Strict = false
 	depth, items, seen := 0, 0, false
@@ -110,18 +115,22 @@ func walk(resp *http.Response, b budget, visit func(*element) error) error {
 	}
 }
 
-// allowance is a reader that ends when one item has had its share.
+// allowance is a reader that ends when one item, or all together, have had
+// their share.
 type allowance struct {
 	r    io.Reader
 	left int64
+	room *int64
 }
 
 func (a *allowance) Read(p []byte) (int, error) {
-	if a.left <= 0 {
+	most := min(a.left, *a.room)
+	if most <= 0 {
 		return 0, errOverBudget
 	}
-	n, err := a.r.Read(p[:min(int64(len(p)), a.left)])
+	n, err := a.r.Read(p[:min(int64(len(p)), most)])
 	a.left -= int64(n)
+	*a.room -= int64(n)
 	return n, err
 }
 
@@ -135,7 +144,7 @@ func (c *client) eachJob(ctx context.Context, ca *call, items int, visit func(*j
 		if err := e.decode(&j); err != nil {
 			return err
 		}
-		j.ID = strings.TrimSpace(j.ID)
+		j.shorten()
 		visit(&j)
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"net/http"
+	"slices"
 	"strings"
 
 	"gridbroker/plugins"
@@ -40,6 +41,39 @@ type activity struct {
 	WaitReason []string `xml:"OtherInfo"`
 }
 
+// maxWords is how long a text of an answer is kept, as records keep no more,
+// and maxTexts how many of one kind.
+const (
+	maxWords = 4 << 10
+	maxTexts = 16
+)
+
+// shorten drops what is kept of no job: one may be a megabyte.
+func (j *jobItem) shorten() {
+	j.ID = strings.TrimSpace(j.ID)
+	a := &j.Info
+	for _, text := range []*string{&j.ID, &j.Reason, &j.State, &a.Name, &a.ExitCode, &a.Wall, &a.CPU, &a.Memory,
+		&a.Submitted, &a.Started, &a.LRMSEnd, &a.Ended, &a.Erased} {
+		*text = short(*text)
+	}
+	for _, list := range []*[]string{&j.Delegations, &a.State, &a.Error, &a.Node, &a.WaitReason} {
+		if len(*list) > maxTexts {
+			*list = slices.Clone((*list)[:maxTexts])
+		}
+		for i, text := range *list {
+			(*list)[i] = short(text)
+		}
+	}
+}
+
+// short is the beginning of a text, and keeps nothing of the rest in memory.
+func short(text string) string {
+	if len(text) <= maxWords {
+		return text
+	}
+	return strings.Clone(text[:maxWords])
+}
+
 // rest returns the state in the words of the REST interface.
 func (a *activity) rest() string {
 	for _, s := range a.State {
@@ -55,19 +89,33 @@ func (a *activity) rest() string {
 const maxIDs = 4000
 
 // bulk sends jobs?action=... for all ids and returns the items by id. Ids
-// without an item in the answer are missing from the map.
+// without an item in the answer are missing from the map, and others' are not in it.
 func (c *client) bulk(ctx context.Context, op, action, scope string, ids []string) (map[string]jobItem, error) {
 	out := make(map[string]jobItem, len(ids))
+	asked := setOf(ids)
 	for len(ids) > 0 {
 		n := min(len(ids), maxIDs)
 		ca := &call{op: op, method: http.MethodPost, path: c.jobs("?action=" + action), body: idList(ids[:n]), scope: scope,
 			header: map[string]string{"Content-Type": "application/xml"}}
-		if err := c.eachJob(ctx, ca, n+elementSlack, func(j *jobItem) { out[j.ID] = *j }); err != nil {
+		err := c.eachJob(ctx, ca, n+elementSlack, func(j *jobItem) {
+			if asked[j.ID] {
+				out[j.ID] = *j
+			}
+		})
+		if err != nil {
 			return out, err
 		}
 		ids = ids[n:]
 	}
 	return out, nil
+}
+
+func setOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // idList is the body that names jobs.
