@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -106,6 +107,9 @@ func delegateProxy(ctx context.Context, c *client, op, version, path string) (de
 	}
 	end := wanted(c)
 	chain, err := c.who.x509.SignDelegation(csr, end.Sub(c.o.Now()))
+	if _, ours := errors.AsType[*credential.Finding](err); err != nil && !ours { // it is the request that cannot be signed
+		return delegation{}, c.fail(plugins.Unavailable, op, "", err)
+	}
 	if err != nil {
 		return delegation{}, c.fail(plugins.Credential, op, "", err)
 	}

@@ -255,3 +255,74 @@ func TestChangedHost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer that comes a byte at a time never stalls; it is given up all the same, whichever it is.
+func TestAnswersThatDrip(t *testing.T) {
+	drip := func(w http.ResponseWriter, head string) bool {
+		_, err := io.WriteString(w, head)
+		for err == nil {
+			w.(http.Flusher).Flush()
+			time.Sleep(20 * time.Millisecond)
+			_, err = io.WriteString(w, " ")
+		}
+		return true
+	}
+	for name, ends := range map[string]string{"list": "/jobs", "file": "/session/o"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				switch {
+				case strings.HasSuffix(r.URL.Path, ends):
+					return drip(w, "<jobs>")
+				case strings.HasSuffix(r.URL.Path, "/session"):
+					fmt.Fprint(w, `<list><file size="1000000">o</file></list>`)
+					return true
+				}
+				return false
+			})
+			b := f.backend(t)
+			b.o.Timeout = 2 * time.Second
+			start := time.Now()
+			c, err := b.client(t.Context(), "x", f.url(), "")
+			check(t, err)
+			if name == "list" {
+				err = b.Status(t.Context(), []plugins.Handle{c.handle("job1")})[0].Err
+			} else {
+				err = b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: t.TempDir()}}, nil)[0].Err
+			}
+			if err == nil || !errors.Is(err, errSlow) || time.Since(start) > 30*time.Second {
+				t.Errorf("%v, after %v", err, time.Since(start))
+			}
+		})
+	}
+}
+
+// Records of jobs that do not come are waited for once, not once for every job.
+func TestRecordsThatDoNotCome(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/jobs") && r.Method == http.MethodGet:
+			fmt.Fprint(w, "<jobs>")
+			for i := range 200 {
+				fmt.Fprintf(w, "<job><id>job%d</id><state>FINISHED</state></job>", i)
+			}
+			fmt.Fprint(w, "</jobs>")
+		case strings.HasSuffix(r.URL.Path, "/jobs"):
+			echo(w, body, "<status-code>200</status-code>")
+		default:
+			time.Sleep(time.Second)
+		}
+		return true
+	})
+	b := f.backend(t)
+	b.o.Timeout = 300 * time.Millisecond
+	c, err := b.client(t.Context(), "x", f.url(), "")
+	check(t, err)
+	hs := make([]plugins.Handle, 200)
+	for i := range hs {
+		hs[i] = c.handle(fmt.Sprint("job", i))
+	}
+	start := time.Now()
+	if st := b.Status(t.Context(), hs); st[0].Err == nil || st[199].Err == nil || f.count("/diagnose/") > 20 || time.Since(start) > 5*time.Second {
+		t.Errorf("%v after %v, %d records asked for", st[0].Err, time.Since(start), f.count("/diagnose/"))
+	}
+}
