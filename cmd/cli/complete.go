@@ -125,12 +125,18 @@ func urlBeginnings(d *deps) []string {
 	return all
 }
 
-// offered are values in order, each once, without empty ones and those that
-// would be other than they look: what a site publishes ends up on a command line.
+// shellWords are what a shell acts on. Where several names begin alike the beginning
+// is put on the command line as it is, and what stands there is evaluated by the
+// scripts of bash and zsh at the next completion already, before Enter is pressed.
+const shellWords = "$`\\\"';&|<>()"
+
+// offered are values in order, each once, without empty ones, those that would be
+// other than they look and those that a shell would act on: what a site publishes
+// ends up on a command line.
 func offered(values []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	values = slices.DeleteFunc(values, func(v cobra.Completion) bool {
 		name, text, _ := strings.Cut(v, "\t")
-		return name == "" || foreign.Text(name) != name || foreign.Text(text) != text
+		return name == "" || strings.ContainsAny(name, shellWords) || foreign.Text(name) != name || foreign.Text(text) != text
 	})
 	slices.Sort(values)
 	return slices.Compact(values), cobra.ShellCompDirectiveNoFileComp
