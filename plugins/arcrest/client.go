@@ -152,7 +152,7 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 	if resp.StatusCode == ca.also {
 		return nil, nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(c.paced(resp.Body), maxAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(pace(c, resp.Body), maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = errTooLong
 	}

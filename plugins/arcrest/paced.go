@@ -21,7 +21,7 @@ type paced struct {
 	got   int64
 }
 
-func (c *client) paced(r io.Reader) io.Reader {
+func pace(c *client, r io.Reader) io.Reader {
 	return &paced{r: r, grace: c.o.Timeout, start: time.Now()}
 }
 
