@@ -90,7 +90,10 @@ func rootCmd(d *deps) *cobra.Command {
 	root.SetErr(d.env.Err)
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misused(cmd, err, meantFlag(cmd, err))
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			return unknownFlag(cmd, unknown)
+		}
+		return misused(cmd, err, "")
 	})
 	f := root.PersistentFlags()
 	root.Flags().BoolVar(&d.version, "version", false, "print the version")
@@ -112,11 +115,11 @@ func misused(cmd *cobra.Command, err error, hint string) error {
 	return usageError(fmt.Errorf("%s: %w%s\n  see: %s --help", cmd.CommandPath(), err, hint, cmd.CommandPath()))
 }
 
-// meantFlag says which flag one that there is not may have been meant for.
-func meantFlag(cmd *cobra.Command, err error) string {
-	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if !ok {
-		return ""
+// unknownFlag refuses a flag, and says which it may have been meant for.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	name, dashes := unknown.GetSpecifiedName(), "--"
+	if unknown.GetSpecifiedShortnames() != "" {
+		dashes = "-"
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -124,10 +127,13 @@ func meantFlag(cmd *cobra.Command, err error) string {
 			names = append(names, f.Name)
 		}
 	})
-	if near := classad.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-		return "; did you mean --" + near + "?"
+	hint := ""
+	if there := flagElsewhere(cmd.Name(), name); there != "" {
+		hint = "; " + there
+	} else if near := classad.Nearest(name, names); near != "" {
+		hint = "; did you mean --" + near + "?"
 	}
-	return ""
+	return misused(cmd, fmt.Errorf("unknown flag: %s%s", dashes, name), hint)
 }
 
 // knownVerb refuses a word that is no verb, and says which it may have been meant for.
@@ -187,9 +193,13 @@ func addVerbs(d *deps, root *cobra.Command) {
 // usageArgs makes a wrong number of arguments a usage error.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return misused(cmd, err, "")
+		switch err := check(cmd, args); {
+		case err == nil:
+			return nil
+		case len(args) == 0:
+			return misused(cmd, errors.New("something is missing"), ": "+cmd.UseLine())
+		default:
+			return misused(cmd, fmt.Errorf("%d words are too many or too few", len(args)), ": "+cmd.UseLine())
 		}
-		return nil
 	}
 }

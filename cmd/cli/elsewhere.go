@@ -36,3 +36,38 @@ func elsewhere(word string) string {
 	}
 	return ""
 }
+
+// flagElsewhere says what to do instead of a flag that a verb has not and other
+// programs have; "": nothing is known.
+func flagElsewhere(verb, flag string) string {
+	for _, f := range []struct {
+		verbs []string // none: those about jobs
+		flags []string
+		hint  string
+	}{
+		{[]string{"submit", "match"}, []string{"a", "d"}, "a credential is delegated where a resource wants one, without a flag"},
+		{[]string{"submit", "match"}, []string{"r"}, "name the resource by --site"},
+		{[]string{"submit", "match"}, []string{"c", "C", "cluster", "computing-element"}, "name a resource by --site, or where to look by --info"},
+		{[]string{"submit"}, []string{"o", "joblist"}, "the ids are printed: send them to a file by > FILE"},
+		{[]string{"submit", "match"}, []string{"p", "q", "partition", "queue"}, "the queue is Queue in the description, or --site"},
+		{[]string{"submit"}, []string{"array"}, "a description makes many jobs by Parameters, or by queue N of a submit file"},
+		{[]string{"list", "status"}, []string{"u", "user"}, "all jobs are your own"},
+		{[]string{"list", "status"}, []string{"n"}, "--limit"},
+		{[]string{"list", "status"}, []string{"t"}, "--state"},
+		{[]string{"output"}, []string{"D", "d", "o"}, "name the directory by --dir"},
+		{[]string{"resources"}, []string{"c", "C", "h"}, "name where to look by --info"},
+		{nil, []string{"i", "joblist"}, "ids are read from standard input by -: grid " + verb + " - < FILE"},
+		{nil, []string{"j", "jobid"}, "ids stand without a flag: grid " + verb + " ID"},
+		{nil, []string{"c", "cluster"}, "choose jobs by where they are with --at"},
+		{nil, []string{"f", "force", "noint"}, "--yes answers questions"},
+	} {
+		about := f.verbs
+		if about == nil {
+			about = []string{"status", "list", "show", "why", "log", "output", "cancel", "clean", "resubmit", "restart", "refresh", "watch"}
+		}
+		if slices.Contains(about, verb) && slices.Contains(f.flags, flag) {
+			return f.hint
+		}
+	}
+	return ""
+}

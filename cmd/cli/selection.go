@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/jdl/classad"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -273,7 +274,14 @@ func parseState(s string) (plugins.State, error) {
 			return st, nil
 		}
 	}
-	return "", fmt.Errorf("no such state: %s", s)
+	known := make([]string, len(states))
+	for i, st := range states {
+		known[i] = string(st)
+	}
+	if near := classad.Nearest(strings.ToLower(s), known); near != "" {
+		return "", fmt.Errorf("no such state: %s; did you mean %s?", s, near)
+	}
+	return "", fmt.Errorf("no such state: %s; there are %s", s, strings.Join(known, ", "))
 }
 
 // parseSince reads a length of time back from now, or a date with or without

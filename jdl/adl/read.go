@@ -32,9 +32,10 @@ type adlIn struct {
 	} `xml:"Application"`
 	Resources struct {
 		RTE []struct {
-			Name    string     `xml:"Name"`
-			Version adlVersion `xml:"Version"`
-			Options []string   `xml:"Option"`
+			Name     string     `xml:"Name"`
+			Version  adlVersion `xml:"Version"`
+			Options  []string   `xml:"Option"`
+			Optional string     `xml:"optional,attr"`
 		} `xml:"RuntimeEnvironment"`
 		Memory   int64     `xml:"IndividualPhysicalMemory"`
 		Virtual  int64     `xml:"IndividualVirtualMemory"`
@@ -193,6 +194,11 @@ func (a *adlIn) unused(tell teller) {
 			if name := n.XMLName.Local; !adlSilent[name] {
 				tell.warn(name, 0, "<"+name+"> is not used")
 			}
+		}
+	}
+	for i, rte := range a.Resources.RTE {
+		if o := classad.Fold(strings.TrimSpace(rte.Optional)); o == "true" || o == "1" {
+			tell.warn("RuntimeEnvironment", i, "optional is not used: a resource without "+strings.TrimSpace(rte.Name)+" is not taken")
 		}
 	}
 	if a.Staging.Push {

@@ -104,6 +104,16 @@ func TestWarningsOfSeveral(t *testing.T) {
 	}
 }
 
+// TestOptionalIsTold: an environment that is only wished for is demanded here.
+func TestOptionalIsTold(t *testing.T) {
+	var told []string
+	_, err := Read("t.adl", []byte(described("<RuntimeEnvironment><Name>A</Name></RuntimeEnvironment>\n<RuntimeEnvironment optional=\"true\"><Name>B</Name></RuntimeEnvironment>")),
+		func(d *classad.Diagnostic) { told = append(told, d.Error()) })
+	if err != nil || len(told) != 1 || !strings.Contains(told[0], ":2:1: optional is not used: a resource without B is not taken") {
+		t.Errorf("%q, %v", told, err)
+	}
+}
+
 func TestCeil(t *testing.T) {
 	for n, want := range map[int64]int64{0: 0, 1: 1, 1023: 1, 1024: 1, 1025: 2, -1: 0, math.MinInt64: 0, math.MaxInt64: math.MaxInt64>>10 + 1} {
 		if got := ceil(n, 10); got != want {

@@ -1,0 +1,39 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gridbroker/plugins/all"
+)
+
+// TestHabitsFromElsewhere: a flag that another system's command has is told with what
+// stands for it here, a state that there is not with those there are.
+func TestHabitsFromElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"submit -a j.jdl":          "grid submit: unknown flag: -a; a credential is delegated where a resource wants one",
+		"submit -o ids.txt j.jdl":  "unknown flag: -o; the ids are printed",
+		"submit -c ce.x.org j.jdl": "unknown flag: -c; name a resource by --site",
+		"match --queue long j.jdl": "unknown flag: --queue; the queue is Queue in the description",
+		"status -i ids.txt":        "unknown flag: -i; ids are read from standard input by -: grid status - < FILE",
+		"output -D out abcd":       "unknown flag: -D; name the directory by --dir",
+		"list -n 5":                "unknown flag: -n; --limit",
+		"list --colums id":         "unknown flag: --colums; did you mean --columns?",
+		"list -x":                  "unknown flag: -x\n",
+		"list --state dnoe":        "no such state: dnoe; did you mean done?",
+		"list --state xyzzy":       "no such state: xyzzy; there are intended, submitting,",
+		"match":                    "grid match: something is missing: grid match",
+		"jdl convert a.jdl b.jdl":  "2 words are too many or too few: grid jdl convert",
+	} {
+		code, out, errs := oneShotWith(t, dir, all.Backends(), strings.Fields(line)...)
+		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "shorthand") || strings.Contains(errs, "arg(s)") {
+			t.Errorf("grid %s: code %d\n%.200s%.300s", line, code, out, errs)
+		}
+	}
+}
