@@ -151,3 +151,19 @@ func first(filters []broker.Filter, job *jdl.Job, res *glue.Resource) string {
 	}
 	return ""
 }
+
+// TestUnknownNodes: where nobody says how large nodes are, slots of one node are for
+// the resource to judge; where it is said, it holds.
+func TestUnknownNodes(t *testing.T) {
+	for size, want := range map[int64]bool{0: true, 2: false, 4: true} {
+		for _, src := range []string{`CPUNumber = 4; SMPGranularity = 4;`, `CPUNumber = 4; HostNumber = 1;`} {
+			job, res := newJob(t, "["+src+"]"), site("ce")
+			if size > 0 {
+				res.SMPSize = glue.Some(size)
+			}
+			if why := first(broker.DefaultFilters(newBroker().Rules), job, res); (why == "") != want {
+				t.Errorf("%s on nodes of %d: %q", src, size, why)
+			}
+		}
+	}
+}

@@ -93,6 +93,10 @@ func fixedExpr(r *jobReader, text string) classad.Expr {
 	return e
 }
 
+// onNode is the clause for slots of one node. What A-REX tells over REST has no
+// size of nodes: where nobody says it, the resource itself judges.
+const onNode = "(isUndefined(other.GlueHostArchitectureSMPSize) || other.GlueHostArchitectureSMPSize >= %d)"
+
 // implied lists the clauses that other attributes add.
 func implied(r *jobReader) []string {
 	d, out := r.job.Demand, []string{}
@@ -101,10 +105,10 @@ func implied(r *jobReader) []string {
 		add("other.GlueCEInfoTotalCPUs >= %d", d.Slots)
 	}
 	if r.has("SMPGranularity") {
-		add("other.GlueHostArchitectureSMPSize >= %d", d.SlotsPerNode)
+		add(onNode, d.SlotsPerNode)
 	}
 	if r.has("HostNumber") && d.Nodes > 0 && d.Slots > 1 && !d.WholeNodes {
-		add("other.GlueHostArchitectureSMPSize >= %d", (d.Slots+d.Nodes-1)/d.Nodes)
+		add(onNode, (d.Slots+d.Nodes-1)/d.Nodes)
 	}
 	if lrms := r.str("BatchSystem"); lrms != "" {
 		add("other.GlueCEInfoLRMSType == %s", Quote(lrms))
