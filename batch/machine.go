@@ -109,7 +109,7 @@ func (m *Machine) end(now int64, id int32) {
 	m.advance(now)
 	j := &m.jobs[id]
 	if p, ok := m.policy.(*slurm); ok && now < j.start+j.limit {
-		hindsight{p, m}.ended(id)
+		p.ended(m, id)
 	}
 	m.plan.vacate(j, now, j.start+j.limit)
 	m.drop(id)

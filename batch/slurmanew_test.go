@@ -16,10 +16,13 @@ import (
 // and are cancelled, as far ahead as bf_window.
 func TestSlurmAnew(t *testing.T) {
 	testbed.Computes(t)
-	passes, starts, steps, left := 0, 0, 0, 0
+	passes, starts, steps, left, parted := 0, 0, 0, 0, 0
 	for seed := range uint64(25) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		s := crowdedState(rng, 12+rng.IntN(20), 130+rng.IntN(80))
+		if seed%2 == 1 {
+			part(&s)
+		}
 		p := Slurm{Window: 24 * time.Hour}
 		switch seed % 5 {
 		case 1:
@@ -34,7 +37,9 @@ func TestSlurmAnew(t *testing.T) {
 		quick, anew := passing(t, s, p, seed), passing(t, s, p, seed)
 		anew.m.plain = true
 		for until, at := s.Now.Add(p.Window).Unix(), int64(0); quick.clock.next() < until; {
-			anew.m.policy.(*slurm).stale = true
+			for _, y := range anew.m.policy.(*slurm).yards {
+				y.stale = true
+			}
 			for quick.clock.next() < anew.clock.next() { // only to look
 				if quick.step(); len(quick.m.starts) > 0 {
 					t.Fatalf("seed %d, after %d s: a start where nothing happens", seed, quick.m.now-s.Now.Unix())
@@ -45,25 +50,40 @@ func TestSlurmAnew(t *testing.T) {
 			happens(rng, quick, anew)
 			p := quick.m.policy.(*slurm)
 			if steps++; steps%40 == 0 { // else what it left for later is not looked at
-				p.settle(quick.m)
-			} else if p.pending {
+				for _, y := range p.yards {
+					ground{p, quick.m, y}.settle()
+				}
+			}
+			pending := p.soonest() < never
+			if len(p.yards) > 1 {
+				parted++
+			}
+			if pending {
 				left++
 			}
-			got, want := placed(quick), placed(anew)
-			if p.pending {
-				want = want[:min(len(want), len(got))]
+			got, want := placed(quick, nil), placed(anew, tried(quick))
+			if !pending {
+				want = placed(anew, nil)
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("seed %d, after %d s: %s", seed, quick.m.now-s.Now.Unix(), unlike(got, want))
 			}
 			starts += len(quick.started)
-			if last := p.last; last > at && len(anew.m.policy.(*slurm).held) > 64 {
+			if last := p.last; last > at && len(tried(anew)) > 64 {
 				passes, at = passes+1, last
 			}
 		}
 	}
-	if passes < 1000 || starts < 2000 || left < 1000 {
-		t.Errorf("only %d passes with more than 64 jobs tried, %d starts, places left for later %d times", passes, starts, left)
+	if passes < 1000 || starts < 2000 || left < 1000 || parted < 1000 {
+		t.Errorf("only %d passes with more than 64 jobs tried, %d starts, places left for later %d times, several yards %d times", passes, starts, left, parted)
+	}
+}
+
+// part gives every node to one queue alone.
+func part(s *State) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Queues = n.Queues[:1]
 	}
 }
 
@@ -122,16 +142,31 @@ func happens(rng *rand.Rand, runs ...*forward) {
 	}
 }
 
-// placed is what has just started and what has places, line by line.
-func placed(r *forward) (lines []string) {
+// tried are the jobs that have been tried, by number.
+func tried(r *forward) map[int64]bool {
+	list := map[int64]bool{}
+	for _, y := range r.m.policy.(*slurm).yards {
+		for _, id := range y.held {
+			list[r.m.jobs[id].seq] = true
+		}
+	}
+	return list
+}
+
+// placed is what has just started and, of some jobs or all, who has been tried with the
+// place, line by line in their order.
+func placed(r *forward, of map[int64]bool) (lines []string) {
 	for _, id := range r.started {
 		j := &r.m.jobs[id]
 		lines = append(lines, fmt.Sprint("start ", j.ID, j.start, j.shares))
 	}
-	for _, id := range r.m.policy.(*slurm).held {
-		j := &r.m.jobs[id]
+	r.m.policy.(*slurm).queue.each(func(e *entry) {
+		j := &r.m.jobs[e.job]
+		if !slices.Contains(r.m.policy.(*slurm).yards[j.yard].held, e.job) || of != nil && !of[j.seq] {
+			return
+		}
 		lines = append(lines, fmt.Sprint(j.ID, j.planned, j.shares))
-	}
+	})
 	return lines
 }
 

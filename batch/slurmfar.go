@@ -74,7 +74,7 @@ func (w strides) next() int64 {
 	if p.queue.n == 0 {
 		return never
 	}
-	return max(m.now, min(p.due.next(), p.until))
+	return max(m.now, min(p.yards.due(), p.until))
 }
 
 // proceed starts the jobs that are to start now, and begins a step when it is time.
@@ -83,8 +83,8 @@ func (w strides) proceed() {
 	if p.until == 0 {
 		w.depart()
 	}
-	for p.due.next() <= m.now && p.due.next() < p.until {
-		id := p.due.pop()
+	for y := p.yards[0]; y.due.next() <= m.now && y.due.next() < p.until; {
+		id := y.due.pop()
 		p.take(m, id)
 		m.begin(id)
 		w.expect(id)
@@ -94,11 +94,15 @@ func (w strides) proceed() {
 	}
 }
 
-// depart leaves the part in which passes are exact.
+// depart leaves the part in which passes are exact. Behind it there is one yard.
 func (w strides) depart() {
 	p, m := w.p, w.m
-	p.renew(m, 0)
-	p.pending, p.early, p.until = false, p.early[:0], m.now
+	for _, y := range p.yards {
+		y.renew(m, 0)
+		y.pending, y.early = false, y.early[:0]
+	}
+	p.join(m, len(p.yards))
+	p.until = m.now
 	for id := range m.jobs {
 		if m.jobs[id].state == running {
 			w.expect(int32(id))
@@ -140,19 +144,20 @@ func (w strides) reveal() {
 // first jobs of each partition start within the step, up to one that does not.
 func (w strides) stride() {
 	p, m := w.p, w.m
-	p.renew(m, 0)
-	p.last, p.dirty, p.stale, p.refused = m.now, false, false, false
+	y := p.yards[0]
+	y.renew(m, 0)
+	p.last, p.dirty, y.stale, p.refused = m.now, false, false, false
 	p.sort(m)
 	p.until = m.now + max(p.interval, farStep, (m.now-p.near)/p.steps)
 	w.reveal()
 	survey(m, &p.queue)
-	p.front, p.loose = p.front.anew(&p.queue, m), false
+	y.front, y.loose = y.front.anew(&p.queue, m), false
 	begins := w.backfill()
 	for i := range p.lines {
 		begins = w.heads(&p.lines[i]) || begins
 	}
 	if !begins && m.busy == 0 {
-		p.until = p.due.next() // or a reservation ends, or another job comes
+		p.until = y.due.next() // or a reservation ends, or another job comes
 	}
 }
 
@@ -202,20 +207,20 @@ func (w strides) heads(line *waiting) (begins bool) {
 // begins within the step it is what the job will have: a part of its nodes, and where
 // it ends within the step, no longer than it runs.
 func (w strides) settle(id int32, end int64) {
-	p, m := w.p, w.m
+	p, m, y := w.p, w.m, w.p.yards[0]
 	j := &m.jobs[id]
 	j.limit, j.blocks = j.rounded(&p.Slurm), true
-	if j.planned = max(m.now, p.front.least(j)); j.planned < end {
+	if j.planned = max(m.now, y.front.least(j)); j.planned < end {
 		j.planned = m.plan.earliest(j, j.planned, end)
 	}
 	j.planned = min(j.planned, end)
-	p.front.learn(j)
+	y.front.learn(j)
 	if j.planned >= end {
 		j.planned = never
 		return
 	}
-	p.held = append(p.held, id)
-	p.due.set(id, j.planned)
+	y.held = append(y.held, id)
+	y.due.set(id, j.planned)
 	if j.planned >= p.until {
 		m.plan.occupy(j, j.planned, j.planned+j.limit)
 		return
@@ -233,8 +238,8 @@ func (w strides) settle(id int32, end int64) {
 
 // enter gives a job that comes between two steps a place within this one.
 func (w strides) enter(id int32) {
-	if w.p.loose { // something may have come free
-		w.p.front = nil
+	if y := w.p.yards[0]; y.loose { // something may have come free
+		y.front = nil
 	}
 	w.settle(id, w.p.until)
 }

@@ -25,46 +25,40 @@ func (p *places) ripe(m *Machine) (list []ripeJob) {
 // whose places are due in them. It returns the place of the first of which it is
 // not certain that a pass that makes all places anew would give it the place that
 // it has: from that one on they are to be made anew.
-func (p *slurm) keep(m *Machine) int {
+func (g ground) keep() int {
+	p, m, y := g.p, g.m, g.yard
 	step := p.step()
-	retry := upTo(m.now, step) > upTo(p.tried, step)
-	due := p.due.next() <= m.now
+	retry := upTo(m.now, step) > upTo(y.tried, step)
+	due := y.due.next() <= m.now
 	switch {
-	case p.stale, m.plain, p.sparing(), (due || len(p.opened)+len(p.taken) > 0) && (m.reserved || p.refused):
-		p.taken = p.taken[:0]
+	case y.stale, m.plain, p.sparing(), (due || len(y.opened)+len(y.taken) > 0) && (m.reserved || p.refused):
+		y.taken = y.taken[:0]
 		return 0
-	case !due && !retry && len(p.opened)+len(p.taken) == 0:
-		return len(p.held)
+	case !due && !retry && len(y.opened)+len(y.taken) == 0:
+		return len(y.held)
 	}
 	nodes, _ := m.plan.(*nodePlan)
-	p.offer.begin(nodes, p.horizon(m.now))
-	p.offer.add(p.opened)
-	p.offer.add(p.taken)
-	p.taken = p.taken[:0]
-	loose := p.loose
-	w := walk{p, m}
-	from := w.from(p.ripe(m), retry)
-	p.loose = loose
+	y.offer.begin(nodes, p.horizon(m.now))
+	y.offer.add(y.opened)
+	y.offer.add(y.taken)
+	y.taken = y.taken[:0]
+	loose := y.loose
+	from := g.from(y.ripe(m), retry)
+	y.loose = loose
 	if retry {
-		p.tried = m.now
+		y.tried = m.now
 	}
 	return from
 }
 
-// walk goes through the jobs that have been tried.
-type walk struct {
-	p *slurm
-	m *Machine
-}
-
 // from is keep, where some jobs are due; retry: those that have no place may have
 // come within the window.
-func (w *walk) from(ripe []ripeJob, retry bool) int {
-	p, m := w.p, w.m
-	for i := 0; i < len(p.held); {
-		id := p.held[i]
+func (g ground) from(ripe []ripeJob, retry bool) int {
+	m, y := g.m, g.yard
+	for i := 0; i < len(y.held); {
+		id := y.held[i]
 		if len(ripe) > 0 && ripe[0].job == id {
-			if !w.there(i, ripe[0]) {
+			if !g.there(i, ripe[0]) {
 				return i
 			}
 			ripe = ripe[1:]
@@ -74,28 +68,28 @@ func (w *walk) from(ripe []ripeJob, retry bool) int {
 		if retry && j.planned == never {
 			return i
 		}
-		if p.offer.matters(m, p.held, i, j.planned, j.shares) {
+		if y.offer.matters(m, y.held, i, j.planned, j.shares) {
 			return i
 		}
-		p.offer.pass(j)
+		y.offer.pass(j)
 		i++
 	}
-	return len(p.held)
+	return len(y.held)
 }
 
 // there starts a job where it had its place, unless it is not certain that a
 // pass that makes all places anew would do so.
-func (w *walk) there(i int, r ripeJob) bool {
-	p, m := w.p, w.m
+func (g ground) there(i int, r ripeJob) bool {
+	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[r.job]
-	if j.shrinks() || p.offer.matters(m, p.held, i, m.now, r.shares) || r.at < m.now && !p.offer.late(m, p.held, i, r.shares) {
+	if j.shrinks() || y.offer.matters(m, y.held, i, m.now, r.shares) || r.at < m.now && !y.offer.late(m, y.held, i, r.shares) {
 		return false
 	}
 	p.take(m, r.job)
 	j.limit, j.blocks = j.Limit, false
 	hold(m.plan, j, m.now, r.shares, j.limit)
 	m.begin(r.job)
-	p.takes(m, r.job)
-	p.offer.begun(j, r.at)
+	y.takes(m, r.job)
+	y.offer.begun(j, r.at)
 	return true
 }

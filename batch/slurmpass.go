@@ -21,17 +21,14 @@ import (
 // A run forward does so as far ahead as bf_window, and is rough behind that: see far.
 type slurm struct {
 	Slurm
-	places
-	rest
+	yards
 	far
 	interval int64
 	queue    waiting   // in order of priority
 	lines    []waiting // the same by line
 	last     int64     // time of the last pass
-	tried    int64     // when all places were last made
 	dirty    bool      // something has happened since the last pass
 	since    int64     // the first time that it did
-	stale    bool      // places must be made anew
 	sorted   int64     // when priorities were last worked out
 	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
@@ -40,7 +37,7 @@ type slurm struct {
 
 func newSlurm(p Slurm) *slurm {
 	p = p.Defaults()
-	return &slurm{Slurm: p, yielding: yielding{exempted: never}, interval: int64(p.Interval / time.Second), last: -never, far: far{near: never}, tried: -never, stale: true, dirty: true, since: -never, sorted: -never}
+	return &slurm{Slurm: p, yielding: yielding{exempted: never}, interval: int64(p.Interval / time.Second), last: -never, far: far{near: never}, dirty: true, since: -never, sorted: -never}
 }
 
 func (p *slurm) clone(into policy) policy {
@@ -50,7 +47,7 @@ func (p *slurm) clone(into policy) policy {
 	}
 	old := *c
 	*c = *p
-	c.queue, c.places = p.queue.clone(old.queue), p.places.clone(old.places)
+	c.queue, c.yards = p.queue.clone(old.queue), p.yards.clone(old.yards)
 	c.lines = make([]waiting, len(p.lines))
 	for i := range p.lines {
 		c.lines[i] = p.lines[i].clone(waiting{})
@@ -58,8 +55,6 @@ func (p *slurm) clone(into policy) policy {
 	c.tally.clear() // of one pass
 	c.far.ends = append(old.far.ends[:0], p.far.ends...)
 	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
-	c.early = append(old.rest.early[:0], p.early...)
-	c.may, c.free = old.may, append(old.rest.free[:0], p.free...)
 	return c
 }
 
@@ -68,24 +63,59 @@ func (p *slurm) lead(*Machine) {}
 // enter puts a job in the queue. Age grows alike for all but those that have
 // reached the greatest: the key is the priority at the end of time less that.
 func (p *slurm) enter(m *Machine, id int32) {
-	p.settle(m)
 	j := &m.jobs[id]
 	j.key = -p.priority(j, m.now)
 	p.tally.arrays = p.tally.arrays || j.array > 0
 	j.planned, j.blocks, j.compact = never, true, true
 	j.limit = j.rounded(&p.Slurm)
 	e := j.entry(id)
+	y := p.yard(m, j)
 	p.queue.insert(e)
+	y.queue.insert(e)
 	for int(j.line) >= len(p.lines) {
 		p.lines = append(p.lines, waiting{})
 	}
 	p.lines[j.line].insert(e)
-	if n := len(p.held); n > 0 && !e.after(m.entry(p.held[n-1])) {
-		p.stale = true // it goes ahead of jobs that have places
+	if n := len(y.held); n > 0 && !e.after(m.entry(y.held[n-1])) {
+		y.stale = true // it goes ahead of jobs that have places
 	}
 	p.happened(m)
 	if w := (strides{p, m}); w.over() && p.until > 0 {
 		w.enter(id)
+	}
+}
+
+// yard is the yard of a job that comes. Where it makes one of several, or is of one
+// that has left places for later, these are made before.
+func (p *slurm) yard(m *Machine, j *job) *yard {
+	p.whole(m)
+	parted := p.lazy(m)
+	for _, y := range p.yards {
+		if !parted || y.meets(j.Need.serve) {
+			ground{p, m, y}.settle()
+		}
+	}
+	j.yard = p.yards.of(m, j.Need, parted)
+	y := p.yards[j.yard]
+	ground{p, m, y}.settle()
+	return y
+}
+
+// whole makes one yard of all where there may not be several any more.
+func (p *slurm) whole(m *Machine) {
+	if len(p.yards) < 2 || p.lazy(m) {
+		return
+	}
+	for _, y := range p.yards {
+		ground{p, m, y}.settle()
+	}
+	p.join(m, len(p.yards))
+}
+
+// ended notes that a job ends before its limit.
+func (p *slurm) ended(m *Machine, id int32) {
+	for _, y := range p.yards {
+		ground{p, m, y}.ended(id)
 	}
 }
 
@@ -112,13 +142,14 @@ func (p *Slurm) priority(j *job, now int64) float64 {
 }
 
 func (p *slurm) left(m *Machine, id int32) {
-	p.settle(m)
 	j := &m.jobs[id]
+	y := p.yards[j.yard]
+	ground{p, m, y}.settle()
 	p.take(m, id)
 	if j.planned < never || p.refused {
-		p.stale = true
+		y.stale = true
 	}
-	p.lift(m, id)
+	y.lift(m, id)
 	j.limit, j.blocks = j.Limit, false
 	p.happened(m)
 }
@@ -128,7 +159,9 @@ func (p *slurm) take(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.queue.remove(j.entry(id))
 	p.lines[j.line].remove(j.entry(id))
-	p.places.take(id)
+	y := p.yards[j.yard]
+	y.queue.remove(j.entry(id))
+	y.places.take(id)
 }
 
 func (p *slurm) decide(m *Machine) {
@@ -142,7 +175,9 @@ func (p *slurm) decide(m *Machine) {
 
 func (p *slurm) freed(m *Machine, from, to int64, _ *job) {
 	if _, byNode := m.plan.(*nodePlan); !byNode && max(from, m.now) < to {
-		p.stale = true // before its time; of nodes see opens
+		for _, y := range p.yards {
+			y.stale = true // before its time; of nodes see opens
+		}
 	}
 	p.decide(m)
 }
@@ -170,15 +205,14 @@ func backfills(p *slurm, m *Machine) int64 {
 	if p.Builtin || p.queue.n == 0 {
 		return never
 	}
-	p.look(m)
-	at := never
-	if p.pending {
-		at = p.soonest
+	for _, y := range p.yards {
+		ground{p, m, y}.look()
 	}
+	at := p.soonest()
 	if p.dirty {
 		at = min(at, max(p.last+p.interval, p.since+1, m.now))
 	}
-	if due := p.due.next(); due < never {
+	if due := p.yards.due(); due < never {
 		at = min(at, max(due, p.last+p.interval))
 	}
 	return at
@@ -189,7 +223,7 @@ func (p *slurm) wake(m *Machine) {
 		w.proceed()
 		return
 	}
-	if p.pending && p.soonest == m.now && !m.prompted && p.next(m) > m.now {
+	if p.soonest() == m.now && !m.prompted && p.next(m) > m.now {
 		return // only to look
 	}
 	at := backfills(p, m)
@@ -239,36 +273,29 @@ func first(lines []waiting, done []bool) int {
 // head starts a job if it fits now beside the places that others have.
 func (p *slurm) head(m *Machine, id int32) bool {
 	j := &m.jobs[id]
-	was, loose, shrinks := j.planned, p.loose, j.shrinks()
-	if was > m.now && was < never && !p.stale && len(p.opened) == 0 && p.Preemption.Type == "" {
+	y := p.yards[j.yard]
+	was, loose, shrinks := j.planned, y.loose, j.shrinks()
+	if was > m.now && was < never && !y.stale && len(y.opened) == 0 && p.Preemption.Type == "" {
 		return false // nothing has come free before its time
 	}
-	shares := p.lift(m, id)
-	if m.plan.earliest(j, m.now, m.now+1) != m.now {
-		if (preemptor{p, m}).start(id) {
+	shares := y.lift(m, id)
+	if fits := m.plan.earliest(j, m.now, m.now+1) == m.now; !fits || y.pending {
+		if !fits && (preemptor{p, m}).start(id) {
 			return true
 		}
 		if was < never {
-			p.put(m, id, was, shares)
-			p.loose = loose
+			y.put(m, id, was, shares)
 		}
-		return false
-	}
-	if p.pending { // it may not fit beside all places
-		if was < never {
-			p.put(m, id, was, shares)
-		}
-		p.loose = loose
-		p.settle(m)
-		return p.head(m, id)
+		y.loose = loose
+		return fits && ground{p, m, y}.stands(id) && p.head(m, id)
 	}
 	p.start(m, id)
 	if nodes, ok := m.plan.(*nodePlan); !ok {
-		p.stale = p.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
+		y.stale = y.stale || was < never && (was > m.now || shrinks) // it leaves some of its place
 	} else if p.refused || was != m.now && was < never || was == m.now && (shrinks || !slices.Equal(shares, j.shares)) {
-		p.stale = true
+		y.stale = true
 	} else if was < never {
-		p.opened, p.loose = append(p.opened, nodes.leaves(j)...), loose
+		y.opened, y.loose = append(y.opened, nodes.leaves(j)...), loose
 	}
 	return true
 }
@@ -298,7 +325,7 @@ func (p *slurm) start(m *Machine, id int32) {
 	j.limit, j.blocks = j.Limit, false
 	m.plan.occupy(j, m.now, m.now+j.limit)
 	m.begin(id)
-	p.takes(m, id)
+	p.yards[j.yard].takes(m, id)
 }
 
 // pass is one pass of backfill.
@@ -307,19 +334,21 @@ func (p *slurm) pass(m *Machine) {
 		return
 	}
 	p.last, p.dirty = m.now, false
+	p.whole(m)
 	p.sort(m)
-	begun := m.begun
-	from := p.keep(m)
-	if from < len(p.held) || p.stale {
-		p.renew(m, from)
-		if from == 0 {
-			p.stale, p.refused, p.tried = false, false, m.now
-		}
-	} else if p.pending && m.begun == begun && len(p.opened) == 0 {
-		return
+	first, begun := len(m.starts), m.begun
+	for _, y := range p.yards {
+		ground{p, m, y}.pass()
 	}
-	p.opened, p.early = p.opened[:0], p.early[:0]
-	p.reach(m, true, never)
+	for len(p.yards) > 1 && m.begun > begun { // for each that started another is tried
+		begun = m.begun
+		for _, y := range p.yards {
+			ground{p, m, y}.extend()
+		}
+	}
+	if len(p.yards) > 1 {
+		inOrder(m, m.starts[first:])
+	}
 }
 
 // shrinks tells whether a job will not hold its place to the end.

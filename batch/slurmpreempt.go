@@ -55,7 +55,7 @@ func (y preemptor) start(id int32) bool {
 			at = max(at, y.yield(v))
 		}
 	}
-	if p.stale = true; at > m.now {
+	if p.yards[j.yard].stale = true; at > m.now {
 		j.awaits = at
 		return false
 	}
@@ -63,7 +63,7 @@ func (y preemptor) start(id int32) bool {
 	j.limit, j.blocks = j.Limit, false
 	hold(m.plan, j, m.now, shares, j.limit)
 	m.begin(id)
-	p.takes(m, id)
+	p.yards[j.yard].takes(m, id)
 	return true
 }
 

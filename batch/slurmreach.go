@@ -12,43 +12,130 @@ func (p *Slurm) sparing() bool {
 	return p.MinAgeReserve > 0 || p.MinPrioReserve > 0 || p.PartCountReserve > 0 || p.MaxJobStart > 0 || p.Preemption.Type != ""
 }
 
+// ground is a yard on which a policy acts on a machine.
+type ground struct {
+	p *slurm
+	m *Machine
+	*yard
+}
+
+// pass is one pass of backfill on a yard.
+func (g ground) pass() {
+	p, m, y := g.p, g.m, g.yard
+	begun := m.begun
+	from := g.keep()
+	if from < len(y.held) || y.stale {
+		y.renew(m, from)
+		if from == 0 {
+			y.stale, y.tried, p.refused = false, m.now, false
+		}
+	} else if y.pending && m.begun == begun && len(y.opened) == 0 {
+		g.extend()
+		return
+	}
+	y.opened, y.early = y.opened[:0], y.early[:0]
+	g.bound()
+	g.reach(true, never, never)
+}
+
+// bound notes which jobs the pass tries, and lets go of the places of others.
+func (g ground) bound() {
+	p, m, y := g.p, g.m, g.yard
+	if y.upto = allJobs(); len(p.yards) > 1 {
+		y.upto = p.queue.nth(p.MaxJobTest - 1)
+	}
+	n := len(y.held)
+	for n > 0 && m.entry(y.held[n-1]).after(&y.upto) {
+		n--
+	}
+	if n < len(y.held) {
+		y.renew(m, n)
+	}
+}
+
+// extend goes on behind the jobs that the pass, or the one before, tried, where there
+// are more to try.
+func (g ground) extend() {
+	p, m, y := g.p, g.m, g.yard
+	was := y.upto
+	if len(p.yards) < 2 || p.queue.nth(p.MaxJobTest-1) == was {
+		return
+	}
+	if g.bound(); y.pending {
+		y.list(&y.queue, y.queue.behind(was), y.upto, y.queue.n)
+		if y.idle(m, never) {
+			return
+		}
+	}
+	g.reach(true, never, never)
+}
+
+// behind is the place behind an entry.
+func (w *waiting) behind(e entry) place {
+	at, there := w.find(e)
+	if there {
+		at.i++
+	}
+	return at
+}
+
 // reach gives jobs places, in order, from the first that was not tried yet on,
 // until as many as may be were tried, or started, or where it may leave the rest for
 // later until none of them could start now. Of those it is known that they could not
-// where they last longer than a time.
-func (p *slurm) reach(m *Machine, lazy bool, longest int64) {
+// where they last longer than a time. Others are left after so many.
+func (g ground) reach(lazy bool, longest int64, most int64) {
+	p, m, y := g.p, g.m, g.yard
 	survey(m, &p.queue)
-	p.known(m, &p.queue, p.horizon(p.last))
-	p.tally.begin(m, &p.Slurm, p.held)
-	p.pending = false
+	y.known(m, &y.queue, p.horizon(p.last))
+	p.tally.begin(m, &p.Slurm, y.held)
+	y.pending = false
 	at := place{}
-	if n := len(p.held); n > 0 {
-		at, _ = p.queue.find(*m.entry(p.held[n-1]))
-		at.i++
+	if n := len(y.held); n > 0 {
+		at = y.queue.behind(*m.entry(y.held[n-1]))
 	}
 	if lazy = lazy && p.lazy(m); lazy {
-		p.list(&p.queue, at, p.MaxJobTest-len(p.held))
+		y.list(&y.queue, at, y.upto, g.left())
 	}
-	for len(p.held) < p.MaxJobTest {
-		e, here, ok := p.queue.at(at)
-		if !ok {
+	for ; g.left() > 0; most-- {
+		e, here, ok := y.queue.at(at)
+		if !ok || e.after(&y.upto) {
 			return
 		}
-		if lazy && p.asked%looks == 0 && p.idle(m, longest) {
-			p.postpone(m.plan.(*nodePlan))
+		if most == 0 {
+			y.pending = true
 			return
 		}
-		p.asked++
-		if at = here; !p.try(m, e.job) {
+		if lazy && y.asked%looks == 0 && y.idle(m, longest) {
+			y.postpone(m.plan.(*nodePlan))
+			return
+		}
+		y.asked++
+		if at = here; !g.try(e.job) {
 			at.i++
 		} else if lazy {
-			p.list(&p.queue, at, p.MaxJobTest-len(p.held))
+			g.more(at)
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
 			return
 		}
 	}
+}
+
+// left is how many more jobs may be tried at most.
+func (g ground) left() int {
+	if len(g.p.yards) > 1 {
+		return g.yard.queue.n // see upto
+	}
+	return g.p.MaxJobTest - len(g.held)
+}
+
+// more lists the jobs that are tried now that one has started.
+func (g ground) more(at place) {
+	if len(g.p.yards) > 1 {
+		g.upto = g.p.queue.nth(g.p.MaxJobTest - 1)
+	}
+	g.list(&g.yard.queue, at, g.upto, g.left())
 }
 
 // looks is after how many places it pays to see whether the rest may be left.
@@ -73,7 +160,8 @@ const stepsOfWindow = 24
 const roughPlaces = 100
 
 // try gives one job a place, or starts it: true.
-func (p *slurm) try(m *Machine, id int32) bool {
+func (g ground) try(id int32) bool {
+	p, m, y := g.p, g.m, g.yard
 	j := &m.jobs[id]
 	if !p.tally.tries(&p.Slurm, j) {
 		p.refused = true
@@ -83,8 +171,8 @@ func (p *slurm) try(m *Machine, id int32) bool {
 		p.tally.started++
 		return true
 	}
-	if p.reserves(m, j) {
-		p.give(m, id, p.last, p.horizon(p.last))
+	if g.reserves(j) {
+		y.give(m, id, p.last, p.horizon(p.last))
 	} else if n, byNode := m.plan.(*nodePlan); (!byNode || n.clearings.admit(n, j)) && m.plan.earliest(j, m.now, m.now+1) == m.now {
 		j.planned = m.now
 	}
@@ -93,15 +181,16 @@ func (p *slurm) try(m *Machine, id int32) bool {
 		p.tally.started++
 		return true
 	}
-	p.held = append(p.held, id)
+	y.held = append(y.held, id)
 	p.tally.reserve(j)
 	return false
 }
 
 // reserves tells whether a job may be given a place in the future.
-func (p *slurm) reserves(m *Machine, j *job) bool {
+func (g ground) reserves(j *job) bool {
+	p, m := g.p, g.m
 	switch {
-	case p.last >= p.near && len(p.held) >= roughPlaces:
+	case p.last >= p.near && len(g.held) >= roughPlaces:
 		return false
 	case p.MinPrioReserve > 0 && math.Mod(p.priority(j, m.now), tier) < p.MinPrioReserve:
 		return false

@@ -19,12 +19,20 @@ func (p *slurm) lazy(m *Machine) bool {
 	return byNode && !m.plain && !m.reserved && !p.sparing() && !p.tally.counts(&p.Slurm)
 }
 
-// list lists so many jobs, those that a pass goes through from a place of the queue on.
-func (r *rest) list(queue *waiting, at place, n int) {
+// clone copies what is left into the memory of an older copy.
+func (r *rest) clone(old rest) rest {
+	c := *r
+	c.may, c.free, c.early = old.may, append(old.free[:0], r.free...), append(old.early[:0], r.early...)
+	return c
+}
+
+// list lists the jobs that a pass goes through from a place of the queue on: up to one,
+// and so many at most.
+func (r *rest) list(queue *waiting, at place, last entry, most int) {
 	r.may, r.asked = r.may[:0], 0
-	for len(r.may) < n {
+	for len(r.may) < most {
 		e, here, ok := queue.at(at)
-		if !ok {
+		if !ok || e.after(&last) {
 			return
 		}
 		r.may = append(r.may, e.job)
@@ -46,15 +54,15 @@ func (r *rest) idle(m *Machine, longest int64) bool {
 }
 
 // postpone leaves the jobs not tried yet for later.
-func (r *rest) postpone(p *nodePlan) {
-	r.pending, r.soonest, r.free = true, never, r.free[:0]
+func (y *yard) postpone(p *nodePlan) {
+	y.pending, y.rest.soonest, y.free = true, never, y.free[:0]
 	e, here, ok := p.releases.at(p.releases.after(p.now))
-	if ok {
-		r.soonest = int64(e.key)
-	}
-	for ; ok && int64(e.key) == r.soonest; e, here, ok = p.releases.at(here) {
+	for ; ok && int64(e.key) <= y.rest.soonest; e, here, ok = p.releases.at(here) {
 		for _, s := range p.releases.parts[e.job] {
-			r.free = append(r.free, s.node)
+			if y.has(s.node) {
+				y.rest.soonest = int64(e.key)
+				y.free = append(y.free, s.node)
+			}
 		}
 		here.i++
 	}
@@ -62,67 +70,87 @@ func (r *rest) postpone(p *nodePlan) {
 
 // settle gives places to all that the last pass left, before anything happens that
 // was not planned.
-func (p *slurm) settle(m *Machine) {
-	if p.pending {
-		(hindsight{p, m}).before(func() { p.reach(m, false, never) })
+func (g ground) settle() {
+	if g.pending {
+		g.before(func() { g.reach(false, never, never) })
 	}
 }
 
-// hindsight is what was planned before jobs ended early.
-type hindsight struct {
-	p *slurm
-	m *Machine
+// stands tells whether a job that fits beside the places made fits beside all of them.
+// No more are made than it takes to tell that it does not.
+func (g ground) stands(id int32) bool {
+	for n := int64(looks); g.pending; n *= 2 {
+		g.before(func() { g.reach(false, never, n) })
+		if !g.fits(id) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits tells whether a job fits now, but for the place that it has.
+func (g ground) fits(id int32) bool {
+	m, y := g.m, g.yard
+	j := &m.jobs[id]
+	was, loose := j.planned, y.loose
+	shares := y.lift(m, id)
+	fits := m.plan.earliest(j, m.now, m.now+1) == m.now
+	if was < never {
+		y.put(m, id, was, shares)
+	}
+	y.loose = loose
+	return fits
 }
 
 // ended notes that a job ends before its limit. As long as none of the jobs left for
 // later could have begun by then this may wait until it matters what they had.
-func (h hindsight) ended(id int32) {
-	p, m := h.p, h.m
-	if !p.pending {
+func (g ground) ended(id int32) {
+	j := &g.m.jobs[id]
+	if !g.pending || !g.touches(j.shares) {
 		return
 	}
-	if p.soonest <= m.now {
-		p.settle(m)
+	if g.rest.soonest <= g.m.now {
+		g.settle()
 		return
 	}
-	p.early = append(p.early, m.jobs[id])
+	g.early = append(g.early, *j)
 }
 
 // before lets something happen as if no job had ended early since the last pass.
-func (h hindsight) before(do func()) {
-	p, m := h.p, h.m
-	for i := range p.early {
-		if j := &p.early[i]; m.now < j.start+j.limit {
+func (g ground) before(do func()) {
+	m, y := g.m, g.yard
+	for i := range y.early {
+		if j := &y.early[i]; m.now < j.start+j.limit {
 			hold(m.plan, j, m.now, j.shares, j.start+j.limit-m.now)
 		}
 	}
 	do()
-	for i := range p.early {
-		if j := &p.early[i]; m.now < j.start+j.limit {
+	for i := range y.early {
+		if j := &y.early[i]; m.now < j.start+j.limit {
 			m.plan.vacate(j, m.now, j.start+j.limit)
 		}
 	}
-	if !p.pending {
-		p.early = p.early[:0]
+	if !y.pending {
+		y.early = y.early[:0]
 	}
 }
 
 // look gives places to those that the last pass left which might start now, when
 // something comes free: on one of the nodes of which it does.
-func (p *slurm) look(m *Machine) {
-	if !p.pending || p.soonest > m.now {
+func (g ground) look() {
+	if !g.pending || g.rest.soonest > g.m.now {
 		return
 	}
-	(hindsight{p, m}).before(func() {
-		nodes := m.plan.(*nodePlan)
+	g.before(func() {
+		nodes := g.m.plan.(*nodePlan)
 		longest := int64(0)
-		for _, n := range p.free {
-			longest = max(longest, nodes.nodes[n].gap(m.now))
+		for _, n := range g.free {
+			longest = max(longest, nodes.nodes[n].gap(g.m.now))
 		}
 		if longest == 0 {
-			p.postpone(nodes)
+			g.postpone(nodes)
 		} else {
-			p.reach(m, true, longest)
+			g.reach(true, longest, never)
 		}
 	})
 }

@@ -16,13 +16,16 @@ func (p *slurm) sort(m *Machine) {
 	if p.rekey(m) {
 		return
 	}
-	p.pending = false // others may be left
 	p.queue.sort()
 	for i := range p.lines {
 		p.lines[i].sort()
 	}
-	if n := p.ahead(&p.queue); n < len(p.held) {
-		p.renew(m, n)
+	for _, y := range p.yards {
+		y.pending = false // others may be left
+		y.queue.sort()
+		if n := y.ahead(&y.queue); n < len(y.held) {
+			y.renew(m, n)
+		}
 	}
 }
 
@@ -40,12 +43,12 @@ func (p *slurm) rekey(m *Machine) bool {
 			last = *e
 		}
 	}
+	again := func(e *entry) { e.key = m.jobs[e.job].key }
 	for i := range p.lines {
-		for _, b := range p.lines[i].blocks {
-			for k := range b.jobs {
-				b.jobs[k].key = m.jobs[b.jobs[k].job].key
-			}
-		}
+		p.lines[i].each(again)
+	}
+	for _, y := range p.yards {
+		y.queue.each(again)
 	}
 	return right
 }

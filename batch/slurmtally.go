@@ -9,21 +9,22 @@ type tally struct {
 	reserved map[int32]int    // places in the future, by partition
 	ofArray  map[int32]int    // the same, by array
 	arrays   bool             // some job is a part of an array
+	counting bool             // anything is counted but starts
 }
 
 func (t *tally) clear() {
 	*t = tally{
-		users: map[int64]int{}, parts: map[int32]int{}, both: map[[2]int64]int{}, reserved: map[int32]int{}, ofArray: map[int32]int{}, arrays: t.arrays,
+		users: map[int64]int{}, parts: map[int32]int{}, both: map[[2]int64]int{}, reserved: map[int32]int{}, ofArray: map[int32]int{}, arrays: t.arrays, counting: t.counting,
 	}
 }
 
 // begin counts the jobs that have been tried before, as far as limits ask for it.
 func (t *tally) begin(m *Machine, p *Slurm, tried []int32) {
+	if t.started, t.counting = 0, t.counts(p); !t.counting {
+		return
+	}
 	t.clear()
 	for _, id := range tried {
-		if !t.counts(p) {
-			return
-		}
 		t.count(p, &m.jobs[id])
 		t.reserve(&m.jobs[id])
 	}
@@ -36,7 +37,7 @@ func (t *tally) counts(p *Slurm) bool {
 
 // reserve counts a job's place.
 func (t *tally) reserve(j *job) {
-	if j.planned == never {
+	if j.planned == never || !t.counting {
 		return
 	}
 	t.reserved[j.part]++

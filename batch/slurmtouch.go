@@ -20,11 +20,15 @@ type outlet struct {
 
 // opens notes that what a job has had on nodes has come free before its time.
 func (p *slurm) opens(m *Machine, shares []share, until int64) {
-	if m.following || p.stale || (strides{p, m}).over() {
+	if m.following || (strides{p, m}).over() {
 		return
 	}
-	for _, s := range shares {
-		p.opened = append(p.opened, outlet{node: s.node, until: until, end: never, taken: never})
+	for _, y := range p.yards {
+		for _, s := range shares {
+			if !y.stale && y.has(s.node) {
+				y.opened = append(y.opened, outlet{node: s.node, until: until, end: never, taken: never})
+			}
+		}
 	}
 }
 

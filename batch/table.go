@@ -27,6 +27,7 @@ type job struct {
 	yields   bool    // it runs, and gives way when its grace is over
 	again    bool    // it gave way once, and waits or runs again
 	blocks   bool    // what it is planned on is for nobody else: see slurm
+	yard     int32   // of a waiting job: see yard
 }
 
 func (j *job) entry(id int32) entry {
