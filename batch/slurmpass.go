@@ -279,7 +279,8 @@ func (p *slurm) head(m *Machine, id int32) bool {
 		return false // nothing has come free before its time
 	}
 	shares := y.lift(m, id)
-	if fits := m.plan.earliest(j, m.now, m.now+1) == m.now; !fits || y.pending {
+	g, fits := ground{p, m, y}, m.plan.earliest(j, m.now, m.now+1) == m.now
+	if !fits || y.pending && !g.alone(j, was, shares) { // it may not fit beside all places
 		if !fits && (preemptor{p, m}).start(id) {
 			return true
 		}
@@ -287,7 +288,10 @@ func (p *slurm) head(m *Machine, id int32) bool {
 			y.put(m, id, was, shares)
 		}
 		y.loose = loose
-		return fits && ground{p, m, y}.stands(id) && p.head(m, id)
+		return fits && g.stands(id) && p.head(m, id)
+	}
+	if y.pending {
+		y.remains(j, m.now, shares)
 	}
 	p.start(m, id)
 	if nodes, ok := m.plan.(*nodePlan); !ok {

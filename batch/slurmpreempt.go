@@ -197,5 +197,5 @@ func (m *Machine) gone() []eviction {
 
 // on tells whether a job has a part of a node.
 func (j *job) on(node int32) bool {
-	return slices.ContainsFunc(j.shares, func(s share) bool { return s.node == node })
+	return among(j.shares, node)
 }

@@ -1,5 +1,7 @@
 package batch
 
+import "slices"
+
 // rest are the jobs behind those that a pass has given places, which it would give
 // places too, were it asked: none of them could start now, so that nobody need know
 // yet when they will. They get the places that the pass would have given them as
@@ -10,7 +12,7 @@ type rest struct {
 	free    []int32 // nodes of which something comes free at soonest
 	may     []int32 // those that may start now, and some that may not, in order
 	asked   int     // so many of them have been tried
-	early   []job   // those that have ended early since the pass, which had reckoned with them
+	early   []job   // what has come free since the pass, which had reckoned with it: jobs that ended early, and see remains
 }
 
 // lazy tells whether a pass may leave places for later: where they would be the same.
@@ -76,30 +78,68 @@ func (g ground) settle() {
 	}
 }
 
-// stands tells whether a job that fits beside the places made fits beside all of them.
-// No more are made than it takes to tell that it does not.
+// stands tells whether a job that fits beside the places made fits beside all of them,
+// and whether these make no difference to its nodes. No more are made than it takes.
 func (g ground) stands(id int32) bool {
 	for n := int64(looks); g.pending; n *= 2 {
 		g.before(func() { g.reach(false, never, n) })
-		if !g.fits(id) {
+		fits, alone := g.fits(id)
+		if !fits || alone {
+			return fits
+		}
+	}
+	return true
+}
+
+// fits tells whether a job fits now, but for the place that it has, and whether alone.
+func (g ground) fits(id int32) (fits, alone bool) {
+	m, y := g.m, g.yard
+	j := &m.jobs[id]
+	was, loose := j.planned, y.loose
+	shares := y.lift(m, id)
+	fits = m.plan.earliest(j, m.now, m.now+1) == m.now
+	alone = fits && g.alone(j, was, shares)
+	if was < never {
+		y.put(m, id, was, shares)
+	}
+	y.loose = loose
+	return fits, alone
+}
+
+// alone tells whether a job that fits now, and whose place, which is not in the plan,
+// begins now, has no room but on the nodes of that. The places of jobs left for later
+// are not on these: whatever they are, it starts on the same.
+func (g ground) alone(j *job, was int64, shares []share) bool {
+	nodes, ok := g.m.plan.(*nodePlan)
+	if !ok || was != g.m.now || j.shrinks() {
+		return false
+	}
+	room := nodes.room(j.Need)
+	for _, n := range j.Need.on {
+		if room.free[n] > 0 && !among(shares, n) && nodes.nodes[n].room(was, was+j.limit, j.Need) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// fits tells whether a job fits now, but for the place that it has.
-func (g ground) fits(id int32) bool {
-	m, y := g.m, g.yard
-	j := &m.jobs[id]
-	was, loose := j.planned, y.loose
-	shares := y.lift(m, id)
-	fits := m.plan.earliest(j, m.now, m.now+1) == m.now
-	if was < never {
-		y.put(m, id, was, shares)
+// among tells whether one of some shares is on a node.
+func among(shares []share, node int32) bool {
+	return slices.ContainsFunc(shares, func(s share) bool { return s.node == node })
+}
+
+// whole is what a job that only keeps others off nodes is known by, beside its seq.
+const whole = int64(1) << 50
+
+// remains notes that a job starts in its place and leaves a part of it: the last pass,
+// in which others were left for later, had reckoned with all of it.
+func (r *rest) remains(j *job, now int64, shares []share) {
+	k := *j
+	k.seq, k.start, k.blocks, k.shares = j.seq|whole, now, true, make([]share, len(shares))
+	for i, s := range shares {
+		k.shares[i].node = s.node
 	}
-	y.loose = loose
-	return fits
+	r.early = append(r.early, k)
 }
 
 // ended notes that a job ends before its limit. As long as none of the jobs left for
