@@ -118,8 +118,8 @@ func passing(t *testing.T, s State, p Slurm, seed uint64) *forward {
 	return run
 }
 
-// happens lets the same happen to two runs, now and then: a job comes or is
-// cancelled.
+// happens lets the same happen to two runs, now and then: a job comes, at the end or
+// ahead of others, or is cancelled.
 func happens(rng *rand.Rand, runs ...*forward) {
 	what, which := rng.IntN(60), rng.Int()
 	for _, r := range runs {
@@ -133,9 +133,12 @@ func happens(rng *rand.Rand, runs ...*forward) {
 		case len(waiting) == 0:
 		case what == 0:
 			r.m.cancel(r.m.now, waiting[which%len(waiting)])
-		case what == 1:
+		case what < 3:
 			task := r.m.jobs[waiting[which%len(waiting)]].Task
 			task.ID, task.Submit = int64(len(r.m.jobs)), r.m.now
+			if what == 2 {
+				task.Priority += 1000 // ahead of others
+			}
 			r.m.submit(r.m.now, task)
 		}
 		r.collect()
