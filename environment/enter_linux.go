@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -116,17 +117,47 @@ func veil(argv []string) error {
 // box is a stage before podman, as process 1 of namespaces made for it: it sees its own processes alone, no control groups,
 // and an empty folder for all that it writes.
 func box(argv []string) error {
-	err := inOrder(
+	if err := boxIn(); err != nil {
+		return err
+	}
+	return syscall.Exec(argv[0], argv, podmanEnv())
+}
+
+// cell is the same before apptainer, "MOUNTS PROGRAM ARG...", with what it is to mount to, which it does not make itself.
+func cell(args []string) error {
+	mounts, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	if err := boxIn(); err != nil {
+		return err
+	}
+	places := []string{"/bin", "/dev", "/proc", podTree, podSandbox}
+	for i := range mounts {
+		places = append(places, podMount(i))
+	}
+	for _, at := range places {
+		if err := os.MkdirAll(cellRoot+at, 0o755); err != nil {
+			return err
+		}
+	}
+	for name, text := range map[string]string{cellRoot + cellInit: "", cellConfig: apptainerConfig} {
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			return err
+		}
+	}
+	return syscall.Exec(args[1], args[1:], podmanEnv())
+}
+
+// boxIn makes what a launcher's program sees that has namespaces of its own.
+func boxIn() error {
+	signal.Ignore(syscall.SIGTERM) // which it passes on, and the job gets from its supervisor alone
+	return inOrder(
 		func() error { return cover("/proc", "proc", "") },
 		func() error { return cover("/sys/fs/cgroup", "tmpfs", "size=4k") },
 		func() error { return cover(podDir, "tmpfs", "size=64m") },
 		func() error { return os.Mkdir(podDir+"/root", 0o755) },
 	)
-	if err != nil {
-		return err
-	}
-	signal.Ignore(syscall.SIGTERM) // which it passes on, and the job gets from its supervisor alone
-	return syscall.Exec(argv[0], argv, podmanEnv())
 }
 
 // cover mounts something new over a folder of the node, for a launcher's program alone; what is not there needs none.
@@ -141,14 +172,17 @@ func cover(at, kind, data string) error {
 	return nil
 }
 
-// stage runs one of the stages that our program has between a launcher and a job: "enter", "veil PROGRAM ARG..." or
-// "box PROGRAM ARG...".
+// stage runs one of the stages that our program has between a launcher and a job: "enter", "veil PROGRAM ARG...",
+// "box PROGRAM ARG..." or "cell MOUNTS PROGRAM ARG...".
 func stage(args []string, errs io.Writer) int {
 	switch args[0] {
 	case "enter":
 		return becomeJob()
 	case "box":
 		fmt.Fprintln(errs, "grid-launch:", box(args[1:]))
+		return exitNotDeployed
+	case "cell":
+		fmt.Fprintln(errs, "grid-launch:", cell(args[1:]))
 		return exitNotDeployed
 	case "machine":
 		return runMachine(errs)

@@ -77,7 +77,7 @@ type jobUser struct {
 // DefaultLaunchers is the order for definitions that name none.
 func DefaultLaunchers() []string { return []string{"bwrap", "namespaces", "crun", "runc"} }
 
-func launcherNames() []string { return append(DefaultLaunchers(), "podman", "proot", "microvm") }
+func launcherNames() []string { return append(DefaultLaunchers(), "podman", "apptainer", "proot", "microvm") }
 
 func newLauncher(name, self string) Launcher {
 	switch name {
@@ -91,6 +91,8 @@ func newLauncher(name, self string) Launcher {
 		return runc(self)
 	case "podman":
 		return &podman{self}
+	case "apptainer":
+		return &apptainer{self}
 	case "proot":
 		return &proot{self}
 	case "microvm":

@@ -37,7 +37,7 @@ func Main(args []string, in, out, errs *os.File) int {
 	switch verb {
 	case "init":
 		return Init()
-	case "enter", "veil", "box", "machine", "guest":
+	case "enter", "veil", "box", "cell", "machine", "guest":
 		return stage(args[1:], errs)
 	case "run":
 		return runJob(args[2:], in, out, errs)

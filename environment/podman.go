@@ -3,7 +3,6 @@ package environment
 import (
 	"fmt"
 	"os"
-	"strings"
 )
 
 // podman launches by podman (Debian package podman, 4.3 or newer) with crun, for sites that wish it: a definition has to
@@ -35,13 +34,14 @@ func (l *podman) Command(job *Job) (*process, error) {
 	}
 	p := &process{files: []*os.File{self}, rest: newSetup(job), around: boxed}
 	p.user = &jobUser{UID: os.Geteuid(), GID: os.Getegid()}
-	volumes, err := p.volumes(job)
-	if err != nil {
+	given := volumes{flag: "--volume", how: map[bool]string{false: "rbind,rprivate,ro", true: "rbind,rprivate,rw"}, separators: ":"}
+	given.argv = []string{given.flag, "/dev:/dev:rbind,rprivate,dev,exec"}
+	if err := p.volumes(job, &given); err != nil {
 		p.close()
 		return nil, err
 	}
 	p.argv = append([]string{l.self, "box", program}, podmanOptions(job.Definition)...)
-	p.argv = append(append(p.argv, volumes...), "--preserve-fds", fmt.Sprint(p.streams()+2-3), "--rootfs", podDir+"/root",
+	p.argv = append(append(p.argv, given.argv...), "--preserve-fds", fmt.Sprint(p.streams()+2-3), "--rootfs", podDir+"/root",
 		fmt.Sprintf("/proc/self/fd/%d", firstFile), "init")
 	return p, nil
 }
@@ -68,35 +68,28 @@ func podmanOptions(d *Definition) []string {
 	return options
 }
 
-// volumes has podman put the tree, the sandbox and the definition's folders into its root, and process 1 look for them
+// volumes has the tree, the sandbox and the definition's folders put into the launcher's root, and process 1 look for them
 // there.
-func (p *process) volumes(job *Job) (argv []string, err error) {
-	give := func(source, at, how string) {
-		if strings.Contains(source, ":") {
-			err = fmt.Errorf("%s: podman takes no path with a colon", source)
-		}
-		argv = append(argv, "--volume", source+":"+at+":rbind,rprivate,"+how)
-	}
-	give("/dev", "/dev", "dev,exec")
-	give(job.Tree, podTree, "ro")
-	give(job.Sandbox.Dir, podSandbox, "rw")
+func (p *process) volumes(job *Job, into *volumes) error {
+	into.add(job.Tree, podTree, false)
+	into.add(job.Sandbox.Dir, podSandbox, true)
 	p.rest.Tree, p.rest.Sandbox, p.rest.Mounts = podTree, podSandbox, nil
 	for i, m := range job.Definition.Mounts {
 		f, err := p.given(m)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		f.Close()
-		at, how := fmt.Sprintf("/mounts/%d", i), "ro"
-		if m.Writable {
-			how = "rw"
-		}
-		give(m.Source, at, how)
+		at := podMount(i)
+		into.add(m.Source, at, m.Writable)
 		p.rest.Given[i].Target = at
 		p.rest.Mounts = append(p.rest.Mounts, Mount{Source: at, Target: m.Target, Writable: m.Writable})
 	}
-	return argv, err
+	return into.err
 }
+
+// podMount is where a definition's folder is in the container's root.
+func podMount(i int) string { return fmt.Sprintf("/mounts/%d", i) }
 
 // podmanEnv keeps podman to its folder: neither the user's nor the site's settings of containers have a say in what jobs
 // see, and it takes the namespaces that it finds itself in for its own.

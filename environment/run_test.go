@@ -119,12 +119,12 @@ func need(t testing.TB, launcher string) {
 		return
 	}
 	if _, err := lookProgram(launcher); err != nil {
-		t.Skipf("no %s: Debian packages bubblewrap, crun, runc, podman, proot", launcher)
+		t.Skipf("no %s: Debian packages bubblewrap, crun, runc, podman, proot; apptainer of a newer Debian", launcher)
 	}
 }
 
 // isolating are the launchers that isolate under the node's own kernel.
-func isolating() []string { return append(DefaultLaunchers(), "podman") }
+func isolating() []string { return append(DefaultLaunchers(), "podman", "apptainer") }
 
 // eachIsolating runs a test with every launcher that isolates.
 func eachIsolating(t *testing.T, more string, test func(t *testing.T, n *testNode)) {
