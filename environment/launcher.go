@@ -77,7 +77,9 @@ type jobUser struct {
 // DefaultLaunchers is the order for definitions that name none.
 func DefaultLaunchers() []string { return []string{"bwrap", "namespaces", "crun", "runc"} }
 
-func launcherNames() []string { return append(DefaultLaunchers(), "podman", "apptainer", "proot", "microvm") }
+func launcherNames() []string {
+	return append(DefaultLaunchers(), "podman", "apptainer", "proot", "microvm")
+}
 
 func newLauncher(name, self string) Launcher {
 	switch name {

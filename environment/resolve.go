@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links one path may pass, as in the kernel.
-const maxLinks = 40
+// maxLinks is how many symbolic links one path may pass, as in the kernel, and maxSteps of how many folders and links its way
+// may be in all: targets such as "a/../a/../a" make ways of any length.
+const (
+	maxLinks = 40
+	maxSteps = 1000
+)
 
 // resolve follows the symbolic links of a folder's path as the image means them: an absolute target starts at the tree,
 // and ".." ends there. With create, folders that are missing are made. The result has no link in it, so that os.Root
@@ -19,7 +23,13 @@ const maxLinks = 40
 func (u *unpacker) resolve(dir string, create bool) (string, error) {
 	rest := strings.Split(dir, "/")
 	at, links := ".", 0
-	for len(rest) > 0 {
+	for steps := 0; len(rest) > 0; steps++ {
+		switch {
+		case steps > maxSteps:
+			return "", &UnpackError{dir, "takes too many steps"}
+		case len(at) > maxPath || strings.Count(at, "/") >= maxDepth:
+			return "", &UnpackError{dir, "leads too deep"}
+		}
 		part := rest[0]
 		rest = rest[1:]
 		switch part {
@@ -58,6 +68,7 @@ func (u *unpacker) step(name string, create bool) (target string, err error) {
 			return "", &UnpackError{name, "is one too many: the image has more entries than are allowed"}
 		}
 		u.layer[name] = true
+		u.made(name)
 		return "", u.root.Mkdir(name, 0o755)
 	case err != nil:
 		return "", err

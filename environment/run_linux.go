@@ -107,17 +107,13 @@ func start(p *process, job *Job, o RunOptions) (s *supervised, err error) {
 
 // fork starts process 1 without a program of its own.
 func (s *supervised) fork(p *process, job *Job, files [5]*os.File, signals chan os.Signal) (err error) {
-	limit := int64(job.Definition.Limits.Memory)
-	if err := tellsChildren(); err != nil && limit > 0 {
-		return err
-	}
 	if s.first, err = newFirst(p.setup, job, files); err != nil {
 		return err
 	}
 	s.argv0 = job.Argv[0]
 	s.pid, err = s.first.start(p.attributes().Cloneflags)
-	if err == nil && limit > 0 {
-		go s.watchMemory(limit)
+	if limit := int64(job.Definition.Limits.Memory); err == nil && limit > 0 {
+		go s.watchMemory(limit, waysBelow())
 	}
 	if signals != nil {
 		signal.Notify(signals, PassedSignals()...)
@@ -221,21 +217,26 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 	}
 }
 
-// watchMemory kills a job that holds more than its limit, looked at twice a second.
-func (s *supervised) watchMemory(limit int64) {
-	for tick := time.Tick(500 * time.Millisecond); ; {
+// watchMemory kills a job that holds more than its limit, looked at twice a second, and less often where a look takes so long
+// that it would take more than a twentieth of a processor.
+func (s *supervised) watchMemory(limit int64, below func(pid int) []int) {
+	for wait := memoryWatch; ; {
 		select {
 		case <-s.gone:
 			return
-		case <-tick:
+		case <-time.After(wait):
 		}
-		if residentBytes(processesBelow(s.pid)) > limit {
+		begin := time.Now()
+		if residentBytes(below(s.pid)) > limit {
 			s.over.Store(true)
 			s.kill()
 			return
 		}
+		wait = max(memoryWatch, 20*time.Since(begin))
 	}
 }
+
+const memoryWatch = 500 * time.Millisecond
 
 // explain tells what a word of process 1 means that readOutcome does not know; nil: nothing.
 func (s *supervised) explain(word, rest string) error {

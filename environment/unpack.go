@@ -18,10 +18,12 @@ import (
 type Budget struct {
 	Bytes   int64 // of all files together, holes counted
 	Entries int64 // files, folders, links
+	Names   int64 // bytes of their names, with the folders that they are in; 0: as DefaultBudget has it
 }
 
-// DefaultBudget is what an image may unpack to where the site says nothing: 20 GB in a million entries.
-var DefaultBudget = Budget{Bytes: 20e9, Entries: 1e6}
+// DefaultBudget is what an image may unpack to where the site says nothing: 20 GB in a million entries. Their names are kept
+// while a layer is unpacked, and may be of 250 bytes each.
+var DefaultBudget = Budget{Bytes: 20e9, Entries: 1e6, Names: 250e6}
 
 // An UnpackError is an image that is refused, with the entry that was the cause.
 type UnpackError struct{ Entry, Why string }
@@ -44,7 +46,9 @@ type unpacker struct {
 	left   Budget
 	plain  bool                  // no layer of an image: names of whiteouts are files like others
 	folder map[string]folderMeta // modes and times, applied last
+	below  map[string][]string   // the folders that were made in a folder, so that nobody has to look for them
 	layer  map[string]bool       // what the present layer made; opaque whiteouts spare it
+	bare   map[string]bool       // folders that the present layer has hidden all of already
 
 	at     *os.Root // the folder of the last entry, open: most entries lie where the one before did
 	atName string   // its path without links
@@ -92,12 +96,15 @@ type folderMeta struct {
 }
 
 func newUnpacker(root *os.Root, budget Budget) *unpacker {
-	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}, buffer: make([]byte, 256<<10)}
+	if budget.Names == 0 {
+		budget.Names = DefaultBudget.Names
+	}
+	return &unpacker{root: root, left: budget, folder: map[string]folderMeta{}, below: map[string][]string{}, buffer: make([]byte, 256<<10)}
 }
 
 // apply unpacks one layer's tar stream.
 func (u *unpacker) apply(ctx context.Context, layer io.Reader) error {
-	u.layer = map[string]bool{}
+	u.layer, u.bare = map[string]bool{}, map[string]bool{}
 	defer u.leave()
 	for r := tar.NewReader(layer); ; {
 		h, err := r.Next()
@@ -141,6 +148,9 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	dir, err := u.enter(path.Dir(name))
 	if err != nil {
 		return err
+	}
+	if u.left.Names -= int64(len(dir) + 1 + len(path.Base(name))); u.left.Names < 0 {
+		return &UnpackError{h.Name[:min(len(h.Name), 64)], "has one name too many: those of the image are longer together than is allowed"}
 	}
 	if base := path.Base(name); !u.plain && strings.HasPrefix(base, ".wh.") {
 		return u.whiteout(h.Name, dir, base)
@@ -205,6 +215,7 @@ func (u *unpacker) mkdir(h *tar.Header, name string) error {
 		if err := u.root.Mkdir(name, 0o700); err != nil {
 			return err
 		}
+		u.made(name)
 	case err != nil:
 		return err
 	}
@@ -268,12 +279,19 @@ func (u *unpacker) clear(name string) error {
 	return u.root.RemoveAll(name)
 }
 
+// made notes a new folder.
+func (u *unpacker) made(folder string) {
+	parent := path.Dir(folder)
+	u.below[parent] = append(u.below[parent], folder)
+}
+
 // forget drops the modes kept for a folder that is removed, and for those below it.
 func (u *unpacker) forget(name string) {
-	for dir := range u.folder {
-		if dir == name || strings.HasPrefix(dir, name+"/") {
-			delete(u.folder, dir)
-		}
+	list := u.below[name]
+	delete(u.folder, name)
+	delete(u.below, name)
+	for _, folder := range list {
+		u.forget(folder)
 	}
 }
 
@@ -291,8 +309,12 @@ func (u *unpacker) whiteout(entry, dir, base string) error {
 	return u.hide(path.Join(dir, hidden))
 }
 
-// empty hides all that lower layers put into a folder.
+// empty hides all that lower layers put into a folder, once: after that all that is in it is of the present layer.
 func (u *unpacker) empty(dir string) error {
+	if u.bare[dir] {
+		return nil
+	}
+	u.bare[dir] = true
 	list, err := fs.ReadDir(u.root.FS(), dir)
 	if err != nil {
 		return err

@@ -1,0 +1,122 @@
+package environment
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Layers that are small and within the budget, and would keep whoever unpacks them busy for hours, or leave what nobody can
+// remove: the work grows with what is unpacked and no faster.
+func TestLayersThatAreSlowToUnpack(t *testing.T) {
+	const many, most = 6000, 3 * time.Second
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		t.Setenv("TMPDIR", "/dev/shm") // where to make folders costs little
+	}
+	folders := func(n int) (list []entry) {
+		for i := range n {
+			list = append(list, dir(fmt.Sprintf("f%d", i)))
+		}
+		return list
+	}
+	replaced := folders(3 * many)
+	for i := range 3 * many {
+		replaced = append(replaced, file(fmt.Sprintf("f%d", i), "")) // each takes a folder's place
+	}
+	spared := folders(many)
+	for range many {
+		spared = append(spared, file(opaque, ""))
+	}
+	for name, layers := range map[string][][]entry{
+		"folders replaced":      {replaced},
+		"opaque without end":    {spared},
+		"hidden without end":    {{dir("d")}, append(inFolder("d", folders(many)), repeated(file(".wh.d", ""), many)...)},
+		"opaque over the lower": {inFolder("d", folders(many)), append([]entry{dir("d"), file("d/x", "")}, repeated(file("d/"+opaque, ""), many)...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var raw [][]byte
+			for _, layer := range layers {
+				raw = append(raw, tarOf(t, layer...))
+			}
+			begin, own := time.Now(), processorTime(t)
+			if _, err := unpackLayers(t, DefaultBudget, raw...); err != nil {
+				t.Error(err)
+			}
+			if used := processorTime(t) - own; used > most {
+				t.Errorf("%s of processor time, %s in all", used, time.Since(begin))
+			}
+		})
+	}
+}
+
+func inFolder(folder string, list []entry) (inside []entry) {
+	inside = append(inside, dir(folder))
+	for _, e := range list {
+		e.name = folder + "/" + e.name
+		inside = append(inside, e)
+	}
+	return inside
+}
+
+func repeated(e entry, n int) (list []entry) {
+	for range n {
+		list = append(list, e)
+	}
+	return list
+}
+
+// Names that lead through links to deeper and deeper folders, to ways of a hundred thousand steps, or that are gigabytes
+// together.
+func TestNamesThatAreTooMuch(t *testing.T) {
+	part := strings.Repeat("d/", 60)
+	deeper := []entry{file(part+"x", ""), symlink("l0", part)}
+	for i := range 30 {
+		link := fmt.Sprintf("l%d/", i)
+		deeper = append(deeper, file(link+part+"x", ""), symlink(fmt.Sprintf("l%d", i+1), link+part))
+	}
+	winding := []entry{dir("a"), symlink("w0", "a")}
+	for i := range 20 {
+		winding = append(winding, symlink(fmt.Sprintf("w%d", i+1), fmt.Sprintf("w%d/%s", i, strings.Repeat("../a/", 700))))
+	}
+	winding = append(winding, file("w20/x", ""))
+	long := strings.Repeat("n", 200) + "/"
+	var names []entry
+	for i := range 3000 {
+		names = append(names, file(fmt.Sprintf("%s%d", strings.Repeat(long, 15), i), ""))
+	}
+	for name, tt := range map[string]struct {
+		layer  []entry
+		budget Budget
+		why    string
+	}{
+		"deeper by links":       {deeper, DefaultBudget, "leads too deep"},
+		"a winding way":         {winding, DefaultBudget, "too many steps"},
+		"gigabytes of names":    {names, Budget{Bytes: 1 << 20, Entries: 1e6, Names: 1 << 20}, "one name too many"},
+		"as long, and in order": {names[:100], Budget{Bytes: 1 << 20, Entries: 1e6, Names: 1 << 20}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, err := unpackLayers(t, tt.budget, tarOf(t, tt.layer...))
+			if tt.why == "" && err != nil || tt.why != "" && (err == nil || !strings.Contains(err.Error(), tt.why)) {
+				t.Errorf("%v, want %q", err, tt.why)
+			}
+			if err := removeTree(tree); err != nil {
+				t.Errorf("what is there cannot be removed: %v", err)
+			}
+			if _, err := os.Lstat(filepath.Clean(tree)); err == nil {
+				t.Error("it is still there")
+			}
+		})
+	}
+}
+
+func processorTime(t *testing.T) time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
