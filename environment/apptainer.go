@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// apptainer launches by apptainer (1.2 or newer), for sites that wish it: a definition has to name it. As with podman it is
+// apptainer launches by apptainer (tried: 1.4.5), for sites that wish it: a definition has to name it. As with podman it is
 // started in namespaces of its own, as their user 0, reads neither the user's nor the site's settings, and makes the
 // container's namespaces and a root of empty folders; our program, as process 1 inside, makes the job's view of what was
 // mounted there. It needs no set-id program.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gridbroker/environment/layers"
+	"gridbroker/testdata/testbed"
 )
 
 // launcherProgram is grid-launch, built once for the tests that run it.
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv("GRID_TEST_UNPACK"); spec != "" {
 		os.Exit(unpackForTest(spec))
 	}
+	os.Setenv("PATH", os.Getenv("PATH")+":"+filepath.Join(testbed.Dir(), "environment", "apptainer", "usr", "bin"))
 	dir, err := os.MkdirTemp("", "grid-launch")
 	if err != nil {
 		panic(err)

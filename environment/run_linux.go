@@ -217,8 +217,8 @@ func (s *supervised) wait(ctx context.Context, wall Duration, o RunOptions) (Out
 	}
 }
 
-// watchMemory kills a job that holds more than its limit, looked at twice a second, and less often where a look takes so long
-// that it would take more than a twentieth of a processor.
+// watchMemory kills a job that holds more than its limit, looked at twice a second, and down to once in two where a look at all
+// processes of a busy node takes long.
 func (s *supervised) watchMemory(limit int64, below func(pid int) []int) {
 	for wait := memoryWatch; ; {
 		select {
@@ -232,7 +232,7 @@ func (s *supervised) watchMemory(limit int64, below func(pid int) []int) {
 			s.kill()
 			return
 		}
-		wait = max(memoryWatch, 20*time.Since(begin))
+		wait = min(max(memoryWatch, 20*time.Since(begin)), 4*memoryWatch)
 	}
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the tests of runtime environments need: launchers, a registry, a shell that needs no libraries, and in
-# $GRID_TESTBED_DIR/environment a tree of Debian 11, where a mirror has it (without one the tests take busybox), and a
-# kernel for machines of their own, unpacked from its package and not installed.
+# $GRID_TESTBED_DIR/environment a tree of Debian 11, where a mirror has it (without one the tests take busybox), a
+# kernel for machines of their own and apptainer, unpacked from their packages and not installed.
 set -euo pipefail
-need=(bwrap:bubblewrap proot:proot crun:crun runc:runc podman:podman busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils)
+need=(bwrap:bubblewrap proot:proot crun:crun runc:runc podman:podman busybox:busybox-static docker-registry:docker-registry debootstrap:debootstrap keyctl:keyutils patchelf:patchelf)
 machines=
 if [ "$(dpkg --print-architecture)" = amd64 ]; then
 	machines=yes
@@ -33,6 +33,8 @@ if [ -n "$machines" ] && ! compgen -G "$st/kernel/lib/modules/*/modules.dep" >/d
 	rm -rf "$st/kernel"
 	kernel || echo 'no kernel from the mirror'
 fi
+
+[ -x "$st/apptainer/usr/bin/apptainer" ] || timeout 300 "$(dirname "$0")/apptainer.sh" "$st/apptainer" || echo 'no apptainer from the mirror'
 
 [ ! -e "$st/debian11/etc/debian_version" ] || exit 0
 mirror=$(awk '/^URIs:/{print $2; exit}' /etc/apt/sources.list.d/debian.sources 2>/dev/null || true)
