@@ -25,8 +25,8 @@ func (p *process) attributesOf(who jobUser) *syscall.SysProcAttr {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
 	inside := who
 	switch {
-	case p.around == boxed:
-		flags |= unix.CLONE_NEWPID
+	case p.around == boxed: // apptainer makes no namespace of control groups
+		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWCGROUP
 		inside = jobUser{}
 	case p.around == nothing:
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
