@@ -65,9 +65,20 @@ func discover(ctx context.Context, d *deps, c config, b *plugins.Registry, where
 	}
 	collector := infosys.Collector{Deadline: where.deadline, MaxAge: where.maxAge, Now: d.env.Now, Rules: claimRules(b.All())}
 	if !where.noCache {
-		collector.Cache = infosys.NewCache(cacheDir(d))
+		collector.Cache = ownCache(d)
 	}
 	return collector.Collect(ctx, srcs...), nil
+}
+
+// ownCache is the cache of answers, where nobody else can have put any; nil
+// otherwise, with a word about it.
+func ownCache(d *deps) *infosys.Cache {
+	dir := cacheDir(d)
+	if err := credential.Owned(credentialEnv(d), dir); err != nil {
+		fmt.Fprintf(d.env.Err, "grid: the cache of answers is not used: %v\n", err)
+		return nil
+	}
+	return infosys.NewCache(dir)
 }
 
 // claimRules are what the back-ends leave to other sources than their own.
