@@ -1,7 +1,6 @@
 package glue
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 // filler copies what dst does not publish from src; where both do and differ,
 // it notes a Conflict if report is set.
 type filler struct {
+	*united
 	dst, src *Resource
 	by       string
 	report   bool
@@ -130,35 +130,12 @@ func (f *filler) benchmarks() {
 		d.Benchmarks = s.Benchmarks
 		return
 	}
-	out := d.Benchmarks
-	for name, v := range s.Benchmarks {
-		if _, ok := out[name]; ok {
-			continue
-		}
-		if len(out) == len(d.Benchmarks) {
-			out = map[string]float64{}
-			for k, v := range d.Benchmarks {
-				out[k] = v
-			}
-		}
-		out[name] = v
-	}
-	d.Benchmarks = out
+	d.Benchmarks = f.unitedBenchmarks(d.Benchmarks, s.Benchmarks)
 }
 
 // endpoints adds those addresses that only src has.
 func (f *filler) endpoints() {
-	have := f.dst.Endpoints
-	var more []Endpoint
-	for _, e := range f.src.Endpoints {
-		if !slices.ContainsFunc(have, func(h Endpoint) bool { return h.URL == e.URL }) {
-			more = append(more, e)
-		}
-	}
-	if more != nil {
-		f.dst.Endpoints = slices.Concat(have, more)
-		sortEndpoints(f.dst.Endpoints)
-	}
+	f.dst.Endpoints = f.unitedEndpoints(f.dst.Endpoints, f.src.Endpoints)
 }
 
 // text fills a string; field "" is one whose spelling differs between schemas

@@ -15,7 +15,7 @@ func (g *glue20) resources(own *room) []*Resource {
 	groups := map[queue][]*Resource{}
 	s := &share20{} // one for all: it is of use for a moment
 	for p := range g.shares.take() {
-		*s = share20{r: own.next(), id: p.key}
+		*s = share20{r: own.next(), id: p.key, endpoints: s.endpoints[:0], envs: s.envs[:0]}
 		shares20.apply(g.d, s, p.text, &s.r.Attrs)
 		j.finish(s)
 		q := queue{s.id.site, s.service, s.r.Queue}
@@ -82,12 +82,13 @@ type join20 struct {
 	ofManager  map[key][]*env20
 	benchmarks map[key][]*benchmark20
 	tags       map[key]*tagList
+	addresses  map[key]*addresses20 // by service: those of the share before
 }
 
 func (g *glue20) index() *join20 {
 	j := &join20{g: g, endpoints: map[key]*endpoint20{}, ofService: map[key][]*endpoint20{},
 		managers: map[key]*manager20{}, envs: map[key]*env20{}, ofManager: map[key][]*env20{},
-		benchmarks: map[key][]*benchmark20{}, tags: map[key]*tagList{}}
+		benchmarks: map[key][]*benchmark20{}, tags: map[key]*tagList{}, addresses: map[key]*addresses20{}}
 	for p := range g.endpoints.take() {
 		p.finish()
 		j.endpoints[p.id] = p
@@ -162,8 +163,7 @@ func (j *join20) finish(s *share20) {
 	}
 	r.dropPlaceholderState()
 	r.raiseTotal()
-	j.setEndpoints(s, svc)
-	j.identify(s)
+	j.identify(s, j.addressesOf(s, svc))
 }
 
 // environment picks the nodes of a share: those it names, else its manager's;
@@ -184,49 +184,6 @@ func (j *join20) environment(s *share20, m *manager20) *env20 {
 		}
 	}
 	return best
-}
-
-// setEndpoints lists the endpoints that take jobs, best first. ARC 6 names in
-// its shares endpoints that are not there and never the REST one: for A-REX
-// all endpoints of the service count.
-func (j *join20) setEndpoints(s *share20, svc *service20) {
-	var ps []*endpoint20
-	for _, id := range s.endpoints {
-		if p := j.endpoints[key{s.id.site, id}]; p != nil {
-			ps = append(ps, p)
-		}
-	}
-	arex := svc != nil && svc.kind == "org.nordugrid.arex"
-	if len(ps) == 0 || arex && !slices.ContainsFunc(ps, func(p *endpoint20) bool { return p.e.Interface == InterfaceARCREST }) {
-		ps = j.ofService[key{s.id.site, s.service}]
-	}
-	for _, p := range ps[:min(len(ps), maxLooked)] {
-		if p.jobs || forJobs(p.e.Interface) {
-			s.r.Endpoints = append(s.r.Endpoints, p.e)
-			if s.r.Implementation == "" {
-				s.r.Implementation, s.r.ImplVersion = p.impl, p.version
-			}
-		}
-	}
-	if s.condorID != "" && len(s.r.Endpoints) == 0 {
-		s.r.Endpoints = []Endpoint{condorEndpoint(s.condorID)}
-	}
-	sortEndpoints(s.r.Endpoints)
-	for _, p := range j.ofService[key{s.id.site, s.service}] {
-		if isService(p.e.Interface) {
-			s.r.Services = append(s.r.Services, p.e)
-		}
-	}
-}
-
-// condorEndpoint is the schedd of an HTCondor-CE by the identifier that its
-// information provider gives, host:port/name.
-func condorEndpoint(id string) Endpoint {
-	hostport, _, _ := strings.Cut(id, "/")
-	if !strings.Contains(hostport, ":") {
-		hostport += ":9619"
-	}
-	return Endpoint{ID: id, URL: "https://" + hostport, Interface: InterfaceHTCondorCE}
 }
 
 // jobInterfaces are interfaces that take jobs, in the order of preference.
@@ -263,46 +220,4 @@ func sortEndpoints(es []Endpoint) {
 			cmp.Compare(healthOrder[a.Health], healthOrder[b.Health]),
 			cmp.Compare(a.URL, b.URL))
 	})
-}
-
-// identify sets host, name and identifiers. GLUE 2.0 has no GlueCEUniqueID:
-// CREAM publishes it beside, for the others it is made up in their usual form.
-func (j *join20) identify(s *share20) {
-	r := s.r
-	host, port := "", ""
-	if len(r.Endpoints) > 0 {
-		host, port = hostPort(r.Endpoints[0].URL)
-	}
-	if host == "" {
-		host = hostInID(s.service)
-	}
-	hp := host
-	if port != "" {
-		hp = host + ":" + port
-	}
-	r.CE, r.Name = host, named(host, "/", r.Queue)
-	switch {
-	case s.ceID != "" || s.condorID != "":
-		r.CEID = cmp.Or(s.ceID, s.condorID)
-	case len(r.Endpoints) > 0 && r.Endpoints[0].Interface == InterfaceHTCondorCE:
-		r.CEID = named(hp, "/", host, "-condor-", r.Queue)
-	case strings.HasPrefix(r.Implementation, "nordugrid"):
-		r.CEID = ceUniqueID(hp, r.LRMS, r.Queue)
-	default:
-		r.CEID = named(hp, "/", cmp.Or(strings.ToLower(r.LRMS), "lrms"), "-", r.Queue)
-	}
-	r.ID = r.CEID
-}
-
-// hostInID finds a host name in a service's identifier:
-// urn:ogf:ComputingService:HOST:arex, HOST_ComputingElement, HOST/....
-func hostInID(id string) string {
-	if len(id) > 4 && strings.EqualFold(id[:4], "urn:") {
-		return hostIn(id)
-	}
-	end := strings.IndexAny(id, "_/:")
-	if end < 0 {
-		end = len(id)
-	}
-	return hostName(id[:end])
 }

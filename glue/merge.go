@@ -39,11 +39,11 @@ func mergeSorted(now time.Time, all []Resource, rs []*Resource) []Resource {
 		}
 		groups[k] = append(groups[k], r)
 	}
-	merged := make([]*Resource, 0, len(rs))
+	merged, u := make([]*Resource, 0, len(rs)), newUnited()
 	for _, k := range order {
 		group := groups[k]
 		if len(group) > 1 {
-			group = mergeGroup(now, group)
+			group = mergeGroup(now, group, u)
 		}
 		merged = append(merged, group...)
 	}
@@ -86,7 +86,7 @@ func arrange(all []Resource, first []*Resource) {
 }
 
 // mergeGroup merges resources of one host and queue.
-func mergeGroup(now time.Time, group []*Resource) []*Resource {
+func mergeGroup(now time.Time, group []*Resource, u *united) []*Resource {
 	slices.SortStableFunc(group, func(a, b *Resource) int { return compareBase(now, a, b) })
 	var shares []*share
 	type name struct{ view, id string }
@@ -110,9 +110,9 @@ func mergeGroup(now time.Time, group []*Resource) []*Resource {
 	}
 	merged := make([]*Resource, len(shares))
 	for i, s := range shares {
-		merged[i] = s.merge()
+		merged[i] = s.merge(u)
 	}
-	return inherit(merged)
+	return inherit(merged, u)
 }
 
 // maxLooked bounds how many shares of one host and queue are looked through,
@@ -190,14 +190,14 @@ func (r *Resource) Expired(now time.Time) bool {
 }
 
 // merge fills the first member from the others.
-func (s *share) merge() *Resource {
+func (s *share) merge(u *united) *Resource {
 	r := s.members[0]
 	for _, other := range s.members[1:] {
 		by := other.Schema
 		if other.Source != r.Source {
 			by = other.Source
 		}
-		f := filler{dst: r, src: other, by: by, report: true}
+		f := filler{united: u, dst: r, src: other, by: by, report: true}
 		f.identity()
 		f.state()
 		f.static()
@@ -207,7 +207,7 @@ func (s *share) merge() *Resource {
 
 // inherit gives views what only the whole share knows, and notes on the whole
 // which VOs have views.
-func inherit(rs []*Resource) []*Resource {
+func inherit(rs []*Resource, u *united) []*Resource {
 	var whole *Resource
 	for _, r := range rs {
 		if r.ViewOf != "" || r.Schema == "self" {
@@ -224,7 +224,7 @@ func inherit(rs []*Resource) []*Resource {
 	whole.Views = nil
 	for _, r := range rs {
 		if r.ViewOf != "" {
-			nodes := filler{dst: whole, src: r} // the nodes are the same
+			nodes := filler{united: u, dst: whole, src: r} // the nodes are the same
 			nodes.environment()
 			whole.addView(r)
 		}
@@ -232,7 +232,7 @@ func inherit(rs []*Resource) []*Resource {
 	slices.Sort(whole.Views) // sources send their entries in any order
 	for _, r := range rs {
 		if r.ViewOf != "" {
-			all := filler{dst: r, src: whole}
+			all := filler{united: u, dst: r, src: whole}
 			all.static()
 		}
 	}
