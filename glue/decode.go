@@ -143,31 +143,41 @@ func Join(now time.Time, ds ...*Decoder) []Resource {
 	for _, d := range ds {
 		n += d.big
 	}
-	rs := make([]Resource, n) // the only one: two of them would be most of the memory
-	parts := make([][]*Resource, len(ds))
+	m := newMerger(now, make([]Resource, n)) // the only ones: what is not needed is never written to
+	parts := make([]joined, len(ds))
 	var wg sync.WaitGroup
-	free := rs
 	for i, d := range ds {
-		own := &room{free[:d.big]}
-		free = free[d.big:]
+		own := m.room(d.glue2.shares.n + len(d.ng.queues))
 		wg.Go(func() { parts[i] = d.joined(now, own) })
 	}
 	wg.Wait()
-	return mergeSorted(now, rs, slices.Concat(parts...))
+	for i := range parts {
+		m.join(&parts[i])
+	}
+	return m.merge()
 }
 
-// joined puts the shares of every schema together from their entries, which
-// are given up on the way.
-func (d *Decoder) joined(now time.Time, own *room) []*Resource {
-	rs := d.glue2.resources(own)
+// joined is what a decoder's entries give, by schema.
+type joined struct {
+	glue2, ng []*Resource
+	ces       []part // what each gives, with its views, is made when it is merged
+	glue1     *join13
+}
+
+// joined puts the shares together from their entries, which are given up on the way,
+// but for those of GLUE 1.3.
+func (d *Decoder) joined(now time.Time, own *room) (j joined) {
+	j.glue2 = d.glue2.resources(own)
 	d.glue2 = glue20{}
-	rs = append(rs, d.glue1.resources(own)...)
-	d.glue1, d.store = glue13{}, store{}
-	rs = append(rs, d.ng.resources(own)...)
-	for _, r := range rs {
-		r.Source, r.Fetched = d.source, now
+	j.glue1, j.ces = d.glue1.index(now), d.glue1.ces.all()
+	d.glue1 = glue13{}
+	j.ng = d.ng.resources(own)
+	for _, rs := range [][]*Resource{j.glue2, j.ng} {
+		for _, r := range rs {
+			r.Source, r.Fetched = d.source, now
+		}
 	}
-	return rs
+	return j
 }
 
 // room hands out the resources of an array one after the other.
@@ -260,4 +270,14 @@ func (s *slab[T]) take() iter.Seq[*T] {
 			s.chunks[i] = nil
 		}
 	}
+}
+
+// all lists the values and gives up the chunks.
+func (s *slab[T]) all() []T {
+	list := make([]T, 0, s.n)
+	for i, chunk := range s.chunks {
+		list = append(list, chunk...)
+		s.chunks[i] = nil
+	}
+	return list
 }

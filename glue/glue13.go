@@ -16,6 +16,8 @@ type glue13 struct {
 	services    map[key][]Endpoint             // by what they tell about
 	ses         map[string]map[string][]string // GlueSE's attributes, by identifier
 	elsewhere   map[string]cluster13           // clusters by a name that only one site has
+	ce          ce13                           // the one at hand
+	view        view13
 }
 
 // ce13 is one GlueCE, a queue.

@@ -5,39 +5,88 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
-// resources joins CE, cluster, subcluster and VO views. A CE with views gives
-// one resource for itself and one for each view.
-func (g *glue13) resources(own *room) []*Resource {
+// join13 is the objects of glue13 by the keys that point to them.
+type join13 struct {
+	g     *glue13
+	now   time.Time
+	kinds map[key]*nodes // by cluster
+	views map[key][]published
+}
+
+func (g *glue13) index(now time.Time) *join13 {
 	g.findElsewhere()
-	kinds := g.environments()
-	views := map[key][]published{}
+	own := *g
+	j := &join13{g: &own, now: now, kinds: g.environments(), views: map[key][]published{}}
 	for v := range g.views.take() {
-		views[v.key] = append(views[v.key], v.text)
+		j.views[v.key] = append(j.views[v.key], v.text)
 	}
-	out := make([]*Resource, 0, g.ces.n+g.views.n)
-	c, v := &ce13{}, &view13{} // one of each for all: they are of use for a moment
-	for p := range g.ces.take() {
-		*c = ce13{r: own.next(), key: p.key}
-		c.r.Access = g.d.texts[:0]
-		ces13.apply(g.d, c, p.text, &c.r.Attrs)
-		g.d.texts, c.r.Access = c.r.Access[:0], g.d.lists.one(c.r.Access)
-		g.finish(c, kinds)
-		out = append(out, c.r)
-		for _, text := range views[c.key] {
-			*v = view13{r: Resource{Access: g.d.texts[:0]}}
-			views13.apply(g.d, v, text, &v.r.Attrs)
-			g.d.texts, v.r.Access = v.r.Access[:0], g.d.lists.one(v.r.Access)
-			if vo := v.vo(); vo != "" {
-				r := own.next()
-				v.complete(r, c.r, vo)
-				out = append(out, r)
-				c.r.addView(r)
-			}
+	return j
+}
+
+// entry is a CE with its views. One that was published twice has them once.
+func (j *join13) entry(p *part) ceOf {
+	views := j.views[p.key]
+	delete(j.views, p.key)
+	return ceOf{j, p, views}
+}
+
+// ceOf is a CE and its views, of which no resources are made yet.
+type ceOf struct {
+	j     *join13
+	p     *part
+	views []published
+}
+
+// resources joins a CE with its cluster, subcluster and VO views: it gives one
+// resource for itself and one for each view.
+func (e *ceOf) resources(own *room, out []*Resource) []*Resource {
+	g, d := e.j.g, e.j.g.d
+	ce := own.next()
+	g.ce = ce13{r: ce, key: e.p.key}
+	ce.Access = d.texts[:0]
+	ces13.apply(d, &g.ce, e.p.text, &ce.Attrs)
+	d.texts, ce.Access = ce.Access[:0], d.lists.one(ce.Access)
+	g.finish(&g.ce, e.j.kinds)
+	ce.Source, ce.Fetched = d.source, e.j.now
+	out = append(out, ce)
+	for _, text := range e.views {
+		g.view = view13{r: Resource{Access: d.texts[:0]}}
+		v := &g.view
+		views13.apply(d, v, text, &v.r.Attrs)
+		d.texts, v.r.Access = v.r.Access[:0], d.lists.one(v.r.Access)
+		if vo := v.vo(); vo != "" {
+			r := own.next()
+			v.complete(r, ce, vo)
+			out = append(out, r)
+			ce.addView(r)
 		}
 	}
 	return out
+}
+
+// Numbers of the attributes that a queue is known by.
+var hostOfCE, nameOfCE = ces13.number["glueceinfohostname"], ces13.number["gluecename"]
+
+// queue is the host and the queue of a CE, as resources will have them.
+func (j *join13) queue(p *part) (host, queue string) {
+	p.text.each(func(number int, v []byte) {
+		switch number {
+		case hostOfCE:
+			host = j.g.d.host(v)
+		case nameOfCE:
+			queue = j.g.d.queue(v)
+		}
+	})
+	if host == "" {
+		host = hostIn(p.key.id)
+	}
+	if queue == "" {
+		queue = queueInID(p.key.id)
+	}
+	return host, queue
 }
 
 // findElsewhere lists the clusters whose name only one site has.

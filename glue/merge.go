@@ -18,40 +18,12 @@ import (
 // The result is sorted by ID; the parts are used up.
 func Merge(now time.Time, parts ...[]Resource) []Resource {
 	all := slices.Concat(parts...)
-	pointers := make([]*Resource, len(all))
+	m := newMerger(now, all)
+	m.room(len(all))
 	for i := range all {
-		pointers[i] = &all[i]
+		m.enter(&all[i])
 	}
-	return mergeSorted(now, all, pointers)
-}
-
-// mergeSorted merges the resources rs, which lie in all, and makes all them.
-func mergeSorted(now time.Time, all []Resource, rs []*Resource) []Resource {
-	for i := range all {
-		all[i].at = int32(i)
-	}
-	groups := make(map[key][]*Resource, len(rs)/2)
-	var order []key
-	for _, r := range rs {
-		k := key{strings.ToLower(r.CE), r.Queue}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], r)
-	}
-	merged, u := make([]*Resource, 0, len(rs)), newUnited()
-	for _, k := range order {
-		group := groups[k]
-		if len(group) > 1 {
-			group = mergeGroup(now, group, u)
-		}
-		merged = append(merged, group...)
-	}
-	makeUnique(merged)
-	slices.SortFunc(merged, func(a, b *Resource) int { return strings.Compare(a.ID, b.ID) })
-	arrange(all, merged)
-	clear(all[len(merged):])
-	return all[:len(merged):len(merged)]
+	return m.merge()
 }
 
 // arrange puts those resources of all first, in their order, that first lists.

@@ -89,15 +89,21 @@ func appendValue(text []byte, number int, v []byte) []byte {
 
 // apply runs the setters over what keep wrote.
 func (t *numbered[T]) apply(d *Decoder, x *T, text published, attrs *map[string][]string) {
+	text.each(func(number int, v []byte) {
+		if number < len(t.set) {
+			t.set[number](d, x, v)
+		} else {
+			d.keepExtra(attrs, number-len(t.set), v)
+		}
+	})
+}
+
+// each goes through the values and the numbers of their attributes.
+func (text published) each(do func(number int, v []byte)) {
 	for len(text) > 0 {
 		number, n := binary.Uvarint(text)
 		size, m := binary.Uvarint(text[n:])
-		v := text[n+m:][:size]
+		do(int(number), text[n+m:][:size])
 		text = text[n+m+int(size):]
-		if i := int(number); i < len(t.set) {
-			t.set[i](d, x, v)
-		} else {
-			d.keepExtra(attrs, i-len(t.set), v)
-		}
 	}
 }
