@@ -51,7 +51,7 @@ const (
 // NewDecoder makes a Decoder. source goes into Resource.Source; extra names
 // attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
 func NewDecoder(source string, extra ...string) *Decoder {
-	d := &Decoder{source: source, pool: pool{strings: map[string]string{}}}
+	d := &Decoder{source: source}
 	for _, name := range extra {
 		d.extra = append(d.extra, string(lowerInto(nil, name)))
 	}
@@ -139,11 +139,11 @@ func (d *Decoder) Resources(now time.Time) []Resource { return Join(now, d) }
 // Join is Resources of several decoders at once, each of which took in a part
 // of one source's entries that needs no other part: a tree of a directory.
 func Join(now time.Time, ds ...*Decoder) []Resource {
-	n := 0
+	n, ces := 0, 0
 	for _, d := range ds {
-		n += d.big
+		n, ces = n+d.big, ces+d.glue1.ces.n
 	}
-	m := newMerger(now, make([]Resource, n)) // the only ones: what is not needed is never written to
+	m := newMerger(now, make([]Resource, n), ces) // the only ones: what is not needed is never written to
 	parts := make([]joined, len(ds))
 	var wg sync.WaitGroup
 	for i, d := range ds {

@@ -161,22 +161,6 @@ func foldEqual(name []byte, lower string) bool {
 	return true
 }
 
-// pool keeps one copy of strings that occur again and again.
-type pool struct {
-	strings map[string]string
-	bytes   int
-}
-
-func (p *pool) str(b []byte) string {
-	if s, ok := p.strings[string(b)]; ok {
-		return s
-	}
-	s := string(b)
-	p.strings[s] = s
-	p.bytes += len(s)
-	return s
-}
-
 // rdn returns the value of the first relative DN in dn whose attribute is attr
 // (lower-cased), leaving out those whose value is in skip. Escapes are taken off.
 func rdn(dn []byte, attr string, skip ...string) []byte {

@@ -22,6 +22,7 @@ type glue20 struct {
 	benchmarks slab[benchmark20]
 	rules      map[key][]string // mapping policies, by share
 	rule       rule20           // the one at hand
+	app        app20
 }
 
 type service20 struct {
@@ -137,8 +138,9 @@ func (g *glue20) addPart(k kind, site string, e *Entry) {
 	d := g.d
 	switch k {
 	case kindApplication:
-		var a app20
-		apply(d, appAttrs, &a, e, nil)
+		a := &g.app
+		*a = app20{}
+		apply(d, appAttrs, a, e, nil)
 		if len(a.manager) == 0 {
 			a.manager = rdn(e.DN, "glue2managerid")
 		}

@@ -18,7 +18,7 @@ import (
 // The result is sorted by ID; the parts are used up.
 func Merge(now time.Time, parts ...[]Resource) []Resource {
 	all := slices.Concat(parts...)
-	m := newMerger(now, all)
+	m := newMerger(now, all, len(all)/2)
 	m.room(len(all))
 	for i := range all {
 		m.enter(&all[i])

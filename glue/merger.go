@@ -30,8 +30,9 @@ type group struct {
 // Those of a queue with more views lie in it at once.
 const maxScratch = 256
 
-func newMerger(now time.Time, all []Resource) *merger {
-	return &merger{now: now, all: all, at: map[key]int32{}, united: newUnited()}
+// newMerger expects so many hosts' queues.
+func newMerger(now time.Time, all []Resource, queues int) *merger {
+	return &merger{now: now, all: all, groups: make([]group, 0, queues), at: make(map[key]int32, queues), united: newUnited()}
 }
 
 // room is that for the next n resources.

@@ -50,7 +50,7 @@ func Write(w io.Writer, rs []glue.Resource) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	p := &packer{w: w, strings: map[string]uint64{}, shared: map[sharedKey]uint64{}}
+	p := &packer{w: w, strings: make(map[string]uint64, len(rs)), shared: map[sharedKey]uint64{}}
 	p.uint(uint64(len(rs)))
 	for i := range rs {
 		coder{p: p}.resource(&rs[i])
