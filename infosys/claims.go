@@ -82,6 +82,7 @@ const maxClaims = 20
 func (rules Rules) admit(src Source, rs []glue.Resource) (kept []glue.Resource, refused []Claim, more int) {
 	owner, _ := src.(Owner)
 	kept = rs[:0]
+	var well []glue.Endpoint
 	refuse := func(c Claim) {
 		if len(refused) == maxClaims {
 			more++
@@ -92,8 +93,8 @@ func (rules Rules) admit(src Source, rs []glue.Resource) (kept []glue.Resource, 
 	for i := range rs {
 		r := &rs[i]
 		before := len(r.Endpoints)
-		r.Endpoints = rules.allowed(owner, r.ID, r.Endpoints, refuse)
-		r.Services = rules.allowed(owner, r.ID, r.Services, refuse)
+		r.Endpoints = rules.allowed(owner, r.ID, r.Endpoints, refuse, &well)
+		r.Services = rules.allowed(owner, r.ID, r.Services, refuse, &well)
 		if len(r.Endpoints) == 0 && before > 0 {
 			continue
 		}
@@ -108,18 +109,26 @@ func (rules Rules) admit(src Source, rs []glue.Resource) (kept []glue.Resource, 
 // selfSchema marks the resources of back-ends that describe themselves.
 const selfSchema = "self"
 
-func (rules Rules) allowed(owner Owner, id string, es []glue.Endpoint, refuse func(Claim)) []glue.Endpoint {
-	judge := func(e glue.Endpoint) bool {
-		why := rules.judge(owner, e)
-		if why != "" {
-			refuse(Claim{Resource: id, Interface: e.Interface, URL: e.URL, Why: why})
-		}
-		return why != ""
-	}
-	if !slices.ContainsFunc(es, func(e glue.Endpoint) bool { return rules.judge(owner, e) != "" }) {
+// allowed are those of the endpoints that the source may name. well is
+// the last list that was found to be all well: resources that follow one another share
+// theirs.
+func (rules Rules) allowed(owner Owner, id string, es []glue.Endpoint, refuse func(Claim), well *[]glue.Endpoint) []glue.Endpoint {
+	if len(es) == 0 || len(es) == len(*well) && &es[0] == &(*well)[0] {
 		return es
 	}
-	return slices.DeleteFunc(slices.Clone(es), judge)
+	if !slices.ContainsFunc(es, func(e glue.Endpoint) bool { return rules.judge(owner, e) != "" }) {
+		*well = es
+		return es
+	}
+	kept := es[:0:0]
+	for _, e := range es {
+		if why := rules.judge(owner, e); why != "" {
+			refuse(Claim{Resource: id, Interface: e.Interface, URL: e.URL, Why: why})
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }
 
 // judge says why an endpoint is not the source's to name; "" it is.
