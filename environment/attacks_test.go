@@ -50,7 +50,7 @@ func TestDescriptorsThatWereLeftOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close()
+	t.Cleanup(func() { root.Close() })
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
 		for fd := 6; fd < 20; fd++ {
 			for _, argv := range [][]string{
@@ -114,6 +114,7 @@ func TestImagesWithLinksForPlaces(t *testing.T) {
 		for _, target := range []string{"/sandbox", "../../.."} {
 			for _, name := range isolating() {
 				t.Run(fmt.Sprint(name, place, strings.ReplaceAll(target, "/", "_")), func(t *testing.T) {
+					t.Parallel()
 					need(t, name)
 					n := newNodeOf(t, fmt.Sprintf("launchers = [%q]", name), symlink(place, target))
 					n.sh("true")
@@ -210,7 +211,7 @@ func TestTerminalOfTheStarter(t *testing.T) {
 	if err != nil {
 		t.Skip("no terminals: ", err)
 	}
-	defer master.Close()
+	t.Cleanup(func() { master.Close() })
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +223,7 @@ func TestTerminalOfTheStarter(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer terminal.Close()
+	t.Cleanup(func() { terminal.Close() })
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
 		put(n)
 		cmd := n.command("/sandbox/calls")

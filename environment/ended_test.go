@@ -74,6 +74,7 @@ func (n *testNode) left() string {
 func TestToldToEndWhileDeploying(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			n, s := newSlowNode(t)
 			report := n.path("sandbox/report")
 			first, second := n.command("true"), n.command("true")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +71,20 @@ func zstdOf(t testing.TB, raw []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// packed are layers that zstd has packed, by their digests.
+var packed sync.Map
+
+// packedOnce is zstdOf for layers that many tests have alike: packing one takes longer than its job.
+func packedOnce(t testing.TB, raw []byte) []byte {
+	digest := digestOf(raw)
+	if text, ok := packed.Load(digest); ok {
+		return text.([]byte)
+	}
+	text := zstdOf(t, raw)
+	packed.Store(digest, text)
+	return text
 }
 
 func gzipOf(t testing.TB, raw []byte) []byte {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +49,7 @@ func newNodeOf(t testing.TB, definitions string, more ...entry) *testNode {
 	}
 	entries = append(entries, more...)
 	layout := filepath.Join(n.dir, "layout")
-	digest := layoutOf(t, layout, zstdOf, tarOf(t, entries...))
+	digest := layoutOf(t, layout, packedOnce, tarOf(t, entries...))
 	n.mkdir("definitions", 0)
 	n.sandbox = n.mkdir("sandbox", ordinary)
 	n.mkdir("cache", ordinary)
@@ -126,10 +127,12 @@ func need(t testing.TB, launcher string) {
 // isolating are the launchers that isolate under the node's own kernel.
 func isolating() []string { return append(DefaultLaunchers(), "podman", "apptainer") }
 
-// eachIsolating runs a test with every launcher that isolates.
+// eachIsolating runs a test with every launcher that isolates, side by side: it returns before they have run, so what
+// they share is put away by t.Cleanup.
 func eachIsolating(t *testing.T, more string, test func(t *testing.T, n *testNode)) {
 	for _, name := range isolating() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			need(t, name)
 			test(t, newNode(t, fmt.Sprintf("launchers = [%q]\n%s", name, more)))
 		})
@@ -195,6 +198,11 @@ func TestExitCodes(t *testing.T) {
 	})
 }
 
+// mark is a number of seconds that no other job sleeps for.
+func (n *testNode) mark() string {
+	return fmt.Sprintf("27%d.%d", os.Getpid(), crc32.ChecksumIEEE([]byte(n.dir)))
+}
+
 // processesWith counts this machine's processes whose arguments hold a mark.
 func processesWith(mark string) int {
 	n := 0
@@ -242,7 +250,7 @@ func TestSignalsReachTheJob(t *testing.T) {
 // However the supervisor dies, nothing of the job stays: not what ignores SIGTERM, not what left its session.
 func TestNothingIsLeft(t *testing.T) {
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
-		mark := fmt.Sprintf("27%d.25", os.Getpid())
+		mark := n.mark()
 		cmd := n.command("sh", "-c", fmt.Sprintf(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep %s) & done; touch ready2; sleep %s`, mark, mark))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -308,7 +316,7 @@ func TestLaunchesLeaveNothingOnDisk(t *testing.T) {
 // When a job's end is told, what it left behind is gone already.
 func TestTheEndOfAJobIsTheEndOfAll(t *testing.T) {
 	eachIsolating(t, "", func(t *testing.T, n *testNode) {
-		mark := fmt.Sprintf("28%d.25", os.Getpid())
+		mark := n.mark()
 		out, code := n.sh(fmt.Sprintf(`for i in 1 2 3; do (trap '' TERM; exec setsid sleep %s) >/dev/null 2>&1 & done; exit 4`, mark))
 		if left := processesWith("sleep\x00" + mark); code != 4 || left != 0 {
 			t.Errorf("exit code %d (%s), %d processes are left", code, out, left)
@@ -338,30 +346,20 @@ func TestLimits(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
-	data := t.TempDir()
-	os.Chmod(data, 0o755)
-	os.Chmod(filepath.Dir(data), 0o755)
-	for _, name := range isolating() {
-		if _, err := lookProgram(name); err != nil && name != "namespaces" {
-			continue
-		}
-		n := newNode(t, "")
+	eachIsolating(t, "", func(t *testing.T, n *testNode) {
 		n.mkdir("shared", 0)
 		n.write("shared/f", "data of the site")
-		text, _ := os.ReadFile(n.path("definitions/x.toml"))
-		text = append(bytes.Replace(text, []byte(`"bwrap"`), fmt.Appendf(nil, "%q", name), 1),
-			fmt.Sprintf("[[mounts]]\nsource = %q\ntarget = \"/data\"\n", n.path("shared"))...)
-		n.write("definitions/x.toml", string(text))
+		n.write("definitions/x.toml", n.read("definitions/x.toml")+fmt.Sprintf("[[mounts]]\nsource = %q\ntarget = \"/data\"\n", n.path("shared")))
 		if out, _ := n.sh("cat /data/f; touch /data/x 2>/dev/null || echo no"); out != "data of the siteno" {
-			t.Errorf("%s: %q", name, out)
+			t.Errorf("%q", out)
 		}
 		// The folder becomes a link: what the site allowed is not what would be mounted.
 		os.Rename(n.path("shared"), n.path("real"))
 		os.Symlink("/etc", n.path("shared"))
 		if out, code := n.sh("ls /data"); code < exitNotDeployed || !strings.Contains(out, "symbolic links") {
-			t.Errorf("%s: a link: %q, %d", name, out, code)
+			t.Errorf("a link: %q, %d", out, code)
 		}
-	}
+	})
 }
 
 // A device that a definition names is there, as GPUs are; the others of the node are not.

@@ -51,6 +51,7 @@ func TestSandboxThatIsALink(t *testing.T) {
 	for _, target := range []string{"/tmp", "mnt", "/dev/shm"} {
 		for _, name := range isolating() {
 			t.Run(name+target, func(t *testing.T) {
+				t.Parallel()
 				need(t, name)
 				n := newNodeOf(t, fmt.Sprintf("launchers = [%q]", name), symlink("sandbox", target))
 				if out, code := n.sh("echo x >/sandbox/out; echo ran"); code != exitNotDeployed {
