@@ -17,10 +17,9 @@ import (
 
 // farm is sites of real servers that share one definition of Debian 11, and a user of theirs.
 type farm struct {
-	t    *testing.T
-	dir  string
-	env  []string
-	tree string // version in its /etc/os-release: 11
+	t   *testing.T
+	dir string
+	env []string
 }
 
 // A job that needs Debian 11, on nodes of another system: by its tag it finds its site, runs inside, and its output and
@@ -48,54 +47,99 @@ func TestEnvironmentsOnRealSites(t *testing.T) {
 	})
 }
 
+// newFarm copies the workshop's farm: its image and its unpacked tree by links.
 func newFarm(t *testing.T) *farm {
+	shop.farmed.Do(func() { shop.farmErr = shop.farm() })
+	if errors.Is(shop.farmErr, errNoSystem) {
+		t.Skip(shop.farmErr)
+	}
+	if shop.farmErr != nil {
+		t.Fatal(shop.farmErr)
+	}
 	dir, err := os.MkdirTemp("/tmp", "grid-farm-") // nodes share it
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	f := &farm{t: t, dir: dir, tree: filepath.Join(testbed.Dir(), "environment", "debian11")}
 	os.Chmod(dir, 0o755)
-	for _, part := range []string{"home/.config/grid", "home/.ssh", "definitions", "cache"} {
-		if err := os.MkdirAll(f.path(part), 0o755); err != nil {
-			t.Fatal(err)
+	f := &farm{t: t, dir: dir}
+	if err := f.lay(); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"definitions/images": "definitions", "cache/trees": "cache"} {
+		if out, err := exec.Command("cp", "-al", shop.farmPath(from), f.path(to)).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	if out, err := exec.Command("go", "build", "-o", dir, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if out, err := nodePrograms(dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if _, err := os.Stat(filepath.Join(f.tree, "etc", "debian_version")); err != nil {
-		f.smallTree()
-	}
-	f.env = append(os.Environ(), "HOME="+f.path("home"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
-	settings, err := json.Marshal(map[string]string{"definitions": f.path("definitions"), "cache": f.path("cache")})
+	text, err := os.ReadFile(shop.farmPath("definitions/VEE-Debian11.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.write("node.json", string(settings))
-	f.grid("env", "build", f.tree, "--tag", "VEE-Debian11", "--node", f.path("node.json"))
+	f.write("definitions/VEE-Debian11.toml", strings.ReplaceAll(string(text), shop.farmPath(""), dir))
 	f.grid("env", "run", "VEE-Debian11", "--node", f.path("node.json"), "--sandbox", f.path("home"), "--", "/bin/true") // root's cache serves every user
 	f.write("job.sh", "#!/bin/sh\n. /etc/os-release\necho \"$VERSION_ID, $GRID_ENVIRONMENT, $PWD, $SETTING, $1\" >out\nexit 7\n")
 	return f
 }
 
+// lay makes the folders of a farm without an environment.
+func (f *farm) lay() error {
+	for _, part := range []string{"home/.config/grid", "home/.ssh", "definitions", "cache"} {
+		if err := os.MkdirAll(f.path(part), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := programs(f.dir, "grid", "grid-launch", "grid-deploy"); err != nil {
+		return err
+	}
+	f.env = append(os.Environ(), "HOME="+f.path("home"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
+	settings, err := json.Marshal(map[string]string{"definitions": f.path("definitions"), "cache": f.path("cache")})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.path("node.json"), settings, 0o644)
+}
+
+// farmPath is a path of the farm that others are copies of.
+func (w *workshop) farmPath(name string) string { return filepath.Join(w.dir, "farm", name) }
+
+// farm makes the farm that others are copies of: packing and unpacking a system takes longer than their jobs.
+func (w *workshop) farm() error {
+	f := &farm{dir: w.farmPath("")}
+	if err := f.lay(); err != nil {
+		return err
+	}
+	tree := filepath.Join(testbed.Dir(), "environment", "debian11")
+	if _, err := os.Stat(filepath.Join(tree, "etc", "debian_version")); err != nil {
+		tree = f.path("tree")
+		if err := smallTree(tree); err != nil {
+			return err
+		}
+	}
+	if _, err := f.try("env", "build", tree, "--tag", "VEE-Debian11", "--node", f.path("node.json")); err != nil {
+		return err
+	}
+	_, err := f.try("env", "run", "VEE-Debian11", "--node", f.path("node.json"), "--sandbox", f.path("home"), "--", "/bin/true")
+	return err
+}
+
+// errNoSystem is returned where there is nothing to make an environment of.
+var errNoSystem = errors.New("neither Debian 11 of the testbed nor /bin/busybox: Debian package busybox-static")
+
 // smallTree is enough of a system for the job.
-func (f *farm) smallTree() {
-	f.tree = f.path("tree")
+func smallTree(tree string) error {
 	busybox, err := os.ReadFile("/bin/busybox")
 	if err != nil {
-		f.t.Skip("neither Debian 11 nor busybox: ", err)
+		return errNoSystem
 	}
-	os.MkdirAll(filepath.Join(f.tree, "bin"), 0o755)
-	os.MkdirAll(filepath.Join(f.tree, "etc"), 0o755)
-	f.write("tree/bin/busybox", string(busybox))
-	f.write("tree/etc/os-release", "VERSION_ID=\"11\"\n")
-	for _, name := range []string{"sh", "true"} {
-		os.Symlink("busybox", filepath.Join(f.tree, "bin", name))
+	for name, text := range map[string][]byte{"bin/busybox": busybox, "etc/os-release": []byte("VERSION_ID=\"11\"\n")} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(tree, name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tree, name), text, 0o755); err != nil {
+			return err
+		}
 	}
+	return errors.Join(os.Symlink("busybox", filepath.Join(tree, "bin", "sh")), os.Symlink("busybox", filepath.Join(tree, "bin", "true")))
 }
 
 func (f *farm) path(name string) string { return filepath.Join(f.dir, name) }

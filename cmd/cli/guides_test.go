@@ -64,14 +64,14 @@ type guide struct {
 	ran       int
 }
 
-// launcher builds what a node has for environments, and needs what the page makes one of.
+// launcher lays down what a node has for environments, and needs what the page makes one of.
 func (g *guide) launcher() {
 	if _, err := os.Stat("/bin/busybox"); err != nil {
 		g.t.Skip("no /bin/busybox: Debian package busybox-static")
 	}
 	g.bin = g.t.TempDir()
-	if out, err := nodePrograms(g.bin).CombinedOutput(); err != nil {
-		g.t.Fatalf("%v\n%s", err, out)
+	if err := programs(g.bin, "grid-launch", "grid-deploy"); err != nil {
+		g.t.Fatal(err)
 	}
 }
 

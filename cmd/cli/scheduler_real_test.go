@@ -109,8 +109,8 @@ func newScene(t *testing.T, base string) *scene {
 		}
 	}
 	s.grid = filepath.Join(s.dir, "grid")
-	if out, err := exec.Command("go", "build", "-o", s.grid, "gridbroker/cmd/grid").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := programs(s.dir, "grid"); err != nil {
+		t.Fatal(err)
 	}
 	os.Mkdir(filepath.Join(s.dir, "ran"), 0o777)
 	os.Chmod(filepath.Join(s.dir, "ran"), 0o777) // jobs run as several users
@@ -246,7 +246,13 @@ func (s *scene) leads(i int) (leads, up bool) {
 
 func (s *scene) until(what string, f func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(6 * time.Minute); !f(); time.Sleep(100 * time.Millisecond) {
+	s.every(100*time.Millisecond, what, f)
+}
+
+// every asks as often as that until it is so.
+func (s *scene) every(pause time.Duration, what string, f func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(6 * time.Minute); !f(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			s.t.Fatal("in 6 minutes not: ", what)
 		}
@@ -298,7 +304,7 @@ func (s *scene) wait(ids []string) {
 	for _, id := range ids {
 		left[id] = true
 	}
-	s.until("all jobs are done", func() bool {
+	s.every(time.Second, "all jobs are done", func() bool { // a process each time
 		var out struct {
 			Jobs []struct{ ID, State, Reason string }
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "grid" { // the tests themselves, not the command they run
 		testbed.Independent()
 	}
-	testscript.Main(m, map[string]func(){"grid": func() {
+	testscript.Main(workshopTests{m}, map[string]func(){"grid": func() {
 		ctx, stop := cli.Signals(os.Exit)
 		defer stop()
 		os.Exit(strictly(func(env cli.Env) int {
@@ -35,23 +36,43 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// TestScripts runs every script of testdata/script, in an empty home.
+// TestScripts runs the scripts of testdata/script, each in an empty home, but for simulations.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, false)
+}
+
+// TestSimScripts runs the scripts of simulations, sim_*: programs that compute. What of them runs side by side the race
+// detector sees in forecast/sim, and their verbs in the script json.
+func TestSimScripts(t *testing.T) {
+	testbed.Computes(t)
+	runScripts(t, true)
+}
+
+// runScripts runs the scripts of simulations, or all others.
+func runScripts(t *testing.T, simulations bool) {
+	files, err := filepath.Glob("../../testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	samples, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := t.TempDir()
-	if flag.Lookup("test.run").Value.String() == "" { // every script has run
+	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") { // every script has run
 		t.Cleanup(func() {
-			if missing, err := unseen(seen); err != nil || len(missing) > 0 {
+			missing, err := unseen(seen)
+			missing = slices.DeleteFunc(missing, func(schema string) bool { return strings.HasPrefix(schema, "grid.sim.") != simulations })
+			if err != nil || len(missing) > 0 {
 				t.Errorf("no script prints %v: %v", missing, err)
 			}
 		})
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:           "../../testdata/script",
+		Files: slices.DeleteFunc(files, func(file string) bool {
+			return strings.HasPrefix(filepath.Base(file), "sim_") != simulations
+		}),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "rogue": rogue, "fill": fill, "launcher": launcher},
 		Condition: func(cond string) (bool, error) { // [file:PATH]

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/testdata/testbed"
 )
@@ -48,7 +49,7 @@ func TestTurnsOnSlurm(t *testing.T) {
 		return out
 	}
 	s.until("both wait in the queue", func() bool { return len(strings.Fields(waits())) == 2 })
-	s.until("why tells of it", func() bool {
+	s.every(time.Second, "why tells of it", func() bool {
 		out, _ := s.command("why", ids[0]).Output()
 		return strings.Contains(string(out), "in the queue of full") && strings.Contains(string(out), "its turn is expected in ")
 	})
