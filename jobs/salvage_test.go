@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,36 +44,58 @@ func TestSalvage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var mu sync.Mutex
 	kept, spoilt, none := 0, 0, 0
-	for at := page; at < len(file); at += page {
-		dir := t.TempDir()
-		bad := append([]byte(nil), file...)
-		for i := range page {
-			bad[at+i] = byte(i*31 + 7)
+	t.Run("pages", func(t *testing.T) {
+		for at := page; at < len(file); at += page {
+			t.Run(fmt.Sprint(at/page), func(t *testing.T) {
+				t.Parallel() // it waits for the disk
+				salvaged, needed := spoil(t, file, at, backup, rs)
+				mu.Lock()
+				defer mu.Unlock()
+				if needed {
+					spoilt, kept = spoilt+1, kept+salvaged
+				}
+				if needed && salvaged == 0 {
+					none++
+				}
+			})
 		}
-		write(t, filepath.Join(dir, "jobs.db"), bad)
-		if at/page%3 == 0 {
-			readAll(t, dir, rs)
-		}
-		if repair(t, dir) {
-			continue // nothing but an index was there
-		}
-		b := rebuild(t, dir, "")
-		spoilt, kept = spoilt+1, kept+b.Salvaged
-		if b.Salvaged == 0 {
-			none++
-		}
-		checkSalvaged(t, dir, rs, b.Salvaged)
-		write(t, filepath.Join(dir, "jobs.db"), bad)
-		if b := rebuild(t, dir, backup); b.Salvaged+b.Taken != n {
-			t.Errorf("page %d: %d salvaged and %d of the backup, of %d", at/page, b.Salvaged, b.Taken, n)
-		}
-	}
+	})
 	t.Logf("%d of %d pages are needed; on average %.1f of %d records are kept without one", spoilt, len(file)/page, float64(kept)/float64(spoilt), n)
 	// Without the root of the table none is found: one page of all.
 	if none > 1 || kept < n*(spoilt-1)*9/10 {
 		t.Errorf("%d pages without which nothing is kept; %d of %d", none, kept, n*spoilt)
 	}
+}
+
+// spoil has a page of the records' file spoilt and the records made anew, without a backup and with one. It tells how many
+// were kept without, and whether the page was needed at all.
+func spoil(t *testing.T, file []byte, at int, backup string, rs []*jobs.Record) (salvaged int, needed bool) {
+	const page = 4096
+	dir, bad := t.TempDir(), slices.Clone(file)
+	for i := range page {
+		bad[at+i] = byte(i*31 + 7)
+	}
+	write(t, filepath.Join(dir, "jobs.db"), bad)
+	if at/page%3 == 0 {
+		var own []*jobs.Record // others have theirs at the same time
+		for _, r := range rs {
+			c := *r
+			own = append(own, &c)
+		}
+		readAll(t, dir, own)
+	}
+	if repair(t, dir) {
+		return 0, false // nothing but an index was there
+	}
+	b := rebuild(t, dir, "")
+	checkSalvaged(t, dir, rs, b.Salvaged)
+	write(t, filepath.Join(dir, "jobs.db"), bad)
+	if again := rebuild(t, dir, backup); again.Salvaged+again.Taken != len(rs) {
+		t.Errorf("page %d: %d salvaged and %d of the backup, of %d", at/page, again.Salvaged, again.Taken, len(rs))
+	}
+	return b.Salvaged, true
 }
 
 func ruined(err error) bool {
