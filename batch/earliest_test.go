@@ -68,6 +68,7 @@ func TestEarliestIsSubmission(t *testing.T) {
 // TestSlotsAreFree sees on random scenes that no slot overlaps what runs, is
 // promised or reserved, and that nothing free is left out.
 func TestSlotsAreFree(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(150) {
 		s := scene(rand.New(rand.NewPCG(seed, 29)))
 		s.Nodes[0].Queues = []string{"p1", "p2"}
@@ -91,6 +92,7 @@ func TestSlotsAreFree(t *testing.T) {
 // TestForesee holds the starts under several beliefs against the forecasts that each
 // of them alone makes, for what waits and for a job asked about.
 func TestForesee(t *testing.T) {
+	testbed.Computes(t)
 	starts := 0
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 31))
@@ -190,6 +192,7 @@ func runsUntil(s batch.State, p batch.Policy, j batch.Job) time.Time {
 // TestSync follows an engine by pictures alone, taken at random times: the model
 // is that of the picture, and so are slots.
 func TestSync(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		s := scene(rng)

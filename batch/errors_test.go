@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // TestErrors learns the errors of forecasts as a replay goes on; the interval
 // between two quantiles must then hold about as many starts as it says.
 func TestErrors(t *testing.T) {
+	testbed.Computes(t)
 	m, err := batch.NewMachine(64, batch.Policy{Name: "easy"})
 	if err != nil {
 		t.Fatal(err)

@@ -14,18 +14,15 @@ import (
 // TestLive follows random events, some as foretold, some late or impossible,
 // and compares the schedule with one foretold from the state each time.
 func TestLive(t *testing.T) {
+	testbed.Computes(t)
 	policies := []batch.Policy{
 		{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"},
 		{Name: "maui", Maui: batch.Maui{ReservationDepth: 3, Weights: batch.Weights{QueueTime: 1, XFactor: 50}}},
 	}
-	seeds := uint64(6)
-	if !testbed.Whole(t) {
-		seeds = 1
-	}
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range policies {
 			t.Run(kind+"/"+policy.Name, func(t *testing.T) {
-				for seed := range seeds {
+				for seed := range uint64(6) {
 					w := newWorld(t, kind, policy, seed)
 					for i := range 60 {
 						w.step(i)

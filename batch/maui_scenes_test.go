@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	m3 "gridbroker/batch/maui"
+	"gridbroker/testdata/testbed"
 )
 
 // recordings is the file of decisions recorded from a real Maui 3.3.1.
@@ -95,6 +96,7 @@ type actor struct {
 // TestMauiScenes compares with the decisions of a real Maui: every scene and
 // every simulated run that lies under wiki/ of the directory of test data.
 func TestMauiScenes(t *testing.T) {
+	testbed.Computes(t)
 	dir := filepath.Join(filepath.Dir(traces(t)), "wiki")
 	files, _ := filepath.Glob(filepath.Join(dir, "*scenes*.json"))
 	more, _ := filepath.Glob(filepath.Join(dir, "*", "*scenes*.json"))

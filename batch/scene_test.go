@@ -232,6 +232,7 @@ func checkRoom(t *testing.T, what string, s batch.State, out *batch.Forecast) {
 
 // TestLiveLosesNothing follows random events on random scenes.
 func TestLiveLosesNothing(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		s := scene(rng)

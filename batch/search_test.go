@@ -3,6 +3,8 @@ package batch
 import (
 	"math/rand/v2"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // bag is a packing of one kind of unit.
@@ -36,6 +38,7 @@ func (b *bag) optimum() int64 {
 // TestSearches compares what the searches find with the optimum, for the sizes
 // of backfill lists and the metric PROCSECONDS.
 func TestSearches(t *testing.T) {
+	testbed.Computes(t)
 	least := map[string]float64{"ENUMERATION": 0.55, "ANNEALING": 0.92, "GENETIC": 0.8, "EXACT": 1}
 	for _, n := range []int{8, 16, 40, 100} {
 		for _, name := range []string{"ENUMERATION", "ANNEALING", "GENETIC", "EXACT"} {

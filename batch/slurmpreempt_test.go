@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/testdata/testbed"
 )
 
 // slowPreempt is the slow Slurm with jobs that give way to those of queues of
@@ -249,6 +250,7 @@ func (s *slowPreempt) run(interval int64) {
 // TestSlurmPreemptOracle compares, on one node, all that starts, ends and gives way
 // with a slow Slurm, with and without grace and exempt time, requeued or cancelled.
 func TestSlurmPreemptOracle(t *testing.T) {
+	testbed.Computes(t)
 	gaveWay := 0
 	for seed := range uint64(900) {
 		rng := rand.New(rand.NewPCG(seed, 43))

@@ -12,12 +12,14 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/rank"
+	"gridbroker/testdata/testbed"
 )
 
 // TestManyDifferentJobs: a plan of more different jobs than compete at a time
 // says of each what a plan of that job alone says, though it forgets the
 // matches in between; and it spreads all of them.
 func TestManyDifferentJobs(t *testing.T) {
+	testbed.Computes(t)
 	rs := bigGrid(12444)
 	var jobs []*jdl.Job
 	for i := range 11 {

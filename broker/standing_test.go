@@ -10,11 +10,13 @@ import (
 	"gridbroker/glue"
 	"gridbroker/jdl"
 	"gridbroker/rank"
+	"gridbroker/testdata/testbed"
 )
 
 // A standing planner chooses as one that begins anew each time, while records
 // change, time passes, downtimes come and go, and jobs want different things.
 func TestStandingPlansAreTheSame(t *testing.T) {
+	testbed.Computes(t)
 	for _, policy := range []string{rank.Random, rank.Hybrid, rank.Paper, rank.FastestQueue, rank.Metacluster} {
 		t.Run(policy, func(t *testing.T) { standingPlans(t, policy, 60, 1000) })
 	}

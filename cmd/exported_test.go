@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // unasked are exported names that no other package asks for, each with why it
@@ -62,6 +64,7 @@ type exports struct {
 // the program or of tests that see it from outside as others do, or stands in
 // the declaration of something that is. Of a list of constants, all stand for one.
 func TestExportedNamesAreUsed(t *testing.T) {
+	testbed.Computes(t)
 	e := &exports{all: map[string]*export{}, marks: map[string]string{}}
 	parsedAll(t, func(dir string, test bool, set *token.FileSet, f *ast.File) {
 		e.named(dir, f)

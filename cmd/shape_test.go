@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // What is bound here keeps the program readable: a function fits on a screen,
@@ -55,6 +57,7 @@ func parsedAll(t *testing.T, each func(dir string, test bool, set *token.FileSet
 }
 
 func TestFunctionsAreShort(t *testing.T) {
+	testbed.Computes(t)
 	var lengths []int
 	parsed(t, func(_ string, set *token.FileSet, f *ast.File) {
 		for _, decl := range f.Decls {
@@ -78,6 +81,7 @@ func TestFunctionsAreShort(t *testing.T) {
 }
 
 func TestTypesHaveOneTask(t *testing.T) {
+	testbed.Computes(t)
 	methods := map[string]int{}
 	parsed(t, func(dir string, _ *token.FileSet, f *ast.File) {
 		for _, decl := range f.Decls {

@@ -187,6 +187,7 @@ func TestBlackHole(t *testing.T) {
 // A black hole with several queues is one: five jobs for all of them, and what
 // the first queues' failures tell is believed of the others.
 func TestBlackHoleOfSeveralQueues(t *testing.T) {
+	testbed.Computes(t)
 	for _, memory := range []bool{true, false} {
 		x := newExpedition(t, true)
 		if memory {
@@ -216,6 +217,7 @@ func TestBlackHoleOfSeveralQueues(t *testing.T) {
 // Jobs that fail there are sent again elsewhere, and the next call does
 // without scouts where the first has seen success.
 func TestBlackHoleLosesNothingWithRetries(t *testing.T) {
+	testbed.Computes(t)
 	x := newExpedition(t, true)
 	x.remembering()
 	x.ends = func(endpoint string) (time.Duration, time.Duration, plugins.Status) {
@@ -332,6 +334,7 @@ func TestJobsThatFailEverywhere(t *testing.T) {
 // A queue that keeps the scouts for ten minutes gets the others as well: they
 // must not start to queue only when the first have run.
 func TestScoutsThatQueue(t *testing.T) {
+	testbed.Computes(t)
 	x := newExpedition(t, true)
 	x.ends = func(string) (time.Duration, time.Duration, plugins.Status) { return time.Hour, time.Minute, wellDone }
 	found := []*glue.Resource{best("slow"), site("a")}

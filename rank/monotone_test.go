@@ -9,6 +9,7 @@ import (
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
 	"gridbroker/rank"
+	"gridbroker/testdata/testbed"
 )
 
 // better lists one improvement each of one raw term of a candidate.
@@ -63,6 +64,7 @@ var better = map[string]func(c *rank.Candidate){
 func abs(x int64) int64 { return max(x, -x) }
 
 func TestBetterTermNeverLowersTheRank(t *testing.T) {
+	testbed.Computes(t)
 	data := []jdl.InputFile{{Source: "https://se.example.org/in.dat", Name: "in.dat"}}
 	plain, ranked := &jdl.Job{InputSandbox: data}, &jdl.Job{Rank: &classad.Literal{}, InputSandbox: data}
 	fuzzy := &jdl.Job{Rank: &classad.Literal{}, FuzzyRank: true, FuzzyFactor: 1}

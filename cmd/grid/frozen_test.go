@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,6 +25,7 @@ func frozenARC(t *testing.T, url string) {
 		}
 	}
 	t.Cleanup(func() { signal(syscall.SIGCONT) })
+	var all broken
 	for _, after := range []time.Duration{100, 300, 600, 1000, 2500} {
 		w := newWorld(t)
 		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
@@ -42,8 +42,9 @@ func frozenARC(t *testing.T, url string) {
 			t.Errorf("frozen after %v: it took %v to end", after*time.Millisecond, took)
 		}
 		signal(syscall.SIGCONT)
-		w.agrees(url, fmt.Sprintf("frozen after %v (%v)", after*time.Millisecond, err))
+		all.add(w, "frozen after %v (%v)", after*time.Millisecond, err)
 	}
+	all.agree(url)
 }
 
 // serverPids are the processes of an A-REX, by the files it leaves.

@@ -16,7 +16,10 @@ import (
 
 func postgresDSN(t testing.TB) string { return testbed.Postgres(t) }
 
-func TestSimulationOnPostgres(t *testing.T) { simulate(t, postgresDSN(t), 7, 0.03, 1) }
+func TestSimulationOnPostgres(t *testing.T) {
+	testbed.Computes(t)
+	simulate(t, postgresDSN(t), 7, 0.03, 1)
+}
 
 // The leader is killed: the other leads at once, and the old one can commit
 // nothing any more.

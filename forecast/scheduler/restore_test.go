@@ -3,11 +3,14 @@ package scheduler
 import (
 	"path/filepath"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // An older copy of the database is brought back: no job of it runs twice, and
 // all end.
 func TestRestoredCopy(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(3) {
 		w := newWorld(t, sqliteDSN(t), seed, 0, 8, 4)
 		var jobs []string

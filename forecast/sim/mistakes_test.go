@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 const small = "[jobs]\ncount = 10\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n"
@@ -34,6 +36,9 @@ func TestImpossibleTimes(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:"+want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+	if !testbed.Whole(t) {
+		return
 	}
 	for _, policy := range []string{"random", GrAS, GrASPaper, Replan} {
 		s, err := Parse("s.toml", []byte("cycle = \"1s\"\nfollow = \"1s\"\nreplan = \"1s\"\n"+small))
@@ -146,6 +151,7 @@ func TestEndlessScenarios(t *testing.T) {
 // TestJournals: a journal goes on where it was cut off; one of another scenario, and a file that is no journal at all, are left as
 // they are.
 func TestJournals(t *testing.T) {
+	testbed.Computes(t)
 	s, err := Parse("s.toml", []byte(small))
 	if err != nil {
 		t.Fatal(err)

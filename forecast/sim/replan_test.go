@@ -1,10 +1,15 @@
 package sim
 
-import "testing"
+import (
+	"testing"
+
+	"gridbroker/testdata/testbed"
+)
 
 // Where what is published is half an hour old, jobs land in long queues. Taking
 // them back where that is sure to gain loses nothing, and no job goes to and fro.
 func TestReplanningGains(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "stale.toml")
 	s.Policies, s.Seeds, s.Jobs.Count, s.Life = []string{"hybrid", "replan"}, 3, 400, true
 	r := compare(t, s)

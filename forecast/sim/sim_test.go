@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 func scenario(t *testing.T, name string) *Scenario {
@@ -44,6 +46,7 @@ func (r *Result) figure(policy, name string) Figure {
 
 // Live queue lengths pay against a random choice; nobody beats perfect knowledge by much.
 func TestHybridAgainstRandom(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "hybrid.toml")
 	s.Policies, s.Seeds, s.Jobs.Count = []string{"random", "hybrid", "oracle"}, 3, 400
 	r := compare(t, s)
@@ -172,6 +175,7 @@ func slotsAlone(s *Scenario) {
 // Jobs that may wait in the sites' queues wait less than those that have slots alone, and
 // less than those of a broker that sees an old state.
 func TestQueuesBeatWaitingForSlots(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "gras-stale.toml")
 	s.Seeds, s.Jobs.Count, s.Policies = 3, 700, []string{"hybrid", GrAS}
 	r := compare(t, s)

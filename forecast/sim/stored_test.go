@@ -35,6 +35,7 @@ func TestWholeScheduler(t *testing.T) {
 // Sites that fail, lie and swallow jobs: every job comes to one end, and those
 // that failed were handed in again.
 func TestWholeSchedulerInTrouble(t *testing.T) {
+	testbed.Computes(t)
 	s := scenario(t, "failures.toml")
 	s.Seeds, s.Jobs.Count, s.Policies = 1, 150, []string{Stored}
 	s.Cycle.Duration = 10 * time.Minute

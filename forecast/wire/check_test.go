@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // whole is a delta with something in every field.
@@ -138,6 +140,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 
 // TestAcks: an answer to a delta is read only where all its bookings can be.
 func TestAcks(t *testing.T) {
+	testbed.Computes(t)
 	good := func() *Ack {
 		return &Ack{Schema: AckSchema, Seq: 1, Digest: strings.Repeat("a", 32), Bookings: []Booking{{Schema: BookingSchema, Job: "j", Key: "k", From: noon, To: noon + 1, Procs: 2,
 			Way: Plain, Slots: []Part{{Slot: 1, Node: "n", CPUs: 2}}}}}

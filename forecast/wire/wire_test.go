@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 const noon = 1_800_000_000
@@ -23,6 +25,7 @@ func someSlots(r *rand.Rand, n int) []Slot {
 
 // Two sides that exchange deltas agree, whatever changes and however often.
 func TestDeltasKeepTwoSetsEqual(t *testing.T) {
+	testbed.Computes(t)
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var here, there Set
@@ -104,6 +107,7 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 func TestAMillionSlotsInOneMessageAreRefused(t *testing.T) {
+	testbed.Computes(t)
 	var s Set
 	d := complete(s.Diff(nil))
 	d.Drop = make([]uint64, 1_000_000)

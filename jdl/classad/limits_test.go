@@ -124,6 +124,7 @@ func hostileRows(t *testing.T) {
 // TestSearchesShareAnAllowance: a pattern that goes back for ever costs a
 // whole matching a bounded time, and says why it is ERROR.
 func TestSearchesShareAnAllowance(t *testing.T) {
+	testbed.Computes(t)
 	rows := make([]*classad.Ad, 2000)
 	for i := range rows {
 		rows[i] = classad.NewAd()

@@ -41,6 +41,7 @@ func (allFiles) Stat(string) (fs.FileInfo, error) { return anyFile.Stat("f") }
 // TestBounds gives texts that would take for ever, or all memory, when taken
 // at their word.
 func TestBounds(t *testing.T) {
+	testbed.Computes(t)
 	double := `&(executable=/x)(rsl_substitution=(A 0123456789))`
 	for i := range 40 {
 		double += fmt.Sprintf("(rsl_substitution=(%c%d $(%c%d A)#$(%c%d A)))", 'B', i+1, 'B', i, 'B', i)

@@ -9,11 +9,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // The engine against PCRE2's own test program, on random patterns of the whole
 // syntax: the verdict, the place of the match and what every group took.
 func TestAgainstPCRE2(t *testing.T) {
+	testbed.Computes(t)
 	program, err := exec.LookPath("pcre2test")
 	if err != nil {
 		t.Skip("pcre2test is not installed (Debian's pcre2-utils)")

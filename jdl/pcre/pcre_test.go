@@ -7,10 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gridbroker/testdata/testbed"
 )
 
 // The engine against Go's regexp package, on the syntax they share.
 func TestPatternAgainstRegexp(t *testing.T) {
+	testbed.Computes(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		text := randomPattern(rnd, 3)

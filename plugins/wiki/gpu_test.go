@@ -12,6 +12,7 @@ import (
 	"gridbroker/batch/maui"
 	"gridbroker/glue"
 	"gridbroker/plugins/plugintest"
+	"gridbroker/testdata/testbed"
 )
 
 // TestGPUsAndSpeed: GPUs and SPEED come through the wire, to the engine and into
@@ -66,6 +67,7 @@ func TestPresentedGPUs(t *testing.T) {
 // TestTooMuchToSumUp: an answer whose tasks and queues multiply is refused before
 // it takes long, one that is merely large is not.
 func TestTooMuchToSumUp(t *testing.T) {
+	testbed.Computes(t)
 	classes := map[string]int64{}
 	for i := range maxShares {
 		classes[fmt.Sprint("c", i)] = 1

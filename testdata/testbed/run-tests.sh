@@ -97,7 +97,7 @@ tell() {
 # What takes longest begins first. Where there are few processors, three packages
 # more than they are, and four tests of a package: those that wait for servers
 # leave them free.
-long=(./cmd/grid ./cmd/cli ./forecast/scheduler ./environment ./plugins/arcrest ./plugins/htcondor ./forecast/agent ./forecast/sim ./jobs ./plugins/slurm)
+long=(./cmd/cli ./cmd/grid ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
 	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
 }

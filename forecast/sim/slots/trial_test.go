@@ -8,6 +8,7 @@ import (
 
 	"gridbroker/batch"
 	"gridbroker/forecast/sim/slots"
+	"gridbroker/testdata/testbed"
 )
 
 // tasks come at random and take what they ask for, or half of it.
@@ -44,6 +45,7 @@ func run(t *testing.T, tr slots.Trial, n int) []slots.Row {
 // looks that are late, lost and out
 // of order make slots worse, not the trial fail; and the same seed gives the same.
 func TestTrial(t *testing.T) {
+	testbed.Computes(t)
 	clean := run(t, slots.Trial{Seed: 1}, 400)
 	near, far := clean[0], clean[1]
 	if near.Judged < 200 || near.Held < 0.5 || near.Held <= far.Held || near.Began < near.Held || near.Withdrawn > far.Withdrawn || near.Found < 0.9 {
@@ -62,6 +64,7 @@ func TestTrial(t *testing.T) {
 // The chance told is that of whole slots: once enough was seen it is no more than the
 // part of their processors that held.
 func TestChanceTold(t *testing.T) {
+	testbed.Computes(t)
 	for _, r := range run(t, slots.Trial{Seed: 1, Skip: 400}, 1000) {
 		if off := r.Chance - r.Held; off > 0.1 || r.Chance <= 0 {
 			t.Errorf("%v ahead: told %.2f, held %.2f", r.Ahead, r.Chance, r.Held)
