@@ -26,7 +26,7 @@ func TestHostileText(t *testing.T) {
 		} {
 			start := time.Now()
 			err := parse()
-			if took := time.Since(start); took > slower*20*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("%s of %q took %v", name, unit, took)
 			}
 			d, ok := errors.AsType[*classad.Diagnostic](err)
@@ -88,7 +88,7 @@ func TestHostileEvaluation(t *testing.T) {
 		if got := classad.UnparseValue(p.Eval(0)); got != c.want {
 			t.Errorf("%s compiled: got %.100s, want %s", c.name, got, c.want)
 		}
-		if took := time.Since(start); took > slower*20*time.Second {
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s took %v", c.name, took)
 		}
 	}
@@ -132,7 +132,7 @@ func TestSearchesShareAnAllowance(t *testing.T) {
 	}
 	table := classad.NewTable(rows)
 	e := mustExpr(t, `regexp("(a*)*(a*)*b\\1$", other.id)`)
-	start := time.Now()
+	start := testbed.Processor(t)
 	p := classad.Compile(e, nil, table)
 	if m := p.Filter(allRows(table)); len(m) > 0 {
 		t.Errorf("%d rows match", len(m))
@@ -146,7 +146,7 @@ func TestSearchesShareAnAllowance(t *testing.T) {
 			t.Fatalf("%s is not an error", classad.UnparseValue(v))
 		}
 	}
-	if took := time.Since(start); took > slower*2*time.Second {
+	if took := testbed.Processor(t) - start; took > 2*time.Second {
 		t.Errorf("2,000 rows took %v, twice", took)
 	}
 	if !errors.Is(x.Err(), pcre.ErrSteps) {
