@@ -172,9 +172,21 @@ Host gridlab
   GlobalKnownHostsFile /dev/null
 C
 
-for _ in $(seq 400); do
-  s=$(timeout 3 sinfo -h -o %T 2>/dev/null || true)
+# again starts the slurmd anew of nodes that do not come: one whose port was taken has ended.
+again() { # NODE STATE...
+  local n
+  for n in $(awk '$2 ~ /unk|down|inval|no_resp/ {print $1}' <<<"$1"); do
+    echo "the slurmd of $n is started again; it said:" >&2
+    tail -n 2 "$st/log/slurmd-$n.log" >&2 || true
+    [ ! -s "$st/run/slurmd-$n.pid" ] || kill "$(cat "$st/run/slurmd-$n.pid")" 2>/dev/null || true
+    sleep .5
+    slurmd -N "$n" || true
+  done
+}
+for i in $(seq 400); do
+  s=$(timeout 3 sinfo -N -h -o '%N %T' 2>/dev/null | sort -u || true)
   [ -n "$s" ] && ! grep -qE 'unk|down|inval|no_resp' <<<"$s" && { ok=1; break; }
+  [ $((i % 60)) != 0 ] || again "$s"
   sleep .2
 done
 [ -n "${ok:-}" ] || { echo "slurmctld did not come up:" >&2; tail -5 "$st/log/slurmctld.log" >&2; exit 1; }
