@@ -80,6 +80,9 @@ type Agent struct {
 	seq                uint64         // the last one used
 	packer             wire.Packer
 	sent               time.Time
+	until              time.Time // what was foretold holds until then, if nothing happens
+	unpondered         bool      // something was foretold since the whole queue was worked out
+	deaf               time.Time // the scheduler takes no beats until then
 	saved              time.Time
 	retry              time.Time // the scheduler is not asked before
 	failed             int       // times in a row that it did not answer
@@ -178,15 +181,25 @@ func tell(ctx context.Context, a *Agent) error {
 	if err != nil {
 		return fmt.Errorf("looking at the batch system: %w", err)
 	}
-	state, f, err := a.follow(ctx, state)
+	same, err := follow(ctx, a, state)
 	if err != nil {
 		return err
 	}
-	if a.Conf.Scheduler == "" || a.Now().Before(a.retry) {
+	alone := a.Conf.Scheduler == "" || a.Now().Before(a.retry)
+	switch say := publish; {
+	case alone && same:
+		return a.save(false)
+	case alone:
+		state, f := foretell(a)
 		a.offer(freeSlots(a, state, f))
 		return a.save(false)
+	case same && settled(a):
+		say = stay
+		fallthrough
+	default:
+		err = say(ctx, a)
 	}
-	if err := publish(ctx, a, state, f); err != nil {
+	if err != nil {
 		a.failed++
 		a.retry = a.Now().Add(min(time.Minute, a.Conf.Poll<<min(a.failed, 6)))
 		return fmt.Errorf("publishing: %w", err)
@@ -196,17 +209,16 @@ func tell(ctx context.Context, a *Agent) error {
 }
 
 // publish tells the scheduler what is new, and makes what it has booked.
-func publish(ctx context.Context, a *Agent, state batch.State, f *batch.Forecast) error {
+func publish(ctx context.Context, a *Agent) error {
 	if err := a.resolve(ctx); err != nil {
 		return err
 	}
-	var err error
-	if d, next := a.news(state, f); d != nil {
-		err = a.send(ctx, d, next)
-	} else if reserves(a) {
-		err = a.ask(ctx)
+	state, f := foretell(a)
+	d, next := a.news(state, f)
+	if d == nil {
+		return stay(ctx, a)
 	}
-	if err != nil {
+	if err := a.send(ctx, d, next); err != nil {
 		return err
 	}
 	return a.reserve(ctx)
@@ -277,7 +289,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	}
 	a.offer(slots)
 	quiet := len(d.Put)+len(d.Drop)+len(d.Jobs)+len(d.JobsGone) == 0 && d.Site == nil && d.Queues == nil && d.Load == nil && !d.Full
-	if quiet && now.Sub(a.sent) < a.Conf.TTL/3 {
+	if quiet && settled(a) {
 		return nil, nil
 	}
 	a.seq++
@@ -302,6 +314,7 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 // offer keeps the slots for those who ask this agent.
 func (a *Agent) offer(slots []wire.Slot) {
 	a.Meter.slots.Set(float64(len(slots)))
+	a.until = holds(slots, a.Now())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.slots = slots
@@ -320,10 +333,10 @@ func (a *Agent) offered(s batch.State, list []batch.Slot) []batch.Slot {
 }
 
 // call speaks to the scheduler about this cluster's slots.
-func (a *Agent) call(ctx context.Context, method string, body []byte) ([]byte, error) {
+func (a *Agent) call(ctx context.Context, method, about string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	to := strings.TrimSuffix(a.Conf.Scheduler, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + "/slots"
+	to := strings.TrimSuffix(a.Conf.Scheduler, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
 	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

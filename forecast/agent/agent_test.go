@@ -36,6 +36,9 @@ type centre struct {
 	full, deltas int
 	asked        int
 	lose, refuse bool
+	old          bool // it takes no beats
+	beats        int
+	booked       []wire.Booking
 	load         *wire.Load // told last
 	site         *wire.Site
 	mu           sync.Mutex // the server's goroutines are others
@@ -58,6 +61,10 @@ func (c *centre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			c.t.Error(err)
 		}
+		if strings.HasSuffix(r.URL.Path, "/beat") {
+			c.beat(w, text)
+			return
+		}
 		if c.refuse {
 			c.refuse = false
 			panic(http.ErrAbortHandler)
@@ -69,6 +76,25 @@ func (c *centre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	json.NewEncoder(w).Encode(wire.Ack{Schema: wire.AckSchema, Seq: c.seq, Digest: c.set.Digest()})
+}
+
+// beat takes a beat, if this is a scheduler that knows them.
+func (c *centre) beat(w http.ResponseWriter, text []byte) {
+	if c.old {
+		http.NotFound(w, nil)
+		return
+	}
+	b, err := wire.DecodeBeat(text, wire.DefaultLimits())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.beats++
+	ack := wire.Ack{Schema: wire.AckSchema, Seq: c.seq, Digest: c.set.Digest()}
+	ack.Resync = b.Seq != c.seq || b.Digest != ack.Digest
+	if ack.Same = b.Booked == wire.MarkOf(c.booked, b.Made).String(); !ack.Same {
+		ack.Bookings = c.booked
+	}
+	json.NewEncoder(w).Encode(ack)
 }
 
 func (c *centre) take(text []byte) {
@@ -124,6 +150,12 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(srv.Close)
 	b.url = srv.URL
 	return b
+}
+
+// wait lets time go by in which nothing happens.
+func (b *bench) wait(d time.Duration) {
+	b.now = b.now.Add(d)
+	b.site.state.Now = b.now
 }
 
 func (b *bench) agent() *Agent {

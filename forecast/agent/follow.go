@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/forecast/wire"
 )
 
 // Accountant tells how jobs ended that the batch system's queue does not show
@@ -19,32 +20,59 @@ type Accountant interface {
 // it writes a little late.
 const endingsBack = time.Minute
 
-// follow brings the model up to date with a look, and foretells what will start
-// within the horizon: that is what slots are made of, and costs a part of what the
-// whole queue does. What the model has learned stays from look to look.
-func (a *Agent) follow(ctx context.Context, s batch.State) (batch.State, *batch.Forecast, error) {
+// follow brings the model up to date with a look, and tells whether all is as it was
+// foretold. What the model has learned stays from look to look.
+func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error) {
 	ended := a.endings(ctx, s)
 	if a.live == nil {
 		if err := a.begin(s); err != nil {
-			return s, nil, err
+			return false, err
 		}
 	} else {
 		did, err := a.live.Sync(s, ended...)
 		if past, is := errors.AsType[*batch.PastError](err); is && past.Now.Sub(past.At) <= a.Conf.TTL { // a look that came out of order
-			return a.live.State(), a.live.Near(a.Conf.Horizon), nil
+			return false, nil
 		} else if is { // its clock was set back
 			err = a.begin(s)
 		}
 		if err != nil {
-			return s, nil, err
+			return false, err
 		}
+		same = did == batch.Synced{}
 		a.Meter.synced(did)
 	}
 	if err := govern(ctx, a, s, ended); err != nil {
-		return s, nil, err
+		return false, err
 	}
 	a.odds.Look(s, ended)
-	return a.live.State(), a.live.Near(a.Conf.Horizon), nil
+	now := a.Now()
+	return same && now.Before(a.until) && now.Add(sameFor).After(a.until), nil // a clock that was set back proves nothing
+}
+
+// foretell foretells what will start within the horizon: that is what slots are made
+// of, and costs a part of what the whole queue does.
+func foretell(a *Agent) (batch.State, *batch.Forecast) {
+	a.unpondered = true
+	return a.live.State(), a.live.Near(a.Conf.Horizon)
+}
+
+// sameFor is how long what was foretold is told on of a queue in which nothing
+// happens: chances and the end of the horizon move with time. What becomes of slots
+// is learned from looks that are less than slotMissed apart.
+const sameFor = slotMissed - time.Minute
+
+// holds is until when slots are as they were foretold if nothing happens: one that
+// begins or ends, with a job that is expected to, is looked at again.
+func holds(slots []wire.Slot, now time.Time) time.Time {
+	until := now.Add(sameFor).Unix()
+	for i := range slots {
+		for _, at := range [...]int64{slots[i].From, slots[i].To} {
+			if at > now.Unix() {
+				until = min(until, at)
+			}
+		}
+	}
+	return time.Unix(until, 0)
 }
 
 // begin sets the model up, with what was learned so far.
@@ -64,7 +92,7 @@ func (a *Agent) begin(s batch.State) error {
 			a.Log.Warn("what was learned before is lost", "error", err)
 		}
 	}
-	a.live = live
+	a.live, a.until = live, time.Time{}
 	return nil
 }
 

@@ -36,6 +36,10 @@ func TestEventsAreToldFirst(t *testing.T) {
 		t.Error("nothing was worked out")
 	}
 	b.same(a)
+	b.later("one more", false)
+	if err := tell(t.Context(), a); err != nil {
+		t.Error(err)
+	}
 	work := ponder(a) // of this look; not yet done
 	b.later("another", true)
 	if err := tell(t.Context(), a); err != nil {

@@ -80,7 +80,7 @@ func (a *Agent) resolve(ctx context.Context) error {
 
 // have asks the scheduler what it has of this cluster.
 func (a *Agent) have(ctx context.Context) (*wire.Ack, error) {
-	text, err := a.call(ctx, http.MethodGet, nil)
+	text, err := a.call(ctx, http.MethodGet, aboutSlots, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +104,14 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	if d.Full {
 		kind = "full"
 	}
+	d.Booked = wire.MarkOf(bookedNow(a), d.Made).String()
 	body, err := a.packer.Delta(d)
 	if err != nil {
 		return err
 	}
 	a.Meter.sentBytes.Observe(float64(len(body)))
 	a.doubt = next
-	text, err := a.call(ctx, http.MethodPost, body)
+	text, err := a.call(ctx, http.MethodPost, aboutSlots, body)
 	if err != nil {
 		a.Meter.deltas.WithLabelValues(kind, "failed").Inc()
 		return err
@@ -129,7 +130,9 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 	a.Meter.deltas.WithLabelValues(kind, "taken").Inc()
 	a.Meter.published.SetToCurrentTime()
 	a.known, a.sent = next, a.Now()
-	a.bookings(ack.Bookings)
+	if !ack.Same {
+		a.bookings(ack.Bookings)
+	}
 	return nil
 }
 

@@ -46,8 +46,17 @@ func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) 
 // lease is how long a replica may take for an action before another one tries.
 const lease = 2 * time.Minute
 
-// claim leases actions that are due.
+// claim leases actions that are due. Where none is, nothing is written: this is asked
+// several times a second.
 func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int) (list []action, err error) {
+	due := false
+	err = o.store.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error { var id int64; due = true; return scan(&id) },
+			"select id from action where done = 0 and due <= $1 and lease_until < $1 limit 1", now.Unix())
+	})
+	if err != nil || !due {
+		return nil, err
+	}
 	err = o.store.tx(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error {
 			var a action

@@ -83,6 +83,30 @@ func (a desk) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
 	return &slotsOut{"application/json", text}, err
 }
 
+type beatIn struct {
+	Name    string `path:"name" maxLength:"256"`
+	RawBody []byte `contentType:"application/octet-stream"`
+}
+
+func (a desk) beat(ctx context.Context, in *beatIn) (*slotsOut, error) {
+	if err := a.speaksFor(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	b, err := wire.DecodeBeat(in.RawBody, wire.DefaultLimits())
+	if err != nil {
+		return nil, huma.Error422UnprocessableEntity(err.Error())
+	}
+	if b.Cluster != in.Name {
+		return nil, huma.Error422UnprocessableEntity("the beat is of another cluster")
+	}
+	ack, err := a.S.Beat(ctx, b)
+	if err != nil {
+		return nil, a.problem(err)
+	}
+	text, err := json.Marshal(ack)
+	return &slotsOut{"application/json", text}, err
+}
+
 type clustersOut struct {
 	Body struct {
 		Clusters []ClusterInfo `json:"clusters"`

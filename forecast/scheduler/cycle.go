@@ -30,6 +30,14 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 	mem := s.mem
 	s.mem = nil // nobody's, until this is committed
 	s.mu.Unlock()
+	if mem != nil && mem.epoch == epoch && s.idles(ctx, mem, w.now) {
+		s.mu.Lock()
+		s.mem, w.mem = mem, mem
+		s.mu.Unlock()
+		w.report.Took = time.Since(began)
+		s.meter.cycle(w)
+		return w.report, nil
+	}
 	err := s.store.tx(ctx, func(h handle) (err error) {
 		if err := h.fence(ctx, epoch); err != nil {
 			return err
@@ -103,6 +111,9 @@ func (w *work) run(ctx context.Context) error {
 	if w.mem.expires, err = w.h.expiries(ctx); err != nil {
 		return err
 	}
+	if err := w.beats(ctx); err != nil {
+		return err
+	}
 	w.credentials()
 	w.late()
 	if err := w.plan(ctx); err != nil {
@@ -132,6 +143,7 @@ func (w *work) save(ctx context.Context) error {
 	if err := w.saveBookings(ctx); err != nil {
 		return err
 	}
+	w.mem.mark(w.now.Unix())
 	if err := w.saveClusters(ctx); err != nil {
 		return err
 	}
@@ -193,6 +205,9 @@ func (w *work) do(j *Job, v verb, due int64) {
 
 // plan books.
 func (w *work) plan(ctx context.Context) error {
+	if !w.mem.anyToPlan() {
+		return nil
+	}
 	budgets, err := w.h.budgets(ctx, "")
 	if err != nil {
 		return err
@@ -339,9 +354,7 @@ func (w *work) final(j *Job, state State, why string) {
 // late looks for jobs that are not in their slots.
 func (w *work) late() {
 	limit := w.now.Add(-w.s.conf.Grace).Unix()
-	for _, j := range w.mem.pick(func(j *Job) bool {
-		return j.State == Sent && !j.Booking.Turn && j.Booking.From <= limit && !j.Withdraw && j.Fallback != Stay
-	}) {
+	for _, j := range w.mem.pick(func(j *Job) bool { return j.late(limit) }) {
 		j.Withdraw = true
 		c := w.mem.clusters[j.Booking.Cluster]
 		c.count(j.Booking, false)
@@ -349,6 +362,11 @@ func (w *work) late() {
 		w.change(j)
 		w.say(j, j.Booking.Cluster, "late", "not running %d s after its slot began", w.now.Unix()-j.Booking.From)
 	}
+}
+
+// late tells whether a job should have begun before a time.
+func (j *Job) late(limit int64) bool {
+	return j.State == Sent && !j.Booking.Turn && j.Booking.From <= limit && !j.Withdraw && j.Fallback != Stay
 }
 
 // news is a cycle that takes in what it was told.

@@ -30,10 +30,7 @@ func (m *memory) expired(owner string, now int64) bool {
 // credential: they go on, and wait for the next one where it is needed.
 func (w *work) credentials() {
 	now := w.now.Unix()
-	for _, j := range w.mem.pick(func(j *Job) bool {
-		until, has := w.mem.expires[j.Owner]
-		return has && j.Told != until
-	}) {
+	for _, j := range w.mem.pick(func(j *Job) bool { return w.mem.untold(j, now) }) {
 		until := w.mem.expires[j.Owner]
 		at := time.Unix(until, 0).UTC().Format(time.RFC3339)
 		switch {
@@ -42,11 +39,17 @@ func (w *work) credentials() {
 				j.Blocked = errExpired.Error()
 			}
 			w.tell(j, until, "%v (it was good until %s)", errExpired, at)
-		case j.Booking != nil && until < j.Booking.To:
+		default:
 			w.tell(j, until, "the credential is good until %s, and the job may run until %s: renew it before, grid auth renew",
 				at, time.Unix(j.Booking.To, 0).UTC().Format(time.RFC3339))
 		}
 	}
+}
+
+// untold tells whether a job's credential ends before it does, and that was not said yet.
+func (m *memory) untold(j *Job, now int64) bool {
+	until, has := m.expires[j.Owner]
+	return has && j.Told != until && (until <= now || j.Booking != nil && until < j.Booking.To)
 }
 
 func (w *work) tell(j *Job, until int64, format string, args ...any) {

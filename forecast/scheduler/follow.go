@@ -13,18 +13,75 @@ import (
 // follower asks the sites about their jobs. What has changed is a message.
 type follower struct {
 	*Scheduler
-	last map[string]string // what was told of a booking, by its request
+	last map[string]mark // what was told of a booking, by its request
+}
+
+// mark is what tells two states of a job at its site apart.
+type mark struct {
+	state   plugins.State
+	native  string
+	started int64
 }
 
 func (s follower) run(ctx context.Context) error {
 	for s.pause(ctx, s.conf.StatusEvery) {
-		for owner, list := range s.atSites() {
-			if err := s.ask(ctx, owner, list); err != nil && ctx.Err() == nil {
+		err := s.round(ctx, func(owner string, err error) error {
+			if ctx.Err() == nil {
 				s.log.Warn("status", "owner", owner, "error", err)
 			}
+			return ctx.Err()
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("status", "error", err)
 		}
 	}
 	return ctx.Err()
+}
+
+// ownersAtOnce is of how many owners the credentials are read together.
+const ownersAtOnce = 200
+
+// round asks about the jobs of every owner, one after the other; failed is told of
+// those of whom it fails, and may end the round.
+func (s follower) round(ctx context.Context, failed func(owner string, err error) error) error {
+	all := s.atSites()
+	s.forget(all)
+	for owners := range slices.Chunk(slices.Sorted(maps.Keys(all)), ownersAtOnce) {
+		credentials, err := s.store.credentials(ctx, owners)
+		if err != nil {
+			return err
+		}
+		for _, owner := range owners {
+			if err := s.ask(ctx, credentials[owner], owner, all[owner]); err != nil {
+				if err := failed(owner, err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// forget drops what was told of bookings that are over, once these are the most.
+func (s follower) forget(all map[string]map[plugins.Handle][]Job) {
+	n := 0
+	for _, list := range all {
+		for _, jobs := range list {
+			n += len(jobs)
+		}
+	}
+	if len(s.last) <= 2*n+1000 {
+		return
+	}
+	there := make(map[string]bool, n)
+	for _, list := range all {
+		for _, jobs := range list {
+			for i := range jobs {
+				there[jobs[i].request()] = true
+			}
+		}
+	}
+	maps.DeleteFunc(s.last, func(request string, _ mark) bool { return !there[request] })
 }
 
 // atSites lists the jobs that are at sites, by owner and endpoint, as copies.
@@ -46,8 +103,12 @@ func (s follower) atSites() map[string]map[plugins.Handle][]Job {
 }
 
 // ask asks about the jobs of one owner, one request for each endpoint.
-func (s follower) ask(ctx context.Context, owner string, list map[plugins.Handle][]Job) error {
-	reg, release, err := s.asOwner(ctx, owner)
+func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[plugins.Handle][]Job) error {
+	text, err := cred.open(s.store.seal, owner, s.now())
+	if err != nil {
+		return err
+	}
+	reg, release, err := s.open(ctx, owner, text)
 	if err != nil {
 		return err
 	}
@@ -76,15 +137,14 @@ func (s follower) ask(ctx context.Context, owner string, list map[plugins.Handle
 // tell leaves a message for each job that has changed.
 func (s follower) tell(ctx context.Context, jobs []Job, states []plugins.Status) error {
 	var news []*seen
-	var marks []string
+	var marks []mark
 	for i, st := range states {
 		if st.State == plugins.Unknown {
 			continue
 		}
-		v := seenOf(&jobs[i], st)
-		mark := fmt.Sprint(v.State, v.Native, v.Started)
-		if s.last[v.Request] != mark {
-			news, marks = append(news, v), append(marks, mark)
+		is := mark{st.State, st.Native, unix(st.Started)}
+		if s.last[jobs[i].request()] != is {
+			news, marks = append(news, seenOf(&jobs[i], st)), append(marks, is)
 		}
 	}
 	if len(news) == 0 {
@@ -92,7 +152,7 @@ func (s follower) tell(ctx context.Context, jobs []Job, states []plugins.Status)
 	}
 	err := s.store.tx(ctx, func(h handle) error {
 		for i, v := range news {
-			if err := h.post(ctx, kindSeen, "seen/"+v.Request+"/"+marks[i], v); err != nil {
+			if err := h.post(ctx, kindSeen, "seen/"+v.Request+"/"+fmt.Sprint(marks[i].state, marks[i].native, marks[i].started), v); err != nil {
 				return err
 			}
 		}

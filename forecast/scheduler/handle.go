@@ -160,11 +160,12 @@ func (w news) slots(ctx context.Context, body []byte) error {
 	}
 	if err := c.set.Apply(d); isMismatch(err) {
 		w.log = append(w.log, Entry{At: millis(w.now), Cluster: c.name, Who: "scheduler", Event: "resync", Said: err.Error()})
+		c.torn = true
 		return w.h.askAgain(ctx, c.name)
 	} else if err != nil {
 		return err
 	}
-	c.seq, c.made, c.ttl = int64(d.Seq), d.Made, d.TTL
+	c.seq, c.made, c.ttl, c.stored = int64(d.Seq), d.Made, d.TTL, d.Made
 	if d.Load != nil {
 		c.load = *d.Load
 	}

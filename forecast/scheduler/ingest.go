@@ -21,15 +21,23 @@ func (e *StaleError) Error() string { return e.Why }
 // skew is by how many seconds an agent's clock may be ahead of ours.
 const skew = 60
 
+// timely refuses what is from the past or from the future.
+func timely(made, ttl, now int64) error {
+	switch {
+	case made > now+skew:
+		return &StaleError{fmt.Sprintf("the schedule was made %d s in the future; set the clocks", made-now)}
+	case !wire.Usable(made, ttl, now):
+		return &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", now-made, ttl)}
+	}
+	return nil
+}
+
 // Ingest takes a delta of a cluster: it changes the tables and leaves a message
 // for the leader, in one transaction. The answer says what the scheduler has
 // now; where the two sides do not agree it asks for a full set.
 func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time) (*wire.Ack, error) {
-	switch at := now.Unix(); {
-	case d.Made > at+skew:
-		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s in the future; set the clocks", d.Made-at)}
-	case !wire.Usable(d.Made, d.TTL, at):
-		return nil, &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", at-d.Made, d.TTL)}
+	if err := timely(d.Made, d.TTL, now.Unix()); err != nil {
+		return nil, err
 	}
 	if d.Full { // a set that is not what it says would be taken for the agent's until the next delta
 		set, err := d.Set()
@@ -58,7 +66,7 @@ func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.
 		if ack.Resync = !known || resync != 0; err != nil {
 			return err
 		}
-		return h.bookingsOf(ctx, cluster, now.Unix(), ack)
+		return h.bookingsOf(ctx, cluster, now.Unix(), ack, "")
 	})
 	return ack, err
 }
@@ -81,7 +89,7 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	if known && h.delta.Seq == ack.Seq && h.delta.Digest == ack.Digest && !h.delta.Full { // sent again: the answer was lost
-		return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack)
+		return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
 	}
 	if !h.delta.Full && (!known || resync != 0 || h.delta.Base != ack.Digest || h.delta.Seq != ack.Seq+1) {
 		if ack.Resync = true; ack.Digest == "" {
@@ -107,24 +115,37 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	h.wake()
-	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack)
+	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
 }
 
-// bookingsOf tells the agent what is booked at its cluster.
-func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *wire.Ack) error {
-	return h.rows(ctx, func(scan func(...any) error) error {
+// bookingsOf tells the agent what is booked at its cluster, unless that has the mark of
+// what it knows.
+func (h handle) bookingsOf(ctx context.Context, cluster string, now int64, ack *wire.Ack, known string) error {
+	var bodies [][]byte
+	var running []bool
+	var mark wire.Mark
+	err := h.rows(ctx, func(scan func(...any) error) error {
+		var key string
+		var ends int64
 		var body []byte
 		var state State
-		if err := scan(&body, &state); err != nil {
+		err := scan(&key, &ends, &body, &state)
+		mark.Add(key, ends, state == Running, now)
+		bodies, running = append(bodies, body), append(running, state == Running)
+		return err
+	}, `select b.key, b.ends, b.body, q.state from booking b join queue q on q.id = b.job
+		where b.cluster = $1 and b.state = 'open' and b.ends > $2 order by b.begins, b.key`, cluster, now)
+	if ack.Same = err == nil && mark.String() == known; err != nil || ack.Same {
+		return err
+	}
+	ack.Bookings = make([]wire.Booking, len(bodies))
+	for i, body := range bodies {
+		if err := json.Unmarshal(body, &ack.Bookings[i]); err != nil {
 			return err
 		}
-		var b wire.Booking
-		err := json.Unmarshal(body, &b)
-		b.Running = state == Running
-		ack.Bookings = append(ack.Bookings, b)
-		return err
-	}, `select b.body, q.state from booking b join queue q on q.id = b.job
-		where b.cluster = $1 and b.state = 'open' and b.ends > $2 order by b.begins, b.key`, cluster, now)
+		ack.Bookings[i].Running = running[i]
+	}
+	return nil
 }
 
 // keepCluster changes what the tables have of a cluster itself.

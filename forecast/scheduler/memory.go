@@ -46,6 +46,16 @@ func (m *memory) pick(rule func(*Job) bool) (list []*Job) {
 	return list
 }
 
+// anyToPlan tells whether any job waits, or may be moved.
+func (m *memory) anyToPlan() bool {
+	for _, j := range m.jobs {
+		if j.State == Waiting || j.movable() {
+			return true
+		}
+	}
+	return false
+}
+
 // nodeClass is what nodes are told apart by.
 type nodeClass struct {
 	features []string
@@ -71,7 +81,10 @@ type cluster struct {
 	classes      []uint64          // bit set: those of its nodes
 	memory       int32             // MB of its largest node; 0: not known
 	resource     *glue.Resource
-	changed      bool // counters are to be saved
+	changed      bool      // counters are to be saved
+	stored       int64     // made, as the table has it
+	torn         bool      // the agent was asked for a full set
+	mark         wire.Mark // of the bookings, as of the last cycle that did anything
 }
 
 // load reads everything.
@@ -113,7 +126,7 @@ func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Co
 	if err != nil {
 		return err
 	}
-	c.drained = drained != 0
+	c.drained, c.stored = drained != 0, c.made
 	if err := json.Unmarshal([]byte(load), &c.load); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (s *Scheduler) term(ctx context.Context) error {
 	}(ctx.Done())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.cycles(ctx, l) })
-	g.Go(func() error { return follower{s, map[string]string{}}.run(ctx) })
+	g.Go(func() error { return follower{s, map[string]mark{}}.run(ctx) })
 	return g.Wait()
 }
 

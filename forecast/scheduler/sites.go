@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -123,20 +122,46 @@ var ErrNoCluster = errors.New("no such cluster")
 
 // Credential reads a user's delegated credential; nil where there is none.
 func (s *Store) Credential(ctx context.Context, owner string, now time.Time) ([]byte, error) {
-	var sealed []byte
-	var expires int64
-	err := s.read(ctx, func(h handle) error {
-		return h.tx.QueryRowContext(ctx, h.d.words.Replace("select body, expires from credential where owner = $1"), owner).Scan(&sealed, &expires)
-	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err != nil:
+	list, err := s.credentials(ctx, []string{owner})
+	if err != nil {
 		return nil, err
-	case expires <= now.Unix():
+	}
+	return list[owner].open(s.seal, owner, now)
+}
+
+// sealed is a user's delegated credential as it is kept; the zero value: there is none.
+type sealed struct {
+	body    []byte
+	expires int64
+}
+
+// credentials reads those of some users.
+func (s *Store) credentials(ctx context.Context, owners []string) (map[string]sealed, error) {
+	text, err := jsonText(owners)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]sealed{}
+	err = s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var owner string
+			var c sealed
+			err := scan(&owner, &c.body, &c.expires)
+			list[owner] = c
+			return err
+		}, "select owner, body, expires from credential where owner in (select t.value from {texts})", text)
+	})
+	return list, err
+}
+
+func (c sealed) open(seal *Seal, owner string, now time.Time) ([]byte, error) {
+	switch {
+	case c.body == nil:
+		return nil, nil
+	case c.expires <= now.Unix():
 		return nil, errExpired
 	}
-	return s.seal.Open("credential/"+owner, sealed)
+	return seal.Open("credential/"+owner, c.body)
 }
 
 var errExpired = errors.New("the credential that was delegated to the scheduler has run out; renew it: grid auth proxy, then submit or follow again")

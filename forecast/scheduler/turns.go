@@ -1,10 +1,6 @@
 package scheduler
 
-import (
-	"context"
-	"maps"
-	"slices"
-)
+import "context"
 
 // Turns are a leader's rounds, one after the other, for a caller that keeps the
 // time itself. Run does the same by the clock, at once.
@@ -21,17 +17,14 @@ func NewTurns(ctx context.Context, s *Scheduler) (*Turns, error) {
 		return nil, err
 	}
 	s.setLead(epoch)
-	return &Turns{s, epoch, follower{s, map[string]string{}}}, nil
+	return &Turns{s, epoch, follower{s, map[string]mark{}}}, nil
 }
 
 // Take is one round: the sites are asked about their jobs, a cycle plans by what
 // agents and sites have told, and what is due in the outbox is done.
 func (t *Turns) Take(ctx context.Context) (Report, error) {
-	all := t.sites.atSites()
-	for _, owner := range slices.Sorted(maps.Keys(all)) {
-		if err := t.sites.ask(ctx, owner, all[owner]); err != nil {
-			return Report{}, err
-		}
+	if err := t.sites.round(ctx, func(_ string, err error) error { return err }); err != nil {
+		return Report{}, err
 	}
 	r, err := t.s.Cycle(ctx, t.epoch)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -35,6 +34,7 @@ type world struct {
 
 	longest int64 // seconds that a job waited for its first slot
 	turns   int   // bookings that were seen in sites' queues
+	beats   int   // that told sites nothing new
 }
 
 // patience is how long, in seconds, any job may wait for its first slot while others
@@ -212,13 +212,15 @@ func (w *world) step(seconds int64) {
 
 // follow asks the sites, as the leader does.
 func (w *world) follow(ctx context.Context) {
-	sites := follower{w.s, map[string]string{}} // of whom nothing is remembered
-	all := sites.atSites()
-	for _, owner := range slices.Sorted(maps.Keys(all)) {
-		list := all[owner]
-		if err := sites.ask(ctx, owner, list); err != nil && !errors.Is(err, errDatabase) && !errors.Is(err, errExpired) {
-			w.t.Fatal(err)
+	sites := follower{w.s, map[string]mark{}} // of whom nothing is remembered
+	err := sites.round(ctx, func(_ string, err error) error {
+		if errors.Is(err, errDatabase) || errors.Is(err, errExpired) {
+			return nil
 		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errDatabase) {
+		w.t.Fatal(err)
 	}
 }
 
@@ -311,6 +313,10 @@ func (s *simSite) publish(ctx context.Context) {
 		d.Site = s.site()
 	}
 	d.Load = s.load(now)
+	if !s.full && s.turns == 0 && len(d.Put)+len(d.Drop) == 0 && s.w.r.IntN(4) > 0 {
+		s.beat(ctx, d.Digest, now)
+		return
+	}
 	s.seq++
 	d.Cluster, d.Seq, d.Made, d.TTL = s.name, s.seq, now+s.skew, 120
 	s.full = false
@@ -366,6 +372,30 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 		s.full, s.seq = true, max(s.seq, ack.Seq)
 	}
 	s.booked = ack.Bookings
+}
+
+// beat says that nothing is new; one that is lost is no matter.
+func (s *simSite) beat(ctx context.Context, digest string, now int64) {
+	if s.w.unlucky() {
+		return
+	}
+	b := &wire.Beat{Schema: wire.BeatSchema, Cluster: s.name, Seq: s.seq, Digest: digest, Made: now + s.skew, TTL: 120, Booked: wire.MarkOf(s.booked, now).String()}
+	ack, err := s.w.s.Beat(ctx, b)
+	if errors.Is(err, errDatabase) {
+		return
+	}
+	if err != nil {
+		s.w.t.Fatal(err)
+	}
+	if ack.Resync {
+		s.full, s.seq = true, max(s.seq, ack.Seq)
+	}
+	if !ack.Same && !ack.Resync {
+		s.booked = ack.Bookings
+	}
+	if ack.Same {
+		s.w.beats++
+	}
 }
 
 func (s *simSite) site() *wire.Site {

@@ -217,6 +217,13 @@ func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasSuffix(q.URL.Path, "/beat") {
+		b, err := wire.DecodeBeat(text, wire.DefaultLimits())
+		if err != nil {
+			return nil, err
+		}
+		return c.scheduler.Beat(ctx, b)
+	}
 	d, err := wire.DecodeDelta(text, wire.DefaultLimits())
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ func (d *Delta) check(l Limits) error {
 	c := &checker{l: l}
 	c.name("cluster", d.Cluster, false)
 	c.time("made", d.Made, false)
+	c.name("booked", d.Booked, true)
 	c.between("ttl", float64(d.TTL), 1, maxSpan)
 	c.digest("digest", d.Digest)
 	if !d.Full {

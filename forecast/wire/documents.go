@@ -24,6 +24,8 @@ type Delta struct {
 	Base   string `json:"base,omitempty"`
 	Digest string `json:"digest"`
 	Made   int64  `json:"made"`
+	// Booked is the Mark of the bookings that the agent knows; "": it is told all.
+	Booked string `json:"booked,omitempty"`
 	// TTL is for how many seconds from Made the whole schedule may be used.
 	TTL      int64    `json:"ttl"`
 	Put      []Slot   `json:"put,omitempty"`
@@ -198,6 +200,8 @@ type Ack struct {
 	Resync bool `json:"resync,omitempty"`
 	// Bookings are all that is booked at the cluster and not over yet.
 	Bookings []Booking `json:"bookings,omitempty"`
+	// Same tells that they are those of the mark that was shown, and not told again.
+	Same bool `json:"same,omitempty"`
 }
 
 // Booking is one job's place at a cluster.

@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"gridbroker/forecast/wire"
+)
+
+// Beat takes in that a cluster's schedule still holds. A leader answers out of its
+// memory; the table learns it by the time at which what it has is half way to its end.
+func (s *Scheduler) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
+	now := s.now()
+	if err := timely(b.Made, b.TTL, now.Unix()); err != nil {
+		return nil, err
+	}
+	if ack := s.heard(b, now.Unix(), false); ack != nil {
+		return ack, nil
+	}
+	ack, err := s.store.beat(ctx, b, now)
+	if err == nil && !ack.Resync {
+		s.heard(b, now.Unix(), true)
+	}
+	return ack, err
+}
+
+// heard takes a beat into the leader's memory; nil: it is the table's to answer. One
+// that is in the table is not answered again.
+func (s *Scheduler) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil || s.lead == 0 {
+		return nil
+	}
+	c := s.mem.clusters[b.Cluster]
+	if c == nil || c.torn || uint64(c.seq) != b.Seq || c.set.Digest() != b.Digest {
+		return nil
+	}
+	if !stored && (b.Booked != c.mark.String() || b.Made-c.stored > 2*b.TTL/3) {
+		return nil
+	}
+	if b.Made >= c.made {
+		c.made, c.ttl = b.Made, b.TTL
+	}
+	if stored {
+		c.stored = max(c.stored, b.Made)
+	}
+	return &wire.Ack{Schema: wire.AckSchema, Seq: b.Seq, Digest: b.Digest, Same: true}
+}
+
+// beat takes a beat into the table.
+func (s *Store) beat(ctx context.Context, b *wire.Beat, now time.Time) (*wire.Ack, error) {
+	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
+	err := s.tx(ctx, func(h handle) error {
+		resync, known := 0, false
+		err := h.rows(ctx, func(scan func(...any) error) error {
+			known = true
+			return scan(&ack.Seq, &ack.Digest, &resync)
+		}, "select seq, digest, resync from cluster where name = $1 {for update}", b.Cluster)
+		if ack.Resync = !known || resync != 0 || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
+			return err
+		}
+		if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and made <= $2", b.Cluster, b.Made, b.TTL, now.Unix()); err != nil {
+			return err
+		}
+		return h.bookingsOf(ctx, b.Cluster, now.Unix(), ack, b.Booked)
+	})
+	return ack, err
+}
+
+// beats brings the leader's memory and the table together: what other replicas heard
+// is read, and what this one heard is written before the table's is old.
+func (w *work) beats(ctx context.Context) error {
+	err := w.h.rows(ctx, func(scan func(...any) error) error {
+		var name string
+		var seq, made, ttl int64
+		if err := scan(&name, &seq, &made, &ttl); err != nil {
+			return err
+		}
+		if c := w.mem.clusters[name]; c != nil && c.seq == seq {
+			if c.stored = made; made > c.made {
+				c.made, c.ttl = made, ttl
+			}
+		}
+		return nil
+	}, "select name, seq, made, ttl from cluster")
+	if err != nil {
+		return err
+	}
+	var list []beatRow
+	for name, c := range w.mem.clusters {
+		if c.behind(w.now.Unix()) {
+			list = append(list, beatRow{name, c.seq, c.made, c.ttl})
+			c.stored = c.made
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return w.h.writeEach(ctx, `update cluster set made = cast(t.value->>'made' as {int}), ttl = cast(t.value->>'ttl' as {int}), seen = $2 from {each}
+		where cluster.name = t.value->>'name' and cluster.seq = cast(t.value->>'seq' as {int}) and cluster.made < cast(t.value->>'made' as {int})`, list, w.now.Unix())
+}
+
+// beatRow is for a bulk statement.
+type beatRow struct {
+	Name string `json:"name"`
+	Seq  int64  `json:"seq"`
+	Made int64  `json:"made"`
+	TTL  int64  `json:"ttl"`
+}
+
+// behind tells whether the table is to learn when a cluster was last heard of.
+func (c *cluster) behind(now int64) bool { return c.stored < c.made && now-c.stored > c.ttl/2 }
+
+// mark works out what agents' lists of bookings are held against.
+func (m *memory) mark(now int64) {
+	for _, c := range m.clusters {
+		c.mark = 0
+	}
+	for _, j := range m.jobs {
+		if j.Booking == nil || j.State != Booked && j.State != Sent && j.State != Running {
+			continue
+		}
+		if c := m.clusters[j.Booking.Cluster]; c != nil {
+			c.mark.Add(j.Booking.Key, j.Booking.To, j.State == Running, now)
+		}
+	}
+}
+
+// idles tells whether a cycle would find nothing to do: no message, and nothing in
+// memory that waits, or whose time has come.
+func (s *Scheduler) idles(ctx context.Context, m *memory, now time.Time) bool {
+	at := now.Unix()
+	if !s.conf.NoHistory && at-m.sampled >= sampleWait {
+		return false
+	}
+	for _, c := range m.clusters {
+		if c.changed || c.behind(at) {
+			return false
+		}
+	}
+	limit := now.Add(-s.conf.Grace).Unix()
+	for _, j := range m.jobs {
+		if j.late(limit) || m.untold(j, at) {
+			return false
+		}
+	}
+	if m.anyToPlan() {
+		return false
+	}
+	var messages, credentials, sum int64
+	err := s.store.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error { return scan(&messages, &credentials, &sum) },
+			`select (select count(*) from (select 1 from message limit 1) as m), count(*), cast(coalesce(sum(expires), 0) as {int}) from credential`)
+	})
+	for _, until := range m.expires {
+		sum -= until
+	}
+	return err == nil && messages == 0 && int(credentials) == len(m.expires) && sum == 0
+}
