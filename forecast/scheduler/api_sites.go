@@ -68,7 +68,7 @@ func (a desk) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
 	if d.Cluster != in.Name {
 		return nil, huma.Error422UnprocessableEntity("the delta is of another cluster")
 	}
-	ack, err := a.S.store.Ingest(ctx, d, in.RawBody, a.S.now())
+	ack, err := a.S.Ingest(ctx, d, in.RawBody)
 	if err != nil {
 		a.S.meter.deltas.WithLabelValues("refused").Inc()
 		return nil, a.problem(err)

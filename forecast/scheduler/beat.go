@@ -88,14 +88,18 @@ func (w *work) beats(ctx context.Context) error {
 		return err
 	}
 	var list []beatRow
+	late := false
 	for name, c := range w.mem.clusters {
-		if c.behind(w.now.Unix()) {
+		if c.stored < c.made {
 			list = append(list, beatRow{name, c.seq, c.made, c.ttl})
-			c.stored = c.made
+			late = late || c.behind(w.now.Unix())
 		}
 	}
-	if len(list) == 0 {
+	if !late { // one is enough to write them all
 		return nil
+	}
+	for _, c := range w.mem.clusters {
+		c.stored = c.made
 	}
 	return w.h.writeEach(ctx, `update cluster set made = cast(t.value->>'made' as {int}), ttl = cast(t.value->>'ttl' as {int}), seen = $2 from {each}
 		where cluster.name = t.value->>'name' and cluster.seq = cast(t.value->>'seq' as {int}) and cluster.made < cast(t.value->>'made' as {int})`, list, w.now.Unix())

@@ -32,10 +32,22 @@ func timely(made, ttl, now int64) error {
 	return nil
 }
 
-// Ingest takes a delta of a cluster: it changes the tables and leaves a message
-// for the leader, in one transaction. The answer says what the scheduler has
-// now; where the two sides do not agree it asks for a full set.
-func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time) (*wire.Ack, error) {
+// Ingest takes a delta of a cluster. The answer says what the scheduler has now;
+// where the two sides do not agree it asks for a full set.
+func (s *Scheduler) Ingest(ctx context.Context, d *wire.Delta, text []byte) (*wire.Ack, error) {
+	s.mu.Lock()
+	same := false // as bookings are the leader's to make, and its memory is of the last cycle
+	if s.mem != nil && s.lead != 0 {
+		c := s.mem.clusters[d.Cluster]
+		same = c != nil && c.mark.String() == d.Booked
+	}
+	s.mu.Unlock()
+	return s.store.ingest(ctx, d, text, s.now(), same)
+}
+
+// ingest changes the tables and leaves a message for the leader, in one transaction.
+// The bookings are the same as the agent knows, or it is looked whether they are.
+func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time, same bool) (*wire.Ack, error) {
 	if err := timely(d.Made, d.TTL, now.Unix()); err != nil {
 		return nil, err
 	}
@@ -47,7 +59,7 @@ func (s *Store) Ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		s.whole.put(d.Cluster, set)
 	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
-	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix()}.ingest(ctx, text, ack) })
+	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix(), same}.ingest(ctx, text, ack) })
 	if err != nil && d.Full {
 		s.whole.take(d.Cluster, d.Digest)
 	}
@@ -76,6 +88,7 @@ type intake struct {
 	handle
 	delta *wire.Delta
 	now   int64 // seconds of Unix time
+	same  bool
 }
 
 func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
@@ -115,6 +128,9 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	h.wake()
+	if ack.Same = h.same; h.same {
+		return nil
+	}
 	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
 }
 

@@ -32,7 +32,7 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = to.Ingest(t.Context(), d, text, now)
+			_, err = to.ingest(t.Context(), d, text, now, false)
 			return err
 		}
 		var set wire.Set

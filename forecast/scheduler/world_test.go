@@ -350,6 +350,9 @@ func (s *simSite) load(now int64) *wire.Load {
 }
 
 func (s *simSite) send(ctx context.Context, d *wire.Delta) {
+	if s.w.r.IntN(2) == 0 {
+		d.Booked = wire.MarkOf(s.booked, s.w.now.Unix()).String()
+	}
 	text, err := new(wire.Packer).Delta(d)
 	if err != nil {
 		s.w.t.Fatal(err)
@@ -357,7 +360,7 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 	if d, err = wire.DecodeDelta(text, wire.DefaultLimits()); err != nil {
 		s.w.t.Fatal(err)
 	}
-	ack, err := s.w.store.Ingest(ctx, d, text, s.w.now)
+	ack, err := s.w.s.Ingest(ctx, d, text)
 	if _, stale := errors.AsType[*StaleError](err); stale && d.Seq < s.seq || errors.Is(err, errDatabase) {
 		return
 	}
@@ -371,7 +374,9 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 	if ack.Resync {
 		s.full, s.seq = true, max(s.seq, ack.Seq)
 	}
-	s.booked = ack.Bookings
+	if !ack.Same {
+		s.booked = ack.Bookings
+	}
 }
 
 // beat says that nothing is new; one that is lost is no matter.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // Journal keeps runs in a file, a line of JSON for each, so that a comparison
@@ -33,7 +34,8 @@ func (e *OtherScenarioError) Error() string {
 	return e.File + ": holds runs of another scenario; remove it or name another file"
 }
 
-// OpenJournal opens or makes a journal of a scenario. A last line that was cut off is dropped.
+// OpenJournal opens or makes a journal of a scenario, which one program at a time may
+// do. A last line that was cut off is dropped.
 func OpenJournal(name string, s *Scenario) (*Journal, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -41,6 +43,9 @@ func OpenJournal(name string, s *Scenario) (*Journal, error) {
 	}
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // a device has no end
 		return nil, errors.Join(cmp.Or(err, fmt.Errorf("%s: no plain file", name)), file.Close())
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: another program is writing to it (%w)", name, err), file.Close())
 	}
 	j := &Journal{file: file, Have: map[RunID]*Run{}}
 	if err := j.read(s.digest()); err != nil {

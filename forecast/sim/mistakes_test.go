@@ -157,10 +157,15 @@ func TestJournals(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "journal")
+	var last *Journal // one at a time has it
+	t.Cleanup(func() { last.Close() })
 	open := func() (*Journal, error) {
+		if last != nil {
+			last.Close()
+		}
 		j, err := OpenJournal(name, s)
 		if err == nil {
-			t.Cleanup(func() { j.Close() })
+			last = j
 		}
 		return j, err
 	}

@@ -228,7 +228,7 @@ func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.store.Ingest(ctx, d, text, c.Now())
+	return c.scheduler.Ingest(ctx, d, text)
 }
 
 func answer(code int, text []byte) *http.Response {
