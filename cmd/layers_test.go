@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"forecast/managers":        {},
 	"forecast/managers/daemon": {"durable", "forecast/managers"},
 	"forecast/sim/tree":        {"forecast/managers"},
-	"forecast/sim":             {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
+	"forecast/sim":             {"forecast/managers", "forecast/wire", "readahead", "jobs", "broker", "plugins", "batch", "rank", "glue", "jdl", "jdl/classad", "infosys", "forecast/scheduler", "forecast/scheduler/plan", "forecast/agent"},
 	"forecast/turns":           {},
 	"forecast/wire":            {},
 	"forecast/scheduler/plan":  {},

@@ -18,6 +18,7 @@ const (
 	maxLine    = 1 << 16
 	maxSkipped = 64 << 20
 	maxLabels  = 10000
+	maxBad     = 100_000 // lines in a row that are no records
 )
 
 // byteOrderMark begins files that some editors have written.
@@ -84,10 +85,11 @@ func (r *Reader) Close() error {
 }
 
 // Read returns the next record that can be read, or io.EOF. Lines that are
-// no records are told to Problem and skipped. Any other error (a truncated
-// gzip stream, say) ends the reading and names the line reached.
+// no records are told to Problem and skipped, unless there is no end of them. Any
+// other error (a truncated gzip stream, say) ends the reading and names the line
+// reached.
 func (r *Reader) Read() (Record, error) {
-	for {
+	for bad := 0; bad < maxBad; {
 		text, err := r.next()
 		if err != nil {
 			return Record{}, err
@@ -108,7 +110,9 @@ func (r *Reader) Read() (Record, error) {
 			return rec, nil
 		}
 		r.problem(said)
+		bad++
 	}
+	return Record{}, fmt.Errorf("%s: %d lines in a row are no records: no trace", r.name, maxBad)
 }
 
 func (r *Reader) problem(said string) {

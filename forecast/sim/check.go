@@ -112,8 +112,8 @@ func (j *Jobs) check() error {
 	j.Users = cmp.Or(j.Users, 10)
 	j.Estimate = cmp.Or(j.Estimate, 1)
 	switch {
-	case j.Trace == "" && (j.Count < 1 || j.Count > 1e8) || j.Count < 0:
-		return wrong("jobs.count", "%d: want 1 to 100000000", j.Count)
+	case j.Trace == "" && (j.Count < 1 || j.Count > maxTrace) || j.Count < 0:
+		return wrong("jobs.count", "%d: want 1 to %d", j.Count, int(maxTrace))
 	case j.Trace == "" && !(j.Load > 0 && j.Load <= 10) || !(j.Load >= 0 && j.Load <= 10):
 		return wrong("jobs.load", "%g: want a number up to 10", j.Load)
 	case j.MaxProcs < 0:

@@ -21,14 +21,14 @@ const small = "[jobs]\ncount = 10\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4
 func TestImpossibleTimes(t *testing.T) {
 	for text, want := range map[string]string{
 		"cycle = \"500ms\"\n" + small:                                          "1:1: cycle: 500ms: want a time of 1s to",
-		"cycle = \"-1m\"\n" + small:                                            "1:9: toml: -1m: below zero",
+		"cycle = \"-1m\"\n" + small:                                            "1:9: cycle: -1m: below zero",
 		"cycle = \"800000h\"\n" + small:                                        "1:1: cycle: 800000h",
 		"follow = \"1ns\"\n" + small:                                           "1:1: follow: 1ns",
-		"replan = \"-5m\"\n" + small:                                           "1:10: toml: -5m: below zero",
-		"latency = \"-5s\"\n" + small:                                          "1:11: toml: -5s: below zero",
-		small + "refresh = \"-1h\"\n":                                          "7:11: toml: -1h: below zero",
-		"[jobs]\nmax_run = \"-1h\"\n" + small[7:]:                              "2:11: toml: -1h: below zero",
-		small + "[[failure]]\nkind = \"site\"\nfrom = \"-1h\"\nfor = \"1h\"\n": "9:8: toml: -1h: below zero",
+		"replan = \"-5m\"\n" + small:                                           "1:10: replan: -5m: below zero",
+		"latency = \"-5s\"\n" + small:                                          "1:11: latency: -5s: below zero",
+		small + "refresh = \"-1h\"\n":                                          "7:11: site.refresh: -1h: below zero",
+		"[jobs]\nmax_run = \"-1h\"\n" + small[7:]:                              "2:11: jobs.max_run: -1h: below zero",
+		small + "[[failure]]\nkind = \"site\"\nfrom = \"-1h\"\nfor = \"1h\"\n": "9:8: failure.from: -1h: below zero",
 		small + "[[failure]]\nkind = \"site\"\nfor = \"10ms\"\n":               "9:1: failure.1.for: 10ms",
 		small + "[[failure]]\nkind = \"site\"\n":                               "7:3: failure.1.for: 0s",
 	} {
@@ -51,6 +51,65 @@ func TestImpossibleTimes(t *testing.T) {
 		if err != nil || r.Jobs+r.Unplaced != 10 {
 			t.Errorf("%s with the least times: %+v %v", policy, r, err)
 		}
+	}
+}
+
+// TestMisfits: a value of a wrong kind, and a key that is none, are told by the names of the file, with what would
+// do and what is there.
+func TestMisfits(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Replace(small, "10", `"ten"`, 1):                            `2:9: jobs.count: want a whole number, found the text "ten"`,
+		strings.Replace(small, "10", "1.5", 1):                              "2:9: jobs.count: want a whole number, found 1.5",
+		strings.Replace(small, "0.5", "[1]", 1):                             "3:1: jobs.load: want a number, found a list",
+		strings.Replace(small, `"a"`, "5", 1):                               "5:8: site.name: want a text in quotes, found 5",
+		small + "services = 1\n":                                            "7:12: site.services: want true or false, found 1",
+		small + "refresh = 60\n":                                            `7:11: site.refresh: want a time such as "90s", found 60`,
+		small + "refresh = \"soon\"\n":                                      `7:11: site.refresh: time: invalid duration "soon"`,
+		small + "[site.refresh]\n":                                          `7:2: site.refresh: want a time such as "90s", found a table`,
+		small + "[site.name.x]\n":                                           "7:12: site.name: want a text in quotes, found a table",
+		"policies = \"random\"\n" + small:                                   `1:12: policies: want a list of texts, found the text "random"`,
+		"policies = [\"random\", 5]\n" + small:                              "1:23: policies.2: want a text in quotes, found 5",
+		"jobs = {count = true, load = 1}\n[[site]]\n":                       "1:17: jobs.count: want a whole number, found true",
+		"site = [{name = \"a\", procs = \"x\"}]\n":                          `1:30: site.1.procs: want a whole number, found the text "x"`,
+		"jobs.count = 2020-01-01\n":                                         "1:14: jobs.count: want a whole number, found the date or time 2020-01-01",
+		"seeds = 99999999999999999999\n":                                    "1:9: seeds: decimal number is too large",
+		strings.Replace(small, "[jobs]", "[[jobs]]", 1):                     "1:3: jobs: want a table, found one of several tables",
+		strings.Replace(small, "procs", "proc", 1):                          "6:1: site.proc: no such key; did you mean procs?",
+		small + "[netwrk]\n":                                                "7:2: netwrk: no such key; did you mean network?",
+		small + "[network]\nlag = 1\n":                                      "8:1: network.lag: no such key; there are loss, bandwidth",
+		small + "scheduler = \"" + strings.Repeat("x", 100) + "\"\nhome = ": "8:7: expected",
+		"name = \"" + strings.Repeat("x", 100) + "\"\nseeds = \"" + strings.Repeat("y", 100) + "\"": `2:9: seeds: want a whole number, found the text "` + strings.Repeat("y", 40) + `..."`,
+	} {
+		_, err := Parse("s.toml", []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:"+want) || strings.Contains(err.Error(), "sim.") {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	many := "[jobs]\ncount = 1\nload = 1\n" + strings.Repeat("[[site]]\nname = \"a\"\nprocs = 1\n", 100_000)
+	began := time.Now()
+	if _, err := Parse("s.toml", []byte(many)); err == nil || !strings.Contains(err.Error(), "100000 sites") || time.Since(began) > 20*time.Second {
+		t.Errorf("after %s: %.200v", time.Since(began), err)
+	}
+}
+
+// TestTooLongARun: a load so small that the jobs would take more than any simulation's time is told, and not played, and
+// neither is a trace without end.
+func TestTooLongARun(t *testing.T) {
+	for _, load := range []string{"1e-09", "1e-300"} {
+		s, err := Parse("s.toml", []byte(strings.Replace(small, "0.5", load, 1)+"local_load = 0.5\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Play(t.Context(), "random", 1); err == nil || !strings.Contains(err.Error(), "jobs.load: "+load+": its jobs would take more than 87600h0m0s") {
+			t.Errorf("a load of %s: %v", load, err)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "s.toml")
+	if err := os.WriteFile(name, []byte(small+"trace = \"/dev/urandom\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(name); err == nil || !strings.Contains(err.Error(), "s.toml:7:1: site.1.trace: /dev/urandom: 100000 lines in a row are no records: no trace") {
+		t.Errorf("a trace without end: %v", err)
 	}
 }
 

@@ -79,6 +79,9 @@ func Load(file string) (*Scenario, error) {
 // Parse reads a scenario. Unknown keys are mistakes. Traces are not read; see Load.
 func Parse(file string, text []byte) (*Scenario, error) {
 	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
+	if err := misfit(file, text); err != nil {
+		return nil, err
+	}
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := dec.Decode(s); err != nil {
 		return nil, positioned(file, err)
@@ -90,17 +93,16 @@ func Parse(file string, text []byte) (*Scenario, error) {
 }
 
 func positioned(file string, err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		line, column := strict.Errors[0].Position()
-		return &PositionError{file, line, column, fmt.Errorf("no such key: %v", strict.Errors[0].Key())}
+	decode, ok := errors.AsType[*toml.DecodeError](err)
+	if !ok {
+		return &PositionError{File: file, Err: err}
 	}
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, column := decode.Position()
-		return &PositionError{file, line, column, errors.New(decode.Error())}
+	line, column := decode.Position()
+	said := strings.TrimPrefix(decode.Error(), "toml: ")
+	if key := strings.Join(decode.Key(), "."); key != "" {
+		said = key + ": " + said
 	}
-	return &PositionError{File: file, Err: err}
+	return &PositionError{file, line, column, errors.New(said)}
 }
 
 // placed finds the place of a wrong value: its key, or the table in which it is missing.
@@ -110,10 +112,13 @@ func placed(file string, text []byte, err error) error {
 	if !errors.As(err, &field) {
 		return e
 	}
-	at := positions(text)
+	p := &unstable.Parser{}
+	p.Reset(text)
+	at := places(p)
 	for path := field.Path; path != ""; path = parent(path) {
-		if p, ok := at[path]; ok {
-			e.Line, e.Column = p.Line, p.Column
+		if key, ok := at[path]; ok {
+			start := p.Shape(key).Start
+			e.Line, e.Column = start.Line, start.Column
 			break
 		}
 	}
@@ -125,14 +130,12 @@ func parent(path string) string {
 	return path[:max(i, 0)]
 }
 
-// positions lists where keys and tables stand, by path; tables of an array are
+// places lists where keys and tables stand, by path; tables of an array are
 // numbered from 1.
-func positions(text []byte) map[string]unstable.Position {
-	at := map[string]unstable.Position{}
+func places(p *unstable.Parser) map[string]unstable.Range {
+	at := map[string]unstable.Range{}
 	count := map[string]int{}
 	prefix := ""
-	p := unstable.Parser{}
-	p.Reset(text)
 	for p.NextExpression() {
 		e := p.Expression()
 		var parts []string
@@ -156,7 +159,7 @@ func positions(text []byte) map[string]unstable.Position {
 		default:
 			continue
 		}
-		at[path] = p.Shape(first).Start
+		at[path] = first
 	}
 	return at
 }

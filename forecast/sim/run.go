@@ -66,6 +66,9 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 	}
 	g.eager = len(g.troubles) > 0
 	until := g.jobs[len(g.jobs)-1].submit
+	if until > int64(longest.Seconds()) {
+		return nil, wrong("jobs.load", "%g: its jobs would take more than %v", s.Jobs.Load, longest)
+	}
 	for i := range s.Sites {
 		c, err := newSite(&s.Sites[i], i, s.locals(i, seed*1_000_003+uint64(i)+1, until))
 		if err != nil {

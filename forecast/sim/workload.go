@@ -125,7 +125,7 @@ func stretch(jobs []job, procs float64) {
 	}
 	first, span := jobs[0].submit, float64(max(1, jobs[len(jobs)-1].submit-jobs[0].submit))
 	for i := range jobs {
-		jobs[i].submit = int64(float64(jobs[i].submit-first) / span * area / procs)
+		jobs[i].submit = int64(min(float64(jobs[i].submit-first)/span*area/procs, math.MaxInt64/4))
 	}
 }
 
