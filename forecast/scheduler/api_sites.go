@@ -68,7 +68,7 @@ func (a desk) slots(ctx context.Context, in *slotsIn) (*slotsOut, error) {
 	if d.Cluster != in.Name {
 		return nil, huma.Error422UnprocessableEntity("the delta is of another cluster")
 	}
-	ack, err := a.S.Ingest(ctx, d, in.RawBody)
+	ack, err := Listener{a.S}.Ingest(ctx, d, in.RawBody)
 	if err != nil {
 		a.S.meter.deltas.WithLabelValues("refused").Inc()
 		return nil, a.problem(err)
@@ -99,7 +99,7 @@ func (a desk) beat(ctx context.Context, in *beatIn) (*slotsOut, error) {
 	if b.Cluster != in.Name {
 		return nil, huma.Error422UnprocessableEntity("the beat is of another cluster")
 	}
-	ack, err := a.S.Beat(ctx, b)
+	ack, err := Listener{a.S}.Beat(ctx, b)
 	if err != nil {
 		return nil, a.problem(err)
 	}

@@ -7,9 +7,12 @@ import (
 	"gridbroker/forecast/wire"
 )
 
+// Listener takes in what agents tell a replica.
+type Listener struct{ *Scheduler }
+
 // Beat takes in that a cluster's schedule still holds. A leader answers out of its
 // memory; the table learns it by the time at which what it has is half way to its end.
-func (s *Scheduler) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
+func (s Listener) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
 	now := s.now()
 	if err := timely(b.Made, b.TTL, now.Unix()); err != nil {
 		return nil, err
@@ -17,7 +20,7 @@ func (s *Scheduler) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
 	if ack := s.heard(b, now.Unix(), false); ack != nil {
 		return ack, nil
 	}
-	ack, err := s.store.beat(ctx, b, now)
+	ack, err := keepBeat(ctx, s.store, b, now)
 	if err == nil && !ack.Resync {
 		s.heard(b, now.Unix(), true)
 	}
@@ -26,7 +29,7 @@ func (s *Scheduler) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
 
 // heard takes a beat into the leader's memory; nil: it is the table's to answer. One
 // that is in the table is not answered again.
-func (s *Scheduler) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
+func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mem == nil || s.lead == 0 {
@@ -48,8 +51,8 @@ func (s *Scheduler) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 	return &wire.Ack{Schema: wire.AckSchema, Seq: b.Seq, Digest: b.Digest, Same: true}
 }
 
-// beat takes a beat into the table.
-func (s *Store) beat(ctx context.Context, b *wire.Beat, now time.Time) (*wire.Ack, error) {
+// keepBeat takes a beat into the table.
+func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire.Ack, error) {
 	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
 	err := s.tx(ctx, func(h handle) error {
 		resync, known := 0, false
@@ -70,7 +73,7 @@ func (s *Store) beat(ctx context.Context, b *wire.Beat, now time.Time) (*wire.Ac
 
 // beats brings the leader's memory and the table together: what other replicas heard
 // is read, and what this one heard is written before the table's is old.
-func (w *work) beats(ctx context.Context) error {
+func (w news) beats(ctx context.Context) error {
 	err := w.h.rows(ctx, func(scan func(...any) error) error {
 		var name string
 		var seq, made, ttl int64
@@ -133,7 +136,7 @@ func (m *memory) mark(now int64) {
 
 // idles tells whether a cycle would find nothing to do: no message, and nothing in
 // memory that waits, or whose time has come.
-func (s *Scheduler) idles(ctx context.Context, m *memory, now time.Time) bool {
+func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 	at := now.Unix()
 	if !s.conf.NoHistory && at-m.sampled >= sampleWait {
 		return false

@@ -30,7 +30,7 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 	mem := s.mem
 	s.mem = nil // nobody's, until this is committed
 	s.mu.Unlock()
-	if mem != nil && mem.epoch == epoch && s.idles(ctx, mem, w.now) {
+	if mem != nil && mem.epoch == epoch && idles(ctx, s, mem, w.now) {
 		s.mu.Lock()
 		s.mem, w.mem = mem, mem
 		s.mu.Unlock()
@@ -111,13 +111,15 @@ func (w *work) run(ctx context.Context) error {
 	if w.mem.expires, err = w.h.expiries(ctx); err != nil {
 		return err
 	}
-	if err := w.beats(ctx); err != nil {
+	if err := (news{w}).beats(ctx); err != nil {
 		return err
 	}
 	w.credentials()
 	w.late()
-	if err := w.plan(ctx); err != nil {
-		return err
+	if w.mem.anyToPlan() {
+		if err := w.plan(ctx); err != nil {
+			return err
+		}
 	}
 	if err := w.sample(ctx); err != nil {
 		return err
@@ -205,9 +207,6 @@ func (w *work) do(j *Job, v verb, due int64) {
 
 // plan books.
 func (w *work) plan(ctx context.Context) error {
-	if !w.mem.anyToPlan() {
-		return nil
-	}
 	budgets, err := w.h.budgets(ctx, "")
 	if err != nil {
 		return err

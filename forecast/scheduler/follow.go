@@ -47,12 +47,12 @@ func (s follower) round(ctx context.Context, failed func(owner string, err error
 	all := s.atSites()
 	s.forget(all)
 	for owners := range slices.Chunk(slices.Sorted(maps.Keys(all)), ownersAtOnce) {
-		credentials, err := s.store.credentials(ctx, owners)
+		kept, err := credentials(ctx, s.store, owners)
 		if err != nil {
 			return err
 		}
 		for _, owner := range owners {
-			if err := s.ask(ctx, credentials[owner], owner, all[owner]); err != nil {
+			if err := s.ask(ctx, kept[owner], owner, all[owner]); err != nil {
 				if err := failed(owner, err); err != nil {
 					return err
 				}

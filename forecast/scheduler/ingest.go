@@ -34,7 +34,7 @@ func timely(made, ttl, now int64) error {
 
 // Ingest takes a delta of a cluster. The answer says what the scheduler has now;
 // where the two sides do not agree it asks for a full set.
-func (s *Scheduler) Ingest(ctx context.Context, d *wire.Delta, text []byte) (*wire.Ack, error) {
+func (s Listener) Ingest(ctx context.Context, d *wire.Delta, text []byte) (*wire.Ack, error) {
 	s.mu.Lock()
 	same := false // as bookings are the leader's to make, and its memory is of the last cycle
 	if s.mem != nil && s.lead != 0 {

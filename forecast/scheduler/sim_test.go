@@ -26,9 +26,15 @@ var (
 // leaders and senders are killed; the database undoes what it was told, or does
 // not say that it has done it.
 func TestSimulation(t *testing.T) {
-	n, turns := cmp.Or(*seeds, unlessRacing(t, uint64(5), 1)), 0
+	n, turns, beats := cmp.Or(*seeds, unlessRacing(t, uint64(5), 1)), 0, 0
 	for seed := *first; seed < *first+n; seed++ {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { turns += simulate(t, sqliteDSN(t), seed, 0.03, *hours).turns })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w := simulate(t, sqliteDSN(t), seed, 0.03, *hours)
+			turns, beats = turns+w.turns, beats+w.beats
+		})
+	}
+	if beats == 0 {
+		t.Error("no beat was answered")
 	}
 	if n >= 5 && turns == 0 { // an hour has a few, or none
 		t.Error("nobody was put into a queue")

@@ -122,7 +122,7 @@ var ErrNoCluster = errors.New("no such cluster")
 
 // Credential reads a user's delegated credential; nil where there is none.
 func (s *Store) Credential(ctx context.Context, owner string, now time.Time) ([]byte, error) {
-	list, err := s.credentials(ctx, []string{owner})
+	list, err := credentials(ctx, s, []string{owner})
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ type sealed struct {
 }
 
 // credentials reads those of some users.
-func (s *Store) credentials(ctx context.Context, owners []string) (map[string]sealed, error) {
+func credentials(ctx context.Context, s *Store, owners []string) (map[string]sealed, error) {
 	text, err := jsonText(owners)
 	if err != nil {
 		return nil, err

@@ -166,6 +166,7 @@ func (w *world) restart() {
 		w.epoch, err = takeOver(w.t.Context(), w.store, "sim")
 		return err
 	})
+	w.s.setLead(w.epoch)
 }
 
 func (w *world) unlucky() bool { return w.r.Float64() < w.fault }
@@ -360,7 +361,7 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 	if d, err = wire.DecodeDelta(text, wire.DefaultLimits()); err != nil {
 		s.w.t.Fatal(err)
 	}
-	ack, err := s.w.s.Ingest(ctx, d, text)
+	ack, err := Listener{s.w.s}.Ingest(ctx, d, text)
 	if _, stale := errors.AsType[*StaleError](err); stale && d.Seq < s.seq || errors.Is(err, errDatabase) {
 		return
 	}
@@ -385,7 +386,7 @@ func (s *simSite) beat(ctx context.Context, digest string, now int64) {
 		return
 	}
 	b := &wire.Beat{Schema: wire.BeatSchema, Cluster: s.name, Seq: s.seq, Digest: digest, Made: now + s.skew, TTL: 120, Booked: wire.MarkOf(s.booked, now).String()}
-	ack, err := s.w.s.Beat(ctx, b)
+	ack, err := Listener{s.w.s}.Beat(ctx, b)
 	if errors.Is(err, errDatabase) {
 		return
 	}

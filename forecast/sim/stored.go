@@ -222,13 +222,13 @@ func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.scheduler.Beat(ctx, b)
+		return scheduler.Listener{Scheduler: c.scheduler}.Beat(ctx, b)
 	}
 	d, err := wire.DecodeDelta(text, wire.DefaultLimits())
 	if err != nil {
 		return nil, err
 	}
-	return c.scheduler.Ingest(ctx, d, text)
+	return scheduler.Listener{Scheduler: c.scheduler}.Ingest(ctx, d, text)
 }
 
 func answer(code int, text []byte) *http.Response {
