@@ -31,6 +31,7 @@ type agentRunOptions struct {
 	ttl, poll, maxGuest, horizon                                        time.Duration
 	speed                                                               float64
 	names, outOfTurn                                                    bool
+	beside                                                              bool
 	turns                                                               int
 	vos                                                                 []string
 }
@@ -79,6 +80,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	lengthVar(fl, &f.ttl, "ttl", 2*time.Minute, "for how long a schedule may be used")
 	lengthVar(fl, &f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
 	fl.IntVar(&f.turns, "turns", 0, "`N` guests may wait in the queue for their turn among the local jobs, where no slot is as good (with --start plain and begin; 0: none, guests have slots alone)")
+	fl.BoolVar(&f.beside, "beside", false, "guests may begin in what is free also while local jobs wait for room there (with --start partition they may in any case)")
 	lengthVar(fl, &f.poll, "poll", time.Second, "at least this `time` between two looks")
 	lengthVar(fl, &f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
 	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
@@ -151,7 +153,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		level = slog.LevelInfo
 	}
 	ag = &agent.Agent{
-		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns},
+		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns, Beside: f.beside},
 		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}

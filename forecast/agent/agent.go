@@ -36,7 +36,10 @@ type Config struct {
 	Names     bool          // whether users' names are published
 	// Turns is how many guests may wait in the queue for their turn among the local
 	// jobs, where guests are ordinary jobs (Plain, Begin); 0: guests have slots alone.
-	Turns   int
+	Turns int
+	// Beside: guests may begin in what is free while local jobs wait for room there.
+	// Where they give way to local jobs (Partition) they may in any case.
+	Beside  bool
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
 }
@@ -303,7 +306,7 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
 	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
 	chances := a.slotOdds.chances(now)
-	slots := gaps(a.offered(s, f.Slots(a.Conf.Horizon)), now, chances)
+	slots := gaps(unclaimed(a, s, f, a.offered(s, f.Slots(a.Conf.Horizon))), now, chances)
 	a.slotOdds.watch(slots, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -148,7 +148,7 @@ func (g *guestTrial) run(list []batch.Task) outcome {
 		case len(g.coming) > 0 && g.coming[0].from == at:
 			v := g.coming[0]
 			g.coming, g.waiting = g.coming[1:], append(g.waiting, v)
-			g.submit(batch.Job{ID: v.id, User: "guest", Procs: 1, Requested: time.Duration(v.wall) * time.Second}, at, v.run)
+			g.submit(batch.Job{ID: v.id, User: "guest", Procs: 1, Priority: -1, Requested: time.Duration(v.wall) * time.Second}, at, v.run)
 		case tasks[n].Submit == at:
 			v := tasks[n]
 			n++

@@ -1,0 +1,152 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+	"gridbroker/forecast/wire"
+)
+
+// claim is what local jobs need of a node that wait for room there.
+type claim struct {
+	queue    string
+	features string // those that are all needed, comma between them
+	gpus     bool
+}
+
+// unclaimed takes out of the free time of nodes what lies before the start foreseen of
+// local jobs that wait for room there now. A gap that the forecast leaves before such a
+// job is there by its neighbours' limits alone: they end earlier, and a guest in the gap
+// is then what the job, or the next to be backfilled, waits for. Where guests give way
+// to local jobs, and where the owner says so, they may have these gaps too.
+func unclaimed(a *Agent, s batch.State, f *batch.Forecast, list []batch.Slot) []batch.Slot {
+	if a.Conf.Beside || a.Conf.Site.Start == wire.Partition {
+		return list
+	}
+	end := f.At.Add(a.Conf.Horizon)
+	claims := claimsOf(s, f, end, bookedNow(a))
+	if len(claims) == 0 {
+		return list
+	}
+	until := make(map[string]time.Time, len(s.Nodes))
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		for c, at := range claims {
+			if at.After(until[n.Name]) && c.on(n) {
+				until[n.Name] = at
+			}
+		}
+	}
+	kept := list[:0]
+	for _, v := range list {
+		if at := until[v.Node]; at.After(v.From) {
+			v.From = at
+		}
+		to := v.To
+		if to.IsZero() {
+			to = end
+		}
+		if v.From.Before(to) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// claimsOf are the claims of local jobs and when the last of each has got its room, as
+// it is foreseen; of those that are not foreseen that is a given time.
+func claimsOf(s batch.State, f *batch.Forecast, end time.Time, booked []wire.Booking) map[claim]time.Time {
+	var starts map[string]time.Time
+	var free *room
+	claims, guests := map[claim]time.Time{}, slices.Clone(booked)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if !j.Started.IsZero() || j.Held || len(j.After) > 0 || j.Reservation != "" || j.Begin.After(s.Now) {
+			continue
+		}
+		if k := slices.IndexFunc(guests, func(b wire.Booking) bool { return isGuest(j, &b) }); k >= 0 {
+			guests = slices.Delete(guests, k, k+1)
+			continue
+		}
+		if free == nil {
+			free, starts = roomOf(s), startTimes(f)
+		}
+		if free.fits(j) {
+			continue
+		}
+		at, foreseen := starts[j.ID]
+		if !foreseen {
+			at = end
+		}
+		need := claimOf(j)
+		for _, need.queue = range append([]string{j.Queue}, j.Also...) {
+			if at.After(claims[need]) {
+				claims[need] = at
+			}
+		}
+	}
+	return claims
+}
+
+// startTimes are the starts foreseen, by job.
+func startTimes(f *batch.Forecast) map[string]time.Time {
+	starts := make(map[string]time.Time, len(f.Jobs))
+	for i := range f.Jobs {
+		starts[f.Jobs[i].ID] = f.Jobs[i].Start
+	}
+	return starts
+}
+
+// isGuest tells whether a waiting job may be what was sent for a booking: batch
+// systems know it by another name. Some count wall times in minutes.
+func isGuest(j *batch.Job, b *wire.Booking) bool {
+	more := int64(j.Requested/time.Second) - (b.To - b.From)
+	return !b.Running && int(b.Procs) == j.Procs && more >= 0 && more < 60
+}
+
+func claimOf(j *batch.Job) claim { return claim{j.Queue, strings.Join(j.Features, ","), j.GPUs > 0} }
+
+// on tells whether what is claimed may be on a node.
+func (c claim) on(n *batch.Node) bool {
+	if c.gpus && n.GPUs == 0 || c.queue != "" && len(n.Queues) > 0 && !slices.Contains(n.Queues, c.queue) {
+		return false
+	}
+	for f := range strings.SplitSeq(c.features, ",") {
+		if f != "" && !slices.Contains(n.Features, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// room is what is free now.
+type room struct {
+	nodes []batch.Node
+	free  map[string]int // nil: not known
+}
+
+func roomOf(s batch.State) *room { return &room{s.Nodes, freeNow(s)} }
+
+// fits tells whether there is room for a job now: if it waits all the same, it is for
+// a limit or its turn, and no guest stands in its way.
+func (r *room) fits(j *batch.Job) bool {
+	if r.free == nil {
+		return false
+	}
+	procs, nodes := 0, 0
+	need := claimOf(j)
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		free := r.free[n.Name]
+		if free <= 0 || j.Exclusive && free < n.CPUs || !need.on(n) {
+			continue
+		}
+		if j.Nodes > 0 && free*j.Nodes < j.Procs {
+			continue
+		}
+		procs, nodes = procs+free, nodes+1
+	}
+	return procs >= j.Procs && nodes >= j.Nodes
+}
