@@ -94,10 +94,11 @@ func (c *stored) close() {
 	os.RemoveAll(c.dir)
 }
 
-// agentOf is the agent of a site, which talks to the scheduler by wire.
+// agentOf is the agent of a site, which talks to the scheduler by wire. It tells of all
+// that is foreseen to be free, as the slots of the policy gras are.
 func (c *stored) agentOf(s *site) *agent.Agent {
 	return &agent.Agent{
-		Conf: agent.Config{Cluster: s.Name, Turns: s.Turns, Scheduler: "http://scheduler", Horizon: horizon, TTL: max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration),
+		Conf: agent.Config{Cluster: s.Name, Turns: s.Turns, Beside: true, Scheduler: "http://scheduler", Horizon: horizon, TTL: max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration),
 			Site: wire.Site{LRMS: "slurm", Speed: s.Speed}},
 		Reader: queueOf{s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
 		HTTP: &http.Client{Transport: counter{c}}, Now: c.Now, Log: slog.New(slog.DiscardHandler),

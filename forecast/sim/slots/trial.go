@@ -135,7 +135,7 @@ func (t Trial) Run(ctx context.Context, tasks iter.Seq2[batch.Task, error]) ([]R
 	return r.report(), nil
 }
 
-// begin sets up the cluster and its agent.
+// begin sets up the cluster and its agent, which tells of all that it foresees to be free.
 func (t *trial) begin(now time.Time) error {
 	t.now = now
 	e, err := batch.NewEngine(batch.State{Now: now, Nodes: []batch.Node{{Name: "cluster", CPUs: t.Procs, Up: true}}, Queues: []batch.Queue{{Name: "all"}}}, t.Policy)
@@ -149,7 +149,7 @@ func (t *trial) begin(now time.Time) error {
 	}
 	horizon := t.Ahead[len(t.Ahead)-1] + t.Length + t.Delay + time.Hour
 	t.engine, t.past = e, []batch.State{e.State()}
-	t.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Horizon: horizon, Site: wire.Site{LRMS: "trial"}}, Reader: t, Account: t,
+	t.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Horizon: horizon, Beside: true, Site: wire.Site{LRMS: "trial"}}, Reader: t, Account: t,
 		Forecast: &batch.Forecaster{Policy: t.Policy, Belief: belief, Errors: &batch.Errors{}},
 		Now:      func() time.Time { return t.now }, Log: slog.New(slog.DiscardHandler)}
 	return nil
