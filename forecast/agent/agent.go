@@ -67,6 +67,7 @@ type Agent struct {
 	odds     *predict.Tracker // of the starts of local jobs
 	slotOdds *slotOdds
 	foretold atomic.Pointer[outlook]
+	turnOdds atomic.Pointer[turnOdds]
 	// pondering is held while the whole queue is worked out, and guards when that may
 	// be done again.
 	pondering  sync.Mutex

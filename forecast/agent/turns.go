@@ -76,13 +76,15 @@ func turnsOf(a *Agent, f *batch.Forecast, l *wire.Load) []wire.Turn {
 	if began.Before(a.nextTurns) {
 		return told
 	}
+	odds := a.turnOdds.Load()
 	list := Turns(f.At, l.CPUs, time.Duration(a.Conf.Site.MaxGuest)*time.Second, func(procs int, wall time.Duration) (time.Time, bool) {
 		if a.Now().Sub(began) >= turnTime {
 			return time.Time{}, false
 		}
-		want, no := f.Ask(batch.Job{ID: "asked", Queue: a.Conf.Queue, Procs: procs, Requested: wall, Submitted: f.At}, 0)
+		want, no := f.Ask(asks(a, f, procs, wall), 0)
 		return want.Start, no.Cause == ""
 	})
+	odds.tell(list, f.At.Unix())
 	a.nextTurns = began.Add(turnShare * a.Now().Sub(began))
 	if near(list, told, f.At.Unix()) {
 		return told
@@ -97,9 +99,14 @@ func near(list, told []wire.Turn, now int64) bool {
 	}
 	for i, t := range list {
 		was := told[i]
-		off := t.From - max(was.From, now)
-		if t.Procs != was.Procs || t.Wall != was.Wall || max(off, -off) > max(turnLeast, (t.From-now)/turnShare) {
+		if t.Procs != was.Procs || t.Wall != was.Wall || (t.Late == 0) != (was.Late == 0) {
 			return false
+		}
+		for _, v := range [...][2]int64{{t.From, was.From}, {t.Early, was.Early}, {t.Late, was.Late}} {
+			off := v[0] - max(v[1], now)
+			if v[0] > 0 && max(off, -off) > max(turnLeast, (v[0]-now)/turnShare) {
+				return false
+			}
 		}
 	}
 	return true

@@ -93,3 +93,42 @@ func TestTurnsOfALongestGuest(t *testing.T) {
 		t.Errorf("asked %d times: %v, want %v", asked, list, want)
 	}
 }
+
+// Once enough local jobs have started, turns have odds: between when and when they come.
+func TestTurnsHaveOdds(t *testing.T) {
+	b := crowded(t)
+	a := b.agent()
+	a.Conf.Turns = 20
+	b.step(a)
+	for _, v := range b.c.load.Turns {
+		if v.Early != 0 || v.Late != 0 {
+			t.Fatalf("%+v: nothing was learned yet", v)
+		}
+	}
+	queue := b.site.state.Jobs
+	for n := range 2 * leastLearned { // local jobs that start as soon as they come
+		b.site.state.Jobs = nil
+		b.later(fmt.Sprint("past", n), true)
+		b.step(a)
+	}
+	b.now = b.now.Add(10 * time.Second)
+	b.site.state.Now, b.site.state.Jobs = b.now, queue
+	for i := range queue {
+		if queue[i].Submitted = b.now; i < 4 {
+			queue[i].Started = b.now
+		}
+	}
+	b.step(a) // the odds are worked out after it is told
+	b.now = b.now.Add(time.Minute)
+	b.site.state.Now = b.now
+	b.step(a)
+	for _, v := range b.c.load.Turns {
+		if now := b.now.Unix(); v.From <= now || v.Early < now || v.Late < v.Early || v.Late == 0 {
+			t.Errorf("%+v at %d: want odds", v, now)
+		}
+	}
+	d := near([]wire.Turn{{From: 5000, Early: 4000, Late: 9000}}, []wire.Turn{{From: 5000, Early: 4000, Late: 6000}}, 0)
+	if d || near([]wire.Turn{{From: 5000, Late: 9000}}, []wire.Turn{{From: 5000}}, 0) || !near([]wire.Turn{{From: 5000, Late: 9000}}, []wire.Turn{{From: 5000, Late: 8900}}, 0) {
+		t.Error("odds that have changed are told anew, and no others")
+	}
+}

@@ -264,6 +264,7 @@ func (in *inputs) place(b plan.Booking, now int64) *Place {
 	p := &Place{Cluster: at.name, From: now + int64(b.From), Done: now + int64(b.Done), Told: 1, Made: now, Turn: b.Queued}
 	p.To = p.From + int64(j.Wall)
 	if p.Turn {
+		p.spread(at.load.Turns, j, now)
 		return p
 	}
 	for _, part := range b.Parts {
@@ -314,7 +315,7 @@ func (w *work) book(j *Job, p *Place) {
 	w.report.Booked++
 	from := time.Unix(p.From, 0).UTC().Format(time.RFC3339)
 	if p.Turn {
-		w.say(j, p.Cluster, "booked", "in the queue of %s, its turn expected at %s, fee %.3f", p.Cluster, from, float64(j.Charged)/1000)
+		w.say(j, p.Cluster, "booked", "in the queue of %s, its turn expected at %s%s, fee %.3f", p.Cluster, from, p.between(), float64(j.Charged)/1000)
 		return
 	}
 	w.say(j, p.Cluster, "booked", "%s from %s, chance %.0f %%, fee %.3f", p.Cluster, from, 100*p.Chance, float64(j.Charged)/1000)

@@ -119,6 +119,9 @@ type Place struct {
 	Parts   []Share `json:"parts,omitempty"`
 	// Turn: no slot, but its turn in the site's own queue, which is foretold for From.
 	Turn bool `json:"turn,omitempty"`
+	// Early and Late are when the turn has come with one chance in ten, and nine; 0: not told.
+	Early int64 `json:"early,omitempty"`
+	Late  int64 `json:"late,omitempty"`
 }
 
 // Share is what a booking takes of one node.

@@ -55,7 +55,7 @@ func (p *picture) turnWords(j *Job, now time.Time) []string {
 	if late := to - at.From; late >= 0 {
 		due = fmt.Sprintf("its turn was expected %s ago, at %s", seconds(late), clock(at.From))
 	}
-	list := []string{fmt.Sprintf("it waits in the queue of %s, among the local jobs, as no slot was as good: %s, as it was foreseen %s ago", at.Cluster, due, seconds(to-at.Made))}
+	list := []string{fmt.Sprintf("it waits in the queue of %s, among the local jobs, as no slot was as good: %s, as it was foreseen %s ago%s", at.Cluster, due, seconds(to-at.Made), at.between())}
 	guests, ahead := 0, 0
 	for _, other := range p.mem.jobs {
 		if other.awaits() && other.Booking.Cluster == at.Cluster {
@@ -81,6 +81,30 @@ func (p *picture) turnWords(j *Job, now time.Time) []string {
 		list = append(list, fmt.Sprintf("it is taken out where a slot or another queue would end it %s sooner; it was moved %d of %d times", seconds(least), j.Moved, maxMoves))
 	}
 	return list
+}
+
+// spread takes over between when and when the turn comes, of the agent's turn that is of
+// the job: later by what was put there before it.
+func (p *Place) spread(turns []wire.Turn, j *Job, now int64) {
+	var of *wire.Turn
+	for i := range turns {
+		if t := &turns[i]; t.Procs >= j.Procs && t.Wall >= int64(j.Wall) && (of == nil || t.From < of.From) {
+			of = t
+		}
+	}
+	if of == nil || of.Late == 0 {
+		return
+	}
+	more := p.From - max(now, of.From)
+	p.Early, p.Late = max(now, of.Early)+more, max(now, of.Late)+more
+}
+
+// between says it, where it is told.
+func (p *Place) between() string {
+	if p.Late == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (with four chances in five between %s and %s)", clock(p.Early), clock(p.Late))
 }
 
 // inQueue tells the planner of the last job that it waits in a queue.

@@ -83,6 +83,8 @@ func TestQueuedJobIsSentAndMoved(t *testing.T) {
 	if r, err := w.s.Why(t.Context(), j); err != nil || !strings.Contains(strings.Join(r.Text, "; "), "in the queue of c1, among the local jobs, as no slot was as good: its turn is expected in 4 h") ||
 		!strings.Contains(strings.Join(r.Text, "; "), "of 1 guests of this scheduler, of which the site lets in 1, 0 came before it") || !strings.Contains(strings.Join(r.Text, "; "), "moved 0 of 5 times") {
 		t.Errorf("of a job in a queue it is said %q, %v", r.Text, err)
+	} else if between := fmt.Sprintf("with four chances in five between %s and %s", clock(j.Booking.From-3600), clock(j.Booking.From+60)); !strings.Contains(r.Text[0], between) {
+		t.Errorf("of a job in a queue it is said %q, not %s", r.Text[0], between)
 	}
 	if j.State != Sent || !j.Booking.Turn || j.Booking.Cluster != "c1" {
 		t.Fatalf("%s %+v", j.State, j.Booking)

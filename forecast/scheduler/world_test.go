@@ -345,7 +345,7 @@ func (s *simSite) load(now int64) *wire.Load {
 	}
 	slices.Sort(free)
 	for _, procs := range []int{1, 3} {
-		l.Turns = append(l.Turns, wire.Turn{Procs: int32(procs), Wall: 7200, From: free[procs-1]})
+		l.Turns = append(l.Turns, wire.Turn{Procs: int32(procs), Wall: 7200, From: free[procs-1], Early: free[procs-1] - 3600, Late: free[procs-1] + 60})
 	}
 	return l
 }

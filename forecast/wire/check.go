@@ -60,6 +60,8 @@ func (c *checker) load(l *Load) {
 		c.between("load.turns.procs", float64(t.Procs), 1, 1<<24)
 		c.between("load.turns.wall", float64(t.Wall), 1, maxSpan)
 		c.time("load.turns.from", t.From, false)
+		c.time("load.turns.early", t.Early, true)
+		c.time("load.turns.late", t.Late, true)
 	}
 }
 

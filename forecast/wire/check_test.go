@@ -23,7 +23,7 @@ func whole() *Delta {
 		Drop: []uint64{5},
 		Jobs: []Entry{{Node: "n1", Task: "t", User: "u", Group: "g", State: "running", Queued: noon, Start: noon, Completion: noon + 9, Procs: 3, Memory: 1, Disk: 2,
 			Priority: 4, Reserved: true, Spread: "n1=1,n2=2"}},
-		JobsGone: []string{"old"}, Queues: []Queue{{"q", 1, 2}}, Load: &Load{1, 2, 3, 4, []Turn{{1, 1800, noon + 60}}},
+		JobsGone: []string{"old"}, Queues: []Queue{{"q", 1, 2}}, Load: &Load{1, 2, 3, 4, []Turn{{1, 1800, noon + 60, noon + 30, noon + 90}}},
 		Site: &Site{LRMS: "slurm", Nodes: []Node{{Name: "n1", CPUs: 8, GPUs: 1, Memory: 1000, Disk: 2000, Features: []string{"f"}}}, Interface: "slurm",
 			Endpoint: "slurm+ssh://h/d", Queue: "q", Start: Begin, Partition: "p", MaxGuest: 3600, Function: "global / 2", Users: []string{"/DC=a"}, VOs: []string{"/vo"},
 			Speed: 1.5, OutOfTurn: true, Turns: 8, Agent: "1.0", Chances: []Chance{{60, 0.9}, {120, 0.8}}},

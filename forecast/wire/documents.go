@@ -109,7 +109,11 @@ func (l *Load) Equal(o *Load) bool {
 type Turn struct {
 	Procs int32 `json:"procs"`
 	Wall  int64 `json:"wall"` // seconds
-	From  int64 `json:"from"`
+	From  int64 `json:"from"` // by the limits of all that waits
+	// Early and Late are when its chance to have started is one in ten, and nine, as
+	// local jobs have started; 0: too little was learned, or there was no time for it.
+	Early int64 `json:"early,omitempty"`
+	Late  int64 `json:"late,omitempty"`
 }
 
 // Site is what a cluster publishes of itself.
