@@ -32,7 +32,7 @@ type agentRunOptions struct {
 	speed                                                               float64
 	names, outOfTurn                                                    bool
 	beside                                                              bool
-	turns                                                               int
+	turns, spare                                                        int
 	vos                                                                 []string
 }
 
@@ -81,6 +81,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	lengthVar(fl, &f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
 	fl.IntVar(&f.turns, "turns", 0, "`N` guests may wait in the queue for their turn among the local jobs, where no slot is as good (with --start plain and begin; 0: none, guests have slots alone)")
 	fl.BoolVar(&f.beside, "beside", false, "guests may begin in what is free also while local jobs wait for room there (with --start partition they may in any case)")
+	fl.IntVar(&f.spare, "spare", 10, "keep free `PERCENT` of the processors for local jobs that come (with --start partition none: guests give way)")
 	lengthVar(fl, &f.poll, "poll", time.Second, "at least this `time` between two looks")
 	lengthVar(fl, &f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
 	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
@@ -113,6 +114,9 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	}
 	if f.turns > 0 && s.Start != wire.Plain && s.Start != wire.Begin {
 		return s, fmt.Errorf("--turns %d: with --start %s guests do not wait among local jobs", f.turns, s.Start)
+	}
+	if f.spare < 0 || f.spare > 100 {
+		return s, fmt.Errorf("--spare %d: say 0 to 100", f.spare)
 	}
 	if f.ttl < time.Second || f.ttl > 24*time.Hour {
 		return s, fmt.Errorf("--ttl %v: say 1s to 24h", f.ttl)
@@ -153,7 +157,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		level = slog.LevelInfo
 	}
 	ag = &agent.Agent{
-		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns, Beside: f.beside},
+		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns, Beside: f.beside, Spare: f.spare},
 		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}

@@ -39,7 +39,10 @@ type Config struct {
 	Turns int
 	// Beside: guests may begin in what is free while local jobs wait for room there.
 	// Where they give way to local jobs (Partition) they may in any case.
-	Beside  bool
+	Beside bool
+	// Spare is the share of the processors, in percent, that is kept free for local
+	// jobs that come, where guests do not give way to them.
+	Spare   int
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
 }
@@ -307,7 +310,8 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
 	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
 	chances := a.slotOdds.chances(now)
-	slots := gaps(unclaimed(a, s, f, a.offered(s, f.Slots(a.Conf.Horizon))), now, chances)
+	list := spared(a, s, unclaimed(a, s, f, a.offered(s, f.Slots(a.Conf.Horizon))), f.At)
+	slots := gaps(list, now, chances)
 	a.slotOdds.watch(slots, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -118,7 +118,7 @@ func (g *guestTrial) begin(now int64) {
 		g.t.Fatal(err)
 	}
 	g.engine.Observe(g.happened)
-	g.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Scheduler: "http://127.0.0.1", TTL: time.Hour, Horizon: 4 * time.Hour, Site: wire.Site{LRMS: "trial", Start: wire.Plain}},
+	g.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Scheduler: "http://127.0.0.1", TTL: time.Hour, Horizon: 4 * time.Hour, Spare: spare(g.t), Site: wire.Site{LRMS: "trial", Start: wire.Plain}},
 		Reader: &reader{g.engine}, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: &http.Client{Transport: g},
 		Now: g.engine.Now, Log: slog.New(slog.DiscardHandler)}
 }
@@ -380,6 +380,16 @@ func (o outcome) tell(t *testing.T) {
 			t.Logf("chance told from %d %%: of %.0f bookings %.3f told, %.3f kept", 10*i, k.n, k.chance/k.n, k.kept/k.n)
 		}
 	}
+}
+
+// spare is the share of the processors that agents keep free, in percent: as theirs is
+// unless an owner says otherwise, or GRID_GUEST_SPARE does.
+func spare(t testing.TB) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("GRID_GUEST_SPARE"), "10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func mostJobs(t *testing.T) int {
