@@ -334,10 +334,15 @@ func (a *Agent) offered(s batch.State, list []batch.Slot) []batch.Slot {
 		return list
 	}
 	serves := map[string]bool{}
-	for _, n := range s.Nodes {
-		serves[n.Name] = len(n.Queues) == 0 || slices.Contains(n.Queues, a.Conf.Queue)
+	for i := range s.Nodes {
+		serves[s.Nodes[i].Name] = a.Conf.lets(&s.Nodes[i])
 	}
 	return slices.DeleteFunc(list, func(v batch.Slot) bool { return !serves[v.Node] })
+}
+
+// lets tells whether guests are let to a node.
+func (c *Config) lets(n *batch.Node) bool {
+	return c.Queue == "" || len(n.Queues) == 0 || slices.Contains(n.Queues, c.Queue)
 }
 
 // call speaks to the scheduler about this cluster's slots.

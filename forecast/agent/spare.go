@@ -16,10 +16,16 @@ type lack struct {
 }
 
 // spared takes out of the free time of nodes what is kept free for local jobs that are
-// yet to come: a share of the processors that are up, at every time, of the last nodes
+// yet to come: a share of the processors that guests are let to, at every time, of the last nodes
 // that have it. Where guests give way to local jobs nothing is kept.
 func spared(a *Agent, s batch.State, list []batch.Slot, now time.Time) []batch.Slot {
-	keep := load(s).CPUs * a.Conf.Spare / 100
+	cpus := 0
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Up && a.Conf.lets(n) {
+			cpus += n.CPUs
+		}
+	}
+	keep := cpus * a.Conf.Spare / 100
 	if keep <= 0 || a.Conf.Site.Start == wire.Partition {
 		return list
 	}

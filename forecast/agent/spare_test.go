@@ -72,3 +72,24 @@ func TestGuestsThatGiveWayHaveAll(t *testing.T) {
 		}
 	}
 }
+
+// What is kept is a share of the nodes that guests are let to.
+func TestSpareIsOfTheGuestsQueue(t *testing.T) {
+	b := newBench(t)
+	b.site.state.Queues = append(b.site.state.Queues, batch.Queue{Name: "small"})
+	for i := range b.site.state.Nodes {
+		b.site.state.Nodes[i].Queues = []string{"all"}
+	}
+	b.site.state.Nodes[1].Queues = []string{"all", "small"}
+	a := b.agent()
+	a.Conf.Spare, a.Conf.Queue = 25, "small"
+	b.step(a)
+	b.c.set.All(func(v wire.Slot) {
+		if v.Node != "n1" || v.CPUs != 6 {
+			t.Errorf("%+v: want 6 processors of n1", v)
+		}
+	})
+	if b.c.set.Len() != 1 {
+		t.Errorf("%d slots, want one", b.c.set.Len())
+	}
+}
