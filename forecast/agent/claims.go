@@ -100,10 +100,10 @@ func startTimes(f *batch.Forecast) map[string]time.Time {
 }
 
 // isGuest tells whether a waiting job may be what was sent for a booking: batch
-// systems know it by another name. Some count wall times in minutes.
+// systems know it by another name. Some count wall times in minutes, some not at all.
 func isGuest(j *batch.Job, b *wire.Booking) bool {
 	more := int64(j.Requested/time.Second) - (b.To - b.From)
-	return !b.Running && int(b.Procs) == j.Procs && more >= 0 && more < 60
+	return !b.Running && int(b.Procs) == j.Procs && (j.Requested == 0 || more >= 0 && more < 60)
 }
 
 func claimOf(j *batch.Job) claim { return claim{j.Queue, strings.Join(j.Features, ","), j.GPUs > 0} }

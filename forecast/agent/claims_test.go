@@ -120,3 +120,17 @@ func TestGuestsClaimNothing(t *testing.T) {
 		}
 	}
 }
+
+// Where a batch system tells no wall time, a job of a booking's width may be its guest.
+func TestGuestsWithoutWallTime(t *testing.T) {
+	b := wire.Booking{From: 100, To: 700, Procs: 4}
+	for _, v := range []struct {
+		procs int
+		wall  time.Duration
+		want  bool
+	}{{4, 0, true}, {4, 10 * time.Minute, true}, {4, 659 * time.Second, true}, {4, 11 * time.Minute, false}, {4, 9 * time.Minute, false}, {2, 0, false}} {
+		if got := isGuest(&batch.Job{Procs: v.procs, Requested: v.wall}, &b); got != v.want {
+			t.Errorf("%d processors for %v: %t", v.procs, v.wall, got)
+		}
+	}
+}
