@@ -157,7 +157,11 @@ func first(filters []broker.Filter, job *jdl.Job, res *glue.Resource) string {
 func TestUnknownNodes(t *testing.T) {
 	for size, want := range map[int64]bool{0: true, 2: false, 4: true} {
 		for _, src := range []string{`CPUNumber = 4; SMPGranularity = 4;`, `CPUNumber = 4; HostNumber = 1;`} {
-			job, res := newJob(t, "["+src+"]"), site("ce")
+			job, err := jdl.ParseJob("t.jdl", []byte(`Executable = "/bin/true"; `+src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := site("ce")
 			if size > 0 {
 				res.SMPSize = glue.Some(size)
 			}
