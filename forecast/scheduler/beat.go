@@ -155,13 +155,13 @@ func idles(ctx context.Context, s *Scheduler, m *memory, now time.Time) bool {
 	if m.anyToPlan() {
 		return false
 	}
-	var messages, credentials, sum int64
+	var epoch, messages, credentials, sum int64 // who was deposed is to be told
 	err := s.store.read(ctx, func(h handle) error {
-		return h.rows(ctx, func(scan func(...any) error) error { return scan(&messages, &credentials, &sum) },
-			`select (select count(*) from (select 1 from message limit 1) as m), count(*), cast(coalesce(sum(expires), 0) as {int}) from credential`)
+		return h.rows(ctx, func(scan func(...any) error) error { return scan(&epoch, &messages, &credentials, &sum) },
+			`select (select epoch from leader), (select count(*) from (select 1 from message limit 1) as m), count(*), cast(coalesce(sum(expires), 0) as {int}) from credential`)
 	})
 	for _, until := range m.expires {
 		sum -= until
 	}
-	return err == nil && messages == 0 && int(credentials) == len(m.expires) && sum == 0
+	return err == nil && epoch == m.epoch && messages == 0 && int(credentials) == len(m.expires) && sum == 0
 }
