@@ -237,6 +237,32 @@ func TestRogueDelegation(t *testing.T) {
 	}
 }
 
+// TestRogueDescriptions: who adopts jobs reads what a computing element says that it
+// was sent, within bounds; jobs whose descriptions are beyond them are adopted without.
+func TestRogueDescriptions(t *testing.T) {
+	t.Parallel()
+	const adl = `<ActivityDescription xmlns="http://www.eu-emi.eu/es/2010/12/adl">`
+	for what, text := range map[string]string{
+		"arguments": adl + "<Application><Executable><Path>/bin/true</Path>" + strings.Repeat("<Argument>x</Argument>", 700_000),
+		"short":     adl + "<Application><Executable><Path>/bin/true</Path>" + strings.Repeat("<Argument/>", 90_000) + "</Executable></Application></ActivityDescription>",
+		"nested":    adl + strings.Repeat("<a>", 1_600_000),
+	} {
+		t.Run(what, func(t *testing.T) {
+			ce := newRogueCE(t)
+			ce.made = 40
+			ce.turns(func(w http.ResponseWriter, r *http.Request, _ string) bool {
+				if !strings.HasSuffix(r.URL.Path, "/diagnose/description") {
+					return false
+				}
+				_, _ = io.WriteString(w, text)
+				return true
+			})
+			h := ce.grid(0, "adopt", "--all", ce.url)
+			ce.bounded(h, "40 jobs adopted")
+		})
+	}
+}
+
 // requestOf asks for a certificate of an RSA key of so many bits, with a
 // signature that nobody has checked.
 func requestOf(t *testing.T, bits int) []byte {

@@ -3,24 +3,39 @@ package adl
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 
 	"gridbroker/jdl/classad"
 )
 
-// elements finds where the elements of each description stand, by name.
-func elements(src []byte) map[int]map[string][]classad.Pos {
+// Bounds of a text: how deep its elements lie within each other, and how many there
+// are. A hundred thousand jobs have a million.
+const (
+	maxDepth    = 100
+	maxElements = 2_000_000
+)
+
+// elements finds where the elements of each description stand, by name. It ends where
+// the text does, by a mistake or not, and is an error where that has more than it may.
+func elements(src []byte) (map[int]map[string][]classad.Pos, error) {
 	dec := newDecoder(bytes.NewReader(src))
 	out := map[int]map[string][]classad.Pos{}
 	places, n := classad.Places{Src: string(src)}, -1
-	for {
+	for depth, all := 0, 0; ; {
 		offset := int(dec.InputOffset())
 		tok, err := dec.Token()
 		if err != nil {
-			return out
+			return out, nil
+		}
+		if _, ends := tok.(xml.EndElement); ends {
+			depth--
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok {
 			continue
+		}
+		if depth, all = depth+1, all+1; depth > maxDepth || all > maxElements {
+			return nil, fmt.Errorf("more than %d elements, or more than %d within each other", maxElements, maxDepth)
 		}
 		if start.Name.Local == "ActivityDescription" {
 			n++

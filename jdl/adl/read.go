@@ -80,7 +80,10 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 		return d.ShowLine(string(src))
 	}
 	var ads []*classad.Ad
-	places := elements(src)
+	places, err := elements(src)
+	if err != nil {
+		return nil, fail("%v", err)
+	}
 	for {
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {

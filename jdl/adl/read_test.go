@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gridbroker/jdl/classad"
+	"gridbroker/testdata/testbed"
 )
 
 // attributes reads descriptions and gives their records, an attribute a line.
@@ -135,5 +137,20 @@ func TestLatin1(t *testing.T) {
 	_, err = Read("a.adl", []byte(`<?xml version="1.0" encoding="EBCDIC"?>`+text), func(*classad.Diagnostic) {})
 	if err == nil || !strings.Contains(err.Error(), "the encoding EBCDIC is not supported: write UTF-8") {
 		t.Errorf("EBCDIC: %v", err)
+	}
+}
+
+// A text that nests or grows without end is an error.
+func TestReadBombs(t *testing.T) {
+	for _, text := range []string{
+		"<ActivityDescription>" + strings.Repeat("<a>", 1<<20),
+		"<ActivityDescriptions>" + strings.Repeat("<ActivityDescriptions>", 1<<16),
+		"<ActivityDescription>" + strings.Repeat("<a/>", maxElements),
+	} {
+		testbed.Within(t, 10*time.Second, 300<<20, func() {
+			if _, err := Read("x.adl", []byte(text), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), "within each other") {
+				t.Errorf("%.60s: %v", text, err)
+			}
+		})
 	}
 }

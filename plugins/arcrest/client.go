@@ -2,6 +2,7 @@ package arcrest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -59,6 +60,7 @@ type call struct {
 	creates bool   // makes jobs: without an answer the outcome is uncertain
 	also    int    // a status code that is no failure here besides 2xx
 	entry   bool   // the first request: a 404 means that this is no A-REX
+	most    int64  // bytes of a document that is read whole; 0: maxAnswer
 }
 
 // send makes the request and returns an answer of the 2xx kind; its body must
@@ -152,8 +154,9 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 	if resp.StatusCode == ca.also {
 		return nil, nil, nil
 	}
-	body, err := io.ReadAll(io.LimitReader(pace(c, resp.Body), maxAnswer+1))
-	if err == nil && len(body) > maxAnswer {
+	most := cmp.Or(ca.most, maxAnswer)
+	body, err := io.ReadAll(io.LimitReader(pace(c, resp.Body), most+1))
+	if err == nil && int64(len(body)) > most {
 		err = errTooLong
 	}
 	if err != nil {

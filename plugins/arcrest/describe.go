@@ -2,6 +2,7 @@ package arcrest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -20,17 +21,16 @@ func (b *Backend) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job
 	var mu sync.Mutex
 	var first error
 	b.byEndpoint(ctx, "describe", hs, func(c *client, at []int, err error) {
-		var g errgroup.Group
+		g, ctx := errgroup.WithContext(ctx)
 		g.SetLimit(c.o.Connections)
+		d := &descriptions{room: descriptionsFor(len(at))}
 		for _, i := range at {
 			if err != nil {
 				break
 			}
 			g.Go(func() error {
-				text, err := c.diagnose(ctx, "describe", hs[i].ID, "description")
-				if err == nil {
-					out[i] = restore(text)
-				}
+				job, err := d.one(ctx, c, hs[i].ID)
+				out[i] = job
 				return err
 			})
 		}
@@ -44,6 +44,42 @@ func (b *Backend) Describe(ctx context.Context, hs []plugins.Handle) ([]*jdl.Job
 		}
 	})
 	return out, first
+}
+
+// maxDescribed bounds a description that an endpoint says it was sent: they have some
+// 2 kB, and one with arguments of a megabyte costs a second to read and to record.
+const maxDescribed = 1 << 20
+
+// descriptions are what an endpoint says that it was sent, all of them together what
+// so many of them may have.
+type descriptions struct {
+	mu   sync.Mutex // held while one is read: that takes some fifty times its size in memory
+	room int64
+}
+
+func descriptionsFor(jobs int) int64 { return maxDescribed + int64(jobs)*16<<10 }
+
+// one asks for the description of a job; nil: there is none that can be read, or none
+// more is read of this endpoint.
+func (d *descriptions) one(ctx context.Context, c *client, id string) (*jdl.Job, error) {
+	d.mu.Lock()
+	most := min(d.room, maxDescribed)
+	d.mu.Unlock()
+	if most <= 0 {
+		return nil, nil
+	}
+	text, err := c.diagnose(ctx, "describe", id, "description", most)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if errors.Is(err, errTooLong) {
+		d.room -= most
+		return nil, nil
+	}
+	d.room -= int64(len(text))
+	if err != nil || ctx.Err() != nil {
+		return nil, err
+	}
+	return restore(text), nil
 }
 
 // restore reads a description that was sent to the CE; nil: it cannot be read.

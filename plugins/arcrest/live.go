@@ -136,7 +136,7 @@ var internal = map[string]struct{ state, pending string }{
 
 // state is what the list would say of one job; "" where there is none.
 func (c looker) state(ctx context.Context, id string) (string, error) {
-	text, err := c.diagnose(ctx, "status", id, "status")
+	text, err := c.diagnose(ctx, "status", id, "status", maxDiag)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func (c looker) state(ctx context.Context, id string) (string, error) {
 	case word != "FINISHED":
 		return known.state, nil
 	}
-	failed, err := c.diagnose(ctx, "status", id, "failed")
+	failed, err := c.diagnose(ctx, "status", id, "failed", maxDiag)
 	if err == nil && len(failed) > 0 {
 		return "FAILED", nil
 	}

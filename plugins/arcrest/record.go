@@ -13,17 +13,20 @@ import (
 	"gridbroker/plugins"
 )
 
+// maxDiag bounds what is read of how a job ended: some hundred bytes as a rule.
+const maxDiag = 1 << 20
+
 // record fills a status from the files that the grid manager itself writes
 // about an ended job: "diag" (what the job used) and "failed" (why). A job that
 // never ran has no "diag", one that did not fail no "failed".
 func record(ctx context.Context, c *client, id string, st *plugins.Status) error {
-	diag, err := c.diagnose(ctx, "status", id, "diag")
+	diag, err := c.diagnose(ctx, "status", id, "diag", maxDiag)
 	if err != nil {
 		return err
 	}
 	fillDiag(st, diag)
 	if st.State != plugins.Done {
-		failed, err := c.diagnose(ctx, "status", id, "failed")
+		failed, err := c.diagnose(ctx, "status", id, "failed", maxDiag)
 		if err != nil {
 			return err
 		}
@@ -36,11 +39,11 @@ func record(ctx context.Context, c *client, id string, st *plugins.Status) error
 	return nil
 }
 
-// diagnose reads one of the grid manager's files about a job; one that is not
-// there is empty.
-func (c *client) diagnose(ctx context.Context, op, id, name string) ([]byte, error) {
+// diagnose reads one of the grid manager's files about a job, of so many bytes at
+// most; one that is not there is empty.
+func (c *client) diagnose(ctx context.Context, op, id, name string, most int64) ([]byte, error) {
 	path := c.jobs("/" + id + "/diagnose/" + name)
-	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, also: http.StatusNotFound,
+	ca := &call{op: op, method: http.MethodGet, path: path, scope: scopeRead, also: http.StatusNotFound, most: most,
 		header: map[string]string{"Accept": "*/*"}}
 	body, head, err := c.read(ctx, ca)
 	if err != nil || head == nil {

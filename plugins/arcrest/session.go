@@ -26,11 +26,11 @@ func (b *Backend) Log(ctx context.Context, h plugins.Handle, w io.Writer) error 
 	if err != nil {
 		return err
 	}
-	failed, err := c.diagnose(ctx, "log", h.ID, "failed")
+	failed, err := c.diagnose(ctx, "log", h.ID, "failed", maxDiag)
 	if err != nil {
 		return err
 	}
-	log, err := c.diagnose(ctx, "log", h.ID, "errors")
+	log, err := c.diagnose(ctx, "log", h.ID, "errors", maxAnswer)
 	if err != nil {
 		return err
 	}
