@@ -19,7 +19,7 @@ func TestUniverseOfImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for slotAd, want := range map[string][]string{
-		`"HasContainer":true`:                             {"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`, "TARGET.HasContainer"},
+		`"HasContainer":true`:                             {"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`, "TARGET.HasContainer", "transfer_executable = true"},
 		`"HasContainer":true,"HasVEE":"VEE-UserImage"`:    {"universe = container", "TARGET.HasContainer"},
 		`"HasContainer":false,"HasVEE":"VEE-UserImage,X"`: {"universe = vanilla", `stringListIMember("VEE-UserImage", TARGET.HasVEE)`},
 	} {

@@ -154,7 +154,8 @@ func (s *site) head(req plugins.Request) (string, error) {
 }
 
 // universe is that of containers for a job that brings its image, where slots of the pool take them. The steps then run
-// inside the container, and enter no environment of ours.
+// inside the container, and enter no environment of ours; of a container, condor_submit takes a program with a whole path
+// for one of the image, and leaves it behind.
 func universe(pool *seen, job *jdl.Job) []string {
 	image := job.UserImage()
 	if image == "" || jdl.CheckImage(image) != "" {
@@ -163,7 +164,7 @@ func universe(pool *seen, job *jdl.Job) []string {
 	if need, ok := pool.need(jdl.UserImageTag); !ok || need != "TARGET."+hasContainer {
 		return []string{"universe = vanilla"}
 	}
-	return []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`}
+	return []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`, "transfer_executable = true"}
 }
 
 // requirements pin a job to the kind of slot it was planned for, and to those
