@@ -164,21 +164,21 @@ func wikiManager(d *deps, s *wiki.Server, f wikiServeOptions) (end func() error,
 		s.Manager = c
 		return c.Close, nil
 	}
-	q, end, err := lrmsReader(d, f.lrms)
+	q, done, err := lrmsReader(d, f.lrms)
 	if err != nil {
 		return nil, usageError(err)
 	}
 	if f.control {
 		if q, err = handed(q, f.lrms); err != nil {
-			return nil, errors.Join(err, end())
+			return nil, errors.Join(err, done())
 		}
 	}
 	s.Manager = &wiki.Presented{Reader: q}
 	return func() error {
 		if c, ok := q.(io.Closer); ok {
-			return errors.Join(c.Close(), end())
+			return errors.Join(c.Close(), done())
 		}
-		return end()
+		return done()
 	}, nil
 }
 

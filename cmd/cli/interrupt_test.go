@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +15,9 @@ import (
 // second of a signal, whichever.
 func TestSignalsEndEverything(t *testing.T) {
 	t.Parallel()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP) // which nohup has us ignore, and what is started would inherit that
+	t.Cleanup(func() { signal.Stop(caught) })
 	dir := t.TempDir()
 	// Requirements that take long to read and to judge: an expression that runs into its
 	// bound is one of many.

@@ -80,7 +80,7 @@ sim tree --set colour=3                                         | colour = 3: no
 sim tree --sweep systems                                        | want KEY=V1,V2 and so on
 sim workload --jobs 0                                           | --jobs 0: want a number from 1 to 2^30
 status --limit -1                                               | --limit -1: say a number of jobs
-tags add                                                        | requires at least 1 arg
+tags add                                                        | something is missing: grid tags add TAG...
 tags add --store s -- -x                                        | tag "-x" does not begin with a letter
 tags add --store s VO-x-y                                       | tag "VO-x-y" is a VO's: say which VO
 tags publish glue1 --store s --subcluster x                     | --subcluster "x" is no DN, such as GlueSubClusterUniqueID=

@@ -87,9 +87,10 @@ type Agent struct {
 	seq                uint64         // the last one used
 	packer             wire.Packer
 	sent               time.Time
-	until              time.Time // what was foretold holds until then, if nothing happens
-	unpondered         bool      // something was foretold since the whole queue was worked out
-	deaf               time.Time // the scheduler takes no beats until then
+	until              time.Time   // what was foretold holds until then, if nothing happens
+	unpondered         bool        // something has happened since the whole queue was worked out
+	pondered           atomic.Bool // and it was since something was foretold
+	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
 	retry              time.Time // the scheduler is not asked before
 	failed             int       // times in a row that it did not answer
@@ -193,7 +194,7 @@ func tell(ctx context.Context, a *Agent) error {
 		return err
 	}
 	alone := a.Conf.Scheduler == "" || a.Now().Before(a.retry)
-	switch say := publish; {
+	switch {
 	case alone && same:
 		return a.save(false)
 	case alone:
@@ -201,10 +202,9 @@ func tell(ctx context.Context, a *Agent) error {
 		a.offer(freeSlots(a, state, f))
 		return a.save(false)
 	case same && settled(a):
-		say = stay
-		fallthrough
+		err = stay(ctx, a)
 	default:
-		err = say(ctx, a)
+		err = publish(ctx, a)
 	}
 	if err != nil {
 		a.failed++

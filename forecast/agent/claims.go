@@ -125,28 +125,41 @@ func (c claim) on(n *batch.Node) bool {
 type room struct {
 	nodes []batch.Node
 	free  map[string]int // nil: not known
+	known map[size]bool  // for what there is room: queues are long, and much in them is alike
 }
 
-func roomOf(s batch.State) *room { return &room{s.Nodes, freeNow(s)} }
+// size is what a job needs to be free.
+type size struct {
+	claim
+	procs, nodes int
+	exclusive    bool
+}
+
+func roomOf(s batch.State) *room { return &room{s.Nodes, freeNow(s), map[size]bool{}} }
 
 // fits tells whether there is room for a job now: if it waits all the same, it is for
 // a limit or its turn, and no guest stands in its way.
 func (r *room) fits(j *batch.Job) bool {
-	if r.free == nil {
-		return false
+	need := size{claimOf(j), j.Procs, j.Nodes, j.Exclusive}
+	there, known := r.known[need]
+	if !known {
+		there = r.free != nil && r.has(need)
+		r.known[need] = there
 	}
+	return there
+}
+
+func (r *room) has(need size) bool {
 	procs, nodes := 0, 0
-	need := claimOf(j)
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		free := r.free[n.Name]
-		if free <= 0 || j.Exclusive && free < n.CPUs || !need.on(n) {
+		if free <= 0 || need.exclusive && free < n.CPUs || need.nodes > 0 && free*need.nodes < need.procs || !need.on(n) {
 			continue
 		}
-		if j.Nodes > 0 && free*j.Nodes < j.Procs {
-			continue
+		if procs, nodes = procs+free, nodes+1; procs >= need.procs && nodes >= need.nodes {
+			return true
 		}
-		procs, nodes = procs+free, nodes+1
 	}
-	return procs >= j.Procs && nodes >= j.Nodes
+	return false
 }

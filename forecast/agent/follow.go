@@ -46,13 +46,14 @@ func follow(ctx context.Context, a *Agent, s batch.State) (same bool, err error)
 	}
 	a.odds.Look(s, ended)
 	now := a.Now()
-	return same && now.Before(a.until) && now.Add(sameFor).After(a.until), nil // a clock that was set back proves nothing
+	same = same && now.Before(a.until) && now.Add(sameFor).After(a.until) // a clock that was set back proves nothing
+	a.unpondered = a.unpondered || !same
+	return !a.pondered.Swap(false) && same, nil // what was worked out since is to be told
 }
 
 // foretell foretells what will start within the horizon: that is what slots are made
 // of, and costs a part of what the whole queue does.
 func foretell(a *Agent) (batch.State, *batch.Forecast) {
-	a.unpondered = true
 	return a.live.State(), a.live.Near(a.Conf.Horizon)
 }
 

@@ -40,6 +40,7 @@ func ponder(a *Agent) func() {
 		a.foretold.Store(told)
 		a.odds.Promise(told.forecast, told.doubts...)
 		ponderTurns(a, told)
+		a.pondered.Store(true)
 		now := a.Now()
 		a.nextPonder = now.Add(ponderShare * now.Sub(began))
 		a.Meter.odds(a.odds.Learned())

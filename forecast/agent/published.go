@@ -138,8 +138,12 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 
 func (a *Agent) bookings(list []wire.Booking) {
 	a.Meter.bookings.Set(float64(len(list)))
+	now := a.Now().Unix()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if wire.MarkOf(list, now) != wire.MarkOf(a.booked, now) {
+		a.until = time.Time{} // whose the jobs in the queue are, and so what is free for others, is to be seen anew
+	}
 	a.booked = list
 }
 
