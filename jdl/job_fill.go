@@ -99,11 +99,21 @@ func program(r *jobReader) {
 	j.Epilogue, j.EpilogueArgs = wrapper(r, "Epilogue")
 	j.Name = jobName(r)
 	if j.autoName = j.Name == ""; j.autoName {
-		j.Name = path.Base(j.Executable)
+		j.Name = shown(path.Base(j.Executable))
 	}
 	for _, name := range r.strs("ExecutableFiles") {
 		markExecutable(r, "ExecutableFiles", name)
 	}
+}
+
+// shown is a name that a job gets by itself, without control characters.
+func shown(name string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return -1
+		}
+		return c
+	}, name)
 }
 
 // jobName is JobName, which is shown on terminals and written into lists.
