@@ -89,6 +89,9 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
 	case o.Final():
 		out = append(out, whyEnded(d, o)...)
+		for _, said := range o.Environments {
+			add("When it was sent there, %s.", said)
+		}
 	default:
 		out = append(out, whyThere(d, o)...)
 	}
