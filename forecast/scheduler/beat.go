@@ -55,12 +55,8 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire.Ack, error) {
 	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
 	err := s.tx(ctx, func(h handle) error {
-		resync, known := 0, false
-		err := h.rows(ctx, func(scan func(...any) error) error {
-			known = true
-			return scan(&ack.Seq, &ack.Digest, &resync)
-		}, "select seq, digest, resync from cluster where name = $1 {for update}", b.Cluster)
-		if ack.Resync = !known || resync != 0 || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
+		known, torn, err := standing(ctx, h, b.Cluster, forUpdate, ack)
+		if ack.Resync = !known || torn || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
 			return err
 		}
 		if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and made <= $2", b.Cluster, b.Made, b.TTL, now.Unix()); err != nil {

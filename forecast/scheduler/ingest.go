@@ -70,17 +70,27 @@ func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 func (s *Store) Have(ctx context.Context, cluster string, now time.Time) (*wire.Ack, error) {
 	ack := &wire.Ack{Schema: wire.AckSchema, Digest: (&wire.Set{}).Digest()}
 	err := s.read(ctx, func(h handle) error {
-		resync, known := 0, false
-		err := h.rows(ctx, func(scan func(...any) error) error {
-			known = true
-			return scan(&ack.Seq, &ack.Digest, &resync)
-		}, "select seq, digest, resync from cluster where name = $1", cluster)
-		if ack.Resync = !known || resync != 0; err != nil {
+		known, torn, err := standing(ctx, h, cluster, "", ack)
+		if ack.Resync = !known || torn; err != nil {
 			return err
 		}
 		return h.bookingsOf(ctx, cluster, now.Unix(), ack, "")
 	})
 	return ack, err
+}
+
+// forUpdate locks what is read until the transaction ends, where the store can.
+const forUpdate = " {for update}"
+
+// standing reads into an answer what the table has of a cluster; known: there is
+// something, torn: not all of it.
+func standing(ctx context.Context, h handle, cluster, lock string, ack *wire.Ack) (known, torn bool, err error) {
+	resync := 0
+	err = h.rows(ctx, func(scan func(...any) error) error {
+		known = true
+		return scan(&ack.Seq, &ack.Digest, &resync)
+	}, "select seq, digest, resync from cluster where name = $1"+lock, cluster)
+	return known, resync != 0, err
 }
 
 // intake is a transaction that takes in one delta.
@@ -92,19 +102,14 @@ type intake struct {
 }
 
 func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
-	var resync int
-	known := false
-	err := h.rows(ctx, func(scan func(...any) error) error {
-		known = true
-		return scan(&ack.Seq, &ack.Digest, &resync)
-	}, "select seq, digest, resync from cluster where name = $1 {for update}", h.delta.Cluster)
+	known, torn, err := standing(ctx, h.handle, h.delta.Cluster, forUpdate, ack)
 	if err != nil {
 		return err
 	}
 	if known && h.delta.Seq == ack.Seq && h.delta.Digest == ack.Digest && !h.delta.Full { // sent again: the answer was lost
 		return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)
 	}
-	if !h.delta.Full && (!known || resync != 0 || h.delta.Base != ack.Digest || h.delta.Seq != ack.Seq+1) {
+	if !h.delta.Full && (!known || torn || h.delta.Base != ack.Digest || h.delta.Seq != ack.Seq+1) {
 		if ack.Resync = true; ack.Digest == "" {
 			ack.Digest = (&wire.Set{}).Digest()
 		}
