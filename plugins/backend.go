@@ -24,6 +24,8 @@ type Backend struct {
 	// ReadOnly: its resources are shown and ranked, but take no jobs; Submit
 	// refuses them.
 	ReadOnly bool
+	// Queues: the nodes and jobs of its endpoints can be read, its Submitter is a QueueOpener.
+	Queues bool
 	// Foreign are those of its Interfaces that other sources than its own may
 	// name, each with the schemes of the URLs that may be named so. What runs
 	// commands or touches files on the user's side is never among them.

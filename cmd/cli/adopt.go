@@ -56,7 +56,7 @@ The exit code is 0 when all were asked, 5 when some were, 1 when none.`,
   grid adopt 'cern*' slurm: local:
   grid adopt --all --json https://ce.example.org/arex`,
 		Args:              usageArgs(cobra.MinimumNArgs(1)),
-		ValidArgsFunction: cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(urlBeginnings(d.env.Backends), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.places = args
 			return runAdopt(cmd.Context(), d, f)

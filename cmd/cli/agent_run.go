@@ -67,7 +67,7 @@ It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`
 
 func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+urlForms(d))
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+queueForms(d))
 	fl.StringVar(&f.scheduler, "scheduler", "", "`URL` of the scheduler's API (default: nothing is published, see --listen)")
 	fl.StringVar(&f.cluster, "cluster", "", "`name` of this cluster at the scheduler")
 	fl.StringVar(&f.queue, "queue", "", "offer nodes of this `queue` only")
@@ -260,7 +260,7 @@ func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) 
 	}
 	o, ok := l.back.Submitter.(plugins.QueueOpener)
 	if !ok {
-		return nil, nil, errors.Join(usageError(fmt.Errorf("--lrms %s: a batch system whose queue cannot be read", raw)), l.reg.Close())
+		return nil, nil, errors.Join(usageError(fmt.Errorf("--lrms %s: no batch system whose queue can be read (%s)", raw, queueForms(d))), l.reg.Close())
 	}
 	q, err := o.QueueReader(raw)
 	if err != nil {

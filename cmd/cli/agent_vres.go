@@ -46,7 +46,7 @@ Run it on every node that has a cache of its own, as the cache's owner.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgentVRES(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+urlForms(d))
+	fl.StringVar(&f.lrms, "lrms", "slurm:", "`URL` of the batch system: "+queueForms(d))
 	fl.StringVar(&f.node, "node", environment.DefaultNode, "the node's settings, `FILE`")
 	fl.StringVar(&f.store, "store", "", "report what is cached to the tags of this `DIR`")
 	fl.StringSliceVar(&f.nodes, "nodes", nil, "`NAMES` of the nodes that use this cache, as the batch system knows them")
@@ -101,13 +101,13 @@ func runAgentVRES(ctx context.Context, d *deps, f agentVRESOptions) error {
 	for {
 		doc, err := lookVRES(ctx, d, f, reader, marker)
 		if f.once {
-			if err = errors.Join(err, printVRES(d, doc), ctx.Err()); err != nil {
+			if err = errors.Join(err, printVRES(d, doc, true), ctx.Err()); err != nil {
 				return err
 			}
 			return doc.failed()
 		}
-		if err == nil {
-			err = printVRES(d, doc)
+		if err == nil || len(doc.Environments) > 0 {
+			err = errors.Join(err, printVRES(d, doc, false))
 		}
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintln(d.env.Err, "grid agent vres:", foreign.Message(err.Error()))
@@ -135,11 +135,10 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 	if err := catalog.Broken(); err != nil {
 		fmt.Fprintf(d.env.Err, "grid: left out: %s\n", foreign.Message(err.Error()))
 	}
-	state, err := reader.Queue(ctx)
-	if err != nil {
-		return doc, err
+	state, unread := reader.Queue(ctx)
+	if unread == nil { // otherwise what is always wanted is wanted all the same
+		doc.Wanted = append(doc.Wanted, wantedEnvironments(state, catalog, d.env.Now().Add(f.ahead))...)
 	}
-	doc.Wanted = append(doc.Wanted, wantedEnvironments(state, catalog, d.env.Now().Add(f.ahead))...)
 	order := slices.Clone(f.always)
 	for _, w := range doc.Wanted {
 		if !slices.Contains(order, w.Tag) {
@@ -153,7 +152,7 @@ func lookVRES(ctx context.Context, d *deps, f agentVRESOptions, reader plugins.Q
 		}
 		doc.Environments = append(doc.Environments, e)
 	}
-	return doc, reportVRES(ctx, d, f, node, catalog, marker)
+	return doc, errors.Join(unread, reportVRES(ctx, d, f, node, catalog, marker))
 }
 
 // wantedEnvironments are those that jobs will ask for which wait and may start before a time, the first first.
@@ -228,16 +227,18 @@ func reportVRES(ctx context.Context, d *deps, f agentVRESOptions, node *environm
 	return errors.Join(errs...)
 }
 
-func printVRES(d *deps, doc vresDocument) error {
+func printVRES(d *deps, doc vresDocument, whole bool) error {
 	if d.json {
 		return printJSON(d, "agent.vres", doc)
 	}
 	for _, e := range doc.Environments {
 		switch {
 		case e.Error != "":
-			fmt.Fprintf(d.env.Out, "%s is not deployed: %s\n", e.Tag, e.Error)
+			fmt.Fprintf(d.env.Out, "%s is not deployed: %s\n", e.Tag, foreign.Message(e.Error))
 		case e.Fresh:
 			fmt.Fprintf(d.env.Out, "%s was deployed in %.1f s\n", e.Tag, e.Took.Seconds())
+		case whole:
+			fmt.Fprintln(d.env.Out, e.Tag, "is cached")
 		}
 	}
 	return nil

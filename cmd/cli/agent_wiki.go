@@ -65,7 +65,7 @@ socket (unix:PATH); elsewhere it wants a TLS certificate or --insecure.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWikiServe(cmd.Context(), d, f) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+urlForms(d))
+	fl.StringVar(&f.lrms, "lrms", "", "`URL` of a batch system to show: "+queueForms(d))
 	fl.BoolVar(&f.control, "control", false, "let the scheduler start and end jobs of --lrms")
 	fl.StringVar(&f.resources, "resources", "", "simulate the nodes of this resource trace `FILE`")
 	fl.StringVar(&f.workload, "workload", "", "with the jobs of this workload trace `FILE`")

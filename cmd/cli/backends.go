@@ -72,12 +72,21 @@ func warm(d *deps) {
 }
 
 // urlForms are the URLs of all back-ends, for help texts.
-func urlForms(d *deps) string {
+func urlForms(d *deps) string { return strings.Join(formsOf(d.env.Backends), ", ") }
+
+// queueForms are those of the back-ends whose queues can be read.
+func queueForms(d *deps) string { return strings.Join(formsOf(withQueues(d)), ", ") }
+
+func withQueues(d *deps) []plugins.Backend {
+	return slices.DeleteFunc(slices.Clone(d.env.Backends), func(b plugins.Backend) bool { return !b.Queues })
+}
+
+func formsOf(backends []plugins.Backend) []string {
 	var forms []string
-	for _, b := range d.env.Backends {
+	for _, b := range backends {
 		forms = append(forms, b.URLs...)
 	}
-	return strings.Join(forms, ", ")
+	return forms
 }
 
 // helperCmds are the helper processes of the back-ends; they are started by

@@ -19,6 +19,7 @@ import (
 	"gridbroker/foreign"
 	"gridbroker/glue"
 	"gridbroker/jobs"
+	"gridbroker/plugins"
 	"gridbroker/rank"
 )
 
@@ -49,11 +50,14 @@ func completeFlags(d *deps, cmd *cobra.Command) {
 // of those that choose among the jobs, "--FLAG" of all others. Names of resources
 // come from the cache as far as it has them.
 func flagValues(d *deps) map[string]cobra.CompletionFunc {
-	queue, urls := fixed(batch.PolicyNames()...), cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace)
+	queue := fixed(batch.PolicyNames()...)
+	beginnings := func(of []plugins.Backend) cobra.CompletionFunc {
+		return cobra.FixedCompletions(urlBeginnings(of), cobra.ShellCompDirectiveNoSpace)
+	}
 	agent := fixed(append([]string{autoPolicy}, batch.PolicyNames()...)...)
 	return map[string]cobra.CompletionFunc{
-		"--info":    urls,
-		"--lrms":    urls,
+		"--info":    beginnings(d.env.Backends),
+		"--lrms":    beginnings(withQueues(d)),
 		"--policy":  fixed(rank.Names()...),
 		"--unknown": fixed("keep", "reject"),
 		"--cas":     fixed("any", "grid", "system"),
@@ -111,15 +115,12 @@ func exitCodes(r *jobs.Record) []string {
 	return []string{strconv.Itoa(*r.ExitCode)}
 }
 
-// urlBeginnings are what the URLs of all back-ends begin with.
-func urlBeginnings(d *deps) []string {
-	var all []string
-	for _, b := range d.env.Backends {
-		for _, form := range b.URLs {
-			if head, _, ok := strings.Cut(form, "//"); ok {
-				form = head + "//"
-			}
-			all = append(all, form)
+// urlBeginnings are what the URLs of back-ends begin with.
+func urlBeginnings(backends []plugins.Backend) []string {
+	all := formsOf(backends)
+	for i, form := range all {
+		if head, _, ok := strings.Cut(form, "//"); ok {
+			all[i] = head + "//"
 		}
 	}
 	return all

@@ -50,7 +50,7 @@ let you in, 1 when one is down.`,
 		},
 	}
 	lengthVar(cmd.Flags(), &timeout, "deadline", timeout, "give up after this `time`")
-	cmd.ValidArgsFunction = cobra.FixedCompletions(urlBeginnings(d), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
+	cmd.ValidArgsFunction = cobra.FixedCompletions(urlBeginnings(d.env.Backends), cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp)
 	return cmd
 }
 

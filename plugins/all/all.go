@@ -24,19 +24,19 @@ func Backends() []plugins.Backend {
 		},
 		{
 			Name: "slurm", Schemes: []string{"slurm", "slurm+ssh"}, URLs: []string{"slurm:", "slurm+ssh://user@host"},
-			Interfaces: []string{glue.InterfaceSlurm},
-			Open:       slurm.Open,
+			Interfaces: []string{glue.InterfaceSlurm}, Queues: true,
+			Open: slurm.Open,
 		},
 		{
 			Name: "condor", Schemes: []string{"condor", "condor+ssh"},
 			URLs:       []string{"condor:", "condor+ssh://user@host", "condor://host:port"},
 			Interfaces: []string{glue.InterfaceCondor, glue.InterfaceHTCondorCE},
 			Foreign:    map[string][]string{glue.InterfaceHTCondorCE: {"https"}},
-			Open:       htcondor.Open,
+			Queues:     true, Open: htcondor.Open,
 		},
 		{
 			Name: "wiki", Schemes: wiki.Schemes, URLs: []string{"wiki://host:port"},
-			Interfaces: []string{glue.InterfaceWIKI}, ReadOnly: true, Table: "wiki",
+			Interfaces: []string{glue.InterfaceWIKI}, ReadOnly: true, Queues: true, Table: "wiki",
 			Open: wiki.Open,
 		},
 		{
@@ -46,7 +46,7 @@ func Backends() []plugins.Backend {
 		},
 		{
 			Name: "local", Schemes: []string{"local"}, URLs: []string{"local:"},
-			Interfaces: []string{glue.InterfaceLocal}, Table: "local",
+			Interfaces: []string{glue.InterfaceLocal}, Queues: true, Table: "local",
 			Open: local.Open, Helpers: local.Helpers(),
 		},
 	}
