@@ -1,21 +1,19 @@
 package managers_test
 
 import (
+	"fmt"
 	"io"
 	"os"
-	"testing"
 )
 
-func readFile[T any](t *testing.T, file string, read func(io.Reader) (T, error)) T {
-	t.Helper()
+func readFile[T any](file string, read func(io.Reader) (T, error)) (v T, err error) {
 	in, err := os.Open(file)
 	if err != nil {
-		t.Fatal(err)
+		return v, err
 	}
 	defer in.Close()
-	v, err := read(in)
-	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+	if v, err = read(in); err != nil {
+		return v, fmt.Errorf("%s: %w", file, err)
 	}
-	return v
+	return v, nil
 }

@@ -3,11 +3,14 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +26,10 @@ type outcome struct{ all, good, left int }
 // TestReferencePoints compares the mean ratio of jobs done with the points of
 // the results files that lie under reference/ of the directory that
 // GRID_TESTDATA names. Large trees run fewer seeds than the file at first, and
-// all of them where that misses. What has not been run after referenceTime is
+// all of them where that misses. Beside other tests, what has not been run after referenceTime is
 // left out and said so: one of every kind has its turn first, the dearest come last.
-// GRID_LONG runs all points, however long it takes (go test -timeout 4h).
+// Who asks for them (-run Reference, or GRID_LONG) gets all that can be run until two minutes
+// before the test's own end (go test -timeout), and is told how far they are.
 func TestReferencePoints(t *testing.T) {
 	testbed.Computes(t)
 	points := readPoints(reference.Objects(t, pointKeys...))
@@ -33,7 +37,7 @@ func TestReferencePoints(t *testing.T) {
 	defer cancel()
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	groups, next := map[string]*outcome{}, make(chan *referencePoint)
+	groups, next := groupsOf(points), make(chan *referencePoint)
 	for range runtime.NumCPU() {
 		wait.Go(func() {
 			for p := range next {
@@ -52,38 +56,61 @@ func TestReferencePoints(t *testing.T) {
 			}
 		})
 	}
+	told := time.Now()
 	for _, p := range points {
-		mu.Lock()
-		if groups[p.file+" "+p.Group] == nil {
-			groups[p.file+" "+p.Group] = &outcome{}
-		}
-		groups[p.file+" "+p.Group].all++
-		mu.Unlock()
 		next <- p
+		mu.Lock()
+		if time.Since(told) > referenceTime {
+			told = time.Now()
+			fmt.Println(summary(groups), "so far")
+		}
+		mu.Unlock()
 	}
 	close(next)
 	wait.Wait()
 	report(groups)
 }
 
-// report prints a line per group and one for all.
-func report(groups map[string]*outcome) {
-	names, sum := []string{}, outcome{}
-	for name, g := range groups {
-		names = append(names, name)
+// groupsOf counts the points of every group of every file.
+func groupsOf(points []*referencePoint) map[string]*outcome {
+	groups := map[string]*outcome{}
+	for _, p := range points {
+		name := p.file + " " + p.Group
+		if groups[name] == nil {
+			groups[name] = &outcome{}
+		}
+		groups[name].all++
+	}
+	return groups
+}
+
+// summary is one line for all groups.
+func summary(groups map[string]*outcome) string {
+	sum := outcome{}
+	for _, g := range groups {
 		sum.all, sum.good, sum.left = sum.all+g.all, sum.good+g.good, sum.left+g.left
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	return fmt.Sprintf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)", sum.good, sum.all, sum.left)
+}
+
+// report prints a line per group and one for all.
+func report(groups map[string]*outcome) {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[name]
 		fmt.Printf("  %s: %d of %d points, %d left out for lack of time\n", name, g.good, g.all, g.left)
 	}
-	fmt.Printf("metacomputer: %d of %d points (ratio within 0.03; %d left out for lack of time)\n", sum.good, sum.all, sum.left)
+	fmt.Println(summary(groups))
 }
 
-// referenceTime is how long points of the reference are run for unless GRID_LONG
-// is set: they take turns among the groups, and each group has its first ones.
+// referenceTime is how long points of the reference are run for beside other tests: they
+// take turns among the groups, and each group has its first ones.
 const referenceTime = 40 * time.Second
+
+// asked tells whether whoever runs the tests wants the points of the reference.
+func asked() bool {
+	run := flag.Lookup("test.run")
+	return os.Getenv("GRID_LONG") != "" || run != nil && strings.Contains(run.Value.String(), "Reference")
+}
 
 // referenceContext ends when no more points are to be run, in time for the package's other tests.
 func referenceContext(t *testing.T) (context.Context, context.CancelFunc) {
@@ -91,9 +118,9 @@ func referenceContext(t *testing.T) (context.Context, context.CancelFunc) {
 	last, ok := t.Deadline()
 	last = last.Add(-2 * time.Minute)
 	switch {
-	case os.Getenv("GRID_LONG") != "" && !ok:
+	case asked() && !ok:
 		return context.WithCancel(t.Context())
-	case os.Getenv("GRID_LONG") != "" || ok && last.Before(end):
+	case asked() || ok && last.Before(end):
 		end = last
 	}
 	return context.WithDeadline(t.Context(), end)

@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
-// ReadJobs reads a job list in CSV: id, home, submit, run, width, priority;
-// times in ticks, one line of headings, lines that begin with # are comments.
+// ReadJobs reads a job list in CSV: one line of headings, by which columns are found, id, home,
+// submit, run, width and, where jobs have one, priority; times in ticks. Other columns are
+// skipped, lines that begin with # are comments.
 func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
-	err := readRows(in, 6, func(line int, n []int64) error {
+	err := readRows(in, func(line int, n [6]int64) error {
 		if len(jobs) == mostJobs {
 			return fmt.Errorf("line %d: more than %d jobs", line, mostJobs)
 		}
@@ -59,14 +61,24 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readRows reads lines of whole numbers.
-func readRows(in io.Reader, fields int, take func(line int, n []int64) error) error {
+// columns are those of a job list; the last one may be missing.
+var columns = [6]string{"id", "home", "submit", "run", "width", "priority"}
+
+// readRows reads the whole numbers of the lines of a job list.
+func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 	r := csv.NewReader(&bounded{in: in})
-	r.Comment, r.FieldsPerRecord, r.ReuseRecord = '#', fields, true
-	if _, err := r.Read(); err != nil {
+	r.Comment, r.TrimLeadingSpace, r.ReuseRecord = '#', true, true
+	heads, err := r.Read()
+	if err != nil {
 		return fmt.Errorf("no headings: %w", err)
 	}
-	n := make([]int64, fields)
+	var at [6]int
+	for i, name := range columns {
+		if at[i] = slices.Index(heads, name); at[i] < 0 && i+1 < len(columns) {
+			line, _ := r.FieldPos(0)
+			return fmt.Errorf("line %d: the headings are %q, %s is not among them", line, heads, name)
+		}
+	}
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -75,9 +87,13 @@ func readRows(in io.Reader, fields int, take func(line int, n []int64) error) er
 			return err
 		}
 		line, _ := r.FieldPos(0)
-		for i := range n {
-			if n[i], err = strconv.ParseInt(row[i], 10, 64); err != nil {
-				return fmt.Errorf("line %d: %q is no whole number", line, row[i])
+		var n [6]int64
+		for i, k := range at {
+			if k < 0 {
+				continue
+			}
+			if n[i], err = strconv.ParseInt(row[k], 10, 64); err != nil {
+				return fmt.Errorf("line %d: %s %q is no whole number", line, columns[i], row[k])
 			}
 		}
 		if err := take(line, n); err != nil {

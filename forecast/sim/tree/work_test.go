@@ -170,10 +170,15 @@ func TestFiles(t *testing.T) {
 	if want := []Job{{1, 0, 0, 5, 2, 0}, {2, 1, 0, 7, 1, 3}}; err != nil || !reflect.DeepEqual(list, want) {
 		t.Errorf("%v %v", list, err)
 	}
+	list, err = ReadJobs(strings.NewReader("width, run, colour, submit, home, id\n2,5,red,0,0,1\n"))
+	if want := []Job{{1, 0, 0, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
+		t.Errorf("other columns in another order: %v %v", list, err)
+	}
 	for text, want := range map[string]string{
 		"":                                      "no headings",
 		head + "1,0,0,5,2\n":                    "wrong number of fields",
-		head + "1,0,0,5,2,x\n":                  `line 2: "x" is no whole number`,
+		head + "1,0,0,5,2,x\n":                  `line 2: priority "x" is no whole number`,
+		"1,0,0,5,2,0\n2,0,4,5,1,0\n":            "line 1: the headings are",
 		head + "1,-1,0,5,2,0\n":                 "line 2: no job has home -1",
 		head + "1,0,-5,5,2,0\n":                 "line 2: no job has",
 		head + "1,0,0,0,2,0\n":                  "line 2: no job has",
