@@ -21,13 +21,17 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 // remove takes jobs out of the queue: those that have not ended, or all. It
 // looks afterwards, for condor_rm fails where one of many jobs has just gone.
 func (s *site) remove(ctx context.Context, jobIDs, ids []string, ended bool) error {
-	jobs, err := s.queued(ctx)
+	handles := make([]string, len(ids))
+	for i, id := range ids {
+		handles[i] = jobIDs[i] + "/" + id
+	}
+	jobs, err := s.queued(ctx, handles)
 	if err != nil {
 		return err
 	}
 	var end, mark []string
 	for i, id := range ids {
-		h := plugins.Handle{ID: jobIDs[i] + "/" + id}
+		h := plugins.Handle{ID: handles[i]}
 		job, ok := jobs[h.ID]
 		if !ok {
 			continue

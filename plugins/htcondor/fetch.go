@@ -45,11 +45,10 @@ func (b *Backend) spoolOut(ctx context.Context, hs []plugins.Handle) []error {
 		if !s.network {
 			return nil
 		}
-		text, err := s.Verb(ctx, "outcomes", ids)
+		have, err := s.Outcomes(ctx, ids)
 		if err != nil {
 			return err
 		}
-		have := remote.ParseOutcomes(text)
 		var bring []string
 		for i, id := range ids {
 			if o, there := have[id]; there && !o.Done {

@@ -61,6 +61,9 @@ func (b *Backend) Forecast(ctx context.Context, job *jdl.Job, rs []*glue.Resourc
 	return all, errors.Join(errs...)
 }
 
+// longest is a wait beyond which nothing is told apart.
+const longest = 10 * 365 * 24 * time.Hour
+
 // forecast makes a wait of the schedd's statistics and the slots free for the job.
 func forecast(schedd ad, free int64, now time.Time) (rank.Forecast, bool) {
 	mean, known := meanWait(schedd)
@@ -76,12 +79,12 @@ func forecast(schedd ad, free int64, now time.Time) (rank.Forecast, bool) {
 	waiting := schedd.integer("TotalIdleJobs") + schedd.integer("JobsUnmaterialized")
 	drain := time.Duration(0)
 	if ended > 0 && lifetime > 0 {
-		drain = time.Duration(float64(waiting) * float64(lifetime) / float64(ended) * float64(time.Second))
+		drain = seconds(float64(waiting) * float64(lifetime) / float64(ended))
 	}
 	if !known && drain == 0 {
 		return f, false
 	}
-	f.Median = max(mean, drain)
+	f.Median = min(max(mean, drain), longest)
 	f.High = 3 * f.Median // waits behind a queue are about exponential: their 90 % quantile is 3.3 times the median
 	return f, true
 }

@@ -219,19 +219,14 @@ func (h *Handed) look(ctx context.Context, op, id string) (ad, error) {
 	if !jobName.MatchString(id) {
 		return nil, h.refuse(op, fmt.Errorf("%q is no job", id))
 	}
-	text, err := h.site.schedd(ctx, "condor_q", "-allusers", "-json", "-attributes",
-		"ClusterId,ProcId,JobStatus,HoldReasonCode,Requirements,"+attrRequired, id)
-	if err != nil {
-		return nil, err
-	}
-	jobs, err := parseAds(text)
-	if err != nil {
-		return nil, h.site.Fail("condor_q", err)
-	}
-	for _, j := range jobs {
-		if jobID(j) == id {
-			return j, nil
+	var found ad
+	err := h.site.ads(ctx, func(a ad) {
+		if found == nil && jobID(a) == id {
+			found = a
 		}
+	}, "condor_q", "-allusers", "-json", "-attributes", "ClusterId,ProcId,JobStatus,HoldReasonCode,Requirements,"+attrRequired, id)
+	if err != nil || found != nil {
+		return found, err
 	}
 	return nil, h.refuse(op, fmt.Errorf("no such job: %s", id))
 }

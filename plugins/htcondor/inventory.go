@@ -17,7 +17,9 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 	if err != nil {
 		return nil, err
 	}
-	queued, err := s.queued(ctx)
+	var queued []ad
+	err = s.ads(ctx, func(a ad) { queued = append(queued, a) },
+		"condor_q", "-json", "-attributes", "ClusterId,ProcId,GridBrokerId,Owner", "-constraint", "GridBrokerId isnt undefined")
 	if err != nil {
 		return nil, err
 	}
@@ -30,9 +32,9 @@ func (b *Backend) Inventory(ctx context.Context, endpoint glue.Endpoint) ([]plug
 		ours[p.ID] = true
 	}
 	me := identityAt(ctx, s)
-	for handle, job := range queued {
+	for _, job := range queued {
 		if id := job.text("GridBrokerId"); remote.ValidID(id) && !ours[id] && isOurs(me, job.text("Owner")) {
-			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: handle}
+			h := plugins.Handle{Interface: s.System.Interface, Endpoint: s.URL, ID: handleID(job)}
 			all = append(all, plugins.Present{ID: id, Handle: h})
 		}
 	}

@@ -1,7 +1,11 @@
 package htcondor
 
 import (
+	"cmp"
+	"io"
+	"maps"
 	"math"
+	"strings"
 	"sync"
 
 	"gridbroker/jdl"
@@ -16,22 +20,24 @@ type slot struct {
 	asked  func() *classad.Ad // the record, with a request on the other side (see withFallback)
 }
 
-// parseSlots reads the output of condor_status -json.
-func parseSlots(text string) ([]slot, error) {
-	ads, err := parseAds(text)
-	if err != nil || len(ads) == 0 {
-		return nil, err
-	}
-	records, err := classad.ReadJSON("slots", []byte(text))
+// readSlot reads a slot's ad, as condor_status -json writes it.
+func readSlot(object []byte) (slot, error) {
+	values, err := readAd(object)
 	if err != nil {
-		return nil, err
+		return slot{}, err
 	}
-	slots, all := make([]slot, len(ads)), request{wall: 1, owner: "-"}.record()
-	for i := range ads {
-		slots[i] = slot{ads[i], records[i], sync.OnceValue(func() *classad.Ad { return withFallback(records[i], all) })}
+	maps.DeleteFunc(values, func(name string, _ any) bool { return !ofSlots[name] && !strings.HasPrefix(name, tagPrefix) })
+	records, err := classad.ReadJSON("slots", object)
+	if err != nil || len(records) != 1 {
+		return slot{}, cmp.Or(err, io.ErrUnexpectedEOF)
 	}
-	return slots, nil
+	my := records[0]
+	return slot{values, my, sync.OnceValue(func() *classad.Ad { return withFallback(my, request{wall: 1, owner: "-"}.record()) })}, nil
 }
+
+// ofSlots are the attributes of slots that are read here; their expressions may read the others.
+var ofSlots = among(`Name State Start PartitionableSlot Cpus Memory Disk GPUs TotalSlotCpus TotalSlotMemory TotalSlotDisk TotalSlotGPUs
+	OpSys OpSysName OpSysAndVer OpSysMajorVer Arch CondorVersion SiteName`)
 
 // request is what a job asks of a slot.
 type request struct {

@@ -3,6 +3,7 @@ package htcondor
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,12 +49,11 @@ func (s *site) readQueue(ctx context.Context, attributes string) (slots []slot, 
 		return err
 	})
 	ask.Go(func() error {
-		text, err := s.schedd(ctx, "condor_q", "-allusers", "-json", "-attributes", attributes)
-		if err != nil {
-			return err
-		}
-		jobs, err = parseAds(text)
-		return err
+		wanted := among(attributes)
+		return s.ads(ctx, func(a ad) {
+			maps.DeleteFunc(a, func(name string, _ any) bool { return !wanted[name] })
+			jobs = append(jobs, a)
+		}, "condor_q", "-allusers", "-json", "-attributes", attributes)
 	})
 	return slots, jobs, ask.Wait()
 }
@@ -114,7 +114,7 @@ func queuedJob(j ad) (batch.Job, bool) {
 	b := batch.Job{
 		ID: jobID(j), Queue: queueName, User: j.text("Owner"),
 		Group: j.text("AcctGroup"), Procs: int(max(1, j.integer("RequestCpus"))), Disk: j.integer("RequestDisk") >> 10,
-		GPUs: int(j.integer("RequestGPUs")), Submitted: j.time("QDate"), Requested: time.Duration(j.integer("AllowedJobDuration")) * time.Second,
+		GPUs: int(j.integer("RequestGPUs")), Submitted: j.time("QDate"), Requested: j.duration("AllowedJobDuration"),
 		Priority: float64(j.integer("JobPrio")), Begin: j.time("DeferralTime"), Nodes: 1,
 	}
 	b.Memory = j.integer("RequestMemory") / int64(b.Procs)

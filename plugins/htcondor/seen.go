@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -60,16 +61,26 @@ func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
 	return s.readSlots(ctx)
 }
 
+// maxAttributes is what the slots of a pool may have together: ten thousand machines of two hundred each.
+const maxAttributes = 2_000_000
+
 // readSlots reads the slots. Those cut from a partitionable one are left out:
 // its own ad tells what is left over.
 func (s *site) readSlots(ctx context.Context) ([]slot, error) {
-	text, err := s.Command(ctx, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)
+	var slots []slot
+	attributes := 0
+	err := s.Records(ctx, func(object []byte) error {
+		sl, err := readSlot(object)
+		if slots = append(slots, sl); err != nil {
+			return err
+		}
+		if attributes += len(sl.record.Attrs()); attributes > maxAttributes {
+			return errors.New("the pool's slots have more attributes than any pool's")
+		}
+		return nil
+	}, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)
 	if err != nil {
 		return nil, err
-	}
-	slots, err := parseSlots(text)
-	if err != nil {
-		return nil, s.Fail("condor_status", err)
 	}
 	s.seen.keep(slots, s.Options.Now())
 	return slots, nil

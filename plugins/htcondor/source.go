@@ -2,6 +2,7 @@ package htcondor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,15 +24,17 @@ func (s *site) scheddAd(ctx context.Context) (ad, error) {
 	if len(at) > 1 {
 		args = append(args, "-constraint", fmt.Sprintf("Name == %q", at[1]))
 	}
-	text, err := s.Command(ctx, args...)
-	if err != nil {
-		return nil, err
+	var first ad
+	err = s.Records(ctx, func(object []byte) (err error) {
+		if first == nil {
+			first, err = readAd(object)
+		}
+		return err
+	}, args...)
+	if err == nil && first == nil {
+		err = s.Fail("condor_status -schedd", errors.New("the pool shows no schedd"))
 	}
-	ads, err := parseAds(text)
-	if err != nil || len(ads) == 0 {
-		return nil, s.Fail("condor_status -schedd", fmt.Errorf("the pool shows no schedd (%v)", err))
-	}
-	return ads[0], nil
+	return first, err
 }
 
 // Resources implements remote.AnySite: one resource per operating system and
@@ -165,7 +168,7 @@ func meanWait(schedd ad) (time.Duration, bool) {
 		started, ok := schedd.number(prefix + "JobsStarted")
 		sum, ok2 := schedd.number(prefix + "JobsAccumTimeToStart")
 		if ok && ok2 && started >= 1 && sum >= 0 {
-			return time.Duration(sum / started * float64(time.Second)).Round(time.Second), true
+			return seconds(sum / started).Round(time.Second), true
 		}
 	}
 	return 0, false
@@ -179,6 +182,9 @@ const tagPrefix = "Has"
 // hasContainer is the attribute of slots whose startd found a container runtime: they take jobs of the container
 // universe, and with them images of users.
 const hasContainer = "HasContainer"
+
+// maxTags is how many environments a pool may have.
+const maxTags = 10_000
 
 // tags lists what a slot offers, with the requirement that asks for it.
 func (s slot) tags() map[string]string {
@@ -197,7 +203,7 @@ func (s slot) tags() map[string]string {
 			}
 		case string:
 			for tag := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || c == ' ' }) {
-				if remote.Plain(tag) && tags[tag] != "TARGET."+hasContainer {
+				if len(tags) < maxTags && remote.Plain(tag) && tags[tag] != "TARGET."+hasContainer {
 					tags[tag] = fmt.Sprintf("stringListIMember(%q, TARGET.%s)", tag, name)
 				}
 			}
@@ -210,7 +216,9 @@ func tagsOf(slots []slot) []string {
 	all := map[string]bool{}
 	for _, s := range slots {
 		for tag := range s.tags() {
-			all[tag] = true
+			if all[tag] || len(all) < maxTags {
+				all[tag] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(all))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"gridbroker/glue"
 	"gridbroker/plugins"
@@ -25,10 +27,28 @@ func (a ad) number(name string) (float64, bool) {
 
 func (a ad) integer(name string) int64 {
 	v, _ := a.number(name)
-	if v > 1<<53 || v < -(1<<53) {
+	if v > most || v < -most {
 		return 0
 	}
 	return int64(v)
+}
+
+// most is more than there is of anything that is counted here, so that no sum overflows.
+const most = 1 << 40
+
+// duration is a time in seconds, of a century at most.
+func (a ad) duration(name string) time.Duration {
+	v, _ := a.number(name)
+	return seconds(v)
+}
+
+// seconds is so many, as far as that can be a time that somebody waits or works.
+func seconds(n float64) time.Duration {
+	const century = 100 * 365 * 24 * 3600
+	if !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n, century) * float64(time.Second))
 }
 
 func (a ad) text(name string) string {
@@ -42,20 +62,34 @@ func (a ad) truth(name string) bool {
 }
 
 func (a ad) time(name string) time.Time {
-	if n := a.integer(name); n > 0 {
-		return time.Unix(n, 0)
-	}
-	return time.Time{}
+	return remote.Unix(a.integer(name))
 }
 
-// parseAds reads the output of a command with -json: nothing at all is none.
-func parseAds(text string) ([]ad, error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
+// readAd reads one ad of a command with -json.
+func readAd(object []byte) (a ad, err error) { return a, json.Unmarshal(object, &a) }
+
+// among makes a set of names.
+func among(names string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range strings.FieldsFunc(names, func(c rune) bool { return c == ',' || unicode.IsSpace(c) }) {
+		set[name] = true
 	}
-	var ads []ad
-	err := json.Unmarshal([]byte(text), &ads)
-	return ads, err
+	return set
+}
+
+// ads runs a command that talks to the schedd and hands over the ads that it writes.
+func (s *site) ads(ctx context.Context, take func(ad), command string, args ...string) error {
+	at, err := s.scheddArgs(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Records(ctx, func(object []byte) error {
+		a, err := readAd(object)
+		if err == nil {
+			take(a)
+		}
+		return err
+	}, slices.Concat([]string{command}, at, args)...)
 }
 
 // asked are the attributes that a sweep reads.
@@ -68,7 +102,11 @@ var asked = strings.Join([]string{"GridBrokerId", "Owner", "ClusterId", "ProcId"
 // the site, and for those that it does not have one condor_history and one read
 // of our own files.
 func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
-	jobs, err := s.queued(ctx)
+	ids := make([]string, len(is))
+	for n, i := range is {
+		ids[n] = out[i].Handle.ID
+	}
+	jobs, err := s.queued(ctx, ids)
 	var missing []int
 	for _, i := range is {
 		switch job, ok := jobs[out[i].Handle.ID]; {
@@ -90,27 +128,20 @@ func handleID(job ad) string {
 	return fmt.Sprintf("%d.%d/%s", job.integer("ClusterId"), job.integer("ProcId"), job.text("GridBrokerId"))
 }
 
-// queued reads our jobs in the queue, by handleID.
-func (s *site) queued(ctx context.Context) (map[string]ad, error) {
-	text, err := s.schedd(ctx, "condor_q", "-json", "-attributes", asked, "-constraint", "GridBrokerId isnt undefined")
-	if err != nil {
-		return nil, err
-	}
-	return s.byID("condor_q", text)
-}
-
-// byID reads ads by handleID. Our id alone would not do: a neighbour whose jobs are
+// queued reads jobs of ours in the queue, by handleID; of others than those of wanted
+// only that they are there. Our id alone would not do: a neighbour whose jobs are
 // shown can give one of his the id of one of ours, and would hide it.
-func (s *site) byID(command, text string) (map[string]ad, error) {
-	ads, err := parseAds(text)
-	if err != nil {
-		return nil, s.Fail(command, err)
+func (s *site) queued(ctx context.Context, wanted []string) (map[string]ad, error) {
+	jobs, of := map[string]ad{}, map[string]bool{}
+	for _, id := range wanted {
+		of[id] = true
 	}
-	jobs := make(map[string]ad, len(ads))
-	for _, a := range ads {
-		jobs[handleID(a)] = a
-	}
-	return jobs, nil
+	err := s.ads(ctx, func(a ad) {
+		if id := handleID(a); of[id] {
+			jobs[id] = a
+		}
+	}, "condor_q", "-json", "-attributes", asked, "-constraint", "GridBrokerId isnt undefined")
+	return jobs, err
 }
 
 // missing judges jobs that are not in the queue: by the history, and by what
@@ -121,8 +152,7 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		ids = append(ids, id)
 	}
-	text, err := s.Verb(ctx, "outcomes", ids)
-	outcomes := remote.ParseOutcomes(text)
+	outcomes, err := s.Outcomes(ctx, ids)
 	var past map[string]ad
 	if err == nil {
 		var there []plugins.Handle
@@ -158,24 +188,24 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 
 // past reads ended jobs from the history.
 func (s *site) past(ctx context.Context, hs []plugins.Handle) (map[string]ad, error) {
-	all := map[string]ad{}
+	all, wanted := map[string]ad{}, map[string]bool{}
+	for _, h := range hs {
+		wanted[h.ID] = true
+	}
 	for part := range slices.Chunk(hs, maxAsked) {
 		var jobIDs, ids []string
 		for _, h := range part {
 			jobID, id, _ := remote.SplitHandle(h, idBytes)
 			jobIDs, ids = append(jobIDs, jobID), append(ids, id)
 		}
-		text, err := s.schedd(ctx, "condor_history", "-json", "-attributes", asked, "-limit", strconv.Itoa(len(part)), "-scanlimit", scanLimit,
+		err := s.ads(ctx, func(a ad) {
+			if id := handleID(a); wanted[id] {
+				all[id] = a
+			}
+		}, "condor_history", "-json", "-attributes", asked, "-limit", strconv.Itoa(len(part)), "-scanlimit", scanLimit,
 			"-constraint", fmt.Sprintf("stringListMember(GridBrokerId, %q) && stringListMember(strcat(ClusterId, \".\", ProcId), %q)", strings.Join(ids, ","), strings.Join(jobIDs, ",")))
 		if err != nil {
 			return nil, err
-		}
-		jobs, err := s.byID("condor_history", text)
-		if err != nil {
-			return nil, err
-		}
-		for id, job := range jobs {
-			all[id] = job
 		}
 	}
 	return all, nil
@@ -193,12 +223,8 @@ func fill(st *plugins.Status, job ad) {
 		st.Started = job.time("JobStartDate")
 	}
 	st.Node = host(job.text("RemoteHost"), job.text("LastRemoteHost"))
-	if wall, ok := job.number("RemoteWallClockTime"); ok && wall > 0 {
-		st.WallTime = time.Duration(wall * float64(time.Second))
-	}
-	cpu, _ := job.number("RemoteUserCpu")
-	sys, _ := job.number("RemoteSysCpu")
-	st.CPUTime, st.MaxMemory = time.Duration((cpu+sys)*float64(time.Second)), job.integer("ResidentSetSize")
+	st.WallTime = job.duration("RemoteWallClockTime")
+	st.CPUTime, st.MaxMemory = job.duration("RemoteUserCpu")+job.duration("RemoteSysCpu"), job.integer("ResidentSetSize")
 	if status == 3 && job.integer("LastJobStatus") == 4 { // cleaned after its end
 		status = 4
 	}
@@ -242,7 +268,7 @@ func completed(st *plugins.Status, job ad) {
 	st.Ended = job.time("CompletionDate")
 	if !job.truth("ExitBySignal") {
 		st.State = plugins.Done
-		if code, ok := job.number("ExitCode"); ok {
+		if code, ok := job.number("ExitCode"); ok && math.Abs(code) <= math.MaxInt32 {
 			st.ExitCode = glue.Some(int(code))
 		}
 		return

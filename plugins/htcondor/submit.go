@@ -216,7 +216,7 @@ func (b *Backend) Find(ctx context.Context, endpoint glue.Endpoint, ids []string
 		return nil, err
 	}
 	if s.network { // what lies here says nothing of a schedd that cannot be asked
-		if _, err := s.queued(ctx); err != nil {
+		if _, err := s.queued(ctx, nil); err != nil {
 			return nil, err
 		}
 	}

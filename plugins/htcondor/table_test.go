@@ -189,8 +189,11 @@ func FuzzAds(f *testing.F) {
 
 // A neighbour who gives a job of his the id of one of ours does not hide ours.
 func TestIDsOfNeighbours(t *testing.T) {
-	jobs, err := (&site{}).byID("condor_q", `[{"GridBrokerId":"a","ClusterId":7,"ProcId":0,"JobStatus":2},{"GridBrokerId":"a","ClusterId":9,"ProcId":0,"JobStatus":3}]`)
-	if err != nil || jobs["7.0/a"].integer("JobStatus") != 2 || len(jobs) != 2 {
+	s := &site{Site: &remote.Site{URL: "condor:", Options: &remote.Options{Command: time.Minute}, System: &remote.System{Name: "HTCondor"},
+		Machine: neighbours{"condor_q": `[{"GridBrokerId":"a","ClusterId":7,"ProcId":0,"JobStatus":2},
+{"GridBrokerId":"a","ClusterId":9,"ProcId":0,"JobStatus":3}]`}}}
+	jobs, err := s.queued(t.Context(), []string{"7.0/a"})
+	if err != nil || jobs["7.0/a"].integer("JobStatus") != 2 || len(jobs) != 1 {
 		t.Errorf("%v %v", jobs, err)
 	}
 }
@@ -232,4 +235,28 @@ func TestBatchesOfNeighbours(t *testing.T) {
 			t.Errorf("%q: %v %v", c.queue, found, err)
 		}
 	}
+}
+
+// parseSlots reads the ads of condor_status -json, parseAds any.
+func parseSlots(text string) (slots []slot, err error) {
+	err = eachObject(text, func(object []byte) error {
+		s, err := readSlot(object)
+		slots = append(slots, s)
+		return err
+	})
+	return slots, err
+}
+
+func parseAds(text string) (ads []ad, err error) {
+	err = eachObject(text, func(object []byte) error {
+		a, err := readAd(object)
+		ads = append(ads, a)
+		return err
+	})
+	return ads, err
+}
+
+func eachObject(text string, take func([]byte) error) error {
+	s := &remote.Site{Options: &remote.Options{Command: time.Minute}, System: &remote.System{}, Machine: neighbours{"ads": text}}
+	return s.Records(context.Background(), take, "ads")
 }

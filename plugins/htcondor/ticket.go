@@ -96,9 +96,18 @@ func (t *ticket) note(lack error) {
 // HTCondor's tools tell the same, the error says what was wrong with our token.
 func (s *site) Command(ctx context.Context, argv ...string) (string, error) {
 	text, err := s.Site.Command(ctx, argv...)
+	return text, s.explained(err)
+}
+
+// Records is remote.Site.Records with the errors of Command.
+func (s *site) Records(ctx context.Context, take func(object []byte) error, argv ...string) error {
+	return s.explained(s.Site.Records(ctx, take, argv...))
+}
+
+func (s *site) explained(err error) error {
 	e, ok := errors.AsType[*plugins.Error](err)
 	if !ok || s.ticket == nil {
-		return text, err
+		return err
 	}
 	s.ticket.mu.Lock()
 	defer s.ticket.mu.Unlock()
@@ -108,5 +117,5 @@ func (s *site) Command(ctx context.Context, argv ...string) (string, error) {
 	if strings.Contains(e.Said, "DENIED") || strings.Contains(e.Said, "AUTHENTICATE") {
 		e.Kind = plugins.Credential
 	}
-	return text, err
+	return err
 }

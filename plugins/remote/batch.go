@@ -206,8 +206,8 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		ba.failAll(ba.site.Fail("submit", err))
 		return nil, nil
 	}
-	out := &Answer{Max: MaxAnswer}
-	err = ba.site.Runner(ctx, bytes.NewReader(tarball), out, "submit", ba.name)
+	out := &Answer{Max: maxText}
+	err = ba.site.until(ctx, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
 }
 
@@ -223,7 +223,7 @@ func (ba *batch) read(out string, err error) (taken, gone []string) {
 		}
 		switch f[0] {
 		case "ok":
-			ba.accept(f[1], f[len(f)-1])
+			ba.accept(f[1], strings.Join(f[2:], " "))
 		case "lost":
 			ba.lose(f[1])
 		case "no":
@@ -277,10 +277,20 @@ func (ba *batch) group(name string) *Group {
 }
 
 func (ba *batch) accept(name, lrmsID string) {
+	if !number(lrmsID) {
+		ba.lose(name)
+		return
+	}
 	g := ba.group(name)
 	for n, i := range g.Jobs {
 		ba.results[i].Handle = ba.lrms.Handle(lrmsID, g.Line(n), ba.reqs[i].ID)
 	}
+}
+
+// number reports whether a text can be what a batch system calls a group of jobs: it comes from
+// the site, becomes a part of handles and of command lines, and is shown.
+func number(lrmsID string) bool {
+	return lrmsID != "" && len(lrmsID) <= 20 && strings.Trim(lrmsID, "0123456789") == ""
 }
 
 // lose notes a group that was taken without an id: it is to be looked up.
@@ -314,13 +324,17 @@ func (s *Site) Find(ctx context.Context, lrms LRMS, ids []string) (map[string]pl
 	if err != nil {
 		return nil, err
 	}
-	places, asked, busy := parsePlaces(text)
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	places, asked, busy := parsePlaces(text, func(id string) bool { return wanted[id] })
 	found := map[string]plugins.Handle{}
 	for _, id := range ids {
 		if !asked[id] || busy[id] {
 			return nil, s.Fail("find", errors.New("a submission is still on its way there; ask again"))
 		}
-		if p, ok := places[id]; ok && p.lrmsID != "-" {
+		if p, ok := places[id]; ok && number(p.lrmsID) {
 			found[id] = lrms.Handle(p.lrmsID, p.line, id)
 			delete(places, id)
 		}
@@ -328,18 +342,19 @@ func (s *Site) Find(ctx context.Context, lrms LRMS, ids []string) (map[string]pl
 	return found, s.findByName(ctx, lrms, places, found)
 }
 
-func parsePlaces(text string) (places map[string]place, asked, busy map[string]bool) {
+// parsePlaces reads where jobs are, those that are known.
+func parsePlaces(text string, known func(id string) bool) (places map[string]place, asked, busy map[string]bool) {
 	places, asked, busy = map[string]place{}, map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) < 2 {
+		if len(f) < 2 || !known(f[1]) {
 			continue
 		}
 		asked[f[1]] = true
 		busy[f[1]] = f[0] == "busy"
 		if f[0] == "at" && len(f) == 6 {
 			n, err := strconv.Atoi(f[4])
-			if err == nil {
+			if err == nil && 0 <= n && n <= maxBatch {
 				places[f[1]] = place{batch: f[2], group: f[3], line: n, lrmsID: f[5]}
 			}
 		}
@@ -364,7 +379,9 @@ func (s *Site) findByName(ctx context.Context, lrms LRMS, places map[string]plac
 	}
 	var absent []string
 	for id, p := range places {
-		if lrmsID, ok := lrmsIDs[p.name(id)]; ok {
+		if lrmsID, ok := lrmsIDs[p.name(id)]; ok && !number(lrmsID) {
+			return s.Fail("find", fmt.Errorf("%s calls %s %.40q, which is no number", s.System.Name, p.name(id), lrmsID))
+		} else if ok {
 			found[id] = lrms.Handle(lrmsID, p.line, id)
 		} else {
 			absent = append(absent, id)

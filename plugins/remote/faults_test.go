@@ -168,7 +168,7 @@ func TestNoIDIsLookedUp(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	text, err := c.site.Verb(t.Context(), "find", []string{"a"})
-	if places, _, _ := parsePlaces(text); err != nil || places["a"].lrmsID != "-" {
+	if places, _, _ := parsePlaces(text, ValidID); err != nil || places["a"].lrmsID != "-" {
 		t.Errorf("%q, %v: it is not asked for by its name", text, err)
 	}
 }
@@ -187,11 +187,10 @@ func TestCutOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := c.site.Verb(t.Context(), "outcomes", []string{"a", "b", "../a", "nobody"})
+	all, err := c.site.Outcomes(t.Context(), []string{"a", "b", "../a", "nobody"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := ParseOutcomes(text)
 	if a := all["a"]; len(all) != 2 || a.Done || a.Node != "n1" || a.Started != time.Unix(100, 0) {
 		t.Errorf("of %d the one that was cut: %+v", len(all), a)
 	}
@@ -218,7 +217,7 @@ func TestOutcomes(t *testing.T) {
 		"job a b\nended 9 7 -\njob a\n":                          "0 failed",
 		"job a\nended 9 99999999999999999999 -\nended 9 2 run\n": "done 2 ran",
 	} {
-		o := ParseOutcomes(text)["a"]
+		o := parseOutcomes(text, []string{"a"})["a"]
 		var got []string
 		if o.Cancelled {
 			got = append(got, "cancelled")

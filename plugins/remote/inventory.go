@@ -16,10 +16,14 @@ func (s *Site) Inventory(ctx context.Context, lrms LRMS) ([]plugins.Present, err
 	if err != nil {
 		return nil, err
 	}
-	places, _, _ := parsePlaces(text)
+	left := MaxLines
+	places, _, _ := parsePlaces(text, func(id string) bool { left--; return left >= 0 && ValidID(id) })
+	if left < 0 {
+		return nil, s.Fail("list", errTooLong)
+	}
 	all := make([]plugins.Present, 0, len(places))
 	for id, p := range places {
-		if ValidID(id) {
+		if number(p.lrmsID) {
 			all = append(all, plugins.Present{ID: id, Handle: lrms.Handle(p.lrmsID, p.line, id)})
 		}
 	}
@@ -35,8 +39,12 @@ func (s *Site) Describe(ctx context.Context, ids []string) (map[string]*jdl.Job,
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range strings.Split("\n"+text, "\njob ")[1:] {
+		left := maxDescription + len(part)*usualDescription
+		for one := range strings.SplitSeq("\n"+text, "\njob ") {
 			id, body, _ := strings.Cut(one, "\n")
+			if left -= len(body); left < 0 || len(body) > maxDescription || !slices.Contains(part, id) {
+				continue
+			}
 			job, err := jdl.LoadJob(strings.TrimPrefix(strings.ReplaceAll("\n"+body, "\n|", "\n"), "\n"))
 			if err == nil {
 				out[id] = job
@@ -46,8 +54,13 @@ func (s *Site) Describe(ctx context.Context, ids []string) (map[string]*jdl.Job,
 	return out, nil
 }
 
-// maxDescribed is how many descriptions are read by one command.
-const maxDescribed = 1000
+// maxDescribed is how many descriptions are read by one command; each may have a
+// megabyte, and all together that and so much for every job.
+const (
+	maxDescribed     = 1000
+	maxDescription   = 1 << 20
+	usualDescription = 16 << 10
+)
 
 // describeAll is Describe for handles of any of a back-end's sites.
 func describeAll[S interface {

@@ -85,9 +85,6 @@ func (e *DialError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *DialError) Unwrap() error { return e.Err }
 
-// MaxAnswer bounds what one command may say, in bytes (100,000 jobs are some 20 MB).
-const MaxAnswer = 256 << 20
-
 const (
 	maxStderr = 16 << 10
 	maxFiles  = 100_000 // in one job's directory

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -34,9 +35,24 @@ func (o Outcome) Why() (string, plugins.Fault) {
 	return strings.TrimSpace(o.Step + " failed"), ""
 }
 
-// ParseOutcomes reads the answer of the verb "outcomes": a line "job ID", then
-// the lines of its file. A job that was started again counts from its last start.
-func ParseOutcomes(text string) map[string]Outcome {
+// Outcomes reads what jobs wrote about themselves, by our ids; one without a
+// directory has none.
+func (s *Site) Outcomes(ctx context.Context, ids []string) (map[string]Outcome, error) {
+	text, err := s.Verb(ctx, "outcomes", ids)
+	if err != nil {
+		return nil, err
+	}
+	return parseOutcomes(text, ids), nil
+}
+
+// parseOutcomes reads the answer of the verb "outcomes", of jobs that were asked
+// about: a line "job ID", then the lines of its file. A job that was started again
+// counts from its last start.
+func parseOutcomes(text string, ids []string) map[string]Outcome {
+	asked := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		asked[id] = true
+	}
 	all := map[string]Outcome{}
 	id := ""
 	for line := range strings.Lines(text) {
@@ -47,7 +63,9 @@ func ParseOutcomes(text string) map[string]Outcome {
 		o := all[id]
 		switch {
 		case f[0] == "job" && len(f) == 2:
-			id, o = f[1], Outcome{}
+			if id, o = f[1], (Outcome{}); !asked[id] {
+				id = ""
+			}
 		case f[0] == "cancelled":
 			o.Cancelled = true
 		case f[0] == "started" && len(f) == 3:
@@ -63,10 +81,21 @@ func ParseOutcomes(text string) map[string]Outcome {
 	return all
 }
 
-// seconds reads a Unix time; what is none is the zero time.
 func seconds(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n <= 0 {
+	if err != nil {
+		return time.Time{}
+	}
+	return Unix(n)
+}
+
+// lastSecond is where the year 9000 begins: later times cannot be written down everywhere,
+// and none is that of a job.
+const lastSecond = 221_845_392_000
+
+// Unix is a time in seconds since 1970 that a site tells; what cannot be one is the zero time.
+func Unix(n int64) time.Time {
+	if n <= 0 || n >= lastSecond {
 		return time.Time{}
 	}
 	return time.Unix(n, 0)

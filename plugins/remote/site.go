@@ -128,15 +128,12 @@ func (s *Site) Command(ctx context.Context, argv ...string) (string, error) {
 
 // Ask is Command with a standard input.
 func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
-	defer cancel()
-	out := &Answer{Max: MaxAnswer}
+	out := &Answer{Max: maxText}
 	var r io.Reader
 	if in != "" {
 		r = strings.NewReader(in)
 	}
-	err := s.Runner(ctx, r, out, "exec", argv...)
-	if err != nil {
+	if err := s.hear(ctx, r, out, "exec", argv...); err != nil {
 		return "", s.Fail(argv[0], err)
 	}
 	return out.String(), nil
@@ -144,11 +141,9 @@ func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, erro
 
 // Verb runs a short verb of runner.sh over a list of our ids.
 func (s *Site) Verb(ctx context.Context, verb string, ids []string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
-	defer cancel()
-	out := &Answer{Max: MaxAnswer}
+	out := &Answer{Max: maxText}
 	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
-	if err := s.Runner(ctx, in, out, verb); err != nil {
+	if err := s.hear(ctx, in, out, verb); err != nil {
 		return "", s.Fail(verb, err)
 	}
 	return out.String(), nil

@@ -173,11 +173,20 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("ok g0 12\nno g1 1 text\ndup x\n")
 	f.Add("job a\nstarted 1 n\nended 2 3 run\ncancelled\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		parsePlaces(text)
-		ParseOutcomes(text)
+		parsePlaces(text, ValidID)
+		parseOutcomes(text, []string{"a"})
+		(&lines{take: func(string) error { return nil }}).Write([]byte(text))
+		(&objects{take: func([]byte) error { return nil }}).Write([]byte(text))
 		opts := Options{}
 		s := &Site{Options: &opts, System: &System{}}
-		ba := &batch{site: s, lrms: counter{site: s}, groups: []*Group{{Name: "g0"}}}
+		results := make([]plugins.Result, 1)
+		ba := &batch{site: s, lrms: counter{site: s}, groups: []*Group{{Name: "g0", Jobs: []int{0}}}, results: results, jobs: []int{0},
+			reqs: []plugins.Request{{ID: "a"}}}
 		ba.read(text, nil)
+		for _, r := range results {
+			if lrmsID, _, _ := strings.Cut(r.Handle.ID, "/"); strings.Trim(lrmsID, "0123456789.") != "" {
+				t.Errorf("%q makes a job %q", text, r.Handle.ID)
+			}
+		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 // are named to scancel.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	return remote.Each(hs, b.Split, func(s *site, slurmIDs, ids []string) error {
-		queue, err := s.squeue(ctx)
+		queue, err := s.squeue(ctx, slurmIDs)
 		if err == nil {
 			queue, err = s.ours(ctx, queue, slurmIDs, ids)
 		}

@@ -21,11 +21,11 @@ func (q *Queue) MarkEnvironments(ctx context.Context, nodes, tags, cached []stri
 	}
 	odd := func(tag string) bool { return !remote.Plain(tag) || strings.ContainsAny(tag, "/+") }
 	tags, cached = slices.DeleteFunc(slices.Clone(tags), odd), slices.DeleteFunc(slices.Clone(cached), odd)
-	text, err := q.site.Command(ctx, "scontrol", "--oneliner", "show", "node", strings.Join(nodes, ","))
+	shown, err := q.site.records(ctx, "scontrol", "--oneliner", "show", "node", strings.Join(nodes, ","))
 	if err != nil {
 		return err
 	}
-	for _, m := range records(text) {
+	for _, m := range shown {
 		available, active := list(m["AvailableFeatures"]), list(m["ActiveFeatures"])
 		newAvailable, newActive := withEnvironments(available, tags, cached), withEnvironments(active, tags, cached)
 		if slices.Equal(available, newAvailable) && slices.Equal(active, newActive) {

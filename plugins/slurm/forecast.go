@@ -143,18 +143,17 @@ func (b *Backend) QueueLengths(ctx context.Context, rs []*glue.Resource) (map[st
 
 // lengths counts the waiting jobs of every partition.
 func (s *site) lengths(ctx context.Context) (map[string]int64, error) {
-	text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
-	if err != nil {
-		return nil, err
-	}
 	byQueue := map[string]int64{}
-	for _, f := range rows(text, sep, 2) {
+	err := s.rows(ctx, sep, 2, func(f []string) error {
 		if standsAside(f[1]) {
-			continue
+			return nil
 		}
 		for name := range strings.SplitSeq(f[0], ",") {
-			byQueue[name]++
+			if byQueue[name]++; len(byQueue) > maxQueues {
+				return errTooMany
+			}
 		}
-	}
-	return byQueue, nil
+		return nil
+	}, "squeue", "--noheader", "--array", "--states=PENDING", "--format="+columns("Pr"))
+	return byQueue, err
 }

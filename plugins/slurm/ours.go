@@ -69,7 +69,7 @@ func (s *site) members(ctx context.Context, names []string) (map[string][]string
 		if err != nil {
 			return nil, err
 		}
-		parseMembers(text, all)
+		parseMembers(text, among(unknown), all)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,15 +79,21 @@ func (s *site) members(ctx context.Context, names []string) (map[string][]string
 	return all, nil
 }
 
-// parseMembers reads lines "array NAME", each followed by its jobs.
-func parseMembers(text string, all map[string][]string) {
+// maxMembers is more than a batch has jobs.
+const maxMembers = 10_000
+
+// parseMembers reads lines "array NAME", each followed by its jobs, of arrays that were asked about.
+func parseMembers(text string, asked map[string]bool, all map[string][]string) {
 	name := ""
 	for line := range strings.Lines(text) {
 		switch f := strings.Fields(line); {
 		case len(f) == 2 && f[0] == "array":
-			name = f[1]
-			all[name] = nil
-		case len(f) == 1 && name != "":
+			if name = f[1]; !asked[name] {
+				name = ""
+			} else {
+				all[name] = nil
+			}
+		case len(f) == 1 && name != "" && len(all[name]) < maxMembers:
 			all[name] = append(all[name], f[0])
 		}
 	}

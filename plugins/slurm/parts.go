@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,10 +80,12 @@ func (p *parts) learn(ctx context.Context, s *site, jobs []batch.Job, nodes []ma
 // onSame tells whether placements are all of a job's processors, on its nodes: what a
 // user has called a job may look like one.
 func onSame(placed []batch.Placement, j *batch.Job) bool {
-	sum := 0
+	sum, nodes := 0, map[string]bool{}
+	for _, p := range j.Placed {
+		nodes[p.Node] = true
+	}
 	for _, p := range placed {
-		sum += p.Procs
-		if !slices.ContainsFunc(j.Placed, func(at batch.Placement) bool { return at.Node == p.Node }) {
+		if sum += p.Procs; !nodes[p.Node] {
 			return false
 		}
 	}
@@ -126,7 +127,7 @@ func allocated(text string) (placed []batch.Placement) {
 			on = hosts(value)
 		case "CPU_IDs":
 			n := len(hosts("c[" + value + "]"))
-			for _, name := range on {
+			for _, name := range on[:min(len(on), maxHosts-len(placed))] {
 				placed = append(placed, batch.Placement{Node: name, Procs: n})
 			}
 			on = nil

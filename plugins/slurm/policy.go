@@ -64,7 +64,7 @@ type settings map[string]string
 func config(text string) settings {
 	c := settings{}
 	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(line, "="); ok {
+		if key, value, ok := strings.Cut(line, "="); ok && len(c) < maxQueues {
 			c[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}

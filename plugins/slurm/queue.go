@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,28 +17,34 @@ import (
 type cluster struct {
 	nodes, parts, reserved []map[string]string
 	jobs                   [][]string // rows of squeue
-	arrays                 [][]string // id and tasks of arrays that wait: "12", "1-6%2"
+	// How many tasks of an array may run at once, by its id: the "%2" of "1-6%2".
+	arrays map[string]int
 }
 
 // read asks the five questions at once: over SSH they share the connection.
 func (s *site) read(ctx context.Context) (c cluster, err error) {
+	c.arrays = map[string]int{}
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
-			text, err := s.Command(ctx, "scontrol", "--oneliner", "show", what)
-			*to = records(text)
+			all, err := s.records(ctx, "scontrol", "--oneliner", "show", what)
+			*to = all
 			return err
 		})
 	}
 	ask.Go(func() error {
-		text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
-		c.jobs = rows(text, sep, len(queueColumns))
-		return err
+		return s.rows(ctx, sep, len(queueColumns), func(f []string) error {
+			c.jobs = append(c.jobs, f)
+			return nil
+		}, "squeue", "--noheader", "--array", "--format="+columns(queueColumns))
 	})
 	ask.Go(func() error {
-		text, err := s.Command(ctx, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
-		c.arrays = rows(text, sep, 2)
-		return err
+		return s.rows(ctx, sep, 2, func(f []string) error {
+			if _, most, ok := strings.Cut(f[1], "%"); ok {
+				c.arrays[f[0]] = atoi(most)
+			}
+			return nil
+		}, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
 	})
 	return c, ask.Wait()
 }
@@ -61,10 +68,11 @@ func (c cluster) state(now time.Time, name string) batch.State {
 			state.Reservations = append(state.Reservations, repeated(res, r["Flags"], now)...)
 		}
 	}
-	limits := arrayLimits(c.arrays)
+	on := maxOn
 	for _, f := range c.jobs {
-		if j, ok := queuedJob(f); ok {
-			j.ArrayLimit = limits[j.Array]
+		if j, ok := queuedJob(f, on); ok {
+			on -= len(j.Placed)
+			j.ArrayLimit = c.arrays[j.Array]
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
@@ -72,18 +80,6 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	onTasks(state.Jobs)
 	place(state.Jobs, c.nodes, nil)
 	return state
-}
-
-// arrayLimits reads how many tasks of an array may run at once, by its id:
-// the "%2" of "1-6%2".
-func arrayLimits(arrays [][]string) map[string]int {
-	limits := map[string]int{}
-	for _, f := range arrays {
-		if _, most, ok := strings.Cut(f[1], "%"); ok {
-			limits[f[0]] = atoi(most)
-		}
-	}
-	return limits
 }
 
 // throttled finds the limit of arrays of which a single task is left, which squeue
@@ -116,12 +112,14 @@ func onTasks(jobs []batch.Job) {
 			tasks[j.Array] = append(tasks[j.Array], j.ID)
 		}
 	}
+	room := maxOn
 	for i := range jobs {
 		var after []batch.Dependency
 		for _, d := range jobs[i].After {
 			of, ok := tasks[strings.TrimSuffix(d.ID, "_*")]
-			if !ok {
+			if room -= len(of); !ok || room < 0 {
 				after = append(after, d)
+				continue
 			}
 			for _, id := range of {
 				after = append(after, batch.Dependency{ID: id, On: d.On})
@@ -136,16 +134,17 @@ func onTasks(jobs []batch.Job) {
 func records(text string) []map[string]string {
 	var all []map[string]string
 	for line := range strings.Lines(text) {
-		if m := pairs(line); len(m) > 0 {
+		if m := pairs(line); len(m) > 0 && len(all) < maxNodes {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
+// atoi reads a count; what is none, or more than Slurm's own numbers of 32 bits hold, is 0.
 func atoi(s string) int {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || n > math.MaxUint32 {
 		return 0
 	}
 	return n
@@ -229,12 +228,18 @@ func repeated(r batch.Reservation, flags string, now time.Time) []batch.Reservat
 	every := map[string]time.Duration{"HOURLY": time.Hour, "DAILY": 24 * time.Hour, "WEEKLY": 7 * 24 * time.Hour}
 	for flag := range strings.SplitSeq(strings.ToUpper(flags), ",") {
 		step := every[flag]
-		for next := r; step > 0; list = append(list, next) {
-			next.Start, next.End = next.Start.Add(step), next.End.Add(step)
-			if next.Start.Sub(now) > repeatsAhead {
-				break
-			}
+		if step == 0 {
+			continue
 		}
+		next := r
+		if ago := now.Sub(r.End) / step * step; ago > 0 { // those that are over
+			next.Start, next.End = next.Start.Add(ago), next.End.Add(ago)
+		}
+		for next.Start = next.Start.Add(step); next.Start.Sub(now) <= repeatsAhead; next.Start = next.Start.Add(step) {
+			next.End = next.End.Add(step)
+			list = append(list, next)
+		}
+		break // one that repeats does so in one way
 	}
 	return list
 }
@@ -249,7 +254,7 @@ func admitted(s string) []string {
 // reason, dependencies, sharing, reservation, QOS.
 const queueColumns = "iPTCDmblVSQuafNrEhvq"
 
-func queuedJob(f []string) (batch.Job, bool) {
+func queuedJob(f []string, room int) (batch.Job, bool) {
 	j := batch.Job{
 		ID: f[0], User: f[11], Group: f[12], Account: f[12], Procs: max(1, atoi(f[3])), Nodes: nodeCount(f[4]), GPUs: gpus(f[6]),
 		Submitted: unix(f[8]), Features: append(splitFeatures(f[13]), gpuTypes(f[6])...), After: dependencies(f[16]), Exclusive: f[17] == "NO", QOS: f[19],
@@ -282,10 +287,12 @@ func queuedJob(f []string) (batch.Job, bool) {
 		}
 		return j, true
 	case "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED":
-		j.Started = unix(f[9])
+		if j.Started = unix(f[9]); j.Started.IsZero() {
+			return j, false
+		}
 		j.After = nil
-		j.Placed = spread(hosts(f[14]), j.Procs)
-		return j, !j.Started.IsZero()
+		j.Placed = spread(hostsWithin(f[14], min(room, maxHosts)), j.Procs)
+		return j, true
 	}
 	return j, false
 }

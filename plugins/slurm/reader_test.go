@@ -21,7 +21,7 @@ func job(t *testing.T, fields map[byte]string) batch.Job {
 		}
 		row = append(row, v)
 	}
-	j, ok := queuedJob(row)
+	j, ok := queuedJob(row, maxOn)
 	if !ok {
 		t.Fatalf("%v is no job", fields)
 	}
@@ -61,10 +61,6 @@ func TestWhatJobsAsk(t *testing.T) {
 	}
 	if j := job(t, map[byte]string{'C': "4"}); j.Nodes != 0 {
 		t.Errorf("one node is Slurm's guess: %+v", j)
-	}
-	c := cluster{jobs: nil, arrays: [][]string{{"934", "1-6%2"}, {"935", "3"}}}
-	if l := arrayLimits(c.arrays); l["934"] != 2 || l["935"] != 0 {
-		t.Errorf("%v", l)
 	}
 	jobs := []batch.Job{{ID: "934_1", Array: "934"}, {ID: "934_2", Array: "934"}, {ID: "8", After: []batch.Dependency{{ID: "934_*", On: batch.OnEnd}, {ID: "3"}}}}
 	onTasks(jobs)

@@ -68,7 +68,7 @@ func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error 
 func (q *Queue) control(ctx context.Context, argv ...string) (said string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, q.site.Options.Command, remote.ErrSlow)
 	defer cancel()
-	out := &remote.Answer{Max: remote.MaxAnswer}
+	out := &remote.Answer{Max: maxSaid, Quiet: true}
 	err = q.site.Runner(ctx, nil, out, "said", append([]string{"env", "TZ=UTC0", "scontrol"}, argv...)...)
 	if _, no := errors.AsType[*remote.ExitError](err); no {
 		return out.String(), q.refusal("scontrol "+argv[0]+" reservation", fmt.Sprintf("%.200s", strings.TrimSpace(out.String())))
@@ -91,11 +91,11 @@ func refused(err error) bool {
 
 // Reserved implements plugins.Reserver.
 func (q *Queue) Reserved(ctx context.Context, prefix string) (names []string, err error) {
-	text, err := q.site.Command(ctx, "scontrol", "--oneliner", "show", "reservation")
+	shown, err := q.site.records(ctx, "scontrol", "--oneliner", "show", "reservation")
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range records(text) {
+	for _, r := range shown {
 		if name := r["ReservationName"]; name != "" && strings.HasPrefix(name, prefix) {
 			names = append(names, name)
 		}

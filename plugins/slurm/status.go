@@ -41,7 +41,7 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 		slurmID, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		slurmIDs, ids = append(slurmIDs, slurmID), append(ids, id)
 	}
-	queue, err := s.squeue(ctx)
+	queue, err := s.squeue(ctx, slurmIDs)
 	if err == nil {
 		queue, err = s.ours(ctx, queue, slurmIDs, ids)
 	}
@@ -55,11 +55,11 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	slurmIDs, ids = k.over(slurmIDs, ids)
 	if len(ids) > 0 {
 		k.acct, k.acctErr = s.accounts(ctx, slurmIDs, ids)
-		text, err := s.Verb(ctx, "outcomes", ids)
-		if err != nil {
+		var err error
+		if k.outcomes, err = s.Outcomes(ctx, ids); err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
-		k.outcomes, k.read = remote.ParseOutcomes(text), err == nil
+		k.read = err == nil
 	}
 	for _, i := range is {
 		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
@@ -141,18 +141,17 @@ func (r row) fill(st *plugins.Status) {
 	}
 }
 
-// squeue reads all jobs of the user, ended ones as long as the controller
+// squeue reads jobs of the user, ended ones as long as the controller
 // remembers them (MinJobAge, 300 s by default).
-func (s *site) squeue(ctx context.Context) (map[string]row, error) {
-	text, err := s.Command(ctx, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
-	if err != nil {
-		return nil, err
-	}
-	jobs := map[string]row{}
-	for _, f := range rows(text, sep, 8) {
-		jobs[f[0]] = row{name: f[1], state: f[2], reason: f[3], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), nodes: f[7]}
-	}
-	return jobs, nil
+func (s *site) squeue(ctx context.Context, slurmIDs []string) (map[string]row, error) {
+	jobs, asked := map[string]row{}, among(slurmIDs)
+	err := s.rows(ctx, sep, 8, func(f []string) error {
+		if asked[f[0]] {
+			jobs[f[0]] = row{name: f[1], state: f[2], reason: f[3], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), nodes: f[7]}
+		}
+		return nil
+	}, "squeue", "--noheader", "--array", "--me", "--states=all", "--format="+columns("ijTrVSeN"))
+	return jobs, err
 }
 
 // sacctFields are the columns asked of accounting. None of them holds "|" in a
@@ -182,13 +181,13 @@ func (s *site) sacct(ctx context.Context, ids []string) (map[string]row, error) 
 	if asked, err := s.askable(); !asked {
 		return nil, err
 	}
-	jobs := map[string]row{}
+	jobs, asked := map[string]row{}, among(ids)
 	for part := range slices.Chunk(ids, maxAsked) {
-		text, err := s.Command(ctx, "sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
+		err := s.rows(ctx, "|", len(sacctFields), func(f []string) error { takeSacct(f, asked, jobs); return nil },
+			"sacct", "--noheader", "--parsable2", "--format="+strings.Join(sacctFields, ","), "--jobs="+strings.Join(part, ","))
 		if err != nil {
 			return jobs, s.noAccounting(ctx, err)
 		}
-		parseSacct(text, jobs)
 	}
 	return jobs, nil
 }
@@ -206,26 +205,27 @@ func (s *site) noAccounting(ctx context.Context, err error) error {
 	return err
 }
 
-// parseSacct reads jobs and takes the memory from their batch steps.
-func parseSacct(text string, jobs map[string]row) {
-	for _, f := range rows(text, "|", len(sacctFields)) {
-		id, step, isStep := strings.Cut(f[0], ".")
-		rss, _, _ := megabytes(f[8])
-		if isStep {
-			if r, ok := jobs[id]; ok && (step == "batch" || step == "0") {
-				r.rss = max(r.rss, int64(rss*1024))
-				jobs[id] = r
-			}
-			continue
-		}
-		r := row{name: f[1], state: f[2], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), reason: f[10], rss: int64(rss * 1024)}
-		r.exit, r.signal, r.hasExit = exitCode(f[3])
-		r.cpu, _ = duration(f[7])
-		if f[9] != "None assigned" {
-			r.nodes = f[9]
-		}
-		jobs[id] = r
+// takeSacct takes a job that was asked about, and its memory from its batch step.
+func takeSacct(f []string, asked map[string]bool, jobs map[string]row) {
+	id, step, isStep := strings.Cut(f[0], ".")
+	if !asked[id] {
+		return
 	}
+	rss, _, _ := megabytes(f[8])
+	if isStep {
+		if r, ok := jobs[id]; ok && (step == "batch" || step == "0") {
+			r.rss = max(r.rss, int64(rss*1024))
+			jobs[id] = r
+		}
+		return
+	}
+	r := row{name: f[1], state: f[2], submitted: unix(f[4]), started: unix(f[5]), ended: unix(f[6]), reason: f[10], rss: int64(rss * 1024)}
+	r.exit, r.signal, r.hasExit = exitCode(f[3])
+	r.cpu, _ = duration(f[7])
+	if f[9] != "None assigned" {
+		r.nodes = f[9]
+	}
+	jobs[id] = r
 }
 
 // exitCode reads "code:signal".

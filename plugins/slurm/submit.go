@@ -79,22 +79,21 @@ func (s *site) Refusal(said string) plugins.Kind {
 // BATCH.GROUP. What the controller has forgotten is looked for in accounting.
 func (s *site) Lookup(ctx context.Context, wanted []string) (map[string]string, error) {
 	names := map[string]string{} // job name: Slurm id
-	text, err := s.Command(ctx, "squeue", "--noheader", "--me", "--states=all", "--format="+columns("Fj"))
-	if err != nil {
+	asked := among(wanted)
+	take := func(f []string) error {
+		if asked[f[1]] {
+			names[f[1]], _, _ = strings.Cut(f[0], "_")
+		}
+		return nil
+	}
+	if err := s.rows(ctx, sep, 2, take, "squeue", "--noheader", "--me", "--states=all", "--format="+columns("Fj")); err != nil {
 		return nil, err
 	}
-	for _, f := range rows(text, sep, 2) {
-		names[f[1]] = f[0]
-	}
 	for part := range slices.Chunk(wanted, maxAsked/4) {
-		text, err := s.Command(ctx, "sacct", "--noheader", "--parsable2", "--allocations", "--starttime=now-30days",
+		err := s.rows(ctx, "|", 2, take, "sacct", "--noheader", "--parsable2", "--allocations", "--starttime=now-30days",
 			"--format=JobID,JobName", "--name="+strings.Join(part, ","))
 		if err != nil {
 			return names, s.noAccounting(ctx, err)
-		}
-		for _, f := range rows(text, "|", 2) {
-			id, _, _ := strings.Cut(f[0], "_")
-			names[f[1]] = id
 		}
 	}
 	return names, nil

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gridbroker/plugins/remote"
 )
 
 // sep parts the columns of squeue and sinfo: the ASCII unit separator, which
@@ -15,16 +17,14 @@ func columns(letters string) string {
 	return "%" + strings.Join(strings.Split(letters, ""), sep+"%")
 }
 
-// rows cuts an output into lines of exactly n columns. A line with another
-// number is dropped: it was cut, or a name held a line break.
+// rows cuts a short output into lines of exactly n columns, as many as a cluster has nodes at most.
 func rows(out, sep string, n int) [][]string {
 	var rs [][]string
 	for line := range strings.Lines(out) {
-		f := strings.Split(strings.TrimRight(line, "\r\n"), sep)
-		if len(f) == n {
-			for i := range f {
-				f[i] = strings.TrimSpace(f[i])
-			}
+		if len(rs) == maxNodes {
+			break
+		}
+		if f := fields(strings.TrimRight(line, "\r\n"), sep, n); f != nil {
 			rs = append(rs, f)
 		}
 	}
@@ -35,10 +35,10 @@ func rows(out, sep string, n int) [][]string {
 // "None" and 0 are the zero time.
 func unix(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n <= 0 {
+	if err != nil {
 		return time.Time{}
 	}
-	return time.Unix(n, 0)
+	return remote.Unix(n)
 }
 
 // duration reads Slurm's times: minutes, minutes:seconds, [days-]hours:minutes:seconds,
@@ -151,10 +151,16 @@ func gpuTypes(list string) []string {
 const maxHosts = 100_000
 
 // hosts unfolds a list of hosts: "n[1-3,7],login,c[01-10]-ib".
-func hosts(list string) []string {
+func hosts(list string) []string { return hostsWithin(list, maxHosts) }
+
+// hostsWithin unfolds so many at most.
+func hostsWithin(list string, room int) []string {
 	var names []string
 	for part := range splitList(list) {
-		names = append(names, unfold(part, maxHosts-len(names))...)
+		if len(names) >= room {
+			break
+		}
+		names = append(names, unfold(part, room-len(names))...)
 	}
 	return names
 }
@@ -179,14 +185,33 @@ func splitList(list string) func(yield func(string) bool) {
 	}
 }
 
-// unfold expands the first bracket of one name, and then the next.
+// What a name of a host may have: it is one of DNS, and systems have few dimensions.
+const (
+	maxHost   = 253
+	maxDigits = 18
+	maxRanges = 4
+)
+
+// unfold expands the brackets of one name, to at most so many names.
 func unfold(name string, room int) []string {
 	open := strings.IndexByte(name, '[')
 	shut := strings.IndexByte(name, ']')
 	if open < 0 || shut < open {
-		return []string{name}[:min(1, max(0, room))]
+		if room <= 0 || len(name) > maxHost {
+			return nil
+		}
+		return []string{name}
 	}
-	head, tail := name[:open], name[shut+1:]
+	if open > maxHost || strings.Count(name, "[") > maxRanges {
+		return nil
+	}
+	head, tails := name[:open], []string{""}
+	if shut+1 < len(name) {
+		tails = unfold(name[shut+1:], room)
+	}
+	if len(tails) == 0 {
+		return nil // no number makes names of it
+	}
 	var names []string
 	for r := range strings.SplitSeq(name[open+1:shut], ",") {
 		lo, hi, ranged := strings.Cut(r, "-")
@@ -195,30 +220,38 @@ func unfold(name string, room int) []string {
 		}
 		a, errA := strconv.Atoi(lo)
 		b, errB := strconv.Atoi(hi)
-		if errA != nil || errB != nil || a < 0 {
+		if errA != nil || errB != nil || a < 0 || len(lo) > maxDigits || len(hi) > maxDigits {
 			continue
 		}
 		for n := a; n <= b && len(names) < room; n++ {
 			num := strconv.Itoa(n)
 			num = strings.Repeat("0", max(0, len(lo)-len(num))) + num
-			names = append(names, unfold(head+num+tail, room-len(names))...)
+			for _, tail := range tails[:min(len(tails), room-len(names))] {
+				names = append(names, head+num+tail)
+			}
 		}
 	}
 	return names
 }
 
+// readPairs are the names of pairs that are read here: of nodes, partitions and reservations.
+var readPairs = among(strings.Fields(`NodeName CPUEfctv CPUTot CPUAlloc RealMemory AllocMem TmpDisk Gres ActiveFeatures AvailableFeatures Partitions State Arch Version OS
+	PartitionName PriorityJobFactor PriorityTier MaxTime DefaultTime MaxNodes MaxCPUsPerNode MaxMemPerNode PreemptMode GraceTime QoS
+	AllowGroups AllowAccounts DenyAccounts AllowQos DenyQos ReservationName StartTime EndTime Nodes CoreCnt Flags Users Groups Accounts`))
+
 // pairs reads one line of "scontrol show ... -o": NAME=value parted by
 // blanks, where values may hold blanks (OS=Linux 6.1 #1). A name starts with
-// a letter and holds letters, digits, _ : and /.
+// a letter and holds letters, digits, _ : and /. Those that nobody here reads are left out.
 func pairs(line string) map[string]string {
 	m := map[string]string{}
-	last := ""
+	last, from, to := "", 0, 0
 	for word := range strings.FieldsSeq(line) {
-		name, value, ok := strings.Cut(word, "=")
-		if ok && pairName(name) {
-			m[name], last = value, name
-		} else if last != "" {
-			m[last] += " " + word
+		to += strings.Index(line[to:], word) + len(word)
+		if name, value, ok := strings.Cut(word, "="); ok && pairName(name) {
+			last, from = name, to-len(value)
+		}
+		if readPairs[last] {
+			m[last] = line[from:to]
 		}
 	}
 	return m

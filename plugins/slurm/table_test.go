@@ -129,7 +129,13 @@ func FuzzTables(f *testing.F) {
 	f.Add("1|wrap|COMPLETED|0:0|1795235401|1795235401|1795235402|00:00.003||n1|None\n1.batch|batch|FAILED|3:0|1|2|3|00:00.002|3148K|n1|\n")
 	f.Add("NodeName=n7 OS=Linux a b State=IDLE\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		parseSacct(text, map[string]row{})
+		jobs := map[string]row{}
+		for _, f := range rows(text, "|", len(sacctFields)) {
+			takeSacct(f, map[string]bool{"1": true}, jobs)
+		}
+		if len(jobs) > 1 {
+			t.Errorf("%q: %v", text, jobs)
+		}
 		records(text)
 		hosts(text)
 		gpus(text)
@@ -138,7 +144,7 @@ func FuzzTables(f *testing.F) {
 			t.Errorf("%q: %v", text, d)
 		}
 		planned(text, time.Unix(0, 0))
-		parseMembers(text, map[string][]string{})
+		parseMembers(text, map[string]bool{"a": true}, map[string][]string{})
 	})
 }
 
