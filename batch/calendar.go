@@ -18,6 +18,8 @@ type calendar struct {
 	full      []uint64 // a bit for each node, day by day: at some moment
 	shut      []uint64 // the same: all day
 	open      []uint64 // of the question asked last: the nodes that may do
+	kept      []uint64 // memory for nodes
+	none      []uint64 // no node
 }
 
 // Bounds of a calendar: its days, its size in words, and how many days a job of
@@ -76,7 +78,7 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 	}
 	for _, least := range p.portions(m, queue) {
 		c := &calendar{
-			least: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words),
+			least: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words),
 			full: make([]uint64, days*words), shut: make([]uint64, days*words),
 		}
 		for i := range p.nodes {
@@ -195,25 +197,50 @@ func (c *calendar) clear(node int32, t *timeline, from, to int64) {
 	c.set(node, t, c.base+c.day*int64(first), c.base+c.day*int64(last+1))
 }
 
-// nodes finds the nodes that may serve a need for so long from some time of the
-// day on in which at lies, and counts them.
-func (c *calendar) nodes(n *Need, at, limit int64) (count int) {
+// nodes finds the nodes that may serve a sweep's job from some time of the day on in
+// which at lies, and counts them.
+func (c *calendar) nodes(s *sweep, at int64) (count int) {
 	today := c.at(at)
-	last := int(min(int64(c.days), int64(today)+limit/c.day))
+	last := int(min(int64(c.days), int64(today)+s.j.limit/c.day))
 	open := c.open
 	copy(open, c.shut[today*c.words:])
-	for d := today + 1; d < last; d++ {
+	if s.own == nil {
+		c.close(today+1, last)
+	} else { // what its own place fills is not full
+		split := max(today, min(last, c.at(s.until)))
+		if c.close(today+1, split); split == today {
+			c.admit(s.own, c.none)
+		}
+		copy(c.kept, open)
+		c.close(max(today+1, split), last)
+		c.admit(s.own, c.kept)
+	}
+	for i := range open {
+		open[i] = s.j.Need.serve[i] &^ open[i]
+		count += bits.OnesCount64(open[i])
+	}
+	return count
+}
+
+// close takes in the nodes that are full in [first, last).
+func (c *calendar) close(first, last int) {
+	open := c.open
+	for d := first; d < last; d++ {
 		full := c.full[d*c.words:]
 		full = full[:len(open)]
 		for i := range open {
 			open[i] |= full[i]
 		}
 	}
-	for i := range open {
-		open[i] = n.serve[i] &^ open[i]
-		count += bits.OnesCount64(open[i])
+}
+
+// admit leaves only those of some nodes closed that are in a set.
+func (c *calendar) admit(own []share, closed []uint64) {
+	for _, s := range own {
+		if bit := uint64(1) << (s.node & 63); closed[s.node>>6]&bit == 0 {
+			c.open[s.node>>6] &^= bit
+		}
 	}
-	return count
 }
 
 // tomorrow is when the day ends in which at lies.
@@ -232,15 +259,15 @@ func (s *sweep) byDay(end int64) int64 {
 	c := s.calendar
 	s.memory()
 	for at := s.at; ; {
-		if at = s.p.bound(s.j, at, end); at >= end {
+		if at = s.p.bound(s.j, at, end, s.until); at >= end {
 			return end
 		}
 		if c.at(at) == c.days {
-			s.at = at
+			s.at, s.known = at, nil
 			return s.through(end)
 		}
 		next := min(c.tomorrow(at), end)
-		most := int64(c.nodes(s.j.Need, at, s.j.limit)) * s.best()
+		most := int64(c.nodes(s, at)) * s.best()
 		if most >= s.want && s.within(at, next, most) {
 			return s.at
 		}
@@ -252,14 +279,15 @@ func (s *sweep) byDay(end int64) int64 {
 // that may do. What the rooms were when a node was last looked at they have at
 // most.
 func (s *sweep) within(at, until, most int64) bool {
-	if !s.allDay(at, until, most) {
+	if s.strip(); !s.allDay(at, until, most) {
 		return false
 	}
 	s.at, s.sum = at, 0
-	clear(s.free)
+	clear(s.free.some)
 	s.candidates(func(node int32) {
-		s.free[node] = s.p.nodes[node].room(at, at+s.j.limit, s.j.Need)
-		s.sum += s.gives(s.free[node])
+		room := s.room(node)
+		s.free.set(node, room)
+		s.sum += s.gives(room)
 	})
 	if s.sum >= s.want && s.holds() {
 		return true
@@ -285,13 +313,15 @@ func (s *sweep) within(at, until, most int64) bool {
 // job that is the same wherever in [from, to) it begins, and tells whether they,
 // of which it is known that they give so much at most, may be enough.
 func (s *sweep) allDay(from, to, most int64) bool {
-	if to >= from+s.j.limit {
+	if s.known = nil; to >= from+s.j.limit {
 		return true
 	}
+	s.known = s.p.known
 	for i, w := range s.calendar.open {
 		for ; w != 0 && most >= s.want; w &= w - 1 {
 			node := int32(i<<6 + bits.TrailingZeros64(w))
-			gives := s.gives(s.p.nodes[node].room(to, from+s.j.limit, s.j.Need))
+			s.known[node] = s.p.nodes[node].stretch(to, from+s.j.limit, s.j.Need)
+			gives := s.gives(s.known[node].room)
 			if most += gives - s.best(); gives == 0 {
 				s.calendar.open[i] &^= w & -w
 			}
@@ -303,11 +333,7 @@ func (s *sweep) allDay(from, to, most int64) bool {
 // afresh looks once more at the nodes that have room, and tells whether there is
 // enough.
 func (s *sweep) afresh() bool {
-	s.candidates(func(node int32) {
-		if s.free[node] > 0 {
-			s.renew(node)
-		}
-	})
+	s.free.each(func(node, _ int32) { s.renew(node) })
 	return s.sum >= s.want && s.holds()
 }
 

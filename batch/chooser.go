@@ -14,21 +14,21 @@ type chooser struct {
 
 // pick lists nodes for j, given the room of each, in the order in which they
 // are taken.
-func (c *chooser) pick(j *job, free []int32) (found []share) {
+func (c *chooser) pick(j *job, free *berths) (found []share) {
 	if j.compact {
 		return c.compact(j, free)
 	}
 	if j.Need.Nodes > 0 {
 		each, left := j.each(), j.procs
-		for _, n := range j.Need.on {
-			if free[n] >= each && left > 0 {
+		free.each(func(n, free int32) {
+			if free >= each && left > 0 {
 				found = append(found, share{n, each})
 				left -= each
 			}
-		}
+		})
 		return found
 	}
-	return c.bySize(j.Need, free, j.procs)
+	return c.bySize(free, j.procs)
 }
 
 // each is the processors that a job which asks for a number of nodes wants on
@@ -40,11 +40,9 @@ func (j *job) each() int32 {
 
 // bySize lists nodes by their room, least first, as many as have so many
 // processors.
-func (c *chooser) bySize(need *Need, free []int32, procs int32) []share {
+func (c *chooser) bySize(free *berths, procs int32) []share {
 	c.sizes = append(c.sizes[:0], make([]int32, c.widest+2)...)
-	for _, n := range need.on {
-		c.sizes[free[n]]++
-	}
+	free.each(func(_, size int32) { c.sizes[size]++ })
 	most, at, left := int32(0), int32(0), procs
 	for size := int32(1); size <= c.widest; size++ { // numbers of nodes become places in the list
 		count := c.sizes[size]
@@ -56,12 +54,12 @@ func (c *chooser) bySize(need *Need, free []int32, procs int32) []share {
 		left -= min(left, count*size)
 	}
 	found := make([]share, at)
-	for _, n := range need.on {
-		if size := free[n]; size > 0 && size <= most {
+	free.each(func(n, size int32) {
+		if size <= most {
 			found[c.sizes[size]] = share{n, size}
 			c.sizes[size]++
 		}
-	}
+	})
 	return found
 }
 

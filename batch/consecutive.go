@@ -9,24 +9,23 @@ import "math"
 // Where so many nodes as it may have do not do, the nodes with the least room are
 // left out, and it is tried again.
 type nearby struct {
-	on    []int32 // nodes, in order
-	free  []int32 // by node
+	free  *berths
 	procs int32
 	least int32 // nodes it must have
 	most  int32 // nodes it may have
 	runs  []nodeRun
 }
 
-// nodeRun is neighbouring nodes, by their places in nearby.on.
+// nodeRun is neighbouring nodes, up to one.
 type nodeRun struct {
-	from, to int
+	from, to int32
 	room     int64
 	used     bool
 }
 
 // compact chooses nodes for a compact job, given the room of each.
-func (c *chooser) compact(j *job, free []int32) []share {
-	k := nearby{on: j.Need.on, free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0]}
+func (c *chooser) compact(j *job, free *berths) []share {
+	k := nearby{free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0]}
 	defer func() { c.runs = k.runs }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
@@ -36,7 +35,7 @@ func (c *chooser) compact(j *job, free []int32) []share {
 			return found
 		}
 	}
-	list := c.bySize(j.Need, free, 1<<30) // Slurm would not find those with the most room
+	list := c.bySize(free, 1<<30) // Slurm would not find those with the most room
 	if j.Need.Nodes > 0 {
 		return widest(list, j.Need.Nodes, j.procs)
 	}
@@ -56,9 +55,8 @@ func (k *nearby) choose(room int32) (found []share, ok bool) {
 		if node := k.single(run, room, procs); least <= 1 && node >= 0 {
 			return append(found, share{node, procs}), true
 		}
-		for i := run.from; i < run.to && most > 0 && (procs > 0 || least > 0); i++ {
-			node := k.on[i]
-			part := min(k.free[node], procs-max(0, least-1)) // each of the others gets one at least
+		for node := run.from; node < run.to && most > 0 && (procs > 0 || least > 0); node++ {
+			part := min(k.free.free[node], procs-max(0, least-1)) // each of the others gets one at least
 			found = append(found, share{node, part})
 			procs, least, most = procs-part, least-1, most-1
 		}
@@ -69,22 +67,22 @@ func (k *nearby) choose(room int32) (found []share, ok bool) {
 // divide finds the runs of nodes with room for so many processors.
 func (k *nearby) divide(room int32) {
 	k.runs = k.runs[:0]
-	for i, node := range k.on {
-		if k.free[node] < room {
-			continue
+	k.free.each(func(node, free int32) {
+		if free < room {
+			return
 		}
-		if n := len(k.runs); n == 0 || k.runs[n-1].to != i || k.on[i-1]+1 != node {
-			k.runs = append(k.runs, nodeRun{from: i})
+		if n := len(k.runs); n == 0 || k.runs[n-1].to != node {
+			k.runs = append(k.runs, nodeRun{from: node})
 		}
 		run := &k.runs[len(k.runs)-1]
-		run.to, run.room = i+1, run.room+int64(k.free[node])
-	}
+		run.to, run.room = node+1, run.room+int64(free)
+	})
 }
 
 // best is the run that is the least to hold so much, else the one with the most
 // room; nil: there is none left.
 func (k *nearby) best(procs, least int32) (best *nodeRun) {
-	enough := func(r *nodeRun) bool { return r.room >= int64(procs) && int32(r.to-r.from) >= least }
+	enough := func(r *nodeRun) bool { return r.room >= int64(procs) && r.to-r.from >= least }
 	for i := range k.runs {
 		r := &k.runs[i]
 		switch {
@@ -99,8 +97,8 @@ func (k *nearby) best(procs, least int32) (best *nodeRun) {
 // single is the node of a run that is the least to hold all, or -1.
 func (k *nearby) single(run *nodeRun, room, procs int32) int32 {
 	best := int32(-1)
-	for _, node := range k.on[run.from:run.to] {
-		if free := k.free[node]; free >= max(room, procs) && (best < 0 || free < k.free[best]) {
+	for node := run.from; node < run.to; node++ {
+		if free := k.free.free[node]; free >= max(room, procs) && (best < 0 || free < k.free.free[best]) {
 			best = node
 		}
 	}

@@ -1,9 +1,6 @@
 package batch
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // nodePlan is the plan of a machine of unlike nodes: every job is placed on
 // nodes by processors, memory, disk, GPUs and features.
@@ -14,9 +11,10 @@ type nodePlan struct {
 	nodes []timeline
 	chooser
 	releases  releases
-	sweep     []int32 // memory for the method of this name, with what swept says
+	sweep     berths // memory for the method of this name, with what swept says
 	swept     swept
-	ws        windows // memory for wide
+	known     []stretch // the same, where it goes by days
+	ws        windows   // memory for wide
 	rooms     rooms
 	later     later
 	reserved  bool // there are reservations
@@ -136,7 +134,7 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 	if j.Need.to > 0 {
 		end = min(before, j.Need.to-j.limit+1)
 	}
-	if at = p.bound(j, at, end); at >= end {
+	if at = p.bound(j, at, end, never); at >= end {
 		return before
 	}
 	if end == p.now+1 && at == p.now {
@@ -154,10 +152,29 @@ func (p *nodePlan) earliest(j *job, from, before int64) int64 {
 }
 
 func (p *nodePlan) earlier(j *job, from, before int64) int64 {
-	if p.sets.free(j.Need, p.sum).earliest(from, before, j.planned, j.limit, j.procs) >= before {
+	from = max(from, j.Need.from)
+	if from = p.bound(j, from, before, j.planned); from >= before {
 		return j.planned // even with what it has
 	}
-	shares := slices.Clone(j.shares)
+	if p.reserved {
+		return p.lifted(j, from, before)
+	}
+	p.rooms.expire(p) // while all is known
+	s := p.begin(j, from)
+	s.until, s.own = j.planned, j.shares
+	at := s.search(before)
+	if s.bare {
+		p.blank(j, 1)
+	}
+	if at < before {
+		return at
+	}
+	return j.planned
+}
+
+// lifted is earlier where nodes are reserved.
+func (p *nodePlan) lifted(j *job, from, before int64) int64 {
+	shares := j.shares
 	p.vacate(j, j.planned, j.planned+j.limit)
 	at := p.earliest(j, from, before)
 	p.hold(j, j.planned, j.planned+j.limit, shares)
@@ -166,6 +183,16 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 		return at
 	}
 	return j.planned
+}
+
+// blank takes a place in the future from what is known to be held on nodes, or adds it
+// again. The rest of the plan keeps it.
+func (p *nodePlan) blank(j *job, sign int32) {
+	for _, s := range j.shares {
+		t := &p.nodes[s.node]
+		t.learn()
+		t.change(p.now, &holding{from: j.planned, to: j.planned + j.limit, amounts: j.Need.part(s.procs)}, sign)
+	}
 }
 
 // swept says of which question the rooms in sweep are the answer.
@@ -188,14 +215,14 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 		s.look()
 		p.swept = swept{}
 	}
-	list, ok := p.parts(j, p.sweep)
+	list, ok := p.parts(j, &p.sweep)
 	*into = append(*into, list...)
 	return ok
 }
 
 // parts are those of the nodes picked for j, given the room of each, and whether
 // they are enough.
-func (p *nodePlan) parts(j *job, free []int32) (list []share, ok bool) {
+func (p *nodePlan) parts(j *job, free *berths) (list []share, ok bool) {
 	left := j.procs
 	list = p.pick(j, free)
 	kept := list[:0]

@@ -17,9 +17,8 @@ type rooms struct {
 
 // room is one kind's room on each node.
 type room struct {
-	free  []int32  // by node; 0 on nodes that do not serve it
-	count []int32  // nodes by their room
-	some  []uint64 // a bit for each node that has some
+	berths
+	count []int32 // nodes by their room
 	total int64
 	seen  int // changes taken in, dropped ones counted
 	ws    windows
@@ -94,7 +93,7 @@ func (p *nodePlan) room(n *Need) *room {
 			r.n = 1
 			clear(r.kinds)
 		}
-		known = &room{free: make([]int32, len(p.nodes)), count: make([]int32, p.widest+1), some: make([]uint64, len(p.nodes)/64+1), seen: -1, at: -1}
+		known = &room{berths: berths{}.sized(len(p.nodes)), count: make([]int32, p.widest+1), seen: -1, at: -1}
 		r.kinds[n.kind] = known
 	}
 	known.renew(p, n)
@@ -127,16 +126,6 @@ func (known *room) renew(p *nodePlan, n *Need) {
 		}
 	}
 	known.seen = r.dropped + len(r.changed)
-}
-
-// set notes the room on a node.
-func (r *room) set(node, free int32) {
-	r.free[node] = free
-	if bit := uint64(1) << (node & 63); free > 0 {
-		r.some[node>>6] |= bit
-	} else {
-		r.some[node>>6] &^= bit
-	}
 }
 
 // atLeast counts the nodes with so much room.

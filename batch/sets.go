@@ -84,9 +84,9 @@ func (p *nodePlan) idle(list []int32) []int32 {
 }
 
 // bound is a time before which a job cannot start: the first at which the nodes
-// that serve it have enough processors free for all of its time.
-func (p *nodePlan) bound(j *job, from, end int64) int64 {
-	return p.sets.free(j.Need, p.sum).earliest(from, end, never, j.limit, j.procs)
+// that serve it have enough processors free for all of its time but what is after until.
+func (p *nodePlan) bound(j *job, from, end, until int64) int64 {
+	return p.sets.free(j.Need, p.sum).earliest(from, end, until, j.limit, j.procs)
 }
 
 // free are the processors free of the nodes that serve a need, or of all.

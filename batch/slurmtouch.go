@@ -40,7 +40,7 @@ type offer struct {
 	by     []int32    // place in the list of the last, from 1, by node
 	free   []*profile // processors free beside the places ahead: of all nodes, and of each set; nil: not asked for
 	spare  []*profile // memory for these
-	rooms  []int32    // memory for chooses
+	rooms  berths     // memory for chooses
 }
 
 // add takes in what has come free.
@@ -107,21 +107,18 @@ func (o *offer) late(m *Machine, held []int32, i int, shares []share) bool {
 // chooses tells whether a job that begins at a time gets these nodes beside what
 // runs and the places of those ahead.
 func (o *offer) chooses(m *Machine, j *job, at int64, shares []share, ahead []int32) bool {
-	if cap(o.rooms) < len(o.p.nodes) {
-		o.rooms = make([]int32, len(o.p.nodes))
-	}
-	free := o.rooms[:len(o.p.nodes)]
+	o.rooms = o.rooms.sized(len(o.p.nodes))
 	for _, n := range j.Need.on {
-		free[n] = o.p.nodes[n].lasting(o.p.now+1, at, j.Need)
+		o.rooms.set(n, o.p.nodes[n].lasting(o.p.now+1, at, j.Need))
 	}
 	for _, id := range ahead {
 		if k := &m.jobs[id]; k.planned < at+j.limit && at < k.planned+k.limit {
 			for _, s := range k.shares {
-				free[s.node] = 0
+				o.rooms.set(s.node, 0)
 			}
 		}
 	}
-	list, ok := o.p.parts(j, free)
+	list, ok := o.p.parts(j, &o.rooms)
 	return ok && slices.Equal(list, shares)
 }
 

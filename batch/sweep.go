@@ -10,17 +10,21 @@ type sweep struct {
 	p        *nodePlan
 	j        *job
 	at       int64
-	each     int32 // least room of use on a node
-	want     int64 // processors, or nodes where the job asks for a number of them
-	free     []int32
+	until    int64   // of all processors free those are not known from then on: see earlier
+	own      []share // what its own place is, which does not count
+	bare     bool    // that is not in the time lines: see strip
+	each     int32   // least room of use on a node
+	want     int64   // processors, or nodes where the job asks for a number of them
+	free     *berths
 	sum      int64     // of what the nodes give towards want
 	from     place     // of the first release after at
 	calendar *calendar // where it goes by days
+	known    []stretch // by node, of the part of the job that lies in the day wherever it begins
 }
 
 // begin sets a sweep up.
 func (p *nodePlan) begin(j *job, at int64) sweep {
-	s := sweep{p: p, j: j, at: at, each: p.portion(j), want: int64(j.procs)}
+	s := sweep{p: p, j: j, at: at, until: never, each: p.portion(j), want: int64(j.procs)}
 	if j.Need.Nodes > 0 {
 		s.want = int64(j.Need.Nodes)
 	}
@@ -59,12 +63,13 @@ func (s *sweep) search(end int64) int64 {
 
 // through is search through all that comes free.
 func (s *sweep) through(end int64) int64 {
+	s.strip()
 	if s.set(); s.sum >= s.want && s.again() {
 		return s.at
 	}
 	for at, bound := s.from, s.at; ; {
 		if s.at >= bound {
-			bound = s.p.bound(s.j, s.at+1, end)
+			bound = s.p.bound(s.j, s.at+1, end, s.until)
 		}
 		if bound >= end {
 			return end
@@ -83,6 +88,14 @@ func (s *sweep) through(end int64) int64 {
 		if s.at >= bound && s.sum >= s.want && s.again() {
 			return s.at
 		}
+	}
+}
+
+// strip takes the job's own place from the time lines, before they are looked at.
+func (s *sweep) strip() {
+	if s.own != nil && !s.bare {
+		s.bare = true
+		s.p.blank(s.j, -1)
 	}
 }
 
@@ -125,7 +138,7 @@ func (s *sweep) set() {
 		return
 	}
 	r := s.p.room(s.j.Need)
-	copy(s.free, r.free)
+	s.free.copy(&r.berths)
 	if s.sum = r.total; s.j.Need.Nodes > 0 {
 		s.sum = r.atLeast(s.each)
 	}
@@ -144,12 +157,11 @@ func (s *sweep) set() {
 }
 
 func (s *sweep) memory() {
-	if cap(s.p.sweep) < len(s.p.nodes) {
-		s.p.sweep = make([]int32, len(s.p.nodes))
+	if len(s.p.known) != len(s.p.nodes) {
+		s.p.known = make([]stretch, len(s.p.nodes))
 	}
-	s.p.swept = swept{}
-	s.free = s.p.sweep[:len(s.p.nodes)]
-	s.p.sweep = s.free
+	s.p.sweep, s.p.swept = s.p.sweep.sized(len(s.p.nodes)), swept{}
+	s.free = &s.p.sweep
 }
 
 // close tells whether few releases lie between now and the time at.
@@ -161,11 +173,12 @@ func (s *sweep) close() bool {
 // all works out the room of every node, and where the releases after at begin.
 func (s *sweep) all() {
 	s.sum = 0
-	clear(s.free)
+	clear(s.free.some)
 	for _, n := range s.j.Need.on {
 		if s.p.shut == nil || !s.p.shut[n] {
-			s.free[n] = s.p.nodes[n].room(s.at, s.at+s.j.limit, s.j.Need)
-			s.sum += s.gives(s.free[n])
+			room := s.p.nodes[n].room(s.at, s.at+s.j.limit, s.j.Need)
+			s.free.set(n, room)
+			s.sum += s.gives(room)
 		}
 	}
 	s.from = s.p.releases.after(s.at)
@@ -176,10 +189,10 @@ func (s *sweep) all() {
 func (s *sweep) again() bool {
 	n := s.j.Need
 	for _, node := range s.p.later.planned(s.p) {
-		if s.free[node] > 0 && n.serves(node) {
+		if free := s.free.at(node); free > 0 {
 			room := s.p.nodes[node].room(s.at, s.at+s.j.limit, n)
-			s.sum += s.gives(room) - s.gives(s.free[node])
-			s.free[node] = room
+			s.sum += s.gives(room) - s.gives(free)
+			s.free.set(node, room)
 		}
 	}
 	return s.sum >= s.want && s.holds()
@@ -192,9 +205,7 @@ func (s *sweep) holds() bool {
 		return true
 	}
 	sizes := make([]int32, s.p.widest+1)
-	for _, n := range s.j.Need.on {
-		sizes[min(s.free[n], s.p.widest)]++
-	}
+	s.free.each(func(_, free int32) { sizes[min(free, s.p.widest)]++ })
 	left := s.j.procs
 	for size := s.p.widest; size > 0 && left > 0 && most > 0; size-- {
 		take := min(sizes[size], most)
@@ -254,13 +265,22 @@ func (s *sweep) best() int64 {
 	return int64(s.p.widest)
 }
 
+// room is the room of a node at the time at.
+func (s *sweep) room(node int32) int32 {
+	t := &s.p.nodes[node]
+	if s.known != nil {
+		return t.around(&s.known[node], s.at, s.at+s.j.limit, s.j.Need)
+	}
+	return t.room(s.at, s.at+s.j.limit, s.j.Need)
+}
+
 // renew works out the room of one node on which something has come free.
 func (s *sweep) renew(node int32) {
 	n := s.j.Need
 	if !n.serves(node) || s.p.shut != nil && s.p.shut[node] {
 		return
 	}
-	room := s.p.nodes[node].room(s.at, s.at+s.j.limit, n)
-	s.sum += s.gives(room) - s.gives(s.free[node])
-	s.free[node] = room
+	room := s.room(node)
+	s.sum += s.gives(room) - s.gives(s.free.at(node))
+	s.free.set(node, room)
 }

@@ -163,6 +163,42 @@ func (a *amounts) room(used amounts, n *Need) int32 {
 	return max(room, 0)
 }
 
+// stretch is the room for a job on a node in a stretch of time, which steps begin and
+// end, if these are known.
+type stretch struct{ room, first, last int32 }
+
+// stretch works out the room in [from, to).
+func (t *timeline) stretch(from, to int64, n *Need) stretch {
+	if t.reserved > 0 {
+		return stretch{t.room(from, to, n), -1, -1}
+	}
+	t.learn()
+	i, top := t.past(from), amounts{}
+	first := i
+	if i > 0 {
+		top = t.used[i-1]
+	}
+	for ; i < len(t.steps) && t.steps[i] < to; i++ {
+		top = top.max(&t.used[i])
+	}
+	return stretch{t.have.room(top, n), int32(first), int32(i)}
+}
+
+// around is the room in [from, to), of which s is known, a stretch of it.
+func (t *timeline) around(s *stretch, from, to int64, n *Need) int32 {
+	if s.first < 0 {
+		return t.room(from, to, n)
+	}
+	room := s.room
+	for i := int(s.first) - 1; room > 0 && i > 0 && t.steps[i] > from; i-- {
+		room = min(room, t.have.room(t.used[i-1], n))
+	}
+	for i := int(s.last); room > 0 && i < len(t.steps) && t.steps[i] < to; i++ {
+		room = min(room, t.have.room(t.used[i], n))
+	}
+	return room
+}
+
 // peak is the most that is held at any moment of [from, to), for each
 // resource by itself, for a job that may use the reservation access.
 // More is held only when something begins.

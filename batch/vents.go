@@ -34,9 +34,25 @@ type gapKind struct {
 
 // gapList is the gaps of one kind.
 type gapList struct {
-	gaps    []gap
-	seen    int   // parts taken in
-	longest int64 // of them
+	gaps [][]gap // by class of length
+	seen int     // parts taken in
+}
+
+// add takes in a gap.
+func (l *gapList) add(g gap) {
+	class, _ := sizeClass(g.to - g.from)
+	for class >= len(l.gaps) {
+		l.gaps = append(l.gaps, nil)
+	}
+	l.gaps[class] = append(l.gaps[class], g)
+}
+
+// clear begins anew, in the same memory.
+func (l *gapList) clear() {
+	for i := range l.gaps {
+		l.gaps[i] = l.gaps[i][:0]
+	}
+	l.seen = 0
 }
 
 // gather takes in, between passes, that something came free on nodes.
@@ -58,7 +74,7 @@ func (v *vents) begin(p *nodePlan) {
 		v.gaps = map[gapKind]*gapList{}
 	}
 	for _, l := range v.gaps {
-		*l = gapList{gaps: l.gaps[:0]}
+		l.clear()
 	}
 	was := v.parts
 	v.parts = v.parts[:0]
@@ -120,14 +136,14 @@ func (v *vents) reach(j *job) (from, before int64) {
 		}
 	}
 	l := v.list(j)
-	if j.limit > l.longest {
-		return from, before
-	}
-	for i := range l.gaps {
-		g := &l.gaps[i]
-		first, last := max(g.from, g.vent.from-j.limit+1), min(g.to-j.limit, g.vent.to-1, j.planned-1)
-		if first <= last {
-			from, before = min(from, first), max(before, last+1)
+	class, _ := sizeClass(j.limit)
+	for ; class < len(l.gaps); class++ {
+		for i := range l.gaps[class] {
+			g := &l.gaps[class][i]
+			first, last := max(g.from, g.vent.from-j.limit+1), min(g.to-j.limit, g.vent.to-1, j.planned-1)
+			if first <= last {
+				from, before = min(from, first), max(before, last+1)
+			}
 		}
 	}
 	return from, before
@@ -182,7 +198,7 @@ func (v *vents) list(j *job) *gapList {
 func (l *gapList) take(p *nodePlan, n *Need, procs int32, part vent) {
 	t := &p.nodes[part.node]
 	if t.reserved > 0 {
-		l.gaps, l.longest = append(l.gaps, gap{p.now, never << 1, part}), never<<1
+		l.add(gap{p.now, never << 1, part})
 		return
 	}
 	t.learn()
@@ -205,7 +221,7 @@ func (l *gapList) take(p *nodePlan, n *Need, procs int32, part vent) {
 			g.to = t.steps[i]
 		}
 		if max(g.from, part.from) < min(g.to, part.to) {
-			l.gaps, l.longest = append(l.gaps, g), max(l.longest, g.to-g.from)
+			l.add(g)
 		}
 	}
 }
