@@ -23,6 +23,7 @@ type Decoder struct {
 	ng     nordugrid
 	n      int
 	big    int // CEs, views, shares and queues
+	others int // bytes that computing elements, endpoints, nodes and managers take beside their texts
 
 	account *Account
 	paid    int64
@@ -31,21 +32,30 @@ type Decoder struct {
 // What a resource and an element of a document cost an account.
 const (
 	resourceCost = 1280
+	otherCost    = 512 // an endpoint, a kind of nodes or a manager
 	nodeCost     = 128
 )
 
 // Charge has the decoder pay for what it keeps.
 func (d *Decoder) Charge(a *Account) { d.account = a }
 
-// Limits on what one source may publish, several times the largest grid there
-// is: shares, entries of all kinds, bytes of one value and of all that is kept
-// of them. 3,000 sites have 103,000 CEs and views in GLUE 1.3, more than may be,
-// and 440,000 entries in GLUE 2.0, of which 33 MB are kept.
+// Limits on what one source may publish: shares, entries of all kinds, bytes of one
+// value and of all that is kept. The larger a grid, the more of them: for each
+// computing element (a cluster of GLUE 1.3, a service of GLUE 2.0) up to maxCEs there
+// may be more. 3,000 sites publish 7,500 of these with 102,000 CEs and views in GLUE
+// 1.3, and 441,000 entries in GLUE 2.0, of which 41 MB are kept. Shares without end,
+// and texts that are long, end where a small grid does.
 const (
 	maxResources = 1 << 16
 	maxEntries   = 1 << 19
-	maxValue     = 16 << 10
 	maxBytes     = 64 << 20
+	maxValue     = 16 << 10
+
+	maxCEs     = 1 << 15
+	ceShares   = 32
+	ceEntries  = 128
+	ceBytes    = 4 << 10
+	mostShares = 1 << 18 // however many computing elements there are
 )
 
 // NewDecoder makes a Decoder. source goes into Resource.Source; extra names
@@ -67,28 +77,43 @@ func (d *Decoder) Add(e *Entry) { d.add(kindOf(e), e) }
 
 // Found is Add for what a query has found: an entry of another kind, which was not
 // asked for, is passed over. So a server that answers every query with the same is
-// believed once.
-func (d *Decoder) Found(q *Query, e *Entry) {
-	if k := kindOf(e); k == q.kind {
-		d.add(k, e)
-	}
+// believed once. It tells whether the entry is of use.
+func (d *Decoder) Found(q *Query, e *Entry) bool {
+	k := kindOf(e)
+	return k == q.kind && d.add(k, e)
 }
 
-func (d *Decoder) add(k kind, e *Entry) {
-	if d.big <= maxResources && (k == kindCE || k == kindView || k == kindShare || k == kindNGQueue) {
-		d.big++
+// add tells whether an entry is of use. A share without a name is not.
+func (d *Decoder) add(k kind, e *Entry) (used bool) {
+	if k == kindNone || d.Err() != nil {
+		return false
 	}
 	switch {
-	case k == kindNone || d.Err() != nil:
-		return
 	case k <= kindBind:
-		d.glue1.add(k, e)
+		used = d.glue1.add(k, e)
 	case k <= kindMapping:
-		d.glue2.add(k, e)
+		used = d.glue2.add(k, e)
 	default:
-		d.ng.add(k, e)
+		used = d.ng.add(k, e)
+	}
+	if !used {
+		return false
 	}
 	d.n++
+	d.count(k)
+	return true
+}
+
+// count counts an entry that was taken in.
+func (d *Decoder) count(k kind) {
+	switch k {
+	case kindCE, kindView, kindShare, kindNGQueue:
+		d.big++
+	case kindCluster, kindSubCluster, kindService, kindEndpoint, kindManager, kindEnvironment:
+		d.others += otherCost
+	case kindNGCluster:
+		d.others += resourceCost
+	}
 }
 
 // LimitError is that a source publishes more than is taken in of one. To ask it
@@ -98,16 +123,17 @@ type LimitError string
 // Error implements error.
 func (e LimitError) Error() string { return string(e) }
 
-// Err is a LimitError once more shares or entries were added than a Decoder takes in.
+// Err is a LimitError once more was added than a Decoder takes in.
 func (d *Decoder) Err() error {
-	if d.big > maxResources {
-		return LimitError(fmt.Sprintf("more than %d shares", maxResources))
+	ces := min(len(d.glue1.clusters)+len(d.glue2.services)+len(d.ng.clusters), maxCEs)
+	if most := min(maxResources+ceShares*ces, mostShares); d.big > most {
+		return LimitError(fmt.Sprintf("more than %d shares of %d computing elements", most, ces))
 	}
-	if d.n > maxEntries {
-		return LimitError(fmt.Sprintf("more than %d entries", maxEntries))
+	if most := maxEntries + ceEntries*ces; d.n > most {
+		return LimitError(fmt.Sprintf("more than %d entries of %d computing elements", most, ces))
 	}
-	if d.Kept() > maxBytes {
-		return LimitError(fmt.Sprintf("more than %d MB of text", maxBytes>>20))
+	if most := maxBytes + ceBytes*ces; d.Kept() > most {
+		return LimitError(fmt.Sprintf("more than %d MB of text of %d computing elements", most>>20, ces))
 	}
 	return d.pay()
 }
@@ -125,8 +151,9 @@ func (d *Decoder) pay() error {
 	return err
 }
 
-// Kept is how many bytes of text are kept of what was taken in.
-func (d *Decoder) Kept() int { return d.pool.bytes + d.store.bytes }
+// Kept is how many bytes are kept of what was taken in, but for what shares take
+// beside their texts.
+func (d *Decoder) Kept() int { return d.pool.bytes + d.store.bytes + d.others }
 
 // Entries is how many entries of use were taken in.
 func (d *Decoder) Entries() int { return d.n }

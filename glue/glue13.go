@@ -56,7 +56,8 @@ func (d *Decoder) site13(dn []byte) string {
 	return d.pool.str(rdn(dn, "mds-vo-name", "local", "resource", "grid"))
 }
 
-func (g *glue13) add(k kind, e *Entry) {
+// add tells whether the entry is of use.
+func (g *glue13) add(k kind, e *Entry) bool {
 	site := g.d.site13(e.DN)
 	switch k {
 	case kindCE:
@@ -64,7 +65,7 @@ func (g *glue13) add(k kind, e *Entry) {
 		for v := range e.values("glueceuniqueid") {
 			id = trimSpace(v)
 		}
-		*g.ces.add() = part{g.d.keyOf(site, id, e, "glueceuniqueid"), ces13.keep(g.d, e)}
+		return keepPart(g.d, &g.ces, ces13, g.d.keyOf(site, id, e, "glueceuniqueid"), e)
 	case kindView:
 		var id []byte
 		for v := range e.values("gluechunkkey") {
@@ -72,7 +73,7 @@ func (g *glue13) add(k kind, e *Entry) {
 				id = ce
 			}
 		}
-		*g.views.add() = part{g.d.keyOf(site, id, e, "glueceuniqueid"), views13.keep(g.d, e)}
+		return keepPart(g.d, &g.views, views13, g.d.keyOf(site, id, e, "glueceuniqueid"), e)
 	case kindSubCluster:
 		s := g.subclusters.add()
 		s.key.site, s.tags = site, g.d.texts[:0]
@@ -97,6 +98,17 @@ func (g *glue13) add(k kind, e *Entry) {
 		k := key{site, b.ce}
 		g.binds[k] = append(g.binds[k], StorageBinding{SE: b.se, Mount: b.mount})
 	}
+	return true
+}
+
+// keepPart keeps an entry until it is known what it belongs to. One that nothing
+// names is of no use.
+func keepPart[T any](d *Decoder, parts *slab[part], table *numbered[T], k key, e *Entry) bool {
+	if k.id == "" {
+		return false
+	}
+	*parts.add() = part{k, table.keep(d, e)}
+	return true
 }
 
 // keyOf names an object by its identifier, or without one by what its DN says.

@@ -80,7 +80,8 @@ func (g *glue20) init(d *Decoder) {
 	g.d, g.services, g.tags, g.rules = d, map[key]*service20{}, map[key]*tags20{}, map[key][]string{}
 }
 
-func (g *glue20) add(k kind, e *Entry) {
+// add tells whether the entry is of use.
+func (g *glue20) add(k kind, e *Entry) bool {
 	d := g.d
 	site := d.pool.str(rdn(e.DN, "glue2domainid"))
 	switch k {
@@ -97,7 +98,7 @@ func (g *glue20) add(k kind, e *Entry) {
 		for v := range e.values("glue2shareid") {
 			id = v
 		}
-		*g.shares.add() = part{d.keyOf(site, id, e, "glue2shareid"), shares20.keep(d, e)}
+		return keepPart(d, &g.shares, shares20, d.keyOf(site, id, e, "glue2shareid"), e)
 	case kindManager:
 		m := g.managers.add()
 		m.id.site = site
@@ -112,6 +113,7 @@ func (g *glue20) add(k kind, e *Entry) {
 	default:
 		g.addPart(k, site, e)
 	}
+	return true
 }
 
 // addPart takes in what belongs to a manager, to nodes or to a share.

@@ -29,7 +29,8 @@ type ngQueue struct {
 
 func (g *nordugrid) init(d *Decoder) { g.d, g.clusters = d, map[string]*ngCluster{} }
 
-func (g *nordugrid) add(k kind, e *Entry) {
+// add tells whether the entry is of use.
+func (g *nordugrid) add(k kind, e *Entry) bool {
 	cluster := g.d.pool.str(bytes.ToLower(rdn(e.DN, "nordugrid-cluster-name")))
 	switch k {
 	case kindNGCluster:
@@ -41,6 +42,7 @@ func (g *nordugrid) add(k kind, e *Entry) {
 		apply(g.d, ngQueueAttrs, &q, e, &q.r.Attrs)
 		g.queues = append(g.queues, q)
 	}
+	return true
 }
 
 var ngClusterAttrs = setters[ngCluster]{

@@ -17,7 +17,7 @@ type Query struct {
 }
 
 // Queries13 are the searches below o=grid that tell all a Decoder uses of GLUE
-// 1.3. With a VO only queues and views that name it are asked for. extra names
+// 1.3: clusters first, as they tell how much more there may be. With a VO only queues and views that name it are asked for. extra names
 // attributes to send besides.
 func Queries13(vo string, extra []string) []Query {
 	acl := ""
@@ -26,10 +26,10 @@ func Queries13(vo string, extra []string) []Query {
 		acl = "(|(GlueCEAccessControlBaseRule=VO:" + vo + ")(GlueCEAccessControlBaseRule=VOMS:/" + vo + "/*)(GlueCEAccessControlBaseRule=VOMS:/" + vo + "))"
 	}
 	return []Query{
+		query("GlueCluster", "", clusterAttrs, extra),
+		query("GlueSubCluster", "", subclusterAttrs, extra),
 		query("GlueCE", acl, ceAttrs, extra),
 		query("GlueVOView", acl, viewAttrs, extra),
-		query("GlueSubCluster", "", subclusterAttrs, extra),
-		query("GlueCluster", "", clusterAttrs, extra),
 		query("GlueCESEBind", "", bindAttrs, nil),
 		query("GlueSE", "", seAttrs, nil),
 		query("GlueService", serviceFilter(), service13Attrs, nil),
@@ -40,11 +40,11 @@ func Queries13(vo string, extra []string) []Query {
 // 2.0.
 func Queries20(extra []string) []Query {
 	return []Query{
+		query("GLUE2ComputingService", "", serviceAttrs, nil),
+		query("GLUE2ComputingManager", "", managerAttrs, extra),
 		query("GLUE2ComputingShare", "", shareAttrs, extra),
 		query("GLUE2MappingPolicy", "", mappingAttrs, nil),
 		query("GLUE2ComputingEndpoint", "", endpointAttrs, nil),
-		query("GLUE2ComputingService", "", serviceAttrs, nil),
-		query("GLUE2ComputingManager", "", managerAttrs, extra),
 		query("GLUE2ExecutionEnvironment", "", envAttrs, extra),
 		query("GLUE2Benchmark", "", benchmarkAttrs, nil),
 		query("GLUE2ApplicationEnvironment", "", appAttrs, nil),

@@ -74,6 +74,12 @@ func (s *berStream) next() ([]byte, error) {
 	return s.buf[from:s.start], nil
 }
 
+// giveBack says that a message of so many bytes was of use.
+func (s *berStream) giveBack(bytes int) {
+	s.messages++
+	s.left += int64(min(bytes, usefulEntry))
+}
+
 // need has at least n unread bytes in the buffer.
 func (s *berStream) need(n int) error {
 	if s.end-s.start >= n {

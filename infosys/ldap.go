@@ -20,11 +20,14 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// Limits on what an LDAP server may send.
+// Limits on what an LDAP server may send. What is of use is bounded by what is kept
+// of it, not by its length: an entry that is taken in gives back its message and what
+// it is long, as far as entries have to be.
 const (
 	maxLDAPMessage  = 4 << 20
-	maxLDAPMessages = 1 << 20   // through one connection
+	maxLDAPMessages = 1 << 20   // of no use, through one connection
 	maxLDAPTotal    = 192 << 20 // of bytes, too
+	usefulEntry     = 1 << 10   // bytes
 	maxLDAPNames    = 1 << 12   // different attributes of one entry
 	maxLDAPValues   = 1 << 17   // of one entry
 	maxLDAPTrees    = 100       // that a server says it has
@@ -167,11 +170,11 @@ const perTree = 2
 func (l *LDAP) read(ctx context.Context, b base, page uint32, d *glue.Decoder) (there bool, err error) {
 	queries := l.queries(b.dn)
 	var mu sync.Mutex // of d
-	add := func(q *glue.Query, e *glue.Entry) error {
+	add := func(q *glue.Query, e *glue.Entry) (used bool, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		d.Found(q, e)
-		return d.Err()
+		used = d.Found(q, e)
+		return used, d.Err()
 	}
 	errs := make([]error, perTree)
 	var missing atomic.Int32
@@ -204,7 +207,7 @@ func gravest(errs []error) error {
 // search sends queries at once through one connection; with paging one after
 // the other, because servers keep one paged search per connection. missing is
 // how many of them found no tree.
-func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each func(*glue.Query, *glue.Entry) error) (missing int, err error) {
+func (l *LDAP) search(ctx context.Context, b base, queries []glue.Query, page uint32, each eachEntry) (missing int, err error) {
 	s, end, err := l.connect(ctx, page)
 	if err != nil {
 		return 0, err

@@ -94,10 +94,13 @@ func (s *ldapSession) message() (message, error) {
 	return parseMessage(raw)
 }
 
+// eachEntry takes an entry that a query has found, and tells whether it is of use.
+type eachEntry func(*glue.Query, *glue.Entry) (used bool, err error)
+
 // receive reads until no search is open. Entries go to each; missing counts
 // optional bases that are not there. A search that the server refuses or cuts
 // is noted in s.failed: the others go on.
-func (s *ldapSession) receive(each func(*glue.Query, *glue.Entry) error, missing *int) error {
+func (s *ldapSession) receive(each eachEntry, missing *int) error {
 	var e glue.Entry
 	for len(s.open) > 0 {
 		m, err := s.message()
@@ -114,8 +117,12 @@ func (s *ldapSession) receive(each func(*glue.Query, *glue.Entry) error, missing
 			if err := parseEntry(m.body, &e); err != nil {
 				return err
 			}
-			if err := each(&p.query, &e); err != nil {
+			used, err := each(&p.query, &e)
+			if err != nil {
 				return err
+			}
+			if used {
+				s.stream.giveBack(len(m.body))
 			}
 		case tagDone:
 			if err := s.done(m, missing); err != nil {
@@ -244,16 +251,16 @@ func (s *ldapSession) namingContexts() ([]string, error) {
 		return nil, err
 	}
 	var contexts []string
-	err := s.receive(func(_ *glue.Query, e *glue.Entry) error {
+	err := s.receive(func(_ *glue.Query, e *glue.Entry) (bool, error) {
 		for _, a := range e.Attrs {
 			for _, v := range a.Values {
 				contexts = append(contexts, string(v))
 			}
 		}
 		if len(contexts) > maxLDAPTrees {
-			return fmt.Errorf("more than %d trees", maxLDAPTrees)
+			return false, fmt.Errorf("more than %d trees", maxLDAPTrees)
 		}
-		return nil
+		return false, nil
 	}, new(int))
 	return contexts, cmp.Or(err, s.failed)
 }

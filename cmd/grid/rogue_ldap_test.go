@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +111,23 @@ var rogueDirectories = map[string]func(search){
 		s.pour(ldapMessage(s.id, ldapEntry("o=glue", ldapAttr("objectClass", "GLUE2ComputingShare"))), 60<<20)
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
+	"shares without end": func(s search) {
+		var block []byte
+		for i := range 200_000 {
+			block = append(block, ldapMessage(s.id, ldapEntry(fmt.Sprint("GLUE2ShareID=", i, ",o=glue"), ldapAttr("objectClass", "GLUE2ComputingShare")))...)
+			if len(block) > 1<<20 || i == 200_000-1 {
+				if !s.say(block) {
+					return
+				}
+				block = block[:0]
+			}
+		}
+		s.say(ldapMessage(s.id, ldapDone(0, "")))
+	},
+	"one service and its environment": func(s search) {
+		s.pour(slices.Concat(ldapMessage(s.id, ldapEntry("GLUE2ServiceID=a,o=glue", ldapAttr("GLUE2ServiceID", "a"))),
+			ldapMessage(s.id, ldapEntry("GLUE2ApplicationEnvironmentID=x,GLUE2ManagerID=a,o=glue", ldapAttr("GLUE2ApplicationEnvironmentAppName", "x")))), 1<<40)
+	},
 	"empty entries": func(s search) { s.pour(ldapMessage(s.id, ldapEntry("")), 1<<40) },
 	"empty attributes": func(s search) {
 		s.say(ldapMessage(s.id, emptyAttributes()))
@@ -185,7 +203,7 @@ func TestRogueLDAP(t *testing.T) {
 			v := newVictim(t)
 			h := v.grid(0, "resources", "--no-cache", "--deadline", "30s", "--info", "ldap://"+addr, "--info", v.well())
 			memory := int64(harmMemory)
-			if name == "shares without names" { // as many as a source may have, merged with another's
+			if name == "shares without end" { // as many as a source without computing elements may have, merged with another's
 				memory = 2 * harmMemory
 			}
 			v.boundedBy(h, addr, memory)
