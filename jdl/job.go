@@ -61,6 +61,10 @@ type Job struct {
 	// collection or DAG, the value in a parametric job; "" for a single job.
 	Node  string
 	After []string // names of the nodes that must be done before this one starts
+	// Final is that the job comes last in its DAG: as soon as the jobs that it comes after have ended,
+	// however they did.
+	Final   bool
+	AbortOn []int // exit codes of this job with which its whole DAG ends (AbortDAGOn)
 
 	Demand   Demand
 	Warnings []*classad.Diagnostic

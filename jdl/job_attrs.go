@@ -178,6 +178,9 @@ var attrTable = []attrDef{
 	{"ExecutableFiles", tStrings, inOurs, noMin},
 	{"DependsOn", tStrings, inOurs, noMin},
 	{"RetryOnExit", tCodes, inOurs, noMin},
+	{"AbortDAGOn", tCodes, inOurs, noMin},
+	{"AbortedBy", tStrings, inOurs, noMin},
+	{"FinalNode", tBool, inOurs, noMin},
 	{"AutoOutput", tBool, inOurs, noMin},
 	{"CondorSubmit", tRecord, inOurs, noMin},
 

@@ -47,21 +47,81 @@ func (s *JobSet) nodes(r *jobReader) error {
 			s.Jobs = append(s.Jobs, job)
 		}
 	}
+	if len(r.errs) == 0 {
+		s.last(r, nodes.list)
+	}
 	s.Warnings = append(s.Warnings, r.job.Warnings...)
 	return r.err()
+}
+
+// last has the job that comes last wait for all others.
+func (s *JobSet) last(r *jobReader, nodes []node) {
+	var final *Job
+	others := make([]string, 0, len(s.Jobs))
+	for i, j := range s.Jobs {
+		fail := func(format string, args ...any) {
+			r.fail(nodes[i].ad.Pos(), "final-node", "", "node %s: "+format, append([]any{j.Node}, args...)...)
+		}
+		switch {
+		case !j.Final:
+			others = append(others, j.Node)
+			continue
+		case s.Kind != DAG:
+			fail("FinalNode is of a DAG alone")
+		case final != nil:
+			fail("%s is the FinalNode already", final.Node)
+		case len(j.After) > 0:
+			fail("as the FinalNode it comes after all others by itself: no Dependencies name it")
+		case len(j.AbortOn) > 0:
+			fail("when the FinalNode ends nothing is left for AbortDAGOn")
+		}
+		final = j
+	}
+	s.aborted()
+	if final == nil {
+		return
+	}
+	for i, j := range s.Jobs {
+		if slices.ContainsFunc(j.After, func(name string) bool { return classad.EqualFold(name, final.Node) }) {
+			r.fail(nodes[i].ad.Pos(), "final-node", "", "node %s: nothing comes after the FinalNode", j.Node)
+			return
+		}
+	}
+	final.setAfter(others)
+}
+
+// aborted has each job say which others may end it with their DAG: who follows some of
+// them looks there.
+func (s *JobSet) aborted() {
+	var names []string
+	for _, j := range s.Jobs {
+		if len(j.AbortOn) > 0 {
+			names = append(names, j.Node)
+		}
+	}
+	for _, j := range s.Jobs {
+		if len(names) > 0 && !j.Final {
+			j.Ad.Set("AbortedBy", stringList(names))
+		}
+	}
 }
 
 // setNode names the job among those of its file. A job without a name of its
 // own gets one that tells it from the others.
 func (j *Job) setNode(name string, after []string) {
-	j.Node, j.After = name, after
+	j.Node = name
 	if j.autoName {
 		j.Name = fmt.Sprintf("%s-%.60s", j.Name, strings.ToValidUTF8(name, "?"))
 		j.Ad.Set("JobName", classad.NewLiteral(classad.StringValue(j.Name)))
 	}
 	j.Ad.Set("NodeName", classad.NewLiteral(classad.StringValue(name)))
-	if len(after) > 0 {
-		j.Ad.Set("DependsOn", stringList(after))
+	j.setAfter(after)
+}
+
+// setAfter names the jobs that come before this one.
+func (j *Job) setAfter(names []string) {
+	if j.After = names; len(names) > 0 {
+		j.Ad.Set("DependsOn", stringList(names))
 	}
 }
 

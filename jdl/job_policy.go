@@ -26,6 +26,8 @@ func policy(r *jobReader) {
 	j.PerusalEvery = duration(r, "PerusalTimeInterval")
 	j.AutoOutput = r.boolean("AutoOutput")
 	retryOnExit(r)
+	abortOn(r)
+	j.Final = r.boolean("FinalNode")
 	j.AllowZipped = r.boolean("AllowZippedISB")
 	j.Significant = r.strs("SignificantAttributes")
 	j.After = r.strs("DependsOn")
@@ -52,11 +54,26 @@ func retryOnExit(r *jobReader) {
 	if !r.has("RetryOnExit") {
 		return
 	}
-	v := r.value("RetryOnExit")
-	if yes, isBool := v.Bool(); isBool {
+	if yes, isBool := r.value("RetryOnExit").Bool(); isBool {
 		r.job.RetryAnyExit = yes
 		return
 	}
+	r.job.RetryOnExit = exitCodes(r, "RetryOnExit", 1, "no exit code of a job that failed: they are 1 to 255")
+	if len(r.job.RetryOnExit) > 0 && r.job.RetryCount == 0 && !r.cfg.stored {
+		r.warn(r.pos("RetryOnExit"), "no-effect", "RetryCount = 3;", "RetryOnExit has no effect with RetryCount 0")
+	}
+}
+
+// abortOn reads one exit code or a list of them.
+func abortOn(r *jobReader) {
+	if r.has("AbortDAGOn") {
+		r.job.AbortOn = exitCodes(r, "AbortDAGOn", 0, "no exit code: they are 0 to 255")
+	}
+}
+
+// exitCodes are one or a list of them, none below least.
+func exitCodes(r *jobReader, name string, least int, wrong string) (out []int) {
+	v := r.value(name)
 	codes, isList := v.List()
 	if !isList {
 		codes = []classad.Value{v}
@@ -65,17 +82,15 @@ func retryOnExit(r *jobReader) {
 		code, ok := c.Int()
 		switch {
 		case !ok:
-			r.wrongType("RetryOnExit", tCodes)
-			return
-		case code < 1 || code > 255:
-			r.failAttr("RetryOnExit", "range", "", "RetryOnExit: %d is no exit code of a job that failed: they are 1 to 255", code)
-			return
+			r.wrongType(name, tCodes)
+			return nil
+		case code < int64(least) || code > 255:
+			r.failAttr(name, "range", "", "%s: %d is %s", name, code, wrong)
+			return nil
 		}
-		r.job.RetryOnExit = append(r.job.RetryOnExit, int(code))
+		out = append(out, int(code))
 	}
-	if r.job.RetryCount == 0 && !r.cfg.stored {
-		r.warn(r.pos("RetryOnExit"), "no-effect", "RetryCount = 3;", "RetryOnExit has no effect with RetryCount 0")
-	}
+	return out
 }
 
 func expiry(r *jobReader) {

@@ -102,6 +102,7 @@ func (s *JobSet) nodeText(i int, j *Job, kind string, shared bool) string {
 		ad.Delete("Rank")
 	}
 	ad.Delete("DependsOn")
+	ad.Delete("AbortedBy")
 	text := strings.TrimSuffix(prettyAd(ad), "\n")
 	if kind == "dag" {
 		return quoteName(j.Node) + " = " + text + ";\n"
@@ -118,6 +119,9 @@ func quoteName(name string) string { return classad.Unparse(classad.NewAttrRef(n
 func (s *JobSet) dependencyText() string {
 	var pairs []string
 	for _, j := range s.Jobs {
+		if j.Final { // it comes after all others by itself
+			continue
+		}
 		for _, before := range j.After {
 			pairs = append(pairs, "{"+quoteName(before)+", "+quoteName(j.Node)+"}")
 		}
@@ -138,6 +142,14 @@ func LoadJob(text string) (*Job, error) {
 		return nil, err
 	}
 	return newJobReader("", text, cfg, ad).read()
+}
+
+// rename writes an attribute's name as we do.
+func rename(ad *classad.Ad, name string) {
+	if e, ok := ad.Expr(name); ok {
+		ad.Delete(name)
+		ad.Set(name, e)
+	}
 }
 
 // normalise writes into the record what was filled in, repaired and made
@@ -165,6 +177,12 @@ func normalise(r *jobReader) {
 	}
 	r.ad.Set("RetryCount", classad.NewLiteral(classad.IntValue(int64(j.RetryCount))))
 	r.ad.Set("ShallowRetryCount", classad.NewLiteral(classad.IntValue(int64(j.ShallowRetry))))
+	if len(j.AbortOn) > 0 { // by these names the text is searched for them
+		rename(r.ad, "AbortDAGOn")
+	}
+	if j.Final {
+		rename(r.ad, "FinalNode")
+	}
 	if !j.Expiry.IsZero() {
 		r.ad.Set("ExpiryTime", classad.NewLiteral(classad.IntValue(j.Expiry.Unix())))
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -124,14 +125,14 @@ func (e Unmatched) apply(r *Record, now time.Time) (string, bool) {
 	return r.Reason + "; looked for again", true
 }
 
-// Blocked is that a job this one comes after has failed.
-type Blocked struct{}
+// Blocked is that a job this one comes after has failed, or that its whole DAG is over.
+type Blocked struct{ Why string }
 
 func (Blocked) name() string          { return "failed" }
 func (Blocked) from() []plugins.State { return kept }
-func (Blocked) apply(r *Record, now time.Time) (string, bool) {
+func (e Blocked) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Ended, r.NoRetry = plugins.Failed, now, true
-	r.Reason = "a job it comes after has failed"
+	r.Reason = cmp.Or(e.Why, "a job it comes after has failed")
 	return r.Reason, true
 }
 
@@ -426,17 +427,17 @@ func (r *Record) moveOn(now time.Time) string {
 }
 
 // CancelAsked is that the user wants the job to end. One that was never sent
-// ends at once.
-type CancelAsked struct{}
+// ends at once. Why is what else asks for it.
+type CancelAsked struct{ Why string }
 
 func (CancelAsked) name() string          { return "cancel" }
 func (CancelAsked) from() []plugins.State { return living }
-func (CancelAsked) apply(r *Record, now time.Time) (string, bool) {
+func (e CancelAsked) apply(r *Record, now time.Time) (string, bool) {
 	r.Cancelled = now
 	if r.State == plugins.Intended {
 		r.State, r.Ended, r.Reason = plugins.Cancelled, now, "cancelled before it was sent"
 	}
-	return "", true
+	return e.Why, true
 }
 
 // Retried is that a job which failed is to be sent again as its retry counts

@@ -73,7 +73,7 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 			}
 		case o.unvouched() != nil:
 			o.Err = o.unvouched()
-		case o.State == plugins.Done && !o.Failure() && !v.Done:
+		case o.State == plugins.Done && !o.Failure() && !v.Done && !o.aborts():
 			done = append(done, o)
 		default:
 			o.Err = nil
@@ -83,7 +83,12 @@ func (v *renewal) candidates(os []*Outcome) []*Outcome {
 		}
 	}
 	for _, o := range done {
-		if !parents[o.Parent] {
+		switch {
+		case parents[o.Parent] && o.last():
+			o.Err = nil
+			again = append(again, o)
+			v.in[o.ID] = true
+		case !parents[o.Parent]:
 			o.Err = fmt.Errorf("job %s is done, with exit code 0: say --force to run it again", o.ID)
 		}
 	}
@@ -104,7 +109,7 @@ func (v *renewal) inOrder(ctx context.Context, os []*Outcome) (ready, waiting []
 		state := plugins.Done
 		if v.comesAfterOne(o) {
 			state = plugins.Queued
-		} else if state, err = v.before(ctx, o.Record, v.byID, v.now()); err != nil {
+		} else if state, err = v.before(ctx, o, v.byID, v.now()); err != nil {
 			return nil, nil, err
 		}
 		switch {
@@ -156,6 +161,9 @@ func (v *renewal) renew(ctx context.Context, os []*Outcome) error {
 // of these could not be sent anew.
 func (v *renewal) renewAfter(ctx context.Context, os []*Outcome) error {
 	stuck := func(o *Outcome) string {
+		if o.last() {
+			return ""
+		}
 		for _, id := range o.After {
 			if p := v.byID[id]; p != nil && v.in[id] && p.Err != nil {
 				return id

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"gridbroker/jdl"
@@ -18,6 +19,9 @@ func retry(r *Record, job *jdl.Job, now time.Time) (shallow, ok bool) {
 		return false, false
 	case r.State == plugins.Done:
 		code := r.ExitCode
+		if code != nil && slices.Contains(job.AbortOn, *code) {
+			return false, false // its whole DAG ends
+		}
 		ok = code != nil && *code != 0 && job.RetriesExit(*code)
 	case r.State == plugins.Failed || r.State == plugins.Lost:
 		ok = r.Fault != plugins.JobsFault

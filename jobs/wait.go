@@ -88,6 +88,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := f.Refresh(ctx, f.jobs); err != nil {
 		return false, err
 	}
+	if err := f.abort(ctx); err != nil {
+		return false, err
+	}
 	due, err := f.due(ctx)
 	if err != nil {
 		return false, err
@@ -151,18 +154,22 @@ func (f *following) turn(ctx context.Context, o *Outcome, byID map[string]*Outco
 	if o.State != plugins.Intended || now.Before(o.NotBefore) || !f.free(o.Record) {
 		return plugins.Queued, nil
 	}
-	return f.before(ctx, o.Record, byID, now)
+	return f.before(ctx, o, byID, now)
 }
 
 // before sums up the predecessors: Done when all are done with exit code 0,
-// Failed when one has failed for good or was forgotten, else Queued.
-func (c *Controller) before(ctx context.Context, r *Record, byID map[string]*Outcome, now time.Time) (plugins.State, error) {
-	state := plugins.Done
-	for _, id := range r.After {
+// Failed when one has failed for good or was forgotten, else Queued. For a job
+// that comes last in its DAG it is Done when all have ended, however they did.
+func (c *Controller) before(ctx context.Context, o *Outcome, byID map[string]*Outcome, now time.Time) (plugins.State, error) {
+	state, last := plugins.Done, o.last()
+	for _, id := range o.After {
 		p := byID[id]
 		if p == nil { // not among those waited for
 			found, err := c.Store.Find(ctx, []string{id})
 			if _, forgotten := errors.AsType[*IDError](err); forgotten {
+				if last {
+					continue
+				}
 				return plugins.Failed, nil
 			}
 			if err != nil {
@@ -172,7 +179,7 @@ func (c *Controller) before(ctx context.Context, r *Record, byID map[string]*Out
 		}
 		_, again := p.retry(now)
 		switch {
-		case p.Failure() && !again:
+		case p.Failure() && !again && !last:
 			return plugins.Failed, nil
 		case !p.Final() || again:
 			state = plugins.Queued

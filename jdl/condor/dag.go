@@ -37,6 +37,7 @@ type dagNode struct {
 	early, late     []command // macros set before and behind the description
 	retries         int64
 	unless          int64 // the exit code after which there is no other try, where it is not 0
+	abort           *int  // the exit code with which the whole DAG ends; nil: none
 	parents         []*dagNode
 	parts           []string // names of the jobs that it becomes
 	passing         bool     // its parts are being found, of a node without a job
@@ -49,6 +50,8 @@ type dagFile struct {
 	nodes       []*dagNode
 	byName      map[string]*dagNode
 	splices     map[string]*dagFile
+	entries     pins
+	exits       pins
 	shared      map[string][]byte // SUBMIT-DESCRIPTION by name
 	later       []dagStatement
 }
@@ -65,6 +68,7 @@ type dagReader struct {
 	*parser
 	*dagFile
 	all    []*dagNode      // those of splices, too
+	last   *dagNode        // the FINAL one
 	folded map[string]bool // their names, as JDL tells them apart
 	edges  int
 	said   map[string]bool // submit files whose warnings were told
@@ -72,11 +76,12 @@ type dagReader struct {
 }
 
 // dagFirst are the statements that make nodes, which DAGMan reads first of all.
-var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": true, "include": true, "splice": true, "subdag": true}
+var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": true, "include": true, "splice": true, "subdag": true, "final": true}
 
 // dagWords are those about nodes that have an effect here.
 var dagWords = map[string]func(d *dagReader, rest string, line int){
 	"parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry, "done": (*dagReader).doneNode,
+	"abort-dag-on": (*dagReader).abort, "pin_in": (*dagReader).pinIn, "pin_out": (*dagReader).pinOut, "connect": (*dagReader).connect,
 }
 
 // dagIgnored are those without one, with what stands in them: how DAGMan itself is
@@ -86,17 +91,12 @@ var dagIgnored = map[string]string{"config": "file", "dot": "file ...", "jobstat
 
 // dagRefused are those without which the DAG would be another one, and the way out.
 var dagRefused = map[string]string{
-	"script":       "DAGMan runs it where it runs itself; for what belongs to the job, Prologue and Epilogue of JDL run on the node",
-	"connect":      "write PARENT and CHILD between the splices",
-	"pin_in":       "write PARENT and CHILD between the splices",
-	"pin_out":      "write PARENT and CHILD between the splices",
-	"final":        "make it a node behind all others: it runs only if these went well",
-	"provisioner":  "make it a node before all others",
-	"service":      "run it beside the DAG",
-	"pre_skip":     "there are no PRE scripts here",
-	"abort-dag-on": "what comes after a node that failed is not run; cancel the rest by grid cancel --group",
-	"env":          "set variables by environment in the submit files",
-	"reject":       "the file says itself that it must not be run",
+	"script":      "nobody runs commands on this machine for a DAG; make it a node before or after this one, or a Prologue or Epilogue of JDL, which run on the job's node",
+	"provisioner": "make it a node before all others",
+	"service":     "run it beside the DAG",
+	"pre_skip":    "there are no PRE scripts here",
+	"env":         "set variables by environment in the submit files",
+	"reject":      "the file says itself that it must not be run",
 }
 
 // ReadDAG reads a file for DAGMan as the record of a DAG, whose nodes are the
@@ -184,7 +184,9 @@ func (d *dagReader) statements() {
 func (d *dagReader) first(s dagStatement) bool {
 	switch classad.Fold(s.word) {
 	case "job", "node":
-		d.job(s.rest, s.line)
+		d.job("JOB", s.rest, s.line)
+	case "final":
+		d.final(s.rest, s.line)
 	case "submit-description":
 		d.description(s.rest, s.line)
 	case "include":

@@ -32,18 +32,23 @@ func readDAG(t *testing.T, src string) (*jdl.JobSet, []string, error) {
 	t.Helper()
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"a.sub":     "executable = a.sh\ny = own\nz = own\narguments = \"'$(x)' $(y) $(z)\"\nqueue",
-		"sub/b.sub": "executable = b.sh\ntransfer_input_files = in, /abs/in2\narguments = $(Process)\nqueue 2",
-		"bad.sub":   "executable = b.sh\nqueue x from none",
-		"none.sub":  "executable = b.sh\n",
-		"more.dag":  "JOB D a.sub\nPARENT A CHILD D\n",
-		"loop.dag":  "INCLUDE loop.dag\n",
-		"in.dag":    "JOB X a.sub\nJOB Y a.sub DIR sub\nPARENT X CHILD Y\n",
-		"nest.dag":  "SPLICE T in.dag\nJOB Z a.sub\nPARENT Z CHILD T\n",
-		"self.dag":  "JOB A a.sub\nSPLICE S self.dag\n",
-		"none.dag":  "# nothing\n",
-		"sub/s.dag": "JOB X b.sub\n",
-		"sub/a.sub": "executable = sub.sh\nqueue",
+		"a.sub":      "executable = a.sh\ny = own\nz = own\narguments = \"'$(x)' $(y) $(z)\"\nqueue",
+		"sub/b.sub":  "executable = b.sh\ntransfer_input_files = in, /abs/in2\narguments = $(Process)\nqueue 2",
+		"bad.sub":    "executable = b.sh\nqueue x from none",
+		"none.sub":   "executable = b.sh\n",
+		"more.dag":   "JOB D a.sub\nPARENT A CHILD D\n",
+		"loop.dag":   "INCLUDE loop.dag\n",
+		"in.dag":     "JOB X a.sub\nJOB Y a.sub DIR sub\nPARENT X CHILD Y\n",
+		"nest.dag":   "SPLICE T in.dag\nJOB Z a.sub\nPARENT Z CHILD T\n",
+		"self.dag":   "JOB A a.sub\nSPLICE S self.dag\n",
+		"none.dag":   "# nothing\n",
+		"fin.dag":    "JOB A a.sub\nFINAL F a.sub\n",
+		"pin.dag":    "JOB X a.sub\nJOB Y a.sub\nPARENT X CHILD Y\nPIN_IN X 1\nPIN_OUT Y 1\n",
+		"orphan.dag": "JOB X a.sub\nJOB Y a.sub\nJOB Z a.sub\nPARENT X CHILD Y\nPIN_IN X 1\nPIN_OUT Y 1\n",
+		"two.dag":    "JOB X a.sub\nJOB Y a.sub\nPIN_IN X 1\nPIN_IN Y 2\nPIN_OUT Y 1\n",
+		"gap.dag":    "JOB X a.sub\nPIN_IN X 2\nPIN_OUT X 1\n",
+		"sub/s.dag":  "JOB X b.sub\n",
+		"sub/a.sub":  "executable = sub.sh\nqueue",
 	} {
 		files["job/"+name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -96,9 +101,8 @@ func TestDAGMan(t *testing.T) {
 // TestDAGManErrors: what would be another DAG without it is refused, by its line.
 func TestDAGManErrors(t *testing.T) {
 	for add, want := range map[string]string{
-		"SCRIPT PRE A x.sh":        "t.dag:14:1: SCRIPT is not supported (DAGMan runs it where it runs itself",
+		"SCRIPT PRE A x.sh":        "t.dag:14:1: SCRIPT is not supported (nobody runs commands on this machine for a DAG",
 		"SUBDAG EXTERNAL E e.dag":  "t.dag:14:1: SUBDAG e.dag: file does not exist",
-		"FINAL F a.sub":            "t.dag:14:1: FINAL is not supported",
 		"PARENT A CHILD X":         "t.dag:14:1: no JOB is called X",
 		"PARENT ALL_NODES CHILD B": "t.dag:14:1: no JOB is called ALL_NODES",
 		"PARENT B CHILD ALL_NODES": "t.dag:14:1: no JOB is called ALL_NODES",
@@ -152,5 +156,26 @@ func TestEnvironmentIsTold(t *testing.T) {
 	}
 	if len(told) != 2 || !strings.Contains(told[0], "t.sub:2:1: arguments: $ENV(HOME) is replaced by what the variable holds here") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// TestDAGEnds: pins join splices, the FINAL node comes after all others, and an exit code
+// ends the DAG.
+func TestDAGEnds(t *testing.T) {
+	set, warnings, err := readDAG(t, "SPLICE S pin.dag\nSPLICE T pin.dag\nCONNECT S T\nJOB A a.sub\nFINAL F a.sub\nABORT-DAG-ON A 3 RETURN 1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range set.Jobs {
+		got = append(got, fmt.Sprintf("%s after %v %v %v", j.Node, j.After, j.Final, j.AbortOn))
+	}
+	want := []string{"S+X after [] false []", "S+Y after [S+X] false []", "T+X after [S+Y] false []", "T+Y after [T+X] false []",
+		"A after [] false [3]", "F after [S+X S+Y T+X T+Y A] true []"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !strings.Contains(strings.Join(warnings, "\n"), "RETURN is not used") {
+		t.Errorf("warnings %q", warnings)
 	}
 }

@@ -43,11 +43,11 @@ func (d *dagReader) fresh(name string, line int) bool {
 }
 
 // job reads "JOB name file [DIR directory] [NOOP] [DONE]", where the file may be
-// a description in braces.
-func (d *dagReader) job(rest string, line int) {
+// a description in braces, or another statement of that form.
+func (d *dagReader) job(word, rest string, line int) {
 	words := dagFields(rest)
 	if len(words) < 2 {
-		d.fail(line, "JOB name file.sub", "JOB is not understood")
+		d.fail(line, word+" name file.sub", "%s is not understood", word)
 		return
 	}
 	n := &dagNode{name: d.prefix + words[0], file: words[1], line: d.outerLine(line)}
@@ -56,7 +56,7 @@ func (d *dagReader) job(rest string, line int) {
 		n.text, options = d.braces(line)
 		n.file = ""
 	}
-	dir := d.options(n, "JOB", options, line)
+	dir := d.options(n, word, options, line)
 	if n.dir = dir; d.dir != "" && !path.IsAbs(dir) {
 		n.dir = path.Join(d.dir, dir)
 	}

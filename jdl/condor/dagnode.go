@@ -21,6 +21,7 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 			return nil
 		}
 	}
+	d.finalText(n, src)
 	if d.budget.left -= len(src); d.budget.left < 0 {
 		d.fail(n.line, "", "the nodes' descriptions are longer than %d MB", maxText>>20)
 		return nil
@@ -59,6 +60,10 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 
 // jobs are the records of what a node's description queues.
 func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) []classad.Expr {
+	if n == d.last && len(p.procs) > 1 {
+		d.fail(n.line, "queue 1", "the FINAL node %s queues %d jobs: it must be one", n.name, len(p.procs))
+		return nil
+	}
 	ads, err := records(reader{file: d.text.name, src: d.text.src, dir: n.dir, left: d.budget, warn: warn}, p.procs)
 	if err != nil {
 		d.err = fmt.Errorf("node %s: %w", n.name, err)
@@ -78,6 +83,12 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		}
 		if n.retries > 0 && n.unless > 0 {
 			ad.Set("RetryOnExit", exitsBut(n.unless, b.Pos))
+		}
+		if n.abort != nil {
+			b.Number("AbortDAGOn", int64(*n.abort))
+		}
+		if n == d.last {
+			b.Set("FinalNode", classad.BoolValue(true))
 		}
 		n.parts = append(n.parts, name)
 		out[i] = ad

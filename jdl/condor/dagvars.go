@@ -42,6 +42,14 @@ func (d *dagReader) parent(rest string, line int) {
 		return
 	}
 	parents, children := d.ends(words[:at], true, line), d.ends(words[at+1:], false, line)
+	if d.last != nil && (slices.Contains(parents, d.last) || slices.Contains(children, d.last)) {
+		d.fail(line, "", "the FINAL node %s comes after all others by itself: PARENT and CHILD do not name it", d.last.name)
+	}
+	d.before(parents, children, line)
+}
+
+// before has some nodes come before others.
+func (d *dagReader) before(parents, children []*dagNode, line int) {
 	if d.edges += len(parents) * len(children); d.edges > maxEdges {
 		d.fail(line, "", "more than %d dependencies", maxEdges)
 		return
@@ -162,7 +170,12 @@ func (d *dagReader) retry(rest string, line int) {
 		}
 	}
 	for _, node := range d.meant(name, line) {
-		node.retries, node.unless = n, unless
+		switch {
+		case node != d.last:
+			node.retries, node.unless = n, unless
+		case !classad.EqualFold(name, "all_nodes"):
+			d.fail(line, "", "RETRY: the FINAL node %s is tried once", name)
+		}
 	}
 }
 
@@ -172,7 +185,9 @@ const maxExit = 255
 func (d *dagReader) doneNode(rest string, line int) {
 	if words := strings.Fields(rest); len(words) != 1 {
 		d.fail(line, "DONE node", "DONE is not understood")
-	} else if n := d.node(words[0], line); n != nil {
+	} else if n := d.node(words[0], line); n != nil && n == d.last {
+		d.fail(line, "", "the FINAL node %s cannot be DONE", n.name)
+	} else if n != nil {
 		n.done = true
 	}
 }

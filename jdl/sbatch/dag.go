@@ -9,7 +9,7 @@ import (
 
 // Dependent is a shell script that submits the scripts of a DAG's jobs, in the
 // same order as these and beside it, each after those it waits for have ended
-// well (sbatch --dependency=afterok).
+// well (sbatch --dependency=afterok), the last one when all have ended (afterany).
 func Dependent(set *jdl.JobSet, scripts []string) []byte {
 	number := map[string]int{}
 	for i, j := range set.Jobs {
@@ -24,13 +24,16 @@ func Dependent(set *jdl.JobSet, scripts []string) []byte {
 			return
 		}
 		done[i] = true
-		wait := ""
+		wait, how := "", "afterok"
+		if set.Jobs[i].Final {
+			how = "afterany"
+		}
 		for _, name := range set.Jobs[i].After {
 			submit(number[name])
 			wait += fmt.Sprintf(":$job%d", number[name])
 		}
 		if wait != "" {
-			wait = " --dependency=afterok" + wait + " --kill-on-invalid-dep=yes"
+			wait = " --dependency=" + how + wait + " --kill-on-invalid-dep=yes"
 		}
 		fmt.Fprintf(&b, "job%d=$(sbatch --parsable%s ./%s) || exit\njob%d=${job%d%%%%;*}\n", i, wait, scripts[i], i, i)
 	}

@@ -239,8 +239,8 @@ func TestUnquote(t *testing.T) {
 // TestDependent: the jobs of a DAG are submitted in an order in which those they
 // wait for have their number already, with scripts whatever it is called.
 func TestDependent(t *testing.T) {
-	set := &jdl.JobSet{Jobs: []*jdl.Job{{Node: "last", After: []string{"left", "right"}}, {Node: "left", After: []string{"first"}}, {Node: "right", After: []string{"first"}}, {Node: "first"}}}
-	got := string(Dependent(set, []string{"3.sh", "1.sh", "2.sh", "0.sh"}))
+	set := &jdl.JobSet{Jobs: []*jdl.Job{{Node: "last", After: []string{"left", "right"}}, {Node: "left", After: []string{"first"}}, {Node: "right", After: []string{"first"}}, {Node: "first"}, {Node: "end", After: []string{"last"}, Final: true}}}
+	got := string(Dependent(set, []string{"3.sh", "1.sh", "2.sh", "0.sh", "4.sh"}))
 	want := `#!/bin/sh
 cd "$(dirname "$0")" || exit
 job3=$(sbatch --parsable ./0.sh) || exit
@@ -251,6 +251,8 @@ job2=$(sbatch --parsable --dependency=afterok:$job3 --kill-on-invalid-dep=yes ./
 job2=${job2%%;*}
 job0=$(sbatch --parsable --dependency=afterok:$job1:$job2 --kill-on-invalid-dep=yes ./3.sh) || exit
 job0=${job0%%;*}
+job4=$(sbatch --parsable --dependency=afterany:$job0 --kill-on-invalid-dep=yes ./4.sh) || exit
+job4=${job4%%;*}
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
