@@ -32,7 +32,9 @@ func newExternal(opts *Options, t Target) *external { return &external{opts: opt
 // argv is ssh with our options and then args.
 func (m *external) argv(args ...string) []string {
 	argv := []string{"ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2",
-		"-o", "StrictHostKeyChecking=yes", "-o", "ControlPath=" + filepath.Join(m.dir, "m"),
+		// Whatever the configuration says for sessions of people: a login host gets no agent, and runs nothing here.
+		"-o", "StrictHostKeyChecking=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no",
+		"-o", "RequestTTY=no", "-o", "ControlPath=" + filepath.Join(m.dir, "m"),
 		"-o", fmt.Sprintf("ConnectTimeout=%d", int(m.opts.Dial.Seconds()))}
 	argv = append(argv, m.config()...)
 	if m.t.User != "" {

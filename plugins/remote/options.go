@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Options is what sites take from outside. Only Environ and Home are needed.
@@ -44,6 +45,17 @@ type Target struct {
 	Nodes            Nodes  // where our program for environments is
 }
 
+// plainHost reports whether a host is a name or an address: a ProxyCommand may have it among a shell's words.
+func plainHost(host string) bool {
+	host = strings.Replace(host, "%", "-", 1) // before the zone of an address of IPv6
+	return Plain(host) && !strings.ContainsAny(host, "/,=+@")
+}
+
+// oddInUser are the characters that ssh refuses in the name of a user, too.
+func oddInUser(c rune) bool {
+	return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("'`\"$;&<>|(){}", c)
+}
+
 // ParseURL reads a URL of a scheme, and of scheme+ssh. What its query holds
 // besides ssh=, launcher= and node= is the back-end's to judge.
 func ParseURL(raw, scheme string) (Target, url.Values, error) {
@@ -61,6 +73,9 @@ func ParseURL(raw, scheme string) (Target, url.Values, error) {
 		t.User, t.Host, t.Port = u.User.Username(), u.Hostname(), u.Port()
 		if t.Host == "" || strings.HasPrefix(t.Host, "-") || strings.HasPrefix(t.User, "-") {
 			return t, nil, fmt.Errorf("%s: no host; want %s+ssh://user@host[:port][/directory]", raw, scheme)
+		}
+		if !plainHost(t.Host) || strings.ContainsFunc(t.User, oddInUser) {
+			return t, nil, fmt.Errorf("%s: a host is of letters, digits and .-_, and a user has no blanks and nothing that a shell acts on", raw)
 		}
 		if _, secret := u.User.Password(); secret {
 			return t, nil, fmt.Errorf("%s+ssh://%s: passwords are not accepted; use a key or an agent", scheme, t.Host)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pkg/sftp"
@@ -78,7 +79,7 @@ func (m *shell) connect(ctx context.Context) (*connection, error) {
 func (m *shell) dial(ctx context.Context) (*ssh.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.Dial)
 	defer cancel()
-	conf, closeAgent, err := m.conf.clientConfig()
+	conf, closeAgent, err := m.conf.clientConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +89,32 @@ func (m *shell) dial(ctx context.Context) (*ssh.Client, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, m.conf.address(), conf)
+	heard := &greeting{Conn: conn}
+	heard.left.Store(maxGreeting)
+	c, chans, reqs, err := ssh.NewClientConn(heard, m.conf.address(), conf)
+	heard.left.Store(math.MaxInt64)
 	if !stop() || err != nil {
 		conn.Close()
 		return nil, m.explain(ctx, err)
 	}
 	return ssh.NewClient(c, chans, reqs), nil
+}
+
+// maxGreeting is what a server may say before it lets anybody in, banners included, in bytes.
+const maxGreeting = 1 << 20
+
+// greeting is a connection on which a server may say so much.
+type greeting struct {
+	net.Conn
+	left atomic.Int64
+}
+
+func (g *greeting) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	if g.left.Add(int64(-n)) < 0 {
+		return 0, errTooLong
+	}
+	return n, err
 }
 
 func (m *shell) explain(ctx context.Context, err error) error {

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -19,12 +21,12 @@ import (
 
 // clientConfig gathers what the handshake needs. closeAgent ends the
 // connection to the agent.
-func (c *sshConfig) clientConfig() (conf *ssh.ClientConfig, closeAgent func(), err error) {
+func (c *sshConfig) clientConfig(ctx context.Context) (conf *ssh.ClientConfig, closeAgent func(), err error) {
 	check, err := c.hostKeys()
 	if err != nil {
 		return nil, nil, err
 	}
-	signers, closeAgent, notes := c.signers()
+	signers, closeAgent, notes := c.signers(ctx)
 	if len(signers) == 0 {
 		closeAgent()
 		return nil, nil, &plugins.Error{Kind: plugins.Credential, Op: "connect", Endpoint: c.address(),
@@ -41,7 +43,7 @@ func (c *sshConfig) address() string { return net.JoinHostPort(c.host, c.port) }
 
 // signers lists the agent's keys, then those of files that no passphrase
 // protects; notes says what was left out.
-func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes string) {
+func (c *sshConfig) signers(ctx context.Context) (list []ssh.Signer, closeAgent func(), notes string) {
 	seen := map[string]bool{}
 	add := func(s ssh.Signer) {
 		if key := string(s.PublicKey().Marshal()); !seen[key] {
@@ -73,7 +75,7 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 			named[string(e.PublicKey.Marshal())] = true
 		}
 	}
-	held, closeAgent, err := c.agentSigners()
+	held, closeAgent, err := c.agentSigners(ctx)
 	if err != nil {
 		notes += fmt.Sprintf("; agent: %v", err)
 	}
@@ -85,17 +87,24 @@ func (c *sshConfig) signers() (list []ssh.Signer, closeAgent func(), notes strin
 	return list, closeAgent, notes
 }
 
-// agentSigners lists the keys that the agent holds, if there is one.
-func (c *sshConfig) agentSigners() (held []ssh.Signer, closeAgent func(), err error) {
+// agentLists is how long an agent may take to list its keys; to sign may take a user's hand.
+const agentLists = 5 * time.Second
+
+// agentSigners lists the keys that the agent holds, if there is one. It answers, and
+// signs, until ctx ends: one that was forwarded over a connection that died says nothing.
+func (c *sshConfig) agentSigners(ctx context.Context) (held []ssh.Signer, closeAgent func(), err error) {
 	if c.agent == "" {
 		return nil, func() {}, nil
 	}
-	conn, err := net.Dial("unix", c.agent)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.agent)
 	if err != nil {
 		return nil, func() {}, err
 	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(agentLists))
 	held, err = agent.NewClient(conn).Signers()
-	return held, func() { conn.Close() }, err
+	conn.SetDeadline(time.Time{})
+	return held, func() { stop(); conn.Close() }, err
 }
 
 // private refuses a key that others may read or that belongs to somebody else,
@@ -154,10 +163,13 @@ func (c *sshConfig) hostKeys() (*hostCheck, error) {
 	return &hostCheck{c, known}, nil
 }
 
-// name is the host as known_hosts has it.
+// name is the host as known_hosts has it: with its port, or where only that is there, without.
 func (h *hostCheck) name() string {
 	if h.conf.hostAlias != "" {
 		return net.JoinHostPort(h.conf.hostAlias, "22")
+	}
+	if h.conf.port != "22" && len(h.wanted(h.conf.address())) == 0 { // as ssh does
+		return net.JoinHostPort(h.conf.host, "22")
 	}
 	return h.conf.address()
 }
@@ -166,6 +178,11 @@ var anyAddr net.Addr = &net.TCPAddr{IP: net.IPv4zero}
 
 func (h *hostCheck) verify(_ string, _ net.Addr, key ssh.PublicKey) error {
 	err := h.known(h.name(), anyAddr, key)
+	if r, ok := errors.AsType[*knownhosts.RevokedError](err); ok {
+		return &plugins.Error{Kind: plugins.Unavailable, Op: "connect", Endpoint: h.conf.address(),
+			Said: fmt.Sprintf("host key %s is revoked by %s:%d", ssh.FingerprintSHA256(key), r.Revoked.Filename, r.Revoked.Line),
+			Hint: "whoever shows it may have stolen it: ask the site for its new key"}
+	}
 	e, ok := errors.AsType[*knownhosts.KeyError](err)
 	if !ok {
 		return err
@@ -184,11 +201,7 @@ func (h *hostCheck) verify(_ string, _ net.Addr, key ssh.PublicKey) error {
 // server is not asked for another one; nil when none is known.
 func (h *hostCheck) algorithms() []string {
 	var algos []string
-	e, ok := errors.AsType[*knownhosts.KeyError](h.known(h.name(), anyAddr, noKey{}))
-	if !ok {
-		return nil
-	}
-	for _, k := range e.Want {
+	for _, k := range h.want() {
 		switch t := k.Key.Type(); t {
 		case ssh.KeyAlgoRSA:
 			algos = append(algos, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256)
@@ -197,6 +210,17 @@ func (h *hostCheck) algorithms() []string {
 		}
 	}
 	return algos
+}
+
+// want lists the keys that are known of the host.
+func (h *hostCheck) want() []knownhosts.KnownKey { return h.wanted(h.name()) }
+
+func (h *hostCheck) wanted(name string) []knownhosts.KnownKey {
+	e, ok := errors.AsType[*knownhosts.KeyError](h.known(name, anyAddr, noKey{}))
+	if !ok {
+		return nil
+	}
+	return e.Want
 }
 
 // noKey is a key that matches none: it makes known_hosts tell what it has.

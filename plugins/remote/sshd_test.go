@@ -33,6 +33,7 @@ type sshd struct {
 	host    ssh.Signer
 	user    ssh.Signer // whose key it takes
 	command func(line string, ch ssh.Channel) (done bool)
+	banner  string                    // before anybody is let in
 	noFiles bool                      // it has no sftp
 	ignores func(r *ssh.Request) bool // requests that it does not answer
 
@@ -113,7 +114,7 @@ func (d *sshd) cut() {
 
 func (d *sshd) serve(conn net.Conn) {
 	d.mu.Lock()
-	host, user := d.host, d.user
+	host, user, banner := d.host, d.user, d.banner
 	d.mu.Unlock()
 	conf := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if bytes.Equal(key.Marshal(), user.PublicKey().Marshal()) {
@@ -121,6 +122,9 @@ func (d *sshd) serve(conn net.Conn) {
 		}
 		return nil, errors.New("no such key")
 	}}
+	if banner != "" {
+		conf.BannerCallback = func(ssh.ConnMetadata) string { return banner }
+	}
 	conf.AddHostKey(host)
 	_, chans, reqs, err := ssh.NewServerConn(conn, conf)
 	if err != nil {
@@ -350,8 +354,8 @@ func TestNotLetIn(t *testing.T) {
 		{"another key than is known", func(d *sshd, _ string) { d.host, _ = newKey(d.T) }, "unavailable", "host key changed"},
 		{"a key that is revoked", func(d *sshd, home string) {
 			d.write(home, "known_hosts", "@revoked "+knownhosts.Line([]string{d.addr.String()}, d.host.PublicKey())+"\n")
-		}, "?", "revoked"},
-		{"a file of hosts that is damaged", func(d *sshd, home string) { d.write(home, "known_hosts", "x y z\n") }, "?", "known hosts"},
+		}, "unavailable", "is revoked by"},
+		{"a file of hosts that is damaged", func(d *sshd, home string) { d.write(home, "known_hosts", "x y z\n") }, "unavailable", "host key is known"}, // ssh's own words
 		{"a key that is not taken", func(d *sshd, _ string) { d.user, _ = newKey(d.T) }, "credential", "none of the keys"},
 		{"no key", func(_ *sshd, home string) { os.Remove(filepath.Join(home, ".ssh", "id_ed25519")) }, "credential", "no usable SSH key"},
 		{"a key that is damaged", func(d *sshd, home string) {
