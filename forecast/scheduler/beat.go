@@ -39,14 +39,14 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 	if c == nil || c.torn || uint64(c.seq) != b.Seq || c.set.Digest() != b.Digest {
 		return nil
 	}
-	if !stored && (b.Booked != c.mark.String() || b.Made-c.stored > 2*b.TTL/3) {
+	if !stored && (b.Booked != c.mark.String() || b.Made-c.stored > 2*b.TTL/3 || c.stored > wire.Newest(b.TTL, now)) {
 		return nil
 	}
-	if b.Made >= c.made {
+	if b.Made >= c.made || c.made > wire.Newest(b.TTL, now) {
 		c.made, c.ttl = b.Made, b.TTL
 	}
-	if stored {
-		c.stored = max(c.stored, b.Made)
+	if stored && (b.Made >= c.stored || c.stored > wire.Newest(b.TTL, now)) {
+		c.stored = b.Made
 	}
 	return &wire.Ack{Schema: wire.AckSchema, Seq: b.Seq, Digest: b.Digest, Same: true}
 }
@@ -59,7 +59,8 @@ func keepBeat(ctx context.Context, s *Store, b *wire.Beat, now time.Time) (*wire
 		if ack.Resync = !known || torn || ack.Seq != b.Seq || ack.Digest != b.Digest; err != nil || ack.Resync {
 			return err
 		}
-		if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and made <= $2", b.Cluster, b.Made, b.TTL, now.Unix()); err != nil {
+		if err := h.write(ctx, "update cluster set made = $2, ttl = $3, seen = $4 where name = $1 and (made <= $2 or made > $5)", b.Cluster, b.Made, b.TTL, now.Unix(),
+			wire.Newest(b.TTL, now.Unix())); err != nil {
 			return err
 		}
 		return h.bookingsOf(ctx, b.Cluster, now.Unix(), ack, b.Booked)
@@ -77,7 +78,7 @@ func (w news) beats(ctx context.Context) error {
 			return err
 		}
 		if c := w.mem.clusters[name]; c != nil && c.seq == seq {
-			if c.stored = made; made > c.made {
+			if c.stored = made; made > c.made || c.made > wire.Newest(ttl, w.now.Unix()) {
 				c.made, c.ttl = made, ttl
 			}
 		}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"database/sql"
 	"testing"
+	"time"
 
 	"gridbroker/forecast/wire"
 )
@@ -43,6 +44,59 @@ func TestBeatsAreKept(t *testing.T) {
 	b.Made -= 500
 	if _, err := (Listener{w.s}).Beat(t.Context(), &b); err == nil {
 		t.Error("a beat of long ago was taken")
+	}
+}
+
+// A cluster that was heard of by a clock that is set back later is silent until it is
+// heard of again, and then for as long as any other. It counted as alive for all the
+// time by which the clock had been ahead.
+func TestBeatsWhenTheClockIsSetBack(t *testing.T) {
+	const day = 24 * 3600
+	for name, table := range map[string]bool{"the leader's memory": false, "the table": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, sqliteDSN(t), 3, 0, 4)
+			w.step(10)
+			beat := func() {
+				t.Helper()
+				c := w.s.mem.clusters[w.names[0]]
+				b := wire.Beat{Schema: wire.BeatSchema, Cluster: c.name, Seq: uint64(c.seq), Digest: c.set.Digest(), Made: w.now.Unix(), TTL: 120, Booked: c.mark.String()}
+				if table {
+					b.Booked = "another"
+				}
+				if ack, err := (Listener{w.s}).Beat(t.Context(), &b); err != nil || ack.Resync {
+					t.Fatalf("%+v, %v", ack, err)
+				}
+			}
+			fresh := func() (memory, stored bool) {
+				t.Helper()
+				c := w.s.mem.clusters[w.names[0]]
+				list, err := w.store.Clusters(t.Context(), w.now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, row := range list {
+					if row.Name == c.name {
+						stored = row.Fresh
+					}
+				}
+				return wire.Usable(c.made, c.ttl, w.now.Unix()), stored
+			}
+			set := func(seconds int64) { w.now = w.now.Add(time.Duration(seconds) * time.Second) }
+			set(day)
+			beat()
+			set(-day)
+			if memory, stored := fresh(); memory || stored {
+				t.Errorf("heard of a day from now: alive in memory %v, in the table %v", memory, stored)
+			}
+			beat()
+			if memory, stored := fresh(); !memory || !stored {
+				t.Errorf("heard of now: alive in memory %v, in the table %v", memory, stored)
+			}
+			set(1000)
+			if memory, stored := fresh(); memory || stored {
+				t.Errorf("silent for long: alive in memory %v, in the table %v", memory, stored)
+			}
+		})
 	}
 }
 

@@ -18,13 +18,10 @@ type StaleError struct{ Why string }
 // Error implements error.
 func (e *StaleError) Error() string { return e.Why }
 
-// skew is by how many seconds an agent's clock may be ahead of ours.
-const skew = 60
-
 // timely refuses what is from the past or from the future.
 func timely(made, ttl, now int64) error {
 	switch {
-	case made > now+skew:
+	case made > now+wire.Skew:
 		return &StaleError{fmt.Sprintf("the schedule was made %d s in the future; set the clocks", made-now)}
 	case !wire.Usable(made, ttl, now):
 		return &StaleError{fmt.Sprintf("the schedule was made %d s ago and good for %d s", now-made, ttl)}

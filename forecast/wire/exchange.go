@@ -104,6 +104,14 @@ func (s *Set) Whole() *Delta {
 	return d
 }
 
-// Usable tells whether a schedule made at a time with a TTL may still be used
-// at the time until.
-func Usable(made, ttl, until int64) bool { return until <= made+ttl }
+// Usable tells whether a schedule made at a time with a TTL may be used at the time
+// until. One that was made later than that by more than its life is of a clock that
+// was set back since: nobody can tell its age.
+func Usable(made, ttl, until int64) bool { return until <= made+ttl && made <= Newest(ttl, until) }
+
+// Newest is when a schedule with a TTL was made at the latest that is told at a time,
+// by a clock that is as far ahead as any may be.
+func Newest(ttl, now int64) int64 { return now + max(ttl, Skew) }
+
+// Skew is by how many seconds an agent's clock may be ahead of its scheduler's.
+const Skew = 60
