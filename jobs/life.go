@@ -92,6 +92,10 @@ func (e KeptBack) apply(r *Record, _ time.Time) (string, bool) {
 	return "", false
 }
 
+// unwatched is how late a look may be that counts as one in time: longer nobody
+// looked, as the machine slept or nobody followed, and that is no patience used up.
+const unwatched = 5 * time.Minute
+
 // Unmatched is that no resource takes the job. It fails, unless there is hope
 // that one will before a deadline: then it is planned again at Next.
 type Unmatched struct {
@@ -107,8 +111,10 @@ func (Unmatched) from() []plugins.State { return kept }
 func (e Unmatched) apply(r *Record, now time.Time) (string, bool) {
 	r.Reason = e.Why
 	first := r.Unmatched.IsZero()
-	if first {
+	if first || r.Unmatched.After(now) { // the clock was set back
 		r.Unmatched = now
+	} else if idle := now.Sub(r.NotBefore); idle > unwatched {
+		r.Unmatched = r.Unmatched.Add(idle)
 	}
 	end := r.Unmatched.Add(e.Patience)
 	if !e.Expiry.IsZero() && e.Expiry.Before(end) {

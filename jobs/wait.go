@@ -151,7 +151,8 @@ func (f *following) turn(ctx context.Context, o *Outcome, byID map[string]*Outco
 	if _, again := o.retry(now); again {
 		return plugins.Done, nil
 	}
-	if o.State != plugins.Intended || now.Before(o.NotBefore) || !f.free(o.Record) {
+	early := o.NotBefore.Sub(now) // longer than it is ever set to: the clock was set back since
+	if o.State != plugins.Intended || early > 0 && early <= lookAgain || !f.free(o.Record) {
 		return plugins.Queued, nil
 	}
 	return f.before(ctx, o, byID, now)
