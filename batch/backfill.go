@@ -1,6 +1,9 @@
 package batch
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // backfill is the family of policies that replan at every event: start jobs
 // in order of priority while they fit; give the first that do not fit a
@@ -122,10 +125,9 @@ func (p *backfill) punctual(m *Machine) bool {
 	for _, e := range list {
 		p.drop(m, e.job)
 		m.begin(e.job)
+		i := sort.Search(len(p.held), func(i int) bool { return !e.after(m.entry(p.held[i])) }) // they are in order
+		p.held = slices.Delete(p.held, i, i+1)
 	}
-	p.held = slices.DeleteFunc(p.held, func(id int32) bool {
-		return slices.ContainsFunc(list, func(e entry) bool { return e.job == id })
-	})
 	return true
 }
 

@@ -66,7 +66,7 @@ func newNodePlan(from int64, nodes []amounts) *nodePlan {
 	p := &nodePlan{now: from, nodes: make([]timeline, len(nodes))}
 	for i, n := range nodes {
 		p.nodes[i].have = n
-		p.nodes[i].bound()
+		p.nodes[i].loose = true
 		p.widest = max(p.widest, n.procs)
 		total += int(n.procs)
 	}
@@ -297,7 +297,7 @@ func (p *nodePlan) keep(reservation int32, from, to int64, shares []share) {
 
 // part is what so many processors of a job hold on a node.
 func (n *Need) part(procs int32) amounts {
-	return amounts{procs, n.Memory * int64(procs), n.Disk, int32(n.GPUs)}
+	return amounts{n.Memory * int64(procs), n.Disk, procs, int32(n.GPUs)}
 }
 
 func (p *nodePlan) take(node int32, h holding) {

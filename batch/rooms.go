@@ -8,6 +8,7 @@ type rooms struct {
 	vain    []vains // by Need.id
 	changed []int32 // nodes, in order of the changes
 	n       int     // of kinds that have a room
+	latest  []int   // by node: its last change, dropped ones counted
 	dropped int     // changes no longer in the list
 	next    []int64 // by node: nothing held begins or ends before, by the plan
 	soonest []int64 // the least of them, of 64 nodes each
@@ -71,7 +72,13 @@ func (r *rooms) change(node int32, when int64) {
 		r.next[node] = min(r.next[node], when)
 		r.soonest[node>>6] = min(r.soonest[node>>6], when)
 	}
+	r.note(node)
+}
+
+// note lists a change, where somebody may ask.
+func (r *rooms) note(node int32) {
 	if len(r.kinds) > 0 {
+		r.latest[node] = r.dropped + len(r.changed)
 		r.changed = append(r.changed, node)
 	}
 }
@@ -80,9 +87,12 @@ func (r *rooms) change(node int32, when int64) {
 func (p *nodePlan) room(n *Need) *room {
 	r := &p.rooms
 	r.expire(p)
-	if len(r.changed) > len(p.nodes)+64 {
-		r.dropped += len(r.changed)
-		r.changed = r.changed[:0]
+	if n := len(r.changed); n > 2*len(p.nodes)+64 { // the last ones most kinds have yet to see
+		r.dropped += n / 2
+		r.changed = append(r.changed[:0], r.changed[n/2:]...)
+	}
+	if r.latest == nil {
+		r.latest = make([]int, len(p.nodes))
 	}
 	for n.kind >= len(r.kinds) {
 		r.kinds = append(r.kinds, nil)
@@ -114,8 +124,8 @@ func (known *room) renew(p *nodePlan, n *Need) {
 			known.set(node, free)
 		}
 	} else {
-		for _, node := range r.changed[known.seen-r.dropped:] {
-			if !n.serves(node) {
+		for i, node := range r.changed[known.seen-r.dropped:] {
+			if r.latest[node] != known.seen+i || !n.serves(node) {
 				continue
 			}
 			free, was := p.nodes[node].have.room(p.nodes[node].current(p.now, n.access), n), known.free[node]
@@ -138,7 +148,7 @@ func (r *room) atLeast(each int32) (n int64) {
 
 // current is what is held at this moment.
 func (t *timeline) current(now int64, access int32) amounts {
-	if t.reserved == 0 && t.begin <= now && now < t.end {
+	if begin, end := t.bound(); t.reserved == 0 && begin <= now && now < end {
 		return t.sum
 	}
 	return t.at(now, access)
@@ -162,9 +172,7 @@ func (r *rooms) expire(p *nodePlan) {
 		for i := block << 6; i < min(block<<6+64, len(r.next)); i++ {
 			if r.next[i] <= p.now {
 				r.next[i] = p.nodes[i].turn(p.now)
-				if len(r.kinds) > 0 {
-					r.changed = append(r.changed, int32(i))
-				}
+				r.note(int32(i))
 			}
 			soonest = min(soonest, r.next[i])
 		}

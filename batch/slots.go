@@ -99,5 +99,5 @@ func (s Slot) alike(o Slot) bool {
 
 // minus is what is left, nothing less than 0.
 func (a amounts) minus(b amounts) amounts {
-	return amounts{max(0, a.procs-b.procs), max(0, a.memory-b.memory), max(0, a.disk-b.disk), max(0, a.gpus-b.gpus)}
+	return amounts{max(0, a.memory-b.memory), max(0, a.disk-b.disk), max(0, a.procs-b.procs), max(0, a.gpus-b.gpus)}
 }

@@ -5,8 +5,9 @@ type timeline struct {
 	have     amounts
 	held     []holding
 	sum      amounts // of all that is held, where nothing is reserved
-	begin    int64   // the latest begin of what is held
+	begin    int64   // the latest begin of what is held: see bound
 	end      int64   // the earliest end
+	loose    bool    // these are to be worked out anew
 	reserved int     // holdings that have to do with reservations
 	// steps is what is held from each time on that anything begins or ends, but
 	// for the past, where known; it is not looked at where there are reservations.
@@ -17,21 +18,20 @@ type timeline struct {
 
 // amounts of one node's resources: processors, memory MB, disk MB, GPUs.
 type amounts struct {
-	procs        int32
 	memory, disk int64
-	gpus         int32
+	procs, gpus  int32
 }
 
 func (a amounts) plus(b *amounts) amounts {
-	return amounts{a.procs + b.procs, a.memory + b.memory, a.disk + b.disk, a.gpus + b.gpus}
+	return amounts{a.memory + b.memory, a.disk + b.disk, a.procs + b.procs, a.gpus + b.gpus}
 }
 
 func (a amounts) without(b *amounts) amounts {
-	return amounts{a.procs - b.procs, a.memory - b.memory, a.disk - b.disk, a.gpus - b.gpus}
+	return amounts{a.memory - b.memory, a.disk - b.disk, a.procs - b.procs, a.gpus - b.gpus}
 }
 
 func (a amounts) max(b *amounts) amounts {
-	return amounts{max(a.procs, b.procs), max(a.memory, b.memory), max(a.disk, b.disk), max(a.gpus, b.gpus)}
+	return amounts{max(a.memory, b.memory), max(a.disk, b.disk), max(a.procs, b.procs), max(a.gpus, b.gpus)}
 }
 
 // holding is a job's or a reservation's part of a node for a time.
@@ -67,7 +67,7 @@ func (t *timeline) change(now int64, h *holding, sign int32) {
 		n := t.past(now) - 1
 		t.steps, t.used = append(t.steps[:0], t.steps[n:]...), append(t.used[:0], t.used[n:]...)
 	}
-	part := amounts{sign * h.procs, int64(sign) * h.memory, int64(sign) * h.disk, sign * h.gpus}
+	part := amounts{int64(sign) * h.memory, int64(sign) * h.disk, sign * h.procs, sign * h.gpus}
 	k := t.cut(to)
 	i := t.cut(from)
 	if len(t.steps) > k && t.steps[k] < to { // cutting at from has moved it
@@ -126,17 +126,23 @@ func (t *timeline) drop(now, owner int64) (from, to int64) {
 			t.reserved--
 			t.known = false
 		}
-		if h.from >= t.begin || h.to <= t.end {
-			t.bound()
-		}
+		t.loose = t.loose || h.from >= t.begin || h.to <= t.end
 		t.change(now, &h, -1)
 	}
 	return from, to
 }
 
-// bound works out begin and end.
-func (t *timeline) bound() {
-	t.begin, t.end = -never, never
+// bound is the latest begin of what is held and the earliest end.
+func (t *timeline) bound() (begin, end int64) {
+	if t.loose {
+		t.tighten()
+	}
+	return t.begin, t.end
+}
+
+// tighten works out begin and end.
+func (t *timeline) tighten() {
+	t.loose, t.begin, t.end = false, -never, never
 	for i := range t.held {
 		h := &t.held[i]
 		t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
@@ -203,7 +209,7 @@ func (t *timeline) around(s *stretch, from, to int64, n *Need) int32 {
 // resource by itself, for a job that may use the reservation access.
 // More is held only when something begins.
 func (t *timeline) peak(from, to int64, access int32) amounts {
-	if t.reserved == 0 && t.begin <= from && from < t.end { // all of it is held now
+	if begin, end := t.bound(); t.reserved == 0 && begin <= from && from < end { // all of it is held now
 		return t.sum
 	}
 	if t.reserved == 0 {
@@ -253,7 +259,7 @@ func (t *timeline) learn() {
 	for i := range t.held {
 		h := &t.held[i]
 		t.step(h.from, h.amounts)
-		t.step(h.to, amounts{-h.procs, -h.memory, -h.disk, -h.gpus})
+		t.step(h.to, amounts{-h.memory, -h.disk, -h.procs, -h.gpus})
 	}
 	for i := 1; i < len(t.steps); i++ {
 		t.used[i] = t.used[i].plus(&t.used[i-1])

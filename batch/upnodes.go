@@ -43,7 +43,7 @@ func (n *upNodes) amounts() []amounts {
 	list := make([]amounts, len(n.up))
 	for i := range n.up {
 		a := n.at(i)
-		list[i] = amounts{int32(a.CPUs), a.Memory, a.Disk, int32(a.GPUs)}
+		list[i] = amounts{a.Memory, a.Disk, int32(a.CPUs), int32(a.GPUs)}
 	}
 	return list
 }

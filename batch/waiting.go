@@ -3,6 +3,7 @@ package batch
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // waiting is an ordered list of waiting jobs that can be asked for the next
@@ -50,17 +51,13 @@ func (w *waiting) clone(old waiting) waiting {
 
 // find returns the place of e, or where it would stand.
 func (w *waiting) find(e entry) (place, bool) {
-	b, _ := slices.BinarySearchFunc(w.blocks, e, func(b *queueBlock, e entry) int {
-		return b.jobs[0].compare(e)
-	})
-	if b == len(w.blocks) || b > 0 && w.blocks[b].jobs[0].compare(e) > 0 {
-		b--
-	}
+	b := sort.Search(len(w.blocks), func(i int) bool { return w.blocks[i].jobs[0].after(&e) }) - 1
 	if b < 0 {
 		return place{}, false
 	}
-	i, ok := slices.BinarySearchFunc(w.blocks[b].jobs, e, entry.compare)
-	return place{b, i}, ok
+	jobs := w.blocks[b].jobs
+	i := sort.Search(len(jobs), func(i int) bool { return !e.after(&jobs[i]) })
+	return place{b, i}, i < len(jobs) && !jobs[i].after(&e)
 }
 
 func (w *waiting) insert(e entry) {
