@@ -52,6 +52,15 @@ type Filter struct {
 	// Reads, where there is one, names the published attributes that the filter
 	// looks at for jobs with a key, of a record nothing else.
 	Reads func(*jdl.Job) []string
+	lets  func(*jdl.Job, *glue.Resource) bool // says the same as Reject without a reason, which costs memory; nil: Reject
+}
+
+// passes reports whether a resource passes.
+func (f *Filter) passes(job *jdl.Job, res *glue.Resource) bool {
+	if f.lets != nil {
+		return f.lets(job, res)
+	}
+	return f.Reject(job, res) == nil
 }
 
 // Reason says why a resource is rejected.
@@ -142,22 +151,22 @@ func DefaultFilters(rules Rules) []Filter { return filtersBy(&rules) }
 // filtersBy are DefaultFilters by rules that may change from one plan to the next.
 func filtersBy(r *Rules) []Filter {
 	return []Filter{
-		{BySite, r.site, nil, r.ofSite, false, nil},                      // only those the user named
-		{ByTried, r.tried, nil, r.ofTried, false, nil},                   // not where the job failed before
-		{ByState, r.state, nil, ofNothing, false, nil},                   // takes jobs now
-		{ByView, r.view, nil, ofVO, false, nil},                          // not the whole where the VO has its own view
-		{ByAccess, r.access, nil, ofVO, false, nil},                      // this VO may run there
-		{ByProtocol, r.protocol, nil, ofNothing, false, nil},             // we can talk to it
-		{ByWallTime, r.wallTime, nil, ofWallTime, false, nil},            // fits the queue's limit
-		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false, nil},               //
-		{ByMemory, r.memory, nil, ofMemory, false, nil},                  // fits share and node
-		{ByDisk, r.disk, nil, ofDisk, false, nil},                        // and the share's working space
-		{BySlots, r.slots, nil, ofSlots, false, nil},                     // wide enough
-		{ByQueueLimit, r.queueLimit, nil, ofNothing, false, nil},         // not full
-		{ByEnvironment, r.environments, nil, ofEnvironments, false, nil}, // software is installed
-		{ByDowntime, r.downtime, nil, ofDowntime, true, nil},             // up while the job runs
-		{ByAge, r.age, nil, ofNothing, true, nil},                        // the record is believable
-		requirementsFilter(),                                             // the job's expression: dearest, so last
+		{BySite, r.site, nil, r.ofSite, false, nil, nil},                      // only those the user named
+		{ByTried, r.tried, nil, r.ofTried, false, nil, nil},                   // not where the job failed before
+		{ByState, r.state, nil, ofNothing, false, nil, nil},                   // takes jobs now
+		{ByView, r.view, nil, ofVO, false, nil, nil},                          // not the whole where the VO has its own view
+		{ByAccess, r.access, nil, ofVO, false, nil, r.letsIn},                 // this VO may run there
+		{ByProtocol, r.protocol, nil, ofNothing, false, nil, nil},             // we can talk to it
+		{ByWallTime, r.wallTime, nil, ofWallTime, false, nil, nil},            // fits the queue's limit
+		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false, nil, nil},               //
+		{ByMemory, r.memory, nil, ofMemory, false, nil, nil},                  // fits share and node
+		{ByDisk, r.disk, nil, ofDisk, false, nil, nil},                        // and the share's working space
+		{BySlots, r.slots, nil, ofSlots, false, nil, nil},                     // wide enough
+		{ByQueueLimit, r.queueLimit, nil, ofNothing, false, nil, nil},         // not full
+		{ByEnvironment, r.environments, nil, ofEnvironments, false, nil, nil}, // software is installed
+		{ByDowntime, r.downtime, nil, ofDowntime, true, nil, nil},             // up while the job runs
+		{ByAge, r.age, nil, ofNothing, true, nil, nil},                        // the record is believable
+		requirementsFilter(), // the job's expression: dearest, so last
 	}
 }
 

@@ -19,22 +19,40 @@ func (r *Rules) access(job *jdl.Job, res *glue.Resource) *Reason {
 		return r.missing(wanted(r.who(job)), "access rules")
 	}
 	who := r.who(job)
-	let := false
-	for _, rule := range res.Access {
+	denied, by, let := who.judged(res.Access)
+	switch {
+	case denied != "":
+		return &Reason{Want: named(denied), Have: named(by)}
+	case let:
+		return nil
+	}
+	return &Reason{Want: wanted(who), Have: Fact{Kind: Listed, Names: res.Access}, Unknown: who.VO == "" && len(who.FQANs) == 0}
+}
+
+// letsIn is access without the reason: most are never asked for one.
+func (r *Rules) letsIn(job *jdl.Job, res *glue.Resource) bool {
+	if len(res.Access) == 0 {
+		return r.access(job, res) == nil
+	}
+	denied, _, let := r.who(job).judged(res.Access)
+	return denied == "" && let
+}
+
+// judged is what rules say of the identity: what of it is denied and by which rule, and
+// whether it is let in.
+func (who Identity) judged(rules []string) (denied, by string, let bool) {
+	for _, rule := range rules {
 		scheme, value, ok := strings.Cut(rule, ":")
 		switch {
 		case ok && strings.EqualFold(scheme, "DENY"):
 			if denied := who.denied(value); denied != "" {
-				return &Reason{Want: named(denied), Have: named(rule)}
+				return denied, rule, false
 			}
 		default:
 			let = let || who.let(rule)
 		}
 	}
-	if let {
-		return nil
-	}
-	return &Reason{Want: wanted(who), Have: Fact{Kind: Listed, Names: res.Access}, Unknown: who.VO == "" && len(who.FQANs) == 0}
+	return "", "", let
 }
 
 // view leaves a share as a whole to those who have no view of their own of it:

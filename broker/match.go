@@ -98,7 +98,7 @@ func allRows(n int) []int32 {
 func (m *Match) each(f *Filter) []int32 {
 	var left []int32
 	for i, row := range m.rows {
-		switch passes := f.Reject(m.Job, m.Resources[row]) == nil; {
+		switch passes := f.passes(m.Job, m.Resources[row]); {
 		case !passes && left == nil: // the first that does not
 			left = append(make([]int32, 0, len(m.rows)), m.rows[:i]...)
 		case passes && left != nil:

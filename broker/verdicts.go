@@ -58,7 +58,7 @@ func (v *verdicts) pass(m *Match, f *Filter, key string) []int32 {
 	case len(of) < maxVerdicts:
 		known = &verdict{passes: make([]uint64, (len(m.Resources)+63)/64), plan: v.plan, reads: v.read(m, f)}
 		for i, r := range m.Resources {
-			known.put(i, f.Reject(m.Job, r) == nil)
+			known.put(i, f.passes(m.Job, r))
 		}
 		of[key] = known
 	default:
@@ -83,7 +83,7 @@ func (v *verdicts) renew(known *verdict, m *Match, f *Filter) {
 	}
 	for i, since := range v.since {
 		if since > known.plan && known.touched(i) {
-			known.put(i, f.Reject(m.Job, m.Resources[i]) == nil)
+			known.put(i, f.passes(m.Job, m.Resources[i]))
 		}
 	}
 	known.plan = v.plan

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -158,8 +159,17 @@ func (l *LDAP) ask(ctx context.Context, page uint32) (rs []glue.Resource, kept i
 	if int(missing.Load()) == len(trees) && err == nil {
 		err = fmt.Errorf("there is no tree of GLUE's: neither %s nor %s", trees[0].dn, trees[len(trees)-1].dn)
 	}
-	return glue.Join(l.now(), answers...), kept, err
+	rs = glue.Join(l.now(), answers...)
+	if clear(answers); len(rs) > manyResources {
+		runtime.GC()
+	}
+	return rs, kept, err
 }
+
+// manyResources are so many that what they were made of, which is as much again, is
+// cleared away before anything is done with them: else it would stay until there is
+// twice as much of everything.
+const manyResources = 30_000
 
 // perTree is how many connections a tree is read through at once: a server
 // writes to one of them what several searches find one after the other.
