@@ -53,7 +53,7 @@ func (f figures) save(dir string) error {
 		names       []string
 		draw        func() ([][]*plot.Plot, error)
 	}{
-		{"waits", "Waits", f.names(), f.waits}, {"widths", "Waits by processors", f.names(), f.widths},
+		{"waits", "Waits", f.names(), f.waits}, {"widths", "Waits by processors, share of jobs that waited no longer", f.names(), f.widths},
 		{"utilisation", "Utilisation", nil, f.utilisation}, {"policies", "Mean and 95th percentile of the wait", nil, f.policies},
 	} {
 		grid, err := figure.draw()
@@ -103,7 +103,12 @@ func (f figures) widths() ([][]*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.X.Label.Text, p.Y.Label.Text = "", ""
+		if p.Y.Label.Text = ""; i%columns == 0 {
+			p.Y.Label.Text = "share of jobs"
+		}
+		if i+columns < len(classes) {
+			p.X.Label.Text = ""
+		}
 		grid[i/columns][i%columns] = p
 	}
 	return grid, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"gridbroker/batch"
 	"gridbroker/rank"
@@ -149,6 +150,8 @@ func (s *Site) check(path string) error {
 	switch {
 	case s.Name == "":
 		return &FieldError{path + ".name", errors.New("none")}
+	case len(s.Name) > 255 || strings.ContainsFunc(s.Name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }):
+		return wrong(path+".name", "%q: want at most 255 bytes that can be printed, and no slash: it is a host's in URLs", s.Name)
 	case s.Procs < 1 || s.Procs > 1<<24:
 		return wrong(path+".procs", "%d: want 1 to %d", s.Procs, 1<<24)
 	case !(s.Speed >= 0.01 && s.Speed <= 100):

@@ -64,11 +64,13 @@ func TestTraceWithLies(t *testing.T) {
 			t.Errorf("%s: %+v %v", c.what, r, err)
 		}
 	}
-	for what, lines := range map[string]string{
-		"no job can run here": swfLine(1, 0, 100, 9, 100, 1), "a line cut off": "1 0 0\n",
+	for says, lines := range map[string]string{
+		"1 of 1 jobs left out: 0 without run time, 0 without processors, 1 wider": swfLine(1, 0, 100, 9, 100, 1),
+		"1 lines that cannot be read; the first is line ":                         "1 0 0\n",
+		"it has no lines of jobs":                                                 "; MaxProcs: 4\n",
 	} {
-		if _, err := withTrace(t, lines); err == nil || !strings.Contains(err.Error(), "s.toml:") || !strings.Contains(err.Error(), "t.swf") {
-			t.Errorf("%s: %v, want the place in the scenario and the file's name", what, err)
+		if _, err := withTrace(t, lines); err == nil || !strings.Contains(err.Error(), "s.toml:") || !strings.Contains(err.Error(), "t.swf: "+says) {
+			t.Errorf("%v, want the place in the scenario, the file's name and %s", err, says)
 		}
 	}
 }

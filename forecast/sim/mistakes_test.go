@@ -54,6 +54,20 @@ func TestImpossibleTimes(t *testing.T) {
 	}
 }
 
+// TestNames: a site's name is a host's in URLs. One with a slash was another host's, where jobs were
+// sent again and again without end.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"a/b", `a\u0000`, `\u001b[2J`, `a\nb`, strings.Repeat("x", 256)} {
+		_, err := Parse("s.toml", []byte(strings.Replace(small, `"a"`, `"`+name+`"`, 1)))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:5:1: site.1.name: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Parse("s.toml", []byte("\uFEFF"+strings.Replace(small, `"a"`, `"Ärger im Büro"`, 1))); err != nil {
+		t.Error("behind a byte order mark: ", err)
+	}
+}
+
 // TestMisfits: a value of a wrong kind, and a key that is none, are told by the names of the file, with what would
 // do and what is there.
 func TestMisfits(t *testing.T) {

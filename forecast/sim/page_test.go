@@ -14,8 +14,8 @@ import (
 	"gridbroker/testdata/testbed"
 )
 
-// Reports fit the window: pictures shrink to a narrow one, only tables are wider and
-// scroll, and the figures of many policies need no scrolling on a slide.
+// Reports fit the window: pictures shrink in a narrow one, as far as their texts can be read,
+// tables and pictures that are wider scroll, and the figures of many policies need no scrolling on a slide.
 func TestReportFits(t *testing.T) {
 	testbed.Computes(t)
 	path, err := exec.LookPath("chromium")
@@ -54,6 +54,10 @@ func TestReportFits(t *testing.T) {
 			wide, err := chromedp.Run(ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
 			if err != nil || wide > width {
 				t.Errorf("%s: %d wide in a window of %d: %v", name, wide, width, err)
+			}
+			high, err := chromedp.Run(ctx, chromedp.Evaluate[float64]("Math.min(...[...document.querySelectorAll('svg text')].map(e => e.getBoundingClientRect().height))"))
+			if err != nil || high < 8 {
+				t.Errorf("%s: a text of %.1f pixels in a window of %d: %v", name, high, width, err)
 			}
 		}
 		over, err := chromedp.Run(ctx, chromedp.Evaluate[int64]("Math.max(...[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth))"))

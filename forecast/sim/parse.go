@@ -52,6 +52,9 @@ func wrong(path, format string, args ...any) error {
 // longestText bounds a scenario's text, in bytes.
 const longestText = 16 << 20
 
+// mark is the byte order mark, which editors of Windows put before a text.
+var mark = []byte("\uFEFF")
+
 // Load reads a scenario and the traces that it names.
 func Load(file string) (*Scenario, error) {
 	in, err := os.Open(file)
@@ -71,13 +74,14 @@ func Load(file string) (*Scenario, error) {
 		return nil, err
 	}
 	if err := s.readTraces(filepath.Dir(file)); err != nil {
-		return nil, placed(file, text, err)
+		return nil, placed(file, bytes.TrimPrefix(text, mark), err)
 	}
 	return s, nil
 }
 
-// Parse reads a scenario. Unknown keys are mistakes. Traces are not read; see Load.
+// Parse reads a scenario; a byte order mark before it is skipped. Unknown keys are mistakes. Traces are not read; see Load.
 func Parse(file string, text []byte) (*Scenario, error) {
+	text = bytes.TrimPrefix(text, mark)
 	s := &Scenario{Seeds: 5, Policies: []string{rank.Random, rank.FastestQueue, rank.Hybrid}}
 	if err := misfit(file, text); err != nil {
 		return nil, err

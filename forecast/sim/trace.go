@@ -79,10 +79,11 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 		}
 		t.jobs = append(t.jobs, job{submit: j.Submit, run: j.Run, limit: min(max(60, j.Limit), longestRun), procs: j.Procs, user: int(max(0, j.User))})
 	}
-	if len(t.jobs) == 0 {
-		return fmt.Errorf("%s: no job of it can run here (%d read)", name, clean.Report.Read)
-	}
 	t.report = clean.Report
+	if len(t.jobs) == 0 {
+		why := append(t.left(name), name+": it has no lines of jobs")
+		return fmt.Errorf("no job can run here: %s", why[0])
+	}
 	s.traces[traceKey(name, procs)] = t
 	return nil
 }
@@ -98,14 +99,20 @@ func (s *Scenario) Left() (lines []string) {
 				continue
 			}
 			seen[key] = true
-			if t.unreadable > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %d lines that cannot be read; the first is %s", name, t.unreadable, t.first))
-			}
-			if gone := t.report.Read - t.report.Kept; gone > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %d of %d jobs left out: %d without run time, %d without processors, %d wider than any site, %d at no time",
-					name, gone, t.report.Read, t.report.NoRunTime, t.report.NoProcs, t.report.TooWide, t.report.NoSubmit+t.report.Endless))
-			}
+			lines = append(lines, t.left(name)...)
 		}
+	}
+	return lines
+}
+
+// left tells what was left out of a trace of that name.
+func (t *trace) left(name string) (lines []string) {
+	if t.unreadable > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %d lines that cannot be read; the first is %s", name, t.unreadable, t.first))
+	}
+	if gone := t.report.Read - t.report.Kept; gone > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %d of %d jobs left out: %d without run time, %d without processors, %d wider than any site, %d at no time",
+			name, gone, t.report.Read, t.report.NoRunTime, t.report.NoProcs, t.report.TooWide, t.report.NoSubmit+t.report.Endless))
 	}
 	return lines
 }
