@@ -34,6 +34,8 @@ type Wanted struct {
 	// Attempt is the number of the attempt whose output it is; 0: the present
 	// one or, where that has not reached a back-end, the last that has.
 	Attempt int
+	// MaxBytes bounds what is brought in all; 0: nine tenths of what is free on the disk.
+	MaxBytes int64
 }
 
 // Fetched is what came of fetching one job's output.
@@ -66,11 +68,12 @@ func (c *Controller) Output(ctx context.Context, os []*Outcome, w Wanted) (map[s
 		out[o.ID] = Fetched{}
 		have = append(have, s)
 	}
+	room := plugins.NewRoom(w.MaxBytes)
 	none := func(s *source, p place) {
 		s.Err = fmt.Errorf("job %s: no back-end for %s at %s", s.ID, p.Interface, p.Endpoint)
 	}
 	err := each(c, have, func(s *source) plugins.Handle { return s.handle }, none, func(backend plugins.Submitter, list []*source) error {
-		return fetch(ctx, c, backend, list, w.Files)
+		return fetch(ctx, c, backend, list, w.Files, room)
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +113,7 @@ func (o *Outcome) source(w Wanted) (*source, error) {
 }
 
 // fetch brings output from one endpoint.
-func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list []*source, want []string) error {
+func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list []*source, want []string, room *plugins.Room) error {
 	f, ok := backend.(plugins.Fetcher)
 	if !ok {
 		for _, s := range list {
@@ -120,7 +123,7 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 	}
 	reqs := make([]plugins.FetchRequest, len(list))
 	for i, s := range list {
-		reqs[i] = plugins.FetchRequest{Handle: s.handle, Dir: s.dir, Want: want}
+		reqs[i] = plugins.FetchRequest{Handle: s.handle, Dir: s.dir, Want: want, Room: room}
 		if job, err := s.Job(); err == nil {
 			reqs[i].Outputs = plugins.OutputNames(job)
 		}

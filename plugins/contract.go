@@ -91,6 +91,9 @@ type FetchRequest struct {
 	// Outputs are the names and globs that the job declared, for back-ends
 	// that keep more than these; nil: not known.
 	Outputs []string
+	// Room is asked before each file is brought; one that it has no room for is left
+	// out, and the result's error tells of it. Nil: no bound.
+	Room *Room
 }
 
 // FetchResult lists the files brought, relative to Dir, or there.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/foreign"
+	"gridbroker/jdl"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -33,6 +34,7 @@ type outputOptions struct {
 	dir     string   // below which the jobs' directories are made
 	files   []string // names or patterns; empty: all
 	attempt int      // 0: the last
+	most    string   // of bytes in all
 }
 
 func outputCmd(d *deps) *cobra.Command {
@@ -45,7 +47,8 @@ NAME-ID, below the working directory or --dir. What an earlier call has left
 unfinished is resumed. Jobs that have not ended give what they have so far;
 one named by its id that has nothing yet is an error. What earlier attempts of a
 job that was sent again left behind stays reachable, with --attempt, and goes to
-NAME-ID.attemptN.
+NAME-ID.attemptN. A file that is listed with more than the disk has room for, or
+than --max-size leaves, is not brought; the others are, and the exit code is 5.
 
 ` + selectionHelp,
 		Example: `  grid output 01k9x
@@ -56,6 +59,7 @@ NAME-ID.attemptN.
 	cmd.Flags().StringVar(&o.dir, "dir", ".", "`directory` below which the jobs' directories are made")
 	cmd.Flags().IntVar(&o.attempt, "attempt", 0, "output of the job's attempt `N`, the first is 1 (default: the last that reached a back-end)")
 	cmd.Flags().StringArrayVar(&o.files, "file", nil, "only files of this `name` or pattern; may be repeated")
+	cmd.Flags().StringVar(&o.most, "max-size", "", "bring so much in all (`SIZE`: 500MB, 2TB); default: nine tenths of what is free on the disk")
 	return jobsVerb(d, cmd, &o.sel, func(ctx context.Context) error { return runOutput(ctx, d, o) })
 }
 
@@ -63,8 +67,12 @@ func runOutput(ctx context.Context, d *deps, o outputOptions) error {
 	if o.attempt < 0 {
 		return usageError(fmt.Errorf("--attempt %d: the first is 1", o.attempt))
 	}
+	most, ok := jdl.ParseSize(o.most)
+	if o.most != "" && (!ok || most <= 0) {
+		return usageError(fmt.Errorf("--max-size %s: say a size, such as 2GB or 500MB; a number alone counts in MB", o.most))
+	}
 	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
-		got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, o.dir), Files: o.files, Attempt: o.attempt})
+		got, err := s.jobs.Output(ctx, rs, jobs.Wanted{Dir: abs(d, o.dir), Files: o.files, Attempt: o.attempt, MaxBytes: most << 20})
 		if err != nil {
 			return err
 		}
@@ -122,7 +130,8 @@ func printOutput(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, named
 func outputOutcome(d *deps, rs []*jobs.Outcome, got map[string]jobs.Fetched, failed func(*jobs.Outcome) error) error {
 	err := outcomeOf(d, rs, failed)
 	brought := slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return len(got[r.ID].Files) > 0 })
-	if errors.Is(err, errReported) && brought && exitCode(context.Background(), err) != exitUncertain {
+	large := slices.ContainsFunc(rs, func(r *jobs.Outcome) bool { return errors.Is(r.Err, plugins.ErrNoRoom) })
+	if errors.Is(err, errReported) && (brought || large) && exitCode(context.Background(), err) != exitUncertain {
 		return &exitError{exitPartial, err}
 	}
 	return err

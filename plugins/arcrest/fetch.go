@@ -46,7 +46,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 				continue
 			}
 			g.Go(func() error {
-				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, outputs: jobs[i].Outputs, meter: meter}
+				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, outputs: jobs[i].Outputs, meter: meter, room: jobs[i].Room, dir: jobs[i].Dir}
 				out[i].Files, out[i].Err = d.run(ctx, jobs[i].Dir)
 				return nil
 			})
@@ -86,6 +86,8 @@ type download struct {
 	id      string
 	want    []string
 	outputs []string // declared by the job
+	room    *plugins.Room
+	dir     string // of the root
 	meter   *meter
 	root    *os.Root
 	listing listing
@@ -265,7 +267,10 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 	var names []string
 	var refused []error
 	for _, f := range files {
-		err := d.file(ctx, path.Join(staging, f.Name), f)
+		err := d.room.Take(d.dir, d.c.host, f.Name, f.Size)
+		if err == nil {
+			err = d.file(ctx, path.Join(staging, f.Name), f)
+		}
 		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused && ctx.Err() == nil {
 			refused = append(refused, e)
 			continue

@@ -312,7 +312,7 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		if len(q.Want) > 0 && !plugins.Wanted(name, q.Want) {
 			continue
 		}
-		err := c.bring(ctx, root, v.ID, name)
+		err := c.bring(ctx, root, q, v.ID, name)
 		if err == nil {
 			r.Files = append(r.Files, name)
 			continue
@@ -332,13 +332,16 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 }
 
 // bring brings one file.
-func (c *client) bring(ctx context.Context, root *os.Root, job, name string) error {
+func (c *client) bring(ctx context.Context, root *os.Root, q plugins.FetchRequest, job, name string) error {
 	local, err := filepath.Localize(path.Clean(name))
 	if err != nil || name == "" || local == "." {
 		return &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("no file of a job is called %q", name)}
 	}
 	body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(job)+"/files/"+escaped(name), nil)
 	if err != nil {
+		return err
+	}
+	if err := q.Room.Take(q.Dir, c.endpoint, name, int64(len(body))); err != nil {
 		return err
 	}
 	return write(root, local, body)

@@ -57,7 +57,7 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 		return nil, err
 	}
 	defer src.Close()
-	files, err := copyWanted(ctx, src, dst, want)
+	files, err := copyWanted(ctx, src, dst, want, func(name string, size int64) error { return req.Room.Take(req.Dir, req.Handle.Endpoint, name, size) })
 	for _, name := range req.Want {
 		if !slices.ContainsFunc(files, func(f string) bool { return plugins.Wanted(f, []string{name}) }) {
 			err = errors.Join(err, &plugins.Error{Kind: plugins.Refused, Op: "fetch " + name, Endpoint: req.Handle.Endpoint, Said: "no such file"})
@@ -101,8 +101,12 @@ func regular(fsys fs.FS) (names []string, err error) {
 // directory, sockets and the like, and what cannot be read.
 type leftOut struct {
 	odd, unread []string
-	why         error // the first that cannot be read
+	why         error   // the first that cannot be read
+	large       []error // of those that there is no room for
 }
+
+// Unwrap returns what there was no room for.
+func (l *leftOut) Unwrap() []error { return l.large }
 
 const leftOutShown = 5
 
@@ -113,6 +117,12 @@ func (l *leftOut) Error() string {
 	}
 	if l.unread != nil {
 		parts = append(parts, fmt.Sprintf("not brought, for they cannot be read: %s (%v)", few(l.unread), l.why))
+	}
+	if len(l.large) > 0 {
+		parts = append(parts, l.large[0].Error())
+	}
+	if n := len(l.large) - 1; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more files", n))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -133,7 +143,7 @@ func (l *leftOut) cannotRead(name string, err error) {
 
 // err is the report, where something was left out.
 func (l *leftOut) err() error {
-	if l.odd == nil && l.unread == nil {
+	if l.odd == nil && l.unread == nil && l.large == nil {
 		return nil
 	}
 	return l
@@ -142,7 +152,7 @@ func (l *leftOut) err() error {
 // copyWanted copies the regular files that match. Both ends are rooted, so
 // that a link the job has left cannot lead outside; what is no file there, or
 // cannot be read, is left out, and reported when all others are brought.
-func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []string, err error) {
+func copyWanted(ctx context.Context, src, dst *os.Root, want []string, room func(name string, size int64) error) (files []string, err error) {
 	left := &leftOut{}
 	err = fs.WalkDir(src.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -160,6 +170,12 @@ func copyWanted(ctx context.Context, src, dst *os.Root, want []string) (files []
 			return err
 		}
 		defer in.Close()
+		if info, err := in.Stat(); err == nil {
+			if err := room(name, info.Size()); err != nil {
+				left.large = append(left.large, err)
+				return nil
+			}
+		}
 		if err := copyFile(in, dst, name); err != nil {
 			return fmt.Errorf("output file %s: %w", name, err)
 		}

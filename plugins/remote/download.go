@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"gridbroker/plugins"
 )
@@ -29,8 +30,8 @@ func (d *download) run(ctx context.Context) error {
 		return err
 	}
 	name := d.file.Name
-	if !filepath.IsLocal(name) {
-		return fmt.Errorf("file name %q leaves the directory", name)
+	if !filepath.IsLocal(name) || strings.Contains(name, "\x00") {
+		return fmt.Errorf("%w: %q", errName, name)
 	}
 	if err := d.root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -79,9 +80,18 @@ func (d *download) open(part, mark string) (*os.File, error) {
 // errChanged is a file that grew or shrank while it was brought.
 var errChanged = errors.New("it changed meanwhile")
 
+// errName is a name that leads out of the directory, or that no file has.
+var errName = errors.New("no file of a job can have such a name")
+
 // ofOneFile tells errors that say nothing of the job's other files.
 func ofOneFile(err error) bool {
-	return errors.Is(err, errChanged) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
+	for _, of := range []error{errChanged, errName, plugins.ErrNoRoom, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ELOOP} {
+		if errors.Is(err, of) {
+			return true
+		}
+	}
+	_, odd := errors.AsType[errOdd](err)
+	return odd
 }
 
 // mode is the file's own, as far as the user is concerned: readable and

@@ -80,6 +80,9 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.DeleteFunc(slices.Clone(all), func(f File) bool { return !plugins.Wanted(f.Name, want) })
 	got, err := s.bring(ctx, all, func(f File) error {
+		if err := job.Room.Take(job.Dir, s.URL, f.Name, f.Size); err != nil {
+			return err
+		}
 		d := download{fsys: fsys, from: s.Dir("jobs", id, s.System.Work, f.Name), root: root, file: f, progress: p}
 		return d.run(ctx)
 	})
