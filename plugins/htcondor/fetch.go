@@ -45,7 +45,7 @@ func (b *Backend) spoolOut(ctx context.Context, hs []plugins.Handle) []error {
 		if !s.network {
 			return nil
 		}
-		have, err := s.Outcomes(ctx, ids)
+		have, err := remote.Outcomes(ctx, s.Site, ids)
 		if err != nil {
 			return err
 		}

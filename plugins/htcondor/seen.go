@@ -69,7 +69,7 @@ const maxAttributes = 2_000_000
 func (s *site) readSlots(ctx context.Context) ([]slot, error) {
 	var slots []slot
 	attributes := 0
-	err := s.Records(ctx, func(object []byte) error {
+	err := records(ctx, s, func(object []byte) error {
 		sl, err := readSlot(object)
 		if slots = append(slots, sl); err != nil {
 			return err

@@ -25,7 +25,7 @@ func (s *site) scheddAd(ctx context.Context) (ad, error) {
 		args = append(args, "-constraint", fmt.Sprintf("Name == %q", at[1]))
 	}
 	var first ad
-	err = s.Records(ctx, func(object []byte) (err error) {
+	err = records(ctx, s, func(object []byte) (err error) {
 		if first == nil {
 			first, err = readAd(object)
 		}

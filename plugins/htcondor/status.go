@@ -83,7 +83,7 @@ func (s *site) ads(ctx context.Context, take func(ad), command string, args ...s
 	if err != nil {
 		return err
 	}
-	return s.Records(ctx, func(object []byte) error {
+	return records(ctx, s, func(object []byte) error {
 		a, err := readAd(object)
 		if err == nil {
 			take(a)
@@ -152,7 +152,7 @@ func (s *site) missing(ctx context.Context, out []plugins.Status, is []int) {
 		_, id, _ := remote.SplitHandle(out[i].Handle, idBytes)
 		ids = append(ids, id)
 	}
-	outcomes, err := s.Outcomes(ctx, ids)
+	outcomes, err := remote.Outcomes(ctx, s.Site, ids)
 	var past map[string]ad
 	if err == nil {
 		var there []plugins.Handle

@@ -258,5 +258,5 @@ func parseAds(text string) (ads []ad, err error) {
 
 func eachObject(text string, take func([]byte) error) error {
 	s := &remote.Site{Options: &remote.Options{Command: time.Minute}, System: &remote.System{}, Machine: neighbours{"ads": text}}
-	return s.Records(context.Background(), take, "ads")
+	return remote.Records(context.Background(), s, take, "ads")
 }

@@ -11,6 +11,7 @@ import (
 
 	"gridbroker/credential"
 	"gridbroker/plugins"
+	"gridbroker/plugins/remote"
 )
 
 // ticket is how commands get in at a schedd over the network: a SciToken, or a
@@ -96,23 +97,23 @@ func (t *ticket) note(lack error) {
 // HTCondor's tools tell the same, the error says what was wrong with our token.
 func (s *site) Command(ctx context.Context, argv ...string) (string, error) {
 	text, err := s.Site.Command(ctx, argv...)
-	return text, s.explained(err)
+	return text, s.ticket.explained(err)
 }
 
-// Records is remote.Site.Records with the errors of Command.
-func (s *site) Records(ctx context.Context, take func(object []byte) error, argv ...string) error {
-	return s.explained(s.Site.Records(ctx, take, argv...))
+// records is remote.Records with the errors of Command.
+func records(ctx context.Context, s *site, take func(object []byte) error, argv ...string) error {
+	return s.ticket.explained(remote.Records(ctx, s.Site, take, argv...))
 }
 
-func (s *site) explained(err error) error {
+func (t *ticket) explained(err error) error {
 	e, ok := errors.AsType[*plugins.Error](err)
-	if !ok || s.ticket == nil {
+	if !ok || t == nil {
 		return err
 	}
-	s.ticket.mu.Lock()
-	defer s.ticket.mu.Unlock()
-	if s.ticket.lack != nil && e.Hint == "" {
-		e.Hint = "if it wants a token: " + s.ticket.lack.Error()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lack != nil && e.Hint == "" {
+		e.Hint = "if it wants a token: " + t.lack.Error()
 	}
 	if strings.Contains(e.Said, "DENIED") || strings.Contains(e.Said, "AUTHENTICATE") {
 		e.Kind = plugins.Credential

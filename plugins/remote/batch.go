@@ -207,7 +207,7 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		return nil, nil
 	}
 	out := &Answer{Max: maxText}
-	err = ba.site.until(ctx, bytes.NewReader(tarball), out, "submit", ba.name)
+	err = until(ctx, ba.site, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
 }
 

@@ -187,7 +187,7 @@ func TestCutOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := c.site.Outcomes(t.Context(), []string{"a", "b", "../a", "nobody"})
+	all, err := Outcomes(t.Context(), c.site, []string{"a", "b", "../a", "nobody"})
 	if err != nil {
 		t.Fatal(err)
 	}

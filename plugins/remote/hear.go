@@ -14,20 +14,20 @@ const (
 	maxText  = 32 << 20  // bytes of an answer that is kept whole
 	maxHeard = 128 << 20 // bytes of one that is taken line by line, or ad by ad
 	maxLine  = 1 << 20   // bytes of a line, and of an ad
-	MaxLines = 200_000   // lines, and ads; a job each
+	maxLines = 200_000   // lines, and ads; a job each
 	maxParts = 4_000_000 // commas in all lines: entries of lists
 )
 
 // hear runs a verb of runner.sh with the deadline of a short command, and ends it where
 // out takes no more: a host that goes on and on would keep it until the deadline.
-func (s *Site) hear(ctx context.Context, in io.Reader, out io.Writer, verb string, args ...string) error {
+func hear(ctx context.Context, s *Site, in io.Reader, out io.Writer, verb string, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Options.Command, ErrSlow)
 	defer cancel()
-	return s.until(ctx, in, out, verb, args...)
+	return until(ctx, s, in, out, verb, args...)
 }
 
 // until is hear without a deadline.
-func (s *Site) until(ctx context.Context, in io.Reader, out io.Writer, verb string, args ...string) error {
+func until(ctx context.Context, s *Site, in io.Reader, out io.Writer, verb string, args ...string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	return s.Runner(ctx, in, &stopping{out, stop}, verb, args...)
@@ -51,7 +51,7 @@ func (w *stopping) Write(p []byte) (int, error) {
 // their ends, as they arrive. Too many of them, or what take refuses, end it.
 func (s *Site) Lines(ctx context.Context, take func(line string) error, argv ...string) error {
 	out := &lines{take: take}
-	err := s.hear(ctx, nil, out, "exec", argv...)
+	err := hear(ctx, s, nil, out, "exec", argv...)
 	if err == nil {
 		err = out.end()
 	}
@@ -95,7 +95,7 @@ func (l *lines) line() error {
 	l.rest = l.rest[:0]
 	l.count++
 	l.commas += strings.Count(text, ",")
-	if l.count > MaxLines || l.commas > maxParts || len(text) > maxLine {
+	if l.count > maxLines || l.commas > maxParts || len(text) > maxLine {
 		return errTooLong
 	}
 	return l.take(text)
@@ -111,9 +111,9 @@ func (l *lines) end() error {
 
 // Records runs a command that writes a JSON list of objects, or nothing, and hands over
 // each object as it arrives.
-func (s *Site) Records(ctx context.Context, take func(object []byte) error, argv ...string) error {
+func Records(ctx context.Context, s *Site, take func(object []byte) error, argv ...string) error {
 	out := &objects{take: take}
-	err := s.hear(ctx, nil, out, "exec", argv...)
+	err := hear(ctx, s, nil, out, "exec", argv...)
 	if err == nil {
 		err = out.end()
 	}
@@ -164,7 +164,7 @@ func (o *objects) byte(c byte) error {
 		o.depth++
 	case c == '}' || c == ']':
 		if o.depth--; o.depth == 0 {
-			if o.count++; o.count > MaxLines {
+			if o.count++; o.count > maxLines {
 				return errTooLong
 			}
 			return o.take(o.text)

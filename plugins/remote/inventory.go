@@ -16,7 +16,7 @@ func (s *Site) Inventory(ctx context.Context, lrms LRMS) ([]plugins.Present, err
 	if err != nil {
 		return nil, err
 	}
-	left := MaxLines
+	left := maxLines
 	places, _, _ := parsePlaces(text, func(id string) bool { left--; return left >= 0 && ValidID(id) })
 	if left < 0 {
 		return nil, s.Fail("list", errTooLong)

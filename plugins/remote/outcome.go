@@ -37,7 +37,7 @@ func (o Outcome) Why() (string, plugins.Fault) {
 
 // Outcomes reads what jobs wrote about themselves, by our ids; one without a
 // directory has none.
-func (s *Site) Outcomes(ctx context.Context, ids []string) (map[string]Outcome, error) {
+func Outcomes(ctx context.Context, s *Site, ids []string) (map[string]Outcome, error) {
 	text, err := s.Verb(ctx, "outcomes", ids)
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, erro
 	if in != "" {
 		r = strings.NewReader(in)
 	}
-	if err := s.hear(ctx, r, out, "exec", argv...); err != nil {
+	if err := hear(ctx, s, r, out, "exec", argv...); err != nil {
 		return "", s.Fail(argv[0], err)
 	}
 	return out.String(), nil
@@ -143,7 +143,7 @@ func (s *Site) Ask(ctx context.Context, in string, argv ...string) (string, erro
 func (s *Site) Verb(ctx context.Context, verb string, ids []string) (string, error) {
 	out := &Answer{Max: maxText}
 	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
-	if err := s.hear(ctx, in, out, verb); err != nil {
+	if err := hear(ctx, s, in, out, verb); err != nil {
 		return "", s.Fail(verb, err)
 	}
 	return out.String(), nil

@@ -56,7 +56,7 @@ func (s *site) Status(ctx context.Context, out []plugins.Status, is []int) {
 	if len(ids) > 0 {
 		k.acct, k.acctErr = s.accounts(ctx, slurmIDs, ids)
 		var err error
-		if k.outcomes, err = s.Outcomes(ctx, ids); err != nil {
+		if k.outcomes, err = remote.Outcomes(ctx, s.Site, ids); err != nil {
 			k.acctErr = errors.Join(k.acctErr, err)
 		}
 		k.read = err == nil
