@@ -18,10 +18,11 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-func sinceBoot() (start string, up time.Duration, ok bool) {
+// awake is told with a name of its own: programs before it counted sleep, too.
+func awake() (start string, up time.Duration, ok bool) {
 	var t unix.Timespec
-	if boot() == "" || unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+	if boot() == "" || unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
 		return "", 0, false
 	}
-	return boot(), time.Duration(t.Nano()), true
+	return boot() + " awake", time.Duration(t.Nano()), true
 }

@@ -4,4 +4,4 @@ package clock
 
 import "time"
 
-func sinceBoot() (start string, up time.Duration, ok bool) { return "", 0, false }
+func awake() (start string, up time.Duration, ok bool) { return "", 0, false }

@@ -41,6 +41,13 @@ func Read(c Clock) Reading {
 	return Reading{Start: "time", Up: c.Now().Sub(time.Unix(0, 0))}
 }
 
+// Passed is how long ago a time was that time.Now told, or one like it: as the
+// clock says, which goes on while the machine sleeps, or, where the clock was set
+// back since, as long as the program has run.
+func Passed(then, now time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
+}
+
 // Wall is the machine's time.
 type Wall struct {
 	// Time tells it; nil: time.Now.
@@ -58,10 +65,11 @@ func (w Wall) Now() time.Time {
 // After implements Clock.
 func (w Wall) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Steady implements the interface of that name: time since the machine was
-// started, suspended or not. Where the machine does not tell, it is the time.
+// Steady implements the interface of that name: for how long the machine has been
+// awake since it was started. While it sleeps nobody looks, and what it has yet to
+// send waits in its kernel. Where the machine does not tell, it is the time.
 func (w Wall) Steady() Reading {
-	if start, up, ok := sinceBoot(); ok {
+	if start, up, ok := awake(); ok {
 		return Reading{Start: start, Up: up}
 	}
 	return Reading{Start: "time", Up: w.Now().Sub(time.Unix(0, 0))}

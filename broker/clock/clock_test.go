@@ -45,7 +45,7 @@ func TestSteady(t *testing.T) {
 	before := Read(w)
 	shift = 24 * time.Hour
 	passed, ok := Read(w).Since(before)
-	if _, _, has := sinceBoot(); !has {
+	if _, _, has := awake(); !has {
 		t.Skip("this system tells no time since its start")
 	}
 	if !ok || passed < 0 || passed > time.Minute {
@@ -53,5 +53,18 @@ func TestSteady(t *testing.T) {
 	}
 	if _, ok := (Reading{Start: "b", Up: 5}).Since(Reading{Start: "a"}); ok {
 		t.Error("readings of two starts were compared")
+	}
+}
+
+// How long ago something was is told by whichever says more: the clock, which
+// goes on while the machine sleeps, or the time that the program has run.
+func TestPassed(t *testing.T) {
+	then := time.Now()
+	later := then.Add(time.Hour)
+	if got := Passed(then, later); got != time.Hour {
+		t.Errorf("%s passed, want an hour", got)
+	}
+	if got := Passed(then.Round(0).Add(-24*time.Hour), later); got != 25*time.Hour {
+		t.Errorf("with a day more by the clock: %s passed", got)
 	}
 }

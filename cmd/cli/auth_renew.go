@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/broker/clock"
 	"gridbroker/credential"
 	"gridbroker/foreign"
 	"gridbroker/jobs"
@@ -152,6 +153,10 @@ Ends when no such job is left, unless --forever; failures are reported and tried
 	return cmd
 }
 
+// wakeTime is how soon it is noticed that the machine has slept: timers have not
+// gone on meanwhile.
+const wakeTime = 5 * time.Second
+
 func runAuthWatch(ctx context.Context, d *deps, o authWatchOptions) error {
 	if o.every < time.Second {
 		return usageError(fmt.Errorf("--every %s: at least a second", o.every))
@@ -166,10 +171,12 @@ func runAuthWatch(ctx context.Context, d *deps, o authWatchOptions) error {
 		} else if live == 0 && !o.forever {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(o.every):
+		for began := d.env.Now(); clock.Passed(began, d.env.Now()) < o.every; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(min(wakeTime, o.every)):
+			}
 		}
 	}
 }

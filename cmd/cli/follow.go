@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/broker/clock"
 	"gridbroker/jobs"
 	"gridbroker/plugins"
 )
@@ -79,7 +80,8 @@ type follower struct {
 	flags   followOptions
 	jobs    []*jobs.Outcome
 	renewed time.Time
-	told    map[string]string // what was said of a job last
+	told    map[string]string    // what was said of a job last
+	ended   map[string]time.Time // when a job was first seen to have ended
 	figures *followFigures
 }
 
@@ -103,7 +105,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 		return err
 	}
 	defer lease.End()
-	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, figures: newFollowFigures()}
+	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, ended: map[string]time.Time{}, figures: newFollowFigures()}
 	if !flags.once {
 		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
 			return err
@@ -143,7 +145,7 @@ func (f *follower) run(ctx context.Context) error {
 // sleep waits, and no longer than until the records have been written by somebody else. False: it is time to end.
 func (f *follower) sleep(ctx context.Context, pause time.Duration) bool {
 	before := f.written()
-	for end := f.env.Now().Add(pause); f.env.Now().Before(end); {
+	for began := f.env.Now(); clock.Passed(began, f.env.Now()) < pause; {
 		select {
 		case <-ctx.Done():
 			return false
@@ -180,8 +182,8 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	return f.tell(), errors.Join(f.fetch(ctx), f.renew(ctx))
 }
 
-// takeUp reads the live jobs anew, and keeps of those it had before the ones that have just ended: they may be tried
-// again, and their output may be wanted.
+// takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
+// long ago they did: they may be tried again, and their output may be wanted.
 func (f *follower) takeUp(ctx context.Context) error {
 	live, err := f.session.jobs.Store.Select(ctx, jobs.Query{Live: true})
 	if err = sayDamaged(f.deps, err); err != nil {
@@ -201,14 +203,28 @@ func (f *follower) takeUp(ctx context.Context) error {
 		}
 		next = append(next, jobs.Outcomes([]*jobs.Record{r})...)
 	}
-	now := f.env.Now()
+	f.jobs = append(next, f.justEnded(had)...)
+	return nil
+}
+
+// justEnded are those of the jobs that are not live any more, and have not been for long.
+func (f *follower) justEnded(had map[string]*jobs.Outcome) (just []*jobs.Outcome) {
+	before, now := f.ended, f.env.Now()
+	f.ended = map[string]time.Time{}
 	for _, o := range f.jobs {
-		if had[o.ID] != nil && now.Sub(o.Ended) < 2*f.flags.pause {
-			next = append(next, o)
+		if had[o.ID] == nil {
+			continue
+		}
+		seen, known := before[o.ID]
+		if !known {
+			seen = now
+		}
+		if now.Sub(seen) < 2*f.flags.pause {
+			f.ended[o.ID] = seen
+			just = append(just, o)
 		}
 	}
-	f.jobs = next
-	return nil
+	return just
 }
 
 // tell prints a line for each job that has changed.
@@ -266,7 +282,7 @@ func (f *follower) fetch(ctx context.Context) error {
 
 // renew keeps the credentials of jobs alive.
 func (f *follower) renew(ctx context.Context) error {
-	if f.env.Now().Sub(f.renewed) < f.flags.renew {
+	if clock.Passed(f.renewed, f.env.Now()) < f.flags.renew {
 		return nil
 	}
 	f.renewed = f.env.Now()

@@ -1,0 +1,294 @@
+package main_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gridbroker/credential"
+	"gridbroker/jobs"
+	"gridbroker/plugins"
+	"gridbroker/testdata/testbed"
+)
+
+// A setClock is the clock of programs that are built to look at it: it can be
+// set, and the machine can seem to have slept, while they run.
+type setClock struct {
+	t    *testing.T
+	name string
+}
+
+// shiftedTime is what package time has more in those programs: how far the clock
+// is set and for how long the machine has slept, in seconds, in a file.
+const shiftedTime = `package time
+
+import (
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+var shifts = sync.OnceValue(func() *[2]int64 {
+	name, _ := syscall.Getenv("GRID_TEST_CLOCK")
+	if fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
+		defer syscall.Close(fd)
+		if page, err := syscall.Mmap(fd, 0, 16, syscall.PROT_READ, syscall.MAP_SHARED); err == nil {
+			return (*[2]int64)(unsafe.Pointer(&page[0]))
+		}
+	}
+	return new([2]int64)
+})
+
+func Slept() int64 { return shifts()[1] }
+`
+
+// shiftedReading is what broker/clock has more.
+const shiftedReading = `package clock
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func clockGettime(id int32, t *unix.Timespec) error {
+	err := unix.ClockGettime(id, t)
+	if id == unix.CLOCK_BOOTTIME { // the one that goes on while the machine sleeps
+		t.Sec += time.Slept()
+	}
+	return err
+}
+`
+
+// clocked builds the program with package time's Now, and CLOCK_BOOTTIME, going by
+// such a file. libfaketime does not reach programs in Go.
+var clocked = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(programDir, "clocked")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	places, err := exec.Command("go", "list", "-f", "{{.Dir}}", "time", "gridbroker/broker/clock").Output()
+	if err != nil {
+		return "", err
+	}
+	std, ours, _ := strings.Cut(strings.TrimSpace(string(places)), "\n")
+	replace := map[string]string{}
+	for _, r := range []struct{ file, old, new string }{
+		{filepath.Join(std, "grid_test_clock.go"), "", shiftedTime},
+		{filepath.Join(std, "time.go"), "\tsec, nsec, mono := runtimeNow()\n", "\tsec, nsec, mono := runtimeNow()\n\tsec += shifts()[0]\n"},
+		{filepath.Join(ours, "grid_test_clock.go"), "", shiftedReading},
+		{filepath.Join(ours, "boot_linux.go"), "unix.ClockGettime(", "clockGettime("},
+	} {
+		text := r.new
+		if r.old != "" {
+			was, err := os.ReadFile(r.file)
+			if err != nil || strings.Count(string(was), r.old) != 1 {
+				return "", fmt.Errorf("%s is not what it was (%w)", r.file, err)
+			}
+			text = strings.Replace(string(was), r.old, r.new, 1)
+		}
+		replace[r.file] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(replace[r.file], []byte(text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-overlay", list, "-o", dir+"/", "gridbroker/cmd/grid", "gridbroker/cmd/grid-launch").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return filepath.Join(dir, "grid"), nil
+})
+
+// clocked has a world go by a clock that can be set.
+func (w *world) clocked() *setClock {
+	w.t.Helper()
+	exe, err := clocked()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := &setClock{w.t, filepath.Join(w.dir, "clock")}
+	c.set(0, 0)
+	w.exe, w.env = exe, append(w.env, "GRID_TEST_CLOCK="+c.name)
+	return c
+}
+
+// set has the clock tell another time, as if the machine had slept for a part of that.
+func (c *setClock) set(forward, slept time.Duration) {
+	c.t.Helper()
+	f, err := os.OpenFile(c.name, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer f.Close()
+	page := binary.NativeEndian.AppendUint64(nil, uint64(forward/time.Second))
+	if _, err := f.WriteAt(binary.NativeEndian.AppendUint64(page, uint64(slept/time.Second)), 0); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// background runs grid until the test ends.
+func (w *world) background(args ...string) {
+	w.t.Helper()
+	cmd := w.command(args...)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if w.t.Failed() {
+			w.t.Logf("grid %v said: %s", args, &said)
+		}
+	})
+}
+
+// until waits for something to come true.
+func (w *world) until(what string, true func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); !true(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// A machine that has slept renews the credentials of its jobs when it wakes, for
+// whoever keeps them alive: its timers have not gone on meanwhile.
+func TestRenewedAfterSleep(t *testing.T) {
+	t.Parallel()
+	bed := testbed.NeedARC(t)
+	for _, verb := range [][]string{{"follow"}, {"auth", "watch"}} {
+		t.Run(verb[0], func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p, err := aliceOf(t, bed).NewProxy(credential.ProxyOptions{Lifetime: 5 * 24 * time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.env = append(w.env, "X509_USER_PROXY="+filepath.Join(w.dir, "proxy"))
+			if err := p.Save(filepath.Join(w.dir, "proxy")); err != nil {
+				t.Fatal(err)
+			}
+			c := w.clocked()
+			w.grid("submit", "--no-cache", "--info", bed.REST11[0], w.jobs(1, "sleep 600")[0])
+			renewals := func() int {
+				log, _, _ := w.try("log", "--all")
+				return strings.Count(log, "delegated credential renewed")
+			}
+			before := 0
+			w.background(verb...)
+			if verb[0] == "follow" {
+				w.until("it follows", func() bool { return exists(filepath.Join(w.dir, "state", "leases", "follow")) })
+			} else { // it begins with a renewal
+				w.until("it has renewed once", func() bool { before = renewals(); return before > 0 })
+			}
+			time.Sleep(3 * time.Second) // it is at rest
+			c.set(2*time.Hour, 2*time.Hour)
+			w.until("it has renewed after the sleep", func() bool { return renewals() > before })
+		})
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// Jobs whose submission was cut short may still arrive when the machine wakes: what
+// it had yet to send lay in its kernel. The time that they have is that for which it
+// was awake.
+func TestSettlesOnlyAwake(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := os.WriteFile(filepath.Join(w.dir, "grid.toml"), []byte("settle = \"10m\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.clocked()
+	submit := w.command(append([]string{"submit", "--no-cache", "--info", w.bed.REST11[0]}, w.jobs(3, "sleep 1")...)...)
+	if err := submit.Start(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := jobs.OpenStore(filepath.Join(w.dir, "state"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	w.until("jobs are being sent", func() bool {
+		rs, err := store.Select(t.Context(), jobs.Query{States: []plugins.State{plugins.Submitting}})
+		return err == nil && len(rs) > 0
+	})
+	_ = submit.Process.Kill()
+	_ = submit.Wait()
+	open := func() (n int) {
+		for _, j := range w.status() {
+			if j.State == string(plugins.Submitting) {
+				n++
+			}
+		}
+		return n
+	}
+	before := open()
+	if before == 0 {
+		t.Skip("all had arrived when it was killed") // on a machine that was held up
+	}
+	for _, jump := range []time.Duration{24 * time.Hour, 0, -24 * time.Hour} {
+		c.set(jump, 24*time.Hour)
+		if n := open(); n != before {
+			t.Errorf("the clock %v on, after a sleep: %d of %d jobs still count as being sent", jump, n, before)
+		}
+	}
+}
+
+// A clock that jumps while jobs are followed loses none of them and none of their
+// output, whoever follows.
+func TestClockJumpsWhileFollowed(t *testing.T) {
+	t.Parallel()
+	for name, jump := range map[string]time.Duration{"forward": 24 * time.Hour, "back": -24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newMachine(t)
+			c := w.clocked()
+			w.background("follow", "--metrics", "")
+			w.until("it follows", func() bool { return exists(filepath.Join(w.dir, "state", "leases", "follow")) })
+			if err := os.WriteFile(filepath.Join(w.dir, "job.jdl"), []byte(`Executable = "/bin/sh"; Arguments = "-c 'while [ ! -e `+w.dir+`/go ]; do sleep 0.1; done; echo it ran'";
+				StdOutput = "out"; OutputSandbox = {"out"}; AutoOutput = true;`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.grid("submit", "--info", "local:", "job.jdl")
+			w.until("it runs", func() bool { return w.status()[0].State == "running" })
+			c.set(jump, 0)
+			out, msg, code := w.try("follow")
+			if code == 0 || !strings.Contains(msg, "another grid follow is at work") {
+				t.Errorf("a second one after the jump: exit code %d: %s%s", code, out, msg)
+			}
+			if err := os.WriteFile(filepath.Join(w.dir, "go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.until("its output is there", func() bool {
+				found, _ := filepath.Glob(filepath.Join(w.dir, "state", "output", "*", "out"))
+				return len(found) == 1
+			})
+			if j := w.status()[0]; j.State != "done" || j.ExitCode == nil || *j.ExitCode != 0 {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
+}
