@@ -201,7 +201,7 @@ func TestRogueLDAP(t *testing.T) {
 				answer(s)
 			})
 			v := newVictim(t)
-			h := v.grid(0, "resources", "--no-cache", "--deadline", "30s", "--info", "ldap://"+addr, "--info", v.well())
+			h := v.grid(0, "resources", "--no-cache", "--deadline", "90s", "--info", "ldap://"+addr, "--info", v.well())
 			memory := int64(harmMemory)
 			if name == "shares without end" { // as many as a source without computing elements may have, merged with another's
 				memory = 2 * harmMemory

@@ -37,9 +37,10 @@ type harm struct {
 // grid runs the program. Where stop is not 0, Ctrl-C is typed after that time.
 func (v *victim) grid(stop time.Duration, args ...string) harm {
 	v.t.Helper()
+	exe := program(v.t) // the first to ask has it built
 	ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program(v.t), args...)
+	cmd := exec.CommandContext(ctx, exe, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = &out, &errs, v.dir, v.env
 	start := time.Now()
