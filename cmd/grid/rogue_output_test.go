@@ -155,3 +155,21 @@ func TestRogueFiles(t *testing.T) {
 		t.Errorf("%q", up)
 	}
 }
+
+// TestMillionOfFiles: a description that lists a million files is refused as its list grows, at the place where it
+// is too long.
+func TestMillionOfFiles(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	for _, attr := range []string{"InputSandbox", "OutputSandbox", "Arguments"} {
+		text := `Executable = "/bin/true"; ` + attr + " = {" + strings.Repeat(`"a",`, 1_000_000) + `"b"};`
+		if err := os.WriteFile(filepath.Join(v.dir, "job.jdl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := v.grid(0, "jdl", "check", "job.jdl")
+		v.boundedBy(h, "", 60<<20)
+		if h.code != 2 || !strings.Contains(h.out, "more than 100000 elements") {
+			t.Errorf("%s: %d %.300s", attr, h.code, h.out)
+		}
+	}
+}

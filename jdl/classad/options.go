@@ -17,6 +17,7 @@ func WithWarnings(f func(*Diagnostic)) Option {
 const (
 	mostText    = 256 << 20 // size of the text
 	mostNested  = 500       // nesting of brackets, prefix operators and conditionals
+	mostListed  = 100_000   // elements of a list: a description makes no more jobs, and no job has more files
 	mostChained = 100_000   // height of a tree: operators in a row, as in a+b+c
 )
 

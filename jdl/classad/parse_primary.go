@@ -65,6 +65,10 @@ func list(p *parser) Expr {
 	height := 0
 	for p.tok != tokRBrace && p.err == nil {
 		p.warnJoined()
+		if len(l.Elems) == mostListed {
+			p.err = p.diagnostic(Fatal, p.pos, "limit", fmt.Sprintf("more than %d elements in a list", mostListed), "")
+			return nil
+		}
 		l.Elems = append(l.Elems, p.expr())
 		height = max(height, p.height)
 		if p.tok != tokComma {
