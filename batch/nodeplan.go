@@ -166,10 +166,11 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 	if s.bare {
 		p.blank(j, 1)
 	}
-	if at < before {
-		return at
+	if at >= before {
+		return j.planned
 	}
-	return j.planned
+	p.swept = swept{j.Need, at, j.limit, j.procs, p.rooms.version}
+	return at
 }
 
 // lifted is earlier where nodes are reserved.
@@ -246,8 +247,16 @@ func (p *nodePlan) occupy(j *job, from, to int64) {
 }
 
 func (p *nodePlan) move(j *job, was int64) {
+	if p.swept != (swept{j.Need, j.planned, j.limit, j.procs, p.rooms.version}) {
+		p.vacate(j, was, was+j.limit)
+		p.occupy(j, j.planned, j.planned+j.limit)
+		return
+	}
+	var shares []share // of the rooms beside its own place that earlier has found
+	p.choose(j, j.planned, &shares)
 	p.vacate(j, was, was+j.limit)
-	p.occupy(j, j.planned, j.planned+j.limit)
+	p.hold(j, j.planned, j.planned+j.limit, shares)
+	j.shares = shares
 }
 
 // hold takes given parts of nodes for a job.
