@@ -320,7 +320,7 @@ func (s *sweep) allDay(from, to, most int64) bool {
 	for i, w := range s.calendar.open {
 		for ; w != 0 && most >= s.want; w &= w - 1 {
 			node := int32(i<<6 + bits.TrailingZeros64(w))
-			s.known[node] = s.p.nodes[node].stretch(to, from+s.j.limit, s.j.Need)
+			s.known[node] = newStretch(&s.p.nodes[node], to, from+s.j.limit, s.j.Need)
 			gives := s.gives(s.known[node].room)
 			if most += gives - s.best(); gives == 0 {
 				s.calendar.open[i] &^= w & -w

@@ -157,14 +157,14 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 		return j.planned // even with what it has
 	}
 	if p.reserved {
-		return p.lifted(j, from, before)
+		return lifted(p, j, from, before)
 	}
 	p.rooms.expire(p) // while all is known
 	s := p.begin(j, from)
 	s.until, s.own = j.planned, j.shares
 	at := s.search(before)
 	if s.bare {
-		p.blank(j, 1)
+		s.blank(1)
 	}
 	if at >= before {
 		return j.planned
@@ -174,7 +174,7 @@ func (p *nodePlan) earlier(j *job, from, before int64) int64 {
 }
 
 // lifted is earlier where nodes are reserved.
-func (p *nodePlan) lifted(j *job, from, before int64) int64 {
+func lifted(p *nodePlan, j *job, from, before int64) int64 {
 	shares := j.shares
 	p.vacate(j, j.planned, j.planned+j.limit)
 	at := p.earliest(j, from, before)
@@ -184,16 +184,6 @@ func (p *nodePlan) lifted(j *job, from, before int64) int64 {
 		return at
 	}
 	return j.planned
-}
-
-// blank takes a place in the future from what is known to be held on nodes, or adds it
-// again. The rest of the plan keeps it.
-func (p *nodePlan) blank(j *job, sign int32) {
-	for _, s := range j.shares {
-		t := &p.nodes[s.node]
-		t.learn()
-		t.change(p.now, &holding{from: j.planned, to: j.planned + j.limit, amounts: j.Need.part(s.procs)}, sign)
-	}
 }
 
 // swept says of which question the rooms in sweep are the answer.

@@ -95,7 +95,17 @@ func (s *sweep) through(end int64) int64 {
 func (s *sweep) strip() {
 	if s.own != nil && !s.bare {
 		s.bare = true
-		s.p.blank(s.j, -1)
+		s.blank(-1)
+	}
+}
+
+// blank takes the job's place in the future from what is known to be held on nodes, or
+// adds it again. The rest of the plan keeps it.
+func (s *sweep) blank(sign int32) {
+	for _, own := range s.own {
+		t := &s.p.nodes[own.node]
+		t.learn()
+		t.change(s.p.now, &holding{from: s.j.planned, to: s.j.planned + s.j.limit, amounts: s.j.Need.part(own.procs)}, sign)
 	}
 }
 
@@ -269,7 +279,7 @@ func (s *sweep) best() int64 {
 func (s *sweep) room(node int32) int32 {
 	t := &s.p.nodes[node]
 	if s.known != nil {
-		return t.around(&s.known[node], s.at, s.at+s.j.limit, s.j.Need)
+		return s.known[node].around(t, s.at, s.at+s.j.limit, s.j.Need)
 	}
 	return t.room(s.at, s.at+s.j.limit, s.j.Need)
 }

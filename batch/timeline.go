@@ -134,19 +134,15 @@ func (t *timeline) drop(now, owner int64) (from, to int64) {
 
 // bound is the latest begin of what is held and the earliest end.
 func (t *timeline) bound() (begin, end int64) {
-	if t.loose {
-		t.tighten()
+	if !t.loose {
+		return t.begin, t.end
 	}
-	return t.begin, t.end
-}
-
-// tighten works out begin and end.
-func (t *timeline) tighten() {
 	t.loose, t.begin, t.end = false, -never, never
 	for i := range t.held {
 		h := &t.held[i]
 		t.begin, t.end = max(t.begin, h.from), min(t.end, h.to)
 	}
+	return t.begin, t.end
 }
 
 // room is how many processors of a job the node can take in [from, to).
@@ -173,8 +169,8 @@ func (a *amounts) room(used amounts, n *Need) int32 {
 // end, if these are known.
 type stretch struct{ room, first, last int32 }
 
-// stretch works out the room in [from, to).
-func (t *timeline) stretch(from, to int64, n *Need) stretch {
+// newStretch works out the room in [from, to).
+func newStretch(t *timeline, from, to int64, n *Need) stretch {
 	if t.reserved > 0 {
 		return stretch{t.room(from, to, n), -1, -1}
 	}
@@ -190,8 +186,8 @@ func (t *timeline) stretch(from, to int64, n *Need) stretch {
 	return stretch{t.have.room(top, n), int32(first), int32(i)}
 }
 
-// around is the room in [from, to), of which s is known, a stretch of it.
-func (t *timeline) around(s *stretch, from, to int64, n *Need) int32 {
+// around is the room of the node in [from, to), of which s is a stretch.
+func (s *stretch) around(t *timeline, from, to int64, n *Need) int32 {
 	if s.first < 0 {
 		return t.room(from, to, n)
 	}
