@@ -155,7 +155,7 @@ func filtersBy(r *Rules) []Filter {
 		{ByTried, r.tried, nil, r.ofTried, false, nil, nil},                   // not where the job failed before
 		{ByState, r.state, nil, ofNothing, false, nil, nil},                   // takes jobs now
 		{ByView, r.view, nil, ofVO, false, nil, nil},                          // not the whole where the VO has its own view
-		{ByAccess, r.access, nil, ofVO, false, nil, r.letsIn},                 // this VO may run there
+		{ByAccess, r.access, nil, ofVO, false, nil, letsIn(r)},                // this VO may run there
 		{ByProtocol, r.protocol, nil, ofNothing, false, nil, nil},             // we can talk to it
 		{ByWallTime, r.wallTime, nil, ofWallTime, false, nil, nil},            // fits the queue's limit
 		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false, nil, nil},               //

@@ -32,9 +32,12 @@ type Decoder struct {
 // What a resource and an element of a document cost an account.
 const (
 	resourceCost = 1280
-	otherCost    = 512 // an endpoint, a kind of nodes or a manager
 	nodeCost     = 128
 )
+
+// otherCosts is what an entry takes beside its texts, in bytes, where that counts.
+var otherCosts = [...]int{kindCluster: 512, kindSubCluster: 512, kindService: 512, kindEndpoint: 512,
+	kindManager: 512, kindEnvironment: 512, kindNGCluster: resourceCost, kindNGQueue: 0}
 
 // Charge has the decoder pay for what it keeps.
 func (d *Decoder) Charge(a *Account) { d.account = a }
@@ -100,20 +103,13 @@ func (d *Decoder) add(k kind, e *Entry) (used bool) {
 		return false
 	}
 	d.n++
-	d.count(k)
-	return true
-}
-
-// count counts an entry that was taken in.
-func (d *Decoder) count(k kind) {
 	switch k {
 	case kindCE, kindView, kindShare, kindNGQueue:
 		d.big++
-	case kindCluster, kindSubCluster, kindService, kindEndpoint, kindManager, kindEnvironment:
-		d.others += otherCost
-	case kindNGCluster:
-		d.others += resourceCost
+	default:
+		d.others += otherCosts[k]
 	}
+	return true
 }
 
 // LimitError is that a source publishes more than is taken in of one. To ask it
