@@ -81,7 +81,7 @@ var dagFirst = map[string]bool{"job": true, "node": true, "submit-description": 
 // dagWords are those about nodes that have an effect here.
 var dagWords = map[string]func(d *dagReader, rest string, line int){
 	"parent": (*dagReader).parent, "vars": (*dagReader).vars, "retry": (*dagReader).retry, "done": (*dagReader).doneNode,
-	"abort-dag-on": (*dagReader).abort, "pin_in": (*dagReader).pinIn, "pin_out": (*dagReader).pinOut, "connect": (*dagReader).connect,
+	"abort-dag-on": abortOn, "pin_in": pinIn, "pin_out": pinOut, "connect": connect,
 }
 
 // dagIgnored are those without one, with what stands in them: how DAGMan itself is
@@ -186,7 +186,7 @@ func (d *dagReader) first(s dagStatement) bool {
 	case "job", "node":
 		d.job("JOB", s.rest, s.line)
 	case "final":
-		d.final(s.rest, s.line)
+		readFinal(d, s.rest, s.line)
 	case "submit-description":
 		d.description(s.rest, s.line)
 	case "include":

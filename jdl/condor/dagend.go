@@ -7,9 +7,9 @@ import (
 	"gridbroker/jdl/classad"
 )
 
-// final reads "FINAL name file [DIR directory] [NOOP]": the node that runs when all
+// readFinal reads "FINAL name file [DIR directory] [NOOP]": the node that runs when all
 // others have ended, whatever they ended with.
-func (d *dagReader) final(rest string, line int) {
+func readFinal(d *dagReader, rest string, line int) {
 	switch {
 	case d.prefix != "":
 		d.fail(line, "", "FINAL: a DAG within another one has none")
@@ -30,9 +30,9 @@ func (d *dagReader) final(rest string, line int) {
 }
 
 // finalText refuses in the FINAL node macros that DAGMan sets when the DAG has ended.
-func (d *dagReader) finalText(n *dagNode, src []byte) {
+func finalText(d *dagReader, n *dagNode, src []byte) bool {
 	if n != d.last {
-		return
+		return true
 	}
 	texts := []string{string(src)}
 	for _, c := range append(n.early[:len(n.early):len(n.early)], n.late...) {
@@ -43,14 +43,15 @@ func (d *dagReader) finalText(n *dagNode, src []byte) {
 		for _, name := range []string{"dag_status", "failed_count"} {
 			if strings.Contains(text, "$("+name) {
 				d.fail(n.line, "let the job ask: grid list --group ID --exit '!=0'", "node %s: $(%s) is known only when the DAG has ended, and jobs are described before", n.name, strings.ToUpper(name))
-				return
+				return false
 			}
 		}
 	}
+	return true
 }
 
-// abort reads "ABORT-DAG-ON node code [RETURN code]".
-func (d *dagReader) abort(rest string, line int) {
+// abortOn reads "ABORT-DAG-ON node code [RETURN code]".
+func abortOn(d *dagReader, rest string, line int) {
 	words := strings.Fields(rest)
 	wrong := func(what string) {
 		d.fail(line, "ABORT-DAG-ON node code [RETURN code]", "ABORT-DAG-ON%s is not understood", what)

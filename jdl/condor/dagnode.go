@@ -21,7 +21,9 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 			return nil
 		}
 	}
-	d.finalText(n, src)
+	if !finalText(d, n, src) {
+		return nil
+	}
 	if d.budget.left -= len(src); d.budget.left < 0 {
 		d.fail(n.line, "", "the nodes' descriptions are longer than %d MB", maxText>>20)
 		return nil

@@ -15,11 +15,11 @@ type pins map[int][]*dagNode
 // maxPin bounds the number of a pin.
 const maxPin = 100_000
 
-func (d *dagReader) pinIn(rest string, line int)  { d.pin("PIN_IN", &d.entries, rest, line) }
-func (d *dagReader) pinOut(rest string, line int) { d.pin("PIN_OUT", &d.exits, rest, line) }
+func pinIn(d *dagReader, rest string, line int)  { pin(d, "PIN_IN", &d.entries, rest, line) }
+func pinOut(d *dagReader, rest string, line int) { pin(d, "PIN_OUT", &d.exits, rest, line) }
 
 // pin reads "PIN_IN node number".
-func (d *dagReader) pin(word string, at *pins, rest string, line int) {
+func pin(d *dagReader, word string, at *pins, rest string, line int) {
 	words := strings.Fields(rest)
 	if len(words) != 2 {
 		d.fail(line, word+" node number", "%s is not understood", word)
@@ -44,17 +44,17 @@ func (d *dagReader) pin(word string, at *pins, rest string, line int) {
 
 // connect reads "CONNECT splice splice": what is at an outgoing pin of the one comes
 // before what is at the same incoming pin of the other.
-func (d *dagReader) connect(rest string, line int) {
+func connect(d *dagReader, rest string, line int) {
 	words := strings.Fields(rest)
 	if len(words) != 2 {
 		d.fail(line, "CONNECT splice splice", "CONNECT is not understood")
 		return
 	}
-	from, to := d.splice(words[0], line), d.splice(words[1], line)
+	from, to := spliceOf(d, words[0], line), spliceOf(d, words[1], line)
 	if d.err != nil {
 		return
 	}
-	if !d.counted(words[0], "PIN_OUT", from.exits, line) || !d.counted(words[1], "PIN_IN", to.entries, line) {
+	if !counted(d, words[0], "PIN_OUT", from.exits, line) || !counted(d, words[1], "PIN_IN", to.entries, line) {
 		return
 	}
 	if len(from.exits) != len(to.entries) {
@@ -62,7 +62,7 @@ func (d *dagReader) connect(rest string, line int) {
 		return
 	}
 	for number := 1; number <= len(to.entries); number++ {
-		d.before(from.exits[number], to.entries[number], line)
+		comesBefore(d, from.exits[number], to.entries[number], line)
 	}
 	for _, n := range to.nodes {
 		if len(n.parents) == 0 {
@@ -72,8 +72,8 @@ func (d *dagReader) connect(rest string, line int) {
 	}
 }
 
-// splice is that of a name.
-func (d *dagReader) splice(name string, line int) *dagFile {
+// spliceOf is that of a name.
+func spliceOf(d *dagReader, name string, line int) *dagFile {
 	f := d.splices[name]
 	if f == nil {
 		d.fail(line, classad.DidYouMean(name, slices.Sorted(maps.Keys(d.splices))), "CONNECT: no SPLICE is called %s", name)
@@ -82,7 +82,7 @@ func (d *dagReader) splice(name string, line int) *dagFile {
 }
 
 // counted reports whether pins are numbered without a gap.
-func (d *dagReader) counted(splice, word string, at pins, line int) bool {
+func counted(d *dagReader, splice, word string, at pins, line int) bool {
 	for number := 1; number <= len(at); number++ {
 		if at[number] == nil {
 			d.fail(line, "", "CONNECT: splice %s has no %s %d", splice, word, number)

@@ -45,11 +45,11 @@ func (d *dagReader) parent(rest string, line int) {
 	if d.last != nil && (slices.Contains(parents, d.last) || slices.Contains(children, d.last)) {
 		d.fail(line, "", "the FINAL node %s comes after all others by itself: PARENT and CHILD do not name it", d.last.name)
 	}
-	d.before(parents, children, line)
+	comesBefore(d, parents, children, line)
 }
 
-// before has some nodes come before others.
-func (d *dagReader) before(parents, children []*dagNode, line int) {
+// comesBefore has some nodes come before others.
+func comesBefore(d *dagReader, parents, children []*dagNode, line int) {
 	if d.edges += len(parents) * len(children); d.edges > maxEdges {
 		d.fail(line, "", "more than %d dependencies", maxEdges)
 		return
