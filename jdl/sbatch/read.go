@@ -214,7 +214,7 @@ func (r *reader) environment(s script, job string) {
 			r.tell(r.b.Pos, "--export: %s of your shell is not taken along: name its value", part)
 		}
 	}
-	known := map[string]string{"SLURM_JOB_NAME": job}
+	known := map[string]string{"SLURM_JOB_NAME": job, "SLURM_SUBMIT_DIR": "."} // where it starts: else "cd $SLURM_SUBMIT_DIR" goes home
 	if t := r.task; t.count > 0 {
 		for name, n := range map[string]int64{"ID": t.index, "MIN": t.least, "MAX": t.most, "COUNT": t.count} {
 			known["SLURM_ARRAY_TASK_"+name] = strconv.FormatInt(n, 10)
@@ -241,7 +241,9 @@ func (r *reader) used(s script, known map[string]string) []string {
 		for _, name := range slurmVariable.FindAllString(l.text, -1) {
 			switch _, ok := known[name]; {
 			case ok && !slices.Contains(out, name):
-				out = append(out, name)
+				if out = append(out, name); name == "SLURM_SUBMIT_DIR" {
+					r.tell(l.pos, "%s is %q, where the job starts: whoever changes the directory keeps $PWD before", name, known[name])
+				}
 			case !ok && !slices.Contains(other, name):
 				other = append(other, name)
 				r.tell(l.pos, "%s is set by Slurm alone", name)
