@@ -26,6 +26,7 @@ const (
 	ByMemory       FilterName = "memory"
 	ByDisk         FilterName = "disk"
 	BySlots        FilterName = "slots"
+	ByQueue        FilterName = "queue"
 	ByQueueLimit   FilterName = "queue limit"
 	ByEnvironment  FilterName = "runtime environment"
 	ByDowntime     FilterName = "downtime"
@@ -162,6 +163,7 @@ func filtersBy(r *Rules) []Filter {
 		{ByMemory, r.memory, nil, ofMemory, false, nil, nil},                  // fits share and node
 		{ByDisk, r.disk, nil, ofDisk, false, nil, nil},                        // and the share's working space
 		{BySlots, r.slots, nil, ofSlots, false, nil, nil},                     // wide enough
+		{ByQueue, inQueue, nil, ofQueue, false, nil, nil},                     // the one that the job names
 		{ByQueueLimit, r.queueLimit, nil, ofNothing, false, nil, nil},         // not full
 		{ByEnvironment, r.environments, nil, ofEnvironments, false, nil, nil}, // software is installed
 		{ByDowntime, r.downtime, nil, ofDowntime, true, nil, nil},             // up while the job runs

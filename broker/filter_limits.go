@@ -80,12 +80,17 @@ func (r *Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
 	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), Megabytes)
 }
 
-// environments checks runtime environment tags, without regard to case, with
-// their versions where the job bounds them, and the queue's name.
-func (r *Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
+// inQueue checks the queue's name.
+func inQueue(job *jdl.Job, res *glue.Resource) *Reason {
 	if q := job.Demand.Queue; q != "" && !strings.EqualFold(q, res.Queue) {
 		return &Reason{Want: Fact{Kind: InQueue, Name: q}, Have: named(res.Queue)}
 	}
+	return nil
+}
+
+// environments checks runtime environment tags, without regard to case, with
+// their versions where the job bounds them.
+func (r *Rules) environments(job *jdl.Job, res *glue.Resource) *Reason {
 	for _, want := range job.Demand.RuntimeEnvironments {
 		if len(res.RuntimeEnvironments) == 0 {
 			return &Reason{Want: named(want), Have: Fact{Kind: NonePublished, Name: "tags"}, Unknown: true}

@@ -178,6 +178,7 @@ var attributes = map[FilterName][]string{
 	ByCPUTime:     {"cputime"},
 	ByMemory:      {"ramsize", "memory", "virtualsize"},
 	BySlots:       {"totalcpus", "logicalcpus", "smpsize"},
+	ByQueue:       {"uniqueid", "mappingqueue"},
 	ByEnvironment: {"runtimeenvironment", "applicationenvironment"},
 }
 

@@ -54,7 +54,7 @@ func (m *Match) step(o obstacle, r *glue.Resource) (step, bool) {
 	case why.limit != "":
 		render := func(f float64) string { return why.limit + " " + why.Want.Unit.of(f) }
 		return step{key: o.name, from: o.name, need: why.Have.Amount, up: true, bound: why.Want.Amount, render: render}, true
-	case o.filter == ByEnvironment:
+	case o.filter == ByEnvironment, o.filter == ByQueue:
 		return step{key: why.Want.String(), from: why.Want.String(), need: math.NaN()}, true
 	}
 	return step{}, false

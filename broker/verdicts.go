@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,5 +136,7 @@ func ofSlots(job *jdl.Job) (string, bool) {
 
 func ofEnvironments(job *jdl.Job) (string, bool) {
 	d := job.Demand
-	return cmp.Or(d.Queue, "\x01") + "\x00" + strings.Join(d.RuntimeEnvironments, "\x00"), d.Queue == "" && len(d.RuntimeEnvironments) == 0
+	return strings.Join(d.RuntimeEnvironments, "\x00"), len(d.RuntimeEnvironments) == 0
 }
+
+func ofQueue(job *jdl.Job) (string, bool) { return job.Demand.Queue, job.Demand.Queue == "" }
