@@ -32,8 +32,6 @@ func agentWikiCmd(d *deps) *cobra.Command {
 		Use: "wiki", Short: "Speak WIKI, the interface of the Maui scheduler",
 		Long:    "Wiki holds the resource manager's side of WIKI, the interface by which the Maui scheduler runs clusters.",
 		Example: "  grid agent wiki serve --lrms slurm: --key-file wiki.key",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(agentWikiServeCmd(d))
 	return cmd

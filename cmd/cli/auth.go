@@ -25,8 +25,6 @@ VOMS attributes, bearer tokens, and the certificate authorities to trust.
 
 Nothing else needs to be installed: proxies, VOMS and tokens are handled here.`,
 		Example: "  grid auth status\n  grid auth proxy --voms atlas\n  grid auth doctor https://ce.example.org/arex",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(authStatusCmd(d), authProxyCmd(d), authLoginCmd(d), authRenewCmd(d), authWatchCmd(d), authDoctorCmd(d))
 	return cmd

@@ -30,8 +30,6 @@ func cacheCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Share a read-ahead cache of remote files between the jobs of a site",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(cacheServeCmd(d))
 	return cmd

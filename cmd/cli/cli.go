@@ -186,8 +186,37 @@ func addVerbs(d *deps, root *cobra.Command) {
 		for _, verb := range g.verbs {
 			verb.GroupID = g.title
 			root.AddCommand(verb)
+			listsVerbs(d, verb)
 		}
 	}
+}
+
+// listsVerbs has commands that are nothing but a list of verbs say so: to people by
+// their help, to machines by an error, since help is no document.
+func listsVerbs(d *deps, cmd *cobra.Command) {
+	for _, verb := range cmd.Commands() {
+		listsVerbs(d, verb)
+	}
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Args = usageArgs(cobra.NoArgs)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if d.json || d.jq != "" {
+			return misused(cmd, errors.New("it prints no JSON by itself"), ": name one of "+strings.Join(verbNames(cmd), ", "))
+		}
+		return cmd.Help()
+	}
+}
+
+// verbNames are those of a command that has verbs of its own.
+func verbNames(cmd *cobra.Command) (names []string) {
+	for _, verb := range cmd.Commands() {
+		if !verb.Hidden {
+			names = append(names, verb.Name())
+		}
+	}
+	return names
 }
 
 // usageArgs makes a wrong number of arguments a usage error.
@@ -198,6 +227,14 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return nil
 		case len(args) == 0:
 			return misused(cmd, errors.New("something is missing"), ": "+cmd.UseLine())
+		case cmd.HasSubCommands():
+			hint := ""
+			if near := classad.Nearest(args[0], verbNames(cmd)); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			return misused(cmd, fmt.Errorf("unknown command %q", args[0]), hint)
+		case len(args) == 1:
+			return misused(cmd, errors.New("1 word is too many or too few"), ": "+cmd.UseLine())
 		default:
 			return misused(cmd, fmt.Errorf("%d words are too many or too few", len(args)), ": "+cmd.UseLine())
 		}

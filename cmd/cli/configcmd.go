@@ -30,8 +30,6 @@ func configCmd(d *deps) *cobra.Command {
 		Short:   "Show, check or begin the configuration",
 		Long:    "Config tells which configuration holds and where it comes from. Without a file everything has a default.",
 		Example: "  grid config show\n  grid config init",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		&cobra.Command{

@@ -26,8 +26,6 @@ func environmentCmd(d *deps) *cobra.Command {
 and their definitions, runs commands in them as jobs are run, and looks after
 the cache of unpacked images. Settings are read from --node.`,
 		Example: "  grid env run VEE-Debian11 -- cat /etc/os-release",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var node string
 	cmd.PersistentFlags().StringVar(&node, "node", environment.DefaultNode, "the node's settings, `FILE`")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -68,4 +70,15 @@ func Signals(exit func(code int)) (ctx context.Context, stop func()) {
 		close(done)
 		cancel(nil)
 	})
+}
+
+// EndedAtOnce is what is said where a command did not end by itself in time after a
+// signal: with the way on, where it may have been about jobs.
+func EndedAtOnce(args []string) string {
+	verb := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	aboutJobs := []string{"submit", "run", "watch", "follow", "cancel", "restart", "resubmit", "refresh", "clean", "adopt", "probe", "status", "output"}
+	if verb < 0 || !slices.Contains(aboutJobs, args[verb]) {
+		return "grid: ended at once by a signal"
+	}
+	return "grid: ended at once by a signal; grid status looks up what was under way"
 }

@@ -12,8 +12,6 @@ func jdlCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jdl",
 		Short: "Write, check, evaluate and convert job descriptions",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(jdlCheckCmd(d), jdlConvertCmd(d), jdlEvalCmd(d), jdlNewCmd(d))
 	return cmd

@@ -26,6 +26,9 @@ type liveView struct {
 
 // show draws the jobs as they are now, as large as the terminal is now.
 func (l *liveView) show(os []*jobs.Outcome) {
+	if len(os) == 0 { // nothing was sent, which is said already
+		return
+	}
 	width, height, ok := l.out.size()
 	if !ok {
 		width, height = l.env.Width, 24

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -39,5 +40,28 @@ func BenchmarkLiveView(b *testing.B) {
 		}
 		turn++
 		show(os)
+	}
+}
+
+// TestNoPictureOfNothing: where no job was sent, that is said already; nothing counts "0 of 0".
+func TestNoPictureOfNothing(t *testing.T) {
+	var out strings.Builder
+	d := &deps{env: Env{Now: time.Now, Getenv: func(string) string { return "" }, Out: &out, Terminal: true, Width: 80}}
+	show := liveTable(d)
+	if show(nil); out.Len() > 0 {
+		t.Errorf("drawn %q", out.String())
+	}
+	show(jobs.Outcomes([]*jobs.Record{{ID: "1m80f0ftgax00001", Name: "one", State: plugins.Queued}}))
+	if !strings.Contains(out.String(), "0 of 1 ended") {
+		t.Errorf("drawn %q", out.String())
+	}
+}
+
+// TestEndedAtOnce: only of verbs that are about jobs it is said where these are looked up.
+func TestEndedAtOnce(t *testing.T) {
+	for args, jobs := range map[string]bool{"submit a.jdl": true, "--json watch 1": true, "sim grid s.toml": false, "agent run": false, "": false} {
+		if got := EndedAtOnce(strings.Fields(args)); strings.Contains(got, "grid status") != jobs {
+			t.Errorf("%q: %s", args, got)
+		}
 	}
 }

@@ -58,8 +58,6 @@ func managerCmd(d *deps) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "manager",
 		Short: "The tree of managers: systems that share their free resources without a centre",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(managerServeCmd(d), managerShowCmd(d), managerRunCmd(d))
 	return cmd

@@ -68,8 +68,6 @@ publish the slots they foresee; jobs wait in a global queue and go to a site
 shortly before their slot. See docs/operators.md.`,
 		Example: `  grid scheduler init --file scheduler.toml
   grid scheduler serve --file scheduler.toml`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&file, "file", "scheduler.toml", "configuration `file` of the scheduler")
 	cmd.AddCommand(managerCmd(d), schedulerInitCmd(d, &file), schedulerServeCmd(d, &file), schedulerDoctorCmd(d, &file), schedulerDrainCmd(d), schedulerExplainCmd(d), schedulerExportCmd(d, &file))

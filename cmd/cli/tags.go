@@ -37,8 +37,6 @@ which begin with VO-<vo>-. Who may change them is in writers.toml of the store;
 root and the store's owner always may. Every change is kept.`,
 		Example: `  grid tags add VEE-Debian11 --store /var/lib/grid/tags
   grid tags publish glue1 --subcluster GlueSubClusterUniqueID=ce,...`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	fl := cmd.PersistentFlags()
 	fl.StringVar(&f.store, "store", "/var/lib/grid/tags", "`DIR` of the tags")

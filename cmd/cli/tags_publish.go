@@ -15,8 +15,6 @@ func tagsPublishCmd(d *deps, f *tagOptions) *cobra.Command {
 		Use: "publish", Short: "Write the tags for information systems and batch systems",
 		Long:    "Publish writes the tags of the store in the form that another system reads.",
 		Example: "  grid tags publish slurm --nodes 'n[1-4]'",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(publishGLUE1Cmd(d, f), publishGLUE2Cmd(d, f), publishSlurmCmd(d, f), publishRTECmd(d, f))
 	return cmd

@@ -245,12 +245,20 @@ func on(host string) string {
 
 func inSeconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
 
+// whereOutput tells of what a job left.
+func whereOutput(o *jobs.Outcome) string {
+	if o.Output != "" {
+		return "What it left was brought to " + o.Output + "."
+	}
+	return fmt.Sprintf("grid output %s brings what it left.", o.ID)
+}
+
 // whyEnded tells how a job ended, whose fault that was, and what to do.
 func whyEnded(d *deps, o *jobs.Outcome) []string {
 	at := firstOf(o.At, "nowhere")
 	switch {
 	case o.State == plugins.Done && !o.Failure():
-		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. grid output %s brings what it left.", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), o.ID)}
+		return []string{fmt.Sprintf("It is done: it ran %s at %s%s and ended with exit code %s. %s", ranText(d, o), at, on(o.Host), firstOf(exitText(o), "0"), whereOutput(o))}
 	case o.State == plugins.Done:
 		return []string{
 			fmt.Sprintf("It ran to its end at %s%s, %s, and its own exit code was %s: that is the program's verdict, not the site's.", at, on(o.Host), ranText(d, o), exitText(o)),

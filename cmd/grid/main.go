@@ -11,7 +11,7 @@ import (
 func main() {
 	collectLate()
 	ctx, stop := cli.Signals(func(code int) {
-		fmt.Fprintln(os.Stderr, "grid: interrupted at once; grid status looks up what was under way")
+		fmt.Fprintln(os.Stderr, cli.EndedAtOnce(os.Args[1:]))
 		os.Exit(code)
 	})
 	env := cli.OSEnv()

@@ -164,12 +164,23 @@ func (s *Site) Fail(op string, err error) error {
 		e.Said = x.Error()
 		switch x.Code {
 		case noCommand:
-			e.Hint = "is " + s.System.Name + " installed there and on the PATH of a non-interactive shell?"
+			if _, said, ok := strings.Cut(e.Said, ": exec: "); ok { // without the place in the shell's text
+				e.Said = said
+			}
+			e.Hint = s.absent()
 		case unsafeBase:
 			e.Hint = "name a directory that is yours and that nobody else can write to, or mend it: chmod go-w"
 		}
 	}
 	return e
+}
+
+// absent is what may be the matter where a command is not found.
+func (s *Site) absent() string {
+	if _, local := s.Machine.(here); local {
+		return "is " + s.System.Name + " installed on this machine, and are its commands on your PATH?"
+	}
+	return "is " + s.System.Name + " installed there and on the PATH of a non-interactive shell?"
 }
 
 // SplitHandle cuts a handle of the form LRMS-ID/OUR-ID; lrms are the bytes an
