@@ -111,6 +111,29 @@ func TestInterruptedSimulationLeavesNoOutcome(t *testing.T) {
 	}
 }
 
+// TestInterruptedComparison: who interrupts a comparison is told what is kept of it, and by what name.
+func TestInterruptedComparison(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	scenario := "policies = [\"random\"]\nseeds = 1\n[jobs]\ncount = 3\nload = 0.5\n[[site]]\nname = \"a\"\nprocs = 4\n"
+	if err := os.WriteFile(filepath.Join(dir, "s.toml"), []byte(scenario), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for line, want := range map[string]string{
+		"sim grid s.toml": "nothing is kept; with --resume FILE", "sim grid s.toml --resume runs": "finished runs are in runs, from where",
+	} {
+		var out, errs strings.Builder
+		env := cli.Env{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Now: time.Now, UID: os.Getuid(), Exe: "/nonexistent",
+			Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }, Backends: all.Backends()}
+		code := cli.Main(ctx, env, strings.Fields(line))
+		if code == 0 || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted: "+want) {
+			t.Errorf("grid %s: code %d, printed %q\n%s", line, code, out.String(), errs.String())
+		}
+	}
+}
+
 // TestReportsThatCannotBeWritten: where a report cannot be written is told before
 // anything is played, and nothing is left of the trial.
 func TestReportsThatCannotBeWritten(t *testing.T) {

@@ -138,7 +138,8 @@ func runSimGrid(ctx context.Context, d *deps, f simGridOptions, name string) err
 // compare plays what the journal, if there is one, does not have.
 func (f simGridOptions) compare(ctx context.Context, d *deps, s *sim.Scenario, o sim.Options) (*sim.Result, error) {
 	if f.journal == "" {
-		return s.Compare(ctx, o)
+		result, err := s.Compare(ctx, o)
+		return result, cutShort(ctx, err, "nothing is kept; with --resume FILE finished runs are")
 	}
 	j, err := sim.OpenJournal(abs(d, f.journal), s)
 	if err != nil {
@@ -146,7 +147,16 @@ func (f simGridOptions) compare(ctx context.Context, d *deps, s *sim.Scenario, o
 	}
 	o.Have, o.Keep = j.Have, j.Keep
 	result, err := s.Compare(ctx, o)
+	err = cutShort(ctx, err, "finished runs are in "+f.journal+", from where the same command goes on")
 	return result, errors.Join(err, j.Close())
+}
+
+// cutShort says of a run that was interrupted what is left of it.
+func cutShort(ctx context.Context, err error, left string) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return &exitError{interruption(ctx), fmt.Errorf("interrupted: %s", left)}
 }
 
 // apply puts flags in the place of the scenario's values.

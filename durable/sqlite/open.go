@@ -16,7 +16,7 @@ type Sync string
 
 // Full waits until the commit is on disk; with Normal a crash of the machine
 // may take the last commits, and leaves the database whole. Off waits for nothing, keeps
-// its journal in memory and the file to one connection: a crash may damage it. For scratch.
+// no journal, and the file to one connection: a crash may damage it, and nothing can be rolled back. For scratch.
 const (
 	Full   Sync = "FULL"
 	Normal Sync = "NORMAL"
@@ -39,7 +39,7 @@ func Open(path string, sync Sync, wait time.Duration) (*sql.DB, error) {
 	}
 	journal := []string{"journal_mode(WAL)"}
 	if sync == Off { // nothing to be kept, and nobody else
-		journal = []string{"locking_mode(EXCLUSIVE)", "journal_mode(MEMORY)", "temp_store(MEMORY)"}
+		journal = []string{"locking_mode(EXCLUSIVE)", "journal_mode(OFF)", "cache_size(-32768)", "temp_store(MEMORY)"}
 	}
 	return pool((&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_pragma": append(journal, fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), fmt.Sprintf("synchronous(%s)", sync)),

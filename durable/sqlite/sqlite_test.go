@@ -27,7 +27,7 @@ func open(t *testing.T, path string, sync sqlite.Sync, wait time.Duration) *sql.
 // A database is the owner's alone, has a write-ahead log and waits for the disk
 // as was said, whatever its name has in it.
 func TestOpen(t *testing.T) {
-	journals := map[sqlite.Sync]string{sqlite.Full: "wal", sqlite.Normal: "wal", sqlite.Off: "memory"}
+	journals := map[sqlite.Sync]string{sqlite.Full: "wal", sqlite.Normal: "wal", sqlite.Off: "off"}
 	for sync, level := range map[sqlite.Sync]int{sqlite.Full: 2, sqlite.Normal: 1, sqlite.Off: 0} {
 		path := filepath.Join(t.TempDir(), "a b", "100% ?x=1#y", "jobs.db")
 		db := open(t, path, sync, time.Second)

@@ -75,16 +75,28 @@ type Store struct {
 	commit func(*sql.Tx) error
 	bell   bell
 	whole  wholeSets
+	// scratch is the one transaction of a database that nobody needs afterwards; nil: each has its own.
+	scratch *sql.Tx
+	// broken is why the scratch transaction is half done; nil: it is not.
+	broken error
 }
 
-// OpenScratch opens a database in a file that nobody needs after a crash: it is that
-// of OpenStore, of one connection, and nothing waits for the disk.
-func OpenScratch(path string, seal *Seal) (*Store, error) {
+// OpenScratch makes a database in a file that nobody needs afterwards: of one connection and, as
+// nothing is ever to be taken back, of one transaction that never ends. Once anything
+// has failed in it, everything does. It is for one goroutine at a time.
+func OpenScratch(ctx context.Context, path string, seal *Seal) (*Store, error) {
 	s, err := openFile(path, sqlite.Off, seal)
-	if err == nil {
-		s.db.SetMaxOpenConns(1)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.db.SetMaxOpenConns(1)
+	if err = s.Migrate(ctx); err == nil {
+		s.scratch, err = s.db.BeginTx(context.WithoutCancel(ctx), nil) // the end of a context would end it
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // openFile opens a database that is a file.
@@ -125,6 +137,9 @@ func OpenStore(dsn string, seal *Seal) (*Store, error) {
 // Close closes all connections.
 func (s *Store) Close() error {
 	s.bell.stop()
+	if s.scratch != nil {
+		return errors.Join(s.scratch.Commit(), s.db.Close())
+	}
 	return s.db.Close()
 }
 

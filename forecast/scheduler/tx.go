@@ -94,6 +94,12 @@ func (h handle) flush(ctx context.Context) error {
 
 // tx runs f in a transaction that is committed where f has no error.
 func (s *Store) tx(ctx context.Context, f func(handle) error) error {
+	if s.scratch != nil {
+		if s.broken == nil {
+			s.broken = f(handle{tx: s.scratch, d: &s.d})
+		}
+		return s.broken
+	}
 	conn, tx, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -156,6 +162,9 @@ func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error,
 
 // read runs f in a transaction that only reads.
 func (s *Store) read(ctx context.Context, f func(handle) error) error {
+	if s.scratch != nil {
+		return f(handle{tx: s.scratch, d: &s.d})
+	}
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
 	if err != nil {
 		return err

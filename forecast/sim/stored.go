@@ -62,10 +62,7 @@ func (c *stored) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.store, err = scheduler.OpenScratch(filepath.Join(c.dir, "scheduler.db"), seal); err != nil {
-		return err
-	}
-	if err := c.store.Migrate(ctx); err != nil {
+	if c.store, err = scheduler.OpenScratch(ctx, filepath.Join(c.dir, "scheduler.db"), seal); err != nil {
 		return err
 	}
 	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Name: "simulated", Interfaces: []string{glue.InterfaceARCREST}}, Submitter: c.door})
