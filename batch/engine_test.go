@@ -19,6 +19,7 @@ func TestEngineForecast(t *testing.T) {
 		s := scene(rand.New(rand.NewPCG(seed, 17)))
 		s.Nodes[0].Queues = []string{"p1", "p2"} // so that both plan by nodes
 		for _, p := range scenePolicies() {
+			p.Slurm = batch.Fine(p.Slurm) // an engine charts no pass
 			e, err := batch.NewEngine(s, p)
 			if err != nil {
 				t.Fatal(err)

@@ -112,3 +112,9 @@ func (l *Live) Configure(nodes []Node, queues []Queue, reservations []Reservatio
 	s := &l.c.state
 	s.Nodes, s.Queues, s.Reservations, l.stale = slices.Clone(nodes), slices.Clone(queues), slices.Clone(reservations), true
 }
+
+// Fine is a Slurm none of whose passes is charted.
+func Fine(p Slurm) Slurm {
+	p.fine = true
+	return p
+}

@@ -382,7 +382,7 @@ func TestSlurmOracle(t *testing.T) {
 		for i := range s.Jobs {
 			s.Jobs[i].Nodes, s.Jobs[i].Requested = 0, time.Duration(1+rng.IntN(40))*unit
 		}
-		p := batch.Policy{Name: "slurm", Slurm: batch.Slurm{Interval: time.Duration(1+rng.IntN(90)) * time.Second}}
+		p := batch.Policy{Name: "slurm", Slurm: batch.Fine(batch.Slurm{Interval: time.Duration(1+rng.IntN(90)) * time.Second})}
 		slow := slowNodes{state: s, policy: p, now: s.Now.Unix(), waiting: slices.Clone(s.Jobs)}
 		slow.slurm(int64(p.Slurm.Interval / time.Second))
 		f := batch.Forecaster{Policy: p}
@@ -424,7 +424,7 @@ func TestSlurmParameters(t *testing.T) {
 	user := func(j *batch.Job) { j.User = "u" }
 	array := func(j *batch.Job) { j.Array, j.ArrayLimit = "a", 1 }
 	part := func(j *batch.Job) { j.Array = "a" }
-	wide, short := job("1", 4, 30), job("2", 1, 60)
+	wide, short := job("1", 4, 30), job("2", 1, 59) // a place begins up to bf_resolution early
 	for _, v := range []struct {
 		name  string
 		slurm batch.Slurm
@@ -452,7 +452,7 @@ func TestSlurmParameters(t *testing.T) {
 			job("1", 4, 30), job("2", 4, 30, func(j *batch.Job) { j.Submitted = now.Add(-2 * time.Hour) }),
 		}, "1 1h30m0s, 2 1h0m0s"},
 		{"bf_max_job_user_part", batch.Slurm{MaxJobUserPart: 1}, []batch.Job{job("1", 4, 30, user), job("2", 1, 60, user), job("3", 1, 50)}, "1 1h0m0s, 2 1h30m0s, 3 0s"},
-		{"bf_max_job_start: one a pass", batch.Slurm{Builtin: false, MaxJobStart: 1}, []batch.Job{wide, job("2", 1, 1), job("3", 1, 1)}, "1 1h0m0s, 2 0s, 3 1m0s"},
+		{"bf_max_job_start: one a pass", batch.Slurm{Builtin: false, MaxJobStart: 1}, []batch.Job{wide, job("2", 1, 1), job("3", 1, 1)}, "1 1h0m0s, 2 0s, 3 1m1s"},
 		{"bf_min_prio_reserve: no place below it", batch.Slurm{MinPrioReserve: 5}, []batch.Job{job("1", 4, 30, priority(4)), job("2", 1, 90, priority(3))}, "1 1h30m0s, 2 0s"},
 		{"and one from it on", batch.Slurm{MinPrioReserve: 5}, []batch.Job{job("1", 4, 30, priority(5)), job("2", 1, 90, priority(3))}, "1 1h0m0s, 2 1h30m0s"},
 		{"bf_min_age_reserve: no place for the young", batch.Slurm{MinAgeReserve: 2 * time.Hour}, []batch.Job{wide, job("2", 1, 90)}, "1 1h30m0s, 2 0s"},

@@ -79,7 +79,7 @@ func TestPlain(t *testing.T) {
 		s := crowdedState(rng, 12+rng.IntN(120), 100+rng.IntN(300))
 		for _, p := range []Policy{
 			{Name: "fcfs"}, {Name: "easy"}, {Name: "easy-sjbf"}, {Name: "conservative"}, {Name: "maui", Maui: Maui{ReservationDepth: 12}},
-			{Name: "maui", Maui: Maui{ReservationDepth: Unlimited}}, {Name: "slurm"}, {Name: "slurm", Slurm: Slurm{MaxJobTest: 40, Window: 3 * time.Hour}},
+			{Name: "maui", Maui: Maui{ReservationDepth: Unlimited}}, {Name: "slurm", Slurm: Slurm{fine: true}}, {Name: "slurm", Slurm: Slurm{fine: true, MaxJobTest: 40, Window: 3 * time.Hour}},
 		} {
 			for _, b := range []Belief{Estimate{}, halves{}} {
 				got, want := scheduled(t, s, p, b, false), scheduled(t, s, p, b, true)

@@ -24,6 +24,9 @@ type Slurm struct {
 	Window time.Duration
 	// Resolution is bf_resolution (default 60 s): places last a multiple of it.
 	Resolution time.Duration
+	// RoundsUp: the ends of places are rounded up to a step of bf_resolution, as by Slurm
+	// 24.11; 22.05 rounds them down.
+	RoundsUp bool
 	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass.
 	MaxJobTest int
 	// MaxJobUser is bf_max_job_user (default 0, no limit): of one user.
@@ -49,6 +52,7 @@ type Slurm struct {
 	Preemption Preemption
 	// Multifactor is PriorityType=priority/multifactor.
 	Multifactor Multifactor
+	fine        bool // no pass is charted: for tests
 }
 
 // Multifactor are the weights of Slurm's multifactor priority

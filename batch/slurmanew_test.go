@@ -23,7 +23,7 @@ func TestSlurmAnew(t *testing.T) {
 		if seed%2 == 1 {
 			part(&s)
 		}
-		p := Slurm{Window: 24 * time.Hour}
+		p := Slurm{Window: 24 * time.Hour, fine: true}
 		switch seed % 5 {
 		case 1:
 			p.MaxJobTest, p.Window = 80, 3*time.Hour

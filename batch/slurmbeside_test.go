@@ -29,7 +29,7 @@ func TestSlurmBeside(t *testing.T) {
 			}
 			s.Jobs = append(s.Jobs, j)
 		}
-		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Fine(batch.Slurm{})}}
 		out, err := f.Forecast(s)
 		if err != nil {
 			t.Fatal(err)

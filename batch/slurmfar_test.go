@@ -34,7 +34,7 @@ func TestSlurmFar(t *testing.T) {
 		"by limits": {batch.Estimate{}, 0.03, 0.06, 0.02}, "before their limits": {partly{}, 0.1, 0.2, 0.08},
 	} {
 		s := bigState(5*nodes, 10*nodes, nodes)
-		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm"}, Belief: c.belief}
+		f := batch.Forecaster{Policy: batch.Policy{Name: "slurm", Slurm: batch.Fine(batch.Slurm{})}, Belief: c.belief}
 		out, err := f.Forecast(s)
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestSlurmGates(t *testing.T) {
 			}
 		}
 		for _, b := range []Belief{longer{}, halves{}} {
-			got, want := scheduled(t, s, Policy{Name: "slurm"}, b, false), scheduled(t, s, Policy{Name: "slurm"}, b, true)
+			got, want := scheduled(t, s, Policy{Name: "slurm", Slurm: Slurm{fine: true}}, b, false), scheduled(t, s, Policy{Name: "slurm", Slurm: Slurm{fine: true}}, b, true)
 			if lines += len(want); !slices.Equal(got, want) {
 				t.Errorf("seed %d, %T: %s", seed, b, unlike(got, want))
 			}

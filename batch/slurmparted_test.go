@@ -17,7 +17,7 @@ func TestSlurmParted(t *testing.T) {
 			Job{ID: "r" + q, Queue: q, Procs: 4, Requested: time.Hour, Started: now, Placed: []Placement{{q, 4}}},
 			Job{ID: "w" + q, Queue: q, Procs: 4, Requested: time.Hour, Submitted: now})
 	}
-	run := passing(t, s, Slurm{MaxJobTest: 2}, 0)
+	run := passing(t, s, Slurm{fine: true, MaxJobTest: 2}, 0)
 	p := run.m.policy.(*slurm)
 	pass := func() (held []int) {
 		for last := p.last; p.last == last; {

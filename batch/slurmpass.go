@@ -32,6 +32,7 @@ type slurm struct {
 	sorted   int64     // when priorities were last worked out
 	refused  bool      // some job was passed over, as too many of its kind had been tried
 	tally    tally
+	charted
 	yielding
 }
 
@@ -53,6 +54,7 @@ func (p *slurm) clone(into policy) policy {
 		c.lines[i] = p.lines[i].clone(waiting{})
 	}
 	c.tally.clear() // of one pass
+	c.chart = old.chart
 	c.far.ends = append(old.far.ends[:0], p.far.ends...)
 	c.leaving, c.owed = append(old.leaving[:0], p.leaving...), append(old.owed[:0], p.owed...)
 	return c
@@ -251,7 +253,7 @@ func (p *slurm) heads(m *Machine) {
 	for line := first(p.lines, done); line >= 0; line = first(p.lines, done) {
 		e, _ := p.lines[line].head()
 		done[line] = !p.head(m, e.job)
-		if done[line] && p.Builtin {
+		if done[line] && (p.Builtin || p.charts()) {
 			shut(m, m.jobs[e.job].Need)
 		}
 	}
@@ -340,6 +342,10 @@ func (p *slurm) pass(m *Machine) {
 	p.last, p.dirty = m.now, false
 	p.whole(m)
 	p.sort(m)
+	if p.charts() {
+		ground{p, m, p.yards[0]}.charted()
+		return
+	}
 	first, begun := len(m.starts), m.begun
 	for _, y := range p.yards {
 		ground{p, m, y}.pass()

@@ -71,6 +71,20 @@ func config(text string) settings {
 	return c
 }
 
+// roundsUp is the version from which on Slurm is taken to round the ends of places up:
+// 24.11 does, 22.05 does not, those between were not looked at.
+const roundsUp = 23.02
+
+// version is Slurm's, major and minor, as a number; 0: it does not say.
+func (c settings) version() float64 {
+	parts := strings.SplitN(c["SLURM_VERSION"], ".", 3)
+	if len(parts) < 2 {
+		return 0
+	}
+	n, _ := strconv.ParseFloat(parts[0]+"."+parts[1], 64)
+	return n
+}
+
 // weight reads a number; 0 where there is none.
 func (c settings) weight(key string) float64 {
 	n, err := strconv.ParseFloat(c[key], 64)
@@ -86,6 +100,7 @@ func (c settings) rules() plugins.Rules {
 	s := &r.Policy.Slurm
 	s.Builtin = c["SchedulerType"] == "sched/builtin"
 	r.Unmodelled = s.Parameters(c["SchedulerParameters"])
+	s.RoundsUp = c.version() >= roundsUp
 	if c["PriorityType"] == "priority/multifactor" {
 		f := &s.Multifactor
 		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
@@ -97,7 +112,7 @@ func (c settings) rules() plugins.Rules {
 	}
 	if r.Policy.Check() != nil { // an interval of nothing, for one
 		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
-		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Multifactor: s.Multifactor, Preemption: s.Preemption}
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, RoundsUp: s.RoundsUp, Multifactor: s.Multifactor, Preemption: s.Preemption}
 	}
 	r.Unmodelled = append(r.Unmodelled, c.preemption(&s.Preemption)...)
 	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)
