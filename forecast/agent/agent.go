@@ -42,7 +42,11 @@ type Config struct {
 	Beside bool
 	// Spare is the share of the processors, in percent, that is kept free for local
 	// jobs that come, where guests do not give way to them.
-	Spare   int
+	Spare int
+	// Loss is the owner's bound of how much longer local jobs may wait for guests in slots,
+	// in percent: guests are let in, and as long, as what they cost stays within it; 0: it
+	// is not held. Where guests give way to local jobs it need not be.
+	Loss    float64
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
 }
@@ -79,7 +83,8 @@ type Agent struct {
 	// nextRules is when the rules are asked for again, nextFit when candidates may
 	// be judged again.
 	nextRules, nextFit time.Time
-	nextTurns          time.Time      // when turns may be worked out again
+	nextTurns          time.Time // when turns may be worked out again
+	gate               *gate
 	fit                *batch.Fit     // nil: the policy is known
 	unjudged           []batch.Ending // since the last look that fit had
 	known              *published     // what the scheduler has; nil: not known
@@ -158,6 +163,7 @@ func (a *Agent) prepare() {
 		if a.Forecast.Beside == nil {
 			a.Forecast.Beside = batch.NewSimilar()
 		}
+		a.gate = newGate(a.Conf)
 		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
 		if err := a.recall(); err != nil {
 			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
@@ -286,7 +292,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a)
+	site.Nodes, site.Chances, site.Turns, site.MaxSlot, site.Loss = nodes(s), toldChances(a), places(a), a.gate.maxSlot(), a.gate.told
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

@@ -21,12 +21,12 @@ type claim struct {
 // job is there by its neighbours' limits alone: they end earlier, and a guest in the gap
 // is then what the job, or the next to be backfilled, waits for. Where guests give way
 // to local jobs, and where the owner says so, they may have these gaps too.
-func unclaimed(a *Agent, s batch.State, f *batch.Forecast, list []batch.Slot) []batch.Slot {
-	if a.Conf.Beside || a.Conf.Site.Start == wire.Partition {
+func unclaimed(g *gate, s batch.State, f *batch.Forecast, booked []wire.Booking, list []batch.Slot) []batch.Slot {
+	if g.Conf.Beside || g.Conf.Site.Start == wire.Partition {
 		return list
 	}
-	end := f.At.Add(a.Conf.Horizon)
-	claims := claimsOf(s, f, end, bookedNow(a))
+	end := f.At.Add(g.Conf.Horizon)
+	claims := claimsOf(s, f, end, booked)
 	if len(claims) == 0 {
 		return list
 	}

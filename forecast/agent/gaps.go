@@ -17,7 +17,11 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
 	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
 	chances := a.slotOdds.chances(now)
-	list := spared(a, s, unclaimed(a, s, f, a.offered(s, f.Slots(a.Conf.Horizon))), f.At)
+	if err := a.gate.look(s, f, begunNow(bookedNow(a), s, now), a.Forecast.Policy, a.Now); err != nil {
+		a.Log.Warn("what guests cost local jobs is not known", "error", err)
+	}
+	a.Meter.lost(a.gate)
+	list := a.gate.offer(s, f, bookedNow(a))
 	slots := gaps(list, now, chances)
 	a.slotOdds.watch(slots, now)
 	a.mu.Lock()
@@ -36,13 +40,13 @@ func (a *Agent) offer(slots []wire.Slot) {
 }
 
 // offered leaves out nodes that guests are not let to.
-func (a *Agent) offered(s batch.State, list []batch.Slot) []batch.Slot {
-	if a.Conf.Queue == "" {
+func (g *gate) offered(s batch.State, list []batch.Slot) []batch.Slot {
+	if g.Conf.Queue == "" {
 		return list
 	}
 	serves := map[string]bool{}
 	for i := range s.Nodes {
-		serves[s.Nodes[i].Name] = a.Conf.lets(&s.Nodes[i])
+		serves[s.Nodes[i].Name] = g.Conf.lets(&s.Nodes[i])
 	}
 	return slices.DeleteFunc(list, func(v batch.Slot) bool { return !serves[v.Node] })
 }

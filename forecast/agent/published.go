@@ -155,6 +155,7 @@ type memory struct {
 	Odds    json.RawMessage `json:"odds,omitempty"`    // of batch/predict
 	Held    *slotOdds       `json:"slot_odds,omitempty"`
 	Fit     json.RawMessage `json:"fit,omitempty"` // of policies
+	Loss    *loss           `json:"loss,omitempty"`
 	Seq     uint64          `json:"seq"`
 	Slots   []wire.Slot     `json:"slots"`
 	Jobs    []wire.Entry    `json:"jobs"`
@@ -182,7 +183,7 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Seq: a.seq}
+	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Loss: &a.gate.loss, Seq: a.seq}
 	if a.fit != nil {
 		if m.Fit, err = json.Marshal(a.fit); err != nil {
 			return err
@@ -231,6 +232,7 @@ func (a *Agent) recall() error {
 	}
 	a.recalled, a.seq = m, m.Seq
 	a.slotOdds.recall(m.Held)
+	a.gate.recall(m.Loss)
 	if len(m.Odds) > 0 {
 		if err := json.Unmarshal(m.Odds, a.odds); err != nil {
 			a.Log.Warn("the odds learned before are lost", "error", err)

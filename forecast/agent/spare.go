@@ -18,18 +18,18 @@ type lack struct {
 // spared takes out of the free time of nodes what is kept free for local jobs that are
 // yet to come: a share of the processors that guests are let to, at every time, of the last nodes
 // that have it. Where guests give way to local jobs nothing is kept.
-func spared(a *Agent, s batch.State, list []batch.Slot, now time.Time) []batch.Slot {
+func spared(g *gate, s batch.State, list []batch.Slot, now time.Time) []batch.Slot {
 	cpus := 0
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Up && a.Conf.lets(n) {
+		if n := &s.Nodes[i]; n.Up && g.Conf.lets(n) {
 			cpus += n.CPUs
 		}
 	}
-	keep := cpus * a.Conf.Spare / 100
-	if keep <= 0 || a.Conf.Site.Start == wire.Partition {
+	keep := cpus * g.Conf.Spare / 100
+	if keep <= 0 || g.Conf.Site.Start == wire.Partition {
 		return list
 	}
-	end := now.Add(a.Conf.Horizon)
+	end := now.Add(g.Conf.Horizon)
 	slices.SortStableFunc(list, func(x, y batch.Slot) int { return cmp.Or(cmp.Compare(y.Node, x.Node), x.From.Compare(y.From)) })
 	lacks := []lack{{now, end, keep}}
 	var out []batch.Slot

@@ -37,7 +37,7 @@ func TestSpareProcessorsAreNotOffered(t *testing.T) {
 				}
 			}
 		}
-		a := &Agent{Conf: Config{Horizon: hours * time.Hour, Spare: 10 * r.IntN(11)}}
+		a := &gate{Conf: Config{Horizon: hours * time.Hour, Spare: 10 * r.IntN(11)}}
 		keep := a.Conf.Spare * 10 * len(s.Nodes) / 100
 		var told [hours]int
 		for _, v := range spared(a, s, list, now) {

@@ -33,7 +33,7 @@ func Explain(j Job, slots []Slot, r *Rules) Why {
 			w.Rights++
 		case !r.outranks(&j, &s):
 			w.Priority++
-		case c.MaxGuest > 0 && j.Wall > c.MaxGuest:
+		case !c.takes(j.Wall):
 			w.Guest++
 		case s.To != Never && s.To-s.From < j.Wall:
 			w.Short++

@@ -104,7 +104,7 @@ func (g *gangs) place(j *Job, than *turn) (best Booking, ok bool) {
 	for k := range g.r.Clusters {
 		c := (g.cursor + k) % len(g.r.Clusters)
 		cl := &g.r.Clusters[c]
-		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || !cl.takes(j.Wall) {
 			continue
 		}
 		b, yes := g.together(j, c)
@@ -134,7 +134,7 @@ func (g *gangs) bill(b Booking) float32 { return float32(b.Done-g.r.Now) / b.Cha
 func (g *gangs) anywhere(j *Job, than *turn) (b Booking, ok bool) {
 	for c := range g.r.Clusters {
 		cl := &g.r.Clusters[c]
-		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || cl.MaxGuest > 0 && j.Wall > cl.MaxGuest {
+		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || !cl.takes(j.Wall) {
 			continue
 		}
 		if b, ok = g.together(j, c); ok && than.worse(g.bill(b), b.From > cl.TMax) {

@@ -69,7 +69,7 @@ func byPriority(jobs []Job) []int32 {
 func (r *Rules) fits(j *Job, s *Slot) bool {
 	c := &r.Clusters[s.Cluster]
 	return j.Nodes <= 1 && j.Procs <= int32(s.CPUs) && (s.Memory == 0 || j.Memory <= s.Memory) &&
-		(s.To == Never || j.Wall <= s.To-s.From) && (c.MaxGuest == 0 || j.Wall <= c.MaxGuest)
+		(s.To == Never || j.Wall <= s.To-s.From) && c.takes(j.Wall)
 }
 
 // whole books all of a slot.

@@ -57,6 +57,7 @@ type Cluster struct {
 	TMin, TMax int32
 	Good       int32   // until when the schedule may be used
 	MaxGuest   int32   // longest wall time of a guest; 0: no limit
+	MaxSlot    int32   // the same of a guest in a slot; 0: as MaxGuest
 	Speed      float32 // relative to 1; 0: 1
 	OutOfTurn  bool    // slots of waiting local jobs may be taken
 	Drained    bool
@@ -73,6 +74,11 @@ type Cluster struct {
 	// Later tells how sure slots are that begin some time from now, the nearest
 	// first: of what is left behind a booking. None: as sure as the slot.
 	Later []Later
+}
+
+// takes tells whether guests so long may have slots.
+func (c *Cluster) takes(wall int32) bool {
+	return (c.MaxGuest == 0 || wall <= c.MaxGuest) && (c.MaxSlot == 0 || wall <= c.MaxSlot)
 }
 
 // Later is how sure slots are that begin some time from now.
