@@ -17,7 +17,7 @@ type chart struct {
 	up     bool  // ends are rounded up
 	places []stay
 	edges  []int64 // their begins and ends, sorted, each once
-	free   []int32 // by node: what the job looked at could have there
+	free   berths  // what the job looked at could have
 	kept   []bool  // by node: a place keeps it from that job
 	looks  int     // nodes looked at in this pass
 }
@@ -36,8 +36,8 @@ const barrier = 30
 func (t *chart) begin(p *nodePlan, s *Slurm, now int64) {
 	t.p, t.now, t.step, t.up = p, now, int64(s.Resolution/time.Second), s.RoundsUp
 	t.places, t.edges, t.looks = t.places[:0], t.edges[:0], 0
-	if len(t.free) < len(p.nodes) {
-		t.free, t.kept = make([]int32, len(p.nodes)), make([]bool, len(p.nodes))
+	if len(t.kept) < len(p.nodes) {
+		t.kept = make([]bool, len(p.nodes))
 	}
 }
 
@@ -74,6 +74,7 @@ func (t *chart) after(at int64) int64 {
 // of a time, its end among them.
 func (t *chart) open(j *job, from, to int64) {
 	clear(t.kept)
+	t.free = t.free.sized(len(t.p.nodes))
 	for i := range t.places {
 		if s := &t.places[i]; s.to > from && s.from <= to {
 			for _, part := range s.nodes {
@@ -82,8 +83,8 @@ func (t *chart) open(j *job, from, to int64) {
 		}
 	}
 	for _, n := range j.Need.on {
-		if t.free[n] = 0; !t.kept[n] {
-			t.free[n] = t.p.nodes[n].lasting(t.now+1, t.now, j.Need)
+		if !t.kept[n] {
+			t.free.set(n, t.p.nodes[n].lasting(t.now+1, t.now, j.Need))
 		}
 	}
 	t.looks += len(j.Need.on)
@@ -123,7 +124,7 @@ func (t *chart) release(j *job, at int64, parts []share) (open bool) {
 	t.looks++
 	for _, s := range parts {
 		if j.Need.serves(s.node) && !t.kept[s.node] {
-			t.free[s.node] = t.p.nodes[s.node].lasting(t.now+1, at, j.Need)
+			t.free.set(s.node, t.p.nodes[s.node].lasting(t.now+1, at, j.Need))
 			open = true
 		}
 	}
@@ -134,12 +135,12 @@ func (t *chart) release(j *job, at int64, parts []share) (open bool) {
 func (t *chart) fits(j *job) ([]share, bool) {
 	room := int64(0)
 	for _, n := range j.Need.on {
-		room += int64(t.free[n])
+		room += int64(t.free.at(n))
 	}
 	if t.looks += len(j.Need.on); room < int64(j.procs) {
 		return nil, false
 	}
-	nodes, ok := t.p.parts(j, t.free)
+	nodes, ok := t.p.parts(j, &t.free)
 	most := int(j.most())
 	return nodes, ok && len(nodes) >= min(j.Need.Nodes, int(j.procs)) && (most == 0 || len(nodes) <= most)
 }

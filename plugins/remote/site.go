@@ -167,7 +167,7 @@ func (s *Site) Fail(op string, err error) error {
 			if _, said, ok := strings.Cut(e.Said, ": exec: "); ok { // without the place in the shell's text
 				e.Said = said
 			}
-			e.Hint = s.absent()
+			e.Hint = absent(s)
 		case unsafeBase:
 			e.Hint = "name a directory that is yours and that nobody else can write to, or mend it: chmod go-w"
 		}
@@ -176,7 +176,7 @@ func (s *Site) Fail(op string, err error) error {
 }
 
 // absent is what may be the matter where a command is not found.
-func (s *Site) absent() string {
+func absent(s *Site) string {
 	if _, local := s.Machine.(here); local {
 		return "is " + s.System.Name + " installed on this machine, and are its commands on your PATH?"
 	}
