@@ -30,7 +30,6 @@ type rogueLogin struct {
 	bin  string
 
 	mu   sync.Mutex
-	odd  func(command string, ch ssh.Channel) bool // true: answered
 	sftp sftp.Handlers
 }
 
@@ -129,23 +128,11 @@ func (r *rogueLogin) files(ch ssh.Channel) {
 
 func (r *rogueLogin) run(line string, ch ssh.Channel) {
 	defer ch.Close()
-	r.mu.Lock()
-	odd := r.odd
-	r.mu.Unlock()
-	if odd != nil && odd(line, ch) {
-		return
-	}
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Env = []string{"PATH=" + r.bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Dir(r.base)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = ch, ch, ch.Stderr(), time.Second
 	_ = cmd.Run()
 	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(cmd.ProcessState.ExitCode())}))
-}
-
-func (r *rogueLogin) turns(odd func(command string, ch ssh.Channel) bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.odd = odd
 }
 
 func (r *rogueLogin) serves(h sftp.Handlers) {

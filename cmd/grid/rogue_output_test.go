@@ -64,7 +64,7 @@ func TestGiantOutput(t *testing.T) {
 }
 
 // lyingFiles is a job's directory as a rogue SFTP server has it.
-type lyingFiles struct{ work string }
+type lyingFiles struct{}
 
 type lyingFile struct {
 	name string
