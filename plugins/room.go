@@ -57,7 +57,7 @@ func freeBytes(dir string) int64 {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0
 	}
-	return int64(min(uint64(st.Bavail), 1<<40) * uint64(st.Bsize))
+	return max(0, min(int64(st.Bavail), 1<<40)) * int64(st.Bsize) // below 0 where only root may go on
 }
 
 func sizeText(n int64) string {
