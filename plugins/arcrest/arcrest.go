@@ -37,7 +37,6 @@ type Options struct {
 	DelegationLife func() time.Duration
 	Now            func() time.Time                 // nil: time.Now
 	Logf           func(format string, args ...any) // told of every request; nil: nobody
-	listPatience   time.Duration                    // for how long a list is waited for that may be a long one
 }
 
 // Backend is the back-end for org.nordugrid.arcrest.
@@ -67,7 +66,6 @@ func New(o Options) *Backend {
 	if o.Connections <= 0 {
 		o.Connections = 6
 	}
-	o.listPatience = listPatience
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}

@@ -35,76 +35,14 @@ type looker struct{ *client }
 // these are few of those that the CE remembers.
 func (c looker) states(ctx context.Context, ids []string) (map[string]string, error) {
 	kept := c.listed()
-	switch {
-	case kept.Jobs > worthOne*len(ids):
+	if kept.Jobs > worthOne*len(ids) {
 		return c.oneByOne(ctx, ids)
-	case kept.Jobs == 0:
-		return c.firstLook(ctx, ids)
 	}
-	found := c.byList(ctx, ids)
-	if found.err == nil {
-		c.keepListing(kept, found.jobs, listLife)
+	live, jobs, err := c.live(ctx, setOf(ids))
+	if err == nil && (jobs > worthOne*len(ids) || kept.Jobs > 0) {
+		c.keepListing(kept, jobs)
 	}
-	return found.states, found.err
-}
-
-// found are states that were asked for in one way or the other.
-type found struct {
-	states map[string]string
-	jobs   int // in the list
-	err    error
-}
-
-func (c looker) byList(ctx context.Context, ids []string) (f found) {
-	f.states, f.jobs, f.err = c.live(ctx, setOf(ids))
-	return f
-}
-
-// listPatience is for how long a list is waited for that may be a long one, and
-// guessLife for how long it is then taken to be one.
-const (
-	listPatience = 250 * time.Millisecond
-	guessLife    = time.Hour
-)
-
-// firstLook brings states from a CE of which it is not known how many jobs of ours it
-// remembers: from its list, and if that takes long, from what is asked one by one as
-// well. What comes first counts; the other is given up.
-func (c looker) firstLook(ctx context.Context, ids []string) (map[string]string, error) {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	list, single := make(chan found, 1), make(chan found, 1)
-	go func() { list <- c.byList(ctx, ids) }()
-	timer := time.NewTimer(c.o.listPatience)
-	defer timer.Stop()
-	select {
-	case f := <-list:
-		if f.err == nil && f.jobs > worthOne*len(ids) {
-			c.keepListing(listLength{}, f.jobs, listLife)
-		}
-		return f.states, f.err
-	case <-timer.C:
-	}
-	go func() {
-		states, err := c.oneByOne(ctx, ids)
-		single <- found{states: states, err: err}
-	}()
-	var f found
-	for range 2 {
-		select {
-		case f = <-list:
-			if f.err == nil { // however short: it need not be tried again
-				c.keepListing(listLength{}, f.jobs, listLife)
-				return f.states, nil
-			}
-		case f = <-single:
-			if f.err == nil {
-				c.keepListing(listLength{}, worthOne*len(ids)+1, guessLife)
-				return f.states, nil
-			}
-		}
-	}
-	return nil, f.err
+	return live, err
 }
 
 // live brings the states of jobs from the list of all that we have there, and how
@@ -143,10 +81,10 @@ func (c looker) listed() (l listLength) {
 	return l
 }
 
-// keepListing remembers the length for some time, on disk where it is not about the
-// same as the one that is known. Failing to only costs the longer way next time.
-func (c looker) keepListing(was listLength, jobs int, life time.Duration) {
-	l := listLength{Jobs: jobs, Seen: c.o.Now().Add(life - listLife)}
+// keepListing remembers the length, on disk where it is not about the same as the
+// one that is known. Failing to only costs the longer way next time.
+func (c looker) keepListing(was listLength, jobs int) {
+	l := listLength{Jobs: jobs, Seen: c.o.Now()}
 	c.listing.Store(&l)
 	if c.o.StateDir == "" || 2*jobs > was.Jobs && jobs < 2*was.Jobs {
 		return

@@ -54,7 +54,7 @@ func TestLongLists(t *testing.T) {
 		for i, wait := range []time.Duration{0, time.Minute, time.Minute, -10 * time.Minute} {
 			now = now.Add(wait)
 			b := f.backend(t) // as another command would
-			b.o.StateDir, b.o.Now, b.o.listPatience = dir, func() time.Time { return now }, time.Hour
+			b.o.StateDir, b.o.Now = dir, func() time.Time { return now }
 			var hs []plugins.Handle
 			for _, id := range []string{"job1", "job2", "job3"} {
 				hs = append(hs, plugins.Handle{Endpoint: f.url(), ID: id})
@@ -70,54 +70,6 @@ func TestLongLists(t *testing.T) {
 		}
 	}
 }
-
-// TestFirstLook: a CE that does not end its list is asked for the jobs in question at
-// the first look, too, and for an hour it is taken to have a long list. One that tells
-// nothing of single jobs is waited for.
-func TestFirstLook(t *testing.T) {
-	for _, c := range []struct{ list, lists int }{{endless, 2}, {late, 3}} {
-		f, refused := remembering(t, 0), make(chan struct{}, 100)
-		usual := f.hook
-		f.hook = func(w http.ResponseWriter, r *http.Request, body string) bool {
-			switch list := strings.HasSuffix(r.URL.Path, "/jobs") && r.Method == http.MethodGet; {
-			case list && c.list == endless:
-				<-r.Context().Done()
-				return true
-			case list:
-				<-refused
-			case c.list == late && strings.HasSuffix(r.URL.Path, "/diagnose/status"):
-				w.WriteHeader(http.StatusForbidden)
-				refused <- struct{}{}
-				return true
-			}
-			return usual(w, r, body)
-		}
-		dir, now := t.TempDir(), time.Now().Add(-30*time.Minute)
-		for i, wait := range []time.Duration{0, time.Minute, time.Hour} {
-			now = now.Add(wait)
-			b := f.backend(t) // as another command would
-			b.o.StateDir, b.o.Now, b.o.listPatience = dir, func() time.Time { return now }, time.Millisecond
-			if i > 0 && c.list == late {
-				refused <- struct{}{} // the list is short now, and alone asked for
-			}
-			hs := []plugins.Handle{{Endpoint: f.url(), ID: "job1"}, {Endpoint: f.url(), ID: "job2"}, {Endpoint: f.url(), ID: "job3"}}
-			for k, st := range b.Status(t.Context(), hs) {
-				if want := []plugins.State{plugins.Running, plugins.Queued, plugins.Failed}[k]; st.State != want || st.Err != nil {
-					t.Errorf("list %d, command %d: %+v", c.list, i, st)
-				}
-			}
-		}
-		if n := f.count("/jobs?state="); n != c.lists {
-			t.Errorf("list %d: asked for %d times, want %d", c.list, n, c.lists)
-		}
-	}
-}
-
-// How a fake's list comes.
-const (
-	endless = iota
-	late    // once it was asked for single jobs
-)
 
 // TestRealOneByOne: states asked for one by one are those of the list, for whatever
 // jobs the CE has; so are those of a job that it does not have.
