@@ -30,53 +30,12 @@ stop() { "${as_root[@]}" "$here/testbed.sh" down; }
 # Go: it takes ten times as long under it, as most tests of the records would.
 race=(-race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false)
 
-log=$(mktemp)
-processors=$(nproc)
-# Each process that the race detector watches would sleep for a second as it ends.
-export GORACE=${GORACE:-atexit_sleep_ms=10}
-
-# The tests stand on their own: whatever a grid user has in the environment.
-while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
-
-# phase runs tests, keeps what they print in a log and shows what tells how they
-# go. "make check" has run vet.
-phase() { # LOG [ARGUMENTS OF GO TEST...]
-	local out=$1
-	shift
-	go test -vet=off -count=1 -v "$@" 2>&1 | tee "$out" |
-		grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)|submissions in|GRID_SIM_SEED'
-	return "${PIPESTATUS[0]}"
-}
-
-# Packages whose tests ask for no server of the testbed, and for no program that is
-# installed here, are tested while the servers start. What takes longest of the
-# others begins first.
-long=(./cmd/cli ./cmd/grid ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm)
-early=() rest=("${long[@]}")
-while read -r package; do
-	if grep -qE 'testbed\.(Need|Env|Dir|Postgres)|GRID_TESTBED|grid-testbed|LookPath' "$package"/*_test.go; then
-		[[ " ${long[*]} " == *" $package "* ]] || rest+=("$package")
-	else
-		early+=("$package")
-	fi
-done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./... | sed -n "s#^$top/#./#p")
-
 # The tests are compiled while the servers start, and the programs that they run.
-compile() {
+{
 	nice go list "${race[@]}" -test -export ./... && nice go list -export ./cmd/... &&
 		CGO_ENABLED=0 nice go list -export ./cmd/grid-launch ./cmd/grid-deploy
-}
-compile >/dev/null 2>&1 &
+} >/dev/null 2>&1 &
 compiling=$!
-racing_early() {
-	wait_for "$compiling"
-	nice -n 5 "$BASH" -c 'phase "$@"' _ "$log.early" "${race[@]}" -p "$processors" -timeout 40m "${early[@]}"
-}
-# wait_for waits for a process that is no child of this shell.
-wait_for() { while kill -0 "$1" 2>/dev/null; do sleep 0.2; done; }
-export -f phase
-racing_early &
-racers=($!)
 
 if "${as_root[@]}" true 2>/dev/null; then
 	trap stop EXIT
@@ -88,6 +47,23 @@ fi
 
 wait "$compiling"
 
+# The tests stand on their own: whatever a grid user has in the environment.
+while IFS= read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(X509_|BEARER_TOKEN|OIDC_|LCG_GFAL_INFOSYS$|NO_COLOR$|GRID_CONFIG$|GRID_STATE_DIR$)')
+
+log=$(mktemp)
+processors=$(nproc)
+# Each process that the race detector watches would sleep for a second as it ends.
+export GORACE=${GORACE:-atexit_sleep_ms=10}
+
+# phase runs tests, keeps what they print in a log and shows what tells how they
+# go. "make check" has run vet.
+phase() { # LOG [ARGUMENTS OF GO TEST...]
+	local out=$1
+	shift
+	go test -vet=off -count=1 -v "$@" 2>&1 | tee "$out" |
+		grep --line-buffered -E '^(ok|FAIL|panic:|--- FAIL|\s+--- FAIL|WARNING: DATA RACE)|_test\.go:[0-9]+:.*(fail|want)|submissions in|GRID_SIM_SEED'
+	return "${PIPESTATUS[0]}"
+}
 # failed_in names the packages that failed in a log, each with a pattern of its
 # tests that did; of one that died or did not start, of all.
 failed_in() {
@@ -96,14 +72,13 @@ failed_in() {
 		$1 == "FAIL" && $2 ~ /^gridbroker/ {print $2, died || names == "" ? "." : "^(" substr(names, 2) ")$"}
 		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {died = 0; names = ""}' "$1"
 }
-# again runs once more what failed, package by package.
-again() { # LOG [FLAGS OF GO TEST...]
-	local code=0 package pattern out=$1
-	shift
+# again runs once more what failed under the race detector, package by package.
+again() {
+	local code=0 package pattern
 	while read -r package pattern; do
-		phase "$log.part" "$@" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
+		phase "$log.part" "${race[@]}" -timeout 30m -run "$pattern" "$package" </dev/null || code=1
 		cat "$log.part" >>"$log.again"
-	done < <(failed_in "$out")
+	done < <(failed_in "$log.race")
 	return "$code"
 }
 # tell prints what the tests that failed in a log said, thirty lines each.
@@ -119,60 +94,34 @@ tell() {
 		lines[test]++ < 30 {said[test] = said[test] $0 "\n"}' "$1"
 }
 
-# Where there are few processors, three packages more than they are, and four tests
-# of a package: those that wait for servers leave them free.
+# What takes longest begins first. Where there are few processors, three packages
+# more than they are, and four tests of a package: those that wait for servers
+# leave them free.
+long=(./cmd/cli ./cmd/grid ./environment ./plugins/arcrest ./forecast/scheduler ./jobs ./plugins/htcondor ./plugins/slurm ./plugins/central ./forecast/managers/daemon)
 racing() {
-	phase "$log.servers" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${rest[@]}"
+	phase "$log.race" "${race[@]}" -p $((processors < 4 ? processors + 3 : processors)) -parallel $((processors < 4 ? 4 : processors)) -timeout 40m "${long[@]}" ./...
 }
 
 # What computes alone, and replays and simulations in full: the race detector
 # leaves time for a fraction, or for nothing. Which tests those are they say
-# themselves in the log (testbed.Whole), package by package, and they run as soon as
-# the race detector has done with their package, with what time the others leave
-# while they wait. What measures other programs (testbed.Measures) comes last.
+# themselves in the log (testbed.Whole).
 computing() {
-	local code=0 name
-	packages_done | xargs -r -P "$processors" -L 1 nice -n 10 "$BASH" -c 'phase "$0.whole.${1//\//-}" -timeout 40m -run "$2" "$1"' "$log" || code=1
-	cat "$log.early" "$log.servers" >"$log.race"
-	while read -r name pattern; do
-		phase "$log.whole.measured-${name//\//-}" -timeout 20m -run "$pattern" "$name" </dev/null || code=1
-	done < <(left_to 'measures' "$log.race")
-	cat "$log".whole.* >"$log.whole" 2>/dev/null
-	for name in $(grep -oE 'run-tests.sh (runs all of|measures) [A-Za-z0-9_]*' "$log.race" | awk '{print $NF}' | sort -u); do
+	local names packages
+	: >"$log.whole"
+	names=$(grep -o 'run-tests.sh runs all of [A-Za-z0-9_]*' "$log.race" | awk '{print $5}' | sort -u | paste -sd'|')
+	mapfile -t packages < <(awk '/run-tests.sh runs all of/ {some = 1} ($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {if (some) print $2; some = 0}' "$log.race" | sort -u)
+	[ -n "$names" ] || return
+	phase "$log.whole" -p "$processors" -timeout 20m -run "^($names)\$" "${packages[@]}"
+	local code=$? name
+	for name in ${names//|/ }; do
 		grep -qE "^--- (PASS|FAIL|SKIP): $name " "$log.whole" || { echo "not run without the race detector: $name" && code=1; }
 	done
 	return "$code"
 }
-# left_to names the packages that have ended in logs, each with a pattern of its
-# tests that say they are left to such a run.
-left_to() { # WORDS LOG...
-	awk -v say="run-tests.sh $1 " '(at = index($0, say)) {name = substr($0, at + length(say)); sub(/ .*/, "", name); if (!had[name]++) names = names "|" name}
-		($1 == "ok" || $1 == "FAIL") && $2 ~ /^gridbroker/ {if (names != "") print $2, "^(" substr(names, 2) ")$"; names = ""; delete had}' "${@:2}"
-}
-# packages_done tells what is left to run without the race detector of each package,
-# as soon as it has ended under it.
-packages_done() {
-	local -A told
-	local on=yes line
-	while [ "$on" = yes ]; do
-		kill -0 "${racers[@]}" 2>/dev/null || on=no # the last look comes after their end
-		while read -r line; do
-			[ -n "${told[$line]:-}" ] || echo "$line"
-			told[$line]=yes
-		done < <(left_to 'runs all of' "$log.early" "$log.servers")
-		sleep 1
-	done
-}
 
-bad=() # logs of what failed
-: >>"$log.early"
-: >>"$log.servers"
-racing &
-racers+=($!)
-computing || bad+=(whole)
-for racer in "${racers[@]}"; do
-	wait "$racer" || [[ " ${bad[*]} " == *" race "* ]] || bad+=(race)
-done
+bad=() # phases that failed
+racing || bad+=(racing)
+computing || bad+=(computing)
 cat "$log.race" "$log.whole" >"$log"
 code=0
 
@@ -183,23 +132,18 @@ flaky=()
 if [ ${#bad[@]} -gt 0 ]; then
 	code=1
 	failed=$(failed_in "$log" | awk '{print $1}' | sort -u | paste -sd' ')
-	again=yes
-	for part in "${bad[@]}"; do
-		[ -n "$(failed_in "$log.$part")" ] || again=
-	done
-	if [ "$again" = yes ] && ! grep -q 'DATA RACE\|build failed\|setup failed' "$log"; then
+	if ! grep -q 'DATA RACE\|build failed\|setup failed' "$log" && { [[ " ${bad[*]} " != *" racing "* ]] || [ -n "$(failed_in "$log.race")" ]; }; then
 		printf '\nFailed, and run once more: %s\n' "$failed"
 		tell "$log"
 		mapfile -t flaky < <(awk '/^--- FAIL/ {print $3}' "$log" | sort -u)
 		cp "$log" "$log.first"
 		code=0
-		: >"$log.again"
-		for part in "${bad[@]}"; do
-			flags=()
-			[ "$part" = whole ] || flags=("${race[@]}")
-			again "$log.$part" "${flags[@]}" || code=1
+		for part in "${bad[@]/racing/again}"; do
+			"$part" || code=1
 		done
-		cat "$log.again" >>"$log"
+		for part in again whole; do
+			[ ! -e "$log.$part" ] || cat "$log.$part" >>"$log"
+		done
 	fi
 fi
 
@@ -244,6 +188,6 @@ if [ "$code" != 0 ]; then
 	tell "$log" | head -n 400
 	grep -E -A12 -- '^panic:|DATA RACE|^FAIL.*(build|setup) failed' "$log" | head -n 100
 else
-	rm -f "$log" "$log".{early,servers,race,whole,whole.*,again,part}
+	rm -f "$log" "$log".{race,whole,again,part}
 fi
 exit "$code"

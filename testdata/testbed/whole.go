@@ -18,12 +18,10 @@ func Whole(t testing.TB) bool {
 }
 
 // Measures leaves a test that bounds the time, processor time or memory of another
-// program to the run without the race detector, after all others.
+// program to the run without the race detector, beside which less else is at work.
 func Measures(t testing.TB) {
 	t.Helper()
-	if Racing {
-		name, _, _ := strings.Cut(t.Name(), "/")
-		t.Logf("run-tests.sh measures %s without the race detector", name)
+	if !Whole(t) {
 		t.Skip("measures another program: run without the race detector")
 	}
 }
