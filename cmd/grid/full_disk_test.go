@@ -87,7 +87,11 @@ func TestFullDisk(t *testing.T) {
 			if len(w.status()) == 0 {
 				return
 			}
-			if _, msg, code := w.try("output", "--all", "--dir", small); code == 0 || !disksFull.MatchString(msg) {
+			if _, msg, code := w.try("output", "--all", "--dir", small); code != 5 || !strings.Contains(msg, "is free in "+small) {
+				t.Errorf("output to a small disk: exit code %d: %s", code, msg)
+			}
+			wholeFiles(t, small)
+			if _, msg, code := w.try("output", "--all", "--dir", small, "--max-size", "1GB"); code == 0 || !disksFull.MatchString(msg) {
 				t.Errorf("output to a full disk: exit code %d: %s", code, msg)
 			}
 			wholeFiles(t, small)

@@ -47,6 +47,10 @@ func anyName(name string, list []string) bool {
 	})
 }
 
+// drained is how long what a command has written may take to be read after its end, where
+// it is read as it comes; one that was told to end is killed with all that it started.
+const drained = 10 * time.Second
+
 func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	stderr := &Answer{Max: maxStderr, Quiet: true}
@@ -56,7 +60,7 @@ func (h here) Run(ctx context.Context, argv []string, in io.Reader, out io.Write
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = drained
 	if err := cmd.Start(); err != nil {
 		return &DialError{err}
 	}
