@@ -61,8 +61,12 @@ func (s *site) poolSlots(ctx context.Context) ([]slot, error) {
 	return s.readSlots(ctx)
 }
 
-// maxAttributes is what the slots of a pool may have together: ten thousand machines of two hundred each.
-const maxAttributes = 2_000_000
+// A pool has so many slots at most, those cut from others not counted, and these together so
+// many attributes: ten thousand machines have 150 each.
+const (
+	maxSlots      = 100_000
+	maxAttributes = 1_500_000
+)
 
 // readSlots reads the slots. Those cut from a partitionable one are left out:
 // its own ad tells what is left over.
@@ -74,8 +78,8 @@ func (s *site) readSlots(ctx context.Context) ([]slot, error) {
 		if slots = append(slots, sl); err != nil {
 			return err
 		}
-		if attributes += len(sl.record.Attrs()); attributes > maxAttributes {
-			return errors.New("the pool's slots have more attributes than any pool's")
+		if attributes += len(sl.record.Attrs()); attributes > maxAttributes || len(slots) > maxSlots {
+			return errors.New("the pool has more slots, or attributes of slots, than any pool")
 		}
 		return nil
 	}, slices.Concat([]string{"condor_status", "-json"}, s.pool, []string{"-constraint", "DynamicSlot =!= true"})...)

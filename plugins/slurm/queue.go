@@ -291,7 +291,7 @@ func queuedJob(f []string, room int) (batch.Job, bool) {
 			return j, false
 		}
 		j.After = nil
-		j.Placed = spread(hostsWithin(f[14], min(room, maxHosts)), j.Procs)
+		j.Placed = spread(hostsWithin(f[14], min(room, maxHosts, j.Procs)), j.Procs)
 		return j, true
 	}
 	return j, false
