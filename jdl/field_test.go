@@ -185,7 +185,7 @@ func TestFilesOfTheRoot(t *testing.T) {
 		{`{"a.sh"}`, `{"b.sh", root.InputSandbox[0]}`, "a.sh b.sh"},
 		{`"a.sh"`, `{"b.sh", root.InputSandbox[0]}`, "a.sh b.sh"},
 		{`"a.sh"`, `{"b.sh", root.InputSandbox}`, "a.sh b.sh"},
-		{`"a.sh"`, `{"b.sh", root.nodes.first.description.OutputSandbox[0]}`, "the output of node first does not go to other nodes"},
+		{`"a.sh"`, `{"b.sh", root.nodes.first.description.OutputSandbox[0]}`, "no node is called first"},
 		{`"a.sh"`, `"b.sh,c.sh"`, `b.sh,c.sh does not exist (several names are a list: {"a", "b"})`},
 	} {
 		files := fstest.MapFS{}

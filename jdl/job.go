@@ -83,9 +83,11 @@ type EnvVar struct{ Name, Value string }
 
 // InputFile is one file of the input sandbox. Source is an absolute path on
 // this machine or a URL; Name is its name in the job's directory: relative,
-// clean, with "/" between parts.
+// clean, with "/" between parts. Of a file that another node makes Source is where it
+// lies once it was brought; "" before the job is recorded.
 type InputFile struct {
 	Source, Name string
+	From         Made
 	Executable   bool
 	Text         string // what a file that the broker makes holds; its Source is ""
 }

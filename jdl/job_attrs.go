@@ -177,6 +177,7 @@ var attrTable = []attrDef{
 	{"Queue", tString, inOurs, noMin},
 	{"ExecutableFiles", tStrings, inOurs, noMin},
 	{"DependsOn", tStrings, inOurs, noMin},
+	{"NodeInputs", tRecords, inOurs, noMin},
 	{"RetryOnExit", tCodes, inOurs, noMin},
 	{"AbortDAGOn", tCodes, inOurs, noMin},
 	{"AbortedBy", tStrings, inOurs, noMin},

@@ -38,11 +38,15 @@ func (s *JobSet) nodes(r *jobReader) error {
 	if fixSandbox(r); len(r.errs) > 0 {
 		return r.err()
 	}
+	if r.has("NodeInputs") {
+		r.failAttr("NodeInputs", "node-output", "", "NodeInputs stands in a node, not beside the Nodes")
+	}
+	hand := &handing{jobReader: r, nodes: nodes.list, after: after, left: map[string]*leaving{}}
 	for i, n := range nodes.list {
 		if len(r.errs) >= maxFindings {
 			break
 		}
-		if job := s.node(r, n, i > 0); job != nil {
+		if job := s.node(hand, n, i > 0); job != nil {
 			job.setNode(n.name, after[classad.Fold(n.name)])
 			s.Jobs = append(s.Jobs, job)
 		}
@@ -125,8 +129,9 @@ func (j *Job) setAfter(names []string) {
 	}
 }
 
-// node reads one node's job; nil after an error, which r has then.
-func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
+// node reads one node's job; nil after an error, which the reader of the DAG has then.
+func (s *JobSet) node(hand *handing, n node, quiet bool) *Job {
+	r := hand.jobReader
 	sub, err := nodeReader(r, n)
 	if err != nil {
 		r.errs = append(r.errs, err)
@@ -137,6 +142,7 @@ func (s *JobSet) node(r *jobReader, n node, quiet bool) *Job {
 		return nil
 	}
 	inherit(sub, r.ad, r.file)
+	hand.take(sub, n)
 	job, err := sub.read()
 	if err != nil {
 		r.errs = append(r.errs, fmt.Errorf("node %s: %w", n.name, err))
@@ -187,13 +193,8 @@ func nodeReader(r *jobReader, n node) (*jobReader, error) {
 func child(r *jobReader, file, src, dir string, ad *classad.Ad) *jobReader {
 	sub := newJobReader(file, src, r.cfg, ad)
 	sub.dir = dir
-	sub.cfg.dialect = GLite
+	sub.cfg.dialect, sub.cfg.node = GLite, true
 	for _, a := range sub.ad.Attrs() {
-		if other := takesOutput(a.Expr); other != "" {
-			sub.fail(a.Expr.Pos(), "node-output", "let "+other+" send it to a URL (OutputSandboxDestURI), and take it from there",
-				"%s: the output of node %s does not go to other nodes", a.Name, other)
-			a.Expr = classad.NewList()
-		}
 		sub.ad.Put(classad.Attr{Name: a.Name, Expr: replaceRoot(a.Expr, r.ad), NamePos: a.NamePos})
 	}
 	return sub
@@ -290,7 +291,7 @@ func addNode(r *jobReader, nodes *nodeSet, name string, e classad.Expr) {
 // node gets in another way.
 var notInherited = map[string]bool{
 	"type": true, "jobtype": true, "nodes": true, "dependencies": true, "max_nodes_running": true, "nodescollocation": true,
-	"nodename": true, "inputsandbox": true, "inputsandboxbaseuri": true, "jobname": true, "description": true, "file": true,
+	"nodename": true, "inputsandbox": true, "inputsandboxbaseuri": true, "jobname": true, "nodeinputs": true, "description": true, "file": true,
 	"defaultnoderetrycount": true, "defaultnodeshallowretrycount": true,
 }
 

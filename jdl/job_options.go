@@ -30,6 +30,7 @@ type jobConfig struct {
 	getenv  func(string) string // nil: there is no environment
 	noFiles bool
 	foreign bool // the record is made of another language, which no shell reads
+	node    bool // the record is a node's
 	stored  bool // the text is Job.Text's: nothing to fill in, no files to look at
 }
 

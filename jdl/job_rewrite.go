@@ -1,10 +1,6 @@
 package jdl
 
-import (
-	"regexp"
-
-	"gridbroker/jdl/classad"
-)
+import "gridbroker/jdl/classad"
 
 // references are the names that the expressions of a record use, folded, those
 // in a SignificantAttributes list too.
@@ -73,17 +69,6 @@ func rootAttr(e classad.Expr, parent *classad.Ad) classad.Expr {
 	}
 	x, _ := parent.Expr(s.Name)
 	return x
-}
-
-var ofAnotherNode = regexp.MustCompile(`(?i)root\.nodes\.(\w+)\.(?:\w+\.)*OutputSandbox`)
-
-// takesOutput is the other node whose output a node asks for by
-// root.nodes.NAME.description.OutputSandbox, or "".
-func takesOutput(e classad.Expr) string {
-	if m := ofAnotherNode.FindStringSubmatch(classad.Unparse(e)); m != nil {
-		return m[1]
-	}
-	return ""
 }
 
 func intLiteral(e classad.Expr) (int64, bool) {

@@ -92,6 +92,7 @@ func inputs(r *jobReader) {
 			addInput(r, e, src, dest)
 		}
 	}
+	madeInputs(r)
 	stdInput(r)
 }
 
@@ -293,14 +294,7 @@ func outputs(r *jobReader) {
 	base := r.str("OutputSandboxBaseDestURI")
 	checkDest(r, entries, dest, base)
 	for i, e := range entries {
-		url := ""
-		switch {
-		case i < len(dest):
-			url = dest[i]
-		case base != "" && !isCEServer(base):
-			url = strings.TrimSuffix(base, "/") + "/" + path.Base(e.text)
-		}
-		addOutput(r, e, url)
+		addOutput(r, e, destination(dest, base, i, e.text))
 	}
 	outputData(r)
 }
@@ -331,9 +325,6 @@ func addOutput(r *jobReader, e inputEntry, url string) {
 	if e.text == "" {
 		r.warn(e.pos, "empty-name", "", "OutputSandbox: an empty name is ignored")
 		return
-	}
-	if isCEServer(url) {
-		url = ""
 	}
 	name, why := cleanName(e.text)
 	if why == "" && strings.HasSuffix(e.text, "/") { // a directory, with all in it

@@ -166,7 +166,7 @@ func normalise(r *jobReader) {
 	r.put("VirtualOrganisation", j.VO)
 	r.put("MyProxyServer", j.MyProxyServer)
 	r.put("Queue", j.Demand.Queue)
-	putInputs(r)
+	putInputs(r.ad, j)
 	putOutputs(r)
 	if len(j.Environment) > 0 {
 		env := make([]string, len(j.Environment))
@@ -208,11 +208,15 @@ func (r *jobReader) put(name, s string) {
 
 // putList sets a list of strings, or removes it when it is empty.
 func (r *jobReader) putList(name string, ss []string) {
+	putList(r.ad, name, ss)
+}
+
+func putList(ad *classad.Ad, name string, ss []string) {
 	if len(ss) == 0 {
-		r.ad.Delete(name)
+		ad.Delete(name)
 		return
 	}
-	r.ad.Set(name, stringList(ss))
+	ad.Set(name, stringList(ss))
 }
 
 func stringList(ss []string) *classad.ListExpr {
@@ -223,23 +227,29 @@ func stringList(ss []string) *classad.ListExpr {
 	return l
 }
 
-func putInputs(r *jobReader) {
+// putInputs writes the input sandbox. What another node makes is in it once it is known
+// where that is to lie.
+func putInputs(ad *classad.Ad, j *Job) {
 	var sources, names, programs []string
 	renamed := false
-	for _, f := range r.job.InputSandbox {
-		sources, names = append(sources, f.Source), append(names, f.Name)
-		renamed = renamed || f.Name != sourceName(f.Source)
-		if f.Executable && f.Name != r.job.Executable && f.Name != r.job.Prologue && f.Name != r.job.Epilogue {
+	for _, f := range j.InputSandbox {
+		if f.Executable && f.Name != j.Executable && f.Name != j.Prologue && f.Name != j.Epilogue {
 			programs = append(programs, f.Name)
 		}
+		if f.Source == "" {
+			continue
+		}
+		sources, names = append(sources, f.Source), append(names, f.Name)
+		renamed = renamed || f.Name != sourceName(f.Source)
 	}
 	if !renamed {
 		names = nil
 	}
-	r.ad.Delete("InputSandboxBaseURI")
-	r.putList("InputSandbox", sources)
-	r.putList("InputSandboxDestFileName", names)
-	r.putList("ExecutableFiles", programs)
+	ad.Delete("InputSandboxBaseURI")
+	putList(ad, "InputSandbox", sources)
+	putList(ad, "InputSandboxDestFileName", names)
+	putList(ad, "ExecutableFiles", programs)
+	putMade(ad, j.Taken())
 }
 
 // fetchedURL stands for "the user fetches it" among destinations.

@@ -92,7 +92,10 @@ func (c *Controller) Clean(ctx context.Context, os []*Outcome, forget bool) erro
 		}
 	}
 	cleanPast(ctx, c, gone)
-	return c.Store.Delete(ctx, Records(gone))
+	if err := c.Store.Delete(ctx, Records(gone)); err != nil {
+		return err
+	}
+	return dropTaken(c, gone)
 }
 
 // cleanPast removes what earlier attempts left behind, as far as that can be

@@ -21,7 +21,7 @@ import (
 func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 	var failed error
 	for _, at := range []string{os.TempDir(), "/dev/shm"} {
-		discardKilled(at)
+		discardKilled(at, copies)
 		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", copies, os.Getpid()))
 		if err == nil {
 			if err = copyRecords(dir, temp); err == nil {
@@ -41,11 +41,12 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 // copies begins the names of copies; the process that has it follows.
 const copies = "grid-records-"
 
-// discardKilled removes copies whose processes were killed.
-func discardKilled(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, copies+"*"))
+// discardKilled removes directories of processes that were killed: their names are a
+// word that ends in "-", the process and more.
+func discardKilled(dir, word string) {
+	left, _ := filepath.Glob(filepath.Join(dir, word+"*"))
 	for _, path := range left {
-		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), copies), "-")
+		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), word), "-")
 		pid, err := strconv.Atoi(text)
 		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			os.RemoveAll(path) // that of another user stays: no rights
@@ -71,6 +72,11 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer in.Close()
+	return copyTo(in, to)
+}
+
+// copyTo writes a new file, which is its owner's alone.
+func copyTo(in io.Reader, to string) error {
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

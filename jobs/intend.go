@@ -42,15 +42,15 @@ func (c *Controller) Intend(ctx context.Context, p *broker.Plan, sets ...*jdl.Jo
 		if len(set.Jobs) < 2 {
 			continue
 		}
-		if err := join(set, at, ids[len(p.Jobs)+i]); err != nil {
+		if err := join(c, set, at, ids[len(p.Jobs)+i]); err != nil {
 			return nil, err
 		}
 	}
 	return os, c.Store.Add(ctx, Records(os))
 }
 
-// join gives the jobs of a set their parent and their predecessors' ids.
-func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
+// join gives the jobs of a set their parent, their predecessors' ids and those of the jobs that they take files from.
+func join(c *Controller, set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
 	byNode := map[string]*Record{}
 	for _, job := range set.Jobs {
 		if r := at[job]; r != nil {
@@ -67,6 +67,9 @@ func join(set *jdl.JobSet, at map[*jdl.Job]*Record, parent string) error {
 				return fmt.Errorf("%s: node %s comes after %s, which is no node", job.File, job.Node, name)
 			}
 			at[job].After = append(at[job].After, before.ID)
+		}
+		if err := takeOver(c, job, at[job], byNode); err != nil {
+			return err
 		}
 	}
 	return nil

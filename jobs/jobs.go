@@ -22,6 +22,9 @@ type Controller struct {
 
 	// Recorders are told what became of jobs.
 	Recorders []plugins.Recorder
+	// Inputs is the directory below which files lie that nodes of DAGs take from
+	// others, a folder for each job; "": such nodes are not taken.
+	Inputs string
 	// Origin is recorded with the jobs, for when they are sent again.
 	Origin Origin
 	// Scouts limits the jobs sent to resources that have not shown yet that

@@ -131,6 +131,34 @@ func (e Unmatched) apply(r *Record, now time.Time) (string, bool) {
 	return r.Reason + "; looked for again", true
 }
 
+// Supplied is that the files which the job takes from other nodes of its DAG lie here.
+type Supplied struct{ What string }
+
+func (Supplied) name() string          { return "input" }
+func (Supplied) from() []plugins.State { return kept }
+func (e Supplied) apply(r *Record, _ time.Time) (string, bool) {
+	r.Reason, r.Unmatched, r.NotBefore = "", time.Time{}, time.Time{}
+	return e.What, true
+}
+
+// supplyAgain is the time between the first two looks for a file of another node.
+const supplyAgain = 5 * time.Second
+
+// SupplyLate is that a file which the job takes from another node cannot be had now. It is
+// looked for again, after longer and longer times.
+type SupplyLate struct{ Why string }
+
+func (SupplyLate) name() string          { return "no input" }
+func (SupplyLate) from() []plugins.State { return kept }
+func (e SupplyLate) apply(r *Record, now time.Time) (string, bool) {
+	first := r.Unmatched.IsZero()
+	if first || r.Unmatched.After(now) { // the clock was set back
+		r.Unmatched = now
+	}
+	r.Reason, r.NotBefore = e.Why, now.Add(min(lookAgain, max(supplyAgain, now.Sub(r.Unmatched))))
+	return r.Reason + "; looked for again", first
+}
+
 // Blocked is that a job this one comes after has failed, or that its whole DAG is over.
 type Blocked struct{ Why string }
 

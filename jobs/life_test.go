@@ -56,6 +56,8 @@ func TestLife(t *testing.T) {
 		{"recorded", Recorded{}, one(""), plugins.Intended},
 		{"planned", Planned{}, one(plugins.Intended), same},
 		{"kept back", KeptBack{At: "b"}, one(plugins.Intended), same},
+		{"supplied", Supplied{What: "out.txt of node a"}, one(plugins.Intended), same},
+		{"supply late", SupplyLate{Why: "away"}, one(plugins.Intended), same},
 		{"unmatched, hope", Unmatched{Why: "full", Hope: true, Patience: time.Hour, Next: time.Minute}, one(plugins.Intended), same},
 		{"unmatched, none", Unmatched{Why: "no such tag"}, one(plugins.Intended), plugins.Failed},
 		{"blocked", Blocked{}, one(plugins.Intended), plugins.Failed},

@@ -70,7 +70,7 @@ type Record struct {
 	// Adopted is that the job was found at its back-end: what the record says of
 	// it, the description too, is the back-end's word.
 	Adopted   bool      `json:"adopted,omitempty"`
-	Unmatched time.Time `json:"unmatched,omitzero"`  // since when no resource takes it
+	Unmatched time.Time `json:"unmatched,omitzero"`  // since when no resource takes it, or a file of another node cannot be had
 	NotBefore time.Time `json:"not_before,omitzero"` // when it is planned again
 
 	// Uncertain is since when something about the present attempt is open:

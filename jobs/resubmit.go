@@ -29,6 +29,14 @@ func (c *Controller) Resubmit(ctx context.Context, os []*Outcome, a Anew) error 
 	if err != nil {
 		return err
 	}
+	s, err := supplyAll(ctx, c, ready)
+	if err != nil {
+		return err
+	}
+	for _, o := range s.gone {
+		o.Err = fmt.Errorf("job %s %s", o.ID, s.why[o.ID])
+	}
+	ready, waiting = s.ready, append(waiting, s.late...)
 	avoid := (*Record).avoided
 	if a.Anywhere {
 		avoid = func(*Record) []string { return nil }

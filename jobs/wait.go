@@ -95,6 +95,9 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if due, err = f.supplied(ctx, due); err != nil {
+		return false, err
+	}
 	if err := f.sendDue(ctx, due); err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"gridbroker/jdl/formats"
 	"gridbroker/jdl/sbatch"
 	"gridbroker/jdl/xrsl"
+	"gridbroker/jobs"
 )
 
 func jdlConvertCmd(d *deps) *cobra.Command {
@@ -119,7 +121,33 @@ func (c *converter) write(text []byte) error {
 	return printJSON(c.deps, "jdl.convert", textDocument{Language: c.to, Files: []string{abs(c.deps, c.out)}})
 }
 
+// taken refuses what only JDL can say: that a node takes files of others. With --lossy they
+// are left out.
+func (c *converter) taken(set *jdl.JobSet) error {
+	for i, j := range set.Jobs {
+		taken := j.Taken()
+		if len(taken) == 0 {
+			continue
+		}
+		d := j.Loss("InputSandbox", "copy the file in the job's own script", "only JDL can say that %s takes %s", j.Node, jobs.TakenText(taken))
+		if !c.lossy {
+			return d
+		}
+		d.Severity = classad.Warning
+		c.warn([]*classad.Diagnostic{d})
+		without := *j
+		without.InputSandbox = slices.DeleteFunc(slices.Clone(j.InputSandbox), func(f jdl.InputFile) bool { return f.From.Node != "" })
+		set.Jobs[i] = &without
+	}
+	return nil
+}
+
 func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
+	if c.to != "jdl" && c.to != "json" {
+		if err := c.taken(set); err != nil {
+			return nil, err
+		}
+	}
 	switch c.to {
 	case "adl":
 		c.losses(set, adl.Losses, adl.Written)
@@ -207,6 +235,9 @@ func toJSON(set *jdl.JobSet) ([]byte, error) {
 
 // scripts writes one script, or one for each job into a directory.
 func (c *converter) scripts(set *jdl.JobSet) error {
+	if err := c.taken(set); err != nil {
+		return usageError(err)
+	}
 	c.losses(set, sbatch.Losses, func(*jdl.Job) []string { return nil })
 	inDir := strings.HasSuffix(c.out, "/")
 	if fi, err := os.Stat(abs(c.deps, c.out)); c.out != "" && err == nil && fi.IsDir() {

@@ -145,6 +145,7 @@ func manFiles() string {
 	return manList("FILES", [][2]string{
 		{"~/.config/grid/grid.toml", "Settings; grid config show tells those that hold, grid config init writes a commented file."},
 		{"~/.local/state/grid/jobs.db", "The job records: an SQLite file for its owner alone."},
+		{"~/.local/state/grid/inputs/", "What nodes of DAGs have taken from other nodes, a directory for each job."},
 		{"~/.local/state/grid/history.db", "What was learnt of resources: run times, waits, failures."},
 		{"~/.cache/grid/", "The last answers of information systems. It may be removed at any time."},
 		{"~/.globus/usercert.pem, userkey.pem, usercred.p12", "The user's certificate and key."},

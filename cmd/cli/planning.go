@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func openSession(d *deps, p planning, n needs) (*session, error) {
 	}
 	s := &session{
 		conf: conf, backends: b.Registry, history: &lateHistory{deps: d, dir: stateDir(d, conf)},
-		jobs: &jobs.Controller{Broker: b, Origin: origin(d, p), Settle: time.Duration(conf.Settle)},
+		jobs: &jobs.Controller{Broker: b, Inputs: filepath.Join(stateDir(d, conf), "inputs"), Origin: origin(d, p), Settle: time.Duration(conf.Settle)},
 	}
 	if err := s.fit(d, p.info, n); err != nil {
 		s.close()

@@ -69,6 +69,7 @@ func showJob(d *deps, o *jobs.Outcome, advice []string) {
 	say("job there", "%s", strings.TrimSpace(o.Handle.Endpoint+" "+o.Handle.ID))
 	say("group", "%s", strings.Join(strings.Fields(groupText(o)+" "+o.Node), " "))
 	say("after", "%s", strings.Join(o.After, " "))
+	say("takes", "%s", jobs.TakenText(o.Takes()))
 	say("file", "%s", o.File)
 	say("output", "%s", o.Output)
 	for _, t := range []struct {

@@ -192,8 +192,18 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 		return err
 	}
 	sayMarks(d, p)
+	sayTaken(d, p)
 	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
 	return unmatched(p)
+}
+
+// sayTaken says which nodes take files of others.
+func sayTaken(d *deps, p *broker.Plan) {
+	for i := range p.Jobs {
+		if taken := p.Jobs[i].Job.Taken(); len(taken) > 0 {
+			fmt.Fprintf(d.env.Out, "%s waits for %s\n", foreign.Text(jobLabel(p.Jobs[i].Job)), foreign.Text(jobs.TakenText(taken)))
+		}
+	}
 }
 
 // sayMarks prints the log of marks of the published formula.
@@ -341,6 +351,9 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 		switch {
 		case len(r.After) > 0 && r.State == plugins.Intended:
 			where = "(waits for others)"
+			if takes := r.Takes(); len(takes) > 0 {
+				where = "(waits for " + jobs.TakenText(takes) + ")"
+			}
 		case r.State == plugins.Intended && r.Err == nil && len(r.Choices) > 0:
 			where = "(waits for the first at " + r.Choices[0].At + ")"
 		case r.Err != nil || r.State == plugins.Intended:

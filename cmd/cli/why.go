@@ -158,10 +158,14 @@ func firstOf(texts ...string) string {
 func whyWaitsHere(d *deps, o *jobs.Outcome) []string {
 	switch {
 	case len(o.After) > 0:
-		return []string{
-			fmt.Sprintf("It comes after %s and is sent when these are done.", strings.Join(o.After, ", ")),
-			"Nothing sends it by itself while nobody follows: grid watch does.",
+		out := []string{fmt.Sprintf("It comes after %s and is sent when these are done.", strings.Join(o.After, ", "))}
+		if takes := o.Takes(); len(takes) > 0 {
+			out = append(out, fmt.Sprintf("It waits for %s, which is brought when its turn has come.", jobs.TakenText(takes)))
 		}
+		if o.Reason != "" {
+			out = append(out, sentence("now: "+o.Reason))
+		}
+		return append(out, "Nothing sends it by itself while nobody follows: grid watch does.")
 	case !o.Unmatched.IsZero():
 		return []string{
 			fmt.Sprintf("Since %s no resource takes it%s.", ago(d, o.Unmatched), because(o.Reason)),
