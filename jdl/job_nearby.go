@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -68,6 +69,17 @@ func (n *Nearby) Read(name string) ([]byte, error) {
 		return text, cause(err)
 	}
 	return nil, cause(first)
+}
+
+// Path is the absolute path of a file by its name.
+func (n *Nearby) Path(name string) string { return "/" + below(n.dirs[0], name) }
+
+// Has reports whether there is a file or a directory of a name.
+func (n *Nearby) Has(name string) bool {
+	return slices.ContainsFunc(n.dirs, func(dir string) bool {
+		_, err := fs.Stat(n.cfg.root, below(dir, name))
+		return err == nil
+	})
 }
 
 // Glob is the names that a pattern matches, in order, as relative as the pattern

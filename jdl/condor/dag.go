@@ -40,6 +40,7 @@ type dagNode struct {
 	abort           *int  // the exit code with which the whole DAG ends; nil: none
 	parents         []*dagNode
 	parts           []string // names of the jobs that it becomes
+	jobs            []dagJob // these; none of a node without a job
 	passing         bool     // its parts are being found, of a node without a job
 }
 
@@ -118,6 +119,9 @@ func ReadDAG(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagn
 		d.fail(d.all[0].line, "", "no node is left to run: all are marked DONE or NOOP")
 	}
 	edges := d.dependencies()
+	if d.err == nil {
+		handOver(d)
+	}
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -66,7 +66,8 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 		d.fail(n.line, "queue 1", "the FINAL node %s queues %d jobs: it must be one", n.name, len(p.procs))
 		return nil
 	}
-	ads, err := records(reader{file: d.text.name, src: d.text.src, dir: n.dir, left: d.budget, warn: warn}, p.procs)
+	var made []map[string]string
+	ads, err := records(reader{file: d.text.name, src: d.text.src, dir: n.dir, left: d.budget, warn: warn, all: &made}, p.procs)
 	if err != nil {
 		d.err = fmt.Errorf("node %s: %w", n.name, err)
 		return nil
@@ -93,6 +94,11 @@ func (d *dagReader) jobs(n *dagNode, p *parser, warn func(*classad.Diagnostic)) 
 			b.Set("FinalNode", classad.BoolValue(true))
 		}
 		n.parts = append(n.parts, name)
+		j := dagJob{name, ad, map[string]string{}}
+		for at, file := range made[i] {
+			j.made[d.near.Path(at)] = file
+		}
+		n.jobs = append(n.jobs, j)
 		out[i] = ad
 	}
 	return out

@@ -1,6 +1,7 @@
 package condor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -41,6 +42,9 @@ func records(text reader, procs []proc) ([]*classad.Ad, error) {
 		if ads = append(ads, r.read()); r.err != nil {
 			return nil, r.err
 		}
+		if r.all != nil {
+			*r.all = append(*r.all, r.made)
+		}
 	}
 	return ads, nil
 }
@@ -54,6 +58,8 @@ type reader struct {
 	b         jdl.Builder
 	err       error
 	kept      *classad.Ad
+	made      map[string]string    // the job's names of the files that it leaves on this machine, by their paths here
+	all       *[]map[string]string // made of each job; nil: nobody asks
 }
 
 func (r *reader) diagnostic(s classad.Severity, pos classad.Pos, code, format string, args ...any) *classad.Diagnostic {
@@ -236,6 +242,7 @@ func (r *reader) streams() {
 				r.tell(r.b.Pos, "%s: %s comes back as %s", x[0], name, base)
 			}
 			r.b.Str(x[1], base)
+			r.makes(name, base)
 		}
 	}
 }
@@ -270,8 +277,10 @@ func (r *reader) files() {
 	if outs == "" {
 		r.b.Output("*", "") // all that the job makes
 	}
+	places := r.remaps()
 	for _, name := range commas(outs) { // "" in quotes is none
 		r.b.Output(name, "")
+		r.makes(cmp.Or(places[name], path.Base(name)), name)
 	}
 }
 

@@ -1,0 +1,135 @@
+package condor
+
+import (
+	"strings"
+
+	"gridbroker/jdl/classad"
+)
+
+// dagJob is one job of a node.
+type dagJob struct {
+	name string
+	ad   *classad.Ad
+	made map[string]string // its names of the files that it leaves on this machine, by their paths here
+}
+
+// makes notes that a file of the job's directory comes to a place on this machine.
+func (r *reader) makes(at, name string) {
+	if r.all == nil {
+		return
+	}
+	if r.made == nil {
+		r.made = map[string]string{}
+	}
+	r.made[r.local(at)] = name
+}
+
+// remaps are the places that files come to, by name, where they are others than the file's own name.
+func (r *reader) remaps() map[string]string {
+	places := map[string]string{}
+	for part := range strings.SplitSeq(unquoted(r.get("transfer_output_remaps")), ";") {
+		if name, at, ok := strings.Cut(part, "="); ok {
+			places[strings.TrimSpace(name)] = strings.TrimSpace(at)
+		}
+	}
+	return places
+}
+
+// handOver has the input files that are not on this machine come from the nearest node before that makes them.
+func handOver(d *dagReader) {
+	made := map[string]bool{}
+	for _, n := range d.all {
+		for _, j := range n.jobs {
+			for at := range j.made {
+				made[at] = true
+			}
+		}
+	}
+	for _, n := range d.all {
+		for _, j := range n.jobs {
+			if len(made) > 0 && d.err == nil {
+				takeOver(d, n, j, made)
+			}
+		}
+	}
+}
+
+// takeOver moves the input files of a job that other nodes make from its InputSandbox to its NodeInputs.
+func takeOver(d *dagReader, n *dagNode, j dagJob, made map[string]bool) {
+	sources, names := texts(j.ad, "InputSandbox"), texts(j.ad, "InputSandboxDestFileName")
+	kept, keptNames, taken := classad.NewList(), classad.NewList(), classad.NewList()
+	for i, x := range sources {
+		source := text(x)
+		from, file, ok := makerOf(d, n, source, made)
+		if !ok {
+			kept.Elems, keptNames.Elems = append(kept.Elems, x), append(keptNames.Elems, names[i])
+			continue
+		}
+		name := text(names[i])
+		ad := classad.Placed(classad.NewAd(), x.Pos())
+		for _, set := range [][2]string{{"Node", from}, {"File", file}, {"Name", name}} {
+			ad.Set(set[0], classad.Placed(classad.NewLiteral(classad.StringValue(set[1])), x.Pos()))
+		}
+		taken.Elems = append(taken.Elems, ad)
+	}
+	if len(taken.Elems) == 0 {
+		return
+	}
+	at := taken.Elems[0].Pos()
+	j.ad.Set("InputSandbox", classad.Placed(kept, at))
+	j.ad.Set("InputSandboxDestFileName", classad.Placed(keptNames, at))
+	j.ad.Put(classad.Attr{Name: "NodeInputs", Expr: classad.Placed(taken, at), NamePos: at})
+}
+
+// texts are the elements of a list that the reader has made.
+func texts(ad *classad.Ad, name string) []classad.Expr {
+	if e, ok := ad.Expr(name); ok {
+		return e.(*classad.ListExpr).Elems
+	}
+	return nil
+}
+
+func text(e classad.Expr) string {
+	s, _ := e.(*classad.Literal).Value.Str()
+	return s
+}
+
+// makerOf is the job that a node takes a file from, which is not on this machine, and its name there.
+func makerOf(d *dagReader, n *dagNode, source string, made map[string]bool) (name, file string, ok bool) {
+	at := d.near.Path(source)
+	if strings.Contains(source, "://") || !made[at] {
+		return "", "", false
+	}
+	switch found := makers(n, at); {
+	case len(found) == 0:
+	case d.near.Has(source):
+		d.tell(n.line, "node %s: %s is here and is taken, and not what node %s makes", n.name, source, found[0].name)
+	case len(found) > 1:
+		d.fail(n.line, "give these other names", "node %s: %s is made by %s and by %s", n.name, source, found[0].name, found[1].name)
+	default:
+		return found[0].name, found[0].made[at], true
+	}
+	return "", "", false
+}
+
+// makers are the nearest jobs before a node that make a file.
+func makers(n *dagNode, at string) (found []dagJob) {
+	seen := map[*dagNode]bool{}
+	for near := n.parents; len(near) > 0 && len(found) == 0; {
+		var far []*dagNode
+		for _, p := range near {
+			if seen[p] || p.done { // nobody waits for what is done
+				continue
+			}
+			seen[p] = true
+			for _, j := range p.jobs {
+				if _, makes := j.made[at]; makes {
+					found = append(found, j)
+				}
+			}
+			far = append(far, p.parents...)
+		}
+		near = far
+	}
+	return found
+}
