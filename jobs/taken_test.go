@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,6 +221,10 @@ func TestTakenNever(t *testing.T) {
 	}
 	if resubmit(); o.State != plugins.Failed || o.Err == nil || !strings.Contains(o.Err.Error(), "no such file") {
 		t.Errorf("still not there: %s %v", o.State, o.Err)
+	}
+	c.fake.err = &plugins.Error{Kind: plugins.Unavailable, Op: "fetch out.txt", Err: fs.ErrNotExist} // as Slurm's and HTCondor's say it
+	if resubmit(); o.State != plugins.Failed || o.Err == nil || !strings.Contains(o.Err.Error(), "file does not exist") {
+		t.Errorf("as a batch system says it: %s %v", o.State, o.Err)
 	}
 	c.fake.err = fault(plugins.Unavailable, "away")
 	if resubmit(); o.State != plugins.Intended || o.Err != nil {
