@@ -184,14 +184,14 @@ func TestHangingServer(t *testing.T) {
 		return false
 	})
 	defer close(wait)
-	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 	defer stop()
 	begin := time.Now()
 	r := f.backend(t).Submit(ctx, at(f.url(), shell("j", "x")), nil)[0]
 	if k := kindOf(t, r.Err); k != plugins.Uncertain || !errors.Is(r.Err, context.DeadlineExceeded) {
 		t.Errorf("%v: %v", k, r.Err)
 	}
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("took %v", took)
 	}
 }
