@@ -19,6 +19,8 @@ import (
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"gridbroker/testdata/testbed"
 )
 
 // rogueLogin is a login node that lies: an SSH server which runs commands with stand-ins of a batch
@@ -36,13 +38,17 @@ type rogueLogin struct {
 func newRogueLogin(t *testing.T) *rogueLogin {
 	t.Helper()
 	v := newVictim(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rogueLogin{victim: v, addr: l.Addr().String(), base: filepath.Join(t.TempDir(), "base"), bin: t.TempDir()}
+	r := &rogueLogin{victim: v, base: filepath.Join(t.TempDir(), "base"), bin: t.TempDir()}
 	host, _ := newSSHKey(t)
 	user, key := newSSHKey(t)
+	conf := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if bytes.Equal(key.Marshal(), user.PublicKey().Marshal()) {
+			return nil, nil
+		}
+		return nil, errors.New("no such key")
+	}}
+	conf.AddHostKey(host)
+	r.addr = testbed.Listen(t, func(conn net.Conn) { r.serve(conn, conf) })
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {
 		t.Fatal(err)
@@ -53,23 +59,6 @@ func newRogueLogin(t *testing.T) *rogueLogin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
-		if bytes.Equal(key.Marshal(), user.PublicKey().Marshal()) {
-			return nil, nil
-		}
-		return nil, errors.New("no such key")
-	}}
-	conf.AddHostKey(host)
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go r.serve(conn, conf)
-		}
-	}()
 	r.slurm()
 	return r
 }

@@ -50,7 +50,17 @@ func (w *stopping) Write(p []byte) (int, error) {
 // Lines runs one of the batch system's commands and hands over its lines, without
 // their ends, as they arrive. Too many of them, or what take refuses, end it.
 func (s *Site) Lines(ctx context.Context, take func(line string) error, argv ...string) error {
-	out := &lines{take: take}
+	return cut(ctx, s, &lines{take: take}, argv)
+}
+
+// cutter cuts what is written to it into pieces; end hands over, or judges, what is left.
+type cutter interface {
+	io.Writer
+	end() error
+}
+
+// cut runs one of the batch system's commands, whose output is cut as it arrives.
+func cut(ctx context.Context, s *Site, out cutter, argv []string) error {
 	err := hear(ctx, s, nil, out, "exec", argv...)
 	if err == nil {
 		err = out.end()
@@ -112,15 +122,7 @@ func (l *lines) end() error {
 // Records runs a command that writes a JSON list of objects, or nothing, and hands over
 // each object as it arrives.
 func Records(ctx context.Context, s *Site, take func(object []byte) error, argv ...string) error {
-	out := &objects{take: take}
-	err := hear(ctx, s, nil, out, "exec", argv...)
-	if err == nil {
-		err = out.end()
-	}
-	if err != nil {
-		return s.Fail(argv[0], err)
-	}
-	return nil
+	return cut(ctx, s, &objects{take: take}, argv)
 }
 
 // objects cuts a JSON list into its objects by their braces; whether each is one is for
