@@ -96,20 +96,37 @@ func (c *client) send(ctx context.Context, ca *call) (*http.Response, error) {
 
 // once makes one request; its answer may be of any kind.
 func once(ctx context.Context, c *client, ca *call) (*http.Response, error) {
+	ctx, stop := context.WithCancelCause(ctx)
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) }}
 	req, err := request(httptrace.WithClientTrace(ctx, trace), c, ca)
 	if err != nil {
+		stop(nil)
 		return nil, c.fail(plugins.Invalid, ca.op, "", err)
 	}
 	start := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {
+		stop(nil)
 		c.o.Logf("%s %s: %v (%v)", ca.method, req.URL, err, time.Since(start).Round(time.Millisecond))
 		return nil, c.failed(ca, err, sent.Load())
 	}
 	c.o.Logf("%s %s: %s (%v)", ca.method, req.URL, resp.Status, time.Since(start).Round(time.Millisecond))
+	resp.Body = &answer{plugins.Paced{From: resp.Body, Grace: c.o.Timeout, End: func() { stop(plugins.ErrSlow) }}, resp.Body, stop}
 	return resp, nil
+}
+
+// answer is the body of an answer, which ends when it comes too slowly.
+type answer struct {
+	plugins.Paced
+	body io.Closer
+	stop context.CancelCauseFunc
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	defer a.stop(nil)
+	return a.body.Close()
 }
 
 func request(ctx context.Context, c *client, ca *call) (*http.Request, error) {
@@ -155,7 +172,7 @@ func (c *client) read(ctx context.Context, ca *call) ([]byte, http.Header, error
 		return nil, nil, nil
 	}
 	most := cmp.Or(ca.most, maxAnswer)
-	body, err := io.ReadAll(io.LimitReader(pace(c, resp.Body), most+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err == nil && int64(len(body)) > most {
 		err = errTooLong
 	}

@@ -105,7 +105,7 @@ func (g *getting) get(ctx context.Context, from int64, was part) error {
 	if resp.StatusCode != http.StatusPartialContent {
 		from = 0
 	}
-	body := io.LimitReader(pace(g.c, resp.Body), g.file.Size-from+1)
+	body := io.LimitReader(resp.Body, g.file.Size-from+1)
 	if same, err := g.continues(resp, body, &from, was); err != nil || !same {
 		return g.broken(op, from, cmpErr(err, errChanged))
 	}

@@ -51,7 +51,7 @@ func (c *client) each(ctx context.Context, ca *call, b budget, visit func(*eleme
 	if resp.StatusCode == ca.also {
 		return nil
 	}
-	switch err := walk(pace(c, resp.Body), b, visit); {
+	switch err := walk(resp.Body, b, visit); {
 	case errors.Is(err, errOverBudget), err == nil:
 		if err != nil {
 			err = c.failed(ca, err, true)
