@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gridbroker/plugins"
 )
@@ -206,9 +207,17 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		ba.failAll(ba.site.Fail("submit", err))
 		return nil, nil
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, ba.patience(), ErrSlow)
+	defer cancel()
 	out := &Answer{Max: maxText}
 	err = until(ctx, ba.site, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
+}
+
+// patience is how long the submission may take: twenty times a short command, and
+// as long as three groups take for one.
+func (ba *batch) patience() time.Duration {
+	return ba.site.Options.Command * time.Duration(60+len(ba.groups)) / 3
 }
 
 // read takes the answers line by line: "ok GROUP ID", "lost GROUP" (taken, and

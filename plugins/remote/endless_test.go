@@ -80,7 +80,8 @@ func TestEndlessDirectories(t *testing.T) {
 				io.WriteCloser
 			}{fromClient, toClient}, sftp.Handlers{FileList: e})
 			go server.Serve()
-			files, err := newRemote(t.Context(), fromServer, toServer, func() error { return errors.Join(fromServer.Close(), fromClient.Close()) })
+			end := func() error { return errors.Join(fromServer.Close(), fromClient.Close()) }
+			files, err := newRemote(t.Context(), pipe{fromServer, toServer, end, func() { _ = end() }}, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -170,7 +170,8 @@ func (m *external) Files(ctx context.Context) (Files, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, &DialError{err}
 	}
-	return newRemote(ctx, out, in, func() error { in.Close(); return cmd.Wait() })
+	end := func() error { in.Close(); return cmd.Wait() }
+	return newRemote(ctx, pipe{out, in, end, func() { _ = cmd.Process.Kill() }}, m.opts.Command)
 }
 
 func (m *external) Close() error {

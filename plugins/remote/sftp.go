@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -9,15 +11,70 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pkg/sftp"
+
+	"gridbroker/plugins"
 )
+
+// pipe is a session of SFTP.
+type pipe struct {
+	out io.Reader      // what the server says
+	in  io.WriteCloser // what it is told
+	end func() error
+	cut func() // ends it, whatever the server does
+}
 
 // remoteFiles are the files of a machine over SFTP.
 type remoteFiles struct {
-	client *sftp.Client
-	said   *bounded
-	end    func() error
+	client   *sftp.Client
+	said     *bounded
+	patience time.Duration // with an answer
+	end      func() error
+	cut      func()
+}
+
+// newRemote speaks SFTP over two pipes. The end of ctx, and closing the files, end
+// the session, whatever the server does: one that stays silent, or says a byte at a
+// time, keeps nobody.
+func newRemote(ctx context.Context, p pipe, patience time.Duration) (Files, error) {
+	answers, said := io.Pipe()
+	go func() {
+		_, err := io.Copy(said, p.out)
+		said.CloseWithError(err)
+	}()
+	r := &remoteFiles{said: &bounded{in: answers}, patience: patience, cut: func() { _ = answers.Close(); p.cut() }}
+	r.said.left.Store(math.MaxInt64)
+	stop := context.AfterFunc(ctx, r.cut)
+	err := r.within(patience, func(*time.Timer) (err error) {
+		r.client, err = sftp.NewClientPipe(r.said, p.in)
+		return err
+	})
+	if err != nil {
+		stop()
+		_, _, _ = answers.Close(), p.in.Close(), p.end()
+		return nil, &DialError{fmt.Errorf("sftp: %w", err)}
+	}
+	r.end = func() error {
+		stop()
+		_, _ = answers.Close(), r.client.Close()
+		return p.end()
+	}
+	return r, nil
+}
+
+// within does what waits for answers. Where they have not come in time, by a timer that
+// may be set anew, the session ends.
+func (r *remoteFiles) within(limit time.Duration, do func(*time.Timer) error) error {
+	var late atomic.Bool
+	timer := time.AfterFunc(limit, func() { late.Store(true); r.cut() })
+	defer timer.Stop()
+	err := do(timer)
+	if err != nil && late.Load() {
+		return ErrSlow
+	}
+	return err
 }
 
 // What a list of files may take: names of a hundred thousand with what is known of
@@ -25,6 +82,7 @@ type remoteFiles struct {
 const (
 	maxListed = 64 << 20
 	maxDirs   = 5_000
+	listTime  = 20 // in the time of an answer
 )
 
 // bounded is what a server says; it is told to be quiet when that is too much.
@@ -43,18 +101,32 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 func (r *remoteFiles) Put(name string, mode fs.FileMode, src io.Reader) error {
-	if err := r.mkdirs(path.Dir(name)); err != nil {
-		return err
-	}
-	f, err := r.client.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	err = f.Chmod(mode) // before the first byte is there to be read
-	if err == nil {
-		_, err = f.ReadFrom(src)
-	}
-	return errors.Join(err, f.Close())
+	return r.within(r.patience, func(timer *time.Timer) error {
+		if err := r.mkdirs(path.Dir(name)); err != nil {
+			return err
+		}
+		f, err := r.client.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC)
+		if err != nil {
+			return err
+		}
+		err = f.Chmod(mode) // before the first byte is there to be read
+		if err == nil {
+			_, err = f.ReadFrom(&sending{src, timer, r.patience})
+		}
+		return errors.Join(err, f.Close())
+	})
+}
+
+// sending is a file of which the server takes each piece, of 32 KiB, in time.
+type sending struct {
+	io.Reader
+	timer    *time.Timer
+	patience time.Duration
+}
+
+func (s *sending) Read(p []byte) (int, error) {
+	s.timer.Reset(s.patience)
+	return s.Reader.Read(p)
 }
 
 // mkdirs makes missing directories, closed to others.
@@ -77,23 +149,51 @@ func (r *remoteFiles) mkdirs(dir string) error {
 	return r.client.Chmod(dir, 0o700)
 }
 
-func (r *remoteFiles) Get(name string, offset int64) (io.ReadCloser, int64, error) {
-	// Looked at before it is opened: the server would wait for a pipe's writer.
-	info, err := r.client.Stat(name)
+func (r *remoteFiles) Get(name string, offset int64) (src io.ReadCloser, size int64, err error) {
+	err = r.within(r.patience, func(*time.Timer) error {
+		// Looked at before it is opened: the server would wait for a pipe's writer.
+		info, err := r.client.Stat(name)
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return errOdd(name)
+		}
+		f, err := r.client.Open(name)
+		if err != nil {
+			return err
+		}
+		src, size, err = opened(f, info, nil, offset)
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, errOdd(name)
-	}
-	f, err := r.client.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	return opened(f, info, nil, offset)
+	return &reading{plugins.Paced{From: src, Grace: 2 * r.patience, End: r.cut}, src, r}, size, nil
 }
 
-func (r *remoteFiles) List(dir string) ([]File, error) {
+// reading is a file that is given up when it comes too slowly. It is read piece by
+// piece: of pieces that are asked for at once a short one would leave a gap.
+type reading struct {
+	plugins.Paced
+	file io.Closer
+	of   *remoteFiles
+}
+
+// Close implements io.Closer.
+func (f *reading) Close() error {
+	return f.of.within(f.of.patience, func(*time.Timer) error { return f.file.Close() })
+}
+
+func (r *remoteFiles) List(dir string) (found []File, err error) {
+	err = r.within(listTime*r.patience, func(*time.Timer) (err error) {
+		found, err = r.list(dir)
+		return err
+	})
+	return found, err
+}
+
+func (r *remoteFiles) list(dir string) ([]File, error) {
 	r.said.left.Store(maxListed)
 	defer r.said.left.Store(math.MaxInt64)
 	var found []File
@@ -131,4 +231,6 @@ func (r *remoteFiles) List(dir string) ([]File, error) {
 	return found, nil
 }
 
-func (r *remoteFiles) Close() error { return r.end() }
+func (r *remoteFiles) Close() error {
+	return r.within(r.patience, func(*time.Timer) error { return r.end() })
+}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 
 	"gridbroker/plugins"
@@ -185,12 +185,16 @@ func (m *shell) session(ctx context.Context) (*ssh.Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		stop := context.AfterFunc(ctx, func() { m.drop(client) })
+		opening, cancel := context.WithTimeoutCause(ctx, m.opts.Dial, ErrSlow)
+		stop := context.AfterFunc(opening, func() { m.drop(client) })
 		s, err := client.open()
 		stop()
 		if err == nil {
+			cancel()
 			return s, nil
 		}
+		err = cmp.Or(context.Cause(opening), err)
+		cancel()
 		m.drop(client)
 		if try > 0 || ctx.Err() != nil {
 			return nil, &DialError{fmt.Errorf("ssh to %s: %w", m.conf.address(), err)}
@@ -246,46 +250,14 @@ func (m *shell) Files(ctx context.Context) (Files, error) {
 	}
 	in, err1 := s.StdinPipe()
 	out, err2 := s.StdoutPipe()
-	if err := errors.Join(err1, err2); err != nil {
-		s.Close()
-		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
+	if err = errors.Join(err1, err2); err == nil {
+		asking, cancel := context.WithTimeoutCause(ctx, m.opts.Command, ErrSlow)
+		err = m.await(asking, s, func() error { return s.RequestSubsystem("sftp") })
+		cancel()
 	}
-	var files Files
-	err = m.await(ctx, s, func() (err error) {
-		if err = s.RequestSubsystem("sftp"); err == nil {
-			files, err = newRemote(ctx, out, in, s.Close)
-		}
-		return err
-	})
 	if err != nil {
 		s.Close()
 		return nil, &DialError{fmt.Errorf("sftp on %s: %w", m.conf.address(), err)}
 	}
-	return files, nil
-}
-
-// newRemote speaks SFTP over two pipes. The end of ctx, and closing the files, end
-// the session, whatever the server does: one that stays silent keeps nobody.
-func newRemote(ctx context.Context, out io.Reader, in io.WriteCloser, end func() error) (Files, error) {
-	answers, said := io.Pipe()
-	go func() {
-		_, err := io.Copy(said, out)
-		said.CloseWithError(err)
-	}()
-	quit := func() error { return errors.Join(answers.Close(), in.Close(), end()) }
-	stop := context.AfterFunc(ctx, func() { _ = quit() })
-	heard := &bounded{in: answers}
-	heard.left.Store(math.MaxInt64)
-	client, err := sftp.NewClientPipe(heard, in)
-	if err != nil {
-		stop()
-		_ = quit()
-		return nil, &DialError{fmt.Errorf("sftp: %w", err)}
-	}
-	return &remoteFiles{client, heard, func() error {
-		stop()
-		_ = answers.Close()
-		_ = client.Close()
-		return end()
-	}}, nil
+	return newRemote(ctx, pipe{out, in, s.Close, func() { m.Close() }}, m.opts.Command)
 }

@@ -36,6 +36,8 @@ type sshd struct {
 	banner  string                    // before anybody is let in
 	noFiles bool                      // it has no sftp
 	ignores func(r *ssh.Request) bool // requests that it does not answer
+	files   func(ch ssh.Channel)      // instead of its files; nil: those of this machine
+	deaf    bool                      // it opens no channel, and refuses none
 
 	mu    sync.Mutex // of all that is told it, and of what follows
 	conns []net.Conn
@@ -132,6 +134,12 @@ func (d *sshd) serve(conn net.Conn) {
 	}
 	go ssh.DiscardRequests(reqs)
 	for c := range chans {
+		d.mu.Lock()
+		deaf := d.deaf
+		d.mu.Unlock()
+		if deaf {
+			continue
+		}
 		ch, reqs, err := c.Accept()
 		if err == nil {
 			go d.session(ch, reqs)
@@ -144,7 +152,7 @@ func (d *sshd) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 		var text struct{ S string }
 		ssh.Unmarshal(r.Payload, &text)
 		d.mu.Lock()
-		command, noFiles, ignores := d.command, d.noFiles, d.ignores
+		command, noFiles, ignores, files := d.command, d.noFiles, d.ignores, d.files
 		d.mu.Unlock()
 		if ignores != nil && ignores(r) {
 			continue
@@ -153,6 +161,8 @@ func (d *sshd) session(ch ssh.Channel, reqs <-chan *ssh.Request) {
 		r.Reply(ok, nil)
 		switch {
 		case !ok:
+		case r.Type == "subsystem" && files != nil:
+			go files(ch)
 		case r.Type == "subsystem":
 			go func() {
 				if s, err := sftp.NewServer(ch); err == nil {
