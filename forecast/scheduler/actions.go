@@ -43,8 +43,17 @@ func (h handle) saveActions(ctx context.Context, rows []actionRow, epoch int64) 
 		on conflict (key) do nothing`, rows, epoch)
 }
 
-// lease is how long a replica may take for an action before another one tries.
-const lease = 2 * time.Minute
+// A replica has an action for a lease, which it renews while it is at it. When that ends,
+// since the replica was killed, another one tries: in time for a slot's grace. Clocks of
+// replicas may be apart by leaseMargin.
+const (
+	lease       = 30 * time.Second
+	leaseMargin = 10 * time.Second
+	leaseRenew  = 5 * time.Second
+)
+
+// actionTime is how long an action, or a look at a site, may take.
+const actionTime = 2 * time.Minute
 
 // claim leases actions that are due. Where none is, nothing is written: this is asked
 // several times a second.
@@ -72,13 +81,14 @@ func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int)
 	return list, err
 }
 
-// errLeaseLost is an action that another replica has finished meanwhile.
-var errLeaseLost = errors.New("the action is done already")
+// errLeaseLost is an action that another replica has meanwhile, or has done.
+var errLeaseLost = errors.New("another replica has the action, or has done it")
 
-// finish closes an action and tells the leader, in one transaction.
+// finish closes an action and tells the leader, in one transaction. Who has it now finds
+// out itself what became of it.
 func (o outbox) finish(ctx context.Context, a action, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		n, err := h.exec(ctx, "update action set done = 1, result = $1 where id = $2 and done = 0", r.Said, a.ID)
+		n, err := h.exec(ctx, "update action set done = 1, result = $1 where id = $2 and done = 0 and attempts = $3", r.Said, a.ID, a.Attempts)
 		if err != nil {
 			return err
 		}
@@ -93,10 +103,36 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 	})
 }
 
-// again gives an action back, to be tried later.
+// again gives an action back, to be tried later, unless another one is at it.
 func (o outbox) again(ctx context.Context, a action, due time.Time, said string) error {
 	return o.store.tx(ctx, func(h handle) error {
-		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2 where id = $3 and done = 0", due.Unix(), said, a.ID)
+		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2 where id = $3 and done = 0 and attempts = $4", due.Unix(), said, a.ID, a.Attempts)
+		return err
+	})
+}
+
+// keep renews an action's lease until the context ends, or the lease does: another one has
+// the action, or the database was away for too long.
+func (o outbox) keep(ctx context.Context, a action) {
+	sure := o.now()
+	for o.pause(ctx, leaseRenew) {
+		now := o.now()
+		switch err := o.renew(ctx, a, now); {
+		case err == nil:
+			sure = now
+		case errors.Is(err, errLeaseLost), now.Sub(sure) > lease-leaseMargin-leaseRenew:
+			return
+		}
+	}
+}
+
+// renew makes an action's lease begin anew.
+func (o outbox) renew(ctx context.Context, a action, now time.Time) error {
+	return o.store.tx(ctx, func(h handle) error {
+		n, err := h.exec(ctx, "update action set lease_until = $1 where id = $2 and done = 0 and attempts = $3", now.Add(lease).Unix(), a.ID, a.Attempts)
+		if err == nil && n == 0 {
+			err = errLeaseLost
+		}
 		return err
 	})
 }

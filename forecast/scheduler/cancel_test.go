@@ -9,9 +9,19 @@ import (
 // booked is a world with a job that has its slot and is not sent yet, since
 // that is only done just before the slot.
 func booked(t *testing.T) (w *world, id string) {
+	return bookedJob(t, Submission{JDL: `[ Executable = "/bin/true"; WallTime = 600; Requirements = true; ]`})
+}
+
+// bookedJob is the same of a job of alice's.
+func bookedJob(t *testing.T, job Submission) (w *world, id string) {
 	w = newWorld(t, sqliteDSN(t), 3, 0, 6)
 	w.sites["c0"].start = wire.Plain
-	id = w.submit("alice", "k", 600)
+	job.Key = "k"
+	got, err := w.s.Submit(t.Context(), Person{Subject: "alice"}, []Submission{job})
+	if err != nil || got[0].Error != "" {
+		t.Fatal(got, err)
+	}
+	id = got[0].ID
 	for range 3 {
 		if w.step(30); w.job(id).State == Booked {
 			return w, id

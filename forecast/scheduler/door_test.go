@@ -311,15 +311,24 @@ func TestDelegation(t *testing.T) {
 		t.Error("what is kept of one opens as another's")
 	}
 	f.now = f.now.Add(11 * time.Hour)
-	if _, err := f.store.Credential(t.Context(), owner, f.now); err == nil || !strings.Contains(err.Error(), "run out") {
+	if _, err := f.credential(owner); err == nil || !strings.Contains(err.Error(), "run out") {
 		t.Errorf("what has run out: %v", err)
 	}
+}
+
+// credential is what is kept of a user's delegation.
+func (f *front) credential(owner string) ([]byte, error) {
+	list, err := credentials(f.t.Context(), f.store, []string{owner})
+	if err != nil {
+		return nil, err
+	}
+	return list[owner].open(f.store.seal, owner, f.now)
 }
 
 // delegated is what the scheduler would act with.
 func (f *front) delegated(owner string) *credential.X509 {
 	f.t.Helper()
-	text, err := f.store.Credential(f.t.Context(), owner, f.now)
+	text, err := f.credential(owner)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -376,7 +385,7 @@ func TestDelegationIsOnesOwn(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, code, c.want)
 		}
 	}
-	if text, err := f.store.Credential(t.Context(), "/DC=org/CN=Bob", f.now); err != nil || text != nil {
+	if text, err := f.credential("/DC=org/CN=Bob"); err != nil || text != nil {
 		t.Errorf("Bob has delegated: %v", err)
 	}
 }

@@ -104,11 +104,7 @@ func (s follower) atSites() map[string]map[plugins.Handle][]Job {
 
 // ask asks about the jobs of one owner, one request for each endpoint.
 func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[plugins.Handle][]Job) error {
-	text, err := cred.open(s.store.seal, owner, s.now())
-	if err != nil {
-		return err
-	}
-	reg, release, err := s.open(ctx, owner, text)
+	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
 		return err
 	}
@@ -124,7 +120,7 @@ func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[p
 		for i := range jobs {
 			hs[i] = jobs[i].Handle
 		}
-		asking, cancel := context.WithTimeout(ctx, lease)
+		asking, cancel := context.WithTimeout(ctx, actionTime)
 		states := back.Status(asking, hs)
 		cancel()
 		if err := s.tell(ctx, jobs, states); err != nil {

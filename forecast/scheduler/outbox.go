@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"gridbroker/forecast/wire"
@@ -23,17 +24,26 @@ type outbox struct{ *Scheduler }
 
 func (o outbox) run(ctx context.Context) error {
 	slots := make(chan struct{}, 8)
+	var work sync.WaitGroup
+	defer work.Wait() // what is begun is told, or given back
 	for ctx.Err() == nil {
-		list, err := o.claim(ctx, o.conf.Name, o.now(), 16)
+		slots <- struct{}{}
+		n := 1
+		for ; n < cap(slots) && len(slots) < cap(slots); n++ { // what is leased is begun at once
+			slots <- struct{}{}
+		}
+		list, err := o.claim(ctx, o.conf.Name, o.now(), n)
 		if err != nil && ctx.Err() == nil {
 			o.log.Warn("outbox", "error", err)
 		}
 		for _, a := range list {
-			slots <- struct{}{}
-			go func() {
+			work.Go(func() {
 				defer func() { <-slots }()
-				o.act(ctx, a)
-			}()
+				o.hold(ctx, a)
+			})
+		}
+		for range n - len(list) {
+			<-slots
 		}
 		if len(list) == 0 {
 			o.pause(ctx, 250*time.Millisecond)
@@ -42,14 +52,37 @@ func (o outbox) run(ctx context.Context) error {
 	return nil
 }
 
-// act does one action and records what became of it. A fault of a back-end
+// hold does one action and keeps its lease meanwhile, also while the database is away
+// for a moment.
+func (o outbox) hold(ctx context.Context, a action) {
+	ctx, cancel := context.WithCancel(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		defer cancel() // another one has it
+		o.keep(ctx, a)
+	}()
+	tell := o.do(ctx, a)
+	for tell() != nil && o.pause(ctx, time.Second) {
+	}
+	cancel()
+	<-kept
+}
+
+// act does one action, and tells once.
+func (o outbox) act(ctx context.Context, a action) { o.do(ctx, a)() }
+
+// do does one action; told is recorded what became of it. A fault of a back-end
 // costs the action, not the service.
-func (o outbox) act(ctx context.Context, a action) {
-	ctx, cancel := context.WithTimeout(ctx, lease-10*time.Second)
+func (o outbox) do(ctx context.Context, a action) (tell func() error) {
+	acting, cancel := context.WithTimeout(ctx, actionTime)
 	defer cancel()
 	r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
 	began := o.now() // by the scheduler's clock: what a launch takes shifts the next bookings
-	retry := o.attempt(ctx, a, &r)
+	retry := o.attempt(acting, a, &r)
+	if ctx.Err() != nil && r.Kind != 0 { // this replica ends: that says nothing of the job
+		r.Kind, retry = 0, time.Second
+	}
 	r.Seconds = o.now().Sub(began).Seconds()
 	outcome := "done"
 	if retry > 0 {
@@ -58,18 +91,27 @@ func (o outbox) act(ctx context.Context, a action) {
 		outcome = r.Kind.String()
 	}
 	o.meter.actions.WithLabelValues(string(a.Verb), outcome).Inc()
-	done, cancel2 := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel2()
+	return func() error { return o.tell(ctx, a, r, retry) }
+}
+
+// tell records what became of an action; nil: it is known, here or by another one.
+func (o outbox) tell(ctx context.Context, a action, r result, retry time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
 	var err error
 	if retry > 0 {
-		err = o.again(done, a, o.now().Add(retry), r.Said)
+		err = o.again(ctx, a, o.now().Add(retry), r.Said)
 	} else {
-		err = o.finish(done, a, r)
-	}
-	if err != nil && !errors.Is(err, errLeaseLost) {
-		o.log.Warn("outbox", "action", a.Key, "error", err) // the lease ends, and it is tried again
+		err = o.finish(ctx, a, r)
 	}
 	o.poke()
+	if errors.Is(err, errLeaseLost) {
+		return nil
+	}
+	if err != nil {
+		o.log.Warn("outbox", "action", a.Key, "error", err) // when the lease ends it is tried again
+	}
+	return err
 }
 
 func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Duration) {
@@ -94,7 +136,12 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 		r.Kind, r.Said = plugins.Refused, "the booking is over"
 		return 0
 	}
-	reg, release, err := o.asOwner(ctx, j.Owner)
+	creds, err := credentials(ctx, o.store, []string{j.Owner})
+	if err != nil {
+		r.Said = err.Error()
+		return 2 * time.Second
+	}
+	reg, release, err := o.asOwner(ctx, j.Owner, creds[j.Owner])
 	if err != nil {
 		r.Said = err.Error()
 		if a.Verb != launch && a.Attempts < maxRenewTries { // the site still has it: until the owner renews
@@ -174,12 +221,12 @@ func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Subm
 }
 
 // asOwner opens the back-ends with the owner's credential.
-func (s *Scheduler) asOwner(ctx context.Context, owner string) (*plugins.Registry, func(), error) {
-	cred, err := s.store.Credential(ctx, owner, s.now())
+func (s *Scheduler) asOwner(ctx context.Context, owner string, cred sealed) (*plugins.Registry, func(), error) {
+	text, err := cred.open(s.store.seal, owner, s.now())
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.open(ctx, owner, cred)
+	return s.open(ctx, owner, text)
 }
 
 // launch sends a job ahead of its slot.
@@ -203,10 +250,19 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
 		return 0
 	}
-	job, done, err := o.unpack(ctx, j)
+	job, err := j.description()
 	if err != nil {
 		r.Kind, r.Said = plugins.Invalid, err.Error()
 		return 0
+	}
+	done, err := o.unpack(ctx, j, job)
+	switch {
+	case errors.Is(err, ErrNoFile), errors.Is(err, errOtherKey):
+		r.Kind, r.Said = plugins.Invalid, err.Error()
+		return 0
+	case err != nil: // the database is away, or this disk is full: that says nothing of the job
+		r.Said = err.Error()
+		return 2 * time.Second
 	}
 	defer done()
 	for _, features := range featuresOf(j.Booking, site) {
@@ -305,20 +361,25 @@ func find(ctx context.Context, back plugins.Submitter, e glue.Endpoint, id strin
 	return h, found, err
 }
 
-// unpack makes the job's description, its files in a directory of their own.
-func (o outbox) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
+// description is the job as it was handed in.
+func (j *Job) description() (*jdl.Job, error) {
 	job, err := jdl.LoadJob(j.JDL)
-	if err == nil {
-		err = j.brought(job)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || len(j.Inputs) == 0 {
-		return job, func() {}, err
+	return job, j.brought(job)
+}
+
+// unpack lays a job's files into a directory of their own, until it is done with.
+func (o outbox) unpack(ctx context.Context, j *Job, job *jdl.Job) (done func(), err error) {
+	if len(j.Inputs) == 0 {
+		return func() {}, nil
 	}
 	dir, err := os.MkdirTemp(o.conf.Spool, "in-")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	done := func() { os.RemoveAll(dir) }
+	done = func() { os.RemoveAll(dir) }
 	for i := range job.InputSandbox {
 		f := &job.InputSandbox[i]
 		if f.IsURL() || f.Text != "" {
@@ -331,10 +392,10 @@ func (o outbox) unpack(ctx context.Context, j *Job) (*jdl.Job, func(), error) {
 		}
 		if err != nil {
 			done()
-			return nil, nil, fmt.Errorf("input file %s: %w", f.Name, err)
+			return nil, fmt.Errorf("input file %s: %w", f.Name, err)
 		}
 	}
-	return job, done, nil
+	return done, nil
 }
 
 // withdraw takes a job back that is not in its slot, unless it has started.

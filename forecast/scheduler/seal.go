@@ -46,7 +46,13 @@ func (s *Seal) Close(name string, plain []byte) []byte {
 func (s *Seal) Open(name string, sealed []byte) ([]byte, error) {
 	n := s.aead.NonceSize()
 	if len(sealed) < n {
-		return nil, errors.New("sealed text is cut short")
+		return nil, errOtherKey
 	}
-	return s.aead.Open(nil, sealed[:n], sealed[n:], []byte(name))
+	text, err := s.aead.Open(nil, sealed[:n], sealed[n:], []byte(name))
+	if err != nil {
+		return nil, errOtherKey
+	}
+	return text, nil
 }
+
+var errOtherKey = errors.New("it was encrypted with another key than that of key_file")

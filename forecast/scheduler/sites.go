@@ -120,15 +120,6 @@ func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close
 // ErrNoCluster is a cluster that is not there.
 var ErrNoCluster = errors.New("no such cluster")
 
-// Credential reads a user's delegated credential; nil where there is none.
-func (s *Store) Credential(ctx context.Context, owner string, now time.Time) ([]byte, error) {
-	list, err := credentials(ctx, s, []string{owner})
-	if err != nil {
-		return nil, err
-	}
-	return list[owner].open(s.seal, owner, now)
-}
-
 // sealed is a user's delegated credential as it is kept; the zero value: there is none.
 type sealed struct {
 	body    []byte

@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"gridbroker/plugins"
+)
+
+// due is a world whose job is to be sent, and the action that says so, leased.
+func due(t *testing.T) (w *world, a action) {
+	w, _ = booked(t)
+	w.now = w.now.Add(60e9)
+	return w, w.claimed(1)[0]
+}
+
+// claimed leases what is due, which is as much as that.
+func (w *world) claimed(want int) []action {
+	w.t.Helper()
+	list, err := outbox{w.s}.claim(w.t.Context(), "another", w.now, 10)
+	if err != nil || len(list) != want {
+		w.t.Fatalf("%v is due, %v; want %d", list, err, want)
+	}
+	return list
+}
+
+// What a killed replica was at is tried again while the slot can still be had; what a
+// living one is at is not, however long it takes, and who has lost it cannot speak for it.
+func TestLeaseOfTheKilled(t *testing.T) {
+	w, a := due(t)
+	ctx, o := t.Context(), outbox{w.s}
+	if w.s.conf.Grace < lease+leaseMargin {
+		t.Errorf("what the dead had is free after %v, slots are given up after %v", lease, w.s.conf.Grace)
+	}
+	for range 10 { // alive
+		w.now = w.now.Add(lease - time.Second)
+		w.claimed(0)
+		if err := o.renew(ctx, a, w.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.now = w.now.Add(lease + time.Second) // dead
+	again := w.claimed(1)[0]
+	if again.ID != a.ID || again.Attempts != 2 {
+		t.Errorf("%+v after %+v", again, a)
+	}
+	if err := o.renew(ctx, a, w.now); !errors.Is(err, errLeaseLost) {
+		t.Errorf("the first renews: %v", err)
+	}
+	if err := o.finish(ctx, a, result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key, Kind: plugins.Unavailable}); !errors.Is(err, errLeaseLost) {
+		t.Errorf("the first ends it: %v", err)
+	}
+	if err := o.again(ctx, a, w.now, ""); err != nil {
+		t.Error(err)
+	}
+	w.claimed(0) // the second has it still
+	if err := o.finish(ctx, again, result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key, Kind: plugins.Unavailable}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A database that is away while a job is being sent says nothing of the job, nor of its
+// owner's credential: it is sent when the database is back.
+func TestDatabaseAwayWhileSent(t *testing.T) {
+	for _, table := range []string{"file", "credential"} {
+		w, _ := bookedJob(t, Submission{Files: []File{{Name: "in", Body: []byte("x")}}, JDL: `[ Executable = "/bin/true"; WallTime = 600; InputSandbox = {"in"}; Requirements = true; ]`})
+		w.now = w.now.Add(60e9)
+		a := w.claimed(1)[0]
+		rename := func(from, to string) {
+			if _, err := w.store.db.Exec("alter table " + from + " rename to " + to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
+		rename(table, "away")
+		if again := (outbox{w.s}).attempt(t.Context(), a, &r); again == 0 || r.Kind != 0 {
+			t.Errorf("without %s: it is %v, %s", table, r.Kind, r.Said)
+		}
+		rename("away", table)
+		if again := (outbox{w.s}).attempt(t.Context(), a, &r); again != 0 || r.Kind != 0 || r.Handle.ID == "" {
+			t.Errorf("with %s again: %v, %s", table, r.Kind, r.Said)
+		}
+	}
+}
+
+// slowSite is a site that takes a job when the sender gives up.
+type slowSite struct {
+	plugins.Submitter
+	asked chan struct{}
+}
+
+func (s slowSite) Submit(ctx context.Context, reqs []plugins.Request, _ plugins.Progress) []plugins.Result {
+	close(s.asked)
+	<-ctx.Done()
+	return []plugins.Result{{Err: &plugins.Error{Kind: plugins.Unavailable, Err: ctx.Err()}}}
+}
+
+// A replica that is ended gives back what it is at, before it ends.
+func TestReplicaGivesBack(t *testing.T) {
+	w, _ := booked(t)
+	w.now = w.now.Add(60e9)
+	site := slowSite{asked: make(chan struct{})}
+	open := func(context.Context, string, []byte) (*plugins.Registry, func(), error) {
+		reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{"sim/c0"}}, Submitter: site})
+		return reg, func() {}, err
+	}
+	s := New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- outbox{s}.run(ctx) }()
+	<-site.asked
+	w.claimed(0)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	w.now = w.now.Add(2 * time.Second)
+	w.claimed(1)
+}
