@@ -1,18 +1,13 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +59,8 @@ type Agent struct {
 	Infer bool
 	HTTP  *http.Client
 	Token func() (string, error) // bearer token; nil: the client shows a certificate
+	// Link is the way to a scheduler of this process; nil: Conf.Scheduler is reached by HTTP.
+	Link  Link
 	Now   func() time.Time
 	Log   *slog.Logger
 	Meter *Metrics // nil: its own
@@ -162,6 +159,9 @@ func (a *Agent) prepare() {
 		}
 		if a.Forecast.Beside == nil {
 			a.Forecast.Beside = batch.NewSimilar()
+		}
+		if a.Link == nil {
+			a.Link = web{a}
 		}
 		a.gate = newGate(a.Conf)
 		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
@@ -309,62 +309,6 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	next.seq = a.seq
 	d.Cluster, d.Seq, d.Made, d.TTL = a.Conf.Cluster, a.seq, now.Unix(), int64(a.Conf.TTL/time.Second)
 	return d, next
-}
-
-// call speaks to the scheduler about this cluster's slots.
-func (a *Agent) call(ctx context.Context, method, about string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	to := strings.TrimSuffix(a.Conf.Scheduler, "/") + "/v1/clusters/" + url.PathEscape(a.Conf.Cluster) + about
-	req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/octet-stream")
-	token := ""
-	if a.Token != nil {
-		if token, err = a.Token(); err != nil {
-			return nil, err
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := a.HTTP.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, wire.DefaultLimits().Bytes))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = &RefusedError{resp.StatusCode, said(text, token)}
-	}
-	return text, err
-}
-
-// RefusedError is a scheduler's "no".
-type RefusedError struct {
-	Code int
-	Said string
-}
-
-// Error implements error.
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the scheduler says %d: %s", e.Code, e.Said)
-}
-
-// said is the detail of a problem document, or the beginning of the text, without
-// the token that was shown.
-func said(text []byte, token string) string {
-	var problem struct {
-		Detail string `json:"detail"`
-	}
-	words := string(text)
-	if json.Unmarshal(text, &problem) == nil && problem.Detail != "" {
-		words = problem.Detail
-	}
-	if token != "" {
-		words = strings.ReplaceAll(words, token, "[our token]")
-	}
-	return words[:min(len(words), 1000)]
 }
 
 // reserves tells whether bookings are reserved here.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -46,22 +45,14 @@ func stay(ctx context.Context, a *Agent) error {
 // beat says that what the scheduler has still holds. One that is lost changes nothing.
 func beat(ctx context.Context, a *Agent) error {
 	now := a.Now()
-	body, err := json.Marshal(wire.Beat{Schema: wire.BeatSchema, Cluster: a.Conf.Cluster, Seq: a.known.seq, Digest: a.known.set.Digest(),
+	ack, err := a.Link.Beat(ctx, &wire.Beat{Schema: wire.BeatSchema, Cluster: a.Conf.Cluster, Seq: a.known.seq, Digest: a.known.set.Digest(),
 		Made: now.Unix(), TTL: int64(a.Conf.TTL / time.Second), Booked: wire.MarkOf(bookedNow(a), now.Unix()).String()})
-	if err != nil {
-		return err
-	}
-	text, err := a.call(ctx, http.MethodPost, aboutLife, body)
 	if no, refused := errors.AsType[*RefusedError](err); refused && (no.Code == http.StatusNotFound || no.Code == http.StatusMethodNotAllowed) {
 		a.deaf = now.Add(deafFor) // the next look sends an empty delta
 		return nil
 	}
 	if err != nil {
 		a.Meter.deltas.WithLabelValues("beat", "failed").Inc()
-		return err
-	}
-	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
-	if err != nil {
 		return err
 	}
 	if !a.known.is(ack) {

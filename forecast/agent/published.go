@@ -55,7 +55,7 @@ func (a *Agent) resolve(ctx context.Context) error {
 	if a.doubt == nil {
 		return nil
 	}
-	ack, err := a.have(ctx)
+	ack, err := a.Link.Have(ctx)
 	if no, refused := errors.AsType[*RefusedError](err); refused && no.Code == http.StatusNotFound {
 		a.known, a.doubt = nil, nil
 		return nil
@@ -78,18 +78,9 @@ func (a *Agent) resolve(ctx context.Context) error {
 	return nil
 }
 
-// have asks the scheduler what it has of this cluster.
-func (a *Agent) have(ctx context.Context) (*wire.Ack, error) {
-	text, err := a.call(ctx, http.MethodGet, aboutSlots, nil)
-	if err != nil {
-		return nil, err
-	}
-	return wire.DecodeAck(text, wire.DefaultLimits())
-}
-
 // ask looks what is booked here, where there is nothing to be told.
 func (a *Agent) ask(ctx context.Context) error {
-	ack, err := a.have(ctx)
+	ack, err := a.Link.Have(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,19 +96,10 @@ func (a *Agent) send(ctx context.Context, d *wire.Delta, next *published) error 
 		kind = "full"
 	}
 	d.Booked = wire.MarkOf(bookedNow(a), d.Made).String()
-	body, err := a.packer.Delta(d)
-	if err != nil {
-		return err
-	}
-	a.Meter.sentBytes.Observe(float64(len(body)))
 	a.doubt = next
-	text, err := a.call(ctx, http.MethodPost, aboutSlots, body)
+	ack, err := a.Link.Delta(ctx, d)
 	if err != nil {
 		a.Meter.deltas.WithLabelValues(kind, "failed").Inc()
-		return err
-	}
-	ack, err := wire.DecodeAck(text, wire.DefaultLimits())
-	if err != nil {
 		return err
 	}
 	a.doubt, a.seq = nil, max(a.seq, ack.Seq)

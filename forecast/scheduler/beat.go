@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"gridbroker/forecast/wire"
@@ -39,7 +41,8 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 	if c == nil || c.torn || uint64(c.seq) != b.Seq || c.set.Digest() != b.Digest {
 		return nil
 	}
-	if !stored && (b.Booked != c.mark.String() || b.Made-c.stored > 2*b.TTL/3 || c.stored > wire.Newest(b.TTL, now)) {
+	ack := s.mem.bookings(b.Cluster, b.Booked, now)
+	if !stored && (ack == nil || b.Made-c.stored > 2*b.TTL/3 || c.stored > wire.Newest(b.TTL, now)) {
 		return nil
 	}
 	if b.Made >= c.made || c.made > wire.Newest(b.TTL, now) {
@@ -48,7 +51,10 @@ func (s Listener) heard(b *wire.Beat, now int64, stored bool) *wire.Ack {
 	if stored && (b.Made >= c.stored || c.stored > wire.Newest(b.TTL, now)) {
 		c.stored = b.Made
 	}
-	return &wire.Ack{Schema: wire.AckSchema, Seq: b.Seq, Digest: b.Digest, Same: true}
+	if ack != nil {
+		ack.Schema, ack.Seq, ack.Digest = wire.AckSchema, b.Seq, b.Digest
+	}
+	return ack
 }
 
 // keepBeat takes a beat into the table.
@@ -116,10 +122,10 @@ type beatRow struct {
 // behind tells whether the table is to learn when a cluster was last heard of.
 func (c *cluster) behind(now int64) bool { return c.stored < c.made && now-c.stored > c.ttl/2 }
 
-// mark works out what agents' lists of bookings are held against.
+// mark works out what agents are told of bookings, and what their lists of them are held against.
 func (m *memory) mark(now int64) {
 	for _, c := range m.clusters {
-		c.mark = 0
+		c.mark, c.booked = 0, c.booked[:0]
 	}
 	for _, j := range m.jobs {
 		if j.Booking == nil || j.State != Booked && j.State != Sent && j.State != Running {
@@ -127,8 +133,34 @@ func (m *memory) mark(now int64) {
 		}
 		if c := m.clusters[j.Booking.Cluster]; c != nil {
 			c.mark.Add(j.Booking.Key, j.Booking.To, j.State == Running, now)
+			c.booked = append(c.booked, j)
 		}
 	}
+}
+
+// bookings is what an answer says of a cluster's bookings, unless they have the mark of
+// what its agent knows; nil: the table has to be asked.
+func (m *memory) bookings(cluster, known string, now int64) *wire.Ack {
+	c := m.clusters[cluster]
+	if c == nil {
+		return nil
+	}
+	if c.mark.String() == known {
+		return &wire.Ack{Same: true}
+	}
+	ack := &wire.Ack{Bookings: make([]wire.Booking, 0, len(c.booked))}
+	for _, j := range c.booked {
+		if j.Booking.body == nil {
+			return nil
+		}
+		if j.Booking.To > now {
+			b := *j.Booking.body
+			b.Running = j.State == Running
+			ack.Bookings = append(ack.Bookings, b)
+		}
+	}
+	slices.SortFunc(ack.Bookings, func(a, b wire.Booking) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Key, b.Key)) })
+	return ack
 }
 
 // idles tells whether a cycle would find nothing to do: no message, and nothing in

@@ -78,7 +78,7 @@ func TestSureSlotsFirst(t *testing.T) {
 	d := set.Whole()
 	d.Cluster, d.Seq, d.Made, d.TTL = "c", 1, now.Unix(), 3600
 	d.Load, d.Site = &wire.Load{CPUs: 1}, &wire.Site{LRMS: "slurm", Start: wire.Begin, Nodes: []wire.Node{{Name: "n", CPUs: 1, Up: true}}}
-	if _, err := store.ingest(t.Context(), d, nil, now, false); err != nil {
+	if _, err := store.ingest(t.Context(), d, nil, now, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := New(Config{Sure: 0.95, Patience: time.Minute}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))

@@ -305,6 +305,7 @@ func (w *work) book(j *Job, p *Place) {
 	for _, part := range p.Parts {
 		body.Slots = append(body.Slots, wire.Part{Slot: part.Slot, Node: part.Node, CPUs: part.CPUs})
 	}
+	p.body = &body
 	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
 	due := w.now.Unix()
 	if way == wire.Plain {

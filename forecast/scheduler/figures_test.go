@@ -131,7 +131,7 @@ func (f *figure) delta(set *wire.Set, name string, seq uint64, from, n int) (*wi
 func (f *figure) ingest(text []byte) {
 	d, err := wire.DecodeDelta(text, wire.DefaultLimits())
 	if err == nil {
-		_, err = f.store.ingest(f.b.Context(), d, text, time.Now(), false)
+		_, err = f.store.ingest(f.b.Context(), d, text, time.Now(), nil)
 	}
 	if err != nil {
 		f.b.Error(err)

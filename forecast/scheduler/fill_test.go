@@ -44,7 +44,7 @@ func TestFullSetsComeBack(t *testing.T) {
 				set.Put(v)
 			}
 			d.Digest = set.Digest()
-			if _, err := s.ingest(t.Context(), d, nil, time.Now(), false); err != nil {
+			if _, err := s.ingest(t.Context(), d, nil, time.Now(), nil); err != nil {
 				t.Fatal(err)
 			}
 			err := s.read(t.Context(), func(h handle) error {
@@ -70,12 +70,12 @@ func TestFullSetWholeOrNotAtAll(t *testing.T) {
 		v := wire.Slot{ID: 1, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1}
 		set.Put(v)
 		d := &wire.Delta{Cluster: "c", Seq: 1, Made: now.Unix(), TTL: 600, Full: true, Site: &wire.Site{}, Put: []wire.Slot{v}, Digest: set.Digest()}
-		if _, err := s.ingest(t.Context(), d, nil, now, false); err != nil {
+		if _, err := s.ingest(t.Context(), d, nil, now, nil); err != nil {
 			t.Fatal(err)
 		}
 		bad := *d
 		bad.Seq, bad.Put = 2, []wire.Slot{v, v}
-		if _, err := s.ingest(t.Context(), &bad, nil, now, false); err == nil {
+		if _, err := s.ingest(t.Context(), &bad, nil, now, nil); err == nil {
 			t.Error("a slot that comes twice was taken")
 		}
 		ack, err := s.Have(t.Context(), "c", now)
@@ -167,7 +167,7 @@ func TestFullSetsKeepCounts(t *testing.T) {
 			v := wire.Slot{ID: id, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1}
 			set.Put(v)
 			d := &wire.Delta{Cluster: "c", Seq: seq, Made: now.Unix(), TTL: 600, Full: true, Site: &wire.Site{}, Put: []wire.Slot{v}, Digest: set.Digest()}
-			if _, err := store.ingest(t.Context(), d, nil, now, false); err != nil {
+			if _, err := store.ingest(t.Context(), d, nil, now, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

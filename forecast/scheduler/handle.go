@@ -145,15 +145,21 @@ func (w news) slots(ctx context.Context, body []byte) error {
 	}
 	c := w.mem.clusters[m.Cluster]
 	if c != nil && m.Full && m.Seq == uint64(c.seq) && m.Made == c.made && m.Digest == c.set.Digest() { // read with the table already
-		w.s.store.whole.take(m.Cluster, m.Digest)
+		w.s.store.fresh.take(m.Cluster, m.Digest)
 		return nil
 	}
 	if m.Full || c == nil {
 		return w.reload(ctx, m.Cluster, c)
 	}
-	d, err := wire.DecodeDelta(m.Delta, wire.DefaultLimits())
-	if err != nil {
-		return err
+	d := w.s.store.fresh.next(&m)
+	if d == nil && len(m.Delta) == 0 {
+		return w.reload(ctx, m.Cluster, c)
+	}
+	if d == nil {
+		var err error
+		if d, err = wire.DecodeDelta(m.Delta, wire.DefaultLimits()); err != nil {
+			return err
+		}
 	}
 	if int64(d.Seq) <= c.seq { // read with the table already
 		return nil
@@ -181,7 +187,7 @@ func (w news) slots(ctx context.Context, body []byte) error {
 
 // reload reads a cluster anew. What was counted of its bookings in this cycle stays.
 func (w news) reload(ctx context.Context, name string, was *cluster) error {
-	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf, &w.s.store.whole); err != nil || was == nil || !was.changed {
+	if err := w.mem.loadCluster(ctx, w.h, name, w.s.conf, &w.s.store.fresh); err != nil || was == nil || !was.changed {
 		return err
 	}
 	c := w.mem.clusters[name]

@@ -29,22 +29,23 @@ func timely(made, ttl, now int64) error {
 	return nil
 }
 
-// Ingest takes a delta of a cluster. The answer says what the scheduler has now;
+// Ingest takes a delta of a cluster; text is what it was read from, nil where it comes from
+// this process, and the leader is here. The answer says what the scheduler has now;
 // where the two sides do not agree it asks for a full set.
 func (s Listener) Ingest(ctx context.Context, d *wire.Delta, text []byte) (*wire.Ack, error) {
+	now := s.now()
 	s.mu.Lock()
-	same := false // as bookings are the leader's to make, and its memory is of the last cycle
+	var booked *wire.Ack // as bookings are the leader's to make, and its memory is of the last cycle
 	if s.mem != nil && s.lead != 0 {
-		c := s.mem.clusters[d.Cluster]
-		same = c != nil && c.mark.String() == d.Booked
+		booked = s.mem.bookings(d.Cluster, d.Booked, now.Unix())
 	}
 	s.mu.Unlock()
-	return s.store.ingest(ctx, d, text, s.now(), same)
+	return s.store.ingest(ctx, d, text, now, booked)
 }
 
 // ingest changes the tables and leaves a message for the leader, in one transaction.
-// The bookings are the same as the agent knows, or it is looked whether they are.
-func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time, same bool) (*wire.Ack, error) {
+// What the answer says of bookings is given, or nil: it is looked what they are.
+func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time.Time, booked *wire.Ack) (*wire.Ack, error) {
 	if err := timely(d.Made, d.TTL, now.Unix()); err != nil {
 		return nil, err
 	}
@@ -53,12 +54,15 @@ func (s *Store) ingest(ctx context.Context, d *wire.Delta, text []byte, now time
 		if err != nil {
 			return nil, err
 		}
-		s.whole.put(d.Cluster, set)
+		s.fresh.put(d.Cluster, set)
 	}
 	ack := &wire.Ack{Schema: wire.AckSchema}
-	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix(), same}.ingest(ctx, text, ack) })
-	if err != nil && d.Full {
-		s.whole.take(d.Cluster, d.Digest)
+	err := s.tx(ctx, func(h handle) error { return intake{h, d, now.Unix(), booked}.ingest(ctx, text, ack) })
+	switch {
+	case err != nil && d.Full:
+		s.fresh.take(d.Cluster, d.Digest)
+	case err == nil && !d.Full && !ack.Resync:
+		s.fresh.add(d)
 	}
 	return ack, err
 }
@@ -93,9 +97,9 @@ func standing(ctx context.Context, h handle, cluster, lock string, ack *wire.Ack
 // intake is a transaction that takes in one delta.
 type intake struct {
 	handle
-	delta *wire.Delta
-	now   int64 // seconds of Unix time
-	same  bool
+	delta  *wire.Delta
+	now    int64     // seconds of Unix time
+	booked *wire.Ack // what the answer says of bookings; nil: not known
 }
 
 func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
@@ -122,15 +126,16 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 		return err
 	}
 	ack.Seq, ack.Digest = h.delta.Seq, h.delta.Digest
-	m := slotsMessage{Cluster: h.delta.Cluster, Delta: text}
-	if h.delta.Full {
-		m = slotsMessage{Cluster: h.delta.Cluster, Full: true, Seq: h.delta.Seq, Made: h.delta.Made, Digest: h.delta.Digest}
+	m := slotsMessage{Cluster: h.delta.Cluster, Full: h.delta.Full, Seq: h.delta.Seq, Made: h.delta.Made, Digest: h.delta.Digest}
+	if !h.delta.Full {
+		m.Delta = text
 	}
 	if err := h.post(ctx, kindSlots, fmt.Sprintf("slots/%s/%d/%d", h.delta.Cluster, h.delta.Seq, h.delta.Made), m); err != nil {
 		return err
 	}
 	h.wake()
-	if ack.Same = h.same; h.same {
+	if h.booked != nil {
+		ack.Same, ack.Bookings = h.booked.Same, h.booked.Bookings
 		return nil
 	}
 	return h.bookingsOf(ctx, h.delta.Cluster, h.now, ack, h.delta.Booked)

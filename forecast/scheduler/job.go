@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gridbroker/forecast/wire"
 	"gridbroker/jdl"
 	"gridbroker/plugins"
 )
@@ -122,6 +123,8 @@ type Place struct {
 	// Early and Late are when the turn has come with one chance in ten, and nine; 0: not told.
 	Early int64 `json:"early,omitempty"`
 	Late  int64 `json:"late,omitempty"`
+	// body is what the site's agent is told, and nobody changes; nil: the table has it.
+	body *wire.Booking
 }
 
 // Share is what a booking takes of one node.

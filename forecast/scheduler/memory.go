@@ -85,6 +85,7 @@ type cluster struct {
 	stored       int64     // made, as the table has it
 	torn         bool      // the agent was asked for a full set
 	mark         wire.Mark // of the bookings, as of the last cycle that did anything
+	booked       []*Job    // whose bookings these are, in no order
 }
 
 // load reads everything.
@@ -101,7 +102,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 		return nil, err
 	}
 	for _, name := range names {
-		if err := m.loadCluster(ctx, h, name, conf, &wholeSets{}); err != nil {
+		if err := m.loadCluster(ctx, h, name, conf, &arrivals{}); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +117,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 }
 
 // loadCluster reads one cluster and its slots, unless they are among those given.
-func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config, known *wholeSets) error {
+func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config, known *arrivals) error {
 	c := &cluster{name: name}
 	var site, load, trust, digest string
 	var drained int

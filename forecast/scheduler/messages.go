@@ -46,13 +46,13 @@ type drained struct {
 	Drained bool   `json:"drained"`
 }
 
-// slotsMessage tells that a cluster's slots have changed. A full set is read
-// from the table.
+// slotsMessage tells that a cluster's slots have changed. A full set, and a delta that is
+// not in the message and is not among what this process has taken in, is read from the table.
 type slotsMessage struct {
 	Cluster string `json:"cluster"`
 	Full    bool   `json:"full,omitempty"`
 	Delta   []byte `json:"delta,omitempty"` // wire.Delta, gzipped
-	// Seq, Made and Digest are those of a full set.
+	// Seq, Made and Digest are those of the delta.
 	Seq    uint64 `json:"seq,omitempty"`
 	Made   int64  `json:"made,omitempty"`
 	Digest string `json:"digest,omitempty"`

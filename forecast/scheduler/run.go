@@ -56,7 +56,7 @@ func (s *Scheduler) setLead(epoch int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lead, s.mem = epoch, nil
-	s.store.whole.keep(epoch > 0)
+	s.store.fresh.keep(epoch > 0)
 	s.meter.leader.Set(float64(b2i(epoch > 0)))
 }
 

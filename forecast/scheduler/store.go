@@ -74,7 +74,7 @@ type Store struct {
 	// commit ends transactions; a simulation lets it fail.
 	commit func(*sql.Tx) error
 	bell   bell
-	whole  wholeSets
+	fresh  arrivals
 	// scratch is the one transaction of a database that nobody needs afterwards; nil: each has its own.
 	scratch *sql.Tx
 	// broken is why the scratch transaction is half done; nil: it is not.

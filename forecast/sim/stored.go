@@ -1,17 +1,13 @@
 package sim
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gridbroker/batch"
@@ -91,14 +87,14 @@ func (c *stored) close() {
 	os.RemoveAll(c.dir)
 }
 
-// agentOf is the agent of a site, which talks to the scheduler by wire. It tells of all
+// agentOf is the agent of a site. It tells of all
 // that is foreseen to be free, as the slots of the policy gras are.
 func (c *stored) agentOf(s *site) *agent.Agent {
 	return &agent.Agent{
 		Conf: agent.Config{Cluster: s.Name, Turns: s.Turns, Beside: true, Scheduler: "http://scheduler", Horizon: horizon, TTL: max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration),
 			Site: wire.Site{LRMS: "slurm", Speed: s.Speed}},
 		Reader: queueOf{s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
-		HTTP: &http.Client{Transport: counter{c}}, Now: c.Now, Log: slog.New(slog.DiscardHandler),
+		Link: ear{c, s.Name}, Now: c.Now, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -190,47 +186,34 @@ func (c *stored) left(number int, id string, s *site, start, end time.Time, well
 	c.later(number, max(end.Unix()-epoch.Unix(), c.now)+retryAfter)
 }
 
-// counter is where agents reach the scheduler: the messages are those of the
-// wire, and there is no network below them.
-type counter struct{ *stored }
-
-// RoundTrip implements http.RoundTripper.
-func (c counter) RoundTrip(q *http.Request) (*http.Response, error) {
-	cluster, _, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/v1/clusters/"), "/")
-	c.run.Messages++
-	ack, err := c.taken(q, cluster)
-	if err != nil {
-		return answer(http.StatusConflict, []byte(err.Error())), nil
-	}
-	text, err := json.Marshal(ack)
-	return answer(http.StatusOK, text), err
+// ear is where a site's agent reaches the scheduler, without a network in between: what
+// it tells is counted as a message.
+type ear struct {
+	*stored
+	cluster string
 }
 
-func (c counter) taken(q *http.Request, cluster string) (*wire.Ack, error) {
-	if q.Method == http.MethodGet {
-		return c.store.Have(q.Context(), cluster, c.Now())
-	}
-	ctx := context.WithoutCancel(q.Context())
-	text, err := io.ReadAll(q.Body)
-	if err != nil {
-		return nil, err
-	}
-	if strings.HasSuffix(q.URL.Path, "/beat") {
-		b, err := wire.DecodeBeat(text, wire.DefaultLimits())
-		if err != nil {
-			return nil, err
-		}
-		return scheduler.Listener{Scheduler: c.scheduler}.Beat(ctx, b)
-	}
-	d, err := wire.DecodeDelta(text, wire.DefaultLimits())
-	if err != nil {
-		return nil, err
-	}
-	return scheduler.Listener{Scheduler: c.scheduler}.Ingest(ctx, d, text)
+// Delta implements agent.Link.
+func (e ear) Delta(ctx context.Context, d *wire.Delta) (*wire.Ack, error) {
+	return e.heard(scheduler.Listener{Scheduler: e.scheduler}.Ingest(ctx, d, nil))
 }
 
-func answer(code int, text []byte) *http.Response {
-	return &http.Response{StatusCode: code, Status: http.StatusText(code), Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text))}
+// Beat implements agent.Link.
+func (e ear) Beat(ctx context.Context, b *wire.Beat) (*wire.Ack, error) {
+	return e.heard(scheduler.Listener{Scheduler: e.scheduler}.Beat(ctx, b))
+}
+
+// Have implements agent.Link.
+func (e ear) Have(ctx context.Context) (*wire.Ack, error) {
+	return e.heard(e.store.Have(ctx, e.cluster, e.Now()))
+}
+
+func (e ear) heard(ack *wire.Ack, err error) (*wire.Ack, error) {
+	e.run.Messages++
+	if err != nil {
+		return nil, &agent.RefusedError{Code: http.StatusConflict, Said: err.Error()}
+	}
+	return ack, nil
 }
 
 // queueOf shows an agent the queue of its site, or what the site says of itself.

@@ -32,7 +32,7 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = to.ingest(t.Context(), d, text, now, false)
+			_, err = to.ingest(t.Context(), d, text, now, nil)
 			return err
 		}
 		var set wire.Set
@@ -42,8 +42,8 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 			if _, err := leader.Take(t.Context()); err != nil {
 				t.Fatal(when, err)
 			}
-			if c := s.mem.clusters["c"]; c == nil || c.set.Digest() != set.Digest() || len(store.whole.sets) != 0 {
-				t.Errorf("%s: the leader has not the slots, or %d sets are left", when, len(store.whole.sets))
+			if c := s.mem.clusters["c"]; c == nil || c.set.Digest() != set.Digest() || len(store.fresh.sets) != 0 {
+				t.Errorf("%s: the leader has not the slots, or %d sets are left", when, len(store.fresh.sets))
 			}
 		}
 		must := func(err error) {
@@ -71,8 +71,8 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 		has("overtaken by a delta")
 		store.commit = func(*sql.Tx) error { return errors.New("no") }
 		set.Put(wire.Slot{ID: 4, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1})
-		if err := take(store, set.Whole(), 6); err == nil || len(store.whole.sets) != 0 {
-			t.Errorf("not committed: %v, %d sets kept", err, len(store.whole.sets))
+		if err := take(store, set.Whole(), 6); err == nil || len(store.fresh.sets) != 0 {
+			t.Errorf("not committed: %v, %d sets kept", err, len(store.fresh.sets))
 		}
 	})
 }
