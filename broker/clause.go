@@ -90,7 +90,7 @@ func requirementsFilter() Filter {
 		}
 		return classad.Compile(job.Requirements, job.Ad, table).Filter(slices.Clone(rows))
 	}
-	return Filter{ByRequirements, reject, pass, ofRequirements, false, readByRequirements, nil}
+	return Filter{Name: ByRequirements, Reject: reject, Pass: pass, Of: ofRequirements, Reads: readByRequirements}
 }
 
 func clauseReason(job *jdl.Job, res *glue.Resource, blame classad.Expr, v classad.Value) *Reason {

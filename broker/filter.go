@@ -152,22 +152,22 @@ func DefaultFilters(rules Rules) []Filter { return filtersBy(&rules) }
 // filtersBy are DefaultFilters by rules that may change from one plan to the next.
 func filtersBy(r *Rules) []Filter {
 	return []Filter{
-		{BySite, r.site, nil, r.ofSite, false, nil, nil},                      // only those the user named
-		{ByTried, r.tried, nil, r.ofTried, false, nil, nil},                   // not where the job failed before
-		{ByState, r.state, nil, ofNothing, false, nil, nil},                   // takes jobs now
-		{ByView, r.view, nil, ofVO, false, nil, nil},                          // not the whole where the VO has its own view
-		{ByAccess, r.access, nil, ofVO, false, nil, letsIn(r)},                // this VO may run there
-		{ByProtocol, r.protocol, nil, ofNothing, false, nil, nil},             // we can talk to it
-		{ByWallTime, r.wallTime, nil, ofWallTime, false, nil, nil},            // fits the queue's limit
-		{ByCPUTime, r.cpuTime, nil, ofCPUTime, false, nil, nil},               //
-		{ByMemory, r.memory, nil, ofMemory, false, nil, nil},                  // fits share and node
-		{ByDisk, r.disk, nil, ofDisk, false, nil, nil},                        // and the share's working space
-		{BySlots, r.slots, nil, ofSlots, false, nil, nil},                     // wide enough
-		{ByQueue, inQueue, nil, ofQueue, false, nil, nil},                     // the one that the job names
-		{ByQueueLimit, r.queueLimit, nil, ofNothing, false, nil, nil},         // not full
-		{ByEnvironment, r.environments, nil, ofEnvironments, false, nil, nil}, // software is installed
-		{ByDowntime, r.downtime, nil, ofDowntime, true, nil, nil},             // up while the job runs
-		{ByAge, r.age, nil, ofNothing, true, nil, nil},                        // the record is believable
+		{Name: BySite, Reject: r.site, Of: r.ofSite},                  // only those the user named
+		{Name: ByTried, Reject: r.tried, Of: r.ofTried},               // not where the job failed before
+		{Name: ByState, Reject: r.state, Of: ofNothing},               // takes jobs now
+		{Name: ByView, Reject: r.view, Of: ofVO},                      // not the whole where the VO has its own view
+		{Name: ByAccess, Reject: r.access, Of: ofVO, lets: letsIn(r)}, // this VO may run there
+		{Name: ByProtocol, Reject: r.protocol, Of: ofNothing},         // we can talk to it
+		{Name: ByWallTime, Reject: r.wallTime, Of: ofWallTime},        // fits the queue's limit
+		{Name: ByCPUTime, Reject: r.cpuTime, Of: ofCPUTime},
+		{Name: ByMemory, Reject: r.memory, Of: ofMemory},                    // fits share and node
+		{Name: ByDisk, Reject: r.disk, Of: ofDisk},                          // and the share's working space
+		{Name: BySlots, Reject: r.slots, Of: ofSlots},                       // wide enough
+		{Name: ByQueue, Reject: inQueue, Of: ofQueue},                       // the one that the job names
+		{Name: ByQueueLimit, Reject: r.queueLimit, Of: ofNothing},           // not full
+		{Name: ByEnvironment, Reject: r.environments, Of: ofEnvironments},   // software is installed
+		{Name: ByDowntime, Reject: r.downtime, Of: ofDowntime, Timed: true}, // up while the job runs
+		{Name: ByAge, Reject: r.age, Of: ofNothing, Timed: true},            // the record is believable
 		requirementsFilter(), // the job's expression: dearest, so last
 	}
 }
