@@ -99,7 +99,7 @@ func (s *supply) run(ctx context.Context, list []*errand) error {
 		}
 		reqs := make([]plugins.FetchRequest, len(list))
 		for i, e := range list {
-			reqs[i] = plugins.FetchRequest{Handle: e.from.Handle, Dir: e.dir, Want: []string{e.file}, Room: room}
+			reqs[i] = plugins.FetchRequest{Handle: e.from.Handle, Dir: e.dir, Want: []string{e.file}, Version: ended(e.from), Room: room}
 		}
 		results := f.Fetch(ctx, reqs, s.Progress)
 		for i, e := range list {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gridbroker/plugins"
 )
@@ -112,6 +113,20 @@ func (o *Outcome) source(w Wanted) (*source, error) {
 	return nil, fmt.Errorf("job %s is %s: it has no output", o.ID, o.State)
 }
 
+// version tells states of the files apart: they change no more when the attempt has ended.
+func (s *source) version() string {
+	switch {
+	case s.handle != s.Handle:
+		return fmt.Sprintf("attempt %d", s.attempt)
+	case s.Final():
+		return ended(s.Record)
+	}
+	return ""
+}
+
+// ended is the version of the files of a job that has ended.
+func ended(r *Record) string { return "ended " + r.Ended.UTC().Format(time.RFC3339) }
+
 // fetch brings output from one endpoint.
 func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list []*source, want []string, room *plugins.Room) error {
 	f, ok := backend.(plugins.Fetcher)
@@ -123,7 +138,7 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 	}
 	reqs := make([]plugins.FetchRequest, len(list))
 	for i, s := range list {
-		reqs[i] = plugins.FetchRequest{Handle: s.handle, Dir: s.dir, Want: want, Room: room}
+		reqs[i] = plugins.FetchRequest{Handle: s.handle, Dir: s.dir, Want: want, Version: s.version(), Room: room}
 		if job, err := s.Job(); err == nil {
 			reqs[i].Outputs = plugins.OutputNames(job)
 		}

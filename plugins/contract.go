@@ -91,6 +91,10 @@ type FetchRequest struct {
 	// Outputs are the names and globs that the job declared, for back-ends
 	// that keep more than these; nil: not known.
 	Outputs []string
+	// Version is another when the files may be others, for servers that do not tell by
+	// themselves: a file that was begun is gone on with where it is the same. "": they
+	// may change at any time.
+	Version string
 	// Room is asked before each file is brought; one that it has no room for is left
 	// out, and the result's error tells of it. Nil: no bound.
 	Room *Room

@@ -27,7 +27,7 @@ func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Subm
 		return 10 * time.Second
 	}
 	defer os.RemoveAll(dir)
-	got := f.Fetch(ctx, []plugins.FetchRequest{{Handle: j.Handle, Dir: dir, Room: plugins.NewRoom(o.conf.MaxOutput)}}, nil)
+	got := f.Fetch(ctx, []plugins.FetchRequest{{Handle: j.Handle, Dir: dir, Version: "ended", Room: plugins.NewRoom(o.conf.MaxOutput)}}, nil)
 	if len(got) != 1 || got[0].Err != nil && a.Attempts < collectTries {
 		r.Said = fmt.Sprint("output: ", got)
 		return time.Duration(a.Attempts) * 3 * time.Second

@@ -46,7 +46,7 @@ func (b *Backend) Fetch(ctx context.Context, jobs []plugins.FetchRequest, p plug
 				continue
 			}
 			g.Go(func() error {
-				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, outputs: jobs[i].Outputs, meter: meter, room: jobs[i].Room, dir: jobs[i].Dir}
+				d := &download{c: c, id: jobs[i].Handle.ID, want: jobs[i].Want, outputs: jobs[i].Outputs, version: jobs[i].Version, meter: meter, room: jobs[i].Room, dir: jobs[i].Dir}
 				out[i].Files, out[i].Err = d.run(ctx, jobs[i].Dir)
 				return nil
 			})
@@ -86,6 +86,7 @@ type download struct {
 	id      string
 	want    []string
 	outputs []string // declared by the job
+	version string   // of all its files; "": they may change
 	room    *plugins.Room
 	dir     string // of the root
 	meter   *meter

@@ -2,6 +2,7 @@ package arcrest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"strconv"
+	"strings"
 
 	"gridbroker/plugins"
 )
@@ -29,7 +32,7 @@ const (
 // part is what a file that is not whole yet was when it was begun.
 type part struct {
 	Size      int64  `json:"size"`
-	Validator string `json:"validator"` // strong ETag or Last-Modified; "": the server gives none
+	Validator string `json:"validator"` // see its function; "": nothing tells, and it is begun anew
 }
 
 // file brings one file to name below the root, going on where an earlier
@@ -80,7 +83,7 @@ func (g *getting) rest(ctx context.Context) error {
 	var was part
 	if have > 0 {
 		text, err := g.root.ReadFile(g.note)
-		if err != nil || json.Unmarshal(text, &was) != nil || was.Size != g.file.Size || have > was.Size {
+		if err != nil || json.Unmarshal(text, &was) != nil || was.Size != g.file.Size || have > was.Size || was.Validator == "" {
 			have, was = 0, part{} // a part of something else
 		}
 	}
@@ -94,7 +97,7 @@ func (g *getting) rest(ctx context.Context) error {
 // file's is gone on with.
 func (g *getting) get(ctx context.Context, from int64, was part) error {
 	op := "download " + g.file.Name
-	resp, err := g.c.open(ctx, op, g.id, g.file.Name, from, was.Validator)
+	resp, err := g.c.open(ctx, op, g.id, g.file.Name, from, g.condition(was))
 	if err != nil {
 		return err
 	}
@@ -104,12 +107,14 @@ func (g *getting) get(ctx context.Context, from int64, was part) error {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusPartialContent {
 		from = 0
+	} else if from == 0 || !g.rangeFrom(from, resp.Header.Get("Content-Range")) {
+		return g.broken(op, from, errOtherPart)
 	}
 	body := io.LimitReader(resp.Body, g.file.Size-from+1)
 	if same, err := g.continues(resp, body, &from, was); err != nil || !same {
 		return g.broken(op, from, cmpErr(err, errChanged))
 	}
-	if err := g.begin(from, part{g.file.Size, validator(resp.Header)}); err != nil {
+	if err := g.begin(from, part{g.file.Size, g.validator(resp.Header)}); err != nil {
 		return g.local(err)
 	}
 	g.meter.step(from)
@@ -129,9 +134,19 @@ func (g *getting) get(ctx context.Context, from int64, was part) error {
 	}
 }
 
+// rangeFrom reports whether a Content-Range is that of the file from there to its end;
+// several parts in one answer have none.
+func (g *getting) rangeFrom(from int64, contentRange string) bool {
+	part := fmt.Sprintf("bytes %d-%d/", from, g.file.Size-1)
+	size, ok := strings.CutPrefix(contentRange, part)
+	return ok && (size == "*" || size == strconv.FormatInt(g.file.Size, 10))
+}
+
 var (
 	errChanged = errors.New("the file is another one than the one begun")
 	errShrunk  = errors.New("the file is shorter than listed")
+
+	errOtherPart = errors.New("the server gives another part of the file than it was asked for")
 )
 
 func cmpErr(err, otherwise error) error {
@@ -150,10 +165,10 @@ func isLocal(err error) bool {
 // continues compares the answer with what is there: its beginning with the end
 // of the part. from moves to where new bytes begin.
 func (g *getting) continues(resp *http.Response, body io.Reader, from *int64, was part) (bool, error) {
-	if *from == 0 && resp.StatusCode != http.StatusPartialContent {
+	if *from == 0 {
 		return true, nil
 	}
-	if v := validator(resp.Header); v != was.Validator {
+	if g.validator(resp.Header) != was.Validator {
 		return false, nil
 	}
 	have, err := g.out.Seek(0, io.SeekEnd)
@@ -202,12 +217,21 @@ func (g *getting) broken(op string, from int64, err error) error {
 }
 
 // validator is what tells two states of a file apart: a strong ETag, else the
-// time of the last change (RFC 9110 section 13.1.5).
-func validator(h http.Header) string {
+// time of the last change (RFC 9110 section 13.1.5), else, as A-REX gives neither,
+// the version of the job's files.
+func (g *getting) validator(h http.Header) string {
 	if tag := h.Get("ETag"); len(tag) > 1 && tag[0] == '"' {
 		return tag
 	}
-	return h.Get("Last-Modified")
+	return cmp.Or(h.Get("Last-Modified"), g.version)
+}
+
+// condition is the validator that the server knows; "" where it is our own.
+func (g *getting) condition(was part) string {
+	if was.Validator == g.version {
+		return ""
+	}
+	return was.Validator
 }
 
 // counted tells the meter of every write.

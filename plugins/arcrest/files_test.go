@@ -130,7 +130,7 @@ func TestResumeDownload(t *testing.T) {
 	b, dir := f.backend(t), t.TempDir()
 	c, err := b.client(t.Context(), "x", f.url(), "")
 	check(t, err)
-	req := []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}
+	req := []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir, Version: "v"}}
 	if r := b.Fetch(t.Context(), req, nil)[0]; kindOf(t, r.Err) != plugins.Unavailable {
 		t.Fatalf("%+v", r)
 	}

@@ -3,6 +3,7 @@ package arcrest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,7 +87,7 @@ func (f *fake) fetch(t *testing.T, dir string) plugins.FetchResult {
 	b := f.backend(t)
 	c, err := b.client(t.Context(), "x", f.url(), "")
 	check(t, err)
-	return b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir}}, nil)[0]
+	return b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: c.handle("job1"), Dir: dir, Version: "v"}}, nil)[0]
 }
 
 // A file that is shorter or longer than listed is none, and does not fill the disk.
@@ -128,13 +129,15 @@ func TestStaleParts(t *testing.T) {
 	for name, c := range map[string]struct{ part, note, tag, firstRange string }{
 		"of the same size, unknown":   {strings.Repeat("X", 1000), "", "", ""},
 		"unknown":                     {"XYZ", "", "", ""},
-		"of another size":             {string(content[:500]), `{"size":2000}`, "", ""},
-		"of other content":            {strings.Repeat("X", 500), `{"size":1000}`, "", "bytes=244-"},
-		"whole, of other content":     {strings.Repeat("X", 1000), `{"size":1000}`, "", "bytes=744-"},
-		"of this file":                {string(content[:500]), `{"size":1000}`, "", "bytes=244-"},
+		"of another size":             {string(content[:500]), `{"size":2000,"validator":"v"}`, "", ""},
+		"of a file that may change":   {string(content[:500]), `{"size":1000}`, "", ""},
+		"of other content":            {strings.Repeat("X", 500), `{"size":1000,"validator":"v"}`, "", "bytes=244-"},
+		"whole, of other content":     {strings.Repeat("X", 1000), `{"size":1000,"validator":"v"}`, "", "bytes=744-"},
+		"of this file":                {string(content[:500]), `{"size":1000,"validator":"v"}`, "", "bytes=244-"},
+		"of another run":              {string(content[:500]), `{"size":1000,"validator":"w"}`, "", "bytes=244-"},
 		"of this file, with a tag":    {string(content[:500]), `{"size":1000,"validator":"\"a\""}`, `"a"`, "bytes=244-"},
 		"of this file, now another":   {string(content[:500]), `{"size":1000,"validator":"\"a\""}`, `"b"`, "bytes=244-"},
-		"begun when there was no tag": {string(content[:500]), `{"size":1000}`, `"b"`, "bytes=244-"},
+		"begun when there was no tag": {string(content[:500]), `{"size":1000,"validator":"v"}`, `"b"`, "bytes=244-"},
 		"nonsense":                    {string(content[:500]), `{`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,6 +170,56 @@ func TestStaleParts(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(dir, ".grid*")); left != nil {
 				t.Errorf("left behind: %v", left)
 			}
+		})
+	}
+}
+
+// Whatever a server answers when a file is gone on with, what is reported as fetched is one whole
+// file that it has given: never the beginning of one and the end of another.
+func TestNoMixedFiles(t *testing.T) {
+	old, now := strings.Repeat("0123456789", 100), strings.Repeat("0123456789", 50)+strings.Repeat("9876543210", 50)
+	part := func(tag, contentRange, kind, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for name, value := range map[string]string{"ETag": tag, "Content-Range": contentRange, "Content-Type": kind} {
+				if value != "" {
+					w.Header().Set(name, value)
+				}
+			}
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for name, c := range map[string]struct {
+		note   string // of the part of the old file
+		answer http.HandlerFunc
+	}{
+		"another place of the file":    {`"a"`, part(`"a"`, "bytes 344-999/1000", "", now[344:])},
+		"a place that is not said":     {`"a"`, part(`"a"`, "", "", now[244:]+"x")},
+		"another size":                 {`"a"`, part(`"a"`, "bytes 244-1999/2000", "", now[244:])},
+		"less than was asked for":      {`"a"`, part(`"a"`, "bytes 244-899/1000", "", now[244:900])},
+		"several parts in one":         {`"a"`, part(`"a"`, "", "multipart/byteranges; boundary=x", now[244:])},
+		"another file, weak tags":      {`W/"a"`, part(`W/"a"`, "bytes 244-999/1000", "", now[244:])},
+		"another file, another tag":    {`"a"`, part(`"b"`, "bytes 244-999/1000", "", now[244:])},
+		"another file, no tag":         {"", part("", "bytes 244-999/1000", "", now[244:])},
+		"a file that was still open":   {"", part("", "bytes 244-999/1000", "", now[244:])},
+		"a beginning that was changed": {`"a"`, part(`"a"`, "bytes 244-999/1000", "", strings.Repeat("x", 756))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := session(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Range") != "" {
+					c.answer(w, r)
+					return
+				}
+				_, _ = io.WriteString(w, now)
+			})
+			dir := t.TempDir()
+			note, err := json.Marshal(map[string]any{"size": 1000, "validator": c.note})
+			check(t, errors.Join(err, os.MkdirAll(filepath.Join(dir, ".grid-job1-parts"), 0o700), os.MkdirAll(filepath.Join(dir, ".grid-job1"), 0o700),
+				os.WriteFile(filepath.Join(dir, ".grid-job1-parts", "o"), note, 0o600), os.WriteFile(filepath.Join(dir, ".grid-job1", "o"), []byte(old[:500]), 0o600)))
+			if r := f.fetch(t, dir); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			same(t, filepath.Join(dir, "o"), []byte(now))
 		})
 	}
 }
