@@ -108,7 +108,7 @@ func (r *Record) adopt(attempt int) {
 	p := r.Past[at]
 	r.Past = slices.Delete(r.Past, at, at+1)
 	r.Attempt, r.Resource, r.At, r.Sent, r.Submitted = p.Number, p.Resource, p.At, p.Sent, p.Submitted
-	r.Site, r.Predicted, r.StartOdds, r.Environments = "", 0, nil, nil
+	r.Site, r.Predicted, r.Guessed, r.StartOdds, r.Environments = "", 0, false, nil, nil
 }
 
 // again makes the record ready for a new attempt, keeping the old one with

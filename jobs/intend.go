@@ -86,7 +86,7 @@ func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
 		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint,
 			Unproven: r.Limit.On, StartOdds: r.StartOdds(), Environments: broker.EnvironmentsAt(o.job, r)}
 		if expected, ok := broker.Parts(*r).Seconds(); ok {
-			c.Predicted = expected
+			c.Predicted, c.Guessed = expected, !r.RunKnown(o.job)
 		}
 		o.ranked[c.Resource] = r
 		cs = append(cs, c)

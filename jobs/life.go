@@ -207,7 +207,7 @@ func (Claimed) from() []plugins.State { return kept }
 func (e Claimed) apply(r *Record, now time.Time) (string, bool) {
 	c := e.Choice
 	r.State, r.Owner, r.Sent, r.Reason, r.Native = plugins.Submitting, e.Owner, now, "", ""
-	r.Resource, r.At, r.Site, r.Predicted, r.StartOdds = c.Resource, c.At, c.Site, c.Predicted, c.StartOdds
+	r.Resource, r.At, r.Site, r.Predicted, r.Guessed, r.StartOdds = c.Resource, c.At, c.Site, c.Predicted, c.Guessed, c.StartOdds
 	r.Environments = c.Environments
 	r.BrokerInfo = e.BrokerInfo
 	r.Handle = plugins.Handle{Interface: c.Endpoint.Interface, Endpoint: c.Endpoint.URL}

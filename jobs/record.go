@@ -52,6 +52,9 @@ type Record struct {
 	Tried     []string `json:"tried,omitempty"`
 	Choices   []Choice `json:"choices,omitempty"`                  // not tried yet, best first
 	Predicted float64  `json:"predicted,omitempty" unit:"seconds"` // seconds from Sent to completion
+	// Guessed is that nothing told how long the job runs: Predicted rests on an assumption then,
+	// which is good for comparing places, and tells nobody when the job ends.
+	Guessed bool `json:"guessed,omitempty"`
 	// StartOdds are quantiles of the time from Sent to the start, as they were
 	// foretold; none where no forecast gave any.
 	StartOdds []rank.Quantile `json:"start_odds,omitempty"`
@@ -115,6 +118,7 @@ type Choice struct {
 	Site      string          `json:"site,omitempty"`
 	Score     float64         `json:"score"`
 	Predicted float64         `json:"predicted,omitempty" unit:"seconds"` // seconds to completion
+	Guessed   bool            `json:"guessed,omitempty"`                  // see Record.Guessed
 	StartOdds []rank.Quantile `json:"start_odds,omitempty"`               // of the wait
 	Endpoint  glue.Endpoint   `json:"endpoint"`
 	// Unproven is whether the resource gets a few jobs only until it has

@@ -49,6 +49,7 @@ var migrations = []string{
 	CREATE INDEX jobs_by_loose ON jobs (loose) WHERE loose <> 0;
 	CREATE TABLE damaged (id TEXT, body TEXT, sum TEXT, why TEXT);  -- records set aside by "store repair"`,
 	`-- Records tell of restarts, moves and clocks that nobody sets.`,
+	`-- Records tell whether the run time of a job was guessed.`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gridbroker/glue"
+	"gridbroker/jdl"
 )
 
 // run is the expected run time on this hardware: as measured there before,
@@ -23,6 +24,12 @@ func (m *Model) run(sc *scene, c *Candidate) Term {
 	t.Seconds = clamp(t.Seconds*m.RunWeight, 0, worst)
 	t.Uncertainty = sc.own(c) * m.RunError * m.RunWeight
 	return t
+}
+
+// RunKnown tells whether anything says how long the job runs there: runs like it before, or what it
+// asks for. Else the run time in the score is an assumption.
+func (r *Ranked) RunKnown(job *jdl.Job) bool {
+	return r.measured() || job.Demand.WallTime > 0 || job.Demand.CPUTime > 0
 }
 
 // measured tells whether it is known how long such jobs ran there.

@@ -156,25 +156,29 @@ func depths(os []*jobs.Outcome) map[string]int {
 	return depth
 }
 
-// timeLeft is when all will have ended: by the pace so far where some have, else by what was foretold; 0: not known.
+// timeLeft is when all will have ended: by the pace so far where some have, else by what was foretold of each job that is
+// left; 0: not known, as of jobs of which nothing told how long they run.
 func timeLeft(d *deps, os []*jobs.Outcome, began time.Time, endedBefore int) time.Duration {
 	now := d.env.Now()
 	ended := -endedBefore
 	var last time.Time
+	foretold := true
 	for _, o := range os {
 		if o.Final() {
 			ended++
 			continue
 		}
-		if o.Predicted > 0 && !o.Sent.IsZero() {
-			if t := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))); t.After(last) {
-				last = t
-			}
+		foretold = foretold && o.Predicted > 0 && !o.Guessed && !o.Sent.IsZero()
+		if t := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))); t.After(last) {
+			last = t
 		}
 	}
 	remaining := len(os) - endedBefore - ended
 	if elapsed := now.Sub(began); ended >= 3 && elapsed > time.Second {
 		return elapsed / time.Duration(ended) * time.Duration(remaining)
+	}
+	if !foretold {
+		return 0
 	}
 	return max(0, last.Sub(now))
 }

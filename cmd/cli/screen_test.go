@@ -119,3 +119,30 @@ func TestNamesAreToldApart(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeLeft: when jobs will have ended is said where there is ground for it, and then alone: a forecast of each job that
+// is left, or the pace of three that have ended meanwhile.
+func TestTimeLeft(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	a := &deps{env: Env{Now: func() time.Time { return now }, Getenv: func(string) string { return "" }}}
+	job := func(state plugins.State, predicted float64, guessed bool) *jobs.Record {
+		return &jobs.Record{ID: "1m80f0ftgaxaaaa", State: state, Sent: now.Add(-time.Minute), Predicted: predicted, Guessed: guessed}
+	}
+	running, done := plugins.Running, plugins.Done
+	for name, c := range map[string]struct {
+		rs   []*jobs.Record
+		want time.Duration
+	}{
+		"foretold":            {[]*jobs.Record{job(running, 3660, false), job(running, 1860, false)}, time.Hour},
+		"guessed":             {[]*jobs.Record{job(running, 3660, true)}, 0},
+		"one of them guessed": {[]*jobs.Record{job(running, 3660, false), job(running, 60, true)}, 0},
+		"one not sent":        {[]*jobs.Record{job(running, 3660, false), {ID: "1m80f0ftgaxaaab", State: plugins.Intended}}, 0},
+		"two have ended":      {[]*jobs.Record{job(done, 60, true), job(done, 60, true), job(running, 3660, true)}, 0},
+		"three have ended":    {[]*jobs.Record{job(done, 60, true), job(done, 60, true), job(done, 60, true), job(running, 3660, true)}, 20 * time.Second},
+		"late":                {[]*jobs.Record{job(running, 30, false)}, 0},
+	} {
+		if got := timeLeft(a, jobs.Outcomes(c.rs), now.Add(-time.Minute), 0); got != c.want {
+			t.Errorf("%s: %v left, want %v", name, got, c.want)
+		}
+	}
+}

@@ -131,6 +131,10 @@ func showForecast(d *deps, o *jobs.Outcome, say func(string, string, ...any)) {
 	if o.Predicted <= 0 || o.Sent.IsZero() {
 		return
 	}
+	if o.Guessed {
+		say("expected", "not known: nothing told how long such a job runs")
+		return
+	}
 	expected := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second)))
 	text := expected.Local().Format(time.DateTime)
 	switch {
