@@ -151,7 +151,11 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 			s.Err = fmt.Errorf("job %s: the back-end gave no answer", s.ID)
 			continue
 		}
-		s.Err, s.files, s.Files = results[i].Err, results[i].Files, results[i].Files
+		s.Err, s.files = results[i].Err, results[i].Files
+		if len(want) == 0 {
+			s.dropUnchanged()
+		}
+		s.Files = s.files
 		of[s.ID] = s
 		os = append(os, s.Outcome)
 	}
