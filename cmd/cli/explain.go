@@ -146,7 +146,7 @@ func rejectedTable(d *deps, x *broker.Explanation, limit int) error {
 		rows = append(rows, rejectedRow(&x.Rejected[at], n))
 		at += n
 	}
-	return table(d, columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), rows)
+	return table(d, spare(columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), "LASTS", "SITE", "MISSES"), rows)
 }
 
 // alike is how many resources from the first on have the same reason.

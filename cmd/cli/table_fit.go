@@ -9,6 +9,7 @@ import (
 // columns are left out, and where there is nothing to leave out.
 const (
 	easyWidth  = 10
+	wordWidth  = 8 // a column of short words is whole as long as another one is wider
 	leastWidth = 4
 	keyWidth   = 10 // how much more is left of the column that tells lines apart, where no id does
 )
@@ -120,16 +121,24 @@ func (f *fitting) leaveOut() {
 }
 
 func (f *fitting) cut() {
-	for over := f.width(0) - f.room; over > 0; over-- {
-		widest := -1
-		for i, w := range f.widths {
-			if !f.out[i] && !f.fixed[i] && w > leastWidth && (widest < 0 || w-f.more(i) > f.widths[widest]-f.more(widest)) {
-				widest = i
+	for _, least := range []int{wordWidth, leastWidth} {
+		for over := f.width(0) - f.room; over > 0; over-- {
+			widest := f.widest(least)
+			if widest < 0 {
+				break
 			}
+			f.widths[widest]--
 		}
-		if widest < 0 {
-			return
-		}
-		f.widths[widest]--
 	}
+}
+
+// widest is the column to be cut next, of those wider than so much; -1: there is none.
+func (f *fitting) widest(least int) int {
+	widest := -1
+	for i, w := range f.widths {
+		if !f.out[i] && !f.fixed[i] && w > least && (widest < 0 || w-f.more(i) > f.widths[widest]-f.more(widest)) {
+			widest = i
+		}
+	}
+	return widest
 }

@@ -68,3 +68,22 @@ ID               NAME         STATE    RESOURCE     EXIT  SUBMITTED  NOTE
 		t.Errorf("in a pipe\n%s\nat 200 columns\n%s", pipe, wide)
 	}
 }
+
+// TestWordsStayWhole: as long as a longer column can be cut, words are not.
+func TestWordsStayWhole(t *testing.T) {
+	var out bytes.Buffer
+	d := &deps{nonce: "nonce"}
+	d.env.Out, d.env.Terminal, d.env.Width, d.env.Getenv = &out, true, 60, func(string) string { return "" }
+	cols := spare(columns("RESOURCE", "SITE", ">MISSES", "FILTER", "LASTS", "WANT", "HAVE"), "LASTS", "SITE", "MISSES")
+	row := []string{"arex1.arc.test/short [testers.arc.test]", "TESTBED-arex1", "1", "site", "always", "nowhere", "arex1.arc.test/short"}
+	if err := table(d, cols, [][]string{row}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+RESOURCE               MISSES  FILTER  WANT     HAVE
+arex1.arc.….arc.test]       1  site    nowhere  arex1.…short
+`
+	if got := "\n" + regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(out.String(), ""); got != want {
+		t.Errorf("%s", got)
+	}
+}
