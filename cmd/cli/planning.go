@@ -54,7 +54,8 @@ type session struct {
 	backends *plugins.Registry
 	jobs     *jobs.Controller
 	history  *lateHistory
-	copied   bool     // the records are a copy that is thrown away
+	copied   bool // the records are a copy that is thrown away
+	sites    siteNames
 	ending   []func() // what closing does besides
 }
 
@@ -288,6 +289,7 @@ func look(ctx context.Context, d *deps, s *session, where discovery) (infosys.Sn
 	if err := ctx.Err(); err != nil {
 		return snap, err
 	}
+	s.sites.check(d, s.jobs.Rules.Sites, references(snap))
 	if locked(d, snap) != nil {
 		return snap, &exitError{exitCredential, errReported}
 	}
