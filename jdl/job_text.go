@@ -39,15 +39,18 @@ func oneAttr(a classad.Attr) *classad.Ad {
 
 // Text is the jobs as JDL: the one job, or a collection or DAG of all.
 func (s *JobSet) Text() string {
-	if len(s.Jobs) == 1 && s.Kind != DAG {
+	if len(s.Jobs) == 1 && s.Kind != DAG && s.Name == "" {
 		return s.Jobs[0].Text()
 	}
 	var b strings.Builder
 	kind, deps := "collection", s.dependencyText()
-	if deps != "" {
+	if s.Kind == DAG {
 		kind = "dag"
 	}
 	fmt.Fprintf(&b, "[\nType = %q;\n", kind)
+	if s.Name != "" {
+		b.WriteString("JobName = " + Quote(s.Name) + ";\n")
+	}
 	if s.MaxRunning > 0 {
 		fmt.Fprintf(&b, "Max_Nodes_Running = %d;\n", s.MaxRunning)
 	}

@@ -215,10 +215,18 @@ func (c *converter) each(set *jdl.JobSet, write func(*jdl.Job) ([]byte, error), 
 	return join(texts...), nil
 }
 
-// toJSON writes the record of one job, or a list of records.
+// toJSON writes the record of each job; where there is more to say than these do, as the order
+// of a DAG, one record of all, as JDL has it.
 func toJSON(set *jdl.JobSet) ([]byte, error) {
 	var body any = set.Jobs[0].Ad
-	if len(set.Jobs) > 1 {
+	switch {
+	case set.Kind == jdl.DAG || set.Name != "" || set.MaxRunning > 0 || set.Collocated:
+		ad, err := classad.ParseAd("", []byte(set.Text()))
+		if err != nil {
+			return nil, err
+		}
+		body = ad
+	case len(set.Jobs) > 1:
 		var ads []*classad.Ad
 		for _, j := range set.Jobs {
 			ads = append(ads, j.Ad)
