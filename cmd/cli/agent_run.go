@@ -32,7 +32,6 @@ type agentRunOptions struct {
 	speed                                                               float64
 	names, outOfTurn                                                    bool
 	beside                                                              bool
-	loss                                                                float64
 	turns, spare                                                        int
 	vos                                                                 []string
 }
@@ -82,8 +81,7 @@ func agentFlags(d *deps, cmd *cobra.Command, f *agentRunOptions) {
 	lengthVar(fl, &f.maxGuest, "max-guest", 0, "longest `time` of a guest; 0: no limit")
 	fl.IntVar(&f.turns, "turns", 0, "`N` guests may wait in the queue for their turn among the local jobs, where no slot is as good (with --start plain and begin; 0: none, guests have slots alone)")
 	fl.BoolVar(&f.beside, "beside", false, "guests may begin in what is free also while local jobs wait for room there (with --start partition they may in any case)")
-	fl.IntVar(&f.spare, "spare", 10, "keep free `PERCENT` of the processors for local jobs that come (with --start partition none: guests give way)")
-	fl.Float64Var(&f.loss, "loss", 0, "local jobs may wait `PERCENT` longer for guests in slots: these are let in, and as long, as what they are seen to cost stays within it (0: it is measured only; with --start partition neither)")
+	fl.IntVar(&f.spare, "spare", agent.DefaultSpare, "keep free `PERCENT` of the processors for local jobs that come (with --start partition none: guests give way)")
 	lengthVar(fl, &f.poll, "poll", time.Second, "at least this `time` between two looks")
 	lengthVar(fl, &f.horizon, "horizon", 6*time.Hour, "publish slots so far ahead")
 	fl.Float64Var(&f.speed, "speed", 1, "of the nodes, relative to others")
@@ -119,9 +117,6 @@ func (f agentRunOptions) site(users []string) (wire.Site, error) {
 	}
 	if f.spare < 0 || f.spare > 100 {
 		return s, fmt.Errorf("--spare %d: say 0 to 100", f.spare)
-	}
-	if !(f.loss >= 0 && f.loss <= 1000) {
-		return s, fmt.Errorf("--loss %g: say 0 to 1000", f.loss)
 	}
 	if f.ttl < time.Second || f.ttl > 24*time.Hour {
 		return s, fmt.Errorf("--ttl %v: say 1s to 24h", f.ttl)
@@ -162,7 +157,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 		level = slog.LevelInfo
 	}
 	ag = &agent.Agent{
-		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns, Beside: f.beside, Spare: f.spare, Loss: f.loss},
+		Conf:   agent.Config{Cluster: f.cluster, Scheduler: base, Queue: f.queue, TTL: f.ttl, Poll: f.poll, Horizon: f.horizon, Site: site, Names: f.names, Turns: f.turns, Beside: f.beside, Spare: f.spare},
 		Reader: reader, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: client, Now: d.env.Now,
 		Log: slog.New(slog.NewTextHandler(d.env.Err, &slog.HandlerOptions{Level: level})),
 	}

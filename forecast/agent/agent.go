@@ -37,11 +37,7 @@ type Config struct {
 	Beside bool
 	// Spare is the share of the processors, in percent, that is kept free for local
 	// jobs that come, where guests do not give way to them.
-	Spare int
-	// Loss is the owner's bound of how much longer local jobs may wait for guests in slots,
-	// in percent: guests are let in, and as long, as what they cost stays within it; 0: it
-	// is not held. Where guests give way to local jobs it need not be.
-	Loss    float64
+	Spare   int
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
 }
@@ -81,7 +77,8 @@ type Agent struct {
 	// be judged again.
 	nextRules, nextFit time.Time
 	nextTurns          time.Time // when turns may be worked out again
-	gate               *gate
+	loss               loss
+	nextLoss           time.Time      // when what guests cost may be looked at again
 	fit                *batch.Fit     // nil: the policy is known
 	unjudged           []batch.Ending // since the last look that fit had
 	known              *published     // what the scheduler has; nil: not known
@@ -163,7 +160,6 @@ func (a *Agent) prepare() {
 		if a.Link == nil {
 			a.Link = web{a}
 		}
-		a.gate = newGate(a.Conf)
 		a.odds, a.slotOdds = predict.NewTracker(), newSlotOdds(a.Conf.Chances)
 		if err := a.recall(); err != nil {
 			a.Log.Warn("what was remembered is lost", "file", a.Conf.Memory, "error", err)
@@ -292,7 +288,7 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 		d.Load = next.load
 	}
 	site := a.Conf.Site
-	site.Nodes, site.Chances, site.Turns, site.MaxSlot, site.Loss = nodes(s), toldChances(a), places(a), a.gate.maxSlot(), a.gate.told
+	site.Nodes, site.Chances, site.Turns = nodes(s), toldChances(a), places(a)
 	if next.site = &site; was.site == nil || !reflect.DeepEqual(site, *was.site) {
 		d.Site = next.site
 	}

@@ -21,11 +21,11 @@ type claim struct {
 // job is there by its neighbours' limits alone: they end earlier, and a guest in the gap
 // is then what the job, or the next to be backfilled, waits for. Where guests give way
 // to local jobs, and where the owner says so, they may have these gaps too.
-func unclaimed(g *gate, s batch.State, f *batch.Forecast, booked []wire.Booking, list []batch.Slot) []batch.Slot {
-	if g.Conf.Beside || g.Conf.Site.Start == wire.Partition {
+func unclaimed(c *Config, s batch.State, f *batch.Forecast, booked []wire.Booking, list []batch.Slot) []batch.Slot {
+	if c.Beside || c.Site.Start == wire.Partition {
 		return list
 	}
-	end := f.At.Add(g.Conf.Horizon)
+	end := f.At.Add(c.Horizon)
 	claims := claimsOf(s, f, end, booked)
 	if len(claims) == 0 {
 		return list
@@ -33,8 +33,8 @@ func unclaimed(g *gate, s batch.State, f *batch.Forecast, booked []wire.Booking,
 	until := make(map[string]time.Time, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		for c, at := range claims {
-			if at.After(until[n.Name]) && c.on(n) {
+		for of, at := range claims {
+			if at.After(until[n.Name]) && of.on(n) {
 				until[n.Name] = at
 			}
 		}

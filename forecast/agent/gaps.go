@@ -17,12 +17,10 @@ func freeSlots(a *Agent, s batch.State, f *batch.Forecast) []wire.Slot {
 	now := a.Now()
 	a.slotOdds.look(s, begunNow(bookedNow(a), s, now), now)
 	chances := a.slotOdds.chances(now)
-	if err := a.gate.look(s, f, begunNow(bookedNow(a), s, now), a.Forecast.Policy, a.Now); err != nil {
+	if err := a.seeLoss(s, f, begunNow(bookedNow(a), s, now)); err != nil {
 		a.Log.Warn("what guests cost local jobs is not known", "error", err)
 	}
-	a.Meter.lost(a.gate)
-	list := a.gate.offer(s, f, bookedNow(a))
-	slots := gaps(list, now, chances)
+	slots := gaps(a.Conf.Offer(s, f, bookedNow(a)), now, chances)
 	a.slotOdds.watch(slots, now)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,14 +37,20 @@ func (a *Agent) offer(slots []wire.Slot) {
 	a.slots = slots
 }
 
-// offered leaves out nodes that guests are not let to.
-func (g *gate) offered(s batch.State, list []batch.Slot) []batch.Slot {
-	if g.Conf.Queue == "" {
+// Offer is what guests may have of the free time foreseen of a state, by the owner's rules.
+// What is booked tells which of the jobs that wait are guests.
+func (c *Config) Offer(s batch.State, f *batch.Forecast, booked []wire.Booking) []batch.Slot {
+	return spared(c, s, unclaimed(c, s, f, booked, c.allowed(s, f.Slots(c.Horizon))), f.At)
+}
+
+// allowed leaves out nodes that guests are not let to.
+func (c *Config) allowed(s batch.State, list []batch.Slot) []batch.Slot {
+	if c.Queue == "" {
 		return list
 	}
 	serves := map[string]bool{}
 	for i := range s.Nodes {
-		serves[s.Nodes[i].Name] = g.Conf.lets(&s.Nodes[i])
+		serves[s.Nodes[i].Name] = c.lets(&s.Nodes[i])
 	}
 	return slices.DeleteFunc(list, func(v batch.Slot) bool { return !serves[v.Node] })
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"math"
 	"time"
 
 	"gridbroker/batch"
@@ -46,34 +45,28 @@ func (l *loss) share() float64 { return l.Lost / (l.Waited - l.Lost + leastWaite
 // leastWaited is the sum of waits at which a loss is told in half.
 const leastWaited = 100 * time.Hour
 
-// lengths are the longest guests that an agent lets in by what they cost. What is
-// shorter than the first is not worth its way.
-var lengths = [...]time.Duration{5 * time.Minute, 7 * time.Minute, 10 * time.Minute, 12 * time.Minute, 15 * time.Minute, 20 * time.Minute, 25 * time.Minute, 30 * time.Minute,
-	40 * time.Minute, time.Hour, 90 * time.Minute, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}
-
-// longest is the longest guest for which there is room within a bound of the loss: at the
-// bound itself atBound, the less of it is used the longer; 0: none at all. How much a guest
-// costs goes by its length: that is what a local job that comes waits for at most.
-func (l *loss) longest(bound float64) time.Duration {
-	most := time.Duration(math.MaxInt64)
-	if used := l.share() / bound; used > 0 {
-		most = time.Duration(min(float64(most)/2, float64(atBound)*math.Pow(used, -steep)))
+// seeLoss takes in what guests cost local jobs. A tenth of the time goes into it at most.
+func (a *Agent) seeLoss(s batch.State, f *batch.Forecast, booked []wire.Booking) error {
+	began := a.Now()
+	if a.Conf.Site.Start == wire.Partition || began.Before(a.nextLoss) {
+		return nil
 	}
-	length := time.Duration(0)
-	for _, v := range lengths {
-		if most < v {
-			return length
-		}
-		length = v
+	waiting, lost, err := losing(s, f, booked, a.Forecast.Policy)
+	if err != nil {
+		return err
 	}
-	return math.MaxInt64
+	a.loss.count(waiting, lost, began)
+	a.nextLoss = began.Add(ponderShare * a.Now().Sub(began))
+	a.Meter.loss.Set(a.loss.share())
+	return nil
 }
 
-// With a tenth more of the bound in use guests are a quarter shorter.
-const (
-	atBound = 30 * time.Minute
-	steep   = 3
-)
+// recall takes in what was learned before.
+func (l *loss) recall(before *loss) {
+	if before != nil && before.Lost >= 0 && before.Waited >= before.Lost {
+		*l = *before
+	}
+}
 
 // losing tells how many local jobs wait, and how many of them do so for guests.
 func losing(s batch.State, f *batch.Forecast, booked []wire.Booking, by batch.Policy) (waiting, lost float64, err error) {

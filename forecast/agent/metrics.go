@@ -22,7 +22,7 @@ type Metrics struct {
 	drifts              prometheus.Gauge
 	policies            *prometheus.GaugeVec
 	misses              prometheus.Gauge
-	loss, longest       prometheus.Gauge
+	loss                prometheus.Gauge
 }
 
 // NewMetrics makes them.
@@ -47,8 +47,7 @@ func NewMetrics() *Metrics {
 	m.policies = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "grid_agent_policy_weight", Help: "How likely the batch system decides by a policy, where that is found out."}, []string{"policy"})
 	m.misses = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_policy_misses", Help: "Share of local starts that the policy taken foretells otherwise than they come."})
 	m.loss = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_local_loss", Help: "How much longer local jobs waited than without guests, as a share."})
-	m.longest = prometheus.NewGauge(prometheus.GaugeOpts{Name: "grid_agent_longest_guest_seconds", Help: "Longest guest that is let into slots now; 0: no limit, or nothing is offered."})
-	m.registry.MustRegister(m.loss, m.longest, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
+	m.registry.MustRegister(m.loss, m.policies, m.misses, m.learned, m.open, m.drifts, m.looks, m.deltas, m.jobs, m.lookTime, m.sentBytes, m.slots, m.waiting, m.running, m.bookings, m.published, m.unaccounted)
 	return m
 }
 
@@ -62,12 +61,6 @@ func (m *Metrics) synced(d batch.Synced) {
 	for event, n := range map[string]int{"submitted": d.Submitted, "started": d.Started, "ended": d.Ended, "cancelled": d.Cancelled, "requeued": d.Requeued, "missed": d.Missed} {
 		m.jobs.WithLabelValues(event).Add(float64(n))
 	}
-}
-
-// lost tells what guests cost local jobs, and how long they may run for that.
-func (m *Metrics) lost(g *gate) {
-	m.loss.Set(g.loss.share())
-	m.longest.Set(float64(g.maxSlot()))
 }
 
 // odds tells how much was learned.

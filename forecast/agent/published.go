@@ -165,7 +165,7 @@ func (a *Agent) save(atOnce bool) error {
 	if err != nil {
 		return err
 	}
-	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Loss: &a.gate.loss, Seq: a.seq}
+	m := memory{Schema: memorySchema, Cluster: a.Conf.Cluster, Learned: learned, Odds: odds, Held: a.slotOdds, Loss: &a.loss, Seq: a.seq}
 	if a.fit != nil {
 		if m.Fit, err = json.Marshal(a.fit); err != nil {
 			return err
@@ -214,7 +214,7 @@ func (a *Agent) recall() error {
 	}
 	a.recalled, a.seq = m, m.Seq
 	a.slotOdds.recall(m.Held)
-	a.gate.recall(m.Loss)
+	a.loss.recall(m.Loss)
 	if len(m.Odds) > 0 {
 		if err := json.Unmarshal(m.Odds, a.odds); err != nil {
 			a.Log.Warn("the odds learned before are lost", "error", err)

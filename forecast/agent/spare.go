@@ -9,6 +9,9 @@ import (
 	"gridbroker/forecast/wire"
 )
 
+// DefaultSpare is what an owner keeps free, in percent, where he says nothing else.
+const DefaultSpare = 10
+
 // lack is a stretch of time in which processors are still to be found that are kept free.
 type lack struct {
 	from, to time.Time
@@ -18,18 +21,18 @@ type lack struct {
 // spared takes out of the free time of nodes what is kept free for local jobs that are
 // yet to come: a share of the processors that guests are let to, at every time, of the last nodes
 // that have it. Where guests give way to local jobs nothing is kept.
-func spared(g *gate, s batch.State, list []batch.Slot, now time.Time) []batch.Slot {
+func spared(c *Config, s batch.State, list []batch.Slot, now time.Time) []batch.Slot {
 	cpus := 0
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Up && g.Conf.lets(n) {
+		if n := &s.Nodes[i]; n.Up && c.lets(n) {
 			cpus += n.CPUs
 		}
 	}
-	keep := cpus * g.Conf.Spare / 100
-	if keep <= 0 || g.Conf.Site.Start == wire.Partition {
+	keep := cpus * c.Spare / 100
+	if keep <= 0 || c.Site.Start == wire.Partition {
 		return list
 	}
-	end := now.Add(g.Conf.Horizon)
+	end := now.Add(c.Horizon)
 	slices.SortStableFunc(list, func(x, y batch.Slot) int { return cmp.Or(cmp.Compare(y.Node, x.Node), x.From.Compare(y.From)) })
 	lacks := []lack{{now, end, keep}}
 	var out []batch.Slot

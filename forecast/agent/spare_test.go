@@ -37,8 +37,8 @@ func TestSpareProcessorsAreNotOffered(t *testing.T) {
 				}
 			}
 		}
-		a := &gate{Conf: Config{Horizon: hours * time.Hour, Spare: 10 * r.IntN(11)}}
-		keep := a.Conf.Spare * 10 * len(s.Nodes) / 100
+		a := &Config{Horizon: hours * time.Hour, Spare: 10 * r.IntN(11)}
+		keep := a.Spare * 10 * len(s.Nodes) / 100
 		var told [hours]int
 		for _, v := range spared(a, s, list, now) {
 			if v.CPUs <= 0 || v.Memory != int64(100*v.CPUs) || !v.To.IsZero() && !v.From.Before(v.To) {

@@ -82,7 +82,7 @@ func TestPagesOfOthersCannotAct(t *testing.T) {
 // one after the other.
 func TestBodiesOfManyAtOnce(t *testing.T) {
 	f := newFront(t, nil)
-	body := []byte(`{"jobs": [` + strings.Repeat(`{},`, 8<<20) + `{}]}`)
+	body := []byte(`{"jobs": [` + strings.Repeat(`{},`, 3<<20) + `{}]}`)
 	send := func(token string, n int) (codes map[int]int) {
 		codes = map[int]int{}
 		answers := make(chan int, n)

@@ -119,8 +119,6 @@ func (c *checker) site(s *Site) {
 	c.count("site.function", len(s.Function), maxFunction)
 	c.way("site.start", s.Start)
 	c.between("site.max_guest", float64(s.MaxGuest), 0, maxSpan)
-	c.between("site.max_slot", float64(s.MaxSlot), 0, maxSpan)
-	c.between("site.loss", s.Loss, 0, 1e6)
 	c.between("site.speed", s.Speed, 0, 1e6)
 	c.between("site.turns", float64(s.Turns), 0, 1<<24)
 	c.count("site.nodes", len(s.Nodes), c.l.Nodes)

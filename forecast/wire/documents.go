@@ -130,11 +130,6 @@ type Site struct {
 	Partition string `json:"partition,omitempty"`
 	// MaxGuest is the longest a guest may run, in seconds; 0: no limit.
 	MaxGuest int64 `json:"max_guest,omitempty"`
-	// MaxSlot is the longest a guest in a slot may run now, in seconds, as the agent holds
-	// what guests cost local jobs within the owner's bound; 0: as MaxGuest says.
-	MaxSlot int64 `json:"max_slot,omitempty"`
-	// Loss is how much longer local jobs waited than without guests, as a share.
-	Loss float64 `json:"loss,omitempty"`
 	// Function turns a global priority into a local one; "": they are equal.
 	Function string `json:"function,omitempty"`
 	// Users and VOs may run here; both empty: everybody.

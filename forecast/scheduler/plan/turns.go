@@ -147,7 +147,7 @@ func (c *Cluster) Due(j *Job, from, made int32) int32 {
 // nodes: all of them must do for the job.
 func (r *Rules) queues(j *Job, cluster uint16) bool {
 	c, w := &r.Clusters[cluster], &r.Wishes[j.Wish]
-	if !bit(w.Clusters, cluster) || c.MaxGuest > 0 && j.Wall > c.MaxGuest || c.Memory > 0 && j.Memory/max(1, j.Procs) > c.Memory {
+	if !bit(w.Clusters, cluster) || !c.takes(j.Wall) || c.Memory > 0 && j.Memory/max(1, j.Procs) > c.Memory {
 		return false
 	}
 	for k, set := range c.Classes {

@@ -57,7 +57,6 @@ type Cluster struct {
 	TMin, TMax int32
 	Good       int32   // until when the schedule may be used
 	MaxGuest   int32   // longest wall time of a guest; 0: no limit
-	MaxSlot    int32   // the same of a guest in a slot; 0: as MaxGuest
 	Speed      float32 // relative to 1; 0: 1
 	OutOfTurn  bool    // slots of waiting local jobs may be taken
 	Drained    bool
@@ -76,10 +75,8 @@ type Cluster struct {
 	Later []Later
 }
 
-// takes tells whether guests so long may have slots.
-func (c *Cluster) takes(wall int32) bool {
-	return (c.MaxGuest == 0 || wall <= c.MaxGuest) && (c.MaxSlot == 0 || wall <= c.MaxSlot)
-}
+// takes tells whether guests may run so long.
+func (c *Cluster) takes(wall int32) bool { return c.MaxGuest == 0 || wall <= c.MaxGuest }
 
 // Later is how sure slots are that begin some time from now.
 type Later struct {

@@ -121,8 +121,8 @@ func (g *guestTrial) begin(now int64) {
 		g.t.Fatal(err)
 	}
 	g.engine.Observe(g.happened)
-	g.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Scheduler: "http://127.0.0.1", TTL: time.Hour, Horizon: 4 * time.Hour, Spare: number(g.t, "GRID_GUEST_SPARE", 10),
-		Loss: float64(number(g.t, "GRID_GUEST_LOSS", 0)), Beside: os.Getenv("GRID_GUEST_BESIDE") != "", Site: wire.Site{LRMS: "trial", Start: wire.Plain}},
+	g.agent = &agent.Agent{Conf: agent.Config{Cluster: "trial", Scheduler: "http://127.0.0.1", TTL: time.Hour, Horizon: 4 * time.Hour, Spare: number(g.t, "GRID_GUEST_SPARE", agent.DefaultSpare),
+		Beside: os.Getenv("GRID_GUEST_BESIDE") != "", Site: wire.Site{LRMS: "trial", Start: wire.Plain}},
 		Reader: &reader{g.engine}, Forecast: &batch.Forecaster{Policy: policy, Belief: batch.Estimate{}, Errors: &batch.Errors{}}, HTTP: &http.Client{Transport: g},
 		Now: g.engine.Now, Log: slog.New(slog.DiscardHandler)}
 }
@@ -286,7 +286,7 @@ func (g *guestTrial) look(at int64) {
 // book gives guests of five to thirty minutes all that begins within a cycle after the lead.
 func (g *guestTrial) book(at int64, free []wire.Deep) {
 	rules := &plan.Rules{Horizon: 4 * 3600, Free: true, Users: []plan.User{{Weight: 1}}, Wishes: []plan.Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}},
-		Clusters: []plan.Cluster{{TMin: int32(g.lead), TMax: int32(g.lead + g.cycle - 1), Good: math.MaxInt32, MaxGuest: int32(g.site.MaxGuest), MaxSlot: int32(g.site.MaxSlot)}}}
+		Clusters: []plan.Cluster{{TMin: int32(g.lead), TMax: int32(g.lead + g.cycle - 1), Good: math.MaxInt32, MaxGuest: int32(g.site.MaxGuest)}}}
 	for _, v := range g.site.Chances {
 		rules.Clusters[0].Later = append(rules.Clusters[0].Later, plan.Later{After: int32(v.Ahead), Start: percent(g.trust.Believe(v.Start, 1))})
 	}
@@ -410,7 +410,7 @@ func number(t testing.TB, name string, def int) int {
 }
 
 // Local jobs wait at most 3 % longer over ten shaken traces. GRID_GUEST_TIMES=60,60 is
-// another cycle than five minutes, and another time ahead; GRID_GUEST_SPARE, GRID_GUEST_LOSS
+// another cycle than five minutes, and another time ahead; GRID_GUEST_SPARE
 // and GRID_GUEST_BESIDE are what an owner may say, GRID_GUEST_SEEDS how many traces.
 func TestGuestsHardlyDelayLocalJobs(t *testing.T) {
 	cycle, lead := int64(300), int64(300)
