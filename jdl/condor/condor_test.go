@@ -57,6 +57,8 @@ func TestQueue(t *testing.T) {
 		{"arguments = $(Item)\nqueue in (a b)", "a|b"},
 		{"arguments = $(x) $(Step)\nqueue 2 x in (a b)", "a 0|a 1|b 0|b 1"},
 		{"arguments = $(x)-$(y)\nqueue x,y from (\n 1 2\n# no\n 3, 4 5\n)", "1-2|3-4 5"},
+		{"queue arguments from (\n1 2\n3 4\n)", "1 2|3 4"}, // as condor_submit 23.9 has it
+		{"arguments = own\nx = $(y)\ny = z\nqueue arguments, x in (a, b)", "a|b"},
 		{"n = 2\narguments = $(undefined:d)$(n)\nqueue $(n)", "d2|d2"},
 		{"arguments = $Fn(f)$Fx(f)\nf = /a/b.txt\nqueue", "b.txt"},
 		{"arguments = \"'it''s' \"\"q\"\" 'a b' ''\"\nqueue", `"it's" "\"q\"" "a b" ""`},

@@ -56,6 +56,18 @@ type proc struct {
 	asked  []string // variables of whoever submits that $ENV took
 }
 
+// command is a command of the job; a variable of its queue statement stands in the place of one of its name.
+func (p *proc) command(name string) (command, bool) {
+	if value, ok := p.macros[name]; ok {
+		return command{name, value, p.pos}, true
+	}
+	i, ok := p.index[name]
+	if !ok {
+		return command{}, false
+	}
+	return p.commands[i], true
+}
+
 type parser struct {
 	text  *source   // of the description itself
 	in    []*source // where the next line comes from, the innermost last

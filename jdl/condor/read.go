@@ -82,11 +82,10 @@ func (r *reader) tell(pos classad.Pos, format string, args ...any) {
 // is built next.
 func (r *reader) get(names ...string) string {
 	for _, name := range names {
-		i, ok := r.proc.index[name]
+		c, ok := r.proc.command(name)
 		if !ok {
 			continue
 		}
-		c := r.proc.commands[i]
 		r.b.Pos = c.pos
 		s, err := r.proc.expand(c.value, r.left)
 		if err != nil {
