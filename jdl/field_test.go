@@ -68,6 +68,8 @@ func TestAsWritten(t *testing.T) {
 		{"// web\nentity Job {\n  name String\n}", `error format JHipster`},
 		{"#!/bin/bash\n#SBATCH -n 4\nsrun hostname\n", `error format this is a script for Slurm`},
 		{"#!/bin/sh\n#PBS -l nodes=1\n./a.out\n", `error format this is a script for PBS`},
+		{"#!/usr/bin/env python3\nfrom x import y\n", `error format this is a program (#!/usr/bin/env python3), not a description`},
+		{"#!/bin/sh\nmodule load x\n./a.out\n", `error format grid run -- ./PROGRAM runs one`},
 		{`Executable = "aliroot"; Packages = {"VO_ALICE@AliRoot::v4"}; Split = "file";`, `error alien the JDL of AliEn`},
 		{`Executable = "/bin/ls"; InputFile = {"LF:/alice/x"};`, `error alien the JDL of AliEn`},
 		{`Executable = "/bin/ls"; InputData = {/lhcb/data/x}; Site = "LCG.CERN.ch";`, `warning no-effect InputData is not brought | warning unquoted write "/lhcb/data/x"`},

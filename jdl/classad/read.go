@@ -55,6 +55,10 @@ func otherLanguage(file string, src []byte, err error) error {
 		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "name it as the Executable of a job, and say there what it asks for",
 			Msg: "this is a script for " + script + ", not a description of a job"}).ShowLine(string(src))
 	}
+	if line, _, _ := strings.Cut(string(src[:min(len(src), 200)]), "\n"); strings.HasPrefix(line, "#!") {
+		return (&Diagnostic{Severity: Fatal, File: file, Pos: Pos{1, 1}, Code: "format", Hint: "grid run -- ./PROGRAM runs one; a description names it as its Executable",
+			Msg: fmt.Sprintf("this is a program (%s), not a description of a job", strings.TrimSpace(line))}).ShowLine(string(src))
+	}
 	n := 0
 	for line := range strings.Lines(string(src[:min(len(src), 1<<16)])) {
 		n++

@@ -298,6 +298,8 @@ func (r *reader) limits() {
 		d, err := parseTime(s)
 		if err != nil {
 			r.fail(r.b.Pos, "--time: %v", err)
+		} else if d == 0 {
+			r.tell(r.b.Pos, "--time: that there is no limit cannot be said: the queue's own holds")
 		}
 		r.b.Number("WallTime", jdl.Seconds(d))
 	}

@@ -159,6 +159,7 @@ func TestProcessors(t *testing.T) {
 		"--gpus-per-node=2 -N 3":        "slots 3 nodes 3 per node 1 gpus 6",
 		"--gpus-per-task=1 -n 4 -c 2":   "slots 8 nodes 0 per node 2 gpus 4",
 		"--gres=gpu:2 -N 2":             "slots 2 nodes 2 per node 1 gpus 4",
+		"--time=UNLIMITED":              "slots 1 nodes 0 per node 0; --time: that there is no limit cannot be said: the queue's own holds",
 		"-G a100:2 --gres=gpu:1":        "slots 1 nodes 0 per node 0 gpus 2; --gpus: the kind of GPU in a100:2 is not used",
 		"-n4 -c2 -N1":                   "slots 8 nodes 1 per node 8",
 		"-p a,b -n 2":                   "slots 2 nodes 0 per node 0",
