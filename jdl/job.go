@@ -92,6 +92,19 @@ type InputFile struct {
 	Text         string // what a file that the broker makes holds; its Source is ""
 }
 
+// Size is how many bytes of this machine the file has now, or the directory that another node has left;
+// 0 where it is at a URL, or not here.
+func (f InputFile) Size() int64 {
+	if f.Text != "" || f.IsURL() {
+		return int64(len(f.Text))
+	}
+	info, err := os.Stat(f.Path())
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size()
+}
+
 // Open opens a file of this machine, or one that the broker makes, and tells
 // its size in bytes. The caller closes it.
 func (f InputFile) Open() (io.ReadCloser, int64, error) {

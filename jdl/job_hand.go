@@ -206,7 +206,7 @@ func (h *handing) files(sub *jobReader, n node, ref reference) (made []madeFile)
 			fail("", "%q of node %s %s", file, name, why)
 		case urls[i] != "":
 			fail("name that URL in the InputSandbox", "node %s sends %s to %s and keeps none", name, file, urls[i])
-		case hasMeta(clean) || strings.HasSuffix(file, "/"):
+		case hasMeta(clean):
 			fail("name the files one by one in its OutputSandbox", "%s of node %s means any number of files", file, name)
 		default:
 			made = append(made, madeFile{Made: Made{Node: name, File: clean}, pos: ref.pos})

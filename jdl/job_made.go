@@ -1,8 +1,12 @@
 package jdl
 
 import (
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"gridbroker/jdl/classad"
 )
@@ -38,6 +42,37 @@ func (j *Job) BringTo(dir string, id func(node string) string) {
 		}
 	}
 	putInputs(j.Ad, j)
+}
+
+// Laid is the job as it can be sent: in the place of a directory that it takes of another node stand the files
+// that lie below it now, under its name.
+func (j *Job) Laid() *Job {
+	var files []InputFile
+	found := false
+	for _, f := range j.InputSandbox {
+		info, err := os.Stat(f.Source)
+		if f.From.Node == "" || err != nil || !info.IsDir() {
+			files = append(files, f)
+			continue
+		}
+		found = true
+		_ = filepath.WalkDir(f.Source, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil {
+				files = append(files, InputFile{Source: at, Name: f.Name + strings.TrimPrefix(at, f.Source), Executable: info.Mode()&0o111 != 0})
+			}
+			return err
+		})
+	}
+	if !found {
+		return j
+	}
+	laid := *j
+	laid.InputSandbox = files
+	return &laid
 }
 
 // madeFile is an element of NodeInputs: a record with Node, File and, where it is another

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// maxTreeFiles is how many files a directory of the InputSandbox may hold, each
+// MaxTreeFiles is how many files a directory of the InputSandbox may hold, each
 // of which is sent by itself.
-const maxTreeFiles = 5_000
+const MaxTreeFiles = 5_000
 
 // packHint is the way out for directories that cannot go along as they are.
 const packHint = "pack it (tar) and let the job unpack it"
@@ -25,8 +25,8 @@ func addTree(r *jobReader, e inputEntry, abs, dest string) {
 	root := strings.TrimPrefix(abs, "/")
 	files, err := treeFiles(r, root)
 	switch {
-	case errors.Is(err, errGlobTooWide) || len(files) > maxTreeFiles:
-		r.fail(e.pos, "directory", packHint, "InputSandbox: %s holds more than %d files", e.text, maxTreeFiles)
+	case errors.Is(err, errGlobTooWide) || len(files) > MaxTreeFiles:
+		r.fail(e.pos, "directory", packHint, "InputSandbox: %s holds more than %d files", e.text, MaxTreeFiles)
 		return
 	case err != nil:
 		r.fail(e.pos, "directory", packHint, "InputSandbox: %s: %v", e.text, err)
@@ -78,7 +78,7 @@ func (t *tree) walk(dir string) error { // fs.WalkDir does not enter a link, as 
 		} else {
 			err = t.add(name, entry.Type()&fs.ModeSymlink != 0)
 		}
-		if err != nil || len(t.files) > maxTreeFiles {
+		if err != nil || len(t.files) > MaxTreeFiles {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func TestDirectoriesOfInput(t *testing.T) {
 func TestBigDirectories(t *testing.T) {
 	testbed.Computes(t)
 	files := fstest.MapFS{}
-	for i := range maxTreeFiles + 1 {
+	for i := range MaxTreeFiles + 1 {
 		files[fmt.Sprintf("job/data/%d", i)] = &fstest.MapFile{}
 	}
 	_, err := ParseJob("t.jdl", []byte(`Executable = "/bin/ls"; InputSandbox = "data";`), WithDir("/job"), WithRoot(files))

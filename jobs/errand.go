@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"gridbroker/durable"
@@ -120,9 +122,13 @@ func (e *errand) judge(err error) {
 	switch {
 	case failed == nil && info.Mode().IsRegular():
 		return
-	case failed == nil:
-		e.err = &goneError{errors.New("it is a directory")}
+	case failed == nil && err == nil: // a directory
+		if n, failed := countFiles(e.arrived()); failed != nil || n > jdl.MaxTreeFiles {
+			e.err = &goneError{cmp.Or(failed, fmt.Errorf("it is a directory of %d files, and at most %d go along: let the job pack it", n, jdl.MaxTreeFiles))}
+		}
 		return
+	case failed == nil:
+		failed = err
 	case err == nil:
 		err = failed
 	}
@@ -134,6 +140,17 @@ func (e *errand) judge(err error) {
 	case e.fromOutput() != nil:
 		e.err = &goneError{err}
 	}
+}
+
+// countFiles counts the files below a directory.
+func countFiles(dir string) (n int, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	return n, err
 }
 
 // arrived is where the file is when it was brought.
@@ -149,7 +166,16 @@ func (e *errand) fromOutput() error {
 		return err
 	}
 	defer root.Close()
-	if info, err := root.Lstat(e.file); err != nil || !info.Mode().IsRegular() {
+	info, err := root.Lstat(e.file)
+	if err == nil && info.IsDir() {
+		below, err := root.OpenRoot(e.file)
+		if err != nil {
+			return err
+		}
+		defer below.Close()
+		return os.CopyFS(e.arrived(), below.FS())
+	}
+	if err != nil || !info.Mode().IsRegular() {
 		return fs.ErrNotExist
 	}
 	in, err := root.Open(e.file)
@@ -191,19 +217,38 @@ func lay(from, to string, now time.Time) error {
 		return err
 	}
 	part := fmt.Sprintf("%s.%d.part", to, os.Getpid())
-	_ = os.Remove(part) // of a process that was killed
-	err := os.Link(from, part)
-	if err != nil { // no file system has to be able to do that
-		err = copyFile(from, part)
-	}
+	_ = os.RemoveAll(part) // of a process that was killed
+	err := linkTree(from, part)
 	if err == nil {
 		err = os.Chtimes(part, now, now)
+	}
+	if err == nil {
+		if info, failed := os.Lstat(to); failed == nil && info.IsDir() { // of an attempt before
+			err = os.RemoveAll(to)
+		}
 	}
 	if err == nil {
 		err = durable.Rename(part, to)
 	}
 	if err != nil {
-		_ = os.Remove(part)
+		_ = os.RemoveAll(part)
 	}
 	return err
+}
+
+// linkTree makes a file, or all files below a directory, known under another name too.
+func linkTree(from, to string) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		at := to + strings.TrimPrefix(name, from)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return os.Mkdir(at, 0o700)
+		}
+		if os.Link(name, at) == nil {
+			return nil
+		}
+		return copyFile(name, at) // no file system has to be able to link
+	})
 }

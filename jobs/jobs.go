@@ -37,6 +37,7 @@ type Controller struct {
 	AtOnce int
 
 	sweeping sweep
+	lanes    lanes
 }
 
 // sweep remembers when attempts that may turn up late were last looked up.

@@ -281,7 +281,7 @@ func (l *lookUp) complete(ctx context.Context, qs []inquiry) map[string]error {
 			failed[q.ID] = err
 			continue
 		}
-		job = plugins.WithBrokerInfo(job, q.BrokerInfo)
+		job = plugins.WithBrokerInfo(job.Laid(), q.BrokerInfo)
 		if len(job.InputSandbox) > 0 {
 			ids, hs = append(ids, q.ID), append(hs, h)
 			reqs = append(reqs, plugins.Request{ID: q.id(), Job: job, Endpoint: l.endpoint})

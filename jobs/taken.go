@@ -115,7 +115,7 @@ func (s *supply) lacking(ctx context.Context, o *Outcome) (missing []jdl.InputFi
 			return nil, err
 		}
 		info, err := os.Lstat(f.Source)
-		if err != nil || !info.Mode().IsRegular() || maker != nil && maker.Sent.After(info.ModTime()) {
+		if err != nil || !info.Mode().IsRegular() && !info.IsDir() || maker != nil && maker.Sent.After(info.ModTime()) {
 			missing = append(missing, f)
 		}
 	}

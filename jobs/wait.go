@@ -36,6 +36,9 @@ type Waiting struct {
 	Patience time.Duration
 	// Replan is when jobs are taken back from queues; the zero value: never.
 	Replan Replanning
+	// Thorough is that a look waits for large files that it has begun to bring or send; else they
+	// go on beside the later ones, and Rest waits for them.
+	Thorough bool
 }
 
 // Wait follows jobs until all have ended, or ctx ends. On the way it sends
@@ -49,6 +52,9 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		longest = 10 * time.Second
 	}
 	pause := min(longest, cmp.Or(w.First, 200*time.Millisecond))
+	ctx, cancel := context.WithCancel(ctx)
+	defer c.Rest()
+	defer cancel()
 	for {
 		began := c.now()
 		ended, err := f.step(ctx)
@@ -85,7 +91,10 @@ type following struct {
 
 // step looks once and does what is due. It reports whether all jobs have ended.
 func (f *following) step(ctx context.Context) (bool, error) {
-	if err := f.Refresh(ctx, f.jobs); err != nil {
+	if err := f.arrive(); err != nil {
+		return false, err
+	}
+	if err := f.Refresh(ctx, f.here()); err != nil {
 		return false, err
 	}
 	if err := f.abort(ctx); err != nil {
@@ -95,10 +104,18 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if due, err = f.supplied(ctx, due); err != nil {
+	var quick, slowly []*Outcome
+	for _, o := range due {
+		if slow(o) {
+			slowly = append(slowly, o)
+		} else {
+			quick = append(quick, o)
+		}
+	}
+	if err := f.sendDue(ctx, quick); err != nil {
 		return false, err
 	}
-	if err := f.sendDue(ctx, due); err != nil {
+	if err := f.sendBeside(ctx, slowly); err != nil {
 		return false, err
 	}
 	if err := f.replan(ctx); err != nil {
@@ -119,14 +136,18 @@ func (f *following) due(ctx context.Context) ([]*Outcome, error) {
 	now := f.now()
 	byID := map[string]*Outcome{}
 	busy := map[string]int{}
+	away := f.lanes.away()
 	for _, o := range f.jobs {
 		byID[o.ID] = o
-		if !o.Final() && o.State != plugins.Intended {
+		if away[o.ID] || !o.Final() && o.State != plugins.Intended {
 			busy[o.Parent]++
 		}
 	}
 	var blocked, ready []*Outcome
 	for _, o := range f.jobs {
+		if away[o.ID] {
+			continue
+		}
 		state, err := f.turn(ctx, o, byID, now)
 		if err != nil {
 			return nil, err

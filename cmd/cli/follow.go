@@ -111,6 +111,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 			return err
 		}
 	}
+	defer s.jobs.Rest()
 	return f.run(ctx)
 }
 
@@ -175,7 +176,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery),
-		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}})
+		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}, Thorough: f.flags.once})
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package condor
 
 import (
+	"path"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -61,6 +62,9 @@ func takeOver(d *dagReader, n *dagNode, j dagJob, made map[string]bool) {
 	for i, x := range sources {
 		source := text(x)
 		from, file, ok := makerOf(d, n, source, made)
+		if !ok && !isProgram(j.ad, text(names[i])) {
+			from, file, ok = perhaps(d, n, source)
+		}
 		if !ok {
 			kept.Elems, keptNames.Elems = append(kept.Elems, x), append(keptNames.Elems, names[i])
 			continue
@@ -112,9 +116,37 @@ func makerOf(d *dagReader, n *dagNode, source string, made map[string]bool) (nam
 	return "", "", false
 }
 
+// isProgram tells whether an input file is what the job runs: a node that makes a program says so.
+func isProgram(ad *classad.Ad, name string) bool {
+	e, ok := ad.Expr("Executable")
+	return ok && text(e) == name
+}
+
+// anyOf stands for the files of a path's directory of which nobody says what they are.
+func anyOf(at string) string { return path.Join(path.Dir(at), "*") }
+
+// perhaps is the nearest job before a node that does not say what it leaves, for a file that is not here and that nobody is
+// known to make.
+func perhaps(d *dagReader, n *dagNode, source string) (name, file string, ok bool) {
+	at := d.near.Path(source)
+	if strings.Contains(source, "://") || d.err != nil || d.near.Has(source) {
+		return "", "", false
+	}
+	switch found := makers(n, anyOf(at)); len(found) {
+	case 0:
+		return "", "", false
+	case 1:
+		d.tell(n.line, "node %s: %s is not here; it is taken of node %s, which does not say what it leaves (transfer_output_files)", n.name, source, found[0].name)
+		return found[0].name, path.Base(at), true
+	default:
+		d.fail(n.line, "say in transfer_output_files which", "node %s: %s is not here, and %s or %s may make it", n.name, source, found[0].name, found[1].name)
+		return "", "", false
+	}
+}
+
 // makers are the nearest jobs before a node that make a file.
 func makers(n *dagNode, at string) (found []dagJob) {
-	seen := map[*dagNode]bool{}
+	seen := map[*dagNode]bool{n: true} // which may come after itself: that is told elsewhere
 	for near := n.parents; len(near) > 0 && len(found) == 0; {
 		var far []*dagNode
 		for _, p := range near {

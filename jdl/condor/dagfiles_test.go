@@ -17,6 +17,7 @@ func TestDAGFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"make.sub":    "output = log\ntransfer_output_files = out, deep/two",
 		"remap.sub":   "transfer_output_files = out\ntransfer_output_remaps = \"out=sub/mapped\"",
+		"any.sub":     "output = log",
 		"in.sub":      "transfer_input_files = $(in)",
 		"initial.sub": "initialdir = sub\ntransfer_input_files = $(in)",
 		"both.sub":    "transfer_input_files = out\ntransfer_output_files = out",
@@ -36,6 +37,12 @@ func TestDAGFiles(t *testing.T) {
 		{"JOB A make.sub\nJOB N x NOOP\nJOB B in.sub\nPARENT A CHILD N\nPARENT N CHILD B\nVARS B in=\"out\"", "out<A:out"},
 		{"JOB A make.sub\nJOB B program.sub\nPARENT A CHILD B", "out<A:out"},
 		{"JOB A stale.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"here\"", "here warning: node B: here is here and is taken, and not what node A makes"},
+		// What a node leaves that does not say what.
+		{"JOB A any.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"here, got, log\"", "here got<A:got log<A:log warning: node B: got is not here; it is taken of node A, which does not say what it leaves (transfer_output_files)"},
+		{"JOB A any.sub\nJOB M make.sub\nJOB B in.sub\nPARENT A CHILD M\nPARENT M CHILD B\nVARS B in=\"out, got\"", "out<M:out got<A:got warning: node B: got is not here; it is taken of node A, which does not say what it leaves (transfer_output_files)"},
+		{"JOB A any.sub\nJOB C any.sub\nJOB B in.sub\nPARENT A C CHILD B\nVARS B in=\"got\"", "t.dag:3:1: node B: got is not here, and A or C may make it"},
+		{"JOB A any.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"sub/got\"", "InputSandbox: sub/got does not exist"},
+		{"JOB A any.sub\nJOB B in.sub\nVARS B in=\"got\"", "InputSandbox: got does not exist"},
 
 		{"JOB A make.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"none\"", "InputSandbox: none does not exist"},
 		{"JOB A make.sub\nJOB B in.sub\nVARS B in=\"out\"", "InputSandbox: out does not exist"},
@@ -65,7 +72,7 @@ func TestDAGFiles(t *testing.T) {
 			}
 		}
 		for _, w := range set.Warnings {
-			if strings.Contains(w.Msg, "is taken, and not") {
+			if strings.Contains(w.Msg, "is taken, and not") || strings.Contains(w.Msg, "it is taken of") {
 				got = append(got, "warning: "+w.Msg)
 			}
 		}

@@ -275,6 +275,7 @@ func (r *reader) files() {
 	outs := r.get("transfer_output_files", "transferoutputfiles")
 	if outs == "" {
 		r.b.Output("*", "") // all that the job makes
+		r.makes("*", "*")
 	}
 	places := r.remaps()
 	for _, name := range commas(outs) { // "" in quotes is none
