@@ -49,7 +49,7 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 	doc := whyDocument{Jobs: []whyJob{}}
 	adviser := newAdviser(d, s)
 	for _, r := range rs {
-		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, r), theirReasons(ctx, s, r), adviser.advice(ctx, r))})
+		doc.Jobs = append(doc.Jobs, whyJob{r.ID, slices.Concat(reasons(d, s, r), theirReasons(ctx, s, r), adviser.advice(ctx, r))})
 	}
 	if d.json {
 		return printJSON(d, "why", doc)
@@ -67,7 +67,7 @@ func printWhy(ctx context.Context, d *deps, s *session, rs []*jobs.Outcome) erro
 }
 
 // reasons are the story of a job in sentences.
-func reasons(d *deps, o *jobs.Outcome) []string {
+func reasons(d *deps, s *session, o *jobs.Outcome) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n := len(o.Past); n > 0 {
@@ -83,7 +83,9 @@ func reasons(d *deps, o *jobs.Outcome) []string {
 	}
 	switch {
 	case o.State == plugins.Intended:
-		out = append(out, whyWaitsHere(d, o)...)
+		out = append(out, whyWaitsHere(d, s, o)...)
+	case o.State == plugins.Submitting && s.jobs.Store.Alive(o.Owner):
+		add("It is being sent to %s since %s, with its input files.", o.At, ago(d, o.Sent))
 	case o.State == plugins.Submitting:
 		add("A request for it went to %s %s, and no answer came: nobody knows yet whether it arrived.", o.At, ago(d, o.Sent)+" ago")
 		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
@@ -155,7 +157,7 @@ func firstOf(texts ...string) string {
 }
 
 // whyWaitsHere tells of a job that is recorded and was not sent.
-func whyWaitsHere(d *deps, o *jobs.Outcome) []string {
+func whyWaitsHere(d *deps, s *session, o *jobs.Outcome) []string {
 	switch {
 	case len(o.After) > 0:
 		out := []string{fmt.Sprintf("It comes after %s and is sent when these are done.", strings.Join(o.After, ", "))}
@@ -164,6 +166,9 @@ func whyWaitsHere(d *deps, o *jobs.Outcome) []string {
 		}
 		if o.Reason != "" {
 			out = append(out, sentence("now: "+o.Reason))
+		}
+		if followed(s) {
+			return append(out, "grid follow, which is at work, sends it.")
 		}
 		return append(out, "Nothing sends it by itself while nobody follows: grid watch does.")
 	case !o.Unmatched.IsZero():
@@ -210,7 +215,7 @@ func whyThere(d *deps, o *jobs.Outcome) []string {
 		out = append(out, fmt.Sprintf("It is %s there (%s)%s.", o.State, firstOf(o.Native, string(o.State)), because(o.Reason)))
 	}
 	out = append(out, whyNotYet(d, o)...)
-	if o.Predicted > 0 {
+	if o.Predicted > 0 && !o.Guessed {
 		left := o.Sent.Add(time.Duration(o.Predicted * float64(time.Second))).Sub(d.env.Now())
 		switch {
 		case left > 0:

@@ -98,6 +98,9 @@ func ofOneFile(err error) bool {
 // writable by the user, executable where it was.
 func (d *download) mode() os.FileMode { return 0o600 | d.file.Mode&0o100 }
 
+// atATime is how many bytes of a file are asked for at once: over SSH so many come for one round trip, in packets of 32 kB.
+const atATime = 2 << 20
+
 // copyRest brings what is missing. A file that does not have the listed
 // length, because it grew or shrank, is an error.
 func (d *download) copyRest(dst *os.File) error {
@@ -115,7 +118,7 @@ func (d *download) copyRest(dst *os.File) error {
 		return err
 	}
 	defer src.Close()
-	n, err := io.Copy(dst, io.LimitReader(src, d.file.Size-offset))
+	n, err := io.CopyBuffer(struct{ io.Writer }{dst}, io.LimitReader(src, d.file.Size-offset), make([]byte, min(atATime, d.file.Size-offset+1)))
 	if d.progress != nil {
 		d.progress.Step("fetch", offset+n, d.file.Size)
 	}
