@@ -69,9 +69,29 @@ func TestWholeSetsAreHandedOver(t *testing.T) {
 		must(take(other, next.Diff([]wire.Slot{all}), 5))
 		set = next
 		has("overtaken by a delta")
+		for seq, when := range []string{6: "a delta handed over", "a delta that is in the table alone"} {
+			if when == "" {
+				continue
+			}
+			next = set.Clone()
+			one, _ := set.Slot(1)
+			d := next.Diff([]wire.Slot{one, {ID: uint64(seq), Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1}})
+			d.Cluster, d.Seq, d.Made, d.TTL = "c", uint64(seq), now.Unix(), 600
+			if ack, err := (Listener{s}).Ingest(t.Context(), d, nil); err != nil || ack.Resync || len(store.fresh.deltas["c"]) != 1 {
+				t.Fatal(when, ack, err, store.fresh.deltas)
+			}
+			if seq == 7 {
+				store.fresh.keep(true)
+			}
+			set = next
+			has(when)
+			if len(store.fresh.deltas["c"]) != 0 {
+				t.Errorf("%s: %d deltas are left", when, len(store.fresh.deltas["c"]))
+			}
+		}
 		store.commit = func(*sql.Tx) error { return errors.New("no") }
 		set.Put(wire.Slot{ID: 4, Node: "n", CPUs: 1, From: now.Unix(), Start: 1, Hold: 1})
-		if err := take(store, set.Whole(), 6); err == nil || len(store.fresh.sets) != 0 {
+		if err := take(store, set.Whole(), 8); err == nil || len(store.fresh.sets) != 0 {
 			t.Errorf("not committed: %v, %d sets kept", err, len(store.fresh.sets))
 		}
 	})

@@ -21,7 +21,7 @@ func (s *Store) keepFile(ctx context.Context, h handle, job, side, name string, 
 func (s *Store) File(ctx context.Context, job, side, name string) ([]byte, error) {
 	var sealed []byte
 	err := s.read(ctx, func(h handle) error {
-		return h.tx.QueryRowContext(ctx, h.d.words.Replace("select body from file where job = $1 and side = $2 and name = $3"), job, side, name).Scan(&sealed)
+		return h.tx.QueryRowContext(ctx, h.d.say("select body from file where job = $1 and side = $2 and name = $3"), job, side, name).Scan(&sealed)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNoFile

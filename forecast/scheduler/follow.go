@@ -63,7 +63,7 @@ func (s follower) round(ctx context.Context, failed func(owner string, err error
 }
 
 // forget drops what was told of bookings that are over, once these are the most.
-func (s follower) forget(all map[string]map[plugins.Handle][]Job) {
+func (s follower) forget(all map[string]map[plugins.Handle][]placed) {
 	n := 0
 	for _, list := range all {
 		for _, jobs := range list {
@@ -77,33 +77,39 @@ func (s follower) forget(all map[string]map[plugins.Handle][]Job) {
 	for _, list := range all {
 		for _, jobs := range list {
 			for i := range jobs {
-				there[jobs[i].request()] = true
+				there[jobs[i].request] = true
 			}
 		}
 	}
 	maps.DeleteFunc(s.last, func(request string, _ mark) bool { return !there[request] })
 }
 
-// atSites lists the jobs that are at sites, by owner and endpoint, as copies.
-func (s follower) atSites() map[string]map[plugins.Handle][]Job {
+// placed is a job at a site.
+type placed struct {
+	job, request string
+	handle       plugins.Handle
+}
+
+// atSites lists the jobs that are at sites, by owner and endpoint.
+func (s follower) atSites() map[string]map[plugins.Handle][]placed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]map[plugins.Handle][]Job{}
+	all := map[string]map[plugins.Handle][]placed{}
 	if s.mem == nil {
 		return all
 	}
 	for _, j := range s.mem.pick(func(j *Job) bool { return j.State == Sent || j.State == Running }) {
 		if all[j.Owner] == nil {
-			all[j.Owner] = map[plugins.Handle][]Job{}
+			all[j.Owner] = map[plugins.Handle][]placed{}
 		}
 		at := plugins.Handle{Interface: j.Handle.Interface, Endpoint: j.Handle.Endpoint}
-		all[j.Owner][at] = append(all[j.Owner][at], *j)
+		all[j.Owner][at] = append(all[j.Owner][at], placed{j.ID, j.request(), j.Handle})
 	}
 	return all
 }
 
 // ask asks about the jobs of one owner, one request for each endpoint.
-func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[plugins.Handle][]Job) error {
+func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[plugins.Handle][]placed) error {
 	reg, release, err := s.asOwner(ctx, owner, cred)
 	if err != nil {
 		return err
@@ -118,7 +124,7 @@ func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[p
 		}
 		hs := make([]plugins.Handle, len(jobs))
 		for i := range jobs {
-			hs[i] = jobs[i].Handle
+			hs[i] = jobs[i].handle
 		}
 		asking, cancel := context.WithTimeout(ctx, actionTime)
 		states := back.Status(asking, hs)
@@ -131,7 +137,7 @@ func (s follower) ask(ctx context.Context, cred sealed, owner string, list map[p
 }
 
 // tell leaves a message for each job that has changed.
-func (s follower) tell(ctx context.Context, jobs []Job, states []plugins.Status) error {
+func (s follower) tell(ctx context.Context, jobs []placed, states []plugins.Status) error {
 	var news []*seen
 	var marks []mark
 	for i, st := range states {
@@ -139,8 +145,8 @@ func (s follower) tell(ctx context.Context, jobs []Job, states []plugins.Status)
 			continue
 		}
 		is := mark{st.State, st.Native, unix(st.Started)}
-		if s.last[jobs[i].request()] != is {
-			news, marks = append(news, seenOf(&jobs[i], st)), append(marks, is)
+		if s.last[jobs[i].request] != is {
+			news, marks = append(news, seenOf(jobs[i].job, jobs[i].request, st)), append(marks, is)
 		}
 	}
 	if len(news) == 0 {

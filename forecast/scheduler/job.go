@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,7 +136,7 @@ type Share struct {
 }
 
 // request is our name for one booking of the job at its site.
-func (j *Job) request() string { return fmt.Sprintf("%s-%d", j.ID, j.Tries) }
+func (j *Job) request() string { return j.ID + "-" + strconv.Itoa(j.Tries) }
 
 // newID makes ids that sort by time.
 func newID(now time.Time) string {

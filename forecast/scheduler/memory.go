@@ -121,7 +121,7 @@ func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Co
 	c := &cluster{name: name}
 	var site, load, trust, digest string
 	var drained int
-	err := h.tx.QueryRowContext(ctx, h.d.words.Replace(
+	err := h.tx.QueryRowContext(ctx, h.d.say(
 		"select seq, digest, made, ttl, drained, hits, misses, launch_ms, trust, site, load from cluster where name = $1"), name).
 		Scan(&c.seq, &digest, &c.made, &c.ttl, &drained, &c.hits, &c.misses, &c.launchMS, &trust, &site, &load)
 	if err != nil {

@@ -420,7 +420,7 @@ func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r 
 			return 2 * time.Second
 		}
 	}
-	r.Status = seenOf(j, st)
+	r.Status = seenOf(j.ID, j.request(), st)
 	return 0
 }
 
@@ -430,12 +430,12 @@ func (o outbox) cancelAt(ctx context.Context, a action, j *Job, back plugins.Sub
 		r.Said = err.Error()
 		return time.Duration(min(a.Attempts, 10)) * 2 * time.Second
 	}
-	r.Status = seenOf(j, back.Status(ctx, []plugins.Handle{j.Handle})[0])
+	r.Status = seenOf(j.ID, j.request(), back.Status(ctx, []plugins.Handle{j.Handle})[0])
 	return 0
 }
 
-func seenOf(j *Job, st plugins.Status) *seen {
-	v := &seen{Job: j.ID, Request: j.request(), State: st.State, Native: st.Native, Reason: st.Reason, Node: st.Node, Started: unix(st.Started), Ended: unix(st.Ended)}
+func seenOf(job, request string, st plugins.Status) *seen {
+	v := &seen{Job: job, Request: request, State: st.State, Native: st.Native, Reason: st.Reason, Node: st.Node, Started: unix(st.Started), Ended: unix(st.Ended)}
 	if st.ExitCode.OK {
 		v.Exit = &st.ExitCode.V
 	}

@@ -15,7 +15,7 @@ import (
 func (s *Store) Site(ctx context.Context, cluster string) (*wire.Site, error) {
 	var text string
 	err := s.read(ctx, func(h handle) error {
-		return h.tx.QueryRowContext(ctx, h.d.words.Replace("select site from cluster where name = $1"), cluster).Scan(&text)
+		return h.tx.QueryRowContext(ctx, h.d.say("select site from cluster where name = $1"), cluster).Scan(&text)
 	})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type dialect struct {
 	driver string
 	goose  database.Dialect
 	words  *strings.Replacer
+	said   *phrasebook
 }
 
 func postgresDialect() dialect {
@@ -44,7 +45,7 @@ func postgresDialect() dialect {
 		"{no entry}", "drop trigger keep_balance on ledger; drop function keep_balance();",
 		"{whole ids}", "alter table content alter column id type bigint;",
 		"{long ids}", "alter table content alter column id type numeric(20);",
-	)}
+	), newPhrasebook()}
 }
 
 func sqliteDialect() dialect {
@@ -59,7 +60,7 @@ func sqliteDialect() dialect {
 			on conflict (account) do update set amount = balance.amount + excluded.amount; end;`,
 		"{no entry}", "drop trigger keep_balance;",
 		"{whole ids}", "select 1;", "{long ids}", "select 1;",
-	)}
+	), newPhrasebook()}
 }
 
 // connections is how many a replica has at most.

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -35,7 +36,7 @@ func (h handle) exec(ctx context.Context, query string, args ...any) (int64, err
 	if err := h.flush(ctx); err != nil {
 		return 0, err
 	}
-	res, err := h.tx.ExecContext(ctx, h.d.words.Replace(query), args...)
+	res, err := h.tx.ExecContext(ctx, h.d.say(query), args...)
 	if err != nil {
 		return 0, failed(query, err)
 	}
@@ -46,7 +47,7 @@ func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows
 	if err := h.flush(ctx); err != nil {
 		return nil, err
 	}
-	return h.tx.QueryContext(ctx, h.d.words.Replace(query), args...)
+	return h.tx.QueryContext(ctx, h.d.say(query), args...)
 }
 
 // write is a statement whose outcome nobody waits for: it is done before the
@@ -57,7 +58,7 @@ func (h handle) write(ctx context.Context, query string, args ...any) error {
 		_, err := h.exec(ctx, query, args...)
 		return err
 	}
-	h.wait.batch.Queue(h.d.words.Replace(query), args...)
+	h.wait.batch.Queue(h.d.say(query), args...)
 	h.wait.queries = append(h.wait.queries, query)
 	return nil
 }
@@ -65,6 +66,13 @@ func (h handle) write(ctx context.Context, query string, args ...any) error {
 // writeEach is a write over the elements of a JSON array, {each} in its text; the
 // array is its first argument.
 func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
+	if h.d.driver == "sqlite" {
+		if v := reflect.ValueOf(list); v.Kind() == reflect.Slice {
+			if r := h.d.perRow(query, v.Type().Elem(), len(args)); r != nil {
+				return r.write(ctx, h.tx, v, args)
+			}
+		}
+	}
 	text, err := jsonText(list)
 	if err != nil {
 		return err

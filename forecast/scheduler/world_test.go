@@ -368,6 +368,9 @@ func (s *simSite) send(ctx context.Context, d *wire.Delta) {
 	if err != nil {
 		s.w.t.Fatal(err)
 	}
+	if table, err := s.w.s.store.Have(ctx, d.Cluster, s.w.now); err == nil && !ack.Resync && !ack.Same && fmt.Sprint(table.Bookings) != fmt.Sprint(ack.Bookings) {
+		s.w.t.Fatalf("%s was told of %v, the table has %v", d.Cluster, ack.Bookings, table.Bookings)
+	}
 	s.sent = append(s.sent, d)
 	if d.Seq < s.seq {
 		return // nobody waits for this answer
