@@ -25,7 +25,7 @@ func OpenCopy(dir string, now func() time.Time) (*SQLite, error) {
 		temp, err := os.MkdirTemp(at, fmt.Sprintf("%s%d-*", copies, os.Getpid()))
 		if err == nil {
 			if err = copyRecords(dir, temp); err == nil {
-				s, err := OpenStore(temp, now)
+				s, err := openFile(temp, now)
 				if err == nil {
 					s.temp = temp
 					return s, nil

@@ -181,7 +181,7 @@ func (e GaveUp) apply(r *Record, now time.Time) (string, bool) {
 	return r.Reason, true
 }
 
-// Unsure is that the record comes from a backup or a damaged file, in which the job
+// Unsure is that the record comes from a copy, a backup or a damaged file, in which the job
 // had not been sent: it may have been since, so it does not go by itself, and where it is sent
 // again by a name that was surely never used.
 type Unsure struct{}
@@ -190,7 +190,7 @@ func (Unsure) name() string          { return "from backup" }
 func (Unsure) from() []plugins.State { return kept }
 func (Unsure) apply(r *Record, now time.Time) (string, bool) {
 	r.State, r.Owner, r.Choices, r.Ended, r.Spared = plugins.Failed, "", nil, now, r.Spared+otherAttempts
-	r.Reason = "the record comes from a backup or a damaged file, in which the job was not yet sent; it may have been since: look there before grid resubmit"
+	r.Reason = "the record comes from a copy, a backup or a damaged file, in which the job was not yet sent; it may have been since: look there before grid resubmit"
 	return r.Reason, true
 }
 
@@ -319,6 +319,9 @@ func (e NotFound) apply(r *Record, now time.Time) (string, bool) {
 	r.untry(r.Resource)
 	r.State, r.Owner, r.Reason = plugins.Intended, "", why
 	r.nowhere()
+	if r.NoRetry { // others may have sent it again
+		return Unsure{}.apply(r, now)
+	}
 	return why, true
 }
 

@@ -94,7 +94,7 @@ func Rebuild(ctx context.Context, dir, backup string, now func() time.Time) (out
 // take makes the records in TEMP, of a backup or new, fit to go on with, with what
 // can be read in DIR.
 func (b *Rebuilt) take(ctx context.Context, temp, dir string, now func() time.Time) (err error) {
-	s, err := OpenStore(temp, now)
+	s, err := openFile(temp, now)
 	if err != nil {
 		return err
 	}

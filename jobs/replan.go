@@ -39,7 +39,7 @@ func (p Replanning) moves() int { return cmp.Or(p.Moves, 2) }
 // due reports whether a job is to be planned anew now.
 func (p Replanning) due(o *Outcome, now time.Time) bool {
 	if p.After <= 0 || o.State != plugins.Queued || !o.Started.IsZero() || !o.Cancelled.IsZero() || o.Handle.ID == "" ||
-		o.Moves >= p.moves() || o.Err != nil || !o.Fresh || o.Adopted && o.NoRetry {
+		o.Moves >= p.moves() || o.Err != nil || !o.Fresh || o.NoRetry {
 		return false
 	}
 	last := o.Submitted

@@ -50,12 +50,35 @@ var migrations = []string{
 	CREATE TABLE damaged (id TEXT, body TEXT, sum TEXT, why TEXT);  -- records set aside by "store repair"`,
 	`-- Records tell of restarts, moves and clocks that nobody sets.`,
 	`-- Records tell whether the run time of a job was guessed.`,
+	`CREATE TABLE place (file TEXT NOT NULL); -- this one (durable.PlaceOf): in a copy, another`,
 }
 
 // OpenStore opens or makes DIR/jobs.db, readable for its owner only. A
 // commit is on disk when it returns: what was recorded before a request
 // survives the machine's crash, too. now dates the log.
 func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
+	s, err := openFile(dir, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.own(context.Background()); err != nil {
+		s.db.Close()
+		return nil, s.unopened(err)
+	}
+	return s, nil
+}
+
+// unopened is why the file could not be opened.
+func (s *SQLite) unopened(err error) error {
+	if s.tell(&err); sqlite.Ruined(err) {
+		return err
+	}
+	path := filepath.Join(s.dir, "jobs.db")
+	return fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
+}
+
+// openFile opens the file, whatever file it is a copy of.
+func openFile(dir string, now func() time.Time) (*SQLite, error) {
 	path := filepath.Join(dir, "jobs.db")
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("job records: %w", err)
@@ -76,11 +99,8 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 			db.Close()
 		}
 	}
-	if s.tell(&err); sqlite.Ruined(err) {
-		return nil, err
-	}
 	if err != nil {
-		return nil, fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
+		return nil, s.unopened(err)
 	}
 	return s, nil
 }

@@ -80,7 +80,11 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 		return nil, status{}, err
 	}
 	if _, err := os.Stat(s.queued(h.ID)); err == nil {
-		return s, status{State: plugins.Queued}, nil
+		copied, err := s.copied(h.ID)
+		if copied {
+			err = errCopied
+		}
+		return s, status{State: plugins.Queued}, err
 	}
 	st, err := s.settle(h.ID)
 	if err == nil && st.State == plugins.Queued {
@@ -184,6 +188,12 @@ func cancel(s *site, id string) error {
 	st, err := s.status(id)
 	if err != nil || st.State.Final() {
 		return err
+	}
+	if copied, err := s.copied(id); err != nil {
+		return err
+	} else if copied {
+		end := status{State: plugins.Cancelled, Reason: "given up by the user in a copy of its files", Ended: s.now()}
+		return writeJSON(filepath.Join(s.job(id), "status.json"), end)
 	}
 	return os.WriteFile(filepath.Join(s.job(id), "cancel"), nil, 0o600)
 }

@@ -6,6 +6,7 @@
 // On disk a site is
 //
 //	SITE/site.json      slots and limits
+//	SITE/place          which directory SITE is: in a copy, another
 //	SITE/queue.lock     held for moments, while the queue changes
 //	SITE/runner.lock    held by the one runner that starts jobs
 //	SITE/handed.lock    held while an external scheduler starts the jobs
@@ -171,6 +172,9 @@ func (s *site) prepare() error {
 		}
 	}
 	if err := writeNode(s); err != nil {
+		return err
+	}
+	if err := s.writePlace(); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, "site.json")

@@ -84,6 +84,11 @@ func (s *site) waiting() ([]spec, error) {
 			os.Remove(s.queued(id))
 			continue
 		}
+		if copied, err := s.copied(id); err != nil {
+			return nil, err
+		} else if copied {
+			continue
+		}
 		specs = append(specs, sp)
 	}
 	slices.SortFunc(specs, func(a, b spec) int {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,6 +101,9 @@ func (s *site) used() (slots int, err error) {
 			continue
 		}
 		st, err := s.settle(id)
+		if errors.Is(err, errCopied) {
+			continue
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -119,6 +123,9 @@ func (s *site) settle(id string) (status, error) {
 	_, bad := errors.AsType[*damaged](err)
 	if err != nil && !bad || st.State.Final() {
 		return st, err
+	}
+	if copied, err := s.copied(id); err != nil || copied {
+		return st, cmp.Or(err, errCopied)
 	}
 	l, ok, err := lock(filepath.Join(s.job(id), "lock"), false)
 	if err != nil || !ok {

@@ -25,6 +25,8 @@ type spec struct {
 	JDL       string        `json:"jdl,omitempty"` // the description it was made from
 	// Inside is how the programs are run in an environment; nil: on the machine itself.
 	Inside *inside `json:"inside,omitempty"`
+	// Place is the job's directory as it was made (durable.PlaceOf): a copy of it is no job.
+	Place string `json:"place,omitempty"`
 }
 
 // step is one program: prologue, executable or epilogue.

@@ -100,6 +100,9 @@ func (s *site) place(req plugins.Request) error {
 	if sp.Inside, err = environmentOf(s, req.Job); err != nil {
 		return err
 	}
+	if sp.Place, err = durable.PlaceOf(tmp); err != nil {
+		return err
+	}
 	if err := writeJSON(filepath.Join(tmp, "spec.json"), sp); err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ bdii_run_dir=$d/ldap/bdiirun
 bdii_log_dir=$d/ldap/log
 bdii_tmp_dir=$d/ldap/tmp
 bdii_var_dir=$d/ldap/var
-bdii_breathe_time=5
+bdii_breathe_time=10
 $(is7 "$ce" || printf 'bdii_database=mdb\nbdii_update_cmd=%s\n' "$base/bdii-update")
 
 [infosys/nordugrid]

@@ -12,7 +12,7 @@ set -e
 . "$(dirname "$0")/common.sh"
 . "$HERE/conf.sh"
 . "$HERE/pki.sh"
-INFO=$((${GRID_TESTBED_ARC_INFO:-15} * 10)) # the option counts tenths
+INFO=$((${GRID_TESTBED_ARC_INFO:-30} * 10)) # the option counts tenths
 SCAN=${GRID_TESTBED_ARC_SCAN:-1}
 
 mkdir -p "$STATE/ce"; chmod 755 "${GRID_TESTBED_DIR:-/tmp/grid-testbed}" "$STATE" "$STATE/ce"
