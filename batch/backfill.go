@@ -99,7 +99,7 @@ func (p *backfill) pass(m *Machine) {
 		p.walk(m)
 		p.settle(m, p.Weights.changing())
 	}
-	if p.queue.n > len(p.held) {
+	if p.queue.n > len(p.held) && m.sight.end == 0 {
 		p.choose(m)
 	}
 	if !p.settled {
@@ -153,6 +153,7 @@ func (p *backfill) walk(m *Machine) {
 	e, at, ok := p.queue.at(place{})
 	kept, most := len(p.keep), max(p.depth, 1)
 	p.counted = false
+	m.sight.renew()
 	f := p.frontier(m)
 	ahead := slices.Clone(p.lines) // of the walk
 	for open := p.queue.n; ok && (open > 0 || kept > 0); e, at, ok = p.queue.at(at) {
@@ -168,9 +169,11 @@ func (p *backfill) walk(m *Machine) {
 			at.i++
 			continue
 		}
-		j.planned = m.plan.earliest(j, max(m.now, f.least(j)), never)
+		seen := m.earliest(j, max(m.now, f.least(j)))
 		f.learn(j)
 		switch {
+		case !seen:
+			at.i++
 		case j.planned == m.now:
 			p.start(m, e, at)
 			if *given == 0 {
@@ -188,6 +191,14 @@ func (p *backfill) walk(m *Machine) {
 			open -= ahead[j.line]
 		}
 	}
+}
+
+// sight is how far ahead it need look where every job gets a reservation.
+func (p *backfill) sight(m *Machine, _ Belief, ahead int64) sight {
+	if !p.all() {
+		return sight{}
+	}
+	return sighted(m, &p.queue, ahead)
 }
 
 // frontier is what a walk knows of how early jobs can start, where it plans

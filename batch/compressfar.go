@@ -14,13 +14,18 @@ const (
 // foretells makes ready for a run forward in which jobs run as believed.
 func (p *conservative) foretells(m *Machine, b Belief) {
 	p.far = far{near: m.now + int64(compressNear/time.Second), began: m.now, steps: compressSteps, belief: b, ends: p.far.ends[:0]}
+	if _, byNode := m.plan.(*nodePlan); !byNode || toLimits(b) {
+		p.near = never
+	}
+}
+
+// toLimits tells whether all jobs are believed to run to their limits, but for one asked about.
+func toLimits(b Belief) bool {
 	if a, ok := b.(asking); ok { // with the same steps as without the job asked about
 		b = a.Belief
 	}
-	_, byLimit := b.(Estimate)
-	if _, byNode := m.plan.(*nodePlan); !byNode || byLimit {
-		p.near = never
-	}
+	_, ok := b.(Estimate)
+	return ok
 }
 
 // over tells whether the part of a run forward is over in which every end counts.

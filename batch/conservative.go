@@ -92,19 +92,31 @@ func (p *conservative) lead(m *Machine) {
 	}
 }
 
-// put gives a job the earliest place at the time from or later.
+// put gives a job the earliest place at the time from or later, where it has one.
 func (p *conservative) put(m *Machine, id int32, from int64) {
 	j := &m.jobs[id]
-	if j.planned = m.plan.earliest(j, from, never); j.planned < never {
+	if !m.earliest(j, from) {
+		return
+	}
+	if j.planned < never {
 		m.plan.occupy(j, j.planned, j.planned+j.limit)
 	}
 	p.due.set(id, j.planned)
 }
 
+// sight is how far ahead it need look: no place gets another where all jobs run to
+// their limits.
+func (p *conservative) sight(m *Machine, b Belief, ahead int64) sight {
+	if !toLimits(b) {
+		return sight{}
+	}
+	return sighted(m, &p.queue, ahead)
+}
+
 func (p *conservative) left(m *Machine, id int32) {
 	j := &m.jobs[id]
 	p.queue.remove(j.entry(id))
-	if m.following {
+	if m.following || m.sight.lost(m.now) {
 		return
 	}
 	p.due.drop(id)
@@ -116,10 +128,9 @@ func (p *conservative) left(m *Machine, id int32) {
 }
 
 func (p *conservative) freed(m *Machine, from, to int64, j *job) {
-	if m.following {
+	if from = max(from, m.now); m.following || from < to && m.sight.lost(m.now) {
 		return
 	}
-	from = max(from, m.now)
 	if nodes, byNode := m.plan.(*nodePlan); byNode {
 		if p.vents.gather(from, to, j.shares); !p.over(m) {
 			p.compress(m, nodes)

@@ -55,7 +55,11 @@ func Placed(f *Forecaster, s State) (lines []string, err error) {
 
 // Starts are the first n starts that a Live expects (0: all that wait).
 func (l *Live) Starts(n int) []Expected {
-	l.foretell(func() bool { return n > 0 && len(l.expected) >= n })
+	ahead := int64(0)
+	if n == 0 {
+		ahead = never
+	}
+	l.foretell(ahead, func() bool { return n > 0 && len(l.expected) >= n })
 	if n > 0 && len(l.expected) > n {
 		return l.expected[:n]
 	}

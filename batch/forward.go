@@ -10,15 +10,22 @@ type forward struct {
 	place   int32 // of the job next gave last
 	gone    []eviction
 	again   []span // of jobs that gave way and started again
+	from    *Machine
+	given   int // starts
 }
 
 // forward starts a run from the machine's present state, in the memory of an
 // older run unless nil.
-func (m *Machine) forward(b Belief, old *forward) *forward {
+func (m *Machine) forward(b Belief, old *forward) *forward { return m.ahead(b, old, never) }
+
+// ahead is forward for who asks for the starts of so many seconds first of all: later
+// ones may cost a run that begins once more. Until it is over, or has been left, the
+// machine is to be as it is.
+func (m *Machine) ahead(b Belief, old *forward, seconds int64) *forward {
 	if old == nil {
 		old = &forward{clock: clock{m: &Machine{}}}
 	}
-	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0]}
+	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0], from: m}
 	for id := range f.m.jobs {
 		if j := &f.m.jobs[id]; j.state == running {
 			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.ticket(j), int32(id)})
@@ -27,6 +34,11 @@ func (m *Machine) forward(b Belief, old *forward) *forward {
 	f.ends.order()
 	if p, ok := f.m.policy.(interface{ foretells(*Machine, Belief) }); ok {
 		p.foretells(f.m, b)
+	}
+	if p, ok := f.m.policy.(interface {
+		sight(*Machine, Belief, int64) sight
+	}); ok && seconds < never {
+		f.m.sight = p.sight(f.m, b, seconds)
 	}
 	if f.m.following {
 		f.m.following = false
@@ -47,7 +59,11 @@ func (f *forward) next() (*job, bool) {
 		f.collect()
 	}
 	for len(f.started) == 0 {
-		if f.clock.next() == never {
+		switch at := f.clock.next(); {
+		case f.m.sight.blindAt(at):
+			f.see()
+			return f.next()
+		case at == never:
 			return nil, false
 		}
 		f.step()
@@ -55,12 +71,22 @@ func (f *forward) next() (*job, bool) {
 	}
 	f.place = f.started[0]
 	f.started = f.started[1:]
+	f.given++
 	j := &f.m.jobs[f.place]
 	if j.again {
 		f.again = append(f.again, span{j.start, f.end(j, 0), *j})
 		return f.next()
 	}
 	return j, true
+}
+
+// see begins once more, seeing all, and goes on behind the starts that were given.
+func (f *forward) see() {
+	given := f.given
+	*f = *f.from.forward(f.belief, f)
+	for f.given < given {
+		f.next()
+	}
 }
 
 // cut ends the times of jobs that gave way, and adds those of their later runs.

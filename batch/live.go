@@ -112,11 +112,12 @@ func (l *Live) advance(to time.Time, ending int32) {
 	}
 }
 
-// foretell works the schedule out as far as is enough, or to its end.
-func (l *Live) foretell(enough func() bool) {
+// foretell works the schedule out as far as is enough, or to its end. It is asked
+// for so many seconds first of all.
+func (l *Live) foretell(ahead int64, enough func() bool) {
 	l.fresh()
 	if !l.valid {
-		l.run, l.expected, l.spans, l.valid = l.c.forward(l.f.belief(), l.run), l.expected[:0], l.spans[:0], true
+		l.run, l.expected, l.spans, l.valid = l.c.ahead(l.f.belief(), l.run, ahead), l.expected[:0], l.spans[:0], true
 	}
 	for !enough() && l.more() {
 	}

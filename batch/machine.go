@@ -56,6 +56,7 @@ type Machine struct {
 	begun     int64      // jobs started so far
 	lines     int        // lines of jobs, 0 counts as one: see cluster.line
 	gates     gates
+	sight     sight
 }
 
 // NewMachine makes an idle machine of procs equal processors.

@@ -18,7 +18,7 @@ func (l *Live) Near(horizon time.Duration) *Forecast {
 		return l.near.forecast
 	}
 	until, n := l.Now().Add(horizon), 0
-	l.foretell(func() bool {
+	l.foretell(int64(horizon/time.Second), func() bool {
 		for n < len(l.expected) && l.expected[n].Start.Before(until) {
 			n++
 		}

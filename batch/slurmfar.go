@@ -37,10 +37,7 @@ const (
 func (p *slurm) foretells(m *Machine, b Belief) {
 	p.far = far{near: m.now + int64(p.Window/time.Second), began: m.now, first: m.begun + nearStarts, steps: farSteps, belief: b, ends: p.far.ends[:0]}
 	p.ration = p.rationed(m)
-	if a, ok := b.(asking); ok { // with the same steps as without the job asked about
-		b = a.Belief
-	}
-	if _, ok := b.(Estimate); !ok {
+	if !toLimits(b) {
 		p.steps *= surprises
 	}
 }
