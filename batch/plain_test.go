@@ -82,6 +82,10 @@ func TestPlain(t *testing.T) {
 			{Name: "maui", Maui: Maui{ReservationDepth: Unlimited}}, {Name: "slurm", Slurm: Slurm{fine: true}}, {Name: "slurm", Slurm: Slurm{fine: true, MaxJobTest: 40, Window: 3 * time.Hour}},
 		} {
 			for _, b := range []Belief{Estimate{}, halves{}} {
+				s := s
+				if dear(p, b) {
+					s = thinned(s)
+				}
 				got, want := scheduled(t, s, p, b, false), scheduled(t, s, p, b, true)
 				if compared += len(want); len(got) != len(want) {
 					t.Fatalf("seed %d, %v, %T: %d lines, want %d", seed, p, b, len(got), len(want))
@@ -97,6 +101,23 @@ func TestPlain(t *testing.T) {
 	if compared < 15_000*seeds/8 {
 		t.Errorf("only %d lines compared", compared)
 	}
+}
+
+// dear tells whether an early end makes a machine that remembers nothing plan all that wait anew.
+func dear(p Policy, b Belief) bool {
+	return b == halves{} && (p.Name == "conservative" || p.Name == "maui")
+}
+
+// thinned is a state in which every other of the jobs that wait does.
+func thinned(s State) State {
+	all := s.Jobs
+	s.Jobs = nil
+	for i, j := range all {
+		if !j.Started.IsZero() || i%2 == 0 {
+			s.Jobs = append(s.Jobs, j)
+		}
+	}
+	return s
 }
 
 // halves believes that of two jobs one takes half of its limit.
