@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,8 +44,10 @@ taken back and sent elsewhere where it is expected to end sooner by more than th
 forecasts may be wrong by: once its back-end has said that it will not run.
 
 There is one such process for a state directory. --install makes it a systemd
-unit of the user that starts with the session; --once does what is due and ends,
-for cron. How many jobs there are in which state, and how its looks go, it tells
+unit of the user that starts with the session, with the flags of the call and what
+your environment says of credentials, configuration and records; it says so where
+that ends with your session (loginctl enable-linger keeps it). --once does what is
+due and ends, for cron. How many jobs there are in which state, and how its looks go, it tells
 Prometheus at --metrics: to this machine alone unless that names another address.`,
 		Example: `  grid follow &
   grid follow --install
@@ -57,7 +56,7 @@ Prometheus at --metrics: to this machine alone unless that names another address
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
 			if f.install {
-				return runFollowInstall(cmd.Context(), d)
+				return runFollowInstall(cmd.Context(), d, followArguments(d, cmd.Flags()))
 			}
 			return runFollow(cmd.Context(), d, f)
 		},
@@ -307,45 +306,4 @@ func (f *follower) renew(ctx context.Context) error {
 // followed says whether somebody follows the jobs of this state directory.
 func followed(s *session) bool {
 	return s.jobs.Store != nil && s.jobs.Store.Alive(followLease)
-}
-
-// followUnit is the systemd unit of a user's follower.
-const followUnit = `[Unit]
-Description=Follows the user's grid jobs
-Documentation=man:grid-follow(1)
-
-[Service]
-ExecStart=%s follow
-Restart=on-failure
-RestartSec=30
-SuccessExitStatus=143
-
-[Install]
-WantedBy=default.target
-`
-
-func runFollowInstall(ctx context.Context, d *deps) error {
-	file := filepath.Join(xdg(d, "XDG_CONFIG_HOME", ".config"), "systemd", "user", "grid-follow.service")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	exe, err := filepath.Abs(d.env.Exe)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, followUnit, exe), 0o600); err != nil {
-		return err
-	}
-	if err := printFile(d, "follow.install", file); err != nil {
-		return err
-	}
-	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
-	defer stop()
-	for _, args := range [][]string{{"daemon-reload"}, {"enable", "--now", "grid-follow.service"}} {
-		out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, args...)...).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("systemctl --user %s: %s; the unit is written, start it by hand", args[0], cmp.Or(strings.TrimSpace(string(out)), err.Error()))
-		}
-	}
-	return nil
 }
