@@ -29,6 +29,8 @@ func elsewhere(word string) string {
 		{"auth proxy", []string{"proxy", "proxy-init", "arcproxy", "voms-proxy-init"}},
 		{"auth login", []string{"login"}},
 		{"jdl convert", []string{"convert"}},
+		{"jdl check", []string{"check", "lint", "validate"}},
+		{"--version", []string{"version"}},
 	} {
 		if slices.Contains(verb.there, word) {
 			return verb.here

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +31,11 @@ func openRecords(d *deps, c config) (*jobs.SQLite, error) {
 			return nil, usageError(fmt.Errorf("job records: %w", err))
 		}
 	}
-	return jobs.OpenStore(dir, d.env.Now)
+	store, err := jobs.OpenStore(dir, d.env.Now)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		err = fmt.Errorf("%w; --state-dir, or GRID_STATE_DIR, names another place for them", err)
+	}
+	return store, err
 }
 
 // openRecordsCopy opens a copy of records that cannot be written, and says so.
