@@ -244,19 +244,19 @@ func middle(name string, width int) string {
 func (s *screen) bar(g screenGroup, width int) string {
 	label := runewidth.FillRight(middle(g.name, 16), 16)
 	count := fmt.Sprintf(" %d/%d", g.phase[phaseDone]+g.phase[phaseFailed], g.total)
-	room := max(4, width-len(count)-18)
+	room := max(int(phases), width-len(count)-18)
+	least := 0 // each phase there is has a cell; the others go by their shares
+	for _, n := range g.phase {
+		least += min(n, 1)
+	}
 	var out strings.Builder
 	used, seen := 0, 0
-	for p := range phases {
-		seen += g.phase[p]
-		cells := room*seen/max(g.total, 1) - used
-		if g.phase[p] > 0 && cells == 0 && used < room {
-			cells = 1
-		}
-		used += cells
-		out.WriteString(s.style(phaseLook[p].style, strings.Repeat(phaseLook[p].letter, cells)))
+	for p, n := range g.phase {
+		seen += n
+		share := max(0, room-least) * seen / max(g.total, 1)
+		out.WriteString(s.style(phaseLook[p].style, strings.Repeat(phaseLook[p].letter, min(n, 1)+share-used)))
+		used = share
 	}
-	out.WriteString(strings.Repeat(" ", max(0, room-used)))
 	return label + " " + out.String() + count
 }
 

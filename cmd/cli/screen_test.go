@@ -88,6 +88,29 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// TestBars: whatever the shares of the phases are, a bar is one narrower than its screen, and a phase of few jobs among thousands
+// has its letter.
+func TestBars(t *testing.T) {
+	s := &screen{style: func(_ style, text string) string { return text }}
+	for _, phase := range [][phases]int{{14, 0, 0, 4986, 0}, {1, 1, 1, 1, 4996}, {4996, 1, 1, 1, 1}, {0, 0, 1, 0, 99999}, {1, 0, 99998, 0, 1}, {0, 0, 0, 0, 1}, {3, 3, 3, 3, 3}} {
+		g := screenGroup{name: "scan", phase: phase}
+		for _, n := range phase {
+			g.total += n
+		}
+		for width := 40; width < 200; width++ {
+			line := s.bar(g, width)
+			if len(line) != width-1 {
+				t.Errorf("%v: %d columns of %d: %s", phase, len(line), width, line)
+			}
+			for p, n := range phase {
+				if n > 0 && !strings.Contains(line[17:], phaseLook[p].letter) {
+					t.Errorf("%v: nothing of %d %s in %s", phase, n, phaseLook[p].word, line)
+				}
+			}
+		}
+	}
+}
+
 // golden compares lines with a file of testdata; UPDATE_GOLDEN writes it anew.
 func golden(t *testing.T, name string, lines []string) {
 	t.Helper()
