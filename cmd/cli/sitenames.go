@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"gridbroker/broker"
 	"gridbroker/foreign"
@@ -12,18 +13,18 @@ import (
 )
 
 // siteNames tells, once, which words of --site mean no resource.
-type siteNames struct{ told bool }
+type siteNames struct{ told atomic.Bool }
 
 // check compares the words with what was found.
 func (n *siteNames) check(d *deps, wants []string, rs []*glue.Resource) {
-	if n.told || len(rs) == 0 {
+	if n.told.Load() || len(rs) == 0 {
 		return
 	}
 	for _, want := range wants {
 		if slices.ContainsFunc(rs, func(r *glue.Resource) bool { return broker.Named(want, r) }) {
 			continue
 		}
-		n.told = true
+		n.told.Store(true)
 		fmt.Fprintf(d.env.Err, "grid: --site %s: none of %s has that name, id, site or host; %s\n", foreign.Text(want), counted(len(rs), "resource"), foreign.Text(siteHint(want, rs)))
 	}
 }
