@@ -14,7 +14,8 @@ type Kept struct {
 
 // Reserver is a QueueReader that can make and remove reservations of its batch
 // system, with the rights of the account that it reads with and for the jobs of
-// that account. Names are the caller's: letters, digits, _ and -.
+// that account. Names are the caller's: letters, digits, _ and -. Methods may be called
+// at the same time.
 type Reserver interface {
 	// Reserve keeps processors of nodes for the jobs that name it. One that is
 	// there already is no error.

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -101,6 +100,7 @@ type Agent struct {
 	latest             batch.State
 	looked             time.Time
 	lookFor            time.Duration
+	reserved           map[string]bool // what is known to be reserved; nil: not known
 }
 
 func (c Config) withDefaults() Config {
@@ -139,10 +139,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		if blind++; err == nil || a.looked != before {
 			blind = 0
 		}
-		select {
-		case <-ctx.Done():
+		if !rest(ctx, a, max(wait, min(time.Minute, wait<<min(blind, 6)))) {
 			return a.save(true)
-		case <-time.After(max(wait, min(time.Minute, wait<<min(blind, 6)))):
 		}
 	}
 }
@@ -305,48 +303,4 @@ func (a *Agent) news(s batch.State, f *batch.Forecast) (*wire.Delta, *published)
 	next.seq = a.seq
 	d.Cluster, d.Seq, d.Made, d.TTL = a.Conf.Cluster, a.seq, now.Unix(), int64(a.Conf.TTL/time.Second)
 	return d, next
-}
-
-// reserves tells whether bookings are reserved here.
-func reserves(a *Agent) bool { return a.Reserve != nil && a.Conf.Site.Start == wire.Reservation }
-
-// reserve makes the site's reservations those that are booked, where that is
-// the way: each no earlier than it is needed, and none left behind.
-func (a *Agent) reserve(ctx context.Context) error {
-	if !reserves(a) {
-		return nil
-	}
-	const prefix = "gras_"
-	have, err := a.Reserve.Reserved(ctx, prefix)
-	if err != nil {
-		return err
-	}
-	now := a.Now().Unix()
-	want := map[string]bool{}
-	var errs []error
-	for _, b := range a.booked {
-		name := prefix + b.Key
-		if b.To <= now {
-			continue
-		}
-		want[name] = true
-		if !slices.Contains(have, name) {
-			errs = append(errs, a.Reserve.Reserve(ctx, name, kept(b)))
-		}
-	}
-	for _, name := range have {
-		if !want[name] {
-			errs = append(errs, a.Reserve.Release(ctx, name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// kept is what a booking is to be given.
-func kept(b wire.Booking) plugins.Kept {
-	k := plugins.Kept{From: time.Unix(b.From, 0), To: time.Unix(b.To, 0), CPUs: map[string]int{}}
-	for _, p := range b.Slots {
-		k.CPUs[p.Node] += int(p.CPUs)
-	}
-	return k
 }

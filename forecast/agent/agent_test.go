@@ -54,8 +54,10 @@ func (c *centre) with(f func()) {
 func (c *centre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	ack := wire.Ack{Schema: wire.AckSchema}
 	if r.Method == http.MethodGet {
 		c.asked++
+		ack.Bookings = c.booked
 	} else {
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -75,7 +77,8 @@ func (c *centre) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	json.NewEncoder(w).Encode(wire.Ack{Schema: wire.AckSchema, Seq: c.seq, Digest: c.set.Digest()})
+	ack.Seq, ack.Digest = c.seq, c.set.Digest()
+	json.NewEncoder(w).Encode(ack)
 }
 
 // beat takes a beat, if this is a scheduler that knows them.

@@ -103,10 +103,11 @@ func (o outbox) finish(ctx context.Context, a action, r result) error {
 	})
 }
 
-// again gives an action back, to be tried later, unless another one is at it.
-func (o outbox) again(ctx context.Context, a action, due time.Time, said string) error {
+// again gives an action back, to be tried later, unless another one is at it. What a site
+// is known not to have taken need not be looked for there.
+func (o outbox) again(ctx context.Context, a action, due time.Time, r result) error {
 	return o.store.tx(ctx, func(h handle) error {
-		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2 where id = $3 and done = 0 and attempts = $4", due.Unix(), said, a.ID, a.Attempts)
+		_, err := h.exec(ctx, "update action set lease_until = 0, due = $1, result = $2, attempts = attempts - $5 where id = $3 and done = 0 and attempts = $4", due.Unix(), r.Said, a.ID, a.Attempts, b2i(r.untaken))
 		return err
 	})
 }

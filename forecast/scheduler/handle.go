@@ -234,7 +234,11 @@ func (w *work) launched(j *Job, r result) {
 	c := w.mem.clusters[j.Booking.Cluster]
 	if r.Kind == 0 {
 		j.State, j.Handle, j.Sent = Sent, r.Handle, w.now.Unix()
-		c.launchMS = (7*c.launchMS + int64(1000*r.Seconds)) / 8
+		took := int64(1000 * r.Seconds)
+		if c.site.Start == wire.Reservation { // the agent had to reserve first
+			took = 1000 * (w.now.Unix() - j.Booking.Made)
+		}
+		c.launchMS = (7*c.launchMS + took) / 8
 		c.changed = true
 		w.change(j)
 		w.say(j, c.name, "sent", "accepted as %s", r.Handle.ID)

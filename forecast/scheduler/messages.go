@@ -83,6 +83,8 @@ type result struct {
 	Status  *seen          `json:"status,omitempty"`
 	Output  []string       `json:"output,omitempty"`
 	Seconds float64        `json:"seconds,omitempty"`
+
+	untaken bool // the site is known not to have it
 }
 
 // post leaves a message; one with a key that is there already is left out.

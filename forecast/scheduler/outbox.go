@@ -100,7 +100,7 @@ func (o outbox) tell(ctx context.Context, a action, r result, retry time.Duratio
 	defer cancel()
 	var err error
 	if retry > 0 {
-		err = o.again(ctx, a, o.now().Add(retry), r.Said)
+		err = o.again(ctx, a, o.now().Add(retry), r)
 	} else {
 		err = o.finish(ctx, a, r)
 	}
@@ -272,7 +272,7 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 		Resource: &glue.Resource{ID: j.Booking.Cluster, Name: j.Booking.Cluster, Queue: queueFor(to, site), Endpoints: []glue.Endpoint{endpoint}, RuntimeEnvironments: job.Demand.RuntimeEnvironments}}
 	again := settle(back.Submit(ctx, []plugins.Request{req}, nil), r)
 	if site.Start == wire.Reservation && r.Kind != 0 && r.Kind != plugins.Invalid && o.now().Unix() < j.Booking.From+int64(o.conf.Grace/time.Second) {
-		r.Kind, again = 0, time.Second // until the agent has reserved the nodes, the site refuses
+		r.Kind, r.untaken, again = 0, true, 2*time.Second // until the agent has reserved the nodes, the site refuses
 	}
 	return again
 }

@@ -53,7 +53,7 @@ func TestLeaseOfTheKilled(t *testing.T) {
 	if err := o.finish(ctx, a, result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key, Kind: plugins.Unavailable}); !errors.Is(err, errLeaseLost) {
 		t.Errorf("the first ends it: %v", err)
 	}
-	if err := o.again(ctx, a, w.now, ""); err != nil {
+	if err := o.again(ctx, a, w.now, result{}); err != nil {
 		t.Error(err)
 	}
 	w.claimed(0) // the second has it still

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gridbroker/plugins"
@@ -35,14 +36,14 @@ func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error 
 			return q.refusal("scontrol create reservation", fmt.Sprintf("%q is no name", word))
 		}
 	}
-	user, err := q.site.Command(ctx, "id", "-un")
+	user, err := q.account(ctx)
 	if err != nil {
 		return err
 	}
 	const form = "2006-01-02T15:04:05"
 	argv := []string{"create", "reservation", "reservationname=" + name,
 		"starttime=" + k.From.UTC().Format(form), "endtime=" + k.To.Add(reservationGrace).UTC().Format(form),
-		"users=" + strings.TrimSpace(user), "nodes=" + strings.Join(nodes, ","), "flags=IGNORE_JOBS"}
+		"users=" + user, "nodes=" + strings.Join(nodes, ","), "flags=IGNORE_JOBS"}
 	most := 0
 	for _, n := range k.CPUs {
 		most = max(most, n)
@@ -61,6 +62,26 @@ func (q *Queue) Reserve(ctx context.Context, name string, k plugins.Kept) error 
 	}
 	_, err = q.control(ctx, argv...)
 	return err
+}
+
+// account is the one that commands run as; "": not asked yet.
+type account struct {
+	mu   sync.Mutex
+	name string
+}
+
+// account asks who that is, once.
+func (q *Queue) account(ctx context.Context) (string, error) {
+	q.who.mu.Lock()
+	defer q.who.mu.Unlock()
+	if q.who.name == "" {
+		said, err := q.site.Command(ctx, "id", "-un")
+		if err != nil {
+			return "", err
+		}
+		q.who.name = strings.TrimSpace(said)
+	}
+	return q.who.name, nil
 }
 
 // control runs scontrol with times in UTC, and tells also what it says of its

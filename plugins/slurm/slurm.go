@@ -116,6 +116,7 @@ type Queue struct {
 	site   *site
 	hidden hidden
 	parts  parts
+	who    account
 }
 
 // QueueReader opens a URL as a reader of the cluster's nodes and jobs.
