@@ -12,7 +12,7 @@ import (
 	"gridbroker/plugins/arcrest"
 )
 
-// grid submit dies at any moment of sending a hundred jobs. Afterwards grid
+// grid submit dies at any moment of sending fifty jobs. Afterwards grid
 // status knows of every job that the CE has, and none is there twice.
 func TestARCKilledSubmission(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestARCKilledSubmission(t *testing.T) {
 func (w *world) killed(url string, after time.Duration) {
 	t := w.t
 	t.Helper()
-	const n = 100
+	const n = 50
 	args := append([]string{"submit", "--no-cache", "--info", url}, w.jobs(n, "sleep 600")...)
 	cmd := w.command(args...)
 	if err := cmd.Start(); err != nil {

@@ -49,11 +49,11 @@ func killedARC(t *testing.T, url string) {
 	})
 	var all broken
 	session := filepath.Join(testbed.Dir(), "arc", "ce", breakable, "session")
-	for _, taken := range []int{1, 8, 25} {
+	for _, taken := range []int{1, 5, 12} {
 		w := newWorld(t)
 		before := entries(t, session)
 		var said bytes.Buffer
-		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
+		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(20, "sleep 600")...)...)
 		cmd.Stderr = &said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

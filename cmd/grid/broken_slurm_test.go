@@ -135,10 +135,10 @@ func TestSlurmWithoutAccounting(t *testing.T) {
 func TestSSHDDies(t *testing.T) {
 	t.Parallel()
 	s := newSlurm(t, 28801)
-	for _, taken := range []int{0, 1, 20} {
+	for _, taken := range []int{0, 1, 10} {
 		w, url := s.user(t)
 		var said bytes.Buffer
-		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
+		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(20, "sleep 600")...)...)
 		cmd.Stderr = &said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

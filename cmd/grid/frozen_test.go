@@ -26,9 +26,9 @@ func frozenARC(t *testing.T, url string) {
 	}
 	t.Cleanup(func() { signal(syscall.SIGCONT) })
 	var all broken
-	for _, after := range []time.Duration{100, 300, 600, 1000, 2500} {
+	for _, after := range []time.Duration{100, 300, 800, 2000} {
 		w := newWorld(t)
-		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(40, "sleep 600")...)...)
+		cmd := w.command(append([]string{"submit", "--no-cache", "--info", url}, w.jobs(20, "sleep 600")...)...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
