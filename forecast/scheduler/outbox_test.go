@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gridbroker/forecast/wire"
+	"gridbroker/glue"
 	"gridbroker/plugins"
 )
 
@@ -83,6 +85,57 @@ func TestDatabaseAwayWhileSent(t *testing.T) {
 		if again := (outbox{w.s}).attempt(t.Context(), a, &r); again != 0 || r.Kind != 0 || r.Handle.ID == "" {
 			t.Errorf("with %s again: %v, %s", table, r.Kind, r.Said)
 		}
+	}
+}
+
+// unreserved is a site that refuses a job until its nodes are reserved.
+type unreserved struct {
+	*simSite
+	refusals, finds int
+}
+
+func (s *unreserved) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	if s.refusals--; s.refusals >= 0 {
+		return []plugins.Result{{ID: reqs[0].ID, Err: &plugins.Error{Kind: plugins.Refused, Said: "Requested reservation is invalid"}}}
+	}
+	return s.simSite.Submit(ctx, reqs, p)
+}
+
+func (s *unreserved) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[string]plugins.Handle, error) {
+	s.finds++
+	return s.simSite.Find(ctx, e, ids)
+}
+
+// Until its nodes are reserved a job is handed in again and again, and not looked for at the
+// site, which has refused it; how long that took is how far ahead is booked from then on.
+func TestReservedLate(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 6)
+	w.sites["c0"].start = wire.Reservation
+	w.step(30)
+	id := w.submit("alice", "k", 600)
+	cycle := func() {
+		t.Helper()
+		if _, err := w.s.Cycle(t.Context(), w.epoch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site := &unreserved{simSite: w.sites["c0"], refusals: 5}
+	open := func(context.Context, string, []byte) (*plugins.Registry, func(), error) {
+		reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Interfaces: []string{"sim/c0"}}, Submitter: site})
+		return reg, func() {}, err
+	}
+	w.s = New(w.conf, w.store, open, func() time.Time { return w.now }, slog.New(slog.DiscardHandler))
+	cycle()
+	for range 6 {
+		w.now = w.now.Add(3 * time.Second)
+		outbox{w.s}.act(t.Context(), w.claimed(1)[0])
+	}
+	cycle()
+	if j := w.job(id); j.State != Sent || site.finds != 0 {
+		t.Errorf("it is %s, looked for %d times", j.State, site.finds)
+	}
+	if ms := w.s.mem.clusters["c0"].launchMS; ms < 18_000/8 {
+		t.Errorf("to send is said to take %d ms", ms)
 	}
 }
 
