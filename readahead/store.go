@@ -2,6 +2,7 @@ package readahead
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,19 +55,49 @@ func openStore(dir string, portion int64, cells int) (s *store, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if s.lock, err = s.open("lock", os.O_RDWR|os.O_CREATE); err != nil {
 		return s, err
 	}
 	if err = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return s, fmt.Errorf("%s: %w", dir, ErrInUse)
 	}
-	if s.cells, err = os.OpenFile(filepath.Join(dir, "cells"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if s.cells, err = s.open("cells", os.O_RDWR|os.O_CREATE); err != nil {
+		return s, err
+	}
+	if err = s.trim(int64(cells) * portion); err != nil {
 		return s, err
 	}
 	if err = s.load(cells); err != nil {
 		return s, err
 	}
 	return s, s.compact()
+}
+
+// open opens a file of the directory. What is no file, or lies elsewhere, is refused: a
+// link would be written through, and a pipe waited for.
+func (s *store) open(name string, flags int) (*os.File, error) {
+	path := filepath.Join(s.dir, name)
+	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a link, and a cache keeps what it has in its own directory: remove it", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, cmp.Or(err, fmt.Errorf("%s is no file, and a cache keeps what it has in one: remove it", path))
+	}
+	return f, nil
+}
+
+// trim gives back what the cells had when the quota was larger.
+func (s *store) trim(size int64) error {
+	info, err := s.cells.Stat()
+	if err != nil || info.Size() <= size {
+		return err
+	}
+	return s.cells.Truncate(size)
 }
 
 // checkOwner wants a directory that nobody else can put files into: what lies in
@@ -100,7 +131,7 @@ func (s *store) header() string { return fmt.Sprintf("grid read-ahead cells 1 po
 
 // load reads the index as far as it is whole. Later lines win.
 func (s *store) load(cells int) error {
-	in, err := os.Open(filepath.Join(s.dir, "index"))
+	in, err := s.open("index", os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -118,8 +149,11 @@ func (s *store) load(cells int) error {
 			continue
 		}
 		var e entry
-		if json.Unmarshal([]byte(body), &e) != nil || e.Cell < 0 || int(e.Cell) >= cells || e.Length < 0 || int64(e.Length) > s.portion {
+		if json.Unmarshal([]byte(body), &e) != nil || e.Cell < 0 || e.Length < 0 || int64(e.Length) > s.portion {
 			return nil
+		}
+		if int(e.Cell) >= cells { // the quota was larger
+			continue
 		}
 		if e.File == "" {
 			delete(s.live, e.Cell)
@@ -142,8 +176,7 @@ func lineSum(body string) string {
 
 // compact writes the index anew, with one line for each cell in use.
 func (s *store) compact() error {
-	temp := filepath.Join(s.dir, "index.new")
-	out, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	out, err := s.open("index.new", os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -152,7 +185,7 @@ func (s *store) compact() error {
 	for _, e := range s.live {
 		w.WriteString(formatEntry(e))
 	}
-	if err := errors.Join(w.Flush(), os.Rename(temp, filepath.Join(s.dir, "index"))); err != nil {
+	if err := errors.Join(w.Flush(), os.Rename(out.Name(), filepath.Join(s.dir, "index"))); err != nil {
 		return errors.Join(err, out.Close())
 	}
 	if s.index != nil {

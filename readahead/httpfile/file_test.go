@@ -221,3 +221,30 @@ func TestVersionsAreBounded(t *testing.T) {
 		t.Errorf("%.20q", got)
 	}
 }
+
+// Without a token only who names the cache by its address is answered: a name may be one
+// that a page in a user's browser has let point here.
+func TestNamesOfOthers(t *testing.T) {
+	o := &origin{}
+	o.set(`"v1"`, 3000, 1)
+	s, file := setup(t, o)
+	server := s.Config.Handler.(*Server)
+	for _, c := range []struct {
+		token, host string
+		want        int
+	}{
+		{"", "127.0.0.1:8470", 200}, {"", "localhost:8470", 200}, {"", "[::1]:8470", 200}, {"", "127.0.0.1", 200}, {"", "[::1]", 200},
+		{"", "evil.example.org", 421}, {"", "evil.example.org:8470", 421}, {"", "localhost.evil.example.org", 421}, {"", "127.0.0.1.evil.example.org", 421}, {"", "", 421},
+		{"t0", "cache.example.org:8470", 200},
+	} {
+		server.Token = c.token
+		req := httptest.NewRequest(http.MethodGet, "/file?url="+url.QueryEscape(file), nil)
+		req.Host = c.host
+		req.Header.Set("Authorization", "Bearer "+c.token)
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, req)
+		if w.Code != c.want {
+			t.Errorf("token %q, host %q: %d, want %d", c.token, c.host, w.Code, c.want)
+		}
+	}
+}

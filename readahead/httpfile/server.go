@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -51,6 +52,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no or wrong token", http.StatusUnauthorized)
 		return
 	}
+	if s.Token == "" && !here(r.Host) {
+		http.Error(w, "without a token this cache is asked by its address", http.StatusMisdirectedRequest)
+		return
+	}
 	w = patient{w, http.NewResponseController(w), 2*s.Wait + time.Minute}
 	if r.ContentLength != 0 { // nobody reads it, and it is not waited for
 		http.NewResponseController(w).SetReadDeadline(time.Now())
@@ -68,6 +73,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// here tells whether a request names who it goes to by an address or as this machine. Any
+// other name may be one that a page in a user's browser has let point here.
+func here(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return name == "localhost" || net.ParseIP(name) != nil
 }
 
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {

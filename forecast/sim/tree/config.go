@@ -53,6 +53,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("mark = %q: want none, take or ack", c.Mark)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss = %g: want a probability", c.Loss)
+	case c.MaxHops < 0:
+		return fmt.Errorf("max_hops = %d: want a number of links, or 0 for no bound", c.MaxHops)
 	case min(c.Latency, c.Service, c.Scan, c.Refresh, c.Coalesce, c.FailAt, c.Detect, c.MaxAge) < 0:
 		return fmt.Errorf("a time below 0")
 	}

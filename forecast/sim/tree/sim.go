@@ -117,8 +117,12 @@ func (s *sim) prepare(ctx context.Context) error {
 	if err := s.exchange(ctx); err != nil {
 		return err
 	}
-	if who := s.config.FailWho; s.config.FailAt > 0 && who >= 0 && who < len(s.nodes) {
+	who := s.config.FailWho
+	switch there := who >= 0 && who < len(s.nodes); {
+	case s.config.FailAt > 0 && there:
 		s.cal.add(s.config.FailAt, fail, who, 0)
+	case s.config.FailAt > 0 && s.config.Mode == "tree": // others have fewer managers, or none
+		return fmt.Errorf("fail_who = %d: there are %d managers, from 0 on", who, len(s.nodes))
 	}
 	return nil
 }

@@ -137,6 +137,7 @@ func TestConfigurationsThatCannotRun(t *testing.T) {
 		"mode": func(c *Config) { c.Mode = "ring" }, "discipline": func(c *Config) { c.Discipline = "lifo" }, "fanout": func(c *Config) { c.Fanout = 1 }, "fit": func(c *Config) { c.Fit = "any" },
 		"mark": func(c *Config) { c.Mark = "maybe" }, "loss = -": func(c *Config) { c.Loss = -0.1 }, "loss = 1.1": func(c *Config) { c.Loss = 1.1 }, "loss = NaN": func(c *Config) { c.Loss = math.NaN() },
 		"a time": func(c *Config) { c.Latency = -1 }, "a time below": func(c *Config) { c.MaxAge = -1 },
+		"max_hops": func(c *Config) { c.MaxHops = -1 }, "fail_who = 1": func(c *Config) { c.FailAt, c.FailWho = 1, 1 }, "fail_who = -1": func(c *Config) { c.FailAt, c.FailWho = 1, -1 },
 	} {
 		c := Config{Mode: "tree", Fanout: 2, Discipline: "fcfs", Mark: managers.MarkAck}
 		if err := c.Check(); err != nil {
