@@ -16,8 +16,8 @@ import (
 // these do since, nobody here knows. Jobs are followed where they are; none is sent, tried again,
 // or taken back by itself, and none that turns up late is cancelled. Records of a new file,
 // and of an older program, are of the file that they are in.
-func (s *SQLite) own(ctx context.Context) error {
-	here, known, err := s.ownPlace(ctx)
+func own(ctx context.Context, s *SQLite) error {
+	here, known, err := ownPlace(ctx, s)
 	if err != nil || known {
 		return err
 	}
@@ -26,10 +26,10 @@ func (s *SQLite) own(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	if here, known, err = s.ownPlace(ctx); err != nil || known { // another process was faster
+	if here, known, err = ownPlace(ctx, s); err != nil || known { // another process was faster
 		return err
 	}
-	if err := s.disown(ctx); err != nil {
+	if err := disown(ctx, s); err != nil {
 		return err
 	}
 	return s.tx(ctx, func(tx *sql.Tx) error {
@@ -39,7 +39,7 @@ func (s *SQLite) own(ctx context.Context) error {
 }
 
 // ownPlace tells which file this is, and whether it is the one that the records have been in.
-func (s *SQLite) ownPlace(ctx context.Context) (here string, known bool, err error) {
+func ownPlace(ctx context.Context, s *SQLite) (here string, known bool, err error) {
 	if here, err = durable.PlaceOf(filepath.Join(s.dir, "jobs.db")); err != nil {
 		return "", false, err
 	}
@@ -55,7 +55,7 @@ func (s *SQLite) ownPlace(ctx context.Context) (here string, known bool, err err
 }
 
 // disown leaves all that goes on by itself to the records that these were copied from.
-func (s *SQLite) disown(ctx context.Context) error {
+func disown(ctx context.Context, s *SQLite) error {
 	rs, err := s.Select(ctx, Query{})
 	if _, damaged := errors.AsType[*DamagedError](err); err != nil && !damaged {
 		return err

@@ -61,7 +61,7 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.own(context.Background()); err != nil {
+	if err := own(context.Background(), s); err != nil {
 		s.db.Close()
 		return nil, s.unopened(err)
 	}

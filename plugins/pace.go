@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SlowestRate is how many bytes a second an answer brings at least on the average, once
+// slowestRate is how many bytes a second an answer brings at least on the average, once
 // its grace is over.
-const SlowestRate = 4 << 10
+const slowestRate = 4 << 10
 
 // ErrSlow is an answer that was given up.
 var ErrSlow = errors.New("the answer comes too slowly to be waited for")
@@ -27,7 +27,7 @@ type Paced struct {
 
 // Read implements io.Reader. Once it is too late it fails with ErrSlow.
 func (p *Paced) Read(b []byte) (int, error) {
-	left := p.Grace + time.Duration(p.got/SlowestRate)*time.Second - p.waited
+	left := p.Grace + time.Duration(p.got/slowestRate)*time.Second - p.waited
 	if left <= 0 {
 		p.End()
 		return 0, ErrSlow

@@ -80,8 +80,8 @@ func (b *Backend) settled(h plugins.Handle) (*site, status, error) {
 		return nil, status{}, err
 	}
 	if _, err := os.Stat(s.queued(h.ID)); err == nil {
-		copied, err := s.copied(h.ID)
-		if copied {
+		theirs, err := copied(s, h.ID)
+		if theirs {
 			err = errCopied
 		}
 		return s, status{State: plugins.Queued}, err
@@ -189,9 +189,9 @@ func cancel(s *site, id string) error {
 	if err != nil || st.State.Final() {
 		return err
 	}
-	if copied, err := s.copied(id); err != nil {
+	if theirs, err := copied(s, id); err != nil {
 		return err
-	} else if copied {
+	} else if theirs {
 		end := status{State: plugins.Cancelled, Reason: "given up by the user in a copy of its files", Ended: s.now()}
 		return writeJSON(filepath.Join(s.job(id), "status.json"), end)
 	}

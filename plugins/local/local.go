@@ -174,7 +174,7 @@ func (s *site) prepare() error {
 	if err := writeNode(s); err != nil {
 		return err
 	}
-	if err := s.writePlace(); err != nil {
+	if err := writePlace(s); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, "site.json")

@@ -13,24 +13,24 @@ import (
 // that was copied, and may run there. Here it is neither started, ended nor judged.
 var errCopied = errors.New("this is a copy of the job's files, made by cp, rsync or a backup; follow it with the state directory they were copied from, or, if that is gone, grid cancel it here and grid resubmit it")
 
-func (s *site) placeFile() string { return filepath.Join(s.dir, "place") }
+func placeFile(s *site) string { return filepath.Join(s.dir, "place") }
 
 // writePlace notes which directory the site's is, once.
-func (s *site) writePlace() error {
-	if _, err := os.Stat(s.placeFile()); err == nil {
+func writePlace(s *site) error {
+	if _, err := os.Stat(placeFile(s)); err == nil {
 		return nil
 	}
 	place, err := durable.PlaceOf(s.dir)
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(s.placeFile(), []byte(place))
+	return durable.WriteFile(placeFile(s), []byte(place))
 }
 
 // copied reports whether a job was put into another directory than this one. Where the
 // site's directory is the one that was made, its jobs are not looked at.
-func (s *site) copied(id string) (bool, error) {
-	was, err := os.ReadFile(s.placeFile())
+func copied(s *site, id string) (bool, error) {
+	was, err := os.ReadFile(placeFile(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // made by an older program
 	}

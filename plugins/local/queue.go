@@ -84,9 +84,9 @@ func (s *site) waiting() ([]spec, error) {
 			os.Remove(s.queued(id))
 			continue
 		}
-		if copied, err := s.copied(id); err != nil {
+		if theirs, err := copied(s, id); err != nil {
 			return nil, err
-		} else if copied {
+		} else if theirs {
 			continue
 		}
 		specs = append(specs, sp)

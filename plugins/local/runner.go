@@ -124,7 +124,7 @@ func (s *site) settle(id string) (status, error) {
 	if err != nil && !bad || st.State.Final() {
 		return st, err
 	}
-	if copied, err := s.copied(id); err != nil || copied {
+	if theirs, err := copied(s, id); err != nil || theirs {
 		return st, cmp.Or(err, errCopied)
 	}
 	l, ok, err := lock(filepath.Join(s.job(id), "lock"), false)
