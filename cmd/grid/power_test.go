@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gridbroker/durable"
+	"gridbroker/durable/sqlite"
 )
 
 // A bench is a machine whose disk is one directory, with a user who sends
@@ -184,8 +187,37 @@ func TestPowerLost(t *testing.T) {
 func (b *bench) after(t *testing.T, d *disk, m moment) {
 	t.Helper()
 	d.restore(t, m.have)
+	b.owns(t)
 	os.Remove(b.ran)
 	b.look(t, "power lost after call "+m.call, m.said, m.ran)
+}
+
+// owns has what was restored be what was there: its files are new ones here, as those of a copy
+// are, and on a machine that comes back they are not.
+func (b *bench) owns(t *testing.T) {
+	t.Helper()
+	state := filepath.Join(b.home, ".local/state/grid")
+	site, file := filepath.Join(state, "local/localhost"), filepath.Join(state, "jobs.db")
+	if place, err := durable.PlaceOf(site); err == nil && exists(filepath.Join(site, "place")) {
+		if err := os.WriteFile(filepath.Join(site, "place"), []byte(place), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+		return
+	}
+	place, err := durable.PlaceOf(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(file, sqlite.Full, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("UPDATE place SET file = ?", place); err != nil && !strings.Contains(err.Error(), "no such table") {
+		t.Fatal(err)
+	}
 }
 
 // look follows all jobs to their end and holds the records against what is
