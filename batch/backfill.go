@@ -169,7 +169,7 @@ func (p *backfill) walk(m *Machine) {
 			at.i++
 			continue
 		}
-		seen := m.earliest(j, max(m.now, f.least(j)))
+		seen := m.sight.place(m, j, max(m.now, f.least(j)))
 		f.learn(j)
 		switch {
 		case !seen:
@@ -191,14 +191,6 @@ func (p *backfill) walk(m *Machine) {
 			open -= ahead[j.line]
 		}
 	}
-}
-
-// sight is how far ahead it need look where every job gets a reservation.
-func (p *backfill) sight(m *Machine, _ Belief, ahead int64) sight {
-	if !p.all() {
-		return sight{}
-	}
-	return sighted(m, &p.queue, ahead)
 }
 
 // frontier is what a walk knows of how early jobs can start, where it plans

@@ -95,22 +95,13 @@ func (p *conservative) lead(m *Machine) {
 // put gives a job the earliest place at the time from or later, where it has one.
 func (p *conservative) put(m *Machine, id int32, from int64) {
 	j := &m.jobs[id]
-	if !m.earliest(j, from) {
+	if !m.sight.place(m, j, from) {
 		return
 	}
 	if j.planned < never {
 		m.plan.occupy(j, j.planned, j.planned+j.limit)
 	}
 	p.due.set(id, j.planned)
-}
-
-// sight is how far ahead it need look: no place gets another where all jobs run to
-// their limits.
-func (p *conservative) sight(m *Machine, b Belief, ahead int64) sight {
-	if !toLimits(b) {
-		return sight{}
-	}
-	return sighted(m, &p.queue, ahead)
 }
 
 func (p *conservative) left(m *Machine, id int32) {

@@ -107,7 +107,7 @@ func with(c *cluster, j Job) (*cluster, error) {
 // await runs the schedule until a job starts.
 func (f *Forecast) await(c *cluster, id int32, run time.Duration) (Expected, Refusal) {
 	seq, name, place := c.jobs[id].seq, c.state.Jobs[c.jobs[id].ID].ID, c.jobs[id].ID
-	ahead := c.ahead(asking{f.f.belief(), int64(run / time.Second), place}, f.paper.last(), 0)
+	ahead := glimpse(c.Machine, asking{f.f.belief(), int64(run / time.Second), place}, f.paper.last(), 0)
 	f.paper.keep(ahead)
 	for k, ok := ahead.next(); ok; k, ok = ahead.next() {
 		if k.seq == seq {

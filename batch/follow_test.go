@@ -53,6 +53,8 @@ func newWorld(t *testing.T, kind string, policy batch.Policy, seed uint64) *worl
 	t.Helper()
 	s := busyState(100, 40, 150, kind == "nodes")
 	switch kind {
+	case "long":
+		s = busyState(100, 150, 150, true)
 	case "reserved":
 		s.Reservations = []batch.Reservation{
 			{Name: "ours", Nodes: []string{"n001"}, Users: []string{"u1", "u2"}, Start: s.Now.Add(time.Hour), End: s.Now.Add(9 * time.Hour)},

@@ -9,19 +9,19 @@ type forward struct {
 	begun   bool
 	place   int32 // of the job next gave last
 	gone    []eviction
-	again   []span // of jobs that gave way and started again
-	from    *Machine
-	given   int // starts
+	again   []span   // of jobs that gave way and started again
+	from    *Machine // what it is a copy of
+	given   int      // starts
 }
 
 // forward starts a run from the machine's present state, in the memory of an
 // older run unless nil.
-func (m *Machine) forward(b Belief, old *forward) *forward { return m.ahead(b, old, never) }
+func (m *Machine) forward(b Belief, old *forward) *forward { return glimpse(m, b, old, never) }
 
-// ahead is forward for who asks for the starts of so many seconds first of all: later
-// ones may cost a run that begins once more. Until it is over, or has been left, the
-// machine is to be as it is.
-func (m *Machine) ahead(b Belief, old *forward, seconds int64) *forward {
+// glimpse is forward for who asks for the starts of so many seconds first of all: later
+// ones may cost a run that begins once more. As long as any are asked for, what is
+// still to come on the machine itself is to be the same.
+func glimpse(m *Machine, b Belief, old *forward, seconds int64) *forward {
 	if old == nil {
 		old = &forward{clock: clock{m: &Machine{}}}
 	}
@@ -35,11 +35,7 @@ func (m *Machine) ahead(b Belief, old *forward, seconds int64) *forward {
 	if p, ok := f.m.policy.(interface{ foretells(*Machine, Belief) }); ok {
 		p.foretells(f.m, b)
 	}
-	if p, ok := f.m.policy.(interface {
-		sight(*Machine, Belief, int64) sight
-	}); ok && seconds < never {
-		f.m.sight = p.sight(f.m, b, seconds)
-	}
+	f.m.sight = newSight(f.m, b, seconds)
 	if f.m.following {
 		f.m.following = false
 		f.m.policy.lead(f.m)

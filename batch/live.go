@@ -117,7 +117,7 @@ func (l *Live) advance(to time.Time, ending int32) {
 func (l *Live) foretell(ahead int64, enough func() bool) {
 	l.fresh()
 	if !l.valid {
-		l.run, l.expected, l.spans, l.valid = l.c.ahead(l.f.belief(), l.run, ahead), l.expected[:0], l.spans[:0], true
+		l.run, l.expected, l.spans, l.valid = glimpse(l.c.Machine, l.f.belief(), l.run, ahead), l.expected[:0], l.spans[:0], true
 	}
 	for !enough() && l.more() {
 	}

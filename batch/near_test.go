@@ -17,13 +17,21 @@ func TestNear(t *testing.T) {
 	for _, kind := range []string{"pool", "nodes", "reserved", "queues"} {
 		for _, policy := range []batch.Policy{{Name: "easy"}, {Name: "conservative"}, {Name: "slurm"}} {
 			for seed := range uint64(3) {
-				w := newWorld(t, kind, policy, seed)
-				for i := range 30 {
-					w.step(i)
-					w.near(fmt.Sprint(kind, " ", policy.Name, " ", seed, ", event ", i), i%5 == 4)
-				}
+				nearby(t, kind, policy, seed, 30)
 			}
 		}
+	}
+	for _, policy := range []batch.Policy{{Name: "conservative"}, {Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}}} {
+		nearby(t, "long", policy, 0, 20) // most of it is out of sight
+	}
+}
+
+func nearby(t *testing.T, kind string, policy batch.Policy, seed uint64, events int) {
+	t.Helper()
+	w := newWorld(t, kind, policy, seed)
+	for i := range events {
+		w.step(i)
+		w.near(fmt.Sprint(kind, " ", policy.Name, " ", seed, ", event ", i), i%5 == 4)
 	}
 }
 

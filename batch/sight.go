@@ -16,12 +16,26 @@ type sight struct {
 // asked for.
 const spansAhead = 6
 
-// sighted is the sight for what starts in so many seconds.
-func sighted(m *Machine, queue *waiting, ahead int64) sight {
-	if _, byNode := m.plan.(*nodePlan); !byNode || m.plain || queue.n < manyJobs {
+// newSight is the sight for what starts in so many seconds in a run in which jobs run as
+// believed: of a policy that gives every job a place, and under conservative, where an
+// early end might move any of them, if they run to their limits.
+func newSight(m *Machine, b Belief, seconds int64) sight {
+	var queue *waiting
+	switch p := m.policy.(type) {
+	case *conservative:
+		if toLimits(b) {
+			queue = &p.queue
+		}
+	case *backfill:
+		if p.all() {
+			queue = &p.queue
+		}
+	}
+	_, byNode := m.plan.(*nodePlan)
+	if !byNode || m.plain || queue == nil || queue.n < manyJobs || seconds == never {
 		return sight{}
 	}
-	return sight{m.now + ahead + spansAhead*queue.meanLimit(), never}
+	return sight{m.now + seconds + spansAhead*queue.meanLimit(), never}
 }
 
 // limit is the time before which a place is looked for.
@@ -32,10 +46,9 @@ func (s *sight) limit() int64 {
 	return min(s.end, s.blind)
 }
 
-// earliest finds a job's place, at a time or later, and tells whether it has one. One that
-// has none for that cause is planned for a time before which it does not begin.
-func (m *Machine) earliest(j *job, from int64) bool {
-	s := &m.sight
+// place finds a job's place, at a time or later, and tells whether it gets one. One that
+// is out of sight is planned for a time before which it does not begin.
+func (s *sight) place(m *Machine, j *job, from int64) bool {
 	end := s.limit()
 	if j.planned = from; from < end {
 		j.planned = m.plan.earliest(j, from, end)

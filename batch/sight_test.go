@@ -53,7 +53,7 @@ func TestSight(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, want := c.ahead(b, nil, -int64(rng.IntN(8))*meanLimit(c)), c.forward(b, nil)
+				got, want := glimpse(c.Machine, b, nil, -int64(rng.IntN(8))*meanLimit(c)), c.forward(b, nil)
 				looks := got.m.sight.end > 0
 				for n := 0; ; n++ {
 					j, ok := want.next()
