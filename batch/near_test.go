@@ -53,6 +53,9 @@ func (w *world) near(what string, ask bool) {
 	if a, b := fmt.Sprint(near.Earliest(sizes)), fmt.Sprint(whole.Earliest(sizes)); a != b {
 		w.t.Fatalf("%s: jobs could start at %s, by a whole forecast at %s", what, a, b)
 	}
+	if got, want := w.live.Starts, whole.Jobs; ask && fmt.Sprint(got(0)) != fmt.Sprint(want) { // farther than it was asked for
+		w.t.Fatalf("%s: all starts\n%v\nwant\n%v", what, got(0), want)
+	}
 	if again := w.live.Near(horizon); again != near {
 		w.t.Fatalf("%s: nothing has happened, and the schedule was worked out again", what)
 	}
