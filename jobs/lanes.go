@@ -30,7 +30,8 @@ type lanes struct {
 
 // lane is jobs of one DAG or collection on their way.
 type lane struct {
-	jobs    []*Outcome
+	ids     []string
+	jobs    []*Outcome    // nobody else's until it is through
 	through chan struct{} // closed when nobody works on them any more
 	err     error
 }
@@ -41,8 +42,8 @@ func (l *lanes) away() map[string]bool {
 	defer l.mu.Unlock()
 	ids := map[string]bool{}
 	for _, lane := range l.of {
-		for _, o := range lane.jobs {
-			ids[o.ID] = true
+		for _, id := range lane.ids {
+			ids[id] = true
 		}
 	}
 	return ids
@@ -61,7 +62,7 @@ func (l *lanes) enter(name string, os []*Outcome) *lane {
 	n := &lane{through: make(chan struct{})}
 	for _, o := range os {
 		r := *o.Record
-		n.jobs = append(n.jobs, &Outcome{Record: &r, job: o.job})
+		n.ids, n.jobs = append(n.ids, r.ID), append(n.jobs, &Outcome{Record: &r, job: o.job})
 	}
 	l.of[name] = n
 	return n
@@ -85,7 +86,7 @@ func (l *lanes) leave() (gone []*lane) {
 
 // Rest waits until nothing is sent beside the looks of Wait or Step any more; the end of their context ends
 // that. Jobs that were on their way then are for a later look.
-func (c *Controller) Rest() {
+func Rest(c *Controller) {
 	c.lanes.mu.Lock()
 	under := slices.Collect(maps.Values(c.lanes.of))
 	c.lanes.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func registryOf(t *testing.T, s plugins.Submitter) *plugins.Registry {
 type heldFetch struct {
 	*fetchFake
 	began, free chan struct{}
+	looks       atomic.Int64 // at the clock
 }
 
 func (h *heldFetch) Fetch(ctx context.Context, reqs []plugins.FetchRequest, p plugins.Progress) []plugins.FetchResult {
@@ -53,12 +55,15 @@ func (h *heldFetch) Fetch(ctx context.Context, reqs []plugins.FetchRequest, p pl
 	}
 }
 
+// advance is how much later each look at the clock of holding is.
+const advance = 10 * time.Millisecond
+
 // holding is a DAG whose last node takes a file that is a long time on its way, with another DAG beside it.
 func holding(t *testing.T) (c *chained, held *heldFetch) {
 	c = newChained(t, nil)
-	held = &heldFetch{c.fake, make(chan struct{}, 1), make(chan struct{})}
+	held = &heldFetch{fetchFake: c.fake, began: make(chan struct{}, 1), free: make(chan struct{})}
 	c.Registry = registryOf(t, held)
-	c.Clock = hasty{clock.Set(func() time.Time { return c.now })}
+	c.Clock = hasty{clock.Set(func() time.Time { return start.Add(time.Duration(held.looks.Add(1)) * advance) })}
 	other, err := jdl.ParseJobs("o.jdl", []byte(`Type = "dag"; Nodes = [ a = [ Executable = "/bin/4" ]; b = [ Executable = "/bin/5" ] ]; Dependencies = {{a, b}};`), jdl.WithoutFiles())
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +85,7 @@ func TestLargeFilesHoldNobodyUp(t *testing.T) {
 		t.Fatal("it was asked for twice")
 	}
 	close(held.free)
-	c.Rest()
+	jobs.Rest(c.Controller)
 	c.steps(3)
 	if o := c.last(); states(c.os) != "done done done done done" || c.fake.sent[o.ID] != "made" || o.Attempts != 1 {
 		t.Errorf("%s, %q, %d attempts", states(c.os), c.fake.sent[o.ID], o.Attempts)
@@ -98,11 +103,11 @@ func TestInterruptedWhileBrought(t *testing.T) {
 	if err := c.Wait(ctx, c.os, jobs.Waiting{Discover: always(site("a"))}); ctx.Err() == nil {
 		t.Fatalf("it has ended by itself: %v", err)
 	}
-	c.Rest()
+	jobs.Rest(c.Controller)
 	close(held.free)
-	c.now = c.now.Add(time.Minute)
+	held.looks.Add(int64(time.Minute / advance))
 	c.steps(2)
-	c.Rest()
+	jobs.Rest(c.Controller)
 	c.steps(3)
 	if o := c.last(); o.State != plugins.Done || c.fake.sent[o.ID] != "made" || o.Attempts != 1 {
 		t.Errorf("%s: %q, %d attempts: %s", o.State, c.fake.sent[o.ID], o.Attempts, o.Reason)

@@ -53,7 +53,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	}
 	pause := min(longest, cmp.Or(w.First, 200*time.Millisecond))
 	ctx, cancel := context.WithCancel(ctx)
-	defer c.Rest()
+	defer Rest(c)
 	defer cancel()
 	for {
 		began := c.now()

@@ -110,7 +110,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 			return err
 		}
 	}
-	defer s.jobs.Rest()
+	defer jobs.Rest(s.jobs)
 	return f.run(ctx)
 }
 
