@@ -321,12 +321,12 @@ func (e *Engine) State() State {
 	return s
 }
 
-// Slots lists what is expected to be free, as Forecast.Slots of a forecast from
-// State does, but knowing what the policy has promised already.
-func (e *Engine) Slots(f *Forecaster, horizon time.Duration) []Slot {
+// Near is a forecast as far as a horizon, as Live.Near of State would be, but knowing what
+// the policy has promised already. It holds until something happens.
+func (e *Engine) Near(f *Forecaster, horizon time.Duration) *Forecast {
 	out, run := f.before(e.c, e.m.now+int64(horizon/time.Second), e.paper.last())
 	e.paper.keep(run)
-	return out.Slots(horizon)
+	return out
 }
 
 // Earliest says when a job of each size would start if it came now, as

@@ -38,7 +38,7 @@ func TestEngineAsked(t *testing.T) {
 					}
 				}
 				horizon := time.Duration(1+rng.IntN(6)) * time.Hour
-				if got, want := fmt.Sprint(e.Slots(f, horizon)), fmt.Sprint(batch.Whole(e, f).Slots(horizon)); got != want {
+				if got, want := fmt.Sprint(e.Near(f, horizon).Slots(horizon)), fmt.Sprint(batch.Whole(e, f).Slots(horizon)); got != want {
 					t.Fatalf("seed %d, policy %d: slots %s, want %s", seed, n, got, want)
 				}
 			})

@@ -206,7 +206,7 @@ func (h *dayHistory) event(e batch.Event) {
 func (h *dayHistory) sample(f *batch.Forecaster, at time.Time, every time.Duration) {
 	if at.Sub(h.made) >= every {
 		free, sure := newSteps(at.Unix()), newSteps(at.Unix())
-		for _, s := range h.e.Slots(f, 6*time.Hour) {
+		for _, s := range h.e.Near(f, 6*time.Hour).Slots(6 * time.Hour) {
 			from, to := s.From.Unix(), int64(0)
 			if !s.To.IsZero() {
 				to = s.To.Unix()

@@ -192,7 +192,9 @@ func (c *central) publishSlots(i int, s *site) error {
 	c.run.Messages++
 	f := &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}}
 	c.slots[i] = c.slots[i][:0]
-	for _, v := range agent.Gaps(s.engine.Slots(f, horizon), c.Now(), agent.DefaultChances()) {
+	state := s.engine.State()
+	offer := s.owner().Offer(state, s.engine.Near(f, horizon), guestsIn(state))
+	for _, v := range agent.Gaps(offer, c.Now(), agent.DefaultChances()) {
 		to := int64(plan.Never)
 		if v.To != 0 {
 			to = v.To - epoch.Unix()
@@ -211,6 +213,21 @@ func (c *central) publishSlots(i int, s *site) error {
 		c.slots[i], c.turns[i] = nil, nil
 	}
 	return nil
+}
+
+// owner is how a site's agent is run: as grid agent run does where nothing is said.
+func (c *site) owner() *agent.Config {
+	return &agent.Config{Cluster: c.Name, Turns: c.Turns, Horizon: horizon, Spare: agent.DefaultSpare, Site: wire.Site{LRMS: "slurm", Speed: c.Speed}}
+}
+
+// guestsIn are the bookings of the global jobs that wait at a site, as its agent is told.
+func guestsIn(s batch.State) (list []wire.Booking) {
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; j.ID[0] == 'g' && j.Started.IsZero() {
+			list = append(list, wire.Booking{Procs: int32(j.Procs), To: int64(j.Requested / time.Second)})
+		}
+	}
+	return list
 }
 
 // shifted returns slots with their times counted from now; those that are over are left out.

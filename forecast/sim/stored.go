@@ -87,12 +87,12 @@ func (c *stored) close() {
 	os.RemoveAll(c.dir)
 }
 
-// agentOf is the agent of a site. It tells of all
-// that is foreseen to be free, as the slots of the policy gras are.
+// agentOf is the agent of a site.
 func (c *stored) agentOf(s *site) *agent.Agent {
+	conf := s.owner()
+	conf.Scheduler, conf.TTL = "http://scheduler", max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration)
 	return &agent.Agent{
-		Conf: agent.Config{Cluster: s.Name, Turns: s.Turns, Beside: true, Scheduler: "http://scheduler", Horizon: horizon, TTL: max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration),
-			Site: wire.Site{LRMS: "slurm", Speed: s.Speed}},
+		Conf:   *conf,
 		Reader: queueOf{s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
 		Link: ear{c, s.Name}, Now: c.Now, Log: slog.New(slog.DiscardHandler),
 	}
