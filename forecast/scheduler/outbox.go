@@ -23,7 +23,7 @@ import (
 type outbox struct{ *Scheduler }
 
 func (o outbox) run(ctx context.Context) error {
-	slots := make(chan struct{}, 8)
+	slots, said := make(chan struct{}, 8), seldom{}
 	var work sync.WaitGroup
 	defer work.Wait() // what is begun is told, or given back
 	for ctx.Err() == nil {
@@ -33,7 +33,7 @@ func (o outbox) run(ctx context.Context) error {
 			slots <- struct{}{}
 		}
 		list, err := o.claim(ctx, o.conf.Name, o.now(), n)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && said.is(err, o.now()) {
 			o.log.Warn("outbox", "error", err)
 		}
 		for _, a := range list {
@@ -141,7 +141,12 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 		r.Said = err.Error()
 		return 2 * time.Second
 	}
-	reg, release, err := o.asOwner(ctx, j.Owner, creds[j.Owner])
+	return o.attemptOf(ctx, a, j, creds[j.Owner], r)
+}
+
+// attemptOf does an action with the credential of the job's owner.
+func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r *result) (retry time.Duration) {
+	reg, release, err := o.asOwner(ctx, j.Owner, cred)
 	if err != nil {
 		r.Said = err.Error()
 		if a.Verb != launch && a.Attempts < maxRenewTries { // the site still has it: until the owner renews

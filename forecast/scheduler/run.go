@@ -16,15 +16,34 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { return s.tidy(ctx) })
 	g.Go(func() error { return s.relay(ctx) })
 	g.Go(func() error {
+		said := seldom{}
 		for ctx.Err() == nil {
 			if err := s.term(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("not leading", "error", err)
+				if said.is(err, s.now()) {
+					s.log.Warn("not leading", "error", err)
+				}
 				s.pause(ctx, 200*time.Millisecond)
 			}
 		}
 		return nil
 	})
 	return g.Wait()
+}
+
+// seldom is what was said of a trouble that is tried again several times a second: a
+// database that is away for an hour is no reason for thousands of lines.
+type seldom struct {
+	text string
+	at   time.Time
+}
+
+// is tells whether it is to be said: what is new, and once in a minute.
+func (s *seldom) is(err error, now time.Time) bool {
+	if text := err.Error(); text != s.text || now.Sub(s.at) >= time.Minute || now.Before(s.at) {
+		*s = seldom{text, now}
+		return true
+	}
+	return false
 }
 
 // term waits for this replica's turn to lead and leads.
