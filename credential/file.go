@@ -62,7 +62,7 @@ func readLimited(f *os.File, kind, what, path string) ([]byte, error) {
 
 func openProblem(kind, what, path string, err error) *Finding {
 	if errors.Is(err, fs.ErrNotExist) {
-		return problem(kind+".absent", path, "there is no "+what, "no such file", "").because(err)
+		return problem(kind+".absent", path, what+" is not there", "", "").because(err)
 	}
 	return problem(kind+".unreadable", path, "cannot read "+what, "", "it must be a regular file that you may read: ls -l "+quote(path)).because(err)
 }

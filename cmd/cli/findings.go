@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ func findingOf(d *deps, endpoint string, err error) *credential.Finding {
 		f.ID, f.What, f.Mend = "endpoint.x509-refused", "it does not let the X.509 credential in", "ask the site to let in "+set.X509.Identity()
 	case set.Token != nil:
 		f.ID, f.What, f.Mend = "endpoint.token-refused", "it does not let the bearer token in", "ask the site whether it takes tokens of "+set.Token.Issuer()
+	default: // what is there cannot be used
+		return cmp.Or(set.Finding("token"), set.Finding("x509"), f)
 	}
 	return f
 }

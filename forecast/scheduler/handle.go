@@ -358,7 +358,9 @@ func (w *work) ended(j *Job, v seen) {
 	}
 	j.Ending = State(v.State)
 	switch {
-	case j.Cancel && v.State != plugins.Done:
+	case v.State == plugins.Done:
+		j.Reason = "" // some batch systems keep why it waited
+	case j.Cancel:
 		j.Ending = Cancelled
 	case v.State == plugins.Lost:
 		j.Ending, j.Reason = Failed, "the site does not know it any more"

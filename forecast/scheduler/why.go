@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gridbroker/forecast/scheduler/plan"
+	"gridbroker/forecast/wire"
 )
 
 var errNoTrust = errors.New("this scheduler knows no certificate authorities: it takes no proxies")
@@ -54,7 +57,7 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 			r.Ahead++
 		}
 	}
-	r.Text = r.words(j, now)
+	r.Text = r.words(j, p.mem, now)
 	return r, nil
 }
 
@@ -103,7 +106,7 @@ func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*pictur
 }
 
 // words says it for people, the weightiest first.
-func (r *Reasons) words(j *Job, now time.Time) (list []string) {
+func (r *Reasons) words(j *Job, m *memory, now time.Time) (list []string) {
 	c := r.Counts
 	add := func(yes bool, format string, args ...any) {
 		if yes {
@@ -111,7 +114,7 @@ func (r *Reasons) words(j *Job, now time.Time) (list []string) {
 		}
 	}
 	add(c.NoBudget, "the budget does not suffice: it costs %.3f; see grid budget", float64(fee(j.Priority, j.Procs, j.Wall))/1000)
-	add(c.Slots == 0, "no cluster offers any slot at present")
+	add(c.Slots == 0, "no cluster offers any slot at present%s", m.closed(now.Unix()))
 	add(r.Outlook != nil, "%s", outlookText(r.Outlook, now))
 	add(c.Fit > 0, "%d of %d slots would do; %d jobs are ahead of it", c.Fit, c.Slots, r.Ahead)
 	add(c.Later > 0, "%d slots begin later than this cycle books", c.Later)
@@ -124,6 +127,31 @@ func (r *Reasons) words(j *Job, now time.Time) (list []string) {
 	add(j.Misses > 0, "it was booked before and not started: %s", j.Reason)
 	return list
 }
+
+// closed names some clusters that offer nothing, and why.
+func (m *memory) closed(now int64) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(m.clusters)) {
+		c := m.clusters[name]
+		switch {
+		case c.drained:
+			list = append(list, name+" is drained")
+		case !wire.Usable(c.made, c.ttl, now):
+			list = append(list, name+" is silent")
+		default:
+			list = append(list, name+" has nothing free")
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	if more := len(list) - maxClosed; more > 0 {
+		list = append(list[:maxClosed], fmt.Sprintf("%d more", more))
+	}
+	return ": " + strings.Join(list, ", ")
+}
+
+const maxClosed = 5
 
 func outlookText(p *Place, now time.Time) string {
 	if p == nil {
