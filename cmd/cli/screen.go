@@ -244,20 +244,34 @@ func middle(name string, width int) string {
 func (s *screen) bar(g screenGroup, width int) string {
 	label := runewidth.FillRight(middle(g.name, 16), 16)
 	count := fmt.Sprintf(" %d/%d", g.phase[phaseDone]+g.phase[phaseFailed], g.total)
-	room := max(int(phases), width-len(count)-18)
-	least := 0 // each phase there is has a cell; the others go by their shares
-	for _, n := range g.phase {
-		least += min(n, 1)
-	}
 	var out strings.Builder
+	for p, cells := range g.cells(max(int(phases), width-len(count)-18)) {
+		out.WriteString(s.style(phaseLook[p].style, strings.Repeat(phaseLook[p].letter, cells)))
+	}
+	return label + " " + out.String() + count
+}
+
+// cells divides the cells of a bar among the phases by their shares; each that there is has one at least, from the widest.
+func (g screenGroup) cells(room int) (cells [phases]int) {
 	used, seen := 0, 0
 	for p, n := range g.phase {
 		seen += n
-		share := max(0, room-least) * seen / max(g.total, 1)
-		out.WriteString(s.style(phaseLook[p].style, strings.Repeat(phaseLook[p].letter, min(n, 1)+share-used)))
-		used = share
+		cells[p] = room*seen/max(g.total, 1) - used
+		used += cells[p]
 	}
-	return label + " " + out.String() + count
+	for p, n := range g.phase {
+		if n > 0 && cells[p] == 0 {
+			cells[p]++
+			widest := 0
+			for q := range cells {
+				if cells[q] > cells[widest] {
+					widest = q
+				}
+			}
+			cells[widest]--
+		}
+	}
+	return cells
 }
 
 // table lists as many jobs as there is room for, a line each, the columns as wide as the screen allows.

@@ -118,7 +118,7 @@ func (d *download) copyRest(dst *os.File) error {
 		return err
 	}
 	defer src.Close()
-	n, err := io.CopyBuffer(struct{ io.Writer }{dst}, io.LimitReader(src, d.file.Size-offset), make([]byte, min(atATime, d.file.Size-offset+1)))
+	n, err := io.CopyBuffer(struct{ io.Writer }{dst}, io.LimitReader(src, d.file.Size-offset), make([]byte, min(atATime, max(1, d.file.Size-offset))))
 	if d.progress != nil {
 		d.progress.Step("fetch", offset+n, d.file.Size)
 	}
