@@ -64,7 +64,7 @@ func followArguments(d *deps, flags *pflag.FlagSet) (args []string) {
 func unitText(exe string, args []string, getenv func(string) string) string {
 	var env strings.Builder
 	for _, name := range unitVariables {
-		if v := getenv(name); v != "" && !strings.ContainsFunc(v, unicode.IsControl) {
+		if v := getenv(name); v != "" && !strings.ContainsFunc(v, unicode.IsControl) && !secretProxy(name, v) {
 			fmt.Fprintf(&env, "Environment=%s\n", unitWord(name+"="+v))
 		}
 	}
@@ -73,6 +73,11 @@ func unitText(exe string, args []string, getenv func(string) string) string {
 		words = append(words, strings.ReplaceAll(unitWord(a), "$", "$$"))
 	}
 	return fmt.Sprintf(followUnit, env.String(), strings.Join(words, " "))
+}
+
+// secretProxy tells whether a variable is that of a proxy whose user is named, and most often the password.
+func secretProxy(name, value string) bool {
+	return name == "HTTPS_PROXY" && strings.Contains(value, "@")
 }
 
 // unitWord is a word as a unit has it (systemd.syntax(7), systemd.unit(5) on specifiers).
@@ -118,5 +123,8 @@ func sayLinger(ctx context.Context, d *deps) {
 	}
 	if d.env.Getenv("BEARER_TOKEN") != "" {
 		fmt.Fprintln(d.env.Err, "grid: the token in BEARER_TOKEN does not go along, for a unit is no place for secrets: put it into a file and name that by BEARER_TOKEN_FILE")
+	}
+	if secretProxy("HTTPS_PROXY", d.env.Getenv("HTTPS_PROXY")) {
+		fmt.Fprintln(d.env.Err, "grid: the proxy in HTTPS_PROXY does not go along, for it names a user, and a unit is no place for secrets")
 	}
 }
