@@ -262,13 +262,7 @@ func (g screenGroup) cells(room int) (cells [phases]int) {
 	for p, n := range g.phase {
 		if n > 0 && cells[p] == 0 {
 			cells[p]++
-			widest := 0
-			for q := range cells {
-				if cells[q] > cells[widest] {
-					widest = q
-				}
-			}
-			cells[widest]--
+			cells[slices.Index(cells[:], slices.Max(cells[:]))]--
 		}
 	}
 	return cells

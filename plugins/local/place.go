@@ -30,6 +30,18 @@ func writePlace(s *site) error {
 // copied reports whether a job was put into another directory than this one. Where the
 // site's directory is the one that was made, its jobs are not looked at.
 func copied(s *site, id string) (bool, error) {
+	if copied, err := isCopy(s); err != nil || !copied {
+		return false, err
+	}
+	var sp spec
+	if err := s.spec(id, &sp); err != nil {
+		return false, err
+	}
+	return fromElsewhere(s, id, &sp)
+}
+
+// isCopy reports whether the site's directory is another one than was made.
+func isCopy(s *site) (bool, error) {
 	was, err := os.ReadFile(placeFile(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // made by an older program
@@ -38,13 +50,11 @@ func copied(s *site, id string) (bool, error) {
 		return false, err
 	}
 	is, err := durable.PlaceOf(s.dir)
-	if err != nil || durable.SamePlace(string(was), is) {
-		return false, err
-	}
-	var sp spec
-	if err := s.spec(id, &sp); err != nil {
-		return false, err
-	}
-	is, err = durable.PlaceOf(s.job(id))
+	return err == nil && !durable.SamePlace(string(was), is), err
+}
+
+// fromElsewhere reports whether a job of a site that is a copy was put into what it is a copy of.
+func fromElsewhere(s *site, id string, sp *spec) (bool, error) {
+	is, err := durable.PlaceOf(s.job(id))
 	return err == nil && (sp.Place == "" || !durable.SamePlace(sp.Place, is)), err
 }

@@ -71,6 +71,10 @@ func (s *site) waiting() ([]spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	copied, err := isCopy(s)
+	if err != nil {
+		return nil, err
+	}
 	var specs []spec
 	for _, id := range ids {
 		var sp spec
@@ -84,10 +88,12 @@ func (s *site) waiting() ([]spec, error) {
 			os.Remove(s.queued(id))
 			continue
 		}
-		if theirs, err := copied(s, id); err != nil {
-			return nil, err
-		} else if theirs {
-			continue
+		if copied {
+			if theirs, err := fromElsewhere(s, id, &sp); err != nil {
+				return nil, err
+			} else if theirs {
+				continue
+			}
 		}
 		specs = append(specs, sp)
 	}
