@@ -92,8 +92,7 @@ type InputFile struct {
 	Text         string // what a file that the broker makes holds; its Source is ""
 }
 
-// Size is how many bytes of this machine the file has now, or the directory that another node has left;
-// 0 where it is at a URL, or not here.
+// Size is how many bytes of this machine the file has now; 0 where it is at a URL, a directory, or not here.
 func (f InputFile) Size() int64 {
 	if f.Text != "" || f.IsURL() {
 		return int64(len(f.Text))

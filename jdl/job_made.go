@@ -45,27 +45,16 @@ func (j *Job) BringTo(dir string, id func(node string) string) {
 }
 
 // Laid is the job as it can be sent: in the place of a directory that it takes of another node stand the files
-// that lie below it now, under its name.
+// that lie below it now, under its name. One that cannot be read stays as it is, and who sends the job meets that.
 func (j *Job) Laid() *Job {
 	var files []InputFile
 	found := false
 	for _, f := range j.InputSandbox {
-		info, err := os.Stat(f.Source)
-		if f.From.Node == "" || err != nil || !info.IsDir() {
+		if below, ok := f.below(); ok {
+			files, found = append(files, below...), true
+		} else {
 			files = append(files, f)
-			continue
 		}
-		found = true
-		_ = filepath.WalkDir(f.Source, func(at string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			info, err := d.Info()
-			if err == nil {
-				files = append(files, InputFile{Source: at, Name: f.Name + strings.TrimPrefix(at, f.Source), Executable: info.Mode()&0o111 != 0})
-			}
-			return err
-		})
 	}
 	if !found {
 		return j
@@ -73,6 +62,27 @@ func (j *Job) Laid() *Job {
 	laid := *j
 	laid.InputSandbox = files
 	return &laid
+}
+
+// below are the files of a directory that another node has left; false: it is none, or cannot be read.
+func (f InputFile) below() (files []InputFile, ok bool) {
+	if f.From.Node == "" {
+		return nil, false
+	}
+	if info, err := os.Stat(f.Source); err != nil || !info.IsDir() {
+		return nil, false
+	}
+	err := filepath.WalkDir(f.Source, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			files = append(files, InputFile{Source: at, Name: f.Name + strings.TrimPrefix(at, f.Source), Executable: info.Mode()&0o111 != 0})
+		}
+		return err
+	})
+	return files, err == nil
 }
 
 // madeFile is an element of NodeInputs: a record with Node, File and, where it is another
