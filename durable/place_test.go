@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"gridbroker/durable"
 )
@@ -25,6 +26,7 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := place(from)
+	time.Sleep(50 * time.Millisecond) // file systems count by the kernel's ticks
 	if out, err := exec.Command("cp", "-a", from, filepath.Join(root, "copy")).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
