@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -56,12 +55,12 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	resp.Body = &paced{body: resp.Body, cancel: cancel, window: 2 * g.timeout}
+	resp.Body = &paced{body: resp.Body, home: g.home, cancel: cancel, window: 2 * g.timeout}
 	if !(asksForBlob(r) && resp.StatusCode/100 == 2) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{&short{resp.Body, 2 * maxDocument}, resp.Body}
+		}{&short{resp.Body, g.home, 2 * maxDocument}, resp.Body}
 	}
 	return resp, nil
 }
@@ -77,13 +76,14 @@ func asksForBlob(r *http.Request) bool {
 // short is an answer of so many bytes at most.
 type short struct {
 	r    io.Reader
+	home string
 	left int64
 }
 
 // Read implements io.Reader.
 func (s *short) Read(p []byte) (int, error) {
 	if s.left <= 0 {
-		return 0, errors.New("the registry's answer is too long")
+		return 0, fmt.Errorf("the answer of registry %s is too long", s.home)
 	}
 	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)

@@ -14,6 +14,7 @@ const least = 64 << 10
 // alone, would hold those who wait for it for ever. The time that its reader takes does not count.
 type paced struct {
 	body   io.ReadCloser
+	home   string // the registry's host
 	cancel context.CancelFunc
 	window time.Duration
 	waited time.Duration
@@ -32,7 +33,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	}
 	if p.waited >= p.window && err != io.EOF {
 		p.cancel()
-		err = fmt.Errorf("the registry sends less than %d kB in %v", least>>10, p.window)
+		err = fmt.Errorf("registry %s sends less than %d kB in %v", p.home, least>>10, p.window)
 	}
 	return n, err
 }
