@@ -44,3 +44,44 @@ func (p *Paced) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Pace holds all that is done at a server for one purpose to a least rate: none of many
+// small files, or of the pieces of a large one, may be so late that it is given up, and
+// all together would still never end. The zero Pace has no grace.
+type Pace struct {
+	Grace time.Duration // before the rate counts
+
+	begun time.Time
+	done  int64
+}
+
+// Did counts so many bytes as gone over; those of a thing with a name are Named more. It
+// fails with ErrSlow where there should be more by now.
+func (p *Pace) Did(bytes int64) error {
+	if p.begun.IsZero() {
+		p.begun = time.Now()
+	}
+	if p.done += bytes; time.Since(p.begun) > p.Grace+time.Duration(p.done/slowestRate)*time.Second {
+		return ErrSlow
+	}
+	return nil
+}
+
+// Named is what a file or a directory counts for to a Pace beside its bytes: a second.
+const Named = slowestRate
+
+// Sent is a text on its way to a server, which is given up where the server takes it too
+// slowly: one that takes a byte at a time never stalls.
+type Sent struct {
+	io.Reader
+	Pace
+}
+
+// Read implements io.Reader. Once the server is too late it fails with ErrSlow.
+func (s *Sent) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if late := s.Did(int64(n)); late != nil {
+		return 0, late
+	}
+	return n, err
+}

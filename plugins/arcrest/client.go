@@ -133,7 +133,7 @@ func request(ctx context.Context, c *client, ca *call) (*http.Request, error) {
 	var body io.Reader
 	switch {
 	case ca.file != nil:
-		body = ca.file
+		body = &plugins.Sent{Reader: ca.file, Pace: plugins.Pace{Grace: c.o.Timeout}}
 	case ca.body != nil:
 		body = bytes.NewReader(ca.body)
 	}

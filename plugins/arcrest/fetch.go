@@ -18,6 +18,10 @@ import (
 	"gridbroker/plugins"
 )
 
+// fetchTime is how many of its timeouts an endpoint may take for the files of one
+// job, beside what their number and sizes allow (plugins.Pace).
+const fetchTime = 5
+
 // Limits of one job's session directory, in all: files, directories (each of
 // them is a request), and how deep they lie.
 const (
@@ -92,6 +96,7 @@ type download struct {
 	meter   *meter
 	root    *os.Root
 	listing listing
+	pace    plugins.Pace
 	odd     []string // names that no file can have
 }
 
@@ -116,7 +121,7 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 		return nil, d.c.fail(plugins.Invalid, "output", "", err)
 	}
 	defer root.Close()
-	d.root = root
+	d.root, d.pace.Grace = root, fetchTime*d.c.o.Timeout
 	files, err := d.list(ctx, "", 0)
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (b *Backend) List(ctx context.Context, hs []plugins.Handle) []plugins.Fetch
 	b.byEndpoint(ctx, "list the output", hs, func(c *client, at []int, err error) {
 		for _, i := range at {
 			if out[i].Err = err; err == nil {
-				out[i].Files, out[i].Err = (&download{c: c, id: hs[i].ID}).names(ctx)
+				out[i].Files, out[i].Err = (&download{c: c, id: hs[i].ID, pace: plugins.Pace{Grace: fetchTime * c.o.Timeout}}).names(ctx)
 			}
 		}
 	})
@@ -176,6 +181,9 @@ func (d *download) list(ctx context.Context, dir string, depth int) ([]remote, e
 	files, dirs, err := d.entries(ctx, strings.TrimSuffix(at, "/"))
 	if err != nil {
 		return nil, err
+	}
+	if err := d.pace.Did(plugins.Named); err != nil {
+		return nil, d.c.fail(plugins.Unavailable, "list the output", "", err)
 	}
 	if d.listing.dirs++; d.listing.dirs > maxDirs || d.listing.files > maxFiles || depth > maxDepth {
 		return nil, d.c.fail(plugins.Refused, "list the output", fmt.Sprintf("too many files, or too many or too deep directories, at %q", dir), nil)
@@ -271,6 +279,9 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 		err := d.room.Take(d.dir, d.c.host, f.Name, f.Size)
 		if err == nil {
 			err = d.file(ctx, path.Join(staging, f.Name), f)
+		}
+		if late := d.pace.Did(plugins.Named + max(f.Size, 0)); err == nil && late != nil {
+			err = d.c.fail(plugins.Unavailable, "output", "", late)
 		}
 		if e, ok := errors.AsType[*plugins.Error](err); ok && e.Kind == plugins.Refused && ctx.Err() == nil {
 			refused = append(refused, e)

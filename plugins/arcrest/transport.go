@@ -70,7 +70,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// Write also puts off when an answer is due: it is waited for from the beginning of a
+// request on, and a large file may take longer than the stall time.
 func (c *conn) Write(p []byte) (int, error) {
-	_ = c.SetWriteDeadline(time.Now().Add(c.stall)) // as above
+	_ = c.SetDeadline(time.Now().Add(c.stall)) // as above
 	return c.Conn.Write(p)
 }

@@ -308,11 +308,15 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		return plugins.FetchResult{Err: err}
 	}
 	defer root.Close()
+	pace := plugins.Pace{Grace: 5 * answerTime}
 	for _, name := range v.Output {
 		if len(q.Want) > 0 && !plugins.Wanted(name, q.Want) {
 			continue
 		}
-		err := c.bring(ctx, root, q, v.ID, name)
+		size, err := c.bring(ctx, root, q, v.ID, name)
+		if late := pace.Did(plugins.Named + size); err == nil && late != nil {
+			err = &plugins.Error{Kind: plugins.Unavailable, Op: "fetch", Endpoint: c.endpoint, Err: late}
+		}
 		if err == nil {
 			r.Files = append(r.Files, name)
 			continue
@@ -331,20 +335,20 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 	return r
 }
 
-// bring brings one file.
-func (c *client) bring(ctx context.Context, root *os.Root, q plugins.FetchRequest, job, name string) error {
+// bring brings one file, and tells its size.
+func (c *client) bring(ctx context.Context, root *os.Root, q plugins.FetchRequest, job, name string) (int64, error) {
 	local, err := filepath.Localize(path.Clean(name))
 	if err != nil || name == "" || local == "." {
-		return &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("no file of a job is called %q", name)}
+		return 0, &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("no file of a job is called %q", name)}
 	}
 	body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(job)+"/files/"+escaped(name), nil)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := q.Room.Take(q.Dir, c.endpoint, name, int64(len(body))); err != nil {
-		return err
+		return 0, err
 	}
-	return write(root, local, body)
+	return int64(len(body)), write(root, local, body)
 }
 
 func escaped(name string) string {

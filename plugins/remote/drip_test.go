@@ -3,10 +3,12 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pkg/sftp"
@@ -149,4 +151,20 @@ func TestSubmissionThatDrips(t *testing.T) {
 	case <-time.After(15 * time.Second):
 		t.Error("no channel: waited for without end")
 	}
+}
+
+// A login node that gives each of a hundred thousand files late is given up, and what came is kept.
+func TestFilesThatComeOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Site{Options: &Options{Command: 30 * time.Second}}
+		files := make([]File, maxFiles)
+		for i := range files {
+			files[i] = File{Name: fmt.Sprint("f", i), Size: 1}
+		}
+		began := time.Now()
+		got, err := s.bring(t.Context(), files, func(File) error { time.Sleep(59 * time.Second); return nil })
+		if took := time.Since(began); !errors.Is(err, plugins.ErrSlow) || took > 15*time.Minute || len(got) == 0 {
+			t.Errorf("%v after %v, %d files", err, took, len(got))
+		}
+	})
 }

@@ -101,8 +101,12 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 // the others back; which it was is told at the end.
 func (s *Site) bring(ctx context.Context, files []File, one func(File) error) (got []string, first error) {
 	more := 0
+	pace := plugins.Pace{Grace: listTime * s.Options.Command}
 	for _, f := range files {
 		err := one(f)
+		if late := pace.Did(plugins.Named + f.Size); err == nil && late != nil {
+			err = late
+		}
 		switch {
 		case err == nil:
 			got = append(got, f.Name)
