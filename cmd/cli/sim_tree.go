@@ -131,8 +131,14 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 	if err := writable(d, f.html, f.starts); err != nil {
 		return err
 	}
+	bar, stop := showProgress(d)
+	defer stop()
 	for _, p := range points {
-		last, jobs, err := p.run(ctx, list, f.seeds)
+		last, jobs, err := p.run(ctx, list, f.seeds, func() {
+			if bar != nil {
+				bar.Step("tree", 1, int64(len(points)*f.seeds))
+			}
+		})
 		if err != nil {
 			return usageError(err)
 		}
@@ -142,6 +148,7 @@ func runSimTree(ctx context.Context, d *deps, f treeOptions) error {
 			}
 		}
 	}
+	stop()
 	if f.html != "" {
 		if err := points[0].page(ctx, d, f, list); err != nil {
 			return err
@@ -188,8 +195,8 @@ func writeTreeStarts(name string, jobs []tree.Job, starts []tree.Start) error {
 	return errors.Join(tree.WriteStarts(out, jobs, starts), out.Close())
 }
 
-// run fills in the means and returns the last run.
-func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int) (last *tree.Result, jobs []tree.Job, err error) {
+// run fills in the means and returns the last run; done is told of each.
+func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int, done func()) (last *tree.Result, jobs []tree.Job, err error) {
 	sum, squares := map[string]float64{}, map[string]float64{}
 	for seed := 1; seed <= seeds; seed++ {
 		if jobs = list; jobs == nil {
@@ -204,6 +211,7 @@ func (p *treePoint) run(ctx context.Context, list []tree.Job, seeds int) (last *
 			sum[k] += v
 			squares[k] += v * v
 		}
+		done()
 	}
 	n := float64(seeds)
 	p.Seeds, p.Metrics = seeds, map[string][2]float64{}

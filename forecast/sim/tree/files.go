@@ -7,11 +7,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // ReadJobs reads a job list in CSV: one line of headings, by which columns are found, id, home,
 // submit, run, width and, where jobs have one, priority; times in ticks. Other columns are
-// skipped, lines that begin with # are comments.
+// skipped, lines that begin with # are comments. No two jobs have one id.
 func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
 	err := readRows(in, func(line int, n [6]int64) error {
@@ -28,7 +29,20 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 		jobs = append(jobs, j)
 		return nil
 	})
-	return jobs, err
+	if err != nil {
+		return jobs, err
+	}
+	ids := make([]int, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].ID
+	}
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			return nil, fmt.Errorf("job %d is there twice", ids[i])
+		}
+	}
+	return jobs, nil
 }
 
 // A list of jobs has lines of at most so many bytes, and so many jobs: a file
@@ -73,6 +87,9 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 		return fmt.Errorf("no headings: %w", err)
 	}
 	var at [6]int
+	for i, head := range heads {
+		heads[i] = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(head, "\uFEFF"))) // the mark is one of Windows' editors
+	}
 	for i, name := range columns {
 		if at[i] = slices.Index(heads, name); at[i] < 0 && i+1 < len(columns) {
 			line, _ := r.FieldPos(0)
@@ -89,10 +106,10 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 		line, _ := r.FieldPos(0)
 		var n [6]int64
 		for i, k := range at {
-			if k < 0 {
+			if k < 0 || i+1 == len(columns) && strings.TrimSpace(row[k]) == "" {
 				continue
 			}
-			if n[i], err = strconv.ParseInt(row[k], 10, 64); err != nil {
+			if n[i], err = strconv.ParseInt(strings.TrimSpace(row[k]), 10, 64); err != nil {
 				return fmt.Errorf("line %d: %s %q is no whole number", line, columns[i], row[k])
 			}
 		}

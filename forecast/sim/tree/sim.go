@@ -79,6 +79,9 @@ func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64
 		return s, nil
 	}
 	s.build(nodes)
+	if err := s.tooOften(); err != nil {
+		return nil, err
+	}
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -87,6 +90,23 @@ func run(ctx context.Context, c Config, nodes []int, jobs []Job, horizon float64
 	}
 	s.now = end
 	return s, nil
+}
+
+// mostRefreshes bounds the full descriptions that links are sent without need: a
+// run of so many takes some ten seconds.
+const mostRefreshes = 20_000_000
+
+// tooOften refuses a refresh in ticks that was meant in units.
+func (s *sim) tooOften() error {
+	links := int64(0)
+	for _, n := range s.nodes {
+		links += int64(len(n.peers))
+	}
+	if r := s.config.Refresh; r > 0 && links > 0 && s.horizon/r > mostRefreshes/links {
+		return fmt.Errorf("refresh = %d: %d links are told all every %d ticks until tick %d, more than %d times: want %d or more, or 0 for never",
+			r, links, r, s.horizon, mostRefreshes, s.horizon/(mostRefreshes/links)+1)
+	}
+	return nil
 }
 
 // play lets everything happen that is due by the horizon.

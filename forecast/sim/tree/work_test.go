@@ -137,14 +137,15 @@ func TestConfigurationsThatCannotRun(t *testing.T) {
 		"mode": func(c *Config) { c.Mode = "ring" }, "discipline": func(c *Config) { c.Discipline = "lifo" }, "fanout": func(c *Config) { c.Fanout = 1 }, "fit": func(c *Config) { c.Fit = "any" },
 		"mark": func(c *Config) { c.Mark = "maybe" }, "loss = -": func(c *Config) { c.Loss = -0.1 }, "loss = 1.1": func(c *Config) { c.Loss = 1.1 }, "loss = NaN": func(c *Config) { c.Loss = math.NaN() },
 		"a time": func(c *Config) { c.Latency = -1 }, "a time below": func(c *Config) { c.MaxAge = -1 },
-		"max_hops": func(c *Config) { c.MaxHops = -1 }, "fail_who = 1": func(c *Config) { c.FailAt, c.FailWho = 1, 1 }, "fail_who = -1": func(c *Config) { c.FailAt, c.FailWho = 1, -1 },
+		"refresh = 1:": func(c *Config) { c.Refresh = 1 },
+		"max_hops":     func(c *Config) { c.MaxHops = -1 }, "fail_who = 3": func(c *Config) { c.FailAt, c.FailWho = 1, 3 }, "fail_who = -1": func(c *Config) { c.FailAt, c.FailWho = 1, -1 },
 	} {
 		c := Config{Mode: "tree", Fanout: 2, Discipline: "fcfs", Mark: managers.MarkAck}
 		if err := c.Check(); err != nil {
 			t.Fatal(err)
 		}
 		spoil(&c)
-		if _, err := Run(t.Context(), c, []int{4}, nil, 1, 1); err == nil || !strings.HasPrefix(err.Error(), field) {
+		if _, err := Run(t.Context(), c, []int{4, 4}, nil, 1e7, 1); err == nil || !strings.HasPrefix(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -175,19 +176,24 @@ func TestFiles(t *testing.T) {
 	if want := []Job{{1, 0, 0, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
 		t.Errorf("other columns in another order: %v %v", list, err)
 	}
+	list, err = ReadJobs(strings.NewReader("\uFEFFID ,Home,submit,run,width,priority\r\n1,0,0,5,2 ,\r\n"))
+	if want := []Job{{1, 0, 0, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
+		t.Errorf("as Windows writes it, without a priority: %v %v", list, err)
+	}
 	for text, want := range map[string]string{
-		"":                                      "no headings",
-		head + "1,0,0,5,2\n":                    "wrong number of fields",
-		head + "1,0,0,5,2,x\n":                  `line 2: priority "x" is no whole number`,
-		"1,0,0,5,2,0\n2,0,4,5,1,0\n":            "line 1: the headings are",
-		head + "1,-1,0,5,2,0\n":                 "line 2: no job has home -1",
-		head + "1,0,-5,5,2,0\n":                 "line 2: no job has",
-		head + "1,0,0,0,2,0\n":                  "line 2: no job has",
-		head + "1,0,0,5,0,0\n":                  "line 2: no job has",
-		head + "1,0,5,5,1,0\n2,0,4,5,1,0":       "line 3: jobs must be in order of submission",
-		head + "1,0,4503599627370497,5,1,0":     "line 2: no job has",
-		head + "1,0,99999999999999999999,5,1,0": "is no whole number",
-		head + "\"1,0":                          "",
+		"": "no headings",
+		head + "1,0,0,5,2,0\n7,0,1,5,2,0\n1,0,2,5,2,0": "job 1 is there twice",
+		head + "1,0,0,5,2\n":                           "wrong number of fields",
+		head + "1,0,0,5,2,x\n":                         `line 2: priority "x" is no whole number`,
+		"1,0,0,5,2,0\n2,0,4,5,1,0\n":                   "line 1: the headings are",
+		head + "1,-1,0,5,2,0\n":                        "line 2: no job has home -1",
+		head + "1,0,-5,5,2,0\n":                        "line 2: no job has",
+		head + "1,0,0,0,2,0\n":                         "line 2: no job has",
+		head + "1,0,0,5,0,0\n":                         "line 2: no job has",
+		head + "1,0,5,5,1,0\n2,0,4,5,1,0":              "line 3: jobs must be in order of submission",
+		head + "1,0,4503599627370497,5,1,0":            "line 2: no job has",
+		head + "1,0,99999999999999999999,5,1,0":        "is no whole number",
+		head + "\"1,0":                                 "",
 	} {
 		if _, err := ReadJobs(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
