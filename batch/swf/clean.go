@@ -3,6 +3,7 @@ package swf
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -132,6 +133,9 @@ func (c *Cleaner) fill() error {
 	return nil
 }
 
+// ErrNoSize is the error of a trace whose header does not tell the size of the machine, where nobody else does.
+var ErrNoSize = errors.New("no MaxProcs or MaxNodes in the header: the number of processors must be given")
+
 // machine finds the size of the machine in the header.
 func (c *Cleaner) machine() error {
 	if c.Procs > 0 {
@@ -143,7 +147,7 @@ func (c *Cleaner) machine() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: no MaxProcs or MaxNodes in the header: the number of processors must be given", c.Name)
+	return fmt.Errorf("%s: %w", c.Name, ErrNoSize)
 }
 
 // longest is the longest time believed, in seconds: 3,000 years.

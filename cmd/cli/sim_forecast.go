@@ -215,7 +215,7 @@ func printForecasts(d *deps, f forecastOptions, runs []forecastRun) error {
 		return err
 	}
 	for _, r := range runs {
-		fmt.Fprintf(d.env.Out, "%s: %d jobs judged, %d waiting, mean wait %.0f s\n", r.Policy, r.Jobs, r.Waiting, r.MeanWait)
+		fmt.Fprintf(d.env.Out, "%s: %s judged, %d waiting, mean wait %.0f s\n", r.Policy, counted(r.Jobs, "job"), r.Waiting, r.MeanWait)
 	}
 	if !f.classes {
 		return nil
@@ -225,4 +225,4 @@ func printForecasts(d *deps, f forecastOptions, runs []forecastRun) error {
 }
 
 // width writes the width of an interval.
-func width(s int64) string { return (time.Duration(s) * time.Second).Round(time.Minute).String() }
+func width(s int64) string { return span((time.Duration(s) * time.Second).Round(time.Minute)) }

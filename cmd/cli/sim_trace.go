@@ -64,6 +64,9 @@ func (in *traceInput) start() (swf.Jobs, error) {
 	if err == io.EOF {
 		return nil, fmt.Errorf("%s: no usable job in %d lines of jobs, %d unreadable", in.cleaner.Name, in.cleaner.Report.Read, in.unreadable)
 	}
+	if errors.Is(err, swf.ErrNoSize) {
+		return nil, usageError(fmt.Errorf("%w: --procs N", err))
+	}
 	if err != nil {
 		return nil, err
 	}
