@@ -235,13 +235,13 @@ func printGrid(d *deps, r *sim.Result) error {
 	for _, p := range r.Policies {
 		row := []string{p.Policy}
 		for _, c := range r.Shown() {
-			row = append(row, c.Text(p.Figures[c.Name].Mean), c.Text(p.Figures[c.Name].Half))
+			row = append(row, c.Text(p.Figures[c.Name].Mean), r.HalfText(c, p.Figures[c.Name].Half))
 		}
 		f, star := p.Figures["wait_mean"], ""
 		if f.Significant() {
 			star = "*"
 		}
-		rows = append(rows, append(row, fmt.Sprintf("%+.0f", f.Diff), fmt.Sprintf("%.0f", f.DiffHalf), star))
+		rows = append(rows, append(row, fmt.Sprintf("%+.0f", f.Diff), r.HalfText(sim.Column{}, f.DiffHalf), star))
 	}
 	return table(d, columns(heads...), rows)
 }

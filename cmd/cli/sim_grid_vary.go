@@ -72,7 +72,7 @@ func printVaried(d *deps, v *sim.Variation) error {
 		row := []string{p.Value}
 		for _, c := range p.Result.Policies {
 			f := c.Figures["wait_mean"]
-			row = append(row, sim.Column{}.Text(f.Mean), sim.Column{}.Text(f.Half))
+			row = append(row, sim.Column{}.Text(f.Mean), p.Result.HalfText(sim.Column{}, f.Half))
 		}
 		rows = append(rows, append(row, p.Winner.Policy, certainty(p.Winner)))
 	}

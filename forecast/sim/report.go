@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed report.html
@@ -66,6 +67,14 @@ func (c Column) Text(x float64) string {
 	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
+// HalfText writes half of an interval of the column; "" where one seed tells none.
+func (r *Result) HalfText(c Column, half float64) string {
+	if r.Scenario.Seeds == 1 {
+		return ""
+	}
+	return c.Text(half)
+}
+
 // WriteCSV writes one line for each policy and figure.
 func (r *Result) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
@@ -98,6 +107,7 @@ type plotView struct{ Policy, First, Base, Line string }
 func (r *Result) WriteHTML(out io.Writer) error {
 	page, err := template.New("report").Funcs(template.FuncMap{
 		"lane": func(i int) int { return 60 * i }, "minus": func(x, w float64) float64 { return max(0, x-w) },
+		"spoken": spoken, "counted": counted,
 	}).Parse(reportPage)
 	if err != nil {
 		return err
@@ -117,12 +127,39 @@ func (r *Result) WriteHTML(out io.Writer) error {
 	})
 }
 
+// counted writes a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// spoken writes a length of time as people say it: 1 h 30 min.
+func spoken(d Duration) string {
+	var parts []string
+	left := d.Duration
+	for _, u := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
+		if n := left / u.length; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
+			left -= n * u.length
+		}
+	}
+	if left > 0 || len(parts) == 0 {
+		parts = append(parts, fmt.Sprintf("%g s", left.Seconds()))
+	}
+	return strings.Join(parts, " ")
+}
+
 func (r *Result) cells(p Compared, differs bool) (list []cellView) {
 	for _, c := range r.Shown() {
 		f := p.Figures[c.Name]
-		v := cellView{Mean: c.Text(f.Mean), Half: c.Text(f.Half)}
+		v := cellView{Mean: c.Text(f.Mean), Half: r.HalfText(c, f.Half)}
 		if differs {
-			v.Diff, v.DiffHalf = c.Text(f.Diff), c.Text(f.DiffHalf)
+			v.Diff, v.DiffHalf = c.Text(f.Diff), r.HalfText(c, f.DiffHalf)
 			if f.Significant() {
 				v.Class = "worse"
 				if (f.Diff < 0) == c.Lower {

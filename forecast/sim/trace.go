@@ -90,6 +90,22 @@ func (s *Scenario) readTrace(dir, name string, procs int) error {
 
 func traceKey(name string, procs int) string { return fmt.Sprint(name, "@", procs) }
 
+// Stream says how many global jobs there are, and of which trace.
+func (s *Scenario) Stream() string {
+	if s.Jobs.Trace == "" {
+		return counted(s.Jobs.Count, "global job")
+	}
+	widest := 0
+	for i := range s.Sites {
+		widest = max(widest, s.Sites[i].Procs)
+	}
+	n := s.Jobs.Count
+	if t := s.traces[traceKey(s.Jobs.Trace, widest)]; t != nil && (n == 0 || n > len(t.jobs)) {
+		n = len(t.jobs)
+	}
+	return counted(n, "global job") + " of " + filepath.Base(s.Jobs.Trace)
+}
+
 // Left tells what was left out of the traces, a line for each.
 func (s *Scenario) Left() (lines []string) {
 	seen := map[string]bool{}

@@ -46,7 +46,7 @@ type smallView struct{ Line, Base string }
 
 // WriteHTML writes a report that is one file and needs nothing else.
 func (v *Variation) WriteHTML(out io.Writer) error {
-	page, err := template.New("vary").Parse(varyPage)
+	page, err := template.New("vary").Funcs(template.FuncMap{"counted": counted}).Parse(varyPage)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (v *Variation) rows() (rows []varyRow) {
 			if c.Policy == p.Winner.Policy {
 				class = "better"
 			}
-			row.Cells = append(row.Cells, varyCell{Column{}.Text(f.Mean), Column{}.Text(f.Half), class})
+			row.Cells = append(row.Cells, varyCell{Column{}.Text(f.Mean), p.Result.HalfText(Column{}, f.Half), class})
 		}
 		rows = append(rows, row)
 	}
