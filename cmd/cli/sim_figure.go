@@ -104,7 +104,8 @@ type curve struct {
 	xy   plotter.XYs
 }
 
-// addCurves draws lines; from the fifth on they are dashed.
+// addCurves draws lines, each thinner than the one before, so that equal ones are
+// seen; from the fifth on they are dashed.
 func addCurves(p *plot.Plot, curves []curve) error {
 	for i, c := range curves {
 		if len(c.xy) == 0 {
@@ -114,7 +115,7 @@ func addCurves(p *plot.Plot, curves []curve) error {
 		if err != nil {
 			return err
 		}
-		line.Color, line.Width = palette(i), vg.Points(1.8)
+		line.Color, line.Width, line.StepStyle = palette(i), vg.Points(1.5+0.4*float64(len(curves)-1-i)), plotter.PostStep
 		if i >= 4 {
 			line.Dashes = []vg.Length{vg.Points(5), vg.Points(2)}
 		}
@@ -128,6 +129,14 @@ type legend struct {
 	names []string
 }
 
+// width is how wide the row is.
+func (l legend) width() (width vg.Length) {
+	for _, name := range l.names {
+		width += widthOf(name, 10) + vg.Points(34)
+	}
+	return width
+}
+
 // draw writes the row into the top of a canvas and returns what is left.
 func (l legend) draw(c draw.Canvas) draw.Canvas {
 	if len(l.names) < 2 {
@@ -135,11 +144,7 @@ func (l legend) draw(c draw.Canvas) draw.Canvas {
 	}
 	style := text.Style{Handler: plot.DefaultTextHandler}
 	sans(&style, 10)
-	width := vg.Length(0)
-	for _, name := range l.names {
-		width += style.Width(name) + vg.Points(34)
-	}
-	x, y := c.Center().X-width/2, c.Max.Y-vg.Points(12)
+	x, y := c.Center().X-l.width()/2, c.Max.Y-vg.Points(12)
 	for i, name := range l.names {
 		stroke := draw.LineStyle{Color: palette(i), Width: vg.Points(2.5)}
 		if i >= 4 {
@@ -159,7 +164,10 @@ func saveFigure(path, format string, size figureSize, title string, names []stri
 	if err != nil {
 		return err
 	}
-	c := draw.New(canvas)
+	// What the texts leave no room for is drawn larger, and scaled down whole.
+	scale := min(1, float64(w/max(8.5*vg.Centimeter*vg.Length(len(grid[0])), legend{names}.width())), float64(h/((3+2*vg.Length(len(grid)))*vg.Centimeter)))
+	canvas.Scale(scale, scale)
+	c := draw.NewCanvas(canvas, w/vg.Length(scale), h/vg.Length(scale))
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, vg.Points(8), -vg.Points(14), vg.Points(6), -vg.Points(8))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -116,9 +117,9 @@ func (f figures) widths() ([][]*plot.Plot, error) {
 
 func widthTitle(c batch.Class) string {
 	if c.Name == "1" {
-		return fmt.Sprintf("1 processor (%d jobs)", c.Jobs)
+		return "1 processor (" + counted(c.Jobs, "job") + ")"
 	}
-	return fmt.Sprintf("%s processors (%d jobs)", c.Name, c.Jobs)
+	return c.Name + " processors (" + counted(c.Jobs, "job") + ")"
 }
 
 // distribution is the share of waits of at most x, in up to 400 points; waits
@@ -147,25 +148,26 @@ func ecdf(title string, curves []curve, longest float64) (*plot.Plot, error) {
 // utilisation draws the mean of each of up to 200 stretches, a small figure for
 // each policy.
 func (f figures) utilisation() ([][]*plot.Plot, error) {
+	longest := int64(1)
+	for _, r := range f.runs {
+		longest = max(longest, r.Makespan)
+	}
+	unit, name := 60.0, "minutes"
+	switch {
+	case longest >= 3*86400:
+		unit, name = 86400, "days"
+	case longest >= 3*3600:
+		unit, name = 3600, "hours"
+	}
 	var grid [][]*plot.Plot
 	for i, r := range f.runs {
-		hourly := r.summary.Hourly()
-		stretch := max(1, len(hourly)/200)
-		var xy plotter.XYs
-		for at := 0; at+stretch <= len(hourly); at += stretch {
-			sum := 0.0
-			for _, u := range hourly[at : at+stretch] {
-				sum += u
-			}
-			xy = append(xy, plotter.XY{X: float64(at) / 24, Y: sum / float64(stretch)})
-		}
 		p := newFigure(fmt.Sprintf("%s: %.1f %% in all", r.Policy, 100*r.Utilisation), "", "")
 		p.Title.TextStyle.Font.Size = vg.Points(10)
 		p.Y.Tick.Marker = shares{1}
 		if i < len(f.runs)-1 {
 			p.HideX()
 		}
-		if len(xy) > 0 {
+		if xy := stretches(r.summary.Hourly(), float64(r.Makespan), unit); len(xy) > 0 {
 			line, err := plotter.NewLine(xy)
 			if err != nil {
 				return nil, err
@@ -174,11 +176,29 @@ func (f figures) utilisation() ([][]*plot.Plot, error) {
 			line.StepStyle = plotter.PostStep
 			p.Add(line)
 		}
-		p.Y.Min, p.Y.Max = 0, 1.02
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(longest)/unit, 0, 1.02
 		grid = append(grid, []*plot.Plot{p})
 	}
-	grid[len(grid)-1][0].X.Label.Text = "days since the first submission"
+	grid[len(grid)-1][0].X.Label.Text = name + " since the first submission"
 	return grid, nil
+}
+
+// stretches are the means of up to 200 stretches of hours, until the end in
+// seconds, where the last one is cut.
+func stretches(hourly []float64, end, unit float64) (xy plotter.XYs) {
+	stretch := max(1, (len(hourly)+199)/200)
+	for at := 0; at < len(hourly) && 3600*float64(at) < end; at += stretch {
+		used := 0.0
+		for _, u := range hourly[at:min(at+stretch, len(hourly))] {
+			used += 3600 * u
+		}
+		from := 3600 * float64(at)
+		xy = append(xy, plotter.XY{X: from / unit, Y: used / math.Min(3600*float64(stretch), end-from)})
+	}
+	if n := len(xy); n > 0 {
+		xy = append(xy, plotter.XY{X: end / unit, Y: xy[n-1].Y})
+	}
+	return xy
 }
 
 // policies draws mean and 95th percentile of the wait, with their values.
@@ -197,11 +217,13 @@ func (f figures) policies() ([][]*plot.Plot, error) {
 		for i, r := range f.runs {
 			v := what.value(r.All)
 			most = math.Max(most, v)
-			if err := bar(p, i, v); err != nil {
+			if err := bar(p, i, len(f.runs)-1-i, v); err != nil {
 				return nil, err
 			}
 		}
-		p.NominalY(f.names()...)
+		names := f.names()
+		slices.Reverse(names)
+		p.NominalY(names...)
 		p.Y.Min, p.Y.Max = -0.6, float64(len(f.runs))-0.4
 		p.X.Min, p.X.Max = 0, math.Max(1, most*1.3)
 		p.X.Tick.Marker = evenDurations{}
@@ -213,14 +235,14 @@ func (f figures) policies() ([][]*plot.Plot, error) {
 	return [][]*plot.Plot{row}, nil
 }
 
-// bar draws the bar of run i with its value beside it.
-func bar(p *plot.Plot, i int, v float64) error {
+// bar draws the bar of run i at a height, with its value beside it.
+func bar(p *plot.Plot, i, height int, v float64) error {
 	bars, err := plotter.NewBarChart(plotter.Values{v}, vg.Points(18))
 	if err != nil {
 		return err
 	}
-	bars.XMin, bars.Color, bars.LineStyle.Width, bars.Horizontal = float64(i), palette(i), 0, true
-	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: v, Y: float64(i)}}, Labels: []string{roughly(v)}})
+	bars.XMin, bars.Color, bars.LineStyle.Width, bars.Horizontal = float64(height), palette(i), 0, true
+	labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: v, Y: float64(height)}}, Labels: []string{roughly(v)}})
 	if err != nil {
 		return err
 	}
@@ -237,7 +259,7 @@ type evenDurations struct{}
 // Ticks implements plot.Ticker.
 func (evenDurations) Ticks(_, most float64) (list []plot.Tick) {
 	step := 1.0
-	for _, s := range []float64{1, 5, 15, 60, 300, 900, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400} {
+	for _, s := range []float64{1, 5, 15, 60, 300, 900, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400, 7 * 86400, 14 * 86400, 30 * 86400, 90 * 86400, 365 * 86400} {
 		if step = s; most/s <= 5 {
 			break
 		}
@@ -253,7 +275,7 @@ func roughly(s float64) string {
 	switch {
 	case s == 0:
 		return "0"
-	case s < 90:
+	case s < 60:
 		return fmt.Sprintf("%.3g s", s)
 	case s < 3600:
 		return fmt.Sprintf("%.3g min", s/60)

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+
+	"gridbroker/batch"
+)
+
+// TestStretches: a replay of two minutes is drawn to its end, and the last hour, which is cut, at what was used of it.
+func TestStretches(t *testing.T) {
+	for _, c := range []struct {
+		hourly    []float64
+		end, unit float64
+		want      plotter.XYs
+	}{
+		{nil, 0, 60, nil},
+		{[]float64{0.025}, 120, 60, plotter.XYs{{X: 0, Y: 0.75}, {X: 2, Y: 0.75}}},
+		{[]float64{1, 0.25}, 5400, 3600, plotter.XYs{{X: 0, Y: 1}, {X: 1, Y: 0.5}, {X: 1.5, Y: 0.5}}},
+		{slices.Repeat([]float64{0.5}, 401), 401 * 3600, 3600, nil},
+	} {
+		got := stretches(c.hourly, c.end, c.unit)
+		if len(c.hourly) > 200 {
+			if n := len(got); n > 201 || got[n-1].X != 401 || got[n-1].Y != 0.5 {
+				t.Errorf("%d stretches that end with %v", n, got[n-1])
+			}
+			continue
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v until %g: %v, want %v", c.hourly, c.end, got, c.want)
+		}
+	}
+}
+
+// TestPanelsKeepApart: the small figures of six policies lie below each other, whatever the size asked for.
+func TestPanelsKeepApart(t *testing.T) {
+	f := figures{trace: "t.swf", load: 1, format: "svg", size: figureSize{8, 6}}
+	for _, name := range []string{"fcfs", "easy", "conservative", "easy-sjbf", "maui", "slurm"} {
+		s := batch.NewSummary(4)
+		s.Add(batch.Start{Task: batch.Task{ID: 1, Run: 90, Limit: 90, Procs: 2}})
+		f.runs = append(f.runs, &queueRun{Policy: name, Makespan: s.Makespan(), Utilisation: s.Utilisation(), All: s.Total(), Classes: s.Classes(), summary: s})
+	}
+	dir := t.TempDir()
+	if err := f.save(dir); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(filepath.Join(dir, "utilisation.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ys []float64
+	for _, m := range regexp.MustCompile(`y="(-?[0-9.]+)"[^>]*>[a-z-]+: 50.0 % in all`).FindAllSubmatch(svg, -1) {
+		y, _ := strconv.ParseFloat(string(m[1]), 64)
+		ys = append(ys, y)
+	}
+	if len(ys) != 6 {
+		t.Fatalf("%d titles in\n%s", len(ys), svg)
+	}
+	step := ys[1] - ys[0]
+	for i := 1; i < len(ys); i++ {
+		if between := ys[i] - ys[i-1]; step < 30 || between < 0.9*step {
+			t.Errorf("the titles are at %v", ys)
+		}
+	}
+}
