@@ -15,6 +15,7 @@ import (
 // skipped, lines that begin with # are comments. No two jobs have one id.
 func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
+	lines := map[int]int32{} // where each id is
 	err := readRows(in, func(line int, n [6]int64) error {
 		if len(jobs) == mostJobs {
 			return fmt.Errorf("line %d: more than %d jobs", line, mostJobs)
@@ -26,23 +27,14 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 		if len(jobs) > 0 && j.Submit < jobs[len(jobs)-1].Submit {
 			return fmt.Errorf("line %d: jobs must be in order of submission", line)
 		}
+		if first, ok := lines[j.ID]; ok {
+			return fmt.Errorf("line %d: job %d is in line %d already", line, j.ID, first)
+		}
+		lines[j.ID] = int32(line)
 		jobs = append(jobs, j)
 		return nil
 	})
-	if err != nil {
-		return jobs, err
-	}
-	ids := make([]int, len(jobs))
-	for i := range jobs {
-		ids[i] = jobs[i].ID
-	}
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			return nil, fmt.Errorf("job %d is there twice", ids[i])
-		}
-	}
-	return jobs, nil
+	return jobs, err
 }
 
 // A list of jobs has lines of at most so many bytes, and so many jobs: a file

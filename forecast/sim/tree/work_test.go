@@ -182,7 +182,7 @@ func TestFiles(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "no headings",
-		head + "1,0,0,5,2,0\n7,0,1,5,2,0\n1,0,2,5,2,0": "job 1 is there twice",
+		head + "1,0,0,5,2,0\n7,0,1,5,2,0\n1,0,2,5,2,0": "line 4: job 1 is in line 2 already",
 		head + "1,0,0,5,2\n":                           "wrong number of fields",
 		head + "1,0,0,5,2,x\n":                         `line 2: priority "x" is no whole number`,
 		"1,0,0,5,2,0\n2,0,4,5,1,0\n":                   "line 1: the headings are",
