@@ -104,7 +104,7 @@ func (s *sim) tooOften() error {
 	}
 	if r := s.config.Refresh; r > 0 && links > 0 && s.horizon/r > mostRefreshes/links {
 		return fmt.Errorf("refresh = %d: %d links are told all every %d ticks until tick %d, more than %d times: want %d or more, or 0 for never",
-			r, links, r, s.horizon, mostRefreshes, s.horizon/(mostRefreshes/links)+1)
+			r, links, r, s.horizon, mostRefreshes, s.horizon/(mostRefreshes/links+1)+1)
 	}
 	return nil
 }
