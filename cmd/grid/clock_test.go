@@ -289,6 +289,15 @@ func TestClockJumpsWhileFollowed(t *testing.T) {
 			if j := w.status()[0]; j.State != "done" || j.ExitCode == nil || *j.ExitCode != 0 {
 				t.Errorf("%+v", j)
 			}
+			var doc struct {
+				Jobs []struct {
+					WallTime float64 `json:"wall_time_seconds"`
+				} `json:"jobs"`
+			}
+			out, _, _ = w.try("list", "--all", "--json")
+			if err := json.Unmarshal([]byte(out), &doc); err != nil || len(doc.Jobs) != 1 || doc.Jobs[0].WallTime <= 0 || doc.Jobs[0].WallTime > 600 {
+				t.Errorf("how long it ran: %v in %s", err, out)
+			}
 		})
 	}
 }

@@ -41,7 +41,7 @@ func (b *Backend) Status(_ context.Context, hs []plugins.Handle) []plugins.Statu
 			Started: st.Started, Ended: st.Ended, CPUTime: st.CPU, MaxMemory: st.MaxRSS,
 		}
 		if !st.Started.IsZero() && !st.Ended.IsZero() {
-			out[i].WallTime = st.Ended.Sub(st.Started)
+			out[i].WallTime = cmp.Or(st.Ran, max(0, st.Ended.Sub(st.Started)))
 		}
 	}
 	for s, waiting := range idle {

@@ -45,6 +45,7 @@ type status struct {
 	Fault   plugins.Fault `json:"fault,omitempty"`
 	Started time.Time     `json:"started"`
 	Ended   time.Time     `json:"ended"`
+	Ran     time.Duration `json:"ran,omitempty"` // by no clock that is set, and not while the machine slept
 	CPU     time.Duration `json:"cpu"`
 	MaxRSS  int64         `json:"max_rss"` // kB
 }

@@ -255,6 +255,7 @@ func exists(path string) bool {
 // finish turns the outcome into the job's last state.
 func (sv *supervisor) finish(ctx context.Context, err error) {
 	sv.status.Ended, sv.status.Fault = sv.now(), fault(err)
+	sv.status.Ran = sv.status.Ended.Sub(sv.status.Started)
 	switch {
 	case err == nil:
 		sv.status.State = plugins.Done
