@@ -275,8 +275,12 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 	d.meter.expect(bytes)
 	var names []string
 	var refused []error
+	seen := map[string]bool{} // names; false: of directories
 	for _, f := range files {
-		err := d.room.Take(d.dir, d.c.host, f.Name, f.Size)
+		err := d.once(seen, f.Name)
+		if err == nil {
+			err = d.room.Take(d.dir, d.c.host, f.Name, f.Size)
+		}
 		if err == nil {
 			err = d.file(ctx, path.Join(staging, f.Name), f)
 		}
@@ -304,6 +308,22 @@ func (d *download) all(ctx context.Context, files []remote) ([]string, error) {
 		return names, d.local(err)
 	}
 	return names, d.few(refused)
+}
+
+// once notes a file, and refuses one whose name another has, or a directory.
+func (d *download) once(seen map[string]bool, name string) error {
+	_, known := seen[name]
+	for dir := path.Dir(name); dir != "." && !known; dir = path.Dir(dir) {
+		known = seen[dir]
+	}
+	if known {
+		return d.c.fail(plugins.Refused, "output", fmt.Sprintf("the server lists %q twice, or as file and directory", name), nil)
+	}
+	seen[name] = true
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		seen[dir] = false
+	}
+	return nil
 }
 
 // few is the first of the errors about files that the server does not give,

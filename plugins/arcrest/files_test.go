@@ -75,6 +75,27 @@ func TestRefusedFileKeepsNoOther(t *testing.T) {
 	}
 }
 
+// A server that lists a file twice, or a file and a directory of one name, keeps none of the others back.
+func TestFilesOfOneName(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, r *http.Request, _ string) bool {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/session"):
+			fmt.Fprint(w, `<list><file size="4">a</file><file size="4">b</file><file size="4">a</file><dir>b</dir><dir>d</dir><dir>d</dir><file size="4">z</file></list>`)
+		case r.Header.Get("Accept") == "application/xml" && strings.Contains(r.URL.Path, "/session/"):
+			fmt.Fprint(w, `<list><file size="4">x</file></list>`)
+		case strings.Contains(r.URL.Path, "/session/"):
+			fmt.Fprint(w, "text")
+		default:
+			return false
+		}
+		return true
+	})
+	r := f.fetch(t, t.TempDir())
+	if r.Err == nil || !strings.Contains(r.Err.Error(), `"a" twice`) || !strings.Contains(r.Err.Error(), "2 more") || !slices.Equal(r.Files, []string{"a", "b", "z", "d/x"}) {
+		t.Errorf("%q, %v", r.Files, r.Err)
+	}
+}
+
 // fetchNamed brings the output of a job that has left these files, of four bytes each.
 func fetchNamed(t *testing.T, dir string, names ...string) plugins.FetchResult {
 	t.Helper()

@@ -167,7 +167,7 @@ func TestNoDelegationInTheOpen(t *testing.T) {
 // One odd file of a job keeps none of the others back, and there are not more than
 // can be meant.
 func TestOddFilesAmongOthers(t *testing.T) {
-	b, url := keeping(t, "one", "../out", "d/two", "link/x", "three")
+	b, url := keeping(t, "one", "../out", "one/x", "d/two", "d", "link/x", "three")
 	dir := t.TempDir()
 	r := b.Fetch(t.Context(), []plugins.FetchRequest{{Handle: plugins.Handle{Endpoint: url, ID: "x"}, Dir: dir}}, nil)[0]
 	if r.Err == nil || !slices.Equal(r.Files, []string{"one", "d/two", "link/x", "three"}) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"gridbroker/durable"
@@ -348,7 +349,11 @@ func (c *client) bring(ctx context.Context, root *os.Root, q plugins.FetchReques
 	if err := q.Room.Take(q.Dir, c.endpoint, name, int64(len(body))); err != nil {
 		return 0, err
 	}
-	return int64(len(body)), write(root, local, body)
+	err = write(root, local, body)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.EEXIST) { // the name of another one, too
+		err = &plugins.Error{Kind: plugins.Refused, Op: "fetch " + name, Endpoint: c.endpoint, Err: err}
+	}
+	return int64(len(body)), err
 }
 
 func escaped(name string) string {
