@@ -42,7 +42,7 @@ type Error struct {
 	Endpoint string // host or URL
 	Said     string // the server's words; may be empty
 	Hint     string // what to do next; may be empty
-	RetryIn  time.Duration
+	RetryIn  time.Duration // when the server wants to be asked again; 0: it does not say
 	Err      error // the cause below; may be nil
 }
 

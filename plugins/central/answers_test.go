@@ -61,6 +61,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	says := func(code int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "60") // longer than anybody waits
 			w.WriteHeader(code)
 			io.WriteString(w, text)
 		}

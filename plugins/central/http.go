@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"gridbroker/plugins"
 )
@@ -119,11 +121,41 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Kind = plugins.Credential
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		e.Kind = plugins.Unavailable
+		e.Kind, e.RetryIn = plugins.Unavailable, retryIn(resp)
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		e.Kind = plugins.Uncertain
 	}
 	return e
+}
+
+// retryIn is what a scheduler that is busy asks for: a second where it does not say.
+func retryIn(resp *http.Response) time.Duration {
+	s, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || s < 1 {
+		return time.Second
+	}
+	return time.Duration(min(s, 3600)) * time.Second
+}
+
+// patience is for how long a scheduler may say that it has too much to do, or that its
+// database is away, before jobs or a cancellation are given up.
+const patience = 15 * time.Second
+
+// insist asks as do does, and once more, and again, where the scheduler answers that it did
+// nothing and wants to be asked later: until then.
+func (c *client) insist(ctx context.Context, until time.Time, op, method, path string, in, out any) error {
+	for {
+		err := c.do(ctx, op, method, path, in, out)
+		e, ok := errors.AsType[*plugins.Error](err)
+		if !ok || e.RetryIn == 0 || time.Now().Add(e.RetryIn).After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(e.RetryIn):
+		}
+	}
 }
 
 // Call asks a scheduler anything of its API: in and out are JSON documents.

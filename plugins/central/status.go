@@ -177,7 +177,7 @@ func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 			}
 		}
 		if err == nil && len(ids) > 0 { // ending one that has ended or is not known is no error
-			err = c.do(ctx, "cancel", "POST", "/v1/jobs/cancel", map[string]any{"ids": ids}, nil)
+			err = c.insist(ctx, time.Now().Add(patience), "cancel", "POST", "/v1/jobs/cancel", map[string]any{"ids": ids}, nil)
 		}
 		for _, i := range places {
 			errs[i] = cmp.Or(errs[i], err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"gridbroker/glue"
 	"gridbroker/jdl"
@@ -49,9 +50,10 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	if len(reqs) == 0 {
 		return nil
 	}
+	until := time.Now().Add(patience)
 	c, err := b.client(reqs[0].Endpoint.URL)
 	if err == nil {
-		err = c.delegate(ctx)
+		err = c.delegate(ctx, until)
 	}
 	if err != nil {
 		for i := range results {
@@ -61,7 +63,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 	}
 	for from := 0; from < len(reqs); from += atOnce {
 		to := min(from+atOnce, len(reqs))
-		c.submit(ctx, reqs[from:to], results[from:to])
+		c.submit(ctx, until, reqs[from:to], results[from:to])
 		if p != nil {
 			p.Step("submit", int64(to-from), int64(len(reqs)))
 		}
@@ -70,7 +72,7 @@ func (b *Backend) Submit(ctx context.Context, reqs []plugins.Request, p plugins.
 }
 
 // submit sends jobs in as few requests as their sizes allow.
-func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []plugins.Result) {
+func (c *client) submit(ctx context.Context, until time.Time, reqs []plugins.Request, results []plugins.Result) {
 	var jobs []submission
 	size, at := 0, map[string]int{}
 	for i, q := range reqs {
@@ -81,7 +83,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 		}
 		s := submission{q.ID, q.Job.Text(), files}
 		if n := s.size(); size+n > maxRequest && len(jobs) > 0 {
-			c.send(ctx, jobs, at, results)
+			c.send(ctx, until, jobs, at, results)
 			jobs, size, at = nil, n, map[string]int{}
 		} else {
 			size += n
@@ -90,7 +92,7 @@ func (c *client) submit(ctx context.Context, reqs []plugins.Request, results []p
 		jobs = append(jobs, s)
 	}
 	if len(jobs) > 0 {
-		c.send(ctx, jobs, at, results)
+		c.send(ctx, until, jobs, at, results)
 	}
 }
 
@@ -104,11 +106,11 @@ func (s *submission) size() int {
 }
 
 // send sends jobs in one request; at has the places of their results.
-func (c *client) send(ctx context.Context, jobs []submission, at map[string]int, results []plugins.Result) {
+func (c *client) send(ctx context.Context, until time.Time, jobs []submission, at map[string]int, results []plugins.Result) {
 	var out struct {
 		Jobs []taken `json:"jobs"`
 	}
-	err := c.do(ctx, "submit", "POST", "/v1/jobs", map[string]any{"jobs": jobs}, &out)
+	err := c.insist(ctx, until, "submit", "POST", "/v1/jobs", map[string]any{"jobs": jobs}, &out)
 	if err == nil && len(out.Jobs) != len(jobs) {
 		err = &plugins.Error{Kind: plugins.Uncertain, Op: "submit", Endpoint: c.endpoint, Said: fmt.Sprintf("%d answers for %d jobs", len(out.Jobs), len(jobs))}
 	}
@@ -189,7 +191,7 @@ func (b *Backend) Find(ctx context.Context, e glue.Endpoint, ids []string) (map[
 // delegate gives the scheduler a proxy of ours to act with, where we have one and
 // the scheduler has shown who it is: whoever listens at this machine's port gets none.
 // Tokens are not passed on: the scheduler's own are for its sites.
-func (c *client) delegate(ctx context.Context) error {
+func (c *client) delegate(ctx context.Context, until time.Time) error {
 	x := c.set.X509
 	if x == nil || c.set.Token != nil || c.plain() {
 		return nil
@@ -198,14 +200,14 @@ func (c *client) delegate(ctx context.Context) error {
 		ID  string `json:"id"`
 		CSR string `json:"csr"`
 	}
-	if err := c.do(ctx, "delegate", "POST", "/v1/delegation", nil, &ask); err != nil {
+	if err := c.insist(ctx, until, "delegate", "POST", "/v1/delegation", nil, &ask); err != nil {
 		return unsent(err)
 	}
 	chain, err := x.SignDelegation([]byte(ask.CSR), delegationLife)
 	if err != nil {
 		return &plugins.Error{Kind: plugins.Credential, Op: "delegate", Endpoint: c.endpoint, Err: err}
 	}
-	return unsent(c.do(ctx, "delegate", "PUT", "/v1/delegation", map[string]string{"id": ask.ID, "chain": string(chain)}, nil))
+	return unsent(c.insist(ctx, until, "delegate", "PUT", "/v1/delegation", map[string]string{"id": ask.ID, "chain": string(chain)}, nil))
 }
 
 // unsent tells that no job has been sent yet: nothing is uncertain.
@@ -225,7 +227,7 @@ func (b *Backend) Renew(ctx context.Context, hs []plugins.Handle) []error {
 		if !known {
 			var c *client
 			if c, err = b.client(h.Endpoint); err == nil {
-				err = c.delegate(ctx)
+				err = c.delegate(ctx, time.Now().Add(patience))
 			}
 			done[h.Endpoint] = err
 		}
