@@ -114,3 +114,44 @@ func receiver(t ast.Expr) string {
 	}
 	return ""
 }
+
+// Whoever answers over HTTP is not believed to have few headers: what net/http takes of them by itself costs
+// a hundred megabytes.
+func TestHeadersOfAnswersAreBounded(t *testing.T) {
+	parsed(t, func(dir string, set *token.FileSet, f *ast.File) {
+		var made []token.Pos
+		bounded := 0
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if s, ok := n.Type.(*ast.SelectorExpr); ok && s.Sel.Name == "Transport" && named(s.X, "http") {
+					made = append(made, n.Pos())
+				}
+			case *ast.CallExpr: // http.DefaultTransport.(*http.Transport).Clone()
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Clone" {
+					if a, ok := s.X.(*ast.TypeAssertExpr); ok && isDefault(a.X) {
+						made = append(made, n.Pos())
+					}
+				}
+			case *ast.Ident:
+				if n.Name == "MaxResponseHeaderBytes" {
+					bounded++
+				}
+			}
+			return true
+		})
+		if len(made) > bounded && !strings.HasPrefix(dir, "../testdata") {
+			t.Errorf("%s: %d clients are made, of %d the headers of answers are bounded", set.Position(made[0]), len(made), bounded)
+		}
+	})
+}
+
+func named(e ast.Expr, name string) bool {
+	id, ok := e.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+func isDefault(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == "DefaultTransport" && named(s.X, "http")
+}

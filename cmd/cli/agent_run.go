@@ -275,7 +275,7 @@ func agentClient(d *deps, raw string) (*http.Client, string, error) {
 	if err != nil {
 		return nil, "", usageError(err)
 	}
-	t := &http.Transport{IdleConnTimeout: 2 * time.Minute}
+	t := &http.Transport{IdleConnTimeout: 2 * time.Minute, MaxResponseHeaderBytes: 64 << 10}
 	switch host := u.Hostname(); {
 	case u.Scheme == "https":
 		set, err := trusting(credentialSet(d))

@@ -136,7 +136,7 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 	}
 	server := &http.Server{
 		Handler: &httpfile.Server{
-			Cache: cache, Client: &http.Client{CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
+			Cache: cache, Client: &http.Client{Transport: transport(d), CheckRedirect: noRedirect}, Origins: f.origins, Token: token, Wait: f.wait, Recheck: f.recheck,
 		},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: complaints(d),
 		TLSConfig: secured,

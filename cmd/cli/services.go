@@ -77,7 +77,7 @@ func serviceTrust(d *deps) (*credential.Trust, error) {
 // sent to them.
 func transport(d *deps) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 4
+	t.MaxIdleConnsPerHost, t.MaxResponseHeaderBytes = 4, 64<<10
 	return t
 }
 

@@ -158,6 +158,10 @@ func TestHostileRegistries(t *testing.T) {
 		{"endless manifest", "", on("/manifests/", endless)},
 		{"endless greeting", "", on("/v2/", endless)},
 		{"endless error", "", blobs(func(w http.ResponseWriter, r *http.Request) bool { w.WriteHeader(500); return endless(w, r) })},
+		{"endless head", "exceeded 65536 bytes", blobs(func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("X", strings.Repeat("x", 1<<20))
+			return true
+		})},
 		{"other blob", "", blobs(text("another"))},
 		{"other manifest", "", on("/manifests/", text(`{"schemaVersion": 2}`))},
 		{"silent within a blob", "timeout", blobs(silent)},

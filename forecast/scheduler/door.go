@@ -137,7 +137,9 @@ func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier
 	if i.verifier != nil || i.err != nil && time.Since(i.asked) < issuerPause {
 		return i.verifier, i.err
 	}
-	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: http.DefaultTransport}}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 64 << 10
+	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: transport}}
 	ctx = oidc.ClientContext(context.WithoutCancel(ctx), client)
 	provider, err := oidc.NewProvider(ctx, name)
 	if i.err, i.asked = err, time.Now(); err != nil {

@@ -26,7 +26,7 @@ func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, e
 			b.known.Store(strings.ToLower(u.Hostname()), true)
 		}
 	}
-	t.DialContext, t.Proxy = b.dial, b.proxy
+	t.DialContext, t.Proxy, t.MaxResponseHeaderBytes = b.dial, b.proxy, 64<<10
 	if trust != nil {
 		t.DialTLSContext = b.dialTLS
 	}

@@ -21,6 +21,9 @@ func TestBound(t *testing.T) {
 		if r.URL.Path == "/away" {
 			http.Redirect(w, r, "/there", http.StatusFound)
 		}
+		if r.URL.Path == "/head" {
+			w.Header().Set("X", strings.Repeat("x", 1<<20))
+		}
 	}))
 	defer srv.Close()
 	u, err := url.Parse(srv.URL)
@@ -46,6 +49,9 @@ func TestBound(t *testing.T) {
 	}
 	if err := ask([]string{srv.URL}, srv.URL+"/away"); err == nil || !strings.Contains(err.Error(), "302") || visits.Load() != 2 {
 		t.Errorf("%v, %d visits", err, visits.Load())
+	}
+	if err := ask([]string{srv.URL}, srv.URL+"/head"); err == nil || !strings.Contains(err.Error(), "exceeded 65536 bytes") {
+		t.Errorf("headers without end: %v", err)
 	}
 	for address, ok := range map[string]bool{"192.0.2.1:80": true, "10.0.0.1:80": false, "192.168.1.1:80": false, "172.16.0.1:80": false, "169.254.169.254:80": false,
 		"100.64.0.1:80": false, "[fe80::1]:80": false, "[fd00::1]:80": false, "[2001:db8::1]:80": true, "224.0.0.1:80": false, "[::]:80": false} {

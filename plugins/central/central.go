@@ -138,7 +138,7 @@ func (b *Backend) client(raw string) (*client, error) {
 	}
 	u, _ := url.Parse(base)
 	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set}
-	t := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
+	t := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10}
 	if u.Scheme == "https" {
 		if set.Trust == nil {
 			return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}

@@ -199,3 +199,11 @@ func TestInputWithoutEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Headers without end are not read to theirs.
+func TestHeadersWithoutEnd(t *testing.T) {
+	b, url := against(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) })
+	if err := b.Call(t.Context(), url, "ask", http.MethodGet, "/v1/budget", nil, nil); err == nil || !strings.Contains(err.Error(), "exceeded 65536 bytes") {
+		t.Error(err)
+	}
+}

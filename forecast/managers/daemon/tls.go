@@ -30,7 +30,7 @@ func Client(config *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: config.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
-			MaxIdleConnsPerHost: 8, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
+			MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: 64 << 10, HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
