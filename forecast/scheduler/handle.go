@@ -239,6 +239,9 @@ func (w *work) launched(j *Job, r result) {
 			took = 1000 * (w.now.Unix() - j.Booking.Made)
 		}
 		c.launchMS = (7*c.launchMS + took) / 8
+		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // it would be late again and again
+			c.launchMS = max(c.launchMS, took)
+		}
 		c.changed = true
 		w.change(j)
 		w.say(j, c.name, "sent", "accepted as %s", r.Handle.ID)

@@ -65,9 +65,12 @@ func (m *memory) number() {
 }
 
 // times are T, tmin and tmax of the published cycle for one cluster: T is what
-// one cycle, booking and sending take, and T < tmin < tmax < 2T.
+// one cycle, booking and sending take, and T < tmin < tmax < 2T. However long sending
+// takes, tmin stays within the time for which the cluster's agent speaks: else nothing
+// would be booked there any more, and nobody would see it become faster.
 func (c Config) times(at *cluster) (t, tmin, tmax time.Duration) {
-	t = c.Cycle + time.Duration(at.launchMS)*time.Millisecond + minLead
+	t = c.Cycle + minLead
+	t += min(time.Duration(at.launchMS)*time.Millisecond, max(0, time.Duration(at.ttl)*time.Second*3/5-t))
 	return t, t + t/10, 2*t - t/10
 }
 
@@ -84,6 +87,9 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 	}
 	for _, v := range at.site.Chances {
 		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start, 1))})
+	}
+	if p.Good > p.TMin {
+		p.TMax = min(p.TMax, p.Good)
 	}
 	p.Memory, p.Classes = at.memory, at.classes
 	for _, t := range at.load.Turns {

@@ -173,3 +173,15 @@ func TestReplicaGivesBack(t *testing.T) {
 	w.now = w.now.Add(2 * time.Second)
 	w.claimed(1)
 }
+
+// A site to which sending takes longer than its agent's word holds is planned for all the same:
+// else nothing would be sent there any more, and nobody would see that it has become faster.
+func TestSlowSitesStayOpen(t *testing.T) {
+	for _, ms := range []int64{0, 5_000, 60_000, 3_600_000} {
+		conf := Config{Cycle: 10 * time.Second}
+		p := conf.planned(&cluster{launchMS: ms, made: 1000, ttl: 180}, 1000)
+		if p.TMin >= p.TMax || p.Good < p.TMax || int64(p.TMin) < min(ms/1000, 100) {
+			t.Errorf("%d ms: starts from %d s on, until %d s, the agent's word holds %d s", ms, p.TMin, p.TMax, p.Good)
+		}
+	}
+}
