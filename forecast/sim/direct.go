@@ -33,7 +33,11 @@ func (d *direct) arrive(_ context.Context, number int) error {
 			return err
 		}
 	}
-	if c == nil || c.Procs < j.procs {
+	switch {
+	case c == nil && slices.ContainsFunc(d.sites, func(s *site) bool { return s.Procs >= j.procs }):
+		d.failed(number, d.now) // no site that could takes jobs now
+		return nil
+	case c == nil || c.Procs < j.procs:
 		d.run.Unplaced++
 		return nil
 	}

@@ -28,6 +28,7 @@ type grid struct {
 	jobs      []job
 	next      int // job to be handed in
 	now       int64
+	takes     int64 // how long the last submission takes, seconds
 	rng       *rand.Rand
 	served    map[string]*site // by resource, those with live services
 	dispatch  dispatcher
@@ -206,6 +207,7 @@ func (g *grid) send(number int, c *site, begin time.Time) string {
 		at += lossDelay
 		g.run.Messages++
 	}
+	g.takes = at - g.now
 	id := globalID(number, j.tries)
 	c.send(arrival{at: at, number: number, id: id, begin: begin, job: j})
 	return id

@@ -108,7 +108,8 @@ func (c *site) see(e batch.Event) {
 				c.begun(numberOf(e.Job.ID), e.Job.ID, c, e.At)
 			}
 		} else {
-			c.locals.add(e.At.Sub(e.Job.Submitted).Seconds())
+			number, _ := strconv.Atoi(e.Job.ID[1:])
+			c.locals.add(float64(e.At.Unix() - epoch.Unix() - c.local[number].submit)) // as it may have come while the machine was down
 		}
 	case batch.Cancelled, batch.Ended, batch.TimedOut, batch.NodeLost:
 		if e.Job.Started.IsZero() {
@@ -126,15 +127,23 @@ func (c *site) see(e batch.Event) {
 	}
 }
 
+// comes is when the next local and the next global job are here; never while the
+// machine is down: they wait until it is back.
+func (c *site) comes() (own, global int64) {
+	own, global = never, never
+	if c.nextOwn < len(c.local) && !c.down {
+		own = c.local[c.nextOwn].submit
+	}
+	if len(c.coming) > 0 && !c.down {
+		global = c.coming[0].at
+	}
+	return own, global
+}
+
 // next is when something happens here by itself.
 func (c *site) next() int64 {
-	at := int64(never)
-	if c.nextOwn < len(c.local) {
-		at = c.local[c.nextOwn].submit
-	}
-	if len(c.coming) > 0 {
-		at = min(at, c.coming[0].at)
-	}
+	own, global := c.comes()
+	at := min(own, global)
 	if t := c.engine.Next(); !t.IsZero() {
 		at = min(at, t.Unix()-epoch.Unix())
 	}
@@ -143,14 +152,9 @@ func (c *site) next() int64 {
 
 // advance lets everything happen up to a time, in seconds.
 func (c *site) advance(to int64) error {
+	to = max(to, c.engine.Now().Unix()-epoch.Unix()) // who waited for a machine that was down is due in its past
 	for {
-		own, global := int64(never), int64(never)
-		if c.nextOwn < len(c.local) {
-			own = c.local[c.nextOwn].submit
-		}
-		if len(c.coming) > 0 {
-			global = c.coming[0].at
-		}
+		own, global := c.comes()
 		if min(own, global) > to {
 			return c.engine.Advance(epoch.Add(time.Duration(to) * time.Second))
 		}

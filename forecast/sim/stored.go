@@ -32,7 +32,15 @@ type stored struct {
 	failures  map[int]int    // by job: how often it failed
 	handed    map[int]bool   // jobs that the scheduler has and that have not ended
 	at        int64
-	last      int64 // when anything was sent or ended
+	last      int64 // when anything was handed in, began or ended
+}
+
+// clock is the scheduler's. It is told once how long the last submission takes, as one
+// that waits for it would see, and plans the next ones so far ahead.
+func (c *stored) clock() time.Time {
+	t := c.Now().Add(time.Duration(c.takes) * time.Second)
+	c.takes = 0
+	return t
 }
 
 func newStored(ctx context.Context, g *grid) (*stored, error) {
@@ -74,7 +82,7 @@ func (c *stored) open(ctx context.Context) error {
 		conf.Clusters[s.Name] = scheduler.ClusterConfig{Interface: e.Interface, Endpoint: e.URL}
 	}
 	back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
-	c.scheduler = scheduler.New(conf, c.store, back, c.Now, slog.New(slog.DiscardHandler))
+	c.scheduler = scheduler.New(conf, c.store, back, c.clock, slog.New(slog.DiscardHandler))
 	c.turns, err = scheduler.NewTurns(ctx, c.scheduler)
 	return err
 }
@@ -141,17 +149,14 @@ func (c *stored) turn(ctx context.Context) error {
 			return fmt.Errorf("agent of %s: %w", s.Name, err)
 		}
 	}
-	sent := c.run.Booked
 	if _, err := c.turns.Take(ctx); err != nil {
 		return err
 	}
-	if c.run.Booked > sent {
-		c.last = c.now
-	}
 	c.at += int64(c.scenario.Cycle.Seconds())
 	if c.stuck() {
-		c.run.Unplaced += len(c.handed)
-		clear(c.handed)
+		if err := c.giveUp(); err != nil {
+			return err
+		}
 	}
 	if len(c.handed) == 0 {
 		c.at = never
@@ -159,12 +164,34 @@ func (c *stored) turn(ctx context.Context) error {
 	return nil
 }
 
-// stuck says whether nothing was sent or ended for so long that nothing will be.
+// stuck says whether nothing began or ended for so long that nothing will: what is sent
+// and comes too late for its slot is sent again and again.
 func (c *stored) stuck() bool {
 	if c.next < len(c.jobs) || len(c.again) > 0 || len(c.troubles) > 0 || c.now < c.last+2*int64(horizon.Seconds()) {
 		return false
 	}
-	return !slices.ContainsFunc(c.sites, func(s *site) bool { return s.next() != never })
+	return !slices.ContainsFunc(c.sites, func(s *site) bool { return s.engine.Running() > 0 || s.nextOwn < len(s.local) })
+}
+
+// giveUp takes all that has not begun back from the sites.
+func (c *stored) giveUp() error {
+	c.run.Unplaced += len(c.handed)
+	clear(c.handed)
+	for _, s := range c.sites {
+		s.coming = nil
+		for _, j := range s.engine.State().Jobs {
+			if err := s.engine.Cancel(j.ID, c.Now()); err != nil { // nothing runs
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begun is told of every start.
+func (c *stored) begun(number int, id string, s *site, start time.Time) {
+	c.door.begun(number, id, s, start)
+	c.last = c.now
 }
 
 // left is told of every end; users hand in again what failed.
