@@ -51,7 +51,10 @@ func (s *Scenario) Check() error {
 	if b := s.Network.Bandwidth; b > 0 && s.Jobs.InputMB/b > longest.Seconds() {
 		return wrong("network.bandwidth", "%g: %g MB of input would take more than %v", b, s.Jobs.InputMB, longest)
 	}
-	for _, p := range s.Policies {
+	for i, p := range s.Policies {
+		if slices.Contains(s.Policies[:i], p) {
+			return wrong("policies", "%s is there twice", p)
+		}
 		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {
 			return wrong("policies", "%w; and %s", err, strings.Join(own, ", "))
 		}

@@ -6,35 +6,53 @@ import (
 	"io"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // colours are told apart by most people (Okabe and Ito 2008), the first is black.
 var colours = [...]string{"#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "#7A5195", "#5A3E1B"}
 
+// svgMarks are those of the scale of waits, in seconds.
+func svgMarks() []tickView {
+	return []tickView{{1, "1 s"}, {10, "10 s"}, {60, "1 min"}, {600, "10 min"}, {3600, "1 h"}, {6 * 3600, "6 h"}, {86400, "1 d"},
+		{7 * 86400, "1 w"}, {30 * 86400, "30 d"}, {365 * 86400, "1 y"}, {3650 * 86400, "10 y"}}
+}
+
 // WriteSVG writes the distributions of waits of all policies in one picture.
 func (r *Result) WriteSVG(out io.Writer) error {
 	var b strings.Builder
 	most := r.longestWait()
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400" font-family="sans-serif" font-size="12">` + "\n")
-	fmt.Fprintf(&b, "<title>%s</title><rect width=\"640\" height=\"400\" fill=\"#fff\"/>\n", html.EscapeString(r.Scenario.Name))
+	height := max(400, 60+20*len(r.Policies))
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="%d" viewBox="0 0 640 %d" font-family="sans-serif" font-size="12">`+"\n", height, height)
+	title := r.Scenario.Name + ": " + r.Scenario.Stream()
+	if r.Scenario.Jobs.Load > 0 {
+		title += fmt.Sprintf(", load %g", r.Scenario.Jobs.Load)
+	}
+	size := min(15, 1000/float64(max(1, utf8.RuneCountInString(title)))) // so that the title is within the picture
+	fmt.Fprintf(&b, "<title>%s</title><rect width=\"640\" height=\"%d\" fill=\"#fff\"/>\n", html.EscapeString(title), height)
+	fmt.Fprintf(&b, `<text x="320" y="19" text-anchor="middle" font-size="%.1f">%s</text>`+"\n", size, html.EscapeString(title))
 	for k := 0; k <= 4; k++ {
 		y := 350 - 80*k
 		fmt.Fprintf(&b, `<line x1="50" x2="450" y1="%d" y2="%d" stroke="#ddd"/><text x="44" y="%d" text-anchor="end">%d %%</text>`+"\n", y, y, y+4, 25*k)
 	}
-	for decade := 1.0; decade <= most; decade *= 10 {
-		x := 50 + 400*math.Log(decade)/math.Log(most)
-		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="30" y2="350" stroke="#eee"/><text x="%.1f" y="366" text-anchor="middle">%.0f s</text>`+"\n", x, x, x, decade)
+	for _, m := range svgMarks() {
+		if x := 50 + 400*math.Log(m.At)/math.Log(most); m.At <= most {
+			fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="30" y2="350" stroke="#eee"/><text x="%.1f" y="366" text-anchor="middle">%s</text>`+"\n", x, x, x, m.Text)
+		}
 	}
 	b.WriteString(`<text x="250" y="388" text-anchor="middle">wait of global jobs; share of jobs that wait no longer</text>` + "\n")
 	for i, p := range r.Policies {
-		colour := colours[i%len(colours)]
+		style := fmt.Sprintf(`stroke="%s"`, colours[i%len(colours)])
+		if i >= len(colours) {
+			style += ` stroke-dasharray="6 3"`
+		}
 		var line strings.Builder
 		for _, q := range p.ECDF {
 			fmt.Fprintf(&line, "%.1f,%.1f ", 50+400*math.Log(max(1, q[0]))/math.Log(most), 350-320*q[1])
 		}
-		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="1.6" points="%s"/>`+"\n", colour, line.String())
-		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="496" y="%d">%s</text>`+"\n",
-			40+20*i, 40+20*i, colour, 44+20*i, html.EscapeString(p.Policy))
+		fmt.Fprintf(&b, `<polyline fill="none" %s stroke-width="1.6" points="%s"/>`+"\n", style, line.String())
+		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" %s stroke-width="3"/><text x="496" y="%d">%s</text>`+"\n",
+			40+20*i, 40+20*i, style, 44+20*i, html.EscapeString(p.Policy))
 	}
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(out, b.String())
