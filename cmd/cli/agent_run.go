@@ -276,14 +276,14 @@ func agentClient(d *deps, raw string) (*http.Client, string, error) {
 		return nil, "", usageError(err)
 	}
 	t := &http.Transport{IdleConnTimeout: 2 * time.Minute, MaxResponseHeaderBytes: 64 << 10}
-	switch host := u.Hostname(); {
+	switch {
 	case u.Scheme == "https":
 		set, err := trusting(credentialSet(d))
 		if err != nil {
 			return nil, "", err
 		}
 		t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
-	case u.Scheme != "http" || net.ParseIP(host) == nil && host != "localhost" || host != "localhost" && !net.ParseIP(host).IsLoopback():
+	case u.Scheme != "http" || !thisMachine(u.Hostname()):
 		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
 	}
 	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, u.Scheme + "://" + u.Host, nil

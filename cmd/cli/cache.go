@@ -73,8 +73,7 @@ func (f cacheServeOptions) check() error {
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w", f.listen, err)
 	}
-	ip := net.ParseIP(host)
-	if local := host == "localhost" || ip != nil && ip.IsLoopback(); !local && (f.token == "" || f.cert == "") {
+	if !thisMachine(host) && (f.token == "" || f.cert == "") {
 		return fmt.Errorf("--listen %s: beyond this machine only with --token-file, --cert and --key", f.listen)
 	}
 	switch {
@@ -147,3 +146,8 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 
 // noRedirect keeps an origin from sending the cache to places that are not its own.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// thisMachine tells whether what goes to a host stays here.
+func thisMachine(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}

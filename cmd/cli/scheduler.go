@@ -46,6 +46,7 @@ type schedulerConfig struct {
 	Issuers      []string              `toml:"issuers"`
 	Audience     string                `toml:"audience"`
 	VOMSDir      string                `toml:"vomsdir"`
+	Login        *scheduler.Login      `toml:"login"` // people with a browser sign in there
 	Clusters     []clusterConfig       `toml:"cluster"`
 	Tokens       []scheduler.TokenUser `toml:"token"`
 }
@@ -88,7 +89,11 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 		return c, usageError(configError(path, err))
 	}
 	dir := filepath.Dir(path)
-	for _, p := range []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool} {
+	files := []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool}
+	if c.Login != nil {
+		files = append(files, &c.Login.SecretFile)
+	}
+	for _, p := range files {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(dir, *p)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,6 +41,9 @@ func (c *schedulerConfig) check(backends []plugins.Backend) error {
 	if err := c.checkTokens(); err != nil {
 		return err
 	}
+	if err := c.checkLogin(); err != nil {
+		return err
+	}
 	return c.checkClusters(backends)
 }
 
@@ -60,6 +64,29 @@ func (c *schedulerConfig) checkTokens() error {
 		}
 		subjects[t.SHA256] = t.Subject
 	}
+	return nil
+}
+
+// checkLogin finds a login that no browser could come back from, or whose secrets would go over
+// the network as they are.
+func (c *schedulerConfig) checkLogin() error {
+	l := c.Login
+	if l == nil {
+		return nil
+	}
+	if l.Client == "" {
+		return errors.New("login: say the client as which this scheduler is registered at the issuer")
+	}
+	for _, s := range []struct{ name, text string }{{"issuer", l.Issuer}, {"url", l.URL}} {
+		u, err := url.Parse(s.text)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && thisMachine(u.Hostname())) {
+			return fmt.Errorf("login: %s = %q: say a URL that begins with https://, or http:// of this machine", s.name, s.text)
+		}
+	}
+	if u, _ := url.Parse(l.URL); strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("login: url = %q: say scheme, host and port of the page alone", l.URL)
+	}
+	l.URL = strings.TrimRight(l.URL, "/")
 	return nil
 }
 

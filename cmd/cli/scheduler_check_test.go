@@ -55,7 +55,11 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 		base + "[[cluster]]\nname = \"a\"\nendpoint = \"wiki://x\"\n":   ": cluster \"a\": endpoint = \"wiki://x\": no jobs can be sent there",
 		base + "[[cluster]]\nname = 5\n":                                ":4:8: ",
 		base + cluster + "[cluster]\n":                                  ":6:",
-		"database = \"\n":                                               ":1:",
+		base + "[login]\nissuer = \"https://i\"\nurl = \"https://s\"\n": ": login: say the client",
+		base + "[login]\nclient = \"c\"\nissuer = \"http://i\"\nurl = \"https://s\"\n":       ": login: issuer = \"http://i\": say a URL that begins with https://",
+		base + "[login]\nclient = \"c\"\nissuer = \"https://i\"\n":                           ": login: url = \"\": say a URL that begins with https://",
+		base + "[login]\nclient = \"c\"\nissuer = \"https://i\"\nurl = \"https://s/page\"\n": ": login: url = \"https://s/page\": say scheme, host and port",
+		"database = \"\n": ":1:",
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "scheduler.toml")

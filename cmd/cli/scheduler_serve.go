@@ -66,7 +66,12 @@ func runSchedulerServe(ctx context.Context, d *deps, file string) error {
 	} else if c.Cert != "" {
 		log.Warn("no grid certificate authorities: certificates and proxies are not accepted", "error", err)
 	}
-	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Metrics: c.Metrics, Rate: c.RequestsPerS}
+	if c.Login != nil && c.Login.SecretFile != "" {
+		if c.Login.Secret, err = secretText(d, c.Login.SecretFile); err != nil {
+			return fmt.Errorf("login: secret_file: %w", err)
+		}
+	}
+	api := &scheduler.API{S: s, Door: door, Log: log, Public: c.Public, Login: c.Login, Metrics: c.Metrics, Rate: c.RequestsPerS}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return serveAPI(ctx, d, c, api.Handler()) })

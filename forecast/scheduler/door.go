@@ -57,6 +57,11 @@ func (d *Door) Who(r *http.Request) (Person, error) {
 	if err != nil {
 		return p, err
 	}
+	return d.rights(p), nil
+}
+
+// rights adds what somebody may do here.
+func (d *Door) rights(p Person) Person {
 	p.Admin = p.Admin || slices.Contains(d.Admins, p.Subject)
 	for name, c := range d.Clusters {
 		if slices.Contains(c.Agents, p.Subject) {
@@ -64,7 +69,7 @@ func (d *Door) Who(r *http.Request) (Person, error) {
 		}
 	}
 	slices.Sort(p.Sites)
-	return p, nil
+	return p
 }
 
 func (d *Door) known(r *http.Request) (Person, error) {
@@ -96,11 +101,11 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil || claims.Opaque() || !slices.Contains(d.Issuers, claims.Issuer()) {
 		return Person{}, ErrStranger
 	}
-	v, err := d.verifier(ctx, claims.Issuer())
+	issuer, err := d.provider(ctx, claims.Issuer())
 	if err != nil {
 		return Person{}, err
 	}
-	id, err := v.Verify(ctx, token)
+	id, err := issuer.Verifier(&oidc.Config{ClientID: d.Audience}).Verify(ctx, token)
 	if err != nil {
 		return Person{}, err
 	}
@@ -114,14 +119,14 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 // issuer is one that tokens are verified with.
 type issuer struct {
 	once     sync.Mutex // held while it is asked
-	verifier *oidc.IDTokenVerifier
+	provider *oidc.Provider
 	err      error
 	asked    time.Time
 }
 
-// verifier asks an issuer for its keys, once. Others do not wait for one that
+// provider asks an issuer what it is, once. Others do not wait for one that
 // does not answer.
-func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier, error) {
+func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error) {
 	d.mu.Lock()
 	if d.issuers == nil {
 		d.issuers = map[string]*issuer{}
@@ -134,17 +139,13 @@ func (d *Door) verifier(ctx context.Context, name string) (*oidc.IDTokenVerifier
 	d.mu.Unlock()
 	i.once.Lock()
 	defer i.once.Unlock()
-	if i.verifier != nil || i.err != nil && time.Since(i.asked) < issuerPause {
-		return i.verifier, i.err
+	if i.provider != nil || i.err != nil && time.Since(i.asked) < issuerPause {
+		return i.provider, i.err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: transport}}
-	ctx = oidc.ClientContext(context.WithoutCancel(ctx), client)
-	provider, err := oidc.NewProvider(ctx, name)
-	if i.err, i.asked = err, time.Now(); err != nil {
-		return nil, err
-	}
-	i.verifier = provider.VerifierContext(ctx, &oidc.Config{ClientID: d.Audience})
-	return i.verifier, nil
+	i.provider, i.err = oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), name)
+	i.asked = time.Now()
+	return i.provider, i.err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -17,13 +18,13 @@ var pageFiles embed.FS
 type board struct {
 	*API
 	charts charts
+	porch  porch
 }
 
 // page serves what an operator keeps open: everything is rendered here; the
 // script fetches it anew when something has changed, and tells what is under the
 // pointer.
 func (a *API) page(mux *http.ServeMux) {
-	b := &board{API: a, charts: charts{turn: make(chan struct{}, 1)}}
 	tmpl := template.Must(template.New("index.html").Funcs(template.FuncMap{
 		"at":      func(t int64) string { return time.Unix(t, 0).UTC().Format("Jan 2 15:04:05") },
 		"clock":   clock,
@@ -47,6 +48,8 @@ func (a *API) page(mux *http.ServeMux) {
 			w.Write(body)
 		})
 	}
+	b := &board{API: a, charts: charts{turn: make(chan struct{}, 1)}, porch: newPorch(a, tmpl.Lookup("stranger.html"))}
+	b.porch.serve(mux)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { b.index(w, r, tmpl) })
 }
 
@@ -84,7 +87,12 @@ func thousands(n int64) string {
 
 func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Template) {
 	p, err := person(r.Context())
-	if err != nil && !a.Public {
+	switch {
+	case err == nil || a.Public:
+	case strings.Contains(r.Header.Get("Accept"), "text/html"):
+		a.porch.stranger(w, http.StatusUnauthorized, "This page is for those whom this scheduler knows.")
+		return
+	default:
 		http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
 		return
 	}
@@ -109,6 +117,7 @@ func (a *board) index(w http.ResponseWriter, r *http.Request, tmpl *template.Tem
 type Look struct {
 	Person Person
 	Known  bool
+	Login  bool // by cookie: one may sign in, or out
 	Leads  bool
 	Frame  *Frame
 	Overview
@@ -146,7 +155,7 @@ type Waitling struct {
 const shown = 60
 
 func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
-	v := &Look{Person: p, Known: p.Subject != "", Frame: f, Leads: a.S.Leads()}
+	v := &Look{Person: p, Known: p.Subject != "", Login: a.Login != nil && (p.Subject == "" || p.Browser), Frame: f, Leads: a.S.Leads()}
 	members, err := a.S.store.Members(ctx, f.Now)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ type Person struct {
 	Admin   bool
 	Sites   []string // clusters he speaks for
 	Expires time.Time
+	Browser bool // signed in with one, and may only look
 }
 
 // File is a small input file that comes with a job.
