@@ -38,12 +38,12 @@ func (k Kind) String() string {
 // Error is a back-end's failure, with the server's own words.
 type Error struct {
 	Kind     Kind
-	Op       string // what was being done: "submit", "upload data.txt"
-	Endpoint string // host or URL
-	Said     string // the server's words; may be empty
-	Hint     string // what to do next; may be empty
+	Op       string        // what was being done: "submit", "upload data.txt"
+	Endpoint string        // host or URL
+	Said     string        // the server's words; may be empty
+	Hint     string        // what to do next; may be empty
 	RetryIn  time.Duration // when the server wants to be asked again; 0: it does not say
-	Err      error // the cause below; may be nil
+	Err      error         // the cause below; may be nil
 }
 
 // Error implements error: "op endpoint: what it said (hint)".
