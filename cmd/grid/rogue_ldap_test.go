@@ -124,6 +124,14 @@ var rogueDirectories = map[string]func(search){
 		}
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
+	"shares of both schemas without names": func(s search) {
+		class := "GLUE2ComputingShare"
+		if s.base != "o=glue" {
+			class = "GlueCE"
+		}
+		s.pour(ldapMessage(s.id, ldapEntry(s.base, ldapAttr("objectClass", class))), 60<<20)
+		s.say(ldapMessage(s.id, ldapDone(0, "")))
+	},
 	"one service and its environment": func(s search) {
 		s.pour(slices.Concat(ldapMessage(s.id, ldapEntry("GLUE2ServiceID=a,o=glue", ldapAttr("GLUE2ServiceID", "a"))),
 			ldapMessage(s.id, ldapEntry("GLUE2ApplicationEnvironmentID=x,GLUE2ManagerID=a,o=glue", ldapAttr("GLUE2ApplicationEnvironmentAppName", "x")))), 1<<40)

@@ -363,3 +363,32 @@ func TestLinesThatCannotBe(t *testing.T) {
 		t.Errorf("a name with blanks: %v\n%s", err, text)
 	}
 }
+
+// FuzzEnvironment: what a variable of whoever submits holds becomes part of the values that name it, and never
+// another command, file or job.
+func FuzzEnvironment(f *testing.F) {
+	for _, value := range []string{"a b", "x\nexecutable = /bin/evil\nqueue 5", "$(a)", "$ENV(X)", "'\"", "\\\nqueue", "a = b, c", "$$(x)", strings.Repeat("$ENV(X)", 50), "include : i.inc"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		getenv := func(name string) string { return map[string]string{"X": value}[name] }
+		at := jdl.NewNearby("t.sub", jdl.WithRoot(fstest.MapFS{}), jdl.WithDir("/job"), jdl.WithEnvironment(getenv))
+		src := "executable = /bin/true\ntransfer_executable = false\na = $ENV(X)\narguments = $ENV(X)\n+Note = \"$(a)\"\nqueue 2\n"
+		ads, err := condor.Read("f", []byte(src), at, func(*classad.Diagnostic) {})
+		if err != nil {
+			return
+		}
+		if len(ads) > 2 {
+			t.Fatalf("%q makes %d jobs", value, len(ads))
+		}
+		set, err := jdl.FromRecords("f", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"), jdl.WithDialect(jdl.GLite))
+		if err != nil {
+			return
+		}
+		for _, j := range set.Jobs {
+			if j.Executable != "/bin/true" || len(j.InputSandbox) > 0 {
+				t.Fatalf("%q makes the job %s", value, j.Text())
+			}
+		}
+	})
+}

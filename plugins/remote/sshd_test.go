@@ -68,7 +68,7 @@ func (d *sshd) requests(ignored func(r *ssh.Request) bool) {
 	d.tell(func() { d.ignores = ignored })
 }
 
-func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
+func newKey(t testing.TB) (ssh.Signer, ed25519.PrivateKey) {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
