@@ -148,6 +148,31 @@ func TestAskedFor(t *testing.T) {
 	}
 }
 
+// TestSizes has sizes as condor_submit 23.9 was seen to take them with -dry-run: a letter is a unit, not part of a number of ClassAds.
+func TestSizes(t *testing.T) {
+	for memory, want := range map[string]int64{"2G": 2048, "1.5G": 1536, "2g": 2048, "2048M": 2048, "1T": 1 << 20, "1500 K": 2, "0.5GB": 512, "2 GB": 2048, "1024*2": 2048, "300": 300} {
+		j := jobs(t, "executable = /bin/x\nrequest_memory = "+memory+"\nrequest_disk = 500M\nqueue")[0]
+		if j.Demand.Memory != want || j.Demand.Disk != 500 {
+			t.Errorf("request_memory = %s: %d MB, want %d; disk %d MB", memory, j.Demand.Memory, want, j.Demand.Disk)
+		}
+	}
+}
+
+// TestSwallowed: a variable that is part of another one's value, since it is parted as the other syntax does, is told.
+func TestSwallowed(t *testing.T) {
+	for environment, want := range map[string]string{`"A=1;B=2"`: "B= is part of the value of A", "A=1|B=2": "B= is part of the value of A", "A=1 B=2": "B= is part of the value of A",
+		`"A=1 B=2"`: "", "A=1;B=2": "", `"A='x B=2'"`: "", `"P=a;b"`: "", "P=a b": "", `"O=--x=1,y=2"`: ""} {
+		var told string
+		src := "executable = /bin/x\nenvironment = " + environment + "\nqueue"
+		if _, err := condor.Read("t.sub", []byte(src), near(), func(d *classad.Diagnostic) { told = d.Error() }); err != nil {
+			t.Error(err)
+		}
+		if (told == "") != (want == "") || !strings.Contains(told, want) {
+			t.Errorf("environment = %s: told %q, want %q", environment, told, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
 		"executable = a\n":                                            "the description has no queue statement",

@@ -196,11 +196,16 @@ func (r *reader) words() {
 		r.fail(r.b.Pos, "arguments: %v", err)
 	}
 	r.b.Str("Arguments", jdl.JoinArgs(words))
-	pairs, err := splitEnvironment(r.get("environment", "env"))
+	environment := r.get("environment", "env")
+	pairs, err := splitEnvironment(environment)
 	if err != nil {
 		r.fail(r.b.Pos, "environment: %v", err)
 	}
 	for _, pair := range pairs {
+		if more := swallowed(environment, pair); more != "" {
+			r.tell(r.b.Pos, "environment: %s is part of the value of %s, as HTCondor has it: in double quotes blanks part variables, without them semicolons",
+				more, pair[:strings.IndexByte(pair, '=')])
+		}
 		r.b.Add("Environment", pair)
 	}
 	r.getenv(pairs)
@@ -315,9 +320,10 @@ var flavours = map[string]float64{"espresso": 1.0 / 3, "microcentury": 1, "longl
 // quantity is a whole number; with a unit, MB: a number without one counts in
 // unit.
 func (r *reader) quantity(name, s string, unit float64) int64 {
+	mb, sized := jdl.ParseSize(s)
 	n, err := strconv.ParseFloat(s, 64)
 	bare := err == nil
-	if !bare {
+	if !bare && (unit == 0 || !sized) { // 2G would be a number of its own there
 		n, bare = arithmetic(s)
 	}
 	if unit == 0 {
@@ -328,10 +334,9 @@ func (r *reader) quantity(name, s string, unit float64) int64 {
 		return int64(n)
 	}
 	if bare {
-		s = strconv.FormatFloat(n*unit, 'f', -1, 64)
+		mb, sized = jdl.ParseSize(strconv.FormatFloat(n*unit, 'f', -1, 64))
 	}
-	mb, ok := jdl.ParseSize(s)
-	if !ok {
+	if !sized {
 		r.fail(r.b.Pos, "%s = %s is no size: expressions of what the pool knows are not supported", name, s)
 	}
 	return mb

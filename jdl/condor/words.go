@@ -2,6 +2,7 @@ package condor
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -68,4 +69,22 @@ func splitEnvironment(s string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// In the value of a variable, what looks like the beginning of the next one, parted from it as the other syntax does or none.
+var (
+	nextOld = regexp.MustCompile(`^\w+=[^|\s]*[|\s]\s*([A-Za-z_]\w*=)`)
+	nextNew = regexp.MustCompile(`^\w+=[^;|]*[;|]\s*([A-Za-z_]\w*=)`)
+)
+
+// swallowed is "NAME=" where a pair of an environment seems to have another one in its value; "" where it has none.
+func swallowed(environment, pair string) string {
+	next := nextOld
+	if strings.HasPrefix(strings.TrimSpace(environment), `"`) {
+		next = nextNew
+	}
+	if m := next.FindStringSubmatch(pair); m != nil {
+		return m[1]
+	}
+	return ""
 }
