@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -20,6 +21,21 @@ type Builder struct {
 	urls    []string
 	sent    bool
 	clauses []string
+}
+
+// Together is the records of jobs as one of a collection, of which most at once are sent; pos is where that is said.
+// The jobs are called by their numbers, as they are where they are not together.
+func Together(ads []*classad.Ad, most int64, pos classad.Pos) *classad.Ad {
+	b := Builder{Ad: classad.Placed(classad.NewAd(), pos), Pos: pos}
+	nodes := classad.Placed(classad.NewList(), pos)
+	for i, ad := range ads {
+		ad.Set("NodeName", classad.NewLiteral(classad.StringValue(strconv.Itoa(i))))
+		nodes.Elems = append(nodes.Elems, ad)
+	}
+	b.Str("Type", "collection")
+	b.Ad.Put(classad.Attr{Name: "Nodes", Expr: nodes, NamePos: pos})
+	b.Number("Max_Nodes_Running", most)
+	return b.Ad
 }
 
 // Set gives an attribute a value at the present place.

@@ -94,12 +94,24 @@ func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
 	return cs
 }
 
-// Submit records the jobs of a plan and sends those that wait for no other.
+// Submit records the jobs of a plan and sends those that wait for no other, as many as
+// may be at back-ends at once.
 func (c *Controller) Submit(ctx context.Context, p *broker.Plan, sets ...*jdl.JobSet) ([]*Outcome, error) {
 	os, err := c.Intend(ctx, p, sets...)
 	if err != nil {
 		return nil, err
 	}
-	first := slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool { return len(o.After) > 0 })
-	return os, c.Send(ctx, first)
+	return os, c.Send(ctx, foremost(os))
+}
+
+// foremost is the jobs that wait for no other, of each set as many as may be at back-ends at once.
+func foremost(os []*Outcome) []*Outcome {
+	sent := map[string]int{}
+	return slices.DeleteFunc(slices.Clone(os), func(o *Outcome) bool {
+		if len(o.After) > 0 || o.MaxRunning > 0 && sent[o.Parent] >= o.MaxRunning {
+			return true
+		}
+		sent[o.Parent]++
+		return false
+	})
 }

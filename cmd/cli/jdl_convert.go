@@ -172,6 +172,11 @@ func (c *converter) convert(set *jdl.JobSet) ([]byte, error) {
 // losses warns, each once, of what is left out: what a broker acts on, but for
 // what the language has a word for all the same, and what it cannot say.
 func (c *converter) losses(set *jdl.JobSet, of func(*jdl.Job) []*classad.Diagnostic, written func(*jdl.Job) []string) {
+	if set.MaxRunning > 0 {
+		d := set.Jobs[0].Loss("Max_Nodes_Running", "", "only JDL can say that no more than %s run at once", counted(set.MaxRunning, "job"))
+		d.Severity = classad.Warning
+		c.warn([]*classad.Diagnostic{d})
+	}
 	for _, j := range set.Jobs {
 		out := j.BrokerOnly(written(j)...)
 		if c.lossy {

@@ -354,6 +354,8 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 			if takes := r.Takes(); len(takes) > 0 {
 				where = "(waits for " + jobs.TakenText(takes) + ")"
 			}
+		case r.State == plugins.Intended && r.Err == nil && r.MaxRunning > 0:
+			where = "(waits for others)"
 		case r.State == plugins.Intended && r.Err == nil && len(r.Choices) > 0:
 			where = "(waits for the first at " + r.Choices[0].At + ")"
 		case r.Err != nil || r.State == plugins.Intended:

@@ -158,6 +158,21 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestMaxMaterialize: of the jobs of a description no more are sent at once than HTCondor would put into its queue.
+func TestMaxMaterialize(t *testing.T) {
+	for src, want := range map[string]int{"max_materialize = 2\nqueue 5": 2, "queue 5": 0, "max_materialize = 2\nqueue": 0, "max_materialize = 0\nqueue 5": 0} {
+		src = "executable = /bin/x\narguments = $(Process)\n" + src
+		ads, err := condor.Read("t.sub", []byte(src), near(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := jdl.FromRecords("t.sub", []byte(src), ads, jdl.WithoutFiles(), jdl.WithDir("/job"))
+		if err != nil || set.MaxRunning != want || len(set.Jobs) > 1 && set.Jobs[4].Node != "4" {
+			t.Errorf("%s: %+v, %v", src, set, err)
+		}
+	}
+}
+
 // TestSwallowed: a variable that is part of another one's value, since it is parted as the other syntax does, is told.
 func TestSwallowed(t *testing.T) {
 	for environment, want := range map[string]string{`"A=1;B=2"`: "B= is part of the value of A", "A=1|B=2": "B= is part of the value of A", "A=1 B=2": "B= is part of the value of A",

@@ -26,7 +26,18 @@ func Read(file string, src []byte, near *jdl.Nearby, warn func(*classad.Diagnost
 	if err != nil {
 		return nil, err
 	}
-	return records(reader{file: file, src: string(src), left: &budget{maxText}, warn: warn}, procs)
+	text := reader{file: file, src: string(src), left: &budget{maxText}, warn: warn}
+	ads, err := records(text, procs)
+	if err != nil || len(ads) < 2 {
+		return ads, err
+	}
+	text.proc = &procs[0]
+	if s := text.get("max_materialize"); s != "" {
+		if most := text.quantity("max_materialize", s, 0); most > 0 {
+			ads = []*classad.Ad{jdl.Together(ads, most, text.b.Pos)}
+		}
+	}
+	return ads, text.err
 }
 
 // records makes a record of each job.

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,12 +72,13 @@ func TestSbatchTimes(t *testing.T) {
 // TestSbatchArray: each task is a job that knows its number.
 func TestSbatchArray(t *testing.T) {
 	set, err := ParseJobs("a.sh", []byte("#!/bin/sh\n#SBATCH --array=1-9:4,20%2\n./a $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_MAX\n"), jdl.WithRoot(allFiles{}), jdl.WithDir("/job"))
-	if err != nil || len(set.Jobs) != 4 || len(set.Warnings) != 1 {
+	if err != nil || len(set.Jobs) != 4 || len(set.Warnings) != 0 || set.MaxRunning != 2 {
 		t.Fatalf("%+v, %v", set, err)
 	}
 	for i, want := range []string{"1", "5", "9", "20"} {
 		testbed.Equal(t, "environment", set.Jobs[i].Environment, []jdl.EnvVar{{Name: "SLURM_ARRAY_TASK_ID", Value: want}, {Name: "SLURM_ARRAY_TASK_MAX", Value: "20"}})
 		testbed.Equal(t, "output", set.Jobs[i].StdOutput, "slurm-0_"+want+".out")
+		testbed.Equal(t, "node", set.Jobs[i].Node, strconv.Itoa(i))
 	}
 }
 
@@ -104,6 +106,7 @@ func TestSbatchErrors(t *testing.T) {
 		{"--mem", `--mem wants a value`},
 		{"-d afterok:7", `--dependency: only JDL can say that a job waits`},
 		{"--array=,%3", `",%3" is no array of tasks`},
+		{"--array=1-5%x", `"x" is no number of tasks that run at once`},
 		{"--array=5-1", `"5-1" is no array of tasks`},
 		{"--array=0-999999999", `has more than 100000 tasks`},
 		{"hetjob", `heterogeneous jobs are not supported`},

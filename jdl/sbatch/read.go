@@ -29,7 +29,7 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 	for _, o := range s.options {
 		r.seen[o.name] = o // as with sbatch, the last one holds
 	}
-	all, err := r.array()
+	all, limit, err := r.array()
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +45,9 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 			return nil, r.err
 		}
 		ads = append(ads, r.b.Ad)
+	}
+	if limit > 0 && len(ads) > 1 {
+		return []*classad.Ad{jdl.Together(ads, limit, r.seen["array"].pos)}, nil
 	}
 	return ads, nil
 }
@@ -81,24 +84,21 @@ func (r *reader) tell(pos classad.Pos, format string, args ...any) {
 	}
 }
 
-// array lists the tasks; one without a number where there is no array.
-func (r *reader) array() ([]task, error) {
+// array lists the tasks, one without a number where there is no array, and says how many may run at once; 0: all.
+func (r *reader) array() ([]task, int64, error) {
 	o, ok := r.seen["array"]
 	if !ok {
-		return []task{{}}, nil
+		return []task{{}}, 0, nil
 	}
 	list, limit, err := tasks(o.value)
 	if err != nil {
-		return nil, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err)
-	}
-	if limit != "" && limit != "0" {
-		r.tell(o.pos, "--array: that %s tasks run at once is not used", limit)
+		return nil, 0, r.diagnostic(classad.Fatal, o.pos, "--array: %v", err)
 	}
 	out := make([]task, len(list))
 	for i, n := range list {
 		out[i] = task{n, slices.Min(list), slices.Max(list), int64(len(list))}
 	}
-	return out, nil
+	return out, limit, nil
 }
 
 // get is the value of an option; its place becomes that of what is built next.

@@ -1,7 +1,6 @@
 package sbatch
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,11 +119,18 @@ const maxTasks = 100_000
 // tasks reads the indexes of an array: "0-15", "1,3,5-7", "0-15:4", with "%4"
 // behind any part for how many run at once. As in Slurm they are in order, each
 // once, and a part may be empty.
-func tasks(s string) (list []int64, limit string, err error) {
+func tasks(s string) (list []int64, limit int64, err error) {
 	wrong := fmt.Errorf("%q is no array of tasks: 0-15, 1,3,5-7 or 0-15:4", s)
 	for part := range strings.SplitSeq(s, ",") {
-		part, most, _ := strings.Cut(part, "%")
-		if limit = cmp.Or(most, limit); part == "" {
+		part, most, limited := strings.Cut(part, "%")
+		if limited {
+			n, err := strconv.ParseUint(most, 10, 31)
+			if err != nil {
+				return nil, 0, fmt.Errorf("%q is no number of tasks that run at once", most)
+			}
+			limit = int64(n)
+		}
+		if part == "" {
 			continue
 		}
 		span, by, stepped := strings.Cut(part, ":")
@@ -136,21 +142,21 @@ func tasks(s string) (list []int64, limit string, err error) {
 		}
 		if stepped {
 			if step, _ = strconv.ParseUint(by, 10, 31); step == 0 {
-				return nil, "", wrong
+				return nil, 0, wrong
 			}
 		}
 		if err != nil || c != nil || b < a {
-			return nil, "", wrong
+			return nil, 0, wrong
 		}
 		if (b-a)/step >= maxTasks || len(list)+int((b-a)/step) >= maxTasks {
-			return nil, "", fmt.Errorf("%q has more than %d tasks", s, maxTasks)
+			return nil, 0, fmt.Errorf("%q has more than %d tasks", s, maxTasks)
 		}
 		for i := a; i <= b; i += step {
 			list = append(list, int64(i))
 		}
 	}
 	if len(list) == 0 {
-		return nil, "", wrong
+		return nil, 0, wrong
 	}
 	slices.Sort(list)
 	return slices.Compact(list), limit, nil

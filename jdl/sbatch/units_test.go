@@ -79,8 +79,8 @@ func TestTasksOfArrays(t *testing.T) {
 		}
 		text := strings.Join(parts, ",")
 		list, limit, err := tasks(text + "%7")
-		if err != nil || limit != "7" || len(list) != len(want) || !slices.IsSorted(list) || slices.ContainsFunc(list, func(n int64) bool { return !want[n] }) {
-			t.Fatalf("%s: %v, limit %q, %v", text, list, limit, err)
+		if err != nil || limit != 7 || len(list) != len(want) || !slices.IsSorted(list) || slices.ContainsFunc(list, func(n int64) bool { return !want[n] }) {
+			t.Fatalf("%s: %v, limit %d, %v", text, list, limit, err)
 		}
 	}
 	for _, bad := range []string{"", ",", "%4", "a", "1-", "-1", "3-1", "1-5:0", "1-5:x", "1:2:3x", "0-99999999999", "0-100001", strings.Repeat("0-99999,", 2)} {
