@@ -2,6 +2,7 @@ package jdl
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"gridbroker/jdl/classad"
@@ -221,7 +222,7 @@ func (l *linter) memory(lit *classad.Literal, name string, f float64) {
 	case f > 0 && f < lowMB:
 		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s GB are %s MB", formatNumber(f), formatNumber(f*1024)), "%s counts MB: %s are few", name, formatNumber(f))
 	case f > highMB:
-		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s kB are %s MB", formatNumber(f), formatNumber(f/1024)), "%s counts MB: %s are %.0f TB", name, formatNumber(f), f/(1<<20))
+		l.warn(lit.Pos(), "unit", fmt.Sprintf("%s kB are %s MB", formatNumber(f), formatNumber(math.Round(f/1024))), "%s counts MB: %s are %.0f TB", name, formatNumber(f), f/(1<<20))
 	}
 }
 

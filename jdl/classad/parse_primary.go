@@ -207,10 +207,29 @@ func (p *parser) missingSemicolon() {
 	if hint == "" && p.inQuotes() {
 		hint = `a quote inside a string is written \"`
 	}
+	if word := measure(p.src, p.off); hint == "" && word != "" {
+		hint = `a value with a unit is a string, "` + word + `"`
+	}
 	if hint == "" {
 		hint = "is a ; missing at the end of " + p.attr + "?"
 	}
 	p.fail(p.pos, fmt.Sprintf("unexpected %s after the value of %s", p.found(), p.attr), hint)
+}
+
+// measure is a number with a unit, or with colons, that what stands at off is part of: 24h, 2GB, 24:00:00; "" where it is none.
+func measure(src string, off int) string {
+	inWord := func(c byte) bool { return isLetter(c) || isDigit(c) || c == '.' || c == ':' }
+	from, to := off, off
+	for from > 0 && inWord(src[from-1]) {
+		from--
+	}
+	for to < len(src) && inWord(src[to]) {
+		to++
+	}
+	if from == off || to == off || !isDigit(src[from]) {
+		return ""
+	}
+	return src[from:to]
 }
 
 // exprOrNil keeps a nil *Ad from becoming an Expr that is not nil.

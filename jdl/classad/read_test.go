@@ -49,6 +49,10 @@ func TestReadAd(t *testing.T) {
 func TestReadAdErrors(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"A = 1\nB = 2;", `f:2:1: unexpected "B" after the value of A (is a ; missing at the end of A?)`},
+		{"A = 24h;", `f:1:7: unexpected "h" after the value of A (a value with a unit is a string, "24h")`},
+		{"A = 2.5GB;", `f:1:9: unexpected "B" after the value of A (a value with a unit is a string, "2.5GB")`},
+		{"A = 24:00:00;", `f:1:7: unexpected ":" after the value of A (a value with a unit is a string, "24:00:00")`},
+		{"A = 24 h;", `f:1:8: unexpected "h" after the value of A (is a ; missing at the end of A?)`},
 		{"A = “x”;", `f:1:5: typographic quote “ (write ")`},
 		{"A = other.x = 1;", `f:1:13: unexpected "=" after the value of A (equality is ==)`},
 		{"A = other.x => 1;", `f:1:13: unexpected "=" after the value of A (write >=)`},

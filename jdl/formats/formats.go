@@ -6,6 +6,7 @@ package formats
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/adl"
@@ -115,8 +116,30 @@ func records(f Format, file string, src []byte, near *jdl.Nearby, warn func(*cla
 // Lint says all that is wrong or doubtful in a description, as jdl.Lint does
 // of JDL; of other languages, what reading them finds.
 func Lint(file string, src []byte, opts ...jdl.Option) []*classad.Diagnostic {
+	found := alphabet(file, src)
 	if Detect(src) == JDL {
-		return jdl.Lint(file, src, opts...)
+		return append(found, jdl.Lint(file, src, opts...)...)
 	}
-	return jdl.Findings(ParseJobs(file, src, opts...))
+	return append(found, jdl.Findings(ParseJobs(file, src, opts...))...)
+}
+
+// alphabet warns of a text in another alphabet than UTF-8. Its bytes go along as they are, where a computing element takes them.
+func alphabet(file string, src []byte) []*classad.Diagnostic {
+	if utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0 { // with NULs it is told as another file
+		return nil
+	}
+	pos := classad.Pos{Line: 1, Col: 1}
+	for rest := src; ; {
+		r, n := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		if pos.Col += n; r == '\n' {
+			pos = classad.Pos{Line: pos.Line + 1, Col: 1}
+		}
+		rest = rest[n:]
+	}
+	d := &classad.Diagnostic{Severity: classad.Warning, File: file, Pos: pos, Code: "not-utf8",
+		Msg: "the text is not UTF-8, and an ARC computing element does not take that", Hint: "save it as UTF-8"}
+	return []*classad.Diagnostic{d.ShowLine(string(src))}
 }
