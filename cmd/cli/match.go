@@ -131,6 +131,7 @@ func printMatch(d *deps, p *broker.Plan, relax func(*broker.JobPlan) []broker.Re
 			return err
 		}
 	}
+	sayAssumed(d, p)
 	reportServices(d, p)
 	return nil
 }
@@ -216,7 +217,7 @@ func choicesTable(d *deps, j *broker.JobPlan, f matchOptions) error {
 		}
 		parts := broker.Parts(r)
 		row := []string{strconv.Itoa(i + 1), label(r.Resource) + f.mark(r.Endpoint), r.Resource.Site, fmt.Sprintf("%.5g", r.Score)}
-		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), parts.Run(span), parts.Success())
+		row = append(row, parts.Expected(span), parts.Wait(span), parts.StageIn(span), runText(j.Job, r), parts.Success())
 		row = append(row, published(r.Resource.FreeSlots), published(r.Resource.Waiting), span(r.Age))
 		if j.Job.Rank != nil {
 			row = append(row, broker.ValueText(r.JDLRank))

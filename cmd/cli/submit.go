@@ -186,15 +186,37 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 		if len(j.Choices) > 1 {
 			next = j.Choices[1].Resource.Name
 		}
-		rows = append(rows, []string{jobLabel(j.Job), best.Resource.Name, parts.Expected(span), parts.Wait(span), parts.Run(span), next})
+		rows = append(rows, []string{jobLabel(j.Job), best.Resource.Name, parts.Expected(span), parts.Wait(span), runText(j.Job, best), next})
 	}
 	if err := table(d, columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
 		return err
 	}
 	sayMarks(d, p)
 	sayTaken(d, p)
+	sayAssumed(d, p)
 	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
 	return unmatched(p)
+}
+
+// runText is how long a job is thought to run somewhere; with a question mark where nothing tells it.
+func runText(job *jdl.Job, r rank.Ranked) string {
+	text := broker.Parts(r).Run(span)
+	if !r.RunKnown(job) {
+		text += "?"
+	}
+	return text
+}
+
+// sayAssumed says what the question mark behind a run time stands for.
+func sayAssumed(d *deps, p *broker.Plan) {
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		if len(j.Choices) > 0 && !j.Choices[0].RunKnown(j.Job) {
+			fmt.Fprintf(d.env.Err, "grid: nothing tells how long %s runs: %s is an assumption (WallTime would tell)\n",
+				foreign.Text(jobLabel(j.Job)), broker.Parts(j.Choices[0]).Run(span))
+			return
+		}
+	}
 }
 
 // sayTaken says which nodes take files of others.
