@@ -49,6 +49,13 @@ func (l *lanes) away() map[string]bool {
 	return ids
 }
 
+// count is how many lanes there are.
+func (l *lanes) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.of)
+}
+
 // enter puts jobs on a lane of their own; nil: it is taken.
 func (l *lanes) enter(name string, os []*Outcome) *lane {
 	l.mu.Lock()
@@ -84,14 +91,16 @@ func (l *lanes) leave() (gone []*lane) {
 	return gone
 }
 
-// Rest waits until nothing is sent beside the looks of Wait or Step any more; the end of their context ends
+// Rest waits until nothing is sent or brought beside the looks of Wait or Step any more; the end of their context ends
 // that. Jobs that were on their way then are for a later look.
 func Rest(c *Controller) {
-	c.lanes.mu.Lock()
-	under := slices.Collect(maps.Values(c.lanes.of))
-	c.lanes.mu.Unlock()
-	for _, n := range under {
-		<-n.through
+	for _, l := range []*lanes{&c.lanes, &c.bringing} {
+		l.mu.Lock()
+		under := slices.Collect(maps.Values(l.of))
+		l.mu.Unlock()
+		for _, n := range under {
+			<-n.through
+		}
 	}
 }
 

@@ -92,6 +92,35 @@ func TestLargeFilesHoldNobodyUp(t *testing.T) {
 	}
 }
 
+// TestLargeOutputsHoldNobodyUp: who follows goes on while an output is brought, begins it once, and hears of it when it is here.
+func TestLargeOutputsHoldNobodyUp(t *testing.T) {
+	c := newChained(t, nil)
+	c.steps(1)
+	held := &heldFetch{fetchFake: c.fake, began: make(chan struct{}, 9), free: make(chan struct{})}
+	c.Registry = registryOf(t, held)
+	c.Clock = hasty{clock.Set(func() time.Time { return start })}
+	w := jobs.Wanted{Dir: t.TempDir(), Files: []string{"out.txt"}}
+	bring := func(os ...*jobs.Outcome) []*jobs.Outcome {
+		return jobs.Bring(context.Background(), c.Controller, os, w)
+	}
+	if ended := bring(c.os[0]); len(ended) != 0 {
+		t.Fatalf("%+v has ended before it was let go", ended[0])
+	}
+	<-held.began
+	if ended := bring(c.os[0]); len(ended) != 0 {
+		t.Fatalf("%+v", ended)
+	}
+	close(held.free)
+	jobs.Rest(c.Controller)
+	if ended := bring(); len(ended) != 1 || ended[0].ID != c.os[0].ID || ended[0].Err != nil {
+		t.Errorf("%+v", ended)
+	}
+	files, err := filepath.Glob(filepath.Join(w.Dir, "*", "out.txt"))
+	if err != nil || len(files) != 1 || c.fake.fetches != 1 {
+		t.Errorf("%q, %v, %d fetches", files, err, c.fake.fetches)
+	}
+}
+
 // TestInterruptedWhileBrought: who ends following does not wait for a file that is on its way, and a later look begins anew.
 func TestInterruptedWhileBrought(t *testing.T) {
 	c, held := holding(t)

@@ -179,7 +179,9 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return f.tell(), errors.Join(f.fetch(ctx), f.renew(ctx))
+	changed = f.tell()
+	f.fetch(ctx)
+	return changed, f.renew(ctx)
 }
 
 // takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
@@ -256,28 +258,35 @@ func (f *follower) say(o *jobs.Outcome, text string) {
 	}
 }
 
-// fetch brings the output of jobs that have ended and whose description asks for that.
-func (f *follower) fetch(ctx context.Context) error {
+// fetch brings the output of jobs that have ended and whose description asks for that, beside the looks.
+func (f *follower) fetch(ctx context.Context) {
 	var due []*jobs.Outcome
 	for _, o := range f.jobs {
 		if job, err := o.Job(); err == nil && job.AutoOutput && o.Final() && o.State == plugins.Done && o.Output == "" {
 			due = append(due, o)
 		}
 	}
-	if len(due) == 0 {
-		return nil
+	w := jobs.Wanted{Dir: filepath.Join(stateDir(f.deps, f.session.conf), "output")}
+	ended := jobs.Bring(ctx, f.session.jobs, due, w)
+	if f.flags.once {
+		jobs.Rest(f.session.jobs)
+		ended = append(ended, jobs.Bring(ctx, f.session.jobs, nil, w)...)
 	}
-	dir := filepath.Join(stateDir(f.deps, f.session.conf), "output")
-	if _, err := f.session.jobs.Output(ctx, due, jobs.Wanted{Dir: dir}); err != nil {
-		return err
-	}
-	for _, o := range due {
+	through := map[string]*jobs.Outcome{}
+	for _, o := range ended {
+		through[o.ID] = o
 		if o.Err == nil {
 			f.say(o, "output in "+o.Output)
 		}
 	}
-	report(f.deps, due)
-	return nil
+	for _, o := range due {
+		if e := through[o.ID]; e != nil {
+			o.Output = e.Output
+		} else {
+			f.ended[o.ID] = f.env.Now() // on its way, or about to be: it is not forgotten before
+		}
+	}
+	report(f.deps, ended)
 }
 
 // renew keeps the credentials of jobs alive.
