@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// mostBrought is how many bundles of outputs are on their way at once.
-const mostBrought = 4
-
 // Bring fetches the output of jobs beside the looks of Step, so that a large one holds nobody up: it waits a little, as most
 // are here by then. It returns those, as copies, for which that has ended since the last call, with an Err where it failed.
 // Jobs that are on their way are not begun anew. Rest waits for all.
@@ -20,8 +17,8 @@ func Bring(ctx context.Context, c *Controller, os []*Outcome, w Wanted) (ended [
 			due = append(due, o)
 		}
 	}
-	if len(due) > 0 && c.bringing.count() < mostBrought {
-		if n := c.bringing.enter(due[0].ID, due); n != nil {
+	if len(due) > 0 {
+		if n := c.bringing.enter("", due); n != nil {
 			go bring(ctx, c, n, w)
 			awaitLane(ctx, n, c.Clock.After(laneWait))
 		}

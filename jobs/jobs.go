@@ -38,7 +38,7 @@ type Controller struct {
 
 	sweeping sweep
 	lanes    lanes
-	bringing lanes // outputs on their way, by the first of their jobs
+	bringing lanes // outputs on their way
 }
 
 // sweep remembers when attempts that may turn up late were last looked up.

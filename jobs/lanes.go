@@ -12,24 +12,27 @@ import (
 )
 
 // Who follows jobs brings files from node to node of DAGs and sends large input files. So that nobody else's
-// jobs wait for that, such jobs are sent beside the looks at all others, those of one DAG or collection
-// together, by copies of what is known of them: as if another process did it.
+// jobs wait for that, such jobs are sent beside the looks at all others, those of one DAG or collection that are due
+// at one look together, by copies of what is known of them: as if another process did it.
 
 const (
 	// heavy is from how many bytes of input files on a job is sent beside the others.
 	heavy = 32 << 20
 	// laneWait is for how long a look waits for what it has begun beside it: most is through by then.
 	laneWait = 2 * time.Second
+	// mostLanes is how many lanes one DAG or collection has at once.
+	mostLanes = 4
 )
 
 // lanes are what is being sent beside the looks.
 type lanes struct {
 	mu sync.Mutex
-	of map[string]*lane // by DAG or collection
+	of map[string]*lane // by the first of their jobs
 }
 
 // lane is jobs of one DAG or collection on their way.
 type lane struct {
+	group   string
 	ids     []string
 	jobs    []*Outcome    // nobody else's until it is through
 	through chan struct{} // closed when nobody works on them any more
@@ -49,29 +52,28 @@ func (l *lanes) away() map[string]bool {
 	return ids
 }
 
-// count is how many lanes there are.
-func (l *lanes) count() int {
+// enter puts jobs of a group on a lane of their own; nil: the group has as many as it may have.
+func (l *lanes) enter(group string, os []*Outcome) *lane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.of)
-}
-
-// enter puts jobs on a lane of their own; nil: it is taken.
-func (l *lanes) enter(name string, os []*Outcome) *lane {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.of[name] != nil {
+	taken := 0
+	for _, n := range l.of {
+		if n.group == group {
+			taken++
+		}
+	}
+	if taken >= mostLanes {
 		return nil
 	}
 	if l.of == nil {
 		l.of = map[string]*lane{}
 	}
-	n := &lane{through: make(chan struct{})}
+	n := &lane{group: group, through: make(chan struct{})}
 	for _, o := range os {
 		r := *o.Record
 		n.ids, n.jobs = append(n.ids, r.ID), append(n.jobs, &Outcome{Record: &r, job: o.job})
 	}
-	l.of[name] = n
+	l.of[os[0].ID] = n
 	return n
 }
 

@@ -92,6 +92,38 @@ func TestLargeFilesHoldNobodyUp(t *testing.T) {
 	}
 }
 
+// TestLanesOfOneDAG: while a file for one node is on its way, that for another node of the DAG is asked for, too.
+func TestLanesOfOneDAG(t *testing.T) {
+	c, held := holding(t)
+	set, err := jdl.ParseJobs("w.jdl", []byte(`Type = "dag"; Nodes = [
+a = [ Executable = "/bin/1"; OutputSandbox = "out.txt" ];
+b = [ Executable = "/bin/2"; InputSandbox = {root.nodes.a.description.OutputSandbox[0]} ];
+c = [ Executable = "/bin/3" ];
+d = [ Executable = "/bin/4"; InputSandbox = {root.nodes.a.description.OutputSandbox[0]} ] ];
+Dependencies = { {a, b}, {a, c}, {c, d} };`), jdl.WithoutFiles())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.os = submit(t, c.Controller, []*glue.Resource{site("a")}, set)
+	for _, node := range []string{"b", "d"} {
+		c.steps(4)
+		select {
+		case <-held.began:
+		case <-time.After(5 * time.Second):
+			t.Fatalf("the file of %s is not asked for: %s", node, states(c.os))
+		}
+	}
+	if got := states(c.os); got != "done intended done intended" {
+		t.Errorf("while the files are on their way: %s", got)
+	}
+	close(held.free)
+	jobs.Rest(c.Controller)
+	c.steps(3)
+	if got := states(c.os); got != "done done done done" || c.fake.fetches != 2 {
+		t.Errorf("%s, %d fetches", got, c.fake.fetches)
+	}
+}
+
 // TestLargeOutputsHoldNobodyUp: who follows goes on while an output is brought, begins it once, and hears of it when it is here.
 func TestLargeOutputsHoldNobodyUp(t *testing.T) {
 	c := newChained(t, nil)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,11 +30,14 @@ type fetchFake struct {
 	*fake
 	text    string // of every file
 	err     error  // nothing is brought
+	mu      sync.Mutex
 	fetches int
 	sent    map[string]string // by request, what its input file held
 }
 
 func (f *fetchFake) Submit(ctx context.Context, reqs []plugins.Request, p plugins.Progress) []plugins.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, q := range reqs {
 		for _, in := range q.Job.InputSandbox {
 			text, err := os.ReadFile(in.Source)
@@ -47,6 +51,8 @@ func (f *fetchFake) Submit(ctx context.Context, reqs []plugins.Request, p plugin
 }
 
 func (f *fetchFake) Fetch(_ context.Context, reqs []plugins.FetchRequest, _ plugins.Progress) []plugins.FetchResult {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	out := make([]plugins.FetchResult, len(reqs))
 	for i, q := range reqs {
 		f.fetches++
