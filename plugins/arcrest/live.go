@@ -19,8 +19,9 @@ import (
 // this many of them.
 const worthOne = 6
 
-// listLife is how long the length of a list is believed.
-const listLife = 24 * time.Hour
+// listLife is how long the length of a list is believed: A-REX remembers jobs for at least a week where it is not told otherwise.
+// Where fewer are left meanwhile, jobs that are asked for one by one cost at most worthOne times what a list of them does.
+const listLife = 7 * 24 * time.Hour
 
 // listLength is how many jobs of ours the CE had in its list.
 type listLength struct {

@@ -71,6 +71,20 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
+// TestListLife: how long a list was is believed for a week, so that no day begins with a long one.
+func TestListLife(t *testing.T) {
+	b := newFake(t, nil).backend(t)
+	now := time.Now()
+	b.o.Now = func() time.Time { return now }
+	for days, want := range map[time.Duration]int{3: 1000, 8: 0, -1: 0} {
+		c := &client{o: b.o}
+		c.listing.Store(&listLength{Jobs: 1000, Seen: now.Add(-days * 24 * time.Hour)})
+		if got := (looker{c}).listed().Jobs; got != want {
+			t.Errorf("%d days later: a list of %d jobs, want %d", days, got, want)
+		}
+	}
+}
+
 // TestRealOneByOne: states asked for one by one are those of the list, for whatever
 // jobs the CE has; so are those of a job that it does not have.
 func TestRealOneByOne(t *testing.T) {
