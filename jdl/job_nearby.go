@@ -74,6 +74,16 @@ func (n *Nearby) Read(name string) ([]byte, error) {
 // Path is the absolute path of a file by its name.
 func (n *Nearby) Path(name string) string { return "/" + below(n.dirs[0], name) }
 
+// Nearest is the name that a file which is not there was probably meant to have; "" where none is near.
+func (n *Nearby) Nearest(name string) string {
+	for _, dir := range n.dirs {
+		if near := nearestFile(n.cfg.root, below(dir, name), name); near != "" {
+			return near
+		}
+	}
+	return ""
+}
+
 // Has reports whether there is a file or a directory of a name.
 func (n *Nearby) Has(name string) bool {
 	return slices.ContainsFunc(n.dirs, func(dir string) bool {

@@ -167,7 +167,7 @@ func localFiles(r *jobReader, e inputEntry, abs string) []string {
 		r.warn(e.pos, "other-directory", "names are relative to "+r.dir, "InputSandbox: %s is not there; %s is taken", e.text, here)
 		return []string{here}
 	case errors.Is(err, fs.ErrNotExist):
-		r.fail(e.pos, "no-file", missingHint(r, e.text), "InputSandbox: %s does not exist", e.text)
+		r.fail(e.pos, "no-file", missingHint(r, e.text, rel), "InputSandbox: %s does not exist", e.text)
 	case errors.Is(err, fs.ErrInvalid):
 		r.fail(e.pos, "bad-name", "", "InputSandbox: %q is no name of a file", e.text)
 	default:
@@ -220,12 +220,15 @@ func goodURL(r *jobReader, attr string, e inputEntry) bool {
 	return true
 }
 
-func missingHint(r *jobReader, text string) string {
+func missingHint(r *jobReader, text, rel string) string {
 	if strings.ContainsAny(text, "$~") {
 		return "variables and ~ are not replaced in names"
 	}
 	if strings.Contains(text, ",") {
 		return `several names are a list: {"a", "b"}`
+	}
+	if near := nearestFile(r.cfg.root, rel, text); near != "" {
+		return "did you mean " + near + "?"
 	}
 	if strings.HasPrefix(text, "/") {
 		return ""
@@ -252,7 +255,7 @@ func glob(r *jobReader, e inputEntry, pattern string) []string {
 		}
 	}
 	if len(out) == 0 {
-		r.fail(e.pos, "no-file", missingHint(r, e.text), "InputSandbox: no file matches %s", e.text)
+		r.fail(e.pos, "no-file", missingHint(r, e.text, pattern), "InputSandbox: no file matches %s", e.text)
 	}
 	return out
 }

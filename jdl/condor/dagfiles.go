@@ -136,7 +136,11 @@ func perhaps(d *dagReader, n *dagNode, source string) (name, file string, ok boo
 	case 0:
 		return "", "", false
 	case 1:
-		d.tell(n.line, "node %s: %s is not here; it is taken of node %s, which does not say what it leaves (transfer_output_files)", n.name, source, found[0].name)
+		hint := ""
+		if near := d.near.Nearest(source); near != "" {
+			hint = "; " + near + " is here: was that meant?"
+		}
+		d.tell(n.line, "node %s: %s is not here; it is taken of node %s, which does not say what it leaves (transfer_output_files)%s", n.name, source, found[0].name, hint)
 		return found[0].name, path.Base(at), true
 	default:
 		d.fail(n.line, "say in transfer_output_files which", "node %s: %s is not here, and %s or %s may make it", n.name, source, found[0].name, found[1].name)

@@ -39,6 +39,7 @@ func TestDAGFiles(t *testing.T) {
 		{"JOB A stale.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"here\"", "here warning: node B: here is here and is taken, and not what node A makes"},
 		// What a node leaves that does not say what.
 		{"JOB A any.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"here, got, log\"", "here got<A:got log<A:log warning: node B: got is not here; it is taken of node A, which does not say what it leaves (transfer_output_files)"},
+		{"JOB A any.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"heer\"", "heer<A:heer warning: node B: heer is not here; it is taken of node A, which does not say what it leaves (transfer_output_files); here is here: was that meant?"},
 		{"JOB A any.sub\nJOB M make.sub\nJOB B in.sub\nPARENT A CHILD M\nPARENT M CHILD B\nVARS B in=\"out, got\"", "out<M:out got<A:got warning: node B: got is not here; it is taken of node A, which does not say what it leaves (transfer_output_files)"},
 		{"JOB A any.sub\nJOB C any.sub\nJOB B in.sub\nPARENT A C CHILD B\nVARS B in=\"got\"", "t.dag:3:1: node B: got is not here, and A or C may make it"},
 		{"JOB A any.sub\nJOB B in.sub\nPARENT A CHILD B\nVARS B in=\"sub/got\"", "InputSandbox: sub/got does not exist"},
