@@ -69,6 +69,8 @@ func (c *Controller) Clean(ctx context.Context, os []*Outcome, forget bool) erro
 	var have, gone []*Outcome
 	for _, o := range os {
 		switch {
+		case !o.Final() && !forget && !o.Cancelled.IsZero():
+			o.Err = fmt.Errorf("job %s is being cancelled: clean it when that is done (grid watch waits for it)", o.ID)
 		case !o.Final() && !forget:
 			o.Err = fmt.Errorf("job %s is %s: cancel it first", o.ID, o.State)
 		case o.Handle.ID == "" || o.State == plugins.Lost:

@@ -255,6 +255,22 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// TestCleanWhileCancelled: who has cancelled a job that still runs is not told to cancel it.
+func TestCleanWhileCancelled(t *testing.T) {
+	b, f := rig(t)
+	rs := submit(t, b, []*glue.Resource{site("a")}, set(stored(t, `Executable = "/bin/true";`)))
+	f.status = func(plugins.Handle) plugins.Status { return plugins.Status{State: plugins.Running} }
+	for _, want := range []string{"cancel it first", "is being cancelled: clean it when that is done"} {
+		if err := b.Clean(context.Background(), rs, false); err != nil || rs[0].Err == nil || !strings.Contains(rs[0].Err.Error(), want) {
+			t.Errorf("%v, %v, want %s", err, rs[0].Err, want)
+		}
+		rs[0].Err = nil
+		if err := b.Cancel(context.Background(), rs); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestCancelledIsNotRetried(t *testing.T) {
 	b, f := rig(t)
 	rs := submit(t, b, []*glue.Resource{site("a"), site("b")}, set(stored(t, `Executable = "/bin/true"; RetryCount = 2;`)))
