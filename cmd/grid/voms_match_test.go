@@ -41,9 +41,9 @@ func TestMatchWithVOMS(t *testing.T) {
 		"X509_VOMSES": env["X509_VOMSES"], "X509_USER_PROXY": filepath.Join(dir, "proxy"),
 		"X509_USER_CERT": filepath.Join(env["GRID_VOMS_STATE"], "alice.pem"), "X509_USER_KEY": filepath.Join(env["GRID_VOMS_STATE"], "alice.key")}}
 	u.write("grid.ldif", strings.ReplaceAll(vomsGrid, "VONAME", vo))
-	u.write("plain.jdl", `Executable = "/bin/true";`)
-	u.write("vo.jdl", `Executable = "/bin/true"; VirtualOrganisation = "`+vo+`";`)
-	u.write("other.jdl", `Executable = "/bin/true"; VirtualOrganisation = "biomed";`)
+	u.write("plain.jdl", `Executable = "/bin/true"; WallTime = 60;`)
+	u.write("vo.jdl", `Executable = "/bin/true"; WallTime = 60; VirtualOrganisation = "`+vo+`";`)
+	u.write("other.jdl", `Executable = "/bin/true"; WallTime = 60; VirtualOrganisation = "biomed";`)
 	for _, c := range []struct {
 		name, proxy string // "none", "": plain, else what --voms asks for
 		job         string
