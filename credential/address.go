@@ -2,6 +2,7 @@ package credential
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 )
 
@@ -15,6 +16,11 @@ func (e *NotPublicError) Error() string {
 
 // carrierNAT is shared address space (RFC 6598).
 var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
+
+// ThisMachine tells whether what is sent to a host, a name or an address without a port, stays on this machine.
+func ThisMachine(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
 
 // PublicAddress refuses loopback, private (RFC 1918, RFC 4193), link-local, shared,
 // multicast and unspecified addresses.

@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"fmt"
+	"net/http"
+	"strconv"
 	"time"
 
 	"gridbroker/foreign"
@@ -60,6 +62,16 @@ func (e *Error) Error() string {
 		s += " (" + e.Hint + ")"
 	}
 	return s
+}
+
+// RetryAfter is in how many seconds a server wants to be asked again (RFC 9110, section 10.2.3); unsaid where it does not
+// say, or not in whole seconds within a day.
+func RetryAfter(h http.Header, unsaid time.Duration) time.Duration {
+	s, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || s < 0 || s > 24*3600 {
+		return unsaid
+	}
+	return time.Duration(s) * time.Second
 }
 
 // Unwrap returns the cause.

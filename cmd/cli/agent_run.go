@@ -283,7 +283,7 @@ func agentClient(d *deps, raw string) (*http.Client, string, error) {
 			return nil, "", err
 		}
 		t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
-	case u.Scheme != "http" || !thisMachine(u.Hostname()):
+	case u.Scheme != "http" || !credential.ThisMachine(u.Hostname()):
 		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
 	}
 	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, u.Scheme + "://" + u.Host, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gridbroker/credential"
 	"gridbroker/readahead"
 	"gridbroker/readahead/httpfile"
 )
@@ -73,7 +74,7 @@ func (f cacheServeOptions) check() error {
 	if err != nil {
 		return fmt.Errorf("--listen %q: %w", f.listen, err)
 	}
-	if !thisMachine(host) && (f.token == "" || f.cert == "") {
+	if !credential.ThisMachine(host) && (f.token == "" || f.cert == "") {
 		return fmt.Errorf("--listen %s: beyond this machine only with --token-file, --cert and --key", f.listen)
 	}
 	switch {
@@ -146,8 +147,3 @@ func runCacheServe(ctx context.Context, d *deps, f cacheServeOptions) error {
 
 // noRedirect keeps an origin from sending the cache to places that are not its own.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// thisMachine tells whether what goes to a host stays here.
-func thisMachine(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
-}

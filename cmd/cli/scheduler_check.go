@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -79,7 +80,7 @@ func (c *schedulerConfig) checkLogin() error {
 	}
 	for _, s := range []struct{ name, text string }{{"issuer", l.Issuer}, {"url", l.URL}} {
 		u, err := url.Parse(s.text)
-		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && thisMachine(u.Hostname())) {
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && credential.ThisMachine(u.Hostname())) {
 			return fmt.Errorf("login: %s = %q: say a URL that begins with https://, or http:// of this machine", s.name, s.text)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"gridbroker/credential"
 )
 
 // A guard bounds where a registry may lead: it redirects to stores of its blobs and names the server of its tokens, and
@@ -46,7 +48,7 @@ func newGuard(home string, timeout time.Duration) *guard {
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !(loopback(g.home) && loopback(r.URL.Hostname())) {
+	if r.URL.Scheme != "https" && !(credential.ThisMachine(g.home) && credential.ThisMachine(r.URL.Hostname())) {
 		return nil, fmt.Errorf("registry %s leads to %s://%s: only HTTPS is followed", g.home, r.URL.Scheme, r.URL.Host)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -96,7 +98,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	if _, own := g.proxies.Load(host); !own && host != g.home && !loopback(g.home) {
+	if _, own := g.proxies.Load(host); !own && host != g.home && !credential.ThisMachine(g.home) {
 		d.Control = func(_, address string, _ syscall.RawConn) error { return g.outside(host, address) }
 	}
 	conn, err := d.DialContext(ctx, network, address)

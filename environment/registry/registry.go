@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"gridbroker/credential"
 	"gridbroker/environment"
 )
 
@@ -77,13 +78,8 @@ func hostOf(place string) string {
 
 // insecure allows plain HTTP for this machine's own registry, and for no other.
 func insecure(place string) []name.Option {
-	if loopback(hostOf(place)) {
+	if credential.ThisMachine(hostOf(place)) {
 		return []name.Option{name.Insecure}
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

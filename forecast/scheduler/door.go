@@ -142,9 +142,7 @@ func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error
 	if i.provider != nil || i.err != nil && time.Since(i.asked) < issuerPause {
 		return i.provider, i.err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxResponseHeaderBytes = 64 << 10
-	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: transport}}
+	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}}
 	i.provider, i.err = oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), name)
 	i.asked = time.Now()
 	return i.provider, i.err

@@ -16,6 +16,13 @@ const (
 	issuerSays  = 1 << 20
 )
 
+// issuerTransport is how issuers are asked; their headers are bounded.
+func issuerTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxResponseHeaderBytes = 64 << 10
+	return t
+}
+
 // issuerAnswers bounds what is asked of an issuer and what it says. Whoever
 // makes a token up chooses its key's name, and each name that is not known has
 // the keys fetched anew, as the rules of OpenID Connect want it: within a pause

@@ -68,9 +68,7 @@ type porch struct {
 }
 
 func newPorch(a *API, strangers *template.Template) porch {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxResponseHeaderBytes = 64 << 10
-	return porch{a, strangers, &http.Client{Timeout: issuerTime, Transport: transport,
+	return porch{a, strangers, &http.Client{Timeout: issuerTime, Transport: issuerTransport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 

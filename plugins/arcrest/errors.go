@@ -106,7 +106,7 @@ func (c *client) refused(ca *call, resp *http.Response, body []byte) *plugins.Er
 			e.Hint = "the token needs the scope " + ca.scope + "; ARC 7.0.0 compares a token with several scopes wrongly, use a proxy there"
 		}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		e.Kind, e.RetryIn = plugins.Unavailable, retryAfter(resp)
+		e.Kind, e.RetryIn = plugins.Unavailable, plugins.RetryAfter(resp.Header, time.Minute)
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		e.Kind = plugins.Unavailable
 		if ca.creates {
@@ -147,12 +147,4 @@ func judge(e *plugins.Error) *plugins.Error {
 		e.Hint = "the CE has as many jobs as it takes"
 	}
 	return e
-}
-
-func retryAfter(resp *http.Response) time.Duration {
-	s, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err != nil || s < 0 || s > 24*3600 {
-		return time.Minute
-	}
-	return time.Duration(s) * time.Second
 }

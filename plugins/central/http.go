@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -121,20 +120,11 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		e.Kind = plugins.Credential
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		e.Kind, e.RetryIn = plugins.Unavailable, retryIn(resp)
+		e.Kind, e.RetryIn = plugins.Unavailable, max(time.Second, plugins.RetryAfter(resp.Header, time.Second))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		e.Kind = plugins.Uncertain
 	}
 	return e
-}
-
-// retryIn is what a scheduler that is busy asks for: a second where it does not say.
-func retryIn(resp *http.Response) time.Duration {
-	s, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err != nil || s < 1 {
-		return time.Second
-	}
-	return time.Duration(min(s, 3600)) * time.Second
 }
 
 // patience is for how long a scheduler may say that it has too much to do, or that its

@@ -16,10 +16,13 @@ import (
 	"gridbroker/plugins"
 )
 
-// late answers each question shortly before it is given up.
-type late struct{}
+// answers are a server's.
+type answers func(*http.Request) (*http.Response, error)
 
-func (late) RoundTrip(*http.Request) (*http.Response, error) {
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// late answers each question shortly before it is given up.
+func late(*http.Request) (*http.Response, error) {
 	time.Sleep(answerTime - time.Second)
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("x"))}, nil
 }
@@ -27,7 +30,7 @@ func (late) RoundTrip(*http.Request) (*http.Response, error) {
 // A scheduler that gives each of a hundred thousand files late is given up, and what came is there.
 func TestFilesThatComeOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{base: "http://127.0.0.1:1", endpoint: "grid+http://127.0.0.1:1", http: &http.Client{Transport: late{}}, set: &credential.Set{}}
+		c := &client{base: "http://127.0.0.1:1", endpoint: "grid+http://127.0.0.1:1", http: &http.Client{Transport: answers(late)}, set: &credential.Set{}}
 		var v view
 		for i := range maxOutput {
 			v.Output = append(v.Output, fmt.Sprint("f", i))
@@ -39,11 +42,6 @@ func TestFilesThatComeOneByOne(t *testing.T) {
 		}
 	})
 }
-
-// answers are a server's.
-type answers func(*http.Request) (*http.Response, error)
-
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
 // A scheduler that is busy, or without its database for a moment, and says so has taken nothing:
 // it is asked again, for some seconds in all, and its jobs are there once.

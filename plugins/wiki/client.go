@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/credential"
 	"gridbroker/plugins"
 )
 
@@ -43,8 +44,7 @@ func loopback(address string) bool {
 	if err != nil {
 		host = address
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return credential.ThisMachine(host)
 }
 
 // ParseURL reads wiki://host:port (plain), wikis://host:port (TLS) or
