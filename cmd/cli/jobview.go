@@ -23,6 +23,7 @@ type jobView struct {
 	output  string
 	expand  bool // a line for each job, of groups too
 	mayFold bool // no job or group was named
+	open    bool // nothing was chosen: jobs that have not ended
 	verb    string
 	total   int // how many jobs there are where no more than the limit were read
 }

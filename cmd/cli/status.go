@@ -40,6 +40,7 @@ func runStatus(ctx context.Context, d *deps, o statusOptions) error {
 		return err
 	}
 	o.view.of(&o.sel)
+	o.view.open = len(o.sel.ids) == 0 && !o.sel.given()
 	return withJobs(ctx, d, o.sel, func(_ *session, rs []*jobs.Outcome) error { return viewJobs(d, "status", rs, o.view) })
 }
 
@@ -62,7 +63,11 @@ func viewJobs(d *deps, verb string, rs []*jobs.Outcome, v jobView) error {
 		return outcomeOf(d, all, jobErr)
 	}
 	if len(rs) == 0 && v.output != "csv" {
-		fmt.Fprintln(d.env.Err, "grid: no jobs")
+		if v.open {
+			fmt.Fprintln(d.env.Err, "grid: no jobs that have not ended; grid list shows all")
+		} else {
+			fmt.Fprintln(d.env.Err, "grid: no jobs")
+		}
 		return nil
 	}
 	if err := jobTable(d, rs, v); err != nil {
