@@ -156,6 +156,23 @@ func (m *Manager) Resize(now int64, total, free Resources) *Out {
 // Handle takes a message of a neighbour in. A message that makes no sense, or
 // that comes over a link that is not up, changes nothing.
 func (m *Manager) Handle(now int64, from Neighbour, msg Message) (*Out, error) {
+	return handle(m, now, from, &msg, true)
+}
+
+// Decline takes a request of a neighbour in as Handle does, but for its job, which
+// is not to wait here: the neighbour hears what is free all the same, as its row
+// is marked for that job.
+func Decline(m *Manager, now int64, from Neighbour, msg Message) (*Out, error) {
+	return handle(m, now, from, &msg, false)
+}
+
+// Waits says whether a job, or a copy of it, waits here.
+func Waits(m *Manager, id ID) bool { return m.waiting.ids[id] > 0 }
+
+// WaitingBy returns how many jobs wait here that came by a link, or from brokers (Here).
+func WaitingBy(m *Manager, n Neighbour) int { return m.waiting.by[n] }
+
+func handle(m *Manager, now int64, from Neighbour, msg *Message, keep bool) (*Out, error) {
 	t, rules := &m.dispatch.tables, &m.dispatch.rules
 	if !t.isUp(from) {
 		return nil, &CheckError{errNoLink}
@@ -167,15 +184,17 @@ func (m *Manager) Handle(now int64, from Neighbour, msg Message) (*Out, error) {
 	l := &t.links[from]
 	if msg.Job != nil {
 		if msg.With {
-			t.better = l.learn(&msg) || t.better
+			t.better = l.learn(msg) || t.better
 		}
 		l.asked(msg.Job, rules)
-		j := *msg.Job
-		j.from, j.block = from, rules.NoReturn
-		m.waiting.enqueue(&j)
+		if keep {
+			j := *msg.Job
+			j.from, j.block = from, rules.NoReturn
+			m.waiting.enqueue(&j)
+		}
 		return m.finish(now), nil
 	}
-	better := l.learn(&msg) || msg.Whole != nil
+	better := l.learn(msg) || msg.Whole != nil
 	unblocked := rules.NoReturn && m.waiting.unblock(from)
 	t.better = t.better || better || unblocked
 	m.telling.shaped = m.telling.shaped || msg.Whole != nil || msg.Shape != nil

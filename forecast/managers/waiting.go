@@ -5,11 +5,18 @@ import "slices"
 // waiting are the jobs that have no place yet, in the order in which they are looked at.
 type waiting struct {
 	queue queue
-	added []int // places of jobs that joined since the last look
+	added []int             // places of jobs that joined since the last look
+	ids   map[ID]int        // how many of each are in the queue
+	by    map[Neighbour]int // how many came by each link
 }
 
 // enqueue takes a job in.
 func (w *waiting) enqueue(j *Job) {
+	if w.ids == nil {
+		w.ids, w.by = map[ID]int{}, map[Neighbour]int{}
+	}
+	w.ids[j.ID]++
+	w.by[j.from]++
 	at := w.queue.add(j)
 	for i, a := range w.added {
 		if a >= at {
@@ -17,6 +24,14 @@ func (w *waiting) enqueue(j *Job) {
 		}
 	}
 	w.added = append(w.added, at)
+}
+
+// left says that a job is not in the queue any more.
+func (w *waiting) left(j *Job) {
+	if w.ids[j.ID]--; w.ids[j.ID] <= 0 {
+		delete(w.ids, j.ID)
+	}
+	w.by[j.from]--
 }
 
 // remove takes jobs out and returns those that were there.
@@ -28,6 +43,7 @@ func (w *waiting) remove(ids []ID) (gone []ID) {
 	w.queue = slices.DeleteFunc(w.queue, func(j *Job) bool {
 		if out[j.ID] {
 			gone = append(gone, j.ID)
+			w.left(j)
 		}
 		return out[j.ID]
 	})
@@ -85,6 +101,7 @@ func (w *waiting) look(d *dispatch) {
 			continue
 		}
 		if d.place(j) {
+			w.left(j)
 			continue
 		}
 		again = d.stays(j) && d.fits(j)
@@ -114,6 +131,7 @@ func (w *waiting) lookAtNew(d *dispatch) {
 		if d.rules.Strict && i > len(gone) || none.covers(&j.Need) {
 			d.out.arrived(j, true)
 		} else if d.place(j) {
+			w.left(j)
 			gone = append(gone, i)
 		} else {
 			if d.triedInVain(j) {

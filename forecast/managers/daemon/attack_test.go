@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -23,17 +25,19 @@ func lonely(t *testing.T) *Daemon {
 }
 
 // A job's broker is a host and port: what is posted with the manager's
-// certificate goes to no path that somebody chose, and an address without end
-// is not kept with every job.
+// certificate goes to no path that somebody chose, an address without end
+// is not kept with every job, and nobody hands jobs in for another host's broker.
 func TestBrokersOfJobs(t *testing.T) {
 	d := lonely(t)
 	for broker, want := range map[string]int{
-		"https://ui.example:7800": 200, "": 400, "http://ui.example:7800": 400, "https://ui.example:7800/admin/delete?x=": 400,
+		"https://ui.example:7800": 200, "https://other.example:7800": 403, "": 400, "http://ui.example:7800": 400, "https://ui.example:7800/admin/delete?x=": 400,
 		"https://a@ui.example": 400, "https://ui.example/#": 400, "https://" + strings.Repeat("a", 2<<20): 400, "file:///etc/passwd": 400,
 	} {
 		w := httptest.NewRecorder()
 		body := fmt.Sprintf(`[{"id": "j%d", "broker": %q, "need": {"cpus": 1}, "submitted": 1}]`, len(broker), broker)
-		d.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/v1/jobs", strings.NewReader(body)))
+		r := httptest.NewRequest("POST", "/v1/jobs", strings.NewReader(body))
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{DNSNames: []string{"ui.example"}}}}
+		d.Handler().ServeHTTP(w, r)
 		if w.Code != want {
 			t.Errorf("%.60q: %d %s, want %d", broker, w.Code, w.Body, want)
 		}

@@ -81,10 +81,10 @@ func (d *Daemon) linkUp(name string) error {
 	n, linked := managers.Here, false
 	err = readFrames(resp.Body, func(f frame) error {
 		switch {
-		case f.Refused != "":
-			return fmt.Errorf("%s refuses: %.200q", name, f.Refused)
 		case linked:
 			return d.take(n, c, f)
+		case f.Refused != "":
+			return fmt.Errorf("%s refuses: %.200q", name, f.Refused)
 		case !f.Welcome:
 			return errors.New("no welcome")
 		}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -45,6 +44,7 @@ type Daemon struct {
 	keep    *keeper
 	closed  bool // the own system: what would start there cannot be kept
 	brokers map[string]*acquaintance
+	guests  guests
 	timer   *time.Timer
 
 	figures *figures
@@ -128,6 +128,7 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	for _, s := range out.Sends {
 		if c := d.conns[s.To]; c != nil {
 			d.figures.messages.Inc()
+			d.guests.goes(s.Message.Job, s.To)
 			c.send(frame{Message: &s.Message})
 		}
 	}
@@ -157,6 +158,9 @@ func (d *Daemon) number(name string, role managers.Role) managers.Neighbour {
 func (d *Daemon) attach(c *conn, role managers.Role) (managers.Neighbour, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.guests.welcome(c.peer); err != nil {
+		return 0, err
+	}
 	if role == managers.Child && d.manager.Above(c.peer) {
 		return 0, fmt.Errorf("%s is above %s: the tree would have a loop", c.peer, d.config.Name)
 	}
@@ -187,70 +191,6 @@ func (d *Daemon) detach(n managers.Neighbour, c *conn, cause error) {
 	delete(d.conns, n)
 	d.config.Log.Warn("link down", "neighbour", c.peer, "cause", cause)
 	d.carryOut(d.manager.Down(now(), n))
-}
-
-// take handles one frame of a neighbour.
-func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
-	c.heard()
-	if f.Message == nil {
-		return nil
-	}
-	if j := f.Message.Job; j != nil {
-		if err := checkBroker(j.Broker); err != nil {
-			return err
-		}
-	}
-	d.waiting.Add(1)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	managers.Behind(d.manager, int(d.waiting.Add(-1)))
-	if d.conns[n] != c {
-		return errSilent
-	}
-	if f.Message.Job != nil && d.held[f.Message.Job.ID] != nil {
-		return nil // a second copy of what runs here: its broker has handed it in again
-	}
-	out, err := d.manager.Handle(now(), n, *f.Message)
-	if err != nil {
-		return err
-	}
-	d.carryOut(out)
-	return nil
-}
-
-// ErrFull is the answer to a broker where too many jobs wait already.
-var ErrFull = errors.New("too many jobs wait here; try again")
-
-// maxWaiting bounds the jobs that brokers hand in.
-const maxWaiting = 200_000
-
-// Submit takes jobs from a broker, or none of them (ErrFull).
-func (d *Daemon) Submit(jobs []managers.Job) error {
-	d.mu.Lock()
-	full := d.manager.Len()+len(jobs) > maxWaiting
-	d.mu.Unlock()
-	if full {
-		return ErrFull
-	}
-	for some := range slices.Chunk(jobs, 1000) { // others have their turn in between
-		d.submit(some)
-	}
-	return nil
-}
-
-func (d *Daemon) submit(jobs []managers.Job) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	waits := map[managers.ID]bool{}
-	for _, j := range d.manager.Waiting() {
-		waits[j.ID] = true
-	}
-	for _, j := range jobs {
-		if d.held[j.ID] == nil && !waits[j.ID] {
-			waits[j.ID] = true
-			d.carryOut(d.manager.Submit(now(), j))
-		}
-	}
 }
 
 // release gives an assignment's resources back.

@@ -13,7 +13,9 @@ import (
 // frame is one line on a link.
 type frame struct {
 	Hello   string            `json:"hello,omitempty"`   // the child's name, as its first line
-	Refused string            `json:"refused,omitempty"` // why the parent does not take the child
+	Refused string            `json:"refused,omitempty"` // why the parent does not take the child, or a neighbour the job
+	Job     managers.ID       `json:"job,omitempty"`     // that is refused
+	Full    bool              `json:"full,omitempty"`    // it is refused for want of room to wait
 	Welcome bool              `json:"welcome,omitempty"`
 	Message *managers.Message `json:"message,omitempty"` // none: a sign of life
 }

@@ -18,8 +18,8 @@ const maxBody = 16 << 20
 
 // Handler returns what the manager answers over HTTPS: links of children
 // (/v1/link), jobs of brokers (/v1/jobs), ends of jobs (/v1/ended), its tables (/v1/state).
-// Whoever has a certificate that the server accepts may ask; a child is who its
-// certificate says, and of an end that somebody tells the job's own broker is asked.
+// Whoever has a certificate that the server accepts may ask; a child and a broker are who their
+// certificates say, and of an end that somebody tells the job's own broker is asked.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/link", d.serveLink)
@@ -31,6 +31,10 @@ func (d *Daemon) Handler() http.Handler {
 		for i := range jobs {
 			if err := errors.Join(jobs[i].Check(), checkBroker(jobs[i].Broker)); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			if err := named(r.TLS, jobs[i].Broker); err != nil {
+				http.Error(w, fmt.Sprintf("broker %s: %v", jobs[i].Broker, err), http.StatusForbidden)
 				return
 			}
 			jobs[i].Hops, jobs[i].Placed, jobs[i].Submitted = 0, false, min(jobs[i].Submitted, now())

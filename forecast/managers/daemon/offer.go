@@ -12,18 +12,23 @@ const (
 )
 
 // offer asks a job's broker whether it starts the job here. Resources are held
-// until it refuses, says that the job has ended, or does not answer for too long.
+// until it refuses, says that the job has ended, does not answer for too long, or
+// is silent for longer than the job it has granted may take (overdue).
 func (d *Daemon) offer(a assignment) {
 	o := Offer{Job: a.Job.ID, Attempt: a.Job.Attempt, Manager: d.config.Name, System: d.config.System}
 	for began := time.Now(); d.ctx.Err() == nil; {
 		var answer Answer
 		err := call(d.ctx, d.config.Client, a.Job.Broker+"/v1/offer", o, &answer, callPatience)
+		heard(d, a.Job.Broker, err == nil)
 		switch {
 		case err == nil && answer.Granted && !answer.Ended:
 			d.granted(a.Job.ID)
 			return
-		case err == nil, !a.Granted && time.Since(began) > offerPatience:
+		case err == nil:
 			d.release(a.Job.ID)
+			return
+		case !a.Granted && time.Since(began) > offerPatience:
+			abandon(d, &a.Job)
 			return
 		}
 		d.config.Log.Warn("offer not answered", "job", a.Job.ID, "cause", err)
@@ -45,6 +50,33 @@ func (d *Daemon) granted(id managers.ID) {
 	}
 }
 
+// heard remembers whether a broker answers.
+func heard(d *Daemon, broker string, answers bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if answers {
+		d.guests.present(broker)
+	} else {
+		d.guests.missed(broker)
+	}
+}
+
+// abandon gives the resources of a job back whose broker has not answered its offer
+// at all; what waits here of that broker does not wait any more.
+func abandon(d *Daemon, j *managers.Job) {
+	d.config.Log.Warn("an offer was never answered: its resources are free", "job", j.ID, "broker", j.Broker)
+	d.release(j.ID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var gone []managers.ID
+	for _, w := range d.manager.Waiting() {
+		if w.Broker == j.Broker {
+			gone = append(gone, w.ID)
+		}
+	}
+	d.manager.Withdraw(gone...)
+}
+
 // reportForever tells every broker which of its jobs are here, and sees to what
 // could not be kept.
 func (d *Daemon) reportForever() {
@@ -55,6 +87,10 @@ func (d *Daemon) reportForever() {
 		case <-time.After(d.config.Beat):
 		}
 		reopen(d)
+		for _, id := range overdue(d) {
+			d.config.Log.Warn("a silent broker's job has had its time: its resources are free", "job", id)
+			d.release(id)
+		}
 		for broker, r := range d.due() {
 			d.work.Go(func() { d.report(broker, r) })
 		}

@@ -59,6 +59,26 @@ func (d *Daemon) due() map[string]*Report {
 	return due
 }
 
+// maxHold bounds for how long the resources of a job are held whose broker is silent.
+const maxHold = 24 * time.Hour
+
+// overdue returns the jobs with resources whose brokers have been silent for longer
+// than these jobs may run: their wall time, a day where they have none or a longer one.
+func overdue(d *Daemon) (list []managers.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, a := range d.held {
+		most := maxHold
+		if wall := a.Job.Need.Wall; wall > 0 && wall < int64(maxHold/time.Second) {
+			most = max(brokerSilence, time.Duration(wall)*time.Second)
+		}
+		if b := d.brokers[a.Job.Broker]; a.Granted && b != nil && time.Since(b.heard) > most {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // forget takes jobs out of the queue of whose broker nothing was heard, and
 // leaves them out of the report; the mutex is held.
 func forget(d *Daemon, broker string, r *Report) {
@@ -86,6 +106,7 @@ func (d *Daemon) report(broker string, r *Report) {
 		a.asked, a.answers = false, err == nil
 		if err == nil {
 			a.heard = time.Now()
+			d.guests.present(broker)
 		}
 	}
 	d.manager.Withdraw(among(orders.Drop, r.Waiting)...)

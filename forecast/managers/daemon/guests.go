@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// What others tell of themselves need not be true: what a manager has seen of them is here.
+const (
+	maxBounces = 100              // of one job over one link before its neighbour is a liar
+	bounceTime = time.Minute      // a job that was away for twice as long is a new one
+	maxNotes   = 100_000          // jobs remembered in that time, and brokers
+	banTime    = 10 * time.Minute // for which a liar's host gets no link
+	firstWait  = time.Minute      // for which no more jobs of a broker are taken that did not answer
+)
+
+// guests is what a manager remembers of jobs that it has sent on, of neighbours
+// that lied, and of brokers that did not answer. The daemon's mutex is held.
+type guests struct {
+	notes, before map[managers.ID]note // of this bounceTime and the one before
+	turned        time.Time
+	banned        map[string]time.Time // hosts of neighbours, and until when
+	absent        map[string]absence   // brokers
+	full          time.Time            // until when the parent takes no more jobs
+}
+
+// note is what a job was like when it left.
+type note struct {
+	to     managers.Neighbour
+	hops   int
+	placed bool
+	back   int // how often it came back over that link
+}
+
+// absence is a broker's that did not answer an offer.
+type absence struct {
+	until time.Time
+	wait  time.Duration // the last one's length
+}
+
+// goes notes a job that leaves over a link.
+func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
+	if j == nil {
+		return
+	}
+	old, ok := g.note(j.ID)
+	if !ok || old.to != to {
+		old = note{to: to}
+	}
+	old.hops, old.placed = j.Hops, j.Placed
+	g.put(j.ID, old)
+}
+
+// comes corrects a neighbour's job by what is known of it: it has gone no less far
+// than when it was sent on from here.
+func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
+	n, ok := g.note(j.ID)
+	if !ok {
+		return
+	}
+	j.Hops, j.Placed = max(j.Hops, n.hops+1), j.Placed || n.placed
+	if n.to == from {
+		n.back++
+		g.put(j.ID, n)
+	}
+}
+
+// bounces says that a neighbour has sent a job back more often than any bound of hops allows.
+func (g *guests) bounces(id managers.ID, from managers.Neighbour) error {
+	if n, _ := g.note(id); n.to == from && n.back >= maxBounces {
+		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", id, n.back)
+	}
+	return nil
+}
+
+// forget makes a job a new one, as its broker hands it in.
+func (g *guests) forget(id managers.ID) { delete(g.notes, id); delete(g.before, id) }
+
+func (g *guests) note(id managers.ID) (note, bool) {
+	if n, ok := g.notes[id]; ok {
+		return n, true
+	}
+	n, ok := g.before[id]
+	return n, ok
+}
+
+func (g *guests) put(id managers.ID, n note) {
+	if at := time.Now(); g.notes == nil || len(g.notes) >= maxNotes || at.Sub(g.turned) > bounceTime {
+		g.notes, g.before, g.turned = map[managers.ID]note{}, g.notes, at
+	}
+	g.notes[id] = n
+}
+
+// distrust lets a neighbour's host have no link for a while.
+func (g *guests) distrust(peer string) {
+	if g.banned == nil {
+		g.banned = map[string]time.Time{}
+	}
+	g.banned[hostOf(peer)] = time.Now().Add(banTime)
+}
+
+// welcome refuses those that are not trusted now.
+func (g *guests) welcome(peer string) error {
+	until, ok := g.banned[hostOf(peer)]
+	if ok && time.Now().Before(until) {
+		return fmt.Errorf("%.80s sent jobs back without end: no link to its host before %s", peer, until.UTC().Format(time.RFC3339))
+	}
+	delete(g.banned, hostOf(peer))
+	return nil
+}
+
+func hostOf(peer string) string {
+	u, err := url.Parse(peer)
+	if err != nil {
+		return peer
+	}
+	return u.Hostname()
+}
+
+// missed says that a broker did not answer an offer: no more of its jobs are taken
+// for a while, each time for longer.
+func (g *guests) missed(broker string) {
+	a, at := g.absent[broker], time.Now()
+	if at.Before(a.until) {
+		return
+	}
+	if g.absent == nil || len(g.absent) >= maxNotes {
+		g.absent = map[string]absence{}
+	}
+	a.wait = min(max(firstWait, 2*a.wait), brokerSilence)
+	a.until = at.Add(a.wait)
+	g.absent[broker] = a
+}
+
+// present says that a broker was heard.
+func (g *guests) present(broker string) { delete(g.absent, broker) }
+
+func (g *guests) isAbsent(broker string) bool { return time.Now().Before(g.absent[broker].until) }

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// take handles one frame of a neighbour.
+func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
+	c.heard()
+	if f.Refused != "" {
+		refused(d, n, f)
+	}
+	if f.Message == nil {
+		return nil
+	}
+	if j := f.Message.Job; j != nil {
+		if err := checkBroker(j.Broker); err != nil {
+			return err
+		}
+	}
+	d.waiting.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	managers.Behind(d.manager, int(d.waiting.Add(-1)))
+	if d.conns[n] != c {
+		return errSilent
+	}
+	handle := (*managers.Manager).Handle
+	if j := f.Message.Job; j != nil {
+		if err := d.guests.bounces(j.ID, n); err != nil {
+			d.guests.distrust(c.peer)
+			return fmt.Errorf("%s: %w", c.peer, err)
+		}
+		d.guests.comes(j, n)
+		if no := unwanted(d, n, j); no.Refused != "" {
+			handle = managers.Decline
+			c.send(no)
+		} else if here(d, j.ID) {
+			handle = managers.Decline // a second copy: its broker has handed it in again
+		}
+	}
+	out, err := handle(d.manager, now(), n, *f.Message)
+	if err != nil {
+		return err
+	}
+	d.carryOut(out)
+	return nil
+}
+
+// here says whether a job waits here or has resources; the mutex is held.
+func here(d *Daemon, id managers.ID) bool { return d.held[id] != nil || managers.Waits(d.manager, id) }
+
+// ErrFull is the answer to a broker where too many jobs wait already.
+var ErrFull = errors.New("too many jobs wait here; try again")
+
+// What a manager lets wait. Jobs beyond that are refused: their brokers hand them in again.
+const (
+	maxWaiting = 200_000        // of brokers, and of each neighbour
+	maxAll     = 5 * maxWaiting // in all
+	fullFor    = 10 * time.Second
+)
+
+// unwanted says why a neighbour's job is not to wait here; the mutex is held.
+func unwanted(d *Daemon, n managers.Neighbour, j *managers.Job) frame {
+	switch {
+	case managers.WaitingBy(d.manager, n) >= maxWaiting:
+		return frame{Job: j.ID, Full: true, Refused: fmt.Sprintf("%d of your jobs wait here already", maxWaiting)}
+	case d.manager.Len() >= maxAll:
+		return frame{Job: j.ID, Full: true, Refused: fmt.Sprintf("%d jobs wait here already", maxAll)}
+	case d.guests.isAbsent(j.Broker):
+		return frame{Job: j.ID, Refused: fmt.Sprintf("its broker %s does not answer", j.Broker)}
+	}
+	return frame{}
+}
+
+// refused takes a neighbour's refusal of a job in. The job is nobody's until its broker
+// hands it in again; where the parent is full brokers are told to do so later.
+func refused(d *Daemon, n managers.Neighbour, f frame) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if was, ok := d.guests.note(f.Job); !ok || was.to != n {
+		return // nothing that was sent there
+	}
+	d.guests.forget(f.Job)
+	if f.Full && d.roles[n] == managers.Parent {
+		d.guests.full = time.Now().Add(fullFor)
+	}
+	d.config.Log.Warn("a job was refused", "neighbour", d.names[n], "job", f.Job, "why", fmt.Sprintf("%.200q", f.Refused))
+}
+
+// Submit takes jobs from a broker, or none of them (ErrFull).
+func (d *Daemon) Submit(jobs []managers.Job) error {
+	d.mu.Lock()
+	full := d.manager.Len()+len(jobs) > maxWaiting || time.Now().Before(d.guests.full)
+	d.mu.Unlock()
+	if full {
+		return ErrFull
+	}
+	for some := range slices.Chunk(jobs, 1000) { // others have their turn in between
+		d.submit(some)
+	}
+	return nil
+}
+
+func (d *Daemon) submit(jobs []managers.Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range jobs {
+		d.guests.present(j.Broker)
+		if !here(d, j.ID) {
+			d.guests.forget(j.ID)
+			d.carryOut(d.manager.Submit(now(), j))
+		}
+	}
+}
