@@ -28,18 +28,21 @@ func Model(p Params, seed uint64) (Result, error) {
 // level is one cache of the model: a table and when the data of its cells comes.
 type level struct {
 	table   *Table
-	ready   []float64
-	benefit *Benefit // nil: look-ahead is always on
+	ready   []float64 // as many as there were cells in use
+	benefit *Benefit  // nil: look-ahead is always on
 }
 
 func newLevel(cells int, b *Benefit) *level {
-	return &level{table: newTable(cells), ready: make([]float64, cells), benefit: b}
+	return &level{table: newTable(cells), benefit: b}
 }
 
 func (l *level) insert(p Portion, ready float64, ahead bool) {
 	s, _, _, ok := l.table.Insert(p)
 	if !ok {
 		return
+	}
+	if int(s) == len(l.ready) {
+		l.ready = append(l.ready, 0)
 	}
 	l.ready[s] = ready
 	if ahead {

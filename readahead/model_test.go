@@ -2,7 +2,11 @@ package readahead
 
 import (
 	"math"
+	"strings"
 	"testing"
+	"time"
+
+	"gridbroker/testdata/testbed"
 )
 
 func TestModelInvariants(t *testing.T) {
@@ -83,4 +87,78 @@ func TestParamsCheck(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// A run that would not end, or not fit into memory, is refused by name before it begins;
+// caches far larger than what is read cost nothing.
+func TestRunsWithoutEnd(t *testing.T) {
+	for want, change := range map[string]func(*Params){
+		"ops x branches x q":      func(p *Params) { p.Ahead, p.SystemAhead = 10_000, 10_000 },
+		"3e+13 look-ups":          func(p *Params) { p.Branches, p.PerRead, p.Blocks = 100_000, 1e6, 1e6; p.Ahead = 0 },
+		"files: want 5e+07":       func(p *Params) { p.Branches, p.Remote, p.Ops = 100_000, 100_000, 1 },
+		"cells in use: want 5e+0": func(p *Params) { p.Branches, p.NodeCells, p.Ops = 1000, 1e8, 100_000 },
+	} {
+		p := DefaultParams()
+		change(&p)
+		testbed.Within(t, 10*time.Second, 64<<20, func() {
+			if _, err := Model(p, 1); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+	p, small := DefaultParams(), DefaultParams()
+	p.NodeCells, p.SystemCells, p.Branches, small.NodeCells, small.SystemCells, small.Branches = 1e8, 1e8, 50, 1000, 1e5, 50
+	testbed.Within(t, 10*time.Second, 256<<20, func() {
+		a, errA := Model(p, 1)
+		b, errB := Model(small, 1)
+		if errA != nil || errB != nil || a != b {
+			t.Errorf("%+v %v; with smaller caches %+v %v", a, errA, b, errB)
+		}
+	})
+}
+
+// Whatever the program and its system are like: every block is read once, nothing is read
+// ahead that was not asked for, no more than the depth allows, and where transfers do not
+// hinder each other nobody waits for longer than without.
+func FuzzModel(f *testing.F) {
+	f.Add(uint64(1), uint64(0x123456789abcdef), 0.5, 1.0)
+	f.Add(uint64(7), uint64(0xffffffffffffffff), 1.0, 0.0)
+	f.Fuzz(func(t *testing.T, seed, bits uint64, next, think float64) {
+		draw := func(n int64) int64 { v := int64(bits % uint64(n)); bits = bits/uint64(n) ^ bits<<7; return v }
+		p := DefaultParams()
+		p.Next, p.Think = next, think
+		p.Ops, p.Branches, p.Remote, p.Local = int(1+draw(80)), int(1+draw(4)), int(1+draw(6)), int(draw(3))
+		p.PerRead, p.Portion, p.Ahead, p.SystemAhead = 1+draw(5), 1+draw(4), draw(5), draw(5)
+		p.Blocks = p.PerRead + draw(300)
+		p.NodeCells, p.SystemCells = int(1+draw(40)), int(1+draw(80))
+		p.TurnOff = draw(2) == 1
+		p.Link = []Link{Delay, Serial, Blocking}[draw(3)]
+		r, err := Model(p, seed)
+		if p.Check() != nil {
+			if err == nil {
+				t.Fatal("taken")
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads := int64(p.Ops) * int64(p.Branches) * p.PerRead
+		if got := r.NodeHit + r.NodeLate + r.NodeMiss; got != reads || math.IsNaN(r.Time) || r.Time < 0 {
+			t.Errorf("%+v: %d of %d reads, %+v", p, got, reads, r)
+		}
+		if most := reads*p.Ahead + (reads+reads*p.Ahead)*p.SystemAhead; r.Prefetched > most {
+			t.Errorf("%+v: %d read ahead, %d at most", p, r.Prefetched, most)
+		}
+		plain := p
+		plain.Cache = false
+		without, err := Model(plain, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// a portion of one block over a link without contention is never dearer than the block itself
+		if p.Link == Delay && p.Portion == 1 && p.Local == 0 && r.Time > without.Time*(1+1e-9) {
+			t.Errorf("%+v: %g with the cache, %g without", p, r.Time, without.Time)
+		}
+	})
 }

@@ -85,11 +85,36 @@ func (p *Params) Check() error {
 			return fmt.Errorf("%s = %g: want a number from %g to %g", v.name, v.got, v.from, v.to)
 		}
 	}
+	if err := p.bounded(); err != nil {
+		return err
+	}
 	if p.When != AtStart && p.When != AtEnd {
 		return fmt.Errorf("when = %q: want start or end", p.When)
 	}
 	if p.Link != Delay && p.Link != Serial && p.Link != Blocking {
 		return fmt.Errorf("link = %q: want delay, serial or blocking", p.Link)
+	}
+	return nil
+}
+
+// What a run may cost: a minute or so for look-ups, a few gigabytes for what it remembers.
+const (
+	maxLookUps  = 1e9
+	maxRemember = 5e7
+)
+
+// bounded finds runs that would not end, or not fit into memory.
+func (p *Params) bounded() error {
+	lookUps := float64(p.Ops) * float64(p.Branches) * float64(p.PerRead) * (1 + float64(p.Ahead)*(1+float64(p.SystemAhead)))
+	if lookUps > maxLookUps {
+		return fmt.Errorf("ops x branches x q x (1 + ahead x (1 + sys_ahead)) = %.3g look-ups: want %g at most", lookUps, float64(maxLookUps))
+	}
+	if files := float64(p.Branches) * float64(p.Remote+p.Local); files > maxRemember {
+		return fmt.Errorf("branches x (remote + local) = %.3g files: want %g at most", files, float64(maxRemember))
+	}
+	cells := float64(p.Branches)*float64(p.NodeCells) + float64(p.SystemCells)
+	if most := min(cells, 2*lookUps); most > maxRemember {
+		return fmt.Errorf("branches x node_cells + sys_cells = %.3g cells in use: want %g at most", most, float64(maxRemember))
 	}
 	return nil
 }

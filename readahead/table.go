@@ -46,7 +46,7 @@ type Table struct {
 // newTable returns an empty table of the given number of cells, at least one.
 func newTable(cells int) *Table {
 	cells = max(1, cells)
-	return &Table{where: make(map[Portion]Slot, min(cells, 1024)), newest: None, oldest: None, room: cells}
+	return &Table{where: make(map[Portion]Slot, min(cells, 64)), newest: None, oldest: None, room: cells}
 }
 
 // Cells returns how many cells the table may use.
