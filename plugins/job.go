@@ -79,6 +79,7 @@ type Result struct {
 	ID     string
 	Handle Handle
 	Err    error
+	Took   time.Duration // from the request until the job is in the site's queue, where that is longer than Submit took; 0: it is not
 }
 
 // Status is what a back-end says of a job. Times are zero when not known.

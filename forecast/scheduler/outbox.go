@@ -83,7 +83,7 @@ func (o outbox) do(ctx context.Context, a action) (tell func() error) {
 	if ctx.Err() != nil && r.Kind != 0 { // this replica ends: that says nothing of the job
 		r.Kind, retry = 0, time.Second
 	}
-	r.Seconds = o.now().Sub(began).Seconds()
+	r.Seconds = max(r.Seconds, o.now().Sub(began).Seconds())
 	outcome := "done"
 	if retry > 0 {
 		outcome = "again"
@@ -342,7 +342,7 @@ func settle(results []plugins.Result, r *result) time.Duration {
 	}
 	res := results[0]
 	if res.Err == nil {
-		r.Handle = res.Handle
+		r.Handle, r.Seconds = res.Handle, res.Took.Seconds()
 		return 0
 	}
 	r.Said = res.Err.Error()

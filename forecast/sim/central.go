@@ -253,7 +253,7 @@ func (c *central) book(number int, s *site, from int32) {
 	}
 	c.run.Booked++
 	c.run.Messages += 2
-	id := c.send(number, s, begin)
+	id, _ := c.send(number, s, begin)
 	c.late[id] = c.Now().Add(time.Duration(from) * time.Second).Add(c.scenario.Latency.Duration).Add(missedAfter)
 }
 
@@ -293,7 +293,8 @@ func (c *central) addTurns(i int, to *plan.Cluster) {
 // enqueue sends a job to a site for its turn there.
 func (c *central) enqueue(number, at int, turn int32) {
 	c.run.Messages++
-	c.queued[at][number] = waitsFor{c.send(number, c.sites[at], time.Time{}), c.now + int64(turn), c.now}
+	id, _ := c.send(number, c.sites[at], time.Time{})
+	c.queued[at][number] = waitsFor{id, c.now + int64(turn), c.now}
 }
 
 // recall takes a job out of a site's queue; it is planned anew in the next cycle. One

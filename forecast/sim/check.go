@@ -70,6 +70,9 @@ func (s *Scenario) Check() error {
 		}
 		seen[s.Sites[i].Name] = true
 	}
+	if w := widest(s.Sites); s.Jobs.Trace == "" && s.Jobs.MaxProcs > w {
+		return wrong("jobs.max_procs", "%d: the widest site has %d processors", s.Jobs.MaxProcs, w)
+	}
 	s.Follow.Duration = cmp.Or(s.Follow.Duration, 5*time.Minute)
 	s.Cycle.Duration = cmp.Or(s.Cycle.Duration, time.Minute)
 	s.Replan.Duration = cmp.Or(s.Replan.Duration, 30*time.Minute)
@@ -79,6 +82,14 @@ func (s *Scenario) Check() error {
 		}
 	}
 	return s.checkTimes()
+}
+
+// widest is how many processors the widest site has.
+func widest(sites []Site) (procs int) {
+	for i := range sites {
+		procs = max(procs, sites[i].Procs)
+	}
+	return procs
 }
 
 // longest bounds the times of a scenario. What is done again and again takes a

@@ -47,7 +47,8 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 			begin = d.Now().Add(q.Booking.Begin)
 			d.run.Booked++
 		}
-		id := d.send(number, c, begin)
+		id, takes := d.send(number, c, begin)
+		out[i].Took = takes
 		j.tries++
 		if !begin.IsZero() {
 			d.limits[id] = begin.Add(d.scenario.Latency.Duration).Add(missedAfter)

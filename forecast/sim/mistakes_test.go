@@ -126,7 +126,7 @@ func TestTooLongARun(t *testing.T) {
 func TestImpossibleNumbers(t *testing.T) {
 	for _, where := range []struct{ key, low, high string }{
 		{"jobs.load", "0", "11"}, {"jobs.estimate", "-1", "1001"}, {"jobs.input_mb", "-1", "1e10"}, {"jobs.users", "-1", "1000001"}, {"jobs.retries", "-1", "1001"},
-		{"jobs.max_procs", "-1", ""}, {"network.loss", "-0.1", "1"}, {"network.bandwidth", "-1", "1e10"},
+		{"jobs.max_procs", "-1", "5"}, {"network.loss", "-0.1", "1"}, {"network.bandwidth", "-1", "1e10"},
 		{"site.procs", "0", "16777217"}, {"site.speed", "-1", "101"}, {"site.local_load", "-1", "11"}, {"site.home", "-1", "1e10"}, {"seeds", "0", "10001"},
 	} {
 		for _, value := range []string{where.low, where.high, "nan", "inf", "-inf"} {
@@ -175,7 +175,7 @@ func TestVariedValues(t *testing.T) {
 	before, _ := json.Marshal(s)
 	for _, c := range [][3]string{
 		{"load", "many", `load: "many": want a number`}, {"load", "nan", "jobs.load: NaN"}, {"load", "-1", "jobs.load: -1"}, {"loss", "1", "network.loss"},
-		{"estimate", "0", ""}, {"estimate", "1e9", "jobs.estimate"}, {"max-procs", "1.5", "want a whole number"}, {"max-procs", "-2", "jobs.max_procs"},
+		{"estimate", "0", ""}, {"estimate", "1e9", "jobs.estimate"}, {"max-procs", "1.5", "want a whole number"}, {"max-procs", "-2", "jobs.max_procs"}, {"max-procs", "9", "jobs.max_procs: 9: the widest site has 8 processors"}, {"max-procs", "8", ""},
 		{"refresh", "5", `refresh: "5"`}, {"refresh", "-5m", "site.1.refresh"}, {"refresh", "5m", ""}, {"spread", "0.5", "want a factor from 1 to 1000"},
 		{"spread", "nan", "want a factor"}, {"spread", "16", ""}, {"local-load", "inf", "site.1.local_load"}, {"colour", "red", "cannot be varied; load, "},
 	} {

@@ -28,7 +28,6 @@ type grid struct {
 	jobs      []job
 	next      int // job to be handed in
 	now       int64
-	takes     int64 // how long the last submission takes, seconds
 	rng       *rand.Rand
 	served    map[string]*site // by resource, those with live services
 	dispatch  dispatcher
@@ -195,8 +194,8 @@ func (g *grid) see() error {
 	return nil
 }
 
-// send puts a job on its way to a site.
-func (g *grid) send(number int, c *site, begin time.Time) string {
+// send puts a job on its way to a site, where it is after so long.
+func (g *grid) send(number int, c *site, begin time.Time) (id string, takes time.Duration) {
 	j := &g.jobs[number]
 	g.run.Messages++
 	at := g.now + int64(g.scenario.Latency.Seconds())
@@ -207,10 +206,9 @@ func (g *grid) send(number int, c *site, begin time.Time) string {
 		at += lossDelay
 		g.run.Messages++
 	}
-	g.takes = at - g.now
-	id := globalID(number, j.tries)
+	id = globalID(number, j.tries)
 	c.send(arrival{at: at, number: number, id: id, begin: begin, job: j})
-	return id
+	return id, time.Duration(at-g.now) * time.Second
 }
 
 // ended is told of every global job that leaves a machine.

@@ -35,14 +35,6 @@ type stored struct {
 	last      int64 // when anything was handed in, began or ended
 }
 
-// clock is the scheduler's. It is told once how long the last submission takes, as one
-// that waits for it would see, and plans the next ones so far ahead.
-func (c *stored) clock() time.Time {
-	t := c.Now().Add(time.Duration(c.takes) * time.Second)
-	c.takes = 0
-	return t
-}
-
 func newStored(ctx context.Context, g *grid) (*stored, error) {
 	dir, err := os.MkdirTemp("", "grid-sim-")
 	if err != nil {
@@ -82,7 +74,7 @@ func (c *stored) open(ctx context.Context) error {
 		conf.Clusters[s.Name] = scheduler.ClusterConfig{Interface: e.Interface, Endpoint: e.URL}
 	}
 	back := func(context.Context, string, []byte) (*plugins.Registry, func(), error) { return reg, func() {}, nil }
-	c.scheduler = scheduler.New(conf, c.store, back, c.clock, slog.New(slog.DiscardHandler))
+	c.scheduler = scheduler.New(conf, c.store, back, c.Now, slog.New(slog.DiscardHandler))
 	c.turns, err = scheduler.NewTurns(ctx, c.scheduler)
 	return err
 }
