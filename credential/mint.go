@@ -15,10 +15,24 @@ type Minter interface {
 	Mint(ctx context.Context, audience string, scopes []string) (*Token, error)
 }
 
-// Mint is the cache in front of a Set's Minter. The zero value is ready.
+// mintCache is the cache in front of a Set's Minter. The zero value is ready.
 type mintCache struct {
 	mu     sync.Mutex
-	tokens map[string]*Token
+	tokens map[string]minted
+}
+
+// minted is a token, and when it was got.
+type minted struct {
+	*Token
+	at time.Time
+}
+
+// lasts tells whether the token may still be used: neither the clock nor the time that
+// has passed since it was got says that it is at its end. So it is given up in time,
+// too, where the clock was set back meanwhile.
+func (m minted) lasts(now time.Time) bool {
+	end := m.Expiry()
+	return end.IsZero() || end.Sub(now) > mintMargin && end.Sub(m.at)-now.Sub(m.at) > mintMargin
 }
 
 // mintMargin is how long a cached token must still live to be used.
@@ -94,17 +108,17 @@ func (c *mintCache) get(ctx context.Context, m Minter, audience string, scopes [
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := audience + " " + strings.Join(scopes, " ")
-	if t := c.tokens[key]; t != nil && (t.Expiry().IsZero() || t.Expiry().Sub(now) > mintMargin) {
-		return t, nil
+	if t := c.tokens[key]; t.Token != nil && t.lasts(now) {
+		return t.Token, nil
 	}
 	t, err := m.Mint(ctx, audience, scopes)
 	if err != nil {
 		return nil, err
 	}
 	if c.tokens == nil {
-		c.tokens = map[string]*Token{}
+		c.tokens = map[string]minted{}
 	}
-	c.tokens[key] = t
+	c.tokens[key] = minted{t, now}
 	return t, nil
 }
 
