@@ -96,6 +96,8 @@ func TestFindings(t *testing.T) {
 		{`InputSandbox = {"a", 5};`, `error type 40: InputSandbox must be a string or a list of strings, and this is a list with the number 5`},
 		{`InputSandbox = "SB:x";`, `error dirac-sandbox 40: InputSandbox: SB:x is a sandbox in DIRAC's own store, which only DIRAC can fetch (give the files themselves, or fetch it with DIRAC first)`},
 		{`InputSandbox = "https://h/a b";`, `error uri 40: InputSandbox: the URL "https://h/a b" holds a blank (write https://h/a%20b)`},
+		{`InputSandbox = "https://h/d/";`, `error uri 40: InputSandbox: the URL https://h/d/ ends in / and so names no file (name the file; InputSandboxDestFileName gives it a name in the job's directory)`},
+		{`InputSandbox = "https://h/d/"; InputSandboxDestFileName = "index.html";`, ``},
 		{`InputSandbox = "a"; InputSandboxBaseURI = "here";`, `error uri 67: InputSandboxBaseURI "here" is not protocol://address`},
 		{`InputSandbox = {"a", "b"}; InputSandboxDestFileName = {"c"};`, `error count 79: InputSandboxDestFileName has 1 names for 2 files of the InputSandbox`},
 		{`InputSandbox = {"a"}; InputSandboxDestFileName = {"../c"};`, `error bad-name 41: InputSandbox: the name "../c" leads out of the job's directory`},
@@ -188,6 +190,27 @@ func TestComputingElementsOwnServer(t *testing.T) {
 		}
 		if got := j.OutputSandbox[0].DestURL; got != want {
 			t.Errorf("%s: sent to %q, want %q", url, got, want)
+		}
+	}
+}
+
+// TestDestinationsThatAreDirectories: a destination that ends in / is the directory that the file goes into, by its own
+// name; a directory goes to what is named.
+func TestDestinationsThatAreDirectories(t *testing.T) {
+	for _, c := range [][3]string{
+		{"d/x.root", `OutputSandboxDestURI = "gsiftp://h/to/";`, "gsiftp://h/to/x.root"},
+		{"d/x.root", `OutputSandboxDestURI = "gsiftp://h/to/y";`, "gsiftp://h/to/y"},
+		{"plots/", `OutputSandboxDestURI = "gsiftp://h/to/";`, "gsiftp://h/to/"},
+		{"x.root", `OutputSandboxDestURI = "gsiftp://localhost/";`, ""},
+		{"d/x.root", `OutputSandboxBaseDestURI = "gsiftp://h/to/";`, "gsiftp://h/to/x.root"},
+		{"d/x.root", `OutputSandboxBaseDestURI = "gsiftp://h/to";`, "gsiftp://h/to/x.root"},
+	} {
+		j, err := ParseJob("j", []byte(`Executable = "/bin/ls"; OutputSandbox = "`+c[0]+`"; `+c[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.OutputSandbox[0].DestURL; got != c[2] {
+			t.Errorf("%s, %s: sent to %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
 }

@@ -293,6 +293,9 @@ func destination(dest []string, base string, i int, name string) string {
 	switch {
 	case i < len(dest):
 		url = dest[i]
+		if isURL(url) && strings.HasSuffix(url, "/") && !strings.HasSuffix(name, "/") {
+			url += path.Base(name) // the file goes into that directory; transfers take no URL without a name
+		}
 	case base != "":
 		url = strings.TrimSuffix(base, "/") + "/" + path.Base(name)
 	}

@@ -89,6 +89,11 @@ func inputs(r *jobReader) {
 			} else if dest == "." { // what is in it, were it a directory
 				dest = ""
 			}
+			if dest == "" && isURL(src) && strings.HasSuffix(src, "/") && !r.cfg.stored {
+				r.fail(e.pos, "uri", "name the file; InputSandboxDestFileName gives it a name in the job's directory",
+					"InputSandbox: the URL %s ends in / and so names no file", src)
+				continue
+			}
 			addInput(r, e, src, dest)
 		}
 	}
