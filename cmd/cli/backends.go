@@ -48,8 +48,8 @@ const renewedDelegation = 24 * time.Hour
 // delegationLife is for how long credentials are delegated: as configured, or
 // shortly where somebody renews them; 0: as the back-end deems right.
 func delegationLife(c config, state string) time.Duration {
-	if c.Auth.Delegation > 0 {
-		return time.Duration(c.Auth.Delegation)
+	if c.Auth.Delegation.Duration > 0 {
+		return c.Auth.Delegation.Duration
 	}
 	if jobs.LeaseHeld(state, followLease) {
 		return renewedDelegation

@@ -72,21 +72,31 @@ type authConfig struct {
 	Delegation duration `toml:"delegation"`
 }
 
-// duration reads "90s", "8h" and the like.
-type duration time.Duration
+// duration reads "90s", "8h" and the like. It is no number, as one without a unit would
+// be taken for nanoseconds.
+type duration struct{ time.Duration }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *duration) UnmarshalText(text []byte) error {
 	v, err := parseLength(string(text))
-	*d = duration(v)
-	return err
+	d.Duration = v
+	if err != nil {
+		return &lengthError{string(text), err}
+	}
+	return nil
+}
+
+// lengthError is a value that is no length of time.
+type lengthError struct {
+	text string
+	error
 }
 
 // defaultConfig is what holds where neither file nor flags say otherwise.
 func defaultConfig() config {
 	return config{
 		Policy: "hybrid", Unknown: "keep", Scouts: 5,
-		Deadline: duration(8 * time.Second), MaxAge: duration(time.Minute), Settle: duration(jobs.SettleTime),
+		Deadline: duration{8 * time.Second}, MaxAge: duration{time.Minute}, Settle: duration{jobs.SettleTime},
 	}
 }
 
@@ -119,7 +129,7 @@ func loadConfig(d *deps) (config, error) {
 	c.text, c.path = text, path
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := withoutTables(d, dec.Decode(&c)); err != nil {
-		return c, usageError(configError(path, err))
+		return c, usageError(configError(path, text, err))
 	}
 	if err := c.check(); err != nil {
 		return c, usageError(fmt.Errorf("%s: %w", path, err))
@@ -134,7 +144,7 @@ func (c config) check() error {
 		return fmt.Errorf("unknown = %q: say keep or reject", c.Unknown)
 	case c.Scouts < 0:
 		return fmt.Errorf("scouts = %d: say a number of jobs; 0: no limit", c.Scouts)
-	case c.Deadline == 0:
+	case c.Deadline.Duration == 0:
 		return errors.New("deadline = 0: no source can answer in no time")
 	}
 	for name, patterns := range map[string][]string{"public_cas": c.Auth.PublicCAs, "any_token": c.Auth.AnyToken} {
@@ -178,7 +188,7 @@ func (c config) settings(table string, into any) error {
 		}
 	}
 	if err != nil {
-		return configError(c.path, err)
+		return configError(c.path, c.text, err)
 	}
 	reflect.ValueOf(into).Elem().Set(whole.Elem().Field(0))
 	return nil
@@ -189,8 +199,8 @@ type settingError struct{ place, said string }
 
 func (e *settingError) Error() string { return e.place + ": " + e.said }
 
-// configError names file, line and column.
-func configError(path string, err error) error {
+// configError names file, line and column in its text.
+func configError(path string, text []byte, err error) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		line, col := e.Errors[0].Position()
 		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), "no such setting: " + strings.Join(e.Errors[0].Key(), ".")}
@@ -198,6 +208,9 @@ func configError(path string, err error) error {
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := e.Position()
 		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), tomlMistake(strings.TrimPrefix(e.Error(), "toml: "))}
+	}
+	if e, ok := errors.AsType[*lengthError](err); ok { // a number: the reader of TOML does not say where
+		path += numberPlace(text, e.text)
 	}
 	return &settingError{path, err.Error()}
 }

@@ -42,7 +42,7 @@ func TestConfig(t *testing.T) {
 	if err := c.settings("local", &sites); err != nil {
 		t.Fatal(err)
 	}
-	if c.Deadline != duration(3*time.Second) || sites[0].MaxWall != duration(time.Hour) || sites[0].Name != "a" || c.Policy != "hybrid" {
+	if c.Deadline != (duration{3 * time.Second}) || sites[0].MaxWall != (duration{time.Hour}) || sites[0].Name != "a" || c.Policy != "hybrid" {
 		t.Errorf("%+v %+v", c, sites)
 	}
 }
@@ -52,6 +52,7 @@ func TestConfigErrorsHavePositions(t *testing.T) {
 		"sources = ['local:']\nsorces = []\n": "grid.toml:2:1: no such setting: sorces",
 		"[[local]]\nname = 'a'\nslot = 3\n":   "grid.toml:3:1: no such setting: local.slot",
 		"deadline = 'soon'\n":                 "grid.toml:1:",
+		"deadline = 8\n":                      "grid.toml:1:1: \"8\" is no length of time",
 		"sources = [\n":                       "grid.toml:1:",
 		"unknown = 'maybe'\n":                 "say keep or reject",
 		"scouts = -3\n":                       "scouts = -3: say a number of jobs",

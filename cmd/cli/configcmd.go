@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -102,7 +101,7 @@ func (c config) sourcesOrDefault() []string {
 
 // String writes a duration as the file has it.
 func (d duration) String() string {
-	return strings.TrimSuffix(strings.TrimSuffix(time.Duration(d).String(), "0s"), "0m")
+	return strings.TrimSuffix(strings.TrimSuffix(d.Duration.String(), "0s"), "0m")
 }
 
 func runConfigCheck(d *deps, args []string) error {

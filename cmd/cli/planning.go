@@ -117,7 +117,7 @@ func openSession(d *deps, p planning, n needs) (*session, error) {
 	}
 	s := &session{
 		conf: conf, backends: b.Registry, history: &lateHistory{deps: d, dir: stateDir(d, conf)},
-		jobs: &jobs.Controller{Broker: b, Inputs: filepath.Join(stateDir(d, conf), "inputs"), Origin: origin(d, p), Settle: time.Duration(conf.Settle)},
+		jobs: &jobs.Controller{Broker: b, Inputs: filepath.Join(stateDir(d, conf), "inputs"), Origin: origin(d, p), Settle: conf.Settle.Duration},
 	}
 	if err := s.fit(d, p.info, n); err != nil {
 		s.close()
@@ -143,7 +143,7 @@ func newBroker(d *deps, conf config, p planning) (*broker.Broker, error) {
 	if !p.seeded {
 		p.seed = randomSeed()
 	}
-	return &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: d.env.Now}, AskFor: time.Duration(conf.Deadline) / 2}, nil
+	return &broker.Broker{Registry: backends, Rules: rules, Policy: policy, Seed: p.seed, Clock: clock.Wall{Time: d.env.Now}, AskFor: conf.Deadline.Duration / 2}, nil
 }
 
 // fit opens what is needed besides the back-ends; info are the sources that the

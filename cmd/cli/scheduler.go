@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -49,7 +48,13 @@ type schedulerConfig struct {
 	Login        *scheduler.Login      `toml:"login"` // people with a browser sign in there
 	Clusters     []clusterConfig       `toml:"cluster"`
 	Tokens       []scheduler.TokenUser `toml:"token"`
+
+	path   string // of the file
+	places tomlPlaces
 }
+
+// place is where a setting stands in the file.
+func (c schedulerConfig) place(key string) string { return c.places.of(c.path, key) }
 
 type clusterConfig struct {
 	Name     string   `toml:"name"`
@@ -86,9 +91,28 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 		return c, usageError(err)
 	}
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&c); err != nil {
-		return c, usageError(configError(path, err))
+		return c, usageError(configError(path, text, err))
 	}
-	dir := filepath.Dir(path)
+	c.path, c.places = path, readPlaces(text)
+	if err := c.check(d.env.Backends); err != nil {
+		if f, ok := errors.AsType[*fault](err); ok {
+			err = &settingError{c.place(f.key), f.said}
+		}
+		return c, usageError(err)
+	}
+	c.beside(filepath.Dir(path))
+	if err := databaseSecrets(d, path, c.Database); err != nil {
+		return c, err
+	}
+	if c.Name == "" {
+		host, _ := os.Hostname()
+		c.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	return c, nil
+}
+
+// beside takes the names of files as of the directory in which the configuration lies.
+func (c *schedulerConfig) beside(dir string) {
 	files := []*string{&c.KeyFile, &c.Cert, &c.Key, &c.Spool}
 	if c.Login != nil {
 		files = append(files, &c.Login.SecretFile)
@@ -98,26 +122,15 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 			*p = filepath.Join(dir, *p)
 		}
 	}
-	if err := databaseSecrets(d, path, c.Database); err != nil {
-		return c, err
-	}
 	if db, ok := strings.CutPrefix(c.Database, "sqlite:"); ok && !filepath.IsAbs(db) {
 		c.Database = "sqlite:" + filepath.Join(dir, db)
 	}
-	if err := c.check(d.env.Backends); err != nil {
-		return c, usageError(fmt.Errorf("%s: %w", path, err))
-	}
-	if c.Name == "" {
-		host, _ := os.Hostname()
-		c.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
-	}
-	return c, nil
 }
 
 // settings is the scheduler's part of it.
 func (c schedulerConfig) settings(backends []plugins.Backend) (scheduler.Config, error) {
-	s := scheduler.Config{Name: c.Name, Cycle: time.Duration(c.Cycle), Grace: time.Duration(c.Grace), Horizon: time.Duration(c.Horizon),
-		StatusEvery: time.Duration(c.StatusEvery), MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: time.Duration(c.Patience), Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
+	s := scheduler.Config{Name: c.Name, Cycle: c.Cycle.Duration, Grace: c.Grace.Duration, Horizon: c.Horizon.Duration,
+		StatusEvery: c.StatusEvery.Duration, MaxBypass: c.MaxBypass, Sure: c.Sure, Patience: c.Patience.Duration, Budget: c.Budget, Free: c.Free, Planner: c.Planner, Spool: c.Spool,
 		Clusters: map[string]scheduler.ClusterConfig{}}
 	for _, cl := range c.Clusters {
 		by, err := sentBy(backends, cl.Endpoint)
@@ -137,15 +150,15 @@ func openSchedulerFile(d *deps, file string) (schedulerConfig, *scheduler.Store,
 	}
 	key, err := secretText(d, c.KeyFile)
 	if err != nil {
-		return c, nil, fmt.Errorf("key_file: %w", err)
+		return c, nil, fmt.Errorf("%s: key_file: %w", c.place("key_file"), err)
 	}
 	seal, err := scheduler.NewSeal(key)
 	if err != nil {
-		return c, nil, usageError(fmt.Errorf("key_file %s: %w", c.KeyFile, err))
+		return c, nil, usageError(fmt.Errorf("%s: key_file %s: %w", c.place("key_file"), c.KeyFile, err))
 	}
 	s, err := scheduler.OpenStore(c.Database, seal)
 	if err != nil {
-		return c, nil, usageError(err)
+		return c, nil, usageError(fmt.Errorf("%s: %w", c.place("database"), err))
 	}
 	return c, s, nil
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,52 +22,92 @@ var aHash = regexp.MustCompile("^[0-9a-f]{64}$")
 // written in capitals as well.
 func (c *schedulerConfig) check(backends []plugins.Backend) error {
 	switch {
+	case c.Database == "" || c.Database == "sqlite:":
+		return faulty("database", "database = %q: say sqlite:FILE or postgres://USER@HOST/NAME", c.Database)
+	case c.KeyFile == "":
+		return faulty("key_file", "key_file: say the file with the key that encrypts what is kept of users (grid scheduler init makes scheduler.key)")
 	case c.Planner != "" && c.Planner != "lookahead" && c.Planner != "pairwise":
-		return fmt.Errorf("planner = %q: say lookahead or pairwise", c.Planner)
+		return faulty("planner", "planner = %q: say lookahead or pairwise", c.Planner)
 	case c.MaxBypass < 0:
-		return fmt.Errorf("max_bypass = %d: say 0 or more", c.MaxBypass)
+		return faulty("max_bypass", "max_bypass = %d: say 0 or more", c.MaxBypass)
 	case !(c.Sure >= 0 && c.Sure <= 1):
-		return fmt.Errorf("sure = %g: say a number from 0 to 1", c.Sure)
+		return faulty("sure", "sure = %g: say a number from 0 to 1", c.Sure)
 	case !(c.Budget >= 0 && c.Budget <= 1e15):
-		return fmt.Errorf("budget = %g: say a number from 0 to 1e15", c.Budget)
+		return faulty("budget", "budget = %g: say a number from 0 to 1e15", c.Budget)
 	case !(c.RequestsPerS >= 0 && c.RequestsPerS <= 1e9):
-		return fmt.Errorf("requests_per_second = %g: say a number from 0 to 1e9", c.RequestsPerS)
+		return faulty("requests_per_second", "requests_per_second = %g: say a number from 0 to 1e9", c.RequestsPerS)
 	}
 	for _, d := range []struct {
 		name  string
 		value duration
 	}{{"cycle", c.Cycle}, {"status_every", c.StatusEvery}} {
-		if t := time.Duration(d.value); t != 0 && t < 10*time.Millisecond {
-			return fmt.Errorf("%s = %q: say 10ms or more", d.name, t)
+		if t := d.value.Duration; t != 0 && t < 10*time.Millisecond {
+			return faulty(d.name, "%s = %q: say 10ms or more", d.name, t)
 		}
 	}
-	if err := c.checkTokens(); err != nil {
-		return err
-	}
-	if err := c.checkLogin(); err != nil {
-		return err
+	for _, find := range []func() error{c.checkListen, c.checkTokens, c.checkIssuers, c.checkLogin} {
+		if err := find(); err != nil {
+			return err
+		}
 	}
 	return c.checkClusters(backends)
+}
+
+// checkListen finds an address that nobody can listen on, or where credentials would go
+// over the network as they are.
+func (c *schedulerConfig) checkListen() error {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		return faulty("listen", "listen = %q: say ADDRESS:PORT, as 127.0.0.1:6120", c.Listen)
+	}
+	switch {
+	case c.Cert == "" && c.Key != "":
+		return faulty("key", "key: say the certificate, too, with cert")
+	case c.Cert != "" && c.Key == "":
+		return faulty("cert", "cert: say its key, too, with key")
+	case c.Cert == "" && !credential.ThisMachine(host):
+		return faulty("listen", "listen = %q: without cert and key only a loopback address, as 127.0.0.1:6120", c.Listen)
+	}
+	return nil
 }
 
 // checkTokens finds tokens that could never be shown, or are two people's.
 func (c *schedulerConfig) checkTokens() error {
 	subjects := map[string]string{}
 	for i := range c.Tokens {
-		t := &c.Tokens[i]
+		t, at := &c.Tokens[i], fmt.Sprintf("token.%d", i)
 		t.SHA256 = strings.ToLower(t.SHA256)
 		other, twice := subjects[t.SHA256]
 		switch {
 		case !aHash.MatchString(t.SHA256):
-			return fmt.Errorf("token %d of %q: sha256 = %.80q: say the 64 digits that printf %%s \"$TOKEN\" | sha256sum prints", i+1, t.Subject, t.SHA256)
+			return faulty(at+".sha256", "token %d of %q: sha256 = %.80q: say the 64 digits that printf %%s \"$TOKEN\" | sha256sum prints", i+1, t.Subject, t.SHA256)
 		case t.Subject == "":
-			return fmt.Errorf("token %d: say whose it is with subject", i+1)
+			return faulty(at+".subject", "token %d: say whose it is with subject", i+1)
 		case twice:
-			return fmt.Errorf("token %d of %q is that of %q as well: give each a token of his own", i+1, t.Subject, other)
+			return faulty(at, "token %d of %q is that of %q as well: give each a token of his own", i+1, t.Subject, other)
 		}
 		subjects[t.SHA256] = t.Subject
 	}
 	return nil
+}
+
+// checkIssuers finds issuers that are none, and those whose tokens nobody could accept.
+func (c *schedulerConfig) checkIssuers() error {
+	for _, issuer := range c.Issuers {
+		if !securedURL(issuer) {
+			return faulty("issuers", "issuers: %q: say a URL that begins with https://, or http:// of this machine", issuer)
+		}
+	}
+	if len(c.Issuers) > 0 && c.Audience == "" {
+		return faulty("issuers", "issuers: say the audience that their tokens name with audience, too")
+	}
+	return nil
+}
+
+// securedURL tells whether secrets may go to a URL.
+func securedURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && credential.ThisMachine(u.Hostname()))
 }
 
 // checkLogin finds a login that no browser could come back from, or whose secrets would go over
@@ -76,36 +118,38 @@ func (c *schedulerConfig) checkLogin() error {
 		return nil
 	}
 	if l.Client == "" {
-		return errors.New("login: say the client as which this scheduler is registered at the issuer")
+		return faulty("login.client", "login: say the client as which this scheduler is registered at the issuer")
 	}
 	for _, s := range []struct{ name, text string }{{"issuer", l.Issuer}, {"url", l.URL}} {
-		u, err := url.Parse(s.text)
-		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && credential.ThisMachine(u.Hostname())) {
-			return fmt.Errorf("login: %s = %q: say a URL that begins with https://, or http:// of this machine", s.name, s.text)
+		if !securedURL(s.text) {
+			return faulty("login."+s.name, "login: %s = %q: say a URL that begins with https://, or http:// of this machine", s.name, s.text)
 		}
 	}
 	if u, _ := url.Parse(l.URL); strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("login: url = %q: say scheme, host and port of the page alone", l.URL)
+		return faulty("login.url", "login: url = %q: say scheme, host and port of the page alone", l.URL)
 	}
 	l.URL = strings.TrimRight(l.URL, "/")
 	return nil
 }
 
-// checkClusters finds clusters without a name, two of one name, and those that no jobs
-// can be sent to.
+// checkClusters finds clusters without a name, two of one name, those that no jobs can be
+// sent to, and those for which no agent could ever speak.
 func (c *schedulerConfig) checkClusters(backends []plugins.Backend) error {
 	seen := map[string]bool{}
 	for i, cl := range c.Clusters {
+		at := fmt.Sprintf("cluster.%d", i)
 		switch {
 		case cl.Name == "":
-			return fmt.Errorf("cluster %d, endpoint %q: say its name", i+1, cl.Endpoint)
+			return faulty(at+".name", "cluster %d, endpoint %q: say its name", i+1, cl.Endpoint)
 		case cl.Endpoint == "":
-			return fmt.Errorf("cluster %q: say its endpoint", cl.Name)
+			return faulty(at+".endpoint", "cluster %q: say its endpoint", cl.Name)
 		case seen[cl.Name]:
-			return fmt.Errorf("cluster %q is there twice", cl.Name)
+			return faulty(at+".name", "cluster %q is there twice", cl.Name)
+		case slices.Contains(cl.Agents, ""):
+			return faulty(at+".agents", "cluster %q: agents: an agent has a subject, which is not empty", cl.Name)
 		}
 		if _, err := sentBy(backends, cl.Endpoint); err != nil {
-			return fmt.Errorf("cluster %q: endpoint = %q: %w", cl.Name, cl.Endpoint, err)
+			return faulty(at+".endpoint", "cluster %q: endpoint = %q: %v", cl.Name, cl.Endpoint, err)
 		}
 		seen[cl.Name] = true
 	}

@@ -45,6 +45,9 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return &exitError{exitFailed, errReported}
 	}
 	say(true, "database %s, schema of this program", scheduler.Redacted(c.Database))
+	if err := store.Room(); err != nil {
+		say(false, "disk of the database: %v", err)
+	}
 	sum, err := store.Audit(ctx)
 	if err != nil {
 		say(false, "ledger: %v", err)

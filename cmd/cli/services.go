@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"gridbroker/broker"
 	"gridbroker/credential"
@@ -20,7 +19,7 @@ import (
 // the registry knows of silent services and of past errors is used where h is
 // not nil.
 func newServices(d *deps, c config, b *plugins.Registry, h *history.Registry) (broker.Services, error) {
-	client := &ask.Client{HTTP: ask.Bound(transport(d), named(c), func() (*credential.Trust, error) { return serviceTrust(d) }), Timeout: time.Duration(c.Deadline) / 2}
+	client := &ask.Client{HTTP: ask.Bound(transport(d), named(c), func() (*credential.Trust, error) { return serviceTrust(d) }), Timeout: c.Deadline.Duration / 2}
 	if h != nil {
 		client.Breaker = h.Services()
 	}

@@ -49,10 +49,10 @@ func (d *discovery) apply(a *deps, c config) {
 		d.info = []string{"local:"}
 	}
 	if d.deadline == 0 {
-		d.deadline = time.Duration(c.Deadline)
+		d.deadline = c.Deadline.Duration
 	}
 	if d.maxAge < 0 {
-		d.maxAge = time.Duration(c.MaxAge)
+		d.maxAge = c.MaxAge.Duration
 	}
 }
 

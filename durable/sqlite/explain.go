@@ -49,6 +49,25 @@ func Ruined(err error) bool {
 	return ok && (e.Code()&0xff == lib.SQLITE_NOTADB || e.Code()&0xff == lib.SQLITE_CORRUPT) || errors.Is(err, syscall.EISDIR)
 }
 
+// Filled reports whether an error is that there is no room on the disk for what is to
+// be written.
+func Filled(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && e.Code()&0xff == lib.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// Room tries whether a database at path could be written: beside it, since what is in the
+// file already can be written again on a full disk.
+func Room(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".probe-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(make([]byte, page))
+	return errors.Join(err, f.Close())
+}
+
 // Unwritable reports whether an error is that a database cannot be written where
 // it is: a read-only file system, a full disk, rights.
 func Unwritable(err error) bool {

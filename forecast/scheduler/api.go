@@ -10,7 +10,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/jackc/pgx/v5/pgconn"
 
+	"gridbroker/durable/sqlite"
 	"gridbroker/forecast/turns"
 	"gridbroker/plugins"
 )
@@ -30,6 +32,7 @@ type API struct {
 	limit   *limiter
 	turns   turns.Turns
 	streams streams
+	unwell  troubles // of the database, as requests found them
 }
 
 type personKey struct{}
@@ -172,8 +175,22 @@ func (a *API) problem(err error) error {
 	case errors.Is(err, context.Canceled):
 		return huma.NewError(499, "gone")
 	}
-	a.Log.Error("request", "error", err)
+	if a.unwell.is(err, a.S.now()) {
+		a.Log.Error("request", "error", err)
+	}
+	if diskFull(err) {
+		return huma.Error503ServiceUnavailable("the scheduler's disk is full; nothing was changed; try again when its operator has made room")
+	}
 	return huma.Error503ServiceUnavailable("the database does not answer; nothing was changed; try again")
+}
+
+// diskFull tells whether a database says that there is no room for what it is to write:
+// PostgreSQL's class 53, disk_full, and SQLite's.
+func diskFull(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "53100"
+	}
+	return sqlite.Filled(err)
 }
 
 // Pong answers a ping.

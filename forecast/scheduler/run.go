@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,6 +45,19 @@ func (s *seldom) is(err error, now time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// troubles are what many ask about at once.
+type troubles struct {
+	mu   sync.Mutex
+	last seldom
+}
+
+// is tells whether it is to be said.
+func (t *troubles) is(err error, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last.is(err, now)
 }
 
 // term waits for this replica's turn to lead and leads.
@@ -89,13 +103,16 @@ func (s *Scheduler) Leads() bool {
 // cycles plans again and again. What comes in between cycles is taken at once
 // when it is news of jobs or sites, so that a user does not wait for nothing.
 func (s *Scheduler) cycles(ctx context.Context, l *Leadership) error {
+	said := seldom{}
 	for {
 		r, err := s.Cycle(ctx, l.Epoch)
 		switch {
 		case errors.Is(err, ErrDeposed), ctx.Err() != nil:
 			return err
 		case err != nil:
-			s.log.Error("cycle", "error", err)
+			if said.is(err, s.now()) {
+				s.log.Error("cycle", "error", err)
+			}
 			if !s.pause(ctx, 500*time.Millisecond) {
 				return ctx.Err()
 			}

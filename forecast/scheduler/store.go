@@ -147,6 +147,14 @@ func (s *Store) Close() error {
 // Embedded tells whether the database is a file of this machine.
 func (s *Store) Embedded() bool { return s.d.driver == "sqlite" }
 
+// Room tries whether an embedded database has room to grow. Of a PostgreSQL nothing is known.
+func (s *Store) Room() error {
+	if path, ok := strings.CutPrefix(s.dsn, "sqlite:"); ok {
+		return sqlite.Room(path)
+	}
+	return nil
+}
+
 // provider is the tool that brings the schema up to date.
 func (s *Store) provider() (*goose.Provider, error) {
 	files := fstest.MapFS{}

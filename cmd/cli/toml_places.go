@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// tomlPlaces tells where the keys of a TOML text stand, as "LINE:COLUMN". A key is named by
+// its path, tables of a list by their number from 0: "cycle", "login.url", "cluster.1",
+// "cluster.1.name".
+type tomlPlaces map[string]string
+
+// readPlaces finds the places of a text that has been read as TOML already; what it cannot
+// read has none.
+func readPlaces(text []byte) tomlPlaces {
+	places, lists, table := tomlPlaces{}, map[string]int{}, ""
+	p := &unstable.Parser{}
+	p.Reset(text)
+	for p.NextExpression() {
+		switch e := p.Expression(); e.Kind {
+		case unstable.Table:
+			table = keyPath("", e)
+			places.note(p, table, e)
+		case unstable.ArrayTable:
+			list := keyPath("", e)
+			table = list + "." + strconv.Itoa(lists[list])
+			lists[list]++
+			places.note(p, table, e)
+		case unstable.KeyValue:
+			places.note(p, keyPath(table, e), e)
+		}
+	}
+	return places
+}
+
+// keyPath is the path of a key in a table.
+func keyPath(table string, e *unstable.Node) string {
+	for key := e.Key(); key.Next(); {
+		if table != "" {
+			table += "."
+		}
+		table += string(key.Node().Data)
+	}
+	return table
+}
+
+// note keeps where a key begins: the first, where it is there twice.
+func (t tomlPlaces) note(p *unstable.Parser, path string, e *unstable.Node) {
+	key := e.Key()
+	if !key.Next() || t[path] != "" {
+		return
+	}
+	at := p.Shape(key.Node().Raw).Start
+	t[path] = fmt.Sprintf("%d:%d", at.Line, at.Column)
+}
+
+// numberPlace is where the first key stands whose value is this number: ":LINE:COLUMN", or "".
+func numberPlace(text []byte, number string) string {
+	p := &unstable.Parser{}
+	p.Reset(text)
+	for p.NextExpression() {
+		if e := p.Expression(); e.Kind == unstable.KeyValue && string(e.Value().Data) == number {
+			t := tomlPlaces{}
+			t.note(p, "", e)
+			return ":" + t[""]
+		}
+	}
+	return ""
+}
+
+// fault is what is wrong with a setting.
+type fault struct{ key, said string }
+
+func (f *fault) Error() string { return f.said }
+
+// faulty is a mistake in the setting of that path.
+func faulty(key, format string, args ...any) error {
+	return &fault{key, fmt.Sprintf(format, args...)}
+}
+
+// of is the file, line and column of a setting: of its key, else of the table in which it
+// is missing, else the file alone.
+func (t tomlPlaces) of(file, key string) string {
+	for ; key != ""; key = parentPath(key) {
+		if where := t[key]; where != "" {
+			return file + ":" + where
+		}
+	}
+	return file
+}
+
+// parentPath is the path of the table that holds a key; "" is the file.
+func parentPath(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '.' {
+			return path[:i]
+		}
+	}
+	return ""
+}
