@@ -85,8 +85,8 @@ func now() int64 { return time.Now().UnixMilli() }
 
 // Run keeps the link to the parent and reports to brokers until the context ends.
 func (d *Daemon) Run() {
-	d.timer = time.AfterFunc(time.Hour, func() { d.do(d.manager.Tick) })
 	d.mu.Lock()
+	d.timer = time.AfterFunc(time.Hour, func() { d.do(d.manager.Tick) })
 	for _, a := range d.held {
 		d.work.Go(func() { d.offer(*a) })
 	}

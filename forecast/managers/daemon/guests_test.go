@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,12 +61,12 @@ func bring(t *testing.T, d *Daemon, n managers.Neighbour, c *conn, j managers.Jo
 // have resources, and only one would give them back.
 func TestCopiesThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ended := false
+		var ended atomic.Bool
 		d, n, c := running(t, 2, func(url string) (any, error) {
 			if strings.HasSuffix(url, "/v1/offer") {
 				return Answer{Granted: true}, nil
 			}
-			if ended {
+			if ended.Load() {
 				return Orders{Ended: []managers.ID{"first", "j"}}, nil
 			}
 			return Orders{}, nil
@@ -77,7 +78,7 @@ func TestCopiesThatWait(t *testing.T) {
 		if s := d.State(); len(s.Waiting) != 1 || len(s.Running) != 1 {
 			t.Errorf("%v wait, %v run", s.Waiting, s.Running)
 		}
-		ended = true
+		ended.Store(true)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if s := d.State(); len(s.Waiting)+len(s.Running) != 0 || s.Free.CPUs != 2 {
@@ -142,9 +143,9 @@ func TestBrokersThatAreNotThere(t *testing.T) {
 // its broker is silent, until it has had its time.
 func TestGrantsOfTheSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		silent := false
+		var silent atomic.Bool
 		d, n, c := running(t, 4, func(url string) (any, error) {
-			if silent {
+			if silent.Load() {
 				return nil, errors.New("connection refused")
 			}
 			if strings.HasSuffix(url, "/v1/offer") {
@@ -163,7 +164,7 @@ func TestGrantsOfTheSilent(t *testing.T) {
 		if got := held(48 * time.Hour); got != "[wall0 wall10800 wall1099511627776 wall60] 0" {
 			t.Errorf("while the broker answers: %s", got)
 		}
-		silent = true
+		silent.Store(true)
 		for _, want := range []struct {
 			after time.Duration
 			held  string
