@@ -70,9 +70,6 @@ func (s *Scenario) Check() error {
 		}
 		seen[s.Sites[i].Name] = true
 	}
-	if w := widest(s.Sites); s.Jobs.Trace == "" && s.Jobs.MaxProcs > w {
-		return wrong("jobs.max_procs", "%d: the widest site has %d processors", s.Jobs.MaxProcs, w)
-	}
 	s.Follow.Duration = cmp.Or(s.Follow.Duration, 5*time.Minute)
 	s.Cycle.Duration = cmp.Or(s.Cycle.Duration, time.Minute)
 	s.Replan.Duration = cmp.Or(s.Replan.Duration, 30*time.Minute)
@@ -81,15 +78,19 @@ func (s *Scenario) Check() error {
 			return err
 		}
 	}
-	return s.checkTimes()
+	return cmp.Or(s.checkWidth(), s.checkTimes())
 }
 
-// widest is how many processors the widest site has.
-func widest(sites []Site) (procs int) {
-	for i := range sites {
-		procs = max(procs, sites[i].Procs)
+// checkWidth finds jobs that no site could run.
+func (s *Scenario) checkWidth() error {
+	widest := 0
+	for i := range s.Sites {
+		widest = max(widest, s.Sites[i].Procs)
 	}
-	return procs
+	if s.Jobs.Trace == "" && s.Jobs.MaxProcs > widest {
+		return wrong("jobs.max_procs", "%d: the widest site has %d processors", s.Jobs.MaxProcs, widest)
+	}
+	return nil
 }
 
 // longest bounds the times of a scenario. What is done again and again takes a
