@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -374,5 +375,70 @@ func TestSmallReadsOnAFullDisk(t *testing.T) {
 	}
 	if s := c.Stats(); !bytes.Equal(got, f.data) || s.Fetched != 64_000 || s.Unwritten == 0 {
 		t.Errorf("the same: %v; %+v", bytes.Equal(got, f.data), s)
+	}
+}
+
+// sizedFile has bytes wherever it is read, and counts where that was.
+type sizedFile struct {
+	mu    sync.Mutex
+	at    map[int64]int
+	start chan struct{} // closed when reads may go on
+}
+
+func (f *sizedFile) ReadAt(p []byte, off int64) (int, error) {
+	<-f.start
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at[off]++
+	return len(p), nil
+}
+
+// A file that says it is as large as a number can be is read to its last byte, and nothing is fetched ahead beyond that.
+func TestFileAsLargeAsANumber(t *testing.T) {
+	c := open(t, t.TempDir(), Options{Portion: 1 << 18, Quota: 1 << 22, Ahead: 3})
+	f := &sizedFile{at: map[int64]int{}, start: make(chan struct{})}
+	close(f.start)
+	r := c.Reader(File{Name: "f", Size: math.MaxInt64, From: f})
+	for _, off := range []int64{0, math.MaxInt64 - 1<<18, math.MaxInt64 - 10, math.MaxInt64} {
+		n, err := r.ReadAt(make([]byte, 100), off)
+		if want := min(100, int(min(math.MaxInt64-off, 100))); n != want || err != nil && err != io.EOF {
+			t.Errorf("at %d: %d bytes, %v", off, n, err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for off := range f.at {
+		if off < 0 {
+			t.Errorf("read at %d", off)
+		}
+	}
+}
+
+// What was to be fetched ahead and has lost its cell to others before its turn came is not fetched.
+func TestEvictedIsNotFetched(t *testing.T) {
+	c := open(t, t.TempDir(), Options{Portion: 100, Quota: 400, Ahead: 3, Fetches: 1})
+	f := &sizedFile{at: map[int64]int{}, start: make(chan struct{})}
+	r := c.Reader(File{Name: "f", Size: 1 << 30, From: f})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for _, portion := range []int64{0, 1000, 2000, 3000} {
+		if _, err := r.ReadAtContext(ctx, make([]byte, 10), portion*100); err == nil {
+			t.Fatal("read while the source gives nothing")
+		}
+	}
+	close(f.start)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		f.mu.Lock()
+		n := len(f.at)
+		f.mu.Unlock()
+		if n >= 4 || time.Now().After(end) {
+			break
+		}
+	}
+	time.Sleep(50 * time.Millisecond)
+	c.Close()
+	if len(f.at) > 4+3+1 { // the first may have begun
+		t.Errorf("of 4 portions demanded and a cache of 4 cells %d were fetched: %v", len(f.at), f.at)
 	}
 }

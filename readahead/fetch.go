@@ -135,9 +135,10 @@ func (c *Cache) lookAhead(r *Reader, index int64) {
 	if !c.benefit.On() || c.life.Err() != nil {
 		return
 	}
-	for next := index + 1; next <= index+int64(c.options.Ahead); next++ {
+	last := min((r.file.Size-1)/c.options.Portion, index+int64(c.options.Ahead)) // a size may be next to all bounds
+	for next := index + 1; next <= last; next++ {
 		p := Portion{File: r.number, Index: next}
-		if next*c.options.Portion >= r.file.Size || c.table.Find(p) != None {
+		if c.table.Find(p) != None {
 			continue
 		}
 		f := &flight{done: make(chan struct{})}
@@ -162,9 +163,10 @@ func (c *Cache) fetch(r *Reader, p Portion, slot Slot, held bool, f *flight) {
 	}
 	ahead := !demanded()
 	c.gate.enter(demanded)
-	data := make([]byte, r.length(p.Index))
-	err := c.life.Err()
+	var data []byte
+	err := c.unwanted(slot, f)
 	if err == nil {
+		data = make([]byte, r.length(p.Index))
 		err = readFull(r.file.From, data, p.Index*c.options.Portion)
 	}
 	c.gate.leave()
@@ -183,6 +185,19 @@ func (c *Cache) fetch(r *Reader, p Portion, slot Slot, held bool, f *flight) {
 	if held && c.flights[slot] == f {
 		c.keep(r, p, slot, f)
 	}
+}
+
+// errEvicted says that a portion fetched ahead has no cell any more, and no reader.
+var errEvicted = errors.New("evicted before it was fetched")
+
+// unwanted says why a fetch whose turn has come need not begin.
+func (c *Cache) unwanted(slot Slot, f *flight) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !f.demanded && c.flights[slot] != f {
+		return errEvicted
+	}
+	return c.life.Err()
 }
 
 // readFull fills data; an end of file where the file should go on is an error.
