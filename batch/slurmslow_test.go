@@ -1,0 +1,351 @@
+package batch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// slowPass is one pass of Slurm's backfill, written to be obviously right: it goes by
+// the lists of what runs and of the places given, and every question is answered by
+// looking at all of them, node by node. It knows of the machine who runs where, who
+// waits in which order, and what nodes have.
+type slowPass struct {
+	p       *slurm
+	now     int64
+	nodes   []amounts
+	runs    []slowStay
+	places  []slowStay
+	waiting []job
+	users   map[int64]int // jobs tried
+	starts  []string
+	stays   []string // the places, as a story tells them
+}
+
+// slowStay is a job on nodes from a time to another.
+type slowStay struct {
+	from, to int64
+	seq      int64
+	need     *Need
+	nodes    []share
+}
+
+func newSlowPass(m *Machine) *slowPass {
+	s := &slowPass{p: m.policy.(*slurm), now: m.now, users: map[int64]int{}}
+	for i := range m.plan.(*nodePlan).nodes {
+		s.nodes = append(s.nodes, m.plan.(*nodePlan).nodes[i].have)
+	}
+	s.p.queue.each(func(e *entry) { s.waiting = append(s.waiting, m.jobs[e.job]) })
+	for _, j := range m.jobs {
+		if j.state == running {
+			s.runs = append(s.runs, slowStay{j.start, j.start + j.limit, j.seq, j.Need, j.shares})
+		}
+	}
+	return s
+}
+
+// room is how many processors of a job a node can take beside what runs at a time.
+func (s *slowPass) room(node int, at int64, n *Need) int32 {
+	left := s.nodes[node]
+	for _, r := range s.runs {
+		for _, part := range r.nodes {
+			if int(part.node) == node && at < r.to {
+				left.procs -= part.procs
+				left.memory -= int64(part.procs) * r.need.Memory
+				left.disk -= r.need.Disk
+				left.gpus -= int32(r.need.GPUs)
+			}
+		}
+	}
+	most := left.procs
+	if n.Whole && left != s.nodes[node] || n.Disk > left.disk || int32(n.GPUs) > left.gpus {
+		return 0
+	}
+	for most > 0 && int64(most)*n.Memory > left.memory {
+		most--
+	}
+	return max(0, most)
+}
+
+// kept tells whether a place is on a node at some moment of [from, to).
+func (s *slowPass) kept(node int, from, to int64) bool {
+	return slices.ContainsFunc(s.places, func(p slowStay) bool {
+		return p.from < to && from < p.to && slices.ContainsFunc(p.nodes, func(part share) bool { return int(part.node) == node })
+	})
+}
+
+// slowChoose takes nodes for a job, given the room of each: see TestSlurmRuns.
+func (s *slowPass) slowChoose(j *job, free []int32) []share {
+	least, most := max(1, min(j.Need.Nodes, j.Procs)), cmp.Or(j.Need.Nodes, j.Need.MaxNodes, len(free))
+	widest := 0
+	for _, n := range s.nodes {
+		widest = max(widest, int(n.procs))
+	}
+	list := []share(nil) // with less room, were the others all of the widest, a node is of no use
+	for room := int32(max(1, j.Procs-(most-1)*widest)); list == nil && room <= slices.Max(free); room++ {
+		list = slowRuns(free, room, int32(j.Procs), least, most)
+	}
+	if list == nil {
+		list = slowWidest(free, int32(j.Procs), least, most)
+	}
+	for i := range list {
+		if j.Need.Whole {
+			list[i].procs = s.nodes[list[i].node].procs
+		}
+	}
+	return list
+}
+
+// slowRuns chooses among nodes that have so much room; nil: they do not do.
+func slowRuns(free []int32, room, procs int32, least, most int) (list []share) {
+	left := slices.Clone(free)
+	for procs > 0 || len(list) < least {
+		from, to := slowRun(left, room, procs, least-len(list))
+		if from == to || len(list) == most {
+			return nil
+		}
+		single := -1
+		for n := from; n < to; n++ {
+			if left[n] >= procs && (single < 0 || left[n] < left[single]) {
+				single = n
+			}
+		}
+		if single >= 0 && least-len(list) <= 1 {
+			return append(list, share{int32(single), procs})
+		}
+		for n := from; n < to && len(list) < most && (procs > 0 || len(list) < least); n++ {
+			part := min(left[n], procs-int32(max(0, least-len(list)-1)))
+			list, procs = append(list, share{int32(n), part}), procs-part
+		}
+		clear(left[from:to])
+	}
+	return list
+}
+
+// slowRun is the run of neighbours with so much room each that is the least to hold so
+// many processors on so many nodes, else the one with the most.
+func slowRun(free []int32, room, procs int32, least int) (from, to int) {
+	best, enough := int32(0), false
+	for a := 0; a < len(free); a++ {
+		b, sum := a, int32(0)
+		for ; b < len(free) && free[b] >= room; b++ {
+			sum += free[b]
+		}
+		does := sum >= procs && b-a >= least
+		if b > a && (to == 0 || does && !enough || does && sum < best || !does && !enough && sum > best) {
+			from, to, best, enough = a, b, sum, does
+		}
+		a = max(a, b)
+	}
+	return from, to
+}
+
+// slowWidest takes the nodes with the most room; nil: they do not do.
+func slowWidest(free []int32, procs int32, least, most int) (list []share) {
+	order := make([]int, len(free))
+	for n := range order {
+		order[n] = n
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(free[b], free[a]) })
+	for _, n := range order {
+		if part := min(free[n], procs-int32(max(0, least-len(list)-1))); part > 0 && len(list) < most {
+			list, procs = append(list, share{int32(n), part}), procs-part
+		}
+	}
+	if procs > 0 || len(list) < least {
+		return nil
+	}
+	return list
+}
+
+// tries counts a job of a user; false: too many of them were tried.
+func (s *slowPass) tries(j *job) bool {
+	s.users[j.User]++
+	return s.p.MaxJobUser == 0 || s.users[j.User] <= s.p.MaxJobUser
+}
+
+// start lets a job run from now on.
+func (s *slowPass) start(j *job, nodes []share) {
+	s.runs = append(s.runs, slowStay{s.now, s.now + j.Limit, j.seq, j.Need, nodes})
+	s.starts = append(s.starts, fmt.Sprint("start ", j.seq, nodes))
+}
+
+// keep gives a job a place.
+func (s *slowPass) keep(from, to int64, nodes []share) {
+	s.places = append(s.places, slowStay{from: from, to: to, nodes: nodes})
+	s.stays = append(s.stays, stayed(s.now, from, to, nodes))
+}
+
+// stayed tells of a place.
+func stayed(now, from, to int64, nodes []share) string {
+	on := []int32{}
+	for _, part := range nodes {
+		on = append(on, part.node)
+	}
+	slices.Sort(on)
+	return fmt.Sprint("place ", from-now, " ", to-now, " ", on)
+}
+
+// fine makes places at each end.
+func (s *slowPass) fine() {
+	tried, started := 0, 0
+	for i := range s.waiting {
+		j := &s.waiting[i]
+		if tried == s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
+			return
+		}
+		if !s.tries(j) {
+			continue
+		}
+		at, nodes := s.earliest(j)
+		switch {
+		case at == s.now: // what runs keeps its nodes for its own limit, not for a step of bf_resolution
+			s.start(j, s.beside(j, at, j.Limit))
+			started++
+			continue
+		case at < never:
+			s.keep(at, at+j.limit, nodes)
+		}
+		tried++
+	}
+}
+
+// earliest tries now and every time at which something ends.
+func (s *slowPass) earliest(j *job) (at int64, nodes []share) {
+	times := []int64{s.now}
+	for _, list := range [][]slowStay{s.runs, s.places} {
+		for _, r := range list {
+			times = append(times, r.to)
+		}
+	}
+	slices.Sort(times)
+	for _, at := range times {
+		if at >= s.now && at < s.p.horizon(s.now) {
+			if nodes := s.beside(j, at, j.limit); nodes != nil {
+				return at, nodes
+			}
+		}
+	}
+	return never, nil
+}
+
+// beside chooses nodes for a job from a time on, beside what runs then and the places
+// that begin before its end.
+func (s *slowPass) beside(j *job, at, limit int64) []share {
+	free := make([]int32, len(s.nodes))
+	for n := range free {
+		if j.Need.serves(int32(n)) && !s.kept(n, at, at+limit) {
+			free[n] = s.room(n, at, j.Need)
+		}
+	}
+	return s.slowChoose(j, free)
+}
+
+// charted makes places behind groups of ends, as docs/scheduling.md tells.
+func (s *slowPass) charted() {
+	started := 0
+	for i := range min(len(s.waiting), s.p.MaxJobTest) {
+		j := &s.waiting[i]
+		if s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
+			return
+		}
+		if !s.tries(j) {
+			continue
+		}
+		if at, nodes := s.grouped(j); at == s.now {
+			s.start(j, nodes)
+			started++
+		} else if from, to := s.steps(at, at+j.Limit); at < never && from < to {
+			s.keep(from, to, nodes)
+		}
+	}
+}
+
+// steps are the begin and the end of a place.
+func (s *slowPass) steps(from, to int64) (int64, int64) {
+	step := int64(s.p.Resolution.Seconds())
+	if s.p.RoundsUp {
+		to += step - 1
+	}
+	return max(s.now, from/step*step), to / step * step
+}
+
+// grouped tries now, each begin and end of a place, and the begins that are found on
+// the way where a place keeps the nodes.
+func (s *slowPass) grouped(j *job) (at int64, nodes []share) {
+	for from := s.now; from < s.p.horizon(s.now); {
+		edge := never
+		for _, p := range s.places {
+			for _, at := range []int64{p.from, p.to} {
+				if at > from {
+					edge = min(edge, at)
+				}
+			}
+		}
+		at, nodes := s.behind(j, from)
+		at = max(at, from)
+		begin, end := s.steps(at, at+j.Limit)
+		taken := slices.ContainsFunc(nodes, func(part share) bool { return s.kept(int(part.node), begin, end) })
+		switch {
+		case nodes == nil || at > edge:
+			from = edge
+		case at == s.now || at < s.p.horizon(s.now) && !taken:
+			return at, nodes
+		case at > from:
+			from = at
+		default:
+			from = edge
+		}
+	}
+	return never, nil
+}
+
+// behind is when a job could start, now or behind a group of ends, on the nodes that no
+// place keeps from a time on until its end, that moment included.
+func (s *slowPass) behind(j *job, from int64) (at int64, nodes []share) {
+	open := make([]bool, len(s.nodes))
+	for n := range open {
+		open[n] = j.Need.serves(int32(n)) && !s.kept(n, from, from+j.Limit+1)
+	}
+	until := slices.Repeat([]int64{s.now}, len(s.nodes)) // the last end on each that is taken in
+	choose := func() []share {
+		free := make([]int32, len(s.nodes))
+		for n := range free {
+			if open[n] {
+				free[n] = s.room(n, until[n], j.Need)
+			}
+		}
+		return s.slowChoose(j, free)
+	}
+	if nodes := choose(); nodes != nil {
+		return s.now, nodes
+	}
+	ends := slices.DeleteFunc(slices.Clone(s.runs), func(r slowStay) bool { return r.to <= s.now })
+	slices.SortStableFunc(ends, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.seq, b.seq)) })
+	first, last := never, never // of the group
+	for i, r := range ends {
+		elsewhere := true
+		for _, part := range r.nodes {
+			if open[part.node] {
+				until[part.node], elsewhere = r.to, false
+			}
+		}
+		if elsewhere {
+			continue
+		}
+		if first == never {
+			first = r.to
+		}
+		if last = r.to; i+1 < len(ends) && ends[i+1].to <= (first/30+2)*30 {
+			continue
+		}
+		if nodes := choose(); nodes != nil {
+			return last, nodes
+		}
+		first, last = never, never
+	}
+	if last < never { // all that is left ends elsewhere
+		return last, choose()
+	}
+	return never, nil
+}
