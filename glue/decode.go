@@ -1,7 +1,6 @@
 package glue
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -25,6 +24,9 @@ type Decoder struct {
 	big    int // CEs, views, shares and queues
 	others int // bytes that computing elements, endpoints, nodes and managers take beside their texts
 
+	bounds *bounds
+	own    weight // of what the bounds hold
+
 	account *Account
 	paid    int64
 }
@@ -42,29 +44,10 @@ var otherCosts = [...]int{kindCluster: 512, kindSubCluster: 512, kindService: 51
 // Charge has the decoder pay for what it keeps.
 func (d *Decoder) Charge(a *Account) { d.account = a }
 
-// Limits on what one source may publish: shares, entries of all kinds, bytes of one
-// value and of all that is kept. The larger a grid, the more of them: for each
-// computing element (a cluster of GLUE 1.3, a service of GLUE 2.0) up to maxCEs there
-// may be more. 3,000 sites publish 7,500 of these with 102,000 CEs and views in GLUE
-// 1.3, and 441,000 entries in GLUE 2.0, of which 41 MB are kept. Shares without end,
-// and texts that are long, end where a small grid does.
-const (
-	maxResources = 1 << 16
-	maxEntries   = 1 << 19
-	maxBytes     = 64 << 20
-	maxValue     = 16 << 10
-
-	maxCEs     = 1 << 15
-	ceShares   = 32
-	ceEntries  = 128
-	ceBytes    = 4 << 10
-	mostShares = 1 << 18 // however many computing elements there are
-)
-
 // NewDecoder makes a Decoder. source goes into Resource.Source; extra names
 // attributes (any case) outside of Lookup's table to keep in Resource.Attrs.
 func NewDecoder(source string, extra ...string) *Decoder {
-	d := &Decoder{source: source}
+	d := &Decoder{source: source, bounds: &bounds{}}
 	for _, name := range extra {
 		d.extra = append(d.extra, string(lowerInto(nil, name)))
 	}
@@ -110,28 +93,6 @@ func (d *Decoder) add(k kind, e *Entry) (used bool) {
 		d.others += otherCosts[k]
 	}
 	return true
-}
-
-// LimitError is that a source publishes more than is taken in of one. To ask it
-// again brings no more.
-type LimitError string
-
-// Error implements error.
-func (e LimitError) Error() string { return string(e) }
-
-// Err is a LimitError once more was added than a Decoder takes in.
-func (d *Decoder) Err() error {
-	ces := min(len(d.glue1.clusters)+len(d.glue2.services)+len(d.ng.clusters), maxCEs)
-	if most := min(maxResources+ceShares*ces, mostShares); d.big > most {
-		return LimitError(fmt.Sprintf("more than %d shares of %d computing elements", most, ces))
-	}
-	if most := maxEntries + ceEntries*ces; d.n > most {
-		return LimitError(fmt.Sprintf("more than %d entries of %d computing elements", most, ces))
-	}
-	if most := maxBytes + ceBytes*ces; d.Kept() > most {
-		return LimitError(fmt.Sprintf("more than %d MB of text of %d computing elements", most>>20, ces))
-	}
-	return d.pay()
 }
 
 // pay settles what is kept and not paid for.

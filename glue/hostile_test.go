@@ -38,3 +38,40 @@ func TestEndlessShares(t *testing.T) {
 		})
 	}
 }
+
+// Trees of one source cost no more together than one of them may; and one whose
+// computing elements account for all that it has is whole beside one that is cut.
+func TestTreesOfOneSource(t *testing.T) {
+	testbed.Computes(t)
+	share := func(tree string, n int) *Entry {
+		id := fmt.Appendf(nil, "%s%d", tree, n)
+		return &Entry{DN: []byte("o=glue"), Attrs: []Attr{{[]byte("objectClass"), [][]byte{[]byte("GLUE2ComputingShare")}}, {[]byte("GLUE2ShareID"), [][]byte{id}}}}
+	}
+	service := func(n int) *Entry {
+		return &Entry{DN: []byte("o=glue"), Attrs: []Attr{{[]byte("objectClass"), [][]byte{[]byte("GLUE2ComputingService")}}, {[]byte("GLUE2ServiceID"), [][]byte{fmt.Appendf(nil, "s%d", n)}}}}
+	}
+	one, two, honest := NewDecoder("rogue"), NewDecoder("rogue"), NewDecoder("rogue")
+	two.With(one)
+	honest.With(one)
+	for i := range 2 * maxResources {
+		one.Add(share("one", i))
+		two.Add(share("two", i))
+		if i%ceShares == 0 {
+			honest.Add(service(i))
+		}
+		honest.Add(share("honest", i))
+	}
+	if one.Err() == nil || two.Err() == nil || !strings.Contains(one.Err().Error(), "shares") || honest.Err() != nil {
+		t.Errorf("%v, %v, %v", one.Err(), two.Err(), honest.Err())
+	}
+	if honest.big != 2*maxResources || one.big+two.big > maxResources+2 || one.big < maxResources/3 {
+		t.Errorf("%d, %d and %d shares", one.big, two.big, honest.big)
+	}
+	alone := NewDecoder("rogue")
+	for i := range 2 * maxResources {
+		alone.Add(share("alone", i))
+	}
+	if alone.big != maxResources+1 {
+		t.Errorf("another source has %d shares", alone.big)
+	}
+}

@@ -142,6 +142,7 @@ func (l *LDAP) ask(ctx context.Context, page uint32) (rs []glue.Resource, kept i
 	var wg sync.WaitGroup
 	for i, b := range trees {
 		answers[i] = glue.NewDecoder(l.URL, l.Extra...)
+		answers[i].With(answers[0])
 		answers[i].Charge(l.account)
 		wg.Go(func() {
 			var there bool

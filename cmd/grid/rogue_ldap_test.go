@@ -84,6 +84,21 @@ func (s search) pour(what []byte, size int) {
 	}
 }
 
+// inBlocks says n entries, many at a time, and that this is all.
+func (s search) inBlocks(n int, entry func(i int) []byte) {
+	var block []byte
+	for i := range n {
+		block = append(block, ldapMessage(s.id, entry(i))...)
+		if len(block) > 1<<20 || i == n-1 {
+			if !s.say(block) {
+				return
+			}
+			block = block[:0]
+		}
+	}
+	s.say(ldapMessage(s.id, ldapDone(0, "")))
+}
+
 // rogueLDAP is a directory that answers each search as it likes.
 func rogueLDAP(t testing.TB, answer func(search)) string {
 	return testbed.Listen(t, func(conn net.Conn) {
@@ -112,17 +127,9 @@ var rogueDirectories = map[string]func(search){
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
 	},
 	"shares without end": func(s search) {
-		var block []byte
-		for i := range 200_000 {
-			block = append(block, ldapMessage(s.id, ldapEntry(fmt.Sprint("GLUE2ShareID=", i, ",o=glue"), ldapAttr("objectClass", "GLUE2ComputingShare")))...)
-			if len(block) > 1<<20 || i == 200_000-1 {
-				if !s.say(block) {
-					return
-				}
-				block = block[:0]
-			}
-		}
-		s.say(ldapMessage(s.id, ldapDone(0, "")))
+		s.inBlocks(200_000, func(i int) []byte {
+			return ldapEntry(fmt.Sprint("GLUE2ShareID=", i, ",o=glue"), ldapAttr("objectClass", "GLUE2ComputingShare"))
+		})
 	},
 	"shares of both schemas without names": func(s search) {
 		class := "GLUE2ComputingShare"
@@ -131,6 +138,16 @@ var rogueDirectories = map[string]func(search){
 		}
 		s.pour(ldapMessage(s.id, ldapEntry(s.base, ldapAttr("objectClass", class))), 60<<20)
 		s.say(ldapMessage(s.id, ldapDone(0, "")))
+	},
+	"named shares of both schemas": func(s search) {
+		name, class := "GLUE2ShareID", "GLUE2ComputingShare"
+		if s.base != "o=glue" {
+			name, class = "GlueCEUniqueID", "GlueCE"
+		}
+		s.inBlocks(300_000, func(i int) []byte {
+			id := fmt.Sprintf("ce%d.example.org:8443/cream-pbs-q", i)
+			return ldapEntry(fmt.Sprintf("%s=%s,%s", name, id, s.base), ldapAttr("objectClass", class), ldapAttr(name, id))
+		})
 	},
 	"one service and its environment": func(s search) {
 		s.pour(slices.Concat(ldapMessage(s.id, ldapEntry("GLUE2ServiceID=a,o=glue", ldapAttr("GLUE2ServiceID", "a"))),
