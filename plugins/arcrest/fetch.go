@@ -113,10 +113,7 @@ type remote struct {
 }
 
 func (d *download) run(ctx context.Context, dir string) ([]string, error) {
-	if err := durable.MkdirAll(dir, 0o755); err != nil {
-		return nil, d.c.fail(plugins.Invalid, "output", "", err)
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := durable.OwnRoot(dir, 0o755)
 	if err != nil {
 		return nil, d.c.fail(plugins.Invalid, "output", "", err)
 	}

@@ -301,10 +301,7 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 	if len(v.Output) > maxOutput {
 		return plugins.FetchResult{Err: &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("it lists %d files", len(v.Output))}}
 	}
-	if err := durable.MkdirAll(q.Dir, 0o700); err != nil {
-		return plugins.FetchResult{Err: err}
-	}
-	root, err := os.OpenRoot(q.Dir)
+	root, err := durable.OwnRoot(q.Dir, 0o700)
 	if err != nil {
 		return plugins.FetchResult{Err: err}
 	}

@@ -44,10 +44,7 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 		}
 		want = sp.Outputs
 	}
-	if err := durable.MkdirAll(req.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	dst, err := os.OpenRoot(req.Dir)
+	dst, err := durable.OwnRoot(req.Dir, 0o755)
 	if err != nil {
 		return nil, err
 	}

@@ -51,8 +51,26 @@ func (s *suite) fetch(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d (%v; listed: %v)", name, len(got), len(want), err, r.Files)
 		}
 	}
+	s.fetchIntoLink(t, f, hs[0])
 	s.fetchSome(t, f, hs[0])
 	s.list(t, hs[0], req.Job)
+}
+
+// fetchIntoLink: a link that lies in the place of the directory is refused; those on the
+// way to it are followed.
+func (s *suite) fetchIntoLink(t *testing.T, f plugins.Fetcher, h plugins.Handle) {
+	top, elsewhere := t.TempDir(), t.TempDir()
+	must(t, os.Symlink(elsewhere, filepath.Join(top, "link")))
+	r := f.Fetch(t.Context(), []plugins.FetchRequest{{Handle: h, Dir: filepath.Join(top, "link")}}, nil)[0]
+	if r.Err == nil || !strings.Contains(r.Err.Error(), filepath.Join(top, "link")) {
+		t.Errorf("output was brought through a link: %v, %v", r.Files, r.Err)
+	}
+	if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
+		t.Errorf("behind the link are %v (%v)", there, err)
+	}
+	if r = f.Fetch(t.Context(), []plugins.FetchRequest{{Handle: h, Dir: filepath.Join(top, "link", "job"), Want: []string{"out.txt"}}}, nil)[0]; r.Err != nil {
+		t.Errorf("below a link: %v", r.Err)
+	}
 }
 
 // list: the files are named without being brought.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,10 +55,7 @@ func Fetch(ctx context.Context, jobs []plugins.FetchRequest, where Where, p plug
 }
 
 func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.FetchRequest, p plugins.Progress) ([]string, error) {
-	if err := durable.MkdirAll(job.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(job.Dir)
+	root, err := durable.OwnRoot(job.Dir, 0o700)
 	if err != nil {
 		return nil, err
 	}
