@@ -39,7 +39,7 @@ func (c *Contacts) check(addr string, speakers []string) error {
 		return nil
 	}
 	file := c.file(addr)
-	text, err := readFileLimited(file, 64<<10)
+	text, err := durable.ReadFile(file, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // empty: whoever wrote it was killed, and had told nobody yet
 		return c.note(file, addr, speakers[0])
 	}

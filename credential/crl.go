@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"gridbroker/durable"
 )
 
 // maxCRLs bounds the .rN files of one hash.
@@ -195,7 +197,7 @@ func serial(n *big.Int) string { return fmt.Sprintf("%02X", n) }
 
 // readCRL reads a list of at most 64 MiB.
 func readCRL(file string) (*crl, error) {
-	data, err := readFileLimited(file, 64<<20)
+	data, err := durable.ReadFile(file, 64<<20)
 	if err != nil {
 		return nil, err
 	}

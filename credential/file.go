@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -46,8 +47,13 @@ func readPublic(kind, what, path string) ([]byte, error) {
 		return nil, openProblem(kind, what, path, err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, openProblem(kind, what, path, cmp.Or(err, errNotRegular))
+	}
 	return readLimited(f, kind, what, path)
 }
+
+var errNotRegular = errors.New("it is not a regular file")
 
 func readLimited(f *os.File, kind, what, path string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -104,20 +110,6 @@ func replaceQuotes(s string) string {
 		}
 	}
 	return string(out)
-}
-
-// readFileLimited reads a file of at most limit bytes.
-func readFileLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return data, err
 }
 
 // ReadSecret reads a file of at most 1 MiB that only its owner may read, in

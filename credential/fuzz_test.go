@@ -3,6 +3,8 @@ package credential
 import (
 	"testing"
 	"time"
+
+	"gridbroker/durable"
 )
 
 func FuzzPEM(f *testing.F) {
@@ -45,7 +47,7 @@ func FuzzSigningPolicy(f *testing.F) {
 }
 
 func FuzzCRL(f *testing.F) {
-	data, err := readFileLimited(trustIn(f, certDir(f, newCA(f, "CA"), testNow), testNow).sorted()[0].bases[0]+".r0", 1<<20)
+	data, err := durable.ReadFile(trustIn(f, certDir(f, newCA(f, "CA"), testNow), testNow).sorted()[0].bases[0]+".r0", 1<<20)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -294,7 +293,7 @@ func gridmap(d *deps, path string) (users []string, err error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(abs(d, path))
+	f, err := openWithin(abs(d, path), pipeWait)
 	if err != nil {
 		return nil, err
 	}

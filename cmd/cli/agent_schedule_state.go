@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"gridbroker/durable"
 	"gridbroker/plugins/wiki"
@@ -23,17 +22,11 @@ func recallSchedule(d *deps, f scheduleOptions, decider wiki.Decider) error {
 	if !ok {
 		return fmt.Errorf("--state: the policy %s remembers nothing", f.policy)
 	}
-	info, err := os.Stat(abs(d, f.state))
+	text, err := durable.ReadFile(abs(d, f.state), maxScheduleState)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
-	case info.Size() > maxScheduleState:
-		return fmt.Errorf("%s: %d bytes are too many", f.state, info.Size())
-	}
-	text, err := os.ReadFile(abs(d, f.state))
-	if err != nil {
 		return err
 	}
 	if err := m.Scheduler.Recall(text); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -119,7 +118,7 @@ func loadConfig(d *deps) (config, error) {
 	if err := credential.Owned(credentialEnv(d), path); err != nil {
 		return c, usageError(fmt.Errorf("configuration: %w", err))
 	}
-	text, err := os.ReadFile(path)
+	text, err := readNamed(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return c, nil

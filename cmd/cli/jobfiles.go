@@ -98,6 +98,32 @@ func openWithin(path string, wait time.Duration) (*os.File, error) {
 	}
 }
 
+// maxNamed bounds a file that is read whole because a flag, a variable or another file
+// names it.
+const maxNamed = 16 << 20
+
+// readNamed reads such a file. It may be a pipe, as what a shell puts in the place of
+// <(command), but no device; one that nothing writes to is not waited for.
+func readNamed(path string) ([]byte, error) {
+	f, err := openWithin(path, pipeWait)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode(); !mode.IsRegular() && mode&os.ModeNamedPipe == 0 && !mode.IsDir() {
+		return nil, fmt.Errorf("%s is neither a file nor a pipe", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxNamed+1))
+	if err == nil && len(text) > maxNamed {
+		err = fmt.Errorf("%s: longer than %d MB", path, maxNamed>>20)
+	}
+	return text, err
+}
+
 // jobOptions are how every description is parsed. Names in it are relative to
 // its own directory, those from standard input to the working directory.
 func jobOptions(d *deps, path string) []jdl.Option {

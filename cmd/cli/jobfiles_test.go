@@ -36,3 +36,37 @@ func TestNamedPipe(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadNamed reads what flags and variables name: files and pipes, which a shell puts
+// in the place of <(command), and neither devices nor what has no end.
+func TestReadNamed(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe, long := filepath.Join(dir, "grid.toml"), filepath.Join(dir, "pipe"), filepath.Join(dir, "long")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(long, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(long, maxNamed+1); err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- os.WriteFile(pipe, []byte("text"), 0) }()
+	for _, name := range []string{file, pipe} {
+		if text, err := readNamed(name); err != nil || string(text) != "text" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"/dev/zero": "neither a file nor a pipe", long: "longer than 16 MB", dir: "is a directory", file + ".absent": "no such file"} {
+		if _, err := readNamed(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

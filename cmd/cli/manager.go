@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (f *managerTLS) config(a *deps) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(abs(a, f.ca))
+	text, err := readNamed(abs(a, f.ca))
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 
 	"gridbroker/batch/maui"
 )
 
 // readTraceFile reads a file with a reader of one of Maui's formats.
 func readTraceFile[T any](path string, read func(io.Reader) (T, error)) (T, error) {
-	file, err := os.Open(path)
+	file, err := openWithin(path, pipeWait)
 	if err != nil {
 		var none T
 		return none, err

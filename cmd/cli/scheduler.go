@@ -86,7 +86,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 	if err := credential.Owned(credentialEnv(d), path); err != nil { // it names administrators
 		return c, usageError(err)
 	}
-	text, err := os.ReadFile(path)
+	text, err := readNamed(path)
 	if err != nil {
 		return c, usageError(err)
 	}

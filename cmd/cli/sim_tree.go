@@ -175,7 +175,7 @@ func (p *treePoint) page(ctx context.Context, d *deps, f treeOptions, jobs []tre
 }
 
 func readTreeJobs(d *deps, name string) ([]tree.Job, error) {
-	in, err := os.Open(abs(d, name))
+	in, err := openWithin(abs(d, name), pipeWait)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +62,7 @@ prints the site's static LDIF with the tags in it, for a BDII without plugins.`,
 
 // publishStatic prints a site's own LDIF with the tags in it.
 func publishStatic(d *deps, f *tagOptions, dn, file string) error {
-	text, err := os.ReadFile(abs(d, file))
+	text, err := readNamed(abs(d, file))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -37,22 +36,12 @@ func (d Doctor) vomsDir() []credential.Finding {
 	files, _ := filepath.Glob(filepath.Join(d.Env.VOMSDir(d.Opts), "*", "*.lsc"))
 	var fs []credential.Finding
 	for _, file := range files {
-		if err := readLSC(file); err != nil {
+		if _, err := voms.ReadLSC(file); err != nil {
 			fs = append(fs, credential.Finding{ID: "vomsdir.malformed", Severity: credential.Warning, Subject: file, What: "this list of a VOMS server's certificates cannot be used",
 				Why: err.Error(), Mend: "write the DN of the server's certificate on the first line, that of its CA on the second"})
 		}
 	}
 	return fs
-}
-
-func readLSC(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	_, err = voms.ParseLSC(file, f)
-	return err
 }
 
 // knock opens a connection to each server, side by side.

@@ -6,10 +6,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gridbroker/durable"
 )
 
 // LSC is a list of certificate chains that a VOMS server may have: each is
@@ -48,6 +49,15 @@ func ParseLSC(file string, r io.Reader) (LSC, error) {
 		}
 	}
 	return lsc, nil
+}
+
+// ReadLSC is ParseLSC of a file, which has to be a regular one.
+func ReadLSC(file string) (LSC, error) {
+	text, err := durable.ReadFile(file, maxVomses)
+	if err != nil {
+		return nil, err
+	}
+	return ParseLSC(file, bytes.NewReader(text))
 }
 
 // Match reports whether the certificates are one of the chains: their subjects
@@ -91,12 +101,7 @@ func lscFor(dir, vo, host string) (LSC, string, error) {
 		return nil, "", fmt.Errorf("VO %q or host %q cannot be a file name", vo, host)
 	}
 	file := filepath.Join(dir, vo, host+".lsc")
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, file, err
-	}
-	defer f.Close()
-	lsc, err := ParseLSC(file, f)
+	lsc, err := ReadLSC(file)
 	return lsc, file, err
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gridbroker/durable"
 )
 
 // Server is one line of a vomses file: where a VO's VOMS server is.
@@ -86,7 +88,7 @@ func splitQuoted(line string) ([]string, error) {
 func ReadVomses(paths ...string) (servers []Server, errs []error) {
 	for _, path := range paths {
 		for _, file := range filesOf(path) {
-			data, err := os.ReadFile(file)
+			data, err := durable.ReadFile(file, maxVomses)
 			if err != nil {
 				if !os.IsNotExist(err) {
 					errs = append(errs, err)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -56,7 +57,7 @@ func (c *sshConfig) signers(ctx context.Context) (list []ssh.Signer, closeAgent 
 		if key := publicKey(file); key != "" {
 			named[key] = true
 		}
-		text, err := os.ReadFile(file)
+		text, err := durable.ReadFile(file, maxConfigured)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && isPublicKey(text) {
 			continue
 		}
@@ -128,7 +129,7 @@ func private(file string) error {
 // encrypted, or is in the agent alone (ssh_config(5), IdentityFile).
 func publicKey(file string) string {
 	for _, name := range []string{file + ".pub", file} {
-		text, err := os.ReadFile(name)
+		text, err := durable.ReadFile(name, maxConfigured)
 		if err != nil || !isPublicKey(text) {
 			continue
 		}

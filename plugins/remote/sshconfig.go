@@ -15,6 +15,7 @@ import (
 
 	"github.com/kevinburke/ssh_config"
 
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -45,7 +46,7 @@ func readSSHConfig(opts *Options, t Target) (*sshConfig, error) {
 	if err := trusted(opts.SSHConfig, opts.Home, 0); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(opts.SSHConfig)
+	text, err := durable.ReadFile(opts.SSHConfig, maxConfigured)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (c *sshConfig) beyondKnownHosts() string {
 
 // marked reports whether a line of a file, from 1, begins with a word.
 func marked(file string, line int, word string) bool {
-	text, err := os.ReadFile(file)
+	text, err := durable.ReadFile(file, maxConfigured)
 	if err != nil {
 		return false
 	}
@@ -108,6 +109,9 @@ func marked(file string, line int, word string) bool {
 	}
 	return false
 }
+
+// maxConfigured bounds a configuration and a key, in bytes.
+const maxConfigured = 16 << 20
 
 // maxIncluded is how deep configurations include others (READCONF_MAX_DEPTH of OpenSSH).
 const maxIncluded = 16
@@ -130,7 +134,7 @@ func trusted(file, home string, depth int) error {
 	if !info.Mode().IsRegular() || depth >= maxIncluded {
 		return nil // for its reader to say
 	}
-	text, err := os.ReadFile(file)
+	text, err := durable.ReadFile(file, maxConfigured)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"gridbroker/batch"
+	"gridbroker/durable"
 	"gridbroker/plugins"
 )
 
@@ -84,7 +84,7 @@ func (b *backend) site(raw string) (*site, error) {
 
 // Trust makes a TLS configuration trust the authorities of a file only.
 func Trust(c *tls.Config, path string) error {
-	pem, err := os.ReadFile(path)
+	pem, err := durable.ReadFile(path, 16<<20)
 	if err != nil {
 		return err
 	}
