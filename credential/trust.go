@@ -239,10 +239,10 @@ func (t *Trust) HTTPClient(cert *X509, timeout time.Duration) *http.Client {
 func (d *Dialer) HTTPClient(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout,
-		Transport: lateTransport(sync.OnceValue(func() *http.Transport {
+		Transport: ThroughProxy(lateTransport(sync.OnceValue(func() *http.Transport {
 			return &http.Transport{DialTLSContext: d.DialTLS, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime,
 				MaxResponseHeaderBytes: 64 << 10, TLSClientConfig: d.Trust.ClientConfig(d.Cert, "")}
-		})),
+		}))),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if req.URL.Scheme != "https" || len(via) > 5 || d.Cert != nil || d.Guarded {
 				return http.ErrUseLastResponse

@@ -115,7 +115,7 @@ func (a *ARC) client(req *http.Request, withCredential bool) (*http.Client, erro
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
 	}
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
+	return &http.Client{Transport: credential.ThroughProxy(transport), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
 // HTTPError is a refusal in the server's words: A-REX puts them into the

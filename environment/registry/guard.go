@@ -52,7 +52,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("registry %s leads to %s://%s: only HTTPS is followed", g.home, r.URL.Scheme, r.URL.Host)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	resp, err := g.inner.RoundTrip(r.WithContext(ctx))
+	resp, err := credential.ThroughProxy(g.inner).RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		cancel()
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"gridbroker/credential"
 )
 
 // How long an issuer may take to answer, for how long it is not asked the same
@@ -17,10 +19,10 @@ const (
 )
 
 // issuerTransport is how issuers are asked; their headers are bounded.
-func issuerTransport() *http.Transport {
+func issuerTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = 64 << 10
-	return t
+	return credential.ThroughProxy(t)
 }
 
 // issuerAnswers bounds what is asked of an issuer and what it says. Whoever

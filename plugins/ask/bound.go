@@ -30,7 +30,7 @@ func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, e
 	if trust != nil {
 		t.DialTLSContext = b.dialTLS
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: credential.ThroughProxy(t), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // bound is the policy of Bound.
