@@ -28,11 +28,29 @@ func findingOf(d *deps, endpoint string, err error) *credential.Finding {
 	case set.X509 != nil:
 		f.ID, f.What, f.Mend = "endpoint.x509-refused", "it does not let the X.509 credential in", "ask the site to let in "+set.X509.Identity()
 	case set.Token != nil:
-		f.ID, f.What, f.Mend = "endpoint.token-refused", "it does not let the bearer token in", "ask the site whether it takes tokens of "+set.Token.Issuer()
+		f.ID, f.What, f.Mend = "endpoint.token-refused", "it does not let the bearer token in", askWhether(set.Token.Issuer())
 	default: // what is there cannot be used
 		return cmp.Or(set.Finding("token"), set.Finding("x509"), f)
 	}
 	return f
+}
+
+// askWhether says what to ask of a token that was not taken: an opaque one names no issuer.
+func askWhether(issuer string) string {
+	if issuer == "" {
+		return "ask the site whether it knows this token"
+	}
+	return "ask the site whether it takes tokens of " + issuer
+}
+
+// unshown is what is wrong with the credentials that were not shown to a service because
+// none of them can be used; nil where one was shown, or there is none.
+func unshown(d *deps) *credential.Finding {
+	set, _ := credentialSet(d) // what is wrong with it is among its findings
+	if set == nil || set.X509 != nil || set.Token != nil {
+		return nil
+	}
+	return cmp.Or(set.Finding("token"), set.Finding("x509"))
 }
 
 // pointed is a failure with the finding that explains it.

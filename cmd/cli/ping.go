@@ -97,6 +97,9 @@ func pingOne(ctx context.Context, d *deps, reg *plugins.Registry, url string) po
 	if err != nil {
 		return pong{URL: url, Error: err.Error(), err: err}
 	}
+	if f := unshown(d); f != nil && !got.LetIn {
+		got.Said = fmt.Sprintf("no credential was shown: %s [%s], mend: %s", f.What, f.ID, f.Mend)
+	}
 	return pong{URL: url, Up: true, Interface: got.Interface, Versions: got.Versions, Identity: got.Identity,
 		LetIn: got.LetIn, Said: got.Said, Seconds: got.Latency.Seconds()}
 }

@@ -131,5 +131,9 @@ func callScheduler(ctx context.Context, d *deps, flag string, op, method, path s
 	if !ok || !whole {
 		return usageError(fmt.Errorf("%s: not a scheduler; want grid://host:port", to))
 	}
-	return call.Call(ctx, to, op, method, path, in, out)
+	err = call.Call(ctx, to, op, method, path, in, out)
+	if f := findingOf(d, to, err); f != nil {
+		return &pointed{err, f}
+	}
+	return err
 }

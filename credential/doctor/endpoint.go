@@ -230,6 +230,9 @@ func askSite(kind string, set *credential.Set) string {
 		}
 		return "ask the site to let in " + who
 	}
+	if set.Token.Issuer() == "" { // an opaque one says nothing of itself
+		return "ask the site whether it knows this token"
+	}
 	return "ask the site whether it takes tokens of " + set.Token.Issuer() + " with subject " + set.Token.Subject()
 }
 
