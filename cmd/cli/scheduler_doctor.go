@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gridbroker/forecast/scheduler"
+	"gridbroker/foreign"
 )
 
 func schedulerDoctorCmd(d *deps, file *string) *cobra.Command {
@@ -15,8 +16,9 @@ func schedulerDoctorCmd(d *deps, file *string) *cobra.Command {
 		Use:   "doctor",
 		Short: "What is wrong with the scheduler's configuration, database and agents",
 		Long: `Doctor looks at the configuration, the key, the database and its schema, the
-ledger, and at every cluster: whether its agent is heard and its priority
-function is sound.`,
+ledger, the issuers of tokens and of the login: whether they answer and people
+can sign in there, and at every cluster: whether its agent is heard and its
+priority function is sound.`,
 		Example: "  grid scheduler doctor --file scheduler.toml",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSchedulerDoctor(cmd.Context(), d, *file) },
@@ -54,6 +56,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	} else {
 		say(sum == 0, "ledger adds up to %d", sum)
 	}
+	doctorIssuers(ctx, c, say)
 	list, err := store.Clusters(ctx, d.env.Now())
 	say(err == nil, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
 	heard := map[string]bool{}
@@ -73,4 +76,24 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		return &exitError{exitFailed, errReported}
 	}
 	return nil
+}
+
+// doctorIssuers asks those whose word the scheduler goes by.
+func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, format string, args ...any)) {
+	door := &scheduler.Door{Issuers: c.Issuers}
+	for _, name := range c.Issuers {
+		if err := door.CheckIssuer(ctx, name); err != nil {
+			say(false, "issuers: %s: %s", name, foreign.Message(err.Error()))
+		} else {
+			say(true, "issuers: %s answers and has keys", name)
+		}
+	}
+	if c.Login == nil {
+		return
+	}
+	if err := door.CheckLogin(ctx, c.Login); err != nil {
+		say(false, "login: issuer %s: %s", c.Login.Issuer, foreign.Message(err.Error()))
+		return
+	}
+	say(true, "login: issuer %s lets people sign in; %s must be registered there", c.Login.Issuer, c.Login.Callback())
 }

@@ -1,8 +1,11 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,3 +148,52 @@ func TestFullDatabase(t *testing.T) {
 		t.Errorf("the ledger adds up to %d, %v", sum, err)
 	}
 }
+
+// That the disk is full is told as such, to who submits and in the log, and there once a
+// minute and not with every request and cycle.
+func TestFullDiskIsToldAsSuch(t *testing.T) {
+	f := newFront(t, nil)
+	var log strings.Builder
+	var mu sync.Mutex
+	f.s.log = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.Write(p)
+	}), nil))
+	f.api.Log = f.s.log
+	f.store.db.SetMaxOpenConns(1) // the bound is a connection's
+	f.submit("alice", "before", "[ Executable = \"/bin/true\"; ]")
+	var pages int
+	if err := f.store.db.QueryRow("pragma page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.store.db.Exec(fmt.Sprintf("pragma max_page_count = %d", pages)); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("[ Executable = \"/bin/true\"; Arguments = %q; ]", strings.Repeat("x", 100_000))
+	for i := range 20 {
+		var out struct{ Detail string }
+		body := map[string]any{"jobs": []Submission{{Key: fmt.Sprint("full", i), JDL: text}}}
+		if code := f.ask(f.client(nil), "alice", "POST", "/v1/jobs", body, &out); code != 503 || !strings.Contains(out.Detail, "disk is full; nothing was changed") {
+			t.Fatalf("%d %q", code, out.Detail)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	f.s.Run(ctx)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, of := range []string{"msg=request", "msg=cycle"} {
+		if n := strings.Count(log.String(), of); n > 1 {
+			t.Errorf("%s is told %d times\n%s", of, n, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "full") {
+		t.Errorf("nothing is told: %s", log.String())
+	}
+}
+
+// writerFunc is a function that is written to.
+type writerFunc func(p []byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }

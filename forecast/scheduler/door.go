@@ -142,8 +142,7 @@ func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error
 	if i.provider != nil || i.err != nil && time.Since(i.asked) < issuerPause {
 		return i.provider, i.err
 	}
-	client := &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}}
-	i.provider, i.err = oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), name)
+	i.provider, i.err = oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), issuerClient()), name)
 	i.asked = time.Now()
 	return i.provider, i.err
 }

@@ -25,6 +25,11 @@ func issuerTransport() http.RoundTripper {
 	return credential.ThroughProxy(t)
 }
 
+// issuerClient asks an issuer what it says to everybody.
+func issuerClient() *http.Client {
+	return &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}}
+}
+
 // issuerAnswers bounds what is asked of an issuer and what it says. Whoever
 // makes a token up chooses its key's name, and each name that is not known has
 // the keys fetched anew, as the rules of OpenID Connect want it: within a pause

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ type doorway struct {
 	asked   url.Values // what a browser was last sent with
 	refuses bool
 	claims  map[string]any // in place of what should be in the ID token
+	says    map[string]any // of itself, in place of what is so
 }
 
 func newDoorway(t *testing.T) *doorway {
@@ -41,7 +43,9 @@ func newDoorway(t *testing.T) *doorway {
 		case "/token":
 			d.token(t, w, r)
 		default:
-			json.NewEncoder(w).Encode(d.iss.Discovery())
+			doc := d.iss.Discovery().(map[string]any)
+			maps.Copy(doc, d.says)
+			json.NewEncoder(w).Encode(doc)
 		}
 	}))
 	t.Cleanup(d.Close)
@@ -191,4 +195,40 @@ func TestStrangerWithABrowser(t *testing.T) {
 	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusUnauthorized || strings.Contains(string(text), "<") {
 		t.Errorf("a program: %d %s", resp.StatusCode, text)
 	}
+}
+
+// An issuer at which nobody could sign in, or whose tokens nobody could verify, is found out
+// before people are sent there.
+func TestIssuersAreAsked(t *testing.T) {
+	for want, says := range map[string]map[string]any{
+		"":                             {},
+		"no authorization_endpoint":    {"authorization_endpoint": nil},
+		"no token_endpoint":            {"token_endpoint": nil},
+		"no jwks_uri":                  {"jwks_uri": nil},
+		"gives no authorization codes": {"response_types_supported": []string{"id_token"}},
+		"does not take PKCE by S256":   {"code_challenge_methods_supported": []string{"plain"}},
+		"did not match":                {"issuer": "https://another.example.org"},
+		"its keys: what":               {"jwks_uri": "PAGE"},
+	} {
+		d := newDoorway(t)
+		if d.says = says; says["jwks_uri"] == "PAGE" {
+			says["jwks_uri"] = newDoorwayPage(t)
+		}
+		err := (&Door{}).CheckLogin(t.Context(), &Login{Issuer: d.iss.URL, Client: "page"})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	d := newDoorway(t)
+	d.Close()
+	if err := (&Door{}).CheckIssuer(t.Context(), d.iss.URL); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+// newDoorwayPage is a server that has a page for everybody.
+func newDoorwayPage(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>welcome") }))
+	t.Cleanup(s.Close)
+	return s.URL
 }
