@@ -26,6 +26,14 @@ type Submitter interface {
 	Cancel(ctx context.Context, hs []Handle) []error
 }
 
+// Withdrawer ends jobs that have not begun, and no others: between a look and a
+// cancellation a job may begin.
+type Withdrawer interface {
+	// Withdraw returns one error per Handle, in the same order; that a job has begun,
+	// has ended or is not known is none.
+	Withdraw(ctx context.Context, hs []Handle) []error
+}
+
 // Finder looks up jobs whose submission had an uncertain outcome.
 type Finder interface {
 	// Find returns the handles of those of our ids that the endpoint has.

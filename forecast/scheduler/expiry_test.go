@@ -142,3 +142,38 @@ func TestLateWithoutCredential(t *testing.T) {
 		t.Errorf("after the renewal it is %s, %d misses", j.State, j.Misses)
 	}
 }
+
+// A late job that begins just when it is taken back, and is ended by that, is planned again:
+// nobody has cancelled it.
+func TestBeginsWhenWithdrawn(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 1)
+	id := w.submit("alice", "k", 300)
+	for w.job(id).State != Sent {
+		w.step(10)
+		if w.now.Sub(simEpoch) > 10*time.Minute {
+			t.Fatal("never sent ahead")
+		}
+	}
+	site := w.sites["c0"]
+	site.starts = true
+	site.nodes[0].until = w.now.Unix() + 7200 // a local job takes the node
+	for _, g := range site.guests {
+		g.deadline = 0
+	}
+	for n := 0; n == 0; n, _ = w.said(id, "late") {
+		w.step(10)
+		if w.now.Sub(simEpoch) > 30*time.Minute {
+			t.Fatal("never late")
+		}
+	}
+	site.starts = false
+	for range 120 {
+		w.step(30)
+	}
+	if j := w.job(id); j.State != Done {
+		t.Errorf("it is %s: %s", j.State, j.Reason)
+	}
+	if n, said := w.said(id, "replan"); n != 1 || !strings.Contains(said, "withdrawn") {
+		t.Errorf("planned again %d times: %s", n, said)
+	}
+}

@@ -280,6 +280,16 @@ func (w *work) withdrawn(j *Job, r result) {
 	w.seen(*r.Status)
 }
 
+// takenBack tells whether a job ended because it was withdrawn, by a site that ended it
+// although it had just begun: nobody meant to cancel it.
+func (j *Job) takenBack(v seen, now int64) bool {
+	return j.Withdraw && !j.Cancel && v.State == plugins.Cancelled && now-j.SeenRun <= takingBack && j.Tries < maxTries
+}
+
+// takingBack is for how many seconds after a job that is being withdrawn was seen to run its
+// end is taken for the withdrawal's.
+const takingBack = 120
+
 // seen takes in what a site says of a job.
 func (w *work) seen(v seen) {
 	j := w.mem.jobs[v.Job]
@@ -309,6 +319,10 @@ func (w *work) seen(v seen) {
 	}
 	if preempted(v) && !j.Cancel && j.Tries < maxTries {
 		w.unbook(j, "it gave way to a local job", avoidBusy)
+		return
+	}
+	if j.takenBack(v, w.now.Unix()) {
+		w.unbook(j, "it began just when it was withdrawn, and was ended", avoidBusy)
 		return
 	}
 	w.ended(j, v)

@@ -411,22 +411,31 @@ func (o outbox) withdraw(ctx context.Context, j *Job, back plugins.Submitter, r 
 		r.Said = fmt.Sprint(st.Err)
 		return 5 * time.Second
 	}
-	if !st.State.Final() && st.Started.IsZero() && st.State != plugins.Running && st.State != plugins.Finishing {
-		if err := back.Cancel(ctx, hs)[0]; err != nil {
+	if !st.State.Final() && !begun(st) {
+		take, stays := back.Cancel, false
+		if w, can := back.(plugins.Withdrawer); can {
+			take, stays = w.Withdraw, true
+		}
+		if err := take(ctx, hs)[0]; err != nil {
 			r.Said = err.Error()
 			return 5 * time.Second
 		}
 		for range 20 {
-			if st = back.Status(ctx, hs)[0]; st.State.Final() || !o.pause(ctx, 500*time.Millisecond) {
+			if st = back.Status(ctx, hs)[0]; st.State.Final() || stays && begun(st) || !o.pause(ctx, 500*time.Millisecond) {
 				break
 			}
 		}
-		if !st.State.Final() {
+		if !st.State.Final() && !(stays && begun(st)) {
 			return 2 * time.Second
 		}
 	}
 	r.Status = seenOf(j.ID, j.request(), st)
 	return 0
+}
+
+// begun tells whether a job has been started at its site.
+func begun(st plugins.Status) bool {
+	return !st.Started.IsZero() || st.State == plugins.Running || st.State == plugins.Finishing
 }
 
 // cancelAt ends a job at its site.

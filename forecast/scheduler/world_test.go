@@ -96,6 +96,7 @@ type simSite struct {
 	full   bool
 	booked []wire.Booking
 	sent   []*wire.Delta // that have arrived
+	starts bool          // what is cancelled begins just then
 }
 
 type simNode struct {
@@ -481,6 +482,10 @@ func (s *simSite) Cancel(_ context.Context, hs []plugins.Handle) []error {
 			out[i] = &plugins.Error{Kind: plugins.Unavailable, Op: "cancel"}
 		case g == nil || g.state.Final():
 		default:
+			if s.starts && g.state == plugins.Queued { // between the look and the cancellation
+				clear(s.nodes)
+				s.tryStart(h.ID, s.w.now.Unix())
+			}
 			if g.state == plugins.Running {
 				s.free(g, s.w.now.Unix())
 				s.live[jobOf(h.ID)]--

@@ -13,32 +13,55 @@ import (
 // are named to scancel.
 func (b *Backend) Cancel(ctx context.Context, hs []plugins.Handle) []error {
 	return remote.Each(hs, b.Split, func(s *site, slurmIDs, ids []string) error {
-		queue, err := s.squeue(ctx, slurmIDs)
-		if err == nil {
-			queue, err = s.ours(ctx, queue, slurmIDs, ids)
-		}
-		if err != nil {
+		end, mark, err := s.living(ctx, slurmIDs, ids)
+		if err != nil || len(end) == 0 {
 			return err
-		}
-		var end, mark []string
-		for i, slurmID := range slurmIDs {
-			if r, ok := queue[ids[i]]; ok && !stateOf(r.state, r.reason).Final() {
-				end, mark = append(end, slurmID), append(mark, ids[i])
-			}
-		}
-		if len(end) == 0 {
-			return nil
 		}
 		if _, err := s.Verb(ctx, "cancelled", mark); err != nil {
 			return err
 		}
-		for part := range slices.Chunk(end, maxAsked) {
-			if _, err := s.Command(ctx, append([]string{"scancel", "--quiet"}, part...)...); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.scancel(ctx, end)
 	})
+}
+
+// Withdraw implements plugins.Withdrawer: Slurm leaves alone what has begun when it
+// takes the command.
+func (b *Backend) Withdraw(ctx context.Context, hs []plugins.Handle) []error {
+	return remote.Each(hs, b.Split, func(s *site, slurmIDs, ids []string) error {
+		end, _, err := s.living(ctx, slurmIDs, ids)
+		if err != nil {
+			return err
+		}
+		return s.scancel(ctx, end, "--state=PENDING")
+	})
+}
+
+// living are those jobs that the queue shows as ours and that have not ended: Slurm's ids
+// and our own.
+func (s *site) living(ctx context.Context, slurmIDs, ids []string) (theirs, own []string, err error) {
+	queue, err := s.squeue(ctx, slurmIDs)
+	if err == nil {
+		queue, err = s.ours(ctx, queue, slurmIDs, ids)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, slurmID := range slurmIDs {
+		if r, ok := queue[ids[i]]; ok && !stateOf(r.state, r.reason).Final() {
+			theirs, own = append(theirs, slurmID), append(own, ids[i])
+		}
+	}
+	return theirs, own, nil
+}
+
+// scancel ends jobs.
+func (s *site) scancel(ctx context.Context, slurmIDs []string, flags ...string) error {
+	for part := range slices.Chunk(slurmIDs, maxAsked) {
+		if _, err := s.Command(ctx, slices.Concat([]string{"scancel", "--quiet"}, flags, part)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Clean implements plugins.Cleaner: it ends the jobs and removes their

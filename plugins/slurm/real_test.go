@@ -254,6 +254,45 @@ func cancels(t *testing.T, b *slurm.Backend, url string) {
 	}
 }
 
+// What has begun stays where it is when it is withdrawn, what waits is ended.
+func TestRealWithdraw(t *testing.T) {
+	clusters(t, func(t *testing.T, c *cluster) { withdraws(t, c.Backend, c.urls["ssh"]) })
+}
+
+func withdraws(t *testing.T, b *slurm.Backend, url string) {
+	reqs := []plugins.Request{
+		request(t, b, url, "w1", &jdl.Job{Executable: "sleep", Args: []string{"600"}}),
+		request(t, b, url, "w2", &jdl.Job{Executable: "sleep", Args: []string{"600"}}),
+	}
+	reqs[1].Booking = &plugins.Booking{Begin: 10 * time.Minute}
+	var hs []plugins.Handle
+	for _, r := range b.Submit(context.Background(), reqs, nil) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+	}
+	defer b.Clean(context.Background(), hs)
+	for end := time.Now().Add(2 * time.Minute); b.Status(t.Context(), hs[:1])[0].State != plugins.Running; time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatal("the first never runs")
+		}
+	}
+	for range 2 {
+		for _, err := range b.Withdraw(t.Context(), hs) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if st := waitFinal(t, b, hs[1:])[0]; st.State != plugins.Cancelled || !st.Started.IsZero() {
+		t.Errorf("what waits: %+v", st)
+	}
+	if st := b.Status(t.Context(), hs[:1])[0]; st.State != plugins.Running {
+		t.Errorf("what runs: %+v", st)
+	}
+}
+
 func TestRealResources(t *testing.T) { clusters(t, resources) }
 
 func resources(t *testing.T, c *cluster) {
