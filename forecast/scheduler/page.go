@@ -139,6 +139,17 @@ type Counts struct {
 // InTime is the share of jobs that began in their slots.
 func (c Counts) InTime() float64 { return float64(c.Hits) / float64(max(1, c.Hits+c.Misses)) }
 
+// Verdict is the colour of that share: good from the nine in ten on that are aimed at.
+func (c Counts) Verdict() string {
+	switch share := c.InTime(); {
+	case share >= 0.9:
+		return "good"
+	case share >= 0.5:
+		return "warn"
+	}
+	return "bad"
+}
+
 // Waitling is a job of the queue and why it is where it is.
 type Waitling struct {
 	ID, Name, Owner string
@@ -167,7 +178,9 @@ func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 		if v.Counts.Clusters++; m.Fresh {
 			v.Counts.Heard++
 		}
-		v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+m.Hits, v.Counts.Misses+m.Misses
+		if f.Cluster == "" || f.Cluster == m.Name {
+			v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+m.Hits, v.Counts.Misses+m.Misses
+		}
 	}
 	v.Counts.CPUs, v.Counts.Free, v.Counts.Guests = v.CPUs, v.Free, v.Guests
 	if f.Cluster != "" && len(v.Bands) == 1 {
