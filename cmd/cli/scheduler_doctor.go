@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,21 +58,7 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 		say(sum == 0, "ledger adds up to %d", sum)
 	}
 	doctorIssuers(ctx, c, say)
-	list, err := store.Clusters(ctx, d.env.Now())
-	say(err == nil, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
-	heard := map[string]bool{}
-	for _, cl := range list {
-		heard[cl.Name] = true
-		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, ago(d, time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, ago(d, time.Unix(cl.Seen, 0)))
-		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
-			say(false, "cluster %s: its priority function: %v", cl.Name, err)
-		}
-	}
-	for _, cl := range c.Clusters {
-		if !heard[cl.Name] {
-			say(false, "cluster %s: its agent was never heard", cl.Name)
-		}
-	}
+	doctorClusters(ctx, d, c, store, say)
 	if bad > 0 {
 		return &exitError{exitFailed, errReported}
 	}
@@ -96,4 +83,33 @@ func doctorIssuers(ctx context.Context, c schedulerConfig, say func(ok bool, for
 		return
 	}
 	say(true, "login: issuer %s lets people sign in; %s must be registered there", c.Login.Issuer, c.Login.Callback())
+}
+
+// doctorClusters looks at what agents told of their clusters. One that is configured no more
+// is wrong only while its agent still speaks.
+func doctorClusters(ctx context.Context, d *deps, c schedulerConfig, store *scheduler.Store, say func(ok bool, format string, args ...any)) {
+	list, err := store.Clusters(ctx, d.env.Now())
+	if err != nil {
+		say(false, "clusters: %v", err)
+		return
+	}
+	say(true, "%d clusters have been heard of, %d are configured", len(list), len(c.Clusters))
+	heard := map[string]bool{}
+	for _, cl := range list {
+		heard[cl.Name] = true
+		seen := ago(d, time.Unix(cl.Seen, 0))
+		if !slices.ContainsFunc(c.Clusters, func(have clusterConfig) bool { return have.Name == cl.Name }) {
+			say(!cl.Fresh, "cluster %s is not in the configuration; its agent was heard %s ago", cl.Name, seen)
+			continue
+		}
+		say(cl.Fresh, "cluster %s: schedule made %s ago, good for %ds, %d slots, agent heard %s ago", cl.Name, ago(d, time.Unix(cl.Made, 0)), cl.TTL, cl.Slots, seen)
+		if err := scheduler.CheckFunction(cl.Site.Function); err != nil {
+			say(false, "cluster %s: its priority function: %v", cl.Name, err)
+		}
+	}
+	for _, cl := range c.Clusters {
+		if !heard[cl.Name] {
+			say(false, "cluster %s: its agent was never heard", cl.Name)
+		}
+	}
 }
