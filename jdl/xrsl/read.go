@@ -100,10 +100,11 @@ var xrslRepeatable = map[string]bool{
 	"inputfiles": true, "outputfiles": true, "executables": true, "environment": true,
 }
 
-// xrslBounds are the operators besides = that ARC takes, by attribute; its
-// reader takes memory>=2000 for memory=2000.
+// xrslBounds are the operators besides = that say what is done, by attribute.
+// ARC's reader takes any operator for =, but of a queue, for which it knows =
+// and != alone: memory>=2000 is memory=2000, and memory<2000 too.
 var xrslBounds = map[string][]string{
-	"memory": {">="}, "disk": {">="}, "count": {">="}, "cputime": {"<="}, "walltime": {"<="}, "gridtime": {"<="},
+	"memory": {">=", ">"}, "disk": {">=", ">"}, "count": {">=", ">"}, "cputime": {"<=", "<"}, "walltime": {"<=", "<"}, "gridtime": {"<=", "<"},
 	"queue": {"!="}, "cluster": {"!=", "<", "<=", ">", ">="}, "runtimeenvironment": {"!=", "<", "<=", ">", ">="},
 	"opsys": {"!=", "<", "<=", ">", ">="}, "middleware": {"!=", "<", "<=", ">", ">="},
 }
@@ -120,8 +121,11 @@ func (r *xrslReader) relation(rel xrslRelation) {
 	}
 	r.seen[rel.name] = true
 	if rel.op != "=" && !slices.Contains(xrslBounds[rel.name], rel.op) {
-		r.fail(rel.pos, "%s %s: this operator is not supported here", rel.name, rel.op)
-		return
+		if rel.name == "queue" {
+			r.fail(rel.pos, "queue %s: only = and != can be asked of a queue", rel.op)
+			return
+		}
+		r.notUsed(rel.pos, rel.name+" "+rel.op+" is read as "+rel.name+" =, as ARC reads it", "")
 	}
 	switch {
 	case len(rel.values) == 0 && len(rel.or) == 0:
