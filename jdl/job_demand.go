@@ -41,7 +41,8 @@ func demand(r *jobReader) {
 func slots(r *jobReader) {
 	d := &r.job.Demand
 	d.Slots = 1
-	for _, name := range []string{"NodeNumber", "NumberOfProcessors", "MinNumberOfProcessors", "CPUNumber"} {
+	// DIRAC's NumberOfProcessors is the exact number, beside which the bounds do not count.
+	for _, name := range []string{"NodeNumber", "MinNumberOfProcessors", "NumberOfProcessors", "CPUNumber"} {
 		if r.has(name) {
 			d.Slots = r.integer(name, 1)
 		}

@@ -173,3 +173,17 @@ func TestOutputMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestExactNumberOfProcessors: beside DIRAC's NumberOfProcessors, which is exact, its bounds do not count, in any order.
+func TestExactNumberOfProcessors(t *testing.T) {
+	for src, want := range map[string]int{
+		`NumberOfProcessors = 8; MinNumberOfProcessors = 2;`:    8,
+		`MinNumberOfProcessors = 12; NumberOfProcessors = "8";`: 8,
+		`MinNumberOfProcessors = 2; MaxNumberOfProcessors = 8;`: 2,
+		`NumberOfProcessors = 3; MaxNumberOfProcessors = 8;`:    3,
+	} {
+		if got := parseTest(t, `JobName = x; Executable = ls; `+src).Demand.Slots; got != want {
+			t.Errorf("%s: %d, want %d", src, got, want)
+		}
+	}
+}
