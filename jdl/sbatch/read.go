@@ -303,6 +303,7 @@ func (r *reader) limits() {
 		}
 		r.b.Number("WallTime", jdl.Seconds(d))
 	}
+	r.memoryOnce()
 	for _, m := range []struct {
 		option, attribute string
 		over              int64 // that of so many slots
@@ -365,6 +366,19 @@ func (r *reader) accelerators() {
 		r.b.Number("GPUNumber", total)
 	}
 	r.perGPU(total)
+}
+
+// memoryOnce refuses memory that is asked for in two ways, as sbatch does.
+func (r *reader) memoryOnce() {
+	var given []string
+	for _, option := range []string{"mem", "mem-per-cpu", "mem-per-gpu"} {
+		if r.get(option) != "" {
+			given = append(given, "--"+option)
+		}
+	}
+	if len(given) > 1 {
+		r.fail(r.b.Pos, "%s exclude each other", strings.Join(given, " and "))
+	}
 }
 
 // perGPU reads processors and memory that are asked for with every GPU.

@@ -194,6 +194,18 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// TestMemoryOnce: memory that is asked for in two ways is refused, as sbatch 22.05 and 24.11 refuse it.
+func TestMemoryOnce(t *testing.T) {
+	for options, want := range map[string]string{
+		"--mem=1G --mem-per-gpu=2G --gpus=1": "--mem and --mem-per-gpu exclude each other",
+		"--mem=0 --mem-per-cpu=2G":           "--mem and --mem-per-cpu exclude each other",
+	} {
+		if _, _, err := readScript(t, "#SBATCH "+options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", options, err, want)
+		}
+	}
+}
+
 // TestSameWords: a script with several faults or warnings is told about in the same words each time.
 func TestSameWords(t *testing.T) {
 	for _, options := range []string{"-n x -c y --ntasks-per-node=z", "--gpus=0 --gpus-per-node=x --gpus-per-task=y", "-G a:1 --gpus-per-node=b:1 --gpus-per-task=c:1"} {
