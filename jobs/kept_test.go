@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +205,17 @@ func TestUnrecorded(t *testing.T) {
 	os, err := b.Submit(context.Background(), p)
 	u, ok := errors.AsType[*jobs.UnrecordedError](err)
 	if !ok || len(u.IDs) != 1 || u.IDs[0] != os[0].ID || !jobs.IsUncertain(os[0].Err) || len(f.accepted()) != 1 {
+		t.Errorf("%v; %v; %v", err, os[0].Err, f.accepted())
+	}
+}
+
+// Where nothing can be recorded before a job is sent, it is not sent, and its error is that of the disk: no other process
+// is at it.
+func TestFullBeforeSending(t *testing.T) {
+	b, f := rig(t)
+	b.Store = &full{Store: b.Store, after: func() bool { return true }}
+	os, err := b.Submit(context.Background(), plan(t, b, []*glue.Resource{site("a")}, stored(t, `Executable = "/bin/true";`)))
+	if err == nil || len(os) != 1 || os[0].State != plugins.Intended || !strings.Contains(fmt.Sprint(os[0].Err), "was not sent: database or disk is full") || len(f.accepted()) != 0 {
 		t.Errorf("%v; %v; %v", err, os[0].Err, f.accepted())
 	}
 }

@@ -197,6 +197,8 @@ func (s *sending) claim(ctx context.Context, os []*Outcome, choice map[string]Ch
 		switch {
 		case o.Owner == s.lease.Name() && o.State == plugins.Submitting:
 			mine = append(mine, o)
+		case o.Err == nil && err != nil: // nothing could be recorded, so nothing is sent
+			o.Err = fmt.Errorf("job %s was not sent: %w", o.ID, err)
 		case o.Err == nil:
 			o.Err = fmt.Errorf("job %s: another process is submitting it, or it is %s", o.ID, o.State)
 		}
