@@ -188,8 +188,28 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
+// TestNewerNames: arguments2 and environment2 are those in double quotes, as condor_submit 23.9 takes them.
+func TestNewerNames(t *testing.T) {
+	j := jobs(t, "executable = /bin/x\narguments2 = \"a 'b c'\"\nenvironment2 = \"A=1 B=2\"\nqueue")[0]
+	testbed.Equal(t, "arguments", j.Args, []string{"a", "b c"})
+	testbed.Equal(t, "environment", j.Environment, []jdl.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}})
+}
+
+// TestFlavourIsHeeded: what becomes a WallTime is not said to be kept for HTCondor alone; what nobody knows is.
+func TestFlavourIsHeeded(t *testing.T) {
+	for flavour, want := range map[string]bool{`+JobFlavour = "longlunch"`: false, "+MaxRuntime = 3600": false, `+JobFlavour = "fortnight"`: true, "+Other = 1": true} {
+		told := false
+		src := "executable = /bin/x\n" + flavour + "\nqueue"
+		if _, err := condor.Read("t.sub", []byte(src), near(), func(d *classad.Diagnostic) { told = true }); err != nil || told != want {
+			t.Errorf("%s: told %v, %v", flavour, told, err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for src, want := range map[string]string{
+		"executable = a\nenvironment2 = A=1\nqueue":                "environment2: the value stands in double quotes",
+		"executable = a\narguments2 = \"a\"\narguments = b\nqueue": "arguments2 excludes arguments",
 		"executable = a\n":                                            "the description has no queue statement",
 		"queue":                                                       "t.sub:1:1: the description has no executable",
 		"executable = a\nuniverse = java\nqueue":                      "t.sub:2:1: universe java is not supported",

@@ -200,14 +200,28 @@ func (r *reader) program() string {
 	return path.Base(name)
 }
 
+// newer is the value of a command for the syntax in double quotes alone, or that of the one for both syntaxes.
+func (r *reader) newer(name, both string) string {
+	value := r.get(name)
+	switch {
+	case value == "":
+		return both
+	case both != "":
+		r.fail(r.b.Pos, "%s excludes %s", name, strings.TrimSuffix(name, "2"))
+	case len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"':
+		r.fail(r.b.Pos, "%s: the value stands in double quotes", name)
+	}
+	return value
+}
+
 func (r *reader) words() {
-	s := r.get("arguments", "args")
+	s := r.newer("arguments2", r.get("arguments", "args"))
 	words, err := splitWords(s)
 	if err != nil {
 		r.fail(r.b.Pos, "arguments: %v", err)
 	}
 	r.b.Str("Arguments", jdl.JoinArgs(words))
-	environment := r.get("environment", "env")
+	environment := r.newer("environment2", r.get("environment", "env"))
 	pairs, err := splitEnvironment(environment)
 	if err != nil {
 		r.fail(r.b.Pos, "environment: %v", err)
@@ -320,9 +334,15 @@ func (r *reader) requests() {
 	}
 	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime"); s != "" {
 		r.b.Number("WallTime", r.quantity("duration", s, 0))
-	} else if hours, ok := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]; ok {
-		r.b.Number("WallTime", int64(hours*3600))
+	} else if r.limits("+jobflavour") {
+		r.b.Number("WallTime", int64(flavours[classad.Fold(unquoted(r.get("+jobflavour")))]*3600))
 	}
+}
+
+// limits reports whether an attribute of CERN's pool is a limit of the wall time here, too.
+func (r *reader) limits(name string) bool {
+	_, known := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]
+	return name == "+maxruntime" || name == "+jobflavour" && known
 }
 
 // flavours are the limits of CERN's pool by JobFlavour, in hours.
@@ -366,7 +386,7 @@ func (r *reader) retries() {
 // known are the commands that need no word: read, or of no meaning here.
 func known(name string) bool {
 	switch name {
-	case "universe", "executable", "arguments", "environment", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
+	case "universe", "executable", "arguments", "arguments2", "environment", "environment2", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
 		"transfer_input_files", "transferinputfiles", "transfer_output_files", "initialdir", "initial_dir", "should_transfer_files",
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
 		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
@@ -399,7 +419,9 @@ func (r *reader) others() {
 			r.tell(c.pos, "%s is not used", c.name)
 			continue
 		}
-		r.tell(c.pos, "%s is only kept for HTCondor", c.name)
+		if !r.limits(c.name) {
+			r.tell(c.pos, "%s is only kept for HTCondor", c.name)
+		}
 		if r.kept == nil {
 			r.kept = classad.NewAd()
 		}
