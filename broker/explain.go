@@ -127,6 +127,12 @@ func rejectedLine(r *glue.Resource, why *Reason) RejectedLine {
 	return RejectedLine{ID: r.ID, Name: r.Name, Site: r.Site, ViewOf: r.ViewOf, Reason: why}
 }
 
+// of makes the explanation, which equal jobs share, that of one of them.
+func (e *Explanation) of(job *jdl.Job) *Explanation {
+	e.Job, e.File = job.Name, job.File
+	return e
+}
+
 func (m *Match) filterCounts() []FilterCount {
 	rejected := map[FilterName]int{}
 	for _, n := range m.by {
@@ -261,32 +267,43 @@ func (m *Match) publishes(name string) bool {
 
 // NoMatchError is that nothing matches a job.
 type NoMatchError struct {
+	job *jdl.Job
+	why *noMatch
+}
+
+// noMatch is why nothing matches any of some equal jobs.
+type noMatch struct {
 	match   *Match
 	dropped []rank.Dropped
 	worst   FilterCount // what rejects most
 }
 
-func newNoMatch(m *Match, dropped []rank.Dropped) *NoMatchError {
+func newNoMatch(m *Match, dropped []rank.Dropped) *noMatch {
 	worst := slices.MaxFunc(m.filterCounts(), func(a, b FilterCount) int { return cmp.Compare(a.Rejected, b.Rejected) })
-	return &NoMatchError{m, dropped, worst}
+	return &noMatch{m, dropped, worst}
 }
 
 // Explanation works out the whole explanation; see Match.Explain.
-func (e *NoMatchError) Explanation() *Explanation { return e.match.Explain(e.dropped) }
+func (e *NoMatchError) Explanation() *Explanation {
+	return e.why.match.Explain(e.why.dropped).of(e.job)
+}
 
 // Tried reports whether most resources are left out because the job was tried
 // there before.
-func (e *NoMatchError) Tried() bool { return e.worst.Name == ByTried && e.worst.Rejected > 0 }
+func (e *NoMatchError) Tried() bool { return e.why.worst.Name == ByTried && e.why.worst.Rejected > 0 }
 
-// Error implements error.
-func (e *NoMatchError) Error() string {
-	job, n := e.match.Job.Name, len(e.match.Resources)
+// Reason is the error without the job's name: equal jobs have the same.
+func (e *NoMatchError) Reason() string {
+	n := len(e.why.match.Resources)
 	if n == 0 {
-		return fmt.Sprintf("%s: no resource to choose from: no source published any", job)
+		return "no resource to choose from: no source published any"
 	}
-	said := fmt.Sprintf("%s: none of %d resources matches; most fail on %s (%d)", job, n, e.worst.Name, e.worst.Rejected)
-	for _, l := range environmentLines(e.match) {
+	said := fmt.Sprintf("none of %d resources matches; most fail on %s (%d)", n, e.why.worst.Name, e.why.worst.Rejected)
+	for _, l := range environmentLines(e.why.match) {
 		said += "; " + l.String()
 	}
 	return said
 }
+
+// Error implements error.
+func (e *NoMatchError) Error() string { return e.job.Name + ": " + e.Reason() }

@@ -30,6 +30,9 @@ type JobPlan struct {
 	Err     error          // *NoMatchError when there is no choice
 }
 
+// Explain works out why resources match the job or do not; see Match.Explain.
+func (j *JobPlan) Explain() *Explanation { return j.Match.Explain(j.Dropped).of(j.Job) }
+
 // Plan matches, asks the services and ranks. The jobs are placed one after
 // the other, each seeing the counters the earlier ones leave. A job without a
 // choice has Err set; the error of Plan itself is the context's.

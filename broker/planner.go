@@ -20,7 +20,7 @@ const maxCandidates = 30_000
 type class struct {
 	match     *Match
 	field     *rank.Field
-	unmatched *NoMatchError // once it was found that there is no choice
+	unmatched *noMatch // once it was found that there is no choice
 }
 
 // planner makes one plan. Jobs are dealt with in stretches: the classes of a
@@ -179,6 +179,6 @@ func (w *planner) place(job *jdl.Job, c *class, alone bool) JobPlan {
 	if c.unmatched == nil {
 		c.unmatched = newNoMatch(c.match, jp.Dropped)
 	}
-	jp.Err = c.unmatched
+	jp.Err = &NoMatchError{job, c.unmatched}
 	return jp
 }

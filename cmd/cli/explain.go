@@ -241,7 +241,7 @@ func unmatchedDocuments(p *broker.Plan) []jobDocument {
 	var out []jobDocument
 	for _, j := range p.Jobs {
 		if j.Err != nil {
-			out = append(out, jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Explanation: j.Match.Explain(j.Dropped)})
+			out = append(out, jobDocument{Job: j.Job.Name, File: j.Job.File, Node: j.Job.Node, Explanation: j.Explain()})
 		}
 	}
 	return out
@@ -270,7 +270,7 @@ func matchDocument(p *broker.Plan, snap infosys.Snapshot, explain bool, relax fu
 			d.Choices = append(d.Choices, c)
 		}
 		if explain || j.Err != nil {
-			d.Explanation = j.Match.Explain(j.Dropped)
+			d.Explanation = j.Explain()
 		}
 		if relax != nil {
 			d.Relaxations = relax(&j)

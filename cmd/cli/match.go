@@ -118,22 +118,46 @@ func unmatched(p *broker.Plan) error {
 }
 
 func printMatch(d *deps, p *broker.Plan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
-	shown := map[*broker.Match]bool{}
-	for i, j := range p.Jobs {
-		if shown[j.Match] {
-			continue // equal jobs are shown once
-		}
-		shown[j.Match] = true
+	for i, equal := range equals(p.Jobs) {
 		if i > 0 {
 			fmt.Fprintln(d.env.Out)
 		}
-		if err := printOne(d, p, &p.Jobs[i], relax, f); err != nil {
+		if err := printOne(d, p, equal, relax, f); err != nil {
 			return err
 		}
 	}
 	sayAssumed(d, p)
 	reportServices(d, p)
 	return nil
+}
+
+// equals puts equal jobs, which have the same match, together, by the first of them.
+func equals(js []broker.JobPlan) [][]*broker.JobPlan {
+	var out [][]*broker.JobPlan
+	at := map[*broker.Match]int{}
+	for i := range js {
+		j := &js[i]
+		k, known := at[j.Match]
+		if !known {
+			k, at[j.Match] = len(out), len(out)
+			out = append(out, nil)
+		}
+		out[k] = append(out[k], j)
+	}
+	return out
+}
+
+// namesOf names equal jobs for people: the first, and how many more there are.
+func namesOf(equal []*broker.JobPlan) string {
+	name := foreign.Text(jobLabel(equal[0].Job))
+	switch n := len(equal) - 1; n {
+	case 0:
+		return name
+	case 1:
+		return name + " and 1 more job"
+	default:
+		return fmt.Sprintf("%s and %d more jobs", name, n)
+	}
 }
 
 // rejectedShown is how many lines of rejected resources are shown where the
@@ -148,9 +172,10 @@ func (f matchOptions) rejected() int {
 	return rejectedShown
 }
 
-func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
+func printOne(d *deps, p *broker.Plan, equal []*broker.JobPlan, relax func(*broker.JobPlan) []broker.Relaxation, f matchOptions) error {
+	j := equal[0]
 	fmt.Fprintf(d.env.Out, "%s: %d of %d resources match (policy %s, seed %d)\n",
-		styled(d, bold, j.Job.Name), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
+		styled(d, bold, namesOf(equal)), len(j.Choices), len(j.Match.Resources), p.Policy, p.Seed)
 	if len(j.Choices) > 0 {
 		if err := choicesTable(d, j, f); err != nil {
 			return err
@@ -170,7 +195,7 @@ func printOne(d *deps, p *broker.Plan, j *broker.JobPlan, relax func(*broker.Job
 		relaxations(d, relax(j))
 	}
 	if f.explain {
-		return explanation(d, j.Match.Explain(j.Dropped), f.rejected())
+		return explanation(d, j.Explain(), f.rejected())
 	}
 	if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
 		return explanation(d, e.Explanation(), f.rejected())

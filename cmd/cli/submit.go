@@ -178,7 +178,7 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	var rows [][]string
 	for _, j := range p.Jobs {
 		if j.Err != nil {
-			rows = append(rows, []string{jobLabel(j.Job), "-", "", "", "", j.Err.Error()})
+			rows = append(rows, []string{jobLabel(j.Job), "-"})
 			continue
 		}
 		best, parts := j.Choices[0], broker.Parts(j.Choices[0])
@@ -191,11 +191,21 @@ func dryRun(d *deps, p *broker.Plan, snap infosys.Snapshot) error {
 	if err := table(d, columns("JOB", "RESOURCE", ">EXPECTED", ">WAIT", ">RUN", "NEXT BEST"), rows); err != nil {
 		return err
 	}
+	sayUnmatched(d, p)
 	sayMarks(d, p)
 	sayTaken(d, p)
 	sayAssumed(d, p)
 	fmt.Fprintf(d.env.Err, "grid: nothing was sent (policy %s, seed %d)\n", p.Policy, p.Seed)
 	return unmatched(p)
+}
+
+// sayUnmatched says why jobs match nothing, of equal jobs once.
+func sayUnmatched(d *deps, p *broker.Plan) {
+	for _, equal := range equals(p.Jobs) {
+		if e, ok := errors.AsType[*broker.NoMatchError](equal[0].Err); ok {
+			fmt.Fprintf(d.env.Out, "%s: %s\n", namesOf(equal), foreign.Message(e.Reason()))
+		}
+	}
 }
 
 // runText is how long a job is thought to run somewhere; with a question mark where nothing tells it.
@@ -386,14 +396,15 @@ func printSent(d *deps, p *broker.Plan, rs []*jobs.Outcome) {
 		fmt.Fprintf(d.env.Out, "%s  %-*s  %s\n", r.ID, width, foreign.Text(r.Name), foreign.Text(where))
 	}
 	report(d, rs)
-	said := map[error]bool{}
-	for _, j := range p.Jobs {
-		if j.Err != nil && !said[j.Err] {
-			said[j.Err] = true
-			fmt.Fprintf(d.env.Err, "grid: %s\n", foreign.Message(j.Err.Error()))
-			if e, ok := errors.AsType[*broker.NoMatchError](j.Err); ok {
-				explainTo(d, e.Explanation())
-			}
+	explainUnmatched(d, p)
+}
+
+// explainUnmatched says on standard error why jobs match nothing, of equal jobs once.
+func explainUnmatched(d *deps, p *broker.Plan) {
+	for _, equal := range equals(p.Jobs) {
+		if e, ok := errors.AsType[*broker.NoMatchError](equal[0].Err); ok {
+			fmt.Fprintf(d.env.Err, "grid: %s: %s\n", namesOf(equal), foreign.Message(e.Reason()))
+			explainTo(d, e.Explanation())
 		}
 	}
 }
