@@ -17,7 +17,7 @@ import (
 )
 
 type catOptions struct {
-	id          string
+	sel         selection
 	named       []string // the file, if one is named
 	follow      bool
 	errorStream bool
@@ -26,30 +26,37 @@ type catOptions struct {
 func catCmd(d *deps) *cobra.Command {
 	var o catOptions
 	cmd := &cobra.Command{
-		Use:   "cat [-f] ID [FILE]",
+		Use:   "cat [-f] [ID] [FILE]",
 		Short: "Show what a job has written, also while it runs",
 		Long: `Cat prints a file of a job: its standard output, with --err its standard error,
-or the file that is named. With --follow it goes on until the job has ended.`,
+or the file that is named. With --follow it goes on until the job has ended.
+
+Instead of by its id the job can be chosen by --name, --group, --where and the like,
+as in other verbs; what these mean must be one job.`,
 		Example: `  grid cat 01k9x
   grid cat -f 01k9x
   grid cat --err 01k9x
-  grid cat 01k9x histograms.log | tail`,
-		Args:              usageArgs(cobra.RangeArgs(1, 2)),
+  grid cat 01k9x histograms.log | tail
+  grid cat -f --name fit`,
+		Args:              usageArgs(cobra.MaximumNArgs(2)),
 		ValidArgsFunction: completeOneID(d),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.id, o.named = args[0], args[1:]
+			if o.named = args; len(args) > 0 && !(o.sel.given() && len(args) == 1) {
+				o.sel.ids, o.named = args[:1], args[1:]
+			}
 			return runCat(cmd.Context(), d, o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the job has ended")
+	o.sel.register(cmd)
 	cmd.Flags().BoolVarP(&o.errorStream, "err", "e", false, "standard error instead of standard output")
 	return cmd
 }
 
 func runCat(ctx context.Context, d *deps, o catOptions) error {
-	return withJobs(ctx, d, selection{ids: []string{o.id}}, func(s *session, rs []*jobs.Outcome) error {
+	return withJobs(ctx, d, o.sel, func(s *session, rs []*jobs.Outcome) error {
 		if len(rs) != 1 {
-			return usageError(fmt.Errorf("%s names %s; cat shows one", o.id, counted(len(rs), "job")))
+			return usageError(errors.New(manyChosen(o.sel, rs)))
 		}
 		name, err := fileOf(rs[0], o.named, o.errorStream)
 		if err != nil {
@@ -57,6 +64,22 @@ func runCat(ctx context.Context, d *deps, o catOptions) error {
 		}
 		return catJob(ctx, d, s, rs[0], name, o.follow)
 	})
+}
+
+// manyChosen says that not one job was named, and which were.
+func manyChosen(sel selection, rs []*jobs.Outcome) string {
+	said := "what is asked for names " + counted(len(rs), "job")
+	if len(sel.ids) > 0 {
+		said = sel.ids[0] + " names " + counted(len(rs), "job")
+	}
+	for i, r := range rs {
+		if i == 3 {
+			said += ", .."
+			break
+		}
+		said += []string{": ", ", ", ", "}[i] + r.ID
+	}
+	return said + "; cat shows one"
 }
 
 // fileOf is the file that is meant: one that is named, or one of the job's streams.
