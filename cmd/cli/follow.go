@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"gridbroker/broker/clock"
 	"gridbroker/jobs"
-	"gridbroker/plugins"
 )
 
 // followLease is the name of the lease of the one process that follows all jobs of a state directory.
@@ -81,6 +81,8 @@ type follower struct {
 	renewed time.Time
 	told    map[string]string    // what was said of a job last
 	ended   map[string]time.Time // when a job was first seen to have ended
+	owed    map[string]*owing    // outputs that are to come by themselves, by job
+	looked  bool                 // all records have been looked through for these
 	figures *followFigures
 }
 
@@ -104,7 +106,8 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 		return err
 	}
 	defer lease.End()
-	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, ended: map[string]time.Time{}, figures: newFollowFigures()}
+	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, ended: map[string]time.Time{},
+		owed: map[string]*owing{}, figures: newFollowFigures()}
 	if !flags.once {
 		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
 			return err
@@ -171,8 +174,11 @@ func (f *follower) written() time.Time {
 
 // pass does what is due now. It reports whether any job has changed.
 func (f *follower) pass(ctx context.Context) (changed bool, err error) {
-	if err := f.takeUp(ctx); err != nil || len(f.jobs) == 0 {
+	if err := f.takeUp(ctx); err != nil {
 		return false, err
+	}
+	if len(f.jobs) == 0 {
+		return false, f.fetch(ctx)
 	}
 	_, err = f.session.jobs.Step(ctx, f.jobs, jobs.Waiting{Discover: rediscover(f.deps, f.session, f.flags.discovery),
 		Replan: jobs.Replanning{After: f.flags.replan, Moves: f.flags.moves}, Thorough: f.flags.once})
@@ -180,8 +186,7 @@ func (f *follower) pass(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = f.tell()
-	f.fetch(ctx)
-	return changed, f.renew(ctx)
+	return changed, cmp.Or(f.fetch(ctx), f.renew(ctx))
 }
 
 // takeUp reads the live jobs anew, and keeps of those it had before the ones that it has just seen to have ended, however
@@ -256,37 +261,6 @@ func (f *follower) say(o *jobs.Outcome, text string) {
 	if err := printJSON(f.deps, "follow", followDocument{jobsJSON([]*jobs.Outcome{o}).Jobs[0], text}); err != nil {
 		fmt.Fprintf(f.env.Err, "grid: %v\n", err)
 	}
-}
-
-// fetch brings the output of jobs that have ended and whose description asks for that, beside the looks.
-func (f *follower) fetch(ctx context.Context) {
-	var due []*jobs.Outcome
-	for _, o := range f.jobs {
-		if job, err := o.Job(); err == nil && job.AutoOutput && o.Final() && o.State == plugins.Done && o.Output == "" {
-			due = append(due, o)
-		}
-	}
-	w := jobs.Wanted{Dir: filepath.Join(stateDir(f.deps, f.session.conf), "output")}
-	ended := jobs.Bring(ctx, f.session.jobs, due, w)
-	if f.flags.once {
-		jobs.Rest(f.session.jobs)
-		ended = append(ended, jobs.Bring(ctx, f.session.jobs, nil, w)...)
-	}
-	through := map[string]*jobs.Outcome{}
-	for _, o := range ended {
-		through[o.ID] = o
-		if o.Err == nil {
-			f.say(o, "output in "+o.Output)
-		}
-	}
-	for _, o := range due {
-		if e := through[o.ID]; e != nil {
-			o.Output = e.Output
-		} else {
-			f.ended[o.ID] = f.env.Now() // on its way, or about to be: it is not forgotten before
-		}
-	}
-	report(f.deps, ended)
 }
 
 // renew keeps the credentials of jobs alive.
