@@ -125,6 +125,9 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 	if err := h.keepLocal(ctx); err != nil {
 		return err
 	}
+	if err := h.bounded(ctx); err != nil {
+		return err
+	}
 	ack.Seq, ack.Digest = h.delta.Seq, h.delta.Digest
 	m := slotsMessage{Cluster: h.delta.Cluster, Full: h.delta.Full, Seq: h.delta.Seq, Made: h.delta.Made, Digest: h.delta.Digest}
 	if !h.delta.Full {
@@ -283,6 +286,30 @@ func (h intake) keepLocal(ctx context.Context) (err error) {
 	}
 	return h.writeEach(ctx, `insert into local_job (cluster, task, body) select $2, t.value->>'task', cast(t.value as text) from {each} where true
 		on conflict (cluster, task) do update set body = excluded.body`, h.delta.Jobs, h.delta.Cluster)
+}
+
+// bounded refuses a delta that leads to more than a full one may have: of small ones
+// there is no end.
+func (h intake) bounded(ctx context.Context) error {
+	most := wire.DefaultLimits()
+	for _, t := range []struct {
+		put         int
+		table, what string
+		most        int
+	}{{len(h.delta.Put), "content", "slots", most.Slots}, {len(h.delta.Jobs), "local_job", "jobs", most.Jobs}} {
+		if h.delta.Full || t.put == 0 {
+			continue
+		}
+		n := 0
+		err := h.rows(ctx, func(scan func(...any) error) error { return scan(&n) }, "select count(*) from "+t.table+" where cluster = $1", h.delta.Cluster)
+		if err != nil {
+			return err
+		}
+		if n > t.most {
+			return &RefusedError{fmt.Sprintf("the cluster would have %d %s; more than %d are not taken", n, t.what, t.most)}
+		}
+	}
+	return nil
 }
 
 // slotsOf reads a cluster's slots.
