@@ -66,12 +66,56 @@ func TestContainerImageIsRefused(t *testing.T) {
 			t.Errorf("%q: %q, want %q", image, why, want)
 		}
 	}
-	_, err := jdl.ParseJob("job.jdl", []byte("Executable = \"/bin/ls\";\nContainerImage = \"docker://r.example/x:1\";"))
-	if err == nil || !strings.Contains(err.Error(), "job.jdl:2:") || !strings.Contains(err.Error(), "digest") {
+	_, err := jdl.ParseJob("job.jdl", []byte("Executable = \"/bin/ls\";\nContainerImage = \"docker://r.example/x@sha256:1\";"))
+	if err == nil || !strings.Contains(err.Error(), "job.jdl:2:") || !strings.Contains(err.Error(), "digits") {
 		t.Errorf("%v", err)
 	}
 	_, err = jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/ls"; RunTimeEnvironment = "VEE-Debian11"; ContainerImage = "`+ownImage+`";`))
 	if err == nil || !strings.Contains(err.Error(), "VEE-Debian11 too") {
 		t.Errorf("two environments: %v", err)
+	}
+}
+
+// TestImageByTag: an image that is named by a tag, as most are, or by Docker's short name, is one by its digest when the
+// job is sent; into HTCondor's language it goes as it is, into others it is an error.
+func TestImageByTag(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	for text, want := range map[string]string{
+		"docker://r.example:5000/me/x:v1.2": "docker://r.example:5000/me/x",
+		"docker://quay.io/bio/x:1--0":       "docker://quay.io/bio/x",
+		"docker://ubuntu:22.04":             "docker://docker.io/library/ubuntu",
+		"docker://rootproject/root":         "docker://docker.io/rootproject/root",
+		"docker://localhost:5000/x":         "docker://localhost:5000/x",
+	} {
+		job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/ls"; ContainerImage = "`+text+`";`))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if _, err := xrsl.Write(job, xrsl.Options{}); err == nil && len(xrsl.Losses(job)) == 0 {
+			t.Errorf("%s goes into xRSL without its digest", text)
+		}
+		if err := job.PinImage(digest); err != nil || job.UserImage() != want+"@"+digest {
+			t.Errorf("%s: %s, %v, want %s", text, job.UserImage(), err, want)
+		}
+		if again, err := jdl.LoadJob(job.Text()); err != nil || again.UserImage() != want+"@"+digest {
+			t.Errorf("%s: recorded as %v, %v", text, again, err)
+		}
+		if err := job.PinImage(digest); err == nil {
+			t.Errorf("%s was given a digest twice", text)
+		}
+	}
+	for _, text := range []string{"universe = docker\ndocker_image = quay.io/bio/x:1", "container_image = docker://quay.io/bio/x:1", `docker_image = "quay.io/bio/x:1"`} {
+		ads, err := condor.Read("x.sub", []byte("executable = /bin/true\n"+text+"\nqueue\n"), jdl.NewNearby("", jdl.WithDir("/")), func(*classad.Diagnostic) {})
+		if err != nil || len(ads) != 1 {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if image, _ := ads[0].EvalAttr("ContainerImage", nil).Str(); image != "docker://quay.io/bio/x:1" {
+			t.Errorf("%s: %q", text, image)
+		}
+	}
+	if _, err := condor.Read("x.sub", []byte("executable = /bin/true\ndocker_image = a:1\ncontainer_image = docker://b:1\nqueue\n"), jdl.NewNearby("", jdl.WithDir("/")), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), "exclude each other") {
+		t.Errorf("two images: %v", err)
 	}
 }

@@ -109,6 +109,9 @@ func runSubmit(ctx context.Context, d *deps, args []string, f submitOptions) err
 	if f.dryRun {
 		return dryRun(d, p, snap)
 	}
+	if err := pinImages(ctx, d, all); err != nil {
+		return err
+	}
 	rs, err := sendPlan(ctx, d, s, p, files)
 	if f.via.orDirect {
 		sayDirect(d, f.via, rs)

@@ -14,6 +14,7 @@ import (
 	"gridbroker/environment"
 	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
+	"gridbroker/testdata/testbed"
 )
 
 // An image goes to a registry and comes back with the digest it had; another one does not come under its digest.
@@ -39,6 +40,13 @@ func TestPushAndImport(t *testing.T) {
 	got, err := to.Import(t.Context(), "docker://"+place, digest, client.Blobs)
 	if err != nil || got != digest {
 		t.Fatalf("%s, %v, want %s", got, err, digest)
+	}
+	testbed.TagImage(t, server.URL, "site/box", digest, "v1")
+	if now, err := client.Digest(t.Context(), place, "v1"); err != nil || now != digest {
+		t.Errorf("what the tag means: %q, %v, want %s", now, err, digest)
+	}
+	if _, err := client.Digest(t.Context(), place, "v2"); err == nil {
+		t.Error("a tag that the registry does not have")
 	}
 	other := "sha256:" + strings.Repeat("0", 64)
 	if err := client.Push(t.Context(), from.Dir, other, place); err == nil || !strings.Contains(err.Error(), "has no image") {

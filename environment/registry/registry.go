@@ -52,6 +52,19 @@ func (r Client) Blobs(place string) (environment.Blobs, error) {
 	}, nil
 }
 
+// Digest is the digest, sha256:..., of the image that a tag of a repository, HOST/NAME, means now.
+func (r Client) Digest(ctx context.Context, place, tag string) (string, error) {
+	repo, err := name.NewRepository(place, insecure(place)...)
+	if err != nil {
+		return "", fmt.Errorf("registry %s: %w", place, err)
+	}
+	d, err := remote.Get(repo.Tag(tag), r.options(ctx, place)...)
+	if err != nil {
+		return "", err
+	}
+	return d.Digest.String(), nil
+}
+
 func (r Client) options(ctx context.Context, place string) []remote.Option {
 	keys := r.Keychain
 	if keys == nil {

@@ -143,13 +143,20 @@ func (r *reader) universe() {
 	default:
 		r.fail(r.b.Pos, "universe %s is not supported: only vanilla and container are", u)
 	}
-	if r.get("docker_image") != "" {
-		r.fail(r.b.Pos, "docker_image: write container_image = docker://HOST/NAME@sha256:DIGEST")
+	name, image := "container_image", unquoted(r.get("container_image"))
+	if docker := unquoted(r.get("docker_image")); docker != "" {
+		if image != "" {
+			r.fail(r.b.Pos, "docker_image and container_image exclude each other")
+			return
+		}
+		name, image = "docker_image", "docker://"+strings.TrimPrefix(docker, "docker://")
 	}
-	image := unquoted(r.get("container_image"))
-	if why := jdl.CheckImage(image); image != "" && why != "" {
-		r.fail(r.b.Pos, "container_image %s: %s", image, why)
-		return
+	image = jdl.WholeImage(image)
+	if _, _, tagged := jdl.SplitImage(image); image != "" && !tagged {
+		if why := jdl.CheckImage(image); why != "" {
+			r.fail(r.b.Pos, "%s %s: %s", name, image, why)
+			return
+		}
 	}
 	r.b.Str("ContainerImage", image)
 }

@@ -143,7 +143,7 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 		return nil, err
 	}
 	w := &writer{}
-	if image := j.UserImage(); image != "" && jdl.CheckImage(image) == "" {
+	if image := j.UserImage(); placed(image) {
 		w.set("universe", "container")
 		w.set("container_image", image)
 	} else {
@@ -293,4 +293,10 @@ func commandNames(d []byte) []string {
 		}
 	}
 	return names
+}
+
+// placed reports whether HTCondor knows where an image lies that a job brings.
+func placed(image string) bool {
+	_, _, tagged := jdl.SplitImage(image)
+	return tagged || image != "" && jdl.CheckImage(image) == ""
 }

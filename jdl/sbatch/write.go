@@ -46,7 +46,7 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 			out = append(out, j.Loss("OutputSandboxDestURI", "send it in the job's own script", "a Slurm script cannot send %s to %s", f.Name, f.DestURL))
 		}
 	}
-	return out
+	return append(out, j.ImageLoss()...)
 }
 
 // Write writes the job as a script for Slurm's sbatch. Every text of the job
