@@ -58,6 +58,9 @@ func Main(ctx context.Context, env Env, args []string) int {
 		err = out.lost()
 	}
 	code := exitCode(ctx, err)
+	if err == context.Canceled && ctx.Err() != nil { // no verb has said more of it
+		err = interrupted{"interrupted"}
+	}
 	if err = remedied(err); err != nil {
 		failedJSON(a, err, code)
 	}

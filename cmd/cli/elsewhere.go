@@ -27,6 +27,7 @@ func elsewhere(word string) string {
 		{"adopt", []string{"sync", "arcsync"}},
 		{"probe", []string{"test", "arctest"}},
 		{"auth proxy", []string{"proxy", "proxy-init", "arcproxy", "voms-proxy-init"}},
+		{"auth doctor", []string{"doctor", "diagnose"}},
 		{"auth login", []string{"login"}},
 		{"jdl convert", []string{"convert"}},
 		{"jdl check", []string{"check", "lint", "validate"}},
