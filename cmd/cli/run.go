@@ -119,32 +119,44 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 	f.planning = f.regarding(set.Jobs)
 	s, err := openSession(d, f.planning, needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}})
 	if err != nil {
-		return err
+		return noJob(ctx, err)
 	}
 	defer s.close()
 	memberOf(d, s.jobs.Rules, f.vo, set.Jobs)
 	snap, err := look(ctx, d, s, f.discovery)
 	if err != nil {
-		return err
+		return noJob(ctx, err)
 	}
 	p, err := planAll(ctx, s, []jobFile{{"run", set}}, references(snap))
 	if err != nil {
-		return err
+		return noJob(ctx, err)
 	}
 	if err := unmatched(p); err != nil {
+		if !d.json {
+			explainUnmatched(d, p)
+		}
 		return err
 	}
 	rs, err := s.jobs.Submit(ctx, p, set)
 	if err != nil {
-		return err
+		return noJob(ctx, err)
 	}
 	return runJob(ctx, d, s, rs[0], f)
+}
+
+// noJob is a failure of this program before there was a job: with the code 1 it could be taken for the command's own.
+// What has a code of its own, as a mistake in the flags or that nothing matches, keeps it.
+func noJob(ctx context.Context, err error) error {
+	if ctx.Err() != nil || codeOf(ctx, err) != exitFailed {
+		return err
+	}
+	return &exitError{exitNoJob, err}
 }
 
 // runJob follows the job, shows what it prints and brings its files.
 func runJob(ctx context.Context, d *deps, s *session, o *jobs.Outcome, f runOptions) error {
 	if o.Err != nil && !jobs.IsUncertain(o.Err) {
-		return o.Err
+		return noJob(ctx, o.Err)
 	}
 	if d.verbose > 0 || d.env.ErrTerminal {
 		fmt.Fprintf(d.env.Err, "grid: %s at %s\n", o.ID, o.At)
