@@ -36,21 +36,24 @@ type bounds struct {
 	sum weight
 }
 
-// With has the decoder share its limits with another one of the same source, whose
-// trees then cost no more together than one tree may. Call it before anything is added
-// to d.
-func (d *Decoder) With(other *Decoder) { d.bounds = other.bounds }
+// ShareBounds has decoders of one source share their limits, so that its trees cost no
+// more together than one tree may. Call it before anything is added to them.
+func ShareBounds(ds []*Decoder) {
+	for _, d := range ds {
+		d.bounds = ds[0].bounds
+	}
+}
 
-// ces is how many computing elements account for what there is.
-func (d *Decoder) ces() int {
+// cesOf is how many computing elements account for what there is.
+func cesOf(d *Decoder) int {
 	return min(len(d.glue1.clusters)+len(d.glue2.services)+len(d.ng.clusters), maxCEs)
 }
 
-// weigh brings the bounds up to date and returns what all decoders have.
-func (d *Decoder) weigh() weight {
-	ces := d.ces()
+// weigh brings the bounds up to date with what one of the decoders has, and returns
+// what all have.
+func (b *bounds) weigh(d *Decoder) weight {
+	ces := cesOf(d)
 	w := weight{d.big, max(0, d.big-ceShares*ces), max(0, d.n-ceEntries*ces), max(0, d.Kept()-ceBytes*ces)}
-	b := d.bounds
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sum.shares += w.shares - d.own.shares
@@ -72,16 +75,16 @@ func (e LimitError) Error() string { return string(e) }
 // those that it shares its limits with. A tree whose computing elements account for all
 // that it has is not cut for what another one has.
 func (d *Decoder) Err() error {
-	sum := d.weigh()
+	sum := d.bounds.weigh(d)
 	switch {
 	case sum.shares > mostShares:
 		return LimitError(fmt.Sprintf("more than %d shares", mostShares))
 	case d.own.freeShares > 0 && sum.freeShares > maxResources:
-		return LimitError(fmt.Sprintf("more than %d shares, and %d for each of %d computing elements", maxResources, ceShares, d.ces()))
+		return LimitError(fmt.Sprintf("more than %d shares, and %d for each of %d computing elements", maxResources, ceShares, cesOf(d)))
 	case d.own.freeEntries > 0 && sum.freeEntries > maxEntries:
-		return LimitError(fmt.Sprintf("more than %d entries, and %d for each of %d computing elements", maxEntries, ceEntries, d.ces()))
+		return LimitError(fmt.Sprintf("more than %d entries, and %d for each of %d computing elements", maxEntries, ceEntries, cesOf(d)))
 	case d.own.freeBytes > 0 && sum.freeBytes > maxBytes:
-		return LimitError(fmt.Sprintf("more than %d MB of text, and %d KiB for each of %d computing elements", maxBytes>>20, ceBytes>>10, d.ces()))
+		return LimitError(fmt.Sprintf("more than %d MB of text, and %d KiB for each of %d computing elements", maxBytes>>20, ceBytes>>10, cesOf(d)))
 	}
 	return d.pay()
 }

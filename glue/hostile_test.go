@@ -51,8 +51,7 @@ func TestTreesOfOneSource(t *testing.T) {
 		return &Entry{DN: []byte("o=glue"), Attrs: []Attr{{[]byte("objectClass"), [][]byte{[]byte("GLUE2ComputingService")}}, {[]byte("GLUE2ServiceID"), [][]byte{fmt.Appendf(nil, "s%d", n)}}}}
 	}
 	one, two, honest := NewDecoder("rogue"), NewDecoder("rogue"), NewDecoder("rogue")
-	two.With(one)
-	honest.With(one)
+	ShareBounds([]*Decoder{one, two, honest})
 	for i := range 2 * maxResources {
 		one.Add(share("one", i))
 		two.Add(share("two", i))

@@ -140,10 +140,12 @@ func (l *LDAP) ask(ctx context.Context, page uint32) (rs []glue.Resource, kept i
 	errs := make([]error, len(trees))
 	var missing atomic.Int32
 	var wg sync.WaitGroup
-	for i, b := range trees {
+	for i := range trees {
 		answers[i] = glue.NewDecoder(l.URL, l.Extra...)
-		answers[i].With(answers[0])
 		answers[i].Charge(l.account)
+	}
+	glue.ShareBounds(answers)
+	for i, b := range trees {
 		wg.Go(func() {
 			var there bool
 			there, errs[i] = l.read(ctx, b, page, answers[i])

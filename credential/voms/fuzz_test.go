@@ -20,7 +20,7 @@ func FuzzVomses(f *testing.F) {
 func FuzzLSC(f *testing.F) {
 	f.Add("/CN=a\n/CN=b\n------ NEXT CHAIN ------\n/CN=c\n/CN=d\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		lsc, err := ParseLSC("f", strings.NewReader(text))
+		lsc, err := parseLSC("f", strings.NewReader(text))
 		if err == nil && len(lsc[0]) < 2 {
 			t.Error("a chain too short")
 		}

@@ -223,7 +223,7 @@ func TestLSCFiles(t *testing.T) {
 		"/CN=h\nCN=ca\n":                        "!f:2: \"CN=ca\" is no DN",
 		"/CN=h\n" + strings.Repeat("/", 70_000): "!f:2: ",
 	} {
-		lsc, err := ParseLSC("f", strings.NewReader(text))
+		lsc, err := parseLSC("f", strings.NewReader(text))
 		if bad, no := strings.CutPrefix(want, "!"); no {
 			if err == nil || !strings.HasPrefix(err.Error(), bad) {
 				t.Errorf("%.40q: %v, want %s", text, err, bad)

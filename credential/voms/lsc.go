@@ -17,9 +17,9 @@ import (
 // the DN of the server, of its issuer, and so on.
 type LSC [][]string
 
-// ParseLSC reads an LSC file: one DN a line; "------ NEXT CHAIN ------" begins
+// parseLSC reads an LSC file: one DN a line; "------ NEXT CHAIN ------" begins
 // another chain; # begins a comment. Errors name file and line.
-func ParseLSC(file string, r io.Reader) (LSC, error) {
+func parseLSC(file string, r io.Reader) (LSC, error) {
 	lsc := LSC{nil}
 	sc := bufio.NewScanner(io.LimitReader(r, maxVomses))
 	n := 1
@@ -51,13 +51,13 @@ func ParseLSC(file string, r io.Reader) (LSC, error) {
 	return lsc, nil
 }
 
-// ReadLSC is ParseLSC of a file, which has to be a regular one.
+// ReadLSC is parseLSC of a file, which has to be a regular one.
 func ReadLSC(file string) (LSC, error) {
 	text, err := durable.ReadFile(file, maxVomses)
 	if err != nil {
 		return nil, err
 	}
-	return ParseLSC(file, bytes.NewReader(text))
+	return parseLSC(file, bytes.NewReader(text))
 }
 
 // Match reports whether the certificates are one of the chains: their subjects

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 	if want := []string{"/edu.example.org", "/edu.example.org/students"}; !slices.Equal(ac.FQANs, want) {
 		t.Errorf("FQANs %v", ac.FQANs)
 	}
-	lsc, err := ParseLSC("x", strings.NewReader("/CN=other\n/CN=CA\n----- NEXT CHAIN -----\n/DC=org/DC=example/CN=voms.example.org\n/DC=org/DC=example/CN=Example Grid CA\n"))
+	lsc, err := parseLSC("x", strings.NewReader("/CN=other\n/CN=CA\n----- NEXT CHAIN -----\n/DC=org/DC=example/CN=voms.example.org\n/DC=org/DC=example/CN=Example Grid CA\n"))
 	if err != nil || !lsc.Match(ac.Certs) {
 		t.Errorf("the LSC file does not match: %v", err)
 	}
@@ -62,7 +62,7 @@ func TestFilesWithErrors(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := ParseLSC("f", strings.NewReader("/CN=a\nCN=b\n")); err == nil || !strings.Contains(err.Error(), "f:2:") {
+	if _, err := parseLSC("f", strings.NewReader("/CN=a\nCN=b\n")); err == nil || !strings.Contains(err.Error(), "f:2:") {
 		t.Errorf("LSC: %v", err)
 	}
 }
