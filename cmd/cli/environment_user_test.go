@@ -14,6 +14,7 @@ import (
 	served "github.com/google/go-containerregistry/pkg/registry"
 
 	"gridbroker/environment"
+	"gridbroker/testdata/testbed"
 )
 
 // A user brings an image by the job's description: it runs inside where the site takes images from that registry, and
@@ -47,6 +48,18 @@ func TestImageOfAJob(t *testing.T) {
 		t.Errorf("tried by hand: %q", out)
 	}
 	f.broughtImage(t)
+	digest := f.digest(t)
+	testbed.TagImage(t, server.URL, "users/debian", digest, "11")
+	f.write("job.jdl", strings.Replace(f.read("job.jdl"), "@"+digest, ":11", 1))
+	f.broughtImage(t)
+	if out := f.grid("list", "--jq", ".jobs[-1].id"); !strings.Contains(f.grid("show", "--json", strings.TrimSpace(out)), "debian@"+digest) {
+		t.Errorf("the image of a tag is not recorded by its digest")
+	}
+	f.write("job.jdl", strings.Replace(f.read("job.jdl"), ":11", ":12", 1))
+	if out, err := f.try("submit", "job.jdl"); err == nil || !strings.Contains(out+err.Error(), "debian:12") {
+		t.Errorf("a tag that is not there: %v\n%s", err, out)
+	}
+	f.write("job.jdl", strings.Replace(f.read("job.jdl"), ":12", "@"+digest, 1))
 	f.write("job.jdl", strings.Replace(f.read("job.jdl"), host+"/users/", host+"/others/", 1))
 	out, err = f.try("submit", "--wait", "job.jdl")
 	if err == nil || !strings.Contains(out+err.Error(), "allowed: "+host+"/users") {
