@@ -105,7 +105,7 @@ func (d *Door) byToken(ctx context.Context, token string) (Person, error) {
 	if err != nil {
 		return Person{}, err
 	}
-	id, err := issuer.Verifier(&oidc.Config{ClientID: d.Audience}).Verify(ctx, token)
+	id, err := verified(ctx, issuer, &oidc.Config{ClientID: d.Audience}, token)
 	if err != nil {
 		return Person{}, err
 	}

@@ -2,10 +2,14 @@ package scheduler
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
 
 	"gridbroker/credential"
 )
@@ -17,6 +21,17 @@ const (
 	issuerPause = 10 * time.Second
 	issuerSays  = 1 << 20
 )
+
+// maxToken bounds a token, in bytes: how long it takes to verify one grows faster than its signature.
+const maxToken = 16 << 10
+
+// verified is a token whose signature, times and audience are an issuer's and as they should be.
+func verified(ctx context.Context, at *oidc.Provider, c *oidc.Config, token string) (*oidc.IDToken, error) {
+	if len(token) > maxToken {
+		return nil, fmt.Errorf("a token of %d bytes is too long: no more than %d are read", len(token), maxToken)
+	}
+	return at.Verifier(c).Verify(ctx, token)
+}
 
 // issuerTransport is how issuers are asked; their headers are bounded.
 func issuerTransport() http.RoundTripper {

@@ -181,7 +181,7 @@ func (p porch) exchange(ctx context.Context, code string, v visit) (subject stri
 	if !ok {
 		return "", errors.New("there is no ID token in the answer")
 	}
-	id, err := at.Verifier(&oidc.Config{ClientID: p.Login.Client, Now: p.S.now}).Verify(ctx, raw)
+	id, err := verified(ctx, at, &oidc.Config{ClientID: p.Login.Client, Now: p.S.now}, raw)
 	if err != nil {
 		return "", err
 	}

@@ -149,6 +149,7 @@ func TestSignInOfOthers(t *testing.T) {
 		"for another":       {"aud": "other"},
 		"of another issuer": {"iss": "https://other.example.org/"},
 		"of yesterday":      {"exp": time.Now().Add(-time.Hour).Unix()},
+		"without end":       {"story": strings.Repeat("x", maxToken)},
 	} {
 		f, d := newLogin(t)
 		d.claims = claims

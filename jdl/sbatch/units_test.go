@@ -194,7 +194,7 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// TestMemoryOnce: memory that is asked for in two ways is refused, as sbatch 22.05 and 24.11 refuse it.
+// TestMemoryOnce: memory that is asked for in two ways is refused, as sbatch refuses it.
 func TestMemoryOnce(t *testing.T) {
 	for options, want := range map[string]string{
 		"--mem=1G --mem-per-gpu=2G --gpus=1": "--mem and --mem-per-gpu exclude each other",
