@@ -3,6 +3,7 @@ package htcondor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -57,6 +58,30 @@ func (s *site) remove(ctx context.Context, jobIDs, ids []string, ended bool) err
 		}
 	}
 	return nil
+}
+
+// Withdraw implements plugins.Withdrawer: the schedd leaves alone what is not idle or held when it
+// takes the command.
+func (b *Backend) Withdraw(ctx context.Context, hs []plugins.Handle) []error {
+	return remote.Each(hs, b.Split, func(s *site, jobIDs, ids []string) error {
+		for from := 0; from < len(ids); from += maxAsked {
+			to := min(from+maxAsked, len(ids))
+			if _, err := s.schedd(ctx, "condor_rm", "-constraint", waiting(jobIDs[from:to], ids[from:to])); err != nil && !gone(err) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// waiting is true of those of our jobs that have not begun.
+func waiting(jobIDs, ids []string) string {
+	ours := make([]string, len(ids))
+	for i, id := range ids {
+		cluster, proc, _ := strings.Cut(jobIDs[i], ".")
+		ours[i] = fmt.Sprintf("(ClusterId == %s && ProcId == %s && GridBrokerId is %q)", cluster, proc, id)
+	}
+	return "(JobStatus == 1 || JobStatus == 5) && (" + strings.Join(ours, " || ") + ")"
 }
 
 // gone reports whether condor_rm complains of jobs that are not there.

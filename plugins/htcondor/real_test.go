@@ -326,6 +326,52 @@ func TestRealLogOfWaiting(t *testing.T) {
 	}
 }
 
+// wait looks at a job until it is in a state.
+func (p *pool) wait(t *testing.T, h plugins.Handle, want plugins.State) plugins.Status {
+	t.Helper()
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(300 * time.Millisecond) {
+		st := p.Status(t.Context(), []plugins.Handle{h})[0]
+		if st.State == want {
+			return st
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not %s: %+v", want, st)
+		}
+	}
+}
+
+// What has begun stays where it is when it is withdrawn, what waits is ended.
+func TestRealWithdraw(t *testing.T) {
+	p := newPool(t)
+	var hs []plugins.Handle
+	for i := range 2 {
+		whole := sh("sleep 600")
+		whole.Demand.Slots, whole.Demand.Memory = 8, 15_000 // there is one slot for that
+		r := p.Submit(t.Context(), []plugins.Request{{ID: fmt.Sprintf("wd%d-%d", time.Now().UnixNano(), i), Endpoint: glue.Endpoint{URL: p.urls["ssh"]}, Job: whole}}, nil)[0]
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		hs = append(hs, r.Handle)
+		defer p.Clean(context.Background(), []plugins.Handle{r.Handle})
+		if i == 0 {
+			p.wait(t, r.Handle, plugins.Running)
+		}
+	}
+	for range 2 { // the second time there is nothing that waits
+		for _, err := range p.Withdraw(t.Context(), hs) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if st := p.wait(t, hs[1], plugins.Cancelled); !st.Started.IsZero() {
+		t.Errorf("what waits: %+v", st)
+	}
+	if st := p.Status(t.Context(), hs[:1])[0]; st.State != plugins.Running {
+		t.Errorf("what runs: %+v", st)
+	}
+}
+
 // A job whose submission left no id, and that neither the queue nor a history that
 // was rotated knows any more, is found by its own log: it has been there.
 func TestRealForgotten(t *testing.T) {

@@ -48,6 +48,7 @@ func TestSubmitter(t *testing.T, target Target) {
 	t.Run("exit codes", s.exitCodes)
 	t.Run("no streams", s.noStreams)
 	t.Run("cancel", s.cancel)
+	t.Run("withdraw", s.withdraw)
 	t.Run("unknown job", s.unknown)
 	t.Run("dead context", s.deadContext)
 	t.Run("dead endpoint", s.deadEndpoint)
@@ -202,6 +203,27 @@ func (s *suite) cancel(t *testing.T) {
 		if err != nil {
 			t.Errorf("cancel of ended and unknown jobs: %v", err)
 		}
+	}
+}
+
+// withdraw: that jobs have begun, have ended or are not known is no error, and they stay as they are.
+func (s *suite) withdraw(t *testing.T) {
+	w, ok := s.Submitter.(plugins.Withdrawer)
+	if !ok {
+		t.Skip("this back-end has no Withdrawer")
+	}
+	if r := w.Withdraw(t.Context(), nil); len(r) != 0 {
+		t.Errorf("Withdraw(nil): %v", r)
+	}
+	ended := s.start(t, s.request(t, "exit 0"))
+	s.end(t, ended)
+	for _, err := range w.Withdraw(t.Context(), append(ended, s.Stray)) {
+		if err != nil {
+			t.Errorf("of ended and unknown jobs: %v", err)
+		}
+	}
+	if st := s.Submitter.Status(t.Context(), ended)[0]; st.State != plugins.Done {
+		t.Errorf("an ended job that is withdrawn: %+v", st)
 	}
 }
 
