@@ -266,7 +266,16 @@ func schedulerDrainCmd(d *deps) *cobra.Command {
 		Example: "  grid scheduler drain cluster1",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+url.PathEscape(args[0])+"/drain", map[string]bool{"drain": !open}, nil)
+			err := callScheduler(cmd.Context(), d, to, "drain", "POST", "/v1/clusters/"+url.PathEscape(args[0])+"/drain", map[string]bool{"drain": !open}, nil)
+			if err != nil || d.json {
+				return err
+			}
+			said := "nothing more is booked there; what is booked or runs goes on"
+			if open {
+				said = "it is open for bookings"
+			}
+			fmt.Fprintf(d.env.Out, "%s: %s\n", foreign.Text(args[0]), said)
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&to, "via", "", "`URL` of the scheduler")

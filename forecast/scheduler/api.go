@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -317,7 +318,7 @@ func (a *API) mine(ctx context.Context, id string) (Person, *Job, error) {
 	}
 	list, err := a.S.Jobs(ctx, p, []string{id})
 	if err == nil && len(list) == 0 {
-		err = ErrNoJob
+		err = fmt.Errorf("%w: %s", ErrNoJob, id)
 	}
 	if err != nil {
 		return p, nil, a.problem(err)

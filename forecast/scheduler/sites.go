@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -96,7 +97,7 @@ func (s *Store) Clusters(ctx context.Context, now time.Time, names ...string) (l
 // Drain opens or closes a cluster for new bookings.
 func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close bool) error {
 	if unheld(cluster) {
-		return ErrNoCluster
+		return fmt.Errorf("%w: %s", ErrNoCluster, cluster)
 	}
 	known := false
 	err := s.store.tx(ctx, func(h handle) error {
@@ -111,7 +112,7 @@ func (s *Scheduler) Drain(ctx context.Context, who Person, cluster string, close
 		return nil
 	})
 	if err == nil && !known {
-		err = ErrNoCluster
+		err = fmt.Errorf("%w: %s", ErrNoCluster, cluster)
 	}
 	s.poke()
 	return err
