@@ -576,6 +576,9 @@ type Brought struct {
 func (Brought) name() string          { return "output" }
 func (Brought) from() []plugins.State { return every }
 func (e Brought) apply(r *Record, _ time.Time) (string, bool) {
+	if e.Attempt == r.number() && !r.Final() {
+		return fmt.Sprintf("to %s, while it was %s", e.Dir, r.State), true // not all that it leaves
+	}
 	if e.Attempt == r.number() {
 		r.Output = e.Dir
 		return "to " + e.Dir, true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"gridbroker/plugins"
@@ -155,6 +156,7 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 		if len(want) == 0 {
 			s.dropUnchanged()
 		}
+		s.tidy()
 		s.Files = s.files
 		of[s.ID] = s
 		os = append(os, s.Outcome)
@@ -162,6 +164,13 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 	return c.apply(context.WithoutCancel(ctx), well(os), func(r *Record) Event {
 		return Brought{Attempt: of[r.ID].attempt, Dir: of[r.ID].dir}
 	})
+}
+
+// tidy removes the directory that was made for files of which none has come. One in which anything lies stays.
+func (s *source) tidy() {
+	if len(s.files) == 0 && (s.Err != nil || !s.Final()) {
+		_ = syscall.Rmdir(s.dir)
+	}
 }
 
 // missing lists the declared files that were not brought, where all were asked for.
