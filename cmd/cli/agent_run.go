@@ -53,7 +53,8 @@ without --scheduler it does only that. Starts are told with quantiles that it
 learns from each local job that starts (docs/forecasts.md).
 What it learned and published it keeps in a file, and goes on from there.
 
-It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY), or a token.`,
+It shows the certificate at hand (X509_USER_CERT, X509_USER_PROXY; over https alone),
+or the token of --token-file.`,
 		Example: `  grid agent run --lrms slurm: --cluster cluster1 --scheduler https://scheduler.example.org:6120 --ttl 10m
   grid agent run --lrms slurm: --cluster cluster1 --listen 127.0.0.1:6111
   grid agent run --lrms local: --cluster here --scheduler http://127.0.0.1:6120 --start plain --token-file agent.token`,
@@ -142,7 +143,7 @@ func newAgent(d *deps, f agentRunOptions) (ag *agent.Agent, end func() error, er
 	}
 	client, base, err := http.DefaultClient, "", error(nil)
 	if f.scheduler != "" {
-		client, base, err = agentClient(d, f.scheduler)
+		client, base, err = agentClient(d, f.scheduler, f.tokenFile != "")
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
@@ -268,8 +269,8 @@ func lrmsReader(d *deps, raw string) (plugins.QueueReader, func() error, error) 
 	return q, l.reg.Close, nil
 }
 
-// agentClient speaks to the scheduler with the credential at hand.
-func agentClient(d *deps, raw string) (*http.Client, string, error) {
+// agentClient speaks to the scheduler with the credential at hand, beside a token where there is one.
+func agentClient(d *deps, raw string, token bool) (*http.Client, string, error) {
 	u, err := url.Parse(strings.Replace(strings.Replace(raw, "grid+http://", "http://", 1), "grid://", "https://", 1))
 	if err != nil {
 		return nil, "", usageError(err)
@@ -281,9 +282,13 @@ func agentClient(d *deps, raw string) (*http.Client, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
+		token = token || set.X509 != nil
 		t.DialTLSContext = set.Dialer(unexpired(d, set.X509)).DialTLS
 	case u.Scheme != "http" || !credential.ThisMachine(u.Hostname()):
 		return nil, "", usageError(fmt.Errorf("--scheduler %s: want https://host:port, or http:// on this machine", raw))
+	}
+	if !token {
+		return nil, "", &exitError{exitCredential, fmt.Errorf("--scheduler %s: it would not listen to an agent that does not show who it is: name a token's file with --token-file, or, over https, a certificate with X509_USER_CERT and X509_USER_KEY", raw)}
 	}
 	return &http.Client{Transport: t, Timeout: time.Minute, CheckRedirect: noRedirect}, u.Scheme + "://" + u.Host, nil
 }

@@ -15,7 +15,7 @@ func TestAgentsFollowNoRedirect(t *testing.T) {
 	defer other.Close()
 	scheduler := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer scheduler.Close()
-	client, base, err := agentClient(&deps{env: Env{Getenv: func(string) string { return "" }}}, scheduler.URL)
+	client, base, err := agentClient(&deps{env: Env{Getenv: func(string) string { return "" }}}, scheduler.URL, true)
 	if err != nil {
 		t.Fatal(err)
 	}
