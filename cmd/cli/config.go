@@ -128,7 +128,7 @@ func loadConfig(d *deps) (config, error) {
 	c.text, c.path = text, path
 	dec := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := withoutTables(d, dec.Decode(&c)); err != nil {
-		return c, usageError(configError(path, text, err))
+		return c, usageError(configError(path, text, err, c))
 	}
 	if err := c.check(); err != nil {
 		return c, usageError(fmt.Errorf("%s: %w", path, err))
@@ -187,7 +187,7 @@ func (c config) settings(table string, into any) error {
 		}
 	}
 	if err != nil {
-		return configError(c.path, c.text, err)
+		return configError(c.path, c.text, err, c)
 	}
 	reflect.ValueOf(into).Elem().Set(whole.Elem().Field(0))
 	return nil
@@ -198,11 +198,23 @@ type settingError struct{ place, said string }
 
 func (e *settingError) Error() string { return e.place + ": " + e.said }
 
-// configError names file, line and column in its text.
-func configError(path string, text []byte, err error) error {
+// noSetting says that there is no setting of a name, and where it stands in a table but is one of the file itself.
+func noSetting(key []string, settings any) string {
+	said := "no such setting: " + strings.Join(key, ".")
+	last := key[len(key)-1]
+	for f := range reflect.TypeOf(settings).Fields() {
+		if len(key) > 1 && f.Tag.Get("toml") == last {
+			return said + "; " + last + " is one of the whole file: write it above the first [table]"
+		}
+	}
+	return said
+}
+
+// configError names file, line and column in its text; settings is the struct that it was read into.
+func configError(path string, text []byte, err error, settings any) error {
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		line, col := e.Errors[0].Position()
-		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), "no such setting: " + strings.Join(e.Errors[0].Key(), ".")}
+		return &settingError{fmt.Sprintf("%s:%d:%d", path, line, col), noSetting(e.Errors[0].Key(), settings)}
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := e.Position()

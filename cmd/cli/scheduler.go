@@ -91,7 +91,7 @@ func loadSchedulerConfig(d *deps, file string) (schedulerConfig, error) {
 		return c, usageError(err)
 	}
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&c); err != nil {
-		return c, usageError(configError(path, text, err))
+		return c, usageError(configError(path, text, err, c))
 	}
 	c.path, c.places = path, readPlaces(text)
 	if err := c.check(d.env.Backends); err != nil {

@@ -30,6 +30,7 @@ func TestSchedulerSettingsThatCannotBe(t *testing.T) {
 		base + "cycle = \"1ns\"\n":                                                     ":3:1: cycle = \"1ns\": say 10ms or more",
 		base + "status_every = \"1us\"\n":                                              ":3:1: status_every = \"1µs\": say 10ms or more",
 		base + "horizon = \"-2h\"\n":                                                   ":3:11: -2h is negative",
+		base + "[[token]]\npublic = true\n":                                            ":4:1: no such setting: token.public; public is one of the whole file: write it above the first [table]",
 		base + "colour = 1\n":                                                          ":3:1: no such setting: colour",
 		base + "planner = \"best\"\n":                                                  ":3:1: planner = \"best\": say lookahead or pairwise",
 		base + "max_bypass = -5\n":                                                     ":3:1: max_bypass = -5: say 0 or more",

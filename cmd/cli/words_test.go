@@ -123,11 +123,11 @@ func TestMistakesInConfiguration(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%q is read", text)
 		}
-		if got := configError("f", []byte(text), err).Error(); !strings.HasPrefix(got, want) {
+		if got := configError("f", []byte(text), err, config{}).Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
 		}
 	}
-	if got := configError("f", nil, errors.New("is a directory")).Error(); got != "f: is a directory" {
+	if got := configError("f", nil, errors.New("is a directory"), config{}).Error(); got != "f: is a directory" {
 		t.Error(got)
 	}
 }

@@ -185,13 +185,18 @@ func (s *site) prepare() error {
 	return writeJSON(path, s.Site)
 }
 
-// site finds the site of an endpoint URL. One that is no longer configured
+// site finds the site of an endpoint URL; without a name it is the only one. One that is no longer configured
 // but has jobs on disk is found too, so that they can be followed; it takes
 // no more.
 func (b *Backend) site(endpoint string) (*site, error) {
 	name, _ := strings.CutPrefix(endpoint, EndpointURL(""))
 	if s := b.sites[name]; s != nil {
 		return s, nil
+	}
+	if name == "" && len(b.sites) == 1 {
+		for _, only := range b.sites {
+			return only, nil
+		}
 	}
 	if siteName.MatchString(name) {
 		s := &site{dir: filepath.Join(b.opts.Dir, name), helper: b.opts.Helper, now: b.opts.Now}
@@ -201,7 +206,7 @@ func (b *Backend) site(endpoint string) (*site, error) {
 		}
 	}
 	return nil, &plugins.Error{Kind: plugins.Unavailable, Op: "use", Endpoint: endpoint,
-		Said: "no such local site", Hint: "sites are named in the configuration file under [[local]]"}
+		Said: "no such local site", Hint: "say local:NAME; sites are named in the configuration file under [[local]]"}
 }
 
 // writeJSON replaces a file atomically; readers see the old or the new one,

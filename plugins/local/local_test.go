@@ -335,6 +335,20 @@ func TestLinksDoNotLeadOutside(t *testing.T) {
 	}
 }
 
+// TestOnlySite: a URL that names no site is that of the only one, and of none where there are several.
+func TestOnlySite(t *testing.T) {
+	b := newBackend(t, local.Site{Name: "here", Slots: 2})
+	h := submit(t, b, request("", "j1", shell("true")))[0]
+	if h.Endpoint != local.EndpointURL("here") {
+		t.Errorf("its job is at %s", h.Endpoint)
+	}
+	wait(t, b, h, plugins.State.Final)
+	b = newBackend(t, local.Site{Name: "a", Slots: 2}, local.Site{Name: "b", Slots: 2})
+	if r := b.Submit(t.Context(), []plugins.Request{request("", "j1", shell("true"))}, nil)[0]; r.Err == nil || !strings.Contains(r.Err.Error(), "say local:NAME") {
+		t.Errorf("of two sites: %v", r.Err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	b := newBackend(t, local.Site{Name: "a", Slots: 2}, local.Site{Name: "off", Disabled: true})
 	outside := shell("true")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"gridbroker/batch"
 	"gridbroker/plugins"
@@ -18,9 +17,6 @@ type reader struct{ site *site }
 
 // QueueReader opens "local:NAME", or "local:" where there is one site only.
 func (b *Backend) QueueReader(raw string) (plugins.QueueReader, error) {
-	if strings.TrimPrefix(raw, EndpointURL("")) == "" && len(b.opts.Sites) == 1 {
-		raw = EndpointURL(b.opts.Sites[0].Name)
-	}
 	s, err := b.site(raw)
 	return &reader{s}, err
 }
