@@ -119,7 +119,7 @@ func TestStateThatIsNone(t *testing.T) {
 		{"jobs.db", "garbage", "list", 1, "jobs.db: file is not a database (26)\n  grid store repair "},
 		{"jobs.db", noise, "submit j.jdl", 1, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "clean --all", 1, "jobs.db: file is not a database"},
-		{"jobs.db", noise, "run -- true", 1, "jobs.db: file is not a database"},
+		{"jobs.db", noise, "run -- true", 125, "jobs.db: file is not a database"},
 		{"jobs.db", noise, "match j.jdl", 0, ""},
 		{"jobs.db", "", "list", 1, "jobs.db: is a directory"},
 		{"jobs.db", noise, "store repair --backup j.jdl", 1, "j.jdl: job records"},
