@@ -18,7 +18,7 @@ const (
 	// ended before it knew of them. At its first pass it looks through all.
 	lastEnded = 500
 	// owedAction marks, in the log of a job, that its output was refused and is not asked for again.
-	owedAction = "output"
+	owedAction = "no-output"
 )
 
 // owing is a job that went well and whose description wants its output brought, as it has not been.
@@ -33,7 +33,7 @@ type owing struct {
 
 // wantsOutput reports whether the output of a job is to be brought by itself.
 func wantsOutput(r *jobs.Record) bool {
-	if r.State != plugins.Done || r.Output != "" || !strings.Contains(r.JDL, "AutoOutput") {
+	if r.State != plugins.Done || r.Output != "" || !strings.Contains(strings.ToLower(r.JDL), "autooutput") {
 		return false
 	}
 	job, err := r.Job()
