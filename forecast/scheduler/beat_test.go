@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,4 +123,28 @@ func TestIdleCycles(t *testing.T) {
 	if r, err := w.s.Cycle(t.Context(), w.epoch); err != nil || r.Messages == 0 || w.s.mem.jobs[id] == nil {
 		t.Errorf("the job that came then was not taken: %+v %v", r, err)
 	}
+}
+
+// Agents are heard while the cycle before is still measured: the race detector watches.
+func TestBeatsBesideCycles(t *testing.T) {
+	w := newWorld(t, sqliteDSN(t), 3, 0, 4)
+	w.step(10)
+	c := w.s.mem.clusters[w.names[0]]
+	b := wire.Beat{Schema: wire.BeatSchema, Cluster: c.name, Seq: uint64(c.seq), Digest: c.set.Digest(), Made: w.now.Unix(), TTL: 120, Booked: c.mark.String()}
+	ctx, stop := context.WithCancel(t.Context())
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		for ctx.Err() == nil {
+			if ack := (Listener{w.s}).heard(&b, b.Made, false); ack == nil {
+				time.Sleep(time.Microsecond) // a cycle has the memory
+			}
+		}
+	})
+	for range 50 {
+		if _, err := w.s.Cycle(t.Context(), w.epoch); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	agent.Wait()
 }

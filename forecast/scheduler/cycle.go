@@ -31,11 +31,8 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 	s.mem = nil // nobody's, until this is committed
 	s.mu.Unlock()
 	if mem != nil && mem.epoch == epoch && idles(ctx, s, mem, w.now) {
-		s.mu.Lock()
-		s.mem, w.mem = mem, mem
-		s.mu.Unlock()
-		w.report.Took = time.Since(began)
-		s.meter.cycle(w)
+		w.mem = mem
+		s.done(w, began)
 		return w.report, nil
 	}
 	err := s.store.tx(ctx, func(h handle) (err error) {
@@ -51,15 +48,21 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 		w.mem, w.h = mem, h
 		return w.run(ctx)
 	})
-	w.report.Took = time.Since(began)
 	if err != nil {
+		w.report.Took = time.Since(began)
 		return w.report, err
 	}
-	s.mu.Lock()
-	s.mem = mem
-	s.mu.Unlock()
-	s.meter.cycle(w)
+	s.done(w, began)
 	return w.report, nil
+}
+
+// done measures a cycle, and then gives its memory to whoever hears agents meanwhile.
+func (s *Scheduler) done(w *work, began time.Time) {
+	w.report.Took = time.Since(began)
+	s.meter.cycle(w)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mem = w.mem
 }
 
 // work is one cycle's.

@@ -88,7 +88,7 @@ func (d *Daemon) Run() {
 	d.mu.Lock()
 	d.timer = time.AfterFunc(time.Hour, func() { d.do(d.manager.Tick) })
 	for _, a := range d.held {
-		d.work.Go(func() { d.offer(*a) })
+		offers(d, *a)
 	}
 	d.mu.Unlock()
 	d.work.Go(d.reportForever)
@@ -122,7 +122,7 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	for _, a := range starts {
 		if err == nil {
 			d.figures.starts.Inc()
-			d.work.Go(func() { d.offer(*a) })
+			offers(d, *a)
 		}
 	}
 	for _, s := range out.Sends {

@@ -11,6 +11,9 @@ const (
 	callPatience  = 10 * time.Second
 )
 
+// offers begins to offer what an assignment is now, while the mutex is held.
+func offers(d *Daemon, a assignment) { d.work.Go(func() { d.offer(a) }) }
+
 // offer asks a job's broker whether it starts the job here. Resources are held
 // until it refuses, says that the job has ended, does not answer for too long, or
 // is silent for longer than the job it has granted may take (overdue).
