@@ -24,11 +24,19 @@ type Slurm struct {
 	Window time.Duration
 	// Resolution is bf_resolution (default 60 s): places last a multiple of it.
 	Resolution time.Duration
+	// WindowLinear is bf_window_linear (default 0: each twice as far): by how much farther
+	// each group of ends reaches behind which a start is looked for.
+	WindowLinear time.Duration
 	// RoundsUp: the ends of places are rounded up to a step of bf_resolution, as by Slurm
 	// 24.11; 22.05 rounds them down.
 	RoundsUp bool
-	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass.
+	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass. Those that it passes
+	// over for their user or partition do not count.
 	MaxJobTest int
+	// NodeSpace is bf_node_space_size (default bf_max_job_test): a pass is over at the first
+	// job that would be given a place once the table of places has so many records. It has
+	// one, and one more for each begin and each end of a place, where none is yet.
+	NodeSpace int
 	// MaxJobUser is bf_max_job_user (default 0, no limit): of one user.
 	MaxJobUser int
 	// MaxJobPart is bf_max_job_part (default 0, no limit): of one partition.
@@ -84,6 +92,9 @@ func (p Slurm) Defaults() Slurm {
 	if p.MaxJobTest == 0 {
 		p.MaxJobTest = 500
 	}
+	if p.NodeSpace == 0 {
+		p.NodeSpace = p.MaxJobTest
+	}
 	if p.MaxArrayReserve == 0 {
 		p.MaxArrayReserve = 20
 	}
@@ -95,7 +106,7 @@ func (p Slurm) check() error {
 		name  string
 		value time.Duration
 	}{
-		{"bf_interval", p.Interval}, {"bf_window", p.Window}, {"bf_resolution", p.Resolution}, {"bf_min_age_reserve", p.MinAgeReserve}, {"PriorityMaxAge", p.Multifactor.MaxAge},
+		{"bf_interval", p.Interval}, {"bf_window", p.Window}, {"bf_resolution", p.Resolution}, {"bf_window_linear", p.WindowLinear}, {"bf_min_age_reserve", p.MinAgeReserve}, {"PriorityMaxAge", p.Multifactor.MaxAge},
 	} {
 		if c.value < 0 || c.value > 0 && c.value < time.Second {
 			return fmt.Errorf("%s %s: want a second or more", c.name, c.value)
@@ -105,7 +116,7 @@ func (p Slurm) check() error {
 		name  string
 		value int
 	}{
-		{"bf_max_job_test", p.MaxJobTest}, {"bf_max_job_user", p.MaxJobUser}, {"bf_max_job_part", p.MaxJobPart},
+		{"bf_max_job_test", p.MaxJobTest}, {"bf_node_space_size", p.NodeSpace}, {"bf_max_job_user", p.MaxJobUser}, {"bf_max_job_part", p.MaxJobPart},
 		{"bf_max_job_user_part", p.MaxJobUserPart}, {"bf_max_job_start", p.MaxJobStart},
 		{"bf_job_part_count_reserve", p.PartCountReserve}, {"bf_max_job_array_resv", p.MaxArrayReserve},
 	} {

@@ -14,12 +14,16 @@ type chart struct {
 	p      *nodePlan
 	now    int64
 	step   int64 // bf_resolution
+	window int64 // bf_window
+	linear int64 // bf_window_linear
 	up     bool  // ends are rounded up
 	places []stay
 	edges  []int64 // their begins and ends, sorted, each once
 	free   berths  // what the job looked at could have
 	kept   []bool  // by node: a place keeps it from that job
 	looks  int     // nodes looked at in this pass
+	tried  int     // jobs looked at in this pass
+	full   bool    // it takes no more places
 }
 
 // stay is a place in the chart: nodes, which it keeps all others off, for a time.
@@ -28,14 +32,11 @@ type stay struct {
 	nodes    []share
 }
 
-// barrier is the step, in seconds, by which Slurm groups the ends of jobs: with a first
-// end it reckons all others until the second barrier behind it.
-const barrier = 30
-
 // begin makes the chart empty.
 func (t *chart) begin(p *nodePlan, s *Slurm, now int64) {
-	t.p, t.now, t.step, t.up = p, now, int64(s.Resolution/time.Second), s.RoundsUp
-	t.places, t.edges, t.looks = t.places[:0], t.edges[:0], 0
+	t.p, t.now, t.up = p, now, s.RoundsUp
+	t.step, t.window, t.linear = int64(s.Resolution/time.Second), int64(s.Window/time.Second), int64(s.WindowLinear/time.Second)
+	t.places, t.edges, t.looks, t.tried, t.full = t.places[:0], t.edges[:0], 0, 0, false
 	if len(t.kept) < len(p.nodes) {
 		t.kept = make([]bool, len(p.nodes))
 	}
@@ -70,6 +71,14 @@ func (t *chart) after(at int64) int64 {
 	return never
 }
 
+// records are those of Slurm's table of places: times between which the same nodes are
+// kept, from now on until bf_window ahead.
+func (t *chart) records() int {
+	from, _ := slices.BinarySearch(t.edges, t.now+1)
+	to, _ := slices.BinarySearch(t.edges, t.now+t.window)
+	return 1 + max(0, to-from)
+}
+
 // open notes what a job could have now of each node that no place keeps at any moment
 // of a time, its end among them.
 func (t *chart) open(j *job, from, to int64) {
@@ -91,23 +100,25 @@ func (t *chart) open(j *job, from, to int64) {
 }
 
 // first is when a job could start on the nodes that are open, beside what runs: now, or
-// with the last end of a group. Slurm looks whether a group is over only behind an end
-// on an open node: behind others it takes the next on one in, however late that is.
+// with the last end of a group (see groups). Slurm looks whether a group is over only
+// behind an end on an open node: behind others it takes the next on one in, however late
+// that is.
 func (t *chart) first(j *job) (at int64, nodes []share, ok bool) {
 	if nodes, ok = t.fits(j); ok {
 		return t.now, nodes, true
 	}
 	e, here, more := t.p.releases.at(t.p.releases.after(t.now))
-	for more {
-		until, last := never, never
+	for g := (groups{width: barrier, linear: t.linear}); more; {
+		last := never
 		for over := false; more && !over; {
 			end := int64(e.key)
 			open := t.release(j, end, t.p.releases.parts[e.job])
 			if open {
-				until, last = min(until, end+2*barrier-end%barrier), end
+				g.begin(end)
+				last = end
 			}
 			e, here, more = t.p.releases.at(place{here.b, here.i + 1})
-			over = open && more && int64(e.key) > until
+			over = open && more && !g.covers(int64(e.key))
 		}
 		if last == never {
 			break
@@ -115,6 +126,7 @@ func (t *chart) first(j *job) (at int64, nodes []share, ok bool) {
 		if nodes, ok = t.fits(j); ok {
 			return last, nodes, true
 		}
+		g.widen(int64(e.key), more)
 	}
 	return never, nil, false
 }

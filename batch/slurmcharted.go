@@ -40,7 +40,7 @@ func (g ground) charted() {
 	y.stale, y.opened, y.taken, y.early, p.refused = true, y.opened[:0], y.taken[:0], y.early[:0], false
 	p.chart.begin(m.plan.(*nodePlan), &p.Slurm, m.now)
 	p.tally.begin(m, &p.Slurm, nil)
-	for tried, at := 0, (place{}); tried < p.MaxJobTest; tried++ {
+	for at := (place{}); p.chart.tried < p.MaxJobTest && !p.chart.full; {
 		e, here, ok := p.queue.at(at)
 		if !ok {
 			break
@@ -61,9 +61,10 @@ func (g ground) charted() {
 func (g ground) mark(id int32, may bool) bool {
 	p, m, t := g.p, g.m, &g.p.chart
 	j := &m.jobs[id]
-	if !p.tally.tries(&p.Slurm, j) {
+	if t.full || !p.tally.tries(&p.Slurm, j) {
 		return false
 	}
+	t.tried++
 	at, nodes := t.look(j, p.horizon(m.now))
 	switch {
 	case at == m.now && may:
@@ -74,6 +75,9 @@ func (g ground) mark(id int32, may bool) bool {
 		p.tally.started++
 		return true
 	case at > m.now && at < never && g.reserves(j):
+		if t.full = t.records() >= p.NodeSpace; t.full {
+			return false
+		}
 		t.put(at, at+j.Limit, nodes)
 		j.planned = at
 		p.tally.reserve(j)

@@ -43,6 +43,9 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 	}
 	s.Queues[0].MaxNodes = rng.IntN(2) * (1 + rng.IntN(4))
 	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, RoundsUp: seed%2 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
+	if rng.IntN(4) == 0 {
+		p.WindowLinear = time.Duration(1+rng.IntN(900)) * time.Second
+	}
 	switch rng.IntN(5) {
 	case 0:
 		p.MaxJobTest = 1 + rng.IntN(20)
@@ -50,6 +53,8 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		p.MaxJobUser = 1 + rng.IntN(4)
 	case 2:
 		p.MaxJobStart = 1 + rng.IntN(2)
+	case 3:
+		p.NodeSpace, p.MaxJobUser = 1+rng.IntN(30), rng.IntN(3)
 	}
 	run := passing(t, s, p, seed)
 	for range 25 {

@@ -20,10 +20,10 @@ func (p *Slurm) Set(key, value string) error {
 		unit time.Duration
 	}{
 		"bf_interval": {&p.Interval, time.Second}, "bf_resolution": {&p.Resolution, time.Second},
-		"bf_window": {&p.Window, time.Minute}, "bf_min_age_reserve": {&p.MinAgeReserve, time.Second},
+		"bf_window": {&p.Window, time.Minute}, "bf_window_linear": {&p.WindowLinear, time.Second}, "bf_min_age_reserve": {&p.MinAgeReserve, time.Second},
 	}
 	numbers := map[string]*int{
-		"bf_max_job_test": &p.MaxJobTest, "bf_max_job_user": &p.MaxJobUser, "bf_max_job_part": &p.MaxJobPart,
+		"bf_max_job_test": &p.MaxJobTest, "bf_node_space_size": &p.NodeSpace, "bf_max_job_user": &p.MaxJobUser, "bf_max_job_part": &p.MaxJobPart,
 		"bf_max_job_user_part": &p.MaxJobUserPart, "bf_max_job_start": &p.MaxJobStart,
 		"bf_job_part_count_reserve": &p.PartCountReserve, "bf_max_job_array_resv": &p.MaxArrayReserve,
 	}
@@ -44,7 +44,7 @@ func (p *Slurm) Set(key, value string) error {
 // The policy takes no time, and acts at each event.
 func noDecision() []string {
 	return []string{
-		"allow_zero_lic", "batch_sched_delay", "bb_array_stage_cnt", "bf_continue", "bf_max_time", "bf_node_space_size", "bf_yield_interval",
+		"allow_zero_lic", "batch_sched_delay", "bb_array_stage_cnt", "bf_continue", "bf_max_time", "bf_yield_interval",
 		"bf_yield_rpc_cnt", "bf_yield_sleep", "build_queue_timeout", "default_queue_depth", "defer_batch", "delay_boot", "disable_hetjob_steps",
 		"disable_job_shrink", "enable_hetjob_steps", "enable_job_state_cache", "enable_user_top", "ignore_prefer_validation", "max_array_tasks",
 		"max_rpc_cnt", "max_sched_time", "max_script_size", "max_submit_line_size", "no_backup_scheduling", "no_env_cache", "nohold_on_prolog_fail",

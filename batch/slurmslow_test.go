@@ -243,22 +243,39 @@ func (s *slowPass) beside(j *job, at, limit int64) []share {
 
 // charted makes places behind groups of ends, as docs/scheduling.md tells.
 func (s *slowPass) charted() {
-	started := 0
-	for i := range min(len(s.waiting), s.p.MaxJobTest) {
+	tried, started := 0, 0
+	for i := range s.waiting {
 		j := &s.waiting[i]
-		if s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
+		if tried == s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
 			return
 		}
 		if !s.tries(j) {
 			continue
 		}
+		tried++
 		if at, nodes := s.grouped(j); at == s.now {
 			s.start(j, nodes)
 			started++
-		} else if from, to := s.steps(at, at+j.Limit); at < never && from < to {
+		} else if from, to := s.steps(at, at+j.Limit); at < never && s.records() >= s.p.NodeSpace {
+			return
+		} else if at < never && from < to {
 			s.keep(from, to, nodes)
 		}
 	}
+}
+
+// records counts those of the table of places: one, and one more for each time within the
+// window at which a place begins or ends.
+func (s *slowPass) records() int {
+	seen := map[int64]bool{s.now: true}
+	for _, p := range s.places {
+		for _, at := range []int64{p.from, p.to} {
+			if at > s.now && at < s.now+int64(s.p.Window.Seconds()) {
+				seen[at] = true
+			}
+		}
+	}
+	return len(seen)
 }
 
 // steps are the begin and the end of a place.
@@ -322,7 +339,8 @@ func (s *slowPass) behind(j *job, from int64) (at int64, nodes []share) {
 	}
 	ends := slices.DeleteFunc(slices.Clone(s.runs), func(r slowStay) bool { return r.to <= s.now })
 	slices.SortStableFunc(ends, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.seq, b.seq)) })
-	first, last := never, never // of the group
+	last := never // of the group
+	first, reach := int64(0), int64(30)
 	for i, r := range ends {
 		elsewhere := true
 		for _, part := range r.nodes {
@@ -333,16 +351,23 @@ func (s *slowPass) behind(j *job, from int64) (at int64, nodes []share) {
 		if elsewhere {
 			continue
 		}
-		if first == never {
-			first = r.to
+		if first == 0 {
+			first = (r.to/30 + 1) * 30
 		}
-		if last = r.to; i+1 < len(ends) && ends[i+1].to <= (first/30+2)*30 {
+		if last = r.to; i+1 < len(ends) && ends[i+1].to <= first+reach {
 			continue
 		}
 		if nodes := choose(); nodes != nil {
 			return last, nodes
 		}
-		first, last = never, never
+		last = never
+		for more := true; more; more = i+1 < len(ends) && ends[i+1].to > first+reach {
+			if s.p.WindowLinear > 0 {
+				reach += int64(s.p.WindowLinear.Seconds())
+			} else {
+				reach += reach
+			}
+		}
 	}
 	if last < never { // all that is left ends elsewhere
 		return last, choose()
