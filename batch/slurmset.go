@@ -20,10 +20,10 @@ func (p *Slurm) Set(key, value string) error {
 		unit time.Duration
 	}{
 		"bf_interval": {&p.Interval, time.Second}, "bf_resolution": {&p.Resolution, time.Second},
-		"bf_window": {&p.Window, time.Minute}, "bf_window_linear": {&p.WindowLinear, time.Second}, "bf_min_age_reserve": {&p.MinAgeReserve, time.Second},
+		"bf_window": {&p.Window, time.Minute}, "bf_min_age_reserve": {&p.MinAgeReserve, time.Second},
 	}
 	numbers := map[string]*int{
-		"bf_max_job_test": &p.MaxJobTest, "bf_node_space_size": &p.NodeSpace, "bf_max_job_user": &p.MaxJobUser, "bf_max_job_part": &p.MaxJobPart,
+		"bf_max_job_test": &p.MaxJobTest, "bf_max_job_user": &p.MaxJobUser, "bf_max_job_part": &p.MaxJobPart,
 		"bf_max_job_user_part": &p.MaxJobUserPart, "bf_max_job_start": &p.MaxJobStart,
 		"bf_job_part_count_reserve": &p.PartCountReserve, "bf_max_job_array_resv": &p.MaxArrayReserve,
 	}
@@ -37,6 +37,24 @@ func (p *Slurm) Set(key, value string) error {
 		return fmt.Errorf("parameter %q is not known", key)
 	}
 	return nil
+}
+
+// ofChart sets one key of those that matter to charted passes alone, which a replay does
+// not have.
+func (p *Slurm) ofChart(key, value string) bool {
+	n, err := strconv.Atoi(value)
+	switch {
+	case err != nil || n < 0 || n > 1<<30:
+		return false
+	case key == "bf_node_space_size" && n < 2: // Slurm takes its default
+	case key == "bf_node_space_size":
+		p.NodeSpace = n
+	case key == "bf_window_linear":
+		p.WindowLinear = time.Duration(n) * time.Second
+	default:
+		return false
+	}
+	return true
 }
 
 // noDecision are keys of SchedulerParameters that decide how long scheduling
@@ -65,7 +83,7 @@ func (p *Slurm) Parameters(text string) (unmodelled []string) {
 			p.Preemption.YoungestFirst = true
 			continue
 		}
-		if key == "" || slices.Contains(noDecision(), strings.ToLower(key)) || p.Set(key, value) == nil {
+		if key == "" || slices.Contains(noDecision(), strings.ToLower(key)) || p.Set(key, value) == nil || p.ofChart(key, value) {
 			continue
 		}
 		unmodelled = append(unmodelled, strings.TrimSpace(word))

@@ -40,8 +40,8 @@ func TestSlurmPartCountReserve(t *testing.T) {
 // decides nothing is passed over, all else is named.
 func TestSlurmSchedulerParameters(t *testing.T) {
 	var p batch.Slurm
-	left := p.Parameters("bf_interval=3,bf_continue,bf_window=20160,bf_max_job_user=7,defer,bf_min_prio_reserve=9,preempt_strict_order,sched_interval=5,bf_resolution=x,wonder=1,batch_sched_delay=1")
-	if p.Interval != 3*time.Second || p.Window != 14*24*time.Hour || p.MaxJobUser != 7 || p.MinPrioReserve != 9 {
+	left := p.Parameters("bf_interval=3,bf_continue,bf_window=20160,bf_max_job_user=7,defer,bf_min_prio_reserve=9,preempt_strict_order,sched_interval=5,bf_resolution=x,bf_node_space_size=900,bf_window_linear=60,wonder=1,batch_sched_delay=1")
+	if p.Interval != 3*time.Second || p.Window != 14*24*time.Hour || p.MaxJobUser != 7 || p.MinPrioReserve != 9 || p.NodeSpace != 900 || p.WindowLinear != time.Minute {
 		t.Errorf("%+v", p)
 	}
 	if want := []string{"bf_resolution=x", "defer", "preempt_strict_order", "wonder=1"}; !slices.Equal(left, want) {
@@ -49,6 +49,10 @@ func TestSlurmSchedulerParameters(t *testing.T) {
 	}
 	if left := p.Parameters("(null)"); len(left) > 0 {
 		t.Errorf("of nothing: %q", left)
+	}
+	var least batch.Slurm
+	if left := least.Parameters("bf_max_job_test=7,bf_node_space_size=1"); len(left) > 0 || least.Defaults().NodeSpace != 7 {
+		t.Errorf("a table of one record is none: %q, %+v", left, least)
 	}
 	if err := p.Set("bf_window", "-1"); fmt.Sprint(err) != "bf_window=-1: want KEY=VALUE with a number, 0 or more" {
 		t.Error(err)
