@@ -30,6 +30,9 @@ type Slurm struct {
 	// RoundsUp: the ends of places are rounded up to a step of bf_resolution, as by Slurm
 	// 24.11; 22.05 rounds them down.
 	RoundsUp bool
+	// ArrayLimits: no more jobs of an array get places than its limit lets run beside those
+	// that do, as by Slurm 24.11; 22.05 gives places to the others as well.
+	ArrayLimits bool
 	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass. Those that it passes
 	// over for their user or partition do not count.
 	MaxJobTest int

@@ -47,7 +47,9 @@ func (g ground) charted() {
 		}
 		if at = here; !g.mark(e.job, true) {
 			at.i++
-			g.parked(e.job, at)
+			if !p.ArrayLimits {
+				g.parked(e.job, at)
+			}
 		}
 		if p.MaxJobStart > 0 && p.tally.started >= p.MaxJobStart {
 			p.dirty = true // the next pass goes on
@@ -99,7 +101,8 @@ func (g ground) parked(id int32, behind place) {
 		return
 	}
 	t.parked.each(func(e *entry) {
-		if m.jobs[e.job].array == j.array {
+		if more := &m.jobs[e.job]; more.array == j.array {
+			more.compact = true // it has not entered yet
 			g.mark(e.job, false)
 		}
 	})

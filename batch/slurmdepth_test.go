@@ -110,3 +110,48 @@ func TestSlurmGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestSlurmArrayLimits: where the job behind an array of six (or five, and one runs) has
+// its place, of which two may run at once and each asks for a node for two minutes. A
+// Slurm 22.05 gives all of the array places; a 24.11 as many as its limit leaves.
+func TestSlurmArrayLimits(t *testing.T) {
+	ends := []string{"18:29:57", "18:33:57", "18:37:57", "18:41:57", "18:45:57", "18:49:57", "18:53:57", "18:58:00"}
+	for _, c := range []struct {
+		limits bool
+		runs   int // of the array, on the last node, until 18:25:18
+		want   string
+	}{
+		{false, 0, "18:37:00"}, {true, 0, "18:33:00"}, {false, 1, "18:32:00"}, {true, 1, "18:28:00"},
+	} {
+		s := depthState(0)
+		y, month, d := s.Now.Date()
+		s.Now = time.Date(y, month, d, 18, 24, 20, 0, time.UTC)
+		if c.runs > 0 {
+			ends = []string{"18:30:13", "18:34:13", "18:38:13", "18:42:15", "18:46:15", "18:50:15", "18:54:15", "18:25:18"}
+		}
+		for n, end := range ends {
+			at, err := time.Parse(time.TimeOnly, end)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Jobs[n].Requested = 2 * time.Hour
+			s.Jobs[n].Started = time.Date(y, month, d, at.Hour(), at.Minute(), at.Second(), 0, time.UTC).Add(-s.Jobs[n].Requested)
+		}
+		for k := range 6 - c.runs {
+			s.waits("", 1, 2)
+			j := &s.Jobs[len(s.Jobs)-1]
+			j.ID, j.Array, j.ArrayLimit = fmt.Sprint("a_", k+1), "a", 2
+		}
+		if c.runs > 0 {
+			s.Jobs[7].Array, s.Jobs[7].ArrayLimit = "a", 2
+		}
+		s.waits("", 1, 2)
+		m := passing(t, s.State, Slurm{ArrayLimits: c.limits, RoundsUp: c.limits}, 0).m
+		policy := m.policy.(*slurm)
+		policy.pass(m)
+		places := policy.chart.places
+		if got := time.Unix(places[len(places)-1].from, 0).UTC().Format(time.TimeOnly); got != c.want {
+			t.Errorf("limits %v, %d of the array run: the job behind it is placed at %s, want %s: %v", c.limits, c.runs, got, c.want, places)
+		}
+	}
+}

@@ -42,7 +42,10 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		part(&s)
 	}
 	s.Queues[0].MaxNodes = rng.IntN(2) * (1 + rng.IntN(4))
-	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, RoundsUp: seed%2 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
+	if seed%4 == 2 {
+		arrays(rng, s.Jobs)
+	}
+	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, RoundsUp: seed%2 == 0, ArrayLimits: seed%3 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
 	if rng.IntN(4) == 0 {
 		p.WindowLinear = time.Duration(1+rng.IntN(900)) * time.Second
 	}
@@ -64,6 +67,25 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 		c.pass(t, seed, run.m)
 		run.step()
 		happens(rng, run)
+	}
+}
+
+// arrays makes arrays of some jobs that wait, of which so many may run at once.
+func arrays(rng *rand.Rand, jobs []Job) {
+	of := Job{}
+	for i := range jobs {
+		if !jobs[i].Started.IsZero() {
+			continue
+		}
+		if rng.IntN(4) == 0 {
+			of = jobs[i]
+			of.Array, of.ArrayLimit = fmt.Sprint("array", i), rng.IntN(4)
+		}
+		if of.Array != "" {
+			id, submitted := jobs[i].ID, jobs[i].Submitted
+			jobs[i] = of
+			jobs[i].ID, jobs[i].Submitted = id, submitted
+		}
 	}
 }
 

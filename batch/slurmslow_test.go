@@ -17,7 +17,10 @@ type slowPass struct {
 	runs    []slowStay
 	places  []slowStay
 	waiting []job
-	users   map[int64]int // jobs tried
+	parked  []job           // of arrays that may have no more jobs running
+	users   map[int64]int   // jobs tried
+	arrays  map[int32]int   // places, by array
+	begins  map[int64]int64 // of the places, by job
 	starts  []string
 	stays   []string // the places, as a story tells them
 }
@@ -31,11 +34,14 @@ type slowStay struct {
 }
 
 func newSlowPass(m *Machine) *slowPass {
-	s := &slowPass{p: m.policy.(*slurm), now: m.now, users: map[int64]int{}}
+	s := &slowPass{p: m.policy.(*slurm), now: m.now, users: map[int64]int{}, arrays: map[int32]int{}, begins: map[int64]int64{}}
 	for i := range m.plan.(*nodePlan).nodes {
 		s.nodes = append(s.nodes, m.plan.(*nodePlan).nodes[i].have)
 	}
 	s.p.queue.each(func(e *entry) { s.waiting = append(s.waiting, m.jobs[e.job]) })
+	for i := range m.queues {
+		m.queues[i].parked.each(func(e *entry) { s.parked = append(s.parked, m.jobs[e.job]) })
+	}
 	for _, j := range m.jobs {
 		if j.state == running {
 			s.runs = append(s.runs, slowStay{j.start, j.start + j.limit, j.seq, j.Need, j.shares})
@@ -158,8 +164,12 @@ func slowWidest(free []int32, procs int32, least, most int) (list []share) {
 	return list
 }
 
-// tries counts a job of a user; false: too many of them were tried.
+// tries counts a job of a user; false: too many of them were tried, or of its array have
+// places.
 func (s *slowPass) tries(j *job) bool {
+	if j.array > 0 && s.arrays[j.array] >= s.p.MaxArrayReserve {
+		return false
+	}
 	s.users[j.User]++
 	return s.p.MaxJobUser == 0 || s.users[j.User] <= s.p.MaxJobUser
 }
@@ -171,7 +181,10 @@ func (s *slowPass) start(j *job, nodes []share) {
 }
 
 // keep gives a job a place.
-func (s *slowPass) keep(from, to int64, nodes []share) {
+func (s *slowPass) keep(j *job, from, to int64, nodes []share) {
+	if j.array > 0 {
+		s.arrays[j.array]++
+	}
 	s.places = append(s.places, slowStay{from: from, to: to, nodes: nodes})
 	s.stays = append(s.stays, stayed(s.now, from, to, nodes))
 }
@@ -204,7 +217,7 @@ func (s *slowPass) fine() {
 			started++
 			continue
 		case at < never:
-			s.keep(at, at+j.limit, nodes)
+			s.keep(j, at, at+j.limit, nodes)
 		}
 		tried++
 	}
@@ -246,22 +259,49 @@ func (s *slowPass) charted() {
 	tried, started := 0, 0
 	for i := range s.waiting {
 		j := &s.waiting[i]
-		if tried == s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
+		if tried >= s.p.MaxJobTest || s.p.MaxJobStart > 0 && started == s.p.MaxJobStart {
 			return
 		}
-		if !s.tries(j) {
+		if s.tries(j) {
+			tried++
+			at, nodes := s.grouped(j)
+			if at == s.now {
+				s.start(j, nodes)
+				started++
+				continue
+			}
+			if s.full(j, at, nodes) {
+				return
+			}
+		}
+		if j.array == 0 || s.p.ArrayLimits || i+1 < len(s.waiting) && s.waiting[i+1].array == j.array {
 			continue
 		}
-		tried++
-		if at, nodes := s.grouped(j); at == s.now {
-			s.start(j, nodes)
-			started++
-		} else if from, to := s.steps(at, at+j.Limit); at < never && s.records() >= s.p.NodeSpace {
-			return
-		} else if at < never && from < to {
-			s.keep(from, to, nodes)
+		for k := range s.parked {
+			if more := &s.parked[k]; more.array == j.array && s.tries(more) {
+				tried++
+				if at, nodes := s.grouped(more); at > s.now && s.full(more, at, nodes) {
+					return
+				}
+			}
 		}
 	}
+}
+
+// full gives a job its place, where it has one; true: the table holds no more.
+func (s *slowPass) full(j *job, at int64, nodes []share) bool {
+	from, to := s.steps(at, at+j.Limit)
+	switch {
+	case at == never:
+	case s.records() >= s.p.NodeSpace:
+		return true
+	case from < to:
+		s.begins[j.Task.ID] = at
+		s.keep(j, from, to, nodes)
+	default:
+		s.arrays[j.array]++ // a place of no length is one nevertheless
+	}
+	return false
 }
 
 // records counts those of the table of places: one, and one more for each time within the

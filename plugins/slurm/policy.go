@@ -101,6 +101,7 @@ func (c settings) rules() plugins.Rules {
 	s.Builtin = c["SchedulerType"] == "sched/builtin"
 	r.Unmodelled = s.Parameters(c["SchedulerParameters"])
 	s.RoundsUp = c.version() >= roundsUp
+	s.ArrayLimits = s.RoundsUp
 	if c["PriorityType"] == "priority/multifactor" {
 		f := &s.Multifactor
 		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
@@ -112,7 +113,7 @@ func (c settings) rules() plugins.Rules {
 	}
 	if r.Policy.Check() != nil { // an interval of nothing, for one
 		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
-		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, RoundsUp: s.RoundsUp, Multifactor: s.Multifactor, Preemption: s.Preemption}
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, RoundsUp: s.RoundsUp, ArrayLimits: s.ArrayLimits, Multifactor: s.Multifactor, Preemption: s.Preemption}
 	}
 	r.Unmodelled = append(r.Unmodelled, c.preemption(&s.Preemption)...)
 	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)
