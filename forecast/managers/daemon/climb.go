@@ -16,12 +16,13 @@ import (
 
 // climb keeps a link upwards: to the parent; when that is gone for good, to
 // whom the parent had named; with nobody there the manager is root, and goes on
-// asking.
-func (d *Daemon) climb() {
+// asking. Where it is elsewhere than at the parent it was configured with, it goes
+// home when that is back.
+func (d *climber) climb() {
 	for d.ctx.Err() == nil {
 		for _, name := range d.candidates() {
 			began := time.Now()
-			err := d.linkUp(name)
+			err := d.stay(name)
 			if d.ctx.Err() != nil {
 				return
 			}
@@ -53,53 +54,71 @@ func (d *Daemon) candidates() []string {
 	return list
 }
 
-// linkUp links to a parent and returns when the link is gone.
-func (d *Daemon) linkUp(name string) error {
+// linkUp links to a parent, if it is in that tree, and returns when the link is gone: since
+// when it was there, which is zero where it never was. The context counts only until then.
+func (d *climber) linkUp(ctx context.Context, name, tree string) (at time.Time, err error) {
 	c := newConn(d.ctx, name)
 	defer c.end()
 	in, out := io.Pipe()
 	defer in.Close()
 	req, err := http.NewRequestWithContext(c.ctx, http.MethodPost, name+"/v1/link", in)
 	if err != nil {
-		return err
+		return at, err
 	}
 	patience := time.AfterFunc(4*d.config.Beat, c.end)
 	defer patience.Stop()
-	c.send(frame{Hello: d.config.Name})
+	waited := context.AfterFunc(ctx, c.end)
+	defer waited()
+	c.send(frame{Hello: d.config.Name, Tree: tree})
 	d.work.Go(func() {
 		c.write(out, func() {}, d.config.Beat)
 		out.Close()
 	})
 	resp, err := d.config.Client.Do(req)
 	if err != nil {
-		return err
+		return at, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || resp.ProtoMajor < 2 {
-		return fmt.Errorf("%s: answer %q over HTTP/%d", name, resp.Status, resp.ProtoMajor)
+		return at, fmt.Errorf("%s: answer %q over HTTP/%d", name, resp.Status, resp.ProtoMajor)
 	}
-	n, linked := managers.Here, false
-	err = readFrames(resp.Body, func(f frame) error {
+	c.shows(resp.TLS)
+	welcomed := func() error {
+		if patience.Stop(); !waited() {
+			return ctx.Err()
+		}
+		return nil
+	}
+	return d.underParent(c, resp.Body, welcomed)
+}
+
+// underParent reads what a parent says until the link is gone, and returns since when it was there.
+func (d *climber) underParent(c *conn, in io.Reader, welcomed func() error) (at time.Time, err error) {
+	n := managers.Here
+	err = readFrames(in, func(f frame) error {
 		switch {
-		case linked:
+		case !at.IsZero():
 			return d.take(n, c, f)
 		case f.Refused != "":
-			return fmt.Errorf("%s refuses: %.200q", name, f.Refused)
+			return fmt.Errorf("%s refuses: %.200q", c.peer, f.Refused)
 		case !f.Welcome:
 			return errors.New("no welcome")
 		}
-		patience.Stop()
-		var err error
-		if n, err = d.attach(c, managers.Parent); err == nil {
-			linked = true
+		err := welcomed()
+		if err == nil {
+			n, err = d.attach(c, managers.Parent)
+		}
+		if err == nil {
+			at = time.Now()
 			d.up(n)
+			leave(d.Daemon, n)
 		}
 		return err
 	})
-	if linked {
+	if !at.IsZero() {
 		d.detach(n, c, err)
 	}
-	return err
+	return at, err
 }
 
 // serveLink is the parent's side of a link.
@@ -127,6 +146,8 @@ func (d *Daemon) serveLink(w http.ResponseWriter, r *http.Request) {
 			return errors.New("no greeting")
 		}
 		first := newConn(ctx, f.Hello)
+		first.tree = f.Tree
+		first.shows(r.TLS)
 		err := named(r.TLS, f.Hello)
 		if err == nil {
 			n, err = d.attach(first, managers.Child)

@@ -2,7 +2,10 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -11,6 +14,8 @@ import (
 // conn is one end of a link.
 type conn struct {
 	peer string
+	who  string // whose certificate it shows; its name where none is seen
+	tree string // the root that this manager must have for the peer to be its child
 	out  chan frame
 	end  context.CancelFunc
 	ctx  context.Context
@@ -21,10 +26,17 @@ type conn struct {
 const queueLength = 4096
 
 func newConn(ctx context.Context, peer string) *conn {
-	c := &conn{peer: peer, out: make(chan frame, queueLength)}
+	c := &conn{peer: peer, who: peer, out: make(chan frame, queueLength)}
 	c.ctx, c.end = context.WithCancel(ctx)
 	c.heard()
 	return c
+}
+
+// shows takes down whose certificate the other side has: the key, which others on its host do not have.
+func (c *conn) shows(state *tls.ConnectionState) {
+	if state != nil && len(state.PeerCertificates) > 0 {
+		c.who = fmt.Sprintf("%x", sha256.Sum256(state.PeerCertificates[0].RawSubjectPublicKeyInfo))
+	}
 }
 
 func (c *conn) heard() { c.seen.Store(time.Now().UnixMilli()) }

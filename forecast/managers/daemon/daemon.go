@@ -92,7 +92,7 @@ func (d *Daemon) Run() {
 	}
 	d.mu.Unlock()
 	d.work.Go(d.reportForever)
-	d.climb()
+	(&climber{Daemon: d}).climb()
 	d.mu.Lock()
 	for _, c := range d.conns {
 		c.end()
@@ -158,11 +158,14 @@ func (d *Daemon) number(name string, role managers.Role) managers.Neighbour {
 func (d *Daemon) attach(c *conn, role managers.Role) (managers.Neighbour, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.guests.welcome(c.peer); err != nil {
+	if err := d.guests.welcome(c); err != nil {
 		return 0, err
 	}
 	if role == managers.Child && d.manager.Above(c.peer) {
 		return 0, fmt.Errorf("%s is above %s: the tree would have a loop", c.peer, d.config.Name)
+	}
+	if tree := treeOf(d); c.tree != anyTree && c.tree != tree {
+		return 0, fmt.Errorf("%s is in the tree of %s, not in that of %.200s", d.config.Name, tree, c.tree)
 	}
 	n := d.number(c.peer, role)
 	if old := d.conns[n]; old != nil {

@@ -13,6 +13,7 @@ import (
 // frame is one line on a link.
 type frame struct {
 	Hello   string            `json:"hello,omitempty"`   // the child's name, as its first line
+	Tree    string            `json:"tree,omitempty"`    // the root that the parent must have for the child to come; none: whichever it has
 	Refused string            `json:"refused,omitempty"` // why the parent does not take the child, or a neighbour the job
 	Job     managers.ID       `json:"job,omitempty"`     // that is refused
 	Full    bool              `json:"full,omitempty"`    // it is refused for want of room to wait

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"net/url"
 	"time"
 
 	"gridbroker/forecast/managers"
@@ -13,7 +12,7 @@ const (
 	maxBounces = 100              // of one job over one link before its neighbour is a liar
 	bounceTime = time.Minute      // a job that was away for twice as long is a new one
 	maxNotes   = 100_000          // jobs remembered in that time, and brokers
-	banTime    = 10 * time.Minute // for which a liar's host gets no link
+	banTime    = 10 * time.Minute // for which a liar gets no link
 	firstWait  = time.Minute      // for which no more jobs of a broker are taken that did not answer
 )
 
@@ -22,7 +21,7 @@ const (
 type guests struct {
 	notes, before map[managers.ID]note // of this bounceTime and the one before
 	turned        time.Time
-	banned        map[string]time.Time // hosts of neighbours, and until when
+	banned        map[string]time.Time // certificates of neighbours, and until when
 	absent        map[string]absence   // brokers
 	full          time.Time            // until when the parent takes no more jobs
 }
@@ -32,7 +31,7 @@ type note struct {
 	to     managers.Neighbour
 	hops   int
 	placed bool
-	back   int // how often it came back over that link
+	back   map[managers.Neighbour]int // how often it came back over each link over which it had left
 }
 
 // absence is a broker's that did not answer an offer.
@@ -46,11 +45,8 @@ func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
 	if j == nil {
 		return
 	}
-	old, ok := g.note(j.ID)
-	if !ok || old.to != to {
-		old = note{to: to}
-	}
-	old.hops, old.placed = j.Hops, j.Placed
+	old, _ := g.note(j.ID)
+	old.to, old.hops, old.placed = to, j.Hops, j.Placed
 	g.put(j.ID, old)
 }
 
@@ -63,15 +59,18 @@ func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
 	}
 	j.Hops, j.Placed = max(j.Hops, n.hops+1), j.Placed || n.placed
 	if n.to == from {
-		n.back++
+		if n.back == nil {
+			n.back = map[managers.Neighbour]int{}
+		}
+		n.back[from]++
 		g.put(j.ID, n)
 	}
 }
 
 // bounces says that a neighbour has sent a job back more often than any bound of hops allows.
 func (g *guests) bounces(id managers.ID, from managers.Neighbour) error {
-	if n, _ := g.note(id); n.to == from && n.back >= maxBounces {
-		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", id, n.back)
+	if n, _ := g.note(id); n.to == from && n.back[from] >= maxBounces {
+		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", id, n.back[from])
 	}
 	return nil
 }
@@ -94,30 +93,23 @@ func (g *guests) put(id managers.ID, n note) {
 	g.notes[id] = n
 }
 
-// distrust lets a neighbour's host have no link for a while.
-func (g *guests) distrust(peer string) {
+// distrust lets whoever has a neighbour's certificate have no link for a while, whatever
+// it calls itself; others on its host have one of their own.
+func (g *guests) distrust(c *conn) {
 	if g.banned == nil {
 		g.banned = map[string]time.Time{}
 	}
-	g.banned[hostOf(peer)] = time.Now().Add(banTime)
+	g.banned[c.who] = time.Now().Add(banTime)
 }
 
 // welcome refuses those that are not trusted now.
-func (g *guests) welcome(peer string) error {
-	until, ok := g.banned[hostOf(peer)]
+func (g *guests) welcome(c *conn) error {
+	until, ok := g.banned[c.who]
 	if ok && time.Now().Before(until) {
-		return fmt.Errorf("%.80s sent jobs back without end: no link to its host before %s", peer, until.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%.80s sent jobs back without end: no link with its certificate before %s", c.peer, until.UTC().Format(time.RFC3339))
 	}
-	delete(g.banned, hostOf(peer))
+	delete(g.banned, c.who)
 	return nil
-}
-
-func hostOf(peer string) string {
-	u, err := url.Parse(peer)
-	if err != nil {
-		return peer
-	}
-	return u.Hostname()
 }
 
 // missed says that a broker did not answer an offer: no more of its jobs are taken

@@ -232,12 +232,25 @@ func TestJobsOfOneLinkAreBounded(t *testing.T) {
 // serving is a domain's manager over TLS, and a client with a certificate of its authority.
 func serving(t *testing.T) (d *Daemon, client *http.Client) {
 	t.Helper()
+	d, client, _ = servingTwo(t)
+	return d, client
+}
+
+// servingTwo has a second client, with another certificate.
+func servingTwo(t *testing.T) (d *Daemon, client, other *http.Client) {
+	t.Helper()
 	ca := newAuthority(t)
 	cert, key := ca.issue(t)
 	cfg, err := tlsConfig(ca.cert.Raw, cert, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+	cert, key = ca.issue(t)
+	second, err := tlsConfig(ca.cert.Raw, cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other = Client(second)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -249,8 +262,8 @@ func serving(t *testing.T) (d *Daemon, client *http.Client) {
 	}
 	s := Server(cfg, d.Handler())
 	go s.ServeTLS(l, "", "")
-	t.Cleanup(func() { client.CloseIdleConnections(); s.Close(); d.keep.close() })
-	return d, client
+	t.Cleanup(func() { client.CloseIdleConnections(); other.CloseIdleConnections(); s.Close(); d.keep.close() })
+	return d, client, other
 }
 
 // A child that says it has room, and sends back whatever it is sent as if it had

@@ -30,10 +30,13 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	if d.conns[n] != c {
 		return errSilent
 	}
+	if err := loops(d, n, f.Message.Shape); err != nil {
+		return err
+	}
 	handle := (*managers.Manager).Handle
 	if j := f.Message.Job; j != nil {
 		if err := d.guests.bounces(j.ID, n); err != nil {
-			d.guests.distrust(c.peer)
+			d.guests.distrust(c)
 			return fmt.Errorf("%s: %w", c.peer, err)
 		}
 		d.guests.comes(j, n)

@@ -27,6 +27,7 @@ type processConfig struct {
 	Name, Listen, Parent, System, Dir string
 	CPUs                              int
 	CA, Cert, Key                     []byte
+	Beat                              time.Duration
 }
 
 const testBeat = 500 * time.Millisecond
@@ -58,7 +59,7 @@ func managerProcess() error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	d, err := New(context.Background(), Config{
 		Name: c.Name, Parent: c.Parent, System: c.System, Total: managers.Resources{CPUs: c.CPUs}, Rules: testRules(),
-		Dir: c.Dir, Client: Client(cfg), Beat: testBeat, Log: log,
+		Dir: c.Dir, Client: Client(cfg), Beat: c.Beat, Log: log,
 	})
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func newForest(t *testing.T, ca *authority, parents, cpus []int) *forest {
 	f.client = Client(cfg)
 	addresses := testbed.FreeAddresses(t, len(parents))
 	for i := range parents {
-		c := processConfig{Listen: addresses[i], CPUs: cpus[i], CA: ca.cert.Raw, Dir: filepath.Join(t.TempDir(), "state")}
+		c := processConfig{Listen: addresses[i], CPUs: cpus[i], CA: ca.cert.Raw, Beat: testBeat, Dir: filepath.Join(t.TempDir(), "state")}
 		c.Name = "https://" + c.Listen
 		c.Cert, c.Key = ca.issue(t)
 		if cpus[i] > 0 {

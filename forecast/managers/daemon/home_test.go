@@ -1,0 +1,227 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gridbroker/forecast/managers"
+)
+
+// parents are the numbers of the managers above each, -1 for none and for what cannot be
+// asked; a manager that does not know the whole way up yet has -2.
+func (f *forest) parents() (list []int) {
+	states := map[string]State{}
+	for i := range f.configs {
+		s, err := f.state(i)
+		at := -1
+		for k := range f.configs {
+			if f.configs[k].Name == s.Parent {
+				at = k
+			}
+		}
+		if list = append(list, at); err == nil {
+			states[s.Name] = s
+		}
+	}
+	for i, c := range f.configs {
+		var way []string
+		for up := states[c.Name].Parent; up != ""; up = states[up].Parent {
+			way = append(way, up)
+		}
+		if s := states[c.Name]; s.Parent != "" && !slices.Equal(s.Path, way) {
+			list[i] = -2
+		}
+	}
+	return list
+}
+
+func (f *forest) become(want []int, within time.Duration) {
+	f.t.Helper()
+	var got []int
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if got = f.parents(); fmt.Sprint(got) == fmt.Sprint(want) {
+			return
+		}
+	}
+	f.tellRoots()
+	f.t.Fatalf("the managers above are %v, want %v", got, want)
+}
+
+// Managers whose parent was lost and is back go home, root and domain, and stay there;
+// jobs that come in meanwhile run once each.
+func TestGoesHome(t *testing.T) {
+	ca := newAuthority(t)
+	home := []int{-1, 0, 0, 2, 2, 1}
+	f := newForest(t, ca, home, []int{0, 0, 0, 4, 4, 4})
+	for i := range f.configs {
+		f.configs[i].Beat = 100 * time.Millisecond
+		f.start(i) // one after the other, so that the first of the root's children is known
+		f.become(append(slices.Clone(home[:i+1]), slices.Repeat([]int{-1}, len(home)-i-1)...), 20*time.Second)
+	}
+	b, ran := testBroker(t, ca, f.configs[3].Name)
+	var jobs []managers.Job
+	for i := range 120 {
+		jobs = append(jobs, managers.Job{ID: managers.ID(fmt.Sprint("j", i)), Need: managers.Resources{CPUs: 1 + i%3}})
+	}
+	done := make(chan map[managers.ID]error, 1)
+	go func() { done <- b.Run(t.Context(), jobs) }()
+	f.kill(0)
+	f.become([]int{-1, -1, 1, 2, 2, 1}, 20*time.Second)
+	f.start(0)
+	f.become(home, 20*time.Second)
+	f.kill(2)
+	f.become([]int{-1, 0, -1, 0, 0, 1}, 20*time.Second)
+	f.start(2)
+	f.become(home, 20*time.Second)
+	for id, err := range <-done {
+		t.Errorf("%s: %v", id, err)
+	}
+	for _, j := range jobs {
+		if n := len(ran.by[j.ID]); n != 1 {
+			t.Errorf("%s ran %d times", j.ID, n)
+		}
+	}
+	for range 20 {
+		if got := f.parents(); fmt.Sprint(got) != fmt.Sprint(home) {
+			t.Fatalf("at home they are under %v", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	f.settle(20 * time.Second)
+}
+
+// Who loses the parent again and again waits ever longer before going home.
+func TestLongingGrows(t *testing.T) {
+	l := climber{Daemon: &Daemon{config: Config{Beat: time.Second}}}
+	for _, want := range []int{15, 30, 60, 120, 240, 300, 300} {
+		if got := l.wait(); got != time.Duration(want)*time.Second {
+			t.Errorf("waits %v, want %d s", got, want)
+		}
+		l.stayed(time.Minute)
+	}
+	l.stayed(2 * time.Hour)
+	if got := l.wait(); got != homeBeats*time.Second {
+		t.Errorf("after two hours at home it waits %v", got)
+	}
+}
+
+// A parent that is in another tree than its child takes no child that comes home from
+// this one, and a parent that has the manager above itself is left.
+func TestHomeIsInTheSameTree(t *testing.T) {
+	d := lonely(t)
+	c := newConn(t.Context(), "https://child.example:1")
+	c.tree = "https://root.example:1"
+	if _, err := d.attach(c, managers.Child); err == nil || !strings.Contains(err.Error(), "in the tree of https://m.example:1") {
+		t.Errorf("from another tree: %v", err)
+	}
+	up := newConn(t.Context(), "https://parent.example:1")
+	n, err := d.attach(up, managers.Parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.up(n)
+	tell := func(path ...string) error {
+		return d.take(n, up, frame{Message: &managers.Message{Shape: &managers.Shape{Path: path}}})
+	}
+	if err := tell("https://parent.example:1", "https://root.example:1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.attach(c, managers.Child); err != nil {
+		t.Errorf("from the same tree: %v", err)
+	}
+	if err := tell("https://parent.example:1", "https://m.example:1"); err == nil || !strings.Contains(err.Error(), "loop") {
+		t.Errorf("a loop: %v", err)
+	}
+	child := newConn(t.Context(), "https://below.example:1")
+	below, err := d.attach(child, managers.Child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.up(below)
+	other := newConn(t.Context(), "https://home.example:1")
+	if n, err = d.attach(other, managers.Parent); err != nil {
+		t.Fatal(err)
+	}
+	d.up(n)
+	leave(d, n)
+	for len(child.out) > 0 {
+		if f := <-child.out; f.Message != nil && f.Message.Shape != nil && len(f.Message.Shape.Path) < 2 {
+			t.Errorf("the manager below hears of the way up: %v", f.Message.Shape.Path)
+		}
+	}
+	if s := d.State(); s.Parent != "https://home.example:1" || up.ctx.Err() == nil {
+		t.Errorf("with a second parent it is under %s", s.Parent)
+	}
+}
+
+// Whoever lied gets no link by its certificate, whatever it calls itself; others on
+// its host do, as they have certificates of their own.
+func TestBanIsOfTheCertificate(t *testing.T) {
+	d, liar, other := servingTwo(t)
+	greet := func(client *http.Client, name string, meanwhile func()) string {
+		in, out := io.Pipe()
+		defer in.Close()
+		go json.NewEncoder(out).Encode(frame{Hello: name})
+		resp, err := client.Post(d.config.Name+"/v1/link", "application/json", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var first frame
+		readFrames(resp.Body, func(f frame) error {
+			first = f
+			meanwhile()
+			return io.EOF
+		})
+		if first.Welcome {
+			return "welcome"
+		}
+		return first.Refused
+	}
+	lies := func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, c := range d.conns {
+			d.guests.distrust(c)
+		}
+	}
+	if got := greet(liar, "https://127.0.0.1:1", lies); got != "welcome" {
+		t.Fatal(got)
+	}
+	for _, name := range []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} {
+		if got := greet(liar, name, func() {}); !strings.Contains(got, "without end") {
+			t.Errorf("the liar as %s: %q", name, got)
+		}
+	}
+	if got := greet(other, "https://127.0.0.1:1", func() {}); got != "welcome" {
+		t.Errorf("another on that host: %q", got)
+	}
+}
+
+// Two that send a job back by turns are found out, each by what came back from it.
+func TestTwoThatSendBack(t *testing.T) {
+	var g guests
+	j := managers.Job{ID: "j"}
+	for k := range 2 * maxBounces {
+		from := managers.Neighbour(k % 2)
+		g.goes(&j, from)
+		if err := g.bounces(j.ID, from); err != nil {
+			t.Fatalf("after %d: %v", k, err)
+		}
+		g.comes(&j, from)
+	}
+	g.goes(&j, 1)
+	if err := g.bounces(j.ID, 1); err == nil {
+		t.Error("nobody is found out")
+	}
+	g.goes(&j, 2)
+	if err := g.bounces(j.ID, 2); err != nil {
+		t.Errorf("a third one, which did nothing: %v", err)
+	}
+}
