@@ -32,7 +32,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s: %v", p.ID, err)
 			continue
 		}
-		if sameDigits(with, p.With) && (p.No == 0 || sameDigits(without, p.No)) {
+		if (p.With == 0 || sameDigits(with, p.With)) && (p.No == 0 || sameDigits(without, p.No)) {
 			exact++
 		} else {
 			t.Logf("%s: with %.5g, want %.5g; without %.5g, want %.5g", p.ID, with, p.With, without, p.No)
@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 func sameDigits(got, want float64) bool { return math.Abs(got-want) <= max(0.0501, 5.01e-5*want) }
 
 // pointKeys are what the read-ahead points have and no others.
-var pointKeys = []string{"params", "with_cache"}
+var pointKeys = []string{"params"}
 
 // readPoints returns the read-ahead points of the reference. What a point does
 // not say has its default. A point that cannot be read does not hide the others.
@@ -61,10 +61,10 @@ func readPoints(objects []reference.Object) (points []*referencePoint) {
 		if p.err == nil && p.Seeds < 1 {
 			p.err = errors.New("a point has at least one seed")
 		}
-		if p.Ratio == 0 && p.No > 0 {
+		if p.Ratio == 0 && p.With > 0 && p.No > 0 {
 			p.Ratio = p.With / p.No
 		} else if p.err == nil && p.Ratio == 0 {
-			p.err = errors.New("a point has a ratio, or a time without the cache")
+			p.err = errors.New("a point has a ratio, or times with and without the cache")
 		}
 		p.ID = o.ID
 		points = append(points, p)

@@ -3,15 +3,15 @@ package managers_test
 import (
 	"fmt"
 	"io"
-	"os"
+
+	"gridbroker/testdata/reference"
 )
 
 func readFile[T any](file string, read func(io.Reader) (T, error)) (v T, err error) {
-	in, err := os.Open(file)
+	in, err := reference.Open(file)
 	if err != nil {
 		return v, err
 	}
-	defer in.Close()
 	if v, err = read(in); err != nil {
 		return v, fmt.Errorf("%s: %w", file, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gridbroker/forecast/managers"
@@ -61,11 +62,17 @@ func (p *referencePoint) seeds() int {
 }
 
 // readPoints returns the metacomputer points of the reference in the order in
-// which they are to be run. A point that cannot be read does not hide the others.
+// which they are to be run. What a point does not say is as in most of them. One that
+// cannot be read does not hide the others.
 func readPoints(objects []reference.Object) (points []*referencePoint) {
 	for _, o := range objects {
 		p := &referencePoint{file: o.File}
+		p.Config = tree.Config{Fanout: 2, Discipline: "firstfit", Latency: 100, Handshake: true, Mark: managers.MarkAck} // what a point does not say
+		p.Work = tree.Work{Share: []float64{1}, Run: "exp", Prios: 1}
 		p.err = o.Decode(p)
+		if p.Work.Systems == 0 && len(p.Work.Nodes) > 1 {
+			p.Work.Systems = len(p.Work.Nodes)
+		}
 		if p.err == nil && (len(p.Metrics.Ratio) == 0 || p.Seeds < 1) {
 			p.err = errors.New("a point has a ratio and at least one seed")
 		}
@@ -104,10 +111,11 @@ func TestDecodePoints(t *testing.T) {
 		 "config":{"mode":"tree","fanout":2,"discipline":"fcfs","mark":"take","later":true},"seeds":2,"metrics":{"ratio":[0.5,0.1],"other":7}},
 		{"id":"plain","work":{"jobs":5,"horizon":20,"nodes":8,"share":[1],"width":"one","run":"exp","load":1,"systems":1},
 		 "config":{"mode":"independent","discipline":"fcfs","coalesce":null},"seeds":1,"metrics":{"ratio":0.25}},
+		{"id":"short","work":{"jobs":5,"horizon":20,"nodes":[8,4],"width":"one","load":1},"config":{"mode":"tree"},"seeds":1,"metrics":{"ratio":0.25}},
 		{"id":"broken","work":{"jobs":"many"},"config":{}},
 		{"params":{},"ratio":1}]`), pointKeys...)
-	if err != nil || len(objects) != 3 {
-		t.Fatalf("%d points, %v; want 3", len(objects), err)
+	if err != nil || len(objects) != 4 {
+		t.Fatalf("%d points, %v; want 4", len(objects), err)
 	}
 	points := map[string]*referencePoint{}
 	for _, p := range readPoints(objects) {
@@ -121,13 +129,25 @@ func TestDecodePoints(t *testing.T) {
 	if p := points["plain"]; p == nil || p.err != nil || p.Metrics.Ratio[0] != 0.25 {
 		t.Errorf("a mean alone reads as %+v", p)
 	}
+	if p := points["short"]; p == nil || p.err != nil || p.Work.Systems != 2 {
+		t.Errorf("a point that says little reads as %+v", p)
+	} else if _, err := meanRatio(t.Context(), p, 1); err != nil {
+		t.Error(err)
+	}
 	if p := points["broken"]; p == nil || p.err == nil {
 		t.Errorf("a broken point reads as %+v", p)
 	}
-	for _, other := range []string{`{"a":1}`, `[1,2]`, `[{"predictor":"x"}]`} {
+	for _, other := range []string{`[1,2]`, `[{"predictor":"x"}]`} {
 		if more, err := reference.List("o.json", []byte(other), pointKeys...); err != nil || len(more) != 0 {
 			t.Errorf("%s: %d points, %v", other, len(more), err)
 		}
+	}
+	half, err := reference.List("h.json", []byte("\uFEFF"+`[{"work":{}}]`), pointKeys...)
+	if err != nil || len(half) != 1 || half[0].Lacks != "config" {
+		t.Errorf("half of a point: %+v, %v", half, err)
+	}
+	if _, err := reference.List("o.json", []byte(`{"a":1}`), pointKeys...); err == nil || !strings.Contains(err.Error(), "no list") {
+		t.Errorf("what is no list: %v", err)
 	}
 	if _, err := reference.List("cut.json", []byte(`[{"id":`)); err == nil {
 		t.Error("a list that is cut off is no error")

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,7 +14,8 @@ import (
 
 // ReadJobs reads a job list in CSV: one line of headings, by which columns are found, id, home,
 // submit, run, width and, where jobs have one, priority; times in ticks. Other columns are
-// skipped, lines that begin with # are comments. No two jobs have one id.
+// skipped, lines that begin with # are comments. No two jobs have one id. The jobs come in
+// order of submission, those of one tick as they are in the file.
 func ReadJobs(in io.Reader) ([]Job, error) {
 	var jobs []Job
 	lines := map[int]int32{} // where each id is
@@ -24,9 +27,6 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 		if j.Home < 0 || j.Home > 1e6 || j.Submit < 0 || j.Run < 1 || j.Width < 1 || n[2] > longestRun || n[3] > longestRun {
 			return fmt.Errorf("line %d: no job has home %d, submission %d, run %d, width %d", line, j.Home, j.Submit, j.Run, j.Width)
 		}
-		if len(jobs) > 0 && j.Submit < jobs[len(jobs)-1].Submit {
-			return fmt.Errorf("line %d: jobs must be in order of submission", line)
-		}
 		if first, ok := lines[j.ID]; ok {
 			return fmt.Errorf("line %d: job %d is in line %d already", line, j.ID, first)
 		}
@@ -34,6 +34,7 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 		jobs = append(jobs, j)
 		return nil
 	})
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	return jobs, err
 }
 
@@ -67,12 +68,19 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// byteOrder is the mark that editors of Windows put before a text.
+const byteOrder = "\uFEFF"
+
 // columns are those of a job list; the last one may be missing.
 var columns = [6]string{"id", "home", "submit", "run", "width", "priority"}
 
 // readRows reads the whole numbers of the lines of a job list.
 func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
-	r := csv.NewReader(&bounded{in: in})
+	text := bufio.NewReader(&bounded{in: in})
+	if head, _ := text.Peek(len(byteOrder)); string(head) == byteOrder {
+		_, _ = text.Discard(len(byteOrder)) // they are there
+	}
+	r := csv.NewReader(text)
 	r.Comment, r.TrimLeadingSpace, r.ReuseRecord = '#', true, true
 	heads, err := r.Read()
 	if err != nil {
@@ -80,7 +88,7 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 	}
 	var at [6]int
 	for i, head := range heads {
-		heads[i] = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(head, "\uFEFF"))) // the mark is one of Windows' editors
+		heads[i] = strings.ToLower(strings.TrimSpace(head))
 	}
 	for i, name := range columns {
 		if at[i] = slices.Index(heads, name); at[i] < 0 && i+1 < len(columns) {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"sort"
 )
@@ -10,6 +11,7 @@ import (
 // nodes that suffice. After every single event the whole queue is looked through.
 type full struct {
 	jobs   []Job
+	ranks  ranks
 	free   []int
 	queue  []int
 	starts []Start
@@ -18,7 +20,7 @@ type full struct {
 }
 
 func runFull(ctx context.Context, nodes []int, jobs []Job, strict bool, horizon int64) ([]Start, error) {
-	f := &full{jobs: jobs, free: append([]int(nil), nodes...), starts: make([]Start, len(jobs)), strict: strict}
+	f := &full{jobs: jobs, ranks: ranksOf(jobs), free: append([]int(nil), nodes...), starts: make([]Start, len(jobs)), strict: strict}
 	for i := range jobs {
 		f.starts[i].System = -1
 		f.cal.add(jobs[i].Submit, submit, 0, i)
@@ -41,7 +43,8 @@ func runFull(ctx context.Context, nodes []int, jobs []Job, strict bool, horizon 
 func (f *full) enqueue(i int) {
 	at := sort.Search(len(f.queue), func(k int) bool {
 		o := f.queue[k]
-		return f.jobs[i].Priority > f.jobs[o].Priority || f.jobs[i].Priority == f.jobs[o].Priority && i < o
+		a, b := &f.jobs[i], &f.jobs[o]
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Submit, b.Submit), cmp.Compare(f.ranks.of[i], f.ranks.of[o])) < 0
 	})
 	f.queue = append(f.queue, 0)
 	copy(f.queue[at+1:], f.queue[at:])

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 
 	"gridbroker/forecast/managers"
 )
@@ -37,6 +36,7 @@ type sim struct {
 	spare   []int
 	epochs  map[[2]int]int
 	starts  []Start
+	ranks   ranks
 	last    []int // by job: the manager it was last known to wait at, -1 for none
 	passed  []managers.Job
 	result  Result
@@ -127,11 +127,11 @@ func (s *sim) play(ctx context.Context) error {
 // prepare puts all that is known ahead into the calendar and brings the links up.
 func (s *sim) prepare(ctx context.Context) error {
 	s.starts, s.last = make([]Start, len(s.jobs)), make([]int, len(s.jobs))
-	s.passed = make([]managers.Job, len(s.jobs))
+	s.passed, s.ranks = make([]managers.Job, len(s.jobs)), ranksOf(s.jobs)
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		s.starts[i].System, s.last[i] = -1, -1
-		s.passed[i] = managers.Job{ID: managers.ID(strconv.Itoa(i)), Need: managers.Resources{CPUs: j.Width}, Priority: j.Priority, Submitted: j.Submit}
+		s.passed[i] = managers.Job{ID: s.ranks.id(i), Need: managers.Resources{CPUs: j.Width}, Priority: j.Priority, Submitted: j.Submit}
 		s.cal.add(j.Submit, submit, j.Home, i)
 	}
 	if err := s.exchange(ctx); err != nil {
@@ -275,7 +275,7 @@ func (s *sim) handle(who int, p parcel) {
 	case p.from >= 0:
 		if p.message.Job != nil {
 			if p.message.Job.Hops > s.result.MaxHops {
-				s.result.MaxHops, s.watched.far = p.message.Job.Hops, number(p.message.Job.ID)
+				s.result.MaxHops, s.watched.far = p.message.Job.Hops, s.ranks.job(p.message.Job.ID)
 			}
 		}
 		out, err := n.manager.Handle(s.now, n.links[p.from], p.message)
@@ -296,8 +296,8 @@ func (s *sim) apply(who int, out *managers.Out) {
 		s.start(who, &out.Starts[i].Job)
 	}
 	for i := range out.Queued {
-		s.last[number(out.Queued[i].ID)] = who
-		s.watched.note(s.now, number(out.Queued[i].ID), "waits", who, -1)
+		s.last[s.ranks.job(out.Queued[i].ID)] = who
+		s.watched.note(s.now, s.ranks.job(out.Queued[i].ID), "waits", who, -1)
 	}
 	for i := range out.Sends {
 		s.send(who, &out.Sends[i])
@@ -316,8 +316,8 @@ func (s *sim) send(who int, out *managers.Send) {
 	}
 	if j := out.Message.Job; j != nil {
 		s.reqs++
-		s.last[number(j.ID)] = to
-		s.watched.note(s.now, number(j.ID), "is sent", who, to)
+		s.last[s.ranks.job(j.ID)] = to
+		s.watched.note(s.now, s.ranks.job(j.ID), "is sent", who, to)
 	} else {
 		s.changes++
 		if s.config.Loss > 0 && s.loss.unit() < s.config.Loss {
@@ -330,7 +330,7 @@ func (s *sim) send(who int, out *managers.Send) {
 
 // start starts a job: at home at once, elsewhere when its broker has been told and has answered.
 func (s *sim) start(who int, j *managers.Job) {
-	i := number(j.ID)
+	i := s.ranks.job(j.ID)
 	s.last[i] = -1
 	if s.starts[i].System >= 0 { // a second copy: its broker refuses
 		s.cal.add(s.now+2*s.config.Latency, end, who, i)
@@ -343,9 +343,4 @@ func (s *sim) start(who int, j *managers.Job) {
 	s.starts[i] = Start{System: who, At: at}
 	s.watched.note(s.now, i, "starts", who, -1)
 	s.cal.add(at+s.jobs[i].Run, end, who, i)
-}
-
-func number(id managers.ID) int {
-	n, _ := strconv.Atoi(string(id))
-	return n
 }

@@ -180,6 +180,10 @@ func TestFiles(t *testing.T) {
 	if want := []Job{{1, 0, 0, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
 		t.Errorf("as Windows writes it, without a priority: %v %v", list, err)
 	}
+	list, err = ReadJobs(strings.NewReader("\uFEFF# by hand\r\n" + head + "9,0,5,5,1,0\n3,0,4,5,1,0\n2,0,5,5,1,0\n"))
+	if want := []Job{{3, 0, 4, 5, 1, 0}, {9, 0, 5, 5, 1, 0}, {2, 0, 5, 5, 1, 0}}; err != nil || !reflect.DeepEqual(list, want) {
+		t.Errorf("in another order, behind a note: %v %v", list, err)
+	}
 	for text, want := range map[string]string{
 		"": "no headings",
 		head + "1,0,0,5,2,0\n7,0,1,5,2,0\n1,0,2,5,2,0": "line 4: job 1 is in line 2 already",
@@ -190,7 +194,6 @@ func TestFiles(t *testing.T) {
 		head + "1,0,-5,5,2,0\n":                        "line 2: no job has",
 		head + "1,0,0,0,2,0\n":                         "line 2: no job has",
 		head + "1,0,0,5,0,0\n":                         "line 2: no job has",
-		head + "1,0,5,5,1,0\n2,0,4,5,1,0":              "line 3: jobs must be in order of submission",
 		head + "1,0,4503599627370497,5,1,0":            "line 2: no job has",
 		head + "1,0,99999999999999999999,5,1,0":        "is no whole number",
 		head + "\"1,0":                                 "",
