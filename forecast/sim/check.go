@@ -33,9 +33,10 @@ func PolicyNames() []string { return slices.Concat(rank.Names(), own) }
 
 // Check finds values that make no scenario, and fills in what was left out.
 func (s *Scenario) Check() error {
+	if err := s.copied(); err != nil {
+		return err
+	}
 	switch {
-	case len(s.Sites) == 0 || len(s.Sites) > 10_000:
-		return wrong("site", "%d sites: want 1 to 10000", len(s.Sites))
 	case len(s.Policies) == 0:
 		return wrong("policies", "none")
 	case s.Seeds < 1 || s.Seeds > 10_000:
@@ -61,7 +62,7 @@ func (s *Scenario) Check() error {
 	}
 	seen := map[string]bool{}
 	for i := range s.Sites {
-		path := fmt.Sprint("site.", i+1)
+		path := s.Sites[i].path()
 		if err := s.Sites[i].check(path); err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (s *Scenario) checkTimes() error {
 		{"follow", s.Follow, time.Second}, {"cycle", s.Cycle, time.Second}, {"replan", s.Replan, time.Second},
 	}
 	for i := range s.Sites {
-		all = append(all, length{fmt.Sprint("site.", i+1, ".refresh"), s.Sites[i].Refresh, 0})
+		all = append(all, length{s.Sites[i].path() + ".refresh", s.Sites[i].Refresh, 0})
 	}
 	for i, f := range s.Failures {
 		path := fmt.Sprint("failure.", i+1)

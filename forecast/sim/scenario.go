@@ -64,16 +64,19 @@ type Jobs struct {
 type Site struct {
 	Name      string   `toml:"name" json:"name"`
 	Procs     int      `toml:"procs" json:"procs"`
-	Scheduler string   `toml:"scheduler" json:"scheduler"`   // fcfs, easy, conservative ...; "": easy
-	Speed     float64  `toml:"speed" json:"speed"`           // run times are divided by it; 0: 1
-	LocalLoad float64  `toml:"local_load" json:"local_load"` // node time that local jobs ask for / node time there is
-	Refresh   Duration `toml:"refresh" json:"refresh"`       // how often state is published
-	Services  bool     `toml:"services" json:"services"`     // live queue lengths and forecasts are served
-	Agent     Duration `toml:"agent" json:"agent"`           // how often a central scheduler's agent looks and tells; 0: as refresh
-	Turns     int      `toml:"turns" json:"turns,omitempty"` // guests of a central scheduler that may wait in the queue at once; 0: they have slots alone
-	Home      float64  `toml:"home" json:"home"`             // weight of users who have this site as their own; 0: 1
-	Lie       string   `toml:"lie" json:"lie"`               // idle, full: what it tells of itself, whatever is true
-	Trace     string   `toml:"trace" json:"trace"`           // local jobs from a file in SWF instead of the model
+	Scheduler string   `toml:"scheduler" json:"scheduler"`     // fcfs, easy, conservative ...; "": easy
+	Speed     float64  `toml:"speed" json:"speed"`             // run times are divided by it; 0: 1
+	LocalLoad float64  `toml:"local_load" json:"local_load"`   // node time that local jobs ask for / node time there is
+	Refresh   Duration `toml:"refresh" json:"refresh"`         // how often state is published
+	Services  bool     `toml:"services" json:"services"`       // live queue lengths and forecasts are served
+	Agent     Duration `toml:"agent" json:"agent"`             // how often a central scheduler's agent looks and tells; 0: as refresh
+	Turns     int      `toml:"turns" json:"turns,omitempty"`   // guests of a central scheduler that may wait in the queue at once; 0: they have slots alone
+	Home      float64  `toml:"home" json:"home"`               // weight of users who have this site as their own; 0: 1
+	Lie       string   `toml:"lie" json:"lie"`                 // idle, full: what it tells of itself, whatever is true
+	Trace     string   `toml:"trace" json:"trace"`             // local jobs from a file in SWF instead of the model
+	Copies    int      `toml:"copies" json:"copies,omitempty"` // so many sites like it, NAME-1, NAME-2 and so on; 0: it alone
+
+	table int // of the file, from 1 on; copies have the same
 }
 
 // Duration is a time as in "90s".

@@ -5,8 +5,11 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
 )
 
 // colours are told apart by most people (Okabe and Ito 2008), the first is black.
@@ -75,10 +78,40 @@ type barView struct{ X, Width, Y, Height, Wait float64 }
 // ganttView is the picture of the first jobs of the first seed under a policy.
 type ganttView struct {
 	Policy, Span string
-	Lanes        []string
+	Lanes        []laneView
+	Others       string  // what is left out
 	Height, Axis float64 // of the lanes; of all
 	Bars         []barView
 	Hours        []tickView
+}
+
+// laneView is a site in the picture: its name as far as there is room for it.
+type laneView struct{ Name, Short string }
+
+// A picture has so many lanes, of the sites with most of the jobs, and so much room for
+// a name, in the widths of a letter.
+const (
+	maxLanes  = 12
+	laneWidth = 10
+)
+
+// lanes gives the sites that are drawn their lanes, in the scenario's order; -1 to others.
+func lanes(bars []Bar, sites int) (lane []int, others int) {
+	count, order := make([]int, sites), make([]int, sites)
+	for _, b := range bars {
+		count[b.Site]++
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return count[b] - count[a] })
+	drawn := order[:min(sites, maxLanes)]
+	slices.Sort(drawn)
+	lane = slices.Repeat([]int{-1}, sites)
+	for k, i := range drawn {
+		lane[i] = k
+	}
+	return lane, sites - len(drawn)
 }
 
 // gantts draws the first jobs of the first seed: a lane per site, a bar per
@@ -96,19 +129,25 @@ func (r *Result) gantts() (list []ganttView) {
 		}
 		to = min(to, from+48*3600)
 		scale := width / float64(max(1, to-from))
-		v := ganttView{Policy: p.Policy, Span: fmt.Sprintf("%.0f h", float64(to-from)/3600), Height: lane * float64(len(r.Scenario.Sites))}
-		for _, s := range r.Scenario.Sites {
-			v.Lanes = append(v.Lanes, s.Name)
+		v := ganttView{Policy: p.Policy, Span: fmt.Sprintf("%.0f h", float64(to-from)/3600)}
+		at, others := lanes(run.Gantt, len(r.Scenario.Sites))
+		for k, s := range r.Scenario.Sites {
+			if at[k] >= 0 {
+				v.Lanes = append(v.Lanes, laneView{s.Name, runewidth.Truncate(s.Name, laneWidth, "…")})
+			}
+		}
+		if v.Height = lane * float64(len(v.Lanes)); others > 0 {
+			v.Others = fmt.Sprintf(", the %d of %d sites with most of them", len(v.Lanes), len(r.Scenario.Sites))
 		}
 		v.Axis, v.Hours = v.Height+18, hours(to-from, scale)
 		rows := make([][12]int64, len(r.Scenario.Sites))
 		for _, b := range run.Gantt {
-			if b.Start >= to {
+			if b.Start >= to || at[b.Site] < 0 {
 				continue
 			}
 			row := freeRow(&rows[b.Site], b)
 			v.Bars = append(v.Bars, barView{X: float64(b.Start-from) * scale, Width: max(1, float64(min(b.End, to)-b.Start)*scale),
-				Y: lane*float64(b.Site) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
+				Y: lane*float64(at[b.Site]) + 4 + 4.4*float64(row), Height: 3.6, Wait: float64(b.Start-b.Submit) * scale})
 		}
 		list = append(list, v)
 	}

@@ -31,7 +31,7 @@ func (s *Scenario) readTraces(dir string) error {
 	for i := range s.Sites {
 		widest = max(widest, s.Sites[i].Procs)
 		if err := s.readTrace(dir, s.Sites[i].Trace, s.Sites[i].Procs); err != nil {
-			return &FieldError{fmt.Sprint("site.", i+1, ".trace"), err}
+			return &FieldError{s.Sites[i].path() + ".trace", err}
 		}
 	}
 	if err := s.readTrace(dir, s.Jobs.Trace, widest); err != nil {
