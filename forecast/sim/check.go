@@ -37,8 +37,6 @@ func (s *Scenario) Check() error {
 		return err
 	}
 	switch {
-	case len(s.Policies) == 0:
-		return wrong("policies", "none")
 	case s.Seeds < 1 || s.Seeds > 10_000:
 		return wrong("seeds", "%d: want 1 to 10000", s.Seeds)
 	case !(s.Network.Loss >= 0 && s.Network.Loss <= 0.99): // what is lost is sent again, until it is not
@@ -52,13 +50,8 @@ func (s *Scenario) Check() error {
 	if b := s.Network.Bandwidth; b > 0 && s.Jobs.InputMB/b > longest.Seconds() {
 		return wrong("network.bandwidth", "%g: %g MB of input would take more than %v", b, s.Jobs.InputMB, longest)
 	}
-	for i, p := range s.Policies {
-		if slices.Contains(s.Policies[:i], p) {
-			return wrong("policies", "%s is there twice", p)
-		}
-		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {
-			return wrong("policies", "%w; and %s", err, strings.Join(own, ", "))
-		}
+	if err := s.checkPolicies(); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for i := range s.Sites {
@@ -80,6 +73,25 @@ func (s *Scenario) Check() error {
 		}
 	}
 	return cmp.Or(s.checkWidth(), s.checkTimes())
+}
+
+// checkPolicies finds names that are no policies.
+func (s *Scenario) checkPolicies() error {
+	if len(s.Policies) == 0 {
+		return wrong("policies", "none")
+	}
+	for i, p := range s.Policies {
+		if p == "" {
+			return wrong("policies", "an empty name")
+		}
+		if slices.Contains(s.Policies[:i], p) {
+			return wrong("policies", "%s is there twice", p)
+		}
+		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {
+			return wrong("policies", "%w; and %s", err, strings.Join(own, ", "))
+		}
+	}
+	return nil
 }
 
 // checkWidth finds jobs that no site could run.
@@ -110,7 +122,7 @@ func (s *Scenario) checkTimes() error {
 		{"follow", s.Follow, time.Second}, {"cycle", s.Cycle, time.Second}, {"replan", s.Replan, time.Second},
 	}
 	for i := range s.Sites {
-		all = append(all, length{s.Sites[i].path() + ".refresh", s.Sites[i].Refresh, 0})
+		all = append(all, length{s.Sites[i].path() + ".refresh", s.Sites[i].Refresh, 0}, length{s.Sites[i].path() + ".agent", s.Sites[i].Agent, 0})
 	}
 	for i, f := range s.Failures {
 		path := fmt.Sprint("failure.", i+1)
@@ -119,6 +131,9 @@ func (s *Scenario) checkTimes() error {
 	for _, l := range all {
 		if l.value.Duration < l.least || l.value.Duration > longest {
 			return wrong(l.path, "%v: want a time of %v to %v", l.value, l.least, longest)
+		}
+		if l.value.Duration != 0 && l.value.Duration < time.Second {
+			return wrong(l.path, "%v: want none, or a second and more, which is the grain of the simulation", l.value)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -103,8 +104,17 @@ func (p judge) pair(table reflect.Type, prefix string, e *unstable.Node) *mismat
 	if m != nil {
 		return m
 	}
-	return p.value(want, path, e.Value(), keyOf(e))
+	v := e.Value()
+	if usual := usually[path[strings.LastIndexByte(path, '.')+1:]]; usual != "" && (v.Kind == unstable.Integer || v.Kind == unstable.Float) {
+		if x, err := strconv.ParseFloat(string(v.Data), 64); err == nil && x == 0 {
+			return &mismatch{path, "0: want more; where it is left out it is " + usual, p.place(v, keyOf(e))}
+		}
+	}
+	return p.value(want, path, v, keyOf(e))
 }
+
+// usually is what stands for a number that is left out and cannot be 0; who writes 0 means something else.
+var usually = map[string]string{"users": "10", "estimate": "1", "speed": "1", "home": "1"}
 
 // place is where a value stands; of one that does not say, its key.
 func (p judge) place(v *unstable.Node, key unstable.Range) unstable.Range {

@@ -50,6 +50,27 @@ func TestImpossibleTimes(t *testing.T) {
 	}
 }
 
+// TestSilentDefaults: what would be taken for what was left out, or for nothing at all, is a mistake.
+func TestSilentDefaults(t *testing.T) {
+	for text, want := range map[string]string{
+		small + "home = 0\n":                           "7:8: site.home: 0: want more; where it is left out it is 1",
+		small + "speed = 0.0\n":                        "7:9: site.speed: 0: want more",
+		"[jobs]\nestimate = 0\n" + small[7:]:           "2:12: jobs.estimate: 0: want more",
+		"[jobs]\nusers = 0\n" + small[7:]:              "2:9: jobs.users: 0: want more",
+		"policies = [\"\"]\n" + small:                  "1:1: policies: an empty name",
+		"latency = \"100ms\"\n" + small:                "1:1: latency: 100ms: want none, or a second",
+		"[jobs]\nmax_run = \"1ns\"\n" + small[7:]:      "2:1: jobs.max_run: 1ns: want none, or a second",
+		small + "agent = \"2000000h\"\n":               "7:1: site.1.agent: 2000000h0m0s: want a time",
+		small + "agent = \"999ms\"\nhome = 1\n":        "7:1: site.1.agent: 999ms: want none",
+		small + "refresh = \"0.5s\"\nlatency = true\n": "8:1: site.latency: no such key",
+	} {
+		_, err := Parse("s.toml", []byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "s.toml:"+want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestNames: a site's name is a host's in URLs. One with a slash was another host's, where jobs were
 // sent again and again without end.
 func TestNames(t *testing.T) {

@@ -34,6 +34,9 @@ func ReadJobs(in io.Reader) ([]Job, error) {
 		jobs = append(jobs, j)
 		return nil
 	})
+	if err == nil && len(jobs) == 0 {
+		return nil, errors.New("no jobs")
+	}
 	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	return jobs, err
 }
@@ -91,8 +94,12 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 		heads[i] = strings.ToLower(strings.TrimSpace(head))
 	}
 	for i, name := range columns {
-		if at[i] = slices.Index(heads, name); at[i] < 0 && i+1 < len(columns) {
-			line, _ := r.FieldPos(0)
+		line, _ := r.FieldPos(0)
+		at[i] = slices.Index(heads, name)
+		if at[i] >= 0 && slices.Contains(heads[at[i]+1:], name) {
+			return fmt.Errorf("line %d: two columns are called %s", line, name)
+		}
+		if at[i] < 0 && i+1 < len(columns) {
 			return fmt.Errorf("line %d: the headings are %q, %s is not among them", line, heads, name)
 		}
 	}

@@ -185,7 +185,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("in another order, behind a note: %v %v", list, err)
 	}
 	for text, want := range map[string]string{
-		"": "no headings",
+		"": "no headings", head: "no jobs", "id,home,submit,ID,run,width\n": "line 1: two columns are called id",
 		head + "1,0,0,5,2,0\n7,0,1,5,2,0\n1,0,2,5,2,0": "line 4: job 1 is in line 2 already",
 		head + "1,0,0,5,2\n":                           "wrong number of fields",
 		head + "1,0,0,5,2,x\n":                         `line 2: priority "x" is no whole number`,
