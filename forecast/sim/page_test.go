@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,46 @@ import (
 
 	"gridbroker/testdata/testbed"
 )
+
+// The picture of the first jobs has room for the sites with most of them alone, their names are as long
+// as there is room for, and of one policy nothing is compared.
+func TestReportOfManySites(t *testing.T) {
+	testbed.Computes(t)
+	s, err := Parse("s.toml", []byte(strings.Replace(small, `"a"`, `"`+strings.Repeat("計", 40)+`"`, 1)+"copies = 40\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Seeds, s.Jobs.Count = 1, 90
+	var page strings.Builder
+	if err := compare(t, s).WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	if n, all := strings.Count(page.String(), `height="58"`), len(s.Policies)*maxLanes; n != all {
+		t.Errorf("%d lanes, want %d", n, all)
+	}
+	for want, there := range map[string]bool{
+		">計計計計…<": true, "the 12 of 40 sites": true, "<summary>40 sites": true, "grey: random": true,
+	} {
+		if strings.Contains(page.String(), want) != there {
+			t.Errorf("%s is there: %v", want, !there)
+		}
+	}
+	page.Reset()
+	s.Policies = []string{"random"}
+	if err := compare(t, s).WriteHTML(&page); err != nil || strings.Contains(page.String(), "grey:") || strings.Contains(page.String(), `<td class="better"`) {
+		t.Errorf("one policy is compared with itself: %v", err)
+	}
+}
+
+// TestMarksOfTime: at most twelve marks, in minutes up to six hours.
+func TestMarksOfTime(t *testing.T) {
+	for span, want := range map[int64]string{0: "0 min", 719: "11 min", 3600: "60 min", 6 * 3600: "360 min", 7 * 3600: "7 h", 48 * 3600: "48 h"} {
+		ticks := hours(span, 1)
+		if last := ticks[len(ticks)-1].Text; last != want || len(ticks) > 13 {
+			t.Errorf("%d s: %d marks, the last is %s, want %s", span, len(ticks), last, want)
+		}
+	}
+}
 
 // Reports fit the window: pictures shrink in a narrow one, as far as their texts can be read,
 // tables and pictures that are wider scroll, and the figures of many policies need no scrolling on a slide.

@@ -129,7 +129,7 @@ func (r *Result) gantts() (list []ganttView) {
 		}
 		to = min(to, from+48*3600)
 		scale := width / float64(max(1, to-from))
-		v := ganttView{Policy: p.Policy, Span: fmt.Sprintf("%.0f h", float64(to-from)/3600)}
+		v := ganttView{Policy: p.Policy, Span: spanText(to - from)}
 		at, others := lanes(run.Gantt, len(r.Scenario.Sites))
 		for k, s := range r.Scenario.Sites {
 			if at[k] >= 0 {
@@ -171,43 +171,57 @@ func freeRow(busy *[12]int64, b Bar) int {
 	return row
 }
 
-// hours are at most twelve marks on the axis of time.
+// hours are at most twelve marks on the axis of time; minutes where that is short.
 func hours(span int64, scale float64) (ticks []tickView) {
-	step := int64(3600)
-	for _, by := range []int64{2, 3, 2, 2} {
+	step := int64(60)
+	for _, by := range []int64{5, 2, 3, 2, 2, 3, 2, 2} { // 5, 10, 30 min, 1, 2, 6, 12, 24 h
 		if span/step > 12 {
 			step *= by
 		}
 	}
 	for at := int64(0); at <= span; at += step {
-		ticks = append(ticks, tickView{float64(at) * scale, fmt.Sprintf("%d h", at/3600)})
+		text := fmt.Sprintf("%d h", at/3600)
+		if step < 3600 {
+			text = fmt.Sprintf("%d min", at/60)
+		}
+		ticks = append(ticks, tickView{float64(at) * scale, text})
 	}
 	return ticks
+}
+
+// spanText is how long a picture is.
+func spanText(seconds int64) string {
+	if seconds < 7200 {
+		return fmt.Sprintf("%d min", (seconds+59)/60)
+	}
+	return fmt.Sprintf("%.0f h", float64(seconds)/3600)
 }
 
 // classRow is a size of jobs in the table by size.
 type classRow struct {
 	Name  string
-	Cells []string
-	Best  int
+	Cells []classCell
+}
+
+// classCell is a mean wait; Best marks the least, and those that look like it.
+type classCell struct {
+	Text string
+	Best bool
 }
 
 // byClass are the mean waits by size of job.
 func (r *Result) byClass() (rows []classRow) {
 	for _, c := range classes {
-		row := classRow{Name: c.name, Best: -1}
+		row, best := classRow{Name: c.name, Cells: make([]classCell, len(r.Policies))}, math.Inf(1)
 		for i, p := range r.Policies {
-			f, ok := p.Figures["wait_mean "+c.name]
-			if !ok {
-				row.Cells = append(row.Cells, "")
-				continue
-			}
-			row.Cells = append(row.Cells, Column{}.Text(f.Mean))
-			if row.Best < 0 || f.Mean < r.Policies[row.Best].Figures["wait_mean "+c.name].Mean {
-				row.Best = i
+			if f, ok := p.Figures["wait_mean "+c.name]; ok {
+				row.Cells[i].Text, best = Column{}.Text(f.Mean), min(best, f.Mean)
 			}
 		}
-		if row.Best >= 0 {
+		for i := range row.Cells {
+			row.Cells[i].Best = len(row.Cells) > 1 && row.Cells[i].Text == Column{}.Text(best)
+		}
+		if !math.IsInf(best, 1) {
 			rows = append(rows, row)
 		}
 	}
