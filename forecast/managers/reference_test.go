@@ -285,6 +285,35 @@ func TestFrameOfMoreThanIsUsed(t *testing.T) {
 	}
 }
 
+// A list and its schedule as other programs write them: another order of lines and
+// columns, ends of lines of Windows, a byte order mark, notes.
+func TestOtherEditions(t *testing.T) {
+	w := tree.Work{Jobs: 200, Horizon: 500, Nodes: tree.PerSystem{6}, Share: []float64{1}, Width: "uniform:6", Run: "exp", Load: 1.4, Prios: 2, Systems: 3}
+	jobs, err := w.Draw(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tree.Run(t.Context(), tree.Config{Mode: "full", Discipline: "firstfit"}, w.NodesOf(), jobs, w.Horizon, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, starts := "\uFEFF# a note\r\nwidth,home,id,owner,run,submit,priority\r\n", "\uFEFFstart,id,system\r\n"
+	for i := range jobs {
+		j, s := &jobs[len(jobs)-1-i], r.Starts[(i*7)%len(jobs)]
+		list += fmt.Sprintf("%d,%d,%d,me,%d,%d,%d\r\n", j.Width, j.Home, j.ID, j.Run, j.Submit, j.Priority)
+		starts += fmt.Sprintf("%d,%d,%d\r\n", s.At, jobs[(i*7)%len(jobs)].ID, s.System)
+	}
+	file := filepath.Join(t.TempDir(), "x-y-full-firstfit-starts.csv")
+	for name, text := range map[string]string{file: starts + "# an end\r\n", filepath.Join(filepath.Dir(file), "x-y-jobs.csv"): list} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if same, all, err := compare(t, file); err != nil || same != len(jobs) {
+		t.Errorf("%d of %d starts, %v", same, all, err)
+	}
+}
+
 // A schedule that cannot be read is an error of its own.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
