@@ -36,7 +36,10 @@ type Config struct {
 	Beside bool
 	// Spare is the share of the processors, in percent, that is kept free for local
 	// jobs that come, where guests do not give way to them.
-	Spare   int
+	Spare int
+	// Near: nobody wants to know when local jobs begin beyond the horizon, so the whole queue is
+	// worked out for turns alone. What is offered to guests is the same.
+	Near    bool
 	Memory  string // file that keeps what was learned and published; "": none
 	Chances Chances
 }

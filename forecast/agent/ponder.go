@@ -20,7 +20,7 @@ const ponderShare = 10
 // which costs several runs of the schedule. A tenth of the time goes into it at
 // most; nil: it is not due. The work may be done beside further looks.
 func ponder(a *Agent) func() {
-	if a.live == nil || !a.unpondered || !a.pondering.TryLock() {
+	if a.live == nil || !a.unpondered || a.Conf.Near && a.Conf.Turns == 0 || !a.pondering.TryLock() {
 		return nil
 	}
 	began := a.Now()

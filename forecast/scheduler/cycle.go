@@ -200,6 +200,9 @@ func (w *work) saveClusters(ctx context.Context) error {
 func (w *work) change(j *Job) { w.changed[j.ID] = j }
 
 func (w *work) say(j *Job, cluster, event, format string, args ...any) {
+	if w.s.conf.NoHistory {
+		return
+	}
 	w.log = append(w.log, Entry{At: millis(w.now), Job: j.ID, Cluster: cluster, Who: "scheduler", Event: event, Said: fmt.Sprintf(format, args...)})
 }
 

@@ -29,7 +29,7 @@ type Config struct {
 	Clusters    map[string]ClusterConfig
 	Admins      []string // subjects that are administrators
 	MaxJobs     int      // not ended, of one user; default 100,000
-	NoHistory   bool     // what the charts show of the past is not kept
+	NoHistory   bool     // neither what the charts show of the past nor what the log tells of jobs is kept
 	// Sure is the least chance, 0 to 1, of a slot that is booked for a job that was
 	// submitted less than Patience ago; default 0, and 10 min.
 	Sure     float64

@@ -117,7 +117,7 @@ func TestMisfits(t *testing.T) {
 		}
 	}
 	many := "[jobs]\ncount = 1\nload = 1\n" + strings.Repeat("[[site]]\nname = \"a\"\nprocs = 1\n", 20_000)
-	if _, err := Parse("s.toml", []byte(many)); err == nil || !strings.Contains(err.Error(), "20000 sites") {
+	if _, err := Parse("s.toml", []byte(many)); err == nil || !strings.Contains(err.Error(), "the 10001th site: want 10000 at most") {
 		t.Errorf("%.200v", err)
 	}
 }

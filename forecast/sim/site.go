@@ -38,7 +38,7 @@ type site struct {
 	used    float64
 	locals  waits
 	running []string // global jobs
-	events  int      // on the machine so far
+	events  int      // of the machine and on it so far
 
 	down, mute, hole, closed bool           // failures under way
 	lasting                  map[string]int // how many of each kind
@@ -245,6 +245,7 @@ func (c *site) publish(now int64) {
 // fail lets the machine go down, with the jobs that run on it, or come back.
 func (c *site) fail(down bool, at time.Time) error {
 	c.down = down
+	c.events++
 	if down {
 		for _, id := range slices.Clone(c.running) {
 			if err := c.engine.Cancel(id, at); err != nil {

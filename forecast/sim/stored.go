@@ -41,7 +41,11 @@ func newStored(ctx context.Context, g *grid) (*stored, error) {
 		return nil, err
 	}
 	c := &stored{door: newDoor(g), dir: dir, at: never, failures: map[int]int{}, handed: map[int]bool{}}
-	if err := c.open(ctx); err != nil {
+	err = c.open(ctx)
+	if err == nil {
+		err = os.RemoveAll(dir) // the file is there while it is open, and nothing is left behind, however this ends
+	}
+	if err != nil {
 		c.close()
 		return nil, fmt.Errorf("the scheduler's database in %s: %w", dir, err)
 	}
@@ -90,10 +94,11 @@ func (c *stored) close() {
 // agentOf is the agent of a site.
 func (c *stored) agentOf(s *site) *agent.Agent {
 	conf := s.owner()
+	conf.Near = true
 	conf.Scheduler, conf.TTL = "http://scheduler", max(2*time.Minute, 3*s.looks(), 3*c.scenario.Cycle.Duration)
 	return &agent.Agent{
 		Conf:   *conf,
-		Reader: queueOf{s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
+		Reader: &queueOf{site: s}, Forecast: &batch.Forecaster{Policy: batch.Policy{Name: s.Scheduler}, Belief: batch.Estimate{}},
 		Link: ear{c, s.Name}, Now: c.Now, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -235,12 +240,21 @@ func (e ear) heard(ack *wire.Ack, err error) (*wire.Ack, error) {
 	return ack, nil
 }
 
-// queueOf shows an agent the queue of its site, or what the site says of itself.
-type queueOf struct{ *site }
+// queueOf shows an agent the queue of its site, or what the site says of itself. Where
+// nothing has happened since the last look it is what was shown then, at another time.
+type queueOf struct {
+	*site
+	last batch.State
+	seen int // of the site's events, by then
+}
 
 // Queue implements plugins.QueueReader.
-func (q queueOf) Queue(context.Context) (batch.State, error) {
-	state := q.engine.State()
+func (q *queueOf) Queue(context.Context) (batch.State, error) {
+	if q.last.Now.IsZero() || q.seen != q.events {
+		q.last, q.seen = q.engine.State(), q.events
+	}
+	state := q.last
+	state.Now = q.engine.Now()
 	switch q.Lie {
 	case "idle":
 		state.Jobs = nil

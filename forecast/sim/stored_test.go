@@ -2,7 +2,10 @@ package sim
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
+	"os"
+	"reflect"
 	"testing"
 	"time"
 
@@ -29,6 +32,50 @@ func TestWholeScheduler(t *testing.T) {
 	two, _ := json.Marshal(b.Runs[1])
 	if string(one) != string(two) {
 		t.Error("two runs of one seed differ")
+	}
+}
+
+// The database of a simulation is nobody's file: one that is killed leaves none behind.
+func TestScratchIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("in its directory are %v, %v", left, err)
+	}
+	if _, err := c.turns.Take(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A site that nothing has happened to since an agent looked is shown to it as it was, at the
+// time of the look; one that went down, or has another job, is not.
+func TestQueueIsShownAsItIs(t *testing.T) {
+	s, err := Parse("s.toml", []byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newSite(&s.Sites[0], 0, []job{{submit: 2, run: 2, limit: 60, procs: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &queueOf{site: c}
+	for at := range int64(8) {
+		if at == 6 {
+			err = c.fail(true, epoch.Add(6*time.Second))
+		}
+		if err := errors.Join(err, c.advance(at)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := q.Queue(t.Context())
+		want := c.engine.State()
+		if err != nil || !reflect.DeepEqual(got, want) || want.Now.Sub(epoch) != time.Duration(at)*time.Second {
+			t.Errorf("at %d: %+v, %v, want %+v", at, got, err, want)
+		}
 	}
 }
 
