@@ -87,7 +87,12 @@ func (s *Scenario) checkPolicies() error {
 		if slices.Contains(s.Policies[:i], p) {
 			return wrong("policies", "%s is there twice", p)
 		}
-		if _, err := rank.ParsePolicy(p, rank.DefaultModel()); err != nil && !slices.Contains(own, p) {
+		_, err := rank.ParsePolicy(p, rank.DefaultModel())
+		switch {
+		case err == nil || slices.Contains(own, p):
+		case strings.HasPrefix(p, "formula:"):
+			return wrong("policies", "%w", err)
+		default:
 			return wrong("policies", "%w; and %s", err, strings.Join(own, ", "))
 		}
 	}

@@ -69,6 +69,10 @@ func TestSilentDefaults(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
+	_, err := Parse("s.toml", []byte("policies = [\"formula:wait + nothing\"]\n"+small))
+	if err == nil || !strings.Contains(err.Error(), "1:1: policies: ") || strings.Contains(err.Error(), Independent) {
+		t.Errorf("a formula that is none: %v", err)
+	}
 }
 
 // TestNames: a site's name is a host's in URLs. One with a slash was another host's, where jobs were

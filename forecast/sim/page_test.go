@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/mattn/go-runewidth"
 
 	"gridbroker/testdata/testbed"
 )
@@ -32,7 +34,7 @@ func TestReportOfManySites(t *testing.T) {
 		t.Errorf("%d lanes, want %d", n, all)
 	}
 	for want, there := range map[string]bool{
-		">計計計計…<": true, "the 12 of 40 sites": true, "<summary>40 sites": true, "grey: random": true,
+		">計計…": true, "the 12 of 40 sites": true, "<summary>40 sites": true, "grey: random": true,
 	} {
 		if strings.Contains(page.String(), want) != there {
 			t.Errorf("%s is there: %v", want, !there)
@@ -42,6 +44,29 @@ func TestReportOfManySites(t *testing.T) {
 	s.Policies = []string{"random"}
 	if err := compare(t, s).WriteHTML(&page); err != nil || strings.Contains(page.String(), "grey:") || strings.Contains(page.String(), `<td class="better"`) {
 		t.Errorf("one policy is compared with itself: %v", err)
+	}
+}
+
+// TestNamesInPictures: names have the room that there is, those of copies stay apart, and lines of one colour do.
+func TestNamesInPictures(t *testing.T) {
+	seen := map[string]bool{}
+	for k := range 99 {
+		name := middle(fmt.Sprint(strings.Repeat("計算", 9), "-", k+1), laneWidth)
+		if seen[name] || runewidth.StringWidth(name) > laneWidth {
+			t.Errorf("%q is there twice, or %d wide", name, runewidth.StringWidth(name))
+		}
+		seen[name] = true
+	}
+	styles := map[string]bool{}
+	for k := range 3 * len(colours) {
+		style := colours[k%len(colours)] + dashes(k)
+		if styles[style] {
+			t.Errorf("the line of policy %d is another's", k)
+		}
+		styles[style] = true
+	}
+	if got := middle("hybrid", legendWidth); got != "hybrid" {
+		t.Errorf("a name for which there is room is %q", got)
 	}
 }
 

@@ -21,6 +21,11 @@ func svgMarks() []tickView {
 		{7 * 86400, "1 w"}, {30 * 86400, "30 d"}, {365 * 86400, "1 y"}, {3650 * 86400, "10 y"}}
 }
 
+// dashes tell lines apart that have one colour; "" for none.
+func dashes(i int) string {
+	return [...]string{"", "6 3", "2 2"}[min(i/len(colours), 2)]
+}
+
 // WriteSVG writes the distributions of waits of all policies in one picture.
 func (r *Result) WriteSVG(out io.Writer) error {
 	var b strings.Builder
@@ -46,16 +51,16 @@ func (r *Result) WriteSVG(out io.Writer) error {
 	b.WriteString(`<text x="250" y="388" text-anchor="middle">wait of global jobs; share of jobs that wait no longer</text>` + "\n")
 	for i, p := range r.Policies {
 		style := fmt.Sprintf(`stroke="%s"`, colours[i%len(colours)])
-		if i >= len(colours) {
-			style += ` stroke-dasharray="6 3"`
+		if d := dashes(i); d != "" {
+			style += ` stroke-dasharray="` + d + `"`
 		}
 		var line strings.Builder
 		for _, q := range p.ECDF {
 			fmt.Fprintf(&line, "%.1f,%.1f ", 50+400*math.Log(max(1, q[0]))/math.Log(most), 350-320*q[1])
 		}
 		fmt.Fprintf(&b, `<polyline fill="none" %s stroke-width="1.6" points="%s"/>`+"\n", style, line.String())
-		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" %s stroke-width="3"/><text x="496" y="%d">%s</text>`+"\n",
-			40+20*i, 40+20*i, style, 44+20*i, html.EscapeString(p.Policy))
+		fmt.Fprintf(&b, `<line x1="465" x2="490" y1="%d" y2="%d" %s stroke-width="3"/><text x="496" y="%d">%s<title>%s</title></text>`+"\n",
+			40+20*i, 40+20*i, style, 44+20*i, html.EscapeString(middle(p.Policy, legendWidth)), html.EscapeString(p.Policy))
 	}
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(out, b.String())
@@ -95,6 +100,18 @@ const (
 	laneWidth = 10
 )
 
+// middle shortens a name in its middle: those of copies differ at their ends.
+func middle(name string, width int) string {
+	all, end := runewidth.StringWidth(name), (width-1)/2
+	if all <= width {
+		return name
+	}
+	return runewidth.Truncate(name, width-end, "…") + runewidth.TruncateLeft(name, all-end, "")
+}
+
+// legendWidth is the room for a policy's name beside a picture, in the widths of a letter.
+const legendWidth = 20
+
 // lanes gives the sites that are drawn their lanes, in the scenario's order; -1 to others.
 func lanes(bars []Bar, sites int) (lane []int, others int) {
 	count, order := make([]int, sites), make([]int, sites)
@@ -133,7 +150,7 @@ func (r *Result) gantts() (list []ganttView) {
 		at, others := lanes(run.Gantt, len(r.Scenario.Sites))
 		for k, s := range r.Scenario.Sites {
 			if at[k] >= 0 {
-				v.Lanes = append(v.Lanes, laneView{s.Name, runewidth.Truncate(s.Name, laneWidth, "…")})
+				v.Lanes = append(v.Lanes, laneView{s.Name, middle(s.Name, laneWidth)})
 			}
 		}
 		if v.Height = lane * float64(len(v.Lanes)); others > 0 {

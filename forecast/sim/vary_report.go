@@ -15,7 +15,8 @@ var varyPage string
 
 // curveView is one policy in the picture of waits by value.
 type curveView struct {
-	Policy, Colour, Line string
+	Policy, Short        string // its name, and as much of it as there is room for
+	Colour, Dashes, Line string
 	Dots                 []dotView
 	Label                float64 // height of its name
 }
@@ -105,7 +106,7 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 	for _, p := range v.Points {
 		for _, c := range p.Result.Policies {
 			mean, half := max(1, c.Figures["wait_mean"].Mean), c.Figures["wait_mean"].Half
-			low, high = min(low, max(mean-half, mean/3)), max(high, mean+half)
+			low, high = min(low, max(1, mean-half, mean/3)), max(high, mean+half)
 		}
 	}
 	low, high = math.Log10(low)-0.1, math.Log10(high)+0.1
@@ -121,7 +122,8 @@ func (v *Variation) curves() (curves []curveView, ticks []tickView) {
 		}
 	}
 	for k, policy := range v.Points[0].Result.Policies {
-		c := curveView{Policy: policy.Policy, Colour: colours[k%len(colours)], Label: varyTop + 10 + 20*float64(k)}
+		c := curveView{Policy: policy.Policy, Short: middle(policy.Policy, legendWidth), Colour: colours[k%len(colours)], Dashes: dashes(k)}
+		c.Label = varyTop + 10 + min(20, (varyFoot-varyTop)/float64(len(v.Points[0].Result.Policies)))*float64(k)
 		var line strings.Builder
 		for i, p := range v.Points {
 			f := p.Result.Policies[k].Figures["wait_mean"]
