@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"math"
 	"strings"
 
 	"gridbroker/glue"
@@ -10,7 +11,7 @@ import (
 // wallTime checks the queue's limits on wall time.
 func (r *Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
 	need := job.Demand.WallTime
-	if why := r.atMost("maximal wall time", need.Seconds(), seconds(res.MaxWallTime), Seconds); why != nil {
+	if why := r.atMost("maximal wall time", need.Seconds(), unlessFree(res, glue.LimitWallTime, seconds(res.MaxWallTime)), Seconds); why != nil {
 		return why
 	}
 	if low := res.MinWallTime; need > 0 && low.OK && need < low.V {
@@ -21,7 +22,15 @@ func (r *Rules) wallTime(job *jdl.Job, res *glue.Resource) *Reason {
 
 // cpuTime checks the queue's limit on CPU time.
 func (r *Rules) cpuTime(job *jdl.Job, res *glue.Resource) *Reason {
-	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), seconds(res.MaxCPUTime), Seconds)
+	return r.atMost("maximal CPU time", job.Demand.CPUTime.Seconds(), unlessFree(res, glue.LimitCPUTime, seconds(res.MaxCPUTime)), Seconds)
+}
+
+// unlessFree is a limit, beyond every need where the resource says that it has none.
+func unlessFree(res *glue.Resource, l glue.Limits, limit glue.Opt[float64]) glue.Opt[float64] {
+	if !limit.OK && res.Free(l) {
+		return glue.Some(math.Inf(1))
+	}
+	return limit
 }
 
 // memory checks the share's limit and the node's size: each that is
@@ -77,7 +86,7 @@ func (r *Rules) gpus(job *jdl.Job, res *glue.Resource) *Reason {
 
 // disk checks the share's limit on working space.
 func (r *Rules) disk(job *jdl.Job, res *glue.Resource) *Reason {
-	return r.atMost("disk", float64(job.Demand.Disk), float(res.MaxDisk), Megabytes)
+	return r.atMost("disk", float64(job.Demand.Disk), unlessFree(res, glue.LimitDisk, float(res.MaxDisk)), Megabytes)
 }
 
 // inQueue checks the queue's name.

@@ -29,6 +29,10 @@ func TestFilters(t *testing.T) {
 		{name: "too little disk", res: func(r *glue.Resource) { r.MaxDisk = glue.Some[int64](20480) }, job: func(j *jdl.Job) { j.Demand.Disk = 9000 * 1024 },
 			want: "disk: want 9216000 MB, have 20480 MB"},
 		{name: "disk not published", job: func(j *jdl.Job) { j.Demand.Disk = 10 }, unkown: "disk: want 10 MB, have disk not published"},
+		{name: "no limit of disk", res: func(r *glue.Resource) { r.Unlimited = glue.LimitDisk }, job: func(j *jdl.Job) { j.Demand.Disk = 10 }},
+		{name: "no limit of time", res: func(r *glue.Resource) {
+			r.Unlimited, r.MaxWallTime, r.MaxCPUTime = glue.LimitWallTime|glue.LimitCPUTime, glue.Opt[time.Duration]{}, glue.Opt[time.Duration]{}
+		}, job: func(j *jdl.Job) { j.Demand.WallTime, j.Demand.CPUTime = 1000*time.Hour, 1000*time.Hour }},
 		{name: "draining", res: func(r *glue.Resource) { r.Serving = glue.Draining },
 			want: "state: want production, have draining"},
 		{name: "no state", res: func(r *glue.Resource) { r.Serving = glue.Unknown },

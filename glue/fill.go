@@ -96,6 +96,7 @@ func (f *filler) policy() {
 	f.int("MaxDisk", &d.MaxDisk, s.MaxDisk)
 	f.int("Priority", &d.Priority, s.Priority)
 	fillBool(&d.Preemption, s.Preemption)
+	d.Unlimited = (d.Unlimited | s.Unlimited) &^ d.limited()
 }
 
 func (f *filler) environment() {

@@ -199,14 +199,14 @@ var ceAttrs = setters[ce13]{
 	"gluecestatefreecpus":                    func(d *Decoder, c *ce13, v []byte) { c.free = count(v) },
 	"gluecestateestimatedresponsetime":       func(d *Decoder, c *ce13, v []byte) { c.r.setEstimate(v) },
 	"gluecestateworstresponsetime":           func(d *Decoder, c *ce13, v []byte) { c.r.WorstWait = span(v, time.Second) },
-	"gluecepolicymaxwallclocktime":           func(d *Decoder, c *ce13, v []byte) { setLimit(&c.r.MaxWallTime, v) },
-	"gluecepolicymaxobtainablewallclocktime": func(d *Decoder, c *ce13, v []byte) { fillLimit(&c.r.MaxWallTime, v) },
-	"gluecepolicymaxcputime":                 func(d *Decoder, c *ce13, v []byte) { setLimit(&c.r.MaxCPUTime, v) },
-	"gluecepolicymaxobtainablecputime":       func(d *Decoder, c *ce13, v []byte) { fillLimit(&c.r.MaxCPUTime, v) },
-	"gluecepolicymaxtotaljobs":               func(d *Decoder, c *ce13, v []byte) { c.r.MaxTotal = limit(v) },
-	"gluecepolicymaxrunningjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxRunning = limit(v) },
-	"gluecepolicymaxwaitingjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxWaiting = limit(v) },
-	"gluecepolicymaxslotsperjob":             func(d *Decoder, c *ce13, v []byte) { c.r.MaxSlotsPerJob = limit(v) },
+	"gluecepolicymaxwallclocktime":           func(d *Decoder, c *ce13, v []byte) { c.r.setLongest(LimitWallTime, &c.r.MaxWallTime, v, time.Minute) },
+	"gluecepolicymaxobtainablewallclocktime": func(d *Decoder, c *ce13, v []byte) { c.obtainable(LimitWallTime, &c.r.MaxWallTime, v) },
+	"gluecepolicymaxcputime":                 func(d *Decoder, c *ce13, v []byte) { c.r.setLongest(LimitCPUTime, &c.r.MaxCPUTime, v, time.Minute) },
+	"gluecepolicymaxobtainablecputime":       func(d *Decoder, c *ce13, v []byte) { c.obtainable(LimitCPUTime, &c.r.MaxCPUTime, v) },
+	"gluecepolicymaxtotaljobs":               func(d *Decoder, c *ce13, v []byte) { c.r.setMost(LimitTotal, &c.r.MaxTotal, v) },
+	"gluecepolicymaxrunningjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.setMost(LimitRunning, &c.r.MaxRunning, v) },
+	"gluecepolicymaxwaitingjobs":             func(d *Decoder, c *ce13, v []byte) { c.r.setMost(LimitWaiting, &c.r.MaxWaiting, v) },
+	"gluecepolicymaxslotsperjob":             func(d *Decoder, c *ce13, v []byte) { c.r.setMost(LimitSlotsPerJob, &c.r.MaxSlotsPerJob, v) },
 	"gluecepolicyassignedjobslots":           func(d *Decoder, c *ce13, v []byte) { c.r.AssignedSlots = limit(v) },
 	"gluecepolicypriority":                   func(d *Decoder, c *ce13, v []byte) { c.r.Priority = count(v) },
 	"gluecepolicypreemption":                 func(d *Decoder, c *ce13, v []byte) { c.r.Preemption = boolean(v) },
@@ -226,17 +226,10 @@ func (c *ce13) tell(d *Decoder, v []byte) {
 	}
 }
 
-// setLimit decodes a policy time in minutes.
-func setLimit(d *Opt[time.Duration], v []byte) {
-	if m := spanLimit(v, time.Minute); m.OK {
-		*d = m
-	}
-}
-
-// fillLimit is setLimit for the second name of the same limit.
-func fillLimit(d *Opt[time.Duration], v []byte) {
+// obtainable takes the second name of a limit, which counts where the first tells none.
+func (c *ce13) obtainable(l Limits, d *Opt[time.Duration], v []byte) {
 	if !d.OK {
-		setLimit(d, v)
+		c.r.setLongest(l, d, v, time.Minute)
 	}
 }
 

@@ -224,21 +224,26 @@ var shareAttrs = setters[share20]{
 	"glue2computingsharefreeslotswithduration":          func(d *Decoder, s *share20, v []byte) { s.r.FreeFor = freeFor(v) },
 	"glue2computingshareestimatedaveragewaitingtime":    func(d *Decoder, s *share20, v []byte) { s.r.setEstimate(v) },
 	"glue2computingshareestimatedworstwaitingtime":      func(d *Decoder, s *share20, v []byte) { s.r.WorstWait = span(v, time.Second) },
-	"glue2computingsharemaxwalltime":                    func(d *Decoder, s *share20, v []byte) { s.r.MaxWallTime = spanLimit(v, time.Second) },
-	"glue2computingshareminwalltime":                    func(d *Decoder, s *share20, v []byte) { s.r.MinWallTime = span(v, time.Second) },
-	"glue2computingsharedefaultwalltime":                func(d *Decoder, s *share20, v []byte) { s.r.DefaultWallTime = spanLimit(v, time.Second) },
-	"glue2computingsharemaxcputime":                     func(d *Decoder, s *share20, v []byte) { s.r.MaxCPUTime = spanLimit(v, time.Second) },
-	"glue2computingsharedefaultcputime":                 func(d *Decoder, s *share20, v []byte) { s.r.DefaultCPUTime = spanLimit(v, time.Second) },
-	"glue2computingsharemaxtotaljobs":                   func(d *Decoder, s *share20, v []byte) { s.r.MaxTotal = limit(v) },
-	"glue2computingsharemaxrunningjobs":                 func(d *Decoder, s *share20, v []byte) { s.r.MaxRunning = limit(v) },
-	"glue2computingsharemaxwaitingjobs":                 func(d *Decoder, s *share20, v []byte) { s.r.MaxWaiting = limit(v) },
-	"glue2computingsharemaxprelrmswaitingjobs":          func(d *Decoder, s *share20, v []byte) { s.r.MaxPreLRMSWaiting = limit(v) },
-	"glue2computingsharemaxuserrunningjobs":             func(d *Decoder, s *share20, v []byte) { s.r.MaxUserRunning = limit(v) },
-	"glue2computingsharemaxslotsperjob":                 func(d *Decoder, s *share20, v []byte) { s.r.MaxSlotsPerJob = limit(v) },
-	"glue2computingsharemaxmainmemory":                  func(d *Decoder, s *share20, v []byte) { s.r.MaxMemory = limit(v) },
-	"glue2computingsharemaxvirtualmemory":               func(d *Decoder, s *share20, v []byte) { s.r.MaxVirtualMemory = limit(v) },
-	"glue2computingsharemaxdiskspace":                   func(d *Decoder, s *share20, v []byte) { s.r.MaxDisk = gigabytes(v) },
-	"glue2computingsharepreemption":                     func(d *Decoder, s *share20, v []byte) { s.r.Preemption = boolean(v) },
+	"glue2computingsharemaxwalltime": func(d *Decoder, s *share20, v []byte) {
+		s.r.setLongest(LimitWallTime, &s.r.MaxWallTime, v, time.Second)
+	},
+	"glue2computingshareminwalltime":           func(d *Decoder, s *share20, v []byte) { s.r.MinWallTime = span(v, time.Second) },
+	"glue2computingsharedefaultwalltime":       func(d *Decoder, s *share20, v []byte) { s.r.DefaultWallTime = spanLimit(v, time.Second) },
+	"glue2computingsharemaxcputime":            func(d *Decoder, s *share20, v []byte) { s.r.setLongest(LimitCPUTime, &s.r.MaxCPUTime, v, time.Second) },
+	"glue2computingsharedefaultcputime":        func(d *Decoder, s *share20, v []byte) { s.r.DefaultCPUTime = spanLimit(v, time.Second) },
+	"glue2computingsharemaxtotaljobs":          func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitTotal, &s.r.MaxTotal, v) },
+	"glue2computingsharemaxrunningjobs":        func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitRunning, &s.r.MaxRunning, v) },
+	"glue2computingsharemaxwaitingjobs":        func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitWaiting, &s.r.MaxWaiting, v) },
+	"glue2computingsharemaxprelrmswaitingjobs": func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitPreLRMSWaiting, &s.r.MaxPreLRMSWaiting, v) },
+	"glue2computingsharemaxuserrunningjobs":    func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitUserRunning, &s.r.MaxUserRunning, v) },
+	"glue2computingsharemaxslotsperjob":        func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitSlotsPerJob, &s.r.MaxSlotsPerJob, v) },
+	"glue2computingsharemaxmainmemory":         func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitMemory, &s.r.MaxMemory, v) },
+	"glue2computingsharemaxvirtualmemory":      func(d *Decoder, s *share20, v []byte) { s.r.setMost(LimitVirtualMemory, &s.r.MaxVirtualMemory, v) },
+	"glue2computingsharemaxdiskspace": func(d *Decoder, s *share20, v []byte) {
+		s.r.MaxDisk = gigabytes(v)
+		s.r.say(LimitDisk, s.r.MaxDisk.OK, endless(v, 5, 1<<40))
+	},
+	"glue2computingsharepreemption": func(d *Decoder, s *share20, v []byte) { s.r.Preemption = boolean(v) },
 }
 
 var shares20 = numberOf(shareAttrs)

@@ -73,12 +73,14 @@ var ngQueueAttrs = setters[ngQueue]{
 	"nordugrid-queue-gridqueued":    func(d *Decoder, q *ngQueue, v []byte) { q.r.Waiting = count(v) },
 	"nordugrid-queue-localqueued":   func(d *Decoder, q *ngQueue, v []byte) { q.r.LocalWaiting = count(v) },
 	"nordugrid-queue-prelrmsqueued": func(d *Decoder, q *ngQueue, v []byte) { q.r.PreLRMSWaiting = count(v) },
-	"nordugrid-queue-maxrunning":    func(d *Decoder, q *ngQueue, v []byte) { q.r.MaxRunning = limit(v) },
-	"nordugrid-queue-maxqueuable":   func(d *Decoder, q *ngQueue, v []byte) { q.r.MaxWaiting = limit(v) },
-	"nordugrid-queue-maxuserrun":    func(d *Decoder, q *ngQueue, v []byte) { q.r.MaxUserRunning = limit(v) },
-	"nordugrid-queue-maxcputime":    func(d *Decoder, q *ngQueue, v []byte) { q.r.MaxCPUTime = spanLimit(v, time.Minute) },
-	"nordugrid-queue-maxwalltime":   func(d *Decoder, q *ngQueue, v []byte) { q.r.MaxWallTime = spanLimit(v, time.Minute) },
-	"nordugrid-queue-minwalltime":   func(d *Decoder, q *ngQueue, v []byte) { q.r.MinWallTime = span(v, time.Minute) },
+	"nordugrid-queue-maxrunning":    func(d *Decoder, q *ngQueue, v []byte) { q.r.setMost(LimitRunning, &q.r.MaxRunning, v) },
+	"nordugrid-queue-maxqueuable":   func(d *Decoder, q *ngQueue, v []byte) { q.r.setMost(LimitWaiting, &q.r.MaxWaiting, v) },
+	"nordugrid-queue-maxuserrun":    func(d *Decoder, q *ngQueue, v []byte) { q.r.setMost(LimitUserRunning, &q.r.MaxUserRunning, v) },
+	"nordugrid-queue-maxcputime":    func(d *Decoder, q *ngQueue, v []byte) { q.r.setLongest(LimitCPUTime, &q.r.MaxCPUTime, v, time.Minute) },
+	"nordugrid-queue-maxwalltime": func(d *Decoder, q *ngQueue, v []byte) {
+		q.r.setLongest(LimitWallTime, &q.r.MaxWallTime, v, time.Minute)
+	},
+	"nordugrid-queue-minwalltime": func(d *Decoder, q *ngQueue, v []byte) { q.r.MinWallTime = span(v, time.Minute) },
 	"nordugrid-queue-defaultwalltime": func(d *Decoder, q *ngQueue, v []byte) {
 		q.r.DefaultWallTime = spanLimit(v, time.Minute)
 	},

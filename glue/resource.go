@@ -133,7 +133,8 @@ type Resource struct {
 	EstimatedWaitIsPlaceholder bool               `json:"estimated_wait_is_placeholder,omitzero"` // the provider published a "no idea" number
 	StateIsPlaceholder         bool               `json:"state_is_placeholder,omitzero"`          // the dynamic provider is dead: state numbers were placeholders
 
-	// Policy.
+	// Policy. Unlimited are the limits that the source says are none, and which have no value below.
+	Unlimited         Limits             `json:"unlimited,omitzero"`
 	MaxWallTime       Opt[time.Duration] `json:"max_wall_time_seconds,omitzero"`
 	MinWallTime       Opt[time.Duration] `json:"min_wall_time_seconds,omitzero"`
 	DefaultWallTime   Opt[time.Duration] `json:"default_wall_time_seconds,omitzero"`

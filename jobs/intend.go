@@ -84,7 +84,7 @@ func (o *Outcome) choose(rs []rank.Ranked, most int) []Choice {
 	for i := range rs {
 		r := &rs[i]
 		c := Choice{Resource: r.Resource.ID, At: r.Resource.Name, Site: r.Resource.Site, Score: r.Score, Endpoint: r.Endpoint,
-			Unproven: r.Limit.On, StartOdds: r.StartOdds(), Environments: broker.EnvironmentsAt(o.job, r)}
+			Unproven: r.Limit.On, StartOdds: r.StartOdds(), Environments: append(broker.EnvironmentsAt(o.job, r), broker.FreeAt(o.job, r.Resource)...)}
 		if expected, ok := broker.Parts(*r).Seconds(); ok {
 			c.Predicted, c.Guessed = expected, !r.RunKnown(o.job)
 		}

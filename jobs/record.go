@@ -58,7 +58,8 @@ type Record struct {
 	// StartOdds are quantiles of the time from Sent to the start, as they were
 	// foretold; none where no forecast gave any.
 	StartOdds []rank.Quantile `json:"start_odds,omitempty"`
-	// Environments tells how the job gets the runtime environments it asks for where it is.
+	// Environments tells how the job gets the runtime environments it asks for where it is, and which limits that it asks for
+	// are none there.
 	Environments []string  `json:"environments,omitempty"`
 	Cancelled    time.Time `json:"cancelled,omitzero"` // when the user asked for it
 	Retries      int       `json:"retries"`            // deep and shallow resubmissions made
@@ -125,7 +126,7 @@ type Choice struct {
 	// shown that it runs them (see Scouts).
 	Unproven bool `json:"unproven,omitempty"`
 	// Environments tells how the resource gives the runtime environments the
-	// job asks for, and which clause asks.
+	// job asks for, and which clause asks; and which limits that it asks for are none there.
 	Environments []string `json:"environments,omitempty"`
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -184,7 +183,7 @@ func resourceRow(d *deps, r *glue.Resource, readOnly func(iface string) bool) []
 	}
 	return []string{
 		r.Name, dash(r.Site), dash(strings.TrimPrefix(state, ", ")), dash(vosOf(r)), number(r.FreeSlots), number(r.TotalSlots),
-		number(waiting(r)), wall(r.MaxWallTime), source, ago(d, age),
+		number(waiting(r)), wall(r), source, ago(d, age),
 	}
 }
 
@@ -229,11 +228,14 @@ func number(n glue.Opt[int64]) string {
 	return strconv.FormatInt(n.V, 10)
 }
 
-func wall(d glue.Opt[time.Duration]) string {
-	if !d.OK {
-		return "-"
+func wall(r *glue.Resource) string {
+	switch {
+	case r.MaxWallTime.OK:
+		return span(r.MaxWallTime.V)
+	case r.Free(glue.LimitWallTime):
+		return "none"
 	}
-	return span(d.V)
+	return "-"
 }
 
 // condition is a --where expression.

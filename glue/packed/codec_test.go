@@ -126,6 +126,8 @@ func fill(v reflect.Value, n *int64) {
 		v.SetBool(true)
 	case reflect.Float64:
 		v.SetFloat(float64(*n) / 8)
+	case reflect.Uint16:
+		v.SetUint(uint64(*n))
 	default:
 		v.SetInt(*n)
 	}

@@ -71,6 +71,7 @@ func (c coder) policy(r *glue.Resource) {
 		codeOpt(c, n)
 	}
 	c.optFlag(&r.Preemption)
+	codeInt(c, &r.Unlimited)
 }
 
 func (c coder) environment(r *glue.Resource) {
@@ -157,7 +158,7 @@ func (c coder) time(t *time.Time) {
 	}
 }
 
-func codeInt[T int64 | time.Duration](c coder, n *T) {
+func codeInt[T int64 | time.Duration | glue.Limits](c coder, n *T) {
 	if c.p != nil {
 		c.p.int(int64(*n))
 	} else {

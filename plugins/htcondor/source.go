@@ -90,6 +90,7 @@ func (s *site) resource(name string, slots []slot, schedd ad) glue.Resource {
 	r.Endpoints = []glue.Endpoint{{ID: r.ID, URL: s.URL, Interface: s.System.Interface, Health: "ok", Serving: r.Serving}}
 	if len(slots) > 0 {
 		size(&r, slots)
+		r.Unlimited = glue.LimitWallTime | glue.LimitCPUTime // of the pool's; what its startds' policies do they do not tell
 	}
 	load(&r, schedd)
 	return r

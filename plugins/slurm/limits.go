@@ -147,11 +147,13 @@ func (all rules) apply(r *glue.Resource, p map[string]string) {
 	}
 	if best.wall > 0 {
 		r.MaxWallTime = glue.Some(tighter(r.MaxWallTime.V, best.wall))
+		r.Unlimited &^= glue.LimitWallTime | glue.LimitCPUTime
 	}
 	if best.jobs > 0 {
 		r.MaxUserRunning = glue.Some(best.jobs)
 	}
 	if best.cpus > 0 {
 		r.MaxSlotsPerJob = glue.Some(tighter(r.MaxSlotsPerJob.V, best.cpus))
+		r.Unlimited &^= glue.LimitSlotsPerJob
 	}
 }

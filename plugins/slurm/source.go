@@ -38,6 +38,8 @@ func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 		}
 		if n := atoi(p["MaxNodes"]); n > 0 && r.SMPSize.OK {
 			r.MaxSlotsPerJob = glue.Some(int64(n) * r.SMPSize.V)
+		} else if p["MaxNodes"] == unlimited {
+			r.Unlimited |= glue.LimitSlotsPerJob
 		}
 		rules.apply(&r, p)
 		r.Endpoints[0].Serving = r.Serving
@@ -45,6 +47,9 @@ func (s *site) Resources(ctx context.Context) ([]glue.Resource, error) {
 	}
 	return rs, nil
 }
+
+// unlimited is what scontrol says of a limit that is none.
+const unlimited = "UNLIMITED"
 
 // serving maps a partition's state (sinfo(1)): DOWN takes jobs and starts
 // none, DRAIN takes none, INACTIVE neither.
@@ -82,6 +87,8 @@ func letIn(allowed string, groups []string) bool {
 func limits(r *glue.Resource, p map[string]string) {
 	if d, ok := duration(p["MaxTime"]); ok {
 		r.MaxWallTime = glue.Some(d)
+	} else if p["MaxTime"] == unlimited {
+		r.Unlimited |= glue.LimitWallTime | glue.LimitCPUTime
 	}
 	if d, ok := duration(p["DefaultTime"]); ok {
 		r.DefaultWallTime = glue.Some(d)
@@ -94,6 +101,8 @@ func limits(r *glue.Resource, p map[string]string) {
 	}
 	if mb := atoi(p["MaxMemPerNode"]); mb > 0 {
 		r.MaxMemory = glue.Some(int64(mb))
+	} else if p["MaxMemPerNode"] == unlimited {
+		r.Unlimited |= glue.LimitMemory
 	}
 }
 

@@ -174,3 +174,21 @@ func TestDeadSubmissionElsewhere(t *testing.T) {
 		t.Errorf("%v %v", found, err)
 	}
 }
+
+// TestUnlimitedPartition: what a partition says is unlimited is a limit that is none, what it does not say is not known.
+func TestUnlimitedPartition(t *testing.T) {
+	for want, p := range map[glue.Limits]map[string]string{
+		glue.LimitWallTime | glue.LimitCPUTime | glue.LimitMemory: {"MaxTime": "UNLIMITED", "MaxMemPerNode": "UNLIMITED"},
+		glue.LimitMemory: {"MaxTime": "1-00:00:00", "MaxMemPerNode": "UNLIMITED"},
+		0:                {"MaxTime": "01:00:00", "MaxMemPerNode": "2000"},
+	} {
+		var r glue.Resource
+		if limits(&r, p); r.Unlimited != want {
+			t.Errorf("%v: %v, want %v", p, r.Unlimited.Document(), want.Document())
+		}
+	}
+	var r glue.Resource
+	if limits(&r, map[string]string{}); r.Unlimited != 0 || r.MaxWallTime.OK {
+		t.Errorf("a partition that says nothing: %v", r.Unlimited.Document())
+	}
+}
