@@ -147,6 +147,12 @@ func selects(t *testing.T, s Store) {
 			t.Errorf("%+v: %d records %v, want %d", q, got, err, want)
 		}
 	}
+	if got, err := s.Select(ctx, Query{Made: time.UnixMilli(1)}); err != nil || ids(got) != "1aaa 1bbb 1ccc" {
+		t.Errorf("made since 1970: %s %v", ids(got), err)
+	}
+	if got, err := s.Select(ctx, Query{Made: lifeStart.AddDate(900, 0, 0)}); err != nil || ids(got) != "" {
+		t.Errorf("made in 900 years: %s %v", ids(got), err)
+	}
 	for at, want := range map[time.Duration]string{0: "1aaa 1bbb", 2 * time.Hour: ""} {
 		if got, err := s.Select(ctx, Query{Loose: lifeStart.Add(at)}); err != nil || ids(got) != want {
 			t.Errorf("loose after %s: %s %v, want %s", at, ids(got), err, want)

@@ -10,6 +10,9 @@ import (
 // i, l, o, u. Its order is that of the bytes, so ids sort by time.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
+// timeDigits is how many characters of an id tell when it was made.
+const timeDigits = 9
+
 // newIDs makes n ids of 15 characters: 9 of milliseconds since 1970 (enough
 // until the year 3084), 6 that start at random and count
 // up, so that the ids of one call sort in its order.
@@ -19,9 +22,17 @@ func newIDs(now time.Time, n int) []string {
 	random := binary.BigEndian.Uint64(seed[:]) % (1 << 29)
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = base32(uint64(now.UnixMilli()), 9) + base32(random+uint64(i), 6)
+		ids[i] = base32(uint64(now.UnixMilli()), timeDigits) + base32(random+uint64(i), 6)
 	}
 	return ids
+}
+
+// leastID is the first of the ids that were made when a query wants them to be; "" for any.
+func (q Query) leastID() string {
+	if q.Made.IsZero() {
+		return ""
+	}
+	return base32(uint64(max(0, q.Made.UnixMilli())), timeDigits)
 }
 
 func base32(v uint64, width int) string {

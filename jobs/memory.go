@@ -135,7 +135,7 @@ func (m *Memory) Count(_ context.Context, q Query) (int, error) {
 // fits reports whether a record is one that the query asks for.
 func (q Query) fits(r *Record) bool {
 	return (len(q.States) == 0 || slices.Contains(q.States, r.State)) && (!q.Live || !r.Final()) &&
-		!r.Created.Before(q.Since) && (q.Parent == "" || q.Parent == r.Parent) && (q.Loose.IsZero() || r.loose().After(q.Loose))
+		!r.Created.Before(q.Since) && r.ID >= q.leastID() && (q.Parent == "" || q.Parent == r.Parent) && (q.Loose.IsZero() || r.loose().After(q.Loose))
 }
 
 // where reads the records that fit, in the order of their ids.

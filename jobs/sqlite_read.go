@@ -72,6 +72,9 @@ func (q Query) where() (string, []any) {
 	if !q.Since.IsZero() {
 		where, args = append(where, "created >= ?"), append(args, q.Since.UnixMilli())
 	}
+	if least := q.leastID(); least != "" {
+		where, args = append(where, "id >= ?"), append(args, least)
+	}
 	if q.Parent != "" {
 		where, args = append(where, "parent = ?"), append(args, q.Parent)
 	}

@@ -67,6 +67,7 @@ type Reserve interface {
 type Query struct {
 	States []plugins.State
 	Since  time.Time // created then or later
+	Made   time.Time // with an id that was made then or later, which is found sooner
 	Parent string
 	Live   bool      // not final
 	Loose  time.Time // with an attempt that is looked up until later than that

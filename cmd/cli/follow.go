@@ -82,7 +82,8 @@ type follower struct {
 	told    map[string]string    // what was said of a job last
 	ended   map[string]time.Time // when a job was first seen to have ended
 	owed    map[string]*owing    // outputs that are to come by themselves, by job
-	looked  bool                 // all records have been looked through for these
+	began   time.Time            // of the look that is under way
+	looked  time.Time            // when the look began at which records were looked through for these last
 	figures *followFigures
 }
 
@@ -123,9 +124,9 @@ func (f *follower) run(ctx context.Context) error {
 	const shortest = 2 * time.Second
 	pause := shortest
 	for {
-		began := f.env.Now()
+		f.began = f.env.Now()
 		changed, err := f.pass(ctx)
-		f.figures.passed(f.jobs, began, f.env.Now(), err)
+		f.figures.passed(f.jobs, f.began, f.env.Now(), err)
 		if ctx.Err() != nil {
 			return nil
 		}

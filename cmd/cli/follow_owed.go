@@ -15,8 +15,10 @@ import (
 
 const (
 	// lastEnded is how many of the jobs that were recorded last a follower looks through at every pass for those that
-	// ended before it knew of them. At its first pass it looks through all.
+	// ended once more before it knew of that: sent anew, and seen by another command. At its first pass it looks through all.
 	lastEnded = 500
+	// longWrite is how much before a look a job may have been recorded that was not on disk yet when it looked.
+	longWrite = time.Minute
 	// owedAction marks, in the log of a job, that its output was refused and is not asked for again.
 	owedAction = "no-output"
 )
@@ -48,15 +50,10 @@ func (f *follower) owe(ctx context.Context) error {
 			f.add(o)
 		}
 	}
-	q := jobs.Query{States: []plugins.State{plugins.Done}}
-	if f.looked {
-		q.Backwards, q.Limit = true, lastEnded
-	}
-	done, err := f.session.jobs.Store.Select(ctx, q)
-	if err = sayDamaged(f.deps, err); err != nil {
+	done, err := f.unseen(ctx)
+	if err != nil {
 		return err
 	}
-	f.looked = true
 	for _, r := range done {
 		if !wantsOutput(r) || f.known(r) {
 			continue
@@ -69,6 +66,26 @@ func (f *follower) owe(ctx context.Context) error {
 		e.given = refused
 	}
 	return nil
+}
+
+// unseen are the jobs that may have gone well without this follower: all at its first look and where the clock was set back, else
+// all that were recorded since the look before, and the last of the others.
+func (f *follower) unseen(ctx context.Context) ([]*jobs.Record, error) {
+	done := []plugins.State{plugins.Done}
+	queries := []jobs.Query{{States: done}}
+	if now := f.env.Now(); !f.looked.IsZero() && !now.Before(f.looked) {
+		queries = []jobs.Query{{States: done, Made: f.looked.Add(-longWrite)}, {States: done, Backwards: true, Limit: lastEnded}}
+	}
+	var all []*jobs.Record
+	for _, q := range queries {
+		rs, err := f.session.jobs.Store.Select(ctx, q)
+		if err = sayDamaged(f.deps, err); err != nil {
+			return nil, err
+		}
+		all = append(all, rs...)
+	}
+	f.looked = f.began
+	return all, nil
 }
 
 // known reports whether this end of a job is taken up already.
