@@ -45,7 +45,7 @@ type Tree struct {
 	Digest string
 	Fresh  bool // unpacked by this call
 	lock   *os.File
-	cache  *Cache
+	cache  *Cache // nil: a folder of the node, of which nobody knows what was in it
 }
 
 // Close lets the tree be removed when space is needed.
@@ -118,7 +118,7 @@ func (c *Cache) usable(digest string) bool {
 // cache's owner looks: others may not read every folder of a system, nor take a tree out of use.
 func (t *Tree) Check() error {
 	var st unix.Stat_t
-	if err := unix.Stat(t.Path, &st); err != nil || int(st.Uid) != os.Geteuid() {
+	if err := unix.Stat(t.Path, &st); t.cache == nil || err != nil || int(st.Uid) != os.Geteuid() {
 		return nil
 	}
 	every := t.cache.SpotCheck

@@ -112,7 +112,7 @@ func parseLaunch(args []string, errs io.Writer) (*launch, error) {
 		l.env = append(l.env, name)
 		return nil
 	})
-	f.StringVar(&l.image, "image", "", "image that the job brings, docker://HOST/NAME@sha256:DIGEST")
+	f.StringVar(&l.image, "image", "", "image that the job brings, docker://HOST/NAME@sha256:DIGEST or the folder of an unpacked one")
 	f.StringVar(&l.prefix, "env-prefix", "", "pass on the variables that begin so, without it")
 	if err := f.Parse(args); err != nil {
 		return nil, err

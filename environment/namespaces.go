@@ -8,7 +8,14 @@ func (*namespaces) Name() string   { return "namespaces" }
 func (*namespaces) Isolates() bool { return true }
 
 func (*namespaces) Command(job *Job) (*process, error) {
-	return &process{setup: newSetup(job), forked: true}, nil
+	s := newSetup(job)
+	if job.Definition.isFolder() {
+		var err error
+		if s.Parts, err = partsOf(job.Tree); err != nil {
+			return nil, err
+		}
+	}
+	return &process{setup: s, forked: true}, nil
 }
 
 func newSetup(job *Job) *setup {
@@ -31,6 +38,9 @@ type setup struct {
 	Devices                 []string
 	Files                   []setupFile
 	Mounts                  []Mount
+	// Parts is what lies at the top of a tree that is a folder of the node: it has no places to mount upon, and so is seen part
+	// by part in a root of its own.
+	Parts []part `json:",omitempty"`
 	// Entered is that the launcher's program has entered the tree already and mounted what lies outside of it; the
 	// node's /dev is at /dev.
 	Entered bool

@@ -68,18 +68,54 @@ func (s *setup) plan(c *calls) {
 		return
 	}
 	c.mount(saying("private mounts"), "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	c.bind(s.Tree, s.Tree, keptOf(s.Tree)|unix.MS_RDONLY, 0)
+	if s.Parts == nil {
+		c.bind(s.Tree, s.Tree, keptOf(s.Tree)|unix.MS_RDONLY, 0)
+	} else {
+		s.parts(c)
+	}
 	s.mount(c, "proc", "/proc", unix.MS_NODEV|unix.MS_NOEXEC, "")
 	s.hide(c)
 	s.devices(c)
 	s.scratch(c)
 	s.files(c)
 	s.folders(c)
+	if s.Parts != nil {
+		c.remount(s.Tree, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV, 0)
+	}
 	if !s.Network {
 		loopback(c)
 	}
 	s.enter(c)
 	c.add(saying("host name"), unix.SYS_SETHOSTNAME, s.Hostname, len(s.Hostname))
+}
+
+// parts makes an empty root over a folder of the node, and mounts what lies at the folder's top there.
+func (s *setup) parts(c *calls) {
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	c.add(saying("open %s", s.Tree), unix.SYS_OPENAT2, unix.AT_FDCWD, s.Tree, unsafe.Pointer(how), int(unix.SizeofOpenHow)).keep = 1
+	c.mount(saying("a root over %s", s.Tree), "tmpfs", s.Tree, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755,size=1m")
+	for _, name := range ownPlaces() {
+		c.add(saying("make /%s", name), unix.SYS_MKDIRAT, unix.AT_FDCWD, filepath.Join(s.Tree, name), 0o755)
+	}
+	for _, p := range s.Parts {
+		at := filepath.Join(s.Tree, p.Name)
+		switch {
+		case p.Link != "":
+			c.add(saying("link /%s", p.Name), unix.SYS_SYMLINKAT, p.Link, unix.AT_FDCWD, at)
+			continue
+		case p.Folder:
+			c.add(saying("make /%s", p.Name), unix.SYS_MKDIRAT, unix.AT_FDCWD, at, 0o755)
+		default:
+			c.add(saying("make /%s", p.Name), unix.SYS_MKNODAT, unix.AT_FDCWD, at, unix.S_IFREG|0o644, 0)
+		}
+		const tree = unix.OPEN_TREE_CLONE | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW | unix.OPEN_TREE_CLOEXEC
+		open := c.add(saying("open the image's /%s", p.Name), unix.SYS_OPEN_TREE, 0, p.Name, tree)
+		open.take, open.keep = 1, 2
+		c.add(saying("mount the image's /%s", p.Name), unix.SYS_MOVE_MOUNT, 0, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH).take = 2
+		c.close(2)
+		c.remount(at, keptOf(at)|unix.MS_RDONLY, 0)
+	}
+	c.close(1)
 }
 
 // plainSandbox sees that the launcher's program mounted the sandbox at its own place, and not where a link of the image

@@ -59,6 +59,11 @@ func ReadNode(file string) (*Node, error) {
 	if n.UserCache != "" && !cleanAbsolute(n.UserCache) {
 		return nil, fmt.Errorf("%s: userCache %q must be an absolute path", file, n.UserCache)
 	}
+	for _, place := range n.Policy.UserFolders {
+		if !cleanAbsolute(place) || place == "/" {
+			return nil, fmt.Errorf("%s: UserFolders: %q must be an absolute path below /", file, place)
+		}
+	}
 	return n, nil
 }
 
@@ -164,6 +169,13 @@ const fetching = ".fetch"
 
 // Tree gives the unpacked image of a definition, see Cache.Tree.
 func (n *Node) Tree(ctx context.Context, d *Definition) (*Tree, error) {
+	if d.isFolder() {
+		t, err := n.openFolder(d)
+		if err != nil {
+			return nil, &DeployError{d.Tag, err}
+		}
+		return t, nil
+	}
 	store := n.storeOf(d)
 	t, err := store.Tree(ctx, d)
 	if !errors.Is(err, ErrNoRegistry) && !errors.Is(err, errNoCodec) || n.file == "" {

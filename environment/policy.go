@@ -25,8 +25,10 @@ type Policy struct {
 	// UserImages allows definitions that are not the site's own: an image by digest, variables, nothing of the node.
 	UserImages bool
 	// UserRegistries are the places in registries, HOST or HOST/NAME, that images of jobs come from; an image lies there
-	// or below. None: jobs bring no images.
+	// or below. None, and no UserFolders: jobs bring no images.
 	UserRegistries []string `json:",omitempty"`
+	// UserFolders are folders of the node where unpacked images lie that jobs may name, such as /cvmfs/unpacked.cern.ch.
+	UserFolders []string `json:",omitempty"`
 }
 
 // A PolicyError is a definition that the site does not allow.

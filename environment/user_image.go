@@ -9,10 +9,13 @@ import (
 // UserImageTag is the tag of nodes whose jobs may bring an image of their own. No definition bears it.
 const UserImageTag = "VEE-UserImage"
 
-// UserImage is the environment of an image that a job brings, docker://HOST/NAME@sha256:DIGEST: the image and the node's
-// defaults, nothing else. It is a *PolicyError where the site has no images of users, or none from that place: a
-// registry is asked by the node, which reaches more than a user does.
+// UserImage is the environment of an image that a job brings, docker://HOST/NAME@sha256:DIGEST or an unpacked one in a folder of
+// the node: the image and the node's defaults, nothing else. It is a *PolicyError where the site has no images of users, or
+// none from that place: a registry is asked by the node, which reaches more than a user does.
 func (n *Node) UserImage(image string) (*Definition, error) {
+	if strings.HasPrefix(image, "/") {
+		return n.userFolder(image)
+	}
 	place, digest, ok := strings.Cut(image, "@")
 	d := &Definition{Tag: UserImageTag, Image: place, Digest: digest}
 	if !ok {
@@ -28,7 +31,9 @@ func (n *Node) UserImage(image string) (*Definition, error) {
 }
 
 // TakesImages tells whether jobs may bring images of their own.
-func (p *Policy) TakesImages() bool { return p.UserImages && len(p.UserRegistries) > 0 }
+func (p *Policy) TakesImages() bool {
+	return p.UserImages && len(p.UserRegistries)+len(p.UserFolders) > 0
+}
 
 func (p *Policy) checkRegistry(d *Definition) error {
 	name, inRegistry := strings.CutPrefix(d.Image, "docker://")

@@ -20,13 +20,21 @@ var imageReference = regexp.MustCompile(`^docker://[A-Za-z0-9][A-Za-z0-9.-]*(:[0
 // taggedImage is an image by a tag, or by nothing, which means the tag "latest".
 var taggedImage = regexp.MustCompile(`^(docker://[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?(?:/[a-z0-9][a-z0-9._-]*)+?)(?::([A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?$`)
 
+// imageFolder is an unpacked image in a folder of the nodes, as those below /cvmfs/unpacked.cern.ch are.
+var imageFolder = regexp.MustCompile(`^(/[A-Za-z0-9_@:-][A-Za-z0-9._@:-]*)+$`)
+
+// oneFile is an image of apptainer's, which is one file.
+var oneFile = regexp.MustCompile(`(?i)\.(sif|simg|img|sqsh|squashfs)$|^(oras|library|shub)://`)
+
 // shortImage is one of Docker's short names, whose host is docker.io: docker://NAME, docker://USER/NAME.
 var shortImage = regexp.MustCompile(`^docker://([a-z0-9][a-z0-9_-]*/)?[a-z0-9][a-z0-9._-]*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`)
 
 // WholeImage writes Docker's short names of images out: docker://ubuntu:22.04 is
-// docker://docker.io/library/ubuntu:22.04.
+// docker://docker.io/library/ubuntu:22.04. A folder is one with a / at its end, too.
 func WholeImage(image string) string {
 	switch m := shortImage.FindStringSubmatch(image); {
+	case ImageFolder(image):
+		return image[:1] + strings.TrimRight(image[1:], "/")
 	case m == nil || m[1] == "localhost/":
 		return image
 	case m[1] == "":
@@ -73,10 +81,15 @@ func (j *Job) ImageLoss() []*classad.Diagnostic {
 // CheckImage tells what keeps a text from naming an image that a job may bring; "" where nothing does.
 func CheckImage(image string) (why string) {
 	switch {
-	case len(image) <= 512 && imageReference.MatchString(image):
+	case oneFile.MatchString(image):
+		return "an image of one file is started by apptainer alone, and nothing here starts it: name the image it was made of, docker://HOST/NAME:TAG, or its unpacked folder on the nodes, /cvmfs/...; " +
+			"or send the file along (InputSandbox) and call apptainer exec in the job's own script"
+	case len(image) <= 512 && (imageReference.MatchString(image) || imageFolder.MatchString(image)):
 		return ""
+	case strings.HasPrefix(image, "/"):
+		return "the folder of an unpacked image is an absolute path in letters, digits and . _ @ : -, of which no part begins with a dot"
 	case !strings.HasPrefix(image, "docker://"):
-		return "a job's image lies in a registry: docker://HOST/NAME@sha256:DIGEST"
+		return "a job's image lies in a registry, docker://HOST/NAME@sha256:DIGEST, or unpacked in a folder of the nodes, /cvmfs/..."
 	case !strings.Contains(image, "@sha256:"):
 		return "an image is named by its digest, since a tag may mean another one tomorrow: docker://HOST/NAME@sha256:DIGEST"
 	}
@@ -109,7 +122,10 @@ func userImage(r *jobReader) {
 	d.RuntimeOptions[UserImageTag] = []string{image}
 }
 
-// UserImage is the image that a job brings, docker://HOST/NAME@sha256:DIGEST, or :TAG until it is sent; empty where it brings none. What an option
+// ImageFolder reports whether an image lies unpacked in a folder of the nodes.
+func ImageFolder(image string) bool { return strings.HasPrefix(image, "/") }
+
+// UserImage is the image that a job brings, docker://HOST/NAME@sha256:DIGEST, or :TAG until it is sent, or a folder of the nodes; empty where it brings none. What an option
 // of the tag says that is no such image is given as it is: whoever is to run it refuses it.
 func (j *Job) UserImage() string {
 	for tag, options := range j.Demand.RuntimeOptions {

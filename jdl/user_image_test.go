@@ -53,12 +53,21 @@ func TestContainerImage(t *testing.T) {
 func TestContainerImageIsRefused(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	for image, want := range map[string]string{
-		"docker://r.example/x:latest":                          "named by its digest",
-		"docker://r.example/x@sha256:abc":                      "64 hexadecimal digits",
-		"oci:/home/me/images" + digest:                         "lies in a registry",
-		"docker://r.example/../x" + digest:                     "letters, digits",
-		"docker://me:secret@r.example/x" + digest:              "letters, digits",
-		"docker://r.example/x$(id)" + digest:                   "letters, digits",
+		"docker://r.example/x:latest":             "named by its digest",
+		"docker://r.example/x@sha256:abc":         "64 hexadecimal digits",
+		"oci:/home/me/images" + digest:            "lies in a registry",
+		"/cvmfs/x/tool.sif":                       "apptainer exec",
+		"tool.SIF":                                "apptainer exec",
+		"oras://r.example/me/tool:1":              "apptainer exec",
+		"library://me/tool:1":                     "apptainer exec",
+		"/cvmfs/x/../y":                           "absolute path in letters",
+		"/cvmfs/x;id":                             "absolute path in letters",
+		"/cvmfs/x y":                              "absolute path in letters",
+		"/":                                       "absolute path in letters",
+		"images/tool":                             "lies in a registry",
+		"docker://r.example/../x" + digest:        "letters, digits",
+		"docker://me:secret@r.example/x" + digest: "letters, digits",
+		"docker://r.example/x$(id)" + digest:      "letters, digits",
 		"docker://r.example/x" + digest + "\nuniverse = local": "64 hexadecimal digits",
 		"docker://r.example/" + strings.Repeat("x", 600):       "named by its digest",
 	} {
@@ -117,5 +126,51 @@ func TestImageByTag(t *testing.T) {
 	}
 	if _, err := condor.Read("x.sub", []byte("executable = /bin/true\ndocker_image = a:1\ncontainer_image = docker://b:1\nqueue\n"), jdl.NewNearby("", jdl.WithDir("/")), func(*classad.Diagnostic) {}); err == nil || !strings.Contains(err.Error(), "exclude each other") {
 		t.Errorf("two images: %v", err)
+	}
+}
+
+// TestImageInAFolder: an unpacked image on the nodes, as HTCondor's submit files name it in three ways, stays what it is in every
+// language that can say it.
+func TestImageInAFolder(t *testing.T) {
+	const folder = "/cvmfs/unpacked.cern.ch/registry.hub.docker.com/me/tool:1.4"
+	read := func(text string) (*classad.Ad, error) {
+		ads, err := condor.Read("x.sub", []byte("executable = /bin/true\n"+text+"\nqueue\n"), jdl.NewNearby("", jdl.WithDir("/")), func(d *classad.Diagnostic) { t.Errorf("%s: %v", text, d) })
+		if err != nil {
+			return nil, err
+		}
+		return ads[0], nil
+	}
+	for _, text := range []string{"container_image = " + folder, "universe = container\ncontainer_image = " + folder + "\ntransfer_container = false", `+SingularityImage = "` + folder + `/"`, `My.SingularityImage = "` + folder + `"`} {
+		ad, err := read(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if image, _ := ad.EvalAttr("ContainerImage", nil).Str(); image != folder {
+			t.Errorf("%s: %q", text, image)
+		}
+	}
+	for text, want := range map[string]string{
+		`+SingularityImage = "/cvmfs/x/tool.sif"`:                                   "apptainer exec",
+		`+SingularityImage = "` + folder + `"` + "\ncontainer_image = docker://b:1": "exclude each other",
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	job, err := jdl.ParseJob("job.jdl", []byte(`Executable = "/bin/ls"; ContainerImage = "`+folder+`";`))
+	if err != nil || job.UserImage() != folder || len(job.ImageLoss()) > 0 {
+		t.Fatalf("%v: %q", err, job.UserImage())
+	}
+	script, err := sbatch.Write(job, sbatch.Options{})
+	if err != nil || strings.Count(string(script), "--image '"+folder+"'")+strings.Count(string(script), "--image "+folder) != 2 {
+		t.Errorf("%v\n%s", err, script)
+	}
+	submit, err := condor.Write(job, condor.Options{})
+	if err != nil || !strings.Contains(string(submit), "universe = container\ncontainer_image = "+folder+"\ntransfer_container = false\n") {
+		t.Errorf("%v\n%s", err, submit)
+	}
+	text, err := xrsl.Write(job, xrsl.Options{})
+	if err != nil || !strings.Contains(string(text), `"VEE-UserImage" "`+folder+`"`) {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

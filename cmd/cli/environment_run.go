@@ -47,7 +47,7 @@ the command does not start. SIGTERM, SIGINT and SIGHUP are passed on to it.`,
 		},
 	}
 	cmd.Flags().StringVar(&sandbox, "sandbox", ".", "`DIR` that the command sees as its working directory")
-	cmd.Flags().StringVar(&image, "image", "", "`IMAGE` that a job brings, docker://HOST/NAME@sha256:DIGEST, with the tag VEE-UserImage")
+	cmd.Flags().StringVar(&image, "image", "", "`IMAGE` that a job brings, docker://HOST/NAME@sha256:DIGEST or the folder of an unpacked one, with the tag VEE-UserImage")
 	cmd.Flags().StringArrayVar(&vars, "env", nil, "`NAME` of a variable to pass on, or NAME=VALUE; may be repeated")
 	return cmd
 }

@@ -143,13 +143,9 @@ func (r *reader) universe() {
 	default:
 		r.fail(r.b.Pos, "universe %s is not supported: only vanilla and container are", u)
 	}
-	name, image := "container_image", unquoted(r.get("container_image"))
-	if docker := unquoted(r.get("docker_image")); docker != "" {
-		if image != "" {
-			r.fail(r.b.Pos, "docker_image and container_image exclude each other")
-			return
-		}
-		name, image = "docker_image", "docker://"+strings.TrimPrefix(docker, "docker://")
+	image, name, ok := r.image()
+	if !ok {
+		return
 	}
 	image = jdl.WholeImage(image)
 	if _, _, tagged := jdl.SplitImage(image); image != "" && !tagged {
@@ -159,6 +155,29 @@ func (r *reader) universe() {
 		}
 	}
 	r.b.Str("ContainerImage", image)
+}
+
+// oldImage is the attribute by which pools started jobs in images before there was a command for that.
+const oldImage = "+singularityimage"
+
+// image is the one that the job runs in, and the command that names it: HTCondor's own two and the attribute.
+func (r *reader) image() (image, name string, ok bool) {
+	for _, way := range []struct{ name, prefix string }{{"container_image", ""}, {"docker_image", "docker://"}, {oldImage, ""}} {
+		text := r.get(way.name)
+		given := unquoted(text)
+		if given == "" || way.name == oldImage && given == text { // an expression, which a pool evaluates
+			continue
+		}
+		if !strings.HasPrefix(given, way.prefix) {
+			given = way.prefix + given
+		}
+		if image != "" && image != given {
+			r.fail(r.b.Pos, "%s and %s exclude each other", way.name, name)
+			return "", "", false
+		}
+		image, name = given, way.name
+	}
+	return image, name, true
 }
 
 // local is a file on this machine, as initialdir has it.
@@ -398,7 +417,7 @@ func known(name string) bool {
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
 		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
-		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "leave_in_queue",
+		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "transfer_container", "leave_in_queue",
 		"args", "stdin", "stdout", "stderr", "iwd", "job_iwd", "requestgpus", "shouldtransferfiles", "transferoutputfiles", "whentotransferoutput",
 		"max_materialize", "max_idle", "copy_to_spool", "dag_node_name":
 		return true
@@ -418,6 +437,9 @@ func (r *reader) others() {
 			continue
 		}
 		value := r.get(c.name)
+		if c.name == oldImage && value != unquoted(value) { // the job's image
+			continue
+		}
 		kept := strings.HasPrefix(c.name, "+") || strings.HasPrefix(c.name, "periodic_") || strings.HasPrefix(c.name, "on_exit_") || strings.HasPrefix(c.name, "gpus_")
 		for _, name := range keptNames {
 			kept = kept || c.name == name

@@ -146,6 +146,9 @@ func Write(j *jdl.Job, o Options) ([]byte, error) {
 	if image := j.UserImage(); placed(image) {
 		w.set("universe", "container")
 		w.set("container_image", image)
+		if jdl.ImageFolder(image) {
+			w.set("transfer_container", "false")
+		}
 	} else {
 		w.set("universe", "vanilla")
 	}

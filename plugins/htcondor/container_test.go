@@ -42,7 +42,20 @@ func TestUniverseOfImages(t *testing.T) {
 			}
 		}
 	}
+	unpacked, err := jdl.ParseJob("x", []byte(`Executable = "/bin/ls"; ContainerImage = "/cvmfs/x/tool:1.4";`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, err := parseSlots(`[{"Name":"a","Cpus":1,"HasContainer":true}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &site{}
+	s.seen.keep(slots, time.Now())
+	if head, err := s.head(plugins.Request{ID: "1", Job: unpacked}); err != nil || !strings.Contains(head, "container_image = /cvmfs/x/tool:1.4\n") || !strings.Contains(head, "transfer_container = false") {
+		t.Errorf("%v\n%s", err, head)
+	}
+	s = &site{}
 	s.seen.keep(nil, time.Now())
 	if _, err := s.head(plugins.Request{Job: job}); err == nil || !strings.Contains(err.Error(), "VEE-UserImage") {
 		t.Errorf("a pool without: %v", err)

@@ -164,7 +164,11 @@ func universe(pool *seen, job *jdl.Job) []string {
 	if need, ok := pool.need(jdl.UserImageTag); !ok || need != "TARGET."+hasContainer {
 		return []string{"universe = vanilla"}
 	}
-	return []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`, "transfer_executable = true"}
+	lines := []string{"universe = container", "container_image = " + image, `environment = "GRID_CONTAINER=yes"`, "transfer_executable = true"}
+	if jdl.ImageFolder(image) { // which every node has
+		lines = append(lines, "transfer_container = false")
+	}
+	return lines
 }
 
 // requirements pin a job to the kind of slot it was planned for, and to those
