@@ -39,12 +39,30 @@ func (e *RuinedError) Error() string { return fmt.Sprintf("job records %s: %v", 
 // Unwrap is what SQLite says.
 func (e *RuinedError) Unwrap() error { return e.Err }
 
-// tell makes an error of SQLite that the file is ruined one of the records.
+// tell makes an error of SQLite that the file is ruined one of the records, and names the file
+// where it could not be written.
 func (s *SQLite) tell(err *error) {
-	if _, told := errors.AsType[*RuinedError](*err); sqlite.Ruined(*err) && !told {
-		*err = &RuinedError{filepath.Join(s.dir, "jobs.db"), *err}
+	path := filepath.Join(s.dir, "jobs.db")
+	_, ruined := errors.AsType[*RuinedError](*err)
+	_, told := errors.AsType[*fileError](*err)
+	switch {
+	case ruined || told:
+	case sqlite.Ruined(*err):
+		*err = &RuinedError{path, *err}
+	case sqlite.Unwritable(*err):
+		*err = &fileError{path, sqlite.Explain(path, *err)}
 	}
 }
+
+// A fileError is that the records could not be opened or written where they are.
+type fileError struct {
+	path string
+	err  error
+}
+
+func (e *fileError) Error() string { return fmt.Sprintf("job records %s: %v", e.path, e.err) }
+
+func (e *fileError) Unwrap() error { return e.err }
 
 // Rebuilt is what Rebuild has done.
 type Rebuilt struct {

@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 const (
@@ -27,7 +28,7 @@ func (s *SQLite) Reserve(jobs int) (Reserve, error) {
 	if err := fill(f, int64(reserveBase+jobs*reserveJob)); err != nil {
 		f.Close()
 		r.Free()
-		return nil, fmt.Errorf("job records: no room for what becomes of %d jobs, so nothing was sent: %w", jobs, err)
+		return nil, fmt.Errorf("job records %s: no room for what becomes of the jobs (%d), so nothing was sent: %w", filepath.Join(s.dir, "jobs.db"), jobs, err)
 	}
 	return r, f.Close()
 }

@@ -70,11 +70,12 @@ func OpenStore(dir string, now func() time.Time) (*SQLite, error) {
 
 // unopened is why the file could not be opened.
 func (s *SQLite) unopened(err error) error {
-	if s.tell(&err); sqlite.Ruined(err) {
+	s.tell(&err)
+	if _, told := errors.AsType[*fileError](err); told || sqlite.Ruined(err) {
 		return err
 	}
 	path := filepath.Join(s.dir, "jobs.db")
-	return fmt.Errorf("job records %s: %w", path, sqlite.Explain(path, err))
+	return &fileError{path, sqlite.Explain(path, err)}
 }
 
 // openFile opens the file, whatever file it is a copy of.

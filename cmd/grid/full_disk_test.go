@@ -70,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 				ids = append(ids, strings.Fields(line)[0])
 			}
 			t.Logf("submit: exit code %d, %d ids, %s", code, len(ids), strings.TrimSpace(msg))
-			if code == 0 && len(ids) != 3 || code != 0 && !disksFull.MatchString(msg) {
+			if code == 0 && len(ids) != 3 || code != 0 && (!disksFull.MatchString(msg) || !strings.Contains(msg, state)) {
 				t.Errorf("exit code %d, jobs %q: %s", code, ids, msg)
 			}
 			for _, verb := range []string{"list", "status"} { // asked while it is full
