@@ -14,7 +14,7 @@ func data(r *jobReader) {
 	j.InputData = r.strs("InputData")
 	if j.Dialect == DIRAC {
 		j.InputData = lfns(j.InputData)
-		if r.has("InputData") {
+		if len(j.InputData) > 0 {
 			r.warn(r.pos("InputData"), "no-effect", "", "InputData is not brought to the job: the program must open it itself")
 		}
 		return

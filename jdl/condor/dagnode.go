@@ -3,6 +3,7 @@ package condor
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"gridbroker/jdl"
 	"gridbroker/jdl/classad"
@@ -10,18 +11,12 @@ import (
 
 // read makes the jobs of a node's submit description, each a node.
 func (d *dagReader) read(n *dagNode) []classad.Expr {
-	near, src := d.parser.near, n.text
+	near := d.parser.near
 	if n.dir != "" {
 		near = near.In(n.dir)
 	}
-	if n.file != "" {
-		var err error
-		if src, err = near.Read(n.file); err != nil {
-			d.fail(n.line, "", "node %s: %s: %v", n.name, n.file, err)
-			return nil
-		}
-	}
-	if !finalText(d, n, src) {
+	src, ok := nodeText(d, n, near)
+	if !ok {
 		return nil
 	}
 	if d.budget.left -= len(src); d.budget.left < 0 {
@@ -39,7 +34,9 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 	}
 	p := &parser{text: d.text, in: []*source{d.text, from}, near: near, left: budget{maxText}, warn: warn}
 	at := classad.Pos{Line: n.line, Col: 1}
-	p.put(command{"dag_node_name", n.name, at})
+	for name, value := range macrosOf(n) {
+		p.put(command{name, value, at})
+	}
 	for _, c := range n.early {
 		p.put(c)
 	}
@@ -58,6 +55,31 @@ func (d *dagReader) read(n *dagNode) []classad.Expr {
 		return nil
 	}
 	return d.jobs(n, p, warn)
+}
+
+// nodeText is a node's description, as it is written.
+func nodeText(d *dagReader, n *dagNode, near *jdl.Nearby) (src []byte, ok bool) {
+	src = n.text
+	if n.file != "" {
+		var err error
+		if src, err = near.Read(n.file); err != nil {
+			d.fail(n.line, "", "node %s: %s: %v", n.name, n.file, err)
+			return nil, false
+		}
+	}
+	if n.retries > 0 && strings.Contains(classad.Fold(string(src)), "$(retry)") {
+		d.tell(n.line, "node %s: $(RETRY) is 0 at every try", n.name)
+	}
+	return src, finalText(d, n, src)
+}
+
+// macrosOf are the macros that DAGMan sets for a node's description, which is that of all its tries here.
+func macrosOf(n *dagNode) map[string]string {
+	names := make([]string, len(n.parents))
+	for i, parent := range n.parents {
+		names[i] = parent.name
+	}
+	return map[string]string{"dag_node_name": n.name, "job": n.name, "retry": "0", "dag_parent_names": strings.Join(names, ","), "dagmanjobid": "0"}
 }
 
 // jobs are the records of what a node's description queues.

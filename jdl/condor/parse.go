@@ -30,21 +30,30 @@ type sheet struct {
 	used     map[string]bool // names that other commands refer to
 }
 
-func newSheet(commands []command) *sheet {
+// newSheet makes a sheet of commands; others are texts that refer to some of them, too.
+func newSheet(commands []command, others ...string) *sheet {
 	s := &sheet{commands, map[string]int{}, map[string]bool{}}
 	for i, c := range commands {
 		s.index[c.name] = i
-		for _, part := range strings.Split(c.value, "$")[1:] {
-			if _, name, ok := strings.Cut(part, "("); ok {
-				name, _, _ = strings.Cut(name, ")")
-				name, _, _ = strings.Cut(name, ":")
-				for arg := range strings.SplitSeq(name, ",") { // of a function
-					s.used[classad.Fold(strings.TrimSpace(arg))] = true
-				}
+		s.refer(c.value)
+	}
+	for _, text := range others {
+		s.refer(text)
+	}
+	return s
+}
+
+// refer notes the names that a text refers to.
+func (s *sheet) refer(text string) {
+	for _, part := range strings.Split(text, "$")[1:] {
+		if _, name, ok := strings.Cut(part, "("); ok {
+			name, _, _ = strings.Cut(name, ")")
+			name, _, _ = strings.Cut(name, ":")
+			for arg := range strings.SplitSeq(name, ",") { // of a function
+				s.used[classad.Fold(strings.TrimSpace(arg))] = true
 			}
 		}
 	}
-	return s
 }
 
 // proc is one job.
@@ -73,6 +82,7 @@ type parser struct {
 	in    []*source // where the next line comes from, the innermost last
 	near  *jdl.Nearby
 	ifs   []branch
+	about []string // conditions and queue statements, which refer to commands
 	set   []command
 	procs []proc
 	empty bool      // a queue statement made no job

@@ -10,6 +10,7 @@ import (
 // queue reads "queue [N] [names] [in|from|matching [slice] items]".
 func (p *parser) queue(text string, number int) {
 	count := 1
+	p.about = append(p.about, text)
 	for _, c := range p.late {
 		p.put(c)
 	}
@@ -25,7 +26,7 @@ func (p *parser) queue(text string, number int) {
 	}
 	p.empty = true
 	if how == "" {
-		p.add(newSheet(p.set), count, nil, nil, number)
+		p.add(newSheet(p.set, p.about...), count, nil, nil, number)
 		return
 	}
 	if len(names) == 0 {
@@ -36,7 +37,7 @@ func (p *parser) queue(text string, number int) {
 		p.fail(number, "[0:10], [::2], [-3:]", "queue: the slice is not understood")
 		return
 	}
-	rows, sheet := p.rows(how, items, number), newSheet(p.set)
+	rows, sheet := p.rows(how, items, number), newSheet(p.set, p.about...)
 	for row, item := range rows {
 		if !slice.has(row, len(rows)) {
 			continue

@@ -419,7 +419,7 @@ func known(name string) bool {
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
 		"use_x509userproxy", "transfer_output", "transfer_error", "container_image", "docker_image", "transfer_container", "leave_in_queue",
 		"args", "stdin", "stdout", "stderr", "iwd", "job_iwd", "requestgpus", "shouldtransferfiles", "transferoutputfiles", "whentotransferoutput",
-		"max_materialize", "max_idle", "copy_to_spool", "dag_node_name":
+		"max_materialize", "max_idle", "copy_to_spool", "dag_node_name", "job", "retry", "dag_parent_names", "dagmanjobid":
 		return true
 	}
 	return false

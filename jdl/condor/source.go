@@ -116,6 +116,7 @@ type branch struct {
 // condition reads if, elif, else and endif.
 func (p *parser) condition(word, text string, number int) {
 	last := len(p.ifs) - 1
+	p.about = append(p.about, text)
 	if word != "if" && last < 0 {
 		p.fail(number, "", "%s without an if", word)
 		return

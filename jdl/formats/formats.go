@@ -32,7 +32,7 @@ const (
 )
 
 // Detect tells the language of a description by its first character that is
-// not blank: "<" is ADL, "&", "+", "|" or "(" xRSL, "{" or "[{" JSON; of the
+// not blank: "<" is ADL, "&", "+(", "|" or "(" xRSL, "{" or "[{" JSON; of the
 // others a script with options for sbatch is Slurm's, a text that begins with a
 // statement of DAGMan a DAG, one with a queue statement HTCondor's, the rest JDL.
 func Detect(src []byte) Format {
@@ -49,7 +49,12 @@ func Detect(src []byte) Format {
 		return JDL
 	case '<':
 		return ADL
-	case '&', '+', '|', '(':
+	case '&', '|', '(':
+		return XRSL
+	case '+':
+		if next := bytes.TrimLeft(src[1:], blanks); !bytes.HasPrefix(next, []byte("(")) && condor.Looks(src) {
+			return Condor // an attribute of the job's: +ProjectName = "x"
+		}
 		return XRSL
 	case '{':
 		return JSON

@@ -53,7 +53,17 @@ func Read(file string, src []byte, warn func(*classad.Diagnostic)) ([]*classad.A
 }
 
 // task is one of an array's; count is 0 where there is no array.
-type task struct{ index, least, most, count int64 }
+type task struct{ index, least, most, step, count int64 }
+
+// stepOf is the step of an array that is one range, 0-15:4.
+func stepOf(array string) int64 {
+	array, _, _ = strings.Cut(array, "%")
+	_, by, _ := strings.Cut(array, ":")
+	if n, err := strconv.ParseInt(by, 10, 32); err == nil {
+		return n
+	}
+	return 1
+}
 
 type reader struct {
 	file, src string
@@ -96,7 +106,7 @@ func (r *reader) array() ([]task, int64, error) {
 	}
 	out := make([]task, len(list))
 	for i, n := range list {
-		out[i] = task{n, slices.Min(list), slices.Max(list), int64(len(list))}
+		out[i] = task{n, slices.Min(list), slices.Max(list), stepOf(o.value), int64(len(list))}
 	}
 	return out, limit, nil
 }
@@ -137,6 +147,7 @@ func (r *reader) read(s script) {
 	r.accelerators()
 	r.limits()
 	r.features()
+	r.image()
 	r.others(s)
 	r.b.Pos = classad.Pos{Line: 1, Col: 1}
 	r.b.Finish(program)
@@ -216,7 +227,7 @@ func (r *reader) environment(s script, job string) {
 	}
 	known := map[string]string{"SLURM_JOB_NAME": job, "SLURM_SUBMIT_DIR": "."} // where it starts: else "cd $SLURM_SUBMIT_DIR" goes home
 	if t := r.task; t.count > 0 {
-		for name, n := range map[string]int64{"ID": t.index, "MIN": t.least, "MAX": t.most, "COUNT": t.count} {
+		for name, n := range map[string]int64{"ID": t.index, "MIN": t.least, "MAX": t.most, "STEP": t.step, "COUNT": t.count} {
 			known["SLURM_ARRAY_TASK_"+name] = strconv.FormatInt(n, 10)
 		}
 	}
@@ -417,9 +428,31 @@ func (r *reader) features() {
 	}
 }
 
+// image is that of --container-image, which the plug-in pyxis has: [docker://][REGISTRY#]NAME[:TAG].
+func (r *reader) image() {
+	if o, ok := r.seen["container"]; ok {
+		r.fail(o.pos, "--container: a bundle is started by Slurm alone: name an image, --container-image=docker://HOST/NAME:TAG")
+	}
+	given := r.get("container-image")
+	if given == "" {
+		return
+	}
+	image := jdl.WholeImage(given)
+	if name := strings.TrimPrefix(given, "docker://"); !strings.Contains(name, "://") && !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") {
+		image = jdl.WholeImage("docker://" + strings.Replace(name, "#", "/", 1))
+	}
+	if _, _, tagged := jdl.SplitImage(image); !tagged {
+		if why := jdl.CheckImage(image); why != "" {
+			r.fail(r.b.Pos, "--container-image %s: %s", given, why)
+			return
+		}
+	}
+	r.b.Str("ContainerImage", image)
+}
+
 // readOptions are those that become part of the job.
 var readOptions = []string{"job-name", "output", "error", "input", "array", "export", "ntasks", "cpus-per-task", "ntasks-per-node", "nodes", "exclusive",
-	"time", "mem", "mem-per-cpu", "tmp", "partition", "gpus", "gpus-per-node", "gpus-per-task", "gres", "constraint", "cpus-per-gpu", "mem-per-gpu"}
+	"time", "mem", "mem-per-cpu", "tmp", "partition", "gpus", "gpus-per-node", "gpus-per-task", "gres", "constraint", "cpus-per-gpu", "mem-per-gpu", "container-image"}
 
 // ofNoMeaning are those that concern sbatch itself.
 var ofNoMeaning = []string{"parsable", "quiet", "verbose", "wait", "comment", "ignore-pbs", "get-user-env", "test-only", "kill-on-invalid-dep", "open-mode"}

@@ -1,0 +1,122 @@
+package formats_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"gridbroker/jdl"
+	"gridbroker/jdl/formats"
+)
+
+// read reads a description in whatever language it looks like, beside some files.
+func read(t *testing.T, file, src string, more map[string]string) (set *jdl.JobSet, warnings string, err error) {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, text := range more {
+		files["job/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	set, err = formats.ParseJobs(file, []byte(src), jdl.WithRoot(files), jdl.WithDir("/job"), jdl.WithoutFiles())
+	if err != nil {
+		return nil, "", err
+	}
+	said := set.Warnings
+	for _, j := range set.Jobs {
+		said = append(said[:len(said):len(said)], j.Warnings...)
+	}
+	for _, w := range said {
+		warnings += w.Error() + "\n"
+	}
+	return set, warnings, nil
+}
+
+// TestAttributeFirst: a submit description may begin with an attribute of the job's own, as those that CRAB writes do, and is
+// no xRSL for that.
+func TestAttributeFirst(t *testing.T) {
+	for src, want := range map[string]formats.Format{
+		"+ProjectName = \"x\"\nexecutable = /bin/true\nqueue\n":        formats.Condor,
+		"\n +CRAB_Id = 7\nuniverse = vanilla\nexecutable = a\nqueue 2": formats.Condor,
+		"+(&(executable=a))(&(executable=b))":                          formats.XRSL,
+		"+\n( &(executable=\"a\") )":                                   formats.XRSL,
+	} {
+		if got := formats.Detect([]byte(src)); got != want {
+			t.Errorf("%q is %s, want %s", src, got, want)
+		}
+	}
+}
+
+// TestNamesThatAreUsed: what conditions and queue statements refer to is used.
+func TestNamesThatAreUsed(t *testing.T) {
+	set, warnings, err := read(t, "x.sub", "executable = /bin/true\ntest = 1\nother = 1\nif $(test)\n N = 2\nelse\n N = 100\nendif\nqueue $(N)\n", nil)
+	if err != nil || len(set.Jobs) != 2 || strings.Contains(warnings, "test is not used") || strings.Contains(warnings, "n is not used") || !strings.Contains(warnings, "other is not used") {
+		t.Errorf("%v: %s", err, warnings)
+	}
+}
+
+// TestMacrosOfNodes: DAGMan 23.9 sets them in a node's submit file, whatever VARS say.
+func TestMacrosOfNodes(t *testing.T) {
+	sub := "executable = /bin/echo\ntransfer_executable = false\narguments = $(JOB) $(DAG_NODE_NAME) $(Name) $(RETRY) [$(DAG_PARENT_NAMES)] $(DAGManJobId)\noutput = o_$(JOB).txt\nqueue\n"
+	set, warnings, err := read(t, "x.dag", "JOB A a.sub\nJOB B a.sub\nJOB C a.sub\nPARENT A B CHILD C\nVARS A name=\"x$(JOB)\"\nRETRY C 2\n", map[string]string{"a.sub": sub})
+	if err != nil || len(set.Jobs) != 3 {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"A A xA 0 [] 0: o_A.txt", "B B 0 [] 0: o_B.txt", "C C 0 [A,B] 0: o_C.txt"} {
+		if got := strings.Join(set.Jobs[i].Args, " ") + ": " + set.Jobs[i].StdOutput; got != want {
+			t.Errorf("node %d: %q, want %q", i, got, want)
+		}
+	}
+	if strings.Count(warnings, "$(RETRY) is 0 at every try") != 1 {
+		t.Errorf("told is %q", warnings)
+	}
+}
+
+// TestImageOfScripts: the image that a script for Slurm names by pyxis' option is the job's; one that nothing here starts is
+// refused, and not left out.
+func TestImageOfScripts(t *testing.T) {
+	script := func(options string) (*jdl.JobSet, string, error) {
+		return read(t, "a.sh", "#!/bin/sh\n#SBATCH --time=5\n#SBATCH "+options+"\nhostname\n", nil)
+	}
+	for given, want := range map[string]string{
+		"docker://ubuntu:22.04":                "docker://docker.io/library/ubuntu:22.04",
+		"nvcr.io#nvidia/pytorch:23.01-py3":     "docker://nvcr.io/nvidia/pytorch:23.01-py3",
+		"docker://ghcr.io#me/tool:1":           "docker://ghcr.io/me/tool:1",
+		"/cvmfs/unpacked.cern.ch/x/me/tool:1/": "/cvmfs/unpacked.cern.ch/x/me/tool:1",
+	} {
+		if strings.HasPrefix(given, "/") {
+			want = strings.TrimSuffix(given, "/")
+		}
+		set, warnings, err := script("--container-image=" + given)
+		if err != nil || set.Jobs[0].UserImage() != want || strings.Contains(warnings, "not used") {
+			t.Errorf("%s: %v, %s", given, err, warnings)
+		}
+	}
+	for options, want := range map[string]string{
+		"--container-image=/images/tool.sqsh": "apptainer exec",
+		"--container-image=./tool.sqsh":       "apptainer exec",
+		"--container=/bundles/x":              "started by Slurm alone",
+	} {
+		if _, _, err := script(options); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.sh:3:") {
+			t.Errorf("%s: %v", options, err)
+		}
+	}
+}
+
+// TestStepOfAnArray: a script that goes by the step of its array gets it.
+func TestStepOfAnArray(t *testing.T) {
+	for array, want := range map[string]string{"0-10:5": "5", "1-3%2": "1", "0-9:3%2": "3", "4,6": "1"} {
+		set, warnings, err := read(t, "a.sh", "#!/bin/sh\n#SBATCH --array="+array+"\necho $SLURM_ARRAY_TASK_STEP\n", nil)
+		if err != nil || strings.Contains(warnings, "set by Slurm alone") || len(set.Jobs[0].Environment) != 1 || set.Jobs[0].Environment[0].Value != want {
+			t.Errorf("%s: %v, %v, %s", array, err, set.Jobs[0].Environment, warnings)
+		}
+	}
+}
+
+// TestNoInputData: an InputData of DIRAC's without any names nothing that is not brought.
+func TestNoInputData(t *testing.T) {
+	for value, told := range map[string]bool{`""`: false, `{}`: false, `"LFN:/vo/x"`: true} {
+		_, warnings, err := read(t, "a.jdl", "Executable = \"/bin/ls\"; JobGroup = \"g\"; BannedSites = {\"LCG.X.uk\"}; CPUTime = 60; InputData = "+value+";", nil)
+		if err != nil || strings.Contains(warnings, "InputData is not brought") != told {
+			t.Errorf("%s: %v, %s", value, err, warnings)
+		}
+	}
+}
