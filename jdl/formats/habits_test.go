@@ -111,6 +111,19 @@ func TestStepOfAnArray(t *testing.T) {
 	}
 }
 
+// TestArrayID: a script that ends where a variable is not set gets the array's number, which all of its tasks share.
+func TestArrayID(t *testing.T) {
+	set, warnings, err := read(t, "a.sh", "#!/bin/sh\n#SBATCH --array=1-2%1\nset -u\necho $SLURM_ARRAY_JOB_ID\n", nil)
+	if err != nil || !strings.Contains(warnings, "SLURM_ARRAY_JOB_ID is 0") || len(set.Jobs) != 2 {
+		t.Fatal(err, warnings)
+	}
+	for _, j := range set.Jobs {
+		if len(j.Environment) != 1 || j.Environment[0] != (jdl.EnvVar{Name: "SLURM_ARRAY_JOB_ID", Value: "0"}) {
+			t.Errorf("variables %v", j.Environment)
+		}
+	}
+}
+
 // TestNoInputData: an InputData of DIRAC's without any names nothing that is not brought.
 func TestNoInputData(t *testing.T) {
 	for value, told := range map[string]bool{`""`: false, `{}`: false, `"LFN:/vo/x"`: true} {

@@ -230,6 +230,7 @@ func (r *reader) environment(s script, job string) {
 		for name, n := range map[string]int64{"ID": t.index, "MIN": t.least, "MAX": t.most, "STEP": t.step, "COUNT": t.count} {
 			known["SLURM_ARRAY_TASK_"+name] = strconv.FormatInt(n, 10)
 		}
+		known[arrayID] = "0" // as %A in names of files: tasks that are sent apart have none in common
 	}
 	for _, v := range [][2]string{{"SLURM_NTASKS", "ntasks"}, {"SLURM_CPUS_PER_TASK", "cpus-per-task"}, {"SLURM_NTASKS_PER_NODE", "ntasks-per-node"}} {
 		if n := r.number(v[1]); n > 0 {
@@ -242,6 +243,8 @@ func (r *reader) environment(s script, job string) {
 	}
 }
 
+const arrayID = "SLURM_ARRAY_JOB_ID"
+
 var slurmVariable = regexp.MustCompile(`\bSLURM_[A-Z_]+\b`)
 
 // used are the known variables that the commands name; of others it is said that
@@ -252,8 +255,11 @@ func (r *reader) used(s script, known map[string]string) []string {
 		for _, name := range slurmVariable.FindAllString(l.text, -1) {
 			switch _, ok := known[name]; {
 			case ok && !slices.Contains(out, name):
-				if out = append(out, name); name == "SLURM_SUBMIT_DIR" {
+				switch out = append(out, name); name {
+				case "SLURM_SUBMIT_DIR":
 					r.tell(l.pos, "%s is %q, where the job starts: whoever changes the directory keeps $PWD before", name, known[name])
+				case arrayID:
+					r.tell(l.pos, "%s is 0: the tasks are sent as jobs of their own", name)
 				}
 			case !ok && !slices.Contains(other, name):
 				other = append(other, name)
