@@ -55,6 +55,12 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 			s = rest
 			continue
 		}
+		if strings.HasPrefix(s, "$$(") && p.lets {
+			late := lateMacro(s)
+			out.WriteString(late)
+			s = s[len(late):]
+			continue
+		}
 		if strings.HasPrefix(s, "$$(") {
 			return "", fmt.Errorf("%.40s: what is replaced at match time is not supported", s)
 		}
@@ -71,6 +77,14 @@ func (p *proc) expandIn(s string, b *budget, depth int) (string, error) {
 		out.WriteString(text)
 		s = rest
 	}
+}
+
+// lateMacro is what is replaced at match time at the front of a text, $$(NAME) or $$([EXPRESSION]), else its two dollars.
+func lateMacro(s string) string {
+	if _, _, rest, ok := cutMacro(s[1:]); ok {
+		return s[:len(s)-len(rest)]
+	}
+	return s[:2]
 }
 
 // cutMacro takes "$F(name)" off the front.

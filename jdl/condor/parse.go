@@ -63,6 +63,7 @@ type proc struct {
 	pos    classad.Pos
 	near   *jdl.Nearby
 	asked  []string // variables of whoever submits that $ENV took
+	lets   bool     // what is replaced at match time stays as it is
 }
 
 // command is a command of the job; a variable of its queue statement stands in the place of one of its name.

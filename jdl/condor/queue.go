@@ -294,6 +294,6 @@ func (p *parser) add(sheet *sheet, count int, names, values []string, number int
 			m["itemindex"] = values[len(values)-1]
 			m["row"] = m["itemindex"]
 		}
-		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: p.outerLine(number), Col: 1}, p.near, nil})
+		p.procs = append(p.procs, proc{sheet, m, classad.Pos{Line: p.outerLine(number), Col: 1}, p.near, nil, false})
 	}
 }

@@ -432,6 +432,8 @@ var keptNames = []string{"requirements", "rank", "accounting_group", "accounting
 // others keeps what only HTCondor understands, and warns of what it is that
 // nothing here acts on.
 func (r *reader) others() {
+	r.proc.lets = true // nothing here acts on them
+	defer func() { r.proc.lets = false }()
 	for _, c := range r.proc.commands {
 		if known(c.name) || r.proc.used[c.name] {
 			continue

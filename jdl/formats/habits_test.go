@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"gridbroker/jdl"
+	"gridbroker/jdl/condor"
 	"gridbroker/jdl/formats"
 )
 
@@ -42,6 +43,23 @@ func TestAttributeFirst(t *testing.T) {
 		if got := formats.Detect([]byte(src)); got != want {
 			t.Errorf("%q is %s, want %s", src, got, want)
 		}
+	}
+}
+
+// TestReplacedAtMatchTime: what the negotiator replaces in an attribute that only HTCondor acts on stays there; in a job's own
+// words it is refused.
+func TestReplacedAtMatchTime(t *testing.T) {
+	const attribute = `+JOBGLIDEIN_Site = "$$([ifThenElse(GLIDEIN_Site is undefined, \"Unknown\", GLIDEIN_Site)])$(x)"`
+	set, warnings, err := read(t, "x.sub", attribute+"\nx = y\nexecutable = /bin/true\nqueue\n", nil)
+	if err != nil || !strings.Contains(warnings, "+jobglidein_site is only kept for HTCondor") {
+		t.Fatal(err, warnings)
+	}
+	text, err := condor.Write(set.Jobs[0], condor.Options{})
+	if err != nil || !strings.Contains(string(text), `My.jobglidein_site = "$$([ifThenElse(GLIDEIN_Site is undefined, \"Unknown\", GLIDEIN_Site)])y"`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if _, _, err := read(t, "x.sub", "executable = /bin/true\narguments = $$(Cpus)\nqueue\n", nil); err == nil || !strings.Contains(err.Error(), "match time") {
+		t.Errorf("a job's own words: %v", err)
 	}
 }
 
