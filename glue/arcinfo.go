@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"gridbroker/foreign"
 )
 
 // Limits on ARC's information documents.
@@ -16,6 +18,7 @@ const (
 	maxDepth = 64      // nesting
 	maxText  = 1 << 16 // bytes of text in one element
 	maxNodes = 1 << 19 // elements and attributes
+	maxPart  = 1 << 20 // bytes of one tag, text or comment, as they are written
 )
 
 var errTooManyNodes = fmt.Errorf("more than %d elements", maxNodes)
@@ -31,10 +34,12 @@ type node struct {
 // AddARCInfoXML takes in the document that ARC serves at rest/VERSION/info as
 // XML (GFD.209, the XML rendering of GLUE 2.0).
 func (d *Decoder) AddARCInfoXML(r io.Reader) error {
-	dec := xml.NewDecoder(r)
+	in := &foreign.Parts{From: r, Most: maxPart}
+	dec := xml.NewDecoder(in)
 	root := &node{}
-	stack := []*node{root}
+	stack := []*open{{node: root}}
 	for nodes := 0; ; {
+		in.Next()
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return d.addInfo(root)
@@ -59,23 +64,32 @@ func (d *Decoder) AddARCInfoXML(r io.Reader) error {
 			}
 			top := stack[len(stack)-1]
 			top.children = append(top.children, n)
-			stack = append(stack, n)
+			stack = append(stack, &open{node: n})
 		case xml.EndElement:
+			top := stack[len(stack)-1]
+			top.node.text = string(top.text)
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
 			top := stack[len(stack)-1]
-			if top.text += string(tok); len(top.text) > maxText {
+			if top.text = append(top.text, tok...); len(top.text) > maxText {
 				return fmt.Errorf("element %s has more than %d bytes of text", top.name, maxText)
 			}
 		}
 	}
 }
 
+// open is an element whose end has not come yet, with its text so far.
+type open struct {
+	*node
+	text []byte
+}
+
 // AddARCInfoJSON takes in the same document as JSON.
 func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
-	dec := json.NewDecoder(r)
+	in := &foreign.Parts{From: &unblanked{r: r}, Most: maxPart}
+	dec := json.NewDecoder(in)
 	dec.UseNumber()
-	t := &jsonTree{dec: dec, account: d.account}
+	t := &jsonTree{in: in, dec: dec, account: d.account}
 	root := &node{}
 	if err := t.add(root, "", 0); err != nil {
 		return err
@@ -86,8 +100,35 @@ func (d *Decoder) AddARCInfoJSON(r io.Reader) error {
 	return d.addInfo(root)
 }
 
+// maxBlanks is how many blanks in a row a JSON text may have.
+const maxBlanks = 4 << 10
+
+var errBlanks = errors.New("blanks without end")
+
+// unblanked is a JSON text without long runs of blanks: whenever a part of one comes, the
+// decoder looks at all of it again.
+type unblanked struct {
+	r   io.Reader
+	run int
+}
+
+// Read implements io.Reader.
+func (u *unblanked) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	for _, c := range p[:n] {
+		if u.run++; c > ' ' {
+			u.run = 0
+		}
+		if u.run > maxBlanks {
+			return 0, errBlanks
+		}
+	}
+	return n, err
+}
+
 // jsonTree makes nodes of a JSON text as it is read.
 type jsonTree struct {
+	in      *foreign.Parts
 	dec     *json.Decoder
 	nodes   int
 	account *Account
@@ -97,6 +138,7 @@ type jsonTree struct {
 // a value, one for each element of a list. The member "_attributes" holds what
 // XML has as attributes.
 func (t *jsonTree) add(n *node, name string, depth int) error {
+	t.in.Next()
 	tok, err := t.dec.Token()
 	if err != nil {
 		return noEnd(err)

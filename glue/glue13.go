@@ -69,7 +69,7 @@ func (g *glue13) add(k kind, e *Entry) bool {
 	case kindView:
 		var id []byte
 		for v := range e.values("gluechunkkey") {
-			if ce := foreign(v, "glueceuniqueid"); ce != nil {
+			if ce := foreignKey(v, "glueceuniqueid"); ce != nil {
 				id = ce
 			}
 		}
@@ -119,9 +119,9 @@ func (d *Decoder) keyOf(site string, id []byte, e *Entry, attr string) key {
 	return key{site, d.pool.str(id)}
 }
 
-// foreign returns the value of a "Name=value" key when the name is want
+// foreignKey returns the value of a "Name=value" key when the name is want
 // (lower-cased); the value may hold anything.
-func foreign(b []byte, want string) []byte {
+func foreignKey(b []byte, want string) []byte {
 	name, value, ok := cutByte(b, '=')
 	if !ok || !foldEqual(trimSpace(name), want) {
 		return nil
@@ -138,7 +138,7 @@ type cluster13 struct {
 var clusterAttrs = setters[cluster13]{
 	"glueclusteruniqueid": func(d *Decoder, c *cluster13, v []byte) { c.id = d.pool.str(v) },
 	"glueforeignkey": func(d *Decoder, c *cluster13, v []byte) {
-		if s := foreign(v, "gluesiteuniqueid"); s != nil {
+		if s := foreignKey(v, "gluesiteuniqueid"); s != nil {
 			c.site = d.pool.str(s)
 		}
 	},
@@ -185,7 +185,7 @@ var ceAttrs = setters[ce13]{
 	"glueceimplementationversion": func(d *Decoder, c *ce13, v []byte) { c.r.ImplVersion = d.pool.str(v) },
 	"glueceaccesscontrolbaserule": func(d *Decoder, c *ce13, v []byte) { c.r.Access = append(c.r.Access, d.accessRule(v)) },
 	"glueforeignkey": func(d *Decoder, c *ce13, v []byte) {
-		if id := foreign(v, "glueclusteruniqueid"); id != nil {
+		if id := foreignKey(v, "glueclusteruniqueid"); id != nil {
 			c.setCluster(d.pool.str(id), true)
 		}
 	},
@@ -221,7 +221,7 @@ func (c *ce13) setCluster(id string, better bool) {
 
 // tell reads Name=value pairs that no attribute has.
 func (c *ce13) tell(d *Decoder, v []byte) {
-	if id := foreign(v, "htcondorceid"); id != nil {
+	if id := foreignKey(v, "htcondorceid"); id != nil {
 		c.condorID = d.pool.str(id)
 	}
 }
@@ -250,7 +250,7 @@ var ces13, views13 = numberOf(ceAttrs), numberOf(viewAttrs)
 
 var subclusterAttrs = setters[subcluster13]{
 	"gluechunkkey": func(d *Decoder, s *subcluster13, v []byte) {
-		if id := foreign(v, "glueclusteruniqueid"); id != nil {
+		if id := foreignKey(v, "glueclusteruniqueid"); id != nil {
 			s.key.id = d.pool.str(id)
 		}
 	},

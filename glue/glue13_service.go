@@ -23,10 +23,10 @@ var service13Attrs = setters[service13]{
 	"glueserviceaccesspointurl": func(d *Decoder, s *service13, v []byte) { s.setOldURL(d.pool.str(v)) },
 	"glueservicestatus":         func(d *Decoder, s *service13, v []byte) { s.e.Health = d.pool.str(bytes.ToLower(v)) },
 	"glueforeignkey": func(d *Decoder, s *service13, v []byte) {
-		if id := foreign(v, "glueceuniqueid"); id != nil {
+		if id := foreignKey(v, "glueceuniqueid"); id != nil {
 			s.ces = append(s.ces, d.pool.str(id))
 		}
-		if id := foreign(v, "glueclusteruniqueid"); id != nil {
+		if id := foreignKey(v, "glueclusteruniqueid"); id != nil {
 			s.clusters = append(s.clusters, d.pool.str(id))
 		}
 	},

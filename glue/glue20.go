@@ -196,10 +196,10 @@ var shareAttrs = setters[share20]{
 	"glue2entitycreationtime": func(d *Decoder, s *share20, v []byte) { s.r.Created = timestamp(v) },
 	"glue2entityvalidity":     func(d *Decoder, s *share20, v []byte) { s.r.Validity = spanLimit(v, time.Second).V },
 	"glue2entityotherinfo": func(d *Decoder, s *share20, v []byte) {
-		if id := foreign(v, "creamceid"); id != nil {
+		if id := foreignKey(v, "creamceid"); id != nil {
 			s.ceID = d.pool.str(id)
 		}
-		if id := foreign(v, "htcondorceid"); id != nil {
+		if id := foreignKey(v, "htcondorceid"); id != nil {
 			s.condorID = d.pool.str(id)
 		}
 		s.r.GPUs = gpusIn(v, s.r.GPUs)

@@ -2,6 +2,7 @@ package glue
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -72,5 +73,60 @@ func TestTreesOfOneSource(t *testing.T) {
 	}
 	if alone.big != maxResources+1 {
 		t.Errorf("another source has %d shares", alone.big)
+	}
+}
+
+// repeated is a text that has a part again and again, before it ends.
+type repeated struct {
+	head, part string
+	left       int
+	rest       []byte
+}
+
+// Read implements io.Reader: 16 KiB at most, as they come over TLS.
+func (r *repeated) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.head != "" {
+			r.rest, r.head = []byte(r.head), ""
+		} else if r.left -= len(r.part); r.left < 0 {
+			return 0, io.EOF
+		} else {
+			r.rest = []byte(r.part)
+		}
+	}
+	n := copy(p[:min(len(p), 16<<10)], r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// Information documents that keep a decoder busy with one part, or make one of many, are given up
+// in little time, however well they stay below the bound of all.
+func TestPartsWithoutEnd(t *testing.T) {
+	testbed.Computes(t)
+	many := func(s string) string { return strings.Repeat(s, max(1, (64<<10)/len(s))) }
+	comments := strings.Repeat("x<!---->", 60_000)
+	for name, c := range map[string]struct {
+		add        func(*Decoder, io.Reader) error
+		head, part string
+	}{
+		"attributes of one element":   {(*Decoder).AddARCInfoXML, "<InfoRoot ", many(`a="" `)},
+		"a text in pieces":            {(*Decoder).AddARCInfoXML, "<InfoRoot>", "<a>" + comments + "</a>"},
+		"one comment":                 {(*Decoder).AddARCInfoXML, "<!--", many("- ")},
+		"a declaration":               {(*Decoder).AddARCInfoXML, "<!DOCTYPE x [", many("<!ENTITY a 'b'>")},
+		"elements in elements":        {(*Decoder).AddARCInfoXML, "", many("<a>")},
+		"blanks in JSON":              {(*Decoder).AddARCInfoJSON, "{", many(" ")},
+		"blanks in JSON, interrupted": {(*Decoder).AddARCInfoJSON, `{"a":[1`, strings.Repeat(" ", 4000) + ",1"},
+		"one text in JSON":            {(*Decoder).AddARCInfoJSON, `{"a":"`, many("x")},
+		"one number in JSON":          {(*Decoder).AddARCInfoJSON, `{"a":1`, many("1")},
+		"lists in lists":              {(*Decoder).AddARCInfoJSON, "", many("[")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testbed.Within(t, 2*time.Second, 100<<20, func() {
+				d := NewDecoder("https://ce.example.org/arex")
+				if err := c.add(d, &repeated{head: c.head, part: c.part, left: 64 << 20}); err == nil {
+					t.Error("it was taken")
+				}
+			})
+		})
 	}
 }

@@ -112,6 +112,7 @@ func inflate(text []byte, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	z.Multistream(false) // parts without end that hold nothing would be read to no limit
 	plain, err := io.ReadAll(io.LimitReader(z, limit+1))
 	if err == nil && int64(len(plain)) > limit {
 		err = ErrTooLong

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"gridbroker/foreign"
 	"gridbroker/plugins"
 )
 
@@ -18,6 +19,7 @@ import (
 const (
 	gmetadPort = "8651"
 	maxGanglia = 256 << 20
+	maxPart    = 64 << 10 // of one element's tag
 )
 
 func openGanglia(u *url.URL, opts Options) (func(context.Context) ([]report, error), error) {
@@ -65,12 +67,14 @@ const silentTimes = 4
 // how often there should be some. One that is silent is down; one with
 // load_one above twice its cpu_num is overloaded.
 func parseGanglia(r io.Reader, silent time.Duration, now time.Time) ([]report, error) {
-	dec := xml.NewDecoder(r)
+	in := &foreign.Parts{From: r, Most: maxPart}
+	dec := xml.NewDecoder(in)
 	dec.CharsetReader = latin1
 	var rs []report
 	var host gangliaHost
 	seen := false
 	for {
+		in.Next()
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) && seen {
 			return rs, nil
