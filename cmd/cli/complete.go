@@ -128,16 +128,22 @@ func urlBeginnings(backends []plugins.Backend) []string {
 
 // shellWords are what a shell acts on. Where several names begin alike the beginning
 // is put on the command line as it is, and what stands there is evaluated by the
-// scripts of bash and zsh at the next completion already, before Enter is pressed.
-const shellWords = "$`\\\"';&|<>()"
+// scripts of bash and zsh at the next completion already, before Enter is pressed:
+// braces make words there as well, patterns look through the disk, and ! puts in what
+// was typed before.
+const shellWords = "$`\\\"';&|<>(){}*?[!"
+
+// messageWord is how what completion offers begins when it is not a word but a message.
+const messageWord = "_activeHelp_"
 
 // offered are values in order, each once, without empty ones, those that would be
-// other than they look and those that a shell would act on: what a site publishes
-// ends up on a command line.
+// other than they look, those that a shell would act on, those that would be flags of
+// their own and those that would be messages: what a site publishes ends up on a command
+// line.
 func offered(values []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	values = slices.DeleteFunc(values, func(v cobra.Completion) bool {
 		name, text, _ := strings.Cut(v, "\t")
-		return name == "" || strings.ContainsAny(name, shellWords) || foreign.Text(name) != name || foreign.Text(text) != text
+		return name == "" || strings.ContainsAny(name, shellWords) || strings.Contains(" "+name, " -") || strings.HasPrefix(name, messageWord) || foreign.Text(name) != name || foreign.Text(text) != text
 	})
 	slices.Sort(values)
 	return slices.Compact(values), cobra.ShellCompDirectiveNoFileComp

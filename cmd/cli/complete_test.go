@@ -14,8 +14,8 @@ import (
 // What is offered to the shell is one word a line, whatever a site calls itself.
 func TestOfferedWords(t *testing.T) {
 	got, _ := offered([]cobra.Completion{"b", "", "a\tA site", "\tno name", "a\tA site", "x\ny", "esc\x1b[2J", "bidi\u202e", "c\ttab\there", "é",
-		"$(id)", "`id`", "a;id", "a&id", "a|id", "<(id)", "=(id)", "*(e:id:)", `a\b`, `'`, `"`, "two words"})
-	if want := []cobra.Completion{"a\tA site", "b", "two words", "é"}; !slices.Equal(got, want) {
+		"$(id)", "`id`", "a;id", "a&id", "a|id", "<(id)", "=(id)", "*(e:id:)", `a\b`, `'`, `"`, "a{1..9999999999}", "/*/*", "a?", "[a-z]", "a!!", "-a", "a --config=x", "_activeHelp_ your password?", "two words", "a-b"})
+	if want := []cobra.Completion{"a\tA site", "a-b", "b", "two words", "é"}; !slices.Equal(got, want) {
 		t.Errorf("offered %q, want %q", got, want)
 	}
 }
