@@ -88,6 +88,7 @@ type Set struct {
 
 	minted mintCache
 	now    func() time.Time
+	found  time.Time // when Token was
 }
 
 // Dialer is what connects to hosts that get a credential; cert may be nil.
@@ -108,7 +109,7 @@ func (s *Set) add(err error) bool {
 // defects are findings. The error is the finding about a file that opts names
 // and that cannot be used.
 func Discover(env Env, opts Options) (*Set, error) {
-	s := &Set{now: env.now, Public: HostPatterns(opts.PublicCAs), AnyToken: HostPatterns(opts.AnyToken)}
+	s := &Set{now: env.now, found: env.now(), Public: HostPatterns(opts.PublicCAs), AnyToken: HostPatterns(opts.AnyToken)}
 	var err, named error
 	s.Trust, err = LoadTrust(env, opts)
 	s.add(err)

@@ -68,6 +68,17 @@ func (s *Set) clock() time.Time {
 	return s.now()
 }
 
+// latest is what time it is by the clock, or by what has passed since the token was found,
+// whichever is later: where the clock was set back meanwhile, tokens end all the same.
+func (s *Set) latest() time.Time {
+	now := s.clock()
+	if s.found.IsZero() {
+		return now
+	}
+	// Without the readings of a clock that nobody sets, which are what both have in common.
+	return time.Unix(0, max(now.UnixNano(), s.found.Add(now.Sub(s.found)).UnixNano()))
+}
+
 // tokenLack says why the discovered token does not do; nil when it does.
 func (s *Set) tokenLack(endpoint string, scopes []string) *Finding {
 	if s.Token == nil {
@@ -76,7 +87,7 @@ func (s *Set) tokenLack(endpoint string, scopes []string) *Finding {
 		}
 		return problem("token.absent", endpoint, "there is no bearer token", "", "grid auth login --issuer URL")
 	}
-	for _, f := range s.Token.check(s.clock()) {
+	for _, f := range s.Token.check(s.latest()) {
 		if f.Severity == Problem {
 			return &f
 		}

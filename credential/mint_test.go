@@ -83,3 +83,37 @@ func TestMintedWhenTheClockIsSet(t *testing.T) {
 		}
 	}
 }
+
+// So is one that was found: while there is a way to another one, none is shown after its end.
+func TestFoundWhenTheClockIsSet(t *testing.T) {
+	begin := time.Now()
+	mine, err := (&hourly{begin: begin}).Mint(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Env{Now: func() time.Time { return begin }, Getenv: func(name string) string {
+		if name == "BEARER_TOKEN" {
+			return mine.Raw()
+		}
+		return ""
+	}}
+	for _, c := range []struct {
+		passed, set time.Duration
+		made        int
+	}{
+		{0, 0, 0}, {59 * time.Minute, 0, 0}, {61 * time.Minute, 0, 1}, {90 * time.Minute, -time.Hour, 1}, {30 * time.Minute, -time.Hour, 0}, {time.Minute, time.Hour, 1},
+	} {
+		s, err := Discover(env, Options{NoX509: true})
+		if err != nil || s.Token == nil {
+			t.Fatal(s, err)
+		}
+		h := &hourly{begin: begin.Add(time.Hour)}
+		s.Minter, s.now = h, func() time.Time { return setClock(begin.Add(c.passed), c.set) }
+		if _, err := s.TokenFor(t.Context(), "https://ce.example.org/arex"); err != nil {
+			t.Fatal(err)
+		}
+		if h.made != c.made {
+			t.Errorf("after %v, the clock set by %v: %d tokens were made, not %d", c.passed, c.set, h.made, c.made)
+		}
+	}
+}
