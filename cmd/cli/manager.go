@@ -174,7 +174,7 @@ func serveUntil(ctx context.Context, d *deps, listen string, cfg *tls.Config, h 
 		return nil, err
 	}
 	s := daemon.Server(cfg, h)
-	s.ErrorLog = complaints(d)
+	s.ErrorLog, s.ConnState = complaints(d), crowd()
 	go s.ServeTLS(l, "", "")
 	after := context.AfterFunc(ctx, func() { s.Close() })
 	return func() {
