@@ -115,35 +115,52 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// Whoever answers over HTTP is not believed to have few headers: what net/http takes of them by itself costs
-// a hundred megabytes.
-func TestHeadersOfAnswersAreBounded(t *testing.T) {
+// httpTwo are the clients that speak HTTP/2, to whom they know by his certificate: the links
+// of managers are streams of it.
+var httpTwo = []string{"../forecast/managers/daemon"}
+
+// Whoever answers over HTTP is not believed to mean well: every client's transport is made a
+// wary one (credential.Wary) where it is made.
+func TestClientsAreWary(t *testing.T) {
 	parsed(t, func(dir string, set *token.FileSet, f *ast.File) {
-		var made []token.Pos
-		bounded := 0
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CompositeLit:
-				if s, ok := n.Type.(*ast.SelectorExpr); ok && s.Sel.Name == "Transport" && named(s.X, "http") {
-					made = append(made, n.Pos())
+		if strings.HasPrefix(dir, "../testdata") || slices.Contains(httpTwo, dir) {
+			return
+		}
+		wary := map[ast.Expr]bool{}
+		ast.Inspect(f, func(n ast.Node) bool { // from the outside inwards
+			if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && calls(call, "Wary") {
+				wary[call.Args[0]] = true
+				if ref, ok := call.Args[0].(*ast.UnaryExpr); ok {
+					wary[ref.X] = true
 				}
-			case *ast.CallExpr: // http.DefaultTransport.(*http.Transport).Clone()
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Clone" {
-					if a, ok := s.X.(*ast.TypeAssertExpr); ok && isDefault(a.X) {
-						made = append(made, n.Pos())
-					}
-				}
-			case *ast.Ident:
-				if n.Name == "MaxResponseHeaderBytes" {
-					bounded++
-				}
+			}
+			if e, ok := n.(ast.Expr); ok && makesTransport(e) && !wary[e] {
+				t.Errorf("%s: a transport that is not wary", set.Position(n.Pos()))
 			}
 			return true
 		})
-		if len(made) > bounded && !strings.HasPrefix(dir, "../testdata") {
-			t.Errorf("%s: %d clients are made, of %d the headers of answers are bounded", set.Position(made[0]), len(made), bounded)
-		}
 	})
+}
+
+// makesTransport tells of http.Transport{...} and http.DefaultTransport.(*http.Transport).Clone().
+func makesTransport(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		s, ok := e.Type.(*ast.SelectorExpr)
+		return ok && s.Sel.Name == "Transport" && named(s.X, "http")
+	case *ast.CallExpr:
+		if s, ok := e.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Clone" {
+			a, ok := s.X.(*ast.TypeAssertExpr)
+			return ok && isDefault(a.X)
+		}
+	}
+	return false
+}
+
+// calls tells whether a call is of that function, here or of another package.
+func calls(call *ast.CallExpr, name string) bool {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == name || named(call.Fun, name)
 }
 
 func named(e ast.Expr, name string) bool {

@@ -240,8 +240,8 @@ func (d *Dialer) HTTPClient(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout,
 		Transport: ThroughProxy(lateTransport(sync.OnceValue(func() *http.Transport {
-			return &http.Transport{DialTLSContext: d.DialTLS, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime,
-				MaxResponseHeaderBytes: 64 << 10, TLSClientConfig: d.Trust.ClientConfig(d.Cert, "")}
+			return Wary(&http.Transport{DialTLSContext: d.DialTLS, Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: handshakeTime,
+				TLSClientConfig: d.Trust.ClientConfig(d.Cert, "")})
 		}))),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if req.URL.Scheme != "https" || len(via) > 5 || d.Cert != nil || d.Guarded {

@@ -94,7 +94,7 @@ func (a *ARC) get(ctx context.Context, withCredential bool) ([]glue.Resource, er
 // client has its own connections; redirects are not followed, because the
 // credential is meant for this host.
 func (a *ARC) client(req *http.Request, withCredential bool) (*http.Client, error) {
-	transport := &http.Transport{ForceAttemptHTTP2: false, MaxResponseHeaderBytes: 64 << 10, Proxy: http.ProxyFromEnvironment}
+	transport := credential.Wary(&http.Transport{Proxy: http.ProxyFromEnvironment})
 	transport.DialContext = a.dialer().DialContext
 	if a.Dialer != nil {
 		d, err := a.Dialer(withCredential)

@@ -11,6 +11,9 @@ import (
 // its grace is over.
 const slowestRate = 4 << 10
 
+// timeFor is how long so many bytes may take at that rate.
+func timeFor(bytes int64) time.Duration { return time.Duration(bytes/slowestRate) * time.Second }
+
 // ErrSlow is an answer that was given up.
 var ErrSlow = errors.New("the answer comes too slowly to be waited for")
 
@@ -27,7 +30,7 @@ type Paced struct {
 
 // Read implements io.Reader. Once it is too late it fails with ErrSlow.
 func (p *Paced) Read(b []byte) (int, error) {
-	left := p.Grace + time.Duration(p.got/slowestRate)*time.Second - p.waited
+	left := p.Grace + timeFor(p.got) - p.waited
 	if left <= 0 {
 		p.End()
 		return 0, ErrSlow
@@ -61,7 +64,7 @@ func (p *Pace) Did(bytes int64) error {
 	if p.begun.IsZero() {
 		p.begun = time.Now()
 	}
-	if p.done += bytes; time.Since(p.begun) > p.Grace+time.Duration(p.done/slowestRate)*time.Second {
+	if p.done += bytes; time.Since(p.begun) > p.Grace+timeFor(p.done) {
 		return ErrSlow
 	}
 	return nil

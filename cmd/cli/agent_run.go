@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -275,7 +276,7 @@ func agentClient(d *deps, raw string, token bool) (*http.Client, string, error) 
 	if err != nil {
 		return nil, "", usageError(err)
 	}
-	t := &http.Transport{IdleConnTimeout: 2 * time.Minute, MaxResponseHeaderBytes: 64 << 10}
+	t := credential.Wary(&http.Transport{IdleConnTimeout: 2 * time.Minute})
 	switch {
 	case u.Scheme == "https":
 		set, err := trusting(credentialSet(d))
@@ -298,12 +299,11 @@ func gridmap(d *deps, path string) (users []string, err error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := openWithin(abs(d, path), pipeWait)
+	text, err := readNamed(abs(d, path))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	for s, n := bufio.NewScanner(f), 1; s.Scan(); n++ {
+	for s, n := bufio.NewScanner(bytes.NewReader(text)), 1; s.Scan(); n++ {
 		line := strings.TrimSpace(s.Text())
 		if line == "" || line[0] == '#' {
 			continue

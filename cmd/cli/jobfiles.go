@@ -94,7 +94,7 @@ func openWithin(path string, wait time.Duration) (*os.File, error) {
 	case o := <-done:
 		return o.f, o.err
 	case <-time.After(wait):
-		return nil, fmt.Errorf("%s is a named pipe, and nothing wrote to it for %v", path, wait)
+		return nil, unwritten(path, wait)
 	}
 }
 
@@ -103,7 +103,8 @@ func openWithin(path string, wait time.Duration) (*os.File, error) {
 const maxNamed = 16 << 20
 
 // readNamed reads such a file. It may be a pipe, as what a shell puts in the place of
-// <(command), but no device; one that nothing writes to is not waited for.
+// <(command), but no device; one that nothing writes to is not waited for, however often
+// it is opened.
 func readNamed(path string) ([]byte, error) {
 	f, err := openWithin(path, pipeWait)
 	if err != nil {
@@ -117,11 +118,28 @@ func readNamed(path string) ([]byte, error) {
 	if mode := info.Mode(); !mode.IsRegular() && mode&os.ModeNamedPipe == 0 && !mode.IsDir() {
 		return nil, fmt.Errorf("%s is neither a file nor a pipe", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxNamed+1))
-	if err == nil && len(text) > maxNamed {
+	text, err := io.ReadAll(io.LimitReader(spoken{f}, maxNamed+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = unwritten(path, pipeWait)
+	case err == nil && len(text) > maxNamed:
 		err = fmt.Errorf("%s: longer than %d MB", path, maxNamed>>20)
 	}
 	return text, err
+}
+
+// spoken is a file each part of which comes within pipeWait, if it is a pipe.
+type spoken struct{ f *os.File }
+
+// Read implements io.Reader.
+func (s spoken) Read(p []byte) (int, error) {
+	_ = s.f.SetReadDeadline(time.Now().Add(pipeWait)) // of what is no pipe there is none
+	return s.f.Read(p)
+}
+
+// unwritten is the error about a pipe that nothing has come from.
+func unwritten(path string, wait time.Duration) error {
+	return fmt.Errorf("%s is a named pipe, and nothing wrote to it for %v", path, wait)
 }
 
 // jobOptions are how every description is parsed. Names in it are relative to

@@ -70,3 +70,36 @@ func TestReadNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestSilentPipes: a pipe that was opened and says nothing, or nothing more, is not waited for
+// without end, and is named.
+func TestSilentPipes(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"", "sources = ["} {
+		t.Run(said, func(t *testing.T) {
+			t.Parallel()
+			pipe := filepath.Join(t.TempDir(), "pipe")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Skip(err)
+			}
+			end := make(chan struct{})
+			t.Cleanup(func() { close(end) })
+			go func() {
+				f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+				if err != nil {
+					return
+				}
+				defer f.Close()
+				_, _ = f.WriteString(said)
+				<-end
+			}()
+			began := time.Now()
+			if _, err := readNamed(pipe); err == nil || !strings.Contains(err.Error(), pipe+" is a named pipe, and nothing wrote to it") {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > 3*pipeWait {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}

@@ -75,8 +75,8 @@ func serviceTrust(d *deps) (*credential.Trust, error) {
 // transport is that of services that tell about resources: no credential is
 // sent to them.
 func transport(d *deps) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost, t.MaxResponseHeaderBytes = 4, 64<<10
+	t := credential.Wary(http.DefaultTransport.(*http.Transport).Clone())
+	t.MaxIdleConnsPerHost = 4
 	return t
 }
 

@@ -30,8 +30,8 @@ type guard struct {
 const maxDocument = 4 << 20
 
 func newGuard(home string, timeout time.Duration) *guard {
-	g := &guard{home: home, timeout: timeout, inner: http.DefaultTransport.(*http.Transport).Clone()}
-	g.inner.ResponseHeaderTimeout, g.inner.MaxResponseHeaderBytes = timeout, 64<<10
+	g := &guard{home: home, timeout: timeout, inner: credential.Wary(http.DefaultTransport.(*http.Transport).Clone())}
+	g.inner.ResponseHeaderTimeout = timeout
 	g.inner.DialContext = g.dial
 	proxy := g.inner.Proxy
 	g.inner.Proxy = func(r *http.Request) (at *url.URL, err error) {

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -31,7 +33,8 @@ type API struct {
 	Login   *Login // nil: nobody signs in with a browser
 	Rate    float64
 	limit   *limiter
-	turns   turns.Turns
+	turns   turns.Turns // of long bodies
+	reads   turns.Turns // of files
 	streams streams
 	unwell  troubles // of the database, as requests found them
 }
@@ -136,23 +139,41 @@ func (a *API) guard(next http.Handler) http.Handler {
 			http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
 			return
 		}
-		ctx, cancel := r.Context(), func() {}
-		if r.URL.Path != "/v1/events" {
-			ctx, cancel = context.WithTimeout(ctx, time.Minute)
-		}
-		defer cancel()
 		if err == nil {
-			ctx = context.WithValue(ctx, personKey{}, p)
+			r = r.WithContext(context.WithValue(r.Context(), personKey{}, p))
 		}
-		r = r.WithContext(ctx)
 		end, ok := bounded(&a.turns, w, r, subject)
 		if end != nil {
 			defer end()
 		}
 		if ok {
-			next.ServeHTTP(w, r)
+			a.within(next, w, r, subject)
 		}
 	})
+}
+
+// handleTime is how long a request may take that has arrived.
+const handleTime = time.Minute
+
+// within has a request answered in its time. Who is given files, each of which is in memory
+// until he has taken it, is given a few of them at once.
+func (a *API) within(next http.Handler, w http.ResponseWriter, r *http.Request, subject string) {
+	if r.URL.Path == "/v1/events" {
+		next.ServeHTTP(w, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), handleTime)
+	defer cancel()
+	if strings.Contains(r.URL.Path, filesPath) {
+		end := a.reads.Take(ctx, subject, longTurns)
+		if end == nil {
+			w.Header().Set("Retry-After", "10")
+			http.Error(w, "you are being sent other files", http.StatusTooManyRequests)
+			return
+		}
+		defer end()
+	}
+	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // problem turns an error into an answer. What is not the asker's business is
@@ -426,15 +447,35 @@ type fileIn struct {
 	Name string `path:"name"`
 }
 
-type fileOut struct {
-	Type string `header:"Content-Type"`
-	Body []byte
-}
+// filesPath is what all paths of files have in them.
+const filesPath = "/files/"
 
-func (a *API) file(ctx context.Context, in *fileIn) (*fileOut, error) {
+func (a *API) file(ctx context.Context, in *fileIn) (*huma.StreamResponse, error) {
 	if _, _, err := a.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	body, err := a.S.store.File(ctx, in.ID, "out", in.Name)
-	return &fileOut{"application/octet-stream", body}, a.problem(err)
+	if err != nil {
+		return nil, a.problem(err)
+	}
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		c.SetHeader("Content-Type", "application/octet-stream")
+		c.SetHeader("Content-Length", strconv.Itoa(len(body)))
+		_, w := humago.Unwrap(c)
+		deliver(w, body)
+	}}, nil
+}
+
+// pieceSize is how much of a file a reader has to take at a time, in bytes.
+const pieceSize = 64 << 10
+
+// deliver sends a file for as long as its reader takes it.
+func deliver(w http.ResponseWriter, body []byte) {
+	out := http.NewResponseController(w)
+	for piece := range slices.Chunk(body, pieceSize) {
+		_ = out.SetWriteDeadline(time.Now().Add(readerPatience)) // what cannot be bounded so is by the server
+		if _, err := w.Write(piece); err != nil {
+			return
+		}
+	}
 }

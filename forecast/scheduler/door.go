@@ -142,7 +142,7 @@ func (d *Door) provider(ctx context.Context, name string) (*oidc.Provider, error
 	if i.provider != nil || i.err != nil && time.Since(i.asked) < issuerPause {
 		return i.provider, i.err
 	}
-	i.provider, i.err = oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), issuerClient()), name)
+	i.provider, i.err = providerOf(context.WithoutCancel(ctx), issuerClient(), name)
 	i.asked = time.Now()
 	return i.provider, i.err
 }

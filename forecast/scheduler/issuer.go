@@ -2,24 +2,36 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/oauth2"
 
 	"gridbroker/credential"
 )
 
 // How long an issuer may take to answer, for how long it is not asked the same
-// again, and how much it may say, in bytes.
+// again, how much it may say, in bytes, how much of its complaints is kept, and how
+// many keys it may have, of how many bits.
 const (
-	issuerTime  = 10 * time.Second
-	issuerPause = 10 * time.Second
-	issuerSays  = 1 << 20
+	issuerTime   = 10 * time.Second
+	issuerPause  = 10 * time.Second
+	issuerSays   = 1 << 20
+	issuerWords  = 1 << 10
+	issuerKeys   = 64
+	issuerKeyLen = 8192
 )
 
 // maxToken bounds a token, in bytes: how long it takes to verify one grows faster than its signature.
@@ -30,19 +42,67 @@ func verified(ctx context.Context, at *oidc.Provider, c *oidc.Config, token stri
 	if len(token) > maxToken {
 		return nil, fmt.Errorf("a token of %d bytes is too long: no more than %d are read", len(token), maxToken)
 	}
-	return at.Verifier(c).Verify(ctx, token)
+	id, err := at.Verifier(c).Verify(ctx, token)
+	return id, briefly(err)
 }
 
-// issuerTransport is how issuers are asked; their headers are bounded.
-func issuerTransport() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxResponseHeaderBytes = 64 << 10
-	return credential.ThroughProxy(t)
+// providerOf asks an issuer what it is. What it names has to be spoken to over TLS, but for
+// places on an issuer without that itself.
+func providerOf(ctx context.Context, client *http.Client, name string) (*oidc.Provider, error) {
+	p, err := oidc.NewProvider(oidc.ClientContext(ctx, client), name)
+	if err != nil {
+		return nil, briefly(err)
+	}
+	var doc discovery
+	if err := p.Claims(&doc); err != nil {
+		return nil, err
+	}
+	own, err := url.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, end := range []string{doc.Authorization, doc.Token, doc.Keys} {
+		at, err := url.Parse(end)
+		if end != "" && (err != nil || at.Host == "" || at.Scheme != "https" && (at.Scheme != own.Scheme || at.Host != own.Host)) {
+			return nil, fmt.Errorf("its discovery document names %.200q, which is no https URL", end)
+		}
+	}
+	return p, nil
 }
+
+// briefly is an error with no more of an issuer's words than are of use.
+func briefly(err error) error {
+	if err == nil || len(err.Error()) <= issuerWords {
+		return err
+	}
+	return errors.New(err.Error()[:issuerWords] + " ...")
+}
+
+// complaint is what a token endpoint says (RFC 6749 section 5.2), without the rest of its
+// answer, which may have secrets in it, and without the client's.
+func complaint(err error, secret string) error {
+	e, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if !ok {
+		return briefly(err)
+	}
+	said := strings.TrimSpace(e.ErrorCode + " " + e.ErrorDescription)
+	if secret != "" {
+		said = strings.ReplaceAll(said, secret, "(the client's secret)")
+	}
+	return fmt.Errorf("no token for the code: %.200q", cmp.Or(said, e.Response.Status))
+}
+
+// issuerTransport is how issuers are asked.
+func issuerTransport() http.RoundTripper {
+	return credential.ThroughProxy(credential.Wary(http.DefaultTransport.(*http.Transport).Clone()))
+}
+
+// toNobody follows no redirect: an issuer speaks for itself.
+func toNobody(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // issuerClient asks an issuer what it says to everybody.
 func issuerClient() *http.Client {
-	return &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}}
+	return &http.Client{Timeout: issuerTime, Transport: &issuerAnswers{RoundTripper: issuerTransport()}, CheckRedirect: toNobody}
 }
 
 // issuerAnswers bounds what is asked of an issuer and what it says. Whoever
@@ -98,5 +158,30 @@ func (a *issuerAnswer) ask(t http.RoundTripper, r *http.Request) {
 	}
 	defer resp.Body.Close()
 	a.resp = *resp
-	a.body, a.err = io.ReadAll(io.LimitReader(resp.Body, issuerSays))
+	if a.body, a.err = io.ReadAll(io.LimitReader(resp.Body, issuerSays)); a.err == nil {
+		a.err = fewKeys(a.body)
+	}
+}
+
+// fewKeys refuses keys of an issuer that take long to try, where an answer is such.
+func fewKeys(body []byte) error {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if json.Unmarshal(body, &set) != nil {
+		return nil // who wants keys says so
+	}
+	if len(set.Keys) > issuerKeys {
+		return fmt.Errorf("the issuer has %d keys: no more than %d are tried", len(set.Keys), issuerKeys)
+	}
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(raw, &key) != nil {
+			continue
+		}
+		if k, ok := key.Key.(*rsa.PublicKey); ok && k.N.BitLen() > issuerKeyLen {
+			return fmt.Errorf("the issuer has a key of %d bits: no more than %d are tried", k.N.BitLen(), issuerKeyLen)
+		}
+	}
+	return nil
 }

@@ -68,8 +68,7 @@ type porch struct {
 }
 
 func newPorch(a *API, strangers *template.Template) porch {
-	return porch{a, strangers, &http.Client{Timeout: issuerTime, Transport: issuerTransport(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return porch{a, strangers, &http.Client{Timeout: issuerTime, Transport: issuerTransport(), CheckRedirect: toNobody}}
 }
 
 // serve adds the ways in and out, where the operator has set up a login.
@@ -175,7 +174,7 @@ func (p porch) exchange(ctx context.Context, code string, v visit) (subject stri
 	}
 	token, err := conf.Exchange(oidc.ClientContext(ctx, p.client), code, oauth2.VerifierOption(v.Verifier))
 	if err != nil {
-		return "", err
+		return "", complaint(err, p.Login.Secret)
 	}
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {

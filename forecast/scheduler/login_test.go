@@ -23,8 +23,9 @@ type doorway struct {
 	iss     *testbed.Issuer
 	asked   url.Values // what a browser was last sent with
 	refuses bool
-	claims  map[string]any // in place of what should be in the ID token
-	says    map[string]any // of itself, in place of what is so
+	answers func(http.ResponseWriter) // in the place of a token
+	claims  map[string]any            // in place of what should be in the ID token
+	says    map[string]any            // of itself, in place of what is so
 }
 
 func newDoorway(t *testing.T) *doorway {
@@ -40,6 +41,8 @@ func newDoorway(t *testing.T) *doorway {
 				q = url.Values{"state": d.asked["state"], "error": {"access_denied"}, "error_description": {"<b>no</b>"}}
 			}
 			http.Redirect(w, r, d.asked.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
+		case "/welcome":
+			io.WriteString(w, "<html>welcome")
 		case "/token":
 			d.token(t, w, r)
 		default:
@@ -58,6 +61,10 @@ func newDoorway(t *testing.T) *doorway {
 
 // token gives an ID token to who has the code, the secret, and what the challenge was made of.
 func (d *doorway) token(t *testing.T, w http.ResponseWriter, r *http.Request) {
+	if d.answers != nil {
+		d.answers(w)
+		return
+	}
 	client, secret, _ := r.BasicAuth()
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if r.PostFormValue("code") != "the code" || client != "page" || secret != "hush" || base64.RawURLEncoding.EncodeToString(sum[:]) != d.asked.Get("code_challenge") {
@@ -213,7 +220,7 @@ func TestIssuersAreAsked(t *testing.T) {
 	} {
 		d := newDoorway(t)
 		if d.says = says; says["jwks_uri"] == "PAGE" {
-			says["jwks_uri"] = newDoorwayPage(t)
+			says["jwks_uri"] = d.URL + "/welcome"
 		}
 		err := (&Door{}).CheckLogin(t.Context(), &Login{Issuer: d.iss.URL, Client: "page"})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -225,11 +232,4 @@ func TestIssuersAreAsked(t *testing.T) {
 	if err := (&Door{}).CheckIssuer(t.Context(), d.iss.URL); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("one that is not there: %v", err)
 	}
-}
-
-// newDoorwayPage is a server that has a page for everybody.
-func newDoorwayPage(t *testing.T) string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>welcome") }))
-	t.Cleanup(s.Close)
-	return s.URL
 }

@@ -33,16 +33,13 @@ func newTransport(o Options, who *identity) *http.Transport {
 		}
 		return c, nil
 	}
-	return &http.Transport{
-		DialTLSContext:         dial,
-		MaxConnsPerHost:        o.Connections,
-		MaxIdleConnsPerHost:    o.Connections,
-		IdleConnTimeout:        20 * time.Second,
-		ResponseHeaderTimeout:  o.Timeout,
-		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true,
-		ForceAttemptHTTP2:      false,
-	}
+	return credential.Wary(&http.Transport{
+		DialTLSContext:        dial,
+		MaxConnsPerHost:       o.Connections,
+		MaxIdleConnsPerHost:   o.Connections,
+		IdleConnTimeout:       20 * time.Second,
+		ResponseHeaderTimeout: o.Timeout,
+	})
 }
 
 // Warm makes the tables of the curve that A-REX agrees to, which takes 9 ms of

@@ -26,11 +26,11 @@ func Bound(t *http.Transport, named []string, trust func() (*credential.Trust, e
 			b.known.Store(strings.ToLower(u.Hostname()), true)
 		}
 	}
-	t.DialContext, t.Proxy, t.MaxResponseHeaderBytes = b.dial, b.proxy, 64<<10
+	t.DialContext, t.Proxy = b.dial, b.proxy
 	if trust != nil {
 		t.DialTLSContext = b.dialTLS
 	}
-	return &http.Client{Transport: credential.ThroughProxy(t), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: credential.ThroughProxy(credential.Wary(t)), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // bound is the policy of Bound.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -119,8 +120,11 @@ func (c *client) notOurs(op string, h plugins.Handle) error {
 	return nil
 }
 
-// answerTime bounds one request.
+// answerTime is how long a scheduler may take to answer, and to send a document.
 const answerTime = time.Minute
+
+// dialTime is how long a connection to it may take, as where it is made over TLS.
+const dialTime = 10 * time.Second
 
 func (b *Backend) client(raw string) (*client, error) {
 	endpoint, base, err := parseURL(raw)
@@ -138,14 +142,14 @@ func (b *Backend) client(raw string) (*client, error) {
 	}
 	u, _ := url.Parse(base)
 	c := &client{base: base, endpoint: endpoint, host: u.Hostname(), set: set}
-	t := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10}
+	t := credential.Wary(&http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext})
 	if u.Scheme == "https" {
 		if set.Trust == nil {
 			return nil, &plugins.Error{Kind: plugins.Credential, Op: "use", Endpoint: endpoint, Said: "no certificate authorities to trust", Hint: "set X509_CERT_DIR"}
 		}
 		t.DialTLSContext = set.Dialer(set.X509).DialTLS
 	}
-	c.http = &http.Client{Transport: t, Timeout: answerTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	b.clients[endpoint] = c
 	return c, nil
 }

@@ -17,21 +17,23 @@ import (
 	"gridbroker/plugins"
 )
 
-// maxAnswer bounds an answer's body, in bytes.
-const maxAnswer = 64 << 20
+// maxFile and maxDocument bound the body of an answer, in bytes.
+const (
+	maxFile     = 64 << 20
+	maxDocument = 32 << 20
+)
 
 // do asks one question. Errors are told apart by whether the request can have
 // arrived.
 func (c *client) do(ctx context.Context, op, method, path string, in, out any) error {
-	var body io.Reader
+	q := question{op: op, method: method, path: path}
 	if in != nil {
-		text, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if q.body, err = json.Marshal(in); err != nil {
 			return &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: c.endpoint, Err: err}
 		}
-		body = bytes.NewReader(text)
 	}
-	text, err := c.raw(ctx, op, method, path, body)
+	text, err := c.raw(ctx, q)
 	if err != nil || out == nil {
 		return err
 	}
@@ -41,39 +43,95 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 	return nil
 }
 
-func (c *client) raw(ctx context.Context, op, method, path string, body io.Reader) ([]byte, error) {
+// question is one request.
+type question struct {
+	op           string // what is being done, for messages
+	method, path string
+	body         []byte // nil: none
+	file         bool   // the answer is one, and may take longer than a document
+}
+
+func (c *client) raw(ctx context.Context, q question) ([]byte, error) {
 	var wrote atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	req, err := http.NewRequestWithContext(ctx, q.method, c.base+q.path, nil)
 	if err != nil {
-		return nil, &plugins.Error{Kind: plugins.Invalid, Op: op, Endpoint: c.endpoint, Err: err}
+		return nil, &plugins.Error{Kind: plugins.Invalid, Op: q.op, Endpoint: c.endpoint, Err: err}
 	}
-	if body != nil {
+	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if t := c.set.Token; t != nil && t.For(c.base) {
 		req.Header.Set("Authorization", "Bearer "+t.Raw())
 	}
-	resp, err := c.http.Do(req)
+	resp, text, err := c.heard(req, q)
 	if err == nil {
-		defer resp.Body.Close()
-		var text []byte
-		if text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1)); err == nil && len(text) > maxAnswer {
-			err = errors.New("the answer is too long")
-		}
-		if err == nil {
-			return text, c.verdict(op, resp, text)
-		}
+		return text, c.verdict(q.op, resp, text)
 	}
 	kind := plugins.Unavailable
-	if wrote.Load() && method != http.MethodGet {
+	if wrote.Load() && q.method != http.MethodGet {
 		kind = plugins.Uncertain
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		kind = plugins.Unavailable
 	}
-	return nil, &plugins.Error{Kind: kind, Op: op, Endpoint: c.endpoint, Err: err}
+	return nil, &plugins.Error{Kind: kind, Op: q.op, Endpoint: c.endpoint, Err: err}
 }
+
+// heard asks, and reads the answer. What is asked may take the time that it needs on a slow
+// line before the answer is waited for, and so may a file.
+func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, error) {
+	ctx, stop := context.WithCancelCause(req.Context())
+	defer stop(nil)
+	late := func() { stop(plugins.ErrSlow) }
+	timer := time.AfterFunc(answerTime, late)
+	defer timer.Stop()
+	req = req.WithContext(ctx)
+	if q.body != nil {
+		req.ContentLength = int64(len(q.body))
+		req.GetBody = func() (io.ReadCloser, error) {
+			return &sending{plugins.Sent{Reader: bytes.NewReader(q.body), Pace: plugins.Pace{Grace: answerTime}}, timer}, nil
+		}
+		req.Body, _ = req.GetBody()
+	}
+	resp, err := c.http.Do(req)
+	var text []byte
+	most := int64(maxDocument)
+	if err == nil {
+		defer resp.Body.Close()
+		from := io.Reader(resp.Body)
+		if q.file && timer.Stop() {
+			most = maxFile
+			from = &plugins.Paced{From: resp.Body, Grace: answerTime, End: late}
+		} else {
+			timer.Reset(answerTime)
+		}
+		text, err = io.ReadAll(io.LimitReader(from, most+1))
+	}
+	switch cause := context.Cause(ctx); {
+	case err != nil && errors.Is(cause, plugins.ErrSlow):
+		err = cause
+	case err == nil && int64(len(text)) > most:
+		err = errors.New("the answer is too long")
+	}
+	return resp, text, err
+}
+
+// sending is a body of which the server has to take a piece before the timer is over each
+// time, and all in time.
+type sending struct {
+	plugins.Sent
+	timer *time.Timer
+}
+
+// Read implements io.Reader.
+func (t *sending) Read(p []byte) (int, error) {
+	t.timer.Reset(answerTime)
+	return t.Sent.Read(p)
+}
+
+// Close implements io.Closer.
+func (t *sending) Close() error { return nil }
 
 // redact takes our token out of a document that the scheduler has said, however it is written.
 func (c *client) redact(text []byte) []byte {

@@ -1,6 +1,7 @@
 package central
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,84 @@ func TestFilesThatComeOneByOne(t *testing.T) {
 		}
 	})
 }
+
+// line is a connection of so many bytes a second, of which it passes on as many.
+type line struct {
+	rate, left int
+}
+
+// Read implements io.Reader.
+func (l *line) Read(p []byte) (int, error) {
+	n := min(len(p), l.rate, l.left)
+	if l.left -= n; n == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Duration(n) * time.Second / time.Duration(l.rate))
+	return n, nil
+}
+
+// On a slow line jobs with large files are submitted and large files are brought all the same;
+// what takes nothing, or drips, is given up.
+func TestSlowLines(t *testing.T) {
+	for name, s := range map[string]struct {
+		up, down int // bytes a second
+		q        question
+		gone     bool
+		within   time.Duration
+	}{
+		"jobs with large files":    {100 << 10, 1 << 20, question{method: "POST", body: make([]byte, maxRequest)}, false, 6 * time.Minute},
+		"a server that takes none": {1, 1 << 20, question{method: "POST", body: make([]byte, maxRequest)}, true, 2 * time.Minute},
+		"a small one neither":      {1, 1 << 20, question{method: "POST", body: make([]byte, 1000)}, true, 2 * time.Minute},
+		"a large file":             {1 << 20, 100 << 10, question{method: "GET", file: true}, false, 6 * time.Minute},
+		"a file that drips":        {1 << 20, 1 << 10, question{method: "GET", file: true}, true, 2 * time.Minute},
+		"a document that drips":    {1 << 20, 100 << 10, question{method: "GET"}, true, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answer := func(r *http.Request) (*http.Response, error) {
+					if r.Body != nil {
+						buf := make([]byte, 32<<10) // as much as a transport takes at a time
+						for up := (&line{s.up, int(r.ContentLength)}); up.left > 0; {
+							n, err := r.Body.Read(buf)
+							for n > 0 && err == nil {
+								took, _ := up.Read(buf[:n])
+								n, err = n-took, r.Context().Err()
+							}
+							if err != nil {
+								return nil, err
+							}
+						}
+					}
+					return &http.Response{StatusCode: http.StatusOK, Body: &body{&line{s.down, 30 << 20}, r.Context()}}, nil
+				}
+				c := &client{base: "http://127.0.0.1:1", http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}
+				began := time.Now()
+				_, err := c.raw(t.Context(), s.q)
+				if took := time.Since(began); errors.Is(err, plugins.ErrSlow) != s.gone || !s.gone && err != nil || took > s.within+time.Second {
+					t.Errorf("%v after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// body is an answer that ends with its request.
+type body struct {
+	io.Reader
+	ctx context.Context
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.ctx.Err() != nil {
+		return 0, b.ctx.Err()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error { return nil }
 
 // A scheduler that is busy, or without its database for a moment, and says so has taken nothing:
 // it is asked again, for some seconds in all, and its jobs are there once.

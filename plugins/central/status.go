@@ -192,7 +192,7 @@ func (b *Backend) Clean(ctx context.Context, hs []plugins.Handle) []error {
 	for i, h := range hs {
 		c, err := b.client(h.Endpoint)
 		if err == nil {
-			_, err = c.raw(ctx, "clean", http.MethodDelete, "/v1/jobs/"+url.PathEscape(h.ID), nil)
+			_, err = c.raw(ctx, question{op: "clean", method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(h.ID)})
 		}
 		if errors.Is(err, errGone) {
 			err = c.notOurs("clean", h)
@@ -339,7 +339,7 @@ func (c *client) bring(ctx context.Context, root *os.Root, q plugins.FetchReques
 	if err != nil || name == "" || local == "." {
 		return 0, &plugins.Error{Kind: plugins.Refused, Op: "fetch", Endpoint: c.endpoint, Said: fmt.Sprintf("no file of a job is called %q", name)}
 	}
-	body, err := c.raw(ctx, "fetch "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(job)+"/files/"+escaped(name), nil)
+	body, err := c.raw(ctx, question{op: "fetch " + name, method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(job) + "/files/" + escaped(name), file: true})
 	if err != nil {
 		return 0, err
 	}
