@@ -26,9 +26,36 @@ func Lines(s string) string {
 }
 
 // Message is Text for a message of our own that may quote others: its lines
-// stay lines, each set in, so that none can pass for a message by itself.
+// stay lines, each set in, so that none can pass for a message by itself. Of one that is
+// longer than anybody reads the beginning and the end are shown.
 func Message(s string) string {
-	return strings.ReplaceAll(Lines(strings.TrimRight(s, "\n")), "\n", "\n  ")
+	lines := strings.Split(Lines(strings.TrimRight(s, "\n")), "\n")
+	for i, line := range lines {
+		lines[i] = shortened(line)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// longLine is how many bytes of a line of a message are shown, and endOfLine how many of
+// them are its last.
+const (
+	longLine  = 4 << 10
+	endOfLine = 512
+)
+
+// shortened is a line without its middle, where it is long.
+func shortened(line string) string {
+	if len(line) <= longLine {
+		return line
+	}
+	head, tail := longLine-endOfLine, len(line)-endOfLine
+	for !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for !utf8.RuneStart(line[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s ... (%d bytes) ... %s", line[:head], tail-head, line[tail:])
 }
 
 // harmless reports whether a character is shown as it is.

@@ -77,3 +77,18 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// A line of a message that is longer than anybody reads is shown in part, whole characters of it;
+// lines of a usual length are not touched, however many they are.
+func TestLongMessages(t *testing.T) {
+	for what, text := range map[string]string{"letters": strings.Repeat("x", 1<<20), "characters": "é" + strings.Repeat("日本", 1<<18), "controls": strings.Repeat("\x1b", 1<<18)} {
+		got := Message("grid.toml:1:1: no such setting: " + text + ": its end\nnext")
+		if len(got) > longLine+100 || !strings.HasPrefix(got, "grid.toml:1:1: no such setting: ") || !strings.HasSuffix(got, ": its end\n  next") || !utf8.ValidString(got) {
+			t.Errorf("%s: %d bytes: %.100q", what, len(got), got)
+		}
+	}
+	many := strings.TrimSuffix(strings.Repeat(strings.Repeat("y", longLine)+"\n", 10), "\n")
+	if got := Message(many); got != strings.ReplaceAll(many, "\n", "\n  ") {
+		t.Errorf("%d bytes of %d", len(got), len(many))
+	}
+}

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"log"
 	"reflect"
 
 	"github.com/itchyny/gojq"
@@ -81,10 +80,6 @@ func serving(d *deps, verb, address, text string) {
 		fmt.Fprintf(d.env.Err, "grid: %v\n", err)
 	}
 }
-
-// complaints is where a daemon's server says what it has against its clients: what
-// comes from outside is written there as everywhere.
-func complaints(d *deps) *log.Logger { return log.New(d.env.Err, "grid: ", 0) }
 
 // failedJSON says why a verb has failed that has printed no document.
 func failedJSON(d *deps, err error, code int) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -93,5 +94,22 @@ func TestPortThatIsClosed(t *testing.T) {
 	l.Close()
 	if err := serveOn(t.Context(), &http.Server{}, l); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// TestComplaints: whoever causes complaints without end fills no log; how many there were is said.
+func TestComplaints(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(1_800_000_000, 0)
+	log := complaints(&deps{env: Env{Err: &out, Now: func() time.Time { return now }}})
+	for range 100_000 {
+		log.Printf("http: TLS handshake error from 192.0.2.1:1: \x1b[2J%s", strings.Repeat("x", 10_000))
+	}
+	now = now.Add(time.Minute)
+	log.Print("another")
+	text := out.String()
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) != mostComplaints+2 || len(text) > 200_000 || strings.Contains(text, "\x1b") ||
+		lines[mostComplaints] != "grid: and 99980 more such complaints" || lines[mostComplaints+1] != "grid: another" {
+		t.Errorf("%d lines, %d bytes: %.300q", len(lines), len(text), text)
 	}
 }
