@@ -8,8 +8,15 @@ import (
 	"time"
 )
 
-// lockWait is how often a lock that another process has is tried again.
-const lockWait = 20 * time.Millisecond
+// lockWait is how often a lock that another process has is tried again, and lockPatience for
+// how long: longer than one takes to ask an issuer that does not answer, and not for all who
+// wait for the same.
+const (
+	lockWait     = 20 * time.Millisecond
+	lockPatience = 45 * time.Second
+)
+
+var errBusy = errors.New("other processes are asking issuers for tokens, which do not answer")
 
 // lock keeps other processes from the sessions until the returned function is
 // called: an issuer that rotates refresh tokens ends the login of who uses one
@@ -22,6 +29,8 @@ func (st Store) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errBusy)
+	defer cancel()
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -34,7 +43,7 @@ func (st Store) lock(ctx context.Context) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		case <-time.After(lockWait):
 		}
 	}

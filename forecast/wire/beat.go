@@ -28,6 +28,9 @@ func DecodeBeat(text []byte, l Limits) (*Beat, error) {
 	if int64(len(text)) > l.Bytes {
 		return nil, ErrTooLong
 	}
+	if err := l.few(text); err != nil {
+		return nil, err
+	}
 	b := &Beat{}
 	if err := decode(text, BeatSchema, b, &b.Schema); err != nil {
 		return nil, err

@@ -69,9 +69,12 @@ func DecodeDelta(text []byte, l Limits) (*Delta, error) {
 		return nil, err
 	}
 	d := &Delta{}
-	slots, rest, ok := cutSlots(plain)
+	slots, rest, ok := cutSlots(plain, l.Slots)
 	if !ok {
 		rest = plain
+	}
+	if err := l.few(rest); err != nil {
+		return nil, err
 	}
 	if err := decode(rest, DeltaSchema, d, &d.Schema); err != nil {
 		return nil, err
@@ -87,6 +90,9 @@ func DecodeAck(text []byte, l Limits) (*Ack, error) {
 	if int64(len(text)) > l.Bytes {
 		return nil, ErrTooLong
 	}
+	if err := l.few(text); err != nil {
+		return nil, err
+	}
 	a := &Ack{}
 	if err := decode(text, AckSchema, a, &a.Schema); err != nil {
 		return nil, err
@@ -98,6 +104,45 @@ func DecodeAck(text []byte, l Limits) (*Ack, error) {
 		c.booking(&a.Bookings[i])
 	}
 	return a, c.err
+}
+
+// few refuses a document with more elements in its lists than all that is bounded may
+// have together: each takes up to a hundred times its bytes once it is in memory, where the
+// bounds of single lists are held.
+func (l Limits) few(text []byte) error {
+	most := l.Slots + 2*l.Jobs // that have gone, too; of slots that come there are fewer, or they were read
+	if len(text)/2 > most && elements(text, most) > most {
+		return &FieldError{"lists", fmt.Sprintf("more than %d elements", most)}
+	}
+	return nil
+}
+
+// elements counts the elements of all lists of a JSON text, as far as it is one, empty
+// ones as if they had one, and no further than to one more than most.
+func elements(text []byte, most int) (n int) {
+	var lists []bool // of what is open, outermost first: is it a list
+	for i := 0; i < len(text) && n <= most; i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '[':
+			lists = append(lists, true)
+			n++
+		case '{':
+			lists = append(lists, false)
+		case ']', '}':
+			lists = lists[:max(0, len(lists)-1)]
+		case ',':
+			if len(lists) > 0 && lists[len(lists)-1] {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // inflate undoes gzip where there is any, and reads at most limit bytes.

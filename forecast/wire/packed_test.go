@@ -28,3 +28,34 @@ func TestPackedNothing(t *testing.T) {
 		})
 	}
 }
+
+// A delta or an answer of a million values is refused by their number before they are in memory.
+func TestMillionsOfValues(t *testing.T) {
+	testbed.Computes(t)
+	for _, list := range []string{"put", "drop", "jobs", "jobs_gone", "queues", "bookings", "x"} {
+		for _, value := range []string{"{}", "null", `""`} {
+			text := []byte(`{"schema":"` + DeltaSchema + `","` + list + `":[` + value)
+			text = append(text, bytes.Repeat([]byte(","+value), (60<<20)/(len(value)+1))...)
+			text = append(text, "]}"...)
+			t.Run(list+value, func(t *testing.T) {
+				testbed.Within(t, 2*time.Second, 100<<20, func() {
+					if _, err := DecodeDelta(text, DefaultLimits()); err == nil {
+						t.Error("a delta")
+					}
+					if _, err := DecodeAck(bytes.Replace(text, []byte(DeltaSchema), []byte(AckSchema), 1), DefaultLimits()); err == nil {
+						t.Error("an answer")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Elements are those of lists, whatever stands in texts.
+func TestElements(t *testing.T) {
+	for text, want := range map[string]int{`{"a":1,"b":2}`: 0, `[1,2,3]`: 3, `{"a":[{},{"b":[1,2]}]}`: 4, `["a,[\",{","b"]`: 2, `]],,[,`: 2, `"`: 0, `"\`: 0, ``: 0} {
+		if got := elements([]byte(text), 100); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 // cutSlots takes the slots out of a delta as Packer writes it: a full set is
 // little else, and reading it so takes a fifth of what encoding/json does. rest is
 // the document without them. It is false, and all is encoding/json's, where the
-// text is not exactly so.
-func cutSlots(text []byte) (list []Slot, rest []byte, ok bool) {
+// text is not exactly so, or has more of them than that.
+func cutSlots(text []byte, most int) (list []Slot, rest []byte, ok bool) {
 	const put = `,"put":[`
 	at := bytes.Index(text, []byte(put))
 	if at < 1 || bytes.ContainsAny(text[1:at], "{[") { // not one of the delta's own fields
@@ -17,6 +17,9 @@ func cutSlots(text []byte) (list []Slot, rest []byte, ok bool) {
 	}
 	c := &cursor{text: text[at+len(put):], names: map[string]string{}}
 	for !c.bad {
+		if len(list) > most {
+			return nil, nil, false
+		}
 		var s Slot
 		c.slot(&s)
 		if list = append(list, s); !c.has(",") {

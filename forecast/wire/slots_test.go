@@ -31,7 +31,7 @@ func TestSlotsAreCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, rest, ok := cutSlots(text)
+		list, rest, ok := cutSlots(text, DefaultLimits().Slots)
 		if !ok || !reflect.DeepEqual(list, d.Put) || bytes.Contains(rest, []byte(`"cpus":1,"from"`)) {
 			t.Errorf("%s: %v, %d of %d slots", name, ok, len(list), len(d.Put))
 		}

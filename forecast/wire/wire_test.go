@@ -115,6 +115,13 @@ func TestAMillionSlotsInOneMessageAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := DecodeDelta(text, DefaultLimits()); err == nil || !strings.Contains(err.Error(), "lists: more than 600000") {
+		t.Fatalf("got %v", err)
+	}
+	d.Drop = d.Drop[:DefaultLimits().Slots+1]
+	if text, err = new(Packer).Delta(d); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := DecodeDelta(text, DefaultLimits()); err == nil || !strings.Contains(err.Error(), "drop") {
 		t.Fatalf("got %v", err)
 	}

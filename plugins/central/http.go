@@ -37,10 +37,42 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 	if err != nil || out == nil {
 		return err
 	}
+	if weight(text) > maxWeight {
+		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Said: "the answer has too many values"}
+	}
 	if err := json.Unmarshal(c.redact(text), out); err != nil {
 		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Said: "the answer cannot be read", Err: err}
 	}
 	return nil
+}
+
+// maxWeight bounds the values of a document: each takes many times the bytes in memory that
+// it has in the text.
+const (
+	maxWeight   = 2_400_000
+	valueWeight = 16 // of one that is no text in a list
+)
+
+// weight is about how much the values of a JSON text take.
+func weight(text []byte) (n int) {
+	quoted, more := false, false // within a text; after a comma
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			if quoted = !quoted; quoted && more {
+				n++
+			}
+		case quoted, c <= ' ':
+			continue
+		case c == '{' || c == '[' || more:
+			n += valueWeight
+		}
+		more = c == ',' && !quoted
+	}
+	return n
 }
 
 // question is one request.

@@ -235,6 +235,14 @@ func (b *Backend) Why(ctx context.Context, h plugins.Handle) ([]string, error) {
 	return out.Text, err
 }
 
+// What a scheduler says of itself: so many versions, and so many bytes of each word.
+const (
+	maxVersions = 16
+	maxWord     = 1 << 10
+)
+
+func clipped(word string) string { return word[:min(len(word), maxWord)] }
+
 // Ping implements plugins.Pinger.
 func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, error) {
 	c, err := b.client(endpoint)
@@ -253,7 +261,10 @@ func (b *Backend) Ping(ctx context.Context, endpoint string) (plugins.Pong, erro
 	if err := c.do(ctx, "ping", "GET", "/v1/ping", nil, &out); err != nil {
 		return plugins.Pong{}, err
 	}
-	p := plugins.Pong{Interface: out.Interface, Versions: out.Versions, Identity: out.Subject, LetIn: out.LetIn, Latency: time.Since(began)}
+	p := plugins.Pong{Interface: clipped(out.Interface), Versions: out.Versions[:min(len(out.Versions), maxVersions)], Identity: clipped(out.Subject), LetIn: out.LetIn, Latency: time.Since(began)}
+	for i, v := range p.Versions {
+		p.Versions[i] = clipped(v)
+	}
 	if !p.LetIn {
 		p.Said = "it does not know this credential"
 	}
