@@ -16,6 +16,9 @@ const (
 	defaultPatience = time.Hour
 	// lookAgain is the time between two looks for a resource.
 	lookAgain = time.Minute
+	// afterSending is the longest time to the look after jobs were sent: a node of a DAG that ends
+	// at once must not hold the next one up for as long as a job that runs for hours may.
+	afterSending = 2 * time.Second
 )
 
 // Waiting is how jobs are followed to their end.
@@ -64,6 +67,9 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		if err != nil || ended {
 			return err
 		}
+		if f.sent {
+			pause = min(pause, afterSending) // what comes next may be due soon
+		}
 		pause = min(longest, max(pause, 5*c.now().Sub(began)))
 		select {
 		case <-ctx.Done():
@@ -87,6 +93,7 @@ type following struct {
 	Waiting
 	jobs     []*Outcome
 	patience time.Duration
+	sent     bool // by the last look
 }
 
 // step looks once and does what is due. It reports whether all jobs have ended.
@@ -104,6 +111,7 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	f.sent = len(due) > 0
 	var quick, slowly []*Outcome
 	for _, o := range due {
 		if slow(o) {
