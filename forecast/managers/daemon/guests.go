@@ -12,6 +12,7 @@ const (
 	maxBounces = 100              // of one job over one link before its neighbour is a liar
 	bounceTime = time.Minute      // a job that was away for twice as long is a new one
 	maxNotes   = 100_000          // jobs remembered in that time, and brokers
+	maxStrikes = 3                // such jobs of one neighbour within banTime: fewer may be those of liars behind it
 	banTime    = 10 * time.Minute // for which a liar gets no link
 	firstWait  = time.Minute      // for which no more jobs of a broker are taken that did not answer
 )
@@ -22,6 +23,7 @@ type guests struct {
 	notes, before map[managers.ID]note // of this bounceTime and the one before
 	turned        time.Time
 	banned        map[string]time.Time // certificates of neighbours, and until when
+	strikes       map[string]strikes   // by certificate
 	absent        map[string]absence   // brokers
 	full          time.Time            // until when the parent takes no more jobs
 }
@@ -91,6 +93,27 @@ func (g *guests) put(id managers.ID, n note) {
 		g.notes, g.before, g.turned = map[managers.ID]note{}, g.notes, at
 	}
 	g.notes[id] = n
+}
+
+// strikes are the jobs that a neighbour has sent back without end.
+type strikes struct {
+	jobs  int
+	since time.Time
+}
+
+// strike counts one of them, which is forgotten, and says whether there were too many.
+func (g *guests) strike(id managers.ID, c *conn) bool {
+	g.forget(id)
+	s := g.strikes[c.who]
+	if g.strikes == nil || len(g.strikes) >= maxNotes {
+		g.strikes = map[string]strikes{}
+	}
+	if time.Since(s.since) > banTime {
+		s = strikes{since: time.Now()}
+	}
+	s.jobs++
+	g.strikes[c.who] = s
+	return s.jobs >= maxStrikes
 }
 
 // distrust lets whoever has a neighbour's certificate have no link for a while, whatever

@@ -299,11 +299,15 @@ func TestChildThatSendsBack(t *testing.T) {
 		})
 		return requests, why
 	}
-	if err := d.Submit([]managers.Job{jobOf("https://127.0.0.1:2", "")}); err != nil {
-		t.Fatal(err)
+	job := jobOf("https://127.0.0.1:2", "")
+	for k := range maxStrikes {
+		job.ID = managers.ID(fmt.Sprint("j", k))
+		if err := d.Submit([]managers.Job{job}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if requests, _ := lie(5000); requests > 2*maxBounces {
-		t.Errorf("the job went there %d times", requests)
+	if requests, _ := lie(5000); requests > 2*maxBounces*maxStrikes || requests < maxBounces {
+		t.Errorf("the jobs went there %d times", requests)
 	}
 	if _, why := lie(1); !strings.Contains(why, "sent jobs back without end") {
 		t.Errorf("when it came again: %q", why)

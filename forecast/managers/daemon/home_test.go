@@ -225,3 +225,43 @@ func TestTwoThatSendBack(t *testing.T) {
 		t.Errorf("a third one, which did nothing: %v", err)
 	}
 }
+
+// A job that a neighbour sends back without end is dropped, as liars may be behind an
+// honest one; the third such job within ten minutes ends the link, and others' count for themselves.
+func TestStrikes(t *testing.T) {
+	d := lonely(t)
+	attach := func(name string) (managers.Neighbour, *conn) {
+		c := newConn(t.Context(), name)
+		n, err := d.attach(c, managers.Child)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.up(n)
+		return n, c
+	}
+	first, relay := attach("https://relay.example:1")
+	second, other := attach("https://other.example:1")
+	back := func(n managers.Neighbour, c *conn, id managers.ID) error {
+		j := jobOf("https://ui.example", "")
+		j.ID = id
+		for range maxBounces {
+			d.guests.goes(&j, n)
+			d.guests.comes(&j, n)
+		}
+		return d.take(n, c, frame{Message: &managers.Message{Job: &j}})
+	}
+	for k, id := range []managers.ID{"a", "b"} {
+		if err := back(first, relay, id); err != nil {
+			t.Errorf("job %d: %v", k, err)
+		}
+		if err := back(second, other, id); err != nil {
+			t.Errorf("job %d of another: %v", k, err)
+		}
+	}
+	if n := len(d.State().Waiting); n > 0 {
+		t.Errorf("%d of the dropped jobs wait", n)
+	}
+	if err := back(first, relay, "c"); err == nil || !strings.Contains(err.Error(), "came back 100 times") {
+		t.Errorf("the third: %v", err)
+	}
+}

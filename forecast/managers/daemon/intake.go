@@ -35,16 +35,12 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	}
 	handle := (*managers.Manager).Handle
 	if j := f.Message.Job; j != nil {
-		if err := d.guests.bounces(j.ID, n); err != nil {
-			d.guests.distrust(c)
-			return fmt.Errorf("%s: %w", c.peer, err)
+		keep, err := keeps(d, n, c, j)
+		if err != nil {
+			return err
 		}
-		d.guests.comes(j, n)
-		if no := unwanted(d, n, j); no.Refused != "" {
+		if !keep {
 			handle = managers.Decline
-			c.send(no)
-		} else if here(d, j.ID) {
-			handle = managers.Decline // a second copy: its broker has handed it in again
 		}
 	}
 	out, err := handle(d.manager, now(), n, *f.Message)
@@ -53,6 +49,25 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	}
 	d.carryOut(out)
 	return nil
+}
+
+// keeps says whether a neighbour's job may wait here; the mutex is held. One that came back without end may
+// not: liars may be behind an honest neighbour, who finds them out. Where it sends back one after the other its link ends.
+func keeps(d *Daemon, n managers.Neighbour, c *conn, j *managers.Job) (bool, error) {
+	if err := d.guests.bounces(j.ID, n); err != nil {
+		if d.guests.strike(j.ID, c) {
+			d.guests.distrust(c)
+			return false, fmt.Errorf("%s: %w", c.peer, err)
+		}
+		d.config.Log.Warn("a job is dropped until its broker hands it in again", "neighbour", c.peer, "cause", err)
+		return false, nil
+	}
+	d.guests.comes(j, n)
+	if no := unwanted(d, n, j); no.Refused != "" {
+		c.send(no)
+		return false, nil
+	}
+	return !here(d, j.ID), nil // else a second copy: its broker has handed it in again
 }
 
 // here says whether a job waits here or has resources; the mutex is held.
