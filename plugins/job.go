@@ -65,13 +65,22 @@ type Request struct {
 }
 
 // Booking is what a site is told of the slot of a job that is sent ahead. What a
-// back-end cannot say to its batch system it leaves out. Times count from the
-// submission, so that clocks and time zones do not matter.
+// back-end cannot say to its batch system it leaves out. Times count from when Submit is
+// called, so that clocks and time zones do not matter.
 type Booking struct {
 	Begin       time.Duration // it does not start before; 0: at once
 	Deadline    time.Duration // it is given up when it would not end before; 0: never
 	Reservation string        // the site's name of what is reserved for it; may be empty
 	Nice        int           // it gives way to others by as much; 0: as everybody
+}
+
+// After is a booking when some time has gone by since Submit was called.
+func (b *Booking) After(took time.Duration) *Booking {
+	later := *b
+	if later.Begin = max(0, b.Begin-took); b.Deadline > 0 {
+		later.Deadline = max(time.Second, b.Deadline-took)
+	}
+	return &later
 }
 
 // Result is the outcome of one Request. Err is nil, or an *Error.

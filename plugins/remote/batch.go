@@ -173,6 +173,7 @@ type batch struct {
 	site    *Site
 	lrms    LRMS
 	name    string
+	began   time.Time
 	reqs    []plugins.Request
 	jobs    []int
 	results []plugins.Result
@@ -180,7 +181,7 @@ type batch struct {
 }
 
 func newBatch(s *Site, lrms LRMS, reqs []plugins.Request, jobs []int, results []plugins.Result) *batch {
-	ba := &batch{site: s, lrms: lrms, name: BatchPrefix + newName(), reqs: reqs, results: results}
+	ba := &batch{site: s, lrms: lrms, name: BatchPrefix + newName(), began: time.Now(), reqs: reqs, results: results}
 	groups, errs := lrms.Group(ba.name, reqs, jobs)
 	ba.groups = groups
 	for i, err := range errs {
@@ -202,6 +203,7 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 		ba.failAll(ba.site.Fail("upload", err))
 		return nil, nil
 	}
+	ba.catchUp(time.Since(ba.began))
 	tarball, err := ba.tar(plan)
 	if err != nil {
 		ba.failAll(ba.site.Fail("submit", err))
@@ -212,6 +214,21 @@ func (ba *batch) send(ctx context.Context) (taken, gone []string) {
 	out := &Answer{Max: maxText}
 	err = until(ctx, ba.site, bytes.NewReader(tarball), out, "submit", ba.name)
 	return ba.read(out.String(), err)
+}
+
+// catchUp takes the time that sending files took off what booked jobs are to wait at the site: a
+// slot does not begin later because of that.
+func (ba *batch) catchUp(took time.Duration) {
+	if took < time.Second || !slices.ContainsFunc(ba.jobs, func(i int) bool { return ba.reqs[i].Booking != nil }) {
+		return
+	}
+	ba.reqs = slices.Clone(ba.reqs)
+	for _, i := range ba.jobs {
+		if b := ba.reqs[i].Booking; b != nil {
+			ba.reqs[i].Booking = b.After(took)
+		}
+	}
+	ba.groups, _ = ba.lrms.Group(ba.name, ba.reqs, ba.jobs) // which it did before, without an error
 }
 
 // patience is how long the submission may take: twenty times a short command, and
