@@ -2,6 +2,7 @@ package central
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -222,19 +223,43 @@ func (c *client) verdict(op string, resp *http.Response, text []byte) error {
 const patience = 15 * time.Second
 
 // insist asks as do does, and once more, and again, where the scheduler answers that it did
-// nothing and wants to be asked later: until then.
+// nothing and wants to be asked later: until then. What does nothing twice, as it says, is
+// asked again as well where it is not known whether it was done; what was in doubt once
+// stays so until it is answered.
 func (c *client) insist(ctx context.Context, until time.Time, op, method, path string, in, out any) error {
+	var doubt error
 	for {
 		err := c.do(ctx, op, method, path, in, out)
-		e, ok := errors.AsType[*plugins.Error](err)
-		if !ok || e.RetryIn == 0 || time.Now().Add(e.RetryIn).After(until) {
-			return err
+		if err == nil {
+			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(e.RetryIn):
+		pause := time.Duration(0)
+		if e, ok := errors.AsType[*plugins.Error](err); ok {
+			pause = e.RetryIn
+			if e.Kind == plugins.Uncertain && twice(op) {
+				doubt = err
+			}
+			if doubt != nil && (e.Kind == plugins.Uncertain || e.Kind == plugins.Unavailable) {
+				pause = max(pause, time.Second)
+			}
 		}
+		if pause == 0 || time.Now().Add(pause).After(until) || !waited(ctx, pause) {
+			return cmp.Or(doubt, err)
+		}
+	}
+}
+
+// twice tells what may be asked for twice: jobs are known by their keys, and who has
+// ended does not end again.
+func twice(op string) bool { return op == "submit" || op == "cancel" }
+
+// waited tells whether a time has gone by in which nobody has given up.
+func waited(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
 }
 

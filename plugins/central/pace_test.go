@@ -157,3 +157,45 @@ func TestBusyForAMoment(t *testing.T) {
 		})
 	}
 }
+
+// A scheduler whose database went away while it wrote jobs down does not know whether it has them. It is
+// asked again under the same keys; where it never says, that stays in doubt, whatever it
+// answers afterwards: nobody else may be given such a job.
+func TestInDoubtIsAskedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []int // the last one for ever
+		kind    plugins.Kind
+	}{
+		"answered at last":       {[]int{504, 503, 504, 200}, 0},
+		"never":                  {[]int{504}, plugins.Uncertain},
+		"then without database":  {[]int{504, 503}, plugins.Uncertain},
+		"then not let in":        {[]int{504, 401}, plugins.Uncertain},
+		"never in doubt":         {[]int{503}, plugins.Unavailable},
+		"not let in":             {[]int{401}, plugins.Credential},
+		"a fault of the service": {[]int{500, 200}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			answer := func(*http.Request) (*http.Response, error) {
+				code := c.answers[min(tries, len(c.answers)-1)]
+				tries++
+				text := `{"detail":"later"}`
+				if code == http.StatusOK {
+					text = `{"jobs":[{"key":"a","id":"1"}]}`
+				}
+				return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
+			}
+			url := "grid+http://127.0.0.1:1"
+			back := &Backend{clients: map[string]*client{url: {base: "http://127.0.0.1:1", endpoint: url, http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}}}
+			began := time.Now()
+			r := back.Submit(t.Context(), []plugins.Request{{ID: "a", Endpoint: glue.Endpoint{URL: url, Interface: Interface}, Job: &jdl.Job{Executable: "/bin/true"}}}, nil)[0]
+			var kind plugins.Kind
+			if e, failed := errors.AsType[*plugins.Error](r.Err); failed {
+				kind = e.Kind
+			}
+			if kind != c.kind || c.kind == 0 && r.Handle.ID != "1" || time.Since(began) > patience {
+				t.Errorf("%s: %+v after %d tries, %v", name, r, tries, time.Since(began))
+			}
+		})
+	}
+}
