@@ -42,6 +42,7 @@ var (
 	_ plugins.Fetcher      = (*Backend)(nil)
 	_ plugins.Cleaner      = (*Backend)(nil)
 	_ plugins.Logger       = (*Backend)(nil)
+	_ plugins.Peeker       = (*Backend)(nil)
 	_ plugins.Pinger       = (*Backend)(nil)
 	_ plugins.Renewer      = (*Backend)(nil)
 	_ plugins.Explainer    = (*Backend)(nil)
