@@ -184,6 +184,10 @@ func (a *Agent) Step(ctx context.Context) error {
 	return err
 }
 
+// longestRetry is how seldom a scheduler is asked that does not answer: when it is back, it has no
+// slots of the cluster for as long as that.
+const longestRetry = 10 * time.Second
+
 // tell looks once, and publishes where there is news or a third of the TTL has
 // gone by. A scheduler that does not answer is left alone for a while; looks go on,
 // for brokers ask this agent.
@@ -211,7 +215,7 @@ func tell(ctx context.Context, a *Agent) error {
 	}
 	if err != nil {
 		a.failed++
-		a.retry = a.Now().Add(min(time.Minute, a.Conf.Poll<<min(a.failed, 6)))
+		a.retry = a.Now().Add(min(longestRetry, a.Conf.Poll<<min(a.failed, 6)))
 		return fmt.Errorf("publishing: %w", err)
 	}
 	a.failed = 0
