@@ -25,7 +25,8 @@ func Explain(j Job, slots []Slot, r *Rules) Why {
 	for i := range slots {
 		s := slots[i]
 		c := &r.Clusters[s.Cluster]
-		s.From = max(s.From, c.TMin)
+		tmin, tmax := r.window(&j, s.Cluster)
+		s.From = max(s.From, tmin)
 		switch {
 		case !c.open():
 			w.Stale++
@@ -39,7 +40,7 @@ func Explain(j Job, slots []Slot, r *Rules) Why {
 			w.Short++
 		case j.Nodes <= 1 && j.Procs > int32(s.CPUs) && j.Nodes == 1, s.Memory > 0 && j.Memory > s.Memory:
 			w.Small++
-		case s.From > c.TMax:
+		case s.From > tmax:
 			w.Later++
 		default:
 			if w.Fit++; w.Nearest == 0 || int(s.From) < w.Nearest {

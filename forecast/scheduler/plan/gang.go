@@ -108,7 +108,8 @@ func (g *gangs) place(j *Job, than *turn) (best Booking, ok bool) {
 			continue
 		}
 		b, yes := g.together(j, c)
-		if yes = yes && than.worse(g.bill(b), b.From > cl.TMax); yes {
+		_, tmax := g.r.window(j, uint16(c))
+		if yes = yes && than.worse(g.bill(b), b.From > tmax); yes {
 			if found++; !ok || g.bill(b) < g.bill(best) {
 				best, ok = b, true
 			}
@@ -137,7 +138,8 @@ func (g *gangs) anywhere(j *Job, than *turn) (b Booking, ok bool) {
 		if !cl.open() || !bit(g.r.Wishes[j.Wish].Clusters, uint16(c)) || !cl.takes(j.Wall) {
 			continue
 		}
-		if b, ok = g.together(j, c); ok && than.worse(g.bill(b), b.From > cl.TMax) {
+		_, tmax := g.r.window(j, uint16(c))
+		if b, ok = g.together(j, c); ok && than.worse(g.bill(b), b.From > tmax) {
 			g.seize(j, b)
 			return b, true
 		}
@@ -149,6 +151,7 @@ func (g *gangs) anywhere(j *Job, than *turn) (b Booking, ok bool) {
 // for the job's whole wall time.
 func (g *gangs) together(j *Job, c int) (Booking, bool) {
 	end := g.r.Now + g.r.Horizon
+	tmin, _ := g.r.window(j, uint16(c))
 	w := &g.r.Wishes[j.Wish]
 	open, got, soonest := g.open[:0], int32(0), int32(Never)
 	g.cpus.clear()
@@ -157,17 +160,18 @@ func (g *gangs) together(j *Job, c int) (Booking, bool) {
 		if s.From > max(end, g.r.Clusters[c].TMax) {
 			break
 		}
-		if s.CPUs == 0 || s.To-s.From < j.Wall || !w.Allows(s.Cluster, s.Class) || !g.joins(j, s, i) {
+		from := max(s.From, tmin)
+		if s.CPUs == 0 || s.To-from < j.Wall || !w.Allows(s.Cluster, s.Class) || !g.joins(j, s, i) {
 			continue
 		}
-		if soonest-j.Wall < s.From {
-			open, soonest = g.stillOpen(j, open, s.From)
+		if soonest-j.Wall < from {
+			open, soonest = g.stillOpen(j, open, from)
 			got = g.count(j, open)
 		}
 		open, soonest = append(open, i), min(soonest, s.To)
 		if got += g.gain(j, i); got >= j.wants() {
 			g.open = open
-			return g.bookTogether(j, open, s.From), true
+			return g.bookTogether(j, open, from), true
 		}
 	}
 	g.open = open
@@ -249,7 +253,11 @@ func (g *gangs) bookTogether(j *Job, open []int32, at int32) Booking {
 			continue
 		}
 		left -= cpus
-		b.Chance = min(b.Chance, float32(max(1, s.Start))/100)
+		start := s.Start
+		if len(j.Leads) > 0 { // it may begin long after the slot
+			start = g.r.Clusters[s.Cluster].startAt(at-g.r.Now, start)
+		}
+		b.Chance = min(b.Chance, float32(max(1, start))/100)
 		b.Parts = append(b.Parts, Part{i, uint16(cpus)})
 	}
 	g.parts = b.Parts

@@ -51,7 +51,7 @@ func (p *index) place(i int32, falling bool) {
 	queues := turn.cluster != none
 	b, ok := Booking{}, false
 	if p.perJob || !p.misses.hopeless(j) {
-		if b, ok = slotsFor(p, j, falling, &turn); !ok && !queues && !j.Queued {
+		if b, ok = slotsFor(p, j, falling, &turn); !ok && !queues && !j.Queued && len(j.Leads) == 0 {
 			p.misses.failed(j)
 		}
 	}
@@ -62,8 +62,8 @@ func (p *index) place(i int32, falling bool) {
 		return
 	}
 	b.Job, b.Cluster = i, p.work[b.Parts[0].Slot].Cluster
-	later := b.From > p.r.Clusters[b.Cluster].TMax
-	if b.Tentative = later || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
+	_, tmax := p.r.window(j, b.Cluster)
+	if b.Tentative = b.From > tmax || 100*b.Chance < float32(j.Least)-0.5; !b.Tentative {
 		pay(p, j)
 	}
 	for k := range b.Parts {
@@ -79,8 +79,12 @@ func pay(p *index, j *Job) {
 	}
 }
 
-// slotsFor finds slots for a job that are better than a turn.
+// slotsFor finds slots for a job that are better than a turn. Windows are of clusters: who
+// takes longer to be brought to one is given what parallel jobs are, by the slots' own times.
 func slotsFor(p *index, j *Job, falling bool, than *turn) (b Booking, ok bool) {
+	if len(j.Leads) > 0 {
+		return p.gangIndex().place(j, than)
+	}
 	if b, ok = p.single(j, falling, than); !ok && j.Procs > 1 {
 		b, ok = p.gangIndex().place(j, than)
 	}

@@ -105,7 +105,8 @@ func turnFor(p *index, j *Job) turn {
 		if from == Never {
 			continue
 		}
-		from = max(c.TMin, int32(min(int64(from)+int64(p.queues.behind[k]), Never-1)))
+		tmin, _ := p.r.window(j, uint16(k))
+		from = max(tmin, int32(min(int64(from)+int64(p.queues.behind[k]), Never-1)))
 		rest := float32(from-p.r.Now) + float32(j.Wall)/c.speed()
 		if cost := rest * weight; cost < best.cost {
 			best = turn{k, from, int32(min(float32(p.r.Now)+rest, Never/2)), cost, j.Queued}

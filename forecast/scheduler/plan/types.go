@@ -39,6 +39,26 @@ type Job struct {
 	Queued bool
 	At     uint16
 	Due    int32
+	// Leads tell of clusters to which this job takes longer to be brought than others.
+	Leads []Lead
+}
+
+// Lead is how long it takes to bring a job to a cluster, in seconds.
+type Lead struct {
+	Cluster uint16
+	Seconds int32
+}
+
+// window is when starts of a job are booked at a cluster: the cluster's own, or as much later as
+// it takes to bring it there.
+func (r *Rules) window(j *Job, cluster uint16) (tmin, tmax int32) {
+	c := &r.Clusters[cluster]
+	for _, l := range j.Leads {
+		if more := r.Now + l.Seconds - c.TMin; l.Cluster == cluster && more > 0 {
+			return c.TMin + more, c.TMax + more
+		}
+	}
+	return c.TMin, c.TMax
 }
 
 // perNode is the number of processors on each node.
