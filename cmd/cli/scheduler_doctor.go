@@ -51,6 +51,11 @@ func runSchedulerDoctor(ctx context.Context, d *deps, file string) error {
 	if err := store.Room(); err != nil {
 		say(false, "disk of the database: %v", err)
 	}
+	if allowed, wanted, err := scheduler.Connections(ctx, store); err != nil {
+		say(false, "connections to the database: %v", err)
+	} else if allowed < wanted {
+		say(false, "connections to the database: %d are allowed, a replica may want %d (max_connections, and the limits of the role and of the database)", allowed, wanted)
+	}
 	sum, err := store.Audit(ctx)
 	if err != nil {
 		say(false, "ledger: %v", err)

@@ -55,13 +55,23 @@ const (
 // actionTime is how long an action, or a look at a site, may take.
 const actionTime = 2 * time.Minute
 
-// claim leases actions that are due. Where none is, nothing is written: this is asked
-// several times a second.
-func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int) (list []action, err error) {
+// isDue is an action that may be leased: not one of the clusters named in $1.
+const isDue = `done = 0 and due <= $2 and lease_until < $2 and not exists (select 1 from booking where booking.key = substr(action.key, length(action.verb) + 2)
+	and booking.cluster in (select t.value from {texts}))`
+
+// claim leases actions that are due, but for those of some clusters. Where none is, nothing is
+// written: this is asked several times a second.
+func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int, but ...string) (list []action, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lease)
+	defer cancel()
+	names, err := jsonText(but)
+	if err != nil {
+		return nil, err
+	}
 	due := false
 	err = o.store.read(ctx, func(h handle) error {
 		return h.rows(ctx, func(scan func(...any) error) error { var id int64; due = true; return scan(&id) },
-			"select id from action where done = 0 and due <= $1 and lease_until < $1 limit 1", now.Unix())
+			"select id from action where "+isDue+" limit 1", names, now.Unix())
 	})
 	if err != nil || !due {
 		return nil, err
@@ -74,9 +84,8 @@ func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int)
 			}
 			list = append(list, a)
 			return nil
-		}, `update action set lease_until = $1, leased_by = $2, attempts = attempts + 1 where id in (
-			select id from action where done = 0 and due <= $3 and lease_until < $3 order by id limit $4 {skip locked})
-			returning id, key, job, verb, attempts`, now.Add(lease).Unix(), who, now.Unix(), limit)
+		}, "update action set lease_until = $3, leased_by = $4, attempts = attempts + 1 where id in (select id from action where "+isDue+
+			" order by id limit $5 {skip locked}) returning id, key, job, verb, attempts", names, now.Unix(), now.Add(lease).Unix(), who, limit)
 	})
 	return list, err
 }
@@ -113,15 +122,18 @@ func (o outbox) again(ctx context.Context, a action, due time.Time, r result) er
 }
 
 // keep renews an action's lease until the context ends, or the lease does: another one has
-// the action, or the database was away for too long.
+// the action, or the database was away, or did not answer, for too long.
 func (o outbox) keep(ctx context.Context, a action) {
 	sure := o.now()
 	for o.pause(ctx, leaseRenew) {
 		now := o.now()
-		switch err := o.renew(ctx, a, now); {
+		asking, cancel := context.WithTimeout(ctx, leaseRenew)
+		err := o.renew(asking, a, now)
+		cancel()
+		switch {
 		case err == nil:
 			sure = now
-		case errors.Is(err, errLeaseLost), now.Sub(sure) > lease-leaseMargin-leaseRenew:
+		case errors.Is(err, errLeaseLost), o.now().Sub(sure) > lease-leaseMargin-2*leaseRenew:
 			return
 		}
 	}

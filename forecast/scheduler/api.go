@@ -39,15 +39,17 @@ type API struct {
 	unwell  troubles // of the database, as requests found them
 }
 
-type personKey struct{}
+type personKey struct{} // of who asks: a Person, or why he is none: an error
 
 // person is who asks; strangers get to public paths only.
 func person(ctx context.Context) (Person, error) {
-	p, ok := ctx.Value(personKey{}).(Person)
-	if !ok {
-		return p, huma.Error401Unauthorized(ErrStranger.Error())
+	switch p := ctx.Value(personKey{}).(type) {
+	case Person:
+		return p, nil
+	case error:
+		return Person{}, huma.Error401Unauthorized(p.Error())
 	}
-	return p, nil
+	return Person{}, huma.Error401Unauthorized(ErrStranger.Error())
 }
 
 // Handler is the whole service.
@@ -84,8 +86,10 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) register(api huma.API) {
+	// Bodies have been read by then, with the server's deadline (see bounded); huma's own, of five
+	// seconds, would end the connection, and with it a request that the database takes longer for.
 	put := func(method, path, id, summary string, body int64) huma.Operation {
-		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: body, Errors: []int{400, 401, 403, 404, 429, 503}}
+		return huma.Operation{BodyReadTimeout: -1, OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: body, Errors: []int{400, 401, 403, 404, 429, 503, 504}}
 	}
 	const small, big = 64 << 10, 64 << 20
 	huma.Register(api, put("GET", "/v1/ping", "ping", "Is it up, and as whom am I seen", small), a.ping)
@@ -135,13 +139,16 @@ func (a *API) guard(next http.Handler) http.Handler {
 		if err != nil && !errors.Is(err, ErrStranger) {
 			a.Log.Info("not let in", "from", r.RemoteAddr, "error", err)
 		}
+		why := refusal(r, err, time.Now())
 		if err != nil && r.Method != http.MethodGet && r.Method != http.MethodHead { // what strangers send is not read
-			http.Error(w, ErrStranger.Error(), http.StatusUnauthorized)
+			http.Error(w, why.Error(), http.StatusUnauthorized)
 			return
 		}
+		ctx := context.WithValue(r.Context(), personKey{}, why)
 		if err == nil {
-			r = r.WithContext(context.WithValue(r.Context(), personKey{}, p))
+			ctx = context.WithValue(ctx, personKey{}, p)
 		}
+		r = r.WithContext(ctx)
 		end, ok := bounded(&a.turns, w, r, subject)
 		if end != nil {
 			defer end()
@@ -152,8 +159,9 @@ func (a *API) guard(next http.Handler) http.Handler {
 	})
 }
 
-// handleTime is how long a request may take that has arrived.
-const handleTime = time.Minute
+// handleTime is how long a request may take that has arrived: shorter than those who ask
+// wait, so that they are told why.
+const handleTime = 50 * time.Second
 
 // within has a request answered in its time. Who is given files, each of which is in memory
 // until he has taken it, is given a few of them at once.
@@ -199,6 +207,9 @@ func (a *API) problem(err error) error {
 	}
 	if a.unwell.is(err, a.S.now()) {
 		a.Log.Error("request", "error", err)
+	}
+	if errors.Is(err, errUnsure) || errors.Is(err, errAbandoned) {
+		return huma.Error504GatewayTimeout("the database did not answer in the end: what was asked for may have been done or not; ask for it again, which does nothing twice")
 	}
 	if diskFull(err) {
 		return huma.Error503ServiceUnavailable("the scheduler's disk is full; nothing was changed; try again when its operator has made room")

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,6 +51,21 @@ type Door struct {
 
 // ErrStranger is a request without a credential that is good here.
 var ErrStranger = errors.New("who are you? Show a grid certificate, a proxy, or a bearer token")
+
+// refusal is what a stranger is told: that what he showed has run out, which he can see himself, and
+// of what else is wrong with it nothing.
+func refusal(r *http.Request, err error, now time.Time) error {
+	const again = "%s that you showed ran out at %s: renew it (grid auth status)"
+	if e, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
+		return fmt.Errorf(again, "the token", e.Expiry.UTC().Format(time.RFC3339))
+	}
+	if err != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && r.Header.Get("Authorization") == "" {
+		if until := r.TLS.PeerCertificates[0].NotAfter; until.Before(now) {
+			return fmt.Errorf(again, "the certificate or proxy", until.UTC().Format(time.RFC3339))
+		}
+	}
+	return ErrStranger
+}
 
 // Who finds out who asks.
 func (d *Door) Who(r *http.Request) (Person, error) {

@@ -153,6 +153,28 @@ func newTLSServer(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
+// refused asks about jobs, which is refused, and returns what is said.
+func (f *front) refused(c *http.Client, token, method string) string {
+	f.t.Helper()
+	req, err := http.NewRequestWithContext(f.t.Context(), method, f.server.URL+"/v1/jobs", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		f.t.Errorf("%s is answered with %s, %v", method, resp.Status, err)
+	}
+	return string(text)
+}
+
 func (f *front) ping(c *http.Client, token string) Pong {
 	var p Pong
 	if code := f.ask(c, token, "GET", "/v1/ping", nil, &p); code != 200 {
@@ -189,8 +211,11 @@ func TestDoorKnowsCertificates(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	if code := f.ask(f.client(f.proxy(alice, expired)), "", "GET", "/v1/jobs", nil, nil); code != 401 {
-		t.Errorf("an expired proxy lists jobs: %d", code)
+	for _, method := range []string{"GET", "POST"} {
+		resp := f.refused(f.client(f.proxy(alice, expired)), "", method)
+		if !strings.Contains(resp, "the certificate or proxy that you showed ran out at ") {
+			t.Errorf("with an expired proxy %s hears %q", method, resp)
+		}
 	}
 }
 
@@ -246,6 +271,14 @@ func TestDoorKnowsIssuers(t *testing.T) {
 		}
 		if got := f.ping(f.client(nil), token); got.Subject != c.want || got.LetIn != (c.want != "") {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+		if c.want != "" {
+			continue
+		}
+		for _, method := range []string{"GET", "POST"} {
+			if said := f.refused(f.client(nil), token, method); strings.Contains(said, "the token that you showed ran out at ") != (c.name == "expired") {
+				t.Errorf("%s: %s hears %q", c.name, method, said)
+			}
 		}
 	}
 	before := asked

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,13 +49,30 @@ func (n *entrance) pass(ctx context.Context, s *Scheduler, e *entering) error {
 		case <-e.done:
 			return e.err
 		case <-ctx.Done():
-			return ctx.Err()
+			return n.leave(e)
 		case n.turn <- struct{}{}:
 			func() {
 				defer func() { <-n.turn }()
 				n.write(s, n.next())
 			}()
 		}
+	}
+}
+
+// leave gives up a submission that waited for too long: it is known to be left out only
+// where nobody has begun to write it.
+func (n *entrance) leave(e *entering) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := len(n.queue)
+	if n.queue = slices.DeleteFunc(n.queue, func(q *entering) bool { return q == e }); len(n.queue) < before {
+		return e.ctx.Err()
+	}
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return fmt.Errorf("%w: %w", errUnsure, e.ctx.Err())
 	}
 }
 

@@ -67,6 +67,9 @@ func (s *Store) Campaign(ctx context.Context, name string) (*Leadership, error) 
 // it hears nothing of us.
 func lock(ctx context.Context, conn *pgx.Conn) error {
 	for _, q := range []string{
+		"set statement_timeout = 0", // whatever the role's is: who waits for his turn may wait for long
+		"set lock_timeout = 0",
+		"set idle_session_timeout = 0", // until it leads
 		fmt.Sprintf("select pg_advisory_lock(%d)", lockNumber),
 		fmt.Sprintf("set idle_session_timeout = %d", hungAfter.Milliseconds()),
 		"listen grid_scheduler",

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,20 +32,24 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// seldom is what was said of a trouble that is tried again several times a second: a
+// seldom is what was said of troubles that are tried again several times a second, and when: a
 // database that is away for an hour is no reason for thousands of lines.
-type seldom struct {
-	text string
-	at   time.Time
-}
+type seldom map[string]time.Time
+
+// manyTroubles is of how many different ones it is remembered when they were told.
+const manyTroubles = 50
 
 // is tells whether it is to be said: what is new, and once in a minute.
-func (s *seldom) is(err error, now time.Time) bool {
-	if text := err.Error(); text != s.text || now.Sub(s.at) >= time.Minute || now.Before(s.at) {
-		*s = seldom{text, now}
-		return true
+func (s seldom) is(err error, now time.Time) bool {
+	text := err.Error()
+	if at, told := s[text]; told && now.Sub(at) < time.Minute && !now.Before(at) {
+		return false
 	}
-	return false
+	if len(s) >= manyTroubles {
+		clear(s)
+	}
+	s[text] = now
+	return true
 }
 
 // troubles are what many ask about at once.
@@ -57,6 +62,9 @@ type troubles struct {
 func (t *troubles) is(err error, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.last == nil {
+		t.last = seldom{}
+	}
 	return t.last.is(err, now)
 }
 
@@ -70,20 +78,27 @@ func (s *Scheduler) term(ctx context.Context) error {
 	s.log.Info("leading", "epoch", l.Epoch)
 	s.setLead(l.Epoch)
 	defer s.setLead(0)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	go func(over <-chan struct{}) {
 		select {
 		case <-l.Lost:
-			cancel()
+			cancel(errLeadLost)
 		case <-over:
 		}
 	}(ctx.Done())
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.cycles(ctx, l) })
-	g.Go(func() error { return follower{s, map[string]mark{}}.run(ctx) })
-	return g.Wait()
+	g, leading := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.cycles(leading, l) })
+	g.Go(func() error { return follower{s, map[string]mark{}}.run(leading) })
+	err = g.Wait()
+	if cause := context.Cause(ctx); errors.Is(cause, errLeadLost) {
+		return cause
+	}
+	return err
 }
+
+// errLeadLost is a leader's session that is no more.
+var errLeadLost = fmt.Errorf("the database has ended the leader's session, or was silent for %v", hungAfter)
 
 func (s *Scheduler) setLead(epoch int64) {
 	s.mu.Lock()

@@ -20,6 +20,18 @@ func TestTroubleIsToldSeldom(t *testing.T) {
 	if told != 10 {
 		t.Errorf("told %d times in ten minutes", told)
 	}
+	told = 0
+	for range 60 { // two by turns
+		for _, text := range []string{"full here", "full there"} {
+			if s.is(errors.New(text), now) {
+				told++
+			}
+		}
+		now = now.Add(time.Second)
+	}
+	if told != 2 {
+		t.Errorf("two troubles are told %d times in a minute", told)
+	}
 	if !s.is(errors.New("starting up"), now) || s.is(errors.New("starting up"), now) || !s.is(errors.New("refused"), now) {
 		t.Error("another trouble is not told once, at once")
 	}

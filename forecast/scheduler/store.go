@@ -147,6 +147,18 @@ func (s *Store) Close() error {
 // Embedded tells whether the database is a file of this machine.
 func (s *Store) Embedded() bool { return s.d.driver == "sqlite" }
 
+// Connections tells how many a PostgreSQL lets its user have at most, and how many a replica may
+// want; 0: as many as it likes.
+func Connections(ctx context.Context, s *Store) (allowed, wanted int, err error) {
+	if s.Embedded() {
+		return 0, 0, nil
+	}
+	err = s.db.QueryRowContext(ctx, `select least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+		(select case when rolconnlimit < 0 then null else rolconnlimit end from pg_roles where rolname = current_user),
+		(select case when datconnlimit < 0 then null else datconnlimit end from pg_database where datname = current_database()))`).Scan(&allowed)
+	return allowed, connections + 1, err
+}
+
 // Room tries whether an embedded database has room to grow. Of a PostgreSQL nothing is known.
 func (s *Store) Room() error {
 	if path, ok := strings.CutPrefix(s.dsn, "sqlite:"); ok {

@@ -9,7 +9,10 @@ import (
 	"reflect"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"gridbroker/durable/sqlite"
 )
 
 // handle is a transaction that speaks the dialect.
@@ -126,12 +129,24 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 		return err
 	}
 	if err := s.commit(tx); err != nil {
-		return err
+		return unsure(err)
 	}
 	if h.wait.wake {
 		s.bell.ring(s)
 	}
 	return nil
+}
+
+// errUnsure is a transaction of which it is not known whether it was committed.
+var errUnsure = errors.New("the database did not say whether it was written down")
+
+// unsure tells of an error at the end of a transaction that it may have been committed all the
+// same: all but what the database itself has said, as long as it went on living.
+func unsure(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Severity == "ERROR" || errors.Is(err, pgx.ErrTxCommitRollback) || sqlite.Filled(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnsure, err)
 }
 
 // begin begins a transaction on a connection of its own. One that the server has

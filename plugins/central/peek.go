@@ -18,7 +18,7 @@ func (b *Backend) Peek(ctx context.Context, h plugins.Handle, name string, offse
 	if err != nil {
 		return 0, err
 	}
-	body, err := c.raw(ctx, "peek at "+name, http.MethodGet, "/v1/jobs/"+url.PathEscape(h.ID)+"/files/"+escaped(name), nil)
+	body, err := c.raw(ctx, question{op: "peek at " + name, method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(h.ID) + "/files/" + escaped(name), file: true})
 	if errors.Is(err, errGone) {
 		return 0, c.missing(ctx, h, name)
 	}
