@@ -118,7 +118,7 @@ func often(n int) string {
 func theirReasons(ctx context.Context, s *session, o *jobs.Outcome) []string {
 	back, _ := s.backends.For(o.Handle.Interface)
 	e, can := back.(plugins.Explainer)
-	if !can || o.State != plugins.Queued || o.Handle.ID == "" {
+	if !can || o.State != plugins.Queued && o.State != plugins.Running && o.State != plugins.Finishing || o.Handle.ID == "" {
 		return nil
 	}
 	list, err := e.Why(ctx, o.Handle)

@@ -118,6 +118,9 @@ func (a desk) clusters(ctx context.Context, _ *struct{}) (*clustersOut, error) {
 		return nil, err
 	}
 	list, err := a.S.store.Clusters(ctx, a.S.now())
+	if err == nil {
+		list, err = present(ctx, a.S, list, func(c *ClusterInfo) (string, *bool) { return c.Name, &c.Gone })
+	}
 	for i := range list { // who may run there is the site's own business
 		list[i].Site.Users = nil
 	}

@@ -81,7 +81,7 @@ func TestSureSlotsFirst(t *testing.T) {
 	if _, err := store.ingest(t.Context(), d, nil, now, nil); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Sure: 0.95, Patience: time.Minute}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
+	s := New(Config{Sure: 0.95, Patience: time.Minute, Clusters: map[string]ClusterConfig{"c": {}}}, store, nil, func() time.Time { return now }, slog.New(slog.DiscardHandler))
 	if _, err := s.Submit(t.Context(), Person{Subject: "alice"}, []Submission{{Key: "k", JDL: `[ Executable = "/bin/true"; WallTime = 600; ]`}}); err != nil {
 		t.Fatal(err)
 	}

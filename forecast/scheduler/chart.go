@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -289,6 +290,9 @@ func (s sight) chart(ctx context.Context, f *Frame, members []Member) (o Overvie
 	clusters, err := s.Clusters(ctx, time.Unix(f.Now, 0), names...)
 	if err != nil {
 		return o, err
+	}
+	for i := range clusters {
+		clusters[i].Gone = slices.ContainsFunc(members, func(m Member) bool { return m.Gone && m.Name == clusters[i].Name })
 	}
 	err = s.read(ctx, func(h handle) error {
 		was, err := past{h}.samples(ctx, min(f.From, f.Now-86400)-3*sampleStep, f.Now, names...)

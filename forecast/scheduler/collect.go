@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,12 @@ import (
 	"gridbroker/plugins"
 )
 
-// collectTries is how often the output of a job is asked for.
-const collectTries = 5
+// How often the output of a job is asked for where the site says that it cannot be had, and for
+// how long, in seconds after its end, where the site does not answer.
+const (
+	collectTries = 5
+	collectDay   = 24 * 3600
+)
 
 // collect brings the output of a job, as much as is allowed, and lets the site
 // forget the job.
@@ -28,12 +33,15 @@ func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Subm
 	}
 	defer os.RemoveAll(dir)
 	got := f.Fetch(ctx, []plugins.FetchRequest{{Handle: j.Handle, Dir: dir, Version: "ended", Room: plugins.NewRoom(o.conf.MaxOutput)}}, nil)
-	if len(got) != 1 || got[0].Err != nil && a.Attempts < collectTries {
-		r.Said = fmt.Sprint("output: ", got)
-		return time.Duration(a.Attempts) * 3 * time.Second
+	if len(got) != 1 {
+		r.Said = fmt.Sprintf("%d answers for the output of one job", len(got))
+		return time.Minute
 	}
 	if got[0].Err != nil {
 		r.Said = got[0].Err.Error()
+		if wait := o.collectAgain(a, j, got[0].Err); wait > 0 {
+			return wait
+		}
 	}
 	if err := o.keepOutput(ctx, j, dir, got[0].Files, r); err != nil {
 		r.Said = err.Error()
@@ -43,6 +51,16 @@ func (o outbox) collect(ctx context.Context, a action, j *Job, back plugins.Subm
 		c.Clean(ctx, []plugins.Handle{j.Handle}) // what is left is the site's to remove
 	}
 	return 0
+}
+
+// collectAgain is when output is asked for again that was not had; 0: never.
+func (o outbox) collectAgain(a action, j *Job, err error) time.Duration {
+	e, ok := errors.AsType[*plugins.Error](err)
+	away := ok && (e.Kind == plugins.Unavailable || e.Kind == plugins.Uncertain) && o.now().Unix() < j.Ended+collectDay
+	if !away && a.Attempts >= collectTries {
+		return 0
+	}
+	return time.Duration(min(a.Attempts, 100)) * 3 * time.Second
 }
 
 // keepOutput keeps files up to the bound; the others are named.

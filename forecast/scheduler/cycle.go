@@ -21,9 +21,14 @@ type Report struct {
 // maxMessages bounds the messages of one cycle.
 const maxMessages = 5000
 
+// cycleTime bounds a cycle: a database that hangs in the middle of one keeps nobody for ever.
+const cycleTime = 2 * time.Minute
+
 // Cycle takes the messages, plans, and writes down what follows: one
 // transaction. After an error nothing has happened, and memory is read anew.
 func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, cycleTime)
+	defer cancel()
 	began := time.Now()
 	w := &work{s: s, now: s.now(), epoch: epoch, changed: map[string]*Job{}}
 	s.mu.Lock()
@@ -297,7 +302,8 @@ func (w *work) pass(j *Job, by int32) {
 func (w *work) book(j *Job, p *Place) {
 	c := w.mem.clusters[p.Cluster]
 	j.Tries++
-	p.Key = j.request()
+	to := w.s.conf.Clusters[p.Cluster]
+	p.Key, p.Endpoint, p.Interface = j.request(), to.Endpoint, to.Interface
 	j.State, j.Booking, j.Outlook, j.Reason, j.Blocked = Booked, p, nil, "", ""
 	j.Started, j.Ended, j.Sent, j.SeenRun, j.Withdraw, j.Native = 0, 0, 0, 0, false, ""
 	j.Handle = plugins.Handle{}
@@ -315,7 +321,7 @@ func (w *work) book(j *Job, p *Place) {
 	w.opened = append(w.opened, bookingRow{p.Key, j.ID, p.Cluster, p.From, p.To, j.Procs, body})
 	due := w.now.Unix()
 	if way == wire.Plain {
-		due = max(due, p.From-c.launchMS/1000-1)
+		due = max(due, p.From-max(c.launchMS/1000, j.lead(p.Cluster))-1)
 	}
 	w.do(j, launch, due)
 	w.change(j)
@@ -329,15 +335,12 @@ func (w *work) book(j *Job, p *Place) {
 }
 
 // unbook puts a job back into the queue and gives the fee back.
-func (w *work) unbook(j *Job, why string, avoid time.Duration) {
+func (w *work) unbook(j *Job, why string, leave time.Duration) {
 	p := j.Booking
 	w.ledger = append(w.ledger, deal(w.now.Unix(), "refund/"+p.Key, fees, purse(j.Owner), j.Charged, j.ID, why)...)
 	w.closed = append(w.closed, closedRow{p.Key, "missed", w.now.Unix()})
-	if avoid > 0 {
-		if j.Avoid == nil {
-			j.Avoid = map[string]int64{}
-		}
-		j.Avoid[p.Cluster] = w.now.Add(avoid).Unix()
+	if leave > 0 {
+		avoid(w, j, p.Cluster, leave)
 	}
 	j.State, j.Booking, j.Charged, j.Reason, j.Withdraw = Waiting, nil, 0, why, false
 	j.Misses++

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +77,11 @@ func newDay(t testing.TB, clusters, nodes, kinds int, every time.Duration) *day 
 // multiply makes so many clusters of each one, alike but for their names.
 func (d *day) multiply(times int) {
 	d.t.Helper()
+	for _, name := range slices.Collect(maps.Keys(d.s.conf.Clusters)) {
+		for k := range times {
+			d.s.conf.Clusters[fmt.Sprint(name, "-", k)] = d.s.conf.Clusters[name]
+		}
+	}
 	for _, table := range []struct{ name, columns string }{
 		{"cluster", "seq, digest, made, ttl, seen, resync, drained, hits, misses, launch_ms, site, queues, load"},
 		{"sample", "at, made, cpus, busy, guests, in5, in15, in30, in60, ahead"},

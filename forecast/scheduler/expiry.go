@@ -3,12 +3,13 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // expiries reads until when the users' delegated credentials are good, in
-// seconds of Unix time. Who has delegated none is not among them.
-func (h handle) expiries(ctx context.Context) (map[string]int64, error) {
+// seconds of Unix time: of all, or of one. Who has delegated none is not among them.
+func (h handle) expiries(ctx context.Context, only ...string) (map[string]int64, error) {
 	of := map[string]int64{}
 	err := h.rows(ctx, func(scan func(...any) error) error {
 		var owner string
@@ -16,7 +17,7 @@ func (h handle) expiries(ctx context.Context) (map[string]int64, error) {
 		err := scan(&owner, &expires)
 		of[owner] = expires
 		return err
-	}, "select owner, expires from credential")
+	}, "select owner, expires from credential where $1 = '' or owner = $1", strings.Join(only, ""))
 	return of, err
 }
 

@@ -102,8 +102,8 @@ func TestCancelledWithoutCredential(t *testing.T) {
 	for range 10 {
 		w.step(30)
 	}
-	if j := w.job(id); j.State != Cancelled {
-		t.Errorf("after the renewal it is %s", j.State)
+	if j := w.job(id); j.State != Cancelled || j.Reason != byOwner {
+		t.Errorf("after the renewal it is %s: %s", j.State, j.Reason)
 	}
 }
 

@@ -232,6 +232,10 @@ func (w *work) launched(j *Job, r result) {
 		return
 	}
 	c := w.mem.clusters[j.Booking.Cluster]
+	slow := tooSlow(w, j, r)
+	if slow {
+		slowly(w, j, r)
+	}
 	if r.Kind == 0 {
 		j.State, j.Handle, j.Sent = Sent, r.Handle, w.now.Unix()
 		took := int64(1000 * r.Seconds)
@@ -239,7 +243,7 @@ func (w *work) launched(j *Job, r result) {
 			took = 1000 * (w.now.Unix() - j.Booking.Made)
 		}
 		c.launchMS = (7*c.launchMS + took) / 8
-		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // it would be late again and again
+		if j.late(w.now.Add(-w.s.conf.Grace).Unix()) { // others may be late, too
 			c.launchMS = max(c.launchMS, took)
 		}
 		c.changed = true
@@ -258,6 +262,9 @@ func (w *work) launched(j *Job, r result) {
 	avoid := avoidBusy
 	if r.Kind == plugins.Refused || r.Kind == plugins.Credential {
 		avoid = avoidRefused
+	}
+	if slow { // that is nothing the site has done
+		avoid = 0
 	}
 	w.unbook(j, r.Said, avoid)
 }
@@ -378,7 +385,7 @@ func (w *work) ended(j *Job, v seen) {
 	case v.State == plugins.Done:
 		j.Reason = "" // some batch systems keep why it waited
 	case j.Cancel:
-		j.Ending = Cancelled
+		j.Ending, j.Reason = Cancelled, byOwner // what the site says is often why it waited
 	case v.State == plugins.Lost:
 		j.Ending, j.Reason = Failed, "the site does not know it any more"
 	}

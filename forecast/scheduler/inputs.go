@@ -83,7 +83,7 @@ func (c Config) planned(at *cluster, now int64) plan.Cluster {
 	p := plan.Cluster{
 		TMin: int32(math.Ceil(tmin.Seconds())), TMax: int32(math.Ceil(tmax.Seconds())), Good: seconds(at.made + at.ttl - now),
 		MaxGuest: int32(min(at.site.MaxGuest, math.MaxInt32)), Speed: float32(at.site.Speed), OutOfTurn: at.site.OutOfTurn,
-		Drained: at.drained || at.formulaErr != nil, Local: at.formula,
+		Drained: at.drained || at.gone || at.formulaErr != nil, Local: at.formula,
 	}
 	for _, v := range at.site.Chances {
 		p.Later = append(p.Later, plan.Later{After: seconds(v.Ahead), Start: percent(at.trust.Believe(v.Start, 1))})
@@ -134,7 +134,7 @@ func (in *inputs) addJobs(m *memory, now int64, budgets []Budget) {
 			in.rules.Wishes = append(in.rules.Wishes, m.allowed(j, key, now))
 		}
 		in.jobs = append(in.jobs, plan.Job{Seq: j.Seq, Priority: float32(j.Priority), Wall: j.Wall, Procs: j.Procs, Nodes: j.Nodes,
-			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed})
+			Memory: j.Memory, User: user, Wish: wish, Bypassed: j.Bypassed, Leads: in.leads(j)})
 		if j.State == Sent {
 			in.inQueue(j, now)
 		}
@@ -171,7 +171,7 @@ func (in *inputs) judged(m *memory, now int64) (list []*Job, keys []string) {
 }
 
 func (in *inputs) addSlots(c *cluster, number uint16, busy map[string][]wire.Use, now int64) {
-	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.set.Len() == 0 {
+	if !wire.Usable(c.made, c.ttl, now) || c.drained || c.gone || c.set.Len() == 0 {
 		return
 	}
 	list := c.slots()

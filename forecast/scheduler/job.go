@@ -102,6 +102,7 @@ type Job struct {
 	Withdraw bool             `json:"withdraw,omitempty"`
 	Moved    int              `json:"moved,omitempty"`   // times it was taken out of a queue for a better place
 	Avoid    map[string]int64 `json:"avoid,omitempty"`   // clusters, until when
+	Leads    map[string]int64 `json:"leads,omitempty"`   // seconds that sending took where it was too slow, by cluster
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`
 	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
@@ -124,6 +125,9 @@ type Place struct {
 	// Early and Late are when the turn has come with one chance in ten, and nine; 0: not told.
 	Early int64 `json:"early,omitempty"`
 	Late  int64 `json:"late,omitempty"`
+	// Endpoint and Interface are where its job is sent, as the configuration said when it was made.
+	Endpoint  string `json:"endpoint,omitempty"`
+	Interface string `json:"interface,omitempty"`
 	// body is what the site's agent is told, and nobody changes; nil: the table has it.
 	body *wire.Booking
 }

@@ -71,6 +71,7 @@ type cluster struct {
 	seq          int64
 	made, ttl    int64
 	drained      bool
+	gone         bool // taken out of the configuration: its jobs are followed to their ends, it gets no others
 	hits, misses int64
 	trust        plan.Trust
 	launchMS     int64
@@ -80,6 +81,8 @@ type cluster struct {
 	class        map[string]uint16 // of nodes
 	classes      []uint64          // bit set: those of its nodes
 	memory       int32             // MB of its largest node; 0: not known
+	cpus         int64             // of all its nodes
+	largest      int32             // processors of its largest node
 	resource     *glue.Resource
 	changed      bool      // counters are to be saved
 	stored       int64     // made, as the table has it
@@ -118,7 +121,8 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 
 // loadCluster reads one cluster and its slots, unless they are among those given.
 func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Config, known *arrivals) error {
-	c := &cluster{name: name}
+	_, there := conf.Clusters[name]
+	c := &cluster{name: name, gone: !there}
 	var site, load, trust, digest string
 	var drained int
 	err := h.tx.QueryRowContext(ctx, h.d.say(
@@ -153,7 +157,7 @@ func (m *memory) settle(c *cluster, site string, conf Config) error {
 	if c.site.Function != "" {
 		c.formula, c.formulaErr = plan.CompileFormula(c.site.Function)
 	}
-	c.number, c.class, c.classes, c.memory = map[string]int32{}, map[string]uint16{}, nil, 0
+	c.number, c.class, c.classes, c.memory, c.cpus, c.largest = map[string]int32{}, map[string]uint16{}, nil, 0, 0, 0
 	for i := range c.site.Nodes {
 		n := &c.site.Nodes[i]
 		c.number[n.Name] = m.nodes
@@ -164,6 +168,7 @@ func (m *memory) settle(c *cluster, site string, conf Config) error {
 		}
 		c.classes[class/64] |= 1 << (class % 64)
 		c.memory = max(c.memory, int32(min(n.Memory, math.MaxInt32)))
+		c.cpus, c.largest = c.cpus+int64(n.CPUs), max(c.largest, n.CPUs)
 		m.nodes++
 	}
 	c.resource = c.describe(conf.Clusters[c.name])

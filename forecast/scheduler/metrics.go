@@ -75,6 +75,9 @@ func (m *Metrics) cycle(w *work) {
 		m.jobs.WithLabelValues(string(state)).Set(float64(n))
 	}
 	for name, c := range w.mem.clusters {
+		if c.gone {
+			continue
+		}
 		m.age.WithLabelValues(name).Set(float64(w.now.Unix() - c.made))
 	}
 }

@@ -23,16 +23,16 @@ import (
 type outbox struct{ *Scheduler }
 
 func (o outbox) run(ctx context.Context) error {
-	slots, said := make(chan struct{}, 8), seldom{}
+	slots, said := make(chan struct{}, allLanes), seldom{}
 	var work sync.WaitGroup
 	defer work.Wait() // what is begun is told, or given back
 	for ctx.Err() == nil {
 		slots <- struct{}{}
 		n := 1
-		for ; n < cap(slots) && len(slots) < cap(slots); n++ { // what is leased is begun at once
+		for ; n < lane && len(slots) < cap(slots); n++ { // what is leased is begun at once
 			slots <- struct{}{}
 		}
-		list, err := o.claim(ctx, o.conf.Name, o.now(), n)
+		list, err := o.claim(ctx, o.conf.Name, o.now(), n, o.lanes.full()...)
 		if err != nil && ctx.Err() == nil && said.is(err, o.now()) {
 			o.log.Warn("outbox", "error", err)
 		}
@@ -75,11 +75,9 @@ func (o outbox) act(ctx context.Context, a action) { o.do(ctx, a)() }
 // do does one action; told is recorded what became of it. A fault of a back-end
 // costs the action, not the service.
 func (o outbox) do(ctx context.Context, a action) (tell func() error) {
-	acting, cancel := context.WithTimeout(ctx, actionTime)
-	defer cancel()
 	r := result{Action: a.ID, Job: a.Job, Verb: a.Verb, Key: a.Key}
 	began := o.now() // by the scheduler's clock: what a launch takes shifts the next bookings
-	retry := o.attempt(acting, a, &r)
+	retry := o.attempt(ctx, a, &r)
 	if ctx.Err() != nil && r.Kind != 0 { // this replica ends: that says nothing of the job
 		r.Kind, retry = 0, time.Second
 	}
@@ -108,7 +106,7 @@ func (o outbox) tell(ctx context.Context, a action, r result, retry time.Duratio
 	if errors.Is(err, errLeaseLost) {
 		return nil
 	}
-	if err != nil {
+	if err != nil && o.unwell.is(err, o.now()) {
 		o.log.Warn("outbox", "action", a.Key, "error", err) // when the lease ends it is tried again
 	}
 	return err
@@ -120,14 +118,7 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 			r.Said, retry = fmt.Sprint("internal error: ", p), time.Minute
 		}
 	}()
-	var j *Job
-	err := o.store.read(ctx, func(h handle) error {
-		list, err := h.jobs(ctx, "where id = $1", a.Job)
-		if len(list) == 1 {
-			j = list[0]
-		}
-		return err
-	})
+	j, cred, err := o.about(ctx, a)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second
@@ -136,61 +127,122 @@ func (o outbox) attempt(ctx context.Context, a action, r *result) (retry time.Du
 		r.Kind, r.Said = plugins.Refused, "the booking is over"
 		return 0
 	}
-	creds, err := credentials(ctx, o.store, []string{j.Owner})
-	if err != nil {
-		r.Said = err.Error()
-		return 2 * time.Second
+	defer o.lanes.enter(j.Booking.Cluster)()
+	ctx, cancel := context.WithTimeout(ctx, o.timeFor(a, j))
+	defer cancel()
+	return o.attemptOf(ctx, a, j, cred, r)
+}
+
+// about reads the job of an action, and the credential of its owner; nil: it is not there.
+func (o outbox) about(ctx context.Context, a action) (j *Job, cred sealed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lease)
+	defer cancel()
+	err = o.store.read(ctx, func(h handle) error {
+		list, err := h.jobs(ctx, "where id = $1", a.Job)
+		if len(list) == 1 {
+			j = list[0]
+		}
+		return err
+	})
+	if err != nil || j == nil {
+		return nil, cred, err
 	}
-	return o.attemptOf(ctx, a, j, creds[j.Owner], r)
+	creds, err := credentials(ctx, o.store, []string{j.Owner})
+	return j, creds[j.Owner], err
+}
+
+// timeFor is how long an action may take: sending until the slot is given up, and what is tried
+// again longer than before.
+func (o outbox) timeFor(a action, j *Job) time.Duration {
+	switch a.Verb {
+	case launch:
+		until := time.Duration(j.Booking.From-o.now().Unix())*time.Second + o.conf.Grace
+		return max(actionTime, until, 2*time.Duration(j.lead(j.Booking.Cluster))*time.Second)
+	case collect:
+		return actionTime * time.Duration(min(10, max(1, a.Attempts)))
+	}
+	return actionTime
 }
 
 // attemptOf does an action with the credential of the job's owner.
 func (o outbox) attemptOf(ctx context.Context, a action, j *Job, cred sealed, r *result) (retry time.Duration) {
+	doubt, err := o.doubt(ctx, a, j)
+	if err != nil {
+		r.Said = err.Error()
+		return 2 * time.Second
+	}
 	reg, release, err := o.asOwner(ctx, j.Owner, cred)
 	if err != nil {
 		r.Said = err.Error()
-		if a.Verb != launch && a.Attempts < maxRenewTries { // the site still has it: until the owner renews
+		if doubt || a.Verb != launch && o.now().Unix() < max(j.Booking.To, j.Ended)+renewDay { // the site has it, or may: until the owner renews
+			r.untaken = a.Verb != launch // nothing was tried: what is tried a few times only is none the less then
 			return renewTime
 		}
 		r.Kind = plugins.Credential
 		return 0
 	}
 	defer release()
-	at := o.conf.Clusters[j.Booking.Cluster].Interface
-	if j.Handle.ID != "" {
-		at = j.Handle.Interface
-	}
-	back, ok := reg.For(at)
-	if !ok {
-		r.Kind, r.Said = plugins.Unavailable, "no back-end for "+at
-		return 0
-	}
-	if a.Verb == launch {
-		if again, known := o.known(ctx, a, j, reg, r); known {
+	if doubt {
+		if again, known := o.known(ctx, j, reg, r); known {
 			return again
 		}
+	}
+	at := o.conf.siteOf(j.Booking)
+	if j.Handle.ID != "" {
+		at.Interface = j.Handle.Interface
+	}
+	if _, there := o.conf.Clusters[j.Booking.Cluster]; !there && a.Verb == launch {
+		r.Kind, r.Said = plugins.Unavailable, "the cluster was taken out of the scheduler's configuration"
+		return 0
+	}
+	back, ok := reg.For(at.Interface)
+	if !ok {
+		r.Kind, r.Said = plugins.Unavailable, "no back-end for "+at.Interface
+		return 0
 	}
 	return o.perform(ctx, a, j, back, r)
 }
 
-// known asks whether a job is at a site already: the one of its booking before a
-// second attempt, every one where the database is an older copy.
-func (o outbox) known(ctx context.Context, a action, j *Job, reg *plugins.Registry, r *result) (again time.Duration, known bool) {
-	doubt, err := o.store.doubtful(ctx, j)
+// siteOf is where a booking's job is sent: what the configuration said when it was made.
+func (c Config) siteOf(p *Place) glue.Endpoint {
+	if p.Endpoint != "" {
+		return glue.Endpoint{URL: p.Endpoint, Interface: p.Interface}
+	}
+	to := c.Clusters[p.Cluster] // booked by a program of before
+	return glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}
+}
+
+// doubt tells whether a job that is to be sent may be at a site already: where that was tried
+// before, and where the database is an older copy.
+func (o outbox) doubt(ctx context.Context, a action, j *Job) (bool, error) {
+	if a.Verb != launch || j.State != Booked {
+		return false, nil
+	}
+	older, err := o.store.doubtful(ctx, j)
+	return older || a.Attempts > 1, err
+}
+
+// known asks whether a job is at a site already: the one of its booking, and every one
+// where the database is an older copy.
+func (o outbox) known(ctx context.Context, j *Job, reg *plugins.Registry, r *result) (again time.Duration, known bool) {
+	older, err := o.store.doubtful(ctx, j)
 	if err != nil {
 		r.Said = err.Error()
 		return 2 * time.Second, true
 	}
-	if j.State != Booked || a.Attempts == 1 && !doubt {
-		return 0, false
-	}
+	sites := []glue.Endpoint{o.conf.siteOf(j.Booking)}
 	for _, name := range slices.Sorted(maps.Keys(o.conf.Clusters)) {
-		to := o.conf.Clusters[name]
-		back, ok := reg.For(to.Interface)
-		if !ok || !doubt && name != j.Booking.Cluster {
-			continue
+		if to := o.conf.Clusters[name]; older && name != j.Booking.Cluster {
+			sites = append(sites, glue.Endpoint{URL: to.Endpoint, Interface: to.Interface})
 		}
-		h, found, err := find(ctx, back, glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}, j.request())
+	}
+	for _, at := range sites {
+		back, ok := reg.For(at.Interface)
+		if !ok {
+			r.Said = fmt.Sprintf("whether it is at %s already cannot be asked: there is no back-end for %q", j.Booking.Cluster, at.Interface)
+			return renewTime, true
+		}
+		h, found, err := find(ctx, back, at, j.request())
 		if err != nil {
 			r.Said = err.Error()
 			return 5 * time.Second, true
@@ -203,11 +255,11 @@ func (o outbox) known(ctx context.Context, a action, j *Job, reg *plugins.Regist
 	return 0, false
 }
 
-// How long, and how often, an action waits for its owner's next credential: a
-// day. What is not ended, withdrawn or brought by then is left at its site.
+// How long an action waits for its owner's next credential, and how often it looks for it, in
+// seconds: a day after the job's end. What is not ended, withdrawn or brought by then is left at its site.
 const (
-	renewTime     = time.Minute
-	maxRenewTries = 24 * 60
+	renewTime = time.Minute
+	renewDay  = 24 * 3600
 )
 
 func (o outbox) perform(ctx context.Context, a action, j *Job, back plugins.Submitter, r *result) time.Duration {
@@ -245,14 +297,13 @@ func (o outbox) launch(ctx context.Context, a action, j *Job, back plugins.Submi
 		r.Said = err.Error()
 		return 2 * time.Second
 	}
-	to := o.conf.Clusters[j.Booking.Cluster]
-	endpoint := glue.Endpoint{URL: to.Endpoint, Interface: to.Interface}
+	to, endpoint := o.conf.Clusters[j.Booking.Cluster], o.conf.siteOf(j.Booking)
 	if j.Cancel {
 		r.Kind, r.Said = plugins.Unavailable, "it was cancelled before it was sent"
 		return 0
 	}
-	if !j.Booking.Turn && o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
-		r.Kind, r.Said = plugins.Unavailable, "its slot went by before it could be sent"
+	if !j.Booking.Turn && j.Fallback != Stay && o.now().Unix() > j.Booking.From+int64(o.conf.Grace/time.Second) {
+		r.Kind, r.Said, r.Late = plugins.Unavailable, "its slot went by before it could be sent", a.Attempts > 1
 		return 0
 	}
 	job, err := j.description()
@@ -324,6 +375,9 @@ func (o outbox) ahead(j *Job, site *wire.Site) *plugins.Booking {
 	switch site.Start {
 	case wire.Begin, wire.Partition:
 		b.Begin = max(0, time.Unix(j.Booking.From, 0).Sub(o.now()))
+		if j.Fallback == Stay { // it waits there for as long as it takes
+			break
+		}
 		b.Deadline = b.Begin + (time.Duration(j.Wall)*time.Second + time.Minute - 1).Truncate(time.Minute) + o.conf.Grace
 	case wire.Reservation:
 		b.Reservation = ReservationName(j.request())

@@ -168,6 +168,9 @@ const shown = 60
 func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 	v := &Look{Person: p, Known: p.Subject != "", Login: a.Login != nil && (p.Subject == "" || p.Browser), Frame: f, Leads: a.S.Leads()}
 	members, err := a.S.store.Members(ctx, f.Now)
+	if err == nil {
+		members, err = present(ctx, a.S, members, func(m *Member) (string, *bool) { return m.Name, &m.Gone })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -175,9 +178,8 @@ func (a *board) look(ctx context.Context, p Person, f *Frame) (*Look, error) {
 		return nil, err
 	}
 	for _, m := range members {
-		if v.Counts.Clusters++; m.Fresh {
-			v.Counts.Heard++
-		}
+		v.Counts.Clusters += b2i(!m.Gone)
+		v.Counts.Heard += b2i(m.Fresh && !m.Gone)
 		if f.Cluster == "" || f.Cluster == m.Name {
 			v.Counts.Hits, v.Counts.Misses = v.Counts.Hits+m.Hits, v.Counts.Misses+m.Misses
 		}
@@ -262,6 +264,8 @@ func waitling(j *Job, now int64) Waitling {
 	switch {
 	case j.State == Running:
 		w.Where = fmt.Sprintf("runs on %s since %s", j.Booking.Cluster, clock(j.Started))
+	case j.State == Collecting:
+		w.Where = fmt.Sprintf("has ended on %s; its output is being brought", j.Booking.Cluster)
 	case j.Booking != nil && j.Booking.Turn:
 		w.Where = fmt.Sprintf("in the queue of %s, its turn expected at %s", j.Booking.Cluster, clock(j.Booking.From))
 	case j.Booking != nil:

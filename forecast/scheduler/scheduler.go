@@ -99,6 +99,8 @@ type Scheduler struct {
 	hub   *hub
 
 	entrance entrance
+	lanes    lanes
+	unwell   troubles // of the database, as actions found them
 
 	wake chan struct{}
 	mu   sync.Mutex

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"gridbroker/forecast/scheduler/plan"
@@ -32,6 +33,7 @@ type ClusterInfo struct {
 	Made    int64        `json:"made" doc:"of the schedule"`
 	TTL     int64        `json:"ttl"`
 	Fresh   bool         `json:"fresh" doc:"whether the schedule may be used"`
+	Gone    bool         `json:"gone,omitempty" doc:"it was taken out of the configuration: its jobs are followed to their ends, it gets no others"`
 	Drained bool         `json:"drained"`
 	Slots   int          `json:"slots"`
 	Hits    int64        `json:"hits" doc:"jobs that began in their slots"`
@@ -45,7 +47,7 @@ type ClusterInfo struct {
 // Member is a cluster among many.
 type Member struct {
 	Name         string
-	Fresh        bool
+	Fresh, Gone  bool
 	Hits, Misses int64
 }
 
@@ -92,6 +94,38 @@ func (s *Store) Clusters(ctx context.Context, now time.Time, names ...string) (l
 			where $2 = 0 or name in (select t.value from {texts}) order by name`, text, len(names))
 	})
 	return list, err
+}
+
+// peopled are the clusters at which jobs are booked that have not ended.
+func peopled(ctx context.Context, s *Store) (names map[string]bool, err error) {
+	names = map[string]bool{}
+	err = s.read(ctx, func(h handle) error {
+		return h.rows(ctx, func(scan func(...any) error) error {
+			var name string
+			err := scan(&name)
+			names[name] = true
+			return err
+		}, "select distinct cluster from booking where state = 'open'")
+	})
+	return names, err
+}
+
+// present leaves out the clusters that are not in the configuration any more, but for those that
+// have jobs still: these are marked.
+func present[T any](ctx context.Context, s *Scheduler, list []T, of func(*T) (name string, gone *bool)) ([]T, error) {
+	configured := func(v *T) bool { name, _ := of(v); _, there := s.conf.Clusters[name]; return there }
+	if !slices.ContainsFunc(list, func(v T) bool { return !configured(&v) }) {
+		return list, nil
+	}
+	busy, err := peopled(ctx, s.store)
+	kept := list[:0]
+	for _, v := range list {
+		name, gone := of(&v)
+		if *gone = !configured(&v); !*gone || busy[name] {
+			kept = append(kept, v)
+		}
+	}
+	return kept, err
 }
 
 // Drain opens or closes a cluster for new bookings.

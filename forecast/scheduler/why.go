@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,8 +31,9 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	r := Reasons{State: j.State, Booking: j.Booking, Outlook: j.Outlook}
 	now := s.now()
 	if j.State != Waiting && !j.awaits() {
-		r.Text = []string{fmt.Sprintf("the job is %s", j.State)}
-		return r, nil
+		var err error
+		r.Text, err = placedWords(ctx, s.store, j, now)
+		return r, err
 	}
 	p, err := s.picture(ctx, j, now)
 	if err != nil {
@@ -43,6 +45,10 @@ func (s *Scheduler) Why(ctx context.Context, j *Job) (Reasons, error) {
 	}
 	if p.mem.expired(j.Owner, now.Unix()) {
 		r.Text = []string{errExpired.Error()}
+		return r, nil
+	}
+	if text := p.mem.unfit(j); text != "" {
+		r.Text = []string{text}
 		return r, nil
 	}
 	in := p.in
@@ -134,6 +140,7 @@ func (m *memory) closed(now int64) string {
 	for _, name := range slices.Sorted(maps.Keys(m.clusters)) {
 		c := m.clusters[name]
 		switch {
+		case c.gone:
 		case c.drained:
 			list = append(list, name+" is drained")
 		case !wire.Usable(c.made, c.ttl, now):
@@ -195,7 +202,7 @@ func (w *work) explain(in *inputs, list []plan.Booking) {
 		if left--; left < 0 {
 			return
 		}
-		if text := blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j); text != j.Blocked {
+		if text := cmp.Or(w.mem.unfit(j), blocked(plan.Explain(in.jobs[i], in.slots, &in.rules), j)); text != j.Blocked {
 			j.Blocked = text
 			w.change(j)
 		}

@@ -438,7 +438,10 @@ func (s *simSite) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Pr
 		now, wall := s.w.now.Unix(), int64(q.Job.Demand.WallTime/time.Second)
 		g := &simGuest{tags: q.Job.Demand.RuntimeEnvironments, state: plugins.Queued, native: "PENDING", wall: wall, procs: max(1, q.Job.Demand.Slots), run: wall/2 + int64(s.w.r.IntN(int(wall/2)))}
 		if q.Booking.Begin > 0 {
-			g.begin, g.deadline = now+int64(q.Booking.Begin/time.Second), now+int64(q.Booking.Deadline/time.Second)
+			g.begin = now + int64(q.Booking.Begin/time.Second)
+		}
+		if q.Booking.Deadline > 0 {
+			g.deadline = now + int64(q.Booking.Deadline/time.Second)
 		}
 		s.guests[q.ID] = g
 	}
