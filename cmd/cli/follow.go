@@ -107,9 +107,11 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 		return err
 	}
 	defer lease.End()
-	f := &follower{deps: d, session: s, flags: flags, renewed: d.env.Now(), told: map[string]string{}, ended: map[string]time.Time{},
+	f := &follower{deps: d, session: s, flags: flags, told: map[string]string{}, ended: map[string]time.Time{},
 		owed: map[string]*owing{}, figures: newFollowFigures()}
-	if !flags.once {
+	if flags.once {
+		f.renewed = d.env.Now() // else it would renew each time
+	} else {
 		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
 			return err
 		}
