@@ -137,6 +137,7 @@ func conforms(t *testing.T, s *service) {
 		Submitter: s.as("alice"),
 		Endpoint:  glue.Endpoint{URL: s.url, Interface: central.Interface},
 		Stray:     plugins.Handle{Interface: central.Interface, Endpoint: s.url, ID: "s0000000000aaaaaaaaaa"},
+		Hidden:    true, // a scheduler has the files of jobs that have ended
 		Dead:      glue.Endpoint{URL: dead, Interface: central.Interface},
 	})
 }
