@@ -24,7 +24,7 @@ func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/link", d.serveLink)
 	mux.HandleFunc("POST /v1/jobs", func(w http.ResponseWriter, r *http.Request) {
-		var jobs []managers.Job
+		var jobs handed
 		if !readBody(w, r, &jobs) {
 			return
 		}
@@ -66,6 +66,32 @@ func checkBroker(name string) error {
 	u, err := url.Parse(name)
 	if err != nil || len(name) > maxBroker || u.Scheme != "https" || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return fmt.Errorf("broker %.80q: want https://HOST:PORT", name)
+	}
+	return nil
+}
+
+// maxHanded is how many jobs are handed in at once: as many as may wait.
+const maxHanded = 200_000
+
+// handed are jobs that a broker hands in. They are read one by one: a list of more takes a
+// hundred times its bytes in memory before it can be counted.
+type handed []managers.Job
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *handed) UnmarshalJSON(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := dec.Token(); err != nil || begin != json.Delim('[') {
+		return errors.New("want a list of jobs")
+	}
+	for dec.More() {
+		if len(*h) == maxHanded {
+			return fmt.Errorf("more than %d jobs", maxHanded)
+		}
+		var j managers.Job
+		if err := dec.Decode(&j); err != nil {
+			return err
+		}
+		*h = append(*h, j)
 	}
 	return nil
 }
