@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,10 @@ type guard struct {
 
 // maxDocument bounds manifests and configurations in bytes; the OCI distribution specification asks registries for 4 MiB.
 const maxDocument = 4 << 20
+
+// maxParts bounds the parts of one, of which a list or an object has one for each of its members: each takes up to a hundred
+// times its bytes in memory.
+const maxParts = 100_000
 
 func newGuard(home string, timeout time.Duration) *guard {
 	g := &guard{home: home, timeout: timeout, inner: credential.Wary(http.DefaultTransport.(*http.Transport).Clone())}
@@ -62,7 +67,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{&short{resp.Body, g.home, 2 * maxDocument}, resp.Body}
+		}{&short{resp.Body, g.home, 2 * maxDocument, maxParts}, resp.Body}
 	}
 	return resp, nil
 }
@@ -75,11 +80,12 @@ func asksForBlob(r *http.Request) bool {
 	return strings.Contains(r.URL.Path, "/blobs/")
 }
 
-// short is an answer of so many bytes at most.
+// short is an answer of so many bytes and parts at most.
 type short struct {
-	r    io.Reader
-	home string
-	left int64
+	r     io.Reader
+	home  string
+	left  int64
+	parts int
 }
 
 // Read implements io.Reader.
@@ -89,6 +95,9 @@ func (s *short) Read(p []byte) (int, error) {
 	}
 	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
+	if s.parts -= bytes.Count(p[:n], []byte(",")) + bytes.Count(p[:n], []byte("{")); s.parts < 0 {
+		return 0, fmt.Errorf("the answer of registry %s has too many parts", s.home)
+	}
 	return n, err
 }
 

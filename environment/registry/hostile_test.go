@@ -22,6 +22,7 @@ import (
 	"gridbroker/environment"
 	"gridbroker/environment/layers"
 	"gridbroker/environment/registry"
+	"gridbroker/testdata/testbed"
 )
 
 // A rogue serves the blobs of a layout; what it does with a request first is the test's.
@@ -378,5 +379,15 @@ func TestHostileLayouts(t *testing.T) {
 				t.Error("a file from outside of the layout went to the registry")
 			}
 		})
+	}
+}
+
+// A manifest or an index of as many empty things as a document may have bytes is refused at a bounded cost.
+func TestManifestsOfEmptyThings(t *testing.T) {
+	testbed.Computes(t)
+	for _, list := range []string{"layers", "manifests"} {
+		g := newRogue(t, t.TempDir())
+		digest := g.put(t, map[string]any{"config": map[string]any{}, list: json.RawMessage("[" + strings.Repeat("{},", 1_300_000) + "{}]")})
+		testbed.Within(t, 2*time.Second, 200<<20, func() { refused(t, registry.Client{}, g.host()+"/x", digest, "has too many parts") })
 	}
 }
