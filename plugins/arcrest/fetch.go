@@ -118,6 +118,11 @@ func (d *download) run(ctx context.Context, dir string) ([]string, error) {
 		return nil, d.c.fail(plugins.Invalid, "output", "", err)
 	}
 	defer root.Close()
+	alone, err := durable.Alone(ctx, root)
+	if err != nil {
+		return nil, d.c.fail(plugins.Invalid, "output", "", err)
+	}
+	defer alone.Close()
 	d.root, d.pace.Grace = root, fetchTime*d.c.o.Timeout
 	files, err := d.list(ctx, "", 0)
 	if err != nil {

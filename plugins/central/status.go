@@ -317,6 +317,11 @@ func (c *client) fetch(ctx context.Context, q plugins.FetchRequest, v view) (r p
 		return plugins.FetchResult{Err: err}
 	}
 	defer root.Close()
+	alone, err := durable.Alone(ctx, root)
+	if err != nil {
+		return plugins.FetchResult{Err: err}
+	}
+	defer alone.Close()
 	pace := plugins.Pace{Grace: 5 * answerTime}
 	for _, name := range v.Output {
 		if len(q.Want) > 0 && !plugins.Wanted(name, q.Want) {

@@ -49,6 +49,11 @@ func (b *Backend) fetch(ctx context.Context, req plugins.FetchRequest) ([]string
 		return nil, err
 	}
 	defer dst.Close()
+	alone, err := durable.Alone(ctx, dst)
+	if err != nil {
+		return nil, err
+	}
+	defer alone.Close()
 	src, err := os.OpenRoot(filepath.Join(s.job(req.Handle.ID), "work"))
 	if err != nil {
 		return nil, err

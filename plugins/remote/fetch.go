@@ -60,6 +60,11 @@ func (s *Site) fetch(ctx context.Context, fsys Files, id string, job plugins.Fet
 		return nil, err
 	}
 	defer root.Close()
+	alone, err := durable.Alone(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	defer alone.Close()
 	want := job.Want
 	if len(want) == 0 {
 		names, err := s.fileNames(fsys, id)
