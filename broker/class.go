@@ -20,6 +20,8 @@ var insignificant = map[string]bool{
 	"epiloguearguments": true, "usertags": true, "retrycount": true, "shallowretrycount": true, "expirytime": true,
 	"myproxyserver": true, "perusalfileenable": true, "perusaltimeinterval": true, "perusalfilesdesturi": true,
 	"parameters": true, "parameterstart": true, "parameterstep": true, "type": true, "jobtype": true,
+	"dependson": true, "nodeinputs": true, "abortdagon": true, "abortedby": true, "finalnode": true, "retryonexit": true, "autooutput": true,
+	"executablefiles": true, "condorsubmit": true,
 }
 
 // classOf is equal for jobs that every resource judges alike: those with

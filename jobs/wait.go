@@ -59,7 +59,6 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 	defer Rest(c)
 	defer cancel()
 	for {
-		began := c.now()
 		ended, err := f.step(ctx)
 		if w.Seen != nil {
 			w.Seen(os)
@@ -70,7 +69,7 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 		if f.sent {
 			pause = min(pause, afterSending) // what comes next may be due soon
 		}
-		pause = min(longest, max(pause, 5*c.now().Sub(began)))
+		pause = min(longest, max(pause, 5*f.took))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -93,7 +92,8 @@ type following struct {
 	Waiting
 	jobs     []*Outcome
 	patience time.Duration
-	sent     bool // by the last look
+	sent     bool          // by the last look
+	took     time.Duration // that the last look took, what was sent then apart
 }
 
 // step looks once and does what is due. It reports whether all jobs have ended.
@@ -101,9 +101,11 @@ func (f *following) step(ctx context.Context) (bool, error) {
 	if err := f.arrive(); err != nil {
 		return false, err
 	}
+	began := f.now()
 	if err := f.Refresh(ctx, f.here()); err != nil {
 		return false, err
 	}
+	f.took = f.now().Sub(began)
 	if err := f.abort(ctx); err != nil {
 		return false, err
 	}
