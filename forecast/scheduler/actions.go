@@ -85,7 +85,7 @@ func (o outbox) claim(ctx context.Context, who string, now time.Time, limit int,
 			list = append(list, a)
 			return nil
 		}, "update action set lease_until = $3, leased_by = $4, attempts = attempts + 1 where id in (select id from action where "+isDue+
-			" order by id limit $5 {skip locked}) returning id, key, job, verb, attempts", names, now.Unix(), now.Add(lease).Unix(), who, limit)
+			" order by due, id limit $5 {skip locked}) returning id, key, job, verb, attempts", names, now.Unix(), now.Add(lease).Unix(), who, limit)
 	})
 	return list, err
 }
