@@ -72,18 +72,22 @@ func (o *offer) begin(p *nodePlan, before int64) {
 // its nodes at a time, may have another place by what has come free or was taken: it
 // could begin earlier on such a node, or has others when it is to begin.
 func (o *offer) matters(m *Machine, held []int32, i int, at int64, shares []share) bool {
+	if len(o.list) == 0 {
+		return false
+	}
 	j, e, doubt := &m.jobs[held[i]], m.entry(held[i]), false
+	each := o.p.portion(j) // with less a node is of no use to it
 	for k := range o.list {
 		n := &o.list[k]
 		if !j.Need.serves(n.node) {
 			continue
 		}
 		if n.taken < never {
-			doubt = doubt || at >= n.from && at < min(n.until, n.end-j.limit+1) && n.starter.after(e) && o.p.nodes[n.node].lasting(n.taken, at, j.Need) > 0
+			doubt = doubt || at >= n.from && at < min(n.until, n.end-j.limit+1) && n.starter.after(e) && o.p.nodes[n.node].lasting(n.taken, at, j.Need) >= each
 			continue
 		}
 		last := min(n.until-1, n.end-j.limit, at, o.before-1)
-		if last < o.p.now || o.p.nodes[n.node].lasting(o.p.now+1, last, j.Need) == 0 {
+		if last < o.p.now || o.p.nodes[n.node].lasting(o.p.now+1, last, j.Need) < each {
 			continue
 		}
 		doubt = doubt || last == at
