@@ -10,22 +10,24 @@ type chooser struct {
 	widest int32     // the most processors of a node
 	sizes  []int32   // memory for bySize and wide
 	runs   []nodeRun // memory for compact
+	found  []share   // memory for what is picked
 }
 
 // pick lists nodes for j, given the room of each, in the order in which they
-// are taken.
-func (c *chooser) pick(j *job, free *berths) (found []share) {
+// are taken. The list is good until the next one is asked for.
+func (c *chooser) pick(j *job, free *berths) []share {
 	if j.compact {
 		return c.compact(j, free)
 	}
 	if j.Need.Nodes > 0 {
-		each, left := j.each(), j.procs
+		each, left, found := j.each(), j.procs, c.found[:0]
 		free.each(func(n, free int32) {
 			if free >= each && left > 0 {
 				found = append(found, share{n, each})
 				left -= each
 			}
 		})
+		c.found = found
 		return found
 	}
 	return c.bySize(free, j.procs)
@@ -53,7 +55,8 @@ func (c *chooser) bySize(free *berths, procs int32) []share {
 		}
 		left -= min(left, count*size)
 	}
-	found := make([]share, at)
+	c.found = slices.Grow(c.found[:0], int(at))[:at]
+	found := c.found
 	free.each(func(n, size int32) {
 		if size <= most {
 			found[c.sizes[size]] = share{n, size}

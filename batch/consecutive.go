@@ -14,6 +14,7 @@ type nearby struct {
 	least int32 // nodes it must have
 	most  int32 // nodes it may have
 	runs  []nodeRun
+	found []share // memory
 }
 
 // nodeRun is neighbouring nodes, up to one.
@@ -25,14 +26,14 @@ type nodeRun struct {
 
 // compact chooses nodes for a compact job, given the room of each.
 func (c *chooser) compact(j *job, free *berths) []share {
-	k := nearby{free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0]}
-	defer func() { c.runs = k.runs }()
+	k := nearby{free: free, procs: j.procs, least: min(j.procs, max(1, int32(j.Need.Nodes))), most: j.most(), runs: c.runs[:0], found: c.found}
+	defer func() { c.runs, c.found = k.runs, k.found }()
 	if k.most == 0 {
 		k.most = math.MaxInt32
 	}
 	for room := j.rest(c.widest); room <= c.widest; room++ { // with less a node is of no use
-		if found, ok := k.choose(room); ok {
-			return found
+		if k.choose(room) {
+			return k.found
 		}
 	}
 	list := c.bySize(free, 1<<30) // Slurm would not find those with the most room
@@ -42,26 +43,29 @@ func (c *chooser) compact(j *job, free *berths) []share {
 	return fewest(list, j.procs)
 }
 
-// choose chooses among the nodes that have room for so many processors.
-func (k *nearby) choose(room int32) (found []share, ok bool) {
+// choose chooses among the nodes that have room for so many processors, and tells
+// whether they do.
+func (k *nearby) choose(room int32) bool {
 	k.divide(room)
+	k.found = k.found[:0]
 	procs, least, most := k.procs, k.least, k.most
 	for procs > 0 || least > 0 {
 		run := k.best(procs, least)
 		if run == nil || most == 0 {
-			return nil, false
+			return false
 		}
 		run.used = true
 		if node := k.single(run, room, procs); least <= 1 && node >= 0 {
-			return append(found, share{node, procs}), true
+			k.found = append(k.found, share{node, procs})
+			return true
 		}
 		for node := run.from; node < run.to && most > 0 && (procs > 0 || least > 0); node++ {
 			part := min(k.free.free[node], procs-max(0, least-1)) // each of the others gets one at least
-			found = append(found, share{node, part})
+			k.found = append(k.found, share{node, part})
 			procs, least, most = procs-part, least-1, most-1
 		}
 	}
-	return found, true
+	return true
 }
 
 // divide finds the runs of nodes with room for so many processors.
