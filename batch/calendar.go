@@ -15,8 +15,8 @@ type calendar struct {
 	base, day int64 // the first day's begin, and the length of a day
 	days      int
 	words     int      // of a day
-	full      []uint64 // a bit for each node, day by day: at some moment
-	shut      []uint64 // the same: all day
+	marks              // by what jobs hold there
+	closed    *marks   // where the node is closed: of all calendars of a plan; nil: none was yet
 	open      []uint64 // of the question asked last: the nodes that may do
 	kept      []uint64 // memory for nodes
 	none      []uint64 // no node
@@ -79,12 +79,17 @@ func (p *nodePlan) survey(m *Machine, queue *waiting) {
 	for _, least := range p.portions(m, queue) {
 		c := &calendar{
 			least: least, base: p.now, day: day, words: words, days: days, open: make([]uint64, words), kept: make([]uint64, words), none: make([]uint64, words),
-			full: make([]uint64, days*words), shut: make([]uint64, days*words),
+			marks: newMarks(days * words),
 		}
 		for i := range p.nodes {
 			c.set(int32(i), &p.nodes[i], p.now, never)
 		}
 		p.calendars = append(p.calendars, c)
+	}
+	for i := range p.nodes {
+		for _, k := range p.nodes[i].closed {
+			p.calendars.close(int32(i), k.from, k.to)
+		}
 	}
 }
 
@@ -153,7 +158,7 @@ func (c *calendar) set(node int32, t *timeline, from, to int64) {
 				until = t.steps[i]
 			}
 		}
-		c.mark(node, first, until)
+		c.mark(&c.marks, node, first, until)
 	}
 }
 
@@ -165,23 +170,6 @@ func (c *calendar) fills(t *timeline, step int) bool {
 // full tells whether a node has no processor free in a step.
 func (t *timeline) full(step int) bool { return t.used[step].procs >= t.have.procs }
 
-// mark says that a node is full in [from, to).
-func (c *calendar) mark(node int32, from, to int64) {
-	if from >= to {
-		return
-	}
-	first, last := c.at(from), min(c.at(to-1), c.days-1)
-	whole, part := c.at(from+c.day-1), c.at(to) // the days from whole on, up to the one of part
-	i, bit := first*c.words+int(node>>6), uint64(1)<<(node&63)
-	for d := first; d <= last; d++ {
-		c.full[i] |= bit
-		if whole <= d && d < part {
-			c.shut[i] |= bit
-		}
-		i += c.words
-	}
-}
-
 // clear works out anew when in [from, to) a node, on which less is held than
 // before, is full.
 func (c *calendar) clear(node int32, t *timeline, from, to int64) {
@@ -189,11 +177,7 @@ func (c *calendar) clear(node int32, t *timeline, from, to int64) {
 		return
 	}
 	first, last := c.at(from), c.at(to-1)
-	bit := uint64(1) << (node & 63)
-	for i, end := first*c.words+int(node>>6), min(last, c.days-1)*c.words+int(node>>6); i <= end; i += c.words {
-		c.full[i] &^= bit
-		c.shut[i] &^= bit
-	}
+	c.rub(&c.marks, node, first, last)
 	c.set(node, t, c.base+c.day*int64(first), c.base+c.day*int64(last+1))
 }
 
@@ -204,6 +188,11 @@ func (c *calendar) nodes(s *sweep, at int64) (count int) {
 	last := int(min(int64(c.days), int64(today)+s.j.limit/c.day))
 	open := c.open
 	copy(open, c.shut[today*c.words:])
+	if c.closed != nil {
+		for i := range open {
+			open[i] |= c.closed.shut[today*c.words+i]
+		}
+	}
 	if s.own == nil {
 		c.close(today+1, last)
 	} else { // what its own place fills is not full
@@ -224,12 +213,19 @@ func (c *calendar) nodes(s *sweep, at int64) (count int) {
 
 // close takes in the nodes that are full in [first, last).
 func (c *calendar) close(first, last int) {
+	c.take(c.full, first, last)
+	if c.closed != nil {
+		c.take(c.closed.full, first, last)
+	}
+}
+
+func (c *calendar) take(full []uint64, first, last int) {
 	open := c.open
 	for d := first; d < last; d++ {
-		full := c.full[d*c.words:]
-		full = full[:len(open)]
+		today := full[d*c.words:]
+		today = today[:len(open)]
 		for i := range open {
-			open[i] |= full[i]
+			open[i] |= today[i]
 		}
 	}
 }
@@ -258,10 +254,7 @@ func (c *calendar) wipe(node int32) {
 func (s *sweep) byDay(end int64) int64 {
 	c := s.calendar
 	s.memory()
-	for at := s.at; ; {
-		if at = s.p.bound(s.j, at, end, s.until); at >= end {
-			return end
-		}
+	for at := s.at; at < end; {
 		if c.at(at) == c.days {
 			s.at, s.known = at, nil
 			return s.through(end)
@@ -271,8 +264,11 @@ func (s *sweep) byDay(end int64) int64 {
 		if most >= s.want && s.within(at, next, most) {
 			return s.at
 		}
-		at = next
+		if at = next; !s.j.blocks { // else nodes are kept of which the sums know nothing
+			at = s.p.bound(s.j, at, end, s.until)
+		}
 	}
+	return end
 }
 
 // within looks for a start from a time on until the end of its day, on the nodes

@@ -86,9 +86,9 @@ func (p *nodePlan) clone(into plan) plan {
 	c.later = later{append(c.later.nodes[:0], p.later.nodes...), append(c.later.in[:0], p.later.in...), 0}
 	for i := range p.nodes {
 		into, t := &c.nodes[i], &p.nodes[i]
-		held, steps, used := append(into.held[:0], t.held...), append(into.steps[:0], t.steps...), append(into.used[:0], t.used...)
+		held, steps, used, closed := append(into.held[:0], t.held...), append(into.steps[:0], t.steps...), append(into.used[:0], t.used...), append(into.closed[:0], t.closed...)
 		*into = *t
-		into.held, into.steps, into.used = held, steps, used
+		into.held, into.steps, into.used, into.closed = held, steps, used, closed
 	}
 	return c
 }
@@ -212,7 +212,7 @@ func (p *nodePlan) choose(j *job, at int64, into *[]share) bool {
 }
 
 // parts are those of the nodes picked for j, given the room of each, and whether
-// they are enough.
+// they are enough. They are good until others are asked for.
 func (p *nodePlan) parts(j *job, free *berths) (list []share, ok bool) {
 	left := j.procs
 	list = p.pick(j, free)
@@ -251,6 +251,13 @@ func (p *nodePlan) move(j *job, was int64) {
 
 // hold takes given parts of nodes for a job.
 func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
+	p.releases.add(to, j.seq, shares)
+	if j.blocks && !p.reserved {
+		for _, s := range shares {
+			shutOff(p, s.node, closure{from, to, j.seq})
+		}
+		return
+	}
 	total := int32(0)
 	for _, s := range shares {
 		part := j.Need.part(s.procs)
@@ -260,7 +267,6 @@ func (p *nodePlan) hold(j *job, from, to int64, shares []share) {
 		p.put(s.node, holding{from, to, j.seq, 0, s.procs, part}, j.Need.access)
 		total += s.procs
 	}
-	p.releases.add(to, j.seq, shares)
 	p.sum.change(from, to, -total)
 	p.sets.count(from, to, shares, -1)
 }
@@ -321,17 +327,24 @@ func (p *nodePlan) take(node int32, h holding) {
 func (p *nodePlan) vacate(j *job, from, to int64) {
 	total := int32(0)
 	for _, s := range j.shares {
-		was, until := p.nodes[s.node].drop(p.now, j.seq)
-		for _, c := range p.calendars {
-			c.clear(s.node, &p.nodes[s.node], max(was, p.now), until)
+		t := &p.nodes[s.node]
+		was, until := t.closed.drop(j.seq)
+		if was < never {
+			p.calendars.reopen(s.node, was, until, t.closed)
+		} else {
+			total += s.procs
+			was, until = t.drop(p.now, j.seq)
+			for _, c := range p.calendars {
+				c.clear(s.node, t, max(was, p.now), until)
+			}
 		}
 		if was <= p.now {
 			was = until
 		}
 		p.rooms.change(s.node, was) // what follows without a gap is a change now
-		total += s.procs
 	}
-	p.releases.remove(to, j.seq)
-	p.sum.change(from, to, total)
-	p.sets.count(from, to, j.shares, 1)
+	if p.releases.remove(to, j.seq); total > 0 {
+		p.sum.change(from, to, total)
+		p.sets.count(from, to, j.shares, 1)
+	}
 }

@@ -31,7 +31,7 @@ func (l *later) planned(p *nodePlan) []int32 {
 	l.known = p.rooms.version + 1
 	kept := l.nodes[:0]
 	for _, n := range l.nodes {
-		if begin, _ := p.nodes[n].bound(); begin > p.now {
+		if begin, _ := p.nodes[n].bound(); begin > p.now || p.nodes[n].closed.begin(p.now) {
 			kept = append(kept, n)
 		} else {
 			l.in[n] = false

@@ -148,6 +148,9 @@ func (r *room) atLeast(each int32) (n int64) {
 
 // current is what is held at this moment.
 func (t *timeline) current(now int64, access int32) amounts {
+	if t.closed.within(now, now+1) {
+		return t.have
+	}
 	if begin, end := t.bound(); t.reserved == 0 && begin <= now && now < end {
 		return t.sum
 	}
@@ -183,8 +186,9 @@ func (r *rooms) expire(p *nodePlan) {
 // turn is when what is held on a node changes next by the plan, after a time.
 func (t *timeline) turn(now int64) int64 {
 	t.learn()
+	at := t.closed.turn(now)
 	if k := t.past(now); k < len(t.steps) {
-		return t.steps[k]
+		return min(at, t.steps[k])
 	}
-	return never
+	return at
 }

@@ -198,14 +198,17 @@ func (g ground) look() {
 // gap is for how long a node has a processor free from now on.
 func (t *timeline) gap(now int64) int64 {
 	t.learn()
-	i := t.past(now)
+	i, closes := t.past(now), t.closed.next(now)
 	if i > 0 && t.full(i-1) {
 		return 0
 	}
-	for ; i < len(t.steps); i++ {
+	for ; i < len(t.steps) && t.steps[i] < closes; i++ {
 		if t.full(i) {
 			return t.steps[i] - now
 		}
+	}
+	if closes < never {
+		return closes - now
 	}
 	return never
 }

@@ -91,7 +91,7 @@ func (o *offer) matters(m *Machine, held []int32, i int, at int64, shares []shar
 			continue
 		}
 		doubt = doubt || last == at
-		if last = min(last, at-1); last >= o.p.now && o.beside(m, j, held[i:]).earliest(o.p.now, last+1, never, j.limit, j.procs) <= last {
+		if last = min(last, at-1); last >= o.p.now && o.beside(m, j, held[:i]).earliest(o.p.now, last+1, never, j.limit, j.procs) <= last {
 			return true
 		}
 	}
@@ -138,8 +138,8 @@ func (t *timeline) lasting(before, at int64, n *Need) int32 {
 	return t.have.room(used, n)
 }
 
-// beside is what is free for a job beside the places ahead of it.
-func (o *offer) beside(m *Machine, j *job, held []int32) *profile {
+// beside is what is free for a job beside what runs and the places ahead of it.
+func (o *offer) beside(m *Machine, j *job, ahead []int32) *profile {
 	set := j.Need.set
 	for len(o.free) <= set {
 		o.free = append(o.free, nil)
@@ -156,9 +156,9 @@ func (o *offer) beside(m *Machine, j *job, held []int32) *profile {
 		free = o.p.sets[set-1].free
 	}
 	free = free.clone(memory)
-	for _, id := range held {
+	for _, id := range ahead {
 		if k := &m.jobs[id]; k.planned < never {
-			free.change(k.planned, k.planned+k.limit, o.p.counted(set, k.shares))
+			free.change(k.planned, k.planned+k.limit, -o.p.counted(set, k.shares))
 		}
 	}
 	o.free[set] = free

@@ -1,19 +1,21 @@
 package batch
 
 // timeline is what is held on one node and when.
-type timeline struct {
-	have     amounts
-	held     []holding
-	sum      amounts // of all that is held, where nothing is reserved
-	begin    int64   // the latest begin of what is held: see bound
-	end      int64   // the earliest end
-	loose    bool    // these are to be worked out anew
-	reserved int     // holdings that have to do with reservations
+type timeline struct { // what searches look at first
+	have amounts
 	// steps is what is held from each time on that anything begins or ends, but
 	// for the past, where known; it is not looked at where there are reservations.
-	known bool
-	steps []int64
-	used  []amounts // by step
+	steps    []int64
+	reserved int // holdings that have to do with reservations
+	known    bool
+	loose    bool // begin and end are to be worked out anew
+	// closed is when the node is kept for one job alone: not among the steps.
+	closed closures
+	used   []amounts // by step
+	held   []holding
+	sum    amounts // of all that is held, where nothing is reserved
+	begin  int64   // the latest begin of what is held: see bound
+	end    int64   // the earliest end
 }
 
 // amounts of one node's resources: processors, memory MB, disk MB, GPUs.
@@ -147,6 +149,9 @@ func (t *timeline) bound() (begin, end int64) {
 
 // room is how many processors of a job the node can take in [from, to).
 func (t *timeline) room(from, to int64, n *Need) int32 {
+	if t.closed.within(from, to) {
+		return 0
+	}
 	return t.have.room(t.peak(from, to, n.access), n)
 }
 
@@ -174,6 +179,9 @@ func newStretch(t *timeline, from, to int64, n *Need) stretch {
 	if t.reserved > 0 {
 		return stretch{t.room(from, to, n), -1, -1}
 	}
+	if t.closed.within(from, to) {
+		return stretch{}
+	}
 	t.learn()
 	i, top := t.past(from), amounts{}
 	first := i
@@ -190,6 +198,9 @@ func newStretch(t *timeline, from, to int64, n *Need) stretch {
 func (s *stretch) around(t *timeline, from, to int64, n *Need) int32 {
 	if s.first < 0 {
 		return t.room(from, to, n)
+	}
+	if s.room == 0 || t.closed.within(from, to) {
+		return 0
 	}
 	room := s.room
 	for i := int(s.first) - 1; room > 0 && i > 0 && t.steps[i] > from; i-- {
