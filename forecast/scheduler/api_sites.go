@@ -185,5 +185,5 @@ func (a *API) grant(ctx context.Context, in *grantIn) (*struct{}, error) {
 	if strings.ContainsFunc(in.Body.User, unicode.IsControl) {
 		return nil, huma.Error422UnprocessableEntity("a user's name has no control characters")
 	}
-	return nil, a.problem(a.S.store.Grant(ctx, a.S.now().Unix(), in.Body.User, in.Body.Budget, newID(a.S.now())))
+	return nil, a.problem(a.S.store.Grant(ctx, a.S.now().Unix(), in.Body.User, in.Body.Budget, newID(a.S.now(), a.S.conf.Chance)))
 }

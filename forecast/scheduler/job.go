@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strconv"
@@ -142,8 +143,8 @@ type Share struct {
 // request is our name for one booking of the job at its site.
 func (j *Job) request() string { return j.ID + "-" + strconv.Itoa(j.Tries) }
 
-// newID makes ids that sort by time.
-func newID(now time.Time) string {
+// newID makes ids that sort by time; those of one millisecond are told apart by chance.
+func newID(now time.Time, chance io.Reader) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	id := make([]byte, 20)
 	v := uint64(now.UnixMilli())
@@ -151,8 +152,11 @@ func newID(now time.Time) string {
 		id[i] = digits[v&31]
 		v >>= 5
 	}
+	if chance == nil {
+		chance = rand.Reader
+	}
 	var r [10]byte
-	rand.Read(r[:])
+	io.ReadFull(chance, r[:]) // a simulation's never fails, and the system's ends the program
 	for i, b := range r {
 		id[10+i] = digits[b&31]
 	}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -27,9 +28,10 @@ type Config struct {
 	KeepOutput  time.Duration // after the end; default 7 days
 	Spool       string        // directory for files on their way
 	Clusters    map[string]ClusterConfig
-	Admins      []string // subjects that are administrators
-	MaxJobs     int      // not ended, of one user; default 100,000
-	NoHistory   bool     // neither what the charts show of the past nor what the log tells of jobs is kept
+	Admins      []string  // subjects that are administrators
+	MaxJobs     int       // not ended, of one user; default 100,000
+	NoHistory   bool      // neither what the charts show of the past nor what the log tells of jobs is kept
+	Chance      io.Reader // tells ids of one millisecond apart; nil: the system's; a simulation has one of its own
 	// Sure is the least chance, 0 to 1, of a slot that is booked for a job that was
 	// submitted less than Patience ago; default 0, and 10 min.
 	Sure     float64

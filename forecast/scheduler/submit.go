@@ -76,7 +76,7 @@ func (s *Scheduler) Submit(ctx context.Context, who Person, list []Submission) (
 
 // accept checks one submission.
 func (s *Scheduler) accept(who Person, sub *Submission, now time.Time) (*Job, error) {
-	j := &Job{ID: newID(now), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Priority: sub.Priority, Fallback: sub.Fallback,
+	j := &Job{ID: newID(now, s.conf.Chance), Owner: who.Subject, Key: sub.Key, VO: who.VO, FQANs: who.FQANs, Priority: sub.Priority, Fallback: sub.Fallback,
 		State: Waiting, Submitted: now.Unix()}
 	if err := printable(sub.Key); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (s *Scheduler) order(ctx context.Context, who Person, k kind, id, key strin
 		return ErrNoJob
 	}
 	if key == "" {
-		key = newID(s.now())
+		key = newID(s.now(), s.conf.Chance)
 	}
 	err = s.store.tx(ctx, func(h handle) error {
 		if err := h.post(ctx, k, string(k)+"/"+id+"/"+key, body); err != nil {

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -69,8 +71,11 @@ func (c *stored) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	seed := [32]byte{17}
+	binary.LittleEndian.PutUint64(seed[1:], c.run.Seed)
 	conf := scheduler.Config{
-		Name: "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
+		Chance: rand.NewChaCha8(seed), // ids decide between jobs of one instant
+		Name:   "simulated", Cycle: c.scenario.Cycle.Duration, Grace: missedAfter, Horizon: horizon, MaxBypass: 200, Free: true, NoHistory: true,
 		Spool: c.dir, Clusters: map[string]scheduler.ClusterConfig{}, MaxJobs: len(c.jobs) * (1 + c.scenario.Jobs.Retries),
 	}
 	for _, s := range c.sites {

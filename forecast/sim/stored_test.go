@@ -3,12 +3,15 @@ package sim
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
+	"gridbroker/forecast/scheduler"
 	"gridbroker/testdata/testbed"
 )
 
@@ -49,6 +52,33 @@ func TestScratchIsNoFile(t *testing.T) {
 	}
 	if _, err := c.turns.Take(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// The ids that the scheduler gives decide between jobs that came at one instant: they are those of the seed.
+func TestIDsAreTheSeeds(t *testing.T) {
+	ids := map[uint64][]string{}
+	for _, seed := range []uint64{1, 2, 1} {
+		c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: make([]job, 3), run: Run{Seed: seed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		var list []string
+		for k := range 3 {
+			taken, err := c.scheduler.Submit(t.Context(), scheduler.Person{Subject: "me"}, []scheduler.Submission{{Key: fmt.Sprint(k), JDL: "[ Executable = \"/bin/job\"; ]"}})
+			if err != nil || taken[0].Error != "" {
+				t.Fatal(taken, err)
+			}
+			list = append(list, taken[0].ID)
+		}
+		if before := ids[seed]; before != nil && !slices.Equal(before, list) {
+			t.Errorf("seed %d gives %v and %v", seed, before, list)
+		}
+		ids[seed] = list
+	}
+	if slices.Equal(ids[1], ids[2]) || ids[1][0] == ids[1][1] {
+		t.Errorf("ids of two seeds: %v", ids)
 	}
 }
 
