@@ -17,7 +17,7 @@ const maxParts = 256
 func (n *Node) userFolder(image string) (*Definition, error) {
 	d := &Definition{Tag: UserImageTag, Image: image}
 	if !cleanAbsolute(image) {
-		return nil, fmt.Errorf("the job's image %q is no absolute path without . and ..", image)
+		return nil, fmt.Errorf("the job's image %q has to be an absolute path, and . and .. may not be in it", image)
 	}
 	if err := n.Policy.Check(d, false); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"maps"
 	"strings"
 	"testing"
@@ -160,21 +159,6 @@ func TestWiderThanEveryCluster(t *testing.T) {
 			t.Errorf("%s: blocked %q", key, w.job(id).Blocked)
 		}
 	}
-}
-
-// away is a site that gives no output for a while.
-type away struct {
-	*simSite
-	fails int
-	err   error
-	asked int
-}
-
-func (s *away) Fetch(_ context.Context, jobs []plugins.FetchRequest, _ plugins.Progress) []plugins.FetchResult {
-	if s.asked++; s.asked <= s.fails {
-		return []plugins.FetchResult{{Err: s.err}}
-	}
-	return make([]plugins.FetchResult, len(jobs))
 }
 
 // Output is asked for again as long as the site does not answer, for a day; what it says it does
