@@ -40,7 +40,7 @@ func TestFoldersOfJobs(t *testing.T) {
 		{Policy{UserFolders: open.UserFolders}, at("images/me/tool:1.4"), "images of users"},
 		{open, at("imagesx"), "allowed: " + at("images")},
 		{open, at("other"), "allowed: " + at("images")},
-		{open, at("images") + "/../other", "without . and .."},
+		{open, at("images") + "/../other", ". and .. may not be in it"},
 		{open, "/", "allowed"},
 		{open, at("images/out"), "to which " + at("images/out") + " leads"},
 		{open, at("images/file"), "is no folder"},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -35,9 +36,9 @@ func TestRogueScheduler(t *testing.T) {
 		"versions":        many(`{"interface":"x","versions":[`, `""`, `]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			good := true
+			var rogue atomic.Bool
 			v, addr := newPlain(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if good {
+				if !rogue.Load() {
 					io.WriteString(w, `{"jobs":[{"key":"`+keyOf(r)+`","id":"1"}]}`)
 					return
 				}
@@ -48,7 +49,7 @@ func TestRogueScheduler(t *testing.T) {
 			if h := v.grid(0, "submit", "--via", "grid+http://"+addr, "job.jdl"); h.code != 0 {
 				t.Fatalf("%d %s", h.code, h.errs)
 			}
-			good = false
+			rogue.Store(true)
 			for _, args := range [][]string{{"status", "--all"}, {"ping", "grid+http://" + addr}, {"output", "--all"}, {"submit", "--via", "grid+http://" + addr, "job.jdl"}} {
 				h := v.grid(0, args...)
 				h.errs += h.out

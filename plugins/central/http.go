@@ -21,7 +21,7 @@ import (
 // maxFile and maxDocument bound the body of an answer, in bytes.
 const (
 	maxFile     = 64 << 20
-	maxDocument = 32 << 20
+	maxDocument = 16 << 20
 )
 
 // do asks one question. Errors are told apart by whether the request can have
