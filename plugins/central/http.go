@@ -39,10 +39,10 @@ func (c *client) do(ctx context.Context, op, method, path string, in, out any) e
 		return err
 	}
 	if weight(text) > maxWeight {
-		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Said: "the answer has too many values"}
+		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: senseless("the answer has too many values")}
 	}
 	if err := json.Unmarshal(c.redact(text), out); err != nil {
-		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Said: "the answer cannot be read", Err: err}
+		return &plugins.Error{Kind: plugins.Uncertain, Op: op, Endpoint: c.endpoint, Err: senseless("the answer cannot be read")}
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (c *client) heard(req *http.Request, q question) (*http.Response, []byte, e
 	case err != nil && errors.Is(cause, plugins.ErrSlow):
 		err = cause
 	case err == nil && int64(len(text)) > most:
-		err = errors.New("the answer is too long")
+		err = senseless("the answer is too long")
 	}
 	return resp, text, err
 }
@@ -183,6 +183,12 @@ func (c *client) redact(text []byte) []byte {
 	}
 	return bytes.ReplaceAll(text, []byte(c.set.Token.Raw()), []byte("[our token]"))
 }
+
+// senseless is an answer that has come and is of no use: the next one would be no better.
+type senseless string
+
+// Error implements error.
+func (s senseless) Error() string { return string(s) }
 
 // errGone is the cause where the scheduler has nothing of that name.
 var errGone = errors.New("not there")
@@ -224,14 +230,17 @@ const patience = 15 * time.Second
 
 // insist asks as do does, and once more, and again, where the scheduler answers that it did
 // nothing and wants to be asked later: until then. What does nothing twice, as it says, is
-// asked again as well where it is not known whether it was done; what was in doubt once
-// stays so until it is answered.
+// asked again as well where it is not known whether it was done, as no answer came; what was
+// in doubt once stays so until it is answered.
 func (c *client) insist(ctx context.Context, until time.Time, op, method, path string, in, out any) error {
 	var doubt error
 	for {
 		err := c.do(ctx, op, method, path, in, out)
 		if err == nil {
 			return nil
+		}
+		if _, bad := errors.AsType[senseless](err); bad {
+			return cmp.Or(doubt, err)
 		}
 		pause := time.Duration(0)
 		if e, ok := errors.AsType[*plugins.Error](err); ok {

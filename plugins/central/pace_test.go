@@ -76,6 +76,10 @@ func TestSlowLines(t *testing.T) {
 		"a document that drips":    {1 << 20, 100 << 10, question{method: "GET"}, true, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
+			size := 15 << 20
+			if s.q.file {
+				size = 30 << 20
+			}
 			synctest.Test(t, func(t *testing.T) {
 				answer := func(r *http.Request) (*http.Response, error) {
 					if r.Body != nil {
@@ -91,7 +95,7 @@ func TestSlowLines(t *testing.T) {
 							}
 						}
 					}
-					return &http.Response{StatusCode: http.StatusOK, Body: &body{&line{s.down, 30 << 20}, r.Context()}}, nil
+					return &http.Response{StatusCode: http.StatusOK, Body: &body{&line{s.down, size}, r.Context()}}, nil
 				}
 				c := &client{base: "http://127.0.0.1:1", http: &http.Client{Transport: answers(answer)}, set: &credential.Set{}}
 				began := time.Now()
@@ -162,6 +166,7 @@ func TestBusyForAMoment(t *testing.T) {
 // asked again under the same keys; where it never says, that stays in doubt, whatever it
 // answers afterwards: nobody else may be given such a job.
 func TestInDoubtIsAskedAgain(t *testing.T) {
+	const nonsense = http.StatusAccepted
 	for name, c := range map[string]struct {
 		answers []int // the last one for ever
 		kind    plugins.Kind
@@ -173,6 +178,7 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 		"never in doubt":         {[]int{503}, plugins.Unavailable},
 		"not let in":             {[]int{401}, plugins.Credential},
 		"a fault of the service": {[]int{500, 200}, 0},
+		"nonsense":               {[]int{nonsense}, plugins.Uncertain}, // which is asked for once
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
@@ -182,6 +188,9 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 				text := `{"detail":"later"}`
 				if code == http.StatusOK {
 					text = `{"jobs":[{"key":"a","id":"1"}]}`
+				}
+				if code == nonsense {
+					text = "nonsense"
 				}
 				return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 			}
@@ -193,7 +202,7 @@ func TestInDoubtIsAskedAgain(t *testing.T) {
 			if e, failed := errors.AsType[*plugins.Error](r.Err); failed {
 				kind = e.Kind
 			}
-			if kind != c.kind || c.kind == 0 && r.Handle.ID != "1" || time.Since(began) > patience {
+			if kind != c.kind || c.kind == 0 && r.Handle.ID != "1" || time.Since(began) > patience || c.answers[0] == nonsense && tries > 1 {
 				t.Errorf("%s: %+v after %d tries, %v", name, r, tries, time.Since(began))
 			}
 		})
