@@ -36,7 +36,9 @@ type runOptions struct {
 	env     []string
 	require string
 	dir     string
+	stdin   string
 	show    bool
+	dryRun  bool
 }
 
 func runCmd(d *deps) *cobra.Command {
@@ -50,12 +52,15 @@ its exit code.
 
 A command that is a file here travels with the job; any other is looked for
 where the job runs. --in brings files and whole directories, --out names what
-is brought back. Interrupted at a terminal, it asks whether the job shall go on.
+is brought back. The command reads nothing but what --stdin names. Interrupted at
+a terminal, run asks whether the job shall go on.
 
 Exit codes are the command's own; 125 says that there was no job to get one from.`,
 		Example: `  grid run -- hostname
   grid run --mem 2GB --cpus 4 --time 2h --in data/ --out 'plots/*' -- ./analyse.sh run7
-  grid run --show --gpu 1 -- python3 train.py        # the description, and nothing is sent`,
+  grid run --stdin numbers.txt -- sort -n
+  grid run --show --gpu 1 -- python3 train.py        # the description, and nothing is sent
+  grid run --dry-run --gpu 1 -- python3 train.py     # where it would go`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.seeded = cmd.Flags().Changed("seed")
@@ -80,7 +85,9 @@ Exit codes are the command's own; 125 says that there was no job to get one from
 	g.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` for the job; NAME alone: its value here; may be repeated")
 	g.StringVar(&f.require, "require", "", "further Requirements: an `expression` of the JDL")
 	g.StringVar(&f.dir, "dir", ".", "`directory` below which output files go")
+	g.StringVar(&f.stdin, "stdin", "", "`file` that the command reads as its standard input")
 	g.BoolVar(&f.show, "show", false, "print the description and send nothing")
+	g.BoolVarP(&f.dryRun, "dry-run", "n", false, "show where it would go and send nothing")
 	return cmd
 }
 
@@ -117,7 +124,11 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 	}
 	sayWarnings(d, set)
 	f.planning = f.regarding(set.Jobs)
-	s, err := openSession(d, f.planning, needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}})
+	n := needs{records: mustRecords, services: true, scouts: scouting{on: true, follow: true}}
+	if f.dryRun {
+		n.records = mayRecords
+	}
+	s, err := openSession(d, f.planning, n)
 	if err != nil {
 		return noJob(ctx, err)
 	}
@@ -130,6 +141,9 @@ func runCommand(ctx context.Context, d *deps, f runOptions, argv []string) error
 	p, err := planAll(ctx, s, []jobFile{{"run", set}}, references(snap))
 	if err != nil {
 		return noJob(ctx, err)
+	}
+	if f.dryRun {
+		return dryRun(d, p, snap)
 	}
 	if err := unmatched(p); err != nil {
 		if !d.json {
@@ -253,6 +267,12 @@ func describeCommand(d *deps, f runOptions, argv []string) (string, error) {
 		}
 	}
 	inputs := slices.Clone(f.inputs)
+	if err := f.readable(d); err != nil {
+		return "", err
+	}
+	if f.stdin != "" && !slices.Contains(inputs, f.stdin) {
+		inputs = append(inputs, f.stdin)
+	}
 	executable, args := argv[0], argv[1:]
 	if info, err := os.Stat(abs(d, executable)); err == nil && strings.Contains(executable, "/") && !info.IsDir() && !filepath.IsAbs(executable) {
 		inputs = append(inputs, executable)
@@ -266,6 +286,9 @@ func describeCommand(d *deps, f runOptions, argv []string) (string, error) {
 	if len(args) > 0 {
 		desc.text("Arguments", jdl.JoinArgs(args))
 	}
+	if f.stdin != "" {
+		desc.text("StdInput", filepath.Base(f.stdin))
+	}
 	desc.text("StdOutput", "stdout.txt")
 	desc.text("StdError", "stderr.txt")
 	if slices.ContainsFunc(inputs, func(in string) bool { return in == argv[0] }) {
@@ -274,6 +297,24 @@ func describeCommand(d *deps, f runOptions, argv []string) (string, error) {
 	desc.list("InputSandbox", inputs)
 	desc.list("OutputSandbox", append([]string{"stdout.txt", "stderr.txt"}, f.outputs...))
 	return desc.needs(d, f), nil
+}
+
+// readable tells whether what --stdin names can be a job's standard input: a file,
+// as the job may be sent again later.
+func (f *runOptions) readable(d *deps) error {
+	if f.stdin == "" {
+		return nil
+	}
+	if f.stdin == "-" {
+		return errors.New("--stdin -: a job may be sent again later, so it reads a file: save the text in one and name that")
+	}
+	switch info, err := os.Stat(abs(d, f.stdin)); {
+	case err != nil:
+		return fmt.Errorf("--stdin %s: %w", f.stdin, err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("--stdin %s: not a file", f.stdin)
+	}
+	return nil
 }
 
 // description is a JDL in the making, an attribute a line.
