@@ -22,7 +22,7 @@ func (m *Model) run(sc *scene, c *Candidate) Term {
 		t.Age = c.Age
 	}
 	t.Seconds = clamp(t.Seconds*m.RunWeight, 0, worst)
-	t.Uncertainty = sc.own(c) * m.RunError * m.RunWeight
+	t.Uncertainty = t.Seconds * m.RunError
 	return t
 }
 
