@@ -76,3 +76,32 @@ func TestSilentServicesCostOneDeadline(t *testing.T) {
 		}
 	})
 }
+
+// counter tells the lengths of queues.
+type counter map[string]rank.QueueLength
+
+func (counter) Name() string { return "counter" }
+
+func (c counter) QueueLengths(context.Context, []*glue.Resource) (map[string]rank.QueueLength, error) {
+	return c, nil
+}
+
+// TestQueueLengthsCount: what a queue-length service says of a resource is heard, of two that speak of one the first.
+func TestQueueLengthsCount(t *testing.T) {
+	said := func(jobs int64) rank.QueueLength {
+		return rank.QueueLength{Source: "counter", Lengths: []int64{jobs}, At: start}
+	}
+	b := newBroker(func(b *broker.Broker) {
+		b.Services.QueueLengthers = []plugins.QueueLengther{counter{"a": said(5000), "b": said(10), "elsewhere": said(1)}, counter{"b": said(9000)}}
+	})
+	p := plan(t, b, []*glue.Resource{site("a"), site("b")}, newJob(t, "[]"))
+	for place, want := range []struct {
+		id   string
+		jobs int64
+	}{{"b", 10}, {"a", 5000}} {
+		got := p.Jobs[0].Choices[place]
+		if got.Resource.ID != want.id || got.Queue == nil || got.Queue.Total() != want.jobs {
+			t.Errorf("place %d: %s with %+v, want %s with %d jobs", place, got.Resource.ID, got.Queue, want.id, want.jobs)
+		}
+	}
+}

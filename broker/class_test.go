@@ -33,3 +33,23 @@ func TestNodesAreAlike(t *testing.T) {
 		t.Errorf("classes %v: one that wants more memory is like the others", got)
 	}
 }
+
+// TestJobsOfOtherDataAreOthers: jobs that read from elsewhere take other times to stage in, whether they name it as an input file
+// or as data; what they bring from here makes no difference.
+func TestJobsOfOtherDataAreOthers(t *testing.T) {
+	var jobs []*jdl.Job
+	for _, text := range []string{
+		`InputSandbox = {"here"};`, `InputSandbox = {"there"};`,
+		`InputSandbox = {"https://a.example.org/f"};`, `InputSandbox = {"https://b.example.org/f"};`,
+		`InputData = {"lfn:/grid/a"}; DataAccessProtocol = "https";`, `InputData = {"lfn:/grid/b"}; DataAccessProtocol = "https";`,
+	} {
+		job, err := jdl.LoadJob(`[ Executable = "/bin/true"; ` + text + ` ]`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
+	if got := fmt.Sprint(classes(jobs, nil)); got != "[0 0 1 2 3 4]" {
+		t.Errorf("classes %s", got)
+	}
+}
