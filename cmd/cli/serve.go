@@ -29,10 +29,21 @@ func crowd() func(net.Conn, http.ConnState) {
 	return c.State
 }
 
+// http2 bounds what one connection of HTTP/2 may hold of a daemon: by default each may leave a MiB there that nobody
+// reads, and 250 requests at once. Large texts come by HTTP/1.1, which the program itself speaks; a browser has many
+// pages of a scheduler open through one connection.
+func http2() *http.HTTP2Config {
+	return &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
+		MaxReadFrameSize: 16 << 10, MaxDecoderHeaderTableSize: 4 << 10, MaxEncoderHeaderTableSize: 4 << 10}
+}
+
 // serveOn serves until the context ends, with TLS where the server has a
 // certificate, and until what was asked by then is answered or drain is over.
 func serveOn(ctx context.Context, srv *http.Server, l net.Listener) error {
 	srv.ConnState = crowd()
+	if srv.HTTP2 == nil {
+		srv.HTTP2 = http2()
+	}
 	served := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {

@@ -21,7 +21,7 @@ func TLS(own tls.Certificate, authorities *x509.CertPool) *tls.Config {
 func Server(config *tls.Config, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, TLSConfig: config.Clone(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 1 << 16,
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 1000, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10, MaxReadFrameSize: 16 << 10},
 	}
 }
 
