@@ -93,12 +93,20 @@ func ill(e *glue.Endpoint) Fact {
 
 // endpoint is where the job would be sent: the first that is spoken and well.
 func (r *Rules) endpoint(res *glue.Resource) (glue.Endpoint, bool) {
-	for i := range res.Endpoints {
-		if e := &res.Endpoints[i]; r.speaks(e) && ill(e).Kind == Unspoken {
-			return *e, true
-		}
+	if e := working(r, res); e != nil {
+		return *e, true
 	}
 	return glue.Endpoint{}, r.Speaks == nil && len(res.Endpoints) == 0
+}
+
+// working is the first endpoint that there is a back-end for and that says it works; nil: none.
+func working(r *Rules, res *glue.Resource) *glue.Endpoint {
+	for i := range res.Endpoints {
+		if e := &res.Endpoints[i]; r.speaks(e) && ill(e).Kind == Unspoken {
+			return e
+		}
+	}
+	return nil
 }
 
 func (r *Rules) speaks(e *glue.Endpoint) bool { return r.Speaks == nil || r.Speaks(e.Interface) }
@@ -147,7 +155,10 @@ func (r *Rules) queueLimit(_ *jdl.Job, res *glue.Resource) *Reason {
 
 // downtime rejects what is announced to be down while the job would run.
 func (r *Rules) downtime(job *jdl.Job, res *glue.Resource) *Reason {
-	e, _ := r.endpoint(res)
+	e := working(r, res)
+	if e == nil {
+		return nil
+	}
 	for _, d := range e.Downtimes {
 		if d.Start.After(r.Now.Add(job.Demand.WallTime)) || !d.End.IsZero() && d.End.Before(r.Now) {
 			continue

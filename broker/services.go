@@ -47,6 +47,11 @@ type answer struct {
 	usage     rank.Usage
 }
 
+// ofResources tells whether anything was said of single resources.
+func (a *answer) ofResources() bool {
+	return len(a.forecasts)+len(a.lengths)+len(a.histories)+len(a.troubles) > 0
+}
+
 // asker is one service's question, kind by kind.
 type asker struct {
 	name, kind string
@@ -166,10 +171,11 @@ func (m *Match) candidates(rules Rules, answers []answer) []rank.Candidate {
 			c.LRMSWaiting = m.lrms[rank.LRMS(r)]
 		}
 	}
-	if len(answers) == 0 {
+	said := slices.DeleteFunc(slices.Clone(answers), func(a answer) bool { return !a.ofResources() })
+	if len(said) == 0 {
 		return cs
 	}
-	return m.without(cs, func(c *rank.Candidate) *Reason { return advise(c, rules, answers) })
+	return m.without(cs, func(c *rank.Candidate) *Reason { return advise(c, rules.Now, said) })
 }
 
 // without takes out the survivors against which something is said. cs are
@@ -194,7 +200,7 @@ func (m *Match) without(cs []rank.Candidate, against func(*rank.Candidate) *Reas
 }
 
 // advise fills in one candidate; a reason means that it must not be used.
-func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
+func advise(c *rank.Candidate, now time.Time, answers []answer) *Reason {
 	id := c.Resource.ID
 	for i := range answers {
 		a := &answers[i]
@@ -206,7 +212,7 @@ func advise(c *rank.Candidate, rules Rules, answers []answer) *Reason {
 		}
 		if h, ok := a.histories[id]; ok && c.History == nil {
 			c.History = new(h)
-			if h.BannedUntil.After(rules.Now) {
+			if h.BannedUntil.After(now) {
 				return &Reason{Filter: ByHealth, Want: Fact{Kind: WorkingResource}, Temporary: true,
 					Have: Fact{Kind: BannedUntil, Until: h.BannedUntil, Said: h.BanReason}}
 			}

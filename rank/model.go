@@ -78,12 +78,20 @@ func (m *Model) complete(sc *scene, c *Candidate) completion {
 	out.wait, out.sigma, out.terms = m.wait(sc, c)
 	stage := m.stageIn(sc, c)
 	run := m.run(sc, c)
-	deploy := m.environment(sc, c)
+	var deploy, over Term // most have none of these, and a term costs as much as a score
+	if len(sc.wishes) > 0 {
+		deploy = m.environment(sc, c)
+	}
+	if c.History != nil {
+		over = c.overhead()
+	}
 	out.stageIn, out.run = stage.Seconds+deploy.Seconds, run.Seconds
-	over := c.overhead()
 	out.overhead = over.Seconds
 	sum := clamp(out.wait+out.stageIn+out.run+out.overhead, 0, worst)
-	success, limit := m.success(c), m.limit(sc, c, run)
+	success, limit := m.success(c), Term{Raw: 1}
+	if !sc.named {
+		limit = m.limit(c, run)
+	}
 	out.success = max(success.Raw*limit.Raw, minSuccess)
 	out.total = clamp(sum/out.success, 0, worst)
 	success.Seconds = sum/success.Raw - sum
@@ -116,15 +124,15 @@ func (c *Candidate) overhead() Term {
 	return t
 }
 
-// limit is the chance that a job which names no wall time ends before the
+// limit is the chance that a job, which names no wall time, ends before the
 // queue's limit, run times being exponential around the one expected.
-func (m *Model) limit(sc *scene, c *Candidate, run Term) Term {
+func (m *Model) limit(c *Candidate, run Term) Term {
 	t := Term{Name: TermLimit, Raw: 1, Unit: unitChance, Source: c.Resource.Source, Age: c.Age, Weight: 1, OK: true}
 	limit := c.Resource.MaxWallTime
 	if c.Resource.DefaultWallTime.OK {
 		limit = c.Resource.DefaultWallTime
 	}
-	if sc.named || !limit.OK || limit.V <= 0 || run.Seconds <= 0 {
+	if !limit.OK || limit.V <= 0 || run.Seconds <= 0 {
 		return t
 	}
 	t.Raw = clamp(1-math.Exp(-limit.V.Seconds()/run.Seconds), minSuccess, 1)
@@ -154,8 +162,11 @@ func (m *Model) success(c *Candidate) Term {
 // clamp limits x to [lo, hi]; NaN becomes hi, the worse end everywhere here
 // except for the chance of success, which is clamped before it is used.
 func clamp(x, lo, hi float64) float64 {
-	if math.IsNaN(x) {
-		return hi
+	switch {
+	case x <= lo:
+		return lo
+	case x < hi:
+		return x
 	}
-	return min(max(x, lo), hi)
+	return hi
 }
