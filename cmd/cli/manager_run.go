@@ -73,7 +73,7 @@ func runManagerRun(ctx context.Context, d *deps, f managerRunOptions, argv []str
 	if err != nil {
 		return err
 	}
-	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Lease: f.lease, Log: daemonLog(d)}
+	b := &daemon.Broker{Name: f.name, Manager: f.via, Client: daemon.Client(cfg), Own: cfg.Certificates[0], Lease: f.lease, Log: daemonLog(d)}
 	b.Start = func(ctx context.Context, j managers.Job, system string) error {
 		fmt.Fprintf(d.env.Err, "%s: at %s\n", j.ID, system)
 		return startAt(ctx, d, j, system, argv)

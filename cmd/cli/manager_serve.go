@@ -98,7 +98,7 @@ func runManagerServe(ctx context.Context, d *deps, f managerServeOptions) error 
 	rules.Interval, rules.MaxAge = f.interval.Milliseconds(), f.maxAge.Milliseconds()
 	manager, err := daemon.New(ctx, daemon.Config{
 		Name: f.name, Parent: f.parent, System: f.system, Total: f.total, Rules: rules, Dir: abs(d, f.dir),
-		Client: daemon.Client(cfg), Beat: f.beat, Log: daemonLog(d),
+		Client: daemon.Client(cfg), Authorities: cfg.RootCAs, Beat: f.beat, Log: daemonLog(d),
 	})
 	if err != nil {
 		return err

@@ -19,9 +19,16 @@ type Job struct {
 	Attempt   int       `json:"attempt,omitempty"` // counts hand-ins by the broker
 	Hops      int       `json:"hops,omitempty"`
 	Placed    bool      `json:"placed,omitempty"` // goes to a system that could run it when empty, and waits there
+	Papers    *Papers   `json:"papers,omitempty"` // nil: none
 
 	from  Neighbour // the link it came by
 	block bool      // not to go back over that link for now
+}
+
+// Papers are what others know a passport by.
+type Papers struct {
+	Seal  []byte   `json:"seal"`            // its broker's signature of all that no manager changes
+	Chain [][]byte `json:"chain,omitempty"` // the broker's certificates, its own first, in DER
 }
 
 // before orders a queue: by priority, then submission, then id.

@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +18,7 @@ type Broker struct {
 	Name    string                                                           // the URL at which managers reach it
 	Manager string                                                           // URL of the nearest manager
 	Client  *http.Client                                                     // with the user's certificate
+	Own     tls.Certificate                                                  // that certificate, whose key signs passports
 	Start   func(ctx context.Context, job managers.Job, system string) error // starts a job and returns when it has ended
 	Lease   time.Duration                                                    // a job of which nothing was heard for so long is handed in again; 0: 20 s
 	Log     *slog.Logger
@@ -87,12 +91,26 @@ func (b *Broker) handIn(ctx context.Context) (left bool) {
 		}
 	}
 	b.mu.Unlock()
-	if len(again) == 0 {
-		return left
+	for some := range slices.Chunk(again, atOnce) {
+		b.handOver(ctx, some)
 	}
-	err := call(ctx, b.Client, b.Manager+"/v1/jobs", again, &struct{}{}, callPatience)
+	return left
+}
+
+// atOnce is how many jobs a broker hands in by one request.
+const atOnce = 10_000
+
+// handOver signs some passports and gives the jobs to the manager.
+func (b *Broker) handOver(ctx context.Context, again []managers.Job) {
+	var err error
+	for i := range again {
+		err = cmp.Or(err, seal(&again[i], &b.Own))
+	}
 	if err == nil {
-		return left
+		err = call(ctx, b.Client, b.Manager+"/v1/jobs", again, &struct{}{}, callPatience)
+	}
+	if err == nil {
+		return
 	}
 	b.Log.Warn("jobs not handed in", "jobs", len(again), "cause", err)
 	b.mu.Lock()
@@ -100,7 +118,6 @@ func (b *Broker) handIn(ctx context.Context) (left bool) {
 	for _, j := range again {
 		b.jobs[j.ID].heard = time.Now().Add(-b.Lease * 3 / 4)
 	}
-	return left
 }
 
 // Handler returns what the broker answers to managers.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,9 +22,11 @@ type Config struct {
 	Total  managers.Resources // of the system
 	Rules  managers.Rules     // times in milliseconds
 	Dir    string             // where assignments are kept
-	Client *http.Client       // with the manager's certificate; must do HTTP/2
-	Beat   time.Duration      // between signs of life; four without one end a link; 0: 2 s
-	Log    *slog.Logger
+	// Authorities are those whose certificates brokers sign passports with; nil: nothing is checked.
+	Authorities *x509.CertPool
+	Client      *http.Client  // with the manager's certificate; must do HTTP/2
+	Beat        time.Duration // between signs of life; four without one end a link; 0: 2 s
+	Log         *slog.Logger
 }
 
 // Daemon is one manager with its links.
@@ -45,6 +48,7 @@ type Daemon struct {
 	closed  bool // the own system: what would start there cannot be kept
 	brokers map[string]*acquaintance
 	guests  guests
+	papers  passports
 	timer   *time.Timer
 
 	figures *figures
@@ -64,7 +68,7 @@ func New(ctx context.Context, c Config) (*Daemon, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}, brokers: map[string]*acquaintance{}}
+	d := &Daemon{config: c, ctx: ctx, numbers: map[string]managers.Neighbour{}, conns: map[managers.Neighbour]*conn{}, brokers: map[string]*acquaintance{}, papers: passports{authorities: c.Authorities}, guests: guests{signed: c.Authorities != nil}}
 	d.figures = newFigures(d.State)
 	d.manager = managers.NewDomain(c.Rules)
 	if c.System != "" {
@@ -113,8 +117,13 @@ func (d *Daemon) do(decide func(now int64) *managers.Out) {
 // carryOut does what the manager decided; the mutex is held.
 func (d *Daemon) carryOut(out *managers.Out) {
 	var starts []*assignment
+	var twice []managers.Job
 	for i := range out.Starts {
 		a := &assignment{Job: out.Starts[i].Job}
+		if d.held[a.Job.ID] != nil { // a copy: what it was given would never be given back
+			twice = append(twice, a.Job)
+			continue
+		}
 		d.held[a.Job.ID] = a
 		starts = append(starts, a)
 	}
@@ -134,6 +143,10 @@ func (d *Daemon) carryOut(out *managers.Out) {
 	}
 	if err != nil {
 		shut(d, starts, err)
+	}
+	for i := range twice {
+		d.config.Log.Warn("a second copy of a job was to start", "job", twice[i].ID)
+		d.carryOut(d.manager.Ended(now(), twice[i].Need))
 	}
 	if at := d.manager.Wake(); at > 0 && d.timer != nil {
 		d.timer.Reset(time.Duration(max(1, at-now())) * time.Millisecond)

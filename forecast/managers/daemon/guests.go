@@ -26,11 +26,13 @@ type guests struct {
 	strikes       map[string]strikes   // by certificate
 	absent        map[string]absence   // brokers
 	full          time.Time            // until when the parent takes no more jobs
+	signed        bool                 // passports are: nobody but its broker makes a job a new one
 }
 
 // note is what a job was like when it left.
 type note struct {
 	to     managers.Neighbour
+	of     int // which attempt of its broker
 	hops   int
 	placed bool
 	back   map[managers.Neighbour]int // how often it came back over each link over which it had left
@@ -48,6 +50,10 @@ func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
 		return
 	}
 	old, _ := g.note(j.ID)
+	if g.signed && j.Attempt > old.of {
+		old = note{}
+	}
+	old.of = max(old.of, j.Attempt)
 	old.to, old.hops, old.placed = to, j.Hops, j.Placed
 	g.put(j.ID, old)
 }
@@ -56,7 +62,7 @@ func (g *guests) goes(j *managers.Job, to managers.Neighbour) {
 // than when it was sent on from here.
 func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
 	n, ok := g.note(j.ID)
-	if !ok {
+	if !ok || g.signed && j.Attempt > n.of { // one that its broker has handed in again has not been here
 		return
 	}
 	j.Hops, j.Placed = max(j.Hops, n.hops+1), j.Placed || n.placed
@@ -70,9 +76,10 @@ func (g *guests) comes(j *managers.Job, from managers.Neighbour) {
 }
 
 // bounces says that a neighbour has sent a job back more often than any bound of hops allows.
-func (g *guests) bounces(id managers.ID, from managers.Neighbour) error {
-	if n, _ := g.note(id); n.to == from && n.back[from] >= maxBounces {
-		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", id, n.back[from])
+func (g *guests) bounces(j *managers.Job, from managers.Neighbour) error {
+	n, _ := g.note(j.ID)
+	if again := g.signed && j.Attempt > n.of; !again && n.to == from && n.back[from] >= maxBounces {
+		return fmt.Errorf("job %.80q came back %d times: it says of what is free there what is not so", j.ID, n.back[from])
 	}
 	return nil
 }

@@ -211,17 +211,17 @@ func TestTwoThatSendBack(t *testing.T) {
 	for k := range 2 * maxBounces {
 		from := managers.Neighbour(k % 2)
 		g.goes(&j, from)
-		if err := g.bounces(j.ID, from); err != nil {
+		if err := g.bounces(&j, from); err != nil {
 			t.Fatalf("after %d: %v", k, err)
 		}
 		g.comes(&j, from)
 	}
 	g.goes(&j, 1)
-	if err := g.bounces(j.ID, 1); err == nil {
+	if err := g.bounces(&j, 1); err == nil {
 		t.Error("nobody is found out")
 	}
 	g.goes(&j, 2)
-	if err := g.bounces(j.ID, 2); err != nil {
+	if err := g.bounces(&j, 2); err != nil {
 		t.Errorf("a third one, which did nothing: %v", err)
 	}
 }

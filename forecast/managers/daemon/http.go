@@ -28,6 +28,7 @@ func (d *Daemon) Handler() http.Handler {
 		if !readBody(w, r, &jobs) {
 			return
 		}
+		chain := chainOf(r.TLS)
 		for i := range jobs {
 			if err := errors.Join(jobs[i].Check(), checkBroker(jobs[i].Broker)); err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
@@ -37,7 +38,18 @@ func (d *Daemon) Handler() http.Handler {
 				http.Error(w, fmt.Sprintf("broker %s: %v", jobs[i].Broker, err), http.StatusForbidden)
 				return
 			}
-			jobs[i].Hops, jobs[i].Placed, jobs[i].Submitted = 0, false, min(jobs[i].Submitted, now())
+			jobs[i].Hops, jobs[i].Placed = 0, false
+			if jobs[i].Papers != nil {
+				jobs[i].Papers.Chain = chain
+			}
+			if err := d.papers.check(&jobs[i]); err != nil {
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
+			if jobs[i].Submitted > now()+maxAhead.Milliseconds() { // its age counts from then
+				http.Error(w, fmt.Sprintf("job %.80q is submitted %v in the future: set the clocks", jobs[i].ID, time.Duration(jobs[i].Submitted-now())*time.Millisecond), http.StatusBadRequest)
+				return
+			}
 		}
 		if err := d.Submit(jobs); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -55,6 +67,9 @@ func (d *Daemon) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) { writeBody(w, d.State()) })
 	return http.NewCrossOriginProtection().Handler(mux) // browsers show their user's certificate to every page
 }
+
+// maxAhead is by how much a broker's clock may be ahead.
+const maxAhead = 10 * time.Minute
 
 // maxBroker bounds the address of a broker, in bytes: it is kept and sent on with
 // each of its jobs.

@@ -13,14 +13,20 @@ import (
 func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 	c.heard()
 	if f.Refused != "" {
-		refused(d, n, f)
+		wasRefused(d, n, f)
 	}
 	if f.Message == nil {
 		return nil
 	}
+	refused := false
 	if j := f.Message.Job; j != nil {
 		if err := checkBroker(j.Broker); err != nil {
 			return err
+		}
+		if err := d.papers.check(j); err != nil { // whoever is honest has checked it, by the same authorities
+			d.config.Log.Warn("a job is refused", "neighbour", c.peer, "cause", err)
+			c.send(frame{Job: j.ID, Refused: err.Error()})
+			refused = true
 		}
 	}
 	d.waiting.Add(1)
@@ -34,7 +40,9 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 		return err
 	}
 	handle := (*managers.Manager).Handle
-	if j := f.Message.Job; j != nil {
+	if j := f.Message.Job; j != nil && refused {
+		handle = managers.Decline
+	} else if j != nil {
 		keep, err := keeps(d, n, c, j)
 		if err != nil {
 			return err
@@ -54,7 +62,7 @@ func (d *Daemon) take(n managers.Neighbour, c *conn, f frame) error {
 // keeps says whether a neighbour's job may wait here; the mutex is held. One that came back without end may
 // not: liars may be behind an honest neighbour, who finds them out. Where it sends back one after the other its link ends.
 func keeps(d *Daemon, n managers.Neighbour, c *conn, j *managers.Job) (bool, error) {
-	if err := d.guests.bounces(j.ID, n); err != nil {
+	if err := d.guests.bounces(j, n); err != nil {
 		if d.guests.strike(j.ID, c) {
 			d.guests.distrust(c)
 			return false, fmt.Errorf("%s: %w", c.peer, err)
@@ -96,9 +104,9 @@ func unwanted(d *Daemon, n managers.Neighbour, j *managers.Job) frame {
 	return frame{}
 }
 
-// refused takes a neighbour's refusal of a job in. The job is nobody's until its broker
+// wasRefused takes a neighbour's refusal of a job in. The job is nobody's until its broker
 // hands it in again; where the parent is full brokers are told to do so later.
-func refused(d *Daemon, n managers.Neighbour, f frame) {
+func wasRefused(d *Daemon, n managers.Neighbour, f frame) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if was, ok := d.guests.note(f.Job); !ok || was.to != n {

@@ -59,7 +59,7 @@ func managerProcess() error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	d, err := New(context.Background(), Config{
 		Name: c.Name, Parent: c.Parent, System: c.System, Total: managers.Resources{CPUs: c.CPUs}, Rules: testRules(),
-		Dir: c.Dir, Client: Client(cfg), Beat: c.Beat, Log: log,
+		Dir: c.Dir, Client: Client(cfg), Authorities: cfg.RootCAs, Beat: c.Beat, Log: log,
 	})
 	if err != nil {
 		return err
@@ -369,7 +369,7 @@ func testBroker(t *testing.T, ca *authority, manager string) (*Broker, *record) 
 		t.Fatal(err)
 	}
 	ran, addr := &record{by: map[managers.ID][]string{}}, testbed.FreeAddress(t)
-	b := &Broker{Name: "https://" + addr, Manager: manager, Client: Client(cfg), Lease: 4 * time.Second}
+	b := &Broker{Name: "https://" + addr, Manager: manager, Client: Client(cfg), Own: cfg.Certificates[0], Lease: 4 * time.Second}
 	b.Start = func(_ context.Context, j managers.Job, system string) error {
 		ran.mu.Lock()
 		ran.by[j.ID] = append(ran.by[j.ID], system)
