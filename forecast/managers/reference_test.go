@@ -129,36 +129,57 @@ func readStarts(in io.Reader) (map[int]tree.Start, error) {
 		return nil, fmt.Errorf("%d lines: %w", len(rows), err)
 	}
 	starts := map[int]tree.Start{}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = strings.ToLower(strings.TrimSpace(row[i]))
+		}
+	}
 	id, system, at := slices.Index(rows[0], "id"), slices.Index(rows[0], "system"), slices.Index(rows[0], "start")
 	if min(id, system, at) < 0 {
 		return nil, fmt.Errorf("the first line names %q, want id, system and start", rows[0])
 	}
 	for _, row := range rows[1:] {
-		n, err := strconv.Atoi(row[id])
-		where, err2 := strconv.Atoi(row[system])
-		when, err3 := strconv.ParseInt(row[at], 10, 64)
+		n, err := number(row[id])
+		where, err2 := number(cmp.Or(row[system], "-1"))
+		when, err3 := number(cmp.Or(row[at], "-1")) // not by the horizon
 		if _, twice := starts[n]; twice && err == nil {
 			err = fmt.Errorf("job %d has two starts", n)
 		}
 		if err := errors.Join(err, err2, err3); err != nil {
 			return nil, err
 		}
-		starts[n] = tree.Start{System: where, At: when}
+		starts[n] = tree.Start{System: where, At: int64(when)}
 	}
 	return starts, nil
 }
 
-// ofJobs puts starts into the order of the jobs.
+// number reads a whole number, which may be written as 4.0 or 1e4.
+func number(text string) (int, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err == nil && x != math.Trunc(x) {
+		err = fmt.Errorf("%q is no whole number", text)
+	}
+	return int(x), err
+}
+
+// ofJobs puts starts into the order of the jobs. What is not in a schedule did not start by
+// its horizon, if nothing in it did not.
 func ofJobs(starts map[int]tree.Start, jobs []tree.Job) ([]tree.Start, error) {
-	list := make([]tree.Start, len(jobs))
+	list, all := make([]tree.Start, len(jobs)), true
+	for _, s := range starts {
+		all = all && s.System >= 0
+	}
+	known := 0
 	for i := range jobs {
 		s, ok := starts[jobs[i].ID]
-		if !ok {
+		if ok {
+			known++
+		} else if s.System, s.At = -1, -1; !all {
 			return nil, fmt.Errorf("no start of job %d", jobs[i].ID)
 		}
 		list[i] = s
 	}
-	if len(starts) != len(jobs) {
+	if len(starts) != known || known == 0 && len(jobs) > 0 {
 		return nil, fmt.Errorf("%d starts of %d jobs", len(starts), len(jobs))
 	}
 	return list, nil
@@ -286,7 +307,8 @@ func TestFrameOfMoreThanIsUsed(t *testing.T) {
 }
 
 // A list and its schedule as other programs write them: another order of lines and
-// columns, ends of lines of Windows, a byte order mark, notes.
+// columns, ends of lines of Windows, a byte order mark, notes, blank lines and spaces, headings in
+// capitals, whole numbers with fractions and exponents, nothing where a job did not start.
 func TestOtherEditions(t *testing.T) {
 	w := tree.Work{Jobs: 200, Horizon: 500, Nodes: tree.PerSystem{6}, Share: []float64{1}, Width: "uniform:6", Run: "exp", Load: 1.4, Prios: 2, Systems: 3}
 	jobs, err := w.Draw(3)
@@ -297,11 +319,15 @@ func TestOtherEditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, starts := "\uFEFF# a note\r\nwidth,home,id,owner,run,submit,priority\r\n", "\uFEFFstart,id,system\r\n"
+	list, starts := "\uFEFF# a note\r\nWIDTH,home, id,owner,run,submit,priority\r\n\r\n", "\uFEFFStart,ID, System \r\n"
 	for i := range jobs {
 		j, s := &jobs[len(jobs)-1-i], r.Starts[(i*7)%len(jobs)]
-		list += fmt.Sprintf("%d,%d,%d,me,%d,%d,%d\r\n", j.Width, j.Home, j.ID, j.Run, j.Submit, j.Priority)
-		starts += fmt.Sprintf("%d,%d,%d\r\n", s.At, jobs[(i*7)%len(jobs)].ID, s.System)
+		list += fmt.Sprintf("%d,%d.0,%d ,me,%.10e,%d,%d\r\n", j.Width, j.Home, j.ID, float64(j.Run), j.Submit, j.Priority)
+		line := fmt.Sprintf("%d.0,%d, %d\r\n", s.At, jobs[(i*7)%len(jobs)].ID, s.System)
+		if s.System < 0 {
+			line = fmt.Sprintf(",%d,\r\n\r\n", jobs[(i*7)%len(jobs)].ID)
+		}
+		starts += line
 	}
 	file := filepath.Join(t.TempDir(), "x-y-full-firstfit-starts.csv")
 	for name, text := range map[string]string{file: starts + "# an end\r\n", filepath.Join(filepath.Dir(file), "x-y-jobs.csv"): list} {

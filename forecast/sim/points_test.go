@@ -70,6 +70,7 @@ func readPoints(objects []reference.Object) (points []*referencePoint) {
 		p.Config = tree.Config{Fanout: 2, Discipline: "firstfit", Latency: 100, Handshake: true, Mark: managers.MarkAck} // what a point does not say
 		p.Work = tree.Work{Share: []float64{1}, Run: "exp", Prios: 1}
 		p.err = o.Decode(p)
+		p.Work.Width, p.Work.Run = ours(p.Work.Width), ours(p.Work.Run)
 		if p.Work.Systems == 0 && len(p.Work.Nodes) > 1 {
 			p.Work.Systems = len(p.Work.Nodes)
 		}
@@ -80,6 +81,26 @@ func readPoints(objects []reference.Object) (points []*referencePoint) {
 		points = append(points, p)
 	}
 	return spread(points)
+}
+
+// names are how others may call what a workload is drawn from, by how these begin.
+var names = map[string][]string{
+	"inverse": {"inv", "1/w", "harm", "recip"}, "powers": {"pow", "2^"}, "uniform": {"uni"}, "hyper": {"hyp"}, "exp": {"exp"}, "const": {"const", "fix"},
+}
+
+// ours is what such a name is here.
+func ours(name string) string {
+	word, arg, there := strings.Cut(name, ":")
+	for own, others := range names {
+		for _, other := range others {
+			if strings.HasPrefix(strings.ToLower(word), other) && there {
+				return own + ":" + arg
+			} else if strings.HasPrefix(strings.ToLower(word), other) {
+				return own
+			}
+		}
+	}
+	return name
 }
 
 // pointKeys are what the metacomputer points have and no others.
@@ -112,10 +133,12 @@ func TestDecodePoints(t *testing.T) {
 		{"id":"plain","work":{"jobs":5,"horizon":20,"nodes":8,"share":[1],"width":"one","run":"exp","load":1,"systems":1},
 		 "config":{"mode":"independent","discipline":"fcfs","coalesce":null},"seeds":1,"metrics":{"ratio":0.25}},
 		{"id":"short","work":{"jobs":5,"horizon":20,"nodes":[8,4],"width":"one","load":1},"config":{"mode":"tree"},"seeds":1,"metrics":{"ratio":0.25}},
+		{"id":"e","work":{"jobs":1e1,"horizon":2.0e1,"nodes":8,"width":"pow2:4","run":"exponential","load":1,"systems":2},"config":{"mode":"tree","latency":1E2},
+		 "seeds":1,"metrics":{"ratio":[0.25,NaN],"wait":[Infinity,-Infinity]}},
 		{"id":"broken","work":{"jobs":"many"},"config":{}},
 		{"params":{},"ratio":1}]`), pointKeys...)
-	if err != nil || len(objects) != 4 {
-		t.Fatalf("%d points, %v; want 4", len(objects), err)
+	if err != nil || len(objects) != 5 {
+		t.Fatalf("%d points, %v; want 5", len(objects), err)
 	}
 	points := map[string]*referencePoint{}
 	for _, p := range readPoints(objects) {
@@ -133,6 +156,14 @@ func TestDecodePoints(t *testing.T) {
 		t.Errorf("a point that says little reads as %+v", p)
 	} else if _, err := meanRatio(t.Context(), p, 1); err != nil {
 		t.Error(err)
+	}
+	if p := points["e"]; p == nil || p.err != nil || p.Work.Jobs != 10 || p.Config.Latency != 100 || p.Work.Width != "powers:4" || p.Work.Run != "exp" {
+		t.Errorf("numbers with exponents read as %+v", p)
+	} else if _, err := meanRatio(t.Context(), p, 1); err != nil {
+		t.Error(err)
+	}
+	if lines, err := reference.List("l.json", []byte("{\"work\":{},\"config\":{}}\n{\"work\":{},\"config\":{}}\n"), pointKeys...); err != nil || len(lines) != 2 {
+		t.Errorf("a point in each line: %d, %v", len(lines), err)
 	}
 	if p := points["broken"]; p == nil || p.err == nil {
 		t.Errorf("a broken point reads as %+v", p)

@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -82,12 +84,8 @@ var mark = []byte("\uFEFF")
 
 // List returns the objects of a list that have some of these keys, and which they lack.
 func List(name string, data []byte, keys ...string) (objects []Object, err error) {
-	data = bytes.TrimPrefix(data, mark)
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-			err = errNoList
-		}
+	list, err := values(plain(bytes.TrimPrefix(data, mark)))
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for i, raw := range list {
@@ -114,8 +112,41 @@ func (o *Object) has(keys []string) (any bool) {
 	return any
 }
 
-// whole is a whole number that is written with a fraction of zero.
-var whole = regexp.MustCompile(`\b(\d+)\.0+\b`)
+// values are those of a list, or of several objects one after the other.
+func values(data []byte) (list []json.RawMessage, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return list, json.Unmarshal(data, &list)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		var one json.RawMessage
+		if err := dec.Decode(&one); errors.Is(err, io.EOF) && len(list) > 1 {
+			return list, nil
+		} else if err != nil {
+			return nil, errNoList
+		}
+		list = append(list, one)
+	}
+}
+
+// token is a text of JSON, a number, or what Python writes for numbers that JSON has none for.
+var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|NaN|-?Infinity`)
+
+// plain writes whole numbers as such, which may be written as 4.0 or 1e4, and null for what is no number.
+func plain(data []byte) []byte {
+	return token.ReplaceAllFunc(data, func(t []byte) []byte {
+		switch t[len(t)-1] {
+		case '"':
+			return t
+		case 'N', 'y':
+			return []byte("null")
+		}
+		x, err := strconv.ParseFloat(string(t), 64)
+		if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+			return t
+		}
+		return strconv.AppendFloat(nil, x, 'f', -1, 64)
+	})
+}
 
 // Open opens a file of such a directory as a text: a byte order mark before it is skipped.
 func Open(file string) (io.Reader, error) {
@@ -123,7 +154,5 @@ func Open(file string) (io.Reader, error) {
 	return bytes.NewReader(bytes.TrimPrefix(data, mark)), err
 }
 
-// Decode reads the object into v; whole numbers may be written as 4.0.
-func (o *Object) Decode(v any) error {
-	return json.Unmarshal(whole.ReplaceAll(o.raw, []byte("$1")), v)
-}
+// Decode reads the object into v.
+func (o *Object) Decode(v any) error { return json.Unmarshal(o.raw, v) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,7 +117,8 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 			if k < 0 || i+1 == len(columns) && strings.TrimSpace(row[k]) == "" {
 				continue
 			}
-			if n[i], err = strconv.ParseInt(strings.TrimSpace(row[k]), 10, 64); err != nil {
+			var ok bool
+			if n[i], ok = wholeNumber(strings.TrimSpace(row[k])); !ok {
 				return fmt.Errorf("line %d: %s %q is no whole number", line, columns[i], row[k])
 			}
 		}
@@ -124,6 +126,16 @@ func readRows(in io.Reader, take func(line int, n [6]int64) error) error {
 			return err
 		}
 	}
+}
+
+// wholeNumber reads one, which other programs write as 4.0 or 1e4.
+func wholeNumber(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		return n, true
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return int64(x), err == nil && x == math.Trunc(x) && math.Abs(x) <= 1<<53
 }
 
 // WriteStarts writes a schedule in CSV: id, system, start in ticks; -1 and -1 for a job that did not start.

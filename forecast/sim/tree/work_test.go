@@ -180,6 +180,10 @@ func TestFiles(t *testing.T) {
 	if want := []Job{{1, 0, 0, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
 		t.Errorf("as Windows writes it, without a priority: %v %v", list, err)
 	}
+	list, err = ReadJobs(strings.NewReader(head + "1.0,0,1.5e2,5e0,2,0.0\n"))
+	if want := []Job{{1, 0, 150, 5, 2, 0}}; err != nil || !reflect.DeepEqual(list, want) {
+		t.Errorf("whole numbers with fractions and exponents: %v %v", list, err)
+	}
 	list, err = ReadJobs(strings.NewReader("\uFEFF# by hand\r\n" + head + "9,0,5,5,1,0\n3,0,4,5,1,0\n2,0,5,5,1,0\n"))
 	if want := []Job{{3, 0, 4, 5, 1, 0}, {9, 0, 5, 5, 1, 0}, {2, 0, 5, 5, 1, 0}}; err != nil || !reflect.DeepEqual(list, want) {
 		t.Errorf("in another order, behind a note: %v %v", list, err)
@@ -190,6 +194,9 @@ func TestFiles(t *testing.T) {
 		head + "1,0,0,5,2\n":                           "wrong number of fields",
 		head + "1,0,0,5,2,x\n":                         `line 2: priority "x" is no whole number`,
 		"1,0,0,5,2,0\n2,0,4,5,1,0\n":                   "line 1: the headings are",
+		head + "1,0,0.5,5,2,0\n":                       `line 2: submit "0.5" is no whole number`,
+		head + "1,0,NaN,5,2,0\n":                       "is no whole number",
+		head + "1,0,1e300,5,2,0\n":                     "is no whole number",
 		head + "1,-1,0,5,2,0\n":                        "line 2: no job has home -1",
 		head + "1,0,-5,5,2,0\n":                        "line 2: no job has",
 		head + "1,0,0,0,2,0\n":                         "line 2: no job has",
