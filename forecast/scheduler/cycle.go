@@ -45,7 +45,7 @@ func (s *Scheduler) Cycle(ctx context.Context, epoch int64) (Report, error) {
 			return err
 		}
 		if mem == nil || mem.epoch != epoch {
-			if mem, err = h.load(ctx, epoch, s.conf); err != nil {
+			if mem, err = h.load(ctx, epoch, s.conf, &s.store.fresh); err != nil {
 				return err
 			}
 			w.first = true
@@ -140,6 +140,9 @@ func (w *work) save(ctx context.Context) error {
 	list := make([]*Job, 0, len(w.changed))
 	for _, j := range w.changed {
 		list = append(list, j)
+	}
+	if w.h.scratch { // the others are read in memory
+		list = slices.DeleteFunc(list, func(j *Job) bool { return !j.State.Final() })
 	}
 	slices.SortFunc(list, func(a, b *Job) int { return int(a.Seq - b.Seq) })
 	if err := w.h.saveJobs(ctx, list); err != nil {

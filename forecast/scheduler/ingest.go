@@ -119,13 +119,7 @@ func (h intake) ingest(ctx context.Context, text []byte, ack *wire.Ack) error {
 	if err := h.keepCluster(ctx); err != nil {
 		return err
 	}
-	if err := h.keepSlots(ctx); err != nil {
-		return err
-	}
-	if err := h.keepLocal(ctx); err != nil {
-		return err
-	}
-	if err := h.bounded(ctx); err != nil {
+	if err := h.keepContent(ctx); err != nil {
 		return err
 	}
 	ack.Seq, ack.Digest = h.delta.Seq, h.delta.Digest
@@ -204,6 +198,20 @@ func (h intake) keepCluster(ctx context.Context) error {
 		return err
 	}
 	return h.keepNodes(ctx)
+}
+
+// keepContent changes the tables of slots and of the site's own jobs.
+func (h intake) keepContent(ctx context.Context) error {
+	if h.scratch {
+		return nil
+	}
+	if err := h.keepSlots(ctx); err != nil {
+		return err
+	}
+	if err := h.keepLocal(ctx); err != nil {
+		return err
+	}
+	return h.bounded(ctx)
 }
 
 // keepNodes puts the nodes of a site in the place of what the table has of them.

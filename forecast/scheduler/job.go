@@ -107,6 +107,8 @@ type Job struct {
 	Charged  int64            `json:"charged,omitempty"` // thousandths
 	Output   []string         `json:"output,omitempty"`
 	Told     int64            `json:"told,omitempty"` // until when the credential is good that its owner was warned of
+
+	wishes string // its wish where it avoids nobody; "": not worked out yet
 }
 
 // Place is a booking, or the outlook of one.
@@ -180,6 +182,7 @@ func (j *Job) describe(text string) (*jdl.Job, error) {
 		return nil, fmt.Errorf("it asks for %d processors, nodes or GPUs: no cluster has more than %d", most, maxAsked)
 	}
 	j.Priority = cmp.Or(job.Priority, j.Priority, 1)
+	j.wishes = ""
 	j.JDL, j.Name, j.Tags, j.Match = text, job.Name, d.RuntimeEnvironments, job.MatchKey()
 	j.VO = cmp.Or(job.VO, j.VO)
 	j.Procs, j.Nodes, j.GPUs = int32(max(1, d.Slots)), int32(d.Nodes), int32(d.GPUs)

@@ -43,9 +43,27 @@ func (h handle) saveLedger(ctx context.Context, rows []ledgerRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
+	if h.scratch {
+		return saveBalances(ctx, h, rows)
+	}
 	return h.writeEach(ctx, `insert into ledger (at, deal, account, amount, job, why)
 		select cast(t.value->>'at' as {int}), t.value->>'deal', t.value->>'account', cast(t.value->>'amount' as {int}),
 		t.value->>'job', t.value->>'why' from {each} where true on conflict (deal, account) do nothing`, rows)
+}
+
+// saveBalances keeps what the accounts hold after deals, and not the deals.
+func saveBalances(ctx context.Context, h handle, rows []ledgerRow) error {
+	sums := map[string]int64{}
+	for i := range rows {
+		sums[rows[i].Account] += rows[i].Amount
+	}
+	for account, sum := range sums {
+		err := h.write(ctx, "insert into balance (account, amount) values ($1, $2) on conflict (account) do update set amount = balance.amount + excluded.amount", account, sum)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Budget is one user's account, in units.

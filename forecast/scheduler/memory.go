@@ -91,8 +91,8 @@ type cluster struct {
 	booked       []*Job    // whose bookings these are, in no order
 }
 
-// load reads everything.
-func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, error) {
+// load reads everything, but for slots that are among those given.
+func (h handle) load(ctx context.Context, epoch int64, conf Config, known *arrivals) (*memory, error) {
 	m := &memory{epoch: epoch, clusters: map[string]*cluster{}, jobs: map[string]*Job{}, classes: map[string]uint16{}, rights: map[string][]uint64{}}
 	var names []string
 	err := h.rows(ctx, func(scan func(...any) error) error {
@@ -105,7 +105,7 @@ func (h handle) load(ctx context.Context, epoch int64, conf Config) (*memory, er
 		return nil, err
 	}
 	for _, name := range names {
-		if err := m.loadCluster(ctx, h, name, conf, &arrivals{}); err != nil {
+		if err := m.loadCluster(ctx, h, name, conf, known); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +138,9 @@ func (m *memory) loadCluster(ctx context.Context, h handle, name string, conf Co
 	if err := json.Unmarshal([]byte(trust), &c.trust); err != nil {
 		return err
 	}
-	if c.set = known.take(name, digest); c.set == nil {
+	if c.set = known.take(name, digest); c.set == nil && h.scratch {
+		return fmt.Errorf("cluster %s: its slots are not in memory, and a scratch database keeps none", name)
+	} else if c.set == nil {
 		if c.set, err = h.slotsOf(ctx, name); err != nil {
 			return err
 		}
@@ -235,7 +237,8 @@ func (c *cluster) admits(j *Job) bool {
 	return false
 }
 
-// wish is all that decides where a job may run, besides times and sizes.
+// wish is all that decides where a job may run, besides times and sizes. What it is
+// of a job that avoids no cluster is remembered.
 func (j *Job) wish(now int64) string {
 	var avoid []string
 	for name, until := range j.Avoid {
@@ -243,7 +246,18 @@ func (j *Job) wish(now int64) string {
 			avoid = append(avoid, name)
 		}
 	}
-	slices.Sort(avoid)
+	if avoid != nil {
+		slices.Sort(avoid)
+		return j.wishBut(avoid)
+	}
+	if j.wishes == "" {
+		j.wishes = j.wishBut(nil)
+	}
+	return j.wishes
+}
+
+// wishBut is a job's wish where it avoids some clusters.
+func (j *Job) wishBut(avoid []string) string {
 	return strings.Join([]string{j.Owner, j.VO, strings.Join(j.FQANs, "\x01"), strings.Join(j.Tags, "\x01"), strconv.Itoa(int(j.GPUs)),
 		strings.Join(avoid, "\x01"), j.Match}, "\x00")
 }

@@ -138,6 +138,10 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, cred sealed, err e
 	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	err = o.store.read(ctx, func(h handle) error {
+		if h.scratch {
+			j = inMemory(o.Scheduler, a.Job)
+			return nil
+		}
 		list, err := h.jobs(ctx, "where id = $1", a.Job)
 		if len(list) == 1 {
 			j = list[0]
@@ -149,6 +153,16 @@ func (o outbox) about(ctx context.Context, a action) (j *Job, cred sealed, err e
 	}
 	creds, err := credentials(ctx, o.store, []string{j.Owner})
 	return j, creds[j.Owner], err
+}
+
+// inMemory is a job that has not ended, as the leader of this process has it; nil: it is not there.
+func inMemory(s *Scheduler, id string) *Job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil || s.mem.jobs[id] == nil {
+		return nil
+	}
+	return new(*s.mem.jobs[id])
 }
 
 // timeFor is how long an action may take: sending until the slot is given up, and what is tried

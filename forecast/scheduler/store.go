@@ -78,6 +78,8 @@ type Store struct {
 	fresh  arrivals
 	// scratch is the one transaction of a database that nobody needs afterwards; nil: each has its own.
 	scratch *sql.Tx
+	// entrusted is whether a scratch database was ever given a credential.
+	entrusted bool
 	// broken is why the scratch transaction is half done; nil: it is not.
 	broken error
 }

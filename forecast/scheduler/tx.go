@@ -20,6 +20,9 @@ type handle struct {
 	tx   *sql.Tx
 	d    *dialect
 	wait *waiting
+	// scratch: nobody but the leader of this process will read what is written. What it has in
+	// memory, and what would only be shown, is not written.
+	scratch bool
 }
 
 // waiting is what a transaction writes before it is committed: PostgreSQL is sent
@@ -39,6 +42,9 @@ func (h handle) exec(ctx context.Context, query string, args ...any) (int64, err
 	if err := h.flush(ctx); err != nil {
 		return 0, err
 	}
+	if h.scratch { // each statement would watch its context, at the price of a statement
+		ctx = context.WithoutCancel(ctx)
+	}
 	res, err := h.tx.ExecContext(ctx, h.d.say(query), args...)
 	if err != nil {
 		return 0, failed(query, err)
@@ -49,6 +55,9 @@ func (h handle) exec(ctx context.Context, query string, args ...any) (int64, err
 func (h handle) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := h.flush(ctx); err != nil {
 		return nil, err
+	}
+	if h.scratch {
+		ctx = context.WithoutCancel(ctx)
 	}
 	return h.tx.QueryContext(ctx, h.d.say(query), args...)
 }
@@ -69,6 +78,9 @@ func (h handle) write(ctx context.Context, query string, args ...any) error {
 // writeEach is a write over the elements of a JSON array, {each} in its text; the
 // array is its first argument.
 func (h handle) writeEach(ctx context.Context, query string, list any, args ...any) error {
+	if h.scratch {
+		ctx = context.WithoutCancel(ctx)
+	}
 	if h.d.driver == "sqlite" {
 		if v := reflect.ValueOf(list); v.Kind() == reflect.Slice {
 			if r := h.d.perRow(query, v.Type().Elem(), len(args)); r != nil {
@@ -107,7 +119,7 @@ func (h handle) flush(ctx context.Context) error {
 func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
 		if s.broken == nil {
-			s.broken = f(handle{tx: s.scratch, d: &s.d})
+			s.broken = f(handle{tx: s.scratch, d: &s.d, scratch: true})
 		}
 		return s.broken
 	}
@@ -117,7 +129,7 @@ func (s *Store) tx(ctx context.Context, f func(handle) error) error {
 	}
 	defer conn.Close()
 	defer tx.Rollback() // where it was not committed; conn.Close waits for that
-	h := handle{tx, &s.d, &waiting{}}
+	h := handle{tx: tx, d: &s.d, wait: &waiting{}}
 	if !s.Embedded() {
 		h.wait.conn = conn
 	}
@@ -186,7 +198,7 @@ func (h handle) rows(ctx context.Context, f func(scan func(...any) error) error,
 // read runs f in a transaction that only reads.
 func (s *Store) read(ctx context.Context, f func(handle) error) error {
 	if s.scratch != nil {
-		return f(handle{tx: s.scratch, d: &s.d})
+		return f(handle{tx: s.scratch, d: &s.d, scratch: true})
 	}
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: s.d.driver == "pgx"})
 	if err != nil {

@@ -90,7 +90,7 @@ func (s *Scheduler) picture(ctx context.Context, j *Job, now time.Time) (*pictur
 	}
 	p := &picture{at: now}
 	err := s.store.read(ctx, func(h handle) (err error) {
-		if p.mem, err = h.load(ctx, 0, s.conf); err != nil {
+		if p.mem, err = h.load(ctx, 0, s.conf, &arrivals{}); err != nil {
 			return err
 		}
 		budgets, err := h.budgets(ctx, "")

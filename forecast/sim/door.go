@@ -14,13 +14,39 @@ import (
 // door is the back-end of all sites of a run.
 type door struct {
 	*grid
-	numbers map[string]int            // of jobs, by record
-	states  map[string]plugins.Status // by attempt
-	limits  map[string]time.Time      // by attempt that was sent ahead: when it counts as late
+	numbers map[string]int       // of jobs, by record
+	states  map[string]fate      // by attempt
+	limits  map[string]time.Time // by attempt that was sent ahead: when it counts as late
 }
 
 func newDoor(g *grid) door {
-	return door{g, map[string]int{}, map[string]plugins.Status{}, map[string]time.Time{}}
+	return door{g, map[string]int{}, map[string]fate{}, map[string]time.Time{}}
+}
+
+// fate is what became of an attempt so far: little, as there is one for every job of a run.
+type fate struct {
+	state          plugins.State
+	started, ended int64 // Unix time in seconds; 0: not yet
+}
+
+// status is what a site says of it.
+func (f fate) status() plugins.Status {
+	st := plugins.Status{State: f.state, Started: at(f.started), Ended: at(f.ended)}
+	switch f.state {
+	case plugins.Done:
+		st.ExitCode = glue.Some(0)
+	case plugins.Failed:
+		st.Fault, st.Reason = plugins.SitesFault, "lost with its node"
+	}
+	return st
+}
+
+// at is a time in seconds; 0: none.
+func at(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
 }
 
 // at finds the site of an endpoint.
@@ -53,7 +79,7 @@ func (d door) Submit(_ context.Context, reqs []plugins.Request, _ plugins.Progre
 		if !begin.IsZero() {
 			d.limits[id] = begin.Add(d.scenario.Latency.Duration).Add(missedAfter)
 		}
-		d.states[id] = plugins.Status{State: plugins.Queued}
+		d.states[id] = fate{state: plugins.Queued}
 		out[i].Handle = plugins.Handle{Interface: q.Endpoint.Interface, Endpoint: q.Endpoint.URL, ID: id}
 	}
 	return out
@@ -89,8 +115,8 @@ func (d door) Status(_ context.Context, hs []plugins.Handle) []plugins.Status {
 	for i, h := range hs {
 		if c := d.at(h.Endpoint); c.down {
 			out[i] = plugins.Status{State: plugins.Unknown, Err: &plugins.Error{Kind: plugins.Unavailable, Op: "status", Endpoint: h.Endpoint, Said: "connection refused"}}
-		} else if st, ok := d.states[h.ID]; ok {
-			out[i] = st
+		} else if f, ok := d.states[h.ID]; ok {
+			out[i] = f.status()
 		} else {
 			out[i] = plugins.Status{State: plugins.Lost}
 		}
@@ -105,7 +131,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 	for i, h := range hs {
 		c := d.at(h.Endpoint)
 		d.run.Messages++
-		if errs[i] = c.advance(d.now); errs[i] != nil || d.states[h.ID].State != plugins.Queued {
+		if errs[i] = c.advance(d.now); errs[i] != nil || d.states[h.ID].state != plugins.Queued {
 			continue
 		}
 		if k := slices.IndexFunc(c.coming, func(a arrival) bool { return a.id == h.ID }); k >= 0 {
@@ -113,7 +139,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 		} else if errs[i] = c.engine.Cancel(h.ID, d.Now()); errs[i] != nil {
 			continue
 		}
-		d.states[h.ID] = plugins.Status{State: plugins.Cancelled}
+		d.states[h.ID] = fate{state: plugins.Cancelled}
 		if _, booked := d.limits[h.ID]; booked {
 			d.run.Missed++
 			delete(d.limits, h.ID)
@@ -124,7 +150,7 @@ func (d door) Cancel(_ context.Context, hs []plugins.Handle) []error {
 
 // begun is told of every start.
 func (d door) begun(_ int, id string, _ *site, start time.Time) {
-	d.states[id] = plugins.Status{State: plugins.Running, Started: start}
+	d.states[id] = fate{state: plugins.Running, started: start.Unix()}
 	if limit, booked := d.limits[id]; booked && start.After(limit) {
 		d.run.Missed++
 	}
@@ -133,10 +159,10 @@ func (d door) begun(_ int, id string, _ *site, start time.Time) {
 
 // left is told of every end.
 func (d door) left(_ int, id string, _ *site, start, end time.Time, well bool) {
-	st := plugins.Status{State: plugins.Done, ExitCode: glue.Some(0), Started: start, Ended: end}
+	f := fate{plugins.Done, start.Unix(), end.Unix()}
 	if !well {
-		st = plugins.Status{State: plugins.Failed, Fault: plugins.SitesFault, Reason: "lost with its node", Started: start, Ended: end}
+		f.state = plugins.Failed
 		d.run.Again++
 	}
-	d.states[id] = st
+	d.states[id] = f
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"gridbroker/forecast/scheduler"
 	"gridbroker/glue"
 )
 
@@ -60,6 +61,24 @@ func (g *grid) After(time.Duration) <-chan time.Time { return make(chan time.Tim
 
 // Play runs a scenario's jobs of a seed under a policy.
 func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, error) {
+	g, err := s.grid(policy, seed)
+	if err != nil {
+		return nil, err
+	}
+	if g.dispatch, err = g.newDispatcher(ctx); err != nil {
+		return nil, err
+	}
+	if c, ok := g.dispatch.(*stored); ok {
+		defer c.close()
+	}
+	if err := g.play(ctx); err != nil {
+		return nil, fmt.Errorf("policy %s, seed %d: %w", policy, seed, err)
+	}
+	return &g.run, nil
+}
+
+// grid is a run's before anything has happened: jobs and sites.
+func (s *Scenario) grid(policy string, seed uint64) (*grid, error) {
 	g := &grid{
 		scenario: s, policy: policy, jobs: s.draw(seed), rng: rand.New(rand.NewPCG(seed, 23)), served: map[string]*site{}, run: Run{Policy: policy, Seed: seed},
 		tally: tally{area: make([]float64, len(s.Sites)), users: map[int]*waits{}}, troubles: s.troubles(),
@@ -83,17 +102,7 @@ func (s *Scenario) Play(ctx context.Context, policy string, seed uint64) (*Run, 
 	for place, c := range slices.SortedFunc(slices.Values(g.sites), func(a, b *site) int { return cmp.Compare(a.Name, b.Name) }) {
 		c.place = place
 	}
-	var err error
-	if g.dispatch, err = g.newDispatcher(ctx); err != nil {
-		return nil, err
-	}
-	if c, ok := g.dispatch.(*stored); ok {
-		defer c.close()
-	}
-	if err := g.play(ctx); err != nil {
-		return nil, fmt.Errorf("policy %s, seed %d: %w", policy, seed, err)
-	}
-	return &g.run, nil
+	return g, nil
 }
 
 func (g *grid) newDispatcher(ctx context.Context) (dispatcher, error) {
@@ -105,7 +114,7 @@ func (g *grid) newDispatcher(ctx context.Context) (dispatcher, error) {
 	case GrAS, GrASPaper:
 		return newCentral(g), nil
 	case Stored:
-		return newStored(ctx, g)
+		return newStored(ctx, g, scheduler.OpenScratch)
 	}
 	b, err := newBroker(g)
 	if err != nil {

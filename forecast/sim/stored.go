@@ -37,13 +37,16 @@ type stored struct {
 	last      int64 // when anything was handed in, began or ended
 }
 
-func newStored(ctx context.Context, g *grid) (*stored, error) {
+// opener makes a scheduler's database in a file.
+type opener func(ctx context.Context, path string, seal *scheduler.Seal) (*scheduler.Store, error)
+
+func newStored(ctx context.Context, g *grid, db opener) (*stored, error) {
 	dir, err := os.MkdirTemp("", "grid-sim-")
 	if err != nil {
 		return nil, err
 	}
 	c := &stored{door: newDoor(g), dir: dir, at: never, failures: map[int]int{}, handed: map[int]bool{}}
-	err = c.open(ctx)
+	err = c.open(ctx, db)
 	if err == nil {
 		err = os.RemoveAll(dir) // the file is there while it is open, and nothing is left behind, however this ends
 	}
@@ -59,12 +62,12 @@ func newStored(ctx context.Context, g *grid) (*stored, error) {
 }
 
 // open makes the database and the scheduler that leads it.
-func (c *stored) open(ctx context.Context) error {
+func (c *stored) open(ctx context.Context, db opener) error {
 	seal, err := scheduler.NewSeal(scheduler.NewKey())
 	if err != nil {
 		return err
 	}
-	if c.store, err = scheduler.OpenScratch(ctx, filepath.Join(c.dir, "scheduler.db"), seal); err != nil {
+	if c.store, err = db(ctx, filepath.Join(c.dir, "scheduler.db"), seal); err != nil {
 		return err
 	}
 	reg, err := plugins.NewRegistry(plugins.Opened{Backend: plugins.Backend{Name: "simulated", Interfaces: []string{glue.InterfaceARCREST}}, Submitter: c.door})
@@ -200,7 +203,7 @@ func (c *stored) begun(number int, id string, s *site, start time.Time) {
 func (c *stored) left(number int, id string, s *site, start, end time.Time, well bool) {
 	c.door.left(number, id, s, start, end, well)
 	c.last = c.now
-	if !well && c.states[id].State == plugins.Cancelled {
+	if !well && c.states[id].state == plugins.Cancelled {
 		return // taken back by the scheduler, which plans it anew
 	}
 	delete(c.handed, number)

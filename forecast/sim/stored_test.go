@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func TestWholeScheduler(t *testing.T) {
 func TestScratchIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml")})
+	c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml")}, scheduler.OpenScratch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +56,53 @@ func TestScratchIsNoFile(t *testing.T) {
 	}
 }
 
+// A scheduler whose database is scratch, which keeps in memory what nobody else reads, decides as one
+// that writes everything down, of which the same is read: where sites fail, slots are missed and jobs moved, too.
+func TestScratchDecidesAsAFile(t *testing.T) {
+	testbed.Computes(t)
+	whole := func(ctx context.Context, path string, seal *scheduler.Seal) (*scheduler.Store, error) {
+		store, err := scheduler.OpenStore("sqlite:"+path, seal)
+		if err == nil {
+			err = store.Migrate(ctx)
+		}
+		return store, err
+	}
+	for name, count := range map[string]int{"gras.toml": 60, "failures.toml": 60, "stale.toml": 40} {
+		s := scenario(t, name)
+		s.Jobs.Count = count
+		s.Sites[0].Turns = 4
+		var runs []string
+		for _, db := range []opener{whole, scheduler.OpenScratch} {
+			g, err := s.grid(Stored, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := newStored(t.Context(), g, db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.close()
+			g.dispatch = c
+			if err := g.play(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(g.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, string(text))
+		}
+		if runs[0] != runs[1] {
+			t.Errorf("%s: by a whole database\n%.600s\nby scratch\n%.600s", name, runs[0], runs[1])
+		}
+	}
+}
+
 // The ids that the scheduler gives decide between jobs that came at one instant: they are those of the seed.
 func TestIDsAreTheSeeds(t *testing.T) {
 	ids := map[uint64][]string{}
 	for _, seed := range []uint64{1, 2, 1} {
-		c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: make([]job, 3), run: Run{Seed: seed}})
+		c, err := newStored(t.Context(), &grid{scenario: scenario(t, "gras.toml"), jobs: make([]job, 3), run: Run{Seed: seed}}, scheduler.OpenScratch)
 		if err != nil {
 			t.Fatal(err)
 		}
