@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -23,6 +24,7 @@ type Engine struct {
 	vacant    []int          // places there that are not in use
 	observers []func(Event)
 	paper     paper
+	aside     map[string]int64 // run times in seconds of waiting jobs for which there are no nodes now
 }
 
 // Event is something that happened on a cluster.
@@ -248,6 +250,7 @@ func (e *Engine) forget(i int) {
 	id := e.c.state.Jobs[i].ID
 	delete(e.index, id)
 	delete(e.c.ids, id)
+	delete(e.aside, id)
 	e.c.state.Jobs[i], e.c.at[i] = Job{}, -1
 	e.vacant = append(e.vacant, i)
 }
@@ -350,11 +353,18 @@ func (e *Engine) Configure(nodes []Node, queues []Queue, reservations []Reservat
 	e.m.following = true // nothing is decided before all is set up anew
 	for i := range e.c.state.Jobs {
 		j := &e.c.state.Jobs[i]
-		if slices.ContainsFunc(j.Placed, func(p Placement) bool { return !up[p.Node] }) {
+		down := slices.ContainsFunc(j.Placed, func(p Placement) bool { return !up[p.Node] })
+		if all := e.c.state.Nodes; len(all) == 1 && !j.Started.IsZero() && len(j.Placed) == 0 { // in a pool nobody is placed
+			down = !up[all[0].Name]
+		}
+		if down {
 			e.finish(e.c.at[i], e.m.now, NodeLost)
 		}
 	}
-	runs := map[string]int64{}
+	runs := maps.Clone(e.aside)
+	if runs == nil {
+		runs = map[string]int64{}
+	}
 	for id, i := range e.index {
 		if e.c.at[i] >= 0 {
 			runs[id] = e.m.jobs[e.c.at[i]].Run
@@ -375,6 +385,10 @@ func (e *Engine) renew(s State, runs map[string]int64) error {
 	fresh.ends = fresh.ends[:0]
 	for id, i := range fresh.index {
 		if fresh.c.at[i] < 0 {
+			if fresh.aside == nil {
+				fresh.aside = map[string]int64{}
+			}
+			fresh.aside[id] = runs[id]
 			continue
 		}
 		j := &fresh.m.jobs[fresh.c.at[i]]

@@ -155,3 +155,39 @@ func TestEngine(t *testing.T) {
 		t.Errorf("at the end %+v", s)
 	}
 }
+
+// When the only node of a pool goes down, what runs on it is lost, nothing starts on what that leaves, and
+// jobs that wait until it is back run as long as they were submitted to; one that is cancelled meanwhile does not.
+func TestPoolThatGoesDown(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0).UTC()
+	at := func(m int) time.Time { return now.Add(time.Duration(m) * time.Minute) }
+	node := func(up bool) []batch.Node { return []batch.Node{{Name: "all", CPUs: 2, Up: up}} }
+	e, err := batch.NewEngine(batch.State{Now: now, Nodes: node(true)}, batch.Policy{Name: "fcfs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	story := ""
+	e.Observe(func(v batch.Event) {
+		if v.Kind != batch.Submitted {
+			story += fmt.Sprintf("%v %s %s\n", v.At.Sub(now), v.Job.ID, v.Kind)
+		}
+	})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, id := range []string{"one", "two", "three", "four"} {
+		must(e.Submit(batch.Job{ID: id, Procs: min(2, i+1), Requested: time.Hour, Submitted: at(i)}, 5*time.Minute))
+	}
+	must(e.Configure(node(false), nil, nil, at(4)))
+	must(e.Cancel("three", at(10)))
+	must(e.Configure(node(false), nil, nil, at(20)))
+	must(e.Configure(node(true), nil, nil, at(30)))
+	for e.Step() {
+	}
+	if want := "0s one started\n4m0s one node lost\n10m0s three cancelled\n30m0s two started\n35m0s two ended\n35m0s four started\n40m0s four ended\n"; story != want {
+		t.Errorf("got\n%swant\n%s", story, want)
+	}
+}

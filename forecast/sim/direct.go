@@ -21,8 +21,26 @@ type direct struct {
 	lookUp bool
 }
 
-func (d *direct) wake() int64                { return never }
-func (d *direct) turn(context.Context) error { return nil }
+// wake is when something happens at a site, where jobs may fail: their users see it at its time.
+func (d *direct) wake() int64 {
+	at := int64(never)
+	if d.eager {
+		for _, c := range d.sites {
+			at = min(at, c.next())
+		}
+	}
+	return at
+}
+
+// turn lets it happen.
+func (d *direct) turn(context.Context) error {
+	for _, c := range d.sites {
+		if err := c.advance(d.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (d *direct) arrive(_ context.Context, number int) error {
 	j := &d.jobs[number]

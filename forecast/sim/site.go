@@ -246,13 +246,6 @@ func (c *site) publish(now int64) {
 func (c *site) fail(down bool, at time.Time) error {
 	c.down = down
 	c.events++
-	if down {
-		for _, id := range slices.Clone(c.running) {
-			if err := c.engine.Cancel(id, at); err != nil {
-				return err
-			}
-		}
-	}
 	return c.engine.Configure(c.nodes(!down), nil, nil, at)
 }
 
