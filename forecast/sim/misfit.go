@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
@@ -105,16 +106,27 @@ func (p judge) pair(table reflect.Type, prefix string, e *unstable.Node) *mismat
 		return m
 	}
 	v := e.Value()
-	if usual := usually[path[strings.LastIndexByte(path, '.')+1:]]; usual != "" && (v.Kind == unstable.Integer || v.Kind == unstable.Float) {
-		if x, err := strconv.ParseFloat(string(v.Data), 64); err == nil && x == 0 {
-			return &mismatch{path, "0: want more; where it is left out it is " + usual, p.place(v, keyOf(e))}
-		}
+	if usual := usually[path[strings.LastIndexByte(path, '.')+1:]]; usual != "" && isNone(v) {
+		return &mismatch{path, string(v.Data) + ": want more; where it is left out it is " + usual, p.place(v, keyOf(e))}
 	}
 	return p.value(want, path, v, keyOf(e))
 }
 
-// usually is what stands for a number that is left out and cannot be 0; who writes 0 means something else.
-var usually = map[string]string{"users": "10", "estimate": "1", "speed": "1", "home": "1"}
+// usually is what stands for a number or a time that is left out and cannot be 0; who writes 0 means something else.
+var usually = map[string]string{"users": "10", "estimate": "1", "speed": "1", "home": "1", "copies": "1", "follow": "5m", "cycle": "1m", "replan": "30m"}
+
+// isNone tells whether a value is the number 0, or no time.
+func isNone(v *unstable.Node) bool {
+	switch v.Kind {
+	case unstable.Integer, unstable.Float:
+		x, err := strconv.ParseFloat(string(v.Data), 64)
+		return err == nil && x == 0
+	case unstable.String:
+		d, err := time.ParseDuration(string(v.Data))
+		return err == nil && d == 0
+	}
+	return false
+}
 
 // place is where a value stands; of one that does not say, its key.
 func (p judge) place(v *unstable.Node, key unstable.Range) unstable.Range {

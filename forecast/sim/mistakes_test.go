@@ -53,8 +53,12 @@ func TestImpossibleTimes(t *testing.T) {
 // TestSilentDefaults: what would be taken for what was left out, or for nothing at all, is a mistake.
 func TestSilentDefaults(t *testing.T) {
 	for text, want := range map[string]string{
+		small + "copies = 0\n":                         "7:10: site.copies: 0: want more; where it is left out it is 1",
+		"cycle = \"0s\"\n" + small:                     "1:9: cycle: 0s: want more; where it is left out it is 1m",
+		"follow = \"0s\"\n" + small:                    "1:10: follow: 0s: want more; where it is left out it is 5m",
+		"replan = \"0m\"\n" + small:                    "1:10: replan: 0m: want more; where it is left out it is 30m",
 		small + "home = 0\n":                           "7:8: site.home: 0: want more; where it is left out it is 1",
-		small + "speed = 0.0\n":                        "7:9: site.speed: 0: want more",
+		small + "speed = 0.0\n":                        "7:9: site.speed: 0.0: want more",
 		"[jobs]\nestimate = 0\n" + small[7:]:           "2:12: jobs.estimate: 0: want more",
 		"[jobs]\nusers = 0\n" + small[7:]:              "2:9: jobs.users: 0: want more",
 		"policies = [\"\"]\n" + small:                  "1:1: policies: an empty name",
