@@ -27,6 +27,9 @@ type Controller struct {
 	Inputs string
 	// Origin is recorded with the jobs, for when they are sent again.
 	Origin Origin
+	// Ahead changes a plan for jobs that are sent again, which was made over the
+	// resources found: a scheduler among them takes every job. nil: plans are as made.
+	Ahead func(p *broker.Plan, found []*glue.Resource)
 	// Scouts limits the jobs sent to resources that have not shown yet that
 	// they run jobs. nil: no limit.
 	Scouts *Scouts

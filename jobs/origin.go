@@ -64,7 +64,7 @@ func (c *Controller) place(ctx context.Context, os []*Outcome, discover Discover
 		if len(of.Rules.Sites) == 0 {
 			of.Rules.Sites = from.Sites
 		}
-		there := Controller{Broker: &of, Store: c.Store, Scouts: c.Scouts}
+		there := Controller{Broker: &of, Store: c.Store, Scouts: c.Scouts, Ahead: c.Ahead}
 		if err := there.placeIn(ctx, group, found, avoid, placed); err != nil {
 			return nil, err
 		}
@@ -87,6 +87,9 @@ func (c *Controller) placeIn(ctx context.Context, os []*Outcome, found []*glue.R
 	p, err := planAvoiding(ctx, c, list, found, func(job *jdl.Job) []string { return avoid(at[job].Record) })
 	if err != nil {
 		return err
+	}
+	if c.Ahead != nil {
+		c.Ahead(p, found)
 	}
 	for i := range p.Jobs {
 		jp := &p.Jobs[i]

@@ -117,7 +117,8 @@ func openSession(d *deps, p planning, n needs) (*session, error) {
 	}
 	s := &session{
 		conf: conf, backends: b.Registry, history: &lateHistory{deps: d, dir: stateDir(d, conf)},
-		jobs: &jobs.Controller{Broker: b, Inputs: filepath.Join(stateDir(d, conf), "inputs"), Origin: origin(d, p), Settle: conf.Settle.Duration},
+		jobs: &jobs.Controller{Broker: b, Inputs: filepath.Join(stateDir(d, conf), "inputs"), Origin: origin(d, p),
+			Ahead: schedulerAhead(b.Registry), Settle: conf.Settle.Duration},
 	}
 	if err := s.fit(d, p.info, n); err != nil {
 		s.close()

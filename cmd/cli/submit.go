@@ -144,6 +144,9 @@ func planSubmission(ctx context.Context, d *deps, s *session, files []jobFile, f
 	if err != nil {
 		return nil, infosys.Snapshot{}, err
 	}
+	if central != nil {
+		s.jobs.Origin.Sources = f.via.sources(d, s.conf, f.discovery)
+	}
 	snap, err := look(ctx, d, s, f.discovery)
 	if err != nil {
 		return nil, snap, err

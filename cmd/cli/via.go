@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"gridbroker/broker"
@@ -89,12 +90,39 @@ func (v via) resource(ctx context.Context, reg *plugins.Registry) (*glue.Resourc
 func (v via) ahead(p *broker.Plan, r *glue.Resource) {
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
-		next := j.Choices
-		if !v.orDirect {
-			next = nil
+		var next []rank.Ranked
+		if v.orDirect {
+			next = slices.DeleteFunc(slices.Clone(j.Choices), func(c rank.Ranked) bool { return c.Resource == r })
 		}
 		j.Choices = append([]rank.Ranked{{Candidate: rank.Candidate{Resource: r, Endpoint: r.Endpoints[0]}}}, next...)
 		j.Err = nil
+	}
+}
+
+// sources are where jobs of this submission are sent anew: the scheduler, and with
+// --or-direct where they would have gone without it, too.
+func (v via) sources(d *deps, c config, where discovery) []string {
+	if !v.orDirect {
+		return []string{v.url}
+	}
+	where.apply(d, c)
+	return append([]string{v.url}, where.info...)
+}
+
+// schedulerAhead is how jobs that are sent anew go to a scheduler that is among what
+// was found for them, as when they were submitted.
+func schedulerAhead(reg *plugins.Registry) func(*broker.Plan, []*glue.Resource) {
+	return func(p *broker.Plan, found []*glue.Resource) {
+		for _, r := range found {
+			if len(r.Endpoints) == 0 {
+				continue
+			}
+			back, _ := reg.For(r.Endpoints[0].Interface)
+			if _, whole := back.(caller); whole {
+				via{url: r.ID, orDirect: len(found) > 1}.ahead(p, r)
+				return
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 type frontDesk struct {
 	fault string
 	taken map[string]bool // by key
+	state plugins.State   // of all that was taken; "": queued
 }
 
 func (f *frontDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +51,7 @@ func (f *frontDesk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var list []job
 		for _, k := range append(in.Keys, in.IDs...) {
 			if key := strings.TrimPrefix(k, "s"); f.taken[key] {
-				list = append(list, job{key, "s" + key, plugins.Queued})
+				list = append(list, job{key, "s" + key, cmp.Or(f.state, plugins.Queued)})
 			}
 		}
 		out["jobs"] = list
@@ -127,5 +129,38 @@ func TestOrDirect(t *testing.T) {
 				t.Error(fmt.Sprintf("want %s:\n", want), list)
 			}
 		})
+	}
+}
+
+// A scheduler's job that failed is sent anew to that scheduler, though it was there
+// before, and neither to this machine nor past the scheduler.
+func TestResubmitThroughTheScheduler(t *testing.T) {
+	for _, more := range [][]string{nil, {"--or-direct", "--info", "bell:one"}} {
+		desk := &frontDesk{taken: map[string]bool{}}
+		server := httptest.NewServer(desk)
+		defer server.Close()
+		tower := &bell{rung: map[string]bool{}}
+		home := t.TempDir()
+		run := func(args ...string) string {
+			var out bytes.Buffer
+			env := cli.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: home, Now: time.Now, UID: os.Getuid(), Exe: "/nonexistent",
+				Getenv:   func(name string) string { return map[string]string{"HOME": home}[name] },
+				Backends: append(all.Backends(), tower.describe())}
+			if code := cli.Main(t.Context(), env, args); code != 0 {
+				t.Logf("%v: exit code %d\n%s", args, code, out.String())
+			}
+			return out.String()
+		}
+		if err := os.WriteFile(filepath.Join(home, "job.jdl"), []byte(`Executable = "/bin/true"; Requirements = other.GlueHostArchitecturePlatformType == "s390x";`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(append([]string{"submit", "--via", server.URL, "job.jdl"}, more...)...)
+		desk.state = plugins.Failed
+		run("status", "--all")
+		desk.state = ""
+		run("resubmit", "--all")
+		if said := run("list"); len(desk.taken) != 2 || len(tower.rung) > 0 || !strings.Contains(said, "grid+http") {
+			t.Errorf("%v: at the scheduler %v, rung %v\n%s", more, desk.taken, tower.rung, said)
+		}
 	}
 }
