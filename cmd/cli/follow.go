@@ -47,7 +47,8 @@ There is one such process for a state directory. --install makes it a systemd
 unit of the user that starts with the session, with the flags of the call and what
 your environment says of credentials, configuration and records; it says so where
 that ends with your session (loginctl enable-linger keeps it). --once does what is
-due and ends, for cron. How many jobs there are in which state, and how its looks go, it tells
+due and ends, for cron: credentials are renewed where --renew has passed since that was
+last done, or where the one at hand now lives longer. How many jobs there are in which state, and how its looks go, it tells
 Prometheus at --metrics: to this machine alone unless that names another address.`,
 		Example: `  grid follow &
   grid follow --install
@@ -78,7 +79,7 @@ type follower struct {
 	session *session
 	flags   followOptions
 	jobs    []*jobs.Outcome
-	renewed time.Time
+	renewed time.Time            // by this process; a passing one goes by what others have noted
 	told    map[string]string    // what was said of a job last
 	ended   map[string]time.Time // when a job was first seen to have ended
 	owed    map[string]*owing    // outputs that are to come by themselves, by job
@@ -109,9 +110,7 @@ func runFollow(ctx context.Context, d *deps, flags followOptions) error {
 	defer lease.End()
 	f := &follower{deps: d, session: s, flags: flags, told: map[string]string{}, ended: map[string]time.Time{},
 		owed: map[string]*owing{}, figures: newFollowFigures()}
-	if flags.once {
-		f.renewed = d.env.Now() // else it would renew each time
-	} else {
+	if !flags.once {
 		if err := serveMetrics(ctx, d, flags.metrics, followMetrics, f.figures.handler()); err != nil {
 			return err
 		}
@@ -264,29 +263,6 @@ func (f *follower) say(o *jobs.Outcome, text string) {
 	if err := printJSON(f.deps, "follow", followDocument{jobsJSON([]*jobs.Outcome{o}).Jobs[0], text}); err != nil {
 		fmt.Fprintf(f.env.Err, "grid: %v\n", err)
 	}
-}
-
-// renew keeps the credentials of jobs alive.
-func (f *follower) renew(ctx context.Context) error {
-	if clock.Passed(f.renewed, f.env.Now()) < f.flags.renew {
-		return nil
-	}
-	f.renewed = f.env.Now()
-	var live []*jobs.Outcome
-	for _, o := range f.jobs {
-		if !o.Final() {
-			live = append(live, o)
-		}
-	}
-	live = renewable(f.session, live)
-	if len(live) == 0 {
-		return nil
-	}
-	set, err := credentialSet(f.deps)
-	if err != nil {
-		return err
-	}
-	return renewCredentials(ctx, f.deps, f.session, set, live)
 }
 
 // followed says whether somebody follows the jobs of this state directory.

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -161,6 +162,49 @@ func TestResubmitThroughTheScheduler(t *testing.T) {
 		run("resubmit", "--all")
 		if said := run("list"); len(desk.taken) != 2 || len(tower.rung) > 0 || !strings.Contains(said, "grid+http") {
 			t.Errorf("%v: at the scheduler %v, rung %v\n%s", more, desk.taken, tower.rung, said)
+		}
+	}
+}
+
+// Who follows from cron renews credentials as often as he says, and at once with one that
+// lives longer than the last; not each time.
+func TestFollowOnceRenews(t *testing.T) {
+	server := httptest.NewServer(&frontDesk{taken: map[string]bool{}})
+	defer server.Close()
+	home, now := t.TempDir(), time.Now()
+	token := func(life time.Duration) string {
+		part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+		return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"iss":"https://iam.example.org","sub":"alice","exp":%d}`, now.Add(life).Unix())) + ".x"
+	}
+	bearer := token(24 * time.Hour)
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		env := cli.Env{In: strings.NewReader(""), Out: &out, Err: &out, Dir: home, Now: func() time.Time { return now }, UID: os.Getuid(), Exe: "/nonexistent",
+			Getenv: func(name string) string { return map[string]string{"HOME": home, "BEARER_TOKEN": bearer}[name] }, Backends: all.Backends()}
+		if code := cli.Main(t.Context(), env, args); code != 0 {
+			t.Errorf("%v: exit code %d\n%s", args, code, out.String())
+		}
+		return out.String()
+	}
+	if err := os.WriteFile(filepath.Join(home, "job.jdl"), []byte(`Executable = "/bin/true";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run("submit", "--via", server.URL, filepath.Join(home, "job.jdl"))
+	for i, c := range []struct {
+		what  string
+		later time.Duration
+		life  time.Duration // of the credential; 0: the one before
+		want  int
+	}{
+		{"the first", time.Minute, 0, 1}, {"soon after", time.Minute, 0, 1}, {"an hour later", time.Hour, 0, 2},
+		{"a new credential", time.Minute, 48 * time.Hour, 3}, {"the same", time.Minute, 0, 3},
+	} {
+		if now = now.Add(c.later); c.life > 0 {
+			bearer = token(c.life)
+		}
+		said := run("follow", "--once", "--replan", "0")
+		if n := strings.Count(run("log", "--all"), "delegated credential renewed"); n != c.want {
+			t.Fatalf("%d, %s: renewed %d times, want %d\n%s", i, c.what, n, c.want, said)
 		}
 	}
 }
