@@ -93,8 +93,10 @@ type Agent struct {
 	pondered           atomic.Bool // and it was since something was foretold
 	deaf               time.Time   // the scheduler takes no beats until then
 	saved              time.Time
-	retry              time.Time // the scheduler is not asked before
-	failed             int       // times in a row that it did not answer
+	retry              time.Time  // the scheduler is not asked before
+	failed             int        // times in a row that it did not answer
+	back               chan error // whether it can take news again; nil: nobody waits for that
+	called             time.Time  // when that was last known
 	recalled           *memory
 	mu                 sync.Mutex // for what follows, which others read
 	booked             []wire.Booking
@@ -216,6 +218,7 @@ func tell(ctx context.Context, a *Agent) error {
 	if err != nil {
 		a.failed++
 		a.retry = a.Now().Add(min(longestRetry, a.Conf.Poll<<min(a.failed, 6)))
+		a.await(ctx, err)
 		return fmt.Errorf("publishing: %w", err)
 	}
 	a.failed = 0

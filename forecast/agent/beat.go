@@ -13,6 +13,7 @@ import (
 const (
 	aboutSlots = "/slots"
 	aboutLife  = "/beat"
+	aboutReady = "/ready"
 )
 
 // deafFor is how long a scheduler that takes no beats, as it is of an older version,

@@ -82,7 +82,7 @@ func (a web) call(ctx context.Context, method, about string, body []byte) ([]byt
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, wire.DefaultLimits().Bytes))
-	if err == nil && resp.StatusCode != http.StatusOK {
+	if err == nil && resp.StatusCode/100 != 2 {
 		err = &RefusedError{resp.StatusCode, said(text, token)}
 	}
 	return text, err

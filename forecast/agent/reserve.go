@@ -37,6 +37,10 @@ func rest(ctx context.Context, a *Agent, wait time.Duration) bool {
 			return false
 		case <-over:
 			return true
+		case err := <-a.back:
+			if a.cameBack(err) {
+				return true
+			}
 		case <-ask:
 			if err := renew(ctx, a); err != nil && ctx.Err() == nil {
 				a.Log.Warn("not reserved", "error", err)

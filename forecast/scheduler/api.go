@@ -106,6 +106,7 @@ func (a *API) register(api huma.API) {
 	huma.Register(api, put("POST", "/v1/clusters/{name}/slots", "slots", "A delta of a cluster's slots, from its agent", big), desk{a}.slots)
 	huma.Register(api, put("GET", "/v1/clusters/{name}/slots", "have", "What the scheduler has of a cluster: an agent goes on from there", small), desk{a}.have)
 	huma.Register(api, put("POST", "/v1/clusters/{name}/beat", "beat", "That a cluster's slots hold as told last, from its agent", small), desk{a}.beat)
+	huma.Register(api, put("GET", "/v1/clusters/{name}/ready", "ready", "Answers when the database does, for a cluster's agent that was told it does not", small), desk{a}.ready)
 	huma.Register(api, put("GET", "/v1/clusters", "clusters", "Clusters and the health of their agents", small), desk{a}.clusters)
 	huma.Register(api, put("POST", "/v1/clusters/{name}/drain", "drain", "Close or open a cluster for bookings", small), desk{a}.drain)
 	huma.Register(api, put("GET", "/v1/budget", "budget", "Your budget; an administrator sees all", small), a.budget)

@@ -102,6 +102,7 @@ type Scheduler struct {
 
 	entrance entrance
 	lanes    lanes
+	comeback comeback
 	unwell   troubles // of the database, as actions found them
 
 	wake chan struct{}
