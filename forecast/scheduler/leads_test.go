@@ -98,12 +98,19 @@ func TestSendingTakesForEver(t *testing.T) {
 	w.far(func(string) time.Duration { return 2 * time.Hour })
 	w.step(10)
 	id := w.submit("alice", "k", 600)
-	for range 3000 {
+	ahead := int64(0) // of the booking farthest ahead
+	for i := range 3000 {
 		w.step(30)
+		if p := w.job(id).Booking; i < 100 && p != nil {
+			ahead = max(ahead, p.From-p.Made)
+		}
 	}
 	j := w.job(id)
 	if n, said := w.said(id, "slow"); n == 0 || !strings.Contains(said, "longer than slots are foreseen for (1 h): it is not sent there again") {
 		t.Errorf("told %d times: %s", n, said)
+	}
+	if took := j.Leads["c0"]; took < 300 || ahead < took {
+		t.Errorf("what took %d s was sent %d s ahead at most", took, ahead)
 	}
 	if j.State != Waiting || j.Tries > 8 {
 		t.Errorf("it is %s after %d bookings", j.State, j.Tries)

@@ -1,6 +1,9 @@
 package plan
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A job that takes longer to be brought to a cluster is booked that much later there, also beyond
 // what others are booked for; where another cluster serves sooner it goes there, and what
@@ -12,6 +15,7 @@ func TestLeads(t *testing.T) {
 		return &Rules{Horizon: 4 * 3600, Free: true, Users: []User{{Weight: 1}}, Wishes: []Wish{{Clusters: []uint64{1}, Classes: []uint64{1}}, {Clusters: []uint64{3}, Classes: []uint64{1}}}, Clusters: []Cluster{c, c}}
 	}
 	lead := []Lead{{Cluster: 0, Seconds: 900}}
+	paired := map[string]bool{"as others": true, "alone": true, "sooner elsewhere": true} // slots are not divided there
 	for name, v := range map[string]struct {
 		jobs []Job
 		want []Booking // of each job
@@ -25,14 +29,23 @@ func TestLeads(t *testing.T) {
 		for i := range v.jobs {
 			v.jobs[i].Priority = max(v.jobs[i].Priority, 1)
 		}
-		got := (Lookahead{}).Plan(v.jobs, slots, rules())
-		if len(got) != len(v.want) {
-			t.Errorf("%s: %+v", name, got)
-			continue
-		}
-		for _, b := range got {
-			if w := v.want[b.Job]; b.From != w.From || b.Tentative || b.Cluster != w.Cluster || b.Chance < w.Chance-0.011 || b.Chance > w.Chance+0.011 {
-				t.Errorf("%s: job %d: %+v, want %+v", name, b.Job, b, w)
+		for _, by := range []Planner{Lookahead{}, Pairwise{}} {
+			mine := slices.Clone(slots)
+			if by.Name() == "pairwise" {
+				Clip(mine, rules())
+			}
+			got := by.Plan(v.jobs, mine, rules())
+			if by.Name() == "pairwise" && !paired[name] {
+				continue
+			}
+			if len(got) != len(v.want) {
+				t.Errorf("%s, %s: %+v", by.Name(), name, got)
+				continue
+			}
+			for _, b := range got {
+				if w := v.want[b.Job]; b.From != w.From || b.Tentative || b.Cluster != w.Cluster || b.Chance < w.Chance-0.011 || b.Chance > w.Chance+0.011 {
+					t.Errorf("%s, %s: job %d: %+v, want %+v", by.Name(), name, b.Job, b, w)
+				}
 			}
 		}
 	}

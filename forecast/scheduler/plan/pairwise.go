@@ -30,6 +30,15 @@ func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 		if j.Queued || !r.affords(j, left) {
 			continue
 		}
+		if len(j.Leads) > 0 {
+			b, ok := r.later(i, j, slots, list)
+			if ok {
+				free = slices.DeleteFunc(free, func(at int32) bool { return at == b.Parts[0].Slot })
+				left[j.User] -= r.fee(j)
+				list = append(list, b)
+			}
+			continue
+		}
 		for k, at := range free {
 			s := &slots[at]
 			if !r.outranks(j, s) || !r.Wishes[j.Wish].Allows(s.Cluster, s.Class) || !r.fits(j, s) {
@@ -42,6 +51,29 @@ func (Pairwise) Plan(jobs []Job, slots []Slot, r *Rules) []Booking {
 		}
 	}
 	return list
+}
+
+// later is the first slot for a job that takes longer to be brought to some clusters than
+// others: all of it that is left when the job can be there. The published system knows no such job,
+// which would miss slot after slot.
+func (r *Rules) later(i int32, j *Job, slots []Slot, booked []Booking) (first Booking, ok bool) {
+	taken := map[int32]bool{}
+	for _, b := range booked {
+		taken[b.Parts[0].Slot] = true
+	}
+	for at := range slots {
+		v := slots[at]
+		tmin, tmax := r.window(j, v.Cluster)
+		if v.From < tmin {
+			v.From, v.Start = tmin, r.Clusters[v.Cluster].startAt(tmin-r.Now, v.Start)
+		}
+		if taken[int32(at)] || ok && v.From >= first.From || v.From > tmax || !r.Clusters[v.Cluster].open() ||
+			!r.outranks(j, &v) || !r.Wishes[j.Wish].Allows(v.Cluster, v.Class) || !r.fits(j, &v) {
+			continue
+		}
+		first, ok = r.whole(i, j, int32(at), &v), true
+	}
+	return first, ok
 }
 
 // byPriority is the order of the published system.
