@@ -27,12 +27,12 @@ type Slurm struct {
 	// WindowLinear is bf_window_linear (default 0: each twice as far): by how much farther
 	// each group of ends reaches behind which a start is looked for.
 	WindowLinear time.Duration
-	// RoundsUp: the ends of places are rounded up to a step of bf_resolution, as by Slurm
-	// 24.11; 22.05 rounds them down.
-	RoundsUp bool
-	// ArrayLimits: no more jobs of an array get places than its limit lets run beside those
-	// that do, as by Slurm 24.11; 22.05 gives places to the others as well.
-	ArrayLimits bool
+	// Recent: backfill does as that of Slurm 24.11, and not as that of 22.05. The ends of
+	// places are rounded up to a step of bf_resolution (22.05 rounds them down); no more jobs
+	// of an array get places than its limit lets run beside those that do (22.05 gives places
+	// to the others as well); and a place is looked for from a time on as if all that ends
+	// before had ended (22.05 goes by groups of ends from now on).
+	Recent bool
 	// MaxJobTest is bf_max_job_test (default 500): jobs tried in a pass. Those that it passes
 	// over for their user or partition do not count.
 	MaxJobTest int

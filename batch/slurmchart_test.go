@@ -40,7 +40,7 @@ func TestSlurmChart(t *testing.T) {
 			[]batch.Job{run("a", "n1", 4, 100), run("b", "n2", 1, 1000)}, []batch.Job{wait("1", 4, 90), wait("2", 7, 60), wait("3", 1, 180)}, "1 1m40s n1, 2 3m10s n1 n2, 3 4m10s n2",
 		},
 		{
-			"or up", 2, batch.Slurm{RoundsUp: true},
+			"or up", 2, batch.Slurm{Recent: true},
 			[]batch.Job{run("a", "n1", 4, 100), run("b", "n2", 1, 1000)}, []batch.Job{wait("1", 4, 90), wait("2", 6, 60), wait("3", 1, 180)}, "1 1m40s n1, 2 3m10s n1 n2, 3 0s n2",
 		},
 		{

@@ -47,7 +47,7 @@ func (g ground) charted() {
 		}
 		if at = here; !g.mark(e.job, true) {
 			at.i++
-			if !p.ArrayLimits {
+			if !p.Recent {
 				g.parked(e.job, at)
 			}
 		}
@@ -67,7 +67,7 @@ func (g ground) mark(id int32, may bool) bool {
 		return false
 	}
 	t.tried++
-	at, nodes := t.look(j, p.horizon(m.now))
+	at, nodes := t.look(j, m.now+t.window+1)
 	switch {
 	case at == m.now && may:
 		p.take(m, id)

@@ -117,7 +117,7 @@ func TestSlurmGroups(t *testing.T) {
 func TestSlurmArrayLimits(t *testing.T) {
 	ends := []string{"18:29:57", "18:33:57", "18:37:57", "18:41:57", "18:45:57", "18:49:57", "18:53:57", "18:58:00"}
 	for _, c := range []struct {
-		limits bool
+		recent bool
 		runs   int // of the array, on the last node, until 18:25:18
 		want   string
 	}{
@@ -146,12 +146,12 @@ func TestSlurmArrayLimits(t *testing.T) {
 			s.Jobs[7].Array, s.Jobs[7].ArrayLimit = "a", 2
 		}
 		s.waits("", 1, 2)
-		m := passing(t, s.State, Slurm{ArrayLimits: c.limits, RoundsUp: c.limits}, 0).m
+		m := passing(t, s.State, Slurm{Recent: c.recent}, 0).m
 		policy := m.policy.(*slurm)
 		policy.pass(m)
 		places := policy.chart.places
 		if got := time.Unix(places[len(places)-1].from, 0).UTC().Format(time.TimeOnly); got != c.want {
-			t.Errorf("limits %v, %d of the array run: the job behind it is placed at %s, want %s: %v", c.limits, c.runs, got, c.want, places)
+			t.Errorf("recent %v, %d of the array run: the job behind it is placed at %s, want %s: %v", c.recent, c.runs, got, c.want, places)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (c *compared) passes(t *testing.T, seed uint64) {
 	if seed%4 == 2 {
 		arrays(rng, s.Jobs)
 	}
-	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, RoundsUp: seed%2 == 0, ArrayLimits: seed%3 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
+	p := Slurm{Window: time.Duration(1+rng.IntN(30)) * time.Hour, Recent: seed%2 == 0, Resolution: []time.Duration{0, time.Second, 7 * time.Minute}[rng.IntN(3)]}
 	if rng.IntN(4) == 0 {
 		p.WindowLinear = time.Duration(1+rng.IntN(900)) * time.Second
 	}

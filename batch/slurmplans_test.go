@@ -13,11 +13,12 @@ import (
 
 // TestSlurmPlansRecorded holds the plan of all jobs against Slurm's own, which squeue
 // told in recordings of both versions (see TestAgreementRecorded of plugins/slurm): in
-// each picture before which nothing had happened for three others. It is that of a
-// slow Slurm, which TestSlurmPass holds the engine's to.
+// each picture before which nothing had happened for three others. Slurm makes a plan when
+// something has happened, and none until there is more: it is held against that of the first
+// of the pictures that are alike. Ours is that of a slow Slurm, which TestSlurmPass holds the
+// engine's to.
 func TestSlurmPlansRecorded(t *testing.T) {
-	least := map[string]struct{ plans, jobs int }{"22.05": {90, 98}, "24.11": {70, 92}}
-	for version, least := range least {
+	for _, version := range []string{"22.05", "24.11"} {
 		files, err := filepath.Glob("../plugins/slurm/testdata/agreement/" + version + "*.json.gz")
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
@@ -26,15 +27,15 @@ func TestSlurmPlansRecorded(t *testing.T) {
 		for _, file := range files {
 			sum.add(t, file)
 		}
-		t.Logf("%s: %d of %d plans, %d of %d jobs", version, sum.alike, sum.plans, sum.right, sum.jobs)
-		if sum.plans < 50 || 100*sum.alike < least.plans*sum.plans || 100*sum.right < least.jobs*sum.jobs {
-			t.Errorf("%s: less than %d %% of the plans and %d %% of the jobs", version, least.plans, least.jobs)
+		t.Logf("%s: %d of %d plans (%d unlike ones), %d of %d jobs", version, sum.alike, sum.plans, sum.scenes, sum.right, sum.jobs)
+		if sum.plans < 50 || sum.alike < sum.plans {
+			t.Errorf("%s: some plans are not Slurm's, or there are too few", version)
 		}
 	}
 }
 
 // recordedPlans counts plans that are like Slurm's, and jobs whose start in them is.
-type recordedPlans struct{ plans, alike, jobs, right int }
+type recordedPlans struct{ scenes, plans, alike, jobs, right int }
 
 // add compares the plans of one recording.
 func (sum *recordedPlans) add(t *testing.T, file string) {
@@ -56,22 +57,25 @@ func (sum *recordedPlans) add(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(file, err)
 	}
-	r.Policy.Slurm.ArrayLimits = r.Policy.Slurm.RoundsUp // not known when they were recorded
-	for i := 3; i < len(r.Seen); i++ {
-		quiet := true
-		for k := i - 3; k < i; k++ {
-			quiet = quiet && stands(r.Seen[k]) == stands(r.Seen[i]) && said(r.Said[k]) == said(r.Said[i])
+	r.Policy.Slurm.Recent = strings.HasPrefix(filepath.Base(file), "24.11")
+	first := 0 // of the pictures that are alike
+	for i := range r.Seen {
+		if stands(r.Seen[first]) != stands(r.Seen[i]) || said(r.Said[first]) != said(r.Said[i]) {
+			first = i
 		}
-		if !quiet {
+		if i < first+3 {
 			continue
 		}
-		m := passing(t, r.Seen[i], r.Policy.Slurm, 0).m
+		m := passing(t, r.Seen[first], r.Policy.Slurm, 0).m
 		if !m.policy.(*slurm).charts() || m.wait == 0 {
 			continue
 		}
 		slow := newSlowPass(m)
 		slow.charted()
-		sum.compare(r.Seen[i], slow, r.Said[i], r.Policy.Slurm.ArrayLimits)
+		if i == first+3 {
+			sum.scenes++
+		}
+		sum.compare(r.Seen[first], slow, r.Said[i], r.Policy.Slurm.Recent)
 	}
 }
 

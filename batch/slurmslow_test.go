@@ -274,7 +274,7 @@ func (s *slowPass) charted() {
 				return
 			}
 		}
-		if j.array == 0 || s.p.ArrayLimits || i+1 < len(s.waiting) && s.waiting[i+1].array == j.array {
+		if j.array == 0 || s.p.Recent || i+1 < len(s.waiting) && s.waiting[i+1].array == j.array {
 			continue
 		}
 		for k := range s.parked {
@@ -321,87 +321,129 @@ func (s *slowPass) records() int {
 // steps are the begin and the end of a place.
 func (s *slowPass) steps(from, to int64) (int64, int64) {
 	step := int64(s.p.Resolution.Seconds())
-	if s.p.RoundsUp {
+	if s.p.Recent {
 		to += step - 1
 	}
 	return max(s.now, from/step*step), to / step * step
 }
 
-// grouped tries now, each begin and end of a place, and the begins that are found on
-// the way where a place keeps the nodes.
+// grouped tries now, each later time (see later), and the begins that are found on the
+// way where a place keeps the nodes.
 func (s *slowPass) grouped(j *job) (at int64, nodes []share) {
-	for from := s.now; from < s.p.horizon(s.now); {
-		edge := never
-		for _, p := range s.places {
-			for _, at := range []int64{p.from, p.to} {
-				if at > from {
-					edge = min(edge, at)
-				}
-			}
-		}
-		at, nodes := s.behind(j, from)
+	window := s.now + int64(s.p.Window.Seconds()) + 1
+	for from := s.now; from < window; {
+		later := s.later(j, from)
+		at, nodes := s.behind(j, from, later)
 		at = max(at, from)
 		begin, end := s.steps(at, at+j.Limit)
 		taken := slices.ContainsFunc(nodes, func(part share) bool { return s.kept(int(part.node), begin, end) })
 		switch {
-		case nodes == nil || at > edge:
-			from = edge
-		case at == s.now || at < s.p.horizon(s.now) && !taken:
+		case nodes == nil || at > later:
+			from = later
+		case at == s.now || at < window && !taken:
 			return at, nodes
 		case at > from:
 			from = at
 		default:
-			from = edge
+			from = later
 		}
 	}
 	return never, nil
 }
 
+// later is the next time at which Slurm looks for a place again: the end of the first
+// record of its table, from a time on, behind which a node is open to the job that was not
+// in all the records so far. never: there is none.
+func (s *slowPass) later(j *job, from int64) int64 {
+	edges := []int64{s.now}
+	for _, p := range s.places {
+		edges = append(edges, p.from, p.to)
+	}
+	slices.Sort(edges)
+	edges = slices.DeleteFunc(slices.Compact(edges), func(at int64) bool {
+		return at < s.now || at >= s.now+int64(s.p.Window.Seconds())
+	})
+	shut := make([]bool, len(s.nodes)) // in one of the records so far
+	for i := range edges[:len(edges)-1] {
+		if edges[i+1] <= from {
+			continue
+		}
+		for n := range shut {
+			shut[n] = shut[n] || s.kept(n, edges[i], edges[i]+1)
+		}
+		for n := range shut {
+			if j.Need.serves(int32(n)) && shut[n] && !s.kept(n, edges[i+1], edges[i+1]+1) {
+				return edges[i+1]
+			}
+		}
+		if edges[i] > from+j.Limit {
+			if i+2 < len(edges) {
+				return edges[i+2]
+			}
+			break
+		}
+	}
+	return never
+}
+
 // behind is when a job could start, now or behind a group of ends, on the nodes that no
-// place keeps from a time on until its end, that moment included.
-func (s *slowPass) behind(j *job, from int64) (at int64, nodes []share) {
+// place keeps from a time on until its end, that moment included. 24.11 takes what ends
+// before that time as gone, and nothing that ends later than the next time it would look.
+func (s *slowPass) behind(j *job, from, later int64) (at int64, nodes []share) {
 	open := make([]bool, len(s.nodes))
 	for n := range open {
 		open[n] = j.Need.serves(int32(n)) && !s.kept(n, from, from+j.Limit+1)
 	}
-	until := slices.Repeat([]int64{s.now}, len(s.nodes)) // the last end on each that is taken in
+	gone := map[int]bool{} // by place in runs
 	choose := func() []share {
 		free := make([]int32, len(s.nodes))
 		for n := range free {
 			if open[n] {
-				free[n] = s.room(n, until[n], j.Need)
+				free[n] = s.roomWithout(gone, n, j.Need)
 			}
 		}
 		return s.slowChoose(j, free)
 	}
+	var ends []int
+	for i, r := range s.runs {
+		if r.to <= s.now || s.p.Recent && r.to < from {
+			gone[i] = true
+		} else {
+			ends = append(ends, i)
+		}
+	}
 	if nodes := choose(); nodes != nil {
 		return s.now, nodes
 	}
-	ends := slices.DeleteFunc(slices.Clone(s.runs), func(r slowStay) bool { return r.to <= s.now })
-	slices.SortStableFunc(ends, func(a, b slowStay) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.seq, b.seq)) })
+	slices.SortStableFunc(ends, func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.runs[a].to, s.runs[b].to), cmp.Compare(s.runs[a].seq, s.runs[b].seq))
+	})
+	if s.p.Recent {
+		ends = slices.DeleteFunc(ends, func(i int) bool { return s.runs[i].to > later })
+	}
 	last := never // of the group
 	first, reach := int64(0), int64(30)
-	for i, r := range ends {
+	for k, i := range ends {
+		r := s.runs[i]
 		elsewhere := true
 		for _, part := range r.nodes {
-			if open[part.node] {
-				until[part.node], elsewhere = r.to, false
-			}
+			elsewhere = elsewhere && !open[part.node]
 		}
 		if elsewhere {
 			continue
 		}
+		gone[i] = true
 		if first == 0 {
 			first = (r.to/30 + 1) * 30
 		}
-		if last = r.to; i+1 < len(ends) && ends[i+1].to <= first+reach {
+		if last = r.to; k+1 < len(ends) && s.runs[ends[k+1]].to <= first+reach {
 			continue
 		}
 		if nodes := choose(); nodes != nil {
 			return last, nodes
 		}
 		last = never
-		for more := true; more; more = i+1 < len(ends) && ends[i+1].to > first+reach {
+		for more := true; more; more = k+1 < len(ends) && s.runs[ends[k+1]].to > first+reach {
 			if s.p.WindowLinear > 0 {
 				reach += int64(s.p.WindowLinear.Seconds())
 			} else {
@@ -413,4 +455,18 @@ func (s *slowPass) behind(j *job, from int64) (at int64, nodes []share) {
 		return last, choose()
 	}
 	return never, nil
+}
+
+// roomWithout is how many processors of a job a node can take beside what runs and is not gone.
+func (s *slowPass) roomWithout(gone map[int]bool, node int, n *Need) int32 {
+	all := s.runs
+	s.runs = nil
+	for i, r := range all {
+		if !gone[i] {
+			s.runs = append(s.runs, slowStay{0, never, r.seq, r.need, r.nodes})
+		}
+	}
+	room := s.room(node, 0, n)
+	s.runs = all
+	return room
 }

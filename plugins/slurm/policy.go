@@ -71,9 +71,9 @@ func config(text string) settings {
 	return c
 }
 
-// roundsUp is the version from which on Slurm is taken to round the ends of places up:
-// 24.11 does, 22.05 does not, those between were not looked at.
-const roundsUp = 23.02
+// recent is the version from which on Slurm's backfill is taken to do as 24.11's: versions
+// between it and 22.05 were not looked at (see batch.Slurm.Recent).
+const recent = 23.02
 
 // version is Slurm's, major and minor, as a number; 0: it does not say.
 func (c settings) version() float64 {
@@ -100,8 +100,7 @@ func (c settings) rules() plugins.Rules {
 	s := &r.Policy.Slurm
 	s.Builtin = c["SchedulerType"] == "sched/builtin"
 	r.Unmodelled = s.Parameters(c["SchedulerParameters"])
-	s.RoundsUp = c.version() >= roundsUp
-	s.ArrayLimits = s.RoundsUp
+	s.Recent = c.version() >= recent
 	if c["PriorityType"] == "priority/multifactor" {
 		f := &s.Multifactor
 		f.Age, f.FairShare, f.JobSize = c.weight("PriorityWeightAge"), c.weight("PriorityWeightFairShare"), c.weight("PriorityWeightJobSize")
@@ -113,7 +112,7 @@ func (c settings) rules() plugins.Rules {
 	}
 	if r.Policy.Check() != nil { // an interval of nothing, for one
 		r.Unmodelled = append(r.Unmodelled, "SchedulerParameters="+c["SchedulerParameters"])
-		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, RoundsUp: s.RoundsUp, ArrayLimits: s.ArrayLimits, Multifactor: s.Multifactor, Preemption: s.Preemption}
+		r.Policy.Slurm = batch.Slurm{Builtin: s.Builtin, Recent: s.Recent, Multifactor: s.Multifactor, Preemption: s.Preemption}
 	}
 	r.Unmodelled = append(r.Unmodelled, c.preemption(&s.Preemption)...)
 	r.Unmodelled = append(r.Unmodelled, c.unmodelled()...)

@@ -40,14 +40,14 @@ SuspendTime             = INFINITE
 		"last one wins": {plain + "SchedulerType = sched/builtin\nPrivateData = users,jobs\n", batch.Slurm{Builtin: true, Interval: 5 * time.Second, Multifactor: weights}, nil, true},
 		"what is left out": {plain + "PreemptType = preempt/other\nSchedulerParameters = defer,bf_licenses\nPriorityFlags = DEPTH_OBLIVIOUS,ACCRUE_ALWAYS\nSelectType = select/linear\nPriorityWeightTRES = CPU=100\n",
 			batch.Slurm{Multifactor: weights}, []string{"PreemptType=preempt/other", "PriorityFlags=ACCRUE_ALWAYS", "PriorityWeightTRES=CPU=100", "SelectType=select/linear", "bf_licenses", "defer"}, false},
-		"places that end late":  {"SLURM_VERSION           = 24.11.5\n", batch.Slurm{RoundsUp: true}, nil, false},
+		"places that end late":  {"SLURM_VERSION           = 24.11.5\n", batch.Slurm{Recent: true}, nil, false},
 		"places that end early": {"SLURM_VERSION           = 22.05.8\n", batch.Slurm{}, nil, false},
 		"basic priority":        {"PriorityType = priority/basic\nPriorityWeightAge = 9\n", batch.Slurm{}, nil, false},
 	} {
 		r := config(c.text).rules()
 		got := r.Policy.Slurm
 		slices.Sort(r.Unmodelled)
-		same := got.Builtin == c.want.Builtin && got.RoundsUp == c.want.RoundsUp && got.Interval == c.want.Interval && got.Multifactor.Age == c.want.Multifactor.Age &&
+		same := got.Builtin == c.want.Builtin && got.Recent == c.want.Recent && got.Interval == c.want.Interval && got.Multifactor.Age == c.want.Multifactor.Age &&
 			got.Multifactor.JobSize == c.want.Multifactor.JobSize && got.Multifactor.MaxAge == c.want.Multifactor.MaxAge
 		if !same || r.Policy.Name != "slurm" || !slices.Equal(r.Unmodelled, c.left) || r.Hidden != c.hidden {
 			t.Errorf("%s: %+v, want %+v, %q, hidden %v", name, r, c.want, c.left, c.hidden)
