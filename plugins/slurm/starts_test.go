@@ -85,7 +85,7 @@ func TestAgreementRecorded(t *testing.T) {
 		agreed, n = agreed+next.agreed, n+next.n
 	}
 	t.Logf("%d of %d starts agree", agreed, n)
-	if n < 150 || 100*agreed < 97*n {
+	if n < 240 || 100*agreed < 97*n {
 		t.Errorf("of %d starts %d agree, want 97 %%", n, agreed)
 	}
 }
