@@ -99,7 +99,7 @@ func (p *backfill) pass(m *Machine) {
 		p.walk(m)
 		p.settle(m, p.Weights.changing())
 	}
-	if p.queue.n > len(p.held) && m.sight.end == 0 {
+	if p.queue.n > len(p.held) && !m.sight.partial {
 		p.choose(m)
 	}
 	if !p.settled {

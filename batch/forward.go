@@ -12,6 +12,10 @@ type forward struct {
 	again   []span   // of jobs that gave way and started again
 	from    *Machine // what it is a copy of
 	given   int      // starts
+	asked   int64    // seconds for whose starts it was asked first of all
+	depths  depths   // how far it sees
+	learned depths   // what is enough for so many seconds: of the next run in its memory
+	runs    int      // in this memory
 }
 
 // forward starts a run from the machine's present state, in the memory of an
@@ -25,7 +29,18 @@ func glimpse(m *Machine, b Belief, old *forward, seconds int64) *forward {
 	if old == nil {
 		old = &forward{clock: clock{m: &Machine{}}}
 	}
-	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0], from: m}
+	d, runs := old.learned, old.runs+1
+	if runs%triedAgain == 0 {
+		d = d.less()
+	}
+	f := peer(m, b, old, seconds, d)
+	f.learned, f.runs = d, runs
+	return f
+}
+
+// peer is glimpse with a sight of some depths.
+func peer(m *Machine, b Belief, old *forward, seconds int64, d depths) *forward {
+	f := &forward{clock: clock{m.clone(old.m), old.ends[:0]}, belief: b, started: old.started[:0], from: m, asked: seconds, depths: d}
 	for id := range f.m.jobs {
 		if j := &f.m.jobs[id]; j.state == running {
 			f.ends = append(f.ends, due{f.end(j, f.m.now-j.start), f.ticket(j), int32(id)})
@@ -35,7 +50,7 @@ func glimpse(m *Machine, b Belief, old *forward, seconds int64) *forward {
 	if p, ok := f.m.policy.(interface{ foretells(*Machine, Belief) }); ok {
 		p.foretells(f.m, b)
 	}
-	f.m.sight = newSight(f.m, b, seconds)
+	f.m.sight = newSight(f.m, b, seconds, d)
 	if f.m.following {
 		f.m.following = false
 		f.m.policy.lead(f.m)
@@ -76,10 +91,17 @@ func (f *forward) next() (*job, bool) {
 	return j, true
 }
 
-// see begins once more, seeing all, and goes on behind the starts that were given.
+// see begins once more, seeing farther and in the end all, and goes on behind the starts
+// that were given. Where it did not see as far as it was asked for the next run does.
 func (f *forward) see() {
-	given := f.given
-	*f = *f.from.forward(f.belief, f)
+	s, given, asked, d, learned, runs := f.m.sight, f.given, f.asked, f.depths, f.learned, f.runs
+	if s.gone {
+		asked = never
+	} else if d.deeper(&s); s.blind < s.enough {
+		learned = d
+	}
+	*f = *peer(f.from, f.belief, f, asked, d)
+	f.learned, f.runs = learned, runs
 	for f.given < given {
 		f.next()
 	}

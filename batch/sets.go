@@ -96,3 +96,24 @@ func (list nodeSets) free(n *Need, all *profile) *profile {
 	}
 	return all
 }
+
+// meeting are the sets that have a node in common with one: a bit each. Set 0, of all
+// nodes and of those that are in none of their own, does with all.
+func (list nodeSets) meeting(set int) (others uint16) {
+	for other := range mostSets + 1 {
+		if max(set, other) > len(list) || min(set, other) == 0 || common(list[set-1].serve, list[other-1].serve) {
+			others |= 1 << other
+		}
+	}
+	return others
+}
+
+// common tells whether two sets have a node in common.
+func common(a, b []uint64) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i]&b[i] != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -39,14 +39,7 @@ func (y *yard) touches(shares []share) bool {
 }
 
 // meets tells whether any node of a set is of the yard.
-func (y *yard) meets(nodes []uint64) bool {
-	for i := range min(len(nodes), len(y.nodes)) {
-		if nodes[i]&y.nodes[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
+func (y *yard) meets(nodes []uint64) bool { return common(nodes, y.nodes) }
 
 // claim makes nodes the yard's.
 func (y *yard) claim(nodes []uint64) {
