@@ -92,13 +92,15 @@ func (f *forward) next() (*job, bool) {
 }
 
 // see begins once more, seeing farther and in the end all, and goes on behind the starts
-// that were given. Where it did not see as far as it was asked for the next run does.
+// that were given. Where it did not see as far as it was asked for the next run does, too.
 func (f *forward) see() {
 	s, given, asked, d, learned, runs := f.m.sight, f.given, f.asked, f.depths, f.learned, f.runs
-	if s.gone {
-		asked = never
-	} else if d.deeper(&s); s.blind < s.enough {
+	switch {
+	case s.blind < s.enough && !s.gone:
+		d.deeper(&s)
 		learned = d
+	case s.gone || d.beyond():
+		asked = never
 	}
 	*f = *peer(f.from, f.belief, f, asked, d)
 	f.learned, f.runs = learned, runs

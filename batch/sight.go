@@ -95,6 +95,17 @@ func (d *depths) deeper(s *sight) {
 	}
 }
 
+// beyond makes a sight go farther on all nodes, for who asks for more than was said, and
+// tells whether it did already.
+func (d *depths) beyond() (did bool) {
+	did = true
+	for i := range d {
+		did = did && d[i] >= wholeDepth-1
+		d[i] = max(d[i], wholeDepth-1)
+	}
+	return did
+}
+
 // less is one less of each depth.
 func (d depths) less() depths {
 	for i := range d {
