@@ -8,11 +8,12 @@ import (
 	"slices"
 	"testing"
 
+	"gridbroker/rank"
 	"gridbroker/testdata/testbed"
 )
 
-// What follows plays the policies "independent" and "oracle" once more, second by second and as
-// plainly as their rules can be said, over sites that start jobs in the order in which they came. Only
+// What follows plays the policies "independent", "oracle", "fastest-queue" and "metacluster" once more, second by second and
+// as plainly as their rules can be said, over sites that start jobs in the order in which they came. Only
 // the jobs that are drawn are the simulator's own.
 
 // plainJob is an attempt of a job at a site; times in seconds.
@@ -32,6 +33,8 @@ type plainSite struct {
 	coming             []plainArrival
 	queue, running     []*plainJob
 	down, hole, closed int // how many such failures last
+	told               int64
+	free0, waits0      int // as published then
 }
 
 type plainArrival struct {
@@ -46,7 +49,8 @@ type plainGrid struct {
 	sites      []*plainSite
 	rng        *rand.Rand
 	again      map[int64][]int // jobs to be handed in again, by time
-	lookUp     bool
+	policy     string
+	seed       uint64
 	result     Run
 	waits      []float64
 	completion float64
@@ -175,8 +179,11 @@ func (g *plainGrid) strike(now int64) {
 func (g *plainGrid) hand(number int, now int64) {
 	j := &g.jobs[number]
 	to := g.sites[j.home]
-	if g.lookUp {
+	switch g.policy {
+	case Oracle:
 		to = g.best(j, now)
+	case rank.FastestQueue, rank.Metacluster:
+		to = g.choose(number, now)
 	}
 	switch {
 	case to == nil && slices.ContainsFunc(g.sites, func(c *plainSite) bool { return c.Procs >= j.procs }):
@@ -201,6 +208,32 @@ func (g *plainGrid) hand(number int, now int64) {
 	run, _ := j.at(to.Speed)
 	to.coming = append(to.coming, plainArrival{at, plainJob{number: number, procs: j.procs, run: int64(run.Seconds())}})
 	slices.SortStableFunc(to.coming, func(a, b plainArrival) int { return int(a.at - b.at) })
+}
+
+// choose is the site that a broker chooses by what sites have published: with nothing waiting the one with most
+// free processors, else the fewest waiting jobs per processor; or the least loaded. Equal ones are drawn among.
+func (g *plainGrid) choose(number int, now int64) (best *plainSite) {
+	draws := rand.New(rand.NewPCG(g.seed<<32+uint64(number), 0x67726964))
+	first, lot := math.Inf(-1), 0.0
+	for _, c := range g.sites {
+		if g.second(c, now); c.told < 0 || now >= c.told+int64(c.Refresh.Seconds()) {
+			c.told, c.free0, c.waits0 = now, c.free(), len(c.queue)
+			g.result.Messages++
+		}
+		if c.Procs < g.jobs[number].procs {
+			continue
+		}
+		value := -float64(c.waits0) / float64(c.Procs)
+		if g.policy == rank.Metacluster {
+			value = -(float64(c.Procs-c.free0) + float64(c.waits0)) / float64(c.Procs)
+		} else if c.waits0 == 0 {
+			value = float64(c.free0)
+		}
+		if u := draws.Float64(); value > first || value == first && u > lot {
+			best, first, lot = c, value, u
+		}
+	}
+	return best
 }
 
 // best is the site where a job ends first if nothing else comes.
@@ -245,10 +278,10 @@ func (g *plainGrid) over(next int) bool {
 
 // playPlainly plays a scenario second by second.
 func playPlainly(s *Scenario, policy string, seed uint64) *plainGrid {
-	g := &plainGrid{s: s, jobs: s.draw(seed), rng: rand.New(rand.NewPCG(seed, 23)), again: map[int64][]int{}, lookUp: policy == Oracle}
+	g := &plainGrid{s: s, jobs: s.draw(seed), rng: rand.New(rand.NewPCG(seed, 23)), again: map[int64][]int{}, policy: policy, seed: seed}
 	until := g.jobs[len(g.jobs)-1].submit
 	for i := range s.Sites {
-		g.sites = append(g.sites, &plainSite{Site: &s.Sites[i], local: s.locals(i, seed*1_000_003+uint64(i)+1, until)})
+		g.sites = append(g.sites, &plainSite{Site: &s.Sites[i], local: s.locals(i, seed*1_000_003+uint64(i)+1, until), told: -1})
 	}
 	next := 0
 	for now := int64(0); !g.over(next); now++ {
@@ -273,8 +306,8 @@ func playPlainly(s *Scenario, policy string, seed uint64) *plainGrid {
 	return g
 }
 
-// TestGridOnceMore: what the simulator says of jobs that stay at home, and of those that go where they
-// end first, with losses, slow networks and failures of every kind, is what a player says that goes through every second.
+// TestGridOnceMore: what the simulator says of jobs that stay at home, of those that go where they
+// end first, and of those that a broker sends by what sites have published, with losses, slow networks and failures of every kind, is what a player says that goes through every second.
 func TestGridOnceMore(t *testing.T) {
 	testbed.Computes(t)
 	seeds := uint64(4)
@@ -305,12 +338,14 @@ scheduler = "fcfs"
 [[site]]
 name = "b"
 procs = 12
+refresh = "10m"
 speed = 2
 local_load = 0.3
 scheduler = "fcfs"
 [[site]]
 name = "c"
 procs = 16
+refresh = "1h"
 speed = 0.7
 local_load = 0.4
 scheduler = "fcfs"
@@ -318,7 +353,11 @@ scheduler = "fcfs"
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, policy := range []string{Independent, Oracle} {
+			policies := []string{Independent, Oracle}
+			if len(s.Failures) == 0 { // else jobs are followed
+				policies = append(policies, rank.FastestQueue, rank.Metacluster)
+			}
+			for _, policy := range policies {
 				r, err := s.Play(context.Background(), policy, seed+1)
 				if err != nil {
 					t.Fatal(err)
