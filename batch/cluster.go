@@ -134,7 +134,7 @@ func (s *State) byNode(p Policy) bool {
 
 // placed tells whether it matters to a job which nodes it gets.
 func (j *Job) placed() bool {
-	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive
+	return j.Nodes > 0 && j.Procs > 1 || j.Memory > 0 || j.Disk > 0 || j.GPUs > 0 || len(j.Features) > 0 || j.Exclusive || len(j.Within) > 0 || len(j.Without) > 0
 }
 
 // limit is the wall time planned with, in seconds.
@@ -213,6 +213,7 @@ type wish struct {
 	nodes, gpus     int
 	memory, disk    int64
 	queue, features string
+	nodenames       string
 	access          int32
 	inside, whole   bool
 }
@@ -224,7 +225,7 @@ func (c *cluster) need(j *Job) *Need {
 		return nil
 	}
 	access := c.state.access(j, c.now)
-	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), access, c.state.inside(j, access), j.Exclusive}
+	w := wish{j.Nodes, j.GPUs, j.Memory, j.Disk, j.Queue, strings.Join(j.Features, "\x00"), j.nodenames(), access, c.state.inside(j, access), j.Exclusive}
 	if len(j.Also) > 0 {
 		w.queue += "\x00" + strings.Join(j.Also, "\x00")
 	}
@@ -254,6 +255,14 @@ func (c *cluster) need(j *Job) *Need {
 	return n
 }
 
+// nodenames tells of the nodes that a job names.
+func (j *Job) nodenames() string {
+	if len(j.Within)+len(j.Without) == 0 {
+		return ""
+	}
+	return strings.Join(j.Within, "\x00") + "\x01" + strings.Join(j.Without, "\x00")
+}
+
 // anyNumber is the wish that differs in the number of nodes alone.
 func (w wish) anyNumber() wish {
 	w.nodes = 0
@@ -265,7 +274,20 @@ func (n *Node) serves(j *Job) bool {
 		!slices.ContainsFunc(j.Also, func(q string) bool { return slices.Contains(n.Queues, q) }) {
 		return false
 	}
-	return !slices.ContainsFunc(j.Features, func(f string) bool { return !slices.Contains(n.Features, f) })
+	if len(j.Within) > 0 && !slices.Contains(j.Within, n.Name) || slices.Contains(j.Without, n.Name) {
+		return false
+	}
+	return !slices.ContainsFunc(j.Features, func(f string) bool { return !n.Has(f) })
+}
+
+// Has tells whether a node has a feature, or one of several that "|" parts.
+func (n *Node) Has(feature string) bool {
+	for f := range strings.SplitSeq(feature, "|") {
+		if slices.Contains(n.Features, f) {
+			return true
+		}
+	}
+	return false
 }
 
 // run puts a running job on the machine.

@@ -50,7 +50,7 @@ type Job struct {
 	Memory    int64 // MB per processor; 0: not asked for
 	Disk      int64
 	GPUs      int
-	Features  []string
+	Features  []string      // all of them; of "a|b" one will do
 	Requested time.Duration // wall time asked for; 0: unknown
 	Submitted time.Time
 	Started   time.Time // zero: waiting
@@ -69,6 +69,9 @@ type Job struct {
 	ArrayLimit int
 	// Reservation names the one the job is to run in, and nowhere else.
 	Reservation string
+	// Within are the nodes that it runs on, and on no others; empty: on any. Without are
+	// nodes that it does not run on.
+	Within, Without []string
 }
 
 // Dependency keeps a job waiting for another. One of a job that the state does

@@ -114,7 +114,7 @@ func (c claim) on(n *batch.Node) bool {
 		return false
 	}
 	for f := range strings.SplitSeq(c.features, ",") {
-		if f != "" && !slices.Contains(n.Features, f) {
+		if f != "" && !n.Has(f) {
 			return false
 		}
 	}

@@ -157,7 +157,7 @@ func serving(s batch.State, j batch.Job) func(node string) bool {
 	serves := make(map[string]bool, len(s.Nodes))
 	for _, n := range s.Nodes {
 		serves[n.Name] = n.Up && n.GPUs >= j.GPUs && (len(n.Queues) == 0 || slices.Contains(n.Queues, j.Queue)) &&
-			!slices.ContainsFunc(j.Features, func(f string) bool { return !slices.Contains(n.Features, f) })
+			!slices.ContainsFunc(j.Features, func(f string) bool { return !n.Has(f) })
 	}
 	return func(node string) bool { return serves[node] }
 }

@@ -19,11 +19,13 @@ type cluster struct {
 	jobs                   [][]string // rows of squeue
 	// How many tasks of an array may run at once, by its id: the "%2" of "1-6%2".
 	arrays map[string]int
+	// MB that a job asked for, or has, by its id; of the waiting tasks of an array by its id.
+	memory map[string]float64
 }
 
-// read asks the five questions at once: over SSH they share the connection.
+// read asks the six questions at once: over SSH they share the connection.
 func (s *site) read(ctx context.Context) (c cluster, err error) {
-	c.arrays = map[string]int{}
+	c.arrays, c.memory = map[string]int{}, map[string]float64{}
 	ask, ctx := errgroup.WithContext(ctx)
 	for what, to := range map[string]*[]map[string]string{"node": &c.nodes, "partition": &c.parts, "reservation": &c.reserved} {
 		ask.Go(func() error {
@@ -46,7 +48,43 @@ func (s *site) read(ctx context.Context) (c cluster, err error) {
 			return nil
 		}, "squeue", "--noheader", "--states=PENDING", "--format="+columns("FK"))
 	})
+	ask.Go(func() error { return s.memories(ctx, c.memory) })
 	return c, ask.Wait()
+}
+
+// tresWidth is how many letters of a job's resources are asked for: processors and memory
+// come first.
+const tresWidth = 48
+
+// memories reads what memory jobs ask for, or have: %m is that of a processor or of a node,
+// and squeue does not say which. A Slurm without such a column tells nothing.
+func (s *site) memories(ctx context.Context, of map[string]float64) error {
+	return s.Lines(ctx, func(line string) error {
+		if len(line) <= tresWidth {
+			return nil
+		}
+		id, _, _ := strings.Cut(strings.TrimSpace(line[tresWidth:]), "_[")
+		for pair := range strings.SplitSeq(strings.TrimSpace(line[:tresWidth]), ",") {
+			if size, ok := strings.CutPrefix(pair, "mem="); ok {
+				if mb, _, ok := megabytes(size); ok && len(of) < maxOn {
+					of[id] = mb
+				}
+			}
+		}
+		return nil
+	}, "squeue", "--noheader", "--Format=tres-alloc:"+strconv.Itoa(tresWidth)+",jobarrayid:40")
+}
+
+// remember gives a job the memory that it asks for in all, where it asks for some and that
+// is known.
+func (c *cluster) remember(j *batch.Job) {
+	mb, ok := c.memory[j.ID]
+	if !ok && j.Started.IsZero() {
+		mb, ok = c.memory[j.Array]
+	}
+	if ok && j.Memory > 0 {
+		j.Memory = max(1, int64(mb/float64(j.Procs)))
+	}
 }
 
 func (c cluster) state(now time.Time, name string) batch.State {
@@ -73,6 +111,7 @@ func (c cluster) state(now time.Time, name string) batch.State {
 		if j, ok := queuedJob(f, on); ok {
 			on -= len(j.Placed)
 			j.ArrayLimit = c.arrays[j.Array]
+			c.remember(&j)
 			state.Jobs = append(state.Jobs, j)
 		}
 	}
@@ -251,8 +290,8 @@ func admitted(s string) []string {
 
 // queueColumns are squeue's letters: id, partition, state, CPUs, nodes, memory,
 // GRES, limit, submitted, start, priority, user, account, features, node list,
-// reason, dependencies, sharing, reservation, QOS.
-const queueColumns = "iPTCDmblVSQuafNrEhvq"
+// reason, dependencies, sharing, reservation, QOS, nodes asked for, nodes not wanted.
+const queueColumns = "iPTCDmblVSQuafNrEhvqnx"
 
 func queuedJob(f []string, room int) (batch.Job, bool) {
 	j := batch.Job{
@@ -285,6 +324,10 @@ func queuedJob(f []string, room int) (batch.Job, bool) {
 		if j.Nodes == 1 && j.Procs > 1 {
 			j.Nodes = 0 // Slurm's own guess; it takes more where one has no room
 		}
+		j.Without = hosts(f[21])
+		if names := hosts(f[20]); len(names) >= j.Nodes { // else there are others beside them
+			j.Within = names
+		}
 		return j, true
 	case "RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED":
 		if j.Started = unix(f[9]); j.Started.IsZero() {
@@ -304,15 +347,6 @@ func neverStarts(reason string) bool {
 		return true
 	}
 	return heldReasons[reason]
-}
-
-// splitFeatures takes the features of a constraint that are all needed; an
-// alternative names none that is.
-func splitFeatures(s string) []string {
-	if s == "" || s == "(null)" || strings.ContainsAny(s, "|[(") {
-		return nil
-	}
-	return strings.FieldsFunc(s, func(r rune) bool { return r == '&' || r == ',' })
 }
 
 // standsAside reports whether a pending job does not compete now: it can never
