@@ -117,8 +117,18 @@ func (c cluster) state(now time.Time, name string) batch.State {
 	}
 	throttled(state.Jobs, c.jobs)
 	onTasks(state.Jobs)
+	takeTurns(now, state.Jobs, rowsOf(c.jobs))
 	place(state.Jobs, c.nodes, nil)
 	return state
+}
+
+// rowsOf are squeue's rows by job.
+func rowsOf(rows [][]string) map[string][]string {
+	of := make(map[string][]string, len(rows))
+	for _, f := range rows {
+		of[f[0]] = f
+	}
+	return of
 }
 
 // throttled finds the limit of arrays of which a single task is left, which squeue
@@ -290,8 +300,8 @@ func admitted(s string) []string {
 
 // queueColumns are squeue's letters: id, partition, state, CPUs, nodes, memory,
 // GRES, limit, submitted, start, priority, user, account, features, node list,
-// reason, dependencies, sharing, reservation, QOS, nodes asked for, nodes not wanted.
-const queueColumns = "iPTCDmblVSQuafNrEhvqnx"
+// reason, dependencies, sharing, reservation, QOS, nodes asked for, nodes not wanted, licences.
+const queueColumns = "iPTCDmblVSQuafNrEhvqnxW"
 
 func queuedJob(f []string, room int) (batch.Job, bool) {
 	j := batch.Job{
@@ -340,13 +350,15 @@ func queuedJob(f []string, room int) (batch.Job, bool) {
 	return j, false
 }
 
-// neverStarts are reasons of pending jobs that do not go away by waiting.
+// neverStarts are reasons of pending jobs that do not go away by waiting, or nobody knows
+// when: what a QOS or an association lets one job have, and processor minutes that are spent.
 func neverStarts(reason string) bool {
 	switch reason {
 	case "PartitionTimeLimit", "PartitionNodeLimit", "PartitionConfig", "BadConstraints", "DependencyNeverSatisfied", "InvalidAccount", "InvalidQOS":
 		return true
 	}
-	return heldReasons[reason]
+	spent := strings.HasSuffix(reason, "MinutesLimit") && !strings.Contains(reason, "Run")
+	return spent || strings.HasSuffix(reason, "PerJobLimit") || heldReasons[reason]
 }
 
 // standsAside reports whether a pending job does not compete now: it can never

@@ -48,8 +48,11 @@ func TestWhatJobsWaitFor(t *testing.T) {
 	if j := job(t, map[byte]string{'E': "singleton(unfulfilled)", 'r': "Dependency"}); !j.Held {
 		t.Errorf("singleton: %+v", j)
 	}
-	if j := job(t, map[byte]string{'r': "DependencyNeverSatisfied"}); !j.Held {
-		t.Errorf("never satisfied: %+v", j)
+	for reason, held := range map[string]bool{"DependencyNeverSatisfied": true, "QOSMaxWallDurationPerJobLimit": true, "QOSMaxCpuPerJobLimit": true,
+		"AssocGrpCPUMinutesLimit": true, "AssocGrpCPURunMinutesLimit": false, "QOSMaxCpuPerUserLimit": false, "Licenses": false} {
+		if j := job(t, map[byte]string{'r': reason}); j.Held != held {
+			t.Errorf("%s: held %v", reason, j.Held)
+		}
 	}
 }
 

@@ -1,0 +1,161 @@
+package slurm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"gridbroker/batch"
+)
+
+// turns are jobs that wait, by what Slurm says, until others end that have all that they
+// may have of something: licences, or what a limit of a QOS or an association lets run.
+// What is left of it is not looked at, so that a job's turn may come earlier than foretold.
+type turns struct {
+	now  time.Time
+	have map[string][]holder // by what is short
+}
+
+// holder has some of what is short until it ends.
+type holder struct {
+	id     string
+	amount int
+	end    time.Time
+}
+
+// takeTurns makes jobs wait for those that have what they wait for, and who waits behind
+// them for the same, in order of priority. rows are those of squeue, by job.
+func takeTurns(now time.Time, jobs []batch.Job, rows map[string][]string) {
+	t := turns{now, map[string][]holder{}}
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
+		if f := rows[jobs[i].ID]; jobs[i].Started.IsZero() && f != nil {
+			for what := range wants(&jobs[i], f[22], limited(f[15])) {
+				t.have[what] = nil
+			}
+		}
+	}
+	if len(t.have) == 0 {
+		return
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(jobs[b].Priority, jobs[a].Priority), cmp.Compare(number(jobs[a].ID), number(jobs[b].ID)))
+	})
+	for _, i := range order {
+		if j := &jobs[i]; !j.Started.IsZero() {
+			for what, amount := range wants(j, rows[j.ID][22], everything) {
+				t.holds(what, holder{j.ID, amount, j.Started.Add(j.Requested)})
+			}
+		}
+	}
+	for _, i := range order {
+		if j := &jobs[i]; j.Started.IsZero() && !j.Held && len(j.After) == 0 && j.Begin.IsZero() {
+			t.wait(j, wants(j, rows[j.ID][22], everything))
+		}
+	}
+}
+
+// holds notes who has some of what is short.
+func (t *turns) holds(what string, h holder) {
+	list, short := t.have[what]
+	if !short {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(list, h, func(a, b holder) int { return cmp.Or(a.end.Compare(b.end), -1) })
+	t.have[what] = slices.Insert(list, i, h)
+}
+
+// wait makes a job wait for as many of those that have what it wants as have enough, the
+// first to end first; it has it after them.
+func (t *turns) wait(j *batch.Job, wants map[string]int) {
+	start := t.now
+	for what, amount := range wants {
+		list := t.have[what]
+		for amount > 0 && len(list) > 0 {
+			h := list[0]
+			list, amount = list[1:], amount-h.amount
+			if start = later(start, h.end); !slices.ContainsFunc(j.After, func(d batch.Dependency) bool { return d.ID == h.id }) {
+				j.After = append(j.After, batch.Dependency{ID: h.id, On: batch.OnEnd})
+			}
+		}
+		if _, short := t.have[what]; short {
+			t.have[what] = list
+		}
+	}
+	slices.SortFunc(j.After, func(a, b batch.Dependency) int { return cmp.Compare(a.ID, b.ID) })
+	for what, amount := range wants {
+		t.holds(what, holder{j.ID, amount, start.Add(j.Requested)})
+	}
+}
+
+// number is a job's, of an array's task with its own behind the point.
+func number(id string) float64 {
+	array, task, _ := strings.Cut(id, "_")
+	return float64(atoi(array)) + float64(atoi(task))/(1<<22)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// everything chooses all that a job has of what may be short.
+func everything(string) bool { return true }
+
+// limited chooses what a job waits for, by the reason that Slurm gives (squeue(1), JOB
+// REASON CODES).
+func limited(reason string) func(what string) bool {
+	prefix := ""
+	switch {
+	case reason == "Licenses":
+		prefix = "licence "
+	case !strings.HasSuffix(reason, "Limit") || strings.Contains(reason, "Minutes"):
+	case strings.HasPrefix(reason, "QOSGrp"):
+		prefix = "qos "
+	case strings.HasPrefix(reason, "QOS") && strings.Contains(reason, "PerUser"):
+		prefix = "qos and user "
+	case strings.HasPrefix(reason, "QOS") && strings.Contains(reason, "PerAccount"):
+		prefix = "qos and account "
+	case strings.HasPrefix(reason, "AssocGrp"):
+		prefix = "account "
+	case strings.HasPrefix(reason, "AssocMax"):
+		prefix = "account and user "
+	}
+	switch {
+	case prefix == "":
+	case strings.Contains(reason, "Job"):
+		prefix += "jobs"
+	case strings.Contains(strings.ToLower(reason), "cpu"):
+		prefix += "cpus"
+	case strings.Contains(reason, "Node"):
+		prefix += "nodes"
+	}
+	return func(what string) bool { return prefix != "" && strings.HasPrefix(what, prefix) }
+}
+
+// wants is how much a job takes of all that may be short and is chosen.
+func wants(j *batch.Job, licences string, chosen func(what string) bool) map[string]int {
+	amounts := map[string]int{}
+	take := func(what string, amount int) {
+		if chosen(what) {
+			amounts[what] += amount
+		}
+	}
+	for l := range strings.FieldsFuncSeq(licences, func(c rune) bool { return c == ',' || c == ';' }) {
+		name, count, _ := strings.Cut(l, ":")
+		if name != "(null)" {
+			take("licence "+name, max(1, atoi(count)))
+		}
+	}
+	for scope, of := range map[string]string{"qos": j.QOS, "qos and user": j.QOS + " " + j.User, "qos and account": j.QOS + " " + j.Account,
+		"account": j.Account, "account and user": j.Account + " " + j.User} {
+		take(scope+" jobs "+of, 1)
+		take(scope+" cpus "+of, j.Procs)
+		take(scope+" nodes "+of, max(1, j.Nodes, len(j.Placed)))
+	}
+	return amounts
+}
