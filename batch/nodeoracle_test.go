@@ -50,8 +50,11 @@ func (s *slowNodes) free(n batch.Node, j batch.Job, at int64) int {
 	if !n.Up || len(n.Queues) > 0 && j.Queue != "" && !slices.Contains(n.Queues, j.Queue) {
 		return 0
 	}
+	if slices.Contains(j.Without, n.Name) || len(j.Within) > 0 && !slices.Contains(j.Within, n.Name) {
+		return 0
+	}
 	for _, f := range j.Features {
-		if !slices.Contains(n.Features, f) {
+		if !slices.ContainsFunc(strings.Split(f, "|"), func(one string) bool { return slices.Contains(n.Features, one) }) {
 			return 0
 		}
 	}
@@ -270,21 +273,42 @@ func plainScene(seed uint64) batch.State {
 	return s
 }
 
+// name makes jobs name nodes that they run on or do not, and features of which one will do.
+func name(rng *rand.Rand, s *batch.State) {
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		for _, n := range s.Nodes {
+			if i%3 == 0 && rng.IntN(3) > 0 {
+				j.Within = append(j.Within, n.Name)
+			}
+			if i%4 == 0 && rng.IntN(4) == 0 {
+				j.Without = append(j.Without, n.Name)
+			}
+		}
+		if len(j.Features) > 0 && i%2 == 0 {
+			j.Features[0] = "none|" + j.Features[0]
+		}
+	}
+}
+
 // TestNodeOracle compares starts and nodes with those of the slow scheduler.
 func TestNodeOracle(t *testing.T) {
 	testbed.Computes(t)
 	started := 0
 	for seed := range uint64(400) {
 		s := plainScene(seed)
+		if seed%5 == 4 {
+			name(rand.New(rand.NewPCG(seed, 29)), &s)
+		}
 		for depth, p := range []batch.Policy{
 			1: {Name: "fcfs"}, 2: {Name: "maui", Maui: batch.Maui{ReservationDepth: 2}}, 3: {Name: "easy"}, 4: {Name: "easy-sjbf"},
-			5: {Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}},
+			5: {Name: "maui", Maui: batch.Maui{ReservationDepth: batch.Unlimited}}, 6: {Name: "maui", Maui: batch.Maui{ReservationDepth: 12}},
 		} {
 			if p.Name == "" {
 				continue
 			}
 			slow := slowNodes{state: s, policy: p, now: s.Now.Unix(), waiting: slices.Clone(s.Jobs)}
-			slow.run(map[int]int{1: 1, 2: 2, 3: 1, 4: 1, 5: unlimitedDepth}[depth])
+			slow.run(map[int]int{1: 1, 2: 2, 3: 1, 4: 1, 5: unlimitedDepth, 6: 12}[depth])
 			f := batch.Forecaster{Policy: p}
 			out, err := f.Forecast(s)
 			if err != nil {
