@@ -19,7 +19,10 @@ type Builder struct {
 	names   []string
 	outputs []string
 	urls    []string
+	backs   []string
+	backAt  classad.Pos
 	sent    bool
+	renamed bool
 	clauses []string
 }
 
@@ -103,11 +106,17 @@ func (b *Builder) HasInput(name string) bool {
 }
 
 // Output adds an output file; "/" is everything.
-func (b *Builder) Output(name, url string) {
+func (b *Builder) Output(name, url string) { b.OutputAs(name, url, "") }
+
+// OutputAs adds an output file that is brought under another name; "": its own.
+func (b *Builder) OutputAs(name, url, back string) {
 	if name == "/" {
 		name = "*"
 	}
-	b.outputs = append(b.outputs, name)
+	b.outputs, b.backs = append(b.outputs, name), append(b.backs, back)
+	if back != "" {
+		b.renamed, b.backAt = true, b.Pos
+	}
 	b.urls = append(b.urls, cmp.Or(url, fetchedURL))
 	b.sent = b.sent || url != ""
 }
@@ -127,6 +136,9 @@ func (b *Builder) Finish(program string) {
 	}
 	if b.sent {
 		b.Ad.Set("OutputSandboxDestURI", stringList(b.urls))
+	}
+	if b.renamed {
+		b.Ad.Put(classad.Attr{Name: "OutputSandboxDestFileName", Expr: classad.Placed(stringList(b.backs), b.backAt), NamePos: b.backAt})
 	}
 	b.lists()
 }

@@ -135,10 +135,10 @@ func (f InputFile) Path() string {
 func (f InputFile) IsURL() bool { return isURL(f.Source) && !isFileURL(f.Source) }
 
 // OutputFile is one file of the output sandbox: a relative name or pattern
-// in the job's directory (a name that ends in "/" is a directory), and the URL it is to be sent to, or "" when the
-// user fetches it.
+// in the job's directory (a name that ends in "/" is a directory), the URL it is to be sent to, or "" when the
+// user fetches it, and the name below the directory of the output that it is brought under then, or "" for its own.
 type OutputFile struct {
-	Name, DestURL string
+	Name, DestURL, Back string
 }
 
 // IsPattern reports whether Name is a pattern in the sense of path.Match.

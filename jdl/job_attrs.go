@@ -67,6 +67,7 @@ var attrTable = []attrDef{
 	{"InputSandboxDestFileName", tStrings, inGLite | gliteOnly, noMin},
 	{"OutputSandbox", tStrings, inGLite | inDIRAC, noMin},
 	{"OutputSandboxDestURI", tStrings, inGLite | gliteOnly, noMin},
+	{"OutputSandboxDestFileName", tStrings, inOurs, noMin},
 	{"OutputSandboxBaseDestURI", tString, inGLite | gliteOnly, noMin},
 	{"AllowZippedISB", tBool, inGLite | gliteOnly, noMin},
 	{"ZippedISB", tAny, inGLite | inInternal | isIgnored, noMin},

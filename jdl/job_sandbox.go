@@ -304,7 +304,41 @@ func outputs(r *jobReader) {
 	for i, e := range entries {
 		addOutput(r, e, destination(dest, base, i, e.text))
 	}
+	outputBacks(r, entries)
 	outputData(r)
+}
+
+// outputBacks reads the names that files are brought under.
+func outputBacks(r *jobReader, entries []inputEntry) {
+	const attr = "OutputSandboxDestFileName"
+	backs := r.entries(attr)
+	if len(backs) > 0 && len(backs) != len(entries) {
+		r.failAttr(attr, "count", "", "%s has %d names for %d files of the OutputSandbox", attr, len(backs), len(entries))
+		return
+	}
+	taken := map[string]string{}
+	for _, f := range r.job.Outputs() {
+		taken[path.Clean(f.Name)] = f.Name
+	}
+	for i, b := range backs {
+		own, _ := cleanName(entries[i].text)
+		back, why := cleanName(b.text)
+		at := slices.IndexFunc(r.job.OutputSandbox, func(f OutputFile) bool { return path.Clean(f.Name) == own })
+		switch {
+		case b.text == "" || back == own || at < 0:
+			continue
+		case why == "" && hasMeta(own):
+			why = "is the name of several files (" + own + ")"
+		case why == "" && taken[back] != "":
+			why = "is the name of another file"
+		}
+		if why != "" {
+			r.fail(b.pos, "bad-name", "", "%s: %q %s", attr, b.text, why)
+			continue
+		}
+		taken[back] = own
+		r.job.OutputSandbox[at].Back = back
+	}
 }
 
 // isCEServer reports whether a destination means the computing element's own

@@ -259,10 +259,11 @@ func putInputs(ad *classad.Ad, j *Job) {
 const fetchedURL = "gsiftp://localhost"
 
 func putOutputs(r *jobReader) {
-	var names, urls []string
-	sent := false
+	var names, urls, backs []string
+	sent, renamed := false, false
 	for _, f := range r.job.OutputSandbox {
-		names, urls = append(names, f.Name), append(urls, fetchedURL)
+		names, urls, backs = append(names, f.Name), append(urls, fetchedURL), append(backs, f.Back)
+		renamed = renamed || f.Back != ""
 		if f.DestURL != "" {
 			sent, urls[len(urls)-1] = true, f.DestURL
 		}
@@ -270,9 +271,13 @@ func putOutputs(r *jobReader) {
 	if !sent {
 		urls = nil
 	}
+	if !renamed {
+		backs = nil
+	}
 	r.ad.Delete("OutputSandboxBaseDestURI")
 	r.putList("OutputSandbox", names)
 	r.putList("OutputSandboxDestURI", urls)
+	r.putList("OutputSandboxDestFileName", backs)
 }
 
 // fromDIRAC writes the record in gLite's terms.

@@ -39,7 +39,7 @@ func (j *Job) Texts() []string {
 		out = append(out, f.Source, f.Name)
 	}
 	for _, f := range j.OutputSandbox {
-		out = append(out, f.Name, f.DestURL)
+		out = append(out, f.Name, f.DestURL, f.Back)
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func LossError(losses []*classad.Diagnostic) error {
 var brokerOnly = []string{
 	"Requirements", "Rank", "FuzzyRank", "FuzzyFactor", "fuzzy_factor", "SubmitTo", "BatchSystem", "ShortDeadlineJob", "ExpiryTime", "RetryCount",
 	"ShallowRetryCount", "RetryOnExit", "AbortDAGOn", "AutoOutput", "PerusalFileEnable", "PerusalTimeInterval", "InputData", "DataRequirements",
-	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority",
+	"OutputSE", "MyProxyServer", "VirtualOrganisation", "SignificantAttributes", "UserTags", "AllowZippedISB", "GPUModel", "Priority", "OutputSandboxDestFileName",
 }
 
 // carried are the attributes that become part of a description in another
@@ -94,7 +94,7 @@ var carried = []string{
 	"InputSandbox", "InputSandboxBaseURI", "InputSandboxDestFileName", "ExecutableFiles", "OutputSandbox", "OutputSandboxDestURI",
 	"OutputSandboxBaseDestURI", "OutputData", "Prologue", "PrologueArguments", "Epilogue", "EpilogueArguments",
 	"CPUNumber", "NodeNumber", "SMPGranularity", "HostNumber", "WholeNodes", "GPUNumber", "WallTime", "CPUTime", "Memory", "VirtualMemory", "Disk",
-	"RunTimeEnvironment", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
+	"RunTimeEnvironment", "ContainerImage", "Queue", "QueueName", "NumberOfProcessors", "MinNumberOfProcessors", "MaxNumberOfProcessors", "Tags", "Tag",
 	"Parameters", "ParameterStart", "ParameterStep", "ParameterFactor", "ParameterValue", "Nodes", "NodeName", "File", "Description",
 	"Dependencies", "DependsOn", "DefaultNodeRetryCount", "DefaultNodeShallowRetryCount", "FinalNode", "AbortedBy", "NodeInputs",
 }

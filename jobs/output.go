@@ -7,21 +7,27 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"gridbroker/plugins"
 )
 
+// longestDirName is how many bytes of a job's name its output directory has.
+const longestDirName = 64
+
 // outputDir names a job's output directory: its name, made harmless, and id.
 func outputDir(r *Record) string {
 	safe := strings.Map(func(c rune) rune {
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.' {
+		if c != utf8.RuneError && (unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsDigit(c)) || c == '-' || c == '_' || c == '.' {
 			return c
 		}
 		return '_'
 	}, r.Name)
 	safe = strings.TrimLeft(safe, ".-")
-	if len(safe) > 64 {
-		safe = safe[:64]
+	for len(safe) > longestDirName {
+		_, last := utf8.DecodeLastRuneInString(safe)
+		safe = safe[:len(safe)-last]
 	}
 	if safe == "" {
 		return r.ID
@@ -54,7 +60,8 @@ type source struct {
 	attempt int
 	handle  plugins.Handle
 	dir     string
-	files   []string
+	files   []string // as they are called here
+	left    []string // the same, as the job calls them
 }
 
 // Output brings the output files of jobs into one directory each.
@@ -157,6 +164,10 @@ func fetch(ctx context.Context, c *Controller, backend plugins.Submitter, list [
 			s.dropUnchanged()
 		}
 		s.tidy()
+		s.left = s.files
+		if err := s.rename(); s.Err == nil {
+			s.Err = err
+		}
 		s.Files = s.files
 		of[s.ID] = s
 		os = append(os, s.Outcome)
@@ -179,5 +190,5 @@ func (s *source) missing(want []string) []string {
 	if err != nil || s.State != plugins.Done || len(want) > 0 || s.attempt != s.number() {
 		return nil
 	}
-	return plugins.MissingOutputs(job, s.files)
+	return plugins.MissingOutputs(job, s.left)
 }

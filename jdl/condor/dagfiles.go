@@ -25,15 +25,39 @@ func (r *reader) makes(at, name string) {
 	r.made[r.local(at)] = name
 }
 
-// remaps are the places that files come to, by name, where they are others than the file's own name.
-func (r *reader) remaps() map[string]string {
-	places := map[string]string{}
-	for part := range strings.SplitSeq(unquoted(r.get("transfer_output_remaps")), ";") {
-		if name, at, ok := strings.Cut(part, "="); ok {
-			places[strings.TrimSpace(name)] = strings.TrimSpace(at)
+// remap is a place that a file comes to which is another than the file's own name.
+type remap struct{ name, at string }
+
+// remaps are those of transfer_output_remaps: NAME=PLACE, parted by semicolons; a backslash keeps = and ; from doing so.
+func (r *reader) remaps() (out []remap) {
+	var part, name strings.Builder
+	named := false
+	end := func() {
+		if named && strings.TrimSpace(name.String()) != "" {
+			out = append(out, remap{strings.TrimSpace(name.String()), strings.TrimSpace(part.String())})
+		}
+		part.Reset()
+		name.Reset()
+		named = false
+	}
+	text := unquoted(r.get("transfer_output_remaps"))
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '=' || text[i+1] == ';' || text[i+1] == '\\'):
+			i++
+			part.WriteByte(text[i])
+		case c == ';':
+			end()
+		case c == '=' && !named:
+			name.WriteString(part.String())
+			part.Reset()
+			named = true
+		default:
+			part.WriteByte(c)
 		}
 	}
-	return places
+	end()
+	return out
 }
 
 // handOver has the input files that are not on this machine come from the nearest node before that makes them.

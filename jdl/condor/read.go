@@ -328,16 +328,53 @@ func (r *reader) files() {
 	if s := r.get("should_transfer_files", "shouldtransferfiles"); !yes(s, true) {
 		r.tell(r.b.Pos, "should_transfer_files = %s: elsewhere the files of this machine are not there: name what the job needs in transfer_input_files", s)
 	}
+	r.outputs()
+}
+
+// outputs reads which files come back, and where to.
+func (r *reader) outputs() {
 	outs := r.get("transfer_output_files", "transferoutputfiles")
+	at, names := r.b.Pos, commas(outs)
+	remaps := r.remaps()
+	places := map[string]string{}
+	for _, m := range remaps {
+		places[m.name] = m.at
+		if outs == "" && m.name != "" && !slices.Contains(names, m.name) {
+			names = append(names, m.name)
+		}
+	}
 	if outs == "" {
 		r.b.Output("*", "") // all that the job makes
 		r.makes("*", "*")
 	}
-	places := r.remaps()
-	for _, name := range commas(outs) { // "" in quotes is none
-		r.b.Output(name, "")
-		r.makes(cmp.Or(places[name], path.Base(name)), name)
+	for _, name := range names { // "" in quotes is none
+		place, moved := places[name]
+		if moved {
+			name, place = r.moved(name, place)
+		} else {
+			r.b.Pos = at
+			r.b.Output(name, "")
+		}
+		r.makes(cmp.Or(place, path.Base(name)), name)
 	}
+}
+
+// moved has a file brought under another name, or sent to the URL that it goes to; the place is "" then.
+func (r *reader) moved(name, place string) (string, string) {
+	switch {
+	case strings.Contains(place, "://"):
+		r.b.Output(name, place)
+		return name, ""
+	case path.IsAbs(place) || strings.HasPrefix(path.Clean(place), ".."):
+		r.tell(r.b.Pos, "transfer_output_remaps: %s comes back as %s: only grid output tells below which directory", place, path.Base(place))
+		r.b.OutputAs(name, "", path.Base(place))
+	case strings.HasSuffix(place, "/"):
+		place += path.Base(name)
+		fallthrough
+	default:
+		r.b.OutputAs(name, "", path.Clean(place))
+	}
+	return name, place
 }
 
 // requests reads what the job asks of a machine. Memory is of all cores.
@@ -360,15 +397,18 @@ func (r *reader) requests() {
 	}
 	if s := r.get("allowed_execute_duration", "allowed_job_duration", "+maxruntime"); s != "" {
 		r.b.Number("WallTime", r.quantity("duration", s, 0))
+	} else if s := r.get("+maxwalltimemins"); s != "" && r.limits("+maxwalltimemins") {
+		r.b.Number("WallTime", 60*r.quantity("+MaxWallTimeMins", s, 0))
 	} else if r.limits("+jobflavour") {
 		r.b.Number("WallTime", int64(flavours[classad.Fold(unquoted(r.get("+jobflavour")))]*3600))
 	}
 }
 
-// limits reports whether an attribute of CERN's pool is a limit of the wall time here, too.
+// limits reports whether an attribute of CERN's pool or CMS's is a limit of the wall time here, too.
 func (r *reader) limits(name string) bool {
 	_, known := flavours[classad.Fold(unquoted(r.get("+jobflavour")))]
-	return name == "+maxruntime" || name == "+jobflavour" && known
+	minutes, err := strconv.Atoi(r.get("+maxwalltimemins")) // CMS's pool has expressions there, too
+	return name == "+maxruntime" || name == "+jobflavour" && known || name == "+maxwalltimemins" && err == nil && minutes > 0
 }
 
 // flavours are the limits of CERN's pool by JobFlavour, in hours.
@@ -413,7 +453,7 @@ func (r *reader) retries() {
 func known(name string) bool {
 	switch name {
 	case "universe", "executable", "arguments", "arguments2", "environment", "environment2", "env", "getenv", "input", "output", "error", "transfer_executable", "transfer_input",
-		"transfer_input_files", "transferinputfiles", "transfer_output_files", "initialdir", "initial_dir", "should_transfer_files",
+		"transfer_input_files", "transferinputfiles", "transfer_output_files", "transfer_output_remaps", "initialdir", "initial_dir", "should_transfer_files",
 		"request_cpus", "requestcpus", "request_memory", "requestmemory", "request_disk", "requestdisk", "request_gpus", "max_retries",
 		"allowed_execute_duration", "allowed_job_duration", "+maxruntime", "jobbatchname", "batch_name", "+jobbatchname",
 		"log", "notification", "notify_user", "when_to_transfer_output", "stream_output", "stream_error", "x509userproxy",
@@ -426,7 +466,7 @@ func known(name string) bool {
 }
 
 // keptNames are commands that are kept for HTCondor alone.
-var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits", "transfer_output_remaps",
+var keptNames = []string{"requirements", "rank", "accounting_group", "accounting_group_user", "priority", "concurrency_limits",
 	"success_exit_code", "retry_until", "nice_user", "hold", "require_gpus", "job_max_vacate_time", "output_destination"}
 
 // others keeps what only HTCondor understands, and warns of what it is that

@@ -1,6 +1,7 @@
 package condor
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -36,9 +37,6 @@ func Losses(j *jdl.Job) []*classad.Diagnostic {
 	lose(j.Epilogue != "", "Epilogue", "run it in a script of your own", "a submit description has one program")
 	for _, f := range j.InputSandbox {
 		lose(f.Name != path.Base(f.Source) && f.Name != j.Executable, "InputSandboxDestFileName", "name the files as the job wants them", "HTCondor cannot give %s the name %s on the node", f.Source, f.Name)
-	}
-	for _, f := range j.OutputSandbox {
-		lose(f.DestURL != "", "OutputSandboxDestURI", "", "HTCondor cannot send %s alone to %s: it comes back", f.Name, f.DestURL)
 	}
 	return out
 }
@@ -130,10 +128,11 @@ func (w *writer) file(s string) string {
 // Written names what only a broker acts on and a submit description has a word
 // for.
 func Written(j *jdl.Job) []string {
+	out := []string{keptAttr, "OutputSandboxDestFileName"}
 	if j.RetryAnyExit {
-		return []string{keptAttr, "RetryCount", "RetryOnExit"}
+		out = append(out, "RetryCount", "RetryOnExit")
 	}
-	return []string{keptAttr}
+	return out
 }
 
 // Write writes the job as a submit description that queues it once. Memory is
@@ -202,7 +201,7 @@ func (w *writer) program(j *jdl.Job) {
 }
 
 func (w *writer) files(j *jdl.Job) {
-	var in, out []string
+	var in, out, remaps []string
 	stdin := j.StdInput
 	for _, f := range j.InputSandbox {
 		switch {
@@ -214,6 +213,9 @@ func (w *writer) files(j *jdl.Job) {
 	}
 	all := false
 	for _, f := range j.OutputSandbox {
+		if place := cmp.Or(f.DestURL, f.Back); place != "" {
+			remaps = append(remaps, w.place(f.Name)+"="+w.place(place))
+		}
 		switch {
 		case f.IsPattern():
 			all = true // without a list all new files come back
@@ -233,6 +235,17 @@ func (w *writer) files(j *jdl.Job) {
 	if !all {
 		w.b.WriteString("transfer_output_files = " + quotedIfEmpty(strings.Join(out, ",")) + "\n")
 	}
+	if len(remaps) > 0 {
+		w.set("transfer_output_remaps", `"`+strings.Join(remaps, ";")+`"`)
+	}
+}
+
+// place is a name or a URL in a list whose pairs = and ; part.
+func (w *writer) place(s string) string {
+	if strings.ContainsAny(s, `"`) || strings.TrimSpace(s) != s {
+		w.fail("file %q: a submit description cannot name it", s)
+	}
+	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`).Replace(w.literal("file", s))
 }
 
 func quotedIfEmpty(s string) string {

@@ -86,7 +86,14 @@ func words(j *jdl.Job) map[string]string {
 	slices.Sort(in)
 	add("InputSandbox", in)
 	add("OutputSandbox", brought(j))
-	add("RetryCount", j.RetryCount)
+	add("RetryCount", fmt.Sprint(j.RetryCount))
+	backs := []string{}
+	for _, f := range j.OutputSandbox {
+		if f.Back != "" {
+			backs = append(backs, f.Name+" "+f.Back)
+		}
+	}
+	add("OutputSandboxDestFileName", backs)
 	return out
 }
 
