@@ -3,6 +3,7 @@ package jdl
 import (
 	"errors"
 	"io/fs"
+	"slices"
 )
 
 // maxGlobEntries is how many names a pattern may look at: 100,000 are read in
@@ -51,6 +52,7 @@ func (b *boundedFS) Stat(name string) (fs.FileInfo, error) {
 func globWithin(fsys fs.FS, pattern string) ([]string, error) {
 	b := &boundedFS{FS: fsys, left: maxGlobEntries}
 	found, err := fs.Glob(b, pattern)
+	slices.Sort(found)             // ReadDir gives the names as the directory has them
 	if err == nil && b.left <= 0 { // Glob itself ignores what cannot be read
 		err = errGlobTooWide
 	}

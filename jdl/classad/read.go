@@ -71,7 +71,8 @@ func otherLanguage(file string, src []byte, err error) error {
 }
 
 // batchMarks begin the lines by which scripts speak to batch systems.
-var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"}}
+var batchMarks = [...]struct{ mark, system string }{{"#SBATCH", "Slurm"}, {"#PBS", "PBS"}, {"#$ -", "Grid Engine"}, {"#BSUB", "LSF"},
+	{"#OAR ", "OAR"}, {"#COBALT", "Cobalt"}, {"#PJM", "Fujitsu's job manager"}, {"#MSUB", "Moab"}, {"#flux:", "Flux"}, {"#@$", "NQS"}, {"# @", "LoadLeveler"}, {"#@ ", "LoadLeveler"}}
 
 // batchScript names the batch system that a shell script is for, if any.
 func batchScript(src []byte) string {

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo pro $1 > pro.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --time=00:10:00
+echo after

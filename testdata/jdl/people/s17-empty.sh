@@ -1,0 +1,3 @@
+#!/bin/bash
+# not a job for Slurm
+echo plain

@@ -1,0 +1,4 @@
+#!/bin/bash
+#COBALT -t 30
+#COBALT -n 2
+./run.sh
