@@ -91,8 +91,8 @@ func reasons(d *deps, s *session, o *jobs.Outcome) []string {
 		add("It is looked up there until that is sure, and sent nowhere else meanwhile: grid status %s.", o.ID)
 	case o.Final():
 		out = append(out, whyEnded(d, o)...)
-		for _, said := range o.Environments {
-			add("When it was sent there, %s.", said)
+		if len(o.Environments) > 0 {
+			add("When it was sent there, %s.", strings.Join(o.Environments, "; "))
 		}
 	default:
 		out = append(out, whyThere(d, o)...)

@@ -101,6 +101,7 @@ func (s *site) resource() (glue.Resource, error) {
 		Benchmarks:          map[string]float64{"hep-spec06": benchmarkPerSpeed * s.Speed},
 		RuntimeEnvironments: tags,
 		GPUs:                glue.Some[int64](0), // jobs are given none
+		ConnectivityOut:     glue.Some(true),     // what whoever submits has
 		MaxWallTime:         glue.Some(s.MaxWall),
 		MaxCPUTime:          glue.Some(s.MaxWall),
 	}
