@@ -19,6 +19,9 @@ const (
 	// afterSending is the longest time to the look after jobs were sent: a node of a DAG that ends
 	// at once must not hold the next one up for as long as a job that runs for hours may.
 	afterSending = 2 * time.Second
+	// seldom is how many times as long as a look the pause after it is at least: as long as it when jobs were
+	// just sent, and once longer with each look after which none were.
+	seldom = 5
 )
 
 // Waiting is how jobs are followed to their end.
@@ -49,7 +52,7 @@ type Waiting struct {
 // RetryCount and ShallowRetryCount allow, never to a resource where they
 // failed. What a job left behind there stays reachable.
 func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
-	f := &following{Controller: c, Waiting: w, jobs: os, patience: cmp.Or(w.Patience, defaultPatience)}
+	f := &following{Controller: c, Waiting: w, jobs: os, patience: cmp.Or(w.Patience, defaultPatience), idle: seldom}
 	longest := w.Pause
 	if longest <= 0 {
 		longest = 10 * time.Second
@@ -67,9 +70,10 @@ func (c *Controller) Wait(ctx context.Context, os []*Outcome, w Waiting) error {
 			return err
 		}
 		if f.sent {
-			pause = min(pause, afterSending) // what comes next may be due soon
+			pause, f.idle = min(pause, afterSending), 0 // what comes next may be due soon
 		}
-		pause = min(longest, max(pause, 5*f.took))
+		f.idle = min(f.idle+1, seldom)
+		pause = min(longest, max(pause, time.Duration(f.idle)*f.took))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -93,6 +97,7 @@ type following struct {
 	jobs     []*Outcome
 	patience time.Duration
 	sent     bool          // by the last look
+	idle     int           // looks since jobs were sent, at most seldom
 	took     time.Duration // that the last look took, what was sent then apart
 }
 
